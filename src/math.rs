@@ -1,0 +1,36 @@
+//! Small fixed-size linear algebra in f64: the CPU side of every formula.
+
+pub type Vec3 = nalgebra::Vector3<f64>;
+pub type Mat3 = nalgebra::Matrix3<f64>;
+pub type Quat = nalgebra::UnitQuaternion<f64>;
+pub type Isometry = nalgebra::Isometry3<f64>;
+
+/// Axis-aligned box; empty (min > max) until something is added.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aabb {
+    pub min: Vec3,
+    pub max: Vec3,
+}
+
+impl Aabb {
+    pub const EMPTY: Self = Self {
+        min: Vec3::new(f64::INFINITY, f64::INFINITY, f64::INFINITY),
+        max: Vec3::new(f64::NEG_INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY),
+    };
+
+    pub fn of<'a>(points: impl IntoIterator<Item = &'a Vec3>) -> Self {
+        points.into_iter().fold(Self::EMPTY, |aabb, p| aabb.with(p))
+    }
+
+    pub fn with(self, p: &Vec3) -> Self {
+        Self { min: self.min.inf(p), max: self.max.sup(p) }
+    }
+
+    pub fn extent(&self) -> Vec3 {
+        self.max - self.min
+    }
+
+    pub fn center(&self) -> Vec3 {
+        (self.min + self.max) * 0.5
+    }
+}

@@ -1,0 +1,31 @@
+//! Meshes: surfaces and tetrahedra, their readers, generators and checks. Knows nothing of materials, scenes or files'
+//! meaning beyond geometry.
+
+use crate::math::Vec3;
+
+/// A triangle surface. Counter-clockwise triangles seen from outside.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SurfaceMesh {
+    /// Vertex positions [m].
+    pub positions: Vec<Vec3>,
+    /// Vertex indices, three a triangle.
+    pub triangles: Vec<[u32; 3]>,
+}
+
+/// A tetrahedral mesh; every tet has positive volume `(b-a).((c-a)x(d-a))/6`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TetMesh {
+    /// Node positions [m].
+    pub positions: Vec<Vec3>,
+    /// Node indices, four a tet.
+    pub tets: Vec<[u32; 4]>,
+}
+
+/// Where the points of a surface lie in a tet mesh: point `k` is `sum_c weights[k][c] * positions[nodes[k][c]]`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Embedding {
+    /// The four nodes of the tet that holds each point.
+    pub nodes: Vec<[u32; 4]>,
+    /// Barycentric weights of each point in that tet; sum 1.
+    pub weights: Vec<[f64; 4]>,
+}
