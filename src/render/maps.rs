@@ -66,7 +66,7 @@ impl Maps {
         let texture = |view| wgpu::BindingResource::TextureView(view);
         let resources = [
             texture(&self.shadow),
-            wgpu::BindingResource::Sampler(&pipelines.shadow_sampler),
+            wgpu::BindingResource::Sampler(&pipelines.texel_sampler),
             wgpu::BindingResource::Sampler(&pipelines.linear_sampler),
             texture(&self.floor_shadow),
             texture(&self.contact),
