@@ -69,7 +69,7 @@ fn shade(s: Surface) -> vec3f {
     let up = 0.5 + 0.5 * dot(n, frame.floor_plane.xyz);
     // Close to the floor a good part of the lower sky is hidden too.
     let hidden = 0.45 * (1.0 - open) * (1.0 - up) * frame.floor.w;
-    let fill = frame.sky.rgb * (0.25 + 0.75 * up) * (1.0 - hidden) + frame.ground.rgb * (1.0 - up) * (0.15 + 0.85 * open);
+    let fill = frame.sky.rgb * (0.15 + 0.85 * up * up) * (1.0 - hidden) + frame.ground.rgb * (1.0 - up) * (0.1 + 0.9 * open);
 
     // A gentle highlight of the key light, and a rim of sky at grazing angles.
     let h = max(dot(n, normalize(view + frame.to_light.xyz)), 0.0);

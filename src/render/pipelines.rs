@@ -21,6 +21,8 @@ pub struct Pipelines {
     pub maps_layout: wgpu::BindGroupLayout,
     /// The depth map that `floor_maps.wgsl` reads.
     pub depths_layout: wgpu::BindGroupLayout,
+    /// The map that `fs_soften` of `floor_maps.wgsl` reads.
+    pub rough_layout: wgpu::BindGroupLayout,
     /// Vertices and indices of `body.wgsl`'s wireframe.
     pub wire_layout: wgpu::BindGroupLayout,
     /// Nodes, tets, colours and view of `tets.wgsl`.
@@ -41,6 +43,7 @@ pub struct Pipelines {
     pub tets_shadow: wgpu::RenderPipeline,
     pub tets_contact: wgpu::RenderPipeline,
     pub floor_shadow_map: wgpu::RenderPipeline,
+    pub soften: wgpu::RenderPipeline,
     pub contact_map: wgpu::RenderPipeline,
     pub body: wgpu::RenderPipeline,
     pub obstacle: wgpu::RenderPipeline,
@@ -75,6 +78,10 @@ impl Pipelines {
             ],
         );
         let depths_layout = layout(device, "depths", &[(ShaderStages::FRAGMENT, DEPTH_TEXTURE)]);
+        let rough_layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some("rough"),
+            entries: &[wgpu::BindGroupLayoutEntry { binding: 1, visibility: ShaderStages::FRAGMENT, ty: COLOR_TEXTURE, count: None }],
+        });
         let wire_layout = layout(device, "wire", &[(ShaderStages::VERTEX, READ); 2]);
         let vertex = ShaderStages::VERTEX;
         let tets_layout = layout(device, "tets", &[(vertex, READ), (vertex, READ), (vertex, READ), (vertex, UNIFORM)]);
@@ -140,6 +147,14 @@ impl Pipelines {
                 Vertices::None,
                 Target::Color { format: MAP_FORMAT },
             ),
+            soften: draw(
+                "soften",
+                &[Some(&frame_layout), Some(&rough_layout)],
+                &floor_maps,
+                ["vs_map", "fs_soften"],
+                Vertices::None,
+                Target::Color { format: MAP_FORMAT },
+            ),
             contact_map: draw(
                 "contact_map",
                 &map,
@@ -199,6 +214,7 @@ impl Pipelines {
             frame_layout,
             maps_layout,
             depths_layout,
+            rough_layout,
             wire_layout,
             tets_layout,
             parts_layout,

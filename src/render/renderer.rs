@@ -280,15 +280,16 @@ impl Renderer {
             draw_obstacles(&mut pass, stage);
         }
         // What the floor makes of them.
-        for (view, pipeline, depths) in [
-            (&self.maps.floor_shadow, &pipelines.floor_shadow_map, &self.maps.shadow_group),
+        for (view, pipeline, source) in [
+            (&self.maps.rough_shadow, &pipelines.floor_shadow_map, &self.maps.shadow_group),
+            (&self.maps.floor_shadow, &pipelines.soften, &self.maps.rough_group),
             (&self.maps.contact, &pipelines.contact_map, &self.maps.contact_group),
         ] {
             let mut pass = begin(encoder, "render/floor_maps", &[(view, None, wgpu::LoadOp::Clear(wgpu::Color::WHITE))], DepthUse::None);
             if options.shadows && stage.obstacles.floor.is_some() {
                 pass.set_pipeline(pipeline);
                 pass.set_bind_group(0, &stage.frame_group, &[]);
-                pass.set_bind_group(1, depths, &[]);
+                pass.set_bind_group(1, source, &[]);
                 pass.draw(0..3, 0..1);
             }
         }

@@ -107,19 +107,19 @@ impl Look {
     pub const DARK: Self = Self {
         backdrop_top: Vec3::new(0.010, 0.013, 0.019),
         backdrop_horizon: Vec3::new(0.036, 0.043, 0.056),
-        floor: Vec3::new(0.070, 0.073, 0.079),
-        key: 2.6,
-        sky: Vec3::new(0.36, 0.45, 0.60),
-        ground: Vec3::new(0.17, 0.155, 0.14),
+        floor: Vec3::new(0.066, 0.069, 0.076),
+        key: 2.1,
+        sky: Vec3::new(0.27, 0.35, 0.48),
+        ground: Vec3::new(0.13, 0.115, 0.10),
     };
     /// A bright studio, for figures and papers.
     pub const LIGHT: Self = Self {
         backdrop_top: Vec3::new(0.42, 0.52, 0.66),
         backdrop_horizon: Vec3::new(1.02, 1.05, 1.08),
-        floor: Vec3::new(0.46, 0.46, 0.455),
-        key: 2.5,
-        sky: Vec3::new(0.46, 0.54, 0.66),
-        ground: Vec3::new(0.40, 0.37, 0.34),
+        floor: Vec3::new(0.55, 0.55, 0.545),
+        key: 2.0,
+        sky: Vec3::new(0.40, 0.48, 0.60),
+        ground: Vec3::new(0.34, 0.31, 0.28),
     };
 }
 
