@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn awkward_sizes_still_give_sound_meshes() {
-        examine("disc", &cylinder(1.0, 0.01, 1), PI * 0.01, 2);
+        examine("disc", &cylinder(1.0, 0.4, 1), PI * 0.4, 2);
         examine("odd", &sphere(1.0, 5), 4.0 / 3.0 * PI, 2);
         examine("plate", &box_tets(Vec3::new(1.0, 1.0, 1.0), [0, 1, 3]), 1.0, 2);
     }

@@ -110,8 +110,9 @@ fn triangle_touches_cube(corners: &[Vec3; 3], half: f64) -> bool {
         a.min(b).min(c) > reach || a.max(b).max(c) < -reach
     };
     let sides = [Vec3::x(), Vec3::y(), Vec3::z()];
-    let separated = sides.iter().any(|&side| apart(side))
-        || apart(edges[0].cross(&edges[1]))
+    // The plane first: for a large triangle it refuses most cells of its box.
+    let separated = apart(edges[0].cross(&edges[1]))
+        || sides.iter().any(|&side| apart(side))
         || sides.iter().any(|side| edges.iter().any(|edge| apart(side.cross(edge))));
     !separated
 }

@@ -44,9 +44,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<SurfaceMesh, Fault> {
 }
 
 fn unreadable(error: &ParseError, text: bool) -> Fault {
-    // The library's messages span several lines; its line number is meaningful only in text.
-    let reason = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
-    Fault { line: error.line().filter(|_| text), ..Fault::new(reason, "it may be cut off or damaged: fetch or export it again") }
+    // The library's messages span several lines and may begin with the line number, which means something only in text.
+    let message = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+    let prefix = error.line().map(|line| format!("Line {line}: ")).unwrap_or_default();
+    let reason = message.strip_prefix(&prefix).unwrap_or(&message);
+    let line = error.line().filter(|_| text);
+    Fault { line, ..Fault::new(reason, "it may be cut off or damaged: fetch or export it again") }
 }
 
 /// What we keep of a vertex or a face, whatever the header's number types.
