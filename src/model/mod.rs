@@ -1,1 +1,156 @@
-//! (skeleton)
+//! What does not change while a simulation runs: bodies, rest geometry, masses, fixed nodes, the matrix pattern.
+//!
+//! All deformable bodies share one numbering of nodes, tets and surface vertices, so that every kernel is one loop.
+
+mod build;
+mod obstacle;
+
+pub use build::{ModelBuilder, ModelError, SoftBody};
+pub use obstacle::{Motion, Obstacle, Shape};
+
+use std::ops::Range;
+
+use crate::material::Material;
+use crate::math::Vec3;
+use crate::sparse::Pattern;
+
+/// The constant part of a simulation.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Deformable bodies in scene order.
+    pub bodies: Vec<Body>,
+    /// Static and driven bodies, in scene order.
+    pub obstacles: Vec<Obstacle>,
+    /// Node positions at rest [m], in the world frame: the undeformed shape is also where the body starts.
+    pub rest_positions: Vec<Vec3>,
+    /// Lumped mass of each node [kg], a quarter of each tet.
+    pub node_masses: Vec<f64>,
+    /// Velocities at the start [m/s].
+    pub initial_velocities: Vec<Vec3>,
+    /// Nodes that never move.
+    pub fixed: Vec<bool>,
+    /// Body of each node.
+    pub node_bodies: Vec<u32>,
+    pub tets: Vec<Tet>,
+    pub surface: Surface,
+    /// Where the 3x3 blocks of the system matrix stand.
+    pub pattern: Pattern,
+    /// For each mesh edge (`pattern.edges`), the tets that share it and which corners its two nodes are.
+    pub edge_tets: EdgeTets,
+    /// For each node, the tet corners that stand on it, as `4 * tet + corner` (CSR).
+    pub node_corners: Lists,
+    /// For each node, the surface points whose weights touch it, as `4 * vertex + slot` (CSR).
+    pub node_points: Lists,
+}
+
+/// A deformable body: ranges into the shared arrays.
+#[derive(Clone, Debug)]
+pub struct Body {
+    pub name: String,
+    pub material: Material,
+    pub nodes: Range<usize>,
+    pub tets: Range<usize>,
+    /// Surface vertices.
+    pub vertices: Range<usize>,
+    /// Surface triangles.
+    pub triangles: Range<usize>,
+    /// Total mass [kg].
+    pub mass: f64,
+    /// Rest volume [m^3].
+    pub volume: f64,
+    /// Colour to draw it with, linear RGB, if the scene says.
+    pub color: Option<[f32; 3]>,
+}
+
+/// Rest data of one linear tetrahedron.
+#[derive(Clone, Copy, Debug)]
+pub struct Tet {
+    pub nodes: [u32; 4],
+    /// grad N_c [1/m] in the rest configuration; the four sum to zero.
+    pub gradients: [Vec3; 4],
+    /// Rest volume [m^3].
+    pub volume: f64,
+    pub mu: f64,
+    pub lambda: f64,
+    /// Body, for its damping.
+    pub body: u32,
+}
+
+/// The surfaces of all deformable bodies: drawn, picked and in contact. Vertex `k` is the material point
+/// `sum_c weights[k][c] * x[nodes[k][c]]` (the mapping H of J = C H; a node of the boundary has the weights 1, 0, 0, 0).
+#[derive(Clone, Debug, Default)]
+pub struct Surface {
+    pub nodes: Vec<[u32; 4]>,
+    pub weights: Vec<[f64; 4]>,
+    /// Outward-facing triangles over surface vertices.
+    pub triangles: Vec<[u32; 3]>,
+    /// Body of each vertex.
+    pub bodies: Vec<u32>,
+}
+
+/// Lists of different length in one array: list `i` is `items[starts[i]..starts[i + 1]]`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lists {
+    pub starts: Vec<u32>,
+    pub items: Vec<u32>,
+}
+
+impl Lists {
+    pub fn get(&self, i: usize) -> &[u32] {
+        &self.items[self.starts[i] as usize..self.starts[i + 1] as usize]
+    }
+
+    pub fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Lists from (list, item) pairs; the items of a list keep the order of the pairs.
+    pub fn from_pairs(n_lists: usize, pairs: &[(u32, u32)]) -> Self {
+        let mut starts = vec![0u32; n_lists + 1];
+        for &(list, _) in pairs {
+            starts[list as usize + 1] += 1;
+        }
+        for i in 0..n_lists {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut items = vec![0u32; pairs.len()];
+        for &(list, item) in pairs {
+            items[next[list as usize] as usize] = item;
+            next[list as usize] += 1;
+        }
+        Self { starts, items }
+    }
+}
+
+/// For edge e: items `16 * tet + 4 * corner_i + corner_j` (i < j the nodes of the edge).
+pub type EdgeTets = Lists;
+
+impl Model {
+    pub fn n_nodes(&self) -> usize {
+        self.rest_positions.len()
+    }
+
+    pub fn n_vertices(&self) -> usize {
+        self.surface.nodes.len()
+    }
+
+    /// Surface vertex positions for node positions `x`.
+    pub fn surface_positions(&self, x: &[Vec3]) -> Vec<Vec3> {
+        self.surface.nodes.iter().zip(&self.surface.weights).map(|(nodes, weights)| interpolate(x, nodes, weights)).collect()
+    }
+
+    /// Diagonal of the box around all rest positions [m]; a length scale for tolerances.
+    pub fn size(&self) -> f64 {
+        if self.rest_positions.is_empty() { 1.0 } else { crate::math::Aabb::of(&self.rest_positions).extent().norm() }
+    }
+}
+
+/// `sum_c weights[c] * x[nodes[c]]`.
+pub fn interpolate(x: &[Vec3], nodes: &[u32; 4], weights: &[f64; 4]) -> Vec3 {
+    (0..4).map(|c| x[nodes[c] as usize] * weights[c]).sum()
+}

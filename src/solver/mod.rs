@@ -1,1 +1,113 @@
-//! (skeleton)
+//! One time step, behind one narrow contract: `Stepper`. `cpu` is the f64 reference; `gpu::Stepper` its twin in f32.
+
+mod report;
+
+pub use report::{ContactReport, PairForce, StageTimes, StepReport};
+
+use crate::contact::ContactMemory;
+use crate::math::Vec3;
+
+/// What changes from step to step. Positions are `model.rest_positions + displacements`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    pub step: u64,
+    /// [s]
+    pub time: f64,
+    /// [m]
+    pub displacements: Vec<Vec3>,
+    /// [m/s]
+    pub velocities: Vec<Vec3>,
+    /// Rotation of each tet as a quaternion (x, y, z, w): the warm start of the next extraction.
+    pub rotations: Vec<[f64; 4]>,
+    /// Contacts that were active at the end of the step, with their forces.
+    pub contacts: ContactMemory,
+}
+
+/// What may be turned while running.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Params {
+    /// [s]
+    pub time_step: f64,
+    /// [m/s^2]
+    pub gravity: Vec3,
+    /// The elastic solve stops when the residual is below this fraction of the step's driving impulse [-].
+    pub tolerance: f64,
+    /// Bound on conjugate-gradient iterations a step.
+    pub max_iterations: u32,
+    /// eps2 [m]: gaps of active contacts end in (0, eps2), complementarity holds to it.
+    pub contact_tolerance: f64,
+    /// Bound on conjugate-residual iterations a step.
+    pub max_contact_iterations: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            time_step: 0.01,
+            gravity: Vec3::new(0.0, -9.81, 0.0),
+            tolerance: 1e-3,
+            max_iterations: 2000,
+            contact_tolerance: 5e-6,
+            max_contact_iterations: 2000,
+        }
+    }
+}
+
+/// A spring of zero rest length between a material point and a point in space, implicit in the step: with the point
+/// `x_p = sum_k weights[k] x[nodes[k]]` it adds `(dt^2 k + dt c) w w^T` to the matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Grab {
+    /// Twelve nodes: three surface vertices of a triangle times four nodes each. Unused ones have the weight 0.
+    pub nodes: [u32; 12],
+    pub weights: [f64; 12],
+    /// [N/m]
+    pub stiffness: f64,
+    /// [N s/m]
+    pub damping: f64,
+    /// Where the point is pulled to [m].
+    pub target: Vec3,
+}
+
+/// At most this many grabs act at once (a fixed-size array on the device).
+pub const MAX_GRABS: usize = 4;
+
+/// What acts on the bodies in one step, beside gravity.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Loads {
+    pub grabs: Vec<Grab>,
+    /// Force on each node [N]; empty for none.
+    pub node_forces: Vec<Vec3>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StepError {
+    #[error("{what} is not finite after step {step} (body \"{body}\"); the state before the step was kept. Try a smaller time step")]
+    NotFinite { what: &'static str, body: String, step: u64 },
+    #[error(
+        "the device was lost during step {step}: {reason}. The state before the step was kept; restart on another adapter or with --backend cpu"
+    )]
+    DeviceLost { step: u64, reason: String },
+    #[error("step {step} was cancelled; the state before the step was kept")]
+    Cancelled { step: u64 },
+}
+
+/// A way to advance a model in time. Implementations own the state; a failed step leaves it as it was.
+pub trait Stepper: Send {
+    /// Advances by `params.time_step`.
+    fn step(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError>;
+    /// A copy of the state on the host, in f64.
+    fn state(&mut self) -> Result<State, StepError>;
+    /// Continues from `state` (same model).
+    fn set_state(&mut self, state: &State) -> Result<(), StepError>;
+    /// Positions of the surface vertices, for drawing and measuring.
+    fn surface(&mut self) -> SurfacePositions;
+    /// Name of the method, as `--solver` spells it.
+    fn solver_name(&self) -> &'static str;
+}
+
+/// Where the surface's vertices (x, y, z, 1) are.
+pub enum SurfacePositions {
+    Host(Vec<[f32; 4]>),
+    /// A buffer of `vec4<f32>` on the device that computed them; complete in queue order.
+    Device(std::sync::Arc<wgpu::Buffer>),
+}

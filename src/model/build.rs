@@ -1,0 +1,204 @@
+//! From meshes and materials to the shared arrays of a `Model`.
+
+use super::{Body, Lists, Model, Obstacle, Surface, Tet};
+use crate::material::Material;
+use crate::math::{Mat3, Vec3};
+use crate::mesh::{Embedding, TetMesh};
+use crate::sparse::Pattern;
+
+/// A deformable body as it enters a model; all geometry in the world frame.
+#[derive(Clone, Debug)]
+pub struct SoftBody {
+    pub name: String,
+    pub material: Material,
+    pub tets: TetMesh,
+    /// The surface: its triangles, and where its vertices lie in the tets.
+    pub surface_triangles: Vec<[u32; 3]>,
+    pub embedding: Embedding,
+    /// Nodes that never move.
+    pub fixed: Vec<bool>,
+    /// Velocity of each node at the start [m/s].
+    pub velocities: Vec<Vec3>,
+    pub color: Option<[f32; 3]>,
+}
+
+#[derive(Debug, thiserror::Error, PartialEq)]
+pub enum ModelError {
+    #[error("tet {tet} of body \"{body}\" has volume {volume:.3e} m^3; every tet must have a positive volume (reorder or repair the mesh)")]
+    NonPositiveVolume { body: String, tet: usize, volume: f64 },
+    #[error("body \"{body}\" has no tets; give it a closed surface or a finer resolution")]
+    Empty { body: String },
+    #[error("node {node} of body \"{body}\" is not a finite point; repair the mesh or the body's transform")]
+    NotFinite { body: String, node: usize },
+    #[error("node {node} of body \"{body}\" belongs to no tet; remove unused nodes from the mesh")]
+    Unused { body: String, node: usize },
+}
+
+#[derive(Default)]
+pub struct ModelBuilder {
+    bodies: Vec<SoftBody>,
+    obstacles: Vec<Obstacle>,
+}
+
+impl SoftBody {
+    /// A body whose surface is the boundary of its tets.
+    pub fn with_boundary_surface(name: impl Into<String>, material: Material, tets: TetMesh) -> Self {
+        let boundary = tets.boundary();
+        let mut vertex_of_node = vec![u32::MAX; tets.positions.len()];
+        for &n in boundary.iter().flatten() {
+            vertex_of_node[n as usize] = 0;
+        }
+        let mut embedding = Embedding::default();
+        for (node, vertex) in vertex_of_node.iter_mut().enumerate().filter(|(_, v)| **v == 0) {
+            *vertex = embedding.nodes.len() as u32;
+            embedding.nodes.push([node as u32; 4]);
+            embedding.weights.push([1.0, 0.0, 0.0, 0.0]);
+        }
+        let surface_triangles = boundary.iter().map(|t| t.map(|n| vertex_of_node[n as usize])).collect();
+        let n = tets.positions.len();
+        Self {
+            name: name.into(),
+            material,
+            tets,
+            surface_triangles,
+            embedding,
+            fixed: vec![false; n],
+            velocities: vec![Vec3::zeros(); n],
+            color: None,
+        }
+    }
+}
+
+impl ModelBuilder {
+    pub fn soft_body(&mut self, body: SoftBody) -> &mut Self {
+        self.bodies.push(body);
+        self
+    }
+
+    pub fn obstacle(&mut self, obstacle: Obstacle) -> &mut Self {
+        self.obstacles.push(obstacle);
+        self
+    }
+
+    /// Joins everything into one numbering.
+    pub fn build(self) -> Result<Model, ModelError> {
+        let mut model = Model {
+            bodies: vec![],
+            obstacles: self.obstacles,
+            rest_positions: vec![],
+            node_masses: vec![],
+            initial_velocities: vec![],
+            fixed: vec![],
+            node_bodies: vec![],
+            tets: vec![],
+            surface: Surface::default(),
+            pattern: Pattern::default(),
+            edge_tets: Lists::default(),
+            node_corners: Lists::default(),
+            node_points: Lists::default(),
+        };
+        for (index, body) in self.bodies.into_iter().enumerate() {
+            append(&mut model, index as u32, body)?;
+        }
+        connect(&mut model);
+        Ok(model)
+    }
+}
+
+fn append(model: &mut Model, index: u32, body: SoftBody) -> Result<(), ModelError> {
+    let (first_node, first_tet, first_vertex, first_triangle) =
+        (model.n_nodes(), model.tets.len(), model.n_vertices(), model.surface.triangles.len());
+    let SoftBody { name, material, tets, surface_triangles, embedding, fixed, velocities, color } = body;
+    if tets.tets.is_empty() {
+        return Err(ModelError::Empty { body: name });
+    }
+    if let Some(node) = tets.positions.iter().position(|p| !p.iter().all(|c| c.is_finite())) {
+        return Err(ModelError::NotFinite { body: name, node });
+    }
+    let lame = material.lame();
+    let offset = first_node as u32;
+    let mut masses = vec![0.0; tets.positions.len()];
+    let mut total_volume = 0.0;
+    for (t, nodes) in tets.tets.iter().enumerate() {
+        let x = nodes.map(|n| tets.positions[n as usize]);
+        let edges = Mat3::from_columns(&[x[1] - x[0], x[2] - x[0], x[3] - x[0]]);
+        let volume = edges.determinant() / 6.0;
+        let Some(inverse) = edges.try_inverse().filter(|_| volume > 0.0) else {
+            return Err(ModelError::NonPositiveVolume { body: name, tet: t, volume });
+        };
+        let [g1, g2, g3] = [0, 1, 2].map(|r| Vec3::from(inverse.row(r).transpose()));
+        for n in nodes {
+            masses[*n as usize] += material.density * volume / 4.0;
+        }
+        total_volume += volume;
+        model.tets.push(Tet {
+            nodes: nodes.map(|n| n + offset),
+            gradients: [-g1 - g2 - g3, g1, g2, g3],
+            volume,
+            mu: lame.mu,
+            lambda: lame.lambda,
+            body: index,
+        });
+    }
+    if let Some(node) = masses.iter().position(|m| *m == 0.0) {
+        return Err(ModelError::Unused { body: name, node });
+    }
+    let n = tets.positions.len();
+    model.bodies.push(Body {
+        name,
+        material,
+        nodes: first_node..first_node + n,
+        tets: first_tet..model.tets.len(),
+        vertices: first_vertex..first_vertex + embedding.nodes.len(),
+        triangles: first_triangle..first_triangle + surface_triangles.len(),
+        mass: material.density * total_volume,
+        volume: total_volume,
+        color,
+    });
+    model.rest_positions.extend(tets.positions);
+    model.node_masses.extend(masses);
+    model.fixed.extend(fixed);
+    model.initial_velocities.extend(velocities);
+    model.node_bodies.extend(std::iter::repeat_n(index, n));
+    model.surface.bodies.extend(std::iter::repeat_n(index, embedding.nodes.len()));
+    model.surface.nodes.extend(embedding.nodes.iter().map(|nodes| nodes.map(|n| n + offset)));
+    model.surface.weights.extend(embedding.weights);
+    model.surface.triangles.extend(surface_triangles.iter().map(|t| t.map(|v| v + first_vertex as u32)));
+    Ok(())
+}
+
+/// Edges, pattern and the gather lists.
+fn connect(model: &mut Model) {
+    let mut pairs: Vec<(u64, u32)> = Vec::with_capacity(model.tets.len() * 6);
+    for (t, tet) in model.tets.iter().enumerate() {
+        for a in 0..4u32 {
+            for b in a + 1..4 {
+                let (mut i, mut j, mut ci, mut cj) = (tet.nodes[a as usize], tet.nodes[b as usize], a, b);
+                if i > j {
+                    (i, j, ci, cj) = (j, i, cj, ci);
+                }
+                pairs.push(((u64::from(i) << 32) | u64::from(j), 16 * t as u32 + 4 * ci + cj));
+            }
+        }
+    }
+    pairs.sort_unstable();
+    let mut edges: Vec<[u32; 2]> = vec![];
+    let mut listed = Vec::with_capacity(pairs.len());
+    for (key, item) in pairs {
+        let edge = [(key >> 32) as u32, key as u32];
+        if edges.last() != Some(&edge) {
+            edges.push(edge);
+        }
+        listed.push((edges.len() as u32 - 1, item));
+    }
+    model.edge_tets = Lists::from_pairs(edges.len(), &listed);
+    model.pattern = Pattern::new(model.n_nodes(), edges);
+    let corners: Vec<_> =
+        model.tets.iter().enumerate().flat_map(|(t, tet)| (0..4).map(move |c| (tet.nodes[c], (4 * t + c) as u32))).collect();
+    model.node_corners = Lists::from_pairs(model.n_nodes(), &corners);
+    let mut points = vec![];
+    for (k, (nodes, weights)) in model.surface.nodes.iter().zip(&model.surface.weights).enumerate() {
+        points.extend((0..4).filter(|&c| weights[c] != 0.0).map(|c| (nodes[c], (4 * k + c) as u32)));
+    }
+    model.node_points = Lists::from_pairs(model.n_nodes(), &points);
+}

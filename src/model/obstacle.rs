@@ -1,0 +1,63 @@
+//! Bodies that deformable ones meet but that nothing moves: static, or driven along a given motion.
+
+use crate::math::{Isometry, Quat, Vec3};
+
+/// Geometry in the obstacle's own frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// The half space below the local plane y = 0; its outward normal is local +y.
+    Plane,
+    /// A box centred at the origin.
+    Box { half_extents: Vec3 },
+    /// A ball centred at the origin.
+    Sphere { radius: f64 },
+    /// A capped cylinder around the local y axis, centred at the origin.
+    Cylinder { radius: f64, half_height: f64 },
+}
+
+/// A constant motion, in the world frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Motion {
+    /// [m/s]
+    pub velocity: Vec3,
+    /// About the obstacle's origin [rad/s].
+    pub angular_velocity: Vec3,
+}
+
+#[derive(Clone, Debug)]
+pub struct Obstacle {
+    pub name: String,
+    pub shape: Shape,
+    /// Pose at time 0.
+    pub pose: Isometry,
+    /// None for a static obstacle.
+    pub motion: Option<Motion>,
+    /// Coulomb friction coefficient against each deformable body, by body index.
+    pub friction: Vec<f64>,
+    /// Colour to draw it with, linear RGB, if the scene says.
+    pub color: Option<[f32; 3]>,
+}
+
+impl Obstacle {
+    /// Pose at `time` [s].
+    pub fn pose_at(&self, time: f64) -> Isometry {
+        match &self.motion {
+            None => self.pose,
+            Some(motion) => Isometry::from_parts(
+                (self.pose.translation.vector + motion.velocity * time).into(),
+                Quat::from_scaled_axis(motion.angular_velocity * time) * self.pose.rotation,
+            ),
+        }
+    }
+
+    /// Velocity [m/s] of the obstacle's material at the world point `p` at `time`.
+    pub fn velocity_at(&self, p: &Vec3, time: f64) -> Vec3 {
+        match &self.motion {
+            None => Vec3::zeros(),
+            Some(motion) => {
+                let origin = self.pose.translation.vector + motion.velocity * time;
+                motion.velocity + motion.angular_velocity.cross(&(p - origin))
+            }
+        }
+    }
+}

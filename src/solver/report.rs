@@ -1,0 +1,74 @@
+//! What a step tells about itself.
+
+use crate::math::Vec3;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepReport {
+    /// Conjugate-gradient plus conjugate-residual iterations.
+    pub iterations: u32,
+    /// Restarts of the conjugate-residual loop by changed contact states.
+    pub restarts: u32,
+    pub relinearisations: u32,
+    /// Final residual 2-norm relative to the driving impulse [-].
+    pub residual: f64,
+    pub converged: bool,
+    pub contact: ContactReport,
+    pub stages: StageTimes,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ContactReport {
+    /// Candidates that had a row in this step.
+    pub contacts: u32,
+    /// Contacts that carry a force.
+    pub active: u32,
+    /// Largest gap of an active contact [m].
+    pub max_gap_of_active: f64,
+    /// Largest Fischer-Burmeister residual [m].
+    pub max_complementarity_error: f64,
+    /// Largest excess of |friction| over mu * normal [N].
+    pub max_cone_violation: f64,
+    /// Sums of magnitudes over contacts [N].
+    pub normal_force_total: f64,
+    pub friction_force_total: f64,
+    /// Energy taken by friction in this step [J].
+    pub dissipated_by_friction: f64,
+    pub pairs: Vec<PairForce>,
+}
+
+/// Resultant contact force of an obstacle on a deformable body.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PairForce {
+    /// Deformable body and obstacle, by index.
+    pub body: u32,
+    pub obstacle: u32,
+    /// [N], acting on the body.
+    pub normal: Vec3,
+    pub friction: Vec3,
+    pub contacts: u32,
+}
+
+/// Wall time of the stages of a step [ms], in the order in which they first ran.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StageTimes(pub Vec<(&'static str, f64)>);
+
+impl StageTimes {
+    /// Runs `work` and adds its wall time to `stage`.
+    pub fn time<T>(&mut self, stage: &'static str, work: impl FnOnce() -> T) -> T {
+        let start = std::time::Instant::now();
+        let result = work();
+        self.add(stage, start.elapsed().as_secs_f64() * 1e3);
+        result
+    }
+
+    pub fn add(&mut self, stage: &'static str, milliseconds: f64) {
+        match self.0.iter_mut().find(|(name, _)| *name == stage) {
+            Some((_, total)) => *total += milliseconds,
+            None => self.0.push((stage, milliseconds)),
+        }
+    }
+
+    pub fn total(&self) -> f64 {
+        self.0.iter().map(|(_, ms)| ms).sum()
+    }
+}
