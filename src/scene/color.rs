@@ -26,8 +26,9 @@ pub fn parse(text: &str) -> Option<[f32; 3]> {
     Some([16, 8, 0].map(|shift| linear(((rgb >> shift) & 0xff) as f32 / 255.0)))
 }
 
-pub fn names() -> String {
-    PALETTE.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+/// Names of the palette.
+pub fn palette() -> Vec<&'static str> {
+    PALETTE.iter().map(|(name, _)| *name).collect()
 }
 
 /// The sRGB transfer function (IEC 61966-2-1), decoded.

@@ -10,7 +10,9 @@ mod error;
 mod format;
 mod gallery;
 mod geometry;
+mod node;
 mod nodes;
+mod random;
 mod read;
 mod reference;
 mod regions;
@@ -29,7 +31,6 @@ pub use gallery::{GalleryEntry, gallery};
 pub use reference::{json_schema, reference};
 pub use settings::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, SolverChoice};
 
-use error::Complaints;
 use value::{Origin, Value};
 
 /// A file as written, with the places of its values.

@@ -128,7 +128,7 @@ impl Kind {
                     _ => words.concat(),
                 }
             }
-            Kind::Color => format!("a colour \"#rrggbb\" or one of {}", super::color::names()),
+            Kind::Color => format!("a colour \"#rrggbb\" or one of {}", super::color::palette().join(", ")),
             Kind::Vector(range) => with("three numbers [x, y, z]", range),
             Kind::Integers { n, min, max } => format!("{n} integers from {min} to {max}, in brackets"),
             Kind::Table(_) | Kind::Named(_) => "a table".into(),
