@@ -23,8 +23,6 @@ pub struct Built {
     pub title: String,
     pub model: Model,
     pub params: Params,
-    /// Solves that a step of `params.time_step` is divided into.
-    pub substeps: u32,
     pub backend: BackendChoice,
     pub solver: SolverChoice,
     pub forces: Vec<Force>,
@@ -111,7 +109,6 @@ impl Builder<'_> {
             camera: camera(&content.camera, &model),
             model,
             params: content.params,
-            substeps: content.substeps,
             backend: content.backend,
             solver: content.solver,
             forces,
@@ -173,10 +170,8 @@ impl Builder<'_> {
         if extent.iter().all(|e| e.is_finite()) && (1e-4..=1e4).contains(&extent.max()) && material.density > 0.0 {
             return Ok(());
         }
-        let message = format!(
-            "the body is {:.3e} m long in the world; Pliant handles bodies from 1e-4 to 1e4 m: change size or scale",
-            extent.max()
-        );
+        let message =
+            format!("the body is {:.3e} m long in the world; Pliant handles bodies from 1e-4 to 1e4 m: change size or scale", extent.max());
         Err(self.error(body.geometry_origin, &body.geometry_key, message))
     }
 

@@ -34,11 +34,7 @@ impl Place {
     pub(super) fn at(file: &str, text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |n| n + 1);
-        Self::Line {
-            file: file.to_owned(),
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-        }
+        Self::Line { file: file.to_owned(), line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
     }
 }
 

@@ -34,13 +34,49 @@ static SIMULATION: Table = Table {
     doc: "How time advances.",
     fields: &[
         Field::new("time_step", Kind::Number(above_to(0.0, 1.0)), "s", Default("0.01"), "Simulated time of one step."),
-        Field::new("substeps", Kind::Integer { min: 1, max: 100 }, "", Default("1"), "Solves that one step is divided into, of equal duration."),
+        Field::new(
+            "substeps",
+            Kind::Integer { min: 1, max: 100 },
+            "",
+            Default("1"),
+            "Solves that one step is divided into, of equal duration.",
+        ),
         Field::new("gravity", Kind::Vector(ANY), "m/s^2", Default("[0.0, -9.81, 0.0]"), "Acceleration of free fall."),
-        Field::new("solver", Kind::Choice(&["auto", "cr"]), "", Default("\"auto\""), "Solver of elasticity and contact: `cr` is the conjugate-residual method with contact states."),
-        Field::new("backend", Kind::Choice(&["auto", "gpu", "cpu"]), "", Default("\"auto\""), "Where to compute; `auto` takes the GPU when a hardware adapter is there."),
-        Field::new("tolerance", Kind::Number(above_to(0.0, 0.1)), "", Default("1e-3"), "The elastic solve stops when its residual is below this fraction of the step's driving impulse."),
-        Field::new("max_iterations", Kind::Integer { min: 1, max: 1_000_000 }, "", Default("2000"), "Bound on conjugate-gradient iterations a step."),
-        Field::new("max_contact_iterations", Kind::Integer { min: 1, max: 1_000_000 }, "", Default("2000"), "Bound on conjugate-residual iterations a step."),
+        Field::new(
+            "solver",
+            Kind::Choice(&["auto", "cr"]),
+            "",
+            Default("\"auto\""),
+            "Solver of elasticity and contact: `cr` is the conjugate-residual method with contact states.",
+        ),
+        Field::new(
+            "backend",
+            Kind::Choice(&["auto", "gpu", "cpu"]),
+            "",
+            Default("\"auto\""),
+            "Where to compute; `auto` takes the GPU when a hardware adapter is there.",
+        ),
+        Field::new(
+            "tolerance",
+            Kind::Number(above_to(0.0, 0.1)),
+            "",
+            Default("1e-3"),
+            "The elastic solve stops when its residual is below this fraction of the step's driving impulse.",
+        ),
+        Field::new(
+            "max_iterations",
+            Kind::Integer { min: 1, max: 1_000_000 },
+            "",
+            Default("2000"),
+            "Bound on conjugate-gradient iterations a step.",
+        ),
+        Field::new(
+            "max_contact_iterations",
+            Kind::Integer { min: 1, max: 1_000_000 },
+            "",
+            Default("2000"),
+            "Bound on conjugate-residual iterations a step.",
+        ),
     ],
 };
 
@@ -48,8 +84,20 @@ static CONTACT: Table = Table {
     title: "[contact]",
     doc: "Contact of deformable bodies with static and driven ones.",
     fields: &[
-        Field::new("friction", Kind::Number(from_to(0.0, 10.0)), "", Default("0.5"), "Coulomb's coefficient of all pairs that have none of their own."),
-        Field::new("tolerance", Kind::Number(above_to(0.0, 0.01)), "m", Default("5e-6"), "Accuracy of contact: gaps of touching points end between 0 and this."),
+        Field::new(
+            "friction",
+            Kind::Number(from_to(0.0, 10.0)),
+            "",
+            Default("0.5"),
+            "Coulomb's coefficient of all pairs that have none of their own.",
+        ),
+        Field::new(
+            "tolerance",
+            Kind::Number(above_to(0.0, 0.01)),
+            "m",
+            Default("5e-6"),
+            "Accuracy of contact: gaps of touching points end between 0 and this.",
+        ),
         Field::new("pair", Kind::List(&PAIR), "", Optional("none"), "Values of single pairs."),
     ],
 };
@@ -69,12 +117,42 @@ static MATERIAL: Table = Table {
     title: "[material.NAME]",
     doc: "An isotropic elastic material.",
     fields: &[
-        Field::new("model", Kind::Choice(&["corotational"]), "", Default("\"corotational\""), "Linear elasticity in the frame that turns with each element."),
-        Field::new("young_modulus", Kind::Number(above_to(0.0, 1e13)), "Pa", Default("1e5"), "Stiffness: about 1e4 for jelly, 1e5 for soft rubber, 1e7 for tyres."),
-        Field::new("poisson_ratio", Kind::Number(from_to(0.0, 0.499)), "", Default("0.3"), "How much it narrows when pulled; 0.5 would be incompressible."),
+        Field::new(
+            "model",
+            Kind::Choice(&["corotational"]),
+            "",
+            Default("\"corotational\""),
+            "Linear elasticity in the frame that turns with each element.",
+        ),
+        Field::new(
+            "young_modulus",
+            Kind::Number(above_to(0.0, 1e13)),
+            "Pa",
+            Default("1e5"),
+            "Stiffness: about 1e4 for jelly, 1e5 for soft rubber, 1e7 for tyres.",
+        ),
+        Field::new(
+            "poisson_ratio",
+            Kind::Number(from_to(0.0, 0.499)),
+            "",
+            Default("0.3"),
+            "How much it narrows when pulled; 0.5 would be incompressible.",
+        ),
         Field::new("density", Kind::Number(above_to(0.0, 1e6)), "kg/m^3", Default("1000.0"), "Mass of a volume at rest."),
-        Field::new("mass_damping", Kind::Number(NOT_NEGATIVE), "1/s", Default("0.0"), "Rayleigh damping proportional to mass: drag, also on a free flight."),
-        Field::new("stiffness_damping", Kind::Number(NOT_NEGATIVE), "s", Default("0.0"), "Rayleigh damping proportional to stiffness: vibration dies away, motion as a whole does not."),
+        Field::new(
+            "mass_damping",
+            Kind::Number(NOT_NEGATIVE),
+            "1/s",
+            Default("0.0"),
+            "Rayleigh damping proportional to mass: drag, also on a free flight.",
+        ),
+        Field::new(
+            "stiffness_damping",
+            Kind::Number(NOT_NEGATIVE),
+            "s",
+            Default("0.0"),
+            "Rayleigh damping proportional to stiffness: vibration dies away, motion as a whole does not.",
+        ),
     ],
 };
 
@@ -85,7 +163,13 @@ static GROUP: Table = Table {
         Field::new("name", Kind::Name, "", Required, "Unique among groups."),
         Field::new("parent", Kind::Text, "", Optional("the world"), "Name of the group that carries this one."),
         Field::new("position", Kind::Vector(ANY), "m", Default("[0.0, 0.0, 0.0]"), "Of the origin, in the parent's frame."),
-        Field::new("rotation", Kind::Vector(ANY), "degrees", Default("[0.0, 0.0, 0.0]"), "Turns about the parent's x axis, then its y axis, then its z axis."),
+        Field::new(
+            "rotation",
+            Kind::Vector(ANY),
+            "degrees",
+            Default("[0.0, 0.0, 0.0]"),
+            "Turns about the parent's x axis, then its y axis, then its z axis.",
+        ),
         Field::new("scale", Kind::Number(POSITIVE), "", Default("1.0"), "Size of everything in the group."),
     ],
 };
@@ -95,24 +179,89 @@ static BODY: Table = Table {
     doc: "A body, from a mesh file or from a shape. Deformable bodies start undeformed where they are placed.",
     fields: &[
         Field::new("name", Kind::Name, "", Required, "Unique among bodies."),
-        Field::new("kind", Kind::Choice(&["deformable", "static", "driven"]), "", Default("\"deformable\""), "Elastic; never moving; or moving as `motion` says whatever it meets."),
-        Field::new("mesh", Kind::Text, "", Optional("`shape` is needed"), "Closed surface, an OBJ, OFF, PLY or STL file relative to the scene's folder, or \"builtin:NAME\" for one inside the program.").only(DEFORMABLE),
-        Field::new("shape", Kind::Variants(SHAPES), "", Optional("`mesh` is needed"), "A shape by its measures. Static and driven bodies are a plane, a box, a sphere or a cylinder."),
-        Field::new("resolution", Kind::Integer { min: 8, max: 128 }, "cells", Default("24"), "Cells along the longest side that fill a `mesh` with tets.").only(DEFORMABLE),
-        Field::new("size", Kind::Number(POSITIVE), "m", Optional("as the mesh is"), "Length of the longest side of a `mesh` as it stands in its file; instead of `scale`.").only(DEFORMABLE),
-        Field::new("origin", Kind::Choice(&["file", "center", "bottom"]), "", Default("\"file\""), "Point that `position` places and `rotation` turns about: the mesh's own origin (a shape's centre), the centre of its bounding box, or the centre of that box's bottom."),
+        Field::new(
+            "kind",
+            Kind::Choice(&["deformable", "static", "driven"]),
+            "",
+            Default("\"deformable\""),
+            "Elastic; never moving; or moving as `motion` says whatever it meets.",
+        ),
+        Field::new(
+            "mesh",
+            Kind::Text,
+            "",
+            Optional("`shape` is needed"),
+            "Closed surface, an OBJ, OFF, PLY or STL file relative to the scene's folder, or \"builtin:NAME\" for one inside the program.",
+        )
+        .only(DEFORMABLE),
+        Field::new(
+            "shape",
+            Kind::Variants(SHAPES),
+            "",
+            Optional("`mesh` is needed"),
+            "A shape by its measures. Static and driven bodies are a plane, a box, a sphere or a cylinder.",
+        ),
+        Field::new(
+            "resolution",
+            Kind::Integer { min: 8, max: 128 },
+            "cells",
+            Default("24"),
+            "Cells along the longest side that fill a `mesh` with tets.",
+        )
+        .only(DEFORMABLE),
+        Field::new(
+            "size",
+            Kind::Number(POSITIVE),
+            "m",
+            Optional("as the mesh is"),
+            "Length of the longest side of a `mesh` as it stands in its file; instead of `scale`.",
+        )
+        .only(DEFORMABLE),
+        Field::new(
+            "origin",
+            Kind::Choice(&["file", "center", "bottom"]),
+            "",
+            Default("\"file\""),
+            "Point that `position` places and `rotation` turns about: the mesh's own origin (a shape's centre), the centre of its bounding box, or the centre of that box's bottom.",
+        ),
         Field::new("material", Kind::Text, "", Optional("a material of all defaults"), "Name of a material.").only(DEFORMABLE),
         Field::new("parent", Kind::Text, "", Optional("the world"), "Name of the group that carries the body."),
         Field::new("position", Kind::Vector(ANY), "m", Default("[0.0, 0.0, 0.0]"), "Of the origin, in the parent's frame."),
-        Field::new("rotation", Kind::Vector(ANY), "degrees", Default("[0.0, 0.0, 0.0]"), "Turns about the parent's x axis, then its y axis, then its z axis."),
+        Field::new(
+            "rotation",
+            Kind::Vector(ANY),
+            "degrees",
+            Default("[0.0, 0.0, 0.0]"),
+            "Turns about the parent's x axis, then its y axis, then its z axis.",
+        ),
         Field::new("scale", Kind::Number(POSITIVE), "", Default("1.0"), "Factor on all lengths of the mesh or shape."),
-        Field::new("velocity", Kind::Vector(ANY), "m/s", Default("[0.0, 0.0, 0.0]"), "At the start, along the world's axes.").only(DEFORMABLE),
-        Field::new("angular_velocity", Kind::Vector(ANY), "rad/s", Default("[0.0, 0.0, 0.0]"), "At the start, about the centre of mass, along the world's axes.").only(DEFORMABLE),
+        Field::new("velocity", Kind::Vector(ANY), "m/s", Default("[0.0, 0.0, 0.0]"), "At the start, along the world's axes.")
+            .only(DEFORMABLE),
+        Field::new(
+            "angular_velocity",
+            Kind::Vector(ANY),
+            "rad/s",
+            Default("[0.0, 0.0, 0.0]"),
+            "At the start, about the centre of mass, along the world's axes.",
+        )
+        .only(DEFORMABLE),
         Field::new("fix", Kind::List(&REGION), "", Optional("nothing is fixed"), "Regions whose nodes never move.").only(DEFORMABLE),
         Field::new("motion", Kind::Table(&MOTION), "", Optional("it rests"), "How a driven body moves.").only(DRIVEN),
         Field::new("color", Kind::Color, "", Optional("one of the palette in turn"), "Colour (sRGB)."),
-        Field::new("array", Kind::Table(&ARRAY), "", Optional("one body"), "Copies on a grid, named NAME[0], NAME[1], ..., x fastest, then y, then z."),
-        Field::new("scatter", Kind::Table(&SCATTER), "", Optional("one body"), "Copies at random places and turns, named NAME[0], NAME[1], ...; instead of `array`."),
+        Field::new(
+            "array",
+            Kind::Table(&ARRAY),
+            "",
+            Optional("one body"),
+            "Copies on a grid, named NAME[0], NAME[1], ..., x fastest, then y, then z.",
+        ),
+        Field::new(
+            "scatter",
+            Kind::Table(&SCATTER),
+            "",
+            Optional("one body"),
+            "Copies at random places and turns, named NAME[0], NAME[1], ...; instead of `array`.",
+        ),
     ],
 };
 
@@ -125,18 +274,18 @@ const SHAPES: &[(&str, Table)] = &[
             fields: &[
                 TYPE,
                 Field::new("size", Kind::Vector(POSITIVE), "m", Required, "Lengths of its sides."),
-                Field::new("cells", Kind::Integers { n: 3, min: 1, max: 512 }, "", Default("[8, 8, 8]"), "Cells along each side; each is split into tets.").only(DEFORMABLE),
+                Field::new(
+                    "cells",
+                    Kind::Integers { n: 3, min: 1, max: 512 },
+                    "",
+                    Default("[8, 8, 8]"),
+                    "Cells along each side; each is split into tets.",
+                )
+                .only(DEFORMABLE),
             ],
         },
     ),
-    (
-        "sphere",
-        Table {
-            title: "shape, type = \"sphere\"",
-            doc: "A ball around the origin.",
-            fields: &[TYPE, RADIUS, SHAPE_RESOLUTION],
-        },
-    ),
+    ("sphere", Table { title: "shape, type = \"sphere\"", doc: "A ball around the origin.", fields: &[TYPE, RADIUS, SHAPE_RESOLUTION] }),
     (
         "cylinder",
         Table {
@@ -158,14 +307,7 @@ const SHAPES: &[(&str, Table)] = &[
             ],
         },
     ),
-    (
-        "plane",
-        Table {
-            title: "shape, type = \"plane\"",
-            doc: "Everything below y = 0 is solid; static or driven only.",
-            fields: &[TYPE],
-        },
-    ),
+    ("plane", Table { title: "shape, type = \"plane\"", doc: "Everything below y = 0 is solid; static or driven only.", fields: &[TYPE] }),
 ];
 
 const TYPE: Field = Field::new("type", Kind::Choice(&["box", "sphere", "cylinder", "torus", "plane"]), "", Required, "Which shape.");
@@ -179,7 +321,13 @@ static REGION: Table = Table {
     fields: &[
         Field::new("min", Kind::Vector(ANY), "m", Optional("`side` is needed"), "Lowest corner of the box, in the world."),
         Field::new("max", Kind::Vector(ANY), "m", Optional("`side` is needed"), "Highest corner of the box, in the world."),
-        Field::new("side", Kind::Choice(&["x-", "x+", "y-", "y+", "z-", "z+"]), "", Optional("`min` and `max` are needed"), "All that lies on this side of the body's bounding box."),
+        Field::new(
+            "side",
+            Kind::Choice(&["x-", "x+", "y-", "y+", "z-", "z+"]),
+            "",
+            Optional("`min` and `max` are needed"),
+            "All that lies on this side of the body's bounding box.",
+        ),
     ],
 };
 
@@ -252,7 +400,13 @@ static LIGHT: Table = Table {
     title: "[light]",
     doc: "The key light, which casts the shadows.",
     fields: &[
-        Field::new("direction", Kind::Vector(ANY), "", Default("[0.45, 0.85, 0.35]"), "From the scene towards the light; any length but 0."),
+        Field::new(
+            "direction",
+            Kind::Vector(ANY),
+            "",
+            Default("[0.45, 0.85, 0.35]"),
+            "From the scene towards the light; any length but 0.",
+        ),
         Field::new("color", Kind::Color, "", Default("\"#fff2e0\""), "Its colour (sRGB)."),
         Field::new("intensity", Kind::Number(from_to(0.0, 100.0)), "", Default("1.0"), "Factor on its brightness."),
     ],

@@ -16,8 +16,8 @@ mod random;
 mod read;
 mod reference;
 mod regions;
-mod settings;
 mod set;
+mod settings;
 mod spec;
 #[cfg(test)]
 mod tests;

@@ -95,10 +95,6 @@ impl<'a> Node<'a> {
         let Some(Kind::List(table)) = self.table.field(key).map(|f| f.kind) else { unreachable!("{key} is declared as a list") };
         let items = self.value.get(key).map_or(&[][..], Value::items);
         let segment = |i: usize, item: &Value| item.get("name").and_then(Value::text).map_or_else(|| i.to_string(), str::to_owned);
-        items
-            .iter()
-            .enumerate()
-            .map(|(i, value)| Node { value, table, path: check::join(&self.key(key), &segment(i, value)) })
-            .collect()
+        items.iter().enumerate().map(|(i, value)| Node { value, table, path: check::join(&self.key(key), &segment(i, value)) }).collect()
     }
 }

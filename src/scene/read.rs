@@ -6,9 +6,9 @@ use super::error::{Complaints, SceneError, unknown};
 use super::format::SCENE;
 use super::node::{CHECKED, Node};
 use super::nodes::{Group, Transform, local, world_transforms};
+use super::random::Random;
 use super::regions::{Extent, Region};
 use super::settings::{BackendChoice, LightSetting, RecordingSetting, SolverChoice};
-use super::random::Random;
 use super::spec::Kind;
 use super::value::{Origin, Value};
 use super::{Document, check};
@@ -23,7 +23,6 @@ pub struct Content {
     pub title: Option<String>,
     pub description: String,
     pub params: Params,
-    pub substeps: u32,
     pub backend: BackendChoice,
     pub solver: SolverChoice,
     pub friction: f64,
@@ -55,9 +54,16 @@ pub struct BodyContent {
 
 #[derive(Clone, Debug)]
 pub enum Role {
-    Deformable { material: Material, velocity: Vec3, angular_velocity: Vec3, fix: Vec<Region> },
+    Deformable {
+        material: Material,
+        velocity: Vec3,
+        angular_velocity: Vec3,
+        fix: Vec<Region>,
+    },
     /// Static, or driven along a motion.
-    Obstacle { motion: Option<Motion> },
+    Obstacle {
+        motion: Option<Motion>,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -143,13 +149,13 @@ impl Reader<'_> {
             description: root.text("description"),
             params: Params {
                 time_step: simulation.number("time_step"),
+                substeps: simulation.integer("substeps") as u32,
                 gravity: simulation.vector("gravity"),
                 tolerance: simulation.number("tolerance"),
                 max_iterations: simulation.integer("max_iterations") as u32,
                 contact_tolerance: contact.number("tolerance"),
                 max_contact_iterations: simulation.integer("max_contact_iterations") as u32,
             },
-            substeps: simulation.integer("substeps") as u32,
             backend: BackendChoice::from_name(&simulation.text("backend")).expect(CHECKED),
             solver: SolverChoice::from_name(&simulation.text("solver")).expect(CHECKED),
             friction: contact.number("friction"),
@@ -158,10 +164,7 @@ impl Reader<'_> {
             probes: self.probes(root, &bodies),
             camera: self.camera(&root.table("camera")),
             light: self.light(&root.table("light")),
-            recording: RecordingSetting {
-                fps: root.table("recording").number("fps"),
-                size: root.table("recording").integers("size"),
-            },
+            recording: RecordingSetting { fps: root.table("recording").number("fps"), size: root.table("recording").integers("size") },
             bodies,
         }
     }
@@ -183,10 +186,7 @@ impl Reader<'_> {
     fn materials(&mut self, root: &Node) -> BTreeMap<String, Material> {
         let Some(Kind::Named(table)) = root.table.field("material").map(|f| f.kind) else { unreachable!("declared as named tables") };
         let entries = root.value.get("material").map_or(&[][..], Value::entries);
-        entries
-            .iter()
-            .map(|entry| (entry.key.clone(), material(&Node { value: &entry.value, table, path: String::new() })))
-            .collect()
+        entries.iter().map(|entry| (entry.key.clone(), material(&Node { value: &entry.value, table, path: String::new() }))).collect()
     }
 
     fn groups(&mut self, root: &Node) -> BTreeMap<String, Transform> {
@@ -378,9 +378,7 @@ impl Reader<'_> {
                 Geometry::Box { size: node.vector("size"), cells }
             }
             "sphere" => Geometry::Sphere { radius: node.number("radius"), resolution: resolution() },
-            "cylinder" => {
-                Geometry::Cylinder { radius: node.number("radius"), height: node.number("height"), resolution: resolution() }
-            }
+            "cylinder" => Geometry::Cylinder { radius: node.number("radius"), height: node.number("height"), resolution: resolution() },
             "torus" => {
                 let (radius, tube_radius) = (node.number("radius"), node.number("tube_radius"));
                 if tube_radius >= radius {

@@ -31,7 +31,10 @@ pub enum Presence {
 #[derive(Clone, Copy)]
 pub enum Kind {
     Number(Range),
-    Integer { min: i64, max: i64 },
+    Integer {
+        min: i64,
+        max: i64,
+    },
     /// Any text.
     Text,
     /// Letters, digits, `_` and `-`: a word that paths and column headers can hold.
@@ -42,7 +45,11 @@ pub enum Kind {
     /// `[x, y, z]`.
     Vector(Range),
     /// `n` integers.
-    Integers { n: usize, min: i64, max: i64 },
+    Integers {
+        n: usize,
+        min: i64,
+        max: i64,
+    },
     Table(&'static Table),
     /// `[[...]]`: tables in order, addressed by their `name` where they have one, else by their place from 0.
     List(&'static Table),
