@@ -29,6 +29,8 @@ pub struct State {
 pub struct Params {
     /// [s]
     pub time_step: f64,
+    /// Equal parts that a step is made of, each solved by itself.
+    pub substeps: u32,
     /// [m/s^2]
     pub gravity: Vec3,
     /// The elastic solve stops when the residual is below this fraction of the step's driving impulse [-].
@@ -45,6 +47,7 @@ impl Default for Params {
     fn default() -> Self {
         Self {
             time_step: 0.01,
+            substeps: 1,
             gravity: Vec3::new(0.0, -9.81, 0.0),
             tolerance: 1e-3,
             max_iterations: 2000,
