@@ -253,6 +253,7 @@ impl Stepper for GpuStepper {
             displacements: high.iter().zip(&low).map(|(high, low)| joined(high, low)).collect(),
             velocities: velocities.iter().map(|v| Vec3::new(v[0].into(), v[1].into(), v[2].into())).collect(),
             rotations: rotations.map_err(|error| self.lost(&error))?.iter().map(|q| q.map(f64::from)).collect(),
+            velocity_changes: vec![crate::math::Vec3::zeros(); n],
             contacts: Default::default(),
         })
     }

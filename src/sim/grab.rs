@@ -42,7 +42,11 @@ impl Held {
         let vertices = model.surface.triangles.get(triangle as usize).ok_or(CommandError::NoTriangle { triangle, n_triangles })?;
         let sum: f64 = barycentric.iter().sum();
         if !(sum.is_finite() && sum > 0.0) {
-            return Err(CommandError::BadValue { what: "barycentric weights", and: " with a positive sum", value: format!("{barycentric:?}") });
+            return Err(CommandError::BadValue {
+                what: "barycentric weights",
+                and: " with a positive sum",
+                value: format!("{barycentric:?}"),
+            });
         }
         // Three vertices with four nodes each; a node that occurs twice gets one entry with the sum of its weights.
         let (mut nodes, mut weights, mut n) = ([0u32; 12], [0.0; 12], 0);

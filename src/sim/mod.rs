@@ -1,5 +1,6 @@
 //! The one owner of a running simulation: apply a `Command`, `step`, look. Knows nothing of windows, threads or pace.
 
+pub mod checker;
 mod grab;
 mod save;
 mod tally;
@@ -22,9 +23,19 @@ use crate::solver::{Loads, MAX_GRABS, Params, State, StepError, StepReport, Step
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// Holds a material point: `barycentric` in surface triangle `triangle` (index into `model.surface.triangles`). `target` is where it is pulled to [m].
-    Grab { id: u32, triangle: u32, barycentric: [f64; 3], target: Vec3 },
-    MoveGrab { id: u32, target: Vec3 },
-    ReleaseGrab { id: u32 },
+    Grab {
+        id: u32,
+        triangle: u32,
+        barycentric: [f64; 3],
+        target: Vec3,
+    },
+    MoveGrab {
+        id: u32,
+        target: Vec3,
+    },
+    ReleaseGrab {
+        id: u32,
+    },
     /// [m/s^2]
     SetGravity(Vec3),
     /// [s]
@@ -51,8 +62,6 @@ pub enum CommandError {
 pub enum SimulationError {
     #[error("no GPU backend: {0}. Use --backend cpu (or backend = \"cpu\"), or auto to let the program choose")]
     Device(#[from] gpu::DeviceError),
-    #[error("the GPU backend could not be built: {0}. Use --backend cpu")]
-    Gpu(#[from] gpu::StepperError),
     #[error("the CPU backend's threads could not be started: {0}. Ask for fewer with --threads")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
@@ -104,8 +113,8 @@ impl Simulation {
     pub fn new(built: Built, options: &Options) -> Result<Self, SimulationError> {
         let Built { name, model, params, forces, probes, backend, solver, .. } = built;
         let model = Arc::new(model);
-        let SolverChoice::Auto | SolverChoice::Cr = solver;
-        let (stepper, backend) = open_backend(options.backend.unwrap_or(backend), options, &model, &params)?;
+        let (SolverChoice::Auto | SolverChoice::Cr) = solver;
+        let (stepper, backend) = open_backend(options.backend.unwrap_or(backend), options, &model)?;
         Ok(Self {
             name,
             model,
@@ -316,28 +325,26 @@ impl Simulation {
 }
 
 fn finite(what: &'static str, v: &Vec3) -> Result<(), CommandError> {
-    if v.iter().all(|c| c.is_finite()) { Ok(()) } else { Err(CommandError::BadValue { what, and: "", value: format!("{:?}", v.as_slice()) }) }
+    if v.iter().all(|c| c.is_finite()) {
+        Ok(())
+    } else {
+        Err(CommandError::BadValue { what, and: "", value: format!("{:?}", v.as_slice()) })
+    }
 }
 
-fn open_backend(
-    choice: BackendChoice,
-    options: &Options,
-    model: &Arc<Model>,
-    params: &Params,
-) -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
+fn open_backend(choice: BackendChoice, options: &Options, model: &Arc<Model>) -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
     let on_cpu = |reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
         let stepper = CpuStepper::new(model.clone(), options.threads.unwrap_or(0))?;
-        let info =
-            BackendInfo { backend: "cpu", adapter: None, solver: stepper.solver_name(), threads: stepper.threads(), reason };
+        let info = BackendInfo { backend: "cpu", adapter: None, solver: stepper.solver_name(), threads: stepper.threads(), reason };
         Ok((Box::new(stepper), info))
     };
     let open = || match &options.device {
         Some(device) => Ok(device.clone()),
-        None => gpu::Device::open(&gpu::DeviceRequest { adapter: options.adapter.as_deref(), ..Default::default() }),
+        None => gpu::Device::open(&gpu::DeviceRequest { adapter: options.adapter.clone(), ..Default::default() }),
     };
     let on_gpu = |device: Arc<gpu::Device>, reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
         let adapter = Some(device.info.name.clone());
-        let stepper = gpu::GpuStepper::new(device, model.clone(), params)?;
+        let stepper = gpu::Stepper::new(device, model.clone())?;
         let info = BackendInfo { backend: "gpu", adapter, solver: stepper.solver_name(), threads: 1, reason };
         Ok((Box::new(stepper), info))
     };

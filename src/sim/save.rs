@@ -18,7 +18,9 @@ pub enum SaveError {
     Read { path: PathBuf, source: std::io::Error },
     #[error("{path} is not a saved state of this program: {reason}")]
     NotAState { path: PathBuf, reason: String },
-    #[error("{path} was saved from another scene ({saved}, this one has {present}); open the scene it was saved from, with the same --set values")]
+    #[error(
+        "{path} was saved from another scene ({saved}, this one has {present}); open the scene it was saved from, with the same --set values"
+    )]
     OtherScene { path: PathBuf, saved: String, present: String },
     #[error(transparent)]
     Step(#[from] StepError),
@@ -55,7 +57,7 @@ impl Simulation {
         let mut bytes = serde_json::to_vec(&header).map_err(|e| write(e.into()))?;
         bytes.push(b'\n');
         let mut put = |x: f64| bytes.extend_from_slice(&x.to_le_bytes());
-        state.displacements.iter().chain(&state.velocities).flat_map(|v| v.iter()).for_each(|x| put(*x));
+        state.displacements.iter().chain(&state.velocities).chain(&state.velocity_changes).flat_map(|v| v.iter()).for_each(|x| put(*x));
         state.rotations.iter().flatten().for_each(|x| put(*x));
         for c in &state.contacts.entries {
             [f64::from(c.vertex), f64::from(c.obstacle), c.normal_force, f64::from(u8::from(c.sliding))].into_iter().for_each(&mut put);
@@ -85,9 +87,8 @@ impl Simulation {
                 present: format!("{nodes} nodes, {tets} tets"),
             });
         }
-        let numbers: Vec<f64> =
-            bytes[end + 1..].chunks_exact(8).map(|c| f64::from_le_bytes(c.try_into().unwrap_or_default())).collect();
-        let expected = 6 * nodes + 4 * tets + 7 * header.contacts;
+        let numbers: Vec<f64> = bytes[end + 1..].chunks_exact(8).map(|c| f64::from_le_bytes(c.try_into().unwrap_or_default())).collect();
+        let expected = 9 * nodes + 4 * tets + 7 * header.contacts;
         if numbers.len() != expected || (bytes.len() - end - 1) % 8 != 0 {
             return Err(bad(format!("it is cut off: {} of {expected} numbers", numbers.len())));
         }
@@ -97,7 +98,7 @@ impl Simulation {
         let vectors = |from: usize, n: usize| numbers[from..from + 3 * n].chunks_exact(3).map(Vec3::from_column_slice).collect();
         let (vertices, obstacles) = (self.model.n_vertices() as f64, self.model.obstacles.len() as f64);
         let mut entries = vec![];
-        for c in numbers[6 * nodes + 4 * tets..].chunks_exact(7) {
+        for c in numbers[9 * nodes + 4 * tets..].chunks_exact(7) {
             if !(0.0..vertices).contains(&c[0]) || !(0.0..obstacles).contains(&c[1]) {
                 return Err(bad("a contact names a vertex or obstacle that the scene does not have".into()));
             }
@@ -114,7 +115,8 @@ impl Simulation {
             time: f64::from_bits(header.time_bits),
             displacements: vectors(0, nodes),
             velocities: vectors(3 * nodes, nodes),
-            rotations: numbers[6 * nodes..6 * nodes + 4 * tets].chunks_exact(4).map(|q| [q[0], q[1], q[2], q[3]]).collect(),
+            velocity_changes: vectors(6 * nodes, nodes),
+            rotations: numbers[9 * nodes..9 * nodes + 4 * tets].chunks_exact(4).map(|q| [q[0], q[1], q[2], q[3]]).collect(),
             contacts: ContactMemory { entries },
         };
         self.stepper.set_state(&state)?;
