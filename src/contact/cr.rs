@@ -130,7 +130,7 @@ pub fn solve(
         let row_residual = work.residual.c.iter().map(Vec3::amax).fold(0.0, f64::max);
         let converged = velocity_residual <= options.residual && row_residual <= 0.25 * problem.tolerance;
         let exhausted = outcome.iterations >= options.max_iterations;
-        let effort = if outcome.iterations < options.max_iterations / 2 { Effort::Whole } else { Effort::Frozen };
+        let effort = if outcome.iterations < options.max_iterations / 3 { Effort::Whole } else { Effort::Settling };
         if converged || stuck {
             changed = evaluate(problem, contacts, dv, true, effort);
             if !changed {
