@@ -1,6 +1,24 @@
 //! Meshes: surfaces and tetrahedra, their readers, generators and checks. Knows nothing of materials, scenes or files'
 //! meaning beyond geometry.
 
+pub mod assets;
+pub mod doctor;
+mod embed;
+mod error;
+mod lattice;
+mod read;
+pub mod shapes;
+mod surface;
+mod tets;
+pub mod voxel;
+mod write;
+
+pub use embed::embed;
+pub use error::MeshError;
+pub use read::{parse_surface, read_surface};
+pub use tets::Quality;
+pub use write::write_obj;
+
 use crate::math::Vec3;
 
 /// A triangle surface. Counter-clockwise triangles seen from outside.
@@ -28,21 +46,4 @@ pub struct Embedding {
     pub nodes: Vec<[u32; 4]>,
     /// Barycentric weights of each point in that tet; sum 1.
     pub weights: Vec<[f64; 4]>,
-}
-
-impl TetMesh {
-    /// Triangles that belong to one tet only, facing outwards.
-    pub fn boundary(&self) -> Vec<[u32; 3]> {
-        let mut faces: Vec<([u32; 3], [u32; 3])> = Vec::with_capacity(self.tets.len() * 4);
-        for &[a, b, c, d] in &self.tets {
-            for face in [[b, c, d], [a, d, c], [a, b, d], [a, c, b]] {
-                let mut key = face;
-                key.sort_unstable();
-                faces.push((key, face));
-            }
-        }
-        faces.sort_unstable();
-        let single = |k: usize| (k == 0 || faces[k - 1].0 != faces[k].0) && (k + 1 == faces.len() || faces[k + 1].0 != faces[k].0);
-        (0..faces.len()).filter(|&k| single(k)).map(|k| faces[k].1).collect()
-    }
 }

@@ -1,4 +1,68 @@
-//! Block compressed sparse rows (BCSR) with 3x3 blocks over the nodes of a mesh.
+//! Block compressed sparse rows (BCSR) with 3x3 blocks over the nodes of a mesh, and vectors of 3-blocks.
+
+mod cg;
+mod operator;
+
+pub use cg::{Solved, conjugate_gradient};
+pub use operator::{Operator, RankOne};
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::math::{Mat3, Vec3};
+
+/// Rows a thread takes at once; fixed, so that sums come out the same for any number of threads.
+pub const CHUNK: usize = 512;
+
+/// Below this length a vector operation is done by the calling thread: waking others costs more.
+const PARALLEL: usize = 16 * 1024;
+
+/// `sum_i a[i].b[i]`, in the same order for any number of threads.
+pub fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
+    debug_assert_eq!(a.len(), b.len());
+    let part = |a: &[Vec3], b: &[Vec3]| a.iter().zip(b).map(|(a, b)| a.dot(b)).sum::<f64>();
+    if a.len() < PARALLEL {
+        return part(a, b);
+    }
+    let mut sums = [0.0; 32];
+    let length = a.len().div_ceil(sums.len());
+    (sums.par_iter_mut(), a.par_chunks(length), b.par_chunks(length)).into_par_iter().for_each(|(sum, a, b)| *sum = part(a, b));
+    sums.iter().sum()
+}
+
+/// `y += s x`.
+pub fn axpy(y: &mut [Vec3], s: f64, x: &[Vec3]) {
+    combine(y, x, |y, x| *y += x * s);
+}
+
+/// `y = x + s y`.
+pub fn xpay(y: &mut [Vec3], x: &[Vec3], s: f64) {
+    combine(y, x, |y, x| *y = x + *y * s);
+}
+
+fn combine(y: &mut [Vec3], x: &[Vec3], f: impl Fn(&mut Vec3, &Vec3) + Sync) {
+    if y.len() < PARALLEL {
+        y.iter_mut().zip(x).for_each(|(y, x)| f(y, x));
+    } else {
+        y.par_chunks_mut(CHUNK).zip(x.par_chunks(CHUNK)).for_each(|(y, x)| y.iter_mut().zip(x).for_each(|(y, x)| f(y, x)));
+    }
+}
+
+/// `y = A x` for the rows `rows` of the blocks `values` on `pattern`, which must form a block of their own: `x` and `y` hold these rows only.
+pub fn multiply(pattern: &Pattern, values: &[Mat3], rows: &Range<usize>, x: &[Vec3], y: &mut [Vec3]) {
+    let first = rows.start;
+    y.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, y)| {
+        for (k, y) in y.iter_mut().enumerate() {
+            let row = pattern.row(first + chunk * CHUNK + k);
+            let mut sum = Vec3::zeros();
+            for (column, block) in pattern.columns[row.clone()].iter().zip(&values[row]) {
+                sum += block * x[*column as usize - first];
+            }
+            *y = sum;
+        }
+    });
+}
 
 /// Where the blocks stand: the diagonal and both directions of every mesh edge. Columns ascend in a row.
 #[derive(Clone, Debug, Default, PartialEq)]
