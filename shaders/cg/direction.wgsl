@@ -36,7 +36,7 @@ fn direction(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_inde
     let before = reduce_slot(lane, SLOT_RESIDUAL + 1u - parity.now);
     let norms = reduce_group(lane, vec4f(now.x, now.y, before.x, 0.0));
     let beta = select(norms.x / norms.z, 0.0, norms.z == 0.0);
-    let converged = norms.y <= reductions.control.target2;
+    let converged = float_is_finite(norms.y) && norms.y <= reductions.control.target2;
 
     let n = select(params.n_nodes, 0u, converged);
     var curvature = 0.0;
@@ -57,8 +57,8 @@ fn direction(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_inde
     if lane == 0u {
         reduce_store(SLOT_CURVATURE, group.x, sum);
     }
-    // Only this thread reads or writes these.
-    if lane == 0u && group.x == 0u {
+    // Only this thread reads or writes these; once the loop is over they stay, whatever runs until the next gate.
+    if lane == 0u && group.x == 0u && reductions.control.done == 0u {
         reductions.control.residual2 = norms.y;
         if converged {
             reductions.control.converged = 1u;

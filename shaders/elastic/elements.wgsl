@@ -70,7 +70,7 @@ fn elements(@builtin(global_invocation_id) id: vec3u) {
     let predicted = g + (dt + beta) * g_v;
     let b = predicted + transpose(d) * predicted + transpose(d);
     let strain = 0.5 * (b + transpose(b));
-    let stress = -(2.0 * tet.g1.w * strain + mat3_diagonal(tet.g2.w * mat3_trace(strain)));
+    let stress = (-2.0 * tet.g1.w) * strain - mat3_diagonal(tet.g2.w * mat3_trace(strain));
     let r = d + mat3_diagonal(1.0);
     let turned = r * stress;
     let f1 = turned * tet.g1.xyz;

@@ -50,7 +50,7 @@ pub fn create_buffers(buffers: &mut Buffers, model: &Model) -> Result<(), Device
     for name in ["node_forces", "grab_weights"] {
         buffers.storage::<[f32; 4]>(name, n)?;
     }
-    for name in ["backup_hi", "backup_lo", "backup_velocities"] {
+    for name in ["backup_hi", "backup_lo", "backup_velocities", "backup_dv"] {
         buffers.storage::<[f32; 4]>(name, n)?;
     }
     for name in ["rotations", "backup_rotations"] {

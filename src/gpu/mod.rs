@@ -7,9 +7,12 @@ mod layout;
 mod readback;
 mod shader;
 mod stepper;
+#[cfg(test)]
+mod tests;
 
 pub use device::{AdapterDescription, Device, DeviceError, DeviceRequest, instance, list_adapters};
 pub use kernel::{Bound, Buffers, Kernel};
+pub use readback::read_buffer;
 pub use shader::{Binding, Shader, ShaderError};
 pub use stepper::GpuStepper as Stepper;
 

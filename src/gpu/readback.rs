@@ -51,15 +51,20 @@ impl Mailbox {
     }
 }
 
-/// The first `n` values of a buffer.
+/// The first `n` values of the buffer `name`.
 pub fn read<T: bytemuck::Pod>(device: &Arc<Device>, buffers: &Buffers, name: &str, n: usize) -> Result<Vec<T>, DeviceError> {
+    read_buffer(device, buffers.get(name), n)
+}
+
+/// The first `n` values of a buffer.
+pub fn read_buffer<T: bytemuck::Pod>(device: &Arc<Device>, buffer: &wgpu::Buffer, n: usize) -> Result<Vec<T>, DeviceError> {
     if n == 0 {
         return Ok(vec![]);
     }
     let bytes = (n * size_of::<T>()) as u64;
     let mailbox = Mailbox::new(device, bytes.next_multiple_of(4));
     let mut encoder = device.device.create_command_encoder(&Default::default());
-    mailbox.collect(&mut encoder, buffers.get(name), bytes, 0);
+    mailbox.collect(&mut encoder, buffer, bytes, 0);
     mailbox.submit(encoder, |content| bytemuck::pod_collect_to_vec(&content[..bytes as usize]))
 }
 

@@ -41,11 +41,12 @@ const TIMES_AT: u64 = 128;
 
 const SURFACES: [&str; 3] = ["surface_0", "surface_1", "surface_2"];
 /// What a failed step must give back, and where it is kept.
-const BACKUPS: [(&str, &str); 4] = [
+const BACKUPS: [(&str, &str); 5] = [
     ("displacements_hi", "backup_hi"),
     ("displacements_lo", "backup_lo"),
     ("velocities", "backup_velocities"),
     ("rotations", "backup_rotations"),
+    ("dv", "backup_dv"),
 ];
 
 impl GpuStepper {
@@ -131,11 +132,8 @@ impl GpuStepper {
             encoder = self.encoder();
             self.cg.record_iterations(&mut self.stopwatch.pass(&mut encoder, "elastic solve"), &self.buffers, batch);
         };
-        if fault != 0 {
-            self.roll_back();
-            let node = model.n_nodes() - fault as usize;
-            let body = model.bodies[model.node_bodies[node] as usize].name.clone();
-            return Err(StepError::NotFinite { what: "the velocity", body, step: self.step });
+        if fault != 0 || !control.residual2.is_finite() {
+            return Err(self.not_finite(fault));
         }
         self.last_iterations = control.iterations;
         report.iterations = control.iterations;
@@ -144,6 +142,22 @@ impl GpuStepper {
         self.step += 1;
         self.time += params.time_step;
         Ok(report)
+    }
+
+    /// Takes the step back and says where it failed; `fault` as `shaders/elastic/update.wgsl` leaves it.
+    fn not_finite(&mut self, fault: u32) -> StepError {
+        let n = self.model.n_nodes();
+        let (what, node) = match fault {
+            // The solve stopped at its start: look where.
+            0 => match read::<[f32; 4]>(&self.device, &self.buffers, "rhs", n) {
+                Ok(rhs) => ("the force", rhs.iter().position(|r| r.iter().any(|c| !c.is_finite())).unwrap_or(0)),
+                Err(error) => return self.lost(&error),
+            },
+            _ => ("the velocity", n - fault as usize),
+        };
+        self.roll_back();
+        let body = self.model.bodies[self.model.node_bodies[node] as usize].name.clone();
+        StepError::NotFinite { what, body, step: self.step }
     }
 
     /// Iterations in one submission: short enough that drawing on the same queue never waits long.
@@ -202,15 +216,11 @@ impl GpuStepper {
             let (from, to) = (self.buffers.get(backup), self.buffers.get(name));
             encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
         }
-        self.forget(&mut encoder);
-        self.show(encoder);
-    }
-
-    /// Start values of the solver must not outlive the state that they belong to.
-    fn forget(&self, encoder: &mut wgpu::CommandEncoder) {
-        for name in ["dv", "p", "p_before"] {
+        // A value that is not finite would outlive a factor of zero.
+        for name in ["p", "p_before"] {
             encoder.clear_buffer(self.buffers.get(name), 0, None);
         }
+        self.show(encoder);
     }
 
     /// Submits, with the surface of the state.
@@ -229,10 +239,10 @@ impl GpuStepper {
         self.buffers.write("displacements_lo", &low);
         self.buffers.write("velocities", &state.velocities.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>());
         self.buffers.write("rotations", &state.rotations.iter().map(|q| q.map(|c| c as f32)).collect::<Vec<_>>());
+        self.buffers.write("dv", &state.velocity_changes.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>());
         self.step = state.step;
         self.time = state.time;
-        let mut encoder = self.encoder();
-        self.forget(&mut encoder);
+        let encoder = self.encoder();
         self.show(encoder);
     }
 }
@@ -245,15 +255,16 @@ impl Stepper for GpuStepper {
     fn state(&mut self) -> Result<State, StepError> {
         let n = self.model.n_nodes();
         let vectors = |name| read::<[f32; 4]>(&self.device, &self.buffers, name, n).map_err(|error| self.lost(&error));
-        let (high, low, velocities) = (vectors("displacements_hi")?, vectors("displacements_lo")?, vectors("velocities")?);
+        let three = |vectors: Vec<[f32; 4]>| vectors.iter().map(|v| Vec3::new(v[0].into(), v[1].into(), v[2].into())).collect();
+        let (high, low) = (vectors("displacements_hi")?, vectors("displacements_lo")?);
         let rotations = read::<[f32; 4]>(&self.device, &self.buffers, "rotations", self.model.tets.len());
         Ok(State {
             step: self.step,
             time: self.time,
             displacements: high.iter().zip(&low).map(|(high, low)| joined(high, low)).collect(),
-            velocities: velocities.iter().map(|v| Vec3::new(v[0].into(), v[1].into(), v[2].into())).collect(),
+            velocities: three(vectors("velocities")?),
+            velocity_changes: three(vectors("dv")?),
             rotations: rotations.map_err(|error| self.lost(&error))?.iter().map(|q| q.map(f64::from)).collect(),
-            velocity_changes: vec![crate::math::Vec3::zeros(); n],
             contacts: Default::default(),
         })
     }
@@ -276,7 +287,7 @@ impl Stepper for GpuStepper {
 }
 
 /// For each held node that can move its weight in every grab, by ascending node.
-fn grab_weights(model: &Model, loads: &Loads) -> Vec<(u32, [f32; 4])> {
+pub(super) fn grab_weights(model: &Model, loads: &Loads) -> Vec<(u32, [f32; 4])> {
     let mut weights = std::collections::BTreeMap::<u32, [f64; 4]>::new();
     for (k, grab) in loads.grabs.iter().take(4).enumerate() {
         for (node, weight) in grab.nodes.iter().zip(&grab.weights).filter(|(n, w)| **w != 0.0 && !model.fixed[**n as usize]) {

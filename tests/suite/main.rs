@@ -3,3 +3,4 @@
 mod architecture;
 mod contact;
 mod licenses;
+mod scenes;
