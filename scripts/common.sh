@@ -25,7 +25,6 @@ needs_of_window="
     library libxcb.so.1            libxcb1
     library libXcursor.so.1        libxcursor1
     library libXi.so.6             libxi6
-    library libXrandr.so.2         libxrandr2
     library libxkbcommon.so.0      libxkbcommon0
     library libxkbcommon-x11.so.0  libxkbcommon-x11-0
     library libEGL.so.1            libegl1
@@ -58,18 +57,28 @@ has_driver() {
 # Makes sure that the named parts (compute, window, tests) find what they need.
 need() {
     [ "$(uname -s)" = Linux ] || return 0 # Metal and DirectX come with the system
-    local part table kind what package missing=() packages=()
+    local missing packages
+    look_for "$@"
+    [ -n "$missing" ] || return 0
+    install "$missing" $packages
+    look_for "$@"
+    [ -z "$missing" ] || die "Still missing after the installation: $missing."
+}
+
+# Sets `missing` (for people) and `packages`, each named once.
+look_for() {
+    local part table kind what package
+    missing="" packages=""
     libraries=$(PATH=$PATH:/usr/sbin:/sbin ldconfig -p)
     for part in "$@"; do
         table=needs_of_$part
         while read -r kind what package; do
             if [ -n "$kind" ] && ! is_there "$kind" "$what"; then
-                missing+=("$what ($kind)")
-                packages+=("$package")
+                missing+="${missing:+, }$what ($kind)"
+                case " $packages " in *" $package "*) ;; *) packages+=" $package" ;; esac
             fi
         done <<<"${!table}"
     done
-    [ ${#packages[@]} = 0 ] || install "${missing[*]}" "${packages[@]}"
 }
 
 # MISSING PACKAGE...
@@ -78,8 +87,8 @@ install() {
     shift
     if ! command -v apt-get >/dev/null; then
         say "Missing on this system: $missing."
-        say "Only Debian and Ubuntu are set up by this script. Their packages are: $*."
-        die "Install those of the same meaning with your package manager, then run this again."
+        say "Only Debian and Ubuntu are set up by this script; the packages there are: $*."
+        die "Install their like with the package manager of this system, then run this again."
     fi
     if [ "$(id -u)" != 0 ]; then
         if ! sudo -n true 2>/dev/null; then
@@ -90,11 +99,17 @@ install() {
         as_root=(sudo -n)
     fi
     say "Installing system packages: $*"
-    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
-    # A broken list of some other source need not hinder: the installation tells.
-    "${apt[@]}" update </dev/null >&2 || say "Some package lists could not be renewed; trying with those that are there."
-    "${apt[@]}" install --yes --no-install-recommends "$@" </dev/null >&2 ||
+    local log
+    log=$(mktemp)
+    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
+    # Lists of some other source that cannot be renewed need not hinder: the installation tells.
+    "${apt[@]}" update </dev/null >"$log" 2>&1 || true
+    if ! "${apt[@]}" install --yes --no-install-recommends "$@" </dev/null >>"$log" 2>&1; then
+        cat "$log" >&2
+        rm -f "$log"
         die "The installation failed (see above). Pliant needs these packages: $*"
+    fi
+    rm -f "$log"
 }
 
 # Rust and a linker cannot be brought along; says where they come from.
