@@ -1,5 +1,6 @@
 //! Twins of the CPU solvers on the device, in f32 and resident: positions never leave it to be drawn.
 
+mod contact;
 mod device;
 mod elastic;
 mod kernel;
@@ -9,6 +10,8 @@ mod shader;
 mod stepper;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod contact_tests;
 
 pub use device::{AdapterDescription, Device, DeviceError, DeviceRequest, instance, list_adapters};
 pub use kernel::{Bound, Buffers, Kernel};
