@@ -1,6 +1,8 @@
 //! Twins of the CPU solvers on the device, in f32 and resident: positions never leave it to be drawn.
 
 mod contact;
+#[cfg(test)]
+mod contact_tests;
 mod device;
 mod elastic;
 mod kernel;
@@ -10,8 +12,6 @@ mod shader;
 mod stepper;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod contact_tests;
 
 pub use device::{AdapterDescription, Device, DeviceError, DeviceRequest, instance, list_adapters};
 pub use kernel::{Bound, Buffers, Kernel};
