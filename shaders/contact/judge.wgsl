@@ -28,7 +28,7 @@ fn decide_action(phase: u32, residual2: f32, row_residual: f32) -> u32 {
         return ACTION_FORCED;
     }
     let ratio = sqrt(max(residual2 / reductions.control.target2, 1.0));
-    let interval = max(u32(max(floor(log2(ratio) / 3.0), 1.0)), reductions.control.restarts / 32u);
+    let interval = max(u32(max(floor(log2(ratio) / 3.0), 6.0)), reductions.control.restarts / 32u);
     let due = reductions.control.since_evaluation >= interval && reductions.control.alpha > 0.0;
     return select(ACTION_NONE, ACTION_EVALUATE, due);
 }
@@ -56,7 +56,7 @@ fn evaluate_normal(c: ptr<function, Contact>, motion: vec3f, noticeable: f32, fo
     return true;
 }
 
-fn evaluate_friction(c: ptr<function, Contact>, motion: vec3f, noticeable: f32) -> bool {
+fn evaluate_friction(c: ptr<function, Contact>, motion: vec3f, noticeable: f32, settling: bool) -> bool {
     let slip = vec3f(0.0, motion.yz);
     let limit = (*c).friction * max(-(*c).multiplier.x, 0.0);
     let gamma = contact_friction(*c);
@@ -74,6 +74,14 @@ fn evaluate_friction(c: ptr<function, Contact>, motion: vec3f, noticeable: f32) 
         return false;
     }
     let fresh = size == 0.0;
+    if settling && !fresh {
+        // The last resort of a step that does not settle: only the size follows the cone.
+        if abs(limit - size) * (*c).compliance_tangent <= noticeable {
+            return false;
+        }
+        (*c).sliding_force = gamma * (limit / size);
+        return true;
+    }
     var back = length(slip) < noticeable;
     if !fresh {
         back = -dot(slip, gamma) / size > noticeable;
@@ -178,7 +186,7 @@ fn judge(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
     let forced = action == ACTION_FORCED;
     // A change is made only if its effect, as a distance, is seen.
     let noticeable = params.contact_tolerance * select(1.0, 0.3, forced);
-    let whole_effort = reductions.control.contact_iterations < params.max_contact_iterations / 2u;
+    let settling = reductions.control.contact_iterations >= params.max_contact_iterations / 3u;
     let spent = action == ACTION_ADAPT && reductions.control.adaptations >= MAX_ADAPTATIONS;
 
     var changed = false;
@@ -208,8 +216,8 @@ fn judge(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
             if action != ACTION_ADAPT {
                 let motion = contact.offset + params.dt * (h_dv * frame);
                 var new_state = evaluate_normal(&contact, motion, noticeable, forced);
-                if !new_state && whole_effort {
-                    new_state = evaluate_friction(&contact, motion, noticeable);
+                if !new_state {
+                    new_state = evaluate_friction(&contact, motion, noticeable, settling);
                 }
                 if new_state {
                     contacts[j] = contact;
