@@ -1,4 +1,15 @@
-//! Contact rows J = C H, their states, friction, and the preconditioned conjugate-residual solver.
+//! Frictional contact as complementarity: rows J = C H, their states, and the preconditioned conjugate-residual solver.
+//!
+//! H maps node velocities to surface points (`model.surface`: four weights a point, constant), C holds the directions (n, t1, t2) of a contact.
+//! A contact of any kind of surface is this one row type.
+
+mod cr;
+mod row;
+mod state;
+
+pub use cr::{CrOptions, CrOutcome, CrWork, Problem, solve};
+pub use row::{Contact, Status};
+pub use state::evaluate;
 
 use crate::math::Vec3;
 

@@ -1,6 +1,24 @@
 //! Meshes: surfaces and tetrahedra, their readers, generators and checks. Knows nothing of materials, scenes or files'
 //! meaning beyond geometry.
 
+pub mod assets;
+pub mod doctor;
+mod embed;
+mod error;
+mod lattice;
+mod read;
+pub mod shapes;
+mod surface;
+mod tets;
+pub mod voxel;
+mod write;
+
+pub use embed::embed;
+pub use error::MeshError;
+pub use read::{parse_surface, read_surface};
+pub use tets::Quality;
+pub use write::write_obj;
+
 use crate::math::Vec3;
 
 /// A triangle surface. Counter-clockwise triangles seen from outside.

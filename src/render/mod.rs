@@ -1,1 +1,41 @@
-//! (skeleton)
+//! Pictures of a stage: elastic bodies, obstacles and a floor under one key light, drawn into any texture view.
+//!
+//! Knows nothing of simulations, scenes or windows: it is given triangles, positions (from the host or from a buffer on the
+//! same device, which is never read back) and a camera. The same [`Renderer`] serves the window, screenshots and recordings.
+
+mod buffers;
+mod camera;
+mod canvas;
+mod geometry;
+mod image;
+mod maps;
+mod palette;
+mod pick;
+mod pipelines;
+mod renderer;
+mod shaders;
+mod shapes;
+mod stage;
+#[cfg(test)]
+mod tests;
+mod uniforms;
+
+pub use camera::{Camera, Ray};
+pub use image::Image;
+pub use palette::{Rgb, palette};
+pub use pick::{Hit, pick};
+pub use renderer::{Positions, RenderOptions, Renderer};
+pub use stage::{Light, Look, ObstacleShape, ObstacleVisual, Overlays, Point, Segment, Shading, SoftBodyVisual, Stage, ViewOptions};
+
+/// Why a picture could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    #[error(
+        "a picture of {width} x {height} pixels was asked for, but this graphics device draws at most {limit} x {limit}; ask for a smaller one"
+    )]
+    Size { width: u32, height: u32, limit: u32 },
+    #[error("the picture could not be read back from the graphics device ({0}); the device may have been lost")]
+    Readback(String),
+    #[error("{given} positions were given, but the stage has {expected} {what}; call set_stage before set_positions")]
+    Count { what: &'static str, given: usize, expected: usize },
+}

@@ -1,5 +1,6 @@
 //! One time step, behind one narrow contract: `Stepper`. `cpu` is the f64 reference; `gpu::Stepper` its twin in f32.
 
+pub mod cpu;
 mod report;
 
 pub use report::{ContactReport, PairForce, StageTimes, StepReport};

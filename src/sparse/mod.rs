@@ -1,4 +1,57 @@
-//! Block compressed sparse rows (BCSR) with 3x3 blocks over the nodes of a mesh.
+//! Block compressed sparse rows (BCSR) with 3x3 blocks over the nodes of a mesh, and vectors of 3-blocks.
+
+mod cg;
+mod operator;
+
+pub use cg::{Solved, conjugate_gradient};
+pub use operator::{Operator, RankOne};
+
+use rayon::prelude::*;
+
+use crate::math::{Mat3, Vec3};
+
+/// Rows a thread takes at once; fixed, so that sums come out the same for any number of threads.
+pub const CHUNK: usize = 512;
+
+/// `sum_i a[i].b[i]`, in the same order for any number of threads.
+pub fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
+    debug_assert_eq!(a.len(), b.len());
+    if a.len() <= CHUNK {
+        return a.iter().zip(b).map(|(a, b)| a.dot(b)).sum();
+    }
+    let n_chunks = a.len().div_ceil(CHUNK);
+    let mut partial = [0.0; 64];
+    let per = n_chunks.div_ceil(64) * CHUNK;
+    partial[..a.len().div_ceil(per)].par_iter_mut().enumerate().for_each(|(k, sum)| {
+        let range = k * per..((k + 1) * per).min(a.len());
+        *sum = a[range.clone()].iter().zip(&b[range]).map(|(a, b)| a.dot(b)).sum();
+    });
+    partial.iter().sum()
+}
+
+/// `y += s x`.
+pub fn axpy(y: &mut [Vec3], s: f64, x: &[Vec3]) {
+    y.par_chunks_mut(CHUNK).zip(x.par_chunks(CHUNK)).for_each(|(y, x)| y.iter_mut().zip(x).for_each(|(y, x)| *y += x * s));
+}
+
+/// `y = x + s y`.
+pub fn xpay(y: &mut [Vec3], x: &[Vec3], s: f64) {
+    y.par_chunks_mut(CHUNK).zip(x.par_chunks(CHUNK)).for_each(|(y, x)| y.iter_mut().zip(x).for_each(|(y, x)| *y = x + *y * s));
+}
+
+/// `y = A x` for the blocks `values` on `pattern`.
+pub fn multiply(pattern: &Pattern, values: &[Mat3], x: &[Vec3], y: &mut [Vec3]) {
+    y.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, y)| {
+        for (k, y) in y.iter_mut().enumerate() {
+            let row = pattern.row(chunk * CHUNK + k);
+            let mut sum = Vec3::zeros();
+            for (column, block) in pattern.columns[row.clone()].iter().zip(&values[row]) {
+                sum += block * x[*column as usize];
+            }
+            *y = sum;
+        }
+    });
+}
 
 /// Where the blocks stand: the diagonal and both directions of every mesh edge. Columns ascend in a row.
 #[derive(Clone, Debug, Default, PartialEq)]

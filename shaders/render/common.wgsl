@@ -1,0 +1,61 @@
+// Shared by every drawing shader: the picture's uniforms and small helpers.
+#import frame
+
+@group(0) @binding(0) var<uniform> frame: Frame;
+@group(0) @binding(1) var<uniform> fit: Fit;
+
+// Light-map coordinates (u, v, depth) of a world point; inside the map all three are in 0..1.
+fn light_map_from_world(p: vec3f) -> vec3f {
+    let q = (frame.light_from_world * vec4f(p, 1.0)).xyz;
+    let xy = (q.xy - fit.light.xy) / fit.light.w;
+    return vec3f(0.5 + 0.5 * xy.x, 0.5 - 0.5 * xy.y, (fit.light.z - q.z) / fit.range.x);
+}
+
+// Contact-map coordinates of a point of the floor's frame.
+fn contact_map_from_floor(p: vec3f) -> vec2f {
+    let xz = (p.xz - fit.footprint.xy) / fit.footprint.z;
+    return vec2f(0.5 + 0.5 * xz.x, 0.5 - 0.5 * xz.y);
+}
+
+// Where the key light's map sees a point. Casters in front of the map are pulled onto its near side: they still cast.
+fn shadow_clip(world: vec3f) -> vec4f {
+    let uvd = light_map_from_world(world);
+    return vec4f(uvd.x * 2.0 - 1.0, 1.0 - uvd.y * 2.0, clamp(uvd.z, 0.0, 1.0), 1.0);
+}
+
+// Where the floor's map, looking up, sees a point; depth is the height as a fraction of the highest point.
+fn contact_clip(world: vec3f) -> vec4f {
+    let p = (frame.floor_from_world * vec4f(world, 1.0)).xyz;
+    let uv = contact_map_from_floor(p);
+    return vec4f(uv.x * 2.0 - 1.0, 1.0 - uv.y * 2.0, clamp(p.y / fit.footprint.w, 0.0, 1.0), 1.0);
+}
+
+// One triangle over the whole picture.
+fn fullscreen_corner(vertex: u32) -> vec4f {
+    return vec4f(f32(vertex & 1u) * 4.0 - 1.0, f32(vertex >> 1u) * 4.0 - 1.0, 0.0, 1.0);
+}
+
+// Interleaved gradient noise, 0..1, even over small neighbourhoods [Jimenez 2014].
+fn pixel_noise(pixel: vec2f) -> f32 {
+    return fract(52.9829189 * fract(dot(pixel, vec2f(0.06711056, 0.00583715))));
+}
+
+// A filmic curve (rational fit of the ACES reference curve [Narkowicz 2015]), then gamma and a dither of one level.
+// Alpha carries the brightness, which the edge filter reads.
+fn display(radiance: vec3f, pixel: vec2f) -> vec4f {
+    let x = max(radiance, vec3f(0.0)) * 0.72;
+    let film = clamp((x * (2.51 * x + 0.03)) / (x * (2.43 * x + 0.59) + 0.14), vec3f(0.0), vec3f(1.0));
+    let shown = pow(film, vec3f(1.0 / 2.2)) + (pixel_noise(pixel) - 0.5) / 255.0;
+    return vec4f(shown, dot(shown, vec3f(0.299, 0.587, 0.114)));
+}
+
+fn srgb_to_linear(c: vec3f) -> vec3f {
+    return pow(c, vec3f(2.2));
+}
+
+// Radiance of the backdrop along a unit direction.
+fn backdrop(direction: vec3f) -> vec3f {
+    let up = smoothstep(-0.05, 0.75, direction.y);
+    let down = smoothstep(0.0, -0.9, direction.y) * (1.0 - frame.floor.w);
+    return mix(frame.backdrop_horizon.rgb, frame.backdrop_top.rgb, max(up, down));
+}

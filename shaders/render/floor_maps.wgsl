@@ -1,0 +1,90 @@
+// Two small pictures that give the floor its softness, so that a floor pixel costs two texture reads:
+// the soft shadow of the key light, in light-map coordinates, and how open the floor is to the sky, in contact-map coordinates.
+#import common
+
+@group(1) @binding(0) var depths: texture_depth_2d;
+
+struct Varying {
+    @builtin(position) clip: vec4f,
+    @location(0) uv: vec2f,
+}
+
+@vertex
+fn vs_map(@builtin(vertex_index) vertex: u32) -> Varying {
+    let clip = fullscreen_corner(vertex);
+    return Varying(clip, vec2f(0.5 + 0.5 * clip.x, 0.5 - 0.5 * clip.y));
+}
+
+fn depth_at(uv: vec2f) -> f32 {
+    let size = vec2f(textureDimensions(depths));
+    return textureLoad(depths, vec2i(clamp(uv * size, vec2f(0.0), size - 1.0)), 0);
+}
+
+// Point k of n on a sunflower disc of radius 1, turned by an angle.
+fn sunflower(k: u32, n: u32, turn: f32) -> vec2f {
+    let angle = f32(k) * 2.39996323 + turn;
+    return sqrt((f32(k) + 0.5) / f32(n)) * vec2f(cos(angle), sin(angle));
+}
+
+// The width of the penumbra grows with the gap between floor and caster, as for a round lamp [Fernando 2005].
+@fragment
+fn fs_floor_shadow(v: Varying) -> @location(0) vec4f {
+    // Depth of the floor along the light at this texel: the floor is a plane, so it is linear in (u, v).
+    let normal = (frame.light_from_world * frame.world_from_floor * vec4f(0.0, 1.0, 0.0, 0.0)).xyz;
+    let origin = (frame.light_from_world * frame.world_from_floor * vec4f(0.0, 0.0, 0.0, 1.0)).xyz;
+    let xy = fit.light.xy + vec2f(v.uv.x * 2.0 - 1.0, 1.0 - v.uv.y * 2.0) * fit.light.w;
+    let height = origin.z + dot(normal.xy, origin.xy - xy) / normal.z;
+    let gap = fit.light.z - height; // from the near side of the map to the floor [m]
+
+    let taps = frame.flags.w;
+    let uv_from_metres = 0.5 / fit.light.w;
+    let search = gap * frame.to_light.w * uv_from_metres;
+    let turn = pixel_noise(v.clip.xy) * 6.2831853;
+    var blockers = 0.0;
+    var blocked = 0.0;
+    for (var k = 0u; k < taps; k++) {
+        let d = depth_at(v.uv + sunflower(k, taps, turn) * search) * fit.range.x;
+        let hit = f32(d < gap - 1e-3 * fit.range.x && d < 0.9999 * fit.range.x);
+        blockers += hit;
+        blocked += hit * d;
+    }
+    if blockers == 0.0 {
+        return vec4f(1.0);
+    }
+    let distance = gap - blocked / blockers;
+    let radius = max(distance * frame.to_light.w * uv_from_metres, 0.75 / f32(textureDimensions(depths).x));
+    var light = 0.0;
+    for (var k = 0u; k < taps; k++) {
+        let d = depth_at(v.uv + sunflower(k, taps, turn) * radius) * fit.range.x;
+        light += f32(d >= gap - 1e-3 * fit.range.x || d >= 0.9999 * fit.range.x);
+    }
+    return vec4f(light / f32(taps));
+}
+
+// Sky hidden from a floor point by the undersides above it. A level patch at height h and horizontal distance r hides
+// h^2 / (r^2 + h^2)^2 dA / pi of it (the form factor of two parallel patches).
+@fragment
+fn fs_contact(v: Varying) -> @location(0) vec4f {
+    let texel = 1.0 / f32(textureDimensions(depths).x);
+    let width = 2.0 * fit.footprint.z;
+    let turn = pixel_noise(v.clip.xy) * 6.2831853;
+    // The part right overhead: a disc of two texels.
+    let reach = 2.0 * texel * width;
+    let own = depth_at(v.uv) * fit.footprint.w;
+    var hidden = f32(own < 0.999 * fit.footprint.w) * reach * reach / (reach * reach + own * own);
+    // Rings, each twice as far out as the one before; a ring stands for the band between its neighbours.
+    var r = 2.0 * texel;
+    for (var ring = 0u; ring < 5u; ring++) {
+        let outer = r * 1.8;
+        let middle = 0.5 * (r + outer) * width;
+        for (var k = 0u; k < 8u; k++) {
+            let angle = (f32(k) + f32(ring) * 0.37) * 0.78539816 + turn;
+            let h = depth_at(v.uv + 0.5 * (r + outer) * vec2f(cos(angle), sin(angle))) * fit.footprint.w;
+            let area = (outer * outer - r * r) * width * width / 8.0; // times pi, which cancels
+            let s = middle * middle + h * h;
+            hidden += f32(h < 0.999 * fit.footprint.w) * area * (h * h + 0.02 * s) / (s * s);
+        }
+        r = outer;
+    }
+    return vec4f(clamp(1.0 - hidden, 0.0, 1.0));
+}

@@ -1,0 +1,70 @@
+// The inside of bodies: every tet shrunken about its middle, with flat faces. Twelve vertices a tet, no vertex buffer.
+#import lighting
+
+struct TetsView {
+    // Tets whose middle lies on the positive side of this plane (n.x - d > 0, [m]) are hidden.
+    cut: vec4f,
+    // x: how much of its size a tet keeps, 0..1.
+    shrink: vec4f,
+}
+
+@group(2) @binding(0) var<storage, read> nodes: array<vec4f>;
+@group(2) @binding(1) var<storage, read> tets: array<vec4u>;
+@group(2) @binding(2) var<storage, read> tet_colors: array<u32>;
+@group(2) @binding(3) var<uniform> tets_view: TetsView;
+
+struct Varying {
+    @builtin(position) clip: vec4f,
+    @location(0) world: vec3f,
+    @location(1) @interpolate(flat) normal: vec3f,
+    @location(2) @interpolate(flat) albedo: vec3f,
+}
+
+// Corners of the four faces, outward for a tet of positive volume.
+const FACES = array<u32, 12>(0u, 2u, 1u, 0u, 1u, 3u, 0u, 3u, 2u, 1u, 2u, 3u);
+
+struct Corner {
+    world: vec3f,
+    normal: vec3f,
+    tet: u32,
+}
+
+fn corner(index: u32) -> Corner {
+    var faces = FACES;
+    let t = index / 12u;
+    let k = index % 12u;
+    let f = (k / 3u) * 3u;
+    let tet = tets[t];
+    let middle = 0.25 * (nodes[tet.x].xyz + nodes[tet.y].xyz + nodes[tet.z].xyz + nodes[tet.w].xyz);
+    let a = nodes[tet[faces[f]]].xyz;
+    let b = nodes[tet[faces[f + 1u]]].xyz;
+    let c = nodes[tet[faces[f + 2u]]].xyz;
+    let p = nodes[tet[faces[k]]].xyz;
+    let hidden = dot(tets_view.cut.xyz, middle) > tets_view.cut.w;
+    let size = select(tets_view.shrink.x, 0.0, hidden);
+    return Corner(middle + size * (p - middle), cross(b - a, c - a), t);
+}
+
+@vertex
+fn vs_tets(@builtin(vertex_index) index: u32) -> Varying {
+    let c = corner(index);
+    // Neighbours differ a little in brightness, so that single elements can be told apart.
+    let vary = 0.86 + 0.28 * fract(f32(c.tet) * 0.61803399);
+    let albedo = srgb_to_linear(unpack4x8unorm(tet_colors[c.tet]).rgb) * vary;
+    return Varying(frame.clip_from_world * vec4f(c.world, 1.0), c.world, c.normal, albedo);
+}
+
+@fragment
+fn fs_tets(v: Varying) -> @location(0) vec4f {
+    return display(shade(Surface(v.world, normalize(v.normal), v.albedo, 0.0)), v.clip.xy);
+}
+
+@vertex
+fn vs_tets_shadow(@builtin(vertex_index) index: u32) -> @builtin(position) vec4f {
+    return shadow_clip(corner(index).world);
+}
+
+@vertex
+fn vs_tets_contact(@builtin(vertex_index) index: u32) -> @builtin(position) vec4f {
+    return contact_clip(corner(index).world);
+}

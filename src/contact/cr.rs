@@ -1,0 +1,256 @@
+//! Preconditioned conjugate residuals on the whole system of velocities and multipliers, switching contact states on the way
+//! [Verschoor & Jalba 2019, Algorithm 1; Verschoor 2019, Algorithm 4; `contact-cr.md` 3, 6, 7].
+//!
+//! The unknown is y = (dv, z) of  B y = d,  B = [A L^T; L 0], d = (rhs - J_t^T gamma', -offset), with L the rows that are in the
+//! system. The residual is split: r_u = rhs - A dv is carried by the recurrence, so a changed state costs no product with A. One product with A and
+//! one application of the preconditioner an iteration.
+
+use super::{Contact, Status, evaluate};
+use crate::math::{Mat3, Vec3};
+use crate::model::Surface;
+use crate::sparse::{Operator, Pattern, axpy, dot, xpay};
+
+/// The linear part of a step.
+pub struct Problem<'a> {
+    pub a: &'a Operator,
+    pub pattern: &'a Pattern,
+    pub fixed: &'a [bool],
+    pub surface: &'a Surface,
+    /// [s]
+    pub dt: f64,
+    /// [kg m/s]
+    pub rhs: &'a [Vec3],
+    /// eps2 [m].
+    pub tolerance: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct CrOptions {
+    /// Bound on the 2-norm of the velocity residual [kg m/s].
+    pub residual: f64,
+    pub max_iterations: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CrOutcome {
+    pub iterations: u32,
+    pub restarts: u32,
+    /// Calls of `adapt` that changed the rows.
+    pub relinearisations: u32,
+    /// 2-norm of the velocity residual [kg m/s].
+    pub residual: f64,
+    pub converged: bool,
+}
+
+/// A vector of the whole system: nodes and contacts.
+#[derive(Clone, Debug, Default)]
+struct Pair {
+    v: Vec<Vec3>,
+    c: Vec<Vec3>,
+}
+
+impl Pair {
+    fn resize(&mut self, nodes: usize, contacts: usize) {
+        self.v.resize(nodes, Vec3::zeros());
+        self.c.resize(contacts, Vec3::zeros());
+    }
+
+    fn dot(&self, other: &Self) -> f64 {
+        dot(&self.v, &other.v) + dot(&self.c, &other.c)
+    }
+
+    fn add(&mut self, s: f64, x: &Self) {
+        axpy(&mut self.v, s, &x.v);
+        axpy(&mut self.c, s, &x.c);
+    }
+
+    /// `self = x + s self`.
+    fn follow(&mut self, x: &Self, s: f64) {
+        xpay(&mut self.v, &x.v, s);
+        xpay(&mut self.c, &x.c, s);
+    }
+}
+
+/// Vectors of the loop, kept between steps.
+#[derive(Clone, Debug, Default)]
+pub struct CrWork {
+    residual: Pair,
+    direction: Pair,
+    z: Pair,
+    b_z: Pair,
+    b_p: Pair,
+    c_b_p: Pair,
+    free_residual: Vec<Vec3>,
+    a_z: Vec<Vec3>,
+    a_p: Vec<Vec3>,
+    scratch: Vec<Vec3>,
+}
+
+/// Solves for `dv` and the contacts' multipliers and states. When the loop has converged and no state changes any more, `adapt(dv, contacts)` looks at the
+/// moved geometry: it adds contacts and renews rows, and returns whether it changed anything; the loop then goes on.
+pub fn solve(
+    problem: &Problem,
+    contacts: &mut Vec<Contact>,
+    dv: &mut [Vec3],
+    options: &CrOptions,
+    work: &mut CrWork,
+    mut adapt: impl FnMut(&[Vec3], &mut Vec<Contact>) -> bool,
+) -> CrOutcome {
+    let mut outcome = CrOutcome::default();
+    let n = dv.len();
+    for vector in [&mut work.free_residual, &mut work.a_z, &mut work.a_p, &mut work.scratch] {
+        vector.resize(n, Vec3::zeros());
+    }
+    problem.a.apply(problem.pattern, problem.fixed, dv, &mut work.scratch);
+    for ((r, b), q) in work.free_residual.iter_mut().zip(problem.rhs).zip(&work.scratch) {
+        *r = b - q;
+    }
+    let mut rho = restart(problem, contacts, dv, work);
+    let mut since_evaluation = 0;
+    loop {
+        // The step along p.
+        precondition(problem, contacts, &work.b_p, &mut work.c_b_p, &mut work.scratch);
+        let curvature = work.b_p.dot(&work.c_b_p);
+        let alpha = rho / curvature;
+        let mut changed = false;
+        let stuck = !alpha.is_finite();
+        if !stuck {
+            axpy(dv, alpha, &work.direction.v);
+            for (contact, p) in contacts.iter_mut().zip(&work.direction.c) {
+                contact.multiplier += p * alpha;
+            }
+            work.residual.add(-alpha, &work.b_p);
+            axpy(&mut work.free_residual, -alpha, &work.a_p);
+            work.z.add(-alpha, &work.c_b_p);
+            outcome.iterations += 1;
+            since_evaluation += 1;
+        }
+        let velocity_residual = dot(&work.residual.v, &work.residual.v).sqrt();
+        outcome.residual = velocity_residual;
+        let row_residual = work.residual.c.iter().map(Vec3::amax).fold(0.0, f64::max);
+        let converged = velocity_residual <= options.residual && row_residual <= 0.25 * problem.tolerance;
+        let exhausted = outcome.iterations >= options.max_iterations;
+        if converged || stuck {
+            changed = evaluate(problem, contacts, dv, true);
+            if !changed {
+                if !adapt(dv, contacts) {
+                    outcome.converged = converged;
+                    return outcome;
+                }
+                outcome.relinearisations += 1;
+                changed = true;
+            }
+        } else if alpha > 0.0 && since_evaluation >= evaluation_interval(velocity_residual / options.residual) {
+            changed = evaluate(problem, contacts, dv, false);
+            since_evaluation = 0;
+        }
+        if exhausted {
+            return outcome;
+        }
+        if changed {
+            outcome.restarts += 1;
+            since_evaluation = 0;
+            rho = restart(problem, contacts, dv, work);
+            continue;
+        }
+        apply(problem, contacts, &work.z, &mut work.b_z, &mut work.a_z);
+        let rho_new = work.z.dot(&work.b_z);
+        let beta = rho_new / rho;
+        rho = rho_new;
+        work.direction.follow(&work.z, beta);
+        work.b_p.follow(&work.b_z, beta);
+        xpay(&mut work.a_p, &work.a_z, beta);
+    }
+}
+
+/// Iterations between evaluations: floor(log2(|r|/eps1) / 3), at least 1: often near the end, seldom while far away.
+fn evaluation_interval(relative_residual: f64) -> u32 {
+    (relative_residual.max(1.0).log2() / 3.0).floor().max(1.0) as u32
+}
+
+/// Residual, preconditioned residual and first direction for the present states; returns z.Bz.
+fn restart(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], work: &mut CrWork) -> f64 {
+    update_compliances(problem, contacts);
+    for pair in [&mut work.residual, &mut work.direction, &mut work.z, &mut work.b_z, &mut work.b_p, &mut work.c_b_p] {
+        pair.resize(dv.len(), contacts.len());
+    }
+    work.residual.v.copy_from_slice(&work.free_residual);
+    for (contact, r) in contacts.iter().zip(&mut work.residual.c) {
+        let force =
+            contact.mask(contact.multiplier) + if contact.status == Status::Sliding { contact.sliding_force } else { Vec3::zeros() };
+        contact.spread(problem.surface, problem.dt, &force, -1.0, &mut work.residual.v);
+        *r = contact.mask(-(contact.offset + contact.rows(problem.surface, problem.dt, dv)));
+    }
+    clear_fixed(problem, &mut work.residual.v);
+    precondition(problem, contacts, &work.residual, &mut work.z, &mut work.scratch);
+    apply(problem, contacts, &work.z, &mut work.b_z, &mut work.a_z);
+    work.direction.clone_from(&work.z);
+    work.b_p.clone_from(&work.b_z);
+    work.a_p.copy_from_slice(&work.a_z);
+    work.z.dot(&work.b_z)
+}
+
+/// `out = B x`, and `a_x = A x.v` by itself.
+fn apply(problem: &Problem, contacts: &[Contact], x: &Pair, out: &mut Pair, a_x: &mut [Vec3]) {
+    problem.a.apply(problem.pattern, problem.fixed, &x.v, a_x);
+    out.v.copy_from_slice(a_x);
+    for ((contact, xc), oc) in contacts.iter().zip(&x.c).zip(&mut out.c) {
+        contact.spread(problem.surface, problem.dt, &contact.mask(*xc), 1.0, &mut out.v);
+        *oc = contact.mask(contact.rows(problem.surface, problem.dt, &x.v));
+    }
+    clear_fixed(problem, &mut out.v);
+}
+
+fn clear_fixed(problem: &Problem, v: &mut [Vec3]) {
+    for (v, _) in v.iter_mut().zip(problem.fixed).filter(|(_, fixed)| **fixed) {
+        *v = Vec3::zeros();
+    }
+}
+
+/// The `Full` preconditioner: the block inverse of [D L^T; L 0] with the block diagonal D of A and the diagonal S of L D^-1 L^T:
+/// a = D^-1 r;  t = S^-1 (L a - q);  result (a - D^-1 L^T t, t)  (`contact-cr.md` 6).
+fn precondition(problem: &Problem, contacts: &[Contact], r: &Pair, z: &mut Pair, scratch: &mut [Vec3]) {
+    problem.a.precondition(&r.v, &mut z.v);
+    if contacts.is_empty() {
+        return;
+    }
+    scratch.fill(Vec3::zeros());
+    for ((contact, rc), zc) in contacts.iter().zip(&r.c).zip(&mut z.c) {
+        *zc = contact.stiffness * (contact.rows(problem.surface, problem.dt, &z.v) - rc);
+        contact.spread(problem.surface, problem.dt, zc, 1.0, scratch);
+    }
+    for ((z, s), inverse) in z.v.iter_mut().zip(&*scratch).zip(&problem.a.inverse_diagonals) {
+        *z -= inverse * s;
+    }
+}
+
+/// S of every contact: the 3x3 diagonal block of dt^2 C H D^-1 H^T C^T with each node's share multiplied by the sum of the weights that active contacts
+/// put on it. For a lone contact this is the block itself up to the weights; for m equal contacts it is m times the block, as the scaling Z of the thesis'
+/// appendix A; in general it bounds the whole matrix from above (row sums), so nearly equal rows cannot spoil the preconditioner.
+fn update_compliances(problem: &Problem, contacts: &mut [Contact]) {
+    let surface = problem.surface;
+    let mut load = vec![0.0; problem.fixed.len()];
+    for contact in contacts.iter().filter(|c| c.is_active()) {
+        let k = contact.vertex as usize;
+        for (node, weight) in surface.nodes[k].iter().zip(&surface.weights[k]) {
+            load[*node as usize] += weight.abs();
+        }
+    }
+    for contact in contacts {
+        let k = contact.vertex as usize;
+        let mut inverse_mass = Mat3::zeros();
+        for (node, weight) in surface.nodes[k].iter().zip(&surface.weights[k]) {
+            let share = if contact.is_active() { load[*node as usize] } else { load[*node as usize] + weight.abs() };
+            inverse_mass += problem.a.inverse_diagonals[*node as usize] * (weight.abs() * share);
+        }
+        contact.compliance = contact.frame * inverse_mass * contact.frame.transpose() * (problem.dt * problem.dt);
+        contact.stiffness = match contact.status {
+            Status::Inactive => Mat3::zeros(),
+            Status::Sticking => contact.compliance.try_inverse().unwrap_or_else(Mat3::zeros),
+            Status::Sliding => {
+                let normal = contact.compliance[(0, 0)];
+                Mat3::from_diagonal(&Vec3::new(if normal > 0.0 { 1.0 / normal } else { 0.0 }, 0.0, 0.0))
+            }
+        };
+    }
+}

@@ -1,0 +1,233 @@
+use rayon::prelude::*;
+
+use super::{Embedding, MeshError, TetMesh};
+use crate::math::{Aabb, Vec3};
+
+/// Finds for each point the tet that contains it and the point's barycentric weights there. A point outside every tet goes to
+/// the nearest one, with some weights negative.
+pub fn embed(tets: &TetMesh, points: &[Vec3]) -> Result<Embedding, MeshError> {
+    tets.check()?;
+    if let Some(vertex) = points.iter().position(|p| !p.iter().all(|x| x.is_finite())) {
+        return Err(MeshError::NotFinite { vertex });
+    }
+    let grid = TetGrid::new(tets);
+    let found: Vec<(usize, [f64; 4])> = points.par_iter().map(|point| grid.locate(point)).collect();
+    let (nodes, weights) = found.into_iter().map(|(tet, weights)| (tets.tets[tet], weights)).unzip();
+    Ok(Embedding { nodes, weights })
+}
+
+impl Embedding {
+    /// The embedded points for given node positions [m].
+    pub fn positions(&self, node_positions: &[Vec3]) -> Vec<Vec3> {
+        let point = |(nodes, weights): (&[u32; 4], &[f64; 4])| {
+            nodes.iter().zip(weights).map(|(&node, weight)| node_positions[node as usize] * *weight).sum()
+        };
+        self.nodes.iter().zip(&self.weights).map(point).collect()
+    }
+}
+
+/// Barycentric weights of a point in a tet, by ratios of volumes.
+fn weights([a, b, c, d]: &[Vec3; 4], point: &Vec3) -> [f64; 4] {
+    let (ab, ac, ad, ap) = (b - a, c - a, d - a, point - a);
+    let volume = ab.dot(&ac.cross(&ad));
+    let w = [ap.dot(&ac.cross(&ad)), ab.dot(&ap.cross(&ad)), ab.dot(&ac.cross(&ap))].map(|part| part / volume);
+    [1.0 - w[0] - w[1] - w[2], w[0], w[1], w[2]]
+}
+
+/// Each cell lists the tets whose boxes touch it.
+struct TetGrid<'a> {
+    mesh: &'a TetMesh,
+    bounds: Aabb,
+    cells: [usize; 3],
+    /// Edges of a cell [m].
+    spacing: Vec3,
+    /// The tets of cell `c` are `tets[starts[c]..starts[c + 1]]`.
+    starts: Vec<u32>,
+    tets: Vec<u32>,
+}
+
+impl<'a> TetGrid<'a> {
+    fn new(mesh: &'a TetMesh) -> Self {
+        let bounds = Aabb::of(&mesh.positions);
+        // About two tets a cell when they fill the box; never more than 256 cells along an axis.
+        let edge = (bounds.extent().product() / mesh.tets.len() as f64 * 2.0).cbrt();
+        let cells = std::array::from_fn(|axis| ((bounds.extent()[axis] / edge).ceil() as usize).clamp(1, 256));
+        let spacing = bounds.extent().component_div(&Vec3::from(cells.map(|n| n as f64)));
+        let mut grid = Self { mesh, bounds, cells, spacing, starts: Vec::new(), tets: Vec::new() };
+
+        let slots = cells.iter().product::<usize>();
+        let mut counts = vec![0u32; slots + 1];
+        grid.each_listing(|slot, _| counts[slot + 1] += 1);
+        for slot in 0..slots {
+            counts[slot + 1] += counts[slot];
+        }
+        let mut listed = vec![0; counts[slots] as usize];
+        let mut next = counts.clone();
+        grid.each_listing(|slot, tet| {
+            listed[next[slot] as usize] = tet;
+            next[slot] += 1;
+        });
+        (grid.starts, grid.tets) = (counts, listed);
+        grid
+    }
+
+    /// Calls `list(cell, tet)` for every cell that the box of a tet touches.
+    fn each_listing(&self, mut list: impl FnMut(usize, u32)) {
+        for tet in 0..self.mesh.tets.len() {
+            let bounds = Aabb::of(&self.mesh.corners(tet));
+            let (min, max) = (self.cell(&bounds.min), self.cell(&bounds.max));
+            each_cell(min, max, |cell| list(self.slot(cell), tet as u32));
+        }
+    }
+
+    /// The cell of a point, or the nearest one when it lies outside the grid.
+    fn cell(&self, point: &Vec3) -> [usize; 3] {
+        std::array::from_fn(|axis| {
+            // A cast from float saturates, so that negative values give cell 0.
+            (((point[axis] - self.bounds.min[axis]) / self.spacing[axis]) as usize).min(self.cells[axis] - 1)
+        })
+    }
+
+    fn slot(&self, cell: [usize; 3]) -> usize {
+        (cell[2] * self.cells[1] + cell[1]) * self.cells[0] + cell[0]
+    }
+
+    fn tets_of(&self, cell: [usize; 3]) -> &[u32] {
+        let slot = self.slot(cell);
+        &self.tets[self.starts[slot] as usize..self.starts[slot + 1] as usize]
+    }
+
+    fn locate(&self, point: &Vec3) -> (usize, [f64; 4]) {
+        // Of the tets that hold a point on their border, the one it lies deepest in; the first of equals.
+        let mut best = (f64::NEG_INFINITY, 0, [0.0; 4]);
+        for &tet in self.tets_of(self.cell(point)) {
+            let weights = weights(&self.mesh.corners(tet as usize), point);
+            let least = weights.into_iter().fold(f64::INFINITY, f64::min);
+            if least > best.0 {
+                best = (least, tet as usize, weights);
+            }
+        }
+        // Rounding may put a point on the outer border just outside.
+        if best.0 >= -1e-12 {
+            return (best.1, best.2);
+        }
+        let tet = self.nearest(point);
+        (tet, weights(&self.mesh.corners(tet), point))
+    }
+
+    /// The tet nearest to a point outside all of them: looks through growing shells of cells around the point's cell until no
+    /// cell farther out can hold a nearer one.
+    fn nearest(&self, point: &Vec3) -> usize {
+        let center = self.cell(point);
+        let anchor = point.sup(&self.bounds.min).inf(&self.bounds.max);
+        let to_grid = (point - anchor).norm_squared();
+        let step = (0..3).filter(|&axis| self.cells[axis] > 1).map(|axis| self.spacing[axis]).fold(f64::INFINITY, f64::min);
+        let mut best = (f64::INFINITY, 0);
+        for shell in 0..=self.cells.into_iter().max().unwrap_or(1) {
+            // The grid is convex, so distances to and within it add at a right angle or wider.
+            let within = if shell == 0 { 0.0 } else { (shell - 1) as f64 * step };
+            if best.0 <= to_grid + within * within {
+                break;
+            }
+            let min = center.map(|i| i.saturating_sub(shell));
+            let max = std::array::from_fn(|axis| (center[axis] + shell).min(self.cells[axis] - 1));
+            each_cell(min, max, |cell| {
+                let distance = (0..3).map(|axis| cell[axis].abs_diff(center[axis])).max().unwrap_or(0);
+                if distance == shell {
+                    for &tet in self.tets_of(cell) {
+                        best = less(best, (squared_distance(&self.mesh.corners(tet as usize), point), tet as usize));
+                    }
+                }
+            });
+        }
+        best.1
+    }
+}
+
+fn less(a: (f64, usize), b: (f64, usize)) -> (f64, usize) {
+    if b.0 < a.0 || (b.0 == a.0 && b.1 < a.1) { b } else { a }
+}
+
+fn each_cell(min: [usize; 3], max: [usize; 3], mut visit: impl FnMut([usize; 3])) {
+    for k in min[2]..=max[2] {
+        for j in min[1]..=max[1] {
+            for i in min[0]..=max[0] {
+                visit([i, j, k]);
+            }
+        }
+    }
+}
+
+/// Squared distance [m^2] from a point outside a tet to its border.
+fn squared_distance(&[a, b, c, d]: &[Vec3; 4], point: &Vec3) -> f64 {
+    [[b, c, d], [a, c, d], [a, b, d], [a, b, c]]
+        .iter()
+        .map(|face| (closest_on_triangle(face, point) - point).norm_squared())
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// The point of a triangle nearest to a given one: its projection when that falls inside, else the nearest on the edges.
+fn closest_on_triangle(&[a, b, c]: &[Vec3; 3], point: &Vec3) -> Vec3 {
+    let normal = (b - a).cross(&(c - a));
+    let inside = |from: Vec3, to: Vec3| (to - from).cross(&(point - from)).dot(&normal) >= 0.0;
+    if inside(a, b) && inside(b, c) && inside(c, a) {
+        return point - normal * ((point - a).dot(&normal) / normal.norm_squared());
+    }
+    let on_edge = |from: Vec3, to: Vec3| {
+        let along = to - from;
+        from + along * ((point - from).dot(&along) / along.norm_squared()).clamp(0.0, 1.0)
+    };
+    let nearer = |p: Vec3, q: Vec3| if (q - point).norm_squared() < (p - point).norm_squared() { q } else { p };
+    nearer(nearer(on_edge(a, b), on_edge(b, c)), on_edge(c, a))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::shapes;
+
+    #[test]
+    fn nodes_and_centers_lie_where_they_should() {
+        let mesh = shapes::box_tets(Vec3::new(1.0, 2.0, 0.5), [3, 5, 2]);
+        let centers: Vec<Vec3> = (0..mesh.tets.len()).map(|t| mesh.corners(t).iter().sum::<Vec3>() / 4.0).collect();
+        let embedding = embed(&mesh, &centers).unwrap();
+        assert_eq!(embedding.nodes, mesh.tets);
+        assert!(embedding.weights.iter().flatten().all(|w| (w - 0.25).abs() < 1e-12));
+
+        let embedding = embed(&mesh, &mesh.positions).unwrap();
+        for (point, back) in mesh.positions.iter().zip(embedding.positions(&mesh.positions)) {
+            assert!((point - back).norm() < 1e-12);
+        }
+        assert!(embedding.weights.iter().flatten().all(|&w| w > -1e-9));
+    }
+
+    #[test]
+    fn points_outside_go_to_the_nearest_tet() {
+        let mesh = shapes::torus(1.0, 0.3, 6);
+        let points: Vec<Vec3> =
+            (0..200).map(|i| f64::from(i)).map(|i| Vec3::new((i * 0.37).sin(), (i * 0.91).cos() * 0.5, (i * 0.53).sin()) * 2.0).collect();
+        let embedding = embed(&mesh, &points).unwrap();
+        let mut outside = 0;
+        for (k, point) in points.iter().enumerate() {
+            let sum: f64 = embedding.weights[k].iter().sum();
+            assert!((sum - 1.0).abs() < 1e-12);
+            let corners = embedding.nodes[k].map(|n| mesh.positions[n as usize]);
+            let back: Vec3 = corners.iter().zip(embedding.weights[k]).map(|(c, w)| c * w).sum();
+            assert!((back - point).norm() < 1e-9 * (1.0 + embedding.weights[k][1].abs()));
+            if embedding.weights[k].iter().any(|&w| w < -1e-9) {
+                outside += 1;
+                let chosen = squared_distance(&corners, point);
+                let nearest = (0..mesh.tets.len()).map(|t| squared_distance(&mesh.corners(t), point)).fold(f64::INFINITY, f64::min);
+                assert!(chosen <= nearest + 1e-12, "{chosen} {nearest}");
+            }
+        }
+        assert!((50..200).contains(&outside), "{outside}");
+    }
+
+    #[test]
+    fn nothing_to_embed_in_is_an_error() {
+        assert_eq!(embed(&TetMesh::default(), &[Vec3::zeros()]), Err(MeshError::NoTets));
+        let mesh = shapes::box_tets(Vec3::repeat(1.0), [1, 1, 1]);
+        assert_eq!(embed(&mesh, &[Vec3::repeat(f64::NAN)]), Err(MeshError::NotFinite { vertex: 0 }));
+    }
+}

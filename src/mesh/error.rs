@@ -1,0 +1,36 @@
+/// What is wrong with a mesh, where, and what would mend it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum MeshError {
+    /// A file that cannot be read as a surface.
+    #[error("{}: {reason}; {remedy}", place(file, *line))]
+    File { file: String, line: Option<usize>, reason: String, remedy: String },
+    #[error("the surface has no triangles; give it at least four that close a volume")]
+    Empty,
+    #[error("triangle {triangle} names vertex {vertex}, but the surface has {vertices} vertices; correct the index")]
+    TriangleIndex { triangle: usize, vertex: u32, vertices: usize },
+    #[error("vertex {vertex} is not a finite point; correct its coordinates")]
+    NotFinite { vertex: usize },
+    #[error(
+        "the surface is open: {boundary_edges} boundary edges; close its holes (for instance with MeshFix) before making a solid of it"
+    )]
+    Open { boundary_edges: usize },
+    #[error("{edges} edges of the surface have triangles that do not run in opposite directions; make their orientation consistent")]
+    Misoriented { edges: usize },
+    #[error("the surface encloses no volume (signed volume {volume:.3e}); if it is inside out, flip its triangles, else give it thickness")]
+    NoVolume { volume: f64 },
+    #[error("resolution {resolution} is outside {min}..={max} cells along the longest side; choose one within")]
+    Resolution { resolution: u32, min: u32, max: u32 },
+    #[error("the tet mesh has no tets; there is nothing to deform or to embed in")]
+    NoTets,
+    #[error("tet {tet} names node {node}, but the mesh has {nodes} nodes; correct the index")]
+    TetIndex { tet: usize, node: u32, nodes: usize },
+    #[error("tet {tet} has volume {volume:.3e}; its nodes must be ordered for a positive volume and must not lie in a plane")]
+    TetVolume { tet: usize, volume: f64 },
+}
+
+fn place(file: &str, line: Option<usize>) -> String {
+    match line {
+        Some(line) => format!("{file}:{line}"),
+        None => file.to_owned(),
+    }
+}

@@ -1,0 +1,231 @@
+//! Solids made to measure, centred at the origin: tet meshes on mapped grids, and plain surfaces for drawing.
+
+use std::f64::consts::{FRAC_PI_4, PI, TAU};
+
+use super::lattice::Lattice;
+use super::{SurfaceMesh, TetMesh};
+use crate::math::Vec3;
+
+/// A box of `size` [m], cut into `cells` along each axis (at least one), six tets a cell. Its volume is exact.
+pub fn box_tets(size: Vec3, cells: [u32; 3]) -> TetMesh {
+    let cells = cells.map(|n| n.max(1) as usize);
+    let lattice = Lattice { cells, wrapped: None };
+    lattice.tetrahedralise(
+        |_| true,
+        |_| 0,
+        |point| Vec3::from(std::array::from_fn(|axis| size[axis] * (point[axis] as f64 / cells[axis] as f64 - 0.5))),
+    )
+}
+
+/// A ball: a cube of `resolution` cells a side (made even) mapped onto it, its border nodes on the sphere.
+pub fn sphere(radius: f64, resolution: u32) -> TetMesh {
+    let n = even(resolution);
+    let lattice = Lattice { cells: [n; 3], wrapped: None };
+    lattice.tetrahedralise(
+        |_| true,
+        |cell| mirror_bits(cell, [Some(n); 3]),
+        |point| Vec3::from(ball_from_cube(point.map(|i| unit(i, n)))) * radius,
+    )
+}
+
+/// A cylinder along y: squares of `resolution` cells a side (made even) mapped onto discs and stacked in cells about as high
+/// as wide.
+pub fn cylinder(radius: f64, height: f64, resolution: u32) -> TetMesh {
+    let n = even(resolution);
+    let layers = layers(height, 2.0 * radius / n as f64);
+    let lattice = Lattice { cells: [n, layers, n], wrapped: None };
+    lattice.tetrahedralise(
+        |_| true,
+        |cell| mirror_bits(cell, [Some(n), None, Some(n)]),
+        |[i, j, k]| {
+            let [x, z] = ball_from_cube([unit(i, n), unit(k, n)]).map(|x| x * radius);
+            Vec3::new(x, height * (j as f64 / layers as f64 - 0.5), z)
+        },
+    )
+}
+
+/// A torus around y: the disc of the tube, as in [`cylinder`], swept around a circle of `radius`.
+pub fn torus(radius: f64, tube_radius: f64, resolution: u32) -> TetMesh {
+    let n = even(resolution);
+    let sectors = layers(TAU * radius, 2.0 * tube_radius / n as f64).max(3);
+    // Axes of the grid: along the tube, out, up. In this order they are right-handed.
+    let lattice = Lattice { cells: [sectors, n, n], wrapped: Some(0) };
+    lattice.tetrahedralise(
+        |_| true,
+        |cell| mirror_bits(cell, [None, Some(n), Some(n)]),
+        |[i, j, k]| {
+            let [out, up] = ball_from_cube([unit(j, n), unit(k, n)]).map(|x| x * tube_radius);
+            let (sin, cos) = (TAU * i as f64 / sectors as f64).sin_cos();
+            Vec3::new(-sin * (radius + out), up, cos * (radius + out))
+        },
+    )
+}
+
+fn even(resolution: u32) -> usize {
+    (resolution.max(2) as usize).next_multiple_of(2)
+}
+
+fn layers(length: f64, thickness: f64) -> usize {
+    ((length / thickness).round() as usize).max(1)
+}
+
+/// Grid index to [-1, 1].
+fn unit(i: usize, n: usize) -> f64 {
+    2.0 * i as f64 / n as f64 - 1.0
+}
+
+/// Mirrors the cut of the lower halves along the axes with a size: then every cell's diagonal points away from the centre,
+/// and no tet has all its corners on the border where the mapping flattens the edges of the cube.
+fn mirror_bits(cell: [usize; 3], sizes: [Option<usize>; 3]) -> usize {
+    (0..3).filter(|&axis| sizes[axis].is_some_and(|n| cell[axis] < n / 2)).map(|axis| 1 << axis).sum()
+}
+
+/// Maps [-1, 1]^N onto the unit ball, every cube around the centre onto a sphere, with equal angles between the grid lines of
+/// a face (the "equiangular" cubed sphere [Ronchi, Iacono & Paolucci 1996], filled). It bends where two faces meet, along the
+/// diagonals, where the mirrored cut has faces too. Unlike the smooth maps of a cube to a ball it flattens no cell more than
+/// another as the grid becomes finer.
+fn ball_from_cube<const N: usize>(point: [f64; N]) -> [f64; N] {
+    let shell = point.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+    if shell == 0.0 {
+        return point;
+    }
+    let direction = point.map(|x| (FRAC_PI_4 * x / shell).tan());
+    let length = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
+    direction.map(|x| x * shell / length)
+}
+
+/// A box of `size` [m] as 12 triangles.
+pub fn surface_box(size: Vec3) -> SurfaceMesh {
+    let mesh = box_tets(size, [1; 3]);
+    SurfaceMesh { triangles: mesh.boundary(), positions: mesh.positions }
+}
+
+/// A sphere of `segments` meridians.
+pub fn surface_sphere(radius: f64, segments: u32) -> SurfaceMesh {
+    let segments = segments.max(3);
+    let parallels = (segments / 2).max(2);
+    let profile: Vec<[f64; 2]> = (0..=parallels)
+        .map(|i| PI * f64::from(i) / f64::from(parallels))
+        .map(|angle| [radius * angle.sin(), -radius * angle.cos()])
+        .collect();
+    revolve(&profile, segments, false)
+}
+
+/// A cylinder along y with flat ends.
+pub fn surface_cylinder(radius: f64, height: f64, segments: u32) -> SurfaceMesh {
+    let half = height / 2.0;
+    revolve(&[[0.0, -half], [radius, -half], [radius, half], [0.0, half]], segments.max(3), false)
+}
+
+/// A torus around y of `segments` sections; the tube has in proportion as many sides, at least eight.
+pub fn surface_torus(radius: f64, tube_radius: f64, segments: u32) -> SurfaceMesh {
+    let segments = segments.max(3);
+    let sides = ((f64::from(segments) * tube_radius / radius).round() as u32).clamp(8, segments.max(8));
+    let profile: Vec<[f64; 2]> = (0..sides)
+        .map(|i| (TAU * f64::from(i) / f64::from(sides)).sin_cos())
+        .map(|(sin, cos)| [radius + tube_radius * cos, tube_radius * sin])
+        .collect();
+    revolve(&profile, segments, true)
+}
+
+/// Turns a profile of points (distance from the axis, y) around y. An open profile runs upwards from the axis to the axis,
+/// and its two ends are single vertices; a closed one runs counter-clockwise.
+fn revolve(profile: &[[f64; 2]], segments: u32, closed: bool) -> SurfaceMesh {
+    let mut surface = SurfaceMesh::default();
+    let last = profile.len() - 1;
+    let is_pole = |i: usize| !closed && (i == 0 || i == last);
+    let mut starts = Vec::with_capacity(profile.len());
+    for (i, &[distance, y]) in profile.iter().enumerate() {
+        starts.push(surface.positions.len() as u32);
+        for segment in 0..if is_pole(i) { 1 } else { segments } {
+            let (sin, cos) = (TAU * f64::from(segment) / f64::from(segments)).sin_cos();
+            let distance = if is_pole(i) { 0.0 } else { distance };
+            surface.positions.push(Vec3::new(distance * sin, y, distance * cos));
+        }
+    }
+    let vertex = |i: usize, segment: u32| starts[i] + if is_pole(i) { 0 } else { segment % segments };
+    for i in 0..profile.len() - usize::from(!closed) {
+        let next = (i + 1) % profile.len();
+        for segment in 0..segments {
+            let [a, b] = [vertex(i, segment), vertex(i, segment + 1)];
+            let [c, d] = [vertex(next, segment), vertex(next, segment + 1)];
+            if a != b {
+                surface.triangles.push([a, b, c]);
+            }
+            if c != d {
+                surface.triangles.push([b, d, c]);
+            }
+        }
+    }
+    surface
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::doctor::{diagnose, mend};
+
+    /// Checks the mesh and its border, and gives the relative error of its volume.
+    fn examine(name: &str, mesh: &TetMesh, volume: f64, euler: i64) -> f64 {
+        mesh.check().unwrap();
+        let quality = mesh.quality();
+        assert!(quality.worst > 0.5, "{name}: {quality:?}");
+        let border = SurfaceMesh { positions: mesh.positions.clone(), triangles: mesh.boundary() };
+        let found = diagnose(&border);
+        assert!(found.is_closed() && found.is_manifold() && found.misoriented_edges == 0, "{name}: {found:?}");
+        // Overlapping tets would sum to more than the border encloses.
+        assert!((found.signed_volume / mesh.total_volume() - 1.0).abs() < 1e-9, "{name}");
+        let border = mend(border);
+        let (v, f) = (border.positions.len() as i64, border.triangles.len() as i64);
+        assert_eq!(v - f / 2, euler, "{name}");
+        mesh.total_volume() / volume - 1.0
+    }
+
+    #[test]
+    fn a_box_is_exact_and_centred() {
+        let mesh = box_tets(Vec3::new(1.0, 2.0, 3.0), [2, 4, 5]);
+        assert_eq!((mesh.positions.len(), mesh.tets.len()), (3 * 5 * 6, 6 * 40));
+        assert!(examine("box", &mesh, 6.0, 2).abs() < 1e-12);
+        assert!(mesh.positions.iter().sum::<Vec3>().norm() < 1e-12);
+        assert!((0..mesh.tets.len()).all(|t| (mesh.volume(t) * 240.0 / 6.0 - 1.0).abs() < 1e-12));
+    }
+
+    #[test]
+    fn round_shapes_converge_to_their_volumes() {
+        type Shape = fn(u32) -> TetMesh;
+        let shapes: [(&str, Shape, f64, i64); 3] = [
+            ("sphere", |n| sphere(0.5, n), PI / 6.0, 2),
+            ("cylinder", |n| cylinder(0.5, 2.0, n), PI / 2.0, 2),
+            ("torus", |n| torus(1.0, 0.3, n), 2.0 * PI * PI * 0.09, 0),
+        ];
+        for (name, shape, volume, euler) in shapes {
+            let errors = [4, 8, 16].map(|n| examine(name, &shape(n), volume, euler));
+            assert!(errors[2].abs() < 0.01, "{name}: {errors:?}");
+            // Second order: half the cell, a quarter of the error.
+            assert!(errors.windows(2).all(|pair| (3.0..5.0).contains(&(pair[0] / pair[1]))), "{name}: {errors:?}");
+        }
+    }
+
+    #[test]
+    fn awkward_sizes_still_give_sound_meshes() {
+        examine("disc", &cylinder(1.0, 0.8, 1), PI * 0.8, 2);
+        examine("odd", &sphere(1.0, 5), 4.0 / 3.0 * PI, 2);
+        examine("plate", &box_tets(Vec3::new(1.0, 1.0, 1.0), [0, 1, 3]), 1.0, 2);
+    }
+
+    #[test]
+    fn surfaces_are_closed_and_enclose_their_volume() {
+        let shapes = [
+            ("box", surface_box(Vec3::new(1.0, 2.0, 3.0)), 6.0, 2),
+            ("sphere", surface_sphere(0.5, 64), PI / 6.0, 2),
+            ("cylinder", surface_cylinder(0.5, 2.0, 64), PI / 2.0, 2),
+            ("torus", surface_torus(1.0, 0.3, 128), 2.0 * PI * PI * 0.09, 0),
+        ];
+        for (name, surface, volume, euler) in shapes {
+            let found = diagnose(&surface);
+            assert_eq!(found.problems(), Vec::<String>::new(), "{name}");
+            assert!((found.signed_volume / volume - 1.0).abs() < 0.01, "{name}: {}", found.signed_volume);
+            assert_eq!(found.vertices as i64 - found.triangles as i64 / 2, euler, "{name}");
+        }
+    }
+}

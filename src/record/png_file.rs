@@ -1,0 +1,100 @@
+//! One picture, one PNG file.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::RecordError;
+use crate::render::Image;
+
+/// Writes a picture as an RGB PNG. The file appears complete or not at all: it is written under another name, then renamed.
+pub fn save_png(path: &Path, image: &Image) -> Result<(), RecordError> {
+    if image.pixels.len() != 4 * image.width as usize * image.height as usize {
+        let (width, height, bytes) = (image.width, image.height, image.pixels.len());
+        return Err(RecordError::Size { path: path.to_owned(), width, height, bytes });
+    }
+    let unfinished = unfinished_name(path);
+    let file = File::create(&unfinished).map_err(|source| RecordError::Create { path: path.to_owned(), source })?;
+    let written = write(file, image).and_then(|()| fs::rename(&unfinished, path));
+    written.map_err(|source| {
+        // The half-written file is of no use; when it cannot be removed either, the first error matters more.
+        let _ = fs::remove_file(&unfinished);
+        match source.kind() {
+            io::ErrorKind::StorageFull => RecordError::DiskFull { path: path.to_owned() },
+            _ => RecordError::Write { path: path.to_owned(), source },
+        }
+    })
+}
+
+/// Beside the file, so that renaming does not cross disks.
+fn unfinished_name(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    PathBuf::from(name)
+}
+
+fn write(file: File, image: &Image) -> io::Result<()> {
+    let mut buffered = BufWriter::new(file);
+    let mut encoder = png::Encoder::new(&mut buffered, image.width, image.height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::Fast);
+    encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+    let opaque: Vec<u8> = image.pixels.chunks_exact(4).flat_map(|p| [p[0], p[1], p[2]]).collect();
+    let mut writer = encoder.write_header().map_err(io_error)?;
+    writer.write_image_data(&opaque).map_err(io_error)?;
+    writer.finish().map_err(io_error)?;
+    // A full disk may show only when the last bytes leave the buffer.
+    buffered.flush()
+}
+
+fn io_error(error: png::EncodingError) -> io::Error {
+    match error {
+        png::EncodingError::IoError(e) => e,
+        other => io::Error::other(other),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A fresh folder of this test; removed by the caller.
+    pub fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("pliant-record-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        folder
+    }
+
+    pub fn gradient(width: u32, height: u32) -> Image {
+        let pixels = (0..height).flat_map(|y| (0..width).flat_map(move |x| [(7 * x) as u8, (11 * y) as u8, (x + y) as u8, 255])).collect();
+        Image { width, height, pixels }
+    }
+
+    pub fn read(path: &Path) -> Image {
+        let mut reader = png::Decoder::new(io::BufReader::new(File::open(path).unwrap())).read_info().unwrap();
+        let mut rgb = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut rgb).unwrap();
+        Image { width: info.width, height: info.height, pixels: rgb.chunks(3).flat_map(|p| [p[0], p[1], p[2], 255]).collect() }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_and_nothing_else_is_left() {
+        let folder = folder("png");
+        fs::create_dir(&folder).unwrap();
+        let image = gradient(37, 21);
+        save_png(&folder.join("a.png"), &image).unwrap();
+        assert_eq!(read(&folder.join("a.png")), image);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn errors_name_the_file() {
+        let path = folder("missing").join("a.png");
+        let error = save_png(&path, &gradient(4, 4)).unwrap_err();
+        assert!(matches!(error, RecordError::Create { .. }) && error.to_string().contains("a.png"), "{error}");
+        let short = Image { width: 4, height: 4, pixels: vec![0; 8] };
+        assert!(matches!(save_png(&path, &short), Err(RecordError::Size { .. })));
+    }
+}

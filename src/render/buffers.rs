@@ -1,0 +1,244 @@
+//! Everything on the device that belongs to one stage.
+
+use glam::{Mat4, Vec3};
+use wgpu::BufferUsages;
+use wgpu::util::DeviceExt;
+
+use super::geometry::split_creases;
+use super::maps::Maps;
+use super::pipelines::Pipelines;
+use super::shapes;
+use super::stage::{Look, ObstacleShape, Stage};
+use super::uniforms::{Fit, Frame, Plane, Surroundings, TetsView, Vertex};
+
+/// A stage on the device.
+pub struct StageBuffers {
+    pub around: Surroundings,
+    pub n_nodes: u32,
+    pub n_tets: u32,
+    pub frame: wgpu::Buffer,
+    /// Surface vertices and nodes where they are now, `vec4` each.
+    pub positions: wgpu::Buffer,
+    pub nodes: wgpu::Buffer,
+    pub tets_view: wgpu::Buffer,
+    /// Drawn vertices of all soft bodies, their indices, and the indices' number.
+    pub vertices: wgpu::Buffer,
+    pub indices: wgpu::Buffer,
+    pub n_indices: u32,
+    pub n_drawn: u32,
+    pub obstacles: Obstacles,
+    pub frame_group: wgpu::BindGroup,
+    pub maps_group: wgpu::BindGroup,
+    pub wire_group: wgpu::BindGroup,
+    pub tets_group: wgpu::BindGroup,
+    pub normals_group: wgpu::BindGroup,
+    pub fit_group: wgpu::BindGroup,
+}
+
+/// Obstacles and planes on the device. Transform 0 is the identity, of soft bodies; transform `i + 1` is obstacle `i`'s.
+pub struct Obstacles {
+    shapes: Vec<ObstacleShape>,
+    colors: Vec<super::Rgb>,
+    /// Indices of each obstacle in `indices`.
+    pub ranges: Vec<std::ops::Range<u32>>,
+    pub vertices: wgpu::Buffer,
+    pub indices: wgpu::Buffer,
+    transforms: wgpu::Buffer,
+    points: wgpu::Buffer,
+    planes: wgpu::Buffer,
+    /// Which obstacle is the floor, and which are slabs, as instances of `planes`.
+    pub floor: Option<u32>,
+    pub slabs: Vec<u32>,
+}
+
+impl StageBuffers {
+    pub fn new(device: &wgpu::Device, pipelines: &Pipelines, maps: &Maps, stage: &Stage, shadow_taps: u32) -> Self {
+        let storage = |label: &str, bytes: &[u8], usage| filled(device, label, bytes, BufferUsages::STORAGE | usage);
+
+        // Soft bodies: one surface, each drawn vertex in its body's colour.
+        let triangles: Vec<[u32; 3]> = stage.soft_bodies.iter().flat_map(|b| b.triangles.iter().copied()).collect();
+        let split = split_creases(&stage.rest_positions, &triangles);
+        let mut vertices = vec![Vertex::default(); split.sources.len()];
+        let mut next = split.triangles.iter();
+        for body in &stage.soft_bodies {
+            for triangle in next.by_ref().take(body.triangles.len()) {
+                triangle.iter().for_each(|&i| vertices[i as usize].color = body.color.packed());
+            }
+        }
+        let positions = storage("positions", bytemuck::cast_slice(&stage.rest_positions), BufferUsages::COPY_DST);
+        let vertex_buffer = storage("vertices", bytemuck::cast_slice(&vertices), BufferUsages::VERTEX);
+        let indices = storage("indices", bytemuck::cast_slice(&split.triangles), BufferUsages::INDEX);
+
+        // Tets.
+        let tets: Vec<[u32; 4]> = stage.soft_bodies.iter().flat_map(|b| b.tets.iter().copied()).collect();
+        let tet_colors: Vec<u32> = stage.soft_bodies.iter().flat_map(|b| b.tets.iter().map(|_| b.color.packed())).collect();
+        let nodes = storage("nodes", &vec![0; 16 * stage.n_nodes as usize], BufferUsages::COPY_DST);
+        let tets_view = uniform::<TetsView>(device, "tets_view");
+
+        let (center, radius, soft_radius) = bounds(stage);
+        let obstacles = Obstacles::new(device, stage, soft_radius);
+        let floor = obstacles.floor;
+        let around = Surroundings {
+            center,
+            radius,
+            floor: floor.map(|i| stage.obstacles[i as usize].transform),
+            floor_albedo: Vec3::ONE,
+            light: stage.light,
+            n_obstacle_points: obstacles.n_points(),
+            n_vertices: stage.rest_positions.len() as u32,
+            shadow_taps,
+        };
+
+        let frame = uniform::<Frame>(device, "frame");
+        let frame_group = bind(device, "frame", &pipelines.frame_layout, &[&frame, &maps.fit, &obstacles.transforms, &obstacles.planes]);
+        let sources = storage("sources", bytemuck::cast_slice(&split.sources), BufferUsages::empty());
+        let offsets = storage("offsets", bytemuck::cast_slice(&split.offsets), BufferUsages::empty());
+        let corners = storage("corners", bytemuck::cast_slice(&split.corners), BufferUsages::empty());
+        let tet_buffer = storage("tets", bytemuck::cast_slice(&tets), BufferUsages::empty());
+        let tet_colors = storage("tet_colors", bytemuck::cast_slice(&tet_colors), BufferUsages::empty());
+        Self {
+            n_nodes: stage.n_nodes,
+            n_tets: tets.len() as u32,
+            n_indices: 3 * triangles.len() as u32,
+            n_drawn: vertices.len() as u32,
+            maps_group: maps.group(device, pipelines),
+            wire_group: bind(device, "wire", &pipelines.wire_layout, &[&vertex_buffer, &indices]),
+            tets_group: bind(device, "tets", &pipelines.tets_layout, &[&nodes, &tet_buffer, &tet_colors, &tets_view]),
+            normals_group: bind(device, "normals", &pipelines.normals_layout, &[&positions, &sources, &offsets, &corners, &vertex_buffer]),
+            fit_group: bind(device, "fit", &pipelines.fit_layout, &[&frame, &positions, &obstacles.points, &maps.fit, &maps.width]),
+            around,
+            frame,
+            positions,
+            nodes,
+            tets_view,
+            vertices: vertex_buffer,
+            indices,
+            obstacles,
+            frame_group,
+        }
+    }
+
+    /// Whether anything casts a shadow.
+    pub fn has_casters(&self) -> bool {
+        self.around.n_vertices + self.around.n_obstacle_points > 0
+    }
+
+    /// Moves obstacles: world from each one's frame, in the stage's order.
+    pub fn set_transforms(&mut self, queue: &wgpu::Queue, transforms: &[Mat4], look: &Look) {
+        self.around.floor = self.obstacles.floor.map(|i| transforms[i as usize]);
+        self.obstacles.upload(queue, transforms, &self.around, look);
+    }
+}
+
+impl Obstacles {
+    fn new(device: &wgpu::Device, stage: &Stage, soft_radius: f32) -> Self {
+        let (mut vertices, mut indices, mut ranges) = (Vec::new(), Vec::new(), Vec::new());
+        for obstacle in &stage.obstacles {
+            let start = indices.len() as u32;
+            shapes::add_shape(obstacle.shape, obstacle.color, &mut vertices, &mut indices);
+            ranges.push(start..indices.len() as u32);
+        }
+        let is_plane = |i: &u32| stage.obstacles[*i as usize].shape == ObstacleShape::Plane;
+        let planes: Vec<u32> = (0..stage.obstacles.len() as u32).filter(is_plane).collect();
+        let level = |i: &u32| (stage.obstacles[*i as usize].transform * Vec3::Y.extend(0.0)).y > 0.9999;
+        let floor = planes.iter().copied().find(level);
+        let n = stage.obstacles.len();
+        let storage = |label: &str, size: usize| filled(device, label, &vec![0; size], BufferUsages::STORAGE | BufferUsages::COPY_DST);
+        // An obstacle much larger than the bodies would spoil the shadow map's resolution: it casts, but is not fitted.
+        let fitted = |shape| shapes::half_extents(shape).is_some_and(|h| soft_radius == 0.0 || h.length() < 3.0 * soft_radius);
+        let shapes: Vec<ObstacleShape> =
+            stage.obstacles.iter().map(|o| if fitted(o.shape) { o.shape } else { ObstacleShape::Plane }).collect();
+        Self {
+            points: storage("obstacle_points", 8 * 16 * n),
+            transforms: storage("world_from_local", 64 * (n + 1)),
+            planes: storage("planes", size_of::<Plane>() * n),
+            colors: stage.obstacles.iter().map(|o| o.color).collect(),
+            vertices: filled(device, "obstacle_vertices", bytemuck::cast_slice(&vertices), BufferUsages::VERTEX),
+            indices: filled(device, "obstacle_indices", bytemuck::cast_slice(&indices), BufferUsages::INDEX),
+            slabs: planes.into_iter().filter(|i| Some(*i) != floor).collect(),
+            floor,
+            ranges,
+            shapes,
+        }
+    }
+
+    fn n_points(&self) -> u32 {
+        8 * self.shapes.iter().filter(|s| shapes::half_extents(**s).is_some()).count() as u32
+    }
+
+    fn upload(&self, queue: &wgpu::Queue, transforms: &[Mat4], around: &Surroundings, look: &Look) {
+        let all: Vec<Mat4> = std::iter::once(Mat4::IDENTITY).chain(transforms.iter().copied()).collect();
+        queue.write_buffer(&self.transforms, 0, bytemuck::cast_slice(&all));
+        let mut points: Vec<[f32; 4]> = Vec::new();
+        for (shape, transform) in self.shapes.iter().zip(transforms) {
+            if let Some(half) = shapes::half_extents(*shape) {
+                points.extend((0..8).map(|k| {
+                    let sign = Vec3::new((k & 1) as f32, (k >> 1 & 1) as f32, (k >> 2) as f32) * 2.0 - 1.0;
+                    (*transform * (half * sign).extend(1.0)).to_array()
+                }));
+            }
+        }
+        queue.write_buffer(&self.points, 0, bytemuck::cast_slice(&points));
+        let planes: Vec<Plane> = (0..)
+            .zip(transforms.iter().zip(&self.colors))
+            .map(|(i, (transform, color))| {
+                let from_center = (transform.inverse() * around.center.extend(1.0)).truncate();
+                let half = if Some(i) == self.floor {
+                    around.floor_reach() + from_center.x.abs().max(from_center.z.abs())
+                } else {
+                    1.6 * around.radius
+                };
+                Plane { world_from_plane: *transform, color: Stage::plane_albedo(*color, look.floor).extend(half) }
+            })
+            .collect();
+        queue.write_buffer(&self.planes, 0, bytemuck::cast_slice(&planes));
+    }
+}
+
+/// Middle and radius of everything that is not a plane, and the radius of the soft bodies alone [m].
+fn bounds(stage: &Stage) -> (Vec3, f32, f32) {
+    let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+    for p in &stage.rest_positions {
+        let p = Vec3::from_slice(&p[..3]);
+        (low, high) = (low.min(p), high.max(p));
+    }
+    let soft_radius = if low.x <= high.x { 0.5 * (high - low).length() } else { 0.0 };
+    for obstacle in &stage.obstacles {
+        if let Some(half) = shapes::half_extents(obstacle.shape) {
+            let center = obstacle.transform.w_axis.truncate();
+            let reach = if soft_radius > 0.0 { half.length().min(2.0 * soft_radius) } else { half.length() };
+            (low, high) = (low.min(center - reach), high.max(center + reach));
+        }
+    }
+    if low.x > high.x {
+        return (Vec3::ZERO, 1.0, 0.0);
+    }
+    (0.5 * (low + high), (0.5 * (high - low).length()).max(1e-3), soft_radius)
+}
+
+/// A buffer with contents, never empty (an empty one could not be bound).
+fn filled(device: &wgpu::Device, label: &str, bytes: &[u8], usage: BufferUsages) -> wgpu::Buffer {
+    let nothing = [0; 64];
+    let contents = if bytes.is_empty() { &nothing[..] } else { bytes };
+    device.create_buffer_init(&wgpu::util::BufferInitDescriptor { label: Some(label), contents, usage })
+}
+
+fn uniform<T>(device: &wgpu::Device, label: &str) -> wgpu::Buffer {
+    filled(device, label, &vec![0; size_of::<T>()], BufferUsages::UNIFORM | BufferUsages::COPY_DST)
+}
+
+/// A buffer for the device to place the maps in.
+pub fn fit_buffer(device: &wgpu::Device) -> wgpu::Buffer {
+    filled(device, "fit", &[0; size_of::<Fit>()], BufferUsages::UNIFORM | BufferUsages::STORAGE)
+}
+
+/// A constant for the device.
+pub fn constant(device: &wgpu::Device, label: &str, value: [f32; 4]) -> wgpu::Buffer {
+    filled(device, label, bytemuck::cast_slice(&value), BufferUsages::UNIFORM)
+}
+
+fn bind(device: &wgpu::Device, label: &str, layout: &wgpu::BindGroupLayout, buffers: &[&wgpu::Buffer]) -> wgpu::BindGroup {
+    let entries: Vec<_> =
+        (0..).zip(buffers).map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() }).collect();
+    device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some(label), layout, entries: &entries })
+}

@@ -1,0 +1,148 @@
+//! Drawn vertices from surface vertices: one for each smoothing group, so that creases stay sharp.
+
+use glam::Vec3;
+
+/// Edges bent by more than this at rest are creases.
+const CREASE: f32 = 40.0_f32.to_radians();
+
+/// A surface whose vertices are split along its creases; arrays as `normals.wgsl` reads them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SplitSurface {
+    /// The surface vertex that each drawn vertex shows.
+    pub sources: Vec<u32>,
+    /// Corners of drawn vertex `i` are `offsets[i]..offsets[i + 1]`.
+    pub offsets: Vec<u32>,
+    /// The other two surface vertices of each corner's triangle, in its order.
+    pub corners: Vec<[u32; 2]>,
+    /// Drawn vertices of each triangle.
+    pub triangles: Vec<[u32; 3]>,
+}
+
+/// Splits the vertices of a surface at rest (`[x, y, z, _]`) along edges bent by more than 40 degrees.
+///
+/// Around each vertex, the triangles that can be reached from one another without crossing a crease share one drawn vertex.
+pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]]) -> SplitSurface {
+    let point = |i: u32| Vec3::from_slice(&rest[i as usize][..3]);
+    let normals: Vec<Vec3> =
+        triangles.iter().map(|&[a, b, c]| (point(b) - point(a)).cross(point(c) - point(a)).normalize_or_zero()).collect();
+
+    // Corners (3 t + k) are joined across smooth edges: at both ends of the edge.
+    let mut group: Vec<u32> = (0..3 * triangles.len() as u32).collect();
+    let mut edges: Vec<([u32; 2], u32, u32)> = Vec::with_capacity(3 * triangles.len());
+    for (t, tri) in triangles.iter().enumerate() {
+        for k in 0..3 {
+            let (a, b) = (tri[k], tri[(k + 1) % 3]);
+            edges.push(([a.min(b), a.max(b)], t as u32, k as u32));
+        }
+    }
+    edges.sort_unstable();
+    for same in edges.chunk_by(|x, y| x.0 == y.0) {
+        for pair in same.windows(2) {
+            let (_, s, ks) = pair[0];
+            let (_, t, kt) = pair[1];
+            let (ns, nt) = (normals[s as usize], normals[t as usize]);
+            // A triangle without area has no direction and follows its neighbours.
+            if ns.dot(nt) < CREASE.cos() && ns != Vec3::ZERO && nt != Vec3::ZERO {
+                continue;
+            }
+            let corners = |t: u32, k: u32| [3 * t + k, 3 * t + (k + 1) % 3];
+            for i in corners(s, ks) {
+                for j in corners(t, kt) {
+                    if vertex(triangles, i) == vertex(triangles, j) {
+                        join(&mut group, i, j);
+                    }
+                }
+            }
+        }
+    }
+
+    // Drawn vertices in the order in which triangles first use them.
+    let mut split = SplitSurface::default();
+    let mut drawn = vec![u32::MAX; group.len()];
+    let mut counts = Vec::new();
+    for t in 0..triangles.len() as u32 {
+        let triangle = [0, 1, 2].map(|k| {
+            let root = find(&mut group, 3 * t + k) as usize;
+            if drawn[root] == u32::MAX {
+                drawn[root] = split.sources.len() as u32;
+                split.sources.push(vertex(triangles, 3 * t + k));
+                counts.push(0);
+            }
+            counts[drawn[root] as usize] += 1;
+            drawn[root]
+        });
+        split.triangles.push(triangle);
+    }
+    split.offsets = std::iter::once(0)
+        .chain(counts.iter().scan(0, |sum, n| {
+            *sum += n;
+            Some(*sum)
+        }))
+        .collect();
+    let mut next = split.offsets.clone();
+    split.corners = vec![[0; 2]; 3 * triangles.len()];
+    for (triangle, tri) in split.triangles.iter().zip(triangles) {
+        for k in 0..3 {
+            let slot = &mut next[triangle[k] as usize];
+            split.corners[*slot as usize] = [tri[(k + 1) % 3], tri[(k + 2) % 3]];
+            *slot += 1;
+        }
+    }
+    split
+}
+
+fn vertex(triangles: &[[u32; 3]], corner: u32) -> u32 {
+    triangles[corner as usize / 3][corner as usize % 3]
+}
+
+fn find(group: &mut [u32], mut i: u32) -> u32 {
+    while group[i as usize] != i {
+        group[i as usize] = group[group[i as usize] as usize];
+        i = group[i as usize];
+    }
+    i
+}
+
+fn join(group: &mut [u32], i: u32, j: u32) {
+    let (a, b) = (find(group, i), find(group, j));
+    group[a.max(b) as usize] = a.min(b);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A strip of two unit squares that meet along the y axis, the second bent down by an angle.
+    fn bent_strip(angle: f32) -> SplitSurface {
+        let (sin, cos) = angle.sin_cos();
+        let rest = [[-1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [cos, -sin, 0.0], [-1.0, 0.0, 1.0], [0.0, 0.0, 1.0], [cos, -sin, 1.0]];
+        let rest: Vec<[f32; 4]> = rest.iter().map(|p| [p[0], p[1], p[2], 0.0]).collect();
+        split_creases(&rest, &[[0, 3, 4], [0, 4, 1], [1, 4, 5], [1, 5, 2]])
+    }
+
+    #[test]
+    fn only_sharp_edges_split() {
+        assert_eq!(bent_strip(0.6).sources.len(), 6);
+        let sharp = bent_strip(0.8);
+        assert_eq!(sharp.sources.len(), 8);
+        // Every corner is kept once, and knows its triangle's other two vertices.
+        assert_eq!(sharp.corners.len(), 12);
+        assert_eq!(*sharp.offsets.last().unwrap(), 12);
+        for (i, &source) in sharp.sources.iter().enumerate() {
+            for corner in &sharp.corners[sharp.offsets[i] as usize..sharp.offsets[i + 1] as usize] {
+                assert!(!corner.contains(&source));
+            }
+        }
+        for (triangle, want) in sharp.triangles.iter().zip([[0, 3, 4], [0, 4, 1], [1, 4, 5], [1, 5, 2]]) {
+            assert_eq!(triangle.map(|d| sharp.sources[d as usize]), want);
+        }
+    }
+
+    #[test]
+    fn cube_has_three_vertices_at_each_corner() {
+        let rest: Vec<[f32; 4]> = (0..8).map(|i| [(i & 1) as f32, (i >> 1 & 1) as f32, (i >> 2) as f32, 0.0]).collect();
+        let quads = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+        let triangles: Vec<[u32; 3]> = quads.iter().flat_map(|q| [[q[0], q[1], q[2]], [q[0], q[2], q[3]]]).collect();
+        assert_eq!(split_creases(&rest, &triangles).sources.len(), 24);
+    }
+}

@@ -1,0 +1,79 @@
+//! Pictures that only the shaders see: the key light's depth map, the floor's depth map looking up, and what is made of them.
+
+use super::buffers::{constant, fit_buffer};
+use super::pipelines::{DEPTH_FORMAT, MAP_FORMAT, Pipelines};
+use super::renderer::RenderOptions;
+
+pub struct Maps {
+    /// Depth from the key light.
+    pub shadow: wgpu::TextureView,
+    /// Height of the lowest thing above the floor.
+    pub contact_depth: wgpu::TextureView,
+    /// Fraction of the key light that reaches the floor, in light-map coordinates.
+    pub floor_shadow: wgpu::TextureView,
+    /// How open the floor is to the sky, in contact-map coordinates.
+    pub contact: wgpu::TextureView,
+    /// Where the maps lie: `Fit`, written on the device.
+    pub fit: wgpu::Buffer,
+    /// Width of the shadow map, for `fit.wgsl`.
+    pub width: wgpu::Buffer,
+    /// For `floor_maps.wgsl`.
+    pub shadow_group: wgpu::BindGroup,
+    pub contact_group: wgpu::BindGroup,
+}
+
+impl Maps {
+    pub fn new(device: &wgpu::Device, pipelines: &Pipelines, options: &RenderOptions) -> Self {
+        let view = |label, format, width| {
+            let texture = device.create_texture(&wgpu::TextureDescriptor {
+                label: Some(label),
+                size: wgpu::Extent3d { width, height: width, depth_or_array_layers: 1 },
+                mip_level_count: 1,
+                sample_count: 1,
+                dimension: wgpu::TextureDimension::D2,
+                format,
+                usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING,
+                view_formats: &[],
+            });
+            texture.create_view(&wgpu::TextureViewDescriptor::default())
+        };
+        let depths = |view| {
+            device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some("render/depths"),
+                layout: &pipelines.depths_layout,
+                entries: &[wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::TextureView(view) }],
+            })
+        };
+        let width = options.shadow_resolution.max(64);
+        let shadow = view("render/shadow", DEPTH_FORMAT, width);
+        let contact_depth = view("render/contact_depth", DEPTH_FORMAT, width / 4);
+        Self {
+            shadow_group: depths(&shadow),
+            contact_group: depths(&contact_depth),
+            floor_shadow: view("render/floor_shadow", MAP_FORMAT, width / 4),
+            contact: view("render/contact", MAP_FORMAT, width / 8),
+            fit: fit_buffer(device),
+            width: constant(device, "render/map_width", [width as f32, 0.0, 0.0, 0.0]),
+            shadow,
+            contact_depth,
+        }
+    }
+
+    /// For `lighting.wgsl`.
+    pub fn group(&self, device: &wgpu::Device, pipelines: &Pipelines) -> wgpu::BindGroup {
+        let texture = |view| wgpu::BindingResource::TextureView(view);
+        let resources = [
+            texture(&self.shadow),
+            wgpu::BindingResource::Sampler(&pipelines.shadow_sampler),
+            wgpu::BindingResource::Sampler(&pipelines.linear_sampler),
+            texture(&self.floor_shadow),
+            texture(&self.contact),
+        ];
+        let entries: Vec<_> = (0..).zip(resources).map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource }).collect();
+        device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("render/maps"),
+            layout: &pipelines.maps_layout,
+            entries: &entries,
+        })
+    }
+}

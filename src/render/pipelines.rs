@@ -1,0 +1,322 @@
+//! Layouts, samplers and pipelines: everything that depends only on the device and the options.
+
+use wgpu::{ShaderStages, VertexAttribute};
+
+use super::renderer::RenderOptions;
+use super::shaders::module;
+
+/// Format of the picture before it goes to its target; alpha holds the brightness.
+pub const PICTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
+pub const DEPTH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
+/// Of the floor's small maps.
+pub const MAP_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Unorm;
+
+pub struct Pipelines {
+    /// `frame`, `fit`, `world_from_local`, `planes`.
+    pub frame_layout: wgpu::BindGroupLayout,
+    /// Textures and samplers of `lighting.wgsl`.
+    pub maps_layout: wgpu::BindGroupLayout,
+    /// The depth map that `floor_maps.wgsl` reads.
+    pub depths_layout: wgpu::BindGroupLayout,
+    /// Vertices and indices of `body.wgsl`'s wireframe.
+    pub wire_layout: wgpu::BindGroupLayout,
+    /// Nodes, tets, colours and view of `tets.wgsl`.
+    pub tets_layout: wgpu::BindGroupLayout,
+    pub present_layout: wgpu::BindGroupLayout,
+    pub normals_layout: wgpu::BindGroupLayout,
+    pub fit_layout: wgpu::BindGroupLayout,
+    pub linear_sampler: wgpu::Sampler,
+    pub shadow_sampler: wgpu::Sampler,
+    pub normals: wgpu::ComputePipeline,
+    pub fit: wgpu::ComputePipeline,
+    pub shadow: wgpu::RenderPipeline,
+    pub contact: wgpu::RenderPipeline,
+    pub tets_shadow: wgpu::RenderPipeline,
+    pub tets_contact: wgpu::RenderPipeline,
+    pub floor_shadow_map: wgpu::RenderPipeline,
+    pub contact_map: wgpu::RenderPipeline,
+    pub body: wgpu::RenderPipeline,
+    pub wire: wgpu::RenderPipeline,
+    pub tets: wgpu::RenderPipeline,
+    pub floor: wgpu::RenderPipeline,
+    pub slab: wgpu::RenderPipeline,
+    pub backdrop: wgpu::RenderPipeline,
+    pub overlay_front: wgpu::RenderPipeline,
+    pub overlay_behind: wgpu::RenderPipeline,
+    /// To the options' target format.
+    pub present: wgpu::RenderPipeline,
+    /// To `PICTURE_FORMAT`, for captures.
+    pub present_capture: wgpu::RenderPipeline,
+}
+
+impl Pipelines {
+    pub fn new(device: &wgpu::Device, options: &RenderOptions) -> Self {
+        let all = ShaderStages::VERTEX_FRAGMENT;
+        let compute = ShaderStages::COMPUTE;
+        let frame_layout = layout(device, "frame", &[(all, UNIFORM), (all, UNIFORM), (ShaderStages::VERTEX, READ), (all, READ)]);
+        let maps_layout = layout(
+            device,
+            "maps",
+            &[
+                (ShaderStages::FRAGMENT, DEPTH_TEXTURE),
+                (ShaderStages::FRAGMENT, wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Comparison)),
+                (ShaderStages::FRAGMENT, LINEAR_SAMPLER),
+                (ShaderStages::FRAGMENT, COLOR_TEXTURE),
+                (ShaderStages::FRAGMENT, COLOR_TEXTURE),
+            ],
+        );
+        let depths_layout = layout(device, "depths", &[(ShaderStages::FRAGMENT, DEPTH_TEXTURE)]);
+        let wire_layout = layout(device, "wire", &[(ShaderStages::VERTEX, READ); 2]);
+        let vertex = ShaderStages::VERTEX;
+        let tets_layout = layout(device, "tets", &[(vertex, READ), (vertex, READ), (vertex, READ), (vertex, UNIFORM)]);
+        let fragment = ShaderStages::FRAGMENT;
+        let present_layout = layout(device, "present", &[(fragment, COLOR_TEXTURE), (fragment, LINEAR_SAMPLER), (fragment, UNIFORM)]);
+        let normals_layout =
+            layout(device, "normals", &[(compute, READ), (compute, READ), (compute, READ), (compute, READ), (compute, WRITE)]);
+        let fit_layout =
+            layout(device, "fit", &[(compute, UNIFORM), (compute, READ), (compute, READ), (compute, WRITE), (compute, UNIFORM)]);
+
+        let body = module(device, "body");
+        let tets = module(device, "tets");
+        let casters = module(device, "casters");
+        let floor_maps = module(device, "floor_maps");
+        let floor = module(device, "floor");
+        let overlay = module(device, "overlay");
+        let present = module(device, "present");
+
+        let lit = [&frame_layout, &maps_layout];
+        let map = [&frame_layout, &depths_layout];
+        let samples = options.samples;
+        let opaque = Target::Picture { samples, depth: Some((true, wgpu::CompareFunction::GreaterEqual)), blend: false };
+        let behind_all = Target::Picture { samples, depth: Some((false, wgpu::CompareFunction::GreaterEqual)), blend: false };
+        let over = |compare| Target::Picture { samples, depth: Some((false, compare)), blend: true };
+        // Slanted casters are pushed back by what their depth changes over a texel, so that lit sides do not shade themselves.
+        let shadow_bias = wgpu::DepthBiasState { constant: 0, slope_scale: 1.6, clamp: 0.0 };
+        let shadow = Target::Depth { bias: shadow_bias };
+        let contact = Target::Depth { bias: wgpu::DepthBiasState::default() };
+        let draw = |label, layouts: &[&wgpu::BindGroupLayout], shader, entries, vertices, target| {
+            render_pipeline(device, label, layouts, shader, entries, vertices, target)
+        };
+
+        Self {
+            linear_sampler: device.create_sampler(&wgpu::SamplerDescriptor {
+                label: Some("render/linear"),
+                mag_filter: wgpu::FilterMode::Linear,
+                min_filter: wgpu::FilterMode::Linear,
+                ..Default::default()
+            }),
+            shadow_sampler: device.create_sampler(&wgpu::SamplerDescriptor {
+                label: Some("render/shadow"),
+                mag_filter: wgpu::FilterMode::Linear,
+                min_filter: wgpu::FilterMode::Linear,
+                compare: Some(wgpu::CompareFunction::LessEqual),
+                ..Default::default()
+            }),
+            normals: compute_pipeline(device, &normals_layout, "normals", "normals"),
+            fit: compute_pipeline(device, &fit_layout, "fit", "fit_maps"),
+            shadow: draw("shadow", &[&frame_layout], &casters, ["vs_shadow", ""], Vertices::Position, shadow),
+            contact: draw("contact", &[&frame_layout], &casters, ["vs_contact", ""], Vertices::Position, contact),
+            tets_shadow: draw(
+                "tets_shadow",
+                &[&frame_layout, &maps_layout, &tets_layout],
+                &tets,
+                ["vs_tets_shadow", ""],
+                Vertices::None,
+                shadow,
+            ),
+            tets_contact: draw(
+                "tets_contact",
+                &[&frame_layout, &maps_layout, &tets_layout],
+                &tets,
+                ["vs_tets_contact", ""],
+                Vertices::None,
+                contact,
+            ),
+            floor_shadow_map: draw(
+                "floor_shadow",
+                &map,
+                &floor_maps,
+                ["vs_map", "fs_floor_shadow"],
+                Vertices::None,
+                Target::Color { format: MAP_FORMAT },
+            ),
+            contact_map: draw(
+                "contact_map",
+                &map,
+                &floor_maps,
+                ["vs_map", "fs_contact"],
+                Vertices::None,
+                Target::Color { format: MAP_FORMAT },
+            ),
+            body: draw("body", &lit, &body, ["vs_body", "fs_body"], Vertices::Full, opaque),
+            wire: draw("wire", &[&frame_layout, &maps_layout, &wire_layout], &body, ["vs_wire", "fs_wire"], Vertices::None, opaque),
+            tets: draw("tets", &[&frame_layout, &maps_layout, &tets_layout], &tets, ["vs_tets", "fs_tets"], Vertices::None, opaque),
+            floor: draw("floor", &lit, &floor, ["vs_plane", "fs_floor"], Vertices::None, opaque),
+            slab: draw("slab", &lit, &floor, ["vs_plane", "fs_slab"], Vertices::None, opaque),
+            backdrop: draw("backdrop", &lit, &floor, ["vs_backdrop", "fs_backdrop"], Vertices::None, behind_all),
+            overlay_front: draw(
+                "overlay_front",
+                &[&frame_layout],
+                &overlay,
+                ["vs_overlay", "fs_front"],
+                Vertices::Marks,
+                over(wgpu::CompareFunction::GreaterEqual),
+            ),
+            overlay_behind: draw(
+                "overlay_behind",
+                &[&frame_layout],
+                &overlay,
+                ["vs_overlay", "fs_behind"],
+                Vertices::Marks,
+                over(wgpu::CompareFunction::Less),
+            ),
+            present: draw(
+                "present",
+                &[&present_layout],
+                &present,
+                ["vs_present", if samples == 1 { "fs_smooth" } else { "fs_copy" }],
+                Vertices::None,
+                Target::Color { format: options.format },
+            ),
+            present_capture: draw(
+                "present_capture",
+                &[&present_layout],
+                &present,
+                ["vs_present", if samples == 1 { "fs_smooth" } else { "fs_copy" }],
+                Vertices::None,
+                Target::Color { format: PICTURE_FORMAT },
+            ),
+            frame_layout,
+            maps_layout,
+            depths_layout,
+            wire_layout,
+            tets_layout,
+            present_layout,
+            normals_layout,
+            fit_layout,
+        }
+    }
+}
+
+const UNIFORM: wgpu::BindingType = buffer_binding(wgpu::BufferBindingType::Uniform);
+const READ: wgpu::BindingType = buffer_binding(wgpu::BufferBindingType::Storage { read_only: true });
+const WRITE: wgpu::BindingType = buffer_binding(wgpu::BufferBindingType::Storage { read_only: false });
+const LINEAR_SAMPLER: wgpu::BindingType = wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering);
+const DEPTH_TEXTURE: wgpu::BindingType = texture_binding(wgpu::TextureSampleType::Depth);
+const COLOR_TEXTURE: wgpu::BindingType = texture_binding(wgpu::TextureSampleType::Float { filterable: true });
+
+const fn buffer_binding(ty: wgpu::BufferBindingType) -> wgpu::BindingType {
+    wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None }
+}
+
+const fn texture_binding(sample_type: wgpu::TextureSampleType) -> wgpu::BindingType {
+    wgpu::BindingType::Texture { sample_type, view_dimension: wgpu::TextureViewDimension::D2, multisampled: false }
+}
+
+fn layout(device: &wgpu::Device, label: &str, bindings: &[(ShaderStages, wgpu::BindingType)]) -> wgpu::BindGroupLayout {
+    let entries: Vec<_> = (0..)
+        .zip(bindings)
+        .map(|(binding, &(visibility, ty))| wgpu::BindGroupLayoutEntry { binding, visibility, ty, count: None })
+        .collect();
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(label), entries: &entries })
+}
+
+fn pipeline_layout(device: &wgpu::Device, label: &str, layouts: &[&wgpu::BindGroupLayout]) -> wgpu::PipelineLayout {
+    let layouts: Vec<_> = layouts.iter().map(|l| Some(*l)).collect();
+    device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor { label: Some(label), bind_group_layouts: &layouts, immediate_size: 0 })
+}
+
+fn compute_pipeline(device: &wgpu::Device, layout: &wgpu::BindGroupLayout, file: &str, entry: &str) -> wgpu::ComputePipeline {
+    device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some(file),
+        layout: Some(&pipeline_layout(device, file, &[layout])),
+        module: &module(device, file),
+        entry_point: Some(entry),
+        compilation_options: Default::default(),
+        cache: None,
+    })
+}
+
+/// What a pipeline reads its vertices from.
+#[derive(Clone, Copy)]
+enum Vertices {
+    None,
+    /// `Vertex`, its position only.
+    Position,
+    /// `Vertex`.
+    Full,
+    /// `Mark`, one an instance.
+    Marks,
+}
+
+/// What a pipeline draws into.
+#[derive(Clone, Copy)]
+enum Target {
+    Depth { bias: wgpu::DepthBiasState },
+    Color { format: wgpu::TextureFormat },
+    Picture { samples: u32, depth: Option<(bool, wgpu::CompareFunction)>, blend: bool },
+}
+
+const FULL: [VertexAttribute; 4] = wgpu::vertex_attr_array![0 => Float32x3, 1 => Unorm8x4, 2 => Float32x3, 3 => Float32];
+const POSITION: [VertexAttribute; 1] = wgpu::vertex_attr_array![0 => Float32x3];
+const MARKS: [VertexAttribute; 4] = [
+    VertexAttribute { format: wgpu::VertexFormat::Float32x3, offset: 0, shader_location: 0 },
+    VertexAttribute { format: wgpu::VertexFormat::Float32, offset: 12, shader_location: 1 },
+    VertexAttribute { format: wgpu::VertexFormat::Float32x3, offset: 16, shader_location: 2 },
+    VertexAttribute { format: wgpu::VertexFormat::Float32x4, offset: 32, shader_location: 3 },
+];
+
+fn render_pipeline(
+    device: &wgpu::Device,
+    label: &str,
+    layouts: &[&wgpu::BindGroupLayout],
+    shader: &wgpu::ShaderModule,
+    [vertex_entry, fragment_entry]: [&str; 2],
+    vertices: Vertices,
+    target: Target,
+) -> wgpu::RenderPipeline {
+    let buffer = |attributes, stride, step_mode| [Some(wgpu::VertexBufferLayout { array_stride: stride, step_mode, attributes })];
+    let vertex_stride = size_of::<super::uniforms::Vertex>() as u64;
+    let buffers = match vertices {
+        Vertices::None => [None],
+        Vertices::Position => buffer(&POSITION[..], vertex_stride, wgpu::VertexStepMode::Vertex),
+        Vertices::Full => buffer(&FULL[..], vertex_stride, wgpu::VertexStepMode::Vertex),
+        Vertices::Marks => buffer(&MARKS[..], size_of::<super::uniforms::Mark>() as u64, wgpu::VertexStepMode::Instance),
+    };
+    let buffers = if matches!(vertices, Vertices::None) { &[][..] } else { &buffers[..] };
+    let depth_state = |write, compare, bias| {
+        Some(wgpu::DepthStencilState {
+            format: DEPTH_FORMAT,
+            depth_write_enabled: Some(write),
+            depth_compare: Some(compare),
+            stencil: Default::default(),
+            bias,
+        })
+    };
+    let color = |format, blend| Some(wgpu::ColorTargetState { format, blend, write_mask: wgpu::ColorWrites::ALL });
+    let (color, depth_stencil, samples) = match target {
+        Target::Depth { bias } => (None, depth_state(true, wgpu::CompareFunction::Less, bias), 1),
+        Target::Color { format } => (color(format, None), None, 1),
+        Target::Picture { samples, depth, blend } => (
+            color(PICTURE_FORMAT, blend.then_some(wgpu::BlendState::ALPHA_BLENDING)),
+            depth.and_then(|(write, compare)| depth_state(write, compare, Default::default())),
+            samples,
+        ),
+    };
+    device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+        label: Some(label),
+        layout: Some(&pipeline_layout(device, label, layouts)),
+        vertex: wgpu::VertexState { module: shader, entry_point: Some(vertex_entry), compilation_options: Default::default(), buffers },
+        primitive: wgpu::PrimitiveState::default(),
+        depth_stencil,
+        multisample: wgpu::MultisampleState { count: samples, ..Default::default() },
+        fragment: (!fragment_entry.is_empty()).then_some(wgpu::FragmentState {
+            module: shader,
+            entry_point: Some(fragment_entry),
+            compilation_options: Default::default(),
+            targets: &[color],
+        }),
+        multiview_mask: None,
+        cache: None,
+    })
+}

@@ -1,0 +1,422 @@
+//! The order of passes of one picture.
+
+use glam::{Mat4, Vec4};
+
+use super::buffers::StageBuffers;
+use super::camera::Camera;
+use super::canvas::Canvas;
+use super::image::{Image, Readback};
+use super::maps::Maps;
+use super::pipelines::{PICTURE_FORMAT, Pipelines};
+use super::stage::{Look, Overlays, Shading, Stage, ViewOptions};
+use super::uniforms::{Frame, Mark, TetsView};
+use super::{RenderError, Rgb};
+
+/// What the device can afford.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RenderOptions {
+    /// Samples a pixel, 1 or 4; with 1, jagged edges are smoothed afterwards instead.
+    pub samples: u32,
+    /// Width of the shadow map [texels]; the other maps follow it.
+    pub shadow_resolution: u32,
+    /// Reads of the shadow map for a texel of a soft shadow on the floor.
+    pub shadow_taps: u32,
+    /// Format of the targets, not an sRGB one: colours are encoded here.
+    pub format: wgpu::TextureFormat,
+}
+
+impl RenderOptions {
+    /// What suits an adapter.
+    pub fn for_adapter(info: &wgpu::AdapterInfo, format: wgpu::TextureFormat) -> Self {
+        match info.device_type {
+            wgpu::DeviceType::Cpu => Self::software(format),
+            _ => Self { samples: 4, shadow_resolution: 2048, shadow_taps: 32, format },
+        }
+    }
+
+    /// What a software adapter can draw fluently.
+    pub fn software(format: wgpu::TextureFormat) -> Self {
+        Self { samples: 1, shadow_resolution: 1024, shadow_taps: 12, format }
+    }
+}
+
+/// Positions, `[x, y, z, _]` each [m].
+#[derive(Clone, Copy, Debug)]
+pub enum Positions<'a> {
+    Host(&'a [[f32; 4]]),
+    /// A buffer of `vec4f` on the renderer's device with `COPY_SRC`; copied there, never read back.
+    Device(&'a wgpu::Buffer),
+}
+
+/// Draws a [`Stage`].
+pub struct Renderer {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    options: RenderOptions,
+    pipelines: Pipelines,
+    maps: Maps,
+    stage: StageBuffers,
+    transforms: Vec<Mat4>,
+    look: Option<Look>,
+    canvas: Option<Canvas>,
+    capture_canvas: Option<Canvas>,
+    marks: Marks,
+}
+
+impl Renderer {
+    pub fn new(device: &wgpu::Device, queue: &wgpu::Queue, options: RenderOptions) -> Self {
+        let pipelines = Pipelines::new(device, &options);
+        let maps = Maps::new(device, &pipelines, &options);
+        let stage = StageBuffers::new(device, &pipelines, &maps, &Stage::default(), options.shadow_taps);
+        Self {
+            stage,
+            transforms: Vec::new(),
+            look: None,
+            canvas: None,
+            capture_canvas: None,
+            marks: Marks::new(device, 64),
+            device: device.clone(),
+            queue: queue.clone(),
+            options,
+            pipelines,
+            maps,
+        }
+    }
+
+    pub fn options(&self) -> RenderOptions {
+        self.options
+    }
+
+    /// Replaces everything; bodies stand at rest until positions are set.
+    pub fn set_stage(&mut self, stage: &Stage) {
+        self.stage = StageBuffers::new(&self.device, &self.pipelines, &self.maps, stage, self.options.shadow_taps);
+        self.transforms = stage.obstacles.iter().map(|o| o.transform).collect();
+        self.look = None;
+    }
+
+    /// Where all soft surface vertices are now.
+    pub fn set_positions(&mut self, positions: Positions) -> Result<(), RenderError> {
+        self.copy(positions, &self.stage.positions, self.stage.around.n_vertices, "surface vertices")
+    }
+
+    /// Where all finite-element nodes are now; only [`Shading::Tets`] shows them.
+    pub fn set_node_positions(&mut self, positions: Positions) -> Result<(), RenderError> {
+        self.copy(positions, &self.stage.nodes, self.stage.n_nodes, "nodes")
+    }
+
+    fn copy(&self, positions: Positions, to: &wgpu::Buffer, expected: u32, what: &'static str) -> Result<(), RenderError> {
+        let expected = expected as usize;
+        let given = match positions {
+            Positions::Host(host) => host.len(),
+            Positions::Device(buffer) => (buffer.size() / 16) as usize,
+        };
+        // Device buffers may have room for more than is used.
+        if given < expected || (matches!(positions, Positions::Host(_)) && given > expected) {
+            return Err(RenderError::Count { what, given, expected });
+        }
+        if expected == 0 {
+            return Ok(());
+        }
+        match positions {
+            Positions::Host(host) => self.queue.write_buffer(to, 0, bytemuck::cast_slice(host)),
+            Positions::Device(buffer) => {
+                let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("render/positions") });
+                encoder.copy_buffer_to_buffer(buffer, 0, to, 0, 16 * expected as u64);
+                self.queue.submit([encoder.finish()]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves obstacles: world from each one's frame, in the stage's order.
+    pub fn set_obstacle_transforms(&mut self, transforms: &[Mat4]) -> Result<(), RenderError> {
+        if transforms.len() != self.transforms.len() {
+            return Err(RenderError::Count { what: "obstacles", given: transforms.len(), expected: self.transforms.len() });
+        }
+        if transforms != self.transforms {
+            self.transforms = transforms.to_vec();
+            self.look = None;
+        }
+        Ok(())
+    }
+
+    /// Records a picture into the part `viewport` = `[x, y, width, height]` [px] of a target of the options' format; the rest of
+    /// the target is kept.
+    pub fn draw(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        target: &wgpu::TextureView,
+        viewport: [u32; 4],
+        camera: &Camera,
+        options: &ViewOptions,
+        overlays: &Overlays,
+    ) {
+        let [x, y, width, height] = viewport;
+        if width == 0 || height == 0 {
+            return;
+        }
+        let canvas = self.canvas.take().filter(|c| c.size == [width, height]);
+        let canvas = canvas.unwrap_or_else(|| Canvas::new(&self.device, &self.pipelines, [width, height], self.options.samples));
+        self.picture(encoder, &canvas, camera, options, overlays);
+        self.queue.write_buffer(&canvas.corner, 0, bytemuck::cast_slice(&[x as f32, y as f32, 0.0, 0.0]));
+        present(encoder, &self.pipelines.present, &canvas, target, viewport);
+        self.canvas = Some(canvas);
+    }
+
+    /// Draws a picture and reads it back.
+    pub fn capture(&mut self, size: [u32; 2], camera: &Camera, options: &ViewOptions, overlays: &Overlays) -> Result<Image, RenderError> {
+        let [width, height] = size;
+        let limit = self.device.limits().max_texture_dimension_2d;
+        if width == 0 || height == 0 || width.max(height) > limit {
+            return Err(RenderError::Size { width, height, limit });
+        }
+        let canvas = self.capture_canvas.take().filter(|c| c.size == size);
+        let canvas = canvas.unwrap_or_else(|| Canvas::new(&self.device, &self.pipelines, size, self.options.samples));
+        let target = self.device.create_texture(&wgpu::TextureDescriptor {
+            label: Some("render/capture"),
+            size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format: PICTURE_FORMAT,
+            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
+            view_formats: &[],
+        });
+        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("render/capture") });
+        self.picture(&mut encoder, &canvas, camera, options, overlays);
+        let view = target.create_view(&wgpu::TextureViewDescriptor::default());
+        present(&mut encoder, &self.pipelines.present_capture, &canvas, &view, [0, 0, width, height]);
+        let readback = Readback::record(&self.device, &mut encoder, &target);
+        self.queue.submit([encoder.finish()]);
+        self.capture_canvas = Some(canvas);
+        readback.read(&self.device)
+    }
+
+    /// All passes up to the finished picture.
+    fn picture(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        canvas: &Canvas,
+        camera: &Camera,
+        options: &ViewOptions,
+        overlays: &Overlays,
+    ) {
+        if self.look != Some(options.look) {
+            self.stage.set_transforms(&self.queue, &self.transforms, &options.look);
+            self.look = Some(options.look);
+        }
+        let mut options = *options;
+        options.shadows &= self.stage.has_casters();
+        let frame = Frame::new(camera, &options, canvas.size, &self.stage.around);
+        self.queue.write_buffer(&self.stage.frame, 0, bytemuck::bytes_of(&frame));
+        let cut = options.cut.unwrap_or(Vec4::new(0.0, 0.0, 0.0, 1.0)); // 0 . x > 1: never
+        let tets_view = TetsView { cut, shrink: Vec4::splat(options.tet_size) };
+        self.queue.write_buffer(&self.stage.tets_view, 0, bytemuck::bytes_of(&tets_view));
+        self.marks.upload(&self.device, &self.queue, overlays);
+
+        self.vertices_and_fit(encoder);
+        self.light_maps(encoder, &options);
+        self.surfaces(encoder, canvas, &options, frame.floor.w > 0.0);
+    }
+
+    /// Normals, and where the maps lie.
+    fn vertices_and_fit(&self, encoder: &mut wgpu::CommandEncoder) {
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("render/vertices"), ..Default::default() });
+        if self.stage.n_drawn > 0 {
+            let groups = self.stage.n_drawn.div_ceil(64);
+            let columns = groups.min(1 << 15);
+            pass.set_pipeline(&self.pipelines.normals);
+            pass.set_bind_group(0, &self.stage.normals_group, &[]);
+            pass.dispatch_workgroups(columns, groups.div_ceil(columns), 1);
+        }
+        if self.stage.has_casters() {
+            pass.set_pipeline(&self.pipelines.fit);
+            pass.set_bind_group(0, &self.stage.fit_group, &[]);
+            pass.dispatch_workgroups(1, 1, 1);
+        }
+    }
+
+    fn light_maps(&self, encoder: &mut wgpu::CommandEncoder, options: &ViewOptions) {
+        let (stage, pipelines) = (&self.stage, &self.pipelines);
+        let with_tets = options.shading == Shading::Tets;
+        // Depth maps. Without casters they are only cleared.
+        for (view, casters, tets) in [
+            (&self.maps.shadow, &pipelines.shadow, &pipelines.tets_shadow),
+            (&self.maps.contact_depth, &pipelines.contact, &pipelines.tets_contact),
+        ] {
+            let mut pass = begin(encoder, "render/casters", None, Some((view, 1.0, wgpu::StoreOp::Store)));
+            if !options.shadows {
+                continue;
+            }
+            pass.set_bind_group(0, &stage.frame_group, &[]);
+            if with_tets && stage.n_tets > 0 {
+                pass.set_pipeline(tets);
+                pass.set_bind_group(2, &stage.tets_group, &[]);
+                pass.draw(0..12 * stage.n_tets, 0..1);
+            }
+            pass.set_pipeline(casters);
+            if !with_tets {
+                draw_bodies(&mut pass, stage);
+            }
+            draw_obstacles(&mut pass, stage);
+        }
+        // What the floor makes of them.
+        for (view, pipeline, depths) in [
+            (&self.maps.floor_shadow, &pipelines.floor_shadow_map, &self.maps.shadow_group),
+            (&self.maps.contact, &pipelines.contact_map, &self.maps.contact_group),
+        ] {
+            let mut pass = begin(encoder, "render/floor_maps", Some((view, None, wgpu::LoadOp::Clear(wgpu::Color::WHITE))), None);
+            if options.shadows && stage.obstacles.floor.is_some() {
+                pass.set_pipeline(pipeline);
+                pass.set_bind_group(0, &stage.frame_group, &[]);
+                pass.set_bind_group(1, depths, &[]);
+                pass.draw(0..3, 0..1);
+            }
+        }
+    }
+
+    /// Near things first, then what they hide: the floor, the backdrop. Marks last.
+    fn surfaces(&self, encoder: &mut wgpu::CommandEncoder, canvas: &Canvas, options: &ViewOptions, with_floor: bool) {
+        let (stage, pipelines) = (&self.stage, &self.pipelines);
+        let color = (&canvas.color, canvas.resolved.as_ref(), wgpu::LoadOp::Clear(wgpu::Color::BLACK));
+        let mut pass = begin(encoder, "render/surfaces", Some(color), Some((&canvas.depth, 0.0, wgpu::StoreOp::Discard)));
+        pass.set_bind_group(0, &stage.frame_group, &[]);
+        pass.set_bind_group(1, &stage.maps_group, &[]);
+        match options.shading {
+            Shading::Smooth => {
+                pass.set_pipeline(&pipelines.body);
+                draw_bodies(&mut pass, stage);
+            }
+            Shading::Wireframe if stage.n_indices > 0 => {
+                pass.set_pipeline(&pipelines.wire);
+                pass.set_bind_group(2, &stage.wire_group, &[]);
+                pass.draw(0..stage.n_indices, 0..1);
+            }
+            Shading::Tets if stage.n_tets > 0 => {
+                pass.set_pipeline(&pipelines.tets);
+                pass.set_bind_group(2, &stage.tets_group, &[]);
+                pass.draw(0..12 * stage.n_tets, 0..1);
+            }
+            Shading::Wireframe | Shading::Tets => {}
+        }
+        pass.set_pipeline(&pipelines.body);
+        draw_obstacles(&mut pass, stage);
+        pass.set_pipeline(&pipelines.slab);
+        for &slab in &stage.obstacles.slabs {
+            pass.draw(0..6, slab..slab + 1);
+        }
+        if let (Some(floor), true) = (stage.obstacles.floor, with_floor) {
+            pass.set_pipeline(&pipelines.floor);
+            pass.draw(0..6, floor..floor + 1);
+        }
+        pass.set_pipeline(&pipelines.backdrop);
+        pass.draw(0..3, 0..1);
+        if self.marks.n > 0 {
+            pass.set_vertex_buffer(0, self.marks.buffer.slice(..));
+            for pipeline in [&pipelines.overlay_behind, &pipelines.overlay_front] {
+                pass.set_pipeline(pipeline);
+                pass.draw(0..6, 0..self.marks.n);
+            }
+        }
+    }
+}
+
+fn draw_bodies(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {
+    if stage.n_indices > 0 {
+        pass.set_vertex_buffer(0, stage.vertices.slice(..));
+        pass.set_index_buffer(stage.indices.slice(..), wgpu::IndexFormat::Uint32);
+        pass.draw_indexed(0..stage.n_indices, 0, 0..1);
+    }
+}
+
+fn draw_obstacles(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {
+    pass.set_vertex_buffer(0, stage.obstacles.vertices.slice(..));
+    pass.set_index_buffer(stage.obstacles.indices.slice(..), wgpu::IndexFormat::Uint32);
+    for (i, range) in (1..).zip(&stage.obstacles.ranges) {
+        if !range.is_empty() {
+            pass.draw_indexed(range.clone(), 0, i..i + 1); // transform 0 is the bodies'
+        }
+    }
+}
+
+type ColorOf<'a> = (&'a wgpu::TextureView, Option<&'a wgpu::TextureView>, wgpu::LoadOp<wgpu::Color>);
+
+fn begin<'e>(
+    encoder: &'e mut wgpu::CommandEncoder,
+    label: &str,
+    color: Option<ColorOf>,
+    depth: Option<(&wgpu::TextureView, f32, wgpu::StoreOp)>,
+) -> wgpu::RenderPass<'e> {
+    let color = color.map(|(view, resolve_target, load)| wgpu::RenderPassColorAttachment {
+        view,
+        depth_slice: None,
+        resolve_target,
+        ops: wgpu::Operations {
+            load,
+            // Samples are not needed once resolved.
+            store: if resolve_target.is_some() { wgpu::StoreOp::Discard } else { wgpu::StoreOp::Store },
+        },
+    });
+    encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+        label: Some(label),
+        color_attachments: if color.is_some() { std::slice::from_ref(&color) } else { &[] },
+        depth_stencil_attachment: depth.map(|(view, clear, store)| wgpu::RenderPassDepthStencilAttachment {
+            view,
+            depth_ops: Some(wgpu::Operations { load: wgpu::LoadOp::Clear(clear), store }),
+            stencil_ops: None,
+        }),
+        ..Default::default()
+    })
+}
+
+/// From the canvas into a part of the target.
+fn present(
+    encoder: &mut wgpu::CommandEncoder,
+    pipeline: &wgpu::RenderPipeline,
+    canvas: &Canvas,
+    target: &wgpu::TextureView,
+    [x, y, width, height]: [u32; 4],
+) {
+    let mut pass = begin(encoder, "render/present", Some((target, None, wgpu::LoadOp::Load)), None);
+    pass.set_viewport(x as f32, y as f32, width as f32, height as f32, 0.0, 1.0);
+    pass.set_scissor_rect(x, y, width, height);
+    pass.set_pipeline(pipeline);
+    pass.set_bind_group(0, &canvas.present, &[]);
+    pass.draw(0..3, 0..1);
+}
+
+/// Overlays on the device.
+struct Marks {
+    buffer: wgpu::Buffer,
+    n: u32,
+}
+
+impl Marks {
+    fn new(device: &wgpu::Device, capacity: usize) -> Self {
+        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("render/marks"),
+            size: (capacity * size_of::<Mark>()) as u64,
+            usage: wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        Self { buffer, n: 0 }
+    }
+
+    fn upload(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, overlays: &Overlays) {
+        let mark = |a: glam::Vec3, b: glam::Vec3, width: f32, Rgb([red, green, blue]): Rgb, opacity: f32| Mark {
+            a: a.to_array(),
+            width,
+            b: b.to_array(),
+            padding: 0.0,
+            color: [red, green, blue, opacity],
+        };
+        let segments = overlays.segments.iter().map(|s| mark(s.a, s.b, s.width, s.color, s.opacity));
+        let points = overlays.points.iter().map(|p| mark(p.at, p.at, p.size, p.color, p.opacity));
+        let marks: Vec<Mark> = segments.chain(points).collect();
+        if self.buffer.size() < size_of_val(&marks[..]) as u64 {
+            *self = Self::new(device, marks.len().next_power_of_two());
+        }
+        queue.write_buffer(&self.buffer, 0, bytemuck::cast_slice(&marks));
+        self.n = marks.len() as u32;
+    }
+}

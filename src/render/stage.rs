@@ -1,0 +1,173 @@
+//! What is drawn: the constant part of a picture, as plain data.
+
+use std::ops::Range;
+
+use glam::{Mat4, Vec3, Vec4};
+
+use super::palette::Rgb;
+
+/// One elastic body: a part of the stage's surface vertices, its triangles, and the tets inside.
+#[derive(Clone, Debug, Default)]
+pub struct SoftBodyVisual {
+    pub name: String,
+    /// Its part of the stage's surface vertices.
+    pub vertices: Range<u32>,
+    /// Indices into the stage's surface vertices, counter-clockwise from outside.
+    pub triangles: Vec<[u32; 3]>,
+    pub color: Rgb,
+    /// Indices into the stage's nodes, for the view of the inside; may be empty.
+    pub tets: Vec<[u32; 4]>,
+}
+
+/// The shape of an obstacle in its own frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ObstacleShape {
+    /// Through the origin, normal +y. The first level plane is the floor and has no end; others are drawn as limited slabs.
+    Plane,
+    Box {
+        half_extents: Vec3,
+    },
+    Sphere {
+        radius: f32,
+    },
+    /// Axis along y.
+    Cylinder {
+        radius: f32,
+        half_height: f32,
+    },
+}
+
+/// A rigid thing that is only looked at.
+#[derive(Clone, Debug)]
+pub struct ObstacleVisual {
+    pub name: String,
+    pub shape: ObstacleShape,
+    pub color: Rgb,
+    /// World from the obstacle's frame, a rigid motion.
+    pub transform: Mat4,
+}
+
+/// The key light: a distant round lamp.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Light {
+    /// Towards the lamp; any length.
+    pub direction: Vec3,
+    pub color: Rgb,
+    /// 1 is the usual brightness.
+    pub intensity: f32,
+    /// Half the angle the lamp fills [rad]; wider is softer.
+    pub angular_radius: f32,
+}
+
+impl Default for Light {
+    fn default() -> Self {
+        Self { direction: Vec3::new(-0.55, 1.0, 0.42), color: Rgb([1.0, 0.955, 0.875]), intensity: 1.0, angular_radius: 0.055 }
+    }
+}
+
+/// Everything that is drawn, apart from where the vertices are now.
+#[derive(Clone, Debug, Default)]
+pub struct Stage {
+    pub soft_bodies: Vec<SoftBodyVisual>,
+    pub obstacles: Vec<ObstacleVisual>,
+    /// Where all surface vertices are at rest [m], `[x, y, z, _]`: gives creases and the size of the stage.
+    pub rest_positions: Vec<[f32; 4]>,
+    /// Number of finite-element nodes, for the view of the inside.
+    pub n_nodes: u32,
+    pub light: Light,
+}
+
+/// How surfaces are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shading {
+    #[default]
+    Smooth,
+    /// Smooth, with the edges of all triangles.
+    Wireframe,
+    /// The tets, each shrunken about its middle.
+    Tets,
+}
+
+/// Colours of the surroundings, all linear.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    pub backdrop_top: Vec3,
+    pub backdrop_horizon: Vec3,
+    /// Albedo of planes.
+    pub floor: Vec3,
+    /// Radiance of the key light at intensity 1.
+    pub key: f32,
+    /// Radiance from above and from below.
+    pub sky: Vec3,
+    pub ground: Vec3,
+}
+
+impl Look {
+    /// A dim studio: dark blue-grey backdrop, bodies stand out.
+    pub const DARK: Self = Self {
+        backdrop_top: Vec3::new(0.028, 0.036, 0.052),
+        backdrop_horizon: Vec3::new(0.115, 0.135, 0.165),
+        floor: Vec3::new(0.115, 0.118, 0.124),
+        key: 2.35,
+        sky: Vec3::new(0.34, 0.42, 0.56),
+        ground: Vec3::new(0.16, 0.145, 0.13),
+    };
+    /// A bright studio: pale backdrop, for figures and papers.
+    pub const LIGHT: Self = Self {
+        backdrop_top: Vec3::new(0.46, 0.55, 0.68),
+        backdrop_horizon: Vec3::new(0.95, 0.97, 1.0),
+        floor: Vec3::new(0.56, 0.56, 0.555),
+        key: 2.2,
+        sky: Vec3::new(0.46, 0.53, 0.64),
+        ground: Vec3::new(0.36, 0.33, 0.30),
+    };
+}
+
+/// What the viewer chooses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ViewOptions {
+    pub shading: Shading,
+    pub grid: bool,
+    pub shadows: bool,
+    /// Hides tets whose middle lies on the positive side: `n . x > d`, as `[n, d]` [m].
+    pub cut: Option<Vec4>,
+    /// How much of its size a tet keeps, 0..1.
+    pub tet_size: f32,
+    pub look: Look,
+}
+
+impl Default for ViewOptions {
+    fn default() -> Self {
+        Self { shading: Shading::Smooth, grid: true, shadows: true, cut: None, tet_size: 0.86, look: Look::DARK }
+    }
+}
+
+/// A line of constant width on the screen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Segment {
+    pub a: Vec3,
+    pub b: Vec3,
+    pub color: Rgb,
+    /// 0 invisible .. 1 opaque.
+    pub opacity: f32,
+    /// [px]
+    pub width: f32,
+}
+
+/// A disc of constant size on the screen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    pub at: Vec3,
+    pub color: Rgb,
+    /// 0 invisible .. 1 opaque.
+    pub opacity: f32,
+    /// Diameter [px].
+    pub size: f32,
+}
+
+/// Marks drawn over the stage in this order: segments, then points. What lies behind a body shines through faintly.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overlays {
+    pub segments: Vec<Segment>,
+    pub points: Vec<Point>,
+}

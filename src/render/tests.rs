@@ -1,0 +1,2 @@
+//! Pictures of small stages on whatever adapter there is, the software one by preference: it is the same everywhere.
+use super::*;

@@ -1,0 +1,66 @@
+//! Conjugate gradients, preconditioned by the block diagonal (`linear-algebra.md` 3).
+
+use super::{Operator, Pattern, axpy, dot, xpay};
+use crate::math::Vec3;
+
+/// How a solve ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Solved {
+    pub iterations: u32,
+    /// 2-norm of `b - A x`, in the units of b.
+    pub residual: f64,
+    pub converged: bool,
+}
+
+/// Solves `A x = b` to `|b - A x| <= tolerance` (2-norm, units of b) from the start value in `x`. A start value that is worse than zero is
+/// dropped. `work` keeps the vectors between calls.
+pub fn conjugate_gradient(
+    a: &Operator,
+    pattern: &Pattern,
+    fixed: &[bool],
+    b: &[Vec3],
+    x: &mut [Vec3],
+    tolerance: f64,
+    max_iterations: u32,
+    work: &mut [Vec<Vec3>; 4],
+) -> Solved {
+    let [r, z, p, q] = work;
+    for vector in [&mut *r, z, p, q] {
+        vector.resize(b.len(), Vec3::zeros());
+    }
+    a.apply(pattern, fixed, x, q);
+    for ((r, b), q) in r.iter_mut().zip(b).zip(&*q) {
+        *r = b - q;
+    }
+    let b_norm2 = dot(b, b);
+    let mut residual2 = dot(r, r);
+    if !(residual2 < b_norm2) {
+        x.fill(Vec3::zeros());
+        r.copy_from_slice(b);
+        residual2 = b_norm2;
+    }
+    let mut rho = 0.0;
+    let mut iterations = 0;
+    while residual2.sqrt() > tolerance && iterations < max_iterations {
+        a.precondition(r, z);
+        let rho_new = dot(r, z);
+        let beta = if iterations == 0 { 0.0 } else { rho_new / rho };
+        rho = rho_new;
+        if iterations == 0 {
+            p.copy_from_slice(z)
+        } else {
+            xpay(p, z, beta)
+        }
+        a.apply(pattern, fixed, p, q);
+        let alpha = rho / dot(p, q);
+        if !alpha.is_finite() {
+            break;
+        }
+        axpy(x, alpha, p);
+        axpy(r, -alpha, q);
+        residual2 = dot(r, r);
+        iterations += 1;
+    }
+    let residual = residual2.sqrt();
+    Solved { iterations, residual, converged: residual <= tolerance }
+}

@@ -1,0 +1,82 @@
+//! The system matrix of a step: 3x3 blocks, a few rank-one terms, and nodes held fixed.
+
+use rayon::prelude::*;
+
+use super::{CHUNK, Pattern, multiply};
+use crate::math::{Mat3, Vec3};
+
+/// `factor * w w^T`, the same for x, y and z, with `w` given on twelve nodes: a spring on a point of the surface.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RankOne {
+    pub nodes: [u32; 12],
+    pub weights: [f64; 12],
+    /// [kg]
+    pub factor: f64,
+}
+
+impl RankOne {
+    /// The interpolated value `sum_k weights[k] x[nodes[k]]`.
+    pub fn gather(&self, x: &[Vec3]) -> Vec3 {
+        self.nodes.iter().zip(&self.weights).map(|(n, w)| x[*n as usize] * *w).sum()
+    }
+
+    /// `x[nodes[k]] += weights[k] value`.
+    pub fn spread(&self, value: &Vec3, x: &mut [Vec3]) {
+        for (n, w) in self.nodes.iter().zip(&self.weights) {
+            x[*n as usize] += value * *w;
+        }
+    }
+}
+
+/// A symmetric positive definite matrix [kg] on the free nodes; rows and columns of fixed nodes count as absent.
+#[derive(Clone, Debug, Default)]
+pub struct Operator {
+    pub blocks: Vec<Mat3>,
+    pub rank_ones: Vec<RankOne>,
+    /// Inverse of each diagonal block, rank-one terms included; zero at fixed nodes.
+    pub inverse_diagonals: Vec<Mat3>,
+}
+
+impl Operator {
+    /// `y = A x`; `x` must be zero at fixed nodes.
+    pub fn apply(&self, pattern: &Pattern, fixed: &[bool], x: &[Vec3], y: &mut [Vec3]) {
+        multiply(pattern, &self.blocks, x, y);
+        for term in &self.rank_ones {
+            let value = term.gather(x) * term.factor;
+            term.spread(&value, y);
+        }
+        for (y, _) in y.iter_mut().zip(fixed).filter(|(_, fixed)| **fixed) {
+            *y = Vec3::zeros();
+        }
+    }
+
+    /// `z = D^-1 r` with the block diagonal D of A.
+    pub fn precondition(&self, r: &[Vec3], z: &mut [Vec3]) {
+        let chunks = (z.par_chunks_mut(CHUNK), r.par_chunks(CHUNK), self.inverse_diagonals.par_chunks(CHUNK));
+        chunks.into_par_iter().for_each(|(z, r, inverse)| {
+            for ((z, r), inverse) in z.iter_mut().zip(r).zip(inverse) {
+                *z = inverse * r;
+            }
+        });
+    }
+
+    /// Inverts the diagonal blocks, once the blocks and rank-one terms of a step stand.
+    pub fn invert_diagonals(&mut self, pattern: &Pattern, fixed: &[bool]) {
+        let mut extra = vec![];
+        for term in &self.rank_ones {
+            for (n, w) in term.nodes.iter().zip(&term.weights) {
+                extra.push((*n, term.factor * w * w));
+            }
+        }
+        self.inverse_diagonals.resize(pattern.n_rows(), Mat3::zeros());
+        let (blocks, diagonals) = (&self.blocks, &pattern.diagonals);
+        self.inverse_diagonals.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, inverses)| {
+            for (k, inverse) in inverses.iter_mut().enumerate() {
+                let i = chunk * CHUNK + k;
+                let spring: f64 = extra.iter().filter(|(n, _)| *n as usize == i).map(|(_, e)| e).sum();
+                let block = blocks[diagonals[i] as usize] + Mat3::identity() * spring;
+                *inverse = if fixed[i] { Mat3::zeros() } else { block.try_inverse().unwrap_or_else(Mat3::zeros) };
+            }
+        });
+    }
+}
