@@ -5,7 +5,7 @@
 //! system. The residual is split: r_u = rhs - A dv is carried by the recurrence, so a changed state costs no product with A. One product with A and
 //! one application of the preconditioner an iteration.
 
-use super::{Contact, Status, evaluate};
+use super::{Contact, Effort, Status, evaluate};
 use crate::math::{Mat3, Vec3};
 use crate::model::Surface;
 use crate::sparse::{Operator, Pattern, axpy, dot, xpay};
@@ -130,8 +130,13 @@ pub fn solve(
         let row_residual = work.residual.c.iter().map(Vec3::amax).fold(0.0, f64::max);
         let converged = velocity_residual <= options.residual && row_residual <= 0.25 * problem.tolerance;
         let exhausted = outcome.iterations >= options.max_iterations;
+        let effort = match outcome {
+            CrOutcome { iterations, .. } if iterations >= options.max_iterations / 2 => Effort::Frozen,
+            CrOutcome { restarts, .. } if restarts >= BOLD_RESTARTS => Effort::Careful,
+            _ => Effort::Bold,
+        };
         if converged || stuck {
-            changed = evaluate(problem, contacts, dv, true);
+            changed = evaluate(problem, contacts, dv, true, effort);
             if !changed {
                 if !adapt(dv, contacts) {
                     outcome.converged = converged;
@@ -140,8 +145,8 @@ pub fn solve(
                 outcome.relinearisations += 1;
                 changed = true;
             }
-        } else if alpha > 0.0 && since_evaluation >= evaluation_interval(velocity_residual / options.residual) {
-            changed = evaluate(problem, contacts, dv, false);
+        } else if alpha > 0.0 && since_evaluation >= evaluation_interval(velocity_residual / options.residual).max(outcome.restarts / 8) {
+            changed = evaluate(problem, contacts, dv, false, effort);
             since_evaluation = 0;
         }
         if exhausted {
@@ -162,6 +167,9 @@ pub fn solve(
         xpay(&mut work.a_p, &work.a_z, beta);
     }
 }
+
+/// Restarts after which friction states change carefully.
+const BOLD_RESTARTS: u32 = 40;
 
 /// Iterations between evaluations: floor(log2(|r|/eps1) / 3), at least 1: often near the end, seldom while far away.
 fn evaluation_interval(relative_residual: f64) -> u32 {

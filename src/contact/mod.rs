@@ -9,7 +9,7 @@ mod state;
 
 pub use cr::{CrOptions, CrOutcome, CrWork, Problem, solve};
 pub use row::{Contact, Status};
-pub use state::evaluate;
+pub use state::{Effort, evaluate};
 
 use crate::math::Vec3;
 

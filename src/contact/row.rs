@@ -39,8 +39,6 @@ pub struct Contact {
     pub compliance: Mat3,
     /// Inverse of the compliance on the active rows, zero elsewhere [N/m].
     pub stiffness: Mat3,
-    /// How often it changed between sticking and sliding in this step.
-    pub flips: u32,
 }
 
 impl Contact {
@@ -56,7 +54,6 @@ impl Contact {
             sliding_force: Vec3::zeros(),
             compliance: Mat3::zeros(),
             stiffness: Mat3::zeros(),
-            flips: 0,
         }
     }
 

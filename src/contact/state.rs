@@ -3,79 +3,130 @@
 use super::{Contact, Problem, Status};
 use crate::math::Vec3;
 
-/// After this many changes between sticking and sliding in a step a contact stays sliding and its force is relaxed inside the cone.
-const MAX_FLIPS: u32 = 6;
-/// Relaxation of the explicit friction force of such a contact.
-const RELAXATION: f64 = 0.2;
+/// How the contact laws are searched for; from the first to the last as a step turns out harder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// States change whenever the change would be seen.
+    Bold,
+    /// Sticking and sliding change only where the law is violated most, and only between converged solves: neighbours that change together would undo
+    /// each other.
+    Careful,
+    /// Friction keeps its states and forces; only the normal direction, a convex problem, is searched: the last resort that still keeps bodies apart.
+    Frozen,
+}
+
+/// A careful evaluation changes the contacts whose violation is above this fraction of the largest.
+const CAREFUL_SHARE: f64 = 0.5;
+
+/// What an evaluation looks at in one contact.
+struct Look {
+    /// C H (v + dv) dt: gap less safety, and slip [m].
+    motion: Vec3,
+    /// mu lambda [N].
+    limit: f64,
+    /// Compliance along the surface [m/N].
+    compliance: f64,
+}
+
+impl Look {
+    fn at(problem: &Problem, contact: &Contact, dv: &[Vec3]) -> Self {
+        Self {
+            motion: contact.offset + contact.rows(problem.surface, problem.dt, dv),
+            limit: contact.friction * contact.normal_force(),
+            compliance: 0.5 * (contact.compliance[(1, 1)] + contact.compliance[(2, 2)]),
+        }
+    }
+
+    fn slip(&self) -> Vec3 {
+        Vec3::new(0.0, self.motion.y, self.motion.z)
+    }
+
+    /// How wrong sticking or sliding is, as a distance [m]; 0 where it is right.
+    fn violation(&self, contact: &Contact) -> f64 {
+        let gamma = contact.friction();
+        match contact.status {
+            Status::Inactive => 0.0,
+            Status::Sticking => (gamma.norm() - self.limit).max(0.0) * self.compliance,
+            Status::Sliding if gamma.norm() > 0.0 => (-self.slip().dot(&gamma) / gamma.norm()).max(0.0),
+            Status::Sliding => 0.0,
+        }
+    }
+}
 
 /// Updates the states and sliding forces from the multipliers and the velocity change `dv`; true if anything changed.
 ///
-/// Differences from the published rules, measured on sliding and stacked bodies: the direction of sliding follows the
-/// projection of gamma' + slip/compliance on the cone (the natural map) instead of a small fixed turn, and a contact that keeps alternating is relaxed
-/// instead of frozen. `forced` is the call at a converged state, where smaller effects count.
-pub fn evaluate(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], forced: bool) -> bool {
+/// Differences from the published rules, measured on sliding, resting and embedded bodies: the direction of sliding follows the projection of
+/// gamma' + slip/compliance on the cone (the natural map) instead of a small fixed turn, and where states alternate only the worst change
+/// (`Effort::Careful`). `forced` is the call at a converged state, where smaller effects count.
+pub fn evaluate(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], forced: bool, effort: Effort) -> bool {
     // A change is made only if its effect, as a distance, is seen.
     let noticeable = problem.tolerance * if forced { 0.1 } else { 1.0 };
+    let mut threshold = 0.0;
+    if effort == Effort::Careful && forced {
+        let worst = contacts.iter().map(|c| Look::at(problem, c, dv).violation(c)).fold(0.0, f64::max);
+        threshold = CAREFUL_SHARE * worst;
+    }
     let mut changed = false;
     for contact in contacts.iter_mut() {
-        let motion = contact.offset + contact.rows(problem.surface, problem.dt, dv);
-        changed |= evaluate_one(contact, &motion, problem.tolerance, noticeable, forced);
+        let look = Look::at(problem, contact, dv);
+        if evaluate_normal(contact, &look, problem.tolerance, noticeable, forced) {
+            changed = true;
+        } else if effort == Effort::Bold || (effort == Effort::Careful && forced) {
+            changed |= evaluate_friction(contact, &look, threshold, noticeable);
+        }
     }
     changed
 }
 
-fn evaluate_one(contact: &mut Contact, motion: &Vec3, tolerance: f64, noticeable: f64, forced: bool) -> bool {
+fn evaluate_normal(contact: &mut Contact, look: &Look, tolerance: f64, noticeable: f64, forced: bool) -> bool {
     let normal_force = -contact.multiplier.x;
-    if contact.status == Status::Inactive {
+    let next = match contact.status {
         // Half of the band below the safety distance: the true gap is still positive there.
-        if motion.x < -0.25 * tolerance {
-            contact.status = Status::Sliding;
-            contact.multiplier = Vec3::zeros();
-            contact.sliding_force = Vec3::zeros();
-            return true;
+        Status::Inactive if look.motion.x < -0.25 * tolerance => Status::Sliding,
+        Status::Sticking | Status::Sliding if normal_force < 0.0 && (forced || -normal_force * contact.compliance[(0, 0)] > noticeable) => {
+            Status::Inactive
         }
-        return false;
-    }
-    if normal_force < 0.0 && (forced || -normal_force * contact.compliance[(0, 0)] > noticeable) {
-        contact.status = Status::Inactive;
-        contact.multiplier = Vec3::zeros();
-        contact.sliding_force = Vec3::zeros();
-        return true;
-    }
-    let limit = contact.friction * normal_force.max(0.0);
-    let slip = Vec3::new(0.0, motion.y, motion.z);
-    let compliance = 0.5 * (contact.compliance[(1, 1)] + contact.compliance[(2, 2)]);
+        _ => return false,
+    };
+    contact.status = next;
+    contact.multiplier = Vec3::zeros();
+    contact.sliding_force = Vec3::zeros();
+    true
+}
+
+fn evaluate_friction(contact: &mut Contact, look: &Look, threshold: f64, noticeable: f64) -> bool {
+    let gamma = contact.friction();
+    let violation = look.violation(contact);
     match contact.status {
+        Status::Inactive => false,
         Status::Sticking => {
-            let gamma = contact.friction();
-            if (gamma.norm() - limit) * compliance > noticeable * 0.1 || gamma.norm() > limit * 1.001 + f64::MIN_POSITIVE && forced {
-                contact.status = Status::Sliding;
-                contact.sliding_force = gamma * (limit / gamma.norm());
-                (contact.multiplier.y, contact.multiplier.z) = (0.0, 0.0);
-                contact.flips += 1;
-                return true;
+            if violation <= 0.1 * noticeable || violation < threshold {
+                return false;
             }
-            false
+            contact.status = Status::Sliding;
+            contact.sliding_force = gamma * (look.limit / gamma.norm());
+            (contact.multiplier.y, contact.multiplier.z) = (0.0, 0.0);
+            true
         }
         Status::Sliding => {
-            let gamma = contact.sliding_force;
-            let sliding_back = slip.dot(&gamma) < 0.0 || (gamma.norm() == 0.0 && slip.norm() < noticeable);
-            if sliding_back && contact.flips < MAX_FLIPS && limit > 0.0 {
+            let fresh = gamma.norm() == 0.0;
+            let back = if fresh { look.slip().norm() < noticeable } else { violation > 0.0 };
+            if back {
+                if look.limit == 0.0 || violation < threshold {
+                    return false;
+                }
                 contact.status = Status::Sticking;
                 (contact.multiplier.y, contact.multiplier.z) = (gamma.y, gamma.z);
                 contact.sliding_force = Vec3::zeros();
-                contact.flips += 1;
                 return true;
             }
-            let relaxation = if contact.flips < MAX_FLIPS { 1.0 } else { RELAXATION };
-            let wanted = gamma + slip * (relaxation / compliance);
-            let wanted = if wanted.norm() > limit { wanted * (limit / wanted.norm()) } else { wanted };
-            if (wanted - gamma).norm() * compliance > noticeable {
+            let wanted = gamma + look.slip() / look.compliance;
+            let wanted = if wanted.norm() > look.limit { wanted * (look.limit / wanted.norm()) } else { wanted };
+            let noticed = (wanted - gamma).norm() * look.compliance > noticeable;
+            if noticed {
                 contact.sliding_force = wanted;
-                return true;
             }
-            false
+            noticed
         }
-        Status::Inactive => false,
     }
 }

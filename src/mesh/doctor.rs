@@ -108,12 +108,14 @@ impl Diagnosis {
     /// What stands in the way of a simulation, and what would mend it, one sentence each; none for a sound surface.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
+        if self.triangles == 0 {
+            problems.push("The surface has no triangles; export it with faces.".to_owned());
+        }
         let mut report = |count: usize, one: &str, many: &str, remedy: &str| {
             if count > 0 {
                 problems.push(format!("{count} {}; {remedy}.", if count == 1 { one } else { many }));
             }
         };
-        report(usize::from(self.triangles == 0), "surface without triangles", "", "export it with faces");
         report(
             self.boundary_edges,
             "edge has a triangle on one side only",
@@ -325,7 +327,7 @@ mod tests {
         assert_eq!((diagnose(&touching).pieces, diagnose(&touching).non_manifold_vertices), (1, 1));
         problem(&touching, "touch nowhere else");
 
-        assert!(diagnose(&SurfaceMesh::default()).problems()[0].contains("without triangles"));
+        assert!(diagnose(&SurfaceMesh::default()).problems()[0].contains("no triangles"));
     }
 
     #[test]

@@ -205,7 +205,7 @@ mod tests {
     fn points_outside_go_to_the_nearest_tet() {
         let mesh = shapes::torus(1.0, 0.3, 6);
         let points: Vec<Vec3> =
-            (0..200).map(|i| f64::from(i)).map(|i| Vec3::new((i * 0.37).sin(), (i * 0.91).cos() * 0.5, (i * 0.53).sin()) * 2.0).collect();
+            (0..200).map(f64::from).map(|i| Vec3::new((i * 0.37).sin(), (i * 0.91).cos() * 0.5, (i * 0.53).sin()) * 2.0).collect();
         let embedding = embed(&mesh, &points).unwrap();
         let mut outside = 0;
         for (k, point) in points.iter().enumerate() {

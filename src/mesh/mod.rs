@@ -47,20 +47,3 @@ pub struct Embedding {
     /// Barycentric weights of each point in that tet; sum 1.
     pub weights: Vec<[f64; 4]>,
 }
-
-impl TetMesh {
-    /// Triangles that belong to one tet only, facing outwards.
-    pub fn boundary(&self) -> Vec<[u32; 3]> {
-        let mut faces: Vec<([u32; 3], [u32; 3])> = Vec::with_capacity(self.tets.len() * 4);
-        for &[a, b, c, d] in &self.tets {
-            for face in [[b, c, d], [a, d, c], [a, b, d], [a, c, b]] {
-                let mut key = face;
-                key.sort_unstable();
-                faces.push((key, face));
-            }
-        }
-        faces.sort_unstable();
-        let single = |k: usize| (k == 0 || faces[k - 1].0 != faces[k].0) && (k + 1 == faces.len() || faces[k + 1].0 != faces[k].0);
-        (0..faces.len()).filter(|&k| single(k)).map(|k| faces[k].1).collect()
-    }
-}

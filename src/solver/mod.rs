@@ -20,6 +20,8 @@ pub struct State {
     pub velocities: Vec<Vec3>,
     /// Rotation of each tet as a quaternion (x, y, z, w): the warm start of the next extraction.
     pub rotations: Vec<[f64; 4]>,
+    /// Velocity change of the last step [m/s]: where the next solve starts.
+    pub velocity_changes: Vec<Vec3>,
     /// Contacts that were active at the end of the step, with their forces.
     pub contacts: ContactMemory,
 }
@@ -29,6 +31,8 @@ pub struct State {
 pub struct Params {
     /// [s]
     pub time_step: f64,
+    /// Equal parts that a step is made of, each solved by itself.
+    pub substeps: u32,
     /// [m/s^2]
     pub gravity: Vec3,
     /// The elastic solve stops when the residual is below this fraction of the step's driving impulse [-].
@@ -45,6 +49,7 @@ impl Default for Params {
     fn default() -> Self {
         Self {
             time_step: 0.01,
+            substeps: 1,
             gravity: Vec3::new(0.0, -9.81, 0.0),
             tolerance: 1e-3,
             max_iterations: 2000,

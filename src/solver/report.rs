@@ -16,6 +16,26 @@ pub struct StepReport {
     pub stages: StageTimes,
 }
 
+impl StepReport {
+    /// Joins the report of the next part of the same step: work adds up, errors keep the worst, contact forces are the later ones.
+    pub fn follow(&mut self, next: Self) {
+        self.iterations += next.iterations;
+        self.restarts += next.restarts;
+        self.relinearisations += next.relinearisations;
+        self.residual = self.residual.max(next.residual);
+        self.converged &= next.converged;
+        for (stage, ms) in next.stages.0 {
+            self.stages.add(stage, ms);
+        }
+        let before = std::mem::replace(&mut self.contact, next.contact);
+        let contact = &mut self.contact;
+        contact.max_gap_of_active = contact.max_gap_of_active.max(before.max_gap_of_active);
+        contact.max_complementarity_error = contact.max_complementarity_error.max(before.max_complementarity_error);
+        contact.max_cone_violation = contact.max_cone_violation.max(before.max_cone_violation);
+        contact.dissipated_by_friction += before.dissipated_by_friction;
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContactReport {
     /// Candidates that had a row in this step.

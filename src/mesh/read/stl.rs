@@ -53,7 +53,7 @@ fn binary_triangles(bytes: &[u8]) -> Option<usize> {
     let count = bytes.get(HEADER..HEADER + 4)?;
     let count = u32::from_le_bytes([count[0], count[1], count[2], count[3]]) as usize;
     let body = bytes.len() - HEADER - 4;
-    let exact = body % TRIANGLE == 0 && body / TRIANGLE == count;
+    let exact = body.is_multiple_of(TRIANGLE) && body / TRIANGLE == count;
     let text = bytes.starts_with(b"solid") && bytes[..bytes.len().min(1024)].windows(5).any(|word| word == b"facet");
     (exact || !text).then_some(count)
 }

@@ -24,8 +24,6 @@ pub struct CpuStepper {
     pool: Arc<rayon::ThreadPool>,
     damping: Damping,
     state: State,
-    /// dv of the last step: where the next solve starts.
-    last_dv: Vec<Vec3>,
     work: Work,
 }
 
@@ -50,6 +48,7 @@ impl State {
             displacements: vec![Vec3::zeros(); model.n_nodes()],
             velocities: model.initial_velocities.clone(),
             rotations: vec![IDENTITY; model.tets.len()],
+            velocity_changes: vec![Vec3::zeros(); model.n_nodes()],
             contacts: ContactMemory::default(),
         }
     }
@@ -71,7 +70,7 @@ impl CpuStepper {
             dv: vec![Vec3::zeros(); n],
             ..Work::default()
         };
-        Ok(Self { damping: Damping::of(&model), state: State::initial(&model), last_dv: vec![Vec3::zeros(); n], work, pool, model })
+        Ok(Self { damping: Damping::of(&model), state: State::initial(&model), work, pool, model })
     }
 
     pub fn threads(&self) -> usize {
@@ -80,7 +79,7 @@ impl CpuStepper {
 
     /// One step, as the algorithm reads.
     fn advance(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
-        let Self { model, damping, state, last_dv, work, .. } = self;
+        let Self { model, damping, state, work, .. } = self;
         let model: &Model = model;
         let dt = params.time_step;
         let mut report = StepReport::default();
@@ -98,7 +97,7 @@ impl CpuStepper {
 
         let mut detection = Detection::new(model, state, params);
         let mut contacts: Vec<Contact> = report.stages.time("detection", || detection.remembered(&state.contacts));
-        work.dv.copy_from_slice(last_dv);
+        work.dv.copy_from_slice(&state.velocity_changes);
         if contacts.is_empty() {
             let solved = report.stages.time("elastic solve", || {
                 conjugate_gradient(
@@ -159,7 +158,7 @@ impl CpuStepper {
             state.contacts.entries.sort_by_key(|c| (c.vertex, c.obstacle));
             state.step += 1;
             state.time += dt;
-            last_dv.copy_from_slice(&work.dv);
+            state.velocity_changes.copy_from_slice(&work.dv);
             Ok(())
         })?;
         Ok(report)
@@ -194,7 +193,6 @@ impl Stepper for CpuStepper {
 
     fn set_state(&mut self, state: &State) -> Result<(), StepError> {
         self.state.clone_from(state);
-        self.last_dv.fill(Vec3::zeros());
         Ok(())
     }
 

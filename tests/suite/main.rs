@@ -1,0 +1,3 @@
+//! Everything that needs more than one module: physics with known answers, backends against each other, scenes, the program.
+
+mod contact;
