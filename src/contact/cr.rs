@@ -130,11 +130,7 @@ pub fn solve(
         let row_residual = work.residual.c.iter().map(Vec3::amax).fold(0.0, f64::max);
         let converged = velocity_residual <= options.residual && row_residual <= 0.25 * problem.tolerance;
         let exhausted = outcome.iterations >= options.max_iterations;
-        let effort = match outcome {
-            CrOutcome { iterations, .. } if iterations >= options.max_iterations / 2 => Effort::Frozen,
-            CrOutcome { restarts, .. } if restarts >= BOLD_RESTARTS => Effort::Careful,
-            _ => Effort::Bold,
-        };
+        let effort = if outcome.iterations < options.max_iterations / 2 { Effort::Whole } else { Effort::Frozen };
         if converged || stuck {
             changed = evaluate(problem, contacts, dv, true, effort);
             if !changed {
@@ -145,7 +141,7 @@ pub fn solve(
                 outcome.relinearisations += 1;
                 changed = true;
             }
-        } else if alpha > 0.0 && since_evaluation >= evaluation_interval(velocity_residual / options.residual).max(outcome.restarts / 8) {
+        } else if alpha > 0.0 && since_evaluation >= evaluation_interval(velocity_residual / options.residual).max(outcome.restarts / 32) {
             changed = evaluate(problem, contacts, dv, false, effort);
             since_evaluation = 0;
         }
@@ -167,9 +163,6 @@ pub fn solve(
         xpay(&mut work.a_p, &work.a_z, beta);
     }
 }
-
-/// Restarts after which friction states change carefully.
-const BOLD_RESTARTS: u32 = 40;
 
 /// Iterations between evaluations: floor(log2(|r|/eps1) / 3), at least 1: often near the end, seldom while far away.
 fn evaluation_interval(relative_residual: f64) -> u32 {

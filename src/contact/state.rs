@@ -3,20 +3,18 @@
 use super::{Contact, Problem, Status};
 use crate::math::Vec3;
 
-/// How the contact laws are searched for; from the first to the last as a step turns out harder.
+/// How much of the contact laws is searched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// States change whenever the change would be seen.
-    Bold,
-    /// Sticking and sliding change only where the law is violated most, and only between converged solves: neighbours that change together would undo
-    /// each other.
-    Careful,
+    /// All of them.
+    Whole,
     /// Friction keeps its states and forces; only the normal direction, a convex problem, is searched: the last resort that still keeps bodies apart.
     Frozen,
 }
 
-/// A careful evaluation changes the contacts whose violation is above this fraction of the largest.
-const CAREFUL_SHARE: f64 = 0.5;
+/// Part of the way that a sliding force goes to its new value at one evaluation: the compliance of one contact says little about how all of them answer
+/// together. Measured on a block near its friction angle, a dropped cube and a bunny: 1 needs 1.4 times the iterations and fails in 15 of 100 steps, 0.25 in 2.
+const RELAXATION: f64 = 0.25;
 
 /// What an evaluation looks at in one contact.
 struct Look {
@@ -56,23 +54,17 @@ impl Look {
 /// Updates the states and sliding forces from the multipliers and the velocity change `dv`; true if anything changed.
 ///
 /// Differences from the published rules, measured on sliding, resting and embedded bodies: the direction of sliding follows the projection of
-/// gamma' + slip/compliance on the cone (the natural map) instead of a small fixed turn, and where states alternate only the worst change
-/// (`Effort::Careful`). `forced` is the call at a converged state, where smaller effects count.
+/// gamma' + slip/compliance on the cone (the natural map) instead of a small fixed turn. `forced` is the call at a converged state, where smaller effects count.
 pub fn evaluate(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], forced: bool, effort: Effort) -> bool {
     // A change is made only if its effect, as a distance, is seen.
-    let noticeable = problem.tolerance * if forced { 0.1 } else { 1.0 };
-    let mut threshold = 0.0;
-    if effort == Effort::Careful && forced {
-        let worst = contacts.iter().map(|c| Look::at(problem, c, dv).violation(c)).fold(0.0, f64::max);
-        threshold = CAREFUL_SHARE * worst;
-    }
+    let noticeable = problem.tolerance * if forced { 0.3 } else { 1.0 };
     let mut changed = false;
     for contact in contacts.iter_mut() {
         let look = Look::at(problem, contact, dv);
         if evaluate_normal(contact, &look, problem.tolerance, noticeable, forced) {
             changed = true;
-        } else if effort == Effort::Bold || (effort == Effort::Careful && forced) {
-            changed |= evaluate_friction(contact, &look, threshold, noticeable);
+        } else if effort == Effort::Whole {
+            changed |= evaluate_friction(contact, &look, noticeable);
         }
     }
     changed
@@ -94,13 +86,13 @@ fn evaluate_normal(contact: &mut Contact, look: &Look, tolerance: f64, noticeabl
     true
 }
 
-fn evaluate_friction(contact: &mut Contact, look: &Look, threshold: f64, noticeable: f64) -> bool {
+fn evaluate_friction(contact: &mut Contact, look: &Look, noticeable: f64) -> bool {
     let gamma = contact.friction();
     let violation = look.violation(contact);
     match contact.status {
         Status::Inactive => false,
         Status::Sticking => {
-            if violation <= 0.1 * noticeable || violation < threshold {
+            if violation <= noticeable {
                 return false;
             }
             contact.status = Status::Sliding;
@@ -110,9 +102,9 @@ fn evaluate_friction(contact: &mut Contact, look: &Look, threshold: f64, noticea
         }
         Status::Sliding => {
             let fresh = gamma.norm() == 0.0;
-            let back = if fresh { look.slip().norm() < noticeable } else { violation > 0.0 };
+            let back = if fresh { look.slip().norm() < noticeable } else { violation > noticeable };
             if back {
-                if look.limit == 0.0 || violation < threshold {
+                if look.limit == 0.0 {
                     return false;
                 }
                 contact.status = Status::Sticking;
@@ -122,6 +114,7 @@ fn evaluate_friction(contact: &mut Contact, look: &Look, threshold: f64, noticea
             }
             let wanted = gamma + look.slip() / look.compliance;
             let wanted = if wanted.norm() > look.limit { wanted * (look.limit / wanted.norm()) } else { wanted };
+            let wanted = if fresh { wanted } else { gamma + (wanted - gamma) * RELAXATION };
             let noticed = (wanted - gamma).norm() * look.compliance > noticeable;
             if noticed {
                 contact.sliding_force = wanted;

@@ -1,1 +1,192 @@
-//! (skeleton)
+//! Scene files: parsed, changed by `--set`, checked, and built into a model.
+//!
+//! `format` declares every value once. A `Document` is the file as written, with places; a `Scene` is a document whose values have
+//! been checked and read; `build` makes meshes of it and joins them into a `Model`.
+
+mod build;
+mod check;
+mod color;
+mod error;
+mod format;
+mod gallery;
+mod geometry;
+mod node;
+mod nodes;
+mod random;
+mod read;
+mod reference;
+mod regions;
+mod set;
+mod settings;
+mod spec;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::path::{Path, PathBuf};
+
+pub use build::{Built, Force, Probe, build};
+pub use error::{Diagnostic, Place, SceneError};
+pub use gallery::{GalleryEntry, gallery};
+pub use reference::{json_schema, reference};
+pub use settings::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, SolverChoice};
+
+use value::{Origin, Value};
+
+/// A file as written, with the places of its values.
+#[derive(Clone, Debug)]
+struct Document {
+    /// What messages call it.
+    file: String,
+    text: String,
+    /// The `--set` flags that changed it.
+    flags: Vec<String>,
+    root: Value,
+}
+
+/// A checked scene.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    name: String,
+    /// Where relative paths start; none for a scene inside the program.
+    folder: Option<PathBuf>,
+    document: Document,
+    content: read::Content,
+}
+
+/// File name endings of surface meshes.
+pub const MESH_EXTENSIONS: &[&str] = &["obj", "off", "ply", "stl"];
+
+impl Scene {
+    /// Reads and checks a scene file.
+    pub fn from_file(path: &Path) -> Result<Self, SceneError> {
+        Self::from_file_with(path, &[])
+    }
+
+    /// A scene of the gallery by its name.
+    pub fn builtin(name: &str) -> Result<Self, SceneError> {
+        Self::builtin_with(name, &[])
+    }
+
+    /// A surface mesh as a soft body above a floor.
+    pub fn from_mesh(path: &Path) -> Result<Self, SceneError> {
+        Self::from_mesh_with(path, &[])
+    }
+
+    /// What a user names on the command line: a scene file, a mesh file, or a scene of the gallery; changed by `--set` flags
+    /// before it is checked.
+    pub fn load(target: &str, flags: &[String]) -> Result<Self, SceneError> {
+        let path = Path::new(target);
+        if path.is_file() {
+            return if is_mesh(path) { Self::from_mesh_with(path, flags) } else { Self::from_file_with(path, flags) };
+        }
+        if gallery().iter().any(|entry| entry.name == target) {
+            return Self::builtin_with(target, flags);
+        }
+        let what = if path.is_dir() { "this is a folder" } else { "there is no such file" };
+        Err(SceneError::one(
+            Place::File { file: target.to_owned() },
+            "",
+            error::unknown(&format!("{what}, and no scene of the gallery has this name"), target, gallery().iter().map(|e| e.name)),
+        ))
+    }
+
+    /// Changes one value: `PATH=VALUE`. A refused change leaves the scene as it was.
+    pub fn set(&mut self, assignment: &str) -> Result<(), SceneError> {
+        let mut document = self.document.clone();
+        set::apply(&mut document, assignment)?;
+        self.content = read::read(&document)?;
+        self.document = document;
+        Ok(())
+    }
+
+    /// A scene from the text of a file. `file` is what messages call it.
+    pub fn from_text(name: &str, file: &str, text: &str, folder: Option<&Path>, flags: &[String]) -> Result<Self, SceneError> {
+        let root = Value::parse_document(text)
+            .map_err(|(message, span)| SceneError::one(Place::at(file, text, span.start), "", format!("this is not TOML: {message}")))?;
+        let mut document = Document { file: file.to_owned(), text: text.to_owned(), flags: vec![], root };
+        for flag in flags {
+            set::apply(&mut document, flag)?;
+        }
+        let content = read::read(&document)?;
+        Ok(Self { name: name.to_owned(), folder: folder.map(Path::to_owned), document, content })
+    }
+
+    /// File name without its ending, or name in the gallery.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What to call the scene in a menu.
+    pub fn title(&self) -> &str {
+        self.content.title.as_deref().unwrap_or(&self.name)
+    }
+
+    pub fn description(&self) -> &str {
+        &self.content.description
+    }
+
+    fn from_file_with(path: &Path, flags: &[String]) -> Result<Self, SceneError> {
+        let file = path.display().to_string();
+        let unreadable = |reason: &dyn std::fmt::Display| {
+            SceneError::one(Place::File { file: file.clone() }, "", format!("the scene cannot be read: {reason}"))
+        };
+        let bytes = std::fs::read(path).map_err(|e| unreadable(&e))?;
+        let text = String::from_utf8(bytes).map_err(|_| unreadable(&"it is not text in UTF-8; is it a scene file?"))?;
+        Self::from_text(&stem(path), &file, &text, Some(path.parent().unwrap_or(Path::new(""))), flags)
+    }
+
+    fn builtin_with(name: &str, flags: &[String]) -> Result<Self, SceneError> {
+        let Some(entry) = gallery().iter().find(|entry| entry.name == name) else {
+            let names = gallery().iter().map(|entry| entry.name);
+            let message = error::unknown("the gallery has no scene of this name", name, names);
+            return Err(SceneError::one(Place::File { file: name.to_owned() }, "", message));
+        };
+        Self::from_text(name, &format!("{name} (built in)"), entry.text, None, flags)
+    }
+
+    fn from_mesh_with(path: &Path, flags: &[String]) -> Result<Self, SceneError> {
+        // Written as a scene file, so that it takes the same way and the same flags.
+        let name = stem(path);
+        let mesh = toml::Value::String(std::path::absolute(path).unwrap_or(path.to_owned()).display().to_string());
+        let text = MESH_SCENE.replace("MESH", &mesh.to_string());
+        Self::from_text(&name, &path.display().to_string(), &text, None, flags)
+    }
+}
+
+/// The scene around a mesh that has none.
+const MESH_SCENE: &str = r#"format = 1
+[material.rubber]
+young_modulus = 6e4
+poisson_ratio = 0.4
+stiffness_damping = 0.002
+[[body]]
+name = "body"
+mesh = MESH
+size = 0.3
+origin = "bottom"
+position = [0.0, 0.15, 0.0]
+material = "rubber"
+[[body]]
+name = "floor"
+kind = "static"
+shape = { type = "plane" }
+"#;
+
+impl Document {
+    fn place(&self, origin: Origin) -> Place {
+        match origin {
+            Origin::File(offset) => Place::at(&self.file, &self.text, offset),
+            Origin::Flag(flag) => Place::Flag { flag: self.flags[flag].clone() },
+        }
+    }
+}
+
+/// Whether a path is named like a surface mesh.
+pub fn is_mesh(path: &Path) -> bool {
+    path.extension().is_some_and(|e| MESH_EXTENSIONS.iter().any(|known| e.eq_ignore_ascii_case(known)))
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}

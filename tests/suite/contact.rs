@@ -21,9 +21,13 @@ fn floor(friction: f64) -> Obstacle {
 fn run(model: Model, params: &Params, steps: usize, label: &str) {
     let model = Arc::new(model);
     let mut stepper = CpuStepper::new(model.clone(), 1).unwrap();
+    let (mut its, mut hard, mut cone) = (0, 0, 0.0f64);
     let start = std::time::Instant::now();
     for k in 0..steps {
         let r = stepper.step(params, &Loads::default()).unwrap();
+        its += r.iterations;
+        hard += u32::from(r.iterations >= 1000);
+        cone = cone.max(r.contact.max_cone_violation);
         let s = stepper.state().unwrap();
         let x = model.surface_positions(&s.positions(&model));
         let low = x.iter().map(|p| p.y).fold(f64::INFINITY, f64::min);
@@ -49,7 +53,7 @@ fn run(model: Model, params: &Params, steps: usize, label: &str) {
             );
         }
     }
-    println!("{label}: {:.2} ms/step", start.elapsed().as_secs_f64() * 1e3 / steps as f64);
+    println!("{label}: its {its} hard {hard} worst cone {cone:.1e} {:.2} ms/step", start.elapsed().as_secs_f64() * 1e3 / steps as f64);
 }
 
 fn soft(e: f64) -> Material {

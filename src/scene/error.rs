@@ -1,0 +1,152 @@
+//! What is wrong with a scene: one sentence each, with its place.
+
+use std::fmt;
+
+use super::value::Origin;
+
+/// One or more mistakes in a scene file or its `--set` flags.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub struct SceneError {
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnostic {
+    pub place: Place,
+    /// Path of the value, as `--set` spells it; empty for the file as a whole.
+    pub key: String,
+    /// What is wrong and what is accepted.
+    pub message: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Place {
+    /// The file as a whole (it cannot be read, say).
+    File { file: String },
+    /// Line and column count from 1.
+    Line { file: String, line: usize, column: usize },
+    /// A `--set` flag, as it was given.
+    Flag { flag: String },
+}
+
+impl Place {
+    /// The place of a byte offset in `text`.
+    pub(super) fn at(file: &str, text: &str, offset: usize) -> Self {
+        let before = text.get(..offset).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |n| n + 1);
+        Self::Line { file: file.to_owned(), line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
+    }
+}
+
+impl SceneError {
+    pub(super) fn one(place: Place, key: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { diagnostics: vec![Diagnostic { place, key: key.into(), message: message.into() }] }
+    }
+}
+
+impl fmt::Display for SceneError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, diagnostic) in self.diagnostics.iter().enumerate() {
+            if i > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{diagnostic}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::File { file } => write!(f, "{file}: ")?,
+            Place::Line { file, line, column } => write!(f, "{file}:{line}:{column}: ")?,
+            Place::Flag { flag } => write!(f, "--set {flag}: ")?,
+        }
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// Collects mistakes, so that one look shows them all.
+pub(super) struct Complaints<'a> {
+    pub document: &'a super::Document,
+    pub list: Vec<Diagnostic>,
+}
+
+impl<'a> Complaints<'a> {
+    pub fn new(document: &'a super::Document) -> Self {
+        Self { document, list: vec![] }
+    }
+
+    pub fn add(&mut self, origin: Origin, key: impl Into<String>, message: impl Into<String>) {
+        self.list.push(Diagnostic { place: self.document.place(origin), key: key.into(), message: message.into() });
+    }
+
+    pub fn finish(self) -> Result<(), SceneError> {
+        if self.list.is_empty() { Ok(()) } else { Err(SceneError { diagnostics: self.list }) }
+    }
+}
+
+/// `problem`, the accepted word nearest to `word`, and all accepted words.
+pub(super) fn unknown<'a>(problem: &str, word: &str, accepted: impl IntoIterator<Item = &'a str>) -> String {
+    let accepted: Vec<&str> = accepted.into_iter().collect();
+    let suggestion = match nearest(word, &accepted) {
+        Some(candidate) => format!("; did you mean \"{candidate}\"?"),
+        None => ".".into(),
+    };
+    format!("{problem}{suggestion} Accepted: {}", quoted_list(accepted))
+}
+
+/// The candidate that a misspelt word may have meant, if one is near.
+fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
+    let bound = (word.chars().count() / 3).max(1);
+    candidates.iter().map(|c| (edit_distance(word, c), *c)).filter(|(d, _)| *d <= bound).min().map(|(_, c)| c)
+}
+
+/// Levenshtein distance: insertions, deletions and replacements, one each.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &cb) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(ca != cb);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// `"a", "b" and "c"`.
+pub(super) fn quoted_list<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let words: Vec<String> = words.into_iter().map(|w| format!("\"{w}\"")).collect();
+    match words.split_last() {
+        None => "nothing".into(),
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suggestions_are_near() {
+        assert_eq!(nearest("time_stp", &["gravity", "time_step"]), Some("time_step"));
+        assert_eq!(nearest("zzz", &["gravity", "time_step"]), None);
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn lines_and_columns_count_from_one() {
+        let text = "a = 1\nbb = 2\n";
+        assert_eq!(Place::at("f", text, 6), Place::Line { file: "f".into(), line: 2, column: 1 });
+        assert_eq!(Place::at("f", text, 11), Place::Line { file: "f".into(), line: 2, column: 6 });
+    }
+}

@@ -1,0 +1,422 @@
+//! Every value of a scene file, declared once: `format = 1`. y is up, units are SI.
+
+use super::spec::{ANY, Field, Kind, Presence, Table, above_to, from_to};
+use Presence::{Default, Optional, Required};
+
+const DEFORMABLE: &[&str] = &["deformable"];
+const DRIVEN: &[&str] = &["driven"];
+
+const POSITIVE: super::spec::Range = above_to(0.0, f64::INFINITY);
+const NOT_NEGATIVE: super::spec::Range = from_to(0.0, f64::INFINITY);
+
+pub static SCENE: Table = Table {
+    title: "the file",
+    doc: "A scene is one TOML file. Lengths are in metres, y is up, relative paths start at the file's folder.",
+    fields: &[
+        Field::new("format", Kind::Integer { min: 1, max: 1 }, "", Required, "Version of this format."),
+        Field::new("title", Kind::Text, "", Optional("the file's name"), "What menus and the window call the scene."),
+        Field::new("description", Kind::Text, "", Default("\"\""), "What there is to see, in a sentence."),
+        Field::new("simulation", Kind::Table(&SIMULATION), "", Optional("all defaults"), "How time advances."),
+        Field::new("contact", Kind::Table(&CONTACT), "", Optional("all defaults"), "Friction and accuracy of contact."),
+        Field::new("material", Kind::Named(&MATERIAL), "", Optional("only the default material"), "Materials by name."),
+        Field::new("group", Kind::List(&GROUP), "", Optional("none"), "Transform nodes that carry bodies and other groups."),
+        Field::new("body", Kind::List(&BODY), "", Optional("an empty scene"), "The bodies."),
+        Field::new("force", Kind::List(&FORCE), "", Optional("none"), "Constant forces during a span of time."),
+        Field::new("probe", Kind::List(&PROBE), "", Optional("none"), "Named regions whose mean motion is reported."),
+        Field::new("camera", Kind::Table(&CAMERA), "", Optional("a view of all bodies"), "Where the picture is taken from."),
+        Field::new("light", Kind::Table(&LIGHT), "", Optional("all defaults"), "The key light."),
+        Field::new("recording", Kind::Table(&RECORDING), "", Optional("all defaults"), "Defaults of recorded pictures."),
+    ],
+};
+
+static SIMULATION: Table = Table {
+    title: "[simulation]",
+    doc: "How time advances.",
+    fields: &[
+        Field::new("time_step", Kind::Number(above_to(0.0, 1.0)), "s", Default("0.01"), "Simulated time of one step."),
+        Field::new(
+            "substeps",
+            Kind::Integer { min: 1, max: 100 },
+            "",
+            Default("1"),
+            "Solves that one step is divided into, of equal duration.",
+        ),
+        Field::new("gravity", Kind::Vector(ANY), "m/s^2", Default("[0.0, -9.81, 0.0]"), "Acceleration of free fall."),
+        Field::new(
+            "solver",
+            Kind::Choice(&["auto", "cr"]),
+            "",
+            Default("\"auto\""),
+            "Solver of elasticity and contact: `cr` is the conjugate-residual method with contact states.",
+        ),
+        Field::new(
+            "backend",
+            Kind::Choice(&["auto", "gpu", "cpu"]),
+            "",
+            Default("\"auto\""),
+            "Where to compute; `auto` takes the GPU when a hardware adapter is there.",
+        ),
+        Field::new(
+            "tolerance",
+            Kind::Number(above_to(0.0, 0.1)),
+            "",
+            Default("1e-3"),
+            "The elastic solve stops when its residual is below this fraction of the step's driving impulse.",
+        ),
+        Field::new(
+            "max_iterations",
+            Kind::Integer { min: 1, max: 1_000_000 },
+            "",
+            Default("2000"),
+            "Bound on conjugate-gradient iterations a step.",
+        ),
+        Field::new(
+            "max_contact_iterations",
+            Kind::Integer { min: 1, max: 1_000_000 },
+            "",
+            Default("2000"),
+            "Bound on conjugate-residual iterations a step.",
+        ),
+    ],
+};
+
+static CONTACT: Table = Table {
+    title: "[contact]",
+    doc: "Contact of deformable bodies with static and driven ones.",
+    fields: &[
+        Field::new(
+            "friction",
+            Kind::Number(from_to(0.0, 10.0)),
+            "",
+            Default("0.5"),
+            "Coulomb's coefficient of all pairs that have none of their own.",
+        ),
+        Field::new(
+            "tolerance",
+            Kind::Number(above_to(0.0, 0.01)),
+            "m",
+            Default("5e-6"),
+            "Accuracy of contact: gaps of touching points end between 0 and this.",
+        ),
+        Field::new("pair", Kind::List(&PAIR), "", Optional("none"), "Values of single pairs."),
+    ],
+};
+
+static PAIR: Table = Table {
+    title: "[[contact.pair]]",
+    doc: "Values for the contact of two bodies, in either order: a deformable body and a static or driven one. The name of a body with \
+          an array or a scatter stands for all its copies.",
+    fields: &[
+        Field::new("a", Kind::Text, "", Required, "Name of a body."),
+        Field::new("b", Kind::Text, "", Required, "Name of the other body."),
+        Field::new("friction", Kind::Number(from_to(0.0, 10.0)), "", Required, "Coulomb's coefficient of this pair."),
+    ],
+};
+
+static MATERIAL: Table = Table {
+    title: "[material.NAME]",
+    doc: "An isotropic elastic material.",
+    fields: &[
+        Field::new(
+            "model",
+            Kind::Choice(&["corotational"]),
+            "",
+            Default("\"corotational\""),
+            "Linear elasticity in the frame that turns with each element.",
+        ),
+        Field::new(
+            "young_modulus",
+            Kind::Number(above_to(0.0, 1e13)),
+            "Pa",
+            Default("1e5"),
+            "Stiffness: about 1e4 for jelly, 1e5 for soft rubber, 1e7 for tyres.",
+        ),
+        Field::new(
+            "poisson_ratio",
+            Kind::Number(from_to(0.0, 0.499)),
+            "",
+            Default("0.3"),
+            "How much it narrows when pulled; 0.5 would be incompressible.",
+        ),
+        Field::new("density", Kind::Number(above_to(0.0, 1e6)), "kg/m^3", Default("1000.0"), "Mass of a volume at rest."),
+        Field::new(
+            "mass_damping",
+            Kind::Number(NOT_NEGATIVE),
+            "1/s",
+            Default("0.0"),
+            "Rayleigh damping proportional to mass: drag, also on a free flight.",
+        ),
+        Field::new(
+            "stiffness_damping",
+            Kind::Number(NOT_NEGATIVE),
+            "s",
+            Default("0.0"),
+            "Rayleigh damping proportional to stiffness: vibration dies away, motion as a whole does not.",
+        ),
+    ],
+};
+
+static GROUP: Table = Table {
+    title: "[[group]]",
+    doc: "A transform node. A point p of a child is at `parent * (position + rotation * (scale * p))`.",
+    fields: &[
+        Field::new("name", Kind::Name, "", Required, "Unique among groups."),
+        Field::new("parent", Kind::Text, "", Optional("the world"), "Name of the group that carries this one."),
+        Field::new("position", Kind::Vector(ANY), "m", Default("[0.0, 0.0, 0.0]"), "Of the origin, in the parent's frame."),
+        Field::new(
+            "rotation",
+            Kind::Vector(ANY),
+            "degrees",
+            Default("[0.0, 0.0, 0.0]"),
+            "Turns about the parent's x axis, then its y axis, then its z axis.",
+        ),
+        Field::new("scale", Kind::Number(POSITIVE), "", Default("1.0"), "Size of everything in the group."),
+    ],
+};
+
+static BODY: Table = Table {
+    title: "[[body]]",
+    doc: "A body, from a mesh file or from a shape. Deformable bodies start undeformed where they are placed.",
+    fields: &[
+        Field::new("name", Kind::Name, "", Required, "Unique among bodies."),
+        Field::new(
+            "kind",
+            Kind::Choice(&["deformable", "static", "driven"]),
+            "",
+            Default("\"deformable\""),
+            "Elastic; never moving; or moving as `motion` says whatever it meets.",
+        ),
+        Field::new(
+            "mesh",
+            Kind::Text,
+            "",
+            Optional("`shape` is needed"),
+            "Closed surface, an OBJ, OFF, PLY or STL file relative to the scene's folder, or \"builtin:NAME\" for one inside the program.",
+        )
+        .only(DEFORMABLE),
+        Field::new(
+            "shape",
+            Kind::Variants(SHAPES),
+            "",
+            Optional("`mesh` is needed"),
+            "A shape by its measures. Static and driven bodies are a plane, a box, a sphere or a cylinder.",
+        ),
+        Field::new(
+            "resolution",
+            Kind::Integer { min: 8, max: 128 },
+            "cells",
+            Default("24"),
+            "Cells along the longest side that fill a `mesh` with tets.",
+        )
+        .only(DEFORMABLE),
+        Field::new(
+            "size",
+            Kind::Number(POSITIVE),
+            "m",
+            Optional("as the mesh is"),
+            "Length of the longest side of a `mesh` as it stands in its file; instead of `scale`.",
+        )
+        .only(DEFORMABLE),
+        Field::new(
+            "origin",
+            Kind::Choice(&["file", "center", "bottom"]),
+            "",
+            Default("\"file\""),
+            "Point that `position` places and `rotation` turns about: the mesh's own origin (a shape's centre), the centre of its bounding box, or the centre of that box's bottom.",
+        ),
+        Field::new("material", Kind::Text, "", Optional("a material of all defaults"), "Name of a material.").only(DEFORMABLE),
+        Field::new("parent", Kind::Text, "", Optional("the world"), "Name of the group that carries the body."),
+        Field::new("position", Kind::Vector(ANY), "m", Default("[0.0, 0.0, 0.0]"), "Of the origin, in the parent's frame."),
+        Field::new(
+            "rotation",
+            Kind::Vector(ANY),
+            "degrees",
+            Default("[0.0, 0.0, 0.0]"),
+            "Turns about the parent's x axis, then its y axis, then its z axis.",
+        ),
+        Field::new("scale", Kind::Number(POSITIVE), "", Default("1.0"), "Factor on all lengths of the mesh or shape."),
+        Field::new("velocity", Kind::Vector(ANY), "m/s", Default("[0.0, 0.0, 0.0]"), "At the start, along the world's axes.")
+            .only(DEFORMABLE),
+        Field::new(
+            "angular_velocity",
+            Kind::Vector(ANY),
+            "rad/s",
+            Default("[0.0, 0.0, 0.0]"),
+            "At the start, about the centre of mass, along the world's axes.",
+        )
+        .only(DEFORMABLE),
+        Field::new("fix", Kind::List(&REGION), "", Optional("nothing is fixed"), "Regions whose nodes never move.").only(DEFORMABLE),
+        Field::new("motion", Kind::Table(&MOTION), "", Optional("it rests"), "How a driven body moves.").only(DRIVEN),
+        Field::new("color", Kind::Color, "", Optional("one of the palette in turn"), "Colour (sRGB)."),
+        Field::new(
+            "array",
+            Kind::Table(&ARRAY),
+            "",
+            Optional("one body"),
+            "Copies on a grid, named NAME[0], NAME[1], ..., x fastest, then y, then z.",
+        ),
+        Field::new(
+            "scatter",
+            Kind::Table(&SCATTER),
+            "",
+            Optional("one body"),
+            "Copies at random places and turns, named NAME[0], NAME[1], ...; instead of `array`.",
+        ),
+    ],
+};
+
+const SHAPES: &[(&str, Table)] = &[
+    (
+        "box",
+        Table {
+            title: "shape, type = \"box\"",
+            doc: "A box around the origin.",
+            fields: &[
+                TYPE,
+                Field::new("size", Kind::Vector(POSITIVE), "m", Required, "Lengths of its sides."),
+                Field::new(
+                    "cells",
+                    Kind::Integers { n: 3, min: 1, max: 512 },
+                    "",
+                    Default("[8, 8, 8]"),
+                    "Cells along each side; each is split into tets.",
+                )
+                .only(DEFORMABLE),
+            ],
+        },
+    ),
+    ("sphere", Table { title: "shape, type = \"sphere\"", doc: "A ball around the origin.", fields: &[TYPE, RADIUS, SHAPE_RESOLUTION] }),
+    (
+        "cylinder",
+        Table {
+            title: "shape, type = \"cylinder\"",
+            doc: "A cylinder around the y axis, its centre at the origin.",
+            fields: &[TYPE, RADIUS, Field::new("height", Kind::Number(POSITIVE), "m", Required, "Length along y."), SHAPE_RESOLUTION],
+        },
+    ),
+    (
+        "torus",
+        Table {
+            title: "shape, type = \"torus\"",
+            doc: "A ring around the y axis, its centre at the origin; deformable only.",
+            fields: &[
+                TYPE,
+                Field::new("radius", Kind::Number(POSITIVE), "m", Required, "From the axis to the middle of the tube."),
+                Field::new("tube_radius", Kind::Number(POSITIVE), "m", Required, "Of the tube; less than `radius`."),
+                SHAPE_RESOLUTION,
+            ],
+        },
+    ),
+    ("plane", Table { title: "shape, type = \"plane\"", doc: "Everything below y = 0 is solid; static or driven only.", fields: &[TYPE] }),
+];
+
+const TYPE: Field = Field::new("type", Kind::Choice(&["box", "sphere", "cylinder", "torus", "plane"]), "", Required, "Which shape.");
+const RADIUS: Field = Field::new("radius", Kind::Number(POSITIVE), "m", Required, "Distance from the axis or centre to the surface.");
+const SHAPE_RESOLUTION: Field =
+    Field::new("resolution", Kind::Integer { min: 2, max: 128 }, "cells", Default("12"), "Cells across the shape.").only(DEFORMABLE);
+
+static REGION: Table = Table {
+    title: "region",
+    doc: "A part of a body at rest: a box along the world's axes (`min` and `max`), or a `side` of the body's own bounding box in the world.",
+    fields: &[
+        Field::new("min", Kind::Vector(ANY), "m", Optional("`side` is needed"), "Lowest corner of the box, in the world."),
+        Field::new("max", Kind::Vector(ANY), "m", Optional("`side` is needed"), "Highest corner of the box, in the world."),
+        Field::new(
+            "side",
+            Kind::Choice(&["x-", "x+", "y-", "y+", "z-", "z+"]),
+            "",
+            Optional("`min` and `max` are needed"),
+            "All that lies on this side of the body's bounding box.",
+        ),
+    ],
+};
+
+static MOTION: Table = Table {
+    title: "motion",
+    doc: "A constant motion, along the world's axes.",
+    fields: &[
+        Field::new("velocity", Kind::Vector(ANY), "m/s", Default("[0.0, 0.0, 0.0]"), "Of the body's origin."),
+        Field::new("angular_velocity", Kind::Vector(ANY), "rad/s", Default("[0.0, 0.0, 0.0]"), "About the body's origin."),
+    ],
+};
+
+static ARRAY: Table = Table {
+    title: "array",
+    doc: "Copies on a grid that starts at the body's own position.",
+    fields: &[
+        Field::new("count", Kind::Integers { n: 3, min: 1, max: 1000 }, "", Required, "Copies along x, y and z of the parent."),
+        Field::new("pitch", Kind::Vector(ANY), "m", Required, "Distance between copies along each axis."),
+    ],
+};
+
+static SCATTER: Table = Table {
+    title: "scatter",
+    doc: "Copies at random positions in a box of the parent's frame, turned at random. One seed always gives the same places.",
+    fields: &[
+        Field::new("count", Kind::Integer { min: 1, max: 10_000 }, "", Required, "Number of copies."),
+        Field::new("seed", Kind::Integer { min: 0, max: i64::MAX }, "", Default("0"), "Start of the random numbers."),
+        Field::new("min", Kind::Vector(ANY), "m", Required, "Lowest corner of the box, added to the body's position."),
+        Field::new("max", Kind::Vector(ANY), "m", Required, "Highest corner of the box, added to the body's position."),
+    ],
+};
+
+static FORCE: Table = Table {
+    title: "[[force]]",
+    doc: "A constant force on a body or a region of it, spread by mass.",
+    fields: &[
+        Field::new("name", Kind::Name, "", Optional("its place in the list, from 0"), "For `--set`."),
+        Field::new("body", Kind::Text, "", Required, "Name of a deformable body."),
+        Field::new("region", Kind::Table(&REGION), "", Optional("the whole body"), "Nodes that the force acts on."),
+        Field::new("force", Kind::Vector(ANY), "N", Required, "Total force, along the world's axes."),
+        Field::new("start", Kind::Number(NOT_NEGATIVE), "s", Default("0.0"), "When it begins to act."),
+        Field::new("end", Kind::Number(NOT_NEGATIVE), "s", Optional("it acts for ever"), "When it stops."),
+    ],
+};
+
+static PROBE: Table = Table {
+    title: "[[probe]]",
+    doc: "A named region whose mean position, displacement and velocity are reported.",
+    fields: &[
+        Field::new("name", Kind::Name, "", Required, "Unique among probes."),
+        Field::new("body", Kind::Text, "", Required, "Name of a deformable body."),
+        Field::new("region", Kind::Table(&REGION), "", Optional("the whole body"), "Surface vertices that are averaged."),
+    ],
+};
+
+static CAMERA: Table = Table {
+    title: "[camera]",
+    doc: "A camera at `eye`, or at a distance and direction from its target.",
+    fields: &[
+        Field::new("target", Kind::Vector(ANY), "m", Optional("the middle of all deformable bodies"), "The point it looks at."),
+        Field::new("eye", Kind::Vector(ANY), "m", Optional("`distance`, `azimuth` and `elevation` say where"), "Where it stands."),
+        Field::new("distance", Kind::Number(POSITIVE), "m", Optional("all bodies are in view"), "From the target to the eye."),
+        Field::new("azimuth", Kind::Number(ANY), "degrees", Default("30.0"), "Direction of the eye about y: 0 looks from +z, 90 from +x."),
+        Field::new("elevation", Kind::Number(from_to(-89.0, 89.0)), "degrees", Default("18.0"), "Height of the eye above the horizontal."),
+        Field::new("field_of_view", Kind::Number(from_to(5.0, 120.0)), "degrees", Default("35.0"), "Vertical angle of view."),
+    ],
+};
+
+static LIGHT: Table = Table {
+    title: "[light]",
+    doc: "The key light, which casts the shadows.",
+    fields: &[
+        Field::new(
+            "direction",
+            Kind::Vector(ANY),
+            "",
+            Default("[0.45, 0.85, 0.35]"),
+            "From the scene towards the light; any length but 0.",
+        ),
+        Field::new("color", Kind::Color, "", Default("\"#fff2e0\""), "Its colour (sRGB)."),
+        Field::new("intensity", Kind::Number(from_to(0.0, 100.0)), "", Default("1.0"), "Factor on its brightness."),
+    ],
+};
+
+static RECORDING: Table = Table {
+    title: "[recording]",
+    doc: "Defaults of recorded pictures; `--fps` and `--size` override them.",
+    fields: &[
+        Field::new("fps", Kind::Number(from_to(1.0, 240.0)), "1/s", Default("30.0"), "Pictures a second of simulated time."),
+        Field::new("size", Kind::Integers { n: 2, min: 16, max: 8192 }, "pixels", Default("[1280, 720]"), "Width and height."),
+    ],
+};

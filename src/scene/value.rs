@@ -1,0 +1,136 @@
+//! TOML values that remember where they were written, so that any later complaint can point at them.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Byte offset in the scene file.
+    File(usize),
+    /// Index of a `--set` flag.
+    Flag(usize),
+}
+
+#[derive(Clone, Debug)]
+pub struct Value {
+    pub data: Data,
+    pub origin: Origin,
+}
+
+#[derive(Clone, Debug)]
+pub enum Data {
+    Boolean(bool),
+    Integer(i64),
+    Float(f64),
+    Text(String),
+    Date,
+    Array(Vec<Value>),
+    /// In the order of the file.
+    Table(Vec<Entry>),
+}
+
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub key: String,
+    pub key_origin: Origin,
+    pub value: Value,
+}
+
+impl Value {
+    /// Parses a whole document. On failure: the message and the place in `text`.
+    pub fn parse_document(text: &str) -> Result<Self, (String, Range<usize>)> {
+        let table = DeTable::parse(text).map_err(|e| failure(&e))?;
+        convert(Spanned::new(table.span(), DeValue::Table(table.into_inner())), None)
+    }
+
+    /// Parses one value, as after `key =`, that came from a flag.
+    pub fn parse_flag(text: &str, flag: usize) -> Result<Self, String> {
+        DeValue::parse(text).map_err(|e| failure(&e)).and_then(|v| convert(v, Some(flag))).map_err(|(message, _)| message)
+    }
+
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.entries().iter().find(|e| e.key == key).map(|e| &e.value)
+    }
+
+    pub fn entries(&self) -> &[Entry] {
+        if let Data::Table(entries) = &self.data { entries } else { &[] }
+    }
+
+    pub fn items(&self) -> &[Value] {
+        if let Data::Array(items) = &self.data { items } else { &[] }
+    }
+
+    pub fn text(&self) -> Option<&str> {
+        if let Data::Text(text) = &self.data { Some(text) } else { None }
+    }
+
+    /// Integers count as numbers.
+    pub fn number(&self) -> Option<f64> {
+        match self.data {
+            Data::Float(x) => Some(x),
+            Data::Integer(i) => Some(i as f64),
+            _ => None,
+        }
+    }
+
+    /// A float without a fraction counts as an integer: `--set ...=2e3` is one.
+    pub fn integer(&self) -> Option<i64> {
+        match self.data {
+            Data::Integer(i) => Some(i),
+            Data::Float(x) if x.fract() == 0.0 && x.abs() < 1e15 => Some(x as i64),
+            _ => None,
+        }
+    }
+
+    /// What the value is, for "expected ..., found ...".
+    pub fn describe(&self) -> String {
+        match &self.data {
+            Data::Boolean(b) => format!("{b}"),
+            Data::Integer(i) => format!("{i}"),
+            Data::Float(x) => format!("{x}"),
+            Data::Text(t) => format!("the text \"{t}\""),
+            Data::Date => "a date".into(),
+            Data::Array(items) if items.len() == 1 => "a list of 1 value".into(),
+            Data::Array(items) => format!("a list of {} values", items.len()),
+            Data::Table(_) => "a table".into(),
+        }
+    }
+}
+
+fn failure(error: &toml::de::Error) -> (String, Range<usize>) {
+    (error.message().to_owned(), error.span().unwrap_or(0..0))
+}
+
+fn convert(value: Spanned<DeValue<'_>>, flag: Option<usize>) -> Result<Value, (String, Range<usize>)> {
+    let span = value.span();
+    let origin = |span: &Range<usize>| flag.map_or(Origin::File(span.start), Origin::Flag);
+    let data = match value.into_inner() {
+        DeValue::String(text) => Data::Text(text.into_owned()),
+        DeValue::Integer(i) => match i64::from_str_radix(i.as_str(), i.radix()) {
+            Ok(i) => Data::Integer(i),
+            Err(_) => return Err((format!("the integer {i} does not fit in 64 bits"), span)),
+        },
+        DeValue::Float(x) => match x.as_str().parse() {
+            Ok(x) => Data::Float(x),
+            Err(_) => return Err((format!("{x} is not a number"), span)),
+        },
+        DeValue::Boolean(b) => Data::Boolean(b),
+        DeValue::Datetime(_) => Data::Date,
+        DeValue::Array(items) => Data::Array(items.into_iter().map(|item| convert(item, flag)).collect::<Result<_, _>>()?),
+        DeValue::Table(table) => {
+            let mut entries = vec![];
+            for (key, value) in table {
+                entries.push((
+                    key.span().start,
+                    Entry { key_origin: origin(&key.span()), key: key.into_inner().into_owned(), value: convert(value, flag)? },
+                ));
+            }
+            entries.sort_by_key(|(start, _)| *start);
+            Data::Table(entries.into_iter().map(|(_, entry)| entry).collect())
+        }
+    };
+    Ok(Value { data, origin: origin(&span) })
+}
