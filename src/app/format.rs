@@ -53,7 +53,11 @@ pub fn length(meters: f64) -> String {
 
 /// How many times real time.
 pub fn factor(x: f64) -> String {
-    if x < 0.995 { format!("{x:.2}×") } else { format!("{x:.1}×") }
+    match x {
+        x if x < 0.0995 => format!("{x:.3}×"),
+        x if x < 0.995 => format!("{x:.2}×"),
+        _ => format!("{x:.1}×"),
+    }
 }
 
 /// Three significant digits.
@@ -86,6 +90,7 @@ mod tests {
         assert_eq!(milliseconds(12_345.0), "12.3 s");
         assert_eq!(length(4.2e-6), "4.20 µm");
         assert_eq!(factor(0.5), "0.50×");
+        assert_eq!(factor(0.004), "0.004×");
         assert_eq!(significant(1.0e-7), "1.0e-7");
     }
 }

@@ -16,14 +16,26 @@ pub struct Graphics {
     pub device: Arc<gpu::Device>,
     pub renderer: Renderer,
     panels: egui_wgpu::Renderer,
+    view: Option<View>,
+    /// The view, for the panels to show.
+    pub view_texture: egui::TextureId,
 }
 
-/// The 3D view of one frame.
-pub struct Picture<'a> {
-    /// `[x, y, width, height]` [px]
-    pub viewport: [u32; 4],
-    pub camera: &'a Camera,
-    pub options: &'a ViewOptions,
+/// What the 3D view shows. It is drawn anew only when this changes: panels alone cost little, also on software adapters.
+#[derive(Clone, Copy, PartialEq)]
+pub struct Picture {
+    /// Width and height [px].
+    pub size: [u32; 2],
+    pub camera: Camera,
+    pub options: ViewOptions,
+    /// Counts the changes of the stage and of positions on it.
+    pub version: u64,
+}
+
+/// The 3D view as a texture.
+struct View {
+    target: wgpu::TextureView,
+    shows: Picture,
 }
 
 /// The panels of one frame.
@@ -52,8 +64,10 @@ impl Graphics {
         surface.configure(&device.device, &configuration);
         let options = RenderOptions::for_adapter(&device.info, configuration.format);
         let renderer = Renderer::new(&device.device, &device.queue, options);
-        let panels = egui_wgpu::Renderer::new(&device.device, configuration.format, egui_wgpu::RendererOptions::default());
-        Ok(Self { surface, configuration, device, renderer, panels })
+        let mut panels = egui_wgpu::Renderer::new(&device.device, configuration.format, egui_wgpu::RendererOptions::default());
+        let nothing = target(&device.device, configuration.format, [1, 1]);
+        let view_texture = panels.register_native_texture(&device.device, &nothing, wgpu::FilterMode::Nearest);
+        Ok(Self { surface, configuration, device, renderer, panels, view: None, view_texture })
     }
 
     pub fn size(&self) -> [u32; 2] {
@@ -70,7 +84,7 @@ impl Graphics {
     }
 
     /// Draws and presents a frame; false when the window cannot show one now.
-    pub fn draw(&mut self, picture: &Picture, panels: Panels) -> bool {
+    pub fn draw(&mut self, picture: Picture, panels: Panels) -> bool {
         let Panels { mut textures, primitives, pixels_per_point } = panels;
         let gpu = self.device.clone();
         let (device, queue) = (&gpu.device, &gpu.queue);
@@ -85,7 +99,7 @@ impl Graphics {
             Some(frame) => {
                 let target = frame.texture.create_view(&wgpu::TextureViewDescriptor::default());
                 let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("app/frame") });
-                self.renderer.draw(&mut encoder, &target, picture.viewport, picture.camera, picture.options, &Overlays::default());
+                self.draw_view(&mut encoder, picture);
                 let screen = egui_wgpu::ScreenDescriptor { size_in_pixels: self.size(), pixels_per_point };
                 let mut buffers = self.panels.update_buffers(device, queue, &mut encoder, &primitives, &screen);
                 let mut pass = encoder
@@ -95,7 +109,7 @@ impl Graphics {
                             view: &target,
                             depth_slice: None,
                             resolve_target: None,
-                            ops: wgpu::Operations { load: wgpu::LoadOp::Load, store: wgpu::StoreOp::Store },
+                            ops: wgpu::Operations { load: wgpu::LoadOp::Clear(wgpu::Color::BLACK), store: wgpu::StoreOp::Store },
                         })],
                         ..Default::default()
                     })
@@ -114,6 +128,25 @@ impl Graphics {
         drawn
     }
 
+    fn draw_view(&mut self, encoder: &mut wgpu::CommandEncoder, picture: Picture) {
+        let [width, height] = picture.size;
+        if width == 0 || height == 0 || self.view.as_ref().is_some_and(|view| view.shows == picture) {
+            return;
+        }
+        let target = match self.view.take().filter(|view| view.shows.size == picture.size) {
+            Some(view) => view.target,
+            None => {
+                let device = &self.device.device;
+                let target = target(device, self.configuration.format, picture.size);
+                let nearest = wgpu::FilterMode::Nearest;
+                self.panels.update_egui_texture_from_wgpu_texture(device, &target, nearest, self.view_texture);
+                target
+            }
+        };
+        self.renderer.draw(encoder, &target, [0, 0, width, height], &picture.camera, &picture.options, &Overlays::default());
+        self.view = Some(View { target, shows: picture });
+    }
+
     fn acquire(&mut self) -> Option<wgpu::SurfaceTexture> {
         for _ in 0..2 {
             match self.surface.get_current_texture() {
@@ -126,4 +159,18 @@ impl Graphics {
         }
         None
     }
+}
+
+fn target(device: &wgpu::Device, format: wgpu::TextureFormat, [width, height]: [u32; 2]) -> wgpu::TextureView {
+    let texture = device.create_texture(&wgpu::TextureDescriptor {
+        label: Some("app/view"),
+        size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format,
+        usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING,
+        view_formats: &[],
+    });
+    texture.create_view(&wgpu::TextureViewDescriptor::default())
 }

@@ -8,6 +8,7 @@ mod events;
 mod files;
 mod format;
 mod graphics;
+mod opener;
 mod pointer;
 mod recent;
 mod recorder;

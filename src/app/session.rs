@@ -12,7 +12,7 @@ use egui::{Pos2, Rect, pos2};
 use super::engine::SceneInfo;
 use super::events::EventLog;
 use super::files::Chosen;
-use super::graphics::Graphics;
+use super::graphics::{Graphics, Picture};
 use super::pointer::{Effect, Input, Pointer};
 use super::recent::{Recent, config_folder};
 use super::recorder::{Recorder, screenshot};
@@ -33,8 +33,10 @@ pub struct Session {
     shown: Arc<Snapshot>,
     /// Generation of the scene whose stage the renderer has.
     staged: u64,
+    /// How often something on the stage was moved.
+    placed: u64,
     pub ui: UiState,
-    pub camera: Camera,
+    camera: Camera,
     flight: Option<Flight>,
     pointer: Pointer,
     lookup: Lookup,
@@ -48,6 +50,7 @@ pub struct Session {
     pixels_per_point: f32,
     ready: bool,
     screenshot_asked: bool,
+    fault_told: bool,
     /// Read by the window after each frame.
     pub wishes: Wishes,
 }
@@ -77,6 +80,7 @@ impl Session {
             worker,
             shown,
             staged: 0,
+            placed: 0,
             ui: UiState::default(),
             camera: Camera::default(),
             flight: None,
@@ -91,6 +95,7 @@ impl Session {
             pixels_per_point: 1.0,
             ready: false,
             screenshot_asked: false,
+            fault_told: false,
             wishes: Wishes::default(),
         }
     }
@@ -170,7 +175,8 @@ impl Session {
     }
 
     /// Positions and poses of the shown snapshot.
-    fn place(&self, graphics: &mut Graphics) -> Result<(), String> {
+    fn place(&mut self, graphics: &mut Graphics) -> Result<(), String> {
+        self.placed += 1;
         let Some(view) = &self.shown.view else { return Ok(()) };
         let positions = match &view.surface {
             SurfacePositions::Host(host) => Positions::Host(host),
@@ -246,6 +252,7 @@ impl Session {
                 recorded_frames: self.recorder.as_ref().map(|recorder| recorder.frames),
                 grab,
                 adapter: &adapter,
+                picture: graphics.view_texture,
             };
             outcome = Some(ui::show(root, &mut ui, &scenery));
         });
@@ -288,6 +295,19 @@ impl Session {
         if let Some(effect) = self.pointer.handle(Input::Cancel) {
             self.apply_effect(effect);
         }
+    }
+
+    /// Something went wrong on the device; said once.
+    pub fn device_fault(&mut self, text: &str) {
+        if !std::mem::replace(&mut self.fault_told, true) {
+            self.tell(Severity::Error, format!("{text}. Save what you need and start Pliant again."));
+        }
+    }
+
+    /// What the 3D view shall show.
+    pub fn picture(&self) -> Picture {
+        let [_, _, width, height] = self.viewport();
+        Picture { size: [width, height], camera: self.camera, options: self.ui.options, version: self.placed }
     }
 
     /// Where the 3D view is [px].

@@ -53,7 +53,7 @@ fn section(ui: &mut Ui, title: &str, contents: impl FnOnce(&mut Ui)) {
     let caret = if open { icon::CARET_DOWN } else { icon::CARET_RIGHT };
     let painter = ui.painter();
     painter.text(rect.left_center(), egui::Align2::LEFT_CENTER, title, theme::strong(12.5), palette.text);
-    painter.text(rect.right_center(), egui::Align2::RIGHT_CENTER, caret, egui::FontId::proportional(12.0), color);
+    painter.text(rect.right_center(), egui::Align2::RIGHT_CENTER, caret, theme::icon_font(12.0), color);
     if response.on_hover_cursor(CursorIcon::PointingHand).clicked() {
         open = !open;
         ui.data_mut(|data| data.insert_temp(id, open));
@@ -116,7 +116,7 @@ fn entry(ui: &mut Ui, mark: Mark, name: &str, numbers: &str) -> egui::Response {
     match mark {
         Mark::Color(color) => drop(ui.painter().circle_filled(at, 5.0, color)),
         Mark::Icon(glyph, color) => {
-            drop(ui.painter().text(at, egui::Align2::CENTER_CENTER, glyph, egui::FontId::proportional(13.0), color));
+            drop(ui.painter().text(at, egui::Align2::CENTER_CENTER, glyph, theme::icon_font(14.0), color));
         }
     }
     let text = |y: f32, text: &str, size: f32, color: Color32| {
@@ -208,7 +208,7 @@ fn stages_ui(ui: &mut Ui, stages: &[(&'static str, f64)]) {
         let filled = Rect::from_min_size(rect.min, vec2(rect.width() * (ms / longest) as f32, rect.height()));
         ui.painter().rect_filled(filled, CornerRadius::same(2), palette.accent);
     }
-    row(ui, "together", format::milliseconds(total));
+    row(ui, "total", format::milliseconds(total));
 }
 
 fn solver_ui(ui: &mut Ui, report: &StepReport) {
@@ -218,7 +218,10 @@ fn solver_ui(ui: &mut Ui, report: &StepReport) {
     row(ui, "Residual", format!("{:.1e}", report.residual));
     let palette = theme::palette(ui.ctx());
     if !report.converged {
-        ui.label(RichText::new(format!("{}  The last step did not converge", icon::WARNING)).size(12.0).color(palette.error));
+        ui.horizontal(|ui| {
+            ui.label(theme::icon(icon::WARNING, 14.0).color(palette.error));
+            ui.label(RichText::new("The last step did not converge").size(12.0).color(palette.error));
+        });
     }
 }
 

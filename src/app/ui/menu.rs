@@ -13,7 +13,7 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &
     let frame = Frame::new().fill(palette.panel).inner_margin(Margin::symmetric(10, 4));
     Panel::top("menu").frame(frame).exact_size(34.0).show(root, |ui| {
         MenuBar::new().config(MenuConfig::new()).ui(ui, |ui| {
-            ui.label(RichText::new(icon::CUBE).size(17.0).color(palette.accent));
+            ui.label(theme::icon(icon::CUBE, 17.0).color(palette.accent));
             ui.label(RichText::new("Pliant").font(theme::strong(14.0)));
             ui.add_space(8.0);
             let file = ui.menu_button("File", |ui| file_menu(ui, scenery, answers)).response;
@@ -26,12 +26,12 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &
             answers.named("menu.Help", help);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 let hint = if state.inspector_open { "Hide the panel" } else { "Show the panel" };
-                let panel = Button::new(RichText::new(icon::SIDEBAR_SIMPLE).size(16.0)).selected(state.inspector_open).frame_when_inactive(false);
+                let panel = Button::new(theme::icon(icon::SIDEBAR_SIMPLE, 16.0)).selected(state.inspector_open).frame_when_inactive(false);
                 if answers.named("toggle.panel", ui.add(panel).on_hover_text(hint)).clicked() {
                     state.inspector_open = !state.inspector_open;
                 }
                 let (glyph, hint) = if state.dark { (icon::SUN, "Light theme") } else { (icon::MOON, "Dark theme") };
-                let button = Button::new(RichText::new(glyph).size(16.0)).frame_when_inactive(false);
+                let button = Button::new(theme::icon(glyph, 16.0)).frame_when_inactive(false);
                 if answers.named("toggle.theme", ui.add(button).on_hover_text(hint)).clicked() {
                     state.dark = !state.dark;
                 }
@@ -90,13 +90,13 @@ fn view_menu(ui: &mut Ui, state: &mut UiState, answers: &mut Answers) {
     ui.separator();
     ui.checkbox(&mut state.options.grid, "Floor grid");
     ui.checkbox(&mut state.options.shadows, "Shadows");
-    ui.separator();
-    entry(ui, answers, icon::CORNERS_OUT, "Frame all", "F", Action::FrameAll);
     let mut light = !state.dark;
     ui.checkbox(&mut light, "Light theme");
     state.dark = !light;
     ui.checkbox(&mut state.inspector_open, "Side panel");
-    if ui.add(Button::new("Hide all panels").shortcut_text("Tab")).clicked() {
+    ui.separator();
+    entry(ui, answers, icon::CORNERS_OUT, "Frame all", "F", Action::FrameAll);
+    if ui.add(Button::new(with_icon(icon::EYE_SLASH, "Hide panels")).shortcut_text("Tab")).clicked() {
         state.panels_visible = false;
         ui.close();
     }
@@ -122,6 +122,7 @@ fn entry(ui: &mut Ui, answers: &mut Answers, icon: &str, label: &str, keys: &str
     }
 }
 
-fn with_icon(icon: &str, label: &str) -> String {
-    format!("{icon}  {label}")
+/// The words of an entry, after its sign.
+fn with_icon(icon: &str, label: &str) -> (RichText, RichText) {
+    (theme::icon(icon, 15.0), RichText::new(label))
 }

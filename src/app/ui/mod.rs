@@ -72,6 +72,8 @@ pub struct Scenery<'a> {
     pub grab: Option<GrabMark>,
     /// "llvmpipe (LLVM ...)", what draws.
     pub adapter: &'a str,
+    /// The 3D view.
+    pub picture: egui::TextureId,
 }
 
 /// What a frame of panels gave.
@@ -127,12 +129,20 @@ pub fn show(root: &mut Ui, state: &mut UiState, scenery: &Scenery) -> Outcome {
             inspector::inspector_ui(root, scenery, &mut answers);
         }
     }
-    let view = root.available_rect_before_wrap();
+    let view = whole_pixels(root.available_rect_before_wrap(), root.pixels_per_point());
+    let whole = Rect::from_min_max(egui::Pos2::ZERO, egui::pos2(1.0, 1.0));
+    root.painter().image(scenery.picture, view, whole, egui::Color32::WHITE);
     overlay::overlay_ui(root, view, state, scenery, &mut answers);
     if state.panels_visible {
         transport::transport_ui(root, view, scenery, &mut answers);
     }
     Outcome { actions: answers.actions, view, landmarks: answers.landmarks }
+}
+
+/// The view is a picture of whole pixels.
+fn whole_pixels(rect: Rect, pixels_per_point: f32) -> Rect {
+    let round = |v: f32| (v * pixels_per_point).round() / pixels_per_point;
+    Rect::from_min_max(egui::pos2(round(rect.left()), round(rect.top())), egui::pos2(round(rect.right()), round(rect.bottom())))
 }
 
 impl Answers {

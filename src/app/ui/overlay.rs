@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use egui::{
-    Align2, Area, Button, Color32, CornerRadius, FontId, Frame, Grid, Id, Key, Margin, Modal, Order, Pos2, Rect, RichText, Shadow, Spinner,
+    Align2, Area, Button, Color32, CornerRadius, FontId, Frame, Id, Key, Margin, Modal, Order, Pos2, Rect, RichText, Shadow, Spinner,
     Stroke, TextEdit, Ui, vec2,
 };
 use egui_phosphor::regular as icon;
@@ -90,10 +90,21 @@ fn card(root: &Ui) -> Frame {
         .shadow(Shadow { offset: [0, 4], blur: 18, spread: 0, color: Color32::from_black_alpha(90) })
 }
 
+/// A sheet in the middle of the window; true when it shall be closed.
+fn sheet(root: &Ui, name: &str, width: f32, contents: impl FnOnce(&mut Ui) -> bool) -> bool {
+    let width = width.min(root.ctx().content_rect().width() - 80.0);
+    let frame = card(root).inner_margin(Margin::same(22)).corner_radius(CornerRadius::same(16));
+    let modal = Modal::new(Id::unique(name)).frame(frame).show(root.ctx(), |ui| {
+        ui.set_width(width);
+        contents(ui)
+    });
+    modal.should_close() || modal.inner
+}
+
 fn building_ui(root: &Ui, view: Rect, scenery: &Scenery) {
     let Activity::Building { name, since } = &scenery.snapshot.activity else { return };
     let seconds = since.elapsed().as_secs();
-    Area::new(Id::new("building")).order(Order::Foreground).fixed_pos(view.center()).pivot(Align2::CENTER_CENTER).interactable(false).show(
+    Area::new(Id::unique("building")).order(Order::Foreground).fixed_pos(view.center()).pivot(Align2::CENTER_CENTER).interactable(false).show(
         root.ctx(),
         |ui| {
             card(root).show(ui, |ui| {
@@ -131,7 +142,7 @@ fn toasts_ui(root: &Ui, view: Rect, toasts: &mut Vec<Toast>, answers: &mut Answe
     for toast in toasts.iter().rev() {
         let width = (view.width() - 28.0).min(400.0);
         let at = egui::pos2(view.right() - 14.0, top);
-        let area = Area::new(Id::new(("toast", toast.id))).order(Order::Foreground).fixed_pos(at).pivot(Align2::RIGHT_TOP);
+        let area = Area::new(Id::unique(("toast", toast.id))).order(Order::Foreground).fixed_pos(at).pivot(Align2::RIGHT_TOP);
         let shown = area.show(root.ctx(), |ui| {
             let (glyph, color) = match toast.notice.severity {
                 Severity::Info => (icon::CHECK_CIRCLE, palette.accent),
@@ -140,12 +151,12 @@ fn toasts_ui(root: &Ui, view: Rect, toasts: &mut Vec<Toast>, answers: &mut Answe
             card(root).show(ui, |ui| {
                 ui.set_width(width - 28.0);
                 ui.horizontal_top(|ui| {
-                    ui.label(RichText::new(glyph).size(18.0).color(color));
+                    ui.label(theme::icon(glyph, 18.0).color(color));
                     ui.vertical(|ui| {
-                        ui.set_width(width - 28.0 - 66.0);
+                        ui.set_width(width - 28.0 - 58.0);
                         ui.add(egui::Label::new(RichText::new(&toast.notice.text).size(13.0)).wrap().selectable(true));
                     });
-                    let close = Button::new(RichText::new(icon::X).size(13.0)).frame_when_inactive(false);
+                    let close = Button::new(theme::icon(icon::X, 13.0)).frame_when_inactive(false);
                     if answers.named("toast.close", ui.add(close)).clicked() {
                         dismissed = Some(toast.id);
                     }
@@ -193,44 +204,38 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
 ];
 
 fn keys_ui(root: &Ui, state: &mut UiState) {
-    let modal = Modal::new(Id::new("keys")).show(root.ctx(), |ui| {
+    let closed = sheet(root, "keys", 600.0, |ui| {
         let palette = theme::palette(ui.ctx());
-        ui.label(RichText::new("Keys and mouse").font(theme::strong(17.0)));
-        ui.add_space(6.0);
-        ui.horizontal_top(|ui| {
-            let columns: [&[_]; 2] = [&KEYS[..1], &KEYS[1..]];
-            for (k, groups) in columns.into_iter().enumerate() {
-                if k > 0 {
-                    ui.add_space(22.0);
-                }
-                ui.vertical(|ui| {
-                    for (group, keys) in groups {
-                        ui.label(RichText::new(*group).font(theme::strong(12.5)).color(palette.accent));
-                        Grid::new(group).num_columns(2).spacing(vec2(18.0, 6.0)).show(ui, |ui| {
-                            for (key, meaning) in *keys {
-                                ui.label(RichText::new(*key).size(13.0));
-                                ui.label(RichText::new(*meaning).size(13.0).color(palette.weak));
-                                ui.end_row();
-                            }
+        ui.label(RichText::new("Keys and mouse").font(theme::strong(18.0)));
+        ui.add_space(10.0);
+        ui.columns(2, |columns| {
+            let groups: [&[_]; 2] = [&KEYS[..1], &KEYS[1..]];
+            for (ui, groups) in columns.iter_mut().zip(groups) {
+                for (group, keys) in groups {
+                    ui.label(RichText::new(*group).font(theme::strong(13.0)).color(palette.accent));
+                    ui.add_space(2.0);
+                    for (key, meaning) in *keys {
+                        ui.horizontal(|ui| {
+                            ui.set_height(20.0);
+                            let (rect, _) = ui.allocate_exact_size(vec2(150.0, 20.0), egui::Sense::hover());
+                            ui.painter().text(rect.left_center(), Align2::LEFT_CENTER, key, FontId::proportional(13.0), palette.text);
+                            ui.label(RichText::new(*meaning).size(13.0).color(palette.weak));
                         });
-                        ui.add_space(10.0);
                     }
-                });
+                    ui.add_space(10.0);
+                }
             }
         });
-        ui.vertical_centered(|ui| ui.button("Close").clicked()).inner
+        ui.vertical_centered(|ui| ui.add(Button::new("Close").min_size(vec2(96.0, 28.0))).clicked()).inner
     });
-    if modal.should_close() || modal.inner {
-        state.keys_open = false;
-    }
+    state.keys_open &= !closed;
 }
 
 fn about_ui(root: &Ui, state: &mut UiState, scenery: &Scenery) {
-    let modal = Modal::new(Id::new("about")).show(root.ctx(), |ui| {
+    let closed = sheet(root, "about", 380.0, |ui| {
         let palette = theme::palette(ui.ctx());
-        ui.set_width(380.0);
         ui.vertical_centered(|ui| {
-            ui.label(RichText::new(icon::CUBE).size(44.0).color(palette.accent));
+            ui.label(theme::icon(icon::CUBE, 46.0).color(palette.accent));
             ui.label(RichText::new("Pliant").font(theme::strong(22.0)));
             ui.label(RichText::new(format!("Version {}", env!("CARGO_PKG_VERSION"))).color(palette.weak));
             ui.add_space(8.0);
@@ -238,48 +243,45 @@ fn about_ui(root: &Ui, state: &mut UiState, scenery: &Scenery) {
             ui.add_space(8.0);
             ui.label(RichText::new(format!("Drawn by {}", scenery.adapter)).size(12.0).color(palette.weak));
             ui.label(RichText::new("MIT or Apache-2.0").size(12.0).color(palette.weak));
-            ui.add_space(10.0);
-            ui.button("Close").clicked()
+            ui.add_space(12.0);
+            ui.add(Button::new("Close").min_size(vec2(96.0, 28.0))).clicked()
         })
         .inner
     });
-    if modal.should_close() || modal.inner {
-        state.about_open = false;
-    }
+    state.about_open &= !closed;
 }
 
 /// A field for a path, for where there is no file dialog.
 fn path_ui(root: &Ui, state: &mut UiState, answers: &mut Answers) {
     let Some(path) = &mut state.path_field else { return };
-    let modal = Modal::new(Id::new("path")).show(root.ctx(), |ui| {
+    let mut opened = None;
+    let closed = sheet(root, "path", 520.0, |ui| {
         let palette = theme::palette(ui.ctx());
-        ui.set_width((ui.ctx().content_rect().width() - 80.0).min(520.0));
-        ui.label(RichText::new("Open a scene or a mesh").font(theme::strong(17.0)));
+        ui.label(RichText::new("Open a scene or a mesh").font(theme::strong(18.0)));
         let endings = crate::scene::MESH_EXTENSIONS.join(", ");
-        let hint = format!("A scene (.toml), or a closed surface mesh ({endings}) that becomes a soft body.");
+        let hint = format!("A scene (toml), or a closed surface mesh ({endings}) that becomes a soft body.");
         ui.label(RichText::new(hint).size(12.5).color(palette.weak));
-        ui.add_space(6.0);
+        ui.add_space(8.0);
         let field = TextEdit::singleline(path).hint_text("/path/to/scene.toml").desired_width(f32::INFINITY).margin(vec2(10.0, 7.0));
         let field = answers.named("path.field", ui.add(field.font(theme::figures(13.0))));
         if !field.has_focus() && !field.lost_focus() {
             field.request_focus();
         }
-        ui.add_space(8.0);
-        let entered = field.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter));
+        ui.add_space(10.0);
+        let named = !path.trim().is_empty();
         ui.horizontal(|ui| {
-            let open = Button::new(RichText::new("Open").color(palette.on_accent)).fill(palette.accent).min_size(vec2(84.0, 28.0));
-            let open = ui.add_enabled(!path.trim().is_empty(), open).clicked();
-            let cancel = ui.add(Button::new("Cancel").min_size(vec2(84.0, 28.0))).clicked();
-            ((open || entered) && !path.trim().is_empty(), cancel)
+            let open = Button::new(RichText::new("Open").color(palette.on_accent)).fill(palette.accent).min_size(vec2(96.0, 28.0));
+            let open = ui.add_enabled(named, open).clicked() || (field.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter)));
+            opened = (open && named).then(|| expand_home(path.trim()));
+            ui.add(Button::new("Cancel").min_size(vec2(96.0, 28.0))).clicked()
         })
         .inner
     });
-    let (open, cancel) = modal.inner;
-    if open {
-        answers.act(Action::OpenPath(expand_home(path.trim())));
-    }
-    if open || cancel || modal.should_close() {
+    if closed || opened.is_some() {
         state.path_field = None;
+    }
+    if let Some(path) = opened {
+        answers.act(Action::OpenPath(path));
     }
 }
 

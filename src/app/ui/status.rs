@@ -16,7 +16,7 @@ pub fn status_ui(root: &mut Ui, scenery: &Scenery) {
                     "gpu" => (icon::GRAPHICS_CARD, "GPU"),
                     _ => (icon::CPU, "CPU"),
                 };
-                ui.label(RichText::new(glyph).size(14.0).color(palette.accent));
+                ui.label(theme::icon(glyph, 14.0).color(palette.accent));
                 ui.label(small(format!("Simulated on the {name}"))).on_hover_text(format!("Solver: {}. {}", scene.solver, scene.reason));
                 ui.label(small("·".into()));
             }

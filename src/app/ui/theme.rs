@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use egui::{Color32, Context, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Margin, Shadow, Stroke, TextStyle, Theme, vec2};
+use egui::{Color32, Context, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Margin, RichText, Shadow, Stroke, TextStyle, Theme, vec2};
 
 /// What the panels are painted with.
 #[derive(Clone, Copy)]
@@ -138,7 +138,18 @@ pub fn strong(size: f32) -> FontId {
     FontId::new(size, FontFamily::Name(STRONG.into()))
 }
 
+/// The family of icons.
+pub fn icon_font(size: f32) -> FontId {
+    FontId::new(size, FontFamily::Name(ICONS.into()))
+}
+
+/// A sign of the icon font.
+pub fn icon(glyph: &str, size: f32) -> RichText {
+    RichText::new(glyph).font(icon_font(size))
+}
+
 const STRONG: &str = "strong";
+const ICONS: &str = "icons";
 
 fn fonts() -> FontDefinitions {
     let mut fonts = FontDefinitions::default();
@@ -149,14 +160,14 @@ fn fonts() -> FontDefinitions {
     let text = add("inter", include_bytes!("../../../assets/fonts/Inter-Regular.ttf"));
     let strong = add("inter semibold", include_bytes!("../../../assets/fonts/Inter-SemiBold.ttf"));
     let figures = add("jetbrains mono", include_bytes!("../../../assets/fonts/JetBrainsMono-Regular.ttf"));
-    // After the text font: the ligatures of the icons blank out the letters a-z.
     let icons = add("phosphor", egui_phosphor::Variant::Regular.font_bytes());
     let fallbacks = fonts.families.get(&FontFamily::Proportional).cloned().unwrap_or_default();
     for (family, first) in
         [(FontFamily::Proportional, text), (FontFamily::Name(STRONG.into()), strong), (FontFamily::Monospace, figures)]
     {
-        let keys = [first, icons.clone()].into_iter().chain(fallbacks.iter().cloned()).collect();
-        fonts.families.insert(family, keys);
+        fonts.families.insert(family, std::iter::once(first).chain(fallbacks.iter().cloned()).collect());
     }
+    // A family of its own: text fonts have other signs at the same private code points.
+    fonts.families.insert(FontFamily::Name(ICONS.into()), vec![icons]);
     fonts
 }

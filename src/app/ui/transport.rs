@@ -13,7 +13,7 @@ pub fn transport_ui(root: &Ui, view: Rect, scenery: &Scenery, answers: &mut Answ
     let palette = theme::palette(root.ctx());
     let snapshot = scenery.snapshot;
     let center = view.center_bottom() - vec2(0.0, 14.0);
-    Area::new(Id::new("transport")).order(Order::Middle).fixed_pos(center).pivot(Align2::CENTER_BOTTOM).constrain_to(view).show(
+    Area::new(Id::unique("transport")).order(Order::Middle).fixed_pos(center).pivot(Align2::CENTER_BOTTOM).constrain_to(view).show(
         root.ctx(),
         |ui| {
             let shadow = Shadow { offset: [0, 4], blur: 18, spread: 0, color: Color32::from_black_alpha(90) };
@@ -27,7 +27,7 @@ pub fn transport_ui(root: &Ui, view: Rect, scenery: &Scenery, answers: &mut Answ
                 ui.horizontal(|ui| {
                     ui.spacing_mut().item_spacing.x = 4.0;
                     let (glyph, hint) = if snapshot.playing() { (icon::PAUSE, "Pause  (Space)") } else { (icon::PLAY, "Play  (Space)") };
-                    let play = Button::new(RichText::new(glyph).size(17.0).color(palette.on_accent))
+                    let play = Button::new(theme::icon(glyph, 17.0).color(palette.on_accent))
                         .fill(palette.accent)
                         .corner_radius(CornerRadius::same(9))
                         .min_size(vec2(38.0, 30.0));
@@ -48,7 +48,7 @@ pub fn transport_ui(root: &Ui, view: Rect, scenery: &Scenery, answers: &mut Answ
 }
 
 fn tool(ui: &mut Ui, glyph: &str, hint: &str) -> Response {
-    let button = Button::new(RichText::new(glyph).size(17.0)).frame_when_inactive(false).corner_radius(CornerRadius::same(9));
+    let button = Button::new(theme::icon(glyph, 17.0)).frame_when_inactive(false).corner_radius(CornerRadius::same(9));
     ui.add(button.min_size(vec2(32.0, 30.0))).on_hover_text(hint)
 }
 
@@ -76,9 +76,10 @@ fn clock_ui(ui: &mut Ui, scenery: &Scenery) {
     let palette = theme::palette(ui.ctx());
     let time = scenery.snapshot.view.as_ref().map_or(0.0, |view| view.time);
     let rate = scenery.snapshot.real_time_factor.map_or_else(|| "—".to_owned(), format::factor);
-    ui.allocate_ui(vec2(118.0, 30.0), |ui| {
-        ui.set_min_width(118.0);
+    ui.allocate_ui(vec2(126.0, 30.0), |ui| {
+        ui.set_min_width(126.0);
         ui.horizontal_centered(|ui| {
+            ui.spacing_mut().item_spacing.x = 9.0;
             ui.label(RichText::new(format!("{time:>7.3} s")).font(theme::figures(13.0)));
             ui.label(RichText::new(rate).font(theme::figures(11.5)).color(palette.weak)).on_hover_text("Simulated over real time");
         });
@@ -90,8 +91,9 @@ fn record_ui(ui: &mut Ui, scenery: &Scenery, answers: &mut Answers) {
     let response = match scenery.recorded_frames {
         None => tool(ui, icon::RECORD, "Record pictures at a fixed rate of simulated time"),
         Some(frames) => {
-            let text = RichText::new(format!("{}  {frames:>4}", icon::STOP)).font(theme::figures(13.0)).color(Color32::WHITE);
-            let button = Button::new(text).fill(palette.record).corner_radius(CornerRadius::same(9)).min_size(vec2(32.0, 30.0));
+            let stop = theme::icon(icon::STOP, 15.0).color(Color32::WHITE);
+            let count = RichText::new(format!("{frames:>4}")).font(theme::figures(13.0)).color(Color32::WHITE);
+            let button = Button::new((stop, count)).fill(palette.record).corner_radius(CornerRadius::same(9)).min_size(vec2(32.0, 30.0));
             ui.add(button).on_hover_text("Stop the recording")
         }
     };
