@@ -1,4 +1,4 @@
-// Elastic bodies and obstacles: lit surfaces from a vertex buffer, and the same with their edges drawn in.
+// Elastic bodies and obstacles: lit surfaces from a vertex buffer, and the bodies with their edges drawn in.
 #import lighting
 
 @group(0) @binding(2) var<storage, read> world_from_local: array<mat4x4f>;
@@ -8,31 +8,34 @@ struct Vertex {
     @location(1) color: vec4f,
     @location(2) normal: vec3f,
     @location(3) satin: f32,
-    @builtin(instance_index) instance: u32,
 }
 
-struct Varying {
+struct Drawn {
     @builtin(position) clip: vec4f,
     @location(0) world: vec3f,
     @location(1) normal: vec3f,
     @location(2) @interpolate(flat) albedo: vec4f,
-    @location(3) corner: vec3f,
 }
 
-fn drawn_corner(world: vec3f, normal: vec3f, color: vec3f, satin: f32, corner: vec3f) -> Varying {
-    return Varying(frame.clip_from_world * vec4f(world, 1.0), world, normal, vec4f(srgb_to_linear(color), satin), corner);
+fn drawn(world: vec3f, normal: vec3f, color: vec3f, satin: f32) -> Drawn {
+    return Drawn(frame.clip_from_world * vec4f(world, 1.0), world, normal, vec4f(albedo_from_stored(color), satin));
+}
+
+// Bodies are in the world already. (Their many vertices read no storage buffer: that is slow on software adapters.)
+@vertex
+fn vs_body(v: Vertex) -> Drawn {
+    return drawn(v.position, v.normal, v.color.rgb, v.satin);
 }
 
 @vertex
-fn vs_body(v: Vertex) -> Varying {
-    let m = world_from_local[v.instance];
-    return drawn_corner((m * vec4f(v.position, 1.0)).xyz, (m * vec4f(v.normal, 0.0)).xyz, v.color.rgb, v.satin, vec3f(1.0));
+fn vs_obstacle(v: Vertex, @builtin(instance_index) instance: u32) -> Drawn {
+    let m = world_from_local[instance];
+    return drawn((m * vec4f(v.position, 1.0)).xyz, (m * vec4f(v.normal, 0.0)).xyz, v.color.rgb, v.satin);
 }
 
 @fragment
-fn fs_body(v: Varying) -> @location(0) vec4f {
-    let radiance = shade(Surface(v.world, normalize(v.normal), v.albedo.rgb, v.albedo.w));
-    return display(radiance, v.clip.xy);
+fn fs_body(v: Drawn) -> @location(0) vec4f {
+    return display(shade(Surface(v.world, normalize(v.normal), v.albedo.rgb, v.albedo.w)), v.clip.xy);
 }
 
 struct StoredVertex {
@@ -45,23 +48,32 @@ struct StoredVertex {
 @group(2) @binding(0) var<storage, read> vertices: array<StoredVertex>;
 @group(2) @binding(1) var<storage, read> indices: array<u32>;
 
+struct Wire {
+    @builtin(position) clip: vec4f,
+    @location(0) world: vec3f,
+    @location(1) normal: vec3f,
+    @location(2) @interpolate(flat) albedo: vec4f,
+    @location(3) corner: vec3f,
+}
+
 // The same surface without shared vertices: each corner knows which one it is.
 @vertex
-fn vs_wire(@builtin(vertex_index) index: u32) -> Varying {
+fn vs_wire(@builtin(vertex_index) index: u32) -> Wire {
     let v = vertices[indices[index]];
     let k = index % 3u;
     let corner = vec3f(f32(k == 0u), f32(k == 1u), f32(k == 2u));
-    return drawn_corner(v.position, v.normal, unpack4x8unorm(v.color).rgb, v.satin, corner);
+    let d = drawn(v.position, v.normal, unpack4x8unorm(v.color).rgb, v.satin);
+    return Wire(d.clip, d.world, d.normal, d.albedo, corner);
 }
 
 @fragment
-fn fs_wire(v: Varying) -> @location(0) vec4f {
+fn fs_wire(v: Wire) -> @location(0) vec4f {
     // Distance to the nearest edge in pixels, from how fast each barycentric coordinate falls on the screen.
-    let pixels = v.corner / max(fwidth(v.corner), vec3f(1e-6));
+    let rate = fwidth(v.corner);
+    let pixels = v.corner / max(rate, vec3f(1e-6));
     let edge = 1.0 - smoothstep(0.4, 1.3, min(pixels.x, min(pixels.y, pixels.z)));
     // Edges fade where triangles are smaller than a few pixels, else the body would turn black.
-    let density = max(fwidth(v.corner.x), max(fwidth(v.corner.y), fwidth(v.corner.z)));
-    let weight = edge * 0.75 * (1.0 - smoothstep(0.15, 0.6, density));
+    let weight = edge * 0.75 * (1.0 - smoothstep(0.15, 0.6, max(rate.x, max(rate.y, rate.z))));
     let radiance = shade(Surface(v.world, normalize(v.normal), v.albedo.rgb, v.albedo.w));
     return display(mix(radiance, v.albedo.rgb * 0.03, weight), v.clip.xy);
 }

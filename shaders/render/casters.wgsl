@@ -3,12 +3,23 @@
 
 @group(0) @binding(2) var<storage, read> world_from_local: array<mat4x4f>;
 
+// Bodies are in the world already. (Their many vertices read no storage buffer: that is slow on software adapters.)
 @vertex
-fn vs_shadow(@location(0) position: vec3f, @builtin(instance_index) instance: u32) -> @builtin(position) vec4f {
-    return shadow_clip((world_from_local[instance] * vec4f(position, 1.0)).xyz);
+fn vs_body_shadow(@location(0) position: vec3f) -> @builtin(position) vec4f {
+    return caster_clip(fit.shadow_clip_from_world * vec4f(position, 1.0));
 }
 
 @vertex
-fn vs_contact(@location(0) position: vec3f, @builtin(instance_index) instance: u32) -> @builtin(position) vec4f {
-    return contact_clip((world_from_local[instance] * vec4f(position, 1.0)).xyz);
+fn vs_body_contact(@location(0) position: vec3f) -> @builtin(position) vec4f {
+    return caster_clip(fit.contact_clip_from_world * vec4f(position, 1.0));
+}
+
+@vertex
+fn vs_obstacle_shadow(@location(0) position: vec3f, @builtin(instance_index) instance: u32) -> @builtin(position) vec4f {
+    return caster_clip(fit.shadow_clip_from_world * (world_from_local[instance] * vec4f(position, 1.0)));
+}
+
+@vertex
+fn vs_obstacle_contact(@location(0) position: vec3f, @builtin(instance_index) instance: u32) -> @builtin(position) vec4f {
+    return caster_clip(fit.contact_clip_from_world * (world_from_local[instance] * vec4f(position, 1.0)));
 }

@@ -4,30 +4,22 @@
 @group(0) @binding(0) var<uniform> frame: Frame;
 @group(0) @binding(1) var<uniform> fit: Fit;
 
-// Light-map coordinates (u, v, depth) of a world point; inside the map all three are in 0..1.
+// Coordinates (u, v, depth) of a world point in the light's and in the floor's map; inside the map all are in 0..1.
 fn light_map_from_world(p: vec3f) -> vec3f {
-    let q = (frame.light_from_world * vec4f(p, 1.0)).xyz;
-    let xy = (q.xy - fit.light.xy) / fit.light.w;
-    return vec3f(0.5 + 0.5 * xy.x, 0.5 - 0.5 * xy.y, (fit.light.z - q.z) / fit.range.x);
+    return map_from_clip((fit.shadow_clip_from_world * vec4f(p, 1.0)).xyz);
 }
 
-// Contact-map coordinates of a point of the floor's frame.
-fn contact_map_from_floor(p: vec3f) -> vec2f {
-    let xz = (p.xz - fit.footprint.xy) / fit.footprint.z;
-    return vec2f(0.5 + 0.5 * xz.x, 0.5 - 0.5 * xz.y);
+fn contact_map_from_world(p: vec3f) -> vec3f {
+    return map_from_clip((fit.contact_clip_from_world * vec4f(p, 1.0)).xyz);
 }
 
-// Where the key light's map sees a point. Casters in front of the map are pulled onto its near side: they still cast.
-fn shadow_clip(world: vec3f) -> vec4f {
-    let uvd = light_map_from_world(world);
-    return vec4f(uvd.x * 2.0 - 1.0, 1.0 - uvd.y * 2.0, clamp(uvd.z, 0.0, 1.0), 1.0);
+fn map_from_clip(p: vec3f) -> vec3f {
+    return vec3f(0.5 + 0.5 * p.x, 0.5 - 0.5 * p.y, p.z);
 }
 
-// Where the floor's map, looking up, sees a point; depth is the height as a fraction of the highest point.
-fn contact_clip(world: vec3f) -> vec4f {
-    let p = (frame.floor_from_world * vec4f(world, 1.0)).xyz;
-    let uv = contact_map_from_floor(p);
-    return vec4f(uv.x * 2.0 - 1.0, 1.0 - uv.y * 2.0, clamp(p.y / fit.footprint.w, 0.0, 1.0), 1.0);
+// Casters in front of a map are pulled onto its near side: they still cast.
+fn caster_clip(p: vec4f) -> vec4f {
+    return vec4f(p.xy, clamp(p.z, 0.0, 1.0), 1.0);
 }
 
 // One triangle over the whole picture.
@@ -49,8 +41,9 @@ fn display(radiance: vec3f, pixel: vec2f) -> vec4f {
     return vec4f(shown, dot(shown, vec3f(0.299, 0.587, 0.114)));
 }
 
-fn srgb_to_linear(c: vec3f) -> vec3f {
-    return pow(c, vec3f(2.2));
+// Colours are stored as square roots of linear albedo: eight bits suffice, and decoding is cheap.
+fn albedo_from_stored(c: vec3f) -> vec3f {
+    return c * c;
 }
 
 // Radiance of the backdrop along a unit direction.

@@ -1,4 +1,5 @@
 // One workgroup: bounds of everything that casts a shadow, and from them where the maps lie. Positions are never read back.
+// Formula: `render::drawn::fit`.
 
 #import frame
 
@@ -71,11 +72,31 @@ fn place() {
     let middle = round(0.5 * (low.xy + high.xy) / texel) * texel;
     let range = stepped((high.z - low.z) * 1.02);
     let top = ceil(high.z / (0.01 * range)) * 0.01 * range;
-    fit.light = vec4f(middle, top, half_width);
-    fit.range = vec4f(range * 1.02, texel, 0.0, 0.0);
+    fit.shadow_clip_from_world = scaled(vec3f(1.0, 1.0, -1.0) / vec3f(half_width, half_width, range), vec3f(middle, top)) * frame.light_from_world;
+    fit.shadow = vec4f(half_width, range, texel, 0.0);
 
     let f0 = floor_low[0];
     let f1 = floor_high[0];
     let half_floor = stepped(0.5 * max(f1.x - f0.x, f1.z - f0.z) * 1.35);
-    fit.footprint = vec4f(0.5 * (f0.xz + f1.xz), half_floor, max(f1.y, 1e-3) * 1.01);
+    let height = max(f1.y, 1e-3) * 1.01;
+    let center = 0.5 * (f0.xz + f1.xz);
+    // The floor's y becomes depth.
+    let clip_from_floor = mat4x4f(
+        vec4f(1.0 / half_floor, 0.0, 0.0, 0.0),
+        vec4f(0.0, 0.0, 1.0 / height, 0.0),
+        vec4f(0.0, 1.0 / half_floor, 0.0, 0.0),
+        vec4f(-center / half_floor, 0.0, 1.0),
+    );
+    fit.contact_clip_from_world = clip_from_floor * frame.floor_from_world;
+    fit.contact = vec4f(half_floor, height, 0.0, 0.0);
+}
+
+// p -> scale * (p - origin)
+fn scaled(scale: vec3f, origin: vec3f) -> mat4x4f {
+    return mat4x4f(
+        vec4f(scale.x, 0.0, 0.0, 0.0),
+        vec4f(0.0, scale.y, 0.0, 0.0),
+        vec4f(0.0, 0.0, scale.z, 0.0),
+        vec4f(-scale * origin, 1.0),
+    );
 }

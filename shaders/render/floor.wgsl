@@ -46,7 +46,7 @@ fn fs_floor(v: Varying) -> @location(0) vec4f {
     let uvd = light_map_from_world(v.world);
     let inside = frame.flags.z == 1u && all(abs(uvd.xy - 0.5) < vec2f(0.499));
     let shadow = select(1.0, textureSampleLevel(floor_shadow_map, map_sampler, uvd.xy, 0.0).x, inside);
-    let open = floor_openness(v.local);
+    let open = floor_openness(v.world);
     let lines = grid(v.local.xz, fwidth(v.local.xz));
 
     let up = max(dot(frame.world_from_floor[1].xyz, frame.to_light.xyz), 0.0);

@@ -30,21 +30,23 @@ fn sunflower(k: u32, n: u32, turn: f32) -> vec2f {
 @fragment
 fn fs_floor_shadow(v: Varying) -> @location(0) vec4f {
     // Depth of the floor along the light at this texel: the floor is a plane, so it is linear in (u, v).
-    let normal = (frame.light_from_world * frame.world_from_floor * vec4f(0.0, 1.0, 0.0, 0.0)).xyz;
-    let origin = (frame.light_from_world * frame.world_from_floor * vec4f(0.0, 0.0, 0.0, 1.0)).xyz;
-    let xy = fit.light.xy + vec2f(v.uv.x * 2.0 - 1.0, 1.0 - v.uv.y * 2.0) * fit.light.w;
-    let height = origin.z + dot(normal.xy, origin.xy - xy) / normal.z;
-    let gap = fit.light.z - height; // from the near side of the map to the floor [m]
+    let m = fit.shadow_clip_from_world;
+    let u = (m * frame.world_from_floor[0]).xyz;
+    let w = (m * frame.world_from_floor[2]).xyz;
+    let origin = (m * frame.world_from_floor[3]).xyz;
+    let xy = vec2f(v.uv.x * 2.0 - 1.0, 1.0 - v.uv.y * 2.0) - origin.xy;
+    let along = vec2f(xy.x * w.y - xy.y * w.x, u.x * xy.y - u.y * xy.x) / (u.x * w.y - u.y * w.x);
+    let gap = (origin.z + along.x * u.z + along.y * w.z) * fit.shadow.y; // from the near side of the map to the floor [m]
 
     let taps = frame.flags.w;
-    let uv_from_metres = 0.5 / fit.light.w;
+    let uv_from_metres = 0.5 / fit.shadow.x;
     let search = gap * frame.to_light.w * uv_from_metres;
     let turn = pixel_noise(v.clip.xy) * 6.2831853;
     var blockers = 0.0;
     var blocked = 0.0;
     for (var k = 0u; k < taps; k++) {
-        let d = depth_at(v.uv + sunflower(k, taps, turn) * search) * fit.range.x;
-        let hit = f32(d < gap - 1e-3 * fit.range.x && d < 0.9999 * fit.range.x);
+        let d = depth_at(v.uv + sunflower(k, taps, turn) * search) * fit.shadow.y;
+        let hit = f32(d < gap - 1e-3 * fit.shadow.y && d < 0.9999 * fit.shadow.y);
         blockers += hit;
         blocked += hit * d;
     }
@@ -55,8 +57,8 @@ fn fs_floor_shadow(v: Varying) -> @location(0) vec4f {
     let radius = max(distance * frame.to_light.w * uv_from_metres, 0.75 / f32(textureDimensions(depths).x));
     var light = 0.0;
     for (var k = 0u; k < taps; k++) {
-        let d = depth_at(v.uv + sunflower(k, taps, turn) * radius) * fit.range.x;
-        light += f32(d >= gap - 1e-3 * fit.range.x || d >= 0.9999 * fit.range.x);
+        let d = depth_at(v.uv + sunflower(k, taps, turn) * radius) * fit.shadow.y;
+        light += f32(d >= gap - 1e-3 * fit.shadow.y || d >= 0.9999 * fit.shadow.y);
     }
     return vec4f(light / f32(taps));
 }
@@ -66,12 +68,12 @@ fn fs_floor_shadow(v: Varying) -> @location(0) vec4f {
 @fragment
 fn fs_contact(v: Varying) -> @location(0) vec4f {
     let texel = 1.0 / f32(textureDimensions(depths).x);
-    let width = 2.0 * fit.footprint.z;
+    let width = 2.0 * fit.contact.x;
     let turn = pixel_noise(v.clip.xy) * 6.2831853;
     // The part right overhead: a disc of two texels.
     let reach = 2.0 * texel * width;
-    let own = depth_at(v.uv) * fit.footprint.w;
-    var hidden = f32(own < 0.999 * fit.footprint.w) * reach * reach / (reach * reach + own * own);
+    let own = depth_at(v.uv) * fit.contact.y;
+    var hidden = f32(own < 0.999 * fit.contact.y) * reach * reach / (reach * reach + own * own);
     // Rings, each twice as far out as the one before; a ring stands for the band between its neighbours.
     var r = 2.0 * texel;
     for (var ring = 0u; ring < 5u; ring++) {
@@ -79,10 +81,10 @@ fn fs_contact(v: Varying) -> @location(0) vec4f {
         let middle = 0.5 * (r + outer) * width;
         for (var k = 0u; k < 8u; k++) {
             let angle = (f32(k) + f32(ring) * 0.37) * 0.78539816 + turn;
-            let h = depth_at(v.uv + 0.5 * (r + outer) * vec2f(cos(angle), sin(angle))) * fit.footprint.w;
+            let h = depth_at(v.uv + 0.5 * (r + outer) * vec2f(cos(angle), sin(angle))) * fit.contact.y;
             let area = (outer * outer - r * r) * width * width / 8.0; // times pi, which cancels
             let s = middle * middle + h * h;
-            hidden += f32(h < 0.999 * fit.footprint.w) * area * (h * h + 0.02 * s) / (s * s);
+            hidden += f32(h < 0.999 * fit.contact.y) * area * (h * h + 0.02 * s) / (s * s);
         }
         r = outer;
     }

@@ -8,6 +8,8 @@ struct Frame {
     // The main floor's frame: y is the height above it [m].
     floor_from_world: mat4x4f,
     world_from_floor: mat4x4f,
+    // Height above the main floor of a world point p: dot(floor_plane, (p, 1)) [m].
+    floor_plane: vec4f,
     // xyz: the camera [m]; w: size of a pixel at distance 1 (dimensionless).
     eye: vec4f,
     // Width and height of the picture [px], and their inverses.
@@ -31,12 +33,13 @@ struct Frame {
     flags: vec4u,
 }
 
-// Where the shadow map and the contact map lie: fitted on the device, from the positions that are drawn.
+// Where the shadow map and the contact map lie: fitted to the positions that are drawn. Host twin: `render::drawn::fit`.
 struct Fit {
-    // xy: light-space middle [m]; z: light-space height of depth 0 [m]; w: half the width of the map [m].
-    light: vec4f,
-    // xy: floor-space middle (x, z) [m]; z: half the width [m]; w: highest point [m].
-    footprint: vec4f,
-    // x: depth range of the shadow map [m]; y: width of one of its texels [m].
-    range: vec4f,
+    // Into the key light's map (depth 0 near the light) and into the floor's map, looking up (depth is the height over the highest point).
+    shadow_clip_from_world: mat4x4f,
+    contact_clip_from_world: mat4x4f,
+    // Shadow map: x half the width [m], y depth range [m], z width of a texel [m].
+    shadow: vec4f,
+    // Contact map: x half the width [m], y height of depth 1 [m].
+    contact: vec4f,
 }

@@ -11,8 +11,8 @@
 // The point is moved along its normal by the width of a texel, more at grazing light, so that it does not shade itself.
 fn key_visibility(world: vec3f, normal: vec3f) -> f32 {
     let slope = 1.0 - max(dot(normal, frame.to_light.xyz), 0.0);
-    let uvd = light_map_from_world(world + normal * fit.range.y * (0.8 + 2.2 * slope));
-    let depth = min(uvd.z, 1.0) - 0.4 * fit.range.y / fit.range.x;
+    let uvd = light_map_from_world(world + normal * fit.shadow.z * (0.8 + 2.2 * slope));
+    let depth = min(uvd.z, 1.0) - 0.4 * fit.shadow.z / fit.shadow.y;
     let texel = 1.3 / f32(textureDimensions(shadow_map).x);
     // Software rasterisers run both sides of an `if`; an empty loop is really skipped.
     let inside = frame.flags.z == 1u && all(abs(uvd.xy - 0.5) < vec2f(0.499));
@@ -28,9 +28,9 @@ fn key_visibility(world: vec3f, normal: vec3f) -> f32 {
     return select(1.0, sum / 16.0, inside);
 }
 
-// How open the floor is to the sky at a point of the floor's frame, 0..1 (1 = nothing above it).
+// How open the floor is to the sky below a world point, 0..1 (1 = nothing above it).
 fn floor_openness(p: vec3f) -> f32 {
-    let uv = contact_map_from_floor(p);
+    let uv = contact_map_from_world(p).xy;
     let open = textureSampleLevel(contact_map, map_sampler, uv, 0.0).x;
     let inside = all(abs(uv - 0.5) < vec2f(0.499));
     return select(1.0, open, inside);
@@ -55,14 +55,13 @@ fn shade(s: Surface) -> vec3f {
     // Key light: the terminator is softened a little, as by light that enters the body.
     let wrap = 0.12;
     let diffuse = max(n_dot_l + wrap, 0.0) / ((1.0 + wrap) * (1.0 + wrap));
-    let lit = diffuse * mix(visibility, 1.0, 0.0) * step(-wrap, n_dot_l);
+    let lit = diffuse * visibility;
 
     // Fill: sky from above, and from below what the floor sends back, less where the floor is covered.
-    let in_floor = (frame.floor_from_world * vec4f(s.world, 1.0)).xyz;
-    let n_floor = (frame.floor_from_world * vec4f(n, 0.0)).xyz;
-    let height = max(in_floor.y, 0.0);
-    let open = mix(1.0, floor_openness(in_floor + vec3f(n_floor.x, 0.0, n_floor.z) * (0.35 * height + 0.01 * frame.scene.w)), frame.floor.w);
-    let up = 0.5 + 0.5 * n_floor.y;
+    let height = max(dot(frame.floor_plane, vec4f(s.world, 1.0)), 0.0);
+    let aside = n - frame.floor_plane.xyz * dot(n, frame.floor_plane.xyz);
+    let open = mix(1.0, floor_openness(s.world + aside * (0.35 * height + 0.01 * frame.scene.w)), frame.floor.w);
+    let up = 0.5 + 0.5 * dot(n, frame.floor_plane.xyz);
     // Close to the floor a good part of the lower sky is hidden too.
     let hidden = 0.45 * (1.0 - open) * (1.0 - up) * frame.floor.w;
     let fill = frame.sky.rgb * (0.25 + 0.75 * up) * (1.0 - hidden) + frame.ground.rgb * (1.0 - up) * (0.15 + 0.85 * open);

@@ -1,5 +1,6 @@
 // One thread per drawn vertex: its position, and its normal gathered from the triangles of its smoothing group.
 // A corner counts n / (|e1|^2 |e2|^2) with n = e1 x e2, which is exact on a sphere [Max 1999].
+// Twin: `render::drawn::normals`.
 
 struct StoredVertex {
     position: vec3f,

@@ -50,7 +50,7 @@ fn vs_tets(@builtin(vertex_index) index: u32) -> Varying {
     let c = corner(index);
     // Neighbours differ a little in brightness, so that single elements can be told apart.
     let vary = 0.86 + 0.28 * fract(f32(c.tet) * 0.61803399);
-    let albedo = srgb_to_linear(unpack4x8unorm(tet_colors[c.tet]).rgb) * vary;
+    let albedo = albedo_from_stored(unpack4x8unorm(tet_colors[c.tet]).rgb) * vary;
     return Varying(frame.clip_from_world * vec4f(c.world, 1.0), c.world, c.normal, albedo);
 }
 
@@ -61,10 +61,10 @@ fn fs_tets(v: Varying) -> @location(0) vec4f {
 
 @vertex
 fn vs_tets_shadow(@builtin(vertex_index) index: u32) -> @builtin(position) vec4f {
-    return shadow_clip(corner(index).world);
+    return caster_clip(fit.shadow_clip_from_world * vec4f(corner(index).world, 1.0));
 }
 
 @vertex
 fn vs_tets_contact(@builtin(vertex_index) index: u32) -> @builtin(position) vec4f {
-    return contact_clip(corner(index).world);
+    return caster_clip(fit.contact_clip_from_world * vec4f(corner(index).world, 1.0));
 }

@@ -56,6 +56,8 @@ pub enum DeviceError {
     Lost(String),
     #[error("the device refused an operation: {0}")]
     Refused(String),
+    #[error(transparent)]
+    Shader(#[from] super::ShaderError),
 }
 
 /// An adapter as `pliant info` shows it.

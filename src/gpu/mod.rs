@@ -1,5 +1,24 @@
 //! Twins of the CPU solvers on the device, in f32 and resident: positions never leave it to be drawn.
 
 mod device;
+mod elastic;
+mod kernel;
+mod layout;
+mod readback;
+mod shader;
+mod stepper;
+#[cfg(test)]
+mod tests;
 
 pub use device::{AdapterDescription, Device, DeviceError, DeviceRequest, instance, list_adapters};
+pub use kernel::{Bound, Buffers, Kernel};
+pub use readback::read_buffer;
+pub use shader::{Binding, Shader, ShaderError};
+pub use stepper::GpuStepper as Stepper;
+
+/// Threads of a workgroup.
+pub const WORKGROUP: u32 = 64;
+/// Threads of one row of workgroups where a dispatch needs two dimensions (a dimension has at most 65,535 workgroups).
+pub const GRID_ROW: u32 = 32_768 * WORKGROUP;
+/// Most workgroups of a kernel over rows; each leaves one partial sum.
+pub const MAX_ROW_GROUPS: u32 = 1024;

@@ -4,7 +4,8 @@ use glam::{Mat4, Vec3};
 use wgpu::BufferUsages;
 use wgpu::util::DeviceExt;
 
-use super::geometry::split_creases;
+use super::drawn;
+use super::geometry::{SplitSurface, in_space_order, split_creases};
 use super::maps::Maps;
 use super::pipelines::Pipelines;
 use super::shapes;
@@ -17,8 +18,12 @@ pub struct StageBuffers {
     pub n_nodes: u32,
     pub n_tets: u32,
     pub frame: wgpu::Buffer,
-    /// Surface vertices and nodes where they are now, `vec4` each.
+    split: SplitSurface,
+    drawn: Vec<Vertex>,
+    /// Surface vertices where they are now, unless only the device knows: then in `positions`, `vec4` each.
+    pub host_positions: Option<Vec<[f32; 4]>>,
     pub positions: wgpu::Buffer,
+    /// Nodes where they are now.
     pub nodes: wgpu::Buffer,
     pub tets_view: wgpu::Buffer,
     /// Drawn vertices of all soft bodies, their indices, and the indices' number.
@@ -44,6 +49,8 @@ pub struct Obstacles {
     pub vertices: wgpu::Buffer,
     pub indices: wgpu::Buffer,
     transforms: wgpu::Buffer,
+    /// Corners of the boxes about the obstacles that the maps are fitted to.
+    corner_points: Vec<[f32; 4]>,
     points: wgpu::Buffer,
     planes: wgpu::Buffer,
     /// Which obstacle is the floor, and which are slabs, as instances of `planes`.
@@ -56,7 +63,7 @@ impl StageBuffers {
         let storage = |label: &str, bytes: &[u8], usage| filled(device, label, bytes, BufferUsages::STORAGE | usage);
 
         // Soft bodies: one surface, each drawn vertex in its body's colour.
-        let triangles: Vec<[u32; 3]> = stage.soft_bodies.iter().flat_map(|b| b.triangles.iter().copied()).collect();
+        let triangles: Vec<[u32; 3]> = stage.soft_bodies.iter().flat_map(|b| in_space_order(&stage.rest_positions, &b.triangles)).collect();
         let split = split_creases(&stage.rest_positions, &triangles);
         let mut vertices = vec![Vertex::default(); split.sources.len()];
         let mut next = split.triangles.iter();
@@ -65,8 +72,9 @@ impl StageBuffers {
                 triangle.iter().for_each(|&i| vertices[i as usize].color = body.color.packed());
             }
         }
+        drawn::normals(&split, &stage.rest_positions, &mut vertices);
         let positions = storage("positions", bytemuck::cast_slice(&stage.rest_positions), BufferUsages::COPY_DST);
-        let vertex_buffer = storage("vertices", bytemuck::cast_slice(&vertices), BufferUsages::VERTEX);
+        let vertex_buffer = storage("vertices", bytemuck::cast_slice(&vertices), BufferUsages::VERTEX | BufferUsages::COPY_DST);
         let indices = storage("indices", bytemuck::cast_slice(&split.triangles), BufferUsages::INDEX);
 
         // Tets.
@@ -111,10 +119,31 @@ impl StageBuffers {
             positions,
             nodes,
             tets_view,
+            host_positions: Some(stage.rest_positions.clone()),
+            drawn: vertices,
+            split,
             vertices: vertex_buffer,
             indices,
             obstacles,
             frame_group,
+        }
+    }
+
+    /// Takes positions from the host: vertices and normals are made here.
+    pub fn set_host_positions(&mut self, queue: &wgpu::Queue, positions: &[[f32; 4]]) {
+        drawn::normals(&self.split, positions, &mut self.drawn);
+        queue.write_buffer(&self.vertices, 0, bytemuck::cast_slice(&self.drawn));
+        let host = self.host_positions.get_or_insert_default();
+        host.clear();
+        host.extend_from_slice(positions);
+    }
+
+    /// Places the maps, when the positions are known here.
+    pub fn fit_from_host(&self, queue: &wgpu::Queue, maps: &Maps, frame: &Frame) {
+        if let Some(positions) = &self.host_positions {
+            let points = [&positions[..], &self.obstacles.corner_points[..]];
+            let fit = drawn::fit(&points, frame.light_from_world, frame.floor_from_world, maps.shadow_width as f32);
+            queue.write_buffer(&maps.fit, 0, bytemuck::bytes_of(&fit));
         }
     }
 
@@ -149,6 +178,7 @@ impl Obstacles {
         let shapes: Vec<ObstacleShape> =
             stage.obstacles.iter().map(|o| if fitted(o.shape) { o.shape } else { ObstacleShape::Plane }).collect();
         Self {
+            corner_points: Vec::new(),
             points: storage("obstacle_points", 8 * 16 * n),
             transforms: storage("world_from_local", 64 * (n + 1)),
             planes: storage("planes", size_of::<Plane>() * n),
@@ -166,19 +196,19 @@ impl Obstacles {
         8 * self.shapes.iter().filter(|s| shapes::half_extents(**s).is_some()).count() as u32
     }
 
-    fn upload(&self, queue: &wgpu::Queue, transforms: &[Mat4], around: &Surroundings, look: &Look) {
+    fn upload(&mut self, queue: &wgpu::Queue, transforms: &[Mat4], around: &Surroundings, look: &Look) {
         let all: Vec<Mat4> = std::iter::once(Mat4::IDENTITY).chain(transforms.iter().copied()).collect();
         queue.write_buffer(&self.transforms, 0, bytemuck::cast_slice(&all));
-        let mut points: Vec<[f32; 4]> = Vec::new();
+        self.corner_points.clear();
         for (shape, transform) in self.shapes.iter().zip(transforms) {
             if let Some(half) = shapes::half_extents(*shape) {
-                points.extend((0..8).map(|k| {
+                self.corner_points.extend((0..8).map(|k| {
                     let sign = Vec3::new((k & 1) as f32, (k >> 1 & 1) as f32, (k >> 2) as f32) * 2.0 - 1.0;
                     (*transform * (half * sign).extend(1.0)).to_array()
                 }));
             }
         }
-        queue.write_buffer(&self.points, 0, bytemuck::cast_slice(&points));
+        queue.write_buffer(&self.points, 0, bytemuck::cast_slice(&self.corner_points));
         let planes: Vec<Plane> = (0..)
             .zip(transforms.iter().zip(&self.colors))
             .map(|(i, (transform, color))| {
@@ -227,9 +257,9 @@ fn uniform<T>(device: &wgpu::Device, label: &str) -> wgpu::Buffer {
     filled(device, label, &vec![0; size_of::<T>()], BufferUsages::UNIFORM | BufferUsages::COPY_DST)
 }
 
-/// A buffer for the device to place the maps in.
+/// Where the maps lie: `Fit`.
 pub fn fit_buffer(device: &wgpu::Device) -> wgpu::Buffer {
-    filled(device, "fit", &[0; size_of::<Fit>()], BufferUsages::UNIFORM | BufferUsages::STORAGE)
+    filled(device, "fit", &[0; size_of::<Fit>()], BufferUsages::UNIFORM | BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC)
 }
 
 /// A constant for the device.

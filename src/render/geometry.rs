@@ -91,6 +91,24 @@ pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]]) -> SplitSurface 
     split
 }
 
+/// Triangles sorted along a space-filling curve, so that neighbours follow one another: vertex caches like it.
+pub fn in_space_order(rest: &[[f32; 4]], triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
+    let middle = |t: &[u32; 3]| t.iter().map(|&i| Vec3::from_slice(&rest[i as usize][..3])).sum::<Vec3>() / 3.0;
+    let empty = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+    let (low, high) = triangles.iter().map(middle).fold(empty, |(low, high), p| (low.min(p), high.max(p)));
+    let scale = 1023.0 / (high - low).max_element().max(1e-30);
+    // Bits of the three coordinates interleaved.
+    let curve = |t: &[u32; 3]| {
+        let cell = ((middle(t) - low) * scale).as_uvec3();
+        (0..10).fold(0u32, |code, bit| {
+            code | ((cell.x >> bit & 1) | (cell.y >> bit & 1) << 1 | (cell.z >> bit & 1) << 2) << (3 * bit)
+        })
+    };
+    let mut sorted = triangles.to_vec();
+    sorted.sort_by_cached_key(curve); // stable: the same order every time
+    sorted
+}
+
 fn vertex(triangles: &[[u32; 3]], corner: u32) -> u32 {
     triangles[corner as usize / 3][corner as usize % 3]
 }

@@ -13,9 +13,10 @@ pub struct Maps {
     pub floor_shadow: wgpu::TextureView,
     /// How open the floor is to the sky, in contact-map coordinates.
     pub contact: wgpu::TextureView,
-    /// Where the maps lie: `Fit`, written on the device.
+    /// Where the maps lie: `Fit`.
     pub fit: wgpu::Buffer,
-    /// Width of the shadow map, for `fit.wgsl`.
+    /// Width of the shadow map [texels], and the same for `fit.wgsl`.
+    pub shadow_width: u32,
     pub width: wgpu::Buffer,
     /// For `floor_maps.wgsl`.
     pub shadow_group: wgpu::BindGroup,
@@ -53,6 +54,7 @@ impl Maps {
             floor_shadow: view("render/floor_shadow", MAP_FORMAT, width / 4),
             contact: view("render/contact", MAP_FORMAT, width / 8),
             fit: fit_buffer(device),
+            shadow_width: width,
             width: constant(device, "render/map_width", [width as f32, 0.0, 0.0, 0.0]),
             shadow,
             contact_depth,

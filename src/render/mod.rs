@@ -6,6 +6,7 @@
 mod buffers;
 mod camera;
 mod canvas;
+mod drawn;
 mod geometry;
 mod image;
 mod maps;

@@ -29,13 +29,16 @@ pub struct Pipelines {
     pub shadow_sampler: wgpu::Sampler,
     pub normals: wgpu::ComputePipeline,
     pub fit: wgpu::ComputePipeline,
-    pub shadow: wgpu::RenderPipeline,
-    pub contact: wgpu::RenderPipeline,
+    pub body_shadow: wgpu::RenderPipeline,
+    pub body_contact: wgpu::RenderPipeline,
+    pub obstacle_shadow: wgpu::RenderPipeline,
+    pub obstacle_contact: wgpu::RenderPipeline,
     pub tets_shadow: wgpu::RenderPipeline,
     pub tets_contact: wgpu::RenderPipeline,
     pub floor_shadow_map: wgpu::RenderPipeline,
     pub contact_map: wgpu::RenderPipeline,
     pub body: wgpu::RenderPipeline,
+    pub obstacle: wgpu::RenderPipeline,
     pub wire: wgpu::RenderPipeline,
     pub tets: wgpu::RenderPipeline,
     pub floor: wgpu::RenderPipeline,
@@ -84,8 +87,13 @@ impl Pipelines {
         let overlay = module(device, "overlay");
         let present = module(device, "present");
 
-        let lit = [&frame_layout, &maps_layout];
-        let map = [&frame_layout, &depths_layout];
+        let only_frame = [Some(&frame_layout)];
+        let map = [Some(&frame_layout), Some(&depths_layout)];
+        let lit = [Some(&frame_layout), Some(&maps_layout)];
+        let lit_wire = [Some(&frame_layout), Some(&maps_layout), Some(&wire_layout)];
+        let lit_tets = [Some(&frame_layout), Some(&maps_layout), Some(&tets_layout)];
+        // Casters may not read the maps that they draw.
+        let dark_tets = [Some(&frame_layout), None, Some(&tets_layout)];
         let samples = options.samples;
         let opaque = Target::Picture { samples, depth: Some((true, wgpu::CompareFunction::GreaterEqual)), blend: false };
         let behind_all = Target::Picture { samples, depth: Some((false, wgpu::CompareFunction::GreaterEqual)), blend: false };
@@ -94,7 +102,7 @@ impl Pipelines {
         let shadow_bias = wgpu::DepthBiasState { constant: 0, slope_scale: 1.6, clamp: 0.0 };
         let shadow = Target::Depth { bias: shadow_bias };
         let contact = Target::Depth { bias: wgpu::DepthBiasState::default() };
-        let draw = |label, layouts: &[&wgpu::BindGroupLayout], shader, entries, vertices, target| {
+        let draw = |label, layouts: &[Option<&wgpu::BindGroupLayout>], shader, entries, vertices, target| {
             render_pipeline(device, label, layouts, shader, entries, vertices, target)
         };
 
@@ -114,11 +122,27 @@ impl Pipelines {
             }),
             normals: compute_pipeline(device, &normals_layout, "normals", "normals"),
             fit: compute_pipeline(device, &fit_layout, "fit", "fit_maps"),
-            shadow: draw("shadow", &[&frame_layout], &casters, ["vs_shadow", ""], Vertices::Position, shadow),
-            contact: draw("contact", &[&frame_layout], &casters, ["vs_contact", ""], Vertices::Position, contact),
+            body_shadow: draw("body_shadow", &only_frame, &casters, ["vs_body_shadow", ""], Vertices::Position, shadow),
+            body_contact: draw("body_contact", &only_frame, &casters, ["vs_body_contact", ""], Vertices::Position, contact),
+            obstacle_shadow: draw(
+                "obstacle_shadow",
+                &only_frame,
+                &casters,
+                ["vs_obstacle_shadow", ""],
+                Vertices::Position,
+                shadow,
+            ),
+            obstacle_contact: draw(
+                "obstacle_contact",
+                &only_frame,
+                &casters,
+                ["vs_obstacle_contact", ""],
+                Vertices::Position,
+                contact,
+            ),
             tets_shadow: draw(
                 "tets_shadow",
-                &[&frame_layout, &maps_layout, &tets_layout],
+                &dark_tets,
                 &tets,
                 ["vs_tets_shadow", ""],
                 Vertices::None,
@@ -126,7 +150,7 @@ impl Pipelines {
             ),
             tets_contact: draw(
                 "tets_contact",
-                &[&frame_layout, &maps_layout, &tets_layout],
+                &dark_tets,
                 &tets,
                 ["vs_tets_contact", ""],
                 Vertices::None,
@@ -149,14 +173,15 @@ impl Pipelines {
                 Target::Color { format: MAP_FORMAT },
             ),
             body: draw("body", &lit, &body, ["vs_body", "fs_body"], Vertices::Full, opaque),
-            wire: draw("wire", &[&frame_layout, &maps_layout, &wire_layout], &body, ["vs_wire", "fs_wire"], Vertices::None, opaque),
-            tets: draw("tets", &[&frame_layout, &maps_layout, &tets_layout], &tets, ["vs_tets", "fs_tets"], Vertices::None, opaque),
+            obstacle: draw("obstacle", &lit, &body, ["vs_obstacle", "fs_body"], Vertices::Full, opaque),
+            wire: draw("wire", &lit_wire, &body, ["vs_wire", "fs_wire"], Vertices::None, opaque),
+            tets: draw("tets", &lit_tets, &tets, ["vs_tets", "fs_tets"], Vertices::None, opaque),
             floor: draw("floor", &lit, &floor, ["vs_plane", "fs_floor"], Vertices::None, opaque),
             slab: draw("slab", &lit, &floor, ["vs_plane", "fs_slab"], Vertices::None, opaque),
             backdrop: draw("backdrop", &lit, &floor, ["vs_backdrop", "fs_backdrop"], Vertices::None, behind_all),
             overlay_front: draw(
                 "overlay_front",
-                &[&frame_layout],
+                &only_frame,
                 &overlay,
                 ["vs_overlay", "fs_front"],
                 Vertices::Marks,
@@ -164,7 +189,7 @@ impl Pipelines {
             ),
             overlay_behind: draw(
                 "overlay_behind",
-                &[&frame_layout],
+                &only_frame,
                 &overlay,
                 ["vs_overlay", "fs_behind"],
                 Vertices::Marks,
@@ -172,7 +197,7 @@ impl Pipelines {
             ),
             present: draw(
                 "present",
-                &[&present_layout],
+                &[Some(&present_layout)],
                 &present,
                 ["vs_present", if samples == 1 { "fs_smooth" } else { "fs_copy" }],
                 Vertices::None,
@@ -180,7 +205,7 @@ impl Pipelines {
             ),
             present_capture: draw(
                 "present_capture",
-                &[&present_layout],
+                &[Some(&present_layout)],
                 &present,
                 ["vs_present", if samples == 1 { "fs_smooth" } else { "fs_copy" }],
                 Vertices::None,
@@ -221,15 +246,14 @@ fn layout(device: &wgpu::Device, label: &str, bindings: &[(ShaderStages, wgpu::B
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(label), entries: &entries })
 }
 
-fn pipeline_layout(device: &wgpu::Device, label: &str, layouts: &[&wgpu::BindGroupLayout]) -> wgpu::PipelineLayout {
-    let layouts: Vec<_> = layouts.iter().map(|l| Some(*l)).collect();
-    device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor { label: Some(label), bind_group_layouts: &layouts, immediate_size: 0 })
+fn pipeline_layout(device: &wgpu::Device, label: &str, layouts: &[Option<&wgpu::BindGroupLayout>]) -> wgpu::PipelineLayout {
+    device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor { label: Some(label), bind_group_layouts: layouts, immediate_size: 0 })
 }
 
 fn compute_pipeline(device: &wgpu::Device, layout: &wgpu::BindGroupLayout, file: &str, entry: &str) -> wgpu::ComputePipeline {
     device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label: Some(file),
-        layout: Some(&pipeline_layout(device, file, &[layout])),
+        layout: Some(&pipeline_layout(device, file, &[Some(layout)])),
         module: &module(device, file),
         entry_point: Some(entry),
         compilation_options: Default::default(),
@@ -269,7 +293,7 @@ const MARKS: [VertexAttribute; 4] = [
 fn render_pipeline(
     device: &wgpu::Device,
     label: &str,
-    layouts: &[&wgpu::BindGroupLayout],
+    layouts: &[Option<&wgpu::BindGroupLayout>],
     shader: &wgpu::ShaderModule,
     [vertex_entry, fragment_entry]: [&str; 2],
     vertices: Vertices,

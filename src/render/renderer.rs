@@ -57,7 +57,9 @@ pub struct Renderer {
     maps: Maps,
     stage: StageBuffers,
     transforms: Vec<Mat4>,
-    look: Option<Look>,
+    /// What planes and maps were last made for; `None` when something has moved since.
+    planes_made_for: Option<Look>,
+    maps_made_for: Option<ViewOptions>,
     canvas: Option<Canvas>,
     capture_canvas: Option<Canvas>,
     marks: Marks,
@@ -71,7 +73,8 @@ impl Renderer {
         Self {
             stage,
             transforms: Vec::new(),
-            look: None,
+            planes_made_for: None,
+            maps_made_for: None,
             canvas: None,
             capture_canvas: None,
             marks: Marks::new(device, 64),
@@ -91,41 +94,43 @@ impl Renderer {
     pub fn set_stage(&mut self, stage: &Stage) {
         self.stage = StageBuffers::new(&self.device, &self.pipelines, &self.maps, stage, self.options.shadow_taps);
         self.transforms = stage.obstacles.iter().map(|o| o.transform).collect();
-        self.look = None;
+        self.planes_made_for = None;
+        self.maps_made_for = None;
     }
 
     /// Where all soft surface vertices are now.
     pub fn set_positions(&mut self, positions: Positions) -> Result<(), RenderError> {
-        self.copy(positions, &self.stage.positions, self.stage.around.n_vertices, "surface vertices")
+        let expected = self.stage.around.n_vertices;
+        check_count(&positions, expected, "surface vertices")?;
+        match positions {
+            Positions::Host(host) => self.stage.set_host_positions(&self.queue, host),
+            Positions::Device(_) => {
+                self.copy(positions, &self.stage.positions, expected);
+                self.stage.host_positions = None;
+            }
+        }
+        self.maps_made_for = None;
+        Ok(())
     }
 
     /// Where all finite-element nodes are now; only [`Shading::Tets`] shows them.
     pub fn set_node_positions(&mut self, positions: Positions) -> Result<(), RenderError> {
-        self.copy(positions, &self.stage.nodes, self.stage.n_nodes, "nodes")
+        check_count(&positions, self.stage.n_nodes, "nodes")?;
+        self.copy(positions, &self.stage.nodes, self.stage.n_nodes);
+        self.maps_made_for = None;
+        Ok(())
     }
 
-    fn copy(&self, positions: Positions, to: &wgpu::Buffer, expected: u32, what: &'static str) -> Result<(), RenderError> {
-        let expected = expected as usize;
-        let given = match positions {
-            Positions::Host(host) => host.len(),
-            Positions::Device(buffer) => (buffer.size() / 16) as usize,
-        };
-        // Device buffers may have room for more than is used.
-        if given < expected || (matches!(positions, Positions::Host(_)) && given > expected) {
-            return Err(RenderError::Count { what, given, expected });
-        }
-        if expected == 0 {
-            return Ok(());
-        }
+    fn copy(&self, positions: Positions, to: &wgpu::Buffer, n: u32) {
         match positions {
+            _ if n == 0 => {}
             Positions::Host(host) => self.queue.write_buffer(to, 0, bytemuck::cast_slice(host)),
             Positions::Device(buffer) => {
                 let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("render/positions") });
-                encoder.copy_buffer_to_buffer(buffer, 0, to, 0, 16 * expected as u64);
+                encoder.copy_buffer_to_buffer(buffer, 0, to, 0, 16 * u64::from(n));
                 self.queue.submit([encoder.finish()]);
             }
         }
-        Ok(())
     }
 
     /// Moves obstacles: world from each one's frame, in the stage's order.
@@ -135,7 +140,8 @@ impl Renderer {
         }
         if transforms != self.transforms {
             self.transforms = transforms.to_vec();
-            self.look = None;
+            self.planes_made_for = None;
+        self.maps_made_for = None;
         }
         Ok(())
     }
@@ -201,9 +207,9 @@ impl Renderer {
         options: &ViewOptions,
         overlays: &Overlays,
     ) {
-        if self.look != Some(options.look) {
+        if self.planes_made_for != Some(options.look) {
             self.stage.set_transforms(&self.queue, &self.transforms, &options.look);
-            self.look = Some(options.look);
+            self.planes_made_for = Some(options.look);
         }
         let mut options = *options;
         options.shadows &= self.stage.has_casters();
@@ -214,12 +220,19 @@ impl Renderer {
         self.queue.write_buffer(&self.stage.tets_view, 0, bytemuck::bytes_of(&tets_view));
         self.marks.upload(&self.device, &self.queue, overlays);
 
-        self.vertices_and_fit(encoder);
-        self.light_maps(encoder, &options);
+        // While only the camera moves, vertices and maps stay as they are.
+        if self.maps_made_for != Some(options) {
+            self.stage.fit_from_host(&self.queue, &self.maps, &frame);
+            if self.stage.host_positions.is_none() {
+                self.vertices_and_fit(encoder);
+            }
+            self.light_maps(encoder, &options);
+            self.maps_made_for = Some(options);
+        }
         self.surfaces(encoder, canvas, &options, frame.floor.w > 0.0);
     }
 
-    /// Normals, and where the maps lie.
+    /// Normals, and where the maps lie, from positions that only the device knows.
     fn vertices_and_fit(&self, encoder: &mut wgpu::CommandEncoder) {
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("render/vertices"), ..Default::default() });
         if self.stage.n_drawn > 0 {
@@ -240,24 +253,24 @@ impl Renderer {
         let (stage, pipelines) = (&self.stage, &self.pipelines);
         let with_tets = options.shading == Shading::Tets;
         // Depth maps. Without casters they are only cleared.
-        for (view, casters, tets) in [
-            (&self.maps.shadow, &pipelines.shadow, &pipelines.tets_shadow),
-            (&self.maps.contact_depth, &pipelines.contact, &pipelines.tets_contact),
+        for (view, bodies, tets, obstacles) in [
+            (&self.maps.shadow, &pipelines.body_shadow, &pipelines.tets_shadow, &pipelines.obstacle_shadow),
+            (&self.maps.contact_depth, &pipelines.body_contact, &pipelines.tets_contact, &pipelines.obstacle_contact),
         ] {
             let mut pass = begin(encoder, "render/casters", None, Some((view, 1.0, wgpu::StoreOp::Store)));
             if !options.shadows {
                 continue;
             }
             pass.set_bind_group(0, &stage.frame_group, &[]);
-            if with_tets && stage.n_tets > 0 {
+            if with_tets {
                 pass.set_pipeline(tets);
                 pass.set_bind_group(2, &stage.tets_group, &[]);
                 pass.draw(0..12 * stage.n_tets, 0..1);
-            }
-            pass.set_pipeline(casters);
-            if !with_tets {
+            } else {
+                pass.set_pipeline(bodies);
                 draw_bodies(&mut pass, stage);
             }
+            pass.set_pipeline(obstacles);
             draw_obstacles(&mut pass, stage);
         }
         // What the floor makes of them.
@@ -299,7 +312,7 @@ impl Renderer {
             }
             Shading::Wireframe | Shading::Tets => {}
         }
-        pass.set_pipeline(&pipelines.body);
+        pass.set_pipeline(&pipelines.obstacle);
         draw_obstacles(&mut pass, stage);
         pass.set_pipeline(&pipelines.slab);
         for &slab in &stage.obstacles.slabs {
@@ -319,6 +332,16 @@ impl Renderer {
             }
         }
     }
+}
+
+fn check_count(positions: &Positions, expected: u32, what: &'static str) -> Result<(), RenderError> {
+    let expected = expected as usize;
+    let (given, fits) = match positions {
+        Positions::Host(host) => (host.len(), host.len() == expected),
+        // Device buffers may have room for more than is used.
+        Positions::Device(buffer) => ((buffer.size() / 16) as usize, buffer.size() / 16 >= expected as u64),
+    };
+    if fits { Ok(()) } else { Err(RenderError::Count { what, given, expected }) }
 }
 
 fn draw_bodies(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {

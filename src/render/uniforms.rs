@@ -15,6 +15,7 @@ pub struct Frame {
     pub light_from_world: Mat4,
     pub floor_from_world: Mat4,
     pub world_from_floor: Mat4,
+    pub floor_plane: Vec4,
     pub eye: Vec4,
     pub size: Vec4,
     pub to_light: Vec4,
@@ -29,13 +30,14 @@ pub struct Frame {
     pub flags: [u32; 4],
 }
 
-/// `Fit` of `frame.wgsl`; written on the device.
+/// `Fit` of `frame.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub struct Fit {
-    pub light: Vec4,
-    pub footprint: Vec4,
-    pub range: Vec4,
+    pub shadow_clip_from_world: Mat4,
+    pub contact_clip_from_world: Mat4,
+    pub shadow: Vec4,
+    pub contact: Vec4,
 }
 
 /// A drawn vertex: `StoredVertex` of the shaders.
@@ -126,6 +128,7 @@ impl Frame {
             light_from_world: rotation_to_z(to_light),
             floor_from_world: world_from_floor.inverse(),
             world_from_floor,
+            floor_plane: world_from_floor.inverse().row(1),
             eye: camera.eye().extend(2.0 * (0.5 * camera.fov_y).tan() / height),
             size: Vec4::new(width, height, 1.0 / width, 1.0 / height),
             to_light: to_light.extend(around.light.angular_radius.clamp(0.001, 0.5).tan()),

@@ -1,15 +1,28 @@
-//! The one owner of a running simulation: apply a `Command`, `step`, look.
+//! The one owner of a running simulation: apply a `Command`, `step`, look. Knows nothing of windows, threads or pace.
+
+pub mod checker;
+mod grab;
+mod save;
+mod tally;
 
 use std::sync::Arc;
 
-use crate::math::Vec3;
+pub use grab::GrabView;
+use grab::Held;
+pub use save::SaveError;
+pub use tally::{StepRecord, Tally};
+
+use crate::gpu;
+use crate::math::{Isometry, Vec3};
 use crate::model::Model;
-use crate::solver::{Params, State, StepError, StepReport, Stepper};
+use crate::scene::{BackendChoice, Built, Force, Probe, SolverChoice};
+use crate::solver::cpu::CpuStepper;
+use crate::solver::{Loads, MAX_GRABS, Params, State, StepError, StepReport, Stepper, SurfacePositions};
 
 /// Everything that can be done to a running simulation. Recorded commands (step, command) replay to the same state.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// Holds a material point: `barycentric` in surface triangle `triangle` (index into `model.surface.triangles`).
+    /// Holds a material point: `barycentric` in surface triangle `triangle` (index into `model.surface.triangles`). `target` is where it is pulled to [m].
     Grab {
         id: u32,
         triangle: u32,
@@ -23,7 +36,325 @@ pub enum Command {
     ReleaseGrab {
         id: u32,
     },
+    /// [m/s^2]
     SetGravity(Vec3),
+    /// [s]
     SetTimeStep(f64),
+    /// Back to the start; parameters stay.
     Reset,
+}
+
+#[derive(Debug, thiserror::Error, PartialEq)]
+pub enum CommandError {
+    #[error("triangle {triangle} does not exist; the surfaces have {n_triangles} triangles")]
+    NoTriangle { triangle: u32, n_triangles: usize },
+    #[error("no grab has the number {id}; start one with Grab first")]
+    NoGrab { id: u32 },
+    #[error("{MAX_GRABS} grabs act already; release one first")]
+    TooManyGrabs,
+    #[error("{what} must be finite{and}, got {value}")]
+    BadValue { what: &'static str, and: &'static str, value: String },
+    #[error("{0}")]
+    Step(String),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SimulationError {
+    #[error("no GPU backend: {0}. Use --backend cpu (or backend = \"cpu\"), or auto to let the program choose")]
+    Device(#[from] gpu::DeviceError),
+    #[error("the CPU backend's threads could not be started: {0}. Ask for fewer with --threads")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+/// What the caller chooses beside the scene.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// Instead of the scene's.
+    pub backend: Option<BackendChoice>,
+    /// Part of an adapter's name.
+    pub adapter: Option<String>,
+    /// Threads of the CPU backend; one a core if none.
+    pub threads: Option<usize>,
+    /// A device that is open already, for the GPU backend to share.
+    pub device: Option<Arc<gpu::Device>>,
+}
+
+/// What computes, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BackendInfo {
+    /// "cpu" or "gpu".
+    pub backend: &'static str,
+    pub adapter: Option<String>,
+    pub solver: &'static str,
+    /// Threads of the CPU backend.
+    pub threads: usize,
+    pub reason: String,
+}
+
+/// A step that fails is halved at most this often.
+const MAX_HALVINGS: u32 = 4;
+
+pub struct Simulation {
+    name: String,
+    model: Arc<Model>,
+    params: Params,
+    forces: Vec<Force>,
+    probes: Vec<Probe>,
+    stepper: Box<dyn Stepper>,
+    backend: BackendInfo,
+    held: Vec<Held>,
+    step: u64,
+    time: f64,
+    tally: Tally,
+    measuring: bool,
+}
+
+impl Simulation {
+    pub fn new(built: Built, options: &Options) -> Result<Self, SimulationError> {
+        let Built { name, model, params, forces, probes, backend, solver, .. } = built;
+        let model = Arc::new(model);
+        let (SolverChoice::Auto | SolverChoice::Cr) = solver;
+        let (stepper, backend) = open_backend(options.backend.unwrap_or(backend), options, &model)?;
+        Ok(Self {
+            name,
+            model,
+            params,
+            forces,
+            probes,
+            stepper,
+            backend,
+            held: vec![],
+            step: 0,
+            time: 0.0,
+            tally: Tally::default(),
+            measuring: false,
+        })
+    }
+
+    /// Name of the scene.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn model(&self) -> &Arc<Model> {
+        &self.model
+    }
+
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    pub fn probes(&self) -> &[Probe] {
+        &self.probes
+    }
+
+    pub fn backend(&self) -> &BackendInfo {
+        &self.backend
+    }
+
+    /// Steps done since the start.
+    pub fn step_index(&self) -> u64 {
+        self.step
+    }
+
+    /// [s]
+    pub fn time(&self) -> f64 {
+        self.time
+    }
+
+    /// What the steps so far told.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Measure the penetration after every step with the independent checker (reads the surface back from the device).
+    pub fn set_measuring(&mut self, measuring: bool) {
+        self.measuring = measuring;
+    }
+
+    pub fn apply(&mut self, command: &Command) -> Result<(), CommandError> {
+        match *command {
+            Command::Grab { id, triangle, barycentric, target } => {
+                finite("the target of a grab", &target)?;
+                let held = Held::new(&self.model, id, triangle, barycentric, target)?;
+                self.held.retain(|h| h.id != id);
+                if self.held.len() == MAX_GRABS {
+                    return Err(CommandError::TooManyGrabs);
+                }
+                self.held.push(held);
+            }
+            Command::MoveGrab { id, target } => {
+                finite("the target of a grab", &target)?;
+                self.held.iter_mut().find(|h| h.id == id).ok_or(CommandError::NoGrab { id })?.target = target;
+            }
+            Command::ReleaseGrab { id } => {
+                let before = self.held.len();
+                self.held.retain(|h| h.id != id);
+                if self.held.len() == before {
+                    return Err(CommandError::NoGrab { id });
+                }
+            }
+            Command::SetGravity(gravity) => {
+                finite("gravity", &gravity)?;
+                self.params.gravity = gravity;
+            }
+            Command::SetTimeStep(dt) => {
+                if !(dt.is_finite() && dt > 0.0) {
+                    return Err(CommandError::BadValue { what: "the time step", and: " and above 0", value: dt.to_string() });
+                }
+                self.params.time_step = dt;
+            }
+            Command::Reset => {
+                let state = State::initial(&self.model);
+                self.stepper.set_state(&state).map_err(|e| CommandError::Step(e.to_string()))?;
+                self.held.clear();
+                (self.step, self.time) = (0, 0.0);
+                self.tally = Tally::default();
+            }
+        }
+        Ok(())
+    }
+
+    /// Advances by one time step. A step that fails is rolled back and retried in halves; if that fails too the state from before the step stands.
+    pub fn step(&mut self) -> Result<StepReport, StepError> {
+        let start = std::time::Instant::now();
+        let substeps = self.params.substeps.max(1);
+        let dt = self.params.time_step / f64::from(substeps);
+        let mut report = self.advance(dt, 0)?;
+        for _ in 1..substeps {
+            report.follow(self.advance(dt, 0)?);
+        }
+        self.step += 1;
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        let penetration = if self.measuring { Some(self.penetration()?) } else { None };
+        self.tally.record(&report, self.time, ms, penetration);
+        Ok(report)
+    }
+
+    fn advance(&mut self, dt: f64, halvings: u32) -> Result<StepReport, StepError> {
+        let params = Params { time_step: dt, ..self.params };
+        let loads = self.loads()?;
+        match self.stepper.step(&params, &loads) {
+            Ok(report) => {
+                self.time += dt;
+                Ok(report)
+            }
+            Err(StepError::NotFinite { .. }) if halvings < MAX_HALVINGS => {
+                self.tally.rollbacks += 1;
+                let (before, time) = (self.stepper.state()?, self.time);
+                let halves = self.advance(dt * 0.5, halvings + 1).and_then(|mut first| {
+                    first.follow(self.advance(dt * 0.5, halvings + 1)?);
+                    Ok(first)
+                });
+                if halves.is_err() {
+                    self.stepper.set_state(&before)?;
+                    self.time = time;
+                }
+                halves
+            }
+            Err(error) => {
+                if matches!(error, StepError::NotFinite { .. }) {
+                    self.tally.non_finite += 1;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn loads(&mut self) -> Result<Loads, StepError> {
+        let mut loads = Loads::default();
+        let time = self.time;
+        for force in self.forces.iter().filter(|f| (f.start..f.end).contains(&time)) {
+            loads.node_forces.resize(self.model.n_nodes(), Vec3::zeros());
+            let mass: f64 = force.nodes.iter().map(|n| self.model.node_masses[*n as usize]).sum();
+            for n in &force.nodes {
+                loads.node_forces[*n as usize] += force.force * (self.model.node_masses[*n as usize] / mass);
+            }
+        }
+        if !self.held.is_empty() {
+            let state = self.stepper.state()?;
+            loads.grabs = self.held.iter().map(|h| h.load(&self.model, &state)).collect();
+        }
+        Ok(loads)
+    }
+
+    pub fn state(&mut self) -> Result<State, StepError> {
+        self.stepper.state()
+    }
+
+    /// Positions of the surface vertices, where the backend has them.
+    pub fn surface(&mut self) -> SurfacePositions {
+        self.stepper.surface()
+    }
+
+    /// Node positions [m].
+    pub fn node_positions(&mut self) -> Result<Vec<Vec3>, StepError> {
+        Ok(self.stepper.state()?.positions(&self.model))
+    }
+
+    /// Positions of the surface vertices (x, y, z, 1) on the host.
+    pub fn surface_on_host(&mut self) -> Result<Vec<[f32; 4]>, StepError> {
+        match self.stepper.surface() {
+            SurfacePositions::Host(positions) => Ok(positions),
+            SurfacePositions::Device(_) => {
+                let positions = self.model.surface_positions(&self.stepper.state()?.positions(&self.model));
+                Ok(positions.iter().map(|p| [p.x as f32, p.y as f32, p.z as f32, 1.0]).collect())
+            }
+        }
+    }
+
+    /// Poses of `model.obstacles` now.
+    pub fn obstacle_poses(&self) -> Vec<Isometry> {
+        self.model.obstacles.iter().map(|o| o.pose_at(self.time)).collect()
+    }
+
+    /// The grabs in progress.
+    pub fn grabs(&mut self) -> Result<Vec<GrabView>, StepError> {
+        if self.held.is_empty() {
+            return Ok(vec![]);
+        }
+        let state = self.stepper.state()?;
+        Ok(self.held.iter().map(|h| h.view(&self.model, &state)).collect())
+    }
+
+    /// Deepest penetration on the present geometry [m].
+    pub fn penetration(&mut self) -> Result<f64, StepError> {
+        let positions = self.model.surface_positions(&self.stepper.state()?.positions(&self.model));
+        Ok(crate::sim::checker::max_penetration(&self.model, &positions, &self.obstacle_poses()))
+    }
+}
+
+fn finite(what: &'static str, v: &Vec3) -> Result<(), CommandError> {
+    if v.iter().all(|c| c.is_finite()) {
+        Ok(())
+    } else {
+        Err(CommandError::BadValue { what, and: "", value: format!("{:?}", v.as_slice()) })
+    }
+}
+
+fn open_backend(choice: BackendChoice, options: &Options, model: &Arc<Model>) -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
+    let on_cpu = |reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
+        let stepper = CpuStepper::new(model.clone(), options.threads.unwrap_or(0))?;
+        let info = BackendInfo { backend: "cpu", adapter: None, solver: stepper.solver_name(), threads: stepper.threads(), reason };
+        Ok((Box::new(stepper), info))
+    };
+    let open = || match &options.device {
+        Some(device) => Ok(device.clone()),
+        None => gpu::Device::open(&gpu::DeviceRequest { adapter: options.adapter.clone(), ..Default::default() }),
+    };
+    let on_gpu = |device: Arc<gpu::Device>, reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
+        let adapter = Some(device.info.name.clone());
+        let stepper = gpu::Stepper::new(device, model.clone())?;
+        let info = BackendInfo { backend: "gpu", adapter, solver: stepper.solver_name(), threads: 1, reason };
+        Ok((Box::new(stepper), info))
+    };
+    match choice {
+        BackendChoice::Cpu => on_cpu("asked for".into()),
+        BackendChoice::Gpu => on_gpu(open()?, "asked for".into()),
+        BackendChoice::Auto => match open() {
+            Ok(device) if device.is_hardware() => on_gpu(device, "a hardware adapter is there".into()),
+            Ok(device) => on_cpu(format!("the only adapter is software ({})", device.info.name)),
+            Err(error) => on_cpu(format!("no adapter: {error}")),
+        },
+    }
 }

@@ -13,30 +13,38 @@ use crate::math::{Mat3, Vec3};
 /// Rows a thread takes at once; fixed, so that sums come out the same for any number of threads.
 pub const CHUNK: usize = 512;
 
+/// Below this length a vector operation is done by the calling thread: waking others costs more.
+const PARALLEL: usize = 16 * 1024;
+
 /// `sum_i a[i].b[i]`, in the same order for any number of threads.
 pub fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
     debug_assert_eq!(a.len(), b.len());
-    if a.len() <= CHUNK {
-        return a.iter().zip(b).map(|(a, b)| a.dot(b)).sum();
+    let part = |a: &[Vec3], b: &[Vec3]| a.iter().zip(b).map(|(a, b)| a.dot(b)).sum::<f64>();
+    if a.len() < PARALLEL {
+        return part(a, b);
     }
-    let n_chunks = a.len().div_ceil(CHUNK);
-    let mut partial = [0.0; 64];
-    let per = n_chunks.div_ceil(64) * CHUNK;
-    partial[..a.len().div_ceil(per)].par_iter_mut().enumerate().for_each(|(k, sum)| {
-        let range = k * per..((k + 1) * per).min(a.len());
-        *sum = a[range.clone()].iter().zip(&b[range]).map(|(a, b)| a.dot(b)).sum();
-    });
-    partial.iter().sum()
+    let mut sums = [0.0; 32];
+    let length = a.len().div_ceil(sums.len());
+    (sums.par_iter_mut(), a.par_chunks(length), b.par_chunks(length)).into_par_iter().for_each(|(sum, a, b)| *sum = part(a, b));
+    sums.iter().sum()
 }
 
 /// `y += s x`.
 pub fn axpy(y: &mut [Vec3], s: f64, x: &[Vec3]) {
-    y.par_chunks_mut(CHUNK).zip(x.par_chunks(CHUNK)).for_each(|(y, x)| y.iter_mut().zip(x).for_each(|(y, x)| *y += x * s));
+    combine(y, x, |y, x| *y += x * s);
 }
 
 /// `y = x + s y`.
 pub fn xpay(y: &mut [Vec3], x: &[Vec3], s: f64) {
-    y.par_chunks_mut(CHUNK).zip(x.par_chunks(CHUNK)).for_each(|(y, x)| y.iter_mut().zip(x).for_each(|(y, x)| *y = x + *y * s));
+    combine(y, x, |y, x| *y = x + *y * s);
+}
+
+fn combine(y: &mut [Vec3], x: &[Vec3], f: impl Fn(&mut Vec3, &Vec3) + Sync) {
+    if y.len() < PARALLEL {
+        y.iter_mut().zip(x).for_each(|(y, x)| f(y, x));
+    } else {
+        y.par_chunks_mut(CHUNK).zip(x.par_chunks(CHUNK)).for_each(|(y, x)| y.iter_mut().zip(x).for_each(|(y, x)| f(y, x)));
+    }
 }
 
 /// `y = A x` for the blocks `values` on `pattern`.

@@ -52,12 +52,9 @@ impl Operator {
 
     /// `z = D^-1 r` with the block diagonal D of A.
     pub fn precondition(&self, r: &[Vec3], z: &mut [Vec3]) {
-        let chunks = (z.par_chunks_mut(CHUNK), r.par_chunks(CHUNK), self.inverse_diagonals.par_chunks(CHUNK));
-        chunks.into_par_iter().for_each(|(z, r, inverse)| {
-            for ((z, r), inverse) in z.iter_mut().zip(r).zip(inverse) {
-                *z = inverse * r;
-            }
-        });
+        for ((z, r), inverse) in z.iter_mut().zip(r).zip(&self.inverse_diagonals) {
+            *z = inverse * r;
+        }
     }
 
     /// Inverts the diagonal blocks, once the blocks and rank-one terms of a step stand.

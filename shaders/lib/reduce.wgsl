@@ -1,0 +1,48 @@
+// Sums over all rows, in a fixed order: every workgroup leaves a partial sum in its own place of a slot, and every
+// workgroup of the next kernel adds them up again for itself, which saves a dispatch.
+#import lib/params.wgsl
+
+struct Reductions {
+    control: Control,
+    grab_impulses: array<vec4f, MAX_GRABS>, // [kg m/s]
+    sums: array<vec4f>, // slot s: MAX_ROW_GROUPS entries from s * MAX_ROW_GROUPS
+}
+@group(0) @binding(1) var<storage, read_write> reductions: Reductions;
+
+// (r.z, r.r), in two slots that take turns.
+const SLOT_RESIDUAL: u32 = 0u;
+// (p.Ap).
+const SLOT_CURVATURE: u32 = 2u;
+// (|M v|^2, |corner forces|^2).
+const SLOT_SCALE: u32 = 3u;
+// (|b - A x|^2, |b|^2) at the start.
+const SLOT_START: u32 = 4u;
+
+var<workgroup> reduce_values: array<vec4f, WORKGROUP>;
+
+// Sum over the threads of the workgroup, known to all of them.
+fn reduce_group(lane: u32, value: vec4f) -> vec4f {
+    workgroupBarrier();
+    reduce_values[lane] = value;
+    workgroupBarrier();
+    for (var half = WORKGROUP / 2u; half > 0u; half >>= 1u) {
+        if lane < half {
+            reduce_values[lane] += reduce_values[lane + half];
+        }
+        workgroupBarrier();
+    }
+    return reduce_values[0];
+}
+
+// This thread's share of the sum of a slot.
+fn reduce_slot(lane: u32, slot: u32) -> vec4f {
+    var sum = vec4f();
+    for (var g = lane; g < params.row_groups; g += WORKGROUP) {
+        sum += reductions.sums[slot * MAX_ROW_GROUPS + g];
+    }
+    return sum;
+}
+
+fn reduce_store(slot: u32, group: u32, value: vec4f) {
+    reductions.sums[slot * MAX_ROW_GROUPS + group] = value;
+}

@@ -1,0 +1,136 @@
+//! What comes back from the device: a small block after each batch, whole buffers on demand, and times.
+
+use std::sync::{Arc, Mutex};
+
+use super::kernel::Buffers;
+use super::{Device, DeviceError};
+
+/// A small buffer that the host reads after a submission.
+pub struct Mailbox {
+    device: Arc<Device>,
+    buffer: wgpu::Buffer,
+}
+
+impl Mailbox {
+    pub fn new(device: &Arc<Device>, bytes: u64) -> Self {
+        let buffer = device.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("mailbox"),
+            size: bytes,
+            usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+            mapped_at_creation: false,
+        });
+        Self { device: device.clone(), buffer }
+    }
+
+    /// Records the copy of `bytes` from the start of `source` to `offset`.
+    pub fn collect(&self, encoder: &mut wgpu::CommandEncoder, source: &wgpu::Buffer, bytes: u64, offset: u64) {
+        encoder.copy_buffer_to_buffer(source, 0, &self.buffer, offset, bytes);
+    }
+
+    /// Submits, waits, and gives the content to `look`.
+    pub fn submit<T>(&self, encoder: wgpu::CommandEncoder, look: impl FnOnce(&[u8]) -> T) -> Result<T, DeviceError> {
+        let index = self.device.queue.submit([encoder.finish()]);
+        let outcome = Arc::new(Mutex::new(None));
+        let kept = outcome.clone();
+        self.buffer.map_async(wgpu::MapMode::Read, .., move |result| {
+            if let Ok(mut outcome) = kept.lock() {
+                *outcome = Some(result);
+            }
+        });
+        let lost = |reason: String| self.device.fault().unwrap_or(DeviceError::Lost(reason));
+        let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: None };
+        self.device.device.poll(poll).map_err(|error| lost(error.to_string()))?;
+        match outcome.lock().map(|mut outcome| outcome.take()) {
+            Ok(Some(Ok(()))) => {}
+            Ok(Some(Err(error))) => return Err(lost(error.to_string())),
+            _ => return Err(lost("the result of a submission did not arrive".into())),
+        }
+        let value = look(&self.buffer.get_mapped_range(..).map_err(|error| lost(error.to_string()))?);
+        self.buffer.unmap();
+        Ok(value)
+    }
+}
+
+/// The first `n` values of the buffer `name`.
+pub fn read<T: bytemuck::Pod>(device: &Arc<Device>, buffers: &Buffers, name: &str, n: usize) -> Result<Vec<T>, DeviceError> {
+    read_buffer(device, buffers.get(name), n)
+}
+
+/// The first `n` values of a buffer.
+pub fn read_buffer<T: bytemuck::Pod>(device: &Arc<Device>, buffer: &wgpu::Buffer, n: usize) -> Result<Vec<T>, DeviceError> {
+    if n == 0 {
+        return Ok(vec![]);
+    }
+    let bytes = (n * size_of::<T>()) as u64;
+    let mailbox = Mailbox::new(device, bytes.next_multiple_of(4));
+    let mut encoder = device.device.create_command_encoder(&Default::default());
+    mailbox.collect(&mut encoder, buffer, bytes, 0);
+    mailbox.submit(encoder, |content| bytemuck::pod_collect_to_vec(&content[..bytes as usize]))
+}
+
+/// Time stamps around the compute passes of a submission, where the device has them.
+pub struct Stopwatch {
+    queries: Option<(wgpu::QuerySet, wgpu::Buffer)>,
+    /// Stages of the passes recorded since the last collection.
+    stages: Vec<&'static str>,
+    /// Milliseconds a tick.
+    period: f64,
+}
+
+/// Most timed passes in a submission.
+const MAX_PASSES: u32 = 16;
+
+impl Stopwatch {
+    /// Bytes that `collect` takes in a mailbox.
+    pub const BYTES: u64 = MAX_PASSES as u64 * 16;
+
+    pub fn new(device: &Device) -> Self {
+        let queries = device.features.contains(wgpu::Features::TIMESTAMP_QUERY).then(|| {
+            let set = device.device.create_query_set(&wgpu::QuerySetDescriptor {
+                label: Some("stages"),
+                ty: wgpu::QueryType::Timestamp,
+                count: 2 * MAX_PASSES,
+            });
+            let resolved = device.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("stage times"),
+                size: Self::BYTES,
+                usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
+                mapped_at_creation: false,
+            });
+            (set, resolved)
+        });
+        Self { queries, stages: vec![], period: f64::from(device.queue.get_timestamp_period()) * 1e-6 }
+    }
+
+    /// A compute pass whose time counts for `stage`.
+    pub fn pass<'e>(&mut self, encoder: &'e mut wgpu::CommandEncoder, stage: &'static str) -> wgpu::ComputePass<'e> {
+        let index = self.stages.len() as u32;
+        let timed = self.queries.as_ref().filter(|_| index < MAX_PASSES);
+        let timestamp_writes = timed.map(|(set, _)| wgpu::ComputePassTimestampWrites {
+            query_set: set,
+            beginning_of_pass_write_index: Some(2 * index),
+            end_of_pass_write_index: Some(2 * index + 1),
+        });
+        if timed.is_some() {
+            self.stages.push(stage);
+        }
+        encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some(stage), timestamp_writes })
+    }
+
+    /// Records the copy of the stamps to `offset` of `mailbox`.
+    pub fn collect(&self, encoder: &mut wgpu::CommandEncoder, mailbox: &Mailbox, offset: u64) {
+        if let Some((set, resolved)) = &self.queries {
+            let stamps = 2 * self.stages.len() as u32;
+            encoder.resolve_query_set(set, 0..stamps, resolved, 0);
+            mailbox.collect(encoder, resolved, u64::from(stamps) * 8, offset);
+        }
+    }
+
+    /// Stages and their milliseconds from the bytes that `collect` copied; None where the device has no clock.
+    pub fn read(&mut self, bytes: &[u8]) -> Option<Vec<(&'static str, f64)>> {
+        let stages = std::mem::take(&mut self.stages);
+        self.queries.as_ref()?;
+        let stamps: Vec<u64> = bytemuck::pod_collect_to_vec(&bytes[..stages.len() * 16]);
+        Some(stages.into_iter().zip(stamps.chunks(2)).map(|(stage, s)| (stage, s[1].saturating_sub(s[0]) as f64 * self.period)).collect())
+    }
+}

@@ -1,0 +1,299 @@
+//! The step on the device. Twin of `solver::cpu::CpuStepper`.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::elastic::{ARGUMENTS_NODES, ARGUMENTS_POINTS, Assembly, ConjugateGradient, GATE_INTERVAL, create_buffers, row_groups};
+use super::kernel::{Bound, Buffers, Kernel, bound};
+use super::layout::{ControlData, joined, params_data, split, upload_model, vec4};
+use super::readback::{Mailbox, Stopwatch, read};
+use super::{Device, DeviceError};
+use crate::math::Vec3;
+use crate::model::Model;
+use crate::solver::{Loads, Params, State, StepError, StepReport, Stepper, SurfacePositions};
+
+/// The GPU backend.
+pub struct GpuStepper {
+    device: Arc<Device>,
+    model: Arc<Model>,
+    buffers: Buffers,
+    row_groups: u32,
+    assembly: Assembly,
+    cg: ConjugateGradient,
+    update: Bound,
+    /// Each writes its own of the surface buffers, which take turns: the last one can be drawn while the next is written.
+    skins: Vec<(Bound, Arc<wgpu::Buffer>)>,
+    surface: usize,
+    mailbox: Mailbox,
+    stopwatch: Stopwatch,
+    time: f64,
+    step: u64,
+    /// Iterations of the last step: the size of the next first batch.
+    last_iterations: u32,
+    /// Nodes with an entry in `grab_weights`.
+    grabbed: Vec<u32>,
+}
+
+/// Layout of the mailbox.
+const CONTROL_AT: u64 = 0;
+const FAULT_AT: u64 = 64;
+const TIMES_AT: u64 = 128;
+
+const SURFACES: [&str; 3] = ["surface_0", "surface_1", "surface_2"];
+/// What a failed step must give back, and where it is kept.
+const BACKUPS: [(&str, &str); 5] = [
+    ("displacements_hi", "backup_hi"),
+    ("displacements_lo", "backup_lo"),
+    ("velocities", "backup_velocities"),
+    ("rotations", "backup_rotations"),
+    ("dv", "backup_dv"),
+];
+
+impl GpuStepper {
+    pub fn new(device: Arc<Device>, model: Arc<Model>) -> Result<Self, DeviceError> {
+        let mut buffers = Buffers::new(device.clone());
+        upload_model(&mut buffers, &model)?;
+        create_buffers(&mut buffers, &model)?;
+        let row_groups = row_groups(&device, model.n_nodes());
+        buffers.uniform("params", &params_data(&model, &Params::default(), &Loads::default(), row_groups));
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_SRC;
+        for name in SURFACES {
+            buffers.zeroed(name, 16 * model.n_vertices() as u64, usage)?;
+        }
+        let skin = Kernel::new(&device, "elastic/skin")?;
+        let mut skins = vec![];
+        for name in SURFACES {
+            skins.push((skin.bind(&buffers, &[("surface", name)])?, Arc::new(buffers.get(name).clone())));
+        }
+        let mut stepper = Self {
+            assembly: Assembly::new(&buffers)?,
+            cg: ConjugateGradient::new(&buffers, &device)?,
+            update: bound(&buffers, "elastic/update")?,
+            skins,
+            surface: 0,
+            mailbox: Mailbox::new(&device, TIMES_AT + Stopwatch::BYTES),
+            stopwatch: Stopwatch::new(&device),
+            time: 0.0,
+            step: 0,
+            last_iterations: 16,
+            grabbed: vec![],
+            row_groups,
+            buffers,
+            model,
+            device,
+        };
+        let initial = State::initial(&stepper.model);
+        stepper.restore(&initial);
+        match stepper.device.fault() {
+            Some(fault) => Err(fault),
+            None => Ok(stepper),
+        }
+    }
+
+    fn encoder(&self) -> wgpu::CommandEncoder {
+        self.device.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("step") })
+    }
+
+    fn lost(&self, error: &DeviceError) -> StepError {
+        StepError::DeviceLost { step: self.step, reason: error.to_string() }
+    }
+
+    /// One step, as the algorithm reads. Everything up to the positions of the surface is recorded at once: what follows the solve runs only when
+    /// the solve has ended, so that most steps are one submission and one small answer.
+    fn advance(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
+        if let Some(fault) = self.device.fault() {
+            return Err(self.lost(&fault));
+        }
+        let mut report = StepReport::default();
+        self.write_loads(params, loads);
+        self.surface = (self.surface + 1) % SURFACES.len();
+        let mut encoder = self.encoder();
+        for (name, backup) in BACKUPS {
+            let (from, to) = (self.buffers.get(name), self.buffers.get(backup));
+            encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
+        }
+        encoder.clear_buffer(self.buffers.get("fault"), 0, None);
+        let (model, row_groups) = (self.model.clone(), self.row_groups);
+        self.assembly.record_elements(&mut self.stopwatch.pass(&mut encoder, "elements"), &model);
+        self.assembly.record_system(&mut self.stopwatch.pass(&mut encoder, "assembly"), &model, loads.grabs.len(), row_groups);
+        let mut batch = self.batch(self.last_iterations + 2);
+        {
+            let mut pass = self.stopwatch.pass(&mut encoder, "elastic solve");
+            self.cg.record_start(&mut pass, row_groups);
+            self.cg.record_iterations(&mut pass, &self.buffers, batch);
+        }
+        let (control, fault) = loop {
+            self.record_update(&mut encoder);
+            let (control, fault) = self.submit(encoder, &mut report).map_err(|error| self.lost(&error))?;
+            if control.done != 0 {
+                break (control, fault);
+            }
+            batch = self.batch(2 * batch);
+            encoder = self.encoder();
+            self.cg.record_iterations(&mut self.stopwatch.pass(&mut encoder, "elastic solve"), &self.buffers, batch);
+        };
+        if fault != 0 || !control.residual2.is_finite() {
+            return Err(self.not_finite(fault));
+        }
+        self.last_iterations = control.iterations;
+        report.iterations = control.iterations;
+        report.residual = f64::from(control.residual2).sqrt() / f64::from(control.scale);
+        report.converged = control.converged != 0;
+        self.step += 1;
+        self.time += params.time_step;
+        Ok(report)
+    }
+
+    /// Takes the step back and says where it failed; `fault` as `shaders/elastic/update.wgsl` leaves it.
+    fn not_finite(&mut self, fault: u32) -> StepError {
+        let n = self.model.n_nodes();
+        let (what, node) = match fault {
+            // The solve stopped at its start: look where.
+            0 => match read::<[f32; 4]>(&self.device, &self.buffers, "rhs", n) {
+                Ok(rhs) => ("the force", rhs.iter().position(|r| r.iter().any(|c| !c.is_finite())).unwrap_or(0)),
+                Err(error) => return self.lost(&error),
+            },
+            _ => ("the velocity", n - fault as usize),
+        };
+        self.roll_back();
+        let body = self.model.bodies[self.model.node_bodies[node] as usize].name.clone();
+        StepError::NotFinite { what, body, step: self.step }
+    }
+
+    /// Iterations in one submission: short enough that drawing on the same queue never waits long.
+    fn batch(&self, wanted: u32) -> u32 {
+        let most = if self.device.is_hardware() { 128 } else { (3_000_000 / self.model.pattern.n_blocks().max(1)) as u32 };
+        wanted.min(most.clamp(GATE_INTERVAL, 128)).next_multiple_of(GATE_INTERVAL)
+    }
+
+    fn write_loads(&mut self, params: &Params, loads: &Loads) {
+        let data = params_data(&self.model, params, loads, self.row_groups);
+        self.buffers.write("params", &[data]);
+        if !loads.node_forces.is_empty() {
+            let forces: Vec<_> = loads.node_forces.iter().map(|f| vec4(f, 0.0)).collect();
+            self.buffers.write("node_forces", &forces);
+        }
+        let weights = grab_weights(&self.model, loads);
+        let put = |node: u32, weights: [f32; 4]| {
+            self.device.queue.write_buffer(self.buffers.get("grab_weights"), 16 * u64::from(node), bytemuck::bytes_of(&weights));
+        };
+        self.grabbed.iter().for_each(|node| put(*node, [0.0; 4]));
+        weights.iter().for_each(|(node, weights)| put(*node, *weights));
+        self.grabbed = weights.into_iter().map(|(node, _)| node).collect();
+    }
+
+    /// New state and surface, once the solve has ended.
+    fn record_update(&mut self, encoder: &mut wgpu::CommandEncoder) {
+        let arguments = self.buffers.get("arguments");
+        let mut pass = self.stopwatch.pass(encoder, "update");
+        self.update.dispatch_indirect(&mut pass, arguments, ARGUMENTS_NODES);
+        self.skins[self.surface].0.dispatch_indirect(&mut pass, arguments, ARGUMENTS_POINTS);
+    }
+
+    /// Submits and waits for the small answer; adds the times of the stages.
+    fn submit(&mut self, mut encoder: wgpu::CommandEncoder, report: &mut StepReport) -> Result<(ControlData, u32), DeviceError> {
+        let start = Instant::now();
+        self.mailbox.collect(&mut encoder, self.buffers.get("reductions"), size_of::<ControlData>() as u64, CONTROL_AT);
+        self.mailbox.collect(&mut encoder, self.buffers.get("fault"), 4, FAULT_AT);
+        self.stopwatch.collect(&mut encoder, &self.mailbox, TIMES_AT);
+        let Self { mailbox, stopwatch, .. } = self;
+        let (control, fault, times) = mailbox.submit(encoder, |bytes| {
+            let control = bytemuck::pod_read_unaligned(&bytes[..size_of::<ControlData>()]);
+            let fault = bytemuck::pod_read_unaligned(&bytes[FAULT_AT as usize..][..4]);
+            (control, fault, stopwatch.read(&bytes[TIMES_AT as usize..]))
+        })?;
+        match times {
+            Some(times) => times.into_iter().for_each(|(stage, ms)| report.stages.add(stage, ms)),
+            None => report.stages.add("step", start.elapsed().as_secs_f64() * 1e3),
+        }
+        Ok((control, fault))
+    }
+
+    /// Gives back the state before the step.
+    fn roll_back(&mut self) {
+        let mut encoder = self.encoder();
+        for (name, backup) in BACKUPS {
+            let (from, to) = (self.buffers.get(backup), self.buffers.get(name));
+            encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
+        }
+        // A value that is not finite would outlive a factor of zero.
+        for name in ["p", "p_before"] {
+            encoder.clear_buffer(self.buffers.get(name), 0, None);
+        }
+        self.show(encoder);
+    }
+
+    /// Submits, with the surface of the state.
+    fn show(&mut self, mut encoder: wgpu::CommandEncoder) {
+        self.surface = (self.surface + 1) % SURFACES.len();
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            self.skins[self.surface].0.dispatch(&mut pass, self.model.n_vertices());
+        }
+        self.device.queue.submit([encoder.finish()]);
+    }
+
+    fn restore(&mut self, state: &State) {
+        let (high, low): (Vec<_>, Vec<_>) = state.displacements.iter().map(split).unzip();
+        self.buffers.write("displacements_hi", &high);
+        self.buffers.write("displacements_lo", &low);
+        self.buffers.write("velocities", &state.velocities.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>());
+        self.buffers.write("rotations", &state.rotations.iter().map(|q| q.map(|c| c as f32)).collect::<Vec<_>>());
+        self.buffers.write("dv", &state.velocity_changes.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>());
+        self.step = state.step;
+        self.time = state.time;
+        let encoder = self.encoder();
+        self.show(encoder);
+    }
+}
+
+impl Stepper for GpuStepper {
+    fn step(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
+        self.advance(params, loads)
+    }
+
+    fn state(&mut self) -> Result<State, StepError> {
+        let n = self.model.n_nodes();
+        let vectors = |name| read::<[f32; 4]>(&self.device, &self.buffers, name, n).map_err(|error| self.lost(&error));
+        let three = |vectors: Vec<[f32; 4]>| vectors.iter().map(|v| Vec3::new(v[0].into(), v[1].into(), v[2].into())).collect();
+        let (high, low) = (vectors("displacements_hi")?, vectors("displacements_lo")?);
+        let rotations = read::<[f32; 4]>(&self.device, &self.buffers, "rotations", self.model.tets.len());
+        Ok(State {
+            step: self.step,
+            time: self.time,
+            displacements: high.iter().zip(&low).map(|(high, low)| joined(high, low)).collect(),
+            velocities: three(vectors("velocities")?),
+            velocity_changes: three(vectors("dv")?),
+            rotations: rotations.map_err(|error| self.lost(&error))?.iter().map(|q| q.map(f64::from)).collect(),
+            velocity_changes: vec![crate::math::Vec3::zeros(); n],
+            contacts: Default::default(),
+        })
+    }
+
+    fn set_state(&mut self, state: &State) -> Result<(), StepError> {
+        self.restore(state);
+        match self.device.fault() {
+            Some(fault) => Err(self.lost(&fault)),
+            None => Ok(()),
+        }
+    }
+
+    fn surface(&mut self) -> SurfacePositions {
+        SurfacePositions::Device(self.skins[self.surface].1.clone())
+    }
+
+    fn solver_name(&self) -> &'static str {
+        "cr"
+    }
+}
+
+/// For each held node that can move its weight in every grab, by ascending node.
+pub(super) fn grab_weights(model: &Model, loads: &Loads) -> Vec<(u32, [f32; 4])> {
+    let mut weights = std::collections::BTreeMap::<u32, [f64; 4]>::new();
+    for (k, grab) in loads.grabs.iter().take(4).enumerate() {
+        for (node, weight) in grab.nodes.iter().zip(&grab.weights).filter(|(n, w)| **w != 0.0 && !model.fixed[**n as usize]) {
+            weights.entry(*node).or_default()[k] += weight;
+        }
+    }
+    weights.into_iter().map(|(node, weights)| (node, weights.map(|w| w as f32))).collect()
+}

@@ -1,0 +1,126 @@
+//! A state on disk: a line of JSON that says what it is, then plain little-endian numbers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::Simulation;
+use crate::contact::{ContactMemory, RememberedContact};
+use crate::math::Vec3;
+use crate::solver::{State, StepError};
+
+#[derive(Debug, thiserror::Error)]
+pub enum SaveError {
+    #[error("cannot write {path}: {source}; nothing was saved")]
+    Write { path: PathBuf, source: std::io::Error },
+    #[error("cannot read {path}: {source}")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{path} is not a saved state of this program: {reason}")]
+    NotAState { path: PathBuf, reason: String },
+    #[error(
+        "{path} was saved from another scene ({saved}, this one has {present}); open the scene it was saved from, with the same --set values"
+    )]
+    OtherScene { path: PathBuf, saved: String, present: String },
+    #[error(transparent)]
+    Step(#[from] StepError),
+}
+
+#[derive(Serialize, Deserialize, PartialEq)]
+struct Header {
+    format: String,
+    scene: String,
+    nodes: usize,
+    tets: usize,
+    contacts: usize,
+    step: u64,
+    /// Bits of the time [s], so that it comes back exactly.
+    time_bits: u64,
+}
+
+const FORMAT: &str = "pliant state 1";
+
+impl Simulation {
+    /// Writes the state to `path`: complete, or not at all.
+    pub fn save(&mut self, path: &Path) -> Result<(), SaveError> {
+        let state = self.stepper.state()?;
+        let header = Header {
+            format: FORMAT.into(),
+            scene: self.name.clone(),
+            nodes: state.displacements.len(),
+            tets: state.rotations.len(),
+            contacts: state.contacts.entries.len(),
+            step: self.step,
+            time_bits: self.time.to_bits(),
+        };
+        let write = |source| SaveError::Write { path: path.into(), source };
+        let mut bytes = serde_json::to_vec(&header).map_err(|e| write(e.into()))?;
+        bytes.push(b'\n');
+        let mut put = |x: f64| bytes.extend_from_slice(&x.to_le_bytes());
+        state.displacements.iter().chain(&state.velocities).chain(&state.velocity_changes).flat_map(|v| v.iter()).for_each(|x| put(*x));
+        state.rotations.iter().flatten().for_each(|x| put(*x));
+        for c in &state.contacts.entries {
+            [f64::from(c.vertex), f64::from(c.obstacle), c.normal_force, f64::from(u8::from(c.sliding))].into_iter().for_each(&mut put);
+            c.friction_force.iter().for_each(|x| put(*x));
+        }
+        let temporary = path.with_extension("partial");
+        fs::write(&temporary, &bytes).and_then(|()| fs::rename(&temporary, path)).map_err(|source| {
+            let _ = fs::remove_file(&temporary);
+            write(source)
+        })
+    }
+
+    /// Continues from a state that `save` wrote, of the same scene.
+    pub fn resume(&mut self, path: &Path) -> Result<(), SaveError> {
+        let bytes = fs::read(path).map_err(|source| SaveError::Read { path: path.into(), source })?;
+        let bad = |reason: String| SaveError::NotAState { path: path.into(), reason };
+        let end = bytes.iter().position(|b| *b == b'\n').ok_or_else(|| bad("its first line is missing".into()))?;
+        let header: Header = serde_json::from_slice(&bytes[..end]).map_err(|e| bad(e.to_string()))?;
+        if header.format != FORMAT {
+            return Err(bad(format!("its format is \"{}\", not \"{FORMAT}\"", header.format)));
+        }
+        let (nodes, tets) = (self.model.n_nodes(), self.model.tets.len());
+        if (header.nodes, header.tets) != (nodes, tets) {
+            return Err(SaveError::OtherScene {
+                path: path.into(),
+                saved: format!("\"{}\", {} nodes, {} tets", header.scene, header.nodes, header.tets),
+                present: format!("{nodes} nodes, {tets} tets"),
+            });
+        }
+        let numbers: Vec<f64> = bytes[end + 1..].chunks_exact(8).map(|c| f64::from_le_bytes(c.try_into().unwrap_or_default())).collect();
+        let expected = 9 * nodes + 4 * tets + 7 * header.contacts;
+        if numbers.len() != expected || (bytes.len() - end - 1) % 8 != 0 {
+            return Err(bad(format!("it is cut off: {} of {expected} numbers", numbers.len())));
+        }
+        if let Some(at) = numbers.iter().position(|x| !x.is_finite()) {
+            return Err(bad(format!("number {at} is not finite")));
+        }
+        let vectors = |from: usize, n: usize| numbers[from..from + 3 * n].chunks_exact(3).map(Vec3::from_column_slice).collect();
+        let (vertices, obstacles) = (self.model.n_vertices() as f64, self.model.obstacles.len() as f64);
+        let mut entries = vec![];
+        for c in numbers[9 * nodes + 4 * tets..].chunks_exact(7) {
+            if !(0.0..vertices).contains(&c[0]) || !(0.0..obstacles).contains(&c[1]) {
+                return Err(bad("a contact names a vertex or obstacle that the scene does not have".into()));
+            }
+            entries.push(RememberedContact {
+                vertex: c[0] as u32,
+                obstacle: c[1] as u32,
+                normal_force: c[2],
+                sliding: c[3] != 0.0,
+                friction_force: Vec3::new(c[4], c[5], c[6]),
+            });
+        }
+        let state = State {
+            step: header.step,
+            time: f64::from_bits(header.time_bits),
+            displacements: vectors(0, nodes),
+            velocities: vectors(3 * nodes, nodes),
+            velocity_changes: vectors(6 * nodes, nodes),
+            rotations: numbers[9 * nodes..9 * nodes + 4 * tets].chunks_exact(4).map(|q| [q[0], q[1], q[2], q[3]]).collect(),
+            contacts: ContactMemory { entries },
+        };
+        self.stepper.set_state(&state)?;
+        (self.step, self.time) = (state.step, state.time);
+        Ok(())
+    }
+}

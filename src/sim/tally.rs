@@ -1,0 +1,78 @@
+//! What the steps of a run told, kept for reports and traces.
+
+use crate::solver::{StageTimes, StepReport};
+
+/// One step in numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepRecord {
+    /// At the end of the step [s].
+    pub time: f64,
+    /// Wall time [ms].
+    pub ms: f64,
+    pub iterations: u32,
+    pub restarts: u32,
+    pub relinearisations: u32,
+    pub residual: f64,
+    pub converged: bool,
+    pub contacts: u32,
+    pub active_contacts: u32,
+    /// By the independent checker [m]; none if it was not asked for.
+    pub penetration: Option<f64>,
+}
+
+/// Steps beyond this many are forgotten from the front (a window may run for days).
+const MAX_RECORDS: usize = 200_000;
+
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    pub records: Vec<StepRecord>,
+    /// Sums of stage times over all steps [ms].
+    pub stages: StageTimes,
+    pub steps: u64,
+    pub unconverged_steps: u64,
+    pub rollbacks: u64,
+    pub non_finite: u64,
+    pub max_residual: f64,
+    pub max_penetration: Option<f64>,
+    pub max_gap_of_active: f64,
+    pub max_complementarity_error: f64,
+    pub max_cone_violation: f64,
+    pub dissipated_by_friction: f64,
+    /// The last step's report: contact forces and pairs as they stand.
+    pub last: StepReport,
+}
+
+impl Tally {
+    pub fn record(&mut self, report: &StepReport, time: f64, ms: f64, penetration: Option<f64>) {
+        if self.records.len() == MAX_RECORDS {
+            self.records.drain(..MAX_RECORDS / 2);
+        }
+        self.records.push(StepRecord {
+            time,
+            ms,
+            iterations: report.iterations,
+            restarts: report.restarts,
+            relinearisations: report.relinearisations,
+            residual: report.residual,
+            converged: report.converged,
+            contacts: report.contact.contacts,
+            active_contacts: report.contact.active,
+            penetration,
+        });
+        for (stage, ms) in &report.stages.0 {
+            self.stages.add(stage, *ms);
+        }
+        self.steps += 1;
+        self.unconverged_steps += u64::from(!report.converged);
+        self.max_residual = self.max_residual.max(report.residual);
+        if let Some(depth) = penetration {
+            self.max_penetration = Some(self.max_penetration.map_or(depth, |d| d.max(depth)));
+        }
+        let contact = &report.contact;
+        self.max_gap_of_active = self.max_gap_of_active.max(contact.max_gap_of_active);
+        self.max_complementarity_error = self.max_complementarity_error.max(contact.max_complementarity_error);
+        self.max_cone_violation = self.max_cone_violation.max(contact.max_cone_violation);
+        self.dissipated_by_friction += contact.dissipated_by_friction;
+        self.last = report.clone();
+    }
+}
