@@ -265,7 +265,6 @@ impl Stepper for GpuStepper {
             velocities: three(vectors("velocities")?),
             velocity_changes: three(vectors("dv")?),
             rotations: rotations.map_err(|error| self.lost(&error))?.iter().map(|q| q.map(f64::from)).collect(),
-            velocity_changes: vec![crate::math::Vec3::zeros(); n],
             contacts: Default::default(),
         })
     }
