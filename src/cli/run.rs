@@ -158,7 +158,9 @@ fn scene(args: &RunArgs) -> Result<Scene, Failure> {
     }
     if let Some(name) = args.record.as_ref().and_then(|path| path.extension()) {
         if ["mp4", "gif", "webm", "mkv", "avi", "mov"].iter().any(|film| name.eq_ignore_ascii_case(film)) {
-            return Err(Failure::Input("--record writes PNG pictures into a folder; give a folder, films are not part of this version".into()));
+            return Err(Failure::Input(
+                "--record writes PNG pictures into a folder; give a folder, films are not part of this version".into(),
+            ));
         }
     }
     let mut flags = args.set.clone();
@@ -192,7 +194,8 @@ fn progress(steps: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} steps, {per_sec}, {eta} left").unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style =
+        ProgressStyle::with_template("{bar:40} {pos}/{len} steps, {per_sec}, {eta} left").unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(steps).with_style(style)
 }
 
