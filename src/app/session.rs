@@ -17,7 +17,7 @@ use super::pointer::{Effect, Input, Pointer};
 use super::recent::{Recent, config_folder};
 use super::recorder::{Recorder, screenshot};
 use super::stage;
-use super::ui::{Action, GrabMark, Outcome, Scenery, UiState};
+use super::ui::{Action, Exhibit, GrabMark, Outcome, Scenery, UiState};
 use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
 use crate::math::Vec3;
@@ -43,6 +43,7 @@ pub struct Session {
     grab: Option<Grab>,
     n_grabs: u32,
     recent: Recent,
+    gallery: Vec<Exhibit>,
     recorder: Option<Recorder>,
     log: EventLog,
     /// Where the 3D view is, in points.
@@ -89,6 +90,7 @@ impl Session {
             grab: None,
             n_grabs: 0,
             recent: Recent::load(config_folder().as_deref()),
+            gallery: ui::gallery(),
             recorder: None,
             log: EventLog::new(log_events),
             view: Rect::ZERO,
@@ -249,6 +251,7 @@ impl Session {
             let scenery = Scenery {
                 snapshot: &self.shown,
                 recent: &self.recent,
+                gallery: &self.gallery,
                 recorded_frames: self.recorder.as_ref().map(|recorder| recorder.frames),
                 grab,
                 adapter: &adapter,
@@ -300,6 +303,8 @@ impl Session {
     /// Something went wrong on the device; said once.
     pub fn device_fault(&mut self, text: &str) {
         if !std::mem::replace(&mut self.fault_told, true) {
+            // Its lines and indentation mean nothing here.
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             self.tell(Severity::Error, format!("{text}. Save what you need and start Pliant again."));
         }
     }
