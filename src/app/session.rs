@@ -166,7 +166,7 @@ impl Session {
     /// A new scene: its shapes, its light, its camera.
     fn stage(&mut self, scene: &SceneInfo, before: Option<&SceneInfo>, graphics: &mut Graphics) {
         self.stop_recording();
-        graphics.renderer.set_stage(&stage::stage(scene));
+        graphics.renderer.set_stage(&stage::stage(&scene.model, scene.light));
         self.staged = scene.generation;
         self.grab = None;
         self.pointer.handle(Input::Cancel);
