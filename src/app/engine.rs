@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::SceneSource;
-use crate::math::{Isometry, Vec3};
+use crate::math::Isometry;
 use crate::model::Model;
 use crate::render::{Camera, Light};
-use crate::sim::Command;
+use crate::sim::{Command, GrabView};
 use crate::solver::{Params, StepReport, SurfacePositions};
 
 /// A simulation behind the window's needs; errors are sentences. (Tests put a slow one here.)
@@ -55,18 +55,6 @@ pub struct View {
     pub nodes: Option<Vec<[f32; 4]>>,
     /// Of `model.obstacles`, now.
     pub obstacle_poses: Vec<Isometry>,
-    pub grabs: Vec<Grabbed>,
+    pub grabs: Vec<GrabView>,
     pub params: Params,
-}
-
-/// A grab in progress.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Grabbed {
-    pub id: u32,
-    /// The held material point [m].
-    pub point: Vec3,
-    /// Where it is pulled to [m].
-    pub target: Vec3,
-    /// On the body [N].
-    pub force: Vec3,
 }

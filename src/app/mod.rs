@@ -26,7 +26,8 @@ pub use window::run;
 #[derive(Clone, Debug, Default)]
 pub struct AppOptions {
     pub scene: SceneSource,
-    pub backend: crate::scene::BackendChoice,
+    /// Instead of the scenes' own choice.
+    pub backend: Option<crate::scene::BackendChoice>,
     /// Part of an adapter's name.
     pub adapter: Option<String>,
     /// Prints a line to stdout for each thing that happens (also with `PLIANT_LOG_EVENTS=1`); tests read them.

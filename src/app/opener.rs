@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::engine::{Engine, Grabbed, Loaded, SceneInfo, View};
+use super::engine::{Engine, Loaded, SceneInfo, View};
 use super::worker::Opener;
 use super::{AppOptions, SceneSource, stage};
 use crate::gpu;
@@ -18,7 +18,7 @@ pub fn opener(device: Arc<gpu::Device>, options: &AppOptions) -> Opener {
     Box::new(move |source| open(source, backend, &device))
 }
 
-fn open(source: &SceneSource, backend: scene::BackendChoice, device: &Arc<gpu::Device>) -> Result<Loaded, String> {
+fn open(source: &SceneSource, backend: Option<scene::BackendChoice>, device: &Arc<gpu::Device>) -> Result<Loaded, String> {
     let start = Instant::now();
     let scene = match source {
         SceneSource::Default => Scene::builtin(scene::gallery()[0].name),
@@ -29,7 +29,7 @@ fn open(source: &SceneSource, backend: scene::BackendChoice, device: &Arc<gpu::D
     let built = scene::build(&scene).map_err(sentence)?;
     let (name, camera, light, recording) = (built.title.clone(), camera(&built.camera), light(&built.light), built.recording);
     let options = Options { backend, device: Some(device.clone()), ..Options::default() };
-    let simulation = Simulation::new(built, options).map_err(sentence)?;
+    let simulation = Simulation::new(built, &options).map_err(sentence)?;
     let ran = simulation.backend();
     let info = SceneInfo {
         generation: 0, // the worker counts
@@ -69,7 +69,7 @@ impl Engine for Simulation {
             surface: self.surface(),
             nodes: nodes.map(|nodes| nodes.iter().map(stage::vertex).collect()),
             obstacle_poses: self.obstacle_poses(),
-            grabs: self.grabs().into_iter().map(|g| Grabbed { id: g.id, point: g.point, target: g.target, force: g.force }).collect(),
+            grabs: self.grabs().map_err(sentence)?,
             params: *self.params(),
         })
     }

@@ -17,11 +17,11 @@ use super::pointer::{Effect, Input, Pointer};
 use super::recent::{Recent, config_folder};
 use super::recorder::{Recorder, screenshot};
 use super::stage;
-use super::ui::{Action, GrabMark, Outcome, Scenery, UiState};
+use super::ui::{Action, Exhibit, GrabMark, Outcome, Scenery, UiState};
 use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
 use crate::math::Vec3;
-use crate::render::{Camera, Hit, Look, Overlays, Positions, Ray, Shading};
+use crate::render::{Camera, Hit, Look, Overlays, Positions, Ray, Shading, ViewOptions};
 use crate::sim::Command;
 use crate::solver::SurfacePositions;
 use flight::Flight;
@@ -43,6 +43,7 @@ pub struct Session {
     grab: Option<Grab>,
     n_grabs: u32,
     recent: Recent,
+    gallery: Vec<Exhibit>,
     recorder: Option<Recorder>,
     log: EventLog,
     /// Where the 3D view is, in points.
@@ -89,6 +90,7 @@ impl Session {
             grab: None,
             n_grabs: 0,
             recent: Recent::load(config_folder().as_deref()),
+            gallery: ui::gallery(),
             recorder: None,
             log: EventLog::new(log_events),
             view: Rect::ZERO,
@@ -249,6 +251,7 @@ impl Session {
             let scenery = Scenery {
                 snapshot: &self.shown,
                 recent: &self.recent,
+                gallery: &self.gallery,
                 recorded_frames: self.recorder.as_ref().map(|recorder| recorder.frames),
                 grab,
                 adapter: &adapter,
@@ -300,14 +303,25 @@ impl Session {
     /// Something went wrong on the device; said once.
     pub fn device_fault(&mut self, text: &str) {
         if !std::mem::replace(&mut self.fault_told, true) {
+            // Its lines and indentation mean nothing here.
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             self.tell(Severity::Error, format!("{text}. Save what you need and start Pliant again."));
+        }
+    }
+
+    /// As the user wants it, except for tets before their nodes have come.
+    fn options(&self) -> ViewOptions {
+        let has_nodes = self.shown.view.as_ref().is_some_and(|view| view.nodes.is_some());
+        match self.ui.options.shading {
+            Shading::Tets if !has_nodes => ViewOptions { shading: Shading::Smooth, ..self.ui.options },
+            _ => self.ui.options,
         }
     }
 
     /// What the 3D view shall show.
     pub fn picture(&self) -> Picture {
         let [_, _, width, height] = self.viewport();
-        Picture { size: [width, height], camera: self.camera, options: self.ui.options, version: self.placed }
+        Picture { size: [width, height], camera: self.camera, options: self.options(), version: self.placed }
     }
 
     /// Where the 3D view is [px].
@@ -536,11 +550,12 @@ impl Session {
 
     /// Takes the frame for which the simulation waits.
     fn record(&mut self, due: u64, graphics: &mut Graphics) {
+        let options = self.options();
         let Some(recorder) = &mut self.recorder else { return };
         if due != recorder.frames {
             return; // already taken; the answer is on its way
         }
-        let image = graphics.renderer.capture(recorder.size, &self.camera, &self.ui.options, &Overlays::default());
+        let image = graphics.renderer.capture(recorder.size, &self.camera, &options, &Overlays::default());
         match image.map_err(|error| error.to_string()).and_then(|image| recorder.push(image)) {
             Ok(()) => {
                 self.log.say(format_args!("recording frame {due}"));
@@ -565,7 +580,7 @@ impl Session {
     fn save_screenshot(&mut self, graphics: &mut Graphics) {
         let [_, _, width, height] = self.viewport();
         let scene = self.shown.scene.as_ref().map_or("empty", |scene| scene.name.as_str());
-        let image = graphics.renderer.capture([width, height], &self.camera, &self.ui.options, &Overlays::default());
+        let image = graphics.renderer.capture([width, height], &self.camera, &self.options(), &Overlays::default());
         let saved: Result<PathBuf, String> = image.map_err(|error| error.to_string()).and_then(|image| screenshot(scene, &image));
         match saved {
             Ok(path) => {

@@ -72,6 +72,9 @@ struct Live {
     title: String,
 }
 
+/// Of the window at first, in points.
+const SIZE: LogicalSize<f64> = LogicalSize::new(1280.0, 800.0);
+
 /// On software adapters drawing takes the processor from the simulation: leave it this many times as long as a frame took.
 const SOFTWARE_REST: u32 = 2;
 
@@ -153,9 +156,13 @@ impl ApplicationHandler<Message> for App {
 
 impl Live {
     fn open(event_loop: &ActiveEventLoop, options: &AppOptions, proxy: EventLoopProxy<Message>) -> anyhow::Result<Self> {
+        // A little less than a small screen, which has bars of its own.
+        let screen = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next());
+        let room = screen.map_or(SIZE, |screen| screen.size().to_logical(screen.scale_factor()));
+        let size = LogicalSize::new(SIZE.width.min(room.width), SIZE.height.min(room.height));
         let attributes = Window::default_attributes()
             .with_title("Pliant")
-            .with_inner_size(LogicalSize::new(1280.0, 800.0))
+            .with_inner_size(size)
             .with_min_inner_size(LogicalSize::new(720.0, 480.0));
         let window = Arc::new(event_loop.create_window(attributes).context("the window could not be opened")?);
         let graphics = Graphics::open(window.clone(), event_loop.owned_display_handle(), options.adapter.clone())?;

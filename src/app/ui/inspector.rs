@@ -83,8 +83,10 @@ fn scene_ui(ui: &mut Ui, scene: &SceneInfo, answers: &mut Answers) {
     let palette = theme::palette(ui.ctx());
     for (k, body) in scene.model.bodies.iter().enumerate() {
         let [r, g, b] = body_color(&scene.model, k).0.map(|c| (c * 255.0).round() as u8);
-        let numbers = format!("{} tets · {} nodes · {}", format::count(body.tets.len()), format::count(body.nodes.len()), format::mass(body.mass));
-        if entry(ui, Mark::Color(Color32::from_rgb(r, g, b)), &body.name, &numbers).on_hover_text("Click to look at it").clicked() {
+        let elements = format!("{} tets · {} nodes", format::count(body.tets.len()), format::count(body.nodes.len()));
+        let mark = Mark::Color(Color32::from_rgb(r, g, b));
+        let shown = entry(ui, mark, &body.name, &format::mass(body.mass), &elements).on_hover_text("Click to look at it");
+        if answers.named(format!("body.{}", body.name), shown).clicked() {
             answers.act(Action::FrameBody(k));
         }
     }
@@ -96,7 +98,7 @@ fn scene_ui(ui: &mut Ui, scene: &SceneInfo, answers: &mut Answers) {
             Shape::Cylinder { .. } => "cylinder",
         };
         let how = if obstacle.motion.is_some() { "driven" } else { "static" };
-        entry(ui, Mark::Icon(icon::CUBE, palette.weak), &obstacle.name, &format!("{how} {kind}"));
+        entry(ui, Mark::Icon(icon::CUBE, palette.weak), &obstacle.name, "", &format!("{how} {kind}"));
     }
 }
 
@@ -105,8 +107,8 @@ enum Mark {
     Icon(&'static str, Color32),
 }
 
-/// A line of the list: a mark, a name, and what there is to say about it.
-fn entry(ui: &mut Ui, mark: Mark, name: &str, numbers: &str) -> egui::Response {
+/// A line of the list: a mark, a name, a figure at the right, and what else there is to say below.
+fn entry(ui: &mut Ui, mark: Mark, name: &str, figure: &str, below: &str) -> egui::Response {
     let palette = theme::palette(ui.ctx());
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 34.0), Sense::click());
     if response.hovered() {
@@ -119,14 +121,17 @@ fn entry(ui: &mut Ui, mark: Mark, name: &str, numbers: &str) -> egui::Response {
             drop(ui.painter().text(at, egui::Align2::CENTER_CENTER, glyph, theme::icon_font(14.0), color));
         }
     }
-    let text = |y: f32, text: &str, size: f32, color: Color32| {
+    let figure = ui.painter().layout_no_wrap(figure.to_owned(), theme::figures(11.5), palette.text);
+    let room = rect.width() - 20.0;
+    let text = |y: f32, text: &str, size: f32, color: Color32, width: f32| {
         let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), egui::FontId::proportional(size), color);
-        job.wrap = egui::text::TextWrapping::truncate_at_width(rect.width() - 20.0);
+        job.wrap = egui::text::TextWrapping::truncate_at_width(width);
         let galley = ui.painter().layout_job(job);
         ui.painter().galley(rect.left_top() + vec2(20.0, y), galley, color);
     };
-    text(3.0, name, 13.0, palette.text);
-    text(18.5, numbers, 11.0, palette.weak);
+    text(3.0, name, 13.0, palette.text, room - figure.size().x - 6.0);
+    text(18.5, below, 11.0, palette.weak, room);
+    ui.painter().galley(rect.right_top() + vec2(-figure.size().x, 4.0), figure, palette.text);
     response
 }
 

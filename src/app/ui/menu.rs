@@ -6,7 +6,6 @@ use egui_phosphor::regular as icon;
 use super::{Action, Answers, Scenery, UiState, theme};
 use crate::app::file_name;
 use crate::render::Shading;
-use crate::scene::gallery;
 
 pub fn menu_ui(root: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &mut Answers) {
     let palette = theme::palette(root.ctx());
@@ -18,7 +17,7 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &
             ui.add_space(8.0);
             let file = ui.menu_button("File", |ui| file_menu(ui, scenery, answers)).response;
             answers.named("menu.File", file);
-            let shown = ui.menu_button("Gallery", |ui| gallery_menu(ui, answers)).response;
+            let shown = ui.menu_button("Gallery", |ui| gallery_menu(ui, scenery, answers)).response;
             answers.named("menu.Gallery", shown);
             let view = ui.menu_button("View", |ui| view_menu(ui, state, answers)).response;
             answers.named("menu.View", view);
@@ -75,9 +74,14 @@ fn file_menu(ui: &mut Ui, scenery: &Scenery, answers: &mut Answers) {
     entry(ui, answers, icon::SIGN_OUT, "Quit", "Ctrl+Q", Action::Quit);
 }
 
-fn gallery_menu(ui: &mut Ui, answers: &mut Answers) {
-    for scene in gallery() {
-        entry(ui, answers, icon::CUBE, scene.name, "", Action::OpenGallery(scene.name.to_owned()));
+fn gallery_menu(ui: &mut Ui, scenery: &Scenery, answers: &mut Answers) {
+    for scene in scenery.gallery {
+        let shown = ui.add(Button::new(with_icon(icon::CUBE, &scene.title)));
+        let shown = if scene.description.is_empty() { shown } else { shown.on_hover_text(&scene.description) };
+        if answers.named(format!("gallery.{}", scene.name), shown).clicked() {
+            answers.act(Action::OpenGallery(scene.name.to_owned()));
+            ui.close();
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use super::recent::Recent;
 use super::worker::{Notice, Snapshot};
 use crate::math::Vec3;
 use crate::render::ViewOptions;
+use crate::scene::{self, Scene};
 
 pub use overlay::GrabMark;
 
@@ -67,6 +68,7 @@ struct Toast {
 pub struct Scenery<'a> {
     pub snapshot: &'a Arc<Snapshot>,
     pub recent: &'a Recent,
+    pub gallery: &'a [Exhibit],
     /// Frames written so far by the recording in progress.
     pub recorded_frames: Option<u64>,
     pub grab: Option<GrabMark>,
@@ -74,6 +76,13 @@ pub struct Scenery<'a> {
     pub adapter: &'a str,
     /// The 3D view.
     pub picture: egui::TextureId,
+}
+
+/// A scene of the gallery.
+pub struct Exhibit {
+    pub name: &'static str,
+    pub title: String,
+    pub description: String,
 }
 
 /// What a frame of panels gave.
@@ -105,6 +114,16 @@ impl Default for UiState {
             toasts: vec![],
         }
     }
+}
+
+/// The scenes built into the program.
+pub fn gallery() -> Vec<Exhibit> {
+    let exhibit = |name: &'static str| match Scene::builtin(name) {
+        Ok(scene) => Exhibit { name, title: scene.title().to_owned(), description: scene.description().to_owned() },
+        // Opening it will say what is wrong with it.
+        Err(_) => Exhibit { name, title: name.to_owned(), description: String::new() },
+    };
+    scene::gallery().iter().map(|entry| exhibit(entry.name)).collect()
 }
 
 impl UiState {

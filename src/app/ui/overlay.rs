@@ -170,8 +170,11 @@ fn toasts_ui(root: &Ui, view: Rect, toasts: &mut Vec<Toast>, answers: &mut Answe
 
 fn hidden_hint_ui(root: &Ui, view: Rect) {
     let palette = theme::palette(root.ctx());
-    let at = view.left_bottom() + vec2(14.0, -12.0);
-    root.painter().text(at, Align2::LEFT_BOTTOM, "Tab shows the panels", FontId::proportional(11.5), palette.weak);
+    let galley = root.painter().layout_no_wrap("Tab shows the panels".to_owned(), FontId::proportional(12.0), palette.text);
+    let size = galley.size() + vec2(20.0, 10.0);
+    let card = Rect::from_min_size(view.left_bottom() + vec2(12.0, -12.0 - size.y), size);
+    root.painter().rect_filled(card, CornerRadius::same(9), palette.card.gamma_multiply(0.8));
+    root.painter().galley(card.min + vec2(10.0, 5.0), galley, palette.text);
 }
 
 /// Keys and buttons, and what they do.
