@@ -13,7 +13,7 @@ mod pointer;
 mod recent;
 mod recorder;
 mod session;
-mod stage;
+pub(crate) mod stage;
 mod ui;
 mod window;
 mod worker;

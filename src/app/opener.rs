@@ -7,8 +7,7 @@ use super::engine::{Engine, Loaded, SceneInfo, View};
 use super::worker::Opener;
 use super::{AppOptions, SceneSource, stage};
 use crate::gpu;
-use crate::render::{Camera, Light, Rgb};
-use crate::scene::{self, CameraSetting, LightSetting, Scene};
+use crate::scene::{self, Scene};
 use crate::sim::{Command, Options, Simulation};
 use crate::solver::StepReport;
 
@@ -27,7 +26,7 @@ fn open(source: &SceneSource, backend: Option<scene::BackendChoice>, device: &Ar
     };
     let scene = scene.map_err(sentence)?;
     let built = scene::build(&scene).map_err(sentence)?;
-    let (name, camera, light, recording) = (built.title.clone(), camera(&built.camera), light(&built.light), built.recording);
+    let (name, camera, light, recording) = (built.title.clone(), stage::camera(&built.camera), stage::light(&built.light), built.recording);
     let options = Options { backend, device: Some(device.clone()), ..Options::default() };
     let simulation = Simulation::new(built, &options).map_err(sentence)?;
     let ran = simulation.backend();
@@ -72,26 +71,5 @@ impl Engine for Simulation {
             grabs: self.grabs().map_err(sentence)?,
             params: *self.params(),
         })
-    }
-}
-
-fn camera(setting: &CameraSetting) -> Camera {
-    let offset = stage::glam_vec(&(setting.eye - setting.target));
-    let distance = offset.length().max(1e-4);
-    Camera {
-        target: stage::glam_vec(&setting.target),
-        distance,
-        azimuth: offset.x.atan2(offset.z),
-        elevation: (offset.y / distance).asin(),
-        fov_y: setting.field_of_view.to_radians() as f32,
-    }
-}
-
-fn light(setting: &LightSetting) -> Light {
-    Light {
-        direction: stage::glam_vec(&setting.direction),
-        color: Rgb(setting.color),
-        intensity: setting.intensity as f32,
-        ..Light::default()
     }
 }

@@ -166,7 +166,7 @@ impl Session {
     /// A new scene: its shapes, its light, its camera.
     fn stage(&mut self, scene: &SceneInfo, before: Option<&SceneInfo>, graphics: &mut Graphics) {
         self.stop_recording();
-        graphics.renderer.set_stage(&stage::stage(scene));
+        graphics.renderer.set_stage(&stage::stage(&scene.model, scene.light));
         self.staged = scene.generation;
         self.grab = None;
         self.pointer.handle(Input::Cancel);
@@ -445,7 +445,8 @@ impl Session {
         let eye = self.camera.eye();
         let depth = (hit.point - Vec3::new(eye.x.into(), eye.y.into(), eye.z.into())).dot(&forward);
         let name = scene.model.bodies[body].name.clone();
-        self.log.say(format_args!("grab body={name} triangle={} point={:.4},{:.4},{:.4}", hit.triangle, hit.point.x, hit.point.y, hit.point.z));
+        self.log
+            .say(format_args!("grab body={name} triangle={} point={:.4},{:.4},{:.4}", hit.triangle, hit.point.x, hit.point.y, hit.point.z));
         let grab = Grab { id: self.n_grabs, generation: scene.generation, body: name, hit, depth, target: hit.point };
         let command = Command::Grab { id: grab.id, triangle: hit.triangle as u32, barycentric: hit.barycentric, target: grab.target };
         self.worker.send(Request::Command(grab.generation, command));

@@ -2,14 +2,13 @@
 
 use glam::{Mat4, Quat, Vec3};
 
-use super::engine::SceneInfo;
 use crate::math::Isometry;
 use crate::model::{Model, Shape};
-use crate::render::{ObstacleShape, ObstacleVisual, Rgb, SoftBodyVisual, Stage, palette};
+use crate::render::{Camera, Light, ObstacleShape, ObstacleVisual, Rgb, SoftBodyVisual, Stage, palette};
+use crate::scene::{CameraSetting, LightSetting};
 
 /// The constant part of the picture.
-pub fn stage(scene: &SceneInfo) -> Stage {
-    let model = &scene.model;
+pub fn stage(model: &Model, light: Light) -> Stage {
     let soft_bodies = (0..model.bodies.len()).map(|i| soft_body(model, i)).collect();
     let obstacles = model
         .obstacles
@@ -23,7 +22,25 @@ pub fn stage(scene: &SceneInfo) -> Stage {
         .collect();
     let rest_positions = model.surface_positions(&model.rest_positions).iter().map(vertex).collect();
     let n_nodes = model.n_nodes() as u32;
-    Stage { soft_bodies, obstacles, rest_positions, n_nodes, light: scene.light }
+    Stage { soft_bodies, obstacles, rest_positions, n_nodes, light }
+}
+
+/// Where a scene wants to be seen from.
+pub fn camera(setting: &CameraSetting) -> Camera {
+    let offset = glam_vec(&(setting.eye - setting.target));
+    let distance = offset.length().max(1e-4);
+    Camera {
+        target: glam_vec(&setting.target),
+        distance,
+        azimuth: offset.x.atan2(offset.z),
+        elevation: (offset.y / distance).asin(),
+        fov_y: setting.field_of_view.to_radians() as f32,
+    }
+}
+
+/// The key light of a scene.
+pub fn light(setting: &LightSetting) -> Light {
+    Light { direction: glam_vec(&setting.direction), color: encoded(setting.color), intensity: setting.intensity as f32, ..Light::default() }
 }
 
 /// The colour of a body, in the picture and in the list.
