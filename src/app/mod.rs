@@ -13,7 +13,7 @@ mod pointer;
 mod recent;
 mod recorder;
 mod session;
-pub(crate) mod stage;
+pub mod stage;
 mod ui;
 mod window;
 mod worker;

@@ -83,7 +83,10 @@ impl Driver {
             let ended = self.program.try_wait().unwrap();
             if left.is_zero() || ended.is_some() {
                 let tail = all[all.len().saturating_sub(25)..].join("\n");
-                panic!("waited in vain for {what}; the program {}; its last words:\n{tail}", ended.map_or("runs".into(), |s| s.to_string()));
+                panic!(
+                    "waited in vain for {what}; the program {}; its last words:\n{tail}",
+                    ended.map_or("runs".into(), |s| s.to_string())
+                );
             }
             all = self.lines.grown.wait_timeout(all, left.min(Duration::from_millis(200))).unwrap().0;
         }
