@@ -80,9 +80,8 @@ fn a_scene_is_opened_pulled_paused_stepped_recorded_and_captured() {
     let grabbed = point(&window.wait("grab body=bunny"), "point");
     assert!(distance(start, grabbed) < 0.2, "the same place on the screen is about the same place in the world");
     window.drag(x, y, x + 40, y - 120, 10);
-    let moved = window.wait_for("the bunny to follow", |line| {
-        line.starts_with("moved body=bunny") && distance(point(line, "point"), grabbed) > 0.02
-    });
+    let moved = window
+        .wait_for("the bunny to follow", |line| line.starts_with("moved body=bunny") && distance(point(line, "point"), grabbed) > 0.02);
     let (from, to) = (distance(grabbed, point(&moved, "target")), distance(point(&moved, "point"), point(&moved, "target")));
     assert!(to < from, "it moves, but not towards the mouse: {moved}");
     window.release();
@@ -98,7 +97,8 @@ fn a_scene_is_opened_pulled_paused_stepped_recorded_and_captured() {
     window.click("transport.record");
     window.wait("recording frame 9");
     window.click("transport.record");
-    let told = window.wait_for("the end of the recording", |line| line.starts_with("message") && line.contains("frames were recorded into"));
+    let told =
+        window.wait_for("the end of the recording", |line| line.starts_with("message") && line.contains("frames were recorded into"));
     let folder = std::path::Path::new(told.split("recorded into ").nth(1).unwrap());
     let mut frames: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     frames.sort();
@@ -130,7 +130,8 @@ fn bad_files_are_told_and_the_window_lives() {
     window.click("menu.File");
     window.click("item.Open_path…");
     window.wait("widget path.field");
-    window.type_text(&format!("{}\n", bad.display()));
+    window.type_text(&bad.display().to_string());
+    window.key("Return");
     let message = window.wait("message ");
     assert!(message.contains("time_stop") && message.contains("bad.toml"), "{message}");
 
@@ -140,7 +141,8 @@ fn bad_files_are_told_and_the_window_lives() {
     window.click("menu.File");
     window.click("item.Open_path…");
     window.wait("widget path.field");
-    window.type_text(&format!("{}\n", mesh.display()));
+    window.type_text(&mesh.display().to_string());
+    window.key("Return");
     window.wait("scene loaded cube");
     window.wait_for("step 3", |line| line.starts_with("step ") && step_of(line) >= 3);
     let recent = std::fs::read_to_string(window.folder().join("config/recent.json")).unwrap();

@@ -59,8 +59,7 @@ impl Graphics {
         let formats = surface.get_capabilities(&device.adapter).formats;
         let plain = [wgpu::TextureFormat::Bgra8Unorm, wgpu::TextureFormat::Rgba8Unorm];
         configuration.format = plain.into_iter().find(|format| formats.contains(format)).unwrap_or(configuration.format);
-        configuration.present_mode =
-            if device.is_hardware() { wgpu::PresentMode::AutoVsync } else { wgpu::PresentMode::AutoNoVsync };
+        configuration.present_mode = if device.is_hardware() { wgpu::PresentMode::AutoVsync } else { wgpu::PresentMode::AutoNoVsync };
         surface.configure(&device.device, &configuration);
         let options = RenderOptions::for_adapter(&device.info, configuration.format);
         let renderer = Renderer::new(&device.device, &device.queue, options);

@@ -5,11 +5,24 @@ use egui::{PointerButton, Pos2, Vec2};
 /// A mouse event over the view, in points of the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Input {
-    Press { button: PointerButton, at: Pos2, shift: bool, time: f64 },
-    Release { button: PointerButton },
-    Move { to: Pos2, shift: bool },
+    Press {
+        button: PointerButton,
+        at: Pos2,
+        shift: bool,
+        time: f64,
+    },
+    Release {
+        button: PointerButton,
+    },
+    Move {
+        to: Pos2,
+        shift: bool,
+    },
     /// Positive scrolls up: nearer.
-    Wheel { at: Pos2, notches: f32 },
+    Wheel {
+        at: Pos2,
+        notches: f32,
+    },
     /// The focus went elsewhere: whatever was going on ends.
     Cancel,
 }
@@ -20,11 +33,17 @@ pub enum Effect {
     /// Find what lies under this point, then call `Pointer::picked`.
     Pick(Pos2),
     /// Pull the held point to the ray through `at`, `depth` times as far from the eye as where it was picked.
-    MoveGrab { at: Pos2, depth: f32 },
+    MoveGrab {
+        at: Pos2,
+        depth: f32,
+    },
     ReleaseGrab,
     Orbit(Vec2),
     Pan(Vec2),
-    Zoom { at: Pos2, notches: f32 },
+    Zoom {
+        at: Pos2,
+        notches: f32,
+    },
     /// Frame what lies under this point.
     FrameAt(Pos2),
 }
@@ -127,9 +146,7 @@ impl Pointer {
         }
         match button {
             PointerButton::Primary => {
-                let again = self
-                    .last_press
-                    .is_some_and(|(p, t)| time - t < DOUBLE_CLICK_SECONDS && p.distance(at) < DOUBLE_CLICK_DISTANCE);
+                let again = self.last_press.is_some_and(|(p, t)| time - t < DOUBLE_CLICK_SECONDS && p.distance(at) < DOUBLE_CLICK_DISTANCE);
                 if again {
                     self.last_press = None;
                     return Some(Effect::FrameAt(at));
@@ -234,10 +251,7 @@ mod tests {
         };
         assert_eq!((at, depth), (pos2(0.0, 0.0), 2.0));
         assert_eq!(p.handle(to(5.0, -DEPTH_DOUBLING)), Some(Effect::MoveGrab { at: pos2(5.0, 0.0), depth: 2.0 }));
-        assert_eq!(
-            p.handle(Input::Wheel { at: pos2(0.0, 0.0), notches: 15.0 }),
-            Some(Effect::MoveGrab { at: pos2(5.0, 0.0), depth: 1.0 })
-        );
+        assert_eq!(p.handle(Input::Wheel { at: pos2(0.0, 0.0), notches: 15.0 }), Some(Effect::MoveGrab { at: pos2(5.0, 0.0), depth: 1.0 }));
     }
 
     #[test]

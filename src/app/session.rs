@@ -265,7 +265,9 @@ impl Session {
         if let Some(Outcome { actions: more, view, landmarks }) = outcome {
             actions.extend(more);
             self.view = view;
-            self.log.landmarks(&landmarks, self.pixels_per_point);
+            if self.log.landmarks(&landmarks, self.pixels_per_point) {
+                context.request_repaint();
+            }
         }
         for event in &events {
             if let Some(input) = self.pointer_input(context, event)
@@ -445,7 +447,8 @@ impl Session {
         let eye = self.camera.eye();
         let depth = (hit.point - Vec3::new(eye.x.into(), eye.y.into(), eye.z.into())).dot(&forward);
         let name = scene.model.bodies[body].name.clone();
-        self.log.say(format_args!("grab body={name} triangle={} point={:.4},{:.4},{:.4}", hit.triangle, hit.point.x, hit.point.y, hit.point.z));
+        self.log
+            .say(format_args!("grab body={name} triangle={} point={:.4},{:.4},{:.4}", hit.triangle, hit.point.x, hit.point.y, hit.point.z));
         let grab = Grab { id: self.n_grabs, generation: scene.generation, body: name, hit, depth, target: hit.point };
         let command = Command::Grab { id: grab.id, triangle: hit.triangle as u32, barycentric: hit.barycentric, target: grab.target };
         self.worker.send(Request::Command(grab.generation, command));

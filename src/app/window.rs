@@ -160,14 +160,15 @@ impl Live {
         let screen = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next());
         let room = screen.map_or(SIZE, |screen| screen.size().to_logical(screen.scale_factor()));
         let size = LogicalSize::new(SIZE.width.min(room.width), SIZE.height.min(room.height));
-        let attributes = Window::default_attributes()
-            .with_title("Pliant")
-            .with_inner_size(size)
-            .with_min_inner_size(LogicalSize::new(720.0, 480.0));
+        let attributes =
+            Window::default_attributes().with_title("Pliant").with_inner_size(size).with_min_inner_size(LogicalSize::new(720.0, 480.0));
         let window = Arc::new(event_loop.create_window(attributes).context("the window could not be opened")?);
         let graphics = Graphics::open(window.clone(), event_loop.owned_display_handle(), options.adapter.clone())?;
         let context = egui::Context::default();
-        context.options_mut(|options| options.max_passes = std::num::NonZeroUsize::MIN);
+        context.options_mut(|options| {
+            options.max_passes = std::num::NonZeroUsize::MIN; // what a frame asks for is asked for once
+            options.input_options.max_click_duration = 10.0; // slow frames make slow clicks
+        });
         theme::install(&context);
         let texture_limit = graphics.device.limits.max_texture_dimension_2d as usize;
         let scale = Some(window.scale_factor() as f32);

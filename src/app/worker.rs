@@ -290,12 +290,8 @@ impl Loop {
             }
             Request::Record(frames_per_second) => {
                 let time = self.time().unwrap_or(0.0);
-                self.recording = frames_per_second.map(|fps| Recording {
-                    frames_per_second: fps,
-                    start: time,
-                    next_frame: 0,
-                    waiting: false,
-                });
+                self.recording =
+                    frames_per_second.map(|fps| Recording { frames_per_second: fps, start: time, next_frame: 0, waiting: false });
                 self.offer_frame();
                 self.publish();
             }

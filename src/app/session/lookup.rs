@@ -95,9 +95,7 @@ impl Lookup {
                 let positions = reading.staging.get_mapped_range(..).ok().map(|bytes| bytemuck::pod_collect_to_vec(&bytes[..]));
                 positions.map(|positions| Found { snapshot: reading.snapshot, positions, questions: reading.questions })
             }
-            Ok(Err(_)) | Err(_) => {
-                Some(Found { snapshot: reading.snapshot, positions: vec![], questions: reading.questions })
-            }
+            Ok(Err(_)) | Err(_) => Some(Found { snapshot: reading.snapshot, positions: vec![], questions: reading.questions }),
         }
     }
 }

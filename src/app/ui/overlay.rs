@@ -64,7 +64,13 @@ fn grab_ui(root: &Ui, view: Rect, mark: &GrabMark) {
     at.x = at.x.min(view.right() - size.x - 8.0).max(view.left() + 8.0);
     at.y = at.y.max(view.top() + 8.0);
     let card = Rect::from_min_size(at, size);
-    painter.rect(card, CornerRadius::same(8), palette.card.gamma_multiply(0.94), Stroke::new(1.0, palette.border), egui::StrokeKind::Inside);
+    painter.rect(
+        card,
+        CornerRadius::same(8),
+        palette.card.gamma_multiply(0.94),
+        Stroke::new(1.0, palette.border),
+        egui::StrokeKind::Inside,
+    );
     painter.galley(card.min + vec2(8.0, 4.0), galley, palette.text);
 }
 
@@ -104,9 +110,12 @@ fn sheet(root: &Ui, name: &str, width: f32, contents: impl FnOnce(&mut Ui) -> bo
 fn building_ui(root: &Ui, view: Rect, scenery: &Scenery) {
     let Activity::Building { name, since } = &scenery.snapshot.activity else { return };
     let seconds = since.elapsed().as_secs();
-    Area::new(Id::unique("building")).order(Order::Foreground).fixed_pos(view.center()).pivot(Align2::CENTER_CENTER).interactable(false).show(
-        root.ctx(),
-        |ui| {
+    Area::new(Id::unique("building"))
+        .order(Order::Foreground)
+        .fixed_pos(view.center())
+        .pivot(Align2::CENTER_CENTER)
+        .interactable(false)
+        .show(root.ctx(), |ui| {
             card(root).show(ui, |ui| {
                 ui.horizontal(|ui| {
                     ui.add(Spinner::new().size(18.0).color(theme::palette(ui.ctx()).accent));
@@ -116,8 +125,7 @@ fn building_ui(root: &Ui, view: Rect, scenery: &Scenery) {
                     }
                 });
             });
-        },
-    );
+        });
     root.ctx().request_repaint_after(Duration::from_millis(60));
 }
 

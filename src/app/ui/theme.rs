@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use egui::{Color32, Context, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Margin, RichText, Shadow, Stroke, TextStyle, Theme, vec2};
+use egui::{
+    Color32, Context, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Margin, RichText, Shadow, Stroke, TextStyle, Theme, vec2,
+};
 
 /// What the panels are painted with.
 #[derive(Clone, Copy)]
@@ -162,9 +164,7 @@ fn fonts() -> FontDefinitions {
     let figures = add("jetbrains mono", include_bytes!("../../../assets/fonts/JetBrainsMono-Regular.ttf"));
     let icons = add("phosphor", egui_phosphor::Variant::Regular.font_bytes());
     let fallbacks = fonts.families.get(&FontFamily::Proportional).cloned().unwrap_or_default();
-    for (family, first) in
-        [(FontFamily::Proportional, text), (FontFamily::Name(STRONG.into()), strong), (FontFamily::Monospace, figures)]
-    {
+    for (family, first) in [(FontFamily::Proportional, text), (FontFamily::Name(STRONG.into()), strong), (FontFamily::Monospace, figures)] {
         fonts.families.insert(family, std::iter::once(first).chain(fallbacks.iter().cloned()).collect());
     }
     // A family of its own: text fonts have other signs at the same private code points.
