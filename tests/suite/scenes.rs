@@ -3,7 +3,9 @@ use pliant::sim::{Options, Simulation};
 
 fn open(name: &str) -> Simulation {
     let mut sc = Scene::builtin(name).unwrap();
-    for s in std::env::var("SET").unwrap_or_default().split_whitespace() { sc.set(s).unwrap(); }
+    for s in std::env::var("SET").unwrap_or_default().split_whitespace() {
+        sc.set(s).unwrap();
+    }
     let built = scene::build(&sc).unwrap();
     Simulation::new(built, &Options { backend: Some(BackendChoice::Cpu), ..Default::default() }).unwrap()
 }
