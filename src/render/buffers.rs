@@ -259,7 +259,12 @@ fn uniform<T>(device: &wgpu::Device, label: &str) -> wgpu::Buffer {
 
 /// Where the maps lie: `Fit`.
 pub fn fit_buffer(device: &wgpu::Device) -> wgpu::Buffer {
-    filled(device, "fit", &[0; size_of::<Fit>()], BufferUsages::UNIFORM | BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC)
+    filled(
+        device,
+        "fit",
+        &[0; size_of::<Fit>()],
+        BufferUsages::UNIFORM | BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC,
+    )
 }
 
 /// A constant for the device.

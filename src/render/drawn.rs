@@ -1,7 +1,7 @@
 //! What the shaders draw from positions: vertices with normals, and where the maps lie. Host twins of `normals.wgsl` and
 //! `fit.wgsl`, used for positions that come from the host: on software adapters they are several times faster.
 
-use glam::{Mat4, Vec2, Vec3, Vec4, Vec3Swizzles};
+use glam::{Mat4, Vec2, Vec3, Vec3Swizzles, Vec4};
 use rayon::prelude::*;
 
 use super::geometry::SplitSurface;

@@ -100,9 +100,7 @@ pub fn in_space_order(rest: &[[f32; 4]], triangles: &[[u32; 3]]) -> Vec<[u32; 3]
     // Bits of the three coordinates interleaved.
     let curve = |t: &[u32; 3]| {
         let cell = ((middle(t) - low) * scale).as_uvec3();
-        (0..10).fold(0u32, |code, bit| {
-            code | ((cell.x >> bit & 1) | (cell.y >> bit & 1) << 1 | (cell.z >> bit & 1) << 2) << (3 * bit)
-        })
+        (0..10).fold(0u32, |code, bit| code | ((cell.x >> bit & 1) | (cell.y >> bit & 1) << 1 | (cell.z >> bit & 1) << 2) << (3 * bit))
     };
     let mut sorted = triangles.to_vec();
     sorted.sort_by_cached_key(curve); // stable: the same order every time

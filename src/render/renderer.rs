@@ -141,7 +141,7 @@ impl Renderer {
         if transforms != self.transforms {
             self.transforms = transforms.to_vec();
             self.planes_made_for = None;
-        self.maps_made_for = None;
+            self.maps_made_for = None;
         }
         Ok(())
     }
