@@ -2,5 +2,7 @@
 
 mod architecture;
 mod contact;
+mod lab;
 mod licenses;
+mod physics;
 mod scenes;
