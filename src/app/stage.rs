@@ -40,7 +40,12 @@ pub fn camera(setting: &CameraSetting) -> Camera {
 
 /// The key light of a scene.
 pub fn light(setting: &LightSetting) -> Light {
-    Light { direction: glam_vec(&setting.direction), color: encoded(setting.color), intensity: setting.intensity as f32, ..Light::default() }
+    Light {
+        direction: glam_vec(&setting.direction),
+        color: encoded(setting.color),
+        intensity: setting.intensity as f32,
+        ..Light::default()
+    }
 }
 
 /// The colour of a body, in the picture and in the list.
