@@ -16,7 +16,7 @@ fn advance(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index)
     let stuck = !(sums.y > 0.0);
     let alpha = select(sums.x / sums.y, 0.0, stuck);
 
-    let done = reductions.control.done != 0u;
+    let done = reductions.control.elastic_done != 0u;
     let n = select(params.n_nodes, 0u, done);
     var sum = vec4f();
     for (var i = group.x * WORKGROUP + lane; i < n; i += params.row_groups * WORKGROUP) {

@@ -30,6 +30,12 @@ fn grab_product(weights: vec4f, beta: f32) -> vec3f {
     return sum;
 }
 
+fn end_elastic_solve() {
+    reductions.control.elastic_done = 1u;
+    // Otherwise the contacts decide.
+    reductions.control.done = select(0u, 1u, params.n_obstacles == 0u);
+}
+
 @compute @workgroup_size(WORKGROUP)
 fn direction(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
     let now = reduce_slot(lane, SLOT_RESIDUAL + parity.now);
@@ -58,13 +64,13 @@ fn direction(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_inde
         reduce_store(SLOT_CURVATURE, group.x, sum);
     }
     // Only this thread reads or writes these; once the loop is over they stay, whatever runs until the next gate.
-    if lane == 0u && group.x == 0u && reductions.control.done == 0u {
+    if lane == 0u && group.x == 0u && reductions.control.elastic_done == 0u {
         reductions.control.residual2 = norms.y;
         if converged {
             reductions.control.converged = 1u;
-            reductions.control.done = 1u;
+            end_elastic_solve();
         } else if reductions.control.iterations >= params.max_iterations || reductions.control.stuck != 0u || !float_is_finite(norms.y) {
-            reductions.control.done = 1u;
+            end_elastic_solve();
         } else {
             reductions.control.iterations += 1u;
         }

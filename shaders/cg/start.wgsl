@@ -1,6 +1,8 @@
-// One thread a row: keeps the start value if it is better than zero, and prepares the first iteration.
+// One thread a row: keeps the start value if it is better than zero, and prepares the first iteration. With contacts from the last step
+// the start value is kept and the contact loop solves for both.
 // Twin: the start of `sparse::conjugate_gradient`, and `solver::cpu::driving_impulse`.
 #import lib/reduce.wgsl
+#import lib/phase.wgsl
 
 @group(0) @binding(2) var<storage, read> rhs: array<vec4f>;
 @group(0) @binding(3) var<storage, read> inverse_diagonals: array<Block>;
@@ -11,7 +13,7 @@
 @compute @workgroup_size(WORKGROUP)
 fn start(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
     let norms = reduce_group(lane, vec4f(reduce_slot(lane, SLOT_START).xy, reduce_slot(lane, SLOT_SCALE).xy));
-    let keep = norms.x < norms.y;
+    let keep = norms.x < norms.y || params.remembered != 0u;
     var sum = vec4f();
     for (var i = group.x * WORKGROUP + lane; i < params.n_nodes; i += params.row_groups * WORKGROUP) {
         var r = residual[i].xyz;
@@ -37,6 +39,11 @@ fn start(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
         }
         scale = max(scale, params.least_scale);
         let bound = params.tolerance * scale;
-        reductions.control = Control(0u, 0u, 0u, 0u, 0.0, bound * bound, scale, 0.0);
+        var control = Control();
+        control.target2 = bound * bound;
+        control.scale = scale;
+        control.elastic_done = params.remembered;
+        control.phase = select(PHASE_ADAPT, PHASE_ENTRY, params.remembered != 0u);
+        reductions.control = control;
     }
 }

@@ -13,7 +13,7 @@ fn skin(@builtin(global_invocation_id) id: vec3u) {
         return;
     }
     let point = points[k];
-    var position = point.rest.xyz;
+    var position = point.rest;
     for (var c = 0u; c < 4u; c++) {
         let node = point.nodes[c];
         position += point.weights[c] * (displacements_hi[node].xyz + displacements_lo[node].xyz);

@@ -19,7 +19,8 @@ struct Node {
 struct Point {
     nodes: vec4u,
     weights: vec4f,
-    rest: vec4f, // position at rest [m]
+    rest: vec3f, // position at rest [m]
+    body: u32,
 }
 
 // A 3x3 block by rows; the w lanes are padding.
@@ -53,19 +54,40 @@ struct Params {
     row_groups: u32, // workgroups of every kernel over rows
     n_grabs: u32,
     has_node_forces: u32,
+    n_obstacles: u32,
+    n_slots: u32, // contacts that a point can have at once
+    n_bodies: u32,
+    n_pairs: u32,
+    contact_tolerance: f32, // eps2 [m]
+    max_contact_iterations: u32,
+    remembered: u32, // 1 if there are contacts from the last step
+    pad: u32,
     grabs: array<Grab, MAX_GRABS>,
 }
 
-// State of the solve, read by the host after a batch of iterations.
+// State of the solve, read by the host after a batch of iterations. First that of the conjugate gradients:
 struct Control {
-    done: u32,
+    done: u32, // everything is solved
     converged: u32,
     iterations: u32,
     stuck: u32,
     residual2: f32, // |r|^2
     target2: f32, // |r|^2 at which the solve ends
     scale: f32, // what the residual is measured against [kg m/s]
-    pad: f32,
+    elastic_done: u32,
+    // and of the contact loop (`lib/contact.wgsl`):
+    phase: u32,
+    next_phase: u32,
+    action: u32,
+    fresh: u32, // 1 if there is no direction before the next
+    rho: f32, // z.Bz of the last step
+    alpha: f32,
+    contact_iterations: u32,
+    since_evaluation: u32,
+    restarts: u32,
+    relinearisations: u32,
+    adaptations: u32,
+    rounds: u32,
 }
 
 // Index of a thread of a kernel with one thread an item (`groups_for` in `src/gpu/kernel.rs`).

@@ -17,6 +17,11 @@ const SLOT_CURVATURE: u32 = 2u;
 const SLOT_SCALE: u32 = 3u;
 // (|b - A x|^2, |b|^2) at the start.
 const SLOT_START: u32 = 4u;
+// Of the contact loop: (z.Bz), (Bp.CBp) of the rows of contacts, (|r_v|^2, max |r_c|), (1 where a contact has changed).
+const SLOT_RHO: u32 = 5u;
+const SLOT_CURVATURE_ROWS: u32 = 6u;
+const SLOT_ROUND: u32 = 7u;
+const SLOT_CHANGED: u32 = 8u;
 
 var<workgroup> reduce_values: array<vec4f, WORKGROUP>;
 
@@ -45,4 +50,27 @@ fn reduce_slot(lane: u32, slot: u32) -> vec4f {
 
 fn reduce_store(slot: u32, group: u32, value: vec4f) {
     reductions.sums[slot * MAX_ROW_GROUPS + group] = value;
+}
+
+// Largest value of the workgroup, known to all its threads.
+fn reduce_group_max(lane: u32, value: f32) -> f32 {
+    workgroupBarrier();
+    reduce_values[lane] = vec4f(value, 0.0, 0.0, 0.0);
+    workgroupBarrier();
+    for (var half = WORKGROUP / 2u; half > 0u; half >>= 1u) {
+        if lane < half {
+            reduce_values[lane].x = max(reduce_values[lane].x, reduce_values[lane + half].x);
+        }
+        workgroupBarrier();
+    }
+    return reduce_values[0].x;
+}
+
+// This thread's share of the largest y of a slot.
+fn reduce_slot_max(lane: u32, slot: u32) -> f32 {
+    var largest = 0.0;
+    for (var g = lane; g < params.row_groups; g += WORKGROUP) {
+        largest = max(largest, reductions.sums[slot * MAX_ROW_GROUPS + g].y);
+    }
+    return largest;
 }

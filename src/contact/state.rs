@@ -8,8 +8,9 @@ use crate::math::Vec3;
 pub enum Effort {
     /// All of them.
     Whole,
-    /// Friction keeps its states and forces; only the normal direction, a convex problem, is searched: the last resort that still keeps bodies apart.
-    Frozen,
+    /// The last resort of a step that does not settle: sticking may turn into sliding but not back, and sliding forces keep their direction while their size follows
+    /// the cone. Such changes end; bodies stay apart and the cone holds, only some sliding contacts may point the wrong way.
+    Settling,
 }
 
 /// Part of the way that a sliding force goes to its new value at one evaluation: the compliance of one contact says little about how all of them answer
@@ -29,7 +30,7 @@ struct Look {
 impl Look {
     fn at(problem: &Problem, contact: &Contact, dv: &[Vec3]) -> Self {
         Self {
-            motion: contact.offset + contact.rows(problem.surface, problem.dt, dv),
+            motion: contact.offset + contact.rows(problem, dv),
             limit: contact.friction * contact.normal_force(),
             compliance: 0.5 * (contact.compliance[(1, 1)] + contact.compliance[(2, 2)]),
         }
@@ -63,8 +64,8 @@ pub fn evaluate(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], forced
         let look = Look::at(problem, contact, dv);
         if evaluate_normal(contact, &look, problem.tolerance, noticeable, forced) {
             changed = true;
-        } else if effort == Effort::Whole {
-            changed |= evaluate_friction(contact, &look, noticeable);
+        } else {
+            changed |= evaluate_friction(contact, &look, noticeable, effort);
         }
     }
     changed
@@ -86,7 +87,7 @@ fn evaluate_normal(contact: &mut Contact, look: &Look, tolerance: f64, noticeabl
     true
 }
 
-fn evaluate_friction(contact: &mut Contact, look: &Look, noticeable: f64) -> bool {
+fn evaluate_friction(contact: &mut Contact, look: &Look, noticeable: f64, effort: Effort) -> bool {
     let gamma = contact.friction();
     let violation = look.violation(contact);
     match contact.status {
@@ -102,6 +103,14 @@ fn evaluate_friction(contact: &mut Contact, look: &Look, noticeable: f64) -> boo
         }
         Status::Sliding => {
             let fresh = gamma.norm() == 0.0;
+            if effort == Effort::Settling && !fresh {
+                let scaled = gamma * (look.limit / gamma.norm());
+                let noticed = (scaled - gamma).norm() * look.compliance > noticeable;
+                if noticed {
+                    contact.sliding_force = scaled;
+                }
+                return noticed;
+            }
             let back = if fresh { look.slip().norm() < noticeable } else { violation > noticeable };
             if back {
                 if look.limit == 0.0 {

@@ -25,15 +25,17 @@ pub struct ConjugateGradient {
 
 /// Places in the indirect arguments (`shaders/cg/gate.wgsl`).
 pub const ARGUMENTS_LOOP: u64 = 0;
-pub const ARGUMENTS_NODES: u64 = 1;
-pub const ARGUMENTS_POINTS: u64 = 2;
+pub const ARGUMENTS_CONTACT: u64 = 1;
+pub const ARGUMENTS_NODES: u64 = 2;
+pub const ARGUMENTS_POINTS: u64 = 3;
+pub const ARGUMENTS_PAIRS: u64 = 4;
 
 /// Iterations between two looks at whether the loop is over; even, so that a batch starts with an even iteration.
 pub const GATE_INTERVAL: u32 = 4;
 
 /// `Reductions` of `shaders/lib/reduce.wgsl`: vectors before the sums, and slots of sums.
 const REDUCTION_HEADER: usize = size_of::<super::layout::ControlData>() / 16 + crate::solver::MAX_GRABS;
-const REDUCTION_SLOTS: usize = 5;
+const REDUCTION_SLOTS: usize = 9;
 
 /// Workgroups of a kernel over rows: every one of them reads the partial sums of all, so there are few where cores are few.
 pub fn row_groups(device: &Device, n_rows: usize) -> u32 {
@@ -111,6 +113,11 @@ impl ConjugateGradient {
     pub fn record_start(&self, pass: &mut wgpu::ComputePass, row_groups: u32) {
         self.residual_start.dispatch_groups(pass, [row_groups, 1, 1]);
         self.start.dispatch_groups(pass, [row_groups, 1, 1]);
+        self.record_gate(pass);
+    }
+
+    /// Looks whether the loops are over, and opens or closes what follows.
+    pub fn record_gate(&self, pass: &mut wgpu::ComputePass) {
         self.gate.dispatch_groups(pass, [1, 1, 1]);
     }
 
@@ -122,7 +129,7 @@ impl ConjugateGradient {
             self.direction[parity].dispatch_indirect(pass, arguments, ARGUMENTS_LOOP);
             self.advance[parity].dispatch_indirect(pass, arguments, ARGUMENTS_LOOP);
             if (k + 1) % GATE_INTERVAL == 0 {
-                self.gate.dispatch_groups(pass, [1, 1, 1]);
+                self.record_gate(pass);
             }
         }
     }

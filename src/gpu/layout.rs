@@ -3,8 +3,9 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::{Buffers, DeviceError};
+use crate::collision::half_thickness;
 use crate::math::Vec3;
-use crate::model::Model;
+use crate::model::{Model, Shape};
 use crate::solver::cpu::Damping;
 use crate::solver::{Grab, Loads, MAX_GRABS, Params};
 
@@ -31,7 +32,8 @@ pub struct NodeData {
 pub struct PointData {
     pub nodes: [u32; 4],
     pub weights: [f32; 4],
-    pub rest: [f32; 4],
+    pub rest: [f32; 3],
+    pub body: u32,
 }
 
 #[repr(C)]
@@ -70,6 +72,14 @@ pub struct ParamsData {
     pub row_groups: u32,
     pub n_grabs: u32,
     pub has_node_forces: u32,
+    pub n_obstacles: u32,
+    pub n_slots: u32,
+    pub n_bodies: u32,
+    pub n_pairs: u32,
+    pub contact_tolerance: f32,
+    pub max_contact_iterations: u32,
+    pub remembered: u32,
+    pub pad: u32,
     pub grabs: [GrabData; MAX_GRABS],
 }
 
@@ -83,12 +93,81 @@ pub struct ControlData {
     pub residual2: f32,
     pub target2: f32,
     pub scale: f32,
-    pub pad: f32,
+    pub elastic_done: u32,
+    pub phase: u32,
+    pub next_phase: u32,
+    pub action: u32,
+    pub fresh: u32,
+    pub rho: f32,
+    pub alpha: f32,
+    pub contact_iterations: u32,
+    pub since_evaluation: u32,
+    pub restarts: u32,
+    pub relinearisations: u32,
+    pub adaptations: u32,
+    pub rounds: u32,
 }
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct ObstacleData {
+    pub rotation_t0: [f32; 4],
+    pub rotation_t1: [f32; 4],
+    pub origin_t0: [f32; 3],
+    pub shape: u32,
+    pub origin_t1: [f32; 3],
+    pub half_thickness: f32,
+    pub size: [f32; 4],
+}
+
+/// What a contact leaves to the next step; `status` as in `shaders/lib/contact.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct MemoryData {
+    pub friction_force: [f32; 3],
+    pub normal_force: f32,
+    pub obstacle: u32,
+    pub status: u32,
+    pub friction: f32,
+    pub pad: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct PairData {
+    pub first: u32,
+    pub end: u32,
+    pub obstacle: u32,
+    pub body: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub struct PairForcesData {
+    pub normal: [f32; 4],
+    pub friction: [f32; 4],
+    pub sums: [f32; 4],
+    pub largest: [f32; 4],
+}
+
+/// Bytes of `Contact` and of `PointStart`, which only kernels look into.
+pub const CONTACT_BYTES: usize = 176;
+pub const POINT_START_BYTES: usize = 32;
+/// Vectors over nodes of the contact loop, and which of them is the residual without contacts (`V_FREE`).
+pub const CONTACT_VECTORS: usize = 9;
+pub const FREE_RESIDUAL: usize = 8;
+
+pub const EMPTY: u32 = 0;
+pub const STICKING: u32 = 2;
+pub const SLIDING: u32 = 3;
 
 /// A vector of the device; the fourth lane is free.
 pub fn vec4(v: &Vec3, w: f64) -> [f32; 4] {
     [v.x as f32, v.y as f32, v.z as f32, w as f32]
+}
+
+pub fn vec3(v: &Vec3) -> [f32; 3] {
+    [v.x as f32, v.y as f32, v.z as f32]
 }
 
 /// A displacement [m] as a multiple of 2^-12 m and a small rest: differences of neighbours come out exact at any distance from the origin.
@@ -133,14 +212,77 @@ pub fn upload_model(buffers: &mut Buffers, model: &Model) -> Result<(), DeviceEr
     let points: Vec<_> = model
         .surface_positions(&model.rest_positions)
         .iter()
-        .zip(model.surface.nodes.iter().zip(&model.surface.weights))
-        .map(|(rest, (nodes, weights))| PointData { nodes: *nodes, weights: weights.map(|w| w as f32), rest: vec4(rest, 1.0) })
+        .enumerate()
+        .map(|(k, rest)| PointData {
+            nodes: model.surface.nodes[k],
+            weights: model.surface.weights[k].map(|w| w as f32),
+            rest: vec3(rest),
+            body: model.surface.bodies[k],
+        })
         .collect();
     buffers.upload("points", &points)
 }
 
+/// The constant buffers of a model's contacts.
+pub fn upload_contacts(buffers: &mut Buffers, model: &Model) -> Result<(), DeviceError> {
+    let mut starts = vec![];
+    let mut entries: Vec<[u32; 2]> = vec![];
+    for i in 0..model.n_nodes() {
+        starts.push([entries.len() as u32, 0]);
+        for item in model.node_points.get(i).iter().filter(|_| !model.fixed[i]) {
+            let (point, corner) = (item / 4, (item % 4) as usize);
+            entries.push([point, (model.surface.weights[point as usize][corner] as f32).to_bits()]);
+        }
+    }
+    starts.push([entries.len() as u32, 0]);
+    starts.extend(entries);
+    buffers.upload("node_points", &starts)?;
+    let frictions: Vec<f32> = model.obstacles.iter().flat_map(|o| (0..model.bodies.len()).map(|b| o.friction[b] as f32)).collect();
+    buffers.upload("frictions", &frictions)?;
+    buffers.upload("pairs", &pairs(model))
+}
+
+/// All pairs of body and obstacle.
+pub fn pairs(model: &Model) -> Vec<PairData> {
+    let of_body = |(b, body): (usize, &crate::model::Body)| {
+        let (first, end) = (body.vertices.start as u32, body.vertices.end as u32);
+        (0..model.obstacles.len() as u32).map(move |obstacle| PairData { first, end, obstacle, body: b as u32 })
+    };
+    model.bodies.iter().enumerate().flat_map(of_body).collect()
+}
+
+/// Contacts that a surface point can have at once.
+pub fn slots(model: &Model) -> usize {
+    model.obstacles.len().min(3)
+}
+
+/// Where the obstacles are at both ends of a step.
+pub fn obstacle_data(model: &Model, time: f64, dt: f64) -> Vec<ObstacleData> {
+    let one = |obstacle: &crate::model::Obstacle| {
+        let (t0, t1) = (obstacle.pose_at(time), obstacle.pose_at(time + dt));
+        let quaternion =
+            |pose: &crate::math::Isometry| [pose.rotation.i, pose.rotation.j, pose.rotation.k, pose.rotation.w].map(|c| c as f32);
+        let (shape, size) = match obstacle.shape {
+            Shape::Plane => (0, Vec3::zeros()),
+            Shape::Box { half_extents } => (1, half_extents),
+            Shape::Sphere { radius } => (2, Vec3::new(radius, 0.0, 0.0)),
+            Shape::Cylinder { radius, half_height } => (3, Vec3::new(radius, half_height, 0.0)),
+        };
+        ObstacleData {
+            rotation_t0: quaternion(&t0),
+            rotation_t1: quaternion(&t1),
+            origin_t0: vec3(&t0.translation.vector),
+            shape,
+            origin_t1: vec3(&t1.translation.vector),
+            half_thickness: half_thickness(&obstacle.shape).min(1e30) as f32,
+            size: vec4(&size, 0.0),
+        }
+    };
+    model.obstacles.iter().map(one).collect()
+}
+
 /// The turnable part of a step.
-pub fn params_data(model: &Model, params: &Params, loads: &Loads, row_groups: u32) -> ParamsData {
+pub fn params_data(model: &Model, params: &Params, loads: &Loads, row_groups: u32, remembered: bool) -> ParamsData {
     let dt = params.time_step;
     let mass_norm = model.node_masses.iter().map(|m| m * m).sum::<f64>().sqrt();
     let forces: f64 = loads.node_forces.iter().map(Vec3::norm_squared).sum();
@@ -162,6 +304,14 @@ pub fn params_data(model: &Model, params: &Params, loads: &Loads, row_groups: u3
         row_groups,
         n_grabs: loads.grabs.len().min(MAX_GRABS) as u32,
         has_node_forces: u32::from(!loads.node_forces.is_empty()),
+        n_obstacles: model.obstacles.len() as u32,
+        n_slots: slots(model) as u32,
+        n_bodies: model.bodies.len() as u32,
+        n_pairs: (model.bodies.len() * model.obstacles.len()) as u32,
+        contact_tolerance: params.contact_tolerance as f32,
+        max_contact_iterations: params.max_contact_iterations,
+        remembered: u32::from(remembered),
+        pad: 0,
         grabs,
     }
 }
@@ -204,7 +354,7 @@ mod tests {
         let shader = Shader::load("lib/model").unwrap();
         same_layout!(&shader, "Tet", TetData, [nodes, g1, g2, g3]);
         same_layout!(&shader, "Node", NodeData, [mass, mass_damping, free, corners]);
-        same_layout!(&shader, "Point", PointData, [nodes, weights, rest]);
+        same_layout!(&shader, "Point", PointData, [nodes, weights, rest, body]);
         same_layout!(&shader, "Block", BlockData, [x, y, z]);
         same_layout!(&shader, "Grab", GrabData, [nodes, weights, offset, stiffness, damping, factor, pad]);
         same_layout!(
@@ -225,10 +375,51 @@ mod tests {
                 row_groups,
                 n_grabs,
                 has_node_forces,
+                n_obstacles,
+                n_slots,
+                n_bodies,
+                n_pairs,
+                contact_tolerance,
+                max_contact_iterations,
+                remembered,
+                pad,
                 grabs
             ]
         );
-        same_layout!(&shader, "Control", ControlData, [done, converged, iterations, stuck, residual2, target2, scale, pad]);
+        same_layout!(
+            &shader,
+            "Control",
+            ControlData,
+            [
+                done,
+                converged,
+                iterations,
+                stuck,
+                residual2,
+                target2,
+                scale,
+                elastic_done,
+                phase,
+                next_phase,
+                action,
+                fresh,
+                rho,
+                alpha,
+                contact_iterations,
+                since_evaluation,
+                restarts,
+                relinearisations,
+                adaptations,
+                rounds
+            ]
+        );
+        let shader = Shader::load("lib/points").unwrap();
+        same_layout!(&shader, "Obstacle", ObstacleData, [rotation_t0, rotation_t1, origin_t0, shape, origin_t1, half_thickness, size]);
+        same_layout!(&shader, "Memory", MemoryData, [friction_force, normal_force, obstacle, status, friction, pad]);
+        same_layout!(&shader, "Pair", PairData, [first, end, obstacle, body]);
+        same_layout!(&shader, "PairForces", PairForcesData, [normal, friction, sums, largest]);
+        assert_eq!(wgsl_layout(&shader, "Contact").1, CONTACT_BYTES);
+        assert_eq!(wgsl_layout(&shader, "PointStart").1, POINT_START_BYTES);
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Twins of the CPU solvers on the device, in f32 and resident: positions never leave it to be drawn.
 
+mod contact;
+#[cfg(test)]
+mod contact_tests;
 mod device;
 mod elastic;
 mod kernel;

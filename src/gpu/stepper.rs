@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::contact::{self, ContactLoop, memory_data, memory_from};
 use super::elastic::{ARGUMENTS_NODES, ARGUMENTS_POINTS, Assembly, ConjugateGradient, GATE_INTERVAL, create_buffers, row_groups};
 use super::kernel::{Bound, Buffers, Kernel, bound};
-use super::layout::{ControlData, joined, params_data, split, upload_model, vec4};
+use super::layout::{ControlData, PairForcesData, joined, obstacle_data, params_data, slots, split, upload_model, vec4};
 use super::readback::{Mailbox, Stopwatch, read};
 use super::{Device, DeviceError};
+use crate::contact::ContactMemory;
 use crate::math::Vec3;
 use crate::model::Model;
 use crate::solver::{Loads, Params, State, StepError, StepReport, Stepper, SurfacePositions};
@@ -20,6 +22,10 @@ pub struct GpuStepper {
     row_groups: u32,
     assembly: Assembly,
     cg: ConjugateGradient,
+    /// None without obstacles.
+    contact: Option<ContactLoop>,
+    /// Whether the last step ended with contacts.
+    remembered: bool,
     update: Bound,
     /// Each writes its own of the surface buffers, which take turns: the last one can be drawn while the next is written.
     skins: Vec<(Bound, Arc<wgpu::Buffer>)>,
@@ -30,14 +36,23 @@ pub struct GpuStepper {
     step: u64,
     /// Iterations of the last step: the size of the next first batch.
     last_iterations: u32,
+    last_rounds: u32,
     /// Nodes with an entry in `grab_weights`.
     grabbed: Vec<u32>,
 }
 
 /// Layout of the mailbox.
 const CONTROL_AT: u64 = 0;
-const FAULT_AT: u64 = 64;
-const TIMES_AT: u64 = 128;
+const FAULT_AT: u64 = 128;
+const TIMES_AT: u64 = 256;
+const PAIRS_AT: u64 = TIMES_AT + Stopwatch::BYTES;
+
+/// What comes back after a submission.
+struct Answer {
+    control: ControlData,
+    fault: u32,
+    pairs: Vec<PairForcesData>,
+}
 
 const SURFACES: [&str; 3] = ["surface_0", "surface_1", "surface_2"];
 /// What a failed step must give back, and where it is kept.
@@ -54,8 +69,8 @@ impl GpuStepper {
         let mut buffers = Buffers::new(device.clone());
         upload_model(&mut buffers, &model)?;
         create_buffers(&mut buffers, &model)?;
-        let row_groups = row_groups(&device, model.n_nodes());
-        buffers.uniform("params", &params_data(&model, &Params::default(), &Loads::default(), row_groups));
+        let row_groups = row_groups(&device, model.n_nodes().max(model.n_vertices()));
+        buffers.uniform("params", &params_data(&model, &Params::default(), &Loads::default(), row_groups, false));
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_SRC;
         for name in SURFACES {
             buffers.zeroed(name, 16 * model.n_vertices() as u64, usage)?;
@@ -65,13 +80,21 @@ impl GpuStepper {
         for name in SURFACES {
             skins.push((skin.bind(&buffers, &[("surface", name)])?, Arc::new(buffers.get(name).clone())));
         }
+        let contact = match model.obstacles.is_empty() {
+            true => None,
+            false => Some(ContactLoop::new(&device, &mut buffers, &model)?),
+        };
+        let pair_bytes = (model.bodies.len() * model.obstacles.len() * size_of::<PairForcesData>()) as u64;
         let mut stepper = Self {
+            contact,
+            remembered: false,
+            last_rounds: 16,
             assembly: Assembly::new(&buffers)?,
             cg: ConjugateGradient::new(&buffers, &device)?,
             update: bound(&buffers, "elastic/update")?,
             skins,
             surface: 0,
-            mailbox: Mailbox::new(&device, TIMES_AT + Stopwatch::BYTES),
+            mailbox: Mailbox::new(&device, PAIRS_AT + pair_bytes),
             stopwatch: Stopwatch::new(&device),
             time: 0.0,
             step: 0,
@@ -116,29 +139,50 @@ impl GpuStepper {
         let (model, row_groups) = (self.model.clone(), self.row_groups);
         self.assembly.record_elements(&mut self.stopwatch.pass(&mut encoder, "elements"), &model);
         self.assembly.record_system(&mut self.stopwatch.pass(&mut encoder, "assembly"), &model, loads.grabs.len(), row_groups);
-        let mut batch = self.batch(self.last_iterations + 2);
-        {
-            let mut pass = self.stopwatch.pass(&mut encoder, "elastic solve");
-            self.cg.record_start(&mut pass, row_groups);
-            self.cg.record_iterations(&mut pass, &self.buffers, batch);
+        if let Some(contact) = &self.contact {
+            contact.record_remembered(&mut self.stopwatch.pass(&mut encoder, "detection"), &model);
         }
-        let (control, fault) = loop {
-            self.record_update(&mut encoder);
-            let (control, fault) = self.submit(encoder, &mut report).map_err(|error| self.lost(&error))?;
-            if control.done != 0 {
-                break (control, fault);
+        self.cg.record_start(&mut self.stopwatch.pass(&mut encoder, "elastic solve"), row_groups);
+        let mut batch = match self.remembered {
+            true => {
+                self.record_entry(&mut encoder);
+                self.batch(self.last_rounds + 4)
             }
-            batch = self.batch(2 * batch);
-            encoder = self.encoder();
-            self.cg.record_iterations(&mut self.stopwatch.pass(&mut encoder, "elastic solve"), &self.buffers, batch);
+            false => self.batch(self.last_iterations + 2),
         };
+        let mut elastic_done = self.remembered;
+        let answer = loop {
+            match elastic_done {
+                true => self.record_rounds(&mut encoder, batch),
+                false => self.record_iterations(&mut encoder, batch),
+            }
+            self.record_end(&mut encoder);
+            let answer = self.submit(encoder, &mut report).map_err(|error| self.lost(&error))?;
+            if answer.control.done != 0 {
+                break answer;
+            }
+            batch = self.batch(if answer.control.elastic_done == u32::from(elastic_done) { 2 * batch } else { self.last_rounds });
+            elastic_done = answer.control.elastic_done != 0;
+            encoder = self.encoder();
+        };
+        let Answer { control, fault, pairs } = answer;
         if fault != 0 || !control.residual2.is_finite() {
             return Err(self.not_finite(fault));
         }
-        self.last_iterations = control.iterations;
-        report.iterations = control.iterations;
+        if !self.remembered {
+            self.last_iterations = control.iterations;
+        }
+        self.last_rounds = control.rounds.max(16);
+        report.iterations = control.iterations + control.contact_iterations;
+        report.restarts = control.restarts;
+        report.relinearisations = control.relinearisations;
         report.residual = f64::from(control.residual2).sqrt() / f64::from(control.scale);
         report.converged = control.converged != 0;
+        report.contact = contact::report(&model, &pairs);
+        self.remembered = report.contact.active > 0;
+        if let Some(contact) = &mut self.contact {
+            contact.accept();
+        }
         self.step += 1;
         self.time += params.time_step;
         Ok(report)
@@ -167,8 +211,11 @@ impl GpuStepper {
     }
 
     fn write_loads(&mut self, params: &Params, loads: &Loads) {
-        let data = params_data(&self.model, params, loads, self.row_groups);
+        let data = params_data(&self.model, params, loads, self.row_groups, self.remembered);
         self.buffers.write("params", &[data]);
+        if self.contact.is_some() {
+            self.buffers.write("obstacles", &obstacle_data(&self.model, self.time, params.time_step));
+        }
         if !loads.node_forces.is_empty() {
             let forces: Vec<_> = loads.node_forces.iter().map(|f| vec4(f, 0.0)).collect();
             self.buffers.write("node_forces", &forces);
@@ -182,31 +229,65 @@ impl GpuStepper {
         self.grabbed = weights.into_iter().map(|(node, _)| node).collect();
     }
 
-    /// New state and surface, once the solve has ended.
-    fn record_update(&mut self, encoder: &mut wgpu::CommandEncoder) {
+    fn record_iterations(&mut self, encoder: &mut wgpu::CommandEncoder, iterations: u32) {
+        self.cg.record_iterations(&mut self.stopwatch.pass(encoder, "elastic solve"), &self.buffers, iterations);
+        if let Some(contact) = &self.contact {
+            contact.record_residual(encoder, &self.buffers, &self.model);
+            let mut pass = self.stopwatch.pass(encoder, "detection");
+            contact.record_detection(&mut pass, &self.buffers);
+            self.cg.record_gate(&mut pass);
+        }
+    }
+
+    fn record_entry(&mut self, encoder: &mut wgpu::CommandEncoder) {
+        if let Some(contact) = &self.contact {
+            contact.record_residual(encoder, &self.buffers, &self.model);
+            contact.record_entry(&mut self.stopwatch.pass(encoder, "contact solve"), &self.buffers);
+        }
+    }
+
+    fn record_rounds(&mut self, encoder: &mut wgpu::CommandEncoder, rounds: u32) {
+        if let Some(contact) = &self.contact {
+            contact.record_rounds(&mut self.stopwatch.pass(encoder, "contact solve"), &self.buffers, &self.cg, rounds);
+        }
+    }
+
+    /// New state, surface and forces, once everything is solved.
+    fn record_end(&mut self, encoder: &mut wgpu::CommandEncoder) {
         let arguments = self.buffers.get("arguments");
         let mut pass = self.stopwatch.pass(encoder, "update");
         self.update.dispatch_indirect(&mut pass, arguments, ARGUMENTS_NODES);
         self.skins[self.surface].0.dispatch_indirect(&mut pass, arguments, ARGUMENTS_POINTS);
+        if let Some(contact) = &self.contact {
+            contact.record_end(&mut pass, &self.buffers);
+        }
     }
 
     /// Submits and waits for the small answer; adds the times of the stages.
-    fn submit(&mut self, mut encoder: wgpu::CommandEncoder, report: &mut StepReport) -> Result<(ControlData, u32), DeviceError> {
+    fn submit(&mut self, mut encoder: wgpu::CommandEncoder, report: &mut StepReport) -> Result<Answer, DeviceError> {
         let start = Instant::now();
+        let n_pairs = self.model.bodies.len() * self.model.obstacles.len();
+        let pair_bytes = n_pairs * size_of::<PairForcesData>();
         self.mailbox.collect(&mut encoder, self.buffers.get("reductions"), size_of::<ControlData>() as u64, CONTROL_AT);
         self.mailbox.collect(&mut encoder, self.buffers.get("fault"), 4, FAULT_AT);
         self.stopwatch.collect(&mut encoder, &self.mailbox, TIMES_AT);
+        if n_pairs > 0 {
+            self.mailbox.collect(&mut encoder, self.buffers.get("pair_forces_out"), pair_bytes as u64, PAIRS_AT);
+        }
         let Self { mailbox, stopwatch, .. } = self;
-        let (control, fault, times) = mailbox.submit(encoder, |bytes| {
-            let control = bytemuck::pod_read_unaligned(&bytes[..size_of::<ControlData>()]);
-            let fault = bytemuck::pod_read_unaligned(&bytes[FAULT_AT as usize..][..4]);
-            (control, fault, stopwatch.read(&bytes[TIMES_AT as usize..]))
+        let (answer, times) = mailbox.submit(encoder, |bytes| {
+            let answer = Answer {
+                control: bytemuck::pod_read_unaligned(&bytes[..size_of::<ControlData>()]),
+                fault: bytemuck::pod_read_unaligned(&bytes[FAULT_AT as usize..][..4]),
+                pairs: bytemuck::pod_collect_to_vec(&bytes[PAIRS_AT as usize..][..pair_bytes]),
+            };
+            (answer, stopwatch.read(&bytes[TIMES_AT as usize..]))
         })?;
         match times {
             Some(times) => times.into_iter().for_each(|(stage, ms)| report.stages.add(stage, ms)),
             None => report.stages.add("step", start.elapsed().as_secs_f64() * 1e3),
         }
-        Ok((control, fault))
+        Ok(answer)
     }
 
     /// Gives back the state before the step.
@@ -240,6 +321,10 @@ impl GpuStepper {
         self.buffers.write("velocities", &state.velocities.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>());
         self.buffers.write("rotations", &state.rotations.iter().map(|q| q.map(|c| c as f32)).collect::<Vec<_>>());
         self.buffers.write("dv", &state.velocity_changes.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>());
+        if let Some(contact) = &self.contact {
+            self.buffers.write(contact.memory(), &memory_data(&self.model, &state.contacts));
+        }
+        self.remembered = self.contact.is_some() && !state.contacts.entries.is_empty();
         self.step = state.step;
         self.time = state.time;
         let encoder = self.encoder();
@@ -258,6 +343,14 @@ impl Stepper for GpuStepper {
         let three = |vectors: Vec<[f32; 4]>| vectors.iter().map(|v| Vec3::new(v[0].into(), v[1].into(), v[2].into())).collect();
         let (high, low) = (vectors("displacements_hi")?, vectors("displacements_lo")?);
         let rotations = read::<[f32; 4]>(&self.device, &self.buffers, "rotations", self.model.tets.len());
+        let contacts = match &self.contact {
+            None => ContactMemory::default(),
+            Some(contact) => {
+                let places = self.model.n_vertices() * slots(&self.model);
+                let data = read(&self.device, &self.buffers, contact.memory(), places).map_err(|error| self.lost(&error))?;
+                memory_from(&self.model, &data)
+            }
+        };
         Ok(State {
             step: self.step,
             time: self.time,
@@ -265,7 +358,7 @@ impl Stepper for GpuStepper {
             velocities: three(vectors("velocities")?),
             velocity_changes: three(vectors("dv")?),
             rotations: rotations.map_err(|error| self.lost(&error))?.iter().map(|q| q.map(f64::from)).collect(),
-            contacts: Default::default(),
+            contacts,
         })
     }
 

@@ -90,7 +90,7 @@ impl Bench {
         let loads = Loads { grabs: vec![a_grab(model)], node_forces };
         let params = Params::default();
         let state = scrambled_state(model);
-        buffers.uniform("params", &params_data(model, &params, &loads, row_groups(&device, model.n_nodes())));
+        buffers.uniform("params", &params_data(model, &params, &loads, row_groups(&device, model.n_nodes()), false));
         let (high, low): (Vec<_>, Vec<_>) = state.displacements.iter().map(split).unzip();
         buffers.write("displacements_hi", &high);
         buffers.write("displacements_lo", &low);

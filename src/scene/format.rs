@@ -74,7 +74,7 @@ static SIMULATION: Table = Table {
             "max_contact_iterations",
             Kind::Integer { min: 1, max: 1_000_000 },
             "",
-            Default("600"),
+            Default("900"),
             "Bound on conjugate-residual iterations a step.",
         ),
     ],

@@ -54,7 +54,7 @@ impl Default for Params {
             tolerance: 1e-3,
             max_iterations: 2000,
             contact_tolerance: 5e-6,
-            max_contact_iterations: 600,
+            max_contact_iterations: 900,
         }
     }
 }
