@@ -130,7 +130,8 @@ fn bad_files_are_told_and_the_window_lives() {
     window.click("menu.File");
     window.click("item.Open_path…");
     window.wait("widget path.field");
-    window.type_text(&format!("{}\n", bad.display()));
+    window.type_text(&bad.display().to_string());
+    window.key("Return");
     let message = window.wait("message ");
     assert!(message.contains("time_stop") && message.contains("bad.toml"), "{message}");
 
@@ -140,7 +141,8 @@ fn bad_files_are_told_and_the_window_lives() {
     window.click("menu.File");
     window.click("item.Open_path…");
     window.wait("widget path.field");
-    window.type_text(&format!("{}\n", mesh.display()));
+    window.type_text(&mesh.display().to_string());
+    window.key("Return");
     window.wait("scene loaded cube");
     window.wait_for("step 3", |line| line.starts_with("step ") && step_of(line) >= 3);
     let recent = std::fs::read_to_string(window.folder().join("config/recent.json")).unwrap();

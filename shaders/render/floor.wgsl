@@ -57,19 +57,19 @@ fn fs_floor(v: Varying) -> @location(0) vec4f {
     return display(mix(radiance, backdrop(v.world - frame.eye.xyz), fade), v.clip.xy);
 }
 
-fn slab_surface(v: Varying) -> Surface {
+fn slab_surface(v: Varying, open: f32) -> Surface {
     let albedo = planes[v.plane].color.rgb * (1.0 - 0.32 * grid(v.local.xz));
-    return Surface(v.world, planes[v.plane].world_from_plane[1].xyz, albedo, 0.0);
+    return Surface(v.world, planes[v.plane].world_from_plane[1].xyz, albedo, 0.0, open);
 }
 
 @fragment
 fn fs_slab(v: Varying) -> @location(0) vec4f {
-    return display(shade(slab_surface(v)), v.clip.xy);
+    return display(shade(slab_surface(v, openness(v.clip.xy))), v.clip.xy);
 }
 
 @fragment
 fn fs_slab_parts(v: Varying) -> Parts {
-    return parts(slab_surface(v));
+    return parts(slab_surface(v, 1.0));
 }
 
 @vertex

@@ -1,5 +1,5 @@
 // Lights what `parts.wgsl` left, once a pixel.
-#import lighting
+#import parts
 
 @group(2) @binding(0) var albedos: texture_2d<f32>;
 @group(2) @binding(1) var normals: texture_2d<f32>;
@@ -19,6 +19,6 @@ fn fs_light(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let world = frame.world_from_clip * vec4f(ndc, depth, 1.0);
     let normal = textureLoad(normals, pixel, 0);
     let albedo = textureLoad(albedos, pixel, 0).rgb;
-    let surface = Surface(world.xyz / world.w, normalize(normal.xyz * 2.0 - 1.0), albedo * albedo, normal.w);
+    let surface = Surface(world.xyz / world.w, normalize(normal.xyz * 2.0 - 1.0), albedo * albedo, normal.w, openness(position.xy));
     return display(shade(surface), position.xy);
 }

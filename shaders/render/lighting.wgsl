@@ -47,6 +47,8 @@ struct Surface {
     albedo: vec3f,
     // 0 rough and slightly rim-lit (elastic bodies) .. 1 satin (obstacles).
     satin: f32,
+    // How much of the light around reaches it past its neighbours, 0..1.
+    open: f32,
 }
 
 // Linear radiance towards the camera.
@@ -76,10 +78,10 @@ fn shade(s: Surface) -> vec3f {
     let h4 = h * h * h * h;
     let h16 = h4 * h4 * h4 * h4;
     let highlight = mix(0.03 * h16, 0.10 * h16 * h16 * h16, s.satin);
-    let grazing = (1.0 - n_dot_v) * (1.0 - n_dot_v);
-    let rim = grazing * grazing * (0.35 + 0.65 * up) * mix(0.42, 0.2, s.satin);
+    let grazing = (1.0 - max(n_dot_v, 0.1)) * (1.0 - max(n_dot_v, 0.1));
+    let rim = grazing * grazing * (0.35 + 0.65 * up) * mix(0.40, 0.2, s.satin);
 
-    return s.albedo * (frame.key.rgb * lit + fill)
+    return s.albedo * (frame.key.rgb * lit * (0.6 + 0.4 * s.open) + fill * s.open)
         + frame.key.rgb * highlight * visibility * clamp(n_dot_l * 4.0, 0.0, 1.0)
-        + frame.sky.rgb * rim;
+        + frame.sky.rgb * rim * s.open;
 }

@@ -9,8 +9,9 @@ use egui::Rect;
 #[derive(Default)]
 pub struct EventLog {
     on: bool,
-    /// Where the named widgets were said to be.
-    landmarks: BTreeMap<String, Rect>,
+    /// Where the named widgets were in the last frame, and where they were said to be.
+    last_frame: BTreeMap<String, Rect>,
+    said: BTreeMap<String, Rect>,
 }
 
 impl EventLog {
@@ -26,21 +27,27 @@ impl EventLog {
         }
     }
 
-    /// `widget NAME X Y`: the middle [px] of each named widget, once it is where it stays; `gone NAME` after that.
-    pub fn landmarks(&mut self, shown: &[(String, Rect)], pixels_per_point: f32) {
+    /// `widget NAME X Y`: the middle [px] of each named widget, once it stands still for a frame; `gone NAME` after that.
+    /// True while something still moves: another frame is needed to say where it is.
+    pub fn landmarks(&mut self, shown: &[(String, Rect)], pixels_per_point: f32) -> bool {
         if !self.on {
-            return;
+            return false;
         }
         let now: BTreeMap<_, _> = shown.iter().cloned().collect();
         for (name, rect) in &now {
-            if self.landmarks.get(name) != Some(rect) {
+            if self.last_frame.get(name) == Some(rect) && self.said.get(name) != Some(rect) {
                 let middle = rect.center() * pixels_per_point;
                 self.say(format_args!("widget {name} {:.0} {:.0}", middle.x, middle.y));
+                self.said.insert(name.clone(), *rect);
             }
         }
-        for name in self.landmarks.keys().filter(|name| !now.contains_key(*name)) {
+        let gone: Vec<_> = self.said.keys().filter(|name| !now.contains_key(*name)).cloned().collect();
+        for name in gone {
             self.say(format_args!("gone {name}"));
+            self.said.remove(&name);
         }
-        self.landmarks = now;
+        let moving = self.last_frame != now;
+        self.last_frame = now;
+        moving
     }
 }

@@ -265,7 +265,9 @@ impl Session {
         if let Some(Outcome { actions: more, view, landmarks }) = outcome {
             actions.extend(more);
             self.view = view;
-            self.log.landmarks(&landmarks, self.pixels_per_point);
+            if self.log.landmarks(&landmarks, self.pixels_per_point) {
+                context.request_repaint();
+            }
         }
         for event in &events {
             if let Some(input) = self.pointer_input(context, event)

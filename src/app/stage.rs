@@ -25,6 +25,24 @@ pub fn stage(model: &Model, light: Light) -> Stage {
     Stage { soft_bodies, obstacles, rest_positions, n_nodes, light }
 }
 
+/// Where a scene wants to be seen from.
+pub fn camera(setting: &CameraSetting) -> Camera {
+    let offset = glam_vec(&(setting.eye - setting.target));
+    let distance = offset.length().max(1e-4);
+    Camera {
+        target: glam_vec(&setting.target),
+        distance,
+        azimuth: offset.x.atan2(offset.z),
+        elevation: (offset.y / distance).asin(),
+        fov_y: setting.field_of_view.to_radians() as f32,
+    }
+}
+
+/// The key light of a scene.
+pub fn light(setting: &LightSetting) -> Light {
+    Light { direction: glam_vec(&setting.direction), color: encoded(setting.color), intensity: setting.intensity as f32, ..Light::default() }
+}
+
 /// The colour of a body, in the picture and in the list.
 pub fn body_color(model: &Model, body: usize) -> Rgb {
     model.bodies[body].color.map_or_else(|| palette(body), encoded)

@@ -165,7 +165,10 @@ impl Live {
         let window = Arc::new(event_loop.create_window(attributes).context("the window could not be opened")?);
         let graphics = Graphics::open(window.clone(), event_loop.owned_display_handle(), options.adapter.clone())?;
         let context = egui::Context::default();
-        context.options_mut(|options| options.max_passes = std::num::NonZeroUsize::MIN);
+        context.options_mut(|options| {
+            options.max_passes = std::num::NonZeroUsize::MIN; // what a frame asks for is asked for once
+            options.input_options.max_click_duration = 10.0; // slow frames make slow clicks
+        });
         theme::install(&context);
         let texture_limit = graphics.device.limits.max_texture_dimension_2d as usize;
         let scale = Some(window.scale_factor() as f32);

@@ -29,6 +29,10 @@ pub struct Pipelines {
     pub tets_layout: wgpu::BindGroupLayout,
     /// Albedos, normals and depths of `light_parts.wgsl`.
     pub parts_layout: wgpu::BindGroupLayout,
+    /// Normals, depths and the rough map of `occlusion.wgsl`.
+    pub occlusion_layout: wgpu::BindGroupLayout,
+    /// The finished occlusion map.
+    pub screen_layout: wgpu::BindGroupLayout,
     pub present_layout: wgpu::BindGroupLayout,
     pub normals_layout: wgpu::BindGroupLayout,
     pub fit_layout: wgpu::BindGroupLayout,
@@ -45,13 +49,14 @@ pub struct Pipelines {
     pub floor_shadow_map: wgpu::RenderPipeline,
     pub soften: wgpu::RenderPipeline,
     pub contact_map: wgpu::RenderPipeline,
-    pub body: wgpu::RenderPipeline,
-    pub obstacle: wgpu::RenderPipeline,
-    pub wire: wgpu::RenderPipeline,
-    pub tets: wgpu::RenderPipeline,
+    /// Surfaces that leave their parts, to be lit later.
+    pub parts: Surfaces,
+    /// Surfaces lit at once; with one sample a pixel there are none.
+    pub lit: Option<Surfaces>,
+    pub occlusion: wgpu::RenderPipeline,
+    pub occlusion_average: wgpu::RenderPipeline,
     pub light_parts: wgpu::RenderPipeline,
     pub floor: wgpu::RenderPipeline,
-    pub slab: wgpu::RenderPipeline,
     pub backdrop: wgpu::RenderPipeline,
     pub overlay_front: wgpu::RenderPipeline,
     pub overlay_behind: wgpu::RenderPipeline,
@@ -59,6 +64,15 @@ pub struct Pipelines {
     pub present: wgpu::RenderPipeline,
     /// To `PICTURE_FORMAT`, for captures.
     pub present_capture: wgpu::RenderPipeline,
+}
+
+/// Pipelines of bodies, obstacles and slabs.
+pub struct Surfaces {
+    pub body: wgpu::RenderPipeline,
+    pub obstacle: wgpu::RenderPipeline,
+    pub wire: wgpu::RenderPipeline,
+    pub tets: wgpu::RenderPipeline,
+    pub slab: wgpu::RenderPipeline,
 }
 
 impl Pipelines {
@@ -87,6 +101,9 @@ impl Pipelines {
         let tets_layout = layout(device, "tets", &[(vertex, READ), (vertex, READ), (vertex, READ), (vertex, UNIFORM)]);
         let fragment = ShaderStages::FRAGMENT;
         let parts_layout = layout(device, "parts", &[(fragment, COLOR_TEXTURE), (fragment, COLOR_TEXTURE), (fragment, DEPTH_TEXTURE)]);
+        let occlusion_layout =
+            layout(device, "occlusion", &[(fragment, COLOR_TEXTURE), (fragment, DEPTH_TEXTURE), (fragment, COLOR_TEXTURE)]);
+        let screen_layout = layout(device, "screen", &[(fragment, COLOR_TEXTURE)]);
         let present_layout = layout(device, "present", &[(fragment, COLOR_TEXTURE), (fragment, LINEAR_SAMPLER), (fragment, UNIFORM)]);
         let normals_layout =
             layout(device, "normals", &[(compute, READ), (compute, READ), (compute, READ), (compute, READ), (compute, WRITE)]);
@@ -98,29 +115,36 @@ impl Pipelines {
         let casters = module(device, "casters");
         let floor_maps = module(device, "floor_maps");
         let floor = module(device, "floor");
+        let occlusion = module(device, "occlusion");
         let overlay = module(device, "overlay");
         let present = module(device, "present");
 
         let only_frame = [Some(&frame_layout)];
         let map = [Some(&frame_layout), Some(&depths_layout)];
         let lit = [Some(&frame_layout), Some(&maps_layout)];
-        let lit_wire = [Some(&frame_layout), Some(&maps_layout), Some(&wire_layout)];
-        let lit_tets = [Some(&frame_layout), Some(&maps_layout), Some(&tets_layout)];
+        let lit_body = [Some(&frame_layout), Some(&maps_layout), None, Some(&screen_layout)];
+        let lit_wire = [Some(&frame_layout), Some(&maps_layout), Some(&wire_layout), Some(&screen_layout)];
+        let lit_tets = [Some(&frame_layout), Some(&maps_layout), Some(&tets_layout), Some(&screen_layout)];
         // Casters may not read the maps that they draw.
         let dark_tets = [Some(&frame_layout), None, Some(&tets_layout)];
         let samples = options.samples;
-        let in_parts = options.lights_parts();
-        let opaque = if in_parts { Target::Parts } else { Target::Picture { samples, depth: Depth::Write, blend: false } };
         let behind_all = Target::Picture { samples, depth: Depth::Read(wgpu::CompareFunction::GreaterEqual), blend: false };
         let over = |compare| Target::Picture { samples, depth: Depth::Read(compare), blend: true };
-        let way = |lit, parts| if in_parts { parts } else { lit };
-        let lit_parts = [Some(&frame_layout), Some(&maps_layout), Some(&parts_layout)];
+        let lit_parts = [Some(&frame_layout), Some(&maps_layout), Some(&parts_layout), Some(&screen_layout)];
         // Slanted casters are pushed back by what their depth changes over a texel, so that lit sides do not shade themselves.
         let shadow_bias = wgpu::DepthBiasState { constant: 0, slope_scale: 1.6, clamp: 0.0 };
         let shadow = Target::Depth { bias: shadow_bias };
         let contact = Target::Depth { bias: wgpu::DepthBiasState::default() };
-        let draw = |label, layouts: &[Option<&wgpu::BindGroupLayout>], shader, entries, vertices, target| {
+        let draw = |label: &str, layouts: &[Option<&wgpu::BindGroupLayout>], shader, entries: [&str; 2], vertices, target| {
             render_pipeline(device, label, layouts, shader, entries, vertices, target)
+        };
+
+        let surfaces = |[body_entry, wire_entry, tets_entry, slab_entry]: [&str; 4], target| Surfaces {
+            body: draw("body", &lit_body, &body, ["vs_body", body_entry], Vertices::Full, target),
+            obstacle: draw("obstacle", &lit_body, &body, ["vs_obstacle", body_entry], Vertices::Full, target),
+            wire: draw("wire", &lit_wire, &body, ["vs_wire", wire_entry], Vertices::None, target),
+            tets: draw("tets", &lit_tets, &tets, ["vs_tets", tets_entry], Vertices::None, target),
+            slab: draw("slab", &lit_body, &floor, ["vs_plane", slab_entry], Vertices::None, target),
         };
 
         Self {
@@ -163,12 +187,27 @@ impl Pipelines {
                 Vertices::None,
                 Target::Color { format: MAP_FORMAT },
             ),
-            body: draw("body", &lit, &body, ["vs_body", way("fs_body", "fs_body_parts")], Vertices::Full, opaque),
-            obstacle: draw("obstacle", &lit, &body, ["vs_obstacle", way("fs_body", "fs_body_parts")], Vertices::Full, opaque),
-            wire: draw("wire", &lit_wire, &body, ["vs_wire", way("fs_wire", "fs_wire_parts")], Vertices::None, opaque),
-            tets: draw("tets", &lit_tets, &tets, ["vs_tets", way("fs_tets", "fs_tets_parts")], Vertices::None, opaque),
+            parts: surfaces(["fs_body_parts", "fs_wire_parts", "fs_tets_parts", "fs_slab_parts"], Target::Parts),
+            lit: (samples > 1).then(|| {
+                surfaces(["fs_body", "fs_wire", "fs_tets", "fs_slab"], Target::Picture { samples, depth: Depth::Write, blend: false })
+            }),
+            occlusion: draw(
+                "occlusion",
+                &[Some(&frame_layout), Some(&occlusion_layout)],
+                &occlusion,
+                ["vs_occlusion", "fs_occlusion"],
+                Vertices::None,
+                Target::Color { format: MAP_FORMAT },
+            ),
+            occlusion_average: draw(
+                "occlusion_average",
+                &[Some(&frame_layout), Some(&occlusion_layout)],
+                &occlusion,
+                ["vs_occlusion", "fs_average"],
+                Vertices::None,
+                Target::Color { format: MAP_FORMAT },
+            ),
             floor: draw("floor", &lit, &floor, ["vs_plane", "fs_floor"], Vertices::None, behind_all),
-            slab: draw("slab", &lit, &floor, ["vs_plane", way("fs_slab", "fs_slab_parts")], Vertices::None, opaque),
             light_parts: draw(
                 "light_parts",
                 &lit_parts,
@@ -218,6 +257,8 @@ impl Pipelines {
             wire_layout,
             tets_layout,
             parts_layout,
+            occlusion_layout,
+            screen_layout,
             present_layout,
             normals_layout,
             fit_layout,

@@ -7,7 +7,7 @@ use super::camera::Camera;
 use super::canvas::Canvas;
 use super::image::{Image, Readback};
 use super::maps::Maps;
-use super::pipelines::{PICTURE_FORMAT, Pipelines};
+use super::pipelines::{PICTURE_FORMAT, Pipelines, Surfaces};
 use super::stage::{Look, Overlays, Shading, Stage, ViewOptions};
 use super::uniforms::{Frame, Mark, TetsView};
 use super::{RenderError, Rgb};
@@ -15,12 +15,17 @@ use super::{RenderError, Rgb};
 /// What the device can afford.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderOptions {
-    /// Samples a pixel, 1 or 4; with 1, jagged edges are smoothed afterwards instead.
+    /// Samples a pixel, 1 or 4.
+    ///
+    /// With 1, surfaces leave their parts and are lit once a pixel after all are drawn, and jagged edges are smoothed at the end. Lit
+    /// at once, a software adapter would run the whole shader for every block of 4 x 4 pixels that a small triangle touches.
     pub samples: u32,
     /// Width of the shadow map [texels]; the other maps follow it.
     pub shadow_resolution: u32,
     /// Reads of the shadow map for a texel of a soft shadow on the floor.
     pub shadow_taps: u32,
+    /// Darkens creases and where bodies touch, from what lies near on the screen.
+    pub ambient_occlusion: bool,
     /// Format of the targets, not an sRGB one: colours are encoded here.
     pub format: wgpu::TextureFormat,
 }
@@ -30,19 +35,13 @@ impl RenderOptions {
     pub fn for_adapter(info: &wgpu::AdapterInfo, format: wgpu::TextureFormat) -> Self {
         match info.device_type {
             wgpu::DeviceType::Cpu => Self::software(format),
-            _ => Self { samples: 4, shadow_resolution: 2048, shadow_taps: 32, format },
+            _ => Self { samples: 4, shadow_resolution: 2048, shadow_taps: 32, ambient_occlusion: true, format },
         }
-    }
-
-    /// With one sample a pixel, surfaces are lit once a pixel after all are drawn. Lit at once, a software adapter would run the
-    /// whole shader for every block of 4 x 4 pixels that a small triangle touches.
-    pub(super) fn lights_parts(&self) -> bool {
-        self.samples == 1
     }
 
     /// What a software adapter can draw fluently.
     pub fn software(format: wgpu::TextureFormat) -> Self {
-        Self { samples: 1, shadow_resolution: 1024, shadow_taps: 12, format }
+        Self { samples: 1, shadow_resolution: 1024, shadow_taps: 12, ambient_occlusion: false, format }
     }
 }
 
@@ -298,32 +297,36 @@ impl Renderer {
     /// Near things first, then what they hide: the backdrop, the floor over it. Marks last.
     fn surfaces(&self, encoder: &mut wgpu::CommandEncoder, canvas: &Canvas, options: &ViewOptions, with_floor: bool) {
         let (stage, pipelines) = (&self.stage, &self.pipelines);
+        let shared_groups = |pass: &mut wgpu::RenderPass| {
+            pass.set_bind_group(0, &stage.frame_group, &[]);
+            pass.set_bind_group(1, &stage.maps_group, &[]);
+            pass.set_bind_group(3, &canvas.screen, &[]);
+        };
         let clear = wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT);
-        let color = (&canvas.color, canvas.resolved.as_ref(), clear);
-        let mut pass = match &canvas.parts {
-            // One sample a pixel: surfaces first leave their parts, and are lit in a second pass.
-            Some(parts) => {
-                let colors = [(&parts.albedo, None, clear), (&parts.normal, None, clear)];
-                let mut pass = begin(encoder, "render/parts", &colors, DepthUse::Clear(&canvas.depth, 0.0));
-                pass.set_bind_group(0, &stage.frame_group, &[]);
-                pass.set_bind_group(1, &stage.maps_group, &[]);
-                self.opaque(&mut pass, options.shading);
-                drop(pass);
-                let mut pass = begin(encoder, "render/light", &[color], DepthUse::Read(&canvas.depth));
-                pass.set_bind_group(0, &stage.frame_group, &[]);
-                pass.set_bind_group(1, &stage.maps_group, &[]);
+        if let Some(parts) = &canvas.parts {
+            let colors = [(&parts.albedo, None, clear), (&parts.normal, None, clear)];
+            let mut pass = begin(encoder, "render/parts", &colors, DepthUse::Clear(&parts.depth, 0.0));
+            shared_groups(&mut pass);
+            self.opaque(&mut pass, &pipelines.parts, options.shading);
+        }
+        self.occlusion(encoder, canvas);
+
+        let mut pass = match (&pipelines.lit, &canvas.resolved, &canvas.parts) {
+            (Some(lit), Some((picture, depth)), _) => {
+                let mut pass = begin(encoder, "render/surfaces", &[(&canvas.color, Some(picture), clear)], DepthUse::Clear(depth, 0.0));
+                shared_groups(&mut pass);
+                self.opaque(&mut pass, lit, options.shading);
+                pass
+            }
+            (_, _, Some(parts)) => {
+                let mut pass = begin(encoder, "render/surfaces", &[(&canvas.color, None, clear)], DepthUse::Read(&parts.depth));
+                shared_groups(&mut pass);
                 pass.set_pipeline(&pipelines.light_parts);
-                pass.set_bind_group(2, &parts.group, &[]);
+                pass.set_bind_group(2, &parts.light, &[]);
                 pass.draw(0..3, 0..1);
                 pass
             }
-            None => {
-                let mut pass = begin(encoder, "render/surfaces", &[color], DepthUse::Clear(&canvas.depth, 0.0));
-                pass.set_bind_group(0, &stage.frame_group, &[]);
-                pass.set_bind_group(1, &stage.maps_group, &[]);
-                self.opaque(&mut pass, options.shading);
-                pass
-            }
+            _ => unreachable!("a canvas has several samples, or parts, or both"),
         };
         pass.set_pipeline(&pipelines.backdrop);
         pass.draw(0..3, 0..1);
@@ -340,9 +343,30 @@ impl Renderer {
         }
     }
 
+    /// How open surfaces are to the light around them; everywhere fully, when nobody asks.
+    fn occlusion(&self, encoder: &mut wgpu::CommandEncoder, canvas: &Canvas) {
+        let steps = match &canvas.parts {
+            Some(parts) if self.options.ambient_occlusion => vec![
+                (&canvas.rough_occlusion, Some((&self.pipelines.occlusion, &parts.occlusion))),
+                (&canvas.occlusion, Some((&self.pipelines.occlusion_average, &parts.average))),
+            ],
+            _ => vec![(&canvas.occlusion, None)],
+        };
+        for (view, step) in steps {
+            let white = wgpu::LoadOp::Clear(wgpu::Color::WHITE);
+            let mut pass = begin(encoder, "render/occlusion", &[(view, None, white)], DepthUse::None);
+            if let Some((pipeline, group)) = step {
+                pass.set_pipeline(pipeline);
+                pass.set_bind_group(0, &self.stage.frame_group, &[]);
+                pass.set_bind_group(1, group, &[]);
+                pass.draw(0..3, 0..1);
+            }
+        }
+    }
+
     /// Bodies, obstacles and slabs.
-    fn opaque(&self, pass: &mut wgpu::RenderPass, shading: Shading) {
-        let (stage, pipelines) = (&self.stage, &self.pipelines);
+    fn opaque(&self, pass: &mut wgpu::RenderPass, pipelines: &Surfaces, shading: Shading) {
+        let stage = &self.stage;
         match shading {
             Shading::Smooth => {
                 pass.set_pipeline(&pipelines.body);

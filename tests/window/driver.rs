@@ -54,7 +54,7 @@ impl Driver {
         let (output, to) = (program.stdout.take().unwrap(), lines.clone());
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
-                to.all.lock().unwrap().push(line);
+                to.all.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(line);
                 to.grown.notify_all();
             }
         });
@@ -108,17 +108,13 @@ impl Driver {
         self.seen = all.len();
     }
 
-    /// Clicks the middle of a named widget, when it is there and stands still.
+    /// Clicks the middle of a named widget, when it is there.
     pub fn click(&mut self, widget: &str) {
         let start = format!("widget {widget} ");
         let deadline = Instant::now() + PATIENCE;
-        let mut known = (String::new(), Instant::now());
         let place = loop {
-            let line = self.newest_place(&start, widget).unwrap_or_default();
-            if line != known.0 {
-                known = (line, Instant::now());
-            } else if !known.0.is_empty() && known.1.elapsed() > Duration::from_millis(300) {
-                break known.0;
+            if let Some(line) = self.newest_place(&start, widget) {
+                break line;
             }
             assert!(Instant::now() < deadline, "the widget {widget} did not appear");
             std::thread::sleep(Duration::from_millis(20));
