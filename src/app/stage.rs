@@ -40,7 +40,12 @@ pub fn camera(setting: &CameraSetting) -> Camera {
 
 /// The key light of a scene.
 pub fn light(setting: &LightSetting) -> Light {
-    Light { direction: glam_vec(&setting.direction), color: encoded(setting.color), intensity: setting.intensity as f32, ..Light::default() }
+    Light {
+        direction: glam_vec(&setting.direction),
+        color: encoded(setting.color),
+        intensity: setting.intensity as f32,
+        ..Light::default()
+    }
 }
 
 /// The colour of a body, in the picture and in the list.
@@ -87,22 +92,4 @@ fn shape(shape: &Shape) -> ObstacleShape {
 /// Models say linear light, the renderer what a screen is given.
 fn encoded(linear: [f32; 3]) -> Rgb {
     Rgb(linear.map(|c| if c <= 0.003_130_8 { 12.92 * c } else { 1.055 * c.powf(1.0 / 2.4) - 0.055 }))
-}
-
-/// The camera of a scene.
-pub fn camera(setting: &CameraSetting) -> Camera {
-    let offset = glam_vec(&(setting.eye - setting.target));
-    let distance = offset.length().max(1e-4);
-    Camera {
-        target: glam_vec(&setting.target),
-        distance,
-        azimuth: offset.x.atan2(offset.z),
-        elevation: (offset.y / distance).asin(),
-        fov_y: setting.field_of_view.to_radians() as f32,
-    }
-}
-
-/// The light of a scene.
-pub fn light(setting: &LightSetting) -> Light {
-    Light { direction: glam_vec(&setting.direction), color: Rgb(setting.color), intensity: setting.intensity as f32, ..Light::default() }
 }
