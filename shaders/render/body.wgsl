@@ -1,5 +1,5 @@
 // Elastic bodies and obstacles: lit surfaces from a vertex buffer, and the bodies with their edges drawn in.
-#import lighting
+#import parts
 
 @group(0) @binding(2) var<storage, read> world_from_local: array<mat4x4f>;
 
@@ -12,8 +12,8 @@ struct Vertex {
 
 struct Drawn {
     @builtin(position) clip: vec4f,
-    @location(0) world: vec3f,
-    @location(1) normal: vec3f,
+    @location(0) @interpolate(perspective, centroid) world: vec3f,
+    @location(1) @interpolate(perspective, centroid) normal: vec3f,
     @location(2) @interpolate(flat) albedo: vec4f,
 }
 
@@ -33,9 +33,18 @@ fn vs_obstacle(v: Vertex, @builtin(instance_index) instance: u32) -> Drawn {
     return drawn((m * vec4f(v.position, 1.0)).xyz, (m * vec4f(v.normal, 0.0)).xyz, v.color.rgb, v.satin);
 }
 
+fn body_surface(v: Drawn, open: f32) -> Surface {
+    return Surface(v.world, normalize(v.normal), v.albedo.rgb, v.albedo.w, open);
+}
+
 @fragment
 fn fs_body(v: Drawn) -> @location(0) vec4f {
-    return display(shade(Surface(v.world, normalize(v.normal), v.albedo.rgb, v.albedo.w)), v.clip.xy);
+    return display(shade(body_surface(v, openness(v.clip.xy))), v.clip.xy);
+}
+
+@fragment
+fn fs_body_parts(v: Drawn) -> Parts {
+    return parts(body_surface(v, 1.0));
 }
 
 struct StoredVertex {
@@ -50,8 +59,8 @@ struct StoredVertex {
 
 struct Wire {
     @builtin(position) clip: vec4f,
-    @location(0) world: vec3f,
-    @location(1) normal: vec3f,
+    @location(0) @interpolate(perspective, centroid) world: vec3f,
+    @location(1) @interpolate(perspective, centroid) normal: vec3f,
     @location(2) @interpolate(flat) albedo: vec4f,
     @location(3) corner: vec3f,
 }
@@ -66,14 +75,22 @@ fn vs_wire(@builtin(vertex_index) index: u32) -> Wire {
     return Wire(d.clip, d.world, d.normal, d.albedo, corner);
 }
 
-@fragment
-fn fs_wire(v: Wire) -> @location(0) vec4f {
+fn wire_surface(v: Wire, open: f32) -> Surface {
     // Distance to the nearest edge in pixels, from how fast each barycentric coordinate falls on the screen.
     let rate = fwidth(v.corner);
     let pixels = v.corner / max(rate, vec3f(1e-6));
     let edge = 1.0 - smoothstep(0.4, 1.3, min(pixels.x, min(pixels.y, pixels.z)));
     // Edges fade where triangles are smaller than a few pixels, else the body would turn black.
     let weight = edge * 0.75 * (1.0 - smoothstep(0.15, 0.6, max(rate.x, max(rate.y, rate.z))));
-    let radiance = shade(Surface(v.world, normalize(v.normal), v.albedo.rgb, v.albedo.w));
-    return display(mix(radiance, v.albedo.rgb * 0.03, weight), v.clip.xy);
+    return Surface(v.world, normalize(v.normal), v.albedo.rgb * (1.0 - 0.95 * weight), v.albedo.w, open);
+}
+
+@fragment
+fn fs_wire(v: Wire) -> @location(0) vec4f {
+    return display(shade(wire_surface(v, openness(v.clip.xy))), v.clip.xy);
+}
+
+@fragment
+fn fs_wire_parts(v: Wire) -> Parts {
+    return parts(wire_surface(v, 1.0));
 }

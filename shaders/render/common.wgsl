@@ -32,12 +32,11 @@ fn pixel_noise(pixel: vec2f) -> f32 {
     return fract(52.9829189 * fract(dot(pixel, vec2f(0.06711056, 0.00583715))));
 }
 
-// A filmic curve (rational fit of the ACES reference curve [Narkowicz 2015]), then gamma and a dither of one level.
+// A filmic curve that ends gamma-encoded [Hejl & Burgess-Dawson 2010: a rational fit, no powers], and a dither of one level.
 // Alpha carries the brightness, which the edge filter reads.
 fn display(radiance: vec3f, pixel: vec2f) -> vec4f {
-    let x = max(radiance, vec3f(0.0)) * 0.72;
-    let film = clamp((x * (2.51 * x + 0.03)) / (x * (2.43 * x + 0.59) + 0.14), vec3f(0.0), vec3f(1.0));
-    let shown = pow(film, vec3f(1.0 / 2.2)) + (pixel_noise(pixel) - 0.5) / 255.0;
+    let x = max(radiance - 0.004, vec3f(0.0));
+    let shown = (x * (6.2 * x + 0.5)) / (x * (6.2 * x + 1.7) + 0.06) + (pixel_noise(pixel) - 0.5) / 255.0;
     return vec4f(shown, dot(shown, vec3f(0.299, 0.587, 0.114)));
 }
 
@@ -46,9 +45,10 @@ fn albedo_from_stored(c: vec3f) -> vec3f {
     return c * c;
 }
 
-// Radiance of the backdrop along a unit direction.
+// Radiance of the backdrop in a direction of any length.
 fn backdrop(direction: vec3f) -> vec3f {
-    let up = smoothstep(-0.05, 0.75, direction.y);
-    let down = smoothstep(0.0, -0.9, direction.y) * (1.0 - frame.floor.w);
+    let y = direction.y * inverseSqrt(dot(direction, direction));
+    let up = smoothstep(-0.05, 0.75, y);
+    let down = smoothstep(0.0, -0.9, y) * (1.0 - frame.floor.w);
     return mix(frame.backdrop_horizon.rgb, frame.backdrop_top.rgb, max(up, down));
 }

@@ -1,5 +1,5 @@
 // Planes: the main floor, which runs into the backdrop, and limited slabs. And the backdrop itself.
-#import lighting
+#import parts
 
 struct Plane {
     world_from_plane: mat4x4f,
@@ -25,20 +25,19 @@ fn vs_plane(@builtin(vertex_index) vertex: u32, @builtin(instance_index) instanc
     return Varying(frame.clip_from_world * vec4f(world, 1.0), world, local, instance);
 }
 
-// Coverage of grid lines one and a bit pixels wide, 0..1, vanishing where a cell is only a few pixels.
-fn grid_lines(p: vec2f, width: vec2f, spacing: f32) -> f32 {
-    let q = p / spacing;
-    let w = max(width / spacing, vec2f(1e-6));
-    let line = 1.0 - smoothstep(vec2f(0.0), vec2f(1.35), abs(fract(q - 0.5) - 0.5) / w);
-    let kept = 1.0 - smoothstep(vec2f(0.05), vec2f(0.33), w);
+// Coverage of grid lines a bit over one pixel wide, 0..1, vanishing where a cell is only a few pixels. `rate` is the change of
+// p / spacing from one pixel to the next.
+fn grid_lines(q: vec2f, rate: vec2f) -> f32 {
+    let line = clamp(1.2 - abs(fract(q - 0.5) - 0.5) / rate, vec2f(0.0), vec2f(1.0));
+    let kept = clamp(1.2 - 3.5 * rate, vec2f(0.0), vec2f(1.0));
     let lines = line * kept;
     return max(lines.x, lines.y);
 }
 
-fn grid(p: vec2f, width: vec2f) -> f32 {
-    let fine = grid_lines(p, width, frame.grid.x) * frame.grid.y;
-    let coarse = grid_lines(p, width, frame.grid.x * 10.0);
-    return frame.grid.z * max(fine * 0.55, coarse);
+fn grid(p: vec2f) -> f32 {
+    let coarse = p * (0.1 / frame.grid.x);
+    let rate = max(fwidth(coarse), vec2f(1e-6));
+    return frame.grid.z * max(grid_lines(coarse * 10.0, rate * 10.0) * frame.grid.y * 0.55, grid_lines(coarse, rate));
 }
 
 @fragment
@@ -47,24 +46,30 @@ fn fs_floor(v: Varying) -> @location(0) vec4f {
     let inside = frame.flags.z == 1u && all(abs(uvd.xy - 0.5) < vec2f(0.499));
     let shadow = select(1.0, textureSampleLevel(floor_shadow_map, map_sampler, uvd.xy, 0.0).x, inside);
     let open = floor_openness(v.world);
-    let lines = grid(v.local.xz, fwidth(v.local.xz));
 
-    let up = max(dot(frame.world_from_floor[1].xyz, frame.to_light.xyz), 0.0);
-    let albedo = planes[v.plane].color.rgb * (1.0 - 0.32 * lines);
     // The key light also dims a little where the floor is nearly covered: the lamp is not a point.
-    let radiance = albedo * (frame.key.rgb * up * shadow * (0.35 + 0.65 * open) + frame.sky.rgb * open);
+    let up = max(dot(frame.floor_plane.xyz, frame.to_light.xyz), 0.0);
+    let light = frame.key.rgb * (up * shadow * (0.35 + 0.65 * open)) + frame.sky.rgb * open;
+    let radiance = frame.floor.rgb * (1.0 - 0.32 * grid(v.local.xz)) * light;
 
-    let towards = v.world - frame.eye.xyz;
-    let away = length(v.local.xz - (frame.floor_from_world * vec4f(frame.scene.xyz, 1.0)).xz);
-    let fade = smoothstep(0.12, 1.0, away / frame.grid.w);
-    return display(mix(radiance, backdrop(normalize(towards)), fade), v.clip.xy);
+    let away = v.world - frame.scene.xyz;
+    let fade = smoothstep(0.12, 1.0, sqrt(dot(away, away)) / frame.grid.w);
+    return display(mix(radiance, backdrop(v.world - frame.eye.xyz), fade), v.clip.xy);
+}
+
+fn slab_surface(v: Varying, open: f32) -> Surface {
+    let albedo = planes[v.plane].color.rgb * (1.0 - 0.32 * grid(v.local.xz));
+    return Surface(v.world, planes[v.plane].world_from_plane[1].xyz, albedo, 0.0, open);
 }
 
 @fragment
 fn fs_slab(v: Varying) -> @location(0) vec4f {
-    let lines = grid(v.local.xz, fwidth(v.local.xz));
-    let p = planes[v.plane];
-    return display(shade(Surface(v.world, p.world_from_plane[1].xyz, p.color.rgb * (1.0 - 0.32 * lines), 0.0)), v.clip.xy);
+    return display(shade(slab_surface(v, openness(v.clip.xy))), v.clip.xy);
+}
+
+@fragment
+fn fs_slab_parts(v: Varying) -> Parts {
+    return parts(slab_surface(v, 1.0));
 }
 
 @vertex
@@ -76,5 +81,5 @@ fn vs_backdrop(@builtin(vertex_index) vertex: u32) -> Varying {
 
 @fragment
 fn fs_backdrop(v: Varying) -> @location(0) vec4f {
-    return display(backdrop(normalize(v.world - frame.eye.xyz)), v.clip.xy);
+    return display(backdrop(v.world - frame.eye.xyz), v.clip.xy);
 }

@@ -3,6 +3,7 @@
 #import common
 
 @group(1) @binding(0) var depths: texture_depth_2d;
+@group(1) @binding(1) var rough_shadow: texture_2d<f32>;
 
 struct Varying {
     @builtin(position) clip: vec4f,
@@ -61,6 +62,21 @@ fn fs_floor_shadow(v: Varying) -> @location(0) vec4f {
         light += f32(d >= gap - 1e-3 * fit.shadow.y || d >= 0.9999 * fit.shadow.y);
     }
     return vec4f(light / f32(taps));
+}
+
+// Averages the noise of the few taps away: a tent over 3 x 3 texels.
+@fragment
+fn fs_soften(v: Varying) -> @location(0) vec4f {
+    let last = vec2i(textureDimensions(rough_shadow)) - 1;
+    let p = vec2i(v.clip.xy);
+    var sum = 0.0;
+    for (var y = -1; y <= 1; y++) {
+        for (var x = -1; x <= 1; x++) {
+            let weight = f32((2 - abs(x)) * (2 - abs(y)));
+            sum += weight * textureLoad(rough_shadow, clamp(p + vec2i(x, y), vec2i(0), last), 0).x;
+        }
+    }
+    return vec4f(sum / 16.0);
 }
 
 // Sky hidden from a floor point by the undersides above it. A level patch at height h and horizontal distance r hides

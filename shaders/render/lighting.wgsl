@@ -2,30 +2,35 @@
 #import common
 
 @group(1) @binding(0) var shadow_map: texture_depth_2d;
-@group(1) @binding(1) var shadow_sampler: sampler_comparison;
+@group(1) @binding(1) var texel_sampler: sampler;
 @group(1) @binding(2) var map_sampler: sampler;
 @group(1) @binding(3) var floor_shadow_map: texture_2d<f32>;
 @group(1) @binding(4) var contact_map: texture_2d<f32>;
 
-// Fraction of the key light that reaches a surface point, 0..1, from a 3 x 3 tent of filtered comparisons.
+// Fraction of the key light that reaches a surface point, 0..1: 4 x 4 texels of the shadow map under a smooth tent.
 // The point is moved along its normal by the width of a texel, more at grazing light, so that it does not shade itself.
 fn key_visibility(world: vec3f, normal: vec3f) -> f32 {
     let slope = 1.0 - max(dot(normal, frame.to_light.xyz), 0.0);
-    let uvd = light_map_from_world(world + normal * fit.shadow.z * (0.8 + 2.2 * slope));
-    let depth = min(uvd.z, 1.0) - 0.4 * fit.shadow.z / fit.shadow.y;
-    let texel = 1.3 / f32(textureDimensions(shadow_map).x);
-    // Software rasterisers run both sides of an `if`; an empty loop is really skipped.
+    let uvd = light_map_from_world(world + normal * fit.shadow.z * (1.0 + 2.5 * slope));
+    let depth = min(uvd.z - 0.4 * fit.shadow.z / fit.shadow.y, 0.9999);
     let inside = frame.flags.z == 1u && all(abs(uvd.xy - 0.5) < vec2f(0.499));
-    var sum = 0.0;
-    var rows = select(0, 3, inside);
-    for (var row = 0; row < rows; row++) {
-        let v = uvd.y + f32(row - 1) * texel;
-        let weight = select(1.0, 2.0, row == 1);
-        sum += weight * (textureSampleCompareLevel(shadow_map, shadow_sampler, vec2f(uvd.x - texel, v), depth)
-            + 2.0 * textureSampleCompareLevel(shadow_map, shadow_sampler, vec2f(uvd.x, v), depth)
-            + textureSampleCompareLevel(shadow_map, shadow_sampler, vec2f(uvd.x + texel, v), depth));
-    }
-    return select(1.0, sum / 16.0, inside);
+    let size = f32(textureDimensions(shadow_map).x);
+    let base = floor(uvd.xy * size - 0.5);
+    let f = uvd.xy * size - 0.5 - base;
+    let before = vec4f(1.0 - f, 2.0 - f); // weights of the texels -1 and 0 in x and y
+    let after = vec4f(1.0 + f, f); // of the texels 1 and 2
+    let corner = base / size;
+    let step = 2.0 / size;
+    // Components of a gather: (left, lower), (right, lower), (right, upper), (left, upper).
+    let d00 = vec4f(depth) <= textureGather(shadow_map, texel_sampler, corner);
+    let d10 = vec4f(depth) <= textureGather(shadow_map, texel_sampler, corner + vec2f(step, 0.0));
+    let d01 = vec4f(depth) <= textureGather(shadow_map, texel_sampler, corner + vec2f(0.0, step));
+    let d11 = vec4f(depth) <= textureGather(shadow_map, texel_sampler, corner + vec2f(step, step));
+    let lit = dot(select(vec4f(0.0), vec4f(before.x * before.w, before.z * before.w, before.z * before.y, before.x * before.y), d00)
+        + select(vec4f(0.0), vec4f(after.x * before.w, after.z * before.w, after.z * before.y, after.x * before.y), d10)
+        + select(vec4f(0.0), vec4f(before.x * after.w, before.z * after.w, before.z * after.y, before.x * after.y), d01)
+        + select(vec4f(0.0), vec4f(after.x * after.w, after.z * after.w, after.z * after.y, after.x * after.y), d11), vec4f(1.0));
+    return select(1.0, lit / 16.0, inside);
 }
 
 // How open the floor is to the sky below a world point, 0..1 (1 = nothing above it).
@@ -42,6 +47,8 @@ struct Surface {
     albedo: vec3f,
     // 0 rough and slightly rim-lit (elastic bodies) .. 1 satin (obstacles).
     satin: f32,
+    // How much of the light around reaches it past its neighbours, 0..1.
+    open: f32,
 }
 
 // Linear radiance towards the camera.
@@ -64,16 +71,17 @@ fn shade(s: Surface) -> vec3f {
     let up = 0.5 + 0.5 * dot(n, frame.floor_plane.xyz);
     // Close to the floor a good part of the lower sky is hidden too.
     let hidden = 0.45 * (1.0 - open) * (1.0 - up) * frame.floor.w;
-    let fill = frame.sky.rgb * (0.25 + 0.75 * up) * (1.0 - hidden) + frame.ground.rgb * (1.0 - up) * (0.15 + 0.85 * open);
+    let fill = frame.sky.rgb * (0.15 + 0.85 * up * up) * (1.0 - hidden) + frame.ground.rgb * (1.0 - up) * (0.1 + 0.9 * open);
 
     // A gentle highlight of the key light, and a rim of sky at grazing angles.
-    let half_way = normalize(view + frame.to_light.xyz);
-    let shininess = mix(22.0, 48.0, s.satin);
-    let highlight = pow(max(dot(n, half_way), 0.0), shininess) * (shininess + 8.0) / 25.0 * mix(0.030, 0.045, s.satin);
-    let grazing = pow(1.0 - n_dot_v, 4.0);
-    let rim = grazing * (0.35 + 0.65 * up) * mix(0.42, 0.2, s.satin);
+    let h = max(dot(n, normalize(view + frame.to_light.xyz)), 0.0);
+    let h4 = h * h * h * h;
+    let h16 = h4 * h4 * h4 * h4;
+    let highlight = mix(0.03 * h16, 0.10 * h16 * h16 * h16, s.satin);
+    let grazing = (1.0 - max(n_dot_v, 0.1)) * (1.0 - max(n_dot_v, 0.1));
+    let rim = grazing * grazing * (0.35 + 0.65 * up) * mix(0.40, 0.2, s.satin);
 
-    return s.albedo * (frame.key.rgb * lit + fill)
+    return s.albedo * (frame.key.rgb * lit * (0.6 + 0.4 * s.open) + fill * s.open)
         + frame.key.rgb * highlight * visibility * clamp(n_dot_l * 4.0, 0.0, 1.0)
-        + frame.sky.rgb * rim;
+        + frame.sky.rgb * rim * s.open;
 }

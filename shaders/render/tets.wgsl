@@ -1,5 +1,5 @@
 // The inside of bodies: every tet shrunken about its middle, with flat faces. Twelve vertices a tet, no vertex buffer.
-#import lighting
+#import parts
 
 struct TetsView {
     // Tets whose middle lies on the positive side of this plane (n.x - d > 0, [m]) are hidden.
@@ -15,7 +15,7 @@ struct TetsView {
 
 struct Varying {
     @builtin(position) clip: vec4f,
-    @location(0) world: vec3f,
+    @location(0) @interpolate(perspective, centroid) world: vec3f,
     @location(1) @interpolate(flat) normal: vec3f,
     @location(2) @interpolate(flat) albedo: vec3f,
 }
@@ -54,9 +54,18 @@ fn vs_tets(@builtin(vertex_index) index: u32) -> Varying {
     return Varying(frame.clip_from_world * vec4f(c.world, 1.0), c.world, c.normal, albedo);
 }
 
+fn tets_surface(v: Varying, open: f32) -> Surface {
+    return Surface(v.world, normalize(v.normal), v.albedo, 0.0, open);
+}
+
 @fragment
 fn fs_tets(v: Varying) -> @location(0) vec4f {
-    return display(shade(Surface(v.world, normalize(v.normal), v.albedo, 0.0)), v.clip.xy);
+    return display(shade(tets_surface(v, openness(v.clip.xy))), v.clip.xy);
+}
+
+@fragment
+fn fs_tets_parts(v: Varying) -> Parts {
+    return parts(tets_surface(v, 1.0));
 }
 
 @vertex

@@ -1,1 +1,62 @@
-//! (skeleton)
+//! The window: a 3D view of a running simulation, and everything that is done to it with mouse and keyboard.
+//!
+//! `worker` runs the simulation on its own thread; `session` decides what the window's events mean; `ui` draws panels and
+//! answers with `Action`s; `graphics` puts both pictures on the screen; `window` ties them to winit.
+
+mod engine;
+mod events;
+mod files;
+mod format;
+mod graphics;
+mod opener;
+mod pointer;
+mod recent;
+mod recorder;
+mod session;
+pub mod stage;
+mod ui;
+mod window;
+mod worker;
+
+use std::path::{Path, PathBuf};
+
+pub use window::run;
+
+/// What to open and how.
+#[derive(Clone, Debug, Default)]
+pub struct AppOptions {
+    pub scene: SceneSource,
+    /// Instead of the scenes' own choice.
+    pub backend: Option<crate::scene::BackendChoice>,
+    /// Part of an adapter's name.
+    pub adapter: Option<String>,
+    /// Prints a line to stdout for each thing that happens (also with `PLIANT_LOG_EVENTS=1`); tests read them.
+    pub log_events: bool,
+}
+
+/// Where a scene comes from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum SceneSource {
+    /// The first of the gallery.
+    #[default]
+    Default,
+    /// One of the scenes built into the program.
+    Gallery(String),
+    /// A scene, or a mesh that becomes a soft body above a floor.
+    Path(PathBuf),
+}
+
+impl SceneSource {
+    /// How the window calls it.
+    fn label(&self) -> String {
+        match self {
+            Self::Default => "gallery".to_owned(),
+            Self::Gallery(name) => name.clone(),
+            Self::Path(path) => file_name(path),
+        }
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}

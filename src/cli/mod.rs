@@ -1,1 +1,163 @@
-//! (skeleton)
+//! The command line: a thin shell on `scene` and `sim`.
+//!
+//! Exit status: 0 done; 1 the run failed; 2 bad arguments or bad input. Results go to stdout, everything else to stderr.
+
+mod bench;
+mod check;
+mod film;
+mod info;
+mod output;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::app::{AppOptions, SceneSource};
+use crate::gpu::DeviceError;
+use crate::scene::{BackendChoice, SceneError, gallery};
+use crate::sim::SimulationError;
+
+#[derive(Parser)]
+#[command(
+    version,
+    about = "An interactive laboratory for elastically deformable solids",
+    args_conflicts_with_subcommands = true,
+    after_help = "Without a command the window opens. SCENE is a scene file, a mesh (OBJ, OFF, PLY, STL) or a scene of the gallery: \
+                  gallery, bunny, armadillo, cantilever, incline, spin."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// What to open in the window [default: gallery]
+    scene: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Compute a scene without a window
+    Run(run::RunArgs),
+    /// Say whether a scene or mesh is sound, and what would mend it
+    Check(check::CheckArgs),
+    /// Measure how fast this machine is
+    Bench(bench::BenchArgs),
+    /// Describe this program and the graphics adapters it could use
+    Info,
+}
+
+/// Where to compute.
+#[derive(Args, Clone, Default)]
+struct Place {
+    /// Where to compute [default: what the scene says, else auto: the GPU when a hardware adapter is there]
+    #[arg(long, value_name = "BACKEND", value_parser = ["auto", "gpu", "cpu"])]
+    backend: Option<String>,
+    /// Graphics adapter whose name contains this (see `pliant info`)
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
+}
+
+impl Place {
+    fn backend(&self) -> Option<BackendChoice> {
+        self.backend.as_deref().and_then(BackendChoice::from_name)
+    }
+}
+
+/// Why the program ends without success.
+enum Failure {
+    /// Bad arguments or bad input.
+    Input(String),
+    /// The run failed.
+    Run(String),
+}
+
+impl From<SceneError> for Failure {
+    fn from(error: SceneError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<SimulationError> for Failure {
+    fn from(error: SimulationError) -> Self {
+        match error {
+            SimulationError::Device(DeviceError::Lost(_) | DeviceError::Refused(_)) => Self::Run(error.to_string()),
+            _ => Self::Input(error.to_string()),
+        }
+    }
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("PLIANT_LOG").unwrap_or_else(|_| "error".into());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    // Clap itself ends with status 2 on bad arguments, and 0 after --help.
+    let cli = Cli::parse();
+    let result = match &cli.command {
+        None => window(&cli),
+        Some(Command::Run(args)) => run::run(args),
+        Some(Command::Check(args)) => check::check(args),
+        Some(Command::Bench(args)) => bench::bench(args),
+        Some(Command::Info) => info::info(),
+    };
+    let (message, status) = match result {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Run(message)) => (message, 1),
+        Err(Failure::Input(message)) => (message, 2),
+    };
+    for line in message.lines() {
+        eprintln!("error: {line}");
+    }
+    ExitCode::from(status)
+}
+
+fn window(cli: &Cli) -> Result<(), Failure> {
+    let scene = match &cli.scene {
+        None => SceneSource::Default,
+        Some(name) => {
+            // A scene that is wrong from the start is told here; one opened later is told in the window.
+            crate::scene::Scene::load(name, &[])?;
+            let path = std::path::Path::new(name);
+            let in_gallery = !path.is_file() && gallery().iter().any(|entry| entry.name == name);
+            if in_gallery { SceneSource::Gallery(name.clone()) } else { SceneSource::Path(path.to_owned()) }
+        }
+    };
+    let options = AppOptions { scene, backend: cli.place.backend(), adapter: cli.place.adapter.clone(), ..AppOptions::default() };
+    crate::app::run(options).map_err(|error| Failure::Run(format!("{error:#}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_scene_or_a_command_but_not_both() {
+        assert_eq!(Cli::try_parse_from(["pliant", "bunny"]).unwrap().scene.as_deref(), Some("bunny"));
+        let run = Cli::try_parse_from(["pliant", "run", "bunny", "--steps", "3", "--set", "a=1", "--set", "b=2"]).unwrap();
+        assert!(matches!(run.command, Some(Command::Run(_))) && run.scene.is_none());
+        for wrong in [
+            vec!["pliant", "run", "bunny"],
+            vec!["pliant", "run", "bunny", "--steps", "1", "--seconds", "1"],
+            vec!["pliant", "run", "bunny", "--steps", "1", "--replay", "x"],
+            vec!["pliant", "run", "bunny", "--steps", "1", "--size", "10x10"],
+            vec!["pliant", "run", "bunny", "--steps", "1", "--dt", "-1"],
+            vec!["pliant", "run", "bunny", "--steps", "1", "--backend", "tpu"],
+        ] {
+            assert!(Cli::try_parse_from(&wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn the_help_names_the_whole_gallery() {
+        let help = Cli::command().render_long_help().to_string();
+        let words: Vec<&str> = help.split(|c: char| !c.is_alphanumeric()).collect();
+        assert!(gallery().iter().all(|entry| words.contains(&entry.name)), "{help}");
+    }
+}

@@ -84,8 +84,30 @@ pub struct TangentPlane {
     pub gap: f64,
 }
 
-/// Most positions at which a fast point is tested along its path.
-const MAX_PATH_SAMPLES: usize = 16;
+/// Most evaluations along the path of a fast point.
+const MAX_PATH_SAMPLES: usize = 64;
+
+/// Where the way from `p0`, outside, to `p1` first comes within `near` [m] of the boundary, if it does: no step is longer than the distance to it,
+/// so nothing is jumped over however thin it is.
+fn first_entry(shape: &Shape, p0: &Vec3, p1: &Vec3, near: f64) -> Option<Nearest> {
+    let length = (p1 - p0).norm();
+    let mut travelled = 0.0;
+    for _ in 0..MAX_PATH_SAMPLES {
+        let here = nearest(shape, &(p0 + (p1 - p0) * (travelled / length)));
+        // A point that starts inside is left to the nearest boundary.
+        if here.distance < 0.0 && travelled == 0.0 {
+            return None;
+        }
+        if here.distance <= near {
+            return Some(here);
+        }
+        travelled += here.distance;
+        if travelled > length {
+            return None;
+        }
+    }
+    None
+}
 
 impl MovingShape {
     /// The tangent plane for a point that goes from `x_t0` to `x_t1` [m, world]. The path is followed in the obstacle's frame, so that a
@@ -94,16 +116,9 @@ impl MovingShape {
         let p0 = self.pose_t0.inverse_transform_point(&(*x_t0).into()).coords;
         let p1 = self.pose_t1.inverse_transform_point(&(*x_t1).into()).coords;
         let mut near = nearest(&self.shape, &p1);
-        let reach = half_thickness(&self.shape) * 0.5;
-        let length = (p1 - p0).norm();
-        if length > reach && near.distance < length {
-            let samples = ((length / reach).ceil() as usize).min(MAX_PATH_SAMPLES);
-            if let Some(entry) = (1..samples)
-                .map(|k| nearest(&self.shape, &(p0 + (p1 - p0) * (k as f64 / samples as f64))))
-                .find(|sample| sample.distance < 0.0)
-            {
-                near = entry;
-            }
+        let thickness = half_thickness(&self.shape);
+        if (p1 - p0).norm() > 0.5 * thickness && near.distance < (p1 - p0).norm() {
+            near = first_entry(&self.shape, &p0, &p1, 1e-3 * thickness).unwrap_or(near);
         }
         let point = self.pose_t1.transform_point(&near.point.into()).coords;
         let start = self.pose_t0.transform_point(&near.point.into()).coords;

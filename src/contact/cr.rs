@@ -5,6 +5,8 @@
 //! system. The residual is split: r_u = rhs - A dv is carried by the recurrence, so a changed state costs no product with A. One product with A and
 //! one application of the preconditioner an iteration.
 
+use std::ops::Range;
+
 use super::{Contact, Effort, Status, evaluate};
 use crate::math::{Mat3, Vec3};
 use crate::model::Surface;
@@ -15,6 +17,8 @@ pub struct Problem<'a> {
     pub a: &'a Operator,
     pub pattern: &'a Pattern,
     pub fixed: &'a [bool],
+    /// The nodes of the problem: rows that form a block of their own (a body). Vectors of the problem hold these only.
+    pub nodes: Range<usize>,
     pub surface: &'a Surface,
     /// [s]
     pub dt: f64,
@@ -101,12 +105,16 @@ pub fn solve(
     for vector in [&mut work.free_residual, &mut work.a_z, &mut work.a_p, &mut work.scratch] {
         vector.resize(n, Vec3::zeros());
     }
-    problem.a.apply(problem.pattern, problem.fixed, dv, &mut work.scratch);
+    problem.a.apply(problem.pattern, problem.fixed, &problem.nodes, dv, &mut work.scratch);
     for ((r, b), q) in work.free_residual.iter_mut().zip(problem.rhs).zip(&work.scratch) {
         *r = b - q;
     }
     let mut rho = restart(problem, contacts, dv, work);
     let mut since_evaluation = 0;
+    // An impact is solved to a part of itself; and while rows still change, a rough solve shows how.
+    let first_residual = dot(&work.residual.v, &work.residual.v).sqrt();
+    let final_bound = options.residual.max(IMPACT_TOLERANCE * first_residual);
+    let mut bound = final_bound.max(ROUGH_TOLERANCE * first_residual);
     loop {
         // The step along p.
         precondition(problem, contacts, &work.b_p, &mut work.c_b_p, &mut work.scratch);
@@ -128,20 +136,23 @@ pub fn solve(
         let velocity_residual = dot(&work.residual.v, &work.residual.v).sqrt();
         outcome.residual = velocity_residual;
         let row_residual = work.residual.c.iter().map(Vec3::amax).fold(0.0, f64::max);
-        let converged = velocity_residual <= options.residual && row_residual <= 0.25 * problem.tolerance;
+        let converged = velocity_residual <= bound && row_residual <= 0.25 * problem.tolerance;
         let exhausted = outcome.iterations >= options.max_iterations;
         let effort = if outcome.iterations < options.max_iterations / 3 { Effort::Whole } else { Effort::Settling };
         if converged || stuck {
             changed = evaluate(problem, contacts, dv, true, effort);
             if !changed {
-                if !adapt(dv, contacts) {
+                if outcome.relinearisations < MAX_RELINEARISATIONS && adapt(dv, contacts) {
+                    outcome.relinearisations += 1;
+                    changed = true;
+                } else if bound > final_bound && !stuck {
+                    bound = final_bound;
+                } else {
                     outcome.converged = converged;
                     return outcome;
                 }
-                outcome.relinearisations += 1;
-                changed = true;
             }
-        } else if alpha > 0.0 && since_evaluation >= evaluation_interval(velocity_residual / options.residual).max(outcome.restarts / 32) {
+        } else if alpha > 0.0 && since_evaluation >= evaluation_interval(velocity_residual / bound).max(outcome.restarts / 32) {
             changed = evaluate(problem, contacts, dv, false, effort);
             since_evaluation = 0;
         }
@@ -164,6 +175,14 @@ pub fn solve(
     }
 }
 
+/// The residual may stay at this part of the one that the step starts with: an impact many times the weight need not be solved to a thousandth of the weight.
+const IMPACT_TOLERANCE: f64 = 1e-3;
+/// Where states and rows are first settled, as a part of the residual that the step starts with.
+const ROUGH_TOLERANCE: f64 = 1e-2;
+
+/// Most calls of `adapt` in one solve that may change the rows.
+const MAX_RELINEARISATIONS: u32 = 20;
+
 /// Iterations between evaluations: floor(log2(|r|/eps1) / 3), at least 6: a state that changed needs a few iterations before it tells anything (the published
 /// minimum of 1 costs twice the restarts for the same number of iterations).
 fn evaluation_interval(relative_residual: f64) -> u32 {
@@ -180,8 +199,8 @@ fn restart(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], work: &mut 
     for (contact, r) in contacts.iter().zip(&mut work.residual.c) {
         let force =
             contact.mask(contact.multiplier) + if contact.status == Status::Sliding { contact.sliding_force } else { Vec3::zeros() };
-        contact.spread(problem.surface, problem.dt, &force, -1.0, &mut work.residual.v);
-        *r = contact.mask(-(contact.offset + contact.rows(problem.surface, problem.dt, dv)));
+        contact.spread(problem, &force, -1.0, &mut work.residual.v);
+        *r = contact.mask(-(contact.offset + contact.rows(problem, dv)));
     }
     clear_fixed(problem, &mut work.residual.v);
     precondition(problem, contacts, &work.residual, &mut work.z, &mut work.scratch);
@@ -194,17 +213,17 @@ fn restart(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], work: &mut 
 
 /// `out = B x`, and `a_x = A x.v` by itself.
 fn apply(problem: &Problem, contacts: &[Contact], x: &Pair, out: &mut Pair, a_x: &mut [Vec3]) {
-    problem.a.apply(problem.pattern, problem.fixed, &x.v, a_x);
+    problem.a.apply(problem.pattern, problem.fixed, &problem.nodes, &x.v, a_x);
     out.v.copy_from_slice(a_x);
     for ((contact, xc), oc) in contacts.iter().zip(&x.c).zip(&mut out.c) {
-        contact.spread(problem.surface, problem.dt, &contact.mask(*xc), 1.0, &mut out.v);
-        *oc = contact.mask(contact.rows(problem.surface, problem.dt, &x.v));
+        contact.spread(problem, &contact.mask(*xc), 1.0, &mut out.v);
+        *oc = contact.mask(contact.rows(problem, &x.v));
     }
     clear_fixed(problem, &mut out.v);
 }
 
 fn clear_fixed(problem: &Problem, v: &mut [Vec3]) {
-    for (v, _) in v.iter_mut().zip(problem.fixed).filter(|(_, fixed)| **fixed) {
+    for (v, _) in v.iter_mut().zip(&problem.fixed[problem.nodes.clone()]).filter(|(_, fixed)| **fixed) {
         *v = Vec3::zeros();
     }
 }
@@ -212,16 +231,16 @@ fn clear_fixed(problem: &Problem, v: &mut [Vec3]) {
 /// The `Full` preconditioner: the block inverse of [D L^T; L 0] with the block diagonal D of A and the diagonal S of L D^-1 L^T:
 /// a = D^-1 r;  t = S^-1 (L a - q);  result (a - D^-1 L^T t, t)  (`contact-cr.md` 6).
 fn precondition(problem: &Problem, contacts: &[Contact], r: &Pair, z: &mut Pair, scratch: &mut [Vec3]) {
-    problem.a.precondition(&r.v, &mut z.v);
+    problem.a.precondition(&problem.nodes, &r.v, &mut z.v);
     if contacts.is_empty() {
         return;
     }
     scratch.fill(Vec3::zeros());
     for ((contact, rc), zc) in contacts.iter().zip(&r.c).zip(&mut z.c) {
-        *zc = contact.stiffness * (contact.rows(problem.surface, problem.dt, &z.v) - rc);
-        contact.spread(problem.surface, problem.dt, zc, 1.0, scratch);
+        *zc = contact.stiffness * (contact.rows(problem, &z.v) - rc);
+        contact.spread(problem, zc, 1.0, scratch);
     }
-    for ((z, s), inverse) in z.v.iter_mut().zip(&*scratch).zip(&problem.a.inverse_diagonals) {
+    for ((z, s), inverse) in z.v.iter_mut().zip(&*scratch).zip(&problem.a.inverse_diagonals[problem.nodes.clone()]) {
         *z -= inverse * s;
     }
 }
@@ -230,20 +249,15 @@ fn precondition(problem: &Problem, contacts: &[Contact], r: &Pair, z: &mut Pair,
 /// put on it. For a lone contact this is the block itself up to the weights; for m equal contacts it is m times the block, as the scaling Z of the thesis'
 /// appendix A; in general it bounds the whole matrix from above (row sums), so nearly equal rows cannot spoil the preconditioner.
 fn update_compliances(problem: &Problem, contacts: &mut [Contact]) {
-    let surface = problem.surface;
-    let mut load = vec![0.0; problem.fixed.len()];
+    let mut load = vec![0.0; problem.nodes.len()];
     for contact in contacts.iter().filter(|c| c.is_active()) {
-        let k = contact.vertex as usize;
-        for (node, weight) in surface.nodes[k].iter().zip(&surface.weights[k]) {
-            load[*node as usize] += weight.abs();
-        }
+        contact.corners(problem).for_each(|(node, weight)| load[node] += weight.abs());
     }
     for contact in contacts {
-        let k = contact.vertex as usize;
         let mut inverse_mass = Mat3::zeros();
-        for (node, weight) in surface.nodes[k].iter().zip(&surface.weights[k]) {
-            let share = if contact.is_active() { load[*node as usize] } else { load[*node as usize] + weight.abs() };
-            inverse_mass += problem.a.inverse_diagonals[*node as usize] * (weight.abs() * share);
+        for (node, weight) in contact.corners(problem) {
+            let share = if contact.is_active() { load[node] } else { load[node] + weight.abs() };
+            inverse_mass += problem.a.inverse_diagonals[problem.nodes.start + node] * (weight.abs() * share);
         }
         contact.compliance = contact.frame * inverse_mass * contact.frame.transpose() * (problem.dt * problem.dt);
         contact.stiffness = match contact.status {

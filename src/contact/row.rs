@@ -1,9 +1,8 @@
 //! One contact: three rows of J = C H, in metres.
 
-use super::RememberedContact;
+use super::{Problem, RememberedContact};
 use crate::collision::{TangentPlane, tangents};
 use crate::math::{Mat3, Vec3};
-use crate::model::{Surface, interpolate};
 
 /// Which of a contact's rows are in the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,17 +126,21 @@ impl Contact {
     }
 
     /// `dt C H a`.
-    pub fn rows(&self, surface: &Surface, dt: f64, a: &[Vec3]) -> Vec3 {
-        let k = self.vertex as usize;
-        self.frame * interpolate(a, &surface.nodes[k], &surface.weights[k]) * dt
+    pub fn rows(&self, problem: &Problem, a: &[Vec3]) -> Vec3 {
+        self.frame * self.corners(problem).map(|(node, weight)| a[node] * weight).sum::<Vec3>() * problem.dt
     }
 
     /// `y += s dt H^T C^T f`.
-    pub fn spread(&self, surface: &Surface, dt: f64, f: &Vec3, s: f64, y: &mut [Vec3]) {
-        let k = self.vertex as usize;
-        let force = self.frame.transpose() * f * (s * dt);
-        for (node, weight) in surface.nodes[k].iter().zip(&surface.weights[k]) {
-            y[*node as usize] += force * *weight;
+    pub fn spread(&self, problem: &Problem, f: &Vec3, s: f64, y: &mut [Vec3]) {
+        let force = self.frame.transpose() * f * (s * problem.dt);
+        for (node, weight) in self.corners(problem) {
+            y[node] += force * weight;
         }
+    }
+
+    /// The row of H: nodes, counted from the first of the problem, and weights.
+    pub fn corners<'a>(&self, problem: &Problem<'a>) -> impl Iterator<Item = (usize, f64)> + use<'a> {
+        let (k, first) = (self.vertex as usize, problem.nodes.start);
+        problem.surface.nodes[k].iter().zip(&problem.surface.weights[k]).map(move |(n, w)| (*n as usize - first, *w))
     }
 }

@@ -120,7 +120,7 @@ impl Diagnosis {
             self.boundary_edges,
             "edge has a triangle on one side only",
             "edges have a triangle on one side only: the surface is open",
-            "close its holes (for instance with MeshFix), or use it as a static obstacle",
+            "close its holes (for instance with MeshFix)",
         );
         report(
             self.non_manifold_edges,

@@ -155,6 +155,7 @@ impl StageBuffers {
     /// Moves obstacles: world from each one's frame, in the stage's order.
     pub fn set_transforms(&mut self, queue: &wgpu::Queue, transforms: &[Mat4], look: &Look) {
         self.around.floor = self.obstacles.floor.map(|i| transforms[i as usize]);
+        self.around.floor_albedo = self.obstacles.floor.map_or(look.floor, |i| plane_albedo(self.obstacles.colors[i as usize], look.floor));
         self.obstacles.upload(queue, transforms, &self.around, look);
     }
 }
@@ -218,11 +219,18 @@ impl Obstacles {
                 } else {
                     1.6 * around.radius
                 };
-                Plane { world_from_plane: *transform, color: Stage::plane_albedo(*color, look.floor).extend(half) }
+                Plane { world_from_plane: *transform, color: plane_albedo(*color, look.floor).extend(half) }
             })
             .collect();
         queue.write_buffer(&self.planes, 0, bytemuck::cast_slice(&planes));
     }
+}
+
+/// Albedo of planes of a colour in a look: the colour tints the look's floor.
+fn plane_albedo(color: super::Rgb, look_floor: Vec3) -> Vec3 {
+    let linear = color.linear();
+    let gray = linear.dot(Vec3::new(0.2126, 0.7152, 0.0722)).max(1e-3);
+    look_floor * linear / gray
 }
 
 /// Middle and radius of everything that is not a plane, and the radius of the soft bodies alone [m].

@@ -1,27 +1,48 @@
 //! The textures that a picture is drawn into before it goes to its target.
 
-use super::pipelines::{DEPTH_FORMAT, PICTURE_FORMAT, Pipelines};
+use super::pipelines::{ALBEDO_FORMAT, DEPTH_FORMAT, MAP_FORMAT, NORMAL_FORMAT, PICTURE_FORMAT, Pipelines};
+use super::renderer::RenderOptions;
 
-/// Colour and depth of one size; with several samples a pixel also the colour they are resolved to.
+/// All that depends on the size of the picture.
 pub struct Canvas {
     pub size: [u32; 2],
     /// What is drawn into.
     pub color: wgpu::TextureView,
-    /// Where samples are resolved to, when there are several.
-    pub resolved: Option<wgpu::TextureView>,
-    pub depth: wgpu::TextureView,
+    /// With several samples a pixel: where they are resolved to, and their depth.
+    pub resolved: Option<(wgpu::TextureView, wgpu::TextureView)>,
+    /// What surfaces leave before they are lit, one sample a pixel; none where nobody asks for it.
+    pub parts: Option<Parts>,
+    /// How open surfaces are to the light around them, in a quarter of the pixels: rough, and averaged.
+    pub rough_occlusion: wgpu::TextureView,
+    pub occlusion: wgpu::TextureView,
+    /// The averaged map, for `parts.wgsl`.
+    pub screen: wgpu::BindGroup,
     /// Where the picture goes in the target: `corner` of `present.wgsl`.
     pub corner: wgpu::Buffer,
     /// The finished picture, for `present.wgsl`.
     pub present: wgpu::BindGroup,
 }
 
+/// Albedo, normal and depth of surfaces, and who reads them.
+pub struct Parts {
+    pub albedo: wgpu::TextureView,
+    pub normal: wgpu::TextureView,
+    pub depth: wgpu::TextureView,
+    /// For `light_parts.wgsl`.
+    pub light: wgpu::BindGroup,
+    /// For the two passes of `occlusion.wgsl`.
+    pub occlusion: wgpu::BindGroup,
+    pub average: wgpu::BindGroup,
+}
+
 impl Canvas {
-    pub fn new(device: &wgpu::Device, pipelines: &Pipelines, size: [u32; 2], samples: u32) -> Self {
-        let view = |label, format, samples, usage| {
+    pub fn new(device: &wgpu::Device, pipelines: &Pipelines, size: [u32; 2], options: &RenderOptions) -> Self {
+        let attachment = wgpu::TextureUsages::RENDER_ATTACHMENT;
+        let readable = attachment | wgpu::TextureUsages::TEXTURE_BINDING;
+        let view = |label, [width, height]: [u32; 2], format, samples, usage| {
             let texture = device.create_texture(&wgpu::TextureDescriptor {
                 label: Some(label),
-                size: wgpu::Extent3d { width: size[0], height: size[1], depth_or_array_layers: 1 },
+                size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
                 mip_level_count: 1,
                 sample_count: samples,
                 dimension: wgpu::TextureDimension::D2,
@@ -31,29 +52,55 @@ impl Canvas {
             });
             texture.create_view(&wgpu::TextureViewDescriptor::default())
         };
-        let attachment = wgpu::TextureUsages::RENDER_ATTACHMENT;
-        let readable = attachment | wgpu::TextureUsages::TEXTURE_BINDING;
-        let picture = view("render/picture", PICTURE_FORMAT, 1, readable);
-        let depth = view("render/depth", DEPTH_FORMAT, samples, attachment);
+        let group = |label, layout, resources: &[wgpu::BindingResource]| {
+            let entries: Vec<_> =
+                (0..).zip(resources).map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource: resource.clone() }).collect();
+            device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some(label), layout, entries: &entries })
+        };
+
+        let picture = view("render/picture", size, PICTURE_FORMAT, 1, readable);
         let corner = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("render/corner"),
             size: 16,
             usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
-        let present = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("render/present"),
-            layout: &pipelines.present_layout,
-            entries: &[
-                wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::TextureView(&picture) },
-                wgpu::BindGroupEntry { binding: 1, resource: wgpu::BindingResource::Sampler(&pipelines.linear_sampler) },
-                wgpu::BindGroupEntry { binding: 2, resource: corner.as_entire_binding() },
-            ],
+        let sampler = wgpu::BindingResource::Sampler(&pipelines.linear_sampler);
+        let present = group("render/present", &pipelines.present_layout, &[texture(&picture), sampler, corner.as_entire_binding()]);
+
+        // Without occlusion the map is a single texel.
+        let quarter = if options.ambient_occlusion { size.map(|n| n.div_ceil(2)) } else { [1, 1] };
+        let rough_occlusion = view("render/rough_occlusion", quarter, MAP_FORMAT, 1, readable);
+        let occlusion = view("render/occlusion", quarter, MAP_FORMAT, 1, readable);
+        let parts = (options.samples == 1 || options.ambient_occlusion).then(|| {
+            let albedo = view("render/albedo", size, ALBEDO_FORMAT, 1, readable);
+            let normal = view("render/normal", size, NORMAL_FORMAT, 1, readable);
+            let depth = view("render/depth", size, DEPTH_FORMAT, 1, readable);
+            let [a, n, d] = [&albedo, &normal, &depth].map(texture);
+            // The first pass reads no map; it may not be given the one that it draws.
+            let first = [n.clone(), d.clone(), texture(&occlusion)];
+            let second = [n.clone(), d.clone(), texture(&rough_occlusion)];
+            Parts {
+                light: group("render/parts", &pipelines.parts_layout, &[a, n, d]),
+                occlusion: group("render/occlusion", &pipelines.occlusion_layout, &first),
+                average: group("render/average", &pipelines.occlusion_layout, &second),
+                albedo,
+                normal,
+                depth,
+            }
         });
-        let (color, resolved) = match samples {
+        let (color, resolved) = match options.samples {
             1 => (picture, None),
-            _ => (view("render/samples", PICTURE_FORMAT, samples, attachment), Some(picture)),
+            samples => {
+                let depth = view("render/sample_depth", size, DEPTH_FORMAT, samples, attachment);
+                (view("render/samples", size, PICTURE_FORMAT, samples, attachment), Some((picture, depth)))
+            }
         };
-        Self { size, color, resolved, depth, corner, present }
+        let screen = group("render/screen", &pipelines.screen_layout, &[texture(&occlusion)]);
+        Self { size, color, resolved, parts, rough_occlusion, occlusion, screen, corner, present }
     }
+}
+
+fn texture(view: &wgpu::TextureView) -> wgpu::BindingResource<'_> {
+    wgpu::BindingResource::TextureView(view)
 }

@@ -9,7 +9,8 @@ pub struct Maps {
     pub shadow: wgpu::TextureView,
     /// Height of the lowest thing above the floor.
     pub contact_depth: wgpu::TextureView,
-    /// Fraction of the key light that reaches the floor, in light-map coordinates.
+    /// Fraction of the key light that reaches the floor, in light-map coordinates: from few taps, and softened.
+    pub rough_shadow: wgpu::TextureView,
     pub floor_shadow: wgpu::TextureView,
     /// How open the floor is to the sky, in contact-map coordinates.
     pub contact: wgpu::TextureView,
@@ -21,6 +22,7 @@ pub struct Maps {
     /// For `floor_maps.wgsl`.
     pub shadow_group: wgpu::BindGroup,
     pub contact_group: wgpu::BindGroup,
+    pub rough_group: wgpu::BindGroup,
 }
 
 impl Maps {
@@ -38,19 +40,22 @@ impl Maps {
             });
             texture.create_view(&wgpu::TextureViewDescriptor::default())
         };
-        let depths = |view| {
+        let group = |layout, binding, view| {
             device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some("render/depths"),
-                layout: &pipelines.depths_layout,
-                entries: &[wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::TextureView(view) }],
+                label: Some("render/floor_maps"),
+                layout,
+                entries: &[wgpu::BindGroupEntry { binding, resource: wgpu::BindingResource::TextureView(view) }],
             })
         };
         let width = options.shadow_resolution.max(64);
         let shadow = view("render/shadow", DEPTH_FORMAT, width);
         let contact_depth = view("render/contact_depth", DEPTH_FORMAT, width / 4);
+        let rough_shadow = view("render/rough_shadow", MAP_FORMAT, width / 4);
         Self {
-            shadow_group: depths(&shadow),
-            contact_group: depths(&contact_depth),
+            shadow_group: group(&pipelines.depths_layout, 0, &shadow),
+            contact_group: group(&pipelines.depths_layout, 0, &contact_depth),
+            rough_group: group(&pipelines.rough_layout, 1, &rough_shadow),
+            rough_shadow,
             floor_shadow: view("render/floor_shadow", MAP_FORMAT, width / 4),
             contact: view("render/contact", MAP_FORMAT, width / 8),
             fit: fit_buffer(device),
@@ -66,7 +71,7 @@ impl Maps {
         let texture = |view| wgpu::BindingResource::TextureView(view);
         let resources = [
             texture(&self.shadow),
-            wgpu::BindingResource::Sampler(&pipelines.shadow_sampler),
+            wgpu::BindingResource::Sampler(&pipelines.texel_sampler),
             wgpu::BindingResource::Sampler(&pipelines.linear_sampler),
             texture(&self.floor_shadow),
             texture(&self.contact),

@@ -27,9 +27,9 @@ impl Rgb {
 /// Colour `i` of a small harmonious set, which repeats.
 pub fn palette(i: usize) -> Rgb {
     const COLORS: [Rgb; 8] = [
-        Rgb::hex(0xe8795a), // coral
-        Rgb::hex(0x4fa8a0), // teal
-        Rgb::hex(0xe9b44c), // amber
+        Rgb::hex(0xe5704f), // coral
+        Rgb::hex(0x3f9f98), // teal
+        Rgb::hex(0xe0a03c), // amber
         Rgb::hex(0x6f86d6), // periwinkle
         Rgb::hex(0x9cbf60), // moss
         Rgb::hex(0xc977a4), // orchid

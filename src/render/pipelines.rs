@@ -8,6 +8,9 @@ use super::shaders::module;
 /// Format of the picture before it goes to its target; alpha holds the brightness.
 pub const PICTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 pub const DEPTH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
+/// Of surfaces that are lit later: see `parts.wgsl`.
+pub const ALBEDO_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
+pub const NORMAL_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgb10a2Unorm;
 /// Of the floor's small maps.
 pub const MAP_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Unorm;
 
@@ -18,15 +21,23 @@ pub struct Pipelines {
     pub maps_layout: wgpu::BindGroupLayout,
     /// The depth map that `floor_maps.wgsl` reads.
     pub depths_layout: wgpu::BindGroupLayout,
+    /// The map that `fs_soften` of `floor_maps.wgsl` reads.
+    pub rough_layout: wgpu::BindGroupLayout,
     /// Vertices and indices of `body.wgsl`'s wireframe.
     pub wire_layout: wgpu::BindGroupLayout,
     /// Nodes, tets, colours and view of `tets.wgsl`.
     pub tets_layout: wgpu::BindGroupLayout,
+    /// Albedos, normals and depths of `light_parts.wgsl`.
+    pub parts_layout: wgpu::BindGroupLayout,
+    /// Normals, depths and the rough map of `occlusion.wgsl`.
+    pub occlusion_layout: wgpu::BindGroupLayout,
+    /// The finished occlusion map.
+    pub screen_layout: wgpu::BindGroupLayout,
     pub present_layout: wgpu::BindGroupLayout,
     pub normals_layout: wgpu::BindGroupLayout,
     pub fit_layout: wgpu::BindGroupLayout,
     pub linear_sampler: wgpu::Sampler,
-    pub shadow_sampler: wgpu::Sampler,
+    pub texel_sampler: wgpu::Sampler,
     pub normals: wgpu::ComputePipeline,
     pub fit: wgpu::ComputePipeline,
     pub body_shadow: wgpu::RenderPipeline,
@@ -36,13 +47,16 @@ pub struct Pipelines {
     pub tets_shadow: wgpu::RenderPipeline,
     pub tets_contact: wgpu::RenderPipeline,
     pub floor_shadow_map: wgpu::RenderPipeline,
+    pub soften: wgpu::RenderPipeline,
     pub contact_map: wgpu::RenderPipeline,
-    pub body: wgpu::RenderPipeline,
-    pub obstacle: wgpu::RenderPipeline,
-    pub wire: wgpu::RenderPipeline,
-    pub tets: wgpu::RenderPipeline,
+    /// Surfaces that leave their parts, to be lit later.
+    pub parts: Surfaces,
+    /// Surfaces lit at once; with one sample a pixel there are none.
+    pub lit: Option<Surfaces>,
+    pub occlusion: wgpu::RenderPipeline,
+    pub occlusion_average: wgpu::RenderPipeline,
+    pub light_parts: wgpu::RenderPipeline,
     pub floor: wgpu::RenderPipeline,
-    pub slab: wgpu::RenderPipeline,
     pub backdrop: wgpu::RenderPipeline,
     pub overlay_front: wgpu::RenderPipeline,
     pub overlay_behind: wgpu::RenderPipeline,
@@ -50,6 +64,15 @@ pub struct Pipelines {
     pub present: wgpu::RenderPipeline,
     /// To `PICTURE_FORMAT`, for captures.
     pub present_capture: wgpu::RenderPipeline,
+}
+
+/// Pipelines of bodies, obstacles and slabs.
+pub struct Surfaces {
+    pub body: wgpu::RenderPipeline,
+    pub obstacle: wgpu::RenderPipeline,
+    pub wire: wgpu::RenderPipeline,
+    pub tets: wgpu::RenderPipeline,
+    pub slab: wgpu::RenderPipeline,
 }
 
 impl Pipelines {
@@ -62,17 +85,25 @@ impl Pipelines {
             "maps",
             &[
                 (ShaderStages::FRAGMENT, DEPTH_TEXTURE),
-                (ShaderStages::FRAGMENT, wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Comparison)),
+                (ShaderStages::FRAGMENT, wgpu::BindingType::Sampler(wgpu::SamplerBindingType::NonFiltering)),
                 (ShaderStages::FRAGMENT, LINEAR_SAMPLER),
                 (ShaderStages::FRAGMENT, COLOR_TEXTURE),
                 (ShaderStages::FRAGMENT, COLOR_TEXTURE),
             ],
         );
         let depths_layout = layout(device, "depths", &[(ShaderStages::FRAGMENT, DEPTH_TEXTURE)]);
+        let rough_layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some("rough"),
+            entries: &[wgpu::BindGroupLayoutEntry { binding: 1, visibility: ShaderStages::FRAGMENT, ty: COLOR_TEXTURE, count: None }],
+        });
         let wire_layout = layout(device, "wire", &[(ShaderStages::VERTEX, READ); 2]);
         let vertex = ShaderStages::VERTEX;
         let tets_layout = layout(device, "tets", &[(vertex, READ), (vertex, READ), (vertex, READ), (vertex, UNIFORM)]);
         let fragment = ShaderStages::FRAGMENT;
+        let parts_layout = layout(device, "parts", &[(fragment, COLOR_TEXTURE), (fragment, COLOR_TEXTURE), (fragment, DEPTH_TEXTURE)]);
+        let occlusion_layout =
+            layout(device, "occlusion", &[(fragment, COLOR_TEXTURE), (fragment, DEPTH_TEXTURE), (fragment, COLOR_TEXTURE)]);
+        let screen_layout = layout(device, "screen", &[(fragment, COLOR_TEXTURE)]);
         let present_layout = layout(device, "present", &[(fragment, COLOR_TEXTURE), (fragment, LINEAR_SAMPLER), (fragment, UNIFORM)]);
         let normals_layout =
             layout(device, "normals", &[(compute, READ), (compute, READ), (compute, READ), (compute, READ), (compute, WRITE)]);
@@ -84,26 +115,36 @@ impl Pipelines {
         let casters = module(device, "casters");
         let floor_maps = module(device, "floor_maps");
         let floor = module(device, "floor");
+        let occlusion = module(device, "occlusion");
         let overlay = module(device, "overlay");
         let present = module(device, "present");
 
         let only_frame = [Some(&frame_layout)];
         let map = [Some(&frame_layout), Some(&depths_layout)];
         let lit = [Some(&frame_layout), Some(&maps_layout)];
-        let lit_wire = [Some(&frame_layout), Some(&maps_layout), Some(&wire_layout)];
-        let lit_tets = [Some(&frame_layout), Some(&maps_layout), Some(&tets_layout)];
+        let lit_body = [Some(&frame_layout), Some(&maps_layout), None, Some(&screen_layout)];
+        let lit_wire = [Some(&frame_layout), Some(&maps_layout), Some(&wire_layout), Some(&screen_layout)];
+        let lit_tets = [Some(&frame_layout), Some(&maps_layout), Some(&tets_layout), Some(&screen_layout)];
         // Casters may not read the maps that they draw.
         let dark_tets = [Some(&frame_layout), None, Some(&tets_layout)];
         let samples = options.samples;
-        let opaque = Target::Picture { samples, depth: Some((true, wgpu::CompareFunction::GreaterEqual)), blend: false };
-        let behind_all = Target::Picture { samples, depth: Some((false, wgpu::CompareFunction::GreaterEqual)), blend: false };
-        let over = |compare| Target::Picture { samples, depth: Some((false, compare)), blend: true };
+        let behind_all = Target::Picture { samples, depth: Depth::Read(wgpu::CompareFunction::GreaterEqual), blend: false };
+        let over = |compare| Target::Picture { samples, depth: Depth::Read(compare), blend: true };
+        let lit_parts = [Some(&frame_layout), Some(&maps_layout), Some(&parts_layout), Some(&screen_layout)];
         // Slanted casters are pushed back by what their depth changes over a texel, so that lit sides do not shade themselves.
         let shadow_bias = wgpu::DepthBiasState { constant: 0, slope_scale: 1.6, clamp: 0.0 };
         let shadow = Target::Depth { bias: shadow_bias };
         let contact = Target::Depth { bias: wgpu::DepthBiasState::default() };
-        let draw = |label, layouts: &[Option<&wgpu::BindGroupLayout>], shader, entries, vertices, target| {
+        let draw = |label: &str, layouts: &[Option<&wgpu::BindGroupLayout>], shader, entries: [&str; 2], vertices, target| {
             render_pipeline(device, label, layouts, shader, entries, vertices, target)
+        };
+
+        let surfaces = |[body_entry, wire_entry, tets_entry, slab_entry]: [&str; 4], target| Surfaces {
+            body: draw("body", &lit_body, &body, ["vs_body", body_entry], Vertices::Full, target),
+            obstacle: draw("obstacle", &lit_body, &body, ["vs_obstacle", body_entry], Vertices::Full, target),
+            wire: draw("wire", &lit_wire, &body, ["vs_wire", wire_entry], Vertices::None, target),
+            tets: draw("tets", &lit_tets, &tets, ["vs_tets", tets_entry], Vertices::None, target),
+            slab: draw("slab", &lit_body, &floor, ["vs_plane", slab_entry], Vertices::None, target),
         };
 
         Self {
@@ -113,13 +154,7 @@ impl Pipelines {
                 min_filter: wgpu::FilterMode::Linear,
                 ..Default::default()
             }),
-            shadow_sampler: device.create_sampler(&wgpu::SamplerDescriptor {
-                label: Some("render/shadow"),
-                mag_filter: wgpu::FilterMode::Linear,
-                min_filter: wgpu::FilterMode::Linear,
-                compare: Some(wgpu::CompareFunction::LessEqual),
-                ..Default::default()
-            }),
+            texel_sampler: device.create_sampler(&wgpu::SamplerDescriptor { label: Some("render/texel"), ..Default::default() }),
             normals: compute_pipeline(device, &normals_layout, "normals", "normals"),
             fit: compute_pipeline(device, &fit_layout, "fit", "fit_maps"),
             body_shadow: draw("body_shadow", &only_frame, &casters, ["vs_body_shadow", ""], Vertices::Position, shadow),
@@ -136,6 +171,14 @@ impl Pipelines {
                 Vertices::None,
                 Target::Color { format: MAP_FORMAT },
             ),
+            soften: draw(
+                "soften",
+                &[Some(&frame_layout), Some(&rough_layout)],
+                &floor_maps,
+                ["vs_map", "fs_soften"],
+                Vertices::None,
+                Target::Color { format: MAP_FORMAT },
+            ),
             contact_map: draw(
                 "contact_map",
                 &map,
@@ -144,12 +187,36 @@ impl Pipelines {
                 Vertices::None,
                 Target::Color { format: MAP_FORMAT },
             ),
-            body: draw("body", &lit, &body, ["vs_body", "fs_body"], Vertices::Full, opaque),
-            obstacle: draw("obstacle", &lit, &body, ["vs_obstacle", "fs_body"], Vertices::Full, opaque),
-            wire: draw("wire", &lit_wire, &body, ["vs_wire", "fs_wire"], Vertices::None, opaque),
-            tets: draw("tets", &lit_tets, &tets, ["vs_tets", "fs_tets"], Vertices::None, opaque),
-            floor: draw("floor", &lit, &floor, ["vs_plane", "fs_floor"], Vertices::None, opaque),
-            slab: draw("slab", &lit, &floor, ["vs_plane", "fs_slab"], Vertices::None, opaque),
+            parts: surfaces(["fs_body_parts", "fs_wire_parts", "fs_tets_parts", "fs_slab_parts"], Target::Parts),
+            lit: (samples > 1).then(|| {
+                surfaces(["fs_body", "fs_wire", "fs_tets", "fs_slab"], Target::Picture { samples, depth: Depth::Write, blend: false })
+            }),
+            occlusion: draw(
+                "occlusion",
+                &[Some(&frame_layout), Some(&occlusion_layout)],
+                &occlusion,
+                ["vs_occlusion", "fs_occlusion"],
+                Vertices::None,
+                Target::Color { format: MAP_FORMAT },
+            ),
+            occlusion_average: draw(
+                "occlusion_average",
+                &[Some(&frame_layout), Some(&occlusion_layout)],
+                &occlusion,
+                ["vs_occlusion", "fs_average"],
+                Vertices::None,
+                Target::Color { format: MAP_FORMAT },
+            ),
+            floor: draw("floor", &lit, &floor, ["vs_plane", "fs_floor"], Vertices::None, behind_all),
+            light_parts: draw(
+                "light_parts",
+                &lit_parts,
+                &module(device, "light_parts"),
+                ["vs_light", "fs_light"],
+                Vertices::None,
+                // Lights only where there is a surface; the target has one sample a pixel wherever this is used.
+                Target::Picture { samples: 1, depth: Depth::Read(wgpu::CompareFunction::Less), blend: false },
+            ),
             backdrop: draw("backdrop", &lit, &floor, ["vs_backdrop", "fs_backdrop"], Vertices::None, behind_all),
             overlay_front: draw(
                 "overlay_front",
@@ -186,8 +253,12 @@ impl Pipelines {
             frame_layout,
             maps_layout,
             depths_layout,
+            rough_layout,
             wire_layout,
             tets_layout,
+            parts_layout,
+            occlusion_layout,
+            screen_layout,
             present_layout,
             normals_layout,
             fit_layout,
@@ -248,9 +319,27 @@ enum Vertices {
 /// What a pipeline draws into.
 #[derive(Clone, Copy)]
 enum Target {
-    Depth { bias: wgpu::DepthBiasState },
-    Color { format: wgpu::TextureFormat },
-    Picture { samples: u32, depth: Option<(bool, wgpu::CompareFunction)>, blend: bool },
+    Depth {
+        bias: wgpu::DepthBiasState,
+    },
+    Color {
+        format: wgpu::TextureFormat,
+    },
+    /// Albedo, normal and depth.
+    Parts,
+    Picture {
+        samples: u32,
+        depth: Depth,
+        blend: bool,
+    },
+}
+
+#[derive(Clone, Copy)]
+enum Depth {
+    /// The nearest surface stays.
+    Write,
+    /// Tested only.
+    Read(wgpu::CompareFunction),
 }
 
 const FULL: [VertexAttribute; 4] = wgpu::vertex_attr_array![0 => Float32x3, 1 => Unorm8x4, 2 => Float32x3, 3 => Float32];
@@ -290,12 +379,17 @@ fn render_pipeline(
         })
     };
     let color = |format, blend| Some(wgpu::ColorTargetState { format, blend, write_mask: wgpu::ColorWrites::ALL });
-    let (color, depth_stencil, samples) = match target {
-        Target::Depth { bias } => (None, depth_state(true, wgpu::CompareFunction::Less, bias), 1),
-        Target::Color { format } => (color(format, None), None, 1),
+    let nearest = depth_state(true, wgpu::CompareFunction::GreaterEqual, Default::default());
+    let (colors, depth_stencil, samples) = match target {
+        Target::Depth { bias } => (vec![], depth_state(true, wgpu::CompareFunction::Less, bias), 1),
+        Target::Color { format } => (vec![color(format, None)], None, 1),
+        Target::Parts => (vec![color(ALBEDO_FORMAT, None), color(NORMAL_FORMAT, None)], nearest, 1),
         Target::Picture { samples, depth, blend } => (
-            color(PICTURE_FORMAT, blend.then_some(wgpu::BlendState::ALPHA_BLENDING)),
-            depth.and_then(|(write, compare)| depth_state(write, compare, Default::default())),
+            vec![color(PICTURE_FORMAT, blend.then_some(wgpu::BlendState::ALPHA_BLENDING))],
+            match depth {
+                Depth::Write => nearest,
+                Depth::Read(compare) => depth_state(false, compare, Default::default()),
+            },
             samples,
         ),
     };
@@ -310,7 +404,7 @@ fn render_pipeline(
             module: shader,
             entry_point: Some(fragment_entry),
             compilation_options: Default::default(),
-            targets: &[color],
+            targets: &colors,
         }),
         multiview_mask: None,
         cache: None,

@@ -7,7 +7,7 @@ use super::camera::Camera;
 use super::canvas::Canvas;
 use super::image::{Image, Readback};
 use super::maps::Maps;
-use super::pipelines::{PICTURE_FORMAT, Pipelines};
+use super::pipelines::{PICTURE_FORMAT, Pipelines, Surfaces};
 use super::stage::{Look, Overlays, Shading, Stage, ViewOptions};
 use super::uniforms::{Frame, Mark, TetsView};
 use super::{RenderError, Rgb};
@@ -15,12 +15,17 @@ use super::{RenderError, Rgb};
 /// What the device can afford.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderOptions {
-    /// Samples a pixel, 1 or 4; with 1, jagged edges are smoothed afterwards instead.
+    /// Samples a pixel, 1 or 4.
+    ///
+    /// With 1, surfaces leave their parts and are lit once a pixel after all are drawn, and jagged edges are smoothed at the end. Lit
+    /// at once, a software adapter would run the whole shader for every block of 4 x 4 pixels that a small triangle touches.
     pub samples: u32,
     /// Width of the shadow map [texels]; the other maps follow it.
     pub shadow_resolution: u32,
     /// Reads of the shadow map for a texel of a soft shadow on the floor.
     pub shadow_taps: u32,
+    /// Darkens creases and where bodies touch, from what lies near on the screen.
+    pub ambient_occlusion: bool,
     /// Format of the targets, not an sRGB one: colours are encoded here.
     pub format: wgpu::TextureFormat,
 }
@@ -30,13 +35,13 @@ impl RenderOptions {
     pub fn for_adapter(info: &wgpu::AdapterInfo, format: wgpu::TextureFormat) -> Self {
         match info.device_type {
             wgpu::DeviceType::Cpu => Self::software(format),
-            _ => Self { samples: 4, shadow_resolution: 2048, shadow_taps: 32, format },
+            _ => Self { samples: 4, shadow_resolution: 2048, shadow_taps: 32, ambient_occlusion: true, format },
         }
     }
 
     /// What a software adapter can draw fluently.
     pub fn software(format: wgpu::TextureFormat) -> Self {
-        Self { samples: 1, shadow_resolution: 1024, shadow_taps: 12, format }
+        Self { samples: 1, shadow_resolution: 1024, shadow_taps: 12, ambient_occlusion: false, format }
     }
 }
 
@@ -162,7 +167,7 @@ impl Renderer {
             return;
         }
         let canvas = self.canvas.take().filter(|c| c.size == [width, height]);
-        let canvas = canvas.unwrap_or_else(|| Canvas::new(&self.device, &self.pipelines, [width, height], self.options.samples));
+        let canvas = canvas.unwrap_or_else(|| Canvas::new(&self.device, &self.pipelines, [width, height], &self.options));
         self.picture(encoder, &canvas, camera, options, overlays);
         self.queue.write_buffer(&canvas.corner, 0, bytemuck::cast_slice(&[x as f32, y as f32, 0.0, 0.0]));
         present(encoder, &self.pipelines.present, &canvas, target, viewport);
@@ -177,7 +182,7 @@ impl Renderer {
             return Err(RenderError::Size { width, height, limit });
         }
         let canvas = self.capture_canvas.take().filter(|c| c.size == size);
-        let canvas = canvas.unwrap_or_else(|| Canvas::new(&self.device, &self.pipelines, size, self.options.samples));
+        let canvas = canvas.unwrap_or_else(|| Canvas::new(&self.device, &self.pipelines, size, &self.options));
         let target = self.device.create_texture(&wgpu::TextureDescriptor {
             label: Some("render/capture"),
             size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
@@ -257,7 +262,7 @@ impl Renderer {
             (&self.maps.shadow, &pipelines.body_shadow, &pipelines.tets_shadow, &pipelines.obstacle_shadow),
             (&self.maps.contact_depth, &pipelines.body_contact, &pipelines.tets_contact, &pipelines.obstacle_contact),
         ] {
-            let mut pass = begin(encoder, "render/casters", None, Some((view, 1.0, wgpu::StoreOp::Store)));
+            let mut pass = begin(encoder, "render/casters", &[], DepthUse::Clear(view, 1.0));
             if !options.shadows {
                 continue;
             }
@@ -274,62 +279,115 @@ impl Renderer {
             draw_obstacles(&mut pass, stage);
         }
         // What the floor makes of them.
-        for (view, pipeline, depths) in [
-            (&self.maps.floor_shadow, &pipelines.floor_shadow_map, &self.maps.shadow_group),
+        for (view, pipeline, source) in [
+            (&self.maps.rough_shadow, &pipelines.floor_shadow_map, &self.maps.shadow_group),
+            (&self.maps.floor_shadow, &pipelines.soften, &self.maps.rough_group),
             (&self.maps.contact, &pipelines.contact_map, &self.maps.contact_group),
         ] {
-            let mut pass = begin(encoder, "render/floor_maps", Some((view, None, wgpu::LoadOp::Clear(wgpu::Color::WHITE))), None);
+            let mut pass = begin(encoder, "render/floor_maps", &[(view, None, wgpu::LoadOp::Clear(wgpu::Color::WHITE))], DepthUse::None);
             if options.shadows && stage.obstacles.floor.is_some() {
                 pass.set_pipeline(pipeline);
                 pass.set_bind_group(0, &stage.frame_group, &[]);
-                pass.set_bind_group(1, depths, &[]);
+                pass.set_bind_group(1, source, &[]);
                 pass.draw(0..3, 0..1);
             }
         }
     }
 
-    /// Near things first, then what they hide: the floor, the backdrop. Marks last.
+    /// Near things first, then what they hide: the backdrop, the floor over it. Marks last.
     fn surfaces(&self, encoder: &mut wgpu::CommandEncoder, canvas: &Canvas, options: &ViewOptions, with_floor: bool) {
         let (stage, pipelines) = (&self.stage, &self.pipelines);
-        let color = (&canvas.color, canvas.resolved.as_ref(), wgpu::LoadOp::Clear(wgpu::Color::BLACK));
-        let mut pass = begin(encoder, "render/surfaces", Some(color), Some((&canvas.depth, 0.0, wgpu::StoreOp::Discard)));
-        pass.set_bind_group(0, &stage.frame_group, &[]);
-        pass.set_bind_group(1, &stage.maps_group, &[]);
-        match options.shading {
-            Shading::Smooth => {
-                pass.set_pipeline(&pipelines.body);
-                draw_bodies(&mut pass, stage);
-            }
-            Shading::Wireframe if stage.n_indices > 0 => {
-                pass.set_pipeline(&pipelines.wire);
-                pass.set_bind_group(2, &stage.wire_group, &[]);
-                pass.draw(0..stage.n_indices, 0..1);
-            }
-            Shading::Tets if stage.n_tets > 0 => {
-                pass.set_pipeline(&pipelines.tets);
-                pass.set_bind_group(2, &stage.tets_group, &[]);
-                pass.draw(0..12 * stage.n_tets, 0..1);
-            }
-            Shading::Wireframe | Shading::Tets => {}
+        let shared_groups = |pass: &mut wgpu::RenderPass| {
+            pass.set_bind_group(0, &stage.frame_group, &[]);
+            pass.set_bind_group(1, &stage.maps_group, &[]);
+            pass.set_bind_group(3, &canvas.screen, &[]);
+        };
+        let clear = wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT);
+        if let Some(parts) = &canvas.parts {
+            let colors = [(&parts.albedo, None, clear), (&parts.normal, None, clear)];
+            let mut pass = begin(encoder, "render/parts", &colors, DepthUse::Clear(&parts.depth, 0.0));
+            shared_groups(&mut pass);
+            self.opaque(&mut pass, &pipelines.parts, options.shading);
         }
-        pass.set_pipeline(&pipelines.obstacle);
-        draw_obstacles(&mut pass, stage);
-        pass.set_pipeline(&pipelines.slab);
-        for &slab in &stage.obstacles.slabs {
-            pass.draw(0..6, slab..slab + 1);
-        }
+        self.occlusion(encoder, canvas);
+
+        let mut pass = match (&pipelines.lit, &canvas.resolved, &canvas.parts) {
+            (Some(lit), Some((picture, depth)), _) => {
+                let mut pass = begin(encoder, "render/surfaces", &[(&canvas.color, Some(picture), clear)], DepthUse::Clear(depth, 0.0));
+                shared_groups(&mut pass);
+                self.opaque(&mut pass, lit, options.shading);
+                pass
+            }
+            (_, _, Some(parts)) => {
+                let mut pass = begin(encoder, "render/surfaces", &[(&canvas.color, None, clear)], DepthUse::Read(&parts.depth));
+                shared_groups(&mut pass);
+                pass.set_pipeline(&pipelines.light_parts);
+                pass.set_bind_group(2, &parts.light, &[]);
+                pass.draw(0..3, 0..1);
+                pass
+            }
+            _ => unreachable!("a canvas has several samples, or parts, or both"),
+        };
+        pass.set_pipeline(&pipelines.backdrop);
+        pass.draw(0..3, 0..1);
         if let (Some(floor), true) = (stage.obstacles.floor, with_floor) {
             pass.set_pipeline(&pipelines.floor);
             pass.draw(0..6, floor..floor + 1);
         }
-        pass.set_pipeline(&pipelines.backdrop);
-        pass.draw(0..3, 0..1);
         if self.marks.n > 0 {
             pass.set_vertex_buffer(0, self.marks.buffer.slice(..));
             for pipeline in [&pipelines.overlay_behind, &pipelines.overlay_front] {
                 pass.set_pipeline(pipeline);
                 pass.draw(0..6, 0..self.marks.n);
             }
+        }
+    }
+
+    /// How open surfaces are to the light around them; everywhere fully, when nobody asks.
+    fn occlusion(&self, encoder: &mut wgpu::CommandEncoder, canvas: &Canvas) {
+        let steps = match &canvas.parts {
+            Some(parts) if self.options.ambient_occlusion => vec![
+                (&canvas.rough_occlusion, Some((&self.pipelines.occlusion, &parts.occlusion))),
+                (&canvas.occlusion, Some((&self.pipelines.occlusion_average, &parts.average))),
+            ],
+            _ => vec![(&canvas.occlusion, None)],
+        };
+        for (view, step) in steps {
+            let white = wgpu::LoadOp::Clear(wgpu::Color::WHITE);
+            let mut pass = begin(encoder, "render/occlusion", &[(view, None, white)], DepthUse::None);
+            if let Some((pipeline, group)) = step {
+                pass.set_pipeline(pipeline);
+                pass.set_bind_group(0, &self.stage.frame_group, &[]);
+                pass.set_bind_group(1, group, &[]);
+                pass.draw(0..3, 0..1);
+            }
+        }
+    }
+
+    /// Bodies, obstacles and slabs.
+    fn opaque(&self, pass: &mut wgpu::RenderPass, pipelines: &Surfaces, shading: Shading) {
+        let stage = &self.stage;
+        match shading {
+            Shading::Smooth => {
+                pass.set_pipeline(&pipelines.body);
+                draw_bodies(pass, stage);
+            }
+            Shading::Wireframe => {
+                pass.set_pipeline(&pipelines.wire);
+                pass.set_bind_group(2, &stage.wire_group, &[]);
+                pass.draw(0..stage.n_indices, 0..1);
+            }
+            Shading::Tets => {
+                pass.set_pipeline(&pipelines.tets);
+                pass.set_bind_group(2, &stage.tets_group, &[]);
+                pass.draw(0..12 * stage.n_tets, 0..1);
+            }
+        }
+        pass.set_pipeline(&pipelines.obstacle);
+        draw_obstacles(pass, stage);
+        pass.set_pipeline(&pipelines.slab);
+        for &slab in &stage.obstacles.slabs {
+            pass.draw(0..6, slab..slab + 1);
         }
     }
 }
@@ -362,30 +420,39 @@ fn draw_obstacles(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {
     }
 }
 
+/// What is drawn into, where its samples are resolved to, and what it starts with.
 type ColorOf<'a> = (&'a wgpu::TextureView, Option<&'a wgpu::TextureView>, wgpu::LoadOp<wgpu::Color>);
 
-fn begin<'e>(
-    encoder: &'e mut wgpu::CommandEncoder,
-    label: &str,
-    color: Option<ColorOf>,
-    depth: Option<(&wgpu::TextureView, f32, wgpu::StoreOp)>,
-) -> wgpu::RenderPass<'e> {
-    let color = color.map(|(view, resolve_target, load)| wgpu::RenderPassColorAttachment {
-        view,
-        depth_slice: None,
-        resolve_target,
-        ops: wgpu::Operations {
-            load,
+#[derive(Clone, Copy)]
+enum DepthUse<'a> {
+    None,
+    Clear(&'a wgpu::TextureView, f32),
+    /// Tested, not written: it can be read as a texture at the same time.
+    Read(&'a wgpu::TextureView),
+}
+
+fn begin<'e>(encoder: &'e mut wgpu::CommandEncoder, label: &str, colors: &[ColorOf], depth: DepthUse) -> wgpu::RenderPass<'e> {
+    let colors: Vec<_> = colors
+        .iter()
+        .map(|&(view, resolve_target, load)| {
             // Samples are not needed once resolved.
-            store: if resolve_target.is_some() { wgpu::StoreOp::Discard } else { wgpu::StoreOp::Store },
-        },
-    });
+            let store = if resolve_target.is_some() { wgpu::StoreOp::Discard } else { wgpu::StoreOp::Store };
+            Some(wgpu::RenderPassColorAttachment { view, depth_slice: None, resolve_target, ops: wgpu::Operations { load, store } })
+        })
+        .collect();
+    let depth = match depth {
+        DepthUse::None => None,
+        DepthUse::Clear(view, value) => {
+            Some((view, Some(wgpu::Operations { load: wgpu::LoadOp::Clear(value), store: wgpu::StoreOp::Store })))
+        }
+        DepthUse::Read(view) => Some((view, None)),
+    };
     encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
         label: Some(label),
-        color_attachments: if color.is_some() { std::slice::from_ref(&color) } else { &[] },
-        depth_stencil_attachment: depth.map(|(view, clear, store)| wgpu::RenderPassDepthStencilAttachment {
+        color_attachments: &colors,
+        depth_stencil_attachment: depth.map(|(view, depth_ops)| wgpu::RenderPassDepthStencilAttachment {
             view,
-            depth_ops: Some(wgpu::Operations { load: wgpu::LoadOp::Clear(clear), store }),
+            depth_ops,
             stencil_ops: None,
         }),
         ..Default::default()
@@ -400,7 +467,7 @@ fn present(
     target: &wgpu::TextureView,
     [x, y, width, height]: [u32; 4],
 ) {
-    let mut pass = begin(encoder, "render/present", Some((target, None, wgpu::LoadOp::Load)), None);
+    let mut pass = begin(encoder, "render/present", &[(target, None, wgpu::LoadOp::Load)], DepthUse::None);
     pass.set_viewport(x as f32, y as f32, width as f32, height as f32, 0.0, 1.0);
     pass.set_scissor_rect(x, y, width, height);
     pass.set_pipeline(pipeline);

@@ -1,10 +1,13 @@
 //! WGSL sources, with `#import name` lines replaced by the named file (each once).
 
 /// All files of `shaders/render`, by name.
-const FILES: [(&str, &str); 12] = [
+const FILES: [(&str, &str); 15] = [
     ("frame", include_str!("../../shaders/render/frame.wgsl")),
     ("common", include_str!("../../shaders/render/common.wgsl")),
     ("lighting", include_str!("../../shaders/render/lighting.wgsl")),
+    ("parts", include_str!("../../shaders/render/parts.wgsl")),
+    ("light_parts", include_str!("../../shaders/render/light_parts.wgsl")),
+    ("occlusion", include_str!("../../shaders/render/occlusion.wgsl")),
     ("body", include_str!("../../shaders/render/body.wgsl")),
     ("tets", include_str!("../../shaders/render/tets.wgsl")),
     ("casters", include_str!("../../shaders/render/casters.wgsl")),

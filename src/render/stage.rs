@@ -103,23 +103,23 @@ pub struct Look {
 }
 
 impl Look {
-    /// A dim studio: dark blue-grey backdrop, bodies stand out.
+    /// A dim studio: the bodies stand in a pool of light.
     pub const DARK: Self = Self {
-        backdrop_top: Vec3::new(0.028, 0.036, 0.052),
-        backdrop_horizon: Vec3::new(0.115, 0.135, 0.165),
-        floor: Vec3::new(0.115, 0.118, 0.124),
-        key: 2.35,
-        sky: Vec3::new(0.34, 0.42, 0.56),
-        ground: Vec3::new(0.16, 0.145, 0.13),
+        backdrop_top: Vec3::new(0.010, 0.013, 0.019),
+        backdrop_horizon: Vec3::new(0.036, 0.043, 0.056),
+        floor: Vec3::new(0.066, 0.069, 0.076),
+        key: 2.1,
+        sky: Vec3::new(0.27, 0.35, 0.48),
+        ground: Vec3::new(0.13, 0.115, 0.10),
     };
-    /// A bright studio: pale backdrop, for figures and papers.
+    /// A bright studio, for figures and papers.
     pub const LIGHT: Self = Self {
-        backdrop_top: Vec3::new(0.46, 0.55, 0.68),
-        backdrop_horizon: Vec3::new(0.95, 0.97, 1.0),
-        floor: Vec3::new(0.56, 0.56, 0.555),
-        key: 2.2,
-        sky: Vec3::new(0.46, 0.53, 0.64),
-        ground: Vec3::new(0.36, 0.33, 0.30),
+        backdrop_top: Vec3::new(0.42, 0.52, 0.66),
+        backdrop_horizon: Vec3::new(1.02, 1.05, 1.08),
+        floor: Vec3::new(0.55, 0.55, 0.545),
+        key: 2.0,
+        sky: Vec3::new(0.40, 0.48, 0.60),
+        ground: Vec3::new(0.34, 0.31, 0.28),
     };
 }
 

@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 use glam::{Mat4, Vec3, Vec4};
 
 use super::camera::Camera;
-use super::stage::{Light, Stage, ViewOptions};
+use super::stage::{Light, ViewOptions};
 
 /// `Frame` of `frame.wgsl`, where each field is explained.
 #[repr(C)]
@@ -98,16 +98,7 @@ pub struct Surroundings {
 impl Surroundings {
     /// Distance at which the floor has run into the backdrop [m].
     pub fn floor_reach(&self) -> f32 {
-        16.0 * self.radius
-    }
-}
-
-impl Stage {
-    /// Albedo of planes of a colour in a look: the colour tints the look's floor.
-    pub(super) fn plane_albedo(color: super::Rgb, look_floor: Vec3) -> Vec3 {
-        let linear = color.linear();
-        let gray = linear.dot(Vec3::new(0.2126, 0.7152, 0.0722)).max(1e-3);
-        look_floor * linear / gray
+        9.0 * self.radius
     }
 }
 

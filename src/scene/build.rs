@@ -2,16 +2,16 @@
 
 use std::f64::consts::PI;
 
-use super::error::{SceneError, quoted_list};
+use super::error::{Place, SceneError, quoted_list};
 use super::geometry::{Fault, Solid, obstacle, solid};
 use super::nodes::Transform;
-use super::read::{BodyContent, CameraContent, Content, Role, Target};
+use super::read::{BodyContent, CameraContent, Content, Geometry, Role, Target};
 use super::regions::Region;
 use super::value::Origin;
 use super::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, Scene, SolverChoice};
 use crate::material::Material;
 use crate::math::{Aabb, Isometry, Mat3, Vec3};
-use crate::mesh::assets;
+use crate::mesh::{MeshError, assets};
 use crate::model::{Model, ModelBuilder, Obstacle, SoftBody};
 use crate::solver::Params;
 
@@ -124,7 +124,13 @@ impl Builder<'_> {
 
     fn fault(&self, body: &BodyContent, fault: Fault) -> SceneError {
         let message = match fault {
-            Fault::Mesh(error) => error.to_string(),
+            Fault::Mesh(error) if self.scene.document.generated => return self.mesh_fault(error),
+            // A fault inside a file names the file already.
+            Fault::Mesh(error @ MeshError::File { .. }) => error.to_string(),
+            Fault::Mesh(error) => match &body.geometry {
+                Geometry::Mesh { file, .. } => format!("{file}: {error}"),
+                _ => error.to_string(),
+            },
             Fault::NoFolder => {
                 "a scene inside the program has no folder; name a mesh of the program (\"builtin:bunny.obj\") or give a full path".into()
             }
@@ -133,6 +139,19 @@ impl Builder<'_> {
             }
         };
         self.error(body.geometry_origin, &body.geometry_key, message)
+    }
+
+    /// A fault of the mesh that is the scene.
+    fn mesh_fault(&self, error: MeshError) -> SceneError {
+        let mut file = self.scene.document.file.clone();
+        let message = match error {
+            MeshError::File { line, reason, remedy, .. } => {
+                file.extend(line.map(|line| format!(":{line}")));
+                format!("{reason}; {remedy}")
+            }
+            other => other.to_string(),
+        };
+        SceneError::one(Place::File { file }, "", message)
     }
 
     fn friction(&self, soft: usize, hard: usize) -> f64 {

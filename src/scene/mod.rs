@@ -39,6 +39,8 @@ struct Document {
     /// What messages call it.
     file: String,
     text: String,
+    /// Written by the program around a mesh: nobody knows its lines.
+    generated: bool,
     /// The `--set` flags that changed it.
     flags: Vec<String>,
     root: Value,
@@ -104,7 +106,7 @@ impl Scene {
     pub fn from_text(name: &str, file: &str, text: &str, folder: Option<&Path>, flags: &[String]) -> Result<Self, SceneError> {
         let root = Value::parse_document(text)
             .map_err(|(message, span)| SceneError::one(Place::at(file, text, span.start), "", format!("this is not TOML: {message}")))?;
-        let mut document = Document { file: file.to_owned(), text: text.to_owned(), flags: vec![], root };
+        let mut document = Document { file: file.to_owned(), text: text.to_owned(), generated: false, flags: vec![], root };
         for flag in flags {
             set::apply(&mut document, flag)?;
         }
@@ -132,7 +134,8 @@ impl Scene {
             SceneError::one(Place::File { file: file.clone() }, "", format!("the scene cannot be read: {reason}"))
         };
         let bytes = std::fs::read(path).map_err(|e| unreadable(&e))?;
-        let text = String::from_utf8(bytes).map_err(|_| unreadable(&"it is not text in UTF-8; is it a scene file?"))?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| unreadable(&"it is neither text in UTF-8 nor a mesh (.obj, .off, .ply or .stl)"))?;
         Self::from_text(&stem(path), &file, &text, Some(path.parent().unwrap_or(Path::new(""))), flags)
     }
 
@@ -150,7 +153,9 @@ impl Scene {
         let name = stem(path);
         let mesh = toml::Value::String(std::path::absolute(path).unwrap_or(path.to_owned()).display().to_string());
         let text = MESH_SCENE.replace("MESH", &mesh.to_string());
-        Self::from_text(&name, &path.display().to_string(), &text, None, flags)
+        let mut scene = Self::from_text(&name, &path.display().to_string(), &text, None, flags)?;
+        scene.document.generated = true;
+        Ok(scene)
     }
 }
 

@@ -305,6 +305,23 @@ fn defaults_agree_with_the_library() {
     assert_eq!(*material, crate::material::Material::default());
 }
 
+#[test]
+fn a_bad_mesh_is_told_with_its_own_line() {
+    let path = std::env::temp_dir().join(format!("pliant-bad-{}.obj", std::process::id()));
+    std::fs::write(&path, "v 0 0 0\nv 1 0 0\nv 0 1 nan\nf 1 2 3\n").unwrap();
+    let error = build(&Scene::from_mesh(&path).unwrap()).unwrap_err().to_string();
+    assert!(error.starts_with(&format!("{}:3: the coordinate 'nan' is not finite", path.display())), "{error}");
+    // In a scene: the place in the scene, then that in the mesh.
+    let text = format!("format = 1\n[[body]]\nname = \"b\"\nmesh = {:?}\n", path.file_name().unwrap());
+    let scene = |text: &str| Scene::from_text("t", "t.toml", text, path.parent(), &[]).and_then(|s| build(&s)).unwrap_err().to_string();
+    let error = scene(&text);
+    assert!(error.starts_with("t.toml:4:8: body.b.mesh: ") && error.contains(".obj:3: the coordinate"), "{error}");
+    std::fs::write(&path, "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").unwrap();
+    let error = scene(&text);
+    assert!(error.contains("obj: the surface is open: 3 boundary edges"), "{error}");
+    std::fs::remove_file(&path).unwrap();
+}
+
 /// Compares a file of the repository with what the program says; `UPDATE=1` writes it.
 fn assert_up_to_date(path: &str, wanted: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);

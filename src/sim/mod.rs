@@ -2,6 +2,7 @@
 
 pub mod checker;
 mod grab;
+pub mod report;
 mod save;
 mod tally;
 
@@ -90,6 +91,9 @@ pub struct BackendInfo {
     pub threads: usize,
     pub reason: String,
 }
+
+/// A point without a contact force that is deeper than this many contact tolerances was missed, not merely solved with little accuracy.
+const MISSED_TOLERANCES: f64 = 20.0;
 
 /// A step that fails is halved at most this often.
 const MAX_HALVINGS: u32 = 4;
@@ -226,7 +230,7 @@ impl Simulation {
         }
         self.step += 1;
         let ms = start.elapsed().as_secs_f64() * 1e3;
-        let penetration = if self.measuring { Some(self.penetration()?) } else { None };
+        let penetration = if self.measuring { Some(self.measure()?) } else { None };
         self.tally.record(&report, self.time, ms, penetration);
         Ok(report)
     }
@@ -320,7 +324,17 @@ impl Simulation {
     /// Deepest penetration on the present geometry [m].
     pub fn penetration(&mut self) -> Result<f64, StepError> {
         let positions = self.model.surface_positions(&self.stepper.state()?.positions(&self.model));
-        Ok(crate::sim::checker::max_penetration(&self.model, &positions, &self.obstacle_poses()))
+        Ok(checker::max_penetration(&self.model, &positions, &self.obstacle_poses()))
+    }
+
+    /// Measures the geometry at the end of a step: counts missed contacts, returns the penetration [m].
+    fn measure(&mut self) -> Result<f64, StepError> {
+        let state = self.stepper.state()?;
+        let positions = self.model.surface_positions(&state.positions(&self.model));
+        let poses = self.obstacle_poses();
+        let tolerance = MISSED_TOLERANCES * self.params.contact_tolerance;
+        self.tally.missed_candidates += checker::missed_candidates(&self.model, &positions, &poses, &state.contacts, tolerance);
+        Ok(checker::max_penetration(&self.model, &positions, &poses))
     }
 }
 

@@ -17,6 +17,29 @@ pub struct StepReport {
 }
 
 impl StepReport {
+    /// Joins the report of another body's solve in the same step: iterations are those of the slowest, residuals the worst, contacts and forces add up.
+    /// Times add up too: with several threads they are thread time.
+    pub fn join(&mut self, other: Self) {
+        self.iterations = self.iterations.max(other.iterations);
+        self.restarts = self.restarts.max(other.restarts);
+        self.relinearisations = self.relinearisations.max(other.relinearisations);
+        self.residual = self.residual.max(other.residual);
+        self.converged &= other.converged;
+        for (stage, ms) in other.stages.0 {
+            self.stages.add(stage, ms);
+        }
+        let (sum, part) = (&mut self.contact, other.contact);
+        sum.contacts += part.contacts;
+        sum.active += part.active;
+        sum.max_gap_of_active = sum.max_gap_of_active.max(part.max_gap_of_active);
+        sum.max_complementarity_error = sum.max_complementarity_error.max(part.max_complementarity_error);
+        sum.max_cone_violation = sum.max_cone_violation.max(part.max_cone_violation);
+        sum.normal_force_total += part.normal_force_total;
+        sum.friction_force_total += part.friction_force_total;
+        sum.dissipated_by_friction += part.dissipated_by_friction;
+        sum.pairs.extend(part.pairs);
+    }
+
     /// Joins the report of the next part of the same step: work adds up, errors keep the worst, contact forces are the later ones.
     pub fn follow(&mut self, next: Self) {
         self.iterations += next.iterations;

@@ -1,5 +1,7 @@
 //! Conjugate gradients, preconditioned by the block diagonal (`linear-algebra.md` 3).
 
+use std::ops::Range;
+
 use super::{Operator, Pattern, axpy, dot, xpay};
 use crate::math::Vec3;
 
@@ -12,12 +14,13 @@ pub struct Solved {
     pub converged: bool,
 }
 
-/// Solves `A x = b` to `|b - A x| <= tolerance` (2-norm, units of b) from the start value in `x`. A start value that is worse than zero is
+/// Solves `A x = b` on the rows `rows`, a block of their own (`b` and `x` hold these only), to `|b - A x| <= tolerance` (2-norm, units of b) from the start value in `x`. A start value that is worse than zero is
 /// dropped. `work` keeps the vectors between calls.
 pub fn conjugate_gradient(
     a: &Operator,
     pattern: &Pattern,
     fixed: &[bool],
+    rows: &Range<usize>,
     b: &[Vec3],
     x: &mut [Vec3],
     tolerance: f64,
@@ -28,7 +31,7 @@ pub fn conjugate_gradient(
     for vector in [&mut *r, z, p, q] {
         vector.resize(b.len(), Vec3::zeros());
     }
-    a.apply(pattern, fixed, x, q);
+    a.apply(pattern, fixed, rows, x, q);
     for ((r, b), q) in r.iter_mut().zip(b).zip(&*q) {
         *r = b - q;
     }
@@ -42,7 +45,7 @@ pub fn conjugate_gradient(
     let mut rho = 0.0;
     let mut iterations = 0;
     while residual2.sqrt() > tolerance && iterations < max_iterations {
-        a.precondition(r, z);
+        a.precondition(rows, r, z);
         let rho_new = dot(r, z);
         let beta = if iterations == 0 { 0.0 } else { rho_new / rho };
         rho = rho_new;
@@ -51,7 +54,7 @@ pub fn conjugate_gradient(
         } else {
             xpay(p, z, beta)
         }
-        a.apply(pattern, fixed, p, q);
+        a.apply(pattern, fixed, rows, p, q);
         let alpha = rho / dot(p, q);
         if !alpha.is_finite() {
             break;

@@ -6,6 +6,8 @@ mod operator;
 pub use cg::{Solved, conjugate_gradient};
 pub use operator::{Operator, RankOne};
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::math::{Mat3, Vec3};
@@ -47,14 +49,15 @@ fn combine(y: &mut [Vec3], x: &[Vec3], f: impl Fn(&mut Vec3, &Vec3) + Sync) {
     }
 }
 
-/// `y = A x` for the blocks `values` on `pattern`.
-pub fn multiply(pattern: &Pattern, values: &[Mat3], x: &[Vec3], y: &mut [Vec3]) {
+/// `y = A x` for the rows `rows` of the blocks `values` on `pattern`, which must form a block of their own: `x` and `y` hold these rows only.
+pub fn multiply(pattern: &Pattern, values: &[Mat3], rows: &Range<usize>, x: &[Vec3], y: &mut [Vec3]) {
+    let first = rows.start;
     y.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, y)| {
         for (k, y) in y.iter_mut().enumerate() {
-            let row = pattern.row(chunk * CHUNK + k);
+            let row = pattern.row(first + chunk * CHUNK + k);
             let mut sum = Vec3::zeros();
             for (column, block) in pattern.columns[row.clone()].iter().zip(&values[row]) {
-                sum += block * x[*column as usize];
+                sum += block * x[*column as usize - first];
             }
             *y = sum;
         }

@@ -1,5 +1,7 @@
 //! The system matrix of a step: 3x3 blocks, a few rank-one terms, and nodes held fixed.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::{CHUNK, Pattern, multiply};
@@ -15,15 +17,15 @@ pub struct RankOne {
 }
 
 impl RankOne {
-    /// The interpolated value `sum_k weights[k] x[nodes[k]]`.
-    pub fn gather(&self, x: &[Vec3]) -> Vec3 {
-        self.nodes.iter().zip(&self.weights).map(|(n, w)| x[*n as usize] * *w).sum()
+    /// The interpolated value `sum_k weights[k] x[nodes[k] - first]`.
+    pub fn gather(&self, x: &[Vec3], first: usize) -> Vec3 {
+        self.nodes.iter().zip(&self.weights).map(|(n, w)| x[*n as usize - first] * *w).sum()
     }
 
-    /// `x[nodes[k]] += weights[k] value`.
-    pub fn spread(&self, value: &Vec3, x: &mut [Vec3]) {
+    /// `x[nodes[k] - first] += weights[k] value`.
+    pub fn spread(&self, value: &Vec3, x: &mut [Vec3], first: usize) {
         for (n, w) in self.nodes.iter().zip(&self.weights) {
-            x[*n as usize] += value * *w;
+            x[*n as usize - first] += value * *w;
         }
     }
 }
@@ -38,21 +40,21 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// `y = A x`; `x` must be zero at fixed nodes.
-    pub fn apply(&self, pattern: &Pattern, fixed: &[bool], x: &[Vec3], y: &mut [Vec3]) {
-        multiply(pattern, &self.blocks, x, y);
-        for term in &self.rank_ones {
-            let value = term.gather(x) * term.factor;
-            term.spread(&value, y);
+    /// `y = A x` on the rows `rows`, a block of their own (a body); `x` and `y` hold these rows only, and `x` must be zero at fixed nodes.
+    pub fn apply(&self, pattern: &Pattern, fixed: &[bool], rows: &Range<usize>, x: &[Vec3], y: &mut [Vec3]) {
+        multiply(pattern, &self.blocks, rows, x, y);
+        for term in self.rank_ones.iter().filter(|t| rows.contains(&(t.nodes[0] as usize))) {
+            let value = term.gather(x, rows.start) * term.factor;
+            term.spread(&value, y, rows.start);
         }
-        for (y, _) in y.iter_mut().zip(fixed).filter(|(_, fixed)| **fixed) {
+        for (y, _) in y.iter_mut().zip(&fixed[rows.clone()]).filter(|(_, fixed)| **fixed) {
             *y = Vec3::zeros();
         }
     }
 
-    /// `z = D^-1 r` with the block diagonal D of A.
-    pub fn precondition(&self, r: &[Vec3], z: &mut [Vec3]) {
-        for ((z, r), inverse) in z.iter_mut().zip(r).zip(&self.inverse_diagonals) {
+    /// `z = D^-1 r` with the block diagonal D of A, on the rows `rows`.
+    pub fn precondition(&self, rows: &Range<usize>, r: &[Vec3], z: &mut [Vec3]) {
+        for ((z, r), inverse) in z.iter_mut().zip(r).zip(&self.inverse_diagonals[rows.clone()]) {
             *z = inverse * r;
         }
     }

@@ -1,4 +1,8 @@
 //! Everything that needs more than one module: physics with known answers, backends against each other, scenes, the program.
 
+mod architecture;
 mod contact;
+mod lab;
+mod licenses;
+mod physics;
 mod scenes;

@@ -52,10 +52,10 @@ pub fn right_hand_side(
     });
     for grab in &loads.grabs {
         let term = RankOne { nodes: grab.nodes, weights: grab.weights, factor: 1.0 };
-        let position = term.gather(&model.rest_positions) + term.gather(displacements);
-        let velocity = term.gather(velocities);
+        let position = term.gather(&model.rest_positions, 0) + term.gather(displacements, 0);
+        let velocity = term.gather(velocities, 0);
         let pull = (grab.target - position) * (dt * grab.stiffness) - velocity * (dt * dt * grab.stiffness + dt * grab.damping);
-        term.spread(&pull, rhs);
+        term.spread(&pull, rhs, 0);
     }
     for (rhs, _) in rhs.iter_mut().zip(&model.fixed).filter(|(_, fixed)| **fixed) {
         *rhs = Vec3::zeros();

@@ -3,15 +3,13 @@
 use rayon::prelude::*;
 
 use crate::collision::{MovingShape, TangentPlane};
-use crate::contact::{Contact, ContactMemory, Problem, Status};
+use crate::contact::{Contact, Problem, RememberedContact, Status};
 use crate::math::{Aabb, Vec3};
-use crate::model::{Model, Shape, interpolate};
+use crate::model::{Body, Model, Shape, interpolate};
 use crate::solver::{ContactReport, PairForce, Params, State};
 
 /// The safety distance is the middle of the band (0, eps2) in which gaps of active contacts end.
 const SAFETY: f64 = 0.5;
-/// Most rounds of renewed rows in one step.
-const MAX_ROUNDS: u32 = 20;
 /// Most turn of a normal in one renewal: 15 degrees.
 const MAX_TURN_COS: f64 = 0.965_925_8;
 
@@ -22,7 +20,6 @@ pub struct Detection<'a> {
     dt: f64,
     tolerance: f64,
     obstacles: Vec<MovingShape>,
-    rounds: u32,
 }
 
 impl<'a> Detection<'a> {
@@ -35,13 +32,12 @@ impl<'a> Detection<'a> {
             dt: params.time_step,
             tolerance: params.contact_tolerance,
             obstacles: model.obstacles.iter().map(moving).collect(),
-            rounds: 0,
         }
     }
 
-    /// The contacts that carried a force in the last step, with that force.
-    pub fn remembered(&self, memory: &ContactMemory) -> Vec<Contact> {
-        let contact = |entry: &crate::contact::RememberedContact| {
+    /// The contacts of `body` that carried a force in the last step, with that force.
+    pub fn remembered(&self, body: &Body) -> Vec<Contact> {
+        let contact = |entry: &RememberedContact| {
             let mut contact = self.new_contact(entry.vertex, entry.obstacle);
             let (x0, motion) = self.start(entry.vertex);
             // The obstacle carries the point along: where it would be without relative motion.
@@ -52,34 +48,30 @@ impl<'a> Detection<'a> {
             contact.remember(entry);
             contact
         };
-        memory.entries.iter().map(contact).collect()
+        let entries = &self.state.contacts.entries;
+        entries.iter().filter(|e| body.vertices.contains(&(e.vertex as usize))).map(contact).collect()
     }
 
-    /// Adds contacts for points that would enter an obstacle with the velocity change `dv`, and renews the rows of active contacts whose true gap has
-    /// left (0, eps2). True if anything changed.
-    pub fn adapt(&mut self, dv: &[Vec3], contacts: &mut Vec<Contact>) -> bool {
-        if self.rounds >= MAX_ROUNDS {
-            return false;
-        }
-        self.rounds += 1;
+    /// Adds contacts for points of `body` that would enter an obstacle with the velocity change `dv` of its nodes, and renews the rows of active contacts whose
+    /// true gap has left (0, eps2). True if anything changed.
+    pub fn adapt(&self, body: &Body, dv: &[Vec3], contacts: &mut Vec<Contact>) -> bool {
         let mut changed = false;
         for contact in contacts.iter_mut() {
-            let plane = self.plane(contact.vertex, contact.obstacle, dv);
+            let plane = self.plane(body, contact.vertex, contact.obstacle, dv);
             let stale = match contact.status {
                 Status::Inactive => plane.gap < 0.0,
                 _ => plane.gap <= 0.0 || plane.gap >= self.tolerance,
             };
             if stale {
-                changed |= self.renew(contact, &plane, dv);
+                changed |= self.renew(contact, &plane);
             }
         }
         let mut known: Vec<(u32, u32)> = contacts.iter().map(|c| (c.obstacle, c.vertex)).collect();
         known.sort_unstable();
-        for (o, v) in self.entering(dv) {
+        for (o, v) in self.entering(body, dv) {
             if known.binary_search(&(o, v)).is_err() {
                 let mut contact = self.new_contact(v, o);
-                let plane = self.plane(v, o, dv);
-                self.renew(&mut contact, &plane, dv);
+                self.renew(&mut contact, &self.plane(body, v, o, dv));
                 contact.status = Status::Sliding;
                 contacts.push(contact);
                 changed = true;
@@ -100,50 +92,44 @@ impl<'a> Detection<'a> {
         (x0, interpolate(&self.state.velocities, nodes, weights) * self.dt)
     }
 
-    fn plane(&self, vertex: u32, obstacle: u32, dv: &[Vec3]) -> TangentPlane {
+    fn plane(&self, body: &Body, vertex: u32, obstacle: u32, dv: &[Vec3]) -> TangentPlane {
         let (x0, motion) = self.start(vertex);
-        let k = vertex as usize;
-        let x1 = x0 + motion + interpolate(dv, &self.model.surface.nodes[k], &self.model.surface.weights[k]) * self.dt;
-        self.obstacles[obstacle as usize].tangent_plane(&x0, &x1)
+        let (nodes, weights) = (&self.model.surface.nodes[vertex as usize], &self.model.surface.weights[vertex as usize]);
+        let change: Vec3 = nodes.iter().zip(weights).map(|(n, w)| dv[*n as usize - body.nodes.start] * *w).sum();
+        self.obstacles[obstacle as usize].tangent_plane(&x0, &(x0 + motion + change * self.dt))
     }
 
     /// Takes the new tangent plane, turned by at most 15 degrees; false if the row is the same as before.
-    fn renew(&self, contact: &mut Contact, plane: &TangentPlane, _dv: &[Vec3]) -> bool {
+    fn renew(&self, contact: &mut Contact, plane: &TangentPlane) -> bool {
         let (x0, motion) = self.start(contact.vertex);
         let mut plane = *plane;
         let old_normal = contact.frame.row(0).transpose();
-        if contact.is_active() && old_normal.dot(&plane.normal) < MAX_TURN_COS {
-            // Halve the turn until it is allowed.
-            while old_normal.dot(&plane.normal) < MAX_TURN_COS {
-                let middle = old_normal + plane.normal;
-                if middle.norm() < 1e-3 {
-                    break;
-                }
-                plane.normal = middle.normalize();
+        // Halve the turn until it is allowed.
+        while contact.is_active() && old_normal.dot(&plane.normal) < MAX_TURN_COS {
+            let middle = old_normal + plane.normal;
+            if middle.norm() < 1e-3 {
+                break;
             }
+            plane.normal = middle.normalize();
         }
         let before = (contact.frame, contact.offset);
         contact.linearise(&plane, &(x0 + motion), &motion, SAFETY * self.tolerance);
         (contact.frame - before.0).norm() > 1e-9 || (contact.offset - before.1).norm() > 1e-3 * self.tolerance
     }
 
-    /// (obstacle, vertex) of all surface points that end inside an obstacle, in ascending order.
-    fn entering(&self, dv: &[Vec3]) -> Vec<(u32, u32)> {
-        let mut found = vec![];
-        for body in &self.model.bodies {
-            let nodes = body.nodes.clone();
-            let at = |i: usize, s: f64| {
-                self.model.rest_positions[i] + self.state.displacements[i] + (self.state.velocities[i] + dv[i]) * (self.dt * s)
-            };
-            let swept = nodes.fold(Aabb::EMPTY, |aabb, i| aabb.with(&at(i, 0.0)).with(&at(i, 1.0)));
-            for (o, obstacle) in self.obstacles.iter().enumerate().filter(|(_, o)| may_touch(o, &swept)) {
-                let vertices: Vec<u32> =
-                    body.vertices.clone().into_par_iter().map(|v| v as u32).filter(|&v| self.plane(v, o as u32, dv).gap < 0.0).collect();
-                found.extend(vertices.into_iter().map(|v| (o as u32, v)));
-                let _ = obstacle;
-            }
+    /// (obstacle, vertex) of the surface points of `body` that end inside an obstacle, in ascending order.
+    fn entering(&self, body: &Body, dv: &[Vec3]) -> Vec<(u32, u32)> {
+        let mut swept = Aabb::EMPTY;
+        for (i, dv) in body.nodes.clone().zip(dv) {
+            let start = self.model.rest_positions[i] + self.state.displacements[i];
+            swept = swept.with(&start).with(&(start + (self.state.velocities[i] + dv) * self.dt));
         }
-        found.sort_unstable();
+        let mut found = vec![];
+        for (o, _) in self.obstacles.iter().enumerate().filter(|(_, o)| may_touch(o, &swept)) {
+            let inside = |v: &u32| self.plane(body, *v, o as u32, dv).gap < 0.0;
+            let vertices: Vec<u32> = body.vertices.clone().into_par_iter().map(|v| v as u32).filter(inside).collect();
+            found.extend(vertices.into_iter().map(|v| (o as u32, v)));
+        }
         found
     }
 }
@@ -161,11 +147,11 @@ fn may_touch(obstacle: &MovingShape, aabb: &Aabb) -> bool {
     })
 }
 
-/// What the contacts of a finished step tell.
+/// What the contacts of one body tell after its solve.
 pub fn report(model: &Model, problem: &Problem, contacts: &[Contact], dv: &[Vec3]) -> ContactReport {
     let mut report = ContactReport { contacts: contacts.len() as u32, ..ContactReport::default() };
     for contact in contacts.iter().filter(|c| c.is_active()) {
-        let motion = contact.offset + contact.rows(problem.surface, problem.dt, dv);
+        let motion = contact.offset + contact.rows(problem, dv);
         let (normal, friction) = (contact.normal_force(), contact.friction());
         let limit = contact.friction * normal;
         report.active += 1;

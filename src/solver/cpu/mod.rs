@@ -12,10 +12,12 @@ pub use rotation::{IDENTITY, Quaternion, improve, matrix as rotation_matrix};
 use std::sync::Arc;
 
 use self::contacts::Detection;
-use super::{Loads, Params, State, StepError, StepReport, Stepper, SurfacePositions};
+use rayon::prelude::*;
+
+use super::{Loads, Params, StageTimes, State, StepError, StepReport, Stepper, SurfacePositions};
 use crate::contact::{Contact, ContactMemory, CrOptions, CrWork, Problem, solve};
 use crate::math::{Mat3, Vec3};
-use crate::model::Model;
+use crate::model::{Body, Model};
 use crate::sparse::{Operator, conjugate_gradient, dot};
 
 /// The CPU backend.
@@ -35,8 +37,15 @@ struct Work {
     a: Operator,
     edge_blocks: Vec<Mat3>,
     dv: Vec<Vec3>,
+    bodies: Vec<BodyWork>,
+}
+
+/// What the solve of one body needs and leaves.
+#[derive(Default)]
+struct BodyWork {
     cg: [Vec<Vec3>; 4],
     cr: CrWork,
+    contacts: Vec<Contact>,
 }
 
 impl State {
@@ -68,6 +77,7 @@ impl CpuStepper {
             elements: vec![Element::default(); model.tets.len()],
             rhs: vec![Vec3::zeros(); n],
             dv: vec![Vec3::zeros(); n],
+            bodies: model.bodies.iter().map(|_| BodyWork::default()).collect(),
             ..Work::default()
         };
         Ok(Self { damping: Damping::of(&model), state: State::initial(&model), work, pool, model })
@@ -82,7 +92,7 @@ impl CpuStepper {
         let Self { model, damping, state, work, .. } = self;
         let model: &Model = model;
         let dt = params.time_step;
-        let mut report = StepReport::default();
+        let mut report = StepReport { converged: true, ..StepReport::default() };
         work.rotations.clone_from(&state.rotations);
 
         report.stages.time("elements", || {
@@ -92,57 +102,30 @@ impl CpuStepper {
             right_hand_side(model, &work.elements, &state.velocities, &state.displacements, params, loads, damping, &mut work.rhs);
             matrix(model, &work.elements, params, loads, damping, &mut work.a, &mut work.edge_blocks);
         });
-        let scale = driving_impulse(model, &work.elements, &state.velocities, params, loads);
-        let bound = params.tolerance * scale;
-
-        let mut detection = Detection::new(model, state, params);
-        let mut contacts: Vec<Contact> = report.stages.time("detection", || detection.remembered(&state.contacts));
+        // Bodies meet only obstacles, so each is a problem of its own: solved side by side, and none waits for another's contacts.
+        let detection = Detection::new(model, state, params);
+        let problem = |body: &Body| Problem {
+            a: &work.a,
+            pattern: &model.pattern,
+            fixed: &model.fixed,
+            nodes: body.nodes.clone(),
+            surface: &model.surface,
+            dt,
+            rhs: &work.rhs[body.nodes.clone()],
+            tolerance: params.contact_tolerance,
+        };
         work.dv.copy_from_slice(&state.velocity_changes);
-        if contacts.is_empty() {
-            let solved = report.stages.time("elastic solve", || {
-                conjugate_gradient(
-                    &work.a,
-                    &model.pattern,
-                    &model.fixed,
-                    &work.rhs,
-                    &mut work.dv,
-                    bound,
-                    params.max_iterations,
-                    &mut work.cg,
-                )
-            });
-            report.iterations = solved.iterations;
-            report.residual = solved.residual / scale;
-            report.converged = solved.converged;
-            report.stages.time("detection", || detection.adapt(&work.dv, &mut contacts));
-        }
-        if !contacts.is_empty() {
-            let problem = Problem {
-                a: &work.a,
-                pattern: &model.pattern,
-                fixed: &model.fixed,
-                surface: &model.surface,
-                dt,
-                rhs: &work.rhs,
-                tolerance: params.contact_tolerance,
-            };
-            let options = CrOptions { residual: bound, max_iterations: params.max_contact_iterations };
-            let start = std::time::Instant::now();
-            let mut detecting = 0.0;
-            let outcome = solve(&problem, &mut contacts, &mut work.dv, &options, &mut work.cr, |dv, contacts| {
-                let start = std::time::Instant::now();
-                let changed = detection.adapt(dv, contacts);
-                detecting += start.elapsed().as_secs_f64() * 1e3;
-                changed
-            });
-            report.stages.add("contact solve", start.elapsed().as_secs_f64() * 1e3 - detecting);
-            report.stages.add("detection", detecting);
-            report.iterations += outcome.iterations;
-            report.restarts = outcome.restarts;
-            report.relinearisations = outcome.relinearisations;
-            report.residual = outcome.residual / scale;
-            report.converged = outcome.converged;
-            report.contact = contacts::report(model, &problem, &contacts, &work.dv);
+        let solved: Vec<StepReport> = split_by_body(model, &mut work.dv)
+            .into_par_iter()
+            .zip(&mut work.bodies)
+            .zip(&model.bodies)
+            .map(|((dv, body_work), body)| {
+                let scale = driving_impulse(model, body, &work.elements[body.tets.clone()], &state.velocities, params, loads);
+                solve_body(model, body, &problem(body), &detection, params, scale, dv, body_work)
+            })
+            .collect();
+        for part in solved {
+            report.join(part);
         }
         report.stages.time("update", || -> Result<(), StepError> {
             if let Some(node) = work.dv.iter().position(|dv| !dv.iter().all(|c| c.is_finite())) {
@@ -154,7 +137,7 @@ impl CpuStepper {
                 *u += *v * dt;
             }
             std::mem::swap(&mut state.rotations, &mut work.rotations);
-            state.contacts.entries = contacts.iter().filter(|c| c.is_active()).map(Contact::memory).collect();
+            state.contacts.entries = work.bodies.iter().flat_map(|b| &b.contacts).filter(|c| c.is_active()).map(Contact::memory).collect();
             state.contacts.entries.sort_by_key(|c| (c.vertex, c.obstacle));
             state.step += 1;
             state.time += dt;
@@ -165,15 +148,72 @@ impl CpuStepper {
     }
 }
 
-/// What the residual is measured against [kg m/s]: the impulse of the loads in this step (2-norm over nodes). Without any, the momentum and the element
-/// forces, so that a free body is solved as well as a loaded one.
-fn driving_impulse(model: &Model, elements: &[Element], velocities: &[Vec3], params: &Params, loads: &Loads) -> f64 {
+/// The parts of a vector over all nodes that belong to the bodies, in order.
+fn split_by_body<'a>(model: &Model, mut v: &'a mut [Vec3]) -> Vec<&'a mut [Vec3]> {
+    let mut parts = vec![];
+    for body in &model.bodies {
+        let (part, rest) = v.split_at_mut(body.nodes.len());
+        parts.push(part);
+        v = rest;
+    }
+    parts
+}
+
+/// Finds the velocity change of one body: conjugate gradients while nothing touches, else conjugate residuals with its contacts.
+fn solve_body(
+    model: &Model,
+    body: &Body,
+    problem: &Problem,
+    detection: &Detection,
+    params: &Params,
+    scale: f64,
+    dv: &mut [Vec3],
+    work: &mut BodyWork,
+) -> StepReport {
+    let mut report = StepReport::default();
+    let bound = params.tolerance * scale;
+    let BodyWork { cg, cr, contacts } = work;
+    *contacts = report.stages.time("detection", || detection.remembered(body));
+    if contacts.is_empty() {
+        let solved = report.stages.time("elastic solve", || {
+            conjugate_gradient(problem.a, problem.pattern, problem.fixed, &problem.nodes, problem.rhs, dv, bound, params.max_iterations, cg)
+        });
+        report.iterations = solved.iterations;
+        report.residual = solved.residual / scale;
+        report.converged = solved.converged;
+        report.stages.time("detection", || detection.adapt(body, dv, contacts));
+    }
+    if contacts.is_empty() {
+        return report;
+    }
+    let options = CrOptions { residual: bound, max_iterations: params.max_contact_iterations };
+    let mut detecting = StageTimes::default();
+    let start = std::time::Instant::now();
+    let outcome =
+        solve(problem, contacts, dv, &options, cr, |dv, contacts| detecting.time("detection", || detection.adapt(body, dv, contacts)));
+    report.stages.add("contact solve", start.elapsed().as_secs_f64() * 1e3 - detecting.total());
+    report.stages.add("detection", detecting.total());
+    report.iterations += outcome.iterations;
+    report.restarts = outcome.restarts;
+    report.relinearisations = outcome.relinearisations;
+    report.residual = outcome.residual / scale;
+    report.converged = outcome.converged;
+    report.contact = contacts::report(model, problem, contacts, dv);
+    report
+}
+
+/// What the residual of a body is measured against [kg m/s]: the impulse of its loads in this step (2-norm over nodes). Without any, the momentum and the
+/// element forces, so that a free body is solved as well as a loaded one.
+fn driving_impulse(model: &Model, body: &Body, elements: &[Element], velocities: &[Vec3], params: &Params, loads: &Loads) -> f64 {
     let dt = params.time_step;
-    let mass_norm = model.node_masses.iter().map(|m| m * m).sum::<f64>().sqrt();
+    let masses = &model.node_masses[body.nodes.clone()];
+    let mass_norm = masses.iter().map(|m| m * m).sum::<f64>().sqrt();
     let mut scale = dt * params.gravity.norm() * mass_norm;
-    scale += dt * dot(&loads.node_forces, &loads.node_forces).sqrt();
+    if let Some(forces) = loads.node_forces.get(body.nodes.clone()) {
+        scale += dt * dot(forces, forces).sqrt();
+    }
     if scale == 0.0 {
-        let momentum2: f64 = velocities.iter().zip(&model.node_masses).map(|(v, m)| v.norm_squared() * m * m).sum();
+        let momentum2: f64 = velocities[body.nodes.clone()].iter().zip(masses).map(|(v, m)| v.norm_squared() * m * m).sum();
         let forces2: f64 = elements.iter().flat_map(|e| &e.forces).map(Vec3::norm_squared).sum();
         scale = 1e-2 * momentum2.sqrt() + dt * forces2.sqrt();
     }

@@ -1,0 +1,60 @@
+//! What the worker drives: a simulation seen through the few things the window needs.
+
+use std::sync::Arc;
+
+use super::SceneSource;
+use crate::math::Isometry;
+use crate::model::Model;
+use crate::render::{Camera, Light};
+use crate::sim::{Command, GrabView};
+use crate::solver::{Params, StepReport, SurfacePositions};
+
+/// A simulation behind the window's needs; errors are sentences. (Tests put a slow one here.)
+pub trait Engine: Send {
+    fn step(&mut self) -> Result<StepReport, String>;
+    fn apply(&mut self, command: &Command) -> Result<(), String>;
+    /// How things stand now; with the positions of all nodes when they are wanted.
+    fn view(&mut self, with_nodes: bool) -> Result<View, String>;
+}
+
+/// An engine and what is constant about it.
+pub struct Loaded {
+    pub engine: Box<dyn Engine>,
+    pub info: SceneInfo,
+}
+
+/// The constant part of a loaded scene.
+pub struct SceneInfo {
+    /// Tells one load from the next; given by the worker.
+    pub generation: u64,
+    pub source: SceneSource,
+    pub name: String,
+    pub model: Arc<Model>,
+    /// "cpu" or "gpu".
+    pub backend: String,
+    pub adapter: Option<String>,
+    pub solver: String,
+    /// Why this backend.
+    pub reason: String,
+    /// [ms]
+    pub build_ms: f64,
+    /// Where the scene wants to be seen from.
+    pub camera: Camera,
+    pub light: Light,
+    /// Pictures a second of simulated time.
+    pub frames_per_second: f64,
+}
+
+/// The changing part of a simulation, as the window shows it.
+pub struct View {
+    pub step: u64,
+    /// [s]
+    pub time: f64,
+    pub surface: SurfacePositions,
+    /// Of all nodes, `[x, y, z, 1]` [m], if they were wanted.
+    pub nodes: Option<Vec<[f32; 4]>>,
+    /// Of `model.obstacles`, now.
+    pub obstacle_poses: Vec<Isometry>,
+    pub grabs: Vec<GrabView>,
+    pub params: Params,
+}

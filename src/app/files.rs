@@ -1,0 +1,49 @@
+//! Where files come from and go to.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// An answer this quick came from no person: there is no dialog on this system.
+const QUICKER_THAN_A_PERSON: Duration = Duration::from_millis(700);
+
+/// What a file dialog gave.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Chosen {
+    File(PathBuf),
+    Nothing,
+    /// The system has no file dialogs.
+    NoDialog,
+}
+
+/// Opens the system's file dialog without waiting for it; `answer` is called on another thread.
+pub fn choose_file(answer: impl FnOnce(Chosen) + Send + 'static) -> std::io::Result<()> {
+    let meshes = crate::scene::MESH_EXTENSIONS;
+    let both: Vec<&str> = ["toml"].iter().chain(meshes).copied().collect();
+    // Made here: some systems allow dialogs from the main thread only.
+    let dialog = rfd::AsyncFileDialog::new()
+        .set_title("Open a scene or a mesh")
+        .add_filter("Scenes and meshes", &both)
+        .add_filter("Scenes", &["toml"])
+        .add_filter("Surface meshes", meshes)
+        .pick_file();
+    let asked = Instant::now();
+    std::thread::Builder::new().name("file dialog".into()).spawn(move || {
+        answer(match pollster::block_on(dialog) {
+            Some(file) => Chosen::File(file.path().to_owned()),
+            None if asked.elapsed() < QUICKER_THAN_A_PERSON => Chosen::NoDialog,
+            None => Chosen::Nothing,
+        });
+    })?;
+    Ok(())
+}
+
+/// Where screenshots and recordings go: the user's pictures, else the current folder.
+pub fn pictures_folder() -> PathBuf {
+    dirs::picture_dir().filter(|folder| folder.is_dir()).or_else(|| std::env::current_dir().ok()).unwrap_or_default()
+}
+
+/// The first path `stem-N.ending` that is not there yet (without a dot for a folder).
+pub fn unused(stem: &str, ending: &str) -> PathBuf {
+    let folder = pictures_folder();
+    (1..).map(|n: u64| folder.join(format!("{stem}-{n}{ending}"))).find(|path| !path.exists()).unwrap_or(folder)
+}

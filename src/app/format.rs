@@ -1,0 +1,96 @@
+//! Numbers as people read them.
+
+/// 12345678 as "12 345 678" (with thin spaces).
+pub fn count(n: usize) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (k, digit) in digits.chars().enumerate() {
+        if k > 0 && (digits.len() - k).is_multiple_of(3) {
+            text.push('\u{2009}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A force with steady digits: "0.0 N", "12.3 N", "123 N", "4.56 kN".
+pub fn force(newtons: f64) -> String {
+    match newtons.abs() {
+        f if f < 99.95 => format!("{newtons:.1} N"),
+        f if f < 999.5 => format!("{newtons:.0} N"),
+        f if f < 999_500.0 => format!("{:.2} kN", newtons / 1e3),
+        _ => format!("{:.2} MN", newtons / 1e6),
+    }
+}
+
+pub fn mass(kilograms: f64) -> String {
+    match kilograms.abs() {
+        m if m < 1e-3 => format!("{:.1} mg", kilograms * 1e6),
+        m if m < 1.0 => format!("{:.1} g", kilograms * 1e3),
+        m if m < 1e3 => format!("{} kg", significant(kilograms)),
+        _ => format!("{} t", significant(kilograms / 1e3)),
+    }
+}
+
+pub fn milliseconds(ms: f64) -> String {
+    match ms {
+        t if t < 10.0 => format!("{ms:.2} ms"),
+        t if t < 100.0 => format!("{ms:.1} ms"),
+        t if t < 1e4 => format!("{ms:.0} ms"),
+        _ => format!("{:.1} s", ms / 1e3),
+    }
+}
+
+/// A small length: gaps and errors.
+pub fn length(meters: f64) -> String {
+    match meters.abs() {
+        0.0 => "0 µm".to_owned(),
+        m if m < 1e-3 => format!("{} µm", significant(meters * 1e6)),
+        m if m < 1.0 => format!("{} mm", significant(meters * 1e3)),
+        _ => format!("{} m", significant(meters)),
+    }
+}
+
+/// How many times real time.
+pub fn factor(x: f64) -> String {
+    match x {
+        x if x < 0.0995 => format!("{x:.3}×"),
+        x if x < 0.995 => format!("{x:.2}×"),
+        _ => format!("{x:.1}×"),
+    }
+}
+
+/// Three significant digits.
+pub fn significant(x: f64) -> String {
+    match x.abs() {
+        0.0 => "0".to_owned(),
+        a if !(0.001..99_999.5).contains(&a) => format!("{x:.1e}"),
+        a if a < 9.995 => format!("{x:.2}"),
+        a if a < 99.95 => format!("{x:.1}"),
+        _ => format!("{x:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(count(0), "0");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(1_234_567), "1\u{2009}234\u{2009}567");
+        assert_eq!(force(0.04), "0.0 N");
+        assert_eq!(force(99.96), "100 N");
+        assert_eq!(force(2500.0), "2.50 kN");
+        assert_eq!(mass(0.25), "250.0 g");
+        assert_eq!(mass(12.34), "12.3 kg");
+        assert_eq!(mass(1234.0), "1.23 t");
+        assert_eq!(milliseconds(3.456), "3.46 ms");
+        assert_eq!(milliseconds(12_345.0), "12.3 s");
+        assert_eq!(length(4.2e-6), "4.20 µm");
+        assert_eq!(factor(0.5), "0.50×");
+        assert_eq!(factor(0.004), "0.004×");
+        assert_eq!(significant(1.0e-7), "1.0e-7");
+    }
+}

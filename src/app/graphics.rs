@@ -1,0 +1,175 @@
+//! The surface of the window, and the two pictures on it: the 3D view and the panels over it.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use egui_winit::winit::dpi::PhysicalSize;
+use egui_winit::winit::event_loop::OwnedDisplayHandle;
+use egui_winit::winit::window::Window;
+
+use crate::gpu;
+use crate::render::{Camera, Overlays, RenderOptions, Renderer, ViewOptions};
+
+pub struct Graphics {
+    surface: wgpu::Surface<'static>,
+    configuration: wgpu::SurfaceConfiguration,
+    pub device: Arc<gpu::Device>,
+    pub renderer: Renderer,
+    panels: egui_wgpu::Renderer,
+    view: Option<View>,
+    /// The view, for the panels to show.
+    pub view_texture: egui::TextureId,
+}
+
+/// What the 3D view shows. It is drawn anew only when this changes: panels alone cost little, also on software adapters.
+#[derive(Clone, Copy, PartialEq)]
+pub struct Picture {
+    /// Width and height [px].
+    pub size: [u32; 2],
+    pub camera: Camera,
+    pub options: ViewOptions,
+    /// Counts the changes of the stage and of positions on it.
+    pub version: u64,
+}
+
+/// The 3D view as a texture.
+struct View {
+    target: wgpu::TextureView,
+    shows: Picture,
+}
+
+/// The panels of one frame.
+pub struct Panels {
+    pub textures: egui::TexturesDelta,
+    pub primitives: Vec<egui::ClippedPrimitive>,
+    pub pixels_per_point: f32,
+}
+
+impl Graphics {
+    /// Opens the one device of the program on an adapter that can draw to the window.
+    pub fn open(window: Arc<Window>, display: OwnedDisplayHandle, adapter: Option<String>) -> anyhow::Result<Self> {
+        let size = window.inner_size();
+        let instance = gpu::instance(Some(Box::new(display)));
+        let surface = instance.create_surface(window).context("the window cannot be drawn to by this graphics system")?;
+        let device = gpu::Device::open(&gpu::DeviceRequest { adapter, instance: Some(instance), surface: Some(&surface) })?;
+        let mut configuration = surface
+            .get_default_config(&device.adapter, size.width.max(1), size.height.max(1))
+            .with_context(|| format!("adapter \"{}\" cannot present to this window; choose another with --adapter", device.info.name))?;
+        // The panels and the renderer encode colours themselves.
+        let formats = surface.get_capabilities(&device.adapter).formats;
+        let plain = [wgpu::TextureFormat::Bgra8Unorm, wgpu::TextureFormat::Rgba8Unorm];
+        configuration.format = plain.into_iter().find(|format| formats.contains(format)).unwrap_or(configuration.format);
+        configuration.present_mode = if device.is_hardware() { wgpu::PresentMode::AutoVsync } else { wgpu::PresentMode::AutoNoVsync };
+        surface.configure(&device.device, &configuration);
+        let options = RenderOptions::for_adapter(&device.info, configuration.format);
+        let renderer = Renderer::new(&device.device, &device.queue, options);
+        let mut panels = egui_wgpu::Renderer::new(&device.device, configuration.format, egui_wgpu::RendererOptions::default());
+        let nothing = target(&device.device, configuration.format, [1, 1]);
+        let view_texture = panels.register_native_texture(&device.device, &nothing, wgpu::FilterMode::Nearest);
+        Ok(Self { surface, configuration, device, renderer, panels, view: None, view_texture })
+    }
+
+    pub fn size(&self) -> [u32; 2] {
+        [self.configuration.width, self.configuration.height]
+    }
+
+    pub fn resize(&mut self, size: PhysicalSize<u32>) {
+        let limit = self.device.limits.max_texture_dimension_2d;
+        let size = [size.width.clamp(1, limit), size.height.clamp(1, limit)];
+        if size != self.size() {
+            [self.configuration.width, self.configuration.height] = size;
+            self.surface.configure(&self.device.device, &self.configuration);
+        }
+    }
+
+    /// Draws and presents a frame; false when the window cannot show one now.
+    pub fn draw(&mut self, picture: Picture, panels: Panels) -> bool {
+        let Panels { mut textures, primitives, pixels_per_point } = panels;
+        let gpu = self.device.clone();
+        let (device, queue) = (&gpu.device, &gpu.queue);
+        // Textures change whether or not the frame is shown.
+        for (id, deltas) in textures.set.drain() {
+            for delta in &deltas {
+                self.panels.update_texture(device, queue, id, delta);
+            }
+        }
+        let drawn = match self.acquire() {
+            None => false,
+            Some(frame) => {
+                let target = frame.texture.create_view(&wgpu::TextureViewDescriptor::default());
+                let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("app/frame") });
+                self.draw_view(&mut encoder, picture);
+                let screen = egui_wgpu::ScreenDescriptor { size_in_pixels: self.size(), pixels_per_point };
+                let mut buffers = self.panels.update_buffers(device, queue, &mut encoder, &primitives, &screen);
+                let mut pass = encoder
+                    .begin_render_pass(&wgpu::RenderPassDescriptor {
+                        label: Some("app/panels"),
+                        color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                            view: &target,
+                            depth_slice: None,
+                            resolve_target: None,
+                            ops: wgpu::Operations { load: wgpu::LoadOp::Clear(wgpu::Color::BLACK), store: wgpu::StoreOp::Store },
+                        })],
+                        ..Default::default()
+                    })
+                    .forget_lifetime();
+                self.panels.render(&mut pass, &primitives, &screen);
+                drop(pass);
+                buffers.push(encoder.finish());
+                queue.submit(buffers);
+                queue.present(frame);
+                true
+            }
+        };
+        for id in textures.free.drain() {
+            self.panels.free_texture(&id);
+        }
+        drawn
+    }
+
+    fn draw_view(&mut self, encoder: &mut wgpu::CommandEncoder, picture: Picture) {
+        let [width, height] = picture.size;
+        if width == 0 || height == 0 || self.view.as_ref().is_some_and(|view| view.shows == picture) {
+            return;
+        }
+        let target = match self.view.take().filter(|view| view.shows.size == picture.size) {
+            Some(view) => view.target,
+            None => {
+                let device = &self.device.device;
+                let target = target(device, self.configuration.format, picture.size);
+                let nearest = wgpu::FilterMode::Nearest;
+                self.panels.update_egui_texture_from_wgpu_texture(device, &target, nearest, self.view_texture);
+                target
+            }
+        };
+        self.renderer.draw(encoder, &target, [0, 0, width, height], &picture.camera, &picture.options, &Overlays::default());
+        self.view = Some(View { target, shows: picture });
+    }
+
+    fn acquire(&mut self) -> Option<wgpu::SurfaceTexture> {
+        for _ in 0..2 {
+            match self.surface.get_current_texture() {
+                wgpu::CurrentSurfaceTexture::Success(frame) | wgpu::CurrentSurfaceTexture::Suboptimal(frame) => return Some(frame),
+                wgpu::CurrentSurfaceTexture::Outdated | wgpu::CurrentSurfaceTexture::Lost => {
+                    self.surface.configure(&self.device.device, &self.configuration);
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+}
+
+fn target(device: &wgpu::Device, format: wgpu::TextureFormat, [width, height]: [u32; 2]) -> wgpu::TextureView {
+    let texture = device.create_texture(&wgpu::TextureDescriptor {
+        label: Some("app/view"),
+        size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format,
+        usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING,
+        view_formats: &[],
+    });
+    texture.create_view(&wgpu::TextureViewDescriptor::default())
+}

@@ -1,0 +1,596 @@
+//! What the window knows and does, apart from windows: the worker's snapshots, the camera, grabs, recordings, panels.
+
+mod flight;
+mod keys;
+mod lookup;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use egui::{Pos2, Rect, pos2};
+
+use super::engine::SceneInfo;
+use super::events::EventLog;
+use super::files::Chosen;
+use super::graphics::{Graphics, Picture};
+use super::pointer::{Effect, Input, Pointer};
+use super::recent::{Recent, config_folder};
+use super::recorder::{Recorder, screenshot};
+use super::stage;
+use super::ui::{Action, Exhibit, GrabMark, Outcome, Scenery, UiState};
+use super::worker::{Notice, Request, Severity, Snapshot, Worker};
+use super::{SceneSource, ui};
+use crate::math::Vec3;
+use crate::render::{Camera, Hit, Look, Overlays, Positions, Ray, Shading, ViewOptions};
+use crate::sim::Command;
+use crate::solver::SurfacePositions;
+use flight::Flight;
+use lookup::{Found, Lookup, Question, bounds, hit_body};
+
+pub struct Session {
+    worker: Worker,
+    /// What is drawn.
+    shown: Arc<Snapshot>,
+    /// Generation of the scene whose stage the renderer has.
+    staged: u64,
+    /// How often something on the stage was moved.
+    placed: u64,
+    pub ui: UiState,
+    camera: Camera,
+    flight: Option<Flight>,
+    pointer: Pointer,
+    lookup: Lookup,
+    grab: Option<Grab>,
+    n_grabs: u32,
+    recent: Recent,
+    gallery: Vec<Exhibit>,
+    recorder: Option<Recorder>,
+    log: EventLog,
+    /// Where the 3D view is, in points.
+    view: Rect,
+    pixels_per_point: f32,
+    ready: bool,
+    screenshot_asked: bool,
+    fault_told: bool,
+    /// Read by the window after each frame.
+    pub wishes: Wishes,
+}
+
+/// What only the window can do.
+#[derive(Default)]
+pub struct Wishes {
+    pub quit: bool,
+    pub file_dialog: bool,
+}
+
+/// A body held by the mouse.
+struct Grab {
+    id: u32,
+    generation: u64,
+    body: String,
+    hit: Hit,
+    /// Of the hit along the line of sight [m].
+    depth: f64,
+    target: Vec3,
+}
+
+impl Session {
+    pub fn new(worker: Worker, log_events: bool) -> Self {
+        let shown = worker.snapshot();
+        Self {
+            worker,
+            shown,
+            staged: 0,
+            placed: 0,
+            ui: UiState::default(),
+            camera: Camera::default(),
+            flight: None,
+            pointer: Pointer::default(),
+            lookup: Lookup::default(),
+            grab: None,
+            n_grabs: 0,
+            recent: Recent::load(config_folder().as_deref()),
+            gallery: ui::gallery(),
+            recorder: None,
+            log: EventLog::new(log_events),
+            view: Rect::ZERO,
+            pixels_per_point: 1.0,
+            ready: false,
+            screenshot_asked: false,
+            fault_told: false,
+            wishes: Wishes::default(),
+        }
+    }
+
+    pub fn open(&mut self, source: SceneSource) {
+        if let SceneSource::Path(path) = &source {
+            // Relative paths mean another file once the folder changes.
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            if let Err(text) = self.recent.add(&path) {
+                self.tell(Severity::Error, text);
+            }
+            self.worker.send(Request::Load(SceneSource::Path(path)));
+        } else {
+            self.worker.send(Request::Load(source));
+        }
+    }
+
+    pub fn chosen(&mut self, chosen: Chosen) {
+        match chosen {
+            Chosen::File(path) => self.open(SceneSource::Path(path)),
+            Chosen::Nothing => {}
+            Chosen::NoDialog => self.ask_for_path(),
+        }
+    }
+
+    fn ask_for_path(&mut self) {
+        self.ui.path_field.get_or_insert_default();
+    }
+
+    pub fn tell(&mut self, severity: Severity, text: String) {
+        self.log.say(format_args!("message {text}"));
+        self.ui.tell(Notice { severity, text });
+    }
+
+    pub fn title(&self) -> String {
+        match &self.shown.scene {
+            Some(scene) => format!("{} – Pliant", scene.name),
+            None => "Pliant".to_owned(),
+        }
+    }
+
+    /// Takes over what the worker has new.
+    pub fn receive(&mut self, graphics: &mut Graphics) {
+        for notice in self.worker.take_notices() {
+            self.tell(notice.severity, notice.text);
+        }
+        let before = std::mem::replace(&mut self.shown, self.worker.snapshot());
+        if Arc::ptr_eq(&before, &self.shown) {
+            return;
+        }
+        let now = self.shown.clone();
+        if let Some(scene) = &now.scene
+            && scene.generation != self.staged
+        {
+            self.stage(scene, before.scene.as_deref(), graphics);
+        }
+        if let Err(error) = self.place(graphics) {
+            self.tell(Severity::Error, error);
+        }
+        self.log_changes(&before);
+        if let (Some(due), true) = (now.frame_due, self.recorder.is_some()) {
+            self.record(due, graphics);
+        }
+    }
+
+    /// A new scene: its shapes, its light, its camera.
+    fn stage(&mut self, scene: &SceneInfo, before: Option<&SceneInfo>, graphics: &mut Graphics) {
+        self.stop_recording();
+        graphics.renderer.set_stage(&stage::stage(&scene.model, scene.light));
+        self.staged = scene.generation;
+        self.grab = None;
+        self.pointer.handle(Input::Cancel);
+        if before.is_none_or(|before| before.source != scene.source) {
+            self.camera = scene.camera;
+            self.flight = None;
+        }
+    }
+
+    /// Positions and poses of the shown snapshot.
+    fn place(&mut self, graphics: &mut Graphics) -> Result<(), String> {
+        self.placed += 1;
+        let Some(view) = &self.shown.view else { return Ok(()) };
+        let positions = match &view.surface {
+            SurfacePositions::Host(host) => Positions::Host(host),
+            SurfacePositions::Device(buffer) => Positions::Device(buffer),
+        };
+        let transforms: Vec<_> = view.obstacle_poses.iter().map(stage::transform).collect();
+        let placed = graphics.renderer.set_positions(positions).and_then(|()| graphics.renderer.set_obstacle_transforms(&transforms));
+        let placed = match &view.nodes {
+            Some(nodes) => placed.and_then(|()| graphics.renderer.set_node_positions(Positions::Host(nodes))),
+            None => placed,
+        };
+        placed.map_err(|error| error.to_string())
+    }
+
+    fn log_changes(&self, before: &Snapshot) {
+        let (now, log) = (&self.shown, &self.log);
+        let new_scene = now.scene.as_ref().map(|s| s.generation) != before.scene.as_ref().map(|s| s.generation);
+        if let (true, Some(scene)) = (new_scene, &now.scene) {
+            let (tets, nodes) = (scene.model.tets.len(), scene.model.n_nodes());
+            log.say(format_args!("scene loaded {} backend={} tets={tets} nodes={nodes}", scene.name, scene.backend));
+        }
+        if let Some(view) = &now.view {
+            if new_scene || before.view.as_ref().is_none_or(|b| b.step != view.step) {
+                log.say(format_args!("step {} time={:.4}", view.step, view.time));
+            }
+            if let Some(grab) = &self.grab
+                && let Some(held) = view.grabs.iter().find(|held| held.id == grab.id)
+            {
+                let [p, t] = [held.point, held.target].map(|v| format!("{:.4},{:.4},{:.4}", v.x, v.y, v.z));
+                log.say(format_args!("moved body={} point={p} target={t} force={:.3}", grab.body, held.force.norm()));
+            }
+        }
+        if before.activity != now.activity {
+            log.say(format_args!("activity {:?}", now.activity));
+            if !now.playing() {
+                self.log_bodies();
+            }
+        }
+    }
+
+    /// `body NAME X Y`: where each body's middle is in the window [px].
+    fn log_bodies(&self) {
+        let (Some(scene), Some(view)) = (&self.shown.scene, &self.shown.view) else { return };
+        let SurfacePositions::Host(positions) = &view.surface else { return };
+        for body in &scene.model.bodies {
+            let middle = stage::glam_vec(&bounds(positions, body.vertices.clone()).center());
+            if let Some(([x, y], _)) = self.camera.project(middle, self.viewport()) {
+                self.log.say(format_args!("body {} {x:.0} {y:.0}", body.name));
+            }
+        }
+    }
+
+    /// One frame of panels and mouse. `events` are the frame's, before the panels saw them.
+    pub fn frame(&mut self, context: &egui::Context, mut input: egui::RawInput, graphics: &mut Graphics) -> egui::FullOutput {
+        if let Some(flight) = &self.flight {
+            let (camera, arrived) = flight.now();
+            self.camera = camera;
+            if arrived {
+                self.flight = None;
+            }
+            context.request_repaint();
+        }
+        let mut actions = keys::take_actions(context, &mut input, &mut self.ui);
+        let events = input.events.clone();
+        let mut outcome = None;
+        let adapter = graphics.device.info.name.clone();
+        let grab = self.grab_mark();
+        let mut ui = std::mem::take(&mut self.ui);
+        let output = context.run_ui(input, |root| {
+            let scenery = Scenery {
+                snapshot: &self.shown,
+                recent: &self.recent,
+                gallery: &self.gallery,
+                recorded_frames: self.recorder.as_ref().map(|recorder| recorder.frames),
+                grab,
+                adapter: &adapter,
+                picture: graphics.view_texture,
+            };
+            outcome = Some(ui::show(root, &mut ui, &scenery));
+        });
+        self.ui = ui;
+        self.ui.options.look = if self.ui.dark { Look::DARK } else { Look::LIGHT };
+        self.pixels_per_point = output.pixels_per_point;
+        if let Some(Outcome { actions: more, view, landmarks }) = outcome {
+            actions.extend(more);
+            self.view = view;
+            if self.log.landmarks(&landmarks, self.pixels_per_point) {
+                context.request_repaint();
+            }
+        }
+        for event in &events {
+            if let Some(input) = self.pointer_input(context, event)
+                && let Some(effect) = self.pointer.handle(input)
+            {
+                self.apply_effect(effect);
+            }
+        }
+        for action in actions {
+            self.act(action);
+        }
+        self.answer(graphics, context);
+        self.want_nodes();
+        if std::mem::take(&mut self.screenshot_asked) {
+            self.save_screenshot(graphics);
+        }
+        output
+    }
+
+    /// After a frame was presented.
+    pub fn presented(&mut self) {
+        if !std::mem::replace(&mut self.ready, true) {
+            let [x, y, w, h] = self.viewport();
+            self.log.say(format_args!("ready {x} {y} {w} {h}"));
+        }
+    }
+
+    /// The window lost the focus: the release of a button may never come.
+    pub fn cancel(&mut self) {
+        if let Some(effect) = self.pointer.handle(Input::Cancel) {
+            self.apply_effect(effect);
+        }
+    }
+
+    /// Something went wrong on the device; said once.
+    pub fn device_fault(&mut self, text: &str) {
+        if !std::mem::replace(&mut self.fault_told, true) {
+            // Its lines and indentation mean nothing here.
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            self.tell(Severity::Error, format!("{text}. Save what you need and start Pliant again."));
+        }
+    }
+
+    /// As the user wants it, except for tets before their nodes have come.
+    fn options(&self) -> ViewOptions {
+        let has_nodes = self.shown.view.as_ref().is_some_and(|view| view.nodes.is_some());
+        match self.ui.options.shading {
+            Shading::Tets if !has_nodes => ViewOptions { shading: Shading::Smooth, ..self.ui.options },
+            _ => self.ui.options,
+        }
+    }
+
+    /// What the 3D view shall show.
+    pub fn picture(&self) -> Picture {
+        let [_, _, width, height] = self.viewport();
+        Picture { size: [width, height], camera: self.camera, options: self.options(), version: self.placed }
+    }
+
+    /// Where the 3D view is [px].
+    pub fn viewport(&self) -> [u32; 4] {
+        let p = self.pixels_per_point;
+        let [x, y] = [self.view.left(), self.view.top()].map(|v| (v * p).round().max(0.0) as u32);
+        let [right, bottom] = [self.view.right(), self.view.bottom()].map(|v| (v * p).round().max(0.0) as u32);
+        [x, y, right.saturating_sub(x), bottom.saturating_sub(y)]
+    }
+
+    fn pointer_input(&self, context: &egui::Context, event: &egui::Event) -> Option<Input> {
+        match *event {
+            egui::Event::PointerButton { pos, button, pressed: true, modifiers } => {
+                let time = context.input(|i| i.time);
+                self.is_over_view(context, pos).then_some(Input::Press { button, at: pos, shift: modifiers.shift, time })
+            }
+            egui::Event::PointerButton { button, pressed: false, .. } => Some(Input::Release { button }),
+            egui::Event::PointerMoved(to) => Some(Input::Move { to, shift: context.input(|i| i.modifiers.shift) }),
+            egui::Event::MouseWheel { unit, delta, modifiers, .. } if !modifiers.ctrl => {
+                let at = context.input(|i| i.pointer.latest_pos())?;
+                let notches = if unit == egui::MouseWheelUnit::Point { delta.y / 50.0 } else { delta.y };
+                self.is_over_view(context, at).then_some(Input::Wheel { at, notches })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the view, and nothing over it, is there.
+    fn is_over_view(&self, context: &egui::Context, at: Pos2) -> bool {
+        let over = context.layer_id_at(at).is_some_and(|layer| layer.order != egui::Order::Background);
+        self.view.contains(at) && !over && !self.ui.is_modal() && !egui::Popup::is_any_open(context)
+    }
+
+    fn pixel(&self, at: Pos2) -> [f32; 2] {
+        [at.x * self.pixels_per_point, at.y * self.pixels_per_point]
+    }
+
+    fn ray(&self, at: Pos2) -> Ray {
+        self.camera.ray(self.pixel(at), self.viewport())
+    }
+
+    fn apply_effect(&mut self, effect: Effect) {
+        let viewport = self.viewport();
+        match effect {
+            Effect::Pick(at) => self.lookup.ask(Question::Grab(self.ray(at))),
+            Effect::FrameAt(at) => self.lookup.ask(Question::FrameAt(self.ray(at))),
+            Effect::MoveGrab { at, depth } => self.move_grab(at, f64::from(depth)),
+            Effect::ReleaseGrab => self.release_grab(),
+            Effect::Orbit(delta) => {
+                self.flight = None;
+                let turn = std::f32::consts::PI / self.view.height().max(1.0);
+                self.camera.orbit(-delta.x * turn, delta.y * turn);
+            }
+            Effect::Pan(delta) => {
+                self.flight = None;
+                self.camera.pan([delta.x * self.pixels_per_point, delta.y * self.pixels_per_point], viewport);
+            }
+            Effect::Zoom { at, notches } => {
+                self.flight = None;
+                self.camera.zoom_to_cursor(0.88_f32.powf(notches), self.pixel(at), viewport);
+            }
+        }
+    }
+
+    /// Answers questions that wait for positions.
+    fn answer(&mut self, graphics: &Graphics, context: &egui::Context) {
+        let (device, queue) = (&graphics.device.device, &graphics.device.queue);
+        if let Some(found) = self.lookup.poll(&self.shown, device, queue) {
+            for question in &found.questions {
+                self.answer_one(*question, &found);
+            }
+            context.request_repaint();
+        }
+        if self.lookup.is_busy() {
+            context.request_repaint();
+        }
+    }
+
+    fn answer_one(&mut self, question: Question, found: &Found) {
+        let Some(scene) = &found.snapshot.scene else { return };
+        let model = &scene.model;
+        match question {
+            Question::Grab(ray) => {
+                if !self.pointer.awaits_pick() {
+                    return;
+                }
+                let hit = hit_body(model, &found.positions, &ray);
+                if let Some((hit, body)) = &hit {
+                    self.start_grab(scene, *hit, *body);
+                }
+                if let Some(effect) = self.pointer.picked(hit.is_some()) {
+                    self.apply_effect(effect);
+                }
+            }
+            Question::FrameAt(ray) => {
+                let body = hit_body(model, &found.positions, &ray).map(|(_, body)| body);
+                self.fly_to(&match body {
+                    Some(body) => bounds(&found.positions, model.bodies[body].vertices.clone()),
+                    None => bounds(&found.positions, 0..found.positions.len()),
+                });
+            }
+            Question::FrameBody(body) => {
+                if let Some(body) = model.bodies.get(body) {
+                    self.fly_to(&bounds(&found.positions, body.vertices.clone()));
+                }
+            }
+            Question::FrameAll => self.fly_to(&bounds(&found.positions, 0..model.n_vertices())),
+        }
+    }
+
+    fn fly_to(&mut self, aabb: &crate::math::Aabb) {
+        let mut goal = self.camera;
+        goal.frame(aabb, self.view.width() / self.view.height().max(1.0));
+        self.flight = Some(Flight::new(self.camera, goal));
+    }
+
+    fn start_grab(&mut self, scene: &SceneInfo, hit: Hit, body: usize) {
+        self.n_grabs = self.n_grabs.wrapping_add(1);
+        let forward = self.camera.forward();
+        let forward = Vec3::new(forward.x.into(), forward.y.into(), forward.z.into());
+        let eye = self.camera.eye();
+        let depth = (hit.point - Vec3::new(eye.x.into(), eye.y.into(), eye.z.into())).dot(&forward);
+        let name = scene.model.bodies[body].name.clone();
+        self.log
+            .say(format_args!("grab body={name} triangle={} point={:.4},{:.4},{:.4}", hit.triangle, hit.point.x, hit.point.y, hit.point.z));
+        let grab = Grab { id: self.n_grabs, generation: scene.generation, body: name, hit, depth, target: hit.point };
+        let command = Command::Grab { id: grab.id, triangle: hit.triangle as u32, barycentric: hit.barycentric, target: grab.target };
+        self.worker.send(Request::Command(grab.generation, command));
+        self.grab = Some(grab);
+    }
+
+    /// To where the ray through `at` meets the plane through the hit, parallel to the view, `scale` times as far away.
+    fn move_grab(&mut self, at: Pos2, scale: f64) {
+        let ray = self.ray(at);
+        let forward = self.camera.forward();
+        let forward = Vec3::new(forward.x.into(), forward.y.into(), forward.z.into());
+        if let Some(grab) = &mut self.grab {
+            grab.target = ray.at(grab.depth * scale / ray.direction.dot(&forward));
+            let command = Command::MoveGrab { id: grab.id, target: grab.target };
+            self.worker.send(Request::Command(grab.generation, command));
+        }
+    }
+
+    fn release_grab(&mut self) {
+        if let Some(grab) = self.grab.take() {
+            self.log.say(format_args!("release body={}", grab.body));
+            self.worker.send(Request::Command(grab.generation, Command::ReleaseGrab { id: grab.id }));
+        }
+    }
+
+    /// The grab as it is drawn: where the point is now, and where the cursor pulls it.
+    fn grab_mark(&self) -> Option<GrabMark> {
+        let grab = self.grab.as_ref()?;
+        let held = self.shown.view.as_ref().and_then(|view| view.grabs.iter().find(|held| held.id == grab.id));
+        let on_screen = |p: &Vec3| {
+            let ([x, y], _) = self.camera.project(stage::glam_vec(p), self.viewport())?;
+            Some(pos2(x / self.pixels_per_point, y / self.pixels_per_point))
+        };
+        Some(GrabMark {
+            point: on_screen(&held.map_or(grab.hit.point, |held| held.point))?,
+            target: on_screen(&grab.target)?,
+            force: held.map(|held| held.force.norm()),
+        })
+    }
+
+    fn command(&self, command: Command) {
+        if let Some(scene) = &self.shown.scene {
+            self.worker.send(Request::Command(scene.generation, command));
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::OpenDialog => self.wishes.file_dialog = true,
+            Action::OpenField => self.ask_for_path(),
+            Action::OpenPath(path) => self.open(SceneSource::Path(path)),
+            Action::OpenGallery(name) => self.open(SceneSource::Gallery(name)),
+            Action::Reload => self.worker.send(Request::Reload),
+            Action::ClearRecent => {
+                if let Err(text) = self.recent.clear() {
+                    self.tell(Severity::Error, text);
+                }
+            }
+            Action::Screenshot => self.screenshot_asked = true,
+            Action::ToggleRecording => self.toggle_recording(),
+            Action::Quit => self.wishes.quit = true,
+            Action::PlayPause => self.worker.send(if self.shown.playing() { Request::Pause } else { Request::Play }),
+            Action::StepOnce => self.worker.send(Request::StepOnce),
+            Action::Reset => {
+                self.stop_recording();
+                self.cancel();
+                self.command(Command::Reset);
+            }
+            Action::SetSpeed(speed) => self.worker.send(Request::SetSpeed(speed)),
+            Action::FrameAll => self.lookup.ask(Question::FrameAll),
+            Action::FrameBody(body) => self.lookup.ask(Question::FrameBody(body)),
+            Action::SetGravity(gravity) => self.command(Command::SetGravity(gravity)),
+            Action::SetTimeStep(seconds) => self.command(Command::SetTimeStep(seconds)),
+        }
+    }
+
+    /// The view of the inside needs the nodes.
+    fn want_nodes(&mut self) {
+        let wanted = self.ui.options.shading == Shading::Tets;
+        let has = self.shown.view.as_ref().is_some_and(|view| view.nodes.is_some());
+        if self.shown.view.is_some() && wanted != has {
+            self.worker.send(Request::WantNodes(wanted));
+        }
+    }
+
+    fn toggle_recording(&mut self) {
+        if self.recorder.is_some() {
+            self.stop_recording();
+            return;
+        }
+        let Some(scene) = &self.shown.scene else { return };
+        let [_, _, width, height] = self.viewport();
+        match Recorder::start([width, height], scene.frames_per_second) {
+            Ok(recorder) => {
+                self.log.say(format_args!("recording {}", recorder.folder.display()));
+                self.worker.send(Request::Record(Some(scene.frames_per_second)));
+                self.recorder = Some(recorder);
+            }
+            Err(text) => self.tell(Severity::Error, text),
+        }
+    }
+
+    /// Takes the frame for which the simulation waits.
+    fn record(&mut self, due: u64, graphics: &mut Graphics) {
+        let options = self.options();
+        let Some(recorder) = &mut self.recorder else { return };
+        if due != recorder.frames {
+            return; // already taken; the answer is on its way
+        }
+        let image = graphics.renderer.capture(recorder.size, &self.camera, &options, &Overlays::default());
+        match image.map_err(|error| error.to_string()).and_then(|image| recorder.push(image)) {
+            Ok(()) => {
+                self.log.say(format_args!("recording frame {due}"));
+                self.worker.send(Request::FrameTaken);
+            }
+            Err(text) => {
+                self.tell(Severity::Error, text);
+                self.stop_recording();
+            }
+        }
+    }
+
+    pub fn stop_recording(&mut self) {
+        let Some(recorder) = self.recorder.take() else { return };
+        self.worker.send(Request::Record(None));
+        match recorder.finish() {
+            Ok(text) => self.tell(Severity::Info, text),
+            Err(text) => self.tell(Severity::Error, text),
+        }
+    }
+
+    fn save_screenshot(&mut self, graphics: &mut Graphics) {
+        let [_, _, width, height] = self.viewport();
+        let scene = self.shown.scene.as_ref().map_or("empty", |scene| scene.name.as_str());
+        let image = graphics.renderer.capture([width, height], &self.camera, &self.options(), &Overlays::default());
+        let saved: Result<PathBuf, String> = image.map_err(|error| error.to_string()).and_then(|image| screenshot(scene, &image));
+        match saved {
+            Ok(path) => {
+                self.log.say(format_args!("screenshot {}", path.display()));
+                self.tell(Severity::Info, format!("The screenshot is in {}", path.display()));
+            }
+            Err(text) => self.tell(Severity::Error, text),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The keyboard: shortcuts are taken before the panels see them, except while text is typed.
+
+use egui::{Context, Event, Key, Modifiers, RawInput};
+
+use crate::app::ui::{Action, UiState};
+
+/// Removes the shortcuts from the input and says what they mean.
+pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -> Vec<Action> {
+    let mut actions = vec![];
+    if context.text_edit_focused() {
+        return actions;
+    }
+    input.events.retain(|event| {
+        let Event::Key { key, pressed: true, modifiers, repeat, .. } = event else { return true };
+        let modal = ui.is_modal();
+        match shortcut(*key, *modifiers) {
+            Some(Shortcut::Act(action)) if !modal => {
+                // Holding a key steps on; it toggles nothing.
+                if !repeat || action == Action::StepOnce {
+                    actions.push(action);
+                }
+                false
+            }
+            Some(Shortcut::Panels) if !modal => {
+                ui.panels_visible = !ui.panels_visible;
+                false
+            }
+            Some(Shortcut::Keys) if !modal || ui.keys_open => {
+                ui.keys_open = !ui.keys_open;
+                false
+            }
+            _ => true,
+        }
+    });
+    actions
+}
+
+#[derive(Debug, PartialEq)]
+enum Shortcut {
+    Act(Action),
+    Panels,
+    Keys,
+}
+
+fn shortcut(key: Key, modifiers: Modifiers) -> Option<Shortcut> {
+    let action = match (key, modifiers.command, modifiers.alt) {
+        (Key::O, true, false) => Action::OpenDialog,
+        (Key::R, true, false) => Action::Reload,
+        (Key::S, true, false) => Action::Screenshot,
+        (Key::Q, true, false) => Action::Quit,
+        (Key::Space, false, false) => Action::PlayPause,
+        (Key::Period, false, false) => Action::StepOnce,
+        (Key::R, false, false) => Action::Reset,
+        (Key::F, false, false) => Action::FrameAll,
+        (Key::Tab, false, false) => return Some(Shortcut::Panels),
+        (Key::Questionmark, false, false) | (Key::F1, false, false) => return Some(Shortcut::Keys),
+        (Key::Slash, false, false) if modifiers.shift => return Some(Shortcut::Keys),
+        _ => return None,
+    };
+    Some(Shortcut::Act(action))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn press(input: &mut RawInput, key: Key, modifiers: Modifiers, repeat: bool) {
+        input.events.push(Event::Key { key, physical_key: None, pressed: true, repeat, modifiers });
+    }
+
+    #[test]
+    fn shortcuts_are_taken_and_the_rest_is_left() {
+        let (context, mut ui) = (Context::default(), UiState::default());
+        let mut input = RawInput::default();
+        press(&mut input, Key::Space, Modifiers::NONE, false);
+        press(&mut input, Key::Space, Modifiers::NONE, true);
+        press(&mut input, Key::Period, Modifiers::NONE, true);
+        press(&mut input, Key::O, Modifiers::COMMAND, false);
+        press(&mut input, Key::O, Modifiers::NONE, false);
+        press(&mut input, Key::Tab, Modifiers::NONE, false);
+        let actions = take_actions(&context, &mut input, &mut ui);
+        assert_eq!(actions, [Action::PlayPause, Action::StepOnce, Action::OpenDialog]);
+        assert_eq!(input.events.len(), 1, "a letter without a meaning goes to the panels");
+        assert!(!ui.panels_visible);
+    }
+
+    #[test]
+    fn a_sheet_over_the_view_keeps_the_simulation_still() {
+        let (context, mut ui) = (Context::default(), UiState::default());
+        let mut input = RawInput::default();
+        press(&mut input, Key::Questionmark, Modifiers::SHIFT, false);
+        press(&mut input, Key::R, Modifiers::NONE, false);
+        assert!(take_actions(&context, &mut input, &mut ui).is_empty() && ui.keys_open);
+        press(&mut input, Key::Questionmark, Modifiers::SHIFT, false);
+        take_actions(&context, &mut input, &mut ui);
+        assert!(!ui.keys_open);
+    }
+}

@@ -1,0 +1,95 @@
+//! From a model to what the renderer draws.
+
+use glam::{Mat4, Quat, Vec3};
+
+use crate::math::Isometry;
+use crate::model::{Model, Shape};
+use crate::render::{Camera, Light, ObstacleShape, ObstacleVisual, Rgb, SoftBodyVisual, Stage, palette};
+use crate::scene::{CameraSetting, LightSetting};
+
+/// The constant part of the picture.
+pub fn stage(model: &Model, light: Light) -> Stage {
+    let soft_bodies = (0..model.bodies.len()).map(|i| soft_body(model, i)).collect();
+    let obstacles = model
+        .obstacles
+        .iter()
+        .map(|obstacle| ObstacleVisual {
+            name: obstacle.name.clone(),
+            shape: shape(&obstacle.shape),
+            color: obstacle.color.map_or(OBSTACLE, encoded),
+            transform: transform(&obstacle.pose),
+        })
+        .collect();
+    let rest_positions = model.surface_positions(&model.rest_positions).iter().map(vertex).collect();
+    let n_nodes = model.n_nodes() as u32;
+    Stage { soft_bodies, obstacles, rest_positions, n_nodes, light }
+}
+
+/// Where a scene wants to be seen from.
+pub fn camera(setting: &CameraSetting) -> Camera {
+    let offset = glam_vec(&(setting.eye - setting.target));
+    let distance = offset.length().max(1e-4);
+    Camera {
+        target: glam_vec(&setting.target),
+        distance,
+        azimuth: offset.x.atan2(offset.z),
+        elevation: (offset.y / distance).asin(),
+        fov_y: setting.field_of_view.to_radians() as f32,
+    }
+}
+
+/// The key light of a scene.
+pub fn light(setting: &LightSetting) -> Light {
+    Light {
+        direction: glam_vec(&setting.direction),
+        color: encoded(setting.color),
+        intensity: setting.intensity as f32,
+        ..Light::default()
+    }
+}
+
+/// The colour of a body, in the picture and in the list.
+pub fn body_color(model: &Model, body: usize) -> Rgb {
+    model.bodies[body].color.map_or_else(|| palette(body), encoded)
+}
+
+pub fn vertex(p: &crate::math::Vec3) -> [f32; 4] {
+    [p.x as f32, p.y as f32, p.z as f32, 1.0]
+}
+
+pub fn transform(pose: &Isometry) -> Mat4 {
+    let r = pose.rotation.coords;
+    let t = pose.translation.vector;
+    Mat4::from_rotation_translation(Quat::from_xyzw(r.x as f32, r.y as f32, r.z as f32, r.w as f32), glam_vec(&t))
+}
+
+pub fn glam_vec(v: &crate::math::Vec3) -> Vec3 {
+    Vec3::new(v.x as f32, v.y as f32, v.z as f32)
+}
+
+const OBSTACLE: Rgb = Rgb::hex(0x9aa3ad);
+
+fn soft_body(model: &Model, index: usize) -> SoftBodyVisual {
+    let body = &model.bodies[index];
+    SoftBodyVisual {
+        name: body.name.clone(),
+        vertices: body.vertices.start as u32..body.vertices.end as u32,
+        triangles: model.surface.triangles[body.triangles.clone()].to_vec(),
+        color: body_color(model, index),
+        tets: model.tets[body.tets.clone()].iter().map(|tet| tet.nodes).collect(),
+    }
+}
+
+fn shape(shape: &Shape) -> ObstacleShape {
+    match *shape {
+        Shape::Plane => ObstacleShape::Plane,
+        Shape::Box { half_extents } => ObstacleShape::Box { half_extents: glam_vec(&half_extents) },
+        Shape::Sphere { radius } => ObstacleShape::Sphere { radius: radius as f32 },
+        Shape::Cylinder { radius, half_height } => ObstacleShape::Cylinder { radius: radius as f32, half_height: half_height as f32 },
+    }
+}
+
+/// Models say linear light, the renderer what a screen is given.
+fn encoded(linear: [f32; 3]) -> Rgb {
+    Rgb(linear.map(|c| if c <= 0.003_130_8 { 12.92 * c } else { 1.055 * c.powf(1.0 / 2.4) - 0.055 }))
+}

@@ -1,0 +1,250 @@
+//! The panel at the right: what is in the scene, how the computation does, and what can be turned.
+
+use std::collections::VecDeque;
+
+use egui::{
+    Align, Color32, CornerRadius, CursorIcon, DragValue, Frame, Label, Layout, Margin, Panel, Rect, RichText, ScrollArea, Sense, Stroke,
+    Ui, pos2, vec2,
+};
+use egui_phosphor::regular as icon;
+
+use super::{Action, Answers, Scenery, theme};
+use crate::app::engine::{SceneInfo, View};
+use crate::app::format;
+use crate::app::stage::body_color;
+use crate::math::Vec3;
+use crate::model::Shape;
+use crate::solver::{ContactReport, StepReport};
+
+pub fn inspector_ui(root: &mut Ui, scenery: &Scenery, answers: &mut Answers) {
+    let palette = theme::palette(root.ctx());
+    let width = if root.available_width() < 1150.0 { 218.0 } else { 268.0 };
+    let frame = Frame::new().fill(palette.panel).inner_margin(Margin { left: 14, right: 6, top: 8, bottom: 8 });
+    Panel::right("inspector").frame(frame).exact_size(width).resizable(false).show(root, |ui| {
+        ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+            Frame::new().inner_margin(Margin { left: 0, right: 8, top: 0, bottom: 0 }).show(ui, |ui| {
+                let snapshot = scenery.snapshot;
+                let Some(scene) = &snapshot.scene else {
+                    ui.weak("No scene is open.");
+                    return;
+                };
+                section(ui, "Scene", |ui| scene_ui(ui, scene, answers));
+                if let Some(view) = &snapshot.view {
+                    section(ui, "Run", |ui| run_ui(ui, scenery, view));
+                    section(ui, "Parameters", |ui| parameters_ui(ui, view, answers));
+                }
+                if let Some(report) = &snapshot.report {
+                    section(ui, "Stages", |ui| stages_ui(ui, &snapshot.stages));
+                    section(ui, "Solver", |ui| solver_ui(ui, report));
+                    section(ui, "Contact", |ui| contact_ui(ui, &report.contact));
+                }
+                section(ui, "Elements", |ui| elements_ui(ui, scene));
+            });
+        });
+    });
+}
+
+fn section(ui: &mut Ui, title: &str, contents: impl FnOnce(&mut Ui)) {
+    let id = ui.make_persistent_id(("section", title));
+    let mut open = ui.data_mut(|data| *data.get_temp_mut_or(id, true));
+    let palette = theme::palette(ui.ctx());
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 24.0), Sense::click());
+    let color = if response.hovered() { palette.text } else { palette.weak };
+    let caret = if open { icon::CARET_DOWN } else { icon::CARET_RIGHT };
+    let painter = ui.painter();
+    painter.text(rect.left_center(), egui::Align2::LEFT_CENTER, title, theme::strong(12.5), palette.text);
+    painter.text(rect.right_center(), egui::Align2::RIGHT_CENTER, caret, theme::icon_font(12.0), color);
+    if response.on_hover_cursor(CursorIcon::PointingHand).clicked() {
+        open = !open;
+        ui.data_mut(|data| data.insert_temp(id, open));
+    }
+    if open {
+        contents(ui);
+    }
+    ui.add_space(6.0);
+    let line = Stroke::new(1.0, palette.border);
+    ui.painter().hline(ui.max_rect().x_range(), ui.cursor().top(), line);
+    ui.add_space(4.0);
+}
+
+/// A name and its value in steady figures.
+fn row(ui: &mut Ui, name: &str, value: impl Into<String>) {
+    let palette = theme::palette(ui.ctx());
+    ui.horizontal(|ui| {
+        ui.set_height(17.0);
+        ui.label(RichText::new(name).size(12.5).color(palette.weak));
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            ui.add(Label::new(RichText::new(value).font(theme::figures(12.0))).truncate());
+        });
+    });
+}
+
+fn scene_ui(ui: &mut Ui, scene: &SceneInfo, answers: &mut Answers) {
+    let palette = theme::palette(ui.ctx());
+    for (k, body) in scene.model.bodies.iter().enumerate() {
+        let [r, g, b] = body_color(&scene.model, k).0.map(|c| (c * 255.0).round() as u8);
+        let elements = format!("{} tets · {} nodes", format::count(body.tets.len()), format::count(body.nodes.len()));
+        let mark = Mark::Color(Color32::from_rgb(r, g, b));
+        let shown = entry(ui, mark, &body.name, &format::mass(body.mass), &elements).on_hover_text("Click to look at it");
+        if answers.named(format!("body.{}", body.name), shown).clicked() {
+            answers.act(Action::FrameBody(k));
+        }
+    }
+    for obstacle in &scene.model.obstacles {
+        let kind = match obstacle.shape {
+            Shape::Plane => "plane",
+            Shape::Box { .. } => "box",
+            Shape::Sphere { .. } => "sphere",
+            Shape::Cylinder { .. } => "cylinder",
+        };
+        let how = if obstacle.motion.is_some() { "driven" } else { "static" };
+        entry(ui, Mark::Icon(icon::CUBE, palette.weak), &obstacle.name, "", &format!("{how} {kind}"));
+    }
+}
+
+enum Mark {
+    Color(Color32),
+    Icon(&'static str, Color32),
+}
+
+/// A line of the list: a mark, a name, a figure at the right, and what else there is to say below.
+fn entry(ui: &mut Ui, mark: Mark, name: &str, figure: &str, below: &str) -> egui::Response {
+    let palette = theme::palette(ui.ctx());
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 34.0), Sense::click());
+    if response.hovered() {
+        ui.painter().rect_filled(rect.expand2(vec2(5.0, 0.0)), CornerRadius::same(6), ui.visuals().widgets.inactive.bg_fill);
+    }
+    let at = rect.left_top() + vec2(7.0, 11.0);
+    match mark {
+        Mark::Color(color) => drop(ui.painter().circle_filled(at, 5.0, color)),
+        Mark::Icon(glyph, color) => {
+            drop(ui.painter().text(at, egui::Align2::CENTER_CENTER, glyph, theme::icon_font(14.0), color));
+        }
+    }
+    let figure = ui.painter().layout_no_wrap(figure.to_owned(), theme::figures(11.5), palette.text);
+    let room = rect.width() - 20.0;
+    let text = |y: f32, text: &str, size: f32, color: Color32, width: f32| {
+        let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), egui::FontId::proportional(size), color);
+        job.wrap = egui::text::TextWrapping::truncate_at_width(width);
+        let galley = ui.painter().layout_job(job);
+        ui.painter().galley(rect.left_top() + vec2(20.0, y), galley, color);
+    };
+    text(3.0, name, 13.0, palette.text, room - figure.size().x - 6.0);
+    text(18.5, below, 11.0, palette.weak, room);
+    ui.painter().galley(rect.right_top() + vec2(-figure.size().x, 4.0), figure, palette.text);
+    response
+}
+
+fn run_ui(ui: &mut Ui, scenery: &Scenery, view: &View) {
+    let snapshot = scenery.snapshot;
+    row(ui, "Step", format::count(view.step as usize));
+    row(ui, "Simulated time", format!("{:.3} s", view.time));
+    row(ui, "Real-time factor", snapshot.real_time_factor.map_or_else(|| "—".to_owned(), format::factor));
+    if let Some(last) = snapshot.step_ms.back() {
+        row(ui, "Step takes", format::milliseconds(f64::from(*last)));
+        history_ui(ui, &snapshot.step_ms);
+    }
+}
+
+/// Wall time of the last steps as a filled line.
+fn history_ui(ui: &mut Ui, history: &VecDeque<f32>) {
+    let palette = theme::palette(ui.ctx());
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 40.0), Sense::hover());
+    ui.painter().rect_filled(rect, CornerRadius::same(6), palette.well);
+    if history.len() < 2 {
+        return;
+    }
+    let top = history.iter().copied().fold(0.0, f32::max).max(1e-3);
+    let inner = rect.shrink2(vec2(2.0, 4.0));
+    let point = |(k, ms): (usize, &f32)| {
+        pos2(inner.left() + inner.width() * k as f32 / (history.len() - 1) as f32, inner.bottom() - inner.height() * ms / top)
+    };
+    let line: Vec<_> = history.iter().enumerate().map(point).collect();
+    let mut fill = egui::Mesh::default();
+    for p in &line {
+        let n = fill.vertices.len() as u32;
+        fill.colored_vertex(*p, palette.accent.gamma_multiply(0.28));
+        fill.colored_vertex(pos2(p.x, inner.bottom()), palette.accent.gamma_multiply(0.04));
+        if n > 0 {
+            fill.add_triangle(n - 2, n - 1, n);
+            fill.add_triangle(n, n - 1, n + 1);
+        }
+    }
+    ui.painter().add(fill);
+    ui.painter().line(line, Stroke::new(1.3, palette.accent));
+    let longest = format::milliseconds(f64::from(top));
+    response.on_hover_text(format!("Wall time of the last {} steps; the longest took {longest}", history.len()));
+}
+
+fn parameters_ui(ui: &mut Ui, view: &View, answers: &mut Answers) {
+    let palette = theme::palette(ui.ctx());
+    let name = |ui: &mut Ui, text: &str| drop(ui.label(RichText::new(text).size(12.5).color(palette.weak)));
+    ui.horizontal(|ui| {
+        name(ui, "Gravity");
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let mut g = -view.params.gravity.y;
+            let field = DragValue::new(&mut g).speed(0.05).range(-50.0..=50.0).fixed_decimals(2).suffix(" m/s²");
+            if answers.named("parameter.gravity", ui.add(field).on_hover_text("Downward; drag or type")).changed() {
+                answers.act(Action::SetGravity(Vec3::new(view.params.gravity.x, -g, view.params.gravity.z)));
+            }
+        });
+    });
+    ui.horizontal(|ui| {
+        name(ui, "Time step");
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let mut ms = view.params.time_step * 1e3;
+            let field = DragValue::new(&mut ms).speed(0.05).range(0.05..=50.0).max_decimals(3).suffix(" ms");
+            if ui.add(field).on_hover_text("Simulated time of a step; drag or type").changed() {
+                answers.act(Action::SetTimeStep(ms / 1e3));
+            }
+        });
+    });
+}
+
+/// A bar a stage, as long as its share.
+fn stages_ui(ui: &mut Ui, stages: &[(&'static str, f64)]) {
+    let palette = theme::palette(ui.ctx());
+    let total: f64 = stages.iter().map(|(_, ms)| ms).sum();
+    let longest = stages.iter().map(|(_, ms)| *ms).fold(1e-9, f64::max);
+    for (name, ms) in stages {
+        row(ui, &name.replace('_', " "), format::milliseconds(*ms));
+        let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 3.0), Sense::hover());
+        ui.painter().rect_filled(rect, CornerRadius::same(2), palette.well);
+        let filled = Rect::from_min_size(rect.min, vec2(rect.width() * (ms / longest) as f32, rect.height()));
+        ui.painter().rect_filled(filled, CornerRadius::same(2), palette.accent);
+    }
+    row(ui, "total", format::milliseconds(total));
+}
+
+fn solver_ui(ui: &mut Ui, report: &StepReport) {
+    row(ui, "Iterations", format::count(report.iterations as usize));
+    row(ui, "Restarts", report.restarts.to_string());
+    row(ui, "Relinearisations", report.relinearisations.to_string());
+    row(ui, "Residual", format!("{:.1e}", report.residual));
+    let palette = theme::palette(ui.ctx());
+    if !report.converged {
+        ui.horizontal(|ui| {
+            ui.label(theme::icon(icon::WARNING, 14.0).color(palette.error));
+            ui.label(RichText::new("The last step did not converge").size(12.0).color(palette.error));
+        });
+    }
+}
+
+fn contact_ui(ui: &mut Ui, contact: &ContactReport) {
+    row(ui, "Contacts", format::count(contact.contacts as usize));
+    row(ui, "Active", format::count(contact.active as usize));
+    row(ui, "Normal force", format::force(contact.normal_force_total));
+    row(ui, "Friction force", format::force(contact.friction_force_total));
+    row(ui, "Largest gap", format::length(contact.max_gap_of_active));
+    row(ui, "Complementarity", format::length(contact.max_complementarity_error));
+}
+
+fn elements_ui(ui: &mut Ui, scene: &SceneInfo) {
+    let model = &scene.model;
+    row(ui, "Tetrahedra", format::count(model.tets.len()));
+    row(ui, "Nodes", format::count(model.n_nodes()));
+    row(ui, "Surface triangles", format::count(model.surface.triangles.len()));
+    row(ui, "Surface vertices", format::count(model.n_vertices()));
+    row(ui, "Built in", format::milliseconds(scene.build_ms));
+    row(ui, "Solver", scene.solver.clone());
+}

@@ -1,0 +1,132 @@
+//! The bar at the top.
+
+use egui::{Align, Button, Frame, Layout, Margin, MenuBar, Panel, RichText, Ui, containers::menu::MenuConfig};
+use egui_phosphor::regular as icon;
+
+use super::{Action, Answers, Scenery, UiState, theme};
+use crate::app::file_name;
+use crate::render::Shading;
+
+pub fn menu_ui(root: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &mut Answers) {
+    let palette = theme::palette(root.ctx());
+    let frame = Frame::new().fill(palette.panel).inner_margin(Margin::symmetric(10, 4));
+    Panel::top("menu").frame(frame).exact_size(34.0).show(root, |ui| {
+        MenuBar::new().config(MenuConfig::new()).ui(ui, |ui| {
+            ui.label(theme::icon(icon::CUBE, 17.0).color(palette.accent));
+            ui.label(RichText::new("Pliant").font(theme::strong(14.0)));
+            ui.add_space(8.0);
+            let file = ui.menu_button("File", |ui| file_menu(ui, scenery, answers)).response;
+            answers.named("menu.File", file);
+            let shown = ui.menu_button("Gallery", |ui| gallery_menu(ui, scenery, answers)).response;
+            answers.named("menu.Gallery", shown);
+            let view = ui.menu_button("View", |ui| view_menu(ui, state, answers)).response;
+            answers.named("menu.View", view);
+            let help = ui.menu_button("Help", |ui| help_menu(ui, state, answers)).response;
+            answers.named("menu.Help", help);
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                let hint = if state.inspector_open { "Hide the panel" } else { "Show the panel" };
+                let panel = Button::new(theme::icon(icon::SIDEBAR_SIMPLE, 16.0)).selected(state.inspector_open).frame_when_inactive(false);
+                if answers.named("toggle.panel", ui.add(panel).on_hover_text(hint)).clicked() {
+                    state.inspector_open = !state.inspector_open;
+                }
+                let (glyph, hint) = if state.dark { (icon::SUN, "Light theme") } else { (icon::MOON, "Dark theme") };
+                let button = Button::new(theme::icon(glyph, 16.0)).frame_when_inactive(false);
+                if answers.named("toggle.theme", ui.add(button).on_hover_text(hint)).clicked() {
+                    state.dark = !state.dark;
+                }
+                if let Some(scene) = &scenery.snapshot.scene {
+                    ui.add_space(8.0);
+                    ui.label(RichText::new(&scene.name).color(palette.weak));
+                }
+            });
+        });
+    });
+}
+
+fn file_menu(ui: &mut Ui, scenery: &Scenery, answers: &mut Answers) {
+    entry(ui, answers, icon::FOLDER_OPEN, "Open…", "Ctrl+O", Action::OpenDialog);
+    entry(ui, answers, icon::TEXTBOX, "Open path…", "", Action::OpenField);
+    entry(ui, answers, icon::ARROWS_CLOCKWISE, "Reload", "Ctrl+R", Action::Reload);
+    let recent = ui.menu_button(with_icon(icon::CLOCK_COUNTER_CLOCKWISE, "Recent"), |ui| {
+        if scenery.recent.paths.is_empty() {
+            ui.weak("Nothing opened yet");
+            return;
+        }
+        for path in &scenery.recent.paths {
+            let shown = ui.button(file_name(path)).on_hover_text(path.display().to_string());
+            if shown.clicked() {
+                answers.act(Action::OpenPath(path.clone()));
+                ui.close();
+            }
+        }
+        ui.separator();
+        if ui.button("Clear the list").clicked() {
+            answers.act(Action::ClearRecent);
+            ui.close();
+        }
+    });
+    answers.named("menu.File.Recent", recent.response);
+    ui.separator();
+    entry(ui, answers, icon::CAMERA, "Save screenshot", "Ctrl+S", Action::Screenshot);
+    let recording = if scenery.recorded_frames.is_some() { "Stop recording" } else { "Record frames" };
+    entry(ui, answers, icon::RECORD, recording, "", Action::ToggleRecording);
+    ui.separator();
+    entry(ui, answers, icon::SIGN_OUT, "Quit", "Ctrl+Q", Action::Quit);
+}
+
+fn gallery_menu(ui: &mut Ui, scenery: &Scenery, answers: &mut Answers) {
+    for scene in scenery.gallery {
+        let shown = ui.add(Button::new(with_icon(icon::CUBE, &scene.title)));
+        let shown = if scene.description.is_empty() { shown } else { shown.on_hover_text(&scene.description) };
+        if answers.named(format!("gallery.{}", scene.name), shown).clicked() {
+            answers.act(Action::OpenGallery(scene.name.to_owned()));
+            ui.close();
+        }
+    }
+}
+
+fn view_menu(ui: &mut Ui, state: &mut UiState, answers: &mut Answers) {
+    for (label, shading) in [("Surfaces", Shading::Smooth), ("Wireframe", Shading::Wireframe), ("Tetrahedra", Shading::Tets)] {
+        if answers.named(format!("menu.View.{label}"), ui.radio(state.options.shading == shading, label)).clicked() {
+            state.options.shading = shading;
+        }
+    }
+    ui.separator();
+    ui.checkbox(&mut state.options.grid, "Floor grid");
+    ui.checkbox(&mut state.options.shadows, "Shadows");
+    let mut light = !state.dark;
+    ui.checkbox(&mut light, "Light theme");
+    state.dark = !light;
+    ui.checkbox(&mut state.inspector_open, "Side panel");
+    ui.separator();
+    entry(ui, answers, icon::CORNERS_OUT, "Frame all", "F", Action::FrameAll);
+    if ui.add(Button::new(with_icon(icon::EYE_SLASH, "Hide panels")).shortcut_text("Tab")).clicked() {
+        state.panels_visible = false;
+        ui.close();
+    }
+}
+
+fn help_menu(ui: &mut Ui, state: &mut UiState, answers: &mut Answers) {
+    let keys = Button::new(with_icon(icon::KEYBOARD, "Keys and mouse")).shortcut_text("?");
+    if answers.named("menu.Help.Keys", ui.add(keys)).clicked() {
+        state.keys_open = true;
+        ui.close();
+    }
+    if ui.button(with_icon(icon::INFO, "About Pliant")).clicked() {
+        state.about_open = true;
+        ui.close();
+    }
+}
+
+fn entry(ui: &mut Ui, answers: &mut Answers, icon: &str, label: &str, keys: &str, action: Action) {
+    let button = Button::new(with_icon(icon, label)).shortcut_text(keys);
+    if answers.named(format!("item.{}", label.replace(' ', "_")), ui.add(button)).clicked() {
+        answers.act(action);
+        ui.close();
+    }
+}
+
+/// The words of an entry, after its sign.
+fn with_icon(icon: &str, label: &str) -> (RichText, RichText) {
+    (theme::icon(icon, 15.0), RichText::new(label))
+}

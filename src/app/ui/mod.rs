@@ -1,0 +1,177 @@
+//! Everything that is drawn around and over the view. Panels only read; what the user wants comes back as `Action`s.
+
+mod inspector;
+mod menu;
+mod overlay;
+mod status;
+pub mod theme;
+mod transport;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use egui::{Rect, Response, Ui};
+
+use super::recent::Recent;
+use super::worker::{Notice, Snapshot};
+use crate::math::Vec3;
+use crate::render::ViewOptions;
+use crate::scene::{self, Scene};
+
+pub use overlay::GrabMark;
+
+/// What the user asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// A file dialog, or the path field where there is none.
+    OpenDialog,
+    /// The path field.
+    OpenField,
+    OpenPath(PathBuf),
+    OpenGallery(String),
+    Reload,
+    ClearRecent,
+    Screenshot,
+    ToggleRecording,
+    Quit,
+    PlayPause,
+    StepOnce,
+    Reset,
+    SetSpeed(f64),
+    FrameAll,
+    FrameBody(usize),
+    SetGravity(Vec3),
+    SetTimeStep(f64),
+}
+
+/// What the panels remember between frames.
+pub struct UiState {
+    pub panels_visible: bool,
+    pub inspector_open: bool,
+    pub keys_open: bool,
+    pub about_open: bool,
+    /// The path field, with what is typed in it.
+    pub path_field: Option<String>,
+    pub dark: bool,
+    pub options: ViewOptions,
+    toasts: Vec<Toast>,
+}
+
+struct Toast {
+    notice: Notice,
+    shown: Instant,
+    id: u64,
+}
+
+/// What a frame of panels needs to know.
+pub struct Scenery<'a> {
+    pub snapshot: &'a Arc<Snapshot>,
+    pub recent: &'a Recent,
+    pub gallery: &'a [Exhibit],
+    /// Frames written so far by the recording in progress.
+    pub recorded_frames: Option<u64>,
+    pub grab: Option<GrabMark>,
+    /// "llvmpipe (LLVM ...)", what draws.
+    pub adapter: &'a str,
+    /// The 3D view.
+    pub picture: egui::TextureId,
+}
+
+/// A scene of the gallery.
+pub struct Exhibit {
+    pub name: &'static str,
+    pub title: String,
+    pub description: String,
+}
+
+/// What a frame of panels gave.
+pub struct Outcome {
+    pub actions: Vec<Action>,
+    /// Where the 3D view is, in points.
+    pub view: Rect,
+    /// Named places, for the event log.
+    pub landmarks: Vec<(String, Rect)>,
+}
+
+/// Collects what the panels answer.
+#[derive(Default)]
+struct Answers {
+    actions: Vec<Action>,
+    landmarks: Vec<(String, Rect)>,
+}
+
+impl Default for UiState {
+    fn default() -> Self {
+        Self {
+            panels_visible: true,
+            inspector_open: true,
+            keys_open: false,
+            about_open: false,
+            path_field: None,
+            dark: true,
+            options: ViewOptions::default(),
+            toasts: vec![],
+        }
+    }
+}
+
+/// The scenes built into the program.
+pub fn gallery() -> Vec<Exhibit> {
+    let exhibit = |name: &'static str| match Scene::builtin(name) {
+        Ok(scene) => Exhibit { name, title: scene.title().to_owned(), description: scene.description().to_owned() },
+        // Opening it will say what is wrong with it.
+        Err(_) => Exhibit { name, title: name.to_owned(), description: String::new() },
+    };
+    scene::gallery().iter().map(|entry| exhibit(entry.name)).collect()
+}
+
+impl UiState {
+    pub fn tell(&mut self, notice: Notice) {
+        overlay::add_toast(&mut self.toasts, notice);
+    }
+
+    /// Whether a sheet or a dialog lies over the view.
+    pub fn is_modal(&self) -> bool {
+        self.keys_open || self.about_open || self.path_field.is_some()
+    }
+}
+
+/// One frame.
+pub fn show(root: &mut Ui, state: &mut UiState, scenery: &Scenery) -> Outcome {
+    let mut answers = Answers::default();
+    root.ctx().set_theme(if state.dark { egui::Theme::Dark } else { egui::Theme::Light });
+    if state.panels_visible {
+        menu::menu_ui(root, state, scenery, &mut answers);
+        status::status_ui(root, scenery);
+        if state.inspector_open {
+            inspector::inspector_ui(root, scenery, &mut answers);
+        }
+    }
+    let view = whole_pixels(root.available_rect_before_wrap(), root.pixels_per_point());
+    let whole = Rect::from_min_max(egui::Pos2::ZERO, egui::pos2(1.0, 1.0));
+    root.painter().image(scenery.picture, view, whole, egui::Color32::WHITE);
+    overlay::overlay_ui(root, view, state, scenery, &mut answers);
+    if state.panels_visible {
+        transport::transport_ui(root, view, scenery, &mut answers);
+    }
+    Outcome { actions: answers.actions, view, landmarks: answers.landmarks }
+}
+
+/// The view is a picture of whole pixels.
+fn whole_pixels(rect: Rect, pixels_per_point: f32) -> Rect {
+    let round = |v: f32| (v * pixels_per_point).round() / pixels_per_point;
+    Rect::from_min_max(egui::pos2(round(rect.left()), round(rect.top())), egui::pos2(round(rect.right()), round(rect.bottom())))
+}
+
+impl Answers {
+    fn act(&mut self, action: Action) {
+        self.actions.push(action);
+    }
+
+    /// Names a widget for the event log, and passes it on.
+    fn named(&mut self, name: impl Into<String>, response: Response) -> Response {
+        self.landmarks.push((name.into(), response.rect));
+        response
+    }
+}

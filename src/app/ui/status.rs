@@ -1,0 +1,35 @@
+//! The line at the bottom: what computes, and what can be done next.
+
+use egui::{Align, Frame, Label, Layout, Margin, Panel, RichText, Ui};
+use egui_phosphor::regular as icon;
+
+use super::{Scenery, theme};
+
+pub fn status_ui(root: &mut Ui, scenery: &Scenery) {
+    let palette = theme::palette(root.ctx());
+    let frame = Frame::new().fill(palette.panel).inner_margin(Margin::symmetric(12, 2));
+    Panel::bottom("status").frame(frame).exact_size(24.0).show(root, |ui| {
+        ui.horizontal_centered(|ui| {
+            let small = |text: String| RichText::new(text).size(11.5).color(palette.weak);
+            if let Some(scene) = &scenery.snapshot.scene {
+                let (glyph, name) = match scene.backend.as_str() {
+                    "gpu" => (icon::GRAPHICS_CARD, "GPU"),
+                    _ => (icon::CPU, "CPU"),
+                };
+                ui.label(theme::icon(glyph, 14.0).color(palette.accent));
+                ui.label(small(format!("Simulated on the {name}"))).on_hover_text(format!("Solver: {}. {}", scene.solver, scene.reason));
+                ui.label(small("·".into()));
+            }
+            let short = scenery.adapter.split(" (").next().unwrap_or_default();
+            ui.label(small(format!("drawn by {short}"))).on_hover_text(scenery.adapter);
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                let hint = if scenery.grab.is_some() {
+                    "Release to let go   ·   Shift moves it nearer or away"
+                } else {
+                    "Drag a body to pull it   ·   drag beside it to turn   ·   ?  for all keys"
+                };
+                ui.add(Label::new(small(hint.into())).truncate());
+            });
+        });
+    });
+}

@@ -1,0 +1,245 @@
+//! The winit side: one window, its events, and when to draw.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use egui_winit::winit;
+use winit::application::ApplicationHandler;
+use winit::dpi::LogicalSize;
+use winit::event::WindowEvent;
+use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy};
+use winit::window::{Window, WindowId};
+
+use super::files::{self, Chosen};
+use super::graphics::{Graphics, Panels};
+use super::opener::opener;
+use super::session::Session;
+use super::ui::theme;
+use super::worker::{Severity, Worker};
+use super::{AppOptions, SceneSource};
+
+/// Opens the window and stays until it is closed.
+pub fn run(options: AppOptions) -> anyhow::Result<()> {
+    let event_loop = EventLoop::<Message>::with_user_event().build().map_err(|error| {
+        anyhow::anyhow!(
+            "there is no display to open a window on ({error}). On a machine without one, `pliant run SCENE` computes a scene headless, \
+             and `pliant run SCENE --record DIR` draws it too"
+        )
+    })?;
+    let mut app = App { proxy: event_loop.create_proxy(), options, live: None, failure: None };
+    event_loop.run_app(&mut app).context("the window system reported an error")?;
+    // The worker's thread and the device end before the process does.
+    drop(app.live.take());
+    match app.failure {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// From other threads to the window's.
+#[derive(Debug)]
+enum Message {
+    /// The worker has something new.
+    Wake,
+    Chosen(Chosen),
+}
+
+struct App {
+    proxy: EventLoopProxy<Message>,
+    options: AppOptions,
+    live: Option<Live>,
+    failure: Option<anyhow::Error>,
+}
+
+/// The open window.
+struct Live {
+    session: Session,
+    graphics: Graphics,
+    window: Arc<Window>,
+    context: egui::Context,
+    input: egui_winit::State,
+    /// A `Wake` is under way or not yet looked at.
+    woken: Arc<AtomicBool>,
+    /// When the next frame is wanted by an animation.
+    repaint_at: Option<Instant>,
+    /// A new snapshot waits to be drawn.
+    stale: bool,
+    last_frame: Instant,
+    /// How long the last frame took.
+    frame_time: Duration,
+    title: String,
+}
+
+/// Of the window at first, in points.
+const SIZE: LogicalSize<f64> = LogicalSize::new(1280.0, 800.0);
+
+/// On software adapters drawing takes the processor from the simulation: leave it this many times as long as a frame took.
+const SOFTWARE_REST: u32 = 2;
+
+impl ApplicationHandler<Message> for App {
+    fn resumed(&mut self, event_loop: &ActiveEventLoop) {
+        if self.live.is_none() {
+            match Live::open(event_loop, &self.options, self.proxy.clone()) {
+                Ok(live) => self.live = Some(live),
+                Err(error) => {
+                    self.failure = Some(error);
+                    event_loop.exit();
+                }
+            }
+        }
+    }
+
+    fn user_event(&mut self, _: &ActiveEventLoop, message: Message) {
+        let Some(live) = &mut self.live else { return };
+        match message {
+            Message::Wake => {
+                live.woken.store(false, Ordering::Release);
+                live.stale = true;
+            }
+            Message::Chosen(chosen) => {
+                live.session.chosen(chosen);
+                live.window.request_redraw();
+            }
+        }
+    }
+
+    fn window_event(&mut self, event_loop: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
+        let Some(live) = &mut self.live else { return };
+        match &event {
+            WindowEvent::CloseRequested => {
+                live.session.stop_recording();
+                event_loop.exit();
+            }
+            WindowEvent::RedrawRequested => {
+                live.redraw();
+                if live.session.wishes.quit {
+                    live.session.stop_recording();
+                    event_loop.exit();
+                }
+                if std::mem::take(&mut live.session.wishes.file_dialog) {
+                    live.choose_file(&self.proxy);
+                }
+                return;
+            }
+            WindowEvent::Resized(size) => live.graphics.resize(*size),
+            WindowEvent::DroppedFile(path) => live.session.open(SceneSource::Path(path.clone())),
+            WindowEvent::Focused(false) => live.session.cancel(),
+            _ => {}
+        }
+        let response = live.input.on_window_event(&live.window, &event);
+        if response.repaint {
+            live.window.request_redraw();
+        }
+    }
+
+    fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
+        let Some(live) = &mut self.live else { return };
+        let now = Instant::now();
+        let mut next = live.repaint_at;
+        if live.stale {
+            let rest = if live.graphics.device.is_hardware() { Duration::ZERO } else { live.frame_time * SOFTWARE_REST };
+            let at = live.last_frame + rest;
+            next = Some(next.map_or(at, |next| next.min(at)));
+        }
+        match next {
+            Some(at) if at <= now => {
+                live.window.request_redraw();
+                event_loop.set_control_flow(ControlFlow::Wait);
+            }
+            Some(at) => event_loop.set_control_flow(ControlFlow::WaitUntil(at)),
+            None => event_loop.set_control_flow(ControlFlow::Wait),
+        }
+    }
+}
+
+impl Live {
+    fn open(event_loop: &ActiveEventLoop, options: &AppOptions, proxy: EventLoopProxy<Message>) -> anyhow::Result<Self> {
+        // A little less than a small screen, which has bars of its own.
+        let screen = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next());
+        let room = screen.map_or(SIZE, |screen| screen.size().to_logical(screen.scale_factor()));
+        let size = LogicalSize::new(SIZE.width.min(room.width), SIZE.height.min(room.height));
+        let attributes =
+            Window::default_attributes().with_title("Pliant").with_inner_size(size).with_min_inner_size(LogicalSize::new(720.0, 480.0));
+        let window = Arc::new(event_loop.create_window(attributes).context("the window could not be opened")?);
+        let graphics = Graphics::open(window.clone(), event_loop.owned_display_handle(), options.adapter.clone())?;
+        let context = egui::Context::default();
+        context.options_mut(|options| {
+            options.max_passes = std::num::NonZeroUsize::MIN; // what a frame asks for is asked for once
+            options.input_options.max_click_duration = 10.0; // slow frames make slow clicks
+        });
+        theme::install(&context);
+        let texture_limit = graphics.device.limits.max_texture_dimension_2d as usize;
+        let scale = Some(window.scale_factor() as f32);
+        let input = egui_winit::State::new(context.clone(), egui::ViewportId::ROOT, &window, scale, window.theme(), Some(texture_limit));
+        let woken = Arc::new(AtomicBool::new(false));
+        let open = opener(graphics.device.clone(), options);
+        let worker = Worker::spawn(open, {
+            let woken = woken.clone();
+            move || {
+                // One message is enough until it is read; the loop may be gone already.
+                if !woken.swap(true, Ordering::AcqRel) {
+                    let _ = proxy.send_event(Message::Wake);
+                }
+            }
+        })
+        .context("the simulation's thread could not be started")?;
+        let mut session = Session::new(worker, options.log_events);
+        session.open(options.scene.clone());
+        window.request_redraw();
+        Ok(Self {
+            session,
+            graphics,
+            window,
+            context,
+            input,
+            woken,
+            repaint_at: None,
+            stale: false,
+            last_frame: Instant::now(),
+            frame_time: Duration::ZERO,
+            title: String::new(),
+        })
+    }
+
+    fn redraw(&mut self) {
+        let start = Instant::now();
+        self.stale = false;
+        self.session.receive(&mut self.graphics);
+        let input = self.input.take_egui_input(&self.window);
+        let output = self.session.frame(&self.context, input, &mut self.graphics);
+        self.input.handle_platform_output(&self.window, output.platform_output);
+        let delay = output.viewport_output.get(&egui::ViewportId::ROOT).map_or(Duration::MAX, |viewport| viewport.repaint_delay);
+        self.repaint_at = start.checked_add(delay);
+        let panels = Panels {
+            textures: output.textures_delta,
+            primitives: self.context.tessellate(output.shapes, output.pixels_per_point),
+            pixels_per_point: output.pixels_per_point,
+        };
+        if self.graphics.draw(self.session.picture(), panels) {
+            self.session.presented();
+        }
+        if let Some(fault) = self.graphics.device.fault() {
+            self.session.device_fault(&fault.to_string());
+        }
+        let title = self.session.title();
+        if title != self.title {
+            self.window.set_title(&title);
+            self.title = title;
+        }
+        self.last_frame = Instant::now();
+        self.frame_time = start.elapsed();
+    }
+
+    fn choose_file(&mut self, proxy: &EventLoopProxy<Message>) {
+        let proxy = proxy.clone();
+        let asked = files::choose_file(move |chosen| {
+            // The window may be closed before the dialog is.
+            let _ = proxy.send_event(Message::Chosen(chosen));
+        });
+        if let Err(error) = asked {
+            self.session.tell(Severity::Error, format!("The file dialog could not be opened: {error}."));
+        }
+    }
+}

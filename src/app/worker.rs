@@ -1,0 +1,506 @@
+//! The simulation on its own thread. The window sends `Request`s and reads the latest `Snapshot`; neither ever waits
+//! for a step.
+
+mod clock;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::SceneSource;
+use super::engine::{Engine, Loaded, SceneInfo, View};
+use crate::sim::Command;
+use crate::solver::StepReport;
+use clock::{Clock, RealTimeFactor};
+
+/// What the window asks of the simulation.
+#[derive(Debug)]
+pub enum Request {
+    /// Builds a scene and shows it; the one before stays when that fails.
+    Load(SceneSource),
+    /// Builds the current scene anew from its file.
+    Reload,
+    /// For the scene of that generation; dropped when another one is there by then.
+    Command(u64, Command),
+    Play,
+    Pause,
+    /// One step, then pause.
+    StepOnce,
+    /// Simulated seconds per second of the wall clock; infinite for as fast as it goes.
+    SetSpeed(f64),
+    /// Frames per second of simulated time: the thread waits at each frame until `FrameTaken`. None ends the recording.
+    Record(Option<f64>),
+    FrameTaken,
+    /// Whether snapshots shall have the positions of all nodes.
+    WantNodes(bool),
+}
+
+/// What the simulation thread is doing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Activity {
+    Empty,
+    Building { name: String, since: Instant },
+    Playing,
+    Paused,
+}
+
+/// Everything the window shows, at one moment.
+#[derive(Clone)]
+pub struct Snapshot {
+    pub activity: Activity,
+    pub scene: Option<Arc<SceneInfo>>,
+    /// None until a scene is there, or after its engine broke.
+    pub view: Option<Arc<View>>,
+    pub report: Option<Arc<StepReport>>,
+    /// Wall time of the last steps [ms], oldest first.
+    pub step_ms: Arc<VecDeque<f32>>,
+    /// Wall time of each stage, smoothed over the last steps [ms].
+    pub stages: Arc<Vec<(&'static str, f64)>>,
+    pub speed: f64,
+    /// Simulated over wall time, while playing.
+    pub real_time_factor: Option<f64>,
+    /// Number of the recording's frame that this snapshot shows and that waits to be taken.
+    pub frame_due: Option<u64>,
+}
+
+/// Something to tell the user in a sentence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Notice {
+    pub severity: Severity,
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    Info,
+    Error,
+}
+
+/// How many step times are kept for the plot.
+const HISTORY: usize = 240;
+
+/// Builds an engine for a scene; runs on the simulation's thread.
+pub type Opener = Box<dyn FnMut(&SceneSource) -> Result<Loaded, String> + Send>;
+
+/// Handle of the simulation's thread.
+pub struct Worker {
+    requests: Sender<Request>,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    latest: Mutex<Arc<Snapshot>>,
+    notices: Mutex<Vec<Notice>>,
+    stop: AtomicBool,
+    wake: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Worker {
+    /// Starts the thread. `wake` is called (from that thread) whenever there is something new to read.
+    pub fn spawn(open: Opener, wake: impl Fn() + Send + Sync + 'static) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            latest: Mutex::new(Arc::new(Snapshot::empty())),
+            notices: Mutex::default(),
+            stop: AtomicBool::new(false),
+            wake: Box::new(wake),
+        });
+        let (requests, receiver) = channel();
+        let thread = std::thread::Builder::new().name("simulation".into()).spawn({
+            let shared = shared.clone();
+            move || Loop::new(shared, receiver, open).run()
+        })?;
+        Ok(Self { requests, shared, thread: Some(thread) })
+    }
+
+    /// Never blocks. After the thread ended nothing listens, and nothing needs to.
+    pub fn send(&self, request: Request) {
+        let _ = self.requests.send(request);
+    }
+
+    /// The newest snapshot; the lock is held for the copy of one pointer.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.shared.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn take_notices(&self) -> Vec<Notice> {
+        std::mem::take(&mut *self.shared.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Worker {
+    /// Lets a step in progress end if it does so soon; a long one ends with the process.
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        self.send(Request::Pause); // wakes a thread that waits for requests
+        let deadline = Instant::now() + Duration::from_millis(1500);
+        if let Some(thread) = self.thread.take() {
+            while !thread.is_finished() && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
+    }
+}
+
+impl Snapshot {
+    fn empty() -> Self {
+        Self {
+            activity: Activity::Empty,
+            scene: None,
+            view: None,
+            report: None,
+            step_ms: Arc::default(),
+            stages: Arc::default(),
+            speed: 1.0,
+            real_time_factor: None,
+            frame_due: None,
+        }
+    }
+
+    pub fn playing(&self) -> bool {
+        self.activity == Activity::Playing
+    }
+}
+
+/// A recording in progress.
+struct Recording {
+    frames_per_second: f64,
+    /// Simulated time of frame 0 [s].
+    start: f64,
+    next_frame: u64,
+    waiting: bool,
+}
+
+/// The thread's side.
+struct Loop {
+    shared: Arc<Shared>,
+    requests: Receiver<Request>,
+    open: Opener,
+    engine: Option<Box<dyn Engine>>,
+    source: Option<SceneSource>,
+    generation: u64,
+    next: Snapshot,
+    playing: bool,
+    steps_wanted: u32,
+    clock: Clock,
+    factor: RealTimeFactor,
+    recording: Option<Recording>,
+    with_nodes: bool,
+}
+
+impl Loop {
+    fn new(shared: Arc<Shared>, requests: Receiver<Request>, open: Opener) -> Self {
+        Self {
+            shared,
+            requests,
+            open,
+            engine: None,
+            source: None,
+            generation: 0,
+            next: Snapshot::empty(),
+            playing: false,
+            steps_wanted: 0,
+            clock: Clock::new(),
+            factor: RealTimeFactor::default(),
+            recording: None,
+            with_nodes: false,
+        }
+    }
+
+    fn run(mut self) {
+        while !self.shared.stop.load(Ordering::Relaxed) {
+            let requests = self.wait_for_requests();
+            for request in newest_moves(requests) {
+                self.handle(request);
+            }
+            if self.may_step() {
+                self.step();
+            }
+        }
+    }
+
+    /// Everything that was asked meanwhile; sleeps while there is nothing to do.
+    fn wait_for_requests(&mut self) -> Vec<Request> {
+        let mut requests = vec![];
+        let wait = match (self.busy(), self.time()) {
+            (false, _) => None,
+            (true, Some(time)) if self.steps_wanted == 0 => Some(self.clock.until_due(time, self.next.speed)),
+            _ => Some(Duration::ZERO),
+        };
+        match wait {
+            None => match self.requests.recv() {
+                Ok(request) => requests.push(request),
+                Err(_) => self.shared.stop.store(true, Ordering::Relaxed), // the window is gone
+            },
+            Some(wait) if wait > Duration::ZERO => match self.requests.recv_timeout(wait) {
+                Ok(request) => requests.push(request),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => self.shared.stop.store(true, Ordering::Relaxed),
+            },
+            Some(_) => {}
+        }
+        requests.extend(self.requests.try_iter());
+        requests
+    }
+
+    fn busy(&self) -> bool {
+        let waiting = self.recording.as_ref().is_some_and(|r| r.waiting);
+        self.engine.is_some() && !waiting && (self.playing || self.steps_wanted > 0)
+    }
+
+    fn may_step(&self) -> bool {
+        self.busy()
+            && (self.steps_wanted > 0 || self.time().is_some_and(|time| self.clock.until_due(time, self.next.speed) == Duration::ZERO))
+    }
+
+    fn time(&self) -> Option<f64> {
+        self.next.view.as_ref().map(|view| view.time)
+    }
+
+    fn handle(&mut self, request: Request) {
+        match request {
+            Request::Load(source) => self.load(source),
+            Request::Reload => {
+                if let Some(source) = self.source.clone() {
+                    self.load(source);
+                }
+            }
+            Request::Command(generation, command) => {
+                if self.next.scene.as_ref().is_some_and(|scene| scene.generation == generation) {
+                    self.apply(&command);
+                }
+            }
+            Request::Play => self.set_playing(true),
+            Request::Pause => self.set_playing(false),
+            Request::StepOnce => {
+                self.playing = false;
+                self.steps_wanted = 1;
+                self.next.real_time_factor = None;
+            }
+            Request::SetSpeed(speed) => {
+                self.next.speed = speed;
+                self.clock.restart(self.time().unwrap_or(0.0));
+                self.publish();
+            }
+            Request::Record(frames_per_second) => {
+                let time = self.time().unwrap_or(0.0);
+                self.recording =
+                    frames_per_second.map(|fps| Recording { frames_per_second: fps, start: time, next_frame: 0, waiting: false });
+                self.offer_frame();
+                self.publish();
+            }
+            Request::WantNodes(wanted) => {
+                self.with_nodes = wanted;
+                self.refresh_view();
+                self.publish();
+            }
+            Request::FrameTaken => {
+                if let Some(recording) = &mut self.recording
+                    && recording.waiting
+                {
+                    recording.waiting = false;
+                    recording.next_frame += 1;
+                    self.next.frame_due = None;
+                    self.offer_frame(); // a long step may span several frames
+                    self.clock.restart(self.time().unwrap_or(0.0));
+                    self.publish();
+                }
+            }
+        }
+    }
+
+    fn set_playing(&mut self, playing: bool) {
+        self.playing = playing;
+        self.steps_wanted = 0;
+        self.clock.restart(self.time().unwrap_or(0.0));
+        self.factor = RealTimeFactor::default();
+        self.next.real_time_factor = None;
+        self.publish();
+    }
+
+    fn load(&mut self, source: SceneSource) {
+        self.next.activity = Activity::Building { name: source.label(), since: Instant::now() };
+        self.post();
+        let opened = match catch_unwind(AssertUnwindSafe(|| (self.open)(&source))) {
+            Ok(result) => result,
+            Err(panic) => Err(format!("{} could not be built: {}", source.label(), panic_text(&*panic))),
+        };
+        match opened {
+            Ok(Loaded { engine, mut info }) => {
+                self.generation += 1;
+                info.generation = self.generation;
+                self.engine = Some(engine);
+                self.source = Some(source);
+                self.recording = None;
+                let speed = self.next.speed;
+                self.next = Snapshot { scene: Some(Arc::new(info)), speed, ..Snapshot::empty() };
+                self.playing = true;
+                self.steps_wanted = 0;
+                self.refresh_view();
+                self.set_playing(true);
+            }
+            Err(text) => {
+                self.notify(Severity::Error, text);
+                self.publish();
+            }
+        }
+    }
+
+    fn apply(&mut self, command: &Command) {
+        let result = self.guarded(|engine| engine.apply(command));
+        match result {
+            Some(Err(text)) => self.notify(Severity::Error, text),
+            Some(Ok(())) if *command == Command::Reset => {
+                self.next.report = None;
+                self.next.step_ms = Arc::default();
+                self.recording = None;
+                self.next.frame_due = None;
+            }
+            _ => {}
+        }
+        self.refresh_view();
+        self.clock.restart(self.time().unwrap_or(0.0));
+        // While playing the next step shows it; no need for a picture of its own.
+        if !self.playing || *command == Command::Reset {
+            self.publish();
+        }
+    }
+
+    fn step(&mut self) {
+        self.steps_wanted = self.steps_wanted.saturating_sub(1);
+        let start = Instant::now();
+        let result = self.guarded(|engine| engine.step());
+        let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+        match result {
+            None => {}
+            Some(Err(text)) => {
+                self.playing = false;
+                self.steps_wanted = 0;
+                self.notify(Severity::Error, format!("Paused: {text}"));
+            }
+            Some(Ok(report)) => {
+                let history = Arc::make_mut(&mut self.next.step_ms);
+                history.push_back(milliseconds as f32);
+                if history.len() > HISTORY {
+                    history.pop_front();
+                }
+                smooth_stages(Arc::make_mut(&mut self.next.stages), &report.stages.0);
+                self.next.report = Some(Arc::new(report));
+            }
+        }
+        self.refresh_view();
+        if let (true, Some(time)) = (self.playing, self.time()) {
+            self.clock.keep_up(time, self.next.speed);
+            self.next.real_time_factor = self.factor.after_step(time);
+        }
+        self.offer_frame();
+        self.publish();
+    }
+
+    /// When the recording's next frame is due, holds the simulation until the window took it.
+    fn offer_frame(&mut self) {
+        let Some(time) = self.time() else { return };
+        if let Some(recording) = &mut self.recording {
+            let due = recording.start + recording.next_frame as f64 / recording.frames_per_second;
+            recording.waiting = time >= due - 1e-9;
+            self.next.frame_due = recording.waiting.then_some(recording.next_frame);
+        } else {
+            self.next.frame_due = None;
+        }
+    }
+
+    /// Runs `work` on the engine. A panic there ends the engine, not the window.
+    fn guarded<T>(&mut self, work: impl FnOnce(&mut dyn Engine) -> T) -> Option<T> {
+        let engine = self.engine.as_mut()?;
+        match catch_unwind(AssertUnwindSafe(|| work(engine.as_mut()))) {
+            Ok(value) => Some(value),
+            Err(panic) => {
+                self.engine = None;
+                self.playing = false;
+                self.steps_wanted = 0;
+                let text = panic_text(&*panic);
+                self.notify(
+                    Severity::Error,
+                    format!("The simulation stopped by an internal error ({text}). Reload the scene to go on, and please report it."),
+                );
+                None
+            }
+        }
+    }
+
+    fn refresh_view(&mut self) {
+        let with_nodes = self.with_nodes;
+        if let Some(view) = self.guarded(|engine| engine.view(with_nodes)) {
+            match view {
+                Ok(view) => self.next.view = Some(Arc::new(view)),
+                Err(text) => {
+                    self.playing = false;
+                    self.notify(Severity::Error, format!("Paused: {text}"));
+                }
+            }
+        }
+    }
+
+    fn publish(&mut self) {
+        self.next.activity = match (&self.next.scene, self.playing) {
+            (None, _) => Activity::Empty,
+            (_, true) => Activity::Playing,
+            (_, false) => Activity::Paused,
+        };
+        self.post();
+    }
+
+    fn post(&self) {
+        *self.shared.latest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(self.next.clone());
+        (self.shared.wake)();
+    }
+
+    fn notify(&self, severity: Severity, text: String) {
+        self.shared.notices.lock().unwrap_or_else(PoisonError::into_inner).push(Notice { severity, text });
+        (self.shared.wake)();
+    }
+}
+
+/// Of the moves of one grab only the newest counts: the older ones were never seen by a step.
+fn newest_moves(requests: Vec<Request>) -> Vec<Request> {
+    let mut kept: Vec<Request> = Vec::with_capacity(requests.len());
+    for request in requests {
+        if let (Request::Command(_, Command::MoveGrab { id, .. }), Some(Request::Command(_, Command::MoveGrab { id: last, .. }))) =
+            (&request, kept.last())
+            && id == last
+        {
+            kept.pop();
+        }
+        kept.push(request);
+    }
+    kept
+}
+
+/// Exponential mean over about ten steps, so that the numbers can be read.
+fn smooth_stages(smoothed: &mut Vec<(&'static str, f64)>, stages: &[(&'static str, f64)]) {
+    for (_, milliseconds) in smoothed.iter_mut() {
+        *milliseconds *= 0.9;
+    }
+    let first = smoothed.is_empty();
+    for (name, milliseconds) in stages {
+        let share = if first { *milliseconds } else { 0.1 * milliseconds };
+        match smoothed.iter_mut().find(|(known, _)| known == name) {
+            Some((_, sum)) => *sum += share,
+            None => smoothed.push((name, share)),
+        }
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
+}

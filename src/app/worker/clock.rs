@@ -1,0 +1,59 @@
+//! Pacing: when the next step is due, and how fast time really passes.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Ties simulated time to the wall clock.
+pub struct Clock {
+    wall: Instant,
+    /// Simulated time at `wall` [s].
+    time: f64,
+}
+
+/// How far the simulation may lag before the clock forgives it, in seconds of the wall clock: it never races to catch up.
+const MAX_LAG: f64 = 0.05;
+
+impl Clock {
+    pub fn new() -> Self {
+        Self { wall: Instant::now(), time: 0.0 }
+    }
+
+    /// From now on: simulated `time` is now.
+    pub fn restart(&mut self, time: f64) {
+        *self = Self { wall: Instant::now(), time };
+    }
+
+    /// How long to wait until the step that starts at simulated `time` is due.
+    pub fn until_due(&self, time: f64, speed: f64) -> Duration {
+        let due = (time - self.time) / speed; // 0 for an infinite speed
+        Duration::try_from_secs_f64((due - self.wall.elapsed().as_secs_f64()).max(0.0)).unwrap_or(Duration::ZERO)
+    }
+
+    /// Forgives what a slow machine cannot catch up with.
+    pub fn keep_up(&mut self, time: f64, speed: f64) {
+        if self.wall.elapsed().as_secs_f64() - (time - self.time) / speed > MAX_LAG {
+            self.restart(time);
+        }
+    }
+}
+
+/// Simulated over wall time in the last second.
+#[derive(Default)]
+pub struct RealTimeFactor {
+    /// Wall and simulated time after each step.
+    steps: VecDeque<(Instant, f64)>,
+}
+
+impl RealTimeFactor {
+    pub fn after_step(&mut self, time: f64) -> Option<f64> {
+        let now = Instant::now();
+        self.steps.push_back((now, time));
+        // At least two entries stay, however long a step takes.
+        while self.steps.len() > 2 && now - self.steps[0].0 > Duration::from_secs(1) {
+            self.steps.pop_front();
+        }
+        let (first, first_time) = self.steps[0];
+        let wall = (now - first).as_secs_f64();
+        (wall > 0.0).then(|| (time - first_time) / wall)
+    }
+}

@@ -1,0 +1,234 @@
+//! The worker with an engine that is slow, fails or panics on demand.
+
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use super::*;
+use crate::math::Vec3;
+use crate::model::ModelBuilder;
+use crate::render::{Camera, Light};
+use crate::solver::{Params, StepReport, SurfacePositions};
+
+/// What the tests' engine does at its next steps.
+#[derive(Default)]
+struct Script {
+    step_ms: AtomicU64,
+    fail: AtomicBool,
+    panic: AtomicBool,
+    moves: AtomicU64,
+}
+
+struct Scripted {
+    script: Arc<Script>,
+    step: u64,
+}
+
+const DT: f64 = 0.01;
+
+impl Engine for Scripted {
+    fn step(&mut self) -> Result<StepReport, String> {
+        std::thread::sleep(Duration::from_millis(self.script.step_ms.load(Ordering::SeqCst)));
+        if self.script.fail.load(Ordering::SeqCst) {
+            return Err("the body \"jelly\" is not finite".into());
+        }
+        assert!(!self.script.panic.load(Ordering::SeqCst), "index 7 out of range");
+        self.step += 1;
+        Ok(StepReport::default())
+    }
+
+    fn apply(&mut self, command: &Command) -> Result<(), String> {
+        match command {
+            Command::MoveGrab { .. } => drop(self.script.moves.fetch_add(1, Ordering::SeqCst)),
+            Command::Reset => self.step = 0,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn view(&mut self, _: bool) -> Result<View, String> {
+        Ok(View {
+            step: self.step,
+            time: self.step as f64 * DT,
+            surface: SurfacePositions::Host(vec![]),
+            nodes: None,
+            obstacle_poses: vec![],
+            grabs: vec![],
+            params: Params::default(),
+        })
+    }
+}
+
+fn info(source: &SceneSource) -> SceneInfo {
+    SceneInfo {
+        generation: 0,
+        source: source.clone(),
+        name: source.label(),
+        model: Arc::new(ModelBuilder::default().build().expect("nothing is a model")),
+        backend: "cpu".into(),
+        adapter: None,
+        solver: "cr".into(),
+        reason: String::new(),
+        build_ms: 0.0,
+        camera: Camera::default(),
+        light: Light::default(),
+        frames_per_second: 50.0,
+    }
+}
+
+/// A worker whose scenes are scripted; the scene "bad" cannot be built.
+fn worker(script: &Arc<Script>) -> Worker {
+    let script = script.clone();
+    let open: Opener = Box::new(move |source| match source {
+        SceneSource::Gallery(name) if name == "bad" => Err("bad.toml, line 3: no such key".into()),
+        _ => Ok(Loaded { engine: Box::new(Scripted { script: script.clone(), step: 0 }), info: info(source) }),
+    });
+    Worker::spawn(open, || ()).unwrap()
+}
+
+fn load(worker: &Worker, name: &str) {
+    worker.send(Request::Load(SceneSource::Gallery(name.into())));
+}
+
+/// Waits for a snapshot, at most five seconds.
+fn until(worker: &Worker, wanted: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
+    let start = Instant::now();
+    loop {
+        let snapshot = worker.snapshot();
+        if wanted(&snapshot) {
+            return snapshot;
+        }
+        assert!(start.elapsed() < Duration::from_secs(5), "activity {:?}, step {}", snapshot.activity, step(&snapshot));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn step(snapshot: &Snapshot) -> u64 {
+    snapshot.view.as_ref().map_or(0, |view| view.step)
+}
+
+#[test]
+fn the_window_never_waits_for_a_step() {
+    let script = Arc::new(Script::default());
+    script.step_ms.store(1000, Ordering::SeqCst);
+    let worker = worker(&script);
+    load(&worker, "slow");
+    until(&worker, Snapshot::playing);
+    let start = Instant::now();
+    let mut slowest = Duration::ZERO;
+    while start.elapsed() < Duration::from_millis(1200) {
+        let asked = Instant::now();
+        worker.send(Request::Command(1, Command::MoveGrab { id: 1, target: Vec3::zeros() }));
+        drop(worker.snapshot());
+        drop(worker.take_notices());
+        slowest = slowest.max(asked.elapsed());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(slowest < Duration::from_millis(50), "waited {slowest:?}");
+    // Hundreds of moves were asked for, and the steps between saw only the newest of each time.
+    until(&worker, |s| step(s) >= 2);
+    let seen = script.moves.load(Ordering::SeqCst);
+    assert!((1..=4).contains(&seen), "{seen} moves were applied");
+}
+
+#[test]
+fn plays_in_real_time_pauses_and_steps_once() {
+    let worker = worker(&Arc::default());
+    load(&worker, "a");
+    let start = Instant::now();
+    let snapshot = until(&worker, |s| step(s) >= 20);
+    let seconds = start.elapsed().as_secs_f64();
+    assert!(seconds > 19.0 * DT * 0.9, "20 steps of {DT} s took {seconds} s: faster than real time");
+    assert!(snapshot.real_time_factor.is_some_and(|factor| factor < 1.3));
+    worker.send(Request::Pause);
+    let paused = until(&worker, |s| s.activity == Activity::Paused);
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(step(&worker.snapshot()), step(&paused));
+    worker.send(Request::StepOnce);
+    until(&worker, |s| step(s) == step(&paused) + 1);
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(step(&worker.snapshot()), step(&paused) + 1);
+    worker.send(Request::SetSpeed(f64::INFINITY));
+    worker.send(Request::Play);
+    let start = Instant::now();
+    until(&worker, |s| step(s) > step(&paused) + 200);
+    assert!(start.elapsed().as_secs_f64() < 100.0 * DT, "it does not go as fast as it can");
+}
+
+#[test]
+fn a_failed_step_pauses_and_says_why() {
+    let script = Arc::new(Script::default());
+    let worker = worker(&script);
+    load(&worker, "a");
+    until(&worker, |s| step(s) >= 2);
+    script.fail.store(true, Ordering::SeqCst);
+    until(&worker, |s| s.activity == Activity::Paused);
+    let notices = worker.take_notices();
+    assert!(notices.len() == 1 && notices[0].text.contains("jelly"), "{notices:?}");
+    script.fail.store(false, Ordering::SeqCst);
+    worker.send(Request::Play);
+    let before = step(&worker.snapshot());
+    until(&worker, |s| step(s) > before);
+}
+
+#[test]
+fn a_panic_ends_the_simulation_but_not_the_worker() {
+    let script = Arc::new(Script::default());
+    let worker = worker(&script);
+    load(&worker, "a");
+    until(&worker, |s| step(s) >= 2);
+    script.panic.store(true, Ordering::SeqCst);
+    until(&worker, |s| s.activity == Activity::Paused);
+    let notices = worker.take_notices();
+    assert!(notices.len() == 1 && notices[0].text.contains("index 7"), "{notices:?}");
+    script.panic.store(false, Ordering::SeqCst);
+    worker.send(Request::Reload);
+    until(&worker, |s| s.playing() && step(s) >= 1 && s.scene.as_ref().is_some_and(|scene| scene.generation == 2));
+}
+
+#[test]
+fn a_scene_that_cannot_be_built_leaves_the_old_one() {
+    let worker = worker(&Arc::default());
+    load(&worker, "good");
+    until(&worker, |s| step(s) >= 2);
+    load(&worker, "bad");
+    let start = Instant::now();
+    let notices = loop {
+        let notices = worker.take_notices();
+        if !notices.is_empty() || start.elapsed() > Duration::from_secs(5) {
+            break notices;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    assert!(notices.len() == 1 && notices[0].text.contains("line 3"), "{notices:?}");
+    let snapshot = until(&worker, |s| s.playing());
+    assert_eq!(snapshot.scene.as_ref().map(|scene| scene.name.as_str()), Some("good"));
+    // A command for a scene that is gone does nothing.
+    load(&worker, "next");
+    until(&worker, |s| s.scene.as_ref().is_some_and(|scene| scene.name == "next") && step(s) >= 3);
+    worker.send(Request::Command(1, Command::Reset));
+    let before = step(&worker.snapshot());
+    std::thread::sleep(Duration::from_millis(60));
+    assert!(step(&worker.snapshot()) > before);
+}
+
+#[test]
+fn a_recording_holds_the_simulation_at_each_frame() {
+    let worker = worker(&Arc::default());
+    load(&worker, "a");
+    until(&worker, Snapshot::playing);
+    worker.send(Request::SetSpeed(f64::INFINITY));
+    worker.send(Request::Record(Some(50.0)));
+    let mut times = vec![];
+    for frame in 0..5 {
+        let snapshot = until(&worker, |s| s.frame_due == Some(frame));
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(step(&worker.snapshot()), step(&snapshot), "it went on before the frame was taken");
+        times.push(snapshot.view.as_ref().unwrap().time);
+        worker.send(Request::FrameTaken);
+    }
+    for pair in times.windows(2) {
+        assert!((pair[1] - pair[0] - 0.02).abs() < 1e-9, "{times:?}");
+    }
+    worker.send(Request::Record(None));
+    let before = step(&worker.snapshot());
+    until(&worker, |s| step(s) > before + 10 && s.frame_due.is_none());
+}

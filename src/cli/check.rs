@@ -1,0 +1,76 @@
+//! `pliant check`: is a scene or a mesh sound, and what would mend it.
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::Failure;
+use crate::math::Aabb;
+use crate::mesh::{doctor, read_surface};
+use crate::scene::{Scene, build, is_mesh};
+
+#[derive(Args)]
+pub struct CheckArgs {
+    /// Scene file, mesh file, or name of a scene of the gallery
+    target: String,
+    /// Change a value of the scene first; may be repeated
+    #[arg(long, value_name = "PATH=VALUE")]
+    set: Vec<String>,
+}
+
+pub fn check(args: &CheckArgs) -> Result<(), Failure> {
+    let path = Path::new(&args.target);
+    if is_mesh(path) {
+        if !args.set.is_empty() {
+            return Err(Failure::Input("--set changes scenes, and this is a mesh; remove it".into()));
+        }
+        return check_mesh(path);
+    }
+    let built = build(&Scene::load(&args.target, &args.set)?)?;
+    let model = &built.model;
+    for body in &model.bodies {
+        let extent = Aabb::of(&model.rest_positions[body.nodes.clone()]).extent();
+        println!(
+            "{}: deformable, {:.3} x {:.3} x {:.3} m, {:.3} kg, {} tets, {} nodes, {} surface triangles",
+            body.name,
+            extent.x,
+            extent.y,
+            extent.z,
+            body.mass,
+            body.tets.len(),
+            body.nodes.len(),
+            body.triangles.len()
+        );
+    }
+    for obstacle in &model.obstacles {
+        println!("{}: {}", obstacle.name, if obstacle.motion.is_some() { "driven" } else { "static" });
+    }
+    let poses: Vec<_> = model.obstacles.iter().map(|o| o.pose).collect();
+    let depth = crate::sim::checker::max_penetration(model, &model.surface_positions(&model.rest_positions), &poses);
+    if depth > built.params.contact_tolerance {
+        println!("note: a deformable body starts {depth:.3e} m deep in a static or driven one; move them apart");
+    }
+    println!("{}: sound", args.target);
+    Ok(())
+}
+
+fn check_mesh(path: &Path) -> Result<(), Failure> {
+    let surface = read_surface(path).map_err(|error| Failure::Input(error.to_string()))?;
+    let found = doctor::diagnose(&surface);
+    let extent = found.bounds.extent();
+    println!("{} vertices, {} triangles, {} pieces", found.vertices, found.triangles, found.pieces);
+    println!("{:.6} x {:.6} x {:.6} in units of the file", extent.x, extent.y, extent.z);
+    println!("area {:.6e}, volume {:.6e}", found.area, found.signed_volume);
+    // Some mistakes are mended when the mesh is loaded; those that stay make it unfit.
+    let mended = doctor::mend(surface);
+    let remaining = doctor::diagnose(&mended);
+    for problem in found.problems() {
+        println!("found: {problem}");
+    }
+    if remaining.is_closed() && remaining.misoriented_edges == 0 && remaining.signed_volume > 0.0 {
+        println!("{}: sound, it can be simulated", path.display());
+        return Ok(());
+    }
+    let problems: Vec<String> = remaining.problems().iter().map(|problem| format!("{}: {problem}", path.display())).collect();
+    Err(Failure::Input(problems.join("\n")))
+}

@@ -1,0 +1,239 @@
+//! `pliant run`: a scene without a window.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::film::Film;
+use super::output::{OutputFile, check_writable};
+use super::{Failure, Place};
+use crate::scene::{Scene, SolverChoice, build};
+use crate::sim::{Options, SaveError, Simulation};
+
+#[derive(Args)]
+pub struct RunArgs {
+    /// Scene file, mesh file, or name of a scene of the gallery
+    scene: String,
+    #[command(flatten)]
+    length: Length,
+    /// Time step [s] instead of the scene's
+    #[arg(long, value_name = "SECONDS", value_parser = parse_time_step)]
+    dt: Option<f64>,
+    #[command(flatten)]
+    place: Place,
+    /// Solver instead of the scene's
+    #[arg(long, value_name = "NAME", value_parser = ["auto", "cr"])]
+    solver: Option<String>,
+    /// Threads of the CPU backend [default: one a core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: Option<u32>,
+    /// Change a value of the scene, for instance body.bar.shape.cells=[40,8,8]; may be repeated
+    #[arg(long, value_name = "PATH=VALUE")]
+    set: Vec<String>,
+    /// Write a report (JSON)
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Write a row of numbers for each step (CSV)
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Write pictures (PNG) into a folder
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
+    /// Width and height of the pictures [default: the scene's, else 1280x720]
+    #[arg(long, value_name = "WxH", requires = "record", value_parser = parse_size)]
+    size: Option<[u32; 2]>,
+    /// Pictures a second of simulated time [default: the scene's, else 30]
+    #[arg(long, value_name = "N", requires = "record", value_parser = parse_rate)]
+    fps: Option<f64>,
+    /// Write the state at the end
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Start from a state that --save wrote; --steps and --seconds count from there
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct Length {
+    /// How many steps to compute
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+    /// How long a time to compute, in simulated seconds
+    #[arg(long, value_name = "T", value_parser = parse_duration)]
+    seconds: Option<f64>,
+}
+
+pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    let start = Instant::now();
+    let built = build(&scene(args)?)?;
+    let steps = match (args.length.steps, args.length.seconds) {
+        (Some(steps), _) => steps,
+        // A hair less, so that 1 s of 0.01 s steps is 100 of them whatever the rounding.
+        (None, seconds) => (seconds.unwrap_or(0.0) / built.params.time_step - 1e-6).ceil().max(0.0) as u64,
+    };
+
+    // Whatever cannot be written is known before the work begins.
+    let report = args.report.as_deref().map(OutputFile::create).transpose()?;
+    let mut trace = args.trace.as_deref().map(OutputFile::create).transpose()?;
+    args.save.as_deref().map(check_writable).transpose()?;
+    let size = args.size.unwrap_or(built.recording.size);
+    let fps = args.fps.unwrap_or(built.recording.fps);
+    let film = args.record.as_deref().map(|folder| Film::start(folder, size, fps, &built, args.place.adapter.as_deref()));
+    let mut film = film.transpose()?;
+
+    let options = Options {
+        backend: args.place.backend(),
+        adapter: args.place.adapter.clone(),
+        threads: args.threads.map(|n| n as usize),
+        device: film.as_ref().map(Film::device),
+    };
+    let mut simulation = Simulation::new(built, &options)?;
+    simulation.set_measuring(report.is_some() || trace.is_some());
+    if let Some(path) = &args.resume {
+        simulation.resume(path).map_err(|error| match error {
+            SaveError::Step(_) => Failure::Run(error.to_string()),
+            _ => Failure::Input(error.to_string()),
+        })?;
+    }
+    let build_ms = start.elapsed().as_secs_f64() * 1e3;
+    describe(&simulation);
+
+    let failed = |error: &dyn std::fmt::Display| Failure::Run(error.to_string());
+    if let Some(trace) = &mut trace {
+        trace.write_line(&simulation.trace_header())?;
+    }
+    if let Some(film) = &mut film {
+        film.take(&mut simulation)?;
+    }
+    let bar = progress(steps);
+    for _ in 0..steps {
+        simulation.step().map_err(|error| failed(&error))?;
+        if let Some(trace) = &mut trace {
+            trace.write_line(&simulation.trace_row().map_err(|error| failed(&error))?)?;
+        }
+        if let Some(film) = &mut film {
+            film.take(&mut simulation)?;
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+
+    let summary = simulation.report(build_ms).map_err(|error| failed(&error))?;
+    if let Some(path) = &args.save {
+        simulation.save(path).map_err(|error| failed(&error))?;
+    }
+    if let Some(trace) = trace {
+        trace.finish()?;
+    }
+    if let Some(film) = film {
+        let n = film.finish()?;
+        println!("{n} pictures of {}x{} are in {}", size[0], size[1], args.record.as_deref().unwrap_or("".as_ref()).display());
+    }
+    if let Some(mut report) = report {
+        report.write_line(&serde_json::to_string_pretty(&summary).map_err(|error| failed(&error))?)?;
+        report.finish()?;
+    }
+    let ms = summary.timing.ms_per_step.map_or(0.0, |ms| ms.mean);
+    println!(
+        "{} steps of {} s to time {:.4} s; {ms:.2} ms a step, {:.2} times real time; {:.1} iterations a step, {} steps did not converge",
+        steps,
+        summary.dt,
+        summary.time,
+        summary.timing.real_time_factor.unwrap_or(0.0),
+        summary.solver.iterations.mean,
+        summary.solver.unconverged_steps
+    );
+    println!("state hash {}", summary.state_hash);
+    Ok(())
+}
+
+/// The scene with all changes that the command line asks for.
+fn scene(args: &RunArgs) -> Result<Scene, Failure> {
+    if args.place.backend.as_deref() == Some("cpu") && args.place.adapter.is_some() && args.record.is_none() {
+        return Err(Failure::Input("--adapter names a graphics adapter, and --backend cpu uses none; remove one of the two".into()));
+    }
+    if let Some(name) = args.record.as_ref().and_then(|path| path.extension()) {
+        if ["mp4", "gif", "webm", "mkv", "avi", "mov"].iter().any(|film| name.eq_ignore_ascii_case(film)) {
+            return Err(Failure::Input(
+                "--record writes PNG pictures into a folder; give a folder, films are not part of this version".into(),
+            ));
+        }
+    }
+    let mut flags = args.set.clone();
+    // Checked by the same ranges as in the file, after all --set.
+    flags.extend(args.dt.map(|dt| format!("simulation.time_step={dt:?}")));
+    flags.extend(args.solver.iter().map(|name| format!("simulation.solver={name}")));
+    debug_assert!(args.solver.as_deref().is_none_or(|name| SolverChoice::from_name(name).is_some()));
+    Ok(Scene::load(&args.scene, &flags)?)
+}
+
+fn describe(simulation: &Simulation) {
+    let (model, backend) = (simulation.model(), simulation.backend());
+    eprintln!(
+        "{}: {} deformable bodies, {} tets, {} nodes, {} surface triangles; {} static or driven bodies",
+        simulation.name(),
+        model.bodies.len(),
+        model.tets.len(),
+        model.n_nodes(),
+        model.surface.triangles.len(),
+        model.obstacles.len()
+    );
+    let place = match &backend.adapter {
+        Some(adapter) => format!("{} ({adapter})", backend.backend),
+        None => format!("{} ({} threads)", backend.backend, backend.threads),
+    };
+    eprintln!("backend {place}: {}; solver {}", backend.reason, backend.solver);
+}
+
+/// Shown when stderr is a terminal.
+fn progress(steps: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style =
+        ProgressStyle::with_template("{bar:40} {pos}/{len} steps, {per_sec}, {eta} left").unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(steps).with_style(style)
+}
+
+fn parse_time_step(text: &str) -> Result<f64, String> {
+    number(text, "a time step above 0 and up to 1 s", |x| x > 0.0 && x <= 1.0)
+}
+
+fn parse_duration(text: &str) -> Result<f64, String> {
+    number(text, "a number of seconds from 0 to 1e6", |x| (0.0..=1e6).contains(&x))
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    number(text, "a number of pictures a second from 1 to 240", |x| (1.0..=240.0).contains(&x))
+}
+
+fn number(text: &str, wanted: &str, accept: impl Fn(f64) -> bool) -> Result<f64, String> {
+    text.parse().ok().filter(|x| accept(*x)).ok_or_else(|| format!("expected {wanted}"))
+}
+
+fn parse_size(text: &str) -> Result<[u32; 2], String> {
+    let size = text.split_once(['x', 'X']).and_then(|(w, h)| Some([w.parse().ok()?, h.parse().ok()?]));
+    size.filter(|size: &[u32; 2]| size.iter().all(|n| (16..=8192).contains(n)))
+        .ok_or_else(|| "expected WIDTHxHEIGHT, each from 16 to 8192 pixels, for instance 1280x720".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_sizes() {
+        assert_eq!(parse_size("640x480"), Ok([640, 480]));
+        for wrong in ["640", "640x", "8x8", "640x48000", "-1x20", "axb"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(parse_time_step("5e-3"), Ok(0.005));
+        for wrong in ["0", "-1", "nan", "inf", "2", "x"] {
+            assert!(parse_time_step(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,550 @@
+//! The report of a run: one JSON object whose fields are a contract (README, "Report").
+
+use serde::Serialize;
+
+use super::{Simulation, Tally};
+use crate::math::{Mat3, Vec3};
+use crate::model::{Model, Tet, interpolate};
+use crate::scene::Probe;
+use crate::solver::{PairForce, State, StepError};
+
+/// All in SI units unless the name says otherwise; what does not apply, or comes with a later feature, is null.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub scene: String,
+    pub version: &'static str,
+    pub backend: &'static str,
+    pub adapter: Option<String>,
+    /// Why this backend runs.
+    pub reason: String,
+    pub threads: usize,
+    /// Time step [s].
+    pub dt: f64,
+    pub steps: u64,
+    /// Simulated time [s].
+    pub time: f64,
+    /// Wall time from the scene file to the first step.
+    pub build_ms: f64,
+    pub state_hash: String,
+    pub bodies: Vec<BodyReport>,
+    pub energy: Energy,
+    pub timing: Timing,
+    /// The method's name and how it fared.
+    pub solver: SolverReport,
+    pub contact: ContactSummary,
+    pub probes: Vec<ProbeReport>,
+    pub faults: Faults,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct BodyReport {
+    pub name: String,
+    /// deformable, static or driven.
+    pub kind: &'static str,
+    pub nodes: usize,
+    pub tets: usize,
+    pub surface_triangles: usize,
+    pub mass: Option<f64>,
+    /// At rest.
+    pub volume: Option<f64>,
+    /// Volume now over volume at rest.
+    pub volume_ratio: Option<f64>,
+    pub center_of_mass: Option<[f64; 3]>,
+    pub linear_momentum: Option<[f64; 3]>,
+    /// About the body's centre of mass.
+    pub angular_momentum: Option<[f64; 3]>,
+    /// Least and greatest y of the surface.
+    pub lowest: Option<f64>,
+    pub highest: Option<f64>,
+    pub max_speed: Option<f64>,
+    pub inverted_tets: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Energy {
+    pub kinetic: f64,
+    pub elastic: f64,
+    /// Zero where all nodes are at the origin.
+    pub gravitational: f64,
+    pub total: f64,
+    pub dissipated_by_friction: f64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Timing {
+    /// Null before the first step.
+    pub ms_per_step: Option<TimeStatistics>,
+    /// Mean ms a step of each stage.
+    pub stages: serde_json::Map<String, serde_json::Value>,
+    /// Simulated time over wall time.
+    pub real_time_factor: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TimeStatistics {
+    pub mean: f64,
+    pub median: f64,
+    pub p95: f64,
+    pub max: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CountStatistics {
+    pub mean: f64,
+    pub median: f64,
+    pub max: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct MeanMax {
+    pub mean: f64,
+    pub max: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Max {
+    pub max: f64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct SolverReport {
+    pub name: &'static str,
+    pub iterations: CountStatistics,
+    pub restarts: MeanMax,
+    pub relinearisations: MeanMax,
+    pub residual: Max,
+    pub unconverged_steps: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct ContactSummary {
+    pub contacts: MeanMax,
+    pub constraints: MeanMax,
+    /// By `checker`, on the geometry at the end of every step; null if that was not measured.
+    pub max_penetration: Option<f64>,
+    pub max_gap_of_active: f64,
+    pub max_complementarity_error: f64,
+    pub max_cone_violation: f64,
+    /// In the last step.
+    pub normal_force_total: f64,
+    pub friction_force_total: f64,
+    /// In the last step.
+    pub pairs: Vec<PairReport>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct PairReport {
+    pub a: String,
+    pub b: String,
+    /// Force of b on a.
+    pub normal: [f64; 3],
+    pub friction: [f64; 3],
+    pub contacts: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProbeReport {
+    pub name: String,
+    pub position: [f64; 3],
+    pub displacement: [f64; 3],
+    pub velocity: [f64; 3],
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Faults {
+    pub rollbacks: u64,
+    pub non_finite: u64,
+    /// Null if the penetration was not measured.
+    pub missed_candidates: Option<u64>,
+}
+
+impl Simulation {
+    /// Everything there is to say about the run so far. `build_ms`: wall time that reading and building took.
+    pub fn report(&mut self, build_ms: f64) -> Result<Report, StepError> {
+        let state = self.state()?;
+        let (model, tally, backend, params) = (self.model(), self.tally(), self.backend(), self.params());
+        let column = |f: fn(&super::StepRecord) -> f64| -> Vec<f64> { tally.records.iter().map(f).collect() };
+        let contacts = mean_max(&column(|r| f64::from(r.contacts)));
+        let iterations = column(|r| f64::from(r.iterations));
+        Ok(Report {
+            scene: self.name().to_owned(),
+            version: env!("CARGO_PKG_VERSION"),
+            backend: backend.backend,
+            adapter: backend.adapter.clone(),
+            reason: backend.reason.clone(),
+            threads: backend.threads,
+            dt: params.time_step,
+            steps: self.step_index(),
+            time: self.time(),
+            build_ms,
+            state_hash: state_hash(&state),
+            bodies: body_reports(model, &state),
+            energy: Energy { dissipated_by_friction: tally.dissipated_by_friction, ..Energy::of(model, &params.gravity, &state) },
+            timing: timing(tally, params.time_step),
+            solver: SolverReport {
+                name: backend.solver,
+                iterations: CountStatistics { mean: mean(&iterations), median: quantile(&iterations, 0.5), max: max(&iterations) },
+                restarts: mean_max(&column(|r| f64::from(r.restarts))),
+                relinearisations: mean_max(&column(|r| f64::from(r.relinearisations))),
+                residual: Max { max: tally.max_residual },
+                unconverged_steps: tally.unconverged_steps,
+            },
+            contact: ContactSummary {
+                contacts,
+                constraints: MeanMax { mean: 3.0 * contacts.mean, max: 3.0 * contacts.max },
+                max_penetration: tally.max_penetration,
+                max_gap_of_active: tally.max_gap_of_active,
+                max_complementarity_error: tally.max_complementarity_error,
+                max_cone_violation: tally.max_cone_violation,
+                normal_force_total: tally.last.contact.normal_force_total,
+                friction_force_total: tally.last.contact.friction_force_total,
+                pairs: tally.last.contact.pairs.iter().map(|pair| pair_report(model, pair)).collect(),
+            },
+            probes: self.probes().iter().map(|probe| ProbeReport::of(probe, model, &state)).collect(),
+            faults: Faults {
+                rollbacks: tally.rollbacks,
+                non_finite: tally.non_finite,
+                missed_candidates: tally.max_penetration.map(|_| tally.missed_candidates),
+            },
+        })
+    }
+
+    /// Names of the columns of a trace, probes included.
+    pub fn trace_header(&self) -> String {
+        let mut header = String::from(
+            "step,time,ms,iterations,restarts,relinearisations,residual,converged,contacts,active,penetration,normal_force,\
+             friction_force,kinetic,elastic,gravitational",
+        );
+        for probe in self.probes() {
+            for column in ["x", "y", "z", "ux", "uy", "uz", "vx", "vy", "vz"] {
+                header.push_str(&format!(",{}.{column}", probe.name));
+            }
+        }
+        header
+    }
+
+    /// The row of the last step in a trace; columns as in `trace_header`, empty where nothing was measured.
+    pub fn trace_row(&mut self) -> Result<String, StepError> {
+        let state = self.state()?;
+        let (model, contact) = (self.model(), &self.tally().last.contact);
+        let record = self.tally().records.last().cloned().unwrap_or_default();
+        let energy = Energy::of(model, &self.params().gravity, &state);
+        let mut row = format!(
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            self.step_index(),
+            self.time(),
+            record.ms,
+            record.iterations,
+            record.restarts,
+            record.relinearisations,
+            record.residual,
+            u8::from(record.converged),
+            record.contacts,
+            record.active_contacts,
+            record.penetration.map_or(String::new(), |p| p.to_string()),
+            contact.normal_force_total,
+            contact.friction_force_total,
+            energy.kinetic,
+            energy.elastic,
+            energy.gravitational
+        );
+        for probe in self.probes() {
+            let probe = ProbeReport::of(probe, model, &state);
+            for x in [probe.position, probe.displacement, probe.velocity].concat() {
+                row.push_str(&format!(",{x}"));
+            }
+        }
+        Ok(row)
+    }
+}
+
+impl Energy {
+    /// Of a state; friction's share is not part of a state.
+    ///
+    /// Elastic: `sum V (mu |S - I|^2 + lambda/2 tr(S - I)^2)` with F = R S. Only the singular values of F enter; the least one carries
+    /// the sign of det F, as R is a rotation.
+    pub fn of(model: &Model, gravity: &Vec3, state: &State) -> Self {
+        let positions = state.positions(model);
+        let nodes = || model.node_masses.iter().zip(positions.iter().zip(&state.velocities));
+        let kinetic = nodes().map(|(m, (_, v))| 0.5 * m * v.norm_squared()).sum();
+        let gravitational = nodes().map(|(m, (x, _))| -m * gravity.dot(x)).sum();
+        let elastic = model.tets.iter().map(|tet| tet.volume * energy_density(tet, &deformation_gradient(tet, &positions))).sum();
+        Self { kinetic, elastic, gravitational, total: kinetic + elastic + gravitational, dissipated_by_friction: 0.0 }
+    }
+}
+
+impl ProbeReport {
+    pub fn of(probe: &Probe, model: &Model, state: &State) -> Self {
+        let mean = |values: &[Vec3]| -> [f64; 3] {
+            let at = |&v: &u32| interpolate(values, &model.surface.nodes[v as usize], &model.surface.weights[v as usize]);
+            (probe.vertices.iter().map(at).sum::<Vec3>() / probe.vertices.len() as f64).into()
+        };
+        let (rest, displacement) = (mean(&model.rest_positions), mean(&state.displacements));
+        Self {
+            name: probe.name.clone(),
+            position: std::array::from_fn(|i| rest[i] + displacement[i]),
+            displacement,
+            velocity: mean(&state.velocities),
+        }
+    }
+}
+
+/// Hash of all displacements and velocities, bit by bit: FNV-1a [Fowler, Noll & Vo 1991] on 64-bit words, with the high half folded
+/// down so that every bit counts. Rest positions are constant, so this tells positions apart as well.
+pub fn state_hash(state: &State) -> String {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for vector in state.displacements.iter().chain(&state.velocities) {
+        for x in vector.iter() {
+            hash = (hash ^ x.to_bits()).wrapping_mul(0x0000_0100_0000_01b3);
+            hash ^= hash >> 32;
+        }
+    }
+    format!("{hash:016x}")
+}
+
+fn body_reports(model: &Model, state: &State) -> Vec<BodyReport> {
+    let positions = state.positions(model);
+    let surface = model.surface_positions(&positions);
+    let soft = (0..model.bodies.len()).map(|body| deformable_report(model, body, &positions, &surface, &state.velocities));
+    let hard = model.obstacles.iter().map(|obstacle| BodyReport {
+        name: obstacle.name.clone(),
+        kind: if obstacle.motion.is_some() { "driven" } else { "static" },
+        nodes: 0,
+        tets: 0,
+        surface_triangles: 0,
+        mass: None,
+        volume: None,
+        volume_ratio: None,
+        center_of_mass: None,
+        linear_momentum: None,
+        angular_momentum: None,
+        lowest: None,
+        highest: None,
+        max_speed: None,
+        inverted_tets: None,
+    });
+    soft.chain(hard).collect()
+}
+
+fn deformable_report(model: &Model, index: usize, positions: &[Vec3], surface: &[Vec3], velocities: &[Vec3]) -> BodyReport {
+    let body = &model.bodies[index];
+    let nodes = || body.nodes.clone().map(|n| (model.node_masses[n], positions[n], velocities[n]));
+    let center = nodes().map(|(m, x, _)| x * m).sum::<Vec3>() / body.mass;
+    let heights = || surface[body.vertices.clone()].iter().map(|p| p.y);
+    let tets = &model.tets[body.tets.clone()];
+    let determinants: Vec<f64> = tets.iter().map(|t| deformation_gradient(t, positions).determinant()).collect();
+    let volume: f64 = tets.iter().zip(&determinants).map(|(t, det)| t.volume * det).sum();
+    BodyReport {
+        name: body.name.clone(),
+        kind: "deformable",
+        nodes: body.nodes.len(),
+        tets: body.tets.len(),
+        surface_triangles: body.triangles.len(),
+        mass: Some(body.mass),
+        volume: Some(body.volume),
+        volume_ratio: Some(volume / body.volume),
+        center_of_mass: Some(center.into()),
+        linear_momentum: Some(nodes().map(|(m, _, v)| v * m).sum::<Vec3>().into()),
+        angular_momentum: Some(nodes().map(|(m, x, v)| (x - center).cross(&v) * m).sum::<Vec3>().into()),
+        lowest: Some(heights().fold(f64::INFINITY, f64::min)),
+        highest: Some(heights().fold(f64::NEG_INFINITY, f64::max)),
+        max_speed: Some(nodes().map(|(_, _, v)| v.norm()).fold(0.0, f64::max)),
+        inverted_tets: Some(determinants.iter().filter(|det| **det <= 0.0).count()),
+    }
+}
+
+fn pair_report(model: &Model, pair: &PairForce) -> PairReport {
+    PairReport {
+        a: model.bodies[pair.body as usize].name.clone(),
+        b: model.obstacles[pair.obstacle as usize].name.clone(),
+        normal: pair.normal.into(),
+        friction: pair.friction.into(),
+        contacts: pair.contacts,
+    }
+}
+
+fn timing(tally: &Tally, time_step: f64) -> Timing {
+    let ms: Vec<f64> = tally.records.iter().map(|r| r.ms).collect();
+    let ms_per_step =
+        (!ms.is_empty()).then(|| TimeStatistics { mean: mean(&ms), median: quantile(&ms, 0.5), p95: quantile(&ms, 0.95), max: max(&ms) });
+    Timing {
+        ms_per_step,
+        stages: tally.stages.0.iter().map(|(stage, ms)| ((*stage).to_owned(), (ms / tally.steps as f64).into())).collect(),
+        real_time_factor: ms_per_step.filter(|ms| ms.mean > 0.0).map(|ms| 1e3 * time_step / ms.mean),
+    }
+}
+
+/// F = sum_c x_c grad N_c^T.
+fn deformation_gradient(tet: &Tet, positions: &[Vec3]) -> Mat3 {
+    (0..4).map(|c| positions[tet.nodes[c] as usize] * tet.gradients[c].transpose()).sum()
+}
+
+fn energy_density(tet: &Tet, f: &Mat3) -> f64 {
+    let mut stretches = f.singular_values();
+    if f.determinant() < 0.0 {
+        let least = stretches.imin();
+        stretches[least] = -stretches[least];
+    }
+    let strains = stretches.add_scalar(-1.0);
+    tet.mu * strains.norm_squared() + 0.5 * tet.lambda * strains.sum().powi(2)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+}
+
+fn max(values: &[f64]) -> f64 {
+    values.iter().copied().fold(0.0, f64::max)
+}
+
+fn mean_max(values: &[f64]) -> MeanMax {
+    MeanMax { mean: mean(values), max: max(values) }
+}
+
+/// Linear between the sorted values; 0 of none.
+fn quantile(values: &[f64], q: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
+    let place = q * last as f64;
+    let (low, part) = (place.floor() as usize, place.fract());
+    sorted[low] + (sorted[(low + 1).min(last)] - sorted[low]) * part
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::material::Material;
+    use crate::math::Quat;
+    use crate::mesh::shapes;
+    use crate::model::{ModelBuilder, SoftBody};
+    use crate::scene::{Scene, build};
+    use crate::sim::Options;
+    use crate::solver::StepReport;
+
+    const GRAVITY: Vec3 = Vec3::new(0.0, -9.81, 0.0);
+
+    /// A bar of 2 x 1 x 1 m around the origin, moved from rest by `map`, and its state.
+    fn bar(map: impl Fn(&Vec3) -> Vec3, velocity: impl Fn(&Vec3) -> Vec3) -> (Model, State) {
+        let tets = shapes::box_tets(Vec3::new(2.0, 1.0, 1.0), [2, 1, 1]);
+        let mut builder = ModelBuilder::default();
+        builder.soft_body(SoftBody::with_boundary_surface("bar", Material { poisson_ratio: 0.25, ..Material::default() }, tets));
+        let model = builder.build().unwrap();
+        let mut state = State::initial(&model);
+        state.displacements = model.rest_positions.iter().map(|x| map(x) - x).collect();
+        state.velocities = model.rest_positions.iter().map(|x| velocity(&map(x))).collect();
+        (model, state)
+    }
+
+    #[test]
+    fn a_stretched_and_turned_bar_has_the_energy_of_its_stretch() {
+        let turn = Quat::from_euler_angles(0.3, 0.5, -1.0);
+        let (model, state) = bar(|x| turn * Vec3::new(x.x * 1.1, x.y, x.z) + Vec3::new(0.0, 5.0, 0.0), |_| Vec3::zeros());
+        let energy = Energy::of(&model, &GRAVITY, &state);
+        let lame = model.bodies[0].material.lame();
+        let wanted = 2.0 * 0.01 * (lame.mu + 0.5 * lame.lambda);
+        assert!((energy.elastic / wanted - 1.0).abs() < 1e-9, "{} instead of {wanted}", energy.elastic);
+        assert!((energy.gravitational - 2000.0 * 9.81 * 5.0).abs() < 1e-6);
+        assert_eq!(energy.kinetic, 0.0);
+        let body = &body_reports(&model, &state)[0];
+        assert!((body.volume_ratio.unwrap() - 1.1).abs() < 1e-12 && body.inverted_tets == Some(0));
+    }
+
+    #[test]
+    fn momenta_are_those_of_a_rigid_motion() {
+        let omega = Vec3::new(0.0, 0.0, 2.0);
+        let center = Vec3::new(0.0, 7.0, 0.0);
+        let (model, state) = bar(|x| x + center, |x| Vec3::x() + omega.cross(&(x - center)));
+        let body = &body_reports(&model, &state)[0];
+        // Kuhn's cells are not symmetric: the centre of mass of the lumped masses is not the middle.
+        let nodes = || model.rest_positions.iter().zip(&model.node_masses);
+        let middle = nodes().map(|(x, m)| x * *m).sum::<Vec3>() / 2000.0;
+        let inertia: f64 = nodes().map(|(x, m)| m * (x - middle).xy().norm_squared()).sum();
+        let momentum = (Vec3::x() + omega.cross(&middle)) * 2000.0;
+        assert!((Vec3::from(body.linear_momentum.unwrap()) - momentum).norm() < 1e-6);
+        assert!((body.angular_momentum.unwrap()[2] - 2.0 * inertia).abs() < 1e-9 * inertia);
+        assert_eq!((body.lowest, body.highest), (Some(6.5), Some(7.5)));
+        let probe = Probe { name: "all".into(), vertices: (0..model.n_vertices() as u32).collect(), nodes: vec![] };
+        let probe = ProbeReport::of(&probe, &model, &state);
+        assert!((probe.displacement[1] - 7.0).abs() < 1e-12 && (probe.velocity[0] - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn mirrored_tets_are_counted() {
+        let (model, state) = bar(|x| Vec3::new(-x.x, x.y, x.z), |_| Vec3::zeros());
+        let body = &body_reports(&model, &state)[0];
+        assert_eq!(body.inverted_tets, Some(model.tets.len()));
+        assert!((body.volume_ratio.unwrap() + 1.0).abs() < 1e-12);
+        // A mirror image is as far from the rest shape as a stretch of -1 along its least axis.
+        let lame = model.bodies[0].material.lame();
+        let wanted = 2.0 * (4.0 * lame.mu + 2.0 * lame.lambda);
+        assert!((Energy::of(&model, &GRAVITY, &state).elastic / wanted - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_hash_sees_every_bit_and_never_changes() {
+        let (_, mut state) = bar(|x| *x, |_| Vec3::x());
+        let before = state_hash(&state);
+        assert_eq!(before, state_hash(&state.clone()));
+        state.velocities[7].y = -0.0;
+        assert_ne!(before, state_hash(&state));
+        state.velocities[7].y = 0.0;
+        state.displacements[0].x = f64::from_bits(1);
+        assert_ne!(before, state_hash(&state));
+        // A fixed value, so that reports of different versions can be compared.
+        state.displacements = vec![Vec3::new(1.0, 2.0, 3.0)];
+        state.velocities = vec![Vec3::new(-1.0, 0.5, 0.25)];
+        assert_eq!(state_hash(&state), "461c2f3569d76be3");
+    }
+
+    #[test]
+    fn statistics_of_steps() {
+        let mut tally = Tally::default();
+        for i in 1..=4 {
+            let mut step = StepReport::default();
+            step.stages.add("solve", f64::from(i));
+            tally.record(&step, 0.01, f64::from(i) * 10.0, None);
+        }
+        let timing = timing(&tally, 0.01);
+        let ms = timing.ms_per_step.unwrap();
+        assert_eq!((ms.mean, ms.median, ms.max), (25.0, 25.0, 40.0));
+        assert!((ms.p95 - 38.5).abs() < 1e-12 && (timing.real_time_factor.unwrap() - 0.4).abs() < 1e-12);
+        assert_eq!(timing.stages["solve"], 2.5);
+    }
+
+    #[test]
+    fn the_json_has_the_fields_of_the_contract() {
+        let scene = Scene::builtin("incline").unwrap();
+        let options = Options { backend: Some(crate::scene::BackendChoice::Cpu), threads: Some(1), ..Options::default() };
+        let mut simulation = Simulation::new(build(&scene).unwrap(), &options).unwrap();
+        simulation.set_measuring(true);
+        simulation.step().unwrap();
+        let columns = simulation.trace_header().split(',').count();
+        assert_eq!(simulation.trace_row().unwrap().split(',').count(), columns);
+        let json = serde_json::to_value(simulation.report(1.0).unwrap()).unwrap();
+        for (pointer, keys) in [
+            (
+                "",
+                "scene version backend adapter solver threads dt steps time build_ms state_hash bodies energy timing contact probes faults",
+            ),
+            ("/bodies/0", "name kind nodes tets surface_triangles mass volume volume_ratio center_of_mass linear_momentum"),
+            ("/bodies/0", "angular_momentum lowest highest max_speed inverted_tets"),
+            ("/energy", "kinetic elastic gravitational total dissipated_by_friction"),
+            ("/timing", "ms_per_step stages real_time_factor"),
+            ("/timing/ms_per_step", "mean median p95 max"),
+            ("/solver", "iterations restarts relinearisations residual unconverged_steps"),
+            ("/solver/iterations", "mean median max"),
+            ("/contact", "contacts constraints max_penetration max_gap_of_active max_complementarity_error max_cone_violation"),
+            ("/contact", "normal_force_total friction_force_total pairs"),
+            ("/contact/pairs/0", "a b normal friction contacts"),
+            ("/probes/0", "name position displacement velocity"),
+            ("/faults", "rollbacks non_finite missed_candidates"),
+        ] {
+            let at = json.pointer(pointer).unwrap_or_else(|| panic!("{pointer} is missing in {json:#}"));
+            for key in keys.split(' ') {
+                assert!(at.get(key).is_some(), "{pointer}/{key} is missing");
+            }
+        }
+        assert_eq!(json["faults"]["missed_candidates"], 0);
+    }
+}

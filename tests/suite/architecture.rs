@@ -1,0 +1,214 @@
+//! The import rule: a module uses only modules that stand before it in `src/lib.rs`. Tests inside `src` are no exception.
+
+use std::path::{Path, PathBuf};
+
+#[test]
+fn modules_import_only_those_before_them() {
+    let order = module_order();
+    let mut broken = vec![];
+    for file in source_files(&src()) {
+        let name = file.strip_prefix(src()).unwrap().to_string_lossy().replace('\\', "/");
+        let Some(path) = module_path(&name) else { continue };
+        broken.extend(violations(&order, &path, &read(&file)).into_iter().map(|v| format!("src/{name}:{v}")));
+    }
+    assert!(broken.is_empty(), "src/lib.rs lists modules in the order in which they may use each other:\n{}", broken.join("\n"));
+}
+
+#[test]
+fn every_module_is_in_the_order() {
+    let order = module_order();
+    assert!(order.len() >= 15, "{order:?}");
+    for file in source_files(&src()) {
+        let name = file.strip_prefix(src()).unwrap().to_string_lossy().replace('\\', "/");
+        if let Some(path) = module_path(&name) {
+            assert!(order.contains(&path[0]), "src/{name} belongs to no module of src/lib.rs");
+        }
+    }
+}
+
+#[test]
+fn a_violation_is_seen() {
+    let order: Vec<String> = ["math", "mesh", "solver", "gpu", "app"].map(String::from).to_vec();
+    let seen = |path: &[&str], text: &str| violations(&order, &path.iter().map(ToString::to_string).collect::<Vec<_>>(), text).len();
+    for (path, text, count) in [
+        // Allowed: what stands before, the module itself, comments, texts, other crates.
+        (&["solver", "cpu"][..], "use crate::math::Vec3;\nuse crate::solver::State;\nuse super::super::mesh::Tet;", 0),
+        (&["solver"], "// crate::gpu is its twin\n/// [`crate::app`]\nlet s = \"crate::app\"; wgpu::app();", 0),
+        (&["app"], "use crate::{math::{self, gpu}, solver};", 0),
+        (&["solver"], "use super::math;", 0),
+        // A submodule may have the name of another module.
+        (&["solver", "cpu", "gather"], "use super::gpu::x; use super::super::app;", 0),
+        // Forbidden.
+        (&["math"], "use crate::mesh::Tet;", 1),
+        (&["solver", "cpu"], "fn f(x: &crate::gpu::Device) {}", 1),
+        (&["solver"], "use crate::{math::Vec3,\n    gpu::{self, Device}, app};", 2),
+        (&["mesh"], "use crate :: { solver as s };", 1),
+        (&["mesh"], "use super::solver::State;", 1),
+        (&["mesh", "read"], "mod tests { use super::super::super::gpu; }", 1),
+        (&["mesh"], "let quote = '\"'; use crate::app;", 1),
+        (&["mesh"], "let text = r#\"a \" b\"#; use crate::app;", 1),
+        (&["mesh"], "fn f<'a>(x: &'a u8) {} use crate::app;", 1),
+        (&["gpu"], "use crate::*;", 1),
+    ] {
+        assert_eq!(seen(path, text), count, "{path:?}: {text}");
+    }
+}
+
+/// Uses of later modules in the file of the module `path`, as "LINE: what".
+fn violations(order: &[String], path: &[String], text: &str) -> Vec<String> {
+    let rank = |module: &str| order.iter().position(|m| m == module);
+    let own = rank(&path[0]);
+    let tokens = tokens(text);
+    let mut found = vec![];
+    let mut check = |line: usize, module: &str| {
+        if module == "*" || rank(module) > own {
+            found.push(format!("{line}: {} uses {module}", path[0]));
+        }
+    };
+    let mut at = 0;
+    while at < tokens.len() {
+        // `crate::` and as many `super::` as lead out of the file to the root of the crate.
+        let mut next = at;
+        let mut supers = 0;
+        while tokens.get(next).is_some_and(|t| t.0 == "super") && tokens.get(next + 1).is_some_and(|t| t.0 == "::") {
+            next += 2;
+            supers += 1;
+        }
+        if tokens[at].0 == "crate" && tokens.get(at + 1).is_some_and(|t| t.0 == "::") {
+            next = at + 2;
+        } else if supers == 0 || supers < path.len() {
+            at = next.max(at + 1);
+            continue;
+        }
+        match tokens.get(next) {
+            Some((brace, _)) if brace == "{" => {
+                // The first names of a group, at depth 1.
+                let mut depth = 0;
+                let mut first = true;
+                for (token, line) in &tokens[next..] {
+                    match token.as_str() {
+                        "{" => depth += 1,
+                        "}" => depth -= 1,
+                        "," if depth == 1 => first = true,
+                        name if depth == 1 && first => {
+                            check(*line, name);
+                            first = false;
+                        }
+                        _ => {}
+                    }
+                    if depth == 0 {
+                        break;
+                    }
+                }
+            }
+            // At the root of a file's own supers, a star is the module's parent for its tests.
+            Some((star, _)) if star == "*" && supers > 0 => {}
+            Some((name, line)) => check(*line, name),
+            None => {}
+        }
+        at = next;
+    }
+    found
+}
+
+/// Names, `::`, braces and other marks with their lines, without comments, texts and characters.
+fn tokens(text: &str) -> Vec<(String, usize)> {
+    let chars: Vec<char> = text.chars().collect();
+    let (mut tokens, mut at, mut line) = (vec![], 0, 1);
+    let starts = |at: usize, what: &str| what.chars().enumerate().all(|(i, c)| chars.get(at + i) == Some(&c));
+    while at < chars.len() {
+        let start = at;
+        let is_name = |c: &char| c.is_alphanumeric() || *c == '_';
+        if starts(at, "//") {
+            while at < chars.len() && chars[at] != '\n' {
+                at += 1;
+            }
+        } else if starts(at, "/*") {
+            at += 2;
+            while at < chars.len() && !starts(at, "*/") {
+                at += 1;
+            }
+            at += 2;
+        } else if chars[at] == '"' {
+            at += 1;
+            while at < chars.len() && chars[at] != '"' {
+                at += if chars[at] == '\\' { 2 } else { 1 };
+            }
+            at += 1;
+        } else if chars[at] == 'r' && raw_hashes(&chars[at + 1..]).is_some() {
+            let close: String = std::iter::once('"').chain("#".repeat(raw_hashes(&chars[at + 1..]).unwrap()).chars()).collect();
+            at += 1 + close.len();
+            while at < chars.len() && !starts(at, &close) {
+                at += 1;
+            }
+            at += close.len();
+        } else if chars[at] == '\'' && chars.get(at + 1) == Some(&'\\') {
+            at += 3;
+            while at < chars.len() && chars[at] != '\'' {
+                at += 1;
+            }
+            at += 1;
+        } else if chars[at] == '\'' && chars.get(at + 2) == Some(&'\'') {
+            at += 3;
+        } else if is_name(&chars[at]) {
+            while chars.get(at).is_some_and(is_name) {
+                at += 1;
+            }
+            tokens.push((chars[start..at].iter().collect(), line));
+        } else if starts(at, "::") {
+            at += 2;
+            tokens.push(("::".into(), line));
+        } else {
+            at += 1;
+            if !chars[start].is_whitespace() {
+                tokens.push((chars[start].to_string(), line));
+            }
+        }
+        at = at.min(chars.len());
+        line += chars[start..at].iter().filter(|c| **c == '\n').count();
+    }
+    tokens
+}
+
+/// The number of `#` before the quote of a raw text, after its `r`.
+fn raw_hashes(rest: &[char]) -> Option<usize> {
+    let hashes = rest.iter().take_while(|c| **c == '#').count();
+    (rest.get(hashes) == Some(&'"')).then_some(hashes)
+}
+
+/// `pub mod NAME;` of `src/lib.rs`, as they stand.
+fn module_order() -> Vec<String> {
+    let text = read(&src().join("lib.rs"));
+    text.lines().filter_map(|l| l.trim().strip_prefix("pub mod ")?.strip_suffix(';')).map(str::to_owned).collect()
+}
+
+/// "mesh/read/obj.rs" is mesh::read::obj; the roots `lib.rs` and `main.rs` belong to no module.
+fn module_path(file: &str) -> Option<Vec<String>> {
+    if matches!(file, "lib.rs" | "main.rs") {
+        return None;
+    }
+    let path = file.strip_suffix(".rs")?;
+    Some(path.strip_suffix("/mod").unwrap_or(path).split('/').map(str::to_owned).collect())
+}
+
+fn source_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = vec![];
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(source_files(&path));
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+fn src() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+fn read(file: &Path) -> String {
+    std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}

@@ -1,0 +1,165 @@
+//! The real window on a virtual display, driven with real mouse and keyboard events. Needs Xvfb, xdotool and a Vulkan
+//! driver; without them it fails, because a window that nobody tried is not known to work.
+
+#[path = "window/driver.rs"]
+mod driver;
+
+use driver::{Driver, Picture};
+
+/// The number after `key=` in a line.
+fn number(line: &str, key: &str) -> f64 {
+    let rest = line.split(&format!("{key}=")).nth(1).unwrap_or_else(|| panic!("no {key} in: {line}"));
+    rest.split([' ', ',']).next().unwrap().parse().unwrap_or_else(|_| panic!("no number after {key} in: {line}"))
+}
+
+/// The point after `key=` in a line.
+fn point(line: &str, key: &str) -> [f64; 3] {
+    let rest = line.split(&format!("{key}=")).nth(1).unwrap_or_else(|| panic!("no {key} in: {line}"));
+    let numbers: Vec<f64> = rest.split(' ').next().unwrap().split(',').map(|n| n.parse().unwrap()).collect();
+    [numbers[0], numbers[1], numbers[2]]
+}
+
+fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+}
+
+fn step_of(line: &str) -> u64 {
+    line.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+/// A picture of an orange bunny on a floor, not a blank one.
+fn assert_shows_the_bunny(picture: &Picture) {
+    let colors = picture.distinct_colors();
+    assert!(colors > 500, "only {colors} colours: the picture is blank");
+    let orange = picture.share(|[r, g, b]| r > 120 && i32::from(r) - i32::from(b) > 60 && g < r);
+    assert!(orange > 0.01, "only {:.2} % of the picture is orange: where is the bunny?", orange * 100.0);
+}
+
+#[test]
+fn a_scene_is_opened_pulled_paused_stepped_recorded_and_captured() {
+    let mut window = Driver::start(&[]);
+    window.wait("ready");
+    window.wait("scene loaded");
+    window.focus();
+
+    // Open a scene by the menu. The first scene may be in a long step meanwhile: the menu answers all the same.
+    window.click("menu.Gallery");
+    window.click("gallery.bunny");
+    window.wait("scene loaded Bunny");
+    window.wait_for("step 12", |line| line.starts_with("step ") && step_of(line) >= 12);
+
+    // Pause.
+    window.key("space");
+    window.wait("activity Paused");
+    let body = window.wait("body bunny ");
+    let at: Vec<i32> = body.split(' ').skip(2).map(|n| n.parse().unwrap()).collect();
+    let [x, y] = [at[0], at[1]];
+    let paused = step_of(&window.last("step ").unwrap());
+    window.expect_nothing("step ", 400);
+
+    // One step, and no more.
+    window.key("period");
+    let line = window.wait("step ");
+    assert_eq!(step_of(&line), paused + 1);
+    window.expect_nothing("step ", 400);
+
+    // Pull while paused: it acts at the next step.
+    window.press(x, y);
+    let grabbed = window.wait("grab body=bunny");
+    window.drag(x, y, x, y - 60, 4);
+    window.key("period");
+    window.wait_for("a step that pulls", |line| line.starts_with("moved body=bunny") && number(line, "force") > 1.0);
+    window.release();
+    window.wait("release body=bunny");
+    let start = point(&grabbed, "point");
+
+    // Pull while it runs: the body follows the mouse.
+    window.key("space");
+    window.wait("activity Playing");
+    window.press(x, y);
+    let grabbed = point(&window.wait("grab body=bunny"), "point");
+    assert!(distance(start, grabbed) < 0.2, "the same place on the screen is about the same place in the world");
+    window.drag(x, y, x + 40, y - 120, 10);
+    let moved = window
+        .wait_for("the bunny to follow", |line| line.starts_with("moved body=bunny") && distance(point(line, "point"), grabbed) > 0.02);
+    let (from, to) = (distance(grabbed, point(&moved, "target")), distance(point(&moved, "point"), point(&moved, "target")));
+    assert!(to < from, "it moves, but not towards the mouse: {moved}");
+    window.release();
+    window.wait("release body=bunny");
+
+    // Drag beside it: the camera turns and nothing is grabbed.
+    window.press(60, 120);
+    window.drag(60, 120, 100, 130, 4);
+    window.release();
+    window.expect_nothing("grab ", 300);
+
+    // Record ten frames.
+    window.click("transport.record");
+    window.wait("recording frame 9");
+    window.click("transport.record");
+    let told =
+        window.wait_for("the end of the recording", |line| line.starts_with("message") && line.contains("frames were recorded into"));
+    let folder = std::path::Path::new(told.split("recorded into ").nth(1).unwrap());
+    let mut frames: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    frames.sort();
+    assert!(frames.len() >= 10 && frames[0].ends_with("frame_00000.png"), "{frames:?}");
+    let size = Picture::read(&frames[0]).size;
+    for frame in &frames {
+        let picture = Picture::read(frame);
+        assert_eq!(picture.size, size);
+        assert_shows_the_bunny(&picture);
+    }
+
+    // A screenshot.
+    window.key("ctrl+s");
+    let line = window.wait("screenshot ");
+    assert_shows_the_bunny(&Picture::read(std::path::Path::new(line.trim_start_matches("screenshot "))));
+
+    // Quit.
+    window.key("ctrl+q");
+    assert!(window.exit_status().success());
+}
+
+#[test]
+fn bad_files_are_told_and_the_window_lives() {
+    let mut window = Driver::start(&[]);
+    window.wait("scene loaded");
+    window.focus();
+    let bad = window.folder().join("bad.toml");
+    std::fs::write(&bad, "format = 1\n[simulation]\ntime_stop = 0.01\n").unwrap();
+    window.click("menu.File");
+    window.click("item.Open_path…");
+    window.wait("widget path.field");
+    window.type_text(&bad.display().to_string());
+    window.key("Return");
+    let message = window.wait("message ");
+    assert!(message.contains("time_stop") && message.contains("bad.toml"), "{message}");
+
+    // A mesh becomes a soft body.
+    let mesh = window.folder().join("cube.off");
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cube.off"), &mesh).unwrap();
+    window.click("menu.File");
+    window.click("item.Open_path…");
+    window.wait("widget path.field");
+    window.type_text(&mesh.display().to_string());
+    window.key("Return");
+    window.wait("scene loaded cube");
+    window.wait_for("step 3", |line| line.starts_with("step ") && step_of(line) >= 3);
+    let recent = std::fs::read_to_string(window.folder().join("config/recent.json")).unwrap();
+    assert!(recent.contains("cube.off"), "{recent}");
+    window.key("ctrl+q");
+    assert!(window.exit_status().success());
+}
+
+#[test]
+fn without_a_display_a_sentence_says_what_to_do() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_pliant"))
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .env_remove("WAYLAND_SOCKET")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(1 | 2)), "{:?}: {text}", output.status);
+    assert!(text.contains("display") && text.contains("pliant run") && !text.contains("panicked"), "{text}");
+}

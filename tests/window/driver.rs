@@ -1,0 +1,241 @@
+//! A virtual display with the program on it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// How long anything may take. Far longer than it should: the processor may be shared with other tests.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Drives one window; closes it, and its display, when dropped.
+pub struct Driver {
+    display: String,
+    server: Child,
+    program: Child,
+    folder: PathBuf,
+    lines: Arc<Lines>,
+    /// Lines before this one were looked at.
+    seen: usize,
+}
+
+#[derive(Default)]
+struct Lines {
+    all: Mutex<Vec<String>>,
+    grown: Condvar,
+}
+
+impl Driver {
+    /// Starts the program with a configuration, home and working folder of its own.
+    pub fn start(arguments: &[&str]) -> Self {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let name = format!("pliant-window-{}-{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let (server, display) = start_server();
+        let mut program = Command::new(env!("CARGO_BIN_EXE_pliant"))
+            .args(arguments)
+            .current_dir(&folder)
+            .env("DISPLAY", &display)
+            .env_remove("WAYLAND_DISPLAY")
+            .env_remove("DBUS_SESSION_BUS_ADDRESS")
+            .env("HOME", &folder)
+            .env("XDG_CONFIG_HOME", &folder)
+            .env("XDG_RUNTIME_DIR", &folder)
+            .env("PLIANT_CONFIG_DIR", folder.join("config"))
+            .env("PLIANT_LOG_EVENTS", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = Arc::new(Lines::default());
+        let (output, to) = (program.stdout.take().unwrap(), lines.clone());
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                to.all.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(line);
+                to.grown.notify_all();
+            }
+        });
+        Self { display, server, program, folder, lines, seen: 0 }
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The next line that starts with `start`.
+    pub fn wait(&mut self, start: &str) -> String {
+        self.wait_for(start, |line| line.starts_with(start))
+    }
+
+    /// The next line that is wanted; lines before it are gone.
+    pub fn wait_for(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        let mut all = self.lines.all.lock().unwrap();
+        loop {
+            if let Some(k) = all.iter().skip(self.seen).position(|line| wanted(line)) {
+                self.seen += k + 1;
+                return all[self.seen - 1].clone();
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            let ended = self.program.try_wait().unwrap();
+            if left.is_zero() || ended.is_some() {
+                let tail = all[all.len().saturating_sub(25)..].join("\n");
+                panic!(
+                    "waited in vain for {what}; the program {}; its last words:\n{tail}",
+                    ended.map_or("runs".into(), |s| s.to_string())
+                );
+            }
+            all = self.lines.grown.wait_timeout(all, left.min(Duration::from_millis(200))).unwrap().0;
+        }
+    }
+
+    /// The newest line of all that starts so.
+    pub fn last(&self, start: &str) -> Option<String> {
+        self.lines.all.lock().unwrap().iter().rev().find(|line| line.starts_with(start)).cloned()
+    }
+
+    /// For a while no new line may start so.
+    pub fn expect_nothing(&mut self, start: &str, milliseconds: u64) {
+        std::thread::sleep(Duration::from_millis(100)); // what was under way may still come
+        let before = self.lines.all.lock().unwrap().len();
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        let all = self.lines.all.lock().unwrap();
+        let surprise = all[before..].iter().find(|line| line.starts_with(start));
+        assert!(surprise.is_none(), "unexpected: {surprise:?}");
+        self.seen = all.len();
+    }
+
+    /// Clicks the middle of a named widget, when it is there.
+    pub fn click(&mut self, widget: &str) {
+        let start = format!("widget {widget} ");
+        let deadline = Instant::now() + PATIENCE;
+        let place = loop {
+            if let Some(line) = self.newest_place(&start, widget) {
+                break line;
+            }
+            assert!(Instant::now() < deadline, "the widget {widget} did not appear");
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        let xy: Vec<&str> = place.split(' ').skip(2).collect();
+        self.xdotool(&["mousemove", xy[0], xy[1]]);
+        std::thread::sleep(Duration::from_millis(150));
+        self.xdotool(&["click", "1"]);
+    }
+
+    fn newest_place(&self, start: &str, widget: &str) -> Option<String> {
+        let gone = format!("gone {widget}");
+        let all = self.lines.all.lock().unwrap();
+        all.iter().rev().find(|line| line.starts_with(start) || **line == gone).filter(|line| **line != gone).cloned()
+    }
+
+    /// Without a window manager nobody else gives the window the keyboard.
+    pub fn focus(&self) {
+        self.xdotool(&["search", "--sync", "--onlyvisible", "--name", "Pliant", "windowfocus", "--sync"]);
+    }
+
+    pub fn key(&self, key: &str) {
+        self.xdotool(&["key", key]);
+    }
+
+    pub fn type_text(&self, text: &str) {
+        std::thread::sleep(Duration::from_millis(300)); // until the field has the focus
+        self.xdotool(&["type", "--delay", "30", text]);
+    }
+
+    pub fn press(&self, x: i32, y: i32) {
+        self.move_to(x, y);
+        self.xdotool(&["mousedown", "1"]);
+    }
+
+    pub fn drag(&self, x: i32, y: i32, to_x: i32, to_y: i32, moves: i32) {
+        for k in 1..=moves {
+            self.move_to(x + (to_x - x) * k / moves, y + (to_y - y) * k / moves);
+        }
+    }
+
+    pub fn release(&self) {
+        self.xdotool(&["mouseup", "1"]);
+    }
+
+    pub fn exit_status(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.program.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "the window does not close");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn move_to(&self, x: i32, y: i32) {
+        self.xdotool(&["mousemove", &x.to_string(), &y.to_string()]);
+        std::thread::sleep(Duration::from_millis(40));
+    }
+
+    fn xdotool(&self, arguments: &[&str]) {
+        let done = Command::new("xdotool").args(arguments).env("DISPLAY", &self.display).stdout(Stdio::null()).status();
+        let status = done.expect("xdotool is needed: apt-get install xdotool");
+        assert!(status.success(), "xdotool {arguments:?}: {status}");
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        for child in [&mut self.program, &mut self.server] {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        if !std::thread::panicking() {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+/// A virtual screen on a display number that the server finds itself.
+fn start_server() -> (Child, String) {
+    let mut server = Command::new("Xvfb")
+        .args(["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-noreset"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("Xvfb is needed: apt-get install xvfb");
+    let mut number = String::new();
+    let mut output = BufReader::new(server.stdout.take().unwrap());
+    output.read_line(&mut number).unwrap();
+    assert!(!number.trim().is_empty(), "Xvfb did not start");
+    // Keep its end open.
+    std::thread::spawn(move || std::io::copy(&mut output.by_ref(), &mut std::io::sink()));
+    (server, format!(":{}", number.trim()))
+}
+
+/// A picture read from a PNG file.
+pub struct Picture {
+    pub size: [u32; 2],
+    pixels: Vec<[u8; 3]>,
+}
+
+impl Picture {
+    pub fn read(path: &Path) -> Self {
+        let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mut reader = png::Decoder::new(BufReader::new(file)).read_info().unwrap();
+        let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut bytes).unwrap();
+        assert_eq!(info.color_type, png::ColorType::Rgb);
+        Self { size: [info.width, info.height], pixels: bytes.chunks_exact(3).map(|p| [p[0], p[1], p[2]]).collect() }
+    }
+
+    pub fn distinct_colors(&self) -> usize {
+        self.pixels.iter().collect::<std::collections::BTreeSet<_>>().len()
+    }
+
+    /// The share of pixels for which this holds.
+    pub fn share(&self, holds: impl Fn([u8; 3]) -> bool) -> f64 {
+        self.pixels.iter().filter(|p| holds(**p)).count() as f64 / self.pixels.len() as f64
+    }
+}
