@@ -32,7 +32,7 @@ fn fs_occlusion(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let depth = depth_at(pixel);
     let p = from_eye(pixel, max(depth, 1e-9));
     let n = normalize(textureLoad(normals, vec2i(pixel), 0).xyz * 2.0 - 1.0);
-    let reach = 0.13 * frame.scene.w;
+    let reach = 0.16 * frame.scene.w;
     let reach_in_pixels = clamp(reach / (frame.eye.w * length(p)), 3.0, 90.0);
     let turn = pixel_noise(position.xy) * 6.2831853;
     // Software adapters run both sides of an `if`; an empty loop is really skipped.
@@ -47,7 +47,7 @@ fn fs_occlusion(@builtin(position) position: vec4f) -> @location(0) vec4f {
         let elevation = dot(v, n) * inverseSqrt(max(squared, 1e-12)) - 0.12;
         hidden += max(elevation, 0.0) * max(1.0 - squared / (reach * reach), 0.0) * f32(there > 0.0);
     }
-    return vec4f(clamp(1.0 - 2.6 * hidden / f32(TAPS), 0.0, 1.0), 0.0, 0.0, f32(depth > 0.0));
+    return vec4f(clamp(1.0 - 4.5 * hidden / f32(TAPS), 0.0, 1.0), 0.0, 0.0, f32(depth > 0.0));
 }
 
 @fragment

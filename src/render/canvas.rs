@@ -1,7 +1,9 @@
 //! The textures that a picture is drawn into before it goes to its target.
 
+use super::camera::Camera;
 use super::pipelines::{ALBEDO_FORMAT, DEPTH_FORMAT, MAP_FORMAT, NORMAL_FORMAT, PICTURE_FORMAT, Pipelines};
 use super::renderer::RenderOptions;
+use super::stage::{Overlays, ViewOptions};
 
 /// All that depends on the size of the picture.
 pub struct Canvas {
@@ -21,6 +23,16 @@ pub struct Canvas {
     pub corner: wgpu::Buffer,
     /// The finished picture, for `present.wgsl`.
     pub present: wgpu::BindGroup,
+    /// What it shows: the same again need not be drawn.
+    pub shows: Option<Shown>,
+}
+
+/// All that a picture depends on beside the stage and its positions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    pub camera: Camera,
+    pub options: ViewOptions,
+    pub overlays: Overlays,
 }
 
 /// Albedo, normal and depth of surfaces, and who reads them.
@@ -97,7 +109,7 @@ impl Canvas {
             }
         };
         let screen = group("render/screen", &pipelines.screen_layout, &[texture(&occlusion)]);
-        Self { size, color, resolved, parts, rough_occlusion, occlusion, screen, corner, present }
+        Self { size, color, resolved, parts, rough_occlusion, occlusion, screen, corner, present, shows: None }
     }
 }
 

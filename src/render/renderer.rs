@@ -4,7 +4,7 @@ use glam::{Mat4, Vec4};
 
 use super::buffers::StageBuffers;
 use super::camera::Camera;
-use super::canvas::Canvas;
+use super::canvas::{Canvas, Shown};
 use super::image::{Image, Readback};
 use super::maps::Maps;
 use super::pipelines::{PICTURE_FORMAT, Pipelines, Surfaces};
@@ -100,7 +100,7 @@ impl Renderer {
         self.stage = StageBuffers::new(&self.device, &self.pipelines, &self.maps, stage, self.options.shadow_taps);
         self.transforms = stage.obstacles.iter().map(|o| o.transform).collect();
         self.planes_made_for = None;
-        self.maps_made_for = None;
+        self.moved();
     }
 
     /// Where all soft surface vertices are now.
@@ -114,7 +114,7 @@ impl Renderer {
                 self.stage.host_positions = None;
             }
         }
-        self.maps_made_for = None;
+        self.moved();
         Ok(())
     }
 
@@ -122,7 +122,7 @@ impl Renderer {
     pub fn set_node_positions(&mut self, positions: Positions) -> Result<(), RenderError> {
         check_count(&positions, self.stage.n_nodes, "nodes")?;
         self.copy(positions, &self.stage.nodes, self.stage.n_nodes);
-        self.maps_made_for = None;
+        self.moved();
         Ok(())
     }
 
@@ -146,13 +146,21 @@ impl Renderer {
         if transforms != self.transforms {
             self.transforms = transforms.to_vec();
             self.planes_made_for = None;
-            self.maps_made_for = None;
+            self.moved();
         }
         Ok(())
     }
 
+    /// Nothing drawn so far shows the stage as it is now.
+    fn moved(&mut self) {
+        self.maps_made_for = None;
+        for canvas in [&mut self.canvas, &mut self.capture_canvas].into_iter().flatten() {
+            canvas.shows = None;
+        }
+    }
+
     /// Records a picture into the part `viewport` = `[x, y, width, height]` [px] of a target of the options' format; the rest of
-    /// the target is kept.
+    /// the target is kept. Submit the encoder before the next picture is recorded: pictures share their uniforms.
     pub fn draw(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -167,8 +175,8 @@ impl Renderer {
             return;
         }
         let canvas = self.canvas.take().filter(|c| c.size == [width, height]);
-        let canvas = canvas.unwrap_or_else(|| Canvas::new(&self.device, &self.pipelines, [width, height], &self.options));
-        self.picture(encoder, &canvas, camera, options, overlays);
+        let mut canvas = canvas.unwrap_or_else(|| Canvas::new(&self.device, &self.pipelines, [width, height], &self.options));
+        self.picture(encoder, &mut canvas, Shown { camera: *camera, options: *options, overlays: overlays.clone() });
         self.queue.write_buffer(&canvas.corner, 0, bytemuck::cast_slice(&[x as f32, y as f32, 0.0, 0.0]));
         present(encoder, &self.pipelines.present, &canvas, target, viewport);
         self.canvas = Some(canvas);
@@ -182,7 +190,7 @@ impl Renderer {
             return Err(RenderError::Size { width, height, limit });
         }
         let canvas = self.capture_canvas.take().filter(|c| c.size == size);
-        let canvas = canvas.unwrap_or_else(|| Canvas::new(&self.device, &self.pipelines, size, &self.options));
+        let mut canvas = canvas.unwrap_or_else(|| Canvas::new(&self.device, &self.pipelines, size, &self.options));
         let target = self.device.create_texture(&wgpu::TextureDescriptor {
             label: Some("render/capture"),
             size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
@@ -194,7 +202,7 @@ impl Renderer {
             view_formats: &[],
         });
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("render/capture") });
-        self.picture(&mut encoder, &canvas, camera, options, overlays);
+        self.picture(&mut encoder, &mut canvas, Shown { camera: *camera, options: *options, overlays: overlays.clone() });
         let view = target.create_view(&wgpu::TextureViewDescriptor::default());
         present(&mut encoder, &self.pipelines.present_capture, &canvas, &view, [0, 0, width, height]);
         let readback = Readback::record(&self.device, &mut encoder, &target);
@@ -203,27 +211,23 @@ impl Renderer {
         readback.read(&self.device)
     }
 
-    /// All passes up to the finished picture.
-    fn picture(
-        &mut self,
-        encoder: &mut wgpu::CommandEncoder,
-        canvas: &Canvas,
-        camera: &Camera,
-        options: &ViewOptions,
-        overlays: &Overlays,
-    ) {
+    /// All passes up to the finished picture. What has not changed since the last one is not done again.
+    fn picture(&mut self, encoder: &mut wgpu::CommandEncoder, canvas: &mut Canvas, shown: Shown) {
+        if self.maps_made_for.is_some() && canvas.shows.as_ref() == Some(&shown) {
+            return;
+        }
+        let Shown { camera, mut options, .. } = shown;
         if self.planes_made_for != Some(options.look) {
             self.stage.set_transforms(&self.queue, &self.transforms, &options.look);
             self.planes_made_for = Some(options.look);
         }
-        let mut options = *options;
         options.shadows &= self.stage.has_casters();
-        let frame = Frame::new(camera, &options, canvas.size, &self.stage.around);
+        let frame = Frame::new(&camera, &options, canvas.size, &self.stage.around);
         self.queue.write_buffer(&self.stage.frame, 0, bytemuck::bytes_of(&frame));
         let cut = options.cut.unwrap_or(Vec4::new(0.0, 0.0, 0.0, 1.0)); // 0 . x > 1: never
         let tets_view = TetsView { cut, shrink: Vec4::splat(options.tet_size) };
         self.queue.write_buffer(&self.stage.tets_view, 0, bytemuck::bytes_of(&tets_view));
-        self.marks.upload(&self.device, &self.queue, overlays);
+        self.marks.upload(&self.device, &self.queue, &shown.overlays);
 
         // While only the camera moves, vertices and maps stay as they are.
         if self.maps_made_for != Some(options) {
@@ -235,6 +239,7 @@ impl Renderer {
             self.maps_made_for = Some(options);
         }
         self.surfaces(encoder, canvas, &options, frame.floor.w > 0.0);
+        canvas.shows = Some(shown);
     }
 
     /// Normals, and where the maps lie, from positions that only the device knows.

@@ -287,3 +287,37 @@ fn what_is_picked_is_what_is_drawn() {
     }
     assert_eq!(both, 3);
 }
+
+#[test]
+fn ambient_occlusion_darkens_where_things_meet_and_not_open_sides() {
+    let mut stage = stage();
+    // A table on which the ball lies.
+    let table = ObstacleShape::Box { half_extents: Vec3::new(0.5, 0.1, 0.5) };
+    let transform = Mat4::from_translation(Vec3::new(0.0, 0.1, 0.0));
+    stage.obstacles.push(ObstacleVisual { name: "table".into(), shape: table, color: Rgb::hex(0x909090), transform });
+    for samples in [1, 4] {
+        let picture = |ambient_occlusion| {
+            let options = RenderOptions { samples, ambient_occlusion, ..RenderOptions::software(wgpu::TextureFormat::Rgba8Unorm) };
+            let mut renderer = Renderer::new(&GPU.0, &GPU.1, options);
+            renderer.set_stage(&stage);
+            capture(&mut renderer, &ViewOptions { shadows: false, ..no_grid() })
+        };
+        let (plain, occluded) = (picture(false), picture(true));
+        let kept = |point| brightness(at(&occluded, point)) / brightness(at(&plain, point));
+        let (crease, open) = (Vec3::new(0.08, 0.2, 0.13), Vec3::new(0.05, 0.6, 0.28));
+        assert!(kept(crease) < 0.98 && kept(open) > 0.99, "{samples}: {} {}", kept(crease), kept(open));
+    }
+}
+
+#[test]
+fn what_has_not_changed_is_shown_again_and_what_has_is_drawn() {
+    let mut renderer = renderer(1);
+    let first = capture(&mut renderer, &no_grid());
+    assert_eq!(capture(&mut renderer, &no_grid()), first);
+    assert_ne!(capture(&mut renderer, &ViewOptions::default()), first);
+    let turned = Camera { azimuth: 2.0, ..camera() };
+    assert_ne!(renderer.capture(SIZE, &turned, &no_grid(), &Overlays::default()).unwrap(), first);
+    assert_eq!(capture(&mut renderer, &no_grid()), first);
+    renderer.set_stage(&Stage { light: Light { intensity: 0.3, ..Light::default() }, ..stage() });
+    assert_ne!(capture(&mut renderer, &no_grid()), first);
+}
