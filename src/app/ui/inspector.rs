@@ -116,9 +116,11 @@ fn entry(ui: &mut Ui, mark: Mark, name: &str, figure: &str, below: &str) -> egui
     }
     let at = rect.left_top() + vec2(7.0, 11.0);
     match mark {
-        Mark::Color(color) => drop(ui.painter().circle_filled(at, 5.0, color)),
+        Mark::Color(color) => {
+            ui.painter().circle_filled(at, 5.0, color);
+        }
         Mark::Icon(glyph, color) => {
-            drop(ui.painter().text(at, egui::Align2::CENTER_CENTER, glyph, theme::icon_font(14.0), color));
+            ui.painter().text(at, egui::Align2::CENTER_CENTER, glyph, theme::icon_font(14.0), color);
         }
     }
     let figure = ui.painter().layout_no_wrap(figure.to_owned(), theme::figures(11.5), palette.text);
