@@ -32,6 +32,7 @@ pub struct SceneInfo {
     pub model: Arc<Model>,
     /// "cpu" or "gpu".
     pub backend: String,
+    pub adapter: Option<String>,
     pub solver: String,
     /// Why this backend.
     pub reason: String,

@@ -36,6 +36,7 @@ fn open(source: &SceneSource, backend: Option<scene::BackendChoice>, device: &Ar
         name,
         model: simulation.model().clone(),
         backend: ran.backend.to_string(),
+        adapter: ran.adapter.clone(),
         solver: ran.solver.to_string(),
         reason: ran.reason.clone(),
         build_ms: start.elapsed().as_secs_f64() * 1e3,

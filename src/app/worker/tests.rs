@@ -66,6 +66,7 @@ fn info(source: &SceneSource) -> SceneInfo {
         name: source.label(),
         model: Arc::new(ModelBuilder::default().build().expect("nothing is a model")),
         backend: "cpu".into(),
+        adapter: None,
         solver: "cr".into(),
         reason: String::new(),
         build_ms: 0.0,
