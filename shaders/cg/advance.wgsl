@@ -12,14 +12,16 @@
 
 @compute @workgroup_size(WORKGROUP)
 fn advance(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
-    let sums = reduce_group(lane, vec4f(reduce_slot(lane, SLOT_RESIDUAL + parity.now).x, reduce_slot(lane, SLOT_CURVATURE).x, 0.0, 0.0));
+    let share = shares[group.x];
+    let body = share.body;
+    let sums = reduce_group(lane, vec4f(reduce_slot(lane, share, SLOT_RESIDUAL + parity.now).x, reduce_slot(lane, share, SLOT_CURVATURE).x, 0.0, 0.0));
     let stuck = !(sums.y > 0.0);
     let alpha = select(sums.x / sums.y, 0.0, stuck);
 
-    let done = reductions.control.elastic_done != 0u;
-    let n = select(params.n_nodes, 0u, done);
+    let done = reductions.controls[body].elastic_done != 0u;
+    let n = select(share.end_node, 0u, done);
     var sum = vec4f();
-    for (var i = group.x * WORKGROUP + lane; i < n; i += params.row_groups * WORKGROUP) {
+    for (var i = share.first_node + share_first(lane, group.x, share); i < n; i += share_stride(share)) {
         dv[i] += alpha * p[i];
         let r = residual[i].xyz - alpha * q[i].xyz;
         residual[i] = vec4f(r, 0.0);
@@ -31,7 +33,7 @@ fn advance(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index)
     if lane == 0u && !done {
         reduce_store(SLOT_RESIDUAL + 1u - parity.now, group.x, sum);
         if group.x == 0u && stuck {
-            reductions.control.stuck = 1u;
+            reductions.controls[body].stuck = 1u;
         }
     }
 }

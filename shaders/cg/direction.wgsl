@@ -30,23 +30,25 @@ fn grab_product(weights: vec4f, beta: f32) -> vec3f {
     return sum;
 }
 
-fn end_elastic_solve() {
-    reductions.control.elastic_done = 1u;
+fn end_elastic_solve(body: u32) {
+    reductions.controls[body].elastic_done = 1u;
     // Otherwise the contacts decide.
-    reductions.control.done = select(0u, 1u, params.n_obstacles == 0u);
+    reductions.controls[body].done = select(0u, 1u, params.n_obstacles == 0u);
 }
 
 @compute @workgroup_size(WORKGROUP)
 fn direction(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
-    let now = reduce_slot(lane, SLOT_RESIDUAL + parity.now);
-    let before = reduce_slot(lane, SLOT_RESIDUAL + 1u - parity.now);
+    let share = shares[group.x];
+    let body = share.body;
+    let now = reduce_slot(lane, share, SLOT_RESIDUAL + parity.now);
+    let before = reduce_slot(lane, share, SLOT_RESIDUAL + 1u - parity.now);
     let norms = reduce_group(lane, vec4f(now.x, now.y, before.x, 0.0));
     let beta = select(norms.x / norms.z, 0.0, norms.z == 0.0);
-    let converged = float_is_finite(norms.y) && norms.y <= reductions.control.target2;
+    let converged = float_is_finite(norms.y) && norms.y <= reductions.controls[body].target2;
 
-    let n = select(params.n_nodes, 0u, converged);
+    let n = select(share.end_node, 0u, converged || reductions.controls[body].elastic_done != 0u);
     var curvature = 0.0;
-    for (var i = group.x * WORKGROUP + lane; i < n; i += params.row_groups * WORKGROUP) {
+    for (var i = share.first_node + share_first(lane, group.x, share); i < n; i += share_stride(share)) {
         let own = new_direction(i, beta);
         p[i] = vec4f(own, 0.0);
         var product = vec3f();
@@ -65,15 +67,15 @@ fn direction(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_inde
         reduce_store(SLOT_CURVATURE, group.x, sum);
     }
     // Only this thread reads or writes these; once the loop is over they stay, whatever runs until the next gate.
-    if lane == 0u && group.x == 0u && reductions.control.elastic_done == 0u {
-        reductions.control.residual2 = norms.y;
+    if share_leads(lane, group.x, share) && reductions.controls[body].elastic_done == 0u {
+        reductions.controls[body].residual2 = norms.y;
         if converged {
-            reductions.control.converged = 1u;
-            end_elastic_solve();
-        } else if reductions.control.iterations >= params.max_iterations || reductions.control.stuck != 0u || !float_is_finite(norms.y) {
-            end_elastic_solve();
+            reductions.controls[body].converged = 1u;
+            end_elastic_solve(body);
+        } else if reductions.controls[body].iterations >= params.max_iterations || reductions.controls[body].stuck != 0u || !float_is_finite(norms.y) {
+            end_elastic_solve(body);
         } else {
-            reductions.control.iterations += 1u;
+            reductions.controls[body].iterations += 1u;
         }
     }
 }

@@ -1,7 +1,7 @@
-// One thread: how many workgroups the loop's kernels and those after it have from now on.
+// One workgroup: how many workgroups the loop's kernels and those after it have from now on.
 #import lib/reduce.wgsl
 
-// x, y, z of: the kernels of the elastic loop, those of the contact loop, and, once all is solved, one thread a node, one a surface point, one
+// x, y, z of: the kernels of the elastic loop, those of the contact loop, and, once all bodies are solved, one thread a node, one a surface point, one
 // workgroup a pair of body and obstacle.
 @group(0) @binding(2) var<storage, read_write> arguments: array<vec4u, 5>;
 
@@ -11,14 +11,22 @@ fn groups_for(n: u32) -> vec4u {
     return vec4u(min(groups, row), (groups + row - 1u) / row, 1u, 0u);
 }
 
-@compute @workgroup_size(1)
-fn gate() {
-    let done = reductions.control.done != 0u;
-    let elastic_done = reductions.control.elastic_done != 0u;
-    let rows = vec4u(params.row_groups, 1u, 1u, 0u);
-    arguments[0] = select(rows, vec4u(), elastic_done);
-    arguments[1] = select(vec4u(), rows, elastic_done && !done);
-    arguments[2] = select(vec4u(), groups_for(params.n_nodes), done);
-    arguments[3] = select(vec4u(), groups_for(params.n_points), done);
-    arguments[4] = select(vec4u(), vec4u(params.n_pairs, 1u, 1u, 0u), done);
+@compute @workgroup_size(WORKGROUP)
+fn gate(@builtin(local_invocation_index) lane: u32) {
+    var open = vec4f();
+    for (var body = lane; body < params.n_bodies; body += WORKGROUP) {
+        let elastic_done = reductions.controls[body].elastic_done != 0u;
+        let done = reductions.controls[body].done != 0u;
+        open += vec4f(select(1.0, 0.0, elastic_done), select(0.0, 1.0, elastic_done && !done), select(1.0, 0.0, done), 0.0);
+    }
+    open = reduce_group(lane, open);
+    if lane == 0u {
+        let rows = vec4u(params.row_groups, 1u, 1u, 0u);
+        let done = open.z == 0.0;
+        arguments[0] = select(vec4u(), rows, open.x > 0.0);
+        arguments[1] = select(vec4u(), rows, open.y > 0.0);
+        arguments[2] = select(vec4u(), groups_for(params.n_nodes), done);
+        arguments[3] = select(vec4u(), groups_for(params.n_points), done);
+        arguments[4] = select(vec4u(), vec4u(params.n_pairs, 1u, 1u, 0u), done);
+    }
 }

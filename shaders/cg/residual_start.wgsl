@@ -26,8 +26,10 @@ fn grab_product(weights: vec4f) -> vec3f {
 
 @compute @workgroup_size(WORKGROUP)
 fn residual_start(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+    let share = shares[group.x];
+    let body = share.body;
     var sum = vec4f();
-    for (var i = group.x * WORKGROUP + lane; i < params.n_nodes; i += params.row_groups * WORKGROUP) {
+    for (var i = share.first_node + share_first(lane, group.x, share); i < share.end_node; i += share_stride(share)) {
         var product = vec3f();
         let end = pattern[i + 1u];
         for (var b = pattern[i]; b < end; b++) {

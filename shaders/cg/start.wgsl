@@ -2,7 +2,6 @@
 // the start value is kept and the contact loop solves for both.
 // Twin: the start of `sparse::conjugate_gradient`, and `solver::cpu::driving_impulse`.
 #import lib/reduce.wgsl
-#import lib/phase.wgsl
 
 @group(0) @binding(2) var<storage, read> rhs: array<vec4f>;
 @group(0) @binding(3) var<storage, read> inverse_diagonals: array<Block>;
@@ -12,10 +11,12 @@
 
 @compute @workgroup_size(WORKGROUP)
 fn start(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
-    let norms = reduce_group(lane, vec4f(reduce_slot(lane, SLOT_START).xy, reduce_slot(lane, SLOT_SCALE).xy));
-    let keep = norms.x < norms.y || params.remembered != 0u;
+    let share = shares[group.x];
+    let body = share.body;
+    let norms = reduce_group(lane, vec4f(reduce_slot(lane, share, SLOT_START).xy, reduce_slot(lane, share, SLOT_SCALE).xy));
+    let keep = norms.x < norms.y || reductions.controls[body].remembered != 0u;
     var sum = vec4f();
-    for (var i = group.x * WORKGROUP + lane; i < params.n_nodes; i += params.row_groups * WORKGROUP) {
+    for (var i = share.first_node + share_first(lane, group.x, share); i < share.end_node; i += share_stride(share)) {
         var r = residual[i].xyz;
         if !keep {
             r = rhs[i].xyz;
@@ -32,18 +33,14 @@ fn start(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
         // No direction before the first.
         reduce_store(SLOT_RESIDUAL + 1u, group.x, vec4f());
     }
-    if lane == 0u && group.x == 0u {
-        var scale = params.scale;
+    if share_leads(lane, group.x, share) {
+        var scale = reductions.controls[body].scale;
         if scale == 0.0 {
             scale = 0.01 * sqrt(norms.z) + params.dt * sqrt(norms.w);
         }
-        scale = max(scale, params.least_scale);
+        scale = max(scale, reductions.controls[body].least_scale);
         let bound = params.tolerance * scale;
-        var control = Control();
-        control.target2 = bound * bound;
-        control.scale = scale;
-        control.elastic_done = params.remembered;
-        control.phase = select(PHASE_ADAPT, PHASE_ENTRY, params.remembered != 0u);
-        reductions.control = control;
+        reductions.controls[body].scale = scale;
+        reductions.controls[body].target2 = bound * bound;
     }
 }

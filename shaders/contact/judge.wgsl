@@ -13,28 +13,28 @@
 @group(0) @binding(8) var<storage, read_write> point_vectors: array<vec4f>;
 
 const RELAXATION: f32 = 0.25;
-const MAX_ADAPTATIONS: u32 = 20u;
+const MAX_RELINEARISATIONS: u32 = 20u;
 // Cosine of the most turn of a normal in one renewal: 15 degrees.
 const MAX_TURN: f32 = 0.9659258;
 
-fn decide_action(phase: u32, residual2: f32, row_residual: f32) -> u32 {
+fn decide_action(body: u32, phase: u32, residual2: f32, row_residual: f32) -> u32 {
     if phase == PHASE_ADAPT {
         return ACTION_ADAPT;
     }
     if phase != PHASE_NORMAL {
         return ACTION_NONE;
     }
-    if is_converged(residual2, row_residual) || reductions.control.stuck != 0u {
+    if is_converged(body, residual2, row_residual) || reductions.controls[body].stuck != 0u {
         return ACTION_FORCED;
     }
-    let ratio = sqrt(max(residual2 / reductions.control.target2, 1.0));
-    let interval = max(u32(max(floor(log2(ratio) / 3.0), 6.0)), reductions.control.restarts / 32u);
-    let due = reductions.control.since_evaluation >= interval && reductions.control.alpha > 0.0;
+    let ratio = sqrt(max(residual2 / reductions.controls[body].bound2, 1.0));
+    let interval = max(u32(max(floor(log2(ratio) / 3.0), 6.0)), reductions.controls[body].restarts / 32u);
+    let due = reductions.controls[body].since_evaluation >= interval && reductions.controls[body].alpha > 0.0;
     return select(ACTION_NONE, ACTION_EVALUATE, due);
 }
 
-fn is_converged(residual2: f32, row_residual: f32) -> bool {
-    return float_is_finite(residual2) && residual2 <= reductions.control.target2 && row_residual <= 0.25 * params.contact_tolerance;
+fn is_converged(body: u32, residual2: f32, row_residual: f32) -> bool {
+    return float_is_finite(residual2) && residual2 <= reductions.controls[body].bound2 && row_residual <= 0.25 * params.contact_tolerance;
 }
 
 fn evaluate_normal(c: ptr<function, Contact>, motion: vec3f, noticeable: f32, forced: bool) -> bool {
@@ -178,20 +178,22 @@ fn adapt(k: u32, start: PointStart, x1: vec3f) -> bool {
 
 @compute @workgroup_size(WORKGROUP)
 fn judge(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
-    let residual2 = reduce_group(lane, reduce_slot(lane, SLOT_ROUND)).x;
-    let row_residual = reduce_group_max(lane, reduce_slot_max(lane, SLOT_ROUND));
-    let phase = reductions.control.phase;
-    let done = reductions.control.done != 0u;
-    let action = decide_action(phase, residual2, row_residual);
+    let share = shares[group.x];
+    let body = share.body;
+    let residual2 = reduce_group(lane, reduce_slot(lane, share, SLOT_ROUND)).x;
+    let row_residual = reduce_group_max(lane, reduce_slot_max(lane, share, SLOT_ROUND));
+    let phase = reductions.controls[body].phase;
+    let done = contact_is_idle(body);
+    let action = decide_action(body, phase, residual2, row_residual);
     let forced = action == ACTION_FORCED;
     // A change is made only if its effect, as a distance, is seen.
     let noticeable = params.contact_tolerance * select(1.0, 0.3, forced);
-    let settling = reductions.control.contact_iterations >= params.max_contact_iterations / 3u;
-    let spent = action == ACTION_ADAPT && reductions.control.adaptations >= MAX_ADAPTATIONS;
+    let settling = reductions.controls[body].contact_iterations >= params.max_contact_iterations / 3u;
+    let spent = action == ACTION_ADAPT && reductions.controls[body].relinearisations >= MAX_RELINEARISATIONS;
 
     var changed = false;
-    let n = select(params.n_points, 0u, done || action == ACTION_NONE || spent);
-    for (var k = group.x * WORKGROUP + lane; k < n; k += params.row_groups * WORKGROUP) {
+    let n = select(share.end_point, 0u, done || action == ACTION_NONE || spent);
+    for (var k = share.first_point + share_first(lane, group.x, share); k < n; k += share_stride(share)) {
         let point = points[k];
         var h_dv = vec3f();
         for (var c = 0u; c < 4u; c++) {
@@ -234,11 +236,11 @@ fn judge(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
     if lane == 0u && !done {
         reduce_store(SLOT_CHANGED, group.x, vec4f(0.0, some, 0.0, 0.0));
     }
-    if lane == 0u && group.x == 0u && !done {
-        reductions.control.action = action;
+    if !done && share_leads(lane, group.x, share) {
+        reductions.controls[body].action = action;
         if phase == PHASE_NORMAL {
-            reductions.control.residual2 = residual2;
-            reductions.control.converged = select(0u, 1u, is_converged(residual2, row_residual));
+            reductions.controls[body].residual2 = residual2;
+            reductions.controls[body].converged = select(0u, 1u, is_converged(body, residual2, row_residual));
         }
     }
 }

@@ -10,16 +10,18 @@
 
 @compute @workgroup_size(WORKGROUP)
 fn move_along(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
-    let idle = reductions.control.done != 0u || reductions.control.phase != PHASE_NORMAL;
-    let curvature = reduce_slot(lane, SLOT_CURVATURE).x + reduce_slot(lane, SLOT_CURVATURE_ROWS).x;
-    let sums = reduce_group(lane, vec4f(reduce_slot(lane, SLOT_RHO).x, curvature, 0.0, 0.0));
+    let share = shares[group.x];
+    let body = share.body;
+    let idle = contact_is_idle(body) || reductions.controls[body].phase != PHASE_NORMAL;
+    let curvature = reduce_slot(lane, share, SLOT_CURVATURE).x + reduce_slot(lane, share, SLOT_CURVATURE_ROWS).x;
+    let sums = reduce_group(lane, vec4f(reduce_slot(lane, share, SLOT_RHO).x, curvature, 0.0, 0.0));
     let ratio = sums.x / sums.y;
     let stuck = sums.y == 0.0 || !float_is_finite(ratio);
     let alpha = select(ratio, 0.0, stuck);
 
     let n = params.n_nodes;
     var residual2 = 0.0;
-    for (var i = group.x * WORKGROUP + lane; i < select(n, 0u, idle); i += params.row_groups * WORKGROUP) {
+    for (var i = share.first_node + share_first(lane, group.x, share); i < select(share.end_node, 0u, idle); i += share_stride(share)) {
         dv[i] = vec4f(dv[i].xyz + alpha * vectors[V_P * n + i].xyz, 0.0);
         let r = vectors[V_R * n + i] - alpha * vec4f(vectors[V_B_P * n + i].xyz, 0.0);
         vectors[V_R * n + i] = r;
@@ -29,7 +31,7 @@ fn move_along(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_ind
         residual2 += dot(r.xyz, r.xyz);
     }
     var row_residual = 0.0;
-    for (var k = group.x * WORKGROUP + lane; k < select(params.n_points, 0u, idle); k += params.row_groups * WORKGROUP) {
+    for (var k = share.first_point + share_first(lane, group.x, share); k < select(share.end_point, 0u, idle); k += share_stride(share)) {
         var sum = vec3f();
         var touched = false;
         for (var s = 0u; s < params.n_slots; s++) {
@@ -55,13 +57,13 @@ fn move_along(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_ind
     if lane == 0u && !idle {
         reduce_store(SLOT_ROUND, group.x, vec4f(total, largest, 0.0, 0.0));
     }
-    if lane == 0u && group.x == 0u && !idle {
-        reductions.control.rho = sums.x;
-        reductions.control.alpha = alpha;
-        reductions.control.stuck = select(0u, 1u, stuck);
+    if !idle && share_leads(lane, group.x, share) {
+        reductions.controls[body].rho = sums.x;
+        reductions.controls[body].alpha = alpha;
+        reductions.controls[body].stuck = select(0u, 1u, stuck);
         if !stuck {
-            reductions.control.contact_iterations += 1u;
-            reductions.control.since_evaluation += 1u;
+            reductions.controls[body].contact_iterations += 1u;
+            reductions.controls[body].since_evaluation += 1u;
         }
     }
 }

@@ -9,14 +9,16 @@
 
 @compute @workgroup_size(WORKGROUP)
 fn precondition(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
-    let phase = reductions.control.phase;
-    let rho = reduce_group(lane, reduce_slot(lane, SLOT_RHO)).x;
-    let beta = select(rho / reductions.control.rho, 0.0, reductions.control.fresh != 0u);
-    let idle = reductions.control.done != 0u || phase == PHASE_ADAPT;
+    let share = shares[group.x];
+    let body = share.body;
+    let phase = reductions.controls[body].phase;
+    let rho = reduce_group(lane, reduce_slot(lane, share, SLOT_RHO)).x;
+    let beta = select(rho / reductions.controls[body].rho, 0.0, reductions.controls[body].fresh != 0u);
+    let idle = contact_is_idle(body) || (phase != PHASE_NORMAL && phase != PHASE_RESTART);
 
     let n = params.n_nodes;
     var curvature = 0.0;
-    for (var i = group.x * WORKGROUP + lane; i < select(n, 0u, idle); i += params.row_groups * WORKGROUP) {
+    for (var i = share.first_node + share_first(lane, group.x, share); i < select(share.end_node, 0u, idle); i += share_stride(share)) {
         // Where no active contact bears on the node there is nothing to gather.
         let r = vectors[V_R * n + i];
         var spread = vec3f();

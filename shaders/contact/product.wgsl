@@ -7,7 +7,8 @@
 @group(0) @binding(2) var<storage, read> pattern: array<u32>;
 @group(0) @binding(3) var<storage, read> blocks: array<Block>;
 @group(0) @binding(4) var<storage, read> grab_weights: array<vec4f>;
-@group(0) @binding(5) var<storage, read_write> vectors: array<vec4f>;
+@group(0) @binding(5) var<storage, read> residual: array<vec4f>;
+@group(0) @binding(6) var<storage, read_write> vectors: array<vec4f>;
 
 // What the springs of the grabs add to row i of A z.
 fn grab_product(weights: vec4f) -> vec3f {
@@ -27,22 +28,37 @@ fn grab_product(weights: vec4f) -> vec3f {
 
 @compute @workgroup_size(WORKGROUP)
 fn product(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
-    let some = reduce_group_max(lane, reduce_slot_max(lane, SLOT_CHANGED));
-    let phase = reductions.control.phase;
-    let action = reductions.control.action;
-    let done = reductions.control.done != 0u;
+    let share = shares[group.x];
+    let body = share.body;
+    let some = reduce_group_max(lane, reduce_slot_max(lane, share, SLOT_CHANGED));
+    let phase = reductions.controls[body].phase;
+    let action = reductions.controls[body].action;
+    let done = contact_is_idle(body);
     let judged = action != ACTION_NONE && (phase == PHASE_NORMAL || phase == PHASE_ADAPT);
     let changed = phase == PHASE_ENTRY || (judged && some > 0.0);
-    let ends = judged && !changed && action != ACTION_EVALUATE;
-    let exhausted = phase == PHASE_NORMAL && !ends && reductions.control.contact_iterations >= params.max_contact_iterations;
+    // Settled roughly: go on to the final bound with the same rows.
+    let rough = reductions.controls[body].bound2 > reductions.controls[body].final2 && reductions.controls[body].stuck == 0u;
+    let goes_on = phase == PHASE_ADAPT && !changed && rough;
+    let ends = judged && !changed && action != ACTION_EVALUATE && !goes_on;
+    let exhausted = phase == PHASE_NORMAL && !ends && reductions.controls[body].contact_iterations >= params.max_contact_iterations;
+    // The loop takes over the residual of the elastic solve.
+    let first = (phase == PHASE_ENTRY || phase == PHASE_ADAPT) && reductions.controls[body].contact_iterations == 0u;
 
     let n = params.n_nodes;
     let idle = done || exhausted || ends;
     var rho = 0.0;
-    for (var i = group.x * WORKGROUP + lane; i < select(n, 0u, idle); i += params.row_groups * WORKGROUP) {
+    for (var i = share.first_node + share_first(lane, group.x, share); i < select(share.end_node, 0u, idle); i += share_stride(share)) {
         if changed {
+            var unbound = vectors[V_FREE * n + i].xyz;
+            if first {
+                unbound = residual[i].xyz;
+                vectors[V_FREE * n + i] = vec4f(unbound, 0.0);
+            }
             let spread = node_gather(i, params.n_points);
-            vectors[V_R * n + i] = vec4f(vectors[V_FREE * n + i].xyz - spread.xyz, spread.w);
+            let r = unbound - spread.xyz;
+            vectors[V_R * n + i] = vec4f(r, spread.w);
+            // The next kernel wants to know |r|^2.
+            rho += dot(r, r);
             continue;
         }
         var a_z = vec3f();
@@ -64,37 +80,35 @@ fn product(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index)
         rho += dot(z, a_z + 2.0 * spread);
     }
     let total = reduce_group(lane, vec4f(rho, 0.0, 0.0, 0.0));
-    if lane == 0u && !idle && !changed {
+    if lane == 0u && !idle {
         reduce_store(SLOT_RHO, group.x, total);
     }
 
-    if lane == 0u && group.x == 0u && !done {
-        reductions.control.rounds += 1u;
+    if !done && share_leads(lane, group.x, share) {
+        reductions.controls[body].rounds += 1u;
         if action == ACTION_EVALUATE && phase == PHASE_NORMAL {
-            reductions.control.since_evaluation = 0u;
-        }
-        if phase == PHASE_ADAPT {
-            reductions.control.adaptations += 1u;
+            reductions.controls[body].since_evaluation = 0u;
         }
         if exhausted {
-            reductions.control.done = 1u;
-            reductions.control.converged = 0u;
+            reductions.controls[body].done = 1u;
+            reductions.controls[body].converged = 0u;
         } else if changed {
-            reductions.control.next_phase = PHASE_RESTART;
-            reductions.control.since_evaluation = 0u;
+            reductions.controls[body].next_phase = PHASE_RESTART;
+            reductions.controls[body].since_evaluation = 0u;
             if phase == PHASE_NORMAL {
-                reductions.control.restarts += 1u;
-            } else if phase == PHASE_ADAPT && reductions.control.rounds > 1u {
-                reductions.control.restarts += 1u;
-                reductions.control.relinearisations += 1u;
+                reductions.controls[body].restarts += 1u;
+            } else if phase == PHASE_ADAPT && reductions.controls[body].rounds > 1u {
+                reductions.controls[body].restarts += 1u;
+                reductions.controls[body].relinearisations += 1u;
             }
         } else if ends {
             // A converged state whose contacts stay: look at the geometry; after that there is nothing left to do.
-            reductions.control.next_phase = PHASE_ADAPT;
-            reductions.control.done = select(0u, 1u, phase == PHASE_ADAPT);
+            reductions.controls[body].next_phase = PHASE_ADAPT;
+            reductions.controls[body].done = select(0u, 1u, phase == PHASE_ADAPT);
         } else {
-            reductions.control.next_phase = PHASE_NORMAL;
-            reductions.control.fresh = select(0u, 1u, phase == PHASE_RESTART);
+            reductions.controls[body].next_phase = PHASE_NORMAL;
+            reductions.controls[body].fresh = select(0u, 1u, phase == PHASE_RESTART);
+            reductions.controls[body].lower_bound = select(0u, 1u, goes_on);
         }
     }
 }

@@ -12,6 +12,9 @@
 // World-frame sums over the contacts of a point: of t or z, and from n_points on of the forces, with the number of active ones.
 @group(0) @binding(7) var<storage, read_write> point_vectors: array<vec4f>;
 
+const IMPACT_TOLERANCE: f32 = 1e-3;
+const ROUGH_TOLERANCE: f32 = 1e-2;
+
 fn point_is_free(k: u32) -> bool {
     for (var s = 0u; s < params.n_slots; s++) {
         if contacts[k * params.n_slots + s].status != EMPTY {
@@ -59,15 +62,17 @@ fn update_compliance(c: ptr<function, Contact>, point: Point) {
 
 @compute @workgroup_size(WORKGROUP)
 fn rows(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
-    let phase = reductions.control.next_phase;
+    let share = shares[group.x];
+    let body = share.body;
+    let phase = reductions.controls[body].next_phase;
     let restart = phase == PHASE_RESTART;
-    let rho = reduce_group(lane, reduce_slot(lane, SLOT_RHO)).x;
-    let beta = select(rho / reductions.control.rho, 0.0, reductions.control.fresh != 0u);
-    let idle = reductions.control.done != 0u || phase == PHASE_ADAPT;
+    let rho = reduce_group(lane, reduce_slot(lane, share, SLOT_RHO)).x;
+    let beta = select(rho / reductions.controls[body].rho, 0.0, reductions.controls[body].fresh != 0u);
+    let idle = contact_is_idle(body) || (phase != PHASE_NORMAL && !restart);
 
-    let n = select(params.n_points, 0u, idle);
+    let n = select(share.end_point, 0u, idle);
     var curvature = 0.0;
-    for (var k = group.x * WORKGROUP + lane; k < n; k += params.row_groups * WORKGROUP) {
+    for (var k = share.first_point + share_first(lane, group.x, share); k < n; k += share_stride(share)) {
         if point_is_free(k) {
             continue;
         }
@@ -124,7 +129,17 @@ fn rows(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     if lane == 0u {
         reduce_store(SLOT_CURVATURE_ROWS, group.x, total);
     }
-    if lane == 0u && group.x == 0u {
-        reductions.control.phase = phase;
+    if share_leads(lane, group.x, share) {
+        reductions.controls[body].phase = phase;
+        if reductions.controls[body].lower_bound != 0u {
+            reductions.controls[body].lower_bound = 0u;
+            reductions.controls[body].bound2 = reductions.controls[body].final2;
+        }
+        if restart && reductions.controls[body].bound2 == 0.0 {
+            // `product` has left |r_v|^2: an impact is solved to a part of itself; and while rows still change, a rough solve shows how.
+            let final2 = max(reductions.controls[body].target2, IMPACT_TOLERANCE * IMPACT_TOLERANCE * rho);
+            reductions.controls[body].final2 = final2;
+            reductions.controls[body].bound2 = max(final2, ROUGH_TOLERANCE * ROUGH_TOLERANCE * rho);
+        }
     }
 }

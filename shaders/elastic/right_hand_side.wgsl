@@ -12,9 +12,11 @@
 
 @compute @workgroup_size(WORKGROUP)
 fn right_hand_side(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+    let share = shares[group.x];
+    let body = share.body;
     var momentum2 = 0.0;
     var forces2 = 0.0;
-    for (var i = group.x * WORKGROUP + lane; i < params.n_nodes; i += params.row_groups * WORKGROUP) {
+    for (var i = share.first_node + share_first(lane, group.x, share); i < share.end_node; i += share_stride(share)) {
         let node = nodes[i];
         let momentum = node.mass * velocities[i].xyz;
         momentum2 += dot(momentum, momentum);

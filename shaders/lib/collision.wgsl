@@ -29,7 +29,7 @@ struct TangentPlane {
     gap: f32,
 }
 
-const MAX_PATH_SAMPLES: u32 = 16u;
+const MAX_PATH_SAMPLES: u32 = 64u;
 
 fn rotate(q: vec4f, v: vec3f) -> vec3f {
     return v + 2.0 * cross(q.xyz, cross(q.xyz, v) + q.w * v);
@@ -89,14 +89,22 @@ fn tangent_plane(obstacle: Obstacle, x_t0: vec3f, x_t1: vec3f) -> TangentPlane {
     let p0 = unrotate(obstacle.rotation_t0, x_t0 - obstacle.origin_t0);
     let p1 = unrotate(obstacle.rotation_t1, x_t1 - obstacle.origin_t1);
     var near = nearest(obstacle, p1);
-    let reach = 0.5 * obstacle.half_thickness;
     let path = length(p1 - p0);
-    if path > reach && near.distance < path {
-        let samples = u32(min(ceil(path / reach), f32(MAX_PATH_SAMPLES)));
-        for (var k = 1u; k < samples; k++) {
-            let sample = nearest(obstacle, p0 + (p1 - p0) * (f32(k) / f32(samples)));
-            if sample.distance < 0.0 {
-                near = sample;
+    if path > 0.5 * obstacle.half_thickness && near.distance < path {
+        // Where the way first comes close: no step is longer than the distance, so nothing is jumped over however thin it is. A point that
+        // starts inside is left to the nearest boundary.
+        var travelled = 0.0;
+        for (var k = 0u; k < MAX_PATH_SAMPLES; k++) {
+            let here = nearest(obstacle, p0 + (p1 - p0) * (travelled / path));
+            if here.distance < 0.0 && travelled == 0.0 {
+                break;
+            }
+            if here.distance <= 1e-3 * obstacle.half_thickness {
+                near = here;
+                break;
+            }
+            travelled += here.distance;
+            if travelled > path {
                 break;
             }
         }

@@ -44,8 +44,8 @@ struct Params {
     gravity: vec4f, // [m/s^2]
     dt: f32, // [s]
     tolerance: f32, // of the residual, relative to `scale`
-    scale: f32, // driving impulse of the loads [kg m/s]; 0 where there are none
-    least_scale: f32, // [kg m/s], > 0
+    contact_tolerance: f32, // eps2 [m]
+    pad: u32,
     n_nodes: u32,
     n_tets: u32,
     n_edges: u32,
@@ -58,14 +58,27 @@ struct Params {
     n_slots: u32, // contacts that a point can have at once
     n_bodies: u32,
     n_pairs: u32,
-    contact_tolerance: f32, // eps2 [m]
     max_contact_iterations: u32,
-    remembered: u32, // 1 if there are contacts from the last step
-    pad: u32,
+    pad_1: u32,
+    pad_2: u32,
+    pad_3: u32,
     grabs: array<Grab, MAX_GRABS>,
 }
 
-// State of the solve, read by the host after a batch of iterations. First that of the conjugate gradients:
+// The rows that a workgroup of the kernels over rows works on: those of one body, shared with the body's other workgroups.
+struct Share {
+    body: u32,
+    first_group: u32,
+    n_groups: u32,
+    pad: u32,
+    first_node: u32,
+    end_node: u32,
+    first_point: u32,
+    end_point: u32,
+}
+
+// State of the solve of one body, begun by the host and read by it after a batch of iterations. Bodies meet only obstacles, so each is a problem
+// of its own. First that of the conjugate gradients:
 struct Control {
     done: u32, // everything is solved
     converged: u32,
@@ -73,21 +86,25 @@ struct Control {
     stuck: u32,
     residual2: f32, // |r|^2
     target2: f32, // |r|^2 at which the solve ends
-    scale: f32, // what the residual is measured against [kg m/s]
-    elastic_done: u32,
+    scale: f32, // what the residual is measured against [kg m/s]; at first the impulse of the loads, 0 where there are none
+    least_scale: f32, // [kg m/s], > 0
     // and of the contact loop (`lib/contact.wgsl`):
+    elastic_done: u32,
     phase: u32,
     next_phase: u32,
     action: u32,
     fresh: u32, // 1 if there is no direction before the next
     rho: f32, // z.Bz of the last step
     alpha: f32,
+    bound2: f32, // |r_v|^2 at which states and rows are looked at; 0 before the first residual is known
+    final2: f32, // |r_v|^2 at which the solve ends
     contact_iterations: u32,
     since_evaluation: u32,
     restarts: u32,
     relinearisations: u32,
-    adaptations: u32,
     rounds: u32,
+    remembered: u32, // 1 if there are contacts from the last step
+    lower_bound: u32, // 1 where rows and states have settled roughly: the next round goes on to `final2`
 }
 
 // Index of a thread of a kernel with one thread an item (`groups_for` in `src/gpu/kernel.rs`).

@@ -1,13 +1,14 @@
-// Sums over all rows, in a fixed order: every workgroup leaves a partial sum in its own place of a slot, and every
-// workgroup of the next kernel adds them up again for itself, which saves a dispatch.
+// Sums over the rows of a body, in a fixed order: every workgroup leaves a partial sum in its own place of a slot, and every
+// workgroup of the body adds them up again for itself in the next kernel, which saves a dispatch.
 #import lib/params.wgsl
 
 struct Reductions {
-    control: Control,
+    controls: array<Control, MAX_ROW_GROUPS>, // of each body
     grab_impulses: array<vec4f, MAX_GRABS>, // [kg m/s]
     sums: array<vec4f>, // slot s: MAX_ROW_GROUPS entries from s * MAX_ROW_GROUPS
 }
 @group(0) @binding(1) var<storage, read_write> reductions: Reductions;
+@group(0) @binding(12) var<uniform> shares: array<Share, MAX_ROW_GROUPS>;
 
 // (r.z, r.r), in two slots that take turns.
 const SLOT_RESIDUAL: u32 = 0u;
@@ -39,13 +40,32 @@ fn reduce_group(lane: u32, value: vec4f) -> vec4f {
     return reduce_values[0];
 }
 
-// This thread's share of the sum of a slot.
-fn reduce_slot(lane: u32, slot: u32) -> vec4f {
+// This thread's part of the sum of a slot.
+fn reduce_slot(lane: u32, share: Share, slot: u32) -> vec4f {
     var sum = vec4f();
-    for (var g = lane; g < params.row_groups; g += WORKGROUP) {
+    for (var g = share.first_group + lane; g < share.first_group + share.n_groups; g += WORKGROUP) {
         sum += reductions.sums[slot * MAX_ROW_GROUPS + g];
     }
     return sum;
+}
+
+// First item of a thread, from the first of its body's, and the distance to the next.
+fn share_first(lane: u32, group: u32, share: Share) -> u32 {
+    return (group - share.first_group) * WORKGROUP + lane;
+}
+
+fn share_stride(share: Share) -> u32 {
+    return share.n_groups * WORKGROUP;
+}
+
+// Whether this thread is the one that writes for the body.
+fn share_leads(lane: u32, group: u32, share: Share) -> bool {
+    return lane == 0u && group == share.first_group;
+}
+
+// Whether the contact loop has nothing to do for the body.
+fn contact_is_idle(body: u32) -> bool {
+    return reductions.controls[body].done != 0u || reductions.controls[body].elastic_done == 0u;
 }
 
 fn reduce_store(slot: u32, group: u32, value: vec4f) {
@@ -66,10 +86,10 @@ fn reduce_group_max(lane: u32, value: f32) -> f32 {
     return reduce_values[0].x;
 }
 
-// This thread's share of the largest y of a slot.
-fn reduce_slot_max(lane: u32, slot: u32) -> f32 {
+// This thread's part of the largest y of a slot.
+fn reduce_slot_max(lane: u32, share: Share, slot: u32) -> f32 {
     var largest = 0.0;
-    for (var g = lane; g < params.row_groups; g += WORKGROUP) {
+    for (var g = share.first_group + lane; g < share.first_group + share.n_groups; g += WORKGROUP) {
         largest = max(largest, reductions.sums[slot * MAX_ROW_GROUPS + g].y);
     }
     return largest;

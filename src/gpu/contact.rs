@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::elastic::{ARGUMENTS_CONTACT, ARGUMENTS_PAIRS, ARGUMENTS_POINTS, ConjugateGradient, GATE_INTERVAL};
 use super::kernel::{Bound, Buffers, Kernel, bound};
 use super::layout::{
-    CONTACT_BYTES, CONTACT_VECTORS, EMPTY, FREE_RESIDUAL, MemoryData, POINT_START_BYTES, PairForcesData, SLIDING, STICKING, obstacle_data,
-    pairs, slots, upload_contacts, vec3,
+    CONTACT_BYTES, CONTACT_VECTORS, EMPTY, MemoryData, POINT_START_BYTES, PairForcesData, SLIDING, STICKING, obstacle_data, pairs, slots,
+    upload_contacts, vec3,
 };
 use super::{Device, DeviceError};
 use crate::contact::{ContactMemory, RememberedContact};
@@ -67,18 +67,7 @@ impl ContactLoop {
         self.remember[self.turn].dispatch(pass, model.n_vertices());
     }
 
-    /// The loop takes over the residual of the elastic solve.
-    pub fn record_residual(&self, encoder: &mut wgpu::CommandEncoder, buffers: &Buffers, model: &Model) {
-        let bytes = 16 * model.n_nodes() as u64;
-        encoder.copy_buffer_to_buffer(buffers.get("residual"), 0, buffers.get("vectors"), FREE_RESIDUAL as u64 * bytes, bytes);
-    }
-
-    /// First round with contacts from the last step.
-    pub fn record_entry(&self, pass: &mut wgpu::ComputePass, buffers: &Buffers) {
-        self.product.dispatch_indirect(pass, buffers.get("arguments"), ARGUMENTS_CONTACT);
-    }
-
-    /// After an elastic solve without contacts: does anything touch?
+    /// The end of a round: bodies that had no contacts are looked at where their elastic solve has brought them, the others begin.
     pub fn record_detection(&self, pass: &mut wgpu::ComputePass, buffers: &Buffers) {
         for kernel in [&self.judge, &self.product] {
             kernel.dispatch_indirect(pass, buffers.get("arguments"), ARGUMENTS_CONTACT);

@@ -50,7 +50,7 @@ fn agree(model: &Arc<Model>, steps: usize, bound: f64) -> State {
     let (on_cpu, wanted) = run(&mut CpuStepper::new(model.clone(), 1).unwrap(), steps);
     assert!(apart(&on_gpu, &on_cpu) < bound, "{:e}", apart(&on_gpu, &on_cpu));
     for (k, (a, b)) in found.iter().zip(&wanted).enumerate() {
-        assert!(a.converged && a.residual <= 1e-4, "step {k}: {a:?}");
+        assert!(a.converged, "step {k}: {a:?}");
         let (a, b) = (&a.contact, &b.contact);
         let weight = 9.81 * model.bodies[0].mass;
         assert!((a.normal_force_total - b.normal_force_total).abs() < 100.0 * bound * weight, "step {k}: {a:?} {b:?}");

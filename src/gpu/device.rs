@@ -52,6 +52,8 @@ pub enum DeviceError {
         "the buffer \"{buffer}\" of {needed} bytes is over the limit of {limit} bytes of adapter \"{adapter}\"; use a coarser mesh or --backend cpu"
     )]
     TooLarge { adapter: String, buffer: String, needed: u64, limit: u64 },
+    #[error("the scene has {bodies} deformable bodies, the GPU backend takes at most {most}; remove some or run with --backend cpu")]
+    TooManyBodies { bodies: usize, most: usize },
     #[error("the device was lost: {0}")]
     Lost(String),
     #[error("the device refused an operation: {0}")]

@@ -1,7 +1,8 @@
 //! The elastic part of a step on the device: element pass, right-hand side, matrix, conjugate gradients, update.
 
 use super::kernel::{Bound, Buffers, Kernel, bound};
-use super::{Device, DeviceError, MAX_ROW_GROUPS, WORKGROUP};
+use super::layout::{BlockData, ControlData, ShareData, shares};
+use super::{Device, DeviceError, MAX_ROW_GROUPS};
 use crate::model::Model;
 
 /// Kernels before the solve.
@@ -34,17 +35,24 @@ pub const ARGUMENTS_PAIRS: u64 = 4;
 pub const GATE_INTERVAL: u32 = 4;
 
 /// `Reductions` of `shaders/lib/reduce.wgsl`: vectors before the sums, and slots of sums.
-const REDUCTION_HEADER: usize = size_of::<super::layout::ControlData>() / 16 + crate::solver::MAX_GRABS;
+const REDUCTION_HEADER: usize = size_of::<ControlData>() / 16 * MAX_ROW_GROUPS as usize + crate::solver::MAX_GRABS;
 const REDUCTION_SLOTS: usize = 9;
 
-/// Workgroups of a kernel over rows: every one of them reads the partial sums of all, so there are few where cores are few.
-pub fn row_groups(device: &Device, n_rows: usize) -> u32 {
-    let most = if device.is_hardware() { MAX_ROW_GROUPS } else { 64 };
-    (n_rows as u32).div_ceil(WORKGROUP).clamp(1, most)
+/// Most workgroups of a kernel over rows: every one reads the partial sums of all of its body's, so there are few where cores are few.
+fn most_row_groups(device: &Device) -> u32 {
+    if device.is_hardware() { MAX_ROW_GROUPS } else { 64 }
 }
 
-/// Buffers of the state and of the elastic solve.
-pub fn create_buffers(buffers: &mut Buffers, model: &Model) -> Result<(), DeviceError> {
+/// Buffers of the state and of the elastic solve; returns the workgroups of the kernels over rows.
+pub fn create_buffers(device: &Device, buffers: &mut Buffers, model: &Model) -> Result<u32, DeviceError> {
+    let most = MAX_ROW_GROUPS as usize;
+    if model.bodies.len() > most {
+        return Err(DeviceError::TooManyBodies { bodies: model.bodies.len(), most });
+    }
+    let mut groups = shares(model, most_row_groups(device).max(model.bodies.len() as u32));
+    let n_groups = groups.len() as u32;
+    groups.resize(most, ShareData::default());
+    buffers.uniform("shares", &groups);
     let (n, tets) = (model.n_nodes(), model.tets.len());
     for name in ["displacements_hi", "displacements_lo", "velocities", "dv", "rhs", "residual", "z", "p", "p_before", "q"] {
         buffers.storage::<[f32; 4]>(name, n)?;
@@ -61,15 +69,15 @@ pub fn create_buffers(buffers: &mut Buffers, model: &Model) -> Result<(), Device
     for name in ["corner_forces", "corner_gradients"] {
         buffers.storage::<[f32; 4]>(name, 4 * tets)?;
     }
-    buffers.storage::<super::layout::BlockData>("blocks", model.pattern.n_blocks())?;
-    buffers.storage::<super::layout::BlockData>("inverse_diagonals", n)?;
+    buffers.storage::<BlockData>("blocks", model.pattern.n_blocks())?;
+    buffers.storage::<BlockData>("inverse_diagonals", n)?;
     buffers.storage::<[f32; 4]>("reductions", REDUCTION_HEADER + REDUCTION_SLOTS * MAX_ROW_GROUPS as usize)?;
     buffers.storage::<u32>("fault", 1)?;
     buffers.zeroed("arguments", 256, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::INDIRECT | wgpu::BufferUsages::COPY_SRC)?;
     for (name, now) in [("parity_even", 0u32), ("parity_odd", 1)] {
         buffers.uniform(name, &[now, 0, 0, 0]);
     }
-    Ok(())
+    Ok(n_groups)
 }
 
 impl Assembly {

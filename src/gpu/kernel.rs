@@ -35,10 +35,10 @@ impl Buffers {
     }
 
     /// A uniform buffer.
-    pub fn uniform<T: bytemuck::Pod>(&mut self, name: &'static str, contents: &T) {
+    pub fn uniform<T: bytemuck::Pod>(&mut self, name: &'static str, contents: &[T]) {
         let buffer = self.device.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
             label: Some(name),
-            contents: bytemuck::bytes_of(contents),
+            contents: bytemuck::cast_slice(contents),
             usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
         });
         self.by_name.insert(name, buffer);

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Buffers, DeviceError};
+use super::{Buffers, DeviceError, WORKGROUP};
 use crate::collision::half_thickness;
 use crate::math::Vec3;
 use crate::model::{Model, Shape};
@@ -62,8 +62,8 @@ pub struct ParamsData {
     pub gravity: [f32; 4],
     pub dt: f32,
     pub tolerance: f32,
-    pub scale: f32,
-    pub least_scale: f32,
+    pub contact_tolerance: f32,
+    pub pad: u32,
     pub n_nodes: u32,
     pub n_tets: u32,
     pub n_edges: u32,
@@ -76,13 +76,28 @@ pub struct ParamsData {
     pub n_slots: u32,
     pub n_bodies: u32,
     pub n_pairs: u32,
-    pub contact_tolerance: f32,
     pub max_contact_iterations: u32,
-    pub remembered: u32,
-    pub pad: u32,
+    pub pad_1: u32,
+    pub pad_2: u32,
+    pub pad_3: u32,
     pub grabs: [GrabData; MAX_GRABS],
 }
 
+/// The rows that a workgroup works on.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct ShareData {
+    pub body: u32,
+    pub first_group: u32,
+    pub n_groups: u32,
+    pub pad: u32,
+    pub first_node: u32,
+    pub end_node: u32,
+    pub first_point: u32,
+    pub end_point: u32,
+}
+
+/// State of the solve of one body.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub struct ControlData {
@@ -93,6 +108,7 @@ pub struct ControlData {
     pub residual2: f32,
     pub target2: f32,
     pub scale: f32,
+    pub least_scale: f32,
     pub elastic_done: u32,
     pub phase: u32,
     pub next_phase: u32,
@@ -100,13 +116,20 @@ pub struct ControlData {
     pub fresh: u32,
     pub rho: f32,
     pub alpha: f32,
+    pub bound2: f32,
+    pub final2: f32,
     pub contact_iterations: u32,
     pub since_evaluation: u32,
     pub restarts: u32,
     pub relinearisations: u32,
-    pub adaptations: u32,
     pub rounds: u32,
+    pub remembered: u32,
+    pub lower_bound: u32,
 }
+
+/// `Control.phase` at the start of a step.
+const PHASE_ADAPT: u32 = 2;
+const PHASE_ENTRY: u32 = 3;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -153,9 +176,8 @@ pub struct PairForcesData {
 /// Bytes of `Contact` and of `PointStart`, which only kernels look into.
 pub const CONTACT_BYTES: usize = 176;
 pub const POINT_START_BYTES: usize = 32;
-/// Vectors over nodes of the contact loop, and which of them is the residual without contacts (`V_FREE`).
+/// Vectors over nodes of the contact loop.
 pub const CONTACT_VECTORS: usize = 9;
-pub const FREE_RESIDUAL: usize = 8;
 
 pub const EMPTY: u32 = 0;
 pub const STICKING: u32 = 2;
@@ -282,10 +304,8 @@ pub fn obstacle_data(model: &Model, time: f64, dt: f64) -> Vec<ObstacleData> {
 }
 
 /// The turnable part of a step.
-pub fn params_data(model: &Model, params: &Params, loads: &Loads, row_groups: u32, remembered: bool) -> ParamsData {
+pub fn params_data(model: &Model, params: &Params, loads: &Loads, row_groups: u32) -> ParamsData {
     let dt = params.time_step;
-    let mass_norm = model.node_masses.iter().map(|m| m * m).sum::<f64>().sqrt();
-    let forces: f64 = loads.node_forces.iter().map(Vec3::norm_squared).sum();
     let mut grabs = [GrabData::zeroed(); MAX_GRABS];
     for (data, grab) in grabs.iter_mut().zip(&loads.grabs) {
         *data = grab_data(model, grab, dt);
@@ -294,8 +314,8 @@ pub fn params_data(model: &Model, params: &Params, loads: &Loads, row_groups: u3
         gravity: vec4(&params.gravity, 0.0),
         dt: dt as f32,
         tolerance: params.tolerance as f32,
-        scale: (dt * params.gravity.norm() * mass_norm + dt * forces.sqrt()) as f32,
-        least_scale: (1e-12 * mass_norm) as f32,
+        contact_tolerance: params.contact_tolerance as f32,
+        pad: 0,
         n_nodes: model.n_nodes() as u32,
         n_tets: model.tets.len() as u32,
         n_edges: model.pattern.edges.len() as u32,
@@ -308,12 +328,57 @@ pub fn params_data(model: &Model, params: &Params, loads: &Loads, row_groups: u3
         n_slots: slots(model) as u32,
         n_bodies: model.bodies.len() as u32,
         n_pairs: (model.bodies.len() * model.obstacles.len()) as u32,
-        contact_tolerance: params.contact_tolerance as f32,
         max_contact_iterations: params.max_contact_iterations,
-        remembered: u32::from(remembered),
-        pad: 0,
+        pad_1: 0,
+        pad_2: 0,
+        pad_3: 0,
         grabs,
     }
+}
+
+/// How the solve of each body begins; `remembered` says which have contacts from the last step. The scale is that of
+/// `solver::cpu::driving_impulse`, whose part for unloaded bodies the device adds.
+pub fn controls(model: &Model, params: &Params, loads: &Loads, remembered: &[bool]) -> Vec<ControlData> {
+    let dt = params.time_step;
+    let of_body = |(body, &remembered): (&crate::model::Body, &bool)| {
+        let mass_norm = model.node_masses[body.nodes.clone()].iter().map(|m| m * m).sum::<f64>().sqrt();
+        let forces: f64 = loads.node_forces.get(body.nodes.clone()).unwrap_or(&[]).iter().map(Vec3::norm_squared).sum();
+        let phase = if remembered { PHASE_ENTRY } else { PHASE_ADAPT };
+        ControlData {
+            scale: (dt * params.gravity.norm() * mass_norm + dt * forces.sqrt()) as f32,
+            least_scale: (1e-12 * mass_norm) as f32,
+            elastic_done: u32::from(remembered),
+            remembered: u32::from(remembered),
+            phase,
+            next_phase: phase,
+            ..ControlData::default()
+        }
+    };
+    model.bodies.iter().zip(remembered).map(of_body).collect()
+}
+
+/// Shares out at most `most` workgroups over the bodies by their size, at least one to each.
+pub fn shares(model: &Model, most: u32) -> Vec<ShareData> {
+    let wanted = |body: &crate::model::Body| (body.nodes.len().max(body.vertices.len()) as u32).div_ceil(WORKGROUP).max(1);
+    let total: u32 = model.bodies.iter().map(wanted).sum();
+    let spare = u64::from(most.saturating_sub(model.bodies.len() as u32));
+    let mut shares: Vec<ShareData> = vec![];
+    for (b, body) in model.bodies.iter().enumerate() {
+        let (wanted, first_group) = (wanted(body), shares.len() as u32);
+        let n_groups = if total <= most { wanted } else { wanted.min(1 + (u64::from(wanted) * spare / u64::from(total)) as u32) };
+        let share = ShareData {
+            body: b as u32,
+            first_group,
+            n_groups,
+            pad: 0,
+            first_node: body.nodes.start as u32,
+            end_node: body.nodes.end as u32,
+            first_point: body.vertices.start as u32,
+            end_point: body.vertices.end as u32,
+        };
+        shares.extend(std::iter::repeat_n(share, n_groups as usize));
+    }
+    shares
 }
 
 fn grab_data(model: &Model, grab: &Grab, dt: f64) -> GrabData {
@@ -365,8 +430,8 @@ mod tests {
                 gravity,
                 dt,
                 tolerance,
-                scale,
-                least_scale,
+                contact_tolerance,
+                pad,
                 n_nodes,
                 n_tets,
                 n_edges,
@@ -379,10 +444,10 @@ mod tests {
                 n_slots,
                 n_bodies,
                 n_pairs,
-                contact_tolerance,
                 max_contact_iterations,
-                remembered,
-                pad,
+                pad_1,
+                pad_2,
+                pad_3,
                 grabs
             ]
         );
@@ -398,6 +463,7 @@ mod tests {
                 residual2,
                 target2,
                 scale,
+                least_scale,
                 elastic_done,
                 phase,
                 next_phase,
@@ -405,14 +471,18 @@ mod tests {
                 fresh,
                 rho,
                 alpha,
+                bound2,
+                final2,
                 contact_iterations,
                 since_evaluation,
                 restarts,
                 relinearisations,
-                adaptations,
-                rounds
+                rounds,
+                remembered,
+                lower_bound
             ]
         );
+        same_layout!(&shader, "Share", ShareData, [body, first_group, n_groups, pad, first_node, end_node, first_point, end_point]);
         let shader = Shader::load("lib/points").unwrap();
         same_layout!(&shader, "Obstacle", ObstacleData, [rotation_t0, rotation_t1, origin_t0, shape, origin_t1, half_thickness, size]);
         same_layout!(&shader, "Memory", MemoryData, [friction_force, normal_force, obstacle, status, friction, pad]);
@@ -420,6 +490,26 @@ mod tests {
         same_layout!(&shader, "PairForces", PairForcesData, [normal, friction, sums, largest]);
         assert_eq!(wgsl_layout(&shader, "Contact").1, CONTACT_BYTES);
         assert_eq!(wgsl_layout(&shader, "PointStart").1, POINT_START_BYTES);
+    }
+
+    #[test]
+    fn shares_cover_every_body() {
+        let tets = crate::mesh::shapes::box_tets(Vec3::new(1.0, 1.0, 1.0), [4, 4, 4]);
+        let mut builder = crate::model::ModelBuilder::default();
+        for name in ["a", "b", "c"] {
+            builder.soft_body(crate::model::SoftBody::with_boundary_surface(name, Default::default(), tets.clone()));
+        }
+        let model = builder.build().unwrap();
+        for most in [64, 5, 3] {
+            let shares = shares(&model, most);
+            assert!(shares.len() <= most as usize);
+            for (b, body) in model.bodies.iter().enumerate() {
+                let own: Vec<_> = shares.iter().enumerate().filter(|(_, s)| s.body == b as u32).collect();
+                assert!(own.iter().all(|(g, s)| (s.first_group..s.first_group + s.n_groups).contains(&(*g as u32))));
+                assert_eq!(own.len() as u32, own[0].1.n_groups);
+                assert_eq!((own[0].1.first_node as usize, own[0].1.end_node as usize), (body.nodes.start, body.nodes.end));
+            }
+        }
     }
 
     #[test]

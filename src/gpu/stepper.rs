@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::contact::{self, ContactLoop, memory_data, memory_from};
-use super::elastic::{ARGUMENTS_NODES, ARGUMENTS_POINTS, Assembly, ConjugateGradient, GATE_INTERVAL, create_buffers, row_groups};
+use super::elastic::{ARGUMENTS_NODES, ARGUMENTS_POINTS, Assembly, ConjugateGradient, GATE_INTERVAL, create_buffers};
 use super::kernel::{Bound, Buffers, Kernel, bound};
-use super::layout::{ControlData, PairForcesData, joined, obstacle_data, params_data, slots, split, upload_model, vec4};
+use super::layout::{ControlData, PairForcesData, controls, joined, obstacle_data, params_data, slots, split, upload_model, vec4};
 use super::readback::{Mailbox, Stopwatch, read};
 use super::{Device, DeviceError};
 use crate::contact::ContactMemory;
@@ -24,8 +24,8 @@ pub struct GpuStepper {
     cg: ConjugateGradient,
     /// None without obstacles.
     contact: Option<ContactLoop>,
-    /// Whether the last step ended with contacts.
-    remembered: bool,
+    /// For each body whether the last step ended with contacts.
+    remembered: Vec<bool>,
     update: Bound,
     /// Each writes its own of the surface buffers, which take turns: the last one can be drawn while the next is written.
     skins: Vec<(Bound, Arc<wgpu::Buffer>)>,
@@ -42,14 +42,13 @@ pub struct GpuStepper {
 }
 
 /// Layout of the mailbox.
-const CONTROL_AT: u64 = 0;
-const FAULT_AT: u64 = 128;
+const FAULT_AT: u64 = 0;
 const TIMES_AT: u64 = 256;
-const PAIRS_AT: u64 = TIMES_AT + Stopwatch::BYTES;
+const CONTROLS_AT: usize = (TIMES_AT + Stopwatch::BYTES) as usize;
 
 /// What comes back after a submission.
 struct Answer {
-    control: ControlData,
+    controls: Vec<ControlData>,
     fault: u32,
     pairs: Vec<PairForcesData>,
 }
@@ -68,9 +67,8 @@ impl GpuStepper {
     pub fn new(device: Arc<Device>, model: Arc<Model>) -> Result<Self, DeviceError> {
         let mut buffers = Buffers::new(device.clone());
         upload_model(&mut buffers, &model)?;
-        create_buffers(&mut buffers, &model)?;
-        let row_groups = row_groups(&device, model.n_nodes().max(model.n_vertices()));
-        buffers.uniform("params", &params_data(&model, &Params::default(), &Loads::default(), row_groups, false));
+        let row_groups = create_buffers(&device, &mut buffers, &model)?;
+        buffers.uniform("params", &[params_data(&model, &Params::default(), &Loads::default(), row_groups)]);
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_SRC;
         for name in SURFACES {
             buffers.zeroed(name, 16 * model.n_vertices() as u64, usage)?;
@@ -84,17 +82,18 @@ impl GpuStepper {
             true => None,
             false => Some(ContactLoop::new(&device, &mut buffers, &model)?),
         };
-        let pair_bytes = (model.bodies.len() * model.obstacles.len() * size_of::<PairForcesData>()) as u64;
+        let body_bytes = size_of::<ControlData>() + model.obstacles.len() * size_of::<PairForcesData>();
+        let mailbox_bytes = (CONTROLS_AT + model.bodies.len() * body_bytes) as u64;
         let mut stepper = Self {
             contact,
-            remembered: false,
+            remembered: vec![false; model.bodies.len()],
             last_rounds: 16,
             assembly: Assembly::new(&buffers)?,
             cg: ConjugateGradient::new(&buffers, &device)?,
             update: bound(&buffers, "elastic/update")?,
             skins,
             surface: 0,
-            mailbox: Mailbox::new(&device, PAIRS_AT + pair_bytes),
+            mailbox: Mailbox::new(&device, mailbox_bytes),
             stopwatch: Stopwatch::new(&device),
             time: 0.0,
             step: 0,
@@ -143,43 +142,43 @@ impl GpuStepper {
             contact.record_remembered(&mut self.stopwatch.pass(&mut encoder, "detection"), &model);
         }
         self.cg.record_start(&mut self.stopwatch.pass(&mut encoder, "elastic solve"), row_groups);
-        let mut batch = match self.remembered {
-            true => {
-                self.record_entry(&mut encoder);
-                self.batch(self.last_rounds + 4)
-            }
-            false => self.batch(self.last_iterations + 2),
-        };
-        let mut elastic_done = self.remembered;
-        let answer = loop {
-            match elastic_done {
-                true => self.record_rounds(&mut encoder, batch),
-                false => self.record_iterations(&mut encoder, batch),
-            }
+        // What is not solved yet: bodies without contacts elastically, those with contacts in the contact loop.
+        let touching = self.remembered.contains(&true);
+        let mut elastic = if touching && !self.remembered.contains(&false) { 0 } else { self.batch(self.last_iterations + 2) };
+        let mut rounds = if touching { self.batch(self.last_rounds + 4) } else { 0 };
+        self.record_iterations(&mut encoder, elastic);
+        self.record_detection(&mut encoder);
+        let Answer { controls, fault, pairs } = loop {
+            self.record_rounds(&mut encoder, rounds);
             self.record_end(&mut encoder);
             let answer = self.submit(encoder, &mut report).map_err(|error| self.lost(&error))?;
-            if answer.control.done != 0 {
+            if answer.controls.iter().all(|control| control.done != 0) {
                 break answer;
             }
-            batch = self.batch(if answer.control.elastic_done == u32::from(elastic_done) { 2 * batch } else { self.last_rounds });
-            elastic_done = answer.control.elastic_done != 0;
+            let unsolved = answer.controls.iter().any(|control| control.elastic_done == 0);
+            elastic = if unsolved { self.batch(2 * elastic) } else { 0 };
+            rounds = if self.contact.is_some() { self.batch(rounds.max(self.last_rounds)) } else { 0 };
             encoder = self.encoder();
+            self.record_iterations(&mut encoder, elastic);
         };
-        let Answer { control, fault, pairs } = answer;
-        if fault != 0 || !control.residual2.is_finite() {
+        if fault != 0 || controls.iter().any(|control| !control.residual2.is_finite()) {
             return Err(self.not_finite(fault));
         }
-        if !self.remembered {
-            self.last_iterations = control.iterations;
+        report.converged = true;
+        for control in &controls {
+            report.join(StepReport {
+                iterations: control.iterations + control.contact_iterations,
+                restarts: control.restarts,
+                relinearisations: control.relinearisations,
+                residual: f64::from(control.residual2).sqrt() / f64::from(control.scale),
+                converged: control.converged != 0,
+                ..StepReport::default()
+            });
         }
-        self.last_rounds = control.rounds.max(16);
-        report.iterations = control.iterations + control.contact_iterations;
-        report.restarts = control.restarts;
-        report.relinearisations = control.relinearisations;
-        report.residual = f64::from(control.residual2).sqrt() / f64::from(control.scale);
-        report.converged = control.converged != 0;
+        self.last_iterations = controls.iter().map(|control| control.iterations).max().unwrap_or(0);
+        self.last_rounds = controls.iter().map(|control| control.rounds).max().unwrap_or(0).max(16);
         report.contact = contact::report(&model, &pairs);
-        self.remembered = report.contact.active > 0;
+        self.remembered = touching_bodies(&model, report.contact.pairs.iter().map(|pair| pair.body));
         if let Some(contact) = &mut self.contact {
             contact.accept();
         }
@@ -211,8 +210,8 @@ impl GpuStepper {
     }
 
     fn write_loads(&mut self, params: &Params, loads: &Loads) {
-        let data = params_data(&self.model, params, loads, self.row_groups, self.remembered);
-        self.buffers.write("params", &[data]);
+        self.buffers.write("params", &[params_data(&self.model, params, loads, self.row_groups)]);
+        self.buffers.write("reductions", &controls(&self.model, params, loads, &self.remembered));
         if self.contact.is_some() {
             self.buffers.write("obstacles", &obstacle_data(&self.model, self.time, params.time_step));
         }
@@ -230,24 +229,21 @@ impl GpuStepper {
     }
 
     fn record_iterations(&mut self, encoder: &mut wgpu::CommandEncoder, iterations: u32) {
-        self.cg.record_iterations(&mut self.stopwatch.pass(encoder, "elastic solve"), &self.buffers, iterations);
+        if iterations > 0 {
+            self.cg.record_iterations(&mut self.stopwatch.pass(encoder, "elastic solve"), &self.buffers, iterations);
+        }
+    }
+
+    fn record_detection(&mut self, encoder: &mut wgpu::CommandEncoder) {
         if let Some(contact) = &self.contact {
-            contact.record_residual(encoder, &self.buffers, &self.model);
             let mut pass = self.stopwatch.pass(encoder, "detection");
             contact.record_detection(&mut pass, &self.buffers);
             self.cg.record_gate(&mut pass);
         }
     }
 
-    fn record_entry(&mut self, encoder: &mut wgpu::CommandEncoder) {
-        if let Some(contact) = &self.contact {
-            contact.record_residual(encoder, &self.buffers, &self.model);
-            contact.record_entry(&mut self.stopwatch.pass(encoder, "contact solve"), &self.buffers);
-        }
-    }
-
     fn record_rounds(&mut self, encoder: &mut wgpu::CommandEncoder, rounds: u32) {
-        if let Some(contact) = &self.contact {
+        if let Some(contact) = self.contact.as_ref().filter(|_| rounds > 0) {
             contact.record_rounds(&mut self.stopwatch.pass(encoder, "contact solve"), &self.buffers, &self.cg, rounds);
         }
     }
@@ -268,18 +264,20 @@ impl GpuStepper {
         let start = Instant::now();
         let n_pairs = self.model.bodies.len() * self.model.obstacles.len();
         let pair_bytes = n_pairs * size_of::<PairForcesData>();
-        self.mailbox.collect(&mut encoder, self.buffers.get("reductions"), size_of::<ControlData>() as u64, CONTROL_AT);
+        let control_bytes = self.model.bodies.len() * size_of::<ControlData>();
+        let pairs_at = CONTROLS_AT + control_bytes;
+        self.mailbox.collect(&mut encoder, self.buffers.get("reductions"), control_bytes as u64, CONTROLS_AT as u64);
         self.mailbox.collect(&mut encoder, self.buffers.get("fault"), 4, FAULT_AT);
         self.stopwatch.collect(&mut encoder, &self.mailbox, TIMES_AT);
         if n_pairs > 0 {
-            self.mailbox.collect(&mut encoder, self.buffers.get("pair_forces_out"), pair_bytes as u64, PAIRS_AT);
+            self.mailbox.collect(&mut encoder, self.buffers.get("pair_forces_out"), pair_bytes as u64, pairs_at as u64);
         }
         let Self { mailbox, stopwatch, .. } = self;
         let (answer, times) = mailbox.submit(encoder, |bytes| {
             let answer = Answer {
-                control: bytemuck::pod_read_unaligned(&bytes[..size_of::<ControlData>()]),
+                controls: bytemuck::pod_collect_to_vec(&bytes[CONTROLS_AT..][..control_bytes]),
                 fault: bytemuck::pod_read_unaligned(&bytes[FAULT_AT as usize..][..4]),
-                pairs: bytemuck::pod_collect_to_vec(&bytes[PAIRS_AT as usize..][..pair_bytes]),
+                pairs: bytemuck::pod_collect_to_vec(&bytes[pairs_at..][..pair_bytes]),
             };
             (answer, stopwatch.read(&bytes[TIMES_AT as usize..]))
         })?;
@@ -324,7 +322,8 @@ impl GpuStepper {
         if let Some(contact) = &self.contact {
             self.buffers.write(contact.memory(), &memory_data(&self.model, &state.contacts));
         }
-        self.remembered = self.contact.is_some() && !state.contacts.entries.is_empty();
+        let bodies = &self.model.surface.bodies;
+        self.remembered = touching_bodies(&self.model, state.contacts.entries.iter().map(|entry| bodies[entry.vertex as usize]));
         self.step = state.step;
         self.time = state.time;
         let encoder = self.encoder();
@@ -377,6 +376,13 @@ impl Stepper for GpuStepper {
     fn solver_name(&self) -> &'static str {
         "cr"
     }
+}
+
+/// For each body whether it is among `touching`.
+fn touching_bodies(model: &Model, touching: impl Iterator<Item = u32>) -> Vec<bool> {
+    let mut found = vec![false; model.bodies.len()];
+    touching.for_each(|body| found[body as usize] = true);
+    found
 }
 
 /// For each held node that can move its weight in every grab, by ascending node.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::device::test_device;
-use super::elastic::{Assembly, ConjugateGradient, create_buffers, row_groups};
+use super::elastic::{Assembly, ConjugateGradient, create_buffers};
 use super::kernel::{Buffers, bound};
-use super::layout::{BlockData, ControlData, joined, params_data, split, upload_model, vec4};
+use super::layout::{BlockData, ControlData, controls, joined, params_data, split, upload_model, vec4};
 use super::readback::read;
 use super::{Device, Stepper as GpuStepper};
 use crate::material::Material;
@@ -74,6 +74,7 @@ struct Bench {
     device: Arc<Device>,
     model: Arc<Model>,
     buffers: Buffers,
+    groups: u32,
     params: Params,
     loads: Loads,
     state: State,
@@ -84,13 +85,13 @@ impl Bench {
         let device = test_device();
         let mut buffers = Buffers::new(device.clone());
         upload_model(&mut buffers, model).unwrap();
-        create_buffers(&mut buffers, model).unwrap();
+        let groups = create_buffers(&device, &mut buffers, model).unwrap();
         let mut node_forces = scrambled(model.n_nodes(), 0.3, 99);
         node_forces[0] = Vec3::new(5.0, 0.0, 0.0);
         let loads = Loads { grabs: vec![a_grab(model)], node_forces };
         let params = Params::default();
         let state = scrambled_state(model);
-        buffers.uniform("params", &params_data(model, &params, &loads, row_groups(&device, model.n_nodes()), false));
+        buffers.uniform("params", &[params_data(model, &params, &loads, groups)]);
         let (high, low): (Vec<_>, Vec<_>) = state.displacements.iter().map(split).unzip();
         buffers.write("displacements_hi", &high);
         buffers.write("displacements_lo", &low);
@@ -102,7 +103,7 @@ impl Bench {
             weights[node as usize] = weight;
         }
         buffers.write("grab_weights", &weights);
-        Self { device, model: model.clone(), buffers, params, loads, state }
+        Self { device, model: model.clone(), buffers, groups, params, loads, state }
     }
 
     fn run(&self, record: impl FnOnce(&mut wgpu::ComputePass)) {
@@ -117,10 +118,9 @@ impl Bench {
 
     fn assemble(&self) {
         let assembly = Assembly::new(&self.buffers).unwrap();
-        let groups = row_groups(&self.device, self.model.n_nodes());
         self.run(|pass| {
             assembly.record_elements(pass, &self.model);
-            assembly.record_system(pass, &self.model, 1, groups);
+            assembly.record_system(pass, &self.model, 1, self.groups);
         });
     }
 
@@ -216,10 +216,10 @@ fn conjugate_gradients_solve_the_system() {
     let bench = Bench::new(&bar([6, 3, 3], 0.2));
     bench.assemble();
     let cg = ConjugateGradient::new(&bench.buffers, &bench.device).unwrap();
-    let groups = row_groups(&bench.device, bench.model.n_nodes());
     let control = |iterations| {
+        bench.buffers.write("reductions", &controls(&bench.model, &bench.params, &bench.loads, &[false]));
         bench.run(|pass| {
-            cg.record_start(pass, groups);
+            cg.record_start(pass, bench.groups);
             cg.record_iterations(pass, &bench.buffers, iterations);
         });
         read::<ControlData>(&bench.device, &bench.buffers, "reductions", 1).unwrap()[0]
@@ -231,7 +231,17 @@ fn conjugate_gradients_solve_the_system() {
     let (rhs, a) = bench.cpu_system();
     let (mut dv, mut product) = (vec![Vec3::zeros(); rhs.len()], vec![Vec3::zeros(); rhs.len()]);
     let bound = f64::from(end.target2).sqrt();
-    let solved = conjugate_gradient(&a, &bench.model.pattern, &bench.model.fixed, &(0..rhs.len()), &rhs, &mut dv, bound, 200, &mut Default::default());
+    let solved = conjugate_gradient(
+        &a,
+        &bench.model.pattern,
+        &bench.model.fixed,
+        &(0..rhs.len()),
+        &rhs,
+        &mut dv,
+        bound,
+        200,
+        &mut Default::default(),
+    );
     assert_eq!((end.done, end.converged), (1, 1));
     assert!(end.iterations.abs_diff(solved.iterations) <= 1, "{} {}", end.iterations, solved.iterations);
     // The residual that the device believes is the true one.
