@@ -2,6 +2,9 @@
 //!
 //! Each module may import only those listed before it; `tests/suite/architecture.rs` keeps this true.
 
+// Outside tests, `expect` says why it holds.
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
+
 pub mod math;
 pub mod mesh;
 pub mod material;

@@ -50,7 +50,8 @@ fn direction(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_inde
         let own = new_direction(i, beta);
         p[i] = vec4f(own, 0.0);
         var product = vec3f();
-        for (var b = pattern[i]; b < pattern[i + 1u]; b++) {
+        let end = pattern[i + 1u];
+        for (var b = pattern[i]; b < end; b++) {
             product += block_product(blocks[b], new_direction(pattern[params.n_nodes + 1u + b], beta));
         }
         if params.n_grabs > 0u {

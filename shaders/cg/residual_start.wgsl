@@ -29,7 +29,8 @@ fn residual_start(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation
     var sum = vec4f();
     for (var i = group.x * WORKGROUP + lane; i < params.n_nodes; i += params.row_groups * WORKGROUP) {
         var product = vec3f();
-        for (var b = pattern[i]; b < pattern[i + 1u]; b++) {
+        let end = pattern[i + 1u];
+        for (var b = pattern[i]; b < end; b++) {
             product += block_product(blocks[b], dv[pattern[params.n_nodes + 1u + b]].xyz);
         }
         if params.n_grabs > 0u {

@@ -20,11 +20,12 @@ fn move_along(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_ind
     let n = params.n_nodes;
     var residual2 = 0.0;
     for (var i = group.x * WORKGROUP + lane; i < select(n, 0u, idle); i += params.row_groups * WORKGROUP) {
-        dv[i] += alpha * vectors[V_P * n + i];
+        dv[i] = vec4f(dv[i].xyz + alpha * vectors[V_P * n + i].xyz, 0.0);
         let r = vectors[V_R * n + i] - alpha * vec4f(vectors[V_B_P * n + i].xyz, 0.0);
         vectors[V_R * n + i] = r;
-        vectors[V_FREE * n + i] -= alpha * vectors[V_A_P * n + i];
-        vectors[V_Z * n + i] -= alpha * vectors[V_C_B_P * n + i];
+        let unbound = vectors[V_FREE * n + i].xyz - alpha * vectors[V_A_P * n + i].xyz;
+        vectors[V_FREE * n + i] = vec4f(unbound, 0.0);
+        vectors[V_Z * n + i] = vec4f(vectors[V_Z * n + i].xyz - alpha * vectors[V_C_B_P * n + i].xyz, 0.0);
         residual2 += dot(r.xyz, r.xyz);
     }
     var row_residual = 0.0;

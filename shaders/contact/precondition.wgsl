@@ -17,26 +17,31 @@ fn precondition(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_i
     let n = params.n_nodes;
     var curvature = 0.0;
     for (var i = group.x * WORKGROUP + lane; i < select(n, 0u, idle); i += params.row_groups * WORKGROUP) {
-        let spread = node_gather(i, 0u).xyz;
+        // Where no active contact bears on the node there is nothing to gather.
+        let r = vectors[V_R * n + i];
+        var spread = vec3f();
+        if r.w > 0.0 {
+            spread = node_gather(i, 0u).xyz;
+        }
         if phase == PHASE_RESTART {
-            let z = block_product(inverse_diagonals[i], vectors[V_R * n + i].xyz - spread);
+            let z = block_product(inverse_diagonals[i], r.xyz - spread);
             vectors[V_Z * n + i] = vec4f(z, 0.0);
             continue;
         }
-        var p = vectors[V_Z * n + i];
-        var b_p = vectors[V_B_Z * n + i];
-        var a_p = vectors[V_A_Z * n + i];
+        var p = vectors[V_Z * n + i].xyz;
+        var b_p = vectors[V_B_Z * n + i].xyz;
+        var a_p = vectors[V_A_Z * n + i].xyz;
         if beta != 0.0 {
-            p += beta * vectors[V_P * n + i];
-            b_p += beta * vectors[V_B_P * n + i];
-            a_p += beta * vectors[V_A_P * n + i];
+            p += beta * vectors[V_P * n + i].xyz;
+            b_p += beta * vectors[V_B_P * n + i].xyz;
+            a_p += beta * vectors[V_A_P * n + i].xyz;
         }
-        let c_b_p = block_product(inverse_diagonals[i], b_p.xyz - spread);
-        vectors[V_P * n + i] = p;
-        vectors[V_B_P * n + i] = b_p;
-        vectors[V_A_P * n + i] = a_p;
+        let c_b_p = block_product(inverse_diagonals[i], b_p - spread);
+        vectors[V_P * n + i] = vec4f(p, 0.0);
+        vectors[V_B_P * n + i] = vec4f(b_p, 0.0);
+        vectors[V_A_P * n + i] = vec4f(a_p, 0.0);
         vectors[V_C_B_P * n + i] = vec4f(c_b_p, 0.0);
-        curvature += dot(b_p.xyz, c_b_p);
+        curvature += dot(b_p, c_b_p);
     }
     let total = reduce_group(lane, vec4f(curvature, 0.0, 0.0, 0.0));
     if lane == 0u {

@@ -46,13 +46,17 @@ fn product(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index)
             continue;
         }
         var a_z = vec3f();
-        for (var b = pattern[i]; b < pattern[i + 1u]; b++) {
+        let end = pattern[i + 1u];
+        for (var b = pattern[i]; b < end; b++) {
             a_z += block_product(blocks[b], vectors[V_Z * n + pattern[n + 1u + b]].xyz);
         }
         if params.n_grabs > 0u {
             a_z += grab_product(grab_weights[i]);
         }
-        let spread = node_gather(i, 0u).xyz;
+        var spread = vec3f();
+        if vectors[V_R * n + i].w > 0.0 {
+            spread = node_gather(i, 0u).xyz;
+        }
         let z = vectors[V_Z * n + i].xyz;
         vectors[V_A_Z * n + i] = vec4f(a_z, 0.0);
         vectors[V_B_Z * n + i] = vec4f(a_z + spread, 0.0);

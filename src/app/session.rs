@@ -1,13 +1,14 @@
 //! What the window knows and does, apart from windows: the worker's snapshots, the camera, grabs, recordings, panels.
 
 mod flight;
+mod grabs;
 mod keys;
 mod lookup;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use egui::{Pos2, Rect, pos2};
+use egui::{Pos2, Rect};
 
 use super::engine::SceneInfo;
 use super::events::EventLog;
@@ -17,14 +18,14 @@ use super::pointer::{Effect, Input, Pointer};
 use super::recent::{Recent, config_folder};
 use super::recorder::{Recorder, screenshot};
 use super::stage;
-use super::ui::{Action, Exhibit, GrabMark, Outcome, Scenery, UiState};
+use super::ui::{Action, Exhibit, Outcome, Scenery, UiState};
 use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
-use crate::math::Vec3;
-use crate::render::{Camera, Hit, Look, Overlays, Positions, Ray, Shading, ViewOptions};
+use crate::render::{Camera, Look, Overlays, Positions, Ray, Shading, ViewOptions};
 use crate::sim::Command;
 use crate::solver::SurfacePositions;
 use flight::Flight;
+use grabs::Grab;
 use lookup::{Found, Lookup, Question, bounds, hit_body};
 
 pub struct Session {
@@ -61,17 +62,6 @@ pub struct Session {
 pub struct Wishes {
     pub quit: bool,
     pub file_dialog: bool,
-}
-
-/// A body held by the mouse.
-struct Grab {
-    id: u32,
-    generation: u64,
-    body: String,
-    hit: Hit,
-    /// Of the hit along the line of sight [m].
-    depth: f64,
-    target: Vec3,
 }
 
 impl Session {
@@ -438,55 +428,6 @@ impl Session {
         let mut goal = self.camera;
         goal.frame(aabb, self.view.width() / self.view.height().max(1.0));
         self.flight = Some(Flight::new(self.camera, goal));
-    }
-
-    fn start_grab(&mut self, scene: &SceneInfo, hit: Hit, body: usize) {
-        self.n_grabs = self.n_grabs.wrapping_add(1);
-        let forward = self.camera.forward();
-        let forward = Vec3::new(forward.x.into(), forward.y.into(), forward.z.into());
-        let eye = self.camera.eye();
-        let depth = (hit.point - Vec3::new(eye.x.into(), eye.y.into(), eye.z.into())).dot(&forward);
-        let name = scene.model.bodies[body].name.clone();
-        self.log
-            .say(format_args!("grab body={name} triangle={} point={:.4},{:.4},{:.4}", hit.triangle, hit.point.x, hit.point.y, hit.point.z));
-        let grab = Grab { id: self.n_grabs, generation: scene.generation, body: name, hit, depth, target: hit.point };
-        let command = Command::Grab { id: grab.id, triangle: hit.triangle as u32, barycentric: hit.barycentric, target: grab.target };
-        self.worker.send(Request::Command(grab.generation, command));
-        self.grab = Some(grab);
-    }
-
-    /// To where the ray through `at` meets the plane through the hit, parallel to the view, `scale` times as far away.
-    fn move_grab(&mut self, at: Pos2, scale: f64) {
-        let ray = self.ray(at);
-        let forward = self.camera.forward();
-        let forward = Vec3::new(forward.x.into(), forward.y.into(), forward.z.into());
-        if let Some(grab) = &mut self.grab {
-            grab.target = ray.at(grab.depth * scale / ray.direction.dot(&forward));
-            let command = Command::MoveGrab { id: grab.id, target: grab.target };
-            self.worker.send(Request::Command(grab.generation, command));
-        }
-    }
-
-    fn release_grab(&mut self) {
-        if let Some(grab) = self.grab.take() {
-            self.log.say(format_args!("release body={}", grab.body));
-            self.worker.send(Request::Command(grab.generation, Command::ReleaseGrab { id: grab.id }));
-        }
-    }
-
-    /// The grab as it is drawn: where the point is now, and where the cursor pulls it.
-    fn grab_mark(&self) -> Option<GrabMark> {
-        let grab = self.grab.as_ref()?;
-        let held = self.shown.view.as_ref().and_then(|view| view.grabs.iter().find(|held| held.id == grab.id));
-        let on_screen = |p: &Vec3| {
-            let ([x, y], _) = self.camera.project(stage::glam_vec(p), self.viewport())?;
-            Some(pos2(x / self.pixels_per_point, y / self.pixels_per_point))
-        };
-        Some(GrabMark {
-            point: on_screen(&held.map_or(grab.hit.point, |held| held.point))?,
-            target: on_screen(&grab.target)?,
-            force: held.map(|held| held.force.norm()),
-        })
     }
 
     fn command(&self, command: Command) {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::Args;
 use serde::Serialize;
 
-use super::output::OutputFile;
+use super::output::{OutputFile, check_writable};
 use super::{Failure, Place};
 use crate::scene::{Scene, build};
 use crate::sim::{Options, Simulation};
@@ -65,7 +65,7 @@ const WARM_UP: usize = 5;
 const MEASURED: usize = 30;
 
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
-    let json = args.json.as_deref().map(OutputFile::create).transpose()?;
+    args.json.as_deref().map(check_writable).transpose()?;
     // `names` holds nothing but "step" today.
     let records = [falling(args)?, resting(args)?];
     for record in &records {
@@ -81,7 +81,8 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
             record.adapter.as_deref().unwrap_or(record.backend)
         );
     }
-    if let Some(mut json) = json {
+    if let Some(path) = &args.json {
+        let mut json = OutputFile::create(path)?;
         let text = serde_json::to_string_pretty(&records).map_err(|error| Failure::Run(error.to_string()))?;
         json.write_line(&text)?;
         json.finish()?;

@@ -77,9 +77,10 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     };
 
     // Whatever cannot be written is known before the work begins.
-    let report = args.report.as_deref().map(OutputFile::create).transpose()?;
     let mut trace = args.trace.as_deref().map(OutputFile::create).transpose()?;
-    args.save.as_deref().map(check_writable).transpose()?;
+    for path in args.report.iter().chain(&args.save) {
+        check_writable(path)?;
+    }
     let size = args.size.unwrap_or(built.recording.size);
     let fps = args.fps.unwrap_or(built.recording.fps);
     let film = args.record.as_deref().map(|folder| Film::start(folder, size, fps, &built, args.place.adapter.as_deref()));
@@ -92,7 +93,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         device: film.as_ref().map(Film::device),
     };
     let mut simulation = Simulation::new(built, &options)?;
-    simulation.set_measuring(report.is_some() || trace.is_some());
+    simulation.set_measuring(args.report.is_some() || trace.is_some());
     if let Some(path) = &args.resume {
         simulation.resume(path).map_err(|error| match error {
             SaveError::Step(_) => Failure::Run(error.to_string()),
@@ -133,7 +134,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         let n = film.finish()?;
         println!("{n} pictures of {}x{} are in {}", size[0], size[1], args.record.as_deref().unwrap_or("".as_ref()).display());
     }
-    if let Some(mut report) = report {
+    if let Some(path) = &args.report {
+        let mut report = OutputFile::create(path)?;
         report.write_line(&serde_json::to_string_pretty(&summary).map_err(|error| failed(&error))?)?;
         report.finish()?;
     }
@@ -156,12 +158,10 @@ fn scene(args: &RunArgs) -> Result<Scene, Failure> {
     if args.place.backend.as_deref() == Some("cpu") && args.place.adapter.is_some() && args.record.is_none() {
         return Err(Failure::Input("--adapter names a graphics adapter, and --backend cpu uses none; remove one of the two".into()));
     }
-    if let Some(name) = args.record.as_ref().and_then(|path| path.extension()) {
-        if ["mp4", "gif", "webm", "mkv", "avi", "mov"].iter().any(|film| name.eq_ignore_ascii_case(film)) {
-            return Err(Failure::Input(
-                "--record writes PNG pictures into a folder; give a folder, films are not part of this version".into(),
-            ));
-        }
+    if let Some(name) = args.record.as_ref().and_then(|path| path.extension())
+        && ["mp4", "gif", "webm", "mkv", "avi", "mov"].iter().any(|film| name.eq_ignore_ascii_case(film))
+    {
+        return Err(Failure::Input("--record writes PNG pictures into a folder; give a folder, films are not part of this version".into()));
     }
     let mut flags = args.set.clone();
     // Checked by the same ranges as in the file, after all --set.

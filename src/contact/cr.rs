@@ -111,6 +111,7 @@ pub fn solve(
     }
     let mut rho = restart(problem, contacts, dv, work);
     let mut since_evaluation = 0;
+    let mut started_anew = false;
     // An impact is solved to a part of itself; and while rows still change, a rough solve shows how.
     let first_residual = dot(&work.residual.v, &work.residual.v).sqrt();
     let final_bound = options.residual.max(IMPACT_TOLERANCE * first_residual);
@@ -138,8 +139,13 @@ pub fn solve(
         let row_residual = work.residual.c.iter().map(Vec3::amax).fold(0.0, f64::max);
         let converged = velocity_residual <= bound && row_residual <= 0.25 * problem.tolerance;
         let exhausted = outcome.iterations >= options.max_iterations;
-        let effort = if outcome.iterations < options.max_iterations / 3 { Effort::Whole } else { Effort::Settling };
-        if converged || stuck {
+        let effort = if outcome.iterations < options.max_iterations / 2 { Effort::Whole } else { Effort::Settling };
+        if !started_anew && outcome.iterations >= options.max_iterations / 5 {
+            // Sliding forces that point all ways are a bad place to search from; the laws seen from rest are a good one.
+            started_anew = true;
+            contacts.iter_mut().for_each(Contact::stick);
+            changed = true;
+        } else if converged || stuck {
             changed = evaluate(problem, contacts, dv, true, effort);
             if !changed {
                 if outcome.relinearisations < MAX_RELINEARISATIONS && adapt(dv, contacts) {

@@ -84,6 +84,15 @@ impl Contact {
         }
     }
 
+    /// A sliding contact sticks, with the same force.
+    pub fn stick(&mut self) {
+        if self.status == Status::Sliding {
+            self.status = Status::Sticking;
+            (self.multiplier.y, self.multiplier.z) = (self.sliding_force.y, self.sliding_force.z);
+            self.sliding_force = Vec3::zeros();
+        }
+    }
+
     pub fn is_active(&self) -> bool {
         self.status != Status::Inactive
     }

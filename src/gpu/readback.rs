@@ -1,6 +1,7 @@
 //! What comes back from the device: a small block after each batch, whole buffers on demand, and times.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use super::kernel::Buffers;
 use super::{Device, DeviceError};
@@ -30,21 +31,23 @@ impl Mailbox {
     /// Submits, waits, and gives the content to `look`.
     pub fn submit<T>(&self, encoder: wgpu::CommandEncoder, look: impl FnOnce(&[u8]) -> T) -> Result<T, DeviceError> {
         let index = self.device.queue.submit([encoder.finish()]);
-        let outcome = Arc::new(Mutex::new(None));
-        let kept = outcome.clone();
-        self.buffer.map_async(wgpu::MapMode::Read, .., move |result| {
-            if let Ok(mut outcome) = kept.lock() {
-                *outcome = Some(result);
-            }
-        });
+        let (sender, receiver) = mpsc::channel();
+        // The receiver lives until this function ends: a failed send means that nobody waits any more.
+        self.buffer.map_async(wgpu::MapMode::Read, .., move |result| sender.send(result).unwrap_or_default());
         let lost = |reason: String| self.device.fault().unwrap_or(DeviceError::Lost(reason));
         let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: None };
         self.device.device.poll(poll).map_err(|error| lost(error.to_string()))?;
-        match outcome.lock().map(|mut outcome| outcome.take()) {
-            Ok(Some(Ok(()))) => {}
-            Ok(Some(Err(error))) => return Err(lost(error.to_string())),
-            _ => return Err(lost("the result of a submission did not arrive".into())),
-        }
+        // Another thread that polls may have taken our callback and not have called it yet.
+        let result = loop {
+            match receiver.recv_timeout(Duration::from_millis(1)) {
+                Ok(result) => break result,
+                Err(mpsc::RecvTimeoutError::Timeout) if self.device.fault().is_none() => {
+                    self.device.device.poll(wgpu::PollType::Poll).map_err(|error| lost(error.to_string()))?;
+                }
+                Err(error) => return Err(lost(format!("the result of a submission did not arrive ({error})"))),
+            }
+        };
+        result.map_err(|error| lost(error.to_string()))?;
         let value = look(&self.buffer.get_mapped_range(..).map_err(|error| lost(error.to_string()))?);
         self.buffer.unmap();
         Ok(value)

@@ -206,7 +206,7 @@ impl GpuStepper {
 
     /// Iterations in one submission: short enough that drawing on the same queue never waits long.
     fn batch(&self, wanted: u32) -> u32 {
-        let most = if self.device.is_hardware() { 128 } else { (3_000_000 / self.model.pattern.n_blocks().max(1)) as u32 };
+        let most = if self.device.is_hardware() { 128 } else { (600_000 / self.model.pattern.n_blocks().max(1)) as u32 };
         wanted.min(most.clamp(GATE_INTERVAL, 128)).next_multiple_of(GATE_INTERVAL)
     }
 

@@ -14,8 +14,8 @@ pub struct Solved {
     pub converged: bool,
 }
 
-/// Solves `A x = b` on the rows `rows`, a block of their own (`b` and `x` hold these only), to `|b - A x| <= tolerance` (2-norm, units of b) from the start value in `x`. A start value that is worse than zero is
-/// dropped. `work` keeps the vectors between calls.
+/// Solves `A x = b` on the rows `rows`, a block of their own (`b` and `x` hold these only), to `|b - A x| <= tolerance` (2-norm, units of b)
+/// from the start value in `x`. A start value that is not better than zero is dropped. `work` keeps the vectors between calls.
 pub fn conjugate_gradient(
     a: &Operator,
     pattern: &Pattern,
@@ -37,7 +37,8 @@ pub fn conjugate_gradient(
     }
     let b_norm2 = dot(b, b);
     let mut residual2 = dot(r, r);
-    if !(residual2 < b_norm2) {
+    let better_than_zero = residual2 < b_norm2; // also false for NaN
+    if !better_than_zero {
         x.fill(Vec3::zeros());
         r.copy_from_slice(b);
         residual2 = b_norm2;

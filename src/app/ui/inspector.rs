@@ -116,9 +116,11 @@ fn entry(ui: &mut Ui, mark: Mark, name: &str, figure: &str, below: &str) -> egui
     }
     let at = rect.left_top() + vec2(7.0, 11.0);
     match mark {
-        Mark::Color(color) => drop(ui.painter().circle_filled(at, 5.0, color)),
+        Mark::Color(color) => {
+            ui.painter().circle_filled(at, 5.0, color);
+        }
         Mark::Icon(glyph, color) => {
-            drop(ui.painter().text(at, egui::Align2::CENTER_CENTER, glyph, theme::icon_font(14.0), color));
+            ui.painter().text(at, egui::Align2::CENTER_CENTER, glyph, theme::icon_font(14.0), color);
         }
     }
     let figure = ui.painter().layout_no_wrap(figure.to_owned(), theme::figures(11.5), palette.text);
@@ -178,7 +180,9 @@ fn history_ui(ui: &mut Ui, history: &VecDeque<f32>) {
 
 fn parameters_ui(ui: &mut Ui, view: &View, answers: &mut Answers) {
     let palette = theme::palette(ui.ctx());
-    let name = |ui: &mut Ui, text: &str| drop(ui.label(RichText::new(text).size(12.5).color(palette.weak)));
+    let name = |ui: &mut Ui, text: &str| {
+        ui.label(RichText::new(text).size(12.5).color(palette.weak));
+    };
     ui.horizontal(|ui| {
         name(ui, "Gravity");
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {

@@ -17,7 +17,9 @@ pub fn status_ui(root: &mut Ui, scenery: &Scenery) {
                     _ => (icon::CPU, "CPU"),
                 };
                 ui.label(theme::icon(glyph, 14.0).color(palette.accent));
-                ui.label(small(format!("Simulated on the {name}"))).on_hover_text(format!("Solver: {}. {}", scene.solver, scene.reason));
+                let adapter = scene.adapter.as_ref().map(|name| format!("{name}\n")).unwrap_or_default();
+                ui.label(small(format!("Simulated on the {name}")))
+                    .on_hover_text(format!("{adapter}Solver: {}. {}", scene.solver, scene.reason));
                 ui.label(small("·".into()));
             }
             let short = scenery.adapter.split(" (").next().unwrap_or_default();

@@ -37,7 +37,9 @@ impl Engine for Scripted {
 
     fn apply(&mut self, command: &Command) -> Result<(), String> {
         match command {
-            Command::MoveGrab { .. } => drop(self.script.moves.fetch_add(1, Ordering::SeqCst)),
+            Command::MoveGrab { .. } => {
+                self.script.moves.fetch_add(1, Ordering::SeqCst);
+            }
             Command::Reset => self.step = 0,
             _ => {}
         }
