@@ -32,6 +32,14 @@ fn pixel_noise(pixel: vec2f) -> f32 {
     return fract(52.9829189 * fract(dot(pixel, vec2f(0.06711056, 0.00583715))));
 }
 
+// A unit vector in a direction that changes from pixel to pixel, and the turn from one point of a sunflower disc to the next.
+fn pixel_direction(pixel: vec2f) -> vec2f {
+    let angle = pixel_noise(pixel) * 6.2831853;
+    return vec2f(cos(angle), sin(angle));
+}
+
+const GOLDEN_TURN = mat2x2f(-0.73736888, 0.67549029, -0.67549029, -0.73736888);
+
 // A filmic curve that ends gamma-encoded [Hejl & Burgess-Dawson 2010: a rational fit, no powers], and a dither of one level.
 // Alpha carries the brightness, which the edge filter reads.
 fn display(radiance: vec3f, pixel: vec2f) -> vec4f {

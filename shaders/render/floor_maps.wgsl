@@ -21,12 +21,6 @@ fn depth_at(uv: vec2f) -> f32 {
     return textureLoad(depths, vec2i(clamp(uv * size, vec2f(0.0), size - 1.0)), 0);
 }
 
-// Point k of n on a sunflower disc of radius 1, turned by an angle.
-fn sunflower(k: u32, n: u32, turn: f32) -> vec2f {
-    let angle = f32(k) * 2.39996323 + turn;
-    return sqrt((f32(k) + 0.5) / f32(n)) * vec2f(cos(angle), sin(angle));
-}
-
 // The width of the penumbra grows with the gap between floor and caster, as for a round lamp [Fernando 2005].
 @fragment
 fn fs_floor_shadow(v: Varying) -> @location(0) vec4f {
@@ -42,26 +36,27 @@ fn fs_floor_shadow(v: Varying) -> @location(0) vec4f {
     let taps = frame.flags.w;
     let uv_from_metres = 0.5 / fit.shadow.x;
     let search = gap * frame.to_light.w * uv_from_metres;
-    let turn = pixel_noise(v.clip.xy) * 6.2831853;
+    var direction = pixel_direction(v.clip.xy);
     var blockers = 0.0;
     var blocked = 0.0;
     for (var k = 0u; k < taps; k++) {
-        let d = depth_at(v.uv + sunflower(k, taps, turn) * search) * fit.shadow.y;
+        let d = depth_at(v.uv + direction * (search * sqrt((f32(k) + 0.5) / f32(taps)))) * fit.shadow.y;
         let hit = f32(d < gap - 1e-3 * fit.shadow.y && d < 0.9999 * fit.shadow.y);
         blockers += hit;
         blocked += hit * d;
+        direction = GOLDEN_TURN * direction;
     }
-    if blockers == 0.0 {
-        return vec4f(1.0);
-    }
-    let distance = gap - blocked / blockers;
+    let distance = gap - blocked / max(blockers, 1.0);
     let radius = max(distance * frame.to_light.w * uv_from_metres, 0.75 / f32(textureDimensions(depths).x));
+    // Software adapters run both sides of an `if`; an empty loop is really skipped.
+    let second = select(0u, taps, blockers > 0.0);
     var light = 0.0;
-    for (var k = 0u; k < taps; k++) {
-        let d = depth_at(v.uv + sunflower(k, taps, turn) * radius) * fit.shadow.y;
+    for (var k = 0u; k < second; k++) {
+        let d = depth_at(v.uv + direction * (radius * sqrt((f32(k) + 0.5) / f32(taps)))) * fit.shadow.y;
         light += f32(d >= gap - 1e-3 * fit.shadow.y || d >= 0.9999 * fit.shadow.y);
+        direction = GOLDEN_TURN * direction;
     }
-    return vec4f(light / f32(taps));
+    return vec4f(select(1.0, light / f32(taps), blockers > 0.0));
 }
 
 // Averages the noise of the few taps away: a tent over 3 x 3 texels.
@@ -79,13 +74,15 @@ fn fs_soften(v: Varying) -> @location(0) vec4f {
     return vec4f(sum / 16.0);
 }
 
+const EIGHTH_TURN = mat2x2f(0.70710678, 0.70710678, -0.70710678, 0.70710678);
+
 // Sky hidden from a floor point by the undersides above it. A level patch at height h and horizontal distance r hides
 // h^2 / (r^2 + h^2)^2 dA / pi of it (the form factor of two parallel patches).
 @fragment
 fn fs_contact(v: Varying) -> @location(0) vec4f {
     let texel = 1.0 / f32(textureDimensions(depths).x);
     let width = 2.0 * fit.contact.x;
-    let turn = pixel_noise(v.clip.xy) * 6.2831853;
+    var direction = pixel_direction(v.clip.xy);
     // The part right overhead: a disc of two texels.
     let reach = 2.0 * texel * width;
     let own = depth_at(v.uv) * fit.contact.y;
@@ -95,9 +92,10 @@ fn fs_contact(v: Varying) -> @location(0) vec4f {
     for (var ring = 0u; ring < 5u; ring++) {
         let outer = r * 1.8;
         let middle = 0.5 * (r + outer) * width;
+        direction = GOLDEN_TURN * direction;
         for (var k = 0u; k < 8u; k++) {
-            let angle = (f32(k) + f32(ring) * 0.37) * 0.78539816 + turn;
-            let h = depth_at(v.uv + 0.5 * (r + outer) * vec2f(cos(angle), sin(angle))) * fit.contact.y;
+            direction = EIGHTH_TURN * direction;
+            let h = depth_at(v.uv + 0.5 * (r + outer) * direction) * fit.contact.y;
             let area = (outer * outer - r * r) * width * width / 8.0; // times pi, which cancels
             let s = middle * middle + h * h;
             hidden += f32(h < 0.999 * fit.contact.y) * area * (h * h + 0.02 * s) / (s * s);

@@ -34,13 +34,13 @@ fn fs_occlusion(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let n = normalize(textureLoad(normals, vec2i(pixel), 0).xyz * 2.0 - 1.0);
     let reach = 0.16 * frame.scene.w;
     let reach_in_pixels = clamp(reach / (frame.eye.w * length(p)), 3.0, 90.0);
-    let turn = pixel_noise(position.xy) * 6.2831853;
+    var direction = pixel_direction(position.xy);
     // Software adapters run both sides of an `if`; an empty loop is really skipped.
     let taps = select(0u, TAPS, depth > 0.0);
     var hidden = 0.0;
     for (var k = 0u; k < taps; k++) {
-        let angle = f32(k) * 2.39996323 + turn;
-        let away = pixel + (f32(k) + 0.6) / f32(TAPS) * reach_in_pixels * vec2f(cos(angle), sin(angle));
+        direction = GOLDEN_TURN * direction;
+        let away = pixel + (f32(k) + 0.6) / f32(TAPS) * reach_in_pixels * direction;
         let there = depth_at(away);
         let v = from_eye(floor(away) + 0.5, max(there, 1e-9)) - p;
         let squared = dot(v, v);

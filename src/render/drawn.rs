@@ -11,7 +11,7 @@ use super::uniforms::{Fit, Vertex};
 /// of n / (|e1|^2 |e2|^2), n = e1 x e2, which is exact on a sphere [Max 1999].
 pub fn normals(split: &SplitSurface, positions: &[[f32; 4]], vertices: &mut [Vertex]) {
     let point = |i: u32| Vec3::from_slice(&positions[i as usize][..3]);
-    vertices.par_iter_mut().enumerate().with_min_len(1024).for_each(|(i, vertex)| {
+    vertices.par_iter_mut().enumerate().with_min_len(8192).for_each(|(i, vertex)| {
         let p = point(split.sources[i]);
         let mut sum = Vec3::ZERO;
         for &[a, b] in &split.corners[split.offsets[i] as usize..split.offsets[i + 1] as usize] {
