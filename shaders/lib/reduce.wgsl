@@ -24,20 +24,28 @@ const SLOT_CURVATURE_ROWS: u32 = 6u;
 const SLOT_ROUND: u32 = 7u;
 const SLOT_CHANGED: u32 = 8u;
 
+const REDUCE_PARTS: u32 = 8u;
 var<workgroup> reduce_values: array<vec4f, WORKGROUP>;
+var<workgroup> reduce_parts: array<vec4f, REDUCE_PARTS>;
 
-// Sum over the threads of the workgroup, known to all of them.
+// Sum over the threads of the workgroup, known to all of them. Two levels of eight: a barrier is dear on software adapters.
 fn reduce_group(lane: u32, value: vec4f) -> vec4f {
     workgroupBarrier();
     reduce_values[lane] = value;
     workgroupBarrier();
-    for (var half = WORKGROUP / 2u; half > 0u; half >>= 1u) {
-        if lane < half {
-            reduce_values[lane] += reduce_values[lane + half];
+    if lane < REDUCE_PARTS {
+        var part = vec4f();
+        for (var k = lane; k < WORKGROUP; k += REDUCE_PARTS) {
+            part += reduce_values[k];
         }
-        workgroupBarrier();
+        reduce_parts[lane] = part;
     }
-    return reduce_values[0];
+    workgroupBarrier();
+    var sum = vec4f();
+    for (var k = 0u; k < REDUCE_PARTS; k++) {
+        sum += reduce_parts[k];
+    }
+    return sum;
 }
 
 // This thread's part of the sum of a slot.
@@ -72,18 +80,24 @@ fn reduce_store(slot: u32, group: u32, value: vec4f) {
     reductions.sums[slot * MAX_ROW_GROUPS + group] = value;
 }
 
-// Largest value of the workgroup, known to all its threads.
+// Largest value of the workgroup (none below 0), known to all its threads.
 fn reduce_group_max(lane: u32, value: f32) -> f32 {
     workgroupBarrier();
-    reduce_values[lane] = vec4f(value, 0.0, 0.0, 0.0);
+    reduce_values[lane].x = value;
     workgroupBarrier();
-    for (var half = WORKGROUP / 2u; half > 0u; half >>= 1u) {
-        if lane < half {
-            reduce_values[lane].x = max(reduce_values[lane].x, reduce_values[lane + half].x);
+    if lane < REDUCE_PARTS {
+        var part = 0.0;
+        for (var k = lane; k < WORKGROUP; k += REDUCE_PARTS) {
+            part = max(part, reduce_values[k].x);
         }
-        workgroupBarrier();
+        reduce_parts[lane].x = part;
     }
-    return reduce_values[0].x;
+    workgroupBarrier();
+    var largest = 0.0;
+    for (var k = 0u; k < REDUCE_PARTS; k++) {
+        largest = max(largest, reduce_parts[k].x);
+    }
+    return largest;
 }
 
 // This thread's part of the largest y of a slot.

@@ -40,7 +40,7 @@ const REDUCTION_SLOTS: usize = 9;
 
 /// Most workgroups of a kernel over rows: every one reads the partial sums of all of its body's, so there are few where cores are few.
 fn most_row_groups(device: &Device) -> u32 {
-    if device.is_hardware() { MAX_ROW_GROUPS } else { 64 }
+    if device.is_hardware() { MAX_ROW_GROUPS } else { 8 }
 }
 
 /// Buffers of the state and of the elastic solve; returns the workgroups of the kernels over rows.
