@@ -17,12 +17,29 @@ fn main() {
         its += r.iterations;
         un += u32::from(!r.converged);
         if k % 10 == 9 || !r.converged {
-            println!("{k}: it {} rst {} rel {} conv {} act {}/{} N {:.3} F {:.3} gap {:.1e} fb {:.1e} cone {:.1e} pen {:.1e} wall {:.1} stages {:?}", r.iterations, r.restarts, r.relinearisations, r.converged, r.contact.active, r.contact.contacts,
-                r.contact.normal_force_total, r.contact.friction_force_total, r.contact.max_gap_of_active, r.contact.max_complementarity_error, r.contact.max_cone_violation, sim.penetration().unwrap(), t.elapsed().as_secs_f64()*1e3,
-                r.stages.0.iter().map(|(n, t)| format!("{n} {t:.1}")).collect::<Vec<_>>());
+            println!(
+                "{k}: it {} rst {} rel {} conv {} act {}/{} N {:.3} F {:.3} gap {:.1e} fb {:.1e} cone {:.1e} pen {:.1e} wall {:.1} stages {:?}",
+                r.iterations,
+                r.restarts,
+                r.relinearisations,
+                r.converged,
+                r.contact.active,
+                r.contact.contacts,
+                r.contact.normal_force_total,
+                r.contact.friction_force_total,
+                r.contact.max_gap_of_active,
+                r.contact.max_complementarity_error,
+                r.contact.max_cone_violation,
+                sim.penetration().unwrap(),
+                t.elapsed().as_secs_f64() * 1e3,
+                r.stages.0.iter().map(|(n, t)| format!("{n} {t:.1}")).collect::<Vec<_>>()
+            );
         }
     }
     println!("{}: its {its} unconverged {un} {:.1} ms/step", args[2], start.elapsed().as_secs_f64() * 1e3 / steps as f64);
     let x = sim.node_positions().unwrap();
-    for b in &m.bodies { let c: pliant::math::Vec3 = b.nodes.clone().map(|i| x[i] * m.node_masses[i]).sum::<pliant::math::Vec3>() / b.mass; println!("{} {:?}", b.name, c); }
+    for b in &m.bodies {
+        let c: pliant::math::Vec3 = b.nodes.clone().map(|i| x[i] * m.node_masses[i]).sum::<pliant::math::Vec3>() / b.mass;
+        println!("{} {:?}", b.name, c);
+    }
 }

@@ -231,7 +231,17 @@ fn conjugate_gradients_solve_the_system() {
     let (rhs, a) = bench.cpu_system();
     let (mut dv, mut product) = (vec![Vec3::zeros(); rhs.len()], vec![Vec3::zeros(); rhs.len()]);
     let bound = f64::from(end.target2).sqrt();
-    let solved = conjugate_gradient(&a, &bench.model.pattern, &bench.model.fixed, &(0..rhs.len()), &rhs, &mut dv, bound, 200, &mut Default::default());
+    let solved = conjugate_gradient(
+        &a,
+        &bench.model.pattern,
+        &bench.model.fixed,
+        &(0..rhs.len()),
+        &rhs,
+        &mut dv,
+        bound,
+        200,
+        &mut Default::default(),
+    );
     assert_eq!((end.done, end.converged), (1, 1));
     assert!(end.iterations.abs_diff(solved.iterations) <= 1, "{} {}", end.iterations, solved.iterations);
     // The residual that the device believes is the true one.
