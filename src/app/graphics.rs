@@ -87,7 +87,8 @@ impl Graphics {
         let Panels { mut textures, primitives, pixels_per_point } = panels;
         let gpu = self.device.clone();
         let (device, queue) = (&gpu.device, &gpu.queue);
-        // Textures change whether or not the frame is shown.
+        // Textures change whether or not the frame is shown; in which order is all the same.
+        #[expect(clippy::iter_over_hash_type)]
         for (id, deltas) in textures.set.drain() {
             for delta in &deltas {
                 self.panels.update_texture(device, queue, id, delta);
@@ -121,6 +122,7 @@ impl Graphics {
                 true
             }
         };
+        #[expect(clippy::iter_over_hash_type)]
         for id in textures.free.drain() {
             self.panels.free_texture(&id);
         }

@@ -38,7 +38,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Compute a scene without a window
-    Run(run::RunArgs),
+    Run(Box<run::RunArgs>),
     /// Say whether a scene or mesh is sound, and what would mend it
     Check(check::CheckArgs),
     /// Measure how fast this machine is

@@ -158,12 +158,10 @@ fn scene(args: &RunArgs) -> Result<Scene, Failure> {
     if args.place.backend.as_deref() == Some("cpu") && args.place.adapter.is_some() && args.record.is_none() {
         return Err(Failure::Input("--adapter names a graphics adapter, and --backend cpu uses none; remove one of the two".into()));
     }
-    if let Some(name) = args.record.as_ref().and_then(|path| path.extension()) {
-        if ["mp4", "gif", "webm", "mkv", "avi", "mov"].iter().any(|film| name.eq_ignore_ascii_case(film)) {
-            return Err(Failure::Input(
-                "--record writes PNG pictures into a folder; give a folder, films are not part of this version".into(),
-            ));
-        }
+    if let Some(name) = args.record.as_ref().and_then(|path| path.extension())
+        && ["mp4", "gif", "webm", "mkv", "avi", "mov"].iter().any(|film| name.eq_ignore_ascii_case(film))
+    {
+        return Err(Failure::Input("--record writes PNG pictures into a folder; give a folder, films are not part of this version".into()));
     }
     let mut flags = args.set.clone();
     // Checked by the same ranges as in the file, after all --set.

@@ -210,7 +210,8 @@ fn the_gallery_lists_every_file_of_the_folder() {
         .map(|path| stem(&path))
         .collect();
     let mut names: Vec<&str> = gallery().iter().map(|entry| entry.name).collect();
-    (files.sort(), names.sort());
+    files.sort();
+    names.sort();
     assert_eq!(files, names);
 }
 
