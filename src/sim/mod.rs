@@ -118,7 +118,9 @@ impl Simulation {
         let Built { name, model, params, forces, probes, backend, solver, .. } = built;
         let model = Arc::new(model);
         let (SolverChoice::Auto | SolverChoice::Cr) = solver;
-        let (stepper, backend) = open_backend(options.backend.unwrap_or(backend), options, &model)?;
+        let (mut stepper, backend) = open_backend(options.backend.unwrap_or(backend), options, &model)?;
+        // A stepper that cannot take its start says so again in the first step, where it can be told.
+        let _ = stepper.set_state(&start(&model, &params));
         Ok(Self {
             name,
             model,
@@ -209,7 +211,7 @@ impl Simulation {
                 self.params.time_step = dt;
             }
             Command::Reset => {
-                let state = State::initial(&self.model);
+                let state = start(&self.model, &self.params);
                 self.stepper.set_state(&state).map_err(|e| CommandError::Step(e.to_string()))?;
                 self.held.clear();
                 (self.step, self.time) = (0, 0.0);
@@ -336,6 +338,14 @@ impl Simulation {
         self.tally.missed_candidates += checker::missed_candidates(&self.model, &positions, &poses, &state.contacts, tolerance);
         Ok(checker::max_penetration(&self.model, &positions, &poses))
     }
+}
+
+/// The state at time 0. The first solve starts from free fall, so that a body which nothing holds falls with g t to the last bit and not to the solver's
+/// tolerance.
+fn start(model: &Model, params: &Params) -> State {
+    let fall = params.gravity * (params.time_step / f64::from(params.substeps.max(1)));
+    let velocity_changes = model.fixed.iter().map(|fixed| if *fixed { Vec3::zeros() } else { fall }).collect();
+    State { velocity_changes, ..State::initial(model) }
 }
 
 fn finite(what: &'static str, v: &Vec3) -> Result<(), CommandError> {

@@ -13,28 +13,6 @@ use crate::lab::*;
 
 const G: f64 = 9.81;
 
-/// Signed distance [m] from an obstacle's surface, negative inside; written for these tests.
-pub fn distance(obstacle: &Obstacle, time: f64, x: &Vec3) -> f64 {
-    let p = obstacle.pose_at(time).inverse() * nalgebra::Point3::from(*x);
-    let rectangle = |a: f64, b: f64| a.max(0.0).hypot(b.max(0.0)) + a.max(b).min(0.0);
-    match obstacle.shape {
-        Shape::Plane => p.y,
-        Shape::Sphere { radius } => p.coords.norm() - radius,
-        Shape::Cylinder { radius, half_height } => rectangle(p.x.hypot(p.z) - radius, p.y.abs() - half_height),
-        Shape::Box { half_extents } => {
-            let q = p.coords.abs() - half_extents;
-            q.sup(&Vec3::zeros()).norm() + q.max().min(0.0)
-        }
-    }
-}
-
-/// Depth [m] of the deepest surface vertex inside any obstacle, 0 if none is.
-pub fn penetration(model: &Model, state: &State) -> f64 {
-    let x = model.surface_positions(&state.positions(model));
-    let depth = |o: &Obstacle| x.iter().map(|p| -distance(o, state.time, p)).fold(0.0, f64::max);
-    model.obstacles.iter().map(depth).fold(0.0, f64::max)
-}
-
 fn floor(friction: f64) -> Obstacle {
     obstacle(Shape::Plane, Isometry::identity(), friction)
 }

@@ -1,4 +1,5 @@
-//! What the physics and contact tests share: bodies, backends, and measures of a state.
+//! What the physics and contact tests share: bodies, backends, measures of a state, and two long experiments. Each test binary uses its part of it.
+#![allow(dead_code)]
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,8 +8,10 @@ use pliant::material::Material;
 use pliant::math::{Isometry, Mat3, Vec3};
 use pliant::mesh::{TetMesh, shapes};
 use pliant::model::{Model, ModelBuilder, Obstacle, Shape, SoftBody};
+use pliant::scene::{self, BackendChoice, Scene};
+use pliant::sim::{Command, Options, Simulation};
 use pliant::solver::cpu::{self, CpuStepper};
-use pliant::solver::{State, Stepper};
+use pliant::solver::{Loads, Params, State, Stepper};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
@@ -27,6 +30,15 @@ impl Backend {
             Self::Cpu => Box::new(CpuStepper::new(model.clone(), 1).unwrap()),
             Self::Gpu => Box::new(gpu::Stepper::new(device(), model.clone()).unwrap()),
         }
+    }
+
+    pub fn simulation(self, scene: &Scene) -> Simulation {
+        let (choice, device) = match self {
+            Self::Cpu => (BackendChoice::Cpu, None),
+            Self::Gpu => (BackendChoice::Gpu, Some(device())),
+        };
+        let options = Options { backend: Some(choice), threads: Some(1), device, ..Default::default() };
+        Simulation::new(scene::build(scene).unwrap(), &options).unwrap()
     }
 
     /// `f64` here, `f32` there: the bound that a test takes.
@@ -140,4 +152,222 @@ pub fn center_of_mass(model: &Model, state: &State) -> Vec3 {
 
 pub fn max_speed(state: &State) -> f64 {
     state.velocities.iter().map(Vec3::norm).fold(0.0, f64::max)
+}
+
+/// Steps so large that inertia vanishes: each is a Newton-like step to rest, until no node moves further than `still` [m] in one. Returns the number of steps.
+pub fn to_rest(stepper: &mut dyn Stepper, params: &Params, loads: &Loads, still: f64) -> (State, u32) {
+    for step in 1..=200 {
+        stepper.step(params, loads).unwrap();
+        let state = stepper.state().unwrap();
+        if max_speed(&state) * params.time_step < still {
+            return (state, step);
+        }
+    }
+    panic!("no rest in 200 steps");
+}
+
+/// Mean y displacement over the vertices at x = 1 [m] of the cantilever by the independent code in `benches/reference` (27-node bricks, full Newton): the limit
+/// that its meshes up to 40x8x8 cells tend to, by Richardson's extrapolation. It is known to 0.03 %.
+pub const CANTILEVER_TIP: f64 = -0.5723;
+
+/// The scene `cantilever` at rest.
+pub struct Cantilever {
+    pub cells: [u32; 3],
+    /// Mean y displacement over the vertices at x = 1 [m].
+    pub tip: f64,
+    /// By grid point.
+    displacements: std::collections::BTreeMap<[i64; 3], Vec3>,
+    steps: u32,
+    seconds: f64,
+}
+
+impl Cantilever {
+    /// Brings it to rest, from the rest on a mesh of half as many cells if there is one.
+    pub fn rest(backend: Backend, cells: [u32; 3], poisson_ratio: f64, coarse: Option<&Self>) -> Self {
+        let mut scene = Scene::builtin("cantilever").unwrap();
+        scene.set(&format!("body.bar.shape.cells=[{},{},{}]", cells[0], cells[1], cells[2])).unwrap();
+        scene.set(&format!("material.rubber.poisson_ratio={poisson_ratio}")).unwrap();
+        let built = scene::build(&scene).unwrap();
+        let tip_nodes = &built.probes.iter().find(|p| p.name == "tip").unwrap().nodes;
+        let model = Arc::new(built.model);
+        let start = std::time::Instant::now();
+        let mut stepper = backend.stepper(&model);
+        let grid = |x: &Vec3| {
+            [x.x * f64::from(cells[0]), (x.y + 0.1) * f64::from(cells[1]) * 5.0, (x.z + 0.1) * f64::from(cells[2]) * 5.0]
+                .map(|c| c.round() as i64)
+        };
+        if let Some(coarse) = coarse {
+            let mut state = State::initial(&model);
+            for (u, x) in state.displacements.iter_mut().zip(&model.rest_positions) {
+                *u = coarse.at_half(grid(x));
+            }
+            stepper.set_state(&state).unwrap();
+        }
+        let params = Params { time_step: 0.2, tolerance: 1e-4, max_iterations: 20_000, ..built.params };
+        let (state, steps) = to_rest(&mut *stepper, &params, &Loads::default(), 1e-5);
+        let tip = tip_nodes.iter().map(|n| state.displacements[*n as usize].y).sum::<f64>() / tip_nodes.len() as f64;
+        let displacements = model.rest_positions.iter().map(grid).zip(state.displacements).collect();
+        Self { cells, tip, displacements, steps, seconds: start.elapsed().as_secs_f64() }
+    }
+
+    /// The displacement at half the grid point `p`, linear in each direction.
+    fn at_half(&self, p: [i64; 3]) -> Vec3 {
+        let corners = (0..8).map(|c| std::array::from_fn(|a| (p[a] + (c >> a & 1)).div_euclid(2)));
+        corners.map(|p| self.displacements[&p]).sum::<Vec3>() / 8.0
+    }
+
+    /// Relative to the reference.
+    pub fn error(&self) -> f64 {
+        self.tip / CANTILEVER_TIP - 1.0
+    }
+
+    pub fn told(&self) -> String {
+        format!("{:?} tip {:.6} m, {:+.3} %, {} steps, {:.1} s", self.cells, self.tip, 100.0 * self.error(), self.steps, self.seconds)
+    }
+}
+
+/// What a scripted wild drag did to a scene.
+pub struct WildDrag {
+    pub rollbacks: u64,
+    pub non_finite: u64,
+    pub unconverged: u64,
+    /// Fastest point on the way [m/s].
+    pub top_speed: f64,
+    /// After the release, until nothing moves faster than the limit [s]; none if it never came to rest.
+    pub rest_after: Option<f64>,
+    /// At the end.
+    pub inverted: usize,
+    pub speed: f64,
+    /// Volume over rest volume, of each body.
+    pub volumes: Vec<f64>,
+    /// Largest |C - I| of a tet.
+    pub strain: f64,
+    /// Deepest surface vertex inside an obstacle [m]: on the way, at the end.
+    pub penetration: [f64; 2],
+    pub finite: bool,
+    pub seconds: f64,
+}
+
+/// Holds every body at one point for 3 s of simulated time while the targets jump by metres in every step, lets go, and waits for rest for `patience` s.
+pub fn wild_drag(backend: Backend, scene: &Scene, patience: f64) -> WildDrag {
+    let start = std::time::Instant::now();
+    let mut simulation = backend.simulation(scene);
+    let model = simulation.model().clone();
+    let mut random = Random::new(17);
+    let triangles: Vec<u32> = model.bodies.iter().take(4).map(|b| (b.triangles.start + b.triangles.len() / 3) as u32).collect();
+    let home: Vec<Vec3> = model.bodies.iter().map(|b| model.rest_positions[b.nodes.start]).collect();
+    for (id, triangle) in triangles.iter().enumerate() {
+        let command = Command::Grab { id: id as u32, triangle: *triangle, barycentric: [0.2, 0.3, 0.5], target: home[id] };
+        simulation.apply(&command).unwrap();
+    }
+    let (mut top_speed, mut deepest, mut finite) = (0.0f64, 0.0f64, true);
+    let mut rest_after = None;
+    let mut step = |simulation: &mut Simulation| {
+        let told = simulation.step();
+        let state = simulation.state().unwrap();
+        finite &= told.is_ok() && state.displacements.iter().chain(&state.velocities).all(|v| v.iter().all(|c| c.is_finite()));
+        top_speed = top_speed.max(max_speed(&state));
+        deepest = deepest.max(penetration(&model, &state));
+        max_speed(&state)
+    };
+    while simulation.time() < 3.0 - 1e-9 {
+        for (id, home) in home.iter().enumerate().take(triangles.len()) {
+            simulation.apply(&Command::MoveGrab { id: id as u32, target: home + random.vector() * 3.0 }).unwrap();
+        }
+        step(&mut simulation);
+    }
+    for id in 0..triangles.len() {
+        simulation.apply(&Command::ReleaseGrab { id: id as u32 }).unwrap();
+    }
+    while simulation.time() < 3.0 + patience - 1e-9 {
+        let still = step(&mut simulation) < REST_SPEED;
+        let after = simulation.time() - 3.0;
+        rest_after = if still { rest_after.or(Some(after)) } else { None };
+        // At rest for a second: enough.
+        if rest_after.is_some_and(|since| after > since + 1.0) {
+            break;
+        }
+    }
+    let state = simulation.state().unwrap();
+    let f = deformations(&model, &state);
+    let volumes =
+        model.bodies.iter().map(|b| b.tets.clone().map(|t| f[t].determinant() * model.tets[t].volume).sum::<f64>() / b.volume).collect();
+    let tally = simulation.tally();
+    WildDrag {
+        rollbacks: tally.rollbacks,
+        non_finite: tally.non_finite,
+        unconverged: tally.unconverged_steps,
+        top_speed,
+        rest_after,
+        inverted: f.iter().filter(|f| f.determinant() <= 0.0).count(),
+        speed: max_speed(&state),
+        volumes,
+        strain: f.iter().map(|f| (f.transpose() * f - Mat3::identity()).norm()).fold(0.0, f64::max),
+        penetration: [deepest, penetration(&model, &state)],
+        finite,
+        seconds: start.elapsed().as_secs_f64(),
+    }
+}
+
+/// What counts as rest [m/s].
+pub const REST_SPEED: f64 = 0.02;
+
+impl WildDrag {
+    /// What went wrong, in words.
+    pub fn faults(&self, scene: &str) -> Vec<String> {
+        let mut faults = vec![];
+        let mut check = |holds: bool, what: String| {
+            if !holds {
+                faults.push(what)
+            }
+        };
+        check(self.finite && self.non_finite == 0, "not finite".into());
+        check(self.rollbacks == 0, format!("{} rollbacks", self.rollbacks));
+        check(self.inverted == 0, format!("{} tets inverted", self.inverted));
+        check(self.penetration[0] < 1e-4, format!("{:e} m deep", self.penetration[0]));
+        check(self.volumes.iter().all(|v| (v - 1.0).abs() < 0.02), format!("volumes {:?}", self.volumes));
+        // Nothing slows a body in empty space; its shape comes to rest.
+        check(self.rest_after.is_some() || scene == "spin", format!("no rest: {} m/s", self.speed));
+        faults
+    }
+
+    pub fn told(&self) -> String {
+        format!(
+            "top speed {:.1} m/s, rest after {:?} s, then {:.1e} m/s, inverted {}, volumes {:.4?}, strain {:.2}, penetration {:.1e}/{:.1e}, rollbacks {}, non-finite {}, unconverged {}, {:.1} s",
+            self.top_speed,
+            self.rest_after,
+            self.speed,
+            self.inverted,
+            self.volumes,
+            self.strain,
+            self.penetration[0],
+            self.penetration[1],
+            self.rollbacks,
+            self.non_finite,
+            self.unconverged,
+            self.seconds
+        )
+    }
+}
+
+/// Signed distance [m] from an obstacle's surface, negative inside; written for these tests.
+pub fn distance(obstacle: &Obstacle, time: f64, x: &Vec3) -> f64 {
+    let p = obstacle.pose_at(time).inverse() * nalgebra::Point3::from(*x);
+    let rectangle = |a: f64, b: f64| a.max(0.0).hypot(b.max(0.0)) + a.max(b).min(0.0);
+    match obstacle.shape {
+        Shape::Plane => p.y,
+        Shape::Sphere { radius } => p.coords.norm() - radius,
+        Shape::Cylinder { radius, half_height } => rectangle(p.x.hypot(p.z) - radius, p.y.abs() - half_height),
+        Shape::Box { half_extents } => {
+            let q = p.coords.abs() - half_extents;
+            q.sup(&Vec3::zeros()).norm() + q.max().min(0.0)
+        }
+    }
+}
+
+/// Depth [m] of the deepest surface vertex inside any obstacle, 0 if none is.
+pub fn penetration(model: &Model, state: &State) -> f64 {
+    let x = model.surface_positions(&state.positions(model));
+    let depth = |o: &Obstacle| x.iter().map(|p| -distance(o, state.time, p)).fold(0.0, f64::max);
+    model.obstacles.iter().map(depth).fold(0.0, f64::max)
 }

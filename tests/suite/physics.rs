@@ -128,7 +128,7 @@ fn inner_nodes_settle_on_the_affine_map_of_the_border() {
         let mut stepper = backend.stepper(&model);
         stepper.set_state(&state).unwrap();
         let params = Params { time_step: 1.0, tolerance: backend.pick(1e-6, 1e-4), ..NO_GRAVITY };
-        for _ in 0..20 {
+        for _ in 0..60 {
             stepper.step(&params, &Loads::default()).unwrap();
         }
         let after = error(&stepper.state().unwrap());
@@ -158,18 +158,6 @@ fn end_load(model: &Model, force: Vec3) -> Loads {
         }
     }
     Loads { node_forces, ..Loads::default() }
-}
-
-/// Steps so large that inertia vanishes: each is a Newton-like step to rest. Returns the state and the number of steps.
-fn to_rest(stepper: &mut dyn Stepper, params: &Params, loads: &Loads, still: f64) -> (State, u32) {
-    for step in 1..=200 {
-        stepper.step(params, loads).unwrap();
-        let state = stepper.state().unwrap();
-        if max_speed(&state) * params.time_step < still {
-            return (state, step);
-        }
-    }
-    panic!("no rest in 200 steps");
 }
 
 #[test]
@@ -242,16 +230,16 @@ fn tumbling_box() -> (Arc<Model>, State) {
 #[test]
 fn a_free_body_at_rest_falls_with_g_t() {
     for &backend in Backend::ELASTIC {
-        let mesh = shapes::sphere(0.1, 6);
-        let model = model(vec![body("ball", rubber(1e5, 0.3), mesh)], vec![]);
-        let mut stepper = backend.stepper(&model);
-        let params = Params::default();
+        let mut scene = Scene::builtin("bunny").unwrap();
+        scene.set("body.bunny.resolution=8").unwrap();
+        scene.set("body.bunny.position=[0.0, 5.0, 0.0]").unwrap();
+        let mut simulation = backend.simulation(&scene);
+        let gravity = simulation.params().gravity;
         let mut worst = 0.0f64;
-        for step in 1..=20 {
-            stepper.step(&params, &Loads::default()).unwrap();
-            let state = stepper.state().unwrap();
-            let want = params.gravity * (f64::from(step) * params.time_step);
-            worst = worst.max(largest(state.velocities.iter().map(|v| v - want)) / want.norm());
+        for _ in 0..20 {
+            simulation.step().unwrap();
+            let want = gravity * simulation.time();
+            worst = worst.max(largest(simulation.state().unwrap().velocities.iter().map(|v| v - want)) / want.norm());
         }
         println!("{backend:?}: free fall, worst relative error of any node's velocity {worst:e}");
         assert!(worst < backend.pick(1e-12, 1e-5), "{backend:?}: {worst:e}");
@@ -277,7 +265,8 @@ fn momentum_of_a_tumbling_body_is_g_m_t() {
     }
 }
 
-/// The scene `spin`: what the time step itself takes from a free rotation.
+/// The scene `spin`: what the time step itself takes from a free rotation. It starts unstrained, so the ring first stretches and rings for a moment; a
+/// step that is linear in itself may add a little energy there, and only there.
 #[test]
 fn a_spinning_ring_keeps_its_momentum_and_gains_no_energy() {
     for &backend in Backend::ELASTIC {
@@ -288,24 +277,23 @@ fn a_spinning_ring_keeps_its_momentum_and_gains_no_energy() {
         let energy = |s: &State| kinetic_energy(&model, s) + strain_energy(&model, s);
         let (l0, e0) = (angular_momentum(&model, &first), energy(&first));
         let center = center_of_mass(&model, &first);
-        let (mut last, mut highest) = (first, e0);
+        let (mut last, mut energies) = (first, vec![1.0]);
         for _ in 0..100 {
             stepper.step(&params, &Loads::default()).unwrap();
             last = stepper.state().unwrap();
-            highest = highest.max(energy(&last));
+            energies.push(energy(&last) / e0);
         }
-        let (l1, e1) = (angular_momentum(&model, &last), energy(&last));
+        let l1 = angular_momentum(&model, &last);
         let drift = (l1 - l0).norm() / l0.norm();
         let wander = (center_of_mass(&model, &last) - center).norm();
-        let strain = strain_energy(&model, &last) / e0;
+        let peaks: Vec<f64> = energies.chunks(20).map(|e| e.iter().copied().fold(0.0, f64::max)).collect();
         println!(
-            "{backend:?}: angular momentum drift {drift:e} (turned by {:e} rad), energy {:.6}, highest {:.6}, wander {wander:e} m, strain energy {strain:e}",
-            l1.angle(&l0),
-            e1 / e0,
-            highest / e0
+            "{backend:?}: angular momentum drift {drift:e} (turned by {:e} rad), peak energies of 20 steps each {peaks:.5?}, wander {wander:e} m",
+            l1.angle(&l0)
         );
-        assert!(drift < 0.01 && wander < 1e-6, "{backend:?}: {drift:e} {wander:e}");
-        assert!(highest < e0 * (1.0 + 1e-6), "{backend:?}: {}", highest / e0);
+        assert!(drift < 1e-3, "{backend:?}: angular momentum drifts by {drift:e}");
+        assert!(wander < backend.pick(1e-9, 1e-6), "{backend:?}: the centre wanders by {wander:e} m");
+        assert!(peaks[0] < 1.005 && peaks.windows(2).all(|w| w[1] < w[0] + 1e-6), "{backend:?}: {peaks:?}");
     }
 }
 
@@ -364,40 +352,20 @@ fn a_crushed_body_recovers_its_shape() {
     }
 }
 
-/// Mean y displacement over the vertices at x = 1 [m] of the independent code in `benches/reference` (27-node bricks, full Newton, 40x8x8 cells and the
-/// limit by Richardson's extrapolation).
-pub const CANTILEVER_TIP: f64 = -0.57222;
-
-/// Tip displacement of the scene `cantilever` at rest, starting from the displacements `from` of another resolution.
-pub fn cantilever_tip(backend: Backend, cells: [u32; 3], poisson_ratio: f64) -> f64 {
-    let mut scene = Scene::builtin("cantilever").unwrap();
-    scene.set(&format!("body.bar.shape.cells=[{},{},{}]", cells[0], cells[1], cells[2])).unwrap();
-    scene.set(&format!("material.rubber.poisson_ratio={poisson_ratio}")).unwrap();
-    let built = scene::build(&scene).unwrap();
-    let tip = built.probes.iter().find(|p| p.name == "tip").unwrap().nodes.clone();
-    let model = Arc::new(built.model);
-    let start = std::time::Instant::now();
-    let mut stepper = backend.stepper(&model);
-    let params = Params { time_step: 0.2, tolerance: 1e-4, max_iterations: 20_000, ..built.params };
-    let (state, steps) = to_rest(&mut *stepper, &params, &Loads::default(), 1e-6);
-    let y = tip.iter().map(|n| state.displacements[*n as usize].y).sum::<f64>() / tip.len() as f64;
-    println!(
-        "{backend:?} {cells:?} nu {poisson_ratio}: tip {y:.6} m, {:+.3} %, {steps} steps, {:.2?}",
-        100.0 * (y / CANTILEVER_TIP - 1.0),
-        start.elapsed()
-    );
-    y
-}
-
+/// The finest ones are in `tests/long.rs`.
 #[test]
-fn cantilever() {
+fn a_cantilever_converges_to_the_answer_of_another_code() {
     for &backend in Backend::ELASTIC {
-        let tips = [[10, 2, 2], [20, 4, 4]].map(|cells| cantilever_tip(backend, cells, 0.2));
-        let errors = tips.map(|y| y / CANTILEVER_TIP - 1.0);
-        assert!(errors[1].abs() < 0.13);
+        let coarse = Cantilever::rest(backend, [10, 2, 2], 0.2, None);
+        let fine = Cantilever::rest(backend, [20, 4, 4], 0.2, Some(&coarse));
+        println!("{backend:?}: {}; {}", coarse.told(), fine.told());
+        assert!(fine.error().abs() < 0.12 && coarse.error() / fine.error() > 2.5, "{} {}", coarse.error(), fine.error());
+        if backend == Backend::Cpu {
+            let finer = Cantilever::rest(backend, [40, 8, 8], 0.2, Some(&fine));
+            println!("{backend:?}: {}", finer.told());
+            assert!(finer.error().abs() < 0.034 && fine.error() / finer.error() > 3.3, "{}", finer.error());
+        }
     }
-    let y = cantilever_tip(Backend::Cpu, [40, 8, 8], 0.2);
-    assert!((y / CANTILEVER_TIP - 1.0).abs() < 0.035);
 }
 
 #[test]

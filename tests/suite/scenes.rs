@@ -1,51 +1,35 @@
-use pliant::scene::{self, BackendChoice, Scene};
-use pliant::sim::{Options, Simulation};
+//! Every scene of the gallery, pulled about.
 
-fn open(name: &str) -> Simulation {
-    let mut sc = Scene::builtin(name).unwrap();
-    for s in std::env::var("SET").unwrap_or_default().split_whitespace() {
-        sc.set(s).unwrap();
-    }
-    let built = scene::build(&sc).unwrap();
-    Simulation::new(built, &Options { backend: Some(BackendChoice::Cpu), ..Default::default() }).unwrap()
+use pliant::scene::{Scene, gallery};
+
+use crate::lab::*;
+
+/// Coarse versions: the full ones are in `tests/long.rs`.
+fn coarse(name: &str) -> Scene {
+    let mut scene = Scene::builtin(name).unwrap();
+    let flags: &[&str] = match name {
+        "gallery" => &["body.bunny.resolution=10", "body.armadillo.resolution=12", "body.dragon.resolution=14"],
+        "bunny" => &["body.bunny.resolution=12"],
+        "armadillo" => &["body.armadillo.resolution=14"],
+        "cantilever" => &["body.bar.shape.cells=[10,2,2]"],
+        _ => &[],
+    };
+    flags.iter().for_each(|flag| scene.set(flag).unwrap());
+    scene
 }
 
 #[test]
-fn look() {
-    let name = std::env::var("SCENE").unwrap_or("bunny".into());
-    let mut sim = open(&name);
-    println!("R nodes {} tets {} verts {}", sim.model().n_nodes(), sim.model().tets.len(), sim.model().n_vertices());
-    for k in 0..std::env::var("STEPS").map_or(100, |s| s.parse().unwrap()) {
-        let r = sim.step().unwrap();
-        let x = sim.surface_on_host().unwrap();
-        let low = x.iter().map(|p| p[1]).fold(f32::INFINITY, f32::min);
-        if k % 10 == 0 || !r.converged || r.iterations > 900 {
-            println!(
-                "R {k}: it {} rst {} relin {} res {:.1e} conv {} contacts {}/{} low {:.2e} fb {:.1e} cone {:.1e} N {:.2} F {:.2} {:?}",
-                r.iterations,
-                r.restarts,
-                r.relinearisations,
-                r.residual,
-                r.converged,
-                r.contact.active,
-                r.contact.contacts,
-                low,
-                r.contact.max_complementarity_error,
-                r.contact.max_cone_violation,
-                r.contact.normal_force_total,
-                r.contact.friction_force_total,
-                r.stages.0.iter().map(|(n, t)| format!("{n} {t:.1}")).collect::<Vec<_>>()
-            );
+fn wild_drags_end_well() {
+    let mut wrong = vec![];
+    for entry in gallery() {
+        for &backend in Backend::CONTACT {
+            let drag = wild_drag(backend, &coarse(entry.name), 6.0);
+            println!("{} {backend:?}: {}", entry.name, drag.told());
+            let faults = drag.faults(entry.name);
+            if !faults.is_empty() {
+                wrong.push((entry.name, backend, faults));
+            }
         }
     }
-    let t = sim.tally();
-    println!(
-        "R its {} restarts {} hard {} cone {:.1e} fb {:.1e}",
-        t.records.iter().map(|r| r.iterations).sum::<u32>(),
-        t.records.iter().map(|r| r.restarts).sum::<u32>(),
-        t.records.iter().filter(|r| r.iterations >= 1000).count(),
-        t.max_cone_violation,
-        t.max_complementarity_error
-    );
-    println!("R {:?}", sim.tally().records.iter().map(|r| r.ms).sum::<f64>() / sim.tally().steps as f64);
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
