@@ -2,6 +2,7 @@
 // adaptation, what the moved geometry says. Twins: `contact::evaluate`, `solver::cpu::contacts::Detection::adapt`.
 #import lib/reduce.wgsl
 #import lib/points.wgsl
+#import lib/occupied.wgsl
 #import lib/float.wgsl
 
 @group(0) @binding(2) var<storage, read> points: array<Point>;
@@ -9,10 +10,10 @@
 @group(0) @binding(4) var<storage, read> point_starts: array<PointStart>;
 @group(0) @binding(5) var<storage, read> obstacles: array<Obstacle>;
 @group(0) @binding(6) var<storage, read> frictions: array<f32>;
-@group(0) @binding(7) var<storage, read_write> contacts: array<Contact>;
 @group(0) @binding(8) var<storage, read_write> point_vectors: array<vec4f>;
 
 const RELAXATION: f32 = 0.25;
+const FORCE_TOLERANCE: f32 = 5e-4;
 const MAX_RELINEARISATIONS: u32 = 20u;
 // Cosine of the most turn of a normal in one renewal: 15 degrees.
 const MAX_TURN: f32 = 0.9659258;
@@ -56,13 +57,25 @@ fn evaluate_normal(c: ptr<function, Contact>, motion: vec3f, noticeable: f32, fo
     return true;
 }
 
-fn evaluate_friction(c: ptr<function, Contact>, motion: vec3f, noticeable: f32, settling: bool) -> bool {
+// A sliding contact sticks with the force it has.
+fn contact_stick(c: ptr<function, Contact>) -> bool {
+    if (*c).status != SLIDING {
+        return false;
+    }
+    (*c).status = STICKING;
+    (*c).multiplier = vec3f((*c).multiplier.x, (*c).sliding_force.yz);
+    (*c).sliding_force = vec3f();
+    return true;
+}
+
+// `slack` [N] is how far from the law a friction force may stay.
+fn evaluate_friction(c: ptr<function, Contact>, motion: vec3f, noticeable: f32, slack: f32, settling: bool) -> bool {
     let slip = vec3f(0.0, motion.yz);
     let limit = (*c).friction * max(-(*c).multiplier.x, 0.0);
     let gamma = contact_friction(*c);
     let size = length(gamma);
     if (*c).status == STICKING {
-        if (size - limit) * (*c).compliance_tangent <= noticeable {
+        if (size - limit) * (*c).compliance_tangent <= noticeable && size <= limit + slack {
             return false;
         }
         (*c).status = SLIDING;
@@ -76,7 +89,7 @@ fn evaluate_friction(c: ptr<function, Contact>, motion: vec3f, noticeable: f32, 
     let fresh = size == 0.0;
     if settling && !fresh {
         // The last resort of a step that does not settle: only the size follows the cone.
-        if abs(limit - size) * (*c).compliance_tangent <= noticeable {
+        if abs(limit - size) * (*c).compliance_tangent <= noticeable && abs(limit - size) <= slack {
             return false;
         }
         (*c).sliding_force = gamma * (limit / size);
@@ -100,10 +113,14 @@ fn evaluate_friction(c: ptr<function, Contact>, motion: vec3f, noticeable: f32, 
     if wanted_size > limit {
         wanted *= limit / wanted_size;
     }
-    if !fresh {
+    // A change that its own point hardly feels is made whole; a larger one by parts.
+    let error = length(wanted - gamma);
+    let local = error * (*c).compliance_tangent > select(noticeable / RELAXATION, noticeable, fresh);
+    if !fresh && local {
         wanted = gamma + (wanted - gamma) * RELAXATION;
     }
-    if length(wanted - gamma) * (*c).compliance_tangent <= noticeable {
+    let slides = length(slip) > noticeable || size > limit + slack;
+    if !local && !(slides && error > slack) {
         return false;
     }
     (*c).sliding_force = wanted;
@@ -180,20 +197,32 @@ fn adapt(k: u32, start: PointStart, x1: vec3f) -> bool {
 fn judge(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
     let share = shares[group.x];
     let body = share.body;
-    let residual2 = reduce_group(lane, reduce_slot(lane, share, SLOT_ROUND)).x;
+    let round = reduce_group(lane, reduce_slot(lane, share, SLOT_ROUND));
+    let residual2 = round.x;
     let row_residual = reduce_group_max(lane, reduce_slot_max(lane, share, SLOT_ROUND));
     let phase = reductions.controls[body].phase;
     let done = contact_is_idle(body);
-    let action = decide_action(body, phase, residual2, row_residual);
+    // Once in a solve that takes long: the laws seen from rest.
+    let anew = phase == PHASE_NORMAL && reductions.controls[body].stuck == 0u
+        && reductions.controls[body].contact_iterations == max(params.max_contact_iterations / 5u, 1u);
+    let action = select(decide_action(body, phase, residual2, row_residual), ACTION_EVALUATE, anew);
     let forced = action == ACTION_FORCED;
     // A change is made only if its effect, as a distance, is seen.
     let noticeable = params.contact_tolerance * select(1.0, 0.3, forced);
-    let settling = reductions.controls[body].contact_iterations >= params.max_contact_iterations / 3u;
+    let slack = select(1e30, FORCE_TOLERANCE * round.z / max(round.w, 1.0), forced);
+    let settling = reductions.controls[body].contact_iterations >= params.max_contact_iterations / 2u;
     let spent = action == ACTION_ADAPT && reductions.controls[body].relinearisations >= MAX_RELINEARISATIONS;
 
     var changed = false;
     let n = select(share.end_point, 0u, done || action == ACTION_NONE || spent);
-    for (var k = share.first_point + share_first(lane, group.x, share); k < n; k += share_stride(share)) {
+    let stride = share_stride(share);
+    // The moved geometry concerns every point, the states only those with contacts.
+    let all = action == ACTION_ADAPT;
+    var k = share.first_point + share_first(lane, group.x, share);
+    if !all {
+        k = point_occupied_from(k, n, stride);
+    }
+    while k < n {
         let point = points[k];
         var h_dv = vec3f();
         for (var c = 0u; c < 4u; c++) {
@@ -217,9 +246,14 @@ fn judge(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
             let frame = contact_frame(contact.normal);
             if action != ACTION_ADAPT {
                 let motion = contact.offset + params.dt * (h_dv * frame);
-                var new_state = evaluate_normal(&contact, motion, noticeable, forced);
-                if !new_state {
-                    new_state = evaluate_friction(&contact, motion, noticeable, settling);
+                var new_state = false;
+                if anew {
+                    new_state = contact_stick(&contact);
+                } else {
+                    new_state = evaluate_normal(&contact, motion, noticeable, forced);
+                    if !new_state {
+                        new_state = evaluate_friction(&contact, motion, noticeable, slack, settling);
+                    }
                 }
                 if new_state {
                     contacts[j] = contact;
@@ -230,6 +264,10 @@ fn judge(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
         }
         if touched {
             point_vectors[params.n_points + k] = force;
+        }
+        k += stride;
+        if !all {
+            k = point_occupied_from(k, n, stride);
         }
     }
     let some = reduce_group_max(lane, select(0.0, 1.0, changed));

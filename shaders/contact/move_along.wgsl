@@ -1,11 +1,11 @@
 // Third kernel of a round, one thread a node and one a surface point: the step along p. Twin: the loop in `contact::cr::solve`.
 #import lib/reduce.wgsl
 #import lib/contact.wgsl
+#import lib/occupied.wgsl
 #import lib/float.wgsl
 
 @group(0) @binding(2) var<storage, read_write> dv: array<vec4f>;
 @group(0) @binding(3) var<storage, read_write> vectors: array<vec4f>;
-@group(0) @binding(4) var<storage, read_write> contacts: array<Contact>;
 @group(0) @binding(5) var<storage, read_write> point_vectors: array<vec4f>;
 
 @compute @workgroup_size(WORKGROUP)
@@ -31,7 +31,12 @@ fn move_along(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_ind
         residual2 += dot(r.xyz, r.xyz);
     }
     var row_residual = 0.0;
-    for (var k = share.first_point + share_first(lane, group.x, share); k < select(share.end_point, 0u, idle); k += share_stride(share)) {
+    // Sum of mu lambda over the active contacts, and their number.
+    var limits = vec2f();
+    let end = select(share.end_point, 0u, idle);
+    let stride = share_stride(share);
+    var k = point_occupied_from(share.first_point + share_first(lane, group.x, share), end, stride);
+    for (; k < end; k = point_occupied_from(k + stride, end, stride)) {
         var sum = vec3f();
         var touched = false;
         for (var s = 0u; s < params.n_slots; s++) {
@@ -47,15 +52,18 @@ fn move_along(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_ind
             sum += contact_frame(contacts[j].normal) * contact_mask(contacts[j].status, z);
             row_residual = max(row_residual, max(abs(r.x), max(abs(r.y), abs(r.z))));
             touched = true;
+            if contact_is_active(contacts[j].status) {
+                limits += vec2f(contacts[j].friction * max(-contacts[j].multiplier.x, 0.0), 1.0);
+            }
         }
         if touched {
             point_vectors[k] = vec4f(sum, 0.0);
         }
     }
-    let total = reduce_group(lane, vec4f(residual2, 0.0, 0.0, 0.0)).x;
+    let total = reduce_group(lane, vec4f(residual2, limits, 0.0));
     let largest = reduce_group_max(lane, row_residual);
     if lane == 0u && !idle {
-        reduce_store(SLOT_ROUND, group.x, vec4f(total, largest, 0.0, 0.0));
+        reduce_store(SLOT_ROUND, group.x, vec4f(total.x, largest, total.y, total.z));
     }
     if !idle && share_leads(lane, group.x, share) {
         reductions.controls[body].rho = sums.x;

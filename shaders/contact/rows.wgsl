@@ -2,27 +2,18 @@
 // direction or, after a change, for the residual. Twins: `contact::cr::precondition`, `restart`, `update_compliances`.
 #import lib/reduce.wgsl
 #import lib/contact.wgsl
+#import lib/occupied.wgsl
 #import lib/mat3.wgsl
 
 @group(0) @binding(2) var<storage, read> points: array<Point>;
 @group(0) @binding(3) var<storage, read> vectors: array<vec4f>;
 @group(0) @binding(4) var<storage, read> inverse_diagonals: array<Block>;
 @group(0) @binding(5) var<storage, read> dv: array<vec4f>;
-@group(0) @binding(6) var<storage, read_write> contacts: array<Contact>;
 // World-frame sums over the contacts of a point: of t or z, and from n_points on of the forces, with the number of active ones.
 @group(0) @binding(7) var<storage, read_write> point_vectors: array<vec4f>;
 
 const IMPACT_TOLERANCE: f32 = 1e-3;
 const ROUGH_TOLERANCE: f32 = 1e-2;
-
-fn point_is_free(k: u32) -> bool {
-    for (var s = 0u; s < params.n_slots; s++) {
-        if contacts[k * params.n_slots + s].status != EMPTY {
-            return false;
-        }
-    }
-    return true;
-}
 
 // D^-1 of the point: the weighted sum over its nodes, each share multiplied by the weights that active contacts put on the node.
 fn point_inverse_mass(point: Point, loaded: bool) -> mat3x3f {
@@ -72,10 +63,9 @@ fn rows(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
 
     let n = select(share.end_point, 0u, idle);
     var curvature = 0.0;
-    for (var k = share.first_point + share_first(lane, group.x, share); k < n; k += share_stride(share)) {
-        if point_is_free(k) {
-            continue;
-        }
+    let stride = share_stride(share);
+    var k = point_occupied_from(share.first_point + share_first(lane, group.x, share), n, stride);
+    for (; k < n; k = point_occupied_from(k + stride, n, stride)) {
         let point = points[k];
         var h_a = vec3f();
         var h_z = vec3f();

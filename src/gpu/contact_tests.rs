@@ -80,7 +80,8 @@ fn a_cube_lands_as_on_the_cpu() {
 #[test]
 fn a_cube_slides_as_on_the_cpu() {
     let model = cube(vec![obstacle(Shape::Plane, tilted(35.0), None)], 1e-4);
-    agree(&model, 12, 5e-5);
+    // While it lands, which points stick first is decided within the tolerance of the slip; over the way of 12 mm that leaves 0.7 %.
+    agree(&model, 12, 5e-4);
 }
 
 #[test]

@@ -38,6 +38,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "lib/mat3.wgsl",
     "lib/model.wgsl",
     "lib/node_points.wgsl",
+    "lib/occupied.wgsl",
     "lib/params.wgsl",
     "lib/parity.wgsl",
     "lib/phase.wgsl",
