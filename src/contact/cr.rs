@@ -139,7 +139,11 @@ pub fn solve(
         let row_residual = work.residual.c.iter().map(Vec3::amax).fold(0.0, f64::max);
         let converged = velocity_residual <= bound && row_residual <= 0.25 * problem.tolerance;
         let exhausted = outcome.iterations >= options.max_iterations;
-        let effort = if outcome.iterations < options.max_iterations / 2 { Effort::Whole } else { Effort::Settling };
+        let effort = match outcome.iterations * 6 / options.max_iterations.max(1) {
+            0..3 => Effort::Whole,
+            3 => Effort::Settling,
+            _ => Effort::Frozen,
+        };
         if !started_anew && outcome.iterations >= options.max_iterations / 5 {
             // Sliding forces that point all ways are a bad place to search from; the laws seen from rest are a good one.
             started_anew = true;

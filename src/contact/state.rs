@@ -8,9 +8,11 @@ use crate::math::Vec3;
 pub enum Effort {
     /// All of them.
     Whole,
-    /// The last resort of a step that does not settle: sticking may turn into sliding but not back, and sliding forces keep their direction while their size follows
+    /// For a step that does not settle: sticking may turn into sliding but not back, and sliding forces keep their direction while their size follows
     /// the cone. Such changes end; bodies stay apart and the cone holds, only some sliding contacts may point the wrong way.
     Settling,
+    /// The last resort: sliding forces stay as they are, so that what remains is a convex problem, and all rows that it needs are found.
+    Frozen,
 }
 
 /// Part of the way that a sliding force goes to its new value at one evaluation: the compliance of one contact says little about how all of them answer
@@ -115,6 +117,9 @@ fn evaluate_friction(contact: &mut Contact, look: &Look, noticeable: f64, slack:
         }
         Status::Sliding => {
             let fresh = gamma.norm() == 0.0;
+            if effort == Effort::Frozen {
+                return false;
+            }
             if effort == Effort::Settling && !fresh {
                 let scaled = gamma * (look.limit / gamma.norm());
                 let noticed = (scaled - gamma).norm() * look.compliance > noticeable || (scaled - gamma).norm() > slack;
