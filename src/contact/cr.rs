@@ -137,9 +137,13 @@ pub fn solve(
         let velocity_residual = dot(&work.residual.v, &work.residual.v).sqrt();
         outcome.residual = velocity_residual;
         let row_residual = work.residual.c.iter().map(Vec3::amax).fold(0.0, f64::max);
-        let converged = velocity_residual <= bound && row_residual <= 0.25 * problem.tolerance;
         let exhausted = outcome.iterations >= options.max_iterations;
-        let effort = if outcome.iterations < options.max_iterations / 2 { Effort::Whole } else { Effort::Settling };
+        let effort = match outcome.iterations * 6 / options.max_iterations.max(1) {
+            0..3 => Effort::Whole,
+            3 => Effort::Settling,
+            _ => Effort::Frozen,
+        };
+        let converged = velocity_residual <= bound && row_residual <= 0.25 * problem.tolerance * effort.leniency();
         if !started_anew && outcome.iterations >= options.max_iterations / 5 {
             // Sliding forces that point all ways are a bad place to search from; the laws seen from rest are a good one.
             started_anew = true;
@@ -154,7 +158,7 @@ pub fn solve(
                 } else if bound > final_bound && !stuck {
                     bound = final_bound;
                 } else {
-                    outcome.converged = converged;
+                    outcome.converged = converged && effort != Effort::Frozen;
                     return outcome;
                 }
             }

@@ -8,9 +8,19 @@ use crate::math::Vec3;
 pub enum Effort {
     /// All of them.
     Whole,
-    /// The last resort of a step that does not settle: sticking may turn into sliding but not back, and sliding forces keep their direction while their size follows
+    /// For a step that does not settle: sticking may turn into sliding but not back, and sliding forces keep their direction while their size follows
     /// the cone. Such changes end; bodies stay apart and the cone holds, only some sliding contacts may point the wrong way.
     Settling,
+    /// The last resort: sliding forces stay as they are, so that what remains is a convex problem, and all rows that it needs are found.
+    Frozen,
+}
+
+impl Effort {
+    /// How many contact tolerances count as one. Many points of a fine surface in few tets make more rows than there are motions to obey them; the last resort
+    /// takes their least-squares compromise.
+    pub fn leniency(self) -> f64 {
+        if self == Self::Frozen { 8.0 } else { 1.0 }
+    }
 }
 
 /// Part of the way that a sliding force goes to its new value at one evaluation: the compliance of one contact says little about how all of them answer
@@ -62,12 +72,13 @@ impl Look {
 /// gamma' + slip/compliance on the cone (the natural map) instead of a small fixed turn. `forced` is the call at a converged state, where smaller effects count.
 pub fn evaluate(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], forced: bool, effort: Effort) -> bool {
     // A change is made only if its effect, as a distance, is seen.
-    let noticeable = problem.tolerance * if forced { 0.3 } else { 1.0 };
+    let tolerance = problem.tolerance * effort.leniency();
+    let noticeable = tolerance * if forced { 0.3 } else { 1.0 };
     let slack = if forced { FORCE_TOLERANCE * mean_limit(contacts) } else { f64::INFINITY };
     let mut changed = false;
     for contact in contacts.iter_mut() {
         let look = Look::at(problem, contact, dv);
-        if evaluate_normal(contact, &look, problem.tolerance, noticeable, forced) {
+        if evaluate_normal(contact, &look, tolerance, noticeable, forced) {
             changed = true;
         } else {
             changed |= evaluate_friction(contact, &look, noticeable, slack, effort);
@@ -115,6 +126,9 @@ fn evaluate_friction(contact: &mut Contact, look: &Look, noticeable: f64, slack:
         }
         Status::Sliding => {
             let fresh = gamma.norm() == 0.0;
+            if effort == Effort::Frozen {
+                return false;
+            }
             if effort == Effort::Settling && !fresh {
                 let scaled = gamma * (look.limit / gamma.norm());
                 let noticed = (scaled - gamma).norm() * look.compliance > noticeable || (scaled - gamma).norm() > slack;

@@ -127,7 +127,7 @@ fn inner_nodes_settle_on_the_affine_map_of_the_border() {
         let before = error(&state);
         let mut stepper = backend.stepper(&model);
         stepper.set_state(&state).unwrap();
-        let params = Params { time_step: 1.0, tolerance: backend.pick(1e-6, 1e-4), ..NO_GRAVITY };
+        let params = Params { time_step: 1.0, tolerance: backend.pick(1e-9, 1e-4), ..NO_GRAVITY };
         for _ in 0..60 {
             stepper.step(&params, &Loads::default()).unwrap();
         }
