@@ -24,6 +24,16 @@ pub struct Motion {
     pub angular_velocity: Vec3,
 }
 
+impl Motion {
+    /// Pose at `time` [s] of what has `start` at time 0.
+    pub fn pose_at(&self, start: &Isometry, time: f64) -> Isometry {
+        Isometry::from_parts(
+            (start.translation.vector + self.velocity * time).into(),
+            Quat::from_scaled_axis(self.angular_velocity * time) * start.rotation,
+        )
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Obstacle {
     pub name: String,
@@ -41,13 +51,7 @@ pub struct Obstacle {
 impl Obstacle {
     /// Pose at `time` [s].
     pub fn pose_at(&self, time: f64) -> Isometry {
-        match &self.motion {
-            None => self.pose,
-            Some(motion) => Isometry::from_parts(
-                (self.pose.translation.vector + motion.velocity * time).into(),
-                Quat::from_scaled_axis(motion.angular_velocity * time) * self.pose.rotation,
-            ),
-        }
+        self.motion.map_or(self.pose, |motion| motion.pose_at(&self.pose, time))
     }
 
     /// Velocity [m/s] of the obstacle's material at the world point `p` at `time`.
