@@ -112,17 +112,23 @@ impl Block {
     }
 
     /// One bit for each lane that overlaps `bounds`.
+    #[inline(never)]
+    fn mark(&self, bounds: &Bounds, bits: &mut [i32; LANES]) {
+        let Self { lo, hi } = self;
+        let ([x0, y0, z0, _], [x1, y1, z1, _]) = (bounds.lo, bounds.hi);
+        for i in 0..LANES {
+            let x = (lo[0][i] <= x1) & (x0 <= hi[0][i]);
+            let y = (lo[1][i] <= y1) & (y0 <= hi[1][i]);
+            let z = (lo[2][i] <= z1) & (z0 <= hi[2][i]);
+            bits[i] = if x & y & z { -1 } else { 0 };
+        }
+    }
+
     #[inline]
     fn overlapping(&self, bounds: &Bounds) -> u32 {
-        let mut bits = [0; LANES];
-        for lane in 0..LANES {
-            let mut both = true;
-            for k in 0..3 {
-                both &= (self.lo[k][lane] <= bounds.hi[k]) & (bounds.lo[k] <= self.hi[k][lane]);
-            }
-            bits[lane] = if both { 1 << lane } else { 0 };
-        }
-        bits.iter().fold(0, |all, bit| all | bit)
+        let mut marks = [0; LANES];
+        self.mark(bounds, &mut marks);
+        marks.iter().enumerate().fold(0, |all, (lane, mark)| all | (*mark as u32 & 1 << lane))
     }
 }
 
@@ -141,9 +147,8 @@ struct Node {
 /// Up to [`LANES`] triangles of a body that lie together, with the vertices and edges they stand for.
 #[derive(Clone, Debug)]
 struct Leaf {
-    body: u32,
     triangles: Group,
-    vertices: Vec<u32>,
+    vertices: Group,
     edges: Group,
 }
 
@@ -168,17 +173,22 @@ impl Group {
         })
     }
 
-    /// The items from number `from` on whose boxes overlap `bounds`.
+    /// Calls `each` with the numbers of the items from `from` on whose boxes overlap `bounds`.
     #[inline]
-    fn overlapping(&self, bounds: &Bounds, from: usize, mut each: impl FnMut(u32)) {
+    fn overlapping(&self, bounds: &Bounds, from: usize, mut each: impl FnMut(usize)) {
         for block in from / LANES..self.boxes.len() {
             let first = block * LANES;
             let mut bits = self.boxes[block].overlapping(bounds) & (u32::MAX << from.saturating_sub(first));
             while bits != 0 {
-                each(self.items[first + bits.trailing_zeros() as usize]);
+                each(first + bits.trailing_zeros() as usize);
                 bits &= bits - 1;
             }
         }
+    }
+
+    #[inline]
+    fn bounds(&self, i: usize) -> Bounds {
+        self.boxes[i / LANES].get(i % LANES)
     }
 }
 
@@ -220,9 +230,9 @@ impl Bvh {
                 split(nodes, &mut of_body[body as usize], LANES, &mut |nodes, items| {
                     nodes.push(Node { end: nodes.len() as u32 + 1, right_or_leaf: leaves.len() as u32, body, mobile });
                     let triangles: Vec<u32> = items.iter().map(|(_, t)| *t).collect();
-                    let vertices = triangles.iter().flat_map(|t| mesh.owned_vertices(*t)).collect();
+                    let vertices = Group::new(triangles.iter().flat_map(|t| mesh.owned_vertices(*t)).collect());
                     let edges = Group::new(triangles.iter().flat_map(|t| mesh.owned_edges(*t)).collect());
-                    leaves.push(Leaf { body, triangles: Group::new(triangles), vertices, edges });
+                    leaves.push(Leaf { triangles: Group::new(triangles), vertices, edges });
                 });
             });
         }
@@ -258,6 +268,7 @@ impl Bvh {
         let Self { nodes, boxes, leaves, vertex_boxes, .. } = self;
         let of = |v: u32| &vertex_boxes[v as usize];
         let fit = |leaf: &mut Leaf| {
+            leaf.vertices.fit(|v| *of(v));
             leaf.edges.fit(|e| {
                 let [a, b] = mesh.edges[e as usize];
                 of(a).union(of(b))
@@ -335,33 +346,32 @@ impl Bvh {
     /// Edges of leaf `a` against those of leaf `b` with the given box, vertices of `a` against triangles of `b`.
     fn meet(&self, mesh: &Mesh, a: u32, b: u32, box_b: &Bounds, found: &mut Candidates) {
         self.touch(mesh, a, b, box_b, found);
-        let (first, second) = (&self.leaves[a as usize], &self.leaves[b as usize]);
-        for (i, &e) in first.edges.items.iter().enumerate() {
-            let bounds = first.edges.boxes[i / LANES].get(i % LANES);
-            if bounds.overlaps(box_b) {
-                let [p, q] = mesh.edges[e as usize];
-                second.edges.overlapping(&bounds, if a == b { i + 1 } else { 0 }, |f| {
-                    let [r, s] = mesh.edges[f as usize];
-                    if p != r && p != s && q != r && q != s {
-                        found.edge_edges.push([e.min(f), e.max(f)]);
-                    }
-                });
-            }
-        }
+        let (first, second) = (&self.leaves[a as usize].edges, &self.leaves[b as usize].edges);
+        first.overlapping(box_b, 0, |i| {
+            let e = first.items[i];
+            let [p, q] = mesh.edges[e as usize];
+            second.overlapping(&first.bounds(i), if a == b { i + 1 } else { 0 }, |j| {
+                let f = second.items[j];
+                let [r, s] = mesh.edges[f as usize];
+                if (p != r) & (p != s) & (q != r) & (q != s) {
+                    found.edge_edges.push([e.min(f), e.max(f)]);
+                }
+            });
+        });
     }
 
     /// Vertices of leaf `a` against triangles of leaf `b` with the given box.
     fn touch(&self, mesh: &Mesh, a: u32, b: u32, box_b: &Bounds, found: &mut Candidates) {
-        for &v in &self.leaves[a as usize].vertices {
-            let bounds = &self.vertex_boxes[v as usize];
-            if bounds.overlaps(box_b) {
-                self.leaves[b as usize].triangles.overlapping(bounds, 0, |t| {
-                    if !mesh.triangles[t as usize].contains(&v) {
-                        found.vertex_faces.push([v, t]);
-                    }
-                });
-            }
-        }
+        let (vertices, triangles) = (&self.leaves[a as usize].vertices, &self.leaves[b as usize].triangles);
+        vertices.overlapping(box_b, 0, |i| {
+            let v = vertices.items[i];
+            triangles.overlapping(&vertices.bounds(i), 0, |j| {
+                let t = triangles.items[j];
+                if !mesh.triangles[t as usize].contains(&v) {
+                    found.vertex_faces.push([v, t]);
+                }
+            });
+        });
     }
 
     /// Every box lies in that of its parent and holds what it stands for.
@@ -375,7 +385,7 @@ impl Bvh {
                 continue;
             }
             let leaf = &self.leaves[node.right_or_leaf as usize];
-            leaf.vertices.iter().for_each(|v| inside(&self.vertex_boxes[*v as usize]));
+            leaf.vertices.items.iter().for_each(|v| inside(&self.vertex_boxes[*v as usize]));
             leaf.triangles.items.iter().flat_map(|t| &mesh.triangles[*t as usize]).for_each(|v| inside(&self.vertex_boxes[*v as usize]));
             leaf.edges.items.iter().flat_map(|e| &mesh.edges[*e as usize]).for_each(|v| inside(&self.vertex_boxes[*v as usize]));
         }

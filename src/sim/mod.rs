@@ -18,7 +18,7 @@ use crate::math::{Isometry, Vec3};
 use crate::model::Model;
 use crate::scene::{BackendChoice, Built, Force, Probe, SolverChoice};
 use crate::solver::cpu::{CpuError, CpuStepper};
-use crate::solver::{Loads, MAX_GRABS, Params, State, StepError, StepReport, Stepper, SurfacePositions};
+use crate::solver::{ContactSolver, Loads, MAX_GRABS, Params, State, StepError, StepReport, Stepper, SurfacePositions};
 
 /// Everything that can be done to a running simulation. Recorded commands (step, command) replay to the same state.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,8 +117,9 @@ impl Simulation {
     pub fn new(built: Built, options: &Options) -> Result<Self, SimulationError> {
         let Built { name, model, params, forces, probes, backend, solver, .. } = built;
         let model = Arc::new(model);
-        let (SolverChoice::Auto | SolverChoice::Cr) = solver;
-        let (mut stepper, backend) = open_backend(options.backend.unwrap_or(backend), options, &model)?;
+        let (mut stepper, mut backend) = open_backend(options.backend.unwrap_or(backend), options, &model)?;
+        let params = Params { solver: contact_solver(solver, backend.backend), ..params };
+        backend.solver = params.solver.name();
         // A stepper that cannot take its start says so again in the first step, where it can be told.
         let _ = stepper.set_state(&start(&model, &params));
         Ok(Self {
@@ -355,6 +356,15 @@ fn finite(what: &'static str, v: &Vec3) -> Result<(), CommandError> {
         Ok(())
     } else {
         Err(CommandError::BadValue { what, and: "", value: format!("{:?}", v.as_slice()) })
+    }
+}
+
+/// The method for contacts: on the CPU corrected warped compliance unless the scene says otherwise, on the GPU conjugate residuals.
+fn contact_solver(choice: SolverChoice, backend: &str) -> ContactSolver {
+    match choice {
+        SolverChoice::Cr => ContactSolver::Cr,
+        SolverChoice::Auto if backend == "gpu" => ContactSolver::Cr,
+        SolverChoice::Auto => ContactSolver::Cwc,
     }
 }
 

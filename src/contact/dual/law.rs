@@ -71,7 +71,7 @@ impl Law {
                 let [q1, q2] = in_disc(t1, t2, limit(friction, p.x));
                 NaturalError {
                     normal: if u.x < scale.normal * p.x { u.x.abs() } else { (scale.normal * p.x).abs() },
-                    tangential: scale.tangential * (p.y - q1).hypot(p.z - q2),
+                    tangential: scale.tangential * ((p.y - q1) * (p.y - q1) + (p.z - q2) * (p.z - q2)).sqrt(),
                 }
             }
         }

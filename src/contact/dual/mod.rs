@@ -148,7 +148,8 @@ impl Problem<'_> {
     }
 
     fn is_finite(&self) -> bool {
-        self.free.iter().all(|v| v.iter().all(|x| x.is_finite())) && self.w.scales().iter().all(|s| s.normal.is_finite() && s.tangential.is_finite())
+        self.free.iter().all(|v| v.iter().all(|x| x.is_finite()))
+            && self.w.scales().iter().all(|s| s.normal.is_finite() && s.tangential.is_finite())
     }
 }
 
@@ -164,11 +165,8 @@ pub fn solve(problem: &Problem, p: &mut [Vec3], options: &Options, work: &mut Wo
     if !start(problem, p, work) {
         return Outcome { error: NaturalError::UNKNOWN, converged: false, ..outcome };
     }
-    let methods: [(Method, fn(&Problem, f64, u32, &mut Work) -> u32); 3] = [
-        (Method::Spectral, spg::iterate),
-        (Method::Accelerated, apgd::iterate),
-        (Method::ConjugateSweeps, nncg::iterate),
-    ];
+    let methods: [(Method, fn(&Problem, f64, u32, &mut Work) -> u32); 3] =
+        [(Method::Spectral, spg::iterate), (Method::Accelerated, apgd::iterate), (Method::ConjugateSweeps, nncg::iterate)];
     for ((method, iterate), bound) in methods.into_iter().zip(options.iterations) {
         if work.best_error.max() < options.tolerance {
             break;

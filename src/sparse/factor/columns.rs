@@ -83,7 +83,8 @@ impl Columns {
     /// The block (i, j) [1/kg]: velocity of node i for an impulse on node j; `None` as long as neither column was requested.
     pub fn get(&self, i: u32, j: u32) -> Option<Mat3> {
         let (i, j) = (self.row_of[i as usize] as usize, self.row_of[j as usize] as usize);
-        let block = |i: usize, j: usize| Some(Mat3::from_iterator(self.columns.get(j)?.as_ref()?.blocks.get(i)?.iter().map(|v| f64::from(*v))));
+        let block =
+            |i: usize, j: usize| Some(Mat3::from_iterator(self.columns.get(j)?.as_ref()?.blocks.get(i)?.iter().map(|v| f64::from(*v))));
         block(i, j).or_else(|| block(j, i).map(|block| block.transpose()))
     }
 

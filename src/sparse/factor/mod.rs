@@ -18,7 +18,7 @@ use nalgebra::{DMatrix, DMatrixView, Dyn};
 use pulp::{Simd, WithSimd};
 
 use super::Pattern;
-use super::lanes::{PADDING, add_transposed3, dot3};
+use super::lanes::{Entries, PADDING, add_transposed3, dot3};
 use crate::math::{Mat3, Vec3};
 use order::Tree;
 
@@ -42,21 +42,22 @@ struct Panel {
     /// Unknowns of the block.
     n_own: usize,
     stride: usize,
-    entries: Vec<f32>,
+    entries: Entries,
 }
 
 /// Memory of solves, kept between calls.
 #[derive(Clone, Debug, Default)]
 pub struct FactorWork {
     values: Vec<f32>,
-    sum: Vec<f32>,
+    sum: Entries,
 }
 
 impl Panel {
     fn new(own: &DMatrix<f64>, later: &DMatrix<f64>) -> Self {
         let (n_own, n_later) = (own.nrows(), later.nrows());
         let stride = n_own.next_multiple_of(PADDING);
-        let mut entries = vec![0.0; stride * (n_own + n_later)];
+        let mut entries = Entries::default();
+        entries.reset(stride * (n_own + n_later));
         for c in 0..n_own {
             for r in c..n_own {
                 entries[r * stride + c] = own[(r, c)] as f32;
@@ -127,7 +128,9 @@ impl RestFactor {
     /// does not name have no load; the result counts only in blocks that `wanted` names.
     fn solve_rows(&self, values: &mut DMatrix<f32>, loaded: &[bool], wanted: &[bool]) {
         let n_rhs = values.nrows();
-        for (b, (block, panel)) in self.tree.blocks.iter().zip(&self.panels).enumerate().filter(|(b, _)| loaded[*b]) {
+        // A cut between parts that are not connected has no nodes of its own.
+        let busy = |b: usize, which: &[bool]| which[b] && self.panels[b].n_own > 0;
+        for (b, (block, panel)) in self.tree.blocks.iter().zip(&self.panels).enumerate().filter(|(b, _)| busy(*b, loaded)) {
             debug_assert_eq!(panel.n_own, 3 * block.own.len(), "block {b}");
             let product = values.columns(3 * block.own.start, panel.n_own) * panel.transposed();
             values.columns_mut(3 * block.own.start, panel.n_own).copy_from(&product.columns(0, panel.n_own));
@@ -136,7 +139,7 @@ impl RestFactor {
                 target -= product.columns(panel.n_own + 3 * k, 3);
             }
         }
-        for (_, (block, panel)) in self.tree.blocks.iter().zip(&self.panels).enumerate().rev().filter(|(b, _)| wanted[*b]) {
+        for (_, (block, panel)) in self.tree.blocks.iter().zip(&self.panels).enumerate().rev().filter(|(b, _)| busy(*b, wanted)) {
             let mut known = DMatrix::zeros(n_rhs, panel.n_rows());
             known.columns_mut(0, panel.n_own).copy_from(&values.columns(3 * block.own.start, panel.n_own));
             for (k, place) in block.later.iter().enumerate() {
@@ -177,8 +180,7 @@ impl WithSimd for Solve<'_> {
         }
         for (block, panel) in tree.blocks.iter().zip(&self.factor.panels).rev() {
             let (first, n_own) = (3 * block.own.start, block.own.len());
-            sum.clear();
-            sum.resize(panel.stride, 0.0);
+            sum.reset(panel.stride);
             for (k, place) in block.later.iter().enumerate() {
                 let at = 3 * *place as usize;
                 let known = [-values[at], -values[at + 1], -values[at + 2]];

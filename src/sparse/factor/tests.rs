@@ -16,7 +16,8 @@ pub fn elastic_box(n: usize, side: f64, dt: f64) -> (Pattern, Vec<Mat3>, Vec<Vec
             tets.push([base, base + step(a), base + step(a) + step(b), base + 1 + m + m * m].map(|i| i as u32));
         }
     }
-    let mut edges: Vec<[u32; 2]> = tets.iter().flat_map(|t| (0..4).flat_map(move |i| (0..i).map(move |j| [t[i].min(t[j]), t[i].max(t[j])]))).collect();
+    let mut edges: Vec<[u32; 2]> =
+        tets.iter().flat_map(|t| (0..4).flat_map(move |i| (0..i).map(move |j| [t[i].min(t[j]), t[i].max(t[j])]))).collect();
     edges.sort_unstable();
     edges.dedup();
     let pattern = Pattern::new(m * m * m, edges);
