@@ -144,39 +144,53 @@ struct Node {
     mobile: bool,
 }
 
-/// Up to [`LANES`] triangles of a body that lie together, with the vertices and edges they stand for.
+/// Vertices, edges or triangles (of `N` corners) leaf by leaf, those of a leaf in blocks of their own.
 #[derive(Clone, Debug)]
-struct Leaf {
-    triangles: Group,
-    vertices: Group,
-    edges: Group,
-}
-
-/// Features with their boxes.
-#[derive(Clone, Debug)]
-struct Group {
-    items: Vec<u32>,
+struct Features<const N: usize> {
+    /// First block of each leaf, and the end.
+    starts: Vec<usize>,
     boxes: Vec<Block>,
+    /// The features of all lanes, [`Mesh::NONE`] for empty ones, and their vertices.
+    items: Vec<u32>,
+    corners: Vec<[u32; N]>,
 }
 
-impl Group {
-    fn new(items: Vec<u32>) -> Self {
-        let boxes = vec![Block::EMPTY; items.len().div_ceil(LANES)];
-        Self { items, boxes }
+impl<const N: usize> Features<N> {
+    fn new() -> Self {
+        Self { starts: vec![0], boxes: Vec::new(), items: Vec::new(), corners: Vec::new() }
     }
 
-    fn fit(&mut self, bounds: impl Fn(u32) -> Bounds) -> Bounds {
-        self.items.iter().enumerate().fold(Bounds::EMPTY, |all, (i, item)| {
-            let one = bounds(*item);
-            self.boxes[i / LANES].set(i % LANES, &one);
-            all.union(&one)
-        })
+    fn add_leaf(&mut self, features: impl Iterator<Item = (u32, [u32; N])>) {
+        for (item, corners) in features {
+            self.items.push(item);
+            self.corners.push(corners);
+        }
+        let lanes = self.items.len().next_multiple_of(LANES);
+        self.items.resize(lanes, Mesh::NONE);
+        self.corners.resize(lanes, [Mesh::NONE; N]);
+        self.boxes.resize(lanes / LANES, Block::EMPTY);
+        self.starts.push(self.boxes.len());
     }
 
-    /// Calls `each` with the numbers of the items from `from` on whose boxes overlap `bounds`.
+    fn fit(&mut self, vertex_boxes: &[Bounds]) {
+        let fit = |(block, corners): (&mut Block, &[[u32; N]])| {
+            for (lane, corners) in corners.iter().enumerate().filter(|(_, c)| c[0] != Mesh::NONE) {
+                block.set(lane, &corners.iter().fold(Bounds::EMPTY, |all, v| all.union(&vertex_boxes[*v as usize])));
+            }
+        };
+        self.boxes.par_iter_mut().zip(self.corners.par_chunks(LANES)).with_min_len(512).for_each(fit);
+    }
+
+    /// The box of all features of a leaf.
+    fn around(&self, leaf: u32) -> Bounds {
+        let blocks = &self.boxes[self.starts[leaf as usize]..self.starts[leaf as usize + 1]];
+        blocks.iter().flat_map(|block| (0..LANES).map(|lane| block.get(lane))).fold(Bounds::EMPTY, |all, one| all.union(&one))
+    }
+
+    /// Calls `each` with the lanes of a leaf, from `from` on, whose boxes overlap `bounds`.
     #[inline]
-    fn overlapping(&self, bounds: &Bounds, from: usize, mut each: impl FnMut(usize)) {
-        for block in from / LANES..self.boxes.len() {
+    fn overlapping(&self, leaf: u32, bounds: &Bounds, from: usize, mut each: impl FnMut(usize)) {
+        for block in self.starts[leaf as usize].max(from / LANES)..self.starts[leaf as usize + 1] {
             let first = block * LANES;
             let mut bits = self.boxes[block].overlapping(bounds) & (u32::MAX << from.saturating_sub(first));
             while bits != 0 {
@@ -186,9 +200,27 @@ impl Group {
         }
     }
 
+    /// Adds the pairs of features of leaf `a` of this and of leaf `b` of `other`, the latter in `box_b`, that overlap and share no
+    /// vertex. Within one leaf of the same features each pair comes once.
     #[inline]
-    fn bounds(&self, i: usize) -> Bounds {
-        self.boxes[i / LANES].get(i % LANES)
+    fn meet<const M: usize>(&self, a: u32, other: &Features<M>, b: u32, box_b: &Bounds, found: &mut Vec<[u32; 2]>) {
+        let within = M == N && a == b;
+        self.overlapping(a, box_b, 0, |i| {
+            let (item, corners) = (self.items[i], self.corners[i]);
+            let bounds = self.boxes[i / LANES].get(i % LANES);
+            other.overlapping(b, &bounds, if within { i + 1 } else { 0 }, |j| {
+                let mut shared = false;
+                for v in corners {
+                    for w in other.corners[j] {
+                        shared |= v == w;
+                    }
+                }
+                if !shared {
+                    let partner = other.items[j];
+                    found.push(if M == N { [item.min(partner), item.max(partner)] } else { [item, partner] });
+                }
+            });
+        });
     }
 }
 
@@ -198,7 +230,9 @@ impl Group {
 pub struct Bvh {
     nodes: Vec<Node>,
     boxes: Vec<Bounds>,
-    leaves: Vec<Leaf>,
+    vertices: Features<1>,
+    edges: Features<2>,
+    triangles: Features<3>,
     vertex_boxes: Vec<Bounds>,
     margin: f64,
 }
@@ -221,36 +255,38 @@ impl Bvh {
         for (body, triangles) in of_body.iter().enumerate().filter(|(_, t)| !t.is_empty()) {
             bodies.push((Aabb::of(triangles.iter().map(|(c, _)| c)).center(), body as u32));
         }
-        let mut leaves = Vec::with_capacity(mesh.triangles.len() / LANES + bodies.len());
-        let mut nodes = Vec::with_capacity(2 * leaves.capacity());
+        let (mut vertices, mut edges, mut triangles) = (Features::new(), Features::new(), Features::new());
+        let mut nodes = Vec::new();
         if !bodies.is_empty() {
+            let mut leaves = 0;
             split(&mut nodes, &mut bodies, 1, &mut |nodes, body| {
                 let body = body[0].1;
                 let mobile = mesh.mobility[body as usize] != Mobility::Immovable;
                 split(nodes, &mut of_body[body as usize], LANES, &mut |nodes, items| {
-                    nodes.push(Node { end: nodes.len() as u32 + 1, right_or_leaf: leaves.len() as u32, body, mobile });
-                    let triangles: Vec<u32> = items.iter().map(|(_, t)| *t).collect();
-                    let vertices = Group::new(triangles.iter().flat_map(|t| mesh.owned_vertices(*t)).collect());
-                    let edges = Group::new(triangles.iter().flat_map(|t| mesh.owned_edges(*t)).collect());
-                    leaves.push(Leaf { triangles: Group::new(triangles), vertices, edges });
+                    nodes.push(Node { end: nodes.len() as u32 + 1, right_or_leaf: leaves, body, mobile });
+                    leaves += 1;
+                    let here = || items.iter().map(|(_, t)| *t);
+                    vertices.add_leaf(here().flat_map(|t| mesh.owned_vertices(t)).map(|v| (v, [v])));
+                    edges.add_leaf(here().flat_map(|t| mesh.owned_edges(t)).map(|e| (e, mesh.edges[e as usize])));
+                    triangles.add_leaf(here().map(|t| (t, mesh.triangles[t as usize])));
                 });
             });
         }
         let boxes = vec![Bounds::EMPTY; nodes.len()];
-        Self { nodes, boxes, leaves, vertex_boxes: vec![Bounds::EMPTY; mesh.body.len()], margin: 0.0 }
+        Self { nodes, boxes, vertices, edges, triangles, vertex_boxes: vec![Bounds::EMPTY; mesh.body.len()], margin: 0.0 }
     }
 
     /// Boxes of the ways from `x` to `x + reach` [m], inflated by `margin` [m].
-    pub fn refit(&mut self, mesh: &Mesh, x: &[Vec3], reach: &[Vec3], margin: f64) {
+    pub fn refit(&mut self, x: &[Vec3], reach: &[Vec3], margin: f64) {
         self.margin = margin;
         let way = |(b, (x, reach)): (&mut Bounds, (&Vec3, &Vec3))| *b = Bounds::swept(x, &(x + reach), margin);
         self.vertex_boxes.par_iter_mut().zip(x.par_iter().zip(reach)).with_min_len(4096).for_each(way);
-        self.fit_boxes(mesh);
+        self.fit_boxes();
     }
 
     /// Makes the boxes hold the positions `x` [m] too and returns how many vertices had left theirs. As long as none has, no pair is
     /// missing from the candidates of the last [`query`](Self::query); otherwise a new one finds them [collision thesis, 6.5.3].
-    pub fn cover(&mut self, mesh: &Mesh, x: &[Vec3]) -> usize {
+    pub fn cover(&mut self, x: &[Vec3]) -> usize {
         let mut left = 0;
         for (bounds, p) in self.vertex_boxes.iter_mut().zip(x) {
             if !bounds.contains(p) {
@@ -259,29 +295,20 @@ impl Bvh {
             }
         }
         if left > 0 {
-            self.fit_boxes(mesh);
+            self.fit_boxes();
         }
         left
     }
 
-    fn fit_boxes(&mut self, mesh: &Mesh) {
-        let Self { nodes, boxes, leaves, vertex_boxes, .. } = self;
-        let of = |v: u32| &vertex_boxes[v as usize];
-        let fit = |leaf: &mut Leaf| {
-            leaf.vertices.fit(|v| *of(v));
-            leaf.edges.fit(|e| {
-                let [a, b] = mesh.edges[e as usize];
-                of(a).union(of(b))
-            });
-            leaf.triangles.fit(|t| {
-                let [a, b, c] = mesh.triangles[t as usize];
-                of(a).union(of(b)).union(of(c))
-            })
-        };
-        let fitted: Vec<Bounds> = leaves.par_iter_mut().with_min_len(256).map(fit).collect();
+    fn fit_boxes(&mut self) {
+        let Self { nodes, boxes, vertices, edges, triangles, vertex_boxes, .. } = self;
+        vertices.fit(vertex_boxes);
+        edges.fit(vertex_boxes);
+        triangles.fit(vertex_boxes);
         for i in (0..nodes.len()).rev() {
-            let right_or_leaf = nodes[i].right_or_leaf as usize;
-            boxes[i] = if nodes[i].end as usize == i + 1 { fitted[right_or_leaf] } else { boxes[i + 1].union(&boxes[right_or_leaf]) };
+            let right_or_leaf = nodes[i].right_or_leaf;
+            let is_leaf = nodes[i].end as usize == i + 1;
+            boxes[i] = if is_leaf { triangles.around(right_or_leaf) } else { boxes[i + 1].union(&boxes[right_or_leaf as usize]) };
         }
     }
 
@@ -324,7 +351,9 @@ impl Bvh {
                 return;
             }
             if first.end == a + 1 {
-                return self.meet(mesh, first.right_or_leaf, second.right_or_leaf, &self.boxes[b as usize], found);
+                let (leaf, bounds) = (first.right_or_leaf, &self.boxes[a as usize]);
+                self.edges.meet(leaf, &self.edges, leaf, bounds, &mut found.edge_edges);
+                return self.vertices.meet(leaf, &self.triangles, leaf, bounds, &mut found.vertex_faces);
             }
             let (left, right) = (a + 1, first.right_or_leaf);
             return stack.extend([(right, right), (left, right), (left, left)]);
@@ -335,43 +364,15 @@ impl Bvh {
         }
         match (first.end - a, second.end - b) {
             (1, 1) => {
-                self.meet(mesh, first.right_or_leaf, second.right_or_leaf, &self.boxes[b as usize], found);
-                self.touch(mesh, second.right_or_leaf, first.right_or_leaf, &self.boxes[a as usize], found);
+                let (leaf_a, leaf_b) = (first.right_or_leaf, second.right_or_leaf);
+                let (box_a, box_b) = (&self.boxes[a as usize], &self.boxes[b as usize]);
+                self.edges.meet(leaf_a, &self.edges, leaf_b, box_b, &mut found.edge_edges);
+                self.vertices.meet(leaf_a, &self.triangles, leaf_b, box_b, &mut found.vertex_faces);
+                self.vertices.meet(leaf_b, &self.triangles, leaf_a, box_a, &mut found.vertex_faces);
             }
             (m, n) if m >= n => stack.extend([(first.right_or_leaf, b), (a + 1, b)]),
             _ => stack.extend([(a, second.right_or_leaf), (a, b + 1)]),
         }
-    }
-
-    /// Edges of leaf `a` against those of leaf `b` with the given box, vertices of `a` against triangles of `b`.
-    fn meet(&self, mesh: &Mesh, a: u32, b: u32, box_b: &Bounds, found: &mut Candidates) {
-        self.touch(mesh, a, b, box_b, found);
-        let (first, second) = (&self.leaves[a as usize].edges, &self.leaves[b as usize].edges);
-        first.overlapping(box_b, 0, |i| {
-            let e = first.items[i];
-            let [p, q] = mesh.edges[e as usize];
-            second.overlapping(&first.bounds(i), if a == b { i + 1 } else { 0 }, |j| {
-                let f = second.items[j];
-                let [r, s] = mesh.edges[f as usize];
-                if (p != r) & (p != s) & (q != r) & (q != s) {
-                    found.edge_edges.push([e.min(f), e.max(f)]);
-                }
-            });
-        });
-    }
-
-    /// Vertices of leaf `a` against triangles of leaf `b` with the given box.
-    fn touch(&self, mesh: &Mesh, a: u32, b: u32, box_b: &Bounds, found: &mut Candidates) {
-        let (vertices, triangles) = (&self.leaves[a as usize].vertices, &self.leaves[b as usize].triangles);
-        vertices.overlapping(box_b, 0, |i| {
-            let v = vertices.items[i];
-            triangles.overlapping(&vertices.bounds(i), 0, |j| {
-                let t = triangles.items[j];
-                if !mesh.triangles[t as usize].contains(&v) {
-                    found.vertex_faces.push([v, t]);
-                }
-            });
-        });
     }
 
     /// Every box lies in that of its parent and holds what it stands for.
@@ -384,13 +385,15 @@ impl Bvh {
                 inside(&self.boxes[node.right_or_leaf as usize]);
                 continue;
             }
-            let leaf = &self.leaves[node.right_or_leaf as usize];
-            leaf.vertices.items.iter().for_each(|v| inside(&self.vertex_boxes[*v as usize]));
-            leaf.triangles.items.iter().flat_map(|t| &mesh.triangles[*t as usize]).for_each(|v| inside(&self.vertex_boxes[*v as usize]));
-            leaf.edges.items.iter().flat_map(|e| &mesh.edges[*e as usize]).for_each(|v| inside(&self.vertex_boxes[*v as usize]));
+            let leaf = node.right_or_leaf;
+            [self.vertices.around(leaf), self.edges.around(leaf), self.triangles.around(leaf)].iter().for_each(inside);
         }
-        let all: usize = self.leaves.iter().map(|l| l.triangles.items.len()).sum();
-        assert_eq!(all, mesh.triangles.len());
+        for (t, corners) in self.triangles.items.iter().zip(&self.triangles.corners).filter(|(t, _)| **t != Mesh::NONE) {
+            assert_eq!(mesh.triangles[*t as usize], *corners);
+        }
+        let filled = |items: &[u32]| items.iter().filter(|i| **i != Mesh::NONE).count();
+        assert_eq!(filled(&self.triangles.items), mesh.triangles.len());
+        assert_eq!(filled(&self.edges.items), mesh.edges.len());
     }
 }
 

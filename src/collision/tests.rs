@@ -321,7 +321,7 @@ fn the_search_finds_what_brute_force_finds() {
         for _ in 0..3 {
             let x: Vec<Vec3> = rest.iter().map(|_| random.vector()).collect();
             let reach: Vec<Vec3> = rest.iter().map(|_| random.vector() * 0.2).collect();
-            bvh.refit(&mesh, &x, &reach, 0.01);
+            bvh.refit(&x, &reach, 0.01);
             bvh.check(&mesh);
             let end: Vec<Vec3> = x.iter().zip(&reach).map(|(x, r)| x + r).collect();
             let found = bvh.query(&mesh);
@@ -329,7 +329,7 @@ fn the_search_finds_what_brute_force_finds() {
             assert!(found.len() > 100);
             // A tree made from scratch there has other nodes but finds the same.
             let mut fresh = Bvh::new(&mesh, &x);
-            fresh.refit(&mesh, &x, &reach, 0.01);
+            fresh.refit(&x, &reach, 0.01);
             assert_eq!(found, fresh.query(&mesh));
             let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
             assert_eq!(found, pool.install(|| bvh.query(&mesh)));
@@ -357,7 +357,7 @@ fn intersect(mesh: &Mesh, x: &[Vec3]) -> bool {
 fn all_crossings(mesh: &Mesh, x0: &[Vec3], x1: &[Vec3]) -> Vec<Crossing> {
     let mut bvh = Bvh::new(mesh, x0);
     let reach: Vec<Vec3> = x0.iter().zip(x1).map(|(a, b)| b - a).collect();
-    bvh.refit(mesh, x0, &reach, 1e-6);
+    bvh.refit(x0, &reach, 1e-6);
     crossings(mesh, &bvh.query(mesh), x0, x1)
 }
 
@@ -433,14 +433,14 @@ fn what_leaves_its_box_is_found_again() {
     let n = x0.len() / 2;
     let expected: Vec<Vec3> = (0..2 * n).map(|v| Vec3::z() * if v < n { 0.0 } else { -0.021 }).collect();
     let mut bvh = Bvh::new(&mesh, &x0);
-    bvh.refit(&mesh, &x0, &expected, 1e-4);
+    bvh.refit(&x0, &expected, 1e-4);
     let x1: Vec<Vec3> = x0.iter().zip(&expected).map(|(x, e)| x + e * 10.0).collect();
     let before = bvh.query(&mesh);
     assert!(crossings(&mesh, &before, &x0, &x1).is_empty());
-    assert_eq!(bvh.cover(&mesh, &x1), n);
+    assert_eq!(bvh.cover(&x1), n);
     bvh.check(&mesh);
     let after = bvh.query(&mesh);
     assert!(!crossings(&mesh, &after, &x0, &x1).is_empty());
     assert!(before.edge_edges.iter().all(|p| after.edge_edges.binary_search(p).is_ok()));
-    assert_eq!(bvh.cover(&mesh, &x1), 0);
+    assert_eq!(bvh.cover(&x1), 0);
 }

@@ -164,7 +164,7 @@ impl CpuStepper {
             }
             // What left its box may have met what was not looked at.
             let end = detection.step.end_positions(&Scope::whole(model), &work.dv);
-            let left = report.stages.time("detection", || bvh.cover(&surfaces.mesh, &end.x));
+            let left = report.stages.time("detection", || bvh.cover(&end.x));
             if left > 0 {
                 candidates = report.stages.time("detection", || bvh.query(&surfaces.mesh));
             }
@@ -211,7 +211,7 @@ fn foretold(detection: &Detection, bvh: &mut Bvh, dv: &[Vec3], params: &Params) 
     let (start, mesh) = (&detection.step.start, &detection.step.surfaces.mesh);
     let end = detection.step.end_positions(&Scope::whole(detection.model), dv);
     let reach: Vec<Vec3> = end.x.iter().zip(start).map(|(x1, x0)| (x1 - x0) * REACH).collect();
-    bvh.refit(mesh, start, &reach, MARGIN * params.contact_tolerance);
+    bvh.refit(start, &reach, MARGIN * params.contact_tolerance);
     bvh.query(mesh)
 }
 

@@ -174,8 +174,7 @@ fn small_inverse_of_factor(mut l: DMatrix<f64>) -> Result<DMatrix<f64>, NotPosit
     for j in 0..n {
         for i in j..n {
             let sum = l[(i, j)] - (0..j).map(|k| l[(i, k)] * l[(j, k)]).sum::<f64>();
-            // Also of a number that is none.
-            if i == j && !(sum > 0.0) {
+            if i == j && (sum.is_nan() || sum <= 0.0) {
                 return Err(NotPositiveDefinite);
             }
             l[(i, j)] = if i == j { sum.sqrt() } else { sum / l[(j, j)] };

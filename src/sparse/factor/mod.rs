@@ -1,8 +1,10 @@
 //! Direct solves with one body's system matrix of the rest pose, factored once (`contact-study.md` 4, 5).
 //!
-//! Sparse Cholesky on a nested dissection of the body. For each block of the dissection the dense panel `[L11^-1; L21 L11^-1]` is kept in f32,
+//! Sparse Cholesky on a nested dissection of the body. For each block of the dissection the dense panel `[L11^-1; L21 L11^-1]` is kept
+//! in f32,
 //! so that a solve is nothing but dense products: forward  (y1, y2) <- (L11^-1 b1, y2 - L21 L11^-1 b1),  backward
-//! x1 = L11^-T y1 - (L21 L11^-1)^T x2.  A solve is bound by memory: f32 halves its time, and whoever solves with the true matrix corrects the rest.
+//! x1 = L11^-T y1 - (L21 L11^-1)^T x2.  A solve is bound by memory: f32 halves its time, and whoever solves with the true matrix
+//! corrects the rest.
 
 mod columns;
 mod front;
@@ -26,13 +28,13 @@ use order::Tree;
 #[error("the matrix is not positive definite")]
 pub struct NotPositiveDefinite;
 
-/// Factor of a symmetric positive definite matrix on the free nodes of one body. Nodes count from the first of the body; fixed nodes do not move.
+/// Factor of a symmetric positive definite matrix on the free nodes of one body. Nodes count from the first of the body; fixed nodes do
+/// not move.
 #[derive(Clone, Debug)]
 pub struct RestFactor {
     tree: Tree,
     /// Of each block of the tree.
     panels: Vec<Panel>,
-    /// Nodes before and after which a solve starts and ends: place by place, the node.
     n_nodes: usize,
 }
 
@@ -89,7 +91,8 @@ impl Panel {
 }
 
 impl RestFactor {
-    /// Factors the matrix `blocks` on the rows `range` of `pattern`, which must form a block of their own (a body), without the fixed nodes.
+    /// Factors the matrix `blocks` on the rows `range` of `pattern`, which must form a block of their own (a body), without the fixed
+    /// nodes.
     /// `fixed` and `positions` (any that tell near from far, the rest positions) are given for all nodes of the pattern.
     pub fn new(
         pattern: &Pattern,
@@ -124,7 +127,8 @@ impl RestFactor {
         }
     }
 
-    /// As `solve`, for the right-hand sides in the rows of `values`: one column an unknown, in the order of elimination. Blocks of the tree that `loaded`
+    /// As `solve`, for the right-hand sides in the rows of `values`: one column an unknown, in the order of elimination. Blocks of the
+    /// tree that `loaded`
     /// does not name have no load; the result counts only in blocks that `wanted` names.
     fn solve_rows(&self, values: &mut DMatrix<f32>, loaded: &[bool], wanted: &[bool]) {
         let n_rhs = values.nrows();
