@@ -10,8 +10,10 @@ mod error;
 mod format;
 mod gallery;
 mod geometry;
+mod inputs;
 mod node;
 mod nodes;
+mod placing;
 mod random;
 mod read;
 mod reference;
@@ -27,6 +29,7 @@ use std::path::{Path, PathBuf};
 
 pub use build::{Built, Force, Probe, build};
 pub use error::{Diagnostic, Place, SceneError};
+pub use inputs::{Attachment, End, Frictions, Mobility, RigidInput};
 pub use gallery::{GalleryEntry, gallery};
 pub use reference::{json_schema, reference};
 pub use settings::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, SolverChoice};

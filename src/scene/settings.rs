@@ -15,8 +15,20 @@ pub enum BackendChoice {
 pub enum SolverChoice {
     #[default]
     Auto,
+    /// Corrected warped compliance.
+    Cwc,
     /// Conjugate residuals with contact states.
     Cr,
+    /// The same with the diagonal preconditioner only.
+    CrDiag,
+    /// Iterative constraint anticipation.
+    Ica,
+    /// Staggered projections.
+    Sp,
+    /// Projected Gauss-Seidel on the Delassus operator.
+    Pgs,
+    /// Semi-smooth Newton.
+    Ssn,
 }
 
 impl BackendChoice {
@@ -29,7 +41,16 @@ impl BackendChoice {
 }
 
 impl SolverChoice {
-    pub const ALL: [(&'static str, Self); 2] = [("auto", Self::Auto), ("cr", Self::Cr)];
+    pub const ALL: [(&'static str, Self); 8] = [
+        ("auto", Self::Auto),
+        ("cwc", Self::Cwc),
+        ("cr", Self::Cr),
+        ("cr-diag", Self::CrDiag),
+        ("ica", Self::Ica),
+        ("sp", Self::Sp),
+        ("pgs", Self::Pgs),
+        ("ssn", Self::Ssn),
+    ];
 
     /// By the word that scenes and `--solver` use.
     pub fn from_name(name: &str) -> Option<Self> {

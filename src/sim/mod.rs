@@ -16,7 +16,7 @@ pub use tally::{StepRecord, Tally};
 use crate::gpu;
 use crate::math::{Isometry, Vec3};
 use crate::model::Model;
-use crate::scene::{BackendChoice, Built, Force, Probe, SolverChoice};
+use crate::scene::{BackendChoice, Built, Force, Probe};
 use crate::solver::cpu::CpuStepper;
 use crate::solver::{Loads, MAX_GRABS, Params, State, StepError, StepReport, Stepper, SurfacePositions};
 
@@ -115,9 +115,8 @@ pub struct Simulation {
 
 impl Simulation {
     pub fn new(built: Built, options: &Options) -> Result<Self, SimulationError> {
-        let Built { name, model, params, forces, probes, backend, solver, .. } = built;
+        let Built { name, model, params, forces, probes, backend, .. } = built;
         let model = Arc::new(model);
-        let (SolverChoice::Auto | SolverChoice::Cr) = solver;
         let (mut stepper, backend) = open_backend(options.backend.unwrap_or(backend), options, &model)?;
         // A stepper that cannot take its start says so again in the first step, where it can be told.
         let _ = stepper.set_state(&start(&model, &params));
