@@ -9,23 +9,33 @@ use std::ops::Range;
 
 use super::{Contact, Effort, Status, evaluate};
 use crate::math::{Mat3, Vec3};
-use crate::model::Surface;
-use crate::sparse::{Operator, Pattern, axpy, dot, xpay};
+use crate::sparse::{self, Operator, Pattern, axpy, dot, xpay};
 
 /// The linear part of a step.
 pub struct Problem<'a> {
     pub a: &'a Operator,
     pub pattern: &'a Pattern,
     pub fixed: &'a [bool],
-    /// The nodes of the problem: rows that form a block of their own (a body). Vectors of the problem hold these only.
-    pub nodes: Range<usize>,
-    pub surface: &'a Surface,
+    /// The unknowns of the problem: rows that form a block of their own (a body, or all that touch each other). Vectors of the problem hold these only.
+    pub unknowns: Range<usize>,
     /// [s]
     pub dt: f64,
     /// [kg m/s]
     pub rhs: &'a [Vec3],
     /// eps2 [m].
     pub tolerance: f64,
+}
+
+impl Problem<'_> {
+    /// `dt C H a` of one contact.
+    pub fn rows(&self, contact: &Contact, a: &[Vec3]) -> Vec3 {
+        contact.rows(a, self.unknowns.start, self.dt)
+    }
+
+    /// `y += s dt H^T C^T f` of one contact.
+    pub fn spread(&self, contact: &Contact, f: &Vec3, s: f64, y: &mut [Vec3]) {
+        contact.spread(f, s, y, self.unknowns.start, self.dt);
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +115,7 @@ pub fn solve(
     for vector in [&mut work.free_residual, &mut work.a_z, &mut work.a_p, &mut work.scratch] {
         vector.resize(n, Vec3::zeros());
     }
-    problem.a.apply(problem.pattern, problem.fixed, &problem.nodes, dv, &mut work.scratch);
+    problem.a.apply(problem.pattern, problem.fixed, &problem.unknowns, dv, &mut work.scratch);
     for ((r, b), q) in work.free_residual.iter_mut().zip(problem.rhs).zip(&work.scratch) {
         *r = b - q;
     }
@@ -209,8 +219,8 @@ fn restart(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], work: &mut 
     for (contact, r) in contacts.iter().zip(&mut work.residual.c) {
         let force =
             contact.mask(contact.multiplier) + if contact.status == Status::Sliding { contact.sliding_force } else { Vec3::zeros() };
-        contact.spread(problem, &force, -1.0, &mut work.residual.v);
-        *r = contact.mask(-(contact.offset + contact.rows(problem, dv)));
+        problem.spread(contact, &force, -1.0, &mut work.residual.v);
+        *r = contact.mask(-(contact.offset + problem.rows(contact, dv)));
     }
     clear_fixed(problem, &mut work.residual.v);
     precondition(problem, contacts, &work.residual, &mut work.z, &mut work.scratch);
@@ -223,34 +233,32 @@ fn restart(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], work: &mut 
 
 /// `out = B x`, and `a_x = A x.v` by itself.
 fn apply(problem: &Problem, contacts: &[Contact], x: &Pair, out: &mut Pair, a_x: &mut [Vec3]) {
-    problem.a.apply(problem.pattern, problem.fixed, &problem.nodes, &x.v, a_x);
+    problem.a.apply(problem.pattern, problem.fixed, &problem.unknowns, &x.v, a_x);
     out.v.copy_from_slice(a_x);
     for ((contact, xc), oc) in contacts.iter().zip(&x.c).zip(&mut out.c) {
-        contact.spread(problem, &contact.mask(*xc), 1.0, &mut out.v);
-        *oc = contact.mask(contact.rows(problem, &x.v));
+        problem.spread(contact, &contact.mask(*xc), 1.0, &mut out.v);
+        *oc = contact.mask(problem.rows(contact, &x.v));
     }
     clear_fixed(problem, &mut out.v);
 }
 
 fn clear_fixed(problem: &Problem, v: &mut [Vec3]) {
-    for (v, _) in v.iter_mut().zip(&problem.fixed[problem.nodes.clone()]).filter(|(_, fixed)| **fixed) {
-        *v = Vec3::zeros();
-    }
+    sparse::clear_fixed(problem.fixed, &problem.unknowns, v);
 }
 
 /// The `Full` preconditioner: the block inverse of [D L^T; L 0] with the block diagonal D of A and the diagonal S of L D^-1 L^T:
 /// a = D^-1 r;  t = S^-1 (L a - q);  result (a - D^-1 L^T t, t)  (`contact-cr.md` 6).
 fn precondition(problem: &Problem, contacts: &[Contact], r: &Pair, z: &mut Pair, scratch: &mut [Vec3]) {
-    problem.a.precondition(&problem.nodes, &r.v, &mut z.v);
+    problem.a.precondition(&problem.unknowns, &r.v, &mut z.v);
     if contacts.is_empty() {
         return;
     }
     scratch.fill(Vec3::zeros());
     for ((contact, rc), zc) in contacts.iter().zip(&r.c).zip(&mut z.c) {
-        *zc = contact.stiffness * (contact.rows(problem, &z.v) - rc);
-        contact.spread(problem, zc, 1.0, scratch);
+        *zc = contact.stiffness * (problem.rows(contact, &z.v) - rc);
+        problem.spread(contact, zc, 1.0, scratch);
     }
-    for ((z, s), inverse) in z.v.iter_mut().zip(&*scratch).zip(&problem.a.inverse_diagonals[problem.nodes.clone()]) {
+    for ((z, s), inverse) in z.v.iter_mut().zip(&*scratch).zip(&problem.a.inverse_diagonals[problem.unknowns.clone()]) {
         *z -= inverse * s;
     }
 }
@@ -259,15 +267,20 @@ fn precondition(problem: &Problem, contacts: &[Contact], r: &Pair, z: &mut Pair,
 /// put on it. For a lone contact this is the block itself up to the weights; for m equal contacts it is m times the block, as the scaling Z of the thesis'
 /// appendix A; in general it bounds the whole matrix from above (row sums), so nearly equal rows cannot spoil the preconditioner.
 fn update_compliances(problem: &Problem, contacts: &mut [Contact]) {
-    let mut load = vec![0.0; problem.nodes.len()];
-    for contact in contacts.iter().filter(|c| c.is_active()) {
-        contact.corners(problem).for_each(|(node, weight)| load[node] += weight.abs());
+    let first = problem.unknowns.start;
+    let mut load = vec![0.0; problem.unknowns.len()];
+    for entry in contacts.iter().filter(|c| c.is_active()).flat_map(|c| &c.entries) {
+        load[entry.unknown() - first] += entry.weight();
     }
     for contact in contacts {
         let mut inverse_mass = Mat3::zeros();
-        for (node, weight) in contact.corners(problem) {
-            let share = if contact.is_active() { load[node] } else { load[node] + weight.abs() };
-            inverse_mass += problem.a.inverse_diagonals[problem.nodes.start + node] * (weight.abs() * share);
+        for entry in &contact.entries {
+            let loaded = load[entry.unknown() - first];
+            let share = if contact.is_active() { loaded } else { loaded + entry.weight() };
+            let inverse = problem.a.inverse_diagonals[entry.unknown()];
+            let coefficient = entry.matrix();
+            // |weight| share = weight^2 (share / |weight|).
+            inverse_mass += coefficient * inverse * coefficient.transpose() * (share / entry.weight());
         }
         contact.compliance = contact.frame * inverse_mass * contact.frame.transpose() * (problem.dt * problem.dt);
         contact.stiffness = match contact.status {

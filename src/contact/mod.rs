@@ -1,6 +1,6 @@
 //! Frictional contact as complementarity: rows J = C H, their states, and the preconditioned conjugate-residual solver.
 //!
-//! H maps node velocities to surface points (`model.surface`: four weights a point, constant), C holds the directions (n, t1, t2) of a contact.
+//! H maps the unknowns (nodes, rigid bodies) to the relative velocity of two material points, C holds the directions (n, t1, t2) of a contact.
 //! A contact of any kind of surface is this one row type.
 
 mod cr;
@@ -8,26 +8,48 @@ mod row;
 mod state;
 
 pub use cr::{CrOptions, CrOutcome, CrWork, Problem, solve};
-pub use row::{Contact, Status};
+pub use row::{Contact, Entry, Linearisation, Status};
 pub use state::{Effort, evaluate};
 
 use crate::math::Vec3;
 
+/// Which features of the surfaces meet. Vertices, edges and triangles are those of the collision mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PairKind {
+    VertexObstacle,
+    EdgeObstacle,
+    TriangleObstacle,
+    VertexTriangle,
+    EdgeEdge,
+}
+
+impl PairKind {
+    pub const ALL: [Self; 5] = [Self::VertexObstacle, Self::EdgeObstacle, Self::TriangleObstacle, Self::VertexTriangle, Self::EdgeEdge];
+}
+
+/// A pair of features, the same from step to step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PairId {
+    pub kind: PairKind,
+    /// A vertex, edge or triangle.
+    pub first: u32,
+    /// An obstacle, a triangle or an edge.
+    pub second: u32,
+}
+
 /// Active contacts at the end of a step: the warm start of the next one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContactMemory {
-    /// Sorted by (vertex, obstacle).
+    /// Sorted by pair.
     pub entries: Vec<RememberedContact>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RememberedContact {
-    /// Surface vertex.
-    pub vertex: u32,
-    pub obstacle: u32,
+    pub pair: PairId,
     /// Normal force [N], > 0.
     pub normal_force: f64,
-    /// Force of the obstacle on the body along the surface [N], world frame.
+    /// Force on the first body along the surface [N], world frame.
     pub friction_force: Vec3,
     pub sliding: bool,
 }

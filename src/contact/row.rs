@@ -1,7 +1,7 @@
 //! One contact: three rows of J = C H, in metres.
 
-use super::{Problem, RememberedContact};
-use crate::collision::{TangentPlane, tangents};
+use super::{PairId, RememberedContact};
+use crate::collision::tangents;
 use crate::math::{Mat3, Vec3};
 
 /// Which of a contact's rows are in the system.
@@ -15,22 +15,72 @@ pub enum Status {
     Sliding,
 }
 
-/// A surface point against the tangent plane of an obstacle.
+/// One entry of a row of H: what a block of unknowns adds to the velocity of the first material point relative to the second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Entry {
+    /// `weight * v` of a node, or of the centre of mass of a rigid body.
+    Linear { unknown: u32, weight: f64 },
+    /// `omega x arm` of a rigid body: from its centre of mass to the point, times the weight.
+    Angular { unknown: u32, arm: Vec3 },
+}
+
+impl Entry {
+    pub fn unknown(&self) -> usize {
+        match self {
+            Self::Linear { unknown, .. } | Self::Angular { unknown, .. } => *unknown as usize,
+        }
+    }
+
+    pub fn apply(&self, v: &Vec3) -> Vec3 {
+        match self {
+            Self::Linear { weight, .. } => v * *weight,
+            Self::Angular { arm, .. } => v.cross(arm),
+        }
+    }
+
+    pub fn transposed(&self, f: &Vec3) -> Vec3 {
+        match self {
+            Self::Linear { weight, .. } => f * *weight,
+            Self::Angular { arm, .. } => arm.cross(f),
+        }
+    }
+
+    /// The 3x3 coefficient.
+    pub fn matrix(&self) -> Mat3 {
+        match self {
+            Self::Linear { weight, .. } => Mat3::from_diagonal_element(*weight),
+            Self::Angular { arm, .. } => -arm.cross_matrix(),
+        }
+    }
+
+    /// Its size, as a weight.
+    pub fn weight(&self) -> f64 {
+        match self {
+            Self::Linear { weight, .. } => weight.abs(),
+            Self::Angular { .. } => 1.0,
+        }
+    }
+}
+
+/// Two material points that must not pass each other: a point of one surface against the tangent plane of another.
 ///
-/// With the velocity change dv of the step, the point's relative motion at the end of the step in the contact frame is
+/// With the velocity change dv of the step, their relative motion at the end of the step in the contact frame is
 /// `offset + dt C H dv`: the first entry is the gap less the safety distance, the others are the slip [m].
 #[derive(Clone, Debug)]
 pub struct Contact {
-    pub vertex: u32,
-    pub obstacle: u32,
+    pub pair: PairId,
+    /// Contact bodies of the two sides (`Model::contact_body_name`).
+    pub bodies: [u32; 2],
     /// Coulomb friction coefficient.
     pub friction: f64,
-    /// C: normal and two tangents, as rows.
+    /// H: entries on different unknowns; immovable sides have none.
+    pub entries: Vec<Entry>,
+    /// C: normal, from the second side to the first, and two tangents, as rows.
     pub frame: Mat3,
     /// Relative motion at dv = 0 [m]; includes the safety distance (a gap of exactly that distance is 0).
     pub offset: Vec3,
     pub status: Status,
-    /// Multipliers of the symmetric system [N]: the force on the body is `-C^T multiplier` (`contact-cr.md` 2). Normal force = -multiplier.x.
+    /// Multipliers of the symmetric system [N]: the force on the first body is `-C^T multiplier` (`contact-cr.md` 2). Normal force = -multiplier.x.
     pub multiplier: Vec3,
     /// gamma' of a sliding contact [N], same sign convention, first entry unused.
     pub sliding_force: Vec3,
@@ -40,12 +90,25 @@ pub struct Contact {
     pub stiffness: Mat3,
 }
 
+/// What a contact row is made of, at the present end positions.
+#[derive(Clone, Debug)]
+pub struct Linearisation {
+    pub entries: Vec<Entry>,
+    /// Unit normal, from the second side to the first.
+    pub normal: Vec3,
+    /// Distance of the two points along the normal [m].
+    pub gap: f64,
+    /// Motion of the first point relative to the second over the step [m].
+    pub slip: Vec3,
+}
+
 impl Contact {
-    pub fn new(vertex: u32, obstacle: u32, friction: f64) -> Self {
+    pub fn new(pair: PairId, bodies: [u32; 2], friction: f64) -> Self {
         Self {
-            vertex,
-            obstacle,
+            pair,
+            bodies,
             friction,
+            entries: vec![],
             frame: Mat3::identity(),
             offset: Vec3::zeros(),
             status: Status::Inactive,
@@ -56,14 +119,14 @@ impl Contact {
         }
     }
 
-    /// Takes the tangent plane found for the end position of the point; `predicted` is that position at dv = 0 [m] and
-    /// `motion` the point's motion over the step at dv = 0 [m]. Friction keeps its direction in space.
-    pub fn linearise(&mut self, plane: &TangentPlane, predicted: &Vec3, motion: &Vec3, safety: f64) {
+    /// Takes the geometry found at the end positions that belong to `dv` (the unknowns from `first` on). Friction keeps its direction in space.
+    pub fn linearise(&mut self, found: Linearisation, dv: &[Vec3], first: usize, dt: f64, safety: f64) {
         let friction = self.friction_in_space();
-        let [t1, t2] = tangents(&plane.normal);
-        self.frame = Mat3::from_rows(&[plane.normal.transpose(), t1.transpose(), t2.transpose()]);
-        let slip = motion - plane.displacement;
-        self.offset = Vec3::new((predicted - plane.point).dot(&plane.normal) - safety, slip.dot(&t1), slip.dot(&t2));
+        let [t1, t2] = tangents(&found.normal);
+        self.frame = Mat3::from_rows(&[found.normal.transpose(), t1.transpose(), t2.transpose()]);
+        self.entries = found.entries;
+        let motion = Vec3::new(found.gap - safety, found.slip.dot(&t1), found.slip.dot(&t2));
+        self.offset = motion - self.rows(dv, first, dt);
         self.set_friction_in_space(&friction);
     }
 
@@ -76,8 +139,7 @@ impl Contact {
 
     pub fn memory(&self) -> RememberedContact {
         RememberedContact {
-            vertex: self.vertex,
-            obstacle: self.obstacle,
+            pair: self.pair,
             normal_force: self.normal_force(),
             friction_force: -self.friction_in_space(),
             sliding: self.status == Status::Sliding,
@@ -97,6 +159,10 @@ impl Contact {
         self.status != Status::Inactive
     }
 
+    pub fn normal(&self) -> Vec3 {
+        self.frame.row(0).transpose()
+    }
+
     /// Magnitude of the force along the normal [N].
     pub fn normal_force(&self) -> f64 {
         (-self.multiplier.x).max(0.0)
@@ -109,6 +175,12 @@ impl Contact {
             Status::Sticking => Vec3::new(0.0, self.multiplier.y, self.multiplier.z),
             Status::Sliding => self.sliding_force,
         }
+    }
+
+    /// The force on the first body in the contact frame [N].
+    pub fn force(&self) -> Vec3 {
+        let friction = self.friction();
+        Vec3::new(self.normal_force(), -friction.y, -friction.z)
     }
 
     fn friction_in_space(&self) -> Vec3 {
@@ -134,22 +206,16 @@ impl Contact {
         }
     }
 
-    /// `dt C H a`.
-    pub fn rows(&self, problem: &Problem, a: &[Vec3]) -> Vec3 {
-        self.frame * self.corners(problem).map(|(node, weight)| a[node] * weight).sum::<Vec3>() * problem.dt
+    /// `dt C H a` for a vector over the unknowns from `first` on.
+    pub fn rows(&self, a: &[Vec3], first: usize, dt: f64) -> Vec3 {
+        self.frame * self.entries.iter().map(|e| e.apply(&a[e.unknown() - first])).sum::<Vec3>() * dt
     }
 
-    /// `y += s dt H^T C^T f`.
-    pub fn spread(&self, problem: &Problem, f: &Vec3, s: f64, y: &mut [Vec3]) {
-        let force = self.frame.transpose() * f * (s * problem.dt);
-        for (node, weight) in self.corners(problem) {
-            y[node] += force * weight;
+    /// `y += s dt H^T C^T f`, `y` over the unknowns from `first` on.
+    pub fn spread(&self, f: &Vec3, s: f64, y: &mut [Vec3], first: usize, dt: f64) {
+        let force = self.frame.transpose() * f * (s * dt);
+        for entry in &self.entries {
+            y[entry.unknown() - first] += entry.transposed(&force);
         }
-    }
-
-    /// The row of H: nodes, counted from the first of the problem, and weights.
-    pub fn corners<'a>(&self, problem: &Problem<'a>) -> impl Iterator<Item = (usize, f64)> + use<'a> {
-        let (k, first) = (self.vertex as usize, problem.nodes.start);
-        problem.surface.nodes[k].iter().zip(&problem.surface.weights[k]).map(move |(n, w)| (*n as usize - first, *w))
     }
 }

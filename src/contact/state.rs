@@ -44,7 +44,7 @@ struct Look {
 impl Look {
     fn at(problem: &Problem, contact: &Contact, dv: &[Vec3]) -> Self {
         Self {
-            motion: contact.offset + contact.rows(problem, dv),
+            motion: contact.offset + problem.rows(contact, dv),
             limit: contact.friction * contact.normal_force(),
             compliance: 0.5 * (contact.compliance[(1, 1)] + contact.compliance[(2, 2)]),
         }

@@ -10,7 +10,7 @@ use super::layout::{
     upload_contacts, vec3,
 };
 use super::{Device, DeviceError};
-use crate::contact::{ContactMemory, RememberedContact};
+use crate::contact::{ContactMemory, PairId, PairKind, RememberedContact};
 use crate::math::Vec3;
 use crate::model::Model;
 use crate::solver::{ContactReport, PairForce};
@@ -120,7 +120,8 @@ pub fn report(model: &Model, forces: &[PairForcesData]) -> ContactReport {
         report.max_cone_violation = report.max_cone_violation.max(forces.largest[2].into());
         if active > 0 {
             let (normal, friction) = (vector(&forces.normal), vector(&forces.friction));
-            report.pairs.push(PairForce { body: pair.body, obstacle: pair.obstacle, normal, friction, contacts: active });
+            let bodies = [pair.body, model.obstacle_body(pair.obstacle as usize) as u32];
+            report.pairs.push(PairForce { bodies, normal, friction, contacts: active });
         }
     }
     report
@@ -130,16 +131,17 @@ pub fn report(model: &Model, forces: &[PairForcesData]) -> ContactReport {
 pub fn memory_data(model: &Model, memory: &ContactMemory) -> Vec<MemoryData> {
     let slots = slots(model);
     let mut data = vec![MemoryData::default(); model.n_vertices() * slots];
-    for entry in &memory.entries {
-        let places = &mut data[entry.vertex as usize * slots..][..slots];
-        let body = model.surface.bodies[entry.vertex as usize] as usize;
+    for entry in memory.entries.iter().filter(|e| fits(model, &e.pair)) {
+        let (vertex, obstacle) = (entry.pair.first as usize, entry.pair.second);
+        let places = &mut data[vertex * slots..][..slots];
+        let body = model.surface.bodies[vertex] as usize;
         if let Some(place) = places.iter_mut().find(|place| place.status == EMPTY) {
             *place = MemoryData {
                 friction_force: vec3(&entry.friction_force),
                 normal_force: entry.normal_force as f32,
-                obstacle: entry.obstacle,
+                obstacle,
                 status: if entry.sliding { SLIDING } else { STICKING },
-                friction: model.obstacles[entry.obstacle as usize].friction[body] as f32,
+                friction: model.obstacles[obstacle as usize].friction[body] as f32,
                 pad: 0,
             };
         }
@@ -147,16 +149,19 @@ pub fn memory_data(model: &Model, memory: &ContactMemory) -> Vec<MemoryData> {
     data
 }
 
+fn fits(model: &Model, pair: &PairId) -> bool {
+    pair.kind == PairKind::VertexObstacle && (pair.first as usize) < model.n_vertices() && (pair.second as usize) < model.obstacles.len()
+}
+
 pub fn memory_from(model: &Model, data: &[MemoryData]) -> ContactMemory {
     let slots = slots(model).max(1);
     let entry = |(place, data): (usize, &MemoryData)| RememberedContact {
-        vertex: (place / slots) as u32,
-        obstacle: data.obstacle,
+        pair: PairId { kind: PairKind::VertexObstacle, first: (place / slots) as u32, second: data.obstacle },
         normal_force: data.normal_force.into(),
         friction_force: Vec3::new(data.friction_force[0].into(), data.friction_force[1].into(), data.friction_force[2].into()),
         sliding: data.status == SLIDING,
     };
     let mut entries: Vec<_> = data.iter().enumerate().filter(|(_, data)| data.status != EMPTY).map(entry).collect();
-    entries.sort_by_key(|entry| (entry.vertex, entry.obstacle));
+    entries.sort_by_key(|entry| entry.pair);
     ContactMemory { entries }
 }

@@ -178,7 +178,7 @@ impl GpuStepper {
         self.last_iterations = controls.iter().map(|control| control.iterations).max().unwrap_or(0);
         self.last_rounds = controls.iter().map(|control| control.rounds).max().unwrap_or(0).max(16);
         report.contact = contact::report(&model, &pairs);
-        self.remembered = touching_bodies(&model, report.contact.pairs.iter().map(|pair| pair.body));
+        self.remembered = touching_bodies(&model, report.contact.pairs.iter().map(|pair| pair.bodies[0]));
         if let Some(contact) = &mut self.contact {
             contact.accept();
         }
@@ -323,7 +323,8 @@ impl GpuStepper {
             self.buffers.write(contact.memory(), &memory_data(&self.model, &state.contacts));
         }
         let bodies = &self.model.surface.bodies;
-        self.remembered = touching_bodies(&self.model, state.contacts.entries.iter().map(|entry| bodies[entry.vertex as usize]));
+        self.remembered =
+            touching_bodies(&self.model, state.contacts.entries.iter().filter_map(|entry| bodies.get(entry.pair.first as usize).copied()));
         self.step = state.step;
         self.time = state.time;
         let encoder = self.encoder();
@@ -357,6 +358,7 @@ impl Stepper for GpuStepper {
             velocities: three(vectors("velocities")?),
             velocity_changes: three(vectors("dv")?),
             rotations: rotations.map_err(|error| self.lost(&error))?.iter().map(|q| q.map(f64::from)).collect(),
+            rigid_bodies: vec![],
             contacts,
         })
     }

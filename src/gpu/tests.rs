@@ -136,9 +136,8 @@ impl Bench {
     fn cpu_system(&self) -> (Vec<Vec3>, Operator) {
         let (model, elements, damping) = (&self.model, self.cpu_elements(&self.state), Damping::of(&self.model));
         let (mut rhs, mut a) = (vec![Vec3::zeros(); model.n_nodes()], Operator::default());
-        let State { velocities, displacements, .. } = &self.state;
-        cpu::right_hand_side(model, &elements, velocities, displacements, &self.params, &self.loads, &damping, &mut rhs);
-        cpu::matrix(model, &elements, &self.params, &self.loads, &damping, &mut a, &mut vec![]);
+        cpu::right_hand_side(model, &elements, &self.state, &self.params, &self.loads, &damping, &mut rhs);
+        cpu::matrix(model, &elements, &self.state, &self.params, &self.loads, &damping, &mut a, &mut vec![]);
         (rhs, a)
     }
 }

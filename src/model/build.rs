@@ -1,6 +1,6 @@
 //! From meshes and materials to the shared arrays of a `Model`.
 
-use super::{Body, Lists, Model, Obstacle, Surface, Tet};
+use super::{Body, FrictionTable, Lists, Model, Obstacle, RigidBody, Surface, Tet};
 use crate::material::Material;
 use crate::math::{Mat3, Vec3};
 use crate::mesh::{Embedding, TetMesh};
@@ -37,7 +37,9 @@ pub enum ModelError {
 #[derive(Default)]
 pub struct ModelBuilder {
     bodies: Vec<SoftBody>,
+    rigid_bodies: Vec<RigidBody>,
     obstacles: Vec<Obstacle>,
+    friction: FrictionTable,
 }
 
 impl SoftBody {
@@ -75,6 +77,17 @@ impl ModelBuilder {
         self
     }
 
+    pub fn rigid_body(&mut self, body: RigidBody) -> &mut Self {
+        self.rigid_bodies.push(body);
+        self
+    }
+
+    /// Friction between bodies of which none is an exact obstacle, and between rigid bodies and obstacles.
+    pub fn friction(&mut self, friction: FrictionTable) -> &mut Self {
+        self.friction = friction;
+        self
+    }
+
     pub fn obstacle(&mut self, obstacle: Obstacle) -> &mut Self {
         self.obstacles.push(obstacle);
         self
@@ -84,7 +97,9 @@ impl ModelBuilder {
     pub fn build(self) -> Result<Model, ModelError> {
         let mut model = Model {
             bodies: vec![],
+            rigid_bodies: self.rigid_bodies,
             obstacles: self.obstacles,
+            friction: self.friction,
             rest_positions: vec![],
             node_masses: vec![],
             initial_velocities: vec![],

@@ -3,10 +3,16 @@
 //! All deformable bodies share one numbering of nodes, tets and surface vertices, so that every kernel is one loop.
 
 mod build;
+mod friction;
+mod motion;
 mod obstacle;
+mod rigid;
 
 pub use build::{ModelBuilder, ModelError, SoftBody};
-pub use obstacle::{Motion, Obstacle, Shape};
+pub use friction::FrictionTable;
+pub use motion::{Keyframe, Keyframes, Motion};
+pub use obstacle::{Obstacle, Shape};
+pub use rigid::{Mobility, RigidBody};
 
 use std::ops::Range;
 
@@ -19,8 +25,12 @@ use crate::sparse::Pattern;
 pub struct Model {
     /// Deformable bodies in scene order.
     pub bodies: Vec<Body>,
-    /// Static and driven bodies, in scene order.
+    /// Rigid bodies with a mesh: free ones, and static or driven ones.
+    pub rigid_bodies: Vec<RigidBody>,
+    /// Static and driven bodies of an exact shape, in scene order.
     pub obstacles: Vec<Obstacle>,
+    /// Friction coefficients of pairs that are not a deformable body and an obstacle.
+    pub friction: FrictionTable,
     /// Node positions at rest [m], in the world frame: the undeformed shape is also where the body starts.
     pub rest_positions: Vec<Vec3>,
     /// Lumped mass of each node [kg], a quarter of each tet.
@@ -137,6 +147,49 @@ impl Model {
 
     pub fn n_vertices(&self) -> usize {
         self.surface.nodes.len()
+    }
+
+    /// Blocks of three unknowns: one a node, then two a rigid body (`linear_unknown`, `angular_unknown`).
+    pub fn n_unknowns(&self) -> usize {
+        self.n_nodes() + 2 * self.rigid_bodies.len()
+    }
+
+    /// Velocity of the centre of mass of a rigid body.
+    pub fn linear_unknown(&self, rigid: usize) -> usize {
+        self.n_nodes() + 2 * rigid
+    }
+
+    /// Angular velocity of a rigid body, in space.
+    pub fn angular_unknown(&self, rigid: usize) -> usize {
+        self.linear_unknown(rigid) + 1
+    }
+
+    /// Everything that can touch, in one numbering: deformable bodies, rigid bodies, obstacles.
+    pub fn contact_body_name(&self, index: usize) -> &str {
+        let (soft, rigid) = (self.bodies.len(), self.rigid_bodies.len());
+        match index {
+            i if i < soft => &self.bodies[i].name,
+            i if i < soft + rigid => &self.rigid_bodies[i - soft].name,
+            i => &self.obstacles[i - soft - rigid].name,
+        }
+    }
+
+    pub fn n_contact_bodies(&self) -> usize {
+        self.bodies.len() + self.rigid_bodies.len() + self.obstacles.len()
+    }
+
+    /// Contact body of an obstacle.
+    pub fn obstacle_body(&self, obstacle: usize) -> usize {
+        self.bodies.len() + self.rigid_bodies.len() + obstacle
+    }
+
+    /// Coulomb's coefficient between two contact bodies.
+    pub fn friction_between(&self, a: usize, b: usize) -> f64 {
+        let (first, second) = (a.min(b), a.max(b));
+        match second.checked_sub(self.obstacle_body(0)) {
+            Some(obstacle) if first < self.bodies.len() => self.obstacles[obstacle].friction[first],
+            _ => self.friction.get(first, second),
+        }
     }
 
     /// Surface vertex positions for node positions `x`.

@@ -4,19 +4,18 @@ mod attachments;
 
 use std::f64::consts::PI;
 
+use super::attachment::Attachment;
 use super::error::{Place, SceneError, quoted_list};
 use super::geometry::{Fault, Made, Solid, scaled};
-use super::inputs::{Attachment, Frictions, Mobility, RigidInput};
 use super::nodes::Transform;
 use super::placing::{NoRoom, Occupied, TurnedBox, placements};
 use super::read::{Amount, BodyContent, CameraContent, Content, Copies, Geometry, Role, Target};
 use super::regions::Region;
 use super::value::Origin;
 use super::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, Scene, SolverChoice};
-use crate::material::Material;
 use crate::math::{Aabb, Isometry, Mat3, Vec3};
 use crate::mesh::{MeshError, SurfaceMesh, assets, mass_properties};
-use crate::model::{Model, ModelBuilder, Obstacle, Shape, SoftBody};
+use crate::model::{FrictionTable, Mobility, Model, ModelBuilder, Obstacle, RigidBody, Shape, SoftBody};
 use crate::solver::Params;
 
 /// A scene ready to be simulated.
@@ -26,9 +25,6 @@ pub struct Built {
     pub name: String,
     pub title: String,
     pub model: Model,
-    /// Bodies that keep their shape and have a surface of triangles, in scene order.
-    pub rigid_bodies: Vec<RigidInput>,
-    pub frictions: Frictions,
     pub attachments: Vec<Attachment>,
     pub params: Params,
     pub backend: BackendChoice,
@@ -99,20 +95,6 @@ impl Builder<'_> {
     /// Refuses what scenes can say but no solver does yet.
     fn can_run(&self) -> Result<(), SceneError> {
         let content = self.content;
-        let refuse = |body: &BodyContent, what: &str| {
-            Err(self.error(body.geometry_origin, &body.geometry_key, format!("{what} cannot be simulated yet")))
-        };
-        for body in &content.bodies {
-            let exact = matches!(
-                body.geometry,
-                Geometry::Plane | Geometry::Box { .. } | Geometry::Sphere { .. } | Geometry::Cylinder { .. }
-            );
-            match body.role {
-                Role::Rigid { .. } => return refuse(body, "rigid bodies"),
-                Role::Obstacle { .. } if !exact => return refuse(body, "static and driven meshes"),
-                _ => {}
-            }
-        }
         if !content.attachments.is_empty() {
             return Err(self.error(Origin::File(0), "attachment", "attachments cannot be simulated yet".into()));
         }
@@ -126,7 +108,6 @@ impl Builder<'_> {
         let content = self.content;
         let placed = self.place_all()?;
         let mut builder = ModelBuilder::default();
-        let mut rigid_bodies = vec![];
         let mut slots = vec![Slot::Soft(0); content.bodies.len()];
         // Of each body, the entry of the scene's list: first those of the deformable, then of the rigid ones, then of the obstacles.
         let mut classes = [vec![], vec![], vec![]];
@@ -140,11 +121,11 @@ impl Builder<'_> {
                         builder.soft_body(self.soft_body(body, copy, &placements[copy], solid)?);
                     }
                 }
-                Made::Surface(surface, shape) => {
+                Made::Surface(surface) => {
                     slots[*index] = Slot::Rigid(classes[1].len());
                     classes[1].extend(copies());
                     for copy in 0..placements.len() {
-                        rigid_bodies.push(self.rigid_body(body, copy, &placements[copy], surface, shape.as_ref())?);
+                        builder.rigid_body(self.rigid_body(body, copy, &placements[copy], surface)?);
                     }
                 }
                 Made::Exact(..) => {
@@ -153,24 +134,24 @@ impl Builder<'_> {
                 }
             }
         }
-        let frictions = Frictions {
-            default: content.friction,
-            pairs: content.pair_frictions.iter().map(|&(a, b, friction)| ((a as u32, b as u32), friction)).collect(),
-            classes: classes.concat(),
-        };
+        let mut frictions = FrictionTable::new(content.friction, classes.concat());
+        for &(a, b, friction) in &content.pair_frictions {
+            frictions.set(a as u32, b as u32, friction);
+        }
         let [soft, rigid, _] = classes;
         let mut first = soft.len() + rigid.len();
         for Placed { body, made, placements, .. } in &placed {
             let (Made::Exact(shape, anchor), Role::Obstacle { motion }) = (made, &body.role) else { continue };
-            let friction: Vec<f64> = (0..soft.len()).map(|s| frictions.between(s, first)).collect();
+            let friction: Vec<f64> = (0..soft.len()).map(|s| frictions.get(s, first)).collect();
             first += placements.len();
             for (copy, placement) in placements.iter().enumerate() {
                 // The shape is built around its centre; the anchored point of it is what was placed.
                 let pose = Isometry::from_parts((placement * nalgebra::Point3::from(-anchor)).coords.into(), placement.isometry.rotation);
                 let (name, shape) = (body.copy_name(copy), scaled(shape, placement.scaling()));
-                builder.obstacle(Obstacle { name, shape, pose, motion: *motion, friction: friction.clone(), color: body.color });
+                builder.obstacle(Obstacle { name, shape, pose, motion: motion.clone(), friction: friction.clone(), color: body.color });
             }
         }
+        builder.friction(frictions);
         let model = builder.build().map_err(|e| self.error(Origin::File(0), "", e.to_string()))?;
         let target = |target: &Target| match slots[target.body] {
             Slot::Soft(first) => first + target.copy,
@@ -188,14 +169,12 @@ impl Builder<'_> {
             let vertices = self.vertices(&model, body, probe.region.as_ref())?;
             probes.push(Probe { name: probe.name.clone(), vertices, nodes });
         }
-        let attachments = content.attachments.iter().map(|a| self.attachment(a, &slots, &model, &rigid_bodies)).collect::<Result<_, _>>()?;
+        let attachments = content.attachments.iter().map(|a| self.attachment(a, &slots, &model)).collect::<Result<_, _>>()?;
         Ok(Built {
             name: self.scene.name().to_owned(),
             title: self.scene.title().to_owned(),
-            camera: camera(&content.camera, &model, &rigid_bodies),
+            camera: camera(&content.camera, &model),
             model,
-            rigid_bodies,
-            frictions,
             attachments,
             params: content.params,
             backend: content.backend,
@@ -225,7 +204,7 @@ impl Builder<'_> {
                 *places = placements(body, &bounds, &occupied).map_err(|no_room| self.no_room(body, no_room))?;
                 // A static or driven surface may be hollow: its box is not full.
                 match (&body.role, &*made) {
-                    (Role::Obstacle { .. }, Made::Surface(..)) => {}
+                    (Role::Obstacle { .. }, Made::Surface(_)) => {}
                     (_, Made::Exact(Shape::Plane, _)) => occupied.extend(places.iter().map(|place| Occupied::HalfSpace {
                         point: place.isometry.translation.vector,
                         normal: place.isometry.rotation * Vec3::y(),
@@ -304,38 +283,30 @@ impl Builder<'_> {
     }
 
     /// A body with a surface of triangles that keeps its shape.
-    fn rigid_body(
-        &self,
-        body: &BodyContent,
-        copy: usize,
-        placement: &Transform,
-        surface: &SurfaceMesh,
-        shape: Option<&Shape>,
-    ) -> Result<RigidInput, SceneError> {
+    fn rigid_body(&self, body: &BodyContent, copy: usize, placement: &Transform, surface: &SurfaceMesh) -> Result<RigidBody, SceneError> {
         let scale = placement.scaling();
         let mut vertices: Vec<Vec3> = surface.positions.iter().map(|p| p * scale).collect();
         self.check_size(body, &vertices)?;
         let mut pose = placement.isometry;
-        let (mobility, velocity, angular_velocity) = match body.role {
+        let (mobility, velocity, angular_velocity) = match &body.role {
             Role::Rigid { amount, velocity, angular_velocity } => {
                 let unit = mass_properties(&vertices, &surface.triangles, 1.0).map_err(|e| self.fault(body, e.into()))?;
-                let density = match amount {
+                let density = match *amount {
                     Amount::Density(density) => density,
                     Amount::Mass(mass) => mass / unit.mass,
                 };
                 vertices.iter_mut().for_each(|p| *p -= unit.center);
                 pose.translation.vector += pose.rotation * unit.center;
-                (Mobility::Free { mass: density * unit.mass, inertia: unit.inertia * density }, velocity, angular_velocity)
+                (Mobility::Free { mass: density * unit.mass, inertia: unit.inertia * density }, *velocity, *angular_velocity)
             }
-            Role::Obstacle { motion } => (Mobility::Driven(motion), Vec3::zeros(), Vec3::zeros()),
+            Role::Obstacle { motion } => (Mobility::Driven(motion.clone()), Vec3::zeros(), Vec3::zeros()),
             Role::Deformable { .. } => unreachable!("called for bodies that keep their shape"),
         };
-        Ok(RigidInput {
+        Ok(RigidBody {
             name: body.copy_name(copy),
             mobility,
             vertices,
             triangles: surface.triangles.clone(),
-            shape: shape.map(|shape| scaled(shape, scale)),
             pose,
             velocity,
             angular_velocity,
@@ -399,8 +370,8 @@ fn center_of_mass(soft: &SoftBody) -> Vec3 {
 }
 
 /// Fills in what the scene leaves open so that all bodies that move freely are in view.
-fn camera(wish: &CameraContent, model: &Model, rigid_bodies: &[RigidInput]) -> CameraSetting {
-    let free = rigid_bodies.iter().filter(|body| matches!(body.mobility, Mobility::Free { .. }));
+fn camera(wish: &CameraContent, model: &Model) -> CameraSetting {
+    let free = model.rigid_bodies.iter().filter(|body| body.is_free());
     let rigid: Vec<Vec3> = free.flat_map(|b| b.vertices.iter().map(|p| (b.pose * nalgebra::Point3::from(*p)).coords)).collect();
     let bounds = if model.rest_positions.is_empty() && rigid.is_empty() {
         Aabb { min: Vec3::repeat(-0.5), max: Vec3::repeat(0.5) }

@@ -245,8 +245,7 @@ static BODY: Table = Table {
             "Turns about the parent's x axis, then its y axis, then its z axis.",
         ),
         Field::new("scale", Kind::Number(POSITIVE), "", Default("1.0"), "Factor on all lengths of the mesh or shape."),
-        Field::new("velocity", Kind::Vector(ANY), "m/s", Default("[0.0, 0.0, 0.0]"), "At the start, along the world's axes.")
-            .only(FREE),
+        Field::new("velocity", Kind::Vector(ANY), "m/s", Default("[0.0, 0.0, 0.0]"), "At the start, along the world's axes.").only(FREE),
         Field::new(
             "angular_velocity",
             Kind::Vector(ANY),
@@ -264,6 +263,13 @@ static BODY: Table = Table {
             "",
             Optional("one body"),
             "Copies on a grid, named NAME[0], NAME[1], ..., x fastest, then y, then z.",
+        ),
+        Field::new(
+            "circle",
+            Kind::Integer { min: 2, max: 1000 },
+            "",
+            Optional("one body"),
+            "Copies at equal angles around the parent's y axis, named NAME[0], NAME[1], ...; instead of `array`.",
         ),
         Field::new(
             "scatter",
@@ -304,8 +310,14 @@ const SHAPES: &[(&str, Table)] = &[
                 TYPE,
                 RADIUS,
                 Field::new("level", Kind::Integer { min: 0, max: 6 }, "", Default("3"), "Subdivisions: 20 * 4^level triangles."),
-                Field::new("resolution", Kind::Integer { min: 8, max: 128 }, "cells", Default("12"), "Cells across that fill it with tets.")
-                    .only(DEFORMABLE),
+                Field::new(
+                    "resolution",
+                    Kind::Integer { min: 8, max: 128 },
+                    "cells",
+                    Default("12"),
+                    "Cells across that fill it with tets.",
+                )
+                .only(DEFORMABLE),
             ],
         },
     ),
@@ -356,7 +368,13 @@ const SHAPES: &[(&str, Table)] = &[
     ("plane", Table { title: "shape, type = \"plane\"", doc: "Everything below y = 0 is solid; static or driven only.", fields: &[TYPE] }),
 ];
 
-const TYPE: Field = Field::new("type", Kind::Choice(&["box", "icosphere", "sphere", "cylinder", "torus", "ring", "frame", "plane"]), "", Required, "Which shape.");
+const TYPE: Field = Field::new(
+    "type",
+    Kind::Choice(&["box", "icosphere", "sphere", "cylinder", "torus", "ring", "frame", "plane"]),
+    "",
+    Required,
+    "Which shape.",
+);
 const RADIUS: Field = Field::new("radius", Kind::Number(POSITIVE), "m", Required, "Distance from the axis or centre to the surface.");
 const SHAPE_RESOLUTION: Field =
     Field::new("resolution", Kind::Integer { min: 2, max: 128 }, "cells", Default("12"), "Cells across the shape.").only(FREE);
@@ -379,10 +397,34 @@ static REGION: Table = Table {
 
 static MOTION: Table = Table {
     title: "motion",
-    doc: "A constant motion, along the world's axes.",
+    doc: "A steady motion along the world's axes, and one by keyframes on top of it.",
     fields: &[
         Field::new("velocity", Kind::Vector(ANY), "m/s", Default("[0.0, 0.0, 0.0]"), "Of the body's origin."),
         Field::new("angular_velocity", Kind::Vector(ANY), "rad/s", Default("[0.0, 0.0, 0.0]"), "About the body's origin."),
+        Field::new("keyframes", Kind::List(&KEYFRAME), "", Optional("none"), "Places at given times; between them it moves steadily."),
+        Field::new(
+            "after",
+            Kind::Choice(&["stay", "repeat"]),
+            "",
+            Default("\"stay\""),
+            "After the last keyframe: it stays, or starts again as at time 0.",
+        ),
+    ],
+};
+
+static KEYFRAME: Table = Table {
+    title: "keyframe",
+    doc: "A place of a driven body, relative to the one it starts from. Before the first keyframe it is at the first.",
+    fields: &[
+        Field::new("time", Kind::Number(NOT_NEGATIVE), "s", Required, "Later than that of the keyframe before."),
+        Field::new("position", Kind::Vector(ANY), "m", Default("[0.0, 0.0, 0.0]"), "Shift along the world's axes."),
+        Field::new(
+            "rotation",
+            Kind::Vector(ANY),
+            "degrees",
+            Default("[0.0, 0.0, 0.0]"),
+            "Turn about the body's origin and the world's x axis, then its y axis, then its z axis; half a turn at most from one to the next.",
+        ),
     ],
 };
 

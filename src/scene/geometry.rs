@@ -32,8 +32,8 @@ impl From<MeshError> for Fault {
 pub enum Made {
     /// A deformable body.
     Solid(Solid),
-    /// A body that keeps its shape: its surface, and the shape that it stands for.
-    Surface(SurfaceMesh, Option<Shape>),
+    /// A body that keeps its shape.
+    Surface(SurfaceMesh),
     /// A static or driven body of an exact shape, which is built around its centre; and the point of it that is anchored.
     Exact(Shape, Vec3),
 }
@@ -44,11 +44,11 @@ impl Made {
         match (&body.role, exact(&body.geometry)) {
             (Role::Deformable { .. }, _) => Ok(Self::Solid(solid(&body.geometry, body.anchor, folder)?)),
             (Role::Obstacle { .. }, Some(shape)) => Ok(Self::Exact(shape, anchor_point(body.anchor, &shape_bounds(&shape)))),
-            (_, shape) => {
+            _ => {
                 let mut surface = surface(&body.geometry, folder)?;
                 let shift = anchor_point(body.anchor, &surface.aabb());
                 surface.positions.iter_mut().for_each(|p| *p -= shift);
-                Ok(Self::Surface(surface, shape))
+                Ok(Self::Surface(surface))
             }
         }
     }
@@ -57,7 +57,7 @@ impl Made {
     pub fn bounds(&self) -> Option<Aabb> {
         match self {
             Self::Solid(solid) => Some(solid.surface_bounds()),
-            Self::Surface(surface, _) => Some(surface.aabb()),
+            Self::Surface(surface) => Some(surface.aabb()),
             Self::Exact(Shape::Plane, _) => None,
             Self::Exact(shape, anchor) => {
                 let Aabb { min, max } = shape_bounds(shape);

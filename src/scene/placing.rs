@@ -1,9 +1,11 @@
 //! Where the copies of a body stand. Scattered ones find places at which nothing overlaps.
 
+use std::f64::consts::TAU;
+
 use super::nodes::Transform;
 use super::random::Random;
 use super::read::{BodyContent, Copies};
-use crate::math::{Aabb, Mat3, Vec3};
+use crate::math::{Aabb, Mat3, Quat, Vec3};
 
 /// A scattered copy that finds no place in this many tries has none.
 const TRIES: usize = 5000;
@@ -12,7 +14,10 @@ const TRIES: usize = 5000;
 #[derive(Clone, Copy, Debug)]
 pub enum Occupied {
     /// All of space below a plane through `point`.
-    HalfSpace { point: Vec3, normal: Vec3 },
+    HalfSpace {
+        point: Vec3,
+        normal: Vec3,
+    },
     Box(TurnedBox),
 }
 
@@ -82,6 +87,10 @@ pub fn placements(body: &BodyContent, bounds: &Aabb, occupied: &[Occupied]) -> R
         Copies::Array { count: [nx, ny, nz], pitch } => {
             let cells = (0..nz).flat_map(|k| (0..ny).flat_map(move |j| (0..nx).map(move |i| [i, j, k])));
             Ok(cells.map(|cell| body.parent * at(pitch.component_mul(&Vec3::from(cell.map(f64::from))))).collect())
+        }
+        Copies::Circle { count } => {
+            let turn = |i: u32| Quat::from_scaled_axis(Vec3::y() * (TAU * f64::from(i) / f64::from(count)));
+            Ok((0..count).map(|i| body.parent * turn(i) * body.own).collect())
         }
         Copies::Scatter { count, seed, min, max, .. } => {
             let mut random = Random(seed);

@@ -16,7 +16,7 @@ use super::value::{Origin, Value};
 use super::{Document, check};
 use crate::material::{Material, MaterialModel};
 use crate::math::Vec3;
-use crate::model::Motion;
+use crate::model::{Keyframe, Keyframes, Motion};
 use crate::solver::Params;
 
 /// What a scene says, with references resolved to indices.
@@ -89,6 +89,7 @@ pub enum Amount {
 pub enum Copies {
     One,
     Array { count: [u32; 3], pitch: Vec3 },
+    Circle { count: u32 },
     Scatter { count: u32, seed: u64, min: Vec3, max: Vec3, origin: Origin },
 }
 
@@ -200,6 +201,7 @@ impl Reader<'_> {
                 max_iterations: simulation.integer("max_iterations") as u32,
                 contact_tolerance: contact.number("tolerance"),
                 max_contact_iterations: simulation.integer("max_contact_iterations") as u32,
+                stop_before_crossing: false,
             },
             backend: BackendChoice::from_name(&simulation.text("backend")).expect(CHECKED),
             solver: SolverChoice::from_name(&simulation.text("solver")).expect(CHECKED),
@@ -291,9 +293,8 @@ impl Reader<'_> {
                 angular_velocity: node.vector("angular_velocity"),
             },
             _ => {
-                let motion = node.table("motion");
-                let driven = Motion { velocity: motion.vector("velocity"), angular_velocity: motion.vector("angular_velocity") };
-                Role::Obstacle { motion: (kind == "driven").then_some(driven) }
+                let motion = self.motion(&node.table("motion"));
+                Role::Obstacle { motion: (kind == "driven").then_some(motion) }
             }
         };
         let geometry = self.geometry(node, &kind)?;
@@ -358,21 +359,46 @@ impl Reader<'_> {
         }
     }
 
-    fn copies(&mut self, node: &Node) -> Copies {
-        match (node.opt_table("array"), node.opt_table("scatter")) {
-            (None, None) => Copies::One,
-            (Some(_), Some(_)) => {
-                self.complain(node, "scatter", "a body has either an array or a scatter; remove one of them");
-                Copies::One
+    fn motion(&mut self, node: &Node) -> Motion {
+        let mut frames: Vec<Keyframe> = vec![];
+        for frame in node.list("keyframes") {
+            let time = frame.number("time");
+            if let Some(before) = frames.last().filter(|before| before.time >= time) {
+                self.complain(&frame, "time", format!("the keyframe before is at {} s; give a later time", before.time));
             }
-            (Some(array), None) => {
+            let place = local(frame.vector("position"), frame.vector("rotation"), 1.0).isometry;
+            frames.push(Keyframe { time, shift: place.translation.vector, turn: place.rotation });
+        }
+        let repeat = node.text("after") == "repeat";
+        if let (true, [first, .., last]) = (repeat, &frames[..])
+            && ((first.shift - last.shift).norm() > 0.0 || first.turn.angle_to(&last.turn) > 1e-9)
+        {
+            self.complain(node, "after", "a motion that repeats must end where it begins; add a last keyframe at the place of the first");
+        }
+        Motion {
+            velocity: node.vector("velocity"),
+            angular_velocity: node.vector("angular_velocity"),
+            keyframes: Keyframes { frames, repeat },
+        }
+    }
+
+    fn copies(&mut self, node: &Node) -> Copies {
+        let given: Vec<&str> = ["array", "circle", "scatter"].into_iter().filter(|key| node.has(key)).collect();
+        if let [first, second, ..] = given[..] {
+            self.complain(node, second, format!("this body has copies by {first} already; remove one of the two"));
+        }
+        match given[..] {
+            ["array", ..] => {
+                let array = node.table("array");
                 let count = array.integers("count");
                 if count.iter().map(|&n| u64::from(n)).product::<u64>() > MAX_COPIES {
                     self.complain(&array, "count", format!("these are more than {MAX_COPIES} copies; give less"));
                 }
                 Copies::Array { count, pitch: array.vector("pitch") }
             }
-            (None, Some(scatter)) => {
+            ["circle", ..] => Copies::Circle { count: node.integer("circle") as u32 },
+            ["scatter", ..] => {
+                let scatter = node.table("scatter");
                 let (min, max) = (scatter.vector("min"), scatter.vector("max"));
                 if (0..3).any(|i| min[i] > max[i]) {
                     self.complain(&scatter, "max", "no coordinate of max may be below that of min; swap them");
@@ -380,6 +406,7 @@ impl Reader<'_> {
                 let (count, seed) = (scatter.integer("count") as u32, scatter.integer("seed") as u64);
                 Copies::Scatter { count, seed, min, max, origin: node.origin("scatter") }
             }
+            _ => Copies::One,
         }
     }
 
@@ -419,7 +446,7 @@ impl BodyContent {
         match self.copies {
             Copies::One => 1,
             Copies::Array { count, .. } => count.iter().map(|&n| n as usize).product(),
-            Copies::Scatter { count, .. } => count as usize,
+            Copies::Circle { count } | Copies::Scatter { count, .. } => count as usize,
         }
     }
 

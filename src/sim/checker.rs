@@ -1,7 +1,7 @@
 //! The independent judge of penetration: how deep the true surface of the deformable bodies is inside the obstacles. Exact for whole
 //! triangles, not only their corners, and made of other means than the contact rows: clipping and bisection instead of gaps.
 
-use crate::contact::ContactMemory;
+use crate::contact::{ContactMemory, PairKind};
 use crate::math::{Aabb, Isometry, Vec3};
 use crate::model::{Model, Shape};
 
@@ -29,7 +29,8 @@ pub fn max_penetration(model: &Model, vertices: &[Vec3], poses: &[Isometry]) -> 
 /// Surface vertices that are deeper than `tolerance` [m] in an obstacle although no contact force holds them there: the search for
 /// contacts missed them.
 pub fn missed_candidates(model: &Model, vertices: &[Vec3], poses: &[Isometry], contacts: &ContactMemory, tolerance: f64) -> u64 {
-    let mut held: Vec<(u32, u32)> = contacts.entries.iter().map(|c| (c.obstacle, c.vertex)).collect();
+    let mut held: Vec<(u32, u32)> =
+        contacts.entries.iter().filter(|c| c.pair.kind == PairKind::VertexObstacle).map(|c| (c.pair.second, c.pair.first)).collect();
     held.sort_unstable();
     let mut missed = 0;
     for (o, (obstacle, pose)) in model.obstacles.iter().zip(poses).enumerate() {
@@ -252,7 +253,12 @@ mod tests {
         let nothing = ContactMemory::default();
         assert_eq!((count(&nothing, 1e-3), count(&nothing, 0.02)), (4, 0));
         let vertex = (0..8).find(|&v| vertices[v as usize].y < 0.0).unwrap();
-        let held = RememberedContact { vertex, obstacle: 0, normal_force: 1.0, friction_force: Vec3::zeros(), sliding: false };
+        let held = RememberedContact {
+            pair: PairId { kind: PairKind::VertexObstacle, first: vertex, second: 0 },
+            normal_force: 1.0,
+            friction_force: Vec3::zeros(),
+            sliding: false,
+        };
         assert_eq!(count(&ContactMemory { entries: vec![held] }, 1e-3), 3);
     }
 }

@@ -17,7 +17,7 @@ use crate::gpu;
 use crate::math::{Isometry, Vec3};
 use crate::model::Model;
 use crate::scene::{BackendChoice, Built, Force, Probe};
-use crate::solver::cpu::CpuStepper;
+use crate::solver::cpu::{CpuError, CpuStepper};
 use crate::solver::{Loads, MAX_GRABS, Params, State, StepError, StepReport, Stepper, SurfacePositions};
 
 /// Everything that can be done to a running simulation. Recorded commands (step, command) replay to the same state.
@@ -63,8 +63,8 @@ pub enum CommandError {
 pub enum SimulationError {
     #[error("no GPU backend: {0}. Use --backend cpu (or backend = \"cpu\"), or auto to let the program choose")]
     Device(#[from] gpu::DeviceError),
-    #[error("the CPU backend's threads could not be started: {0}. Ask for fewer with --threads")]
-    Threads(#[from] rayon::ThreadPoolBuildError),
+    #[error(transparent)]
+    Cpu(#[from] CpuError),
 }
 
 /// What the caller chooses beside the scene.
@@ -237,14 +237,14 @@ impl Simulation {
     }
 
     fn advance(&mut self, dt: f64, halvings: u32) -> Result<StepReport, StepError> {
-        let params = Params { time_step: dt, ..self.params };
+        let params = Params { time_step: dt, stop_before_crossing: halvings == MAX_HALVINGS, ..self.params };
         let loads = self.loads()?;
         match self.stepper.step(&params, &loads) {
             Ok(report) => {
                 self.time += dt;
                 Ok(report)
             }
-            Err(StepError::NotFinite { .. }) if halvings < MAX_HALVINGS => {
+            Err(StepError::NotFinite { .. } | StepError::Crossing { .. }) if halvings < MAX_HALVINGS => {
                 self.tally.rollbacks += 1;
                 let (before, time) = (self.stepper.state()?, self.time);
                 let halves = self.advance(dt * 0.5, halvings + 1).and_then(|mut first| {
@@ -343,7 +343,9 @@ impl Simulation {
 /// tolerance.
 fn start(model: &Model, params: &Params) -> State {
     let fall = params.gravity * (params.time_step / f64::from(params.substeps.max(1)));
-    let velocity_changes = model.fixed.iter().map(|fixed| if *fixed { Vec3::zeros() } else { fall }).collect();
+    let nodes = model.fixed.iter().map(|fixed| if *fixed { Vec3::zeros() } else { fall });
+    let rigid = model.rigid_bodies.iter().flat_map(|r| [if r.is_free() { fall } else { Vec3::zeros() }, Vec3::zeros()]);
+    let velocity_changes = nodes.chain(rigid).collect();
     State { velocity_changes, ..State::initial(model) }
 }
 

@@ -6,7 +6,7 @@ use super::{Simulation, Tally};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Model, Tet, interpolate};
 use crate::scene::Probe;
-use crate::solver::{PairForce, State, StepError};
+use crate::solver::{PairForce, RigidState, State, StepError};
 
 /// All in SI units unless the name says otherwise; what does not apply, or comes with a later feature, is null.
 #[derive(Clone, Debug, Serialize)]
@@ -293,7 +293,8 @@ impl ProbeReport {
 /// down so that every bit counts. Rest positions are constant, so this tells positions apart as well.
 pub fn state_hash(state: &State) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for vector in state.displacements.iter().chain(&state.velocities) {
+    let of_rigid = |r: &RigidState| [r.pose.translation.vector, r.pose.rotation.imag(), r.velocity, r.angular_velocity];
+    for vector in state.displacements.iter().chain(&state.velocities).copied().chain(state.rigid_bodies.iter().flat_map(of_rigid)) {
         for x in vector.iter() {
             hash = (hash ^ x.to_bits()).wrapping_mul(0x0000_0100_0000_01b3);
             hash ^= hash >> 32;
@@ -355,8 +356,8 @@ fn deformable_report(model: &Model, index: usize, positions: &[Vec3], surface: &
 
 fn pair_report(model: &Model, pair: &PairForce) -> PairReport {
     PairReport {
-        a: model.bodies[pair.body as usize].name.clone(),
-        b: model.obstacles[pair.obstacle as usize].name.clone(),
+        a: model.contact_body_name(pair.bodies[0] as usize).to_owned(),
+        b: model.contact_body_name(pair.bodies[1] as usize).to_owned(),
         normal: pair.normal.into(),
         friction: pair.friction.into(),
         contacts: pair.contacts,

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Simulation;
-use crate::contact::{ContactMemory, RememberedContact};
-use crate::math::Vec3;
-use crate::solver::{State, StepError};
+use crate::contact::{ContactMemory, PairId, PairKind, RememberedContact};
+use crate::math::{Isometry, Quat, Vec3};
+use crate::solver::{RigidState, State, StepError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
@@ -32,13 +32,14 @@ struct Header {
     scene: String,
     nodes: usize,
     tets: usize,
+    rigid_bodies: usize,
     contacts: usize,
     step: u64,
     /// Bits of the time [s], so that it comes back exactly.
     time_bits: u64,
 }
 
-const FORMAT: &str = "pliant state 1";
+const FORMAT: &str = "pliant state 2";
 
 impl Simulation {
     /// Writes the state to `path`: complete, or not at all.
@@ -49,6 +50,7 @@ impl Simulation {
             scene: self.name.clone(),
             nodes: state.displacements.len(),
             tets: state.rotations.len(),
+            rigid_bodies: state.rigid_bodies.len(),
             contacts: state.contacts.entries.len(),
             step: self.step,
             time_bits: self.time.to_bits(),
@@ -59,8 +61,14 @@ impl Simulation {
         let mut put = |x: f64| bytes.extend_from_slice(&x.to_le_bytes());
         state.displacements.iter().chain(&state.velocities).chain(&state.velocity_changes).flat_map(|v| v.iter()).for_each(|x| put(*x));
         state.rotations.iter().flatten().for_each(|x| put(*x));
+        for rigid in &state.rigid_bodies {
+            rigid.pose.translation.vector.iter().chain(rigid.pose.rotation.coords.iter()).for_each(|x| put(*x));
+            rigid.velocity.iter().chain(rigid.angular_velocity.iter()).for_each(|x| put(*x));
+        }
         for c in &state.contacts.entries {
-            [f64::from(c.vertex), f64::from(c.obstacle), c.normal_force, f64::from(u8::from(c.sliding))].into_iter().for_each(&mut put);
+            let kind = PairKind::ALL.iter().position(|kind| *kind == c.pair.kind).unwrap_or_default() as f64;
+            let pair = [kind, f64::from(c.pair.first), f64::from(c.pair.second)];
+            pair.into_iter().chain([c.normal_force, f64::from(u8::from(c.sliding))]).for_each(&mut put);
             c.friction_force.iter().for_each(|x| put(*x));
         }
         let temporary = path.with_extension("partial");
@@ -79,8 +87,8 @@ impl Simulation {
         if header.format != FORMAT {
             return Err(bad(format!("its format is \"{}\", not \"{FORMAT}\"", header.format)));
         }
-        let (nodes, tets) = (self.model.n_nodes(), self.model.tets.len());
-        if (header.nodes, header.tets) != (nodes, tets) {
+        let (nodes, tets, rigid) = (self.model.n_nodes(), self.model.tets.len(), self.model.rigid_bodies.len());
+        if (header.nodes, header.tets, header.rigid_bodies) != (nodes, tets, rigid) {
             return Err(SaveError::OtherScene {
                 path: path.into(),
                 saved: format!("\"{}\", {} nodes, {} tets", header.scene, header.nodes, header.tets),
@@ -88,7 +96,10 @@ impl Simulation {
             });
         }
         let numbers: Vec<f64> = bytes[end + 1..].chunks_exact(8).map(|c| f64::from_le_bytes(c.try_into().unwrap_or_default())).collect();
-        let expected = 9 * nodes + 4 * tets + 7 * header.contacts;
+        // Velocity changes have two blocks more a rigid body.
+        let (tets_at, rigid_at) = (9 * nodes + 6 * rigid, 9 * nodes + 6 * rigid + 4 * tets);
+        let contacts_at = rigid_at + 13 * rigid;
+        let expected = contacts_at + 8 * header.contacts;
         if numbers.len() != expected || (bytes.len() - end - 1) % 8 != 0 {
             return Err(bad(format!("it is cut off: {} of {expected} numbers", numbers.len())));
         }
@@ -96,27 +107,30 @@ impl Simulation {
             return Err(bad(format!("number {at} is not finite")));
         }
         let vectors = |from: usize, n: usize| numbers[from..from + 3 * n].chunks_exact(3).map(Vec3::from_column_slice).collect();
-        let (vertices, obstacles) = (self.model.n_vertices() as f64, self.model.obstacles.len() as f64);
-        let mut entries = vec![];
-        for c in numbers[9 * nodes + 4 * tets..].chunks_exact(7) {
-            if !(0.0..vertices).contains(&c[0]) || !(0.0..obstacles).contains(&c[1]) {
-                return Err(bad("a contact names a vertex or obstacle that the scene does not have".into()));
-            }
-            entries.push(RememberedContact {
-                vertex: c[0] as u32,
-                obstacle: c[1] as u32,
-                normal_force: c[2],
-                sliding: c[3] != 0.0,
-                friction_force: Vec3::new(c[4], c[5], c[6]),
-            });
-        }
+        let rigid_bodies = numbers[rigid_at..contacts_at].chunks_exact(13).map(|n| RigidState {
+            pose: Isometry::from_parts(
+                Vec3::new(n[0], n[1], n[2]).into(),
+                Quat::new_unchecked(nalgebra::Quaternion::new(n[6], n[3], n[4], n[5])),
+            ),
+            velocity: Vec3::new(n[7], n[8], n[9]),
+            angular_velocity: Vec3::new(n[10], n[11], n[12]),
+        });
+        let entry = |n: &[f64]| {
+            let kind = *PairKind::ALL.get(n[0] as usize)?;
+            let pair = PairId { kind, first: n[1] as u32, second: n[2] as u32 };
+            let friction_force = Vec3::new(n[5], n[6], n[7]);
+            Some(RememberedContact { pair, normal_force: n[3], sliding: n[4] != 0.0, friction_force })
+        };
+        let entries: Option<Vec<_>> = numbers[contacts_at..].chunks_exact(8).map(entry).collect();
+        let entries = entries.ok_or_else(|| bad("a contact is of a kind that this program does not know".into()))?;
         let state = State {
             step: header.step,
             time: f64::from_bits(header.time_bits),
             displacements: vectors(0, nodes),
             velocities: vectors(3 * nodes, nodes),
-            velocity_changes: vectors(6 * nodes, nodes),
-            rotations: numbers[9 * nodes..9 * nodes + 4 * tets].chunks_exact(4).map(|q| [q[0], q[1], q[2], q[3]]).collect(),
+            velocity_changes: vectors(6 * nodes, nodes + 2 * rigid),
+            rigid_bodies: rigid_bodies.collect(),
+            rotations: numbers[tets_at..rigid_at].chunks_exact(4).map(|q| [q[0], q[1], q[2], q[3]]).collect(),
             contacts: ContactMemory { entries },
         };
         self.stepper.set_state(&state)?;

@@ -6,7 +6,7 @@ mod report;
 pub use report::{ContactReport, PairForce, StageTimes, StepReport};
 
 use crate::contact::ContactMemory;
-use crate::math::Vec3;
+use crate::math::{Isometry, Quat, Vec3};
 
 /// What changes from step to step. Positions are `model.rest_positions + displacements`.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,10 +20,33 @@ pub struct State {
     pub velocities: Vec<Vec3>,
     /// Rotation of each tet as a quaternion (x, y, z, w): the warm start of the next extraction.
     pub rotations: Vec<[f64; 4]>,
-    /// Velocity change of the last step [m/s]: where the next solve starts.
+    /// Change of all unknowns in the last step [m/s], [rad/s]: where the next solve starts.
     pub velocity_changes: Vec<Vec3>,
+    /// Of every rigid body of the model.
+    pub rigid_bodies: Vec<RigidState>,
     /// Contacts that were active at the end of the step, with their forces.
     pub contacts: ContactMemory,
+}
+
+/// Motion of a rigid body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RigidState {
+    pub pose: Isometry,
+    /// Of the centre of mass [m/s].
+    pub velocity: Vec3,
+    /// In space [rad/s].
+    pub angular_velocity: Vec3,
+}
+
+impl RigidState {
+    /// After a step [s] with the given changes of velocity: turned by the exponential of the new angular velocity (`elasticity.md` 10).
+    pub fn moved(&self, change: &Vec3, angular_change: &Vec3, dt: f64) -> Self {
+        let (velocity, angular_velocity) = (self.velocity + change, self.angular_velocity + angular_change);
+        let rotation = Quat::from_scaled_axis(angular_velocity * dt) * self.pose.rotation;
+        // Products of unit quaternions drift off the unit sphere.
+        let rotation = Quat::new_normalize(rotation.into_inner());
+        Self { pose: Isometry::from_parts((self.pose.translation.vector + velocity * dt).into(), rotation), velocity, angular_velocity }
+    }
 }
 
 /// What may be turned while running.
@@ -43,6 +66,8 @@ pub struct Params {
     pub contact_tolerance: f64,
     /// Bound on conjugate-residual iterations a step.
     pub max_contact_iterations: u32,
+    /// A step whose surfaces would cross in spite of the solve is cut short instead of being an error: the last resort, when smaller steps fail too.
+    pub stop_before_crossing: bool,
 }
 
 impl Default for Params {
@@ -55,6 +80,7 @@ impl Default for Params {
             max_iterations: 2000,
             contact_tolerance: 5e-6,
             max_contact_iterations: 900,
+            stop_before_crossing: false,
         }
     }
 }
@@ -93,6 +119,10 @@ pub enum StepError {
         "the device was lost during step {step}: {reason}. The state before the step was kept; restart on another adapter or with --backend cpu"
     )]
     DeviceLost { step: u64, reason: String },
+    #[error(
+        "\"{a}\" and \"{b}\" would pass through each other in step {step}; the state before the step was kept. Try a smaller time step"
+    )]
+    Crossing { a: String, b: String, step: u64 },
     #[error("step {step} was cancelled; the state before the step was kept")]
     Cancelled { step: u64 },
 }

@@ -79,13 +79,12 @@ pub struct ContactReport {
     pub pairs: Vec<PairForce>,
 }
 
-/// Resultant contact force of an obstacle on a deformable body.
+/// Resultant contact force between two contact bodies (`Model::contact_body_name`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PairForce {
-    /// Deformable body and obstacle, by index.
-    pub body: u32,
-    pub obstacle: u32,
-    /// [N], acting on the body.
+    /// By index, ascending.
+    pub bodies: [u32; 2],
+    /// [N], acting on the first body.
     pub normal: Vec3,
     pub friction: Vec3,
     pub contacts: u32,

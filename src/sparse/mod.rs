@@ -4,7 +4,7 @@ mod cg;
 mod operator;
 
 pub use cg::{Solved, conjugate_gradient};
-pub use operator::{Operator, RankOne};
+pub use operator::{Operator, RankOne, clear_fixed};
 
 use std::ops::Range;
 

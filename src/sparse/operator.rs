@@ -34,22 +34,36 @@ impl RankOne {
 #[derive(Clone, Debug, Default)]
 pub struct Operator {
     pub blocks: Vec<Mat3>,
+    /// Diagonal blocks of the unknowns after the nodes: two a rigid body, mass and inertia.
+    pub rigid_blocks: Vec<Mat3>,
     pub rank_ones: Vec<RankOne>,
-    /// Inverse of each diagonal block, rank-one terms included; zero at fixed nodes.
+    /// Inverse of each diagonal block, rank-one terms included; zero at fixed nodes and driven bodies.
     pub inverse_diagonals: Vec<Mat3>,
+}
+
+/// Zeroes what belongs to fixed nodes; `v` holds the rows `rows`.
+pub fn clear_fixed(fixed: &[bool], rows: &Range<usize>, v: &mut [Vec3]) {
+    let end = rows.end.min(fixed.len());
+    for (v, _) in v.iter_mut().zip(&fixed[rows.start.min(end)..end]).filter(|(_, fixed)| **fixed) {
+        *v = Vec3::zeros();
+    }
 }
 
 impl Operator {
     /// `y = A x` on the rows `rows`, a block of their own (a body); `x` and `y` hold these rows only, and `x` must be zero at fixed nodes.
     pub fn apply(&self, pattern: &Pattern, fixed: &[bool], rows: &Range<usize>, x: &[Vec3], y: &mut [Vec3]) {
-        multiply(pattern, &self.blocks, rows, x, y);
+        let n_nodes = pattern.n_rows();
+        let nodes = rows.start..rows.end.min(n_nodes).max(rows.start);
+        multiply(pattern, &self.blocks, &nodes, &x[..nodes.len()], &mut y[..nodes.len()]);
+        let rigid = rows.start.max(n_nodes)..rows.end.max(n_nodes);
+        for i in rigid {
+            y[i - rows.start] = self.rigid_blocks[i - n_nodes] * x[i - rows.start];
+        }
         for term in self.rank_ones.iter().filter(|t| rows.contains(&(t.nodes[0] as usize))) {
             let value = term.gather(x, rows.start) * term.factor;
             term.spread(&value, y, rows.start);
         }
-        for (y, _) in y.iter_mut().zip(&fixed[rows.clone()]).filter(|(_, fixed)| **fixed) {
-            *y = Vec3::zeros();
-        }
+        clear_fixed(fixed, rows, y);
     }
 
     /// `z = D^-1 r` with the block diagonal D of A, on the rows `rows`.
@@ -67,9 +81,14 @@ impl Operator {
                 extra.push((*n, term.factor * w * w));
             }
         }
-        self.inverse_diagonals.resize(pattern.n_rows(), Mat3::zeros());
+        self.inverse_diagonals.resize(pattern.n_rows() + self.rigid_blocks.len(), Mat3::zeros());
         let (blocks, diagonals) = (&self.blocks, &pattern.diagonals);
-        self.inverse_diagonals.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, inverses)| {
+        let (nodes, rigid) = self.inverse_diagonals.split_at_mut(pattern.n_rows());
+        for (inverse, block) in rigid.iter_mut().zip(&self.rigid_blocks) {
+            // Zero for a driven body, which has no mass that counts.
+            *inverse = block.try_inverse().unwrap_or_else(Mat3::zeros);
+        }
+        nodes.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, inverses)| {
             for (k, inverse) in inverses.iter_mut().enumerate() {
                 let i = chunk * CHUNK + k;
                 let spring: f64 = extra.iter().filter(|(n, _)| *n as usize == i).map(|(_, e)| e).sum();

@@ -3,23 +3,17 @@
 use super::{Builder, Slot};
 use crate::math::{Isometry, Vec3};
 use crate::model::Model;
+use crate::scene::attachment::{Attachment, End};
 use crate::scene::error::SceneError;
-use crate::scene::inputs::{Attachment, End, RigidInput};
 use crate::scene::read::{AttachmentContent, EndContent, Target};
 use crate::scene::regions::Region;
 
 impl Builder<'_> {
-    pub(super) fn attachment(
-        &self,
-        wish: &AttachmentContent,
-        slots: &[Slot],
-        model: &Model,
-        rigid_bodies: &[RigidInput],
-    ) -> Result<Attachment, SceneError> {
+    pub(super) fn attachment(&self, wish: &AttachmentContent, slots: &[Slot], model: &Model) -> Result<Attachment, SceneError> {
         let end = |end: &EndContent| match end {
             EndContent::World(point) => Ok((End::World(*point), *point)),
-            EndContent::Point(target, point) => Ok(held_point(target, point, slots, model, rigid_bodies)),
-            EndContent::Region(target, region) => self.held_region(target, region, slots, model, rigid_bodies),
+            EndContent::Point(target, point) => Ok(held_point(target, point, slots, model)),
+            EndContent::Region(target, region) => self.held_region(target, region, slots, model),
         };
         let ((from, start), (to, finish)) = (end(&wish.ends[0])?, end(&wish.ends[1])?);
         Ok(Attachment {
@@ -32,14 +26,7 @@ impl Builder<'_> {
     }
 
     /// The centre of mass of a part of a body.
-    fn held_region(
-        &self,
-        target: &Target,
-        region: &Region,
-        slots: &[Slot],
-        model: &Model,
-        rigid_bodies: &[RigidInput],
-    ) -> Result<(End, Vec3), SceneError> {
+    fn held_region(&self, target: &Target, region: &Region, slots: &[Slot], model: &Model) -> Result<(End, Vec3), SceneError> {
         match slots[target.body] {
             Slot::Soft(first) => {
                 let nodes = self.nodes(model, first + target.copy, Some(region))?;
@@ -50,7 +37,7 @@ impl Builder<'_> {
                 Ok((End::Nodes(weighted), center))
             }
             Slot::Rigid(first) => {
-                let body = &rigid_bodies[first + target.copy];
+                let body = &model.rigid_bodies[first + target.copy];
                 let points: Vec<Vec3> = body.vertices.iter().map(|p| (body.pose * nalgebra::Point3::from(*p)).coords).collect();
                 let chosen = self.select(region, &points, "surface vertex", &body.name)?;
                 let center = chosen.iter().map(|&v| points[v as usize]).sum::<Vec3>() / chosen.len() as f64;
@@ -61,7 +48,7 @@ impl Builder<'_> {
     }
 }
 
-fn held_point(target: &Target, point: &Vec3, slots: &[Slot], model: &Model, rigid_bodies: &[RigidInput]) -> (End, Vec3) {
+fn held_point(target: &Target, point: &Vec3, slots: &[Slot], model: &Model) -> (End, Vec3) {
     match slots[target.body] {
         Slot::Soft(first) => {
             let body = &model.bodies[first + target.copy];
@@ -74,7 +61,7 @@ fn held_point(target: &Target, point: &Vec3, slots: &[Slot], model: &Model, rigi
         }
         Slot::Rigid(first) => {
             let body = first + target.copy;
-            (End::Rigid { body, point: in_frame(&rigid_bodies[body].pose, point) }, *point)
+            (End::Rigid { body, point: in_frame(&model.rigid_bodies[body].pose, point) }, *point)
         }
         Slot::Obstacle(first) => {
             let obstacle = first + target.copy;

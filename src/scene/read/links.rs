@@ -72,7 +72,11 @@ impl Reader<'_> {
             let (Some(a), Some(b)) = (a, b) else { continue };
             let (a, b) = (a.min(b), a.max(b));
             if [a, b].iter().all(|&i| matches!(bodies[i].role, Role::Obstacle { .. })) {
-                self.complain(&node, "b", "two bodies that nothing moves do not react to contact; pair one with a deformable or rigid body");
+                self.complain(
+                    &node,
+                    "b",
+                    "two bodies that nothing moves do not react to contact; pair one with a deformable or rigid body",
+                );
             }
             if pairs.iter().any(|(c, d, _)| (*c, *d) == (a, b)) {
                 self.complain(&node, "b", "this pair is given twice; remove one of the two");

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::elements::Element;
 use crate::math::{Mat3, Vec3};
 use crate::model::Model;
-use crate::solver::{Loads, Params};
+use crate::solver::{Loads, Params, State};
 use crate::sparse::{CHUNK, Operator, RankOne};
 
 /// Rayleigh damping of each body: alpha [1/s] and beta [s].
@@ -24,19 +24,27 @@ impl Damping {
 
 /// The right-hand side of  A dv = rhs  [kg m/s]:
 /// dt (f_el(x + (dt + beta) v) + m g + f_ext) - dt alpha m v, with R frozen in f_el. It is Algorithm 3 of the thesis (corrected signs,
-/// `elasticity.md` 3.2, 7) in the unknown dv = v' - v. Zero at fixed nodes.
+/// `elasticity.md` 3.2, 7) in the unknown dv = v' - v. Zero at fixed nodes. Of a free rigid body: weight and gyroscopic torque.
 pub fn right_hand_side(
     model: &Model,
     elements: &[Element],
-    velocities: &[Vec3],
-    displacements: &[Vec3],
+    state: &State,
     params: &Params,
     loads: &Loads,
     damping: &Damping,
     rhs: &mut [Vec3],
 ) {
     let dt = params.time_step;
-    rhs.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, rhs)| {
+    let State { velocities, displacements, .. } = state;
+    let (nodes, rigid) = rhs.split_at_mut(model.n_nodes());
+    for ((body, state), rhs) in model.rigid_bodies.iter().zip(&state.rigid_bodies).zip(rigid.chunks_exact_mut(2)) {
+        rhs.fill(Vec3::zeros());
+        if let Some((mass, inertia)) = body.inertia_in_space(&state.pose.rotation) {
+            rhs[0] = params.gravity * (mass * dt);
+            rhs[1] = -state.angular_velocity.cross(&(inertia * state.angular_velocity)) * dt;
+        }
+    }
+    nodes.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, rhs)| {
         for (k, rhs) in rhs.iter_mut().enumerate() {
             let i = chunk * CHUNK + k;
             let mut force = params.gravity * model.node_masses[i];
@@ -55,18 +63,19 @@ pub fn right_hand_side(
         let position = term.gather(&model.rest_positions, 0) + term.gather(displacements, 0);
         let velocity = term.gather(velocities, 0);
         let pull = (grab.target - position) * (dt * grab.stiffness) - velocity * (dt * dt * grab.stiffness + dt * grab.damping);
-        term.spread(&pull, rhs, 0);
+        term.spread(&pull, nodes, 0);
     }
-    for (rhs, _) in rhs.iter_mut().zip(&model.fixed).filter(|(_, fixed)| **fixed) {
+    for (rhs, _) in nodes.iter_mut().zip(&model.fixed).filter(|(_, fixed)| **fixed) {
         *rhs = Vec3::zeros();
     }
 }
 
 /// The matrix  A = (1 + dt alpha) M + (dt^2 + dt beta) K_warped + springs, by edge gather (`fem-study.md` 3): a block (i, j) is summed over
-/// the tets that share the edge, its transpose is (j, i), and a diagonal block follows from the rows of K summing to zero.
+/// the tets that share the edge, its transpose is (j, i), and a diagonal block follows from the rows of K summing to zero. Rigid bodies have mass and inertia.
 pub fn matrix(
     model: &Model,
     elements: &[Element],
+    state: &State,
     params: &Params,
     loads: &Loads,
     damping: &Damping,
@@ -94,6 +103,11 @@ pub fn matrix(
             sum -= a.blocks[b];
         }
         a.blocks[diagonal] = sum;
+    }
+    a.rigid_blocks.clear();
+    for (body, state) in model.rigid_bodies.iter().zip(&state.rigid_bodies) {
+        let (mass, inertia) = body.inertia_in_space(&state.pose.rotation).unwrap_or((0.0, Mat3::zeros()));
+        a.rigid_blocks.extend([Mat3::identity() * mass, inertia]);
     }
     a.rank_ones.clear();
     a.rank_ones.extend(loads.grabs.iter().map(|grab| RankOne {

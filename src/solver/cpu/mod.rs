@@ -4,6 +4,7 @@ mod assemble;
 mod contacts;
 mod elements;
 mod rotation;
+mod solve;
 
 pub use assemble::{Damping, edge_block, matrix, right_hand_side};
 pub use elements::{Element, corotational_stress, element, elements, gradient};
@@ -11,22 +12,34 @@ pub use rotation::{IDENTITY, Quaternion, improve, matrix as rotation_matrix};
 
 use std::sync::Arc;
 
-use self::contacts::Detection;
+use self::contacts::{Detection, Scope, Surfaces};
+use self::solve::{ScopeWork, solve_scope};
 use rayon::prelude::*;
 
-use super::{Loads, Params, StageTimes, State, StepError, StepReport, Stepper, SurfacePositions};
-use crate::contact::{Contact, ContactMemory, CrOptions, CrWork, Problem, solve};
+use super::{Loads, Params, RigidState, State, StepError, StepReport, Stepper, SurfacePositions};
+use crate::collision::{Bvh, Candidates, MeshError, crossings};
+use crate::contact::{Contact, ContactMemory, Problem};
 use crate::math::{Mat3, Vec3};
-use crate::model::{Body, Model};
-use crate::sparse::{Operator, conjugate_gradient, dot};
+use crate::model::Model;
+use crate::sparse::Operator;
 
 /// The CPU backend.
 pub struct CpuStepper {
     model: Arc<Model>,
     pool: Arc<rayon::ThreadPool>,
     damping: Damping,
+    surfaces: Surfaces,
+    bvh: Bvh,
     state: State,
     work: Work,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CpuError {
+    #[error("the CPU backend's threads could not be started: {0}. Ask for fewer with --threads")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    #[error("the surfaces cannot be tested for contact: {0}; repair the mesh")]
+    Surfaces(#[from] MeshError),
 }
 
 #[derive(Default)]
@@ -37,27 +50,28 @@ struct Work {
     a: Operator,
     edge_blocks: Vec<Mat3>,
     dv: Vec<Vec3>,
-    bodies: Vec<BodyWork>,
+    scopes: Vec<ScopeWork>,
 }
 
-/// What the solve of one body needs and leaves.
-#[derive(Default)]
-struct BodyWork {
-    cg: [Vec<Vec3>; 4],
-    cr: CrWork,
-    contacts: Vec<Contact>,
-}
+/// Boxes of the broad phase hold this many times the way that the last velocities foretell.
+const REACH: f64 = 2.0;
+/// And at least this many contact tolerances around it.
+const MARGIN: f64 = 20.0;
+/// Most searches for pairs in one step: more are needed only if bodies go where nothing foretold them.
+const MAX_SEARCHES: usize = 6;
 
 impl State {
     /// Where `model` starts: undeformed, with its initial velocities.
     pub fn initial(model: &Model) -> Self {
+        let rigid = |r: &crate::model::RigidBody| RigidState { pose: r.pose, velocity: r.velocity, angular_velocity: r.angular_velocity };
         Self {
             step: 0,
             time: 0.0,
             displacements: vec![Vec3::zeros(); model.n_nodes()],
             velocities: model.initial_velocities.clone(),
             rotations: vec![IDENTITY; model.tets.len()],
-            velocity_changes: vec![Vec3::zeros(); model.n_nodes()],
+            velocity_changes: vec![Vec3::zeros(); model.n_unknowns()],
+            rigid_bodies: model.rigid_bodies.iter().map(rigid).collect(),
             contacts: ContactMemory::default(),
         }
     }
@@ -70,17 +84,18 @@ impl State {
 
 impl CpuStepper {
     /// `threads` = 0 takes one a core.
-    pub fn new(model: Arc<Model>, threads: usize) -> Result<Self, rayon::ThreadPoolBuildError> {
+    pub fn new(model: Arc<Model>, threads: usize) -> Result<Self, CpuError> {
         let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?);
-        let n = model.n_nodes();
+        let n = model.n_unknowns();
         let work = Work {
             elements: vec![Element::default(); model.tets.len()],
             rhs: vec![Vec3::zeros(); n],
             dv: vec![Vec3::zeros(); n],
-            bodies: model.bodies.iter().map(|_| BodyWork::default()).collect(),
             ..Work::default()
         };
-        Ok(Self { damping: Damping::of(&model), state: State::initial(&model), work, pool, model })
+        let surfaces = Surfaces::new(&model)?;
+        let bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
+        Ok(Self { damping: Damping::of(&model), state: State::initial(&model), work, pool, model, surfaces, bvh })
     }
 
     pub fn threads(&self) -> usize {
@@ -89,7 +104,7 @@ impl CpuStepper {
 
     /// One step, as the algorithm reads.
     fn advance(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
-        let Self { model, damping, state, work, .. } = self;
+        let Self { model, damping, state, work, surfaces, bvh, .. } = self;
         let model: &Model = model;
         let dt = params.time_step;
         let mut report = StepReport { converged: true, ..StepReport::default() };
@@ -99,126 +114,170 @@ impl CpuStepper {
             elements(&model.tets, &mut work.rotations, &state.displacements, &state.velocities, dt, &damping.betas, &mut work.elements);
         });
         report.stages.time("assembly", || {
-            right_hand_side(model, &work.elements, &state.velocities, &state.displacements, params, loads, damping, &mut work.rhs);
-            matrix(model, &work.elements, params, loads, damping, &mut work.a, &mut work.edge_blocks);
+            right_hand_side(model, &work.elements, state, params, loads, damping, &mut work.rhs);
+            matrix(model, &work.elements, state, params, loads, damping, &mut work.a, &mut work.edge_blocks);
         });
-        // Bodies meet only obstacles, so each is a problem of its own: solved side by side, and none waits for another's contacts.
-        let detection = Detection::new(model, state, params);
-        let problem = |body: &Body| Problem {
-            a: &work.a,
-            pattern: &model.pattern,
-            fixed: &model.fixed,
-            nodes: body.nodes.clone(),
-            surface: &model.surface,
-            dt,
-            rhs: &work.rhs[body.nodes.clone()],
-            tolerance: params.contact_tolerance,
-        };
         work.dv.copy_from_slice(&state.velocity_changes);
-        let solved: Vec<StepReport> = split_by_body(model, &mut work.dv)
-            .into_par_iter()
-            .zip(&mut work.bodies)
-            .zip(&model.bodies)
-            .map(|((dv, body_work), body)| {
-                let scale = driving_impulse(model, body, &work.elements[body.tets.clone()], &state.velocities, params, loads);
-                solve_body(model, body, &problem(body), &detection, params, scale, dv, body_work)
-            })
-            .collect();
-        for part in solved {
-            report.join(part);
-        }
-        report.stages.time("update", || -> Result<(), StepError> {
-            if let Some(node) = work.dv.iter().position(|dv| !dv.iter().all(|c| c.is_finite())) {
-                let body = model.bodies[model.node_bodies[node] as usize].name.clone();
-                return Err(StepError::NotFinite { what: "the velocity", body, step: state.step });
+        let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params));
+        let mut candidates = report.stages.time("detection", || foretold(&detection, bvh, &work.dv, params));
+        let mut found: Vec<Contact> = vec![];
+        let mut crossing = vec![];
+        for search in 0..MAX_SEARCHES {
+            let scopes = Scope::split(model, &surfaces.mesh, &candidates);
+            work.scopes.resize_with(scopes.len(), ScopeWork::default);
+            let problem = |scope: &Scope| Problem {
+                a: &work.a,
+                pattern: &model.pattern,
+                fixed: &model.fixed,
+                unknowns: scope.unknowns.clone(),
+                dt,
+                rhs: &work.rhs[scope.unknowns.clone()],
+                tolerance: params.contact_tolerance,
+            };
+            for (scope, scope_work) in scopes.iter().zip(&mut work.scopes) {
+                let ours = |c: &Contact| scope.bodies.contains(&(c.bodies[0] as usize)) || scope.bodies.contains(&(c.bodies[1] as usize));
+                scope_work.contacts = match search {
+                    0 => detection.remembered(scope, &work.dv[scope.unknowns.clone()]),
+                    _ => found.extract_if(.., |c| ours(c)).collect(),
+                };
             }
+            let solved: Vec<StepReport> = split(&scopes, &mut work.dv)
+                .into_par_iter()
+                .zip(&mut work.scopes)
+                .zip(&scopes)
+                .map(|((dv, scope_work), scope)| {
+                    let scale = driving_impulse(model, scope, &work.elements, state, params, loads);
+                    solve_scope(&problem(scope), scope, &detection, params, scale, dv, scope_work)
+                })
+                .collect();
+            let mut together = StepReport { converged: true, ..StepReport::default() };
+            solved.into_iter().for_each(|part| together.join(part));
+            report.follow(together);
+            if let Some(what) = not_finite(model, &work.dv) {
+                return Err(StepError::NotFinite { what: "the velocity", body: what, step: state.step });
+            }
+            // What left its box may have met what was not looked at.
+            let end = detection.step.end_positions(&Scope::whole(model), &work.dv);
+            let left = report.stages.time("detection", || bvh.cover(&surfaces.mesh, &end.x));
+            if left > 0 {
+                candidates = report.stages.time("detection", || bvh.query(&surfaces.mesh));
+            }
+            crossing = report.stages.time("detection", || crossings(&surfaces.mesh, &candidates, &detection.step.start, &end.x));
+            found = work.scopes.iter_mut().flat_map(|w| std::mem::take(&mut w.contacts)).collect();
+            if left == 0 || crossing.is_empty() {
+                break;
+            }
+        }
+        if let Some(crossing) = crossing.first() {
+            let [a, b] = surfaces.mesh.bodies(crossing.pair).map(|b| model.contact_body_name(b as usize).to_owned());
+            if !params.stop_before_crossing {
+                return Err(StepError::Crossing { a, b, step: state.step });
+            }
+            stop_before_crossing(&detection, &candidates, state, &mut work.dv);
+            report.converged = false;
+        }
+        report.stages.time("update", || {
             for ((v, u), dv) in state.velocities.iter_mut().zip(&mut state.displacements).zip(&work.dv) {
                 *v += dv;
                 *u += *v * dt;
             }
+            for (r, rigid) in state.rigid_bodies.iter_mut().enumerate() {
+                let body = &model.rigid_bodies[r];
+                if body.is_free() {
+                    *rigid = rigid.moved(&work.dv[model.linear_unknown(r)], &work.dv[model.angular_unknown(r)], dt);
+                } else {
+                    rigid.pose = body.pose_at(state.time + dt);
+                }
+            }
             std::mem::swap(&mut state.rotations, &mut work.rotations);
-            state.contacts.entries = work.bodies.iter().flat_map(|b| &b.contacts).filter(|c| c.is_active()).map(Contact::memory).collect();
-            state.contacts.entries.sort_by_key(|c| (c.vertex, c.obstacle));
+            state.contacts.entries = found.iter().filter(|c| c.is_active()).map(Contact::memory).collect();
+            state.contacts.entries.sort_by_key(|c| c.pair);
             state.step += 1;
             state.time += dt;
             state.velocity_changes.copy_from_slice(&work.dv);
-            Ok(())
-        })?;
+        });
         Ok(report)
     }
 }
 
-/// The parts of a vector over all nodes that belong to the bodies, in order.
-fn split_by_body<'a>(model: &Model, mut v: &'a mut [Vec3]) -> Vec<&'a mut [Vec3]> {
+/// Pairs that can meet if velocities change as they did in the last step.
+fn foretold(detection: &Detection, bvh: &mut Bvh, dv: &[Vec3], params: &Params) -> Candidates {
+    let (start, mesh) = (&detection.step.start, &detection.step.surfaces.mesh);
+    let end = detection.step.end_positions(&Scope::whole(detection.model), dv);
+    let reach: Vec<Vec3> = end.x.iter().zip(start).map(|(x1, x0)| (x1 - x0) * REACH).collect();
+    bvh.refit(mesh, start, &reach, MARGIN * params.contact_tolerance);
+    bvh.query(mesh)
+}
+
+/// The last resort: all velocities are scaled so that nothing goes as far as to where something would cross.
+fn stop_before_crossing(detection: &Detection, candidates: &Candidates, state: &State, dv: &mut [Vec3]) {
+    let (model, mesh) = (detection.model, &detection.step.surfaces.mesh);
+    let whole = Scope::whole(model);
+    let full: Vec<Vec3> = {
+        let rigid = state.rigid_bodies.iter().flat_map(|r| [r.velocity, r.angular_velocity]);
+        state.velocities.iter().copied().chain(rigid).zip(&*dv).map(|(v, dv)| v + dv).collect()
+    };
+    let mut part = 1.0;
+    for _ in 0..8 {
+        let end = detection.step.end_positions(&whole, dv);
+        let found = crossings(mesh, candidates, &detection.step.start, &end.x);
+        let Some(earliest) = found.iter().map(|c| c.time).reduce(f64::min) else { return };
+        part *= 0.5 * earliest;
+        let before = state.velocities.iter().copied().chain(state.rigid_bodies.iter().flat_map(|r| [r.velocity, r.angular_velocity]));
+        for ((dv, full), before) in dv.iter_mut().zip(&full).zip(before) {
+            *dv = full * part - before;
+        }
+    }
+    let before = state.velocities.iter().copied().chain(state.rigid_bodies.iter().flat_map(|r| [r.velocity, r.angular_velocity]));
+    dv.iter_mut().zip(before).for_each(|(dv, before)| *dv = -before);
+}
+
+/// Name of the first body with a velocity that is not finite.
+fn not_finite(model: &Model, dv: &[Vec3]) -> Option<String> {
+    let unknown = dv.iter().position(|dv| !dv.iter().all(|c| c.is_finite()))?;
+    Some(match unknown.checked_sub(model.n_nodes()) {
+        None => model.bodies[model.node_bodies[unknown] as usize].name.clone(),
+        Some(rigid) => model.rigid_bodies[rigid / 2].name.clone(),
+    })
+}
+
+/// The parts of a vector over all unknowns that belong to the scopes, in order.
+fn split<'a>(scopes: &[Scope], mut v: &'a mut [Vec3]) -> Vec<&'a mut [Vec3]> {
     let mut parts = vec![];
-    for body in &model.bodies {
-        let (part, rest) = v.split_at_mut(body.nodes.len());
+    for scope in scopes {
+        let (part, rest) = v.split_at_mut(scope.unknowns.len());
         parts.push(part);
         v = rest;
     }
     parts
 }
 
-/// Finds the velocity change of one body: conjugate gradients while nothing touches, else conjugate residuals with its contacts.
-fn solve_body(
-    model: &Model,
-    body: &Body,
-    problem: &Problem,
-    detection: &Detection,
-    params: &Params,
-    scale: f64,
-    dv: &mut [Vec3],
-    work: &mut BodyWork,
-) -> StepReport {
-    let mut report = StepReport::default();
-    let bound = params.tolerance * scale;
-    let BodyWork { cg, cr, contacts } = work;
-    *contacts = report.stages.time("detection", || detection.remembered(body));
-    if contacts.is_empty() {
-        let solved = report.stages.time("elastic solve", || {
-            conjugate_gradient(problem.a, problem.pattern, problem.fixed, &problem.nodes, problem.rhs, dv, bound, params.max_iterations, cg)
-        });
-        report.iterations = solved.iterations;
-        report.residual = solved.residual / scale;
-        report.converged = solved.converged;
-        report.stages.time("detection", || detection.adapt(body, dv, contacts));
-    }
-    if contacts.is_empty() {
-        return report;
-    }
-    let options = CrOptions { residual: bound, max_iterations: params.max_contact_iterations };
-    let mut detecting = StageTimes::default();
-    let start = std::time::Instant::now();
-    let outcome =
-        solve(problem, contacts, dv, &options, cr, |dv, contacts| detecting.time("detection", || detection.adapt(body, dv, contacts)));
-    report.stages.add("contact solve", start.elapsed().as_secs_f64() * 1e3 - detecting.total());
-    report.stages.add("detection", detecting.total());
-    report.iterations += outcome.iterations;
-    report.restarts = outcome.restarts;
-    report.relinearisations = outcome.relinearisations;
-    report.residual = outcome.residual / scale;
-    report.converged = outcome.converged;
-    report.contact = contacts::report(model, problem, contacts, dv);
-    report
-}
-
-/// What the residual of a body is measured against [kg m/s]: the impulse of its loads in this step (2-norm over nodes). Without any, the momentum and the
+/// What the residual of a scope is measured against [kg m/s]: the impulse of its loads in this step (2-norm over nodes). Without any, the momentum and the
 /// element forces, so that a free body is solved as well as a loaded one.
-fn driving_impulse(model: &Model, body: &Body, elements: &[Element], velocities: &[Vec3], params: &Params, loads: &Loads) -> f64 {
+fn driving_impulse(model: &Model, scope: &Scope, elements: &[Element], state: &State, params: &Params, loads: &Loads) -> f64 {
     let dt = params.time_step;
-    let masses = &model.node_masses[body.nodes.clone()];
-    let mass_norm = masses.iter().map(|m| m * m).sum::<f64>().sqrt();
-    let mut scale = dt * params.gravity.norm() * mass_norm;
-    if let Some(forces) = loads.node_forces.get(body.nodes.clone()) {
-        scale += dt * dot(forces, forces).sqrt();
+    let soft = scope.bodies.start.min(model.bodies.len())..scope.bodies.end.min(model.bodies.len());
+    let rigid = scope.bodies.start.max(model.bodies.len())..scope.bodies.end.max(model.bodies.len());
+    let nodes = model.bodies[soft.clone()].iter().flat_map(|b| b.nodes.clone());
+    let rigid = rigid.map(|b| b - model.bodies.len());
+    let of_nodes = nodes.clone().map(|i| (model.node_masses[i], state.velocities[i]));
+    let of_rigid = rigid.filter_map(|r| {
+        let (mass, _) = model.rigid_bodies[r].inertia_in_space(&state.rigid_bodies[r].pose.rotation)?;
+        Some((mass, state.rigid_bodies[r].velocity))
+    });
+    let (mass2, momentum2) =
+        of_nodes.chain(of_rigid).fold((0.0, 0.0), |(mass2, momentum2), (m, v)| (mass2 + m * m, momentum2 + v.norm_squared() * m * m));
+    let mut scale = dt * params.gravity.norm() * mass2.sqrt();
+    if !loads.node_forces.is_empty() {
+        scale += dt * nodes.map(|i| loads.node_forces[i].norm_squared()).sum::<f64>().sqrt();
     }
     if scale == 0.0 {
-        let momentum2: f64 = velocities[body.nodes.clone()].iter().zip(masses).map(|(v, m)| v.norm_squared() * m * m).sum();
-        let forces2: f64 = elements.iter().flat_map(|e| &e.forces).map(Vec3::norm_squared).sum();
+        let tets = model.bodies[soft].iter().flat_map(|b| b.tets.clone());
+        let forces2: f64 = tets.flat_map(|t| &elements[t].forces).map(Vec3::norm_squared).sum();
         scale = 1e-2 * momentum2.sqrt() + dt * forces2.sqrt();
     }
     // A body at rest without loads has nothing to solve; any positive bound ends it at once.
-    scale.max(1e-12 * mass_norm)
+    scale.max(1e-12 * mass2.sqrt())
 }
 
 impl Stepper for CpuStepper {

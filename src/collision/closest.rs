@@ -1,0 +1,191 @@
+//! Closest points of a vertex and a triangle, and of two edges.
+
+use super::mesh::{Mesh, Pair};
+use crate::math::Vec3;
+
+/// Where two features are closest. With the weights w of its four vertices, sum w_i x_i = distance * direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Closest {
+    /// Sum +1 over the first side, -1 over the second; each side's within its feature.
+    pub weights: [f64; 4],
+    /// Unit vector from the second side to the first. Of two possible signs at distance 0 the one of the face normal, or of the cross
+    /// product of the edges.
+    pub direction: Vec3,
+    /// [m], never negative.
+    pub distance: f64,
+    /// Whether the closest points of the plane or of the lines lie outside the features.
+    pub clamped: bool,
+}
+
+/// The closest points of a pair at positions `x` [m].
+pub fn closest(mesh: &Mesh, pair: Pair, x: &[Vec3]) -> Closest {
+    let points = mesh.vertices(pair).map(|v| x[v as usize]);
+    match pair {
+        Pair::VertexFace { .. } => vertex_face(&points),
+        Pair::EdgeEdge { .. } => edge_edge(&points),
+    }
+}
+
+/// sum w_i x_i.
+#[inline]
+pub(super) fn weighted(weights: &[f64; 4], x: &[Vec3; 4]) -> Vec3 {
+    x[0] * weights[0] + x[1] * weights[1] + x[2] * weights[2] + x[3] * weights[3]
+}
+
+/// Sine of the angle below which two edges are taken as parallel: their common range is met in its middle.
+const PARALLEL: f64 = 1e-7;
+
+fn finish(weights: [f64; 4], x: &[Vec3; 4], normal: &Vec3, clamped: bool) -> Closest {
+    let apart = weighted(&weights, x);
+    let distance = apart.norm();
+    let unit = || normal.try_normalize(0.0);
+    let direction = match unit() {
+        // Along the normal the direction is known better than from the difference of two close points.
+        Some(n) if !clamped => n * 1f64.copysign(apart.dot(&n)),
+        _ => apart.try_normalize(0.0).or_else(unit).unwrap_or_else(Vec3::x),
+    };
+    Closest { weights, direction, distance, clamped }
+}
+
+/// Points: vertex, triangle.
+pub(super) fn vertex_face(x: &[Vec3; 4]) -> Closest {
+    let (ab, ac, ap) = (x[2] - x[1], x[3] - x[1], x[0] - x[1]);
+    let normal = ab.cross(&ac);
+    let area = normal.norm_squared();
+    if area > 0.0 {
+        let v = ap.cross(&ac).dot(&normal) / area;
+        let w = ab.cross(&ap).dot(&normal) / area;
+        if v >= 0.0 && w >= 0.0 && v + w <= 1.0 {
+            return finish([1.0, v + w - 1.0, -v, -w], x, &normal, false);
+        }
+    }
+    let on_edge = |i: usize, j: usize| {
+        let t = project(&x[0], &x[i], &x[j]);
+        let mut weights = [1.0, 0.0, 0.0, 0.0];
+        weights[i] = t - 1.0;
+        weights[j] = -t;
+        weights
+    };
+    finish(nearest(x, [on_edge(1, 2), on_edge(2, 3), on_edge(3, 1)]), x, &normal, true)
+}
+
+/// Points: ends of the first edge, ends of the second.
+pub(super) fn edge_edge(x: &[Vec3; 4]) -> Closest {
+    let (e, f, r) = (x[1] - x[0], x[3] - x[2], x[2] - x[0]);
+    let normal = e.cross(&f);
+    let area = normal.norm_squared();
+    if area > PARALLEL * PARALLEL * e.norm_squared() * f.norm_squared() {
+        let s = r.cross(&f).dot(&normal) / area;
+        let u = r.cross(&e).dot(&normal) / area;
+        if (0.0..=1.0).contains(&s) && (0.0..=1.0).contains(&u) {
+            return finish([1.0 - s, s, u - 1.0, -u], x, &normal, false);
+        }
+    } else if let Some(weights) = side_by_side(x) {
+        // The direction between parallel lines is the one across them.
+        let across = finish(weights, x, &Vec3::zeros(), true);
+        return Closest { clamped: false, ..across };
+    }
+    let on_second = |i: usize| {
+        let u = project(&x[i], &x[2], &x[3]);
+        [1.0 - i as f64, i as f64, u - 1.0, -u]
+    };
+    let on_first = |j: usize| {
+        let s = project(&x[j], &x[0], &x[1]);
+        let far = (j - 2) as f64;
+        [1.0 - s, s, far - 1.0, -far]
+    };
+    finish(nearest(x, [on_second(0), on_second(1), on_first(2), on_first(3)]), x, &normal, true)
+}
+
+/// The middle of the common range of two parallel edges, if there is one.
+fn side_by_side(x: &[Vec3; 4]) -> Option<[f64; 4]> {
+    let along = (x[1] - x[0]).try_normalize(0.0)?;
+    let [p, q, r, s] = x.map(|p| along.dot(&(p - x[0])));
+    let (lo, hi) = (p.max(r.min(s)), q.min(r.max(s)));
+    if lo >= hi || r == s {
+        return None;
+    }
+    let middle = 0.5 * (lo + hi);
+    let (a, b) = ((middle - p) / (q - p), (middle - r) / (s - r));
+    Some([1.0 - a, a, b - 1.0, -b])
+}
+
+/// Parameter of the point of the segment `a` to `b` nearest to `p`.
+fn project(p: &Vec3, a: &Vec3, b: &Vec3) -> f64 {
+    let ab = b - a;
+    let length = ab.norm_squared();
+    if length > 0.0 { ((p - a).dot(&ab) / length).clamp(0.0, 1.0) } else { 0.0 }
+}
+
+/// Of several ways to join the features the shortest, the first of equals.
+fn nearest<const N: usize>(x: &[Vec3; 4], all: [[f64; 4]; N]) -> [f64; 4] {
+    let length = |weights: &[f64; 4]| weighted(weights, x).norm_squared();
+    all[1..].iter().fold((all[0], length(&all[0])), |best, w| if length(w) < best.1 { (*w, length(w)) } else { best }).0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collision::tests::Random;
+
+    /// The definition, on a grid of points of both features.
+    fn sampled(x: &[Vec3; 4], face: bool) -> f64 {
+        let n = 60;
+        let mut best = f64::INFINITY;
+        for i in 0..=n {
+            for j in 0..=n {
+                let (s, t) = (i as f64 / n as f64, j as f64 / n as f64);
+                let weights = if !face {
+                    [1.0 - s, s, t - 1.0, -t]
+                } else if i + j <= n {
+                    [1.0, s + t - 1.0, -s, -t]
+                } else {
+                    continue;
+                };
+                best = best.min(weighted(&weights, x).norm());
+            }
+        }
+        best
+    }
+
+    #[test]
+    fn nothing_is_closer_than_the_closest_points() {
+        let mut random = Random::new(7);
+        for k in 0..600 {
+            let mut x = [(); 4].map(|()| random.vector());
+            match k % 4 {
+                1 => x[3] = x[2] + (x[1] - x[0]) * random.signed(), // parallel edges
+                2 => x[3] = x[1] + (x[2] - x[1]) * random.signed(), // triangle collapsed to a line
+                _ => {}
+            }
+            for (c, face) in [(vertex_face(&x), true), (edge_edge(&x), false)] {
+                let sides = if face { [0..1, 1..4] } else { [0..2, 2..4] };
+                let [first, second] = sides.map(|r| c.weights[r].iter().sum::<f64>());
+                assert!((first - 1.0).abs() < 1e-12 && (second + 1.0).abs() < 1e-12);
+                assert!((weighted(&c.weights, &x) - c.direction * c.distance).norm() < 1e-9, "{c:?}");
+                let best = sampled(&x, face);
+                assert!(c.distance <= best + 1e-12 && c.distance > best - 0.05, "{c:?} {best}");
+            }
+        }
+    }
+
+    #[test]
+    fn parallel_edges_meet_in_the_middle_of_what_they_share() {
+        let (x, up) = (Vec3::x(), Vec3::z() * 1e-6);
+        let c = edge_edge(&[Vec3::zeros(), x, x * 0.5 + up, x * 2.5 + up]);
+        assert!(!c.clamped && (c.weights[1] - 0.75).abs() < 1e-12 && (c.distance - 1e-6).abs() < 1e-18);
+        assert!((c.direction + Vec3::z()).norm() < 1e-9);
+        let c = edge_edge(&[Vec3::zeros(), x, x * 2.0 + up, x * 1.5 + up]);
+        assert!(c.clamped && (c.distance - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn collapsed_features_give_numbers() {
+        let zero = Vec3::zeros();
+        for x in [[zero; 4], [Vec3::x(), zero, zero, zero], [zero, zero, Vec3::y(), Vec3::y()]] {
+            for c in [vertex_face(&x), edge_edge(&x)] {
+                assert!((c.direction.norm() - 1.0).abs() < 1e-12 && c.distance.is_finite() && c.weights.iter().all(|w| w.is_finite()));
+            }
+        }
+    }
+}

@@ -1,0 +1,449 @@
+//! Acceptance: what moves is tested against dense sampling, the search against brute force, bodies against each other.
+
+use super::*;
+use crate::math::{Quat, Vec3};
+
+/// Surface of a cube with `n` cells to an edge: triangles and positions, outward.
+pub fn cube(n: u32, size: f64, corner: Vec3) -> (Vec<[u32; 3]>, Vec<Vec3>) {
+    let mut index = std::collections::BTreeMap::new();
+    let mut x = Vec::new();
+    let mut vertex = |p: [u32; 3]| {
+        *index.entry(p).or_insert_with(|| {
+            x.push(corner + Vec3::new(p[0] as f64, p[1] as f64, p[2] as f64) * (size / n as f64));
+            x.len() as u32 - 1
+        })
+    };
+    let mut triangles = Vec::new();
+    for axis in 0..3 {
+        let (u, v) = ((axis + 1) % 3, (axis + 2) % 3);
+        for (level, outward) in [(0, false), (n, true)] {
+            for i in 0..n {
+                for j in 0..n {
+                    let mut corner = |di: u32, dj: u32| {
+                        let mut p = [0; 3];
+                        p[axis] = level;
+                        p[u] = i + di;
+                        p[v] = j + dj;
+                        vertex(p)
+                    };
+                    let [a, b, c, d] = [corner(0, 0), corner(1, 0), corner(1, 1), corner(0, 1)];
+                    triangles.extend(if outward { [[a, b, c], [a, c, d]] } else { [[a, c, b], [a, d, c]] });
+                }
+            }
+        }
+    }
+    (triangles, x)
+}
+
+/// Repeatable numbers (splitmix64).
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// In [-1, 1).
+    pub fn signed(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+
+    pub fn vector(&mut self) -> Vec3 {
+        Vec3::new(self.signed(), self.signed(), self.signed())
+    }
+}
+
+/// Several cubes as bodies of one mesh.
+fn stack(cubes: &[(u32, f64, Vec3)], mobility: Mobility) -> (Mesh, Vec<Vec3>) {
+    let (mut triangles, mut x, mut body) = (Vec::new(), Vec::new(), Vec::new());
+    for (b, (n, size, corner)) in cubes.iter().enumerate() {
+        let (t, p) = cube(*n, *size, *corner);
+        let first = x.len() as u32;
+        triangles.extend(t.iter().map(|t| t.map(|v| v + first)));
+        body.extend(p.iter().map(|_| b as u32));
+        x.extend(p);
+    }
+    (Mesh::new(triangles, body, vec![mobility; cubes.len()]).unwrap(), x)
+}
+
+/// One vertex and one triangle (of two bodies), or two edges as triangles that end in a point far away.
+fn lone_pair(face: bool) -> (Mesh, Pair) {
+    let mobility = vec![Mobility::Deformable; 2];
+    if face {
+        let mesh = Mesh::new(vec![[1, 2, 3]], vec![0, 1, 1, 1], mobility).unwrap();
+        (mesh, Pair::VertexFace { vertex: 0, triangle: 0 })
+    } else {
+        // Triangles that name a vertex twice have a single edge.
+        let mesh = Mesh::new(vec![[0, 1, 1], [2, 3, 3]], vec![0, 0, 1, 1], mobility).unwrap();
+        (mesh, Pair::EdgeEdge { first: 0, second: 1 })
+    }
+}
+
+fn spanned(face: bool, x: &[Vec3]) -> f64 {
+    if face { (x[2] - x[1]).cross(&(x[3] - x[1])).dot(&(x[0] - x[1])) } else { (x[1] - x[0]).cross(&(x[3] - x[2])).dot(&(x[2] - x[0])) }
+}
+
+fn between(x0: &[Vec3], x1: &[Vec3], t: f64) -> Vec<Vec3> {
+    x0.iter().zip(x1).map(|(a, b)| a * (1.0 - t) + b * t).collect()
+}
+
+#[test]
+fn no_crossing_of_dense_sampling_is_missed() {
+    let mut random = Random::new(1);
+    let mut hits = 0;
+    for k in 0..100_000 {
+        let face = k % 2 == 0;
+        let (mesh, pair) = lone_pair(face);
+        let reach = [0.1, 1.0, 3.0][k % 3];
+        let x0 = [(); 4].map(|()| random.vector());
+        let x1 = x0.map(|x| x + random.vector() * reach);
+        let found = first_crossing(&mesh, pair, &x0, &x1);
+        // The cubic through four of its values.
+        let y = [0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0].map(|t| spanned(face, &between(&x0, &x1, t)));
+        let c = [
+            y[0],
+            -5.5 * y[0] + 9.0 * y[1] - 4.5 * y[2] + y[3],
+            9.0 * y[0] - 22.5 * y[1] + 18.0 * y[2] - 4.5 * y[3],
+            4.5 * (-y[0] + 3.0 * y[1] - 3.0 * y[2] + y[3]),
+        ];
+        let f = |t: f64| c[0] + t * (c[1] + t * (c[2] + t * c[3]));
+        let mut expected = None;
+        let mut before = f(0.0);
+        for i in 1..=1000 {
+            let after = f(i as f64 * 1e-3);
+            if (before < 0.0) != (after < 0.0) && expected.is_none() {
+                let (mut lo, mut hi) = ((i - 1) as f64 * 1e-3, i as f64 * 1e-3);
+                while hi - lo > 1e-13 {
+                    let t = 0.5 * (lo + hi);
+                    if (f(t) < 0.0) == (before < 0.0) { lo = t } else { hi = t }
+                }
+                let x = between(&x0, &x1, lo);
+                let close = closest(&mesh, pair, &x);
+                if !close.clamped && close.weights.iter().all(|w| w.abs() > 1e-6) {
+                    expected = Some(lo);
+                }
+            }
+            before = after;
+        }
+        if let Some(time) = expected {
+            let found = found.expect("missed");
+            assert!(found.time < time + 1e-9, "{k}: {} {time}", found.time);
+            hits += 1;
+        }
+        if let Some(c) = found {
+            let x = between(&x0, &x1, c.time);
+            assert!(closest(&mesh, pair, &x).distance < 1e-8 && c.gap(&x).abs() < 1e-8 && (c.normal.norm() - 1.0).abs() < 1e-12);
+            assert!(c.gap(&x0) > 0.0 && c.gap(&x1) < 0.0 || c.time < 1e-6 || c.time > 1.0 - 1e-6, "{c:?}");
+        }
+    }
+    assert!(hits > 3000, "{hits}");
+}
+
+#[test]
+fn a_triangle_that_crosses_twice_is_stopped_the_first_time() {
+    let (mesh, pair) = lone_pair(true);
+    // One corner swings over; the spanned volume is positive at both ends and negative between.
+    let at = |t: f64| {
+        let s = 1.0 - 2.0 * t;
+        [Vec3::new(0.25, 0.05, 0.2 * s), Vec3::zeros(), Vec3::x(), Vec3::new(0.0, s, 0.5)]
+    };
+    let (x0, x1) = (at(0.0), at(1.0));
+    assert!(spanned(true, &x0) > 0.0 && spanned(true, &x1) > 0.0 && spanned(true, &at(0.5)) < 0.0);
+    let c = first_crossing(&mesh, pair, &x0, &x1).unwrap();
+    assert!((c.time - 0.5 * (1.0 - 0.125f64.sqrt())).abs() < 1e-12 && c.gap(&x0) > 0.0);
+    // The second time it is outside.
+    assert_eq!(first_crossing(&mesh, pair, &at(0.4), &x1), None);
+}
+
+#[test]
+fn tiny_gaps_and_long_slides() {
+    let gap = 2.5e-6;
+    for size in [1e-3, 0.1, 1.0] {
+        for slide in [0.0, 1e-3, 0.3] {
+            for angle in [0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-3, 0.1, 1.0] {
+                for drop in [0.5 * gap, 0.999_999 * gap, 1.000_001 * gap, 1.5 * gap, 1e-3] {
+                    // A vertex over a face, and two edges at an angle, the upper one tilted as little.
+                    let way = Vec3::new(slide, 0.3 * slide, -drop);
+                    let up = Vec3::z() * gap;
+                    let face = [up + Vec3::new(0.3 * size, 0.3 * size, 0.0), Vec3::zeros(), Vec3::x() * size, Vec3::y() * size];
+                    let direction = Vec3::new(f64::cos(angle), f64::sin(angle), 0.0) * size;
+                    let middle = Vec3::x() * (0.5 * size);
+                    let edges = [up + middle - direction * 0.4, up + middle + direction * 0.4, Vec3::zeros(), Vec3::x() * size];
+                    for (is_face, x0) in [(true, face), (false, edges)] {
+                        let (mesh, pair) = lone_pair(is_face);
+                        let first = if is_face { 1 } else { 2 };
+                        let x1: [Vec3; 4] = std::array::from_fn(|i| if i < first { x0[i] + way } else { x0[i] });
+                        let found = first_crossing(&mesh, pair, &x0, &x1);
+                        // Where the way passes beside the other feature nothing is certain but that the answer is finite.
+                        let t = gap / drop;
+                        let x = between(&x0, &x1, t.min(1.0));
+                        let there = closest(&mesh, pair, &x);
+                        if drop > gap && there.distance < 1e-12 * size {
+                            let c = found.unwrap_or_else(|| panic!("missed: {is_face} {size} {slide} {angle} {drop}"));
+                            assert!((c.time - t).abs() < 1e-3 * t && c.gap(&x0) > 0.0, "{is_face} {size} {slide} {angle} {drop} {c:?} {t}");
+                            if slide == 0.0 || angle > 1e-5 || is_face {
+                                assert!((c.normal - Vec3::z()).norm() < 1e-6, "{is_face} {size} {slide} {angle} {drop} {c:?}");
+                            }
+                        } else if drop < 0.9 * gap {
+                            assert_eq!(found, None);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_stays_in_one_plane_or_on_one_line() {
+    let (v, o) = (|x: f64, y: f64| Vec3::new(x, y, 0.0), Vec3::zeros());
+    // A vertex enters a triangle through its side, in its plane.
+    let (mesh, pair) = lone_pair(true);
+    let x0 = [v(0.2, -0.1), o, v(1.0, 0.0), v(0.0, 1.0)];
+    let x1 = [v(0.3, 0.3), o, v(1.0, 0.0), v(0.0, 1.0)];
+    let c = first_crossing(&mesh, pair, &x0, &x1).unwrap();
+    assert!((c.time - 0.25).abs() < 1e-9 && (c.normal + Vec3::y()).norm() < 1e-9, "{c:?}");
+    let beside = [v(-0.3, -0.1), x0[1], x0[2], x0[3]];
+    assert_eq!(first_crossing(&mesh, pair, &beside, &[v(-0.2, 0.3), o, v(1.0, 0.0), v(0.0, 1.0)]), None);
+    // Edges: the end of one over the other; then one after the other on a line.
+    let (mesh, pair) = lone_pair(false);
+    let x0 = [o, v(1.0, 0.0), v(0.4, 0.1), v(0.5, 1.0)];
+    let x1 = [o, v(1.0, 0.0), v(0.4, -0.1), v(0.5, 0.8)];
+    let c = first_crossing(&mesh, pair, &x0, &x1).unwrap();
+    assert!((c.time - 0.5).abs() < 1e-9 && (c.normal + Vec3::y()).norm() < 1e-9, "{c:?}");
+    let x0 = [o, v(1.0, 0.0), v(1.5, 0.0), v(2.0, 0.0)];
+    let x1 = [o, v(1.0, 0.0), v(0.5, 0.0), v(1.0, 0.0)];
+    let c = first_crossing(&mesh, pair, &x0, &x1).unwrap();
+    assert!((c.time - 0.5).abs() < 1e-9 && (c.normal + Vec3::x()).norm() < 1e-9, "{c:?}");
+    // Sliding along each other, parallel and in one plane: nothing.
+    let x0 = [o, v(1.0, 0.0), v(0.5, 1e-6), v(1.5, 1e-6)];
+    let x1 = [o, v(1.0, 0.0), v(-0.5, 1e-6), v(0.5, 1e-6)];
+    assert_eq!(first_crossing(&mesh, pair, &x0, &x1), None);
+}
+
+#[test]
+fn collapsed_features_and_no_motion_give_numbers_or_nothing() {
+    let mut random = Random::new(3);
+    for k in 0..20_000 {
+        let face = k % 2 == 0;
+        let (mesh, pair) = lone_pair(face);
+        let mut x0 = [(); 4].map(|()| random.vector());
+        let mut x1 = [(); 4].map(|()| random.vector());
+        for x in [&mut x0, &mut x1] {
+            match random.next() % 8 {
+                0 => x[3] = x[2],
+                1 => x[3] = x[1] + (x[2] - x[1]) * random.signed(),
+                2 => *x = [x[0]; 4],
+                3 => x[1] = x[0],
+                4 => x.iter_mut().for_each(|p| p.z = 0.0),
+                5 => x.iter_mut().for_each(|p| *p = Vec3::x() * p.x),
+                _ => {}
+            }
+        }
+        if k % 16 < 2 {
+            x1 = x0;
+        }
+        if k % 1000 == 999 {
+            x1[2].x = f64::NAN;
+        }
+        if let Some(c) = first_crossing(&mesh, pair, &x0, &x1) {
+            assert!(c.time >= 0.0 && c.time <= 1.0 && c.weights.iter().all(|w| w.is_finite()), "{c:?}");
+            assert!((c.normal.norm() - 1.0).abs() < 1e-9, "{c:?}");
+        }
+    }
+}
+
+fn brute_force(mesh: &Mesh, x0: &[Vec3], x1: &[Vec3], margin: f64) -> Candidates {
+    let swept = |vertices: &[u32]| {
+        let boxes = vertices.iter().map(|v| bvh::Bounds::swept(&x0[*v as usize], &x1[*v as usize], margin));
+        boxes.reduce(|a, b| a.union(&b)).unwrap()
+    };
+    let meets = |a: &[u32], b: &[u32]| {
+        mesh.may_meet(mesh.body[a[0] as usize], mesh.body[b[0] as usize])
+            && !a.iter().any(|v| b.contains(v))
+            && swept(a).overlaps(&swept(b))
+    };
+    let mut found = Candidates::default();
+    for v in (0..mesh.body.len() as u32).filter(|v| mesh.triangles.iter().any(|t| t.contains(v))) {
+        for (t, corners) in mesh.triangles.iter().enumerate() {
+            if meets(&[v], corners) {
+                found.vertex_faces.push([v, t as u32]);
+            }
+        }
+    }
+    for (e, first) in mesh.edges.iter().enumerate() {
+        for (f, second) in mesh.edges.iter().enumerate().skip(e + 1) {
+            if meets(first, second) {
+                found.edge_edges.push([e as u32, f as u32]);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_search_finds_what_brute_force_finds() {
+    use Mobility::{Deformable, Immovable, Rigid};
+    let mut random = Random::new(5);
+    let mobility = vec![Deformable, Rigid, Immovable, Immovable, Deformable];
+    for round in 0..6 {
+        let (mut triangles, mut body) = (Vec::new(), Vec::new());
+        for t in 0..60 {
+            let b = t as u32 % 5;
+            // Some triangles share vertices; body 4 is a single triangle, in the last rounds there is none.
+            if b < 4 || t < 5 && round < 4 {
+                let first = body.len() as u32;
+                let shares = t >= 5 && t % 3 == 0;
+                triangles.push(if shares {
+                    [first, first + 1, first - [11, 9][(round + t) % 2] % first]
+                } else {
+                    [first, first + 1, first + 2]
+                });
+                body.extend(vec![b; 3]);
+                let common = body[triangles[triangles.len() - 1][2] as usize];
+                if common != b {
+                    triangles.pop();
+                    triangles.push([first, first + 1, first + 2]);
+                }
+            }
+        }
+        let mesh = Mesh::new(triangles, body, mobility.clone()).unwrap();
+        let rest: Vec<Vec3> = mesh.body.iter().map(|_| random.vector()).collect();
+        let mut bvh = Bvh::new(&mesh, &rest);
+        assert!(bvh.query(&mesh).is_empty());
+        for _ in 0..3 {
+            let x: Vec<Vec3> = rest.iter().map(|_| random.vector()).collect();
+            let reach: Vec<Vec3> = rest.iter().map(|_| random.vector() * 0.2).collect();
+            bvh.refit(&mesh, &x, &reach, 0.01);
+            bvh.check(&mesh);
+            let end: Vec<Vec3> = x.iter().zip(&reach).map(|(x, r)| x + r).collect();
+            let found = bvh.query(&mesh);
+            assert_eq!(found, brute_force(&mesh, &x, &end, 0.01));
+            assert!(found.len() > 100);
+            // A tree made from scratch there has other nodes but finds the same.
+            let mut fresh = Bvh::new(&mesh, &x);
+            fresh.refit(&mesh, &x, &reach, 0.01);
+            assert_eq!(found, fresh.query(&mesh));
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+            assert_eq!(found, pool.install(|| bvh.query(&mesh)));
+        }
+    }
+    let empty = Mesh::new(vec![], vec![], vec![]).unwrap();
+    assert!(Bvh::new(&empty, &[]).query(&empty).is_empty());
+}
+
+/// Whether any edge passes through any triangle of another body: what contact is there to prevent.
+fn intersect(mesh: &Mesh, x: &[Vec3]) -> bool {
+    let volume = |a: Vec3, b: Vec3, c: Vec3, d: Vec3| (b - a).cross(&(c - a)).dot(&(d - a));
+    mesh.edges.iter().any(|e| {
+        let [p, q] = e.map(|v| x[v as usize]);
+        mesh.triangles.iter().any(|t| {
+            let [a, b, c] = t.map(|v| x[v as usize]);
+            let through = [volume(p, q, a, b), volume(p, q, b, c), volume(p, q, c, a)];
+            mesh.body[e[0] as usize] != mesh.body[t[0] as usize]
+                && volume(a, b, c, p) * volume(a, b, c, q) < 0.0
+                && (through.iter().all(|v| *v > 0.0) || through.iter().all(|v| *v < 0.0))
+        })
+    })
+}
+
+fn all_crossings(mesh: &Mesh, x0: &[Vec3], x1: &[Vec3]) -> Vec<Crossing> {
+    let mut bvh = Bvh::new(mesh, x0);
+    let reach: Vec<Vec3> = x0.iter().zip(x1).map(|(a, b)| b - a).collect();
+    bvh.refit(mesh, x0, &reach, 1e-6);
+    crossings(mesh, &bvh.query(mesh), x0, x1)
+}
+
+#[test]
+fn cubes_pressed_together_in_every_way() {
+    let gap = 2.5e-6;
+    let half = Vec3::new(0.5, 0.5, 0.5);
+    let lift = |x: &[Vec3]| -x.iter().fold(f64::INFINITY, |m: f64, p| m.min(p.z)) + 1.0 + gap;
+    let turns = [
+        Quat::identity(),
+        Quat::from_euler_angles(std::f64::consts::FRAC_PI_4, 0.0, 0.0), // edge down
+        Quat::rotation_between(&Vec3::new(1.0, 1.0, 1.0), &Vec3::z()).unwrap(), // corner down
+        Quat::from_euler_angles(0.0, 0.0, 0.3),
+    ];
+    let mut random = Random::new(11);
+    for (case, turn) in turns.iter().enumerate() {
+        for shift in [Vec3::zeros(), Vec3::new(0.13, -0.21, 0.0), Vec3::new(0.5, 0.0, 0.0), Vec3::new(1.0 - 1e-7, 0.25, 0.0)] {
+            let mut counts = Vec::new();
+            for noise in [0.0, 1e-9, 1e-7] {
+                let (mesh, mut x0) = stack(&[(2, 1.0, Vec3::zeros()), (2, 1.0, Vec3::zeros())], Mobility::Deformable);
+                let n = x0.len() / 2;
+                for p in &mut x0[n..] {
+                    *p = half + shift + turn * (*p - half);
+                }
+                let up = lift(&x0[n..]);
+                x0[n..].iter_mut().for_each(|p| p.z += up);
+                x0.iter_mut().for_each(|p| *p += random.vector() * noise);
+                assert!(!intersect(&mesh, &x0));
+                for (drop, slide) in [(2.0 * gap, 0.0), (0.01, 0.0), (0.01, 0.2), (2.0 * gap, 0.2)] {
+                    let mut x1 = x0.clone();
+                    x1[n..].iter_mut().for_each(|p| *p += Vec3::new(-slide, 0.1 * slide, -drop));
+                    let found = all_crossings(&mesh, &x0, &x1);
+                    assert!(!found.is_empty() || !intersect(&mesh, &x1), "{case} {shift} {noise} {drop} {slide}");
+                    assert!(found.is_sorted_by(|a, b| a.pair < b.pair));
+                    for c in &found {
+                        assert!(c.gap(&x0) > 0.0 && c.gap(&x1) < 1e-8, "{case} {shift} {noise} {drop} {slide} {c:?}");
+                    }
+                    // A part of the way before the first crossing there is none, and nothing intersects.
+                    let part = safe_fractions(&mesh, &found, 0.9);
+                    let least = part[0].min(part[1]);
+                    let safe = between(&x0, &x1, least);
+                    assert!(!intersect(&mesh, &safe) && all_crossings(&mesh, &x0, &safe).is_empty());
+                    // The other body first: the same vertices touch at the same times, from the other side.
+                    let swap = |v: u32| (v as usize + n) as u32 % (2 * n as u32);
+                    let swapped: Vec<[u32; 3]> = mesh.triangles.iter().map(|t| t.map(swap)).collect();
+                    let (half, rest) = swapped.split_at(swapped.len() / 2);
+                    let triangles = [rest, half].concat();
+                    let other = Mesh::new(triangles, mesh.body.clone(), mesh.mobility.clone()).unwrap();
+                    let turned = |x: &[Vec3]| [&x[n..], &x[..n]].concat();
+                    let again = all_crossings(&other, &turned(&x0), &turned(&x1));
+                    let names = |c: &Crossing, swap: &dyn Fn(u32) -> u32| {
+                        let face = matches!(c.pair, Pair::VertexFace { .. });
+                        let mut v = c.vertices.map(swap);
+                        if face {
+                            v[1..].sort_unstable()
+                        } else {
+                            v.sort_unstable()
+                        }
+                        (face, v)
+                    };
+                    let mut a: Vec<_> = found.iter().map(|c| names(c, &|v| v)).collect();
+                    let mut b: Vec<_> = again.iter().map(|c| names(c, &swap)).collect();
+                    a.sort_unstable();
+                    b.sort_unstable();
+                    assert_eq!(a, b, "{case} {shift} {noise} {drop} {slide}");
+                    counts.push(a.len());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_leaves_its_box_is_found_again() {
+    let (mesh, x0) = stack(&[(2, 0.1, Vec3::zeros()), (2, 0.1, Vec3::new(0.02, 0.03, 0.3))], Mobility::Deformable);
+    let n = x0.len() / 2;
+    let expected: Vec<Vec3> = (0..2 * n).map(|v| Vec3::z() * if v < n { 0.0 } else { -0.021 }).collect();
+    let mut bvh = Bvh::new(&mesh, &x0);
+    bvh.refit(&mesh, &x0, &expected, 1e-4);
+    let x1: Vec<Vec3> = x0.iter().zip(&expected).map(|(x, e)| x + e * 10.0).collect();
+    let before = bvh.query(&mesh);
+    assert!(crossings(&mesh, &before, &x0, &x1).is_empty());
+    assert_eq!(bvh.cover(&mesh, &x1), n);
+    bvh.check(&mesh);
+    let after = bvh.query(&mesh);
+    assert!(!crossings(&mesh, &after, &x0, &x1).is_empty());
+    assert!(before.edge_edges.iter().all(|p| after.edge_edges.binary_search(p).is_ok()));
+    assert_eq!(bvh.cover(&mesh, &x1), 0);
+}

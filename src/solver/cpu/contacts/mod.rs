@@ -1,0 +1,168 @@
+//! Contacts of a step: found, linearised, and summed up.
+//!
+//! Surfaces start a step apart from each other, by induction. Their vertices go on straight lines; whatever would cross on the way becomes a row, and rows
+//! follow the moved geometry, until nothing crosses any more.
+
+mod obstacles;
+mod report;
+mod surfaces;
+
+pub use report::report;
+pub use surfaces::{Scope, Surfaces};
+
+use self::surfaces::{End, SurfaceStep};
+use crate::collision::MovingShape;
+use crate::contact::{Contact, Linearisation, PairId, PairKind, Status};
+use crate::math::Vec3;
+use crate::model::Model;
+use crate::solver::{Params, State};
+
+/// The safety distance is the middle of the band (0, eps2) in which gaps of active contacts end.
+pub const SAFETY: f64 = 0.5;
+/// Most turn of a normal in one renewal: 15 degrees.
+const MAX_TURN_COS: f64 = 0.965_925_8;
+
+/// Geometry of one step: start positions, obstacles over the step, and how the rows follow the moved points.
+pub struct Detection<'a> {
+    pub model: &'a Model,
+    pub step: SurfaceStep<'a>,
+    dt: f64,
+    tolerance: f64,
+    obstacles: Vec<MovingShape>,
+}
+
+/// A scope with some velocity change of its unknowns, and where that brings it.
+struct Moved<'a> {
+    scope: &'a Scope,
+    dv: &'a [Vec3],
+    end: End,
+}
+
+impl<'a> Detection<'a> {
+    pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, params: &Params) -> Self {
+        let (t0, t1) = (state.time, state.time + params.time_step);
+        let moving = |o: &crate::model::Obstacle| MovingShape { shape: o.shape, pose_t0: o.pose_at(t0), pose_t1: o.pose_at(t1) };
+        Self {
+            model,
+            step: SurfaceStep::new(model, surfaces, state, params.time_step),
+            dt: params.time_step,
+            tolerance: params.contact_tolerance,
+            obstacles: model.obstacles.iter().map(moving).collect(),
+        }
+    }
+
+    /// The contacts of the scope that carried a force in the last step, with that force; `dv` is where the solve starts.
+    pub fn remembered(&self, scope: &Scope, dv: &[Vec3]) -> Vec<Contact> {
+        let moved = self.moved(scope, dv);
+        let entries = &self.step.state.contacts.entries;
+        let ours = entries.iter().filter(|e| self.exists(&e.pair) && self.bodies(&e.pair).iter().any(|b| scope.bodies.contains(b)));
+        ours.filter_map(|entry| {
+            let found = match entry.pair.kind {
+                PairKind::VertexTriangle | PairKind::EdgeEdge => self.step.at_start(&entry.pair, &moved.end)?,
+                _ => self.obstacle_at_start(&entry.pair, &moved.end)?,
+            };
+            let mut contact = self.new_contact(entry.pair);
+            contact.linearise(found, dv, scope.unknowns.start, self.dt, SAFETY * self.tolerance);
+            contact.remember(entry);
+            Some(contact)
+        })
+        .collect()
+    }
+
+    /// Adds contacts for features of the scope that would cross something with the velocity change `dv`, and renews the rows of active contacts whose
+    /// true gap has left (0, eps2). True if anything changed. `given_up` remembers pairs that slid off their features and were dropped once.
+    pub fn adapt(&self, scope: &Scope, dv: &[Vec3], contacts: &mut Vec<Contact>, given_up: &mut Vec<PairId>) -> bool {
+        let moved = self.moved(scope, dv);
+        let before = contacts.len();
+        contacts.retain(|contact| {
+            let slid_off = contact.is_active() && self.step.has_slid_off(&contact.pair, &moved.end.x) && !given_up.contains(&contact.pair);
+            if slid_off {
+                given_up.push(contact.pair);
+            }
+            !slid_off
+        });
+        let mut changed = contacts.len() != before;
+        for contact in contacts.iter_mut() {
+            let Some(found) = self.found(contact, &moved) else { continue };
+            let stale = match contact.status {
+                Status::Inactive => found.gap < 0.0,
+                _ => found.gap <= 0.0 || found.gap >= self.tolerance,
+            };
+            if stale {
+                changed |= self.renew(contact, found, &moved);
+            }
+        }
+        let mut known: Vec<PairId> = contacts.iter().map(|c| c.pair).collect();
+        known.sort_unstable();
+        let mut fresh = self.entering_obstacles(&moved);
+        fresh.extend(self.step.crossing(scope, &moved.end, &|pair| known.binary_search(pair).is_err(), changed || !fresh.is_empty()));
+        fresh.sort_by_key(|(pair, _)| *pair);
+        for (pair, found) in fresh.into_iter().filter(|(pair, _)| known.binary_search(pair).is_err()) {
+            let mut contact = self.new_contact(pair);
+            self.renew(&mut contact, found, &moved);
+            contact.status = Status::Sliding;
+            contacts.push(contact);
+            changed = true;
+        }
+        changed
+    }
+
+    fn moved<'m>(&self, scope: &'m Scope, dv: &'m [Vec3]) -> Moved<'m> {
+        Moved { scope, dv, end: self.step.end_positions(scope, dv) }
+    }
+
+    /// False for a pair of another model.
+    fn exists(&self, pair: &PairId) -> bool {
+        let mesh = &self.step.surfaces.mesh;
+        let (vertices, edges, triangles, obstacles) = (mesh.body.len(), mesh.edges.len(), mesh.triangles.len(), self.obstacles.len());
+        let (first, second) = match pair.kind {
+            PairKind::VertexObstacle => (vertices, obstacles),
+            PairKind::EdgeObstacle => (edges, obstacles),
+            PairKind::TriangleObstacle => (triangles, obstacles),
+            PairKind::VertexTriangle => (vertices, triangles),
+            PairKind::EdgeEdge => (edges, edges),
+        };
+        (pair.first as usize) < first && (pair.second as usize) < second
+    }
+
+    /// The contact bodies of a pair.
+    fn bodies(&self, pair: &PairId) -> [usize; 2] {
+        match pair.kind {
+            PairKind::VertexTriangle | PairKind::EdgeEdge => self.step.bodies(pair),
+            _ => [self.step.obstacle_feature_body(pair), self.model.obstacle_body(pair.second as usize)],
+        }
+    }
+
+    fn new_contact(&self, pair: PairId) -> Contact {
+        let bodies = self.bodies(&pair);
+        Contact::new(pair, bodies.map(|b| b as u32), self.model.friction_between(bodies[0], bodies[1]))
+    }
+
+    /// The pair at the end of the step; none where its features say nothing new (parallel edges).
+    fn found(&self, contact: &Contact, moved: &Moved) -> Option<Linearisation> {
+        match contact.pair.kind {
+            PairKind::VertexTriangle | PairKind::EdgeEdge => self.step.at_end(&contact.pair, &contact.normal(), &moved.end),
+            _ => Some(self.obstacle_at_end(&contact.pair, &moved.end)),
+        }
+    }
+
+    /// Takes the new linearisation, its normal turned by at most 15 degrees; false if the row is the same as before.
+    fn renew(&self, contact: &mut Contact, mut found: Linearisation, moved: &Moved) -> bool {
+        if contact.is_active() {
+            let old = contact.normal();
+            let separation = found.normal * found.gap;
+            // Halve the turn until it is allowed.
+            while old.dot(&found.normal) < MAX_TURN_COS {
+                let middle = old + found.normal;
+                if middle.norm() < 1e-3 {
+                    break;
+                }
+                found.normal = middle.normalize();
+                found.gap = separation.dot(&found.normal);
+            }
+        }
+        let before = (contact.frame, contact.offset);
+        contact.linearise(found, moved.dv, moved.scope.unknowns.start, self.dt, SAFETY * self.tolerance);
+        (contact.frame - before.0).norm() > 1e-9 || (contact.offset - before.1).norm() > 1e-3 * self.tolerance
+    }
+}

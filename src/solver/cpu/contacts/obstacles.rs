@@ -1,0 +1,163 @@
+//! Features of surfaces against obstacles of exact shape: the nearest point of a vertex, edge or triangle to a convex shape.
+
+use rayon::prelude::*;
+
+use super::surfaces::End;
+use super::{Detection, Moved};
+use crate::collision::{TangentPlane, nearest};
+use crate::contact::{Linearisation, PairId, PairKind};
+use crate::math::{Aabb, Vec3};
+use crate::model::Shape;
+
+/// Evaluations of a search along a line: the interval shrinks by 0.62 each.
+const SEARCH_STEPS: usize = 36;
+
+impl Detection<'_> {
+    /// The vertices of the first feature of a pair with an obstacle, and the weights of its point that is deepest (or nearest) at `x`.
+    fn deepest(&self, pair: &PairId, x: &[Vec3], at_end: bool) -> (Vec<u32>, Vec<f64>) {
+        let mesh = &self.step.surfaces.mesh;
+        let obstacle = &self.obstacles[pair.second as usize];
+        let pose = if at_end { &obstacle.pose_t1 } else { &obstacle.pose_t0 };
+        let distance = |p: &Vec3| nearest(&obstacle.shape, &pose.inverse_transform_point(&(*p).into()).coords).distance;
+        match pair.kind {
+            PairKind::EdgeObstacle => {
+                let edge = mesh.edges[pair.first as usize];
+                let [a, b] = edge.map(|v| x[v as usize]);
+                let s = least(|s| distance(&(a + (b - a) * s))).0;
+                (edge.to_vec(), vec![1.0 - s, s])
+            }
+            PairKind::TriangleObstacle => {
+                let triangle = mesh.triangles[pair.first as usize];
+                let [a, b, c] = triangle.map(|v| x[v as usize]);
+                let along = |t: f64| least(|s| distance(&(a * (1.0 - s) + (b * (1.0 - t) + c * t) * s)));
+                let t = least(|t| along(t).1).0;
+                let s = along(t).0;
+                (triangle.to_vec(), vec![1.0 - s, s * (1.0 - t), s * t])
+            }
+            _ => (vec![pair.first], vec![1.0]),
+        }
+    }
+
+    /// The pair at the end of the step.
+    pub fn obstacle_at_end(&self, pair: &PairId, end: &End) -> Linearisation {
+        let (vertices, weights) = self.deepest(pair, &end.x, true);
+        let (x0, x1) = (combine(&vertices, &weights, &self.step.start), combine(&vertices, &weights, &end.x));
+        let plane = self.obstacles[pair.second as usize].tangent_plane(&x0, &x1);
+        self.obstacle_linearisation(&vertices, &weights, &plane, end)
+    }
+
+    /// A remembered pair, with the geometry of the start of the step: the obstacle carries the point along.
+    pub fn obstacle_at_start(&self, pair: &PairId, end: &End) -> Option<Linearisation> {
+        let (vertices, weights) = self.deepest(pair, &self.step.start, false);
+        let x0 = combine(&vertices, &weights, &self.step.start);
+        let obstacle = self.obstacles.get(pair.second as usize)?;
+        let carried = obstacle.pose_t1 * (obstacle.pose_t0.inverse() * nalgebra::Point3::from(x0));
+        let plane = obstacle.tangent_plane(&x0, &carried.coords);
+        Some(self.obstacle_linearisation(&vertices, &weights, &plane, end))
+    }
+
+    fn obstacle_linearisation(&self, vertices: &[u32], weights: &[f64], plane: &TangentPlane, end: &End) -> Linearisation {
+        let (x0, x1) = (combine(vertices, weights, &self.step.start), combine(vertices, weights, &end.x));
+        Linearisation {
+            entries: self.step.entries(vertices, weights, end),
+            normal: plane.normal,
+            gap: (x1 - plane.point).dot(&plane.normal),
+            slip: x1 - x0 - plane.displacement,
+        }
+    }
+
+    /// Features of the scope that end inside an obstacle, with their rows: vertices, then the inside of edges and of triangles whose corners are outside.
+    pub(super) fn entering_obstacles(&self, moved: &Moved) -> Vec<(PairId, Linearisation)> {
+        let surfaces = self.step.surfaces;
+        let mut found = vec![];
+        for body in moved.scope.bodies.clone() {
+            let vertices = surfaces.vertices[body].clone();
+            if body.checked_sub(self.model.bodies.len()).is_some_and(|r| !self.model.rigid_bodies[r].is_free()) {
+                continue;
+            }
+            let swept = vertices.clone().fold(Aabb::EMPTY, |aabb, v| aabb.with(&self.step.start[v]).with(&moved.end.x[v]));
+            for o in (0..self.obstacles.len()).filter(|o| self.may_touch(*o, &swept)) {
+                self.entering(body, o, moved, &mut found);
+            }
+        }
+        found
+    }
+
+    fn entering(&self, body: usize, o: usize, moved: &Moved, found: &mut Vec<(PairId, Linearisation)>) {
+        let (surfaces, obstacle) = (self.step.surfaces, &self.obstacles[o]);
+        let mesh = &surfaces.mesh;
+        let (start, end) = (&self.step.start, &moved.end.x);
+        let vertices = surfaces.vertices[body].clone();
+        let gaps: Vec<f64> =
+            vertices.clone().into_par_iter().with_min_len(256).map(|v| obstacle.tangent_plane(&start[v], &end[v]).gap).collect();
+        let mut add = |kind, first: usize| {
+            let pair = PairId { kind, first: first as u32, second: o as u32 };
+            let row = self.obstacle_at_end(&pair, &moved.end);
+            if row.gap < 0.0 {
+                found.push((pair, row));
+            }
+        };
+        vertices.clone().zip(&gaps).filter(|(_, gap)| **gap < 0.0).for_each(|(v, _)| add(PairKind::VertexObstacle, v));
+        // A plane is met by corners first.
+        if obstacle.shape == Shape::Plane {
+            return;
+        }
+        let gap = |v: u32| gaps[v as usize - vertices.start];
+        // A convex shape lies below each of its tangent planes: corners above the one that is nearest to their middle cannot enclose it.
+        let is_apart = |corners: &[u32]| {
+            let middle = corners.iter().map(|v| end[*v as usize]).sum::<Vec3>() / corners.len() as f64;
+            let there = nearest(&obstacle.shape, &obstacle.pose_t1.inverse_transform_point(&middle.into()).coords);
+            let (normal, point) = (obstacle.pose_t1 * there.normal, obstacle.pose_t1 * nalgebra::Point3::from(there.point));
+            corners.iter().all(|v| (end[*v as usize] - point.coords).dot(&normal) > 0.0)
+        };
+        let mut add_inside = |kind, range: std::ops::Range<usize>, corners: &dyn Fn(usize) -> Vec<u32>| {
+            for k in range {
+                let corners = corners(k);
+                if corners.iter().all(|v| gap(*v) >= 0.0) && !is_apart(&corners) {
+                    add(kind, k);
+                }
+            }
+        };
+        add_inside(PairKind::EdgeObstacle, surfaces.edges[body].clone(), &|e| mesh.edges[e].to_vec());
+        add_inside(PairKind::TriangleObstacle, surfaces.triangles[body].clone(), &|t| mesh.triangles[t].to_vec());
+    }
+
+    /// False only if no point of the box can be inside the obstacle at any time of the step.
+    fn may_touch(&self, o: usize, aabb: &Aabb) -> bool {
+        let obstacle = &self.obstacles[o];
+        let (center, radius) = (aabb.center(), 0.5 * aabb.extent().norm());
+        [&obstacle.pose_t0, &obstacle.pose_t1].iter().any(|pose| {
+            let local = pose.inverse_transform_point(&center.into()).coords;
+            let reach = match obstacle.shape {
+                Shape::Plane => 0.0,
+                _ => (obstacle.pose_t1.translation.vector - obstacle.pose_t0.translation.vector).norm(),
+            };
+            nearest(&obstacle.shape, &local).distance < radius + reach
+        })
+    }
+}
+
+fn combine(vertices: &[u32], weights: &[f64], x: &[Vec3]) -> Vec3 {
+    vertices.iter().zip(weights).map(|(v, w)| x[*v as usize] * *w).sum()
+}
+
+/// Where in [0, 1] the convex function `f` is least, and its value there (golden section).
+fn least(f: impl Fn(f64) -> f64) -> (f64, f64) {
+    const RATIO: f64 = 0.618_033_988_749_895;
+    let (mut a, mut b) = (0.0, 1.0);
+    let (mut c, mut d) = (b - RATIO * (b - a), a + RATIO * (b - a));
+    let (mut fc, mut fd) = (f(c), f(d));
+    for _ in 0..SEARCH_STEPS {
+        if fc <= fd {
+            (b, d, fd) = (d, c, fc);
+            c = b - RATIO * (b - a);
+            fc = f(c);
+        } else {
+            (a, c, fc) = (c, d, fd);
+            d = a + RATIO * (b - a);
+            fd = f(d);
+        }
+    }
+    let middle = 0.5 * (a + b);
+    (middle, f(middle))
+}

@@ -1,0 +1,45 @@
+//! What the contacts of a solve tell.
+
+use super::SAFETY;
+use crate::contact::{Contact, Problem, Status};
+use crate::math::Vec3;
+use crate::solver::{ContactReport, PairForce};
+
+/// Sums and errors over the contacts of one scope after its solve.
+pub fn report(problem: &Problem, contacts: &[Contact], dv: &[Vec3]) -> ContactReport {
+    let mut report = ContactReport { contacts: contacts.len() as u32, ..ContactReport::default() };
+    let mut pairs = std::collections::BTreeMap::<[u32; 2], PairForce>::new();
+    for contact in contacts.iter().filter(|c| c.is_active()) {
+        let motion = contact.offset + problem.rows(contact, dv);
+        let (normal, friction) = (contact.normal_force(), contact.friction());
+        let limit = contact.friction * normal;
+        report.active += 1;
+        report.max_gap_of_active = report.max_gap_of_active.max(motion.x + SAFETY * problem.tolerance);
+        let compliance = contact.compliance[(0, 0)];
+        let mut error = fischer_burmeister(compliance * normal, motion.x);
+        if contact.status == Status::Sliding {
+            let slip = Vec3::new(0.0, motion.y, motion.z).norm();
+            error = error.max(fischer_burmeister(compliance * (limit - friction.norm()), slip).abs());
+            report.dissipated_by_friction += friction.norm() * slip;
+        }
+        report.max_complementarity_error = report.max_complementarity_error.max(error.abs());
+        report.max_cone_violation = report.max_cone_violation.max(friction.norm() - limit);
+        report.normal_force_total += normal;
+        report.friction_force_total += friction.norm();
+        // The pair is told from the lower body's side.
+        let [a, b] = contact.bodies;
+        let side = if a <= b { 1.0 } else { -1.0 };
+        let key = [a.min(b), a.max(b)];
+        let pair = pairs.entry(key).or_insert(PairForce { bodies: key, ..PairForce::default() });
+        pair.normal += contact.normal() * (normal * side);
+        pair.friction += contact.memory().friction_force * side;
+        pair.contacts += 1;
+    }
+    report.pairs = pairs.into_values().collect();
+    report
+}
+
+/// x + y - sqrt(x^2 + y^2): zero exactly where 0 <= x _|_ y >= 0.
+fn fischer_burmeister(x: f64, y: f64) -> f64 {
+    x + y - x.hypot(y)
+}

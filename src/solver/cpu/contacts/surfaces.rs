@@ -1,0 +1,361 @@
+//! Surfaces over one step: where their vertices are, what would cross, and the rows of crossing features.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::collision::{self, Candidates, Crossing, Mesh, MeshError, Pair};
+use crate::contact::{Entry, Linearisation, PairId, PairKind};
+use crate::math::{Isometry, Vec3};
+use crate::model::{Mobility, Model, interpolate};
+use crate::solver::State;
+
+/// The collision geometry of a model: vertices of the deformable bodies' surfaces, then those of the rigid bodies.
+#[derive(Debug)]
+pub struct Surfaces {
+    pub mesh: Mesh,
+    /// All vertices where the model starts [m].
+    pub rest: Vec<Vec3>,
+    /// Rigid body and place in its frame of every vertex after the deformable ones.
+    rigid_vertices: Vec<(u32, Vec3)>,
+    /// Vertices, edges and triangles of each body (deformable, then rigid).
+    pub vertices: Vec<Range<usize>>,
+    pub edges: Vec<Range<usize>>,
+    pub triangles: Vec<Range<usize>>,
+}
+
+/// Bodies that are solved together: a range of deformable and rigid bodies that no candidate pair links to others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scope {
+    pub bodies: Range<usize>,
+    pub unknowns: Range<usize>,
+    pub candidates: Candidates,
+}
+
+impl Scope {
+    /// All bodies, without candidates.
+    pub fn whole(model: &Model) -> Self {
+        let bodies = 0..model.bodies.len() + model.rigid_bodies.len();
+        Self { bodies, unknowns: 0..model.n_unknowns(), candidates: Candidates::default() }
+    }
+
+    /// Splits all movable bodies into scopes that no candidate pair links.
+    pub fn split(model: &Model, mesh: &Mesh, candidates: &Candidates) -> Vec<Self> {
+        let n = model.bodies.len() + model.rigid_bodies.len();
+        let movable = |b: u32| mesh.mobility[b as usize] != collision::Mobility::Immovable;
+        let faces = candidates.vertex_faces.iter().map(|&[vertex, triangle]| Pair::VertexFace { vertex, triangle });
+        let edges = candidates.edge_edges.iter().map(|&[first, second]| Pair::EdgeEdge { first, second });
+        // How far every body reaches in the order of bodies.
+        let mut last: Vec<usize> = (0..n).collect();
+        for pair in faces.chain(edges) {
+            let [a, b] = mesh.bodies(pair);
+            if movable(a) && movable(b) {
+                let (low, high) = (a.min(b) as usize, a.max(b) as usize);
+                last[low] = last[low].max(high);
+            }
+        }
+        let unknown = |b: usize| match b.checked_sub(model.bodies.len()) {
+            None => model.bodies[b].nodes.start,
+            Some(r) => model.linear_unknown(r),
+        };
+        let (mut scopes, mut scope_of) = (vec![], vec![0; n]);
+        let mut first = 0;
+        while first < n {
+            let (mut end, mut b) = (first + 1, first);
+            while b < end {
+                end = end.max(last[b] + 1);
+                b += 1;
+            }
+            scope_of[first..end].fill(scopes.len());
+            scopes.push(Self { bodies: first..end, unknowns: unknown(first)..unknown(end), candidates: Candidates::default() });
+            first = end;
+        }
+        let owner = |pair| {
+            let [a, b] = mesh.bodies(pair);
+            scope_of[if movable(a) { a } else { b } as usize]
+        };
+        for &[vertex, triangle] in &candidates.vertex_faces {
+            scopes[owner(Pair::VertexFace { vertex, triangle })].candidates.vertex_faces.push([vertex, triangle]);
+        }
+        for &[first, second] in &candidates.edge_edges {
+            scopes[owner(Pair::EdgeEdge { first, second })].candidates.edge_edges.push([first, second]);
+        }
+        scopes
+    }
+}
+
+/// How far beyond their feature, as a barycentric coordinate, the points of a contact may be before it counts as slid off.
+const SLACK: f64 = 1e-3;
+/// Edges whose directions span less than this (sine of the angle) keep their old row.
+const PARALLEL: f64 = 1e-4;
+
+impl Surfaces {
+    pub fn new(model: &Model) -> Result<Self, MeshError> {
+        let mut triangles = model.surface.triangles.clone();
+        let mut bodies = model.surface.bodies.clone();
+        let mut rigid_vertices = vec![];
+        let mut vertices: Vec<_> = model.bodies.iter().map(|b| b.vertices.clone()).collect();
+        let mut triangle_ranges: Vec<_> = model.bodies.iter().map(|b| b.triangles.clone()).collect();
+        let mut mobilities = vec![collision::Mobility::Deformable; model.bodies.len()];
+        for (r, rigid) in model.rigid_bodies.iter().enumerate() {
+            let (first, first_triangle) = (bodies.len(), triangles.len());
+            triangles.extend(rigid.triangles.iter().map(|t| t.map(|v| v + first as u32)));
+            bodies.extend(std::iter::repeat_n((model.bodies.len() + r) as u32, rigid.vertices.len()));
+            rigid_vertices.extend(rigid.vertices.iter().map(|v| (r as u32, *v)));
+            vertices.push(first..bodies.len());
+            triangle_ranges.push(first_triangle..triangles.len());
+            mobilities.push(if rigid.is_free() { collision::Mobility::Rigid } else { collision::Mobility::Immovable });
+        }
+        let mesh = Mesh::new(triangles, bodies, mobilities)?;
+        let edges = vertices
+            .iter()
+            .map(|v: &Range<usize>| {
+                let place = |vertex: usize| mesh.edges.partition_point(|e| (e[0] as usize) < vertex);
+                place(v.start)..place(v.end)
+            })
+            .collect();
+        let mut rest = model.surface_positions(&model.rest_positions);
+        rest.extend(
+            rigid_vertices.iter().map(|(r, v)| model.rigid_bodies[*r as usize].pose * nalgebra::Point3::from(*v)).map(|p| p.coords),
+        );
+        Ok(Self { mesh, rest, rigid_vertices, vertices, edges, triangles: triangle_ranges })
+    }
+}
+
+/// Where everything ends with some velocity change.
+pub struct End {
+    /// All vertices [m].
+    pub x: Vec<Vec3>,
+    /// Centres of mass of the rigid bodies [m].
+    centers: Vec<Vec3>,
+}
+
+/// Surfaces in one step.
+pub struct SurfaceStep<'a> {
+    model: &'a Model,
+    pub surfaces: &'a Surfaces,
+    pub state: &'a State,
+    dt: f64,
+    /// All vertices at the start of the step [m].
+    pub start: Vec<Vec3>,
+}
+
+impl<'a> SurfaceStep<'a> {
+    pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, dt: f64) -> Self {
+        let mut start = vec![Vec3::zeros(); surfaces.mesh.body.len()];
+        let (soft, rigid) = start.split_at_mut(model.n_vertices());
+        let (rest, displacements) = (&model.rest_positions, &state.displacements);
+        soft.par_iter_mut().with_min_len(512).zip(&model.surface.nodes).zip(&model.surface.weights).for_each(|((x, nodes), weights)| {
+            *x = interpolate(rest, nodes, weights) + interpolate(displacements, nodes, weights);
+        });
+        for (x, (r, local)) in rigid.iter_mut().zip(&surfaces.rigid_vertices) {
+            *x = (state.rigid_bodies[*r as usize].pose * nalgebra::Point3::from(*local)).coords;
+        }
+        Self { model, surfaces, state, dt, start }
+    }
+
+    /// Where the vertices of a scope end with the velocity change `dv` of its unknowns; the others stay.
+    pub fn end_positions(&self, scope: &Scope, dv: &[Vec3]) -> End {
+        let mut end = self.start.clone();
+        let mut centers = vec![Vec3::zeros(); self.model.rigid_bodies.len()];
+        let (model, first) = (self.model, scope.unknowns.start);
+        let n_soft = model.bodies.len();
+        for body in scope.bodies.clone() {
+            let range = self.surfaces.vertices[body].clone();
+            if body < n_soft {
+                let velocities = &self.state.velocities;
+                end[range.clone()].par_iter_mut().with_min_len(512).zip(range).for_each(|(x, k)| {
+                    let (nodes, weights) = (&model.surface.nodes[k], &model.surface.weights[k]);
+                    let motion: Vec3 =
+                        nodes.iter().zip(weights).map(|(n, w)| (velocities[*n as usize] + dv[*n as usize - first]) * *w).sum();
+                    *x += motion * self.dt;
+                });
+            } else {
+                let r = body - n_soft;
+                let pose = self.pose_at_end(r, dv, first);
+                centers[r] = pose.translation.vector;
+                for k in range {
+                    let local = self.surfaces.rigid_vertices[k - model.n_vertices()].1;
+                    end[k] = (pose * nalgebra::Point3::from(local)).coords;
+                }
+            }
+        }
+        End { x: end, centers }
+    }
+
+    fn pose_at_end(&self, r: usize, dv: &[Vec3], first: usize) -> Isometry {
+        let rigid = &self.model.rigid_bodies[r];
+        match rigid.mobility {
+            Mobility::Driven(_) => rigid.pose_at(self.state.time + self.dt),
+            Mobility::Free { .. } => {
+                let (linear, angular) = (self.model.linear_unknown(r) - first, self.model.angular_unknown(r) - first);
+                self.state.rigid_bodies[r].moved(&dv[linear], &dv[angular], self.dt).pose
+            }
+        }
+    }
+
+    /// The two bodies of a pair of features.
+    pub fn bodies(&self, pair: &PairId) -> [usize; 2] {
+        let vertices = self.vertices(pair);
+        let second = if pair.kind == PairKind::EdgeEdge { vertices[2] } else { vertices[1] };
+        [vertices[0], second].map(|v| self.surfaces.mesh.body[v as usize] as usize)
+    }
+
+    /// The body of the first feature of a pair with an obstacle.
+    pub fn obstacle_feature_body(&self, pair: &PairId) -> usize {
+        let mesh = &self.surfaces.mesh;
+        let vertex = match pair.kind {
+            PairKind::EdgeObstacle => mesh.edges[pair.first as usize][0],
+            PairKind::TriangleObstacle => mesh.triangles[pair.first as usize][0],
+            _ => pair.first,
+        };
+        mesh.body[vertex as usize] as usize
+    }
+
+    /// The four vertices of a pair of features.
+    fn vertices(&self, pair: &PairId) -> [u32; 4] {
+        let mesh = &self.surfaces.mesh;
+        match pair.kind {
+            PairKind::EdgeEdge => {
+                let ([a, b], [c, d]) = (mesh.edges[pair.first as usize], mesh.edges[pair.second as usize]);
+                [a, b, c, d]
+            }
+            _ => {
+                let [a, b, c] = mesh.triangles[pair.second as usize];
+                [pair.first, a, b, c]
+            }
+        }
+    }
+
+    /// Weights of the four vertices (+1 on the first side in sum, -1 on the second) of the points where the features are nearest as infinite plane and
+    /// lines, and the normal direction (either sign); none for parallel edges and collapsed triangles.
+    fn nearest(&self, pair: &PairId, x: &[Vec3]) -> Option<([f64; 4], Vec3)> {
+        let [a, b, c, d] = self.vertices(pair).map(|v| x[v as usize]);
+        if pair.kind == PairKind::EdgeEdge {
+            let (e, f, r) = (b - a, d - c, a - c);
+            let cross = e.cross(&f);
+            let (ee, ef, ff) = (e.dot(&e), e.dot(&f), f.dot(&f));
+            let determinant = cross.norm_squared();
+            if determinant <= PARALLEL * PARALLEL * ee * ff {
+                return None;
+            }
+            let s = (ef * f.dot(&r) - ff * e.dot(&r)) / determinant;
+            let t = (ee * f.dot(&r) - ef * e.dot(&r)) / determinant;
+            return Some(([1.0 - s, s, t - 1.0, -t], cross / determinant.sqrt()));
+        }
+        let (e, f, r) = (c - b, d - b, a - b);
+        let cross = e.cross(&f);
+        let area2 = cross.norm_squared();
+        if area2 <= 1e-24 * e.norm_squared() * f.norm_squared() {
+            return None;
+        }
+        let v = r.cross(&f).dot(&cross) / area2;
+        let w = e.cross(&r).dot(&cross) / area2;
+        Some(([1.0, v + w - 1.0, -v, -w], cross / area2.sqrt()))
+    }
+
+    /// Whether the nearest points of a pair lie outside its features.
+    pub fn has_slid_off(&self, pair: &PairId, x: &[Vec3]) -> bool {
+        if !matches!(pair.kind, PairKind::VertexTriangle | PairKind::EdgeEdge) {
+            return false;
+        }
+        // Weights of a side have the side's sign; a barycentric coordinate below zero has the other.
+        self.nearest(pair, x).is_some_and(|(w, _)| {
+            let signs = if pair.kind == PairKind::EdgeEdge { [1.0, 1.0, -1.0, -1.0] } else { [1.0, -1.0, -1.0, -1.0] };
+            w.iter().zip(signs).any(|(w, sign)| w * sign < -SLACK)
+        })
+    }
+
+    /// A remembered pair, with the geometry of the start of the step; none if it does not face itself there any more.
+    pub fn at_start(&self, pair: &PairId, end: &End) -> Option<Linearisation> {
+        if self.has_slid_off(pair, &self.start) {
+            return None;
+        }
+        let (weights, normal) = self.nearest(pair, &self.start)?;
+        let side = self.combine(pair, &weights, &self.start).dot(&normal);
+        Some(self.linearisation(pair, &weights, if side < 0.0 { -normal } else { normal }, end))
+    }
+
+    /// A pair at the end of the step, on the side that `old_normal` tells.
+    pub fn at_end(&self, pair: &PairId, old_normal: &Vec3, end: &End) -> Option<Linearisation> {
+        let (weights, normal) = self.nearest(pair, &end.x)?;
+        Some(self.linearisation(pair, &weights, if normal.dot(old_normal) < 0.0 { -normal } else { normal }, end))
+    }
+
+    /// Pairs of the scope that cross on the way to `end`, if `wanted`. Those of flat and concave edges are told only if there is nothing else to do
+    /// (`busy`, or other crossings): resolving the others mostly resolves them.
+    pub fn crossing(
+        &self,
+        scope: &Scope,
+        end: &End,
+        wanted: &(dyn Fn(&PairId) -> bool + Sync),
+        busy: bool,
+    ) -> Vec<(PairId, Linearisation)> {
+        let mesh = &self.surfaces.mesh;
+        let found: Vec<(PairId, Crossing)> = collision::crossings(mesh, &scope.candidates, &self.start, &end.x)
+            .into_iter()
+            .map(|crossing| (pair_id(&crossing.pair), crossing))
+            .filter(|(pair, _)| wanted(pair))
+            .collect();
+        let is_sharp =
+            |pair: &PairId| pair.kind != PairKind::EdgeEdge || [pair.first, pair.second].iter().all(|e| mesh.is_convex(*e, &self.start));
+        let any_sharp = busy || found.iter().any(|(pair, _)| is_sharp(pair));
+        found
+            .into_iter()
+            .filter(|(pair, _)| !any_sharp || is_sharp(pair))
+            .map(|(pair, crossing)| (pair, self.linearisation(&pair, &crossing.weights, crossing.normal, end)))
+            .collect()
+    }
+
+    fn combine(&self, pair: &PairId, weights: &[f64; 4], x: &[Vec3]) -> Vec3 {
+        self.vertices(pair).iter().zip(weights).map(|(v, w)| x[*v as usize] * *w).sum()
+    }
+
+    fn linearisation(&self, pair: &PairId, weights: &[f64; 4], normal: Vec3, end: &End) -> Linearisation {
+        let vertices = self.vertices(pair);
+        let separation = self.combine(pair, weights, &end.x);
+        let slip = separation - self.combine(pair, weights, &self.start);
+        Linearisation { entries: self.entries(&vertices, weights, end), normal, gap: separation.dot(&normal), slip }
+    }
+
+    /// The row of H of a weighted sum of vertices.
+    pub fn entries(&self, vertices: &[u32], weights: &[f64], end: &End) -> Vec<Entry> {
+        let model = self.model;
+        let mut linear: Vec<(u32, f64)> = vec![];
+        let mut angular: Vec<(u32, Vec3)> = vec![];
+        for (&v, &weight) in vertices.iter().zip(weights) {
+            let v = v as usize;
+            if v < model.n_vertices() {
+                let corners = model.surface.nodes[v].iter().zip(&model.surface.weights[v]);
+                linear.extend(corners.filter(|(n, _)| !model.fixed[**n as usize]).map(|(n, w)| (*n, weight * w)));
+                continue;
+            }
+            let r = self.surfaces.rigid_vertices[v - model.n_vertices()].0 as usize;
+            if model.rigid_bodies[r].is_free() {
+                let arm = end.x[v] - end.centers[r];
+                linear.push((model.linear_unknown(r) as u32, weight));
+                angular.push((model.angular_unknown(r) as u32, arm * weight));
+            }
+        }
+        linear.sort_by_key(|(n, _)| *n);
+        angular.sort_by_key(|(n, _)| *n);
+        let mut entries: Vec<Entry> = vec![];
+        for group in linear.chunk_by(|a, b| a.0 == b.0) {
+            let weight: f64 = group.iter().map(|(_, w)| w).sum();
+            if weight != 0.0 {
+                entries.push(Entry::Linear { unknown: group[0].0, weight });
+            }
+        }
+        for group in angular.chunk_by(|a, b| a.0 == b.0) {
+            entries.push(Entry::Angular { unknown: group[0].0, arm: group.iter().map(|(_, a)| a).sum() });
+        }
+        entries
+    }
+}
+
+fn pair_id(pair: &Pair) -> PairId {
+    match *pair {
+        Pair::VertexFace { vertex, triangle } => PairId { kind: PairKind::VertexTriangle, first: vertex, second: triangle },
+        Pair::EdgeEdge { first, second } => PairId { kind: PairKind::EdgeEdge, first, second },
+    }
+}
