@@ -27,15 +27,9 @@ pub enum MeshError {
 /// Two features that can touch. The order (all vertex-face pairs first) is the order of contact rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pair {
-    VertexFace {
-        vertex: u32,
-        triangle: u32,
-    },
+    VertexFace { vertex: u32, triangle: u32 },
     /// `first < second`.
-    EdgeEdge {
-        first: u32,
-        second: u32,
-    },
+    EdgeEdge { first: u32, second: u32 },
 }
 
 /// Topology of the surfaces of all bodies. Positions live elsewhere: one slice over all vertices.

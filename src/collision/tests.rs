@@ -87,7 +87,11 @@ fn lone_pair(face: bool) -> (Mesh, Pair) {
 }
 
 fn spanned(face: bool, x: &[Vec3]) -> f64 {
-    if face { (x[2] - x[1]).cross(&(x[3] - x[1])).dot(&(x[0] - x[1])) } else { (x[1] - x[0]).cross(&(x[3] - x[2])).dot(&(x[2] - x[0])) }
+    if face {
+        (x[2] - x[1]).cross(&(x[3] - x[1])).dot(&(x[0] - x[1]))
+    } else {
+        (x[1] - x[0]).cross(&(x[3] - x[2])).dot(&(x[2] - x[0]))
+    }
 }
 
 fn between(x0: &[Vec3], x1: &[Vec3], t: f64) -> Vec<Vec3> {
@@ -301,11 +305,7 @@ fn the_search_finds_what_brute_force_finds() {
             if b < 4 || t < 5 && round < 4 {
                 let first = body.len() as u32;
                 let shares = t >= 5 && t % 3 == 0;
-                triangles.push(if shares {
-                    [first, first + 1, first - [11, 9][(round + t) % 2] % first]
-                } else {
-                    [first, first + 1, first + 2]
-                });
+                triangles.push(if shares { [first, first + 1, first - [11, 9][(round + t) % 2] % first] } else { [first, first + 1, first + 2] });
                 body.extend(vec![b; 3]);
                 let common = body[triangles[triangles.len() - 1][2] as usize];
                 if common != b {
@@ -411,11 +411,7 @@ fn cubes_pressed_together_in_every_way() {
                     let names = |c: &Crossing, swap: &dyn Fn(u32) -> u32| {
                         let face = matches!(c.pair, Pair::VertexFace { .. });
                         let mut v = c.vertices.map(swap);
-                        if face {
-                            v[1..].sort_unstable()
-                        } else {
-                            v.sort_unstable()
-                        }
+                        if face { v[1..].sort_unstable() } else { v.sort_unstable() }
                         (face, v)
                     };
                     let mut a: Vec<_> = found.iter().map(|c| names(c, &|v| v)).collect();

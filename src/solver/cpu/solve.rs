@@ -30,17 +30,7 @@ pub fn solve_scope(
     let mut given_up = vec![];
     if contacts.is_empty() {
         let solved = report.stages.time("elastic solve", || {
-            conjugate_gradient(
-                problem.a,
-                problem.pattern,
-                problem.fixed,
-                &problem.unknowns,
-                problem.rhs,
-                dv,
-                bound,
-                params.max_iterations,
-                cg,
-            )
+            conjugate_gradient(problem.a, problem.pattern, problem.fixed, &problem.unknowns, problem.rhs, dv, bound, params.max_iterations, cg)
         });
         report.iterations = solved.iterations;
         report.residual = solved.residual / scale;

@@ -115,9 +115,7 @@ impl Surfaces {
             })
             .collect();
         let mut rest = model.surface_positions(&model.rest_positions);
-        rest.extend(
-            rigid_vertices.iter().map(|(r, v)| model.rigid_bodies[*r as usize].pose * nalgebra::Point3::from(*v)).map(|p| p.coords),
-        );
+        rest.extend(rigid_vertices.iter().map(|(r, v)| model.rigid_bodies[*r as usize].pose * nalgebra::Point3::from(*v)).map(|p| p.coords));
         Ok(Self { mesh, rest, rigid_vertices, vertices, edges, triangles: triangle_ranges })
     }
 }
@@ -284,21 +282,16 @@ impl<'a> SurfaceStep<'a> {
 
     /// Pairs of the scope that cross on the way to `end`, if `wanted`. Those of flat and concave edges are told only if there is nothing else to do
     /// (`busy`, or other crossings): resolving the others mostly resolves them.
-    pub fn crossing(
-        &self,
-        scope: &Scope,
-        end: &End,
-        wanted: &(dyn Fn(&PairId) -> bool + Sync),
-        busy: bool,
-    ) -> Vec<(PairId, Linearisation)> {
+    pub fn crossing(&self, scope: &Scope, end: &End, wanted: &(dyn Fn(&PairId) -> bool + Sync), busy: bool) -> Vec<(PairId, Linearisation)> {
         let mesh = &self.surfaces.mesh;
         let found: Vec<(PairId, Crossing)> = collision::crossings(mesh, &scope.candidates, &self.start, &end.x)
             .into_iter()
             .map(|crossing| (pair_id(&crossing.pair), crossing))
             .filter(|(pair, _)| wanted(pair))
             .collect();
-        let is_sharp =
-            |pair: &PairId| pair.kind != PairKind::EdgeEdge || [pair.first, pair.second].iter().all(|e| mesh.is_convex(*e, &self.start));
+        let is_sharp = |pair: &PairId| {
+            pair.kind != PairKind::EdgeEdge || [pair.first, pair.second].iter().all(|e| mesh.is_convex(*e, &self.start))
+        };
         let any_sharp = busy || found.iter().any(|(pair, _)| is_sharp(pair));
         found
             .into_iter()
