@@ -82,26 +82,114 @@ impl Candidates {
     }
 }
 
+/// Boxes side by side, so that one box is compared with all of them at once.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(16))]
+struct Block {
+    lo: [[f32; LANES]; 3],
+    hi: [[f32; LANES]; 3],
+}
+
+const LANES: usize = 8;
+
+impl Block {
+    const EMPTY: Self = Self { lo: [[f32::INFINITY; LANES]; 3], hi: [[f32::NEG_INFINITY; LANES]; 3] };
+
+    fn set(&mut self, lane: usize, bounds: &Bounds) {
+        for k in 0..3 {
+            self.lo[k][lane] = bounds.lo[k];
+            self.hi[k][lane] = bounds.hi[k];
+        }
+    }
+
+    fn get(&self, lane: usize) -> Bounds {
+        let mut bounds = Bounds { lo: [0.0; 4], hi: [0.0; 4] };
+        for k in 0..3 {
+            bounds.lo[k] = self.lo[k][lane];
+            bounds.hi[k] = self.hi[k][lane];
+        }
+        bounds
+    }
+
+    /// One bit for each lane that overlaps `bounds`.
+    #[inline]
+    fn overlapping(&self, bounds: &Bounds) -> u32 {
+        let mut bits = [0; LANES];
+        for lane in 0..LANES {
+            let mut both = true;
+            for k in 0..3 {
+                both &= (self.lo[k][lane] <= bounds.hi[k]) & (bounds.lo[k] <= self.hi[k][lane]);
+            }
+            bits[lane] = if both { 1 << lane } else { 0 };
+        }
+        bits.iter().fold(0, |all, bit| all | bit)
+    }
+}
+
 /// A node; the left child follows it.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    /// One past the last node of the subtree: a leaf ends at the next node.
+    /// One past the last node of the subtree: that of a leaf is the next one.
     end: u32,
-    /// Right child, or the triangle of a leaf.
-    right_or_triangle: u32,
+    /// Right child, or number of the leaf.
+    right_or_leaf: u32,
     /// The body of all its triangles, or [`Mesh::NONE`] where there are several.
     body: u32,
     mobile: bool,
 }
 
-/// Tree of boxes, one triangle to a leaf. The tree stays as it was built from the rest positions (bodies first, then the triangles
+/// Up to [`LANES`] triangles of a body that lie together, with the vertices and edges they stand for.
+#[derive(Clone, Debug)]
+struct Leaf {
+    body: u32,
+    triangles: Group,
+    vertices: Vec<u32>,
+    edges: Group,
+}
+
+/// Features with their boxes.
+#[derive(Clone, Debug)]
+struct Group {
+    items: Vec<u32>,
+    boxes: Vec<Block>,
+}
+
+impl Group {
+    fn new(items: Vec<u32>) -> Self {
+        let boxes = vec![Block::EMPTY; items.len().div_ceil(LANES)];
+        Self { items, boxes }
+    }
+
+    fn fit(&mut self, bounds: impl Fn(u32) -> Bounds) -> Bounds {
+        self.items.iter().enumerate().fold(Bounds::EMPTY, |all, (i, item)| {
+            let one = bounds(*item);
+            self.boxes[i / LANES].set(i % LANES, &one);
+            all.union(&one)
+        })
+    }
+
+    /// The items from number `from` on whose boxes overlap `bounds`.
+    #[inline]
+    fn overlapping(&self, bounds: &Bounds, from: usize, mut each: impl FnMut(u32)) {
+        for block in from / LANES..self.boxes.len() {
+            let first = block * LANES;
+            let mut bits = self.boxes[block].overlapping(bounds) & (u32::MAX << from.saturating_sub(first));
+            while bits != 0 {
+                each(self.items[first + bits.trailing_zeros() as usize]);
+                bits &= bits - 1;
+            }
+        }
+    }
+}
+
+/// Tree of boxes over small groups of triangles. The tree stays as it was built from the rest positions (bodies first, then the triangles
 /// within each body, split at the median); the boxes follow the motion.
 #[derive(Clone, Debug)]
 pub struct Bvh {
     nodes: Vec<Node>,
     boxes: Vec<Bounds>,
+    leaves: Vec<Leaf>,
     vertex_boxes: Vec<Bounds>,
-    edge_boxes: Vec<Bounds>,
     margin: f64,
 }
 
@@ -123,19 +211,23 @@ impl Bvh {
         for (body, triangles) in of_body.iter().enumerate().filter(|(_, t)| !t.is_empty()) {
             bodies.push((Aabb::of(triangles.iter().map(|(c, _)| c)).center(), body as u32));
         }
-        let mut nodes = Vec::with_capacity(2 * mesh.triangles.len());
+        let mut leaves = Vec::with_capacity(mesh.triangles.len() / LANES + bodies.len());
+        let mut nodes = Vec::with_capacity(2 * leaves.capacity());
         if !bodies.is_empty() {
-            split(&mut nodes, &mut bodies, &mut |nodes, body| {
-                split(nodes, &mut of_body[body as usize], &mut |nodes, triangle| {
-                    let mobile = mesh.mobility[body as usize] != Mobility::Immovable;
-                    nodes.push(Node { end: nodes.len() as u32 + 1, right_or_triangle: triangle, body, mobile });
+            split(&mut nodes, &mut bodies, 1, &mut |nodes, body| {
+                let body = body[0].1;
+                let mobile = mesh.mobility[body as usize] != Mobility::Immovable;
+                split(nodes, &mut of_body[body as usize], LANES, &mut |nodes, items| {
+                    nodes.push(Node { end: nodes.len() as u32 + 1, right_or_leaf: leaves.len() as u32, body, mobile });
+                    let triangles: Vec<u32> = items.iter().map(|(_, t)| *t).collect();
+                    let vertices = triangles.iter().flat_map(|t| mesh.owned_vertices(*t)).collect();
+                    let edges = Group::new(triangles.iter().flat_map(|t| mesh.owned_edges(*t)).collect());
+                    leaves.push(Leaf { body, triangles: Group::new(triangles), vertices, edges });
                 });
             });
         }
         let boxes = vec![Bounds::EMPTY; nodes.len()];
-        let vertex_boxes = vec![Bounds::EMPTY; mesh.body.len()];
-        let edge_boxes = vec![Bounds::EMPTY; mesh.edges.len()];
-        Self { nodes, boxes, vertex_boxes, edge_boxes, margin: 0.0 }
+        Self { nodes, boxes, leaves, vertex_boxes: vec![Bounds::EMPTY; mesh.body.len()], margin: 0.0 }
     }
 
     /// Boxes of the ways from `x` to `x + reach` [m], inflated by `margin` [m].
@@ -162,33 +254,23 @@ impl Bvh {
         left
     }
 
-    /// Every box lies in that of its parent and holds what it stands for.
-    #[cfg(test)]
-    pub(super) fn check(&self, mesh: &Mesh) {
-        for (i, node) in self.nodes.iter().enumerate() {
-            let inside = |b: &Bounds| assert_eq!(self.boxes[i].union(b), self.boxes[i]);
-            if node.end as usize == i + 1 {
-                mesh.triangles[node.right_or_triangle as usize].iter().for_each(|v| inside(&self.vertex_boxes[*v as usize]));
-                mesh.owned_edges(node.right_or_triangle).for_each(|e| inside(&self.edge_boxes[e as usize]));
-            } else {
-                inside(&self.boxes[i + 1]);
-                inside(&self.boxes[node.right_or_triangle as usize]);
-            }
-        }
-    }
-
     fn fit_boxes(&mut self, mesh: &Mesh) {
-        let Self { nodes, boxes, vertex_boxes, edge_boxes, .. } = self;
-        let of_edge = |(b, e): (&mut Bounds, &[u32; 2])| *b = vertex_boxes[e[0] as usize].union(&vertex_boxes[e[1] as usize]);
-        edge_boxes.par_iter_mut().zip(&mesh.edges).with_min_len(4096).for_each(of_edge);
+        let Self { nodes, boxes, leaves, vertex_boxes, .. } = self;
+        let of = |v: u32| &vertex_boxes[v as usize];
+        let fit = |leaf: &mut Leaf| {
+            leaf.edges.fit(|e| {
+                let [a, b] = mesh.edges[e as usize];
+                of(a).union(of(b))
+            });
+            leaf.triangles.fit(|t| {
+                let [a, b, c] = mesh.triangles[t as usize];
+                of(a).union(of(b)).union(of(c))
+            })
+        };
+        let fitted: Vec<Bounds> = leaves.par_iter_mut().with_min_len(256).map(fit).collect();
         for i in (0..nodes.len()).rev() {
-            let node = &nodes[i];
-            boxes[i] = if node.end as usize == i + 1 {
-                let [a, b, c] = mesh.triangles[node.right_or_triangle as usize].map(|v| &vertex_boxes[v as usize]);
-                a.union(b).union(c)
-            } else {
-                boxes[i + 1].union(&boxes[node.right_or_triangle as usize])
-            };
+            let right_or_leaf = nodes[i].right_or_leaf as usize;
+            boxes[i] = if nodes[i].end as usize == i + 1 { fitted[right_or_leaf] } else { boxes[i + 1].union(&boxes[right_or_leaf]) };
         }
     }
 
@@ -197,110 +279,154 @@ impl Bvh {
         if self.nodes.is_empty() {
             return Candidates::default();
         }
-        let mut tasks = vec![(0, 0)];
-        let mut found = Found::default();
         // The upper levels of the search one by one, until there is enough to share out.
+        let mut tasks = vec![(0, 0)];
+        let mut parts = vec![Candidates::default()];
         while !tasks.is_empty() && tasks.len() < TASKS {
             for pair in std::mem::take(&mut tasks) {
-                self.visit(mesh, pair, &mut tasks, &mut found);
+                self.visit(mesh, pair, &mut tasks, &mut parts[0]);
             }
         }
         let search = |task: &(u32, u32)| {
-            let mut found = Found::default();
+            let mut found = Candidates::default();
             let mut stack = vec![*task];
             while let Some(pair) = stack.pop() {
                 self.visit(mesh, pair, &mut stack, &mut found);
             }
             found
         };
-        let parts: Vec<Found> = tasks.par_iter().map(search).collect();
-        let gather = |mut keys: Vec<u64>, part: fn(&Found) -> &Vec<u64>| {
-            parts.iter().for_each(|p| keys.extend(part(p)));
-            keys.par_sort_unstable();
-            keys.iter().map(|k| [(k >> 32) as u32, *k as u32]).collect()
-        };
-        let Found { vertex_faces, edge_edges } = found;
-        let (vertex_faces, edge_edges) =
-            rayon::join(|| gather(vertex_faces, |f| &f.vertex_faces), || gather(edge_edges, |f| &f.edge_edges));
+        parts.par_extend(tasks.par_iter().map(search));
+        let (vertex_faces, edge_edges) = rayon::join(
+            || sorted(parts.iter().map(|p| &p.vertex_faces), [mesh.body.len(), mesh.triangles.len()]),
+            || sorted(parts.iter().map(|p| &p.edge_edges), [mesh.edges.len(); 2]),
+        );
         Candidates { vertex_faces, edge_edges }
     }
 
     /// One step of the search: a pair of nodes becomes pairs of their children on the stack, two leaves become pairs of features.
     #[inline]
-    fn visit(&self, mesh: &Mesh, (a, b): (u32, u32), stack: &mut Vec<(u32, u32)>, found: &mut Found) {
+    fn visit(&self, mesh: &Mesh, (a, b): (u32, u32), stack: &mut Vec<(u32, u32)>, found: &mut Candidates) {
         let (first, second) = (&self.nodes[a as usize], &self.nodes[b as usize]);
         if a == b {
-            let rigid = first.body != Mesh::NONE && mesh.mobility[first.body as usize] != Mobility::Deformable;
-            if first.end > a + 1 && first.mobile && !rigid {
-                let (left, right) = (a + 1, first.right_or_triangle);
-                stack.extend([(right, right), (left, right), (left, left)]);
+            let meets_itself = first.body == Mesh::NONE || mesh.mobility[first.body as usize] == Mobility::Deformable;
+            if !(meets_itself && first.mobile) {
+                return;
             }
-            return;
+            if first.end == a + 1 {
+                return self.meet(mesh, first.right_or_leaf, second.right_or_leaf, &self.boxes[b as usize], found);
+            }
+            let (left, right) = (a + 1, first.right_or_leaf);
+            return stack.extend([(right, right), (left, right), (left, left)]);
         }
-        // Nodes of a rigid body only come together inside that body, where the search has stopped already.
+        // Two nodes of a rigid body do not come here: the search has stopped at the root of the body.
         if !(first.mobile || second.mobile) || !self.boxes[a as usize].overlaps(&self.boxes[b as usize]) {
             return;
         }
         match (first.end - a, second.end - b) {
-            (1, 1) => self.meet((a, first.right_or_triangle), (b, second.right_or_triangle), mesh, found),
-            (m, n) if m >= n => stack.extend([(first.right_or_triangle, b), (a + 1, b)]),
-            _ => stack.extend([(a, second.right_or_triangle), (a, b + 1)]),
+            (1, 1) => {
+                self.meet(mesh, first.right_or_leaf, second.right_or_leaf, &self.boxes[b as usize], found);
+                self.touch(mesh, second.right_or_leaf, first.right_or_leaf, &self.boxes[a as usize], found);
+            }
+            (m, n) if m >= n => stack.extend([(first.right_or_leaf, b), (a + 1, b)]),
+            _ => stack.extend([(a, second.right_or_leaf), (a, b + 1)]),
         }
     }
 
-    /// The pairs of features that two triangles, given with their leaves, stand for.
-    #[inline]
-    fn meet(&self, (leaf_a, a): (u32, u32), (leaf_b, b): (u32, u32), mesh: &Mesh, found: &mut Found) {
-        let (box_a, box_b) = (&self.boxes[leaf_a as usize], &self.boxes[leaf_b as usize]);
-        for (owner, face, bounds) in [(a, b, box_b), (b, a, box_a)] {
-            for v in mesh.owned_vertices(owner) {
-                if self.vertex_boxes[v as usize].overlaps(bounds) && !mesh.triangles[face as usize].contains(&v) {
-                    found.vertex_faces.push(key(v, face));
-                }
+    /// Edges of leaf `a` against those of leaf `b` with the given box, vertices of `a` against triangles of `b`.
+    fn meet(&self, mesh: &Mesh, a: u32, b: u32, box_b: &Bounds, found: &mut Candidates) {
+        self.touch(mesh, a, b, box_b, found);
+        let (first, second) = (&self.leaves[a as usize], &self.leaves[b as usize]);
+        for (i, &e) in first.edges.items.iter().enumerate() {
+            let bounds = first.edges.boxes[i / LANES].get(i % LANES);
+            if bounds.overlaps(box_b) {
+                let [p, q] = mesh.edges[e as usize];
+                second.edges.overlapping(&bounds, if a == b { i + 1 } else { 0 }, |f| {
+                    let [r, s] = mesh.edges[f as usize];
+                    if p != r && p != s && q != r && q != s {
+                        found.edge_edges.push([e.min(f), e.max(f)]);
+                    }
+                });
             }
         }
-        for e in mesh.owned_edges(a) {
-            let bounds = &self.edge_boxes[e as usize];
-            if !bounds.overlaps(box_b) {
+    }
+
+    /// Vertices of leaf `a` against triangles of leaf `b` with the given box.
+    fn touch(&self, mesh: &Mesh, a: u32, b: u32, box_b: &Bounds, found: &mut Candidates) {
+        for &v in &self.leaves[a as usize].vertices {
+            let bounds = &self.vertex_boxes[v as usize];
+            if bounds.overlaps(box_b) {
+                self.leaves[b as usize].triangles.overlapping(bounds, 0, |t| {
+                    if !mesh.triangles[t as usize].contains(&v) {
+                        found.vertex_faces.push([v, t]);
+                    }
+                });
+            }
+        }
+    }
+
+    /// Every box lies in that of its parent and holds what it stands for.
+    #[cfg(test)]
+    pub(super) fn check(&self, mesh: &Mesh) {
+        for (i, node) in self.nodes.iter().enumerate() {
+            let inside = |b: &Bounds| assert_eq!(self.boxes[i].union(b), self.boxes[i]);
+            if node.end as usize > i + 1 {
+                inside(&self.boxes[i + 1]);
+                inside(&self.boxes[node.right_or_leaf as usize]);
                 continue;
             }
-            let ends = &mesh.edges[e as usize];
-            for f in mesh.owned_edges(b) {
-                if bounds.overlaps(&self.edge_boxes[f as usize]) && !mesh.edges[f as usize].iter().any(|v| ends.contains(v)) {
-                    found.edge_edges.push(key(e.min(f), e.max(f)));
-                }
-            }
+            let leaf = &self.leaves[node.right_or_leaf as usize];
+            leaf.vertices.iter().for_each(|v| inside(&self.vertex_boxes[*v as usize]));
+            leaf.triangles.items.iter().flat_map(|t| &mesh.triangles[*t as usize]).for_each(|v| inside(&self.vertex_boxes[*v as usize]));
+            leaf.edges.items.iter().flat_map(|e| &mesh.edges[*e as usize]).for_each(|v| inside(&self.vertex_boxes[*v as usize]));
         }
+        let all: usize = self.leaves.iter().map(|l| l.triangles.items.len()).sum();
+        assert_eq!(all, mesh.triangles.len());
     }
 }
 
-/// Pairs as sortable keys, in the order they were found.
-#[derive(Default)]
-struct Found {
-    vertex_faces: Vec<u64>,
-    edge_edges: Vec<u64>,
-}
-
-fn key(first: u32, second: u32) -> u64 {
-    u64::from(first) << 32 | u64::from(second)
+/// All pairs of `parts` in order; both members are below `limits`.
+fn sorted<'a>(parts: impl Iterator<Item = &'a Vec<[u32; 2]>>, limits: [usize; 2]) -> Vec<[u32; 2]> {
+    let mut pairs = parts.flatten().copied().collect::<Vec<_>>();
+    if pairs.len() < limits[0] + limits[1] {
+        pairs.sort_unstable();
+        return pairs;
+    }
+    // By counting, first the lesser member, then stably the other.
+    let mut other = vec![[0; 2]; pairs.len()];
+    for member in [1, 0] {
+        let mut next = vec![0; limits[member]];
+        pairs.iter().for_each(|p| next[p[member] as usize] += 1);
+        let mut begin = 0;
+        for place in &mut next {
+            begin += std::mem::replace(place, begin);
+        }
+        for p in &pairs {
+            let place = &mut next[p[member] as usize];
+            other[*place] = *p;
+            *place += 1;
+        }
+        std::mem::swap(&mut pairs, &mut other);
+    }
+    pairs
 }
 
 /// Adds the subtree over `items` (center and index): halves at the median along the longest extent of the centers, `leaf` adds what
-/// stands for a single item.
-fn split(nodes: &mut Vec<Node>, items: &mut [(Vec3, u32)], leaf: &mut impl FnMut(&mut Vec<Node>, u32)) {
-    if let [(_, item)] = items {
-        return leaf(nodes, *item);
+/// stands for up to `most` items.
+fn split(nodes: &mut Vec<Node>, items: &mut [(Vec3, u32)], most: usize, leaf: &mut impl FnMut(&mut Vec<Node>, &[(Vec3, u32)])) {
+    if items.len() <= most {
+        return leaf(nodes, items);
     }
     let axis = Aabb::of(items.iter().map(|(c, _)| c)).extent().imax();
-    let half = items.len() / 2;
+    // As many full leaves as possible.
+    let half = (items.len() / 2).next_multiple_of(most);
     items.select_nth_unstable_by(half, |a, b| a.0[axis].total_cmp(&b.0[axis]).then(a.1.cmp(&b.1)));
     let (left, right) = items.split_at_mut(half);
     let here = nodes.len();
-    nodes.push(Node { end: 0, right_or_triangle: 0, body: Mesh::NONE, mobile: false });
-    split(nodes, left, leaf);
+    nodes.push(Node { end: 0, right_or_leaf: 0, body: Mesh::NONE, mobile: false });
+    split(nodes, left, most, leaf);
     let second = nodes.len();
-    split(nodes, right, leaf);
+    split(nodes, right, most, leaf);
     let (a, b) = (nodes[here + 1], nodes[second]);
     let body = if a.body == b.body { a.body } else { Mesh::NONE };
-    nodes[here] = Node { end: nodes.len() as u32, right_or_triangle: second as u32, body, mobile: a.mobile || b.mobile };
+    nodes[here] = Node { end: nodes.len() as u32, right_or_leaf: second as u32, body, mobile: a.mobile || b.mobile };
 }

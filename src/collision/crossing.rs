@@ -80,8 +80,10 @@ const TOUCH: f64 = 1e-9;
 const PART_OF_GAP: f64 = 0.1;
 /// Sine of the angle between edges below which their cross product says more about rounding and small deformation than about the contact.
 const NEARLY_PARALLEL: f64 = 1e-3;
-/// Twice the area of a triangle, in squared sizes, below which it has no normal.
-const COLLAPSED: f64 = 1e-12;
+/// Sine below which a triangle or two edges have no normal.
+const COLLAPSED: f64 = 1e-9;
+/// Sine of the angle between a way and a plane below which nothing comes from either side.
+const GRAZING: f64 = 1e-8;
 
 /// Four points on straight ways, relative to the second.
 struct Way {
@@ -163,7 +165,12 @@ impl Way {
             let late = moved * (self.noise / slope).min(1e-4);
             let blurred = self.noise / self.normal(&x).norm();
             if touch.distance <= (least + late + blurred).min(most) {
-                return self.crossing(mesh, *time, touch.weights, x0);
+                let crossing = self.crossing(mesh, *time, touch.weights, x0);
+                // A gap that stays open was only nearly touched.
+                let gap = |x, c: &Crossing| weighted(&c.weights, x).dot(&c.normal);
+                if let Some(c) = crossing.filter(|c| gap(&self.x1, c) <= PART_OF_GAP * gap(&self.x0, c)) {
+                    return Some(c);
+                }
             }
         }
         None
@@ -216,47 +223,47 @@ impl Way {
         Some(Crossing { pair: self.pair, time, vertices: self.vertices, weights, normal })
     }
 
-    /// A unit normal between the features that touch, of either sign. None if nothing moves.
+    /// A unit normal between the features that touch, of either sign; `away` leads back to where the first feature comes from. None if
+    /// nothing moves.
     fn unit_normal(&self, mesh: &Mesh, time: f64, weights: &[f64; 4], away: &Vec3, x0: &[Vec3]) -> Option<Vec3> {
         let x = self.at(time);
-        let normal = self.normal(&x);
+        let comes_along = |n: &Vec3| n.dot(away).abs() > GRAZING * away.norm();
+        let in_plane = self.volume.iter().all(|b| b.abs() <= self.noise);
+        let regular = self.normal(&x).try_normalize(0.0).filter(|n| !in_plane && comes_along(n));
+        // The edges that the touched points may lie on, each with its distance from its ends.
+        let on = |i: usize, j: usize| (weights[i].abs().min(weights[j].abs()), x[j] - x[i]);
+        let edges = match self.pair {
+            Pair::VertexFace { .. } => [on(1, 2), on(2, 3), on(3, 1)],
+            Pair::EdgeEdge { .. } => [on(0, 1), on(2, 3), on(2, 3)],
+        };
+        let sine = self.sine(&x);
         match self.pair {
-            Pair::VertexFace { .. } => {
-                let size = (x[2] - x[1]).norm_squared().max((x[3] - x[1]).norm_squared());
-                let in_plane = self.volume.iter().all(|b| b.abs() <= self.noise);
-                if normal.norm() > COLLAPSED * size && !in_plane {
-                    return normal.try_normalize(0.0);
-                }
-            }
-            Pair::EdgeEdge { first, second } => {
-                let (e, f) = (x[1] - x[0], x[3] - x[2]);
-                let sine = normal.norm() / (e.norm() * f.norm());
-                if sine > NEARLY_PARALLEL {
-                    return normal.try_normalize(0.0);
-                }
-                // Between the solids on both sides, across the edges; if that tells their sides at the start.
-                let along = if e.norm_squared() > f.norm_squared() { e } else { f };
-                let wedge = across(&(mesh.outward(second, x0) - mesh.outward(first, x0)), &along).and_then(|n| n.try_normalize(1e-3));
-                if let Some(n) = wedge.filter(|n| n.dot(away).abs() > 0.1 * away.norm()) {
+            Pair::VertexFace { .. } if sine > COLLAPSED && regular.is_some() => return regular,
+            Pair::EdgeEdge { .. } if sine > NEARLY_PARALLEL && regular.is_some() => return regular,
+            Pair::EdgeEdge { first, second } if sine <= NEARLY_PARALLEL => {
+                let wedge = across(&(mesh.outward(second, x0) - mesh.outward(first, x0)), &edges[0].1).and_then(|n| n.try_normalize(1e-3));
+                if let Some(n) = wedge.filter(comes_along) {
                     return Some(n);
                 }
+                if sine > COLLAPSED && regular.is_some() {
+                    return regular;
+                }
             }
+            _ => {}
         }
-        // In the plane or on the line that all points are in: across the edge that is touched, towards where it came from.
-        let edge = match self.pair {
-            Pair::VertexFace { .. } => {
-                let inside = |i: usize| -weights[i];
-                let (i, j) = [(1, 2), (2, 3), (3, 1)].into_iter().fold((1, 2), |best, next| {
-                    let least = |(i, j): (usize, usize)| inside(i).min(inside(j));
-                    if least(next) > least(best) { next } else { best }
-                });
-                x[j] - x[i]
-            }
-            Pair::EdgeEdge { .. } if (x[1] - x[0]).norm_squared() > (x[3] - x[2]).norm_squared() => x[1] - x[0],
-            Pair::EdgeEdge { .. } => x[3] - x[2],
+        // All points in one plane or on one line: across the edge that is touched, towards where the other side comes from.
+        let edge = edges[1..].iter().fold(edges[0], |best, e| if e.0 > best.0 { *e } else { best }).1;
+        across(away, &edge).and_then(|n| n.try_normalize(GRAZING * away.norm())).or_else(|| away.try_normalize(0.0))
+    }
+
+    /// Sine of the angle between the edges, or of that between two sides of the triangle.
+    fn sine(&self, x: &[Vec3; 4]) -> f64 {
+        let (e, f) = match self.pair {
+            Pair::VertexFace { .. } => (x[2] - x[1], x[3] - x[1]),
+            Pair::EdgeEdge { .. } => (x[1] - x[0], x[3] - x[2]),
         };
-        let clear = 1e-6 * away.norm();
-        across(away, &edge).and_then(|n| n.try_normalize(clear)).or_else(|| away.try_normalize(0.0))
+        let sine = e.cross(&f).norm() / (e.norm() * f.norm());
+        if sine.is_finite() { sine } else { 0.0 }
     }
 }
 

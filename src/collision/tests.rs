@@ -400,7 +400,7 @@ fn cubes_pressed_together_in_every_way() {
                     let least = part[0].min(part[1]);
                     let safe = between(&x0, &x1, least);
                     assert!(!intersect(&mesh, &safe) && all_crossings(&mesh, &x0, &safe).is_empty());
-                    // The other body first: the same vertices touch at the same times, from the other side.
+                    // The other body first: the same features touch, but for what rounding decides at the ends of edges.
                     let swap = |v: u32| (v as usize + n) as u32 % (2 * n as u32);
                     let swapped: Vec<[u32; 3]> = mesh.triangles.iter().map(|t| t.map(swap)).collect();
                     let (half, rest) = swapped.split_at(swapped.len() / 2);
@@ -414,8 +414,9 @@ fn cubes_pressed_together_in_every_way() {
                         if face { v[1..].sort_unstable() } else { v.sort_unstable() }
                         (face, v)
                     };
-                    let mut a: Vec<_> = found.iter().map(|c| names(c, &|v| v)).collect();
-                    let mut b: Vec<_> = again.iter().map(|c| names(c, &swap)).collect();
+                    let clear = |c: &&Crossing| matches!(c.pair, Pair::VertexFace { .. }) || c.weights.iter().all(|w| w.abs() > 1e-5);
+                    let mut a: Vec<_> = found.iter().filter(clear).map(|c| names(c, &|v| v)).collect();
+                    let mut b: Vec<_> = again.iter().filter(clear).map(|c| names(c, &swap)).collect();
                     a.sort_unstable();
                     b.sort_unstable();
                     assert_eq!(a, b, "{case} {shift} {noise} {drop} {slide}");

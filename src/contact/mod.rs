@@ -4,10 +4,13 @@
 //! A contact of any kind of surface is this one row type.
 
 mod cr;
+mod cwc;
+pub mod dual;
 mod row;
 mod state;
 
 pub use cr::{CrOptions, CrOutcome, CrWork, Problem, solve};
+pub use cwc::{Block, CwcOptions, CwcOutcome, CwcWork, Rest, solve as solve_cwc};
 pub use row::{Contact, Entry, Linearisation, Status};
 pub use state::{Effort, evaluate};
 

@@ -202,6 +202,7 @@ impl Reader<'_> {
                 contact_tolerance: contact.number("tolerance"),
                 max_contact_iterations: simulation.integer("max_contact_iterations") as u32,
                 stop_before_crossing: false,
+                solver: Default::default(),
             },
             backend: BackendChoice::from_name(&simulation.text("backend")).expect(CHECKED),
             solver: SolverChoice::from_name(&simulation.text("solver")).expect(CHECKED),

@@ -175,7 +175,7 @@ fn winding_number(triangles: impl Iterator<Item = [Vec3; 3]>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::RememberedContact;
+    use crate::contact::{PairId, RememberedContact};
     use crate::material::Material;
     use crate::math::Quat;
     use crate::mesh::shapes;

@@ -49,6 +49,26 @@ impl RigidState {
     }
 }
 
+/// Methods for contacts with friction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContactSolver {
+    /// Corrected warped compliance (`contact::cwc`).
+    #[default]
+    Cwc,
+    /// Conjugate residuals with state switching (`contact::cr`).
+    Cr,
+}
+
+impl ContactSolver {
+    /// As `--solver` spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cwc => "cwc",
+            Self::Cr => "cr",
+        }
+    }
+}
+
 /// What may be turned while running.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
@@ -66,6 +86,8 @@ pub struct Params {
     pub contact_tolerance: f64,
     /// Bound on conjugate-residual iterations a step.
     pub max_contact_iterations: u32,
+    /// How contacts are solved.
+    pub solver: ContactSolver,
     /// A step whose surfaces would cross in spite of the solve is cut short instead of being an error: the last resort, when smaller steps fail too.
     pub stop_before_crossing: bool,
 }
@@ -80,6 +102,7 @@ impl Default for Params {
             max_iterations: 2000,
             contact_tolerance: 5e-6,
             max_contact_iterations: 900,
+            solver: ContactSolver::default(),
             stop_before_crossing: false,
         }
     }

@@ -1,9 +1,12 @@
 //! Block compressed sparse rows (BCSR) with 3x3 blocks over the nodes of a mesh, and vectors of 3-blocks.
 
 mod cg;
+mod factor;
+pub(crate) mod lanes;
 mod operator;
 
 pub use cg::{Solved, conjugate_gradient};
+pub use factor::{Columns, FactorWork, NotPositiveDefinite, RestFactor};
 pub use operator::{Operator, RankOne, clear_fixed};
 
 use std::ops::Range;

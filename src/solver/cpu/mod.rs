@@ -3,6 +3,7 @@
 mod assemble;
 mod contacts;
 mod elements;
+mod rest;
 mod rotation;
 mod solve;
 
@@ -13,10 +14,11 @@ pub use rotation::{IDENTITY, Quaternion, improve, matrix as rotation_matrix};
 use std::sync::Arc;
 
 use self::contacts::{Detection, Scope, Surfaces};
+use self::rest::{RestBody, RestPoses};
 use self::solve::{ScopeWork, solve_scope};
 use rayon::prelude::*;
 
-use super::{Loads, Params, RigidState, State, StepError, StepReport, Stepper, SurfacePositions};
+use super::{ContactSolver, Loads, Params, RigidState, State, StepError, StepReport, Stepper, SurfacePositions};
 use crate::collision::{Bvh, Candidates, MeshError, crossings};
 use crate::contact::{Contact, ContactMemory, Problem};
 use crate::math::{Mat3, Vec3};
@@ -50,6 +52,7 @@ struct Work {
     a: Operator,
     edge_blocks: Vec<Mat3>,
     dv: Vec<Vec3>,
+    rests: RestPoses,
     scopes: Vec<ScopeWork>,
 }
 
@@ -117,6 +120,10 @@ impl CpuStepper {
             right_hand_side(model, &work.elements, state, params, loads, damping, &mut work.rhs);
             matrix(model, &work.elements, state, params, loads, damping, &mut work.a, &mut work.edge_blocks);
         });
+        let rests = match params.solver {
+            ContactSolver::Cwc => report.stages.time("assembly", || work.rests.turned(model, params, damping, &work.rotations)),
+            ContactSolver::Cr => &mut [],
+        };
         work.dv.copy_from_slice(&state.velocity_changes);
         let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params));
         let mut candidates = report.stages.time("detection", || foretold(&detection, bvh, &work.dv, params));
@@ -141,13 +148,12 @@ impl CpuStepper {
                     _ => found.extract_if(.., |c| ours(c)).collect(),
                 };
             }
-            let solved: Vec<StepReport> = split(&scopes, &mut work.dv)
+            let (dv_parts, rest_parts) = (split(&scopes, &mut work.dv), split_rests(model, &scopes, rests));
+            let solved: Vec<StepReport> = (dv_parts, rest_parts, &mut work.scopes, &scopes)
                 .into_par_iter()
-                .zip(&mut work.scopes)
-                .zip(&scopes)
-                .map(|((dv, scope_work), scope)| {
+                .map(|(dv, rests, scope_work, scope)| {
                     let scale = driving_impulse(model, scope, &work.elements, state, params, loads);
-                    solve_scope(&problem(scope), scope, &detection, params, scale, dv, scope_work)
+                    solve_scope(&problem(scope), scope, &detection, params, scale, dv, rests, scope_work)
                 })
                 .collect();
             let mut together = StepReport { converged: true, ..StepReport::default() };
@@ -248,6 +254,18 @@ fn split<'a>(scopes: &[Scope], mut v: &'a mut [Vec3]) -> Vec<&'a mut [Vec3]> {
         let (part, rest) = v.split_at_mut(scope.unknowns.len());
         parts.push(part);
         v = rest;
+    }
+    parts
+}
+
+/// The deformable bodies of the scopes.
+fn split_rests<'a>(model: &Model, scopes: &[Scope], mut rests: &'a mut [Option<RestBody>]) -> Vec<&'a mut [Option<RestBody>]> {
+    let mut parts = vec![];
+    for scope in scopes {
+        let soft = scope.bodies.end.min(model.bodies.len()).saturating_sub(scope.bodies.start);
+        let (part, rest) = rests.split_at_mut(soft.min(rests.len()));
+        parts.push(part);
+        rests = rest;
     }
     parts
 }

@@ -1,9 +1,10 @@
 //! The velocity change of the bodies of one scope.
 
 use super::contacts::{Detection, Scope, report as summed_up};
-use crate::contact::{Contact, CrOptions, CrWork, Problem, solve};
+use super::rest::RestBody;
+use crate::contact::{Block, Contact, CrOptions, CrWork, CwcOptions, CwcWork, Problem, Rest, solve, solve_cwc};
 use crate::math::Vec3;
-use crate::solver::{Params, StageTimes, StepReport};
+use crate::solver::{ContactSolver, Params, StageTimes, StepReport};
 use crate::sparse::conjugate_gradient;
 
 /// What the solve of one scope needs and leaves.
@@ -11,11 +12,91 @@ use crate::sparse::conjugate_gradient;
 pub struct ScopeWork {
     cg: [Vec<Vec3>; 4],
     cr: CrWork,
+    cwc: CwcWork,
     pub contacts: Vec<Contact>,
 }
 
-/// Conjugate gradients while nothing touches, else conjugate residuals with the contacts.
+/// With the method that `params` names. `rests`: of the deformable bodies of the scope.
 pub fn solve_scope(
+    problem: &Problem,
+    scope: &Scope,
+    detection: &Detection,
+    params: &Params,
+    scale: f64,
+    dv: &mut [Vec3],
+    rests: &mut [Option<RestBody>],
+    work: &mut ScopeWork,
+) -> StepReport {
+    let mut report = match params.solver {
+        ContactSolver::Cwc => with_compliance(problem, scope, detection, params, scale, dv, rests, work),
+        ContactSolver::Cr => with_residuals(problem, scope, detection, params, scale, dv, work),
+    };
+    report.residual /= scale;
+    report.contact = summed_up(problem, &work.contacts, dv);
+    report
+}
+
+fn with_compliance(
+    problem: &Problem,
+    scope: &Scope,
+    detection: &Detection,
+    params: &Params,
+    scale: f64,
+    dv: &mut [Vec3],
+    rests: &mut [Option<RestBody>],
+    work: &mut ScopeWork,
+) -> StepReport {
+    let mut report = StepReport::default();
+    let model = detection.model;
+    let mut rests = rests.iter_mut();
+    let mut blocks: Vec<Block> = scope
+        .bodies
+        .clone()
+        .map(|body| match body.checked_sub(model.bodies.len()) {
+            None => Block {
+                body: body as u32,
+                unknowns: model.bodies[body].nodes.clone(),
+                rest: rests.next().and_then(Option::as_mut).map(|rest| Rest {
+                    factor: &rest.factor,
+                    columns: &mut rest.columns,
+                    rotations: &rest.rotations,
+                }),
+            },
+            Some(r) => Block { body: body as u32, unknowns: model.linear_unknown(r)..model.angular_unknown(r) + 1, rest: None },
+        })
+        .collect();
+    let options = CwcOptions {
+        residual: params.tolerance * scale,
+        elastic_tolerance: ELASTIC_TOLERANCE * params.contact_tolerance,
+        max_passes: MAX_PASSES,
+    };
+    let mut given_up = vec![];
+    let mut detecting = StageTimes::default();
+    let start = std::time::Instant::now();
+    let outcome = solve_cwc(problem, &mut blocks, &mut work.contacts, dv, &options, &mut work.cwc, |dv, contacts| {
+        detecting.time("detection", || detection.adapt(scope, dv, contacts, &mut given_up))
+    });
+    report.stages.add(if work.contacts.is_empty() { "elastic solve" } else { "contact solve" }, ms_since(start) - detecting.total());
+    report.stages.add("detection", detecting.total());
+    report.iterations = outcome.iterations;
+    report.restarts = outcome.passes;
+    report.relinearisations = outcome.relinearisations;
+    report.residual = outcome.residual;
+    report.converged = outcome.converged;
+    report
+}
+
+/// What the elastic residual may still move, as a part of the contact tolerance: friction remembers how a landing was solved (`contact-study.md` 4.1).
+const ELASTIC_TOLERANCE: f64 = 0.04;
+/// Most passes between two looks at the geometry.
+const MAX_PASSES: u32 = 12;
+
+fn ms_since(start: std::time::Instant) -> f64 {
+    start.elapsed().as_secs_f64() * 1e3
+}
+
+/// Conjugate gradients while nothing touches, else conjugate residuals with the contacts.
+fn with_residuals(
     problem: &Problem,
     scope: &Scope,
     detection: &Detection,
@@ -26,14 +107,14 @@ pub fn solve_scope(
 ) -> StepReport {
     let mut report = StepReport::default();
     let bound = params.tolerance * scale;
-    let ScopeWork { cg, cr, contacts } = work;
+    let ScopeWork { cg, cr, contacts, .. } = work;
     let mut given_up = vec![];
     if contacts.is_empty() {
         let solved = report.stages.time("elastic solve", || {
             conjugate_gradient(problem.a, problem.pattern, problem.fixed, &problem.unknowns, problem.rhs, dv, bound, params.max_iterations, cg)
         });
         report.iterations = solved.iterations;
-        report.residual = solved.residual / scale;
+        report.residual = solved.residual;
         report.converged = solved.converged;
         report.stages.time("detection", || detection.adapt(scope, dv, contacts, &mut given_up));
     }
@@ -46,13 +127,12 @@ pub fn solve_scope(
     let outcome = solve(problem, contacts, dv, &options, cr, |dv, contacts| {
         detecting.time("detection", || detection.adapt(scope, dv, contacts, &mut given_up))
     });
-    report.stages.add("contact solve", start.elapsed().as_secs_f64() * 1e3 - detecting.total());
+    report.stages.add("contact solve", ms_since(start) - detecting.total());
     report.stages.add("detection", detecting.total());
     report.iterations += outcome.iterations;
     report.restarts = outcome.restarts;
     report.relinearisations = outcome.relinearisations;
-    report.residual = outcome.residual / scale;
+    report.residual = outcome.residual;
     report.converged = outcome.converged;
-    report.contact = summed_up(problem, contacts, dv);
     report
 }

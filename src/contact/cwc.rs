@@ -1,0 +1,361 @@
+//! Corrected warped compliance: contact laws are solved in the space of the contact forces, with the compliance of the rest pose rotated node by
+//! node; outer passes correct the velocities with the true matrix (`contact-study.md` 4).
+//!
+//! With R the rotations of the nodes and A0 the matrix of the rest pose, `A~^-1 r = R A0^-1 R^T r` stands for A^-1: in the compliance W~ = J A~^-1 J^T of the
+//! contacts, and as preconditioner of the elastic solve. Forces that are found with W~ move the contacts exactly as foreseen, so gaps, sticking and cones hold after
+//! every pass; the passes only remove what A~ leaves of the elastic residual.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::dual::{self, Compliance, Law};
+use super::{Contact, Entry, Problem, Status};
+use crate::math::{Mat3, Vec3};
+use crate::sparse::{Columns, FactorWork, RestFactor, dot};
+
+/// A body of the problem: a block of its own of the matrix.
+pub struct Block<'a> {
+    /// Contact body (`Model::contact_body_name`).
+    pub body: u32,
+    pub unknowns: Range<usize>,
+    /// None: the block diagonal of A stands for A. Exact for a rigid body, slow for a deformable one.
+    pub rest: Option<Rest<'a>>,
+}
+
+/// The rest pose of a deformable body.
+pub struct Rest<'a> {
+    pub factor: &'a RestFactor,
+    /// Compliance of the nodes that surface points move with.
+    pub columns: &'a mut Columns,
+    /// Rotation of each node of the body.
+    pub rotations: &'a [Mat3],
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct CwcOptions {
+    /// Bound on the 2-norm of the velocity residual, relative to which the report tells it [kg m/s].
+    pub residual: f64,
+    /// Bound on what the elastic residual still moves [m].
+    pub elastic_tolerance: f64,
+    /// Bound on the passes between two looks at the geometry.
+    pub max_passes: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CwcOutcome {
+    /// Products with W~ and elastic iterations.
+    pub iterations: u32,
+    pub passes: u32,
+    pub relinearisations: u32,
+    /// 2-norm of the velocity residual [kg m/s].
+    pub residual: f64,
+    /// Largest natural map of the contacts at the end [m].
+    pub error: f64,
+    pub converged: bool,
+}
+
+/// Vectors kept between steps.
+#[derive(Debug, Default)]
+pub struct CwcWork {
+    compliance: Compliance,
+    dual: dual::Work,
+    residual: Vec<Vec3>,
+    z: Vec<Vec3>,
+    blocks: Vec<BlockWork>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct BlockWork {
+    rotated: Vec<Vec3>,
+    factor: FactorWork,
+    /// Preconditioned residual, direction and its product of the conjugate gradients.
+    krylov: [Vec<Vec3>; 3],
+    /// How much of the correction of a pass is left in the next; the last correction [m].
+    contraction: f64,
+    last: f64,
+}
+
+/// Passes contract slower than this: the elastic solve becomes a conjugate-gradient one.
+const SLOW: f64 = 0.2;
+/// Most of its iterations in a pass.
+const MAX_ELASTIC_ITERATIONS: u32 = 60;
+/// Most looks at the geometry that may change the rows.
+const MAX_RELINEARISATIONS: u32 = 30;
+
+/// Solves for `dv` and the contacts' forces. `adapt(dv, contacts)` looks at the moved geometry when forces and velocities have settled: it adds contacts and renews
+/// rows, and returns whether it changed anything.
+pub fn solve(
+    problem: &Problem,
+    blocks: &mut [Block],
+    contacts: &mut Vec<Contact>,
+    dv: &mut [Vec3],
+    options: &CwcOptions,
+    work: &mut CwcWork,
+    mut adapt: impl FnMut(&[Vec3], &mut Vec<Contact>) -> bool,
+) -> CwcOutcome {
+    let mut outcome = CwcOutcome::default();
+    for vector in [&mut work.residual, &mut work.z] {
+        vector.resize(dv.len(), Vec3::zeros());
+    }
+    work.blocks.resize_with(blocks.len(), BlockWork::default);
+    loop {
+        let settled = settle(problem, blocks, contacts, dv, options, work, &mut outcome);
+        let changed = adapt(dv, contacts);
+        if !changed || outcome.relinearisations >= MAX_RELINEARISATIONS {
+            outcome.converged = settled && !changed;
+            return outcome;
+        }
+        outcome.relinearisations += 1;
+    }
+}
+
+/// Forces and velocities for the present rows; true if both are within their tolerances.
+fn settle(
+    problem: &Problem,
+    blocks: &mut [Block],
+    contacts: &mut [Contact],
+    dv: &mut [Vec3],
+    options: &CwcOptions,
+    work: &mut CwcWork,
+    outcome: &mut CwcOutcome,
+) -> bool {
+    contacts.sort_by_key(|c| (c.bodies, c.pair));
+    let laws: Vec<Law> = contacts.iter().map(|c| Law::Unilateral { friction: c.friction }).collect();
+    let mut p: Vec<Vec3> = contacts.iter().map(Contact::force).collect();
+    assemble(problem, blocks, contacts, &mut work.compliance);
+    let mut free = vec![Vec3::zeros(); p.len()];
+    // Forces are found with the velocities of the first pass.
+    let mut settled = contacts.is_empty();
+    for block in &mut work.blocks {
+        (block.contraction, block.last) = (0.0, 0.0);
+    }
+    for _ in 0..options.max_passes {
+        residual(problem, contacts, &p, dv, &mut work.residual);
+        outcome.residual = dot(&work.residual, &work.residual).sqrt();
+        let CwcWork { residual, z, blocks: block_work, .. } = work;
+        let (largest, iterations) = correct(problem, blocks, residual, z, options.elastic_tolerance, block_work);
+        outcome.iterations += iterations;
+        let still = if contacts.is_empty() { outcome.residual <= options.residual } else { largest * problem.dt < options.elastic_tolerance };
+        if still && settled {
+            store(contacts, &p);
+            return true;
+        }
+        dv.iter_mut().zip(&*z).for_each(|(v, z)| *v += z);
+        outcome.passes += 1;
+        if contacts.is_empty() {
+            continue;
+        }
+        // Free motion: without the present forces, as far as W~ tells.
+        let zero = vec![Vec3::zeros(); p.len()];
+        let mut gather = dual::Gather::default();
+        work.compliance.product(&p, &zero, &mut free, &mut gather);
+        for (free, contact) in free.iter_mut().zip(&*contacts) {
+            *free = contact.offset + problem.rows(contact, dv) - *free;
+        }
+        let before = p.clone();
+        let dual_problem = dual::Problem { w: &work.compliance, laws: &laws, free: &free };
+        let tolerance = 0.5 * problem.tolerance;
+        let found = dual::solve(&dual_problem, &mut p, &dual::Options { tolerance, ..Default::default() }, &mut work.dual);
+        outcome.iterations += found.iterations;
+        outcome.error = found.error.max();
+        settled = found.converged;
+        // The change of the forces moves the bodies as foreseen.
+        work.residual.fill(Vec3::zeros());
+        for ((contact, p), before) in contacts.iter().zip(&p).zip(&before) {
+            problem.spread(contact, &(p - before), 1.0, &mut work.residual);
+        }
+        let CwcWork { residual, z, blocks: block_work, .. } = work;
+        invert_all(problem, blocks, residual, z, block_work);
+        dv.iter_mut().zip(&*z).for_each(|(v, z)| *v += z);
+    }
+    store(contacts, &p);
+    false
+}
+
+/// `rhs + J^T p - A dv`.
+fn residual(problem: &Problem, contacts: &[Contact], p: &[Vec3], dv: &[Vec3], r: &mut [Vec3]) {
+    problem.a.apply(problem.pattern, problem.fixed, &problem.unknowns, dv, r);
+    for (r, b) in r.iter_mut().zip(problem.rhs) {
+        *r = b - *r;
+    }
+    for (contact, p) in contacts.iter().zip(p) {
+        problem.spread(contact, p, 1.0, r);
+    }
+    crate::sparse::clear_fixed(problem.fixed, &problem.unknowns, r);
+}
+
+/// Puts the forces into the contacts, with the states that they mean.
+fn store(contacts: &mut [Contact], p: &[Vec3]) {
+    for (contact, p) in contacts.iter_mut().zip(p) {
+        let friction = Vec3::new(0.0, -p.y, -p.z);
+        contact.multiplier = Vec3::zeros();
+        contact.sliding_force = Vec3::zeros();
+        if p.x <= 0.0 {
+            contact.status = Status::Inactive;
+            continue;
+        }
+        contact.multiplier.x = -p.x;
+        if friction.norm() >= contact.friction * p.x * (1.0 - 1e-9) {
+            contact.status = Status::Sliding;
+            contact.sliding_force = friction;
+        } else {
+            contact.status = Status::Sticking;
+            (contact.multiplier.y, contact.multiplier.z) = (friction.y, friction.z);
+        }
+    }
+}
+
+/// The parts of `v` and the work that belong to the blocks.
+fn parts<'v>(blocks: &[Block], mut v: &'v mut [Vec3]) -> Vec<&'v mut [Vec3]> {
+    let mut parts = Vec::with_capacity(blocks.len());
+    for block in blocks {
+        let (part, rest) = v.split_at_mut(block.unknowns.len());
+        parts.push(part);
+        v = rest;
+    }
+    parts
+}
+
+/// `z = A~^-1 r`.
+fn invert_all(problem: &Problem, blocks: &[Block], r: &[Vec3], z: &mut [Vec3], work: &mut [BlockWork]) {
+    let first = problem.unknowns.start;
+    let parts = parts(blocks, z);
+    parts.into_par_iter().zip(blocks).zip(work).for_each(|((z, block), work)| {
+        let r = &r[block.unknowns.start - first..block.unknowns.end - first];
+        invert(problem, block, r, z, work);
+    });
+}
+
+fn invert(problem: &Problem, block: &Block, r: &[Vec3], z: &mut [Vec3], work: &mut BlockWork) {
+    match &block.rest {
+        None => problem.a.precondition(&block.unknowns, r, z),
+        Some(rest) => {
+            let BlockWork { rotated, factor, .. } = work;
+            rotated.clear();
+            rotated.extend(r.iter().zip(rest.rotations).map(|(r, rotation)| rotation.tr_mul(r)));
+            rest.factor.solve(rotated, z, factor);
+            z.iter_mut().zip(rest.rotations).for_each(|(z, rotation)| *z = rotation * *z);
+        }
+    }
+}
+
+/// `z` so that A z is near `r`; returns the largest entry of A~^-1 r and the iterations of the slowest body. One application of A~^-1 a body, unless passes with
+/// that contract slowly: then conjugate gradients, which it preconditions.
+fn correct(problem: &Problem, blocks: &[Block], r: &mut [Vec3], z: &mut [Vec3], tolerance: f64, work: &mut [BlockWork]) -> (f64, u32) {
+    let (r_parts, z_parts) = (parts(blocks, r), parts(blocks, z));
+    let found: Vec<(f64, u32)> = (r_parts, z_parts, blocks, work)
+        .into_par_iter()
+        .map(|(r, z, block, work)| {
+            invert(problem, block, r, z, work);
+            let largest = largest(z) * problem.dt;
+            if work.last > 0.0 {
+                work.contraction = work.contraction.max(largest / work.last);
+            }
+            work.last = largest;
+            let slow = work.contraction > SLOW || (block.rest.is_none() && block.unknowns.len() > 2);
+            if !slow || largest < tolerance {
+                return (largest / problem.dt, 1);
+            }
+            (largest / problem.dt, 1 + conjugate_gradient(problem, block, r, z, 0.05 * largest.max(10.0 * tolerance), work))
+        })
+        .collect();
+    found.into_iter().fold((0.0, 0), |(largest, iterations), (l, i)| (f64::max(largest, l), iterations.max(i)))
+}
+
+fn largest(z: &[Vec3]) -> f64 {
+    z.iter().map(Vec3::amax).fold(0.0, f64::max)
+}
+
+/// Solves A z = r on one block until A~^-1 of the residual moves nothing by more than `bound` [m]. At the start `z` is A~^-1 r; `r` is used up.
+fn conjugate_gradient(problem: &Problem, block: &Block, r: &mut [Vec3], z: &mut [Vec3], bound: f64, work: &mut BlockWork) -> u32 {
+    let mut vectors = std::mem::take(&mut work.krylov);
+    for vector in &mut vectors {
+        vector.resize(z.len(), Vec3::zeros());
+    }
+    let iterations = iterate(problem, block, r, z, bound, &mut vectors, work);
+    work.krylov = vectors;
+    iterations
+}
+
+fn iterate(problem: &Problem, block: &Block, r: &mut [Vec3], z: &mut [Vec3], bound: f64, vectors: &mut [Vec<Vec3>; 3], work: &mut BlockWork) -> u32 {
+    let [preconditioned, direction, product] = vectors;
+    preconditioned.copy_from_slice(z);
+    direction.copy_from_slice(z);
+    z.fill(Vec3::zeros());
+    let mut rho = dot(r, preconditioned);
+    for iteration in 1..=MAX_ELASTIC_ITERATIONS {
+        problem.a.apply(problem.pattern, problem.fixed, &block.unknowns, direction, product);
+        let alpha = rho / dot(direction, product);
+        if !alpha.is_finite() {
+            return iteration;
+        }
+        crate::sparse::axpy(z, alpha, direction);
+        crate::sparse::axpy(r, -alpha, product);
+        invert(problem, block, r, preconditioned, work);
+        if largest(preconditioned) * problem.dt < bound {
+            return iteration;
+        }
+        let rho_new = dot(r, preconditioned);
+        crate::sparse::xpay(direction, preconditioned, rho_new / rho);
+        rho = rho_new;
+    }
+    MAX_ELASTIC_ITERATIONS
+}
+
+/// One entry of a row in the compliance: `matrix` is dt C H R for it.
+struct Lever {
+    body: u32,
+    /// Node of the body, or unknown of the rigid body.
+    place: u32,
+    matrix: Mat3,
+}
+
+/// W~ = dt^2 C H A~^-1 H^T C^T of all contacts.
+fn assemble(problem: &Problem, blocks: &mut [Block], contacts: &[Contact], compliance: &mut Compliance) {
+    let block_of = |unknown: usize| blocks.partition_point(|b| b.unknowns.end <= unknown);
+    let levers: Vec<Vec<Lever>> = contacts
+        .par_iter()
+        .with_min_len(64)
+        .map(|contact| {
+            let lever = |entry: &Entry| {
+                let b = block_of(entry.unknown());
+                let place = entry.unknown() - blocks[b].unknowns.start;
+                let rotation = blocks[b].rest.as_ref().map_or_else(Mat3::identity, |rest| rest.rotations[place]);
+                Lever { body: b as u32, place: place as u32, matrix: contact.frame * entry.matrix() * rotation * problem.dt }
+            };
+            contact.entries.iter().map(lever).collect()
+        })
+        .collect();
+    // Columns of the rest compliance for every node that is touched.
+    for (b, block) in blocks.iter_mut().enumerate() {
+        if let Some(rest) = &mut block.rest {
+            let mut nodes: Vec<u32> = levers.iter().flatten().filter(|l| l.body as usize == b).map(|l| l.place).collect();
+            nodes.sort_unstable();
+            nodes.dedup();
+            rest.columns.request(rest.factor, &nodes);
+        }
+    }
+    let bodies: Vec<[u32; 2]> = contacts.iter().map(|c| c.bodies.map(|b| if blocks.iter().any(|block| block.body == b) { b } else { dual::IMMOVABLE })).collect();
+    let blocks: &[Block] = blocks;
+    compliance.assemble(&bodies, |k, columns, out| {
+        for (l, out) in columns.zip(out) {
+            *out = Mat3::zeros();
+            for a in &levers[k] {
+                for b in levers[l].iter().filter(|b| b.body == a.body) {
+                    let block = &blocks[a.body as usize];
+                    let own = || (a.place == b.place).then(|| problem.a.inverse_diagonals[block.unknowns.start + a.place as usize]);
+                    let inverse = match &block.rest {
+                        Some(rest) => rest.columns.get(a.place, b.place).or_else(|| {
+                            let rotation = &rest.rotations[a.place as usize];
+                            own().map(|inverse| rotation.tr_mul(&(inverse * rotation)))
+                        }),
+                        None => own(),
+                    };
+                    let Some(inverse) = inverse else { continue };
+                    *out += a.matrix * inverse * b.matrix.transpose();
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,279 @@
+use nalgebra::{DMatrix, DVector};
+
+use super::*;
+use crate::math::Mat3;
+
+/// Uniform in [-1, 1), the same on every machine.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}
+
+/// Bodies in a row, each elastic with `NODES` nodes; contacts of the first with the ground and of each with the next.
+struct Scene {
+    bodies: Vec<[u32; 2]>,
+    dense: DMatrix<f64>,
+    free: Vec<Vec3>,
+    w: Compliance,
+    laws: Vec<Law>,
+}
+
+const NODES: usize = 12;
+
+/// `per_pair` contacts each; the bodies press with ~1 mm, and move along by `slip` [m].
+fn scene(seed: u64, n_bodies: usize, per_pair: usize, friction: f64, slip: f64) -> Scene {
+    let mut random = Random(seed);
+    let n = 3 * NODES * n_bodies;
+    let mut inverse = DMatrix::zeros(n, n);
+    for b in 0..n_bodies {
+        // A spring network on a mass, in units in which a node's compliance is ~1e-3 m/N.
+        let m = DMatrix::from_fn(3 * NODES, 3 * NODES, |_, _| random.next());
+        let a = (&m * m.transpose() + DMatrix::identity(3 * NODES, 3 * NODES)) * 200.0;
+        inverse.view_mut((3 * NODES * b, 3 * NODES * b), (3 * NODES, 3 * NODES)).copy_from(&a.try_inverse().unwrap());
+    }
+    let n_contacts = per_pair * n_bodies;
+    let mut j = DMatrix::zeros(3 * n_contacts, n);
+    let (mut bodies, mut free) = (vec![], vec![]);
+    for k in 0..n_contacts {
+        let b = k / per_pair;
+        bodies.push([b as u32, if b == 0 { IMMOVABLE } else { b as u32 - 1 }]);
+        let normal = Vec3::new(0.2 * random.next(), 0.2 * random.next(), 1.0).normalize();
+        let t1 = normal.cross(&Vec3::x()).normalize();
+        let frame = Mat3::from_rows(&[normal.transpose(), t1.transpose(), normal.cross(&t1).transpose()]);
+        for (side, sign) in [(Some(b), 1.0), (b.checked_sub(1), -1.0)] {
+            let Some(body) = side else { continue };
+            // A point on an edge between two nodes.
+            let (i, weight) = (k % NODES, 0.5 + 0.5 * random.next());
+            for (node, weight) in [(i, weight), ((i + 1) % NODES, 1.0 - weight)] {
+                let mut block = j.fixed_view_mut::<3, 3>(3 * k, 3 * (NODES * body + node));
+                block += frame * (sign * weight);
+            }
+        }
+        free.push(frame * Vec3::new(slip * (1.0 + 0.2 * random.next()), slip * 0.3 * random.next(), -1e-3 * (1.0 + 0.9 * random.next())));
+    }
+    let dense = &j * inverse * j.transpose();
+    let mut scene = Scene { bodies, dense, free, w: Compliance::default(), laws: vec![Law::Unilateral { friction }; n_contacts] };
+    scene.assemble();
+    scene
+}
+
+impl Scene {
+    fn assemble(&mut self) {
+        let dense = &self.dense;
+        self.w.assemble(&self.bodies, |k, columns, blocks| {
+            for (l, block) in columns.zip(blocks) {
+                *block = dense.fixed_view::<3, 3>(3 * k, 3 * l).into();
+            }
+        });
+    }
+
+    fn problem(&self) -> Problem<'_> {
+        Problem { w: &self.w, laws: &self.laws, free: &self.free }
+    }
+
+    /// Every contact twice.
+    fn doubled(mut self) -> Self {
+        let n = self.free.len();
+        self.dense = DMatrix::from_fn(6 * n, 6 * n, |r, c| self.dense[(r / 6 * 3 + r % 3, c / 6 * 3 + c % 3)]);
+        self.free = (0..2 * n).map(|k| self.free[k / 2]).collect();
+        self.laws = (0..2 * n).map(|k| self.laws[k / 2]).collect();
+        self.bodies = (0..2 * n).map(|k| self.bodies[k / 2]).collect();
+        self.assemble();
+        self
+    }
+
+    /// u in f64 on the W that was not rounded.
+    fn exact_motion(&self, p: &[Vec3]) -> Vec<Vec3> {
+        let x = DVector::from_iterator(3 * p.len(), p.iter().flat_map(|p| p.iter().copied()));
+        let u = &self.dense * x;
+        (0..p.len()).map(|k| self.free[k] + Vec3::new(u[3 * k], u[3 * k + 1], u[3 * k + 2])).collect()
+    }
+}
+
+fn largest_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).amax()).fold(0.0, f64::max)
+}
+
+const SPECTRAL: [u32; 3] = [4000, 0, 0];
+const ACCELERATED: [u32; 3] = [0, 4000, 0];
+const SWEEPS: [u32; 3] = [0, 0, 2000];
+
+/// (sliding, sticking) contacts of a solution.
+fn count(scene: &Scene, p: &[Vec3]) -> (usize, usize) {
+    let mut counts = (0, 0);
+    for (p, law) in p.iter().zip(&scene.laws).filter(|(p, _)| p.x > 0.0) {
+        let Law::Unilateral { friction } = law else { continue };
+        *(if p.y.hypot(p.z) > 0.999 * friction * p.x { &mut counts.0 } else { &mut counts.1 }) += 1;
+    }
+    counts
+}
+
+#[test]
+fn all_solvers_find_the_same_motion() {
+    let mut seen = (0, 0);
+    for (seed, friction, slip) in [(1, 0.5, 2e-3), (2, 0.3, 5e-4), (3, 0.8, 1e-4), (4, 0.2, 5e-3)] {
+        let scene = scene(seed, 3, 8, friction, slip);
+        for (tolerance, agreement) in [(1e-6, 5e-6), (1e-8, 1e-7)] {
+            let mut work = Work::default();
+            let mut reference = vec![Vec3::zeros(); scene.free.len()];
+            let exact = Options { tolerance: 1e-12, iterations: [0; 3] };
+            let outcome = ssn(&scene.problem(), &mut reference, &exact, &mut work);
+            assert!(outcome.converged, "Newton, seed {seed}: {outcome:?}");
+            let counts = count(&scene, &reference);
+            seen = (seen.0 + counts.0, seen.1 + counts.1);
+            let reference = scene.exact_motion(&reference);
+            for iterations in [SPECTRAL, ACCELERATED, SWEEPS] {
+                let mut p = vec![Vec3::zeros(); scene.free.len()];
+                let outcome = solve(&scene.problem(), &mut p, &Options { tolerance, iterations }, &mut work);
+                assert!(outcome.converged, "seed {seed}: {outcome:?}");
+                let difference = largest_difference(&scene.exact_motion(&p), &reference);
+                assert!(difference < agreement, "seed {seed}, {:?}: {difference}", outcome.method);
+            }
+        }
+    }
+    assert!(seen.0 > 20 && seen.1 > 20, "both sliding and sticking contacts are tested: {seen:?}");
+}
+
+#[test]
+fn forces_stay_in_their_cones() {
+    for seed in 10..20 {
+        let scene = scene(seed, 3, 8, 0.5, 1e-3);
+        for iterations in [SPECTRAL, ACCELERATED, SWEEPS, [3, 3, 3]] {
+            let mut p = vec![Vec3::new(-1.0, 1.0, f64::NAN); scene.free.len()];
+            solve(&scene.problem(), &mut p, &Options { iterations, ..Options::default() }, &mut Work::default());
+            for p in p {
+                assert!(p.x >= 0.0 && p.y.hypot(p.z) <= 0.5 * p.x + 1e-15 * p.x.max(1.0), "{p}");
+            }
+        }
+    }
+}
+
+#[test]
+fn repeated_contacts_do_no_harm() {
+    for seed in [5, 6, 7] {
+        let single = scene(seed, 2, 8, 0.4, 1e-3);
+        let options = Options { tolerance: 1e-7, ..Options::default() };
+        let (mut p, mut work) = (vec![Vec3::zeros(); single.free.len()], Work::default());
+        assert!(solve(&single.problem(), &mut p, &options, &mut work).converged);
+        let motion = single.exact_motion(&p);
+        let double = single.doubled();
+        let mut p = vec![Vec3::zeros(); double.free.len()];
+        let outcome = solve(&double.problem(), &mut p, &options, &mut work);
+        assert!(outcome.converged && outcome.method == Method::Spectral, "{outcome:?}");
+        let difference = double.exact_motion(&p).iter().enumerate().map(|(k, u)| (u - motion[k / 2]).amax()).fold(0.0, f64::max);
+        assert!(difference < 1e-6, "{difference}");
+        assert!(ssn(&double.problem(), &mut p, &Options { tolerance: 1e-9, ..options }, &mut work).converged);
+    }
+}
+
+#[test]
+fn without_friction_the_forces_solve_the_quadratic_programme() {
+    let scene = scene(8, 3, 7, 0.0, 2e-3);
+    let mut p = vec![Vec3::zeros(); scene.free.len()];
+    let outcome = solve(&scene.problem(), &mut p, &Options { tolerance: 1e-8, iterations: SPECTRAL }, &mut Work::default());
+    assert!(outcome.converged, "{outcome:?}");
+    // Gauss-Seidel on the normals of the exact W.
+    let mut lambda = vec![0.0; p.len()];
+    for _ in 0..20_000 {
+        for k in 0..lambda.len() {
+            let gap = scene.free[k].x + lambda.iter().enumerate().map(|(l, p)| scene.dense[(3 * k, 3 * l)] * p).sum::<f64>();
+            lambda[k] = f64::max(0.0, lambda[k] - gap / scene.dense[(3 * k, 3 * k)]);
+        }
+    }
+    let reference: Vec<_> = lambda.iter().map(|l| Vec3::new(*l, 0.0, 0.0)).collect();
+    assert!(lambda.iter().any(|l| *l == 0.0) && lambda.iter().any(|l| *l > 0.0));
+    let difference = largest_difference(&scene.exact_motion(&p), &scene.exact_motion(&reference));
+    assert!(difference < 1e-7, "{difference}");
+}
+
+#[test]
+fn ties_hold_and_yield_by_their_compliance() {
+    let mut scene = scene(9, 2, 8, 0.5, 1e-3);
+    let softness = 2e-4;
+    scene.laws[10] = Law::Bilateral;
+    for r in 0..3 {
+        scene.dense[(30 + r, 30 + r)] += softness;
+    }
+    scene.assemble();
+    let mut p = vec![Vec3::zeros(); scene.free.len()];
+    let mut work = Work::default();
+    for iterations in [SPECTRAL, ACCELERATED, SWEEPS] {
+        p.fill(Vec3::zeros());
+        let outcome = solve(&scene.problem(), &mut p, &Options { tolerance: 1e-8, iterations }, &mut work);
+        assert!(outcome.converged, "{outcome:?}");
+        assert!(scene.exact_motion(&p)[10].amax() < 2e-8);
+        assert!(p[10].norm() > 0.1);
+    }
+    let before = p.clone();
+    assert!(ssn(&scene.problem(), &mut p, &Options { tolerance: 1e-10, ..Options::default() }, &mut work).converged);
+    assert!(largest_difference(&before, &p) < 1e-3);
+}
+
+#[test]
+fn the_product_is_that_of_the_dense_matrix_for_any_layout() {
+    let mut random = Random(77);
+    // Two runs of one pair, a group without movable bodies, and a long group.
+    let mut bodies = vec![[0, IMMOVABLE], [0, IMMOVABLE], [1, 0], [IMMOVABLE, IMMOVABLE], [2, 1], [0, IMMOVABLE]];
+    bodies.extend([[3, 2]; 45]);
+    let n = bodies.len();
+    let meet = |k: usize, l: usize| bodies[k].iter().any(|b: &u32| *b != IMMOVABLE && bodies[l].contains(b));
+    let mut dense = DMatrix::zeros(3 * n, 3 * n);
+    for r in 0..3 * n {
+        for c in 0..=r {
+            let entry = if meet(r / 3, c / 3) { random.next() } else { 0.0 };
+            (dense[(r, c)], dense[(c, r)]) = (entry, entry);
+        }
+    }
+    let mut w = Compliance::default();
+    for _ in 0..2 {
+        w.assemble(&bodies, |k, columns, blocks| {
+            assert!(columns.start >= k);
+            for (l, block) in columns.zip(blocks) {
+                *block = dense.fixed_view::<3, 3>(3 * k, 3 * l).into();
+            }
+        });
+        assert!((w.to_dense() - &dense).amax() < 1e-7);
+    }
+    let p: Vec<_> = (0..n).map(|_| Vec3::new(random.next(), random.next(), random.next())).collect();
+    let free: Vec<_> = (0..n).map(|_| Vec3::new(random.next(), random.next(), random.next())).collect();
+    let mut u = vec![Vec3::zeros(); n];
+    w.product(&p, &free, &mut u, &mut Gather::default());
+    let expected = dense * DVector::from_iterator(3 * n, p.iter().flat_map(|p| p.iter().copied()));
+    for k in 0..n {
+        let expected = free[k] + Vec3::new(expected[3 * k], expected[3 * k + 1], expected[3 * k + 2]);
+        assert!((u[k] - expected).amax() < 1e-5, "{k}");
+    }
+    assert_eq!(w.scales()[3], Scale::default());
+}
+
+#[test]
+fn nothing_and_nonsense_are_reported() {
+    let mut work = Work::default();
+    let mut w = Compliance::default();
+    w.assemble(&[], |_, _, _| {});
+    for solver in [solve, ssn] {
+        let outcome = solver(&Problem { w: &w, laws: &[], free: &[] }, &mut [], &Options::default(), &mut work);
+        assert!(outcome.converged && outcome.iterations == 0);
+        let mut bad = scene(1, 2, 4, 0.5, 1e-3);
+        bad.free[3].y = f64::NAN;
+        let mut p = vec![Vec3::new(1.0, 0.0, 0.0); bad.free.len()];
+        assert!(!solver(&bad.problem(), &mut p, &Options::default(), &mut work).converged);
+        assert!(p.iter().all(|p| *p == Vec3::zeros()));
+        let mut bad = scene(1, 2, 4, f64::INFINITY, 1e-3);
+        assert!(solver(&bad.problem(), &mut p, &Options::default(), &mut work).converged);
+        bad.dense[(5, 9)] = f64::NAN;
+        bad.dense[(9, 5)] = f64::NAN;
+        bad.assemble();
+        assert!(!solver(&bad.problem(), &mut p, &Options { iterations: [30; 3], ..Options::default() }, &mut work).converged);
+        assert!(p.iter().all(|p| p.iter().all(|x| x.is_finite())));
+        // A contact that nothing moves.
+        let mut w = Compliance::default();
+        w.assemble(&[[IMMOVABLE; 2]], |_, _, blocks| blocks.fill(Mat3::zeros()));
+        let problem = Problem { w: &w, laws: &[Law::Unilateral { friction: 0.5 }], free: &[Vec3::new(-1.0, 0.0, 0.0)] };
+        assert!(solver(&problem, &mut [Vec3::new(1.0, 0.0, 0.0)], &Options::default(), &mut work).converged);
+    }
+}

@@ -1,0 +1,159 @@
+//! Elimination of the dense blocks of the tree (multifrontal Cholesky; Duff & Reid 1983), in f64.
+
+use nalgebra::DMatrix;
+use rayon::prelude::*;
+
+use super::order::{Block, Tree};
+use super::{NotPositiveDefinite, Panel};
+use crate::math::Mat3;
+use crate::sparse::Pattern;
+
+/// Triangles up to this size are factored entry by entry.
+const SMALL: usize = 24;
+
+/// Blocks with fewer nodes before them are left to one thread.
+const PARALLEL: usize = 200;
+
+/// The matrix to factor: blocks on a pattern, nodes counted from `first`.
+pub struct Matrix<'a> {
+    pub pattern: &'a Pattern,
+    pub blocks: &'a [Mat3],
+    pub first: usize,
+}
+
+/// Panels of all blocks, in their order.
+pub fn eliminate(matrix: &Matrix, tree: &Tree) -> Result<Vec<Panel>, NotPositiveDefinite> {
+    // The last block is the root of all others.
+    tree.blocks.len().checked_sub(1).map_or(Ok(vec![]), |root| subtree(matrix, tree, root).map(|(panels, _)| panels))
+}
+
+/// Panels of `root` and what stands below it, and what the elimination leaves for the nodes `later` of the root (lower triangle).
+fn subtree(matrix: &Matrix, tree: &Tree, root: usize) -> Result<(Vec<Panel>, DMatrix<f64>), NotPositiveDefinite> {
+    let block = &tree.blocks[root];
+    let below: Vec<_> = if block.own.start < PARALLEL {
+        block.children.iter().map(|child| subtree(matrix, tree, *child)).collect::<Result<_, _>>()?
+    } else {
+        block.children.par_iter().map(|child| subtree(matrix, tree, *child)).collect::<Result<_, _>>()?
+    };
+    let mut front = Front::new(block);
+    front.add_matrix(matrix, tree, block);
+    let mut panels = vec![];
+    for (child, (child_panels, left)) in block.children.iter().zip(below) {
+        panels.extend(child_panels);
+        front.add_left(block, &tree.blocks[*child].later, &left);
+    }
+    let Front { own, mut coupling, mut later } = front;
+    let inverse = inverse_of_factor(own)?;
+    // coupling <- L21 = A21 L11^-T, later <- A22 - L21 L21^T.
+    coupling = &coupling * inverse.transpose();
+    if !coupling.is_empty() {
+        later.gemm(-1.0, &coupling, &coupling.transpose(), 1.0);
+        coupling = &coupling * &inverse;
+    }
+    panels.push(Panel::new(&inverse, &coupling));
+    Ok((panels, later))
+}
+
+/// The dense matrix over the nodes of a block and the later ones.
+struct Front {
+    own: DMatrix<f64>,
+    coupling: DMatrix<f64>,
+    later: DMatrix<f64>,
+}
+
+impl Front {
+    fn new(block: &Block) -> Self {
+        let (n, m) = (3 * block.own.len(), 3 * block.later.len());
+        Self { own: DMatrix::zeros(n, n), coupling: DMatrix::zeros(m, n), later: DMatrix::zeros(m, m) }
+    }
+
+    fn add_matrix(&mut self, matrix: &Matrix, tree: &Tree, block: &Block) {
+        for (k, node) in tree.nodes[block.own.clone()].iter().enumerate() {
+            for b in matrix.pattern.row(matrix.first + *node as usize) {
+                let place = tree.places[matrix.pattern.columns[b] as usize - matrix.first];
+                if place == u32::MAX || (place as usize) < block.own.start {
+                    continue;
+                }
+                // The row of a node holds the transposed blocks of its column.
+                let (target, row) = if (place as usize) < block.own.end {
+                    (&mut self.own, place as usize - block.own.start)
+                } else {
+                    (&mut self.coupling, block.later.partition_point(|p| *p < place))
+                };
+                target.fixed_view_mut::<3, 3>(3 * row, 3 * k).copy_from(&matrix.blocks[b].transpose());
+            }
+        }
+    }
+
+    /// Adds what a child left for the nodes `nodes`.
+    fn add_left(&mut self, block: &Block, nodes: &[u32], left: &DMatrix<f64>) {
+        let n_own = block.own.len();
+        let mut at = 0;
+        let places = nodes.iter().map(|place| {
+            if (*place as usize) < block.own.end {
+                return *place as usize - block.own.start;
+            }
+            while block.later[at] < *place {
+                at += 1;
+            }
+            n_own + at
+        });
+        let places: Vec<usize> = places.collect();
+        for (c, column) in places.iter().enumerate() {
+            for (r, row) in places.iter().enumerate().skip(c) {
+                let (target, row, column) = if *row < n_own {
+                    (&mut self.own, *row, *column)
+                } else if *column < n_own {
+                    (&mut self.coupling, *row - n_own, *column)
+                } else {
+                    (&mut self.later, *row - n_own, *column - n_own)
+                };
+                let mut target = target.fixed_view_mut::<3, 3>(3 * row, 3 * column);
+                target += left.fixed_view::<3, 3>(3 * r, 3 * c);
+            }
+        }
+    }
+}
+
+/// L^-1 of `a = L L^T`, of which the lower triangle is read; by halves, so that nearly all work is matrix products.
+fn inverse_of_factor(mut a: DMatrix<f64>) -> Result<DMatrix<f64>, NotPositiveDefinite> {
+    let n = a.nrows();
+    if n <= SMALL {
+        return small_inverse_of_factor(a);
+    }
+    let half = n / 2;
+    let rest = n - half;
+    let first = inverse_of_factor(a.view((0, 0), (half, half)).into_owned())?;
+    let coupling = a.view((half, 0), (rest, half)) * first.transpose();
+    let mut second = a.view_mut((half, half), (rest, rest)).into_owned();
+    second.gemm(-1.0, &coupling, &coupling.transpose(), 1.0);
+    let second = inverse_of_factor(second)?;
+    a.fill(0.0);
+    a.view_mut((half, 0), (rest, half)).gemm(-1.0, &(&second * coupling), &first, 0.0);
+    a.view_mut((0, 0), (half, half)).copy_from(&first);
+    a.view_mut((half, half), (rest, rest)).copy_from(&second);
+    Ok(a)
+}
+
+fn small_inverse_of_factor(mut l: DMatrix<f64>) -> Result<DMatrix<f64>, NotPositiveDefinite> {
+    let n = l.nrows();
+    for j in 0..n {
+        for i in j..n {
+            let sum = l[(i, j)] - (0..j).map(|k| l[(i, k)] * l[(j, k)]).sum::<f64>();
+            // Also of a number that is none.
+            if i == j && !(sum > 0.0) {
+                return Err(NotPositiveDefinite);
+            }
+            l[(i, j)] = if i == j { sum.sqrt() } else { sum / l[(j, j)] };
+        }
+    }
+    let mut inverse = DMatrix::zeros(n, n);
+    for j in 0..n {
+        inverse[(j, j)] = 1.0 / l[(j, j)];
+        for i in j + 1..n {
+            let sum: f64 = (j..i).map(|k| l[(i, k)] * inverse[(k, j)]).sum();
+            inverse[(i, j)] = -sum / l[(i, i)];
+        }
+    }
+    Ok(inverse)
+}

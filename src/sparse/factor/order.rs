@@ -1,0 +1,158 @@
+//! Nested dissection by coordinates: the order of elimination, and the tree of dense blocks that it leads to (George 1973).
+
+use std::ops::Range;
+
+use crate::math::{Aabb, Vec3};
+use crate::sparse::Pattern;
+
+/// Parts of at most this many nodes are not cut.
+const LEAF: usize = 24;
+
+/// Cuts tried along each axis, around the middle.
+const CUTS: usize = 5;
+
+/// Nodes that are eliminated together: a part that was not cut, or what separates two parts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Block {
+    /// Places in the order.
+    pub own: Range<usize>,
+    /// Places of later nodes that the block is coupled to once all before it are eliminated; ascending.
+    pub later: Vec<u32>,
+    /// Blocks whose separator this is. They stand before it.
+    pub children: Vec<usize>,
+}
+
+/// Children stand before their parents; the own nodes of all blocks follow each other.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    pub blocks: Vec<Block>,
+    /// Node at each place.
+    pub nodes: Vec<u32>,
+    /// Place of each node; `u32::MAX` for fixed nodes.
+    pub places: Vec<u32>,
+}
+
+/// Orders the nodes that are not fixed; nodes count from the first of `range`, `fixed` and `positions` are given for all nodes of `pattern`.
+pub fn dissect(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions: &[Vec3]) -> Tree {
+    let n = range.len();
+    let free: Vec<u32> = (0..n as u32).filter(|i| !fixed[range.start + *i as usize]).collect();
+    let mut tree = Tree { blocks: vec![], nodes: Vec::with_capacity(free.len()), places: vec![u32::MAX; n] };
+    let mut cutter = Cutter { pattern, first: range.start, positions: &positions[range.clone()], side: vec![Side::Outside; n] };
+    cutter.cut(free, &mut tree);
+    for (place, node) in tree.nodes.iter().enumerate() {
+        tree.places[*node as usize] = place as u32;
+    }
+    for b in 0..tree.blocks.len() {
+        let own = tree.blocks[b].own.clone();
+        let mut later: Vec<u32> = vec![];
+        for node in &tree.nodes[own.clone()] {
+            later.extend(cutter.neighbours(*node).map(|j| tree.places[j as usize]).filter(|p| *p != u32::MAX && *p as usize >= own.end));
+        }
+        for child in &tree.blocks[b].children {
+            later.extend(tree.blocks[*child].later.iter().filter(|p| **p as usize >= own.end));
+        }
+        later.sort_unstable();
+        later.dedup();
+        tree.blocks[b].later = later;
+    }
+    tree
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Outside,
+    Low,
+    High,
+}
+
+struct Cutter<'a> {
+    pattern: &'a Pattern,
+    first: usize,
+    positions: &'a [Vec3],
+    /// Where the nodes stand in the cut that is looked at.
+    side: Vec<Side>,
+}
+
+impl Cutter<'_> {
+    fn neighbours(&self, node: u32) -> impl Iterator<Item = u32> {
+        self.pattern.columns[self.pattern.row(self.first + node as usize)].iter().map(|j| *j - self.first as u32)
+    }
+
+    /// Cuts `part` and what comes of it; returns its last block.
+    fn cut(&mut self, part: Vec<u32>, tree: &mut Tree) -> Option<usize> {
+        if part.is_empty() {
+            return None;
+        }
+        let mut children = vec![];
+        let mut own = part;
+        if own.len() > LEAF {
+            let Parts { low, high, separator } = self.best_cut(&own);
+            // A separator as large as the part separates nothing.
+            if !low.is_empty() || !high.is_empty() {
+                children.extend(self.cut(low, tree));
+                children.extend(self.cut(high, tree));
+                own = separator;
+                if own.is_empty() && children.len() == 1 {
+                    return children.pop();
+                }
+            }
+        }
+        let start = tree.nodes.len();
+        tree.nodes.extend(own);
+        tree.blocks.push(Block { own: start..tree.nodes.len(), later: vec![], children });
+        Some(tree.blocks.len() - 1)
+    }
+
+    /// The cut across one of the axes near the middle with the smallest separator, for its balance.
+    fn best_cut(&mut self, part: &[u32]) -> Parts {
+        let extent = Aabb::of(part.iter().map(|i| &self.positions[*i as usize])).extent();
+        let mut best: Option<(f64, Parts)> = None;
+        for axis in 0..3 {
+            if extent[axis] < 0.4 * extent.max() {
+                continue;
+            }
+            let mut sorted = part.to_vec();
+            sorted.sort_by(|a, b| self.positions[*a as usize][axis].total_cmp(&self.positions[*b as usize][axis]).then(a.cmp(b)));
+            let mut last = usize::MAX;
+            for cut in 0..CUTS {
+                // From 3/8 to 5/8 of the nodes, moved to a gap between coordinates where that is near.
+                let wanted = sorted.len() * (3 * (CUTS - 1) + 2 * cut) / (8 * (CUTS - 1));
+                let value = self.positions[sorted[wanted] as usize][axis];
+                let plane = sorted.partition_point(|i| self.positions[*i as usize][axis] < value - 1e-6 * extent[axis]);
+                let at = if plane > sorted.len() / 4 { plane } else { wanted };
+                if at == last {
+                    continue;
+                }
+                last = at;
+                let parts = self.parts(&sorted[..at], &sorted[at..]);
+                let balance = parts.low.len().max(parts.high.len()) as f64 / part.len() as f64;
+                let cost = parts.separator.len() as f64 * (1.0 + balance);
+                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                    best = Some((cost, parts));
+                }
+            }
+        }
+        best.map_or_else(|| Parts { low: vec![], high: vec![], separator: part.to_vec() }, |(_, parts)| parts)
+    }
+
+    /// Takes the nodes of one side that touch the other out of it; of the side that has fewer of them.
+    fn parts(&mut self, low: &[u32], high: &[u32]) -> Parts {
+        low.iter().for_each(|i| self.side[*i as usize] = Side::Low);
+        high.iter().for_each(|i| self.side[*i as usize] = Side::High);
+        let touches = |i: u32, side: Side| self.neighbours(i).any(|j| self.side[j as usize] == side);
+        let (low_rim, low_rest): (Vec<u32>, Vec<u32>) = low.iter().partition(|i| touches(**i, Side::High));
+        let (high_rim, high_rest): (Vec<u32>, Vec<u32>) = high.iter().partition(|i| touches(**i, Side::Low));
+        low.iter().chain(high).for_each(|i| self.side[*i as usize] = Side::Outside);
+        if low_rim.len() < high_rim.len() || (low_rim.len() == high_rim.len() && low.len() > high.len()) {
+            Parts { low: low_rest, high: high.to_vec(), separator: low_rim }
+        } else {
+            Parts { low: low.to_vec(), high: high_rest, separator: high_rim }
+        }
+    }
+}
+
+struct Parts {
+    low: Vec<u32>,
+    high: Vec<u32>,
+    separator: Vec<u32>,
+}

@@ -1,0 +1,151 @@
+use super::*;
+use crate::sparse::multiply;
+
+/// A box of `n`^3 cubes of six tetrahedra each (Kuhn), `side` [m], linear elasticity: pattern, blocks of `M + dt^2 K`, rest positions.
+pub fn elastic_box(n: usize, side: f64, dt: f64) -> (Pattern, Vec<Mat3>, Vec<Vec3>) {
+    let (youngs, poisson, density) = (2e5, 0.3, 1000.0);
+    let (mu, lambda) = (youngs / (2.0 * (1.0 + poisson)), youngs * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)));
+    let m = n + 1;
+    let positions: Vec<_> =
+        (0..m * m * m).map(|i| Vec3::new((i % m) as f64, (i / m % m) as f64, (i / m / m) as f64) * (side / n as f64)).collect();
+    let mut tets = vec![];
+    for cell in 0..n * n * n {
+        let base = cell % n + m * (cell / n % n) + m * m * (cell / n / n);
+        for [a, b] in [[0, 1], [1, 2], [2, 0], [1, 0], [2, 1], [0, 2]] {
+            let step = |axis: usize| [1, m, m * m][axis];
+            tets.push([base, base + step(a), base + step(a) + step(b), base + 1 + m + m * m].map(|i| i as u32));
+        }
+    }
+    let mut edges: Vec<[u32; 2]> = tets.iter().flat_map(|t| (0..4).flat_map(move |i| (0..i).map(move |j| [t[i].min(t[j]), t[i].max(t[j])]))).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    let pattern = Pattern::new(m * m * m, edges);
+    let mut blocks = vec![Mat3::zeros(); pattern.n_blocks()];
+    for tet in &tets {
+        let x = tet.map(|i| positions[i as usize]);
+        let d = Mat3::from_columns(&[x[1] - x[0], x[2] - x[0], x[3] - x[0]]);
+        let volume = d.determinant().abs() / 6.0;
+        let inverse = d.try_inverse().unwrap();
+        let mut gradients = [Vec3::zeros(); 4];
+        for a in 0..3 {
+            gradients[a + 1] = inverse.row(a).transpose();
+            gradients[0] -= gradients[a + 1];
+        }
+        for (a, i) in tet.iter().enumerate() {
+            for (b, j) in tet.iter().enumerate() {
+                let (ga, gb) = (gradients[a], gradients[b]);
+                let stiffness = ga * gb.transpose() * lambda + gb * ga.transpose() * mu + Mat3::identity() * (mu * ga.dot(&gb));
+                let row = pattern.row(*i as usize);
+                let at = row.start + pattern.columns[row].binary_search(j).unwrap();
+                blocks[at] += stiffness * (volume * dt * dt);
+                if a == b {
+                    blocks[at] += Mat3::identity() * (density * volume / 4.0);
+                }
+            }
+        }
+    }
+    (pattern, blocks, positions)
+}
+
+fn load(i: usize) -> Vec3 {
+    Vec3::new((i as f64).sin(), (1.7 * i as f64).cos(), (0.3 * i as f64).sin())
+}
+
+/// Solves once and improves that `corrections` times; returns x and the size of the residual to that of the load, over free nodes.
+fn residual(n: usize, fixed_part: usize, corrections: usize) -> f64 {
+    let (pattern, blocks, positions) = elastic_box(n, 0.2, 1.0 / 60.0);
+    let fixed: Vec<_> = (0..positions.len()).map(|i| i < fixed_part).collect();
+    let range = 0..positions.len();
+    let factor = RestFactor::new(&pattern, &blocks, &range, &fixed, &positions).unwrap();
+    let rhs: Vec<_> = range.clone().map(load).collect();
+    let mut work = FactorWork::default();
+    let (mut x, mut z, mut r) = (vec![Vec3::zeros(); rhs.len()], vec![Vec3::zeros(); rhs.len()], rhs.clone());
+    for _ in 0..=corrections {
+        factor.solve(&r, &mut z, &mut work);
+        x.iter_mut().zip(&z).for_each(|(x, z)| *x += z);
+        multiply(&pattern, &blocks, &range, &x, &mut z);
+        r.iter_mut().zip(&rhs).zip(&z).for_each(|((r, b), ax)| *r = b - ax);
+    }
+    assert!(x[..fixed_part].iter().all(|x| *x == Vec3::zeros()));
+    r[fixed_part..].iter().map(|r| r.amax()).fold(0.0, f64::max)
+}
+
+#[test]
+fn a_solve_leaves_a_small_residual_and_corrections_remove_it() {
+    for n in [1, 2, 3, 5, 9] {
+        for fixed in [0, (n + 1) * (n + 1)] {
+            let once = residual(n, fixed, 0);
+            assert!(once < 1e-4, "{n}: {once}");
+            let corrected = residual(n, fixed, 3);
+            assert!(corrected < 1e-12, "{n}: {corrected}");
+        }
+    }
+}
+
+#[test]
+fn bodies_stand_for_themselves_and_every_node_may_be_fixed() {
+    // Two boxes in one pattern.
+    let (one, blocks, positions) = elastic_box(2, 0.1, 1.0 / 60.0);
+    let n = positions.len();
+    let edges = one.edges.iter().chain(&one.edges).enumerate();
+    let edges = edges.map(|(e, [i, j])| if e < one.edges.len() { [*i, *j] } else { [*i + n as u32, *j + n as u32] }).collect();
+    let both = Pattern::new(2 * n, edges);
+    let twice: Vec<_> = blocks.iter().chain(&blocks).copied().collect();
+    let positions: Vec<_> = positions.iter().chain(&positions).copied().collect();
+    let rhs: Vec<_> = (0..n).map(load).collect();
+    let mut solutions = vec![];
+    for range in [0..n, n..2 * n] {
+        let factor = RestFactor::new(&both, &twice, &range, &vec![false; 2 * n], &positions).unwrap();
+        let mut x = vec![Vec3::zeros(); n];
+        factor.solve(&rhs, &mut x, &mut FactorWork::default());
+        solutions.push(x);
+    }
+    assert_eq!(solutions[0], solutions[1]);
+    assert!(solutions[0][0] != Vec3::zeros());
+    let factor = RestFactor::new(&both, &twice, &(0..n), &vec![true; 2 * n], &positions).unwrap();
+    factor.solve(&rhs, &mut solutions[0], &mut FactorWork::default());
+    assert!(solutions[0].iter().all(|x| *x == Vec3::zeros()));
+    assert!(Columns::new(&factor, &[0, 1], 1 << 20).get(0, 1).is_none());
+}
+
+#[test]
+fn a_matrix_that_is_not_positive_definite_is_refused() {
+    let (pattern, mut blocks, positions) = elastic_box(3, 0.1, 1.0 / 60.0);
+    for bad in [-1.0, f64::NAN] {
+        blocks[pattern.diagonals[17] as usize] = Mat3::identity() * bad;
+        assert!(RestFactor::new(&pattern, &blocks, &(0..64), &[false; 64], &positions).is_err());
+    }
+}
+
+#[test]
+fn columns_are_those_of_the_inverse_and_stay_in_their_memory() {
+    let (pattern, blocks, positions) = elastic_box(5, 0.1, 1.0 / 60.0);
+    let n = positions.len();
+    let mut fixed = vec![false; n];
+    fixed[3] = true;
+    let factor = RestFactor::new(&pattern, &blocks, &(0..n), &fixed, &positions).unwrap();
+    let surface: Vec<u32> = (0..n as u32).filter(|i| positions[*i as usize].iter().any(|x| *x < 1e-9 || *x > 0.1 - 1e-9)).collect();
+    let column = 36 * surface.len();
+    let mut columns = Columns::new(&factor, &surface, 24 * column);
+    let asked: Vec<u32> = surface.iter().copied().take(20).collect();
+    assert!(columns.request(&factor, &asked) && columns.memory() == 20 * column);
+    let (mut x, mut work) = (vec![Vec3::zeros(); n], FactorWork::default());
+    let largest = columns.get(0, 0).unwrap().amax();
+    for j in [0, 3, 7, asked[19]] {
+        for axis in 0..3 {
+            let mut rhs = vec![Vec3::zeros(); n];
+            rhs[j as usize][axis] = 1.0;
+            factor.solve(&rhs, &mut x, &mut work);
+            for i in &surface {
+                let block = columns.get(*i, j).unwrap();
+                assert!((block.column(axis) - x[*i as usize]).amax() < 1e-5 * largest, "{i} {j}");
+                assert_eq!(columns.get(j, *i).is_some(), true);
+            }
+        }
+    }
+    // Room for 24: the oldest go.
+    let later: Vec<u32> = surface[15..35].to_vec();
+    assert!(columns.request(&factor, &later) && columns.memory() == 24 * column);
+    assert!(later.iter().all(|i| columns.has(*i)) && !columns.has(asked[0]) && columns.has(asked[14]));
+    assert!(!columns.request(&factor, &surface) && columns.memory() == 24 * column);
+}
