@@ -164,3 +164,56 @@ fn the_scenes_shared_with_peers_are_as_agreed() {
     let tip = &load("cantilever_810").probes[0];
     assert_eq!((tip.name.as_str(), tip.nodes.len()), ("tip", 16));
 }
+
+#[test]
+fn the_reduced_scenes_build() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenes");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let built = Scene::from_file(&path).and_then(|scene| build(&scene)).unwrap_or_else(|e| panic!("{e}"));
+        let name = built.name.as_str();
+        let sizes = (built.model.bodies.len(), built.model.rigid_bodies.len(), built.model.n_nodes());
+        let wanted = match name.split('_').next() {
+            Some("s1") => (1, 0, 72),
+            Some("s2") => (12, 0, 12 * 72),
+            Some("s4") => (10, 0, 2600),
+            Some("s5") => (0, 5, 0),
+            Some("s6") => (20, 0, sizes.2),
+            Some("s7" | "s10") => (1, 0, sizes.2),
+            Some("s8") => (9, 1, sizes.2),
+            Some("s9") => (4, 0, 4 * 4 * 26),
+            _ => panic!("{name} is not one of the reduced scenes"),
+        };
+        assert_eq!(sizes, wanted, "{name}");
+        count += 1;
+    }
+    assert_eq!(count, 9);
+}
+
+#[test]
+fn attachments_hold_points_and_regions() {
+    let text = format!(
+        "format = 1\n{BRICK}[[body]]\nname = \"bar\"\nshape = {{ type = \"box\", size = [1, 0.2, 0.2], cells = [5, 1, 1] }}\n\
+         [[body]]\nname = \"hook\"\nkind = \"driven\"\nshape = {{ type = \"sphere\", radius = 0.1 }}\nposition = [0, 3, 0]\n\
+         [[attachment]]\nname = \"rope\"\nstiffness = 50\ndamping = 2\nfrom = {{ body = \"bar\", region = {{ side = \"x+\" }} }}\n\
+         to = {{ body = \"brick\", point = [0.8, 2.0, 3.2] }}\n\
+         [[attachment]]\nstiffness = 1\nlength = 0.5\nfrom = {{ body = \"bar\", point = [-9, 0.1, 0.1] }}\nto = {{ body = \"hook\", point = [0, 3, 0.1] }}\n\
+         [[attachment]]\nstiffness = 1\nfrom = {{ point = [1, 1, 1] }}\nto = {{ body = \"brick\", region = {{ side = \"z-\" }} }}\n"
+    );
+    let built = build::assemble(&scene(&text).unwrap()).unwrap_or_else(|e| panic!("{e}"));
+    let [rope, line, tie] = &built.attachments[..] else { panic!("{:?}", built.attachments) };
+    assert_eq!((rope.name.as_str(), rope.stiffness, rope.damping), ("rope", 50.0, 2.0));
+    let End::Nodes(held) = &rope.ends[0] else { panic!("{rope:?}") };
+    let center: Vec3 = held.iter().map(|&(n, w)| built.model.rest_positions[n as usize] * w).sum();
+    assert!(held.len() == 4 && (held.iter().map(|h| h.1).sum::<f64>() - 1.0).abs() < 1e-12);
+    assert!((rope.length - (center - Vec3::new(0.8, 2.0, 3.2)).norm()).abs() < 1e-12);
+    assert!(matches!(&rope.ends[1], End::Rigid { body: 0, point } if (point - Vec3::z() * 0.2).norm() < 1e-12));
+    let End::Nodes(corner) = &line.ends[0] else { panic!("{line:?}") };
+    assert!(corner.len() == 1 && (built.model.rest_positions[corner[0].0 as usize] - Vec3::new(-0.5, 0.1, 0.1)).norm() < 1e-12);
+    assert!(matches!(&line.ends[1], End::Obstacle { obstacle: 0, point } if (point - Vec3::z() * 0.1).norm() < 1e-12) && line.length == 0.5);
+    assert_eq!(tie.ends[0], End::World(Vec3::repeat(1.0)));
+    assert!(matches!(&tie.ends[1], End::Rigid { body: 0, point } if (point + Vec3::z() * 0.3).norm() < 1e-12), "{tie:?}");
+    let refused = build(&scene(&text).unwrap()).unwrap_err().to_string();
+    assert!(refused.contains("attachment: attachments cannot be simulated yet"), "{refused}");
+}
