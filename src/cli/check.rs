@@ -7,6 +7,7 @@ use clap::Args;
 use super::Failure;
 use crate::math::Aabb;
 use crate::mesh::{doctor, read_surface};
+use crate::model::Mobility;
 use crate::scene::{Scene, build, is_mesh};
 
 #[derive(Args)]
@@ -41,6 +42,15 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
             body.nodes.len(),
             body.triangles.len()
         );
+    }
+    for body in &model.rigid_bodies {
+        let extent = Aabb::of(&body.vertices).extent();
+        let what = match &body.mobility {
+            Mobility::Free { mass, .. } => format!("rigid, {mass:.3} kg"),
+            Mobility::Driven(Some(_)) => "driven".to_owned(),
+            Mobility::Driven(None) => "static".to_owned(),
+        };
+        println!("{}: {what}, {:.3} x {:.3} x {:.3} m, {} triangles", body.name, extent.x, extent.y, extent.z, body.triangles.len());
     }
     for obstacle in &model.obstacles {
         println!("{}: {}", obstacle.name, if obstacle.motion.is_some() { "driven" } else { "static" });

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::closest::{between_edges, between_vertex_and_face};
 use super::mesh::{Mesh, Mobility};
 use crate::math::{Aabb, Vec3};
 
@@ -45,6 +46,13 @@ impl Bounds {
             both &= (self.lo[k] <= other.hi[k]) & (other.lo[k] <= self.hi[k]);
         }
         both
+    }
+
+    /// The least p.d of all points p of the box.
+    #[inline]
+    fn least(&self, d: &Vec3) -> f64 {
+        let along = |k: usize| d[k] * f64::from(if d[k] > 0.0 { self.lo[k] } else { self.hi[k] });
+        along(0) + along(1) + along(2)
     }
 
     fn contains(&self, p: &Vec3) -> bool {
@@ -312,33 +320,53 @@ impl Bvh {
         }
     }
 
-    /// All pairs of features with overlapping boxes that may meet. The same for any number of threads.
-    pub fn query(&self, mesh: &Mesh) -> Candidates {
+    /// All pairs of features that may meet as long as no vertex leaves its box, but for some whose boxes are seen to be apart.
+    /// `x` [m] are any positions within the boxes. The same for any number of threads.
+    pub fn query(&self, mesh: &Mesh, x: &[Vec3]) -> Candidates {
         if self.nodes.is_empty() {
             return Candidates::default();
         }
         // The upper levels of the search one by one, until there is enough to share out.
         let mut tasks = vec![(0, 0)];
-        let mut parts = vec![Candidates::default()];
+        let mut above = Candidates::default();
         while !tasks.is_empty() && tasks.len() < TASKS {
             for pair in std::mem::take(&mut tasks) {
-                self.visit(mesh, pair, &mut tasks, &mut parts[0]);
+                self.visit(mesh, pair, &mut tasks, &mut above);
             }
         }
+        self.keep_near(mesh, x, &mut above);
         let search = |task: &(u32, u32)| {
             let mut found = Candidates::default();
             let mut stack = vec![*task];
             while let Some(pair) = stack.pop() {
                 self.visit(mesh, pair, &mut stack, &mut found);
             }
+            self.keep_near(mesh, x, &mut found);
             found
         };
+        let mut parts = vec![above];
         parts.par_extend(tasks.par_iter().map(search));
         let (vertex_faces, edge_edges) = rayon::join(
             || sorted(parts.iter().map(|p| &p.vertex_faces), [mesh.body.len(), mesh.triangles.len()]),
             || sorted(parts.iter().map(|p| &p.edge_edges), [mesh.edges.len(); 2]),
         );
         Candidates { vertex_faces, edge_edges }
+    }
+
+    /// Drops the pairs whose vertices have boxes on two sides of a plane: one across the shortest way between them at `x`.
+    pub(super) fn keep_near(&self, mesh: &Mesh, x: &[Vec3], found: &mut Candidates) {
+        let at = |v: u32| x[v as usize];
+        let (least, most) = (|v: u32, d: &Vec3| self.vertex_boxes[v as usize].least(d), |v: u32, d: &Vec3| -self.vertex_boxes[v as usize].least(&-d));
+        found.vertex_faces.retain(|&[v, t]| {
+            let [a, b, c] = mesh.triangles[t as usize];
+            let d = between_vertex_and_face(&[at(v), at(a), at(b), at(c)]);
+            !(least(v, &d) > most(a, &d).max(most(b, &d)).max(most(c, &d)))
+        });
+        found.edge_edges.retain(|&[e, f]| {
+            let ([a, b], [c, d]) = (mesh.edges[e as usize], mesh.edges[f as usize]);
+            let n = between_edges(&[at(a), at(b), at(c), at(d)]);
+            !(least(a, &n).min(least(b, &n)) > most(c, &n).max(most(d, &n)))
+        });
     }
 
     /// One step of the search: a pair of nodes becomes pairs of their children on the stack, two leaves become pairs of features.

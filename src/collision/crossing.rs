@@ -47,15 +47,14 @@ pub fn crossings(mesh: &Mesh, candidates: &Candidates, x0: &[Vec3], x1: &[Vec3])
     let swept = |v: u32| Bounds::swept(&x0[v as usize], &x1[v as usize], 0.0);
     let of_vertex: Vec<Bounds> = (0..mesh.body.len() as u32).into_par_iter().with_min_len(CHUNK).map(swept).collect();
     let of = |v: u32| &of_vertex[v as usize];
-    let of_edge: Vec<Bounds> = mesh.edges.par_iter().with_min_len(CHUNK).map(|[a, b]| of(*a).union(of(*b))).collect();
-    let of_triangle: Vec<Bounds> =
-        mesh.triangles.par_iter().with_min_len(CHUNK).map(|[a, b, c]| of(*a).union(of(*b)).union(of(*c))).collect();
     let vertex_faces = |&[vertex, triangle]: &[u32; 2]| {
-        let near = of_vertex[vertex as usize].overlaps(&of_triangle[triangle as usize]);
+        let [a, b, c] = mesh.triangles[triangle as usize];
+        let near = of(vertex).overlaps(&of(a).union(of(b)).union(of(c)));
         if near { first_crossing(mesh, Pair::VertexFace { vertex, triangle }, x0, x1) } else { None }
     };
     let edge_edges = |&[first, second]: &[u32; 2]| {
-        let near = of_edge[first as usize].overlaps(&of_edge[second as usize]);
+        let ([a, b], [c, d]) = (mesh.edges[first as usize], mesh.edges[second as usize]);
+        let near = of(a).union(of(b)).overlaps(&of(c).union(of(d)));
         if near { first_crossing(mesh, Pair::EdgeEdge { first, second }, x0, x1) } else { None }
     };
     let mut found: Vec<Crossing> = candidates.vertex_faces.par_iter().with_min_len(CHUNK).filter_map(vertex_faces).collect();

@@ -88,7 +88,7 @@ fn a_cube_slides_as_on_the_cpu() {
 fn every_shape_holds_as_on_the_cpu() {
     let at = |x: f64, y: f64, z: f64| Isometry::translation(x, y, z);
     let lying = |pose: Isometry| pose * Quat::from_scaled_axis(Vec3::new(std::f64::consts::FRAC_PI_2, 0.0, 0.0));
-    let turning = Some(Motion { velocity: Vec3::new(0.0, 0.0, 0.1), angular_velocity: Vec3::new(0.0, 0.0, 2.0) });
+    let turning = Some(Motion { velocity: Vec3::new(0.0, 0.0, 0.1), angular_velocity: Vec3::new(0.0, 0.0, 2.0), ..Motion::default() });
     let table = Shape::Box { half_extents: Vec3::new(0.05, 0.1, 0.3) };
     let model = cube(
         vec![

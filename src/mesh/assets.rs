@@ -18,6 +18,7 @@ macro_rules! built_in {
 built_in![
     "armadillo.obj",
     "bunny.obj",
+    "bunny_coarse.obj",
     "dragon.obj",
     "elephant.off",
     "gear_pinion.off",

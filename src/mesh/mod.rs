@@ -6,6 +6,7 @@ pub mod doctor;
 mod embed;
 mod error;
 mod lattice;
+mod mass;
 mod read;
 pub mod shapes;
 mod surface;
@@ -15,6 +16,7 @@ mod write;
 
 pub use embed::embed;
 pub use error::MeshError;
+pub use mass::{MassProperties, mass_properties};
 pub use read::{parse_surface, read_surface};
 pub use tets::Quality;
 pub use write::write_obj;

@@ -1,5 +1,6 @@
 //! Solids made to measure, centred at the origin: tet meshes on mapped grids, and plain surfaces for drawing.
 
+use std::collections::BTreeMap;
 use std::f64::consts::{FRAC_PI_4, PI, TAU};
 
 use super::lattice::Lattice;
@@ -61,6 +62,38 @@ pub fn torus(radius: f64, tube_radius: f64, resolution: u32) -> TetMesh {
     )
 }
 
+/// A ring around y with a rectangular cross-section, one cell thick: `segments` hexahedra (at least three) of six tets each, all
+/// nodes on the surface. `radius` [m] reaches from the axis to the middle of the section, which is `width` wide along the radius
+/// and `height` high along y. The nodes lie at these measures: the ring is a prism of `segments` sides.
+pub fn ring(radius: f64, width: f64, height: f64, segments: u32) -> TetMesh {
+    let segments = segments.max(3) as usize;
+    // Axes of the grid as in [`torus`].
+    let lattice = Lattice { cells: [segments, 1, 1], wrapped: Some(0) };
+    lattice.tetrahedralise(
+        |_| true,
+        |_| 0,
+        |[i, j, k]| {
+            let out = radius + width * (j as f64 - 0.5);
+            let (sin, cos) = (TAU * i as f64 / segments as f64).sin_cos();
+            Vec3::new(-sin * out, height * (k as f64 - 0.5), cos * out)
+        },
+    )
+}
+
+/// A flat square frame with three holes, of `size` [m] with its thickness along y: 12 x 1 x 12 cells of which 72 are there, two
+/// holes of 10 x 2 cells beside one of 8 x 4. It has 260 nodes, all on the surface, 432 tets and 528 boundary triangles.
+pub fn frame(size: Vec3) -> TetMesh {
+    let hole = |x: usize, z: usize| match z {
+        1 | 2 | 9 | 10 => (1..11).contains(&x),
+        4..=7 => (2..10).contains(&x),
+        _ => false,
+    };
+    let cells = [12, 1, 12];
+    let lattice = Lattice { cells, wrapped: None };
+    let place = |point: [usize; 3]| Vec3::from(std::array::from_fn(|axis| size[axis] * (point[axis] as f64 / cells[axis] as f64 - 0.5)));
+    lattice.tetrahedralise(|[x, _, z]| !hole(x, z), |_| 0, place)
+}
+
 fn even(resolution: u32) -> usize {
     (resolution.max(2) as usize).next_multiple_of(2)
 }
@@ -109,6 +142,59 @@ pub fn surface_sphere(radius: f64, segments: u32) -> SurfaceMesh {
         .map(|angle| [radius * angle.sin(), -radius * angle.cos()])
         .collect();
     revolve(&profile, segments, false)
+}
+
+/// A sphere of `20 * 4^level` triangles of nearly equal size: an icosahedron whose triangles are halved along every edge `level`
+/// times (at most 7), all vertices on the sphere.
+pub fn icosphere(radius: f64, level: u32) -> SurfaceMesh {
+    let golden = (1.0 + 5f64.sqrt()) / 2.0;
+    // The corners of three golden rectangles, one in each coordinate plane.
+    let mut directions: Vec<Vec3> = (0..12)
+        .map(|i| {
+            let (short, long) = (if i & 1 == 0 { 1.0 } else { -1.0 }, if i & 2 == 0 { golden } else { -golden });
+            match i / 4 {
+                0 => Vec3::new(0.0, short, long),
+                1 => Vec3::new(short, long, 0.0),
+                _ => Vec3::new(long, 0.0, short),
+            }
+        })
+        .map(|corner| corner.normalize())
+        .collect();
+    let mut triangles = icosahedron(&directions);
+    for _ in 0..level.min(7) {
+        // The sorted ends of an edge, and its middle.
+        let mut middles: BTreeMap<[u32; 2], u32> = BTreeMap::new();
+        let mut middle = |a: u32, b: u32| {
+            *middles.entry([a.min(b), a.max(b)]).or_insert_with(|| {
+                directions.push((directions[a as usize] + directions[b as usize]).normalize());
+                directions.len() as u32 - 1
+            })
+        };
+        triangles = triangles
+            .iter()
+            .flat_map(|&[a, b, c]| {
+                let [ab, bc, ca] = [middle(a, b), middle(b, c), middle(c, a)];
+                [[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]]
+            })
+            .collect();
+    }
+    SurfaceMesh { positions: directions.into_iter().map(|d| d * radius).collect(), triangles }
+}
+
+/// The 20 triangles among the corners of an icosahedron: all triples of neighbours, seen from outside.
+fn icosahedron(corners: &[Vec3]) -> Vec<[u32; 3]> {
+    // Unit vectors to neighbours have the dot product 1/sqrt(5), to all others less.
+    let near = |a: usize, b: usize| corners[a].dot(&corners[b]) > 0.4;
+    let mut triangles = vec![];
+    for a in 0..corners.len() {
+        for b in (a + 1..corners.len()).filter(|&b| near(a, b)) {
+            for c in (b + 1..corners.len()).filter(|&c| near(a, c) && near(b, c)) {
+                let outward = corners[a].dot(&corners[b].cross(&corners[c])) > 0.0;
+                triangles.push(if outward { [a, b, c] } else { [a, c, b] }.map(|i| i as u32));
+            }
+        }
+    }
+    triangles
 }
 
 /// A cylinder along y with flat ends.
@@ -204,6 +290,40 @@ mod tests {
             // Second order: half the cell, a quarter of the error.
             assert!(errors.windows(2).all(|pair| (3.0..5.0).contains(&(pair[0] / pair[1]))), "{name}: {errors:?}");
         }
+    }
+
+    #[test]
+    fn ring_and_frame_are_those_of_the_seeds() {
+        let mesh = ring(0.09, 0.02, 0.02, 18);
+        assert_eq!((mesh.positions.len(), mesh.tets.len(), mesh.boundary().len()), (72, 108, 144));
+        // A prism between two regular polygons.
+        let polygons = 18.0 / 2.0 * (TAU / 18.0).sin() * (0.1f64.powi(2) - 0.08f64.powi(2));
+        assert!(examine("ring", &mesh, polygons * 0.02, 0).abs() < 1e-12);
+
+        let mesh = frame(Vec3::new(0.24, 0.02, 0.24));
+        assert_eq!((mesh.positions.len(), mesh.tets.len(), mesh.boundary().len()), (260, 432, 528));
+        assert!(examine("frame", &mesh, 72.0 * 0.02f64.powi(3), -4).abs() < 1e-12);
+        assert_eq!(mesh.surface().positions.len(), 260);
+    }
+
+    #[test]
+    fn icospheres_are_even() {
+        for level in 0..4 {
+            let sphere = icosphere(2.0, level);
+            let found = diagnose(&sphere);
+            assert_eq!((found.problems(), found.triangles), (vec![], 20 << (2 * level)));
+            assert_eq!(found.vertices, 2 + 10 * (1 << (2 * level)));
+            assert!(sphere.positions.iter().all(|p| (p.norm() - 2.0).abs() < 1e-12));
+        }
+        assert!((icosphere(1.0, 4).signed_volume() / (4.0 / 3.0 * PI) - 1.0).abs() < 0.005);
+    }
+
+    #[test]
+    fn the_surface_of_a_solid_has_no_inner_nodes() {
+        let surface = box_tets(Vec3::repeat(1.0), [3; 3]).surface();
+        assert_eq!((surface.positions.len(), surface.triangles.len()), (56, 108));
+        assert_eq!(diagnose(&surface).problems(), Vec::<String>::new());
+        assert!((surface.signed_volume() - 1.0).abs() < 1e-12);
     }
 
     #[test]

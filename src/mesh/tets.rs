@@ -1,6 +1,6 @@
 use rayon::prelude::*;
 
-use super::{MeshError, TetMesh};
+use super::{MeshError, SurfaceMesh, TetMesh};
 use crate::math::Vec3;
 
 /// How near the tets are to regular ones: `6 sqrt(2) volume / (rms edge)^3`, 1 for a regular tet, 0 for a flat one.
@@ -44,6 +44,21 @@ impl TetMesh {
         let mut single: Vec<u32> = faces.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() == 1).map(|same| same[0].1).collect();
         single.sort_unstable();
         single.into_iter().map(|id| self.face(id as usize)).collect()
+    }
+
+    /// The boundary as a surface of its own, without the inner nodes.
+    pub fn surface(&self) -> SurfaceMesh {
+        let boundary = self.boundary();
+        let mut used = vec![false; self.positions.len()];
+        boundary.iter().flatten().for_each(|&node| used[node as usize] = true);
+        let mut vertex = vec![u32::MAX; used.len()];
+        let mut surface = SurfaceMesh::default();
+        for node in (0..used.len()).filter(|&node| used[node]) {
+            vertex[node] = surface.positions.len() as u32;
+            surface.positions.push(self.positions[node]);
+        }
+        surface.triangles = boundary.iter().map(|triangle| triangle.map(|node| vertex[node as usize])).collect();
+        surface
     }
 
     /// Face `id % 4` of tet `id / 4`.

@@ -4,12 +4,14 @@
 
 mod build;
 mod friction;
+mod motion;
 mod obstacle;
 mod rigid;
 
 pub use build::{ModelBuilder, ModelError, SoftBody};
 pub use friction::FrictionTable;
-pub use obstacle::{Motion, Obstacle, Shape};
+pub use motion::{Keyframe, Keyframes, Motion};
+pub use obstacle::{Obstacle, Shape};
 pub use rigid::{Mobility, RigidBody};
 
 use std::ops::Range;

@@ -1,6 +1,7 @@
 //! Bodies that deformable ones meet but that nothing moves: static, or driven along a given motion.
 
-use crate::math::{Isometry, Quat, Vec3};
+use super::Motion;
+use crate::math::{Isometry, Vec3};
 
 /// Geometry in the obstacle's own frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,25 +14,6 @@ pub enum Shape {
     Sphere { radius: f64 },
     /// A capped cylinder around the local y axis, centred at the origin.
     Cylinder { radius: f64, half_height: f64 },
-}
-
-/// A constant motion, in the world frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Motion {
-    /// [m/s]
-    pub velocity: Vec3,
-    /// About the obstacle's origin [rad/s].
-    pub angular_velocity: Vec3,
-}
-
-impl Motion {
-    /// Pose at `time` [s] of what has `start` at time 0.
-    pub fn pose_at(&self, start: &Isometry, time: f64) -> Isometry {
-        Isometry::from_parts(
-            (start.translation.vector + self.velocity * time).into(),
-            Quat::from_scaled_axis(self.angular_velocity * time) * start.rotation,
-        )
-    }
 }
 
 #[derive(Clone, Debug)]
@@ -51,17 +33,6 @@ pub struct Obstacle {
 impl Obstacle {
     /// Pose at `time` [s].
     pub fn pose_at(&self, time: f64) -> Isometry {
-        self.motion.map_or(self.pose, |motion| motion.pose_at(&self.pose, time))
-    }
-
-    /// Velocity [m/s] of the obstacle's material at the world point `p` at `time`.
-    pub fn velocity_at(&self, p: &Vec3, time: f64) -> Vec3 {
-        match &self.motion {
-            None => Vec3::zeros(),
-            Some(motion) => {
-                let origin = self.pose.translation.vector + motion.velocity * time;
-                motion.velocity + motion.angular_velocity.cross(&(p - origin))
-            }
-        }
+        self.motion.as_ref().map_or(self.pose, |motion| motion.pose_at(&self.pose, time))
     }
 }

@@ -4,7 +4,7 @@ use super::Motion;
 use crate::math::{Isometry, Mat3, Vec3};
 
 /// What moves a rigid body.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Mobility {
     /// Forces: two blocks of unknowns.
     Free {
@@ -38,7 +38,7 @@ pub struct RigidBody {
 impl RigidBody {
     /// Pose at `time` [s] of a driven body.
     pub fn pose_at(&self, time: f64) -> Isometry {
-        match self.mobility {
+        match &self.mobility {
             Mobility::Driven(Some(motion)) => motion.pose_at(&self.pose, time),
             _ => self.pose,
         }

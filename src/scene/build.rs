@@ -1,18 +1,21 @@
 //! From a checked scene to a model and everything else that a simulation starts with.
 
+mod attachments;
+
 use std::f64::consts::PI;
 
+use super::attachment::Attachment;
 use super::error::{Place, SceneError, quoted_list};
-use super::geometry::{Fault, Solid, obstacle, solid};
+use super::geometry::{Fault, Made, Solid, scaled};
 use super::nodes::Transform;
-use super::read::{BodyContent, CameraContent, Content, Geometry, Role, Target};
+use super::placing::{NoRoom, Occupied, TurnedBox, placements};
+use super::read::{Amount, BodyContent, CameraContent, Content, Copies, Geometry, Role, Target};
 use super::regions::Region;
 use super::value::Origin;
 use super::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, Scene, SolverChoice};
-use crate::material::Material;
 use crate::math::{Aabb, Isometry, Mat3, Vec3};
-use crate::mesh::{MeshError, assets};
-use crate::model::{Model, ModelBuilder, Obstacle, SoftBody};
+use crate::mesh::{MeshError, SurfaceMesh, assets, mass_properties};
+use crate::model::{FrictionTable, Mobility, Model, ModelBuilder, Obstacle, RigidBody, Shape, SoftBody};
 use crate::solver::Params;
 
 /// A scene ready to be simulated.
@@ -22,6 +25,7 @@ pub struct Built {
     pub name: String,
     pub title: String,
     pub model: Model,
+    pub attachments: Vec<Attachment>,
     pub params: Params,
     pub backend: BackendChoice,
     pub solver: SolverChoice,
@@ -54,6 +58,14 @@ pub struct Probe {
 
 /// Reads the meshes and joins all bodies into a model.
 pub fn build(scene: &Scene) -> Result<Built, SceneError> {
+    let builder = Builder { scene, content: &scene.content };
+    builder.can_run()?;
+    builder.build()
+}
+
+/// The same for a scene that this version cannot simulate yet.
+#[cfg(test)]
+pub(super) fn assemble(scene: &Scene) -> Result<Built, SceneError> {
     Builder { scene, content: &scene.content }.build()
 }
 
@@ -62,35 +74,89 @@ struct Builder<'a> {
     content: &'a Content,
 }
 
+/// The bodies of a scene, made and placed.
+struct Placed<'a> {
+    /// Index in the scene's list.
+    index: usize,
+    body: &'a BodyContent,
+    made: Made,
+    placements: Vec<Transform>,
+}
+
+/// Where the first copy of a body of the scene's list is.
+#[derive(Clone, Copy)]
+enum Slot {
+    Soft(usize),
+    Rigid(usize),
+    Obstacle(usize),
+}
+
 impl Builder<'_> {
+    /// Refuses what scenes can say but no solver does yet.
+    fn can_run(&self) -> Result<(), SceneError> {
+        let content = self.content;
+        if !content.attachments.is_empty() {
+            return Err(self.error(Origin::File(0), "attachment", "attachments cannot be simulated yet".into()));
+        }
+        if !matches!(content.solver, SolverChoice::Auto | SolverChoice::Cwc | SolverChoice::Cr) {
+            return Err(self.error(Origin::File(0), "simulation.solver", "this solver is not there yet; use auto, cwc or cr".into()));
+        }
+        Ok(())
+    }
+
     fn build(self) -> Result<Built, SceneError> {
         let content = self.content;
+        let placed = self.place_all()?;
         let mut builder = ModelBuilder::default();
-        // Index in the model of the first copy of each deformable body.
-        let mut first = vec![0; content.bodies.len()];
-        let mut scene_body = vec![];
-        for (index, body) in content.bodies.iter().enumerate() {
-            let Role::Deformable { .. } = body.role else { continue };
-            first[index] = scene_body.len();
-            let solid = solid(&body.geometry, body.anchor, self.scene.folder.as_deref()).map_err(|f| self.fault(body, f))?;
-            for copy in 0..body.placements.len() {
-                builder.soft_body(self.soft_body(body, copy, &solid)?);
-                scene_body.push(index);
+        let mut slots = vec![Slot::Soft(0); content.bodies.len()];
+        // Of each body, the entry of the scene's list: first those of the deformable, then of the rigid ones, then of the obstacles.
+        let mut classes = [vec![], vec![], vec![]];
+        for Placed { index, body, made, placements } in &placed {
+            let copies = || std::iter::repeat_n(*index as u32, placements.len());
+            match made {
+                Made::Solid(solid) => {
+                    slots[*index] = Slot::Soft(classes[0].len());
+                    classes[0].extend(copies());
+                    for copy in 0..placements.len() {
+                        builder.soft_body(self.soft_body(body, copy, &placements[copy], solid)?);
+                    }
+                }
+                Made::Surface(surface) => {
+                    slots[*index] = Slot::Rigid(classes[1].len());
+                    classes[1].extend(copies());
+                    for copy in 0..placements.len() {
+                        builder.rigid_body(self.rigid_body(body, copy, &placements[copy], surface)?);
+                    }
+                }
+                Made::Exact(..) => {
+                    slots[*index] = Slot::Obstacle(classes[2].len());
+                    classes[2].extend(copies());
+                }
             }
         }
-        for (index, body) in content.bodies.iter().enumerate() {
-            let Role::Obstacle { motion } = body.role else { continue };
-            let friction: Vec<f64> = scene_body.iter().map(|&soft| self.friction(soft, index)).collect();
-            for (copy, placement) in body.placements.iter().enumerate() {
-                let (shape, anchor) = obstacle(&body.geometry, body.anchor, placement.scaling());
+        let mut frictions = FrictionTable::new(content.friction, classes.concat());
+        for &(a, b, friction) in &content.pair_frictions {
+            frictions.set(a as u32, b as u32, friction);
+        }
+        let [soft, rigid, _] = classes;
+        let mut first = soft.len() + rigid.len();
+        for Placed { body, made, placements, .. } in &placed {
+            let (Made::Exact(shape, anchor), Role::Obstacle { motion }) = (made, &body.role) else { continue };
+            let friction: Vec<f64> = (0..soft.len()).map(|s| frictions.get(s, first)).collect();
+            first += placements.len();
+            for (copy, placement) in placements.iter().enumerate() {
                 // The shape is built around its centre; the anchored point of it is what was placed.
                 let pose = Isometry::from_parts((placement * nalgebra::Point3::from(-anchor)).coords.into(), placement.isometry.rotation);
-                let name = body.copy_name(copy);
-                builder.obstacle(Obstacle { name, shape, pose, motion, friction: friction.clone(), color: body.color });
+                let (name, shape) = (body.copy_name(copy), scaled(shape, placement.scaling()));
+                builder.obstacle(Obstacle { name, shape, pose, motion: motion.clone(), friction: friction.clone(), color: body.color });
             }
         }
+        builder.friction(frictions);
         let model = builder.build().map_err(|e| self.error(Origin::File(0), "", e.to_string()))?;
-        let target = |target: &Target| first[target.body] + target.copy;
+        let target = |target: &Target| match slots[target.body] {
+            Slot::Soft(first) => first + target.copy,
+            Slot::Rigid(_) | Slot::Obstacle(_) => unreachable!("forces and probes name deformable bodies"),
+        };
         let mut forces = vec![];
         for force in &content.forces {
             let nodes = self.nodes(&model, target(&force.target), force.region.as_ref())?;
@@ -103,11 +169,13 @@ impl Builder<'_> {
             let vertices = self.vertices(&model, body, probe.region.as_ref())?;
             probes.push(Probe { name: probe.name.clone(), vertices, nodes });
         }
+        let attachments = content.attachments.iter().map(|a| self.attachment(a, &slots, &model)).collect::<Result<_, _>>()?;
         Ok(Built {
             name: self.scene.name().to_owned(),
             title: self.scene.title().to_owned(),
             camera: camera(&content.camera, &model),
             model,
+            attachments,
             params: content.params,
             backend: content.backend,
             solver: content.solver,
@@ -116,6 +184,42 @@ impl Builder<'_> {
             light: content.light,
             recording: content.recording,
         })
+    }
+
+    /// Makes the geometry of all bodies and finds the places of their copies; scattered ones come last, so that they keep clear of
+    /// all others.
+    fn place_all(&self) -> Result<Vec<Placed<'_>>, SceneError> {
+        let mut placed = vec![];
+        for (index, body) in self.content.bodies.iter().enumerate() {
+            let made = Made::new(body, self.scene.folder.as_deref()).map_err(|fault| self.fault(body, fault))?;
+            placed.push(Placed { index, body, made, placements: vec![] });
+        }
+        let mut occupied = vec![];
+        for scattered in [false, true] {
+            for Placed { body, made, placements: places, .. } in &mut placed {
+                if matches!(body.copies, Copies::Scatter { .. }) != scattered {
+                    continue;
+                }
+                let bounds = made.bounds().unwrap_or(Aabb { min: Vec3::zeros(), max: Vec3::zeros() });
+                *places = placements(body, &bounds, &occupied).map_err(|no_room| self.no_room(body, no_room))?;
+                // A static or driven surface may be hollow: its box is not full.
+                match (&body.role, &*made) {
+                    (Role::Obstacle { .. }, Made::Surface(_)) => {}
+                    (_, Made::Exact(Shape::Plane, _)) => occupied.extend(places.iter().map(|place| Occupied::HalfSpace {
+                        point: place.isometry.translation.vector,
+                        normal: place.isometry.rotation * Vec3::y(),
+                    })),
+                    _ => occupied.extend(places.iter().map(|place| Occupied::Box(TurnedBox::new(place, &bounds)))),
+                }
+            }
+        }
+        Ok(placed)
+    }
+
+    fn no_room(&self, body: &BodyContent, NoRoom { copy }: NoRoom) -> SceneError {
+        let Copies::Scatter { origin, .. } = body.copies else { unreachable!("only scattered copies search for room") };
+        let message = format!("copy {copy} finds no place that is free; enlarge the box from min to max, or give a smaller count");
+        self.error(origin, &format!("body.{}.scatter", body.name), message)
     }
 
     fn error(&self, origin: Origin, key: &str, message: String) -> SceneError {
@@ -154,17 +258,12 @@ impl Builder<'_> {
         SceneError::one(Place::File { file }, "", message)
     }
 
-    fn friction(&self, soft: usize, hard: usize) -> f64 {
-        let own = self.content.pair_frictions.iter().find(|(s, h, _)| (*s, *h) == (soft, hard));
-        own.map_or(self.content.friction, |(_, _, friction)| *friction)
-    }
-
-    fn soft_body(&self, body: &BodyContent, copy: usize, solid: &Solid) -> Result<SoftBody, SceneError> {
+    fn soft_body(&self, body: &BodyContent, copy: usize, placement: &Transform, solid: &Solid) -> Result<SoftBody, SceneError> {
         let Role::Deformable { material, velocity, angular_velocity, fix } = &body.role else {
             unreachable!("called for deformable bodies only")
         };
         let mut tets = solid.tets.clone();
-        place(&mut tets.positions, &body.placements[copy]);
+        place(&mut tets.positions, placement);
         let mut soft = SoftBody::with_boundary_surface(body.copy_name(copy), *material, tets);
         if let Some((triangles, embedding)) = &solid.surface {
             soft.surface_triangles.clone_from(triangles);
@@ -179,14 +278,46 @@ impl Builder<'_> {
                 soft.velocities[node as usize] = Vec3::zeros();
             }
         }
-        self.check_mass(body, material, &soft)?;
+        self.check_size(body, &soft.tets.positions)?;
         Ok(soft)
     }
 
-    /// A body so small or light that its numbers vanish in rounding would only fail later, and less clearly.
-    fn check_mass(&self, body: &BodyContent, material: &Material, soft: &SoftBody) -> Result<(), SceneError> {
-        let extent = Aabb::of(&soft.tets.positions).extent();
-        if extent.iter().all(|e| e.is_finite()) && (1e-4..=1e4).contains(&extent.max()) && material.density > 0.0 {
+    /// A body with a surface of triangles that keeps its shape.
+    fn rigid_body(&self, body: &BodyContent, copy: usize, placement: &Transform, surface: &SurfaceMesh) -> Result<RigidBody, SceneError> {
+        let scale = placement.scaling();
+        let mut vertices: Vec<Vec3> = surface.positions.iter().map(|p| p * scale).collect();
+        self.check_size(body, &vertices)?;
+        let mut pose = placement.isometry;
+        let (mobility, velocity, angular_velocity) = match &body.role {
+            Role::Rigid { amount, velocity, angular_velocity } => {
+                let unit = mass_properties(&vertices, &surface.triangles, 1.0).map_err(|e| self.fault(body, e.into()))?;
+                let density = match *amount {
+                    Amount::Density(density) => density,
+                    Amount::Mass(mass) => mass / unit.mass,
+                };
+                vertices.iter_mut().for_each(|p| *p -= unit.center);
+                pose.translation.vector += pose.rotation * unit.center;
+                (Mobility::Free { mass: density * unit.mass, inertia: unit.inertia * density }, *velocity, *angular_velocity)
+            }
+            Role::Obstacle { motion } => (Mobility::Driven(motion.clone()), Vec3::zeros(), Vec3::zeros()),
+            Role::Deformable { .. } => unreachable!("called for bodies that keep their shape"),
+        };
+        Ok(RigidBody {
+            name: body.copy_name(copy),
+            mobility,
+            vertices,
+            triangles: surface.triangles.clone(),
+            pose,
+            velocity,
+            angular_velocity,
+            color: body.color,
+        })
+    }
+
+    /// A body so small that its numbers vanish in rounding would only fail later, and less clearly.
+    fn check_size(&self, body: &BodyContent, points: &[Vec3]) -> Result<(), SceneError> {
+        let extent = Aabb::of(points).extent();
+        if extent.iter().all(|e| e.is_finite()) && (1e-4..=1e4).contains(&extent.max()) {
             return Ok(());
         }
         let message =
@@ -238,12 +369,14 @@ fn center_of_mass(soft: &SoftBody) -> Vec3 {
     sum / total
 }
 
-/// Fills in what the scene leaves open so that all deformable bodies are in view.
+/// Fills in what the scene leaves open so that all bodies that move freely are in view.
 fn camera(wish: &CameraContent, model: &Model) -> CameraSetting {
-    let bounds = if model.rest_positions.is_empty() {
+    let free = model.rigid_bodies.iter().filter(|body| body.is_free());
+    let rigid: Vec<Vec3> = free.flat_map(|b| b.vertices.iter().map(|p| (b.pose * nalgebra::Point3::from(*p)).coords)).collect();
+    let bounds = if model.rest_positions.is_empty() && rigid.is_empty() {
         Aabb { min: Vec3::repeat(-0.5), max: Vec3::repeat(0.5) }
     } else {
-        Aabb::of(&model.rest_positions)
+        Aabb::of(model.rest_positions.iter().chain(&rigid))
     };
     let target = wish.target.unwrap_or(bounds.center());
     let half_angle = wish.field_of_view / 360.0 * PI;

@@ -4,7 +4,10 @@ use super::spec::{ANY, Field, Kind, Presence, Table, above_to, from_to};
 use Presence::{Default, Optional, Required};
 
 const DEFORMABLE: &[&str] = &["deformable"];
+const RIGID: &[&str] = &["rigid"];
 const DRIVEN: &[&str] = &["driven"];
+/// What forces move.
+const FREE: &[&str] = &["deformable", "rigid"];
 
 const POSITIVE: super::spec::Range = above_to(0.0, f64::INFINITY);
 const NOT_NEGATIVE: super::spec::Range = from_to(0.0, f64::INFINITY);
@@ -21,6 +24,7 @@ pub static SCENE: Table = Table {
         Field::new("material", Kind::Named(&MATERIAL), "", Optional("only the default material"), "Materials by name."),
         Field::new("group", Kind::List(&GROUP), "", Optional("none"), "Transform nodes that carry bodies and other groups."),
         Field::new("body", Kind::List(&BODY), "", Optional("an empty scene"), "The bodies."),
+        Field::new("attachment", Kind::List(&ATTACHMENT), "", Optional("none"), "Springs between bodies, or from a body to the world."),
         Field::new("force", Kind::List(&FORCE), "", Optional("none"), "Constant forces during a span of time."),
         Field::new("probe", Kind::List(&PROBE), "", Optional("none"), "Named regions whose mean motion is reported."),
         Field::new("camera", Kind::Table(&CAMERA), "", Optional("a view of all bodies"), "Where the picture is taken from."),
@@ -44,10 +48,12 @@ static SIMULATION: Table = Table {
         Field::new("gravity", Kind::Vector(ANY), "m/s^2", Default("[0.0, -9.81, 0.0]"), "Acceleration of free fall."),
         Field::new(
             "solver",
-            Kind::Choice(&["auto", "cr"]),
+            Kind::Choice(&["auto", "cwc", "cr", "cr-diag", "ica", "sp", "pgs", "ssn"]),
             "",
             Default("\"auto\""),
-            "Solver of elasticity and contact: `cr` is the conjugate-residual method with contact states.",
+            "Solver of elasticity and contact. `cwc`: corrected warped compliance; `cr`: conjugate residuals with contact states, \
+             `cr-diag` with the diagonal preconditioner only. For comparison: `ica`, iterative constraint anticipation; `sp`, staggered \
+             projections; `pgs`, projected Gauss-Seidel; `ssn`, semi-smooth Newton.",
         ),
         Field::new(
             "backend",
@@ -82,7 +88,7 @@ static SIMULATION: Table = Table {
 
 static CONTACT: Table = Table {
     title: "[contact]",
-    doc: "Contact of deformable bodies with static and driven ones.",
+    doc: "Contact of bodies with each other.",
     fields: &[
         Field::new(
             "friction",
@@ -104,8 +110,8 @@ static CONTACT: Table = Table {
 
 static PAIR: Table = Table {
     title: "[[contact.pair]]",
-    doc: "Values for the contact of two bodies, in either order: a deformable body and a static or driven one. The name of a body with \
-          an array or a scatter stands for all its copies.",
+    doc: "Values for the contact of two bodies, in either order. The name of a body with an array or a scatter stands for all its \
+          copies; a body paired with itself means the copies among each other, and each with itself.",
     fields: &[
         Field::new("a", Kind::Text, "", Required, "Name of a body."),
         Field::new("b", Kind::Text, "", Required, "Name of the other body."),
@@ -176,15 +182,16 @@ static GROUP: Table = Table {
 
 static BODY: Table = Table {
     title: "[[body]]",
-    doc: "A body, from a mesh file or from a shape. Deformable bodies start undeformed where they are placed.",
+    doc: "A body, from a mesh file or from a shape. Deformable bodies start undeformed where they are placed. Nothing may overlap at \
+          the start.",
     fields: &[
         Field::new("name", Kind::Name, "", Required, "Unique among bodies."),
         Field::new(
             "kind",
-            Kind::Choice(&["deformable", "static", "driven"]),
+            Kind::Choice(&["deformable", "rigid", "static", "driven"]),
             "",
             Default("\"deformable\""),
-            "Elastic; never moving; or moving as `motion` says whatever it meets.",
+            "Elastic; moving without deforming; never moving; or moving as `motion` says whatever it meets.",
         ),
         Field::new(
             "mesh",
@@ -192,14 +199,14 @@ static BODY: Table = Table {
             "",
             Optional("`shape` is needed"),
             "Closed surface, an OBJ, OFF, PLY or STL file relative to the scene's folder, or \"builtin:NAME\" for one inside the program.",
-        )
-        .only(DEFORMABLE),
+        ),
         Field::new(
             "shape",
             Kind::Variants(SHAPES),
             "",
             Optional("`mesh` is needed"),
-            "A shape by its measures. Static and driven bodies are a plane, a box, a sphere or a cylinder.",
+            "A shape by its measures. A static or driven plane, box, sphere or cylinder is exact; everything else meets others with \
+             the triangles of its surface.",
         ),
         Field::new(
             "resolution",
@@ -215,8 +222,7 @@ static BODY: Table = Table {
             "m",
             Optional("as the mesh is"),
             "Length of the longest side of a `mesh` as it stands in its file; instead of `scale`.",
-        )
-        .only(DEFORMABLE),
+        ),
         Field::new(
             "origin",
             Kind::Choice(&["file", "center", "bottom"]),
@@ -225,6 +231,10 @@ static BODY: Table = Table {
             "Point that `position` places and `rotation` turns about: the mesh's own origin (a shape's centre), the centre of its bounding box, or the centre of that box's bottom.",
         ),
         Field::new("material", Kind::Text, "", Optional("a material of all defaults"), "Name of a material.").only(DEFORMABLE),
+        Field::new("density", Kind::Number(above_to(0.0, 1e6)), "kg/m^3", Optional("1000, or as `mass` says"), "Mass of a volume.")
+            .only(RIGID),
+        Field::new("mass", Kind::Number(above_to(0.0, 1e9)), "kg", Optional("as `density` says"), "Of each copy; instead of `density`.")
+            .only(RIGID),
         Field::new("parent", Kind::Text, "", Optional("the world"), "Name of the group that carries the body."),
         Field::new("position", Kind::Vector(ANY), "m", Default("[0.0, 0.0, 0.0]"), "Of the origin, in the parent's frame."),
         Field::new(
@@ -235,8 +245,7 @@ static BODY: Table = Table {
             "Turns about the parent's x axis, then its y axis, then its z axis.",
         ),
         Field::new("scale", Kind::Number(POSITIVE), "", Default("1.0"), "Factor on all lengths of the mesh or shape."),
-        Field::new("velocity", Kind::Vector(ANY), "m/s", Default("[0.0, 0.0, 0.0]"), "At the start, along the world's axes.")
-            .only(DEFORMABLE),
+        Field::new("velocity", Kind::Vector(ANY), "m/s", Default("[0.0, 0.0, 0.0]"), "At the start, along the world's axes.").only(FREE),
         Field::new(
             "angular_velocity",
             Kind::Vector(ANY),
@@ -244,7 +253,7 @@ static BODY: Table = Table {
             Default("[0.0, 0.0, 0.0]"),
             "At the start, about the centre of mass, along the world's axes.",
         )
-        .only(DEFORMABLE),
+        .only(FREE),
         Field::new("fix", Kind::List(&REGION), "", Optional("nothing is fixed"), "Regions whose nodes never move.").only(DEFORMABLE),
         Field::new("motion", Kind::Table(&MOTION), "", Optional("it rests"), "How a driven body moves.").only(DRIVEN),
         Field::new("color", Kind::Color, "", Optional("one of the palette in turn"), "Colour (sRGB)."),
@@ -256,11 +265,18 @@ static BODY: Table = Table {
             "Copies on a grid, named NAME[0], NAME[1], ..., x fastest, then y, then z.",
         ),
         Field::new(
+            "circle",
+            Kind::Integer { min: 2, max: 1000 },
+            "",
+            Optional("one body"),
+            "Copies at equal angles around the parent's y axis, named NAME[0], NAME[1], ...; instead of `array`.",
+        ),
+        Field::new(
             "scatter",
             Kind::Table(&SCATTER),
             "",
             Optional("one body"),
-            "Copies at random places and turns, named NAME[0], NAME[1], ...; instead of `array`.",
+            "Copies at random places and turns that do not overlap, named NAME[0], NAME[1], ...; instead of `array`.",
         ),
     ],
 };
@@ -278,8 +294,28 @@ const SHAPES: &[(&str, Table)] = &[
                     "cells",
                     Kind::Integers { n: 3, min: 1, max: 512 },
                     "",
-                    Default("[8, 8, 8]"),
-                    "Cells along each side; each is split into tets.",
+                    Optional("[8, 8, 8]; one of a rigid body"),
+                    "Cells along each side; each is split into tets. The surface of a rigid box has the triangles of their outside.",
+                )
+                .only(FREE),
+            ],
+        },
+    ),
+    (
+        "icosphere",
+        Table {
+            title: "shape, type = \"icosphere\"",
+            doc: "A ball around the origin whose surface is a subdivided icosahedron. A deformable one carries it inside tets.",
+            fields: &[
+                TYPE,
+                RADIUS,
+                Field::new("level", Kind::Integer { min: 0, max: 6 }, "", Default("3"), "Subdivisions: 20 * 4^level triangles."),
+                Field::new(
+                    "resolution",
+                    Kind::Integer { min: 8, max: 128 },
+                    "cells",
+                    Default("12"),
+                    "Cells across that fill it with tets.",
                 )
                 .only(DEFORMABLE),
             ],
@@ -298,22 +334,50 @@ const SHAPES: &[(&str, Table)] = &[
         "torus",
         Table {
             title: "shape, type = \"torus\"",
-            doc: "A ring around the y axis, its centre at the origin; deformable only.",
+            doc: "A ring with a round section around the y axis, its centre at the origin.",
             fields: &[
                 TYPE,
                 Field::new("radius", Kind::Number(POSITIVE), "m", Required, "From the axis to the middle of the tube."),
                 Field::new("tube_radius", Kind::Number(POSITIVE), "m", Required, "Of the tube; less than `radius`."),
-                SHAPE_RESOLUTION,
+                Field::new("resolution", Kind::Integer { min: 2, max: 128 }, "cells", Default("12"), "Cells across the tube."),
             ],
+        },
+    ),
+    (
+        "ring",
+        Table {
+            title: "shape, type = \"ring\"",
+            doc: "A ring with a rectangular section around the y axis, its centre at the origin: a circle of hexahedra, six tets each.",
+            fields: &[
+                TYPE,
+                Field::new("radius", Kind::Number(POSITIVE), "m", Required, "From the axis to the middle of the section."),
+                Field::new("width", Kind::Number(POSITIVE), "m", Required, "Of the section, along the radius; less than `2 radius`."),
+                Field::new("height", Kind::Number(POSITIVE), "m", Required, "Of the section, along y."),
+                Field::new("segments", Kind::Integer { min: 3, max: 512 }, "", Default("18"), "Hexahedra around the ring."),
+            ],
+        },
+    ),
+    (
+        "frame",
+        Table {
+            title: "shape, type = \"frame\"",
+            doc: "A flat frame with three holes around the origin: 72 cells of a grid of 12 x 1 x 12, six tets each.",
+            fields: &[TYPE, Field::new("size", Kind::Vector(POSITIVE), "m", Required, "Lengths of its sides; y is its thickness.")],
         },
     ),
     ("plane", Table { title: "shape, type = \"plane\"", doc: "Everything below y = 0 is solid; static or driven only.", fields: &[TYPE] }),
 ];
 
-const TYPE: Field = Field::new("type", Kind::Choice(&["box", "sphere", "cylinder", "torus", "plane"]), "", Required, "Which shape.");
+const TYPE: Field = Field::new(
+    "type",
+    Kind::Choice(&["box", "icosphere", "sphere", "cylinder", "torus", "ring", "frame", "plane"]),
+    "",
+    Required,
+    "Which shape.",
+);
 const RADIUS: Field = Field::new("radius", Kind::Number(POSITIVE), "m", Required, "Distance from the axis or centre to the surface.");
 const SHAPE_RESOLUTION: Field =
-    Field::new("resolution", Kind::Integer { min: 2, max: 128 }, "cells", Default("12"), "Cells across the shape.").only(DEFORMABLE);
+    Field::new("resolution", Kind::Integer { min: 2, max: 128 }, "cells", Default("12"), "Cells across the shape.").only(FREE);
 
 static REGION: Table = Table {
     title: "region",
@@ -333,10 +397,34 @@ static REGION: Table = Table {
 
 static MOTION: Table = Table {
     title: "motion",
-    doc: "A constant motion, along the world's axes.",
+    doc: "A steady motion along the world's axes, and one by keyframes on top of it.",
     fields: &[
         Field::new("velocity", Kind::Vector(ANY), "m/s", Default("[0.0, 0.0, 0.0]"), "Of the body's origin."),
         Field::new("angular_velocity", Kind::Vector(ANY), "rad/s", Default("[0.0, 0.0, 0.0]"), "About the body's origin."),
+        Field::new("keyframes", Kind::List(&KEYFRAME), "", Optional("none"), "Places at given times; between them it moves steadily."),
+        Field::new(
+            "after",
+            Kind::Choice(&["stay", "repeat"]),
+            "",
+            Default("\"stay\""),
+            "After the last keyframe: it stays, or starts again as at time 0.",
+        ),
+    ],
+};
+
+static KEYFRAME: Table = Table {
+    title: "keyframe",
+    doc: "A place of a driven body, relative to the one it starts from. Before the first keyframe it is at the first.",
+    fields: &[
+        Field::new("time", Kind::Number(NOT_NEGATIVE), "s", Required, "Later than that of the keyframe before."),
+        Field::new("position", Kind::Vector(ANY), "m", Default("[0.0, 0.0, 0.0]"), "Shift along the world's axes."),
+        Field::new(
+            "rotation",
+            Kind::Vector(ANY),
+            "degrees",
+            Default("[0.0, 0.0, 0.0]"),
+            "Turn about the body's origin and the world's x axis, then its y axis, then its z axis; half a turn at most from one to the next.",
+        ),
     ],
 };
 
@@ -351,12 +439,43 @@ static ARRAY: Table = Table {
 
 static SCATTER: Table = Table {
     title: "scatter",
-    doc: "Copies at random positions in a box of the parent's frame, turned at random. One seed always gives the same places.",
+    doc: "Copies at random positions in a box of the parent's frame, turned at random. A place is taken when the box around a copy \
+          meets none of the other bodies there (of those that move, and of planes, boxes, spheres and cylinders). One seed always gives \
+          the same places.",
     fields: &[
         Field::new("count", Kind::Integer { min: 1, max: 10_000 }, "", Required, "Number of copies."),
         Field::new("seed", Kind::Integer { min: 0, max: i64::MAX }, "", Default("0"), "Start of the random numbers."),
         Field::new("min", Kind::Vector(ANY), "m", Required, "Lowest corner of the box, added to the body's position."),
         Field::new("max", Kind::Vector(ANY), "m", Required, "Highest corner of the box, added to the body's position."),
+    ],
+};
+
+static ATTACHMENT: Table = Table {
+    title: "[[attachment]]",
+    doc: "A damped spring between two points: of two bodies, or of a body and the world.",
+    fields: &[
+        Field::new("name", Kind::Name, "", Optional("its place in the list, from 0"), "For `--set`."),
+        Field::new("from", Kind::Table(&ATTACHMENT_END), "", Required, "One end."),
+        Field::new("to", Kind::Table(&ATTACHMENT_END), "", Required, "The other end."),
+        Field::new("stiffness", Kind::Number(POSITIVE), "N/m", Required, "Force for each metre that it is longer or shorter."),
+        Field::new("damping", Kind::Number(NOT_NEGATIVE), "N s/m", Default("0.0"), "Force for each metre a second between its ends."),
+        Field::new("length", Kind::Number(NOT_NEGATIVE), "m", Optional("as long as it is at the start"), "Without force."),
+    ],
+};
+
+static ATTACHMENT_END: Table = Table {
+    title: "end of an attachment",
+    doc: "A point of a body, or of the world.",
+    fields: &[
+        Field::new("body", Kind::Text, "", Optional("the world"), "Name of a body."),
+        Field::new("region", Kind::Table(&REGION), "", Optional("`point` is needed"), "The centre of mass of this part of the body."),
+        Field::new(
+            "point",
+            Kind::Vector(ANY),
+            "m",
+            Optional("`region` is needed"),
+            "In the world at the start; of a deformable body the vertex of its surface that is nearest.",
+        ),
     ],
 };
 
@@ -387,7 +506,7 @@ static CAMERA: Table = Table {
     title: "[camera]",
     doc: "A camera at `eye`, or at a distance and direction from its target.",
     fields: &[
-        Field::new("target", Kind::Vector(ANY), "m", Optional("the middle of all deformable bodies"), "The point it looks at."),
+        Field::new("target", Kind::Vector(ANY), "m", Optional("the middle of all bodies that move freely"), "The point it looks at."),
         Field::new("eye", Kind::Vector(ANY), "m", Optional("`distance`, `azimuth` and `elevation` say where"), "Where it stands."),
         Field::new("distance", Kind::Number(POSITIVE), "m", Optional("all bodies are in view"), "From the target to the eye."),
         Field::new("azimuth", Kind::Number(ANY), "degrees", Default("30.0"), "Direction of the eye about y: 0 looks from +z, 90 from +x."),

@@ -12,7 +12,29 @@ macro_rules! scenes {
     };
 }
 
-/// All built-in scenes; the first is the default.
+/// Scenes to play with; the first is the default.
 pub fn gallery() -> &'static [GalleryEntry] {
     scenes!["gallery", "bunny", "armadillo", "cantilever", "incline", "spin"]
+}
+
+/// Scenes by which contact is measured, many of them large.
+pub fn experiments() -> &'static [GalleryEntry] {
+    scenes![
+        "rings",
+        "rings_stiff",
+        "pyramid",
+        "bunnies",
+        "bearing",
+        "cubes",
+        "wedge",
+        "strings",
+        "mixed",
+        "rigid_stack",
+        "rigid_house_of_cards",
+    ]
+}
+
+/// All of them.
+pub fn builtin_scenes() -> impl Iterator<Item = &'static GalleryEntry> {
+    gallery().iter().chain(experiments())
 }

@@ -1,8 +1,8 @@
-//! From the geometry of a scene file to tets, or to the shape of an obstacle; in the body's own frame.
+//! From the geometry of a scene file to tets, to a surface or to an exact shape; in the body's own frame.
 
 use std::path::Path;
 
-use super::read::{Anchor, Geometry};
+use super::read::{Anchor, BodyContent, Geometry, Role};
 use crate::math::{Aabb, Vec3};
 use crate::mesh::{Embedding, MeshError, SurfaceMesh, TetMesh, assets, doctor, embed, parse_surface, read_surface, shapes, voxel};
 use crate::model::Shape;
@@ -28,34 +28,110 @@ impl From<MeshError> for Fault {
     }
 }
 
-/// Makes the solid of a deformable body.
-pub fn solid(geometry: &Geometry, anchor: Anchor, folder: Option<&Path>) -> Result<Solid, Fault> {
+/// What a body is made of before it is placed, its anchored point at the origin.
+pub enum Made {
+    /// A deformable body.
+    Solid(Solid),
+    /// A body that keeps its shape.
+    Surface(SurfaceMesh),
+    /// A static or driven body of an exact shape, which is built around its centre; and the point of it that is anchored.
+    Exact(Shape, Vec3),
+}
+
+impl Made {
+    /// Makes the geometry of a body.
+    pub fn new(body: &BodyContent, folder: Option<&Path>) -> Result<Self, Fault> {
+        match (&body.role, exact(&body.geometry)) {
+            (Role::Deformable { .. }, _) => Ok(Self::Solid(solid(&body.geometry, body.anchor, folder)?)),
+            (Role::Obstacle { .. }, Some(shape)) => Ok(Self::Exact(shape, anchor_point(body.anchor, &shape_bounds(&shape)))),
+            _ => {
+                let mut surface = surface(&body.geometry, folder)?;
+                let shift = anchor_point(body.anchor, &surface.aabb());
+                surface.positions.iter_mut().for_each(|p| *p -= shift);
+                Ok(Self::Surface(surface))
+            }
+        }
+    }
+
+    /// Box of what can touch; none for a plane.
+    pub fn bounds(&self) -> Option<Aabb> {
+        match self {
+            Self::Solid(solid) => Some(solid.surface_bounds()),
+            Self::Surface(surface) => Some(surface.aabb()),
+            Self::Exact(Shape::Plane, _) => None,
+            Self::Exact(shape, anchor) => {
+                let Aabb { min, max } = shape_bounds(shape);
+                Some(Aabb { min: min - anchor, max: max - anchor })
+            }
+        }
+    }
+}
+
+/// Tets and surface of a deformable body.
+fn solid(geometry: &Geometry, anchor: Anchor, folder: Option<&Path>) -> Result<Solid, Fault> {
     let mut solid = match *geometry {
-        Geometry::Mesh { ref file, resolution, size } => from_surface(file, resolution, size, folder)?,
-        Geometry::Box { size, cells } => plain(shapes::box_tets(size, cells)),
-        Geometry::Sphere { radius, resolution } => plain(shapes::sphere(radius, resolution)),
-        Geometry::Cylinder { radius, height, resolution } => plain(shapes::cylinder(radius, height, resolution)),
-        Geometry::Torus { radius, tube_radius, resolution } => plain(shapes::torus(radius, tube_radius, resolution)),
-        Geometry::Plane => unreachable!("a deformable plane was refused when the scene was read"),
+        Geometry::Mesh { ref file, resolution, size } => embedded(load(file, size, folder)?, resolution)?,
+        Geometry::Icosphere { radius, level, resolution } => embedded(shapes::icosphere(radius, level), resolution)?,
+        ref shape => Solid { tets: shape_tets(shape), surface: None },
     };
     let shift = anchor_point(anchor, &solid.surface_bounds());
     solid.tets.positions.iter_mut().for_each(|p| *p -= shift);
     Ok(solid)
 }
 
-/// The shape of a static or driven body, `scale` times as large, and the point of it that is anchored.
-pub fn obstacle(geometry: &Geometry, anchor: Anchor, scale: f64) -> (Shape, Vec3) {
-    let (shape, half) = match *geometry {
-        Geometry::Box { size, .. } => (Shape::Box { half_extents: size * (0.5 * scale) }, size * 0.5),
-        Geometry::Sphere { radius, .. } => (Shape::Sphere { radius: radius * scale }, Vec3::repeat(radius)),
-        Geometry::Cylinder { radius, height, .. } => {
-            let half = Vec3::new(radius, height * 0.5, radius);
-            (Shape::Cylinder { radius: radius * scale, half_height: half.y * scale }, half)
-        }
-        Geometry::Plane => (Shape::Plane, Vec3::zeros()),
-        Geometry::Mesh { .. } | Geometry::Torus { .. } => unreachable!("refused when the scene was read"),
+/// The surface of a rigid body, or of a static or driven one.
+fn surface(geometry: &Geometry, folder: Option<&Path>) -> Result<SurfaceMesh, Fault> {
+    let surface = match *geometry {
+        Geometry::Mesh { ref file, size, .. } => load(file, size, folder)?,
+        Geometry::Icosphere { radius, level, .. } => shapes::icosphere(radius, level),
+        ref shape => shape_tets(shape).surface(),
     };
-    (shape, anchor_point(anchor, &Aabb { min: -half, max: half }))
+    closed(&surface)?;
+    Ok(surface)
+}
+
+fn shape_tets(geometry: &Geometry) -> TetMesh {
+    match *geometry {
+        Geometry::Box { size, cells } => shapes::box_tets(size, cells),
+        Geometry::Sphere { radius, resolution } => shapes::sphere(radius, resolution),
+        Geometry::Cylinder { radius, height, resolution } => shapes::cylinder(radius, height, resolution),
+        Geometry::Torus { radius, tube_radius, resolution } => shapes::torus(radius, tube_radius, resolution),
+        Geometry::Ring { radius, width, height, segments } => shapes::ring(radius, width, height, segments),
+        Geometry::Frame { size } => shapes::frame(size),
+        Geometry::Mesh { .. } | Geometry::Icosphere { .. } => unreachable!("surfaces have no tets of their own"),
+        Geometry::Plane => unreachable!("planes without a body were refused when the scene was read"),
+    }
+}
+
+/// The shape of a body that is one exactly.
+fn exact(geometry: &Geometry) -> Option<Shape> {
+    match *geometry {
+        Geometry::Box { size, .. } => Some(Shape::Box { half_extents: size * 0.5 }),
+        Geometry::Sphere { radius, .. } => Some(Shape::Sphere { radius }),
+        Geometry::Cylinder { radius, height, .. } => Some(Shape::Cylinder { radius, half_height: height * 0.5 }),
+        Geometry::Plane => Some(Shape::Plane),
+        _ => None,
+    }
+}
+
+fn shape_bounds(shape: &Shape) -> Aabb {
+    let half = match *shape {
+        Shape::Plane => Vec3::zeros(),
+        Shape::Box { half_extents } => half_extents,
+        Shape::Sphere { radius } => Vec3::repeat(radius),
+        Shape::Cylinder { radius, half_height } => Vec3::new(radius, half_height, radius),
+    };
+    Aabb { min: -half, max: half }
+}
+
+/// The same shape, `scale` times as large.
+pub fn scaled(shape: &Shape, scale: f64) -> Shape {
+    match *shape {
+        Shape::Plane => Shape::Plane,
+        Shape::Box { half_extents } => Shape::Box { half_extents: half_extents * scale },
+        Shape::Sphere { radius } => Shape::Sphere { radius: radius * scale },
+        Shape::Cylinder { radius, half_height } => Shape::Cylinder { radius: radius * scale, half_height: half_height * scale },
+    }
 }
 
 fn anchor_point(anchor: Anchor, bounds: &Aabb) -> Vec3 {
@@ -66,23 +142,35 @@ fn anchor_point(anchor: Anchor, bounds: &Aabb) -> Vec3 {
     }
 }
 
-fn plain(tets: TetMesh) -> Solid {
-    Solid { tets, surface: None }
-}
-
 /// Fills a closed surface with tets and embeds it in them.
-fn from_surface(file: &str, resolution: u32, size: Option<f64>, folder: Option<&Path>) -> Result<Solid, Fault> {
-    let mut surface = doctor::mend(load(file, folder)?);
-    if let Some(size) = size {
-        let scale = size / surface.aabb().extent().max();
-        surface.positions.iter_mut().for_each(|p| *p *= scale);
-    }
+fn embedded(surface: SurfaceMesh, resolution: u32) -> Result<Solid, Fault> {
     let tets = voxel::tetrahedralise(&surface, resolution)?;
     let embedding = embed(&tets, &surface.positions)?;
     Ok(Solid { tets, surface: Some((surface.triangles, embedding)) })
 }
 
-fn load(file: &str, folder: Option<&Path>) -> Result<SurfaceMesh, Fault> {
+/// Refuses a surface that is open or whose triangles do not agree which side is outside.
+fn closed(surface: &SurfaceMesh) -> Result<(), MeshError> {
+    let found = doctor::diagnose(surface);
+    match found {
+        _ if found.boundary_edges > 0 => Err(MeshError::Open { boundary_edges: found.boundary_edges }),
+        _ if found.misoriented_edges > 0 => Err(MeshError::Misoriented { edges: found.misoriented_edges }),
+        _ => Ok(()),
+    }
+}
+
+/// Reads a mesh and mends what can be mended; its longest side becomes `size` if given.
+fn load(file: &str, size: Option<f64>, folder: Option<&Path>) -> Result<SurfaceMesh, Fault> {
+    let mut surface = doctor::mend(read(file, folder)?);
+    surface.check()?;
+    if let Some(size) = size {
+        let scale = size / surface.aabb().extent().max();
+        surface.positions.iter_mut().for_each(|p| *p *= scale);
+    }
+    Ok(surface)
+}
+
+fn read(file: &str, folder: Option<&Path>) -> Result<SurfaceMesh, Fault> {
     if let Some(name) = file.strip_prefix("builtin:") {
         let bytes = assets::builtin(name).ok_or(Fault::UnknownBuiltin)?;
         return Ok(parse_surface(name, bytes)?);

@@ -10,8 +10,10 @@ mod error;
 mod format;
 mod gallery;
 mod geometry;
+mod attachment;
 mod node;
 mod nodes;
+mod placing;
 mod random;
 mod read;
 mod reference;
@@ -25,9 +27,10 @@ mod value;
 
 use std::path::{Path, PathBuf};
 
+pub use attachment::{Attachment, End};
 pub use build::{Built, Force, Probe, build};
 pub use error::{Diagnostic, Place, SceneError};
-pub use gallery::{GalleryEntry, gallery};
+pub use gallery::{GalleryEntry, builtin_scenes, experiments, gallery};
 pub use reference::{json_schema, reference};
 pub use settings::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, SolverChoice};
 
@@ -82,14 +85,14 @@ impl Scene {
         if path.is_file() {
             return if is_mesh(path) { Self::from_mesh_with(path, flags) } else { Self::from_file_with(path, flags) };
         }
-        if gallery().iter().any(|entry| entry.name == target) {
+        if builtin_scenes().any(|entry| entry.name == target) {
             return Self::builtin_with(target, flags);
         }
         let what = if path.is_dir() { "this is a folder" } else { "there is no such file" };
         Err(SceneError::one(
             Place::File { file: target.to_owned() },
             "",
-            error::unknown(&format!("{what}, and no scene of the gallery has this name"), target, gallery().iter().map(|e| e.name)),
+            error::unknown(&format!("{what}, and no scene of the gallery has this name"), target, builtin_scenes().map(|e| e.name)),
         ))
     }
 
@@ -140,8 +143,8 @@ impl Scene {
     }
 
     fn builtin_with(name: &str, flags: &[String]) -> Result<Self, SceneError> {
-        let Some(entry) = gallery().iter().find(|entry| entry.name == name) else {
-            let names = gallery().iter().map(|entry| entry.name);
+        let Some(entry) = builtin_scenes().find(|entry| entry.name == name) else {
+            let names = builtin_scenes().map(|entry| entry.name);
             let message = error::unknown("the gallery has no scene of this name", name, names);
             return Err(SceneError::one(Place::File { file: name.to_owned() }, "", message));
         };

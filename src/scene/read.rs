@@ -1,20 +1,22 @@
 //! From a document that keeps to the format to typed content: names resolved, values that exclude each other refused.
 
+mod links;
+mod shapes;
+
 use std::collections::BTreeMap;
 
 use super::error::{Complaints, SceneError, unknown};
 use super::format::SCENE;
 use super::node::{CHECKED, Node};
 use super::nodes::{Group, Transform, local, world_transforms};
-use super::random::Random;
-use super::regions::{Extent, Region};
+use super::regions::Region;
 use super::settings::{BackendChoice, LightSetting, RecordingSetting, SolverChoice};
 use super::spec::Kind;
 use super::value::{Origin, Value};
 use super::{Document, check};
 use crate::material::{Material, MaterialModel};
-use crate::math::{Aabb, Vec3};
-use crate::model::Motion;
+use crate::math::Vec3;
+use crate::model::{Keyframe, Keyframes, Motion};
 use crate::solver::Params;
 
 /// What a scene says, with references resolved to indices.
@@ -26,9 +28,10 @@ pub struct Content {
     pub backend: BackendChoice,
     pub solver: SolverChoice,
     pub friction: f64,
-    /// (deformable body, static or driven body, coefficient), by index into `bodies`.
+    /// (body, body, coefficient), by index into `bodies`, the lower one first.
     pub pair_frictions: Vec<(usize, usize, f64)>,
     pub bodies: Vec<BodyContent>,
+    pub attachments: Vec<AttachmentContent>,
     pub forces: Vec<ForceContent>,
     pub probes: Vec<ProbeContent>,
     pub camera: CameraContent,
@@ -45,10 +48,11 @@ pub struct BodyContent {
     pub geometry_origin: Origin,
     pub geometry_key: String,
     pub anchor: Anchor,
-    /// From the anchored geometry to the world: one for each copy.
-    pub placements: Vec<Transform>,
-    /// Whether the copies have names of their own.
-    pub copied: bool,
+    /// Of the group that carries the body.
+    pub parent: Transform,
+    /// From the anchored geometry to the parent's frame.
+    pub own: Transform,
+    pub copies: Copies,
     pub color: Option<[f32; 3]>,
 }
 
@@ -60,10 +64,33 @@ pub enum Role {
         angular_velocity: Vec3,
         fix: Vec<Region>,
     },
+    Rigid {
+        amount: Amount,
+        velocity: Vec3,
+        angular_velocity: Vec3,
+    },
     /// Static, or driven along a motion.
     Obstacle {
         motion: Option<Motion>,
     },
+}
+
+/// How heavy a rigid body is.
+#[derive(Clone, Copy, Debug)]
+pub enum Amount {
+    /// [kg/m^3]
+    Density(f64),
+    /// [kg]
+    Mass(f64),
+}
+
+/// How many there are of a body, and where; in the parent's frame, added to the body's own place.
+#[derive(Clone, Copy, Debug)]
+pub enum Copies {
+    One,
+    Array { count: [u32; 3], pitch: Vec3 },
+    Circle { count: u32 },
+    Scatter { count: u32, seed: u64, min: Vec3, max: Vec3, origin: Origin },
 }
 
 #[derive(Clone, Debug)]
@@ -73,6 +100,9 @@ pub enum Geometry {
     Sphere { radius: f64, resolution: u32 },
     Cylinder { radius: f64, height: f64, resolution: u32 },
     Torus { radius: f64, tube_radius: f64, resolution: u32 },
+    Ring { radius: f64, width: f64, height: f64, segments: u32 },
+    Frame { size: Vec3 },
+    Icosphere { radius: f64, level: u32, resolution: u32 },
     Plane,
 }
 
@@ -82,6 +112,22 @@ pub enum Anchor {
     File,
     Center,
     Bottom,
+}
+
+#[derive(Clone, Debug)]
+pub struct AttachmentContent {
+    pub name: String,
+    pub ends: [EndContent; 2],
+    pub stiffness: f64,
+    pub damping: f64,
+    pub length: Option<f64>,
+}
+
+#[derive(Clone, Debug)]
+pub enum EndContent {
+    Region(Target, Region),
+    Point(Target, Vec3),
+    World(Vec3),
 }
 
 #[derive(Clone, Debug)]
@@ -118,7 +164,7 @@ pub struct CameraContent {
 }
 
 /// More copies than this are a slip of the hand.
-const MAX_COPIES: usize = 10_000;
+const MAX_COPIES: u64 = 10_000;
 /// Five or six tets each: beyond this no machine of today steps.
 const MAX_CELLS: u64 = 4_000_000;
 
@@ -162,6 +208,7 @@ impl Reader<'_> {
             solver: SolverChoice::from_name(&simulation.text("solver")).expect(CHECKED),
             friction: contact.number("friction"),
             pair_frictions: self.pairs(&contact, &bodies),
+            attachments: self.attachments(root, &bodies),
             forces: self.forces(root, &bodies),
             probes: self.probes(root, &bodies),
             camera: self.camera(&root.table("camera")),
@@ -233,18 +280,23 @@ impl Reader<'_> {
                 Transform::identity()
             }),
         };
-        let placements = self.copies(node).into_iter().map(|copy| parent * copy).collect();
-        let role = if kind == "deformable" {
-            Role::Deformable {
+        let copies = self.copies(node);
+        let role = match kind.as_str() {
+            "deformable" => Role::Deformable {
                 material: self.body_material(node, materials),
                 velocity: node.vector("velocity"),
                 angular_velocity: node.vector("angular_velocity"),
                 fix: node.list("fix").iter().filter_map(|n| self.region(n)).collect(),
+            },
+            "rigid" => Role::Rigid {
+                amount: self.amount(node),
+                velocity: node.vector("velocity"),
+                angular_velocity: node.vector("angular_velocity"),
+            },
+            _ => {
+                let motion = self.motion(&node.table("motion"));
+                Role::Obstacle { motion: (kind == "driven").then_some(motion) }
             }
-        } else {
-            let motion = node.table("motion");
-            let driven = Motion { velocity: motion.vector("velocity"), angular_velocity: motion.vector("angular_velocity") };
-            Role::Obstacle { motion: (kind == "driven").then_some(driven) }
         };
         let geometry = self.geometry(node, &kind)?;
         let geometry_key = if node.has("mesh") { "mesh" } else { "shape" };
@@ -259,8 +311,9 @@ impl Reader<'_> {
                 "bottom" => Anchor::Bottom,
                 _ => Anchor::File,
             },
-            placements,
-            copied: node.has("array") || node.has("scatter"),
+            parent,
+            own: placement(node),
+            copies,
             color: node.color("color"),
         })
     }
@@ -271,7 +324,8 @@ impl Reader<'_> {
             let Some(field) = node.table.field(&entry.key) else { continue };
             if !field.kinds.is_empty() && !field.kinds.contains(&kind) {
                 let remedy = match entry.key.as_str() {
-                    "mesh" => "; give it a shape: a plane, a box, a sphere or a cylinder",
+                    "cells" | "resolution" => "; remove it: the shape is exact",
+                    "density" if kind == "deformable" => "; its material has the density",
                     "motion" => "; use velocity and angular_velocity for its start, or kind = \"driven\"",
                     _ => "; remove it or change the kind",
                 };
@@ -295,218 +349,66 @@ impl Reader<'_> {
         })
     }
 
-    /// The body's own transforms in the parent's frame.
-    fn copies(&mut self, node: &Node) -> Vec<Transform> {
-        let own = placement(node);
-        match (node.opt_table("array"), node.opt_table("scatter")) {
-            (None, None) => vec![own],
-            (Some(_), Some(_)) => {
-                self.complain(node, "scatter", "a body has either an array or a scatter; remove one of them");
-                vec![own]
+    fn amount(&mut self, node: &Node) -> Amount {
+        match (node.opt_number("mass"), node.opt_number("density")) {
+            (Some(mass), None) => Amount::Mass(mass),
+            (None, density) => Amount::Density(density.unwrap_or(1000.0)),
+            (Some(_), Some(density)) => {
+                self.complain(node, "mass", "a body has either a density or a mass; remove one of them");
+                Amount::Density(density)
             }
-            (Some(array), None) => {
-                let [nx, ny, nz] = array.integers::<3>("count");
-                let pitch = array.vector("pitch");
-                if u64::from(nx) * u64::from(ny) * u64::from(nz) > MAX_COPIES as u64 {
+        }
+    }
+
+    fn motion(&mut self, node: &Node) -> Motion {
+        let mut frames: Vec<Keyframe> = vec![];
+        for frame in node.list("keyframes") {
+            let time = frame.number("time");
+            if let Some(before) = frames.last().filter(|before| before.time >= time) {
+                self.complain(&frame, "time", format!("the keyframe before is at {} s; give a later time", before.time));
+            }
+            let place = local(frame.vector("position"), frame.vector("rotation"), 1.0).isometry;
+            frames.push(Keyframe { time, shift: place.translation.vector, turn: place.rotation });
+        }
+        let repeat = node.text("after") == "repeat";
+        if let (true, [first, .., last]) = (repeat, &frames[..])
+            && ((first.shift - last.shift).norm() > 0.0 || first.turn.angle_to(&last.turn) > 1e-9)
+        {
+            self.complain(node, "after", "a motion that repeats must end where it begins; add a last keyframe at the place of the first");
+        }
+        Motion {
+            velocity: node.vector("velocity"),
+            angular_velocity: node.vector("angular_velocity"),
+            keyframes: Keyframes { frames, repeat },
+        }
+    }
+
+    fn copies(&mut self, node: &Node) -> Copies {
+        let given: Vec<&str> = ["array", "circle", "scatter"].into_iter().filter(|key| node.has(key)).collect();
+        if let [first, second, ..] = given[..] {
+            self.complain(node, second, format!("this body has copies by {first} already; remove one of the two"));
+        }
+        match given[..] {
+            ["array", ..] => {
+                let array = node.table("array");
+                let count = array.integers("count");
+                if count.iter().map(|&n| u64::from(n)).product::<u64>() > MAX_COPIES {
                     self.complain(&array, "count", format!("these are more than {MAX_COPIES} copies; give less"));
-                    return vec![own];
                 }
-                let cells = (0..nz).flat_map(|k| (0..ny).flat_map(move |j| (0..nx).map(move |i| [i, j, k])));
-                cells.map(|c| shifted(&own, pitch.component_mul(&Vec3::from(c.map(f64::from))))).collect()
+                Copies::Array { count, pitch: array.vector("pitch") }
             }
-            (None, Some(scatter)) => {
+            ["circle", ..] => Copies::Circle { count: node.integer("circle") as u32 },
+            ["scatter", ..] => {
+                let scatter = node.table("scatter");
                 let (min, max) = (scatter.vector("min"), scatter.vector("max"));
                 if (0..3).any(|i| min[i] > max[i]) {
                     self.complain(&scatter, "max", "no coordinate of max may be below that of min; swap them");
-                    return vec![own];
                 }
-                let mut random = Random(scatter.integer("seed") as u64);
-                (0..scatter.integer("count"))
-                    .map(|_| {
-                        let place = Vec3::from_fn(|i, _| min[i] + (max[i] - min[i]) * random.unit());
-                        let turn = random.rotation();
-                        let mut copy = shifted(&own, place);
-                        copy.isometry.rotation = turn * copy.isometry.rotation;
-                        copy
-                    })
-                    .collect()
+                let (count, seed) = (scatter.integer("count") as u32, scatter.integer("seed") as u64);
+                Copies::Scatter { count, seed, min, max, origin: node.origin("scatter") }
             }
+            _ => Copies::One,
         }
-    }
-
-    fn geometry(&mut self, node: &Node, kind: &str) -> Option<Geometry> {
-        match (node.has("mesh"), node.value.get("shape")) {
-            (true, None) => {
-                if node.has("size") && node.has("scale") {
-                    self.complain(node, "scale", "a mesh has either a size or a scale; remove one of them");
-                }
-                let resolution = node.integer("resolution") as u32;
-                (kind == "deformable").then(|| Geometry::Mesh { file: node.text("mesh"), resolution, size: node.opt_number("size") })
-            }
-            (false, Some(shape)) => {
-                for key in ["size", "resolution"] {
-                    if node.has(key) {
-                        let inside = if key == "size" { "the measures are" } else { "the number of cells is" };
-                        self.complain(node, key, format!("this is for meshes; {inside} given inside the shape"));
-                    }
-                }
-                self.shape(node, shape, kind)
-            }
-            (true, Some(_)) => {
-                self.complain(node, "shape", "a body has either a mesh or a shape; remove one of them");
-                None
-            }
-            (false, None) => {
-                let problem = "neither mesh nor shape is given; name a mesh file or describe a shape";
-                self.complaints.add(node.value.origin, node.path.clone(), problem);
-                None
-            }
-        }
-    }
-
-    fn shape(&mut self, body: &Node, value: &Value, kind: &str) -> Option<Geometry> {
-        let Some(Kind::Variants(variants)) = body.table.field("shape").map(|f| f.kind) else { unreachable!("declared as variants") };
-        let tag = value.get("type").and_then(Value::text).expect(CHECKED);
-        let (_, table) = variants.iter().find(|(t, _)| *t == tag).expect(CHECKED);
-        let node = Node { value, table, path: body.key("shape") };
-        self.only_for_kind(&node, kind);
-        let resolution = || node.integer("resolution") as u32;
-        let geometry = match tag {
-            "box" => {
-                let cells = node.integers("cells");
-                if cells.iter().map(|&n| u64::from(n)).product::<u64>() > MAX_CELLS {
-                    self.complain(&node, "cells", format!("these are more than {MAX_CELLS} cells in all; give less"));
-                }
-                Geometry::Box { size: node.vector("size"), cells }
-            }
-            "sphere" => Geometry::Sphere { radius: node.number("radius"), resolution: resolution() },
-            "cylinder" => Geometry::Cylinder { radius: node.number("radius"), height: node.number("height"), resolution: resolution() },
-            "torus" => {
-                let (radius, tube_radius) = (node.number("radius"), node.number("tube_radius"));
-                if tube_radius >= radius {
-                    self.complain(&node, "tube_radius", format!("the tube must be thinner than the ring: give less than {radius} [m]"));
-                }
-                Geometry::Torus { radius, tube_radius, resolution: resolution() }
-            }
-            _ => Geometry::Plane,
-        };
-        match (&geometry, kind) {
-            (Geometry::Plane, "deformable") => {
-                self.complain(&node, "type", "a plane has no inside that could deform; use kind = \"static\" or another shape");
-                None
-            }
-            (Geometry::Torus { .. }, "static" | "driven") => {
-                self.complain(&node, "type", format!("a {kind} body is a plane, a box, a sphere or a cylinder; use one of them"));
-                None
-            }
-            _ => Some(geometry),
-        }
-    }
-
-    fn region(&mut self, node: &Node) -> Option<Region> {
-        let extent = match (node.opt_vector("min"), node.opt_vector("max"), node.opt_text("side")) {
-            (Some(min), Some(max), None) => {
-                if (0..3).any(|i| min[i] > max[i]) {
-                    self.complain(node, "max", "no coordinate of max may be below that of min; swap them");
-                    return None;
-                }
-                Extent::Box(Aabb { min, max })
-            }
-            (None, None, Some(side)) => {
-                let axis = "xyz".find(&side[..1]).expect(CHECKED);
-                Extent::Side { axis, high: side.ends_with('+') }
-            }
-            _ => {
-                let problem = "a region is either a box, with min and max, or a side; give one of the two";
-                self.complaints.add(node.value.origin, node.path.clone(), problem);
-                return None;
-            }
-        };
-        Some(Region { extent, origin: node.value.origin, key: node.path.clone() })
-    }
-
-    /// The deformable body that a force or probe names.
-    fn target(&mut self, node: &Node, bodies: &[BodyContent]) -> Option<Target> {
-        let name = node.text("body");
-        for (body, content) in bodies.iter().enumerate() {
-            let Some(copy) = content.copy_of_name(&name) else { continue };
-            if matches!(content.role, Role::Obstacle { .. }) {
-                self.complain(node, "body", format!("\"{name}\" is not deformable; name a deformable body"));
-                return None;
-            }
-            let Some(copy) = copy else {
-                let last = content.placements.len() - 1;
-                self.complain(node, "body", format!("\"{name}\" has copies; name one of \"{name}[0]\" to \"{name}[{last}]\""));
-                return None;
-            };
-            return Some(Target { body, copy });
-        }
-        let names = bodies.iter().filter(|b| matches!(b.role, Role::Deformable { .. })).map(|b| b.name.as_str());
-        self.complain(node, "body", unknown(&format!("there is no body \"{name}\""), &name, names));
-        None
-    }
-
-    fn pairs(&mut self, contact: &Node, bodies: &[BodyContent]) -> Vec<(usize, usize, f64)> {
-        let mut pairs = vec![];
-        for node in contact.list("pair") {
-            let [a, b] = ["a", "b"].map(|key| {
-                let name = node.text(key);
-                let found = bodies.iter().position(|body| body.name == name);
-                if found.is_none() {
-                    let names = bodies.iter().map(|b| b.name.as_str());
-                    self.complain(&node, key, unknown(&format!("there is no body \"{name}\""), &name, names));
-                }
-                found
-            });
-            let (Some(a), Some(b)) = (a, b) else { continue };
-            let deformable = |i: usize| matches!(bodies[i].role, Role::Deformable { .. });
-            let (soft, hard) = match (deformable(a), deformable(b)) {
-                (true, false) => (a, b),
-                (false, true) => (b, a),
-                (true, true) => {
-                    let problem = "contact between deformable bodies is not part of this version; pair one with a static or driven body";
-                    self.complain(&node, "b", problem);
-                    continue;
-                }
-                (false, false) => {
-                    self.complain(&node, "b", "two bodies that nothing moves do not react to contact; pair one with a deformable body");
-                    continue;
-                }
-            };
-            if pairs.iter().any(|(s, h, _)| (*s, *h) == (soft, hard)) {
-                self.complain(&node, "b", "this pair is given twice; remove one of the two");
-            }
-            pairs.push((soft, hard, node.number("friction")));
-        }
-        pairs
-    }
-
-    fn forces(&mut self, root: &Node, bodies: &[BodyContent]) -> Vec<ForceContent> {
-        let mut forces = vec![];
-        for node in root.list("force") {
-            let region = node.opt_table("region").map(|r| self.region(&r));
-            let (start, end) = (node.number("start"), node.opt_number("end").unwrap_or(f64::INFINITY));
-            if end <= start {
-                self.complain(&node, "end", format!("the force must end after its start at {start} s"));
-            }
-            if let Some(target) = self.target(&node, bodies) {
-                forces.push(ForceContent { target, region: region.flatten(), force: node.vector("force"), start, end });
-            }
-        }
-        forces
-    }
-
-    fn probes(&mut self, root: &Node, bodies: &[BodyContent]) -> Vec<ProbeContent> {
-        let nodes = root.list("probe");
-        self.unique(&nodes, "probes");
-        let mut probes = vec![];
-        for node in &nodes {
-            let region = node.opt_table("region").map(|r| self.region(&r));
-            if let Some(target) = self.target(node, bodies) {
-                probes.push(ProbeContent { name: node.text("name"), target, region: region.flatten() });
-            }
-        }
-        probes
     }
 
     fn camera(&mut self, node: &Node) -> CameraContent {
@@ -541,18 +443,27 @@ impl Reader<'_> {
 }
 
 impl BodyContent {
+    pub fn n_copies(&self) -> usize {
+        match self.copies {
+            Copies::One => 1,
+            Copies::Array { count, .. } => count.iter().map(|&n| n as usize).product(),
+            Copies::Circle { count } | Copies::Scatter { count, .. } => count as usize,
+        }
+    }
+
     /// If `name` means this body: which copy, or none when it stands for all of several.
     fn copy_of_name(&self, name: &str) -> Option<Option<usize>> {
+        let single = matches!(self.copies, Copies::One);
         if name == self.name {
-            return Some((!self.copied).then_some(0));
+            return Some(single.then_some(0));
         }
         let index = name.strip_prefix(&self.name)?.strip_prefix('[')?.strip_suffix(']')?;
-        index.parse().ok().filter(|&i| self.copied && i < self.placements.len()).map(Some)
+        index.parse().ok().filter(|&i| !single && i < self.n_copies()).map(Some)
     }
 
     /// Name of a copy in the model.
     pub fn copy_name(&self, copy: usize) -> String {
-        if self.copied { format!("{}[{copy}]", self.name) } else { self.name.clone() }
+        if matches!(self.copies, Copies::One) { self.name.clone() } else { format!("{}[{copy}]", self.name) }
     }
 }
 
@@ -569,10 +480,4 @@ fn material(node: &Node) -> Material {
 
 fn placement(node: &Node) -> Transform {
     local(node.vector("position"), node.vector("rotation"), node.number("scale"))
-}
-
-fn shifted(transform: &Transform, by: Vec3) -> Transform {
-    let mut result = *transform;
-    result.isometry.translation.vector += by;
-    result
 }

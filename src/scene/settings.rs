@@ -15,8 +15,20 @@ pub enum BackendChoice {
 pub enum SolverChoice {
     #[default]
     Auto,
+    /// Corrected warped compliance.
+    Cwc,
     /// Conjugate residuals with contact states.
     Cr,
+    /// The same with the diagonal preconditioner only.
+    CrDiag,
+    /// Iterative constraint anticipation.
+    Ica,
+    /// Staggered projections.
+    Sp,
+    /// Projected Gauss-Seidel on the Delassus operator.
+    Pgs,
+    /// Semi-smooth Newton.
+    Ssn,
 }
 
 impl BackendChoice {
@@ -29,11 +41,25 @@ impl BackendChoice {
 }
 
 impl SolverChoice {
-    pub const ALL: [(&'static str, Self); 2] = [("auto", Self::Auto), ("cr", Self::Cr)];
+    pub const ALL: [(&'static str, Self); 8] = [
+        ("auto", Self::Auto),
+        ("cwc", Self::Cwc),
+        ("cr", Self::Cr),
+        ("cr-diag", Self::CrDiag),
+        ("ica", Self::Ica),
+        ("sp", Self::Sp),
+        ("pgs", Self::Pgs),
+        ("ssn", Self::Ssn),
+    ];
 
     /// By the word that scenes and `--solver` use.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, choice)| *choice)
+    }
+
+    /// The word that scenes and `--solver` use.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, choice)| *choice == self).map_or("", |(name, _)| name)
     }
 }
 

@@ -65,6 +65,8 @@ pub enum SimulationError {
     Device(#[from] gpu::DeviceError),
     #[error(transparent)]
     Cpu(#[from] CpuError),
+    #[error("the {backend} backend does not have the solver \"{solver}\"; the cpu backend has cwc and cr, the gpu backend has cr")]
+    Solver { solver: &'static str, backend: &'static str },
 }
 
 /// What the caller chooses beside the scene.
@@ -118,7 +120,7 @@ impl Simulation {
         let Built { name, model, params, forces, probes, backend, solver, .. } = built;
         let model = Arc::new(model);
         let (mut stepper, mut backend) = open_backend(options.backend.unwrap_or(backend), options, &model)?;
-        let params = Params { solver: contact_solver(solver, backend.backend), ..params };
+        let params = Params { solver: contact_solver(solver, backend.backend)?, ..params };
         backend.solver = params.solver.name();
         // A stepper that cannot take its start says so again in the first step, where it can be told.
         let _ = stepper.set_state(&start(&model, &params));
@@ -360,11 +362,12 @@ fn finite(what: &'static str, v: &Vec3) -> Result<(), CommandError> {
 }
 
 /// The method for contacts: on the CPU corrected warped compliance unless the scene says otherwise, on the GPU conjugate residuals.
-fn contact_solver(choice: SolverChoice, backend: &str) -> ContactSolver {
+fn contact_solver(choice: SolverChoice, backend: &'static str) -> Result<ContactSolver, SimulationError> {
     match choice {
-        SolverChoice::Cr => ContactSolver::Cr,
-        SolverChoice::Auto if backend == "gpu" => ContactSolver::Cr,
-        SolverChoice::Auto => ContactSolver::Cwc,
+        SolverChoice::Cr => Ok(ContactSolver::Cr),
+        SolverChoice::Auto if backend == "gpu" => Ok(ContactSolver::Cr),
+        SolverChoice::Auto | SolverChoice::Cwc if backend == "cpu" => Ok(ContactSolver::Cwc),
+        other => Err(SimulationError::Solver { solver: other.name(), backend }),
     }
 }
 

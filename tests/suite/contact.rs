@@ -299,7 +299,7 @@ fn a_turning_cylinder_carries_a_block_along() {
             0.8,
         );
         let omega = 0.2;
-        roller.motion = Some(Motion { velocity: Vec3::zeros(), angular_velocity: Vec3::z() * -omega });
+        roller.motion = Some(Motion { angular_velocity: Vec3::z() * -omega, ..Motion::default() });
         let model = model(vec![block(1e5, 1e-3, &Quat::identity(), [8, 4, 8])], vec![roller]);
         let mut run = Run::new(backend, &model);
         let (before, _) = run.steps(100);

@@ -75,7 +75,14 @@ fn file_menu(ui: &mut Ui, scenery: &Scenery, answers: &mut Answers) {
 }
 
 fn gallery_menu(ui: &mut Ui, scenery: &Scenery, answers: &mut Answers) {
-    for scene in scenery.gallery {
+    scene_entries(ui, scenery, answers, false);
+    ui.separator();
+    let experiments = ui.menu_button("Experiments with contact", |ui| scene_entries(ui, scenery, answers, true)).response;
+    answers.named("menu.Gallery.Experiments", experiments);
+}
+
+fn scene_entries(ui: &mut Ui, scenery: &Scenery, answers: &mut Answers, experiments: bool) {
+    for scene in scenery.gallery.iter().filter(|scene| scene.experiment == experiments) {
         let shown = ui.add(Button::new(with_icon(icon::CUBE, &scene.title)));
         let shown = if scene.description.is_empty() { shown } else { shown.on_hover_text(&scene.description) };
         if answers.named(format!("gallery.{}", scene.name), shown).clicked() {

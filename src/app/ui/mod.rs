@@ -83,6 +83,8 @@ pub struct Exhibit {
     pub name: &'static str,
     pub title: String,
     pub description: String,
+    /// One of `scene::experiments`.
+    pub experiment: bool,
 }
 
 /// What a frame of panels gave.
@@ -118,12 +120,13 @@ impl Default for UiState {
 
 /// The scenes built into the program.
 pub fn gallery() -> Vec<Exhibit> {
-    let exhibit = |name: &'static str| match Scene::builtin(name) {
-        Ok(scene) => Exhibit { name, title: scene.title().to_owned(), description: scene.description().to_owned() },
+    let exhibit = |name: &'static str, experiment: bool| match Scene::builtin(name) {
+        Ok(scene) => Exhibit { name, title: scene.title().to_owned(), description: scene.description().to_owned(), experiment },
         // Opening it will say what is wrong with it.
-        Err(_) => Exhibit { name, title: name.to_owned(), description: String::new() },
+        Err(_) => Exhibit { name, title: name.to_owned(), description: String::new(), experiment },
     };
-    scene::gallery().iter().map(|entry| exhibit(entry.name)).collect()
+    let all = [(scene::gallery(), false), (scene::experiments(), true)];
+    all.into_iter().flat_map(|(list, experiment)| list.iter().map(move |entry| exhibit(entry.name, experiment))).collect()
 }
 
 impl UiState {

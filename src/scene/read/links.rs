@@ -1,0 +1,155 @@
+//! What names bodies and parts of them: regions, contact pairs, attachments, forces, probes.
+
+use super::{AttachmentContent, BodyContent, EndContent, ForceContent, ProbeContent, Reader, Role, Target};
+use crate::math::Aabb;
+use crate::scene::error::unknown;
+use crate::scene::node::{CHECKED, Node};
+use crate::scene::regions::{Extent, Region};
+
+impl Reader<'_> {
+    pub(super) fn region(&mut self, node: &Node) -> Option<Region> {
+        let extent = match (node.opt_vector("min"), node.opt_vector("max"), node.opt_text("side")) {
+            (Some(min), Some(max), None) => {
+                if (0..3).any(|i| min[i] > max[i]) {
+                    self.complain(node, "max", "no coordinate of max may be below that of min; swap them");
+                    return None;
+                }
+                Extent::Box(Aabb { min, max })
+            }
+            (None, None, Some(side)) => {
+                let axis = "xyz".find(&side[..1]).expect(CHECKED);
+                Extent::Side { axis, high: side.ends_with('+') }
+            }
+            _ => {
+                let problem = "a region is either a box, with min and max, or a side; give one of the two";
+                self.complaints.add(node.value.origin, node.path.clone(), problem);
+                return None;
+            }
+        };
+        Some(Region { extent, origin: node.value.origin, key: node.path.clone() })
+    }
+
+    /// The body that `key` names.
+    fn any_target(&mut self, node: &Node, key: &str, bodies: &[BodyContent]) -> Option<Target> {
+        let name = node.text(key);
+        for (body, content) in bodies.iter().enumerate() {
+            match content.copy_of_name(&name) {
+                None => {}
+                Some(Some(copy)) => return Some(Target { body, copy }),
+                Some(None) => {
+                    let last = content.n_copies() - 1;
+                    self.complain(node, key, format!("\"{name}\" has copies; name one of \"{name}[0]\" to \"{name}[{last}]\""));
+                    return None;
+                }
+            }
+        }
+        self.complain(node, key, unknown(&format!("there is no body \"{name}\""), &name, bodies.iter().map(|b| b.name.as_str())));
+        None
+    }
+
+    /// The deformable body that a force or probe names.
+    fn target(&mut self, node: &Node, bodies: &[BodyContent]) -> Option<Target> {
+        let target = self.any_target(node, "body", bodies)?;
+        if matches!(bodies[target.body].role, Role::Deformable { .. }) {
+            return Some(target);
+        }
+        self.complain(node, "body", format!("\"{}\" is not deformable; name a deformable body", node.text("body")));
+        None
+    }
+
+    pub(super) fn pairs(&mut self, contact: &Node, bodies: &[BodyContent]) -> Vec<(usize, usize, f64)> {
+        let mut pairs: Vec<(usize, usize, f64)> = vec![];
+        for node in contact.list("pair") {
+            let [a, b] = ["a", "b"].map(|key| {
+                let name = node.text(key);
+                let found = bodies.iter().position(|body| body.name == name);
+                if found.is_none() {
+                    let names = bodies.iter().map(|b| b.name.as_str());
+                    self.complain(&node, key, unknown(&format!("there is no body \"{name}\""), &name, names));
+                }
+                found
+            });
+            let (Some(a), Some(b)) = (a, b) else { continue };
+            let (a, b) = (a.min(b), a.max(b));
+            if [a, b].iter().all(|&i| matches!(bodies[i].role, Role::Obstacle { .. })) {
+                self.complain(
+                    &node,
+                    "b",
+                    "two bodies that nothing moves do not react to contact; pair one with a deformable or rigid body",
+                );
+            }
+            if pairs.iter().any(|(c, d, _)| (*c, *d) == (a, b)) {
+                self.complain(&node, "b", "this pair is given twice; remove one of the two");
+            }
+            pairs.push((a, b, node.number("friction")));
+        }
+        pairs
+    }
+
+    pub(super) fn attachments(&mut self, root: &Node, bodies: &[BodyContent]) -> Vec<AttachmentContent> {
+        let mut attachments = vec![];
+        for (index, node) in root.list("attachment").iter().enumerate() {
+            let [from, to] = ["from", "to"].map(|key| self.attachment_end(&node.table(key), bodies));
+            let (Some(from), Some(to)) = (from, to) else { continue };
+            if matches!((&from, &to), (EndContent::World(_), EndContent::World(_))) {
+                self.complain(node, "to", "both ends are points of the world; name a body at one of them");
+            }
+            attachments.push(AttachmentContent {
+                name: node.opt_text("name").unwrap_or_else(|| index.to_string()),
+                ends: [from, to],
+                stiffness: node.number("stiffness"),
+                damping: node.number("damping"),
+                length: node.opt_number("length"),
+            });
+        }
+        attachments
+    }
+
+    fn attachment_end(&mut self, node: &Node, bodies: &[BodyContent]) -> Option<EndContent> {
+        let (region, point) = (node.opt_table("region").map(|r| self.region(&r)), node.opt_vector("point"));
+        match (node.has("body"), region, point) {
+            (false, None, Some(point)) => Some(EndContent::World(point)),
+            (true, None, Some(point)) => Some(EndContent::Point(self.any_target(node, "body", bodies)?, point)),
+            (true, Some(region), None) => {
+                let target = self.any_target(node, "body", bodies)?;
+                if matches!(bodies[target.body].role, Role::Obstacle { .. }) {
+                    self.complain(node, "region", "a static or driven body is held at a point; give point instead");
+                }
+                Some(EndContent::Region(target, region?))
+            }
+            _ => {
+                let problem = "an end is a point of the world, or a body with either a point or a region; give one of these";
+                self.complaints.add(node.value.origin, node.path.clone(), problem);
+                None
+            }
+        }
+    }
+
+    pub(super) fn forces(&mut self, root: &Node, bodies: &[BodyContent]) -> Vec<ForceContent> {
+        let mut forces = vec![];
+        for node in root.list("force") {
+            let region = node.opt_table("region").map(|r| self.region(&r));
+            let (start, end) = (node.number("start"), node.opt_number("end").unwrap_or(f64::INFINITY));
+            if end <= start {
+                self.complain(&node, "end", format!("the force must end after its start at {start} s"));
+            }
+            if let Some(target) = self.target(&node, bodies) {
+                forces.push(ForceContent { target, region: region.flatten(), force: node.vector("force"), start, end });
+            }
+        }
+        forces
+    }
+
+    pub(super) fn probes(&mut self, root: &Node, bodies: &[BodyContent]) -> Vec<ProbeContent> {
+        let nodes = root.list("probe");
+        self.unique(&nodes, "probes");
+        let mut probes = vec![];
+        for node in &nodes {
+            let region = node.opt_table("region").map(|r| self.region(&r));
+            if let Some(target) = self.target(node, bodies) {
+                probes.push(ProbeContent { name: node.text("name"), target, region: region.flatten() });
+            }
+        }
+        probes
+    }
+}
