@@ -1,8 +1,9 @@
 //! Trees of boxes over triangles, one a body. Their shape is made once; the boxes follow the vertices.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
-use crate::math::Vec3;
+use crate::math::{Aabb, Vec3};
 
 /// Most triangles in a leaf.
 const LEAF: usize = 4;
@@ -23,14 +24,12 @@ impl Bounds {
     }
 
     fn join(self, other: Self) -> Self {
-        Self {
-            min: std::array::from_fn(|i| self.min[i].min(other.min[i])),
-            max: std::array::from_fn(|i| self.max[i].max(other.max[i])),
-        }
+        Self { min: std::array::from_fn(|i| self.min[i].min(other.min[i])), max: std::array::from_fn(|i| self.max[i].max(other.max[i])) }
     }
 
     pub fn meets(&self, other: &Self) -> bool {
-        (0..3).all(|i| self.min[i] <= other.max[i] && other.min[i] <= self.max[i])
+        // Without a branch: which axis decides cannot be foreseen.
+        (0..3).fold(true, |meets, i| meets & (self.min[i] <= other.max[i]) & (other.min[i] <= self.max[i]))
     }
 
     pub fn contains(&self, p: &Vec3) -> bool {
@@ -55,7 +54,7 @@ impl Bounds {
     }
 }
 
-/// A node covers `order[first..first + count]`. Its left child stands right behind it.
+/// A node covers the triangles `first..first + count`. Its left child stands right behind it.
 #[derive(Clone, Debug)]
 struct Node {
     first: u32,
@@ -68,51 +67,59 @@ struct Node {
 #[derive(Clone, Debug)]
 pub struct Forest {
     nodes: Vec<Node>,
-    /// Triangles in the order of the leaves.
-    order: Vec<u32>,
     /// Root of each body; none without triangles.
     roots: Vec<Option<u32>>,
 }
 
+/// Where everything is at one moment.
+#[derive(Clone, Debug)]
+pub struct Boxes {
+    nodes: Vec<Bounds>,
+    triangles: Vec<Bounds>,
+}
+
 impl Forest {
-    /// `bodies`: body of each triangle, below `n_bodies`. The vertices only decide how the trees are shaped.
-    pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]], bodies: &[u32], n_bodies: usize) -> Self {
+    /// The trees and the order that their leaves want the triangles in: from there on triangle `i` is what was `order[i]`. `bodies`: body of each
+    /// triangle, below `n_bodies`. The vertices only decide how the trees are shaped.
+    pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]], bodies: &[u32], n_bodies: usize) -> (Self, Vec<u32>) {
         let centers: Vec<Vec3> = triangles.iter().map(|t| t.iter().map(|v| vertices[*v as usize]).sum()).collect();
         let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
         order.sort_by_key(|t| bodies[*t as usize]);
-        let mut forest = Self { nodes: vec![], order, roots: vec![None; n_bodies] };
+        let mut forest = Self { nodes: vec![], roots: vec![None; n_bodies] };
         let mut first = 0;
         while first < triangles.len() {
-            let body = bodies[forest.order[first] as usize];
-            let count = forest.order[first..].partition_point(|t| bodies[*t as usize] == body);
-            forest.roots[body as usize] = Some(forest.grow(&centers, first, count));
+            let body = bodies[order[first] as usize];
+            let count = order[first..].partition_point(|t| bodies[*t as usize] == body);
+            forest.roots[body as usize] = Some(forest.grow(&centers, first, &mut order[first..first + count]));
             first += count;
         }
-        forest
+        (forest, order)
     }
 
-    /// Halves at the median of the longest axis.
-    fn grow(&mut self, centers: &[Vec3], first: usize, count: usize) -> u32 {
+    /// Halves at the median of the longest axis. `part`: the triangles from the place `first` on.
+    fn grow(&mut self, centers: &[Vec3], first: usize, part: &mut [u32]) -> u32 {
         let node = self.nodes.len();
-        self.nodes.push(Node { first: first as u32, count: count as u32, right: 0 });
-        if count > LEAF {
-            let part = &mut self.order[first..first + count];
-            let (min, max) = part.iter().map(|t| &centers[*t as usize]).fold(
-                (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY)),
-                |(min, max): (Vec3, Vec3), p| (min.inf(p), max.sup(p)),
-            );
-            let axis = (max - min).imax();
-            let half = count / 2;
+        self.nodes.push(Node { first: first as u32, count: part.len() as u32, right: 0 });
+        if part.len() > LEAF {
+            let extent = Aabb::of(part.iter().map(|t| &centers[*t as usize])).extent();
+            let axis = extent.imax();
+            let half = part.len() / 2;
             let by = |a: &u32, b: &u32| centers[*a as usize][axis].total_cmp(&centers[*b as usize][axis]).then(a.cmp(b));
             part.select_nth_unstable_by(half, by);
-            self.grow(centers, first, half);
-            self.nodes[node].right = self.grow(centers, first + half, count - half);
+            let (left, right) = part.split_at_mut(half);
+            self.grow(centers, first, left);
+            self.nodes[node].right = self.grow(centers, first + half, right);
         }
         node as u32
     }
 
     pub fn root(&self, body: u32) -> Option<u32> {
         self.roots[body as usize]
+    }
+
+    /// The box around all of a body.
+    pub fn bounds(&self, boxes: &Boxes, body: u32) -> Option<Bounds> {
+        self.root(body).map(|root| boxes.nodes[root as usize])
     }
 
     /// Number of triangles below a node.
@@ -126,27 +133,37 @@ impl Forest {
     }
 
     /// Triangles below a node.
-    pub fn triangles(&self, node: u32) -> &[u32] {
+    fn triangles(&self, node: u32) -> Range<u32> {
         let Node { first, count, .. } = self.nodes[node as usize];
-        &self.order[first as usize..(first + count) as usize]
+        first..first + count
     }
 
-    /// The box of each node, from those of the triangles.
-    pub fn boxes(&self, triangles: &[Bounds]) -> Vec<Bounds> {
-        let mut boxes = vec![Bounds::EMPTY; self.nodes.len()];
+    /// The boxes of all nodes from those of the triangles.
+    pub fn boxes(&self, triangles: Vec<Bounds>) -> Boxes {
+        let mut nodes = vec![Bounds::EMPTY; self.nodes.len()];
         // Children stand behind their parents.
         for node in (0..self.nodes.len()).rev() {
-            boxes[node] = match self.children(node as u32) {
-                Some([left, right]) => boxes[left as usize].join(boxes[right as usize]),
-                None => self.triangles(node as u32).iter().map(|t| triangles[*t as usize]).fold(Bounds::EMPTY, Bounds::join),
+            nodes[node] = match self.children(node as u32) {
+                Some([left, right]) => nodes[left as usize].join(nodes[right as usize]),
+                None => self.triangles(node as u32).map(|t| triangles[t as usize]).fold(Bounds::EMPTY, Bounds::join),
             };
         }
-        boxes
+        Boxes { nodes, triangles }
     }
 
-    /// Calls `visit` with all pairs of triangles from `a` and `b` that share a leaf pair whose boxes meet. `a` and `b` are different nodes.
-    pub fn cross(&self, boxes: &[Bounds], a: u32, b: u32, visit: &mut impl FnMut(u32, u32)) {
-        if !boxes[a as usize].meets(&boxes[b as usize]) {
+    /// Calls `visit` with all pairs of triangles below a leaf whose boxes meet.
+    pub fn within(&self, boxes: &Boxes, leaf: u32, visit: &mut impl FnMut(u32, u32)) {
+        let triangles = self.triangles(leaf);
+        for s in triangles.clone() {
+            let of_s = boxes.triangles[s as usize];
+            (s + 1..triangles.end).filter(|t| of_s.meets(&boxes.triangles[*t as usize])).for_each(|t| visit(s, t));
+        }
+    }
+
+    /// Calls `visit` with all pairs of triangles from `a` and `b`, different nodes, whose boxes meet.
+    pub fn cross(&self, boxes: &Boxes, a: u32, b: u32, visit: &mut impl FnMut(u32, u32)) {
+        let [box_a, box_b] = [a, b].map(|node| boxes.nodes[node as usize]);
+        if !box_a.meets(&box_b) {
             return;
         }
         let (of_a, of_b) = (self.children(a), self.children(b));
@@ -157,36 +174,40 @@ impl Forest {
             (_, Some(parts)) => parts.into_iter().for_each(|part| self.cross(boxes, a, part, visit)),
             _ => {
                 for s in self.triangles(a) {
-                    self.triangles(b).iter().for_each(|t| visit(*s, *t));
+                    let box_s = boxes.triangles[s as usize];
+                    if box_s.meets(&box_b) {
+                        self.triangles(b).filter(|t| box_s.meets(&boxes.triangles[*t as usize])).for_each(|t| visit(s, t));
+                    }
                 }
             }
         }
     }
 
     /// Calls `visit` with the triangles below `node` that a ray may meet.
-    pub fn along_ray(&self, boxes: &[Bounds], node: u32, start: &Vec3, inverse: &Vec3, visit: &mut impl FnMut(u32)) {
-        if !boxes[node as usize].is_ahead(start, inverse) {
+    pub fn along_ray(&self, boxes: &Boxes, node: u32, start: &Vec3, inverse: &Vec3, visit: &mut impl FnMut(u32)) {
+        if !boxes.nodes[node as usize].is_ahead(start, inverse) {
             return;
         }
         match self.children(node) {
             Some(parts) => parts.into_iter().for_each(|part| self.along_ray(boxes, part, start, inverse, visit)),
-            None => self.triangles(node).iter().for_each(|t| visit(*t)),
+            None => self.triangles(node).for_each(visit),
         }
     }
 
     /// The least of `distance_squared` over the triangles below `node`, or `best` if none is less. Stops as soon as it falls to `enough`.
-    pub fn nearest(&self, boxes: &[Bounds], node: u32, p: &Vec3, best: f64, enough: f64, distance_squared: &impl Fn(u32) -> f64) -> f64 {
+    pub fn nearest(&self, boxes: &Boxes, node: u32, p: &Vec3, best: f64, enough: f64, distance_squared: &impl Fn(u32) -> f64) -> f64 {
         if best <= enough {
             return best;
         }
         match self.children(node) {
-            None => self.triangles(node).iter().map(|t| distance_squared(*t)).fold(best, f64::min),
+            None => self.triangles(node).map(distance_squared).fold(best, f64::min),
             Some([left, right]) => {
-                let mut parts = [left, right].map(|part| (boxes[part as usize].distance_squared(p), part));
+                let mut parts = [left, right].map(|part| (boxes.nodes[part as usize].distance_squared(p), part));
                 if parts[1].0.partial_cmp(&parts[0].0) == Some(Ordering::Less) {
                     parts.swap(0, 1);
                 }
-                let deeper = |best, (far, part)| if far < best { self.nearest(boxes, part, p, best, enough, distance_squared) } else { best };
+                let deeper =
+                    |best, (far, part)| if far < best { self.nearest(boxes, part, p, best, enough, distance_squared) } else { best };
                 parts.into_iter().fold(best, deeper)
             }
         }

@@ -8,9 +8,9 @@
 use rayon::prelude::*;
 
 use super::exit::least_motion;
-use super::forest::{Bounds, Forest};
+use super::forest::{Bounds, Boxes, Forest};
 use super::obstacles::closest_point;
-use super::topology::{Edge, Topology, components};
+use super::topology::{Topology, components};
 use crate::math::Vec3;
 
 /// How a body can move, which decides what it is tested against.
@@ -51,7 +51,10 @@ const PARALLEL: usize = 1024;
 /// All surfaces that may meet, with whatever does not change while they move.
 #[derive(Clone, Debug)]
 pub struct Surfaces {
+    /// The triangles stand in the order of the trees.
     topology: Topology,
+    /// Which of the triangles given each of them was.
+    given: Vec<u32>,
     bodies: Vec<Body>,
     /// Body of each vertex; `u32::MAX` for one without triangles.
     vertex_bodies: Vec<u32>,
@@ -87,10 +90,18 @@ struct Piercing {
 struct Moment<'a> {
     surfaces: &'a Surfaces,
     x: Vec<Vec3>,
-    triangle_boxes: Vec<Bounds>,
-    boxes: Vec<Bounds>,
+    faces: Vec<Face>,
+    boxes: Boxes,
     /// [m]
     noise: f64,
+}
+
+/// A triangle where it is now.
+#[derive(Clone, Copy)]
+struct Face {
+    corners: [Vec3; 3],
+    /// Not of unit length.
+    normal: Vec3,
 }
 
 impl Surfaces {
@@ -101,7 +112,8 @@ impl Surfaces {
         for (triangle, body) in triangles.iter().zip(bodies) {
             triangle.iter().for_each(|v| vertex_bodies[*v as usize] = *body);
         }
-        let topology = Topology::new(triangles);
+        let (forest, given) = Forest::new(vertices, triangles, bodies, kinds.len());
+        let topology = Topology::new(given.iter().map(|t| triangles[*t as usize]).collect());
         let new_body = |kind: &Kind| Body { kind: *kind, closed: true, vertices: vec![], edges: vec![], parts: vec![], largest: 0 };
         let mut of_kinds: Vec<Body> = kinds.iter().map(new_body).collect();
         let mut places = vec![0; vertices.len()];
@@ -116,15 +128,15 @@ impl Surfaces {
             body.closed &= edge.closed;
         }
         let mut areas = vec![0.0; kinds.len()];
-        for (t, body) in bodies.iter().enumerate() {
-            let area = normal(&triangles[t].map(|v| vertices[v as usize])).norm();
-            if area > areas[*body as usize] {
-                areas[*body as usize] = area;
-                of_kinds[*body as usize].largest = t as u32;
+        for (t, triangle) in topology.triangles.iter().enumerate() {
+            let body = vertex_bodies[triangle[0] as usize] as usize;
+            let area = normal(&triangle.map(|v| vertices[v as usize])).norm();
+            if area > areas[body] {
+                areas[body] = area;
+                of_kinds[body].largest = t as u32;
             }
         }
-        let forest = Forest::new(vertices, triangles, bodies, kinds.len());
-        let mut surfaces = Self { topology, bodies: of_kinds, vertex_bodies, places, forest };
+        let mut surfaces = Self { topology, given, bodies: of_kinds, vertex_bodies, places, forest };
         for body in 0..kinds.len() {
             surfaces.bodies[body].parts = surfaces.parts(&surfaces.bodies[body], &[]);
         }
@@ -155,17 +167,21 @@ impl<'a> Moment<'a> {
         // Low-discrepancy directions: bodies side by side in the scene go different ways.
         let shift = |body: u32| Vec3::new(0.819_172_5, 0.671_043_6, 0.549_700_5).map(|a| (a * f64::from(body)).fract() - 0.5) * noise;
         let x: Vec<Vec3> = vertices.iter().zip(&surfaces.vertex_bodies).map(|(x, body)| x + shift(*body)).collect();
-        let triangle_boxes: Vec<Bounds> = surfaces.topology.triangles.iter().map(|t| Bounds::of(&t.map(|v| x[v as usize]))).collect();
-        let boxes = surfaces.forest.boxes(&triangle_boxes);
-        Self { surfaces, x, triangle_boxes, boxes, noise }
+        let face = |t: &[u32; 3]| {
+            let corners = t.map(|v| x[v as usize]);
+            Face { corners, normal: normal(&corners) }
+        };
+        let faces: Vec<Face> = surfaces.topology.triangles.iter().map(face).collect();
+        let boxes = surfaces.forest.boxes(faces.iter().map(|face| Bounds::of(&face.corners)).collect());
+        Self { surfaces, x, faces, boxes, noise }
     }
 
     /// Pairs of bodies to test, in ascending order: their boxes meet.
     fn meeting_bodies(&self) -> Vec<[u32; 2]> {
         let forest = &self.surfaces.forest;
         let kind = |body: u32| self.surfaces.bodies[body as usize].kind;
-        let box_of = |body: u32| forest.root(body).map(|root| self.boxes[root as usize]);
-        let mut sweep: Vec<(u32, Bounds)> = (0..self.surfaces.bodies.len() as u32).filter_map(|b| Some((b, box_of(b)?))).collect();
+        let mut sweep: Vec<(u32, Bounds)> =
+            (0..self.surfaces.bodies.len() as u32).filter_map(|b| Some((b, forest.bounds(&self.boxes, b)?))).collect();
         sweep.sort_by(|a, b| a.1.min[0].total_cmp(&b.1.min[0]));
         let mut pairs: Vec<[u32; 2]> = sweep.iter().filter(|(b, _)| kind(*b) == Kind::Deformable).map(|(b, _)| [*b, *b]).collect();
         for (i, (a, of_a)) in sweep.iter().enumerate() {
@@ -190,7 +206,8 @@ impl<'a> Moment<'a> {
         }
         let depth = depth - 2.0 * self.noise;
         let named = piercings.iter().filter(|p| p.depth > 2.0 * self.noise).take(NAMED_TRIANGLES);
-        let triangles = named.map(|p| [self.surfaces.topology.edges[p.edge as usize].triangle, p.triangle]).collect();
+        let given = |t: u32| self.surfaces.given[t as usize];
+        let triangles = named.map(|p| [given(self.surfaces.topology.edges[p.edge as usize].triangle), given(p.triangle)]).collect();
         (depth > 0.0).then_some(Overlap { bodies: [a, b], depth, triangles })
     }
 
@@ -198,10 +215,7 @@ impl<'a> Moment<'a> {
         let forest = &self.surfaces.forest;
         let Some([left, right]) = forest.children(node) else {
             let mut found = vec![];
-            let triangles = forest.triangles(node);
-            for (i, s) in triangles.iter().enumerate() {
-                triangles[i + 1..].iter().for_each(|t| self.pierce(*s, *t, &mut found));
-            }
+            forest.within(&self.boxes, node, &mut |s, t| self.pierce(s, t, &mut found));
             return found;
         };
         let (mut below, across) = if forest.size(node) > PARALLEL {
@@ -227,25 +241,37 @@ impl<'a> Moment<'a> {
         found
     }
 
-    /// Edges of either triangle through the other one. Only edges without a vertex of the pierced triangle can pierce it.
+    /// Edges of either triangle through the other one; their boxes meet. Only edges without a vertex of the pierced triangle can pierce it.
     fn pierce(&self, s: u32, t: u32, found: &mut Vec<Piercing>) {
-        if !self.triangle_boxes[s as usize].meets(&self.triangle_boxes[t as usize]) {
-            return;
+        let [of_s, of_t] = [s, t].map(|t| self.surfaces.topology.triangles[t as usize]);
+        let shared = of_s.map(|v| of_t.contains(&v));
+        if shared.iter().filter(|shared| **shared).count() < 2 && self.pierce_with(s, shared, t, found) {
+            self.pierce_with(t, of_t.map(|v| of_s.contains(&v)), s, found);
+        }
+    }
+
+    /// Edges of `s` through `t`. False if `s` does not reach through the plane of `t`.
+    fn pierce_with(&self, s: u32, shared: [bool; 3], t: u32, found: &mut Vec<Piercing>) -> bool {
+        let (of_s, of_t) = (&self.faces[s as usize], &self.faces[t as usize]);
+        let height = |i: usize| if shared[i] { 0.0 } else { of_t.normal.dot(&(of_s.corners[i] - of_t.corners[0])) };
+        let heights = [height(0), height(1), height(2)];
+        if heights.iter().all(|h| *h >= 0.0) || heights.iter().all(|h| *h <= 0.0) {
+            return false;
         }
         let topology = &self.surfaces.topology;
-        for (s, t) in [(s, t), (t, s)] {
-            let corners = topology.triangles[t as usize];
-            for edge in topology.triangle_edges[s as usize] {
-                let Edge { vertices, triangle: first, .. } = topology.edges[edge as usize];
-                if first != s || vertices.iter().any(|v| corners.contains(v)) {
-                    continue;
-                }
-                let ends = vertices.map(|v| self.x[v as usize]);
-                if let Some(at) = piercing(&ends, &self.corners(t)) {
-                    found.push(Piercing { edge, triangle: t, at, depth: least_motion(topology, &self.x, &ends, t) });
-                }
+        for i in 0..3 {
+            let j = (i + 1) % 3;
+            if heights[i] * heights[j] >= 0.0 || !topology.is_first[s as usize][i] {
+                continue;
+            }
+            let edge = topology.triangle_edges[s as usize][i];
+            let ends = topology.edges[edge as usize].vertices.map(|v| self.x[v as usize]);
+            if side_of_line(&(ends[1] - ends[0]), &of_t.corners.map(|x| x - ends[0])) != 0 {
+                let [first, second] = ends.map(|end| of_t.normal.dot(&(end - of_t.corners[0])));
+                found.push(Piercing { edge, triangle: t, at: first / (first - second), depth: least_motion(topology, &self.x, &ends, t) });
             }
         }
+        true
     }
 
     /// Depth of the deepest known point of the surface `a` inside the surface `b`, or `known` if that is larger.
@@ -263,10 +289,10 @@ impl<'a> Moment<'a> {
 
     /// Vertices of `a` inside `b`. All that hang together by edges that do not pierce `b` are on one side of it.
     fn vertices_inside(&self, a: u32, b: u32, piercings: &[Piercing]) -> Vec<u32> {
-        let Some(root) = self.surfaces.forest.root(b) else { return vec![] };
+        let Some(bounds) = self.surfaces.forest.bounds(&self.boxes, b) else { return vec![] };
         let body = &self.surfaces.bodies[a as usize];
         let at = |place: &u32| &self.x[body.vertices[*place as usize] as usize];
-        let inside = |part: &&Vec<u32>| part.iter().all(|p| self.boxes[root as usize].contains(at(p))) && self.is_inside(at(&part[0]), b);
+        let inside = |part: &&Vec<u32>| part.iter().all(|p| bounds.contains(at(p))) && self.is_inside(at(&part[0]), b);
         let mut cut: Vec<u32> = piercings.iter().map(|p| p.edge).filter(|e| self.body_of_edge(*e) == a).collect();
         cut.sort_unstable();
         let apart = if cut.is_empty() { None } else { Some(self.surfaces.parts(body, &cut)) };
@@ -285,7 +311,8 @@ impl<'a> Moment<'a> {
         };
         let mut points: Vec<Vec3> = of_edges.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(middle).collect();
 
-        let of_a = |p: &Piercing| if self.body_of_edge(p.edge) == a { self.surfaces.topology.edges[p.edge as usize].triangle } else { p.triangle };
+        let of_a =
+            |p: &Piercing| if self.body_of_edge(p.edge) == a { self.surfaces.topology.edges[p.edge as usize].triangle } else { p.triangle };
         let mut taking_part: Vec<u32> = piercings.iter().map(of_a).collect();
         taking_part.sort_unstable();
         taking_part.dedup();
@@ -297,8 +324,8 @@ impl<'a> Moment<'a> {
             let below = corners.iter().sum::<Vec3>() / 3.0 - normal * (1e-3 / normal.norm().sqrt());
             points.extend(Some(below).filter(|p| self.is_inside(p, a)));
         }
-        let box_of_b = self.surfaces.forest.root(b).map(|root| &self.boxes[root as usize]);
-        points.retain(|p| box_of_b.is_some_and(|bounds| bounds.contains(p)));
+        let bounds = self.surfaces.forest.bounds(&self.boxes, b);
+        points.retain(|p| bounds.is_some_and(|bounds| bounds.contains(p)));
         points
     }
 
@@ -320,20 +347,12 @@ impl<'a> Moment<'a> {
     }
 
     fn corners(&self, triangle: u32) -> [Vec3; 3] {
-        self.surfaces.topology.triangles[triangle as usize].map(|v| self.x[v as usize])
+        self.faces[triangle as usize].corners
     }
 
     fn body_of_edge(&self, edge: u32) -> u32 {
         self.surfaces.vertex_bodies[self.surfaces.topology.edges[edge as usize].vertices[0] as usize]
     }
-}
-
-/// Where an edge pierces a triangle, if it does.
-fn piercing(edge: &[Vec3; 2], triangle: &[Vec3; 3]) -> Option<f64> {
-    let normal = normal(triangle);
-    let [above, below] = edge.map(|p| normal.dot(&(p - triangle[0])));
-    let through = above * below < 0.0 && side_of_line(&(edge[1] - edge[0]), &triangle.map(|x| x - edge[0])) != 0;
-    through.then(|| above / (above - below))
 }
 
 /// Which way a line through the origin goes through a triangle: 1 along its normal, -1 against it, 0 if it passes by.

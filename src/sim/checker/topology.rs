@@ -19,10 +19,12 @@ pub struct Topology {
     pub edges: Vec<Edge>,
     /// Edges of each triangle, the one from its corner `i` to the next at `i`.
     pub triangle_edges: Vec<[u32; 3]>,
+    /// Which of them a triangle is the first to have.
+    pub is_first: Vec<[bool; 3]>,
 }
 
 impl Topology {
-    pub fn new(triangles: &[[u32; 3]]) -> Self {
+    pub fn new(triangles: Vec<[u32; 3]>) -> Self {
         let mut halves: Vec<([u32; 2], u32, usize, i32)> = vec![];
         for (t, triangle) in triangles.iter().enumerate() {
             for i in 0..3 {
@@ -31,14 +33,16 @@ impl Topology {
             }
         }
         halves.sort_unstable();
-        let (mut edges, mut triangle_edges) = (vec![], vec![[0; 3]; triangles.len()]);
+        let (mut edges, mut triangle_edges, mut is_first) = (vec![], vec![[0; 3]; triangles.len()], vec![[false; 3]; triangles.len()]);
         for same in halves.chunk_by(|a, b| a.0 == b.0) {
             let neighbour = if let [_, second] = same { Some(second.1) } else { None };
             let closed = same.iter().map(|half| half.3).sum::<i32>() == 0;
             same.iter().for_each(|(_, t, i, _)| triangle_edges[*t as usize][*i] = edges.len() as u32);
-            edges.push(Edge { vertices: same[0].0, triangle: same[0].1, neighbour, closed });
+            let (vertices, triangle, i, _) = same[0];
+            is_first[triangle as usize][i] = true;
+            edges.push(Edge { vertices, triangle, neighbour, closed });
         }
-        Self { triangles: triangles.to_vec(), edges, triangle_edges }
+        Self { triangles, edges, triangle_edges, is_first }
     }
 
     /// The corner of a triangle that is not on one of its edges.

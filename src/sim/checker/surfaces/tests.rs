@@ -245,3 +245,24 @@ fn nothing_and_what_is_not_a_number_do_no_harm() {
     stack.vertices.push(Vec3::zeros());
     stack.depth();
 }
+
+#[test]
+fn no_crossing_is_overlooked() {
+    // No face stays flat: there, rounding would decide.
+    let folded = |x: Vec3| Vec3::new(x.x + 0.3 * (3.0 * x.z + x.y).sin(), x.y + 1.5 * (4.0 * x.x).sin(), x.z + (5.0 * x.y).cos());
+    let stack = Stack::default().add(Deformable, cube(6), folded).add(Deformable, ball(5), |x| x * 1.1);
+    let surfaces = stack.surfaces();
+    let moment = Moment::new(&surfaces, &stack.vertices);
+    let [a, b] = [0, 1].map(|body| surfaces.forest.root(body).unwrap());
+    let mut found = [moment.self_piercings(a), moment.self_piercings(b), moment.cross_piercings(a, b)].concat();
+    let mut all = vec![];
+    let bounds = |t: u32| Bounds::of(&moment.corners(t));
+    let n = stack.triangles.len() as u32;
+    (0..n).for_each(|s| (0..s).filter(|t| bounds(s).meets(&bounds(*t))).for_each(|t| moment.pierce(s, t, &mut all)));
+    for list in [&mut found, &mut all] {
+        list.sort_by_key(|p| (p.edge, p.triangle));
+    }
+    let names = |list: &[Piercing]| list.iter().map(|p| (p.edge, p.triangle)).collect::<Vec<_>>();
+    assert!(all.len() > 50);
+    assert_eq!(names(&found), names(&all));
+}
