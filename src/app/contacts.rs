@@ -4,6 +4,7 @@ use glam::Vec3;
 
 use super::stage::glam_vec;
 use crate::collision::nearest;
+use crate::contact::{PairKind, RememberedContact};
 use crate::math::{self, Isometry};
 use crate::model::{Model, interpolate};
 use crate::render::{Camera, Overlays, Point, Rgb, Segment};
@@ -25,15 +26,22 @@ pub struct ContactMark {
 /// The contacts of a state. The one place that knows how a state keeps them. `poses`: of the model's obstacles.
 pub fn contact_marks(model: &Model, state: &State, poses: &[Isometry]) -> Vec<ContactMark> {
     let (surface, positions) = (&model.surface, state.positions(model));
-    let mark = |contact: &crate::contact::RememberedContact| {
-        let vertex = contact.vertex as usize;
-        let point = interpolate(&positions, &surface.nodes[vertex], &surface.weights[vertex]);
-        let pose = &poses[contact.obstacle as usize];
-        let local = nearest(&model.obstacles[contact.obstacle as usize].shape, &pose.inverse_transform_point(&point.into()).coords);
-        let normal = pose.rotation * local.normal;
-        ContactMark { point, normal, normal_force: contact.normal_force, friction_force: contact.friction_force }
+    let mark = |contact: &RememberedContact| {
+        let [point, normal] = match contact.place {
+            Some(place) => place,
+            // The device tells only of vertices at obstacles.
+            None if contact.pair.kind == PairKind::VertexObstacle => {
+                let (vertex, obstacle) = (contact.pair.first as usize, contact.pair.second as usize);
+                let point = interpolate(&positions, surface.nodes.get(vertex)?, surface.weights.get(vertex)?);
+                let pose = poses.get(obstacle)?;
+                let local = nearest(&model.obstacles.get(obstacle)?.shape, &pose.inverse_transform_point(&point.into()).coords);
+                [point, pose.rotation * local.normal]
+            }
+            None => return None,
+        };
+        Some(ContactMark { point, normal, normal_force: contact.normal_force, friction_force: contact.friction_force })
     };
-    state.contacts.entries.iter().map(mark).collect()
+    state.contacts.entries.iter().filter_map(mark).collect()
 }
 
 /// Length of the legend's arrow on the screen, in points.
@@ -123,7 +131,13 @@ mod tests {
         let mut state = State::initial(&model);
         state.displacements.iter_mut().for_each(|u| u.x = 0.5);
         let friction_force = math::Vec3::x();
-        state.contacts.entries.push(RememberedContact { vertex: 3, obstacle: 0, normal_force: 7.0, friction_force, sliding: false });
+        state.contacts.entries.push(RememberedContact {
+            pair: crate::contact::PairId { kind: PairKind::VertexObstacle, first: 3, second: 0 },
+            normal_force: 7.0,
+            friction_force,
+            sliding: false,
+            place: None,
+        });
         let [mark] = contact_marks(&model, &state, &[pose])[..] else { panic!("one mark") };
         let rest = model.surface_positions(&model.rest_positions)[3];
         assert!((mark.point - rest - math::Vec3::x() * 0.5).norm() < 1e-12);

@@ -256,7 +256,7 @@ mod tests {
         let nothing = ContactMemory::default();
         assert_eq!((count(&nothing, 1e-3), count(&nothing, 0.02)), (4, 0));
         let vertex = (0..8).find(|&v| vertices[v as usize].y < 0.0).unwrap();
-        let held = RememberedContact { pair: PairId { kind: PairKind::VertexObstacle, first: vertex, second: 0 }, normal_force: 1.0, friction_force: Vec3::zeros(), sliding: false };
+        let held = RememberedContact { pair: PairId { kind: PairKind::VertexObstacle, first: vertex, second: 0 }, normal_force: 1.0, friction_force: Vec3::zeros(), sliding: false, place: None };
         assert_eq!(count(&ContactMemory { entries: vec![held] }, 1e-3), 3);
     }
 }
