@@ -79,8 +79,8 @@ pub struct Boxes {
 }
 
 impl Forest {
-    /// The trees and the order that their leaves want the triangles in: from there on triangle `i` is what was `order[i]`. `bodies`: body of each
-    /// triangle, below `n_bodies`. The vertices only decide how the trees are shaped.
+    /// The trees and the order that their leaves want the triangles in: from there on triangle `i` is what was `order[i]`. `bodies`: body
+    /// of each triangle, below `n_bodies`. The vertices only decide how the trees are shaped.
     pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]], bodies: &[u32], n_bodies: usize) -> (Self, Vec<u32>) {
         let centers: Vec<Vec3> = triangles.iter().map(|t| t.iter().map(|v| vertices[*v as usize]).sum()).collect();
         let mut order: Vec<u32> = (0..triangles.len() as u32).collect();

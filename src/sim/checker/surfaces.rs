@@ -1,9 +1,9 @@
 //! How deep surfaces are inside one another, and which of them overlap.
 //!
-//! Two surfaces overlap iff an edge of one pierces a triangle of the other or one lies wholly inside the other. Every piercing counts with the
-//! least motion of the edge that undoes it, every point of a surface inside another closed one with its distance to that surface. Each is
-//! something that a separating motion has to do at least, so their maximum never overstates the depth; a corner in a face and an edge across an edge
-//! it measures exactly. A surface that overlaps itself, or an open one, counts with its piercings alone.
+//! Two surfaces overlap iff an edge of one pierces a triangle of the other or one lies wholly inside the other. Every piercing counts with
+//! the least motion of the edge that undoes it, every point of a surface inside another closed one with its distance to that surface. Each
+//! is something that a separating motion has to do at least, so their maximum never overstates the depth; a corner in a face and an edge
+//! across an edge it measures exactly. A surface that overlaps itself, or an open one, counts with its piercings alone.
 
 use rayon::prelude::*;
 
@@ -38,8 +38,8 @@ pub struct Overlap {
 /// At most this many crossing triangles are named of each overlap.
 const NAMED_TRIANGLES: usize = 4;
 
-/// Bodies are moved apart from exact alignment (two cubes with faces in one plane) by this fraction of the largest coordinate. What is not deeper is
-/// contact.
+/// Bodies are moved apart from exact alignment (two cubes with faces in one plane) by this fraction of the largest coordinate. What is not
+/// deeper is contact.
 const NOISE: f64 = 1e-10;
 
 /// A direction that no edge of a made mesh has. Rays of all inside tests go along it.
@@ -105,8 +105,8 @@ struct Face {
 }
 
 impl Surfaces {
-    /// `bodies`: body of each triangle, an index into `kinds`. No vertex belongs to two bodies. Closed surfaces face outwards: what is inside them
-    /// is in the way. `vertices` [m]: where the bodies are at some moment, best at rest.
+    /// `bodies`: body of each triangle, an index into `kinds`. No vertex belongs to two bodies. Closed surfaces face outwards: what is
+    /// inside them is in the way. `vertices` [m]: where the bodies are at some moment, best at rest.
     pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]], bodies: &[u32], kinds: &[Kind]) -> Self {
         let mut vertex_bodies = vec![u32::MAX; vertices.len()];
         for (triangle, body) in triangles.iter().zip(bodies) {
@@ -300,8 +300,8 @@ impl<'a> Moment<'a> {
         parts.iter().filter(inside).flatten().map(|place| body.vertices[*place as usize]).collect()
     }
 
-    /// Points of the surface `a` beside its vertices that may be inside `b`: the middles of what piercings cut out of edges and of triangles that
-    /// take part, and one below its largest triangle for bodies that are exactly alike.
+    /// Points of the surface `a` beside its vertices that may be inside `b`: the middles of what piercings cut out of edges and of
+    /// triangles that take part, and one below its largest triangle for bodies that are exactly alike.
     fn points_between(&self, a: u32, b: u32, piercings: &[Piercing]) -> Vec<Vec3> {
         let mut of_edges: Vec<(u32, f64)> = piercings.iter().filter(|p| self.body_of_edge(p.edge) == a).map(|p| (p.edge, p.at)).collect();
         of_edges.sort_by(|p, q| p.0.cmp(&q.0).then(p.1.total_cmp(&q.1)));
