@@ -108,8 +108,8 @@ struct Face {
 
 impl Surfaces {
     /// `bodies`: body of each triangle, an index into `kinds`. No vertex belongs to two bodies. Closed surfaces face outwards: what is
-    /// inside them is in the way. `vertices` [m]: with the bodies at
-    /// rest; where a deformable one crosses itself then is never an overlap.
+    /// inside them is in the way. `vertices` [m]: with the bodies at rest; where a deformable one crosses itself then is never an
+    /// overlap.
     pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]], bodies: &[u32], kinds: &[Kind]) -> Self {
         let mut vertex_bodies = vec![u32::MAX; vertices.len()];
         for (triangle, body) in triangles.iter().zip(bodies) {
