@@ -70,11 +70,10 @@ fn with_compliance(
         elastic_tolerance: ELASTIC_TOLERANCE * params.contact_tolerance,
         max_passes: MAX_PASSES,
     };
-    let mut given_up = vec![];
     let mut detecting = StageTimes::default();
     let start = std::time::Instant::now();
     let outcome = solve_cwc(problem, &mut blocks, &mut work.contacts, dv, &options, &mut work.cwc, |dv, contacts| {
-        detecting.time("detection", || detection.adapt(scope, dv, contacts, &mut given_up))
+        detecting.time("detection", || detection.adapt(scope, dv, contacts))
     });
     report.stages.add(if work.contacts.is_empty() { "elastic solve" } else { "contact solve" }, ms_since(start) - detecting.total());
     report.stages.add("detection", detecting.total());
@@ -108,7 +107,6 @@ fn with_residuals(
     let mut report = StepReport::default();
     let bound = params.tolerance * scale;
     let ScopeWork { cg, cr, contacts, .. } = work;
-    let mut given_up = vec![];
     if contacts.is_empty() {
         let solved = report.stages.time("elastic solve", || {
             conjugate_gradient(problem.a, problem.pattern, problem.fixed, &problem.unknowns, problem.rhs, dv, bound, params.max_iterations, cg)
@@ -116,7 +114,7 @@ fn with_residuals(
         report.iterations = solved.iterations;
         report.residual = solved.residual;
         report.converged = solved.converged;
-        report.stages.time("detection", || detection.adapt(scope, dv, contacts, &mut given_up));
+        report.stages.time("detection", || detection.adapt(scope, dv, contacts));
     }
     if contacts.is_empty() {
         return report;
@@ -125,7 +123,7 @@ fn with_residuals(
     let mut detecting = StageTimes::default();
     let start = std::time::Instant::now();
     let outcome = solve(problem, contacts, dv, &options, cr, |dv, contacts| {
-        detecting.time("detection", || detection.adapt(scope, dv, contacts, &mut given_up))
+        detecting.time("detection", || detection.adapt(scope, dv, contacts))
     });
     report.stages.add("contact solve", ms_since(start) - detecting.total());
     report.stages.add("detection", detecting.total());

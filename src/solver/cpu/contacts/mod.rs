@@ -19,6 +19,8 @@ use crate::solver::{Params, State};
 
 /// The safety distance is the middle of the band (0, eps2) in which gaps of active contacts end.
 pub const SAFETY: f64 = 0.5;
+/// Remembered pairs of features that have come apart by more than this many tolerances are forgotten.
+const NEAR: f64 = 4.0;
 /// Most turn of a normal in one renewal: 15 degrees.
 const MAX_TURN_COS: f64 = 0.965_925_8;
 
@@ -58,7 +60,7 @@ impl<'a> Detection<'a> {
         let ours = entries.iter().filter(|e| self.exists(&e.pair) && self.bodies(&e.pair).iter().any(|b| scope.bodies.contains(b)));
         ours.filter_map(|entry| {
             let found = match entry.pair.kind {
-                PairKind::VertexTriangle | PairKind::EdgeEdge => self.step.at_start(&entry.pair, &moved.end)?,
+                PairKind::VertexTriangle | PairKind::EdgeEdge => self.step.at_start(&entry.pair, &moved.end, NEAR * self.tolerance)?,
                 _ => self.obstacle_at_start(&entry.pair, &moved.end)?,
             };
             let mut contact = self.new_contact(entry.pair);
@@ -70,18 +72,10 @@ impl<'a> Detection<'a> {
     }
 
     /// Adds contacts for features of the scope that would cross something with the velocity change `dv`, and renews the rows of active contacts whose
-    /// true gap has left (0, eps2). True if anything changed. `given_up` remembers pairs that slid off their features and were dropped once.
-    pub fn adapt(&self, scope: &Scope, dv: &[Vec3], contacts: &mut Vec<Contact>, given_up: &mut Vec<PairId>) -> bool {
+    /// true gap has left (0, eps2). True if anything changed.
+    pub fn adapt(&self, scope: &Scope, dv: &[Vec3], contacts: &mut Vec<Contact>) -> bool {
         let moved = self.moved(scope, dv);
-        let before = contacts.len();
-        contacts.retain(|contact| {
-            let slid_off = contact.is_active() && self.step.has_slid_off(&contact.pair, &moved.end.x) && !given_up.contains(&contact.pair);
-            if slid_off {
-                given_up.push(contact.pair);
-            }
-            !slid_off
-        });
-        let mut changed = contacts.len() != before;
+        let mut changed = false;
         for contact in contacts.iter_mut() {
             let Some(found) = self.found(contact, &moved) else { continue };
             let stale = match contact.status {
@@ -92,17 +86,32 @@ impl<'a> Detection<'a> {
                 changed |= self.renew(contact, found, &moved);
             }
         }
-        let mut known: Vec<PairId> = contacts.iter().map(|c| c.pair).collect();
+        let mut known: Vec<(PairId, usize)> = contacts.iter().enumerate().map(|(k, c)| (c.pair, k)).collect();
         known.sort_unstable();
-        let mut fresh = self.entering_obstacles(&moved);
-        fresh.extend(self.step.crossing(scope, &moved.end, &|pair| known.binary_search(pair).is_err(), changed || !fresh.is_empty()));
-        fresh.sort_by_key(|(pair, _)| *pair);
-        for (pair, found) in fresh.into_iter().filter(|(pair, _)| known.binary_search(pair).is_err()) {
-            let mut contact = self.new_contact(pair);
-            self.renew(&mut contact, found, &moved);
-            contact.status = Status::Sliding;
-            contacts.push(contact);
-            changed = true;
+        let mut crossing = self.entering_obstacles(&moved);
+        crossing.extend(self.step.crossing(scope, &moved.end, NEAR * self.tolerance, changed || !crossing.is_empty()));
+        crossing.sort_by_key(|(pair, _)| *pair);
+        for (pair, found) in crossing {
+            match known.binary_search_by_key(&pair, |(known, _)| *known) {
+                // A point at an obstacle has been looked at above.
+                Ok(_) if !matches!(pair.kind, PairKind::VertexTriangle | PairKind::EdgeEdge) => {}
+                // Its row let it pass: the one of the crossing does not.
+                Ok(place) => {
+                    let contact = &mut contacts[known[place].1];
+                    changed |= self.take(contact, found, &moved);
+                    if contact.status == Status::Inactive {
+                        contact.status = Status::Sliding;
+                        changed = true;
+                    }
+                }
+                Err(_) => {
+                    let mut contact = self.new_contact(pair);
+                    self.take(&mut contact, found, &moved);
+                    contact.status = Status::Sliding;
+                    contacts.push(contact);
+                    changed = true;
+                }
+            }
         }
         changed
     }
@@ -161,6 +170,11 @@ impl<'a> Detection<'a> {
                 found.gap = separation.dot(&found.normal);
             }
         }
+        self.take(contact, found, moved)
+    }
+
+    /// Takes the new linearisation; false if the row is the same as before.
+    fn take(&self, contact: &mut Contact, found: Linearisation, moved: &Moved) -> bool {
         let before = (contact.frame, contact.offset);
         contact.linearise(found, moved.dv, moved.scope.unknowns.start, self.dt, SAFETY * self.tolerance);
         (contact.frame - before.0).norm() > 1e-9 || (contact.offset - before.1).norm() > 1e-3 * self.tolerance

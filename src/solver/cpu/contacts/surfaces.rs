@@ -84,11 +84,6 @@ impl Scope {
     }
 }
 
-/// How far beyond their feature, as a barycentric coordinate, the points of a contact may be before it counts as slid off.
-const SLACK: f64 = 1e-3;
-/// Edges whose directions span less than this (sine of the angle) keep their old row.
-const PARALLEL: f64 = 1e-3;
-
 impl Surfaces {
     pub fn new(model: &Model) -> Result<Self, MeshError> {
         let mut triangles = model.surface.triangles.clone();
@@ -225,69 +220,27 @@ impl<'a> SurfaceStep<'a> {
         }
     }
 
-    /// Weights of the four vertices (+1 on the first side in sum, -1 on the second) of the points where the features are nearest as infinite plane and
-    /// lines, and the normal direction (either sign); none for parallel edges and collapsed triangles.
-    fn nearest(&self, pair: &PairId, x: &[Vec3]) -> Option<([f64; 4], Vec3)> {
-        let [a, b, c, d] = self.vertices(pair).map(|v| x[v as usize]);
-        if pair.kind == PairKind::EdgeEdge {
-            let (e, f, r) = (b - a, d - c, a - c);
-            let cross = e.cross(&f);
-            let (ee, ef, ff) = (e.dot(&e), e.dot(&f), f.dot(&f));
-            let determinant = cross.norm_squared();
-            if determinant <= PARALLEL * PARALLEL * ee * ff {
-                return None;
-            }
-            let s = (ef * f.dot(&r) - ff * e.dot(&r)) / determinant;
-            let t = (ee * f.dot(&r) - ef * e.dot(&r)) / determinant;
-            return Some(([1.0 - s, s, t - 1.0, -t], cross / determinant.sqrt()));
-        }
-        let (e, f, r) = (c - b, d - b, a - b);
-        let cross = e.cross(&f);
-        let area2 = cross.norm_squared();
-        if area2 <= 1e-24 * e.norm_squared() * f.norm_squared() {
-            return None;
-        }
-        let v = r.cross(&f).dot(&cross) / area2;
-        let w = e.cross(&r).dot(&cross) / area2;
-        Some(([1.0, v + w - 1.0, -v, -w], cross / area2.sqrt()))
+    /// A remembered pair, with the geometry of the start of the step: the direction between the nearest points of the two features, which separates them
+    /// wherever these points lie (so pairs that share a point agree on it). None if they are not near any more.
+    pub fn at_start(&self, pair: &PairId, end: &End, near: f64) -> Option<Linearisation> {
+        let found = collision::closest(&self.surfaces.mesh, collision_pair(pair), &self.start);
+        (found.distance > 0.0 && found.distance < near).then(|| self.linearisation(pair, &found.weights, found.direction, end))
     }
 
-    /// Whether the nearest points of a pair lie outside its features.
-    pub fn has_slid_off(&self, pair: &PairId, x: &[Vec3]) -> bool {
-        if !matches!(pair.kind, PairKind::VertexTriangle | PairKind::EdgeEdge) {
-            return false;
-        }
-        // Weights of a side have the side's sign; a barycentric coordinate below zero has the other.
-        self.nearest(pair, x).is_some_and(|(w, _)| {
-            let signs = if pair.kind == PairKind::EdgeEdge { [1.0, 1.0, -1.0, -1.0] } else { [1.0, -1.0, -1.0, -1.0] };
-            w.iter().zip(signs).any(|(w, sign)| w * sign < -SLACK)
-        })
-    }
-
-    /// A remembered pair, with the geometry of the start of the step; none if it does not face itself there any more.
-    pub fn at_start(&self, pair: &PairId, end: &End) -> Option<Linearisation> {
-        if self.has_slid_off(pair, &self.start) {
-            return None;
-        }
-        let (weights, normal) = self.nearest(pair, &self.start)?;
-        let side = self.combine(pair, &weights, &self.start).dot(&normal);
-        Some(self.linearisation(pair, &weights, if side < 0.0 { -normal } else { normal }, end))
-    }
-
-    /// A pair at the end of the step, on the side that `old_normal` tells.
+    /// A pair at the end of the step, on the side that `old_normal` tells; none where the features touch, which has no direction.
     pub fn at_end(&self, pair: &PairId, old_normal: &Vec3, end: &End) -> Option<Linearisation> {
-        let (weights, normal) = self.nearest(pair, &end.x)?;
-        Some(self.linearisation(pair, &weights, if normal.dot(old_normal) < 0.0 { -normal } else { normal }, end))
+        let found = collision::closest(&self.surfaces.mesh, collision_pair(pair), &end.x);
+        let side = if found.direction.dot(old_normal) < 0.0 { -1.0 } else { 1.0 };
+        (found.distance > 1e-12).then(|| self.linearisation(pair, &found.weights, found.direction * side, end))
     }
 
-    /// Pairs of the scope that cross on the way to `end`, if `wanted`. Those of flat and concave edges are told only if there is nothing else to do
+    /// Pairs of the scope that cross on the way to `end`. Those of flat and concave edges are told only if there is nothing else to do
     /// (`busy`, or other crossings): resolving the others mostly resolves them.
-    pub fn crossing(&self, scope: &Scope, end: &End, wanted: &(dyn Fn(&PairId) -> bool + Sync), busy: bool) -> Vec<(PairId, Linearisation)> {
+    pub fn crossing(&self, scope: &Scope, end: &End, near: f64, busy: bool) -> Vec<(PairId, Linearisation)> {
         let mesh = &self.surfaces.mesh;
         let found: Vec<(PairId, Crossing)> = collision::crossings(mesh, &scope.candidates, &self.start, &end.x)
             .into_iter()
             .map(|crossing| (pair_id(&crossing.pair), crossing))
-            .filter(|(pair, _)| wanted(pair))
             .collect();
         let is_sharp = |pair: &PairId| {
             pair.kind != PairKind::EdgeEdge || [pair.first, pair.second].iter().all(|e| mesh.is_convex(*e, &self.start))
@@ -296,7 +249,11 @@ impl<'a> SurfaceStep<'a> {
         found
             .into_iter()
             .filter(|(pair, _)| !any_sharp || is_sharp(pair))
-            .map(|(pair, crossing)| (pair, self.linearisation(&pair, &crossing.weights, crossing.normal, end)))
+            .map(|(pair, crossing)| {
+                // Features that were near at the start agree on the direction between their nearest points, at corners too.
+                let near = self.at_start(&pair, end, near).filter(|row| row.gap < 0.0);
+                (pair, near.unwrap_or_else(|| self.linearisation(&pair, &crossing.weights, crossing.normal, end)))
+            })
             .collect()
     }
 
@@ -346,6 +303,13 @@ impl<'a> SurfaceStep<'a> {
             entries.push(Entry::Angular { unknown: group[0].0, arm: group.iter().map(|(_, a)| a).sum() });
         }
         entries
+    }
+}
+
+fn collision_pair(pair: &PairId) -> Pair {
+    match pair.kind {
+        PairKind::EdgeEdge => Pair::EdgeEdge { first: pair.first, second: pair.second },
+        _ => Pair::VertexFace { vertex: pair.first, triangle: pair.second },
     }
 }
 
