@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::closest::{between_edges, between_vertex_and_face};
 use super::mesh::{Mesh, Mobility};
 use crate::math::{Aabb, Vec3};
 
@@ -45,6 +46,13 @@ impl Bounds {
             both &= (self.lo[k] <= other.hi[k]) & (other.lo[k] <= self.hi[k]);
         }
         both
+    }
+
+    /// The least p.d of all points p of the box.
+    #[inline]
+    fn least(&self, d: &Vec3) -> f64 {
+        let along = |k: usize| d[k] * f64::from(if d[k] > 0.0 { self.lo[k] } else { self.hi[k] });
+        along(0) + along(1) + along(2)
     }
 
     fn contains(&self, p: &Vec3) -> bool {
@@ -112,17 +120,23 @@ impl Block {
     }
 
     /// One bit for each lane that overlaps `bounds`.
+    #[inline(never)]
+    fn mark(&self, bounds: &Bounds, bits: &mut [i32; LANES]) {
+        let Self { lo, hi } = self;
+        let ([x0, y0, z0, _], [x1, y1, z1, _]) = (bounds.lo, bounds.hi);
+        for i in 0..LANES {
+            let x = (lo[0][i] <= x1) & (x0 <= hi[0][i]);
+            let y = (lo[1][i] <= y1) & (y0 <= hi[1][i]);
+            let z = (lo[2][i] <= z1) & (z0 <= hi[2][i]);
+            bits[i] = if x & y & z { -1 } else { 0 };
+        }
+    }
+
     #[inline]
     fn overlapping(&self, bounds: &Bounds) -> u32 {
-        let mut bits = [0; LANES];
-        for lane in 0..LANES {
-            let mut both = true;
-            for k in 0..3 {
-                both &= (self.lo[k][lane] <= bounds.hi[k]) & (bounds.lo[k] <= self.hi[k][lane]);
-            }
-            bits[lane] = if both { 1 << lane } else { 0 };
-        }
-        bits.iter().fold(0, |all, bit| all | bit)
+        let mut marks = [0; LANES];
+        self.mark(bounds, &mut marks);
+        marks.iter().enumerate().fold(0, |all, (lane, mark)| all | (*mark as u32 & 1 << lane))
     }
 }
 
@@ -138,47 +152,83 @@ struct Node {
     mobile: bool,
 }
 
-/// Up to [`LANES`] triangles of a body that lie together, with the vertices and edges they stand for.
+/// Vertices, edges or triangles (of `N` corners) leaf by leaf, those of a leaf in blocks of their own.
 #[derive(Clone, Debug)]
-struct Leaf {
-    body: u32,
-    triangles: Group,
-    vertices: Vec<u32>,
-    edges: Group,
-}
-
-/// Features with their boxes.
-#[derive(Clone, Debug)]
-struct Group {
-    items: Vec<u32>,
+struct Features<const N: usize> {
+    /// First block of each leaf, and the end.
+    starts: Vec<usize>,
     boxes: Vec<Block>,
+    /// The features of all lanes, [`Mesh::NONE`] for empty ones, and their vertices.
+    items: Vec<u32>,
+    corners: Vec<[u32; N]>,
 }
 
-impl Group {
-    fn new(items: Vec<u32>) -> Self {
-        let boxes = vec![Block::EMPTY; items.len().div_ceil(LANES)];
-        Self { items, boxes }
+impl<const N: usize> Features<N> {
+    fn new() -> Self {
+        Self { starts: vec![0], boxes: Vec::new(), items: Vec::new(), corners: Vec::new() }
     }
 
-    fn fit(&mut self, bounds: impl Fn(u32) -> Bounds) -> Bounds {
-        self.items.iter().enumerate().fold(Bounds::EMPTY, |all, (i, item)| {
-            let one = bounds(*item);
-            self.boxes[i / LANES].set(i % LANES, &one);
-            all.union(&one)
-        })
+    fn add_leaf(&mut self, features: impl Iterator<Item = (u32, [u32; N])>) {
+        for (item, corners) in features {
+            self.items.push(item);
+            self.corners.push(corners);
+        }
+        let lanes = self.items.len().next_multiple_of(LANES);
+        self.items.resize(lanes, Mesh::NONE);
+        self.corners.resize(lanes, [Mesh::NONE; N]);
+        self.boxes.resize(lanes / LANES, Block::EMPTY);
+        self.starts.push(self.boxes.len());
     }
 
-    /// The items from number `from` on whose boxes overlap `bounds`.
+    fn fit(&mut self, vertex_boxes: &[Bounds]) {
+        let fit = |(block, corners): (&mut Block, &[[u32; N]])| {
+            for (lane, corners) in corners.iter().enumerate().filter(|(_, c)| c[0] != Mesh::NONE) {
+                block.set(lane, &corners.iter().fold(Bounds::EMPTY, |all, v| all.union(&vertex_boxes[*v as usize])));
+            }
+        };
+        self.boxes.par_iter_mut().zip(self.corners.par_chunks(LANES)).with_min_len(512).for_each(fit);
+    }
+
+    /// The box of all features of a leaf.
+    fn around(&self, leaf: u32) -> Bounds {
+        let blocks = &self.boxes[self.starts[leaf as usize]..self.starts[leaf as usize + 1]];
+        blocks.iter().flat_map(|block| (0..LANES).map(|lane| block.get(lane))).fold(Bounds::EMPTY, |all, one| all.union(&one))
+    }
+
+    /// Calls `each` with the lanes of a leaf, from `from` on, whose boxes overlap `bounds`.
     #[inline]
-    fn overlapping(&self, bounds: &Bounds, from: usize, mut each: impl FnMut(u32)) {
-        for block in from / LANES..self.boxes.len() {
+    fn overlapping(&self, leaf: u32, bounds: &Bounds, from: usize, mut each: impl FnMut(usize)) {
+        for block in self.starts[leaf as usize].max(from / LANES)..self.starts[leaf as usize + 1] {
             let first = block * LANES;
             let mut bits = self.boxes[block].overlapping(bounds) & (u32::MAX << from.saturating_sub(first));
             while bits != 0 {
-                each(self.items[first + bits.trailing_zeros() as usize]);
+                each(first + bits.trailing_zeros() as usize);
                 bits &= bits - 1;
             }
         }
+    }
+
+    /// Adds the pairs of features of leaf `a` of this and of leaf `b` of `other`, the latter in `box_b`, that overlap and share no
+    /// vertex. Within one leaf of the same features each pair comes once.
+    #[inline]
+    fn meet<const M: usize>(&self, a: u32, other: &Features<M>, b: u32, box_b: &Bounds, found: &mut Vec<[u32; 2]>) {
+        let within = M == N && a == b;
+        self.overlapping(a, box_b, 0, |i| {
+            let (item, corners) = (self.items[i], self.corners[i]);
+            let bounds = self.boxes[i / LANES].get(i % LANES);
+            other.overlapping(b, &bounds, if within { i + 1 } else { 0 }, |j| {
+                let mut shared = false;
+                for v in corners {
+                    for w in other.corners[j] {
+                        shared |= v == w;
+                    }
+                }
+                if !shared {
+                    let partner = other.items[j];
+                    found.push(if M == N { [item.min(partner), item.max(partner)] } else { [item, partner] });
+                }
+            });
+        });
     }
 }
 
@@ -188,7 +238,9 @@ impl Group {
 pub struct Bvh {
     nodes: Vec<Node>,
     boxes: Vec<Bounds>,
-    leaves: Vec<Leaf>,
+    vertices: Features<1>,
+    edges: Features<2>,
+    triangles: Features<3>,
     vertex_boxes: Vec<Bounds>,
     margin: f64,
 }
@@ -211,36 +263,38 @@ impl Bvh {
         for (body, triangles) in of_body.iter().enumerate().filter(|(_, t)| !t.is_empty()) {
             bodies.push((Aabb::of(triangles.iter().map(|(c, _)| c)).center(), body as u32));
         }
-        let mut leaves = Vec::with_capacity(mesh.triangles.len() / LANES + bodies.len());
-        let mut nodes = Vec::with_capacity(2 * leaves.capacity());
+        let (mut vertices, mut edges, mut triangles) = (Features::new(), Features::new(), Features::new());
+        let mut nodes = Vec::new();
         if !bodies.is_empty() {
+            let mut leaves = 0;
             split(&mut nodes, &mut bodies, 1, &mut |nodes, body| {
                 let body = body[0].1;
                 let mobile = mesh.mobility[body as usize] != Mobility::Immovable;
                 split(nodes, &mut of_body[body as usize], LANES, &mut |nodes, items| {
-                    nodes.push(Node { end: nodes.len() as u32 + 1, right_or_leaf: leaves.len() as u32, body, mobile });
-                    let triangles: Vec<u32> = items.iter().map(|(_, t)| *t).collect();
-                    let vertices = triangles.iter().flat_map(|t| mesh.owned_vertices(*t)).collect();
-                    let edges = Group::new(triangles.iter().flat_map(|t| mesh.owned_edges(*t)).collect());
-                    leaves.push(Leaf { body, triangles: Group::new(triangles), vertices, edges });
+                    nodes.push(Node { end: nodes.len() as u32 + 1, right_or_leaf: leaves, body, mobile });
+                    leaves += 1;
+                    let here = || items.iter().map(|(_, t)| *t);
+                    vertices.add_leaf(here().flat_map(|t| mesh.owned_vertices(t)).map(|v| (v, [v])));
+                    edges.add_leaf(here().flat_map(|t| mesh.owned_edges(t)).map(|e| (e, mesh.edges[e as usize])));
+                    triangles.add_leaf(here().map(|t| (t, mesh.triangles[t as usize])));
                 });
             });
         }
         let boxes = vec![Bounds::EMPTY; nodes.len()];
-        Self { nodes, boxes, leaves, vertex_boxes: vec![Bounds::EMPTY; mesh.body.len()], margin: 0.0 }
+        Self { nodes, boxes, vertices, edges, triangles, vertex_boxes: vec![Bounds::EMPTY; mesh.body.len()], margin: 0.0 }
     }
 
     /// Boxes of the ways from `x` to `x + reach` [m], inflated by `margin` [m].
-    pub fn refit(&mut self, mesh: &Mesh, x: &[Vec3], reach: &[Vec3], margin: f64) {
+    pub fn refit(&mut self, x: &[Vec3], reach: &[Vec3], margin: f64) {
         self.margin = margin;
         let way = |(b, (x, reach)): (&mut Bounds, (&Vec3, &Vec3))| *b = Bounds::swept(x, &(x + reach), margin);
         self.vertex_boxes.par_iter_mut().zip(x.par_iter().zip(reach)).with_min_len(4096).for_each(way);
-        self.fit_boxes(mesh);
+        self.fit_boxes();
     }
 
     /// Makes the boxes hold the positions `x` [m] too and returns how many vertices had left theirs. As long as none has, no pair is
     /// missing from the candidates of the last [`query`](Self::query); otherwise a new one finds them [collision thesis, 6.5.3].
-    pub fn cover(&mut self, mesh: &Mesh, x: &[Vec3]) -> usize {
+    pub fn cover(&mut self, x: &[Vec3]) -> usize {
         let mut left = 0;
         for (bounds, p) in self.vertex_boxes.iter_mut().zip(x) {
             if !bounds.contains(p) {
@@ -249,58 +303,70 @@ impl Bvh {
             }
         }
         if left > 0 {
-            self.fit_boxes(mesh);
+            self.fit_boxes();
         }
         left
     }
 
-    fn fit_boxes(&mut self, mesh: &Mesh) {
-        let Self { nodes, boxes, leaves, vertex_boxes, .. } = self;
-        let of = |v: u32| &vertex_boxes[v as usize];
-        let fit = |leaf: &mut Leaf| {
-            leaf.edges.fit(|e| {
-                let [a, b] = mesh.edges[e as usize];
-                of(a).union(of(b))
-            });
-            leaf.triangles.fit(|t| {
-                let [a, b, c] = mesh.triangles[t as usize];
-                of(a).union(of(b)).union(of(c))
-            })
-        };
-        let fitted: Vec<Bounds> = leaves.par_iter_mut().with_min_len(256).map(fit).collect();
+    fn fit_boxes(&mut self) {
+        let Self { nodes, boxes, vertices, edges, triangles, vertex_boxes, .. } = self;
+        vertices.fit(vertex_boxes);
+        edges.fit(vertex_boxes);
+        triangles.fit(vertex_boxes);
         for i in (0..nodes.len()).rev() {
-            let right_or_leaf = nodes[i].right_or_leaf as usize;
-            boxes[i] = if nodes[i].end as usize == i + 1 { fitted[right_or_leaf] } else { boxes[i + 1].union(&boxes[right_or_leaf]) };
+            let right_or_leaf = nodes[i].right_or_leaf;
+            let is_leaf = nodes[i].end as usize == i + 1;
+            boxes[i] = if is_leaf { triangles.around(right_or_leaf) } else { boxes[i + 1].union(&boxes[right_or_leaf as usize]) };
         }
     }
 
-    /// All pairs of features with overlapping boxes that may meet. The same for any number of threads.
-    pub fn query(&self, mesh: &Mesh) -> Candidates {
+    /// All pairs of features that may meet as long as no vertex leaves its box, but for some whose boxes are seen to be apart.
+    /// `x` [m] are any positions within the boxes. The same for any number of threads.
+    pub fn query(&self, mesh: &Mesh, x: &[Vec3]) -> Candidates {
         if self.nodes.is_empty() {
             return Candidates::default();
         }
         // The upper levels of the search one by one, until there is enough to share out.
         let mut tasks = vec![(0, 0)];
-        let mut parts = vec![Candidates::default()];
+        let mut above = Candidates::default();
         while !tasks.is_empty() && tasks.len() < TASKS {
             for pair in std::mem::take(&mut tasks) {
-                self.visit(mesh, pair, &mut tasks, &mut parts[0]);
+                self.visit(mesh, pair, &mut tasks, &mut above);
             }
         }
+        self.keep_near(mesh, x, &mut above);
         let search = |task: &(u32, u32)| {
             let mut found = Candidates::default();
             let mut stack = vec![*task];
             while let Some(pair) = stack.pop() {
                 self.visit(mesh, pair, &mut stack, &mut found);
             }
+            self.keep_near(mesh, x, &mut found);
             found
         };
+        let mut parts = vec![above];
         parts.par_extend(tasks.par_iter().map(search));
         let (vertex_faces, edge_edges) = rayon::join(
             || sorted(parts.iter().map(|p| &p.vertex_faces), [mesh.body.len(), mesh.triangles.len()]),
             || sorted(parts.iter().map(|p| &p.edge_edges), [mesh.edges.len(); 2]),
         );
         Candidates { vertex_faces, edge_edges }
+    }
+
+    /// Drops the pairs whose vertices have boxes on two sides of a plane: one across the shortest way between them at `x`.
+    pub(super) fn keep_near(&self, mesh: &Mesh, x: &[Vec3], found: &mut Candidates) {
+        let at = |v: u32| x[v as usize];
+        let (least, most) = (|v: u32, d: &Vec3| self.vertex_boxes[v as usize].least(d), |v: u32, d: &Vec3| -self.vertex_boxes[v as usize].least(&-d));
+        found.vertex_faces.retain(|&[v, t]| {
+            let [a, b, c] = mesh.triangles[t as usize];
+            let d = between_vertex_and_face(&[at(v), at(a), at(b), at(c)]);
+            !(least(v, &d) > most(a, &d).max(most(b, &d)).max(most(c, &d)))
+        });
+        found.edge_edges.retain(|&[e, f]| {
+            let ([a, b], [c, d]) = (mesh.edges[e as usize], mesh.edges[f as usize]);
+            let n = between_edges(&[at(a), at(b), at(c), at(d)]);
+            !(least(a, &n).min(least(b, &n)) > most(c, &n).max(most(d, &n)))
+        });
     }
 
     /// One step of the search: a pair of nodes becomes pairs of their children on the stack, two leaves become pairs of features.
@@ -313,7 +379,9 @@ impl Bvh {
                 return;
             }
             if first.end == a + 1 {
-                return self.meet(mesh, first.right_or_leaf, second.right_or_leaf, &self.boxes[b as usize], found);
+                let (leaf, bounds) = (first.right_or_leaf, &self.boxes[a as usize]);
+                self.edges.meet(leaf, &self.edges, leaf, bounds, &mut found.edge_edges);
+                return self.vertices.meet(leaf, &self.triangles, leaf, bounds, &mut found.vertex_faces);
             }
             let (left, right) = (a + 1, first.right_or_leaf);
             return stack.extend([(right, right), (left, right), (left, left)]);
@@ -324,43 +392,14 @@ impl Bvh {
         }
         match (first.end - a, second.end - b) {
             (1, 1) => {
-                self.meet(mesh, first.right_or_leaf, second.right_or_leaf, &self.boxes[b as usize], found);
-                self.touch(mesh, second.right_or_leaf, first.right_or_leaf, &self.boxes[a as usize], found);
+                let (leaf_a, leaf_b) = (first.right_or_leaf, second.right_or_leaf);
+                let (box_a, box_b) = (&self.boxes[a as usize], &self.boxes[b as usize]);
+                self.edges.meet(leaf_a, &self.edges, leaf_b, box_b, &mut found.edge_edges);
+                self.vertices.meet(leaf_a, &self.triangles, leaf_b, box_b, &mut found.vertex_faces);
+                self.vertices.meet(leaf_b, &self.triangles, leaf_a, box_a, &mut found.vertex_faces);
             }
             (m, n) if m >= n => stack.extend([(first.right_or_leaf, b), (a + 1, b)]),
             _ => stack.extend([(a, second.right_or_leaf), (a, b + 1)]),
-        }
-    }
-
-    /// Edges of leaf `a` against those of leaf `b` with the given box, vertices of `a` against triangles of `b`.
-    fn meet(&self, mesh: &Mesh, a: u32, b: u32, box_b: &Bounds, found: &mut Candidates) {
-        self.touch(mesh, a, b, box_b, found);
-        let (first, second) = (&self.leaves[a as usize], &self.leaves[b as usize]);
-        for (i, &e) in first.edges.items.iter().enumerate() {
-            let bounds = first.edges.boxes[i / LANES].get(i % LANES);
-            if bounds.overlaps(box_b) {
-                let [p, q] = mesh.edges[e as usize];
-                second.edges.overlapping(&bounds, if a == b { i + 1 } else { 0 }, |f| {
-                    let [r, s] = mesh.edges[f as usize];
-                    if p != r && p != s && q != r && q != s {
-                        found.edge_edges.push([e.min(f), e.max(f)]);
-                    }
-                });
-            }
-        }
-    }
-
-    /// Vertices of leaf `a` against triangles of leaf `b` with the given box.
-    fn touch(&self, mesh: &Mesh, a: u32, b: u32, box_b: &Bounds, found: &mut Candidates) {
-        for &v in &self.leaves[a as usize].vertices {
-            let bounds = &self.vertex_boxes[v as usize];
-            if bounds.overlaps(box_b) {
-                self.leaves[b as usize].triangles.overlapping(bounds, 0, |t| {
-                    if !mesh.triangles[t as usize].contains(&v) {
-                        found.vertex_faces.push([v, t]);
-                    }
-                });
-            }
         }
     }
 
@@ -374,13 +413,15 @@ impl Bvh {
                 inside(&self.boxes[node.right_or_leaf as usize]);
                 continue;
             }
-            let leaf = &self.leaves[node.right_or_leaf as usize];
-            leaf.vertices.iter().for_each(|v| inside(&self.vertex_boxes[*v as usize]));
-            leaf.triangles.items.iter().flat_map(|t| &mesh.triangles[*t as usize]).for_each(|v| inside(&self.vertex_boxes[*v as usize]));
-            leaf.edges.items.iter().flat_map(|e| &mesh.edges[*e as usize]).for_each(|v| inside(&self.vertex_boxes[*v as usize]));
+            let leaf = node.right_or_leaf;
+            [self.vertices.around(leaf), self.edges.around(leaf), self.triangles.around(leaf)].iter().for_each(inside);
         }
-        let all: usize = self.leaves.iter().map(|l| l.triangles.items.len()).sum();
-        assert_eq!(all, mesh.triangles.len());
+        for (t, corners) in self.triangles.items.iter().zip(&self.triangles.corners).filter(|(t, _)| **t != Mesh::NONE) {
+            assert_eq!(mesh.triangles[*t as usize], *corners);
+        }
+        let filled = |items: &[u32]| items.iter().filter(|i| **i != Mesh::NONE).count();
+        assert_eq!(filled(&self.triangles.items), mesh.triangles.len());
+        assert_eq!(filled(&self.edges.items), mesh.edges.len());
     }
 }
 

@@ -97,6 +97,59 @@ pub(super) fn edge_edge(x: &[Vec3; 4]) -> Closest {
     finish(nearest(x, [on_second(0), on_second(1), on_first(2), on_first(3)]), x, &normal, true)
 }
 
+/// From the triangle to the vertex: the shortest way, but for rounding. Not a number where the triangle has collapsed
+/// [Ericson 2005, Real-time collision detection, 5.1.5].
+#[inline]
+pub(super) fn between_vertex_and_face(x: &[Vec3; 4]) -> Vec3 {
+    let (ab, ac, ap) = (x[2] - x[1], x[3] - x[1], x[0] - x[1]);
+    let (d1, d2) = (ab.dot(&ap), ac.dot(&ap));
+    if d1 <= 0.0 && d2 <= 0.0 {
+        return ap;
+    }
+    let bp = x[0] - x[2];
+    let (d3, d4) = (ab.dot(&bp), ac.dot(&bp));
+    if d3 >= 0.0 && d4 <= d3 {
+        return bp;
+    }
+    let c = d1 * d4 - d3 * d2;
+    if c <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
+        return ap - ab * (d1 / (d1 - d3));
+    }
+    let cp = x[0] - x[3];
+    let (d5, d6) = (ab.dot(&cp), ac.dot(&cp));
+    if d6 >= 0.0 && d5 <= d6 {
+        return cp;
+    }
+    let b = d5 * d2 - d1 * d6;
+    if b <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
+        return ap - ac * (d2 / (d2 - d6));
+    }
+    let a = d3 * d6 - d5 * d4;
+    if a <= 0.0 && d4 >= d3 && d5 >= d6 {
+        return bp - (x[3] - x[2]) * ((d4 - d3) / ((d4 - d3) + (d5 - d6)));
+    }
+    let normal = ab.cross(&ac);
+    normal * (normal.dot(&ap) / normal.norm_squared())
+}
+
+/// From the second edge to the first: the shortest way, but for rounding. Not a number where an edge has collapsed
+/// [Ericson 2005, 5.1.9].
+#[inline]
+pub(super) fn between_edges(x: &[Vec3; 4]) -> Vec3 {
+    let (e, f, r) = (x[1] - x[0], x[3] - x[2], x[0] - x[2]);
+    let (ee, ff, ef, er, fr) = (e.norm_squared(), f.norm_squared(), e.dot(&f), e.dot(&r), f.dot(&r));
+    let area = ee * ff - ef * ef;
+    let s = if area > 0.0 { ((ef * fr - er * ff) / area).clamp(0.0, 1.0) } else { 0.0 };
+    let u = (ef * s + fr) / ff;
+    if u < 0.0 {
+        return r + e * (-er / ee).clamp(0.0, 1.0);
+    }
+    if u > 1.0 {
+        return r + e * ((ef - er) / ee).clamp(0.0, 1.0) - f;
+    }
+    r + e * s - f * u
+}
+
 /// The middle of the common range of two parallel edges, if there is one.
 fn side_by_side(x: &[Vec3; 4]) -> Option<[f64; 4]> {
     let along = (x[1] - x[0]).try_normalize(0.0)?;

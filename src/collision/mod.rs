@@ -3,6 +3,7 @@
 mod bvh;
 mod closest;
 mod crossing;
+mod cubic;
 mod mesh;
 mod obstacle;
 #[cfg(test)]

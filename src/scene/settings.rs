@@ -56,6 +56,11 @@ impl SolverChoice {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, choice)| *choice)
     }
+
+    /// The word that scenes and `--solver` use.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, choice)| *choice == self).map_or("", |(name, _)| name)
+    }
 }
 
 /// Where the scene wants to be seen from.

@@ -16,9 +16,9 @@ pub use tally::{StepRecord, Tally};
 use crate::gpu;
 use crate::math::{Isometry, Vec3};
 use crate::model::Model;
-use crate::scene::{BackendChoice, Built, Force, Probe};
+use crate::scene::{BackendChoice, Built, Force, Probe, SolverChoice};
 use crate::solver::cpu::{CpuError, CpuStepper};
-use crate::solver::{Loads, MAX_GRABS, Params, State, StepError, StepReport, Stepper, SurfacePositions};
+use crate::solver::{ContactSolver, Loads, MAX_GRABS, Params, State, StepError, StepReport, Stepper, SurfacePositions};
 
 /// Everything that can be done to a running simulation. Recorded commands (step, command) replay to the same state.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +65,8 @@ pub enum SimulationError {
     Device(#[from] gpu::DeviceError),
     #[error(transparent)]
     Cpu(#[from] CpuError),
+    #[error("the {backend} backend does not have the solver \"{solver}\"; the cpu backend has cwc and cr, the gpu backend has cr")]
+    Solver { solver: &'static str, backend: &'static str },
 }
 
 /// What the caller chooses beside the scene.
@@ -115,9 +117,11 @@ pub struct Simulation {
 
 impl Simulation {
     pub fn new(built: Built, options: &Options) -> Result<Self, SimulationError> {
-        let Built { name, model, params, forces, probes, backend, .. } = built;
+        let Built { name, model, params, forces, probes, backend, solver, .. } = built;
         let model = Arc::new(model);
-        let (mut stepper, backend) = open_backend(options.backend.unwrap_or(backend), options, &model)?;
+        let (mut stepper, mut backend) = open_backend(options.backend.unwrap_or(backend), options, &model)?;
+        let params = Params { solver: contact_solver(solver, backend.backend)?, ..params };
+        backend.solver = params.solver.name();
         // A stepper that cannot take its start says so again in the first step, where it can be told.
         let _ = stepper.set_state(&start(&model, &params));
         Ok(Self {
@@ -354,6 +358,16 @@ fn finite(what: &'static str, v: &Vec3) -> Result<(), CommandError> {
         Ok(())
     } else {
         Err(CommandError::BadValue { what, and: "", value: format!("{:?}", v.as_slice()) })
+    }
+}
+
+/// The method for contacts: on the CPU corrected warped compliance unless the scene says otherwise, on the GPU conjugate residuals.
+fn contact_solver(choice: SolverChoice, backend: &'static str) -> Result<ContactSolver, SimulationError> {
+    match choice {
+        SolverChoice::Cr => Ok(ContactSolver::Cr),
+        SolverChoice::Auto if backend == "gpu" => Ok(ContactSolver::Cr),
+        SolverChoice::Auto | SolverChoice::Cwc if backend == "cpu" => Ok(ContactSolver::Cwc),
+        other => Err(SimulationError::Solver { solver: other.name(), backend }),
     }
 }
 

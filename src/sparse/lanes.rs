@@ -1,9 +1,43 @@
 //! Products of three dense f32 rows, a node or a contact, with the widest registers that the processor has (`pulp` asks it).
 
+use std::ops::{Deref, DerefMut};
+
+use bytemuck::{Pod, Zeroable};
 use pulp::Simd;
 
 /// Rows are padded with zeros to a multiple of this many entries; no register holds more.
 pub const PADDING: usize = 16;
+
+/// A line of the cache.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Line([f32; PADDING]);
+
+/// Entries whose first one begins a line of the cache, so that no load of an aligned row takes two.
+#[derive(Clone, Debug, Default)]
+pub struct Entries(Vec<Line>);
+
+impl Entries {
+    /// `n` zeros; `n` is rounded up to a multiple of [`PADDING`].
+    pub fn reset(&mut self, n: usize) {
+        self.0.clear();
+        self.0.resize(n.div_ceil(PADDING), Line([0.0; PADDING]));
+    }
+}
+
+impl Deref for Entries {
+    type Target = [f32];
+
+    fn deref(&self) -> &[f32] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
+impl DerefMut for Entries {
+    fn deref_mut(&mut self) -> &mut [f32] {
+        bytemuck::cast_slice_mut(&mut self.0)
+    }
+}
 
 /// `rows x`; `stride` entries from row to row, of which the first `x.len()`, a multiple of [`PADDING`], count.
 #[inline(always)]
@@ -13,14 +47,30 @@ pub fn dot3<S: Simd>(simd: S, rows: &[f32], stride: usize, x: &[f32]) -> [f32; 3
     let (r0, _) = S::as_simd_f32s(&rows[..n]);
     let (r1, _) = S::as_simd_f32s(&rows[stride..stride + n]);
     let (r2, _) = S::as_simd_f32s(&rows[2 * stride..2 * stride + n]);
-    let zero = simd.splat_f32s(0.0);
-    let (mut a, mut b, mut c) = (zero, zero, zero);
-    for (((x, r0), r1), r2) in x.iter().zip(r0).zip(r1).zip(r2) {
-        a = simd.mul_add_f32s(*r0, *x, a);
-        b = simd.mul_add_f32s(*r1, *x, b);
-        c = simd.mul_add_f32s(*r2, *x, c);
+    // Two sums a row: one waits for itself.
+    let mut sums = [[simd.splat_f32s(0.0); 2]; 3];
+    let (x_pairs, x_rest) = x.as_chunks::<2>();
+    let (pairs0, rest0) = r0.as_chunks::<2>();
+    let (pairs1, rest1) = r1.as_chunks::<2>();
+    let (pairs2, rest2) = r2.as_chunks::<2>();
+    for (((x, r0), r1), r2) in x_pairs.iter().zip(pairs0).zip(pairs1).zip(pairs2) {
+        for k in 0..2 {
+            sums[0][k] = simd.mul_add_f32s(r0[k], x[k], sums[0][k]);
+            sums[1][k] = simd.mul_add_f32s(r1[k], x[k], sums[1][k]);
+            sums[2][k] = simd.mul_add_f32s(r2[k], x[k], sums[2][k]);
+        }
     }
-    [simd.reduce_sum_f32s(a), simd.reduce_sum_f32s(b), simd.reduce_sum_f32s(c)]
+    for (((x, r0), r1), r2) in x_rest.iter().zip(rest0).zip(rest1).zip(rest2) {
+        sums[0][0] = simd.mul_add_f32s(*r0, *x, sums[0][0]);
+        sums[1][0] = simd.mul_add_f32s(*r1, *x, sums[1][0]);
+        sums[2][0] = simd.mul_add_f32s(*r2, *x, sums[2][0]);
+    }
+    let [a, b, c] = sums;
+    [
+        simd.reduce_sum_f32s(simd.add_f32s(a[0], a[1])),
+        simd.reduce_sum_f32s(simd.add_f32s(b[0], b[1])),
+        simd.reduce_sum_f32s(simd.add_f32s(c[0], c[1])),
+    ]
 }
 
 /// `y += rows^T s`, rows as in [`dot3`].

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::Law;
 use crate::math::{Mat3, Vec3};
-use crate::sparse::lanes::{PADDING, dot3};
+use crate::sparse::lanes::{Entries, PADDING, dot3};
 
 /// A side of a contact that no force moves.
 pub const IMMOVABLE: u32 = u32::MAX;
@@ -16,7 +16,7 @@ pub const IMMOVABLE: u32 = u32::MAX;
 const CHUNK: usize = 64;
 
 /// Below this many entries a product is done by the calling thread: waking others costs more.
-const PARALLEL: usize = 256 * 1024;
+const PARALLEL: usize = 1024 * 1024;
 
 /// Blocks handed to the caller of `assemble` to fill at once.
 const BLOCKS: usize = 32;
@@ -25,7 +25,8 @@ const BLOCKS: usize = 32;
 #[derive(Clone, Debug)]
 struct Group {
     contacts: Range<usize>,
-    /// Ranges of contacts of the groups that share a movable body with this one, itself included, ascending: a part of `Compliance::neighbours`.
+    /// Ranges of contacts of the groups that share a movable body with this one, itself included, ascending: a part of
+    /// `Compliance::neighbours`.
     neighbours: Range<usize>,
     /// Column at which the contacts of the group itself stand.
     own_column: usize,
@@ -64,7 +65,8 @@ impl Scale {
     }
 }
 
-/// W [m/N], symmetric positive semidefinite, 3x3 blocks in the contact frames. Blocks of contacts without a common movable body are zero and not stored.
+/// W [m/N], symmetric positive semidefinite, 3x3 blocks in the contact frames. Blocks of contacts without a common movable body are zero
+/// and not stored.
 /// One dense row-major f32 block row for each group of contacts, over the contacts of its neighbour groups.
 /// Memory: 36 bytes a block, so 36 n m bytes for n contacts with m contacts each in their neighbourhood.
 #[derive(Clone, Debug, Default)]
@@ -73,7 +75,7 @@ pub struct Compliance {
     neighbours: Vec<Range<usize>>,
     /// Group of each contact.
     group_of: Vec<u32>,
-    entries: Vec<f32>,
+    entries: Entries,
     scales: Vec<Scale>,
     gathered_length: usize,
     work: Layout,
@@ -91,11 +93,24 @@ struct Layout {
 #[derive(Clone, Debug, Default)]
 pub struct Gather {
     forces: Vec<f32>,
-    gathered: Vec<f32>,
+    gathered: Entries,
+}
+
+impl Gather {
+    fn round(&mut self, p: &[Vec3], gathered_length: usize) {
+        self.forces.resize(3 * p.len(), 0.0);
+        for (forces, p) in self.forces.as_chunks_mut::<3>().0.iter_mut().zip(p) {
+            *forces = [p.x as f32, p.y as f32, p.z as f32];
+        }
+        if self.gathered.len() != gathered_length {
+            self.gathered.reset(gathered_length);
+        }
+    }
 }
 
 impl Compliance {
-    /// Lays out and fills W. `bodies[k]` are the movable bodies of contact k, or [`IMMOVABLE`]; contacts of one pair stand next to each other.
+    /// Lays out and fills W. `bodies[k]` are the movable bodies of contact k, or [`IMMOVABLE`]; contacts of one pair stand next to each
+    /// other.
     /// `fill(k, columns, blocks)` writes the blocks (k, l), l in `columns` [m/N]; it is asked for the upper triangle only, and for
     /// contacts l of one group at a time (all with the same two bodies).
     pub fn assemble(&mut self, bodies: &[[u32; 2]], fill: impl Fn(usize, Range<usize>, &mut [Mat3]) + Sync) {
@@ -166,8 +181,7 @@ impl Compliance {
             gathered += group.width;
         }
         self.gathered_length = gathered;
-        self.entries.clear();
-        self.entries.resize(offset, 0.0);
+        self.entries.reset(offset);
     }
 
     /// Copies the upper triangle to the lower one.
@@ -183,7 +197,8 @@ impl Compliance {
                 let back = column_of(&self.neighbours[other.neighbours.clone()], group.contacts.start);
                 for (k, l) in pairs(group.contacts.len(), contacts.len()) {
                     for (r, c) in pairs(3, 3) {
-                        own[(3 * k + r) * group.width + column + 3 * l + c] = before[other.offset + (3 * l + c) * other.width + back + 3 * k + r];
+                        own[(3 * k + r) * group.width + column + 3 * l + c] =
+                            before[other.offset + (3 * l + c) * other.width + back + 3 * k + r];
                     }
                 }
                 column += 3 * contacts.len();
@@ -209,9 +224,7 @@ impl Compliance {
     }
 
     fn gather(&self, p: &[Vec3], memory: &mut Gather) {
-        memory.forces.clear();
-        memory.forces.extend(p.iter().flat_map(|p| [p.x as f32, p.y as f32, p.z as f32]));
-        memory.gathered.resize(self.gathered_length, 0.0);
+        memory.round(p, self.gathered_length);
         for group in &self.groups {
             self.gather_group(group, &memory.forces, &mut memory.gathered[group.gathered..group.gathered + group.width]);
         }
@@ -227,12 +240,11 @@ impl Compliance {
         gathered[column..].fill(0.0);
     }
 
-    /// One sweep of block Gauss-Seidel over all contacts, ascending or descending: each contact in turn obeys its law, the other forces fixed
+    /// One sweep of block Gauss-Seidel over all contacts, ascending or descending: each contact in turn obeys its law, the other forces
+    /// fixed
     /// (normal first, then friction in the cone of the new normal force).
     pub fn sweep(&self, laws: &[Law], free: &[Vec3], p: &mut [Vec3], ascending: bool, memory: &mut Gather) {
-        memory.forces.clear();
-        memory.forces.extend(p.iter().flat_map(|p| [p.x as f32, p.y as f32, p.z as f32]));
-        memory.gathered.resize(self.gathered_length, 0.0);
+        memory.round(p, self.gathered_length);
         pulp::Arch::new().dispatch(Sweep { w: self, laws, free, p, ascending, memory });
     }
 
@@ -277,7 +289,7 @@ fn fill_groups<F: Fn(usize, Range<usize>, &mut [Mat3]) + Sync>(
     scales: &mut [Scale],
     fill: &F,
 ) {
-    if groups.len() > 1 && entries.len() > PARALLEL / 16 {
+    if groups.len() > 1 && entries.len() > PARALLEL / 64 {
         let (left, right) = groups.split_at(groups.len() / 2);
         let (left_entries, right_entries) = entries.split_at_mut(right[0].offset - left[0].offset);
         let (left_scales, right_scales) = scales.split_at_mut(right[0].contacts.start - left[0].contacts.start);
@@ -292,7 +304,7 @@ fn fill_groups<F: Fn(usize, Range<usize>, &mut [Mat3]) + Sync>(
         let (rows, rest) = entries.split_at_mut(3 * group.contacts.len() * group.width);
         let (own_scales, rest_scales) = scales.split_at_mut(group.contacts.len());
         (entries, scales) = (rest, rest_scales);
-        if rows.len() > PARALLEL / 16 {
+        if rows.len() > PARALLEL / 64 {
             (rows.par_chunks_mut(3 * group.width), own_scales.par_iter_mut())
                 .into_par_iter()
                 .enumerate()
@@ -306,7 +318,13 @@ fn fill_groups<F: Fn(usize, Range<usize>, &mut [Mat3]) + Sync>(
 }
 
 /// Fills the upper triangle of the three rows of the contact `k` of a group.
-fn fill_contact(group: &Group, neighbours: &[Range<usize>], k: usize, rows: &mut [f32], fill: &impl Fn(usize, Range<usize>, &mut [Mat3])) -> Scale {
+fn fill_contact(
+    group: &Group,
+    neighbours: &[Range<usize>],
+    k: usize,
+    rows: &mut [f32],
+    fill: &impl Fn(usize, Range<usize>, &mut [Mat3]),
+) -> Scale {
     let mut blocks = [Mat3::zeros(); BLOCKS];
     let contact = group.contacts.start + k;
     let mut scale = Scale::default();

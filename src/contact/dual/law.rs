@@ -6,7 +6,8 @@ use crate::math::{Mat3, Vec3};
 /// The law between the force p [N] of a contact on its first side and the motion u [m], both in the contact frame (normal, two tangents).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Law {
-    /// `0 <= p_n _|_ u_n >= 0`, `|p_t| <= friction p_n`, and `p_t` opposes the slip `u_t` (Coulomb, maximal dissipation). Zero friction is allowed.
+    /// `0 <= p_n _|_ u_n >= 0`, `|p_t| <= friction p_n`, and `p_t` opposes the slip `u_t` (Coulomb, maximal dissipation). Zero friction
+    /// is allowed.
     Unilateral { friction: f64 },
     /// `u = 0`: a spring or a tie, whose compliance stands on the diagonal of W.
     Bilateral,
@@ -30,7 +31,8 @@ impl NaturalError {
 }
 
 impl Law {
-    /// A step of length `step` (1: the scale of the contact itself) from p against the motion u, and back to the law: the normal force first, then
+    /// A step of length `step` (1: the scale of the contact itself) from p against the motion u, and back to the law: the normal force
+    /// first, then
     /// friction in the cone of the new normal force. A contact that no force moves carries none.
     #[inline]
     pub fn project(&self, p: &Vec3, u: &Vec3, step: f64, scale: &Scale) -> Vec3 {
@@ -71,7 +73,7 @@ impl Law {
                 let [q1, q2] = in_disc(t1, t2, limit(friction, p.x));
                 NaturalError {
                     normal: if u.x < scale.normal * p.x { u.x.abs() } else { (scale.normal * p.x).abs() },
-                    tangential: scale.tangential * (p.y - q1).hypot(p.z - q2),
+                    tangential: scale.tangential * ((p.y - q1) * (p.y - q1) + (p.z - q2) * (p.z - q2)).sqrt(),
                 }
             }
         }

@@ -1,10 +1,12 @@
 //! The contact laws in the space of the contact forces: find p with  u = free + W p  so that p and u obey the law of every contact
 //! (`contact-study.md` 1, 2, 4).
 //!
-//! Forces p [N] and motions u over the step [m] stand in the contact frame: normal, two tangents. The first entry of u is the gap less the safety
+//! Forces p [N] and motions u over the step [m] stand in the contact frame: normal, two tangents. The first entry of u is the gap less
+//! the safety
 //! distance, the others are the slip. W [m/N] is the compliance of all contacts, [`Compliance`].
 //!
-//! [`solve`] is a spectral projected gradient; where that does not arrive, an accelerated one and then nonlinear conjugate gradients on Gauss-Seidel sweeps go
+//! [`solve`] is a spectral projected gradient; where that does not arrive, an accelerated one and then nonlinear conjugate gradients on
+//! Gauss-Seidel sweeps go
 //! on from the best forces found. [`ssn`] is an exact solver for small problems, to compare with. Everything is deterministic.
 
 mod apgd;
@@ -148,7 +150,8 @@ impl Problem<'_> {
     }
 
     fn is_finite(&self) -> bool {
-        self.free.iter().all(|v| v.iter().all(|x| x.is_finite())) && self.w.scales().iter().all(|s| s.normal.is_finite() && s.tangential.is_finite())
+        self.free.iter().all(|v| v.iter().all(|x| x.is_finite()))
+            && self.w.scales().iter().all(|s| s.normal.is_finite() && s.tangential.is_finite())
     }
 }
 
@@ -157,18 +160,16 @@ fn dot_scaled(a: &Vec3, b: &Vec3, scale: &Scale) -> f64 {
     scale.normal * a.x * b.x + scale.tangential * (a.y * b.y + a.z * b.z)
 }
 
-/// Finds forces from the start value in `p` (any; it is brought into the cones first). `p` takes the best forces found, whether or not they are good enough.
+/// Finds forces from the start value in `p` (any; it is brought into the cones first). `p` takes the best forces found, whether or not
+/// they are good enough.
 pub fn solve(problem: &Problem, p: &mut [Vec3], options: &Options, work: &mut Work) -> Outcome {
     let mut outcome = Outcome { method: Method::Spectral, iterations: 0, error: NaturalError::default(), converged: true };
     work.resize(p.len());
     if !start(problem, p, work) {
         return Outcome { error: NaturalError::UNKNOWN, converged: false, ..outcome };
     }
-    let methods: [(Method, fn(&Problem, f64, u32, &mut Work) -> u32); 3] = [
-        (Method::Spectral, spg::iterate),
-        (Method::Accelerated, apgd::iterate),
-        (Method::ConjugateSweeps, nncg::iterate),
-    ];
+    let methods: [(Method, fn(&Problem, f64, u32, &mut Work) -> u32); 3] =
+        [(Method::Spectral, spg::iterate), (Method::Accelerated, apgd::iterate), (Method::ConjugateSweeps, nncg::iterate)];
     for ((method, iterate), bound) in methods.into_iter().zip(options.iterations) {
         if work.best_error.max() < options.tolerance {
             break;
@@ -182,7 +183,8 @@ pub fn solve(problem: &Problem, p: &mut [Vec3], options: &Options, work: &mut Wo
     outcome
 }
 
-/// Puts the start value, inside the cones, into `work.best`; the better of it and no force. False if the input is not finite: `p` is then zero.
+/// Puts the start value, inside the cones, into `work.best`; the better of it and no force. False if the input is not finite: `p` is
+/// then zero.
 fn start(problem: &Problem, p: &mut [Vec3], work: &mut Work) -> bool {
     let zero = Vec3::zeros();
     for (k, p) in p.iter_mut().enumerate() {

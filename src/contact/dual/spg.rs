@@ -1,4 +1,5 @@
-//! Spectral projected gradient: steps of Barzilai and Borwein's two lengths in turn, no line search (Birgin, Martinez & Raydan 2000 for the projection).
+//! Spectral projected gradient: steps of Barzilai and Borwein's two lengths in turn, no line search (Birgin, Martinez & Raydan 2000 for
+//! the projection).
 
 use super::{Point, Problem, Watch, Work, dot_scaled};
 

@@ -164,9 +164,9 @@ impl CpuStepper {
             }
             // What left its box may have met what was not looked at.
             let end = detection.step.end_positions(&Scope::whole(model), &work.dv);
-            let left = report.stages.time("detection", || bvh.cover(&surfaces.mesh, &end.x));
+            let left = report.stages.time("detection", || bvh.cover(&end.x));
             if left > 0 {
-                candidates = report.stages.time("detection", || bvh.query(&surfaces.mesh));
+                candidates = report.stages.time("detection", || bvh.query(&surfaces.mesh, &detection.step.start));
             }
             crossing = report.stages.time("detection", || crossings(&surfaces.mesh, &candidates, &detection.step.start, &end.x));
             found = work.scopes.iter_mut().flat_map(|w| std::mem::take(&mut w.contacts)).collect();
@@ -211,8 +211,8 @@ fn foretold(detection: &Detection, bvh: &mut Bvh, dv: &[Vec3], params: &Params) 
     let (start, mesh) = (&detection.step.start, &detection.step.surfaces.mesh);
     let end = detection.step.end_positions(&Scope::whole(detection.model), dv);
     let reach: Vec<Vec3> = end.x.iter().zip(start).map(|(x1, x0)| (x1 - x0) * REACH).collect();
-    bvh.refit(mesh, start, &reach, MARGIN * params.contact_tolerance);
-    bvh.query(mesh)
+    bvh.refit(start, &reach, MARGIN * params.contact_tolerance);
+    bvh.query(mesh, start)
 }
 
 /// The last resort: all velocities are scaled so that nothing goes as far as to where something would cross.

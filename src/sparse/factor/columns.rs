@@ -16,7 +16,7 @@ pub struct Columns {
     /// Row of each node, `u32::MAX` for nodes outside the set.
     row_of: Vec<u32>,
     nodes: Vec<u32>,
-    /// Blocks of the tree above which rows stand.
+    /// Blocks of the tree that hold rows, and all above them.
     wanted: Vec<bool>,
     /// By row.
     columns: Vec<Option<Column>>,
@@ -45,11 +45,11 @@ impl Columns {
             let holds_row = tree.nodes[block.own.clone()].iter().any(|node| row_of[*node as usize] != u32::MAX);
             wanted[b] = holds_row || block.children.iter().any(|child| wanted[*child]);
         }
-        // Solving a block takes those above it.
         Self { row_of, wanted, columns: vec![None; nodes.len()], nodes: nodes.to_vec(), n_columns: 0, limit, time: 0 }
     }
 
-    /// Computes the columns of those of `nodes` that are missing. Where the memory ends, columns that were not asked for longest make room; if the request
+    /// Computes the columns of those of `nodes` that are missing. Where the memory ends, columns that were not asked for longest make
+    /// room; if the request
     /// alone is too large, its last nodes stay without. Nodes outside the set are passed over. True if all columns are there.
     pub fn request(&mut self, factor: &RestFactor, nodes: &[u32]) -> bool {
         self.time += 1;
@@ -83,7 +83,8 @@ impl Columns {
     /// The block (i, j) [1/kg]: velocity of node i for an impulse on node j; `None` as long as neither column was requested.
     pub fn get(&self, i: u32, j: u32) -> Option<Mat3> {
         let (i, j) = (self.row_of[i as usize] as usize, self.row_of[j as usize] as usize);
-        let block = |i: usize, j: usize| Some(Mat3::from_iterator(self.columns.get(j)?.as_ref()?.blocks.get(i)?.iter().map(|v| f64::from(*v))));
+        let block =
+            |i: usize, j: usize| Some(Mat3::from_iterator(self.columns.get(j)?.as_ref()?.blocks.get(i)?.iter().map(|v| f64::from(*v))));
         block(i, j).or_else(|| block(j, i).map(|block| block.transpose()))
     }
 

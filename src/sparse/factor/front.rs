@@ -1,6 +1,8 @@
 //! Elimination of the dense blocks of the tree (multifrontal Cholesky; Duff & Reid 1983), in f64.
 
-use nalgebra::DMatrix;
+use std::ops::Range;
+
+use nalgebra::{DMatrix, DMatrixViewMut};
 use rayon::prelude::*;
 
 use super::order::{Block, Tree};
@@ -10,6 +12,9 @@ use crate::sparse::Pattern;
 
 /// Triangles up to this size are factored entry by entry.
 const SMALL: usize = 24;
+
+/// Columns of a matrix that are worked on together.
+const COLUMNS: usize = 96;
 
 /// Blocks with fewer nodes before them are left to one thread.
 const PARALLEL: usize = 200;
@@ -42,16 +47,45 @@ fn subtree(matrix: &Matrix, tree: &Tree, root: usize) -> Result<(Vec<Panel>, DMa
         panels.extend(child_panels);
         front.add_left(block, &tree.blocks[*child].later, &left);
     }
-    let Front { own, mut coupling, mut later } = front;
+    let Front { own, coupling, mut later } = front;
     let inverse = inverse_of_factor(own)?;
-    // coupling <- L21 = A21 L11^-T, later <- A22 - L21 L21^T.
-    coupling = &coupling * inverse.transpose();
-    if !coupling.is_empty() {
-        later.gemm(-1.0, &coupling, &coupling.transpose(), 1.0);
-        coupling = &coupling * &inverse;
-    }
+    // L21 = A21 L11^-T, then A22 - L21 L21^T and L21 L11^-1; of triangles only what is not zero.
+    let (n, m) = (inverse.nrows(), later.nrows());
+    let mut lower = DMatrix::zeros(m, n);
+    by_columns(&mut lower, |columns, mut lower| {
+        let inverse = inverse.view((columns.start, 0), (columns.len(), columns.end)).transpose();
+        lower.gemm(1.0, &coupling.columns(0, columns.end), &inverse, 0.0);
+    });
+    by_columns(&mut later, |columns, mut later| {
+        let mut below = later.rows_mut(columns.start, m - columns.start);
+        below.gemm(-1.0, &lower.rows(columns.start, m - columns.start), &lower.rows(columns.start, columns.len()).transpose(), 1.0);
+    });
+    let mut coupling = coupling;
+    by_columns(&mut coupling, |columns, mut coupling| {
+        let rest = n - columns.start;
+        coupling.gemm(1.0, &lower.columns(columns.start, rest), &inverse.view((columns.start, columns.start), (rest, columns.len())), 0.0);
+    });
     panels.push(Panel::new(&inverse, &coupling));
     Ok((panels, later))
+}
+
+/// Does `work` on groups of columns, side by side where there are many.
+fn by_columns(matrix: &mut DMatrix<f64>, work: impl Fn(Range<usize>, DMatrixViewMut<f64>) + Sync) {
+    let (n_rows, n_columns) = matrix.shape();
+    if n_rows == 0 {
+        return;
+    }
+    let part = |(k, entries): (usize, &mut [f64])| {
+        let first = k * COLUMNS;
+        let end = (first + COLUMNS).min(n_columns);
+        work(first..end, DMatrixViewMut::from_slice(entries, n_rows, end - first));
+    };
+    let parts = matrix.as_mut_slice();
+    if n_columns <= COLUMNS {
+        parts.chunks_mut(n_rows * COLUMNS).enumerate().for_each(part);
+    } else {
+        parts.par_chunks_mut(n_rows * COLUMNS).enumerate().for_each(part);
+    }
 }
 
 /// The dense matrix over the nodes of a block and the later ones.
@@ -140,8 +174,7 @@ fn small_inverse_of_factor(mut l: DMatrix<f64>) -> Result<DMatrix<f64>, NotPosit
     for j in 0..n {
         for i in j..n {
             let sum = l[(i, j)] - (0..j).map(|k| l[(i, k)] * l[(j, k)]).sum::<f64>();
-            // Also of a number that is none.
-            if i == j && !(sum > 0.0) {
+            if i == j && (sum.is_nan() || sum <= 0.0) {
                 return Err(NotPositiveDefinite);
             }
             l[(i, j)] = if i == j { sum.sqrt() } else { sum / l[(j, j)] };

@@ -1,8 +1,10 @@
 //! Direct solves with one body's system matrix of the rest pose, factored once (`contact-study.md` 4, 5).
 //!
-//! Sparse Cholesky on a nested dissection of the body. For each block of the dissection the dense panel `[L11^-1; L21 L11^-1]` is kept in f32,
+//! Sparse Cholesky on a nested dissection of the body. For each block of the dissection the dense panel `[L11^-1; L21 L11^-1]` is kept
+//! in f32,
 //! so that a solve is nothing but dense products: forward  (y1, y2) <- (L11^-1 b1, y2 - L21 L11^-1 b1),  backward
-//! x1 = L11^-T y1 - (L21 L11^-1)^T x2.  A solve is bound by memory: f32 halves its time, and whoever solves with the true matrix corrects the rest.
+//! x1 = L11^-T y1 - (L21 L11^-1)^T x2.  A solve is bound by memory: f32 halves its time, and whoever solves with the true matrix
+//! corrects the rest.
 
 mod columns;
 mod front;
@@ -18,7 +20,7 @@ use nalgebra::{DMatrix, DMatrixView, Dyn};
 use pulp::{Simd, WithSimd};
 
 use super::Pattern;
-use super::lanes::{PADDING, add_transposed3, dot3};
+use super::lanes::{Entries, PADDING, add_transposed3, dot3};
 use crate::math::{Mat3, Vec3};
 use order::Tree;
 
@@ -26,13 +28,13 @@ use order::Tree;
 #[error("the matrix is not positive definite")]
 pub struct NotPositiveDefinite;
 
-/// Factor of a symmetric positive definite matrix on the free nodes of one body. Nodes count from the first of the body; fixed nodes do not move.
+/// Factor of a symmetric positive definite matrix on the free nodes of one body. Nodes count from the first of the body; fixed nodes do
+/// not move.
 #[derive(Clone, Debug)]
 pub struct RestFactor {
     tree: Tree,
     /// Of each block of the tree.
     panels: Vec<Panel>,
-    /// Nodes before and after which a solve starts and ends: place by place, the node.
     n_nodes: usize,
 }
 
@@ -42,21 +44,22 @@ struct Panel {
     /// Unknowns of the block.
     n_own: usize,
     stride: usize,
-    entries: Vec<f32>,
+    entries: Entries,
 }
 
 /// Memory of solves, kept between calls.
 #[derive(Clone, Debug, Default)]
 pub struct FactorWork {
     values: Vec<f32>,
-    sum: Vec<f32>,
+    sum: Entries,
 }
 
 impl Panel {
     fn new(own: &DMatrix<f64>, later: &DMatrix<f64>) -> Self {
         let (n_own, n_later) = (own.nrows(), later.nrows());
         let stride = n_own.next_multiple_of(PADDING);
-        let mut entries = vec![0.0; stride * (n_own + n_later)];
+        let mut entries = Entries::default();
+        entries.reset(stride * (n_own + n_later));
         for c in 0..n_own {
             for r in c..n_own {
                 entries[r * stride + c] = own[(r, c)] as f32;
@@ -88,7 +91,8 @@ impl Panel {
 }
 
 impl RestFactor {
-    /// Factors the matrix `blocks` on the rows `range` of `pattern`, which must form a block of their own (a body), without the fixed nodes.
+    /// Factors the matrix `blocks` on the rows `range` of `pattern`, which must form a block of their own (a body), without the fixed
+    /// nodes.
     /// `fixed` and `positions` (any that tell near from far, the rest positions) are given for all nodes of the pattern.
     pub fn new(
         pattern: &Pattern,
@@ -123,11 +127,14 @@ impl RestFactor {
         }
     }
 
-    /// As `solve`, for the right-hand sides in the rows of `values`: one column an unknown, in the order of elimination. Blocks of the tree that `loaded`
+    /// As `solve`, for the right-hand sides in the rows of `values`: one column an unknown, in the order of elimination. Blocks of the
+    /// tree that `loaded`
     /// does not name have no load; the result counts only in blocks that `wanted` names.
     fn solve_rows(&self, values: &mut DMatrix<f32>, loaded: &[bool], wanted: &[bool]) {
         let n_rhs = values.nrows();
-        for (b, (block, panel)) in self.tree.blocks.iter().zip(&self.panels).enumerate().filter(|(b, _)| loaded[*b]) {
+        // A cut between parts that are not connected has no nodes of its own.
+        let busy = |b: usize, which: &[bool]| which[b] && self.panels[b].n_own > 0;
+        for (b, (block, panel)) in self.tree.blocks.iter().zip(&self.panels).enumerate().filter(|(b, _)| busy(*b, loaded)) {
             debug_assert_eq!(panel.n_own, 3 * block.own.len(), "block {b}");
             let product = values.columns(3 * block.own.start, panel.n_own) * panel.transposed();
             values.columns_mut(3 * block.own.start, panel.n_own).copy_from(&product.columns(0, panel.n_own));
@@ -136,7 +143,7 @@ impl RestFactor {
                 target -= product.columns(panel.n_own + 3 * k, 3);
             }
         }
-        for (_, (block, panel)) in self.tree.blocks.iter().zip(&self.panels).enumerate().rev().filter(|(b, _)| wanted[*b]) {
+        for (_, (block, panel)) in self.tree.blocks.iter().zip(&self.panels).enumerate().rev().filter(|(b, _)| busy(*b, wanted)) {
             let mut known = DMatrix::zeros(n_rhs, panel.n_rows());
             known.columns_mut(0, panel.n_own).copy_from(&values.columns(3 * block.own.start, panel.n_own));
             for (k, place) in block.later.iter().enumerate() {
@@ -177,8 +184,7 @@ impl WithSimd for Solve<'_> {
         }
         for (block, panel) in tree.blocks.iter().zip(&self.factor.panels).rev() {
             let (first, n_own) = (3 * block.own.start, block.own.len());
-            sum.clear();
-            sum.resize(panel.stride, 0.0);
+            sum.reset(panel.stride);
             for (k, place) in block.later.iter().enumerate() {
                 let at = 3 * *place as usize;
                 let known = [-values[at], -values[at + 1], -values[at + 2]];

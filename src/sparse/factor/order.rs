@@ -32,7 +32,8 @@ pub struct Tree {
     pub places: Vec<u32>,
 }
 
-/// Orders the nodes that are not fixed; nodes count from the first of `range`, `fixed` and `positions` are given for all nodes of `pattern`.
+/// Orders the nodes that are not fixed; nodes count from the first of `range`, `fixed` and `positions` are given for all nodes of
+/// `pattern`.
 pub fn dissect(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions: &[Vec3]) -> Tree {
     let n = range.len();
     let free: Vec<u32> = (0..n as u32).filter(|i| !fixed[range.start + *i as usize]).collect();
