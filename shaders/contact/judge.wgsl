@@ -14,9 +14,23 @@
 
 const RELAXATION: f32 = 0.25;
 const FORCE_TOLERANCE: f32 = 5e-4;
+// How much of the laws is searched for. Twin: `contact::Effort`.
+const WHOLE: u32 = 0u;
+const SETTLING: u32 = 1u;
+const FROZEN: u32 = 2u;
 const MAX_RELINEARISATIONS: u32 = 20u;
 // Cosine of the most turn of a normal in one renewal: 15 degrees.
 const MAX_TURN: f32 = 0.9659258;
+
+fn effort_of(body: u32) -> u32 {
+    let sixths = reductions.controls[body].contact_iterations * 6u / max(params.max_contact_iterations, 1u);
+    return select(select(WHOLE, SETTLING, sixths >= 3u), FROZEN, sixths >= 4u);
+}
+
+// What counts as the contact tolerance: the last resort takes the least-squares compromise of over-determined rows.
+fn lenient_tolerance(effort: u32) -> f32 {
+    return params.contact_tolerance * select(1.0, 8.0, effort == FROZEN);
+}
 
 fn decide_action(body: u32, phase: u32, residual2: f32, row_residual: f32) -> u32 {
     if phase == PHASE_ADAPT {
@@ -35,14 +49,15 @@ fn decide_action(body: u32, phase: u32, residual2: f32, row_residual: f32) -> u3
 }
 
 fn is_converged(body: u32, residual2: f32, row_residual: f32) -> bool {
-    return float_is_finite(residual2) && residual2 <= reductions.controls[body].bound2 && row_residual <= 0.25 * params.contact_tolerance;
+    let tolerance = lenient_tolerance(effort_of(body));
+    return float_is_finite(residual2) && residual2 <= reductions.controls[body].bound2 && row_residual <= 0.25 * tolerance;
 }
 
-fn evaluate_normal(c: ptr<function, Contact>, motion: vec3f, noticeable: f32, forced: bool) -> bool {
+fn evaluate_normal(c: ptr<function, Contact>, motion: vec3f, tolerance: f32, noticeable: f32, forced: bool) -> bool {
     let normal_force = -(*c).multiplier.x;
     var next = (*c).status;
     if next == INACTIVE {
-        if motion.x < -0.25 * params.contact_tolerance {
+        if motion.x < -0.25 * tolerance {
             next = SLIDING;
         }
     } else if normal_force < 0.0 && (forced || -normal_force * (*c).compliance > noticeable) {
@@ -69,7 +84,7 @@ fn contact_stick(c: ptr<function, Contact>) -> bool {
 }
 
 // `slack` [N] is how far from the law a friction force may stay.
-fn evaluate_friction(c: ptr<function, Contact>, motion: vec3f, noticeable: f32, slack: f32, settling: bool) -> bool {
+fn evaluate_friction(c: ptr<function, Contact>, motion: vec3f, noticeable: f32, slack: f32, effort: u32) -> bool {
     let slip = vec3f(0.0, motion.yz);
     let limit = (*c).friction * max(-(*c).multiplier.x, 0.0);
     let gamma = contact_friction(*c);
@@ -87,8 +102,11 @@ fn evaluate_friction(c: ptr<function, Contact>, motion: vec3f, noticeable: f32, 
         return false;
     }
     let fresh = size == 0.0;
-    if settling && !fresh {
-        // The last resort of a step that does not settle: only the size follows the cone.
+    if effort == FROZEN {
+        return false;
+    }
+    if effort == SETTLING && !fresh {
+        // For a step that does not settle: only the size follows the cone.
         if abs(limit - size) * (*c).compliance_tangent <= noticeable && abs(limit - size) <= slack {
             return false;
         }
@@ -208,9 +226,10 @@ fn judge(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
     let action = select(decide_action(body, phase, residual2, row_residual), ACTION_EVALUATE, anew);
     let forced = action == ACTION_FORCED;
     // A change is made only if its effect, as a distance, is seen.
-    let noticeable = params.contact_tolerance * select(1.0, 0.3, forced);
+    let effort = effort_of(body);
+    let tolerance = lenient_tolerance(effort);
+    let noticeable = tolerance * select(1.0, 0.3, forced);
     let slack = select(1e30, FORCE_TOLERANCE * round.z / max(round.w, 1.0), forced);
-    let settling = reductions.controls[body].contact_iterations >= params.max_contact_iterations / 2u;
     let spent = action == ACTION_ADAPT && reductions.controls[body].relinearisations >= MAX_RELINEARISATIONS;
 
     var changed = false;
@@ -250,9 +269,9 @@ fn judge(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
                 if anew {
                     new_state = contact_stick(&contact);
                 } else {
-                    new_state = evaluate_normal(&contact, motion, noticeable, forced);
+                    new_state = evaluate_normal(&contact, motion, tolerance, noticeable, forced);
                     if !new_state {
-                        new_state = evaluate_friction(&contact, motion, noticeable, slack, settling);
+                        new_state = evaluate_friction(&contact, motion, noticeable, slack, effort);
                     }
                 }
                 if new_state {
@@ -278,7 +297,7 @@ fn judge(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
         reductions.controls[body].action = action;
         if phase == PHASE_NORMAL {
             reductions.controls[body].residual2 = residual2;
-            reductions.controls[body].converged = select(0u, 1u, is_converged(body, residual2, row_residual));
+            reductions.controls[body].converged = select(0u, 1u, is_converged(body, residual2, row_residual) && effort != FROZEN);
         }
     }
 }

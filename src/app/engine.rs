@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::SceneSource;
+use super::contacts::ContactMark;
 use crate::math::Isometry;
 use crate::model::Model;
 use crate::render::{Camera, Light};
@@ -13,8 +14,15 @@ use crate::solver::{Params, StepReport, SurfacePositions};
 pub trait Engine: Send {
     fn step(&mut self) -> Result<StepReport, String>;
     fn apply(&mut self, command: &Command) -> Result<(), String>;
-    /// How things stand now; with the positions of all nodes when they are wanted.
-    fn view(&mut self, with_nodes: bool) -> Result<View, String>;
+    /// How things stand now, with what is wanted beside the rest.
+    fn view(&mut self, wants: Wants) -> Result<View, String>;
+}
+
+/// What a view has only when it is shown: it has to be fetched from the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    pub nodes: bool,
+    pub contacts: bool,
 }
 
 /// An engine and what is constant about it.
@@ -53,6 +61,8 @@ pub struct View {
     pub surface: SurfacePositions,
     /// Of all nodes, `[x, y, z, 1]` [m], if they were wanted.
     pub nodes: Option<Vec<[f32; 4]>>,
+    /// If they were wanted.
+    pub contacts: Option<Vec<ContactMark>>,
     /// Of `model.obstacles`, now.
     pub obstacle_poses: Vec<Isometry>,
     pub grabs: Vec<GrabView>,

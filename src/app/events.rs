@@ -1,36 +1,39 @@
-//! One line on stdout for each thing that happens, for tests and for people who script the window.
+//! One line in a file for each thing that happens, for tests and for people who script the window.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::Write;
+use std::path::Path;
 
 use egui::Rect;
 
-/// Prints events when switched on.
+/// Writes events when switched on.
 #[derive(Default)]
 pub struct EventLog {
-    on: bool,
+    file: Option<File>,
     /// Where the named widgets were in the last frame, and where they were said to be.
     last_frame: BTreeMap<String, Rect>,
     said: BTreeMap<String, Rect>,
 }
 
 impl EventLog {
-    pub fn new(on: bool) -> Self {
-        Self { on: on || std::env::var_os("PLIANT_LOG_EVENTS").is_some_and(|value| value == "1"), ..Self::default() }
+    /// To a file, which may be a pipe; none switches it off.
+    pub fn open(path: Option<&Path>) -> std::io::Result<Self> {
+        Ok(Self { file: path.map(File::create).transpose()?, ..Self::default() })
     }
 
     /// A reader that went away is no reason to stop.
     pub fn say(&self, line: std::fmt::Arguments) {
-        if self.on {
-            let mut out = std::io::stdout().lock();
-            let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+        if let Some(mut file) = self.file.as_ref() {
+            // In one piece, so that a reader sees whole lines.
+            let _ = file.write_all(format!("{line}\n").as_bytes());
         }
     }
 
     /// `widget NAME X Y`: the middle [px] of each named widget, once it stands still for a frame; `gone NAME` after that.
     /// True while something still moves: another frame is needed to say where it is.
     pub fn landmarks(&mut self, shown: &[(String, Rect)], pixels_per_point: f32) -> bool {
-        if !self.on {
+        if self.file.is_none() {
             return false;
         }
         let now: BTreeMap<_, _> = shown.iter().cloned().collect();

@@ -28,6 +28,8 @@ pub struct Picture {
     pub size: [u32; 2],
     pub camera: Camera,
     pub options: ViewOptions,
+    /// Whether contacts are marked.
+    pub contacts: bool,
     /// Counts the changes of the stage and of positions on it.
     pub version: u64,
 }
@@ -49,9 +51,10 @@ impl Graphics {
     /// Opens the one device of the program on an adapter that can draw to the window.
     pub fn open(window: Arc<Window>, display: OwnedDisplayHandle, adapter: Option<String>) -> anyhow::Result<Self> {
         let size = window.inner_size();
-        let instance = gpu::instance(Some(Box::new(display)));
-        let surface = instance.create_surface(window).context("the window cannot be drawn to by this graphics system")?;
-        let device = gpu::Device::open(&gpu::DeviceRequest { adapter, instance: Some(instance), surface: Some(&surface) })?;
+        let [native, other] = gpu::Family::ALL.map(|family| (family, display.clone()));
+        // What the first family says is wrong is what to mend; the other one is only a way out.
+        let (surface, device) =
+            open_device(native, &window, &adapter).or_else(|error| open_device(other, &window, &adapter).map_err(|_| error))?;
         let mut configuration = surface
             .get_default_config(&device.adapter, size.width.max(1), size.height.max(1))
             .with_context(|| format!("adapter \"{}\" cannot present to this window; choose another with --adapter", device.info.name))?;
@@ -83,7 +86,7 @@ impl Graphics {
     }
 
     /// Draws and presents a frame; false when the window cannot show one now.
-    pub fn draw(&mut self, picture: Picture, panels: Panels) -> bool {
+    pub fn draw(&mut self, picture: Picture, overlays: &Overlays, panels: Panels) -> bool {
         let Panels { mut textures, primitives, pixels_per_point } = panels;
         let gpu = self.device.clone();
         let (device, queue) = (&gpu.device, &gpu.queue);
@@ -99,7 +102,7 @@ impl Graphics {
             Some(frame) => {
                 let target = frame.texture.create_view(&wgpu::TextureViewDescriptor::default());
                 let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("app/frame") });
-                self.draw_view(&mut encoder, picture);
+                self.draw_view(&mut encoder, picture, overlays);
                 let screen = egui_wgpu::ScreenDescriptor { size_in_pixels: self.size(), pixels_per_point };
                 let mut buffers = self.panels.update_buffers(device, queue, &mut encoder, &primitives, &screen);
                 let mut pass = encoder
@@ -129,7 +132,7 @@ impl Graphics {
         drawn
     }
 
-    fn draw_view(&mut self, encoder: &mut wgpu::CommandEncoder, picture: Picture) {
+    fn draw_view(&mut self, encoder: &mut wgpu::CommandEncoder, picture: Picture, overlays: &Overlays) {
         let [width, height] = picture.size;
         if width == 0 || height == 0 || self.view.as_ref().is_some_and(|view| view.shows == picture) {
             return;
@@ -144,7 +147,7 @@ impl Graphics {
                 target
             }
         };
-        self.renderer.draw(encoder, &target, [0, 0, width, height], &picture.camera, &picture.options, &Overlays::default());
+        self.renderer.draw(encoder, &target, [0, 0, width, height], &picture.camera, &picture.options, overlays);
         self.view = Some(View { target, shows: picture });
     }
 
@@ -160,6 +163,19 @@ impl Graphics {
         }
         None
     }
+}
+
+/// A surface on the window, and a device that can present to it.
+fn open_device(
+    (family, display): (gpu::Family, OwnedDisplayHandle),
+    window: &Arc<Window>,
+    adapter: &Option<String>,
+) -> anyhow::Result<(wgpu::Surface<'static>, Arc<gpu::Device>)> {
+    let instance = gpu::instance(family, Some(Box::new(display)));
+    let surface = instance.create_surface(window.clone()).context("the window cannot be drawn to by this graphics system")?;
+    let request = gpu::DeviceRequest { adapter: adapter.clone(), instance: Some(instance), surface: Some(&surface) };
+    let device = gpu::Device::open(&request)?;
+    Ok((surface, device))
 }
 
 fn target(device: &wgpu::Device, format: wgpu::TextureFormat, [width, height]: [u32; 2]) -> wgpu::TextureView {

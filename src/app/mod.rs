@@ -3,6 +3,7 @@
 //! `worker` runs the simulation on its own thread; `session` decides what the window's events mean; `ui` draws panels and
 //! answers with `Action`s; `graphics` puts both pictures on the screen; `window` ties them to winit.
 
+mod contacts;
 mod engine;
 mod events;
 mod files;
@@ -30,8 +31,8 @@ pub struct AppOptions {
     pub backend: Option<crate::scene::BackendChoice>,
     /// Part of an adapter's name.
     pub adapter: Option<String>,
-    /// Prints a line to stdout for each thing that happens (also with `PLIANT_LOG_EVENTS=1`); tests read them.
-    pub log_events: bool,
+    /// Where to write a line for each thing that happens; tests read them.
+    pub log_events: Option<PathBuf>,
 }
 
 /// Where a scene comes from.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::engine::{Engine, Loaded, SceneInfo, View};
+use super::contacts::contact_marks;
+use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
 use super::worker::Opener;
 use super::{AppOptions, SceneSource, stage};
 use crate::gpu;
@@ -60,14 +61,17 @@ impl Engine for Simulation {
         Self::apply(self, command).map_err(sentence)
     }
 
-    fn view(&mut self, with_nodes: bool) -> Result<View, String> {
-        let nodes = with_nodes.then(|| self.node_positions()).transpose().map_err(sentence)?;
+    fn view(&mut self, wants: Wants) -> Result<View, String> {
+        let nodes = wants.nodes.then(|| self.node_positions()).transpose().map_err(sentence)?;
+        let state = wants.contacts.then(|| self.state()).transpose().map_err(sentence)?;
+        let obstacle_poses = self.obstacle_poses();
         Ok(View {
             step: self.step_index(),
             time: self.time(),
             surface: self.surface(),
             nodes: nodes.map(|nodes| nodes.iter().map(stage::vertex).collect()),
-            obstacle_poses: self.obstacle_poses(),
+            contacts: state.map(|state| contact_marks(self.model(), &state, &obstacle_poses)),
+            obstacle_poses,
             grabs: self.grabs().map_err(sentence)?,
             params: *self.params(),
         })

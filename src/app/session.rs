@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use egui::{Pos2, Rect};
 
-use super::engine::SceneInfo;
+use super::contacts::{self, ContactMark, Scale};
+use super::engine::{SceneInfo, Wants};
 use super::events::EventLog;
 use super::files::Chosen;
 use super::graphics::{Graphics, Picture};
@@ -18,7 +19,7 @@ use super::pointer::{Effect, Input, Pointer};
 use super::recent::{Recent, config_folder};
 use super::recorder::{Recorder, screenshot};
 use super::stage;
-use super::ui::{Action, Exhibit, Outcome, Scenery, UiState};
+use super::ui::{Action, ContactLegend, Exhibit, Outcome, Scenery, UiState};
 use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
 use crate::render::{Camera, Look, Overlays, Positions, Ray, Shading, ViewOptions};
@@ -46,6 +47,8 @@ pub struct Session {
     recent: Recent,
     gallery: Vec<Exhibit>,
     recorder: Option<Recorder>,
+    /// Of the arrows of contacts.
+    scale: Scale,
     log: EventLog,
     /// Where the 3D view is, in points.
     view: Rect,
@@ -65,7 +68,7 @@ pub struct Wishes {
 }
 
 impl Session {
-    pub fn new(worker: Worker, log_events: bool) -> Self {
+    pub fn new(worker: Worker, log: EventLog) -> Self {
         let shown = worker.snapshot();
         Self {
             worker,
@@ -82,7 +85,8 @@ impl Session {
             recent: Recent::load(config_folder().as_deref()),
             gallery: ui::gallery(),
             recorder: None,
-            log: EventLog::new(log_events),
+            scale: Scale::default(),
+            log,
             view: Rect::ZERO,
             pixels_per_point: 1.0,
             ready: false,
@@ -147,6 +151,7 @@ impl Session {
         if let Err(error) = self.place(graphics) {
             self.tell(Severity::Error, error);
         }
+        self.scale = self.scale.following(self.contacts());
         self.log_changes(&before);
         if let (Some(due), true) = (now.frame_due, self.recorder.is_some()) {
             self.record(due, graphics);
@@ -163,6 +168,7 @@ impl Session {
         if before.is_none_or(|before| before.source != scene.source) {
             self.camera = scene.camera;
             self.flight = None;
+            self.scale = Scale::default();
         }
     }
 
@@ -236,6 +242,7 @@ impl Session {
         let mut outcome = None;
         let adapter = graphics.device.info.name.clone();
         let grab = self.grab_mark();
+        let contacts = self.ui.contacts.then(|| ContactLegend { force: self.scale.force, count: self.contacts().len() });
         let mut ui = std::mem::take(&mut self.ui);
         let output = context.run_ui(input, |root| {
             let scenery = Scenery {
@@ -244,6 +251,7 @@ impl Session {
                 gallery: &self.gallery,
                 recorded_frames: self.recorder.as_ref().map(|recorder| recorder.frames),
                 grab,
+                contacts,
                 adapter: &adapter,
                 picture: graphics.view_texture,
             };
@@ -270,7 +278,7 @@ impl Session {
             self.act(action);
         }
         self.answer(graphics, context);
-        self.want_nodes();
+        self.want();
         if std::mem::take(&mut self.screenshot_asked) {
             self.save_screenshot(graphics);
         }
@@ -313,7 +321,18 @@ impl Session {
     /// What the 3D view shall show.
     pub fn picture(&self) -> Picture {
         let [_, _, width, height] = self.viewport();
-        Picture { size: [width, height], camera: self.camera, options: self.options(), version: self.placed }
+        Picture { size: [width, height], camera: self.camera, options: self.options(), contacts: self.ui.contacts, version: self.placed }
+    }
+
+    /// The contacts to show: none when they are not wanted.
+    fn contacts(&self) -> &[ContactMark] {
+        let marks = self.shown.view.as_ref().filter(|_| self.ui.contacts).and_then(|view| view.contacts.as_deref());
+        marks.unwrap_or_default()
+    }
+
+    /// Marks over the 3D view.
+    pub fn overlays(&self) -> Overlays {
+        contacts::overlays(self.contacts(), self.scale, &self.camera, self.viewport(), self.pixels_per_point)
     }
 
     /// Where the 3D view is [px].
@@ -466,12 +485,12 @@ impl Session {
         }
     }
 
-    /// The view of the inside needs the nodes.
-    fn want_nodes(&mut self) {
-        let wanted = self.ui.options.shading == Shading::Tets;
-        let has = self.shown.view.as_ref().is_some_and(|view| view.nodes.is_some());
-        if self.shown.view.is_some() && wanted != has {
-            self.worker.send(Request::WantNodes(wanted));
+    /// The view of the inside needs the nodes, the marks of contacts the contacts.
+    fn want(&mut self) {
+        let wanted = Wants { nodes: self.ui.options.shading == Shading::Tets, contacts: self.ui.contacts };
+        let has = self.shown.view.as_ref().map(|view| Wants { nodes: view.nodes.is_some(), contacts: view.contacts.is_some() });
+        if has.is_some_and(|has| has != wanted) {
+            self.worker.send(Request::Want(wanted));
         }
     }
 
@@ -494,12 +513,12 @@ impl Session {
 
     /// Takes the frame for which the simulation waits.
     fn record(&mut self, due: u64, graphics: &mut Graphics) {
-        let options = self.options();
+        let (options, overlays) = (self.options(), self.overlays());
         let Some(recorder) = &mut self.recorder else { return };
         if due != recorder.frames {
             return; // already taken; the answer is on its way
         }
-        let image = graphics.renderer.capture(recorder.size, &self.camera, &options, &Overlays::default());
+        let image = graphics.renderer.capture(recorder.size, &self.camera, &options, &overlays);
         match image.map_err(|error| error.to_string()).and_then(|image| recorder.push(image)) {
             Ok(()) => {
                 self.log.say(format_args!("recording frame {due}"));
@@ -524,7 +543,7 @@ impl Session {
     fn save_screenshot(&mut self, graphics: &mut Graphics) {
         let [_, _, width, height] = self.viewport();
         let scene = self.shown.scene.as_ref().map_or("empty", |scene| scene.name.as_str());
-        let image = graphics.renderer.capture([width, height], &self.camera, &self.options(), &Overlays::default());
+        let image = graphics.renderer.capture([width, height], &self.camera, &self.options(), &self.overlays());
         let saved: Result<PathBuf, String> = image.map_err(|error| error.to_string()).and_then(|image| screenshot(scene, &image));
         match saved {
             Ok(path) => {

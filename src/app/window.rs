@@ -1,5 +1,6 @@
 //! The winit side: one window, its events, and when to draw.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use winit::event::WindowEvent;
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy};
 use winit::window::{Window, WindowId};
 
+use super::events::EventLog;
 use super::files::{self, Chosen};
 use super::graphics::{Graphics, Panels};
 use super::opener::opener;
@@ -23,18 +25,23 @@ use super::{AppOptions, SceneSource};
 /// Opens the window and stays until it is closed.
 pub fn run(options: AppOptions) -> anyhow::Result<()> {
     let event_loop = EventLoop::<Message>::with_user_event().build().map_err(|error| {
+        tracing::debug!("{error}");
         anyhow::anyhow!(
-            "there is no display to open a window on ({error}). On a machine without one, `pliant run SCENE` computes a scene headless, \
+            "there is no display to open a window on. On a machine without one, `pliant run SCENE` computes a scene headless, \
              and `pliant run SCENE --record DIR` draws it too"
         )
     })?;
     let mut app = App { proxy: event_loop.create_proxy(), options, live: None, failure: None };
-    event_loop.run_app(&mut app).context("the window system reported an error")?;
+    let ended = event_loop.run_app(&mut app);
     // The worker's thread and the device end before the process does.
     drop(app.live.take());
-    match app.failure {
-        Some(error) => Err(error),
-        None => Ok(()),
+    match (app.failure, ended) {
+        (Some(error), _) => Err(error),
+        (None, Err(error)) => {
+            tracing::debug!("{error}");
+            Err(anyhow::anyhow!("the connection to the window system was lost"))
+        }
+        (None, Ok(())) => Ok(()),
     }
 }
 
@@ -156,13 +163,18 @@ impl ApplicationHandler<Message> for App {
 
 impl Live {
     fn open(event_loop: &ActiveEventLoop, options: &AppOptions, proxy: EventLoopProxy<Message>) -> anyhow::Result<Self> {
+        let log = options.log_events.as_deref();
+        let log = EventLog::open(log).with_context(|| format!("cannot write events to {}", log.unwrap_or(Path::new("")).display()))?;
         // A little less than a small screen, which has bars of its own.
         let screen = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next());
         let room = screen.map_or(SIZE, |screen| screen.size().to_logical(screen.scale_factor()));
         let size = LogicalSize::new(SIZE.width.min(room.width), SIZE.height.min(room.height));
         let attributes =
             Window::default_attributes().with_title("Pliant").with_inner_size(size).with_min_inner_size(LogicalSize::new(720.0, 480.0));
-        let window = Arc::new(event_loop.create_window(attributes).context("the window could not be opened")?);
+        let window = Arc::new(event_loop.create_window(attributes).map_err(|error| {
+            tracing::debug!("{error}");
+            anyhow::anyhow!("the window system refused to open a window")
+        })?);
         let graphics = Graphics::open(window.clone(), event_loop.owned_display_handle(), options.adapter.clone())?;
         let context = egui::Context::default();
         context.options_mut(|options| {
@@ -185,7 +197,7 @@ impl Live {
             }
         })
         .context("the simulation's thread could not be started")?;
-        let mut session = Session::new(worker, options.log_events);
+        let mut session = Session::new(worker, log);
         session.open(options.scene.clone());
         window.request_redraw();
         Ok(Self {
@@ -217,7 +229,7 @@ impl Live {
             primitives: self.context.tessellate(output.shapes, output.pixels_per_point),
             pixels_per_point: output.pixels_per_point,
         };
-        if self.graphics.draw(self.session.picture(), panels) {
+        if self.graphics.draw(self.session.picture(), &self.session.overlays(), panels) {
             self.session.presented();
         }
         if let Some(fault) = self.graphics.device.fault() {

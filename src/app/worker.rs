@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::SceneSource;
-use super::engine::{Engine, Loaded, SceneInfo, View};
+use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
 use crate::sim::Command;
 use crate::solver::StepReport;
 use clock::{Clock, RealTimeFactor};
@@ -37,8 +37,8 @@ pub enum Request {
     /// Frames per second of simulated time: the thread waits at each frame until `FrameTaken`. None ends the recording.
     Record(Option<f64>),
     FrameTaken,
-    /// Whether snapshots shall have the positions of all nodes.
-    WantNodes(bool),
+    /// What snapshots shall have beside the rest.
+    Want(Wants),
 }
 
 /// What the simulation thread is doing.
@@ -191,7 +191,7 @@ struct Loop {
     clock: Clock,
     factor: RealTimeFactor,
     recording: Option<Recording>,
-    with_nodes: bool,
+    wants: Wants,
 }
 
 impl Loop {
@@ -209,7 +209,7 @@ impl Loop {
             clock: Clock::new(),
             factor: RealTimeFactor::default(),
             recording: None,
-            with_nodes: false,
+            wants: Wants::default(),
         }
     }
 
@@ -295,8 +295,8 @@ impl Loop {
                 self.offer_frame();
                 self.publish();
             }
-            Request::WantNodes(wanted) => {
-                self.with_nodes = wanted;
+            Request::Want(wants) => {
+                self.wants = wants;
                 self.refresh_view();
                 self.publish();
             }
@@ -435,8 +435,8 @@ impl Loop {
     }
 
     fn refresh_view(&mut self) {
-        let with_nodes = self.with_nodes;
-        if let Some(view) = self.guarded(|engine| engine.view(with_nodes)) {
+        let wants = self.wants;
+        if let Some(view) = self.guarded(|engine| engine.view(wants)) {
             match view {
                 Ok(view) => self.next.view = Some(Arc::new(view)),
                 Err(text) => {

@@ -9,6 +9,7 @@ mod info;
 mod output;
 mod run;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
@@ -34,6 +35,9 @@ struct Cli {
     scene: Option<String>,
     #[command(flatten)]
     place: Place,
+    /// Write a line to FILE for each thing that happens in the window
+    #[arg(long, value_name = "FILE")]
+    log_events: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -123,7 +127,8 @@ fn window(cli: &Cli) -> Result<(), Failure> {
             if in_gallery { SceneSource::Gallery(name.clone()) } else { SceneSource::Path(path.to_owned()) }
         }
     };
-    let options = AppOptions { scene, backend: cli.place.backend(), adapter: cli.place.adapter.clone(), ..AppOptions::default() };
+    let Cli { place, log_events, .. } = cli;
+    let options = AppOptions { scene, backend: place.backend(), adapter: place.adapter.clone(), log_events: log_events.clone() };
     crate::app::run(options).map_err(|error| Failure::Run(format!("{error:#}")))
 }
 

@@ -292,8 +292,14 @@ impl Bvh {
         self.fit_boxes();
     }
 
-    /// Makes the boxes hold the positions `x` [m] too and returns how many vertices had left theirs. As long as none has, no pair is
-    /// missing from the candidates of the last [`query`](Self::query); otherwise a new one finds them [collision thesis, 6.5.3].
+    /// Whether all positions `x` [m] lie in the boxes of their vertices. As long as they do, at both ends of a straight way, no pair that
+    /// meets on it is missing from the candidates of the last [`query`](Self::query), be it of this step or of an earlier one.
+    pub fn holds(&self, x: &[Vec3]) -> bool {
+        self.vertex_boxes.par_iter().zip(x).with_min_len(4096).all(|(bounds, p)| bounds.contains(p))
+    }
+
+    /// Makes the boxes hold the positions `x` [m] too and returns how many vertices had left theirs: if any, pairs may be missing
+    /// and a new [`query`](Self::query) finds them [collision thesis, 6.5.3].
     pub fn cover(&mut self, x: &[Vec3]) -> usize {
         let mut left = 0;
         for (bounds, p) in self.vertex_boxes.iter_mut().zip(x) {
@@ -356,7 +362,8 @@ impl Bvh {
     /// Drops the pairs whose vertices have boxes on two sides of a plane: one across the shortest way between them at `x`.
     pub(super) fn keep_near(&self, mesh: &Mesh, x: &[Vec3], found: &mut Candidates) {
         let at = |v: u32| x[v as usize];
-        let (least, most) = (|v: u32, d: &Vec3| self.vertex_boxes[v as usize].least(d), |v: u32, d: &Vec3| -self.vertex_boxes[v as usize].least(&-d));
+        let (least, most) =
+            (|v: u32, d: &Vec3| self.vertex_boxes[v as usize].least(d), |v: u32, d: &Vec3| -self.vertex_boxes[v as usize].least(&-d));
         found.vertex_faces.retain(|&[v, t]| {
             let [a, b, c] = mesh.triangles[t as usize];
             let d = between_vertex_and_face(&[at(v), at(a), at(b), at(c)]);

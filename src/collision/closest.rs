@@ -179,7 +179,7 @@ fn nearest<const N: usize>(x: &[Vec3; 4], all: [[f64; 4]; N]) -> [f64; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collision::tests::Random;
+    use crate::collision::acceptance::Random;
 
     /// The definition, on a grid of points of both features.
     fn sampled(x: &[Vec3; 4], face: bool) -> f64 {

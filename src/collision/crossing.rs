@@ -8,7 +8,7 @@ use super::cubic::{Cubic, Times};
 use super::mesh::{Mesh, Pair};
 use crate::math::Vec3;
 
-/// First touch of two features.
+/// First touch of two features. A pair that touches already at the start and moves counts as coming from against its motion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Crossing {
     pub pair: Pair,
@@ -182,7 +182,7 @@ impl Way {
             let late = moved * (volume.noise / volume.slope(*time).abs()).min(1e-4);
             let blurred = volume.noise / self.normal(&x).norm();
             if touch.distance <= (least + late + blurred).min(most) {
-                let crossing = self.crossing(volume, mesh, *time, touch.weights, x0);
+                let crossing = self.crossing(volume, *time, &x, touch.weights, mesh, x0);
                 // A gap that stays open was only nearly touched.
                 let gap = |x, c: &Crossing| weighted(&c.weights, x).dot(&c.normal);
                 if let Some(c) = crossing.filter(|c| gap(&self.x1, c) <= PART_OF_GAP * gap(&self.x0, c)) {
@@ -226,46 +226,39 @@ impl Way {
         times
     }
 
-    fn crossing(&self, volume: &Cubic, mesh: &Mesh, time: f64, weights: [f64; 4], x0: &[Vec3]) -> Option<Crossing> {
-        // At the touch sum w_i x_i = 0: the start of the way there is the same direction as minus the relative velocity.
+    /// The touch at a time, with the positions `x` there.
+    fn crossing(&self, volume: &Cubic, time: f64, x: &[Vec3; 4], weights: [f64; 4], mesh: &Mesh, x0: &[Vec3]) -> Option<Crossing> {
+        // At the touch sum w_i x_i = 0, so that the way back to the start has the direction of minus the relative velocity.
+        let inexact = weighted(&weights, x).norm();
         let from = weighted(&weights, &self.x0);
-        let come = weighted(&weights, &self.x0) - weighted(&weights, &self.x1);
-        let away = if from.norm() > 1e-3 * come.norm() { from } else { come };
-        let normal = self.unit_normal(volume, mesh, time, &weights, &away, x0)?;
-        let side = away.dot(&normal);
-        let normal = if side < 0.0 { -normal } else { normal };
+        let away = if from.norm() > inexact { from } else { from - weighted(&weights, &self.x1) };
+        // A normal is of use if it tells the sides at the start.
+        let tells = |n: &Vec3| n.dot(&away).abs() > inexact.max(GRAZING * away.norm());
+        let coplanar = volume.everywhere_zero();
+        let regular = self.normal(x).try_normalize(0.0).filter(|n| !coplanar && tells(n));
+        let sine = self.sine(x);
+        let normal = match self.pair {
+            Pair::VertexFace { .. } => regular.filter(|_| sine > COLLAPSED),
+            Pair::EdgeEdge { .. } if sine > NEARLY_PARALLEL => regular,
+            Pair::EdgeEdge { first, second } => {
+                let wedge = across(&(mesh.outward(second, x0) - mesh.outward(first, x0)), &(x[1] - x[0])).filter(|n| n.norm() > 1e-3);
+                wedge.map(|n| n.normalize()).filter(tells).or(regular.filter(|_| sine > COLLAPSED))
+            }
+        };
+        let normal = normal.or_else(|| self.normal_across(x, &weights, &away))?;
+        let normal = if away.dot(&normal) < 0.0 { -normal } else { normal };
         Some(Crossing { pair: self.pair, time, vertices: self.vertices, weights, normal })
     }
 
-    /// A unit normal between the features that touch, of either sign; `away` leads back to where the first feature comes from. None if
-    /// nothing moves.
-    fn unit_normal(&self, volume: &Cubic, mesh: &Mesh, time: f64, weights: &[f64; 4], away: &Vec3, x0: &[Vec3]) -> Option<Vec3> {
-        let x = self.at(time);
-        let comes_along = |n: &Vec3| n.dot(away).abs() > GRAZING * away.norm();
-        let in_plane = volume.everywhere_zero();
-        let regular = self.normal(&x).try_normalize(0.0).filter(|n| !in_plane && comes_along(n));
+    /// The normal where all points lie in one plane or on one line: across the edge that is touched, towards where the other side comes
+    /// from. None if nothing moves.
+    fn normal_across(&self, x: &[Vec3; 4], weights: &[f64; 4], away: &Vec3) -> Option<Vec3> {
         // The edges that the touched points may lie on, each with its distance from its ends.
         let on = |i: usize, j: usize| (weights[i].abs().min(weights[j].abs()), x[j] - x[i]);
         let edges = match self.pair {
             Pair::VertexFace { .. } => [on(1, 2), on(2, 3), on(3, 1)],
             Pair::EdgeEdge { .. } => [on(0, 1), on(2, 3), on(2, 3)],
         };
-        let sine = self.sine(&x);
-        match self.pair {
-            Pair::VertexFace { .. } if sine > COLLAPSED && regular.is_some() => return regular,
-            Pair::EdgeEdge { .. } if sine > NEARLY_PARALLEL && regular.is_some() => return regular,
-            Pair::EdgeEdge { first, second } if sine <= NEARLY_PARALLEL => {
-                let wedge = across(&(mesh.outward(second, x0) - mesh.outward(first, x0)), &edges[0].1).and_then(|n| n.try_normalize(1e-3));
-                if let Some(n) = wedge.filter(comes_along) {
-                    return Some(n);
-                }
-                if sine > COLLAPSED && regular.is_some() {
-                    return regular;
-                }
-            }
-            _ => {}
-        }
-        // All points in one plane or on one line: across the edge that is touched, towards where the other side comes from.
         let edge = edges[1..].iter().fold(edges[0], |best, e| if e.0 > best.0 { *e } else { best }).1;
         across(away, &edge).and_then(|n| n.try_normalize(GRAZING * away.norm())).or_else(|| away.try_normalize(0.0))
     }

@@ -27,9 +27,15 @@ pub enum MeshError {
 /// Two features that can touch. The order (all vertex-face pairs first) is the order of contact rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pair {
-    VertexFace { vertex: u32, triangle: u32 },
+    VertexFace {
+        vertex: u32,
+        triangle: u32,
+    },
     /// `first < second`.
-    EdgeEdge { first: u32, second: u32 },
+    EdgeEdge {
+        first: u32,
+        second: u32,
+    },
 }
 
 /// Topology of the surfaces of all bodies. Positions live elsewhere: one slice over all vertices.
@@ -177,7 +183,7 @@ fn add(places: &mut [u32; 3], item: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collision::tests::cube;
+    use crate::collision::acceptance::cube;
 
     #[test]
     fn a_cube_has_twelve_convex_and_six_flat_edges() {

@@ -1,13 +1,13 @@
 //! Where surfaces meet: features of surfaces against each other on the way of a step, and points against obstacles of exact shape.
 
+#[cfg(test)]
+mod acceptance;
 mod bvh;
 mod closest;
 mod crossing;
 mod cubic;
 mod mesh;
 mod obstacle;
-#[cfg(test)]
-mod tests;
 
 pub use bvh::{Bvh, Candidates};
 pub use closest::{Closest, closest};

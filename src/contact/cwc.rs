@@ -58,11 +58,21 @@ pub struct CwcOutcome {
 /// Vectors kept between steps.
 #[derive(Debug, Default)]
 pub struct CwcWork {
-    compliance: Compliance,
-    dual: dual::Work,
+    islands: Vec<Island>,
     residual: Vec<Vec3>,
     z: Vec<Vec3>,
     blocks: Vec<BlockWork>,
+}
+
+/// Contacts that bodies link with each other, and with no others.
+#[derive(Debug, Default)]
+struct Island {
+    contacts: Range<usize>,
+    compliance: Compliance,
+    dual: dual::Work,
+    gather: dual::Gather,
+    zero: Vec<Vec3>,
+    free: Vec<Vec3>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -82,6 +92,8 @@ const SLOW: f64 = 0.2;
 const MAX_ELASTIC_ITERATIONS: u32 = 60;
 /// Most looks at the geometry that may change the rows.
 const MAX_RELINEARISATIONS: u32 = 30;
+/// Forces are found to this part of what the elastic residual of the pass still moves.
+const FORCING: f64 = 0.1;
 
 /// Solves for `dv` and the contacts' forces. `adapt(dv, contacts)` looks at the moved geometry when forces and velocities have settled: it adds contacts and renews
 /// rows, and returns whether it changed anything.
@@ -120,23 +132,24 @@ fn settle(
     work: &mut CwcWork,
     outcome: &mut CwcOutcome,
 ) -> bool {
-    contacts.sort_by_key(|c| (c.bodies, c.pair));
+    assemble(problem, blocks, contacts, &mut work.islands);
     let laws: Vec<Law> = contacts.iter().map(|c| Law::Unilateral { friction: c.friction }).collect();
     let mut p: Vec<Vec3> = contacts.iter().map(Contact::force).collect();
-    assemble(problem, blocks, contacts, &mut work.compliance);
-    let mut free = vec![Vec3::zeros(); p.len()];
+    let finest = 0.5 * problem.tolerance;
+    let elastic_tolerance = options.elastic_tolerance;
     // Forces are found with the velocities of the first pass.
     let mut settled = contacts.is_empty();
     for block in &mut work.blocks {
         (block.contraction, block.last) = (0.0, 0.0);
     }
     for _ in 0..options.max_passes {
-        residual(problem, contacts, &p, dv, &mut work.residual);
-        outcome.residual = dot(&work.residual, &work.residual).sqrt();
-        let CwcWork { residual, z, blocks: block_work, .. } = work;
-        let (largest, iterations) = correct(problem, blocks, residual, z, options.elastic_tolerance, block_work);
+        let CwcWork { residual, z, blocks: block_work, islands } = work;
+        rest_residual(problem, contacts, &p, dv, residual);
+        outcome.residual = dot(residual, residual).sqrt();
+        let (largest, iterations) = correct(problem, blocks, residual, z, elastic_tolerance, block_work);
+        let moves = largest * problem.dt;
         outcome.iterations += iterations;
-        let still = if contacts.is_empty() { outcome.residual <= options.residual } else { largest * problem.dt < options.elastic_tolerance };
+        let still = if contacts.is_empty() { outcome.residual <= options.residual } else { moves < elastic_tolerance };
         if still && settled {
             store(contacts, &p);
             return true;
@@ -146,26 +159,17 @@ fn settle(
         if contacts.is_empty() {
             continue;
         }
-        // Free motion: without the present forces, as far as W~ tells.
-        let zero = vec![Vec3::zeros(); p.len()];
-        let mut gather = dual::Gather::default();
-        work.compliance.product(&p, &zero, &mut free, &mut gather);
-        for (free, contact) in free.iter_mut().zip(&*contacts) {
-            *free = contact.offset + problem.rows(contact, dv) - *free;
-        }
+        let tolerance = finest.max(FORCING * moves);
         let before = p.clone();
-        let dual_problem = dual::Problem { w: &work.compliance, laws: &laws, free: &free };
-        let tolerance = 0.5 * problem.tolerance;
-        let found = dual::solve(&dual_problem, &mut p, &dual::Options { tolerance, ..Default::default() }, &mut work.dual);
+        let found = obey(problem, contacts, &laws, dv, tolerance, tolerance == finest, islands, &mut p);
         outcome.iterations += found.iterations;
         outcome.error = found.error.max();
-        settled = found.converged;
+        settled = found.converged && tolerance == finest;
         // The change of the forces moves the bodies as foreseen.
-        work.residual.fill(Vec3::zeros());
+        residual.fill(Vec3::zeros());
         for ((contact, p), before) in contacts.iter().zip(&p).zip(&before) {
-            problem.spread(contact, &(p - before), 1.0, &mut work.residual);
+            problem.spread(contact, &(p - before), 1.0, residual);
         }
-        let CwcWork { residual, z, blocks: block_work, .. } = work;
         invert_all(problem, blocks, residual, z, block_work);
         dv.iter_mut().zip(&*z).for_each(|(v, z)| *v += z);
     }
@@ -173,8 +177,58 @@ fn settle(
     false
 }
 
+/// Forces that obey the laws as far as W~ tells, island by island; the worst of their outcomes, with the iterations of the slowest.
+fn obey(
+    problem: &Problem,
+    contacts: &[Contact],
+    laws: &[Law],
+    dv: &[Vec3],
+    tolerance: f64,
+    whole_chain: bool,
+    islands: &mut [Island],
+    p: &mut [Vec3],
+) -> dual::Outcome {
+    let mut parts = vec![];
+    let mut rest = p;
+    for island in islands.iter() {
+        let (part, after) = rest.split_at_mut(island.contacts.len());
+        parts.push(part);
+        rest = after;
+    }
+    let iterations = if whole_chain { dual::Options::default().iterations } else { [400, 0, 0] };
+    let outcomes: Vec<dual::Outcome> = islands
+        .par_iter_mut()
+        .zip(parts)
+        .map(|(island, p)| {
+            let Island { contacts: range, compliance, dual, gather, zero, free } = island;
+            for vector in [&mut *zero, free] {
+                vector.clear();
+                vector.resize(p.len(), Vec3::zeros());
+            }
+            // Without the present forces, as far as W~ tells.
+            compliance.product(p, zero, free, gather);
+            for (free, contact) in free.iter_mut().zip(&contacts[range.clone()]) {
+                *free = contact.offset + problem.rows(contact, dv) - *free;
+            }
+            let laws = &laws[range.clone()];
+            dual::solve(&dual::Problem { w: compliance, laws, free }, p, &dual::Options { tolerance, iterations }, dual)
+        })
+        .collect();
+    let worse = |a: dual::Outcome, b: dual::Outcome| dual::Outcome {
+        iterations: a.iterations.max(b.iterations),
+        converged: a.converged && b.converged,
+        ..if a.error.max() >= b.error.max() { a } else { b }
+    };
+    outcomes.into_iter().reduce(worse).unwrap_or(dual::Outcome {
+        method: dual::Method::Spectral,
+        iterations: 0,
+        error: dual::NaturalError::default(),
+        converged: true,
+    })
+}
+
 /// `rhs + J^T p - A dv`.
-fn residual(problem: &Problem, contacts: &[Contact], p: &[Vec3], dv: &[Vec3], r: &mut [Vec3]) {
+fn rest_residual(problem: &Problem, contacts: &[Contact], p: &[Vec3], dv: &[Vec3], r: &mut [Vec3]) {
     problem.a.apply(problem.pattern, problem.fixed, &problem.unknowns, dv, r);
     for (r, b) in r.iter_mut().zip(problem.rhs) {
         *r = b - *r;
@@ -311,8 +365,25 @@ struct Lever {
     matrix: Mat3,
 }
 
-/// W~ = dt^2 C H A~^-1 H^T C^T of all contacts.
-fn assemble(problem: &Problem, blocks: &mut [Block], contacts: &[Contact], compliance: &mut Compliance) {
+/// W~ = dt^2 C H A~^-1 H^T C^T of all contacts, which are put in order: by island, then by pair of bodies.
+fn assemble(problem: &Problem, blocks: &mut [Block], contacts: &mut [Contact], islands: &mut Vec<Island>) {
+    // Blocks are those of consecutive bodies.
+    let first_body = blocks.first().map_or(0, |block| block.body);
+    let n_blocks = blocks.len();
+    let block_of_body = |body: u32| body.checked_sub(first_body).map(|b| b as usize).filter(|b| *b < n_blocks);
+    let movable: Vec<[Option<usize>; 2]> = contacts.iter().map(|c| c.bodies.map(block_of_body)).collect();
+    let island_of = islands_of(n_blocks, movable.iter().copied());
+    let island_of_contact = |c: &Contact| c.bodies.iter().find_map(|b| block_of_body(*b)).map_or(u32::MAX, |b| island_of[b]);
+    contacts.sort_by_cached_key(|c| (island_of_contact(c), c.bodies, c.pair));
+    let contacts: &[Contact] = contacts;
+    let ranges: Vec<Range<usize>> = contacts
+        .chunk_by(|a, b| island_of_contact(a) == island_of_contact(b))
+        .scan(0, |end, chunk| {
+            *end += chunk.len();
+            Some(*end - chunk.len()..*end)
+        })
+        .collect();
+
     let block_of = |unknown: usize| blocks.partition_point(|b| b.unknowns.end <= unknown);
     let levers: Vec<Vec<Lever>> = contacts
         .par_iter()
@@ -328,34 +399,62 @@ fn assemble(problem: &Problem, blocks: &mut [Block], contacts: &[Contact], compl
         })
         .collect();
     // Columns of the rest compliance for every node that is touched.
-    for (b, block) in blocks.iter_mut().enumerate() {
+    let mut touched = vec![vec![]; blocks.len()];
+    levers.iter().flatten().for_each(|lever| touched[lever.body as usize].push(lever.place));
+    for (block, mut nodes) in blocks.iter_mut().zip(touched) {
         if let Some(rest) = &mut block.rest {
-            let mut nodes: Vec<u32> = levers.iter().flatten().filter(|l| l.body as usize == b).map(|l| l.place).collect();
             nodes.sort_unstable();
             nodes.dedup();
             rest.columns.request(rest.factor, &nodes);
         }
     }
-    let bodies: Vec<[u32; 2]> = contacts.iter().map(|c| c.bodies.map(|b| if blocks.iter().any(|block| block.body == b) { b } else { dual::IMMOVABLE })).collect();
     let blocks: &[Block] = blocks;
-    compliance.assemble(&bodies, |k, columns, out| {
-        for (l, out) in columns.zip(out) {
-            *out = Mat3::zeros();
-            for a in &levers[k] {
-                for b in levers[l].iter().filter(|b| b.body == a.body) {
-                    let block = &blocks[a.body as usize];
-                    let own = || (a.place == b.place).then(|| problem.a.inverse_diagonals[block.unknowns.start + a.place as usize]);
-                    let inverse = match &block.rest {
-                        Some(rest) => rest.columns.get(a.place, b.place).or_else(|| {
-                            let rotation = &rest.rotations[a.place as usize];
-                            own().map(|inverse| rotation.tr_mul(&(inverse * rotation)))
-                        }),
-                        None => own(),
-                    };
-                    let Some(inverse) = inverse else { continue };
-                    *out += a.matrix * inverse * b.matrix.transpose();
+    let bodies: Vec<[u32; 2]> =
+        contacts.iter().map(|c| c.bodies.map(|b| if block_of_body(b).is_some() { b } else { dual::IMMOVABLE })).collect();
+    let inverse = |a: &Lever, b: &Lever| {
+        let block = &blocks[a.body as usize];
+        let own = || (a.place == b.place).then(|| problem.a.inverse_diagonals[block.unknowns.start + a.place as usize]);
+        match &block.rest {
+            Some(rest) => rest.columns.get(a.place, b.place).or_else(|| {
+                let rotation = &rest.rotations[a.place as usize];
+                own().map(|inverse| rotation.tr_mul(&(inverse * rotation)))
+            }),
+            None => own(),
+        }
+    };
+    islands.resize_with(ranges.len(), Island::default);
+    islands.par_iter_mut().zip(ranges).for_each(|(island, range)| {
+        island.contacts = range.clone();
+        island.compliance.assemble(&bodies[range.clone()], |k, columns, out| {
+            for (l, out) in columns.zip(out) {
+                *out = Mat3::zeros();
+                for a in &levers[range.start + k] {
+                    for b in levers[range.start + l].iter().filter(|b| b.body == a.body) {
+                        if let Some(inverse) = inverse(a, b) {
+                            *out += a.matrix * inverse * b.matrix.transpose();
+                        }
+                    }
                 }
             }
-        }
+        });
     });
+}
+
+/// Number of the island of each block: the first block that contacts link it with.
+fn islands_of(n_blocks: usize, links: impl Iterator<Item = [Option<usize>; 2]>) -> Vec<u32> {
+    let mut parent: Vec<u32> = (0..n_blocks as u32).collect();
+    fn root(parent: &mut [u32], mut b: u32) -> u32 {
+        while parent[b as usize] != b {
+            parent[b as usize] = parent[parent[b as usize] as usize];
+            b = parent[b as usize];
+        }
+        b
+    }
+    for [a, b] in links {
+        if let (Some(a), Some(b)) = (a, b) {
+            let (a, b) = (root(&mut parent, a as u32), root(&mut parent, b as u32));
+            parent[a.max(b) as usize] = a.min(b);
+        }
+    }
+    (0..n_blocks as u32).map(|b| root(&mut parent, b)).collect()
 }

@@ -55,4 +55,6 @@ pub struct RememberedContact {
     /// Force on the first body along the surface [N], world frame.
     pub friction_force: Vec3,
     pub sliding: bool,
+    /// Where it is [m] and its normal, towards the first body; for drawing, not kept on disk.
+    pub place: Option<[Vec3; 2]>,
 }

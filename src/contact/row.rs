@@ -88,6 +88,8 @@ pub struct Contact {
     pub compliance: Mat3,
     /// Inverse of the compliance on the active rows, zero elsewhere [N/m].
     pub stiffness: Mat3,
+    /// The first point at the last linearisation [m].
+    pub point: Vec3,
 }
 
 /// What a contact row is made of, at the present end positions.
@@ -100,6 +102,8 @@ pub struct Linearisation {
     pub gap: f64,
     /// Motion of the first point relative to the second over the step [m].
     pub slip: Vec3,
+    /// The first point [m].
+    pub point: Vec3,
 }
 
 impl Contact {
@@ -116,6 +120,7 @@ impl Contact {
             sliding_force: Vec3::zeros(),
             compliance: Mat3::zeros(),
             stiffness: Mat3::zeros(),
+            point: Vec3::zeros(),
         }
     }
 
@@ -125,6 +130,7 @@ impl Contact {
         let [t1, t2] = tangents(&found.normal);
         self.frame = Mat3::from_rows(&[found.normal.transpose(), t1.transpose(), t2.transpose()]);
         self.entries = found.entries;
+        self.point = found.point;
         let motion = Vec3::new(found.gap - safety, found.slip.dot(&t1), found.slip.dot(&t2));
         self.offset = motion - self.rows(dv, first, dt);
         self.set_friction_in_space(&friction);
@@ -143,6 +149,7 @@ impl Contact {
             normal_force: self.normal_force(),
             friction_force: -self.friction_in_space(),
             sliding: self.status == Status::Sliding,
+            place: Some([self.point, self.normal()]),
         }
     }
 

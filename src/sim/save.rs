@@ -119,7 +119,7 @@ impl Simulation {
             let kind = *PairKind::ALL.get(n[0] as usize)?;
             let pair = PairId { kind, first: n[1] as u32, second: n[2] as u32 };
             let friction_force = Vec3::new(n[5], n[6], n[7]);
-            Some(RememberedContact { pair, normal_force: n[3], sliding: n[4] != 0.0, friction_force })
+            Some(RememberedContact { pair, normal_force: n[3], sliding: n[4] != 0.0, friction_force, place: None })
         };
         let entries: Option<Vec<_>> = numbers[contacts_at..].chunks_exact(8).map(entry).collect();
         let entries = entries.ok_or_else(|| bad("a contact is of a kind that this program does not know".into()))?;

@@ -36,6 +36,7 @@ impl Driver {
         std::fs::create_dir_all(&folder).unwrap();
         let (server, display) = start_server();
         let mut program = Command::new(env!("CARGO_BIN_EXE_pliant"))
+            .args(["--log-events", "/dev/stdout"])
             .args(arguments)
             .current_dir(&folder)
             .env("DISPLAY", &display)
@@ -45,7 +46,6 @@ impl Driver {
             .env("XDG_CONFIG_HOME", &folder)
             .env("XDG_RUNTIME_DIR", &folder)
             .env("PLIANT_CONFIG_DIR", folder.join("config"))
-            .env("PLIANT_LOG_EVENTS", "1")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()

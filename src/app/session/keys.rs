@@ -25,6 +25,10 @@ pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -
                 ui.panels_visible = !ui.panels_visible;
                 false
             }
+            Some(Shortcut::Contacts) if !modal => {
+                ui.contacts ^= !repeat;
+                false
+            }
             Some(Shortcut::Keys) if !modal || ui.keys_open => {
                 ui.keys_open = !ui.keys_open;
                 false
@@ -39,6 +43,7 @@ pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -
 enum Shortcut {
     Act(Action),
     Panels,
+    Contacts,
     Keys,
 }
 
@@ -52,6 +57,7 @@ fn shortcut(key: Key, modifiers: Modifiers) -> Option<Shortcut> {
         (Key::Period, false, false) => Action::StepOnce,
         (Key::R, false, false) => Action::Reset,
         (Key::F, false, false) => Action::FrameAll,
+        (Key::C, false, false) => return Some(Shortcut::Contacts),
         (Key::Tab, false, false) => return Some(Shortcut::Panels),
         (Key::Questionmark, false, false) | (Key::F1, false, false) => return Some(Shortcut::Keys),
         (Key::Slash, false, false) if modifiers.shift => return Some(Shortcut::Keys),
@@ -78,10 +84,12 @@ mod tests {
         press(&mut input, Key::O, Modifiers::COMMAND, false);
         press(&mut input, Key::O, Modifiers::NONE, false);
         press(&mut input, Key::Tab, Modifiers::NONE, false);
+        press(&mut input, Key::C, Modifiers::NONE, false);
+        press(&mut input, Key::C, Modifiers::NONE, true);
         let actions = take_actions(&context, &mut input, &mut ui);
         assert_eq!(actions, [Action::PlayPause, Action::StepOnce, Action::OpenDialog]);
         assert_eq!(input.events.len(), 1, "a letter without a meaning goes to the panels");
-        assert!(!ui.panels_visible);
+        assert!(!ui.panels_visible && ui.contacts);
     }
 
     #[test]

@@ -101,6 +101,8 @@ fn view_menu(ui: &mut Ui, state: &mut UiState, answers: &mut Answers) {
     ui.separator();
     ui.checkbox(&mut state.options.grid, "Floor grid");
     ui.checkbox(&mut state.options.shadows, "Shadows");
+    let contacts = ui.checkbox(&mut state.contacts, "Contacts and their forces (C)");
+    answers.named("menu.View.Contacts", contacts);
     let mut light = !state.dark;
     ui.checkbox(&mut light, "Light theme");
     state.dark = !light;

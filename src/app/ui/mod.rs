@@ -19,7 +19,7 @@ use crate::math::Vec3;
 use crate::render::ViewOptions;
 use crate::scene::{self, Scene};
 
-pub use overlay::GrabMark;
+pub use overlay::{ContactLegend, GrabMark};
 
 /// What the user asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +55,8 @@ pub struct UiState {
     pub path_field: Option<String>,
     pub dark: bool,
     pub options: ViewOptions,
+    /// Contacts are marked.
+    pub contacts: bool,
     toasts: Vec<Toast>,
 }
 
@@ -72,6 +74,8 @@ pub struct Scenery<'a> {
     /// Frames written so far by the recording in progress.
     pub recorded_frames: Option<u64>,
     pub grab: Option<GrabMark>,
+    /// What the arrows of contacts mean, if they are shown.
+    pub contacts: Option<ContactLegend>,
     /// "llvmpipe (LLVM ...)", what draws.
     pub adapter: &'a str,
     /// The 3D view.
@@ -113,6 +117,7 @@ impl Default for UiState {
             path_field: None,
             dark: true,
             options: ViewOptions::default(),
+            contacts: false,
             toasts: vec![],
         }
     }

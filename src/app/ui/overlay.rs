@@ -9,8 +9,8 @@ use egui::{
 use egui_phosphor::regular as icon;
 
 use super::{Action, Answers, Scenery, Toast, UiState, theme};
-use crate::app::format;
 use crate::app::worker::{Activity, Notice, Severity};
+use crate::app::{contacts, format};
 
 /// A grab as it is drawn, in points of the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +19,15 @@ pub struct GrabMark {
     pub target: Pos2,
     /// [N]; None until the first step pulled.
     pub force: Option<f64>,
+}
+
+/// What the arrows of contacts mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactLegend {
+    /// Of an arrow of `REFERENCE_LENGTH` [N]; 0 where there was no force yet.
+    pub force: f64,
+    /// Contacts that carry a force.
+    pub count: usize,
 }
 
 /// Good news goes away by itself.
@@ -31,6 +40,9 @@ pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, scenery: &Scenery,
     }
     if scenery.recorded_frames.is_some() {
         recording_ui(root, view, scenery);
+    }
+    if let Some(legend) = &scenery.contacts {
+        legend_ui(root, view, legend, state.panels_visible);
     }
     building_ui(root, view, scenery);
     toasts_ui(root, view, &mut state.toasts, answers);
@@ -72,6 +84,35 @@ fn grab_ui(root: &Ui, view: Rect, mark: &GrabMark) {
         egui::StrokeKind::Inside,
     );
     painter.galley(card.min + vec2(8.0, 4.0), galley, palette.text);
+}
+
+/// At the lower left: an arrow of known length and its force, and how many contacts there are.
+fn legend_ui(root: &Ui, view: Rect, legend: &ContactLegend, panels_visible: bool) {
+    let palette = theme::palette(root.ctx());
+    let painter = root.painter().with_clip_rect(view);
+    // Above the transport bar, or the hint that there is one.
+    let bottom = view.bottom() - if panels_visible { 76.0 } else { 48.0 };
+    let card = Rect::from_min_size(egui::pos2(view.left() + 12.0, bottom - 78.0), vec2(contacts::REFERENCE_LENGTH + 158.0, 78.0));
+    let frame = Stroke::new(1.0, palette.border);
+    painter.rect(card, CornerRadius::same(9), palette.card.gamma_multiply(0.94), frame, egui::StrokeKind::Inside);
+    let force = if legend.force > 0.0 { format::force(legend.force) } else { "—".to_owned() };
+    let title = match legend.count {
+        0 => "No contacts".to_owned(),
+        1 => "1 contact".to_owned(),
+        n => format!("{} contacts", format::count(n)),
+    };
+    painter.text(card.min + vec2(12.0, 15.0), Align2::LEFT_CENTER, title, theme::strong(12.5), palette.text);
+    for (row, (color, name)) in [(contacts::COLORS.push, "push"), (contacts::COLORS.friction, "friction")].into_iter().enumerate() {
+        let [r, g, b] = color.0.map(|c| (c * 255.0).round() as u8);
+        let stroke = Stroke::new(2.0, Color32::from_rgb(r, g, b));
+        let from = card.min + vec2(12.0, 37.0 + 24.0 * row as f32);
+        let tip = from + vec2(contacts::REFERENCE_LENGTH, 0.0);
+        painter.line_segment([from, tip], stroke);
+        painter.line_segment([tip, tip + vec2(-7.0, -4.0)], stroke);
+        painter.line_segment([tip, tip + vec2(-7.0, 4.0)], stroke);
+        let figure = painter.text(tip + vec2(12.0, 0.0), Align2::LEFT_CENTER, &force, theme::figures(12.0), palette.text);
+        painter.text(figure.right_center() + vec2(8.0, 0.0), Align2::LEFT_CENTER, name, FontId::proportional(12.5), palette.weak);
+    }
 }
 
 fn recording_ui(root: &Ui, view: Rect, scenery: &Scenery) {
@@ -204,6 +245,7 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
         "Window",
         &[
             ("F", "frame everything"),
+            ("C", "contacts and their forces"),
             ("Tab", "hide or show panels"),
             ("Ctrl + O", "open a file"),
             ("Ctrl + R", "reload the scene"),

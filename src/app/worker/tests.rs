@@ -46,12 +46,13 @@ impl Engine for Scripted {
         Ok(())
     }
 
-    fn view(&mut self, _: bool) -> Result<View, String> {
+    fn view(&mut self, _: Wants) -> Result<View, String> {
         Ok(View {
             step: self.step,
             time: self.step as f64 * DT,
             surface: SurfacePositions::Host(vec![]),
             nodes: None,
+            contacts: None,
             obstacle_poses: vec![],
             grabs: vec![],
             params: Params::default(),

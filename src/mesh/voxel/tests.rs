@@ -1,5 +1,3 @@
-use std::time::Instant;
-
 use super::*;
 use crate::mesh::{assets, embed, parse_surface, shapes};
 
@@ -103,31 +101,4 @@ fn triangles_and_cubes_meet_exactly() {
     assert!(!touches([2.3, -0.2, 0.0], [-0.2, 2.3, 0.0], [3.0, 3.0, 0.3]));
     // Large and around the cube.
     assert!(touches([-50.0, -50.0, 0.5], [50.0, -50.0, 0.5], [0.0, 80.0, 0.5]));
-}
-
-/// Sizes and times of the built-in bodies, for reports: `cargo test --release --lib voxel_report -- --ignored --nocapture`.
-#[test]
-#[ignore = "a report, not a check"]
-fn voxel_report() {
-    for name in assets::NAMES {
-        let start = Instant::now();
-        let surface = builtin(name);
-        println!("{name}: {} triangles, read in {:.1} ms", surface.triangles.len(), start.elapsed().as_secs_f64() * 1e3);
-        for resolution in [8, 16, 24, 32, 48, 64, 128] {
-            let start = Instant::now();
-            let mesh = tetrahedralise(&surface, resolution).unwrap();
-            let voxels = start.elapsed();
-            let embedding = embed(&mesh, &surface.positions).unwrap();
-            let embedded = start.elapsed() - voxels;
-            println!(
-                "  {resolution:3}: {:7} nodes {:8} tets, volume x {:.3}, {:6.1} ms, embedding {:6.1} ms of {}",
-                mesh.positions.len(),
-                mesh.tets.len(),
-                mesh.total_volume() / surface.signed_volume(),
-                voxels.as_secs_f64() * 1e3,
-                embedded.as_secs_f64() * 1e3,
-                embedding.nodes.len(),
-            );
-        }
-    }
 }

@@ -63,6 +63,7 @@ impl Detection<'_> {
             normal: plane.normal,
             gap: (x1 - plane.point).dot(&plane.normal),
             slip: x1 - x0 - plane.displacement,
+            point: x1,
         }
     }
 

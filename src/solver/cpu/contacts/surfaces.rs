@@ -87,7 +87,7 @@ impl Scope {
 /// How far beyond their feature, as a barycentric coordinate, the points of a contact may be before it counts as slid off.
 const SLACK: f64 = 1e-3;
 /// Edges whose directions span less than this (sine of the angle) keep their old row.
-const PARALLEL: f64 = 1e-4;
+const PARALLEL: f64 = 1e-3;
 
 impl Surfaces {
     pub fn new(model: &Model) -> Result<Self, MeshError> {
@@ -308,7 +308,10 @@ impl<'a> SurfaceStep<'a> {
         let vertices = self.vertices(pair);
         let separation = self.combine(pair, weights, &end.x);
         let slip = separation - self.combine(pair, weights, &self.start);
-        Linearisation { entries: self.entries(&vertices, weights, end), normal, gap: separation.dot(&normal), slip }
+        let first_side = vertices.iter().zip(weights).filter(|(_, w)| **w > 0.0);
+        let (sum, weight) = first_side.fold((Vec3::zeros(), 0.0), |(sum, weight), (v, w)| (sum + end.x[*v as usize] * *w, weight + w));
+        let point = if weight > 0.0 { sum / weight } else { sum };
+        Linearisation { entries: self.entries(&vertices, weights, end), normal, gap: separation.dot(&normal), slip, point }
     }
 
     /// The row of H of a weighted sum of vertices.

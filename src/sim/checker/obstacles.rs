@@ -1,29 +1,33 @@
-//! The independent judge of penetration: how deep the true surface of the deformable bodies is inside the obstacles. Exact for whole
-//! triangles, not only their corners, and made of other means than the contact rows: clipping and bisection instead of gaps.
+//! How deep surfaces are inside analytic obstacles. Exact for whole triangles, not only their corners, and made of other means than the contact
+//! rows: clipping and bisection instead of gaps.
 
 use crate::contact::{ContactMemory, PairKind};
 use crate::math::{Aabb, Isometry, Vec3};
-use crate::model::{Model, Shape};
+use crate::model::{Model, Obstacle, Shape};
 
 /// Depth [m, >= 0] of the deepest surface point inside any obstacle. A point's depth is its distance to the obstacle's surface; an
 /// obstacle that lies wholly inside a body counts with its distance to the body's surface as well.
 ///
 /// `vertices`: positions of the model's surface vertices. `poses`: where the obstacles are, in the order of the model.
 pub fn max_penetration(model: &Model, vertices: &[Vec3], poses: &[Isometry]) -> f64 {
-    let mut deepest: f64 = 0.0;
-    for (obstacle, pose) in model.obstacles.iter().zip(poses) {
-        for body in &model.bodies {
-            let triangles = &model.surface.triangles[body.triangles.clone()];
-            let local: Vec<Vec3> = vertices[body.vertices.clone()].iter().map(|p| in_frame(pose, p)).collect();
-            let first = body.vertices.start;
-            let corners = |t: &[u32; 3]| t.map(|v| local[v as usize - first]);
-            deepest = deepest.max(match obstacle.shape {
-                Shape::Plane => local.iter().fold(0.0, |depth, p| f64::max(depth, -p.y)),
-                shape => body_depth(&shape, &local, triangles, corners),
-            });
-        }
+    let depth = |(obstacle, pose): (&Obstacle, &Isometry)| {
+        let bodies = model.bodies.iter().map(|body| &model.surface.triangles[body.triangles.clone()]);
+        bodies.map(|triangles| depth_in_obstacle(&obstacle.shape, pose, vertices, triangles)).fold(0.0, f64::max)
+    };
+    model.obstacles.iter().zip(poses).map(depth).fold(0.0, f64::max)
+}
+
+/// Depth [m, >= 0] of the surface of one body in one obstacle; see `max_penetration`. `triangles`: those of the body, over `vertices` [m, world].
+pub fn depth_in_obstacle(shape: &Shape, pose: &Isometry, vertices: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
+    if triangles.is_empty() {
+        return 0.0;
     }
-    deepest
+    let (first, last) = triangles.iter().flatten().fold((u32::MAX, 0), |(first, last), v| (first.min(*v), last.max(*v)));
+    let local: Vec<Vec3> = vertices[first as usize..=last as usize].iter().map(|p| in_frame(pose, p)).collect();
+    match shape {
+        Shape::Plane => triangles.iter().flatten().fold(0.0, |depth, v| f64::max(depth, -local[(v - first) as usize].y)),
+        shape => body_depth(shape, &local, triangles, |t| t.map(|v| local[(v - first) as usize])),
+    }
 }
 
 /// Surface vertices that are deeper than `tolerance` [m] in an obstacle although no contact force holds them there: the search for
@@ -144,7 +148,7 @@ fn clip_to_slab(polygon: &mut Vec<Vec3>, axis: usize, half: f64) {
 }
 
 /// The point of a triangle nearest to the origin: the foot of the perpendicular when it lies inside, else the best of the edges.
-fn closest_point(x: &[Vec3; 3]) -> Vec3 {
+pub(super) fn closest_point(x: &[Vec3; 3]) -> Vec3 {
     let normal = (x[1] - x[0]).cross(&(x[2] - x[0]));
     let area = normal.norm_squared();
     if area > 0.0 {
@@ -179,7 +183,7 @@ mod tests {
     use crate::material::Material;
     use crate::math::Quat;
     use crate::mesh::shapes;
-    use crate::model::{ModelBuilder, Obstacle, SoftBody};
+    use crate::model::{ModelBuilder, SoftBody};
 
     /// A cube of one cell and side 2 around `center`, and an obstacle at the origin; both moved by `pose`.
     fn cube_and(shape: Shape, center: [f64; 3], pose: Isometry) -> Model {
@@ -252,7 +256,7 @@ mod tests {
         let nothing = ContactMemory::default();
         assert_eq!((count(&nothing, 1e-3), count(&nothing, 0.02)), (4, 0));
         let vertex = (0..8).find(|&v| vertices[v as usize].y < 0.0).unwrap();
-        let held = RememberedContact { pair: PairId { kind: PairKind::VertexObstacle, first: vertex, second: 0 }, normal_force: 1.0, friction_force: Vec3::zeros(), sliding: false };
+        let held = RememberedContact { pair: PairId { kind: PairKind::VertexObstacle, first: vertex, second: 0 }, normal_force: 1.0, friction_force: Vec3::zeros(), sliding: false, place: None };
         assert_eq!(count(&ContactMemory { entries: vec![held] }, 1e-3), 3);
     }
 }

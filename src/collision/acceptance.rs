@@ -87,11 +87,7 @@ fn lone_pair(face: bool) -> (Mesh, Pair) {
 }
 
 fn spanned(face: bool, x: &[Vec3]) -> f64 {
-    if face {
-        (x[2] - x[1]).cross(&(x[3] - x[1])).dot(&(x[0] - x[1]))
-    } else {
-        (x[1] - x[0]).cross(&(x[3] - x[2])).dot(&(x[2] - x[0]))
-    }
+    if face { (x[2] - x[1]).cross(&(x[3] - x[1])).dot(&(x[0] - x[1])) } else { (x[1] - x[0]).cross(&(x[3] - x[2])).dot(&(x[2] - x[0])) }
 }
 
 fn between(x0: &[Vec3], x1: &[Vec3], t: f64) -> Vec<Vec3> {
@@ -296,25 +292,19 @@ fn brute_force(mesh: &Mesh, x0: &[Vec3], x1: &[Vec3], margin: f64) -> Candidates
 fn the_search_finds_what_brute_force_finds() {
     use Mobility::{Deformable, Immovable, Rigid};
     let mut random = Random::new(5);
-    let mobility = vec![Deformable, Rigid, Immovable, Immovable, Deformable];
     for round in 0..6 {
+        // Triangles between any vertices of a body; the last has a single one, or none.
         let (mut triangles, mut body) = (Vec::new(), Vec::new());
-        for t in 0..60 {
-            let b = t as u32 % 5;
-            // Some triangles share vertices; body 4 is a single triangle, in the last rounds there is none.
-            if b < 4 || t < 5 && round < 4 {
-                let first = body.len() as u32;
-                let shares = t >= 5 && t % 3 == 0;
-                triangles.push(if shares { [first, first + 1, first - [11, 9][(round + t) % 2] % first] } else { [first, first + 1, first + 2] });
-                body.extend(vec![b; 3]);
-                let common = body[triangles[triangles.len() - 1][2] as usize];
-                if common != b {
-                    triangles.pop();
-                    triangles.push([first, first + 1, first + 2]);
-                }
+        for (b, count) in [12, 12, 12, 12, round % 2].into_iter().enumerate() {
+            let first = body.len() as u32;
+            body.extend(vec![b as u32; 10]);
+            for _ in 0..count {
+                let [i, j] = [(); 2].map(|()| random.next() as u32 % 10);
+                triangles.push([i, (i + 1 + j % 9) % 10, j].map(|v| first + v));
             }
         }
-        let mesh = Mesh::new(triangles, body, mobility.clone()).unwrap();
+        let mobility = vec![Deformable, Rigid, Immovable, Immovable, Deformable];
+        let mesh = Mesh::new(triangles, body, mobility).unwrap();
         let rest: Vec<Vec3> = mesh.body.iter().map(|_| random.vector()).collect();
         let mut bvh = Bvh::new(&mesh, &rest);
         assert!(bvh.query(&mesh, &rest).is_empty());
@@ -420,7 +410,11 @@ fn cubes_pressed_together_in_every_way() {
                     let names = |c: &Crossing, swap: &dyn Fn(u32) -> u32| {
                         let face = matches!(c.pair, Pair::VertexFace { .. });
                         let mut v = c.vertices.map(swap);
-                        if face { v[1..].sort_unstable() } else { v.sort_unstable() }
+                        if face {
+                            v[1..].sort_unstable()
+                        } else {
+                            v.sort_unstable()
+                        }
                         (face, v)
                     };
                     let clear = |c: &&Crossing| matches!(c.pair, Pair::VertexFace { .. }) || c.weights.iter().all(|w| w.abs() > 1e-5);
@@ -429,8 +423,13 @@ fn cubes_pressed_together_in_every_way() {
                     a.sort_unstable();
                     b.sort_unstable();
                     assert_eq!(a, b, "{case} {shift} {noise} {drop} {slide}");
-                    counts.push(a.len());
+                    counts.push(found.iter().filter(|c| matches!(c.pair, Pair::VertexFace { .. })).count());
                 }
+            }
+            // No vertex over an edge: noise does not change what touches.
+            if case == 3 && shift.x == 0.13 {
+                assert_eq!(counts[..4], counts[4..8]);
+                assert_eq!(counts[..4], counts[8..]);
             }
         }
     }
@@ -446,10 +445,54 @@ fn what_leaves_its_box_is_found_again() {
     let x1: Vec<Vec3> = x0.iter().zip(&expected).map(|(x, e)| x + e * 10.0).collect();
     let before = bvh.query(&mesh, &x0);
     assert!(crossings(&mesh, &before, &x0, &x1).is_empty());
+    assert!(bvh.holds(&x0) && !bvh.holds(&x1));
     assert_eq!(bvh.cover(&x1), n);
     bvh.check(&mesh);
     let after = bvh.query(&mesh, &x0);
     assert!(!crossings(&mesh, &after, &x0, &x1).is_empty());
     assert!(before.edge_edges.iter().all(|p| after.edge_edges.binary_search(p).is_ok()));
-    assert_eq!(bvh.cover(&x1), 0);
+    assert!(bvh.holds(&x0) && bvh.holds(&x1) && bvh.cover(&x1) == 0);
+}
+
+#[test]
+fn what_crosses_nothing_does_not_intersect() {
+    let gap = 2.5e-6;
+    let (mesh, start) = stack(&[(3, 0.1, Vec3::zeros()), (2, 0.1, Vec3::new(0.011, 0.023, 0.1 + gap))], Mobility::Deformable);
+    let mut random = Random::new(17);
+    let (mut free, mut hit, mut deep) = (0, 0, 0);
+    for k in 0..300 {
+        let noise = [0.1, 0.4, 0.4][k % 3] * gap;
+        let x0: Vec<Vec3> = start.iter().map(|x| x + random.vector() * noise).collect();
+        let way = Vec3::new(random.signed() * 0.05, random.signed() * 0.05, -(k as f64 / 300.0) * 2.0 * gap);
+        let move_by = |b: u32, random: &mut Random| (if b == 1 { way } else { Vec3::zeros() }) + random.vector() * noise;
+        let x1: Vec<Vec3> = x0.iter().zip(&mesh.body).map(|(x, b)| x + move_by(*b, &mut random)).collect();
+        let found = all_crossings(&mesh, &x0, &x1);
+        let meets = intersect(&mesh, &x1);
+        assert!(!meets || !found.is_empty(), "{k}");
+        assert!(found.iter().all(|c| c.gap(&x0) > 0.0));
+        free += usize::from(found.is_empty());
+        hit += usize::from(!found.is_empty());
+        deep += usize::from(meets);
+    }
+    assert!(free > 50 && hit > 50 && deep > 50, "{free} {hit} {deep}");
+}
+
+#[test]
+fn a_random_walk_held_back_before_each_touch_never_intersects() {
+    let (mesh, mut x) = stack(&[(2, 0.1, Vec3::zeros()), (2, 0.1, Vec3::new(0.01, 0.02, 0.1 + 1e-4))], Mobility::Deformable);
+    let mut random = Random::new(23);
+    let mut held = 0;
+    for step in 0..400 {
+        let ways = [(); 2].map(|()| (random.vector() * 1e-3, random.vector() * 1e-2));
+        let press = Vec3::z() * if step % 3 < 2 { -5e-4 } else { 5e-4 };
+        let end: Vec<Vec3> = (x.iter().zip(&mesh.body))
+            .map(|(p, b)| p + ways[*b as usize].0 + ways[*b as usize].1.cross(p) + press * f64::from(*b) + random.vector() * 1e-5)
+            .collect();
+        let found = all_crossings(&mesh, &x, &end);
+        let part = safe_fractions(&mesh, &found, 0.8).into_iter().fold(1.0, f64::min);
+        held += usize::from(part < 1.0);
+        x = between(&x, &end, part);
+        assert!(!intersect(&mesh, &x), "{step}");
+    }
+    assert!(held > 50 && held < 350, "{held}");
 }
