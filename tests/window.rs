@@ -110,6 +110,10 @@ fn a_scene_is_opened_pulled_paused_stepped_recorded_and_captured() {
         assert_shows_the_bunny(&picture);
     }
 
+    // Contacts and their forces.
+    window.key("c");
+    window.wait("contacts ");
+
     // A screenshot.
     window.key("ctrl+s");
     let line = window.wait("screenshot ");

@@ -51,10 +51,9 @@ impl Graphics {
     /// Opens the one device of the program on an adapter that can draw to the window.
     pub fn open(window: Arc<Window>, display: OwnedDisplayHandle, adapter: Option<String>) -> anyhow::Result<Self> {
         let size = window.inner_size();
-        let [native, other] = gpu::Family::ALL.map(|family| (family, display.clone()));
-        // What the first family says is wrong is what to mend; the other one is only a way out.
-        let (surface, device) =
-            open_device(native, &window, &adapter).or_else(|error| open_device(other, &window, &adapter).map_err(|_| error))?;
+        let instance = gpu::instance(Some(Box::new(display)));
+        let surface = instance.create_surface(window).context("the window cannot be drawn to by this graphics system")?;
+        let device = gpu::Device::open(&gpu::DeviceRequest { adapter, instance: Some(instance), surface: Some(&surface) })?;
         let mut configuration = surface
             .get_default_config(&device.adapter, size.width.max(1), size.height.max(1))
             .with_context(|| format!("adapter \"{}\" cannot present to this window; choose another with --adapter", device.info.name))?;
@@ -163,19 +162,6 @@ impl Graphics {
         }
         None
     }
-}
-
-/// A surface on the window, and a device that can present to it.
-fn open_device(
-    (family, display): (gpu::Family, OwnedDisplayHandle),
-    window: &Arc<Window>,
-    adapter: &Option<String>,
-) -> anyhow::Result<(wgpu::Surface<'static>, Arc<gpu::Device>)> {
-    let instance = gpu::instance(family, Some(Box::new(display)));
-    let surface = instance.create_surface(window.clone()).context("the window cannot be drawn to by this graphics system")?;
-    let request = gpu::DeviceRequest { adapter: adapter.clone(), instance: Some(instance), surface: Some(&surface) };
-    let device = gpu::Device::open(&request)?;
-    Ok((surface, device))
 }
 
 fn target(device: &wgpu::Device, format: wgpu::TextureFormat, [width, height]: [u32; 2]) -> wgpu::TextureView {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use egui::{Pos2, Rect};
 
 use super::contacts::{self, ContactMark, Scale};
-use super::engine::{SceneInfo, Wants};
+use super::engine::{SceneInfo, View, Wants};
 use super::events::EventLog;
 use super::files::Chosen;
 use super::graphics::{Graphics, Picture};
@@ -199,6 +199,10 @@ impl Session {
         if let Some(view) = &now.view {
             if new_scene || before.view.as_ref().is_none_or(|b| b.step != view.step) {
                 log.say(format_args!("step {} time={:.4}", view.step, view.time));
+            }
+            let count = |view: &View| view.contacts.as_ref().map(Vec::len);
+            if let Some(n) = count(view).filter(|_| before.view.as_ref().and_then(|b| count(b)) != count(view)) {
+                log.say(format_args!("contacts {n}"));
             }
             if let Some(grab) = &self.grab
                 && let Some(held) = view.grabs.iter().find(|held| held.id == grab.id)

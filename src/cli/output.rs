@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::Failure;
 
-/// A file under a temporary name beside its place; `finish` renames it, dropping it removes it. A process that is killed leaves it behind; the lock on it
-/// then is gone, and the next one that writes to the folder clears it away.
+/// A file under a temporary name beside its place; `finish` renames it, dropping it removes it. A process that is killed leaves it behind;
+/// the lock on it then is gone, and the next one that writes to the folder clears it away.
 pub struct OutputFile {
     path: PathBuf,
     temporary: PathBuf,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 pub struct DeviceRequest<'a> {
     /// Part of an adapter's name, upper or lower case alike; None picks a hardware adapter first, else a software one.
     pub adapter: Option<String>,
-    /// The instance that made `surface`; None tries those of all families without a display (`instance`).
+    /// The instance that made `surface`; None makes one without a display (`instance`).
     pub instance: Option<wgpu::Instance>,
     /// A surface that the adapter must be able to present to.
     pub surface: Option<&'a wgpu::Surface<'static>>,
@@ -75,38 +75,21 @@ pub struct AdapterDescription {
 /// Storage buffers a stage that the kernels need: the least that WebGPU guarantees.
 const STORAGE_BUFFERS: u32 = 8;
 
-/// Interfaces to graphics hardware.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    /// Vulkan, Metal, Direct3D 12.
-    Native,
-    /// Asked only where the native ones have nothing: looking for it starts parts of the window system, which complain where there is none.
-    OpenGl,
-}
-
-impl Family {
-    /// In the order in which to try them.
-    pub const ALL: [Self; 2] = [Self::Native, Self::OpenGl];
-}
-
-/// The instance that a device of the program comes from. A window passes its display, so that surfaces can be made from it.
-pub fn instance(family: Family, display: Option<Box<dyn wgpu::wgt::WgpuHasDisplayHandle>>) -> wgpu::Instance {
+/// The instance that every device of the program comes from. A window passes its display, so that surfaces can be made from it.
+pub fn instance(display: Option<Box<dyn wgpu::wgt::WgpuHasDisplayHandle>>) -> wgpu::Instance {
     let mut descriptor = match display {
         Some(display) => wgpu::InstanceDescriptor::new_with_display_handle(display),
         None => wgpu::InstanceDescriptor::new_without_display_handle(),
     };
-    descriptor.backends = if family == Family::Native { wgpu::Backends::PRIMARY } else { wgpu::Backends::SECONDARY };
     // The checker adds a dispatch before every indirect one. Ours read sizes that only our kernels write, within the
     // limits; on DX12 its absence leaves `num_workgroups` and the vertex base unset there, which no shader of ours reads.
     descriptor.flags -= wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL;
     wgpu::Instance::new(descriptor.with_env())
 }
 
-/// All adapters of the first family that has any, in the order in which `Device::open` prefers them.
+/// All adapters, in the order in which `Device::open` prefers them.
 pub fn list_adapters() -> Vec<AdapterDescription> {
-    let found = Family::ALL.iter().map(|family| adapters(&instance(*family, None), None)).find(|adapters| !adapters.is_empty());
-    found
-        .unwrap_or_default()
+    adapters(&instance(None), None)
         .iter()
         .map(|adapter| AdapterDescription {
             info: adapter.get_info(),
@@ -117,7 +100,7 @@ pub fn list_adapters() -> Vec<AdapterDescription> {
         .collect()
 }
 
-/// Hardware before software.
+/// Hardware before software; then the native interfaces before OpenGL.
 fn adapters(instance: &wgpu::Instance, surface: Option<&wgpu::Surface>) -> Vec<wgpu::Adapter> {
     let mut adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
     adapters.retain(|adapter| surface.is_none_or(|surface| adapter.is_surface_supported(surface)));
@@ -130,7 +113,7 @@ fn adapters(instance: &wgpu::Instance, surface: Option<&wgpu::Surface>) -> Vec<w
             wgpu::DeviceType::Other => 3,
             wgpu::DeviceType::Cpu => 4,
         };
-        (unsuitable(adapter).is_some(), kind)
+        (unsuitable(adapter).is_some(), kind, info.backend == wgpu::Backend::Gl)
     });
     adapters
 }
@@ -150,20 +133,7 @@ fn unsuitable(adapter: &wgpu::Adapter) -> Option<String> {
 impl Device {
     /// Opens the best adapter, or the named one.
     pub fn open(request: &DeviceRequest) -> Result<Arc<Self>, DeviceError> {
-        if let Some(instance) = &request.instance {
-            return Self::open_from(instance.clone(), request);
-        }
-        let mut first = None;
-        for family in Family::ALL {
-            match Self::open_from(instance(family, None), request) {
-                Err(error @ (DeviceError::NoAdapter | DeviceError::NoSuchAdapter { .. })) => first = first.or(Some(error)),
-                result => return result,
-            }
-        }
-        Err(first.unwrap_or(DeviceError::NoAdapter))
-    }
-
-    fn open_from(instance: wgpu::Instance, request: &DeviceRequest) -> Result<Arc<Self>, DeviceError> {
+        let instance = request.instance.clone().unwrap_or_else(|| instance(None));
         let mut adapters = adapters(&instance, request.surface);
         if adapters.is_empty() {
             return Err(DeviceError::NoAdapter);

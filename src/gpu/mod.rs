@@ -13,7 +13,7 @@ mod stepper;
 #[cfg(test)]
 mod tests;
 
-pub use device::{AdapterDescription, Device, DeviceError, DeviceRequest, Family, instance, list_adapters};
+pub use device::{AdapterDescription, Device, DeviceError, DeviceRequest, instance, list_adapters};
 pub use kernel::{Bound, Buffers, Kernel};
 pub use readback::read_buffer;
 pub use shader::{Binding, Shader, ShaderError};

@@ -137,3 +137,27 @@ impl Stopwatch {
         Some(stages.into_iter().zip(stamps.chunks(2)).map(|(stage, s)| (stage, s[1].saturating_sub(s[0]) as f64 * self.period)).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::device::test_device;
+
+    #[test]
+    fn threads_that_poll_one_device_all_get_their_answers() {
+        let device = test_device();
+        let make = |k: u32| {
+            let usage = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+            let descriptor = wgpu::BufferDescriptor { label: None, size: 16, usage, mapped_at_creation: false };
+            let buffer = device.device.create_buffer(&descriptor);
+            device.queue.write_buffer(&buffer, 0, bytemuck::bytes_of(&[k; 4]));
+            buffer
+        };
+        std::thread::scope(|scope| {
+            for k in 0..4 {
+                let (device, buffer) = (&device, make(k));
+                scope.spawn(move || (0..50).for_each(|_| assert_eq!(read_buffer::<u32>(device, &buffer, 4), Ok(vec![k; 4]))));
+            }
+        });
+    }
+}

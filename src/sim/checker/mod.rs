@@ -1,5 +1,5 @@
-//! The independent judge of penetration. It sees only geometry at one moment and shares no code with the search for contacts or their rows, so
-//! that a mistake there cannot hide itself: `obstacles` measures surfaces against analytic obstacles, `surfaces` against one another.
+//! The independent judge of penetration. It sees only geometry at one moment and shares no code with the search for contacts or their rows,
+//! so that a mistake there cannot hide itself: `obstacles` measures surfaces against analytic obstacles, `surfaces` against one another.
 
 mod exit;
 mod forest;

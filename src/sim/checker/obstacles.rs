@@ -1,5 +1,5 @@
-//! How deep surfaces are inside analytic obstacles. Exact for whole triangles, not only their corners, and made of other means than the contact
-//! rows: clipping and bisection instead of gaps.
+//! How deep surfaces are inside analytic obstacles. Exact for whole triangles, not only their corners, and made of other means than the
+//! contact rows: clipping and bisection instead of gaps.
 
 use crate::contact::{ContactMemory, PairKind};
 use crate::math::{Aabb, Isometry, Vec3};
@@ -17,7 +17,8 @@ pub fn max_penetration(model: &Model, vertices: &[Vec3], poses: &[Isometry]) -> 
     model.obstacles.iter().zip(poses).map(depth).fold(0.0, f64::max)
 }
 
-/// Depth [m, >= 0] of the surface of one body in one obstacle; see `max_penetration`. `triangles`: those of the body, over `vertices` [m, world].
+/// Depth [m, >= 0] of the surface of one body in one obstacle; see `max_penetration`. `triangles`: those of the body, over `vertices` [m,
+/// world].
 pub fn depth_in_obstacle(shape: &Shape, pose: &Isometry, vertices: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
     if triangles.is_empty() {
         return 0.0;

@@ -1,9 +1,9 @@
 //! How deep surfaces are inside one another, and which of them overlap.
 //!
-//! Two surfaces overlap iff an edge of one pierces a triangle of the other or one lies wholly inside the other. Every piercing counts with the
-//! least motion of the edge that undoes it, every point of a surface inside another closed one with its distance to that surface. Each is
-//! something that a separating motion has to do at least, so their maximum never overstates the depth; a corner in a face and an edge across an edge
-//! it measures exactly. A surface that overlaps itself, or an open one, counts with its piercings alone.
+//! Two surfaces overlap iff an edge of one pierces a triangle of the other or one lies wholly inside the other. Every piercing counts with
+//! the least motion of the edge that undoes it, every point of a surface inside another closed one with its distance to that surface. Each
+//! is something that a separating motion has to do at least, so their maximum never overstates the depth; a corner in a face and an edge
+//! across an edge it measures exactly. A surface that overlaps itself, or an open one, counts with its piercings alone.
 
 use rayon::prelude::*;
 
@@ -38,8 +38,8 @@ pub struct Overlap {
 /// At most this many crossing triangles are named of each overlap.
 const NAMED_TRIANGLES: usize = 4;
 
-/// Bodies are moved apart from exact alignment (two cubes with faces in one plane) by this fraction of the largest coordinate. What is not deeper is
-/// contact.
+/// Bodies are moved apart from exact alignment (two cubes with faces in one plane) by this fraction of the largest coordinate. What is not
+/// deeper is contact.
 const NOISE: f64 = 1e-10;
 
 /// A direction that no edge of a made mesh has. Rays of all inside tests go along it.
@@ -60,6 +60,8 @@ pub struct Surfaces {
     vertex_bodies: Vec<u32>,
     /// Place of each vertex among those of its body.
     places: Vec<u32>,
+    /// Where deformable bodies cross themselves at rest: the corners around the edge and around the triangle.
+    grown: Vec<[Vec<u32>; 2]>,
     forest: Forest,
 }
 
@@ -105,8 +107,9 @@ struct Face {
 }
 
 impl Surfaces {
-    /// `bodies`: body of each triangle, an index into `kinds`. No vertex belongs to two bodies. Closed surfaces face outwards: what is inside them
-    /// is in the way. `vertices` [m]: where the bodies are at some moment, best at rest.
+    /// `bodies`: body of each triangle, an index into `kinds`. No vertex belongs to two bodies. Closed surfaces face outwards: what is
+    /// inside them is in the way. `vertices` [m]: with the bodies at rest; where a deformable one crosses itself then is never an
+    /// overlap.
     pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]], bodies: &[u32], kinds: &[Kind]) -> Self {
         let mut vertex_bodies = vec![u32::MAX; vertices.len()];
         for (triangle, body) in triangles.iter().zip(bodies) {
@@ -136,11 +139,38 @@ impl Surfaces {
                 of_kinds[body].largest = t as u32;
             }
         }
-        let mut surfaces = Self { topology, given, bodies: of_kinds, vertex_bodies, places, forest };
+        let mut surfaces = Self { topology, given, bodies: of_kinds, vertex_bodies, places, grown: vec![], forest };
         for body in 0..kinds.len() {
             surfaces.bodies[body].parts = surfaces.parts(&surfaces.bodies[body], &[]);
         }
+        surfaces.grown = surfaces.crossings_within(vertices);
         surfaces
+    }
+
+    fn crossings_within(&self, vertices: &[Vec3]) -> Vec<[Vec<u32>; 2]> {
+        let moment = Moment::new(self, vertices);
+        let deformable = (0..self.bodies.len() as u32).filter(|b| self.bodies[*b as usize].kind == Kind::Deformable);
+        let piercings = deformable.filter_map(|b| self.forest.root(b)).flat_map(|root| moment.self_piercings(root));
+        let around = |p: Piercing| {
+            let edge = &self.topology.edges[p.edge as usize];
+            let beside = [Some(edge.triangle), edge.neighbour].into_iter().flatten();
+            [beside.flat_map(|t| self.topology.triangles[t as usize]).collect(), self.topology.triangles[p.triangle as usize].to_vec()]
+        };
+        piercings.filter(|p| p.depth > moment.noise).map(around).collect()
+    }
+
+    /// How often deformable bodies cross themselves at rest: meshes are like that. They are taken as grown together there.
+    pub fn crossings_at_rest(&self) -> usize {
+        self.grown.len()
+    }
+
+    /// Whether a piercing of a body by itself is one that the body has at rest, or has slipped from there to the next triangle.
+    fn is_grown(&self, piercing: &Piercing) -> bool {
+        let edge = self.topology.edges[piercing.edge as usize].vertices;
+        let triangle = self.topology.triangles[piercing.triangle as usize];
+        let touches = |a: &[u32], b: &[u32]| a.iter().any(|v| b.contains(v));
+        let is_near = |p: &[u32], q: &[u32]| touches(&edge, p) && touches(&triangle, q);
+        self.grown.iter().any(|[p, q]| is_near(p, q) || is_near(q, p))
     }
 
     /// Groups of a body's vertices that hang together by edges other than `cut` (sorted), as places among its vertices.
@@ -171,7 +201,7 @@ impl<'a> Moment<'a> {
             let corners = t.map(|v| x[v as usize]);
             Face { corners, normal: normal(&corners) }
         };
-        let faces: Vec<Face> = surfaces.topology.triangles.iter().map(face).collect();
+        let faces: Vec<Face> = surfaces.topology.triangles.par_iter().with_min_len(PARALLEL).map(face).collect();
         let boxes = surfaces.forest.boxes(faces.iter().map(|face| Bounds::of(&face.corners)).collect());
         Self { surfaces, x, faces, boxes, noise }
     }
@@ -182,10 +212,10 @@ impl<'a> Moment<'a> {
         let kind = |body: u32| self.surfaces.bodies[body as usize].kind;
         let mut sweep: Vec<(u32, Bounds)> =
             (0..self.surfaces.bodies.len() as u32).filter_map(|b| Some((b, forest.bounds(&self.boxes, b)?))).collect();
-        sweep.sort_by(|a, b| a.1.min[0].total_cmp(&b.1.min[0]));
+        sweep.sort_by(|a, b| a.1.min(0).total_cmp(&b.1.min(0)));
         let mut pairs: Vec<[u32; 2]> = sweep.iter().filter(|(b, _)| kind(*b) == Kind::Deformable).map(|(b, _)| [*b, *b]).collect();
         for (i, (a, of_a)) in sweep.iter().enumerate() {
-            for (b, of_b) in sweep[i + 1..].iter().take_while(|(_, of_b)| of_b.min[0] <= of_a.max[0]) {
+            for (b, of_b) in sweep[i + 1..].iter().take_while(|(_, of_b)| of_b.min(0) <= of_a.max(0)) {
                 if of_a.meets(of_b) && (kind(*a), kind(*b)) != (Kind::Immovable, Kind::Immovable) {
                     pairs.push([*a.min(b), *a.max(b)]);
                 }
@@ -198,7 +228,10 @@ impl<'a> Moment<'a> {
     fn overlap(&self, a: u32, b: u32) -> Option<Overlap> {
         let forest = &self.surfaces.forest;
         let (root_a, root_b) = (forest.root(a)?, forest.root(b)?);
-        let piercings = if a == b { self.self_piercings(root_a) } else { self.cross_piercings(root_a, root_b) };
+        let mut piercings = if a == b { self.self_piercings(root_a) } else { self.cross_piercings(root_a, root_b) };
+        if a == b {
+            piercings.retain(|p| !self.surfaces.is_grown(p));
+        }
         let mut depth = piercings.iter().map(|p| p.depth).fold(0.0, f64::max);
         if a != b {
             depth = self.depth_inside(a, b, &piercings, depth);
@@ -300,8 +333,8 @@ impl<'a> Moment<'a> {
         parts.iter().filter(inside).flatten().map(|place| body.vertices[*place as usize]).collect()
     }
 
-    /// Points of the surface `a` beside its vertices that may be inside `b`: the middles of what piercings cut out of edges and of triangles that
-    /// take part, and one below its largest triangle for bodies that are exactly alike.
+    /// Points of the surface `a` beside its vertices that may be inside `b`: the middles of what piercings cut out of edges and of
+    /// triangles that take part, and one below its largest triangle for bodies that are exactly alike.
     fn points_between(&self, a: u32, b: u32, piercings: &[Piercing]) -> Vec<Vec3> {
         let mut of_edges: Vec<(u32, f64)> = piercings.iter().filter(|p| self.body_of_edge(p.edge) == a).map(|p| (p.edge, p.at)).collect();
         of_edges.sort_by(|p, q| p.0.cmp(&q.0).then(p.1.total_cmp(&q.1)));

@@ -173,6 +173,12 @@ fn a_ball_pressed_into_a_box() {
     assert!((stack.depth() - 0.01).abs() < 1e-9, "{}", stack.depth());
 }
 
+/// A strip that is straight at rest and stands along `path` now.
+fn bent_strip(kind: Kind, path: impl Fn(f64) -> [f64; 2]) -> Vec<Overlap> {
+    let rest = Stack::default().add(kind, strip(40, |s| [s, 0.0]), still);
+    rest.surfaces().overlaps(&strip(40, path).0)
+}
+
 #[test]
 fn a_strip_through_itself() {
     // A loop whose ends cross at right angles, or pass one another.
@@ -182,17 +188,21 @@ fn a_strip_through_itself() {
             [angle.sin() * (1.0 + 0.3 * s), -angle.cos() * (1.0 + 0.3 * s)]
         }
     };
-    let one = |path: &dyn Fn(f64) -> [f64; 2]| Stack::default().add(Deformable, strip(40, path), still);
-    assert_eq!(one(&turns(0.9)).depth(), 0.0);
+    assert_eq!(bent_strip(Deformable, turns(0.9)), []);
     // A spiral does not meet itself.
-    assert_eq!(one(&turns(1.5)).depth(), 0.0);
-    let crossing = one(&|s| if s < 0.5 { [s, s] } else { [1.0 - s + 0.013, s - 0.3] });
-    let [overlap] = &crossing.overlaps()[..] else { panic!("one overlap") };
+    assert_eq!(bent_strip(Deformable, turns(1.5)), []);
+    let crossing = |s: f64| if s < 0.5 { [s, s] } else { [1.0 - s + 0.013, s - 0.3] };
+    let [overlap] = &bent_strip(Deformable, crossing)[..] else { panic!("one overlap") };
     assert_eq!(overlap.bodies, [0, 0]);
     assert!(!overlap.triangles.is_empty() && overlap.depth > 1e-4 && overlap.depth < 0.02, "{overlap:?}");
     // A rigid one is not tested against itself.
-    let rigid = Stack { kinds: vec![Rigid], ..crossing };
-    assert_eq!(rigid.depth(), 0.0);
+    assert_eq!(bent_strip(Rigid, crossing), []);
+    // What crosses itself at rest is grown together there, and only there.
+    let grown = Stack::default().add(Deformable, strip(40, crossing), still);
+    let surfaces = grown.surfaces();
+    assert!(surfaces.crossings_at_rest() > 0 && surfaces.max_penetration(&grown.vertices) == 0.0);
+    let elsewhere = |s: f64| crossing(if s < 0.5 { s } else { s + 0.1 });
+    assert!(surfaces.max_penetration(&strip(40, elsewhere).0) > 1e-4);
 }
 
 #[test]
@@ -230,7 +240,7 @@ fn overlaps_name_bodies_and_triangles() {
 fn the_same_with_any_number_of_threads() {
     let folded = |x: Vec3| Vec3::new(x.x, x.y + 1.5 * (4.0 * x.x).sin(), x.z + (5.0 * x.y).cos());
     let stack = Stack::default().add(Deformable, cube(20), folded).add(Deformable, ball(12), still);
-    let surfaces = stack.surfaces();
+    let surfaces = Surfaces { grown: vec![], ..stack.surfaces() };
     let on = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| surfaces.overlaps(&stack.vertices));
     let one = on(1);
     assert!(!one.is_empty());
