@@ -277,6 +277,19 @@ mod tests {
     }
 
     #[test]
+    fn every_cell_of_a_box_is_cut_around_the_same_diagonal() {
+        // The mesh rule of the scenes shared with other simulators: six tets around the diagonal from (0,0,0) to (1,1,1).
+        let mesh = box_tets(Vec3::repeat(2.0), [2; 3]);
+        for cell in mesh.tets.chunks(6) {
+            for tet in cell {
+                let corners = tet.map(|n| mesh.positions[n as usize]);
+                let low = corners.iter().fold(corners[0], |low, p| low.inf(p));
+                assert!(corners.contains(&low) && corners.contains(&(low + Vec3::repeat(1.0))), "{corners:?}");
+            }
+        }
+    }
+
+    #[test]
     fn round_shapes_converge_to_their_volumes() {
         type Shape = fn(u32) -> TetMesh;
         let shapes: [(&str, Shape, f64, i64); 3] = [

@@ -37,6 +37,7 @@ fn built_in_meshes_have_their_known_facts() {
     let facts = [
         ("armadillo.obj", 6002, 12000, 237257.4),
         ("bunny.obj", 6102, 12200, 0.8758),
+        ("bunny_coarse.obj", 371, 738, 0.86522),
         ("dragon.obj", 6002, 12000, 229956.06),
         ("elephant.off", 2775, 5558, 0.0462012),
         ("gear_pinion.off", 650, 1300, 0.821014),

@@ -211,7 +211,9 @@ fn attachments_hold_points_and_regions() {
     assert!(matches!(&rope.ends[1], End::Rigid { body: 0, point } if (point - Vec3::z() * 0.2).norm() < 1e-12));
     let End::Nodes(corner) = &line.ends[0] else { panic!("{line:?}") };
     assert!(corner.len() == 1 && (built.model.rest_positions[corner[0].0 as usize] - Vec3::new(-0.5, 0.1, 0.1)).norm() < 1e-12);
-    assert!(matches!(&line.ends[1], End::Obstacle { obstacle: 0, point } if (point - Vec3::z() * 0.1).norm() < 1e-12) && line.length == 0.5);
+    assert!(
+        matches!(&line.ends[1], End::Obstacle { obstacle: 0, point } if (point - Vec3::z() * 0.1).norm() < 1e-12) && line.length == 0.5
+    );
     assert_eq!(tie.ends[0], End::World(Vec3::repeat(1.0)));
     assert!(matches!(&tie.ends[1], End::Rigid { body: 0, point } if (point + Vec3::z() * 0.3).norm() < 1e-12), "{tie:?}");
     let refused = build(&scene(&text).unwrap()).unwrap_err().to_string();
