@@ -25,7 +25,7 @@ pub struct RunArgs {
     #[command(flatten)]
     place: Place,
     /// Solver instead of the scene's
-    #[arg(long, value_name = "NAME", value_parser = ["auto", "cr"])]
+    #[arg(long, value_name = "NAME", value_parser = SolverChoice::ALL.map(|(name, _)| name))]
     solver: Option<String>,
     /// Threads of the CPU backend [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
