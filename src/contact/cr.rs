@@ -12,6 +12,7 @@ use crate::math::{Mat3, Vec3};
 use crate::sparse::{self, Operator, Pattern, axpy, dot, xpay};
 
 /// The linear part of a step.
+#[derive(Clone)]
 pub struct Problem<'a> {
     pub a: &'a Operator,
     pub pattern: &'a Pattern,
@@ -43,6 +44,46 @@ pub struct CrOptions {
     /// Bound on the 2-norm of the velocity residual [kg m/s].
     pub residual: f64,
     pub max_iterations: u32,
+    /// The residual may stay at this part of the one that the step starts with: an impact many times the weight need not be solved to a thousandth of the
+    /// weight.
+    pub relative_residual: f64,
+    pub preconditioner: Preconditioner,
+    pub part: Part,
+}
+
+impl CrOptions {
+    pub fn new(residual: f64, max_iterations: u32) -> Self {
+        Self { residual, max_iterations, relative_residual: 1e-3, preconditioner: Preconditioner::Full, part: Part::Contact }
+    }
+}
+
+/// The preconditioners of `contact-cr.md` 6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preconditioner {
+    /// Block inverse of [D L^T; L 0] with the diagonal of L D^-1 L^T.
+    Full,
+    /// The two diagonals alone: D^-1 and the inverse diagonal of L D^-1 L^T.
+    Diagonal,
+}
+
+/// Which forces are unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All.
+    Contact,
+    /// Friction alone: normal forces stay as they are and stand in `Problem::rhs`.
+    Friction,
+}
+
+impl Part {
+    /// The rows that are in the system.
+    fn mask(self, contact: &Contact, v: Vec3) -> Vec3 {
+        let rows = contact.mask(v);
+        match self {
+            Self::Contact => rows,
+            Self::Friction => Vec3::new(0.0, rows.y, rows.z),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -119,16 +160,16 @@ pub fn solve(
     for ((r, b), q) in work.free_residual.iter_mut().zip(problem.rhs).zip(&work.scratch) {
         *r = b - q;
     }
-    let mut rho = restart(problem, contacts, dv, work);
+    let mut rho = restart(problem, options, contacts, dv, work);
     let mut since_evaluation = 0;
     let mut started_anew = false;
     // An impact is solved to a part of itself; and while rows still change, a rough solve shows how.
     let first_residual = dot(&work.residual.v, &work.residual.v).sqrt();
-    let final_bound = options.residual.max(IMPACT_TOLERANCE * first_residual);
+    let final_bound = options.residual.max(options.relative_residual * first_residual);
     let mut bound = final_bound.max(ROUGH_TOLERANCE * first_residual);
     loop {
         // The step along p.
-        precondition(problem, contacts, &work.b_p, &mut work.c_b_p, &mut work.scratch);
+        precondition(problem, options, contacts, &work.b_p, &mut work.c_b_p, &mut work.scratch);
         let curvature = work.b_p.dot(&work.c_b_p);
         let alpha = rho / curvature;
         let mut changed = false;
@@ -160,7 +201,7 @@ pub fn solve(
             contacts.iter_mut().for_each(Contact::stick);
             changed = true;
         } else if converged || stuck {
-            changed = evaluate(problem, contacts, dv, true, effort);
+            changed = evaluate(problem, contacts, dv, true, effort, options.part);
             if !changed {
                 if outcome.relinearisations < MAX_RELINEARISATIONS && adapt(dv, contacts) {
                     outcome.relinearisations += 1;
@@ -173,7 +214,7 @@ pub fn solve(
                 }
             }
         } else if alpha > 0.0 && since_evaluation >= evaluation_interval(velocity_residual / bound).max(outcome.restarts / 32) {
-            changed = evaluate(problem, contacts, dv, false, effort);
+            changed = evaluate(problem, contacts, dv, false, effort, options.part);
             since_evaluation = 0;
         }
         if exhausted {
@@ -182,10 +223,10 @@ pub fn solve(
         if changed {
             outcome.restarts += 1;
             since_evaluation = 0;
-            rho = restart(problem, contacts, dv, work);
+            rho = restart(problem, options, contacts, dv, work);
             continue;
         }
-        apply(problem, contacts, &work.z, &mut work.b_z, &mut work.a_z);
+        apply(problem, options, contacts, &work.z, &mut work.b_z, &mut work.a_z);
         let rho_new = work.z.dot(&work.b_z);
         let beta = rho_new / rho;
         rho = rho_new;
@@ -195,13 +236,11 @@ pub fn solve(
     }
 }
 
-/// The residual may stay at this part of the one that the step starts with: an impact many times the weight need not be solved to a thousandth of the weight.
-const IMPACT_TOLERANCE: f64 = 1e-3;
 /// Where states and rows are first settled, as a part of the residual that the step starts with.
 const ROUGH_TOLERANCE: f64 = 1e-2;
 
 /// Most calls of `adapt` in one solve that may change the rows.
-const MAX_RELINEARISATIONS: u32 = 20;
+pub(super) const MAX_RELINEARISATIONS: u32 = 20;
 
 /// Iterations between evaluations: floor(log2(|r|/eps1) / 3), at least 6: a state that changed needs a few iterations before it tells anything (the published
 /// minimum of 1 costs twice the restarts for the same number of iterations).
@@ -210,21 +249,24 @@ fn evaluation_interval(relative_residual: f64) -> u32 {
 }
 
 /// Residual, preconditioned residual and first direction for the present states; returns z.Bz.
-fn restart(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], work: &mut CrWork) -> f64 {
+fn restart(problem: &Problem, options: &CrOptions, contacts: &mut [Contact], dv: &[Vec3], work: &mut CrWork) -> f64 {
     update_compliances(problem, contacts);
+    for contact in contacts.iter_mut() {
+        contact.stiffness = stiffness(contact, options.part);
+    }
     for pair in [&mut work.residual, &mut work.direction, &mut work.z, &mut work.b_z, &mut work.b_p, &mut work.c_b_p] {
         pair.resize(dv.len(), contacts.len());
     }
     work.residual.v.copy_from_slice(&work.free_residual);
     for (contact, r) in contacts.iter().zip(&mut work.residual.c) {
         let force =
-            contact.mask(contact.multiplier) + if contact.status == Status::Sliding { contact.sliding_force } else { Vec3::zeros() };
+            options.part.mask(contact, contact.multiplier) + if contact.status == Status::Sliding { contact.sliding_force } else { Vec3::zeros() };
         problem.spread(contact, &force, -1.0, &mut work.residual.v);
-        *r = contact.mask(-(contact.offset + problem.rows(contact, dv)));
+        *r = options.part.mask(contact, -(contact.offset + problem.rows(contact, dv)));
     }
     clear_fixed(problem, &mut work.residual.v);
-    precondition(problem, contacts, &work.residual, &mut work.z, &mut work.scratch);
-    apply(problem, contacts, &work.z, &mut work.b_z, &mut work.a_z);
+    precondition(problem, options, contacts, &work.residual, &mut work.z, &mut work.scratch);
+    apply(problem, options, contacts, &work.z, &mut work.b_z, &mut work.a_z);
     work.direction.clone_from(&work.z);
     work.b_p.clone_from(&work.b_z);
     work.a_p.copy_from_slice(&work.a_z);
@@ -232,12 +274,12 @@ fn restart(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], work: &mut 
 }
 
 /// `out = B x`, and `a_x = A x.v` by itself.
-fn apply(problem: &Problem, contacts: &[Contact], x: &Pair, out: &mut Pair, a_x: &mut [Vec3]) {
+fn apply(problem: &Problem, options: &CrOptions, contacts: &[Contact], x: &Pair, out: &mut Pair, a_x: &mut [Vec3]) {
     problem.a.apply(problem.pattern, problem.fixed, &problem.unknowns, &x.v, a_x);
     out.v.copy_from_slice(a_x);
     for ((contact, xc), oc) in contacts.iter().zip(&x.c).zip(&mut out.c) {
-        problem.spread(contact, &contact.mask(*xc), 1.0, &mut out.v);
-        *oc = contact.mask(problem.rows(contact, &x.v));
+        problem.spread(contact, &options.part.mask(contact, *xc), 1.0, &mut out.v);
+        *oc = options.part.mask(contact, problem.rows(contact, &x.v));
     }
     clear_fixed(problem, &mut out.v);
 }
@@ -247,10 +289,16 @@ fn clear_fixed(problem: &Problem, v: &mut [Vec3]) {
 }
 
 /// The `Full` preconditioner: the block inverse of [D L^T; L 0] with the block diagonal D of A and the diagonal S of L D^-1 L^T:
-/// a = D^-1 r;  t = S^-1 (L a - q);  result (a - D^-1 L^T t, t)  (`contact-cr.md` 6).
-fn precondition(problem: &Problem, contacts: &[Contact], r: &Pair, z: &mut Pair, scratch: &mut [Vec3]) {
+/// a = D^-1 r;  t = S^-1 (L a - q);  result (a - D^-1 L^T t, t)  (`contact-cr.md` 6). `Diagonal`: (a, S^-1 q).
+fn precondition(problem: &Problem, options: &CrOptions, contacts: &[Contact], r: &Pair, z: &mut Pair, scratch: &mut [Vec3]) {
     problem.a.precondition(&problem.unknowns, &r.v, &mut z.v);
     if contacts.is_empty() {
+        return;
+    }
+    if options.preconditioner == Preconditioner::Diagonal {
+        for ((contact, rc), zc) in contacts.iter().zip(&r.c).zip(&mut z.c) {
+            *zc = contact.stiffness * rc;
+        }
         return;
     }
     scratch.fill(Vec3::zeros());
@@ -266,7 +314,7 @@ fn precondition(problem: &Problem, contacts: &[Contact], r: &Pair, z: &mut Pair,
 /// S of every contact: the 3x3 diagonal block of dt^2 C H D^-1 H^T C^T with each node's share multiplied by the sum of the weights that active contacts
 /// put on it. For a lone contact this is the block itself up to the weights; for m equal contacts it is m times the block, as the scaling Z of the thesis'
 /// appendix A; in general it bounds the whole matrix from above (row sums), so nearly equal rows cannot spoil the preconditioner.
-fn update_compliances(problem: &Problem, contacts: &mut [Contact]) {
+pub fn update_compliances(problem: &Problem, contacts: &mut [Contact]) {
     let first = problem.unknowns.start;
     let mut load = vec![0.0; problem.unknowns.len()];
     for entry in contacts.iter().filter(|c| c.is_active()).flat_map(|c| &c.entries) {
@@ -283,13 +331,22 @@ fn update_compliances(problem: &Problem, contacts: &mut [Contact]) {
             inverse_mass += coefficient * inverse * coefficient.transpose() * (share / entry.weight());
         }
         contact.compliance = contact.frame * inverse_mass * contact.frame.transpose() * (problem.dt * problem.dt);
-        contact.stiffness = match contact.status {
-            Status::Inactive => Mat3::zeros(),
-            Status::Sticking => contact.compliance.try_inverse().unwrap_or_else(Mat3::zeros),
-            Status::Sliding => {
-                let normal = contact.compliance[(0, 0)];
-                Mat3::from_diagonal(&Vec3::new(if normal > 0.0 { 1.0 / normal } else { 0.0 }, 0.0, 0.0))
-            }
-        };
+    }
+}
+
+/// Inverse of the compliance on the rows that are in the system.
+fn stiffness(contact: &Contact, part: Part) -> Mat3 {
+    let compliance = &contact.compliance;
+    let inverse = |x: f64| if x > 0.0 { 1.0 / x } else { 0.0 };
+    match (contact.status, part) {
+        (Status::Inactive, _) | (Status::Sliding, Part::Friction) => Mat3::zeros(),
+        (Status::Sticking, Part::Contact) => compliance.try_inverse().unwrap_or_else(Mat3::zeros),
+        (Status::Sliding, Part::Contact) => Mat3::from_diagonal(&Vec3::new(inverse(compliance[(0, 0)]), 0.0, 0.0)),
+        (Status::Sticking, Part::Friction) => {
+            let mut stiffness = Mat3::zeros();
+            let tangential: nalgebra::Matrix2<f64> = compliance.fixed_view::<2, 2>(1, 1).into();
+            stiffness.fixed_view_mut::<2, 2>(1, 1).copy_from(&tangential.try_inverse().unwrap_or_else(nalgebra::Matrix2::zeros));
+            stiffness
+        }
     }
 }

@@ -240,7 +240,7 @@ fn rest_residual(problem: &Problem, contacts: &[Contact], p: &[Vec3], dv: &[Vec3
 }
 
 /// Puts the forces into the contacts, with the states that they mean.
-fn store(contacts: &mut [Contact], p: &[Vec3]) {
+pub(super) fn store(contacts: &mut [Contact], p: &[Vec3]) {
     for (contact, p) in contacts.iter_mut().zip(p) {
         let friction = Vec3::new(0.0, -p.y, -p.z);
         contact.multiplier = Vec3::zeros();

@@ -3,13 +3,14 @@
 //! H maps the unknowns (nodes, rigid bodies) to the relative velocity of two material points, C holds the directions (n, t1, t2) of a contact.
 //! A contact of any kind of surface is this one row type.
 
+pub mod baselines;
 mod cr;
 mod cwc;
 pub mod dual;
 mod row;
 mod state;
 
-pub use cr::{CrOptions, CrOutcome, CrWork, Problem, solve};
+pub use cr::{CrOptions, CrOutcome, CrWork, Part, Preconditioner, Problem, solve, update_compliances};
 pub use cwc::{Block, CwcOptions, CwcOutcome, CwcWork, Rest, solve as solve_cwc};
 pub use row::{Contact, Entry, Linearisation, Status};
 pub use state::{Effort, evaluate};

@@ -153,9 +153,9 @@ impl Contact {
         }
     }
 
-    /// A sliding contact sticks, with the same force.
+    /// A sliding contact sticks, with the same force; one without friction never does.
     pub fn stick(&mut self) {
-        if self.status == Status::Sliding {
+        if self.status == Status::Sliding && self.friction > 0.0 {
             self.status = Status::Sticking;
             (self.multiplier.y, self.multiplier.z) = (self.sliding_force.y, self.sliding_force.z);
             self.sliding_force = Vec3::zeros();

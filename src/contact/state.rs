@@ -1,6 +1,6 @@
 //! Which contacts carry a force, which stick and which slide (`contact-cr.md` 4, 5).
 
-use super::{Contact, Problem, Status};
+use super::{Contact, Part, Problem, Status};
 use crate::math::Vec3;
 
 /// How much of the contact laws is searched for.
@@ -70,7 +70,7 @@ impl Look {
 ///
 /// Differences from the published rules, measured on sliding, resting and embedded bodies: the direction of sliding follows the projection of
 /// gamma' + slip/compliance on the cone (the natural map) instead of a small fixed turn. `forced` is the call at a converged state, where smaller effects count.
-pub fn evaluate(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], forced: bool, effort: Effort) -> bool {
+pub fn evaluate(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], forced: bool, effort: Effort, part: Part) -> bool {
     // A change is made only if its effect, as a distance, is seen.
     let tolerance = problem.tolerance * effort.leniency();
     let noticeable = tolerance * if forced { 0.3 } else { 1.0 };
@@ -78,7 +78,7 @@ pub fn evaluate(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], forced
     let mut changed = false;
     for contact in contacts.iter_mut() {
         let look = Look::at(problem, contact, dv);
-        if evaluate_normal(contact, &look, tolerance, noticeable, forced) {
+        if part == Part::Contact && evaluate_normal(contact, &look, tolerance, noticeable, forced) {
             changed = true;
         } else {
             changed |= evaluate_friction(contact, &look, noticeable, slack, effort);

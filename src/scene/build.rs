@@ -98,9 +98,6 @@ impl Builder<'_> {
         if !content.attachments.is_empty() {
             return Err(self.error(Origin::File(0), "attachment", "attachments cannot be simulated yet".into()));
         }
-        if !matches!(content.solver, SolverChoice::Auto | SolverChoice::Cwc | SolverChoice::Cr) {
-            return Err(self.error(Origin::File(0), "simulation.solver", "this solver is not there yet; use auto, cwc or cr".into()));
-        }
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use grab::Held;
 pub use save::SaveError;
 pub use tally::{StepRecord, Tally};
 
+use crate::contact::baselines::Method;
 use crate::gpu;
 use crate::math::{Isometry, Vec3};
 use crate::model::Model;
@@ -65,7 +66,7 @@ pub enum SimulationError {
     Device(#[from] gpu::DeviceError),
     #[error(transparent)]
     Cpu(#[from] CpuError),
-    #[error("the {backend} backend does not have the solver \"{solver}\"; the cpu backend has cwc and cr, the gpu backend has cr")]
+    #[error("the {backend} backend does not have the solver \"{solver}\"; the cpu backend has all, the gpu backend has cr")]
     Solver { solver: &'static str, backend: &'static str },
 }
 
@@ -367,6 +368,11 @@ fn contact_solver(choice: SolverChoice, backend: &'static str) -> Result<Contact
         SolverChoice::Cr => Ok(ContactSolver::Cr),
         SolverChoice::Auto if backend == "gpu" => Ok(ContactSolver::Cr),
         SolverChoice::Auto | SolverChoice::Cwc if backend == "cpu" => Ok(ContactSolver::Cwc),
+        SolverChoice::CrDiag if backend == "cpu" => Ok(ContactSolver::CrDiag),
+        SolverChoice::Ica if backend == "cpu" => Ok(ContactSolver::Baseline(Method::Anticipation)),
+        SolverChoice::Sp if backend == "cpu" => Ok(ContactSolver::Baseline(Method::Staggered)),
+        SolverChoice::Pgs if backend == "cpu" => Ok(ContactSolver::Baseline(Method::GaussSeidel)),
+        SolverChoice::Ssn if backend == "cpu" => Ok(ContactSolver::Baseline(Method::Newton)),
         other => Err(SimulationError::Solver { solver: other.name(), backend }),
     }
 }

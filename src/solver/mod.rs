@@ -5,7 +5,7 @@ mod report;
 
 pub use report::{ContactReport, PairForce, StageTimes, StepReport};
 
-use crate::contact::ContactMemory;
+use crate::contact::{ContactMemory, baselines};
 use crate::math::{Isometry, Quat, Vec3};
 
 /// What changes from step to step. Positions are `model.rest_positions + displacements`.
@@ -57,6 +57,10 @@ pub enum ContactSolver {
     Cwc,
     /// Conjugate residuals with state switching (`contact::cr`).
     Cr,
+    /// The same with the diagonal preconditioner only.
+    CrDiag,
+    /// A method to compare with.
+    Baseline(baselines::Method),
 }
 
 impl ContactSolver {
@@ -65,6 +69,11 @@ impl ContactSolver {
         match self {
             Self::Cwc => "cwc",
             Self::Cr => "cr",
+            Self::CrDiag => "cr-diag",
+            Self::Baseline(baselines::Method::Anticipation) => "ica",
+            Self::Baseline(baselines::Method::Staggered) => "sp",
+            Self::Baseline(baselines::Method::GaussSeidel) => "pgs",
+            Self::Baseline(baselines::Method::Newton) => "ssn",
         }
     }
 }
@@ -84,7 +93,7 @@ pub struct Params {
     pub max_iterations: u32,
     /// eps2 [m]: gaps of active contacts end in (0, eps2), complementarity holds to it.
     pub contact_tolerance: f64,
-    /// Bound on conjugate-residual iterations a step.
+    /// Bound on conjugate-residual iterations a step; baselines may take ten times as many.
     pub max_contact_iterations: u32,
     /// How contacts are solved.
     pub solver: ContactSolver,

@@ -7,6 +7,8 @@ mod operator;
 
 pub use cg::{Solved, conjugate_gradient};
 pub use factor::{Columns, FactorWork, NotPositiveDefinite, RestFactor};
+#[cfg(test)]
+pub use factor::tests::elastic_box;
 pub use operator::{Operator, RankOne, clear_fixed};
 
 use std::ops::Range;

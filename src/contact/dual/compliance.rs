@@ -52,7 +52,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    fn new(block: &Mat3) -> Self {
+    pub fn new(block: &Mat3) -> Self {
         let (a, b, c) = (block[(1, 1)], block[(2, 2)], 0.5 * (block[(1, 2)] + block[(2, 1)]));
         let eigenvalue = 0.5 * (a + b) + (0.25 * (a - b) * (a - b) + c * c).sqrt();
         let inverse = |w: f64| if w > f64::MIN_POSITIVE.sqrt() { 1.0 / w } else { 0.0 };

@@ -122,7 +122,7 @@ impl CpuStepper {
         });
         let rests = match params.solver {
             ContactSolver::Cwc => report.stages.time("assembly", || work.rests.turned(model, params, damping, &work.rotations)),
-            ContactSolver::Cr => &mut [],
+            _ => &mut [],
         };
         work.dv.copy_from_slice(&state.velocity_changes);
         let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params));

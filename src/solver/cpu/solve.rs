@@ -2,8 +2,12 @@
 
 use super::contacts::{Detection, Scope, report as summed_up};
 use super::rest::RestBody;
-use crate::contact::{Block, Contact, CrOptions, CrWork, CwcOptions, CwcWork, Problem, Rest, solve, solve_cwc};
+use crate::contact::baselines::{self, BaselineWork, Bodies};
+use crate::contact::{
+    Block, Contact, CrOptions, CrWork, CwcOptions, CwcWork, Preconditioner, Problem, Rest, solve, solve_cwc, update_compliances,
+};
 use crate::math::Vec3;
+use crate::model::Model;
 use crate::solver::{ContactSolver, Params, StageTimes, StepReport};
 use crate::sparse::conjugate_gradient;
 
@@ -13,6 +17,7 @@ pub struct ScopeWork {
     cg: [Vec<Vec3>; 4],
     cr: CrWork,
     cwc: CwcWork,
+    baseline: BaselineWork,
     pub contacts: Vec<Contact>,
 }
 
@@ -29,8 +34,10 @@ pub fn solve_scope(
 ) -> StepReport {
     let mut report = match params.solver {
         ContactSolver::Cwc => with_compliance(problem, scope, detection, params, scale, dv, rests, work),
-        ContactSolver::Cr => with_residuals(problem, scope, detection, params, scale, dv, work),
+        _ => with_residuals(problem, scope, detection, params, scale, dv, work),
     };
+    // All methods are measured with the same scales.
+    update_compliances(problem, &mut work.contacts);
     report.residual /= scale;
     report.contact = summed_up(problem, &work.contacts, dv);
     report
@@ -94,7 +101,7 @@ fn ms_since(start: std::time::Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
 }
 
-/// Conjugate gradients while nothing touches, else conjugate residuals with the contacts.
+/// Conjugate gradients while nothing touches, else conjugate residuals or a baseline with the contacts.
 fn with_residuals(
     problem: &Problem,
     scope: &Scope,
@@ -106,7 +113,7 @@ fn with_residuals(
 ) -> StepReport {
     let mut report = StepReport::default();
     let bound = params.tolerance * scale;
-    let ScopeWork { cg, cr, contacts, .. } = work;
+    let ScopeWork { cg, cr, baseline, contacts, .. } = work;
     if contacts.is_empty() {
         let solved = report.stages.time("elastic solve", || {
             conjugate_gradient(problem.a, problem.pattern, problem.fixed, &problem.unknowns, problem.rhs, dv, bound, params.max_iterations, cg)
@@ -119,12 +126,23 @@ fn with_residuals(
     if contacts.is_empty() {
         return report;
     }
-    let options = CrOptions { residual: bound, max_iterations: params.max_contact_iterations };
+    let mut options = CrOptions::new(bound, params.max_contact_iterations);
     let mut detecting = StageTimes::default();
     let start = std::time::Instant::now();
-    let outcome = solve(problem, contacts, dv, &options, cr, |dv, contacts| {
-        detecting.time("detection", || detection.adapt(scope, dv, contacts))
-    });
+    let adapt = |dv: &[Vec3], contacts: &mut Vec<Contact>| detecting.time("detection", || detection.adapt(scope, dv, contacts));
+    let outcome = match params.solver {
+        ContactSolver::Baseline(method) => {
+            options.max_iterations *= BASELINE_ITERATIONS;
+            baselines::solve(method, problem, &bodies(scope, detection.model), contacts, dv, &options, baseline, adapt)
+        }
+        solver => {
+            if solver == ContactSolver::CrDiag {
+                options.preconditioner = Preconditioner::Diagonal;
+                options.max_iterations *= BASELINE_ITERATIONS;
+            }
+            solve(problem, contacts, dv, &options, cr, adapt)
+        }
+    };
     report.stages.add("contact solve", ms_since(start) - detecting.total());
     report.stages.add("detection", detecting.total());
     report.iterations += outcome.iterations;
@@ -133,4 +151,15 @@ fn with_residuals(
     report.residual = outcome.residual;
     report.converged = outcome.converged;
     report
+}
+
+/// Baselines may take this many times the iterations, so that what they need is seen.
+const BASELINE_ITERATIONS: u32 = 10;
+
+fn bodies(scope: &Scope, model: &Model) -> Bodies {
+    let unknowns = |body: usize| match body.checked_sub(model.bodies.len()) {
+        None => model.bodies[body].nodes.clone(),
+        Some(r) => model.linear_unknown(r)..model.angular_unknown(r) + 1,
+    };
+    Bodies { first: scope.bodies.start as u32, unknowns: scope.bodies.clone().map(unknowns).collect() }
 }

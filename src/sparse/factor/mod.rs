@@ -10,7 +10,7 @@ mod columns;
 mod front;
 mod order;
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 pub use columns::Columns;
 

@@ -1,9 +1,11 @@
 //! `pliant bench`: how fast this machine is. Records are one JSON array; fields that do not apply are null.
 
-use std::path::PathBuf;
+mod contact;
+
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::output::{OutputFile, check_writable};
@@ -12,7 +14,10 @@ use crate::scene::{Scene, build};
 use crate::sim::{Options, Simulation};
 
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct BenchArgs {
+    #[command(subcommand)]
+    command: Option<BenchCommand>,
     /// Which ones [default: all]: step
     #[arg(value_name = "NAME", value_parser = ["step"])]
     names: Vec<String>,
@@ -26,10 +31,17 @@ pub struct BenchArgs {
     size: u32,
 }
 
+#[derive(Subcommand)]
+enum BenchCommand {
+    /// Compare the solvers for contact on a scene
+    Contact(contact::ContactArgs),
+}
+
 #[derive(Debug, Serialize)]
 struct Record {
     bench: &'static str,
     case: String,
+    solver: &'static str,
     backend: &'static str,
     adapter: Option<String>,
     precision: &'static str,
@@ -44,6 +56,7 @@ struct Record {
     iterations: Option<f64>,
     steps_per_s: Option<f64>,
     note: Option<String>,
+    contact: Option<contact::Figures>,
 }
 
 #[derive(Debug, Serialize)]
@@ -65,6 +78,9 @@ const WARM_UP: usize = 5;
 const MEASURED: usize = 30;
 
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
+    if let Some(BenchCommand::Contact(args)) = &args.command {
+        return contact::bench(args);
+    }
     args.json.as_deref().map(check_writable).transpose()?;
     // `names` holds nothing but "step" today.
     let records = [falling(args)?, resting(args)?];
@@ -81,13 +97,14 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
             record.adapter.as_deref().unwrap_or(record.backend)
         );
     }
-    if let Some(path) = &args.json {
-        let mut json = OutputFile::create(path)?;
-        let text = serde_json::to_string_pretty(&records).map_err(|error| Failure::Run(error.to_string()))?;
-        json.write_line(&text)?;
-        json.finish()?;
-    }
-    Ok(())
+    args.json.as_deref().map_or(Ok(()), |path| write(path, &records))
+}
+
+fn write(path: &Path, records: &[Record]) -> Result<(), Failure> {
+    let mut json = OutputFile::create(path)?;
+    let text = serde_json::to_string_pretty(records).map_err(|error| Failure::Run(error.to_string()))?;
+    json.write_line(&text)?;
+    json.finish()
 }
 
 /// Elasticity alone.
@@ -121,6 +138,7 @@ fn step(case: &str, place: &str, args: &BenchArgs) -> Result<Record, Failure> {
     Ok(Record {
         bench: "step",
         case: case.to_owned(),
+        solver: backend.solver,
         backend: backend.backend,
         adapter: backend.adapter.clone(),
         precision: if backend.backend == "gpu" { "f32" } else { "f64" },
@@ -135,5 +153,6 @@ fn step(case: &str, place: &str, args: &BenchArgs) -> Result<Record, Failure> {
         iterations: Some(iterations),
         steps_per_s: Some(1e3 / median),
         note: Some(backend.reason.clone()),
+        contact: None,
     })
 }

@@ -1,0 +1,187 @@
+//! `pliant bench contact`: the solvers for contact on the same rows of one scene, each from the start.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{Failure, Milliseconds, Record, Size, check_writable, write};
+use crate::scene::{BackendChoice, Scene, SolverChoice, build};
+use crate::sim::{Options, Simulation};
+
+#[derive(Args)]
+pub struct ContactArgs {
+    /// Scene file, or name of a scene of the gallery
+    scene: String,
+    /// Steps for each solver
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    steps: u32,
+    /// Which ones, with commas [default: all]: cwc, cr, cr-diag, ica, sp, pgs, ssn
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = SolverChoice::ALL.map(|(name, _)| name))]
+    solver: Vec<String>,
+    /// No new step of a solver after this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+    /// Threads [default: one a core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: Option<u32>,
+    /// Change a value of the scene; may be repeated
+    #[arg(long, value_name = "PATH=VALUE")]
+    set: Vec<String>,
+    /// Write the records (JSON)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// What the steps with contacts told.
+#[derive(Debug, Default, Serialize)]
+pub struct Figures {
+    steps: u32,
+    steps_with_contacts: u32,
+    unconverged_steps: u64,
+    /// Failed steps that were halved.
+    rollbacks: u64,
+    /// Of the steps with contacts.
+    iterations_mean: f64,
+    iterations_max: u32,
+    restarts_mean: f64,
+    relinearisations_mean: f64,
+    /// Means over the steps with contacts.
+    ms_solve: f64,
+    ms_detection: f64,
+    ms_total: f64,
+    contacts_max: u32,
+    /// [m]
+    max_penetration: f64,
+    /// Fischer-Burmeister [m].
+    max_complementarity_error: f64,
+    /// [N]
+    max_cone_violation: f64,
+    /// Why the run ended before its last step.
+    stopped: Option<String>,
+}
+
+pub fn bench(args: &ContactArgs) -> Result<(), Failure> {
+    args.json.as_deref().map(check_writable).transpose()?;
+    let solvers: Vec<&str> = match args.solver.as_slice() {
+        [] => SolverChoice::ALL.iter().filter(|(_, choice)| *choice != SolverChoice::Auto).map(|(name, _)| *name).collect(),
+        some => some.iter().map(String::as_str).collect(),
+    };
+    println!(
+        "{:8} {:>6} {:>9} {:>6} {:>8} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>8}",
+        "solver", "steps", "its mean", "max", "restarts", "relin", "solve ms", "detect", "total", "depth m", "FB m", "cone N", "failed", "contacts"
+    );
+    let mut records = vec![];
+    for solver in solvers {
+        let record = run(args, solver)?;
+        if let Some(f) = &record.contact {
+            println!(
+                "{:8} {:>6} {:>9.1} {:>6} {:>8.1} {:>6.1} {:>9.2} {:>9.2} {:>9.2} {:>9.1e} {:>9.1e} {:>9.1e} {:>7} {:>8}",
+                record.solver,
+                f.steps,
+                f.iterations_mean,
+                f.iterations_max,
+                f.restarts_mean,
+                f.relinearisations_mean,
+                f.ms_solve,
+                f.ms_detection,
+                f.ms_total,
+                f.max_penetration,
+                f.max_complementarity_error,
+                f.max_cone_violation,
+                f.unconverged_steps,
+                f.contacts_max
+            );
+            f.stopped.iter().for_each(|reason| println!("{:8} stopped: {reason}", record.solver));
+        }
+        records.push(record);
+    }
+    println!("iterations, restarts, relinearisations and times are means over the steps with contacts; failed: steps that did not converge");
+    args.json.as_deref().map_or(Ok(()), |path| write(path, &records))
+}
+
+fn run(args: &ContactArgs, solver: &str) -> Result<Record, Failure> {
+    let mut flags = args.set.clone();
+    flags.push(format!("simulation.solver={solver}"));
+    let built = build(&Scene::load(&args.scene, &flags)?)?;
+    let options = Options { backend: Some(BackendChoice::Cpu), threads: args.threads.map(|n| n as usize), ..Options::default() };
+    let mut simulation = Simulation::new(built, &options)?;
+    simulation.set_measuring(true);
+    let mut figures = Figures::default();
+    let mut ms = vec![];
+    let start = Instant::now();
+    for _ in 0..args.steps {
+        if start.elapsed().as_secs() >= u64::from(args.limit) {
+            figures.stopped = Some(format!("{} s are over", args.limit));
+            break;
+        }
+        let report = match simulation.step() {
+            Ok(report) => report,
+            Err(error) => {
+                figures.stopped = Some(error.to_string());
+                break;
+            }
+        };
+        let total = simulation.tally().records.last().map_or(0.0, |record| record.ms);
+        ms.push(total);
+        figures.steps += 1;
+        if report.contact.contacts == 0 {
+            continue;
+        }
+        let stage = |name: &str| report.stages.0.iter().find(|(stage, _)| *stage == name).map_or(0.0, |(_, ms)| *ms);
+        figures.steps_with_contacts += 1;
+        figures.iterations_mean += f64::from(report.iterations);
+        figures.iterations_max = figures.iterations_max.max(report.iterations);
+        figures.restarts_mean += f64::from(report.restarts);
+        figures.relinearisations_mean += f64::from(report.relinearisations);
+        figures.ms_solve += stage("contact solve") + stage("elastic solve");
+        figures.ms_detection += stage("detection");
+        figures.ms_total += total;
+        figures.contacts_max = figures.contacts_max.max(report.contact.contacts);
+    }
+    let steps = f64::from(figures.steps_with_contacts.max(1));
+    for sum in [
+        &mut figures.iterations_mean,
+        &mut figures.restarts_mean,
+        &mut figures.relinearisations_mean,
+        &mut figures.ms_solve,
+        &mut figures.ms_detection,
+        &mut figures.ms_total,
+    ] {
+        *sum /= steps;
+    }
+    let (model, backend, tally) = (simulation.model(), simulation.backend(), simulation.tally());
+    figures.unconverged_steps = tally.unconverged_steps;
+    figures.rollbacks = tally.rollbacks;
+    figures.max_penetration = tally.max_penetration.unwrap_or(0.0);
+    figures.max_complementarity_error = tally.max_complementarity_error;
+    figures.max_cone_violation = tally.max_cone_violation;
+    ms.sort_by(f64::total_cmp);
+    let median = ms.get(ms.len() / 2).copied().unwrap_or(0.0);
+    Ok(Record {
+        bench: "contact",
+        case: simulation.name().to_owned(),
+        solver: backend.solver,
+        backend: backend.backend,
+        adapter: None,
+        precision: "f64",
+        threads: backend.threads,
+        size: Size {
+            nodes: model.n_nodes(),
+            tets: model.tets.len(),
+            blocks: model.pattern.n_blocks(),
+            constraints: 3 * figures.contacts_max,
+        },
+        ms: Milliseconds { median, min: ms.first().copied().unwrap_or(0.0), max: ms.last().copied().unwrap_or(0.0) },
+        bytes: None,
+        gb_per_s: None,
+        limit_gb_per_s: None,
+        fraction: None,
+        dispatches: None,
+        iterations: Some(figures.iterations_mean),
+        steps_per_s: (median > 0.0).then(|| 1e3 / median),
+        note: None,
+        contact: Some(figures),
+    })
+}

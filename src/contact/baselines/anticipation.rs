@@ -1,0 +1,133 @@
+//! Iterative constraint anticipation [Otaduy, Tamstorf, Steinemann, Gross 2009; `contact-cr.md` 11].
+//!
+//! With dv* the solution without contacts and A = D + Lo + Up by 3x3 blocks, what contacts add to it is found by Gauss-Seidel, each sweep preceded by the contact
+//! problem of D, in which a contact meets only those that share nodes with it.
+
+use rayon::prelude::*;
+
+use super::{BaselineWork, Bodies, INNER, elastic, error, forces, laws, motion, own_compliance, spread, tolerance};
+use crate::contact::{Contact, CrOptions, CrOutcome, Problem, cwc};
+use crate::math::{Mat3, Vec3};
+use crate::sparse::{clear_fixed, dot};
+
+use super::super::dual::Scale;
+
+/// Most sweeps of the inner contact problem.
+const MAX_SWEEPS: usize = 200;
+/// It is solved to this part of the tolerance.
+const SWEEP_TOLERANCE: f64 = 0.1;
+
+/// The solution without contacts; what the start value has beside it is the first guess of what contacts add.
+pub fn start(problem: &Problem, dv: &[Vec3], options: &CrOptions, work: &mut BaselineWork) {
+    work.free.clear();
+    work.free.extend_from_slice(dv);
+    elastic(problem, problem.rhs, &mut work.free, INNER * options.residual, &mut work.cg);
+    work.correction.clear();
+    work.correction.extend(dv.iter().zip(&work.free).map(|(v, free)| v - free));
+}
+
+/// True if forces and velocities are within their tolerances for the present rows.
+pub fn settle(
+    problem: &Problem,
+    bodies: &Bodies,
+    contacts: &mut [Contact],
+    dv: &mut [Vec3],
+    options: &CrOptions,
+    work: &mut BaselineWork,
+    outcome: &mut CrOutcome,
+) -> bool {
+    let BaselineWork { free, correction, residual, scratch: [base, force], .. } = work;
+    for vector in [&mut *residual, base, force] {
+        vector.resize(dv.len(), Vec3::zeros());
+    }
+    let inverses = &problem.a.inverse_diagonals[problem.unknowns.clone()];
+    let blocks: Vec<Mat3> = contacts.iter().map(|c| own_compliance(problem, c)).collect();
+    let scales: Vec<Scale> = blocks.iter().map(Scale::new).collect();
+    let laws = laws(contacts);
+    let mut p = forces(contacts);
+    let settled = loop {
+        // Residual of A correction = J^T p, and the anticipated velocities: those of the next sweep if it saw the old values alone.
+        problem.a.apply(problem.pattern, problem.fixed, &problem.unknowns, correction, residual);
+        for (i, base) in base.iter_mut().enumerate() {
+            dv[i] = free[i] + correction[i];
+            *base = dv[i] - inverses[i] * residual[i];
+        }
+        residual.iter_mut().for_each(|r| *r = -*r);
+        spread(problem, contacts, &p, 1.0, residual);
+        clear_fixed(problem.fixed, &problem.unknowns, residual);
+        let small = dot(residual, residual).sqrt() <= options.residual;
+        if small && error(problem, contacts, &p, &scales, dv).max() <= tolerance(problem) {
+            break true;
+        }
+        if outcome.iterations >= options.max_iterations {
+            break false;
+        }
+        // The contact problem of D.
+        for (contact, p) in contacts.iter().zip(&p) {
+            push(problem, contact, p, inverses, base);
+        }
+        for sweep in 0..MAX_SWEEPS {
+            let mut largest = 0.0f64;
+            for i in 0..p.len() {
+                let k = if sweep % 2 == 0 { i } else { p.len() - 1 - i };
+                let u = motion(problem, &contacts[k], base);
+                let change = laws[k].relax(&p[k], &u, &blocks[k], &scales[k]) - p[k];
+                if change != Vec3::zeros() {
+                    p[k] += change;
+                    push(problem, &contacts[k], &change, inverses, base);
+                    largest = largest.max(change.x.abs() * scales[k].normal).max(change.y.hypot(change.z) * scales[k].tangential);
+                }
+            }
+            if largest <= SWEEP_TOLERANCE * tolerance(problem) {
+                break;
+            }
+        }
+        force.fill(Vec3::zeros());
+        spread(problem, contacts, &p, 1.0, force);
+        sweep(problem, bodies, force, correction);
+        outcome.iterations += 1;
+    };
+    cwc::store(contacts, &p);
+    settled
+}
+
+/// `y += D^-1 J^T f` of one contact.
+fn push(problem: &Problem, contact: &Contact, f: &Vec3, inverses: &[Mat3], y: &mut [Vec3]) {
+    let force = contact.frame.transpose() * f * problem.dt;
+    for entry in &contact.entries {
+        let i = entry.unknown() - problem.unknowns.start;
+        y[i] += inverses[i] * entry.transposed(&force);
+    }
+}
+
+/// A sweep of Gauss-Seidel on A x = b, body by body. Springs on points act with the old values.
+fn sweep(problem: &Problem, bodies: &Bodies, b: &[Vec3], x: &mut [Vec3]) {
+    let first = problem.unknowns.start;
+    let mut loads = b.to_vec();
+    for term in problem.a.rank_ones.iter().filter(|t| problem.unknowns.contains(&(t.nodes[0] as usize))) {
+        let value = term.gather(x, first) * -term.factor;
+        term.spread(&value, &mut loads, first);
+    }
+    let n_nodes = problem.pattern.n_rows();
+    let mut parts = Vec::with_capacity(bodies.unknowns.len());
+    let mut rest = x;
+    for unknowns in &bodies.unknowns {
+        let (part, after) = rest.split_at_mut(unknowns.len());
+        parts.push(part);
+        rest = after;
+    }
+    parts.into_par_iter().zip(&bodies.unknowns).for_each(|(x, unknowns)| {
+        for i in unknowns.clone() {
+            let own = i - unknowns.start;
+            let residual = match i.checked_sub(n_nodes) {
+                Some(rigid) => loads[i - first] - problem.a.rigid_blocks[rigid] * x[own],
+                None => {
+                    let row = problem.pattern.row(i);
+                    let entries = problem.pattern.columns[row.clone()].iter().zip(&problem.a.blocks[row]);
+                    entries.fold(loads[i - first], |sum, (column, block)| sum - block * x[*column as usize - unknowns.start])
+                }
+            };
+            x[own] += problem.a.inverse_diagonals[i] * residual;
+        }
+    });
+}

@@ -1,0 +1,153 @@
+//! Other methods for the same rows, to compare with: iterative constraint anticipation, staggered projections, and two on the exact compliance of the
+//! contacts, projected Gauss-Seidel and semi-smooth Newton (`contact-cr.md` 11).
+//!
+//! All take what `cr::solve` takes and leave what it leaves, to the same bounds: velocity residual, gaps, friction as distances.
+
+mod anticipation;
+mod exact;
+mod staggered;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use super::cr::MAX_RELINEARISATIONS;
+use super::dual::{Law, NaturalError, Scale};
+use super::{Contact, CrOptions, CrOutcome, CrWork, Problem};
+use crate::math::{Mat3, Vec3};
+use crate::sparse::{clear_fixed, conjugate_gradient, dot};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Iterative constraint anticipation [Otaduy et al. 2009]; an iteration takes two products with A.
+    Anticipation,
+    /// Staggered projections [Kaufman et al. 2008], both programmes by conjugate residuals; their iterations are counted, of one product with A each.
+    Staggered,
+    /// Block projected Gauss-Seidel on the exact compliance; sweeps are counted.
+    GaussSeidel,
+    /// Semi-smooth Newton on the exact compliance; Newton steps are counted.
+    Newton,
+}
+
+/// The bodies of a problem: consecutive ones, each with a block of its own of the matrix.
+#[derive(Clone, Debug)]
+pub struct Bodies {
+    /// Contact body of the first (`Model::contact_body_name`).
+    pub first: u32,
+    /// Unknowns of each; together those of the problem, in order.
+    pub unknowns: Vec<Range<usize>>,
+}
+
+/// Vectors kept between steps.
+#[derive(Debug, Default)]
+pub struct BaselineWork {
+    /// Velocity changes without contacts, and what contacts add to them.
+    free: Vec<Vec3>,
+    correction: Vec<Vec3>,
+    residual: Vec<Vec3>,
+    scratch: [Vec<Vec3>; 2],
+    cg: [Vec<Vec3>; 4],
+    cr: CrWork,
+    exact: exact::Exact,
+}
+
+/// What the velocity equation of an inner solve may miss, as a part of the bound of the whole.
+const INNER: f64 = 0.01;
+/// Bound on the iterations of an elastic solve.
+const MAX_ELASTIC_ITERATIONS: u32 = 20_000;
+
+/// Solves for `dv` and the contacts' forces. `adapt(dv, contacts)` looks at the moved geometry when forces and velocities have settled: it adds contacts and renews
+/// rows, and returns whether it changed anything.
+pub fn solve(
+    method: Method,
+    problem: &Problem,
+    bodies: &Bodies,
+    contacts: &mut Vec<Contact>,
+    dv: &mut [Vec3],
+    options: &CrOptions,
+    work: &mut BaselineWork,
+    mut adapt: impl FnMut(&[Vec3], &mut Vec<Contact>) -> bool,
+) -> CrOutcome {
+    let mut outcome = CrOutcome::default();
+    residual(problem, contacts, &forces(contacts), dv, &mut work.residual);
+    let first_residual = dot(&work.residual, &work.residual).sqrt();
+    let bound = options.residual.max(options.relative_residual * first_residual);
+    let options = CrOptions { residual: bound, relative_residual: 0.0, ..*options };
+    match method {
+        Method::Anticipation => anticipation::start(problem, dv, &options, work),
+        Method::GaussSeidel | Method::Newton => work.exact.forget(dv.len()),
+        Method::Staggered => {}
+    }
+    loop {
+        let settled = match method {
+            Method::Anticipation => anticipation::settle(problem, bodies, contacts, dv, &options, work, &mut outcome),
+            Method::Staggered => staggered::settle(problem, contacts, dv, &options, work, &mut outcome),
+            Method::GaussSeidel | Method::Newton => exact::settle(method, problem, bodies, contacts, dv, &options, work, &mut outcome),
+        };
+        residual(problem, contacts, &forces(contacts), dv, &mut work.residual);
+        outcome.residual = dot(&work.residual, &work.residual).sqrt();
+        let changed = adapt(dv, contacts);
+        let last = outcome.relinearisations >= MAX_RELINEARISATIONS || outcome.iterations >= options.max_iterations;
+        if !changed || last {
+            outcome.converged = settled && !changed;
+            return outcome;
+        }
+        outcome.relinearisations += 1;
+    }
+}
+
+/// Bound on the natural map of the contacts [m].
+fn tolerance(problem: &Problem) -> f64 {
+    0.5 * problem.tolerance
+}
+
+fn forces(contacts: &[Contact]) -> Vec<Vec3> {
+    contacts.iter().map(Contact::force).collect()
+}
+
+fn laws(contacts: &[Contact]) -> Vec<Law> {
+    contacts.iter().map(|c| Law::Unilateral { friction: c.friction }).collect()
+}
+
+/// `y += s J^T p`.
+fn spread(problem: &Problem, contacts: &[Contact], p: &[Vec3], s: f64, y: &mut [Vec3]) {
+    for (contact, p) in contacts.iter().zip(p) {
+        problem.spread(contact, p, s, y);
+    }
+}
+
+/// Gap less the safety distance, and slip, of a contact with the velocity change `dv` [m].
+fn motion(problem: &Problem, contact: &Contact, dv: &[Vec3]) -> Vec3 {
+    contact.offset + problem.rows(contact, dv)
+}
+
+/// `r = rhs + J^T p - A dv`.
+fn residual(problem: &Problem, contacts: &[Contact], p: &[Vec3], dv: &[Vec3], r: &mut Vec<Vec3>) {
+    r.resize(dv.len(), Vec3::zeros());
+    problem.a.apply(problem.pattern, problem.fixed, &problem.unknowns, dv, r);
+    for (r, b) in r.iter_mut().zip(problem.rhs) {
+        *r = b - *r;
+    }
+    spread(problem, contacts, p, 1.0, r);
+    clear_fixed(problem.fixed, &problem.unknowns, r);
+}
+
+/// Solves A x = b to a residual of `bound` from the start value in `x`.
+fn elastic(problem: &Problem, b: &[Vec3], x: &mut [Vec3], bound: f64, work: &mut [Vec<Vec3>; 4]) {
+    conjugate_gradient(problem.a, problem.pattern, problem.fixed, &problem.unknowns, b, x, bound, MAX_ELASTIC_ITERATIONS, work);
+}
+
+/// dt^2 C H D^-1 H^T C^T of one contact, D the block diagonal of A [m/N].
+fn own_compliance(problem: &Problem, contact: &Contact) -> Mat3 {
+    let share = |e: &super::Entry| e.matrix() * problem.a.inverse_diagonals[e.unknown()] * e.matrix().transpose();
+    let inverse_mass: Mat3 = contact.entries.iter().map(share).sum();
+    contact.frame * inverse_mass * contact.frame.transpose() * (problem.dt * problem.dt)
+}
+
+/// Largest natural map of the contacts with the forces `p` and the velocity change `dv`.
+fn error(problem: &Problem, contacts: &[Contact], p: &[Vec3], scales: &[Scale], dv: &[Vec3]) -> NaturalError {
+    contacts.iter().zip(p).zip(scales).fold(NaturalError::default(), |worst, ((contact, p), scale)| {
+        let error = Law::Unilateral { friction: contact.friction }.error(p, &motion(problem, contact, dv), scale);
+        NaturalError { normal: worst.normal.max(error.normal), tangential: worst.tangential.max(error.tangential) }
+    })
+}

@@ -1,0 +1,150 @@
+use super::*;
+use crate::collision::tangents;
+use crate::contact::{Block, CwcOptions, CwcWork, Entry, PairId, PairKind, Preconditioner, Status, solve_cwc};
+use crate::sparse::{Operator, Pattern, elastic_box};
+
+/// Two soft cubes, one on the other on a floor: the lower one slides, the upper one is dragged along.
+struct Stack {
+    pattern: Pattern,
+    a: Operator,
+    fixed: Vec<bool>,
+    rhs: Vec<Vec3>,
+    contacts: Vec<Contact>,
+}
+
+const CELLS: usize = 3;
+const DT: f64 = 1.0 / 60.0;
+
+fn contact(number: u32, bodies: [u32; 2], friction: f64, entries: Vec<Entry>, offset: Vec3) -> Contact {
+    let normal = Vec3::new(0.05 * f64::from(number % 3), 1.0, 0.0).normalize();
+    let [t1, t2] = tangents(&normal);
+    let frame = Mat3::from_rows(&[normal.transpose(), t1.transpose(), t2.transpose()]);
+    let pair = PairId { kind: PairKind::VertexTriangle, first: number, second: 0 };
+    Contact { entries, frame, offset: frame * offset, ..Contact::new(pair, bodies, friction) }
+}
+
+fn stack(friction: f64) -> Stack {
+    let (single, blocks, _) = elastic_box(CELLS, 0.1, DT);
+    let n = single.n_rows() as u32;
+    let edges = single.edges.iter().copied().chain(single.edges.iter().map(|e| e.map(|i| i + n))).collect();
+    let pattern = Pattern::new(2 * n as usize, edges);
+    let fixed = vec![false; 2 * n as usize];
+    let mut a = Operator { blocks: [blocks.clone(), blocks].concat(), ..Operator::default() };
+    a.invert_diagonals(&pattern, &fixed);
+    // Gravity: K does not see a common motion.
+    let fall = vec![Vec3::new(0.0, -9.81 * DT, 0.0); 2 * n as usize];
+    let mut rhs = fall.clone();
+    a.apply(&pattern, &fixed, &(0..fall.len()), &fall, &mut rhs);
+    let m = CELLS + 1;
+    let node = |i: usize, j: usize, k: usize| (i + m * j + m * m * k) as u32;
+    let mut contacts = vec![];
+    for (i, k) in (0..m).flat_map(|i| (0..m).map(move |k| (i, k))) {
+        let number = contacts.len() as u32;
+        let gap = if number == 0 { 5e-3 } else { 1e-4 * f64::from(number % 3) };
+        let linear = |unknown, weight| Entry::Linear { unknown, weight };
+        let motion = Vec3::new(0.3, -0.1, 0.1) * DT + Vec3::new(0.0, gap, 0.0);
+        contacts.push(contact(number, [0, 2], friction, vec![linear(node(i, 0, k), 1.0)], motion));
+        if i < CELLS && k < CELLS {
+            let entries = vec![
+                linear(n + node(i, 0, k), 1.0),
+                linear(node(i, CELLS, k), -0.5),
+                linear(node(i + 1, CELLS, k), -0.3),
+                linear(node(i, CELLS, k + 1), -0.2),
+            ];
+            let motion = Vec3::new(0.02, -0.05, -0.01) * DT + Vec3::new(0.0, 0.5 * gap, 0.0);
+            contacts.push(contact(number + 1, [1, 0], friction, entries, motion));
+        }
+    }
+    Stack { pattern, a, fixed, rhs, contacts }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Solver {
+    Compliance,
+    Residuals(Preconditioner),
+    Other(Method),
+}
+
+const ALL: [Solver; 6] = [
+    Solver::Compliance,
+    Solver::Residuals(Preconditioner::Full),
+    Solver::Residuals(Preconditioner::Diagonal),
+    Solver::Other(Method::Anticipation),
+    Solver::Other(Method::Staggered),
+    Solver::Other(Method::GaussSeidel),
+];
+
+/// Velocities, contacts and iterations.
+fn solved(stack: &Stack, solver: Solver) -> (Vec<Vec3>, Vec<Contact>, u32) {
+    let Stack { pattern, a, fixed, rhs, contacts } = stack;
+    let unknowns = 0..rhs.len();
+    let bodies = Bodies { first: 0, unknowns: vec![0..rhs.len() / 2, rhs.len() / 2..rhs.len()] };
+    let problem = Problem { a, pattern, fixed, unknowns, dt: DT, rhs, tolerance: 4e-9 };
+    let mut contacts = contacts.clone();
+    let mut dv = vec![Vec3::zeros(); rhs.len()];
+    let options = CrOptions { relative_residual: 0.0, ..CrOptions::new(1e-9, 20_000) };
+    let (iterations, converged) = match solver {
+        Solver::Compliance => {
+            let options = CwcOptions { residual: 1e-9, elastic_tolerance: 1e-10, max_passes: 200 };
+            let block = |(body, unknowns): (usize, &Range<usize>)| Block { body: body as u32, unknowns: unknowns.clone(), rest: None };
+            let mut blocks: Vec<Block> = bodies.unknowns.iter().enumerate().map(block).collect();
+            let found = solve_cwc(&problem, &mut blocks, &mut contacts, &mut dv, &options, &mut CwcWork::default(), |_, _| false);
+            (found.iterations, found.converged)
+        }
+        Solver::Residuals(preconditioner) => {
+            let options = CrOptions { preconditioner, ..options };
+            let found = super::super::solve(&problem, &mut contacts, &mut dv, &options, &mut CrWork::default(), |_, _| false);
+            (found.iterations, found.converged)
+        }
+        Solver::Other(method) => {
+            let found = solve(method, &problem, &bodies, &mut contacts, &mut dv, &options, &mut BaselineWork::default(), |_, _| false);
+            (found.iterations, found.converged)
+        }
+    };
+    assert!(converged, "{solver:?} does not converge in {iterations} iterations");
+    for contact in &contacts {
+        let (normal, friction) = (contact.normal_force(), contact.friction().norm());
+        let excess = friction - contact.friction * normal;
+        assert!(excess <= 1e-6 * normal + 1e-9, "{solver:?} leaves the cone by {excess} N of {normal} N");
+        let u = motion(&problem, contact, &dv);
+        assert!(u.x > -1e-8, "{solver:?}: a gap of {} m", u.x);
+        assert!(!contact.is_active() || u.x < 1e-8, "{solver:?}: a force over a gap of {} m", u.x);
+    }
+    contacts.sort_by_key(|c| (c.bodies, c.pair));
+    (dv, contacts, iterations)
+}
+
+fn largest_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).amax()).fold(0.0, f64::max)
+}
+
+#[test]
+fn without_friction_all_solvers_give_the_same_velocities() {
+    let stack = stack(0.0);
+    let (reference, contacts, _) = solved(&stack, Solver::Other(Method::Newton));
+    assert!(contacts.iter().any(|c| c.is_active()) && contacts.iter().any(|c| !c.is_active()));
+    for solver in ALL {
+        let difference = largest_difference(&solved(&stack, solver).0, &reference);
+        assert!(difference < 1e-6, "{solver:?}: {difference} m/s");
+    }
+}
+
+#[test]
+fn with_friction_all_solvers_give_nearly_the_same_velocities() {
+    let stack = stack(0.5);
+    let (reference, contacts, _) = solved(&stack, Solver::Other(Method::Newton));
+    let count = |status| contacts.iter().filter(|c| c.status == status).count();
+    assert!([Status::Inactive, Status::Sticking, Status::Sliding].iter().all(|s| count(*s) > 0), "all states are tested");
+    let scale = reference.iter().map(Vec3::amax).fold(0.0, f64::max);
+    for solver in ALL {
+        let difference = largest_difference(&solved(&stack, solver).0, &reference);
+        assert!(difference < 1e-3 * scale, "{solver:?}: {difference} m/s of {scale} m/s");
+    }
+}
+
+#[test]
+fn the_diagonal_preconditioner_needs_more_iterations() {
+    let stack = stack(0.0);
+    let iterations = |preconditioner| solved(&stack, Solver::Residuals(preconditioner)).2;
+    assert!(iterations(Preconditioner::Diagonal) > iterations(Preconditioner::Full));
+}
