@@ -26,6 +26,32 @@ pub fn closest(mesh: &Mesh, pair: Pair, x: &[Vec3]) -> Closest {
     }
 }
 
+/// The direction in which a pair pushes apart at positions `x`, on the side of `toward` (unit): the normal of the triangle, or the cross product of the edges as far as the
+/// surfaces can push that way ([`Mesh::in_normal_cone`]). Between nearly parallel edges, and in flat parts of a surface, the cross product tells of small
+/// deformations only.
+pub fn pushing_direction(mesh: &Mesh, pair: Pair, x: &[Vec3], toward: &Vec3) -> Vec3 {
+    let [a, b, c, d] = mesh.vertices(pair).map(|v| x[v as usize]);
+    let (normal, size) = match pair {
+        Pair::VertexFace { .. } => ((c - b).cross(&(d - b)), 0.0),
+        Pair::EdgeEdge { .. } => ((b - a).cross(&(d - c)), NEARLY_PARALLEL * (b - a).norm() * (d - c).norm()),
+    };
+    let normal = normal.try_normalize(size).unwrap_or(*toward);
+    let normal = if normal.dot(toward) < 0.0 { -normal } else { normal };
+    let Pair::EdgeEdge { first, second } = pair else { return normal };
+    // Surfaces that meet from inside push the other way.
+    let sides = [normal.dot(&mesh.outward(second, x)), -normal.dot(&mesh.outward(first, x))];
+    let side = match sides {
+        [a, b] if a > 0.0 && b > 0.0 => 1.0,
+        [a, b] if a < 0.0 && b < 0.0 => -1.0,
+        _ => return normal,
+    };
+    let of_second = mesh.in_normal_cone(second, x, &(normal * side)) * side;
+    -mesh.in_normal_cone(first, x, &(-of_second * side)) * side
+}
+
+/// Sine of the angle between edges below which their cross product says more about rounding and small deformation than about the contact.
+pub(super) const NEARLY_PARALLEL: f64 = 1e-3;
+
 /// sum w_i x_i.
 #[inline]
 pub(super) fn weighted(weights: &[f64; 4], x: &[Vec3; 4]) -> Vec3 {

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::bvh::{Bounds, Candidates};
-use super::closest::{Closest, between_edges, between_vertex_and_face, edge_edge, vertex_face, weighted};
+use super::closest::{Closest, NEARLY_PARALLEL, between_edges, between_vertex_and_face, edge_edge, vertex_face, weighted};
 use super::cubic::{Cubic, Times};
 use super::mesh::{Mesh, Pair};
 use crate::math::Vec3;
@@ -20,6 +20,8 @@ pub struct Crossing {
     pub weights: [f64; 4],
     /// Unit normal at the time of touching, towards the side that the first feature comes from.
     pub normal: Vec3,
+    /// The features come back through each other, and end as they started.
+    pub returns: bool,
 }
 
 impl Crossing {
@@ -85,8 +87,6 @@ const TOUCH: f64 = 1e-9;
 const ROUGH: f64 = 1e-7;
 /// Most of the first distance that counts as touching.
 const PART_OF_GAP: f64 = 0.1;
-/// Sine of the angle between edges below which their cross product says more about rounding and small deformation than about the contact.
-const NEARLY_PARALLEL: f64 = 1e-3;
 /// Sine below which a triangle or two edges have no normal.
 const COLLAPSED: f64 = 1e-9;
 /// Sine of the angle between a way and a plane below which nothing comes from either side.
@@ -172,6 +172,7 @@ impl Way {
         let moved = (0..4).fold(0.0, |m: f64, i| m.max((self.x1[i] - self.x0[i]).amax()));
         let least = TOUCH * size;
         let most = least.max(PART_OF_GAP * gap);
+        let mut first: Option<Crossing> = None;
         for time in self.times(volume).sorted() {
             let x = self.at(*time);
             if self.between(&x).norm_squared() > (2.0 * most + ROUGH * size).powi(2) {
@@ -182,15 +183,20 @@ impl Way {
             let late = moved * (volume.noise / volume.slope(*time).abs()).min(1e-4);
             let blurred = volume.noise / self.normal(&x).norm();
             if touch.distance <= (least + late + blurred).min(most) {
+                if let Some(first) = &mut first {
+                    first.returns = !first.returns;
+                    continue;
+                }
                 let crossing = self.crossing(volume, *time, &x, touch.weights, mesh, x0);
                 // A gap that stays open was only nearly touched.
                 let gap = |x, c: &Crossing| weighted(&c.weights, x).dot(&c.normal);
-                if let Some(c) = crossing.filter(|c| gap(&self.x1, c) <= PART_OF_GAP * gap(&self.x0, c)) {
-                    return Some(c);
-                }
+                first = crossing.filter(|c| gap(&self.x1, c) <= PART_OF_GAP * gap(&self.x0, c));
             }
         }
-        None
+        // Whoever comes back is on the same side as before.
+        let [start, .., end] = volume.coefficients;
+        let same_side = start * end > 0.0 && start.abs().min(end.abs()) > volume.noise;
+        first.map(|c| Crossing { returns: c.returns && same_side, ..c })
     }
 
     /// Face normal, or cross product of the edges.
@@ -247,7 +253,7 @@ impl Way {
         };
         let normal = normal.or_else(|| self.normal_across(x, &weights, &away))?;
         let normal = if away.dot(&normal) < 0.0 { -normal } else { normal };
-        Some(Crossing { pair: self.pair, time, vertices: self.vertices, weights, normal })
+        Some(Crossing { pair: self.pair, time, vertices: self.vertices, weights, normal, returns: false })
     }
 
     /// The normal where all points lie in one plane or on one line: across the edge that is touched, towards where the other side comes

@@ -140,9 +140,39 @@ impl Mesh {
 
     /// A direction out of the solid at an edge, not normalised: n1 + n2 - t1 - t2 at convex edges [collision thesis, eq. 6.2], else the
     /// sum of the two normals. Zero where both triangles have collapsed.
-    pub(super) fn outward(&self, edge: u32, x: &[Vec3]) -> Vec3 {
+    pub fn outward(&self, edge: u32, x: &[Vec3]) -> Vec3 {
         let convex = self.is_convex(edge, x);
         self.faces_at(edge, x).iter().flatten().map(|(n, t)| if convex { n - t } else { *n }).sum()
+    }
+
+    /// Whether a touch with this normal (from the second feature to the first) is one of outer sides: a vertex in front of a triangle, or two convex edges.
+    pub fn meets_outside(&self, pair: Pair, x: &[Vec3], normal: &Vec3) -> bool {
+        match pair {
+            Pair::VertexFace { triangle, .. } => {
+                let [a, b, c] = self.triangles[triangle as usize].map(|v| x[v as usize]);
+                (b - a).cross(&(c - a)).dot(normal) > 0.0
+            }
+            Pair::EdgeEdge { first, second } => {
+                let faces = |edge: u32, side: f64| self.is_convex(edge, x) && self.outward(edge, x).dot(normal) * side > 0.0;
+                faces(second, 1.0) && faces(first, -1.0)
+            }
+        }
+    }
+
+    /// The direction nearest to `n` (unit) in which the surface can push at an edge: between the normals of its two triangles where it is convex, else their mean.
+    /// `n` itself at a rim.
+    pub fn in_normal_cone(&self, edge: u32, x: &[Vec3], n: &Vec3) -> Vec3 {
+        let [Some((n1, t1)), Some((n2, t2))] = self.faces_at(edge, x) else { return *n };
+        let Some(middle) = (n1 + n2).try_normalize(1e-6) else { return *n };
+        if !(t1.dot(&n2) < -FLAT && t2.dot(&n1) < -FLAT) {
+            return middle;
+        }
+        let [p, q] = self.edges[edge as usize].map(|v| x[v as usize]);
+        let across = (q - p).try_normalize(0.0).map_or(*n, |along| n - along * along.dot(n));
+        if across.dot(&middle) >= n1.dot(&middle) * across.norm() {
+            return *n;
+        }
+        if n.dot(&n1) > n.dot(&n2) { n1 } else { n2 }
     }
 
     /// Unit normal and unit tangent (perpendicular to the edge, pointing into the face) of the triangles of an edge, none where there

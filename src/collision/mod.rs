@@ -10,7 +10,7 @@ mod mesh;
 mod obstacle;
 
 pub use bvh::{Bvh, Candidates};
-pub use closest::{Closest, closest};
+pub use closest::{Closest, closest, pushing_direction};
 pub use crossing::{Crossing, crossings, first_crossing, safe_fractions};
 pub use mesh::{Mesh, MeshError, Mobility, Pair};
 pub use obstacle::{MovingShape, Nearest, TangentPlane, half_thickness, nearest, tangents};

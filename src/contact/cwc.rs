@@ -94,6 +94,8 @@ const MAX_ELASTIC_ITERATIONS: u32 = 60;
 const MAX_RELINEARISATIONS: u32 = 30;
 /// Forces are found to this part of what the elastic residual of the pass still moves.
 const FORCING: f64 = 0.1;
+/// Bound on the inner iterations of a pass that is not yet about the last digits.
+const FIRST_ITERATIONS: u32 = 400;
 
 /// Solves for `dv` and the contacts' forces. `adapt(dv, contacts)` looks at the moved geometry when forces and velocities have settled: it adds contacts and renews
 /// rows, and returns whether it changed anything.
@@ -139,6 +141,7 @@ fn settle(
     let elastic_tolerance = options.elastic_tolerance;
     // Forces are found with the velocities of the first pass.
     let mut settled = contacts.is_empty();
+    let mut chain = Chain::Whole;
     for block in &mut work.blocks {
         (block.contraction, block.last) = (0.0, 0.0);
     }
@@ -161,10 +164,14 @@ fn settle(
         }
         let tolerance = finest.max(FORCING * moves);
         let before = p.clone();
-        let found = obey(problem, contacts, &laws, dv, tolerance, tolerance == finest, islands, &mut p);
+        let found = obey(problem, contacts, &laws, dv, tolerance, if tolerance == finest { chain } else { Chain::First }, islands, &mut p);
         outcome.iterations += found.iterations;
         outcome.error = found.error.max();
-        settled = found.converged && tolerance == finest;
+        settled = tolerance == finest && outcome.error < problem.tolerance;
+        if tolerance == finest && !found.converged {
+            // What the whole chain could not do it will not do in the next pass either.
+            chain = Chain::First;
+        }
         // The change of the forces moves the bodies as foreseen.
         residual.fill(Vec3::zeros());
         for ((contact, p), before) in contacts.iter().zip(&p).zip(&before) {
@@ -177,6 +184,13 @@ fn settle(
     false
 }
 
+/// How many of the inner solvers are tried.
+#[derive(Clone, Copy, PartialEq)]
+enum Chain {
+    First,
+    Whole,
+}
+
 /// Forces that obey the laws as far as W~ tells, island by island; the worst of their outcomes, with the iterations of the slowest.
 fn obey(
     problem: &Problem,
@@ -184,7 +198,7 @@ fn obey(
     laws: &[Law],
     dv: &[Vec3],
     tolerance: f64,
-    whole_chain: bool,
+    chain: Chain,
     islands: &mut [Island],
     p: &mut [Vec3],
 ) -> dual::Outcome {
@@ -195,7 +209,10 @@ fn obey(
         parts.push(part);
         rest = after;
     }
-    let iterations = if whole_chain { dual::Options::default().iterations } else { [400, 0, 0] };
+    let iterations = match chain {
+        Chain::First => [FIRST_ITERATIONS, 0, 0],
+        Chain::Whole => dual::Options::default().iterations,
+    };
     let outcomes: Vec<dual::Outcome> = islands
         .par_iter_mut()
         .zip(parts)

@@ -90,6 +90,8 @@ pub struct Contact {
     pub stiffness: Mat3,
     /// The first point at the last linearisation [m].
     pub point: Vec3,
+    /// How often the features have crossed in trials of this step: what crossed once keeps its row, even where the features slide off each other.
+    pub crossed: u32,
 }
 
 /// What a contact row is made of, at the present end positions.
@@ -121,6 +123,7 @@ impl Contact {
             compliance: Mat3::zeros(),
             stiffness: Mat3::zeros(),
             point: Vec3::zeros(),
+            crossed: 0,
         }
     }
 

@@ -43,7 +43,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { tolerance: 2.5e-6, iterations: [400, 400, 400] }
+        Self { tolerance: 2.5e-6, iterations: [150, 400, 200] }
     }
 }
 

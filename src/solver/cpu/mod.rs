@@ -169,6 +169,7 @@ impl CpuStepper {
                 candidates = report.stages.time("detection", || bvh.query(&surfaces.mesh, &detection.step.start));
             }
             crossing = report.stages.time("detection", || crossings(&surfaces.mesh, &candidates, &detection.step.start, &end.x));
+            crossing.retain(|crossing| !crossing.returns);
             found = work.scopes.iter_mut().flat_map(|w| std::mem::take(&mut w.contacts)).collect();
             if left == 0 || crossing.is_empty() {
                 break;

@@ -76,20 +76,28 @@ impl<'a> Detection<'a> {
     pub fn adapt(&self, scope: &Scope, dv: &[Vec3], contacts: &mut Vec<Contact>) -> bool {
         let moved = self.moved(scope, dv);
         let mut changed = false;
-        for contact in contacts.iter_mut() {
-            let Some(found) = self.found(contact, &moved) else { continue };
+        contacts.retain_mut(|contact| {
+            let (found, is_beside) = self.found(contact, &moved);
+            if is_beside && contact.crossed == 0 {
+                // The features have slid off each other: others meet instead.
+                changed |= contact.is_active();
+                return false;
+            }
             let stale = match contact.status {
                 Status::Inactive => found.gap < 0.0,
-                _ => found.gap <= 0.0 || found.gap >= self.tolerance,
+                // The row of the end let it cross before: the one of the touch stays.
+                _ => found.gap <= 0.0 || (found.gap >= self.tolerance && contact.crossed < 2),
             };
             if stale {
                 changed |= self.renew(contact, found, &moved);
             }
-        }
+            true
+        });
         let mut known: Vec<(PairId, usize)> = contacts.iter().enumerate().map(|(k, c)| (c.pair, k)).collect();
         known.sort_unstable();
+        let is_known = |pair: &PairId| known.binary_search_by_key(pair, |(known, _)| *known).is_ok();
         let mut crossing = self.entering_obstacles(&moved);
-        crossing.extend(self.step.crossing(scope, &moved.end, NEAR * self.tolerance, changed || !crossing.is_empty()));
+        crossing.extend(self.step.crossing(scope, &moved.end, is_known, NEAR * self.tolerance, changed || !crossing.is_empty()));
         crossing.sort_by_key(|(pair, _)| *pair);
         for (pair, found) in crossing {
             match known.binary_search_by_key(&pair, |(known, _)| *known) {
@@ -98,6 +106,7 @@ impl<'a> Detection<'a> {
                 // Its row let it pass: the one of the crossing does not.
                 Ok(place) => {
                     let contact = &mut contacts[known[place].1];
+                    contact.crossed += 1;
                     changed |= self.take(contact, found, &moved);
                     if contact.status == Status::Inactive {
                         contact.status = Status::Sliding;
@@ -107,6 +116,7 @@ impl<'a> Detection<'a> {
                 Err(_) => {
                     let mut contact = self.new_contact(pair);
                     self.take(&mut contact, found, &moved);
+                    contact.crossed = 1;
                     contact.status = Status::Sliding;
                     contacts.push(contact);
                     changed = true;
@@ -147,11 +157,14 @@ impl<'a> Detection<'a> {
         Contact::new(pair, bodies.map(|b| b as u32), self.model.friction_between(bodies[0], bodies[1]))
     }
 
-    /// The pair at the end of the step; none where its features say nothing new (parallel edges).
-    fn found(&self, contact: &Contact, moved: &Moved) -> Option<Linearisation> {
+    /// The pair at the end of the step, and whether its features are beside each other.
+    fn found(&self, contact: &Contact, moved: &Moved) -> (Linearisation, bool) {
         match contact.pair.kind {
-            PairKind::VertexTriangle | PairKind::EdgeEdge => self.step.at_end(&contact.pair, &contact.normal(), &moved.end),
-            _ => Some(self.obstacle_at_end(&contact.pair, &moved.end)),
+            PairKind::VertexTriangle | PairKind::EdgeEdge => {
+                let (found, aside) = self.step.at_end(&contact.pair, &contact.normal(), &moved.end);
+                (found, aside > NEAR * self.tolerance)
+            }
+            _ => (self.obstacle_at_end(&contact.pair, &moved.end), false),
         }
     }
 

@@ -220,39 +220,54 @@ impl<'a> SurfaceStep<'a> {
         }
     }
 
-    /// A remembered pair, with the geometry of the start of the step: the direction between the nearest points of the two features, which separates them
-    /// wherever these points lie (so pairs that share a point agree on it). None if they are not near any more.
+    /// A remembered pair, with the geometry of the start of the step; none if its features are not within `near` [m] of each other any more.
     pub fn at_start(&self, pair: &PairId, end: &End, near: f64) -> Option<Linearisation> {
-        let found = collision::closest(&self.surfaces.mesh, collision_pair(pair), &self.start);
-        (found.distance > 0.0 && found.distance < near).then(|| self.linearisation(pair, &found.weights, found.direction, end))
+        let pair_of = collision_pair(pair);
+        let found = collision::closest(&self.surfaces.mesh, pair_of, &self.start);
+        let normal = collision::pushing_direction(&self.surfaces.mesh, pair_of, &self.start, &found.direction);
+        let gap = found.distance * found.direction.dot(&normal);
+        (gap > 0.0 && found.distance < near).then(|| self.linearisation(pair, &found.weights, normal, end))
     }
 
-    /// A pair at the end of the step, on the side that `old_normal` tells; none where the features touch, which has no direction.
-    pub fn at_end(&self, pair: &PairId, old_normal: &Vec3, end: &End) -> Option<Linearisation> {
-        let found = collision::closest(&self.surfaces.mesh, collision_pair(pair), &end.x);
-        let side = if found.direction.dot(old_normal) < 0.0 { -1.0 } else { 1.0 };
-        (found.distance > 1e-12).then(|| self.linearisation(pair, &found.weights, found.direction * side, end))
+    /// A pair at the end of the step, on the side that `old_normal` tells; with how far the features are beside each other [m].
+    pub fn at_end(&self, pair: &PairId, old_normal: &Vec3, end: &End) -> (Linearisation, f64) {
+        let pair_of = collision_pair(pair);
+        let found = collision::closest(&self.surfaces.mesh, pair_of, &end.x);
+        let normal = collision::pushing_direction(&self.surfaces.mesh, pair_of, &end.x, old_normal);
+        let apart = found.direction * found.distance;
+        let aside = (apart - normal * apart.dot(&normal)).norm();
+        (self.linearisation(pair, &found.weights, normal, end), aside)
     }
 
-    /// Pairs of the scope that cross on the way to `end`. Those of flat and concave edges are told only if there is nothing else to do
-    /// (`busy`, or other crossings): resolving the others mostly resolves them.
-    pub fn crossing(&self, scope: &Scope, end: &End, near: f64, busy: bool) -> Vec<(PairId, Linearisation)> {
+    /// Pairs of the scope that cross on the way to `end`. Those of flat and concave edges, and those from inside (what came in
+    /// leaves elsewhere), are told only if there is nothing else to do (`busy`, or other crossings): resolving the others mostly resolves them.
+    /// `known` tells which pairs have a row already.
+    pub fn crossing(&self, scope: &Scope, end: &End, known: impl Fn(&PairId) -> bool, near: f64, busy: bool) -> Vec<(PairId, Linearisation)> {
         let mesh = &self.surfaces.mesh;
         let found: Vec<(PairId, Crossing)> = collision::crossings(mesh, &scope.candidates, &self.start, &end.x)
             .into_iter()
+            // Ways are straight where motion is not: what ends as it started has not met on the true way.
+            .filter(|crossing| !crossing.returns)
             .map(|crossing| (pair_id(&crossing.pair), crossing))
             .collect();
-        let is_sharp = |pair: &PairId| {
-            pair.kind != PairKind::EdgeEdge || [pair.first, pair.second].iter().all(|e| mesh.is_convex(*e, &self.start))
-        };
-        let any_sharp = busy || found.iter().any(|(pair, _)| is_sharp(pair));
+        let comes_first = |crossing: &Crossing| mesh.meets_outside(crossing.pair, &self.start, &crossing.normal);
+        let any_first = busy || found.iter().any(|(_, crossing)| comes_first(crossing));
         found
             .into_iter()
-            .filter(|(pair, _)| !any_sharp || is_sharp(pair))
+            .filter(|(_, crossing)| !any_first || comes_first(crossing))
             .map(|(pair, crossing)| {
-                // Features that were near at the start agree on the direction between their nearest points, at corners too.
-                let near = self.at_start(&pair, end, near).filter(|row| row.gap < 0.0);
-                (pair, near.unwrap_or_else(|| self.linearisation(&pair, &crossing.weights, crossing.normal, end)))
+                if known(&pair) {
+                    let (found, aside) = self.at_end(&pair, &crossing.normal, end);
+                    if found.gap < 0.0 && aside < near {
+                        return (pair, found);
+                    }
+                }
+                let at_touch = self.linearisation(&pair, &crossing.weights, crossing.normal, end);
+                let start = self.combine(&pair, &crossing.weights, &self.start);
+                let normal = collision::pushing_direction(mesh, crossing.pair, &self.start, &crossing.normal);
+                let pushed = self.linearisation(&pair, &crossing.weights, normal, end);
+                let row = if pushed.gap < 0.0 && start.dot(&normal) > 0.0 { pushed } else { at_touch };
+                (pair, row)
             })
             .collect()
     }
