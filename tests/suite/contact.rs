@@ -81,7 +81,7 @@ fn a_resting_block_is_carried_by_its_weight() {
         let weight = total_mass(&model) * G;
         let pair = &report.contact.pairs[0];
         let gaps: Vec<f64> =
-            state.contacts.entries.iter().map(|c| model.surface_positions(&state.positions(&model))[c.vertex as usize].y).collect();
+            state.contacts.entries.iter().map(|c| model.surface_positions(&state.positions(&model))[c.pair.first as usize].y).collect();
         let (low, high) = gaps.iter().fold((f64::MAX, f64::MIN), |(l, h), g| (l.min(*g), h.max(*g)));
         println!(
             "{backend:?}: force/weight {:.6} side {:.1e} speed {:.1e} gaps {low:.2e}..{high:.2e} {}",
@@ -167,9 +167,9 @@ fn a_frictionless_step_solves_the_quadratic_programme() {
     let mut elements = vec![Element::default(); model.tets.len()];
     cpu::elements(&model.tets, &mut rotations, &state.displacements, &state.velocities, dt, &damping.betas, &mut elements);
     let mut rhs = vec![Vec3::zeros(); model.n_nodes()];
-    cpu::right_hand_side(&model, &elements, &state.velocities, &state.displacements, &params, &Loads::default(), &damping, &mut rhs);
+    cpu::right_hand_side(&model, &elements, &state, &params, &Loads::default(), &damping, &mut rhs);
     let (mut operator, mut blocks) = (Default::default(), vec![]);
-    cpu::matrix(&model, &elements, &params, &Loads::default(), &damping, &mut operator, &mut blocks);
+    cpu::matrix(&model, &elements, &state, &params, &Loads::default(), &damping, &mut operator, &mut blocks);
     let n = 3 * model.n_nodes();
     let mut a = DMatrix::<f64>::zeros(n, n);
     for i in 0..model.n_nodes() {
@@ -216,7 +216,7 @@ fn a_frictionless_step_solves_the_quadratic_programme() {
     let dv = DVector::from_iterator(n, found.velocities.iter().zip(&state.velocities).flat_map(|(a, b)| (a - b).data.0[0]));
     let error = (&dv - &reference).norm() / reference.norm();
     let mut found_lambda = DVector::<f64>::zeros(points.len());
-    found.contacts.entries.iter().for_each(|c| found_lambda[c.vertex as usize] = c.normal_force);
+    found.contacts.entries.iter().for_each(|c| found_lambda[c.pair.first as usize] = c.normal_force);
     let force_error = (&found_lambda - &lambda).norm() / lambda.norm();
     println!(
         "{} of {} points touch; dv error {error:e}, force error {force_error:e}; iterations {} restarts {} converged {}",
@@ -268,7 +268,7 @@ fn balls_dropped_on_every_shape_stay_outside() {
             let mut hit = false;
             for _ in 0..150 {
                 let (_, report) = run.step();
-                hit |= report.contact.pairs.iter().any(|p| p.obstacle == 1);
+                hit |= report.contact.pairs.iter().any(|p| p.bodies[1] == 2);
             }
             let (state, _) = run.step();
             let c = center_of_mass(&model, &state);
