@@ -7,7 +7,7 @@ use pliant::mesh::{TetMesh, shapes};
 use pliant::model::Model;
 use pliant::scene::{self, Scene};
 use pliant::solver::cpu::{self, Damping, Element};
-use pliant::solver::{Loads, Params, State, Stepper};
+use pliant::solver::{ContactSolver, Loads, Params, State, Stepper};
 
 use crate::lab::*;
 
@@ -48,6 +48,8 @@ const NO_GRAVITY: Params = Params {
     max_iterations: 20_000,
     contact_tolerance: 5e-6,
     max_contact_iterations: 1000,
+    solver: ContactSolver::Cwc,
+    stop_before_crossing: false,
 };
 
 #[test]
@@ -64,7 +66,7 @@ fn stiffness_of_a_free_element_has_six_zero_eigenvalues_and_the_block_form() {
     let damping = Damping::of(&model);
     cpu::elements(&model.tets, &mut rotations, &state.displacements, &state.velocities, params.time_step, &damping.betas, &mut elements);
     let (mut a, mut blocks) = (Default::default(), vec![]);
-    cpu::matrix(&model, &elements, &params, &Loads::default(), &damping, &mut a, &mut blocks);
+    cpu::matrix(&model, &elements, &state, &params, &Loads::default(), &damping, &mut a, &mut blocks);
     let dt2 = params.time_step * params.time_step;
     let mut k = nalgebra::DMatrix::<f64>::zeros(12, 12);
     for i in 0..4 {
