@@ -93,7 +93,7 @@ const SLOW: f64 = 0.2;
 /// Most of its iterations in a pass.
 const MAX_ELASTIC_ITERATIONS: u32 = 60;
 /// Most looks at the geometry that may change the rows.
-const MAX_RELINEARISATIONS: u32 = 30;
+const MAX_RELINEARISATIONS: u32 = 20;
 /// Forces are found to this part of what the elastic residual of the pass still moves.
 const FORCING: f64 = 0.1;
 /// Forces are sought to this part of the contact tolerance, and taken if they come as near as that: gaps that aim at the middle of the band stay in it.
@@ -144,7 +144,6 @@ fn settle(
     assemble(problem, blocks, contacts, &mut work.islands);
     let laws: Vec<Law> = contacts.iter().map(|c| Law::Unilateral { friction: c.friction }).collect();
     let mut p: Vec<Vec3> = contacts.iter().map(Contact::force).collect();
-    let finest = FINEST * problem.tolerance;
     let elastic_tolerance = options.elastic_tolerance;
     // Forces are found with the velocities of the first pass.
     let mut settled = contacts.is_empty();
@@ -174,14 +173,17 @@ fn settle(
         if contacts.is_empty() {
             continue;
         }
-        let tolerance = finest.max(FORCING * moves);
+        let aim = f64::max(FINEST * problem.tolerance, FORCING * moves);
+        let tolerance = f64::max(ACCEPTED * problem.tolerance, aim);
+        let is_last = tolerance == ACCEPTED * problem.tolerance;
         let before = p.clone();
-        let chain = if tolerance == finest && failures < MAX_FAILURES { Chain::Whole } else { Chain::First };
-        let found = obey(problem, contacts, &laws, dv, tolerance, chain, islands, &mut p);
+        let chain = if is_last && failures < MAX_FAILURES { Chain::Whole } else { Chain::First };
+        let found = obey(problem, contacts, &laws, dv, [tolerance, aim], chain, islands, &mut p);
         outcome.iterations += found.iterations;
         outcome.error = found.error.max();
-        settled = tolerance == finest && outcome.error < ACCEPTED * problem.tolerance;
-        failures += u32::from(tolerance == finest && !found.converged);
+        // What the whole chain cannot do better is taken within the tolerance itself.
+        settled = is_last && (found.converged || outcome.error < problem.tolerance);
+        failures += u32::from(is_last && !found.converged);
         // The change of the forces moves the bodies as foreseen.
         residual.fill(Vec3::zeros());
         for ((contact, p), before) in contacts.iter().zip(&p).zip(&before) {
@@ -218,7 +220,7 @@ fn obey(
     contacts: &[Contact],
     laws: &[Law],
     dv: &[Vec3],
-    tolerance: f64,
+    [tolerance, aim]: [f64; 2],
     chain: Chain,
     islands: &mut [Island],
     p: &mut [Vec3],
@@ -249,7 +251,7 @@ fn obey(
                 *free = contact.offset + problem.rows(contact, dv) - *free;
             }
             let laws = &laws[range.clone()];
-            dual::solve(&dual::Problem { w: compliance, laws, free }, p, &dual::Options { tolerance, iterations }, dual)
+            dual::solve(&dual::Problem { w: compliance, laws, free }, p, &dual::Options { tolerance, aim: aim / tolerance, iterations }, dual)
         })
         .collect();
     let worse = |a: dual::Outcome, b: dual::Outcome| dual::Outcome {

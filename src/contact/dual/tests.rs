@@ -120,7 +120,7 @@ fn all_solvers_find_the_same_motion() {
         for (tolerance, agreement) in [(1e-6, 5e-6), (1e-8, 1e-7)] {
             let mut work = Work::default();
             let mut reference = vec![Vec3::zeros(); scene.free.len()];
-            let exact = Options { tolerance: 1e-12, iterations: [0; 3] };
+            let exact = Options { tolerance: 1e-12, aim: 1.0, iterations: [0; 3] };
             let outcome = ssn(&scene.problem(), &mut reference, &exact, &mut work);
             assert!(outcome.converged, "Newton, seed {seed}: {outcome:?}");
             let counts = count(&scene, &reference);
@@ -128,7 +128,7 @@ fn all_solvers_find_the_same_motion() {
             let reference = scene.exact_motion(&reference);
             for iterations in [SPECTRAL, ACCELERATED, SWEEPS] {
                 let mut p = vec![Vec3::zeros(); scene.free.len()];
-                let outcome = solve(&scene.problem(), &mut p, &Options { tolerance, iterations }, &mut work);
+                let outcome = solve(&scene.problem(), &mut p, &Options { tolerance, aim: 1.0, iterations }, &mut work);
                 assert!(outcome.converged, "seed {seed}: {outcome:?}");
                 let difference = largest_difference(&scene.exact_motion(&p), &reference);
                 assert!(difference < agreement, "seed {seed}, {:?}: {difference}", outcome.method);
@@ -174,7 +174,7 @@ fn repeated_contacts_do_no_harm() {
 fn without_friction_the_forces_solve_the_quadratic_programme() {
     let scene = scene(8, 3, 7, 0.0, 2e-3);
     let mut p = vec![Vec3::zeros(); scene.free.len()];
-    let outcome = solve(&scene.problem(), &mut p, &Options { tolerance: 1e-8, iterations: SPECTRAL }, &mut Work::default());
+    let outcome = solve(&scene.problem(), &mut p, &Options { tolerance: 1e-8, aim: 1.0, iterations: SPECTRAL }, &mut Work::default());
     assert!(outcome.converged, "{outcome:?}");
     // Gauss-Seidel on the normals of the exact W.
     let mut lambda = vec![0.0; p.len()];
@@ -203,7 +203,7 @@ fn ties_hold_and_yield_by_their_compliance() {
     let mut work = Work::default();
     for iterations in [SPECTRAL, ACCELERATED, SWEEPS] {
         p.fill(Vec3::zeros());
-        let outcome = solve(&scene.problem(), &mut p, &Options { tolerance: 1e-8, iterations }, &mut work);
+        let outcome = solve(&scene.problem(), &mut p, &Options { tolerance: 1e-8, aim: 1.0, iterations }, &mut work);
         assert!(outcome.converged, "{outcome:?}");
         assert!(scene.exact_motion(&p)[10].amax() < 2e-8);
         assert!(p[10].norm() > 0.1);

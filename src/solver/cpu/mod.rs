@@ -63,7 +63,7 @@ const REACH: f64 = 2.0;
 /// And at least this many contact tolerances around it.
 const MARGIN: f64 = 20.0;
 /// Most searches for pairs in one step: more are needed only if bodies go where nothing foretold them.
-const MAX_SEARCHES: usize = 6;
+const MAX_SEARCHES: usize = 4;
 
 impl State {
     /// Where `model` starts: undeformed, with its initial velocities.
