@@ -516,7 +516,10 @@ mod tests {
         let model = build(&Scene::from_text("bricks", "bricks.toml", text, None, &[]).unwrap()).unwrap().model;
         let state = State::initial(&model);
         let bodies = body_reports(&model, &state);
-        assert_eq!(bodies.iter().map(|b| (b.name.as_str(), b.kind)).collect::<Vec<_>>(), [("brick", "rigid"), ("race", "static"), ("floor", "static")]);
+        assert_eq!(
+            bodies.iter().map(|b| (b.name.as_str(), b.kind)).collect::<Vec<_>>(),
+            [("brick", "rigid"), ("race", "static"), ("floor", "static")]
+        );
         let (brick, race) = (&bodies[0], &bodies[1]);
         let inertia = 6.0 * (0.04 + 0.16) / 12.0;
         let near = |found: Option<f64>, wanted: f64| (found.unwrap() - wanted).abs() < 1e-9;

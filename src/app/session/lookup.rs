@@ -123,7 +123,10 @@ pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: &[Isometry], ray: 
         Some((hit, body))
     };
     let rigid = model.rigid_bodies.iter().zip(poses).enumerate().filter_map(|(r, (body, pose))| {
-        let local = Ray { origin: pose.inverse_transform_point(&ray.origin.into()).coords, direction: pose.inverse_transform_vector(&ray.direction) };
+        let local = Ray {
+            origin: pose.inverse_transform_point(&ray.origin.into()).coords,
+            direction: pose.inverse_transform_vector(&ray.direction),
+        };
         let vertices: Vec<[f32; 4]> = body.vertices.iter().map(stage::vertex).collect();
         let hit = pick(&local, &vertices, &body.triangles)?;
         Some((Hit { point: ray.at(hit.distance), ..hit }, model.bodies.len() + r))
@@ -196,7 +199,8 @@ mod tests {
                 0 => Vec3::from_fn(|i, _| positions[v as usize][i].into()),
                 r => (poses[r - 1] * nalgebra::Point3::from(model.rigid_bodies[r - 1].vertices[v as usize])).coords,
             };
-            let triangle = if found == 0 { model.surface.triangles[hit.triangle] } else { model.rigid_bodies[found - 1].triangles[hit.triangle] };
+            let triangle =
+                if found == 0 { model.surface.triangles[hit.triangle] } else { model.rigid_bodies[found - 1].triangles[hit.triangle] };
             let point: Vec3 = triangle.iter().zip(hit.barycentric).map(|(v, b)| at(*v) * b).sum();
             assert!((point - hit.point).norm() < 1e-6 && (hit.point - ray.at(hit.distance)).norm() < 1e-9, "{found}");
         }
