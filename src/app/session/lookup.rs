@@ -18,8 +18,11 @@ pub enum Question {
     Grab(Ray),
     /// What to look at.
     FrameAt(Ray),
-    /// A contact body.
-    FrameBody(usize),
+    /// Contact bodies.
+    FrameBodies {
+        first: usize,
+        count: usize,
+    },
     FrameAll,
 }
 
@@ -146,10 +149,17 @@ pub fn bounds(model: &Model, positions: &[[f32; 4]], poses: &[Isometry], body: u
     }
 }
 
+/// The box around several contact bodies.
+pub fn bounds_of(model: &Model, positions: &[[f32; 4]], poses: &[Isometry], bodies: impl Iterator<Item = usize>) -> Aabb {
+    bodies.map(|body| bounds(model, positions, poses, body)).fold(Aabb::EMPTY, Aabb::joined)
+}
+
 /// The box around everything that moves freely, or without any such body around all meshes.
 pub fn bounds_of_all(model: &Model, positions: &[[f32; 4]], poses: &[Isometry]) -> Aabb {
-    let around = |bodies: &mut dyn Iterator<Item = usize>| bodies.map(|body| bounds(model, positions, poses, body)).reduce(Aabb::joined);
-    around(&mut free_bodies(model)).or_else(|| around(&mut (0..model.obstacle_body(0)))).unwrap_or(Aabb::EMPTY)
+    match free_bodies(model).next() {
+        Some(_) => bounds_of(model, positions, poses, free_bodies(model)),
+        None => bounds_of(model, positions, poses, 0..model.obstacle_body(0)),
+    }
 }
 
 #[cfg(test)]
