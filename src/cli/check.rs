@@ -9,6 +9,7 @@ use crate::math::Aabb;
 use crate::mesh::{doctor, read_surface};
 use crate::model::Mobility;
 use crate::scene::{Scene, build, is_mesh};
+use crate::sim::checked_start;
 
 #[derive(Args)]
 pub struct CheckArgs {
@@ -55,10 +56,12 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     for obstacle in &model.obstacles {
         println!("{}: {}", obstacle.name, if obstacle.motion.is_some() { "driven" } else { "static" });
     }
-    let poses: Vec<_> = model.obstacles.iter().map(|o| o.pose).collect();
-    let depth = crate::sim::checker::max_penetration(model, &model.surface_positions(&model.rest_positions), &poses);
-    if depth > built.params.contact_tolerance {
-        println!("note: a deformable body starts {depth:.3e} m deep in a static or driven one; move them apart");
+    let judge = checked_start(model, &built.params).map_err(|error| Failure::Input(error.to_string()))?;
+    for body in judge.grown_together() {
+        println!(
+            "note: the surface of \"{}\" crosses itself; it is taken as grown together there",
+            model.contact_body_name(body as usize)
+        );
     }
     println!("{}: sound", args.target);
     Ok(())

@@ -4,13 +4,16 @@ pub mod checker;
 mod grab;
 pub mod report;
 mod save;
+mod start;
 mod tally;
 
 use std::sync::Arc;
 
+use checker::{Judge, Overlap};
 pub use grab::GrabView;
 use grab::Held;
 pub use save::SaveError;
+pub use start::{OverlapError, StartOverlap};
 pub use tally::{StepRecord, Tally};
 
 use crate::contact::baselines::Method;
@@ -71,6 +74,8 @@ pub enum SimulationError {
     Cpu(#[from] CpuError),
     #[error("the {backend} backend does not have the solver \"{solver}\"; the cpu backend has all, the gpu backend has cr")]
     Solver { solver: &'static str, backend: &'static str },
+    #[error(transparent)]
+    Overlap(#[from] OverlapError),
 }
 
 /// What the caller chooses beside the scene.
@@ -116,6 +121,7 @@ pub struct Simulation {
     step: u64,
     time: f64,
     tally: Tally,
+    judge: Judge,
     measuring: bool,
 }
 
@@ -123,6 +129,7 @@ impl Simulation {
     pub fn new(built: Built, options: &Options) -> Result<Self, SimulationError> {
         let Built { name, model, params, forces, probes, backend, solver, .. } = built;
         let model = Arc::new(model);
+        let judge = checked_start(&model, &params)?;
         let (mut stepper, mut backend) = open_backend(options.backend.unwrap_or(backend), options, &model)?;
         let params = Params { solver: contact_solver(solver, backend.backend)?, ..params };
         backend.solver = params.solver.name();
@@ -140,6 +147,7 @@ impl Simulation {
             step: 0,
             time: 0.0,
             tally: Tally::default(),
+            judge,
             measuring: false,
         })
     }
@@ -338,20 +346,22 @@ impl Simulation {
         Ok(self.held.iter().map(|h| h.view(&self.model, &state)).collect())
     }
 
-    /// Deepest penetration on the present geometry [m].
+    /// Deepest penetration on the present geometry, of bodies in obstacles, in one another and in themselves [m].
     pub fn penetration(&mut self) -> Result<f64, StepError> {
-        let positions = self.model.surface_positions(&self.stepper.state()?.positions(&self.model));
-        Ok(checker::max_penetration(&self.model, &positions, &self.obstacle_poses()))
+        Ok(self.judge.penetration(&self.model, &self.stepper.state()?))
+    }
+
+    /// Bodies with a surface of triangles that overlap on the present geometry, by the independent checker.
+    pub fn overlaps(&mut self) -> Result<Vec<Overlap>, StepError> {
+        Ok(self.judge.overlaps(&self.model, &self.stepper.state()?))
     }
 
     /// Measures the geometry at the end of a step: counts missed contacts, returns the penetration [m].
     fn measure(&mut self) -> Result<f64, StepError> {
         let state = self.stepper.state()?;
-        let positions = self.model.surface_positions(&state.positions(&self.model));
-        let poses = self.obstacle_poses();
         let tolerance = MISSED_TOLERANCES * self.params.contact_tolerance;
-        self.tally.missed_candidates += checker::missed_candidates(&self.model, &positions, &poses, &state.contacts, tolerance);
-        Ok(checker::max_penetration(&self.model, &positions, &poses))
+        self.tally.missed_candidates += self.judge.missed_candidates(&self.model, &state, tolerance);
+        Ok(self.judge.penetration(&self.model, &state))
     }
 }
 
@@ -363,6 +373,13 @@ fn start(model: &Model, params: &Params) -> State {
     let rigid = model.rigid_bodies.iter().flat_map(|r| [if r.is_free() { fall } else { Vec3::zeros() }, Vec3::zeros()]);
     let velocity_changes = nodes.chain(rigid).collect();
     State { velocity_changes, ..State::initial(model) }
+}
+
+/// What judges a simulation, once it has found no overlaps at the start.
+pub fn checked_start(model: &Model, params: &Params) -> Result<Judge, OverlapError> {
+    let judge = Judge::new(model);
+    start::check_start(&judge, model, &State::initial(model), params.contact_tolerance)?;
+    Ok(judge)
 }
 
 fn finite(what: &'static str, v: &Vec3) -> Result<(), CommandError> {

@@ -3,22 +3,11 @@
 
 use crate::contact::{ContactMemory, PairKind};
 use crate::math::{Aabb, Isometry, Vec3};
-use crate::model::{Model, Obstacle, Shape};
+use crate::model::{Model, Shape};
 
-/// Depth [m, >= 0] of the deepest surface point inside any obstacle. A point's depth is its distance to the obstacle's surface; an
-/// obstacle that lies wholly inside a body counts with its distance to the body's surface as well.
-///
-/// `vertices`: positions of the model's surface vertices. `poses`: where the obstacles are, in the order of the model.
-pub fn max_penetration(model: &Model, vertices: &[Vec3], poses: &[Isometry]) -> f64 {
-    let depth = |(obstacle, pose): (&Obstacle, &Isometry)| {
-        let bodies = model.bodies.iter().map(|body| &model.surface.triangles[body.triangles.clone()]);
-        bodies.map(|triangles| depth_in_obstacle(&obstacle.shape, pose, vertices, triangles)).fold(0.0, f64::max)
-    };
-    model.obstacles.iter().zip(poses).map(depth).fold(0.0, f64::max)
-}
-
-/// Depth [m, >= 0] of the surface of one body in one obstacle; see `max_penetration`. `triangles`: those of the body, over `vertices` [m,
-/// world].
+/// Depth [m, >= 0] of the deepest point of the surface of one body in one obstacle: its distance to the obstacle's surface. An obstacle that
+/// lies wholly inside the body counts with its distance to the body's surface as well. `triangles`: those of the body, over `vertices` [m,
+/// world]. `pose`: of the obstacle.
 pub fn depth_in_obstacle(shape: &Shape, pose: &Isometry, vertices: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
     if triangles.is_empty() {
         return 0.0;
@@ -185,7 +174,7 @@ mod tests {
     use crate::material::Material;
     use crate::math::Quat;
     use crate::mesh::shapes;
-    use crate::model::{ModelBuilder, SoftBody};
+    use crate::model::{ModelBuilder, Obstacle, SoftBody};
 
     /// A cube of one cell and side 2 around `center`, and an obstacle at the origin; both moved by `pose`.
     fn cube_and(shape: Shape, center: [f64; 3], pose: Isometry) -> Model {
@@ -203,7 +192,8 @@ mod tests {
         let turned = Isometry::from_parts(Vec3::new(0.3, -0.2, 0.7).into(), Quat::from_euler_angles(0.4, 1.1, -0.6));
         for pose in [Isometry::identity(), turned] {
             let model = cube_and(shape, center, pose);
-            let found = max_penetration(&model, &model.surface_positions(&model.rest_positions), &[pose]);
+            let vertices = model.surface_positions(&model.rest_positions);
+            let found = depth_in_obstacle(&shape, &pose, &vertices, &model.surface.triangles);
             assert!((found - wanted).abs() < 1e-7, "{shape:?} at {center:?}: {found} instead of {wanted}");
         }
     }

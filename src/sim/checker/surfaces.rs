@@ -159,9 +159,12 @@ impl Surfaces {
         piercings.filter(|p| p.depth > moment.noise).map(around).collect()
     }
 
-    /// How often deformable bodies cross themselves at rest: meshes are like that. They are taken as grown together there.
-    pub fn crossings_at_rest(&self) -> usize {
-        self.grown.len()
+    /// Deformable bodies that cross themselves at rest, in ascending order: meshes are like that. They are taken as grown together there.
+    pub fn grown_together(&self) -> Vec<u32> {
+        let mut bodies: Vec<u32> = self.grown.iter().map(|[around, _]| self.vertex_bodies[around[0] as usize]).collect();
+        bodies.sort_unstable();
+        bodies.dedup();
+        bodies
     }
 
     /// Whether a piercing of a body by itself is one that the body has at rest, or has slipped from there to the next triangle.
@@ -188,6 +191,16 @@ impl Surfaces {
     pub fn overlaps(&self, vertices: &[Vec3]) -> Vec<Overlap> {
         let moment = Moment::new(self, vertices);
         moment.meeting_bodies().into_par_iter().filter_map(|[a, b]| moment.overlap(a, b)).collect()
+    }
+
+    /// Whether two different bodies overlap.
+    pub fn do_overlap(&self, vertices: &[Vec3], [a, b]: [u32; 2]) -> bool {
+        Moment::new(self, vertices).overlap(a, b).is_some()
+    }
+
+    /// Vertices of a body.
+    pub fn vertices_of(&self, body: u32) -> &[u32] {
+        &self.bodies[body as usize].vertices
     }
 }
 

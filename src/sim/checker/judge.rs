@@ -1,0 +1,165 @@
+//! The judge of one model: all its bodies together.
+
+use std::ops::Range;
+
+use super::obstacles;
+use super::surfaces::{Kind, Overlap, Surfaces};
+use crate::math::{Aabb, Isometry, Vec3};
+use crate::model::{Model, Shape};
+use crate::solver::State;
+
+/// Measures how deep the bodies of a model are in one another and in its obstacles. Bodies count as the model's contact bodies do.
+#[derive(Clone, Debug)]
+pub struct Judge {
+    /// Of deformable and rigid bodies; vertices and triangles in this order.
+    surfaces: Surfaces,
+    triangles: Vec<[u32; 3]>,
+    /// Triangles of each body.
+    ranges: Vec<Range<usize>>,
+    kinds: Vec<Kind>,
+}
+
+impl Judge {
+    pub fn new(model: &Model) -> Self {
+        let mut triangles = model.surface.triangles.clone();
+        let mut ranges: Vec<Range<usize>> = model.bodies.iter().map(|body| body.triangles.clone()).collect();
+        let mut kinds = vec![Kind::Deformable; model.bodies.len()];
+        let mut first = model.n_vertices() as u32;
+        for rigid in &model.rigid_bodies {
+            let start = triangles.len();
+            triangles.extend(rigid.triangles.iter().map(|t| t.map(|v| first + v)));
+            ranges.push(start..triangles.len());
+            kinds.push(if rigid.is_free() { Kind::Rigid } else { Kind::Immovable });
+            first += rigid.vertices.len() as u32;
+        }
+        let bodies: Vec<u32> = ranges.iter().enumerate().flat_map(|(b, range)| range.clone().map(move |_| b as u32)).collect();
+        let surfaces = Surfaces::new(&vertices(model, &State::initial(model)), &triangles, &bodies, &kinds);
+        Self { surfaces, triangles, ranges, kinds }
+    }
+
+    /// Deepest penetration of any two bodies, of a body by itself, and of bodies and obstacles [m].
+    pub fn penetration(&self, model: &Model, state: &State) -> f64 {
+        let among_surfaces = self.surfaces.max_penetration(&vertices(model, state));
+        self.in_obstacles(model, state).iter().map(|found| found.depth).fold(among_surfaces, f64::max)
+    }
+
+    /// Bodies that overlap, or that overlap themselves but do not so at rest.
+    pub fn overlaps(&self, model: &Model, state: &State) -> Vec<Overlap> {
+        self.surfaces.overlaps(&vertices(model, state))
+    }
+
+    /// Deformable bodies that cross themselves at rest: they are taken as grown together there.
+    pub fn grown_together(&self) -> Vec<u32> {
+        self.surfaces.grown_together()
+    }
+
+    /// See `obstacles::missed_candidates`.
+    pub fn missed_candidates(&self, model: &Model, state: &State, tolerance: f64) -> u64 {
+        let poses: Vec<Isometry> = model.obstacles.iter().map(|o| o.pose_at(state.time)).collect();
+        obstacles::missed_candidates(model, &vertices(model, state)[..model.n_vertices()], &poses, &state.contacts, tolerance)
+    }
+
+    /// Depth [m, > 0] of each body in each obstacle it is in. Bodies that nothing moves may stand in obstacles.
+    pub fn in_obstacles(&self, model: &Model, state: &State) -> Vec<InObstacle> {
+        let vertices = vertices(model, state);
+        let mut found = vec![];
+        for (o, obstacle) in model.obstacles.iter().enumerate() {
+            let pose = obstacle.pose_at(state.time);
+            for body in (0..self.ranges.len()).filter(|b| self.is_free(*b)) {
+                let triangles = &self.triangles[self.ranges[body].clone()];
+                let depth = obstacles::depth_in_obstacle(&obstacle.shape, &pose, &vertices, triangles);
+                if depth > 0.0 {
+                    found.push(InObstacle { body, obstacle: o, depth });
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether contact moves a body.
+    pub fn is_free(&self, body: usize) -> bool {
+        self.kinds[body] != Kind::Immovable
+    }
+
+    /// Diagonal of the box around a body [m].
+    pub fn size(&self, model: &Model, state: &State, body: usize) -> f64 {
+        self.bounds(&vertices(model, state), body).extent().norm()
+    }
+
+    /// The least motion along an axis of the world, to a hundredth, that takes the second of two overlapping bodies out of the first [m].
+    pub fn way_out(&self, model: &Model, state: &State, [a, b]: [u32; 2]) -> Vec3 {
+        let start = vertices(model, state);
+        let overlap_after = |motion: &Vec3| self.surfaces.do_overlap(&self.with_moved(&start, b as usize, motion), [a, b]);
+        least_way_out(&self.bounds(&start, b as usize), &self.bounds(&start, a as usize), overlap_after)
+    }
+
+    /// The same for a body in an obstacle; out of a plane along its normal.
+    pub fn way_out_of_obstacle(&self, model: &Model, state: &State, found: &InObstacle) -> Vec3 {
+        let InObstacle { body, depth, .. } = *found;
+        let obstacle = &model.obstacles[found.obstacle];
+        let pose = obstacle.pose_at(state.time);
+        let radius = match obstacle.shape {
+            Shape::Plane => return pose.rotation * Vec3::y() * (1.01 * depth),
+            Shape::Box { half_extents } => half_extents.norm(),
+            Shape::Sphere { radius } => radius,
+            Shape::Cylinder { radius, half_height } => radius.hypot(half_height),
+        };
+        let center = pose.translation.vector;
+        let around = Aabb { min: center.add_scalar(-radius), max: center.add_scalar(radius) };
+        let start = vertices(model, state);
+        let triangles = &self.triangles[self.ranges[body].clone()];
+        let overlap_after =
+            |motion: &Vec3| obstacles::depth_in_obstacle(&obstacle.shape, &pose, &self.with_moved(&start, body, motion), triangles) > 0.0;
+        least_way_out(&self.bounds(&start, body), &around, overlap_after)
+    }
+
+    fn bounds(&self, vertices: &[Vec3], body: usize) -> Aabb {
+        Aabb::of(self.surfaces.vertices_of(body as u32).iter().map(|v| &vertices[*v as usize]))
+    }
+
+    fn with_moved(&self, vertices: &[Vec3], body: usize, motion: &Vec3) -> Vec<Vec3> {
+        let mut moved = vertices.to_vec();
+        self.surfaces.vertices_of(body as u32).iter().for_each(|v| moved[*v as usize] += motion);
+        moved
+    }
+}
+
+/// The least motion along an axis that takes a body out of another one. `bounds`, `other`: boxes around them.
+fn least_way_out(bounds: &Aabb, other: &Aabb, overlap_after: impl Fn(&Vec3) -> bool) -> Vec3 {
+    let along = |axis: usize, sign: f64| {
+        let direction = Vec3::ith(axis, sign);
+        // Here their boxes are apart.
+        let mut out = 1.01 * if sign > 0.0 { other.max[axis] - bounds.min[axis] } else { bounds.max[axis] - other.min[axis] };
+        let mut inside = 0.0;
+        while out - inside > 0.01 * out {
+            let middle = 0.5 * (inside + out);
+            *if overlap_after(&(direction * middle)) { &mut inside } else { &mut out } = middle;
+        }
+        direction * out
+    };
+    // Of ways of the same length the one upwards.
+    let ways = [1, 0, 2].into_iter().flat_map(|axis| [along(axis, 1.0), along(axis, -1.0)]);
+    ways.min_by(|p, q| p.norm().total_cmp(&q.norm())).unwrap_or_default()
+}
+
+/// A body in an obstacle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InObstacle {
+    pub body: usize,
+    pub obstacle: usize,
+    /// [m, > 0]
+    pub depth: f64,
+}
+
+/// Surface vertices of the deformable bodies, then of the rigid ones [m].
+fn vertices(model: &Model, state: &State) -> Vec<Vec3> {
+    let mut vertices = model.surface_positions(&state.positions(model));
+    for (r, rigid) in model.rigid_bodies.iter().enumerate() {
+        let pose = match state.rigid_bodies.get(r) {
+            Some(moved) if rigid.is_free() => moved.pose,
+            _ => rigid.pose_at(state.time),
+        };
+        vertices.extend(rigid.vertices.iter().map(|v| (pose * nalgebra::Point3::from(*v)).coords));
+    }
+    vertices
+}
