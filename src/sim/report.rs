@@ -275,7 +275,9 @@ impl Energy {
                 gravitational -= mass * gravity.dot(&state.pose.translation.vector);
             }
         }
-        let elastic = model.tets.iter().map(|tet| tet.volume * energy_density(tet, &deformation_gradient(tet, &positions))).sum();
+        let elastic = model.tets.iter().map(|tet| tet.volume * energy_density(tet, &deformation_gradient(tet, &positions)));
+        // The sum of nothing is -0, and that is what would be written.
+        let elastic = elastic.sum::<f64>() + 0.0;
         Self { kinetic, elastic, gravitational, total: kinetic + elastic + gravitational, dissipated_by_friction: 0.0 }
     }
 }
