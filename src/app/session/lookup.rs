@@ -118,7 +118,8 @@ pub fn free_bodies(model: &Model) -> impl Iterator<Item = usize> {
     (0..model.obstacle_body(0)).filter(|body| is_free(model, *body))
 }
 
-/// What is under the ray: the triangle in the mesh of a contact body, and that body. Deformable bodies share one mesh. `poses`: of the rigid bodies.
+/// What is under the ray: the triangle in the mesh of a contact body, and that body. Deformable bodies share one mesh.
+/// `poses`: of the rigid bodies.
 pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: &[Isometry], ray: &Ray) -> Option<(Hit, usize)> {
     let soft = || {
         let hit = pick(ray, positions.get(..model.n_vertices())?, &model.surface.triangles)?;
