@@ -67,11 +67,13 @@ struct Wire {
 
 // The same surface without shared vertices: each corner knows which one it is.
 @vertex
-fn vs_wire(@builtin(vertex_index) index: u32) -> Wire {
+fn vs_wire(@builtin(vertex_index) index: u32, @builtin(instance_index) instance: u32) -> Wire {
     let v = vertices[indices[index]];
+    // Of soft bodies, which are in the world already, the identity.
+    let m = world_from_local[instance];
     let k = index % 3u;
     let corner = vec3f(f32(k == 0u), f32(k == 1u), f32(k == 2u));
-    let d = drawn(v.position, v.normal, unpack4x8unorm(v.color).rgb, v.satin);
+    let d = drawn((m * vec4f(v.position, 1.0)).xyz, (m * vec4f(v.normal, 0.0)).xyz, unpack4x8unorm(v.color).rgb, v.satin);
     return Wire(d.clip, d.world, d.normal, d.albedo, corner);
 }
 

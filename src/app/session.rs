@@ -438,7 +438,7 @@ impl Session {
                     None => lookup::bounds_of_all(model, positions, poses),
                 });
             }
-            Question::FrameBody(body) => self.fly_to(&lookup::bounds(model, positions, poses, body)),
+            Question::FrameBodies { first, count } => self.fly_to(&lookup::bounds_of(model, positions, poses, first..first + count)),
             Question::FrameAll => self.fly_to(&lookup::bounds_of_all(model, positions, poses)),
         }
     }
@@ -479,7 +479,7 @@ impl Session {
             }
             Action::SetSpeed(speed) => self.worker.send(Request::SetSpeed(speed)),
             Action::FrameAll => self.lookup.ask(Question::FrameAll),
-            Action::FrameBody(body) => self.lookup.ask(Question::FrameBody(body)),
+            Action::FrameBodies { first, count } => self.lookup.ask(Question::FrameBodies { first, count }),
             Action::SetGravity(gravity) => self.command(Command::SetGravity(gravity)),
             Action::SetTimeStep(seconds) => self.command(Command::SetTimeStep(seconds)),
         }

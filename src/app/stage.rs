@@ -4,7 +4,7 @@ use glam::{Mat4, Quat, Vec3};
 
 use crate::math::Isometry;
 use crate::model::{Model, Shape};
-use crate::render::{Camera, Light, RigidShape, RigidVisual, Rgb, SoftBodyVisual, Stage, palette};
+use crate::render::{Camera, Light, Rgb, RigidShape, RigidVisual, SoftBodyVisual, Stage, palette};
 use crate::scene::{CameraSetting, LightSetting};
 
 /// The constant part of the picture.

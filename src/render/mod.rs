@@ -26,7 +26,7 @@ pub use image::Image;
 pub use palette::{Rgb, palette};
 pub use pick::{Hit, pick};
 pub use renderer::{Positions, RenderOptions, Renderer};
-pub use stage::{Light, Look, RigidShape, RigidVisual, Overlays, Point, Segment, Shading, SoftBodyVisual, Stage, ViewOptions};
+pub use stage::{Light, Look, Overlays, Point, RigidShape, RigidVisual, Segment, Shading, SoftBodyVisual, Stage, ViewOptions};
 
 /// Why a picture could not be made.
 #[derive(Debug, thiserror::Error)]

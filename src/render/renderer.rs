@@ -281,7 +281,7 @@ impl Renderer {
                 draw_bodies(&mut pass, stage);
             }
             pass.set_pipeline(rigids);
-            draw_rigids(&mut pass, stage);
+            draw_rigids(&mut pass, stage, true);
         }
         // What the floor makes of them.
         for (view, pipeline, source) in [
@@ -381,6 +381,10 @@ impl Renderer {
                 pass.set_pipeline(&pipelines.wire);
                 pass.set_bind_group(2, &stage.wire_group, &[]);
                 pass.draw(0..stage.n_indices, 0..1);
+                pass.set_bind_group(2, &stage.rigid_wire_group, &[]);
+                for (i, range) in (1..).zip(&stage.rigids.ranges).filter(|(i, _)| stage.rigids.is_mesh[*i as usize - 1]) {
+                    pass.draw(range.clone(), i..i + 1);
+                }
             }
             Shading::Tets => {
                 pass.set_pipeline(&pipelines.tets);
@@ -389,7 +393,7 @@ impl Renderer {
             }
         }
         pass.set_pipeline(&pipelines.rigid);
-        draw_rigids(pass, stage);
+        draw_rigids(pass, stage, shading != Shading::Wireframe);
         pass.set_pipeline(&pipelines.slab);
         for &slab in &stage.rigids.slabs {
             pass.draw(0..6, slab..slab + 1);
@@ -415,11 +419,12 @@ fn draw_bodies(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {
     }
 }
 
-fn draw_rigids(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {
+/// Rigid things, `RigidShape::Mesh` only if `meshes`.
+fn draw_rigids(pass: &mut wgpu::RenderPass, stage: &StageBuffers, meshes: bool) {
     pass.set_vertex_buffer(0, stage.rigids.vertices.slice(..));
     pass.set_index_buffer(stage.rigids.indices.slice(..), wgpu::IndexFormat::Uint32);
-    for (i, range) in (1..).zip(&stage.rigids.ranges) {
-        if !range.is_empty() {
+    for ((i, range), is_mesh) in (1..).zip(&stage.rigids.ranges).zip(&stage.rigids.is_mesh) {
+        if !range.is_empty() && (meshes || !is_mesh) {
             pass.draw_indexed(range.clone(), 0, i..i + 1); // transform 0 is the soft bodies'
         }
     }

@@ -179,20 +179,24 @@ fn a_moved_obstacle_is_drawn_where_it_went() {
 }
 
 #[test]
-fn a_mesh_is_drawn_with_flat_faces_and_its_shadow_is_kept() {
+fn a_mesh_is_drawn_with_flat_faces_and_its_edges_on_demand() {
     let surface = crate::mesh::shapes::surface_box(crate::math::Vec3::repeat(0.2));
     let positions: Vec<[f32; 4]> = surface.positions.iter().map(|p| [p.x as f32, p.y as f32, p.z as f32, 1.0]).collect();
     let place = |x: f32| Mat4::from_translation(Vec3::new(x, 0.1, 0.5));
-    let cube = |shape: RigidShape| {
+    let cube = |shape: RigidShape, options: &ViewOptions| {
         let mut stage = stage();
         stage.rigids.push(RigidVisual { name: "cube".into(), shape, color: Rgb::hex(0x2040ff), transform: place(0.5), free: true });
         let mut renderer = renderer(1);
         renderer.set_stage(&stage);
         renderer.set_rigid_transforms(&[Mat4::IDENTITY, place(-0.5)]).unwrap();
-        capture(&mut renderer, &no_grid())
+        capture(&mut renderer, options)
     };
-    let mesh = cube(RigidShape::Mesh { positions, triangles: surface.triangles.clone() });
-    let exact = cube(RigidShape::Box { half_extents: Vec3::splat(0.1) });
+    let mesh = RigidShape::Mesh { positions, triangles: surface.triangles.clone() };
+    let exact = RigidShape::Box { half_extents: Vec3::splat(0.1) };
+    let wires = ViewOptions { shading: Shading::Wireframe, ..no_grid() };
+    let [wired_mesh, wired_exact] = [&mesh, &exact].map(|shape| cube(shape.clone(), &wires));
+    assert!(difference(&wired_mesh, &wired_exact).0 > 30, "only meshes show their triangles");
+    let [mesh, exact] = [mesh, exact].map(|shape| cube(shape, &no_grid()));
     // The creases of the mesh are sharp: it looks as the exact box does.
     assert!(difference(&mesh, &exact).1 < 0.1, "{:?}", difference(&mesh, &exact));
     let front = at(&mesh, Vec3::new(-0.5, 0.1, 0.6));

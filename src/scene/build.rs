@@ -368,7 +368,8 @@ fn center_of_mass(soft: &SoftBody) -> Vec3 {
 
 /// Fills in what the scene leaves open so that all bodies that move freely are in view; where nothing does, all meshes.
 fn camera(wish: &CameraContent, model: &Model) -> CameraSetting {
-    let of_rigid = |free: bool| model.rigid_bodies.iter().filter(move |body| body.is_free() == free).flat_map(|body| body.positions(&body.pose));
+    let of_rigid =
+        |free: bool| model.rigid_bodies.iter().filter(move |body| body.is_free() == free).flat_map(|body| body.positions(&body.pose));
     let mut points: Vec<Vec3> = model.rest_positions.iter().copied().chain(of_rigid(true)).collect();
     if points.is_empty() {
         points.extend(of_rigid(false));

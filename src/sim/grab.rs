@@ -54,7 +54,8 @@ impl Held {
             }
             None => {
                 let n_triangles = model.n_held_triangles();
-                let (body, local) = model.held_rigid_triangle(triangle as usize).ok_or(CommandError::NoTriangle { triangle, n_triangles })?;
+                let (body, local) =
+                    model.held_rigid_triangle(triangle as usize).ok_or(CommandError::NoTriangle { triangle, n_triangles })?;
                 let rigid = &model.rigid_bodies[body];
                 let point = rigid.triangles[local].iter().zip(barycentric).map(|(v, b)| rigid.vertices[*v as usize] * b).sum();
                 (HeldPoint::Rigid { body, point }, rigid.mass().unwrap_or(0.0))
@@ -165,7 +166,9 @@ mass = 3.0
             let result = simulation.apply(&grab);
             let middle = |corners: [Vec3; 3]| corners[0] * 0.25 + corners[1] * 0.5 + corners[2] * 0.25;
             let wanted = match (triangle as usize).checked_sub(soft) {
-                None => middle(model.surface.triangles[triangle as usize].map(|v| model.surface_positions(&model.rest_positions)[v as usize])),
+                None => {
+                    middle(model.surface.triangles[triangle as usize].map(|v| model.surface_positions(&model.rest_positions)[v as usize]))
+                }
                 Some(local) if local < block.triangles.len() => middle(block.triangles[local].map(|v| block.vertices[v as usize])),
                 Some(_) => {
                     let text = result.unwrap_err().to_string();

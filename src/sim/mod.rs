@@ -27,8 +27,9 @@ use crate::solver::{ContactSolver, Loads, MAX_GRABS, Params, State, StepError, S
 /// Everything that can be done to a running simulation. Recorded commands (step, command) replay to the same state.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// Holds a material point: `barycentric` in surface triangle `triangle`. Triangles count through `model.surface.triangles`, then through those of the
-    /// free rigid bodies in their order (`Model::first_held_triangle`); static and driven bodies cannot be held. `target` is where it is pulled to [m].
+    /// Holds a material point: `barycentric` in surface triangle `triangle`. Triangles count through `model.surface.triangles`, then
+    /// through those of the free rigid bodies in their order (`Model::first_held_triangle`); static and driven bodies cannot be held.
+    /// `target` is where it is pulled to [m].
     Grab {
         id: u32,
         triangle: u32,
@@ -52,7 +53,9 @@ pub enum Command {
 
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum CommandError {
-    #[error("triangle {triangle} cannot be held: deformable and free rigid bodies have {n_triangles} triangles, and static and driven bodies do not react")]
+    #[error(
+        "triangle {triangle} cannot be held: deformable and rigid bodies have {n_triangles} triangles, and static and driven bodies do not react"
+    )]
     NoTriangle { triangle: u32, n_triangles: usize },
     #[error("no grab has the number {id}; start one with Grab first")]
     NoGrab { id: u32 },
@@ -422,7 +425,9 @@ fn open_backend(choice: BackendChoice, options: &Options, model: &Arc<Model>) ->
     match choice {
         BackendChoice::Cpu => on_cpu("asked for".into()),
         BackendChoice::Gpu => on_gpu(open()?, "asked for".into()),
-        BackendChoice::Auto if !model.rigid_bodies.is_empty() => on_cpu("the scene has bodies that the GPU backend does not have yet".into()),
+        BackendChoice::Auto if !model.rigid_bodies.is_empty() => {
+            on_cpu("the scene has bodies that the GPU backend does not have yet".into())
+        }
         BackendChoice::Auto => match open() {
             Ok(device) if device.is_hardware() => on_gpu(device, "a hardware adapter is there".into()),
             Ok(device) => on_cpu(format!("the only adapter is software ({})", device.info.name)),

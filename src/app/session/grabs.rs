@@ -32,8 +32,7 @@ impl Session {
         // As commands count triangles.
         let first = body.checked_sub(model.bodies.len()).map_or(0, |rigid| model.first_held_triangle(rigid));
         let triangle = first + hit.triangle;
-        self.log
-            .say(format_args!("grab body={name} triangle={triangle} point={:.4},{:.4},{:.4}", hit.point.x, hit.point.y, hit.point.z));
+        self.log.say(format_args!("grab body={name} triangle={triangle} point={:.4},{:.4},{:.4}", hit.point.x, hit.point.y, hit.point.z));
         let grab = Grab { id: self.n_grabs, generation: scene.generation, body: name, hit, depth, target: hit.point };
         let command = Command::Grab { id: grab.id, triangle: triangle as u32, barycentric: hit.barycentric, target: grab.target };
         self.worker.send(Request::Command(grab.generation, command));

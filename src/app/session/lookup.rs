@@ -18,8 +18,11 @@ pub enum Question {
     Grab(Ray),
     /// What to look at.
     FrameAt(Ray),
-    /// A contact body.
-    FrameBody(usize),
+    /// Contact bodies.
+    FrameBodies {
+        first: usize,
+        count: usize,
+    },
     FrameAll,
 }
 
@@ -115,7 +118,8 @@ pub fn free_bodies(model: &Model) -> impl Iterator<Item = usize> {
     (0..model.obstacle_body(0)).filter(|body| is_free(model, *body))
 }
 
-/// What is under the ray: the triangle in the mesh of a contact body, and that body. Deformable bodies share one mesh. `poses`: of the rigid bodies.
+/// What is under the ray: the triangle in the mesh of a contact body, and that body. Deformable bodies share one mesh.
+/// `poses`: of the rigid bodies.
 pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: &[Isometry], ray: &Ray) -> Option<(Hit, usize)> {
     let soft = || {
         let hit = pick(ray, positions.get(..model.n_vertices())?, &model.surface.triangles)?;
@@ -123,7 +127,10 @@ pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: &[Isometry], ray: 
         Some((hit, body))
     };
     let rigid = model.rigid_bodies.iter().zip(poses).enumerate().filter_map(|(r, (body, pose))| {
-        let local = Ray { origin: pose.inverse_transform_point(&ray.origin.into()).coords, direction: pose.inverse_transform_vector(&ray.direction) };
+        let local = Ray {
+            origin: pose.inverse_transform_point(&ray.origin.into()).coords,
+            direction: pose.inverse_transform_vector(&ray.direction),
+        };
         let vertices: Vec<[f32; 4]> = body.vertices.iter().map(stage::vertex).collect();
         let hit = pick(&local, &vertices, &body.triangles)?;
         Some((Hit { point: ray.at(hit.distance), ..hit }, model.bodies.len() + r))
@@ -143,10 +150,17 @@ pub fn bounds(model: &Model, positions: &[[f32; 4]], poses: &[Isometry], body: u
     }
 }
 
+/// The box around several contact bodies.
+pub fn bounds_of(model: &Model, positions: &[[f32; 4]], poses: &[Isometry], bodies: impl Iterator<Item = usize>) -> Aabb {
+    bodies.map(|body| bounds(model, positions, poses, body)).fold(Aabb::EMPTY, Aabb::joined)
+}
+
 /// The box around everything that moves freely, or without any such body around all meshes.
 pub fn bounds_of_all(model: &Model, positions: &[[f32; 4]], poses: &[Isometry]) -> Aabb {
-    let around = |bodies: &mut dyn Iterator<Item = usize>| bodies.map(|body| bounds(model, positions, poses, body)).reduce(Aabb::joined);
-    around(&mut free_bodies(model)).or_else(|| around(&mut (0..model.obstacle_body(0)))).unwrap_or(Aabb::EMPTY)
+    match free_bodies(model).next() {
+        Some(_) => bounds_of(model, positions, poses, free_bodies(model)),
+        None => bounds_of(model, positions, poses, 0..model.obstacle_body(0)),
+    }
 }
 
 #[cfg(test)]
@@ -196,7 +210,8 @@ mod tests {
                 0 => Vec3::from_fn(|i, _| positions[v as usize][i].into()),
                 r => (poses[r - 1] * nalgebra::Point3::from(model.rigid_bodies[r - 1].vertices[v as usize])).coords,
             };
-            let triangle = if found == 0 { model.surface.triangles[hit.triangle] } else { model.rigid_bodies[found - 1].triangles[hit.triangle] };
+            let triangle =
+                if found == 0 { model.surface.triangles[hit.triangle] } else { model.rigid_bodies[found - 1].triangles[hit.triangle] };
             let point: Vec3 = triangle.iter().zip(hit.barycentric).map(|(v, b)| at(*v) * b).sum();
             assert!((point - hit.point).norm() < 1e-6 && (hit.point - ray.at(hit.distance)).norm() < 1e-9, "{found}");
         }

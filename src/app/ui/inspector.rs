@@ -13,7 +13,8 @@ use crate::app::engine::{SceneInfo, View};
 use crate::app::format;
 use crate::app::stage::{body_color, rigid_color};
 use crate::math::Vec3;
-use crate::model::{Mobility, Shape};
+use crate::model::{Mobility, Model, Shape};
+use crate::render::Rgb;
 use crate::solver::{ContactReport, StepReport};
 
 pub fn inspector_ui(root: &mut Ui, scenery: &Scenery, answers: &mut Answers) {
@@ -79,33 +80,34 @@ fn row(ui: &mut Ui, name: &str, value: impl Into<String>) {
     });
 }
 
+/// Scenes with more bodies than this list the copies of one body in one line.
+const MOST_LINES: usize = 24;
+
 fn scene_ui(ui: &mut Ui, scene: &SceneInfo, answers: &mut Answers) {
     let palette = theme::palette(ui.ctx());
-    for (k, body) in scene.model.bodies.iter().enumerate() {
-        let [r, g, b] = body_color(&scene.model, k).0.map(|c| (c * 255.0).round() as u8);
-        let elements = format!("{} tets · {} nodes", format::count(body.tets.len()), format::count(body.nodes.len()));
-        let mark = Mark::Color(Color32::from_rgb(r, g, b));
-        let shown = entry(ui, mark, &body.name, &format::mass(body.mass), &elements).on_hover_text("Click to look at it");
-        if answers.named(format!("body.{}", body.name), shown).clicked() {
-            answers.act(Action::FrameBody(k));
-        }
-    }
     let model = &scene.model;
-    for (k, body) in model.rigid_bodies.iter().enumerate() {
-        let color = rigid_color(model, k).0.map(|c| (c * 255.0).round() as u8);
-        let (mark, kind) = match body.mobility {
-            Mobility::Free { .. } => (Mark::Color(Color32::from_rgb(color[0], color[1], color[2])), "rigid"),
-            Mobility::Driven(Some(_)) => (Mark::Icon(icon::CUBE, palette.weak), "driven"),
-            Mobility::Driven(None) => (Mark::Icon(icon::CUBE, palette.weak), "static"),
+    let n = model.obstacle_body(0);
+    let mut first = 0;
+    while first < n {
+        let of_all = base_name(model.contact_body_name(first));
+        let count = match n > MOST_LINES {
+            true => (first..n).take_while(|body| base_name(model.contact_body_name(*body)) == of_all).count(),
+            false => 1,
         };
-        let figure = body.mass().map_or_else(String::new, format::mass);
-        let below = format!("{kind} · {} triangles", format::count(body.triangles.len()));
-        let shown = entry(ui, mark, &body.name, &figure, &below).on_hover_text("Click to look at it");
-        if answers.named(format!("body.{}", body.name), shown).clicked() {
-            answers.act(Action::FrameBody(model.bodies.len() + k));
+        let name = if count > 1 { of_all } else { model.contact_body_name(first) };
+        let (mark, mass, below) = body_line(model, first, palette.weak);
+        let figure = match (mass, count) {
+            (None, _) => String::new(),
+            (Some(mass), 1) => format::mass(mass),
+            (Some(mass), n) => format!("{n} × {}", format::mass(mass)),
+        };
+        let shown = entry(ui, mark, name, &figure, &below).on_hover_text("Click to look at it");
+        if answers.named(format!("body.{name}"), shown).clicked() {
+            answers.act(Action::FrameBodies { first, count });
         }
+        first += count;
     }
-    for obstacle in &scene.model.obstacles {
+    for obstacle in &model.obstacles {
         let kind = match obstacle.shape {
             Shape::Plane => "plane",
             Shape::Box { .. } => "box",
@@ -115,6 +117,31 @@ fn scene_ui(ui: &mut Ui, scene: &SceneInfo, answers: &mut Answers) {
         let how = if obstacle.motion.is_some() { "driven" } else { "static" };
         entry(ui, Mark::Icon(icon::CUBE, palette.weak), &obstacle.name, "", &format!("{how} {kind}"));
     }
+}
+
+/// The name that the copies of one body share.
+fn base_name(name: &str) -> &str {
+    name.split_once('[').map_or(name, |(base, _)| base)
+}
+
+/// Of a body that is a mesh: its mark, its mass [kg] if it has one, and what it is made of.
+fn body_line(model: &Model, body: usize, weak: Color32) -> (Mark, Option<f64>, String) {
+    let colored = |color: Rgb| {
+        let [r, g, b] = color.0.map(|c| (c * 255.0).round() as u8);
+        Mark::Color(Color32::from_rgb(r, g, b))
+    };
+    let Some(rigid) = body.checked_sub(model.bodies.len()) else {
+        let soft = &model.bodies[body];
+        let below = format!("{} tets · {} nodes", format::count(soft.tets.len()), format::count(soft.nodes.len()));
+        return (colored(body_color(model, body)), Some(soft.mass), below);
+    };
+    let body = &model.rigid_bodies[rigid];
+    let (mark, kind) = match body.mobility {
+        Mobility::Free { .. } => (colored(rigid_color(model, rigid)), "rigid"),
+        Mobility::Driven(Some(_)) => (Mark::Icon(icon::CUBE, weak), "driven"),
+        Mobility::Driven(None) => (Mark::Icon(icon::CUBE, weak), "static"),
+    };
+    (mark, body.mass(), format!("{kind} · {} triangles", format::count(body.triangles.len())))
 }
 
 enum Mark {

@@ -40,8 +40,11 @@ pub enum Action {
     Reset,
     SetSpeed(f64),
     FrameAll,
-    /// A contact body.
-    FrameBody(usize),
+    /// Contact bodies.
+    FrameBodies {
+        first: usize,
+        count: usize,
+    },
     SetGravity(Vec3),
     SetTimeStep(f64),
 }
