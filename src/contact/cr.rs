@@ -259,8 +259,8 @@ fn restart(problem: &Problem, options: &CrOptions, contacts: &mut [Contact], dv:
     }
     work.residual.v.copy_from_slice(&work.free_residual);
     for (contact, r) in contacts.iter().zip(&mut work.residual.c) {
-        let force =
-            options.part.mask(contact, contact.multiplier) + if contact.status == Status::Sliding { contact.sliding_force } else { Vec3::zeros() };
+        let force = options.part.mask(contact, contact.multiplier)
+            + if contact.status == Status::Sliding { contact.sliding_force } else { Vec3::zeros() };
         problem.spread(contact, &force, -1.0, &mut work.residual.v);
         *r = options.part.mask(contact, -(contact.offset + problem.rows(contact, dv)));
     }

@@ -96,6 +96,8 @@ const MAX_RELINEARISATIONS: u32 = 30;
 const FORCING: f64 = 0.1;
 /// Bound on the inner iterations of a pass that is not yet about the last digits.
 const FIRST_ITERATIONS: u32 = 400;
+/// The whole chain of inner solvers is given up after this many failures.
+const MAX_FAILURES: u32 = 3;
 
 /// Solves for `dv` and the contacts' forces. `adapt(dv, contacts)` looks at the moved geometry when forces and velocities have settled: it adds contacts and renews
 /// rows, and returns whether it changed anything.
@@ -141,7 +143,7 @@ fn settle(
     let elastic_tolerance = options.elastic_tolerance;
     // Forces are found with the velocities of the first pass.
     let mut settled = contacts.is_empty();
-    let mut chain = Chain::Whole;
+    let mut failures = 0;
     for block in &mut work.blocks {
         (block.contraction, block.last) = (0.0, 0.0);
     }
@@ -164,14 +166,12 @@ fn settle(
         }
         let tolerance = finest.max(FORCING * moves);
         let before = p.clone();
-        let found = obey(problem, contacts, &laws, dv, tolerance, if tolerance == finest { chain } else { Chain::First }, islands, &mut p);
+        let chain = if tolerance == finest && failures < MAX_FAILURES { Chain::Whole } else { Chain::First };
+        let found = obey(problem, contacts, &laws, dv, tolerance, chain, islands, &mut p);
         outcome.iterations += found.iterations;
         outcome.error = found.error.max();
         settled = tolerance == finest && outcome.error < problem.tolerance;
-        if tolerance == finest && !found.converged {
-            // What the whole chain could not do it will not do in the next pass either.
-            chain = Chain::First;
-        }
+        failures += u32::from(tolerance == finest && !found.converged);
         // The change of the forces moves the bodies as foreseen.
         residual.fill(Vec3::zeros());
         for ((contact, p), before) in contacts.iter().zip(&p).zip(&before) {
@@ -349,7 +349,15 @@ fn conjugate_gradient(problem: &Problem, block: &Block, r: &mut [Vec3], z: &mut 
     iterations
 }
 
-fn iterate(problem: &Problem, block: &Block, r: &mut [Vec3], z: &mut [Vec3], bound: f64, vectors: &mut [Vec<Vec3>; 3], work: &mut BlockWork) -> u32 {
+fn iterate(
+    problem: &Problem,
+    block: &Block,
+    r: &mut [Vec3],
+    z: &mut [Vec3],
+    bound: f64,
+    vectors: &mut [Vec<Vec3>; 3],
+    work: &mut BlockWork,
+) -> u32 {
     let [preconditioned, direction, product] = vectors;
     preconditioned.copy_from_slice(z);
     direction.copy_from_slice(z);

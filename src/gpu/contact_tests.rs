@@ -9,7 +9,7 @@ use crate::math::{Isometry, Quat, Vec3};
 use crate::mesh::shapes;
 use crate::model::{Model, ModelBuilder, Motion, Obstacle, Shape, SoftBody};
 use crate::solver::cpu::CpuStepper;
-use crate::solver::{Loads, Params, State, StepReport, Stepper};
+use crate::solver::{ContactSolver, Loads, Params, State, StepReport, Stepper};
 
 fn obstacle(shape: Shape, pose: Isometry, motion: Option<Motion>) -> Obstacle {
     Obstacle { name: "obstacle".into(), shape, pose, motion, friction: vec![0.5], color: None }
@@ -30,9 +30,14 @@ fn cube(obstacles: Vec<Obstacle>, height: f64) -> Arc<Model> {
 }
 
 fn run(stepper: &mut dyn Stepper, steps: usize) -> (State, Vec<StepReport>) {
-    let params = Params { tolerance: 1e-4, ..Params::default() };
+    let params = Params { tolerance: 1e-4, solver: ContactSolver::Cr, ..Params::default() };
     let reports = (0..steps).map(|_| stepper.step(&params, &Loads::default()).unwrap()).collect();
     (stepper.state().unwrap(), reports)
+}
+
+/// The device looks at vertices only.
+fn with_vertices(model: Arc<Model>) -> CpuStepper {
+    CpuStepper::new(model, 1).unwrap().with_vertices_only()
 }
 
 fn tilted(degrees: f64) -> Isometry {
@@ -47,7 +52,7 @@ fn apart(a: &State, b: &State) -> f64 {
 /// Both backends from the same start: the same motion and the same forces within `bound`.
 fn agree(model: &Arc<Model>, steps: usize, bound: f64) -> State {
     let (on_gpu, found) = run(&mut GpuStepper::new(test_device(), model.clone()).unwrap(), steps);
-    let (on_cpu, wanted) = run(&mut CpuStepper::new(model.clone(), 1).unwrap(), steps);
+    let (on_cpu, wanted) = run(&mut with_vertices(model.clone()), steps);
     assert!(apart(&on_gpu, &on_cpu) < bound, "{:e}", apart(&on_gpu, &on_cpu));
     for (k, (a, b)) in found.iter().zip(&wanted).enumerate() {
         assert!(a.converged, "step {k}: {a:?}");
@@ -64,7 +69,7 @@ fn agree(model: &Arc<Model>, steps: usize, bound: f64) -> State {
     // The same comparison sees friction that is a tenth less.
     let mut smoother = (**model).clone();
     smoother.obstacles.iter_mut().for_each(|o| o.friction[0] *= 0.9);
-    let (other, _) = run(&mut CpuStepper::new(Arc::new(smoother), 1).unwrap(), steps);
+    let (other, _) = run(&mut with_vertices(Arc::new(smoother)), steps);
     assert!(apart(&on_gpu, &other) > bound, "{:e}", apart(&on_gpu, &other));
     on_gpu
 }

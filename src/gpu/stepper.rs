@@ -323,7 +323,8 @@ impl GpuStepper {
             self.buffers.write(contact.memory(), &memory_data(&self.model, &state.contacts));
         }
         let bodies = &self.model.surface.bodies;
-        self.remembered = touching_bodies(&self.model, state.contacts.entries.iter().filter_map(|entry| bodies.get(entry.pair.first as usize).copied()));
+        self.remembered =
+            touching_bodies(&self.model, state.contacts.entries.iter().filter_map(|entry| bodies.get(entry.pair.first as usize).copied()));
         self.step = state.step;
         self.time = state.time;
         let encoder = self.encoder();

@@ -151,7 +151,9 @@ pub enum StepError {
         "the device was lost during step {step}: {reason}. The state before the step was kept; restart on another adapter or with --backend cpu"
     )]
     DeviceLost { step: u64, reason: String },
-    #[error("\"{a}\" and \"{b}\" would pass through each other in step {step}; the state before the step was kept. Try a smaller time step")]
+    #[error(
+        "\"{a}\" and \"{b}\" would pass through each other in step {step}; the state before the step was kept. Try a smaller time step"
+    )]
     Crossing { a: String, b: String, step: u64 },
     #[error("step {step} was cancelled; the state before the step was kept")]
     Cancelled { step: u64 },

@@ -6,9 +6,9 @@ pub(crate) mod lanes;
 mod operator;
 
 pub use cg::{Solved, conjugate_gradient};
-pub use factor::{Columns, FactorWork, NotPositiveDefinite, RestFactor};
 #[cfg(test)]
 pub use factor::tests::elastic_box;
+pub use factor::{Columns, FactorWork, NotPositiveDefinite, RestFactor};
 pub use operator::{Operator, RankOne, clear_fixed};
 
 use std::ops::Range;

@@ -7,7 +7,7 @@ use pliant::math::{Isometry, Quat, Vec3};
 use pliant::mesh::shapes;
 use pliant::model::{Model, Motion, Obstacle, Shape, SoftBody};
 use pliant::solver::cpu::{self, CpuStepper, Damping, Element};
-use pliant::solver::{Loads, Params, State, StepReport, Stepper};
+use pliant::solver::{ContactSolver, Loads, Params, State, StepReport, Stepper};
 
 use crate::lab::*;
 
@@ -209,25 +209,28 @@ fn a_frictionless_step_solves_the_quadratic_programme() {
     assert!(lambda.min() >= 0.0 && gaps.min() > -1e-14, "the reference solves it: {:e} {:e}", lambda.min(), gaps.min());
     let reference = &free + a.solve(&(j.transpose() * &lambda));
 
-    let mut stepper = CpuStepper::new(model.clone(), 1).unwrap();
-    stepper.set_state(&state).unwrap();
-    let report = stepper.step(&params, &Loads::default()).unwrap();
-    let found = stepper.state().unwrap();
-    let dv = DVector::from_iterator(n, found.velocities.iter().zip(&state.velocities).flat_map(|(a, b)| (a - b).data.0[0]));
-    let error = (&dv - &reference).norm() / reference.norm();
-    let mut found_lambda = DVector::<f64>::zeros(points.len());
-    found.contacts.entries.iter().for_each(|c| found_lambda[c.pair.first as usize] = c.normal_force);
-    let force_error = (&found_lambda - &lambda).norm() / lambda.norm();
-    println!(
-        "{} of {} points touch; dv error {error:e}, force error {force_error:e}; iterations {} restarts {} converged {}",
-        active.len(),
-        points.len(),
-        report.iterations,
-        report.restarts,
-        report.converged
-    );
-    assert!(active.len() > 5 && active.len() < 25, "{} contacts", active.len());
-    assert!(error < 1e-8 && force_error < 1e-8, "{error:e} {force_error:e}");
+    // Compliances are kept in short numbers: their last digits are those of the gaps.
+    for (solver, contact_tolerance, bound) in [(ContactSolver::Cr, 1e-11, 1e-8), (ContactSolver::Cwc, 1e-8, 1e-5)] {
+        let mut stepper = CpuStepper::new(model.clone(), 1).unwrap();
+        stepper.set_state(&state).unwrap();
+        let report = stepper.step(&Params { solver, contact_tolerance, ..params }, &Loads::default()).unwrap();
+        let found = stepper.state().unwrap();
+        let dv = DVector::from_iterator(n, found.velocities.iter().zip(&state.velocities).flat_map(|(a, b)| (a - b).data.0[0]));
+        let error = (&dv - &reference).norm() / reference.norm();
+        let mut found_lambda = DVector::<f64>::zeros(points.len());
+        found.contacts.entries.iter().for_each(|c| found_lambda[c.pair.first as usize] = c.normal_force);
+        let force_error = (&found_lambda - &lambda).norm() / lambda.norm();
+        println!(
+            "{solver:?}: {} of {} points touch; dv error {error:e}, force error {force_error:e}; iterations {} restarts {} converged {}",
+            active.len(),
+            points.len(),
+            report.iterations,
+            report.restarts,
+            report.converged
+        );
+        assert!(active.len() > 5 && active.len() < 25, "{} contacts", active.len());
+        assert!(error < bound && force_error < bound, "{solver:?} {error:e} {force_error:e}");
+    }
     assert!((&free - &reference).norm() / reference.norm() > 1e-2, "contact matters here");
 }
 
@@ -268,7 +271,7 @@ fn balls_dropped_on_every_shape_stay_outside() {
             let mut hit = false;
             for _ in 0..150 {
                 let (_, report) = run.step();
-                hit |= report.contact.pairs.iter().any(|p| p.bodies[1] == 2);
+                hit |= report.contact.pairs.iter().any(|p| p.bodies.contains(&(model.obstacle_body(1) as u32)));
             }
             let (state, _) = run.step();
             let c = center_of_mass(&model, &state);

@@ -7,7 +7,7 @@ use pliant::mesh::{TetMesh, shapes};
 use pliant::model::Model;
 use pliant::scene::{self, Scene};
 use pliant::solver::cpu::{self, Damping, Element};
-use pliant::solver::{Loads, Params, State, Stepper};
+use pliant::solver::{ContactSolver, Loads, Params, State, Stepper};
 
 use crate::lab::*;
 
@@ -48,7 +48,7 @@ const NO_GRAVITY: Params = Params {
     max_iterations: 20_000,
     contact_tolerance: 5e-6,
     max_contact_iterations: 1000,
-    solver: pliant::solver::ContactSolver::Cwc,
+    solver: ContactSolver::Cwc,
     stop_before_crossing: false,
 };
 

@@ -70,7 +70,20 @@ pub fn bench(args: &ContactArgs) -> Result<(), Failure> {
     };
     println!(
         "{:8} {:>6} {:>9} {:>6} {:>8} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>8}",
-        "solver", "steps", "its mean", "max", "restarts", "relin", "solve ms", "detect", "total", "depth m", "FB m", "cone N", "failed", "contacts"
+        "solver",
+        "steps",
+        "its mean",
+        "max",
+        "restarts",
+        "relin",
+        "solve ms",
+        "detect",
+        "total",
+        "depth m",
+        "FB m",
+        "cone N",
+        "failed",
+        "contacts"
     );
     let mut records = vec![];
     for solver in solvers {
@@ -97,7 +110,9 @@ pub fn bench(args: &ContactArgs) -> Result<(), Failure> {
         }
         records.push(record);
     }
-    println!("iterations, restarts, relinearisations and times are means over the steps with contacts; failed: steps that did not converge");
+    println!(
+        "iterations, restarts, relinearisations and times are means over the steps with contacts; failed: steps that did not converge"
+    );
     args.json.as_deref().map_or(Ok(()), |path| write(path, &records))
 }
 

@@ -63,7 +63,8 @@ impl Exact {
             self.columns[unknown - first] = Some(columns);
         }
         let columns = &self.columns;
-        let inverse = |a: &Lever, b: &Lever| columns[b.unknown - first].as_ref().map(|c| c[a.unknown - bodies.unknowns[a.body].start].cast::<f64>());
+        let inverse =
+            |a: &Lever, b: &Lever| columns[b.unknown - first].as_ref().map(|c| c[a.unknown - bodies.unknowns[a.body].start].cast::<f64>());
         self.w.assemble(&pairs, |k, columns, out| {
             for (l, out) in columns.zip(out) {
                 *out = Mat3::zeros();

@@ -71,7 +71,8 @@ fn solve(
     let mut rhs = problem.rhs.to_vec();
     spread(problem, contacts, known, 1.0, &mut rhs);
     let problem = Problem { rhs: &rhs, ..problem.clone() };
-    let inner = cr::solve(&problem, &mut copies, dv, &CrOptions { part, max_iterations: INNER_ITERATIONS, ..*options }, &mut work.cr, |_, _| false);
+    let inner =
+        cr::solve(&problem, &mut copies, dv, &CrOptions { part, max_iterations: INNER_ITERATIONS, ..*options }, &mut work.cr, |_, _| false);
     outcome.iterations += inner.iterations;
     outcome.restarts += inner.restarts;
     (copies, inner.converged)

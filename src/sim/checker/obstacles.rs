@@ -23,7 +23,8 @@ pub fn depth_in_obstacle(shape: &Shape, pose: &Isometry, vertices: &[Vec3], tria
 /// Surface vertices that are deeper than `tolerance` [m] in an obstacle although no contact force holds them there: the search for
 /// contacts missed them.
 pub fn missed_candidates(model: &Model, vertices: &[Vec3], poses: &[Isometry], contacts: &ContactMemory, tolerance: f64) -> u64 {
-    let mut held: Vec<(u32, u32)> = contacts.entries.iter().filter(|c| c.pair.kind == PairKind::VertexObstacle).map(|c| (c.pair.second, c.pair.first)).collect();
+    let mut held: Vec<(u32, u32)> =
+        contacts.entries.iter().filter(|c| c.pair.kind == PairKind::VertexObstacle).map(|c| (c.pair.second, c.pair.first)).collect();
     held.sort_unstable();
     let mut missed = 0;
     for (o, (obstacle, pose)) in model.obstacles.iter().zip(poses).enumerate() {
@@ -247,7 +248,13 @@ mod tests {
         let nothing = ContactMemory::default();
         assert_eq!((count(&nothing, 1e-3), count(&nothing, 0.02)), (4, 0));
         let vertex = (0..8).find(|&v| vertices[v as usize].y < 0.0).unwrap();
-        let held = RememberedContact { pair: PairId { kind: PairKind::VertexObstacle, first: vertex, second: 0 }, normal_force: 1.0, friction_force: Vec3::zeros(), sliding: false, place: None };
+        let held = RememberedContact {
+            pair: PairId { kind: PairKind::VertexObstacle, first: vertex, second: 0 },
+            normal_force: 1.0,
+            friction_force: Vec3::zeros(),
+            sliding: false,
+            place: None,
+        };
         assert_eq!(count(&ContactMemory { entries: vec![held] }, 1e-3), 3);
     }
 }

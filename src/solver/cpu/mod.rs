@@ -32,6 +32,8 @@ pub struct CpuStepper {
     damping: Damping,
     surfaces: Surfaces,
     bvh: Bvh,
+    /// Obstacles are also met by points inside edges and triangles.
+    inside_features: bool,
     state: State,
     work: Work,
 }
@@ -98,7 +100,13 @@ impl CpuStepper {
         };
         let surfaces = Surfaces::new(&model)?;
         let bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
-        Ok(Self { damping: Damping::of(&model), state: State::initial(&model), work, pool, model, surfaces, bvh })
+        Ok(Self { damping: Damping::of(&model), state: State::initial(&model), work, pool, model, surfaces, bvh, inside_features: true })
+    }
+
+    /// Looks at obstacles with vertices only, as the device does.
+    #[cfg(test)]
+    pub fn with_vertices_only(self) -> Self {
+        Self { inside_features: false, ..self }
     }
 
     pub fn threads(&self) -> usize {
@@ -107,7 +115,7 @@ impl CpuStepper {
 
     /// One step, as the algorithm reads.
     fn advance(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
-        let Self { model, damping, state, work, surfaces, bvh, .. } = self;
+        let Self { model, damping, state, work, surfaces, bvh, inside_features, .. } = self;
         let model: &Model = model;
         let dt = params.time_step;
         let mut report = StepReport { converged: true, ..StepReport::default() };
@@ -125,7 +133,7 @@ impl CpuStepper {
             _ => &mut [],
         };
         work.dv.copy_from_slice(&state.velocity_changes);
-        let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params));
+        let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, *inside_features));
         let mut candidates = report.stages.time("detection", || foretold(&detection, bvh, &work.dv, params));
         let mut found: Vec<Contact> = vec![];
         let mut crossing = vec![];

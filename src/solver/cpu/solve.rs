@@ -116,7 +116,17 @@ fn with_residuals(
     let ScopeWork { cg, cr, baseline, contacts, .. } = work;
     if contacts.is_empty() {
         let solved = report.stages.time("elastic solve", || {
-            conjugate_gradient(problem.a, problem.pattern, problem.fixed, &problem.unknowns, problem.rhs, dv, bound, params.max_iterations, cg)
+            conjugate_gradient(
+                problem.a,
+                problem.pattern,
+                problem.fixed,
+                &problem.unknowns,
+                problem.rhs,
+                dv,
+                bound,
+                params.max_iterations,
+                cg,
+            )
         });
         report.iterations = solved.iterations;
         report.residual = solved.residual;

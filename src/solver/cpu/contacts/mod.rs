@@ -31,6 +31,8 @@ pub struct Detection<'a> {
     dt: f64,
     tolerance: f64,
     obstacles: Vec<MovingShape>,
+    /// Obstacles are also met by points inside edges and triangles.
+    inside_features: bool,
 }
 
 /// A scope with some velocity change of its unknowns, and where that brings it.
@@ -41,7 +43,7 @@ struct Moved<'a> {
 }
 
 impl<'a> Detection<'a> {
-    pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, params: &Params) -> Self {
+    pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, params: &Params, inside_features: bool) -> Self {
         let (t0, t1) = (state.time, state.time + params.time_step);
         let moving = |o: &crate::model::Obstacle| MovingShape { shape: o.shape, pose_t0: o.pose_at(t0), pose_t1: o.pose_at(t1) };
         Self {
@@ -50,6 +52,7 @@ impl<'a> Detection<'a> {
             dt: params.time_step,
             tolerance: params.contact_tolerance,
             obstacles: model.obstacles.iter().map(moving).collect(),
+            inside_features,
         }
     }
 

@@ -100,7 +100,7 @@ impl Detection<'_> {
         };
         vertices.clone().zip(&gaps).filter(|(_, gap)| **gap < 0.0).for_each(|(v, _)| add(PairKind::VertexObstacle, v));
         // A plane is met by corners first.
-        if obstacle.shape == Shape::Plane {
+        if obstacle.shape == Shape::Plane || !self.inside_features {
             return;
         }
         let gap = |v: u32| gaps[v as usize - vertices.start];

@@ -110,7 +110,9 @@ impl Surfaces {
             })
             .collect();
         let mut rest = model.surface_positions(&model.rest_positions);
-        rest.extend(rigid_vertices.iter().map(|(r, v)| model.rigid_bodies[*r as usize].pose * nalgebra::Point3::from(*v)).map(|p| p.coords));
+        rest.extend(
+            rigid_vertices.iter().map(|(r, v)| model.rigid_bodies[*r as usize].pose * nalgebra::Point3::from(*v)).map(|p| p.coords),
+        );
         Ok(Self { mesh, rest, rigid_vertices, vertices, edges, triangles: triangle_ranges })
     }
 }
@@ -242,7 +244,14 @@ impl<'a> SurfaceStep<'a> {
     /// Pairs of the scope that cross on the way to `end`. Those of flat and concave edges, and those from inside (what came in
     /// leaves elsewhere), are told only if there is nothing else to do (`busy`, or other crossings): resolving the others mostly resolves them.
     /// `known` tells which pairs have a row already.
-    pub fn crossing(&self, scope: &Scope, end: &End, known: impl Fn(&PairId) -> bool, near: f64, busy: bool) -> Vec<(PairId, Linearisation)> {
+    pub fn crossing(
+        &self,
+        scope: &Scope,
+        end: &End,
+        known: impl Fn(&PairId) -> bool,
+        near: f64,
+        busy: bool,
+    ) -> Vec<(PairId, Linearisation)> {
         let mesh = &self.surfaces.mesh;
         let found: Vec<(PairId, Crossing)> = collision::crossings(mesh, &scope.candidates, &self.start, &end.x)
             .into_iter()
