@@ -26,6 +26,11 @@ impl Aabb {
         Self { min: self.min.inf(p), max: self.max.sup(p) }
     }
 
+    /// Around both.
+    pub fn joined(self, other: Self) -> Self {
+        Self { min: self.min.inf(&other.min), max: self.max.sup(&other.max) }
+    }
+
     pub fn extent(&self) -> Vec3 {
         self.max - self.min
     }

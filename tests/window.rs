@@ -125,6 +125,33 @@ fn a_scene_is_opened_pulled_paused_stepped_recorded_and_captured() {
 }
 
 #[test]
+fn a_rigid_block_is_dragged_off_its_stack() {
+    let mut window = Driver::start(&["rigid_stack"]);
+    window.wait("scene loaded Rigid stack");
+    window.focus();
+    window.wait_for("step 5", |line| line.starts_with("step ") && step_of(line) >= 5);
+    window.key("space");
+    window.wait("activity Paused");
+    let top = window.wait("body box[9] ");
+    let at: Vec<i32> = top.split(' ').skip(2).map(|n| n.parse().unwrap()).collect();
+    let [x, y] = [at[0], at[1]];
+    window.press(x, y);
+    let grabbed = point(&window.wait("grab body=box[9]"), "point");
+    assert!((0.88..1.02).contains(&grabbed[1]), "the top block is between 0.9 and 1 m: {grabbed:?}");
+    window.drag(x, y, x + 130, y - 60, 6);
+    window.key("space");
+    let moved = window.wait_for("the block to follow", |line| {
+        line.starts_with("moved body=box[9]") && number(line, "force") > 1.0 && distance(point(line, "point"), grabbed) > 0.05
+    });
+    let (from, to) = (distance(grabbed, point(&moved, "target")), distance(point(&moved, "point"), point(&moved, "target")));
+    assert!(to < from, "it moves, but not towards the mouse: {moved}");
+    window.release();
+    window.wait("release body=box[9]");
+    window.key("ctrl+q");
+    assert!(window.exit_status().success());
+}
+
+#[test]
 fn bad_files_are_told_and_the_window_lives() {
     let mut window = Driver::start(&[]);
     window.wait("scene loaded");

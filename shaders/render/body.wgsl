@@ -1,4 +1,4 @@
-// Elastic bodies and obstacles: lit surfaces from a vertex buffer, and the bodies with their edges drawn in.
+// Elastic bodies and rigid things: lit surfaces from a vertex buffer, and the bodies with their edges drawn in.
 #import parts
 
 @group(0) @binding(2) var<storage, read> world_from_local: array<mat4x4f>;
@@ -28,7 +28,7 @@ fn vs_body(v: Vertex) -> Drawn {
 }
 
 @vertex
-fn vs_obstacle(v: Vertex, @builtin(instance_index) instance: u32) -> Drawn {
+fn vs_rigid(v: Vertex, @builtin(instance_index) instance: u32) -> Drawn {
     let m = world_from_local[instance];
     return drawn((m * vec4f(v.position, 1.0)).xyz, (m * vec4f(v.normal, 0.0)).xyz, v.color.rgb, v.satin);
 }

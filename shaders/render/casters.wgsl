@@ -15,11 +15,11 @@ fn vs_body_contact(@location(0) position: vec3f) -> @builtin(position) vec4f {
 }
 
 @vertex
-fn vs_obstacle_shadow(@location(0) position: vec3f, @builtin(instance_index) instance: u32) -> @builtin(position) vec4f {
+fn vs_rigid_shadow(@location(0) position: vec3f, @builtin(instance_index) instance: u32) -> @builtin(position) vec4f {
     return caster_clip(fit.shadow_clip_from_world * (world_from_local[instance] * vec4f(position, 1.0)));
 }
 
 @vertex
-fn vs_obstacle_contact(@location(0) position: vec3f, @builtin(instance_index) instance: u32) -> @builtin(position) vec4f {
+fn vs_rigid_contact(@location(0) position: vec3f, @builtin(instance_index) instance: u32) -> @builtin(position) vec4f {
     return caster_clip(fit.contact_clip_from_world * (world_from_local[instance] * vec4f(position, 1.0)));
 }

@@ -5,8 +5,8 @@
 
 @group(0) @binding(0) var<uniform> frame: Frame;
 @group(0) @binding(1) var<storage, read> positions: array<vec4f>;
-// Corners of the obstacles' boxes in the world.
-@group(0) @binding(2) var<storage, read> obstacle_points: array<vec4f>;
+// Corners of the boxes about rigid things, in the world.
+@group(0) @binding(2) var<storage, read> rigid_points: array<vec4f>;
 @group(0) @binding(3) var<storage, read_write> fit: Fit;
 // x: width of the shadow map [texels]
 @group(0) @binding(4) var<uniform> map: vec4f;
@@ -30,7 +30,7 @@ fn fit_maps(@builtin(local_invocation_index) thread: u32) {
         if i < n_soft {
             p = positions[i];
         } else {
-            p = obstacle_points[i - n_soft];
+            p = rigid_points[i - n_soft];
         }
         let l = (frame.light_from_world * vec4f(p.xyz, 1.0)).xyz;
         let f = (frame.floor_from_world * vec4f(p.xyz, 1.0)).xyz;

@@ -29,7 +29,7 @@ struct Frame {
     grid: vec4f,
     // xyz: middle of the stage [m]; w: its radius [m].
     scene: vec4f,
-    // x: points that bound the obstacles; y: soft surface vertices; z: 1 with shadows; w: taps of a soft shadow.
+    // x: points that bound rigid things; y: soft surface vertices; z: 1 with shadows; w: taps of a soft shadow.
     flags: vec4u,
 }
 

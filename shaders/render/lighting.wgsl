@@ -1,4 +1,4 @@
-// Shading shared by bodies, obstacles, tets and planes.
+// Shading shared by bodies, rigid things, tets and planes.
 #import common
 
 @group(1) @binding(0) var shadow_map: texture_depth_2d;
@@ -45,7 +45,7 @@ struct Surface {
     world: vec3f,
     normal: vec3f,
     albedo: vec3f,
-    // 0 rough and slightly rim-lit (elastic bodies) .. 1 satin (obstacles).
+    // 0 rough and slightly rim-lit (elastic bodies) .. 1 satin (rigid things).
     satin: f32,
     // How much of the light around reaches it past its neighbours, 0..1.
     open: f32,

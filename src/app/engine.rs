@@ -63,6 +63,8 @@ pub struct View {
     pub nodes: Option<Vec<[f32; 4]>>,
     /// If they were wanted.
     pub contacts: Option<Vec<ContactMark>>,
+    /// Of `model.rigid_bodies`, now.
+    pub rigid_poses: Vec<Isometry>,
     /// Of `model.obstacles`, now.
     pub obstacle_poses: Vec<Isometry>,
     pub grabs: Vec<GrabView>,

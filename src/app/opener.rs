@@ -71,6 +71,7 @@ impl Engine for Simulation {
             surface: self.surface(),
             nodes: nodes.map(|nodes| nodes.iter().map(stage::vertex).collect()),
             contacts: state.map(|state| contact_marks(self.model(), &state, &obstacle_poses)),
+            rigid_poses: self.rigid_poses().map_err(sentence)?,
             obstacle_poses,
             grabs: self.grabs().map_err(sentence)?,
             params: *self.params(),

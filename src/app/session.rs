@@ -27,7 +27,7 @@ use crate::sim::Command;
 use crate::solver::SurfacePositions;
 use flight::Flight;
 use grabs::Grab;
-use lookup::{Found, Lookup, Question, bounds, hit_body};
+use lookup::{Found, Lookup, Question};
 
 pub struct Session {
     worker: Worker,
@@ -180,8 +180,8 @@ impl Session {
             SurfacePositions::Host(host) => Positions::Host(host),
             SurfacePositions::Device(buffer) => Positions::Device(buffer),
         };
-        let transforms: Vec<_> = view.obstacle_poses.iter().map(stage::transform).collect();
-        let placed = graphics.renderer.set_positions(positions).and_then(|()| graphics.renderer.set_obstacle_transforms(&transforms));
+        let transforms = stage::transforms(&view.rigid_poses, &view.obstacle_poses);
+        let placed = graphics.renderer.set_positions(positions).and_then(|()| graphics.renderer.set_rigid_transforms(&transforms));
         let placed = match &view.nodes {
             Some(nodes) => placed.and_then(|()| graphics.renderer.set_node_positions(Positions::Host(nodes))),
             None => placed,
@@ -223,10 +223,10 @@ impl Session {
     fn log_bodies(&self) {
         let (Some(scene), Some(view)) = (&self.shown.scene, &self.shown.view) else { return };
         let SurfacePositions::Host(positions) = &view.surface else { return };
-        for body in &scene.model.bodies {
-            let middle = stage::glam_vec(&bounds(positions, body.vertices.clone()).center());
+        for body in lookup::free_bodies(&scene.model) {
+            let middle = stage::glam_vec(&lookup::bounds(&scene.model, positions, &view.rigid_poses, body).center());
             if let Some(([x, y], _)) = self.camera.project(middle, self.viewport()) {
-                self.log.say(format_args!("body {} {x:.0} {y:.0}", body.name));
+                self.log.say(format_args!("body {} {x:.0} {y:.0}", scene.model.contact_body_name(body)));
             }
         }
     }
@@ -416,14 +416,14 @@ impl Session {
     }
 
     fn answer_one(&mut self, question: Question, found: &Found) {
-        let Some(scene) = &found.snapshot.scene else { return };
-        let model = &scene.model;
+        let (Some(scene), Some(view)) = (&found.snapshot.scene, &found.snapshot.view) else { return };
+        let (model, positions, poses) = (&scene.model, &found.positions, &view.rigid_poses);
         match question {
             Question::Grab(ray) => {
                 if !self.pointer.awaits_pick() {
                     return;
                 }
-                let hit = hit_body(model, &found.positions, &ray);
+                let hit = lookup::hit_body(model, positions, poses, &ray).filter(|(_, body)| lookup::is_free(model, *body));
                 if let Some((hit, body)) = &hit {
                     self.start_grab(scene, *hit, *body);
                 }
@@ -432,18 +432,14 @@ impl Session {
                 }
             }
             Question::FrameAt(ray) => {
-                let body = hit_body(model, &found.positions, &ray).map(|(_, body)| body);
-                self.fly_to(&match body {
-                    Some(body) => bounds(&found.positions, model.bodies[body].vertices.clone()),
-                    None => bounds(&found.positions, 0..found.positions.len()),
+                let hit = lookup::hit_body(model, positions, poses, &ray);
+                self.fly_to(&match hit {
+                    Some((_, body)) => lookup::bounds(model, positions, poses, body),
+                    None => lookup::bounds_of_all(model, positions, poses),
                 });
             }
-            Question::FrameBody(body) => {
-                if let Some(body) = model.bodies.get(body) {
-                    self.fly_to(&bounds(&found.positions, body.vertices.clone()));
-                }
-            }
-            Question::FrameAll => self.fly_to(&bounds(&found.positions, 0..model.n_vertices())),
+            Question::FrameBody(body) => self.fly_to(&lookup::bounds(model, positions, poses, body)),
+            Question::FrameAll => self.fly_to(&lookup::bounds_of_all(model, positions, poses)),
         }
     }
 

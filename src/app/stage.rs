@@ -4,25 +4,35 @@ use glam::{Mat4, Quat, Vec3};
 
 use crate::math::Isometry;
 use crate::model::{Model, Shape};
-use crate::render::{Camera, Light, ObstacleShape, ObstacleVisual, Rgb, SoftBodyVisual, Stage, palette};
+use crate::render::{Camera, Light, RigidShape, RigidVisual, Rgb, SoftBodyVisual, Stage, palette};
 use crate::scene::{CameraSetting, LightSetting};
 
 /// The constant part of the picture.
 pub fn stage(model: &Model, light: Light) -> Stage {
     let soft_bodies = (0..model.bodies.len()).map(|i| soft_body(model, i)).collect();
-    let obstacles = model
-        .obstacles
-        .iter()
-        .map(|obstacle| ObstacleVisual {
-            name: obstacle.name.clone(),
-            shape: shape(&obstacle.shape),
-            color: obstacle.color.map_or(OBSTACLE, encoded),
-            transform: transform(&obstacle.pose),
-        })
-        .collect();
+    let rigid = model.rigid_bodies.iter().enumerate().map(|(i, body)| RigidVisual {
+        name: body.name.clone(),
+        shape: RigidShape::Mesh { positions: body.vertices.iter().map(vertex).collect(), triangles: body.triangles.clone() },
+        color: rigid_color(model, i),
+        transform: transform(&body.pose),
+        free: body.is_free(),
+    });
+    let obstacles = model.obstacles.iter().map(|obstacle| RigidVisual {
+        name: obstacle.name.clone(),
+        shape: shape(&obstacle.shape),
+        color: obstacle.color.map_or(OBSTACLE, encoded),
+        transform: transform(&obstacle.pose),
+        free: false,
+    });
+    let rigids = rigid.chain(obstacles).collect();
     let rest_positions = model.surface_positions(&model.rest_positions).iter().map(vertex).collect();
     let n_nodes = model.n_nodes() as u32;
-    Stage { soft_bodies, obstacles, rest_positions, n_nodes, light }
+    Stage { soft_bodies, rigids, rest_positions, n_nodes, light }
+}
+
+/// Where the rigid things of the stage are: poses of `model.rigid_bodies`, then of `model.obstacles`.
+pub fn transforms(rigid: &[Isometry], obstacles: &[Isometry]) -> Vec<Mat4> {
+    rigid.iter().chain(obstacles).map(transform).collect()
 }
 
 /// Where a scene wants to be seen from.
@@ -48,9 +58,15 @@ pub fn light(setting: &LightSetting) -> Light {
     }
 }
 
-/// The colour of a body, in the picture and in the list.
+/// The colour of a deformable body, in the picture and in the list.
 pub fn body_color(model: &Model, body: usize) -> Rgb {
     model.bodies[body].color.map_or_else(|| palette(body), encoded)
+}
+
+/// The colour of a rigid body, or of a static or driven mesh.
+pub fn rigid_color(model: &Model, rigid: usize) -> Rgb {
+    let body = &model.rigid_bodies[rigid];
+    body.color.map_or_else(|| if body.is_free() { palette(model.bodies.len() + rigid) } else { OBSTACLE }, encoded)
 }
 
 pub fn vertex(p: &crate::math::Vec3) -> [f32; 4] {
@@ -80,12 +96,12 @@ fn soft_body(model: &Model, index: usize) -> SoftBodyVisual {
     }
 }
 
-fn shape(shape: &Shape) -> ObstacleShape {
+fn shape(shape: &Shape) -> RigidShape {
     match *shape {
-        Shape::Plane => ObstacleShape::Plane,
-        Shape::Box { half_extents } => ObstacleShape::Box { half_extents: glam_vec(&half_extents) },
-        Shape::Sphere { radius } => ObstacleShape::Sphere { radius: radius as f32 },
-        Shape::Cylinder { radius, half_height } => ObstacleShape::Cylinder { radius: radius as f32, half_height: half_height as f32 },
+        Shape::Plane => RigidShape::Plane,
+        Shape::Box { half_extents } => RigidShape::Box { half_extents: glam_vec(&half_extents) },
+        Shape::Sphere { radius } => RigidShape::Sphere { radius: radius as f32 },
+        Shape::Cylinder { radius, half_height } => RigidShape::Cylinder { radius: radius as f32, half_height: half_height as f32 },
     }
 }
 

@@ -55,8 +55,8 @@ impl Film {
             SurfacePositions::Host(positions) => self.renderer.set_positions(Positions::Host(&positions))?,
             SurfacePositions::Device(buffer) => self.renderer.set_positions(Positions::Device(&buffer))?,
         }
-        let transforms: Vec<_> = simulation.obstacle_poses().iter().map(stage::transform).collect();
-        self.renderer.set_obstacle_transforms(&transforms)?;
+        let transforms = stage::transforms(&simulation.rigid_poses()?, &simulation.obstacle_poses());
+        self.renderer.set_rigid_transforms(&transforms)?;
         let image = self.renderer.capture(self.size, &self.camera, &ViewOptions::default(), &Overlays::default())?;
         for _ in 0..due {
             // What went wrong is told by `finish`.

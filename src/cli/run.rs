@@ -173,14 +173,16 @@ fn scene(args: &RunArgs) -> Result<Scene, Failure> {
 
 fn describe(simulation: &Simulation) {
     let (model, backend) = (simulation.model(), simulation.backend());
+    let free = model.rigid_bodies.iter().filter(|body| body.is_free()).count();
     eprintln!(
-        "{}: {} deformable bodies, {} tets, {} nodes, {} surface triangles; {} static or driven bodies",
+        "{}: {} deformable bodies, {} tets, {} nodes, {} surface triangles; {} rigid bodies; {} static or driven bodies",
         simulation.name(),
         model.bodies.len(),
         model.tets.len(),
         model.n_nodes(),
         model.surface.triangles.len(),
-        model.obstacles.len()
+        free,
+        model.rigid_bodies.len() - free + model.obstacles.len()
     );
     let place = match &backend.adapter {
         Some(adapter) => format!("{} ({adapter})", backend.backend),

@@ -54,6 +54,8 @@ pub enum DeviceError {
     TooLarge { adapter: String, buffer: String, needed: u64, limit: u64 },
     #[error("the scene has {bodies} deformable bodies, the GPU backend takes at most {most}; remove some or run with --backend cpu")]
     TooManyBodies { bodies: usize, most: usize },
+    #[error("it does not have rigid bodies yet, nor static or driven meshes, and \"{body}\" is one")]
+    RigidBody { body: String },
     #[error("the device was lost: {0}")]
     Lost(String),
     #[error("the device refused an operation: {0}")]

@@ -7,7 +7,7 @@ use crate::collision::half_thickness;
 use crate::math::Vec3;
 use crate::model::{Model, Shape};
 use crate::solver::cpu::Damping;
-use crate::solver::{Grab, Loads, MAX_GRABS, Params};
+use crate::solver::{Grab, HeldPoint, Loads, MAX_GRABS, Params};
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -382,10 +382,12 @@ pub fn shares(model: &Model, most: u32) -> Vec<ShareData> {
 }
 
 fn grab_data(model: &Model, grab: &Grab, dt: f64) -> GrabData {
-    let rest: Vec3 = grab.nodes.iter().zip(&grab.weights).map(|(n, w)| model.rest_positions[*n as usize] * *w).sum();
+    // Models with rigid bodies do not come here.
+    let HeldPoint::Nodes { nodes, weights } = grab.point else { return GrabData::zeroed() };
+    let rest: Vec3 = nodes.iter().zip(&weights).map(|(n, w)| model.rest_positions[*n as usize] * *w).sum();
     GrabData {
-        nodes: grab.nodes,
-        weights: grab.weights.map(|w| w as f32),
+        nodes,
+        weights: weights.map(|w| w as f32),
         offset: vec4(&(grab.target - rest), 0.0),
         stiffness: grab.stiffness as f32,
         damping: grab.damping as f32,

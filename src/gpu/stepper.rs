@@ -12,7 +12,7 @@ use super::{Device, DeviceError};
 use crate::contact::ContactMemory;
 use crate::math::Vec3;
 use crate::model::Model;
-use crate::solver::{Loads, Params, State, StepError, StepReport, Stepper, SurfacePositions};
+use crate::solver::{HeldPoint, Loads, Params, State, StepError, StepReport, Stepper, SurfacePositions};
 
 /// The GPU backend.
 pub struct GpuStepper {
@@ -65,6 +65,9 @@ const BACKUPS: [(&str, &str); 5] = [
 
 impl GpuStepper {
     pub fn new(device: Arc<Device>, model: Arc<Model>) -> Result<Self, DeviceError> {
+        if let Some(body) = model.rigid_bodies.first() {
+            return Err(DeviceError::RigidBody { body: body.name.clone() });
+        }
         let mut buffers = Buffers::new(device.clone());
         upload_model(&mut buffers, &model)?;
         let row_groups = create_buffers(&device, &mut buffers, &model)?;
@@ -391,7 +394,8 @@ fn touching_bodies(model: &Model, touching: impl Iterator<Item = u32>) -> Vec<bo
 pub(super) fn grab_weights(model: &Model, loads: &Loads) -> Vec<(u32, [f32; 4])> {
     let mut weights = std::collections::BTreeMap::<u32, [f64; 4]>::new();
     for (k, grab) in loads.grabs.iter().take(4).enumerate() {
-        for (node, weight) in grab.nodes.iter().zip(&grab.weights).filter(|(n, w)| **w != 0.0 && !model.fixed[**n as usize]) {
+        let HeldPoint::Nodes { nodes, weights: held } = &grab.point else { continue };
+        for (node, weight) in nodes.iter().zip(held).filter(|(n, w)| **w != 0.0 && !model.fixed[**n as usize]) {
             weights.entry(*node).or_default()[k] += weight;
         }
     }

@@ -13,7 +13,7 @@ use crate::math::{Mat3, Vec3};
 use crate::mesh::shapes;
 use crate::model::{Model, ModelBuilder, SoftBody};
 use crate::solver::cpu::{self, CpuStepper, Damping, Element};
-use crate::solver::{Grab, Loads, Params, State, Stepper, SurfacePositions};
+use crate::solver::{Grab, HeldPoint, Loads, Params, State, Stepper, SurfacePositions};
 use crate::sparse::{Operator, conjugate_gradient};
 
 /// A bar of 0.6 x 0.2 x 0.2 m, held at x = 0.
@@ -26,6 +26,26 @@ pub(super) fn bar(cells: [u32; 3], damping: f64) -> Arc<Model> {
     let mut builder = ModelBuilder::default();
     builder.soft_body(body);
     Arc::new(builder.build().unwrap())
+}
+
+#[test]
+fn rigid_bodies_are_refused() {
+    let surface = shapes::surface_box(Vec3::repeat(1.0));
+    let mut builder = ModelBuilder::default();
+    builder.rigid_body(crate::model::RigidBody {
+        name: "brick".into(),
+        mobility: crate::model::Mobility::Free { mass: 1.0, inertia: Mat3::identity() },
+        vertices: surface.positions,
+        triangles: surface.triangles,
+        pose: crate::math::Isometry::identity(),
+        velocity: Vec3::zeros(),
+        angular_velocity: Vec3::zeros(),
+        color: None,
+    });
+    let refused = GpuStepper::new(test_device(), Arc::new(builder.build().unwrap())).err().unwrap();
+    assert_eq!(refused, crate::gpu::DeviceError::RigidBody { body: "brick".into() });
+    let text = crate::sim::SimulationError::from(refused).to_string();
+    assert!(text.contains("\"brick\"") && text.contains("--backend cpu"), "{text}");
 }
 
 /// A repeatable number in [-1, 1].
@@ -57,7 +77,7 @@ fn a_grab(model: &Model) -> Grab {
         nodes[4 * corner] = model.surface.nodes[*vertex as usize][0];
         weights[4 * corner] = [0.5, 0.3, 0.2][corner];
     }
-    Grab { nodes, weights, stiffness: 800.0, damping: 3.0, target: Vec3::new(0.4, 0.3, 0.1) }
+    Grab { point: HeldPoint::Nodes { nodes, weights }, stiffness: 800.0, damping: 3.0, target: Vec3::new(0.4, 0.3, 0.1) }
 }
 
 fn relative_error(found: &[Vec3], wanted: &[Vec3]) -> f64 {

@@ -192,6 +192,29 @@ impl Model {
         }
     }
 
+    /// How many triangles can be held: those of the deformable bodies, then those of the free rigid bodies.
+    pub fn n_held_triangles(&self) -> usize {
+        self.first_held_triangle(self.rigid_bodies.len())
+    }
+
+    /// In that numbering, the first triangle of a free rigid body.
+    pub fn first_held_triangle(&self, rigid: usize) -> usize {
+        let before = self.rigid_bodies[..rigid].iter().filter(|body| body.is_free());
+        self.surface.triangles.len() + before.map(|body| body.triangles.len()).sum::<usize>()
+    }
+
+    /// The free rigid body that a triangle of that numbering belongs to, and the triangle in its mesh.
+    pub fn held_rigid_triangle(&self, triangle: usize) -> Option<(usize, usize)> {
+        let mut local = triangle.checked_sub(self.surface.triangles.len())?;
+        for (r, body) in self.rigid_bodies.iter().enumerate().filter(|(_, body)| body.is_free()) {
+            match local.checked_sub(body.triangles.len()) {
+                None => return Some((r, local)),
+                Some(rest) => local = rest,
+            }
+        }
+        None
+    }
+
     /// Surface vertex positions for node positions `x`.
     pub fn surface_positions(&self, x: &[Vec3]) -> Vec<Vec3> {
         self.surface.nodes.iter().zip(&self.surface.weights).map(|(nodes, weights)| interpolate(x, nodes, weights)).collect()

@@ -48,6 +48,29 @@ impl RigidBody {
         matches!(self.mobility, Mobility::Free { .. })
     }
 
+    /// [kg]; none of a static or driven body.
+    pub fn mass(&self) -> Option<f64> {
+        match self.mobility {
+            Mobility::Free { mass, .. } => Some(mass),
+            Mobility::Driven(_) => None,
+        }
+    }
+
+    /// Enclosed by the surface [m^3].
+    pub fn volume(&self) -> f64 {
+        // Around the frame's origin, which lies in or near the body.
+        let six_volumes = self.triangles.iter().map(|t| {
+            let [a, b, c] = t.map(|v| self.vertices[v as usize]);
+            a.dot(&b.cross(&c))
+        });
+        six_volumes.sum::<f64>() / 6.0
+    }
+
+    /// Surface vertices in space [m].
+    pub fn positions<'a>(&'a self, pose: &'a Isometry) -> impl Iterator<Item = Vec3> + Clone + 'a {
+        self.vertices.iter().map(|p| pose.rotation * p + pose.translation.vector)
+    }
+
     /// Mass [kg] and inertia in space [kg m^2] for the orientation `rotation`; a driven body has none that counts.
     pub fn inertia_in_space(&self, rotation: &crate::math::Quat) -> Option<(f64, Mat3)> {
         match self.mobility {

@@ -9,7 +9,7 @@ use super::geometry::{SplitSurface, in_space_order, split_creases};
 use super::maps::Maps;
 use super::pipelines::Pipelines;
 use super::shapes;
-use super::stage::{Look, ObstacleShape, Stage};
+use super::stage::{Look, RigidShape, Stage};
 use super::uniforms::{Fit, Frame, Plane, Surroundings, TetsView, Vertex};
 
 /// A stage on the device.
@@ -31,7 +31,7 @@ pub struct StageBuffers {
     pub indices: wgpu::Buffer,
     pub n_indices: u32,
     pub n_drawn: u32,
-    pub obstacles: Obstacles,
+    pub rigids: Rigids,
     pub frame_group: wgpu::BindGroup,
     pub maps_group: wgpu::BindGroup,
     pub wire_group: wgpu::BindGroup,
@@ -40,20 +40,21 @@ pub struct StageBuffers {
     pub fit_group: wgpu::BindGroup,
 }
 
-/// Obstacles and planes on the device. Transform 0 is the identity, of soft bodies; transform `i + 1` is obstacle `i`'s.
-pub struct Obstacles {
-    shapes: Vec<ObstacleShape>,
+/// Rigid things and planes on the device. Transform 0 is the identity, of soft bodies; transform `i + 1` is thing `i`'s.
+pub struct Rigids {
+    /// Box in its own frame, from the lowest corner to the highest, of each thing that the maps are fitted to.
+    boxes: Vec<Option<[Vec3; 2]>>,
     colors: Vec<super::Rgb>,
-    /// Indices of each obstacle in `indices`.
+    /// Indices of each thing in `indices`.
     pub ranges: Vec<std::ops::Range<u32>>,
     pub vertices: wgpu::Buffer,
     pub indices: wgpu::Buffer,
     transforms: wgpu::Buffer,
-    /// Corners of the boxes about the obstacles that the maps are fitted to.
+    /// Corners of the boxes about the things that the maps are fitted to.
     corner_points: Vec<[f32; 4]>,
     points: wgpu::Buffer,
     planes: wgpu::Buffer,
-    /// Which obstacle is the floor, and which are slabs, as instances of `planes`.
+    /// Which thing is the floor, and which are slabs, as instances of `planes`.
     pub floor: Option<u32>,
     pub slabs: Vec<u32>,
 }
@@ -83,22 +84,22 @@ impl StageBuffers {
         let nodes = storage("nodes", &vec![0; 16 * stage.n_nodes as usize], BufferUsages::COPY_DST);
         let tets_view = uniform::<TetsView>(device, "tets_view");
 
-        let (center, radius, soft_radius) = bounds(stage);
-        let obstacles = Obstacles::new(device, stage, soft_radius);
-        let floor = obstacles.floor;
+        let (center, radius, free_radius) = bounds(stage);
+        let rigids = Rigids::new(device, stage, free_radius);
+        let floor = rigids.floor;
         let around = Surroundings {
             center,
             radius,
-            floor: floor.map(|i| stage.obstacles[i as usize].transform),
+            floor: floor.map(|i| stage.rigids[i as usize].transform),
             floor_albedo: Vec3::ONE,
             light: stage.light,
-            n_obstacle_points: obstacles.n_points(),
+            n_rigid_points: rigids.n_points(),
             n_vertices: stage.rest_positions.len() as u32,
             shadow_taps,
         };
 
         let frame = uniform::<Frame>(device, "frame");
-        let frame_group = bind(device, "frame", &pipelines.frame_layout, &[&frame, &maps.fit, &obstacles.transforms, &obstacles.planes]);
+        let frame_group = bind(device, "frame", &pipelines.frame_layout, &[&frame, &maps.fit, &rigids.transforms, &rigids.planes]);
         let sources = storage("sources", bytemuck::cast_slice(&split.sources), BufferUsages::empty());
         let offsets = storage("offsets", bytemuck::cast_slice(&split.offsets), BufferUsages::empty());
         let corners = storage("corners", bytemuck::cast_slice(&split.corners), BufferUsages::empty());
@@ -113,7 +114,7 @@ impl StageBuffers {
             wire_group: bind(device, "wire", &pipelines.wire_layout, &[&vertex_buffer, &indices]),
             tets_group: bind(device, "tets", &pipelines.tets_layout, &[&nodes, &tet_buffer, &tet_colors, &tets_view]),
             normals_group: bind(device, "normals", &pipelines.normals_layout, &[&positions, &sources, &offsets, &corners, &vertex_buffer]),
-            fit_group: bind(device, "fit", &pipelines.fit_layout, &[&frame, &positions, &obstacles.points, &maps.fit, &maps.width]),
+            fit_group: bind(device, "fit", &pipelines.fit_layout, &[&frame, &positions, &rigids.points, &maps.fit, &maps.width]),
             around,
             frame,
             positions,
@@ -124,7 +125,7 @@ impl StageBuffers {
             split,
             vertices: vertex_buffer,
             indices,
-            obstacles,
+            rigids,
             frame_group,
         }
     }
@@ -141,7 +142,7 @@ impl StageBuffers {
     /// Places the maps, when the positions are known here.
     pub fn fit_from_host(&self, queue: &wgpu::Queue, maps: &Maps, frame: &Frame) {
         if let Some(positions) = &self.host_positions {
-            let points = [&positions[..], &self.obstacles.corner_points[..]];
+            let points = [&positions[..], &self.rigids.corner_points[..]];
             let fit = drawn::fit(&points, frame.light_from_world, frame.floor_from_world, maps.shadow_width as f32);
             queue.write_buffer(&maps.fit, 0, bytemuck::bytes_of(&fit));
         }
@@ -149,63 +150,62 @@ impl StageBuffers {
 
     /// Whether anything casts a shadow.
     pub fn has_casters(&self) -> bool {
-        self.around.n_vertices + self.around.n_obstacle_points > 0
+        self.around.n_vertices + self.around.n_rigid_points > 0
     }
 
-    /// Moves obstacles: world from each one's frame, in the stage's order.
+    /// Moves rigid things: world from each one's frame, in the stage's order.
     pub fn set_transforms(&mut self, queue: &wgpu::Queue, transforms: &[Mat4], look: &Look) {
-        self.around.floor = self.obstacles.floor.map(|i| transforms[i as usize]);
-        self.around.floor_albedo = self.obstacles.floor.map_or(look.floor, |i| plane_albedo(self.obstacles.colors[i as usize], look.floor));
-        self.obstacles.upload(queue, transforms, &self.around, look);
+        self.around.floor = self.rigids.floor.map(|i| transforms[i as usize]);
+        self.around.floor_albedo = self.rigids.floor.map_or(look.floor, |i| plane_albedo(self.rigids.colors[i as usize], look.floor));
+        self.rigids.upload(queue, transforms, &self.around, look);
     }
 }
 
-impl Obstacles {
-    fn new(device: &wgpu::Device, stage: &Stage, soft_radius: f32) -> Self {
+impl Rigids {
+    fn new(device: &wgpu::Device, stage: &Stage, free_radius: f32) -> Self {
         let (mut vertices, mut indices, mut ranges) = (Vec::new(), Vec::new(), Vec::new());
-        for obstacle in &stage.obstacles {
+        for rigid in &stage.rigids {
             let start = indices.len() as u32;
-            shapes::add_shape(obstacle.shape, obstacle.color, &mut vertices, &mut indices);
+            shapes::add_shape(rigid, &mut vertices, &mut indices);
             ranges.push(start..indices.len() as u32);
         }
-        let is_plane = |i: &u32| stage.obstacles[*i as usize].shape == ObstacleShape::Plane;
-        let planes: Vec<u32> = (0..stage.obstacles.len() as u32).filter(is_plane).collect();
-        let level = |i: &u32| (stage.obstacles[*i as usize].transform * Vec3::Y.extend(0.0)).y > 0.9999;
+        let is_plane = |i: &u32| stage.rigids[*i as usize].shape == RigidShape::Plane;
+        let planes: Vec<u32> = (0..stage.rigids.len() as u32).filter(is_plane).collect();
+        let level = |i: &u32| (stage.rigids[*i as usize].transform * Vec3::Y.extend(0.0)).y > 0.9999;
         let floor = planes.iter().copied().find(level);
-        let n = stage.obstacles.len();
+        let n = stage.rigids.len();
         let storage = |label: &str, size: usize| filled(device, label, &vec![0; size], BufferUsages::STORAGE | BufferUsages::COPY_DST);
         // An obstacle much larger than the bodies would spoil the shadow map's resolution: it casts, but is not fitted.
-        let fitted = |shape| shapes::half_extents(shape).is_some_and(|h| soft_radius == 0.0 || h.length() < 3.0 * soft_radius);
-        let shapes: Vec<ObstacleShape> =
-            stage.obstacles.iter().map(|o| if fitted(o.shape) { o.shape } else { ObstacleShape::Plane }).collect();
+        let fitted = |[low, high]: &[Vec3; 2]| free_radius == 0.0 || 0.5 * (high - low).length() < 3.0 * free_radius;
+        let boxes = stage.rigids.iter().map(|rigid| shapes::local_box(&rigid.shape).filter(|b| rigid.free || fitted(b))).collect();
         Self {
             corner_points: Vec::new(),
-            points: storage("obstacle_points", 8 * 16 * n),
+            points: storage("rigid_points", 8 * 16 * n),
             transforms: storage("world_from_local", 64 * (n + 1)),
             planes: storage("planes", size_of::<Plane>() * n),
-            colors: stage.obstacles.iter().map(|o| o.color).collect(),
-            vertices: filled(device, "obstacle_vertices", bytemuck::cast_slice(&vertices), BufferUsages::VERTEX),
-            indices: filled(device, "obstacle_indices", bytemuck::cast_slice(&indices), BufferUsages::INDEX),
+            colors: stage.rigids.iter().map(|o| o.color).collect(),
+            vertices: filled(device, "rigid_vertices", bytemuck::cast_slice(&vertices), BufferUsages::VERTEX),
+            indices: filled(device, "rigid_indices", bytemuck::cast_slice(&indices), BufferUsages::INDEX),
             slabs: planes.into_iter().filter(|i| Some(*i) != floor).collect(),
             floor,
             ranges,
-            shapes,
+            boxes,
         }
     }
 
     fn n_points(&self) -> u32 {
-        8 * self.shapes.iter().filter(|s| shapes::half_extents(**s).is_some()).count() as u32
+        8 * self.boxes.iter().flatten().count() as u32
     }
 
     fn upload(&mut self, queue: &wgpu::Queue, transforms: &[Mat4], around: &Surroundings, look: &Look) {
         let all: Vec<Mat4> = std::iter::once(Mat4::IDENTITY).chain(transforms.iter().copied()).collect();
         queue.write_buffer(&self.transforms, 0, bytemuck::cast_slice(&all));
         self.corner_points.clear();
-        for (shape, transform) in self.shapes.iter().zip(transforms) {
-            if let Some(half) = shapes::half_extents(*shape) {
+        for (corners, transform) in self.boxes.iter().zip(transforms) {
+            if let Some([low, high]) = corners {
                 self.corner_points.extend((0..8).map(|k| {
-                    let sign = Vec3::new((k & 1) as f32, (k >> 1 & 1) as f32, (k >> 2) as f32) * 2.0 - 1.0;
-                    (*transform * (half * sign).extend(1.0)).to_array()
+                    let share = Vec3::new((k & 1) as f32, (k >> 1 & 1) as f32, (k >> 2) as f32);
+                    (*transform * (low + (high - low) * share).extend(1.0)).to_array()
                 }));
             }
         }
@@ -233,25 +233,32 @@ fn plane_albedo(color: super::Rgb, look_floor: Vec3) -> Vec3 {
     look_floor * linear / gray
 }
 
-/// Middle and radius of everything that is not a plane, and the radius of the soft bodies alone [m].
+/// Middle and radius of everything that is not a plane, and the radius of what moves freely alone [m].
 fn bounds(stage: &Stage) -> (Vec3, f32, f32) {
     let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
     for p in &stage.rest_positions {
         let p = Vec3::from_slice(&p[..3]);
         (low, high) = (low.min(p), high.max(p));
     }
-    let soft_radius = if low.x <= high.x { 0.5 * (high - low).length() } else { 0.0 };
-    for obstacle in &stage.obstacles {
-        if let Some(half) = shapes::half_extents(obstacle.shape) {
-            let center = obstacle.transform.w_axis.truncate();
-            let reach = if soft_radius > 0.0 { half.length().min(2.0 * soft_radius) } else { half.length() };
-            (low, high) = (low.min(center - reach), high.max(center + reach));
-        }
+    // Ball about each thing's box.
+    let balls = |free: bool| {
+        stage.rigids.iter().filter(move |rigid| rigid.free == free).filter_map(|rigid| {
+            let [low, high] = shapes::local_box(&rigid.shape)?;
+            Some((rigid.transform.transform_point3(0.5 * (low + high)), 0.5 * (high - low).length()))
+        })
+    };
+    for (center, reach) in balls(true) {
+        (low, high) = (low.min(center - reach), high.max(center + reach));
+    }
+    let free_radius = if low.x <= high.x { 0.5 * (high - low).length() } else { 0.0 };
+    for (center, reach) in balls(false) {
+        let reach = if free_radius > 0.0 { reach.min(2.0 * free_radius) } else { reach };
+        (low, high) = (low.min(center - reach), high.max(center + reach));
     }
     if low.x > high.x {
         return (Vec3::ZERO, 1.0, 0.0);
     }
-    (0.5 * (low + high), (0.5 * (high - low).length()).max(1e-3), soft_radius)
+    (0.5 * (low + high), (0.5 * (high - low).length()).max(1e-3), free_radius)
 }
 
 /// A buffer with contents, never empty (an empty one could not be bound).

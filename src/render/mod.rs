@@ -1,4 +1,4 @@
-//! Pictures of a stage: elastic bodies, obstacles and a floor under one key light, drawn into any texture view.
+//! Pictures of a stage: elastic bodies, rigid things and a floor under one key light, drawn into any texture view.
 //!
 //! Knows nothing of simulations, scenes or windows: it is given triangles, positions (from the host or from a buffer on the
 //! same device, which is never read back) and a camera. The same [`Renderer`] serves the window, screenshots and recordings.
@@ -26,7 +26,7 @@ pub use image::Image;
 pub use palette::{Rgb, palette};
 pub use pick::{Hit, pick};
 pub use renderer::{Positions, RenderOptions, Renderer};
-pub use stage::{Light, Look, ObstacleShape, ObstacleVisual, Overlays, Point, Segment, Shading, SoftBodyVisual, Stage, ViewOptions};
+pub use stage::{Light, Look, RigidShape, RigidVisual, Overlays, Point, Segment, Shading, SoftBodyVisual, Stage, ViewOptions};
 
 /// Why a picture could not be made.
 #[derive(Debug, thiserror::Error)]

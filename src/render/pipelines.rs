@@ -42,8 +42,8 @@ pub struct Pipelines {
     pub fit: wgpu::ComputePipeline,
     pub body_shadow: wgpu::RenderPipeline,
     pub body_contact: wgpu::RenderPipeline,
-    pub obstacle_shadow: wgpu::RenderPipeline,
-    pub obstacle_contact: wgpu::RenderPipeline,
+    pub rigid_shadow: wgpu::RenderPipeline,
+    pub rigid_contact: wgpu::RenderPipeline,
     pub tets_shadow: wgpu::RenderPipeline,
     pub tets_contact: wgpu::RenderPipeline,
     pub floor_shadow_map: wgpu::RenderPipeline,
@@ -66,10 +66,10 @@ pub struct Pipelines {
     pub present_capture: wgpu::RenderPipeline,
 }
 
-/// Pipelines of bodies, obstacles and slabs.
+/// Pipelines of bodies, rigid things and slabs.
 pub struct Surfaces {
     pub body: wgpu::RenderPipeline,
-    pub obstacle: wgpu::RenderPipeline,
+    pub rigid: wgpu::RenderPipeline,
     pub wire: wgpu::RenderPipeline,
     pub tets: wgpu::RenderPipeline,
     pub slab: wgpu::RenderPipeline,
@@ -141,7 +141,7 @@ impl Pipelines {
 
         let surfaces = |[body_entry, wire_entry, tets_entry, slab_entry]: [&str; 4], target| Surfaces {
             body: draw("body", &lit_body, &body, ["vs_body", body_entry], Vertices::Full, target),
-            obstacle: draw("obstacle", &lit_body, &body, ["vs_obstacle", body_entry], Vertices::Full, target),
+            rigid: draw("rigid", &lit_body, &body, ["vs_rigid", body_entry], Vertices::Full, target),
             wire: draw("wire", &lit_wire, &body, ["vs_wire", wire_entry], Vertices::None, target),
             tets: draw("tets", &lit_tets, &tets, ["vs_tets", tets_entry], Vertices::None, target),
             slab: draw("slab", &lit_body, &floor, ["vs_plane", slab_entry], Vertices::None, target),
@@ -159,8 +159,8 @@ impl Pipelines {
             fit: compute_pipeline(device, &fit_layout, "fit", "fit_maps"),
             body_shadow: draw("body_shadow", &only_frame, &casters, ["vs_body_shadow", ""], Vertices::Position, shadow),
             body_contact: draw("body_contact", &only_frame, &casters, ["vs_body_contact", ""], Vertices::Position, contact),
-            obstacle_shadow: draw("obstacle_shadow", &only_frame, &casters, ["vs_obstacle_shadow", ""], Vertices::Position, shadow),
-            obstacle_contact: draw("obstacle_contact", &only_frame, &casters, ["vs_obstacle_contact", ""], Vertices::Position, contact),
+            rigid_shadow: draw("rigid_shadow", &only_frame, &casters, ["vs_rigid_shadow", ""], Vertices::Position, shadow),
+            rigid_contact: draw("rigid_contact", &only_frame, &casters, ["vs_rigid_contact", ""], Vertices::Position, contact),
             tets_shadow: draw("tets_shadow", &dark_tets, &tets, ["vs_tets_shadow", ""], Vertices::None, shadow),
             tets_contact: draw("tets_contact", &dark_tets, &tets, ["vs_tets_contact", ""], Vertices::None, contact),
             floor_shadow_map: draw(

@@ -98,7 +98,7 @@ impl Renderer {
     /// Replaces everything; bodies stand at rest until positions are set.
     pub fn set_stage(&mut self, stage: &Stage) {
         self.stage = StageBuffers::new(&self.device, &self.pipelines, &self.maps, stage, self.options.shadow_taps);
-        self.transforms = stage.obstacles.iter().map(|o| o.transform).collect();
+        self.transforms = stage.rigids.iter().map(|o| o.transform).collect();
         self.planes_made_for = None;
         self.moved();
     }
@@ -138,10 +138,10 @@ impl Renderer {
         }
     }
 
-    /// Moves obstacles: world from each one's frame, in the stage's order.
-    pub fn set_obstacle_transforms(&mut self, transforms: &[Mat4]) -> Result<(), RenderError> {
+    /// Moves rigid things: world from each one's frame, in the stage's order.
+    pub fn set_rigid_transforms(&mut self, transforms: &[Mat4]) -> Result<(), RenderError> {
         if transforms.len() != self.transforms.len() {
-            return Err(RenderError::Count { what: "obstacles", given: transforms.len(), expected: self.transforms.len() });
+            return Err(RenderError::Count { what: "rigid things", given: transforms.len(), expected: self.transforms.len() });
         }
         if transforms != self.transforms {
             self.transforms = transforms.to_vec();
@@ -263,9 +263,9 @@ impl Renderer {
         let (stage, pipelines) = (&self.stage, &self.pipelines);
         let with_tets = options.shading == Shading::Tets;
         // Depth maps. Without casters they are only cleared.
-        for (view, bodies, tets, obstacles) in [
-            (&self.maps.shadow, &pipelines.body_shadow, &pipelines.tets_shadow, &pipelines.obstacle_shadow),
-            (&self.maps.contact_depth, &pipelines.body_contact, &pipelines.tets_contact, &pipelines.obstacle_contact),
+        for (view, bodies, tets, rigids) in [
+            (&self.maps.shadow, &pipelines.body_shadow, &pipelines.tets_shadow, &pipelines.rigid_shadow),
+            (&self.maps.contact_depth, &pipelines.body_contact, &pipelines.tets_contact, &pipelines.rigid_contact),
         ] {
             let mut pass = begin(encoder, "render/casters", &[], DepthUse::Clear(view, 1.0));
             if !options.shadows {
@@ -280,8 +280,8 @@ impl Renderer {
                 pass.set_pipeline(bodies);
                 draw_bodies(&mut pass, stage);
             }
-            pass.set_pipeline(obstacles);
-            draw_obstacles(&mut pass, stage);
+            pass.set_pipeline(rigids);
+            draw_rigids(&mut pass, stage);
         }
         // What the floor makes of them.
         for (view, pipeline, source) in [
@@ -290,7 +290,7 @@ impl Renderer {
             (&self.maps.contact, &pipelines.contact_map, &self.maps.contact_group),
         ] {
             let mut pass = begin(encoder, "render/floor_maps", &[(view, None, wgpu::LoadOp::Clear(wgpu::Color::WHITE))], DepthUse::None);
-            if options.shadows && stage.obstacles.floor.is_some() {
+            if options.shadows && stage.rigids.floor.is_some() {
                 pass.set_pipeline(pipeline);
                 pass.set_bind_group(0, &stage.frame_group, &[]);
                 pass.set_bind_group(1, source, &[]);
@@ -335,7 +335,7 @@ impl Renderer {
         };
         pass.set_pipeline(&pipelines.backdrop);
         pass.draw(0..3, 0..1);
-        if let (Some(floor), true) = (stage.obstacles.floor, with_floor) {
+        if let (Some(floor), true) = (stage.rigids.floor, with_floor) {
             pass.set_pipeline(&pipelines.floor);
             pass.draw(0..6, floor..floor + 1);
         }
@@ -369,7 +369,7 @@ impl Renderer {
         }
     }
 
-    /// Bodies, obstacles and slabs.
+    /// Bodies, rigid things and slabs.
     fn opaque(&self, pass: &mut wgpu::RenderPass, pipelines: &Surfaces, shading: Shading) {
         let stage = &self.stage;
         match shading {
@@ -388,10 +388,10 @@ impl Renderer {
                 pass.draw(0..12 * stage.n_tets, 0..1);
             }
         }
-        pass.set_pipeline(&pipelines.obstacle);
-        draw_obstacles(pass, stage);
+        pass.set_pipeline(&pipelines.rigid);
+        draw_rigids(pass, stage);
         pass.set_pipeline(&pipelines.slab);
-        for &slab in &stage.obstacles.slabs {
+        for &slab in &stage.rigids.slabs {
             pass.draw(0..6, slab..slab + 1);
         }
     }
@@ -415,12 +415,12 @@ fn draw_bodies(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {
     }
 }
 
-fn draw_obstacles(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {
-    pass.set_vertex_buffer(0, stage.obstacles.vertices.slice(..));
-    pass.set_index_buffer(stage.obstacles.indices.slice(..), wgpu::IndexFormat::Uint32);
-    for (i, range) in (1..).zip(&stage.obstacles.ranges) {
+fn draw_rigids(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {
+    pass.set_vertex_buffer(0, stage.rigids.vertices.slice(..));
+    pass.set_index_buffer(stage.rigids.indices.slice(..), wgpu::IndexFormat::Uint32);
+    for (i, range) in (1..).zip(&stage.rigids.ranges) {
         if !range.is_empty() {
-            pass.draw_indexed(range.clone(), 0, i..i + 1); // transform 0 is the bodies'
+            pass.draw_indexed(range.clone(), 0, i..i + 1); // transform 0 is the soft bodies'
         }
     }
 }

@@ -1,16 +1,19 @@
-//! Triangles of obstacles.
+//! Triangles of rigid things.
 
 use glam::Vec3;
 
+use super::drawn;
+use super::geometry::split_creases;
 use super::palette::Rgb;
-use super::stage::ObstacleShape;
+use super::stage::{RigidShape, RigidVisual};
 use super::uniforms::Vertex;
 
-/// Obstacles' finish: smoother than elastic bodies.
+/// Finish of rigid things: smoother than elastic bodies.
 const SATIN: f32 = 1.0;
 
-/// Appends the triangles of a shape; nothing for a plane. Round shapes have stripes or patches, so that turning can be seen.
-pub fn add_shape(shape: ObstacleShape, color: Rgb, vertices: &mut Vec<Vertex>, indices: &mut Vec<u32>) {
+/// Appends the triangles of a thing; nothing for a plane. Round shapes have stripes or patches, so that turning can be seen.
+pub fn add_shape(rigid: &RigidVisual, vertices: &mut Vec<Vertex>, indices: &mut Vec<u32>) {
+    let color = rigid.color;
     let dark = Rgb(color.0.map(|c| c * 0.8));
     let mut quad = |corners: [(Vec3, Vec3); 4], color: Rgb| {
         let first = vertices.len() as u32;
@@ -22,9 +25,10 @@ pub fn add_shape(shape: ObstacleShape, color: Rgb, vertices: &mut Vec<Vertex>, i
         }));
         indices.extend([0, 1, 2, 0, 2, 3].map(|k| first + k));
     };
-    match shape {
-        ObstacleShape::Plane => {}
-        ObstacleShape::Box { half_extents } => {
+    match rigid.shape {
+        RigidShape::Plane => {}
+        RigidShape::Mesh { ref positions, ref triangles } => add_mesh(positions, triangles, color, vertices, indices),
+        RigidShape::Box { half_extents } => {
             for axis in 0..3 {
                 for sign in [-1.0, 1.0] {
                     let normal = Vec3::AXES[axis] * sign;
@@ -33,7 +37,7 @@ pub fn add_shape(shape: ObstacleShape, color: Rgb, vertices: &mut Vec<Vertex>, i
                 }
             }
         }
-        ObstacleShape::Sphere { radius } => {
+        RigidShape::Sphere { radius } => {
             let (rows, columns) = (32, 64);
             let point = |row: usize, column: usize| {
                 let (sin_p, cos_p) = (std::f32::consts::PI * row as f32 / rows as f32).sin_cos();
@@ -49,7 +53,7 @@ pub fn add_shape(shape: ObstacleShape, color: Rgb, vertices: &mut Vec<Vertex>, i
                 }
             }
         }
-        ObstacleShape::Cylinder { radius, half_height } => {
+        RigidShape::Cylinder { radius, half_height } => {
             let columns = 64;
             for column in 0..columns {
                 let stripe = if column / 4 % 2 == 0 { color } else { dark };
@@ -67,38 +71,56 @@ pub fn add_shape(shape: ObstacleShape, color: Rgb, vertices: &mut Vec<Vertex>, i
     }
 }
 
-/// Half the size of the box about the local origin that holds a shape [m]; `None` for a plane.
-pub fn half_extents(shape: ObstacleShape) -> Option<Vec3> {
-    match shape {
-        ObstacleShape::Plane => None,
-        ObstacleShape::Box { half_extents } => Some(half_extents),
-        ObstacleShape::Sphere { radius } => Some(Vec3::splat(radius)),
-        ObstacleShape::Cylinder { radius, half_height } => Some(Vec3::new(radius, half_height, radius)),
-    }
+/// A mesh with its creases kept.
+fn add_mesh(positions: &[[f32; 4]], triangles: &[[u32; 3]], color: Rgb, vertices: &mut Vec<Vertex>, indices: &mut Vec<u32>) {
+    let split = split_creases(positions, triangles);
+    let first = vertices.len();
+    vertices.resize(first + split.sources.len(), Vertex { color: color.packed(), satin: SATIN, ..Vertex::default() });
+    drawn::normals(&split, positions, &mut vertices[first..]);
+    indices.extend(split.triangles.iter().flatten().map(|i| first as u32 + i));
+}
+
+/// The box about a shape in its own frame, from the lowest corner to the highest [m]; `None` for a plane.
+pub fn local_box(shape: &RigidShape) -> Option<[Vec3; 2]> {
+    let half = match *shape {
+        RigidShape::Plane => return None,
+        RigidShape::Box { half_extents } => half_extents,
+        RigidShape::Sphere { radius } => Vec3::splat(radius),
+        RigidShape::Cylinder { radius, half_height } => Vec3::new(radius, half_height, radius),
+        RigidShape::Mesh { ref positions, .. } => {
+            let points = positions.iter().map(|p| Vec3::from_slice(&p[..3]));
+            let low = points.clone().reduce(Vec3::min)?;
+            return Some([low, points.fold(low, Vec3::max)]);
+        }
+    };
+    Some([-half, half])
 }
 
 #[cfg(test)]
 mod tests {
+    use glam::Mat4;
+
     use super::*;
 
     #[test]
     fn triangles_face_outwards_and_fill_the_shape() {
         let pi = std::f32::consts::PI;
         for (shape, volume) in [
-            (ObstacleShape::Box { half_extents: Vec3::new(0.5, 1.0, 2.0) }, 8.0),
-            (ObstacleShape::Sphere { radius: 0.7 }, 4.0 / 3.0 * pi * 0.7_f32.powi(3)),
-            (ObstacleShape::Cylinder { radius: 0.4, half_height: 1.5 }, pi * 0.16 * 3.0),
+            (RigidShape::Box { half_extents: Vec3::new(0.5, 1.0, 2.0) }, 8.0),
+            (RigidShape::Sphere { radius: 0.7 }, 4.0 / 3.0 * pi * 0.7_f32.powi(3)),
+            (RigidShape::Cylinder { radius: 0.4, half_height: 1.5 }, pi * 0.16 * 3.0),
         ] {
             let (mut vertices, mut indices) = (Vec::new(), Vec::new());
-            add_shape(shape, Rgb::hex(0x808080), &mut vertices, &mut indices);
+            let rigid = RigidVisual { name: String::new(), shape, color: Rgb::hex(0x808080), transform: Mat4::IDENTITY, free: false };
+            add_shape(&rigid, &mut vertices, &mut indices);
             let mut sum = 0.0;
             for tri in indices.chunks(3) {
                 let [a, b, c] = [0, 1, 2].map(|k| Vec3::from(vertices[tri[k] as usize].position));
                 let normal = (b - a).cross(c - a);
                 sum += a.dot(normal) / 6.0;
-                assert!(tri.iter().all(|&i| normal.dot(Vec3::from(vertices[i as usize].normal)) >= -1e-6), "{shape:?}");
+                assert!(tri.iter().all(|&i| normal.dot(Vec3::from(vertices[i as usize].normal)) >= -1e-6), "{rigid:?}");
             }
-            assert!((sum / volume - 1.0).abs() < 0.01, "{shape:?}: {sum} against {volume}");
+            assert!((sum / volume - 1.0).abs() < 0.01, "{rigid:?}: {sum} against {volume}");
         }
     }
 }

@@ -19,9 +19,9 @@ pub struct SoftBodyVisual {
     pub tets: Vec<[u32; 4]>,
 }
 
-/// The shape of an obstacle in its own frame.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ObstacleShape {
+/// The shape of a rigid thing in its own frame.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RigidShape {
     /// Through the origin, normal +y. The first level plane is the floor and has no end; others are drawn as limited slabs.
     Plane,
     Box {
@@ -35,16 +35,24 @@ pub enum ObstacleShape {
         radius: f32,
         half_height: f32,
     },
+    /// Triangles counter-clockwise from outside; edges bent by more than 40 degrees are creases.
+    Mesh {
+        /// `[x, y, z, _]` [m]
+        positions: Vec<[f32; 4]>,
+        triangles: Vec<[u32; 3]>,
+    },
 }
 
-/// A rigid thing that is only looked at.
+/// A thing that keeps its shape: an obstacle or a rigid body.
 #[derive(Clone, Debug)]
-pub struct ObstacleVisual {
+pub struct RigidVisual {
     pub name: String,
-    pub shape: ObstacleShape,
+    pub shape: RigidShape,
     pub color: Rgb,
-    /// World from the obstacle's frame, a rigid motion.
+    /// World from the thing's frame, a rigid motion.
     pub transform: Mat4,
+    /// It moves freely: like the elastic bodies it is what the picture is about, while other things may reach far around.
+    pub free: bool,
 }
 
 /// The key light: a distant round lamp.
@@ -69,7 +77,7 @@ impl Default for Light {
 #[derive(Clone, Debug, Default)]
 pub struct Stage {
     pub soft_bodies: Vec<SoftBodyVisual>,
-    pub obstacles: Vec<ObstacleVisual>,
+    pub rigids: Vec<RigidVisual>,
     /// Where all surface vertices are at rest [m], `[x, y, z, _]`: gives creases and the size of the stage.
     pub rest_positions: Vec<[f32; 4]>,
     /// Number of finite-element nodes, for the view of the inside.

@@ -52,11 +52,12 @@ fn stage() -> Stage {
             color: Rgb::hex(0xe03020),
             tets: vec![],
         }],
-        obstacles: vec![ObstacleVisual {
+        rigids: vec![RigidVisual {
             name: "floor".into(),
-            shape: ObstacleShape::Plane,
+            shape: RigidShape::Plane,
             color: Rgb::hex(0x808080),
             transform: Mat4::IDENTITY,
+            free: false,
         }],
         rest_positions: positions,
         ..Stage::default()
@@ -156,7 +157,7 @@ fn wrong_counts_and_sizes_are_told() {
     let mut renderer = renderer(1);
     let short = renderer.set_positions(Positions::Host(&[[0.0; 4]]));
     assert!(matches!(short, Err(RenderError::Count { given: 1, .. })));
-    assert!(renderer.set_obstacle_transforms(&[]).is_err());
+    assert!(renderer.set_rigid_transforms(&[]).is_err());
     let huge = renderer.capture([1 << 20, 4], &camera(), &no_grid(), &Overlays::default());
     assert!(matches!(huge, Err(RenderError::Size { .. })));
 }
@@ -164,17 +165,50 @@ fn wrong_counts_and_sizes_are_told() {
 #[test]
 fn a_moved_obstacle_is_drawn_where_it_went() {
     let mut stage = stage();
-    let cube = ObstacleShape::Box { half_extents: Vec3::splat(0.1) };
+    let cube = RigidShape::Box { half_extents: Vec3::splat(0.1) };
     let place = |x: f32| Mat4::from_translation(Vec3::new(x, 0.1, 0.5));
-    stage.obstacles.push(ObstacleVisual { name: "cube".into(), shape: cube, color: Rgb::hex(0x2040ff), transform: place(0.5) });
+    stage.rigids.push(RigidVisual { name: "cube".into(), shape: cube, color: Rgb::hex(0x2040ff), transform: place(0.5), free: false });
     let mut renderer = renderer(1);
     renderer.set_stage(&stage);
     let blue = |image: &Image, x: f32| at(image, Vec3::new(x, 0.1, 0.6))[2] - at(image, Vec3::new(x, 0.1, 0.6))[0];
     let before = capture(&mut renderer, &no_grid());
     assert!(blue(&before, 0.5) > 60.0 && blue(&before, -0.5) < 30.0);
-    renderer.set_obstacle_transforms(&[Mat4::IDENTITY, place(-0.5)]).unwrap();
+    renderer.set_rigid_transforms(&[Mat4::IDENTITY, place(-0.5)]).unwrap();
     let after = capture(&mut renderer, &no_grid());
     assert!(blue(&after, 0.5) < 30.0 && blue(&after, -0.5) > 60.0);
+}
+
+#[test]
+fn a_mesh_is_drawn_with_flat_faces_and_its_shadow_is_kept() {
+    let surface = crate::mesh::shapes::surface_box(crate::math::Vec3::repeat(0.2));
+    let positions: Vec<[f32; 4]> = surface.positions.iter().map(|p| [p.x as f32, p.y as f32, p.z as f32, 1.0]).collect();
+    let place = |x: f32| Mat4::from_translation(Vec3::new(x, 0.1, 0.5));
+    let cube = |shape: RigidShape| {
+        let mut stage = stage();
+        stage.rigids.push(RigidVisual { name: "cube".into(), shape, color: Rgb::hex(0x2040ff), transform: place(0.5), free: true });
+        let mut renderer = renderer(1);
+        renderer.set_stage(&stage);
+        renderer.set_rigid_transforms(&[Mat4::IDENTITY, place(-0.5)]).unwrap();
+        capture(&mut renderer, &no_grid())
+    };
+    let mesh = cube(RigidShape::Mesh { positions, triangles: surface.triangles.clone() });
+    let exact = cube(RigidShape::Box { half_extents: Vec3::splat(0.1) });
+    // The creases of the mesh are sharp: it looks as the exact box does.
+    assert!(difference(&mesh, &exact).1 < 0.1, "{:?}", difference(&mesh, &exact));
+    let front = at(&mesh, Vec3::new(-0.5, 0.1, 0.6));
+    assert!(front[2] - front[0] > 60.0, "{front:?}");
+    // A stage without anything else is framed and shaded as well.
+    let alone = RigidVisual {
+        name: "cube".into(),
+        shape: RigidShape::Box { half_extents: Vec3::splat(0.1) },
+        color: Rgb::hex(0x2040ff),
+        transform: place(0.5),
+        free: true,
+    };
+    let mut renderer = renderer(1);
+    renderer.set_stage(&Stage { rigids: vec![alone], ..Stage::default() });
+    let picture = capture(&mut renderer, &no_grid());
+    assert!(at(&picture, Vec3::new(0.5, 0.1, 0.6))[2] > 60.0);
 }
 
 #[test]
@@ -233,9 +267,9 @@ fn the_device_places_the_maps_as_the_host_does() {
     let pipelines = Pipelines::new(device, &options);
     let maps = Maps::new(device, &pipelines, &options);
     let mut stage = stage();
-    let cube = ObstacleShape::Box { half_extents: Vec3::splat(0.1) };
+    let cube = RigidShape::Box { half_extents: Vec3::splat(0.1) };
     let transform = Mat4::from_translation(Vec3::new(0.7, 0.1, 0.5));
-    stage.obstacles.push(ObstacleVisual { name: "cube".into(), shape: cube, color: Rgb::hex(0x808080), transform });
+    stage.rigids.push(RigidVisual { name: "cube".into(), shape: cube, color: Rgb::hex(0x808080), transform, free: false });
     let mut buffers = StageBuffers::new(device, &pipelines, &maps, &stage, 8);
     buffers.set_transforms(queue, &[Mat4::IDENTITY, transform], &Look::DARK);
     let frame = Frame::new(&camera(), &ViewOptions::default(), SIZE, &buffers.around);
@@ -292,9 +326,9 @@ fn what_is_picked_is_what_is_drawn() {
 fn ambient_occlusion_darkens_where_things_meet_and_not_open_sides() {
     let mut stage = stage();
     // A table on which the ball lies.
-    let table = ObstacleShape::Box { half_extents: Vec3::new(0.5, 0.1, 0.5) };
+    let table = RigidShape::Box { half_extents: Vec3::new(0.5, 0.1, 0.5) };
     let transform = Mat4::from_translation(Vec3::new(0.0, 0.1, 0.0));
-    stage.obstacles.push(ObstacleVisual { name: "table".into(), shape: table, color: Rgb::hex(0x909090), transform });
+    stage.rigids.push(RigidVisual { name: "table".into(), shape: table, color: Rgb::hex(0x909090), transform, free: false });
     for samples in [1, 4] {
         let picture = |ambient_occlusion| {
             let options = RenderOptions { samples, ambient_occlusion, ..RenderOptions::software(wgpu::TextureFormat::Rgba8Unorm) };

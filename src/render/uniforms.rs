@@ -90,7 +90,7 @@ pub struct Surroundings {
     pub floor: Option<Mat4>,
     pub floor_albedo: Vec3,
     pub light: Light,
-    pub n_obstacle_points: u32,
+    pub n_rigid_points: u32,
     pub n_vertices: u32,
     pub shadow_taps: u32,
 }
@@ -131,7 +131,7 @@ impl Frame {
             floor: around.floor_albedo.extend(if around.floor.is_some() && above { 1.0 } else { 0.0 }),
             grid: Vec4::new(spacing, weight, if options.grid { 1.0 } else { 0.0 }, around.floor_reach()),
             scene: around.center.extend(around.radius),
-            flags: [around.n_obstacle_points, around.n_vertices, options.shadows as u32, around.shadow_taps],
+            flags: [around.n_rigid_points, around.n_vertices, options.shadows as u32, around.shadow_taps],
         }
     }
 }

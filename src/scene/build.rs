@@ -366,15 +366,14 @@ fn center_of_mass(soft: &SoftBody) -> Vec3 {
     sum / total
 }
 
-/// Fills in what the scene leaves open so that all bodies that move freely are in view.
+/// Fills in what the scene leaves open so that all bodies that move freely are in view; where nothing does, all meshes.
 fn camera(wish: &CameraContent, model: &Model) -> CameraSetting {
-    let free = model.rigid_bodies.iter().filter(|body| body.is_free());
-    let rigid: Vec<Vec3> = free.flat_map(|b| b.vertices.iter().map(|p| (b.pose * nalgebra::Point3::from(*p)).coords)).collect();
-    let bounds = if model.rest_positions.is_empty() && rigid.is_empty() {
-        Aabb { min: Vec3::repeat(-0.5), max: Vec3::repeat(0.5) }
-    } else {
-        Aabb::of(model.rest_positions.iter().chain(&rigid))
-    };
+    let of_rigid = |free: bool| model.rigid_bodies.iter().filter(move |body| body.is_free() == free).flat_map(|body| body.positions(&body.pose));
+    let mut points: Vec<Vec3> = model.rest_positions.iter().copied().chain(of_rigid(true)).collect();
+    if points.is_empty() {
+        points.extend(of_rigid(false));
+    }
+    let bounds = if points.is_empty() { Aabb { min: Vec3::repeat(-0.5), max: Vec3::repeat(0.5) } } else { Aabb::of(&points) };
     let target = wish.target.unwrap_or(bounds.center());
     let half_angle = wish.field_of_view / 360.0 * PI;
     let distance = wish.distance.unwrap_or(0.6 * bounds.extent().norm() / half_angle.sin());

@@ -27,7 +27,8 @@ use crate::solver::{ContactSolver, Loads, MAX_GRABS, Params, State, StepError, S
 /// Everything that can be done to a running simulation. Recorded commands (step, command) replay to the same state.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// Holds a material point: `barycentric` in surface triangle `triangle` (index into `model.surface.triangles`). `target` is where it is pulled to [m].
+    /// Holds a material point: `barycentric` in surface triangle `triangle`. Triangles count through `model.surface.triangles`, then through those of the
+    /// free rigid bodies in their order (`Model::first_held_triangle`); static and driven bodies cannot be held. `target` is where it is pulled to [m].
     Grab {
         id: u32,
         triangle: u32,
@@ -51,7 +52,7 @@ pub enum Command {
 
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum CommandError {
-    #[error("triangle {triangle} does not exist; the surfaces have {n_triangles} triangles")]
+    #[error("triangle {triangle} cannot be held: deformable and free rigid bodies have {n_triangles} triangles, and static and driven bodies do not react")]
     NoTriangle { triangle: u32, n_triangles: usize },
     #[error("no grab has the number {id}; start one with Grab first")]
     NoGrab { id: u32 },
@@ -321,6 +322,14 @@ impl Simulation {
         }
     }
 
+    /// Poses of `model.rigid_bodies` now.
+    pub fn rigid_poses(&mut self) -> Result<Vec<Isometry>, StepError> {
+        if self.model.rigid_bodies.is_empty() {
+            return Ok(vec![]); // nothing to fetch from a device
+        }
+        Ok(self.stepper.state()?.rigid_bodies.iter().map(|r| r.pose).collect())
+    }
+
     /// Poses of `model.obstacles` now.
     pub fn obstacle_poses(&self) -> Vec<Isometry> {
         self.model.obstacles.iter().map(|o| o.pose_at(self.time)).collect()
@@ -413,6 +422,7 @@ fn open_backend(choice: BackendChoice, options: &Options, model: &Arc<Model>) ->
     match choice {
         BackendChoice::Cpu => on_cpu("asked for".into()),
         BackendChoice::Gpu => on_gpu(open()?, "asked for".into()),
+        BackendChoice::Auto if !model.rigid_bodies.is_empty() => on_cpu("the scene has bodies that the GPU backend does not have yet".into()),
         BackendChoice::Auto => match open() {
             Ok(device) if device.is_hardware() => on_gpu(device, "a hardware adapter is there".into()),
             Ok(device) => on_cpu(format!("the only adapter is software ({})", device.info.name)),

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Simulation, Tally};
 use crate::math::{Mat3, Vec3};
-use crate::model::{Model, Tet, interpolate};
+use crate::model::{Mobility, Model, RigidBody, Tet, interpolate};
 use crate::scene::Probe;
 use crate::solver::{PairForce, RigidState, State, StepError};
 
@@ -39,7 +39,7 @@ pub struct Report {
 #[derive(Clone, Debug, Serialize)]
 pub struct BodyReport {
     pub name: String,
-    /// deformable, static or driven.
+    /// deformable, rigid, static or driven.
     pub kind: &'static str,
     pub nodes: usize,
     pub tets: usize,
@@ -64,7 +64,7 @@ pub struct BodyReport {
 pub struct Energy {
     pub kinetic: f64,
     pub elastic: f64,
-    /// Zero where all nodes are at the origin.
+    /// Zero where all masses are at the origin.
     pub gravitational: f64,
     pub total: f64,
     pub dissipated_by_friction: f64,
@@ -259,15 +259,22 @@ impl Simulation {
 }
 
 impl Energy {
-    /// Of a state; friction's share is not part of a state.
+    /// Of a state; friction's share is not part of a state. Driven bodies have no mass that counts.
     ///
     /// Elastic: `sum V (mu |S - I|^2 + lambda/2 tr(S - I)^2)` with F = R S. Only the singular values of F enter; the least one carries
     /// the sign of det F, as R is a rotation.
     pub fn of(model: &Model, gravity: &Vec3, state: &State) -> Self {
         let positions = state.positions(model);
         let nodes = || model.node_masses.iter().zip(positions.iter().zip(&state.velocities));
-        let kinetic = nodes().map(|(m, (_, v))| 0.5 * m * v.norm_squared()).sum();
-        let gravitational = nodes().map(|(m, (x, _))| -m * gravity.dot(x)).sum();
+        let mut kinetic = nodes().map(|(m, (_, v))| 0.5 * m * v.norm_squared()).sum();
+        let mut gravitational = nodes().map(|(m, (x, _))| -m * gravity.dot(x)).sum();
+        for (body, state) in model.rigid_bodies.iter().zip(&state.rigid_bodies) {
+            if let Some((mass, inertia)) = body.inertia_in_space(&state.pose.rotation) {
+                let omega = &state.angular_velocity;
+                kinetic += 0.5 * (mass * state.velocity.norm_squared() + omega.dot(&(inertia * omega)));
+                gravitational -= mass * gravity.dot(&state.pose.translation.vector);
+            }
+        }
         let elastic = model.tets.iter().map(|tet| tet.volume * energy_density(tet, &deformation_gradient(tet, &positions))).sum();
         Self { kinetic, elastic, gravitational, total: kinetic + elastic + gravitational, dissipated_by_friction: 0.0 }
     }
@@ -307,9 +314,16 @@ fn body_reports(model: &Model, state: &State) -> Vec<BodyReport> {
     let positions = state.positions(model);
     let surface = model.surface_positions(&positions);
     let soft = (0..model.bodies.len()).map(|body| deformable_report(model, body, &positions, &surface, &state.velocities));
-    let hard = model.obstacles.iter().map(|obstacle| BodyReport {
-        name: obstacle.name.clone(),
-        kind: if obstacle.motion.is_some() { "driven" } else { "static" },
+    let rigid = model.rigid_bodies.iter().zip(&state.rigid_bodies).map(|(body, state)| rigid_report(body, state));
+    let exact = model.obstacles.iter().map(|o| given_report(&o.name, o.motion.is_some()));
+    soft.chain(rigid).chain(exact).collect()
+}
+
+/// Of a body whose motion is given.
+fn given_report(name: &str, moves: bool) -> BodyReport {
+    BodyReport {
+        name: name.to_owned(),
+        kind: if moves { "driven" } else { "static" },
         nodes: 0,
         tets: 0,
         surface_triangles: 0,
@@ -323,8 +337,31 @@ fn body_reports(model: &Model, state: &State) -> Vec<BodyReport> {
         highest: None,
         max_speed: None,
         inverted_tets: None,
-    });
-    soft.chain(hard).collect()
+    }
+}
+
+fn rigid_report(body: &RigidBody, state: &RigidState) -> BodyReport {
+    let heights = body.positions(&state.pose).map(|p| p.y);
+    let report = BodyReport {
+        surface_triangles: body.triangles.len(),
+        volume: Some(body.volume()),
+        volume_ratio: Some(1.0),
+        lowest: Some(heights.clone().fold(f64::INFINITY, f64::min)),
+        highest: Some(heights.fold(f64::NEG_INFINITY, f64::max)),
+        ..given_report(&body.name, matches!(body.mobility, Mobility::Driven(Some(_))))
+    };
+    let Some((mass, inertia)) = body.inertia_in_space(&state.pose.rotation) else { return report };
+    let center = state.pose.translation.vector;
+    let speeds = body.positions(&state.pose).map(|p| (state.velocity + state.angular_velocity.cross(&(p - center))).norm());
+    BodyReport {
+        kind: "rigid",
+        mass: Some(mass),
+        center_of_mass: Some(center.into()),
+        linear_momentum: Some((state.velocity * mass).into()),
+        angular_momentum: Some((inertia * state.angular_velocity).into()),
+        max_speed: Some(speeds.fold(0.0, f64::max)),
+        ..report
+    }
 }
 
 fn deformable_report(model: &Model, index: usize, positions: &[Vec3], surface: &[Vec3], velocities: &[Vec3]) -> BodyReport {
@@ -468,6 +505,30 @@ mod tests {
         let probe = Probe { name: "all".into(), vertices: (0..model.n_vertices() as u32).collect(), nodes: vec![] };
         let probe = ProbeReport::of(&probe, &model, &state);
         assert!((probe.displacement[1] - 7.0).abs() < 1e-12 && (probe.velocity[0] - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn rigid_bodies_have_rows_and_their_share_of_the_energy() {
+        let text = "format = 1\n[[body]]\nname = \"brick\"\nkind = \"rigid\"\nshape = { type = \"box\", size = [0.2, 0.4, 0.6] }\nmass = 6.0\n\
+                    position = [1, 5, 0]\nvelocity = [2, 0, 0]\nangular_velocity = [0, 0, 3]\n\
+                    [[body]]\nname = \"race\"\nkind = \"static\"\nshape = { type = \"torus\", radius = 0.2, tube_radius = 0.05, resolution = 4 }\n\
+                    [[body]]\nname = \"floor\"\nkind = \"static\"\nshape = { type = \"plane\" }\nposition = [0, -1, 0]\n";
+        let model = build(&Scene::from_text("bricks", "bricks.toml", text, None, &[]).unwrap()).unwrap().model;
+        let state = State::initial(&model);
+        let bodies = body_reports(&model, &state);
+        assert_eq!(bodies.iter().map(|b| (b.name.as_str(), b.kind)).collect::<Vec<_>>(), [("brick", "rigid"), ("race", "static"), ("floor", "static")]);
+        let (brick, race) = (&bodies[0], &bodies[1]);
+        let inertia = 6.0 * (0.04 + 0.16) / 12.0;
+        let near = |found: Option<f64>, wanted: f64| (found.unwrap() - wanted).abs() < 1e-9;
+        assert!(near(brick.mass, 6.0) && near(brick.volume, 0.048) && near(brick.volume_ratio, 1.0));
+        assert!(near(brick.lowest, 4.8) && near(brick.highest, 5.2) && near(brick.center_of_mass.map(|c| c[1]), 5.0));
+        assert!(near(brick.linear_momentum.map(|p| p[0]), 12.0) && near(brick.angular_momentum.map(|l| l[2]), 3.0 * inertia));
+        // The corner below the axis: v + omega x r.
+        assert!(near(brick.max_speed, ((2.0 + 3.0 * 0.2_f64).powi(2) + 0.09).sqrt()));
+        assert!(race.mass.is_none() && race.max_speed.is_none() && race.surface_triangles > 0 && near(race.highest, 0.05));
+        let energy = Energy::of(&model, &GRAVITY, &state);
+        assert!((energy.kinetic - 12.0 - 4.5 * inertia).abs() < 1e-9 && (energy.gravitational - 6.0 * 9.81 * 5.0).abs() < 1e-9);
+        assert_eq!((energy.elastic, energy.total), (0.0, energy.kinetic + energy.gravitational));
     }
 
     #[test]

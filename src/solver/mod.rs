@@ -7,6 +7,7 @@ pub use report::{ContactReport, PairForce, StageTimes, StepReport};
 
 use crate::contact::{ContactMemory, baselines};
 use crate::math::{Isometry, Quat, Vec3};
+use crate::model::Model;
 
 /// What changes from step to step. Positions are `model.rest_positions + displacements`.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,19 +118,43 @@ impl Default for Params {
     }
 }
 
-/// A spring of zero rest length between a material point and a point in space, implicit in the step: with the point
-/// `x_p = sum_k weights[k] x[nodes[k]]` it adds `(dt^2 k + dt c) w w^T` to the matrix.
+/// A spring of zero rest length between a material point and a point in space, implicit in the step. With the held point's velocity
+/// `v_p = G v` it adds `(dt^2 k + dt c) G^T G` to the matrix, of a rigid body a block diagonal that bounds it (`cpu::matrix`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grab {
-    /// Twelve nodes: three surface vertices of a triangle times four nodes each. Unused ones have the weight 0.
-    pub nodes: [u32; 12],
-    pub weights: [f64; 12],
+    pub point: HeldPoint,
     /// [N/m]
     pub stiffness: f64,
     /// [N s/m]
     pub damping: f64,
     /// Where the point is pulled to [m].
     pub target: Vec3,
+}
+
+/// The material point that a grab holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum HeldPoint {
+    /// `sum_k weights[k] x[nodes[k]]`: three surface vertices of a triangle times four nodes each. Unused ones have the weight 0.
+    Nodes { nodes: [u32; 12], weights: [f64; 12] },
+    /// A point of the frame of `model.rigid_bodies[body]`, which is free [m].
+    Rigid { body: usize, point: Vec3 },
+}
+
+impl HeldPoint {
+    /// Where the point is [m], and its velocity [m/s].
+    pub fn motion(&self, model: &Model, state: &State) -> (Vec3, Vec3) {
+        match *self {
+            Self::Nodes { nodes, weights } => {
+                let gather = |x: &[Vec3]| nodes.iter().zip(&weights).map(|(n, w)| x[*n as usize] * *w).sum::<Vec3>();
+                (gather(&model.rest_positions) + gather(&state.displacements), gather(&state.velocities))
+            }
+            Self::Rigid { body, point } => {
+                let rigid = &state.rigid_bodies[body];
+                let arm = rigid.pose.rotation * point;
+                (rigid.pose.translation.vector + arm, rigid.velocity + rigid.angular_velocity.cross(&arm))
+            }
+        }
+    }
 }
 
 /// At most this many grabs act at once (a fixed-size array on the device).

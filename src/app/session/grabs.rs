@@ -23,14 +23,19 @@ pub struct Grab {
 }
 
 impl Session {
+    /// `body`: a contact body that moves freely, and `hit` a triangle in its mesh.
     pub(super) fn start_grab(&mut self, scene: &SceneInfo, hit: Hit, body: usize) {
         self.n_grabs = self.n_grabs.wrapping_add(1);
         let depth = (hit.point - double(self.camera.eye())).dot(&double(self.camera.forward()));
-        let name = scene.model.bodies[body].name.clone();
+        let model = &scene.model;
+        let name = model.contact_body_name(body).to_owned();
+        // As commands count triangles.
+        let first = body.checked_sub(model.bodies.len()).map_or(0, |rigid| model.first_held_triangle(rigid));
+        let triangle = first + hit.triangle;
         self.log
-            .say(format_args!("grab body={name} triangle={} point={:.4},{:.4},{:.4}", hit.triangle, hit.point.x, hit.point.y, hit.point.z));
+            .say(format_args!("grab body={name} triangle={triangle} point={:.4},{:.4},{:.4}", hit.point.x, hit.point.y, hit.point.z));
         let grab = Grab { id: self.n_grabs, generation: scene.generation, body: name, hit, depth, target: hit.point };
-        let command = Command::Grab { id: grab.id, triangle: hit.triangle as u32, barycentric: hit.barycentric, target: grab.target };
+        let command = Command::Grab { id: grab.id, triangle: triangle as u32, barycentric: hit.barycentric, target: grab.target };
         self.worker.send(Request::Command(grab.generation, command));
         self.grab = Some(grab);
     }

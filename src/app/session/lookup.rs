@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
+use crate::app::stage;
 use crate::app::worker::Snapshot;
-use crate::math::{Aabb, Vec3};
-use crate::model::Model;
+use crate::math::{Aabb, Isometry, Vec3};
+use crate::model::{Model, RigidBody};
 use crate::render::{Hit, Ray, pick};
 use crate::solver::SurfacePositions;
 
@@ -17,6 +18,7 @@ pub enum Question {
     Grab(Ray),
     /// What to look at.
     FrameAt(Ray),
+    /// A contact body.
     FrameBody(usize),
     FrameAll,
 }
@@ -100,18 +102,116 @@ impl Lookup {
     }
 }
 
-/// The triangle under the ray, and its body.
-pub fn hit_body(model: &Model, positions: &[[f32; 4]], ray: &Ray) -> Option<(Hit, usize)> {
-    if positions.len() < model.n_vertices() {
-        return None;
+/// Whether a contact body moves freely: it can be held, and the picture is about it.
+pub fn is_free(model: &Model, body: usize) -> bool {
+    match body.checked_sub(model.bodies.len()) {
+        None => true,
+        Some(rigid) => model.rigid_bodies.get(rigid).is_some_and(RigidBody::is_free),
     }
-    let hit = pick(ray, positions, &model.surface.triangles)?;
-    let body = model.bodies.iter().position(|body| body.triangles.contains(&hit.triangle))?;
-    Some((hit, body))
 }
 
-/// The box around a part of the surface vertices.
-pub fn bounds(positions: &[[f32; 4]], part: std::ops::Range<usize>) -> Aabb {
-    let points = positions.get(part).unwrap_or_default();
-    points.iter().fold(Aabb::EMPTY, |aabb, p| aabb.with(&Vec3::new(p[0].into(), p[1].into(), p[2].into())))
+/// The contact bodies that move freely.
+pub fn free_bodies(model: &Model) -> impl Iterator<Item = usize> {
+    (0..model.obstacle_body(0)).filter(|body| is_free(model, *body))
+}
+
+/// What is under the ray: the triangle in the mesh of a contact body, and that body. Deformable bodies share one mesh. `poses`: of the rigid bodies.
+pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: &[Isometry], ray: &Ray) -> Option<(Hit, usize)> {
+    let soft = || {
+        let hit = pick(ray, positions.get(..model.n_vertices())?, &model.surface.triangles)?;
+        let body = model.bodies.iter().position(|body| body.triangles.contains(&hit.triangle))?;
+        Some((hit, body))
+    };
+    let rigid = model.rigid_bodies.iter().zip(poses).enumerate().filter_map(|(r, (body, pose))| {
+        let local = Ray { origin: pose.inverse_transform_point(&ray.origin.into()).coords, direction: pose.inverse_transform_vector(&ray.direction) };
+        let vertices: Vec<[f32; 4]> = body.vertices.iter().map(stage::vertex).collect();
+        let hit = pick(&local, &vertices, &body.triangles)?;
+        Some((Hit { point: ray.at(hit.distance), ..hit }, model.bodies.len() + r))
+    });
+    soft().into_iter().chain(rigid).min_by(|(a, _), (b, _)| a.distance.total_cmp(&b.distance))
+}
+
+/// The box around a contact body; empty around an exact obstacle.
+pub fn bounds(model: &Model, positions: &[[f32; 4]], poses: &[Isometry], body: usize) -> Aabb {
+    let Some(rigid) = body.checked_sub(model.bodies.len()) else {
+        let points = positions.get(model.bodies[body].vertices.clone()).unwrap_or_default();
+        return points.iter().fold(Aabb::EMPTY, |aabb, p| aabb.with(&Vec3::new(p[0].into(), p[1].into(), p[2].into())));
+    };
+    match (model.rigid_bodies.get(rigid), poses.get(rigid)) {
+        (Some(body), Some(pose)) => body.positions(pose).fold(Aabb::EMPTY, |aabb, p| aabb.with(&p)),
+        _ => Aabb::EMPTY,
+    }
+}
+
+/// The box around everything that moves freely, or without any such body around all meshes.
+pub fn bounds_of_all(model: &Model, positions: &[[f32; 4]], poses: &[Isometry]) -> Aabb {
+    let around = |bodies: &mut dyn Iterator<Item = usize>| bodies.map(|body| bounds(model, positions, poses, body)).reduce(Aabb::joined);
+    around(&mut free_bodies(model)).or_else(|| around(&mut (0..model.obstacle_body(0)))).unwrap_or(Aabb::EMPTY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::material::Material;
+    use crate::math::{Mat3, Quat};
+    use crate::mesh::shapes;
+    use crate::model::{Mobility, ModelBuilder, SoftBody};
+
+    /// Cubes of 1 m beside each other: a soft one at x = 0, a free one at 3, a driven one at 6, another free one at 9, which is turned.
+    fn cubes() -> (Model, Vec<[f32; 4]>, Vec<Isometry>) {
+        let tets = shapes::box_tets(Vec3::repeat(1.0), [1, 1, 1]);
+        let surface = shapes::surface_box(Vec3::repeat(1.0));
+        let mut builder = ModelBuilder::default();
+        builder.soft_body(SoftBody::with_boundary_surface("soft", Material::default(), tets));
+        for (name, x, free) in [("first", 3.0, true), ("given", 6.0, false), ("second", 9.0, true)] {
+            builder.rigid_body(RigidBody {
+                name: name.into(),
+                mobility: if free { Mobility::Free { mass: 1.0, inertia: Mat3::identity() } } else { Mobility::Driven(None) },
+                vertices: surface.positions.clone(),
+                triangles: surface.triangles.clone(),
+                pose: Isometry::translation(x, 0.0, 0.0),
+                velocity: Vec3::zeros(),
+                angular_velocity: Vec3::zeros(),
+                color: None,
+            });
+        }
+        let model = builder.build().unwrap();
+        let positions = model.surface_positions(&model.rest_positions).iter().map(stage::vertex).collect();
+        let mut poses: Vec<Isometry> = model.rigid_bodies.iter().map(|body| body.pose).collect();
+        poses[2].rotation = Quat::from_scaled_axis(Vec3::y() * 0.6);
+        (model, positions, poses)
+    }
+
+    #[test]
+    fn the_nearest_body_under_the_ray_is_found_where_it_is_now() {
+        let (model, positions, poses) = cubes();
+        let from_left = Ray { origin: Vec3::new(-5.0, 0.1, 0.2), direction: Vec3::x() };
+        assert_eq!(hit_body(&model, &positions, &poses, &from_left).unwrap().1, 0);
+        for (x, body) in [(0.1, 0), (3.1, 1), (6.1, 2), (9.1, 3)] {
+            let ray = Ray { origin: Vec3::new(x, 0.2, 5.0), direction: -Vec3::z() };
+            let (hit, found) = hit_body(&model, &positions, &poses, &ray).unwrap();
+            assert_eq!(found, body);
+            // The weights give the point that was hit, in the body's mesh.
+            let at = |v: u32| match found {
+                0 => Vec3::from_fn(|i, _| positions[v as usize][i].into()),
+                r => (poses[r - 1] * nalgebra::Point3::from(model.rigid_bodies[r - 1].vertices[v as usize])).coords,
+            };
+            let triangle = if found == 0 { model.surface.triangles[hit.triangle] } else { model.rigid_bodies[found - 1].triangles[hit.triangle] };
+            let point: Vec3 = triangle.iter().zip(hit.barycentric).map(|(v, b)| at(*v) * b).sum();
+            assert!((point - hit.point).norm() < 1e-6 && (hit.point - ray.at(hit.distance)).norm() < 1e-9, "{found}");
+        }
+        assert!(hit_body(&model, &positions, &poses, &Ray { origin: Vec3::new(1.5, 0.0, 5.0), direction: -Vec3::z() }).is_none());
+        assert_eq!(free_bodies(&model).collect::<Vec<_>>(), [0, 1, 3]);
+    }
+
+    #[test]
+    fn boxes_follow_the_poses() {
+        let (model, positions, poses) = cubes();
+        let all = bounds_of_all(&model, &positions, &poses);
+        let half = 0.5 * (0.6_f64.sin() + 0.6_f64.cos());
+        assert!((all.min.x + 0.5).abs() < 1e-6 && (all.max.x - 9.0 - half).abs() < 1e-9);
+        assert!((bounds(&model, &positions, &poses, 3).extent().x - 2.0 * half).abs() < 1e-9);
+        assert!((bounds(&model, &positions, &poses, 2).center().x - 6.0).abs() < 1e-12);
+        assert_eq!(bounds(&model, &positions, &poses, 4), Aabb::EMPTY);
+    }
 }

@@ -11,9 +11,9 @@ use egui_phosphor::regular as icon;
 use super::{Action, Answers, Scenery, theme};
 use crate::app::engine::{SceneInfo, View};
 use crate::app::format;
-use crate::app::stage::body_color;
+use crate::app::stage::{body_color, rigid_color};
 use crate::math::Vec3;
-use crate::model::Shape;
+use crate::model::{Mobility, Shape};
 use crate::solver::{ContactReport, StepReport};
 
 pub fn inspector_ui(root: &mut Ui, scenery: &Scenery, answers: &mut Answers) {
@@ -88,6 +88,21 @@ fn scene_ui(ui: &mut Ui, scene: &SceneInfo, answers: &mut Answers) {
         let shown = entry(ui, mark, &body.name, &format::mass(body.mass), &elements).on_hover_text("Click to look at it");
         if answers.named(format!("body.{}", body.name), shown).clicked() {
             answers.act(Action::FrameBody(k));
+        }
+    }
+    let model = &scene.model;
+    for (k, body) in model.rigid_bodies.iter().enumerate() {
+        let color = rigid_color(model, k).0.map(|c| (c * 255.0).round() as u8);
+        let (mark, kind) = match body.mobility {
+            Mobility::Free { .. } => (Mark::Color(Color32::from_rgb(color[0], color[1], color[2])), "rigid"),
+            Mobility::Driven(Some(_)) => (Mark::Icon(icon::CUBE, palette.weak), "driven"),
+            Mobility::Driven(None) => (Mark::Icon(icon::CUBE, palette.weak), "static"),
+        };
+        let figure = body.mass().map_or_else(String::new, format::mass);
+        let below = format!("{kind} · {} triangles", format::count(body.triangles.len()));
+        let shown = entry(ui, mark, &body.name, &figure, &below).on_hover_text("Click to look at it");
+        if answers.named(format!("body.{}", body.name), shown).clicked() {
+            answers.act(Action::FrameBody(model.bodies.len() + k));
         }
     }
     for obstacle in &scene.model.obstacles {
@@ -249,6 +264,13 @@ fn elements_ui(ui: &mut Ui, scene: &SceneInfo) {
     row(ui, "Nodes", format::count(model.n_nodes()));
     row(ui, "Surface triangles", format::count(model.surface.triangles.len()));
     row(ui, "Surface vertices", format::count(model.n_vertices()));
+    let free = model.rigid_bodies.iter().filter(|body| body.is_free()).count();
+    if free > 0 {
+        row(ui, "Rigid bodies", format::count(free));
+    }
+    if !model.rigid_bodies.is_empty() {
+        row(ui, "Rigid triangles", format::count(model.rigid_bodies.iter().map(|body| body.triangles.len()).sum()));
+    }
     row(ui, "Built in", format::milliseconds(scene.build_ms));
     row(ui, "Solver", scene.solver.clone());
 }

@@ -40,6 +40,7 @@ pub enum Action {
     Reset,
     SetSpeed(f64),
     FrameAll,
+    /// A contact body.
     FrameBody(usize),
     SetGravity(Vec3),
     SetTimeStep(f64),

@@ -53,6 +53,7 @@ impl Engine for Scripted {
             surface: SurfacePositions::Host(vec![]),
             nodes: None,
             contacts: None,
+            rigid_poses: vec![],
             obstacle_poses: vec![],
             grabs: vec![],
             params: Params::default(),

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::elements::Element;
 use crate::math::{Mat3, Vec3};
 use crate::model::Model;
-use crate::solver::{Loads, Params, State};
+use crate::solver::{Grab, HeldPoint, Loads, Params, State};
 use crate::sparse::{CHUNK, Operator, RankOne};
 
 /// Rayleigh damping of each body: alpha [1/s] and beta [s].
@@ -35,7 +35,7 @@ pub fn right_hand_side(
     rhs: &mut [Vec3],
 ) {
     let dt = params.time_step;
-    let State { velocities, displacements, .. } = state;
+    let velocities = &state.velocities;
     let (nodes, rigid) = rhs.split_at_mut(model.n_nodes());
     for ((body, state), rhs) in model.rigid_bodies.iter().zip(&state.rigid_bodies).zip(rigid.chunks_exact_mut(2)) {
         rhs.fill(Vec3::zeros());
@@ -59,11 +59,15 @@ pub fn right_hand_side(
         }
     });
     for grab in &loads.grabs {
-        let term = RankOne { nodes: grab.nodes, weights: grab.weights, factor: 1.0 };
-        let position = term.gather(&model.rest_positions, 0) + term.gather(displacements, 0);
-        let velocity = term.gather(velocities, 0);
-        let pull = (grab.target - position) * (dt * grab.stiffness) - velocity * (dt * dt * grab.stiffness + dt * grab.damping);
-        term.spread(&pull, nodes, 0);
+        let (position, velocity) = grab.point.motion(model, state);
+        let pull = (grab.target - position) * (dt * grab.stiffness) - velocity * grab_factor(grab, dt);
+        match grab.point {
+            HeldPoint::Nodes { nodes: held, weights } => RankOne { nodes: held, weights, factor: 1.0 }.spread(&pull, nodes, 0),
+            HeldPoint::Rigid { body, .. } => {
+                rigid[2 * body] += pull;
+                rigid[2 * body + 1] += (position - state.rigid_bodies[body].pose.translation.vector).cross(&pull);
+            }
+        }
     }
     for (rhs, _) in nodes.iter_mut().zip(&model.fixed).filter(|(_, fixed)| **fixed) {
         *rhs = Vec3::zeros();
@@ -72,6 +76,10 @@ pub fn right_hand_side(
 
 /// The matrix  A = (1 + dt alpha) M + (dt^2 + dt beta) K_warped + springs, by edge gather (`fem-study.md` 3): a block (i, j) is summed over
 /// the tets that share the edge, its transpose is (j, i), and a diagonal block follows from the rows of K summing to zero. Rigid bodies have mass and inertia.
+///
+/// A grab of a rigid body couples its two unknowns: `s G^T G` with `G = [I, -[r]]` for the arm r. All contact methods rely on the blocks of a rigid body
+/// standing apart, so the matrix takes `2 s diag(I, -[r]^2)` instead, which bounds it from above (|a - b|^2 <= 2 |a|^2 + 2 |b|^2). The right-hand side is
+/// exact: the step stays stable and the equilibrium is the same; while it is held, a body answers as if it were heavier by the part 2 s / m.
 pub fn matrix(
     model: &Model,
     elements: &[Element],
@@ -110,12 +118,23 @@ pub fn matrix(
         a.rigid_blocks.extend([Mat3::identity() * mass, inertia]);
     }
     a.rank_ones.clear();
-    a.rank_ones.extend(loads.grabs.iter().map(|grab| RankOne {
-        nodes: grab.nodes,
-        weights: grab.weights,
-        factor: dt * dt * grab.stiffness + dt * grab.damping,
-    }));
+    for grab in &loads.grabs {
+        let factor = grab_factor(grab, dt);
+        match grab.point {
+            HeldPoint::Nodes { nodes, weights } => a.rank_ones.push(RankOne { nodes, weights, factor }),
+            HeldPoint::Rigid { body, point } => {
+                let arm = (state.rigid_bodies[body].pose.rotation * point).cross_matrix();
+                a.rigid_blocks[2 * body] += Mat3::identity() * (2.0 * factor);
+                a.rigid_blocks[2 * body + 1] -= arm * arm * (2.0 * factor);
+            }
+        }
+    }
     a.invert_diagonals(pattern, &model.fixed);
+}
+
+/// What a grab adds to the matrix for the velocity of its point [kg].
+fn grab_factor(grab: &Grab, dt: f64) -> f64 {
+    dt * dt * grab.stiffness + dt * grab.damping
 }
 
 /// Sum over the tets of one edge of (lambda/mu) a_i a_j^T + a_j a_i^T + (a_i.a_j) I.
@@ -129,4 +148,49 @@ pub fn edge_block(elements: &[Element], edge_tets: &[u32]) -> Mat3 {
             outer * element.lambda_over_mu + outer.transpose() + Mat3::identity() * ai.dot(&aj)
         })
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::{Isometry, Quat};
+    use crate::mesh::{mass_properties, shapes};
+    use crate::model::{Mobility, ModelBuilder, RigidBody};
+
+    /// For any velocities the matrix of a held rigid body has at least the energy of body and spring, and no more than twice the spring's beyond.
+    #[test]
+    fn the_blocks_of_a_held_rigid_body_bound_its_spring() {
+        let surface = shapes::surface_box(Vec3::new(0.3, 0.1, 0.2));
+        let unit = mass_properties(&surface.positions, &surface.triangles, 1000.0).unwrap();
+        let mut builder = ModelBuilder::default();
+        builder.rigid_body(RigidBody {
+            name: "block".into(),
+            mobility: Mobility::Free { mass: unit.mass, inertia: unit.inertia },
+            vertices: surface.positions,
+            triangles: surface.triangles,
+            pose: Isometry::from_parts(Vec3::new(1.0, 2.0, 3.0).into(), Quat::from_scaled_axis(Vec3::new(0.3, -0.8, 0.5))),
+            velocity: Vec3::zeros(),
+            angular_velocity: Vec3::zeros(),
+            color: None,
+        });
+        let model = builder.build().unwrap();
+        let (state, params, point) = (State::initial(&model), Params::default(), Vec3::new(0.15, 0.05, -0.1));
+        let grab = Grab { point: HeldPoint::Rigid { body: 0, point }, stiffness: 900.0, damping: 70.0, target: Vec3::zeros() };
+        let blocks = |grabs: Vec<Grab>| {
+            let mut a = Operator::default();
+            let loads = Loads { grabs, ..Loads::default() };
+            matrix(&model, &[], &state, &params, &loads, &Damping::of(&model), &mut a, &mut vec![]);
+            a.rigid_blocks
+        };
+        let (free, held) = (blocks(vec![]), blocks(vec![grab]));
+        let arm = model.rigid_bodies[0].pose.rotation * point;
+        for k in 0..50 {
+            let random = |j: usize| Vec3::from_fn(|i, _| ((7 * k + 3 * j + i) as f64 * 12.989_8).sin());
+            let (v, omega) = (random(0), random(1) * 10.0);
+            let extra = v.dot(&((held[0] - free[0]) * v)) + omega.dot(&((held[1] - free[1]) * omega));
+            let spring = (v + omega.cross(&arm)).norm_squared() * grab_factor(&grab, params.time_step);
+            let apart = (v.norm_squared() + omega.cross(&arm).norm_squared()) * grab_factor(&grab, params.time_step);
+            assert!(extra >= spring - 1e-9 && extra <= 2.0 * apart + 1e-9, "{extra} {spring} {apart}");
+        }
+    }
 }
