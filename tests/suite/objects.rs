@@ -152,11 +152,14 @@ fn s5_a_rigid_stack_stands() {
         run(&mut stack, 0.2, ignore);
         let settled = centers(&mut stack);
         let weight = mass(&stack) * G;
-        run(&mut stack, 1.0, |stack, report| {
-            let carried = force_of(stack, stack.model().obstacle_body(0), report);
-            assert!((carried / weight - Vec3::y()).norm() < 0.01, "the floor carries {carried} N of {weight} N");
-        });
+        let mut carried = vec![];
+        run(&mut stack, 1.0, |stack, report| carried.push(force_of(stack, stack.model().obstacle_body(0), report) / weight));
         assert_sound(&mut stack, 0);
+        let mean = carried.iter().sum::<Vec3>() / carried.len() as f64;
+        let worst = carried.iter().map(|f| (f - Vec3::y()).norm()).fold(0.0, f64::max);
+        println!("cells {cells}: the floor carries {mean:?} of the weight, at worst {worst:.1e} beside it");
+        // The weight in the mean; from step to step the boxes move by parts of the tolerance, which takes forces.
+        assert!((mean - Vec3::y()).norm() < 1e-3 && worst < 0.1);
         let drift = settled.iter().zip(centers(&mut stack)).map(|(a, b)| (b - a).norm()).fold(0.0, f64::max);
         println!("cells {cells}: drift {drift:.1e} m");
         assert!(drift < 1e-3);
@@ -192,7 +195,7 @@ fn s7_a_squeezed_ball_recovers() {
 
 #[test]
 fn s8_a_bearing_turns() {
-    let mut bearing = reduced("s8_bearing", &["body.ball.shape.resolution=5", "body.ball.shape.level=1"]);
+    let mut bearing = reduced("s8_bearing", &[]);
     let before = centers(&mut bearing);
     run(&mut bearing, 0.25, ignore);
     assert_sound(&mut bearing, 5);
@@ -271,7 +274,7 @@ fn assert_free_collision(second: &str, friction: f64) {
     let (mut most, mut last, mut rise) = (0.0f64, start, 0.0f64);
     run(&mut balls, 0.15, |balls, _| {
         most = most.max((momentum(balls) - before).norm() / scale);
-        let now = energy_with_rigid(balls);
+        let now = energy(balls).total;
         rise = rise.max(now - last);
         last = now;
     });
@@ -279,11 +282,6 @@ fn assert_free_collision(second: &str, friction: f64) {
     assert_sound(&mut balls, 1);
     assert!(most < 1e-6);
     assert!(rise < 1e-3 * start && last < 1.001 * start);
-}
-
-/// The report's energy knows the deformable bodies; here the rigid ones are added if it does not.
-fn energy_with_rigid(simulation: &mut Simulation) -> f64 {
-    energy(simulation).total
 }
 
 #[test]
@@ -375,10 +373,10 @@ fn blocks_of_every_size_stick_and_slide_on_meshes() {
 fn a_ring_pressed_flat_meets_itself() {
     let text = format!(
         "{HEAD}stiffness_damping = 0.002\n[simulation]\ntime_step = 0.002\n\
-         [[body]]\nname = \"ring\"\nshape = {{ type = \"ring\", radius = 0.09, width = 0.02, height = 0.02, segments = 18 }}\n\
+         [[body]]\nname = \"ring\"\nshape = {{ type = \"ring\", radius = 0.09, width = 0.02, height = 0.06, segments = 18 }}\n\
          rotation = [90.0, 0.0, 0.0]\nposition = [0.0, 0.1005, 0.0]\nmaterial = \"rubber\"\n\
          [[body]]\nname = \"press\"\nkind = \"driven\"\nshape = {{ type = \"box\", size = [0.5, 0.05, 0.5] }}\norigin = \"bottom\"\n\
-         position = [0.0, 0.202, 0.0]\nmotion = {{ keyframes = [{{ time = 0.0 }}, {{ time = 0.4, position = [0.0, -0.157, 0.0] }}] }}\n{FLOOR}"
+         position = [0.0, 0.202, 0.0]\nmotion = {{ keyframes = [{{ time = 0.0 }}, {{ time = 0.4, position = [0.0, -0.163, 0.0] }}] }}\n{FLOOR}"
     );
     let mut ring = open(&text).unwrap();
     let mut met_itself = 0;
