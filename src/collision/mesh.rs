@@ -7,6 +7,8 @@ use crate::math::Vec3;
 pub enum Mobility {
     /// Every vertex for itself: the surface may meet itself.
     Deformable,
+    /// Every vertex for itself, but the surface passes through itself.
+    ApartFromItself,
     /// As a whole.
     Rigid,
     /// Not by contact: two of these are never tested against each other.

@@ -59,3 +59,12 @@ pub struct RememberedContact {
     /// Where it is [m] and its normal, towards the first body; for drawing, not kept on disk.
     pub place: Option<[Vec3; 2]>,
 }
+
+impl RememberedContact {
+    /// Takes the forces of another point of the same pair; true.
+    pub fn join(&mut self, other: &Self) -> bool {
+        self.normal_force += other.normal_force;
+        self.friction_force += other.friction_force;
+        true
+    }
+}

@@ -77,7 +77,7 @@ pub struct Contact {
     pub entries: Vec<Entry>,
     /// C: normal, from the second side to the first, and two tangents, as rows.
     pub frame: Mat3,
-    /// Relative motion at dv = 0 [m]; includes the safety distance (a gap of exactly that distance is 0).
+    /// Relative motion at dv = 0 [m]; less the safety distance (a gap of exactly that distance is 0).
     pub offset: Vec3,
     pub status: Status,
     /// Multipliers of the symmetric system [N]: the force on the first body is `-C^T multiplier` (`contact-cr.md` 2). Normal force = -multiplier.x.
@@ -90,6 +90,10 @@ pub struct Contact {
     pub stiffness: Mat3,
     /// The first point at the last linearisation [m].
     pub point: Vec3,
+    /// Where on the first feature it is, of a pair with an obstacle: such a pair has a row for each point that was deepest once.
+    pub weights: [f64; 3],
+    /// The gap that counts as touching [m].
+    pub safety: f64,
     /// How often the features have crossed in trials of this step: what crossed once keeps its row, even where the features slide off each other.
     pub crossed: u32,
 }
@@ -106,6 +110,8 @@ pub struct Linearisation {
     pub slip: Vec3,
     /// The first point [m].
     pub point: Vec3,
+    /// Where on the first feature it is, of a pair with an obstacle.
+    pub weights: [f64; 3],
 }
 
 impl Contact {
@@ -123,18 +129,20 @@ impl Contact {
             compliance: Mat3::zeros(),
             stiffness: Mat3::zeros(),
             point: Vec3::zeros(),
+            weights: [1.0, 0.0, 0.0],
+            safety: 0.0,
             crossed: 0,
         }
     }
 
     /// Takes the geometry found at the end positions that belong to `dv` (the unknowns from `first` on). Friction keeps its direction in space.
-    pub fn linearise(&mut self, found: Linearisation, dv: &[Vec3], first: usize, dt: f64, safety: f64) {
+    pub fn linearise(&mut self, found: Linearisation, dv: &[Vec3], first: usize, dt: f64) {
         let friction = self.friction_in_space();
         let [t1, t2] = tangents(&found.normal);
         self.frame = Mat3::from_rows(&[found.normal.transpose(), t1.transpose(), t2.transpose()]);
         self.entries = found.entries;
-        self.point = found.point;
-        let motion = Vec3::new(found.gap - safety, found.slip.dot(&t1), found.slip.dot(&t2));
+        (self.point, self.weights) = (found.point, found.weights);
+        let motion = Vec3::new(found.gap - self.safety, found.slip.dot(&t1), found.slip.dot(&t2));
         self.offset = motion - self.rows(dv, first, dt);
         self.set_friction_in_space(&friction);
     }

@@ -37,7 +37,7 @@ fn run(stepper: &mut dyn Stepper, steps: usize) -> (State, Vec<StepReport>) {
 
 /// The device looks at vertices only.
 fn with_vertices(model: Arc<Model>) -> CpuStepper {
-    CpuStepper::new(model, 1).unwrap().with_vertices_only()
+    CpuStepper::new(model, 1).unwrap().with_vertices_only().unwrap()
 }
 
 fn tilted(degrees: f64) -> Isometry {

@@ -20,6 +20,8 @@ pub struct SoftBody {
     /// Velocity of each node at the start [m/s].
     pub velocities: Vec<Vec3>,
     pub color: Option<[f32; 3]>,
+    /// Parts of the surface do not pass through each other. Without, a body that starts inside out can come back to its shape.
+    pub self_contact: bool,
 }
 
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -67,6 +69,7 @@ impl SoftBody {
             fixed: vec![false; n],
             velocities: vec![Vec3::zeros(); n],
             color: None,
+            self_contact: true,
         }
     }
 }
@@ -123,7 +126,7 @@ impl ModelBuilder {
 fn append(model: &mut Model, index: u32, body: SoftBody) -> Result<(), ModelError> {
     let (first_node, first_tet, first_vertex, first_triangle) =
         (model.n_nodes(), model.tets.len(), model.n_vertices(), model.surface.triangles.len());
-    let SoftBody { name, material, tets, surface_triangles, embedding, fixed, velocities, color } = body;
+    let SoftBody { name, material, tets, surface_triangles, embedding, fixed, velocities, color, self_contact } = body;
     if tets.tets.is_empty() {
         return Err(ModelError::Empty { body: name });
     }
@@ -169,6 +172,7 @@ fn append(model: &mut Model, index: u32, body: SoftBody) -> Result<(), ModelErro
         mass: material.density * total_volume,
         volume: total_volume,
         color,
+        self_contact,
     });
     model.rest_positions.extend(tets.positions);
     model.node_masses.extend(masses);

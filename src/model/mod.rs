@@ -70,6 +70,8 @@ pub struct Body {
     pub volume: f64,
     /// Colour to draw it with, linear RGB, if the scene says.
     pub color: Option<[f32; 3]>,
+    /// Parts of its surface do not pass through each other.
+    pub self_contact: bool,
 }
 
 /// Rest data of one linear tetrahedron.

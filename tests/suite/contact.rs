@@ -7,7 +7,7 @@ use pliant::math::{Isometry, Quat, Vec3};
 use pliant::mesh::shapes;
 use pliant::model::{Model, Motion, Obstacle, Shape, SoftBody};
 use pliant::solver::cpu::{self, CpuStepper, Damping, Element};
-use pliant::solver::{ContactSolver, Loads, Params, State, StepReport, Stepper};
+use pliant::solver::{ContactSolver, Loads, Params, State, StepError, StepReport, Stepper};
 
 use crate::lab::*;
 
@@ -46,8 +46,22 @@ impl Run {
         Self { model: model.clone(), stepper, params: Params::default(), deepest: 0.0, unconverged: 0, cone: 0.0, complementarity: 0.0 }
     }
 
+    /// As the simulation does it: what would pass through something goes in smaller steps.
+    fn advance(&mut self, params: Params, halvings: u32) -> StepReport {
+        let params = Params { stop_before_crossing: halvings == 4, ..params };
+        match self.stepper.step(&params, &Loads::default()) {
+            Err(StepError::Crossing { .. }) => {
+                let half = Params { time_step: 0.5 * params.time_step, ..params };
+                let mut report = self.advance(half, halvings + 1);
+                report.follow(self.advance(half, halvings + 1));
+                report
+            }
+            other => other.unwrap(),
+        }
+    }
+
     fn step(&mut self) -> (State, StepReport) {
-        let report = self.stepper.step(&self.params, &Loads::default()).unwrap();
+        let report = self.advance(self.params, 0);
         let state = self.stepper.state().unwrap();
         self.deepest = self.deepest.max(penetration(&self.model, &state));
         self.unconverged += u32::from(!report.converged);

@@ -100,7 +100,7 @@ fn solved(stack: &Stack, solver: Solver) -> (Vec<Vec3>, Vec<Contact>, u32) {
             let mut blocks = vec![];
             for ((body, unknowns), (factor, columns)) in bodies.unknowns.iter().enumerate().zip(&mut rests) {
                 let rest = Some(Rest { factor, columns, rotations: &rotations });
-                blocks.push(Block { body: body as u32, unknowns: unknowns.clone(), rest });
+                blocks.push(Block { body: body as u32, unknowns: unknowns.clone(), rest, mass: None });
             }
             let found = solve_cwc(&problem, &mut blocks, &mut contacts, &mut dv, &options, &mut CwcWork::default(), |_, _| false);
             (found.iterations, found.converged)

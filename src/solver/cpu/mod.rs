@@ -98,15 +98,16 @@ impl CpuStepper {
             dv: vec![Vec3::zeros(); n],
             ..Work::default()
         };
-        let surfaces = Surfaces::new(&model)?;
+        let surfaces = Surfaces::new(&model, true)?;
         let bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
         Ok(Self { damping: Damping::of(&model), state: State::initial(&model), work, pool, model, surfaces, bvh, inside_features: true })
     }
 
     /// Looks at obstacles with vertices only, as the device does.
     #[cfg(test)]
-    pub fn with_vertices_only(self) -> Self {
-        Self { inside_features: false, ..self }
+    pub fn with_vertices_only(self) -> Result<Self, CpuError> {
+        let surfaces = Surfaces::new(&self.model, false)?;
+        Ok(Self { inside_features: false, bvh: Bvh::new(&surfaces.mesh, &surfaces.rest), surfaces, ..self })
     }
 
     pub fn threads(&self) -> usize {
@@ -150,7 +151,7 @@ impl CpuStepper {
                 tolerance: params.contact_tolerance,
             };
             for (scope, scope_work) in scopes.iter().zip(&mut work.scopes) {
-                let ours = |c: &Contact| scope.bodies.contains(&(c.bodies[0] as usize)) || scope.bodies.contains(&(c.bodies[1] as usize));
+                let ours = |c: &Contact| scope.owns(model, &c.bodies.map(|b| b as usize));
                 scope_work.contacts = match search {
                     0 => detection.remembered(scope, &work.dv[scope.unknowns.clone()]),
                     _ => found.extract_if(.., |c| ours(c)).collect(),
@@ -207,6 +208,7 @@ impl CpuStepper {
             std::mem::swap(&mut state.rotations, &mut work.rotations);
             state.contacts.entries = found.iter().filter(|c| c.is_active()).map(Contact::memory).collect();
             state.contacts.entries.sort_by_key(|c| c.pair);
+            state.contacts.entries.dedup_by(|next, first| first.pair == next.pair && first.join(next));
             state.step += 1;
             state.time += dt;
             state.velocity_changes.copy_from_slice(&work.dv);

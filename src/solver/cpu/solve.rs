@@ -68,8 +68,10 @@ fn with_compliance(
                     columns: &mut rest.columns,
                     rotations: &rest.rotations,
                 }),
+                mass: (!model.fixed[model.bodies[body].nodes.clone()].contains(&true))
+                    .then(|| (1.0 + problem.dt * model.bodies[body].material.mass_damping) * model.bodies[body].mass),
             },
-            Some(r) => Block { body: body as u32, unknowns: model.linear_unknown(r)..model.angular_unknown(r) + 1, rest: None },
+            Some(r) => Block { body: body as u32, unknowns: model.linear_unknown(r)..model.angular_unknown(r) + 1, rest: None, mass: None },
         })
         .collect();
     let options = CwcOptions {

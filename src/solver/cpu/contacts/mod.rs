@@ -21,6 +21,8 @@ use crate::solver::{Params, State};
 pub const SAFETY: f64 = 0.5;
 /// Remembered pairs of features that have come apart by more than this many tolerances are forgotten.
 const NEAR: f64 = 4.0;
+/// Points of an edge or a triangle whose weights are as near as this are one to an obstacle.
+const SAME_POINT: f64 = 0.1;
 /// Most turn of a normal in one renewal: 15 degrees.
 const MAX_TURN_COS: f64 = 0.965_925_8;
 
@@ -60,14 +62,17 @@ impl<'a> Detection<'a> {
     pub fn remembered(&self, scope: &Scope, dv: &[Vec3]) -> Vec<Contact> {
         let moved = self.moved(scope, dv);
         let entries = &self.step.state.contacts.entries;
-        let ours = entries.iter().filter(|e| self.exists(&e.pair) && self.bodies(&e.pair).iter().any(|b| scope.bodies.contains(b)));
+        let ours = entries.iter().filter(|e| self.exists(&e.pair) && scope.owns(self.model, &self.bodies(&e.pair)));
         ours.filter_map(|entry| {
             let found = match entry.pair.kind {
                 PairKind::VertexTriangle | PairKind::EdgeEdge => self.step.at_start(&entry.pair, &moved.end, NEAR * self.tolerance)?,
                 _ => self.obstacle_at_start(&entry.pair, &moved.end)?,
             };
             let mut contact = self.new_contact(entry.pair);
-            contact.linearise(found, dv, scope.unknowns.start, self.dt, SAFETY * self.tolerance);
+            // What rests stays where it is in the band: nothing is pushed back and forth.
+            let gap_at_start = found.gap - found.slip.dot(&found.normal);
+            contact.safety = gap_at_start.clamp(SAFETY * self.tolerance, 1.5 * SAFETY * self.tolerance);
+            contact.linearise(found, dv, scope.unknowns.start, self.dt);
             contact.remember(entry);
             Some(contact)
         })
@@ -88,7 +93,7 @@ impl<'a> Detection<'a> {
             }
             let stale = match contact.status {
                 Status::Inactive => found.gap < 0.0,
-                // The row of the end let it cross before: the one of the touch stays.
+                // Features whose row of the end let them cross before keep that of the touch.
                 _ => found.gap <= 0.0 || (found.gap >= self.tolerance && contact.crossed < 2),
             };
             if stale {
@@ -103,20 +108,25 @@ impl<'a> Detection<'a> {
         crossing.extend(self.step.crossing(scope, &moved.end, is_known, NEAR * self.tolerance, changed || !crossing.is_empty()));
         crossing.sort_by_key(|(pair, _)| *pair);
         for (pair, found) in crossing {
-            match known.binary_search_by_key(&pair, |(known, _)| *known) {
-                // A point at an obstacle has been looked at above.
-                Ok(_) if !matches!(pair.kind, PairKind::VertexTriangle | PairKind::EdgeEdge) => {}
+            let same = known.partition_point(|(known, _)| *known < pair)..known.partition_point(|(known, _)| *known <= pair);
+            let mut same = known[same].iter().map(|(_, place)| *place);
+            let with_obstacle = !matches!(pair.kind, PairKind::VertexTriangle | PairKind::EdgeEdge);
+            // An edge or a triangle that bends over an obstacle is held where it was deepest before, too.
+            let place = same.find(|place| !with_obstacle || apart(&contacts[*place].weights, &found.weights) < SAME_POINT);
+            match place {
+                // Looked at above.
+                Some(place) if with_obstacle && self.obstacle_at_end(&pair, &contacts[place].weights, &moved.end).gap < 0.0 => {}
                 // Its row let it pass: the one of the crossing does not.
-                Ok(place) => {
-                    let contact = &mut contacts[known[place].1];
-                    contact.crossed += 1;
+                Some(place) => {
+                    let contact = &mut contacts[place];
+                    contact.crossed += u32::from(!with_obstacle);
                     changed |= self.take(contact, found, &moved);
                     if contact.status == Status::Inactive {
                         contact.status = Status::Sliding;
                         changed = true;
                     }
                 }
-                Err(_) => {
+                None => {
                     let mut contact = self.new_contact(pair);
                     self.take(&mut contact, found, &moved);
                     contact.crossed = 1;
@@ -157,7 +167,8 @@ impl<'a> Detection<'a> {
 
     fn new_contact(&self, pair: PairId) -> Contact {
         let bodies = self.bodies(&pair);
-        Contact::new(pair, bodies.map(|b| b as u32), self.model.friction_between(bodies[0], bodies[1]))
+        let friction = self.model.friction_between(bodies[0], bodies[1]);
+        Contact { safety: SAFETY * self.tolerance, ..Contact::new(pair, bodies.map(|b| b as u32), friction) }
     }
 
     /// The pair at the end of the step, and whether its features are beside each other.
@@ -167,7 +178,7 @@ impl<'a> Detection<'a> {
                 let (found, aside) = self.step.at_end(&contact.pair, &contact.normal(), &moved.end);
                 (found, aside > NEAR * self.tolerance)
             }
-            _ => (self.obstacle_at_end(&contact.pair, &moved.end), false),
+            _ => (self.obstacle_at_end(&contact.pair, &contact.weights, &moved.end), false),
         }
     }
 
@@ -192,7 +203,11 @@ impl<'a> Detection<'a> {
     /// Takes the new linearisation; false if the row is the same as before.
     fn take(&self, contact: &mut Contact, found: Linearisation, moved: &Moved) -> bool {
         let before = (contact.frame, contact.offset);
-        contact.linearise(found, moved.dv, moved.scope.unknowns.start, self.dt, SAFETY * self.tolerance);
+        contact.linearise(found, moved.dv, moved.scope.unknowns.start, self.dt);
         (contact.frame - before.0).norm() > 1e-9 || (contact.offset - before.1).norm() > 1e-3 * self.tolerance
     }
+}
+
+fn apart(a: &[f64; 3], b: &[f64; 3]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }

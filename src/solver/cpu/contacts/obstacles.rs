@@ -13,42 +13,49 @@ use crate::model::Shape;
 const SEARCH_STEPS: usize = 36;
 
 impl Detection<'_> {
-    /// The vertices of the first feature of a pair with an obstacle, and the weights of its point that is deepest (or nearest) at `x`.
-    fn deepest(&self, pair: &PairId, x: &[Vec3], at_end: bool) -> (Vec<u32>, Vec<f64>) {
+    /// The vertices of the first feature of a pair with an obstacle.
+    fn corners(&self, pair: &PairId) -> Vec<u32> {
         let mesh = &self.step.surfaces.mesh;
-        let obstacle = &self.obstacles[pair.second as usize];
-        let pose = if at_end { &obstacle.pose_t1 } else { &obstacle.pose_t0 };
-        let distance = |p: &Vec3| nearest(&obstacle.shape, &pose.inverse_transform_point(&(*p).into()).coords).distance;
         match pair.kind {
-            PairKind::EdgeObstacle => {
-                let edge = mesh.edges[pair.first as usize];
-                let [a, b] = edge.map(|v| x[v as usize]);
-                let s = least(|s| distance(&(a + (b - a) * s))).0;
-                (edge.to_vec(), vec![1.0 - s, s])
-            }
-            PairKind::TriangleObstacle => {
-                let triangle = mesh.triangles[pair.first as usize];
-                let [a, b, c] = triangle.map(|v| x[v as usize]);
-                let along = |t: f64| least(|s| distance(&(a * (1.0 - s) + (b * (1.0 - t) + c * t) * s)));
-                let t = least(|t| along(t).1).0;
-                let s = along(t).0;
-                (triangle.to_vec(), vec![1.0 - s, s * (1.0 - t), s * t])
-            }
-            _ => (vec![pair.first], vec![1.0]),
+            PairKind::EdgeObstacle => mesh.edges[pair.first as usize].to_vec(),
+            PairKind::TriangleObstacle => mesh.triangles[pair.first as usize].to_vec(),
+            _ => vec![pair.first],
         }
     }
 
-    /// The pair at the end of the step.
-    pub fn obstacle_at_end(&self, pair: &PairId, end: &End) -> Linearisation {
-        let (vertices, weights) = self.deepest(pair, &end.x, true);
-        let (x0, x1) = (combine(&vertices, &weights, &self.step.start), combine(&vertices, &weights, &end.x));
+    /// The weights of the point of the first feature that is deepest (or nearest) at `x`.
+    fn deepest(&self, pair: &PairId, x: &[Vec3], at_end: bool) -> [f64; 3] {
+        let obstacle = &self.obstacles[pair.second as usize];
+        let pose = if at_end { &obstacle.pose_t1 } else { &obstacle.pose_t0 };
+        let distance = |p: &Vec3| nearest(&obstacle.shape, &pose.inverse_transform_point(&(*p).into()).coords).distance;
+        match self.corners(pair)[..] {
+            [a, b] => {
+                let [a, b] = [a, b].map(|v| x[v as usize]);
+                let s = least(|s| distance(&(a + (b - a) * s))).0;
+                [1.0 - s, s, 0.0]
+            }
+            [a, b, c] => {
+                let [a, b, c] = [a, b, c].map(|v| x[v as usize]);
+                let along = |t: f64| least(|s| distance(&(a * (1.0 - s) + (b * (1.0 - t) + c * t) * s)));
+                let t = least(|t| along(t).1).0;
+                let s = along(t).0;
+                [1.0 - s, s * (1.0 - t), s * t]
+            }
+            _ => [1.0, 0.0, 0.0],
+        }
+    }
+
+    /// A point of the first feature of a pair with an obstacle, at the end of the step.
+    pub fn obstacle_at_end(&self, pair: &PairId, weights: &[f64; 3], end: &End) -> Linearisation {
+        let vertices = self.corners(pair);
+        let (x0, x1) = (combine(&vertices, weights, &self.step.start), combine(&vertices, weights, &end.x));
         let plane = self.obstacles[pair.second as usize].tangent_plane(&x0, &x1);
-        self.obstacle_linearisation(&vertices, &weights, &plane, end)
+        self.obstacle_linearisation(&vertices, weights, &plane, end)
     }
 
     /// A remembered pair, with the geometry of the start of the step: the obstacle carries the point along.
     pub fn obstacle_at_start(&self, pair: &PairId, end: &End) -> Option<Linearisation> {
-        let (vertices, weights) = self.deepest(pair, &self.step.start, false);
+        let (vertices, weights) = (self.corners(pair), self.deepest(pair, &self.step.start, false));
         let x0 = combine(&vertices, &weights, &self.step.start);
         let obstacle = self.obstacles.get(pair.second as usize)?;
         let carried = obstacle.pose_t1 * (obstacle.pose_t0.inverse() * nalgebra::Point3::from(x0));
@@ -56,14 +63,15 @@ impl Detection<'_> {
         Some(self.obstacle_linearisation(&vertices, &weights, &plane, end))
     }
 
-    fn obstacle_linearisation(&self, vertices: &[u32], weights: &[f64], plane: &TangentPlane, end: &End) -> Linearisation {
+    fn obstacle_linearisation(&self, vertices: &[u32], weights: &[f64; 3], plane: &TangentPlane, end: &End) -> Linearisation {
         let (x0, x1) = (combine(vertices, weights, &self.step.start), combine(vertices, weights, &end.x));
         Linearisation {
-            entries: self.step.entries(vertices, weights, end),
+            entries: self.step.entries(vertices, &weights[..vertices.len()], end),
             normal: plane.normal,
             gap: (x1 - plane.point).dot(&plane.normal),
             slip: x1 - x0 - plane.displacement,
             point: x1,
+            weights: *weights,
         }
     }
 
@@ -88,12 +96,16 @@ impl Detection<'_> {
         let (surfaces, obstacle) = (self.step.surfaces, &self.obstacles[o]);
         let mesh = &surfaces.mesh;
         let (start, end) = (&self.step.start, &moved.end.x);
+        // Boxes are among the surfaces, unless only vertices are looked at.
+        if self.inside_features && matches!(obstacle.shape, Shape::Box { .. }) {
+            return;
+        }
         let vertices = surfaces.vertices[body].clone();
         let gaps: Vec<f64> =
             vertices.clone().into_par_iter().with_min_len(256).map(|v| obstacle.tangent_plane(&start[v], &end[v]).gap).collect();
         let mut add = |kind, first: usize| {
             let pair = PairId { kind, first: first as u32, second: o as u32 };
-            let row = self.obstacle_at_end(&pair, &moved.end);
+            let row = self.obstacle_at_end(&pair, &self.deepest(&pair, &moved.end.x, true), &moved.end);
             if row.gap < 0.0 {
                 found.push((pair, row));
             }

@@ -1,6 +1,5 @@
 //! What the contacts of a solve tell.
 
-use super::SAFETY;
 use crate::contact::{Contact, Problem, Status};
 use crate::math::Vec3;
 use crate::solver::{ContactReport, PairForce};
@@ -14,7 +13,7 @@ pub fn report(problem: &Problem, contacts: &[Contact], dv: &[Vec3]) -> ContactRe
         let (normal, friction) = (contact.normal_force(), contact.friction());
         let limit = contact.friction * normal;
         report.active += 1;
-        report.max_gap_of_active = report.max_gap_of_active.max(motion.x + SAFETY * problem.tolerance);
+        report.max_gap_of_active = report.max_gap_of_active.max(motion.x + contact.safety);
         let compliance = contact.compliance[(0, 0)];
         let mut error = fischer_burmeister(compliance * normal, motion.x);
         if contact.status == Status::Sliding {

@@ -7,16 +7,17 @@ use rayon::prelude::*;
 use crate::collision::{self, Candidates, Crossing, Mesh, MeshError, Pair};
 use crate::contact::{Entry, Linearisation, PairId, PairKind};
 use crate::math::{Isometry, Vec3};
-use crate::model::{Mobility, Model, interpolate};
+use crate::model::{Mobility, Model, Shape, interpolate};
 use crate::solver::State;
 
-/// The collision geometry of a model: vertices of the deformable bodies' surfaces, then those of the rigid bodies.
+/// The collision geometry of a model: vertices of the deformable bodies' surfaces, then those of the rigid bodies, then the corners of the boxes among the
+/// obstacles (which have edges; the round ones and planes stay exact shapes).
 #[derive(Debug)]
 pub struct Surfaces {
     pub mesh: Mesh,
     /// All vertices where the model starts [m].
     pub rest: Vec<Vec3>,
-    /// Rigid body and place in its frame of every vertex after the deformable ones.
+    /// Carrier and place in its frame of every vertex after the deformable ones: a rigid body, or (counted on from them) an obstacle.
     rigid_vertices: Vec<(u32, Vec3)>,
     /// Vertices, edges and triangles of each body (deformable, then rigid).
     pub vertices: Vec<Range<usize>>,
@@ -37,6 +38,15 @@ impl Scope {
     pub fn whole(model: &Model) -> Self {
         let bodies = 0..model.bodies.len() + model.rigid_bodies.len();
         Self { bodies, unknowns: 0..model.n_unknowns(), candidates: Candidates::default() }
+    }
+
+    /// Whether contacts of these two bodies are solved here: where the first movable one is.
+    pub fn owns(&self, model: &Model, bodies: &[usize; 2]) -> bool {
+        let is_movable = |b: &&usize| match b.checked_sub(model.bodies.len()) {
+            None => true,
+            Some(r) => model.rigid_bodies.get(r).is_some_and(|r| r.is_free()),
+        };
+        bodies.iter().find(is_movable).is_some_and(|b| self.bodies.contains(b))
     }
 
     /// Splits all movable bodies into scopes that no candidate pair links.
@@ -85,13 +95,15 @@ impl Scope {
 }
 
 impl Surfaces {
-    pub fn new(model: &Model) -> Result<Self, MeshError> {
+    /// `with_boxes`: else boxes are exact shapes as well.
+    pub fn new(model: &Model, with_boxes: bool) -> Result<Self, MeshError> {
         let mut triangles = model.surface.triangles.clone();
         let mut bodies = model.surface.bodies.clone();
         let mut rigid_vertices = vec![];
         let mut vertices: Vec<_> = model.bodies.iter().map(|b| b.vertices.clone()).collect();
         let mut triangle_ranges: Vec<_> = model.bodies.iter().map(|b| b.triangles.clone()).collect();
-        let mut mobilities = vec![collision::Mobility::Deformable; model.bodies.len()];
+        let of_body = |b: &crate::model::Body| if b.self_contact { collision::Mobility::Deformable } else { collision::Mobility::ApartFromItself };
+        let mut mobilities: Vec<_> = model.bodies.iter().map(of_body).collect();
         for (r, rigid) in model.rigid_bodies.iter().enumerate() {
             let (first, first_triangle) = (bodies.len(), triangles.len());
             triangles.extend(rigid.triangles.iter().map(|t| t.map(|v| v + first as u32)));
@@ -100,6 +112,17 @@ impl Surfaces {
             vertices.push(first..bodies.len());
             triangle_ranges.push(first_triangle..triangles.len());
             mobilities.push(if rigid.is_free() { collision::Mobility::Rigid } else { collision::Mobility::Immovable });
+        }
+        for (o, obstacle) in model.obstacles.iter().enumerate() {
+            mobilities.push(collision::Mobility::Immovable);
+            let Shape::Box { half_extents } = obstacle.shape else { continue };
+            if with_boxes {
+                let first = bodies.len() as u32;
+                let corner = |i: usize| Vec3::from_fn(|axis, _| if i >> axis & 1 == 1 { half_extents[axis] } else { -half_extents[axis] });
+                triangles.extend(BOX_TRIANGLES.map(|t| t.map(|v| v + first)));
+                bodies.extend([model.obstacle_body(o) as u32; 8]);
+                rigid_vertices.extend((0..8).map(|i| ((model.rigid_bodies.len() + o) as u32, corner(i))));
+            }
         }
         let mesh = Mesh::new(triangles, bodies, mobilities)?;
         let edges = vertices
@@ -110,12 +133,20 @@ impl Surfaces {
             })
             .collect();
         let mut rest = model.surface_positions(&model.rest_positions);
-        rest.extend(
-            rigid_vertices.iter().map(|(r, v)| model.rigid_bodies[*r as usize].pose * nalgebra::Point3::from(*v)).map(|p| p.coords),
-        );
+        rest.extend(rigid_vertices.iter().map(|(carrier, v)| {
+            let pose = match (*carrier as usize).checked_sub(model.rigid_bodies.len()) {
+                None => model.rigid_bodies[*carrier as usize].pose,
+                Some(o) => model.obstacles[o].pose_at(0.0),
+            };
+            (pose * nalgebra::Point3::from(*v)).coords
+        }));
         Ok(Self { mesh, rest, rigid_vertices, vertices, edges, triangles: triangle_ranges })
     }
 }
+
+/// Of a box whose corner i has the signs of the bits of i, seen from outside.
+const BOX_TRIANGLES: [[u32; 3]; 12] =
+    [[0, 2, 3], [0, 3, 1], [4, 5, 7], [4, 7, 6], [0, 1, 5], [0, 5, 4], [2, 6, 7], [2, 7, 3], [0, 4, 6], [0, 6, 2], [1, 3, 7], [1, 7, 5]];
 
 /// Where everything ends with some velocity change.
 pub struct End {
@@ -133,25 +164,39 @@ pub struct SurfaceStep<'a> {
     dt: f64,
     /// All vertices at the start of the step [m].
     pub start: Vec<Vec3>,
+    /// Where the vertices end that follow a script; the others at the start [m].
+    scripted: Vec<Vec3>,
 }
 
 impl<'a> SurfaceStep<'a> {
     pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, dt: f64) -> Self {
         let mut start = vec![Vec3::zeros(); surfaces.mesh.body.len()];
-        let (soft, rigid) = start.split_at_mut(model.n_vertices());
+        let soft = &mut start[..model.n_vertices()];
         let (rest, displacements) = (&model.rest_positions, &state.displacements);
         soft.par_iter_mut().with_min_len(512).zip(&model.surface.nodes).zip(&model.surface.weights).for_each(|((x, nodes), weights)| {
             *x = interpolate(rest, nodes, weights) + interpolate(displacements, nodes, weights);
         });
-        for (x, (r, local)) in rigid.iter_mut().zip(&surfaces.rigid_vertices) {
-            *x = (state.rigid_bodies[*r as usize].pose * nalgebra::Point3::from(*local)).coords;
+        let mut scripted = start.clone();
+        let n_rigid = model.rigid_bodies.len();
+        for (k, (carrier, local)) in (model.n_vertices()..).zip(&surfaces.rigid_vertices) {
+            let (carrier, local) = (*carrier as usize, nalgebra::Point3::from(*local));
+            let at_end = state.time + dt;
+            let (pose, script) = match carrier.checked_sub(n_rigid) {
+                None => {
+                    let body = &model.rigid_bodies[carrier];
+                    (state.rigid_bodies[carrier].pose, (!body.is_free()).then(|| body.pose_at(at_end)))
+                }
+                Some(o) => (model.obstacles[o].pose_at(state.time), Some(model.obstacles[o].pose_at(at_end))),
+            };
+            start[k] = (pose * local).coords;
+            scripted[k] = (script.unwrap_or(pose) * local).coords;
         }
-        Self { model, surfaces, state, dt, start }
+        Self { model, surfaces, state, dt, start, scripted }
     }
 
     /// Where the vertices of a scope end with the velocity change `dv` of its unknowns; the others stay.
     pub fn end_positions(&self, scope: &Scope, dv: &[Vec3]) -> End {
-        let mut end = self.start.clone();
+        let mut end = self.scripted.clone();
         let mut centers = vec![Vec3::zeros(); self.model.rigid_bodies.len()];
         let (model, first) = (self.model, scope.unknowns.start);
         let n_soft = model.bodies.len();
@@ -292,7 +337,7 @@ impl<'a> SurfaceStep<'a> {
         let first_side = vertices.iter().zip(weights).filter(|(_, w)| **w > 0.0);
         let (sum, weight) = first_side.fold((Vec3::zeros(), 0.0), |(sum, weight), (v, w)| (sum + end.x[*v as usize] * *w, weight + w));
         let point = if weight > 0.0 { sum / weight } else { sum };
-        Linearisation { entries: self.entries(&vertices, weights, end), normal, gap: separation.dot(&normal), slip, point }
+        Linearisation { entries: self.entries(&vertices, weights, end), normal, gap: separation.dot(&normal), slip, point, weights: [1.0, 0.0, 0.0] }
     }
 
     /// The row of H of a weighted sum of vertices.
@@ -308,7 +353,7 @@ impl<'a> SurfaceStep<'a> {
                 continue;
             }
             let r = self.surfaces.rigid_vertices[v - model.n_vertices()].0 as usize;
-            if model.rigid_bodies[r].is_free() {
+            if model.rigid_bodies.get(r).is_some_and(|r| r.is_free()) {
                 let arm = end.x[v] - end.centers[r];
                 linear.push((model.linear_unknown(r) as u32, weight));
                 angular.push((model.angular_unknown(r) as u32, arm * weight));
