@@ -249,7 +249,11 @@ fn cube(name: &str, y: f64) -> String {
 fn a_pile_stands_on_its_weight() {
     let slab = "[[body]]\nname = \"slab\"\nkind = \"rigid\"\nshape = { type = \"box\", size = [0.12, 0.03, 0.12] }\norigin = \"bottom\"\n\
                 position = [0.005, 0.1002, 0.003]\n";
-    let text = format!("{HEAD}stiffness_damping = 0.01\n[simulation]\ntime_step = 0.005\n{}{slab}{}{FLOOR}", cube("low", 1e-4), cube("high", 0.1304));
+    let text = format!(
+        "{HEAD}stiffness_damping = 0.01\n[simulation]\ntime_step = 0.005\n{}{slab}{}{FLOOR}",
+        cube("low", 1e-4),
+        cube("high", 0.1304)
+    );
     let mut pile = open(&text).unwrap();
     run(&mut pile, 1.0, ignore);
     let weight = mass(&pile) * G;
@@ -394,12 +398,16 @@ fn a_start_with_overlaps_is_refused_with_a_remedy() {
     assert!((overlap.depth - 0.01).abs() < 1e-9, "{}", overlap.depth);
     let way_out = overlap.way_out;
     assert!(way_out.y > 0.01 && way_out.y < 0.0103 && way_out.xz().norm() == 0.0, "{way_out}");
-    assert!(error.to_string().contains("\"low\" and \"high\" overlap at the start, 0.01 m deep; add [0, 0.011, 0] to the position of \"high\""));
+    assert!(
+        error.to_string().contains("\"low\" and \"high\" overlap at the start, 0.01 m deep; add [0, 0.011, 0] to the position of \"high\"")
+    );
     // What it says mends it.
     two(0.0901 + way_out.y).unwrap();
 
     let Err(SimulationError::Overlap(error)) = open(&format!("{HEAD}{}{FLOOR}", cube("low", -0.02))) else { panic!("it started") };
-    assert!(error.to_string().contains("\"low\" and \"floor\" overlap at the start, 0.02 m deep; add [0, 0.021, 0] to the position of \"low\""));
+    assert!(
+        error.to_string().contains("\"low\" and \"floor\" overlap at the start, 0.02 m deep; add [0, 0.021, 0] to the position of \"low\"")
+    );
     // This little is put out gently.
     let mut gentle = open(&format!("{HEAD}{}{FLOOR}", cube("low", -1.5e-5))).unwrap();
     gentle.step().unwrap();
