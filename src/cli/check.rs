@@ -58,10 +58,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     }
     let judge = checked_start(model, &built.params).map_err(|error| Failure::Input(error.to_string()))?;
     for body in judge.grown_together() {
-        println!(
-            "note: the surface of \"{}\" crosses itself; it is taken as grown together there",
-            model.contact_body_name(body as usize)
-        );
+        println!("note: the surface of \"{}\" crosses itself; it is taken as grown together there", model.contact_body_name(body as usize));
     }
     println!("{}: sound", args.target);
     Ok(())

@@ -4,5 +4,6 @@ mod architecture;
 mod contact;
 mod lab;
 mod licenses;
+mod objects;
 mod physics;
 mod scenes;
