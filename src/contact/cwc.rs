@@ -42,6 +42,8 @@ pub struct CwcOptions {
     pub elastic_tolerance: f64,
     /// Bound on the passes between two looks at the geometry.
     pub max_passes: u32,
+    /// With more contacts than this the solve is given up: bodies have gone through each other, and smaller steps will find fewer.
+    pub max_contacts: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -123,7 +125,7 @@ pub fn solve(
     loop {
         let settled = settle(problem, blocks, contacts, dv, options, work, &mut outcome);
         let changed = adapt(dv, contacts);
-        if !changed || outcome.relinearisations >= MAX_RELINEARISATIONS {
+        if !changed || outcome.relinearisations >= MAX_RELINEARISATIONS || contacts.len() > options.max_contacts {
             outcome.converged = settled && !changed;
             return outcome;
         }

@@ -180,7 +180,8 @@ impl CpuStepper {
             crossing = report.stages.time("detection", || crossings(&surfaces.mesh, &candidates, &detection.step.start, &end.x));
             crossing.retain(|crossing| !crossing.returns);
             found = work.scopes.iter_mut().flat_map(|w| std::mem::take(&mut w.contacts)).collect();
-            if left == 0 || crossing.is_empty() {
+            let given_up = search > 0 && !params.stop_before_crossing;
+            if left == 0 || crossing.is_empty() || given_up {
                 break;
             }
         }

@@ -78,6 +78,7 @@ fn with_compliance(
         residual: params.tolerance * scale,
         elastic_tolerance: ELASTIC_TOLERANCE * params.contact_tolerance,
         max_passes: MAX_PASSES,
+        max_contacts: scope.bodies.clone().map(|body| CONTACTS_OF_A_BODY.max(3 * detection.step.surfaces.vertices[body].len())).sum(),
     };
     let mut detecting = StageTimes::default();
     let start = std::time::Instant::now();
@@ -98,6 +99,9 @@ fn with_compliance(
 const ELASTIC_TOLERANCE: f64 = 0.04;
 /// Most passes between two looks at the geometry.
 const MAX_PASSES: u32 = 12;
+
+/// So many contacts at least are solved for each body; three times its surface vertices if that is more.
+const CONTACTS_OF_A_BODY: usize = 100;
 
 fn ms_since(start: std::time::Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
