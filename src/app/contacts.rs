@@ -91,7 +91,8 @@ pub fn overlays(marks: &[ContactMark], scale: Scale, camera: &Camera, viewport: 
             let arrow = glam_vec(&(force / scale.force.max(f64::MIN_POSITIVE))) * (REFERENCE_LENGTH * size);
             let length = arrow.length();
             // Shorter than the line is wide.
-            if !(length > 1.5 * size) {
+            let is_long = length > 1.5 * size;
+            if !is_long {
                 continue;
             }
             let (tip, along) = (at + arrow, arrow / length);

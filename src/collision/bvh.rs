@@ -367,12 +367,14 @@ impl Bvh {
         found.vertex_faces.retain(|&[v, t]| {
             let [a, b, c] = mesh.triangles[t as usize];
             let d = between_vertex_and_face(&[at(v), at(a), at(b), at(c)]);
-            !(least(v, &d) > most(a, &d).max(most(b, &d)).max(most(c, &d)))
+            let apart = least(v, &d) > most(a, &d).max(most(b, &d)).max(most(c, &d));
+            !apart
         });
         found.edge_edges.retain(|&[e, f]| {
             let ([a, b], [c, d]) = (mesh.edges[e as usize], mesh.edges[f as usize]);
             let n = between_edges(&[at(a), at(b), at(c), at(d)]);
-            !(least(a, &n).min(least(b, &n)) > most(c, &n).max(most(d, &n)))
+            let apart = least(a, &n).min(least(b, &n)) > most(c, &n).max(most(d, &n));
+            !apart
         });
     }
 

@@ -253,7 +253,12 @@ fn obey(
                 *free = contact.offset + problem.rows(contact, dv) - *free;
             }
             let laws = &laws[range.clone()];
-            dual::solve(&dual::Problem { w: compliance, laws, free }, p, &dual::Options { tolerance, aim: aim / tolerance, iterations }, dual)
+            dual::solve(
+                &dual::Problem { w: compliance, laws, free },
+                p,
+                &dual::Options { tolerance, aim: aim / tolerance, iterations },
+                dual,
+            )
         })
         .collect();
     let worse = |a: dual::Outcome, b: dual::Outcome| dual::Outcome {

@@ -162,6 +162,9 @@ fn dot_scaled(a: &Vec3, b: &Vec3, scale: &Scale) -> f64 {
     scale.normal * a.x * b.x + scale.tangential * (a.y * b.y + a.z * b.z)
 }
 
+/// Goes on from the best point to a tolerance [m] with a bound on the iterations; returns how many it took.
+type Iterate = fn(&Problem, f64, u32, &mut Work) -> u32;
+
 /// Finds forces from the start value in `p` (any; it is brought into the cones first). `p` takes the best forces found, whether or not
 /// they are good enough.
 pub fn solve(problem: &Problem, p: &mut [Vec3], options: &Options, work: &mut Work) -> Outcome {
@@ -170,7 +173,7 @@ pub fn solve(problem: &Problem, p: &mut [Vec3], options: &Options, work: &mut Wo
     if !start(problem, p, work) {
         return Outcome { error: NaturalError::UNKNOWN, converged: false, ..outcome };
     }
-    let methods: [(Method, fn(&Problem, f64, u32, &mut Work) -> u32); 3] =
+    let methods: [(Method, Iterate); 3] =
         [(Method::Spectral, spg::iterate), (Method::Accelerated, apgd::iterate), (Method::ConjugateSweeps, nncg::iterate)];
     for ((method, iterate), bound) in methods.into_iter().zip(options.iterations) {
         // The first one improves what is good enough as well: else forces would wait until a resting body has moved by the tolerance, and it would never be still.

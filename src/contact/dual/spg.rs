@@ -65,7 +65,7 @@ impl Change {
     }
 
     fn length(&self, iteration: u32) -> f64 {
-        let length = if iteration % 2 == 0 { self.forces / self.work } else { self.work / self.motions };
+        let length = if iteration.is_multiple_of(2) { self.forces / self.work } else { self.work / self.motions };
         if self.work > 0.0 && length.is_finite() { length.clamp(*STEPS.start(), *STEPS.end()) } else { FIRST_STEP }
     }
 }

@@ -102,7 +102,8 @@ impl Surfaces {
         let mut rigid_vertices = vec![];
         let mut vertices: Vec<_> = model.bodies.iter().map(|b| b.vertices.clone()).collect();
         let mut triangle_ranges: Vec<_> = model.bodies.iter().map(|b| b.triangles.clone()).collect();
-        let of_body = |b: &crate::model::Body| if b.self_contact { collision::Mobility::Deformable } else { collision::Mobility::ApartFromItself };
+        let of_body =
+            |b: &crate::model::Body| if b.self_contact { collision::Mobility::Deformable } else { collision::Mobility::ApartFromItself };
         let mut mobilities: Vec<_> = model.bodies.iter().map(of_body).collect();
         for (r, rigid) in model.rigid_bodies.iter().enumerate() {
             let (first, first_triangle) = (bodies.len(), triangles.len());
@@ -337,7 +338,14 @@ impl<'a> SurfaceStep<'a> {
         let first_side = vertices.iter().zip(weights).filter(|(_, w)| **w > 0.0);
         let (sum, weight) = first_side.fold((Vec3::zeros(), 0.0), |(sum, weight), (v, w)| (sum + end.x[*v as usize] * *w, weight + w));
         let point = if weight > 0.0 { sum / weight } else { sum };
-        Linearisation { entries: self.entries(&vertices, weights, end), normal, gap: separation.dot(&normal), slip, point, weights: [1.0, 0.0, 0.0] }
+        Linearisation {
+            entries: self.entries(&vertices, weights, end),
+            normal,
+            gap: separation.dot(&normal),
+            slip,
+            point,
+            weights: [1.0, 0.0, 0.0],
+        }
     }
 
     /// The row of H of a weighted sum of vertices.
