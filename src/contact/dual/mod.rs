@@ -169,6 +169,9 @@ type Iterate = fn(&Problem, f64, u32, &mut Work) -> u32;
 /// they are good enough.
 pub fn solve(problem: &Problem, p: &mut [Vec3], options: &Options, work: &mut Work) -> Outcome {
     let mut outcome = Outcome { method: Method::Spectral, iterations: 0, error: NaturalError::default(), converged: true };
+    if p.is_empty() {
+        return outcome;
+    }
     work.resize(p.len());
     if !start(problem, p, work) {
         return Outcome { error: NaturalError::UNKNOWN, converged: false, ..outcome };

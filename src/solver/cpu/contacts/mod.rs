@@ -15,7 +15,7 @@ use crate::collision::MovingShape;
 use crate::contact::{Contact, Linearisation, PairId, PairKind, Status};
 use crate::math::Vec3;
 use crate::model::Model;
-use crate::solver::{Params, State};
+use crate::solver::{ContactSolver, Params, State};
 
 /// The safety distance is the middle of the band (0, eps2) in which gaps of active contacts end.
 pub const SAFETY: f64 = 0.5;
@@ -35,6 +35,8 @@ pub struct Detection<'a> {
     obstacles: Vec<MovingShape>,
     /// Obstacles are also met by points inside edges and triangles.
     inside_features: bool,
+    /// Remembered contacts aim at the gap that they have, not at the middle of the band. Conjugate residuals do as published, and as on the device.
+    keeps_gaps: bool,
 }
 
 /// A scope with some velocity change of its unknowns, and where that brings it.
@@ -55,6 +57,7 @@ impl<'a> Detection<'a> {
             tolerance: params.contact_tolerance,
             obstacles: model.obstacles.iter().map(moving).collect(),
             inside_features,
+            keeps_gaps: params.solver == ContactSolver::Cwc,
         }
     }
 
@@ -69,9 +72,11 @@ impl<'a> Detection<'a> {
                 _ => self.obstacle_at_start(&entry.pair, &moved.end)?,
             };
             let mut contact = self.new_contact(entry.pair);
-            // What rests stays where it is in the band: nothing is pushed back and forth.
-            let gap_at_start = found.gap - found.slip.dot(&found.normal);
-            contact.safety = gap_at_start.clamp(SAFETY * self.tolerance, 1.5 * SAFETY * self.tolerance);
+            if self.keeps_gaps {
+                // What rests stays where it is in the band: nothing is pushed back and forth.
+                let gap_at_start = found.gap - found.slip.dot(&found.normal);
+                contact.safety = gap_at_start.clamp(SAFETY * self.tolerance, 1.5 * SAFETY * self.tolerance);
+            }
             contact.linearise(found, dv, scope.unknowns.start, self.dt);
             contact.remember(entry);
             Some(contact)
