@@ -22,7 +22,7 @@ pub const SAFETY: f64 = 0.5;
 /// Remembered pairs of features that have come apart by more than this many tolerances are forgotten.
 const NEAR: f64 = 4.0;
 /// Points of an edge or a triangle whose weights are as near as this are one to an obstacle.
-const SAME_POINT: f64 = 0.1;
+const SAME_POINT: f64 = 0.02;
 /// Most turn of a normal in one renewal: 15 degrees.
 const MAX_TURN_COS: f64 = 0.965_925_8;
 
