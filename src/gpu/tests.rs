@@ -44,8 +44,7 @@ fn rigid_bodies_are_refused() {
     });
     let refused = GpuStepper::new(test_device(), Arc::new(builder.build().unwrap())).err().unwrap();
     assert_eq!(refused, crate::gpu::DeviceError::RigidBody { body: "brick".into() });
-    let text = crate::sim::SimulationError::from(refused).to_string();
-    assert!(text.contains("\"brick\"") && text.contains("--backend cpu"), "{text}");
+    assert!(refused.to_string().contains("\"brick\""), "{refused}");
 }
 
 /// A repeatable number in [-1, 1].

@@ -266,7 +266,7 @@ impl Builder<'_> {
             soft.surface_triangles.clone_from(triangles);
             soft.embedding.clone_from(embedding);
         }
-        soft.color = body.color;
+        (soft.color, soft.self_contact) = (body.color, body.self_contact);
         let center = center_of_mass(&soft);
         soft.velocities = soft.tets.positions.iter().map(|p| velocity + angular_velocity.cross(&(p - center))).collect();
         for region in fix {

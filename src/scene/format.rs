@@ -255,6 +255,14 @@ static BODY: Table = Table {
         )
         .only(FREE),
         Field::new("fix", Kind::List(&REGION), "", Optional("nothing is fixed"), "Regions whose nodes never move.").only(DEFORMABLE),
+        Field::new(
+            "self_contact",
+            Kind::Choice(&["on", "off"]),
+            "",
+            Default("\"on\""),
+            "Whether parts of the body's surface collide with each other; `off` saves time where they hardly meet. Other bodies are always met.",
+        )
+        .only(DEFORMABLE),
         Field::new("motion", Kind::Table(&MOTION), "", Optional("it rests"), "How a driven body moves.").only(DRIVEN),
         Field::new("color", Kind::Color, "", Optional("one of the palette in turn"), "Colour (sRGB)."),
         Field::new(

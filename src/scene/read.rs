@@ -54,6 +54,7 @@ pub struct BodyContent {
     pub own: Transform,
     pub copies: Copies,
     pub color: Option<[f32; 3]>,
+    pub self_contact: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -315,6 +316,7 @@ impl Reader<'_> {
             own: placement(node),
             copies,
             color: node.color("color"),
+            self_contact: node.text("self_contact") == "on",
         })
     }
 

@@ -335,7 +335,8 @@ fn a_fast_body_does_not_pass_a_thin_wall() {
         for (thickness, speed) in [(0.02, 20.0), (0.01, 20.0), (0.004, 50.0)] {
             for start in [0.11, 0.163, 0.207] {
                 let wall = obstacle(Shape::Box { half_extents: Vec3::new(0.5 * thickness, 0.5, 0.5) }, Isometry::identity(), 0.3);
-                let mut soft = ball(Vec3::new(-start, 0.0, 0.0));
+                // It is about the wall: a ball that is flattened to nothing would meet itself everywhere.
+                let mut soft = SoftBody { self_contact: false, ..ball(Vec3::new(-start, 0.0, 0.0)) };
                 soft.velocities.fill(Vec3::x() * speed);
                 let model = model(vec![soft], vec![wall]);
                 let mut run = Run::new(backend, &model);
