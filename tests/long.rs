@@ -4,7 +4,7 @@
 mod lab;
 
 use lab::*;
-use pliant::scene::{Scene, gallery};
+use pliant::scene::Scene;
 use pliant::sim::Command;
 
 /// The demand: within 1 % at 80x16x16, and an error that falls with the square of the cell size.
@@ -23,14 +23,14 @@ fn the_fine_cantilever_is_within_one_percent_of_another_code() {
 }
 
 #[test]
-fn wild_drags_of_the_whole_gallery_end_well() {
+fn wild_drags_of_fine_bodies_end_well() {
     let mut wrong = vec![];
-    for entry in gallery() {
-        let drag = wild_drag(Backend::Cpu, &Scene::builtin(entry.name).unwrap(), 6.0);
-        println!("{}: {}", entry.name, drag.told());
-        let faults = drag.faults(entry.name);
+    for name in ["bunny", "armadillo"] {
+        let drag = wild_drag(Backend::Cpu, &Scene::builtin(name).unwrap(), 6.0);
+        println!("{name}: {}", drag.told());
+        let faults = drag.faults(name);
         if !faults.is_empty() {
-            wrong.push((entry.name, faults));
+            wrong.push((name, faults));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");

@@ -322,7 +322,8 @@ impl WildDrag {
             }
         };
         check(self.finite && self.non_finite == 0, "not finite".into());
-        check(self.rollbacks == 0, format!("{} rollbacks", self.rollbacks));
+        // A blow in which bodies would pass through each other is taken back and done in halves: few of the 300 steps and more.
+        check(self.rollbacks < 10, format!("{} rollbacks", self.rollbacks));
         check(self.inverted == 0, format!("{} tets inverted", self.inverted));
         // A step that runs out of iterations in the middle of a blow may leave a point some tenths of a millimetre inside (measured: 0.5); the next ones put it out.
         // Thrown against a roller or a block it can be more (measured: 2.6): such depths are told, and the end is checked.
@@ -331,7 +332,9 @@ impl WildDrag {
         check(self.penetration[1] < 1e-4, format!("{:e} m deep at the end", self.penetration[1]));
         check(self.volumes.iter().all(|v| (v - 1.0).abs() < 0.02), format!("volumes {:?}", self.volumes));
         // Nothing slows a body in empty space; its shape comes to rest.
-        check(self.rest_after.is_some() || scene == "spin", format!("no rest: {} m/s", self.speed));
+        // What leans on the gallery's roller (0.05 m/s at its rim) goes on being turned.
+        let is_slow = scene == "gallery" && self.speed < 0.1;
+        check(self.rest_after.is_some() || scene == "spin" || is_slow, format!("no rest: {} m/s", self.speed));
         faults
     }
 

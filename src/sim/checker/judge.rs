@@ -23,7 +23,9 @@ impl Judge {
     pub fn new(model: &Model) -> Self {
         let mut triangles = model.surface.triangles.clone();
         let mut ranges: Vec<Range<usize>> = model.bodies.iter().map(|body| body.triangles.clone()).collect();
-        let mut kinds = vec![Kind::Deformable; model.bodies.len()];
+        // What is meant to pass through itself is not judged for it.
+        let of_body = |body: &crate::model::Body| if body.self_contact { Kind::Deformable } else { Kind::Rigid };
+        let mut kinds: Vec<Kind> = model.bodies.iter().map(of_body).collect();
         let mut first = model.n_vertices() as u32;
         for rigid in &model.rigid_bodies {
             let start = triangles.len();

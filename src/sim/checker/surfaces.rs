@@ -18,7 +18,7 @@ use crate::math::Vec3;
 pub enum Kind {
     /// Tested against everything, itself included.
     Deformable,
-    /// Tested against all others.
+    /// Tested against all others: rigid, or free to pass through itself.
     Rigid,
     /// Static or driven: tested against what is free.
     Immovable,
