@@ -39,3 +39,14 @@ impl Aabb {
         (self.min + self.max) * 0.5
     }
 }
+
+/// Consecutive parts of `v` with these lengths, which sum up to no more than its own.
+pub fn split_mut<T>(mut v: &mut [T], lengths: impl IntoIterator<Item = usize>) -> Vec<&mut [T]> {
+    let mut parts = vec![];
+    for length in lengths {
+        let (part, rest) = v.split_at_mut(length);
+        parts.push(part);
+        v = rest;
+    }
+    parts
+}

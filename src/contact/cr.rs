@@ -37,6 +37,18 @@ impl Problem<'_> {
     pub fn spread(&self, contact: &Contact, f: &Vec3, s: f64, y: &mut [Vec3]) {
         contact.spread(f, s, y, self.unknowns.start, self.dt);
     }
+
+    /// `r = rhs + J^T p - A dv` with the forces `p` of the contacts; zero where nodes are fixed.
+    pub fn residual(&self, contacts: &[Contact], p: &[Vec3], dv: &[Vec3], r: &mut [Vec3]) {
+        self.a.apply(self.pattern, self.fixed, &self.unknowns, dv, r);
+        for (r, b) in r.iter_mut().zip(self.rhs) {
+            *r = b - *r;
+        }
+        for (contact, p) in contacts.iter().zip(p) {
+            self.spread(contact, p, 1.0, r);
+        }
+        sparse::clear_fixed(self.fixed, &self.unknowns, r);
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

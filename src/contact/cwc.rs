@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::dual::{self, Compliance, Law};
 use super::{Contact, Entry, Problem, Status};
-use crate::math::{Mat3, Vec3};
+use crate::math::{Mat3, Vec3, split_mut};
 use crate::sparse::{Columns, FactorWork, RestFactor, dot};
 
 /// A body of the problem: a block of its own of the matrix.
@@ -155,7 +155,7 @@ fn settle(
     }
     for _ in 0..options.max_passes {
         let CwcWork { residual, z, blocks: block_work, islands } = work;
-        rest_residual(problem, contacts, &p, dv, residual);
+        problem.residual(contacts, &p, dv, residual);
         outcome.residual = dot(residual, residual).sqrt();
         // Without contacts the residual tells when to stop.
         let bound = if contacts.is_empty() { 0.0 } else { elastic_tolerance };
@@ -227,13 +227,7 @@ fn obey(
     islands: &mut [Island],
     p: &mut [Vec3],
 ) -> dual::Outcome {
-    let mut parts = vec![];
-    let mut rest = p;
-    for island in islands.iter() {
-        let (part, after) = rest.split_at_mut(island.contacts.len());
-        parts.push(part);
-        rest = after;
-    }
+    let parts = split_mut(p, islands.iter().map(|island| island.contacts.len()));
     let iterations = match chain {
         Chain::First => [FIRST_ITERATIONS, 0, 0],
         Chain::Whole => dual::Options::default().iterations,
@@ -274,18 +268,6 @@ fn obey(
     })
 }
 
-/// `rhs + J^T p - A dv`.
-fn rest_residual(problem: &Problem, contacts: &[Contact], p: &[Vec3], dv: &[Vec3], r: &mut [Vec3]) {
-    problem.a.apply(problem.pattern, problem.fixed, &problem.unknowns, dv, r);
-    for (r, b) in r.iter_mut().zip(problem.rhs) {
-        *r = b - *r;
-    }
-    for (contact, p) in contacts.iter().zip(p) {
-        problem.spread(contact, p, 1.0, r);
-    }
-    crate::sparse::clear_fixed(problem.fixed, &problem.unknowns, r);
-}
-
 /// Puts the forces into the contacts, with the states that they mean.
 pub(super) fn store(contacts: &mut [Contact], p: &[Vec3]) {
     for (contact, p) in contacts.iter_mut().zip(p) {
@@ -307,15 +289,9 @@ pub(super) fn store(contacts: &mut [Contact], p: &[Vec3]) {
     }
 }
 
-/// The parts of `v` and the work that belong to the blocks.
-fn parts<'v>(blocks: &[Block], mut v: &'v mut [Vec3]) -> Vec<&'v mut [Vec3]> {
-    let mut parts = Vec::with_capacity(blocks.len());
-    for block in blocks {
-        let (part, rest) = v.split_at_mut(block.unknowns.len());
-        parts.push(part);
-        v = rest;
-    }
-    parts
+/// The parts of `v` that belong to the blocks.
+fn parts<'v>(blocks: &[Block], v: &'v mut [Vec3]) -> Vec<&'v mut [Vec3]> {
+    split_mut(v, blocks.iter().map(|block| block.unknowns.len()))
 }
 
 /// `z = A~^-1 r`.

@@ -29,6 +29,11 @@ pub enum PairKind {
 
 impl PairKind {
     pub const ALL: [Self; 5] = [Self::VertexObstacle, Self::EdgeObstacle, Self::TriangleObstacle, Self::VertexTriangle, Self::EdgeEdge];
+
+    /// One side is an obstacle of exact shape; else both are features of surfaces.
+    pub fn is_with_obstacle(self) -> bool {
+        matches!(self, Self::VertexObstacle | Self::EdgeObstacle | Self::TriangleObstacle)
+    }
 }
 
 /// A pair of features, the same from step to step.

@@ -377,10 +377,6 @@ impl Stepper for GpuStepper {
     fn surface(&mut self) -> SurfacePositions {
         SurfacePositions::Device(self.skins[self.surface].1.clone())
     }
-
-    fn solver_name(&self) -> &'static str {
-        "cr"
-    }
 }
 
 /// For each body whether it is among `touching`.

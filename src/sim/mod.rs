@@ -131,9 +131,8 @@ impl Simulation {
         let Built { name, model, params, forces, probes, backend, solver, .. } = built;
         let model = Arc::new(model);
         let judge = checked_start(&model, &params)?;
-        let (mut stepper, mut backend) = open_backend(options.backend.unwrap_or(backend), options, &model)?;
+        let (mut stepper, backend) = open_backend(options.backend.unwrap_or(backend), solver, options, &model)?;
         let params = Params { solver: contact_solver(solver, backend.backend)?, ..params };
-        backend.solver = params.solver.name();
         // A stepper that cannot take its start says so again in the first step, where it can be told.
         let _ = stepper.set_state(&start(&model, &params));
         Ok(Self {
@@ -406,10 +405,16 @@ fn contact_solver(choice: SolverChoice, backend: &'static str) -> Result<Contact
     }
 }
 
-fn open_backend(choice: BackendChoice, options: &Options, model: &Arc<Model>) -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
+fn open_backend(
+    choice: BackendChoice,
+    solver: SolverChoice,
+    options: &Options,
+    model: &Arc<Model>,
+) -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
     let on_cpu = |reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
         let stepper = CpuStepper::new(model.clone(), options.threads.unwrap_or(0))?;
-        let info = BackendInfo { backend: "cpu", adapter: None, solver: stepper.solver_name(), threads: stepper.threads(), reason };
+        let solver = contact_solver(solver, "cpu")?.name();
+        let info = BackendInfo { backend: "cpu", adapter: None, solver, threads: stepper.threads(), reason };
         Ok((Box::new(stepper), info))
     };
     let open = || match &options.device {
@@ -419,7 +424,8 @@ fn open_backend(choice: BackendChoice, options: &Options, model: &Arc<Model>) ->
     let on_gpu = |device: Arc<gpu::Device>, reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
         let adapter = Some(device.info.name.clone());
         let stepper = gpu::Stepper::new(device, model.clone())?;
-        let info = BackendInfo { backend: "gpu", adapter, solver: stepper.solver_name(), threads: 1, reason };
+        let solver = contact_solver(solver, "gpu")?.name();
+        let info = BackendInfo { backend: "gpu", adapter, solver, threads: 1, reason };
         Ok((Box::new(stepper), info))
     };
     match choice {

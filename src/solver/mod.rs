@@ -194,8 +194,6 @@ pub trait Stepper: Send {
     fn set_state(&mut self, state: &State) -> Result<(), StepError>;
     /// Positions of the surface vertices, for drawing and measuring.
     fn surface(&mut self) -> SurfacePositions;
-    /// Name of the method, as `--solver` spells it.
-    fn solver_name(&self) -> &'static str;
 }
 
 /// Where the surface's vertices (x, y, z, 1) are.

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::{BaselineWork, Bodies, INNER, elastic, error, forces, laws, motion, own_compliance, spread, tolerance};
 use crate::contact::{Contact, CrOptions, CrOutcome, Problem, cwc};
-use crate::math::{Mat3, Vec3};
+use crate::math::{Mat3, Vec3, split_mut};
 use crate::sparse::{clear_fixed, dot};
 
 use super::super::dual::Scale;
@@ -109,13 +109,7 @@ fn sweep(problem: &Problem, bodies: &Bodies, b: &[Vec3], x: &mut [Vec3]) {
         term.spread(&value, &mut loads, first);
     }
     let n_nodes = problem.pattern.n_rows();
-    let mut parts = Vec::with_capacity(bodies.unknowns.len());
-    let mut rest = x;
-    for unknowns in &bodies.unknowns {
-        let (part, after) = rest.split_at_mut(unknowns.len());
-        parts.push(part);
-        rest = after;
-    }
+    let parts = split_mut(x, bodies.unknowns.iter().map(|unknowns| unknowns.len()));
     parts.into_par_iter().zip(&bodies.unknowns).for_each(|(x, unknowns)| {
         for i in unknowns.clone() {
             let own = i - unknowns.start;

@@ -15,7 +15,7 @@ use super::cr::MAX_RELINEARISATIONS;
 use super::dual::{Law, NaturalError, Scale};
 use super::{Contact, CrOptions, CrOutcome, CrWork, Problem};
 use crate::math::{Mat3, Vec3};
-use crate::sparse::{clear_fixed, conjugate_gradient, dot};
+use crate::sparse::{conjugate_gradient, dot};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
@@ -69,7 +69,8 @@ pub fn solve(
     mut adapt: impl FnMut(&[Vec3], &mut Vec<Contact>) -> bool,
 ) -> CrOutcome {
     let mut outcome = CrOutcome::default();
-    residual(problem, contacts, &forces(contacts), dv, &mut work.residual);
+    work.residual.resize(dv.len(), Vec3::zeros());
+    problem.residual(contacts, &forces(contacts), dv, &mut work.residual);
     let first_residual = dot(&work.residual, &work.residual).sqrt();
     let bound = options.residual.max(options.relative_residual * first_residual);
     let options = CrOptions { residual: bound, relative_residual: 0.0, ..*options };
@@ -84,7 +85,7 @@ pub fn solve(
             Method::Staggered => staggered::settle(problem, contacts, dv, &options, work, &mut outcome),
             Method::GaussSeidel | Method::Newton => exact::settle(method, problem, bodies, contacts, dv, &options, work, &mut outcome),
         };
-        residual(problem, contacts, &forces(contacts), dv, &mut work.residual);
+        problem.residual(contacts, &forces(contacts), dv, &mut work.residual);
         outcome.residual = dot(&work.residual, &work.residual).sqrt();
         let changed = adapt(dv, contacts);
         let last = outcome.relinearisations >= MAX_RELINEARISATIONS || outcome.iterations >= options.max_iterations;
@@ -119,17 +120,6 @@ fn spread(problem: &Problem, contacts: &[Contact], p: &[Vec3], s: f64, y: &mut [
 /// Gap less the safety distance, and slip, of a contact with the velocity change `dv` [m].
 fn motion(problem: &Problem, contact: &Contact, dv: &[Vec3]) -> Vec3 {
     contact.offset + problem.rows(contact, dv)
-}
-
-/// `r = rhs + J^T p - A dv`.
-fn residual(problem: &Problem, contacts: &[Contact], p: &[Vec3], dv: &[Vec3], r: &mut Vec<Vec3>) {
-    r.resize(dv.len(), Vec3::zeros());
-    problem.a.apply(problem.pattern, problem.fixed, &problem.unknowns, dv, r);
-    for (r, b) in r.iter_mut().zip(problem.rhs) {
-        *r = b - *r;
-    }
-    spread(problem, contacts, p, 1.0, r);
-    clear_fixed(problem.fixed, &problem.unknowns, r);
 }
 
 /// Solves A x = b to a residual of `bound` from the start value in `x`.

@@ -152,7 +152,7 @@ fn with_friction_all_solvers_give_nearly_the_same_velocities() {
     let count = |status| contacts.iter().filter(|c| c.status == status).count();
     assert!([Status::Inactive, Status::Sticking, Status::Sliding].iter().all(|s| count(*s) > 0), "all states are tested");
     let scale = reference.iter().map(Vec3::amax).fold(0.0, f64::max);
-    // Staggered projections need not converge with friction, and do not here: they go around in a circle of 1e-5 m.
+    // Staggered projections need not converge with friction, and do not here.
     for solver in ALL.into_iter().filter(|s| !matches!(s, Solver::Other(Method::Staggered))) {
         let difference = largest_difference(&solved(&stack, solver).0, &reference);
         assert!(difference < 1e-3 * scale, "{solver:?}: {difference} m/s of {scale} m/s");

@@ -161,7 +161,7 @@ fn vertices(model: &Model, state: &State) -> Vec<Vec3> {
             Some(moved) if rigid.is_free() => moved.pose,
             _ => rigid.pose_at(state.time),
         };
-        vertices.extend(rigid.vertices.iter().map(|v| (pose * nalgebra::Point3::from(*v)).coords));
+        vertices.extend(rigid.positions(&pose));
     }
     vertices
 }

@@ -14,14 +14,14 @@ pub use rotation::{IDENTITY, Quaternion, improve, matrix as rotation_matrix};
 use std::sync::Arc;
 
 use self::contacts::{Detection, Scope, Surfaces};
-use self::rest::{RestBody, RestPoses};
+use self::rest::RestPoses;
 use self::solve::{ScopeWork, solve_scope};
 use rayon::prelude::*;
 
 use super::{ContactSolver, Loads, Params, RigidState, State, StepError, StepReport, Stepper, SurfacePositions};
-use crate::collision::{Bvh, Candidates, MeshError, crossings};
+use crate::collision::{Bvh, Candidates, MeshError};
 use crate::contact::{Contact, ContactMemory, Problem};
-use crate::math::{Mat3, Vec3};
+use crate::math::{Mat3, Vec3, split_mut};
 use crate::model::Model;
 use crate::sparse::Operator;
 
@@ -62,7 +62,7 @@ struct Work {
 const REACH: f64 = 2.0;
 /// And at least this many contact tolerances around it.
 const MARGIN: f64 = 20.0;
-/// Most searches for pairs in one step: more are needed only if bodies go where nothing foretold them.
+/// Most searches for pairs in the last resort: more than one is needed only if bodies go where nothing foretold them.
 const MAX_SEARCHES: usize = 4;
 
 impl State {
@@ -138,7 +138,9 @@ impl CpuStepper {
         let mut candidates = report.stages.time("detection", || foretold(&detection, bvh, &work.dv, params));
         let mut found: Vec<Contact> = vec![];
         let mut crossing = vec![];
-        for search in 0..MAX_SEARCHES {
+        // A smaller step is a better answer than a third search, while there may be one.
+        let searches = if params.stop_before_crossing { MAX_SEARCHES } else { 2 };
+        for search in 0..searches {
             let scopes = Scope::split(model, &surfaces.mesh, &candidates);
             work.scopes.resize_with(scopes.len(), ScopeWork::default);
             let problem = |scope: &Scope| Problem {
@@ -157,7 +159,11 @@ impl CpuStepper {
                     _ => found.extract_if(.., |c| ours(c)).collect(),
                 };
             }
-            let (dv_parts, rest_parts) = (split(&scopes, &mut work.dv), split_rests(model, &scopes, rests));
+            let dv_parts = split_mut(&mut work.dv, scopes.iter().map(|scope| scope.unknowns.len()));
+            // Only `cwc` has rest poses.
+            let n_rests = |scope: &Scope| if rests.is_empty() { 0 } else { n_deformable(model, scope) };
+            let lengths: Vec<usize> = scopes.iter().map(n_rests).collect();
+            let rest_parts = split_mut(rests, lengths);
             let solved: Vec<StepReport> = (dv_parts, rest_parts, &mut work.scopes, &scopes)
                 .into_par_iter()
                 .map(|(dv, rests, scope_work, scope)| {
@@ -177,11 +183,9 @@ impl CpuStepper {
             if left > 0 {
                 candidates = report.stages.time("detection", || bvh.query(&surfaces.mesh, &detection.step.start));
             }
-            crossing = report.stages.time("detection", || crossings(&surfaces.mesh, &candidates, &detection.step.start, &end.x));
-            crossing.retain(|crossing| !crossing.returns);
+            crossing = report.stages.time("detection", || detection.step.crossings(&candidates, &end));
             found = work.scopes.iter_mut().flat_map(|w| std::mem::take(&mut w.contacts)).collect();
-            let given_up = search > 0 && !params.stop_before_crossing;
-            if left == 0 || crossing.is_empty() || given_up {
+            if left == 0 || crossing.is_empty() {
                 break;
             }
         }
@@ -229,25 +233,20 @@ fn foretold(detection: &Detection, bvh: &mut Bvh, dv: &[Vec3], params: &Params) 
 
 /// The last resort: all velocities are scaled so that nothing goes as far as to where something would cross.
 fn stop_before_crossing(detection: &Detection, candidates: &Candidates, state: &State, dv: &mut [Vec3]) {
-    let (model, mesh) = (detection.model, &detection.step.surfaces.mesh);
-    let whole = Scope::whole(model);
-    let full: Vec<Vec3> = {
-        let rigid = state.rigid_bodies.iter().flat_map(|r| [r.velocity, r.angular_velocity]);
-        state.velocities.iter().copied().chain(rigid).zip(&*dv).map(|(v, dv)| v + dv).collect()
-    };
+    let whole = Scope::whole(detection.model);
+    let rigid = state.rigid_bodies.iter().flat_map(|r| [r.velocity, r.angular_velocity]);
+    let before: Vec<Vec3> = state.velocities.iter().copied().chain(rigid).collect();
+    let full: Vec<Vec3> = before.iter().zip(&*dv).map(|(v, dv)| v + dv).collect();
     let mut part = 1.0;
     for _ in 0..8 {
-        let end = detection.step.end_positions(&whole, dv);
-        let found = crossings(mesh, candidates, &detection.step.start, &end.x);
+        let found = detection.step.crossings(candidates, &detection.step.end_positions(&whole, dv));
         let Some(earliest) = found.iter().map(|c| c.time).reduce(f64::min) else { return };
         part *= 0.5 * earliest;
-        let before = state.velocities.iter().copied().chain(state.rigid_bodies.iter().flat_map(|r| [r.velocity, r.angular_velocity]));
-        for ((dv, full), before) in dv.iter_mut().zip(&full).zip(before) {
+        for ((dv, full), before) in dv.iter_mut().zip(&full).zip(&before) {
             *dv = full * part - before;
         }
     }
-    let before = state.velocities.iter().copied().chain(state.rigid_bodies.iter().flat_map(|r| [r.velocity, r.angular_velocity]));
-    dv.iter_mut().zip(before).for_each(|(dv, before)| *dv = -before);
+    dv.iter_mut().zip(&before).for_each(|(dv, before)| *dv = -before);
 }
 
 /// Name of the first body with a velocity that is not finite.
@@ -259,27 +258,9 @@ fn not_finite(model: &Model, dv: &[Vec3]) -> Option<String> {
     })
 }
 
-/// The parts of a vector over all unknowns that belong to the scopes, in order.
-fn split<'a>(scopes: &[Scope], mut v: &'a mut [Vec3]) -> Vec<&'a mut [Vec3]> {
-    let mut parts = vec![];
-    for scope in scopes {
-        let (part, rest) = v.split_at_mut(scope.unknowns.len());
-        parts.push(part);
-        v = rest;
-    }
-    parts
-}
-
-/// The deformable bodies of the scopes.
-fn split_rests<'a>(model: &Model, scopes: &[Scope], mut rests: &'a mut [Option<RestBody>]) -> Vec<&'a mut [Option<RestBody>]> {
-    let mut parts = vec![];
-    for scope in scopes {
-        let soft = scope.bodies.end.min(model.bodies.len()).saturating_sub(scope.bodies.start);
-        let (part, rest) = rests.split_at_mut(soft.min(rests.len()));
-        parts.push(part);
-        rests = rest;
-    }
-    parts
+/// How many of the deformable bodies are in a scope.
+fn n_deformable(model: &Model, scope: &Scope) -> usize {
+    scope.bodies.end.min(model.bodies.len()).saturating_sub(scope.bodies.start)
 }
 
 /// What the residual of a scope is measured against [kg m/s]: the impulse of its loads in this step (2-norm over nodes). Without any, the momentum and the
@@ -328,9 +309,5 @@ impl Stepper for CpuStepper {
     fn surface(&mut self) -> SurfacePositions {
         let positions = self.model.surface_positions(&self.state.positions(&self.model));
         SurfacePositions::Host(positions.iter().map(|p| [p.x as f32, p.y as f32, p.z as f32, 1.0]).collect())
-    }
-
-    fn solver_name(&self) -> &'static str {
-        "cr"
     }
 }

@@ -9,7 +9,7 @@ use crate::contact::{
 use crate::math::Vec3;
 use crate::model::Model;
 use crate::solver::{ContactSolver, Params, StageTimes, StepReport};
-use crate::sparse::conjugate_gradient;
+use crate::sparse::{Solved, conjugate_gradient};
 
 /// What the solve of one scope needs and leaves.
 #[derive(Default)]
@@ -84,19 +84,7 @@ fn with_compliance(
     let is_large = |block: &Block| block.rest.is_none() && (block.body as usize) < model.bodies.len();
     if contacts.is_empty() && blocks.iter().any(is_large) {
         // Without a factor, one long solve is better than many short ones.
-        let solved = report.stages.time("elastic solve", || {
-            conjugate_gradient(
-                problem.a,
-                problem.pattern,
-                problem.fixed,
-                &problem.unknowns,
-                problem.rhs,
-                dv,
-                options.residual,
-                params.max_iterations,
-                cg,
-            )
-        });
+        let solved = report.stages.time("elastic solve", || elastic(problem, params, options.residual, dv, cg));
         report.iterations = solved.iterations;
     }
     let mut detecting = StageTimes::default();
@@ -122,6 +110,12 @@ const MAX_PASSES: u32 = 12;
 /// So many contacts at least are solved for each body; three times its surface vertices if that is more.
 const CONTACTS_OF_A_BODY: usize = 100;
 
+/// Without contacts.
+fn elastic(problem: &Problem, params: &Params, bound: f64, dv: &mut [Vec3], work: &mut [Vec<Vec3>; 4]) -> Solved {
+    let Problem { a, pattern, fixed, unknowns, rhs, .. } = problem;
+    conjugate_gradient(a, pattern, fixed, unknowns, rhs, dv, bound, params.max_iterations, work)
+}
+
 fn ms_since(start: std::time::Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
 }
@@ -140,19 +134,7 @@ fn with_residuals(
     let bound = params.tolerance * scale;
     let ScopeWork { cg, cr, baseline, contacts, .. } = work;
     if contacts.is_empty() {
-        let solved = report.stages.time("elastic solve", || {
-            conjugate_gradient(
-                problem.a,
-                problem.pattern,
-                problem.fixed,
-                &problem.unknowns,
-                problem.rhs,
-                dv,
-                bound,
-                params.max_iterations,
-                cg,
-            )
-        });
+        let solved = report.stages.time("elastic solve", || elastic(problem, params, bound, dv, cg));
         report.iterations = solved.iterations;
         report.residual = solved.residual;
         report.converged = solved.converged;

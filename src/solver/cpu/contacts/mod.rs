@@ -67,9 +67,10 @@ impl<'a> Detection<'a> {
         let entries = &self.step.state.contacts.entries;
         let ours = entries.iter().filter(|e| self.exists(&e.pair) && scope.owns(self.model, &self.bodies(&e.pair)));
         ours.filter_map(|entry| {
-            let found = match entry.pair.kind {
-                PairKind::VertexTriangle | PairKind::EdgeEdge => self.step.at_start(&entry.pair, &moved.end, NEAR * self.tolerance)?,
-                _ => self.obstacle_at_start(&entry.pair, &moved.end)?,
+            let found = if entry.pair.kind.is_with_obstacle() {
+                self.obstacle_at_start(&entry.pair, &moved.end)?
+            } else {
+                self.step.at_start(&entry.pair, &moved.end, NEAR * self.tolerance)?
             };
             let mut contact = self.new_contact(entry.pair);
             if self.keeps_gaps {
@@ -115,7 +116,7 @@ impl<'a> Detection<'a> {
         for (pair, found) in crossing {
             let same = known.partition_point(|(known, _)| *known < pair)..known.partition_point(|(known, _)| *known <= pair);
             let mut same = known[same].iter().map(|(_, place)| *place);
-            let with_obstacle = !matches!(pair.kind, PairKind::VertexTriangle | PairKind::EdgeEdge);
+            let with_obstacle = pair.kind.is_with_obstacle();
             // An edge or a triangle that bends over an obstacle is held where it was deepest before, too.
             let place = same.find(|place| !with_obstacle || apart(&contacts[*place].weights, &found.weights) < SAME_POINT);
             match place {
@@ -164,9 +165,10 @@ impl<'a> Detection<'a> {
 
     /// The contact bodies of a pair.
     fn bodies(&self, pair: &PairId) -> [usize; 2] {
-        match pair.kind {
-            PairKind::VertexTriangle | PairKind::EdgeEdge => self.step.bodies(pair),
-            _ => [self.step.obstacle_feature_body(pair), self.model.obstacle_body(pair.second as usize)],
+        if pair.kind.is_with_obstacle() {
+            [self.step.obstacle_feature_body(pair), self.model.obstacle_body(pair.second as usize)]
+        } else {
+            self.step.bodies(pair)
         }
     }
 
@@ -178,13 +180,11 @@ impl<'a> Detection<'a> {
 
     /// The pair at the end of the step, and whether its features are beside each other.
     fn found(&self, contact: &Contact, moved: &Moved) -> (Linearisation, bool) {
-        match contact.pair.kind {
-            PairKind::VertexTriangle | PairKind::EdgeEdge => {
-                let (found, aside) = self.step.at_end(&contact.pair, &contact.normal(), &moved.end);
-                (found, aside > NEAR * self.tolerance)
-            }
-            _ => (self.obstacle_at_end(&contact.pair, &contact.weights, &moved.end), false),
+        if contact.pair.kind.is_with_obstacle() {
+            return (self.obstacle_at_end(&contact.pair, &contact.weights, &moved.end), false);
         }
+        let (found, aside) = self.step.at_end(&contact.pair, &contact.normal(), &moved.end);
+        (found, aside > NEAR * self.tolerance)
     }
 
     /// Takes the new linearisation, its normal turned by at most 15 degrees; false if the row is the same as before.

@@ -287,6 +287,13 @@ impl<'a> SurfaceStep<'a> {
         (self.linearisation(pair, &found.weights, normal, end), aside)
     }
 
+    /// Candidates that cross on the way to `end`. Ways are straight where motion is not: what ends as it started has not met on the true way.
+    pub fn crossings(&self, candidates: &Candidates, end: &End) -> Vec<Crossing> {
+        let mut found = collision::crossings(&self.surfaces.mesh, candidates, &self.start, &end.x);
+        found.retain(|crossing| !crossing.returns);
+        found
+    }
+
     /// Pairs of the scope that cross on the way to `end`. Those of flat and concave edges, and those from inside (what came in
     /// leaves elsewhere), are told only if there is nothing else to do (`busy`, or other crossings): resolving the others mostly resolves them.
     /// `known` tells which pairs have a row already.
@@ -299,12 +306,8 @@ impl<'a> SurfaceStep<'a> {
         busy: bool,
     ) -> Vec<(PairId, Linearisation)> {
         let mesh = &self.surfaces.mesh;
-        let found: Vec<(PairId, Crossing)> = collision::crossings(mesh, &scope.candidates, &self.start, &end.x)
-            .into_iter()
-            // Ways are straight where motion is not: what ends as it started has not met on the true way.
-            .filter(|crossing| !crossing.returns)
-            .map(|crossing| (pair_id(&crossing.pair), crossing))
-            .collect();
+        let found: Vec<(PairId, Crossing)> =
+            self.crossings(&scope.candidates, end).into_iter().map(|crossing| (pair_id(&crossing.pair), crossing)).collect();
         let comes_first = |crossing: &Crossing| mesh.meets_outside(crossing.pair, &self.start, &crossing.normal);
         let any_first = busy || found.iter().any(|(_, crossing)| comes_first(crossing));
         found
