@@ -36,6 +36,21 @@ fn wild_drags_of_fine_bodies_end_well() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// What the software driver computes in minutes: the scenes with thousands of drawn vertices take it an hour.
+#[test]
+fn wild_drags_on_the_device_end_well() {
+    let mut wrong = vec![];
+    for name in ["cantilever", "incline", "spin", "bunny", "armadillo", "gallery"] {
+        let drag = wild_drag(Backend::Gpu, &coarse(name), 6.0);
+        println!("{name}: {}", drag.told());
+        let faults = drag.faults(name);
+        if !faults.is_empty() {
+            wrong.push((name, faults));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 /// Four bodies are torn through the others, their targets jumping by metres in every step: nothing ever passes through anything.
 fn assert_never_tangled(scene: &str, steps: u32) {
     let mut simulation = Backend::Cpu.simulation(&Scene::builtin(scene).unwrap());

@@ -56,7 +56,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     for obstacle in &model.obstacles {
         println!("{}: {}", obstacle.name, if obstacle.motion.is_some() { "driven" } else { "static" });
     }
-    let judge = checked_start(model, &built.params).map_err(|error| Failure::Input(error.to_string()))?;
+    let (_, judge) = checked_start(model, &built.params).map_err(|error| Failure::Input(error.to_string()))?;
     for body in judge.grown_together() {
         println!("note: the surface of \"{}\" crosses itself; it is taken as grown together there", model.contact_body_name(body as usize));
     }

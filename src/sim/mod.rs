@@ -21,7 +21,7 @@ use crate::gpu;
 use crate::math::{Isometry, Vec3};
 use crate::model::Model;
 use crate::scene::{BackendChoice, Built, Force, Probe, SolverChoice};
-use crate::solver::cpu::{CpuError, CpuStepper};
+use crate::solver::cpu::{self, CpuError, CpuStepper};
 use crate::solver::{ContactSolver, Loads, MAX_GRABS, Params, State, StepError, StepReport, Stepper, SurfacePositions};
 
 /// Everything that can be done to a running simulation. Recorded commands (step, command) replay to the same state.
@@ -130,11 +130,11 @@ impl Simulation {
     pub fn new(built: Built, options: &Options) -> Result<Self, SimulationError> {
         let Built { name, model, params, forces, probes, backend, solver, .. } = built;
         let model = Arc::new(model);
-        let judge = checked_start(&model, &params)?;
+        let (start, judge) = checked_start(&model, &params)?;
         let (mut stepper, backend) = open_backend(options.backend.unwrap_or(backend), solver, options, &model)?;
         let params = Params { solver: contact_solver(solver, backend.backend)?, ..params };
         // A stepper that cannot take its start says so again in the first step, where it can be told.
-        let _ = stepper.set_state(&start(&model, &params));
+        let _ = stepper.set_state(&start);
         Ok(Self {
             name,
             model,
@@ -366,20 +366,22 @@ impl Simulation {
 }
 
 /// The state at time 0. The first solve starts from free fall, so that a body which nothing holds falls with g t to the last bit and not to the solver's
-/// tolerance.
+/// tolerance. Bodies that touch exactly are set apart.
 fn start(model: &Model, params: &Params) -> State {
     let fall = params.gravity * (params.time_step / f64::from(params.substeps.max(1)));
     let nodes = model.fixed.iter().map(|fixed| if *fixed { Vec3::zeros() } else { fall });
     let rigid = model.rigid_bodies.iter().flat_map(|r| [if r.is_free() { fall } else { Vec3::zeros() }, Vec3::zeros()]);
     let velocity_changes = nodes.chain(rigid).collect();
-    State { velocity_changes, ..State::initial(model) }
+    let mut state = State { velocity_changes, ..State::initial(model) };
+    cpu::set_apart(model, &mut state, params.contact_tolerance);
+    state
 }
 
-/// What judges a simulation, once it has found no overlaps at the start.
-pub fn checked_start(model: &Model, params: &Params) -> Result<Judge, OverlapError> {
-    let judge = Judge::new(model);
-    start::check_start(&judge, model, &State::initial(model), params.contact_tolerance)?;
-    Ok(judge)
+/// The start of a simulation and what judges it, once that has found no overlaps.
+pub fn checked_start(model: &Model, params: &Params) -> Result<(State, Judge), OverlapError> {
+    let (state, judge) = (start(model, params), Judge::new(model));
+    start::check_start(&judge, model, &state, params.contact_tolerance)?;
+    Ok((state, judge))
 }
 
 fn finite(what: &'static str, v: &Vec3) -> Result<(), CommandError> {

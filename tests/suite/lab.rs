@@ -248,6 +248,20 @@ pub struct WildDrag {
     pub seconds: f64,
 }
 
+/// A scene of the gallery with fewer tets: the full ones are in `tests/long.rs`.
+pub fn coarse(name: &str) -> Scene {
+    let mut scene = Scene::builtin(name).unwrap();
+    let flags: &[&str] = match name {
+        "gallery" => &["body.bunny.resolution=10", "body.armadillo.resolution=12", "body.dragon.resolution=14"],
+        "bunny" => &["body.bunny.resolution=12"],
+        "armadillo" => &["body.armadillo.resolution=14"],
+        "cantilever" => &["body.bar.shape.cells=[10,2,2]"],
+        _ => &[],
+    };
+    flags.iter().for_each(|flag| scene.set(flag).unwrap());
+    scene
+}
+
 /// Holds every body at one point for 3 s of simulated time while the targets jump by metres in every step, lets go, and waits for rest for `patience` s.
 pub fn wild_drag(backend: Backend, scene: &Scene, patience: f64) -> WildDrag {
     let start = std::time::Instant::now();

@@ -414,3 +414,36 @@ fn a_start_with_overlaps_is_refused_with_a_remedy() {
     assert_eq!(gentle.penetration().unwrap(), 0.0);
     assert!(momentum(&mut gentle).y / mass(&gentle) < 0.01);
 }
+
+/// Boxes put on one another by round numbers, face on face; 0.1 + 0.2 is a little more than 0.3.
+#[test]
+fn stacks_that_touch_exactly_at_the_start_stand() {
+    let stack = |kinds: &[&str], aside: f64, floor: &str| {
+        let mut text = "format = 1\n[contact]\nfriction = 0.5\n[material.rubber]\nyoung_modulus = 2e5\n".to_owned();
+        for (i, (kind, y)) in kinds.iter().zip([0.0, 0.1, 0.2, 0.1 + 0.2]).enumerate() {
+            let what = if *kind == "rigid" { "density = 1000" } else { "material = \"rubber\"" };
+            let x = aside * i as f64;
+            text += &format!(
+                "[[body]]\nname = \"c{i}\"\nkind = \"{kind}\"\nshape = {{ type = \"box\", size = [0.1, 0.1, 0.1], cells = [2, 2, 2] }}\n{what}\n\
+                 origin = \"bottom\"\nposition = [{x}, {y}, {x}]\n"
+            );
+        }
+        let mut stack = open(&format!("{text}[[body]]\nname = \"floor\"\nkind = \"static\"\n{floor}\n")).unwrap();
+        let before = centers(&mut stack);
+        run(&mut stack, 0.5, ignore);
+        let report = assert_sound(&mut stack, 0);
+        assert!(
+            (report.contact.normal_force_total / (G * mass(&stack)) - (1..=kinds.len()).sum::<usize>() as f64 / kinds.len() as f64).abs()
+                < 0.05
+        );
+        for (a, b) in before.iter().zip(centers(&mut stack)) {
+            assert!((a - b).norm() < 0.01, "{kinds:?} {aside}: from {a} to {b}");
+        }
+    };
+    let plane = "shape = { type = \"plane\" }";
+    let table = "shape = { type = \"box\", size = [1, 0.2, 1] }\nposition = [0, -0.1, 0]";
+    stack(&["deformable"; 3], 0.0, plane);
+    stack(&["deformable"; 2], 0.013, table);
+    stack(&["rigid"; 4], 0.0, plane);
+    stack(&["rigid", "deformable", "rigid"], 0.013, table);
+}

@@ -7,6 +7,7 @@ mod rest;
 mod rotation;
 mod solve;
 
+pub use self::contacts::set_apart;
 pub use assemble::{Damping, edge_block, matrix, right_hand_side};
 pub use elements::{Element, corotational_stress, element, elements, gradient};
 pub use rotation::{IDENTITY, Quaternion, improve, matrix as rotation_matrix};

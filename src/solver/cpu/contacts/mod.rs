@@ -6,9 +6,11 @@
 mod obstacles;
 mod report;
 mod surfaces;
+mod touching;
 
 pub use report::report;
 pub use surfaces::{Scope, Surfaces};
+pub use touching::set_apart;
 
 use self::surfaces::{End, SurfaceStep};
 use crate::collision::MovingShape;
