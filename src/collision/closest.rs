@@ -28,11 +28,13 @@ pub fn closest(mesh: &Mesh, pair: Pair, x: &[Vec3]) -> Closest {
 
 /// The direction in which a pair pushes apart at positions `x`, on the side of `toward` (unit): the normal of the triangle, or the cross product of the edges as far as the
 /// surfaces can push that way ([`Mesh::in_normal_cone`]). Between nearly parallel edges, and in flat parts of a surface, the cross product tells of small
-/// deformations only.
-pub fn pushing_direction(mesh: &Mesh, pair: Pair, x: &[Vec3], toward: &Vec3) -> Vec3 {
+/// deformations only. Where the end of an edge is what is nearest (`at_end`), it pushes the other one in the direction `toward` as far as the surfaces can: the cross product
+/// then is that of lines which do not meet.
+pub fn pushing_direction(mesh: &Mesh, pair: Pair, x: &[Vec3], toward: &Vec3, at_end: bool) -> Vec3 {
     let [a, b, c, d] = mesh.vertices(pair).map(|v| x[v as usize]);
     let (normal, size) = match pair {
         Pair::VertexFace { .. } => ((c - b).cross(&(d - b)), 0.0),
+        Pair::EdgeEdge { .. } if at_end => (*toward, 0.0),
         Pair::EdgeEdge { .. } => ((b - a).cross(&(d - c)), NEARLY_PARALLEL * (b - a).norm() * (d - c).norm()),
     };
     let normal = normal.try_normalize(size).unwrap_or(*toward);

@@ -42,6 +42,8 @@ pub struct CwcOptions {
     pub elastic_tolerance: f64,
     /// Bound on the passes between two looks at the geometry.
     pub max_passes: u32,
+    /// Ends unconverged once the inner solvers have failed as often as they may, instead of looking for the best that can be had.
+    pub gives_up: bool,
     /// With more contacts than this the solve is given up: bodies have gone through each other, and smaller steps will find fewer.
     pub max_contacts: usize,
 }
@@ -103,7 +105,7 @@ const FINEST: f64 = 0.2;
 const ACCEPTED: f64 = 0.5;
 /// Bound on the inner iterations of a pass that is not yet about the last digits.
 const FIRST_ITERATIONS: u32 = 400;
-/// The whole chain of inner solvers is given up after this many failures.
+/// The whole chain of inner solvers is given up after this many failures in a step.
 const MAX_FAILURES: u32 = 3;
 
 /// Solves for `dv` and the contacts' forces. `adapt(dv, contacts)` looks at the moved geometry when forces and velocities have settled: it adds contacts and renews
@@ -122,8 +124,12 @@ pub fn solve(
         vector.resize(dv.len(), Vec3::zeros());
     }
     work.blocks.resize_with(blocks.len(), BlockWork::default);
+    let mut failures = 0;
     loop {
-        let settled = settle(problem, blocks, contacts, dv, options, work, &mut outcome);
+        let settled = settle(problem, blocks, contacts, dv, options, work, &mut failures, &mut outcome);
+        if options.gives_up && failures >= MAX_FAILURES {
+            return outcome;
+        }
         let changed = adapt(dv, contacts);
         if !changed || outcome.relinearisations >= MAX_RELINEARISATIONS || contacts.len() > options.max_contacts {
             outcome.converged = settled && !changed;
@@ -141,6 +147,7 @@ fn settle(
     dv: &mut [Vec3],
     options: &CwcOptions,
     work: &mut CwcWork,
+    failures: &mut u32,
     outcome: &mut CwcOutcome,
 ) -> bool {
     assemble(problem, blocks, contacts, &mut work.islands);
@@ -149,7 +156,6 @@ fn settle(
     let elastic_tolerance = options.elastic_tolerance;
     // Forces are found with the velocities of the first pass.
     let mut settled = contacts.is_empty();
-    let mut failures = 0;
     for block in &mut work.blocks {
         (block.contraction, block.last) = (0.0, 0.0);
     }
@@ -179,13 +185,16 @@ fn settle(
         let tolerance = f64::max(ACCEPTED * problem.tolerance, aim);
         let is_last = tolerance == ACCEPTED * problem.tolerance;
         let before = p.clone();
-        let chain = if is_last && failures < MAX_FAILURES { Chain::Whole } else { Chain::First };
+        let chain = if is_last && *failures < MAX_FAILURES { Chain::Whole } else { Chain::First };
         let found = obey(problem, contacts, &laws, dv, [tolerance, aim], chain, islands, &mut p);
         outcome.iterations += found.iterations;
         outcome.error = found.error.max();
         // What the whole chain cannot do better is taken within the tolerance itself.
         settled = is_last && (found.converged || outcome.error < problem.tolerance);
-        failures += u32::from(is_last && !found.converged);
+        *failures += u32::from(is_last && !found.converged);
+        if options.gives_up && *failures >= MAX_FAILURES {
+            break;
+        }
         // The change of the forces moves the bodies as foreseen.
         residual.fill(Vec3::zeros());
         for ((contact, p), before) in contacts.iter().zip(&p).zip(&before) {

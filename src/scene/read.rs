@@ -202,7 +202,7 @@ impl Reader<'_> {
                 max_iterations: simulation.integer("max_iterations") as u32,
                 contact_tolerance: contact.number("tolerance"),
                 max_contact_iterations: simulation.integer("max_contact_iterations") as u32,
-                stop_before_crossing: false,
+                demand: Default::default(),
                 solver: Default::default(),
             },
             backend: BackendChoice::from_name(&simulation.text("backend")).expect(CHECKED),

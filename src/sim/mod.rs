@@ -22,7 +22,7 @@ use crate::math::{Isometry, Vec3};
 use crate::model::Model;
 use crate::scene::{BackendChoice, Built, Force, Probe, SolverChoice};
 use crate::solver::cpu::{self, CpuError, CpuStepper};
-use crate::solver::{ContactSolver, Loads, MAX_GRABS, Params, State, StepError, StepReport, Stepper, SurfacePositions};
+use crate::solver::{ContactSolver, Demand, Loads, MAX_GRABS, Params, State, StepError, StepReport, Stepper, SurfacePositions};
 
 /// Everything that can be done to a running simulation. Recorded commands (step, command) replay to the same state.
 #[derive(Clone, Debug, PartialEq)]
@@ -253,14 +253,19 @@ impl Simulation {
     }
 
     fn advance(&mut self, dt: f64, halvings: u32) -> Result<StepReport, StepError> {
-        let params = Params { time_step: dt, stop_before_crossing: halvings == MAX_HALVINGS, ..self.params };
+        let demand = match halvings {
+            0 => Demand::Converged,
+            MAX_HALVINGS => Demand::Anything,
+            _ => Demand::Uncrossed,
+        };
+        let params = Params { time_step: dt, demand, ..self.params };
         let loads = self.loads()?;
         match self.stepper.step(&params, &loads) {
             Ok(report) => {
                 self.time += dt;
                 Ok(report)
             }
-            Err(StepError::NotFinite { .. } | StepError::Crossing { .. }) if halvings < MAX_HALVINGS => {
+            Err(StepError::NotFinite { .. } | StepError::Crossing { .. } | StepError::NotConverged { .. }) if halvings < MAX_HALVINGS => {
                 self.tally.rollbacks += 1;
                 let (before, time) = (self.stepper.state()?, self.time);
                 let halves = self.advance(dt * 0.5, halvings + 1).and_then(|mut first| {

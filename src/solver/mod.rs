@@ -79,6 +79,18 @@ impl ContactSolver {
     }
 }
 
+/// What a step must come to; it is an error else, which smaller steps may mend.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Demand {
+    /// Contacts are solved to their tolerance. Only corrected warped compliance is held to this: other methods tell what they did not reach.
+    Converged,
+    /// Nothing passes through anything.
+    #[default]
+    Uncrossed,
+    /// Nothing: a step whose surfaces would cross in spite of the solve is cut short. The last resort, when smaller steps fail too.
+    Anything,
+}
+
 /// What may be turned while running.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
@@ -98,8 +110,7 @@ pub struct Params {
     pub max_contact_iterations: u32,
     /// How contacts are solved.
     pub solver: ContactSolver,
-    /// A step whose surfaces would cross in spite of the solve is cut short instead of being an error: the last resort, when smaller steps fail too.
-    pub stop_before_crossing: bool,
+    pub demand: Demand,
 }
 
 impl Default for Params {
@@ -113,7 +124,7 @@ impl Default for Params {
             contact_tolerance: 5e-6,
             max_contact_iterations: 900,
             solver: ContactSolver::default(),
-            stop_before_crossing: false,
+            demand: Demand::default(),
         }
     }
 }
@@ -180,6 +191,8 @@ pub enum StepError {
         "\"{a}\" and \"{b}\" would pass through each other in step {step}; the state before the step was kept. Try a smaller time step"
     )]
     Crossing { a: String, b: String, step: u64 },
+    #[error("the contacts of step {step} were not solved to their tolerance; the state before the step was kept. Try a smaller time step")]
+    NotConverged { step: u64 },
     #[error("step {step} was cancelled; the state before the step was kept")]
     Cancelled { step: u64 },
 }

@@ -7,7 +7,7 @@ use pliant::math::{Isometry, Quat, Vec3};
 use pliant::mesh::shapes;
 use pliant::model::{Model, Motion, Obstacle, Shape, SoftBody};
 use pliant::solver::cpu::{self, CpuStepper, Damping, Element};
-use pliant::solver::{ContactSolver, Loads, Params, State, StepError, StepReport, Stepper};
+use pliant::solver::{ContactSolver, Demand, Loads, Params, State, StepError, StepReport, Stepper};
 
 use crate::lab::*;
 
@@ -48,7 +48,7 @@ impl Run {
 
     /// As the simulation does it: what would pass through something goes in smaller steps.
     fn advance(&mut self, params: Params, halvings: u32) -> StepReport {
-        let params = Params { stop_before_crossing: halvings == 4, ..params };
+        let params = Params { demand: if halvings == 4 { Demand::Anything } else { Demand::Uncrossed }, ..params };
         match self.stepper.step(&params, &Loads::default()) {
             Err(StepError::Crossing { .. }) => {
                 let half = Params { time_step: 0.5 * params.time_step, ..params };

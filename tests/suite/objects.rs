@@ -4,7 +4,7 @@ use std::path::Path;
 
 use pliant::math::Vec3;
 use pliant::scene::{self, BackendChoice, Scene};
-use pliant::sim::report::{Energy, Report};
+use pliant::sim::report::{Energy, Report, state_hash};
 use pliant::sim::{Options, Simulation, SimulationError};
 use pliant::solver::StepReport;
 
@@ -446,4 +446,21 @@ fn stacks_that_touch_exactly_at_the_start_stand() {
     stack(&["deformable"; 2], 0.013, table);
     stack(&["rigid"; 4], 0.0, plane);
     stack(&["rigid", "deformable", "rigid"], 0.013, table);
+}
+
+/// Whatever a solver keeps between steps must not tell.
+#[test]
+fn a_saved_run_goes_on_as_if_it_had_not_stopped() {
+    let path = std::env::temp_dir().join(format!("pliant-resumed-{}.state", std::process::id()));
+    for (name, time) in [("s2_rings_in_box", 0.3), ("s8_bearing", 0.05)] {
+        let [mut whole, mut first, mut second] = [(); 3].map(|()| reduced(name, &[]));
+        run(&mut whole, time, ignore);
+        run(&mut first, 0.7 * time, ignore);
+        first.save(&path).unwrap();
+        second.resume(&path).unwrap();
+        run(&mut second, time, ignore);
+        assert!(!whole.state().unwrap().contacts.entries.is_empty(), "{name} touches nothing");
+        assert_eq!(state_hash(&whole.state().unwrap()), state_hash(&second.state().unwrap()), "{name}");
+    }
+    std::fs::remove_file(path).unwrap();
 }

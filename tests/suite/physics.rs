@@ -7,7 +7,7 @@ use pliant::mesh::{TetMesh, shapes};
 use pliant::model::{Model, SoftBody};
 use pliant::scene::{self, Scene};
 use pliant::solver::cpu::{self, Damping, Element};
-use pliant::solver::{ContactSolver, Loads, Params, State, Stepper};
+use pliant::solver::{ContactSolver, Demand, Loads, Params, State, Stepper};
 
 use crate::lab::*;
 
@@ -49,7 +49,7 @@ const NO_GRAVITY: Params = Params {
     contact_tolerance: 5e-6,
     max_contact_iterations: 1000,
     solver: ContactSolver::Cwc,
-    stop_before_crossing: false,
+    demand: Demand::Uncrossed,
 };
 
 #[test]

@@ -87,7 +87,8 @@ fn solved(stack: &Stack, solver: Solver) -> (Vec<Vec3>, Vec<Contact>, u32) {
     let options = CrOptions { relative_residual: 0.0, ..CrOptions::new(1e-9, 20_000) };
     let (iterations, converged) = match solver {
         Solver::Compliance => {
-            let options = CwcOptions { residual: 1e-9, elastic_tolerance: 1e-10, max_passes: 200, max_contacts: usize::MAX };
+            let options =
+                CwcOptions { residual: 1e-9, elastic_tolerance: 1e-10, max_passes: 200, gives_up: false, max_contacts: usize::MAX };
             let factors = bodies.unknowns.iter().map(|range| RestFactor::new(pattern, &a.blocks, range, fixed, positions).unwrap());
             let mut rests: Vec<(RestFactor, Columns)> = factors
                 .map(|f| {

@@ -19,7 +19,7 @@ use self::rest::RestPoses;
 use self::solve::{ScopeWork, solve_scope};
 use rayon::prelude::*;
 
-use super::{ContactSolver, Loads, Params, RigidState, State, StepError, StepReport, Stepper, SurfacePositions};
+use super::{ContactSolver, Demand, Loads, Params, RigidState, State, StepError, StepReport, Stepper, SurfacePositions};
 use crate::collision::{Bvh, Candidates, MeshError};
 use crate::contact::{Contact, ContactMemory, Problem};
 use crate::math::{Mat3, Vec3, split_mut};
@@ -140,7 +140,7 @@ impl CpuStepper {
         let mut found: Vec<Contact> = vec![];
         let mut crossing = vec![];
         // A smaller step is a better answer than a third search, while there may be one.
-        let searches = if params.stop_before_crossing { MAX_SEARCHES } else { 2 };
+        let searches = if params.demand == Demand::Anything { MAX_SEARCHES } else { 2 };
         for search in 0..searches {
             let scopes = Scope::split(model, &surfaces.mesh, &candidates);
             work.scopes.resize_with(scopes.len(), ScopeWork::default);
@@ -192,11 +192,14 @@ impl CpuStepper {
         }
         if let Some(crossing) = crossing.first() {
             let [a, b] = surfaces.mesh.bodies(crossing.pair).map(|b| model.contact_body_name(b as usize).to_owned());
-            if !params.stop_before_crossing {
+            if params.demand != Demand::Anything {
                 return Err(StepError::Crossing { a, b, step: state.step });
             }
             stop_before_crossing(&detection, &candidates, state, &mut work.dv);
             report.converged = false;
+        }
+        if !report.converged && params.demand == Demand::Converged && params.solver == ContactSolver::Cwc {
+            return Err(StepError::NotConverged { step: state.step });
         }
         report.stages.time("update", || {
             for ((v, u), dv) in state.velocities.iter_mut().zip(&mut state.displacements).zip(&work.dv) {

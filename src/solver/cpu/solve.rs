@@ -8,7 +8,7 @@ use crate::contact::{
 };
 use crate::math::Vec3;
 use crate::model::Model;
-use crate::solver::{ContactSolver, Params, StageTimes, StepReport};
+use crate::solver::{ContactSolver, Demand, Params, StageTimes, StepReport};
 use crate::sparse::{Solved, conjugate_gradient};
 
 /// What the solve of one scope needs and leaves.
@@ -78,6 +78,7 @@ fn with_compliance(
         residual: params.tolerance * scale,
         elastic_tolerance: ELASTIC_TOLERANCE * params.contact_tolerance,
         max_passes: MAX_PASSES,
+        gives_up: params.demand == Demand::Converged,
         max_contacts: scope.bodies.clone().map(|body| CONTACTS_OF_A_BODY.max(3 * detection.step.surfaces.vertices[body].len())).sum(),
     };
     let ScopeWork { cg, cwc, contacts, .. } = work;

@@ -272,7 +272,7 @@ impl<'a> SurfaceStep<'a> {
     pub fn at_start(&self, pair: &PairId, end: &End, near: f64) -> Option<Linearisation> {
         let pair_of = collision_pair(pair);
         let found = collision::closest(&self.surfaces.mesh, pair_of, &self.start);
-        let normal = collision::pushing_direction(&self.surfaces.mesh, pair_of, &self.start, &found.direction);
+        let normal = collision::pushing_direction(&self.surfaces.mesh, pair_of, &self.start, &found.direction, found.clamped);
         let gap = found.distance * found.direction.dot(&normal);
         (gap > 0.0 && found.distance < near).then(|| self.linearisation(pair, &found.weights, normal, end))
     }
@@ -281,7 +281,7 @@ impl<'a> SurfaceStep<'a> {
     pub fn at_end(&self, pair: &PairId, old_normal: &Vec3, end: &End) -> (Linearisation, f64) {
         let pair_of = collision_pair(pair);
         let found = collision::closest(&self.surfaces.mesh, pair_of, &end.x);
-        let normal = collision::pushing_direction(&self.surfaces.mesh, pair_of, &end.x, old_normal);
+        let normal = collision::pushing_direction(&self.surfaces.mesh, pair_of, &end.x, old_normal, found.clamped);
         let apart = found.direction * found.distance;
         let aside = (apart - normal * apart.dot(&normal)).norm();
         (self.linearisation(pair, &found.weights, normal, end), aside)
@@ -322,7 +322,7 @@ impl<'a> SurfaceStep<'a> {
                 }
                 let at_touch = self.linearisation(&pair, &crossing.weights, crossing.normal, end);
                 let start = self.combine(&pair, &crossing.weights, &self.start);
-                let normal = collision::pushing_direction(mesh, crossing.pair, &self.start, &crossing.normal);
+                let normal = collision::pushing_direction(mesh, crossing.pair, &self.start, &crossing.normal, false);
                 let pushed = self.linearisation(&pair, &crossing.weights, normal, end);
                 let row = if pushed.gap < 0.0 && start.dot(&normal) > 0.0 { pushed } else { at_touch };
                 (pair, row)
