@@ -47,16 +47,18 @@ pub fn first_crossing(mesh: &Mesh, pair: Pair, x0: &[Vec3], x1: &[Vec3]) -> Opti
 /// First crossings of all candidates, sorted by pair. The same for any number of threads.
 pub fn crossings(mesh: &Mesh, candidates: &Candidates, x0: &[Vec3], x1: &[Vec3]) -> Vec<Crossing> {
     let swept = |v: u32| Bounds::swept(&x0[v as usize], &x1[v as usize], 0.0);
-    let of_vertex: Vec<Bounds> = (0..mesh.body.len() as u32).into_par_iter().with_min_len(CHUNK).map(swept).collect();
-    let of = |v: u32| &of_vertex[v as usize];
+    // Few pairs do not pay for the boxes of all vertices.
+    let n_known = if 8 * candidates.len() < mesh.body.len() { 0 } else { mesh.body.len() as u32 };
+    let of_vertex: Vec<Bounds> = (0..n_known).into_par_iter().with_min_len(CHUNK).map(swept).collect();
+    let of = |v: u32| of_vertex.get(v as usize).copied().unwrap_or_else(|| swept(v));
     let vertex_faces = |&[vertex, triangle]: &[u32; 2]| {
         let [a, b, c] = mesh.triangles[triangle as usize];
-        let near = of(vertex).overlaps(&of(a).union(of(b)).union(of(c)));
+        let near = of(vertex).overlaps(&of(a).union(&of(b)).union(&of(c)));
         if near { first_crossing(mesh, Pair::VertexFace { vertex, triangle }, x0, x1) } else { None }
     };
     let edge_edges = |&[first, second]: &[u32; 2]| {
         let ([a, b], [c, d]) = (mesh.edges[first as usize], mesh.edges[second as usize]);
-        let near = of(a).union(of(b)).overlaps(&of(c).union(of(d)));
+        let near = of(a).union(&of(b)).overlaps(&of(c).union(&of(d)));
         if near { first_crossing(mesh, Pair::EdgeEdge { first, second }, x0, x1) } else { None }
     };
     let mut found: Vec<Crossing> = candidates.vertex_faces.par_iter().with_min_len(CHUNK).filter_map(vertex_faces).collect();

@@ -19,6 +19,8 @@ pub struct ScopeWork {
     cwc: CwcWork,
     baseline: BaselineWork,
     pub contacts: Vec<Contact>,
+    /// The last look at the geometry saw surfaces cross.
+    pub crosses: bool,
 }
 
 /// With the method that `params` names. `rests`: of the deformable bodies of the scope.
@@ -81,7 +83,7 @@ fn with_compliance(
         gives_up: params.demand == Demand::Converged,
         max_contacts: scope.bodies.clone().map(|body| CONTACTS_OF_A_BODY.max(3 * detection.step.surfaces.vertices[body].len())).sum(),
     };
-    let ScopeWork { cg, cwc, contacts, .. } = work;
+    let ScopeWork { cg, cwc, contacts, crosses, .. } = work;
     let is_large = |block: &Block| block.rest.is_none() && (block.body as usize) < model.bodies.len();
     if contacts.is_empty() && blocks.iter().any(is_large) {
         // Without a factor, one long solve is better than many short ones.
@@ -91,7 +93,9 @@ fn with_compliance(
     let mut detecting = StageTimes::default();
     let start = std::time::Instant::now();
     let outcome = solve_cwc(problem, &mut blocks, contacts, dv, &options, cwc, |dv, contacts| {
-        detecting.time("detection", || detection.adapt(scope, dv, contacts))
+        let adapted = detecting.time("detection", || detection.adapt(scope, dv, contacts));
+        *crosses = adapted.crosses;
+        adapted.changed
     });
     report.stages.add(if contacts.is_empty() { "elastic solve" } else { "contact solve" }, ms_since(start) - detecting.total());
     report.stages.add("detection", detecting.total());
@@ -133,13 +137,13 @@ fn with_residuals(
 ) -> StepReport {
     let mut report = StepReport::default();
     let bound = params.tolerance * scale;
-    let ScopeWork { cg, cr, baseline, contacts, .. } = work;
+    let ScopeWork { cg, cr, baseline, contacts, crosses, .. } = work;
     if contacts.is_empty() {
         let solved = report.stages.time("elastic solve", || elastic(problem, params, bound, dv, cg));
         report.iterations = solved.iterations;
         report.residual = solved.residual;
         report.converged = solved.converged;
-        report.stages.time("detection", || detection.adapt(scope, dv, contacts));
+        *crosses = report.stages.time("detection", || detection.adapt(scope, dv, contacts)).crosses;
     }
     if contacts.is_empty() {
         return report;
@@ -147,7 +151,11 @@ fn with_residuals(
     let mut options = CrOptions::new(bound, params.max_contact_iterations);
     let mut detecting = StageTimes::default();
     let start = std::time::Instant::now();
-    let adapt = |dv: &[Vec3], contacts: &mut Vec<Contact>| detecting.time("detection", || detection.adapt(scope, dv, contacts));
+    let adapt = |dv: &[Vec3], contacts: &mut Vec<Contact>| {
+        let adapted = detecting.time("detection", || detection.adapt(scope, dv, contacts));
+        *crosses = adapted.crosses;
+        adapted.changed
+    };
     let outcome = match params.solver {
         ContactSolver::Baseline(method) => {
             options.max_iterations *= BASELINE_ITERATIONS;

@@ -41,11 +41,20 @@ pub struct Detection<'a> {
     keeps_gaps: bool,
 }
 
+/// What a look at the moved geometry came to.
+#[derive(Clone, Copy, Debug)]
+pub struct Adapted {
+    /// Contacts are not what they were.
+    pub changed: bool,
+    /// Surfaces would cross.
+    pub crosses: bool,
+}
+
 /// A scope with some velocity change of its unknowns, and where that brings it.
-struct Moved<'a> {
-    scope: &'a Scope,
-    dv: &'a [Vec3],
-    end: End,
+struct Moved<'m> {
+    scope: &'m Scope,
+    dv: &'m [Vec3],
+    end: End<'m>,
 }
 
 impl<'a> Detection<'a> {
@@ -88,8 +97,8 @@ impl<'a> Detection<'a> {
     }
 
     /// Adds contacts for features of the scope that would cross something with the velocity change `dv`, and renews the rows of active contacts whose
-    /// true gap has left (0, eps2). True if anything changed.
-    pub fn adapt(&self, scope: &Scope, dv: &[Vec3], contacts: &mut Vec<Contact>) -> bool {
+    /// true gap has left (0, eps2).
+    pub fn adapt(&self, scope: &Scope, dv: &[Vec3], contacts: &mut Vec<Contact>) -> Adapted {
         let moved = self.moved(scope, dv);
         let mut changed = false;
         contacts.retain_mut(|contact| {
@@ -113,7 +122,9 @@ impl<'a> Detection<'a> {
         known.sort_unstable();
         let is_known = |pair: &PairId| known.binary_search_by_key(pair, |(known, _)| *known).is_ok();
         let mut crossing = self.entering_obstacles(&moved);
-        crossing.extend(self.step.crossing(scope, &moved.end, is_known, NEAR * self.tolerance, changed || !crossing.is_empty()));
+        let among_surfaces = self.step.crossing(scope, &moved.end, is_known, NEAR * self.tolerance, changed || !crossing.is_empty());
+        let crosses = !among_surfaces.is_empty();
+        crossing.extend(among_surfaces);
         crossing.sort_by_key(|(pair, _)| *pair);
         for (pair, found) in crossing {
             let same = known.partition_point(|(known, _)| *known < pair)..known.partition_point(|(known, _)| *known <= pair);
@@ -144,10 +155,10 @@ impl<'a> Detection<'a> {
                 }
             }
         }
-        changed
+        Adapted { changed, crosses }
     }
 
-    fn moved<'m>(&self, scope: &'m Scope, dv: &'m [Vec3]) -> Moved<'m> {
+    fn moved<'m>(&'m self, scope: &'m Scope, dv: &'m [Vec3]) -> Moved<'m> {
         Moved { scope, dv, end: self.step.end_positions(scope, dv) }
     }
 

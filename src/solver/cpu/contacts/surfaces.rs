@@ -1,6 +1,7 @@
 //! Surfaces over one step: where their vertices are, what would cross, and the rows of crossing features.
 
 use std::ops::Range;
+use std::sync::Mutex;
 
 use rayon::prelude::*;
 
@@ -150,11 +151,26 @@ const BOX_TRIANGLES: [[u32; 3]; 12] =
     [[0, 2, 3], [0, 3, 1], [4, 5, 7], [4, 7, 6], [0, 1, 5], [0, 5, 4], [2, 6, 7], [2, 7, 3], [0, 4, 6], [0, 6, 2], [1, 3, 7], [1, 7, 5]];
 
 /// Where everything ends with some velocity change.
-pub struct End {
+pub struct End<'s> {
     /// All vertices [m].
     pub x: Vec<Vec3>,
-    /// Centres of mass of the rigid bodies [m].
+    /// Centres of mass of the rigid bodies of the scope [m].
     centers: Vec<Vec3>,
+    step: &'s SurfaceStep<'s>,
+    bodies: Range<usize>,
+}
+
+impl Drop for End<'_> {
+    /// Leaves the memory to the next one, with all vertices where the script has them: many small scopes would else copy the whole scene each time they move.
+    fn drop(&mut self) {
+        for body in self.bodies.clone() {
+            let range = self.step.surfaces.vertices[body].clone();
+            self.x[range.clone()].copy_from_slice(&self.step.scripted[range]);
+        }
+        if let Ok(mut idle) = self.step.idle_ends.lock() {
+            idle.push((std::mem::take(&mut self.x), std::mem::take(&mut self.centers)));
+        }
+    }
 }
 
 /// Surfaces in one step.
@@ -167,6 +183,8 @@ pub struct SurfaceStep<'a> {
     pub start: Vec<Vec3>,
     /// Where the vertices end that follow a script; the others at the start [m].
     scripted: Vec<Vec3>,
+    /// Vertices and centres of ends that are no longer in use.
+    idle_ends: Mutex<Vec<(Vec<Vec3>, Vec<Vec3>)>>,
 }
 
 impl<'a> SurfaceStep<'a> {
@@ -192,13 +210,13 @@ impl<'a> SurfaceStep<'a> {
             start[k] = (pose * local).coords;
             scripted[k] = (script.unwrap_or(pose) * local).coords;
         }
-        Self { model, surfaces, state, dt, start, scripted }
+        Self { model, surfaces, state, dt, start, scripted, idle_ends: Mutex::default() }
     }
 
     /// Where the vertices of a scope end with the velocity change `dv` of its unknowns; the others stay.
-    pub fn end_positions(&self, scope: &Scope, dv: &[Vec3]) -> End {
-        let mut end = self.scripted.clone();
-        let mut centers = vec![Vec3::zeros(); self.model.rigid_bodies.len()];
+    pub fn end_positions(&self, scope: &Scope, dv: &[Vec3]) -> End<'_> {
+        let idle = self.idle_ends.lock().ok().and_then(|mut idle| idle.pop());
+        let (mut end, mut centers) = idle.unwrap_or_else(|| (self.scripted.clone(), vec![Vec3::zeros(); self.model.rigid_bodies.len()]));
         let (model, first) = (self.model, scope.unknowns.start);
         let n_soft = model.bodies.len();
         for body in scope.bodies.clone() {
@@ -221,7 +239,7 @@ impl<'a> SurfaceStep<'a> {
                 }
             }
         }
-        End { x: end, centers }
+        End { x: end, centers, step: self, bodies: scope.bodies.clone() }
     }
 
     fn pose_at_end(&self, r: usize, dv: &[Vec3], first: usize) -> Isometry {
