@@ -103,13 +103,15 @@ const FORCING: f64 = 0.1;
 /// Forces are sought to this part of the contact tolerance, and taken if they come as near as that: gaps that aim at the middle of the band stay in it.
 const FINEST: f64 = 0.2;
 const ACCEPTED: f64 = 0.5;
+/// Forces are found to this part of how far the geometry was from the rows before.
+const ROUGHLY: f64 = 0.05;
 /// Bound on the inner iterations of a pass that is not yet about the last digits.
 const FIRST_ITERATIONS: u32 = 400;
 /// The whole chain of inner solvers is given up after this many failures in a step.
 const MAX_FAILURES: u32 = 3;
 
 /// Solves for `dv` and the contacts' forces. `adapt(dv, contacts)` looks at the moved geometry when forces and velocities have settled: it adds contacts and renews
-/// rows, and returns whether it changed anything.
+/// rows, and returns how far gaps were from what their rows told [m], 0 if nothing changed. Rows that are far off are first solved for roughly.
 pub fn solve(
     problem: &Problem,
     blocks: &mut [Block],
@@ -117,7 +119,7 @@ pub fn solve(
     dv: &mut [Vec3],
     options: &CwcOptions,
     work: &mut CwcWork,
-    mut adapt: impl FnMut(&[Vec3], &mut Vec<Contact>) -> bool,
+    mut adapt: impl FnMut(&[Vec3], &mut Vec<Contact>) -> f64,
 ) -> CwcOutcome {
     let mut outcome = CwcOutcome::default();
     for vector in [&mut work.residual, &mut work.z] {
@@ -125,12 +127,20 @@ pub fn solve(
     }
     work.blocks.resize_with(blocks.len(), BlockWork::default);
     let mut failures = 0;
+    let finest = ACCEPTED * problem.tolerance;
+    let mut accuracy = finest;
     loop {
-        let settled = settle(problem, blocks, contacts, dv, options, work, &mut failures, &mut outcome);
+        let settled = settle(problem, blocks, contacts, dv, accuracy, options, work, &mut failures, &mut outcome);
         if options.gives_up && failures >= MAX_FAILURES {
             return outcome;
         }
-        let changed = adapt(dv, contacts);
+        let off = adapt(dv, contacts);
+        let was_rough = accuracy > finest;
+        accuracy = finest.max(ROUGHLY * off);
+        if off == 0.0 && was_rough {
+            continue;
+        }
+        let changed = off > 0.0;
         if !changed || outcome.relinearisations >= MAX_RELINEARISATIONS || contacts.len() > options.max_contacts {
             outcome.converged = settled && !changed;
             return outcome;
@@ -139,12 +149,13 @@ pub fn solve(
     }
 }
 
-/// Forces and velocities for the present rows; true if both are within their tolerances.
+/// Forces and velocities for the present rows, gaps to `accuracy` [m]; true if both are within their tolerances.
 fn settle(
     problem: &Problem,
     blocks: &mut [Block],
     contacts: &mut [Contact],
     dv: &mut [Vec3],
+    accuracy: f64,
     options: &CwcOptions,
     work: &mut CwcWork,
     failures: &mut u32,
@@ -153,7 +164,7 @@ fn settle(
     assemble(problem, blocks, contacts, &mut work.islands);
     let laws: Vec<Law> = contacts.iter().map(|c| Law::Unilateral { friction: c.friction }).collect();
     let mut p: Vec<Vec3> = contacts.iter().map(Contact::force).collect();
-    let elastic_tolerance = options.elastic_tolerance;
+    let elastic_tolerance = options.elastic_tolerance * (accuracy / (ACCEPTED * problem.tolerance));
     // Forces are found with the velocities of the first pass.
     let mut settled = contacts.is_empty();
     for block in &mut work.blocks {
@@ -181,16 +192,16 @@ fn settle(
         if contacts.is_empty() {
             continue;
         }
-        let aim = f64::max(FINEST * problem.tolerance, FORCING * moves);
-        let tolerance = f64::max(ACCEPTED * problem.tolerance, aim);
-        let is_last = tolerance == ACCEPTED * problem.tolerance;
+        let aim = f64::max(FINEST / ACCEPTED * accuracy, FORCING * moves);
+        let tolerance = accuracy.max(aim);
+        let is_last = tolerance == accuracy;
         let before = p.clone();
         let chain = if is_last && *failures < MAX_FAILURES { Chain::Whole } else { Chain::First };
         let found = obey(problem, contacts, &laws, dv, [tolerance, aim], chain, islands, &mut p);
         outcome.iterations += found.iterations;
         outcome.error = found.error.max();
         // What the whole chain cannot do better is taken within the tolerance itself.
-        settled = is_last && (found.converged || outcome.error < problem.tolerance);
+        settled = is_last && (found.converged || outcome.error < accuracy / ACCEPTED);
         *failures += u32::from(is_last && !found.converged);
         if options.gives_up && *failures >= MAX_FAILURES {
             break;

@@ -103,7 +103,7 @@ fn solved(stack: &Stack, solver: Solver) -> (Vec<Vec3>, Vec<Contact>, u32) {
                 let rest = Some(Rest { factor, columns, rotations: &rotations });
                 blocks.push(Block { body: body as u32, unknowns: unknowns.clone(), rest, mass: None });
             }
-            let found = solve_cwc(&problem, &mut blocks, &mut contacts, &mut dv, &options, &mut CwcWork::default(), |_, _| false);
+            let found = solve_cwc(&problem, &mut blocks, &mut contacts, &mut dv, &options, &mut CwcWork::default(), |_, _| 0.0);
             (found.iterations, found.converged)
         }
         Solver::Residuals(preconditioner) => {

@@ -37,7 +37,7 @@ pub struct Problem<'a> {
 pub struct Options {
     /// Bound on the natural map of every contact [m].
     pub tolerance: f64,
-    /// The first method goes on to this part of the tolerance, if it gets there (0 to 1).
+    /// Forces within the tolerance are improved to this part of it, if a few iterations do (0 to 1).
     pub aim: f64,
     /// Bounds on the iterations of the spectral and of the accelerated gradient and on the double sweeps of conjugate gradients.
     pub iterations: [u32; 3],
@@ -162,6 +162,9 @@ fn dot_scaled(a: &Vec3, b: &Vec3, scale: &Scale) -> f64 {
     scale.normal * a.x * b.x + scale.tangential * (a.y * b.y + a.z * b.z)
 }
 
+/// Bound on the iterations that improve what is within the tolerance.
+const IMPROVEMENTS: u32 = 24;
+
 /// Goes on from the best point to a tolerance [m] with a bound on the iterations; returns how many it took.
 type Iterate = fn(&Problem, f64, u32, &mut Work) -> u32;
 
@@ -179,13 +182,16 @@ pub fn solve(problem: &Problem, p: &mut [Vec3], options: &Options, work: &mut Wo
     let methods: [(Method, Iterate); 3] =
         [(Method::Spectral, spg::iterate), (Method::Accelerated, apgd::iterate), (Method::ConjugateSweeps, nncg::iterate)];
     for ((method, iterate), bound) in methods.into_iter().zip(options.iterations) {
-        // The first one improves what is good enough as well: else forces would wait until a resting body has moved by the tolerance, and it would never be still.
-        if method != Method::Spectral && work.best_error.max() < options.tolerance {
+        if work.best_error.max() < options.tolerance {
             break;
         }
         outcome.method = method;
-        let tolerance = if method == Method::Spectral { options.aim * options.tolerance } else { options.tolerance };
-        outcome.iterations += iterate(problem, tolerance, bound, work);
+        outcome.iterations += iterate(problem, options.tolerance, bound, work);
+    }
+    // What is good enough is improved as far as that is cheap: else forces would wait until a resting body has moved by the tolerance, and it would never be still.
+    let aim = options.aim * options.tolerance;
+    if work.best_error.max() < options.tolerance && work.best_error.max() >= aim {
+        outcome.iterations += spg::iterate(problem, aim, IMPROVEMENTS, work);
     }
     p.copy_from_slice(&work.best.p);
     outcome.error = work.best_error;

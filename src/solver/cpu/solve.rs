@@ -95,7 +95,7 @@ fn with_compliance(
     let outcome = solve_cwc(problem, &mut blocks, contacts, dv, &options, cwc, |dv, contacts| {
         let adapted = detecting.time("detection", || detection.adapt(scope, dv, contacts));
         *crosses = adapted.crosses;
-        adapted.changed
+        adapted.off
     });
     report.stages.add(if contacts.is_empty() { "elastic solve" } else { "contact solve" }, ms_since(start) - detecting.total());
     report.stages.add("detection", detecting.total());
@@ -154,7 +154,7 @@ fn with_residuals(
     let adapt = |dv: &[Vec3], contacts: &mut Vec<Contact>| {
         let adapted = detecting.time("detection", || detection.adapt(scope, dv, contacts));
         *crosses = adapted.crosses;
-        adapted.changed
+        adapted.off > 0.0
     };
     let outcome = match params.solver {
         ContactSolver::Baseline(method) => {

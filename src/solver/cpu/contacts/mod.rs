@@ -23,6 +23,8 @@ use crate::solver::{ContactSolver, Params, State};
 pub const SAFETY: f64 = 0.5;
 /// Remembered pairs of features that have come apart by more than this many tolerances are forgotten.
 const NEAR: f64 = 4.0;
+/// Gaps that differ by less than this part of the tolerance from what their row told are as foreseen.
+const TOLD: f64 = 0.1;
 /// Points of an edge or a triangle whose weights are as near as this are one to an obstacle.
 const SAME_POINT: f64 = 0.02;
 /// Most turn of a normal in one renewal: 15 degrees.
@@ -44,8 +46,8 @@ pub struct Detection<'a> {
 /// What a look at the moved geometry came to.
 #[derive(Clone, Copy, Debug)]
 pub struct Adapted {
-    /// Contacts are not what they were.
-    pub changed: bool,
+    /// How far gaps are from what their rows told [m]; 0 if no contact has changed.
+    pub off: f64,
     /// Surfaces would cross.
     pub crosses: bool,
 }
@@ -100,21 +102,28 @@ impl<'a> Detection<'a> {
     /// true gap has left (0, eps2).
     pub fn adapt(&self, scope: &Scope, dv: &[Vec3], contacts: &mut Vec<Contact>) -> Adapted {
         let moved = self.moved(scope, dv);
-        let mut changed = false;
+        let mut off = 0.0f64;
+        // Rows may change where gaps hardly do.
+        let note = |off: &mut f64, changed: bool, gap: f64| {
+            if changed {
+                *off = off.max(gap.abs()).max(self.tolerance);
+            }
+        };
         contacts.retain_mut(|contact| {
             let (found, is_beside) = self.found(contact, &moved);
             if is_beside && contact.crossed == 0 {
                 // The features have slid off each other: others meet instead.
-                changed |= contact.is_active();
+                note(&mut off, contact.is_active(), found.gap);
                 return false;
             }
             let stale = match contact.status {
                 Status::Inactive => found.gap < 0.0,
-                // Features whose row of the end let them cross before keep that of the touch.
-                _ => found.gap <= 0.0 || (found.gap >= self.tolerance && contact.crossed < 2),
+                // Features whose row of the end let them cross before keep that of the touch. A gap that is as wide as the row told needs no other row.
+                _ => found.gap <= 0.0 || (found.gap >= self.tolerance && contact.crossed < 2 && !self.told(contact, found.gap, &moved)),
             };
             if stale {
-                changed |= self.renew(contact, found, &moved);
+                let gap = found.gap;
+                note(&mut off, self.renew(contact, found, &moved), gap);
             }
             true
         });
@@ -122,7 +131,7 @@ impl<'a> Detection<'a> {
         known.sort_unstable();
         let is_known = |pair: &PairId| known.binary_search_by_key(pair, |(known, _)| *known).is_ok();
         let mut crossing = self.entering_obstacles(&moved);
-        let among_surfaces = self.step.crossing(scope, &moved.end, is_known, NEAR * self.tolerance, changed || !crossing.is_empty());
+        let among_surfaces = self.step.crossing(scope, &moved.end, is_known, NEAR * self.tolerance, off > 0.0 || !crossing.is_empty());
         let crosses = !among_surfaces.is_empty();
         crossing.extend(among_surfaces);
         crossing.sort_by_key(|(pair, _)| *pair);
@@ -139,23 +148,30 @@ impl<'a> Detection<'a> {
                 Some(place) => {
                     let contact = &mut contacts[place];
                     contact.crossed += u32::from(!with_obstacle);
-                    changed |= self.take(contact, found, &moved);
-                    if contact.status == Status::Inactive {
+                    let (gap, was_active) = (found.gap, contact.is_active());
+                    let changed = self.take(contact, found, &moved);
+                    if !was_active {
                         contact.status = Status::Sliding;
-                        changed = true;
                     }
+                    note(&mut off, changed || !was_active, gap);
                 }
                 None => {
                     let mut contact = self.new_contact(pair);
+                    note(&mut off, true, found.gap);
                     self.take(&mut contact, found, &moved);
                     contact.crossed = 1;
                     contact.status = Status::Sliding;
                     contacts.push(contact);
-                    changed = true;
                 }
             }
         }
-        Adapted { changed, crosses }
+        Adapted { off, crosses }
+    }
+
+    /// Whether the gap is what the row of the contact tells.
+    fn told(&self, contact: &Contact, gap: f64, moved: &Moved) -> bool {
+        let motion = contact.offset + contact.rows(moved.dv, moved.scope.unknowns.start, self.dt);
+        (gap - (motion.x + contact.safety)).abs() < TOLD * self.tolerance
     }
 
     fn moved<'m>(&'m self, scope: &'m Scope, dv: &'m [Vec3]) -> Moved<'m> {
