@@ -460,7 +460,8 @@ static SCATTER: Table = Table {
 
 static ATTACHMENT: Table = Table {
     title: "[[attachment]]",
-    doc: "A damped spring between two points: of two bodies, or of a body and the world.",
+    doc: "A damped spring between two points: of two bodies, or of a body and the world. It acts along the line between them; with `length = 0` in all \
+          directions, like a joint. Any stiffness is stable. On the CPU backend only.",
     fields: &[
         Field::new("name", Kind::Name, "", Optional("its place in the list, from 0"), "For `--set`."),
         Field::new("from", Kind::Table(&ATTACHMENT_END), "", Required, "One end."),
