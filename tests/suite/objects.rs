@@ -16,7 +16,7 @@ pub fn open(text: &str) -> Result<Simulation, SimulationError> {
     start(&scene)
 }
 
-fn start(scene: &Scene) -> Result<Simulation, SimulationError> {
+pub fn start(scene: &Scene) -> Result<Simulation, SimulationError> {
     let options = Options { backend: Some(BackendChoice::Cpu), threads: Some(1), ..Options::default() };
     let mut simulation = Simulation::new(scene::build(scene).unwrap(), &options)?;
     simulation.set_measuring(true);
