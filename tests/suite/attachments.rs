@@ -158,7 +158,9 @@ fn all_solvers_move_springs_alike() {
         let (other_soft, other_rigid) = moved(solver);
         let apart = soft.iter().zip(&other_soft).map(|(a, b)| (a - b).norm()).fold((rigid - other_rigid).norm(), f64::max);
         println!("{solver}: {apart:.1e} m");
-        assert!(apart < 1e-6, "{solver} is {apart} m apart from cwc");
+        // The others solve a step to a thousandth of the residual that it starts with.
+        let bound = if matches!(solver, "pgs" | "ssn") { 1e-6 } else { 2e-4 };
+        assert!(apart < bound, "{solver} is {apart} m apart from cwc");
     }
 }
 
