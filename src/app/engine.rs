@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::SceneSource;
 use super::contacts::ContactMark;
-use crate::math::Isometry;
+use crate::math::{Isometry, Vec3};
 use crate::model::Model;
 use crate::render::{Camera, Light};
 use crate::sim::{Command, GrabView};
@@ -67,6 +67,8 @@ pub struct View {
     pub rigid_poses: Vec<Isometry>,
     /// Of `model.obstacles`, now.
     pub obstacle_poses: Vec<Isometry>,
+    /// Ends of `model.attachments` [m].
+    pub attachments: Vec<[Vec3; 2]>,
     pub grabs: Vec<GrabView>,
     pub params: Params,
 }

@@ -73,6 +73,7 @@ impl Engine for Simulation {
             contacts: state.map(|state| contact_marks(self.model(), &state, &obstacle_poses)),
             rigid_poses: self.rigid_poses().map_err(sentence)?,
             obstacle_poses,
+            attachments: self.attachment_points().map_err(sentence)?,
             grabs: self.grabs().map_err(sentence)?,
             params: *self.params(),
         })

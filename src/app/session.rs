@@ -336,7 +336,10 @@ impl Session {
 
     /// Marks over the 3D view.
     pub fn overlays(&self) -> Overlays {
-        contacts::overlays(self.contacts(), self.scale, &self.camera, self.viewport(), self.pixels_per_point)
+        let mut overlays = contacts::overlays(self.contacts(), self.scale, &self.camera, self.viewport(), self.pixels_per_point);
+        let ends = self.shown.view.as_ref().map(|view| view.attachments.as_slice()).unwrap_or_default();
+        overlays.segments.splice(..0, stage::attachments(ends, self.pixels_per_point));
+        overlays
     }
 
     /// Where the 3D view is [px].

@@ -2,9 +2,9 @@
 
 use glam::{Mat4, Quat, Vec3};
 
-use crate::math::Isometry;
+use crate::math::{self, Isometry};
 use crate::model::{Model, Shape};
-use crate::render::{Camera, Light, Rgb, RigidShape, RigidVisual, SoftBodyVisual, Stage, palette};
+use crate::render::{Camera, Light, Rgb, RigidShape, RigidVisual, Segment, SoftBodyVisual, Stage, palette};
 use crate::scene::{CameraSetting, LightSetting};
 
 /// The constant part of the picture.
@@ -33,6 +33,18 @@ pub fn stage(model: &Model, light: Light) -> Stage {
 /// Where the rigid things of the stage are: poses of `model.rigid_bodies`, then of `model.obstacles`.
 pub fn transforms(rigid: &[Isometry], obstacles: &[Isometry]) -> Vec<Mat4> {
     rigid.iter().chain(obstacles).map(transform).collect()
+}
+
+/// Attachments as lines between their ends [m]. `pixels`: those of one point of the window.
+pub fn attachments(ends: &[[math::Vec3; 2]], pixels: f32) -> impl Iterator<Item = Segment> + '_ {
+    let line = move |[a, b]: &[math::Vec3; 2]| Segment {
+        a: glam_vec(a),
+        b: glam_vec(b),
+        color: Rgb::hex(0xd9c9a3),
+        opacity: 0.95,
+        width: 2.5 * pixels,
+    };
+    ends.iter().map(line)
 }
 
 /// Where a scene wants to be seen from.

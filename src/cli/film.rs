@@ -57,7 +57,9 @@ impl Film {
         }
         let transforms = stage::transforms(&simulation.rigid_poses()?, &simulation.obstacle_poses());
         self.renderer.set_rigid_transforms(&transforms)?;
-        let image = self.renderer.capture(self.size, &self.camera, &ViewOptions::default(), &Overlays::default())?;
+        let ends = simulation.attachment_points()?;
+        let overlays = Overlays { segments: stage::attachments(&ends, 1.0).collect(), points: vec![] };
+        let image = self.renderer.capture(self.size, &self.camera, &ViewOptions::default(), &overlays)?;
         for _ in 0..due {
             // What went wrong is told by `finish`.
             if self.writer.push(image.clone()).is_err() {

@@ -25,7 +25,7 @@ use crate::sim::SimulationError;
     about = "An interactive laboratory for elastically deformable solids",
     args_conflicts_with_subcommands = true,
     after_help = "Without a command the window opens. SCENE is a scene file, a mesh (OBJ, OFF, PLY, STL) or a scene of the gallery: \
-                  gallery, bunny, armadillo, cantilever, incline, spin; or an experiment with contact: rings, rings_stiff, \
+                  gallery, bunny, armadillo, cantilever, incline, attached, spin; or an experiment with contact: rings, rings_stiff, \
                   pyramid, bunnies, bearing, cubes, wedge, strings, mixed, rigid_stack, rigid_house_of_cards."
 )]
 struct Cli {

@@ -1,8 +1,8 @@
 //! Preconditioned conjugate residuals on the whole system of velocities and multipliers, switching contact states on the way
 //! [Verschoor & Jalba 2019, Algorithm 1; Verschoor 2019, Algorithm 4; `contact-cr.md` 3, 6, 7].
 //!
-//! The unknown is y = (dv, z) of  B y = d,  B = [A L^T; L 0], d = (rhs - J_t^T gamma', -offset), with L the rows that are in the
-//! system. The residual is split: r_u = rhs - A dv is carried by the recurrence, so a changed state costs no product with A. One product with A and
+//! The unknown is y = (dv, z) of  B y = d,  B = [A L^T; L -S], d = (rhs - J_t^T gamma', -offset), with L the rows that are in the
+//! system and S the compliance of springs among them. The residual is split: r_u = rhs - A dv is carried by the recurrence, so a changed state costs no product with A. One product with A and
 //! one application of the preconditioner an iteration.
 
 use std::ops::Range;
@@ -31,6 +31,13 @@ impl Problem<'_> {
     /// `dt C H a` of one contact.
     pub fn rows(&self, contact: &Contact, a: &[Vec3]) -> Vec3 {
         contact.rows(a, self.unknowns.start, self.dt)
+    }
+
+    /// Motion of a contact's rows over the step with its force `p` and the velocity change `dv` [m]: gap less the safety distance, and slip; of a spring
+    /// what its law says is zero.
+    pub fn motion(&self, contact: &Contact, p: &Vec3, dv: &[Vec3]) -> Vec3 {
+        let motion = contact.offset + self.rows(contact, dv);
+        contact.give(p).map_or(motion, |give| motion + give)
     }
 
     /// `y += s dt H^T C^T f` of one contact.
@@ -83,7 +90,7 @@ pub enum Preconditioner {
 pub enum Part {
     /// All.
     Contact,
-    /// Friction alone: normal forces stay as they are and stand in `Problem::rhs`.
+    /// Friction and springs: normal forces stay as they are and stand in `Problem::rhs`.
     Friction,
 }
 
@@ -91,6 +98,9 @@ impl Part {
     /// The rows that are in the system.
     fn mask(self, contact: &Contact, v: Vec3) -> Vec3 {
         let rows = contact.mask(v);
+        if contact.spring.is_some() {
+            return rows;
+        }
         match self {
             Self::Contact => rows,
             Self::Friction => Vec3::new(0.0, rows.y, rows.z),
@@ -274,7 +284,7 @@ fn restart(problem: &Problem, options: &CrOptions, contacts: &mut [Contact], dv:
         let force = options.part.mask(contact, contact.multiplier)
             + if contact.status == Status::Sliding { contact.sliding_force } else { Vec3::zeros() };
         problem.spread(contact, &force, -1.0, &mut work.residual.v);
-        *r = options.part.mask(contact, -(contact.offset + problem.rows(contact, dv)));
+        *r = options.part.mask(contact, -problem.motion(contact, &-contact.multiplier, dv));
     }
     clear_fixed(problem, &mut work.residual.v);
     precondition(problem, options, contacts, &work.residual, &mut work.z, &mut work.scratch);
@@ -291,7 +301,8 @@ fn apply(problem: &Problem, options: &CrOptions, contacts: &[Contact], x: &Pair,
     out.v.copy_from_slice(a_x);
     for ((contact, xc), oc) in contacts.iter().zip(&x.c).zip(&mut out.c) {
         problem.spread(contact, &options.part.mask(contact, *xc), 1.0, &mut out.v);
-        *oc = options.part.mask(contact, problem.rows(contact, &x.v));
+        let rows = problem.rows(contact, &x.v);
+        *oc = options.part.mask(contact, contact.give(xc).map_or(rows, |give| rows - give));
     }
     clear_fixed(problem, &mut out.v);
 }
@@ -343,12 +354,16 @@ pub fn update_compliances(problem: &Problem, contacts: &mut [Contact]) {
             inverse_mass += coefficient * inverse * coefficient.transpose() * (share / entry.weight());
         }
         contact.compliance = contact.frame * inverse_mass * contact.frame.transpose() * (problem.dt * problem.dt);
+        if contact.spring.is_some() {
+            contact.compliance += contact.own_compliance();
+        }
     }
 }
 
 /// Inverse of the compliance on the rows that are in the system.
 fn stiffness(contact: &Contact, part: Part) -> Mat3 {
     let compliance = &contact.compliance;
+    let part = if contact.spring.is_some() { Part::Contact } else { part };
     let inverse = |x: f64| if x > 0.0 { 1.0 / x } else { 0.0 };
     match (contact.status, part) {
         (Status::Inactive, _) | (Status::Sliding, Part::Friction) => Mat3::zeros(),

@@ -162,7 +162,7 @@ fn settle(
     outcome: &mut CwcOutcome,
 ) -> bool {
     assemble(problem, blocks, contacts, &mut work.islands);
-    let laws: Vec<Law> = contacts.iter().map(|c| Law::Unilateral { friction: c.friction }).collect();
+    let laws: Vec<Law> = contacts.iter().map(Contact::law).collect();
     let mut p: Vec<Vec3> = contacts.iter().map(Contact::force).collect();
     let elastic_tolerance = options.elastic_tolerance * (accuracy / (ACCEPTED * problem.tolerance));
     // Forces are found with the velocities of the first pass.
@@ -263,8 +263,8 @@ fn obey(
             }
             // Without the present forces, as far as W~ tells.
             compliance.product(p, zero, free, gather);
-            for (free, contact) in free.iter_mut().zip(&contacts[range.clone()]) {
-                *free = contact.offset + problem.rows(contact, dv) - *free;
+            for ((free, contact), p) in free.iter_mut().zip(&contacts[range.clone()]).zip(&*p) {
+                *free = problem.motion(contact, p, dv) - *free;
             }
             let laws = &laws[range.clone()];
             dual::solve(
@@ -291,6 +291,10 @@ fn obey(
 /// Puts the forces into the contacts, with the states that they mean.
 pub(super) fn store(contacts: &mut [Contact], p: &[Vec3]) {
     for (contact, p) in contacts.iter_mut().zip(p) {
+        if contact.spring.is_some() {
+            contact.multiplier = -p;
+            continue;
+        }
         let friction = Vec3::new(0.0, -p.y, -p.z);
         contact.multiplier = Vec3::zeros();
         contact.sliding_force = Vec3::zeros();
@@ -478,7 +482,7 @@ fn assemble(problem: &Problem, blocks: &mut [Block], contacts: &mut [Contact], i
         island.contacts = range.clone();
         island.compliance.assemble(&bodies[range.clone()], |k, columns, out| {
             for (l, out) in columns.zip(out) {
-                *out = Mat3::zeros();
+                *out = if k == l { contacts[range.start + k].own_compliance() } else { Mat3::zeros() };
                 for a in &levers[range.start + k] {
                     for b in levers[range.start + l].iter().filter(|b| b.body == a.body) {
                         if let Some(inverse) = inverse(a, b) {

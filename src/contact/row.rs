@@ -1,5 +1,6 @@
-//! One contact: three rows of J = C H, in metres.
+//! One contact, or one spring: three rows of J = C H, in metres.
 
+use super::dual::Law;
 use super::{PairId, RememberedContact};
 use crate::collision::tangents;
 use crate::math::{Mat3, Vec3};
@@ -96,6 +97,9 @@ pub struct Contact {
     pub safety: f64,
     /// How often the features have crossed in trials of this step: what crossed once keeps its row, even where the features slide off each other.
     pub crossed: u32,
+    /// Of a spring instead of a contact: compliance of its rows [m/N]. It sticks forever, also where it pulls, and its law is
+    /// `offset + dt C H dv + compliance * force = 0`.
+    pub spring: Option<Vec3>,
 }
 
 /// What a contact row is made of, at the present end positions.
@@ -132,6 +136,7 @@ impl Contact {
             weights: [1.0, 0.0, 0.0],
             safety: 0.0,
             crossed: 0,
+            spring: None,
         }
     }
 
@@ -181,6 +186,21 @@ impl Contact {
         self.frame.row(0).transpose()
     }
 
+    /// What the force and the motion obey.
+    pub fn law(&self) -> Law {
+        if self.spring.is_some() { Law::Bilateral } else { Law::Unilateral { friction: self.friction } }
+    }
+
+    /// Motion of the rows that the force `p` makes by itself: that of a spring [m].
+    pub fn give(&self, p: &Vec3) -> Option<Vec3> {
+        self.spring.map(|compliance| compliance.component_mul(p))
+    }
+
+    /// What a spring adds to the diagonal of the compliance [m/N].
+    pub fn own_compliance(&self) -> Mat3 {
+        self.spring.map_or_else(Mat3::zeros, |compliance| Mat3::from_diagonal(&compliance))
+    }
+
     /// Magnitude of the force along the normal [N].
     pub fn normal_force(&self) -> f64 {
         (-self.multiplier.x).max(0.0)
@@ -197,8 +217,16 @@ impl Contact {
 
     /// The force on the first body in the contact frame [N].
     pub fn force(&self) -> Vec3 {
+        if self.spring.is_some() {
+            return -self.multiplier;
+        }
         let friction = self.friction();
         Vec3::new(self.normal_force(), -friction.y, -friction.z)
+    }
+
+    /// The force on the first body in space [N].
+    pub fn force_in_space(&self) -> Vec3 {
+        self.frame.transpose() * self.force()
     }
 
     fn friction_in_space(&self) -> Vec3 {

@@ -76,7 +76,7 @@ pub fn evaluate(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], forced
     let noticeable = tolerance * if forced { 0.3 } else { 1.0 };
     let slack = if forced { FORCE_TOLERANCE * mean_limit(contacts) } else { f64::INFINITY };
     let mut changed = false;
-    for contact in contacts.iter_mut() {
+    for contact in contacts.iter_mut().filter(|c| c.spring.is_none()) {
         let look = Look::at(problem, contact, dv);
         if part == Part::Contact && evaluate_normal(contact, &look, tolerance, noticeable, forced) {
             changed = true;
@@ -105,7 +105,10 @@ fn evaluate_normal(contact: &mut Contact, look: &Look, tolerance: f64, noticeabl
 
 /// Mean of mu lambda over the active contacts [N].
 fn mean_limit(contacts: &[Contact]) -> f64 {
-    let (sum, n) = contacts.iter().filter(|c| c.is_active()).fold((0.0, 0), |(sum, n), c| (sum + c.friction * c.normal_force(), n + 1));
+    let (sum, n) = contacts
+        .iter()
+        .filter(|c| c.is_active() && c.spring.is_none())
+        .fold((0.0, 0), |(sum, n), c| (sum + c.friction * c.normal_force(), n + 1));
     sum / f64::from(n.max(1))
 }
 

@@ -56,6 +56,8 @@ pub enum DeviceError {
     TooManyBodies { bodies: usize, most: usize },
     #[error("it does not have rigid bodies yet, nor static or driven meshes, and \"{body}\" is one")]
     RigidBody { body: String },
+    #[error("it does not have attachments yet, and \"{name}\" is one")]
+    Attachment { name: String },
     #[error("the device was lost: {0}")]
     Lost(String),
     #[error("the device refused an operation: {0}")]

@@ -68,6 +68,9 @@ impl GpuStepper {
         if let Some(body) = model.rigid_bodies.first() {
             return Err(DeviceError::RigidBody { body: body.name.clone() });
         }
+        if let Some(attachment) = model.attachments.first() {
+            return Err(DeviceError::Attachment { name: attachment.name.clone() });
+        }
         let mut buffers = Buffers::new(device.clone());
         upload_model(&mut buffers, &model)?;
         let row_groups = create_buffers(&device, &mut buffers, &model)?;
@@ -362,6 +365,7 @@ impl Stepper for GpuStepper {
             velocity_changes: three(vectors("dv")?),
             rotations: rotations.map_err(|error| self.lost(&error))?.iter().map(|q| q.map(f64::from)).collect(),
             rigid_bodies: vec![],
+            attachment_forces: vec![],
             contacts,
         })
     }

@@ -47,6 +47,16 @@ fn rigid_bodies_are_refused() {
     assert!(refused.to_string().contains("\"brick\""), "{refused}");
 }
 
+#[test]
+fn attachments_are_refused() {
+    let mut model = Arc::unwrap_or_clone(bar([1, 1, 1], 0.0));
+    let ends = [crate::model::End::World(Vec3::zeros()), crate::model::End::Nodes(vec![(0, 1.0)])];
+    model.attachments.push(crate::model::Attachment { name: "rope".into(), ends, stiffness: 1.0, damping: 0.0, length: 1.0 });
+    let refused = GpuStepper::new(test_device(), Arc::new(model)).err().unwrap();
+    assert_eq!(refused, crate::gpu::DeviceError::Attachment { name: "rope".into() });
+    assert!(refused.to_string().contains("\"rope\""), "{refused}");
+}
+
 /// A repeatable number in [-1, 1].
 fn noise(k: usize) -> f64 {
     (k as f64 * 12.989_8).sin() * 43_758.545_3 % 1.0

@@ -102,6 +102,7 @@ impl ModelBuilder {
             bodies: vec![],
             rigid_bodies: self.rigid_bodies,
             obstacles: self.obstacles,
+            attachments: vec![],
             friction: self.friction,
             rest_positions: vec![],
             node_masses: vec![],

@@ -2,12 +2,14 @@
 //!
 //! All deformable bodies share one numbering of nodes, tets and surface vertices, so that every kernel is one loop.
 
+mod attachment;
 mod build;
 mod friction;
 mod motion;
 mod obstacle;
 mod rigid;
 
+pub use attachment::{Attachment, End};
 pub use build::{ModelBuilder, ModelError, SoftBody};
 pub use friction::FrictionTable;
 pub use motion::{Keyframe, Keyframes, Motion};
@@ -29,6 +31,8 @@ pub struct Model {
     pub rigid_bodies: Vec<RigidBody>,
     /// Static and driven bodies of an exact shape, in scene order.
     pub obstacles: Vec<Obstacle>,
+    /// Springs between bodies, in scene order.
+    pub attachments: Vec<Attachment>,
     /// Friction coefficients of pairs that are not a deformable body and an obstacle.
     pub friction: FrictionTable,
     /// Node positions at rest [m], in the world frame: the undeformed shape is also where the body starts.

@@ -4,7 +4,6 @@ mod attachments;
 
 use std::f64::consts::PI;
 
-use super::attachment::Attachment;
 use super::error::{Place, SceneError, quoted_list};
 use super::geometry::{Fault, Made, Solid, scaled};
 use super::nodes::Transform;
@@ -25,7 +24,6 @@ pub struct Built {
     pub name: String,
     pub title: String,
     pub model: Model,
-    pub attachments: Vec<Attachment>,
     pub params: Params,
     pub backend: BackendChoice,
     pub solver: SolverChoice,
@@ -58,14 +56,6 @@ pub struct Probe {
 
 /// Reads the meshes and joins all bodies into a model.
 pub fn build(scene: &Scene) -> Result<Built, SceneError> {
-    let builder = Builder { scene, content: &scene.content };
-    builder.can_run()?;
-    builder.build()
-}
-
-/// The same for a scene that this version cannot simulate yet.
-#[cfg(test)]
-pub(super) fn assemble(scene: &Scene) -> Result<Built, SceneError> {
     Builder { scene, content: &scene.content }.build()
 }
 
@@ -92,15 +82,6 @@ enum Slot {
 }
 
 impl Builder<'_> {
-    /// Refuses what scenes can say but no solver does yet.
-    fn can_run(&self) -> Result<(), SceneError> {
-        let content = self.content;
-        if !content.attachments.is_empty() {
-            return Err(self.error(Origin::File(0), "attachment", "attachments cannot be simulated yet".into()));
-        }
-        Ok(())
-    }
-
     fn build(self) -> Result<Built, SceneError> {
         let content = self.content;
         let placed = self.place_all()?;
@@ -149,7 +130,7 @@ impl Builder<'_> {
             }
         }
         builder.friction(frictions);
-        let model = builder.build().map_err(|e| self.error(Origin::File(0), "", e.to_string()))?;
+        let mut model = builder.build().map_err(|e| self.error(Origin::File(0), "", e.to_string()))?;
         let target = |target: &Target| match slots[target.body] {
             Slot::Soft(first) => first + target.copy,
             Slot::Rigid(_) | Slot::Obstacle(_) => unreachable!("forces and probes name deformable bodies"),
@@ -166,13 +147,12 @@ impl Builder<'_> {
             let vertices = self.vertices(&model, body, probe.region.as_ref())?;
             probes.push(Probe { name: probe.name.clone(), vertices, nodes });
         }
-        let attachments = content.attachments.iter().map(|a| self.attachment(a, &slots, &model)).collect::<Result<_, _>>()?;
+        model.attachments = content.attachments.iter().map(|a| self.attachment(a, &slots, &model)).collect::<Result<_, _>>()?;
         Ok(Built {
             name: self.scene.name().to_owned(),
             title: self.scene.title().to_owned(),
             camera: camera(&content.camera, &model),
             model,
-            attachments,
             params: content.params,
             backend: content.backend,
             solver: content.solver,

@@ -460,9 +460,10 @@ static SCATTER: Table = Table {
 
 static ATTACHMENT: Table = Table {
     title: "[[attachment]]",
-    doc: "A damped spring between two points: of two bodies, or of a body and the world.",
+    doc: "A damped spring between two points: of two bodies, or of a body and the world. It acts along the line between them; with `length = 0` in all \
+          directions, like a joint. Any stiffness is stable. On the CPU backend only.",
     fields: &[
-        Field::new("name", Kind::Name, "", Optional("its place in the list, from 0"), "For `--set`."),
+        Field::new("name", Kind::Name, "", Optional("its place in the list, from 0"), "For the report and `--set`."),
         Field::new("from", Kind::Table(&ATTACHMENT_END), "", Required, "One end."),
         Field::new("to", Kind::Table(&ATTACHMENT_END), "", Required, "The other end."),
         Field::new("stiffness", Kind::Number(POSITIVE), "N/m", Required, "Force for each metre that it is longer or shorter."),

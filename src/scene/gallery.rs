@@ -14,7 +14,7 @@ macro_rules! scenes {
 
 /// Scenes to play with; the first is the default.
 pub fn gallery() -> &'static [GalleryEntry] {
-    scenes!["gallery", "bunny", "armadillo", "cantilever", "incline", "spin"]
+    scenes!["gallery", "bunny", "armadillo", "cantilever", "incline", "attached", "spin"]
 }
 
 /// Scenes by which contact is measured, many of them large.

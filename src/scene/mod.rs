@@ -10,7 +10,6 @@ mod error;
 mod format;
 mod gallery;
 mod geometry;
-mod attachment;
 mod node;
 mod nodes;
 mod placing;
@@ -27,7 +26,6 @@ mod value;
 
 use std::path::{Path, PathBuf};
 
-pub use attachment::{Attachment, End};
 pub use build::{Built, Force, Probe, build};
 pub use error::{Diagnostic, Place, SceneError};
 pub use gallery::{GalleryEntry, builtin_scenes, experiments, gallery};

@@ -120,6 +120,12 @@ fn complaints_name_place_key_and_what_is_accepted() {
             &["attachment.0.from: an end is a point of the world, or a body with"],
         ),
         ("[[attachment]]\nstiffness = 1\nfrom = { point = [0, 0, 1] }\nto = { point = [0, 0, 0] }", &["both ends are points of the world"]),
+        (
+            &format!(
+                "{body}kind = \"static\"\n{PLANE}[[attachment]]\nstiffness = 1\nfrom = {{ body = \"b\", point = [0, 0, 1] }}\nto = {{ point = [0, 0, 0] }}"
+            ),
+            &["or of bodies that stand or are driven"],
+        ),
         (&format!("{body}{ball}size = 1"), &["body.b.size: this is for meshes"]),
         (&format!("{body}{ball}fix = [{{ side = \"x-\", min = [0, 0, 0] }}]"), &["body.b.fix.0: a region is either a box"]),
         ("[camera]\neye = [0, 0, 1]\ndistance = 1", &["camera.distance: the camera has an eye already"]),

@@ -342,6 +342,15 @@ impl Simulation {
         self.model.obstacles.iter().map(|o| o.pose_at(self.time)).collect()
     }
 
+    /// Where the ends of `model.attachments` are [m].
+    pub fn attachment_points(&mut self) -> Result<Vec<[Vec3; 2]>, StepError> {
+        if self.model.attachments.is_empty() {
+            return Ok(vec![]); // nothing to fetch from a device
+        }
+        let state = self.stepper.state()?;
+        Ok(self.model.attachments.iter().map(|attachment| state.attachment_points(&self.model, attachment)).collect())
+    }
+
     /// The grabs in progress.
     pub fn grabs(&mut self) -> Result<Vec<GrabView>, StepError> {
         if self.held.is_empty() {
@@ -438,8 +447,8 @@ fn open_backend(
     match choice {
         BackendChoice::Cpu => on_cpu("asked for".into()),
         BackendChoice::Gpu => on_gpu(open()?, "asked for".into()),
-        BackendChoice::Auto if !model.rigid_bodies.is_empty() => {
-            on_cpu("the scene has bodies that the GPU backend does not have yet".into())
+        BackendChoice::Auto if !model.rigid_bodies.is_empty() || !model.attachments.is_empty() => {
+            on_cpu("the scene has bodies or attachments that the GPU backend does not have yet".into())
         }
         BackendChoice::Auto => match open() {
             Ok(device) if device.is_hardware() => on_gpu(device, "a hardware adapter is there".into()),

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Simulation, Tally};
 use crate::math::{Mat3, Vec3};
-use crate::model::{Mobility, Model, RigidBody, Tet, interpolate};
+use crate::model::{Attachment, Mobility, Model, RigidBody, Tet, interpolate};
 use crate::scene::Probe;
 use crate::solver::{PairForce, RigidState, State, StepError};
 
@@ -36,6 +36,7 @@ pub struct Report {
     pub solver: SolverReport,
     pub contact: ContactSummary,
     pub probes: Vec<ProbeReport>,
+    pub attachments: Vec<AttachmentReport>,
     pub faults: Faults,
 }
 
@@ -153,6 +154,15 @@ pub struct ProbeReport {
     pub velocity: [f64; 3],
 }
 
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AttachmentReport {
+    pub name: String,
+    /// Between its ends.
+    pub length: f64,
+    /// On its first end, in the last step.
+    pub force: [f64; 3],
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Faults {
     pub rollbacks: u64,
@@ -204,6 +214,7 @@ impl Simulation {
                 pairs: tally.last.contact.pairs.iter().map(|pair| pair_report(model, pair)).collect(),
             },
             probes: self.probes().iter().map(|probe| ProbeReport::of(probe, model, &state)).collect(),
+            attachments: attachment_reports(model, &state),
             faults: Faults {
                 rollbacks: tally.rollbacks,
                 non_finite: tally.non_finite,
@@ -264,7 +275,7 @@ impl Simulation {
 impl Energy {
     /// Of a state; friction's share is not part of a state. Driven bodies have no mass that counts.
     ///
-    /// Elastic: `sum V (mu |S - I|^2 + lambda/2 tr(S - I)^2)` with F = R S. Only the singular values of F enter; the least one carries
+    /// Elastic: `k (l - L)^2 / 2` of attachments, and `sum V (mu |S - I|^2 + lambda/2 tr(S - I)^2)` with F = R S. Only the singular values of F enter; the least one carries
     /// the sign of det F, as R is a rotation.
     pub fn of(model: &Model, gravity: &Vec3, state: &State) -> Self {
         let positions = state.positions(model);
@@ -280,7 +291,11 @@ impl Energy {
         }
         let elastic = model.tets.iter().map(|tet| tet.volume * energy_density(tet, &deformation_gradient(tet, &positions)));
         // The sum of nothing is -0, and that is what would be written.
-        let elastic = elastic.sum::<f64>() + 0.0;
+        let mut elastic = elastic.sum::<f64>() + 0.0;
+        for attachment in &model.attachments {
+            let [a, b] = state.attachment_points(model, attachment);
+            elastic += 0.5 * attachment.stiffness * ((a - b).norm() - attachment.length).powi(2);
+        }
         Self { kinetic, elastic, gravitational, total: kinetic + elastic + gravitational, dissipated_by_friction: 0.0 }
     }
 }
@@ -394,6 +409,14 @@ fn deformable_report(model: &Model, index: usize, positions: &[Vec3], surface: &
         max_speed: Some(nodes().map(|(_, _, v)| v.norm()).fold(0.0, f64::max)),
         inverted_tets: Some(determinants.iter().filter(|det| **det <= 0.0).count()),
     }
+}
+
+fn attachment_reports(model: &Model, state: &State) -> Vec<AttachmentReport> {
+    let report = |(attachment, force): (&Attachment, &Vec3)| {
+        let [a, b] = state.attachment_points(model, attachment);
+        AttachmentReport { name: attachment.name.clone(), length: (a - b).norm(), force: (*force).into() }
+    };
+    model.attachments.iter().zip(&state.attachment_forces).map(report).collect()
 }
 
 fn pair_report(model: &Model, pair: &PairForce) -> PairReport {

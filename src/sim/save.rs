@@ -34,6 +34,9 @@ struct Header {
     tets: usize,
     rigid_bodies: usize,
     contacts: usize,
+    /// None in files from before there were any.
+    #[serde(default)]
+    attachments: usize,
     step: u64,
     /// Bits of the time [s], so that it comes back exactly.
     time_bits: u64,
@@ -52,6 +55,7 @@ impl Simulation {
             tets: state.rotations.len(),
             rigid_bodies: state.rigid_bodies.len(),
             contacts: state.contacts.entries.len(),
+            attachments: state.attachment_forces.len(),
             step: self.step,
             time_bits: self.time.to_bits(),
         };
@@ -71,6 +75,7 @@ impl Simulation {
             pair.into_iter().chain([c.normal_force, f64::from(u8::from(c.sliding))]).for_each(&mut put);
             c.friction_force.iter().for_each(|x| put(*x));
         }
+        state.attachment_forces.iter().flat_map(|f| f.iter()).for_each(|x| put(*x));
         let temporary = path.with_extension("partial");
         fs::write(&temporary, &bytes).and_then(|()| fs::rename(&temporary, path)).map_err(|source| {
             let _ = fs::remove_file(&temporary);
@@ -88,7 +93,8 @@ impl Simulation {
             return Err(bad(format!("its format is \"{}\", not \"{FORMAT}\"", header.format)));
         }
         let (nodes, tets, rigid) = (self.model.n_nodes(), self.model.tets.len(), self.model.rigid_bodies.len());
-        if (header.nodes, header.tets, header.rigid_bodies) != (nodes, tets, rigid) {
+        let attachments = self.model.attachments.len();
+        if (header.nodes, header.tets, header.rigid_bodies, header.attachments) != (nodes, tets, rigid, attachments) {
             return Err(SaveError::OtherScene {
                 path: path.into(),
                 saved: format!("\"{}\", {} nodes, {} tets", header.scene, header.nodes, header.tets),
@@ -99,7 +105,8 @@ impl Simulation {
         // Velocity changes have two blocks more a rigid body.
         let (tets_at, rigid_at) = (9 * nodes + 6 * rigid, 9 * nodes + 6 * rigid + 4 * tets);
         let contacts_at = rigid_at + 13 * rigid;
-        let expected = contacts_at + 8 * header.contacts;
+        let attachments_at = contacts_at + 8 * header.contacts;
+        let expected = attachments_at + 3 * attachments;
         if numbers.len() != expected || (bytes.len() - end - 1) % 8 != 0 {
             return Err(bad(format!("it is cut off: {} of {expected} numbers", numbers.len())));
         }
@@ -121,7 +128,7 @@ impl Simulation {
             let friction_force = Vec3::new(n[5], n[6], n[7]);
             Some(RememberedContact { pair, normal_force: n[3], sliding: n[4] != 0.0, friction_force, place: None })
         };
-        let entries: Option<Vec<_>> = numbers[contacts_at..].chunks_exact(8).map(entry).collect();
+        let entries: Option<Vec<_>> = numbers[contacts_at..attachments_at].chunks_exact(8).map(entry).collect();
         let entries = entries.ok_or_else(|| bad("a contact is of a kind that this program does not know".into()))?;
         let state = State {
             step: header.step,
@@ -132,6 +139,7 @@ impl Simulation {
             rigid_bodies: rigid_bodies.collect(),
             rotations: numbers[tets_at..rigid_at].chunks_exact(4).map(|q| [q[0], q[1], q[2], q[3]]).collect(),
             contacts: ContactMemory { entries },
+            attachment_forces: vectors(attachments_at, attachments),
         };
         self.stepper.set_state(&state)?;
         (self.step, self.time) = (state.step, state.time);

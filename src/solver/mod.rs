@@ -27,6 +27,8 @@ pub struct State {
     pub rigid_bodies: Vec<RigidState>,
     /// Contacts that were active at the end of the step, with their forces.
     pub contacts: ContactMemory,
+    /// Force of each of the model's attachments on its first end in the last step [N].
+    pub attachment_forces: Vec<Vec3>,
 }
 
 /// Motion of a rigid body.

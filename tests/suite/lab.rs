@@ -348,7 +348,9 @@ impl WildDrag {
         // Nothing slows a body in empty space; its shape comes to rest.
         // What leans on the gallery's roller (0.05 m/s at its rim) goes on being turned.
         let is_slow = scene == "gallery" && self.speed < 0.1;
-        check(self.rest_after.is_some() || scene == "spin" || is_slow, format!("no rest: {} m/s", self.speed));
+        // What hangs on ropes swings on.
+        let is_free = matches!(scene, "spin" | "attached");
+        check(self.rest_after.is_some() || is_free || is_slow, format!("no rest: {} m/s", self.speed));
         faults
     }
 

@@ -1,6 +1,7 @@
 //! Everything that needs more than one module: physics with known answers, backends against each other, scenes, the program.
 
 mod architecture;
+mod attachments;
 mod contact;
 mod lab;
 mod licenses;

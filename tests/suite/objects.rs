@@ -10,13 +10,13 @@ use pliant::solver::StepReport;
 
 const G: f64 = 9.81;
 
-fn open(text: &str) -> Result<Simulation, SimulationError> {
+pub fn open(text: &str) -> Result<Simulation, SimulationError> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let scene = Scene::from_text("test", "test.toml", text, Some(&folder), &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
     start(&scene)
 }
 
-fn start(scene: &Scene) -> Result<Simulation, SimulationError> {
+pub fn start(scene: &Scene) -> Result<Simulation, SimulationError> {
     let options = Options { backend: Some(BackendChoice::Cpu), threads: Some(1), ..Options::default() };
     let mut simulation = Simulation::new(scene::build(scene).unwrap(), &options)?;
     simulation.set_measuring(true);
@@ -32,7 +32,7 @@ fn reduced(name: &str, flags: &[&str]) -> Simulation {
 }
 
 /// Steps until `time` [s]; `look` sees every step.
-fn run(simulation: &mut Simulation, time: f64, mut look: impl FnMut(&mut Simulation, &StepReport)) {
+pub fn run(simulation: &mut Simulation, time: f64, mut look: impl FnMut(&mut Simulation, &StepReport)) {
     while simulation.time() < time - 1e-9 {
         let report = simulation.step().unwrap();
         look(simulation, &report);
@@ -79,7 +79,7 @@ fn centers(simulation: &mut Simulation) -> Vec<Vec3> {
 }
 
 /// Of everything that moves [kg m/s].
-fn momentum(simulation: &mut Simulation) -> Vec3 {
+pub fn momentum(simulation: &mut Simulation) -> Vec3 {
     let (model, state) = (simulation.model().clone(), simulation.state().unwrap());
     let soft: Vec3 = state.velocities.iter().zip(&model.node_masses).map(|(v, m)| v * *m).sum();
     let rigid = model.rigid_bodies.iter().zip(&state.rigid_bodies);

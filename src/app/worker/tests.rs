@@ -55,6 +55,7 @@ impl Engine for Scripted {
             contacts: None,
             rigid_poses: vec![],
             obstacle_poses: vec![],
+            attachments: vec![],
             grabs: vec![],
             params: Params::default(),
         })

@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use super::{BaselineWork, Bodies, INNER, elastic, error, forces, laws, motion, own_compliance, spread, tolerance};
+use super::{BaselineWork, Bodies, INNER, elastic, error, forces, laws, own_compliance, spread, tolerance};
 use crate::contact::{Contact, CrOptions, CrOutcome, Problem, cwc};
 use crate::math::{Mat3, Vec3, split_mut};
 use crate::sparse::{clear_fixed, dot};
@@ -70,7 +70,7 @@ pub fn settle(
             let mut largest = 0.0f64;
             for i in 0..p.len() {
                 let k = if sweep % 2 == 0 { i } else { p.len() - 1 - i };
-                let u = motion(problem, &contacts[k], base);
+                let u = problem.motion(&contacts[k], &p[k], base);
                 let change = laws[k].relax(&p[k], &u, &blocks[k], &scales[k]) - p[k];
                 if change != Vec3::zeros() {
                     p[k] += change;

@@ -3,7 +3,7 @@
 use nalgebra::Matrix3;
 use rayon::prelude::*;
 
-use super::{BaselineWork, Bodies, INNER, Method, elastic, forces, laws, motion, spread, tolerance};
+use super::{BaselineWork, Bodies, INNER, Method, elastic, forces, laws, spread, tolerance};
 use crate::contact::{Contact, CrOptions, CrOutcome, Problem, cwc};
 use crate::math::{Mat3, Vec3};
 use crate::sparse::{clear_fixed, conjugate_gradient};
@@ -67,7 +67,7 @@ impl Exact {
             |a: &Lever, b: &Lever| columns[b.unknown - first].as_ref().map(|c| c[a.unknown - bodies.unknowns[a.body].start].cast::<f64>());
         self.w.assemble(&pairs, |k, columns, out| {
             for (l, out) in columns.zip(out) {
-                *out = Mat3::zeros();
+                *out = if k == l { contacts[k].own_compliance() } else { Mat3::zeros() };
                 for a in &levers[k] {
                     for b in levers[l].iter().filter(|b| b.body == a.body) {
                         if let Some(inverse) = inverse(a, b) {
@@ -113,8 +113,8 @@ pub fn settle(
     let zero = vec![Vec3::zeros(); p.len()];
     let mut free = zero.clone();
     w.product(&p, &zero, &mut free, gather);
-    for (free, contact) in free.iter_mut().zip(&*contacts) {
-        *free = motion(problem, contact, dv) - *free;
+    for ((free, contact), p) in free.iter_mut().zip(&*contacts).zip(&p) {
+        *free = problem.motion(contact, p, dv) - *free;
     }
     let laws = laws(contacts);
     let in_forces = dual::Problem { w, laws: &laws, free: &free };

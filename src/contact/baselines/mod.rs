@@ -107,7 +107,7 @@ fn forces(contacts: &[Contact]) -> Vec<Vec3> {
 }
 
 fn laws(contacts: &[Contact]) -> Vec<Law> {
-    contacts.iter().map(|c| Law::Unilateral { friction: c.friction }).collect()
+    contacts.iter().map(Contact::law).collect()
 }
 
 /// `y += s J^T p`.
@@ -117,27 +117,22 @@ fn spread(problem: &Problem, contacts: &[Contact], p: &[Vec3], s: f64, y: &mut [
     }
 }
 
-/// Gap less the safety distance, and slip, of a contact with the velocity change `dv` [m].
-fn motion(problem: &Problem, contact: &Contact, dv: &[Vec3]) -> Vec3 {
-    contact.offset + problem.rows(contact, dv)
-}
-
 /// Solves A x = b to a residual of `bound` from the start value in `x`.
 fn elastic(problem: &Problem, b: &[Vec3], x: &mut [Vec3], bound: f64, work: &mut [Vec<Vec3>; 4]) {
     conjugate_gradient(problem.a, problem.pattern, problem.fixed, &problem.unknowns, b, x, bound, MAX_ELASTIC_ITERATIONS, work);
 }
 
-/// dt^2 C H D^-1 H^T C^T of one contact, D the block diagonal of A [m/N].
+/// dt^2 C H D^-1 H^T C^T of one contact, D the block diagonal of A, and the compliance of a spring [m/N].
 fn own_compliance(problem: &Problem, contact: &Contact) -> Mat3 {
     let share = |e: &super::Entry| e.matrix() * problem.a.inverse_diagonals[e.unknown()] * e.matrix().transpose();
     let inverse_mass: Mat3 = contact.entries.iter().map(share).sum();
-    contact.frame * inverse_mass * contact.frame.transpose() * (problem.dt * problem.dt)
+    contact.frame * inverse_mass * contact.frame.transpose() * (problem.dt * problem.dt) + contact.own_compliance()
 }
 
 /// Largest natural map of the contacts with the forces `p` and the velocity change `dv`.
 fn error(problem: &Problem, contacts: &[Contact], p: &[Vec3], scales: &[Scale], dv: &[Vec3]) -> NaturalError {
     contacts.iter().zip(p).zip(scales).fold(NaturalError::default(), |worst, ((contact, p), scale)| {
-        let error = Law::Unilateral { friction: contact.friction }.error(p, &motion(problem, contact, dv), scale);
+        let error = contact.law().error(p, &problem.motion(contact, p, dv), scale);
         NaturalError { normal: worst.normal.max(error.normal), tangential: worst.tangential.max(error.tangential) }
     })
 }

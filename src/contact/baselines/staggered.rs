@@ -28,21 +28,25 @@ pub fn settle(
             break;
         }
         let normals = normals(contacts, &p);
-        let friction: Vec<Vec3> = p.iter().map(|p| Vec3::new(0.0, p.y, p.z)).collect();
+        let friction = known(contacts, &p, |p| Vec3::new(0.0, p.y, p.z));
         let (found, mut converged) = solve(problem, contacts, normals, &friction, Part::Contact, dv, options, work, outcome);
-        p.iter_mut().zip(&found).for_each(|(p, c)| p.x = c.normal_force());
+        p.iter_mut().zip(&found).for_each(|(p, c)| *p = if c.spring.is_some() { c.force() } else { Vec3::new(c.normal_force(), p.y, p.z) });
         if !with_friction {
             settled = converged;
             break;
         }
         cwc::store(contacts, &limited(contacts, &p));
-        let normal_forces: Vec<Vec3> = p.iter().map(|p| Vec3::new(p.x, 0.0, 0.0)).collect();
+        let normal_forces = known(contacts, &p, |p| Vec3::new(p.x, 0.0, 0.0));
         let (found, frictions_converged) =
             solve(problem, contacts, contacts.to_vec(), &normal_forces, Part::Friction, dv, options, work, outcome);
         converged &= frictions_converged;
         let mut change = 0.0f64;
         for (((p, before), found), scale) in p.iter_mut().zip(&friction).zip(&found).zip(&scales) {
             let force = found.force();
+            if found.spring.is_some() {
+                *p = force;
+                continue;
+            }
             change = change.max((Vec3::new(0.0, force.y, force.z) - before).norm() * scale.tangential);
             *p = Vec3::new(p.x, force.y, force.z);
         }
@@ -81,14 +85,22 @@ fn solve(
 /// Bound on the iterations of one programme.
 const INNER_ITERATIONS: u32 = 2000;
 
+/// What one programme takes from the other. Springs are unknown in both.
+fn known(contacts: &[Contact], p: &[Vec3], part: impl Fn(&Vec3) -> Vec3) -> Vec<Vec3> {
+    contacts.iter().zip(p).map(|(contact, p)| if contact.spring.is_some() { Vec3::zeros() } else { part(p) }).collect()
+}
+
 /// The contacts without friction.
 fn normals(contacts: &[Contact], p: &[Vec3]) -> Vec<Contact> {
-    let normal = |(contact, p): (&Contact, &Vec3)| Contact {
-        friction: 0.0,
-        status: if p.x > 0.0 { Status::Sliding } else { Status::Inactive },
-        multiplier: Vec3::new(-p.x, 0.0, 0.0),
-        sliding_force: Vec3::zeros(),
-        ..contact.clone()
+    let normal = |(contact, p): (&Contact, &Vec3)| match contact.spring {
+        Some(_) => contact.clone(),
+        None => Contact {
+            friction: 0.0,
+            status: if p.x > 0.0 { Status::Sliding } else { Status::Inactive },
+            multiplier: Vec3::new(-p.x, 0.0, 0.0),
+            sliding_force: Vec3::zeros(),
+            ..contact.clone()
+        },
     };
     contacts.iter().zip(p).map(normal).collect()
 }
@@ -96,6 +108,9 @@ fn normals(contacts: &[Contact], p: &[Vec3]) -> Vec<Contact> {
 /// Friction inside the cones.
 fn limited(contacts: &[Contact], p: &[Vec3]) -> Vec<Vec3> {
     let limited = |(contact, p): (&Contact, &Vec3)| {
+        if contact.spring.is_some() {
+            return *p;
+        }
         let (limit, friction) = (contact.friction * p.x, p.y.hypot(p.z));
         let part = if friction > limit { limit / friction } else { 1.0 };
         Vec3::new(p.x, p.y * part, p.z * part)

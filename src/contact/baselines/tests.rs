@@ -1,9 +1,10 @@
+use super::super::dual::IMMOVABLE;
 use super::*;
 use crate::collision::tangents;
 use crate::contact::{Block, CwcOptions, CwcWork, Entry, PairId, PairKind, Preconditioner, Rest, Status, solve_cwc};
 use crate::sparse::{Columns, Operator, Pattern, RestFactor, elastic_box};
 
-/// Two soft cubes, one on the other on a floor: the lower one slides, the upper one is dragged along.
+/// Two soft cubes, one on the other on a floor: the lower one slides, the upper one is dragged along. Springs pull at the upper one.
 struct Stack {
     pattern: Pattern,
     a: Operator,
@@ -55,6 +56,15 @@ fn stack(friction: f64) -> Stack {
             let motion = Vec3::new(0.02, -0.05, -0.01) * DT + Vec3::new(0.0, 0.5 * gap, 0.0);
             contacts.push(contact(number + 1, [1, 0], friction, entries, motion));
         }
+    }
+    let top = |i: usize| Entry::Linear { unknown: n + node(i, CELLS, 1), weight: 1.0 };
+    for (k, (i, other, compliance)) in [(0, None, 1e-3), (2, Some(node(3, 1, 3)), 1e-9)].into_iter().enumerate() {
+        let pair = PairId { kind: PairKind::Attachment, first: k as u32, second: 0 };
+        let entries = std::iter::once(top(i)).chain(other.map(|unknown| Entry::Linear { unknown, weight: -1.0 })).collect();
+        let spring = Some(Vec3::repeat(compliance));
+        let bodies = [1, if other.is_some() { 0 } else { IMMOVABLE }];
+        let offset = Vec3::new(-2e-3, 0.0, 1e-3) * compliance.sqrt();
+        contacts.push(Contact { entries, spring, offset, status: Status::Sticking, ..Contact::new(pair, bodies, 0.0) });
     }
     let positions = [positions.clone(), positions].concat();
     Stack { pattern, a, fixed, positions, rhs, contacts }
@@ -117,13 +127,19 @@ fn solved(stack: &Stack, solver: Solver) -> (Vec<Vec3>, Vec<Contact>, u32) {
         }
     };
     assert!(converged, "{solver:?} does not converge in {iterations} iterations");
-    for contact in &contacts {
+    for spring in contacts.iter().filter(|c| c.spring.is_some()) {
+        let left = problem.motion(spring, &spring.force(), &dv);
+        assert!(left.norm() < 1e-8, "{solver:?}: a spring is {left} m from where it pulls");
+    }
+    let limits: Vec<f64> = contacts.iter().filter(|c| c.spring.is_none() && c.is_active()).map(|c| c.friction * c.normal_force()).collect();
+    let mean_limit = limits.iter().sum::<f64>() / limits.len() as f64;
+    for contact in contacts.iter().filter(|c| c.spring.is_none()) {
         let (normal, friction) = (contact.normal_force(), contact.friction().norm());
         let excess = friction - contact.friction * normal;
         // Conjugate residuals meet the cone to a part of the mean limit (`contact::state`).
-        let slack = if matches!(solver, Solver::Residuals(_)) { 5e-4 } else { 1e-6 };
-        assert!(excess <= slack * normal + 1e-9, "{solver:?} leaves the cone by {excess} N of {normal} N");
-        let u = motion(&problem, contact, &dv);
+        let slack = if matches!(solver, Solver::Residuals(_)) { 5e-4 * mean_limit } else { 1e-6 * normal };
+        assert!(excess <= slack + 1e-9, "{solver:?} leaves the cone by {excess} N of {normal} N");
+        let u = problem.motion(contact, &contact.force(), &dv);
         assert!(u.x > -1e-8, "{solver:?}: a gap of {} m", u.x);
         assert!(!contact.is_active() || u.x < 1e-8, "{solver:?}: a force over a gap of {} m", u.x);
     }

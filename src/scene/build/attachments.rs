@@ -2,11 +2,13 @@
 
 use super::{Builder, Slot};
 use crate::math::{Isometry, Vec3};
-use crate::model::Model;
-use crate::scene::attachment::{Attachment, End};
+use crate::model::{Attachment, End, Model};
 use crate::scene::error::SceneError;
 use crate::scene::read::{AttachmentContent, EndContent, Target};
 use crate::scene::regions::Region;
+
+/// Ends that meet at the start are this near [m], by rounding: the line between them has no direction.
+const NO_LENGTH: f64 = 1e-9;
 
 impl Builder<'_> {
     pub(super) fn attachment(&self, wish: &AttachmentContent, slots: &[Slot], model: &Model) -> Result<Attachment, SceneError> {
@@ -16,12 +18,13 @@ impl Builder<'_> {
             EndContent::Region(target, region) => self.held_region(target, region, slots, model),
         };
         let ((from, start), (to, finish)) = (end(&wish.ends[0])?, end(&wish.ends[1])?);
+        let length = wish.length.unwrap_or((finish - start).norm());
         Ok(Attachment {
             name: wish.name.clone(),
             ends: [from, to],
             stiffness: wish.stiffness,
             damping: wish.damping,
-            length: wish.length.unwrap_or((finish - start).norm()),
+            length: if length > NO_LENGTH { length } else { 0.0 },
         })
     }
 

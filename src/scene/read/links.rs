@@ -91,8 +91,14 @@ impl Reader<'_> {
         for (index, node) in root.list("attachment").iter().enumerate() {
             let [from, to] = ["from", "to"].map(|key| self.attachment_end(&node.table(key), bodies));
             let (Some(from), Some(to)) = (from, to) else { continue };
-            if matches!((&from, &to), (EndContent::World(_), EndContent::World(_))) {
-                self.complain(node, "to", "both ends are points of the world; name a body at one of them");
+            let is_given = |end: &EndContent| match end {
+                EndContent::World(_) => true,
+                EndContent::Point(target, _) | EndContent::Region(target, _) => matches!(bodies[target.body].role, Role::Obstacle { .. }),
+            };
+            if is_given(&from) && is_given(&to) {
+                let problem =
+                    "both ends are points of the world, or of bodies that stand or are driven; name a body that moves at one of them";
+                self.complain(node, "to", problem);
             }
             attachments.push(AttachmentContent {
                 name: node.opt_text("name").unwrap_or_else(|| index.to_string()),

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::elements::Element;
 use crate::math::{Mat3, Vec3};
-use crate::model::Model;
+use crate::model::{End, Model};
 use crate::solver::{Grab, HeldPoint, Loads, Params, State};
 use crate::sparse::{CHUNK, Operator, RankOne};
 
@@ -24,7 +24,8 @@ impl Damping {
 
 /// The right-hand side of  A dv = rhs  [kg m/s]:
 /// dt (f_el(x + (dt + beta) v) + m g + f_ext) - dt alpha m v, with R frozen in f_el. It is Algorithm 3 of the thesis (corrected signs,
-/// `elasticity.md` 3.2, 7) in the unknown dv = v' - v. Zero at fixed nodes. Of a free rigid body: weight and gyroscopic torque.
+/// `elasticity.md` 3.2, 7) in the unknown dv = v' - v. Zero at fixed nodes. Of a free rigid body: weight and gyroscopic torque,
+/// and what attachments say to its turning.
 pub fn right_hand_side(
     model: &Model,
     elements: &[Element],
@@ -69,13 +70,17 @@ pub fn right_hand_side(
             }
         }
     }
+    for (body, stiffness) in turning_stiffnesses(model, state) {
+        rigid[2 * body + 1] -= stiffness * state.rigid_bodies[body].angular_velocity * (dt * dt);
+    }
     for (rhs, _) in nodes.iter_mut().zip(&model.fixed).filter(|(_, fixed)| **fixed) {
         *rhs = Vec3::zeros();
     }
 }
 
 /// The matrix  A = (1 + dt alpha) M + (dt^2 + dt beta) K_warped + springs, by edge gather (`fem-study.md` 3): a block (i, j) is summed over
-/// the tets that share the edge, its transpose is (j, i), and a diagonal block follows from the rows of K summing to zero. Rigid bodies have mass and inertia.
+/// the tets that share the edge, its transpose is (j, i), and a diagonal block follows from the rows of K summing to zero. Rigid bodies have mass and inertia,
+/// and what attachments add to it.
 ///
 /// A grab of a rigid body couples its two unknowns: `s G^T G` with `G = [I, -[r]]` for the arm r. All contact methods rely on the blocks of a rigid body
 /// standing apart, so the matrix takes `2 s diag(I, -[r]^2)` instead, which bounds it from above (|a - b|^2 <= 2 |a|^2 + 2 |b|^2). The right-hand side is
@@ -129,7 +134,26 @@ pub fn matrix(
             }
         }
     }
+    for (body, stiffness) in turning_stiffnesses(model, state) {
+        a.rigid_blocks[2 * body + 1] += stiffness * (dt * dt);
+    }
     a.invert_diagonals(pattern, &model.fixed);
+}
+
+/// How the pull of attachments resists the turning of the rigid bodies that they hold (body, stiffness [N m]): with the force F of the last step on the arm r,
+/// `d(r x F) = -((r . F) I - r F^T) d theta`. Its symmetric part, as far as it is positive, so that a light body on a taut rope stays stable.
+fn turning_stiffnesses(model: &Model, state: &State) -> impl Iterator<Item = (usize, Mat3)> {
+    let forces = model.attachments.iter().zip(&state.attachment_forces);
+    let ends = forces.flat_map(|(attachment, force)| attachment.ends.iter().zip([*force, -force]));
+    ends.filter_map(|(end, force)| {
+        let End::Rigid { body, point } = end else { return None };
+        model.rigid_bodies[*body].is_free().then_some(())?;
+        let arm = state.rigid_bodies[*body].pose.rotation * point;
+        let outer = arm * force.transpose();
+        let mut eigen = (Mat3::identity() * arm.dot(&force) - (outer + outer.transpose()) * 0.5).symmetric_eigen();
+        eigen.eigenvalues.apply(|value| *value = value.max(0.0));
+        Some((*body, eigen.recompose()))
+    })
 }
 
 /// What a grab adds to the matrix for the velocity of its point [kg].

@@ -23,7 +23,7 @@ use super::{ContactSolver, Demand, Loads, Params, RigidState, State, StepError, 
 use crate::collision::{Bvh, Candidates, MeshError};
 use crate::contact::{Contact, ContactMemory, Problem};
 use crate::math::{Mat3, Vec3, split_mut};
-use crate::model::Model;
+use crate::model::{Attachment, Model};
 use crate::sparse::Operator;
 
 /// The CPU backend.
@@ -79,12 +79,18 @@ impl State {
             velocity_changes: vec![Vec3::zeros(); model.n_unknowns()],
             rigid_bodies: model.rigid_bodies.iter().map(rigid).collect(),
             contacts: ContactMemory::default(),
+            attachment_forces: vec![Vec3::zeros(); model.attachments.len()],
         }
     }
 
     /// Node positions [m].
     pub fn positions(&self, model: &Model) -> Vec<Vec3> {
         model.rest_positions.iter().zip(&self.displacements).map(|(x, u)| x + u).collect()
+    }
+
+    /// Where the two ends of an attachment are [m].
+    pub fn attachment_points(&self, model: &Model, attachment: &Attachment) -> [Vec3; 2] {
+        attachment.points(model, |n| self.displacements[n], |r| self.rigid_bodies[r].pose, self.time)
     }
 }
 
@@ -156,7 +162,12 @@ impl CpuStepper {
             for (scope, scope_work) in scopes.iter().zip(&mut work.scopes) {
                 let ours = |c: &Contact| scope.owns(model, &c.bodies.map(|b| b as usize));
                 scope_work.contacts = match search {
-                    0 => detection.remembered(scope, &work.dv[scope.unknowns.clone()]),
+                    0 => {
+                        let dv = &work.dv[scope.unknowns.clone()];
+                        let mut contacts = detection.remembered(scope, dv);
+                        contacts.extend(detection.attached(scope, dv));
+                        contacts
+                    }
                     _ => found.extract_if(.., |c| ours(c)).collect(),
                 };
             }
@@ -217,6 +228,9 @@ impl CpuStepper {
                 }
             }
             std::mem::swap(&mut state.rotations, &mut work.rotations);
+            for spring in found.extract_if(.., |c| c.spring.is_some()) {
+                state.attachment_forces[spring.pair.first as usize] = spring.force_in_space();
+            }
             state.contacts.entries = found.iter().filter(|c| c.is_active()).map(Contact::memory).collect();
             state.contacts.entries.sort_by_key(|c| c.pair);
             state.contacts.entries.dedup_by(|next, first| first.pair == next.pair && first.join(next));
@@ -287,6 +301,12 @@ fn driving_impulse(model: &Model, scope: &Scope, elements: &[Element], state: &S
     let mut scale = dt * params.gravity.norm() * mass2.sqrt();
     if !loads.node_forces.is_empty() {
         scale += dt * nodes.map(|i| loads.node_forces[i].norm_squared()).sum::<f64>().sqrt();
+    }
+    // The impulse of a spring, or, if it is stiff, one that would take its stretch away.
+    for attachment in model.attachments.iter().filter(|a| scope.owns(model, &a.contact_bodies(model).map(|b| b.unwrap_or(usize::MAX)))) {
+        let [a, b] = state.attachment_points(model, attachment);
+        let stretch = ((a - b).norm() - attachment.length).abs();
+        scale += dt * stretch / (1.0 / attachment.stiffness + dt * dt / mass2.sqrt());
     }
     if scale == 0.0 {
         let tets = model.bodies[soft].iter().flat_map(|b| b.tets.clone());

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::rotation::{self, Quaternion};
 use super::{Damping, Element, elements, matrix};
 use crate::math::{Mat3, Vec3};
-use crate::model::Model;
+use crate::model::{End, Model};
 use crate::solver::{Loads, Params, State};
 use crate::sparse::{Columns, Operator, RestFactor};
 
@@ -79,6 +79,11 @@ fn build(model: &Model, params: &Params, damping: &Damping) -> Vec<Option<RestBo
     elements(&model.tets, &mut rotations, &state.displacements, &still, params.time_step, &damping.betas, &mut rest_elements);
     let mut a = Operator::default();
     matrix(model, &rest_elements, &state, params, &Loads::default(), damping, &mut a, &mut vec![]);
+    let held = |end: &End| match end {
+        End::Nodes(nodes) => nodes.iter().map(|(n, _)| *n).collect(),
+        _ => vec![],
+    };
+    let attached: Vec<u32> = model.attachments.iter().flat_map(|attachment| &attachment.ends).flat_map(held).collect();
     let of_body = |body: &crate::model::Body| {
         let range = body.nodes.clone();
         if range.len() > MAX_NODES {
@@ -90,8 +95,11 @@ fn build(model: &Model, params: &Params, damping: &Damping) -> Vec<Option<RestBo
             .vertices
             .clone()
             .flat_map(|v| model.surface.nodes[v].into_iter().zip(model.surface.weights[v]))
-            .filter(|(n, w)| *w != 0.0 && !model.fixed[*n as usize])
-            .map(|(n, _)| n - range.start as u32)
+            .filter(|(_, w)| *w != 0.0)
+            .map(|(n, _)| n)
+            .chain(attached.iter().copied())
+            .filter(|n| range.contains(&(*n as usize)) && !model.fixed[*n as usize])
+            .map(|n| n - range.start as u32)
             .collect();
         touched.sort_unstable();
         touched.dedup();

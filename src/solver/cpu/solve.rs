@@ -81,7 +81,8 @@ fn with_compliance(
         elastic_tolerance: ELASTIC_TOLERANCE * params.contact_tolerance,
         max_passes: MAX_PASSES,
         gives_up: params.demand == Demand::Converged,
-        max_contacts: scope.bodies.clone().map(|body| CONTACTS_OF_A_BODY.max(3 * detection.step.surfaces.vertices[body].len())).sum(),
+        max_contacts: work.contacts.iter().filter(|c| c.spring.is_some()).count()
+            + scope.bodies.clone().map(|body| CONTACTS_OF_A_BODY.max(3 * detection.step.surfaces.vertices[body].len())).sum::<usize>(),
     };
     let ScopeWork { cg, cwc, contacts, crosses, .. } = work;
     let is_large = |block: &Block| block.rest.is_none() && (block.body as usize) < model.bodies.len();

@@ -3,6 +3,7 @@
 //! Surfaces start a step apart from each other, by induction. Their vertices go on straight lines; whatever would cross on the way becomes a row, and rows
 //! follow the moved geometry, until nothing crosses any more.
 
+mod attachments;
 mod obstacles;
 mod report;
 mod surfaces;
@@ -98,7 +99,7 @@ impl<'a> Detection<'a> {
         .collect()
     }
 
-    /// Adds contacts for features of the scope that would cross something with the velocity change `dv`, and renews the rows of active contacts whose
+    /// Follows springs, adds contacts for features of the scope that would cross something with the velocity change `dv`, and renews the rows of active contacts whose
     /// true gap has left (0, eps2).
     pub fn adapt(&self, scope: &Scope, dv: &[Vec3], contacts: &mut Vec<Contact>) -> Adapted {
         let moved = self.moved(scope, dv);
@@ -110,6 +111,10 @@ impl<'a> Detection<'a> {
             }
         };
         contacts.retain_mut(|contact| {
+            if contact.spring.is_some() {
+                note(&mut off, self.follow(contact, &moved), 0.0);
+                return true;
+            }
             let (found, is_beside) = self.found(contact, &moved);
             if is_beside && contact.crossed == 0 {
                 // The features have slid off each other: others meet instead.
@@ -188,6 +193,7 @@ impl<'a> Detection<'a> {
             PairKind::TriangleObstacle => (triangles, obstacles),
             PairKind::VertexTriangle => (vertices, triangles),
             PairKind::EdgeEdge => (edges, edges),
+            PairKind::Attachment => return false,
         };
         (pair.first as usize) < first && (pair.second as usize) < second
     }

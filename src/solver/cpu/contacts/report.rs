@@ -6,9 +6,9 @@ use crate::solver::{ContactReport, PairForce};
 
 /// Sums and errors over the contacts of one scope after its solve.
 pub fn report(problem: &Problem, contacts: &[Contact], dv: &[Vec3]) -> ContactReport {
-    let mut report = ContactReport { contacts: contacts.len() as u32, ..ContactReport::default() };
+    let mut report = ContactReport { contacts: contacts.iter().filter(|c| c.spring.is_none()).count() as u32, ..ContactReport::default() };
     let mut pairs = std::collections::BTreeMap::<[u32; 2], PairForce>::new();
-    for contact in contacts.iter().filter(|c| c.is_active()) {
+    for contact in contacts.iter().filter(|c| c.is_active() && c.spring.is_none()) {
         let motion = contact.offset + problem.rows(contact, dv);
         let (normal, friction) = (contact.normal_force(), contact.friction());
         let limit = contact.friction * normal;

@@ -26,7 +26,7 @@ pub struct Surfaces {
     pub triangles: Vec<Range<usize>>,
 }
 
-/// Bodies that are solved together: a range of deformable and rigid bodies that no candidate pair links to others.
+/// Bodies that are solved together: a range of deformable and rigid bodies that no candidate pair and no spring links to others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scope {
     pub bodies: Range<usize>,
@@ -50,7 +50,7 @@ impl Scope {
         bodies.iter().find(is_movable).is_some_and(|b| self.bodies.contains(b))
     }
 
-    /// Splits all movable bodies into scopes that no candidate pair links.
+    /// Splits all movable bodies into scopes that no candidate pair and no spring links.
     pub fn split(model: &Model, mesh: &Mesh, candidates: &Candidates) -> Vec<Self> {
         let n = model.bodies.len() + model.rigid_bodies.len();
         let movable = |b: u32| mesh.mobility[b as usize] != collision::Mobility::Immovable;
@@ -58,8 +58,11 @@ impl Scope {
         let edges = candidates.edge_edges.iter().map(|&[first, second]| Pair::EdgeEdge { first, second });
         // How far every body reaches in the order of bodies.
         let mut last: Vec<usize> = (0..n).collect();
-        for pair in faces.chain(edges) {
-            let [a, b] = mesh.bodies(pair);
+        let springs = model.attachments.iter().filter_map(|spring| {
+            let [a, b] = spring.contact_bodies(model);
+            Some([a? as u32, b? as u32])
+        });
+        for [a, b] in faces.chain(edges).map(|pair| mesh.bodies(pair)).chain(springs) {
             if movable(a) && movable(b) {
                 let (low, high) = (a.min(b) as usize, a.max(b) as usize);
                 last[low] = last[low].max(high);
@@ -242,7 +245,7 @@ impl<'a> SurfaceStep<'a> {
         End { x: end, centers, step: self, bodies: scope.bodies.clone() }
     }
 
-    fn pose_at_end(&self, r: usize, dv: &[Vec3], first: usize) -> Isometry {
+    pub(super) fn pose_at_end(&self, r: usize, dv: &[Vec3], first: usize) -> Isometry {
         let rigid = &self.model.rigid_bodies[r];
         match rigid.mobility {
             Mobility::Driven(_) => rigid.pose_at(self.state.time + self.dt),
@@ -388,20 +391,25 @@ impl<'a> SurfaceStep<'a> {
                 angular.push((model.angular_unknown(r) as u32, arm * weight));
             }
         }
-        linear.sort_by_key(|(n, _)| *n);
-        angular.sort_by_key(|(n, _)| *n);
-        let mut entries: Vec<Entry> = vec![];
-        for group in linear.chunk_by(|a, b| a.0 == b.0) {
-            let weight: f64 = group.iter().map(|(_, w)| w).sum();
-            if weight != 0.0 {
-                entries.push(Entry::Linear { unknown: group[0].0, weight });
-            }
-        }
-        for group in angular.chunk_by(|a, b| a.0 == b.0) {
-            entries.push(Entry::Angular { unknown: group[0].0, arm: group.iter().map(|(_, a)| a).sum() });
-        }
-        entries
+        merged(linear, angular)
     }
+}
+
+/// Entries on different unknowns from weights of nodes and centres of mass, and weighted arms of rigid bodies.
+pub(super) fn merged(mut linear: Vec<(u32, f64)>, mut angular: Vec<(u32, Vec3)>) -> Vec<Entry> {
+    linear.sort_by_key(|(n, _)| *n);
+    angular.sort_by_key(|(n, _)| *n);
+    let mut entries: Vec<Entry> = vec![];
+    for group in linear.chunk_by(|a, b| a.0 == b.0) {
+        let weight: f64 = group.iter().map(|(_, w)| w).sum();
+        if weight != 0.0 {
+            entries.push(Entry::Linear { unknown: group[0].0, weight });
+        }
+    }
+    for group in angular.chunk_by(|a, b| a.0 == b.0) {
+        entries.push(Entry::Angular { unknown: group[0].0, arm: group.iter().map(|(_, a)| a).sum() });
+    }
+    entries
 }
 
 fn collision_pair(pair: &PairId) -> Pair {
