@@ -97,6 +97,8 @@ pub struct Contact {
     pub safety: f64,
     /// How often the features have crossed in trials of this step: what crossed once keeps its row, even where the features slide off each other.
     pub crossed: u32,
+    /// How often its row was renewed in this step.
+    pub renewed: u32,
     /// Of a spring instead of a contact: compliance of its rows [m/N]. It sticks forever, also where it pulls, and its law is
     /// `offset + dt C H dv + compliance * force = 0`.
     pub spring: Option<Vec3>,
@@ -136,6 +138,7 @@ impl Contact {
             weights: [1.0, 0.0, 0.0],
             safety: 0.0,
             crossed: 0,
+            renewed: 0,
             spring: None,
         }
     }

@@ -28,6 +28,8 @@ const NEAR: f64 = 4.0;
 const TOLD: f64 = 0.1;
 /// Points of an edge or a triangle whose weights are as near as this are one to an obstacle.
 const SAME_POINT: f64 = 0.02;
+/// So many renewals of a row turn its normal all the way.
+const FULL_TURNS: u32 = 3;
 /// Most turn of a normal in one renewal: 15 degrees.
 const MAX_TURN_COS: f64 = 0.965_925_8;
 
@@ -222,11 +224,19 @@ impl<'a> Detection<'a> {
         (found, aside > NEAR * self.tolerance)
     }
 
-    /// Takes the new linearisation, its normal turned by at most 15 degrees; false if the row is the same as before.
+    /// Takes the new linearisation, its normal turned by at most 15 degrees, and by half of the turn once the row has been renewed a few times: full turns may go to and
+    /// fro. False if the row is the same as before.
     fn renew(&self, contact: &mut Contact, mut found: Linearisation, moved: &Moved) -> bool {
         if contact.is_active() {
             let old = contact.normal();
             let separation = found.normal * found.gap;
+            contact.renewed += 1;
+            if contact.renewed > FULL_TURNS
+                && let Some(middle) = (old + found.normal).try_normalize(1e-3)
+            {
+                found.normal = middle;
+                found.gap = separation.dot(&middle);
+            }
             // Halve the turn until it is allowed.
             while old.dot(&found.normal) < MAX_TURN_COS {
                 let middle = old + found.normal;
