@@ -36,11 +36,11 @@ fn wild_drags_of_fine_bodies_end_well() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// What the software driver computes in minutes: the scenes with thousands of drawn vertices take it an hour.
+/// What a software driver computes in minutes; it takes an hour or two for the scenes with thousands of drawn vertices, all of which are points of contact there.
 #[test]
 fn wild_drags_on_the_device_end_well() {
     let mut wrong = vec![];
-    for name in ["cantilever", "incline", "spin", "bunny", "armadillo", "gallery"] {
+    for name in ["cantilever", "incline"] {
         let drag = wild_drag(Backend::Gpu, &coarse(name), 6.0);
         println!("{name}: {}", drag.told());
         let faults = drag.faults(name);

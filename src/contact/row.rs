@@ -99,6 +99,8 @@ pub struct Contact {
     pub crossed: u32,
     /// How often its row was renewed in this step.
     pub renewed: u32,
+    /// The gap at the last renewal, and the one that its row was given then [m].
+    pub renewed_at: [f64; 2],
     /// Of a spring instead of a contact: compliance of its rows [m/N]. It sticks forever, also where it pulls, and its law is
     /// `offset + dt C H dv + compliance * force = 0`.
     pub spring: Option<Vec3>,
@@ -139,6 +141,7 @@ impl Contact {
             safety: 0.0,
             crossed: 0,
             renewed: 0,
+            renewed_at: [0.0; 2],
             spring: None,
         }
     }

@@ -30,6 +30,8 @@ const TOLD: f64 = 0.1;
 const SAME_POINT: f64 = 0.02;
 /// So many renewals of a row turn its normal all the way.
 const FULL_TURNS: u32 = 3;
+/// Of a foreseen opening at least this part is taken to come.
+const LEAST_PART: f64 = 0.2;
 /// Most turn of a normal in one renewal: 15 degrees.
 const MAX_TURN_COS: f64 = 0.965_925_8;
 
@@ -246,8 +248,22 @@ impl<'a> Detection<'a> {
                 found.normal = middle.normalize();
                 found.gap = separation.dot(&found.normal);
             }
+            found.gap = self.foresighted(contact, found.gap, moved);
         }
         self.take(contact, found, moved)
+    }
+
+    /// The gap that the row of a renewed contact is given. Where the closest points slide along as the features part, gaps open less than their rows tell; what still
+    /// overlaps after some renewals is asked for as much more as it fell short of before (a secant).
+    fn foresighted(&self, contact: &mut Contact, gap: f64, moved: &Moved) -> f64 {
+        let [gap_before, given_before] = contact.renewed_at;
+        let told = (contact.offset + contact.rows(moved.dv, moved.scope.unknowns.start, self.dt)).x + contact.safety;
+        let (came, foreseen) = (gap - gap_before, told - given_before);
+        let is_short = contact.renewed > FULL_TURNS && gap <= 0.0 && foreseen > TOLD * self.tolerance;
+        let part = if is_short { (came / foreseen).clamp(LEAST_PART, 1.0) } else { 1.0 };
+        let given = contact.safety - (contact.safety - gap) / part;
+        contact.renewed_at = [gap, given];
+        given
     }
 
     /// Takes the new linearisation; false if the row is the same as before.
