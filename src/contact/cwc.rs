@@ -131,7 +131,7 @@ pub fn solve(
     let mut accuracy = finest;
     loop {
         let settled = settle(problem, blocks, contacts, dv, accuracy, options, work, &mut failures, &mut outcome);
-        if options.gives_up && failures >= MAX_FAILURES {
+        if options.gives_up && failures >= MAX_FAILURES && !settled {
             return outcome;
         }
         let off = adapt(dv, contacts);
@@ -203,7 +203,7 @@ fn settle(
         // What the whole chain cannot do better is taken within the tolerance itself.
         settled = is_last && (found.converged || outcome.error < accuracy / ACCEPTED);
         *failures += u32::from(is_last && !found.converged);
-        if options.gives_up && *failures >= MAX_FAILURES {
+        if options.gives_up && *failures >= MAX_FAILURES && !settled {
             break;
         }
         // The change of the forces moves the bodies as foreseen.

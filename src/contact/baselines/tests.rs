@@ -182,3 +182,22 @@ fn the_diagonal_preconditioner_needs_more_iterations() {
     let iterations = |preconditioner| solved(&stack, Solver::Residuals(preconditioner)).2;
     assert!(iterations(Preconditioner::Diagonal) > iterations(Preconditioner::Full));
 }
+
+/// Rows that say the same (two triangles that share the edge which is met) neither change the motion nor slow the solve down.
+#[test]
+fn repeated_rows_cost_no_iterations() {
+    let once = stack(0.0);
+    let mut thrice = stack(0.0);
+    for copy in 1..3 {
+        let copies = once.contacts.iter().filter(|c| c.spring.is_none()).map(|c| {
+            let pair = PairId { second: copy, ..c.pair };
+            Contact { pair, ..c.clone() }
+        });
+        thrice.contacts.extend(copies);
+    }
+    let solver = Solver::Residuals(Preconditioner::Full);
+    let (single, repeated) = (solved(&once, solver), solved(&thrice, solver));
+    let difference = largest_difference(&single.0, &repeated.0);
+    assert!(difference < 1e-6, "{difference} m/s");
+    assert!(repeated.2 as f64 <= 1.3 * f64::from(single.2), "{} iterations instead of {}", repeated.2, single.2);
+}
