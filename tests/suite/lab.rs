@@ -337,7 +337,7 @@ impl WildDrag {
         };
         check(self.finite && self.non_finite == 0, "not finite".into());
         // A blow that is not solved is taken back and done in halves: a few of the 300 steps and more.
-        check(self.rollbacks + self.unconverged < 100, format!("{} rollbacks", self.rollbacks));
+        check(self.rollbacks + self.unconverged < 100, format!("{} rollbacks, {} unconverged", self.rollbacks, self.unconverged));
         check(self.inverted == 0, format!("{} tets inverted", self.inverted));
         // A step that runs out of iterations in the middle of a blow may leave a point some tenths of a millimetre inside (measured: 0.5); the next ones put it out.
         // Thrown against a roller or a block it can be more (measured: 2.6): such depths are told, and the end is checked.

@@ -189,6 +189,9 @@ impl CpuStepper {
             if let Some(what) = not_finite(model, &work.dv) {
                 return Err(StepError::NotFinite { what: "the velocity", body: what, step: state.step });
             }
+            if !report.converged && params.demand == Demand::Converged && params.solver == ContactSolver::Cwc {
+                return Err(StepError::NotConverged { step: state.step });
+            }
             // What left its box may have met what was not looked at.
             let end = detection.step.end_positions(&Scope::whole(model), &work.dv);
             let left = report.stages.time("detection", || bvh.cover(&end.x));
@@ -210,9 +213,6 @@ impl CpuStepper {
             }
             stop_before_crossing(&detection, &candidates, state, &mut work.dv);
             report.converged = false;
-        }
-        if !report.converged && params.demand == Demand::Converged && params.solver == ContactSolver::Cwc {
-            return Err(StepError::NotConverged { step: state.step });
         }
         report.stages.time("update", || {
             for ((v, u), dv) in state.velocities.iter_mut().zip(&mut state.displacements).zip(&work.dv) {

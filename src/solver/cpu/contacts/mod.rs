@@ -128,7 +128,11 @@ impl<'a> Detection<'a> {
             let stale = match contact.status {
                 Status::Inactive => found.gap < 0.0,
                 // Features whose row of the end let them cross before keep that of the touch. A gap that is as wide as the row told needs no other row.
-                _ => found.gap <= 0.0 || (found.gap >= self.tolerance && contact.crossed < 2 && !self.told(contact, found.gap, &moved)),
+                _ if found.gap <= 0.0 => true,
+                _ => {
+                    let is_wide = found.gap >= self.tolerance && contact.crossed < 2;
+                    is_wide && (found.gap - self.told(contact, &moved)).abs() >= TOLD * self.tolerance
+                }
             };
             if stale {
                 let gap = found.gap;
@@ -177,10 +181,9 @@ impl<'a> Detection<'a> {
         Adapted { off, crosses }
     }
 
-    /// Whether the gap is what the row of the contact tells.
-    fn told(&self, contact: &Contact, gap: f64, moved: &Moved) -> bool {
-        let motion = contact.offset + contact.rows(moved.dv, moved.scope.unknowns.start, self.dt);
-        (gap - (motion.x + contact.safety)).abs() < TOLD * self.tolerance
+    /// The gap that the row of the contact tells [m].
+    fn told(&self, contact: &Contact, moved: &Moved) -> f64 {
+        (contact.offset + contact.rows(moved.dv, moved.scope.unknowns.start, self.dt)).x + contact.safety
     }
 
     fn moved<'m>(&'m self, scope: &'m Scope, dv: &'m [Vec3]) -> Moved<'m> {
@@ -257,8 +260,7 @@ impl<'a> Detection<'a> {
     /// overlaps after some renewals is asked for as much more as it fell short of before (a secant).
     fn foresighted(&self, contact: &mut Contact, gap: f64, moved: &Moved) -> f64 {
         let [gap_before, given_before] = contact.renewed_at;
-        let told = (contact.offset + contact.rows(moved.dv, moved.scope.unknowns.start, self.dt)).x + contact.safety;
-        let (came, foreseen) = (gap - gap_before, told - given_before);
+        let (came, foreseen) = (gap - gap_before, self.told(contact, moved) - given_before);
         let is_short = contact.renewed > FULL_TURNS && gap <= 0.0 && foreseen > TOLD * self.tolerance;
         let part = if is_short { (came / foreseen).clamp(LEAST_PART, 1.0) } else { 1.0 };
         let given = contact.safety - (contact.safety - gap) / part;
