@@ -9,8 +9,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::dual::{self, Compliance, Law};
-use super::{Contact, Entry, Problem, Status};
+use super::dual::{self, Law};
+use super::warped::{self, Island};
+use super::{Contact, Problem, Status};
 use crate::math::{Mat3, Vec3, split_mut};
 use crate::sparse::{Columns, FactorWork, RestFactor, dot};
 
@@ -65,16 +66,15 @@ pub struct CwcOutcome {
 #[derive(Debug, Default)]
 pub struct CwcWork {
     islands: Vec<Island>,
+    duals: Vec<DualWork>,
     residual: Vec<Vec3>,
     z: Vec<Vec3>,
     blocks: Vec<BlockWork>,
 }
 
-/// Contacts that bodies link with each other, and with no others.
+/// Memory of the solves of an island.
 #[derive(Debug, Default)]
-struct Island {
-    contacts: Range<usize>,
-    compliance: Compliance,
+struct DualWork {
     dual: dual::Work,
     gather: dual::Gather,
     zero: Vec<Vec3>,
@@ -161,7 +161,8 @@ fn settle(
     failures: &mut u32,
     outcome: &mut CwcOutcome,
 ) -> bool {
-    assemble(problem, blocks, contacts, &mut work.islands);
+    warped::assemble(problem, blocks, contacts, &mut work.islands);
+    work.duals.resize_with(work.islands.len(), DualWork::default);
     let laws: Vec<Law> = contacts.iter().map(Contact::law).collect();
     let mut p: Vec<Vec3> = contacts.iter().map(Contact::force).collect();
     let elastic_tolerance = options.elastic_tolerance * (accuracy / (ACCEPTED * problem.tolerance));
@@ -171,7 +172,7 @@ fn settle(
         (block.contraction, block.last) = (0.0, 0.0);
     }
     for _ in 0..options.max_passes {
-        let CwcWork { residual, z, blocks: block_work, islands } = work;
+        let CwcWork { residual, z, blocks: block_work, islands, duals } = work;
         problem.residual(contacts, &p, dv, residual);
         outcome.residual = dot(residual, residual).sqrt();
         // Without contacts the residual tells when to stop.
@@ -197,7 +198,7 @@ fn settle(
         let is_last = tolerance == accuracy;
         let before = p.clone();
         let chain = if is_last && *failures < MAX_FAILURES { Chain::Whole } else { Chain::First };
-        let found = obey(problem, contacts, &laws, dv, [tolerance, aim], chain, islands, &mut p);
+        let found = obey(problem, contacts, &laws, dv, [tolerance, aim], chain, islands, duals, &mut p);
         outcome.iterations += found.iterations;
         outcome.error = found.error.max();
         // What the whole chain cannot do better is taken within the tolerance itself.
@@ -244,7 +245,8 @@ fn obey(
     dv: &[Vec3],
     [tolerance, aim]: [f64; 2],
     chain: Chain,
-    islands: &mut [Island],
+    islands: &[Island],
+    duals: &mut [DualWork],
     p: &mut [Vec3],
 ) -> dual::Outcome {
     let parts = split_mut(p, islands.iter().map(|island| island.contacts.len()));
@@ -253,10 +255,11 @@ fn obey(
         Chain::Whole => dual::Options::default().iterations,
     };
     let outcomes: Vec<dual::Outcome> = islands
-        .par_iter_mut()
+        .par_iter()
+        .zip(duals)
         .zip(parts)
-        .map(|(island, p)| {
-            let Island { contacts: range, compliance, dual, gather, zero, free } = island;
+        .map(|((Island { contacts: range, compliance }, work), p)| {
+            let DualWork { dual, gather, zero, free } = work;
             for vector in [&mut *zero, free] {
                 vector.clear();
                 vector.resize(p.len(), Vec3::zeros());
@@ -410,106 +413,4 @@ fn iterate(
         rho = rho_new;
     }
     MAX_ELASTIC_ITERATIONS
-}
-
-/// One entry of a row in the compliance: `matrix` is dt C H R for it.
-struct Lever {
-    body: u32,
-    /// Node of the body, or unknown of the rigid body.
-    place: u32,
-    matrix: Mat3,
-}
-
-/// W~ = dt^2 C H A~^-1 H^T C^T of all contacts, which are put in order: by island, then by pair of bodies.
-fn assemble(problem: &Problem, blocks: &mut [Block], contacts: &mut [Contact], islands: &mut Vec<Island>) {
-    // Blocks are those of consecutive bodies.
-    let first_body = blocks.first().map_or(0, |block| block.body);
-    let n_blocks = blocks.len();
-    let block_of_body = |body: u32| body.checked_sub(first_body).map(|b| b as usize).filter(|b| *b < n_blocks);
-    let movable: Vec<[Option<usize>; 2]> = contacts.iter().map(|c| c.bodies.map(block_of_body)).collect();
-    let island_of = islands_of(n_blocks, movable.iter().copied());
-    let island_of_contact = |c: &Contact| c.bodies.iter().find_map(|b| block_of_body(*b)).map_or(u32::MAX, |b| island_of[b]);
-    contacts.sort_by_cached_key(|c| (island_of_contact(c), c.bodies, c.pair));
-    let contacts: &[Contact] = contacts;
-    let ranges: Vec<Range<usize>> = contacts
-        .chunk_by(|a, b| island_of_contact(a) == island_of_contact(b))
-        .scan(0, |end, chunk| {
-            *end += chunk.len();
-            Some(*end - chunk.len()..*end)
-        })
-        .collect();
-
-    let block_of = |unknown: usize| blocks.partition_point(|b| b.unknowns.end <= unknown);
-    let levers: Vec<Vec<Lever>> = contacts
-        .par_iter()
-        .with_min_len(64)
-        .map(|contact| {
-            let lever = |entry: &Entry| {
-                let b = block_of(entry.unknown());
-                let place = entry.unknown() - blocks[b].unknowns.start;
-                let rotation = blocks[b].rest.as_ref().map_or_else(Mat3::identity, |rest| rest.rotations[place]);
-                Lever { body: b as u32, place: place as u32, matrix: contact.frame * entry.matrix() * rotation * problem.dt }
-            };
-            contact.entries.iter().map(lever).collect()
-        })
-        .collect();
-    // Columns of the rest compliance for every node that is touched.
-    let mut touched = vec![vec![]; blocks.len()];
-    levers.iter().flatten().for_each(|lever| touched[lever.body as usize].push(lever.place));
-    for (block, mut nodes) in blocks.iter_mut().zip(touched) {
-        if let Some(rest) = &mut block.rest {
-            nodes.sort_unstable();
-            nodes.dedup();
-            rest.columns.request(rest.factor, &nodes);
-        }
-    }
-    let blocks: &[Block] = blocks;
-    let bodies: Vec<[u32; 2]> =
-        contacts.iter().map(|c| c.bodies.map(|b| if block_of_body(b).is_some() { b } else { dual::IMMOVABLE })).collect();
-    let inverse = |a: &Lever, b: &Lever| {
-        let block = &blocks[a.body as usize];
-        let own = || (a.place == b.place).then(|| problem.a.inverse_diagonals[block.unknowns.start + a.place as usize]);
-        match &block.rest {
-            Some(rest) => rest.columns.get(a.place, b.place).or_else(|| {
-                let rotation = &rest.rotations[a.place as usize];
-                own().map(|inverse| rotation.tr_mul(&(inverse * rotation)))
-            }),
-            None => own(),
-        }
-    };
-    islands.resize_with(ranges.len(), Island::default);
-    islands.par_iter_mut().zip(ranges).for_each(|(island, range)| {
-        island.contacts = range.clone();
-        island.compliance.assemble(&bodies[range.clone()], |k, columns, out| {
-            for (l, out) in columns.zip(out) {
-                *out = if k == l { contacts[range.start + k].own_compliance() } else { Mat3::zeros() };
-                for a in &levers[range.start + k] {
-                    for b in levers[range.start + l].iter().filter(|b| b.body == a.body) {
-                        if let Some(inverse) = inverse(a, b) {
-                            *out += a.matrix * inverse * b.matrix.transpose();
-                        }
-                    }
-                }
-            }
-        });
-    });
-}
-
-/// Number of the island of each block: the first block that contacts link it with.
-fn islands_of(n_blocks: usize, links: impl Iterator<Item = [Option<usize>; 2]>) -> Vec<u32> {
-    let mut parent: Vec<u32> = (0..n_blocks as u32).collect();
-    fn root(parent: &mut [u32], mut b: u32) -> u32 {
-        while parent[b as usize] != b {
-            parent[b as usize] = parent[parent[b as usize] as usize];
-            b = parent[b as usize];
-        }
-        b
-    }
-    for [a, b] in links {
-        if let (Some(a), Some(b)) = (a, b) {
-            let (a, b) = (root(&mut parent, a as u32), root(&mut parent, b as u32));
-            parent[a.max(b) as usize] = a.min(b);
-        }
-    }
-    (0..n_blocks as u32).map(|b| root(&mut parent, b)).collect()
 }

@@ -9,6 +9,7 @@ mod cwc;
 pub mod dual;
 mod row;
 mod state;
+mod warped;
 
 pub use cr::{CrOptions, CrOutcome, CrWork, Part, Preconditioner, Problem, solve, update_compliances};
 pub use cwc::{Block, CwcOptions, CwcOutcome, CwcWork, Rest, solve as solve_cwc};

@@ -18,9 +18,6 @@ const CHUNK: usize = 64;
 /// Below this many entries a product is done by the calling thread: waking others costs more.
 const PARALLEL: usize = 1024 * 1024;
 
-/// Blocks handed to the caller of `assemble` to fill at once.
-const BLOCKS: usize = 32;
-
 /// Contacts of one body pair: they stand next to each other and meet the same others.
 #[derive(Clone, Debug)]
 struct Group {
@@ -109,6 +106,9 @@ impl Gather {
 }
 
 impl Compliance {
+    /// Most blocks that the caller of `assemble` fills at once.
+    pub const AT_ONCE: usize = 64;
+
     /// Lays out and fills W. `bodies[k]` are the movable bodies of contact k, or [`IMMOVABLE`]; contacts of one pair stand next to each
     /// other.
     /// `fill(k, columns, blocks)` writes the blocks (k, l), l in `columns` [m/N]; it is asked for the upper triangle only, and for
@@ -325,14 +325,14 @@ fn fill_contact(
     rows: &mut [f32],
     fill: &impl Fn(usize, Range<usize>, &mut [Mat3]),
 ) -> Scale {
-    let mut blocks = [Mat3::zeros(); BLOCKS];
+    let mut blocks = [Mat3::zeros(); Compliance::AT_ONCE];
     let contact = group.contacts.start + k;
     let mut scale = Scale::default();
     let mut column = 0;
     for contacts in &neighbours[group.neighbours.clone()] {
         let mut first = contacts.start.max(contact.min(contacts.end));
         while first < contacts.end {
-            let columns = first..(first + BLOCKS).min(contacts.end);
+            let columns = first..(first + Compliance::AT_ONCE).min(contacts.end);
             let blocks = &mut blocks[..columns.len()];
             fill(contact, columns.clone(), blocks);
             if columns.start == contact {

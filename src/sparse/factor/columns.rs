@@ -35,6 +35,20 @@ struct Group {
     time: u64,
 }
 
+/// What an impulse on one node does to the nodes of the set.
+#[derive(Clone, Copy, Debug)]
+pub struct Column<'a> {
+    blocks: &'a [[f32; 9]],
+    row_of: &'a [u32],
+}
+
+impl Column<'_> {
+    /// Its block at node i [1/kg], column by column; `None` outside the set.
+    pub fn block(&self, i: u32) -> Option<&[f32; 9]> {
+        self.blocks.get(self.row_of[i as usize] as usize)
+    }
+}
+
 impl Columns {
     /// `nodes`: the set, counted from the first node of the body. `limit` [bytes] bounds the columns; at least one group is kept.
     pub fn new(factor: &RestFactor, nodes: &[u32], limit: usize) -> Self {
@@ -91,6 +105,13 @@ impl Columns {
             Some(Mat3::from_iterator(column.get(i)?.iter().map(|v| f64::from(*v))))
         };
         block(i, j).or_else(|| block(j, i).map(|block| block.transpose()))
+    }
+
+    /// The column of node j, if it was requested.
+    pub fn column(&self, j: u32) -> Option<Column<'_>> {
+        let row = self.row_of[j as usize] as usize;
+        let group = self.groups.get(row / GROUP)?.as_ref()?;
+        Some(Column { blocks: &group.columns[row % GROUP], row_of: &self.row_of })
     }
 
     pub fn has(&self, node: u32) -> bool {
