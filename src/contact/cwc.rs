@@ -5,6 +5,9 @@
 //! contacts, and as preconditioner of the elastic solve. Forces that are found with W~ move the contacts exactly as foreseen, so gaps, sticking and cones hold after
 //! every pass; the passes only remove what A~ leaves of the elastic residual.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -439,20 +442,7 @@ fn assemble(problem: &Problem, blocks: &mut [Block], contacts: &mut [Contact], i
         })
         .collect();
 
-    let block_of = |unknown: usize| blocks.partition_point(|b| b.unknowns.end <= unknown);
-    let levers: Vec<Vec<Lever>> = contacts
-        .par_iter()
-        .with_min_len(64)
-        .map(|contact| {
-            let lever = |entry: &Entry| {
-                let b = block_of(entry.unknown());
-                let place = entry.unknown() - blocks[b].unknowns.start;
-                let rotation = blocks[b].rest.as_ref().map_or_else(Mat3::identity, |rest| rest.rotations[place]);
-                Lever { body: b as u32, place: place as u32, matrix: contact.frame * entry.matrix() * rotation * problem.dt }
-            };
-            contact.entries.iter().map(lever).collect()
-        })
-        .collect();
+    let levers = levers(problem, blocks, contacts);
     // Columns of the rest compliance for every node that is touched.
     let mut touched = vec![vec![]; blocks.len()];
     levers.iter().flatten().for_each(|lever| touched[lever.body as usize].push(lever.place));
@@ -482,17 +472,30 @@ fn assemble(problem: &Problem, blocks: &mut [Block], contacts: &mut [Contact], i
         island.contacts = range.clone();
         island.compliance.assemble(&bodies[range.clone()], |k, columns, out| {
             for (l, out) in columns.zip(out) {
-                *out = if k == l { contacts[range.start + k].own_compliance() } else { Mat3::zeros() };
-                for a in &levers[range.start + k] {
-                    for b in levers[range.start + l].iter().filter(|b| b.body == a.body) {
-                        if let Some(inverse) = inverse(a, b) {
-                            *out += a.matrix * inverse * b.matrix.transpose();
-                        }
-                    }
+                *out = compliance(&levers[range.start + k], &levers[range.start + l], inverse);
+                if k == l {
+                    *out += contacts[range.start + k].own_compliance();
                 }
             }
         });
     });
+}
+
+/// Of every contact.
+fn levers(problem: &Problem, blocks: &[Block], contacts: &[Contact]) -> Vec<Vec<Lever>> {
+    let lever = |contact: &Contact, entry: &Entry| {
+        let b = blocks.partition_point(|b| b.unknowns.end <= entry.unknown());
+        let place = entry.unknown() - blocks[b].unknowns.start;
+        let rotation = blocks[b].rest.as_ref().map_or_else(Mat3::identity, |rest| rest.rotations[place]);
+        Lever { body: b as u32, place: place as u32, matrix: contact.frame * entry.matrix() * rotation * problem.dt }
+    };
+    contacts.par_iter().with_min_len(64).map(|contact| contact.entries.iter().map(|entry| lever(contact, entry)).collect()).collect()
+}
+
+/// Block of W~ of two contacts with these levers [m/N]; `inverse` is the block of A0^-1 of two levers of one body, none for what is not known of it.
+fn compliance(first: &[Lever], second: &[Lever], inverse: impl Fn(&Lever, &Lever) -> Option<Mat3>) -> Mat3 {
+    let pairs = first.iter().flat_map(|a| second.iter().filter(|b| b.body == a.body).map(move |b| (a, b)));
+    pairs.filter_map(|(a, b)| inverse(a, b).map(|inverse| a.matrix * inverse * b.matrix.transpose())).sum()
 }
 
 /// Number of the island of each block: the first block that contacts link it with.
