@@ -3,6 +3,7 @@
 mod architecture;
 mod attachments;
 mod contact;
+mod edges;
 mod lab;
 mod licenses;
 mod objects;
