@@ -263,6 +263,16 @@ static BODY: Table = Table {
             "Whether parts of the body's surface collide with each other; `off` saves time where they hardly meet. Other bodies are always met.",
         )
         .only(DEFORMABLE),
+        Field::new(
+            "collision_surface",
+            Kind::Text,
+            "",
+            Default("\"drawn\""),
+            "What touches: the surface that is \"drawn\"; the outside of the \"tets\", which has fewer points than a fine mesh and lies up to a \
+             cell outside it; or a closed mesh for that, a file as for `mesh`, in the coordinates of the body's own mesh or shape. Runs on \
+             the CPU.",
+        )
+        .only(DEFORMABLE),
         Field::new("motion", Kind::Table(&MOTION), "", Optional("it rests"), "How a driven body moves.").only(DRIVEN),
         Field::new("color", Kind::Color, "", Optional("one of the palette in turn"), "Colour (sRGB)."),
         Field::new(

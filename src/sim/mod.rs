@@ -448,8 +448,10 @@ fn open_backend(
     match choice {
         BackendChoice::Cpu => on_cpu("asked for".into()),
         BackendChoice::Gpu => on_gpu(open()?, "asked for".into()),
-        BackendChoice::Auto if !model.rigid_bodies.is_empty() || !model.attachments.is_empty() => {
-            on_cpu("the scene has bodies or attachments that the GPU backend does not have yet".into())
+        BackendChoice::Auto
+            if !model.rigid_bodies.is_empty() || !model.attachments.is_empty() || model.body_with_own_collision().is_some() =>
+        {
+            on_cpu("the scene has bodies, collision surfaces or attachments that the GPU backend does not have yet".into())
         }
         BackendChoice::Auto => match open() {
             Ok(device) if device.is_hardware() => on_gpu(device, "a hardware adapter is there".into()),

@@ -157,7 +157,7 @@ fn a_block_on_a_slope_sticks_below_and_slides_above_the_angle_of_friction() {
     }
 }
 
-/// `contact-cr.md` 13, fact 4.
+/// `contact-cr.md` 13, facts 4 and 7.
 #[test]
 fn a_sliding_block_is_slowed_down_by_mu_g() {
     let (mu, speed) = (0.5, 4.0);
@@ -169,9 +169,12 @@ fn a_sliding_block_is_slowed_down_by_mu_g() {
         let mut run = Run::new(Backend::Cpu, &model);
         (run.params.solver, run.params.tolerance) = (solver, 1e-6);
         let (before, _) = run.steps(10);
-        let (mut aside, mut off) = (0.0f64, 0.0f64);
+        let (mut aside, mut off, mut gap) = (0.0f64, 0.0f64, 0.0f64);
         for _ in 0..60 {
             let (state, report) = run.step();
+            if report.converged {
+                gap = gap.max(report.contact.max_gap_of_active);
+            }
             let pair = &report.contact.pairs[0];
             let along = velocity(&model, &state).normalize();
             aside = aside.max((pair.friction.normalize() + along).norm());
@@ -182,6 +185,8 @@ fn a_sliding_block_is_slowed_down_by_mu_g() {
         println!("{solver:?}: slowed by {:.5} mu g, friction {aside:.1e} aside and {off:.1e} off, {}", slowed / (mu * G), run.told());
         assert!((slowed / (mu * G) - 1.0).abs() < 0.01);
         assert!(aside < 1e-3 && off < 1e-4, "{solver:?}: {aside} {off}");
+        // Fact 7: gaps end in the band.
+        assert!(gap > 0.0 && gap < run.params.contact_tolerance && run.deepest == 0.0, "{solver:?}: gap {gap}, {} deep", run.deepest);
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod architecture;
 mod attachments;
+mod collision_surface;
 mod contact;
 mod edges;
 mod lab;
