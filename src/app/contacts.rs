@@ -25,7 +25,7 @@ pub struct ContactMark {
 
 /// The contacts of a state. The one place that knows how a state keeps them. `poses`: of the model's obstacles.
 pub fn contact_marks(model: &Model, state: &State, poses: &[Isometry]) -> Vec<ContactMark> {
-    let (surface, positions) = (&model.surface, state.positions(model));
+    let (surface, positions) = (&model.collision, state.positions(model));
     let mark = |contact: &RememberedContact| {
         let [point, normal] = match contact.place {
             Some(place) => place,

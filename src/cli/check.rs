@@ -43,6 +43,9 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
             body.nodes.len(),
             body.triangles.len()
         );
+        if body.has_own_collision {
+            println!("{}: touches with {} triangles of its own", body.name, body.collision_triangles.len());
+        }
     }
     for body in &model.rigid_bodies {
         let extent = Aabb::of(&body.vertices).extent();

@@ -68,11 +68,21 @@ pub struct CrOptions {
     pub relative_residual: f64,
     pub preconditioner: Preconditioner,
     pub part: Part,
+    /// States are looked at now and then, the more rarely the larger the residual is, and changed for what is seen in the motion. Else they are looked at
+    /// after each iteration and changed for whatever counts at the end: the same answer, with more restarts (`contact-cr.md` 13).
+    pub postpones: bool,
 }
 
 impl CrOptions {
     pub fn new(residual: f64, max_iterations: u32) -> Self {
-        Self { residual, max_iterations, relative_residual: 1e-3, preconditioner: Preconditioner::Full, part: Part::Contact }
+        Self {
+            residual,
+            max_iterations,
+            relative_residual: 1e-3,
+            preconditioner: Preconditioner::Full,
+            part: Part::Contact,
+            postpones: true,
+        }
     }
 }
 
@@ -83,6 +93,9 @@ pub enum Preconditioner {
     Full,
     /// The two diagonals alone: D^-1 and the inverse diagonal of L D^-1 L^T.
     Diagonal,
+    /// The identity, but for one number that makes rows, which are metres, comparable with momenta: else the answer to how many iterations it takes would
+    /// depend on the unit of length.
+    None,
 }
 
 /// Which forces are unknown.
@@ -235,6 +248,8 @@ pub fn solve(
                     return outcome;
                 }
             }
+        } else if !options.postpones {
+            changed = evaluate(problem, contacts, dv, true, effort, options.part);
         } else if alpha > 0.0 && since_evaluation >= evaluation_interval(velocity_residual / bound).max(outcome.restarts / 32) {
             changed = evaluate(problem, contacts, dv, false, effort, options.part);
             since_evaluation = 0;
@@ -276,6 +291,14 @@ fn restart(problem: &Problem, options: &CrOptions, contacts: &mut [Contact], dv:
     for contact in contacts.iter_mut() {
         contact.stiffness = stiffness(contact, options.part);
     }
+    if options.preconditioner == Preconditioner::None {
+        let inverse = &problem.a.inverse_diagonals[problem.unknowns.clone()];
+        let mobility = inverse.iter().map(Mat3::trace).sum::<f64>() / (3 * inverse.len()) as f64;
+        for contact in contacts.iter_mut() {
+            let rows = options.part.mask(contact, Vec3::repeat(1.0));
+            contact.stiffness = Mat3::from_diagonal(&(rows / (mobility * problem.dt).powi(2)));
+        }
+    }
     for pair in [&mut work.residual, &mut work.direction, &mut work.z, &mut work.b_z, &mut work.b_p, &mut work.c_b_p] {
         pair.resize(dv.len(), contacts.len());
     }
@@ -312,13 +335,16 @@ fn clear_fixed(problem: &Problem, v: &mut [Vec3]) {
 }
 
 /// The `Full` preconditioner: the block inverse of [D L^T; L 0] with the block diagonal D of A and the diagonal S of L D^-1 L^T:
-/// a = D^-1 r;  t = S^-1 (L a - q);  result (a - D^-1 L^T t, t)  (`contact-cr.md` 6). `Diagonal`: (a, S^-1 q).
+/// a = D^-1 r;  t = S^-1 (L a - q);  result (a - D^-1 L^T t, t)  (`contact-cr.md` 6). `Diagonal`: (a, S^-1 q). `None`: (r, s q) with a number s.
 fn precondition(problem: &Problem, options: &CrOptions, contacts: &[Contact], r: &Pair, z: &mut Pair, scratch: &mut [Vec3]) {
-    problem.a.precondition(&problem.unknowns, &r.v, &mut z.v);
+    match options.preconditioner {
+        Preconditioner::None => z.v.copy_from_slice(&r.v),
+        _ => problem.a.precondition(&problem.unknowns, &r.v, &mut z.v),
+    }
     if contacts.is_empty() {
         return;
     }
-    if options.preconditioner == Preconditioner::Diagonal {
+    if options.preconditioner != Preconditioner::Full {
         for ((contact, rc), zc) in contacts.iter().zip(&r.c).zip(&mut z.c) {
             *zc = contact.stiffness * rc;
         }

@@ -1,6 +1,9 @@
 //! The warped compliance W~ = dt^2 C H A~^-1 H^T C^T of the contacts, A~^-1 = R A0^-1 R^T with the rest pose A0 and the rotations R of the nodes
 //! (`contact-study.md` 4).
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 
 use nalgebra::Matrix3;

@@ -56,6 +56,8 @@ pub enum DeviceError {
     TooManyBodies { bodies: usize, most: usize },
     #[error("it does not have rigid bodies yet, nor static or driven meshes, and \"{body}\" is one")]
     RigidBody { body: String },
+    #[error("it collides with drawn surfaces only, and \"{body}\" has a collision surface of its own")]
+    CollisionSurface { body: String },
     #[error("it does not have attachments yet, and \"{name}\" is one")]
     Attachment { name: String },
     #[error("the device was lost: {0}")]

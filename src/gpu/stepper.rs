@@ -68,6 +68,9 @@ impl GpuStepper {
         if let Some(body) = model.rigid_bodies.first() {
             return Err(DeviceError::RigidBody { body: body.name.clone() });
         }
+        if let Some(body) = model.body_with_own_collision() {
+            return Err(DeviceError::CollisionSurface { body: body.name.clone() });
+        }
         if let Some(attachment) = model.attachments.first() {
             return Err(DeviceError::Attachment { name: attachment.name.clone() });
         }

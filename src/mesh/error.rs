@@ -16,6 +16,8 @@ pub enum MeshError {
     Open { boundary_edges: usize },
     #[error("{edges} edges of the surface have triangles that do not run in opposite directions; make their orientation consistent")]
     Misoriented { edges: usize },
+    #[error("{edges} edges of the surface have more than two triangles; separate the parts that touch there")]
+    NonManifold { edges: usize },
     #[error("the surface encloses no volume (signed volume {volume:.3e}); if it is inside out, flip its triangles, else give it thickness")]
     NoVolume { volume: f64 },
     #[error("resolution {resolution} is outside {min}..={max} cells along the longest side; choose one within")]

@@ -1,6 +1,6 @@
 use rayon::prelude::*;
 
-use super::{MeshError, SurfaceMesh, TetMesh};
+use super::{Embedding, MeshError, SurfaceMesh, TetMesh};
 use crate::math::Vec3;
 
 /// How near the tets are to regular ones: `6 sqrt(2) volume / (rms edge)^3`, 1 for a regular tet, 0 for a flat one.
@@ -46,19 +46,24 @@ impl TetMesh {
         single.into_iter().map(|id| self.face(id as usize)).collect()
     }
 
+    /// The boundary as triangles over its own vertices, and the nodes that these are, in their order.
+    pub fn boundary_skin(&self) -> (Vec<[u32; 3]>, Embedding) {
+        let boundary = self.boundary();
+        let mut vertex = vec![u32::MAX; self.positions.len()];
+        boundary.iter().flatten().for_each(|&node| vertex[node as usize] = 0);
+        let mut embedding = Embedding::default();
+        for (node, vertex) in vertex.iter_mut().enumerate().filter(|(_, vertex)| **vertex == 0) {
+            *vertex = embedding.nodes.len() as u32;
+            embedding.nodes.push([node as u32; 4]);
+            embedding.weights.push([1.0, 0.0, 0.0, 0.0]);
+        }
+        (boundary.iter().map(|triangle| triangle.map(|node| vertex[node as usize])).collect(), embedding)
+    }
+
     /// The boundary as a surface of its own, without the inner nodes.
     pub fn surface(&self) -> SurfaceMesh {
-        let boundary = self.boundary();
-        let mut used = vec![false; self.positions.len()];
-        boundary.iter().flatten().for_each(|&node| used[node as usize] = true);
-        let mut vertex = vec![u32::MAX; used.len()];
-        let mut surface = SurfaceMesh::default();
-        for node in (0..used.len()).filter(|&node| used[node]) {
-            vertex[node] = surface.positions.len() as u32;
-            surface.positions.push(self.positions[node]);
-        }
-        surface.triangles = boundary.iter().map(|triangle| triangle.map(|node| vertex[node as usize])).collect();
-        surface
+        let (triangles, embedding) = self.boundary_skin();
+        SurfaceMesh { positions: embedding.nodes.iter().map(|nodes| self.positions[nodes[0] as usize]).collect(), triangles }
     }
 
     /// Face `id % 4` of tet `id / 4`.

@@ -1,5 +1,8 @@
 //! From meshes and materials to the shared arrays of a `Model`.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use super::{Body, FrictionTable, Lists, Model, Obstacle, RigidBody, Surface, Tet};
 use crate::material::Material;
 use crate::math::{Mat3, Vec3};
@@ -12,9 +15,11 @@ pub struct SoftBody {
     pub name: String,
     pub material: Material,
     pub tets: TetMesh,
-    /// The surface: its triangles, and where its vertices lie in the tets.
+    /// The drawn surface: its triangles, and where its vertices lie in the tets.
     pub surface_triangles: Vec<[u32; 3]>,
     pub embedding: Embedding,
+    /// The surface that touches, if it is not the drawn one.
+    pub collision: Option<(Vec<[u32; 3]>, Embedding)>,
     /// Nodes that never move.
     pub fixed: Vec<bool>,
     /// Velocity of each node at the start [m/s].
@@ -47,18 +52,7 @@ pub struct ModelBuilder {
 impl SoftBody {
     /// A body whose surface is the boundary of its tets.
     pub fn with_boundary_surface(name: impl Into<String>, material: Material, tets: TetMesh) -> Self {
-        let boundary = tets.boundary();
-        let mut vertex_of_node = vec![u32::MAX; tets.positions.len()];
-        for &n in boundary.iter().flatten() {
-            vertex_of_node[n as usize] = 0;
-        }
-        let mut embedding = Embedding::default();
-        for (node, vertex) in vertex_of_node.iter_mut().enumerate().filter(|(_, v)| **v == 0) {
-            *vertex = embedding.nodes.len() as u32;
-            embedding.nodes.push([node as u32; 4]);
-            embedding.weights.push([1.0, 0.0, 0.0, 0.0]);
-        }
-        let surface_triangles = boundary.iter().map(|t| t.map(|n| vertex_of_node[n as usize])).collect();
+        let (surface_triangles, embedding) = tets.boundary_skin();
         let n = tets.positions.len();
         Self {
             name: name.into(),
@@ -66,6 +60,7 @@ impl SoftBody {
             tets,
             surface_triangles,
             embedding,
+            collision: None,
             fixed: vec![false; n],
             velocities: vec![Vec3::zeros(); n],
             color: None,
@@ -110,24 +105,29 @@ impl ModelBuilder {
             fixed: vec![],
             node_bodies: vec![],
             tets: vec![],
-            surface: Surface::default(),
+            surface: Arc::default(),
+            collision: Arc::default(),
             pattern: Pattern::default(),
             edge_tets: Lists::default(),
             node_corners: Lists::default(),
             node_points: Lists::default(),
         };
+        let mut drawn = Surface::default();
+        let mut touching = self.bodies.iter().any(|body| body.collision.is_some()).then(Surface::default);
         for (index, body) in self.bodies.into_iter().enumerate() {
-            append(&mut model, index as u32, body)?;
+            append(&mut model, &mut drawn, touching.as_mut(), index as u32, body)?;
         }
+        model.surface = Arc::new(drawn);
+        model.collision = touching.map_or_else(|| model.surface.clone(), Arc::new);
         connect(&mut model);
         Ok(model)
     }
 }
 
-fn append(model: &mut Model, index: u32, body: SoftBody) -> Result<(), ModelError> {
-    let (first_node, first_tet, first_vertex, first_triangle) =
-        (model.n_nodes(), model.tets.len(), model.n_vertices(), model.surface.triangles.len());
-    let SoftBody { name, material, tets, surface_triangles, embedding, fixed, velocities, color, self_contact } = body;
+/// `touching`: what touches, if that is not what is drawn of all bodies.
+fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>, index: u32, body: SoftBody) -> Result<(), ModelError> {
+    let (first_node, first_tet) = (model.n_nodes(), model.tets.len());
+    let SoftBody { name, material, tets, surface_triangles, embedding, collision, fixed, velocities, color, self_contact } = body;
     if tets.tets.is_empty() {
         return Err(ModelError::Empty { body: name });
     }
@@ -163,13 +163,22 @@ fn append(model: &mut Model, index: u32, body: SoftBody) -> Result<(), ModelErro
         return Err(ModelError::Unused { body: name, node });
     }
     let n = tets.positions.len();
+    let (vertices, triangles) = drawn.append(index, offset, &surface_triangles, &embedding);
+    let (collision_triangles, collision_embedding) = collision.as_ref().map_or((&surface_triangles, &embedding), |(t, e)| (t, e));
+    let (collision_vertices, collision_triangles) = match touching {
+        None => (vertices.clone(), triangles.clone()),
+        Some(touching) => touching.append(index, offset, collision_triangles, collision_embedding),
+    };
     model.bodies.push(Body {
         name,
         material,
         nodes: first_node..first_node + n,
         tets: first_tet..model.tets.len(),
-        vertices: first_vertex..first_vertex + embedding.nodes.len(),
-        triangles: first_triangle..first_triangle + surface_triangles.len(),
+        vertices,
+        triangles,
+        collision_vertices,
+        collision_triangles,
+        has_own_collision: collision.is_some(),
         mass: material.density * total_volume,
         volume: total_volume,
         color,
@@ -180,11 +189,19 @@ fn append(model: &mut Model, index: u32, body: SoftBody) -> Result<(), ModelErro
     model.fixed.extend(fixed);
     model.initial_velocities.extend(velocities);
     model.node_bodies.extend(std::iter::repeat_n(index, n));
-    model.surface.bodies.extend(std::iter::repeat_n(index, embedding.nodes.len()));
-    model.surface.nodes.extend(embedding.nodes.iter().map(|nodes| nodes.map(|n| n + offset)));
-    model.surface.weights.extend(embedding.weights);
-    model.surface.triangles.extend(surface_triangles.iter().map(|t| t.map(|v| v + first_vertex as u32)));
     Ok(())
+}
+
+impl Surface {
+    /// Adds the surface of a body whose first node is `offset`; returns its vertices and triangles.
+    fn append(&mut self, body: u32, offset: u32, triangles: &[[u32; 3]], embedding: &Embedding) -> (Range<usize>, Range<usize>) {
+        let (first, first_triangle) = (self.n_vertices(), self.triangles.len());
+        self.bodies.extend(std::iter::repeat_n(body, embedding.nodes.len()));
+        self.nodes.extend(embedding.nodes.iter().map(|nodes| nodes.map(|n| n + offset)));
+        self.weights.extend_from_slice(&embedding.weights);
+        self.triangles.extend(triangles.iter().map(|t| t.map(|v| v + first as u32)));
+        (first..self.n_vertices(), first_triangle..self.triangles.len())
+    }
 }
 
 /// Edges, pattern and the gather lists.

@@ -17,6 +17,7 @@ pub use obstacle::{Obstacle, Shape};
 pub use rigid::{Mobility, RigidBody};
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::material::Material;
 use crate::math::Vec3;
@@ -46,7 +47,10 @@ pub struct Model {
     /// Body of each node.
     pub node_bodies: Vec<u32>,
     pub tets: Vec<Tet>,
-    pub surface: Surface,
+    /// What is drawn, picked and recorded.
+    pub surface: Arc<Surface>,
+    /// What touches: the drawn surface itself, unless a body has another one for that.
+    pub collision: Arc<Surface>,
     /// Where the 3x3 blocks of the system matrix stand.
     pub pattern: Pattern,
     /// For each mesh edge (`pattern.edges`), the tets that share it and which corners its two nodes are.
@@ -64,10 +68,16 @@ pub struct Body {
     pub material: Material,
     pub nodes: Range<usize>,
     pub tets: Range<usize>,
-    /// Surface vertices.
+    /// Vertices of the drawn surface.
     pub vertices: Range<usize>,
-    /// Surface triangles.
+    /// Triangles of the drawn surface.
     pub triangles: Range<usize>,
+    /// Vertices of the surface that touches.
+    pub collision_vertices: Range<usize>,
+    /// Triangles of the surface that touches.
+    pub collision_triangles: Range<usize>,
+    /// What touches is not what is drawn.
+    pub has_own_collision: bool,
     /// Total mass [kg].
     pub mass: f64,
     /// Rest volume [m^3].
@@ -92,7 +102,7 @@ pub struct Tet {
     pub body: u32,
 }
 
-/// The surfaces of all deformable bodies: drawn, picked and in contact. Vertex `k` is the material point
+/// Surfaces of all deformable bodies: those that are drawn and picked, or those that are in contact. Vertex `k` is the material point
 /// `sum_c weights[k][c] * x[nodes[k][c]]` (the mapping H of J = C H; a node of the boundary has the weights 1, 0, 0, 0).
 #[derive(Clone, Debug, Default)]
 pub struct Surface {
@@ -143,6 +153,17 @@ impl Lists {
     }
 }
 
+impl Surface {
+    pub fn n_vertices(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Positions of the vertices for node positions `x`.
+    pub fn positions(&self, x: &[Vec3]) -> Vec<Vec3> {
+        self.nodes.iter().zip(&self.weights).map(|(nodes, weights)| interpolate(x, nodes, weights)).collect()
+    }
+}
+
 /// For edge e: items `16 * tet + 4 * corner_i + corner_j` (i < j the nodes of the edge).
 pub type EdgeTets = Lists;
 
@@ -151,8 +172,9 @@ impl Model {
         self.rest_positions.len()
     }
 
+    /// Of the drawn surface.
     pub fn n_vertices(&self) -> usize {
-        self.surface.nodes.len()
+        self.surface.n_vertices()
     }
 
     /// Blocks of three unknowns: one a node, then two a rigid body (`linear_unknown`, `angular_unknown`).
@@ -221,9 +243,14 @@ impl Model {
         None
     }
 
-    /// Surface vertex positions for node positions `x`.
+    /// Positions of the vertices of the drawn surface for node positions `x`.
     pub fn surface_positions(&self, x: &[Vec3]) -> Vec<Vec3> {
-        self.surface.nodes.iter().zip(&self.surface.weights).map(|(nodes, weights)| interpolate(x, nodes, weights)).collect()
+        self.surface.positions(x)
+    }
+
+    /// The first body whose collision surface is not the drawn one.
+    pub fn body_with_own_collision(&self) -> Option<&Body> {
+        self.bodies.iter().find(|body| body.has_own_collision)
     }
 
     /// Diagonal of the box around all rest positions [m]; a length scale for tolerances.

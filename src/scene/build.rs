@@ -8,7 +8,7 @@ use super::error::{Place, SceneError, quoted_list};
 use super::geometry::{Fault, Made, Solid, scaled};
 use super::nodes::Transform;
 use super::placing::{NoRoom, Occupied, TurnedBox, placements};
-use super::read::{Amount, BodyContent, CameraContent, Content, Copies, Geometry, Role, Target};
+use super::read::{Amount, BodyContent, CameraContent, Collision, Content, Copies, Geometry, Role, Target};
 use super::regions::Region;
 use super::value::Origin;
 use super::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, Scene, SolverChoice};
@@ -79,6 +79,24 @@ enum Slot {
     Soft(usize),
     Rigid(usize),
     Obstacle(usize),
+}
+
+/// A fault as a sentence; `file`: of the mesh, if it is from one.
+fn message(fault: Fault, file: Option<&str>) -> String {
+    let of_file = |text: String| file.map(|file| format!("{file}: {text}")).unwrap_or(text);
+    match fault {
+        // A fault inside a file names the file already.
+        Fault::Mesh(error @ MeshError::File { .. }) => error.to_string(),
+        Fault::Mesh(error) => of_file(error.to_string()),
+        Fault::NoFolder => {
+            "a scene inside the program has no folder; name a mesh of the program (\"builtin:bunny.obj\") or give a full path".into()
+        }
+        Fault::UnknownBuiltin => format!("the program has no mesh of this name; it has {}", quoted_list(assets::NAMES.iter().copied())),
+        Fault::Outside { vertex, distance } => of_file(format!(
+            "vertex {vertex} is {distance:.2e} m outside the tets of the body; give a surface that is near the drawn one, in the same \
+             coordinates"
+        )),
+    }
 }
 
 impl Builder<'_> {
@@ -168,7 +186,11 @@ impl Builder<'_> {
     fn place_all(&self) -> Result<Vec<Placed<'_>>, SceneError> {
         let mut placed = vec![];
         for (index, body) in self.content.bodies.iter().enumerate() {
-            let made = Made::new(body, self.scene.folder.as_deref()).map_err(|fault| self.fault(body, fault))?;
+            let folder = self.scene.folder.as_deref();
+            let mut made = Made::new(body, folder).map_err(|fault| self.fault(body, fault))?;
+            if let Made::Solid(solid) = &mut made {
+                solid.set_collision(&body.collision, folder).map_err(|fault| self.collision_fault(body, fault))?;
+            }
             placed.push(Placed { index, body, made, placements: vec![] });
         }
         let mut occupied = vec![];
@@ -204,22 +226,16 @@ impl Builder<'_> {
     }
 
     fn fault(&self, body: &BodyContent, fault: Fault) -> SceneError {
-        let message = match fault {
-            Fault::Mesh(error) if self.scene.document.generated => return self.mesh_fault(error),
-            // A fault inside a file names the file already.
-            Fault::Mesh(error @ MeshError::File { .. }) => error.to_string(),
-            Fault::Mesh(error) => match &body.geometry {
-                Geometry::Mesh { file, .. } => format!("{file}: {error}"),
-                _ => error.to_string(),
-            },
-            Fault::NoFolder => {
-                "a scene inside the program has no folder; name a mesh of the program (\"builtin:bunny.obj\") or give a full path".into()
-            }
-            Fault::UnknownBuiltin => {
-                format!("the program has no mesh of this name; it has {}", quoted_list(assets::NAMES.iter().copied()))
-            }
-        };
-        self.error(body.geometry_origin, &body.geometry_key, message)
+        if let (Fault::Mesh(error), true) = (&fault, self.scene.document.generated) {
+            return self.mesh_fault(error.clone());
+        }
+        let file = if let Geometry::Mesh { file, .. } = &body.geometry { Some(file.as_str()) } else { None };
+        self.error(body.geometry_origin, &body.geometry_key, message(fault, file))
+    }
+
+    fn collision_fault(&self, body: &BodyContent, fault: Fault) -> SceneError {
+        let file = if let Collision::Mesh(file) = &body.collision { Some(file.as_str()) } else { None };
+        self.error(body.collision_origin, &format!("body.{}.collision_surface", body.name), message(fault, file))
     }
 
     /// A fault of the mesh that is the scene.
@@ -246,6 +262,7 @@ impl Builder<'_> {
             soft.surface_triangles.clone_from(triangles);
             soft.embedding.clone_from(embedding);
         }
+        soft.collision.clone_from(&solid.collision);
         (soft.color, soft.self_contact) = (body.color, body.self_contact);
         let center = center_of_mass(&soft);
         soft.velocities = soft.tets.positions.iter().map(|p| velocity + angular_velocity.cross(&(p - center))).collect();

@@ -48,12 +48,12 @@ static SIMULATION: Table = Table {
         Field::new("gravity", Kind::Vector(ANY), "m/s^2", Default("[0.0, -9.81, 0.0]"), "Acceleration of free fall."),
         Field::new(
             "solver",
-            Kind::Choice(&["auto", "cwc", "cr", "cr-diag", "ica", "sp", "pgs", "ssn"]),
+            Kind::Choice(&["auto", "cwc", "cr", "cr-diag", "cr-none", "ica", "sp", "pgs", "ssn"]),
             "",
             Default("\"auto\""),
             "Solver of elasticity and contact. `cwc`: corrected warped compliance; `cr`: conjugate residuals with contact states, \
-             `cr-diag` with the diagonal preconditioner only. For comparison: `ica`, iterative constraint anticipation; `sp`, staggered \
-             projections; `pgs`, projected Gauss-Seidel; `ssn`, semi-smooth Newton.",
+             `cr-diag` with the diagonal preconditioner only, `cr-none` with none. For comparison: `ica`, iterative constraint \
+             anticipation; `sp`, staggered projections; `pgs`, projected Gauss-Seidel; `ssn`, semi-smooth Newton.",
         ),
         Field::new(
             "backend",
@@ -261,6 +261,16 @@ static BODY: Table = Table {
             "",
             Default("\"on\""),
             "Whether parts of the body's surface collide with each other; `off` saves time where they hardly meet. Other bodies are always met.",
+        )
+        .only(DEFORMABLE),
+        Field::new(
+            "collision_surface",
+            Kind::Text,
+            "",
+            Default("\"drawn\""),
+            "What touches: the surface that is \"drawn\"; the outside of the \"tets\", which has fewer points than a fine mesh and lies up to a \
+             cell outside it; or a closed mesh for that, a file as for `mesh`, in the coordinates of the body's own mesh or shape. Runs on \
+             the CPU.",
         )
         .only(DEFORMABLE),
         Field::new("motion", Kind::Table(&MOTION), "", Optional("it rests"), "How a driven body moves.").only(DRIVEN),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::read::{Anchor, BodyContent, Geometry, Role};
+use super::read::{Anchor, BodyContent, Collision, Geometry, Role};
 use crate::math::{Aabb, Vec3};
 use crate::mesh::{Embedding, MeshError, SurfaceMesh, TetMesh, assets, doctor, embed, parse_surface, read_surface, shapes, voxel};
 use crate::model::Shape;
@@ -11,8 +11,16 @@ use crate::model::Shape;
 pub struct Solid {
     pub tets: TetMesh,
     /// An embedded surface; none when it is the boundary of the tets.
-    pub surface: Option<(Vec<[u32; 3]>, Embedding)>,
+    pub surface: Option<Skin>,
+    /// The surface that touches; none when it is the drawn one.
+    pub collision: Option<Skin>,
+    /// Where a point of the mesh file or shape is: `scale * p - shift`.
+    scale: f64,
+    shift: Vec3,
 }
+
+/// Triangles, and where their vertices lie in the tets.
+type Skin = (Vec<[u32; 3]>, Embedding);
 
 /// What cannot become a solid: a mesh, with the reason and what would mend it.
 pub enum Fault {
@@ -20,6 +28,11 @@ pub enum Fault {
     /// A relative path in a scene that has no folder.
     NoFolder,
     UnknownBuiltin,
+    /// A vertex of a collision surface so far [m] out of the tets that it cannot be meant.
+    Outside {
+        vertex: usize,
+        distance: f64,
+    },
 }
 
 impl From<MeshError> for Fault {
@@ -56,7 +69,10 @@ impl Made {
     /// Box of what can touch; none for a plane.
     pub fn bounds(&self) -> Option<Aabb> {
         match self {
-            Self::Solid(solid) => Some(solid.surface_bounds()),
+            Self::Solid(solid) => Some(match &solid.collision {
+                Some((_, embedding)) => Aabb::of(&embedding.positions(&solid.tets.positions)),
+                None => solid.surface_bounds(),
+            }),
             Self::Surface(surface) => Some(surface.aabb()),
             Self::Exact(Shape::Plane, _) => None,
             Self::Exact(shape, anchor) => {
@@ -70,11 +86,15 @@ impl Made {
 /// Tets and surface of a deformable body.
 fn solid(geometry: &Geometry, anchor: Anchor, folder: Option<&Path>) -> Result<Solid, Fault> {
     let mut solid = match *geometry {
-        Geometry::Mesh { ref file, resolution, size } => embedded(load(file, size, folder)?, resolution)?,
+        Geometry::Mesh { ref file, resolution, size } => {
+            let (surface, scale) = resized(load(file, folder)?, size);
+            Solid { scale, ..embedded(surface, resolution)? }
+        }
         Geometry::Icosphere { radius, level, resolution } => embedded(shapes::icosphere(radius, level), resolution)?,
-        ref shape => Solid { tets: shape_tets(shape), surface: None },
+        ref shape => Solid::new(shape_tets(shape), None),
     };
-    let shift = anchor_point(anchor, &solid.surface_bounds());
+    solid.shift = anchor_point(anchor, &solid.surface_bounds());
+    let shift = solid.shift;
     solid.tets.positions.iter_mut().for_each(|p| *p -= shift);
     Ok(solid)
 }
@@ -82,7 +102,7 @@ fn solid(geometry: &Geometry, anchor: Anchor, folder: Option<&Path>) -> Result<S
 /// The surface of a rigid body, or of a static or driven one.
 fn surface(geometry: &Geometry, folder: Option<&Path>) -> Result<SurfaceMesh, Fault> {
     let surface = match *geometry {
-        Geometry::Mesh { ref file, size, .. } => load(file, size, folder)?,
+        Geometry::Mesh { ref file, size, .. } => resized(load(file, folder)?, size).0,
         Geometry::Icosphere { radius, level, .. } => shapes::icosphere(radius, level),
         ref shape => shape_tets(shape).surface(),
     };
@@ -146,7 +166,7 @@ fn anchor_point(anchor: Anchor, bounds: &Aabb) -> Vec3 {
 fn embedded(surface: SurfaceMesh, resolution: u32) -> Result<Solid, Fault> {
     let tets = voxel::tetrahedralise(&surface, resolution)?;
     let embedding = embed(&tets, &surface.positions)?;
-    Ok(Solid { tets, surface: Some((surface.triangles, embedding)) })
+    Ok(Solid::new(tets, Some((surface.triangles, embedding))))
 }
 
 /// Refuses a surface that is open or whose triangles do not agree which side is outside.
@@ -159,15 +179,29 @@ fn closed(surface: &SurfaceMesh) -> Result<(), MeshError> {
     }
 }
 
-/// Reads a mesh and mends what can be mended; its longest side becomes `size` if given.
-fn load(file: &str, size: Option<f64>, folder: Option<&Path>) -> Result<SurfaceMesh, Fault> {
-    let mut surface = doctor::mend(read(file, folder)?);
-    surface.check()?;
-    if let Some(size) = size {
-        let scale = size / surface.aabb().extent().max();
-        surface.positions.iter_mut().for_each(|p| *p *= scale);
+/// Refuses what is no surface of a solid: open, folded onto edges that more than two triangles share, or inside out.
+fn solid_surface(surface: &SurfaceMesh) -> Result<(), MeshError> {
+    closed(surface)?;
+    let found = doctor::diagnose(surface);
+    match found {
+        _ if found.non_manifold_edges > 0 => Err(MeshError::NonManifold { edges: found.non_manifold_edges }),
+        _ if found.signed_volume <= 0.0 => Err(MeshError::NoVolume { volume: found.signed_volume }),
+        _ => Ok(()),
     }
+}
+
+/// Reads a mesh and mends what can be mended.
+fn load(file: &str, folder: Option<&Path>) -> Result<SurfaceMesh, Fault> {
+    let surface = doctor::mend(read(file, folder)?);
+    surface.check()?;
     Ok(surface)
+}
+
+/// A surface whose longest side becomes `size` if given, and the factor for that.
+fn resized(mut surface: SurfaceMesh, size: Option<f64>) -> (SurfaceMesh, f64) {
+    let scale = size.map_or(1.0, |size| size / surface.aabb().extent().max());
+    surface.positions.iter_mut().for_each(|p| *p *= scale);
+    (surface, scale)
 }
 
 fn read(file: &str, folder: Option<&Path>) -> Result<SurfaceMesh, Fault> {
@@ -183,7 +217,42 @@ fn read(file: &str, folder: Option<&Path>) -> Result<SurfaceMesh, Fault> {
     }
 }
 
+/// A vertex of a collision surface that is further out of the tets than this, in heights of its tet, is a mistake of place or unit.
+const FAR: f64 = 1.0;
+
 impl Solid {
+    fn new(tets: TetMesh, surface: Option<Skin>) -> Self {
+        Self { tets, surface, collision: None, scale: 1.0, shift: Vec3::zeros() }
+    }
+
+    /// Gives the solid the surface that touches.
+    pub fn set_collision(&mut self, collision: &Collision, folder: Option<&Path>) -> Result<(), Fault> {
+        self.collision = match collision {
+            Collision::Drawn => None,
+            // The boundary of the tets is what is drawn where there is no other surface.
+            Collision::Tets => self.surface.is_some().then(|| self.tets.boundary_skin()),
+            Collision::Mesh(file) => {
+                let mut surface = load(file, folder)?;
+                surface.positions.iter_mut().for_each(|p| *p = *p * self.scale - self.shift);
+                solid_surface(&surface)?;
+                let embedding = embed(&self.tets, &surface.positions)?;
+                if let Some(vertex) = embedding.weights.iter().position(|weights| weights.iter().any(|w| *w < -FAR)) {
+                    return Err(Fault::Outside { vertex, distance: self.distance_outside(&embedding, vertex) });
+                }
+                Some((surface.triangles, embedding))
+            }
+        };
+        Ok(())
+    }
+
+    /// How far an embedded point is from a near point of its tet [m].
+    fn distance_outside(&self, embedding: &Embedding, point: usize) -> f64 {
+        let inside = embedding.weights[point].map(|w| w.max(0.0));
+        let sum: f64 = inside.iter().sum();
+        let off = (0..4).map(|c| self.tets.positions[embedding.nodes[point][c] as usize] * (embedding.weights[point][c] - inside[c] / sum));
+        off.sum::<Vec3>().norm()
+    }
+
     /// Box of the surface: of the mesh as given, not of the tets around it.
     fn surface_bounds(&self) -> Aabb {
         match &self.surface {

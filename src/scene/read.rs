@@ -47,6 +47,8 @@ pub struct BodyContent {
     /// Where the geometry is written, for complaints about it.
     pub geometry_origin: Origin,
     pub geometry_key: String,
+    pub collision: Collision,
+    pub collision_origin: Origin,
     pub anchor: Anchor,
     /// Of the group that carries the body.
     pub parent: Transform,
@@ -105,6 +107,17 @@ pub enum Geometry {
     Frame { size: Vec3 },
     Icosphere { radius: f64, level: u32, resolution: u32 },
     Plane,
+}
+
+/// What touches of a deformable body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Collision {
+    /// The drawn surface.
+    Drawn,
+    /// The boundary of the tets.
+    Tets,
+    /// A mesh file.
+    Mesh(String),
 }
 
 /// Which point of the geometry becomes the origin.
@@ -307,6 +320,12 @@ impl Reader<'_> {
             geometry,
             geometry_origin: node.origin(geometry_key),
             geometry_key: node.key(geometry_key),
+            collision: match node.text("collision_surface").as_str() {
+                "drawn" => Collision::Drawn,
+                "tets" => Collision::Tets,
+                file => Collision::Mesh(file.to_owned()),
+            },
+            collision_origin: node.origin("collision_surface"),
             anchor: match node.text("origin").as_str() {
                 "center" => Anchor::Center,
                 "bottom" => Anchor::Bottom,

@@ -21,6 +21,8 @@ pub enum SolverChoice {
     Cr,
     /// The same with the diagonal preconditioner only.
     CrDiag,
+    /// The same without a preconditioner.
+    CrNone,
     /// Iterative constraint anticipation.
     Ica,
     /// Staggered projections.
@@ -41,11 +43,12 @@ impl BackendChoice {
 }
 
 impl SolverChoice {
-    pub const ALL: [(&'static str, Self); 8] = [
+    pub const ALL: [(&'static str, Self); 9] = [
         ("auto", Self::Auto),
         ("cwc", Self::Cwc),
         ("cr", Self::Cr),
         ("cr-diag", Self::CrDiag),
+        ("cr-none", Self::CrNone),
         ("ica", Self::Ica),
         ("sp", Self::Sp),
         ("pgs", Self::Pgs),

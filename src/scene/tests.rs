@@ -1,4 +1,5 @@
 mod bodies;
+mod collision;
 
 use std::path::Path;
 

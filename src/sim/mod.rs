@@ -413,6 +413,7 @@ fn contact_solver(choice: SolverChoice, backend: &'static str) -> Result<Contact
         SolverChoice::Auto if backend == "gpu" => Ok(ContactSolver::Cr),
         SolverChoice::Auto | SolverChoice::Cwc if backend == "cpu" => Ok(ContactSolver::Cwc),
         SolverChoice::CrDiag if backend == "cpu" => Ok(ContactSolver::CrDiag),
+        SolverChoice::CrNone if backend == "cpu" => Ok(ContactSolver::CrNone),
         SolverChoice::Ica if backend == "cpu" => Ok(ContactSolver::Baseline(Method::Anticipation)),
         SolverChoice::Sp if backend == "cpu" => Ok(ContactSolver::Baseline(Method::Staggered)),
         SolverChoice::Pgs if backend == "cpu" => Ok(ContactSolver::Baseline(Method::GaussSeidel)),
@@ -447,8 +448,10 @@ fn open_backend(
     match choice {
         BackendChoice::Cpu => on_cpu("asked for".into()),
         BackendChoice::Gpu => on_gpu(open()?, "asked for".into()),
-        BackendChoice::Auto if !model.rigid_bodies.is_empty() || !model.attachments.is_empty() => {
-            on_cpu("the scene has bodies or attachments that the GPU backend does not have yet".into())
+        BackendChoice::Auto
+            if !model.rigid_bodies.is_empty() || !model.attachments.is_empty() || model.body_with_own_collision().is_some() =>
+        {
+            on_cpu("the scene has bodies, collision surfaces or attachments that the GPU backend does not have yet".into())
         }
         BackendChoice::Auto => match open() {
             Ok(device) if device.is_hardware() => on_gpu(device, "a hardware adapter is there".into()),

@@ -57,7 +57,7 @@ pub struct BodyReport {
     pub linear_momentum: Option<[f64; 3]>,
     /// About the body's centre of mass.
     pub angular_momentum: Option<[f64; 3]>,
-    /// Least and greatest y of the surface.
+    /// Least and greatest y of the surface that touches.
     pub lowest: Option<f64>,
     pub highest: Option<f64>,
     pub max_speed: Option<f64>,
@@ -332,7 +332,7 @@ pub fn state_hash(state: &State) -> String {
 
 fn body_reports(model: &Model, state: &State) -> Vec<BodyReport> {
     let positions = state.positions(model);
-    let surface = model.surface_positions(&positions);
+    let surface = model.collision.positions(&positions);
     let soft = (0..model.bodies.len()).map(|body| deformable_report(model, body, &positions, &surface, &state.velocities));
     let rigid = model.rigid_bodies.iter().zip(&state.rigid_bodies).map(|(body, state)| rigid_report(body, state));
     let exact = model.obstacles.iter().map(|o| given_report(&o.name, o.motion.is_some()));
@@ -388,7 +388,7 @@ fn deformable_report(model: &Model, index: usize, positions: &[Vec3], surface: &
     let body = &model.bodies[index];
     let nodes = || body.nodes.clone().map(|n| (model.node_masses[n], positions[n], velocities[n]));
     let center = nodes().map(|(m, x, _)| x * m).sum::<Vec3>() / body.mass;
-    let heights = || surface[body.vertices.clone()].iter().map(|p| p.y);
+    let heights = || surface[body.collision_vertices.clone()].iter().map(|p| p.y);
     let tets = &model.tets[body.tets.clone()];
     let determinants: Vec<f64> = tets.iter().map(|t| deformation_gradient(t, positions).determinant()).collect();
     let volume: f64 = tets.iter().zip(&determinants).map(|(t, det)| t.volume * det).sum();

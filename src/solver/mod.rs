@@ -62,6 +62,8 @@ pub enum ContactSolver {
     Cr,
     /// The same with the diagonal preconditioner only.
     CrDiag,
+    /// The same without a preconditioner.
+    CrNone,
     /// A method to compare with.
     Baseline(baselines::Method),
 }
@@ -73,6 +75,7 @@ impl ContactSolver {
             Self::Cwc => "cwc",
             Self::Cr => "cr",
             Self::CrDiag => "cr-diag",
+            Self::CrNone => "cr-none",
             Self::Baseline(baselines::Method::Anticipation) => "ica",
             Self::Baseline(baselines::Method::Staggered) => "sp",
             Self::Baseline(baselines::Method::GaussSeidel) => "pgs",

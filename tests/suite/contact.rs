@@ -157,6 +157,39 @@ fn a_block_on_a_slope_sticks_below_and_slides_above_the_angle_of_friction() {
     }
 }
 
+/// `contact-cr.md` 13, facts 4 and 7.
+#[test]
+fn a_sliding_block_is_slowed_down_by_mu_g() {
+    let (mu, speed) = (0.5, 4.0);
+    let direction = Vec3::new(0.8, 0.0, 0.6);
+    for solver in [ContactSolver::Cwc, ContactSolver::Cr] {
+        let mut sliding = block(5e5, 2e-6, &Quat::identity(), [4, 2, 4]);
+        sliding.velocities.fill(direction * speed);
+        let model = model(vec![sliding], vec![floor(mu)]);
+        let mut run = Run::new(Backend::Cpu, &model);
+        (run.params.solver, run.params.tolerance) = (solver, 1e-6);
+        let (before, _) = run.steps(10);
+        let (mut aside, mut off, mut gap) = (0.0f64, 0.0f64, 0.0f64);
+        for _ in 0..60 {
+            let (state, report) = run.step();
+            if report.converged {
+                gap = gap.max(report.contact.max_gap_of_active);
+            }
+            let pair = &report.contact.pairs[0];
+            let along = velocity(&model, &state).normalize();
+            aside = aside.max((pair.friction.normalize() + along).norm());
+            off = off.max((pair.friction.norm() / (mu * pair.normal.norm()) - 1.0).abs());
+        }
+        let after = run.stepper.state().unwrap();
+        let slowed = (velocity(&model, &before) - velocity(&model, &after)).dot(&direction) / 0.6;
+        println!("{solver:?}: slowed by {:.5} mu g, friction {aside:.1e} aside and {off:.1e} off, {}", slowed / (mu * G), run.told());
+        assert!((slowed / (mu * G) - 1.0).abs() < 0.01);
+        assert!(aside < 1e-3 && off < 1e-4, "{solver:?}: {aside} {off}");
+        // Fact 7: gaps end in the band.
+        assert!(gap > 0.0 && gap < run.params.contact_tolerance && run.deepest == 0.0, "{solver:?}: gap {gap}, {} deep", run.deepest);
+    }
+}
+
 /// One frictionless step against the dense quadratic programme  min 1/2 dv.A dv - dv.rhs  s.t.  gap(dv) >= safety.
 #[test]
 fn a_frictionless_step_solves_the_quadratic_programme() {
@@ -224,7 +257,8 @@ fn a_frictionless_step_solves_the_quadratic_programme() {
     let reference = &free + a.solve(&(j.transpose() * &lambda));
 
     // Compliances are kept in short numbers: their last digits are those of the gaps.
-    for (solver, contact_tolerance, bound) in [(ContactSolver::Cr, 1e-11, 1e-8), (ContactSolver::Cwc, 1e-8, 1e-5)] {
+    let residuals = [ContactSolver::Cr, ContactSolver::CrDiag, ContactSolver::CrNone].map(|solver| (solver, 1e-11, 1e-8));
+    for (solver, contact_tolerance, bound) in residuals.into_iter().chain([(ContactSolver::Cwc, 1e-8, 1e-5)]) {
         let mut stepper = CpuStepper::new(model.clone(), 1).unwrap();
         stepper.set_state(&state).unwrap();
         let report = stepper.step(&Params { solver, contact_tolerance, ..params }, &Loads::default()).unwrap();

@@ -2,7 +2,9 @@
 
 mod architecture;
 mod attachments;
+mod collision_surface;
 mod contact;
+mod edges;
 mod lab;
 mod licenses;
 mod objects;

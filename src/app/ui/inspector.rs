@@ -291,6 +291,9 @@ fn elements_ui(ui: &mut Ui, scene: &SceneInfo) {
     row(ui, "Nodes", format::count(model.n_nodes()));
     row(ui, "Surface triangles", format::count(model.surface.triangles.len()));
     row(ui, "Surface vertices", format::count(model.n_vertices()));
+    if model.body_with_own_collision().is_some() {
+        row(ui, "Collision vertices", format::count(model.collision.n_vertices()));
+    }
     let free = model.rigid_bodies.iter().filter(|body| body.is_free()).count();
     if free > 0 {
         row(ui, "Rigid bodies", format::count(free));

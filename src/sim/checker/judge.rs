@@ -21,12 +21,12 @@ pub struct Judge {
 
 impl Judge {
     pub fn new(model: &Model) -> Self {
-        let mut triangles = model.surface.triangles.clone();
-        let mut ranges: Vec<Range<usize>> = model.bodies.iter().map(|body| body.triangles.clone()).collect();
+        let mut triangles = model.collision.triangles.clone();
+        let mut ranges: Vec<Range<usize>> = model.bodies.iter().map(|body| body.collision_triangles.clone()).collect();
         // What is meant to pass through itself is not judged for it.
         let of_body = |body: &crate::model::Body| if body.self_contact { Kind::Deformable } else { Kind::Rigid };
         let mut kinds: Vec<Kind> = model.bodies.iter().map(of_body).collect();
-        let mut first = model.n_vertices() as u32;
+        let mut first = model.collision.n_vertices() as u32;
         for rigid in &model.rigid_bodies {
             let start = triangles.len();
             triangles.extend(rigid.triangles.iter().map(|t| t.map(|v| first + v)));
@@ -58,7 +58,7 @@ impl Judge {
     /// See `obstacles::missed_candidates`.
     pub fn missed_candidates(&self, model: &Model, state: &State, tolerance: f64) -> u64 {
         let poses: Vec<Isometry> = model.obstacles.iter().map(|o| o.pose_at(state.time)).collect();
-        obstacles::missed_candidates(model, &vertices(model, state)[..model.n_vertices()], &poses, &state.contacts, tolerance)
+        obstacles::missed_candidates(model, &vertices(model, state)[..model.collision.n_vertices()], &poses, &state.contacts, tolerance)
     }
 
     /// Depth [m, > 0] of each body in each obstacle it is in. Bodies that nothing moves may stand in obstacles.
@@ -153,9 +153,9 @@ pub struct InObstacle {
     pub depth: f64,
 }
 
-/// Surface vertices of the deformable bodies, then of the rigid ones [m].
+/// Vertices of the collision surfaces of the deformable bodies, then of the rigid ones [m].
 fn vertices(model: &Model, state: &State) -> Vec<Vec3> {
-    let mut vertices = model.surface_positions(&state.positions(model));
+    let mut vertices = model.collision.positions(&state.positions(model));
     for (r, rigid) in model.rigid_bodies.iter().enumerate() {
         let pose = match state.rigid_bodies.get(r) {
             Some(moved) if rigid.is_free() => moved.pose,

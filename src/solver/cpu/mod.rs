@@ -6,6 +6,8 @@ mod elements;
 mod rest;
 mod rotation;
 mod solve;
+#[cfg(test)]
+mod tests;
 
 pub use self::contacts::set_apart;
 pub use assemble::{Damping, edge_block, matrix, right_hand_side};

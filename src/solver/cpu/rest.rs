@@ -92,9 +92,9 @@ fn build(model: &Model, params: &Params, damping: &Damping) -> Vec<Option<RestBo
         // Not positive definite only where the material is not: then conjugate gradients do without.
         let factor = RestFactor::new(&model.pattern, &a.blocks, &range, &model.fixed, &model.rest_positions).ok()?;
         let mut touched: Vec<u32> = body
-            .vertices
+            .collision_vertices
             .clone()
-            .flat_map(|v| model.surface.nodes[v].into_iter().zip(model.surface.weights[v]))
+            .flat_map(|v| model.collision.nodes[v].into_iter().zip(model.collision.weights[v]))
             .filter(|(_, w)| *w != 0.0)
             .map(|(n, _)| n)
             .chain(attached.iter().copied())

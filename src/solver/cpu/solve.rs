@@ -57,25 +57,7 @@ fn with_compliance(
 ) -> StepReport {
     let mut report = StepReport::default();
     let model = detection.model;
-    let mut rests = rests.iter_mut();
-    let mut blocks: Vec<Block> = scope
-        .bodies
-        .clone()
-        .map(|body| match body.checked_sub(model.bodies.len()) {
-            None => Block {
-                body: body as u32,
-                unknowns: model.bodies[body].nodes.clone(),
-                rest: rests.next().and_then(Option::as_mut).map(|rest| Rest {
-                    factor: &rest.factor,
-                    columns: &mut rest.columns,
-                    rotations: &rest.rotations,
-                }),
-                mass: (!model.fixed[model.bodies[body].nodes.clone()].contains(&true))
-                    .then(|| (1.0 + problem.dt * model.bodies[body].material.mass_damping) * model.bodies[body].mass),
-            },
-            Some(r) => Block { body: body as u32, unknowns: model.linear_unknown(r)..model.angular_unknown(r) + 1, rest: None, mass: None },
-        })
-        .collect();
+    let mut blocks = blocks(problem, scope, model, rests);
     let options = CwcOptions {
         residual: params.tolerance * scale,
         elastic_tolerance: ELASTIC_TOLERANCE * params.contact_tolerance,
@@ -106,6 +88,26 @@ fn with_compliance(
     report.residual = outcome.residual;
     report.converged = outcome.converged;
     report
+}
+
+/// The bodies of a scope as blocks of the matrix.
+pub fn blocks<'a>(problem: &Problem, scope: &Scope, model: &Model, rests: &'a mut [Option<RestBody>]) -> Vec<Block<'a>> {
+    let mut rests = rests.iter_mut();
+    let of_body = |body: usize| match body.checked_sub(model.bodies.len()) {
+        None => Block {
+            body: body as u32,
+            unknowns: model.bodies[body].nodes.clone(),
+            rest: rests.next().and_then(Option::as_mut).map(|rest| Rest {
+                factor: &rest.factor,
+                columns: &mut rest.columns,
+                rotations: &rest.rotations,
+            }),
+            mass: (!model.fixed[model.bodies[body].nodes.clone()].contains(&true))
+                .then(|| (1.0 + problem.dt * model.bodies[body].material.mass_damping) * model.bodies[body].mass),
+        },
+        Some(r) => Block { body: body as u32, unknowns: model.linear_unknown(r)..model.angular_unknown(r) + 1, rest: None, mass: None },
+    };
+    scope.bodies.clone().map(of_body).collect()
 }
 
 /// What the elastic residual may still move, as a part of the contact tolerance: friction remembers how a landing was solved (`contact-study.md` 4.1).
@@ -163,8 +165,12 @@ fn with_residuals(
             baselines::solve(method, problem, &bodies(scope, detection.model), contacts, dv, &options, baseline, adapt)
         }
         solver => {
-            if solver == ContactSolver::CrDiag {
-                options.preconditioner = Preconditioner::Diagonal;
+            options.preconditioner = match solver {
+                ContactSolver::CrDiag => Preconditioner::Diagonal,
+                ContactSolver::CrNone => Preconditioner::None,
+                _ => Preconditioner::Full,
+            };
+            if options.preconditioner != Preconditioner::Full {
                 options.max_iterations *= BASELINE_ITERATIONS;
             }
             solve(problem, contacts, dv, &options, cr, adapt)

@@ -11,7 +11,7 @@ use crate::math::{Isometry, Vec3};
 use crate::model::{Mobility, Model, Shape, interpolate};
 use crate::solver::State;
 
-/// The collision geometry of a model: vertices of the deformable bodies' surfaces, then those of the rigid bodies, then the corners of the boxes among the
+/// The collision geometry of a model: vertices of the deformable bodies' collision surfaces, then those of the rigid bodies, then the corners of the boxes among the
 /// obstacles (which have edges; the round ones and planes stay exact shapes).
 #[derive(Debug)]
 pub struct Surfaces {
@@ -101,11 +101,11 @@ impl Scope {
 impl Surfaces {
     /// `with_boxes`: else boxes are exact shapes as well.
     pub fn new(model: &Model, with_boxes: bool) -> Result<Self, MeshError> {
-        let mut triangles = model.surface.triangles.clone();
-        let mut bodies = model.surface.bodies.clone();
+        let mut triangles = model.collision.triangles.clone();
+        let mut bodies = model.collision.bodies.clone();
         let mut rigid_vertices = vec![];
-        let mut vertices: Vec<_> = model.bodies.iter().map(|b| b.vertices.clone()).collect();
-        let mut triangle_ranges: Vec<_> = model.bodies.iter().map(|b| b.triangles.clone()).collect();
+        let mut vertices: Vec<_> = model.bodies.iter().map(|b| b.collision_vertices.clone()).collect();
+        let mut triangle_ranges: Vec<_> = model.bodies.iter().map(|b| b.collision_triangles.clone()).collect();
         let of_body =
             |b: &crate::model::Body| if b.self_contact { collision::Mobility::Deformable } else { collision::Mobility::ApartFromItself };
         let mut mobilities: Vec<_> = model.bodies.iter().map(of_body).collect();
@@ -137,7 +137,7 @@ impl Surfaces {
                 place(v.start)..place(v.end)
             })
             .collect();
-        let mut rest = model.surface_positions(&model.rest_positions);
+        let mut rest = model.collision.positions(&model.rest_positions);
         rest.extend(rigid_vertices.iter().map(|(carrier, v)| {
             let pose = match (*carrier as usize).checked_sub(model.rigid_bodies.len()) {
                 None => model.rigid_bodies[*carrier as usize].pose,
@@ -193,14 +193,16 @@ pub struct SurfaceStep<'a> {
 impl<'a> SurfaceStep<'a> {
     pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, dt: f64) -> Self {
         let mut start = vec![Vec3::zeros(); surfaces.mesh.body.len()];
-        let soft = &mut start[..model.n_vertices()];
+        let soft = &mut start[..model.collision.n_vertices()];
         let (rest, displacements) = (&model.rest_positions, &state.displacements);
-        soft.par_iter_mut().with_min_len(512).zip(&model.surface.nodes).zip(&model.surface.weights).for_each(|((x, nodes), weights)| {
-            *x = interpolate(rest, nodes, weights) + interpolate(displacements, nodes, weights);
-        });
+        soft.par_iter_mut().with_min_len(512).zip(&model.collision.nodes).zip(&model.collision.weights).for_each(
+            |((x, nodes), weights)| {
+                *x = interpolate(rest, nodes, weights) + interpolate(displacements, nodes, weights);
+            },
+        );
         let mut scripted = start.clone();
         let n_rigid = model.rigid_bodies.len();
-        for (k, (carrier, local)) in (model.n_vertices()..).zip(&surfaces.rigid_vertices) {
+        for (k, (carrier, local)) in (model.collision.n_vertices()..).zip(&surfaces.rigid_vertices) {
             let (carrier, local) = (*carrier as usize, nalgebra::Point3::from(*local));
             let at_end = state.time + dt;
             let (pose, script) = match carrier.checked_sub(n_rigid) {
@@ -227,7 +229,7 @@ impl<'a> SurfaceStep<'a> {
             if body < n_soft {
                 let velocities = &self.state.velocities;
                 end[range.clone()].par_iter_mut().with_min_len(512).zip(range).for_each(|(x, k)| {
-                    let (nodes, weights) = (&model.surface.nodes[k], &model.surface.weights[k]);
+                    let (nodes, weights) = (&model.collision.nodes[k], &model.collision.weights[k]);
                     let motion: Vec3 =
                         nodes.iter().zip(weights).map(|(n, w)| (velocities[*n as usize] + dv[*n as usize - first]) * *w).sum();
                     *x += motion * self.dt;
@@ -237,7 +239,7 @@ impl<'a> SurfaceStep<'a> {
                 let pose = self.pose_at_end(r, dv, first);
                 centers[r] = pose.translation.vector;
                 for k in range {
-                    let local = self.surfaces.rigid_vertices[k - model.n_vertices()].1;
+                    let local = self.surfaces.rigid_vertices[k - model.collision.n_vertices()].1;
                     end[k] = (pose * nalgebra::Point3::from(local)).coords;
                 }
             }
@@ -379,12 +381,12 @@ impl<'a> SurfaceStep<'a> {
         let mut angular: Vec<(u32, Vec3)> = vec![];
         for (&v, &weight) in vertices.iter().zip(weights) {
             let v = v as usize;
-            if v < model.n_vertices() {
-                let corners = model.surface.nodes[v].iter().zip(&model.surface.weights[v]);
+            if v < model.collision.n_vertices() {
+                let corners = model.collision.nodes[v].iter().zip(&model.collision.weights[v]);
                 linear.extend(corners.filter(|(n, _)| !model.fixed[**n as usize]).map(|(n, w)| (*n, weight * w)));
                 continue;
             }
-            let r = self.surfaces.rigid_vertices[v - model.n_vertices()].0 as usize;
+            let r = self.surfaces.rigid_vertices[v - model.collision.n_vertices()].0 as usize;
             if model.rigid_bodies.get(r).is_some_and(|r| r.is_free()) {
                 let arm = end.x[v] - end.centers[r];
                 linear.push((model.linear_unknown(r) as u32, weight));

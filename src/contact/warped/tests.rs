@@ -1,0 +1,119 @@
+use nalgebra::DMatrix;
+
+use super::*;
+use crate::contact::cwc::Rest;
+use crate::contact::{Entry, PairId, PairKind};
+use crate::math::Vec3;
+use crate::sparse::{Columns, Operator, Pattern, RestFactor, elastic_box};
+
+const DT: f64 = 1.0 / 60.0;
+
+fn dense(pattern: &Pattern, blocks: &[Mat3]) -> DMatrix<f64> {
+    let mut dense = DMatrix::zeros(3 * pattern.n_rows(), 3 * pattern.n_rows());
+    for i in 0..pattern.n_rows() {
+        for b in pattern.row(i) {
+            dense.fixed_view_mut::<3, 3>(3 * i, 3 * pattern.columns[b] as usize).copy_from(&blocks[b]);
+        }
+    }
+    dense
+}
+
+/// Points of the first box, which hangs by a corner, against the ground and against the second box, in frames that look anywhere.
+fn contacts(nodes: u32) -> Vec<Contact> {
+    let frame = |k: u32| {
+        let axis = Vec3::new(f64::from(k).sin(), (2.0 * f64::from(k)).cos(), 0.3);
+        nalgebra::Rotation3::new(axis * f64::from(k)).into_inner()
+    };
+    let linear = |unknown, weight| Entry::Linear { unknown, weight };
+    let contact = |k: u32| {
+        let (a, b) = (1 + k, (2 * k + 5) % nodes);
+        let mut entries = vec![linear(a, 0.3), linear((a + 3) % nodes, 0.7)];
+        if k.is_multiple_of(2) {
+            entries.extend([linear(nodes + b, -0.6), linear(nodes + (b + 1) % nodes, -0.4)]);
+        }
+        let pair = PairId { kind: PairKind::VertexTriangle, first: k, second: 0 };
+        Contact { entries, frame: frame(k), ..Contact::new(pair, [0, if k.is_multiple_of(2) { 1 } else { 2 }], 0.5) }
+    };
+    // In the order in which `assemble` puts them.
+    (0..12).step_by(2).chain((1..12).step_by(2)).map(contact).collect()
+}
+
+/// Largest difference of W~ from J A^-1 J^T, as a part of its largest entry: with the inverse of the rest pose in full precision, and as it is stored. The boxes are
+/// turned as wholes by `turns`, and their nodes in W~ by `nodes_turn`.
+fn difference(turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> [f64; 2] {
+    let (single, rest_blocks, places) = elastic_box(2, 0.1, DT);
+    let n = single.n_rows();
+    let edges = single.edges.iter().copied().chain(single.edges.iter().map(|e| e.map(|i| i + n as u32))).collect();
+    let pattern = Pattern::new(2 * n, edges);
+    // The matrix of a body that is turned as a whole is turned with it (`solver::cpu` tests that).
+    let turned = turns.iter().flat_map(|r| rest_blocks.iter().map(move |block| r * block * r.transpose())).collect();
+    let fixed: Vec<bool> = (0..2 * n).map(|i| i == 0).collect();
+    let mut a = Operator { blocks: turned, ..Operator::default() };
+    a.invert_diagonals(&pattern, &fixed);
+    let rhs = vec![Vec3::zeros(); 2 * n];
+    let problem = Problem { a: &a, pattern: &pattern, fixed: &fixed, unknowns: 0..2 * n, dt: DT, rhs: &rhs, tolerance: 5e-6 };
+    let mut contacts = contacts(n as u32);
+    let m = contacts.len();
+
+    // J A^-1 J^T; what is fixed does not move.
+    let free = |matrix: &DMatrix<f64>| {
+        let mut inverse = DMatrix::zeros(6 * n, 6 * n);
+        let part = matrix.view((3, 3), (6 * n - 3, 6 * n - 3)).into_owned().cholesky().unwrap().inverse();
+        inverse.view_mut((3, 3), (6 * n - 3, 6 * n - 3)).copy_from(&part);
+        inverse
+    };
+    let mut j = DMatrix::zeros(3 * m, 6 * n);
+    for (k, contact) in contacts.iter().enumerate() {
+        for entry in &contact.entries {
+            j.fixed_view_mut::<3, 3>(3 * k, 3 * entry.unknown()).copy_from(&(contact.frame * entry.matrix() * DT));
+        }
+    }
+    let wanted = &j * free(&dense(&pattern, &a.blocks)) * j.transpose();
+
+    let rest = [rest_blocks.clone(), rest_blocks].concat();
+    let positions = [places.clone(), places].concat();
+    let ranges = [0..n, n..2 * n];
+    let factors = ranges.each_ref().map(|range| RestFactor::new(&pattern, &rest, range, &fixed, &positions).unwrap());
+    let all: Vec<u32> = (0..n as u32).collect();
+    let mut columns = factors.each_ref().map(|factor| Columns::new(factor, &all, 1 << 24));
+    let rotations = nodes_turn.map(|r| vec![r; n]);
+    let bodies = ranges.into_iter().zip(&factors).zip(&mut columns).zip(&rotations).zip(0..);
+    let mut blocks: Vec<Block> = bodies
+        .map(|((((unknowns, factor), columns), rotations), body)| Block {
+            body,
+            unknowns,
+            rest: Some(Rest { factor, columns, rotations }),
+            mass: None,
+        })
+        .collect();
+    let rest_inverse = free(&dense(&pattern, &rest));
+    // dt C H R of the contacts, in full precision.
+    let mut turned_rows = DMatrix::zeros(3 * m, 6 * n);
+    for (k, contact) in contacts.iter().enumerate() {
+        for entry in &contact.entries {
+            let rotation = rotations[entry.unknown() / n][entry.unknown() % n];
+            turned_rows.fixed_view_mut::<3, 3>(3 * k, 3 * entry.unknown()).copy_from(&(contact.frame * entry.matrix() * rotation * DT));
+        }
+    }
+    let exact = &turned_rows * rest_inverse * turned_rows.transpose();
+    let mut islands = vec![];
+    assemble(&problem, &mut blocks, &mut contacts, &mut islands);
+    let stored = islands[0].compliance.to_dense();
+    [exact, stored].map(|found| (found - &wanted).amax() / wanted.amax())
+}
+
+/// `contact-study.md` 8, fact 1.
+#[test]
+fn the_warped_compliance_of_a_body_that_is_turned_as_a_whole_is_the_true_one() {
+    let turn = |x: f64, y: f64, z: f64| nalgebra::Rotation3::new(Vec3::new(x, y, z)).into_inner();
+    let still = [Mat3::identity(); 2];
+    for turns in [still, [turn(0.3, -1.2, 2.0), turn(-2.5, 0.4, 0.1)]] {
+        let [exact, stored] = difference(turns, turns);
+        println!("W~ is {exact:.1e} off, {stored:.1e} as stored");
+        assert!(exact < 1e-12, "{exact}");
+        // Of the factor, its columns and W~ in f32.
+        assert!(stored < 1e-6, "{stored}");
+    }
+    let [wrong, _] = difference([turn(0.3, -1.2, 2.0), turn(-2.5, 0.4, 0.1)], still);
+    assert!(wrong > 1e-2, "without the rotations it is {wrong} off");
+}
