@@ -311,7 +311,7 @@ fn the_search_finds_what_brute_force_finds() {
         for _ in 0..3 {
             let x: Vec<Vec3> = rest.iter().map(|_| random.vector()).collect();
             let reach: Vec<Vec3> = rest.iter().map(|_| random.vector() * 0.2).collect();
-            bvh.refit(&x, &reach, 0.01);
+            bvh.refit(&mesh, &x, &reach, 0.01);
             bvh.check(&mesh);
             let end: Vec<Vec3> = x.iter().zip(&reach).map(|(x, r)| x + r).collect();
             let found = bvh.query(&mesh, &x);
@@ -328,7 +328,7 @@ fn the_search_finds_what_brute_force_finds() {
             assert!(found.len() > 100);
             // A tree made from scratch there has other nodes but finds the same.
             let mut fresh = Bvh::new(&mesh, &x);
-            fresh.refit(&x, &reach, 0.01);
+            fresh.refit(&mesh, &x, &reach, 0.01);
             assert_eq!(found, fresh.query(&mesh, &x));
             let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
             assert_eq!(found, pool.install(|| bvh.query(&mesh, &x)));
@@ -356,7 +356,7 @@ fn intersect(mesh: &Mesh, x: &[Vec3]) -> bool {
 fn all_crossings(mesh: &Mesh, x0: &[Vec3], x1: &[Vec3]) -> Vec<Crossing> {
     let mut bvh = Bvh::new(mesh, x0);
     let reach: Vec<Vec3> = x0.iter().zip(x1).map(|(a, b)| b - a).collect();
-    bvh.refit(x0, &reach, 1e-6);
+    bvh.refit(mesh, x0, &reach, 1e-6);
     crossings(mesh, &bvh.query(mesh, x0), x0, x1)
 }
 
@@ -441,7 +441,7 @@ fn what_leaves_its_box_is_found_again() {
     let n = x0.len() / 2;
     let expected: Vec<Vec3> = (0..2 * n).map(|v| Vec3::z() * if v < n { 0.0 } else { -0.021 }).collect();
     let mut bvh = Bvh::new(&mesh, &x0);
-    bvh.refit(&x0, &expected, 1e-4);
+    bvh.refit(&mesh, &x0, &expected, 1e-4);
     let x1: Vec<Vec3> = x0.iter().zip(&expected).map(|(x, e)| x + e * 10.0).collect();
     let before = bvh.query(&mesh, &x0);
     assert!(crossings(&mesh, &before, &x0, &x1).is_empty());

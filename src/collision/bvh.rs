@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::closest::{between_edges, between_vertex_and_face};
 use super::mesh::{Mesh, Mobility};
+use super::own::OwnPairs;
 use crate::math::{Aabb, Vec3};
 
 /// A box in single precision, rounded outwards. Four lanes, so that one comparison is one vector instruction.
@@ -243,6 +244,11 @@ pub struct Bvh {
     triangles: Features<3>,
     vertex_boxes: Vec<Bounds>,
     margin: f64,
+    /// Of each body that may meet itself.
+    own: Vec<OwnPairs>,
+    /// Root of each body's subtree, and whether its own pairs are all listed in `own`.
+    roots: Vec<u32>,
+    is_listed: Vec<bool>,
 }
 
 /// Enough independent parts of a search to keep all threads busy.
@@ -265,11 +271,13 @@ impl Bvh {
         }
         let (mut vertices, mut edges, mut triangles) = (Features::new(), Features::new(), Features::new());
         let mut nodes = Vec::new();
+        let mut roots = vec![Mesh::NONE; mesh.mobility.len()];
         if !bodies.is_empty() {
             let mut leaves = 0;
             split(&mut nodes, &mut bodies, 1, &mut |nodes, body| {
                 let body = body[0].1;
                 let mobile = mesh.mobility[body as usize] != Mobility::Immovable;
+                roots[body as usize] = nodes.len() as u32;
                 split(nodes, &mut of_body[body as usize], LANES, &mut |nodes, items| {
                     nodes.push(Node { end: nodes.len() as u32 + 1, right_or_leaf: leaves, body, mobile });
                     leaves += 1;
@@ -281,15 +289,88 @@ impl Bvh {
             });
         }
         let boxes = vec![Bounds::EMPTY; nodes.len()];
-        Self { nodes, boxes, vertices, edges, triangles, vertex_boxes: vec![Bounds::EMPTY; mesh.body.len()], margin: 0.0 }
+        let mut of_body = vec![(vec![], 0.0, 0u32); mesh.mobility.len()];
+        mesh.body.iter().enumerate().for_each(|(v, body)| of_body[*body as usize].0.push(v as u32));
+        for &[a, b] in &mesh.edges {
+            let (_, length, count) = &mut of_body[mesh.body[a as usize] as usize];
+            *length += (x[b as usize] - x[a as usize]).norm();
+            *count += 1;
+        }
+        let meets_itself = |body: usize| mesh.mobility[body] == Mobility::Deformable && roots[body] != Mesh::NONE;
+        let of_body = of_body.into_iter().enumerate().filter(|(body, _)| meets_itself(*body));
+        let own =
+            of_body.map(|(body, (vertices, length, count))| OwnPairs::new(body as u32, vertices, length / f64::from(count))).collect();
+        let (vertex_boxes, is_listed) = (vec![Bounds::EMPTY; mesh.body.len()], vec![false; roots.len()]);
+        Self { nodes, boxes, vertices, edges, triangles, vertex_boxes, margin: 0.0, own, roots, is_listed }
     }
 
     /// Boxes of the ways from `x` to `x + reach` [m], inflated by `margin` [m].
-    pub fn refit(&mut self, x: &[Vec3], reach: &[Vec3], margin: f64) {
+    pub fn refit(&mut self, mesh: &Mesh, x: &[Vec3], reach: &[Vec3], margin: f64) {
         self.margin = margin;
+        self.list_own(mesh, x, reach);
         let way = |(b, (x, reach)): (&mut Bounds, (&Vec3, &Vec3))| *b = Bounds::swept(x, &(x + reach), margin);
         self.vertex_boxes.par_iter_mut().zip(x.par_iter().zip(reach)).with_min_len(4096).for_each(way);
         self.fit_boxes();
+    }
+
+    /// Finds out for which bodies the listed own pairs are enough, and renews lists that have become of no use.
+    fn list_own(&mut self, mesh: &Mesh, x: &[Vec3], reach: &[Vec3]) {
+        let margin = self.margin;
+        self.own.par_iter_mut().for_each(|own| own.look(x, reach, margin));
+        self.own.iter().for_each(|own| self.is_listed[own.body as usize] = own.is_complete);
+        if !self.own.iter().any(|own| own.is_wanted) {
+            return;
+        }
+        let mut own = std::mem::take(&mut self.own);
+        let wanted = || own.iter().filter(|own| own.is_wanted);
+        for (v, near) in wanted().flat_map(|own| own.vertices().iter().map(|v| (*v as usize, own.near))) {
+            self.vertex_boxes[v] = Bounds::swept(&x[v], &x[v], 0.5 * near);
+        }
+        self.fit_boxes();
+        own.par_iter_mut().filter(|own| own.is_wanted).for_each(|own| own.take(x, self.own_near(mesh, own, x)));
+        own.iter().for_each(|own| self.is_listed[own.body as usize] = own.is_complete);
+        self.own = own;
+    }
+
+    /// All pairs of features of a body that are near each other at `x`, where its boxes have been fitted.
+    fn own_near(&self, mesh: &Mesh, own: &OwnPairs, x: &[Vec3]) -> Candidates {
+        let mut found = Candidates::default();
+        let root = self.roots[own.body as usize];
+        let mut stack = vec![(root, root)];
+        while let Some(pair) = stack.pop() {
+            self.visit(mesh, pair, &mut stack, &mut found);
+        }
+        // What has collapsed has no distance, and stays.
+        let is_far = |apart: Vec3| apart.norm_squared() > own.near * own.near;
+        let at = |v: u32| x[v as usize];
+        found.vertex_faces.retain(|&[v, t]| {
+            let [a, b, c] = mesh.triangles[t as usize].map(at);
+            !is_far(between_vertex_and_face(&[at(v), a, b, c]))
+        });
+        found.edge_edges.retain(|&[e, f]| {
+            let ([a, b], [c, d]) = (mesh.edges[e as usize].map(at), mesh.edges[f as usize].map(at));
+            !is_far(between_edges(&[a, b, c, d]))
+        });
+        found
+    }
+
+    /// Whether the own pairs of a body come from its list.
+    #[cfg(test)]
+    pub(super) fn lists(&self, body: usize) -> bool {
+        self.is_listed[body]
+    }
+
+    /// The listed own pairs whose boxes overlap.
+    fn listed(&self, mesh: &Mesh) -> Candidates {
+        let around = |corners: &[u32]| corners.iter().fold(Bounds::EMPTY, |all, v| all.union(&self.vertex_boxes[*v as usize]));
+        let of = |edge: u32| around(&mesh.edges[edge as usize]);
+        let mut found = Candidates::default();
+        for own in self.own.iter().filter(|own| self.is_listed[own.body as usize]) {
+            let faces = own.pairs.vertex_faces.iter().filter(|[v, t]| around(&[*v]).overlaps(&around(&mesh.triangles[*t as usize])));
+            found.vertex_faces.extend(faces);
+            found.edge_edges.extend(own.pairs.edge_edges.iter().filter(|[e, f]| of(*e).overlaps(&of(*f))));
+        }
+        found
     }
 
     /// Whether all positions `x` [m] lie in the boxes of their vertices. As long as they do, at both ends of a straight way, no pair that
@@ -309,6 +390,7 @@ impl Bvh {
             }
         }
         if left > 0 {
+            self.is_listed.fill(false);
             self.fit_boxes();
         }
         left
@@ -334,7 +416,7 @@ impl Bvh {
         }
         // The upper levels of the search one by one, until there is enough to share out.
         let mut tasks = vec![(0, 0)];
-        let mut above = Candidates::default();
+        let mut above = self.listed(mesh);
         while !tasks.is_empty() && tasks.len() < TASKS {
             for pair in std::mem::take(&mut tasks) {
                 self.visit(mesh, pair, &mut tasks, &mut above);
@@ -383,7 +465,8 @@ impl Bvh {
     fn visit(&self, mesh: &Mesh, (a, b): (u32, u32), stack: &mut Vec<(u32, u32)>, found: &mut Candidates) {
         let (first, second) = (&self.nodes[a as usize], &self.nodes[b as usize]);
         if a == b {
-            let meets_itself = first.body == Mesh::NONE || mesh.mobility[first.body as usize] == Mobility::Deformable;
+            let body = first.body as usize;
+            let meets_itself = first.body == Mesh::NONE || mesh.mobility[body] == Mobility::Deformable && !self.is_listed[body];
             if !(meets_itself && first.mobile) {
                 return;
             }

@@ -8,6 +8,7 @@ mod crossing;
 mod cubic;
 mod mesh;
 mod obstacle;
+mod own;
 
 pub use bvh::{Bvh, Candidates};
 pub use closest::{Closest, closest, pushing_direction};

@@ -249,7 +249,7 @@ fn foretold(detection: &Detection, bvh: &mut Bvh, dv: &[Vec3], params: &Params) 
     let (start, mesh) = (&detection.step.start, &detection.step.surfaces.mesh);
     let end = detection.step.end_positions(&Scope::whole(detection.model), dv);
     let reach: Vec<Vec3> = end.x.iter().zip(start).map(|(x1, x0)| (x1 - x0) * REACH).collect();
-    bvh.refit(start, &reach, MARGIN * params.contact_tolerance);
+    bvh.refit(mesh, start, &reach, MARGIN * params.contact_tolerance);
     bvh.query(mesh, start)
 }
 

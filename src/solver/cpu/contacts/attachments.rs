@@ -31,6 +31,9 @@ struct Rows {
 impl Detection<'_> {
     /// The springs of the scope as rows, with the forces of the last step; `dv` is where the solve starts.
     pub fn attached(&self, scope: &Scope, dv: &[Vec3]) -> Vec<Contact> {
+        if self.model.attachments.is_empty() {
+            return vec![];
+        }
         let moved = self.moved(scope, dv);
         let attachments = self.model.attachments.iter().zip(&self.step.state.attachment_forces).enumerate();
         let as_contact = |(k, (attachment, force)): (usize, (&Attachment, &Vec3))| {
@@ -107,6 +110,6 @@ impl Detection<'_> {
                 _ => {}
             }
         }
-        merged(linear, angular)
+        merged(&mut linear, &mut angular)
     }
 }

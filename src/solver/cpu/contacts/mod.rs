@@ -15,7 +15,7 @@ pub use touching::set_apart;
 
 use self::surfaces::{End, SurfaceStep};
 use crate::collision::MovingShape;
-use crate::contact::{Contact, Linearisation, PairId, PairKind, Status};
+use crate::contact::{Contact, Linearisation, PairId, PairKind, RememberedContact, Status};
 use crate::math::Vec3;
 use crate::model::Model;
 use crate::solver::{ContactSolver, Params, State};
@@ -81,9 +81,13 @@ impl<'a> Detection<'a> {
 
     /// The contacts of the scope that carried a force in the last step, with that force; `dv` is where the solve starts.
     pub fn remembered(&self, scope: &Scope, dv: &[Vec3]) -> Vec<Contact> {
-        let moved = self.moved(scope, dv);
         let entries = &self.step.state.contacts.entries;
-        let ours = entries.iter().filter(|e| self.exists(&e.pair) && scope.owns(self.model, &self.bodies(&e.pair)));
+        let is_ours = |e: &&RememberedContact| self.exists(&e.pair) && scope.owns(self.model, &self.bodies(&e.pair));
+        let mut ours = entries.iter().filter(is_ours).peekable();
+        if ours.peek().is_none() {
+            return vec![];
+        }
+        let moved = self.moved(scope, dv);
         ours.filter_map(|entry| {
             let found = if entry.pair.kind.is_with_obstacle() {
                 self.obstacle_at_start(&entry.pair, &moved.end)?

@@ -123,16 +123,28 @@ impl Detection<'_> {
             let (normal, point) = (obstacle.pose_t1 * there.normal, obstacle.pose_t1 * nalgebra::Point3::from(there.point));
             corners.iter().all(|v| (end[*v as usize] - point.coords).dot(&normal) > 0.0)
         };
-        let mut add_inside = |kind, range: std::ops::Range<usize>, corners: &dyn Fn(usize) -> Vec<u32>| {
-            for k in range {
-                let corners = corners(k);
-                if corners.iter().all(|v| gap(*v) >= 0.0) && !is_apart(&corners) {
-                    add(kind, k);
-                }
+        // No corner is further from the middle than from another corner. The middle of one that is twice as far from the shape (a gap is no more than the distance)
+        // is further from it than all corners are from the middle.
+        let is_far = |corners: &[u32]| {
+            let [first, others @ ..] = corners else { return false };
+            let size2 = match others {
+                [b] => (end[*b as usize] - end[*first as usize]).norm_squared(),
+                _ => corners
+                    .iter()
+                    .zip(corners.iter().cycle().skip(1))
+                    .map(|(a, b)| (end[*a as usize] - end[*b as usize]).norm_squared())
+                    .fold(0.0, f64::max),
+            };
+            let gap = gap(*first);
+            gap > 0.0 && gap * gap > 4.1 * size2
+        };
+        let mut add_inside = |kind, k: usize, corners: &[u32]| {
+            if corners.iter().all(|v| gap(*v) >= 0.0) && !is_far(corners) && !is_apart(corners) {
+                add(kind, k);
             }
         };
-        add_inside(PairKind::EdgeObstacle, surfaces.edges[body].clone(), &|e| mesh.edges[e].to_vec());
-        add_inside(PairKind::TriangleObstacle, surfaces.triangles[body].clone(), &|t| mesh.triangles[t].to_vec());
+        surfaces.edges[body].clone().for_each(|e| add_inside(PairKind::EdgeObstacle, e, &mesh.edges[e]));
+        surfaces.triangles[body].clone().for_each(|t| add_inside(PairKind::TriangleObstacle, t, &mesh.triangles[t]));
     }
 
     /// False only if no point of the box can be inside the obstacle at any time of the step.

@@ -230,8 +230,13 @@ impl<'a> SurfaceStep<'a> {
                 let velocities = &self.state.velocities;
                 end[range.clone()].par_iter_mut().with_min_len(512).zip(range).for_each(|(x, k)| {
                     let (nodes, weights) = (&model.collision.nodes[k], &model.collision.weights[k]);
-                    let motion: Vec3 =
-                        nodes.iter().zip(weights).map(|(n, w)| (velocities[*n as usize] + dv[*n as usize - first]) * *w).sum();
+                    let velocity = |n: u32| velocities[n as usize] + dv[n as usize - first];
+                    // A mesh that is its own surface has vertices at its nodes.
+                    let motion = if weights[0] == 1.0 {
+                        velocity(nodes[0])
+                    } else {
+                        nodes.iter().zip(weights).map(|(n, w)| velocity(*n) * *w).sum()
+                    };
                     *x += motion * self.dt;
                 });
             } else {
@@ -374,34 +379,39 @@ impl<'a> SurfaceStep<'a> {
         }
     }
 
-    /// The row of H of a weighted sum of vertices.
+    /// The row of H of a weighted sum of up to four vertices.
     pub fn entries(&self, vertices: &[u32], weights: &[f64], end: &End) -> Vec<Entry> {
         let model = self.model;
-        let mut linear: Vec<(u32, f64)> = vec![];
-        let mut angular: Vec<(u32, Vec3)> = vec![];
+        let (mut linear, mut angular) = ([(0, 0.0); 16], [(0, Vec3::zeros()); 4]);
+        let (mut n_linear, mut n_angular) = (0, 0);
+        let mut add = |unknown: u32, weight: f64| {
+            linear[n_linear] = (unknown, weight);
+            n_linear += 1;
+        };
         for (&v, &weight) in vertices.iter().zip(weights) {
             let v = v as usize;
             if v < model.collision.n_vertices() {
                 let corners = model.collision.nodes[v].iter().zip(&model.collision.weights[v]);
-                linear.extend(corners.filter(|(n, _)| !model.fixed[**n as usize]).map(|(n, w)| (*n, weight * w)));
+                corners.filter(|(n, w)| **w != 0.0 && !model.fixed[**n as usize]).for_each(|(n, w)| add(*n, weight * w));
                 continue;
             }
             let r = self.surfaces.rigid_vertices[v - model.collision.n_vertices()].0 as usize;
             if model.rigid_bodies.get(r).is_some_and(|r| r.is_free()) {
                 let arm = end.x[v] - end.centers[r];
-                linear.push((model.linear_unknown(r) as u32, weight));
-                angular.push((model.angular_unknown(r) as u32, arm * weight));
+                add(model.linear_unknown(r) as u32, weight);
+                angular[n_angular] = (model.angular_unknown(r) as u32, arm * weight);
+                n_angular += 1;
             }
         }
-        merged(linear, angular)
+        merged(&mut linear[..n_linear], &mut angular[..n_angular])
     }
 }
 
 /// Entries on different unknowns from weights of nodes and centres of mass, and weighted arms of rigid bodies.
-pub(super) fn merged(mut linear: Vec<(u32, f64)>, mut angular: Vec<(u32, Vec3)>) -> Vec<Entry> {
+pub(super) fn merged(linear: &mut [(u32, f64)], angular: &mut [(u32, Vec3)]) -> Vec<Entry> {
     linear.sort_by_key(|(n, _)| *n);
     angular.sort_by_key(|(n, _)| *n);
-    let mut entries: Vec<Entry> = vec![];
+    let mut entries: Vec<Entry> = Vec::with_capacity(linear.len() + angular.len());
     for group in linear.chunk_by(|a, b| a.0 == b.0) {
         let weight: f64 = group.iter().map(|(_, w)| w).sum();
         if weight != 0.0 {

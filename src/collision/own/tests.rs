@@ -1,0 +1,62 @@
+use super::super::acceptance::{Random, cube};
+use super::super::{Bvh, Candidates, Mesh, Mobility};
+use super::*;
+
+const MARGIN: f64 = 1e-5;
+
+fn pairs(mesh: &Mesh) -> Candidates {
+    let (n_vertices, n_edges) = (mesh.body.len() as u32, mesh.edges.len() as u32);
+    let faces = (0..n_vertices).flat_map(|v| (0..mesh.triangles.len() as u32).map(move |t| [v, t]));
+    let edges = (0..n_edges).flat_map(|e| (e + 1..n_edges).map(move |f| [e, f]));
+    let apart = |a: &[u32], b: &[u32]| a.iter().all(|v| !b.contains(v));
+    Candidates {
+        vertex_faces: faces.filter(|[v, t]| apart(&[*v], &mesh.triangles[*t as usize])).collect(),
+        edge_edges: edges.filter(|[e, f]| apart(&mesh.edges[*e as usize], &mesh.edges[*f as usize])).collect(),
+    }
+}
+
+/// A cube that turns, is pressed flat and swells again: whatever the lists hold, the search finds what looking at all pairs finds.
+#[test]
+fn a_body_that_changes_its_shape_is_found_to_meet_itself() {
+    let (triangles, rest) = cube(5, 1.0, Vec3::repeat(-0.5));
+    let body = vec![0; rest.len()];
+    let mesh = Mesh::new(triangles, body, vec![Mobility::Deformable]).unwrap();
+    let mut bvh = Bvh::new(&mesh, &rest);
+    let mut random = Random::new(7);
+    let shape = |step: usize| {
+        let turn = Quat::from_scaled_axis(Vec3::new(0.3, 1.0, -0.2) * (0.04 * step as f64));
+        let height = 0.52 + 0.48 * (0.05 * step as f64).cos();
+        rest.iter().map(|x| turn * Vec3::new(x.x, x.y, x.z * height)).collect::<Vec<_>>()
+    };
+    let (mut listed_steps, mut found_pairs) = (0, 0);
+    for step in 0..126 {
+        // Now and then it moves too fast for a list.
+        let reach = if step % 40 == 39 { 0.3 } else { 0.005 };
+        let (x, reach): (_, Vec<Vec3>) = (shape(step), rest.iter().map(|_| random.vector() * reach).collect());
+        bvh.refit(&mesh, &x, &reach, MARGIN);
+        let found = bvh.query(&mesh, &x);
+        listed_steps += usize::from(bvh.lists(0));
+        found_pairs += found.vertex_faces.len() + found.edge_edges.len();
+        let mut all = pairs(&mesh);
+        bvh.keep_near(&mesh, &x, &mut all);
+        let way = |corners: &[u32]| {
+            let ends = corners.iter().flat_map(|v| [x[*v as usize], x[*v as usize] + reach[*v as usize]]);
+            ends.fold(None, |all: Option<(Vec3, Vec3)>, p| Some(all.map_or((p, p), |(low, high)| (low.inf(&p), high.sup(&p))))).unwrap()
+        };
+        // By more than rounding.
+        let overlap = |a: &[u32], b: &[u32]| {
+            let ((low_a, high_a), (low_b, high_b)) = (way(a), way(b));
+            (0..3).all(|k| low_a[k] - 1.9 * MARGIN < high_b[k] && low_b[k] - 1.9 * MARGIN < high_a[k])
+        };
+        for [v, t] in &all.vertex_faces {
+            let is_found = found.vertex_faces.binary_search(&[*v, *t]).is_ok();
+            assert!(is_found || !overlap(&[*v], &mesh.triangles[*t as usize]), "step {step}: vertex {v} and face {t}");
+        }
+        for [e, f] in &all.edge_edges {
+            let is_found = [[*e, *f], [*f, *e]].iter().any(|pair| found.edge_edges.binary_search(pair).is_ok());
+            assert!(is_found || !overlap(&mesh.edges[*e as usize], &mesh.edges[*f as usize]), "step {step}: edges {e} and {f}");
+        }
+    }
+    assert!(listed_steps > 40 && listed_steps < 126, "{listed_steps} steps had a list");
+    assert!(found_pairs > 100, "{found_pairs} pairs in all");
+}
