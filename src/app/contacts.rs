@@ -137,6 +137,7 @@ mod tests {
             normal_force: 7.0,
             friction_force,
             sliding: false,
+            slip: math::Vec3::zeros(),
             place: None,
         });
         let [mark] = contact_marks(&model, &state, &[pose])[..] else { panic!("one mark") };

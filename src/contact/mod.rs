@@ -65,6 +65,8 @@ pub struct RememberedContact {
     /// Force on the first body along the surface [N], world frame.
     pub friction_force: Vec3,
     pub sliding: bool,
+    /// How far a sticking contact has slipped since it sticks [m], in space: what the tolerance left of each step.
+    pub slip: Vec3,
     /// Where it is [m] and its normal, towards the first body; for drawing, not kept on disk.
     pub place: Option<[Vec3; 2]>,
 }

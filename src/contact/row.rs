@@ -101,6 +101,9 @@ pub struct Contact {
     pub renewed: u32,
     /// The gap at the last renewal, and the one that its row was given then [m].
     pub renewed_at: [f64; 2],
+    /// How far it had slipped when the step began [m], in space; the sticking contact goes back by as much, so that what the tolerance leaves of each step
+    /// does not add up (the stick anchor of `contact-study.md` 7).
+    pub slipped: Vec3,
     /// Of a spring instead of a contact: compliance of its rows [m/N]. It sticks forever, also where it pulls, and its law is
     /// `offset + dt C H dv + compliance * force = 0`.
     pub spring: Option<Vec3>,
@@ -142,6 +145,7 @@ impl Contact {
             crossed: 0,
             renewed: 0,
             renewed_at: [0.0; 2],
+            slipped: Vec3::zeros(),
             spring: None,
         }
     }
@@ -153,7 +157,8 @@ impl Contact {
         self.frame = Mat3::from_rows(&[found.normal.transpose(), t1.transpose(), t2.transpose()]);
         self.entries = found.entries;
         (self.point, self.weights) = (found.point, found.weights);
-        let motion = Vec3::new(found.gap - self.safety, found.slip.dot(&t1), found.slip.dot(&t2));
+        let slip = found.slip + self.slipped;
+        let motion = Vec3::new(found.gap - self.safety, slip.dot(&t1), slip.dot(&t2));
         self.offset = motion - self.rows(dv, first, dt);
         self.set_friction_in_space(&friction);
     }
@@ -165,11 +170,16 @@ impl Contact {
         self.set_friction_in_space(&-memory.friction_force);
     }
 
-    pub fn memory(&self) -> RememberedContact {
+    /// After a step that slipped by the motion that its rows tell for `dv` (the unknowns from `first` on).
+    pub fn memory(&self, dv: &[Vec3], first: usize, dt: f64) -> RememberedContact {
+        let sticks = self.status == Status::Sticking;
+        let mut slip = if sticks { self.offset + self.rows(dv, first, dt) } else { Vec3::zeros() };
+        slip.x = 0.0;
         RememberedContact {
+            slip: self.frame.transpose() * slip,
             pair: self.pair,
             normal_force: self.normal_force(),
-            friction_force: -self.friction_in_space(),
+            friction_force: self.friction_on_first(),
             sliding: self.status == Status::Sliding,
             place: Some([self.point, self.normal()]),
         }
@@ -233,6 +243,11 @@ impl Contact {
     /// The force on the first body in space [N].
     pub fn force_in_space(&self) -> Vec3 {
         self.frame.transpose() * self.force()
+    }
+
+    /// The friction force on the first body in space [N].
+    pub fn friction_on_first(&self) -> Vec3 {
+        -self.friction_in_space()
     }
 
     fn friction_in_space(&self) -> Vec3 {

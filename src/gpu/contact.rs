@@ -160,6 +160,7 @@ pub fn memory_from(model: &Model, data: &[MemoryData]) -> ContactMemory {
         normal_force: data.normal_force.into(),
         friction_force: Vec3::new(data.friction_force[0].into(), data.friction_force[1].into(), data.friction_force[2].into()),
         sliding: data.status == SLIDING,
+        slip: Vec3::zeros(),
         place: None,
     };
     let mut entries: Vec<_> = data.iter().enumerate().filter(|(_, data)| data.status != EMPTY).map(entry).collect();

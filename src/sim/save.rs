@@ -42,7 +42,9 @@ struct Header {
     time_bits: u64,
 }
 
-const FORMAT: &str = "pliant state 2";
+const FORMAT: &str = "pliant state 3";
+/// Without the slips of sticking contacts.
+const FORMAT_2: &str = "pliant state 2";
 
 impl Simulation {
     /// Writes the state to `path`: complete, or not at all.
@@ -73,7 +75,7 @@ impl Simulation {
             let kind = PairKind::ALL.iter().position(|kind| *kind == c.pair.kind).unwrap_or_default() as f64;
             let pair = [kind, f64::from(c.pair.first), f64::from(c.pair.second)];
             pair.into_iter().chain([c.normal_force, f64::from(u8::from(c.sliding))]).for_each(&mut put);
-            c.friction_force.iter().for_each(|x| put(*x));
+            c.friction_force.iter().chain(c.slip.iter()).for_each(|x| put(*x));
         }
         state.attachment_forces.iter().flat_map(|f| f.iter()).for_each(|x| put(*x));
         let temporary = path.with_extension("partial");
@@ -89,7 +91,7 @@ impl Simulation {
         let bad = |reason: String| SaveError::NotAState { path: path.into(), reason };
         let end = bytes.iter().position(|b| *b == b'\n').ok_or_else(|| bad("its first line is missing".into()))?;
         let header: Header = serde_json::from_slice(&bytes[..end]).map_err(|e| bad(e.to_string()))?;
-        if header.format != FORMAT {
+        if header.format != FORMAT && header.format != FORMAT_2 {
             return Err(bad(format!("its format is \"{}\", not \"{FORMAT}\"", header.format)));
         }
         let (nodes, tets, rigid) = (self.model.n_nodes(), self.model.tets.len(), self.model.rigid_bodies.len());
@@ -105,7 +107,8 @@ impl Simulation {
         // Velocity changes have two blocks more a rigid body.
         let (tets_at, rigid_at) = (9 * nodes + 6 * rigid, 9 * nodes + 6 * rigid + 4 * tets);
         let contacts_at = rigid_at + 13 * rigid;
-        let attachments_at = contacts_at + 8 * header.contacts;
+        let contact_size = if header.format == FORMAT { 11 } else { 8 };
+        let attachments_at = contacts_at + contact_size * header.contacts;
         let expected = attachments_at + 3 * attachments;
         if numbers.len() != expected || (bytes.len() - end - 1) % 8 != 0 {
             return Err(bad(format!("it is cut off: {} of {expected} numbers", numbers.len())));
@@ -126,9 +129,10 @@ impl Simulation {
             let kind = *PairKind::ALL.get(n[0] as usize)?;
             let pair = PairId { kind, first: n[1] as u32, second: n[2] as u32 };
             let friction_force = Vec3::new(n[5], n[6], n[7]);
-            Some(RememberedContact { pair, normal_force: n[3], sliding: n[4] != 0.0, friction_force, place: None })
+            let slip = n.get(8..).filter(|slip| !slip.is_empty()).map_or_else(Vec3::zeros, Vec3::from_column_slice);
+            Some(RememberedContact { pair, normal_force: n[3], sliding: n[4] != 0.0, friction_force, slip, place: None })
         };
-        let entries: Option<Vec<_>> = numbers[contacts_at..attachments_at].chunks_exact(8).map(entry).collect();
+        let entries: Option<Vec<_>> = numbers[contacts_at..attachments_at].chunks_exact(contact_size).map(entry).collect();
         let entries = entries.ok_or_else(|| bad("a contact is of a kind that this program does not know".into()))?;
         let state = State {
             step: header.step,

@@ -253,6 +253,7 @@ mod tests {
             normal_force: 1.0,
             friction_force: Vec3::zeros(),
             sliding: false,
+            slip: Vec3::zeros(),
             place: None,
         };
         assert_eq!(count(&ContactMemory { entries: vec![held] }, 1e-3), 3);

@@ -233,7 +233,7 @@ impl CpuStepper {
             for spring in found.extract_if(.., |c| c.spring.is_some()) {
                 state.attachment_forces[spring.pair.first as usize] = spring.force_in_space();
             }
-            state.contacts.entries = found.iter().filter(|c| c.is_active()).map(Contact::memory).collect();
+            state.contacts.entries = found.iter().filter(|c| c.is_active()).map(|c| c.memory(&work.dv, 0, dt)).collect();
             state.contacts.entries.sort_by_key(|c| c.pair);
             state.contacts.entries.dedup_by(|next, first| first.pair == next.pair && first.join(next));
             state.step += 1;

@@ -32,6 +32,8 @@ const SAME_POINT: f64 = 0.02;
 const FULL_TURNS: u32 = 3;
 /// Of a foreseen opening at least this part is taken to come.
 const LEAST_PART: f64 = 0.2;
+/// At most so many tolerances of what a sticking contact has slipped are taken back in a step.
+const MAX_SLIPPED: f64 = 4.0;
 /// Most turn of a normal in one renewal: 15 degrees.
 const MAX_TURN_COS: f64 = 0.965_925_8;
 
@@ -96,6 +98,7 @@ impl<'a> Detection<'a> {
             };
             let mut contact = self.new_contact(entry.pair);
             if self.keeps_gaps {
+                contact.slipped = entry.slip * (MAX_SLIPPED * self.tolerance / entry.slip.norm()).min(1.0);
                 // What rests stays where it is in the band: nothing is pushed back and forth.
                 let gap_at_start = found.gap - found.slip.dot(&found.normal);
                 contact.safety = gap_at_start.clamp(SAFETY * self.tolerance, 1.5 * SAFETY * self.tolerance);

@@ -31,7 +31,7 @@ pub fn report(problem: &Problem, contacts: &[Contact], dv: &[Vec3]) -> ContactRe
         let key = [a.min(b), a.max(b)];
         let pair = pairs.entry(key).or_insert(PairForce { bodies: key, ..PairForce::default() });
         pair.normal += contact.normal() * (normal * side);
-        pair.friction += contact.memory().friction_force * side;
+        pair.friction += contact.friction_on_first() * side;
         pair.contacts += 1;
     }
     report.pairs = pairs.into_values().collect();
