@@ -31,23 +31,26 @@ impl Element {
     }
 }
 
+/// A vector for each corner.
+type Corners<S> = [Vector<S>; 4];
+
 /// What [`element`] needs to know.
-pub struct Tets<S: Simd> {
+struct Tets<S: Simd> {
     /// grad N_c of the last three corners [1/m].
     gradients: [Vector<S>; 3],
     volume: Lanes<S>,
     mu: Lanes<S>,
     lambda: Lanes<S>,
     /// Of all corners.
-    displacements: [Vector<S>; 4],
-    velocities: [Vector<S>; 4],
+    displacements: Corners<S>,
+    velocities: Corners<S>,
     /// dt + beta [s].
     reach: Lanes<S>,
 }
 
 /// `sum_c a_c g_c^T`, summed from differences to the first corner so that a common translation leaves no trace.
 #[inline(always)]
-fn gradients<S: Simd>(gradients: &[Vector<S>; 3], [a, b, c, d]: &[Vector<S>; 4]) -> Matrix<S> {
+fn gradients<S: Simd>(gradients: &[Vector<S>; 3], [a, b, c, d]: &Corners<S>) -> Matrix<S> {
     times(&transpose(&[minus(b, a), minus(c, a), minus(d, a)]), gradients)
 }
 
@@ -68,7 +71,7 @@ fn plus_identity<S: Simd>(a: &Matrix<S>) -> Matrix<S> {
 /// E = sym(R^T F) - I. With R from the polar decomposition it is the gradient of
 /// mu |S - I|^2 + lambda/2 tr(S - I)^2 (`elasticity.md` 3).
 #[inline(always)]
-pub fn corotational_stress<S: Simd>(mu: Lanes<S>, lambda: Lanes<S>, r: &Matrix<S>, f: &Matrix<S>) -> Matrix<S> {
+fn corotational_stress<S: Simd>(mu: Lanes<S>, lambda: Lanes<S>, r: &Matrix<S>, f: &Matrix<S>) -> Matrix<S> {
     let b = times(&transpose(r), f);
     // 2 mu sym(R^T F), then what belongs to the diagonal.
     let mut turned_back = b;
@@ -84,7 +87,7 @@ pub fn corotational_stress<S: Simd>(mu: Lanes<S>, lambda: Lanes<S>, r: &Matrix<S
 
 /// Follows the rotations `q`; returns gradients and forces of the corners, see [`Element`].
 #[inline(always)]
-pub fn element<S: Simd>(tets: &Tets<S>, q: [Lanes<S>; 4], dt: f64) -> ([Lanes<S>; 4], [Vector<S>; 4], [Vector<S>; 4]) {
+fn element<S: Simd>(tets: &Tets<S>, q: [Lanes<S>; 4], dt: f64) -> ([Lanes<S>; 4], Corners<S>, Corners<S>) {
     let Tets { gradients: rest, volume, mu, lambda, displacements, velocities, reach } = tets;
     let f = plus_identity(&gradients(rest, displacements));
     let q = rotation::follow(q, &f);
@@ -100,7 +103,7 @@ pub fn element<S: Simd>(tets: &Tets<S>, q: [Lanes<S>; 4], dt: f64) -> ([Lanes<S>
 
 /// Vectors of four corners that sum to zero, from the last three.
 #[inline(always)]
-fn with_first<S: Simd>(&[a, b, c]: &[Vector<S>; 3]) -> [Vector<S>; 4] {
+fn with_first<S: Simd>(&[a, b, c]: &[Vector<S>; 3]) -> Corners<S> {
     [[-(a[0] + b[0] + c[0]), -(a[1] + b[1] + c[1]), -(a[2] + b[2] + c[2])], a, b, c]
 }
 
