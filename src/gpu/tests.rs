@@ -188,8 +188,8 @@ fn elements_are_those_of_the_cpu() {
     let all = |elements: &[Element], pick: fn(&Element) -> [Vec3; 4]| elements.iter().flat_map(pick).collect::<Vec<_>>();
     let (forces, gradients) = (bench.vectors("corner_forces", 4 * n), bench.vectors("corner_gradients", 4 * n));
     let wanted = bench.cpu_elements(&bench.state);
-    let force_error = |elements: &[Element]| relative_error(&forces, &all(elements, |e| e.forces));
-    let gradient_error = |elements: &[Element]| relative_error(&gradients, &all(elements, |e| e.gradients));
+    let force_error = |elements: &[Element]| relative_error(&forces, &all(elements, |e| e.forces()));
+    let gradient_error = |elements: &[Element]| relative_error(&gradients, &all(elements, |e| e.gradients()));
     assert!(force_error(&wanted) < 2e-6, "{:e}", force_error(&wanted));
     assert!(gradient_error(&wanted) < 2e-6, "{:e}", gradient_error(&wanted));
     // The bound notices a thousandth of the deformation.
@@ -207,7 +207,7 @@ fn a_far_body_is_as_precise_as_a_near_one() {
     bench.buffers.write("displacements_hi", &high);
     bench.buffers.write("displacements_lo", &low);
     bench.assemble();
-    let wanted: Vec<_> = bench.cpu_elements(&bench.state).iter().flat_map(|e| e.forces).collect();
+    let wanted: Vec<_> = bench.cpu_elements(&bench.state).iter().flat_map(|e| e.forces()).collect();
     let error = relative_error(&bench.vectors("corner_forces", wanted.len()), &wanted);
     assert!(error < 2e-6, "{error:e}");
 }

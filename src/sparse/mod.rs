@@ -82,6 +82,8 @@ pub struct Pattern {
     pub edges: Vec<[u32; 2]>,
     /// Block index of (i, j) and of (j, i) for each edge.
     pub edge_blocks: Vec<[u32; 2]>,
+    /// The other way: edge of each block. A diagonal block has none, `u32::MAX`.
+    pub block_edges: Vec<u32>,
 }
 
 impl Pattern {
@@ -118,7 +120,12 @@ impl Pattern {
             columns[next[i as usize] as usize] = j;
             next[i as usize] += 1;
         }
-        Self { row_starts, columns, diagonals, edges, edge_blocks }
+        let mut block_edges = vec![u32::MAX; columns.len()];
+        for (e, [ij, ji]) in edge_blocks.iter().enumerate() {
+            block_edges[*ij as usize] = e as u32;
+            block_edges[*ji as usize] = e as u32;
+        }
+        Self { row_starts, columns, diagonals, edges, edge_blocks, block_edges }
     }
 
     pub fn n_rows(&self) -> usize {

@@ -5,6 +5,7 @@ mod attachments;
 mod collision_surface;
 mod contact;
 mod edges;
+mod incline;
 mod lab;
 mod licenses;
 mod objects;

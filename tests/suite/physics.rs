@@ -21,7 +21,7 @@ fn nodal_forces(model: &Model, displacements: &[Vec3]) -> Vec<Vec3> {
     }
     let mut forces = still;
     for (tet, element) in model.tets.iter().zip(&elements) {
-        for (node, force) in tet.nodes.iter().zip(&element.forces) {
+        for (node, force) in tet.nodes.iter().zip(element.forces()) {
             forces[*node as usize] += force;
         }
     }

@@ -1,12 +1,18 @@
 //! Right-hand side and matrix, gathered from the element pass: one owner for every entry, so no order of threads can show.
 
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::elements::Element;
-use crate::math::{Mat3, Vec3};
+use crate::math::{Mat3, Vec3, split_mut};
 use crate::model::{End, Model};
 use crate::solver::{Grab, HeldPoint, Loads, Params, State};
 use crate::sparse::{CHUNK, Operator, RankOne};
+
+/// Rows that a thread fills at once.
+const ROWS: usize = 128;
 
 /// Rayleigh damping of each body: alpha [1/s] and beta [s].
 #[derive(Clone, Debug, Default)]
@@ -48,10 +54,7 @@ pub fn right_hand_side(
     nodes.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, rhs)| {
         for (k, rhs) in rhs.iter_mut().enumerate() {
             let i = chunk * CHUNK + k;
-            let mut force = params.gravity * model.node_masses[i];
-            for corner in model.node_corners.get(i) {
-                force += elements[(corner / 4) as usize].forces[(corner % 4) as usize];
-            }
+            let mut force = params.gravity * model.node_masses[i] + corner_force(elements, model.node_corners.get(i));
             if let Some(extra) = loads.node_forces.get(i) {
                 force += extra;
             }
@@ -97,26 +100,32 @@ pub fn matrix(
 ) {
     let dt = params.time_step;
     let pattern = &model.pattern;
+    let ratios: Vec<f64> = model.bodies.iter().map(|body| body.material.lame()).map(|lame| lame.lambda / lame.mu).collect();
     edge_blocks.resize(pattern.edges.len(), Mat3::zeros());
     edge_blocks.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, blocks)| {
-        for (k, block) in blocks.iter_mut().enumerate() {
-            *block = edge_block(elements, model.edge_tets.get(chunk * CHUNK + k));
-        }
+        Arch::new().dispatch(EdgeBlocks { model, elements, ratios: &ratios, first: chunk * CHUNK, blocks });
     });
     a.blocks.resize(pattern.n_blocks(), Mat3::zeros());
-    for (block, [ij, ji]) in edge_blocks.iter().zip(&pattern.edge_blocks) {
-        a.blocks[*ij as usize] = *block;
-        a.blocks[*ji as usize] = block.transpose();
-    }
-    for i in 0..model.n_nodes() {
-        let alpha = damping.alphas[model.node_bodies[i] as usize];
-        let diagonal = pattern.diagonals[i] as usize;
-        let mut sum = Mat3::identity() * (model.node_masses[i] * (1.0 + dt * alpha));
-        for b in pattern.row(i).filter(|b| *b != diagonal) {
-            sum -= a.blocks[b];
+    let rows: Vec<_> = (0..model.n_nodes()).step_by(ROWS).map(|first| first..(first + ROWS).min(model.n_nodes())).collect();
+    let blocks = |rows: &Range<usize>| pattern.row_starts[rows.start] as usize..pattern.row_starts[rows.end] as usize;
+    let parts = split_mut(&mut a.blocks, rows.iter().map(|rows| blocks(rows).len()));
+    (parts, &rows).into_par_iter().for_each(|(part, rows)| {
+        let first = blocks(rows).start;
+        for i in rows.clone() {
+            let alpha = damping.alphas[model.node_bodies[i] as usize];
+            let (row, diagonal) = (pattern.row(i), pattern.diagonals[i] as usize);
+            let mut sum = Mat3::identity() * (model.node_masses[i] * (1.0 + dt * alpha));
+            for b in row.start..diagonal {
+                part[b - first] = edge_blocks[pattern.block_edges[b] as usize].transpose();
+                sum -= part[b - first];
+            }
+            for b in diagonal + 1..row.end {
+                part[b - first] = edge_blocks[pattern.block_edges[b] as usize];
+                sum -= part[b - first];
+            }
+            part[diagonal - first] = sum;
         }
-        a.blocks[diagonal] = sum;
-    }
+    });
     a.rigid_blocks.clear();
     for (body, state) in model.rigid_bodies.iter().zip(&state.rigid_bodies) {
         let (mass, inertia) = body.inertia_in_space(&state.pose.rotation).unwrap_or((0.0, Mat3::zeros()));
@@ -140,6 +149,29 @@ pub fn matrix(
     a.invert_diagonals(pattern, &model.fixed);
 }
 
+/// The blocks of consecutive edges, from `first` on.
+struct EdgeBlocks<'a> {
+    model: &'a Model,
+    elements: &'a [Element],
+    /// lambda/mu of each body.
+    ratios: &'a [f64],
+    first: usize,
+    blocks: &'a mut [Mat3],
+}
+
+impl WithSimd for EdgeBlocks<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for k in 0..self.blocks.len() {
+            let edge = self.first + k;
+            let body = self.model.node_bodies[self.model.pattern.edges[edge][0] as usize];
+            self.blocks[k] = edge_block(self.elements, self.model.edge_tets.get(edge), self.ratios[body as usize]);
+        }
+    }
+}
+
 /// How the pull of attachments resists the turning of the rigid bodies that they hold (body, stiffness [N m]): with the force F of the last step on the arm r,
 /// `d(r x F) = -((r . F) I - r F^T) d theta`. Its symmetric part, as far as it is positive, so that a light body on a taut rope stays stable.
 fn turning_stiffnesses(model: &Model, state: &State) -> impl Iterator<Item = (usize, Mat3)> {
@@ -161,17 +193,37 @@ fn grab_factor(grab: &Grab, dt: f64) -> f64 {
     dt * dt * grab.stiffness + dt * grab.damping
 }
 
-/// Sum over the tets of one edge of (lambda/mu) a_i a_j^T + a_j a_i^T + (a_i.a_j) I.
-pub fn edge_block(elements: &[Element], edge_tets: &[u32]) -> Mat3 {
-    edge_tets
-        .iter()
-        .map(|item| {
-            let element = &elements[(item / 16) as usize];
-            let (ai, aj) = (element.gradients[(item / 4 % 4) as usize], element.gradients[(item % 4) as usize]);
-            let outer = ai * aj.transpose();
-            outer * element.lambda_over_mu + outer.transpose() + Mat3::identity() * ai.dot(&aj)
-        })
-        .sum()
+/// Sum of the forces on one node [N].
+fn corner_force(elements: &[Element], corners: &[u32]) -> Vec3 {
+    let mut sum = [0.0; 4];
+    for corner in corners {
+        let force = &elements[(corner / 4) as usize].forces[(corner % 4) as usize];
+        for k in 0..4 {
+            sum[k] += force[k];
+        }
+    }
+    Vec3::new(sum[0], sum[1], sum[2])
+}
+
+/// Sum over the tets of one edge of (lambda/mu) a_i a_j^T + a_j a_i^T + (a_i.a_j) I, which all follow from T = sum a_i a_j^T:
+/// the tets of a body have one Poisson's ratio.
+#[inline(always)]
+pub fn edge_block(elements: &[Element], edge_tets: &[u32], lambda_over_mu: f64) -> Mat3 {
+    // Columns.
+    let mut t = [[0.0; 4]; 3];
+    for item in edge_tets {
+        let gradients = &elements[(item / 16) as usize].gradients;
+        let (ai, aj) = (&gradients[(item / 4 % 4) as usize], &gradients[(item % 4) as usize]);
+        for c in 0..3 {
+            for r in 0..4 {
+                t[c][r] += ai[r] * aj[c];
+            }
+        }
+    }
+    let trace = t[0][0] + t[1][1] + t[2][2];
+    let entry = |r: usize, c: usize| lambda_over_mu * t[c][r] + t[r][c];
+    let diagonal = |k: usize| entry(k, k) + trace;
+    Mat3::new(diagonal(0), entry(0, 1), entry(0, 2), entry(1, 0), diagonal(1), entry(1, 2), entry(2, 0), entry(2, 1), diagonal(2))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod assemble;
 mod contacts;
 mod elements;
+mod lanes;
 mod rest;
 mod rotation;
 mod solve;
@@ -11,8 +12,8 @@ mod tests;
 
 pub use self::contacts::set_apart;
 pub use assemble::{Damping, edge_block, matrix, right_hand_side};
-pub use elements::{Element, corotational_stress, element, elements, gradient};
-pub use rotation::{IDENTITY, Quaternion, improve, matrix as rotation_matrix};
+pub use elements::{Element, elements, gradient};
+pub use rotation::{IDENTITY, Quaternion};
 
 use std::sync::Arc;
 
@@ -312,7 +313,7 @@ fn driving_impulse(model: &Model, scope: &Scope, elements: &[Element], state: &S
     }
     if scale == 0.0 {
         let tets = model.bodies[soft].iter().flat_map(|b| b.tets.clone());
-        let forces2: f64 = tets.flat_map(|t| &elements[t].forces).map(Vec3::norm_squared).sum();
+        let forces2: f64 = tets.flat_map(|t| elements[t].forces()).map(|f| f.norm_squared()).sum();
         scale = 1e-2 * momentum2.sqrt() + dt * forces2.sqrt();
     }
     // A body at rest without loads has nothing to solve; any positive bound ends it at once.

@@ -53,21 +53,20 @@ impl RestPoses {
     }
 }
 
-/// Polar factor of the sum of V R over the tets at a node.
+/// Mean of the rotations of the tets at a node, weighted with their volumes: the sum of their quaternions, of which R and -R are both signs.
 fn node_rotation(model: &Model, tet_rotations: &[Quaternion], node: usize) -> Mat3 {
-    let corners = model.node_corners.get(node);
-    let tet = |corner: &u32| (corner / 4) as usize;
-    let (sum, volume) = corners.iter().map(tet).fold((Mat3::zeros(), 0.0), |(sum, volume), t| {
-        let v = model.tets[t].volume;
-        (sum + rotation::matrix(&tet_rotations[t]) * v, volume + v)
-    });
-    let mut q = tet_rotations[tet(&corners[0])];
-    for _ in 0..3 {
-        if rotation::improve(&mut q, &(sum / volume)) < 1e-6 {
-            break;
+    let mut sum = [0.0; 4];
+    for corner in model.node_corners.get(node) {
+        let tet = (corner / 4) as usize;
+        let q = &tet_rotations[tet];
+        let side = q[0] * sum[0] + q[1] * sum[1] + q[2] * sum[2] + q[3] * sum[3];
+        let weight = model.tets[tet].volume.copysign(side);
+        for k in 0..4 {
+            sum[k] += q[k] * weight;
         }
     }
-    rotation::matrix(&q)
+    let norm = sum.iter().map(|c| c * c).sum::<f64>().sqrt();
+    rotation::matrix(&sum.map(|c| c / norm))
 }
 
 fn build(model: &Model, params: &Params, damping: &Damping) -> Vec<Option<RestBody>> {

@@ -1,26 +1,54 @@
 //! The rotation of an element, followed from step to step.
 
-use crate::math::{Mat3, Vec3};
+use pulp::Simd;
+
+use super::lanes::{Lanes, Matrix, choose, dot, scaled, times, times_vector, trace, transpose};
+use crate::math::Mat3;
 
 /// A unit quaternion (x, y, z, w).
 pub type Quaternion = [f64; 4];
 
 pub const IDENTITY: Quaternion = [0.0, 0.0, 0.0, 1.0];
 
-/// Rotation matrix of a unit quaternion.
+/// Newton steps on the rotation per time step, and the correction [rad] above which more are made.
+const STEPS: usize = 2;
+const MAX_STEPS: usize = 8;
+const TOLERANCE: f64 = 0.05;
+
+/// [`matrices`] of one.
 pub fn matrix(q: &Quaternion) -> Mat3 {
-    let [x, y, z, w] = *q;
-    Mat3::new(
-        1.0 - 2.0 * (y * y + z * z),
-        2.0 * (x * y - w * z),
-        2.0 * (x * z + w * y),
-        2.0 * (x * y + w * z),
-        1.0 - 2.0 * (x * x + z * z),
-        2.0 * (y * z - w * x),
-        2.0 * (x * z - w * y),
-        2.0 * (y * z + w * x),
-        1.0 - 2.0 * (x * x + y * y),
-    )
+    let rows = matrices(&q.map(Lanes::from));
+    Mat3::from_fn(|r, c| rows[r][c].into())
+}
+
+/// Rotation matrix of a unit quaternion.
+#[inline(always)]
+pub fn matrices<S: Simd>([x, y, z, w]: &[Lanes<S>; 4]) -> Matrix<S> {
+    let (x2, y2, z2) = (*x + *x, *y + *y, *z + *z);
+    let (xx, yy, zz) = (x2 * *x, y2 * *y, z2 * *z);
+    let (xy, xz, yz) = (x2 * *y, x2 * *z, y2 * *z);
+    let (wx, wy, wz) = (x2 * *w, y2 * *w, z2 * *w);
+    [[-(yy + zz) + 1.0, xy - wz, xz + wy], [xy + wz, -(xx + zz) + 1.0, yz - wx], [xz - wy, yz + wx, -(xx + yy) + 1.0]]
+}
+
+/// Follows the rotation of F from `q`, the rotation of the last step: two steps of [`improve`], more in lanes that turned far.
+#[inline(always)]
+pub fn follow<S: Simd>(q: [Lanes<S>; 4], f: &Matrix<S>) -> [Lanes<S>; 4] {
+    let (mut q, mut correction) = improve(&q, f);
+    for _ in 1..STEPS {
+        (q, correction) = improve(&q, f);
+    }
+    for _ in STEPS..MAX_STEPS {
+        let unsettled = correction + -TOLERANCE;
+        if unsettled.largest() < 0.0 {
+            break;
+        }
+        // Lanes end on their own: no tet depends on which others share its register.
+        let (improved, next) = improve(&q, f);
+        q = choose(unsettled, &improved, &q);
+        correction = unsettled.choose(next, correction);
+    }
+    q
 }
 
 /// One improvement of `q` towards the rotation R of the polar decomposition F = R S, det R = +1.
@@ -28,35 +56,42 @@ pub fn matrix(q: &Quaternion) -> Mat3 {
 /// With B = R^T F the trace of exp(-[w]) B is stationary to second order at w = (tr(B) I - sym B)^-1 vex(B - B^T); the Cayley step
 /// q (1, w/2) keeps q a rotation, and converges quadratically (`fem-study.md` 2). Where that matrix is not positive definite (far from the answer, or
 /// an inverted element) a gradient step [Mueller et al. 2016, A robust method to extract the rotational part of deformations] is taken:
-/// it follows the old orientation through the inversion instead of jumping to a reflection. Returns |w| [rad].
-pub fn improve(q: &mut Quaternion, f: &Mat3) -> f64 {
-    let b = matrix(q).transpose() * f;
-    let axial = Vec3::new(b[(2, 1)] - b[(1, 2)], b[(0, 2)] - b[(2, 0)], b[(1, 0)] - b[(0, 1)]);
-    let trace = b.trace();
-    let hessian = Mat3::identity() * trace - (b + b.transpose()) * 0.5;
-    let minor = hessian[(0, 0)] * hessian[(1, 1)] - hessian[(0, 1)] * hessian[(1, 0)];
-    let determinant = hessian.determinant();
+/// it follows the old orientation through the inversion instead of jumping to a reflection. Returns it with |w| [rad].
+#[inline(always)]
+pub fn improve<S: Simd>(q: &[Lanes<S>; 4], f: &Matrix<S>) -> ([Lanes<S>; 4], Lanes<S>) {
+    let b = times(&transpose(&matrices(q)), f);
+    let axial = [b[2][1] - b[1][2], b[0][2] - b[2][0], b[1][0] - b[0][1]];
+    let trace = trace(&b);
+    let [h00, h11, h22] = [trace - b[0][0], trace - b[1][1], trace - b[2][2]];
+    let [h01, h02, h12] = [(b[0][1] + b[1][0]) * -0.5, (b[0][2] + b[2][0]) * -0.5, (b[1][2] + b[2][1]) * -0.5];
+    let minor = h00 * h11 - h01 * h01;
+    let (a01, a02, a12) = (h02 * h12 - h01 * h22, h01 * h12 - h02 * h11, h01 * h02 - h00 * h12);
+    let adjugate = [[h11 * h22 - h12 * h12, a01, a02], [a01, h00 * h22 - h02 * h02, a12], [a02, a12, minor]];
+    let determinant = dot(&[h00, h01, h02], &adjugate[0]);
     let scale = trace.abs().max(1e-12);
-    let definite = hessian[(0, 0)] > 0.0 && minor > 0.0 && determinant > 1e-3 * scale * scale * scale;
-    let w = match hessian.try_inverse().filter(|_| definite) {
-        Some(inverse) => inverse * axial,
-        None => axial / (trace.abs() + 1e-9),
-    };
+    let definite = h00.min(minor).min(determinant - scale * scale * scale * 1e-3);
+    let newton = times_vector(&adjugate, &axial);
+    let divisor = definite.choose(determinant, trace.abs() + 1e-9).inverse();
+    let w = scaled(&choose(definite, &newton, &axial), divisor);
     // A step of at most about 0.8 rad: the quadratic model says nothing beyond.
-    let length = w.norm();
-    let w = if length > 0.8 { w * (0.8 / length) } else { w };
+    let length = dot(&w, &w).sqrt();
+    let part = length.max(0.8).inverse() * (0.5 * 0.8);
+    let [dx, dy, dz] = scaled(&w, part);
     let [x, y, z, s] = *q;
-    let (dx, dy, dz) = (0.5 * w.x, 0.5 * w.y, 0.5 * w.z);
     let product = [x + s * dx + y * dz - z * dy, y + s * dy + z * dx - x * dz, z + s * dz + x * dy - y * dx, s - x * dx - y * dy - z * dz];
-    let inverse_norm = 1.0 / product.iter().map(|c| c * c).sum::<f64>().sqrt();
-    *q = product.map(|c| c * inverse_norm);
-    length
+    (scaled(&product, dot(&product, &product).sqrt().inverse()), length)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::Quat;
+    use crate::math::{Quat, Vec3};
+
+    /// [`super::improve`] of one rotation.
+    fn improve(q: &mut Quaternion, f: &Mat3) {
+        let f = [0, 1, 2].map(|r| [0, 1, 2].map(|c| Lanes::from(f[(r, c)])));
+        *q = super::improve(&q.map(Lanes::from), &f).0.map(f64::from);
+    }
 
     #[test]
     fn two_warm_steps_reach_the_polar_rotation() {
