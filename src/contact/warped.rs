@@ -54,8 +54,10 @@ pub(super) fn assemble(problem: &Problem, blocks: &mut [Block], contacts: &mut [
     let island_of_contact = |c: &Contact| c.bodies.iter().find_map(|b| block_of_body(*b)).map_or(u32::MAX, |b| island_of[b]);
     contacts.sort_by_cached_key(|c| (island_of_contact(c), c.bodies, c.pair));
     let contacts: &[Contact] = contacts;
-    let mut meetings: Vec<Meeting> = chunks(contacts, |a, b| a.bodies == b.bodies)
-        .map(|range| Meeting { blocks: contacts[range.start].bodies.map(block_of_body), contacts: range, ..Meeting::default() })
+    // As `Compliance` groups them: what does not move is one.
+    let blocks_of = |c: &Contact| c.bodies.map(block_of_body);
+    let mut meetings: Vec<Meeting> = chunks(contacts, |a, b| blocks_of(a) == blocks_of(b))
+        .map(|range| Meeting { blocks: blocks_of(&contacts[range.start]), contacts: range, ..Meeting::default() })
         .collect();
 
     let mut levers: Vec<[Vec<Lever>; 2]> = meetings
