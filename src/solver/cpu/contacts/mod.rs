@@ -126,16 +126,17 @@ impl<'a> Detection<'a> {
                 note(&mut off, self.follow(contact, &moved), 0.0);
                 return true;
             }
-            let (found, is_beside) = self.found(contact, &moved);
-            if is_beside && contact.crossed == 0 {
+            let (found, aside) = self.found(contact, &moved);
+            if aside > NEAR * self.tolerance && contact.crossed == 0 {
                 // The features have slid off each other: others meet instead.
                 note(&mut off, contact.is_active(), found.gap);
                 return false;
             }
             let stale = match contact.status {
-                Status::Inactive => found.gap < 0.0,
+                // Features that are apart along the surface more than they overlap have not met; if they cross, that is told below.
+                _ if found.gap <= 0.0 => aside <= -found.gap,
+                Status::Inactive => false,
                 // Features whose row of the end let them cross before keep that of the touch. A gap that is as wide as the row told needs no other row.
-                _ if found.gap <= 0.0 => true,
                 _ => {
                     let is_wide = found.gap >= self.tolerance && contact.crossed < 2;
                     is_wide && (found.gap - self.told(contact, &moved)).abs() >= TOLD * self.tolerance
@@ -227,13 +228,12 @@ impl<'a> Detection<'a> {
         Contact { safety: SAFETY * self.tolerance, ..Contact::new(pair, bodies.map(|b| b as u32), friction) }
     }
 
-    /// The pair at the end of the step, and whether its features are beside each other.
-    fn found(&self, contact: &Contact, moved: &Moved) -> (Linearisation, bool) {
+    /// The pair at the end of the step, and how far its features are beside each other [m].
+    fn found(&self, contact: &Contact, moved: &Moved) -> (Linearisation, f64) {
         if contact.pair.kind.is_with_obstacle() {
-            return (self.obstacle_at_end(&contact.pair, &contact.weights, &moved.end), false);
+            return (self.obstacle_at_end(&contact.pair, &contact.weights, &moved.end), 0.0);
         }
-        let (found, aside) = self.step.at_end(&contact.pair, &contact.normal(), &moved.end);
-        (found, aside > NEAR * self.tolerance)
+        self.step.at_end(&contact.pair, &contact.normal(), &moved.end)
     }
 
     /// Takes the new linearisation, its normal turned by at most 15 degrees, and by half of the turn once the row has been renewed a few times: full turns may go to and
