@@ -136,9 +136,10 @@ impl<'a> Detection<'a> {
                 // Features that are apart along the surface more than they overlap have not met; if they cross, that is told below.
                 _ if found.gap <= 0.0 => aside <= -found.gap,
                 Status::Inactive => false,
-                // Features whose row of the end let them cross before keep that of the touch. A gap that is as wide as the row told needs no other row.
+                // Features whose row of the end let them cross before keep that of the touch. A gap that is as wide as the row told needs no other row, and one
+                // that stays wider than told (edges that are nearly parallel) is left to the next step, which begins from there.
                 _ => {
-                    let is_wide = found.gap >= self.tolerance && contact.crossed < 2;
+                    let is_wide = found.gap >= self.tolerance && contact.crossed < 2 && contact.renewed < FULL_TURNS;
                     is_wide && (found.gap - self.told(contact, &moved)).abs() >= TOLD * self.tolerance
                 }
             };
