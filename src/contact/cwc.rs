@@ -105,8 +105,8 @@ const FINEST: f64 = 0.2;
 const ACCEPTED: f64 = 0.5;
 /// Forces are found to this part of how far the geometry was from the rows before.
 const ROUGHLY: f64 = 0.05;
-/// Bound on the inner iterations of a pass that is not yet about the last digits.
-const FIRST_ITERATIONS: u32 = 400;
+/// Bounds on the inner iterations of a pass that is not yet about the last digits.
+const FIRST_ITERATIONS: [u32; 3] = [80, 320, 0];
 /// The whole chain of inner solvers is given up after this many failures in a step.
 const MAX_FAILURES: u32 = 3;
 
@@ -186,6 +186,7 @@ fn settle(
                 keep_momentum(problem, blocks, residual, dv);
             }
             store(contacts, &p);
+            release(problem, contacts, dv, accuracy / ACCEPTED);
             return true;
         }
         dv.iter_mut().zip(&*z).for_each(|(v, z)| *v += z);
@@ -217,6 +218,16 @@ fn settle(
     }
     store(contacts, &p);
     false
+}
+
+/// What is open by more than `gap` [m] is not in contact: the force that the tolerance has left there moves less than that.
+fn release(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], gap: f64) {
+    for contact in contacts.iter_mut().filter(|c| c.is_active() && c.spring.is_none()) {
+        if problem.motion(contact, &Vec3::zeros(), dv).x > gap {
+            contact.status = Status::Inactive;
+            (contact.multiplier, contact.sliding_force) = (Vec3::zeros(), Vec3::zeros());
+        }
+    }
 }
 
 /// The residual of a body sums up to momentum that is lost: its common motion takes it. That moves gaps by less than the residual did.
@@ -251,7 +262,7 @@ fn obey(
 ) -> dual::Outcome {
     let parts = split_mut(p, islands.iter().map(|island| island.contacts.len()));
     let iterations = match chain {
-        Chain::First => [FIRST_ITERATIONS, 0, 0],
+        Chain::First => FIRST_ITERATIONS,
         Chain::Whole => dual::Options::default().iterations,
     };
     let outcomes: Vec<dual::Outcome> = islands

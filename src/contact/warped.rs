@@ -92,8 +92,7 @@ pub(super) fn assemble(problem: &Problem, blocks: &mut [Block], contacts: &mut [
     for (m, meeting) in meetings.iter().enumerate() {
         meeting_of[meeting.contacts.clone()].fill(m);
     }
-    let bodies: Vec<[u32; 2]> =
-        contacts.iter().map(|c| c.bodies.map(|b| if block_of_body(b).is_some() { b } else { IMMOVABLE })).collect();
+    let bodies: Vec<[u32; 2]> = contacts.iter().map(|c| c.bodies.map(|b| if block_of_body(b).is_some() { b } else { IMMOVABLE })).collect();
 
     let ranges: Vec<Range<usize>> = chunks(contacts, |a, b| island_of_contact(a) == island_of_contact(b)).collect();
     islands.resize_with(ranges.len(), Island::default);

@@ -39,13 +39,14 @@ pub struct Options {
     pub tolerance: f64,
     /// Forces within the tolerance are improved to this part of it, if a few iterations do (0 to 1).
     pub aim: f64,
-    /// Bounds on the iterations of the spectral and of the accelerated gradient and on the double sweeps of conjugate gradients.
+    /// Bounds on the iterations of the spectral and of the accelerated gradient and on the double sweeps of conjugate gradients. What the first does not find
+    /// soon takes it thousands: in 19 hard impacts of a pile of cubes it needed 88 to over 3000 and the second 105 to 750.
     pub iterations: [u32; 3],
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { tolerance: 2.5e-6, aim: 1.0, iterations: [150, 400, 200] }
+        Self { tolerance: 2.5e-6, aim: 1.0, iterations: [100, 800, 100] }
     }
 }
 
