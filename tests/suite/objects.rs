@@ -454,7 +454,7 @@ fn stacks_that_touch_exactly_at_the_start_stand() {
 fn a_state_of_the_format_before_is_read() {
     let path = std::env::temp_dir().join(format!("pliant-before-{}.state", std::process::id()));
     let [mut first, mut second] = [(); 2].map(|()| reduced("s8_bearing", &[]));
-    run(&mut first, 0.01, ignore);
+    run(&mut first, 0.05, ignore);
     first.save(&path).unwrap();
     let mut wanted = first.state().unwrap();
     let bytes = std::fs::read(&path).unwrap();
