@@ -99,11 +99,7 @@ impl Columns {
 
     /// The block (i, j) [1/kg]: velocity of node i for an impulse on node j; `None` as long as neither column was requested.
     pub fn get(&self, i: u32, j: u32) -> Option<Mat3> {
-        let (i, j) = (self.row_of[i as usize] as usize, self.row_of[j as usize] as usize);
-        let block = |i: usize, j: usize| {
-            let column = &self.groups.get(j / GROUP)?.as_ref()?.columns[j % GROUP];
-            Some(Mat3::from_iterator(column.get(i)?.iter().map(|v| f64::from(*v))))
-        };
+        let block = |i, j| Some(Mat3::from_iterator(self.column(j)?.block(i)?.iter().map(|v| f64::from(*v))));
         block(i, j).or_else(|| block(j, i).map(|block| block.transpose()))
     }
 
