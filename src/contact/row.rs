@@ -85,6 +85,9 @@ pub struct Contact {
     pub multiplier: Vec3,
     /// gamma' of a sliding contact [N], same sign convention, first entry unused.
     pub sliding_force: Vec3,
+    /// Of a sliding contact whose tangents are turned to its direction: slip across that direction for each newton across it [m/N], the second tangential row
+    /// of the conjugate residuals (`state::evaluate`). Infinite: no such row.
+    pub turning: f64,
     /// Diagonal of the compliance dt^2 C H D^-1 H^T C^T [m/N], bounded over contacts that share nodes.
     pub compliance: Mat3,
     /// Inverse of the compliance on the active rows, zero elsewhere [N/m].
@@ -137,6 +140,7 @@ impl Contact {
             status: Status::Inactive,
             multiplier: Vec3::zeros(),
             sliding_force: Vec3::zeros(),
+            turning: f64::INFINITY,
             compliance: Mat3::zeros(),
             stiffness: Mat3::zeros(),
             point: Vec3::zeros(),
@@ -188,10 +192,25 @@ impl Contact {
     /// A sliding contact sticks, with the same force; one without friction never does.
     pub fn stick(&mut self) {
         if self.status == Status::Sliding && self.friction > 0.0 {
+            let friction = self.friction();
             self.status = Status::Sticking;
-            (self.multiplier.y, self.multiplier.z) = (self.sliding_force.y, self.sliding_force.z);
+            (self.multiplier.y, self.multiplier.z) = (friction.y, friction.z);
             self.sliding_force = Vec3::zeros();
         }
+    }
+
+    /// Slides with the friction `gamma` [N] and the compliance across it. The tangents turn, so that the first one points along the friction.
+    pub fn slide(&mut self, gamma: &Vec3, turning: f64) {
+        self.status = Status::Sliding;
+        let size = gamma.y.hypot(gamma.z);
+        let (c, s) = if size > 0.0 { (gamma.y / size, gamma.z / size) } else { (1.0, 0.0) };
+        let turn = Mat3::new(1.0, 0.0, 0.0, 0.0, c, s, 0.0, -s, c);
+        self.frame = turn * self.frame;
+        self.offset = turn * self.offset;
+        self.compliance = turn * self.compliance * turn.transpose();
+        (self.multiplier.y, self.multiplier.z) = (0.0, 0.0);
+        self.sliding_force = Vec3::new(0.0, size, 0.0);
+        self.turning = turning;
     }
 
     pub fn is_active(&self) -> bool {
@@ -227,7 +246,7 @@ impl Contact {
         match self.status {
             Status::Inactive => Vec3::zeros(),
             Status::Sticking => Vec3::new(0.0, self.multiplier.y, self.multiplier.z),
-            Status::Sliding => self.sliding_force,
+            Status::Sliding => self.sliding_force + Vec3::new(0.0, 0.0, self.multiplier.z),
         }
     }
 
@@ -260,16 +279,26 @@ impl Contact {
         match self.status {
             Status::Inactive => {}
             Status::Sticking => (self.multiplier.y, self.multiplier.z) = (local.y, local.z),
-            Status::Sliding => self.sliding_force = local,
+            Status::Sliding => self.slide(&local, self.turning),
         }
     }
 
-    /// The rows that are in the system, as a projector: diag(1, 1, 1), diag(1, 0, 0) or zero.
+    /// The rows that are in the system, as a projector: diag(1, 1, 1), diag(1, 0, 0), with a turning row diag(1, 0, 1), or zero.
     pub fn mask(&self, v: Vec3) -> Vec3 {
         match self.status {
             Status::Inactive => Vec3::zeros(),
             Status::Sticking => v,
+            Status::Sliding if self.turning.is_finite() => Vec3::new(v.x, 0.0, v.z),
             Status::Sliding => Vec3::new(v.x, 0.0, 0.0),
+        }
+    }
+
+    /// The compliance S of the rows themselves in B = [A L^T; L -S] [m/N]: of a spring, and of a sliding contact that turns.
+    pub fn row_compliance(&self) -> Vec3 {
+        match self.spring {
+            Some(compliance) => compliance,
+            None if self.status == Status::Sliding && self.turning.is_finite() => Vec3::new(0.0, 0.0, self.turning),
+            None => Vec3::zeros(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which contacts carry a force, which stick and which slide (`contact-cr.md` 4, 5).
 
-use super::{Contact, Part, Problem, Status};
+use super::{Contact, CrOptions, FrictionUpdate, Part, Problem, Status};
 use crate::math::Vec3;
 
 /// How much of the contact laws is searched for.
@@ -22,10 +22,6 @@ impl Effort {
         if self == Self::Frozen { 8.0 } else { 1.0 }
     }
 }
-
-/// Part of the way that a sliding force goes to its new value at one evaluation: the compliance of one contact says little about how all of them answer
-/// together. Measured on a block near its friction angle, a dropped cube and a bunny: 1 needs 1.4 times the iterations and fails in 15 of 100 steps, 0.25 in 2.
-const RELAXATION: f64 = 0.25;
 
 /// Friction forces of a finished solve agree with the law to this part of the mean limit mu lambda. The effect of one force, as a distance, does not tell:
 /// all points of a stiff block slide as one, and answer together many times as far as each by itself.
@@ -66,33 +62,59 @@ impl Look {
     }
 }
 
+/// When the states are looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Occasion {
+    /// The solve has converged to this residual [kg m/s]: what counts at the end is looked at too.
+    pub residual: Option<f64>,
+    /// How often states have changed since the rows did.
+    pub rounds: u32,
+    pub effort: Effort,
+}
+
+/// How small an effect is seen.
+struct Scale {
+    /// Contact tolerance [m].
+    tolerance: f64,
+    /// What one force may be off because the velocity equation is met to a residual only [N]; none is told while the solve goes on.
+    noise: Option<f64>,
+    /// How far from the law a friction force may stay [N].
+    slack: f64,
+    /// Part of the way that the size of a sliding force goes to the limit that the normal force sets.
+    pace: f64,
+}
+
 /// Updates the states and sliding forces from the multipliers and the velocity change `dv`; true if anything changed.
-///
-/// Differences from the published rules, measured on sliding, resting and embedded bodies: the direction of sliding follows the projection of
-/// gamma' + slip/compliance on the cone (the natural map) instead of a small fixed turn. `forced` is the call at a converged state, where smaller effects count.
-pub fn evaluate(problem: &Problem, contacts: &mut [Contact], dv: &[Vec3], forced: bool, effort: Effort, part: Part) -> bool {
-    // A change is made only if its effect, as a distance, is seen.
-    let tolerance = problem.tolerance * effort.leniency();
-    let noticeable = tolerance * if forced { 0.3 } else { 1.0 };
-    let slack = if forced { FORCE_TOLERANCE * mean_limit(contacts) } else { f64::INFINITY };
+pub fn evaluate(problem: &Problem, options: &CrOptions, contacts: &mut [Contact], dv: &[Vec3], occasion: &Occasion) -> bool {
+    let active = contacts.iter().filter(|c| c.is_active()).count().max(1);
+    let noise = occasion.residual.map(|residual| residual / (problem.dt * (active as f64).sqrt()));
+    let scale = Scale {
+        tolerance: problem.tolerance * occasion.effort.leniency(),
+        noise,
+        slack: noise.map_or(f64::INFINITY, |noise| noise.max(FORCE_TOLERANCE * mean_limit(contacts))),
+        // Normal forces answer to friction; where two contacts throw the load to and fro, the mean of their turns is the answer.
+        pace: 1.0 / f64::from(1 + occasion.rounds / 20),
+    };
     let mut changed = false;
     for contact in contacts.iter_mut().filter(|c| c.spring.is_none()) {
         let look = Look::at(problem, contact, dv);
-        if part == Part::Contact && evaluate_normal(contact, &look, tolerance, noticeable, forced) {
-            changed = true;
-        } else {
-            changed |= evaluate_friction(contact, &look, noticeable, slack, effort);
-        }
+        changed |= (options.part == Part::Contact && evaluate_normal(contact, &look, &scale))
+            || match options.friction {
+                FrictionUpdate::Turn => turn_friction(contact, &look, &scale),
+                FrictionUpdate::Projection => project_friction(contact, &look, &scale, occasion.effort),
+            };
     }
     changed
 }
 
-fn evaluate_normal(contact: &mut Contact, look: &Look, tolerance: f64, noticeable: f64, forced: bool) -> bool {
-    let normal_force = -contact.multiplier.x;
+fn evaluate_normal(contact: &mut Contact, look: &Look, scale: &Scale) -> bool {
+    let force = contact.multiplier.x;
     let next = match contact.status {
-        // Half of the band below the safety distance: the true gap is still positive there.
-        Status::Inactive if look.motion.x < -0.25 * tolerance => Status::Sliding,
-        Status::Sticking | Status::Sliding if normal_force < 0.0 && (forced || -normal_force * contact.compliance[(0, 0)] > noticeable) => {
+        // Nearly the whole band below the safety distance: the true gap is still positive there.
+        Status::Inactive if look.motion.x < -0.45 * scale.tolerance => Status::Sliding,
+        Status::Sticking | Status::Sliding
+            if force > 0.0 && (scale.noise.is_some_and(|noise| force > noise) || force * contact.compliance[(0, 0)] > scale.tolerance) =>
+        {
             Status::Inactive
         }
         _ => return false,
@@ -100,6 +122,7 @@ fn evaluate_normal(contact: &mut Contact, look: &Look, tolerance: f64, noticeabl
     contact.status = next;
     contact.multiplier = Vec3::zeros();
     contact.sliding_force = Vec3::zeros();
+    contact.turning = f64::INFINITY;
     true
 }
 
@@ -112,20 +135,19 @@ fn mean_limit(contacts: &[Contact]) -> f64 {
     sum / f64::from(n.max(1))
 }
 
-/// `slack` [N] is how far from the law a friction force may stay.
-fn evaluate_friction(contact: &mut Contact, look: &Look, noticeable: f64, slack: f64, effort: Effort) -> bool {
+/// `FrictionUpdate::Projection`: the contact obeys gamma = projection of gamma + slip/compliance on the disc of radius mu lambda (the natural map).
+fn project_friction(contact: &mut Contact, look: &Look, scale: &Scale, effort: Effort) -> bool {
     let gamma = contact.friction();
     let violation = look.violation(contact);
+    let (noise, slack) = (scale.noise.unwrap_or(0.0), scale.slack);
     match contact.status {
         Status::Inactive => false,
         Status::Sticking => {
-            if violation <= noticeable && gamma.norm() <= look.limit + slack {
-                return false;
+            let slides = gamma.norm() > look.limit + noise && (violation > scale.tolerance || gamma.norm() > look.limit + slack);
+            if slides {
+                contact.slide_along(&gamma, look, look.limit);
             }
-            contact.status = Status::Sliding;
-            contact.sliding_force = gamma * (look.limit / gamma.norm());
-            (contact.multiplier.y, contact.multiplier.z) = (0.0, 0.0);
-            true
+            slides
         }
         Status::Sliding => {
             let fresh = gamma.norm() == 0.0;
@@ -134,34 +156,86 @@ fn evaluate_friction(contact: &mut Contact, look: &Look, noticeable: f64, slack:
             }
             if effort == Effort::Settling && !fresh {
                 let scaled = gamma * (look.limit / gamma.norm());
-                let noticed = (scaled - gamma).norm() * look.compliance > noticeable || (scaled - gamma).norm() > slack;
+                let error = (scaled - gamma).norm();
+                let noticed = error > noise && (error * look.compliance > scale.tolerance || error > slack);
                 if noticed {
-                    contact.sliding_force = scaled;
+                    contact.slide(&scaled, f64::INFINITY);
                 }
                 return noticed;
             }
-            let back = if fresh { look.slip().norm() < noticeable } else { violation > noticeable };
-            if back {
+            if if fresh { look.slip().norm() < scale.tolerance } else { violation > scale.tolerance } {
                 if look.limit == 0.0 {
                     return false;
                 }
-                contact.status = Status::Sticking;
-                (contact.multiplier.y, contact.multiplier.z) = (gamma.y, gamma.z);
-                contact.sliding_force = Vec3::zeros();
+                contact.stick();
                 return true;
             }
             let wanted = gamma + look.slip() / look.compliance;
             let wanted = if wanted.norm() > look.limit { wanted * (look.limit / wanted.norm()) } else { wanted };
-            // A change that its own point hardly feels is made whole; a larger one by parts.
             let error = (wanted - gamma).norm();
-            let local = error * look.compliance > if fresh { noticeable } else { noticeable / RELAXATION };
-            let wanted = if fresh || !local { wanted } else { gamma + (wanted - gamma) * RELAXATION };
-            let slides = look.slip().norm() > noticeable || gamma.norm() > look.limit + slack;
-            let noticed = local || (slides && error > slack);
+            let slides = look.slip().norm() > scale.tolerance || gamma.norm() > look.limit + slack;
+            let noticed = error > noise && (error * look.compliance > scale.tolerance || (slides && error > slack));
             if noticed {
-                contact.sliding_force = wanted;
+                let limit = if fresh { look.limit } else { gamma.norm() + scale.pace * (look.limit - gamma.norm()) };
+                contact.slide_along(&gamma, look, limit);
             }
             noticed
         }
     }
 }
+
+impl Contact {
+    /// Slides with a force of the size `limit`, along gamma + slip/compliance = w. Newton's method on the natural map for a fixed limit: across w the force is
+    /// limit/|w| times that of w, so slip across = c (|w| - limit)/limit * force across.
+    fn slide_along(&mut self, gamma: &Vec3, look: &Look, limit: f64) {
+        let wanted = gamma + look.slip() / look.compliance;
+        let size = wanted.norm();
+        if size == 0.0 || limit == 0.0 {
+            return self.slide(&Vec3::zeros(), f64::INFINITY);
+        }
+        self.slide(&(wanted * (limit / size)), (look.compliance * (size - limit) / limit).max(0.0));
+    }
+}
+
+/// `FrictionUpdate::Turn`, the published rules with the corrections of `contact-cr.md` 4. The size is the mean of the present limit and the former force (an
+/// exponential average instead of one over the last two).
+fn turn_friction(contact: &mut Contact, look: &Look, scale: &Scale) -> bool {
+    let gamma = contact.friction();
+    let (size, slip) = (gamma.norm(), look.slip());
+    match contact.status {
+        Status::Inactive => false,
+        Status::Sticking => {
+            let slides = (size - look.limit) * look.compliance > scale.tolerance && slip.dot(&gamma) > 0.0;
+            if slides {
+                contact.slide(&gamma, f64::INFINITY);
+            }
+            slides
+        }
+        Status::Sliding if size == 0.0 && look.limit == 0.0 => false,
+        Status::Sliding if size == 0.0 && slip.norm() > scale.tolerance => {
+            contact.slide(&(slip * (look.limit / slip.norm())), f64::INFINITY);
+            true
+        }
+        Status::Sliding if slip.dot(&gamma) <= 0.0 => {
+            contact.stick();
+            true
+        }
+        Status::Sliding => {
+            let mut direction = gamma / size;
+            let aligned = slip.dot(&direction) / slip.norm();
+            if slip.norm() > scale.tolerance && aligned < TURN_THRESHOLD_DEGREES.to_radians().cos() {
+                direction = (direction + (slip / slip.norm() - direction) * TURN).normalize();
+            }
+            let wanted = direction * (0.5 * (size + look.limit));
+            let noticed = (wanted - gamma).norm() * look.compliance > scale.tolerance;
+            if noticed {
+                contact.slide(&wanted, f64::INFINITY);
+            }
+            noticed
+        }
+    }
+}
+
+/// eps_theta and alpha_theta of the thesis.
+const TURN_THRESHOLD_DEGREES: f64 = 1.2;
+const TURN: f64 = 0.01;

@@ -48,11 +48,11 @@ static SIMULATION: Table = Table {
         Field::new("gravity", Kind::Vector(ANY), "m/s^2", Default("[0.0, -9.81, 0.0]"), "Acceleration of free fall."),
         Field::new(
             "solver",
-            Kind::Choice(&["auto", "cwc", "cr", "cr-diag", "cr-none", "ica", "sp", "pgs", "ssn"]),
+            Kind::Choice(&["auto", "cwc", "cr", "cr-diag", "cr-none", "cr-turn", "ica", "sp", "pgs", "ssn"]),
             "",
             Default("\"auto\""),
             "Solver of elasticity and contact. `cwc`: corrected warped compliance; `cr`: conjugate residuals with contact states, \
-             `cr-diag` with the diagonal preconditioner only, `cr-none` with none. For comparison: `ica`, iterative constraint \
+             `cr-diag` with the diagonal preconditioner only, `cr-none` with none, `cr-turn` with the published friction update. For comparison: `ica`, iterative constraint \
              anticipation; `sp`, staggered projections; `pgs`, projected Gauss-Seidel; `ssn`, semi-smooth Newton.",
         ),
         Field::new(

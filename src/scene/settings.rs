@@ -23,6 +23,8 @@ pub enum SolverChoice {
     CrDiag,
     /// The same without a preconditioner.
     CrNone,
+    /// The same with the published friction update.
+    CrTurn,
     /// Iterative constraint anticipation.
     Ica,
     /// Staggered projections.
@@ -43,12 +45,13 @@ impl BackendChoice {
 }
 
 impl SolverChoice {
-    pub const ALL: [(&'static str, Self); 9] = [
+    pub const ALL: [(&'static str, Self); 10] = [
         ("auto", Self::Auto),
         ("cwc", Self::Cwc),
         ("cr", Self::Cr),
         ("cr-diag", Self::CrDiag),
         ("cr-none", Self::CrNone),
+        ("cr-turn", Self::CrTurn),
         ("ica", Self::Ica),
         ("sp", Self::Sp),
         ("pgs", Self::Pgs),

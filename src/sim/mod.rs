@@ -414,6 +414,7 @@ fn contact_solver(choice: SolverChoice, backend: &'static str) -> Result<Contact
         SolverChoice::Auto | SolverChoice::Cwc if backend == "cpu" => Ok(ContactSolver::Cwc),
         SolverChoice::CrDiag if backend == "cpu" => Ok(ContactSolver::CrDiag),
         SolverChoice::CrNone if backend == "cpu" => Ok(ContactSolver::CrNone),
+        SolverChoice::CrTurn if backend == "cpu" => Ok(ContactSolver::CrTurn),
         SolverChoice::Ica if backend == "cpu" => Ok(ContactSolver::Baseline(Method::Anticipation)),
         SolverChoice::Sp if backend == "cpu" => Ok(ContactSolver::Baseline(Method::Staggered)),
         SolverChoice::Pgs if backend == "cpu" => Ok(ContactSolver::Baseline(Method::GaussSeidel)),

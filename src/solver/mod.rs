@@ -64,6 +64,8 @@ pub enum ContactSolver {
     CrDiag,
     /// The same without a preconditioner.
     CrNone,
+    /// The same with the published friction update instead of the projection.
+    CrTurn,
     /// A method to compare with.
     Baseline(baselines::Method),
 }
@@ -76,6 +78,7 @@ impl ContactSolver {
             Self::Cr => "cr",
             Self::CrDiag => "cr-diag",
             Self::CrNone => "cr-none",
+            Self::CrTurn => "cr-turn",
             Self::Baseline(baselines::Method::Anticipation) => "ica",
             Self::Baseline(baselines::Method::Staggered) => "sp",
             Self::Baseline(baselines::Method::GaussSeidel) => "pgs",

@@ -17,7 +17,7 @@ pub struct ContactArgs {
     /// Steps for each solver
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     steps: u32,
-    /// Which ones, with commas [default: all]: cwc, cr, cr-diag, cr-none, ica, sp, pgs, ssn
+    /// Which ones, with commas [default: all]: cwc, cr, cr-diag, cr-none, cr-turn, ica, sp, pgs, ssn
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = SolverChoice::ALL.map(|(name, _)| name))]
     solver: Vec<String>,
     /// No new step of a solver after this many seconds

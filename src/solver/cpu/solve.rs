@@ -4,7 +4,7 @@ use super::contacts::{Detection, Scope, report as summed_up};
 use super::rest::RestBody;
 use crate::contact::baselines::{self, BaselineWork, Bodies};
 use crate::contact::{
-    Block, Contact, CrOptions, CrWork, CwcOptions, CwcWork, Preconditioner, Problem, Rest, solve, solve_cwc, update_compliances,
+    Block, Contact, CrOptions, CrWork, CwcOptions, CwcWork, FrictionUpdate, Preconditioner, Problem, Rest, solve, solve_cwc, update_compliances,
 };
 use crate::math::Vec3;
 use crate::model::Model;
@@ -170,6 +170,9 @@ fn with_residuals(
                 ContactSolver::CrNone => Preconditioner::None,
                 _ => Preconditioner::Full,
             };
+            if solver == ContactSolver::CrTurn {
+                options.friction = FrictionUpdate::Turn;
+            }
             if options.preconditioner != Preconditioner::Full {
                 options.max_iterations *= BASELINE_ITERATIONS;
             }
