@@ -26,12 +26,13 @@ pub struct Block<'a> {
     pub mass: Option<f64>,
 }
 
-/// The rest pose of a deformable body.
+/// The rest pose of a deformable body; bodies that differ in their place only share factor and columns.
+#[derive(Clone, Copy)]
 pub struct Rest<'a> {
     pub factor: &'a RestFactor,
     /// Compliance of the nodes that surface points move with.
-    pub columns: &'a mut Columns,
-    /// Rotation of each node of the body.
+    pub columns: &'a Columns,
+    /// Rotation of each node of the body from the pose that the factor knows.
     pub rotations: &'a [Mat3],
 }
 
@@ -114,7 +115,7 @@ const MAX_FAILURES: u32 = 3;
 /// rows, and returns how far gaps were from what their rows told [m], 0 if nothing changed. Rows that are far off are first solved for roughly.
 pub fn solve(
     problem: &Problem,
-    blocks: &mut [Block],
+    blocks: &[Block],
     contacts: &mut Vec<Contact>,
     dv: &mut [Vec3],
     options: &CwcOptions,
@@ -152,7 +153,7 @@ pub fn solve(
 /// Forces and velocities for the present rows, gaps to `accuracy` [m]; true if both are within their tolerances.
 fn settle(
     problem: &Problem,
-    blocks: &mut [Block],
+    blocks: &[Block],
     contacts: &mut [Contact],
     dv: &mut [Vec3],
     accuracy: f64,

@@ -13,6 +13,7 @@ use super::cwc::Block;
 use super::dual::{Compliance, IMMOVABLE};
 use super::{Contact, Problem};
 use crate::math::Mat3;
+use crate::sparse::Requested;
 
 /// Bodies that contacts link with each other, and with no others.
 #[derive(Debug, Default)]
@@ -45,7 +46,7 @@ struct Meeting {
 }
 
 /// Puts the contacts in order, by island, then by pair of bodies, and fills W~ of each island.
-pub(super) fn assemble(problem: &Problem, blocks: &mut [Block], contacts: &mut [Contact], islands: &mut Vec<Island>) {
+pub(super) fn assemble(problem: &Problem, blocks: &[Block], contacts: &mut [Contact], islands: &mut Vec<Island>) {
     // Blocks are those of consecutive bodies.
     let first_body = blocks.first().map_or(0, |block| block.body);
     let n_blocks = blocks.len();
@@ -80,14 +81,8 @@ pub(super) fn assemble(problem: &Problem, blocks: &mut [Block], contacts: &mut [
         }
     }
     // Columns of the rest compliance for every node that is touched.
-    for (block, mut nodes) in blocks.iter_mut().zip(touched) {
-        if let Some(rest) = &mut block.rest {
-            nodes.sort_unstable();
-            nodes.dedup();
-            rest.columns.request(rest.factor, &nodes);
-        }
-    }
-    let blocks: &[Block] = blocks;
+    let columns_of: Vec<Option<Requested>> =
+        blocks.iter().zip(&touched).map(|(block, nodes)| block.rest.map(|rest| rest.columns.request(rest.factor, nodes))).collect();
     let mut meeting_of = vec![0; contacts.len()];
     for (m, meeting) in meetings.iter().enumerate() {
         meeting_of[meeting.contacts.clone()].fill(m);
@@ -109,7 +104,7 @@ pub(super) fn assemble(problem: &Problem, blocks: &mut [Block], contacts: &mut [
                 motions.clear();
                 motions.resize(other.places[side].len(), Rows::default());
                 for lever in own_levers {
-                    add_motions(problem, &blocks[*block], lever, &other.places[side], &mut motions);
+                    add_motions(problem, &blocks[*block], columns_of[*block].as_ref(), lever, &other.places[side], &mut motions);
                 }
                 for (l, sum) in columns.clone().zip(&mut sums) {
                     for lever in &levers[first + l][side] {
@@ -156,7 +151,7 @@ fn levers_of(problem: &Problem, blocks: &[Block], meeting: &Meeting, contact: &C
 }
 
 /// Adds what impulses at `places` of the body move at the lever: `dt C H R A0^-1`, still to be turned by the rotations of the places.
-fn add_motions(problem: &Problem, block: &Block, lever: &Lever, places: &[u32], motions: &mut [Rows]) {
+fn add_motions(problem: &Problem, block: &Block, columns: Option<&Requested>, lever: &Lever, places: &[u32], motions: &mut [Rows]) {
     let matrix = [0, 1, 2].map(|r| [lever.matrix[(r, 0)], lever.matrix[(r, 1)], lever.matrix[(r, 2)]]);
     let rows = |m: &Mat3| [0, 1, 2].map(|r| [m[(r, 0)] as f32, m[(r, 1)] as f32, m[(r, 2)] as f32, 0.0]);
     // The block diagonal of A, for a body without a factor or where a column is missing.
@@ -164,13 +159,13 @@ fn add_motions(problem: &Problem, block: &Block, lever: &Lever, places: &[u32], 
         let inverse = problem.a.inverse_diagonals[block.unknowns.start + lever.place as usize];
         places.binary_search(&lever.place).ok().map(|slot| (slot, rows(&turned(inverse))))
     };
-    let Some(rest) = &block.rest else {
+    let (Some(rest), Some(columns)) = (&block.rest, columns) else {
         if let Some((slot, inverse)) = own(&|inverse| inverse) {
             add_product(&matrix, &inverse, &mut motions[slot]);
         }
         return;
     };
-    if let Some(column) = rest.columns.column(lever.place) {
+    if let Some(column) = columns.column(lever.place) {
         for (place, motion) in places.iter().zip(motions) {
             if let Some(b) = column.block(*place) {
                 // Block (place, lever) column by column is block (lever, place) row by row.
@@ -182,7 +177,7 @@ fn add_motions(problem: &Problem, block: &Block, lever: &Lever, places: &[u32], 
     let rotation = &rest.rotations[lever.place as usize];
     let own = own(&|inverse| rotation.tr_mul(&(inverse * rotation)));
     for (slot, (place, motion)) in places.iter().zip(motions).enumerate() {
-        let stored = rest.columns.get(lever.place, *place).map(|block| rows(&block));
+        let stored = columns.get(lever.place, *place).map(|block| rows(&block));
         if let Some(block) = stored.or_else(|| own.filter(|(own, _)| *own == slot).map(|(_, block)| block)) {
             add_product(&matrix, &block, motion);
         }

@@ -8,7 +8,7 @@ mod operator;
 pub use cg::{Solved, conjugate_gradient};
 #[cfg(test)]
 pub use factor::tests::elastic_box;
-pub use factor::{Columns, FactorWork, NotPositiveDefinite, RestFactor};
+pub use factor::{Columns, FactorWork, NotPositiveDefinite, Requested, RestFactor};
 pub use operator::{Operator, RankOne, clear_fixed};
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! `pliant bench contact`: the solvers for contact on the same rows of one scene, each from the start.
+//! `pliant bench contact`: the solvers for contact on the same rows of one scene, each from the same start.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -26,6 +26,9 @@ pub struct ContactArgs {
     /// Threads [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
+    /// Start from a state that `pliant run --save` wrote
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
     /// Change a value of the scene; may be repeated
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
@@ -123,6 +126,9 @@ fn run(args: &ContactArgs, solver: &str) -> Result<Record, Failure> {
     let options = Options { backend: Some(BackendChoice::Cpu), threads: args.threads.map(|n| n as usize), ..Options::default() };
     let mut simulation = Simulation::new(built, &options)?;
     simulation.set_measuring(true);
+    if let Some(path) = &args.resume {
+        simulation.resume(path).map_err(|error| Failure::Input(error.to_string()))?;
+    }
     let mut figures = Figures::default();
     let mut ms = vec![];
     let start = Instant::now();

@@ -141,7 +141,7 @@ impl CpuStepper {
         });
         let rests = match params.solver {
             ContactSolver::Cwc => report.stages.time("assembly", || work.rests.turned(model, params, damping, &work.rotations)),
-            _ => &mut [],
+            _ => &[],
         };
         work.dv.copy_from_slice(&state.velocity_changes);
         let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, *inside_features));
@@ -177,8 +177,13 @@ impl CpuStepper {
             let dv_parts = split_mut(&mut work.dv, scopes.iter().map(|scope| scope.unknowns.len()));
             // Only `cwc` has rest poses.
             let n_rests = |scope: &Scope| if rests.is_empty() { 0 } else { n_deformable(model, scope) };
-            let lengths: Vec<usize> = scopes.iter().map(n_rests).collect();
-            let rest_parts = split_mut(rests, lengths);
+            let rest_parts: Vec<&[_]> = scopes
+                .iter()
+                .scan(0, |end, scope| {
+                    *end += n_rests(scope);
+                    Some(&rests[*end - n_rests(scope)..*end])
+                })
+                .collect();
             let solved: Vec<StepReport> = (dv_parts, rest_parts, &mut work.scopes, &scopes)
                 .into_par_iter()
                 .map(|(dv, rests, scope_work, scope)| {

@@ -1,11 +1,14 @@
-//! The rest pose as a preconditioner: one factor a body and time step, turned by the rotations of the nodes.
+//! The rest pose as a preconditioner: one factor a shape and time step, turned by the rotations of the nodes.
+
+use std::ops::Range;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::rotation::{self, Quaternion};
 use super::{Damping, Element, elements, matrix};
 use crate::math::{Mat3, Vec3};
-use crate::model::{End, Model};
+use crate::model::{Body, End, Model};
 use crate::solver::{Loads, Params, State};
 use crate::sparse::{Columns, Operator, RestFactor};
 
@@ -16,12 +19,20 @@ const COLUMNS_LIMIT: usize = 256 << 20;
 /// Factors of this many time steps are kept: a step that fails is halved and later whole again.
 const KEPT: usize = 2;
 
+/// Bodies of one shape and material have it in common.
+#[derive(Debug)]
+pub struct RestShape {
+    pub factor: RestFactor,
+    pub columns: Columns,
+}
+
 /// Of one deformable body.
 #[derive(Debug)]
 pub struct RestBody {
-    pub factor: RestFactor,
-    pub columns: Columns,
-    /// Rotation of each node.
+    pub shape: Arc<RestShape>,
+    /// From the rest pose of the body that the shape was made of to this one's.
+    turn: Mat3,
+    /// Rotation of each node from the pose of the shape.
     pub rotations: Vec<Mat3>,
 }
 
@@ -34,7 +45,7 @@ pub struct RestPoses {
 
 impl RestPoses {
     /// The bodies with the factor of this time step and the rotations of `tet_rotations`.
-    pub fn turned(&mut self, model: &Model, params: &Params, damping: &Damping, tet_rotations: &[Quaternion]) -> &mut [Option<RestBody>] {
+    pub fn turned(&mut self, model: &Model, params: &Params, damping: &Damping, tet_rotations: &[Quaternion]) -> &[Option<RestBody>] {
         let place = self.kept.iter().position(|(dt, _)| *dt == params.time_step);
         let found = match place {
             Some(place) => self.kept.remove(place),
@@ -45,8 +56,9 @@ impl RestPoses {
         let bodies = &mut self.kept[0].1;
         for (body, rest) in model.bodies.iter().zip(bodies.iter_mut()) {
             let Some(rest) = rest else { continue };
+            let turn = rest.turn;
             rest.rotations.par_iter_mut().with_min_len(128).zip(body.nodes.clone()).for_each(|(rotation, node)| {
-                *rotation = node_rotation(model, tet_rotations, node);
+                *rotation = node_rotation(model, tet_rotations, node) * turn;
             });
         }
         bodies
@@ -83,27 +95,99 @@ fn build(model: &Model, params: &Params, damping: &Damping) -> Vec<Option<RestBo
         _ => vec![],
     };
     let attached: Vec<u32> = model.attachments.iter().flat_map(|attachment| &attachment.ends).flat_map(held).collect();
-    let of_body = |body: &crate::model::Body| {
-        let range = body.nodes.clone();
-        if range.len() > MAX_NODES {
-            return None;
-        }
-        // Not positive definite only where the material is not: then conjugate gradients do without.
-        let factor = RestFactor::new(&model.pattern, &a.blocks, &range, &model.fixed, &model.rest_positions).ok()?;
-        let mut touched: Vec<u32> = body
-            .collision_vertices
-            .clone()
-            .flat_map(|v| model.collision.nodes[v].into_iter().zip(model.collision.weights[v]))
-            .filter(|(_, w)| *w != 0.0)
-            .map(|(n, _)| n)
-            .chain(attached.iter().copied())
-            .filter(|n| range.contains(&(*n as usize)) && !model.fixed[*n as usize])
-            .map(|n| n - range.start as u32)
-            .collect();
-        touched.sort_unstable();
-        touched.dedup();
-        let columns = Columns::new(&factor, &touched, COLUMNS_LIMIT);
-        Some(RestBody { factor, columns, rotations: vec![Mat3::identity(); range.len()] })
+    let touched: Vec<Vec<u32>> = model.bodies.iter().map(|body| touched(model, body, &attached)).collect();
+    // Not positive definite only where the material is not: then conjugate gradients do without.
+    let shape_of = |body: usize| {
+        let range = &model.bodies[body].nodes;
+        let factor = RestFactor::new(&model.pattern, &a.blocks, range, &model.fixed, &model.rest_positions).ok()?;
+        let columns = Columns::new(&factor, &touched[body], COLUMNS_LIMIT);
+        Some(Arc::new(RestShape { factor, columns }))
     };
-    model.bodies.par_iter().map(of_body).collect()
+    // Of each body the first that is like it, and how it is turned from there.
+    let mut firsts: Vec<usize> = vec![];
+    let mut likeness: Vec<Option<(usize, Mat3)>> = vec![];
+    for (body, range) in model.bodies.iter().map(|body| &body.nodes).enumerate() {
+        if range.len() > MAX_NODES {
+            likeness.push(None);
+            continue;
+        }
+        let alike = |first: &usize| touched[*first] == touched[body];
+        let found = firsts.iter().enumerate().filter(|(_, first)| alike(first)).find_map(|(shape, first)| {
+            let turn = turn_between(model, &a, &model.bodies[*first].nodes, range)?;
+            Some((shape, turn))
+        });
+        likeness.push(Some(found.unwrap_or((firsts.len(), Mat3::identity()))));
+        if found.is_none() {
+            firsts.push(body);
+        }
+    }
+    let shapes: Vec<Option<Arc<RestShape>>> = firsts.par_iter().map(|body| shape_of(*body)).collect();
+    let rest_body = |(body, alike): (&Body, Option<(usize, Mat3)>)| {
+        let (shape, turn) = alike?;
+        Some(RestBody { shape: shapes[shape].clone()?, turn, rotations: vec![Mat3::identity(); body.nodes.len()] })
+    };
+    model.bodies.iter().zip(likeness).map(rest_body).collect()
+}
+
+/// The nodes of a body that surface points or springs may touch, counted from its first one; ascending.
+fn touched(model: &Model, body: &Body, attached: &[u32]) -> Vec<u32> {
+    let range = &body.nodes;
+    let mut touched: Vec<u32> = body
+        .collision_vertices
+        .clone()
+        .flat_map(|v| model.collision.nodes[v].into_iter().zip(model.collision.weights[v]))
+        .filter(|(_, w)| *w != 0.0)
+        .map(|(n, _)| n)
+        .chain(attached.iter().copied())
+        .filter(|n| range.contains(&(*n as usize)) && !model.fixed[*n as usize])
+        .map(|n| n - range.start as u32)
+        .collect();
+    touched.sort_unstable();
+    touched.dedup();
+    touched
+}
+
+/// How far two bodies may differ and still be of one shape, as a part of their size and of their matrix: rounding, seen through f32 columns.
+const LIKENESS: f64 = 1e-9;
+
+/// The rotation R that takes the rest pose of the nodes `from` to that of `to`, if the block of the matrix of one is that of the other turned by it,
+/// A_to = R A_from R^T, with the same nodes held.
+fn turn_between(model: &Model, a: &Operator, from: &Range<usize>, to: &Range<usize>) -> Option<Mat3> {
+    let (pattern, fixed, positions) = (&model.pattern, &model.fixed, &model.rest_positions);
+    if from.len() != to.len() || fixed[from.clone()] != fixed[to.clone()] {
+        return None;
+    }
+    let traces = |i: usize| a.blocks[pattern.diagonals[i] as usize].trace();
+    let size = traces(from.start).abs();
+    if (traces(from.start) - traces(to.start)).abs() > LIKENESS * size {
+        return None;
+    }
+    let turn = rotation_between(&positions[from.clone()], &positions[to.clone()])?;
+    let alike = |(i, j): (usize, usize)| {
+        let (row_i, row_j) = (pattern.row(i), pattern.row(j));
+        row_i.len() == row_j.len()
+            && row_i.zip(row_j).all(|(b, c)| {
+                pattern.columns[b] as usize - from.start == pattern.columns[c] as usize - to.start
+                    && (turn * a.blocks[b] * turn.transpose() - a.blocks[c]).amax() <= LIKENESS * size
+            })
+    };
+    from.clone().zip(to.clone()).all(alike).then_some(turn)
+}
+
+/// The rotation about the centres that takes the points `from` to the points `to`, if one does [Kabsch 1976].
+fn rotation_between(from: &[Vec3], to: &[Vec3]) -> Option<Mat3> {
+    let centre = |points: &[Vec3]| points.iter().sum::<Vec3>() / points.len() as f64;
+    let (a, b) = (centre(from), centre(to));
+    let shifted = |(x, y): (&Vec3, &Vec3)| (x - a, y - b);
+    let pairs = || from.iter().zip(to).map(shifted);
+    let size = pairs().map(|(x, _)| x.norm()).fold(0.0, f64::max);
+    let matches = |r: &Mat3| pairs().all(|(x, y)| (r * x - y).norm() <= LIKENESS * size);
+    if matches(&Mat3::identity()) {
+        return Some(Mat3::identity());
+    }
+    let svd = pairs().map(|(x, y)| y * x.transpose()).sum::<Mat3>().svd(true, true);
+    let (u, v_t) = (svd.u?, svd.v_t?);
+    let side = (u * v_t).determinant().signum();
+    let rotation = u * Mat3::from_diagonal(&Vec3::new(1.0, 1.0, side)) * v_t;
+    matches(&rotation).then_some(rotation)
 }

@@ -31,7 +31,7 @@ pub fn solve_scope(
     params: &Params,
     scale: f64,
     dv: &mut [Vec3],
-    rests: &mut [Option<RestBody>],
+    rests: &[Option<RestBody>],
     work: &mut ScopeWork,
 ) -> StepReport {
     let mut report = match params.solver {
@@ -52,12 +52,12 @@ fn with_compliance(
     params: &Params,
     scale: f64,
     dv: &mut [Vec3],
-    rests: &mut [Option<RestBody>],
+    rests: &[Option<RestBody>],
     work: &mut ScopeWork,
 ) -> StepReport {
     let mut report = StepReport::default();
     let model = detection.model;
-    let mut blocks = blocks(problem, scope, model, rests);
+    let blocks = blocks(problem, scope, model, rests);
     let options = CwcOptions {
         residual: params.tolerance * scale,
         elastic_tolerance: ELASTIC_TOLERANCE * params.contact_tolerance,
@@ -75,7 +75,7 @@ fn with_compliance(
     }
     let mut detecting = StageTimes::default();
     let start = std::time::Instant::now();
-    let outcome = solve_cwc(problem, &mut blocks, contacts, dv, &options, cwc, |dv, contacts| {
+    let outcome = solve_cwc(problem, &blocks, contacts, dv, &options, cwc, |dv, contacts| {
         let adapted = detecting.time("detection", || detection.adapt(scope, dv, contacts));
         *crosses = adapted.crosses;
         adapted.off
@@ -91,15 +91,15 @@ fn with_compliance(
 }
 
 /// The bodies of a scope as blocks of the matrix.
-pub fn blocks<'a>(problem: &Problem, scope: &Scope, model: &Model, rests: &'a mut [Option<RestBody>]) -> Vec<Block<'a>> {
-    let mut rests = rests.iter_mut();
+pub fn blocks<'a>(problem: &Problem, scope: &Scope, model: &Model, rests: &'a [Option<RestBody>]) -> Vec<Block<'a>> {
+    let mut rests = rests.iter();
     let of_body = |body: usize| match body.checked_sub(model.bodies.len()) {
         None => Block {
             body: body as u32,
             unknowns: model.bodies[body].nodes.clone(),
-            rest: rests.next().and_then(Option::as_mut).map(|rest| Rest {
-                factor: &rest.factor,
-                columns: &mut rest.columns,
+            rest: rests.next().and_then(Option::as_ref).map(|rest| Rest {
+                factor: &rest.shape.factor,
+                columns: &rest.shape.columns,
                 rotations: &rest.rotations,
             }),
             mass: (!model.fixed[model.bodies[body].nodes.clone()].contains(&true))

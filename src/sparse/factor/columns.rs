@@ -1,5 +1,7 @@
 //! Columns of the inverse, kept node by node: what a force on one node of the surface does to the others.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use nalgebra::DMatrix;
 use rayon::prelude::*;
 
@@ -10,9 +12,9 @@ use crate::math::Mat3;
 const GROUP: usize = 16;
 
 /// A lazily filled part of `G = A^-1`: for touched nodes j the blocks (i, j) with all nodes i of a given set (the surface), in f32.
-/// Memory: 36 bytes for each i and j, at most `limit`. Nodes come in fixed groups, so that a column has the same bits whenever and with whichever others it is asked
-/// for: a run that is resumed goes on as if it had not stopped.
-#[derive(Clone, Debug)]
+/// Memory: 36 bytes for each i and j, at most `limit` and what is in use. Nodes come in fixed groups, so that a column has the same bits whenever, by whomever and
+/// with whichever others it is asked for: a run that is resumed goes on as if it had not stopped.
+#[derive(Debug)]
 pub struct Columns {
     /// Row of each node, `u32::MAX` for nodes outside the set.
     row_of: Vec<u32>,
@@ -20,19 +22,28 @@ pub struct Columns {
     nodes: Vec<u32>,
     /// Blocks of the tree that hold rows, and all above them.
     wanted: Vec<bool>,
-    /// Of `GROUP` rows each.
-    groups: Vec<Option<Group>>,
-    /// Most groups that are kept.
+    /// Most groups that are kept, and most that one request gets.
     capacity: usize,
-    time: u64,
+    kept: Mutex<Kept>,
 }
 
+/// The columns of the nodes of a group.
+type Group = Vec<Box<[[f32; 9]]>>;
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// Of `GROUP` rows each, with the number of the last request.
+    groups: Vec<Option<(Arc<Group>, u64)>>,
+    n_requests: u64,
+}
+
+/// The columns that a request found: those of its nodes, as many as the memory allows.
 #[derive(Clone, Debug)]
-struct Group {
-    /// Of each node of the group.
-    columns: Vec<Box<[[f32; 9]]>>,
-    /// Of the last request.
-    time: u64,
+pub struct Requested<'a> {
+    of: &'a Columns,
+    groups: Vec<Option<Arc<Group>>>,
+    /// No node of the set is without its column.
+    pub is_complete: bool,
 }
 
 /// What an impulse on one node does to the nodes of the set.
@@ -46,6 +57,21 @@ impl Column<'_> {
     /// Its block at node i [1/kg], column by column; `None` outside the set.
     pub fn block(&self, i: u32) -> Option<&[f32; 9]> {
         self.blocks.get(self.row_of[i as usize] as usize)
+    }
+}
+
+impl Requested<'_> {
+    /// The block (i, j) [1/kg]: velocity of node i for an impulse on node j; `None` where neither column was requested.
+    pub fn get(&self, i: u32, j: u32) -> Option<Mat3> {
+        let block = |i, j| Some(Mat3::from_iterator(self.column(j)?.block(i)?.iter().map(|v| f64::from(*v))));
+        block(i, j).or_else(|| block(j, i).map(|block| block.transpose()))
+    }
+
+    /// The column of node j, if it was requested.
+    pub fn column(&self, j: u32) -> Option<Column<'_>> {
+        let row = self.of.row_of[j as usize] as usize;
+        let group = self.groups.get(row / GROUP)?.as_ref()?;
+        Some(Column { blocks: &group[row % GROUP], row_of: &self.of.row_of })
     }
 }
 
@@ -65,79 +91,44 @@ impl Columns {
             let holds_row = tree.nodes[block.own.clone()].iter().any(|node| row_of[*node as usize] != u32::MAX);
             wanted[b] = holds_row || block.children.iter().any(|child| wanted[*child]);
         }
-        let groups = vec![None; nodes.len().div_ceil(GROUP)];
+        let kept = Mutex::new(Kept { groups: vec![None; nodes.len().div_ceil(GROUP)], n_requests: 0 });
         let group_memory = GROUP * nodes.len() * size_of::<[f32; 9]>();
-        Self { row_of, wanted, groups, capacity: (limit / group_memory.max(1)).max(1), nodes, time: 0 }
+        Self { row_of, wanted, capacity: (limit / group_memory.max(1)).max(1), nodes, kept }
     }
 
-    /// Computes the columns of those of `nodes` that are missing. Where the memory ends, columns that were not asked for longest make room; if the request
-    /// alone is too large, some of its nodes stay without. Nodes outside the set are passed over. True if all columns are there.
-    pub fn request(&mut self, factor: &RestFactor, nodes: &[u32]) -> bool {
-        self.time += 1;
+    /// The columns of `nodes`; those that are missing are computed. If the request alone is larger than the memory, some of its nodes stay without. Nodes
+    /// outside the set are passed over.
+    pub fn request(&self, factor: &RestFactor, nodes: &[u32]) -> Requested<'_> {
         let rows = nodes.iter().map(|node| self.row_of[*node as usize]).filter(|row| *row != u32::MAX);
         let mut asked: Vec<usize> = rows.map(|row| row as usize / GROUP).collect();
         asked.sort_unstable();
         asked.dedup();
-        let mut missing = vec![];
-        for group in asked {
-            match &mut self.groups[group] {
-                Some(group) => group.time = self.time,
-                None => missing.push(group),
+        let is_complete = asked.len() <= self.capacity;
+        asked.truncate(self.capacity);
+        let mut groups = self.kept().find(&asked);
+        let missing: Vec<usize> = asked.iter().copied().filter(|group| groups[*group].is_none()).collect();
+        if !missing.is_empty() {
+            // Not under the lock: a thread that waits here for others takes up work of theirs, which may ask too.
+            let computed: Vec<_> = missing.par_iter().map(|group| (*group, Arc::new(self.compute(factor, *group)))).collect();
+            for (group, columns) in &computed {
+                groups[*group] = Some(columns.clone());
             }
+            self.kept().keep(computed, self.capacity);
         }
-        if missing.is_empty() {
-            return true;
-        }
-        let n_asked = missing.len();
-        missing.truncate(self.make_room(n_asked));
-        let computed: Vec<_> = missing.par_iter().map(|group| self.compute(factor, *group)).collect();
-        for (group, columns) in missing.iter().zip(computed) {
-            self.groups[*group] = Some(Group { columns, time: self.time });
-        }
-        missing.len() == n_asked
+        Requested { of: self, groups, is_complete }
     }
 
-    /// The block (i, j) [1/kg]: velocity of node i for an impulse on node j; `None` as long as neither column was requested.
-    pub fn get(&self, i: u32, j: u32) -> Option<Mat3> {
-        let block = |i, j| Some(Mat3::from_iterator(self.column(j)?.block(i)?.iter().map(|v| f64::from(*v))));
-        block(i, j).or_else(|| block(j, i).map(|block| block.transpose()))
-    }
-
-    /// The column of node j, if it was requested.
-    pub fn column(&self, j: u32) -> Option<Column<'_>> {
-        let row = self.row_of[j as usize] as usize;
-        let group = self.groups.get(row / GROUP)?.as_ref()?;
-        Some(Column { blocks: &group.columns[row % GROUP], row_of: &self.row_of })
-    }
-
-    pub fn has(&self, node: u32) -> bool {
-        self.groups.get(self.row_of[node as usize] as usize / GROUP).is_some_and(Option::is_some)
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Memory of the columns [bytes].
     pub fn memory(&self) -> usize {
-        let n_columns: usize = self.groups.iter().flatten().map(|group| group.columns.len()).sum();
+        let n_columns: usize = self.kept().groups.iter().flatten().map(|(group, _)| group.len()).sum();
         n_columns * self.nodes.len() * size_of::<[f32; 9]>()
     }
 
-    /// Drops the groups that were not asked for longest, none of this request. Returns for how many of `n` there is room.
-    fn make_room(&mut self, n: usize) -> usize {
-        let n_kept = self.groups.iter().flatten().count();
-        let excess = (n_kept + n).saturating_sub(self.capacity);
-        let mut old: Vec<(u64, usize)> = vec![];
-        if excess > 0 {
-            let groups = self.groups.iter().enumerate();
-            old.extend(groups.filter_map(|(g, group)| group.as_ref().filter(|group| group.time < self.time).map(|group| (group.time, g))));
-            old.sort_unstable();
-            old.truncate(excess);
-        }
-        for (_, group) in &old {
-            self.groups[*group] = None;
-        }
-        n.min(self.capacity.saturating_sub(n_kept - old.len()))
-    }
-
-    fn compute(&self, factor: &RestFactor, group: usize) -> Vec<Box<[[f32; 9]]>> {
+    fn compute(&self, factor: &RestFactor, group: usize) -> Group {
         let tree = &factor.tree;
         let batch = &self.nodes[group * GROUP..self.nodes.len().min((group + 1) * GROUP)];
         let mut values = DMatrix::<f32>::zeros(3 * batch.len(), 3 * tree.nodes.len());
@@ -165,5 +156,33 @@ impl Columns {
             self.nodes.iter().map(block).collect()
         };
         (0..batch.len()).map(column).collect()
+    }
+}
+
+impl Kept {
+    /// Those of `asked` that are here, by group.
+    fn find(&mut self, asked: &[usize]) -> Vec<Option<Arc<Group>>> {
+        self.n_requests += 1;
+        let mut found = vec![None; self.groups.len()];
+        for group in asked {
+            if let Some((columns, last)) = &mut self.groups[*group] {
+                *last = self.n_requests;
+                found[*group] = Some(columns.clone());
+            }
+        }
+        found
+    }
+
+    /// Those that were not asked for longest make room.
+    fn keep(&mut self, computed: Vec<(usize, Arc<Group>)>, capacity: usize) {
+        for (group, columns) in computed {
+            self.groups[group] = Some((columns, self.n_requests));
+        }
+        let mut last: Vec<(u64, usize)> =
+            self.groups.iter().enumerate().filter_map(|(g, group)| group.as_ref().map(|(_, last)| (*last, g))).collect();
+        last.sort_unstable();
+        for (_, group) in &last[..last.len().saturating_sub(capacity)] {
+            self.groups[*group] = None;
+        }
     }
 }

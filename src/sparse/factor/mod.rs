@@ -12,7 +12,7 @@ mod order;
 #[cfg(test)]
 pub mod tests;
 
-pub use columns::Columns;
+pub use columns::{Columns, Requested};
 
 use std::ops::Range;
 
