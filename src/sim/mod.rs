@@ -406,12 +406,13 @@ fn finite(what: &'static str, v: &Vec3) -> Result<(), CommandError> {
     }
 }
 
-/// The method for contacts: on the CPU corrected warped compliance unless the scene says otherwise, on the GPU conjugate residuals.
+/// The method for contacts: unless the scene says otherwise the CPU chooses step by step, and the GPU takes conjugate residuals.
 fn contact_solver(choice: SolverChoice, backend: &'static str) -> Result<ContactSolver, SimulationError> {
     match choice {
         SolverChoice::Cr => Ok(ContactSolver::Cr),
         SolverChoice::Auto if backend == "gpu" => Ok(ContactSolver::Cr),
-        SolverChoice::Auto | SolverChoice::Cwc if backend == "cpu" => Ok(ContactSolver::Cwc),
+        SolverChoice::Auto if backend == "cpu" => Ok(ContactSolver::Auto),
+        SolverChoice::Cwc if backend == "cpu" => Ok(ContactSolver::Cwc),
         SolverChoice::CrDiag if backend == "cpu" => Ok(ContactSolver::CrDiag),
         SolverChoice::CrNone if backend == "cpu" => Ok(ContactSolver::CrNone),
         SolverChoice::CrTurn if backend == "cpu" => Ok(ContactSolver::CrTurn),

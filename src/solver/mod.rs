@@ -55,6 +55,8 @@ impl RigidState {
 /// Methods for contacts with friction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContactSolver {
+    /// What suits the matrix of the step best (`cpu::CpuStepper`).
+    Auto,
     /// Corrected warped compliance (`contact::cwc`).
     #[default]
     Cwc,
@@ -71,9 +73,16 @@ pub enum ContactSolver {
 }
 
 impl ContactSolver {
+    /// What a scene gets unasked: held to its tolerance, and at rest in what rests. Others are there to compare with, do as published, and tell what they did
+    /// not reach.
+    pub fn is_default(self) -> bool {
+        matches!(self, Self::Auto | Self::Cwc)
+    }
+
     /// As `--solver` spells it.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Auto => "auto",
             Self::Cwc => "cwc",
             Self::Cr => "cr",
             Self::CrDiag => "cr-diag",
@@ -90,7 +99,7 @@ impl ContactSolver {
 /// What a step must come to; it is an error else, which smaller steps may mend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Demand {
-    /// Contacts are solved to their tolerance. Only corrected warped compliance is held to this: other methods tell what they did not reach.
+    /// Contacts are solved to their tolerance, by a method that is held to it (`ContactSolver::is_default`).
     Converged,
     /// Nothing passes through anything.
     #[default]

@@ -24,6 +24,7 @@ use rayon::prelude::*;
 
 use super::{ContactSolver, Demand, Loads, Params, RigidState, State, StepError, StepReport, Stepper, SurfacePositions};
 use crate::collision::{Bvh, Candidates, MeshError};
+use crate::contact::baselines::Method;
 use crate::contact::{Contact, ContactMemory, Problem};
 use crate::math::{Mat3, Vec3, split_mut};
 use crate::model::{Attachment, Model};
@@ -139,7 +140,8 @@ impl CpuStepper {
             right_hand_side(model, &work.elements, state, params, loads, damping, &mut work.rhs);
             matrix(model, &work.elements, state, params, loads, damping, &mut work.a, &mut work.edge_blocks);
         });
-        let rests = match params.solver {
+        let solver = chosen(params.solver, model, &work.a, loads);
+        let rests = match solver {
             ContactSolver::Cwc => report.stages.time("assembly", || work.rests.turned(model, params, damping, &work.rotations)),
             _ => &[],
         };
@@ -188,7 +190,7 @@ impl CpuStepper {
                 .into_par_iter()
                 .map(|(dv, rests, scope_work, scope)| {
                     let scale = driving_impulse(model, scope, &work.elements, state, params, loads);
-                    solve_scope(&problem(scope), scope, &detection, params, scale, dv, rests, scope_work)
+                    solve_scope(&problem(scope), scope, &detection, &Params { solver, ..*params }, scale, dv, rests, scope_work)
                 })
                 .collect();
             let mut together = StepReport { converged: true, ..StepReport::default() };
@@ -197,7 +199,7 @@ impl CpuStepper {
             if let Some(what) = not_finite(model, &work.dv) {
                 return Err(StepError::NotFinite { what: "the velocity", body: what, step: state.step });
             }
-            if !report.converged && params.demand == Demand::Converged && params.solver == ContactSolver::Cwc {
+            if !report.converged && params.demand == Demand::Converged && params.solver.is_default() {
                 return Err(StepError::NotConverged { step: state.step });
             }
             // What left its box may have met what was not looked at.
@@ -343,5 +345,24 @@ impl Stepper for CpuStepper {
     fn surface(&mut self) -> SurfacePositions {
         let positions = self.model.surface_positions(&self.state.positions(&self.model));
         SurfacePositions::Host(positions.iter().map(|p| [p.x as f32, p.y as f32, p.z as f32, 1.0]).collect())
+    }
+}
+
+/// Where no diagonal block of A is more than this many times the mass of its node, bodies answer to a contact with little more than the nodes that it touches:
+/// constraint anticipation then takes a few sweeps. Measured with one thread, a step in ms, anticipation and warped compliance: `pyramid` (2.3) 540 and 1240,
+/// `rings` (7.0) 119 and 107 in the heap, 94 and 54 at rest.
+const LIGHT: f64 = 4.0;
+
+/// The method of a step. What is held by springs is left to the warped compliance: a sweep sees springs with the old velocities.
+fn chosen(solver: ContactSolver, model: &Model, a: &Operator, loads: &Loads) -> ContactSolver {
+    if solver != ContactSolver::Auto {
+        return solver;
+    }
+    let is_light = |i: usize| a.blocks[model.pattern.diagonals[i] as usize].trace() <= 3.0 * LIGHT * model.node_masses[i];
+    let is_free = loads.grabs.is_empty() && model.attachments.is_empty();
+    if is_free && model.n_nodes() > 0 && (0..model.n_nodes()).all(is_light) {
+        ContactSolver::Baseline(Method::Anticipation)
+    } else {
+        ContactSolver::Cwc
     }
 }

@@ -18,7 +18,7 @@ use crate::collision::MovingShape;
 use crate::contact::{Contact, Linearisation, PairId, PairKind, RememberedContact, Status};
 use crate::math::Vec3;
 use crate::model::Model;
-use crate::solver::{ContactSolver, Params, State};
+use crate::solver::{Params, State};
 
 /// The safety distance is the middle of the band (0, eps2) in which gaps of active contacts end.
 pub const SAFETY: f64 = 0.5;
@@ -77,7 +77,7 @@ impl<'a> Detection<'a> {
             tolerance: params.contact_tolerance,
             obstacles: model.obstacles.iter().map(moving).collect(),
             inside_features,
-            keeps_gaps: params.solver == ContactSolver::Cwc,
+            keeps_gaps: params.solver.is_default(),
         }
     }
 
