@@ -154,7 +154,7 @@ fn all_solvers_move_springs_alike() {
         (state.displacements, state.rigid_bodies[0].pose.translation.vector)
     };
     let (soft, rigid) = moved("cwc");
-    for solver in ["cr", "cr-diag", "cr-none", "ica", "sp", "pgs", "ssn"] {
+    for solver in ["cr", "cr-diag", "cr-none", "cr-turn", "ica", "sp", "pgs", "ssn"] {
         let (other_soft, other_rigid) = moved(solver);
         let apart = soft.iter().zip(&other_soft).map(|(a, b)| (a - b).norm()).fold((rigid - other_rigid).norm(), f64::max);
         println!("{solver}: {apart:.1e} m");

@@ -75,10 +75,10 @@ fn difference(turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> [f64; 2] {
     let ranges = [0..n, n..2 * n];
     let factors = ranges.each_ref().map(|range| RestFactor::new(&pattern, &rest, range, &fixed, &positions).unwrap());
     let all: Vec<u32> = (0..n as u32).collect();
-    let mut columns = factors.each_ref().map(|factor| Columns::new(factor, &all, 1 << 24));
+    let columns = factors.each_ref().map(|factor| Columns::new(factor, &all, 1 << 24));
     let rotations = nodes_turn.map(|r| vec![r; n]);
-    let bodies = ranges.into_iter().zip(&factors).zip(&mut columns).zip(&rotations).zip(0..);
-    let mut blocks: Vec<Block> = bodies
+    let bodies = ranges.into_iter().zip(&factors).zip(&columns).zip(&rotations).zip(0..);
+    let blocks: Vec<Block> = bodies
         .map(|((((unknowns, factor), columns), rotations), body)| Block {
             body,
             unknowns,
@@ -97,7 +97,7 @@ fn difference(turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> [f64; 2] {
     }
     let exact = &turned_rows * rest_inverse * turned_rows.transpose();
     let mut islands = vec![];
-    assemble(&problem, &mut blocks, &mut contacts, &mut islands);
+    assemble(&problem, &blocks, &mut contacts, &mut islands);
     let stored = islands[0].compliance.to_dense();
     [exact, stored].map(|found| (found - &wanted).amax() / wanted.amax())
 }

@@ -4,7 +4,8 @@ use super::contacts::{Detection, Scope, report as summed_up};
 use super::rest::RestBody;
 use crate::contact::baselines::{self, BaselineWork, Bodies};
 use crate::contact::{
-    Block, Contact, CrOptions, CrWork, CwcOptions, CwcWork, FrictionUpdate, Preconditioner, Problem, Rest, solve, solve_cwc, update_compliances,
+    Block, Contact, CrOptions, CrWork, CwcOptions, CwcWork, FrictionUpdate, Preconditioner, Problem, Rest, solve, solve_cwc,
+    update_compliances,
 };
 use crate::math::Vec3;
 use crate::model::Model;
