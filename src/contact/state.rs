@@ -25,7 +25,7 @@ impl Effort {
 
 /// Friction forces of a finished solve agree with the law to this part of the mean limit mu lambda. The effect of one force, as a distance, does not tell:
 /// all points of a stiff block slide as one, and answer together many times as far as each by itself.
-const FORCE_TOLERANCE: f64 = 5e-4;
+const FORCE_TOLERANCE: f64 = 1e-4;
 
 /// What an evaluation looks at in one contact.
 struct Look {
