@@ -17,7 +17,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::app::{AppOptions, SceneSource};
 use crate::gpu::DeviceError;
 use crate::scene::{BackendChoice, SceneError, builtin_scenes};
-use crate::sim::SimulationError;
+use crate::sim::{SaveError, SimulationError};
 
 #[derive(Parser)]
 #[command(
@@ -80,6 +80,16 @@ enum Failure {
 impl From<SceneError> for Failure {
     fn from(error: SceneError) -> Self {
         Self::Input(error.to_string())
+    }
+}
+
+/// Of a state that is resumed.
+impl From<SaveError> for Failure {
+    fn from(error: SaveError) -> Self {
+        match error {
+            SaveError::Step(_) => Self::Run(error.to_string()),
+            _ => Self::Input(error.to_string()),
+        }
     }
 }
 

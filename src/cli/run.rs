@@ -11,7 +11,7 @@ use super::film::Film;
 use super::output::{OutputFile, check_writable};
 use super::{Failure, Place};
 use crate::scene::{Scene, SolverChoice, build};
-use crate::sim::{Options, SaveError, Simulation};
+use crate::sim::{Options, Simulation};
 
 #[derive(Args)]
 pub struct RunArgs {
@@ -95,10 +95,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let mut simulation = Simulation::new(built, &options)?;
     simulation.set_measuring(args.report.is_some() || trace.is_some());
     if let Some(path) = &args.resume {
-        simulation.resume(path).map_err(|error| match error {
-            SaveError::Step(_) => Failure::Run(error.to_string()),
-            _ => Failure::Input(error.to_string()),
-        })?;
+        simulation.resume(path)?;
     }
     let build_ms = start.elapsed().as_secs_f64() * 1e3;
     describe(&simulation);

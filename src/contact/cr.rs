@@ -100,8 +100,8 @@ pub enum Preconditioner {
     None,
 }
 
-/// How the force of a sliding contact finds its size and direction. Measured in the heap of `rings` (20 steps from 0.49 s): the projection takes two thirds of
-/// the iterations of the published turn, and solves for the direction, which the turn hardly changes.
+/// How the force of a sliding contact finds its size and direction. Measured in the heap of `rings` (8 steps from 0.49 s): the projection takes 341
+/// iterations a step, the published turn 1149, and it solves for the direction, which the turn hardly changes. At rest the turn takes fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrictionUpdate {
     /// Newton's method on the projection on the cone: the force across the direction is an unknown of the system (`Contact::turning`).
@@ -189,9 +189,13 @@ pub struct CrWork {
 }
 
 impl CrWork {
-    /// The residual in units of its bounds: that of the velocities, and `ROW_TOLERANCE` of a contact tolerance for the rows.
-    fn error(&self, bound: f64, tolerance: f64) -> f64 {
-        let velocities = dot(&self.residual.v, &self.residual.v).sqrt();
+    /// 2-norm of the residual of the velocities [kg m/s].
+    fn velocity_residual(&self) -> f64 {
+        dot(&self.residual.v, &self.residual.v).sqrt()
+    }
+
+    /// The residual in units of its bounds: that of the `velocities`, and `ROW_TOLERANCE` of a contact tolerance for the rows.
+    fn error(&self, velocities: f64, bound: f64, tolerance: f64) -> f64 {
         let rows = self.residual.c.iter().map(Vec3::amax).fold(0.0, f64::max);
         (velocities / bound).max(rows / (ROW_TOLERANCE * tolerance))
     }
@@ -220,10 +224,10 @@ pub fn solve(
     let mut since_evaluation = 0;
     let mut restarts_before_rows = 0;
     // An impact is solved to a part of itself; and while rows still change, a rough solve shows how.
-    let first_residual = dot(&work.residual.v, &work.residual.v).sqrt();
+    let first_residual = work.velocity_residual();
     let final_bound = options.residual.max(options.relative_residual * first_residual);
     let mut bound = final_bound.max(ROUGH_TOLERANCE * first_residual);
-    let mut after_restart = work.error(bound, problem.tolerance);
+    let mut after_restart = work.error(first_residual, bound, problem.tolerance);
     loop {
         // The step along p.
         precondition(problem, options, contacts, &work.b_p, &mut work.c_b_p, &mut work.scratch);
@@ -242,14 +246,14 @@ pub fn solve(
             outcome.iterations += 1;
             since_evaluation += 1;
         }
-        outcome.residual = dot(&work.residual.v, &work.residual.v).sqrt();
+        outcome.residual = work.velocity_residual();
         let exhausted = outcome.iterations >= options.max_iterations;
         let effort = match outcome.iterations * 6 / options.max_iterations.max(1) {
             0..4 => Effort::Whole,
             4 => Effort::Settling,
             _ => Effort::Frozen,
         };
-        let error = work.error(bound, problem.tolerance * effort.leniency());
+        let error = work.error(outcome.residual, bound, problem.tolerance * effort.leniency());
         let converged = error <= 1.0;
         let mut occasion = Occasion { residual: None, rounds: outcome.restarts - restarts_before_rows, effort };
         if converged || stuck {
@@ -281,7 +285,7 @@ pub fn solve(
             outcome.restarts += 1;
             since_evaluation = 0;
             rho = restart(problem, options, contacts, dv, work);
-            after_restart = work.error(bound, problem.tolerance);
+            after_restart = work.error(work.velocity_residual(), bound, problem.tolerance);
             continue;
         }
         apply(problem, options, contacts, &work.z, &mut work.b_z, &mut work.a_z);

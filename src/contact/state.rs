@@ -163,7 +163,8 @@ fn project_friction(contact: &mut Contact, look: &Look, scale: &Scale, effort: E
                 }
                 return noticed;
             }
-            if if fresh { look.slip().norm() < scale.tolerance } else { violation > scale.tolerance } {
+            let back = if fresh { look.slip().norm() < scale.tolerance } else { violation > scale.tolerance };
+            if back {
                 if look.limit == 0.0 {
                     return false;
                 }

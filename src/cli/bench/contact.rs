@@ -127,7 +127,7 @@ fn run(args: &ContactArgs, solver: &str) -> Result<Record, Failure> {
     let mut simulation = Simulation::new(built, &options)?;
     simulation.set_measuring(true);
     if let Some(path) = &args.resume {
-        simulation.resume(path).map_err(|error| Failure::Input(error.to_string()))?;
+        simulation.resume(path)?;
     }
     let mut figures = Figures::default();
     let mut ms = vec![];

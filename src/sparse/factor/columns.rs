@@ -30,7 +30,7 @@ pub struct Columns {
 /// The columns of the nodes of a group.
 type Group = Vec<Box<[[f32; 9]]>>;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Kept {
     /// Of `GROUP` rows each, with the number of the last request.
     groups: Vec<Option<(Arc<Group>, u64)>>,
@@ -38,7 +38,7 @@ struct Kept {
 }
 
 /// The columns that a request found: those of its nodes, as many as the memory allows.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Requested<'a> {
     of: &'a Columns,
     groups: Vec<Option<Arc<Group>>>,

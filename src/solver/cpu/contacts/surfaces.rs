@@ -35,6 +35,11 @@ pub struct Scope {
 }
 
 impl Scope {
+    /// The deformable bodies of the scope, of `n` in all: they are the first.
+    pub fn deformable(&self, n: usize) -> Range<usize> {
+        self.bodies.start.min(n)..self.bodies.end.min(n)
+    }
+
     /// All bodies, without candidates.
     pub fn whole(model: &Model) -> Self {
         let bodies = 0..model.bodies.len() + model.rigid_bodies.len();
