@@ -7,6 +7,7 @@ mod tests;
 use std::ops::Range;
 
 use nalgebra::Matrix3;
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::cwc::Block;
@@ -95,32 +96,64 @@ pub(super) fn assemble(problem: &Problem, blocks: &[Block], contacts: &mut [Cont
         let first = range.start;
         island.contacts = range.clone();
         island.compliance.assemble(&bodies[range], |k, columns, out| {
+            let others = &levers[first + columns.start..first + columns.end];
             let (own, other) = (&meetings[meeting_of[first + k]], &meetings[meeting_of[first + columns.start]]);
-            let mut motions: Vec<Rows> = vec![];
-            let mut sums = [[[0.0; 4]; 3]; Compliance::AT_ONCE];
-            for (block, own_levers) in own.blocks.iter().zip(&levers[first + k]) {
-                let Some(block) = block else { continue };
-                let Some(side) = other.blocks.iter().position(|b| b == &Some(*block)) else { continue };
-                motions.clear();
-                motions.resize(other.places[side].len(), Rows::default());
-                for lever in own_levers {
-                    add_motions(problem, &blocks[*block], columns_of[*block].as_ref(), lever, &other.places[side], &mut motions);
-                }
-                for (l, sum) in columns.clone().zip(&mut sums) {
-                    for lever in &levers[first + l][side] {
-                        let motion = &motions[lever.slot as usize];
-                        add_product(&[0, 1, 2].map(|r| [motion[r][0], motion[r][1], motion[r][2]]), &lever.transposed, sum);
-                    }
-                }
-            }
-            for (sum, out) in sums.iter().zip(&mut *out) {
-                *out = Mat3::from_fn(|r, c| f64::from(sum[r][c]));
-            }
+            Arch::new().dispatch(FillBlocks {
+                problem,
+                blocks,
+                columns_of: &columns_of,
+                own,
+                own_levers: &levers[first + k],
+                other,
+                others,
+                out,
+            });
             if columns.contains(&k) {
                 out[k - columns.start] += contacts[first + k].own_compliance();
             }
         });
     });
+}
+
+/// The blocks of W~ of one contact with some of a meeting.
+struct FillBlocks<'a> {
+    problem: &'a Problem<'a>,
+    blocks: &'a [Block<'a>],
+    columns_of: &'a [Option<Requested<'a>>],
+    own: &'a Meeting,
+    own_levers: &'a [Vec<Lever>; 2],
+    other: &'a Meeting,
+    others: &'a [[Vec<Lever>; 2]],
+    out: &'a mut [Mat3],
+}
+
+impl WithSimd for FillBlocks<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { problem, blocks, columns_of, own, own_levers, other, others, out } = self;
+        let mut motions: Vec<Rows> = vec![];
+        let mut sums = [[[0.0; 4]; 3]; Compliance::AT_ONCE];
+        for (block, own_levers) in own.blocks.iter().zip(own_levers) {
+            let Some(block) = block else { continue };
+            let Some(side) = other.blocks.iter().position(|b| b == &Some(*block)) else { continue };
+            motions.clear();
+            motions.resize(other.places[side].len(), Rows::default());
+            for lever in own_levers {
+                add_motions::<S>(problem, &blocks[*block], columns_of[*block].as_ref(), lever, &other.places[side], &mut motions);
+            }
+            for (levers, sum) in others.iter().zip(&mut sums) {
+                for lever in &levers[side] {
+                    let motion = &motions[lever.slot as usize];
+                    add_product::<S>(&[0, 1, 2].map(|r| [motion[r][0], motion[r][1], motion[r][2]]), &lever.transposed, sum);
+                }
+            }
+        }
+        for (sum, out) in sums.iter().zip(out) {
+            *out = Mat3::from_fn(|r, c| f64::from(sum[r][c]));
+        }
+    }
 }
 
 /// Ranges of neighbours that belong together.
@@ -151,7 +184,15 @@ fn levers_of(problem: &Problem, blocks: &[Block], meeting: &Meeting, contact: &C
 }
 
 /// Adds what impulses at `places` of the body move at the lever: `dt C H R A0^-1`, still to be turned by the rotations of the places.
-fn add_motions(problem: &Problem, block: &Block, columns: Option<&Requested>, lever: &Lever, places: &[u32], motions: &mut [Rows]) {
+#[inline(always)]
+fn add_motions<S: Simd>(
+    problem: &Problem,
+    block: &Block,
+    columns: Option<&Requested>,
+    lever: &Lever,
+    places: &[u32],
+    motions: &mut [Rows],
+) {
     let matrix = [0, 1, 2].map(|r| [lever.matrix[(r, 0)], lever.matrix[(r, 1)], lever.matrix[(r, 2)]]);
     let rows = |m: &Mat3| [0, 1, 2].map(|r| [m[(r, 0)] as f32, m[(r, 1)] as f32, m[(r, 2)] as f32, 0.0]);
     // The block diagonal of A, for a body without a factor or where a column is missing.
@@ -161,7 +202,7 @@ fn add_motions(problem: &Problem, block: &Block, columns: Option<&Requested>, le
     };
     let (Some(rest), Some(columns)) = (&block.rest, columns) else {
         if let Some((slot, inverse)) = own(&|inverse| inverse) {
-            add_product(&matrix, &inverse, &mut motions[slot]);
+            add_product::<S>(&matrix, &inverse, &mut motions[slot]);
         }
         return;
     };
@@ -169,7 +210,7 @@ fn add_motions(problem: &Problem, block: &Block, columns: Option<&Requested>, le
         for (place, motion) in places.iter().zip(motions) {
             if let Some(b) = column.block(*place) {
                 // Block (place, lever) column by column is block (lever, place) row by row.
-                add_product(&matrix, &[[b[0], b[1], b[2], 0.0], [b[3], b[4], b[5], 0.0], [b[6], b[7], b[8], 0.0]], motion);
+                add_product::<S>(&matrix, &[[b[0], b[1], b[2], 0.0], [b[3], b[4], b[5], 0.0], [b[6], b[7], b[8], 0.0]], motion);
             }
         }
         return;
@@ -179,17 +220,20 @@ fn add_motions(problem: &Problem, block: &Block, columns: Option<&Requested>, le
     for (slot, (place, motion)) in places.iter().zip(motions).enumerate() {
         let stored = columns.get(lever.place, *place).map(|block| rows(&block));
         if let Some(block) = stored.or_else(|| own.filter(|(own, _)| *own == slot).map(|(_, block)| block)) {
-            add_product(&matrix, &block, motion);
+            add_product::<S>(&matrix, &block, motion);
         }
     }
 }
 
 /// `out += a b`.
 #[inline(always)]
-fn add_product(a: &[[f32; 3]; 3], b: &Rows, out: &mut Rows) {
+fn add_product<S: Simd>(a: &[[f32; 3]; 3], b: &Rows, out: &mut Rows) {
     for r in 0..3 {
         for c in 0..4 {
-            out[r][c] += a[r][0] * b[0][c] + a[r][1] * b[1][c] + a[r][2] * b[2][c];
+            for k in 0..3 {
+                // Without the instruction the fused product would be a call.
+                out[r][c] = if S::IS_SCALAR { out[r][c] + a[r][k] * b[k][c] } else { a[r][k].mul_add(b[k][c], out[r][c]) };
+            }
         }
     }
 }
