@@ -208,3 +208,24 @@ fn a_saved_run_goes_on_as_if_it_had_not_stopped() {
     run(&mut resumed, 0.2, |_, _| ());
     assert_eq!(sound(&mut whole), sound(&mut resumed));
 }
+
+/// Two soft cubes on each other, the upper one askew; a spring ties points of the faces that touch, 7 mm apart, so that these slide and press until the points meet.
+#[test]
+fn a_stiff_spring_between_faces_that_touch_pushes_nothing_through() {
+    let cube = |name: &str, place: [f64; 3]| {
+        format!(
+            "[[body]]\nname = \"{name}\"\nshape = {{ type = \"box\", size = [0.1, 0.1, 0.1], cells = [3, 3, 3] }}\n\
+             material = \"rubber\"\norigin = \"bottom\"\nposition = {place:?}\n"
+        )
+    };
+    let floor = "[[body]]\nname = \"floor\"\nkind = \"static\"\nshape = { type = \"plane\" }\n";
+    let points = ("body = \"lower\", point = [0.0, 0.1, 0.0]", "body = \"upper\", point = [0.0, 0.1002, 0.0]");
+    let tie = spring(points.0, points.1, "stiffness = 1e9\nlength = 0.0");
+    let bodies = cube("lower", [0.0, 0.0001, 0.0]) + &cube("upper", [0.006, 0.1002, 0.003]);
+    let mut tied = open(&scene(0.005, &(bodies + floor + &tie))).unwrap();
+    run(&mut tied, 0.5, |_, _| ());
+    let report = tied.report(0.0).unwrap();
+    assert_eq!((report.solver.unconverged_steps, report.contact.max_penetration), (0, Some(0.0)), "{:?}", report.solver);
+    assert!(report.attachments[0].length < 1e-5, "{:?}", report.attachments[0]);
+    assert!(report.contact.pairs.iter().any(|pair| pair.a != "floor" && pair.b != "floor"), "{:?}", report.contact.pairs);
+}
