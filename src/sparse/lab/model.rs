@@ -1,0 +1,93 @@
+//! The performance model of the thesis: throughput curves, and what they say about conjugate gradients on one device and on several
+//! (`linear-algebra.md` 5).
+
+use super::{FitError, fit};
+
+/// Throughput of a kernel that memory bounds, against the number m of elements of four bytes that it moves (3.3):
+/// `B(m) = nu / (1 + exp(-(log2 m - mu) / sigma))`.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Throughput {
+    /// log2 of the elements at which half of nu is reached.
+    pub mu: f64,
+    pub sigma: f64,
+    /// [GB/s]
+    pub nu: f64,
+}
+
+impl Throughput {
+    pub const fn new(mu: f64, sigma: f64, nu: f64) -> Self {
+        Self { mu, sigma, nu }
+    }
+
+    /// The curve through measurements (m, GB/s), and the mean relative error it leaves.
+    pub fn fitted(samples: &[(f64, f64)]) -> Result<(Self, f64), FitError> {
+        let of = |[mu, sigma, nu]: &[f64; 3]| Self::new(*mu, *sigma, *nu);
+        let most = samples.iter().map(|(_, speed)| *speed).fold(0.0, f64::max);
+        let half = samples.iter().filter(|(_, speed)| *speed >= 0.5 * most).map(|(m, _)| m.log2()).fold(f64::INFINITY, f64::min);
+        let found = of(&fit(|p, m| of(p).speed(m), samples, [half, 1.4, most])?);
+        let error = samples.iter().map(|(m, speed)| (found.speed(*m) - speed).abs() / speed).sum::<f64>() / samples.len() as f64;
+        Ok((found, error))
+    }
+
+    /// [GB/s]
+    pub fn speed(&self, m: f64) -> f64 {
+        self.nu / (1.0 + (-(m.log2() - self.mu) / self.sigma).exp())
+    }
+
+    /// Seconds for `m` elements of four bytes (3.5).
+    pub fn seconds(&self, m: f64) -> f64 {
+        4.0 * m / (self.speed(m) * 1e9)
+    }
+}
+
+/// The curves of the kernels of an iteration (Algorithm 2), and how many elements of four bytes each moves.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct CgModel {
+    /// 2 elements a stored entry: value and vector.
+    pub product: Throughput,
+    /// 2, 3, 9 and 6 elements a row.
+    pub cg2: Throughput,
+    pub cg3: Throughput,
+    pub cg4: Throughput,
+    pub cg5: Throughput,
+    /// One element a row, three times.
+    pub reduction: Throughput,
+    /// Between devices.
+    pub exchange: Throughput,
+    /// Of a barrier of all devices, four an iteration [s].
+    pub synchronisation: f64,
+}
+
+/// Operations a row of an iteration, beside the product.
+const FLOPS_A_ROW: f64 = 15.0;
+
+impl CgModel {
+    /// Seconds of an iteration with `x` rows and `e` stored entries on one device (3.4).
+    pub fn iteration(&self, x: f64, e: f64) -> f64 {
+        self.product.seconds(2.0 * e)
+            + self.cg2.seconds(2.0 * x)
+            + self.cg3.seconds(3.0 * x)
+            + self.cg4.seconds(9.0 * x)
+            + self.cg5.seconds(6.0 * x)
+            + 3.0 * self.reduction.seconds(x)
+    }
+
+    /// Seconds of an iteration on `n` equal devices with about the same number of blocks each; v goes through the host (3.9).
+    pub fn iteration_on(&self, n: usize, x: f64, e: f64) -> f64 {
+        if n == 1 {
+            return self.iteration(x, e);
+        }
+        let parts = n as f64;
+        self.iteration(x / parts, e / parts) + self.exchange.seconds(x * parts) + 4.0 * self.synchronisation
+    }
+
+    /// What `n` devices gain (3.9).
+    pub fn speed_up(&self, n: usize, x: f64, e: f64) -> f64 {
+        self.iteration(x, e) / self.iteration_on(n, x, e)
+    }
+
+    /// Operations of an iteration; stored zeros count only if `density`, the part of the stored entries that is not one, is 1 (3.6, 3.8).
+    pub fn flops(x: f64, e: f64, density: f64) -> f64 {
+        2.0 * e * density + FLOPS_A_ROW * x
+    }
+}
