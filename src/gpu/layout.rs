@@ -83,6 +83,34 @@ pub struct ParamsData {
     pub grabs: [GrabData; MAX_GRABS],
 }
 
+/// What a kernel of the laboratory works on.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub struct LabData {
+    pub n_rows: u32,
+    pub n_slices: u32,
+    pub first_row: u32,
+    pub groups: u32,
+    pub max_iterations: u32,
+    pub target2: f32,
+    pub factor: f32,
+    pub pad: u32,
+}
+
+/// State of a solve of the laboratory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub struct LabControlData {
+    pub iterations: u32,
+    pub done: u32,
+    pub converged: u32,
+    pub pad: u32,
+    pub gamma: f32,
+    pub alpha: f32,
+    pub residual2: f32,
+    pub pad_1: u32,
+}
+
 /// The rows that a workgroup works on.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
@@ -485,6 +513,9 @@ mod tests {
             ]
         );
         same_layout!(&shader, "Share", ShareData, [body, first_group, n_groups, pad, first_node, end_node, first_point, end_point]);
+        let shader = Shader::load("lib/lab").unwrap();
+        same_layout!(&shader, "Lab", LabData, [n_rows, n_slices, first_row, groups, max_iterations, target2, factor, pad]);
+        same_layout!(&shader, "LabControl", LabControlData, [iterations, done, converged, pad, gamma, alpha, residual2, pad_1]);
         let shader = Shader::load("lib/points").unwrap();
         same_layout!(&shader, "Obstacle", ObstacleData, [rotation_t0, rotation_t1, origin_t0, shape, origin_t1, half_thickness, size]);
         same_layout!(&shader, "Memory", MemoryData, [friction_force, normal_force, obstacle, status, friction, pad]);

@@ -1,4 +1,7 @@
-//! Block compressed sparse rows: N x N blocks, row-major, zeros explicit; N = 1 is CSR.
+//! Block compressed sparse rows: N x N blocks, zeros explicit; N = 1 is CSR.
+//!
+//! The thesis has blocks row-major, one thread an entry, and so has the device (`Grouped`). Here they are column-major: an entry of x then multiplies a
+//! register of one column, and the sums need no shuffles.
 
 use std::ops::Range;
 
@@ -17,6 +20,7 @@ pub struct Bcsr<T, const N: usize> {
     /// Block row i owns blocks `row_starts[i]..row_starts[i + 1]`.
     pub row_starts: Vec<u32>,
     pub columns: Vec<u32>,
+    /// Columns of each block.
     pub blocks: Vec<[[T; N]; N]>,
     cuts: Vec<u32>,
 }
@@ -39,7 +43,7 @@ impl<T: Real, const N: usize> Bcsr<T, N> {
                     while (found[b] as usize) < column / N {
                         b += 1;
                     }
-                    blocks[first + b][r][column % N] = T::from_f64(value);
+                    blocks[first + b][column % N][r] = T::from_f64(value);
                 }
             }
             row_starts.push(columns.len() as u32);
@@ -118,7 +122,7 @@ impl<T: Real, const N: usize> WithSimd for Rows<'_, T, N> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> f64 {
         let Self { matrix, rows, x, y, own } = self;
-        // Sums that do not wait for each other: small blocks need more.
+        // A sum for each column of a block, and for small blocks of several blocks: sums that do not wait for each other.
         const LONGEST: usize = 4;
         let mut blocks = &matrix.blocks[matrix.row_starts[rows.start] as usize..];
         let mut columns = &matrix.columns[matrix.row_starts[rows.start] as usize..];
@@ -141,9 +145,9 @@ impl<T: Real, const N: usize> WithSimd for Rows<'_, T, N> {
                 for (block, column) in rest.iter().zip(column_rest) {
                     add_product::<S, T, N>(&mut several[0], block, &x[*column as usize]);
                 }
-                for r in 0..N {
-                    for c in 0..N {
-                        sums[r][c] = (several[0][r][c] + several[1][r][c]) + (several[2][r][c] + several[3][r][c]);
+                for c in 0..N {
+                    for r in 0..N {
+                        sums[c][r] = (several[0][c][r] + several[1][c][r]) + (several[2][c][r] + several[3][c][r]);
                     }
                 }
             } else {
@@ -151,19 +155,25 @@ impl<T: Real, const N: usize> WithSimd for Rows<'_, T, N> {
                     add_product::<S, T, N>(&mut sums, block, &x[*column as usize]);
                 }
             }
-            *y = sums.map(|row| row.into_iter().sum());
+            *y = [T::ZERO; N];
+            for column in sums {
+                for r in 0..N {
+                    y[r] += column[r];
+                }
+            }
         }
         let Some(own) = own else { return 0.0 };
         own.iter().zip(y.iter()).map(|(x, y)| x.iter().zip(y).map(|(x, y)| *x * *y).sum::<T>().to_f64()).sum()
     }
 }
 
-/// One product an entry of the block, as one thread of a device does it; the rows are summed up at their end.
 #[inline(always)]
 fn add_product<S: Simd, T: Real, const N: usize>(sums: &mut [[T; N]; N], block: &[[T; N]; N], x: &[T; N]) {
-    for r in 0..N {
-        for c in 0..N {
-            sums[r][c] = block[r][c].mul_add::<S>(x[c], sums[r][c]);
+    for c in 0..N {
+        // The sixteen registers of an 8x8 block of f64 would not all fit: half as many sums.
+        let sum = &mut sums[if N == 8 { c % 4 } else { c }];
+        for r in 0..N {
+            sum[r] = block[c][r].mul_add::<S>(x[c], sum[r]);
         }
     }
 }

@@ -38,7 +38,6 @@ pub fn jacobi_cg<T: Real>(
     for vector in [&mut *r, p, q] {
         vector.resize(b.len(), T::ZERO);
     }
-    sums.resize(b.len().div_ceil(CHUNK), [0.0; 2]);
     a.multiply_and_dot(x, q, None);
     r.copy_from_slice(b);
     let [mut rho, mut residual2] = advance_all(T::from_f64(1.0), None, q, inverse_diagonal, x, r, sums);
@@ -60,31 +59,33 @@ pub fn jacobi_cg<T: Real>(
     Solved { iterations, residual, converged: residual <= tolerance }
 }
 
-/// [`advance`] on all threads.
-fn advance_all<T: Real>(
+/// [`advance`] on all threads, with places for the sums of parts.
+pub fn advance_all<T: Real>(
     alpha: T,
     p: Option<&[T]>,
     q: &[T],
     inverse_diagonal: &[T],
     x: &mut [T],
     r: &mut [T],
-    sums: &mut [[f64; 2]],
+    sums: &mut Vec<[f64; 2]>,
 ) -> [f64; 2] {
+    sums.resize(r.len().div_ceil(CHUNK), [0.0; 2]);
     let p = p.unwrap_or(&[]);
-    let work = |(k, ((x, r), sum)): (usize, ((&mut [T], &mut [T]), &mut [f64; 2]))| {
+    let work = |k: usize, x: &mut [T], r: &mut [T], sum: &mut [f64; 2]| {
         let part = k * CHUNK..k * CHUNK + r.len();
         *sum = advance(alpha, p.get(part.clone()), &q[part.clone()], &inverse_diagonal[part], x, r);
     };
     if r.len() <= CHUNK {
-        x.chunks_mut(CHUNK).zip(r.chunks_mut(CHUNK)).zip(sums.iter_mut()).enumerate().for_each(work);
+        sums.iter_mut().for_each(|sum| work(0, x, r, sum));
     } else {
-        x.par_chunks_mut(CHUNK).zip(r.par_chunks_mut(CHUNK)).zip(sums.par_iter_mut()).enumerate().for_each(work);
+        let parts = x.par_chunks_mut(CHUNK).zip(r.par_chunks_mut(CHUNK)).zip(sums.par_iter_mut());
+        parts.enumerate().for_each(|(k, ((x, r), sum))| work(k, x, r, sum));
     }
     sums.iter().fold([0.0; 2], |[a, b], part| [a + part[0], b + part[1]])
 }
 
 /// [`direction`] on all threads.
-fn direction_all<T: Real>(beta: T, inverse_diagonal: &[T], r: &[T], p: &mut [T]) {
+pub fn direction_all<T: Real>(beta: T, inverse_diagonal: &[T], r: &[T], p: &mut [T]) {
     if r.len() <= CHUNK {
         return direction(beta, inverse_diagonal, r, p);
     }

@@ -97,7 +97,10 @@ impl<T: Real> Grouped<T> {
                     let (s, x) = (k as u32 / bx, k as u32 % bx);
                     let p = base + position([bx, by], q as u32, s, x) as usize;
                     columns[p] = matrix.columns[block];
-                    values[p * N * N..][..N * N].copy_from_slice(matrix.blocks[block].as_flattened());
+                    let place = &mut values[p * N * N..][..N * N];
+                    for (e, value) in place.iter_mut().enumerate() {
+                        *value = matrix.blocks[block][e % N][e / N];
+                    }
                 }
             }
             row_map.extend(group.iter().copied().chain(std::iter::repeat(u32::MAX)).take(by as usize));

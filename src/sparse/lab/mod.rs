@@ -16,7 +16,7 @@ mod storage;
 pub mod tests;
 
 pub use bcsr::Bcsr;
-pub use cg::{CgWork, advance, direction, jacobi_cg};
+pub use cg::{CgWork, advance, advance_all, direction, direction_all, jacobi_cg};
 pub use csr::Csr;
 pub use fit::{FitError, fit};
 pub use grouped::{Grouped, Mapping, WARP, padded_blocks, position, tuned_slots};

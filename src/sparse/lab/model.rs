@@ -14,19 +14,33 @@ pub struct Throughput {
     pub nu: f64,
 }
 
+/// 1/ln 2.
+const SIGMA_OF_LATENCY: f64 = std::f64::consts::LOG2_E;
+
 impl Throughput {
     pub const fn new(mu: f64, sigma: f64, nu: f64) -> Self {
         Self { mu, sigma, nu }
     }
 
-    /// The curve through measurements (m, GB/s), and the mean relative error it leaves.
+    /// Of a kernel that is part of another.
+    pub const FREE: Self = Self::new(0.0, SIGMA_OF_LATENCY, f64::INFINITY);
+
+    /// The curve through measurements (m, GB/s), and the mean relative error it leaves. The fit starts from a latency and a bandwidth.
     pub fn fitted(samples: &[(f64, f64)]) -> Result<(Self, f64), FitError> {
         let of = |[mu, sigma, nu]: &[f64; 3]| Self::new(*mu, *sigma, *nu);
         let most = samples.iter().map(|(_, speed)| *speed).fold(0.0, f64::max);
-        let half = samples.iter().filter(|(_, speed)| *speed >= 0.5 * most).map(|(m, _)| m.log2()).fold(f64::INFINITY, f64::min);
-        let found = of(&fit(|p, m| of(p).speed(m), samples, [half, 1.4, most])?);
+        let shortest = samples.iter().copied().reduce(|a, b| if b.0 < a.0 { b } else { a });
+        let latency = shortest.map_or(0.0, |(m, speed)| 4e-9 * m * (1.0 / speed - 1.0 / most)).max(1e-7);
+        let start = Self::of_latency(latency, most);
+        let found = of(&fit(|p, m| of(p).speed(m), samples, [start.mu, start.sigma, start.nu])?);
         let error = samples.iter().map(|(m, speed)| (found.speed(*m) - speed).abs() / speed).sum::<f64>() / samples.len() as f64;
         Ok((found, error))
+    }
+
+    /// A latency [s] and then `nu` [GB/s]: `B = nu / (1 + latency nu / 4m)` is (3.3) with `2^mu = latency nu / 4` and sigma = 1/ln 2, close to all that the
+    /// thesis fitted.
+    pub fn of_latency(latency: f64, nu: f64) -> Self {
+        Self::new((latency * nu * 1e9 / 4.0).log2(), SIGMA_OF_LATENCY, nu)
     }
 
     /// [GB/s]

@@ -52,7 +52,7 @@ pub enum Storage<T> {
     Bcsr3(Bcsr<T, 3>),
     Bcsr4(Bcsr<T, 4>),
     Bcsr8(Bcsr<T, 8>),
-    Sell8(Sell<T>),
+    Sell8(Sell<T, 8>),
 }
 
 macro_rules! with_matrix {

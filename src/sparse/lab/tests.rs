@@ -457,6 +457,16 @@ fn a_curve_is_found_again_from_noisy_measurements() {
 }
 
 #[test]
+fn a_latency_is_a_curve() {
+    let (latency, nu) = (12e-6, 90.0);
+    let curve = Throughput::of_latency(latency, nu);
+    for m in [1e2, 1e5, 1e8] {
+        assert!((curve.seconds(m) / (latency + 4.0 * m / (nu * 1e9)) - 1.0).abs() < 1e-12);
+    }
+    assert_eq!(Throughput::FREE.seconds(1e6), 0.0);
+}
+
+#[test]
 fn the_fastest_storage_is_measured_once() {
     let csr = uneven(3000, 16);
     let mut chooser = Chooser::default();
