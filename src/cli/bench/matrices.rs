@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rayon::prelude::*;
 
 use super::{Failure, Size};
 use crate::material::Material;
@@ -12,7 +13,7 @@ use crate::model::{Model, ModelBuilder, SoftBody};
 use crate::solver::cpu::{Damping, Element, elements, matrix};
 use crate::solver::{Loads, Params, State};
 use crate::sparse::Operator;
-use crate::sparse::lab::{Csr, parse_market};
+use crate::sparse::lab::{Bcsr, Csr, ELEMENT_ROWS, IndexBlocks, parse_market};
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct MatrixArgs {
@@ -181,6 +182,51 @@ impl<'a> Update<'a> {
     }
 }
 
+/// The same matrix the way of the thesis: 12x12 matrices of all elements, and a gather from them.
+pub struct IndexedUpdate {
+    indices: IndexBlocks<3>,
+    element_matrices: Vec<f64>,
+    pub blocks: Vec<[[f64; 3]; 3]>,
+}
+
+impl IndexedUpdate {
+    pub fn new(beam: &Beam, matrix: &Bcsr<f64, 3>) -> Self {
+        let unknowns: Vec<_> = beam.model.tets.iter().map(|tet| std::array::from_fn(|a| 3 * tet.nodes[a / 3] + a as u32 % 3)).collect();
+        Self {
+            indices: IndexBlocks::new(matrix, &unknowns),
+            element_matrices: vec![0.0; unknowns.len() * ELEMENT_ROWS * ELEMENT_ROWS],
+            blocks: vec![[[0.0; 3]; 3]; matrix.blocks.len()],
+        }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.indices.bytes()
+    }
+
+    /// Stiffness matrices of the elements, as `solver::cpu::edge_block` has their parts.
+    pub fn element_matrices(&mut self, update: &Update) {
+        let ratio = update.beam.model.tets.first().map_or(0.0, |tet| tet.lambda / tet.mu);
+        let matrices = self.element_matrices.par_chunks_mut(ELEMENT_ROWS * ELEMENT_ROWS);
+        matrices.zip(&update.elements).for_each(|(matrix, element)| {
+            let a = element.gradients();
+            for (i, rows) in matrix.chunks_mut(3 * ELEMENT_ROWS).enumerate() {
+                for j in 0..4 {
+                    let block = a[i] * a[j].transpose() * ratio + a[j] * a[i].transpose() + Mat3::identity() * a[i].dot(&a[j]);
+                    for r in 0..3 {
+                        for c in 0..3 {
+                            rows[r * ELEMENT_ROWS + 3 * j + c] = block[(r, c)];
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    pub fn gather(&mut self) {
+        self.indices.gather(&self.element_matrices, &mut self.blocks);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,5 +259,35 @@ mod tests {
         let mut x = a.padded(&vec![0.0; csr.n_rows()]);
         let solved = jacobi_cg(&a, &d, &b, &mut x, 1e-8, 500, &mut CgWork::default());
         assert!(solved.converged, "{solved:?}");
+    }
+
+    /// Both ways to the matrix give the same; the gather of edges adds the mass.
+    #[test]
+    fn the_thesis_way_gives_the_same_matrix() {
+        let beam = Beam::new([2, 2, 5]).unwrap();
+        let mut update = Update::new(&beam);
+        update.rotations(0);
+        update.matrix(0);
+        let free = vec![false; beam.model.n_nodes()];
+        let matrix = Bcsr::<f64, 3>::new(&Csr::from_blocks(&beam.model.pattern, &update.a.blocks, &free));
+        let mut indexed = IndexedUpdate::new(&beam, &matrix);
+        indexed.element_matrices(&update);
+        indexed.gather();
+        let mass = &beam.model.node_masses;
+        for i in 0..matrix.n_block_rows() {
+            for b in matrix.row(i) {
+                for c in 0..3 {
+                    for r in 0..3 {
+                        let lumped = if matrix.columns[b] as usize == i && r == c { mass[i] } else { 0.0 };
+                        let (found, wanted) = (indexed.blocks[b][c][r] + lumped, matrix.blocks[b][c][r]);
+                        assert!(
+                            (found - wanted).abs() < 1e-9 * mass[i].max(wanted.abs()),
+                            "({i}, {}) [{r}, {c}]: {found} {wanted}",
+                            matrix.columns[b]
+                        );
+                    }
+                }
+            }
+        }
     }
 }

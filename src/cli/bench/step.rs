@@ -102,3 +102,36 @@ fn print(record: &Record) {
         println!("    {:16} {:9.3} ms {:5.1} %", stage.stage, stage.ms, 100.0 * stage.share);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::BackendChoice;
+
+    /// A smaller beam after a few steps: iterations of each, and where the tip is.
+    fn small_beam(backend: BackendChoice, iterations: u32) -> (Vec<u32>, crate::math::Vec3) {
+        let path = format!("{}/scenes/bench/beam_19k.toml", env!("CARGO_MANIFEST_DIR"));
+        let flags = ["body.beam.shape.cells=[12,3,3]".to_owned(), format!("simulation.fixed_iterations={iterations}")];
+        let built = build(&Scene::load(&path, &flags).unwrap()).unwrap();
+        let mut simulation = Simulation::new(built, &Options { backend: Some(backend), ..Options::default() }).unwrap();
+        let counts = (0..8).map(|_| {
+            let report = simulation.step().unwrap();
+            assert!(report.converged, "what was asked for was done");
+            report.iterations
+        });
+        let counts = counts.collect();
+        let tip = simulation.model().rest_positions.iter().position(|x| x.x > 1.94).unwrap();
+        (counts, simulation.state().unwrap().displacements[tip])
+    }
+
+    #[test]
+    fn a_fixed_number_of_iterations_is_kept_on_both_backends() {
+        for iterations in [3, 20] {
+            let (on_cpu, tip) = small_beam(BackendChoice::Cpu, iterations);
+            let (on_gpu, twin) = small_beam(BackendChoice::Gpu, iterations);
+            assert_eq!(on_cpu, vec![iterations; 8]);
+            assert_eq!(on_gpu, vec![iterations; 8]);
+            assert!(tip.norm() > 0.01 && (tip - twin).norm() < 1e-4 * tip.norm(), "{tip} {twin}");
+        }
+    }
+}

@@ -29,6 +29,9 @@ fn row_groups(device: &Device, n_rows: usize) -> u32 {
     (n_rows as u32).div_ceil(WORKGROUP).clamp(1, most)
 }
 
+/// Most workgroups of a kernel that leaves no sums.
+const MAX_GROUPS: usize = 32_768;
+
 /// Buffers that every kernel of the laboratory binds.
 fn common_buffers(buffers: &mut Buffers) -> Result<(), DeviceError> {
     buffers.storage::<[f32; 4]>("sums", SUMS_HEADER + SUMS_SLOTS * MAX_ROW_GROUPS as usize)?;

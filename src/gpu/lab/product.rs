@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::common_buffers;
+use super::{MAX_GROUPS, common_buffers};
 use crate::gpu::kernel::{Bound, Buffers, Kernel};
 use crate::gpu::layout::LabData;
 use crate::gpu::readback::read;
@@ -71,7 +71,8 @@ impl SellProduct {
         common_buffers(&mut buffers)?;
         upload_sell(&mut buffers, matrix)?;
         let n_rows = matrix.n_block_rows;
-        let groups = super::row_groups(device, n_rows);
+        // Two slices a workgroup.
+        let groups = matrix.n_slices().div_ceil(2).clamp(1, MAX_GROUPS) as u32;
         buffers.uniform("lab", &[LabData { n_rows: n_rows as u32, n_slices: matrix.n_slices() as u32, groups, ..LabData::default() }]);
         buffers.upload("x", &super::blocks(x))?;
         buffers.storage::<[f32; 4]>("y", n_rows)?;
@@ -101,7 +102,7 @@ impl Copy {
         let mut buffers = Buffers::new(device.clone());
         common_buffers(&mut buffers)?;
         let n_rows = (bytes / 16) as usize;
-        let groups = super::row_groups(device, n_rows);
+        let groups = n_rows.div_ceil(WORKGROUP as usize).clamp(1, MAX_GROUPS) as u32;
         buffers.uniform("lab", &[LabData { n_rows: n_rows as u32, groups, ..LabData::default() }]);
         buffers.storage::<[f32; 4]>("x", n_rows)?;
         buffers.storage::<[f32; 4]>("y", n_rows)?;

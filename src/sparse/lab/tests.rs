@@ -534,3 +534,49 @@ fn what_is_wrong_with_a_matrix_market_file_is_said() {
         assert!(bad(&text).starts_with(wanted), "{text:?} gave {:?} instead of {wanted:?}", bad(&text));
     }
 }
+
+/// Element matrices of a mesh of boxes, their unknowns, and what scattering them in their order gives.
+fn elements_and_scattered() -> (Vec<f64>, Vec<[u32; ELEMENT_ROWS]>, Csr) {
+    let mesh = crate::mesh::shapes::box_tets(crate::math::Vec3::new(1.0, 1.0, 1.0), [3, 2, 2]);
+    let mut random = Random::new(30);
+    let unknowns: Vec<[u32; ELEMENT_ROWS]> = mesh.tets.iter().map(|tet| std::array::from_fn(|a| 3 * tet[a / 3] + a as u32 % 3)).collect();
+    let matrices = random.vector(unknowns.len() * ELEMENT_ROWS * ELEMENT_ROWS);
+    let n = 3 * mesh.positions.len();
+    let entries = matrices.iter().enumerate().map(|(k, value)| {
+        let unknowns = &unknowns[k / (ELEMENT_ROWS * ELEMENT_ROWS)];
+        (unknowns[k / ELEMENT_ROWS % ELEMENT_ROWS], unknowns[k % ELEMENT_ROWS], *value)
+    });
+    let scattered = Csr::from_triplets(n, n, entries.collect());
+    (matrices, unknowns, scattered)
+}
+
+fn check_gather<const N: usize>() {
+    let (matrices, unknowns, scattered) = elements_and_scattered();
+    let wanted = Bcsr::<f64, N>::new(&scattered);
+    let indices = IndexBlocks::<N>::new(&wanted, &unknowns);
+    let mut blocks = vec![[[7.0; N]; N]; wanted.blocks.len()];
+    for _ in 0..2 {
+        indices.gather(&matrices, &mut blocks);
+        assert!(blocks == wanted.blocks, "N {N}: bit for bit, and again");
+    }
+}
+
+#[test]
+fn gathered_matrices_are_the_scattered_ones() {
+    check_gather::<1>();
+    check_gather::<2>();
+    check_gather::<3>();
+    check_gather::<4>();
+    check_gather::<8>();
+    // A pair of vertices has as many contributions as elements that share it.
+    let (_, unknowns, scattered) = elements_and_scattered();
+    let matrix = Bcsr::<f64, 3>::new(&scattered);
+    let indices = IndexBlocks::<3>::new(&matrix, &unknowns);
+    for i in 0..matrix.n_block_rows() {
+        for b in matrix.row(i) {
+            let has = |unknowns: &&[u32; ELEMENT_ROWS], node: u32| unknowns.iter().any(|unknown| unknown / 3 == node);
+            let sharing = unknowns.iter().filter(|u| has(u, i as u32) && has(u, matrix.columns[b])).count();
+            assert_eq!(indices.n_contributions(b), sharing, "({i}, {})", matrix.columns[b]);
+        }
+    }
+}
