@@ -16,7 +16,7 @@ pub struct CgArgs {
     /// Iterations of each repetition
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
     iterations: u32,
-    /// Threads that share the rows as devices would: each has its own rows and a copy of the direction
+    /// Devices that share the rows, each with a copy of the direction: threads, or logical devices of one adapter
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     devices: u32,
     #[command(flatten)]
@@ -30,7 +30,13 @@ const VECTOR_PASSES: usize = 11;
 pub fn bench(args: &CgArgs) -> Result<(), Failure> {
     args.machine.check()?;
     if let Some(device) = args.machine.device()? {
-        let records = device::solves(&device, &args.matrices, args.iterations)?;
+        let records = if args.devices > 1 {
+            let more: Result<Vec<_>, _> = (1..args.devices).map(|_| args.machine.device()).collect();
+            let devices: Vec<_> = [device].into_iter().chain(more?.into_iter().flatten()).collect();
+            device::solves_on(&devices, &args.matrices, args.iterations)?
+        } else {
+            device::solves(&device, &args.matrices, args.iterations)?
+        };
         return args.machine.write(&records);
     }
     let pool = args.machine.pool()?;

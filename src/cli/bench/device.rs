@@ -7,9 +7,9 @@ use super::cg::REPETITIONS;
 use super::matrices::{MatrixArgs, NamedMatrix};
 use super::measure::gb_per_s;
 use super::{Failure, Milliseconds, Record, print_head};
-use crate::gpu::lab::{Copy, DeviceCg, GroupedProduct, SellProduct, seconds};
+use crate::gpu::lab::{Copy, DeviceCg, DeviceWorker, GroupedProduct, SellProduct, seconds};
 use crate::gpu::{Device, DeviceError};
-use crate::sparse::lab::{Bcsr, Grouped, Mapping, Sell};
+use crate::sparse::lab::{Bcsr, Grouped, Mapping, Sell, segments, solve_on};
 
 /// Threads of a thread block of the thesis' mappings.
 const THREADS: u32 = 128;
@@ -80,7 +80,8 @@ pub fn products(device: &Arc<Device>, matrices: &MatrixArgs) -> Result<Vec<Recor
         found.push(record.of_bytes(sell.bytes(), limit));
         found.iter().for_each(Record::print);
         if let Some(best) = found.iter_mut().min_by(|a, b| a.ms.min.total_cmp(&b.ms.min)) {
-            println!("{:24} {} is the fastest{}", "", best.solver, best.note.as_ref().map_or(String::new(), |note| format!(", {note}")));
+            println!("{:30} {} is the fastest", best.case, best.solver);
+            best.note = Some("the fastest of this matrix".into());
         }
         records.extend(found);
         Ok(())
@@ -107,8 +108,7 @@ fn mappings<const N: usize>(device: &Arc<Device>, matrix: &NamedMatrix, limit: f
             size: matrix.size.clone(),
             density: Some(matrix.csr.n_entries() as f64 / stored as f64),
             dispatches: Some(1.0),
-            note: Some(format!("blocks of {N}x{N}, {} of a row in a step", grouped.shape[0])),
-            ..of(device, "spmv", &matrix.name, mapping.name(), ms)
+            ..of(device, "spmv", &format!("{} {N}x{N}, slots {}", matrix.name, grouped.shape[0]), mapping.name(), ms)
         };
         records.push(record.of_bytes(grouped.bytes(x.len() / N), limit));
     }
@@ -147,6 +147,40 @@ pub fn solves(device: &Arc<Device>, matrices: &MatrixArgs, iterations: u32) -> R
         };
         // The product; then 1/A_kk, w, u, p, s, x, r read, u, p, s, x, r written, in vectors of four.
         let record = record.of_bytes(sell.bytes() + 12 * 16 * bcsr.n_block_rows() as u64, limit);
+        record.print();
+        records.push(record);
+        Ok(())
+    })?;
+    Ok(records)
+}
+
+/// Conjugate gradients on several logical devices of one adapter: the direction and the sums go through the host in every iteration.
+pub fn solves_on(devices: &[Arc<Device>], matrices: &MatrixArgs, iterations: u32) -> Result<Vec<Record>, Failure> {
+    print_head();
+    let mut records = vec![];
+    matrices.for_each(|matrix| {
+        matrix.check_solvable()?;
+        let bcsr = Bcsr::<f32, 3>::new(&matrix.csr);
+        let n = 3 * bcsr.n_block_rows();
+        let mut d: Vec<f32> = matrix.csr.diagonal().iter().map(|d| (1.0 / d) as f32).collect();
+        d.resize(n, 0.0);
+        let b = vec![1.0; n];
+        let parts = segments(&bcsr.row_starts, devices.len());
+        let mut ms = vec![];
+        for _ in 0..REPETITIONS {
+            let workers = parts.iter().zip(devices).map(|(part, device)| DeviceWorker::new(device.clone(), &bcsr, part, &d, &b));
+            let workers = workers.collect::<Result<Vec<_>, _>>()?;
+            let start = Instant::now();
+            let (_, solved) = solve_on(workers, 0.0, iterations).map_err(|error| Failure::Run(error.to_string()))?;
+            ms.push(start.elapsed().as_secs_f64() * 1e3 / f64::from(solved.iterations + 1));
+        }
+        let record = Record {
+            size: matrix.size.clone(),
+            iterations: Some(f64::from(iterations)),
+            dispatches: Some(3.0 * devices.len() as f64),
+            note: Some(format!("{} logical devices of one adapter", devices.len())),
+            ..of(&devices[0], "cg", &matrix.name, "sell32, several devices", Milliseconds::of(ms))
+        };
         record.print();
         records.push(record);
         Ok(())

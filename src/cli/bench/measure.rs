@@ -6,8 +6,8 @@ use rayon::prelude::*;
 
 use super::Milliseconds;
 
-/// Work is repeated for about this long [s], but at least [`LEAST`] times and at most [`MOST`].
-const SPAN: f64 = 0.6;
+/// Work is repeated for about this long [s], but at least [`LEAST`] times and at most [`MOST`]. Tests look at the figures, not at the speed.
+const SPAN: f64 = if cfg!(test) { 0.0 } else { 0.6 };
 const LEAST: usize = 7;
 const MOST: usize = 400;
 const WARM_UP: usize = 2;

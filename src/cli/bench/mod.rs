@@ -78,6 +78,14 @@ impl MachineArgs {
         Device::open(&request).map(Some).map_err(|error| Failure::Run(error.to_string()))
     }
 
+    /// Refuses a device for what only the CPU has.
+    fn cpu_only(&self, what: &str) -> Result<(), Failure> {
+        match self.place.backend() {
+            Some(BackendChoice::Gpu) => Err(Failure::Input(format!("bench {what} measures the CPU; leave out --backend gpu"))),
+            _ => Ok(()),
+        }
+    }
+
     fn pool(&self) -> Result<rayon::ThreadPool, Failure> {
         let threads = self.threads.map_or(0, |n| n as usize);
         rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| Failure::Run(error.to_string()))
@@ -164,7 +172,7 @@ impl Record {
     fn print(&self) {
         let number = |value: Option<f64>, digits: usize| value.map_or("-".into(), |value| format!("{value:.digits$}"));
         println!(
-            "{:24} {:22} {:4} {:>3} {:>11.4} {:>11.4} {:>11.4} {:>9} {:>9}",
+            "{:30} {:22} {:4} {:>3} {:>11.4} {:>11.4} {:>11.4} {:>9} {:>9}",
             self.case,
             self.solver,
             self.precision,
@@ -180,7 +188,7 @@ impl Record {
 
 fn print_head() {
     println!(
-        "{:24} {:22} {:4} {:>3} {:>11} {:>11} {:>11} {:>9} {:>9}",
+        "{:30} {:22} {:4} {:>3} {:>11} {:>11} {:>11} {:>9} {:>9}",
         "case", "what", "", "thr", "ms median", "min", "max", "GB/s", "of limit"
     );
 }

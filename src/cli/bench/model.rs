@@ -35,6 +35,7 @@ const CELLS: [u32; 4] = [16, 19, 22, 25];
 
 pub fn bench(args: &ModelArgs) -> Result<(), Failure> {
     args.machine.check()?;
+    args.machine.cpu_only("model")?;
     let pool = args.machine.pool()?;
     let (model, curve_errors) = pool.install(fitted)?;
     let mut records = vec![];
@@ -108,9 +109,12 @@ fn fitted() -> Result<(CgModel, [f64; 3]), Failure> {
         let m = (2 * 2 * 9 * storage.n_blocks()) as f64;
         products.push((m, gb_per_s(4 * m as u64, ms.median)));
     }
-    let (product, product_error) = Throughput::fitted(&products).map_err(failed)?;
-    let (cg4, cg4_error) = Throughput::fitted(&advances).map_err(failed)?;
-    let (cg5, cg5_error) = Throughput::fitted(&directions).map_err(failed)?;
+    // Vectors that all threads take part in and none takes time for.
+    let (short, mut p) = (vec![1.0; 2 * 8192], vec![1.0; 2 * 8192]);
+    let latency = 1e-3 * repeat(|| direction_all(0.5, &short, &short, &mut p)).min;
+    let (product, product_error) = Throughput::saturated(latency, &products).map_err(failed)?;
+    let (cg4, cg4_error) = Throughput::saturated(latency, &advances).map_err(failed)?;
+    let (cg5, cg5_error) = Throughput::saturated(latency, &directions).map_err(failed)?;
     let free = Throughput::FREE;
     let model = CgModel { product, cg2: free, cg3: free, cg4, cg5, reduction: free, exchange: free, synchronisation: 0.0 };
     for (name, curve, error) in [("product", product, product_error), ("CG4", cg4, cg4_error), ("CG5", cg5, cg5_error)] {

@@ -62,8 +62,37 @@ fn products<T: Real>(matrix: &NamedMatrix, limit: f64, chooser: &mut Chooser, re
         records.push(record);
     }
     let chosen = chooser.best::<T>(csr).name();
-    println!("{:24} {chosen} would be chosen for {}", "", T::NAME);
+    println!("{:30} {chosen} would be chosen for {}", "", T::NAME);
     if let Some(record) = records.iter_mut().rev().take(StorageKind::ALL.len()).find(|record| record.solver == chosen) {
         record.note = Some("the one that would be chosen".into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::bench::Size;
+
+    #[test]
+    fn every_storage_has_a_record_and_one_is_chosen() {
+        let matrices = MatrixArgs { mesh: vec![[2, 2, 4]], matrix: vec![] };
+        let (mut records, mut chooser) = (vec![], Chooser::default());
+        matrices
+            .for_each(|matrix| {
+                products::<f64>(matrix, 20.0, &mut chooser, &mut records);
+                products::<f32>(matrix, 20.0, &mut chooser, &mut records);
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(records.len(), 2 * StorageKind::ALL.len());
+        for precision in records.chunks(StorageKind::ALL.len()) {
+            assert_eq!(precision.iter().filter(|record| record.note.is_some()).count(), 1);
+        }
+        let record = records.iter().find(|record| record.solver == "bcsr3").unwrap();
+        assert!((record.density.unwrap() - 1.0).abs() < 1e-12, "3x3 blocks of nodes have no zeros of their own");
+        // 9 values and a column a block, a start a row, x and y.
+        let Size { nodes, blocks, .. } = record.size;
+        assert_eq!(record.bytes.unwrap(), (76 * blocks + 4 * (nodes + 1) + 2 * 24 * nodes) as u64);
+        assert!((record.fraction.unwrap() * 20.0 / record.gb_per_s.unwrap() - 1.0).abs() < 1e-12);
     }
 }

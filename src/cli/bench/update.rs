@@ -28,6 +28,7 @@ const REPETITIONS: usize = 15;
 
 pub fn bench(args: &UpdateArgs, work: Work) -> Result<(), Failure> {
     args.machine.check()?;
+    args.machine.cpu_only(if work == Work::Rotation { "rotation" } else { "update" })?;
     let pool = args.machine.pool()?;
     let limit = pool.install(Bandwidth::measure).limit();
     let mut records = vec![];
@@ -38,7 +39,7 @@ pub fn bench(args: &UpdateArgs, work: Work) -> Result<(), Failure> {
         let found = pool.install(|| measured(&beam, work, limit));
         found.iter().for_each(Record::print);
         for record in &found {
-            println!("{:24} {} is {:.1} ns a tet{}", "", record.solver, record.ms.min * 1e6 / beam.model.tets.len() as f64, note(record));
+            println!("{:30} {} is {:.1} ns a tet{}", "", record.solver, record.ms.min * 1e6 / beam.model.tets.len() as f64, note(record));
         }
         records.extend(found);
     }

@@ -25,7 +25,7 @@ impl Throughput {
     /// Of a kernel that is part of another.
     pub const FREE: Self = Self::new(0.0, SIGMA_OF_LATENCY, f64::INFINITY);
 
-    /// The curve through measurements (m, GB/s), and the mean relative error it leaves. The fit starts from a latency and a bandwidth.
+    /// The curve through measurements (m, GB/s) that show its rise, and the mean relative error it leaves. The fit starts from a latency and a bandwidth.
     pub fn fitted(samples: &[(f64, f64)]) -> Result<(Self, f64), FitError> {
         let of = |[mu, sigma, nu]: &[f64; 3]| Self::new(*mu, *sigma, *nu);
         let most = samples.iter().map(|(_, speed)| *speed).fold(0.0, f64::max);
@@ -33,8 +33,21 @@ impl Throughput {
         let latency = shortest.map_or(0.0, |(m, speed)| 4e-9 * m * (1.0 / speed - 1.0 / most)).max(1e-7);
         let start = Self::of_latency(latency, most);
         let found = of(&fit(|p, m| of(p).speed(m), samples, [start.mu, start.sigma, start.nu])?);
-        let error = samples.iter().map(|(m, speed)| (found.speed(*m) - speed).abs() / speed).sum::<f64>() / samples.len() as f64;
-        Ok((found, error))
+        Ok((found, found.error(samples)))
+    }
+
+    /// The curve through measurements (m, GB/s) that are all beyond its rise, and the mean relative error it leaves. They say nothing of mu and sigma: these are
+    /// those of a latency [s] that was measured by itself.
+    pub fn saturated(latency: f64, samples: &[(f64, f64)]) -> Result<(Self, f64), FitError> {
+        let most = samples.iter().map(|(_, speed)| *speed).fold(0.0, f64::max);
+        let [nu] = fit(|[nu], m| Self::of_latency(latency, *nu).speed(m), samples, [most])?;
+        let found = Self::of_latency(latency, nu);
+        Ok((found, found.error(samples)))
+    }
+
+    /// Mean relative error at measurements.
+    fn error(&self, samples: &[(f64, f64)]) -> f64 {
+        samples.iter().map(|(m, speed)| (self.speed(*m) - speed).abs() / speed).sum::<f64>() / samples.len() as f64
     }
 
     /// A latency [s] and then `nu` [GB/s]: `B = nu / (1 + latency nu / 4m)` is (3.3) with `2^mu = latency nu / 4` and sigma = 1/ln 2, close to all that the

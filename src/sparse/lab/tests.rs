@@ -464,6 +464,9 @@ fn a_latency_is_a_curve() {
         assert!((curve.seconds(m) / (latency + 4.0 * m / (nu * 1e9)) - 1.0).abs() < 1e-12);
     }
     assert_eq!(Throughput::FREE.seconds(1e6), 0.0);
+    let beyond: Vec<_> = (24..28).map(|k| 2f64.powi(k)).map(|m| (m, curve.speed(m))).collect();
+    let (found, error) = Throughput::saturated(latency, &beyond).unwrap();
+    assert!((found.nu - nu).abs() < 1e-6 && (found.mu - curve.mu).abs() < 1e-6 && error < 1e-8, "{found:?} {error}");
 }
 
 #[test]
