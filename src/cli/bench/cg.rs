@@ -83,7 +83,7 @@ pub fn iterations<T: Real>(storage: &Storage<T>, matrix: &NamedMatrix, count: u3
 }
 
 /// Bytes of an iteration.
-pub fn bytes<T: Real>(storage: &Storage<T>, rows: usize) -> u64 {
+fn bytes<T: Real>(storage: &Storage<T>, rows: usize) -> u64 {
     storage.bytes() + (VECTOR_PASSES * rows * size_of::<T>()) as u64
 }
 

@@ -9,7 +9,7 @@ use super::measure::gb_per_s;
 use super::{Failure, Milliseconds, Record, print_head};
 use crate::gpu::lab::{Copy, DeviceCg, DeviceWorker, GroupedProduct, SellProduct, seconds};
 use crate::gpu::{Device, DeviceError};
-use crate::sparse::lab::{Bcsr, Grouped, Mapping, Sell, segments, solve_on};
+use crate::sparse::lab::{Bcsr, Csr, Grouped, Mapping, Sell, segments, solve_on};
 
 /// Threads of a thread block of the thesis' mappings.
 const THREADS: u32 = 128;
@@ -26,7 +26,7 @@ impl From<DeviceError> for Failure {
 }
 
 /// Times of one dispatch.
-fn repeat(device: &Arc<Device>, record: impl Fn(&mut wgpu::ComputePass)) -> Result<Milliseconds, DeviceError> {
+pub fn repeat(device: &Arc<Device>, record: impl Fn(&mut wgpu::ComputePass)) -> Result<Milliseconds, DeviceError> {
     let once = seconds(device, 2, &record)?;
     let repetitions = ((SPAN / once.max(1e-9)) as usize).clamp(1, MOST);
     let times: Result<Vec<f64>, _> = (0..REPETITIONS).map(|_| Ok(1e3 * seconds(device, repetitions, &record)?)).collect();
@@ -115,6 +115,27 @@ fn mappings<const N: usize>(device: &Arc<Device>, matrix: &NamedMatrix, limit: f
     Ok(())
 }
 
+/// Conjugate gradients with `csr`, and its matrix.
+pub fn solver(device: &Arc<Device>, csr: &Csr) -> Result<(DeviceCg, Sell<f32, 32>), DeviceError> {
+    let sell = Sell::new(&Bcsr::new(csr));
+    let n = 3 * sell.n_block_rows;
+    let mut d: Vec<f32> = csr.diagonal().iter().map(|d| (1.0 / d) as f32).collect();
+    d.resize(n, 0.0);
+    let mut cg = DeviceCg::new(device, &sell, &d)?;
+    cg.solve(&vec![1.0; n], 0.0, 1)?;
+    Ok((cg, sell))
+}
+
+/// Times of one iteration; the start counts as one.
+pub fn iteration(cg: &mut DeviceCg, iterations: u32) -> Result<Milliseconds, DeviceError> {
+    let mut run = || {
+        let start = Instant::now();
+        let solved = cg.run(0.0, iterations)?;
+        Ok(start.elapsed().as_secs_f64() * 1e3 / f64::from(solved.iterations + 1))
+    };
+    (0..REPETITIONS).map(|_| run()).collect::<Result<_, _>>().map(Milliseconds::of)
+}
+
 pub fn solves(device: &Arc<Device>, matrices: &MatrixArgs, iterations: u32) -> Result<Vec<Record>, Failure> {
     let copy = copy(device)?;
     let limit = copy.limit_gb_per_s.unwrap_or(0.0);
@@ -123,30 +144,16 @@ pub fn solves(device: &Arc<Device>, matrices: &MatrixArgs, iterations: u32) -> R
     let mut records = vec![copy];
     matrices.for_each(|matrix| {
         matrix.check_solvable()?;
-        let bcsr = Bcsr::<f32, 3>::new(&matrix.csr);
-        let n = 3 * bcsr.n_block_rows();
-        let mut d: Vec<f32> = matrix.csr.diagonal().iter().map(|d| (1.0 / d) as f32).collect();
-        d.resize(n, 0.0);
-        let sell = Sell::new(&bcsr);
-        let mut cg = DeviceCg::new(device, &sell, &d)?;
-        cg.solve(&vec![1.0; n], 0.0, 1)?;
-        let mut run = |count: u32| {
-            let start = Instant::now();
-            cg.run(0.0, count).map(|solved| (start.elapsed().as_secs_f64() * 1e3, solved.iterations))
-        };
-        let mut ms = vec![];
-        for _ in 0..REPETITIONS {
-            let (taken, done) = run(iterations)?;
-            ms.push(taken / f64::from(done + 1));
-        }
+        let (mut cg, sell) = solver(device, &matrix.csr)?;
+        let ms = iteration(&mut cg, iterations)?;
         let record = Record {
             size: matrix.size.clone(),
             iterations: Some(f64::from(iterations)),
             dispatches: Some(DeviceCg::DISPATCHES),
-            ..of(device, "cg", &matrix.name, "sell32, one reduction", Milliseconds::of(ms))
+            ..of(device, "cg", &matrix.name, "sell32, one reduction", ms)
         };
         // The product; then 1/A_kk, w, u, p, s, x, r read, u, p, s, x, r written, in vectors of four.
-        let record = record.of_bytes(sell.bytes() + 12 * 16 * bcsr.n_block_rows() as u64, limit);
+        let record = record.of_bytes(sell.bytes() + 12 * 16 * sell.n_block_rows as u64, limit);
         record.print();
         records.push(record);
         Ok(())

@@ -60,6 +60,21 @@ impl DeviceCg {
         })
     }
 
+    /// Readies the kernels of an iteration, so that they can be timed one by one.
+    pub fn record_start(&self, pass: &mut wgpu::ComputePass) {
+        self.start.dispatch_groups(pass, [self.data.groups, 1, 1]);
+    }
+
+    /// The product of an iteration.
+    pub fn record_product(&self, pass: &mut wgpu::ComputePass) {
+        self.product[0].dispatch_groups(pass, [self.data.groups, 1, 1]);
+    }
+
+    /// All of an iteration but the product.
+    pub fn record_advance(&self, pass: &mut wgpu::ComputePass) {
+        self.advance[0].dispatch_groups(pass, [self.data.groups, 1, 1]);
+    }
+
     /// Solves `A x = b` from x = 0 to `|b - A x| <= tolerance` (2-norm, as the recurrence knows it). The host waits once, at the end.
     pub fn solve(&mut self, b: &[f32], tolerance: f64, max_iterations: u32) -> Result<(Vec<f32>, Solved), DeviceError> {
         self.buffers.write("b", &blocks(b));

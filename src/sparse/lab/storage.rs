@@ -126,8 +126,12 @@ impl<T: Real> Storage<T> {
     }
 }
 
-/// Storages whose least traffic is this many times the least of all are not tried: memory bounds the product.
+/// Storages whose least traffic is this many times the least of all are not tried: memory bounds the product. In a cache instructions do, and stored zeros
+/// may save some.
 const HOPELESS: f64 = 1.6;
+const HOPELESS_IN_CACHE: f64 = 5.0;
+/// Bytes of a matrix that the caches next to the cores may hold.
+const CACHE: f64 = 2e6;
 /// Products that each storage is timed with, after one to warm up; the fastest counts.
 const TRIALS: usize = 9;
 
@@ -154,7 +158,8 @@ impl Chooser {
 fn fastest<T: Real>(csr: &Csr) -> StorageKind {
     let traffic = |kind: StorageKind| floor_bytes::<T>(csr, kind);
     let least = StorageKind::ALL.map(traffic).into_iter().fold(f64::INFINITY, f64::min);
-    let tried = StorageKind::ALL.into_iter().filter(|kind| traffic(*kind) <= HOPELESS * least);
+    let hopeless = if least <= CACHE { HOPELESS_IN_CACHE } else { HOPELESS };
+    let tried = StorageKind::ALL.into_iter().filter(|kind| traffic(*kind) <= hopeless * least);
     let storages: Vec<Storage<T>> = tried.map(|kind| Storage::new(csr, kind)).collect();
     let mut timed = vec![f64::INFINITY; storages.len()];
     // All in turn: what disturbs the machine for a while disturbs all.

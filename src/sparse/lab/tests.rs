@@ -479,7 +479,7 @@ fn the_fastest_storage_is_measured_once() {
     assert_eq!(chooser.best::<f64>(&other), first);
     assert_eq!(chooser.n_known(), 1, "the values do not matter");
     // One entry a row: larger blocks would move many times the bytes, and are not even tried.
-    let diagonal = Csr::from_triplets(30_000, 30_000, (0..30_000).map(|i| (i, i * 7 % 30_000, 1.0)).collect());
+    let diagonal = Csr::from_triplets(300_000, 300_000, (0..300_000).map(|i| (i, i * 7 % 300_000, 1.0)).collect());
     assert_eq!(chooser.best::<f64>(&diagonal), StorageKind::Bcsr1);
     assert_eq!(chooser.n_known(), 2);
     chooser.best::<f32>(&diagonal);
