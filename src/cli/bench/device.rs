@@ -7,7 +7,7 @@ use super::cg::REPETITIONS;
 use super::matrices::{MatrixArgs, NamedMatrix};
 use super::measure::gb_per_s;
 use super::{Failure, Milliseconds, Record, print_head};
-use crate::gpu::lab::{Copy, DeviceCg, DeviceWorker, GroupedProduct, SellProduct, seconds};
+use crate::gpu::lab::{DeviceCg, DeviceCopy, DeviceWorker, GroupedProduct, SellProduct, seconds};
 use crate::gpu::{Device, DeviceError};
 use crate::sparse::lab::{Bcsr, Csr, Grouped, Mapping, Sell, segments, solve_on};
 
@@ -48,7 +48,7 @@ fn of(device: &Device, bench: &'static str, case: &str, solver: &'static str, ms
 
 pub fn copy(device: &Arc<Device>) -> Result<Record, Failure> {
     let bytes = COPY_BYTES.min(device.limits.max_storage_buffer_binding_size).min(device.limits.max_buffer_size);
-    let copy = Copy::new(device, bytes)?;
+    let copy = DeviceCopy::new(device, bytes)?;
     let ms = repeat(device, |pass| copy.record(pass))?;
     let limit = gb_per_s(2 * bytes, ms.min);
     let record = of(device, "copy", &format!("arrays of {} MiB", bytes >> 20), "copy y = x", ms).of_bytes(2 * bytes, limit);
@@ -158,6 +158,7 @@ pub fn solves(device: &Arc<Device>, matrices: &MatrixArgs, iterations: u32) -> R
         records.push(record);
         Ok(())
     })?;
+    println!("times of one iteration, the start counted as one; {} dispatches an iteration, none waited for", DeviceCg::DISPATCHES);
     Ok(records)
 }
 

@@ -8,7 +8,7 @@ mod tests;
 mod worker;
 
 pub use cg::DeviceCg;
-pub use product::{Copy, GroupedProduct, SellProduct};
+pub use product::{DeviceCopy, GroupedProduct, SellProduct};
 pub use worker::DeviceWorker;
 
 use std::sync::Arc;

@@ -91,12 +91,12 @@ impl SellProduct {
 }
 
 /// `y = x`.
-pub struct Copy {
+pub struct DeviceCopy {
     kernel: Bound,
     groups: u32,
 }
 
-impl Copy {
+impl DeviceCopy {
     /// Of `bytes` bytes.
     pub fn new(device: &Arc<Device>, bytes: u64) -> Result<Self, DeviceError> {
         let mut buffers = Buffers::new(device.clone());
