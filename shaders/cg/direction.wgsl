@@ -44,7 +44,8 @@ fn direction(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_inde
     let before = reduce_slot(lane, share, SLOT_RESIDUAL + 1u - parity.now);
     let norms = reduce_group(lane, vec4f(now.x, now.y, before.x, 0.0));
     let beta = select(norms.x / norms.z, 0.0, norms.z == 0.0);
-    let converged = float_is_finite(norms.y) && norms.y <= reductions.controls[body].target2;
+    let is_fixed = params.fixed_iterations != 0u;
+    let converged = !is_fixed && float_is_finite(norms.y) && norms.y <= reductions.controls[body].target2;
 
     let n = select(share.end_node, 0u, converged || reductions.controls[body].elastic_done != 0u);
     var curvature = 0.0;
@@ -72,7 +73,10 @@ fn direction(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_inde
         if converged {
             reductions.controls[body].converged = 1u;
             end_elastic_solve(body);
-        } else if reductions.controls[body].iterations >= params.max_iterations || reductions.controls[body].stuck != 0u || !float_is_finite(norms.y) {
+        } else if is_fixed && reductions.controls[body].iterations >= params.fixed_iterations {
+            reductions.controls[body].converged = 1u;
+            end_elastic_solve(body);
+        } else if (!is_fixed && reductions.controls[body].iterations >= params.max_iterations) || reductions.controls[body].stuck != 0u || !float_is_finite(norms.y) {
             end_elastic_solve(body);
         } else {
             reductions.controls[body].iterations += 1u;

@@ -59,7 +59,7 @@ struct Params {
     n_bodies: u32,
     n_pairs: u32,
     max_contact_iterations: u32,
-    pad_1: u32,
+    fixed_iterations: u32, // of conjugate gradients; 0 for as many as the tolerance takes
     pad_2: u32,
     pad_3: u32,
     grabs: array<Grab, MAX_GRABS>,

@@ -1,6 +1,7 @@
 // Sums over the rows of a body, in a fixed order: every workgroup leaves a partial sum in its own place of a slot, and every
 // workgroup of the body adds them up again for itself in the next kernel, which saves a dispatch.
 #import lib/params.wgsl
+#import lib/group.wgsl
 
 struct Reductions {
     controls: array<Control, MAX_ROW_GROUPS>, // of each body
@@ -23,30 +24,6 @@ const SLOT_RHO: u32 = 5u;
 const SLOT_CURVATURE_ROWS: u32 = 6u;
 const SLOT_ROUND: u32 = 7u;
 const SLOT_CHANGED: u32 = 8u;
-
-const REDUCE_PARTS: u32 = 8u;
-var<workgroup> reduce_values: array<vec4f, WORKGROUP>;
-var<workgroup> reduce_parts: array<vec4f, REDUCE_PARTS>;
-
-// Sum over the threads of the workgroup, known to all of them. Two levels of eight: a barrier is dear on software adapters.
-fn reduce_group(lane: u32, value: vec4f) -> vec4f {
-    workgroupBarrier();
-    reduce_values[lane] = value;
-    workgroupBarrier();
-    if lane < REDUCE_PARTS {
-        var part = vec4f();
-        for (var k = lane; k < WORKGROUP; k += REDUCE_PARTS) {
-            part += reduce_values[k];
-        }
-        reduce_parts[lane] = part;
-    }
-    workgroupBarrier();
-    var sum = vec4f();
-    for (var k = 0u; k < REDUCE_PARTS; k++) {
-        sum += reduce_parts[k];
-    }
-    return sum;
-}
 
 // This thread's part of the sum of a slot.
 fn reduce_slot(lane: u32, share: Share, slot: u32) -> vec4f {
@@ -78,26 +55,6 @@ fn contact_is_idle(body: u32) -> bool {
 
 fn reduce_store(slot: u32, group: u32, value: vec4f) {
     reductions.sums[slot * MAX_ROW_GROUPS + group] = value;
-}
-
-// Largest value of the workgroup (none below 0), known to all its threads.
-fn reduce_group_max(lane: u32, value: f32) -> f32 {
-    workgroupBarrier();
-    reduce_values[lane].x = value;
-    workgroupBarrier();
-    if lane < REDUCE_PARTS {
-        var part = 0.0;
-        for (var k = lane; k < WORKGROUP; k += REDUCE_PARTS) {
-            part = max(part, reduce_values[k].x);
-        }
-        reduce_parts[lane].x = part;
-    }
-    workgroupBarrier();
-    var largest = 0.0;
-    for (var k = 0u; k < REDUCE_PARTS; k++) {
-        largest = max(largest, reduce_parts[k].x);
-    }
-    return largest;
 }
 
 // This thread's part of the largest y of a slot.

@@ -47,7 +47,7 @@ enum Command {
     /// Say whether a scene or mesh is sound, and what would mend it
     Check(check::CheckArgs),
     /// Measure how fast this machine is
-    Bench(bench::BenchArgs),
+    Bench(Box<bench::BenchArgs>),
     /// Describe this program and the graphics adapters it could use
     Info,
 }
@@ -70,6 +70,7 @@ impl Place {
 }
 
 /// Why the program ends without success.
+#[derive(Debug)]
 enum Failure {
     /// Bad arguments or bad input.
     Input(String),

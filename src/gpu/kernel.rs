@@ -87,6 +87,11 @@ pub struct Bound {
 impl Kernel {
     /// Compiles `shaders/{name}.wgsl`.
     pub fn new(device: &Arc<Device>, name: &str) -> Result<Self, ShaderError> {
+        Self::specialised(device, name, &[])
+    }
+
+    /// The same with values for constants that the shader declares as `override`.
+    pub fn specialised(device: &Arc<Device>, name: &str, constants: &[(&str, f64)]) -> Result<Self, ShaderError> {
         let shader = Shader::load(name)?;
         let bindings = shader.bindings();
         let entries: Vec<_> = bindings
@@ -113,7 +118,7 @@ impl Kernel {
             layout: Some(&pipeline_layout),
             module: &module,
             entry_point: None,
-            compilation_options: Default::default(),
+            compilation_options: wgpu::PipelineCompilationOptions { constants, ..Default::default() },
             cache: None,
         });
         match pollster::block_on(scope.pop()) {

@@ -77,10 +77,38 @@ pub struct ParamsData {
     pub n_bodies: u32,
     pub n_pairs: u32,
     pub max_contact_iterations: u32,
-    pub pad_1: u32,
+    pub fixed_iterations: u32,
     pub pad_2: u32,
     pub pad_3: u32,
     pub grabs: [GrabData; MAX_GRABS],
+}
+
+/// What a kernel of the laboratory works on.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub struct LabData {
+    pub n_rows: u32,
+    pub n_slices: u32,
+    pub first_row: u32,
+    pub groups: u32,
+    pub max_iterations: u32,
+    pub target2: f32,
+    pub factor: f32,
+    pub pad: u32,
+}
+
+/// State of a solve of the laboratory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub struct LabControlData {
+    pub iterations: u32,
+    pub done: u32,
+    pub converged: u32,
+    pub pad: u32,
+    pub gamma: f32,
+    pub alpha: f32,
+    pub residual2: f32,
+    pub pad_1: u32,
 }
 
 /// The rows that a workgroup works on.
@@ -329,7 +357,7 @@ pub fn params_data(model: &Model, params: &Params, loads: &Loads, row_groups: u3
         n_bodies: model.bodies.len() as u32,
         n_pairs: (model.bodies.len() * model.obstacles.len()) as u32,
         max_contact_iterations: params.max_contact_iterations,
-        pad_1: 0,
+        fixed_iterations: params.fixed_iterations.unwrap_or(0),
         pad_2: 0,
         pad_3: 0,
         grabs,
@@ -447,7 +475,7 @@ mod tests {
                 n_bodies,
                 n_pairs,
                 max_contact_iterations,
-                pad_1,
+                fixed_iterations,
                 pad_2,
                 pad_3,
                 grabs
@@ -485,6 +513,9 @@ mod tests {
             ]
         );
         same_layout!(&shader, "Share", ShareData, [body, first_group, n_groups, pad, first_node, end_node, first_point, end_point]);
+        let shader = Shader::load("lib/lab").unwrap();
+        same_layout!(&shader, "Lab", LabData, [n_rows, n_slices, first_row, groups, max_iterations, target2, factor, pad]);
+        same_layout!(&shader, "LabControl", LabControlData, [iterations, done, converged, pad, gamma, alpha, residual2, pad_1]);
         let shader = Shader::load("lib/points").unwrap();
         same_layout!(&shader, "Obstacle", ObstacleData, [rotation_t0, rotation_t1, origin_t0, shape, origin_t1, half_thickness, size]);
         same_layout!(&shader, "Memory", MemoryData, [friction_force, normal_force, obstacle, status, friction, pad]);

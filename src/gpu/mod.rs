@@ -6,6 +6,7 @@ mod contact_tests;
 mod device;
 mod elastic;
 mod kernel;
+pub mod lab;
 mod layout;
 mod readback;
 mod shader;

@@ -78,6 +78,14 @@ static SIMULATION: Table = Table {
             "Bound on conjugate-gradient iterations a step.",
         ),
         Field::new(
+            "fixed_iterations",
+            Kind::Integer { min: 1, max: 1_000_000 },
+            "",
+            Optional("as many as `tolerance` takes"),
+            "Exactly so many conjugate-gradient iterations, however accurate they are, in a step in which nothing touches: to compare speeds. \
+             For the solvers `auto` and `cr`.",
+        ),
+        Field::new(
             "max_contact_iterations",
             Kind::Integer { min: 1, max: 1_000_000 },
             "",

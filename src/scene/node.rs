@@ -41,6 +41,10 @@ impl<'a> Node<'a> {
         self.find(key).and_then(|v| v.integer()).expect(CHECKED)
     }
 
+    pub fn opt_integer(&self, key: &str) -> Option<i64> {
+        self.find(key)?.integer()
+    }
+
     pub fn opt_text(&self, key: &str) -> Option<String> {
         self.find(key)?.text().map(str::to_owned)
     }

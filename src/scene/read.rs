@@ -201,6 +201,10 @@ impl Reader<'_> {
     fn scene(&mut self, root: &Node) -> Content {
         let simulation = root.table("simulation");
         let contact = root.table("contact");
+        let fixed_iterations = simulation.opt_integer("fixed_iterations");
+        if fixed_iterations.is_some() && !["auto", "cr"].contains(&simulation.text("solver").as_str()) {
+            self.complain(&simulation, "fixed_iterations", "works with the solvers auto and cr only; change `solver`, or leave this out");
+        }
         let materials = self.materials(root);
         let groups = self.groups(root);
         let bodies = self.bodies(root, &materials, &groups);
@@ -213,6 +217,7 @@ impl Reader<'_> {
                 gravity: simulation.vector("gravity"),
                 tolerance: simulation.number("tolerance"),
                 max_iterations: simulation.integer("max_iterations") as u32,
+                fixed_iterations: fixed_iterations.map(|n| n as u32),
                 contact_tolerance: contact.number("tolerance"),
                 max_contact_iterations: simulation.integer("max_contact_iterations") as u32,
                 demand: Default::default(),

@@ -121,6 +121,8 @@ pub struct Params {
     pub tolerance: f64,
     /// Bound on conjugate-gradient iterations a step.
     pub max_iterations: u32,
+    /// So many conjugate-gradient iterations, no more and no fewer, solve a step in which nothing touches; the methods of conjugate residuals keep to it.
+    pub fixed_iterations: Option<u32>,
     /// eps2 [m]: gaps of active contacts end in (0, eps2), complementarity holds to it.
     pub contact_tolerance: f64,
     /// Bound on conjugate-residual iterations a step; baselines may take ten times as many.
@@ -138,6 +140,7 @@ impl Default for Params {
             gravity: Vec3::new(0.0, -9.81, 0.0),
             tolerance: 1e-3,
             max_iterations: 2000,
+            fixed_iterations: None,
             contact_tolerance: 5e-6,
             max_contact_iterations: 900,
             solver: ContactSolver::default(),

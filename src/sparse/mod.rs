@@ -2,6 +2,7 @@
 
 mod cg;
 mod factor;
+pub mod lab;
 pub(crate) mod lanes;
 mod operator;
 

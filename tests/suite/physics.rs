@@ -46,6 +46,7 @@ const NO_GRAVITY: Params = Params {
     gravity: Vec3::new(0.0, 0.0, 0.0),
     tolerance: 1e-3,
     max_iterations: 20_000,
+    fixed_iterations: None,
     contact_tolerance: 5e-6,
     max_contact_iterations: 1000,
     solver: ContactSolver::Cwc,

@@ -178,14 +178,12 @@ fn run(args: &ContactArgs, solver: &str) -> Result<Record, Failure> {
     figures.max_penetration = tally.max_penetration.unwrap_or(0.0);
     figures.max_complementarity_error = tally.max_complementarity_error;
     figures.max_cone_violation = tally.max_cone_violation;
-    ms.sort_by(f64::total_cmp);
-    let median = ms.get(ms.len() / 2).copied().unwrap_or(0.0);
+    let ms = Milliseconds::of(ms);
     Ok(Record {
         bench: "contact",
         case: simulation.name().to_owned(),
         solver: backend.solver,
         backend: backend.backend,
-        adapter: None,
         precision: "f64",
         threads: backend.threads,
         size: Size {
@@ -193,16 +191,12 @@ fn run(args: &ContactArgs, solver: &str) -> Result<Record, Failure> {
             tets: model.tets.len(),
             blocks: model.pattern.n_blocks(),
             constraints: 3 * figures.contacts_max,
+            ..Size::default()
         },
-        ms: Milliseconds { median, min: ms.first().copied().unwrap_or(0.0), max: ms.last().copied().unwrap_or(0.0) },
-        bytes: None,
-        gb_per_s: None,
-        limit_gb_per_s: None,
-        fraction: None,
-        dispatches: None,
         iterations: Some(figures.iterations_mean),
-        steps_per_s: (median > 0.0).then(|| 1e3 / median),
-        note: None,
+        steps_per_s: (ms.median > 0.0).then(|| 1e3 / ms.median),
+        ms,
         contact: Some(figures),
+        ..Record::default()
     })
 }

@@ -129,6 +129,26 @@ fn the_scenes_of_contact_have_the_sizes_of_the_seeds() {
 }
 
 #[test]
+fn the_scenes_of_the_benchmark_are_as_published() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/bench");
+    for (name, nodes, tets, dt, iterations) in
+        [("beam_19k", 10 * 10 * 40, 18_954, 0.01, 20), ("beam_101k", 16 * 16 * 76, 101_250, 0.04, 10)]
+    {
+        let built = build(&Scene::from_file(&folder.join(format!("{name}.toml"))).unwrap_or_else(|e| panic!("{e}"))).unwrap();
+        assert_eq!((built.model.n_nodes(), built.model.tets.len()), (nodes, tets), "{name}");
+        assert_eq!((built.params.time_step, built.params.fixed_iterations), (dt, Some(iterations)), "{name}");
+        let clamped = built.model.rest_positions.iter().zip(&built.model.fixed).filter(|(_, fixed)| **fixed);
+        assert!(
+            clamped.clone().count() == nodes / [40, 76][usize::from(tets > 20_000)] && clamped.into_iter().all(|(x, _)| x.x.abs() < 1e-12),
+            "{name}"
+        );
+    }
+    let path = folder.join("beam_19k.toml");
+    let refused = Scene::load(&path.to_string_lossy(), &["simulation.solver=ssn".into()]).unwrap_err().to_string();
+    assert!(refused.contains("fixed_iterations") && refused.contains("auto and cr"), "{refused}");
+}
+
+#[test]
 fn the_scenes_shared_with_peers_are_as_agreed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/peers");
     let load = |name: &str| build(&Scene::from_file(&folder.join(format!("{name}.toml"))).unwrap_or_else(|e| panic!("{e}"))).unwrap();

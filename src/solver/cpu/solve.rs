@@ -71,7 +71,7 @@ fn with_compliance(
     let is_large = |block: &Block| block.rest.is_none() && (block.body as usize) < model.bodies.len();
     if contacts.is_empty() && blocks.iter().any(is_large) {
         // Without a factor, one long solve is better than many short ones.
-        let solved = report.stages.time("elastic solve", || elastic(problem, params, options.residual, dv, cg));
+        let solved = report.stages.time("elastic solve", || elastic(problem, (options.residual, params.max_iterations), dv, cg));
         report.iterations = solved.iterations;
     }
     let mut detecting = StageTimes::default();
@@ -119,10 +119,10 @@ const MAX_PASSES: u32 = 12;
 /// So many contacts at least are solved for each body; three times its surface vertices if that is more.
 const CONTACTS_OF_A_BODY: usize = 100;
 
-/// Without contacts.
-fn elastic(problem: &Problem, params: &Params, bound: f64, dv: &mut [Vec3], work: &mut [Vec<Vec3>; 4]) -> Solved {
+/// Without contacts, to a residual or for so many iterations.
+fn elastic(problem: &Problem, (bound, iterations): (f64, u32), dv: &mut [Vec3], work: &mut [Vec<Vec3>; 4]) -> Solved {
     let Problem { a, pattern, fixed, unknowns, rhs, .. } = problem;
-    conjugate_gradient(a, pattern, fixed, unknowns, rhs, dv, bound, params.max_iterations, work)
+    conjugate_gradient(a, pattern, fixed, unknowns, rhs, dv, bound, iterations, work)
 }
 
 fn ms_since(start: std::time::Instant) -> f64 {
@@ -143,10 +143,11 @@ fn with_residuals(
     let bound = params.tolerance * scale;
     let ScopeWork { cg, cr, baseline, contacts, crosses, .. } = work;
     if contacts.is_empty() {
-        let solved = report.stages.time("elastic solve", || elastic(problem, params, bound, dv, cg));
+        let limits = params.fixed_iterations.map_or((bound, params.max_iterations), |iterations| (0.0, iterations));
+        let solved = report.stages.time("elastic solve", || elastic(problem, limits, dv, cg));
         report.iterations = solved.iterations;
         report.residual = solved.residual;
-        report.converged = solved.converged;
+        report.converged = solved.converged || params.fixed_iterations.is_some();
         *crosses = report.stages.time("detection", || detection.adapt(scope, dv, contacts)).crosses;
     }
     if contacts.is_empty() {

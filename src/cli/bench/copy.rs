@@ -1,0 +1,36 @@
+//! `pliant bench copy`: the bandwidth of the memory.
+
+use super::measure::{Bandwidth, LIMIT_BYTES};
+use super::{Failure, MachineArgs, Milliseconds, Record, device, print_head};
+
+pub fn bench(args: &MachineArgs) -> Result<(), Failure> {
+    args.check()?;
+    if let Some(device) = args.device()? {
+        let record = device::copy(&device)?;
+        print_head();
+        record.print();
+        return args.write(&[record]);
+    }
+    let pool = args.pool()?;
+    let bandwidth = pool.install(Bandwidth::measure);
+    let limit = bandwidth.limit();
+    let record = |what: &'static str, ms: Milliseconds, arrays: u64| {
+        let case = format!("arrays of {} MiB", LIMIT_BYTES >> 20);
+        Record {
+            bench: "copy",
+            case,
+            solver: what,
+            backend: "cpu",
+            precision: "f64",
+            threads: pool.current_num_threads(),
+            ms,
+            ..Record::default()
+        }
+        .of_bytes(arrays * LIMIT_BYTES as u64, limit)
+    };
+    let records = [record("copy y = x", bandwidth.copy, 2), record("triad z = x + s y", bandwidth.triad, 3)];
+    print_head();
+    records.iter().for_each(Record::print);
+    println!("what is read and what is written count once each; lines that are read only to be overwritten do not count");
+    args.write(&records)
+}

@@ -1,0 +1,137 @@
+//! `pliant bench step`: whole steps, and what each of their stages takes.
+
+use std::time::Instant;
+
+use clap::Args;
+
+use super::{Failure, MachineArgs, Milliseconds, Record, Size, Stage};
+use crate::scene::{Scene, build};
+use crate::sim::{Options, Simulation};
+use crate::solver::StageTimes;
+
+#[derive(Args)]
+pub struct StepArgs {
+    /// Scene file, or name of a scene of the gallery; may be repeated [default: bunny, falling and resting on the floor]
+    #[arg(long, value_name = "SCENE")]
+    scene: Vec<String>,
+    /// Change a value of the scenes; may be repeated
+    #[arg(long, value_name = "PATH=VALUE")]
+    set: Vec<String>,
+    /// Steps that are measured
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    steps: u32,
+    #[command(flatten)]
+    machine: MachineArgs,
+}
+
+const WARM_UP: u32 = 5;
+
+pub fn bench(args: &StepArgs) -> Result<(), Failure> {
+    args.machine.check()?;
+    let mut records = vec![];
+    if args.scene.is_empty() {
+        // Elasticity alone, and with contact from the start.
+        for (case, place) in [("bunny falling", "[0,50,0]"), ("bunny resting", "[0,0.0001,0]")] {
+            let mut flags = vec![format!("body.bunny.position={place}")];
+            flags.extend_from_slice(&args.set);
+            records.push(steps(Some(case), "bunny", &flags, args)?);
+        }
+    }
+    for scene in &args.scene {
+        records.push(steps(None, scene, &args.set, args)?);
+    }
+    args.machine.write(&records)
+}
+
+fn steps(case: Option<&str>, scene: &str, flags: &[String], args: &StepArgs) -> Result<Record, Failure> {
+    let built = build(&Scene::load(scene, flags)?)?;
+    let MachineArgs { place, threads, .. } = &args.machine;
+    let options =
+        Options { backend: place.backend(), adapter: place.adapter.clone(), threads: threads.map(|n| n as usize), ..Options::default() };
+    let mut simulation = Simulation::new(built, &options)?;
+    let (mut ms, mut iterations, mut constraints) = (vec![], 0.0, 0);
+    let mut stages = StageTimes::default();
+    for i in 0..WARM_UP + args.steps {
+        let start = Instant::now();
+        let report = simulation.step().map_err(|error| Failure::Run(error.to_string()))?;
+        if i >= WARM_UP {
+            ms.push(start.elapsed().as_secs_f64() * 1e3);
+            iterations += f64::from(report.iterations) / f64::from(args.steps);
+            constraints = constraints.max(3 * report.contact.contacts);
+            report.stages.0.iter().for_each(|(stage, ms)| stages.add(stage, *ms));
+        }
+    }
+    let (model, backend) = (simulation.model(), simulation.backend());
+    let total: f64 = ms.iter().sum();
+    stages.add("other", total - stages.total());
+    let stages = stages.0.iter().map(|(stage, ms)| Stage { stage, ms: ms / f64::from(args.steps), share: ms / total }).collect();
+    let ms = Milliseconds::of(ms);
+    let record = Record {
+        bench: "step",
+        case: case.unwrap_or(simulation.name()).to_owned(),
+        solver: backend.solver,
+        backend: backend.backend,
+        adapter: backend.adapter.clone(),
+        precision: if backend.backend == "gpu" { "f32" } else { "f64" },
+        threads: backend.threads,
+        size: Size { nodes: model.n_nodes(), tets: model.tets.len(), blocks: model.pattern.n_blocks(), constraints, ..Size::default() },
+        ms,
+        iterations: Some(iterations),
+        steps_per_s: Some(1e3 / ms.median),
+        stages: Some(stages),
+        note: Some(backend.reason.clone()),
+        ..Record::default()
+    };
+    print(&record);
+    Ok(record)
+}
+
+fn print(record: &Record) {
+    println!(
+        "{}: {:.2} ms median ({:.2} to {:.2}), {:.1} steps/s, {:.1} iterations, {} tets, on {}",
+        record.case,
+        record.ms.median,
+        record.ms.min,
+        record.ms.max,
+        record.steps_per_s.unwrap_or(0.0),
+        record.iterations.unwrap_or(0.0),
+        record.size.tets,
+        record.adapter.as_deref().unwrap_or(record.backend)
+    );
+    for stage in record.stages.iter().flatten() {
+        println!("    {:16} {:9.3} ms {:5.1} %", stage.stage, stage.ms, 100.0 * stage.share);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::BackendChoice;
+
+    /// A smaller beam after a few steps: iterations of each, and where the tip is.
+    fn small_beam(backend: BackendChoice, iterations: u32) -> (Vec<u32>, crate::math::Vec3) {
+        let path = format!("{}/scenes/bench/beam_19k.toml", env!("CARGO_MANIFEST_DIR"));
+        let flags = ["body.beam.shape.cells=[12,3,3]".to_owned(), format!("simulation.fixed_iterations={iterations}")];
+        let built = build(&Scene::load(&path, &flags).unwrap()).unwrap();
+        let mut simulation = Simulation::new(built, &Options { backend: Some(backend), ..Options::default() }).unwrap();
+        let counts = (0..8).map(|_| {
+            let report = simulation.step().unwrap();
+            assert!(report.converged, "what was asked for was done");
+            report.iterations
+        });
+        let counts = counts.collect();
+        let tip = simulation.model().rest_positions.iter().position(|x| x.x > 1.94).unwrap();
+        (counts, simulation.state().unwrap().displacements[tip])
+    }
+
+    #[test]
+    fn a_fixed_number_of_iterations_is_kept_on_both_backends() {
+        for iterations in [3, 20] {
+            let (on_cpu, tip) = small_beam(BackendChoice::Cpu, iterations);
+            let (on_gpu, twin) = small_beam(BackendChoice::Gpu, iterations);
+            assert_eq!(on_cpu, vec![iterations; 8]);
+            assert_eq!(on_gpu, vec![iterations; 8]);
+            assert!(tip.norm() > 0.01 && (tip - twin).norm() < 1e-4 * tip.norm(), "{tip} {twin}");
+        }
+    }
+}
