@@ -32,7 +32,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let model = &built.model;
     for body in &model.bodies {
         let extent = Aabb::of(&model.rest_positions[body.nodes.clone()]).extent();
-        println!(
+        say!(
             "{}: deformable, {:.3} x {:.3} x {:.3} m, {:.3} kg, {} tets, {} nodes, {} surface triangles",
             body.name,
             extent.x,
@@ -44,7 +44,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
             body.triangles.len()
         );
         if body.has_own_collision {
-            println!("{}: touches with {} triangles of its own", body.name, body.collision_triangles.len());
+            say!("{}: touches with {} triangles of its own", body.name, body.collision_triangles.len());
         }
     }
     for body in &model.rigid_bodies {
@@ -54,16 +54,16 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
             Mobility::Driven(Some(_)) => "driven".to_owned(),
             Mobility::Driven(None) => "static".to_owned(),
         };
-        println!("{}: {what}, {:.3} x {:.3} x {:.3} m, {} triangles", body.name, extent.x, extent.y, extent.z, body.triangles.len());
+        say!("{}: {what}, {:.3} x {:.3} x {:.3} m, {} triangles", body.name, extent.x, extent.y, extent.z, body.triangles.len());
     }
     for obstacle in &model.obstacles {
-        println!("{}: {}", obstacle.name, if obstacle.motion.is_some() { "driven" } else { "static" });
+        say!("{}: {}", obstacle.name, if obstacle.motion.is_some() { "driven" } else { "static" });
     }
     let (_, judge) = checked_start(model, &built.params).map_err(|error| Failure::Input(error.to_string()))?;
     for body in judge.grown_together() {
-        println!("note: the surface of \"{}\" crosses itself; it is taken as grown together there", model.contact_body_name(body as usize));
+        say!("note: the surface of \"{}\" crosses itself; it is taken as grown together there", model.contact_body_name(body as usize));
     }
-    println!("{}: sound", args.target);
+    say!("{}: sound", args.target);
     Ok(())
 }
 
@@ -71,17 +71,17 @@ fn check_mesh(path: &Path) -> Result<(), Failure> {
     let surface = read_surface(path).map_err(|error| Failure::Input(error.to_string()))?;
     let found = doctor::diagnose(&surface);
     let extent = found.bounds.extent();
-    println!("{} vertices, {} triangles, {} pieces", found.vertices, found.triangles, found.pieces);
-    println!("{:.6} x {:.6} x {:.6} in units of the file", extent.x, extent.y, extent.z);
-    println!("area {:.6e}, volume {:.6e}", found.area, found.signed_volume);
+    say!("{} vertices, {} triangles, {} pieces", found.vertices, found.triangles, found.pieces);
+    say!("{:.6} x {:.6} x {:.6} in units of the file", extent.x, extent.y, extent.z);
+    say!("area {:.6e}, volume {:.6e}", found.area, found.signed_volume);
     // Some mistakes are mended when the mesh is loaded; those that stay make it unfit.
     let mended = doctor::mend(surface);
     let remaining = doctor::diagnose(&mended);
     for problem in found.problems() {
-        println!("found: {problem}");
+        say!("found: {problem}");
     }
     if remaining.is_closed() && remaining.misoriented_edges == 0 && remaining.signed_volume > 0.0 {
-        println!("{}: sound, it can be simulated", path.display());
+        say!("{}: sound, it can be simulated", path.display());
         return Ok(());
     }
     let problems: Vec<String> = remaining.problems().iter().map(|problem| format!("{}: {problem}", path.display())).collect();

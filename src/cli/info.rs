@@ -4,14 +4,14 @@ use super::Failure;
 use crate::gpu::{AdapterDescription, list_adapters};
 
 pub fn info() -> Result<(), Failure> {
-    println!("pliant {}", env!("CARGO_PKG_VERSION"));
-    println!("{} cores for the CPU backend", std::thread::available_parallelism().map_or(1, |n| n.get()));
+    say!("pliant {}", env!("CARGO_PKG_VERSION"));
+    say!("{} cores for the CPU backend", std::thread::available_parallelism().map_or(1, |n| n.get()));
     let adapters = list_adapters();
     if adapters.is_empty() {
-        println!(
+        say!(
             "no graphics adapter was found: install a Vulkan driver (on Debian or Ubuntu `apt-get install mesa-vulkan-drivers libvulkan1`)"
         );
-        println!("--backend auto uses the CPU, because there is no adapter");
+        say!("--backend auto uses the CPU, because there is no adapter");
         return Ok(());
     }
     for adapter in &adapters {
@@ -19,24 +19,24 @@ pub fn info() -> Result<(), Failure> {
     }
     // `list_adapters` has the best first.
     match adapters.iter().find(|a| a.unsuitable.is_none()) {
-        None => println!("\n--backend auto uses the CPU, because no adapter can run the kernels"),
+        None => say!("\n--backend auto uses the CPU, because no adapter can run the kernels"),
         Some(best) if best.info.device_type == wgpu::DeviceType::Cpu => {
-            println!("\n--backend gpu uses {}", best.info.name);
-            println!("--backend auto uses the CPU, because the only adapter is software");
+            say!("\n--backend gpu uses {}", best.info.name);
+            say!("--backend auto uses the CPU, because the only adapter is software");
         }
-        Some(best) => println!("\n--backend gpu and auto use {}, because it is the first hardware adapter", best.info.name),
+        Some(best) => say!("\n--backend gpu and auto use {}, because it is the first hardware adapter", best.info.name),
     }
     Ok(())
 }
 
 fn describe(adapter: &AdapterDescription) {
     let info = &adapter.info;
-    println!("\n{} ({:?}, {:?})", info.name, info.device_type, info.backend);
+    say!("\n{} ({:?}, {:?})", info.name, info.device_type, info.backend);
     if !info.driver.is_empty() {
-        println!("  driver    {} {}", info.driver, info.driver_info);
+        say!("  driver    {} {}", info.driver, info.driver_info);
     }
     let limits = &adapter.limits;
-    println!(
+    say!(
         "  limits    buffers of {} MiB, {} storage buffers a stage, {} invocations a workgroup, textures of {} pixels",
         limits.max_buffer_size >> 20,
         limits.max_storage_buffers_per_shader_stage,
@@ -50,8 +50,8 @@ fn describe(adapter: &AdapterDescription) {
         ("f64", wgpu::Features::SHADER_F64),
     ];
     let features: Vec<&str> = interesting.iter().filter(|(_, f)| adapter.features.contains(*f)).map(|(name, _)| *name).collect();
-    println!("  features  {}", if features.is_empty() { "none of interest".into() } else { features.join(", ") });
+    say!("  features  {}", if features.is_empty() { "none of interest".into() } else { features.join(", ") });
     if let Some(reason) = &adapter.unsuitable {
-        println!("  cannot be used: {reason}");
+        say!("  cannot be used: {reason}");
     }
 }

@@ -2,6 +2,14 @@
 //!
 //! Exit status: 0 done; 1 the run failed; 2 bad arguments or bad input. Results go to stdout, everything else to stderr.
 
+/// A line to stdout. Who reads it may have seen enough (`| head`): the work goes on, and files are written.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stdout(), $($text)*);
+    }};
+}
+
 mod bench;
 mod check;
 mod film;

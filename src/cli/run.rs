@@ -129,7 +129,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     if let Some(film) = film {
         let n = film.finish()?;
-        println!("{n} pictures of {}x{} are in {}", size[0], size[1], args.record.as_deref().unwrap_or("".as_ref()).display());
+        say!("{n} pictures of {}x{} are in {}", size[0], size[1], args.record.as_deref().unwrap_or("".as_ref()).display());
     }
     if let Some(path) = &args.report {
         let mut report = OutputFile::create(path)?;
@@ -137,7 +137,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         report.finish()?;
     }
     let ms = summary.timing.ms_per_step.map_or(0.0, |ms| ms.mean);
-    println!(
+    say!(
         "{} steps of {} s to time {:.4} s; {ms:.2} ms a step, {:.2} times real time; {:.1} iterations a step, {} steps did not converge",
         steps,
         summary.dt,
@@ -146,7 +146,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         summary.solver.iterations.mean,
         summary.solver.unconverged_steps
     );
-    println!("state hash {}", summary.state_hash);
+    say!("state hash {}", summary.state_hash);
     Ok(())
 }
 

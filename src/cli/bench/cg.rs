@@ -58,7 +58,7 @@ pub fn bench(args: &CgArgs) -> Result<(), Failure> {
         }
         Ok(())
     })?;
-    println!(
+    say!(
         "times of one iteration, the start counted as one; limit: {limit:.1} GB/s, the better of copy and triad in this run; bytes: the matrix once and 13 vectors"
     );
     args.machine.write(&records)

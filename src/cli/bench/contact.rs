@@ -71,7 +71,7 @@ pub fn bench(args: &ContactArgs) -> Result<(), Failure> {
         [] => SolverChoice::ALL.iter().filter(|(_, choice)| *choice != SolverChoice::Auto).map(|(name, _)| *name).collect(),
         some => some.iter().map(String::as_str).collect(),
     };
-    println!(
+    say!(
         "{:8} {:>6} {:>9} {:>6} {:>8} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>8}",
         "solver",
         "steps",
@@ -92,7 +92,7 @@ pub fn bench(args: &ContactArgs) -> Result<(), Failure> {
     for solver in solvers {
         let record = run(args, solver)?;
         if let Some(f) = &record.contact {
-            println!(
+            say!(
                 "{:8} {:>6} {:>9.1} {:>6} {:>8.1} {:>6.1} {:>9.2} {:>9.2} {:>9.2} {:>9.1e} {:>9.1e} {:>9.1e} {:>7} {:>8}",
                 record.solver,
                 f.steps,
@@ -109,13 +109,11 @@ pub fn bench(args: &ContactArgs) -> Result<(), Failure> {
                 f.unconverged_steps,
                 f.contacts_max
             );
-            f.stopped.iter().for_each(|reason| println!("{:8} stopped: {reason}", record.solver));
+            f.stopped.iter().for_each(|reason| say!("{:8} stopped: {reason}", record.solver));
         }
         records.push(record);
     }
-    println!(
-        "iterations, restarts, relinearisations and times are means over the steps with contacts; failed: steps that did not converge"
-    );
+    say!("iterations, restarts, relinearisations and times are means over the steps with contacts; failed: steps that did not converge");
     args.json.as_deref().map_or(Ok(()), |path| write(path, &records))
 }
 

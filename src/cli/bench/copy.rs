@@ -31,6 +31,6 @@ pub fn bench(args: &MachineArgs) -> Result<(), Failure> {
     let records = [record("copy y = x", bandwidth.copy, 2), record("triad z = x + s y", bandwidth.triad, 3)];
     print_head();
     records.iter().for_each(Record::print);
-    println!("what is read and what is written count once each; lines that are read only to be overwritten do not count");
+    say!("what is read and what is written count once each; lines that are read only to be overwritten do not count");
     args.write(&records)
 }

@@ -80,7 +80,7 @@ pub fn products(device: &Arc<Device>, matrices: &MatrixArgs) -> Result<Vec<Recor
         found.push(record.of_bytes(sell.bytes(), limit));
         found.iter().for_each(Record::print);
         if let Some(best) = found.iter_mut().min_by(|a, b| a.ms.min.total_cmp(&b.ms.min)) {
-            println!("{:30} {} is the fastest", best.case, best.solver);
+            say!("{:30} {} is the fastest", best.case, best.solver);
             best.note = Some("the fastest of this matrix".into());
         }
         records.extend(found);
@@ -97,7 +97,7 @@ fn mappings<const N: usize>(device: &Arc<Device>, matrix: &NamedMatrix, limit: f
         let grouped = Grouped::new(&bcsr, mapping, THREADS, true);
         let product = match GroupedProduct::new(device, &grouped, &x) {
             Err(error @ DeviceError::TooLarge { .. }) => {
-                println!("{:24} {} of {N}x{N}: {error}", matrix.name, mapping.name());
+                say!("{:24} {} of {N}x{N}: {error}", matrix.name, mapping.name());
                 continue;
             }
             product => product?,
@@ -158,7 +158,7 @@ pub fn solves(device: &Arc<Device>, matrices: &MatrixArgs, iterations: u32) -> R
         records.push(record);
         Ok(())
     })?;
-    println!("times of one iteration, the start counted as one; {} dispatches an iteration, none waited for", DeviceCg::DISPATCHES);
+    say!("times of one iteration, the start counted as one; {} dispatches an iteration, none waited for", DeviceCg::DISPATCHES);
     Ok(records)
 }
 

@@ -171,7 +171,7 @@ impl Record {
     /// A line of the table that `print_head` begins.
     fn print(&self) {
         let number = |value: Option<f64>, digits: usize| value.map_or("-".into(), |value| format!("{value:.digits$}"));
-        println!(
+        say!(
             "{:30} {:22} {:4} {:>3} {:>11.4} {:>11.4} {:>11.4} {:>9} {:>9}",
             self.case,
             self.solver,
@@ -187,9 +187,17 @@ impl Record {
 }
 
 fn print_head() {
-    println!(
+    say!(
         "{:30} {:22} {:4} {:>3} {:>11} {:>11} {:>11} {:>9} {:>9}",
-        "case", "what", "", "thr", "ms median", "min", "max", "GB/s", "of limit"
+        "case",
+        "what",
+        "",
+        "thr",
+        "ms median",
+        "min",
+        "max",
+        "GB/s",
+        "of limit"
     );
 }
 

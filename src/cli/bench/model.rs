@@ -71,7 +71,7 @@ pub fn bench(args: &ModelArgs) -> Result<(), Failure> {
             Ok(())
         })?;
     }
-    println!("an iteration of Jacobi conjugate gradients; what stays in a cache of the processor is faster than predicted");
+    say!("an iteration of Jacobi conjugate gradients; what stays in a cache of the processor is faster than predicted");
     args.machine.write(&records)
 }
 
@@ -82,7 +82,7 @@ type Fitted = (CgModel, [f64; 3]);
 fn compared(matrix: &NamedMatrix, record: Record, ms: Milliseconds, (model, curve_errors): &Fitted, [x, e]: [f64; 2]) -> Record {
     let predicted = 1e3 * model.iteration(x, e);
     let error = predicted / ms.median - 1.0;
-    println!("{:30} predicted {predicted:.4} ms, measured {:.4} ms, error {:.1} %", matrix.name, ms.median, 100.0 * error);
+    say!("{:30} predicted {predicted:.4} ms, measured {:.4} ms, error {:.1} %", matrix.name, ms.median, 100.0 * error);
     let prediction = Prediction {
         parameters: *model,
         curve_errors: *curve_errors,
@@ -125,7 +125,7 @@ fn failed(error: FitError) -> Failure {
 }
 
 fn print_curve(name: &str, curve: &Throughput, error: f64) {
-    println!("{name}: mu {:.2}, sigma {:.2}, nu {:.1} GB/s; mean error {:.1} %", curve.mu, curve.sigma, curve.nu, 100.0 * error);
+    say!("{name}: mu {:.2}, sigma {:.2}, nu {:.1} GB/s; mean error {:.1} %", curve.mu, curve.sigma, curve.nu, 100.0 * error);
 }
 
 /// The matrix of a beam.

@@ -33,7 +33,7 @@ pub fn bench(args: &SpmvArgs) -> Result<(), Failure> {
         });
         Ok(())
     })?;
-    println!("limit: {limit:.1} GB/s, the better of copy and triad in this run; bytes: the matrix as stored, x and y, once each");
+    say!("limit: {limit:.1} GB/s, the better of copy and triad in this run; bytes: the matrix as stored, x and y, once each");
     args.machine.write(&records)
 }
 
@@ -62,7 +62,7 @@ fn products<T: Real>(matrix: &NamedMatrix, limit: f64, chooser: &mut Chooser, re
         records.push(record);
     }
     let chosen = chooser.best::<T>(csr).name();
-    println!("{:30} {chosen} would be chosen for {}", "", T::NAME);
+    say!("{:30} {chosen} would be chosen for {}", "", T::NAME);
     if let Some(record) = records.iter_mut().rev().take(StorageKind::ALL.len()).find(|record| record.solver == chosen) {
         record.note = Some("the one that would be chosen".into());
     }

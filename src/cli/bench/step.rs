@@ -87,7 +87,7 @@ fn steps(case: Option<&str>, scene: &str, flags: &[String], args: &StepArgs) -> 
 }
 
 fn print(record: &Record) {
-    println!(
+    say!(
         "{}: {:.2} ms median ({:.2} to {:.2}), {:.1} steps/s, {:.1} iterations, {} tets, on {}",
         record.case,
         record.ms.median,
@@ -99,7 +99,7 @@ fn print(record: &Record) {
         record.adapter.as_deref().unwrap_or(record.backend)
     );
     for stage in record.stages.iter().flatten() {
-        println!("    {:16} {:9.3} ms {:5.1} %", stage.stage, stage.ms, 100.0 * stage.share);
+        say!("    {:16} {:9.3} ms {:5.1} %", stage.stage, stage.ms, 100.0 * stage.share);
     }
 }
 

@@ -39,7 +39,7 @@ pub fn bench(args: &UpdateArgs, work: Work) -> Result<(), Failure> {
         let found = pool.install(|| measured(&beam, work, limit));
         found.iter().for_each(Record::print);
         for record in &found {
-            println!("{:30} {} is {:.1} ns a tet{}", "", record.solver, record.ms.min * 1e6 / beam.model.tets.len() as f64, note(record));
+            say!("{:30} {} is {:.1} ns a tet{}", "", record.solver, record.ms.min * 1e6 / beam.model.tets.len() as f64, note(record));
         }
         records.extend(found);
     }
