@@ -1,17 +1,16 @@
 //! `pliant bench copy`: the bandwidth of the memory.
 
 use super::measure::{Bandwidth, LIMIT_BYTES};
-use super::{Failure, MachineArgs, Milliseconds, Record, device, print_head};
+use super::{BenchArgs, Failure, Milliseconds, Record, device, print_head};
 
-pub fn bench(args: &MachineArgs) -> Result<(), Failure> {
-    args.check()?;
-    if let Some(device) = args.device()? {
+pub fn bench(args: &BenchArgs) -> Result<Vec<Record>, Failure> {
+    if let Some(device) = args.machine.device()? {
         let record = device::copy(&device)?;
         print_head();
         record.print();
-        return args.write(&[record]);
+        return Ok(vec![record]);
     }
-    let pool = args.pool()?;
+    let pool = args.machine.pool()?;
     let bandwidth = pool.install(Bandwidth::measure);
     let limit = bandwidth.limit();
     let record = |what: &'static str, ms: Milliseconds, arrays: u64| {
@@ -32,5 +31,5 @@ pub fn bench(args: &MachineArgs) -> Result<(), Failure> {
     print_head();
     records.iter().for_each(Record::print);
     say!("what is read and what is written count once each; lines that are read only to be overwritten do not count");
-    args.write(&records)
+    Ok(records.into())
 }

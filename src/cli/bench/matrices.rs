@@ -17,10 +17,10 @@ use crate::sparse::lab::{Bcsr, Csr, ELEMENT_ROWS, IndexBlocks, parse_market};
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct MatrixArgs {
-    /// Cells of a generated beam, clamped at one end, along its three sides; six tets a cell; may be repeated [default: 15x15x75 and 24x24x120, 101,250 and 414,720 tets]
+    /// Cells of a generated beam for all but copy and step, clamped at one end, along its three sides; six tets a cell; may be repeated [default: 15x15x75 and 24x24x120, 101,250 and 414,720 tets]
     #[arg(long, value_name = "CELLS", value_parser = parse_cells)]
     pub mesh: Vec<[u32; 3]>,
-    /// Matrix Market file (real, integer or pattern; general or symmetric); may be repeated
+    /// Matrix Market file for spmv, cg and model (real, integer or pattern; general or symmetric); may be repeated
     #[arg(long, value_name = "FILE")]
     pub matrix: Vec<PathBuf>,
 }

@@ -13,7 +13,7 @@ mod update;
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
 use super::output::{OutputFile, check_writable};
@@ -26,28 +26,103 @@ use crate::scene::BackendChoice;
 pub struct BenchArgs {
     #[command(subcommand)]
     command: Option<BenchCommand>,
+    /// What to measure [default: step]
+    #[arg(value_name = "NAME", value_enum)]
+    names: Vec<Name>,
+    #[command(flatten)]
+    matrices: matrices::MatrixArgs,
     #[command(flatten)]
     step: step::StepArgs,
+    #[command(flatten)]
+    cg: cg::CgArgs,
+    /// Cells along the longest side of the bodies that are measured unless others are named: the bunny of step, the beams of the rest
+    #[arg(long, value_name = "N", conflicts_with_all = ["mesh", "matrix", "scene"], value_parser = clap::value_parser!(u32).range(8..=256))]
+    size: Option<u32>,
+    #[command(flatten)]
+    machine: MachineArgs,
 }
 
 #[derive(Subcommand)]
 enum BenchCommand {
-    /// Whole steps of scenes, with the share of every stage; what bare `pliant bench` does
-    Step(step::StepArgs),
-    /// The bandwidth of the memory: what the other figures are held against
-    Copy(MachineArgs),
-    /// Products of a sparse matrix with a vector, in every storage
-    Spmv(spmv::SpmvArgs),
-    /// Jacobi conjugate gradients, an iteration
-    Cg(cg::CgArgs),
-    /// The element pass: rotations, stresses, corner forces
-    Rotation(update::UpdateArgs),
-    /// The whole matrix update: element pass and gather
-    Update(update::UpdateArgs),
-    /// Fit the performance model to this machine, and compare what it predicts with what is measured
-    Model(model::ModelArgs),
     /// Compare the solvers for contact on a scene
     Contact(contact::ContactArgs),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Name {
+    /// The bandwidth of the memory: what the other figures are held against
+    Copy,
+    /// Products of a sparse matrix with a vector, in every storage
+    Spmv,
+    /// Jacobi conjugate gradients, an iteration
+    Cg,
+    /// The element pass: rotations, stresses, corner forces
+    Rotation,
+    /// The whole matrix update: element pass and gather
+    Update,
+    /// Whole steps of scenes, with the share of every stage
+    Step,
+    /// Fit the performance model to this machine, and compare what it predicts with what is measured
+    Model,
+}
+
+impl Name {
+    fn measure(self, args: &BenchArgs) -> Result<Vec<Record>, Failure> {
+        match self {
+            Self::Copy => copy::bench(args),
+            Self::Spmv => spmv::bench(args),
+            Self::Cg => cg::bench(args),
+            Self::Rotation => update::bench(args, update::Work::Rotation),
+            Self::Update => update::bench(args, update::Work::Update),
+            Self::Step => step::bench(args),
+            Self::Model => model::bench(args),
+        }
+    }
+
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
+impl BenchArgs {
+    fn names(&self) -> &[Name] {
+        if self.names.is_empty() { &[Name::Step] } else { &self.names }
+    }
+
+    /// Refuses options that nothing of what is measured takes.
+    fn check(&self) -> Result<(), Failure> {
+        use Name::{Cg, Model, Rotation, Spmv, Step, Update};
+        let options: [(&str, bool, &[Name]); 8] = [
+            ("--mesh", !self.matrices.mesh.is_empty(), &[Spmv, Cg, Rotation, Update, Model]),
+            ("--matrix", !self.matrices.matrix.is_empty(), &[Spmv, Cg, Model]),
+            ("--size", self.size.is_some(), &[Spmv, Cg, Rotation, Update, Step, Model]),
+            ("--iterations", self.cg.iterations.is_some(), &[Cg]),
+            ("--devices", self.cg.devices.is_some(), &[Cg]),
+            ("--scene", !self.step.scene.is_empty(), &[Step]),
+            ("--set", !self.step.set.is_empty(), &[Step]),
+            ("--steps", self.step.steps.is_some(), &[Step]),
+        ];
+        for (option, given, takers) in options {
+            if given && !self.names().iter().any(|name| takers.contains(name)) {
+                let takers: Vec<_> = takers.iter().map(|name| name.name()).collect();
+                return Err(Failure::Input(format!("{option} is for bench {}; leave it out or name one of these", takers.join(", "))));
+            }
+        }
+        let on_cpu_only = self.names().iter().find(|name| matches!(name, Rotation | Update));
+        match on_cpu_only {
+            Some(name) if self.machine.place.backend() == Some(BackendChoice::Gpu) => {
+                Err(Failure::Input(format!("bench {} measures the CPU; leave out --backend gpu", name.name())))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The matrices that are asked for.
+    fn matrices(&self) -> matrices::MatrixArgs {
+        let mut matrices = self.matrices.clone();
+        matrices.mesh.extend(self.size.map(|n| [n.div_ceil(5), n.div_ceil(5), n]));
+        matrices
+    }
 }
 
 /// Where and how to measure.
@@ -64,11 +139,6 @@ struct MachineArgs {
 }
 
 impl MachineArgs {
-    /// Looks at once whether the records can be written.
-    fn check(&self) -> Result<(), Failure> {
-        self.json.as_deref().map(check_writable).transpose().map(|_| ())
-    }
-
     /// The device, if `--backend gpu` asks for one; single kernels are measured on the CPU else.
     fn device(&self) -> Result<Option<std::sync::Arc<Device>>, Failure> {
         if self.place.backend() != Some(BackendChoice::Gpu) {
@@ -78,21 +148,9 @@ impl MachineArgs {
         Device::open(&request).map(Some).map_err(|error| Failure::Run(error.to_string()))
     }
 
-    /// Refuses a device for what only the CPU has.
-    fn cpu_only(&self, what: &str) -> Result<(), Failure> {
-        match self.place.backend() {
-            Some(BackendChoice::Gpu) => Err(Failure::Input(format!("bench {what} measures the CPU; leave out --backend gpu"))),
-            _ => Ok(()),
-        }
-    }
-
     fn pool(&self) -> Result<rayon::ThreadPool, Failure> {
         let threads = self.threads.map_or(0, |n| n as usize);
         rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| Failure::Run(error.to_string()))
-    }
-
-    fn write(&self, records: &[Record]) -> Result<(), Failure> {
-        self.json.as_deref().map_or(Ok(()), |path| write(path, records))
     }
 }
 
@@ -202,17 +260,17 @@ fn print_head() {
 }
 
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
-    match &args.command {
-        None => step::bench(&args.step),
-        Some(BenchCommand::Step(args)) => step::bench(args),
-        Some(BenchCommand::Copy(args)) => copy::bench(args),
-        Some(BenchCommand::Spmv(args)) => spmv::bench(args),
-        Some(BenchCommand::Cg(args)) => cg::bench(args),
-        Some(BenchCommand::Rotation(args)) => update::bench(args, update::Work::Rotation),
-        Some(BenchCommand::Update(args)) => update::bench(args, update::Work::Update),
-        Some(BenchCommand::Model(args)) => model::bench(args),
-        Some(BenchCommand::Contact(args)) => contact::bench(args),
+    if let Some(BenchCommand::Contact(args)) = &args.command {
+        return contact::bench(args);
     }
+    args.check()?;
+    let json = args.machine.json.as_deref();
+    json.map(check_writable).transpose()?;
+    let mut records = vec![];
+    for name in args.names() {
+        records.extend(name.measure(args)?);
+    }
+    json.map_or(Ok(()), |path| write(path, &records))
 }
 
 fn write(path: &Path, records: &[Record]) -> Result<(), Failure> {

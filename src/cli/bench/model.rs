@@ -2,24 +2,15 @@
 
 use std::sync::Arc;
 
-use clap::Args;
 use serde::Serialize;
 
 use super::cg::iterations;
-use super::matrices::{Beam, MatrixArgs, NamedMatrix};
+use super::matrices::{Beam, NamedMatrix};
 use super::measure::{gb_per_s, repeat};
-use super::{Failure, MachineArgs, Milliseconds, Record, device};
+use super::{BenchArgs, Failure, Milliseconds, Record, device};
 use crate::gpu::Device;
 use crate::gpu::lab::seconds;
 use crate::sparse::lab::{CgModel, Csr, FitError, Storage, StorageKind, Throughput, advance_all, direction_all};
-
-#[derive(Args)]
-pub struct ModelArgs {
-    #[command(flatten)]
-    matrices: MatrixArgs,
-    #[command(flatten)]
-    machine: MachineArgs,
-}
 
 /// What the model says of one matrix.
 #[derive(Clone, Debug, Serialize)]
@@ -40,12 +31,12 @@ const CELLS: [u32; 4] = [16, 19, 22, 25];
 /// Iterations of the solves that the model is compared with.
 const ITERATIONS: u32 = 20;
 
-pub fn bench(args: &ModelArgs) -> Result<(), Failure> {
-    args.machine.check()?;
+pub fn bench(args: &BenchArgs) -> Result<Vec<Record>, Failure> {
+    let matrices = args.matrices();
     let mut records = vec![];
     if let Some(device) = args.machine.device()? {
         let fitted = fitted_on(&device)?;
-        args.matrices.for_each(|matrix| {
+        matrices.for_each(|matrix| {
             let (mut cg, sell) = device::solver(&device, &matrix.csr)?;
             let ms = device::iteration(&mut cg, ITERATIONS)?;
             let elements = [matrix.csr.n_rows() as f64, 9.0 * sell.n_padded() as f64];
@@ -58,7 +49,7 @@ pub fn bench(args: &ModelArgs) -> Result<(), Failure> {
         let pool = args.machine.pool()?;
         let fitted = pool.install(fitted)?;
         let kind = StorageKind::Sell8;
-        args.matrices.for_each(|matrix| {
+        matrices.for_each(|matrix| {
             let (ms, stored) = pool.install(|| {
                 let storage = Storage::<f64>::new(&matrix.csr, kind);
                 (iterations(&storage, matrix, ITERATIONS), 9 * storage.n_blocks())
@@ -72,7 +63,7 @@ pub fn bench(args: &ModelArgs) -> Result<(), Failure> {
         })?;
     }
     say!("an iteration of Jacobi conjugate gradients; what stays in a cache of the processor is faster than predicted");
-    args.machine.write(&records)
+    Ok(records)
 }
 
 /// A fitted model and the mean errors of its curves.

@@ -1,32 +1,21 @@
 //! `pliant bench spmv`: products in every storage, and which one the program would choose.
 
-use clap::Args;
-
-use super::matrices::{MatrixArgs, NamedMatrix};
+use super::matrices::NamedMatrix;
 use super::measure::{Bandwidth, repeat};
-use super::{Failure, MachineArgs, Record, device, print_head};
+use super::{BenchArgs, Failure, Record, device, print_head};
 use crate::sparse::lab::{Chooser, Real, Storage, StorageKind};
 
-#[derive(Args)]
-pub struct SpmvArgs {
-    #[command(flatten)]
-    matrices: MatrixArgs,
-    #[command(flatten)]
-    machine: MachineArgs,
-}
-
-pub fn bench(args: &SpmvArgs) -> Result<(), Failure> {
-    args.machine.check()?;
+pub fn bench(args: &BenchArgs) -> Result<Vec<Record>, Failure> {
+    let matrices = args.matrices();
     if let Some(device) = args.machine.device()? {
-        let records = device::products(&device, &args.matrices)?;
-        return args.machine.write(&records);
+        return device::products(&device, &matrices);
     }
     let pool = args.machine.pool()?;
     let limit = pool.install(Bandwidth::measure).limit();
     let mut chooser = Chooser::default();
     let mut records = vec![];
     print_head();
-    args.matrices.for_each(|matrix| {
+    matrices.for_each(|matrix| {
         pool.install(|| {
             products::<f64>(matrix, limit, &mut chooser, &mut records);
             products::<f32>(matrix, limit, &mut chooser, &mut records);
@@ -34,7 +23,7 @@ pub fn bench(args: &SpmvArgs) -> Result<(), Failure> {
         Ok(())
     })?;
     say!("limit: {limit:.1} GB/s, the better of copy and triad in this run; bytes: the matrix as stored, x and y, once each");
-    args.machine.write(&records)
+    Ok(records)
 }
 
 fn products<T: Real>(matrix: &NamedMatrix, limit: f64, chooser: &mut Chooser, records: &mut Vec<Record>) {
@@ -70,6 +59,7 @@ fn products<T: Real>(matrix: &NamedMatrix, limit: f64, chooser: &mut Chooser, re
 
 #[cfg(test)]
 mod tests {
+    use super::super::matrices::MatrixArgs;
     use super::*;
     use crate::cli::bench::Size;
 

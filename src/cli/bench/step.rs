@@ -4,59 +4,60 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::{Failure, MachineArgs, Milliseconds, Record, Size, Stage};
+use super::{BenchArgs, Failure, MachineArgs, Milliseconds, Record, Size, Stage};
 use crate::scene::{Scene, build};
 use crate::sim::{Options, Simulation};
 use crate::solver::StageTimes;
 
 #[derive(Args)]
 pub struct StepArgs {
-    /// Scene file, or name of a scene of the gallery; may be repeated [default: bunny, falling and resting on the floor]
+    /// Scene file, or name of a scene of the gallery, for step; may be repeated [default: bunny, falling and resting on the floor]
     #[arg(long, value_name = "SCENE")]
-    scene: Vec<String>,
+    pub scene: Vec<String>,
     /// Change a value of the scenes; may be repeated
     #[arg(long, value_name = "PATH=VALUE")]
-    set: Vec<String>,
-    /// Steps that are measured
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
-    steps: u32,
-    #[command(flatten)]
-    machine: MachineArgs,
+    pub set: Vec<String>,
+    /// Steps that are measured [default: 30]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub steps: Option<u32>,
 }
 
 const WARM_UP: u32 = 5;
+const STEPS: u32 = 30;
 
-pub fn bench(args: &StepArgs) -> Result<(), Failure> {
-    args.machine.check()?;
+pub fn bench(args: &BenchArgs) -> Result<Vec<Record>, Failure> {
+    let StepArgs { scene, set, .. } = &args.step;
     let mut records = vec![];
-    if args.scene.is_empty() {
+    if scene.is_empty() {
         // Elasticity alone, and with contact from the start.
         for (case, place) in [("bunny falling", "[0,50,0]"), ("bunny resting", "[0,0.0001,0]")] {
             let mut flags = vec![format!("body.bunny.position={place}")];
-            flags.extend_from_slice(&args.set);
+            flags.extend(args.size.map(|n| format!("body.bunny.resolution={n}")));
+            flags.extend_from_slice(set);
             records.push(steps(Some(case), "bunny", &flags, args)?);
         }
     }
-    for scene in &args.scene {
-        records.push(steps(None, scene, &args.set, args)?);
+    for scene in scene {
+        records.push(steps(None, scene, set, args)?);
     }
-    args.machine.write(&records)
+    Ok(records)
 }
 
-fn steps(case: Option<&str>, scene: &str, flags: &[String], args: &StepArgs) -> Result<Record, Failure> {
+fn steps(case: Option<&str>, scene: &str, flags: &[String], args: &BenchArgs) -> Result<Record, Failure> {
     let built = build(&Scene::load(scene, flags)?)?;
     let MachineArgs { place, threads, .. } = &args.machine;
+    let count = args.step.steps.unwrap_or(STEPS);
     let options =
         Options { backend: place.backend(), adapter: place.adapter.clone(), threads: threads.map(|n| n as usize), ..Options::default() };
     let mut simulation = Simulation::new(built, &options)?;
     let (mut ms, mut iterations, mut constraints) = (vec![], 0.0, 0);
     let mut stages = StageTimes::default();
-    for i in 0..WARM_UP + args.steps {
+    for i in 0..WARM_UP + count {
         let start = Instant::now();
         let report = simulation.step().map_err(|error| Failure::Run(error.to_string()))?;
         if i >= WARM_UP {
             ms.push(start.elapsed().as_secs_f64() * 1e3);
-            iterations += f64::from(report.iterations) / f64::from(args.steps);
+            iterations += f64::from(report.iterations) / f64::from(count);
             constraints = constraints.max(3 * report.contact.contacts);
             report.stages.0.iter().for_each(|(stage, ms)| stages.add(stage, *ms));
         }
@@ -64,7 +65,7 @@ fn steps(case: Option<&str>, scene: &str, flags: &[String], args: &StepArgs) -> 
     let (model, backend) = (simulation.model(), simulation.backend());
     let total: f64 = ms.iter().sum();
     stages.add("other", total - stages.total());
-    let stages = stages.0.iter().map(|(stage, ms)| Stage { stage, ms: ms / f64::from(args.steps), share: ms / total }).collect();
+    let stages = stages.0.iter().map(|(stage, ms)| Stage { stage, ms: ms / f64::from(count), share: ms / total }).collect();
     let ms = Milliseconds::of(ms);
     let record = Record {
         bench: "step",

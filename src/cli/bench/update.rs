@@ -2,21 +2,10 @@
 
 use std::time::Instant;
 
-use clap::Args;
-
-use super::matrices::{Beam, IndexedUpdate, MatrixArgs, Update, parse_cells};
+use super::matrices::{Beam, IndexedUpdate, Update};
 use super::measure::{Bandwidth, repeat};
-use super::{Failure, MachineArgs, Milliseconds, Record, print_head};
+use super::{BenchArgs, Failure, Milliseconds, Record, print_head};
 use crate::sparse::lab::{Bcsr, Chooser, Csr, Storage};
-
-#[derive(Args)]
-pub struct UpdateArgs {
-    /// Cells of a generated beam along its three sides; may be repeated [default: as of spmv]
-    #[arg(long, value_name = "CELLS", value_parser = parse_cells)]
-    mesh: Vec<[u32; 3]>,
-    #[command(flatten)]
-    machine: MachineArgs,
-}
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Work {
@@ -26,15 +15,12 @@ pub enum Work {
 
 const REPETITIONS: usize = 15;
 
-pub fn bench(args: &UpdateArgs, work: Work) -> Result<(), Failure> {
-    args.machine.check()?;
-    args.machine.cpu_only(if work == Work::Rotation { "rotation" } else { "update" })?;
+pub fn bench(args: &BenchArgs, work: Work) -> Result<Vec<Record>, Failure> {
     let pool = args.machine.pool()?;
     let limit = pool.install(Bandwidth::measure).limit();
     let mut records = vec![];
     print_head();
-    let meshes = MatrixArgs { mesh: args.mesh.clone(), matrix: vec![] };
-    for cells in meshes.meshes() {
+    for cells in args.matrices().meshes() {
         let beam = Beam::new(*cells)?;
         let found = pool.install(|| measured(&beam, work, limit));
         found.iter().for_each(Record::print);
@@ -43,7 +29,7 @@ pub fn bench(args: &UpdateArgs, work: Work) -> Result<(), Failure> {
         }
         records.extend(found);
     }
-    args.machine.write(&records)
+    Ok(records)
 }
 
 fn note(record: &Record) -> String {
