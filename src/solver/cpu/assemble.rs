@@ -9,7 +9,7 @@ use super::elements::Element;
 use crate::math::{Mat3, Vec3, split_mut};
 use crate::model::{End, Model};
 use crate::solver::{Grab, HeldPoint, Loads, Params, State};
-use crate::sparse::{CHUNK, Operator, RankOne};
+use crate::sparse::{CHUNK, Operator, RankOne, SingleBlock};
 
 /// Rows that a thread fills at once.
 const ROWS: usize = 128;
@@ -126,6 +126,13 @@ pub fn matrix(
             part[diagonal - first] = sum;
         }
     });
+    link(model, state, params, loads, a);
+    a.invert_diagonals(pattern, &model.fixed);
+}
+
+/// The part of the matrix that is not in the blocks of the nodes: rigid bodies and springs.
+pub fn link(model: &Model, state: &State, params: &Params, loads: &Loads, a: &mut Operator) {
+    let dt = params.time_step;
     a.rigid_blocks.clear();
     for (body, state) in model.rigid_bodies.iter().zip(&state.rigid_bodies) {
         let (mass, inertia) = body.inertia_in_space(&state.pose.rotation).unwrap_or((0.0, Mat3::zeros()));
@@ -146,7 +153,48 @@ pub fn matrix(
     for (body, stiffness) in turning_stiffnesses(model, state) {
         a.rigid_blocks[2 * body + 1] += stiffness * (dt * dt);
     }
-    a.invert_diagonals(pattern, &model.fixed);
+}
+
+/// The blocks of all edges in f32, each followed by its transpose; then zeros.
+pub fn single_blocks(model: &Model, elements: &[Element], blocks: &mut Vec<SingleBlock>) {
+    let ratios: Vec<f64> = model.bodies.iter().map(|body| body.material.lame()).map(|lame| lame.lambda / lame.mu).collect();
+    let n = model.pattern.edges.len();
+    blocks.resize(2 * n + 1, SingleBlock::default());
+    blocks[..2 * n].par_chunks_mut(2 * CHUNK).enumerate().for_each(|(chunk, blocks)| {
+        Arch::new().dispatch(SingleBlocks { model, elements, ratios: &ratios, first: chunk * CHUNK, blocks });
+    });
+}
+
+/// See [`single_blocks`]; of consecutive edges, from `first` on.
+struct SingleBlocks<'a> {
+    model: &'a Model,
+    elements: &'a [Element],
+    /// lambda/mu of each body.
+    ratios: &'a [f64],
+    first: usize,
+    blocks: &'a mut [SingleBlock],
+}
+
+impl WithSimd for SingleBlocks<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (k, pair) in self.blocks.chunks_exact_mut(2).enumerate() {
+            let edge = self.first + k;
+            let body = self.model.node_bodies[self.model.pattern.edges[edge][0] as usize];
+            let ratio = self.ratios[body as usize];
+            let t = edge_sum(self.elements, self.model.edge_tets.get(edge));
+            let trace = t[0][0] + t[1][1] + t[2][2];
+            for c in 0..3 {
+                for r in 0..3 {
+                    let diagonal = if r == c { trace } else { 0.0 };
+                    pair[0][c][r] = (ratio * t[c][r] + t[r][c] + diagonal) as f32;
+                    pair[1][c][r] = (ratio * t[r][c] + t[c][r] + diagonal) as f32;
+                }
+            }
+        }
+    }
 }
 
 /// The blocks of consecutive edges, from `first` on.
@@ -209,7 +257,16 @@ fn corner_force(elements: &[Element], corners: &[u32]) -> Vec3 {
 /// the tets of a body have one Poisson's ratio.
 #[inline(always)]
 pub fn edge_block(elements: &[Element], edge_tets: &[u32], lambda_over_mu: f64) -> Mat3 {
-    // Columns.
+    let t = edge_sum(elements, edge_tets);
+    let trace = t[0][0] + t[1][1] + t[2][2];
+    let entry = |r: usize, c: usize| lambda_over_mu * t[c][r] + t[r][c];
+    let diagonal = |k: usize| entry(k, k) + trace;
+    Mat3::new(diagonal(0), entry(0, 1), entry(0, 2), entry(1, 0), diagonal(1), entry(1, 2), entry(2, 0), entry(2, 1), diagonal(2))
+}
+
+/// T, by columns.
+#[inline(always)]
+fn edge_sum(elements: &[Element], edge_tets: &[u32]) -> [[f64; 4]; 3] {
     let mut t = [[0.0; 4]; 3];
     for item in edge_tets {
         let gradients = &elements[(item / 16) as usize].gradients;
@@ -220,10 +277,7 @@ pub fn edge_block(elements: &[Element], edge_tets: &[u32], lambda_over_mu: f64) 
             }
         }
     }
-    let trace = t[0][0] + t[1][1] + t[2][2];
-    let entry = |r: usize, c: usize| lambda_over_mu * t[c][r] + t[r][c];
-    let diagonal = |k: usize| entry(k, k) + trace;
-    Mat3::new(diagonal(0), entry(0, 1), entry(0, 2), entry(1, 0), diagonal(1), entry(1, 2), entry(2, 0), entry(2, 1), diagonal(2))
+    t
 }
 
 #[cfg(test)]

@@ -12,14 +12,15 @@ mod tests;
 
 pub use self::contacts::set_apart;
 pub use assemble::{Damping, edge_block, matrix, right_hand_side};
+use assemble::{link, single_blocks};
 pub use elements::{Element, elements, gradient};
 pub use rotation::{IDENTITY, Quaternion};
 
 use std::sync::Arc;
 
 use self::contacts::{Detection, Scope, Surfaces};
-use self::rest::RestPoses;
-use self::solve::{ScopeWork, solve_scope};
+use self::rest::{RestPoses, stiffness};
+use self::solve::{Elastic, ScopeWork, solve_scope};
 use rayon::prelude::*;
 
 use super::{ContactSolver, Demand, Loads, Params, RigidState, State, StepError, StepReport, Stepper, SurfacePositions};
@@ -27,8 +28,8 @@ use crate::collision::{Bvh, Candidates, MeshError};
 use crate::contact::baselines::Method;
 use crate::contact::{Contact, ContactMemory, Problem};
 use crate::math::{Mat3, Vec3, split_mut};
-use crate::model::{Attachment, Model};
-use crate::sparse::Operator;
+use crate::model::{Attachment, Body, Model};
+use crate::sparse::{Operator, SingleBlock, TwoLevel};
 
 /// The CPU backend.
 pub struct CpuStepper {
@@ -58,6 +59,9 @@ struct Work {
     rhs: Vec<Vec3>,
     a: Operator,
     edge_blocks: Vec<Mat3>,
+    single_blocks: Vec<SingleBlock>,
+    /// Of the deformable bodies.
+    systems: Vec<TwoLevel>,
     dv: Vec<Vec3>,
     rests: RestPoses,
     scopes: Vec<ScopeWork>,
@@ -138,13 +142,19 @@ impl CpuStepper {
         });
         report.stages.time("assembly", || {
             right_hand_side(model, &work.elements, state, params, loads, damping, &mut work.rhs);
-            matrix(model, &work.elements, state, params, loads, damping, &mut work.a, &mut work.edge_blocks);
         });
-        let solver = chosen(params.solver, model, &work.a, loads);
-        let rests = match solver {
-            ContactSolver::Cwc => report.stages.time("assembly", || work.rests.turned(model, params, damping, &work.rotations)),
-            _ => &[],
-        };
+        let solver = chosen(params, model, loads);
+        // What nothing touches is solved in f32; the matrix in f64 is made for those that are left.
+        let is_two_level = solver == ContactSolver::Cwc;
+        let mut is_assembled = false;
+        if is_two_level {
+            report.stages.time("assembly", || {
+                work.rests.select(model, params, damping);
+                link(model, state, params, loads, &mut work.a);
+                single_blocks(model, &work.elements, &mut work.single_blocks);
+            });
+            work.systems.resize_with(model.bodies.len(), TwoLevel::default);
+        }
         work.dv.copy_from_slice(&state.velocity_changes);
         let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, *inside_features));
         let mut candidates = report.stages.time("detection", || foretold(&detection, bvh, &work.dv, params));
@@ -155,15 +165,6 @@ impl CpuStepper {
         for search in 0..searches {
             let scopes = Scope::split(model, &surfaces.mesh, &candidates);
             work.scopes.resize_with(scopes.len(), ScopeWork::default);
-            let problem = |scope: &Scope| Problem {
-                a: &work.a,
-                pattern: &model.pattern,
-                fixed: &model.fixed,
-                unknowns: scope.unknowns.clone(),
-                dt,
-                rhs: &work.rhs[scope.unknowns.clone()],
-                tolerance: params.contact_tolerance,
-            };
             for (scope, scope_work) in scopes.iter().zip(&mut work.scopes) {
                 let ours = |c: &Contact| scope.owns(model, &c.bodies.map(|b| b as usize));
                 scope_work.contacts = match search {
@@ -176,18 +177,55 @@ impl CpuStepper {
                     _ => found.extract_if(.., |c| ours(c)).collect(),
                 };
             }
-            let dv_parts = split_mut(&mut work.dv, scopes.iter().map(|scope| scope.unknowns.len()));
-            // Only `cwc` has rest poses.
-            let rest_parts: Vec<&[_]> = scopes.iter().map(|scope| &rests[scope.deformable(rests.len())]).collect();
-            let solved: Vec<StepReport> = (dv_parts, rest_parts, &mut work.scopes, &scopes)
-                .into_par_iter()
-                .map(|(dv, rests, scope_work, scope)| {
-                    let scale = driving_impulse(model, scope, &work.elements, state, params, loads);
-                    solve_scope(&problem(scope), scope, &detection, &Params { solver, ..*params }, scale, dv, rests, scope_work)
-                })
-                .collect();
+            let scale = |scope: &Scope| driving_impulse(model, scope, &work.elements, state, params, loads);
+            let mut solved: Vec<Option<StepReport>> = scopes.iter().map(|_| None).collect();
+            if is_two_level {
+                let (aggregates, coarse) = work.rests.coarse();
+                let (links, rhs, rotations, blocks) = (&work.a, &work.rhs[..], &work.rotations[..], &work.single_blocks[..]);
+                let elastic = Elastic { model, rotations, blocks, links, rhs, params };
+                let soft = |scope: &Scope| scope.deformable(model.bodies.len());
+                let dv_parts = split_mut(&mut work.dv, scopes.iter().map(|scope| scope.unknowns.len()));
+                let system_parts = split_mut(&mut work.systems, scopes.iter().map(|scope| soft(scope).len()));
+                let parts = (dv_parts, system_parts, &mut work.scopes, &scopes, &mut solved).into_par_iter();
+                parts.filter(|(_, _, scope_work, ..)| scope_work.contacts.is_empty()).for_each(|(dv, systems, scope_work, scope, solved)| {
+                    let Some(mut report) = elastic.solve(scope, &aggregates[soft(scope)], &coarse[soft(scope)], systems, scale(scope), dv) else { return };
+                    let ScopeWork { contacts, crosses, .. } = scope_work;
+                    *crosses = report.stages.time("detection", || detection.adapt(scope, dv, contacts)).crosses;
+                    *solved = (contacts.is_empty() && report.converged).then_some(report);
+                });
+            }
+            if solved.iter().any(Option::is_none) {
+                if !is_assembled {
+                    report.stages.time("assembly", || {
+                        matrix(model, &work.elements, state, params, loads, damping, &mut work.a, &mut work.edge_blocks);
+                    });
+                }
+                let rests = match solver {
+                    ContactSolver::Cwc if is_assembled => work.rests.bodies(),
+                    ContactSolver::Cwc => report.stages.time("assembly", || work.rests.turned(model, params, damping, &work.rotations)),
+                    _ => &[],
+                };
+                is_assembled = true;
+            let problem = |scope: &Scope| Problem {
+                a: &work.a,
+                pattern: &model.pattern,
+                fixed: &model.fixed,
+                unknowns: scope.unknowns.clone(),
+                dt,
+                rhs: &work.rhs[scope.unknowns.clone()],
+                tolerance: params.contact_tolerance,
+            };
+                let dv_parts = split_mut(&mut work.dv, scopes.iter().map(|scope| scope.unknowns.len()));
+                // Only `cwc` has rest poses.
+                let rest_parts: Vec<&[_]> = scopes.iter().map(|scope| &rests[scope.deformable(rests.len())]).collect();
+                let parts = (dv_parts, rest_parts, &mut work.scopes, &scopes, &mut solved).into_par_iter();
+                parts.filter(|(.., solved)| solved.is_none()).for_each(|(dv, rests, scope_work, scope, solved)| {
+                    let params = Params { solver, ..*params };
+                    *solved = Some(solve_scope(&problem(scope), scope, &detection, &params, scale(scope), dv, rests, scope_work));
+                });
+            }
             let mut together = StepReport { converged: true, ..StepReport::default() };
-            solved.into_iter().for_each(|part| together.join(part));
+            solved.into_iter().flatten().for_each(|part| together.join(part));
             report.follow(together);
             if let Some(what) = not_finite(model, &work.dv) {
                 return Err(StepError::NotFinite { what: "the velocity", body: what, step: state.step });
@@ -342,13 +380,13 @@ impl Stepper for CpuStepper {
 const LIGHT: f64 = 4.0;
 
 /// The method of a step. What is held by springs is left to the warped compliance: a sweep sees springs with the old velocities.
-fn chosen(solver: ContactSolver, model: &Model, a: &Operator, loads: &Loads) -> ContactSolver {
-    if solver != ContactSolver::Auto {
-        return solver;
+fn chosen(params: &Params, model: &Model, loads: &Loads) -> ContactSolver {
+    if params.solver != ContactSolver::Auto {
+        return params.solver;
     }
-    let is_light = |i: usize| a.blocks[model.pattern.diagonals[i] as usize].trace() <= 3.0 * LIGHT * model.node_masses[i];
+    let is_light = |body: &Body| stiffness(model, body, params.time_step) <= LIGHT;
     let is_free = loads.grabs.is_empty() && model.attachments.is_empty();
-    if is_free && model.n_nodes() > 0 && (0..model.n_nodes()).all(is_light) {
+    if is_free && model.n_nodes() > 0 && model.bodies.iter().all(is_light) {
         ContactSolver::Baseline(Method::Anticipation)
     } else {
         ContactSolver::Cwc
