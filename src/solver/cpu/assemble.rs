@@ -5,7 +5,7 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::elements::Element;
+use super::elements::{CornerForces, Element, SingleGradients};
 use crate::math::{Mat3, Vec3, split_mut};
 use crate::model::{End, Model};
 use crate::solver::{Grab, HeldPoint, Loads, Params, State};
@@ -34,7 +34,7 @@ impl Damping {
 /// and what attachments say to its turning.
 pub fn right_hand_side(
     model: &Model,
-    elements: &[Element],
+    elements: &impl CornerForces,
     state: &State,
     params: &Params,
     loads: &Loads,
@@ -156,19 +156,19 @@ pub fn link(model: &Model, state: &State, params: &Params, loads: &Loads, a: &mu
 }
 
 /// The blocks of all edges in f32, each followed by its transpose; then zeros.
-pub fn single_blocks(model: &Model, elements: &[Element], blocks: &mut Vec<SingleBlock>) {
+pub fn single_blocks(model: &Model, gradients: &[SingleGradients], blocks: &mut Vec<SingleBlock>) {
     let ratios: Vec<f64> = model.bodies.iter().map(|body| body.material.lame()).map(|lame| lame.lambda / lame.mu).collect();
     let n = model.pattern.edges.len();
     blocks.resize(2 * n + 1, SingleBlock::default());
     blocks[..2 * n].par_chunks_mut(2 * CHUNK).enumerate().for_each(|(chunk, blocks)| {
-        Arch::new().dispatch(SingleBlocks { model, elements, ratios: &ratios, first: chunk * CHUNK, blocks });
+        Arch::new().dispatch(SingleBlocks { model, gradients, ratios: &ratios, first: chunk * CHUNK, blocks });
     });
 }
 
 /// See [`single_blocks`]; of consecutive edges, from `first` on.
 struct SingleBlocks<'a> {
     model: &'a Model,
-    elements: &'a [Element],
+    gradients: &'a [SingleGradients],
     /// lambda/mu of each body.
     ratios: &'a [f64],
     first: usize,
@@ -183,14 +183,24 @@ impl WithSimd for SingleBlocks<'_> {
         for (k, pair) in self.blocks.chunks_exact_mut(2).enumerate() {
             let edge = self.first + k;
             let body = self.model.node_bodies[self.model.pattern.edges[edge][0] as usize];
-            let ratio = self.ratios[body as usize];
-            let t = edge_sum(self.elements, self.model.edge_tets.get(edge));
+            let ratio = self.ratios[body as usize] as f32;
+            // T by columns, as in `edge_block`.
+            let mut t = [[0.0f32; 4]; 3];
+            for item in self.model.edge_tets.get(edge) {
+                let gradients = &self.gradients[(item / 16) as usize].0;
+                let (ai, aj) = (&gradients[(item / 4 % 4) as usize], &gradients[(item % 4) as usize]);
+                for c in 0..3 {
+                    for r in 0..4 {
+                        t[c][r] += ai[r] * aj[c];
+                    }
+                }
+            }
             let trace = t[0][0] + t[1][1] + t[2][2];
             for c in 0..3 {
                 for r in 0..3 {
                     let diagonal = if r == c { trace } else { 0.0 };
-                    pair[0][c][r] = (ratio * t[c][r] + t[r][c] + diagonal) as f32;
-                    pair[1][c][r] = (ratio * t[r][c] + t[c][r] + diagonal) as f32;
+                    pair[0][c][r] = ratio * t[c][r] + t[r][c] + diagonal;
+                    pair[1][c][r] = ratio * t[r][c] + t[c][r] + diagonal;
                 }
             }
         }
@@ -242,10 +252,10 @@ fn grab_factor(grab: &Grab, dt: f64) -> f64 {
 }
 
 /// Sum of the forces on one node [N].
-fn corner_force(elements: &[Element], corners: &[u32]) -> Vec3 {
+fn corner_force(elements: &impl CornerForces, corners: &[u32]) -> Vec3 {
     let mut sum = [0.0; 4];
     for corner in corners {
-        let force = &elements[(corner / 4) as usize].forces[(corner % 4) as usize];
+        let force = &elements.forces((corner / 4) as usize)[(corner % 4) as usize];
         for k in 0..4 {
             sum[k] += force[k];
         }
@@ -257,16 +267,7 @@ fn corner_force(elements: &[Element], corners: &[u32]) -> Vec3 {
 /// the tets of a body have one Poisson's ratio.
 #[inline(always)]
 pub fn edge_block(elements: &[Element], edge_tets: &[u32], lambda_over_mu: f64) -> Mat3 {
-    let t = edge_sum(elements, edge_tets);
-    let trace = t[0][0] + t[1][1] + t[2][2];
-    let entry = |r: usize, c: usize| lambda_over_mu * t[c][r] + t[r][c];
-    let diagonal = |k: usize| entry(k, k) + trace;
-    Mat3::new(diagonal(0), entry(0, 1), entry(0, 2), entry(1, 0), diagonal(1), entry(1, 2), entry(2, 0), entry(2, 1), diagonal(2))
-}
-
-/// T, by columns.
-#[inline(always)]
-fn edge_sum(elements: &[Element], edge_tets: &[u32]) -> [[f64; 4]; 3] {
+    // Columns.
     let mut t = [[0.0; 4]; 3];
     for item in edge_tets {
         let gradients = &elements[(item / 16) as usize].gradients;
@@ -277,7 +278,10 @@ fn edge_sum(elements: &[Element], edge_tets: &[u32]) -> [[f64; 4]; 3] {
             }
         }
     }
-    t
+    let trace = t[0][0] + t[1][1] + t[2][2];
+    let entry = |r: usize, c: usize| lambda_over_mu * t[c][r] + t[r][c];
+    let diagonal = |k: usize| entry(k, k) + trace;
+    Mat3::new(diagonal(0), entry(0, 1), entry(0, 2), entry(1, 0), diagonal(1), entry(1, 2), entry(2, 0), entry(2, 1), diagonal(2))
 }
 
 #[cfg(test)]

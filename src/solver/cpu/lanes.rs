@@ -21,6 +21,11 @@ impl<S: Simd> Lanes<S> {
         Self { simd, values: simd.splat_f64s(value) }
     }
 
+    #[inline(always)]
+    pub fn new(simd: S, values: S::f64s) -> Self {
+        Self { simd, values }
+    }
+
     /// From four numbers for each lane, lane by lane, to the lanes of the first, the second and so on; [`Self::separate`] turns them back.
     #[inline(always)]
     pub fn join(simd: S, rows: [S::f64s; 4]) -> [Self; 4] {

@@ -14,6 +14,7 @@ pub use self::contacts::set_apart;
 pub use assemble::{Damping, edge_block, matrix, right_hand_side};
 use assemble::{link, single_blocks};
 pub use elements::{Element, elements, gradient};
+use elements::{CornerForces, NodeMotion, SingleElements, TetGroups};
 pub use rotation::{IDENTITY, Quaternion};
 
 use std::sync::Arc;
@@ -28,7 +29,7 @@ use crate::collision::{Bvh, Candidates, MeshError};
 use crate::contact::baselines::Method;
 use crate::contact::{Contact, ContactMemory, Problem};
 use crate::math::{Mat3, Vec3, split_mut};
-use crate::model::{Attachment, Body, Model};
+use crate::model::{Attachment, Model};
 use crate::sparse::{Operator, SingleBlock, TwoLevel};
 
 /// The CPU backend.
@@ -36,6 +37,7 @@ pub struct CpuStepper {
     model: Arc<Model>,
     pool: Arc<rayon::ThreadPool>,
     damping: Damping,
+    groups: TetGroups,
     surfaces: Surfaces,
     bvh: Bvh,
     /// Obstacles are also met by points inside edges and triangles.
@@ -55,7 +57,10 @@ pub enum CpuError {
 #[derive(Default)]
 struct Work {
     rotations: Vec<Quaternion>,
-    elements: Vec<Element>,
+    motions: Vec<NodeMotion>,
+    elements: SingleElements,
+    /// In f64, for steps that need the matrix in f64.
+    whole_elements: Vec<Element>,
     rhs: Vec<Vec3>,
     a: Operator,
     edge_blocks: Vec<Mat3>,
@@ -63,6 +68,8 @@ struct Work {
     /// Of the deformable bodies.
     systems: Vec<TwoLevel>,
     dv: Vec<Vec3>,
+    /// Time step, and whether all bodies are light in it.
+    lightness: Option<(f64, bool)>,
     rests: RestPoses,
     scopes: Vec<ScopeWork>,
 }
@@ -108,14 +115,15 @@ impl CpuStepper {
         let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?);
         let n = model.n_unknowns();
         let work = Work {
-            elements: vec![Element::default(); model.tets.len()],
             rhs: vec![Vec3::zeros(); n],
             dv: vec![Vec3::zeros(); n],
             ..Work::default()
         };
         let surfaces = Surfaces::new(&model, true)?;
         let bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
-        Ok(Self { damping: Damping::of(&model), state: State::initial(&model), work, pool, model, surfaces, bvh, inside_features: true })
+        let damping = Damping::of(&model);
+        let groups = TetGroups::new(&model.tets, &damping.betas);
+        Ok(Self { damping, groups, state: State::initial(&model), work, pool, model, surfaces, bvh, inside_features: true })
     }
 
     /// Looks at obstacles with vertices only, as the device does.
@@ -131,19 +139,20 @@ impl CpuStepper {
 
     /// One step, as the algorithm reads.
     fn advance(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
-        let Self { model, damping, state, work, surfaces, bvh, inside_features, .. } = self;
+        let Self { model, damping, groups, state, work, surfaces, bvh, inside_features, .. } = self;
         let model: &Model = model;
         let dt = params.time_step;
         let mut report = StepReport { converged: true, ..StepReport::default() };
         work.rotations.clone_from(&state.rotations);
 
         report.stages.time("elements", || {
-            elements(&model.tets, &mut work.rotations, &state.displacements, &state.velocities, dt, &damping.betas, &mut work.elements);
+            let Work { rotations, motions, elements, .. } = &mut *work;
+            groups.follow(rotations, &state.displacements, &state.velocities, dt, motions, elements);
         });
         report.stages.time("assembly", || {
             right_hand_side(model, &work.elements, state, params, loads, damping, &mut work.rhs);
         });
-        let solver = chosen(params, model, loads);
+        let solver = chosen(params, model, loads, &mut work.lightness);
         // What nothing touches is solved in f32; the matrix in f64 is made for those that are left.
         let is_two_level = solver == ContactSolver::Cwc;
         let mut is_assembled = false;
@@ -151,7 +160,7 @@ impl CpuStepper {
             report.stages.time("assembly", || {
                 work.rests.select(model, params, damping);
                 link(model, state, params, loads, &mut work.a);
-                single_blocks(model, &work.elements, &mut work.single_blocks);
+                single_blocks(model, &work.elements.gradients, &mut work.single_blocks);
             });
             work.systems.resize_with(model.bodies.len(), TwoLevel::default);
         }
@@ -197,7 +206,8 @@ impl CpuStepper {
             if solved.iter().any(Option::is_none) {
                 if !is_assembled {
                     report.stages.time("assembly", || {
-                        matrix(model, &work.elements, state, params, loads, damping, &mut work.a, &mut work.edge_blocks);
+                        groups.again(&mut work.rotations, &work.motions, dt, &mut work.whole_elements);
+                        matrix(model, &work.whole_elements, state, params, loads, damping, &mut work.a, &mut work.edge_blocks);
                     });
                 }
                 let rests = match solver {
@@ -321,7 +331,7 @@ fn not_finite(model: &Model, dv: &[Vec3]) -> Option<String> {
 
 /// What the residual of a scope is measured against [kg m/s]: the impulse of its loads in this step (2-norm over nodes). Without any, the momentum and the
 /// element forces, so that a free body is solved as well as a loaded one.
-fn driving_impulse(model: &Model, scope: &Scope, elements: &[Element], state: &State, params: &Params, loads: &Loads) -> f64 {
+fn driving_impulse(model: &Model, scope: &Scope, elements: &impl CornerForces, state: &State, params: &Params, loads: &Loads) -> f64 {
     let dt = params.time_step;
     let soft = scope.deformable(model.bodies.len());
     let rigid = scope.bodies.start.max(model.bodies.len())..scope.bodies.end.max(model.bodies.len());
@@ -346,7 +356,7 @@ fn driving_impulse(model: &Model, scope: &Scope, elements: &[Element], state: &S
     }
     if scale == 0.0 {
         let tets = model.bodies[soft].iter().flat_map(|b| b.tets.clone());
-        let forces2: f64 = tets.flat_map(|t| elements[t].forces()).map(|f| f.norm_squared()).sum();
+        let forces2: f64 = tets.flat_map(|t| elements.forces(t)).flatten().map(|f| f * f).sum();
         scale = 1e-2 * momentum2.sqrt() + dt * forces2.sqrt();
     }
     // A body at rest without loads has nothing to solve; any positive bound ends it at once.
@@ -380,13 +390,17 @@ impl Stepper for CpuStepper {
 const LIGHT: f64 = 4.0;
 
 /// The method of a step. What is held by springs is left to the warped compliance: a sweep sees springs with the old velocities.
-fn chosen(params: &Params, model: &Model, loads: &Loads) -> ContactSolver {
+/// `lightness`: what was found for the last time step.
+fn chosen(params: &Params, model: &Model, loads: &Loads, lightness: &mut Option<(f64, bool)>) -> ContactSolver {
     if params.solver != ContactSolver::Auto {
         return params.solver;
     }
-    let is_light = |body: &Body| stiffness(model, body, params.time_step) <= LIGHT;
+    let dt = params.time_step;
+    let is_light = || model.n_nodes() > 0 && model.bodies.iter().all(|body| stiffness(model, body, dt) <= LIGHT);
+    lightness.take_if(|(known, _)| *known != dt);
+    let (_, is_light) = *lightness.get_or_insert_with(|| (dt, is_light()));
     let is_free = loads.grabs.is_empty() && model.attachments.is_empty();
-    if is_free && model.n_nodes() > 0 && model.bodies.iter().all(is_light) {
+    if is_free && is_light {
         ContactSolver::Baseline(Method::Anticipation)
     } else {
         ContactSolver::Cwc
