@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 use pulp::{Arch, Scalar, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::lanes::{Lanes, Matrix, Vector, minus, plus, scaled, times, times_transposed, trace, transpose};
+use super::lanes::{Lanes, Matrix, Vector, lanes, minus, plus, scaled, times, times_transposed, trace, transpose};
 use super::rotation::{self, Quaternion};
 use crate::math::{Mat3, Vec3};
 use crate::model::Tet;
@@ -86,9 +86,9 @@ fn gradients<S: Simd>(gradients: &[Vector<S>; 3], [a, b, c, d]: &Corners<S>) -> 
 
 /// The gradient of `a` in one tet.
 pub fn gradient(tet: &Tet, a: &[Vec3]) -> Mat3 {
-    let lanes = |v: &Vec3| [v.x, v.y, v.z].map(Lanes::<Scalar>::from);
+    let in_lanes = |v: &Vec3| [v.x, v.y, v.z].map(Lanes::<Scalar>::from);
     let [_, rest @ ..] = tet.gradients;
-    let rows = gradients(&rest.each_ref().map(lanes), &tet.nodes.map(|n| lanes(&a[n as usize])));
+    let rows = gradients(&rest.each_ref().map(in_lanes), &tet.nodes.map(|n| in_lanes(&a[n as usize])));
     Mat3::from_fn(|r, c| rows[r][c].into())
 }
 
@@ -337,53 +337,74 @@ impl<O: Output, const FOLLOW: bool> WithSimd for Pass<'_, O, FOLLOW> {
         let n = self.out.len();
         let zero = Lanes::splat(simd, 0.0);
         for (g, group) in self.groups.iter().enumerate() {
-            for k in 0..LANES / S::F64_LANES {
-                let first = g * LANES + k * S::F64_LANES;
-                let mut q = [simd.splat_f64s(0.0); 4];
-                for (lane, q) in cast_slice_mut::<S::f64s, Quaternion>(&mut q).iter_mut().enumerate() {
+            for k in 0..LANES / lanes::<S>() {
+                let first = g * LANES + k * lanes::<S>();
+                let mut q = rows(simd);
+                for (lane, q) in as_rows_mut::<S>(&mut q).iter_mut().enumerate() {
                     *q = self.rotations[(first + lane).min(n - 1)];
                 }
                 let tets = group.tets(simd, k, self.motions, self.dt);
                 let (q, gradients, forces) = element::<S, FOLLOW>(&tets, Lanes::join(simd, q), self.dt);
+                // Lanes beyond the end are not kept.
+                let here = lanes::<S>().min(n.saturating_sub(first));
                 if FOLLOW {
-                    let rows = Lanes::separate(q);
-                    for (lane, q) in cast_slice::<S::f64s, Quaternion>(&rows).iter().enumerate().take(n - first.min(n)) {
-                        self.rotations[first + lane] = *q;
-                    }
+                    store(q, here, |lane, q| self.rotations[first + lane] = q);
                 }
                 for c in 0..4 {
                     let ([gx, gy, gz], [fx, fy, fz]) = (gradients[c], forces[c]);
-                    let rows = Lanes::separate([gx, gy, gz, zero]);
-                    for (lane, row) in cast_slice::<S::f64s, [f64; 4]>(&rows).iter().enumerate().take(n - first.min(n)) {
-                        self.out.gradient(first + lane, c, *row);
-                    }
-                    let rows = Lanes::separate([fx, fy, fz, zero]);
-                    for (lane, row) in cast_slice::<S::f64s, [f64; 4]>(&rows).iter().enumerate().take(n - first.min(n)) {
-                        self.out.force(first + lane, c, *row);
-                    }
+                    store([gx, gy, gz, zero], here, |lane, g| self.out.gradient(first + lane, c, g));
+                    store([fx, fy, fz, zero], here, |lane, f| self.out.force(first + lane, c, f));
                 }
             }
         }
     }
 }
 
+/// Four numbers for each lane.
+#[inline(always)]
+fn rows<S: Simd>(simd: S) -> [[S::f64s; 4]; 2] {
+    [[simd.splat_f64s(0.0); 4]; 2]
+}
+
+#[inline(always)]
+fn as_rows_mut<S: Simd>(rows: &mut [[S::f64s; 4]; 2]) -> &mut [[f64; 4]] {
+    cast_slice_mut(rows.as_flattened_mut())
+}
+
+/// Hands out the four numbers of the first `here` lanes.
+#[inline(always)]
+fn store<S: Simd>(values: [Lanes<S>; 4], here: usize, mut out: impl FnMut(usize, [f64; 4])) {
+    let rows = Lanes::separate(values);
+    let rows = cast_slice::<S::f64s, [f64; 4]>(rows.as_flattened());
+    if here == lanes::<S>() {
+        // Of a length that is known when this is compiled.
+        for lane in 0..lanes::<S>() {
+            out(lane, rows[lane]);
+        }
+    } else {
+        for lane in 0..here {
+            out(lane, rows[lane]);
+        }
+    }
+}
+
 impl Group {
-    /// The tets of the k-th register.
+    /// The tets of the k-th pair of registers.
     #[inline(always)]
     fn tets<S: Simd>(&self, simd: S, k: usize, motions: &[NodeMotion], dt: f64) -> Tets<S> {
         let mut numbers = [Lanes::splat(simd, 0.0); 12];
-        for (number, lanes) in numbers.iter_mut().zip(&self.numbers) {
-            *number = Lanes::new(simd, S::as_simd_f64s(lanes).0[k]);
+        for (number, values) in numbers.iter_mut().zip(&self.numbers) {
+            let (values, _) = S::as_simd_f64s(values);
+            *number = Lanes::new(simd, [values[2 * k], values[2 * k + 1]]);
         }
         let [g1x, g1y, g1z, g2x, g2y, g2z, g3x, g3y, g3z, mu, lambda, beta] = numbers;
         let gradients = [[g1x, g1y, g1z], [g2x, g2y, g2z], [g3x, g3y, g3z]];
-        let nodes = &self.nodes[k * S::F64_LANES..(k + 1) * S::F64_LANES];
+        let nodes = &self.nodes[k * lanes::<S>()..(k + 1) * lanes::<S>()];
         let mut displacements = [gradients[0]; 4];
         let mut velocities = displacements;
         for c in 0..4 {
-            let (mut u, mut v) = ([simd.splat_f64s(0.0); 4], [simd.splat_f64s(0.0); 4]);
-            let lanes = cast_slice_mut::<S::f64s, [f64; 4]>(&mut u).iter_mut().zip(cast_slice_mut::<S::f64s, [f64; 4]>(&mut v));
-            for ((u, v), nodes) in lanes.zip(nodes) {
+            let (mut u, mut v) = (rows(simd), rows(simd));
+            for ((u, v), nodes) in as_rows_mut::<S>(&mut u).iter_mut().zip(as_rows_mut::<S>(&mut v)).zip(nodes) {
                 [*u, *v] = motions[nodes[c] as usize].0;
             }
             let [x, y, z, _] = Lanes::join(simd, u);
@@ -416,8 +437,8 @@ mod tests {
     }
 
     fn stress(tet: &Tet, r: &Mat3, f: &Mat3) -> Mat3 {
-        let lanes = |m: &Mat3| [0, 1, 2].map(|r| [0, 1, 2].map(|c| Lanes::from(m[(r, c)])));
-        let rows = corotational_stress(tet.mu.into(), tet.lambda.into(), &lanes(r), &lanes(f));
+        let in_lanes = |m: &Mat3| [0, 1, 2].map(|r| [0, 1, 2].map(|c| Lanes::from(m[(r, c)])));
+        let rows = corotational_stress(tet.mu.into(), tet.lambda.into(), &in_lanes(r), &in_lanes(f));
         Mat3::from_fn(|r, c| rows[r][c].into())
     }
 
