@@ -162,7 +162,7 @@ pub fn elements(
 /// Tets that a thread takes at once.
 const CHUNK: usize = 256;
 /// Tets side by side.
-const LANES: usize = 8;
+pub const LANES: usize = 8;
 
 /// Displacement and velocity of a node, each followed by a zero: a line of the cache.
 #[derive(Clone, Copy, Debug, Default)]
@@ -199,6 +199,29 @@ impl TetGroups {
             Arch::new().dispatch(SideBySide { rows: &rows, group });
         }
         Self { groups, n: tets.len() }
+    }
+
+    /// The gradient of node vectors (each followed by a zero) in the tets of the k-th pair of registers of group `g`.
+    #[inline(always)]
+    pub fn gradient<S: Simd>(&self, simd: S, g: usize, k: usize, of: &[[f64; 4]]) -> Matrix<S> {
+        let group = &self.groups[g];
+        let zero = Lanes::splat(simd, 0.0);
+        let mut rest = [[zero; 3]; 3];
+        for (number, values) in rest.as_flattened_mut().iter_mut().zip(&group.numbers) {
+            let (values, _) = S::as_simd_f64s(values);
+            *number = Lanes::new(simd, [values[2 * k], values[2 * k + 1]]);
+        }
+        let nodes = &group.nodes[k * lanes::<S>()..(k + 1) * lanes::<S>()];
+        let mut corners = [[zero; 3]; 4];
+        for c in 0..4 {
+            let mut u = rows(simd);
+            for (u, nodes) in as_rows_mut::<S>(&mut u).iter_mut().zip(nodes) {
+                *u = of[nodes[c] as usize];
+            }
+            let [x, y, z, _] = Lanes::join(simd, u);
+            corners[c] = [x, y, z];
+        }
+        gradients(&rest, &corners)
     }
 
     /// All elements of a step; `rotations` are followed.
@@ -373,7 +396,7 @@ fn as_rows_mut<S: Simd>(rows: &mut [[S::f64s; 4]; 2]) -> &mut [[f64; 4]] {
 
 /// Hands out the four numbers of the first `here` lanes.
 #[inline(always)]
-fn store<S: Simd>(values: [Lanes<S>; 4], here: usize, mut out: impl FnMut(usize, [f64; 4])) {
+pub fn store<S: Simd>(values: [Lanes<S>; 4], here: usize, mut out: impl FnMut(usize, [f64; 4])) {
     let rows = Lanes::separate(values);
     let rows = cast_slice::<S::f64s, [f64; 4]>(rows.as_flattened());
     if here == lanes::<S>() {

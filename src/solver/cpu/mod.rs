@@ -4,6 +4,7 @@ mod assemble;
 mod contacts;
 mod elements;
 mod lanes;
+mod monotone;
 mod rest;
 mod rotation;
 mod solve;
@@ -20,6 +21,7 @@ pub use rotation::{IDENTITY, Quaternion};
 use std::sync::Arc;
 
 use self::contacts::{Detection, Scope, Surfaces};
+use self::monotone::Monotone;
 use self::rest::{RestPoses, stiffness};
 use self::solve::{Elastic, ScopeWork, solve_scope};
 use rayon::prelude::*;
@@ -40,6 +42,7 @@ pub struct CpuStepper {
     groups: TetGroups,
     surfaces: Surfaces,
     bvh: Bvh,
+    monotone: Monotone,
     /// Obstacles are also met by points inside edges and triangles.
     inside_features: bool,
     state: State,
@@ -121,9 +124,10 @@ impl CpuStepper {
         };
         let surfaces = Surfaces::new(&model, true)?;
         let bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
+        let monotone = Monotone::new(&model, &surfaces.mesh, &surfaces.rest);
         let damping = Damping::of(&model);
         let groups = TetGroups::new(&model.tets, &damping.betas);
-        Ok(Self { damping, groups, state: State::initial(&model), work, pool, model, surfaces, bvh, inside_features: true })
+        Ok(Self { damping, groups, state: State::initial(&model), work, pool, model, surfaces, bvh, monotone, inside_features: true })
     }
 
     /// Looks at obstacles with vertices only, as the device does.
@@ -139,7 +143,7 @@ impl CpuStepper {
 
     /// One step, as the algorithm reads.
     fn advance(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
-        let Self { model, damping, groups, state, work, surfaces, bvh, inside_features, .. } = self;
+        let Self { model, damping, groups, state, work, surfaces, bvh, monotone, inside_features, .. } = self;
         let model: &Model = model;
         let dt = params.time_step;
         let mut report = StepReport { converged: true, ..StepReport::default() };
@@ -166,6 +170,10 @@ impl CpuStepper {
         }
         work.dv.copy_from_slice(&state.velocity_changes);
         let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, *inside_features));
+        report.stages.time("detection", || {
+            monotone.start(model, groups, state);
+            bvh.trust(monotone.is_sure());
+        });
         let mut candidates = report.stages.time("detection", || foretold(&detection, bvh, &work.dv, params));
         let mut found: Vec<Contact> = vec![];
         let mut crossing = vec![];
@@ -245,7 +253,12 @@ impl CpuStepper {
             }
             // What left its box may have met what was not looked at.
             let end = detection.step.end_positions(&Scope::whole(model), &work.dv);
-            let left = report.stages.time("detection", || bvh.cover(&end.x));
+            let mut left = report.stages.time("detection", || bvh.cover(&end.x));
+            if report.stages.time("detection", || monotone.end(model, groups, state, &work.dv, dt)) {
+                bvh.trust(monotone.is_sure());
+                report.stages.time("detection", || foretold(&detection, bvh, &work.dv, params));
+                left = 1;
+            }
             if left > 0 {
                 candidates = report.stages.time("detection", || bvh.query(&surfaces.mesh, &detection.step.start));
             }
@@ -295,6 +308,9 @@ impl CpuStepper {
 
 /// Pairs that can meet if velocities change as they did in the last step.
 fn foretold(detection: &Detection, bvh: &mut Bvh, dv: &[Vec3], params: &Params) -> Candidates {
+    if bvh.is_idle() {
+        return Candidates::default();
+    }
     let (start, mesh) = (&detection.step.start, &detection.step.surfaces.mesh);
     let end = detection.step.end_positions(&Scope::whole(detection.model), dv);
     let reach: Vec<Vec3> = end.x.iter().zip(start).map(|(x1, x0)| (x1 - x0) * REACH).collect();
@@ -375,6 +391,7 @@ impl Stepper for CpuStepper {
 
     fn set_state(&mut self, state: &State) -> Result<(), StepError> {
         self.state.clone_from(state);
+        self.monotone.forget();
         Ok(())
     }
 
