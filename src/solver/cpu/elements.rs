@@ -332,8 +332,8 @@ impl Output for Single<'_> {
     }
 
     #[inline(always)]
-    fn gradient(&mut self, tet: usize, corner: usize, [x, y, z, _]: [f64; 4]) {
-        self.gradients[tet].0[corner] = [x as f32, y as f32, z as f32, 0.0];
+    fn gradient(&mut self, tet: usize, corner: usize, gradient: [f64; 4]) {
+        self.gradients[tet].0[corner] = gradient.map(|g| g as f32);
     }
 
     #[inline(always)]

@@ -19,8 +19,8 @@ use crate::solver::State;
 
 /// The least eigenvalue of sym(R^T F) that is accepted: distances stay at least this part of those at rest.
 const LEAST: f64 = 0.05;
-/// Steps after which a body without proof is tried again.
-const PATIENCE: u32 = 8;
+/// Steps after which a body without proof is tried again: a proof that does not last costs a step.
+const PATIENCE: u32 = 32;
 /// Tets that tell the rotation of a body.
 const SAMPLES: usize = 256;
 /// Rounding of angles and volumes of the rest shape: distances are off by no more than this part.
@@ -82,7 +82,8 @@ impl Monotone {
         self.proofs.iter().map(|proof| proof.rotation.is_some())
     }
 
-    /// Takes back the proofs that do not hold to the end of the step with the velocity change `dv`; true if there are such. A proof may change its rotation.
+    /// Takes back the proofs that do not hold to the end of the step with the velocity change `dv`; true if there are such: then the step must be made without.
+    /// A proof may change its rotation.
     pub fn end(&mut self, model: &Model, groups: &TetGroups, state: &State, dv: &[Vec3], dt: f64) -> bool {
         if self.is_sure().all(|is_sure| !is_sure) {
             return false;
@@ -248,5 +249,94 @@ impl WithSimd for Check<'_> {
             }
         }
         (-least).largest() < 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::material::Material;
+    use crate::math::Quat;
+    use crate::mesh::{TetMesh, shapes};
+    use crate::model::{ModelBuilder, SoftBody};
+    use crate::solver::cpu::contacts::Surfaces;
+
+    fn model(bodies: Vec<TetMesh>) -> Model {
+        let mut builder = ModelBuilder::default();
+        bodies.into_iter().for_each(|tets| {
+            builder.soft_body(SoftBody::with_boundary_surface("body", Material::default(), tets));
+        });
+        builder.build().unwrap()
+    }
+
+    fn monotone(model: &Model) -> Monotone {
+        let surfaces = Surfaces::new(model, true).unwrap();
+        Monotone::new(model, &surfaces.mesh, &surfaces.rest)
+    }
+
+    /// Tets of the cells of `tets` that `keep` names by their centres.
+    fn part(mut tets: TetMesh, keep: impl Fn(&Vec3) -> bool) -> TetMesh {
+        let positions = tets.positions.clone();
+        tets.tets.retain(|t| keep(&(t.iter().map(|n| positions[*n as usize]).sum::<Vec3>() / 4.0)));
+        let mut place = vec![u32::MAX; positions.len()];
+        let mut kept = vec![];
+        for n in tets.tets.iter_mut().flatten() {
+            let place = &mut place[*n as usize];
+            if *place == u32::MAX {
+                *place = kept.len() as u32;
+                kept.push(positions[*n as usize]);
+            }
+            *n = *place;
+        }
+        TetMesh { positions: kept, ..tets }
+    }
+
+    #[test]
+    fn convex_bodies_are_told_from_others() {
+        let block = || shapes::box_tets(Vec3::new(0.4, 0.2, 0.2), [4, 2, 2]);
+        let hooked = part(block(), |x| x.x < 0.0 || x.y < 0.0);
+        // Convex each, but not together: half of the cells, and a part for itself.
+        let parted = part(block(), |x| x.x < -0.1 || x.x > 0.1);
+        let model = model(vec![block(), hooked, parted]);
+        let found: Vec<bool> = monotone(&model).proofs.iter().map(|proof| proof.is_convex).collect();
+        assert_eq!(found, [true, false, false]);
+    }
+
+    /// A bar that is turned and bent more and more: proofs end before its ends meet, and a tet that is turned inside out ends them at once. Two bars, so that
+    /// one group of tets belongs to both.
+    #[test]
+    fn proofs_hold_while_no_two_points_can_meet() {
+        let bar = || shapes::box_tets(Vec3::new(1.0, 0.1, 0.1), [9, 1, 1]);
+        let model = model(vec![bar(), bar()]);
+        let groups = TetGroups::new(&model.tets, &[0.0; 2]);
+        let turn = Quat::from_scaled_axis(Vec3::new(0.4, -2.0, 1.0));
+        let bent = |x: &Vec3, angle: f64| {
+            let (radius, phi) = (1.0 / angle, x.x * angle);
+            turn * Vec3::new((radius - x.y) * phi.sin(), radius - (radius - x.y) * phi.cos(), x.z)
+        };
+        let sure_after = |angle: f64, upset: bool| {
+            let mut state = State::initial(&model);
+            let n = model.bodies[0].nodes.len();
+            for (i, x) in model.rest_positions.iter().enumerate() {
+                state.displacements[i] = if i < n { bent(x, angle) - x } else { turn * x - x };
+            }
+            state.rotations.fill([turn.i, turn.j, turn.k, turn.w]);
+            let mut monotone = monotone(&model);
+            monotone.start(&model, &groups, &state);
+            let before: Vec<bool> = monotone.is_sure().collect();
+            // Two points change places within the step.
+            let mut dv = vec![Vec3::zeros(); model.n_unknowns()];
+            if upset {
+                let tet = model.tets[model.bodies[1].tets.start].nodes;
+                let change = (state.positions(&model)[tet[3] as usize] - state.positions(&model)[tet[0] as usize]) * 1.5;
+                dv[tet[0] as usize] = change / 0.01;
+            }
+            let is_lost = monotone.end(&model, &groups, &state, &dv, 0.01);
+            (before, is_lost, monotone.is_sure().collect::<Vec<bool>>())
+        };
+        assert_eq!(sure_after(1.5, false), (vec![true, true], false, vec![true, true]));
+        assert_eq!(sure_after(1.5, true), (vec![true, true], true, vec![true, false]));
+        // Its ends are turned by more than a right angle from the middle.
+        assert_eq!(sure_after(3.5, false), (vec![false, true], false, vec![false, true]));
     }
 }

@@ -211,19 +211,37 @@ fn bodies_that_are_alike_share_a_shape() {
     }
 }
 
+/// What is told of the matrix without making it is what it is, of bodies that are turned, too.
+#[test]
+fn stiffness_is_the_largest_diagonal_block() {
+    let mut tets = shapes::box_tets(Vec3::new(0.3, 0.2, 0.1), [3, 2, 2]);
+    tets.positions.iter_mut().for_each(|p| p.x += 0.3 * p.y * p.y);
+    let material = Material { young_modulus: 3e5, poisson_ratio: 0.4, mass_damping: 0.7, stiffness_damping: 0.01, ..Material::default() };
+    let mut builder = ModelBuilder::default();
+    builder.soft_body(SoftBody::with_boundary_surface("bar", material, tets));
+    let model = builder.build().unwrap();
+    let (damping, params, mut state) = (Damping::of(&model), Params::default(), State::initial(&model));
+    let turn = Quat::from_scaled_axis(Vec3::new(0.2, 1.1, -0.4));
+    state.rotations.fill([turn.i, turn.j, turn.k, turn.w]);
+    state.displacements.iter_mut().zip(&model.rest_positions).for_each(|(u, x)| *u = turn * x - x);
+    let mut elements_now = vec![Element::default(); model.tets.len()];
+    let (rotations, dt) = (&mut state.rotations, params.time_step);
+    elements(&model.tets, rotations, &state.displacements, &state.velocities, dt, &damping.betas, &mut elements_now);
+    let mut a = Operator::default();
+    matrix(&model, &elements_now, &state, &params, &Loads::default(), &damping, &mut a, &mut vec![]);
+    let of_node = |i: usize| a.blocks[model.pattern.diagonals[i] as usize].trace() / (3.0 * model.node_masses[i]);
+    let wanted = (0..model.n_nodes()).map(of_node).fold(0.0, f64::max);
+    let found = stiffness(&model, &model.bodies[0], dt);
+    assert!((found - wanted).abs() < 1e-9 * wanted && wanted > 2.0, "{found} {wanted}");
+}
+
 /// A pile that is soft for the time step is left to anticipation, unless something is held.
 #[test]
 fn the_solver_follows_the_matrix() {
     let model = pile();
-    let damping = Damping::of(&model);
     let solver = |time_step: f64, loads: &Loads| {
-        let params = Params { time_step, ..Params::default() };
-        let (mut elements_now, mut rotations) = (vec![Element::default(); model.tets.len()], State::initial(&model).rotations);
-        let still = vec![Vec3::zeros(); model.n_nodes()];
-        elements(&model.tets, &mut rotations, &still, &still, time_step, &damping.betas, &mut elements_now);
-        let mut a = Operator::default();
-        matrix(&model, &elements_now, &State::initial(&model), &params, &Loads::default(), &damping, &mut a, &mut vec![]);
-        chosen(ContactSolver::Auto, &model, &a, loads)
+        let params = Params { time_step, solver: ContactSolver::Auto, ..Params::default() };
+        chosen(&params, &model, loads, &mut None)
     };
     assert_eq!(solver(1.0 / 60.0, &Loads::default()), ContactSolver::Cwc);
     assert_eq!(solver(5e-4, &Loads::default()), ContactSolver::Baseline(Method::Anticipation));
