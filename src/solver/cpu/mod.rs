@@ -160,7 +160,6 @@ impl CpuStepper {
             report.stages.time("assembly", || {
                 work.rests.select(model, params, damping);
                 link(model, state, params, loads, &mut work.a);
-                single_blocks(model, &work.elements.gradients, &mut work.single_blocks);
             });
             work.systems.resize_with(model.bodies.len(), TwoLevel::default);
         }
@@ -192,7 +191,9 @@ impl CpuStepper {
             }
             let scale = |scope: &Scope| driving_impulse(model, scope, &work.elements, state, params, loads);
             let mut solved: Vec<Option<StepReport>> = scopes.iter().map(|_| None).collect();
-            if is_two_level {
+            let is_untouched = |w: &ScopeWork| w.contacts.is_empty();
+            if is_two_level && work.scopes.iter().any(is_untouched) {
+                report.stages.time("assembly", || single_blocks(model, &work.elements.gradients, &mut work.single_blocks));
                 let (aggregates, coarse) = work.rests.coarse();
                 let (links, rhs, rotations, blocks) = (&work.a, &work.rhs[..], &work.rotations[..], &work.single_blocks[..]);
                 let elastic = Elastic { model, rotations, blocks, links, rhs, params };
@@ -200,18 +201,15 @@ impl CpuStepper {
                 let dv_parts = split_mut(&mut work.dv, scopes.iter().map(|scope| scope.unknowns.len()));
                 let system_parts = split_mut(&mut work.systems, scopes.iter().map(|scope| soft(scope).len()));
                 let parts = (dv_parts, system_parts, &mut work.scopes, &scopes, &mut solved).into_par_iter();
-                parts.filter(|(_, _, scope_work, ..)| scope_work.contacts.is_empty()).for_each(
-                    |(dv, systems, scope_work, scope, solved)| {
-                        let Some(mut report) =
-                            elastic.solve(scope, &aggregates[soft(scope)], &coarse[soft(scope)], systems, scale(scope), dv)
-                        else {
-                            return;
-                        };
-                        let ScopeWork { contacts, crosses, .. } = scope_work;
-                        *crosses = report.stages.time("detection", || detection.adapt(scope, dv, contacts)).crosses;
-                        *solved = (contacts.is_empty() && report.converged).then_some(report);
-                    },
-                );
+                parts.filter(|(_, _, scope_work, ..)| is_untouched(scope_work)).for_each(|(dv, systems, scope_work, scope, solved)| {
+                    let Some(mut report) = elastic.solve(scope, &aggregates[soft(scope)], &coarse[soft(scope)], systems, scale(scope), dv)
+                    else {
+                        return;
+                    };
+                    let ScopeWork { contacts, crosses, .. } = scope_work;
+                    *crosses = report.stages.time("detection", || detection.adapt(scope, dv, contacts)).crosses;
+                    *solved = (contacts.is_empty() && report.converged).then_some(report);
+                });
             }
             if solved.iter().any(Option::is_none) {
                 if !is_assembled {
