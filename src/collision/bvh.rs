@@ -249,6 +249,8 @@ pub struct Bvh {
     /// Root of each body's subtree, and whether its own pairs are all listed in `own`.
     roots: Vec<u32>,
     is_listed: Vec<bool>,
+    /// Of each body, whether it is known not to touch itself.
+    is_sure: Vec<bool>,
 }
 
 /// Enough independent parts of a search to keep all threads busy.
@@ -301,12 +303,26 @@ impl Bvh {
         let own =
             of_body.map(|(body, (vertices, length, count))| OwnPairs::new(body as u32, vertices, length / f64::from(count))).collect();
         let (vertex_boxes, is_listed) = (vec![Bounds::EMPTY; mesh.body.len()], vec![false; roots.len()]);
-        Self { nodes, boxes, vertices, edges, triangles, vertex_boxes, margin: 0.0, own, roots, is_listed }
+        let is_sure = is_listed.clone();
+        Self { nodes, boxes, vertices, edges, triangles, vertex_boxes, margin: 0.0, own, roots, is_listed, is_sure }
+    }
+
+    /// Tells of the first bodies whether they are known not to touch themselves: their own pairs are left out until told otherwise.
+    pub fn trust(&mut self, bodies: impl IntoIterator<Item = bool>) {
+        self.is_sure.iter_mut().zip(bodies).for_each(|(known, is_sure)| *known = is_sure);
+    }
+
+    /// Whether there are no pairs but own ones of a body that does not touch itself: then no box is needed, and none is made.
+    pub fn is_idle(&self) -> bool {
+        self.nodes.first().is_none_or(|root| root.body != Mesh::NONE && self.is_sure[root.body as usize])
     }
 
     /// Boxes of the ways from `x` to `x + reach` [m], inflated by `margin` [m].
     pub fn refit(&mut self, mesh: &Mesh, x: &[Vec3], reach: &[Vec3], margin: f64) {
         self.margin = margin;
+        if self.is_idle() {
+            return;
+        }
         self.list_own(mesh, x, reach);
         let way = |(b, (x, reach)): (&mut Bounds, (&Vec3, &Vec3))| *b = Bounds::swept(x, &(x + reach), margin);
         self.vertex_boxes.par_iter_mut().zip(x.par_iter().zip(reach)).with_min_len(4096).for_each(way);
@@ -316,18 +332,22 @@ impl Bvh {
     /// Finds out for which bodies the listed own pairs are enough, and renews lists that have become of no use.
     fn list_own(&mut self, mesh: &Mesh, x: &[Vec3], reach: &[Vec3]) {
         let margin = self.margin;
-        self.own.par_iter_mut().for_each(|own| own.look(x, reach, margin));
+        let is_sure = &self.is_sure;
+        self.own.par_iter_mut().filter(|own| !is_sure[own.body as usize]).for_each(|own| own.look(x, reach, margin));
         self.own.iter().for_each(|own| self.is_listed[own.body as usize] = own.is_complete);
-        if !self.own.iter().any(|own| own.is_wanted) {
+        let is_wanted = |own: &OwnPairs| own.is_wanted && !is_sure[own.body as usize];
+        if !self.own.iter().any(is_wanted) {
             return;
         }
         let mut own = std::mem::take(&mut self.own);
-        let wanted = || own.iter().filter(|own| own.is_wanted);
+        let is_sure = self.is_sure.clone();
+        let is_wanted = |own: &OwnPairs| own.is_wanted && !is_sure[own.body as usize];
+        let wanted = || own.iter().filter(|own| is_wanted(own));
         for (v, near) in wanted().flat_map(|own| own.vertices().iter().map(|v| (*v as usize, own.near))) {
             self.vertex_boxes[v] = Bounds::swept(&x[v], &x[v], 0.5 * near);
         }
         self.fit_boxes();
-        own.par_iter_mut().filter(|own| own.is_wanted).for_each(|own| own.take(x, self.own_near(mesh, own, x)));
+        own.par_iter_mut().filter(|own| is_wanted(own)).for_each(|own| own.take(x, self.own_near(mesh, own, x)));
         own.iter().for_each(|own| self.is_listed[own.body as usize] = own.is_complete);
         self.own = own;
     }
@@ -365,7 +385,8 @@ impl Bvh {
         let around = |corners: &[u32]| corners.iter().fold(Bounds::EMPTY, |all, v| all.union(&self.vertex_boxes[*v as usize]));
         let of = |edge: u32| around(&mesh.edges[edge as usize]);
         let mut found = Candidates::default();
-        for own in self.own.iter().filter(|own| self.is_listed[own.body as usize]) {
+        let is_listed = |own: &&OwnPairs| self.is_listed[own.body as usize] && !self.is_sure[own.body as usize];
+        for own in self.own.iter().filter(is_listed) {
             let faces = own.pairs.vertex_faces.iter().filter(|[v, t]| around(&[*v]).overlaps(&around(&mesh.triangles[*t as usize])));
             found.vertex_faces.extend(faces);
             found.edge_edges.extend(own.pairs.edge_edges.iter().filter(|[e, f]| of(*e).overlaps(&of(*f))));
@@ -376,12 +397,15 @@ impl Bvh {
     /// Whether all positions `x` [m] lie in the boxes of their vertices. As long as they do, at both ends of a straight way, no pair that
     /// meets on it is missing from the candidates of the last [`query`](Self::query), be it of this step or of an earlier one.
     pub fn holds(&self, x: &[Vec3]) -> bool {
-        self.vertex_boxes.par_iter().zip(x).with_min_len(4096).all(|(bounds, p)| bounds.contains(p))
+        self.is_idle() || self.vertex_boxes.par_iter().zip(x).with_min_len(4096).all(|(bounds, p)| bounds.contains(p))
     }
 
     /// Makes the boxes hold the positions `x` [m] too and returns how many vertices had left theirs: if any, pairs may be missing
     /// and a new [`query`](Self::query) finds them [collision thesis, 6.5.3].
     pub fn cover(&mut self, x: &[Vec3]) -> usize {
+        if self.is_idle() {
+            return 0;
+        }
         let mut left = 0;
         for (bounds, p) in self.vertex_boxes.iter_mut().zip(x) {
             if !bounds.contains(p) {
@@ -411,7 +435,7 @@ impl Bvh {
     /// All pairs of features that may meet as long as no vertex leaves its box, but for some whose boxes are seen to be apart.
     /// `x` [m] are any positions within the boxes. The same for any number of threads.
     pub fn query(&self, mesh: &Mesh, x: &[Vec3]) -> Candidates {
-        if self.nodes.is_empty() {
+        if self.is_idle() {
             return Candidates::default();
         }
         // The upper levels of the search one by one, until there is enough to share out.
@@ -466,7 +490,8 @@ impl Bvh {
         let (first, second) = (&self.nodes[a as usize], &self.nodes[b as usize]);
         if a == b {
             let body = first.body as usize;
-            let meets_itself = first.body == Mesh::NONE || mesh.mobility[body] == Mobility::Deformable && !self.is_listed[body];
+            let is_found_here = |body: usize| mesh.mobility[body] == Mobility::Deformable && !self.is_listed[body] && !self.is_sure[body];
+            let meets_itself = first.body == Mesh::NONE || is_found_here(body);
             if !(meets_itself && first.mobile) {
                 return;
             }

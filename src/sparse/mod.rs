@@ -1,16 +1,21 @@
 //! Block compressed sparse rows (BCSR) with 3x3 blocks over the nodes of a mesh, and vectors of 3-blocks.
 
+mod aggregates;
 mod cg;
 mod factor;
 pub mod lab;
 pub(crate) mod lanes;
 mod operator;
+mod sell;
+mod two_level;
 
 pub use cg::{Solved, conjugate_gradient};
 #[cfg(test)]
 pub use factor::tests::elastic_box;
 pub use factor::{Columns, FactorWork, NotPositiveDefinite, Requested, RestFactor};
 pub use operator::{Operator, RankOne, clear_fixed};
+pub use sell::Block as SingleBlock;
+pub use two_level::{Coarse, Layout, TwoLevel};
 
 use std::ops::Range;
 

@@ -5,11 +5,11 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::elements::Element;
+use super::elements::{CornerForces, Element, SingleGradients};
 use crate::math::{Mat3, Vec3, split_mut};
 use crate::model::{End, Model};
 use crate::solver::{Grab, HeldPoint, Loads, Params, State};
-use crate::sparse::{CHUNK, Operator, RankOne};
+use crate::sparse::{CHUNK, Operator, RankOne, SingleBlock};
 
 /// Rows that a thread fills at once.
 const ROWS: usize = 128;
@@ -34,7 +34,7 @@ impl Damping {
 /// and what attachments say to its turning.
 pub fn right_hand_side(
     model: &Model,
-    elements: &[Element],
+    elements: &impl CornerForces,
     state: &State,
     params: &Params,
     loads: &Loads,
@@ -126,6 +126,13 @@ pub fn matrix(
             part[diagonal - first] = sum;
         }
     });
+    link(model, state, params, loads, a);
+    a.invert_diagonals(pattern, &model.fixed);
+}
+
+/// The part of the matrix that is not in the blocks of the nodes: rigid bodies and springs.
+pub fn link(model: &Model, state: &State, params: &Params, loads: &Loads, a: &mut Operator) {
+    let dt = params.time_step;
     a.rigid_blocks.clear();
     for (body, state) in model.rigid_bodies.iter().zip(&state.rigid_bodies) {
         let (mass, inertia) = body.inertia_in_space(&state.pose.rotation).unwrap_or((0.0, Mat3::zeros()));
@@ -146,7 +153,58 @@ pub fn matrix(
     for (body, stiffness) in turning_stiffnesses(model, state) {
         a.rigid_blocks[2 * body + 1] += stiffness * (dt * dt);
     }
-    a.invert_diagonals(pattern, &model.fixed);
+}
+
+/// The blocks of all edges in f32, each followed by its transpose; then zeros.
+pub fn single_blocks(model: &Model, gradients: &[SingleGradients], blocks: &mut Vec<SingleBlock>) {
+    let ratios: Vec<f64> = model.bodies.iter().map(|body| body.material.lame()).map(|lame| lame.lambda / lame.mu).collect();
+    let n = model.pattern.edges.len();
+    blocks.resize(2 * n + 1, SingleBlock::default());
+    blocks[..2 * n].par_chunks_mut(2 * CHUNK).enumerate().for_each(|(chunk, blocks)| {
+        Arch::new().dispatch(SingleBlocks { model, gradients, ratios: &ratios, first: chunk * CHUNK, blocks });
+    });
+}
+
+/// See [`single_blocks`]; of consecutive edges, from `first` on.
+struct SingleBlocks<'a> {
+    model: &'a Model,
+    gradients: &'a [SingleGradients],
+    /// lambda/mu of each body.
+    ratios: &'a [f64],
+    first: usize,
+    blocks: &'a mut [SingleBlock],
+}
+
+impl WithSimd for SingleBlocks<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (k, pair) in self.blocks.chunks_exact_mut(2).enumerate() {
+            let edge = self.first + k;
+            let body = self.model.node_bodies[self.model.pattern.edges[edge][0] as usize];
+            let ratio = self.ratios[body as usize] as f32;
+            // T by columns, as in `edge_block`.
+            let mut t = [[0.0f32; 4]; 3];
+            for item in self.model.edge_tets.get(edge) {
+                let gradients = &self.gradients[(item / 16) as usize].0;
+                let (ai, aj) = (&gradients[(item / 4 % 4) as usize], &gradients[(item % 4) as usize]);
+                for c in 0..3 {
+                    for r in 0..4 {
+                        t[c][r] += ai[r] * aj[c];
+                    }
+                }
+            }
+            let trace = t[0][0] + t[1][1] + t[2][2];
+            for c in 0..3 {
+                for r in 0..3 {
+                    let diagonal = if r == c { trace } else { 0.0 };
+                    pair[0][c][r] = ratio * t[c][r] + t[r][c] + diagonal;
+                    pair[1][c][r] = ratio * t[r][c] + t[c][r] + diagonal;
+                }
+            }
+        }
+    }
 }
 
 /// The blocks of consecutive edges, from `first` on.
@@ -194,10 +252,10 @@ fn grab_factor(grab: &Grab, dt: f64) -> f64 {
 }
 
 /// Sum of the forces on one node [N].
-fn corner_force(elements: &[Element], corners: &[u32]) -> Vec3 {
+fn corner_force(elements: &impl CornerForces, corners: &[u32]) -> Vec3 {
     let mut sum = [0.0; 4];
     for corner in corners {
-        let force = &elements[(corner / 4) as usize].forces[(corner % 4) as usize];
+        let force = &elements.forces((corner / 4) as usize)[(corner % 4) as usize];
         for k in 0..4 {
             sum[k] += force[k];
         }

@@ -1,10 +1,10 @@
 //! The element pass: rotations, corner forces, and the compact rotated gradients that the matrix is gathered from.
 
-use bytemuck::cast_slice_mut;
+use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 use pulp::{Arch, Scalar, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::lanes::{Lanes, Matrix, Vector, minus, plus, scaled, times, times_transposed, trace, transpose};
+use super::lanes::{Lanes, Matrix, Vector, lanes, minus, plus, scaled, times, times_transposed, trace, transpose};
 use super::rotation::{self, Quaternion};
 use crate::math::{Mat3, Vec3};
 use crate::model::Tet;
@@ -34,11 +34,41 @@ impl Element {
 /// A vector for each corner.
 type Corners<S> = [Vector<S>; 4];
 
+/// What the passes over all elements leave for the step.
+pub trait CornerForces: Sync {
+    /// Of one tet, see [`Element::forces`].
+    fn forces(&self, tet: usize) -> &[[f64; 4]; 4];
+}
+
+impl CornerForces for Vec<Element> {
+    fn forces(&self, tet: usize) -> &[[f64; 4]; 4] {
+        &self[tet].forces
+    }
+}
+
+/// The elements of a step with gradients in f32: half of the memory.
+#[derive(Clone, Debug, Default)]
+pub struct SingleElements {
+    pub forces: Vec<[[f64; 4]; 4]>,
+    pub gradients: Vec<SingleGradients>,
+}
+
+/// [`Element::gradients`] in f32: a line of the cache.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+pub struct SingleGradients(pub [[f32; 4]; 4]);
+
+impl CornerForces for SingleElements {
+    fn forces(&self, tet: usize) -> &[[f64; 4]; 4] {
+        &self.forces[tet]
+    }
+}
+
 /// What [`element`] needs to know.
 struct Tets<S: Simd> {
     /// grad N_c of the last three corners [1/m].
     gradients: [Vector<S>; 3],
-    volume: Lanes<S>,
+    /// mu V and lambda V [J].
     mu: Lanes<S>,
     lambda: Lanes<S>,
     /// Of all corners.
@@ -56,9 +86,9 @@ fn gradients<S: Simd>(gradients: &[Vector<S>; 3], [a, b, c, d]: &Corners<S>) -> 
 
 /// The gradient of `a` in one tet.
 pub fn gradient(tet: &Tet, a: &[Vec3]) -> Mat3 {
-    let lanes = |v: &Vec3| [v.x, v.y, v.z].map(Lanes::<Scalar>::from);
+    let in_lanes = |v: &Vec3| [v.x, v.y, v.z].map(Lanes::<Scalar>::from);
     let [_, rest @ ..] = tet.gradients;
-    let rows = gradients(&rest.each_ref().map(lanes), &tet.nodes.map(|n| lanes(&a[n as usize])));
+    let rows = gradients(&rest.each_ref().map(in_lanes), &tet.nodes.map(|n| in_lanes(&a[n as usize])));
     Mat3::from_fn(|r, c| rows[r][c].into())
 }
 
@@ -67,7 +97,7 @@ fn plus_identity<S: Simd>(a: &Matrix<S>) -> Matrix<S> {
     [[a[0][0] + 1.0, a[0][1], a[0][2]], [a[1][0], a[1][1] + 1.0, a[1][2]], [a[2][0], a[2][1], a[2][2] + 1.0]]
 }
 
-/// First Piola-Kirchhoff stress [Pa] of linear elasticity in the frame `r`:  P = R (2 mu E + lambda tr(E) I),
+/// First Piola-Kirchhoff stress [Pa] (of moduli times a volume: [J]) of linear elasticity in the frame `r`:  P = R (2 mu E + lambda tr(E) I),
 /// E = sym(R^T F) - I. With R from the polar decomposition it is the gradient of
 /// mu |S - I|^2 + lambda/2 tr(S - I)^2 (`elasticity.md` 3).
 #[inline(always)]
@@ -85,17 +115,19 @@ fn corotational_stress<S: Simd>(mu: Lanes<S>, lambda: Lanes<S>, r: &Matrix<S>, f
     times(r, &turned_back)
 }
 
-/// Follows the rotations `q`; returns gradients and forces of the corners, see [`Element`].
+/// Follows the rotations `q`, if `FOLLOW`; returns gradients and forces of the corners, see [`Element`].
 #[inline(always)]
-fn element<S: Simd>(tets: &Tets<S>, q: [Lanes<S>; 4], dt: f64) -> ([Lanes<S>; 4], Corners<S>, Corners<S>) {
-    let Tets { gradients: rest, volume, mu, lambda, displacements, velocities, reach } = tets;
+fn element<S: Simd, const FOLLOW: bool>(tets: &Tets<S>, mut q: [Lanes<S>; 4], dt: f64) -> ([Lanes<S>; 4], Corners<S>, Corners<S>) {
+    let Tets { gradients: rest, mu, lambda, displacements, velocities, reach } = tets;
     let f = plus_identity(&gradients(rest, displacements));
-    let q = rotation::follow(q, &f);
+    if FOLLOW {
+        q = rotation::follow(q, &f);
+    }
     let r = rotation::matrices(&q);
     let rates = gradients(rest, velocities);
     let predicted = [plus(&f[0], *reach, &rates[0]), plus(&f[1], *reach, &rates[1]), plus(&f[2], *reach, &rates[2])];
-    let stress = corotational_stress(-*volume * *mu, -*volume * *lambda, &r, &predicted);
-    let scale = (*mu * *volume * *reach * dt).sqrt();
+    let stress = corotational_stress(-*mu, -*lambda, &r, &predicted);
+    let scale = (*mu * *reach * dt).sqrt();
     let [a, b, c] = times_transposed(rest, &r);
     let turned = with_first(&[scaled(&a, scale), scaled(&b, scale), scaled(&c, scale)]);
     (q, turned, with_first(&times_transposed(rest, &stress)))
@@ -117,96 +149,293 @@ pub fn elements(
     betas: &[f64],
     out: &mut [Element],
 ) {
-    const TETS: usize = 256;
-    (out.par_chunks_mut(TETS), rotations.par_chunks_mut(TETS), tets.par_chunks(TETS)).into_par_iter().for_each(|(out, rotations, tets)| {
-        Arch::new().dispatch(Pass { tets, rotations, displacements, velocities, dt, betas, out });
-    });
+    let groups = TetGroups::new(tets, betas);
+    let mut motions = vec![];
+    gather_motions(displacements, velocities, &mut motions);
+    (out.par_chunks_mut(CHUNK), rotations.par_chunks_mut(CHUNK), groups.groups.par_chunks(CHUNK / LANES)).into_par_iter().for_each(
+        |(out, rotations, groups)| {
+            Arch::new().dispatch(Pass::<_, true> { groups, rotations, motions: &motions, dt, out: Whole(out) });
+        },
+    );
 }
 
-/// [`elements`] of one thread.
-struct Pass<'a> {
-    tets: &'a [Tet],
-    rotations: &'a mut [Quaternion],
-    displacements: &'a [Vec3],
-    velocities: &'a [Vec3],
-    dt: f64,
-    betas: &'a [f64],
-    out: &'a mut [Element],
+/// Tets that a thread takes at once.
+const CHUNK: usize = 256;
+/// Tets side by side.
+pub const LANES: usize = 8;
+
+/// Displacement and velocity of a node, each followed by a zero: a line of the cache.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+pub struct NodeMotion([[f64; 4]; 2]);
+
+fn gather_motions(displacements: &[Vec3], velocities: &[Vec3], motions: &mut Vec<NodeMotion>) {
+    motions.resize(displacements.len(), NodeMotion::default());
+    let join = |((motion, u), v): ((&mut NodeMotion, &Vec3), &Vec3)| *motion = NodeMotion([[u.x, u.y, u.z, 0.0], [v.x, v.y, v.z, 0.0]]);
+    motions.par_iter_mut().with_min_len(4096).zip(displacements).zip(velocities).for_each(join);
 }
 
-impl WithSimd for Pass<'_> {
+/// The constants of all tets, in the order in which the lanes of the machine take them.
+#[derive(Clone, Debug, Default)]
+pub struct TetGroups {
+    groups: Vec<Group>,
+    n: usize,
+}
+
+/// Some tets side by side; those beyond the end are the last one once more.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Group {
+    /// grad N_c of the last three corners [1/m], then mu V, lambda V [J] and stiffness damping [s].
+    numbers: [[f64; LANES]; 12],
+    nodes: [[u32; 4]; LANES],
+}
+
+impl TetGroups {
+    pub fn new(tets: &[Tet], betas: &[f64]) -> Self {
+        let mut groups = vec![Group::zeroed(); tets.len().div_ceil(LANES)];
+        for (group, tets) in groups.iter_mut().zip(tets.chunks(LANES)) {
+            let rows = rows_of(tets, betas, group);
+            Arch::new().dispatch(SideBySide { rows: &rows, group });
+        }
+        Self { groups, n: tets.len() }
+    }
+
+    /// The gradient of node vectors (each followed by a zero) in the tets of the k-th pair of registers of group `g`.
+    #[inline(always)]
+    pub fn gradient<S: Simd>(&self, simd: S, g: usize, k: usize, of: &[[f64; 4]]) -> Matrix<S> {
+        let group = &self.groups[g];
+        let zero = Lanes::splat(simd, 0.0);
+        let mut rest = [[zero; 3]; 3];
+        for (number, values) in rest.as_flattened_mut().iter_mut().zip(&group.numbers) {
+            let (values, _) = S::as_simd_f64s(values);
+            *number = Lanes::new(simd, [values[2 * k], values[2 * k + 1]]);
+        }
+        let nodes = &group.nodes[k * lanes::<S>()..(k + 1) * lanes::<S>()];
+        let mut corners = [[zero; 3]; 4];
+        for c in 0..4 {
+            let mut u = rows(simd);
+            for (u, nodes) in as_rows_mut::<S>(&mut u).iter_mut().zip(nodes) {
+                *u = of[nodes[c] as usize];
+            }
+            let [x, y, z, _] = Lanes::join(simd, u);
+            corners[c] = [x, y, z];
+        }
+        gradients(&rest, &corners)
+    }
+
+    /// All elements of a step; `rotations` are followed.
+    pub fn follow(
+        &self,
+        rotations: &mut [Quaternion],
+        displacements: &[Vec3],
+        velocities: &[Vec3],
+        dt: f64,
+        motions: &mut Vec<NodeMotion>,
+        out: &mut SingleElements,
+    ) {
+        gather_motions(displacements, velocities, motions);
+        out.forces.resize(self.n, Default::default());
+        out.gradients.resize(self.n, SingleGradients::default());
+        let motions = &motions[..];
+        let out = (out.forces.par_chunks_mut(CHUNK), out.gradients.par_chunks_mut(CHUNK));
+        out.into_par_iter().zip(rotations.par_chunks_mut(CHUNK)).zip(self.groups.par_chunks(CHUNK / LANES)).with_min_len(2).for_each(
+            |(((forces, gradients), rotations), groups)| {
+                Arch::new().dispatch(Pass::<_, true> { groups, rotations, motions, dt, out: Single { forces, gradients } });
+            },
+        );
+    }
+
+    /// The elements of the same step once more, in f64, with the rotations as [`Self::follow`] has left them.
+    pub fn again(&self, rotations: &mut [Quaternion], motions: &[NodeMotion], dt: f64, out: &mut Vec<Element>) {
+        out.resize(self.n, Element::default());
+        (out.par_chunks_mut(CHUNK), rotations.par_chunks_mut(CHUNK), self.groups.par_chunks(CHUNK / LANES)).into_par_iter().for_each(
+            |(out, rotations, groups)| {
+                Arch::new().dispatch(Pass::<_, false> { groups, rotations, motions, dt, out: Whole(out) });
+            },
+        );
+    }
+}
+
+/// The numbers of a group tet by tet; the group gets its nodes.
+fn rows_of(tets: &[Tet], betas: &[f64], group: &mut Group) -> [[[f64; 4]; LANES]; 3] {
+    let mut rows = [[[0.0; 4]; LANES]; 3];
+    for lane in 0..LANES {
+        let tet = &tets[lane.min(tets.len() - 1)];
+        let [_, g1, g2, g3] = &tet.gradients;
+        rows[0][lane] = [g1.x, g1.y, g1.z, g2.x];
+        rows[1][lane] = [g2.y, g2.z, g3.x, g3.y];
+        rows[2][lane] = [g3.z, tet.mu * tet.volume, tet.lambda * tet.volume, betas[tet.body as usize]];
+        group.nodes[lane] = tet.nodes;
+    }
+    rows
+}
+
+/// Brings the numbers of tets side by side.
+struct SideBySide<'a> {
+    rows: &'a [[[f64; 4]; LANES]; 3],
+    group: &'a mut Group,
+}
+
+impl WithSimd for SideBySide<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let last = self.tets.len() - 1;
-        let mut rows = [[simd.splat_f64s(0.0); 4]; 12];
-        for first in (0..self.tets.len()).step_by(S::F64_LANES) {
-            // Lanes beyond the end do the last tet once more.
-            let places = move |lane: usize| (first + lane).min(last);
-            for lane in 0..S::F64_LANES {
-                self.gather::<S>(places(lane), lane, &mut rows);
-            }
-            let (tets, q) = Tets::join(simd, &rows);
-            let (q, gradients, forces) = element(&tets, q, self.dt);
-            store(q, |lane, q| self.rotations[places(lane)] = q);
-            let zero = Lanes::splat(simd, 0.0);
-            for c in 0..4 {
-                let ([gx, gy, gz], [fx, fy, fz]) = (gradients[c], forces[c]);
-                store([gx, gy, gz, zero], |lane, g| self.out[places(lane)].gradients[c] = g);
-                store([fx, fy, fz, zero], |lane, f| self.out[places(lane)].forces[c] = f);
+        for (rows, numbers) in self.rows.iter().zip(self.group.numbers.chunks_exact_mut(4)) {
+            let (rows, _) = S::as_simd_f64s(rows.as_flattened());
+            for (k, rows) in rows.chunks_exact(4).enumerate() {
+                let joined = simd.deinterleave_shfl_f64s([rows[0], rows[1], rows[2], rows[3]]);
+                for (numbers, joined) in numbers.iter_mut().zip(joined) {
+                    S::as_mut_simd_f64s(numbers).0[k] = joined;
+                }
             }
         }
     }
 }
 
-impl Pass<'_> {
-    /// What [`Tets::join`] takes, of one tet.
+/// Where a pass leaves what it finds.
+trait Output {
+    fn len(&self) -> usize;
+    fn gradient(&mut self, tet: usize, corner: usize, gradient: [f64; 4]);
+    fn force(&mut self, tet: usize, corner: usize, force: [f64; 4]);
+}
+
+struct Whole<'a>(&'a mut [Element]);
+
+impl Output for Whole<'_> {
     #[inline(always)]
-    fn gather<S: Simd>(&self, place: usize, lane: usize, rows: &mut [[S::f64s; 4]; 12]) {
-        let tet = &self.tets[place];
-        let mut set = |row: usize, numbers| cast_slice_mut::<S::f64s, [f64; 4]>(&mut rows[row])[lane] = numbers;
-        let [_, g1, g2, g3] = &tet.gradients;
-        set(0, [g1.x, g1.y, g1.z, g2.x]);
-        set(1, [g2.y, g2.z, g3.x, g3.y]);
-        set(2, [g3.z, tet.volume, tet.mu, tet.lambda]);
-        let reach = self.dt + self.betas[tet.body as usize];
-        for c in 0..4 {
-            let (u, v) = (&self.displacements[tet.nodes[c] as usize], &self.velocities[tet.nodes[c] as usize]);
-            set(3 + c, [u.x, u.y, u.z, reach]);
-            set(7 + c, [v.x, v.y, v.z, 0.0]);
-        }
-        set(11, self.rotations[place]);
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline(always)]
+    fn gradient(&mut self, tet: usize, corner: usize, gradient: [f64; 4]) {
+        self.0[tet].gradients[corner] = gradient;
+    }
+
+    #[inline(always)]
+    fn force(&mut self, tet: usize, corner: usize, force: [f64; 4]) {
+        self.0[tet].forces[corner] = force;
     }
 }
 
-impl<S: Simd> Tets<S> {
-    /// With the rotations.
+struct Single<'a> {
+    forces: &'a mut [[[f64; 4]; 4]],
+    gradients: &'a mut [SingleGradients],
+}
+
+impl Output for Single<'_> {
     #[inline(always)]
-    fn join(simd: S, rows: &[[S::f64s; 4]; 12]) -> (Self, [Lanes<S>; 4]) {
-        let [g1x, g1y, g1z, g2x] = Lanes::join(simd, rows[0]);
-        let [g2y, g2z, g3x, g3y] = Lanes::join(simd, rows[1]);
-        let [g3z, volume, mu, lambda] = Lanes::join(simd, rows[2]);
-        let [u0x, u0y, u0z, reach] = Lanes::join(simd, rows[3]);
+    fn len(&self) -> usize {
+        self.forces.len()
+    }
+
+    #[inline(always)]
+    fn gradient(&mut self, tet: usize, corner: usize, gradient: [f64; 4]) {
+        self.gradients[tet].0[corner] = gradient.map(|g| g as f32);
+    }
+
+    #[inline(always)]
+    fn force(&mut self, tet: usize, corner: usize, force: [f64; 4]) {
+        self.forces[tet][corner] = force;
+    }
+}
+
+/// The elements of one thread.
+struct Pass<'a, O, const FOLLOW: bool> {
+    groups: &'a [Group],
+    rotations: &'a mut [Quaternion],
+    /// Of all nodes.
+    motions: &'a [NodeMotion],
+    dt: f64,
+    out: O,
+}
+
+impl<O: Output, const FOLLOW: bool> WithSimd for Pass<'_, O, FOLLOW> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let n = self.out.len();
+        let zero = Lanes::splat(simd, 0.0);
+        for (g, group) in self.groups.iter().enumerate() {
+            for k in 0..LANES / lanes::<S>() {
+                let first = g * LANES + k * lanes::<S>();
+                let mut q = rows(simd);
+                for (lane, q) in as_rows_mut::<S>(&mut q).iter_mut().enumerate() {
+                    *q = self.rotations[(first + lane).min(n - 1)];
+                }
+                let tets = group.tets(simd, k, self.motions, self.dt);
+                let (q, gradients, forces) = element::<S, FOLLOW>(&tets, Lanes::join(simd, q), self.dt);
+                // Lanes beyond the end are not kept.
+                let here = lanes::<S>().min(n.saturating_sub(first));
+                if FOLLOW {
+                    store(q, here, |lane, q| self.rotations[first + lane] = q);
+                }
+                for c in 0..4 {
+                    let ([gx, gy, gz], [fx, fy, fz]) = (gradients[c], forces[c]);
+                    store([gx, gy, gz, zero], here, |lane, g| self.out.gradient(first + lane, c, g));
+                    store([fx, fy, fz, zero], here, |lane, f| self.out.force(first + lane, c, f));
+                }
+            }
+        }
+    }
+}
+
+/// Four numbers for each lane.
+#[inline(always)]
+fn rows<S: Simd>(simd: S) -> [[S::f64s; 4]; 2] {
+    [[simd.splat_f64s(0.0); 4]; 2]
+}
+
+#[inline(always)]
+fn as_rows_mut<S: Simd>(rows: &mut [[S::f64s; 4]; 2]) -> &mut [[f64; 4]] {
+    cast_slice_mut(rows.as_flattened_mut())
+}
+
+/// Hands out the four numbers of the first `here` lanes.
+#[inline(always)]
+pub fn store<S: Simd>(values: [Lanes<S>; 4], here: usize, mut out: impl FnMut(usize, [f64; 4])) {
+    let rows = Lanes::separate(values);
+    let rows = cast_slice::<S::f64s, [f64; 4]>(rows.as_flattened());
+    if here == lanes::<S>() {
+        // Of a length that is known when this is compiled.
+        for lane in 0..lanes::<S>() {
+            out(lane, rows[lane]);
+        }
+    } else {
+        for lane in 0..here {
+            out(lane, rows[lane]);
+        }
+    }
+}
+
+impl Group {
+    /// The tets of the k-th pair of registers.
+    #[inline(always)]
+    fn tets<S: Simd>(&self, simd: S, k: usize, motions: &[NodeMotion], dt: f64) -> Tets<S> {
+        let mut numbers = [Lanes::splat(simd, 0.0); 12];
+        for (number, values) in numbers.iter_mut().zip(&self.numbers) {
+            let (values, _) = S::as_simd_f64s(values);
+            *number = Lanes::new(simd, [values[2 * k], values[2 * k + 1]]);
+        }
+        let [g1x, g1y, g1z, g2x, g2y, g2z, g3x, g3y, g3z, mu, lambda, beta] = numbers;
         let gradients = [[g1x, g1y, g1z], [g2x, g2y, g2z], [g3x, g3y, g3z]];
-        let mut displacements = [[u0x, u0y, u0z]; 4];
+        let nodes = &self.nodes[k * lanes::<S>()..(k + 1) * lanes::<S>()];
+        let mut displacements = [gradients[0]; 4];
         let mut velocities = displacements;
         for c in 0..4 {
-            let [x, y, z, _] = Lanes::join(simd, rows[3 + c]);
+            let (mut u, mut v) = (rows(simd), rows(simd));
+            for ((u, v), nodes) in as_rows_mut::<S>(&mut u).iter_mut().zip(as_rows_mut::<S>(&mut v)).zip(nodes) {
+                [*u, *v] = motions[nodes[c] as usize].0;
+            }
+            let [x, y, z, _] = Lanes::join(simd, u);
             displacements[c] = [x, y, z];
-            let [x, y, z, _] = Lanes::join(simd, rows[7 + c]);
+            let [x, y, z, _] = Lanes::join(simd, v);
             velocities[c] = [x, y, z];
         }
-        (Self { gradients, volume, mu, lambda, displacements, velocities, reach }, Lanes::join(simd, rows[11]))
-    }
-}
-
-/// Hands out the four numbers of each lane.
-#[inline(always)]
-fn store<S: Simd>(values: [Lanes<S>; 4], mut out: impl FnMut(usize, [f64; 4])) {
-    let rows = Lanes::separate(values);
-    for (lane, row) in bytemuck::cast_slice::<S::f64s, [f64; 4]>(&rows).iter().enumerate() {
-        out(lane, *row);
+        Tets { gradients, mu, lambda, displacements, velocities, reach: beta + dt }
     }
 }
 
@@ -231,8 +460,8 @@ mod tests {
     }
 
     fn stress(tet: &Tet, r: &Mat3, f: &Mat3) -> Mat3 {
-        let lanes = |m: &Mat3| [0, 1, 2].map(|r| [0, 1, 2].map(|c| Lanes::from(m[(r, c)])));
-        let rows = corotational_stress(tet.mu.into(), tet.lambda.into(), &lanes(r), &lanes(f));
+        let in_lanes = |m: &Mat3| [0, 1, 2].map(|r| [0, 1, 2].map(|c| Lanes::from(m[(r, c)])));
+        let rows = corotational_stress(tet.mu.into(), tet.lambda.into(), &in_lanes(r), &in_lanes(f));
         Mat3::from_fn(|r, c| rows[r][c].into())
     }
 
@@ -306,8 +535,15 @@ mod tests {
         let (mut q, mut together) = (start.clone(), vec![Element::default(); n]);
         elements(&tets, &mut q, &u, &v, 0.01, &betas, &mut together);
         let (mut rotations, mut out) = (start, vec![Element::default(); n]);
-        Pass { tets: &tets, rotations: &mut rotations, displacements: &u, velocities: &v, dt: 0.01, betas: &betas, out: &mut out }
-            .with_simd(Scalar::new());
+        let mut motions = vec![];
+        gather_motions(&u, &v, &mut motions);
+        let mut groups = vec![Group::zeroed(); n.div_ceil(LANES)];
+        for (group, tets) in groups.iter_mut().zip(tets.chunks(LANES)) {
+            let rows = rows_of(tets, &betas, group);
+            SideBySide { rows: &rows, group }.with_simd(Scalar::new());
+        }
+        let out_of = Whole(&mut out);
+        Pass::<_, true> { groups: &groups, rotations: &mut rotations, motions: &motions, dt: 0.01, out: out_of }.with_simd(Scalar::new());
         for t in 0..n {
             let near = |a: f64, b: f64, scale: f64| (a - b).abs() <= 1e-9 * scale;
             assert!(q[t].iter().zip(&rotations[t]).all(|(a, b)| near(*a, *b, 1.0)), "{t}: {:?} {:?}", q[t], rotations[t]);

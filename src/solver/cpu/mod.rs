@@ -4,6 +4,7 @@ mod assemble;
 mod contacts;
 mod elements;
 mod lanes;
+mod monotone;
 mod rest;
 mod rotation;
 mod solve;
@@ -12,14 +13,17 @@ mod tests;
 
 pub use self::contacts::set_apart;
 pub use assemble::{Damping, edge_block, matrix, right_hand_side};
+use assemble::{link, single_blocks};
+use elements::{CornerForces, NodeMotion, SingleElements, TetGroups};
 pub use elements::{Element, elements, gradient};
 pub use rotation::{IDENTITY, Quaternion};
 
 use std::sync::Arc;
 
 use self::contacts::{Detection, Scope, Surfaces};
-use self::rest::RestPoses;
-use self::solve::{ScopeWork, solve_scope};
+use self::monotone::Monotone;
+use self::rest::{RestPoses, stiffness};
+use self::solve::{Elastic, ScopeWork, solve_scope};
 use rayon::prelude::*;
 
 use super::{ContactSolver, Demand, Loads, Params, RigidState, State, StepError, StepReport, Stepper, SurfacePositions};
@@ -28,15 +32,17 @@ use crate::contact::baselines::Method;
 use crate::contact::{Contact, ContactMemory, Problem};
 use crate::math::{Mat3, Vec3, split_mut};
 use crate::model::{Attachment, Model};
-use crate::sparse::Operator;
+use crate::sparse::{Operator, SingleBlock, TwoLevel};
 
 /// The CPU backend.
 pub struct CpuStepper {
     model: Arc<Model>,
     pool: Arc<rayon::ThreadPool>,
     damping: Damping,
+    groups: TetGroups,
     surfaces: Surfaces,
     bvh: Bvh,
+    monotone: Monotone,
     /// Obstacles are also met by points inside edges and triangles.
     inside_features: bool,
     state: State,
@@ -54,11 +60,19 @@ pub enum CpuError {
 #[derive(Default)]
 struct Work {
     rotations: Vec<Quaternion>,
-    elements: Vec<Element>,
+    motions: Vec<NodeMotion>,
+    elements: SingleElements,
+    /// In f64, for steps that need the matrix in f64.
+    whole_elements: Vec<Element>,
     rhs: Vec<Vec3>,
     a: Operator,
     edge_blocks: Vec<Mat3>,
+    single_blocks: Vec<SingleBlock>,
+    /// Of the deformable bodies.
+    systems: Vec<TwoLevel>,
     dv: Vec<Vec3>,
+    /// Time step, and whether all bodies are light in it.
+    lightness: Option<(f64, bool)>,
     rests: RestPoses,
     scopes: Vec<ScopeWork>,
 }
@@ -103,15 +117,13 @@ impl CpuStepper {
     pub fn new(model: Arc<Model>, threads: usize) -> Result<Self, CpuError> {
         let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?);
         let n = model.n_unknowns();
-        let work = Work {
-            elements: vec![Element::default(); model.tets.len()],
-            rhs: vec![Vec3::zeros(); n],
-            dv: vec![Vec3::zeros(); n],
-            ..Work::default()
-        };
+        let work = Work { rhs: vec![Vec3::zeros(); n], dv: vec![Vec3::zeros(); n], ..Work::default() };
         let surfaces = Surfaces::new(&model, true)?;
         let bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
-        Ok(Self { damping: Damping::of(&model), state: State::initial(&model), work, pool, model, surfaces, bvh, inside_features: true })
+        let monotone = Monotone::new(&model, &surfaces.mesh, &surfaces.rest);
+        let damping = Damping::of(&model);
+        let groups = TetGroups::new(&model.tets, &damping.betas);
+        Ok(Self { damping, groups, state: State::initial(&model), work, pool, model, surfaces, bvh, monotone, inside_features: true })
     }
 
     /// Looks at obstacles with vertices only, as the device does.
@@ -127,26 +139,36 @@ impl CpuStepper {
 
     /// One step, as the algorithm reads.
     fn advance(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
-        let Self { model, damping, state, work, surfaces, bvh, inside_features, .. } = self;
+        let Self { model, damping, groups, state, work, surfaces, bvh, monotone, inside_features, .. } = self;
         let model: &Model = model;
         let dt = params.time_step;
         let mut report = StepReport { converged: true, ..StepReport::default() };
         work.rotations.clone_from(&state.rotations);
 
         report.stages.time("elements", || {
-            elements(&model.tets, &mut work.rotations, &state.displacements, &state.velocities, dt, &damping.betas, &mut work.elements);
+            let Work { rotations, motions, elements, .. } = &mut *work;
+            groups.follow(rotations, &state.displacements, &state.velocities, dt, motions, elements);
         });
         report.stages.time("assembly", || {
             right_hand_side(model, &work.elements, state, params, loads, damping, &mut work.rhs);
-            matrix(model, &work.elements, state, params, loads, damping, &mut work.a, &mut work.edge_blocks);
         });
-        let solver = chosen(params.solver, model, &work.a, loads);
-        let rests = match solver {
-            ContactSolver::Cwc => report.stages.time("assembly", || work.rests.turned(model, params, damping, &work.rotations)),
-            _ => &[],
-        };
+        let solver = chosen(params, model, loads, &mut work.lightness);
+        // What nothing touches is solved in f32; the matrix in f64 is made for those that are left.
+        let is_two_level = solver == ContactSolver::Cwc;
+        let mut is_assembled = false;
+        if is_two_level {
+            report.stages.time("assembly", || {
+                work.rests.select(model, params, damping);
+                link(model, state, params, loads, &mut work.a);
+            });
+            work.systems.resize_with(model.bodies.len(), TwoLevel::default);
+        }
         work.dv.copy_from_slice(&state.velocity_changes);
         let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, *inside_features));
+        report.stages.time("detection", || {
+            monotone.start(model, groups, state);
+            bvh.trust(monotone.is_sure());
+        });
         let mut candidates = report.stages.time("detection", || foretold(&detection, bvh, &work.dv, params));
         let mut found: Vec<Contact> = vec![];
         let mut crossing = vec![];
@@ -155,15 +177,6 @@ impl CpuStepper {
         for search in 0..searches {
             let scopes = Scope::split(model, &surfaces.mesh, &candidates);
             work.scopes.resize_with(scopes.len(), ScopeWork::default);
-            let problem = |scope: &Scope| Problem {
-                a: &work.a,
-                pattern: &model.pattern,
-                fixed: &model.fixed,
-                unknowns: scope.unknowns.clone(),
-                dt,
-                rhs: &work.rhs[scope.unknowns.clone()],
-                tolerance: params.contact_tolerance,
-            };
             for (scope, scope_work) in scopes.iter().zip(&mut work.scopes) {
                 let ours = |c: &Contact| scope.owns(model, &c.bodies.map(|b| b as usize));
                 scope_work.contacts = match search {
@@ -176,18 +189,61 @@ impl CpuStepper {
                     _ => found.extract_if(.., |c| ours(c)).collect(),
                 };
             }
-            let dv_parts = split_mut(&mut work.dv, scopes.iter().map(|scope| scope.unknowns.len()));
-            // Only `cwc` has rest poses.
-            let rest_parts: Vec<&[_]> = scopes.iter().map(|scope| &rests[scope.deformable(rests.len())]).collect();
-            let solved: Vec<StepReport> = (dv_parts, rest_parts, &mut work.scopes, &scopes)
-                .into_par_iter()
-                .map(|(dv, rests, scope_work, scope)| {
-                    let scale = driving_impulse(model, scope, &work.elements, state, params, loads);
-                    solve_scope(&problem(scope), scope, &detection, &Params { solver, ..*params }, scale, dv, rests, scope_work)
-                })
-                .collect();
+            let scale = |scope: &Scope| driving_impulse(model, scope, &work.elements, state, params, loads);
+            let mut solved: Vec<Option<StepReport>> = scopes.iter().map(|_| None).collect();
+            let is_untouched = |w: &ScopeWork| w.contacts.is_empty();
+            if is_two_level && work.scopes.iter().any(is_untouched) {
+                report.stages.time("assembly", || single_blocks(model, &work.elements.gradients, &mut work.single_blocks));
+                let (aggregates, coarse) = work.rests.coarse();
+                let (links, rhs, rotations, blocks) = (&work.a, &work.rhs[..], &work.rotations[..], &work.single_blocks[..]);
+                let elastic = Elastic { model, rotations, blocks, links, rhs, params };
+                let soft = |scope: &Scope| scope.deformable(model.bodies.len());
+                let dv_parts = split_mut(&mut work.dv, scopes.iter().map(|scope| scope.unknowns.len()));
+                let system_parts = split_mut(&mut work.systems, scopes.iter().map(|scope| soft(scope).len()));
+                let parts = (dv_parts, system_parts, &mut work.scopes, &scopes, &mut solved).into_par_iter();
+                parts.filter(|(_, _, scope_work, ..)| is_untouched(scope_work)).for_each(|(dv, systems, scope_work, scope, solved)| {
+                    let Some(mut report) = elastic.solve(scope, &aggregates[soft(scope)], &coarse[soft(scope)], systems, scale(scope), dv)
+                    else {
+                        return;
+                    };
+                    let ScopeWork { contacts, crosses, .. } = scope_work;
+                    *crosses = report.stages.time("detection", || detection.adapt(scope, dv, contacts)).crosses;
+                    *solved = (contacts.is_empty() && report.converged).then_some(report);
+                });
+            }
+            if solved.iter().any(Option::is_none) {
+                if !is_assembled {
+                    report.stages.time("assembly", || {
+                        groups.again(&mut work.rotations, &work.motions, dt, &mut work.whole_elements);
+                        matrix(model, &work.whole_elements, state, params, loads, damping, &mut work.a, &mut work.edge_blocks);
+                    });
+                }
+                let rests = match solver {
+                    ContactSolver::Cwc if is_assembled => work.rests.bodies(),
+                    ContactSolver::Cwc => report.stages.time("assembly", || work.rests.turned(model, params, damping, &work.rotations)),
+                    _ => &[],
+                };
+                is_assembled = true;
+                let problem = |scope: &Scope| Problem {
+                    a: &work.a,
+                    pattern: &model.pattern,
+                    fixed: &model.fixed,
+                    unknowns: scope.unknowns.clone(),
+                    dt,
+                    rhs: &work.rhs[scope.unknowns.clone()],
+                    tolerance: params.contact_tolerance,
+                };
+                let dv_parts = split_mut(&mut work.dv, scopes.iter().map(|scope| scope.unknowns.len()));
+                // Only `cwc` has rest poses.
+                let rest_parts: Vec<&[_]> = scopes.iter().map(|scope| &rests[scope.deformable(rests.len())]).collect();
+                let parts = (dv_parts, rest_parts, &mut work.scopes, &scopes, &mut solved).into_par_iter();
+                parts.filter(|(.., solved)| solved.is_none()).for_each(|(dv, rests, scope_work, scope, solved)| {
+                    let params = Params { solver, ..*params };
+                    *solved = Some(solve_scope(&problem(scope), scope, &detection, &params, scale(scope), dv, rests, scope_work));
+                });
+            }
             let mut together = StepReport { converged: true, ..StepReport::default() };
-            solved.into_iter().for_each(|part| together.join(part));
+            solved.into_iter().flatten().for_each(|part| together.join(part));
             report.follow(together);
             if let Some(what) = not_finite(model, &work.dv) {
                 return Err(StepError::NotFinite { what: "the velocity", body: what, step: state.step });
@@ -198,6 +254,11 @@ impl CpuStepper {
             // What left its box may have met what was not looked at.
             let end = detection.step.end_positions(&Scope::whole(model), &work.dv);
             let left = report.stages.time("detection", || bvh.cover(&end.x));
+            if report.stages.time("detection", || monotone.end(model, groups, state, &work.dv, dt)) {
+                // The step as it would have been without the proof.
+                drop(end);
+                return self.advance(params, loads);
+            }
             if left > 0 {
                 candidates = report.stages.time("detection", || bvh.query(&surfaces.mesh, &detection.step.start));
             }
@@ -247,6 +308,9 @@ impl CpuStepper {
 
 /// Pairs that can meet if velocities change as they did in the last step.
 fn foretold(detection: &Detection, bvh: &mut Bvh, dv: &[Vec3], params: &Params) -> Candidates {
+    if bvh.is_idle() {
+        return Candidates::default();
+    }
     let (start, mesh) = (&detection.step.start, &detection.step.surfaces.mesh);
     let end = detection.step.end_positions(&Scope::whole(detection.model), dv);
     let reach: Vec<Vec3> = end.x.iter().zip(start).map(|(x1, x0)| (x1 - x0) * REACH).collect();
@@ -283,7 +347,7 @@ fn not_finite(model: &Model, dv: &[Vec3]) -> Option<String> {
 
 /// What the residual of a scope is measured against [kg m/s]: the impulse of its loads in this step (2-norm over nodes). Without any, the momentum and the
 /// element forces, so that a free body is solved as well as a loaded one.
-fn driving_impulse(model: &Model, scope: &Scope, elements: &[Element], state: &State, params: &Params, loads: &Loads) -> f64 {
+fn driving_impulse(model: &Model, scope: &Scope, elements: &impl CornerForces, state: &State, params: &Params, loads: &Loads) -> f64 {
     let dt = params.time_step;
     let soft = scope.deformable(model.bodies.len());
     let rigid = scope.bodies.start.max(model.bodies.len())..scope.bodies.end.max(model.bodies.len());
@@ -308,7 +372,7 @@ fn driving_impulse(model: &Model, scope: &Scope, elements: &[Element], state: &S
     }
     if scale == 0.0 {
         let tets = model.bodies[soft].iter().flat_map(|b| b.tets.clone());
-        let forces2: f64 = tets.flat_map(|t| elements[t].forces()).map(|f| f.norm_squared()).sum();
+        let forces2: f64 = tets.flat_map(|t| elements.forces(t)).flatten().map(|f| f * f).sum();
         scale = 1e-2 * momentum2.sqrt() + dt * forces2.sqrt();
     }
     // A body at rest without loads has nothing to solve; any positive bound ends it at once.
@@ -327,6 +391,7 @@ impl Stepper for CpuStepper {
 
     fn set_state(&mut self, state: &State) -> Result<(), StepError> {
         self.state.clone_from(state);
+        self.monotone.forget();
         Ok(())
     }
 
@@ -342,15 +407,15 @@ impl Stepper for CpuStepper {
 const LIGHT: f64 = 4.0;
 
 /// The method of a step. What is held by springs is left to the warped compliance: a sweep sees springs with the old velocities.
-fn chosen(solver: ContactSolver, model: &Model, a: &Operator, loads: &Loads) -> ContactSolver {
-    if solver != ContactSolver::Auto {
-        return solver;
+/// `lightness`: what was found for the last time step.
+fn chosen(params: &Params, model: &Model, loads: &Loads, lightness: &mut Option<(f64, bool)>) -> ContactSolver {
+    if params.solver != ContactSolver::Auto {
+        return params.solver;
     }
-    let is_light = |i: usize| a.blocks[model.pattern.diagonals[i] as usize].trace() <= 3.0 * LIGHT * model.node_masses[i];
+    let dt = params.time_step;
+    let is_light = || model.n_nodes() > 0 && model.bodies.iter().all(|body| stiffness(model, body, dt) <= LIGHT);
+    lightness.take_if(|(known, _)| *known != dt);
+    let (_, is_light) = *lightness.get_or_insert_with(|| (dt, is_light()));
     let is_free = loads.grabs.is_empty() && model.attachments.is_empty();
-    if is_free && model.n_nodes() > 0 && (0..model.n_nodes()).all(is_light) {
-        ContactSolver::Baseline(Method::Anticipation)
-    } else {
-        ContactSolver::Cwc
-    }
+    if is_free && is_light { ContactSolver::Baseline(Method::Anticipation) } else { ContactSolver::Cwc }
 }

@@ -10,10 +10,12 @@ use super::{Damping, Element, elements, matrix};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Body, End, Model};
 use crate::solver::{Loads, Params, State};
-use crate::sparse::{Columns, Operator, RestFactor};
+use crate::sparse::{Coarse, Columns, Layout, Operator, RestFactor};
 
 /// Bodies with more nodes go without a factor: its memory and the time to make it grow faster than what it saves.
 const MAX_NODES: usize = 20_000;
+/// Where no diagonal block is more than this many times the mass of its node, rounding to f32 leaves the matrix positive definite.
+const SINGLE: f64 = 1e5;
 /// Memory of the compliance columns of one body [bytes].
 const COLUMNS_LIMIT: usize = 256 << 20;
 /// Factors of this many time steps are kept: a step that fails is halved and later whole again.
@@ -36,24 +38,60 @@ pub struct RestBody {
     pub rotations: Vec<Mat3>,
 }
 
+/// The parts of one deformable body that turn as one, and tets that tell how.
+#[derive(Debug)]
+pub struct Aggregates {
+    pub layout: Layout,
+    samples: Vec<Vec<u32>>,
+}
+
 /// Factors for the time steps in use.
 #[derive(Debug, Default)]
 pub struct RestPoses {
-    /// (time step, bodies), the last used first.
-    kept: Vec<(f64, Vec<Option<RestBody>>)>,
+    /// The last used first.
+    kept: Vec<Kept>,
+    /// Of all deformable bodies, once there is a factor.
+    aggregates: Vec<Aggregates>,
+}
+
+/// Factors for one time step.
+#[derive(Debug)]
+struct Kept {
+    time_step: f64,
+    bodies: Vec<Option<RestBody>>,
+    /// None where f32 does not hold the matrix.
+    coarse: Vec<Option<Coarse>>,
 }
 
 impl RestPoses {
+    /// Makes the factors of this time step, unless they are there.
+    pub fn select(&mut self, model: &Model, params: &Params, damping: &Damping) {
+        if self.aggregates.len() < model.bodies.len() {
+            self.aggregates = model.bodies.par_iter().map(|body| Aggregates::new(model, body)).collect();
+        }
+        match self.kept.iter().position(|kept| kept.time_step == params.time_step) {
+            Some(place) => self.kept[..=place].rotate_right(1),
+            None => {
+                self.kept.insert(0, build(model, params, damping, &self.aggregates));
+                self.kept.truncate(KEPT);
+            }
+        }
+    }
+
+    /// Of the time step that was selected: aggregates of all bodies and their coarse factors.
+    pub fn coarse(&self) -> (&[Aggregates], &[Option<Coarse>]) {
+        (&self.aggregates, self.kept.first().map_or(&[], |kept| &kept.coarse))
+    }
+
+    /// Of the time step that was selected, as last turned.
+    pub fn bodies(&self) -> &[Option<RestBody>] {
+        self.kept.first().map_or(&[], |kept| &kept.bodies)
+    }
+
     /// The bodies with the factor of this time step and the rotations of `tet_rotations`.
     pub fn turned(&mut self, model: &Model, params: &Params, damping: &Damping, tet_rotations: &[Quaternion]) -> &[Option<RestBody>] {
-        let place = self.kept.iter().position(|(dt, _)| *dt == params.time_step);
-        let found = match place {
-            Some(place) => self.kept.remove(place),
-            None => (params.time_step, build(model, params, damping)),
-        };
-        self.kept.insert(0, found);
-        self.kept.truncate(KEPT);
-        let bodies = &mut self.kept[0].1;
+        self.select(model, params, damping);
+        let bodies = &mut self.kept[0].bodies;
         for (body, rest) in model.bodies.iter().zip(bodies.iter_mut()) {
             let Some(rest) = rest else { continue };
             let turn = rest.turn;
@@ -65,23 +103,43 @@ impl RestPoses {
     }
 }
 
-/// Mean of the rotations of the tets at a node, weighted with their volumes: the sum of their quaternions, of which R and -R are both signs.
+/// Mean of the rotations of the tets at a node, weighted with their volumes.
 fn node_rotation(model: &Model, tet_rotations: &[Quaternion], node: usize) -> Mat3 {
-    let mut sum = [0.0; 4];
-    for corner in model.node_corners.get(node) {
-        let tet = (corner / 4) as usize;
-        let q = &tet_rotations[tet];
-        let side = q[0] * sum[0] + q[1] * sum[1] + q[2] * sum[2] + q[3] * sum[3];
-        let weight = model.tets[tet].volume.copysign(side);
-        for k in 0..4 {
-            sum[k] += q[k] * weight;
-        }
-    }
-    let norm = sum.iter().map(|c| c * c).sum::<f64>().sqrt();
-    rotation::matrix(&sum.map(|c| c / norm))
+    let tets = model.node_corners.get(node).iter().map(|corner| (corner / 4) as usize);
+    rotation::mean(tets.map(|tet| (tet_rotations[tet], model.tets[tet].volume)))
 }
 
-fn build(model: &Model, params: &Params, damping: &Damping) -> Vec<Option<RestBody>> {
+/// Up to this many tets of an aggregate tell its rotation.
+const SAMPLES: usize = 12;
+
+impl Aggregates {
+    fn new(model: &Model, body: &Body) -> Self {
+        let layout = Layout::new(&model.pattern, &body.nodes, &model.fixed, &model.rest_positions);
+        let samples = (0..layout.n_aggregates()).map(|a| {
+            let nodes: Vec<usize> = layout.nodes_of(a).collect();
+            let chosen = nodes.iter().step_by(nodes.len().div_ceil(SAMPLES));
+            chosen.map(|i| model.node_corners.get(body.nodes.start + i)[0] / 4).collect()
+        });
+        Self { samples: samples.collect(), layout }
+    }
+
+    pub fn rotation(&self, aggregate: usize, tet_rotations: &[Quaternion]) -> Mat3 {
+        rotation::mean(self.samples[aggregate].iter().map(|tet| (tet_rotations[*tet as usize], 1.0)))
+    }
+}
+
+/// The largest mean entry of a diagonal block of a body's matrix, in units of the mass of its node. Rotations do not change it.
+pub fn stiffness(model: &Model, body: &Body, dt: f64) -> f64 {
+    let (alpha, beta) = (body.material.mass_damping, body.material.stiffness_damping);
+    let of_node = |i: usize| {
+        let corners = model.node_corners.get(i).iter().map(|corner| (&model.tets[(corner / 4) as usize], (corner % 4) as usize));
+        let trace: f64 = corners.map(|(tet, c)| (tet.lambda + 4.0 * tet.mu) * tet.volume * tet.gradients[c].norm_squared()).sum();
+        1.0 + dt * alpha + dt * (dt + beta) * trace / (3.0 * model.node_masses[i])
+    };
+    body.nodes.clone().map(of_node).fold(0.0, f64::max)
+}
+
+fn build(model: &Model, params: &Params, damping: &Damping, aggregates: &[Aggregates]) -> Kept {
     // The matrix of the undeformed bodies at rest.
     let state = State::initial(model);
     let still = vec![Vec3::zeros(); model.n_nodes()];
@@ -126,7 +184,13 @@ fn build(model: &Model, params: &Params, damping: &Damping) -> Vec<Option<RestBo
         let (shape, turn) = alike?;
         Some(RestBody { shape: shapes[shape].clone()?, turn, rotations: vec![Mat3::identity(); body.nodes.len()] })
     };
-    model.bodies.iter().zip(likeness).map(rest_body).collect()
+    let bodies: Vec<_> = model.bodies.iter().zip(likeness).map(rest_body).collect();
+    let coarse_of = |(body, aggregates): (&Body, &Aggregates)| {
+        let is_mild = stiffness(model, body, params.time_step) < SINGLE;
+        is_mild.then(|| Coarse::new(&aggregates.layout, &model.pattern, &a.blocks).ok()).flatten()
+    };
+    let coarse = model.bodies.par_iter().zip(aggregates).map(coarse_of).collect();
+    Kept { time_step: params.time_step, bodies, coarse }
 }
 
 /// The nodes of a body that surface points or springs may touch, counted from its first one; ascending.

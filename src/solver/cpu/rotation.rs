@@ -21,6 +21,20 @@ pub fn matrix(q: &Quaternion) -> Mat3 {
     Mat3::from_fn(|r, c| rows[r][c].into())
 }
 
+/// Weighted mean of rotations: the sum of their quaternions, of which R and -R are both signs.
+pub fn mean(rotations: impl IntoIterator<Item = (Quaternion, f64)>) -> Mat3 {
+    let mut sum = [0.0; 4];
+    for (q, weight) in rotations {
+        let side = q[0] * sum[0] + q[1] * sum[1] + q[2] * sum[2] + q[3] * sum[3];
+        let weight = weight.copysign(side);
+        for k in 0..4 {
+            sum[k] += q[k] * weight;
+        }
+    }
+    let norm = sum.iter().map(|c| c * c).sum::<f64>().sqrt();
+    matrix(&sum.map(|c| c / norm))
+}
+
 /// Rotation matrix of a unit quaternion.
 #[inline(always)]
 pub fn matrices<S: Simd>([x, y, z, w]: &[Lanes<S>; 4]) -> Matrix<S> {

@@ -1,16 +1,17 @@
 //! The velocity change of the bodies of one scope.
 
 use super::contacts::{Detection, Scope, report as summed_up};
-use super::rest::RestBody;
+use super::rest::{Aggregates, RestBody};
+use super::rotation::Quaternion;
 use crate::contact::baselines::{self, BaselineWork, Bodies};
 use crate::contact::{
     Block, Contact, CrOptions, CrWork, CwcOptions, CwcWork, FrictionUpdate, Preconditioner, Problem, Rest, solve, solve_cwc,
     update_compliances,
 };
-use crate::math::Vec3;
-use crate::model::Model;
+use crate::math::{Mat3, Vec3, split_mut};
+use crate::model::{Body, Model};
 use crate::solver::{ContactSolver, Demand, Params, StageTimes, StepReport};
-use crate::sparse::{Solved, conjugate_gradient};
+use crate::sparse::{Coarse, Operator, RankOne, SingleBlock, Solved, TwoLevel, conjugate_gradient};
 
 /// What the solve of one scope needs and leaves.
 #[derive(Default)]
@@ -44,6 +45,95 @@ pub fn solve_scope(
     report.residual /= scale;
     report.contact = summed_up(problem, &work.contacts, dv);
     report
+}
+
+/// What the elastic solve of the bodies of one scope needs.
+pub struct Elastic<'a> {
+    pub model: &'a Model,
+    pub rotations: &'a [Quaternion],
+    pub blocks: &'a [SingleBlock],
+    /// Rigid bodies and springs.
+    pub links: &'a Operator,
+    pub rhs: &'a [Vec3],
+    pub params: &'a Params,
+}
+
+impl Elastic<'_> {
+    /// The velocity change of a scope without contacts, body by body: `dv` holds the start value and the result. None if f32 does not hold the matrix of one of them.
+    pub fn solve(
+        &self,
+        scope: &Scope,
+        aggregates: &[Aggregates],
+        coarse: &[Option<Coarse>],
+        systems: &mut [TwoLevel],
+        scale: f64,
+        dv: &mut [Vec3],
+    ) -> Option<StepReport> {
+        let model = self.model;
+        let coarse: Vec<&Coarse> = coarse.iter().map(Option::as_ref).collect::<Option<_>>()?;
+        let bodies = &model.bodies[scope.deformable(model.bodies.len())];
+        let n_nodes: usize = bodies.iter().map(|body| body.nodes.len()).sum();
+        let mut report = StepReport { converged: true, ..StepReport::default() };
+        let mut residual2 = 0.0;
+        let (soft, rigid) = dv.split_at_mut(n_nodes);
+        let parts = split_mut(soft, bodies.iter().map(|body| body.nodes.len()));
+        for ((((dv, body), aggregates), coarse), system) in parts.into_iter().zip(bodies).zip(aggregates).zip(coarse).zip(systems) {
+            let share = body.nodes.len() as f64 / n_nodes as f64;
+            let bound = self.params.tolerance * scale * share.sqrt();
+            let solved = self.solve_body(body, aggregates, coarse, system, bound, dv, &mut report.stages);
+            report.iterations = report.iterations.max(solved.iterations);
+            report.converged &= solved.converged;
+            residual2 += solved.residual * solved.residual;
+        }
+        let first = scope.unknowns.end - rigid.len();
+        let n = model.n_nodes();
+        for (i, dv) in (first..).zip(rigid) {
+            // A driven body has no mass that counts.
+            *dv = self.links.rigid_blocks[i - n].try_inverse().unwrap_or_else(Mat3::zeros) * self.rhs[i];
+        }
+        report.residual = residual2.sqrt() / scale;
+        Some(report)
+    }
+
+    fn solve_body(
+        &self,
+        body: &Body,
+        aggregates: &Aggregates,
+        coarse: &Coarse,
+        system: &mut TwoLevel,
+        bound: f64,
+        dv: &mut [Vec3],
+        stages: &mut StageTimes,
+    ) -> Solved {
+        let Self { model, params, .. } = self;
+        let is_ours = |spring: &&RankOne| body.nodes.contains(&(spring.nodes[0] as usize));
+        let springs: Vec<RankOne> = self.links.rank_ones.iter().filter(is_ours).copied().collect();
+        let damped = 1.0 + params.time_step * body.material.mass_damping;
+        let beyond = |i: usize| -> f64 {
+            let shares = |spring: &RankOne| -> f64 {
+                let weights = spring.nodes.iter().zip(&spring.weights).filter(|(n, _)| **n as usize == i);
+                spring.factor * weights.map(|(_, w)| w * w).sum::<f64>()
+            };
+            springs.iter().map(shares).sum()
+        };
+        stages.time("assembly", || {
+            let sums = |i: usize| [damped * model.node_masses[i], beyond(i)];
+            system.assemble(&aggregates.layout, self.blocks, sums, |a| aggregates.rotation(a, self.rotations));
+        });
+        stages.time("elastic solve", || {
+            let rhs = &self.rhs[body.nodes.clone()];
+            let solved = system.solve(&aggregates.layout, coarse, &springs, rhs, dv, bound, params.max_iterations);
+            let is_free = springs.is_empty() && !model.fixed[body.nodes.clone()].contains(&true);
+            if is_free {
+                // The matrix takes a common velocity to the masses: what the residual sums up to is momentum that its common motion takes.
+                let masses = &model.node_masses[body.nodes.clone()];
+                let lost = rhs.iter().sum::<Vec3>() - dv.iter().zip(masses).map(|(dv, m)| dv * *m).sum::<Vec3>() * damped;
+                let change = lost / (damped * body.mass);
+                dv.iter_mut().for_each(|dv| *dv += change);
+            }
+            solved
+        })
+    }
 }
 
 fn with_compliance(

@@ -1,5 +1,6 @@
 //! The outer passes of corrected warped compliance on a pile of soft cubes (`contact-study.md` 8), and the matrix of a turned body.
 
+use super::rest::RestBody;
 use super::solve::blocks;
 use super::*;
 use crate::contact::{CwcOptions, CwcWork, Status, solve_cwc};
@@ -32,6 +33,8 @@ fn pile() -> Arc<Model> {
 struct Pass {
     /// What the elastic residual before the pass would still move, |A^-1 r| dt [m].
     moves: f64,
+    /// The same as the rest pose foresees it, by which forces are sought [m].
+    foreseen: f64,
     /// 2-norm of that residual [kg m/s].
     residual: f64,
     /// Furthest that a gap or a sticking contact is from its law after the pass [m].
@@ -91,6 +94,14 @@ fn passes(stepper: &CpuStepper, params: &Params, n: usize) -> Vec<Pass> {
         conjugate_gradient(&a, &model.pattern, &model.fixed, &unknowns, &r, &mut z, 1e-6 * residual, 4000, &mut Default::default());
         let largest = |z: &mut dyn Iterator<Item = Vec3>| z.map(|z| z.amax()).fold(0.0, f64::max) * dt;
         let moves = largest(&mut z.iter().copied());
+        let mut foreseen = 0.0f64;
+        for (body, rest) in model.bodies.iter().zip(rests) {
+            let RestBody { shape, rotations, .. } = rest.as_ref().unwrap();
+            let turned: Vec<Vec3> = r[body.nodes.clone()].iter().zip(rotations).map(|(r, rotation)| rotation.tr_mul(r)).collect();
+            let mut z = turned.clone();
+            shape.factor.solve(&turned, &mut z, &mut Default::default());
+            foreseen = foreseen.max(largest(&mut z.iter().zip(rotations).map(|(z, rotation)| rotation * z)));
+        }
         solve_cwc(&problem, &blocks, &mut contacts, &mut dv, &options(1), &mut work, |_, _| 0.0);
         let off = contacts.iter().map(|contact| {
             let u = problem.motion(contact, &contact.force(), &dv);
@@ -101,7 +112,7 @@ fn passes(stepper: &CpuStepper, params: &Params, n: usize) -> Vec<Pass> {
         });
         let off = off.fold(0.0, f64::max);
         let error = largest(&mut dv.iter().zip(&solution).map(|(a, b)| a - b));
-        Pass { moves, residual, off, error }
+        Pass { moves, foreseen, residual, off, error }
     };
     (0..n).map(|_| pass()).collect()
 }
@@ -111,7 +122,8 @@ fn passes(stepper: &CpuStepper, params: &Params, n: usize) -> Vec<Pass> {
 fn each_pass_keeps_the_gaps_and_removes_most_of_the_elastic_residual() {
     let model = pile();
     let mut stepper = CpuStepper::new(model, 1).unwrap();
-    let params = Params { time_step: 1.0 / 60.0, ..Params::default() };
+    // The fall is solved so well that the landing does not depend on how.
+    let params = Params { time_step: 1.0 / 60.0, tolerance: 1e-6, ..Params::default() };
     let tolerance = params.contact_tolerance;
     // The second layer lands; all have come to rest.
     for (steps, rests) in [(11, false), (60, true)] {
@@ -119,8 +131,10 @@ fn each_pass_keeps_the_gaps_and_removes_most_of_the_elastic_residual() {
             stepper.step(&params, &Loads::default()).unwrap();
         }
         let passes = passes(&stepper, &params, 4);
-        for Pass { moves, residual, off, error } in &passes {
-            println!("{steps} steps: residual {residual:.1e} kg m/s moves {moves:.1e} m; then {off:.1e} m off the laws, {error:.1e} m off");
+        for Pass { moves, foreseen, residual, off, error } in &passes {
+            println!(
+                "{steps} steps: residual {residual:.1e} kg m/s moves {moves:.1e} m, foreseen {foreseen:.1e} m; then {off:.1e} m off the laws, {error:.1e} m off"
+            );
         }
         // What rests moves to and fro within the tolerance of gaps and slips.
         assert_eq!(passes[0].moves < 2.0 * tolerance, rests, "what the cases are about");
@@ -128,7 +142,7 @@ fn each_pass_keeps_the_gaps_and_removes_most_of_the_elastic_residual() {
             // Below this a step ends.
             let is_left = pass.moves > 0.04 * tolerance;
             assert!(!is_left || next.residual < 0.2 * pass.residual, "{steps} steps: {} to {}", pass.residual, next.residual);
-            assert!(pass.off < (0.1 * pass.moves).max(0.5 * tolerance), "{steps} steps: {pass:?}");
+            assert!(pass.off < (0.1 * pass.foreseen).max(0.5 * tolerance), "{steps} steps: {pass:?}");
             // What rests has one answer; friction of a landing ends differently where each contact is within the tolerance.
             let slack = if rests { 1e-9 } else { 4.0 * tolerance };
             assert!(pass.error < 1.5 * next.moves + slack, "{steps} steps: {pass:?}, then {next:?}");
@@ -211,19 +225,37 @@ fn bodies_that_are_alike_share_a_shape() {
     }
 }
 
+/// What is told of the matrix without making it is what it is, of bodies that are turned, too.
+#[test]
+fn stiffness_is_the_largest_diagonal_block() {
+    let mut tets = shapes::box_tets(Vec3::new(0.3, 0.2, 0.1), [3, 2, 2]);
+    tets.positions.iter_mut().for_each(|p| p.x += 0.3 * p.y * p.y);
+    let material = Material { young_modulus: 3e5, poisson_ratio: 0.4, mass_damping: 0.7, stiffness_damping: 0.01, ..Material::default() };
+    let mut builder = ModelBuilder::default();
+    builder.soft_body(SoftBody::with_boundary_surface("bar", material, tets));
+    let model = builder.build().unwrap();
+    let (damping, params, mut state) = (Damping::of(&model), Params::default(), State::initial(&model));
+    let turn = Quat::from_scaled_axis(Vec3::new(0.2, 1.1, -0.4));
+    state.rotations.fill([turn.i, turn.j, turn.k, turn.w]);
+    state.displacements.iter_mut().zip(&model.rest_positions).for_each(|(u, x)| *u = turn * x - x);
+    let mut elements_now = vec![Element::default(); model.tets.len()];
+    let (rotations, dt) = (&mut state.rotations, params.time_step);
+    elements(&model.tets, rotations, &state.displacements, &state.velocities, dt, &damping.betas, &mut elements_now);
+    let mut a = Operator::default();
+    matrix(&model, &elements_now, &state, &params, &Loads::default(), &damping, &mut a, &mut vec![]);
+    let of_node = |i: usize| a.blocks[model.pattern.diagonals[i] as usize].trace() / (3.0 * model.node_masses[i]);
+    let wanted = (0..model.n_nodes()).map(of_node).fold(0.0, f64::max);
+    let found = stiffness(&model, &model.bodies[0], dt);
+    assert!((found - wanted).abs() < 1e-9 * wanted && wanted > 2.0, "{found} {wanted}");
+}
+
 /// A pile that is soft for the time step is left to anticipation, unless something is held.
 #[test]
 fn the_solver_follows_the_matrix() {
     let model = pile();
-    let damping = Damping::of(&model);
     let solver = |time_step: f64, loads: &Loads| {
-        let params = Params { time_step, ..Params::default() };
-        let (mut elements_now, mut rotations) = (vec![Element::default(); model.tets.len()], State::initial(&model).rotations);
-        let still = vec![Vec3::zeros(); model.n_nodes()];
-        elements(&model.tets, &mut rotations, &still, &still, time_step, &damping.betas, &mut elements_now);
-        let mut a = Operator::default();
-        matrix(&model, &elements_now, &State::initial(&model), &params, &Loads::default(), &damping, &mut a, &mut vec![]);
-        chosen(ContactSolver::Auto, &model, &a, loads)
+        let params = Params { time_step, solver: ContactSolver::Auto, ..Params::default() };
+        chosen(&params, &model, loads, &mut None)
     };
     assert_eq!(solver(1.0 / 60.0, &Loads::default()), ContactSolver::Cwc);
     assert_eq!(solver(5e-4, &Loads::default()), ContactSolver::Baseline(Method::Anticipation));
