@@ -279,3 +279,46 @@ fn write(path: &Path, records: &[Record]) -> Result<(), Failure> {
     json.write_line(&text)?;
     json.finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        bench: BenchArgs,
+    }
+
+    #[test]
+    fn options_belong_to_what_is_measured() {
+        let checked = |line: &str| {
+            let words = std::iter::once("bench").chain(line.split_whitespace());
+            let parsed = Line::try_parse_from(words).map_err(|error| error.to_string())?;
+            parsed.bench.check().map_err(|error| format!("{error:?}"))
+        };
+        for right in [
+            "",
+            "copy",
+            "spmv cg --mesh 2x2x4",
+            "step spmv --size 16 --json records.json",
+            "--scene rings --steps 3",
+            "copy spmv --matrix a.mtx",
+        ] {
+            assert_eq!(checked(right), Ok(()), "{right}");
+        }
+        for (wrong, named) in [
+            ("copy --size 16", "--size"),
+            ("--mesh 2x2x4", "--mesh"),
+            ("rotation --matrix a.mtx", "--matrix"),
+            ("spmv --steps 3", "--steps"),
+            ("update cg --backend gpu", "--backend"),
+            ("spmv --size 16 --mesh 2x2x4", "--mesh"),
+            ("nothing", "nothing"),
+        ] {
+            assert!(checked(wrong).is_err_and(|error| error.contains(named)), "{wrong}: {:?}", checked(wrong));
+        }
+    }
+}
