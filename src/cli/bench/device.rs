@@ -55,12 +55,17 @@ pub fn copy(device: &Arc<Device>) -> Result<Record, Failure> {
     Ok(Record { dispatches: Some(1.0), ..record })
 }
 
-pub fn products(device: &Arc<Device>, matrices: &MatrixArgs) -> Result<Vec<Record>, Failure> {
+/// The head of the table, the copy as its first record, and the bandwidth that the others are held against [GB/s].
+fn begin(device: &Arc<Device>) -> Result<(Vec<Record>, f64), Failure> {
     let copy = copy(device)?;
     let limit = copy.limit_gb_per_s.unwrap_or(0.0);
     print_head();
     copy.print();
-    let mut records = vec![copy];
+    Ok((vec![copy], limit))
+}
+
+pub fn products(device: &Arc<Device>, matrices: &MatrixArgs) -> Result<Vec<Record>, Failure> {
+    let (mut records, limit) = begin(device)?;
     matrices.for_each(|matrix| {
         let mut found = vec![];
         mappings::<1>(device, matrix, limit, &mut found)?;
@@ -137,11 +142,7 @@ pub fn iteration(cg: &mut DeviceCg, iterations: u32) -> Result<Milliseconds, Dev
 }
 
 pub fn solves(device: &Arc<Device>, matrices: &MatrixArgs, iterations: u32) -> Result<Vec<Record>, Failure> {
-    let copy = copy(device)?;
-    let limit = copy.limit_gb_per_s.unwrap_or(0.0);
-    print_head();
-    copy.print();
-    let mut records = vec![copy];
+    let (mut records, limit) = begin(device)?;
     matrices.for_each(|matrix| {
         matrix.check_solvable()?;
         let (mut cg, sell) = solver(device, &matrix.csr)?;

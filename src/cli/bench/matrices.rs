@@ -10,7 +10,7 @@ use crate::material::Material;
 use crate::math::{Mat3, Quat, Vec3};
 use crate::mesh::shapes;
 use crate::model::{Model, ModelBuilder, SoftBody};
-use crate::solver::cpu::{Damping, Element, elements, matrix};
+use crate::solver::cpu::{Damping, Element, NodeMotion, TetGroups, matrix};
 use crate::solver::{Loads, Params, State};
 use crate::sparse::Operator;
 use crate::sparse::lab::{Bcsr, Csr, ELEMENT_ROWS, IndexBlocks, parse_market};
@@ -149,6 +149,8 @@ pub struct Update<'a> {
     damping: Damping,
     loads: Loads,
     rotations: Vec<[f64; 4]>,
+    groups: TetGroups,
+    motions: Vec<NodeMotion>,
     elements: Vec<Element>,
     edge_blocks: Vec<Mat3>,
     pub a: Operator,
@@ -156,12 +158,14 @@ pub struct Update<'a> {
 
 impl<'a> Update<'a> {
     pub fn new(beam: &'a Beam) -> Self {
-        let tets = beam.model.tets.len();
+        let damping = Damping::of(&beam.model);
         Self {
-            damping: Damping::of(&beam.model),
+            groups: TetGroups::new(&beam.model.tets, &damping.betas),
+            motions: vec![],
+            damping,
             loads: Loads::default(),
             rotations: beam.states[0].rotations.clone(),
-            elements: vec![Element::default(); tets],
+            elements: vec![Element::default(); beam.model.tets.len()],
             edge_blocks: vec![],
             a: Operator::default(),
             beam,
@@ -170,9 +174,10 @@ impl<'a> Update<'a> {
 
     /// The element pass: rotations, stresses and what the matrix is gathered from.
     pub fn rotations(&mut self, state: usize) {
-        let Beam { model, params, states, .. } = self.beam;
+        let Beam { params, states, .. } = self.beam;
         let State { displacements, velocities, .. } = &states[state % 2];
-        elements(&model.tets, &mut self.rotations, displacements, velocities, params.time_step, &self.damping.betas, &mut self.elements);
+        let (rotations, motions) = (&mut self.rotations, &mut self.motions);
+        self.groups.follow_whole(rotations, displacements, velocities, params.time_step, motions, &mut self.elements);
     }
 
     /// The gather.

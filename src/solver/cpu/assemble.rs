@@ -1,6 +1,6 @@
 //! Right-hand side and matrix, gathered from the element pass: one owner for every entry, so no order of threads can show.
 
-use std::ops::Range;
+use std::ops::{Add, AddAssign, Mul, Range};
 
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
@@ -184,23 +184,11 @@ impl WithSimd for SingleBlocks<'_> {
             let edge = self.first + k;
             let body = self.model.node_bodies[self.model.pattern.edges[edge][0] as usize];
             let ratio = self.ratios[body as usize] as f32;
-            // T by columns, as in `edge_block`.
-            let mut t = [[0.0f32; 4]; 3];
-            for item in self.model.edge_tets.get(edge) {
-                let gradients = &self.gradients[(item / 16) as usize].0;
-                let (ai, aj) = (&gradients[(item / 4 % 4) as usize], &gradients[(item % 4) as usize]);
-                for c in 0..3 {
-                    for r in 0..4 {
-                        t[c][r] += ai[r] * aj[c];
-                    }
-                }
-            }
-            let trace = t[0][0] + t[1][1] + t[2][2];
+            let block = edge_columns(self.model.edge_tets.get(edge), ratio, |tet| &self.gradients[tet].0);
             for c in 0..3 {
                 for r in 0..3 {
-                    let diagonal = if r == c { trace } else { 0.0 };
-                    pair[0][c][r] = ratio * t[c][r] + t[r][c] + diagonal;
-                    pair[1][c][r] = ratio * t[r][c] + t[c][r] + diagonal;
+                    pair[0][c][r] = block[c][r];
+                    pair[1][c][r] = block[r][c];
                 }
             }
         }
@@ -263,14 +251,22 @@ fn corner_force(elements: &impl CornerForces, corners: &[u32]) -> Vec3 {
     Vec3::new(sum[0], sum[1], sum[2])
 }
 
-/// Sum over the tets of one edge of (lambda/mu) a_i a_j^T + a_j a_i^T + (a_i.a_j) I, which all follow from T = sum a_i a_j^T:
-/// the tets of a body have one Poisson's ratio.
+/// The block of one edge, see [`edge_columns`].
 #[inline(always)]
 pub fn edge_block(elements: &[Element], edge_tets: &[u32], lambda_over_mu: f64) -> Mat3 {
-    // Columns.
-    let mut t = [[0.0; 4]; 3];
+    edge_columns(edge_tets, lambda_over_mu, |tet| &elements[tet].gradients).into()
+}
+
+/// Sum over the tets of one edge of (lambda/mu) a_i a_j^T + a_j a_i^T + (a_i.a_j) I, by columns, which all follow from T = sum a_i a_j^T:
+/// the tets of a body have one Poisson's ratio. `gradients` tells those of a tet.
+#[inline(always)]
+fn edge_columns<'a, T>(edge_tets: &[u32], lambda_over_mu: T, gradients: impl Fn(usize) -> &'a [[T; 4]; 4]) -> [[T; 3]; 3]
+where
+    T: Copy + Default + Add<Output = T> + AddAssign + Mul<Output = T> + 'a,
+{
+    let mut t = [[T::default(); 4]; 3];
     for item in edge_tets {
-        let gradients = &elements[(item / 16) as usize].gradients;
+        let gradients = gradients((item / 16) as usize);
         let (ai, aj) = (&gradients[(item / 4 % 4) as usize], &gradients[(item % 4) as usize]);
         for c in 0..3 {
             for r in 0..4 {
@@ -279,9 +275,14 @@ pub fn edge_block(elements: &[Element], edge_tets: &[u32], lambda_over_mu: f64) 
         }
     }
     let trace = t[0][0] + t[1][1] + t[2][2];
-    let entry = |r: usize, c: usize| lambda_over_mu * t[c][r] + t[r][c];
-    let diagonal = |k: usize| entry(k, k) + trace;
-    Mat3::new(diagonal(0), entry(0, 1), entry(0, 2), entry(1, 0), diagonal(1), entry(1, 2), entry(2, 0), entry(2, 1), diagonal(2))
+    let mut block = [[trace; 3]; 3];
+    for c in 0..3 {
+        for r in 0..3 {
+            let entry = lambda_over_mu * t[c][r] + t[r][c];
+            block[c][r] = if r == c { entry + trace } else { entry };
+        }
+    }
+    block
 }
 
 #[cfg(test)]

@@ -149,14 +149,7 @@ pub fn elements(
     betas: &[f64],
     out: &mut [Element],
 ) {
-    let groups = TetGroups::new(tets, betas);
-    let mut motions = vec![];
-    gather_motions(displacements, velocities, &mut motions);
-    (out.par_chunks_mut(CHUNK), rotations.par_chunks_mut(CHUNK), groups.groups.par_chunks(CHUNK / LANES)).into_par_iter().for_each(
-        |(out, rotations, groups)| {
-            Arch::new().dispatch(Pass::<_, true> { groups, rotations, motions: &motions, dt, out: Whole(out) });
-        },
-    );
+    TetGroups::new(tets, betas).follow_whole(rotations, displacements, velocities, dt, &mut vec![], out);
 }
 
 /// Tets that a thread takes at once.
@@ -242,6 +235,25 @@ impl TetGroups {
         out.into_par_iter().zip(rotations.par_chunks_mut(CHUNK)).zip(self.groups.par_chunks(CHUNK / LANES)).with_min_len(2).for_each(
             |(((forces, gradients), rotations), groups)| {
                 Arch::new().dispatch(Pass::<_, true> { groups, rotations, motions, dt, out: Single { forces, gradients } });
+            },
+        );
+    }
+
+    /// [`Self::follow`] in f64.
+    pub fn follow_whole(
+        &self,
+        rotations: &mut [Quaternion],
+        displacements: &[Vec3],
+        velocities: &[Vec3],
+        dt: f64,
+        motions: &mut Vec<NodeMotion>,
+        out: &mut [Element],
+    ) {
+        gather_motions(displacements, velocities, motions);
+        let motions = &motions[..];
+        (out.par_chunks_mut(CHUNK), rotations.par_chunks_mut(CHUNK), self.groups.par_chunks(CHUNK / LANES)).into_par_iter().for_each(
+            |(out, rotations, groups)| {
+                Arch::new().dispatch(Pass::<_, true> { groups, rotations, motions, dt, out: Whole(out) });
             },
         );
     }

@@ -14,8 +14,8 @@ mod tests;
 pub use self::contacts::set_apart;
 pub use assemble::{Damping, edge_block, matrix, right_hand_side};
 use assemble::{link, single_blocks};
-use elements::{CornerForces, NodeMotion, SingleElements, TetGroups};
-pub use elements::{Element, elements, gradient};
+use elements::{CornerForces, SingleElements};
+pub use elements::{Element, NodeMotion, TetGroups, elements, gradient};
 pub use rotation::{IDENTITY, Quaternion};
 
 use std::sync::Arc;
