@@ -12,7 +12,6 @@
 @group(0) @binding(6) var<storage, read_write> corner_forces: array<vec4f>;
 @group(0) @binding(7) var<storage, read_write> corner_gradients: array<vec4f>;
 
-const ROTATION_STEPS: u32 = 2u;
 const MAX_ROTATION_STEPS: u32 = 8u;
 const ROTATION_TOLERANCE: f32 = 0.05;
 
@@ -58,7 +57,7 @@ fn elements(@builtin(global_invocation_id) id: vec3u) {
         let w = rotation_correction(g + transpose(d) * g + transpose(d));
         q = quat_turn(q, w);
         d = quat_matrix_minus_identity(q);
-        if k + 1u >= ROTATION_STEPS && dot(w, w) < ROTATION_TOLERANCE * ROTATION_TOLERANCE {
+        if dot(w, w) < ROTATION_TOLERANCE * ROTATION_TOLERANCE {
             break;
         }
     }

@@ -251,6 +251,8 @@ pub struct Bvh {
     is_listed: Vec<bool>,
     /// Of each body, whether it is known not to touch itself.
     is_sure: Vec<bool>,
+    /// Pairs of nodes of two levels of a search; memory is kept.
+    levels: [Vec<(u32, u32)>; 2],
 }
 
 /// Enough independent parts of a search to keep all threads busy.
@@ -304,7 +306,20 @@ impl Bvh {
             of_body.map(|(body, (vertices, length, count))| OwnPairs::new(body as u32, vertices, length / f64::from(count))).collect();
         let (vertex_boxes, is_listed) = (vec![Bounds::EMPTY; mesh.body.len()], vec![false; roots.len()]);
         let is_sure = is_listed.clone();
-        Self { nodes, boxes, vertices, edges, triangles, vertex_boxes, margin: 0.0, own, roots, is_listed, is_sure }
+        Self {
+            nodes,
+            boxes,
+            vertices,
+            edges,
+            triangles,
+            vertex_boxes,
+            margin: 0.0,
+            own,
+            roots,
+            is_listed,
+            is_sure,
+            levels: Default::default(),
+        }
     }
 
     /// Tells of the first bodies whether they are known not to touch themselves: their own pairs are left out until told otherwise.
@@ -434,17 +449,20 @@ impl Bvh {
 
     /// All pairs of features that may meet as long as no vertex leaves its box, but for some whose boxes are seen to be apart.
     /// `x` [m] are any positions within the boxes. The same for any number of threads.
-    pub fn query(&self, mesh: &Mesh, x: &[Vec3]) -> Candidates {
+    pub fn query(&mut self, mesh: &Mesh, x: &[Vec3]) -> Candidates {
         if self.is_idle() {
             return Candidates::default();
         }
         // The upper levels of the search one by one, until there is enough to share out.
-        let mut tasks = vec![(0, 0)];
+        let [mut tasks, mut next] = std::mem::take(&mut self.levels);
+        tasks.clear();
+        tasks.push((0, 0));
         let mut above = self.listed(mesh);
         while !tasks.is_empty() && tasks.len() < TASKS {
-            for pair in std::mem::take(&mut tasks) {
-                self.visit(mesh, pair, &mut tasks, &mut above);
+            for pair in tasks.drain(..) {
+                self.visit(mesh, pair, &mut next, &mut above);
             }
+            std::mem::swap(&mut tasks, &mut next);
         }
         self.keep_near(mesh, x, &mut above);
         let search = |task: &(u32, u32)| {
@@ -456,12 +474,14 @@ impl Bvh {
             self.keep_near(mesh, x, &mut found);
             found
         };
-        let mut parts = vec![above];
-        parts.par_extend(tasks.par_iter().map(search));
+        let found = |tasks: &[(u32, u32)]| -> Vec<Candidates> { tasks.par_iter().map(search).collect() };
+        let below = if tasks.is_empty() { vec![] } else { found(&tasks) };
+        let parts = || std::iter::once(&above).chain(&below);
         let (vertex_faces, edge_edges) = rayon::join(
-            || sorted(parts.iter().map(|p| &p.vertex_faces), [mesh.body.len(), mesh.triangles.len()]),
-            || sorted(parts.iter().map(|p| &p.edge_edges), [mesh.edges.len(); 2]),
+            || sorted(parts().map(|p| &p.vertex_faces), [mesh.body.len(), mesh.triangles.len()]),
+            || sorted(parts().map(|p| &p.edge_edges), [mesh.edges.len(); 2]),
         );
+        self.levels = [tasks, next];
         Candidates { vertex_faces, edge_edges }
     }
 

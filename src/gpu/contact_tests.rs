@@ -30,7 +30,7 @@ fn cube(obstacles: Vec<Obstacle>, height: f64) -> Arc<Model> {
 }
 
 fn run(stepper: &mut dyn Stepper, steps: usize) -> (State, Vec<StepReport>) {
-    let params = Params { tolerance: 1e-4, solver: ContactSolver::Cr, ..Params::default() };
+    let params = Params { tolerance: 3e-5, solver: ContactSolver::Cr, ..Params::default() };
     let reports = (0..steps).map(|_| stepper.step(&params, &Loads::default()).unwrap()).collect();
     (stepper.state().unwrap(), reports)
 }

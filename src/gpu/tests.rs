@@ -12,7 +12,7 @@ use crate::material::Material;
 use crate::math::{Mat3, Vec3};
 use crate::mesh::shapes;
 use crate::model::{Model, ModelBuilder, SoftBody};
-use crate::solver::cpu::{self, CpuStepper, Damping, Element};
+use crate::solver::cpu::{self, CpuStepper, Damping, Elements};
 use crate::solver::{Grab, HeldPoint, Loads, Params, State, Stepper, SurfacePositions};
 use crate::sparse::{Operator, conjugate_gradient};
 
@@ -153,20 +153,18 @@ impl Bench {
         });
     }
 
-    fn cpu_elements(&self, state: &State) -> Vec<Element> {
+    fn cpu_elements(&self, state: &State) -> Elements {
         let mut rotations = state.rotations.clone();
-        let mut elements = vec![Element::default(); self.model.tets.len()];
         let betas = Damping::of(&self.model).betas;
         let dt = self.params.time_step;
-        cpu::elements(&self.model.tets, &mut rotations, &state.displacements, &state.velocities, dt, &betas, &mut elements);
-        elements
+        cpu::elements(&self.model.tets, &mut rotations, &state.displacements, &state.velocities, dt, &betas)
     }
 
     fn cpu_system(&self) -> (Vec<Vec3>, Operator) {
         let (model, elements, damping) = (&self.model, self.cpu_elements(&self.state), Damping::of(&self.model));
         let (mut rhs, mut a) = (vec![Vec3::zeros(); model.n_nodes()], Operator::default());
-        cpu::right_hand_side(model, &elements, &self.state, &self.params, &self.loads, &damping, &mut rhs);
-        cpu::matrix(model, &elements, &self.state, &self.params, &self.loads, &damping, &mut a, &mut vec![]);
+        cpu::right_hand_side(model, &elements.forces, &self.state, &self.params, &self.loads, &damping, &mut rhs);
+        cpu::matrix(model, &elements.gradients, &self.state, &self.params, &self.loads, &damping, &mut a, &mut vec![]);
         (rhs, a)
     }
 }
@@ -185,11 +183,11 @@ fn elements_are_those_of_the_cpu() {
     let bench = Bench::new(&bar([5, 2, 2], 0.7));
     bench.assemble();
     let n = bench.model.tets.len();
-    let all = |elements: &[Element], pick: fn(&Element) -> [Vec3; 4]| elements.iter().flat_map(pick).collect::<Vec<_>>();
+    let all = |of: &mut dyn Iterator<Item = &[[f64; 4]; 4]>| of.flatten().map(|[x, y, z, _]| Vec3::new(*x, *y, *z)).collect::<Vec<_>>();
     let (forces, gradients) = (bench.vectors("corner_forces", 4 * n), bench.vectors("corner_gradients", 4 * n));
     let wanted = bench.cpu_elements(&bench.state);
-    let force_error = |elements: &[Element]| relative_error(&forces, &all(elements, |e| e.forces()));
-    let gradient_error = |elements: &[Element]| relative_error(&gradients, &all(elements, |e| e.gradients()));
+    let force_error = |of: &Elements| relative_error(&forces, &all(&mut of.forces.iter()));
+    let gradient_error = |of: &Elements| relative_error(&gradients, &all(&mut of.gradients.iter().map(|g| &g.0)));
     assert!(force_error(&wanted) < 2e-6, "{:e}", force_error(&wanted));
     assert!(gradient_error(&wanted) < 2e-6, "{:e}", gradient_error(&wanted));
     // The bound notices a thousandth of the deformation.
@@ -207,7 +205,8 @@ fn a_far_body_is_as_precise_as_a_near_one() {
     bench.buffers.write("displacements_hi", &high);
     bench.buffers.write("displacements_lo", &low);
     bench.assemble();
-    let wanted: Vec<_> = bench.cpu_elements(&bench.state).iter().flat_map(|e| e.forces()).collect();
+    let forces = bench.cpu_elements(&bench.state).forces;
+    let wanted: Vec<_> = forces.iter().flatten().map(|[x, y, z, _]| Vec3::new(*x, *y, *z)).collect();
     let error = relative_error(&bench.vectors("corner_forces", wanted.len()), &wanted);
     assert!(error < 2e-6, "{error:e}");
 }

@@ -172,6 +172,7 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
     model.bodies.push(Body {
         name,
         material,
+        lambda_over_mu: lame.lambda / lame.mu,
         nodes: first_node..first_node + n,
         tets: first_tet..model.tets.len(),
         vertices,

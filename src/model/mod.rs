@@ -66,6 +66,8 @@ pub struct Model {
 pub struct Body {
     pub name: String,
     pub material: Material,
+    /// Of its Lame parameters.
+    pub lambda_over_mu: f64,
     pub nodes: Range<usize>,
     pub tets: Range<usize>,
     /// Vertices of the drawn surface.
@@ -168,6 +170,12 @@ impl Surface {
 pub type EdgeTets = Lists;
 
 impl Model {
+    /// False where there is one body only that does not meet itself, and nothing for it to meet.
+    pub fn may_touch(&self) -> bool {
+        let links = self.obstacles.len() + self.attachments.len();
+        links > 0 || self.bodies.len() + self.rigid_bodies.len() > 1 || self.bodies.iter().any(|body| body.self_contact)
+    }
+
     pub fn n_nodes(&self) -> usize {
         self.rest_positions.len()
     }

@@ -121,7 +121,7 @@ pub struct Params {
     pub tolerance: f64,
     /// Bound on conjugate-gradient iterations a step.
     pub max_iterations: u32,
-    /// So many conjugate-gradient iterations, no more and no fewer, solve a step in which nothing touches; the methods of conjugate residuals keep to it.
+    /// So many conjugate-gradient iterations, no more and no fewer, solve a step in which nothing touches.
     pub fixed_iterations: Option<u32>,
     /// eps2 [m]: gaps of active contacts end in (0, eps2), complementarity holds to it.
     pub contact_tolerance: f64,

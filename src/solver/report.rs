@@ -1,5 +1,7 @@
 //! What a step tells about itself.
 
+use arrayvec::ArrayVec;
+
 use crate::math::Vec3;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -92,7 +94,10 @@ pub struct PairForce {
 
 /// Wall time of the stages of a step [ms], in the order in which they first ran.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct StageTimes(pub Vec<(&'static str, f64)>);
+pub struct StageTimes(pub ArrayVec<(&'static str, f64), MOST_STAGES>);
+
+/// More than any step has.
+const MOST_STAGES: usize = 16;
 
 impl StageTimes {
     /// Runs `work` and adds its wall time to `stage`.
@@ -106,7 +111,8 @@ impl StageTimes {
     pub fn add(&mut self, stage: &'static str, milliseconds: f64) {
         match self.0.iter_mut().find(|(name, _)| *name == stage) {
             Some((_, total)) => *total += milliseconds,
-            None => self.0.push((stage, milliseconds)),
+            // What does not fit any more is told by the time of the whole step.
+            None => drop(self.0.try_push((stage, milliseconds))),
         }
     }
 

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::aggregates::aggregates;
 use super::sell::{self, Block, Fill, HEIGHT, Node, Product, Slice, SlicedPattern, Slot, registers, slice_nodes, unslice};
 use super::{FactorWork, NotPositiveDefinite, Pattern, RankOne, RestFactor, Solved};
-use crate::math::{Mat3, Vec3, split_mut};
+use crate::math::{Mat3, Vec3};
 
 /// Slices that a thread takes at once, and the fewest that are worth waking another for.
 const CHUNK: usize = 64;
@@ -198,12 +198,20 @@ pub struct TwoLevel {
     coarse_correction: Vec<Vec3>,
     motions: Vec<[f32; 6]>,
     factor: FactorWork,
+    springs: Vec<RankOne>,
 }
 
 impl TwoLevel {
-    /// Takes the matrix of a step. `blocks` are the blocks of all edges of the pattern, see [`Layout`]; `sums` tells of a node what its row sums up to, and what
-    /// springs add to its diagonal block [kg]; `rotation` of an aggregate.
-    pub fn assemble(&mut self, layout: &Layout, blocks: &[Block], sums: impl Fn(usize) -> [f64; 2], rotation: impl Fn(usize) -> Mat3) {
+    /// Takes the matrix of a step. `blocks` are the blocks of all edges of the pattern, see [`Layout`]; `sum` tells of a node what its row sums up to [kg];
+    /// `springs` are those of the body; `rotation` of an aggregate.
+    pub fn assemble(
+        &mut self,
+        layout: &Layout,
+        blocks: &[Block],
+        sum: impl Fn(usize) -> f64,
+        springs: impl Iterator<Item = RankOne>,
+        rotation: impl Fn(usize) -> Mat3,
+    ) {
         let n = layout.pattern.n_slices();
         self.slots.resize(layout.pattern.columns.len(), Slot::default());
         for vector in [&mut self.arms, &mut self.x, &mut self.r, &mut self.z, &mut self.p, &mut self.q] {
@@ -218,36 +226,32 @@ impl TwoLevel {
         self.motions.resize(layout.n_aggregates(), [0.0; 6]);
         self.sums.clear();
         self.sums.extend(layout.nodes.iter().map(|node| {
-            let [sum, beyond] = if *node == NONE { [0.0; 2] } else { sums(layout.range.start + *node as usize) };
-            [sum as f32, beyond as f32, 0.0, 0.0]
+            let sum = if *node == NONE { 0.0 } else { sum(layout.range.start + *node as usize) };
+            [sum as f32, 0.0, 0.0, 0.0]
         }));
+        self.springs.clear();
+        self.springs.extend(springs);
+        for spring in &self.springs {
+            for (node, weight) in spring.nodes.iter().zip(&spring.weights).filter(|(_, w)| **w != 0.0) {
+                let place = layout.places[*node as usize - layout.range.start];
+                if place != NONE {
+                    self.sums[place as usize][1] += (spring.factor * weight * weight) as f32;
+                }
+            }
+        }
         self.rotations.clear();
         self.rotations.extend((0..layout.n_aggregates()).map(rotation));
         Arch::new().dispatch(Turn { layout, rotations: &self.rotations, turned: &mut self.arms });
-        let pattern = &layout.pattern;
-        let chunks = || (0..n).step_by(CHUNK).map(|first| first..(first + CHUNK).min(n));
-        let slots = split_mut(&mut self.slots, chunks().map(|c| (pattern.starts[c.end] - pattern.starts[c.start]) as usize));
-        let parts = (slots, self.inverses.par_chunks_mut(CHUNK), self.sums.par_chunks(CHUNK * HEIGHT));
-        parts.into_par_iter().with_min_len(2).enumerate().for_each(|(chunk, (slots, inverses, sums))| {
-            Arch::new().dispatch(Fill { pattern, first: chunk * CHUNK, blocks, sums, slots, inverses });
-        });
+        let Self { sums, slots, inverses, .. } = self;
+        fill(Fill { pattern: &layout.pattern, first: 0, blocks, sums, slots, inverses });
     }
 
     /// Solves `A x = b` to `|b - A x| <= tolerance` (2-norm, units of b) from the start value in `x`, or from zero if that is better. `b` and `x` are those of the
     /// nodes of the body; springs are part of A. x is zero at fixed nodes. The residual is that of the recursion; the true one stays above about 1e-7 |A| |x|.
-    pub fn solve(
-        &mut self,
-        layout: &Layout,
-        coarse: &Coarse,
-        springs: &[RankOne],
-        b: &[Vec3],
-        x: &mut [Vec3],
-        tolerance: f64,
-        max_iterations: u32,
-    ) -> Solved {
+    pub fn solve(&mut self, layout: &Layout, coarse: &Coarse, b: &[Vec3], x: &mut [Vec3], tolerance: f64, max_iterations: u32) -> Solved {
         self.take(layout, x);
         slice_nodes(&self.rows, &mut self.p);
-        self.product(layout, springs);
+        self.product(layout);
         self.take(layout, b);
         slice_nodes(&self.rows, &mut self.r);
         self.x.fill(Slice::default());
@@ -267,7 +271,7 @@ impl TwoLevel {
             let beta = if iterations == 0 { 0.0 } else { rho_new / rho };
             rho = rho_new;
             self.turn_direction(layout, beta);
-            let alpha = rho / self.product(layout, springs);
+            let alpha = rho / self.product(layout);
             if !(alpha.is_finite() && alpha > 0.0) {
                 break;
             }
@@ -291,8 +295,8 @@ impl TwoLevel {
     }
 
     /// q = A p, with p in the rows too; returns p.q.
-    fn product(&mut self, layout: &Layout, springs: &[RankOne]) -> f64 {
-        let Self { slots, rows, p, q, parts, .. } = self;
+    fn product(&mut self, layout: &Layout) -> f64 {
+        let Self { slots, rows, p, q, parts, springs, .. } = self;
         let (pattern, nodes, slots) = (&layout.pattern, &rows[..], &slots[..]);
         (q.par_chunks_mut(CHUNK), p.par_chunks(CHUNK), &mut parts[..]).into_par_iter().with_min_len(FEWEST_CHUNKS).enumerate().for_each(
             |(chunk, (y, x, part))| {
@@ -360,6 +364,23 @@ impl TwoLevel {
             Arch::new().dispatch(Direction { beta: beta as f32, z, arms, owners, motions, p, rows });
         });
     }
+}
+
+/// Fills slices, halves of them by different threads.
+fn fill(whole: Fill) {
+    let Fill { pattern, first, blocks, sums, slots, inverses } = whole;
+    let n = inverses.len();
+    if n <= 2 * CHUNK {
+        return Arch::new().dispatch(Fill { pattern, first, blocks, sums, slots, inverses });
+    }
+    let half = (n / 2).next_multiple_of(CHUNK);
+    let (sums, sums_after) = sums.split_at(half * HEIGHT);
+    let (slots, slots_after) = slots.split_at_mut((pattern.starts[first + half] - pattern.starts[first]) as usize);
+    let (inverses, inverses_after) = inverses.split_at_mut(half);
+    rayon::join(
+        || fill(Fill { pattern, first, blocks, sums, slots, inverses }),
+        || fill(Fill { pattern, first: first + half, blocks, sums: sums_after, slots: slots_after, inverses: inverses_after }),
+    );
 }
 
 /// d_i = R_a D_i.
@@ -526,13 +547,8 @@ mod tests {
         sources.push(Block::default());
         // Rows sum up to the masses.
         let mass = |i: usize| pattern.row(i).map(|b| a.blocks[b].trace() / 3.0).sum::<f64>();
-        let beyond = |i: usize| {
-            let weights =
-                a.rank_ones.iter().flat_map(|s| s.nodes.iter().zip(&s.weights).map(move |(n, w)| (*n as usize, s.factor * w * w)));
-            weights.filter(|(n, _)| *n == i).map(|(_, s)| s).sum()
-        };
         let mut system = TwoLevel::default();
-        system.assemble(&layout, &sources, |i| [mass(i), beyond(i)], |_| turn);
+        system.assemble(&layout, &sources, mass, a.rank_ones.iter().copied(), |_| turn);
         Turned { pattern, fixed, layout, coarse, system, a }
     }
 
@@ -543,7 +559,7 @@ mod tests {
         let b: Vec<Vec3> = (0..n).map(|i| Vec3::new((i as f64).sin(), (1.7 * i as f64).cos(), 2.0) * is_free(i)).collect();
         let mut x: Vec<Vec3> = (0..n).map(|i| start(i) * is_free(i)).collect();
         let bound = tolerance * dot(&b, &b).sqrt();
-        let solved = case.system.solve(&case.layout, &case.coarse, &case.a.rank_ones, &b, &mut x, bound, 200);
+        let solved = case.system.solve(&case.layout, &case.coarse, &b, &mut x, bound, 200);
         assert!((0..n).all(|i| !case.fixed[i] || x[i] == Vec3::zeros()));
         let mut r = vec![Vec3::zeros(); n];
         case.a.apply(&case.pattern, &case.fixed, &(0..n), &x, &mut r);

@@ -6,7 +6,7 @@ use nalgebra::{DMatrix, DVector};
 use pliant::math::{Isometry, Quat, Vec3};
 use pliant::mesh::shapes;
 use pliant::model::{Model, Motion, Obstacle, Shape, SoftBody};
-use pliant::solver::cpu::{self, CpuStepper, Damping, Element};
+use pliant::solver::cpu::{self, CpuStepper, Damping};
 use pliant::solver::{ContactSolver, Demand, Loads, Params, State, StepError, StepReport, Stepper};
 
 use crate::lab::*;
@@ -211,12 +211,11 @@ fn a_frictionless_step_solves_the_quadratic_programme() {
     // The dense problem.
     let damping = Damping::of(&model);
     let mut rotations = state.rotations.clone();
-    let mut elements = vec![Element::default(); model.tets.len()];
-    cpu::elements(&model.tets, &mut rotations, &state.displacements, &state.velocities, dt, &damping.betas, &mut elements);
+    let elements = cpu::elements(&model.tets, &mut rotations, &state.displacements, &state.velocities, dt, &damping.betas);
     let mut rhs = vec![Vec3::zeros(); model.n_nodes()];
-    cpu::right_hand_side(&model, &elements, &state, &params, &Loads::default(), &damping, &mut rhs);
+    cpu::right_hand_side(&model, &elements.forces, &state, &params, &Loads::default(), &damping, &mut rhs);
     let (mut operator, mut blocks) = (Default::default(), vec![]);
-    cpu::matrix(&model, &elements, &state, &params, &Loads::default(), &damping, &mut operator, &mut blocks);
+    cpu::matrix(&model, &elements.gradients, &state, &params, &Loads::default(), &damping, &mut operator, &mut blocks);
     let n = 3 * model.n_nodes();
     let mut a = DMatrix::<f64>::zeros(n, n);
     for i in 0..model.n_nodes() {

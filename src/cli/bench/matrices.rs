@@ -10,7 +10,7 @@ use crate::material::Material;
 use crate::math::{Mat3, Quat, Vec3};
 use crate::mesh::shapes;
 use crate::model::{Model, ModelBuilder, SoftBody};
-use crate::solver::cpu::{Damping, Element, NodeMotion, TetGroups, matrix};
+use crate::solver::cpu::{Damping, Elements, NodeMotion, TetGroups, gather_motions, matrix};
 use crate::solver::{Loads, Params, State};
 use crate::sparse::Operator;
 use crate::sparse::lab::{Bcsr, Csr, ELEMENT_ROWS, IndexBlocks, parse_market};
@@ -151,7 +151,7 @@ pub struct Update<'a> {
     rotations: Vec<[f64; 4]>,
     groups: TetGroups,
     motions: Vec<NodeMotion>,
-    elements: Vec<Element>,
+    elements: Elements,
     edge_blocks: Vec<Mat3>,
     pub a: Operator,
 }
@@ -165,7 +165,7 @@ impl<'a> Update<'a> {
             damping,
             loads: Loads::default(),
             rotations: beam.states[0].rotations.clone(),
-            elements: vec![Element::default(); beam.model.tets.len()],
+            elements: Elements::default(),
             edge_blocks: vec![],
             a: Operator::default(),
             beam,
@@ -176,14 +176,15 @@ impl<'a> Update<'a> {
     pub fn rotations(&mut self, state: usize) {
         let Beam { params, states, .. } = self.beam;
         let State { displacements, velocities, .. } = &states[state % 2];
-        let (rotations, motions) = (&mut self.rotations, &mut self.motions);
-        self.groups.follow_whole(rotations, displacements, velocities, params.time_step, motions, &mut self.elements);
+        let Elements { forces, gradients } = &mut self.elements;
+        gather_motions(displacements, velocities, &mut self.motions);
+        self.groups.follow(&mut self.rotations, &self.motions, params.time_step, forces, gradients);
     }
 
     /// The gather.
     pub fn matrix(&mut self, state: usize) {
         let Beam { model, params, states, .. } = self.beam;
-        matrix(model, &self.elements, &states[state % 2], params, &self.loads, &self.damping, &mut self.a, &mut self.edge_blocks);
+        matrix(model, &self.elements.gradients, &states[state % 2], params, &self.loads, &self.damping, &mut self.a, &mut self.edge_blocks);
     }
 }
 
@@ -212,8 +213,8 @@ impl IndexedUpdate {
     pub fn element_matrices(&mut self, update: &Update) {
         let ratio = update.beam.model.tets.first().map_or(0.0, |tet| tet.lambda / tet.mu);
         let matrices = self.element_matrices.par_chunks_mut(ELEMENT_ROWS * ELEMENT_ROWS);
-        matrices.zip(&update.elements).for_each(|(matrix, element)| {
-            let a = element.gradients();
+        matrices.zip(&update.elements.gradients).for_each(|(matrix, gradients)| {
+            let a = gradients.0.map(|[x, y, z, _]| Vec3::new(x, y, z));
             for (i, rows) in matrix.chunks_mut(3 * ELEMENT_ROWS).enumerate() {
                 for j in 0..4 {
                     let block = a[i] * a[j].transpose() * ratio + a[j] * a[i].transpose() + Mat3::identity() * a[i].dot(&a[j]);

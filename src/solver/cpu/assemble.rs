@@ -5,7 +5,7 @@ use std::ops::{Add, AddAssign, Mul, Range};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::elements::{CornerForces, Element, SingleGradients};
+use super::elements::{CornerForces, CornerGradients};
 use crate::math::{Mat3, Vec3, split_mut};
 use crate::model::{End, Model};
 use crate::solver::{Grab, HeldPoint, Loads, Params, State};
@@ -34,7 +34,7 @@ impl Damping {
 /// and what attachments say to its turning.
 pub fn right_hand_side(
     model: &Model,
-    elements: &impl CornerForces,
+    corner_forces: &[CornerForces],
     state: &State,
     params: &Params,
     loads: &Loads,
@@ -54,7 +54,7 @@ pub fn right_hand_side(
     nodes.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, rhs)| {
         for (k, rhs) in rhs.iter_mut().enumerate() {
             let i = chunk * CHUNK + k;
-            let mut force = params.gravity * model.node_masses[i] + corner_force(elements, model.node_corners.get(i));
+            let mut force = params.gravity * model.node_masses[i] + corner_force(corner_forces, model.node_corners.get(i));
             if let Some(extra) = loads.node_forces.get(i) {
                 force += extra;
             }
@@ -90,7 +90,7 @@ pub fn right_hand_side(
 /// exact: the step stays stable and the equilibrium is the same; while it is held, a body answers as if it were heavier by the part 2 s / m.
 pub fn matrix(
     model: &Model,
-    elements: &[Element],
+    gradients: &[CornerGradients<f64>],
     state: &State,
     params: &Params,
     loads: &Loads,
@@ -100,10 +100,9 @@ pub fn matrix(
 ) {
     let dt = params.time_step;
     let pattern = &model.pattern;
-    let ratios: Vec<f64> = model.bodies.iter().map(|body| body.material.lame()).map(|lame| lame.lambda / lame.mu).collect();
     edge_blocks.resize(pattern.edges.len(), Mat3::zeros());
     edge_blocks.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, blocks)| {
-        Arch::new().dispatch(EdgeBlocks { model, elements, ratios: &ratios, first: chunk * CHUNK, blocks });
+        Arch::new().dispatch(EdgeBlocks { model, gradients, first: chunk * CHUNK, blocks });
     });
     a.blocks.resize(pattern.n_blocks(), Mat3::zeros());
     let rows: Vec<_> = (0..model.n_nodes()).step_by(ROWS).map(|first| first..(first + ROWS).min(model.n_nodes())).collect();
@@ -156,21 +155,18 @@ pub fn link(model: &Model, state: &State, params: &Params, loads: &Loads, a: &mu
 }
 
 /// The blocks of all edges in f32, each followed by its transpose; then zeros.
-pub fn single_blocks(model: &Model, gradients: &[SingleGradients], blocks: &mut Vec<SingleBlock>) {
-    let ratios: Vec<f64> = model.bodies.iter().map(|body| body.material.lame()).map(|lame| lame.lambda / lame.mu).collect();
+pub fn single_blocks(model: &Model, gradients: &[CornerGradients<f32>], blocks: &mut Vec<SingleBlock>) {
     let n = model.pattern.edges.len();
     blocks.resize(2 * n + 1, SingleBlock::default());
     blocks[..2 * n].par_chunks_mut(2 * CHUNK).enumerate().for_each(|(chunk, blocks)| {
-        Arch::new().dispatch(SingleBlocks { model, gradients, ratios: &ratios, first: chunk * CHUNK, blocks });
+        Arch::new().dispatch(SingleBlocks { model, gradients, first: chunk * CHUNK, blocks });
     });
 }
 
 /// See [`single_blocks`]; of consecutive edges, from `first` on.
 struct SingleBlocks<'a> {
     model: &'a Model,
-    gradients: &'a [SingleGradients],
-    /// lambda/mu of each body.
-    ratios: &'a [f64],
+    gradients: &'a [CornerGradients<f32>],
     first: usize,
     blocks: &'a mut [SingleBlock],
 }
@@ -183,7 +179,7 @@ impl WithSimd for SingleBlocks<'_> {
         for (k, pair) in self.blocks.chunks_exact_mut(2).enumerate() {
             let edge = self.first + k;
             let body = self.model.node_bodies[self.model.pattern.edges[edge][0] as usize];
-            let ratio = self.ratios[body as usize] as f32;
+            let ratio = self.model.bodies[body as usize].lambda_over_mu as f32;
             let block = edge_columns(self.model.edge_tets.get(edge), ratio, |tet| &self.gradients[tet].0);
             for c in 0..3 {
                 for r in 0..3 {
@@ -198,9 +194,7 @@ impl WithSimd for SingleBlocks<'_> {
 /// The blocks of consecutive edges, from `first` on.
 struct EdgeBlocks<'a> {
     model: &'a Model,
-    elements: &'a [Element],
-    /// lambda/mu of each body.
-    ratios: &'a [f64],
+    gradients: &'a [CornerGradients<f64>],
     first: usize,
     blocks: &'a mut [Mat3],
 }
@@ -213,7 +207,7 @@ impl WithSimd for EdgeBlocks<'_> {
         for k in 0..self.blocks.len() {
             let edge = self.first + k;
             let body = self.model.node_bodies[self.model.pattern.edges[edge][0] as usize];
-            self.blocks[k] = edge_block(self.elements, self.model.edge_tets.get(edge), self.ratios[body as usize]);
+            self.blocks[k] = edge_block(self.gradients, self.model.edge_tets.get(edge), self.model.bodies[body as usize].lambda_over_mu);
         }
     }
 }
@@ -240,10 +234,10 @@ fn grab_factor(grab: &Grab, dt: f64) -> f64 {
 }
 
 /// Sum of the forces on one node [N].
-fn corner_force(elements: &impl CornerForces, corners: &[u32]) -> Vec3 {
+fn corner_force(forces: &[CornerForces], corners: &[u32]) -> Vec3 {
     let mut sum = [0.0; 4];
     for corner in corners {
-        let force = &elements.forces((corner / 4) as usize)[(corner % 4) as usize];
+        let force = &forces[(corner / 4) as usize][(corner % 4) as usize];
         for k in 0..4 {
             sum[k] += force[k];
         }
@@ -253,8 +247,8 @@ fn corner_force(elements: &impl CornerForces, corners: &[u32]) -> Vec3 {
 
 /// The block of one edge, see [`edge_columns`].
 #[inline(always)]
-pub fn edge_block(elements: &[Element], edge_tets: &[u32], lambda_over_mu: f64) -> Mat3 {
-    edge_columns(edge_tets, lambda_over_mu, |tet| &elements[tet].gradients).into()
+pub fn edge_block(gradients: &[CornerGradients<f64>], edge_tets: &[u32], lambda_over_mu: f64) -> Mat3 {
+    edge_columns(edge_tets, lambda_over_mu, |tet| &gradients[tet].0).into()
 }
 
 /// Sum over the tets of one edge of (lambda/mu) a_i a_j^T + a_j a_i^T + (a_i.a_j) I, by columns, which all follow from T = sum a_i a_j^T:

@@ -1,5 +1,4 @@
-//! A number for each lane of two registers: a formula written once serves as many tets as the processor takes at a time (`pulp` asks it). One
-//! register was measured to be as fast.
+//! A number for each lane of a register: a formula written once serves one tet or as many as the processor takes at a time (`pulp` asks it).
 
 use std::ops::{Add, Mul, Neg, Sub};
 
@@ -9,32 +8,7 @@ use pulp::{Scalar, Simd};
 #[derive(Clone, Copy, Debug)]
 pub struct Lanes<S: Simd> {
     simd: S,
-    values: Pair<S>,
-}
-
-/// The same of both registers. No closure: one that is not inlined knows nothing of the registers of its caller.
-macro_rules! pair {
-    ($k:ident => $one:expr) => {
-        [
-            {
-                let $k = 0;
-                $one
-            },
-            {
-                let $k = 1;
-                $one
-            },
-        ]
-    };
-}
-
-/// Two registers.
-pub type Pair<S> = [<S as Simd>::f64s; 2];
-
-/// How many lanes there are.
-#[inline(always)]
-pub const fn lanes<S: Simd>() -> usize {
-    2 * S::F64_LANES
+    values: S::f64s,
 }
 
 pub type Vector<S> = [Lanes<S>; 3];
@@ -44,70 +18,68 @@ pub type Matrix<S> = [Vector<S>; 3];
 impl<S: Simd> Lanes<S> {
     #[inline(always)]
     pub fn splat(simd: S, value: f64) -> Self {
-        Self { simd, values: [simd.splat_f64s(value); 2] }
+        Self { simd, values: simd.splat_f64s(value) }
     }
 
     #[inline(always)]
-    pub fn new(simd: S, values: Pair<S>) -> Self {
+    pub fn new(simd: S, values: S::f64s) -> Self {
         Self { simd, values }
     }
 
     /// From four numbers for each lane, lane by lane, to the lanes of the first, the second and so on; [`Self::separate`] turns them back.
     #[inline(always)]
-    pub fn join(simd: S, rows: [[S::f64s; 4]; 2]) -> [Self; 4] {
-        let [a, b, c, d] = simd.deinterleave_shfl_f64s(rows[0]);
-        let [e, f, g, h] = simd.deinterleave_shfl_f64s(rows[1]);
-        [Self { simd, values: [a, e] }, Self { simd, values: [b, f] }, Self { simd, values: [c, g] }, Self { simd, values: [d, h] }]
+    pub fn join(simd: S, rows: [S::f64s; 4]) -> [Self; 4] {
+        let [a, b, c, d] = simd.deinterleave_shfl_f64s(rows);
+        [Self { simd, values: a }, Self { simd, values: b }, Self { simd, values: c }, Self { simd, values: d }]
     }
 
     #[inline(always)]
-    pub fn separate([a, b, c, d]: [Self; 4]) -> [[S::f64s; 4]; 2] {
-        pair!(k => a.simd.interleave_shfl_f64s([a.values[k], b.values[k], c.values[k], d.values[k]]))
+    pub fn separate([a, b, c, d]: [Self; 4]) -> [S::f64s; 4] {
+        a.simd.interleave_shfl_f64s([a.values, b.values, c.values, d.values])
     }
 
     /// `self a + b`.
     #[inline(always)]
     pub fn mul_add(self, a: Self, b: Self) -> Self {
-        Self { values: pair!(k => self.simd.mul_add_e_f64s(self.values[k], a.values[k], b.values[k])), ..self }
+        Self { values: self.simd.mul_add_e_f64s(self.values, a.values, b.values), ..self }
     }
 
     #[inline(always)]
     pub fn inverse(self) -> Self {
-        Self { values: pair!(k => self.simd.div_f64s(self.simd.splat_f64s(1.0), self.values[k])), ..self }
+        Self { values: self.simd.div_f64s(self.simd.splat_f64s(1.0), self.values), ..self }
     }
 
     #[inline(always)]
     pub fn sqrt(self) -> Self {
-        Self { values: pair!(k => self.simd.sqrt_f64s(self.values[k])), ..self }
+        Self { values: self.simd.sqrt_f64s(self.values), ..self }
     }
 
     #[inline(always)]
     pub fn abs(self) -> Self {
-        Self { values: pair!(k => self.simd.abs_f64s(self.values[k])), ..self }
+        Self { values: self.simd.abs_f64s(self.values), ..self }
     }
 
     #[inline(always)]
     pub fn min(self, other: Self) -> Self {
-        Self { values: pair!(k => self.simd.min_f64s(self.values[k], other.values[k])), ..self }
+        Self { values: self.simd.min_f64s(self.values, other.values), ..self }
     }
 
     #[inline(always)]
     pub fn max(self, bound: f64) -> Self {
-        Self { values: pair!(k => self.simd.max_f64s(self.values[k], self.simd.splat_f64s(bound))), ..self }
+        Self { values: self.simd.max_f64s(self.values, self.simd.splat_f64s(bound)), ..self }
     }
 
     /// `yes` in the lanes where this is positive, else `no`.
     #[inline(always)]
     pub fn choose(self, yes: Self, no: Self) -> Self {
-        let zero = self.simd.splat_f64s(0.0);
-        let positive = pair!(k => self.simd.greater_than_f64s(self.values[k], zero));
-        Self { values: pair!(k => self.simd.select_f64s(positive[k], yes.values[k], no.values[k])), ..self }
+        let positive = self.simd.greater_than_f64s(self.values, self.simd.splat_f64s(0.0));
+        Self { values: self.simd.select_f64s(positive, yes.values, no.values), ..self }
     }
 
     /// The largest number of all lanes.
     #[inline(always)]
     pub fn largest(self) -> f64 {
-        self.simd.reduce_max_f64s(self.simd.max_f64s(self.values[0], self.values[1]))
+        self.simd.reduce_max_f64s(self.values)
     }
 }
 
@@ -121,7 +93,7 @@ impl From<f64> for Lanes<Scalar> {
 impl From<Lanes<Scalar>> for f64 {
     #[inline(always)]
     fn from(lane: Lanes<Scalar>) -> Self {
-        lane.values[0]
+        lane.values
     }
 }
 
@@ -130,7 +102,7 @@ impl<S: Simd> Add for Lanes<S> {
 
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        Self { values: pair!(k => self.simd.add_f64s(self.values[k], other.values[k])), ..self }
+        Self { values: self.simd.add_f64s(self.values, other.values), ..self }
     }
 }
 
@@ -139,7 +111,7 @@ impl<S: Simd> Sub for Lanes<S> {
 
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
-        Self { values: pair!(k => self.simd.sub_f64s(self.values[k], other.values[k])), ..self }
+        Self { values: self.simd.sub_f64s(self.values, other.values), ..self }
     }
 }
 
@@ -148,7 +120,7 @@ impl<S: Simd> Mul for Lanes<S> {
 
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
-        Self { values: pair!(k => self.simd.mul_f64s(self.values[k], other.values[k])), ..self }
+        Self { values: self.simd.mul_f64s(self.values, other.values), ..self }
     }
 }
 
@@ -175,11 +147,11 @@ impl<S: Simd> Neg for Lanes<S> {
 
     #[inline(always)]
     fn neg(self) -> Self {
-        Self { values: pair!(k => self.simd.neg_f64s(self.values[k])), ..self }
+        Self { values: self.simd.neg_f64s(self.values), ..self }
     }
 }
 
-// Loops and no `map`, for the same reason.
+// Loops and no `map`: a closure that is not inlined knows nothing of the registers of its caller.
 
 #[inline(always)]
 pub fn dot<S: Simd, const N: usize>(a: &[Lanes<S>; N], b: &[Lanes<S>; N]) -> Lanes<S> {

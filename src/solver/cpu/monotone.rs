@@ -10,7 +10,7 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::elements::{LANES, TetGroups, store};
-use super::lanes::{Lanes, Matrix, lanes, times, transpose};
+use super::lanes::{Lanes, Matrix, times, transpose};
 use super::rotation;
 use crate::collision::Mesh;
 use crate::math::{Mat3, Vec3};
@@ -218,7 +218,7 @@ impl WithSimd for Check<'_> {
         let back = transpose(&turn);
         let mut least = one;
         for g in self.range {
-            for k in 0..LANES / lanes::<S>() {
+            for k in 0..LANES / S::F64_LANES {
                 let gradient = self.groups.gradient(simd, g, k, self.displacements);
                 let b = times(&back, &gradient);
                 // The gradient lacks the identity.
@@ -236,13 +236,13 @@ impl WithSimd for Check<'_> {
                 let determinant = h[0][0] * c0 + h[0][1] * c1 + h[0][2] * c2;
                 // Not a number is not positive.
                 let is_definite = h[0][0].choose(minor.choose(determinant.choose(one, minus_one), minus_one), minus_one);
-                let here = g * LANES + k * lanes::<S>();
-                if here >= self.tets.start && here + lanes::<S>() <= self.tets.end {
+                let here = g * LANES + k * S::F64_LANES;
+                if here >= self.tets.start && here + S::F64_LANES <= self.tets.end {
                     least = least.min(is_definite);
                     continue;
                 }
                 let mut holds = true;
-                store([is_definite; 4], lanes::<S>(), |lane, row| holds &= !self.tets.contains(&(here + lane)) || row[0] > 0.0);
+                store([is_definite; 4], S::F64_LANES, |lane, row| holds &= !self.tets.contains(&(here + lane)) || row[0] > 0.0);
                 if !holds {
                     return false;
                 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::rotation::{self, Quaternion};
-use super::{Damping, Element, elements, matrix};
+use super::{Damping, elements, matrix};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Body, End, Model};
-use crate::solver::{Loads, Params, State};
+use crate::solver::{ContactSolver, Loads, Params, State};
 use crate::sparse::{Coarse, Columns, Layout, Operator, RestFactor};
 
 /// Bodies with more nodes go without a factor: its memory and the time to make it grow faster than what it saves.
@@ -58,22 +58,40 @@ pub struct RestPoses {
 #[derive(Debug)]
 struct Kept {
     time_step: f64,
+    /// Of the deformable bodies, once they are asked for.
     bodies: Vec<Option<RestBody>>,
     /// None where f32 does not hold the matrix.
     coarse: Vec<Option<Coarse>>,
 }
 
 impl RestPoses {
-    /// Makes the factors of this time step, unless they are there.
-    pub fn select(&mut self, model: &Model, params: &Params, damping: &Damping) {
+    /// Makes the coarse factors of this time step, and those for contact where something may touch; unless they are there.
+    pub fn select(&mut self, model: &Model, params: &Params, damping: &Damping, solver: ContactSolver) {
         if self.aggregates.len() < model.bodies.len() {
             self.aggregates = model.bodies.par_iter().map(|body| Aggregates::new(model, body)).collect();
         }
+        let needs_factors = solver == ContactSolver::Cwc && model.may_touch();
+        self.keep(model, params, damping, needs_factors);
+    }
+
+    fn keep(&mut self, model: &Model, params: &Params, damping: &Damping, needs_factors: bool) {
         match self.kept.iter().position(|kept| kept.time_step == params.time_step) {
             Some(place) => self.kept[..=place].rotate_right(1),
             None => {
-                self.kept.insert(0, build(model, params, damping, &self.aggregates));
+                self.kept.insert(0, Kept { time_step: params.time_step, bodies: vec![], coarse: vec![] });
                 self.kept.truncate(KEPT);
+            }
+        }
+        let kept = &mut self.kept[0];
+        let needs_factors = needs_factors && kept.bodies.len() < model.bodies.len();
+        let needs_coarse = kept.coarse.len() < self.aggregates.len();
+        if needs_factors || needs_coarse {
+            let a = rest_matrix(model, params, damping);
+            if needs_factors {
+                kept.bodies = rest_bodies(model, &a);
+            }
+            if needs_coarse {
+                kept.coarse = coarse(model, params, &a, &self.aggregates);
             }
         }
     }
@@ -83,23 +101,21 @@ impl RestPoses {
         (&self.aggregates, self.kept.first().map_or(&[], |kept| &kept.coarse))
     }
 
-    /// Of the time step that was selected, as last turned.
+    /// Of the last time step, as turned.
     pub fn bodies(&self) -> &[Option<RestBody>] {
         self.kept.first().map_or(&[], |kept| &kept.bodies)
     }
 
-    /// The bodies with the factor of this time step and the rotations of `tet_rotations`.
-    pub fn turned(&mut self, model: &Model, params: &Params, damping: &Damping, tet_rotations: &[Quaternion]) -> &[Option<RestBody>] {
-        self.select(model, params, damping);
-        let bodies = &mut self.kept[0].bodies;
-        for (body, rest) in model.bodies.iter().zip(bodies.iter_mut()) {
+    /// Turns the factors of this time step by the rotations of the tets.
+    pub fn turn(&mut self, model: &Model, params: &Params, damping: &Damping, tet_rotations: &[Quaternion]) {
+        self.keep(model, params, damping, true);
+        for (body, rest) in model.bodies.iter().zip(&mut self.kept[0].bodies) {
             let Some(rest) = rest else { continue };
             let turn = rest.turn;
             rest.rotations.par_iter_mut().with_min_len(128).zip(body.nodes.clone()).for_each(|(rotation, node)| {
                 *rotation = node_rotation(model, tet_rotations, node) * turn;
             });
         }
-        bodies
     }
 }
 
@@ -139,15 +155,28 @@ pub fn stiffness(model: &Model, body: &Body, dt: f64) -> f64 {
     body.nodes.clone().map(of_node).fold(0.0, f64::max)
 }
 
-fn build(model: &Model, params: &Params, damping: &Damping, aggregates: &[Aggregates]) -> Kept {
-    // The matrix of the undeformed bodies at rest.
+/// The matrix of the undeformed bodies at rest.
+fn rest_matrix(model: &Model, params: &Params, damping: &Damping) -> Operator {
     let state = State::initial(model);
     let still = vec![Vec3::zeros(); model.n_nodes()];
-    let mut rest_elements = vec![Element::default(); model.tets.len()];
     let mut rotations = state.rotations.clone();
-    elements(&model.tets, &mut rotations, &state.displacements, &still, params.time_step, &damping.betas, &mut rest_elements);
+    let at_rest = elements(&model.tets, &mut rotations, &state.displacements, &still, params.time_step, &damping.betas);
     let mut a = Operator::default();
-    matrix(model, &rest_elements, &state, params, &Loads::default(), damping, &mut a, &mut vec![]);
+    matrix(model, &at_rest.gradients, &state, params, &Loads::default(), damping, &mut a, &mut vec![]);
+    a
+}
+
+/// Of all deformable bodies; none where f32 does not hold the matrix.
+fn coarse(model: &Model, params: &Params, a: &Operator, aggregates: &[Aggregates]) -> Vec<Option<Coarse>> {
+    let of_body = |(body, aggregates): (&Body, &Aggregates)| {
+        let is_mild = stiffness(model, body, params.time_step) < SINGLE;
+        is_mild.then(|| Coarse::new(&aggregates.layout, &model.pattern, &a.blocks).ok()).flatten()
+    };
+    model.bodies.par_iter().zip(aggregates).map(of_body).collect()
+}
+
+/// Factors of all deformable bodies, one for those of the same shape.
+fn rest_bodies(model: &Model, a: &Operator) -> Vec<Option<RestBody>> {
     let held = |end: &End| match end {
         End::Nodes(nodes) => nodes.iter().map(|(n, _)| *n).collect(),
         _ => vec![],
@@ -171,7 +200,7 @@ fn build(model: &Model, params: &Params, damping: &Damping, aggregates: &[Aggreg
         }
         let alike = |first: &usize| touched[*first] == touched[body];
         let found = firsts.iter().enumerate().filter(|(_, first)| alike(first)).find_map(|(shape, first)| {
-            let turn = turn_between(model, &a, &model.bodies[*first].nodes, range)?;
+            let turn = turn_between(model, a, &model.bodies[*first].nodes, range)?;
             Some((shape, turn))
         });
         likeness.push(Some(found.unwrap_or((firsts.len(), Mat3::identity()))));
@@ -184,13 +213,7 @@ fn build(model: &Model, params: &Params, damping: &Damping, aggregates: &[Aggreg
         let (shape, turn) = alike?;
         Some(RestBody { shape: shapes[shape].clone()?, turn, rotations: vec![Mat3::identity(); body.nodes.len()] })
     };
-    let bodies: Vec<_> = model.bodies.iter().zip(likeness).map(rest_body).collect();
-    let coarse_of = |(body, aggregates): (&Body, &Aggregates)| {
-        let is_mild = stiffness(model, body, params.time_step) < SINGLE;
-        is_mild.then(|| Coarse::new(&aggregates.layout, &model.pattern, &a.blocks).ok()).flatten()
-    };
-    let coarse = model.bodies.par_iter().zip(aggregates).map(coarse_of).collect();
-    Kept { time_step: params.time_step, bodies, coarse }
+    model.bodies.iter().zip(likeness).map(rest_body).collect()
 }
 
 /// The nodes of a body that surface points or springs may touch, counted from its first one; ascending.

@@ -8,7 +8,7 @@ use crate::contact::{
     Block, Contact, CrOptions, CrWork, CwcOptions, CwcWork, FrictionUpdate, Preconditioner, Problem, Rest, solve, solve_cwc,
     update_compliances,
 };
-use crate::math::{Mat3, Vec3, split_mut};
+use crate::math::{Mat3, Vec3};
 use crate::model::{Body, Model};
 use crate::solver::{ContactSolver, Demand, Params, StageTimes, StepReport};
 use crate::sparse::{Coarse, Operator, RankOne, SingleBlock, Solved, TwoLevel, conjugate_gradient};
@@ -21,6 +21,8 @@ pub struct ScopeWork {
     cwc: CwcWork,
     baseline: BaselineWork,
     pub contacts: Vec<Contact>,
+    /// None before it is solved.
+    pub solved: Option<StepReport>,
     /// The last look at the geometry saw surfaces cross.
     pub crosses: bool,
 }
@@ -70,19 +72,23 @@ impl Elastic<'_> {
         dv: &mut [Vec3],
     ) -> Option<StepReport> {
         let model = self.model;
-        let coarse: Vec<&Coarse> = coarse.iter().map(Option::as_ref).collect::<Option<_>>()?;
+        if coarse.iter().any(Option::is_none) {
+            return None;
+        }
         let bodies = &model.bodies[scope.deformable(model.bodies.len())];
         let n_nodes: usize = bodies.iter().map(|body| body.nodes.len()).sum();
         let mut report = StepReport { converged: true, ..StepReport::default() };
         let mut residual2 = 0.0;
-        let (soft, rigid) = dv.split_at_mut(n_nodes);
-        let parts = split_mut(soft, bodies.iter().map(|body| body.nodes.len()));
-        for ((((dv, body), aggregates), coarse), system) in parts.into_iter().zip(bodies).zip(aggregates).zip(coarse).zip(systems) {
+        let (mut soft, rigid) = dv.split_at_mut(n_nodes);
+        for (((body, aggregates), coarse), system) in bodies.iter().zip(aggregates).zip(coarse.iter().flatten()).zip(systems) {
+            let (dv, rest) = soft.split_at_mut(body.nodes.len());
+            soft = rest;
             let share = body.nodes.len() as f64 / n_nodes as f64;
-            let bound = self.params.tolerance * scale * share.sqrt();
-            let solved = self.solve_body(body, aggregates, coarse, system, bound, dv, &mut report.stages);
+            let Params { tolerance, max_iterations, fixed_iterations, .. } = *self.params;
+            let limits = fixed_iterations.map_or((tolerance * scale * share.sqrt(), max_iterations), |iterations| (0.0, iterations));
+            let solved = self.solve_body(body, aggregates, coarse, system, limits, dv, &mut report.stages);
             report.iterations = report.iterations.max(solved.iterations);
-            report.converged &= solved.converged;
+            report.converged &= solved.converged || fixed_iterations.is_some();
             residual2 += solved.residual * solved.residual;
         }
         let first = scope.unknowns.end - rigid.len();
@@ -101,29 +107,22 @@ impl Elastic<'_> {
         aggregates: &Aggregates,
         coarse: &Coarse,
         system: &mut TwoLevel,
-        bound: f64,
+        (bound, max_iterations): (f64, u32),
         dv: &mut [Vec3],
         stages: &mut StageTimes,
     ) -> Solved {
         let Self { model, params, .. } = self;
         let is_ours = |spring: &&RankOne| body.nodes.contains(&(spring.nodes[0] as usize));
-        let springs: Vec<RankOne> = self.links.rank_ones.iter().filter(is_ours).copied().collect();
+        let springs = || self.links.rank_ones.iter().filter(is_ours);
         let damped = 1.0 + params.time_step * body.material.mass_damping;
-        let beyond = |i: usize| -> f64 {
-            let shares = |spring: &RankOne| -> f64 {
-                let weights = spring.nodes.iter().zip(&spring.weights).filter(|(n, _)| **n as usize == i);
-                spring.factor * weights.map(|(_, w)| w * w).sum::<f64>()
-            };
-            springs.iter().map(shares).sum()
-        };
         stages.time("assembly", || {
-            let sums = |i: usize| [damped * model.node_masses[i], beyond(i)];
-            system.assemble(&aggregates.layout, self.blocks, sums, |a| aggregates.rotation(a, self.rotations));
+            let sum = |i: usize| damped * model.node_masses[i];
+            system.assemble(&aggregates.layout, self.blocks, sum, springs().copied(), |a| aggregates.rotation(a, self.rotations));
         });
         stages.time("elastic solve", || {
             let rhs = &self.rhs[body.nodes.clone()];
-            let solved = system.solve(&aggregates.layout, coarse, &springs, rhs, dv, bound, params.max_iterations);
-            let is_free = springs.is_empty() && !model.fixed[body.nodes.clone()].contains(&true);
+            let solved = system.solve(&aggregates.layout, coarse, rhs, dv, bound, max_iterations);
+            let is_free = springs().next().is_none() && !model.fixed[body.nodes.clone()].contains(&true);
             if is_free {
                 // The matrix takes a common velocity to the masses: what the residual sums up to is momentum that its common motion takes.
                 let masses = &model.node_masses[body.nodes.clone()];

@@ -10,7 +10,7 @@ mod surfaces;
 mod touching;
 
 pub use report::report;
-pub use surfaces::{Scope, Surfaces};
+pub use surfaces::{Scope, Scopes, SurfaceMemory, Surfaces};
 pub use touching::set_apart;
 
 use self::surfaces::{End, SurfaceStep};
@@ -67,12 +67,19 @@ struct Moved<'m> {
 }
 
 impl<'a> Detection<'a> {
-    pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, params: &Params, inside_features: bool) -> Self {
+    pub fn new(
+        model: &'a Model,
+        surfaces: &'a Surfaces,
+        state: &'a State,
+        params: &Params,
+        inside_features: bool,
+        memory: SurfaceMemory,
+    ) -> Self {
         let (t0, t1) = (state.time, state.time + params.time_step);
         let moving = |o: &crate::model::Obstacle| MovingShape { shape: o.shape, pose_t0: o.pose_at(t0), pose_t1: o.pose_at(t1) };
         Self {
             model,
-            step: SurfaceStep::new(model, surfaces, state, params.time_step),
+            step: SurfaceStep::new(model, surfaces, state, params.time_step, memory),
             dt: params.time_step,
             tolerance: params.contact_tolerance,
             obstacles: model.obstacles.iter().map(moving).collect(),

@@ -54,15 +54,28 @@ impl Scope {
         };
         bodies.iter().find(is_movable).is_some_and(|b| self.bodies.contains(b))
     }
+}
 
+/// All scopes of a step; memory is kept.
+#[derive(Clone, Debug, Default)]
+pub struct Scopes {
+    pub list: Vec<Scope>,
+    /// How far every body reaches in the order of bodies.
+    last: Vec<usize>,
+    /// Scope of each body.
+    owners: Vec<usize>,
+}
+
+impl Scopes {
     /// Splits all movable bodies into scopes that no candidate pair and no spring links.
-    pub fn split(model: &Model, mesh: &Mesh, candidates: &Candidates) -> Vec<Self> {
+    pub fn split(&mut self, model: &Model, mesh: &Mesh, candidates: &Candidates) {
         let n = model.bodies.len() + model.rigid_bodies.len();
         let movable = |b: u32| mesh.mobility[b as usize] != collision::Mobility::Immovable;
         let faces = candidates.vertex_faces.iter().map(|&[vertex, triangle]| Pair::VertexFace { vertex, triangle });
         let edges = candidates.edge_edges.iter().map(|&[first, second]| Pair::EdgeEdge { first, second });
-        // How far every body reaches in the order of bodies.
-        let mut last: Vec<usize> = (0..n).collect();
+        let Self { list, last, owners } = self;
+        last.clear();
+        last.extend(0..n);
         let springs = model.attachments.iter().filter_map(|spring| {
             let [a, b] = spring.contact_bodies(model);
             Some([a? as u32, b? as u32])
@@ -77,29 +90,36 @@ impl Scope {
             None => model.bodies[b].nodes.start,
             Some(r) => model.linear_unknown(r),
         };
-        let (mut scopes, mut scope_of) = (vec![], vec![0; n]);
-        let mut first = 0;
+        owners.resize(n, 0);
+        let (mut first, mut n_scopes) = (0, 0);
         while first < n {
             let (mut end, mut b) = (first + 1, first);
             while b < end {
                 end = end.max(last[b] + 1);
                 b += 1;
             }
-            scope_of[first..end].fill(scopes.len());
-            scopes.push(Self { bodies: first..end, unknowns: unknown(first)..unknown(end), candidates: Candidates::default() });
+            owners[first..end].fill(n_scopes);
+            if n_scopes == list.len() {
+                list.push(Scope { bodies: 0..0, unknowns: 0..0, candidates: Candidates::default() });
+            }
+            let Scope { bodies, unknowns, candidates } = &mut list[n_scopes];
+            (*bodies, *unknowns) = (first..end, unknown(first)..unknown(end));
+            candidates.vertex_faces.clear();
+            candidates.edge_edges.clear();
+            n_scopes += 1;
             first = end;
         }
+        list.truncate(n_scopes);
         let owner = |pair| {
             let [a, b] = mesh.bodies(pair);
-            scope_of[if movable(a) { a } else { b } as usize]
+            owners[if movable(a) { a } else { b } as usize]
         };
         for &[vertex, triangle] in &candidates.vertex_faces {
-            scopes[owner(Pair::VertexFace { vertex, triangle })].candidates.vertex_faces.push([vertex, triangle]);
+            list[owner(Pair::VertexFace { vertex, triangle })].candidates.vertex_faces.push([vertex, triangle]);
         }
         for &[first, second] in &candidates.edge_edges {
-            scopes[owner(Pair::EdgeEdge { first, second })].candidates.edge_edges.push([first, second]);
+            list[owner(Pair::EdgeEdge { first, second })].candidates.edge_edges.push([first, second]);
         }
-        scopes
     }
 }
 
@@ -181,6 +201,14 @@ impl Drop for End<'_> {
     }
 }
 
+/// Memory that goes from step to step.
+#[derive(Debug, Default)]
+pub struct SurfaceMemory {
+    start: Vec<Vec3>,
+    scripted: Vec<Vec3>,
+    idle_ends: Vec<(Vec<Vec3>, Vec<Vec3>)>,
+}
+
 /// Surfaces in one step.
 pub struct SurfaceStep<'a> {
     model: &'a Model,
@@ -196,8 +224,9 @@ pub struct SurfaceStep<'a> {
 }
 
 impl<'a> SurfaceStep<'a> {
-    pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, dt: f64) -> Self {
-        let mut start = vec![Vec3::zeros(); surfaces.mesh.body.len()];
+    pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, dt: f64, memory: SurfaceMemory) -> Self {
+        let SurfaceMemory { mut start, mut scripted, mut idle_ends } = memory;
+        start.resize(surfaces.mesh.body.len(), Vec3::zeros());
         let soft = &mut start[..model.collision.n_vertices()];
         let (rest, displacements) = (&model.rest_positions, &state.displacements);
         soft.par_iter_mut().with_min_len(512).zip(&model.collision.nodes).zip(&model.collision.weights).for_each(
@@ -205,7 +234,7 @@ impl<'a> SurfaceStep<'a> {
                 *x = interpolate(rest, nodes, weights) + interpolate(displacements, nodes, weights);
             },
         );
-        let mut scripted = start.clone();
+        scripted.clone_from(&start);
         let n_rigid = model.rigid_bodies.len();
         for (k, (carrier, local)) in (model.collision.n_vertices()..).zip(&surfaces.rigid_vertices) {
             let (carrier, local) = (*carrier as usize, nalgebra::Point3::from(*local));
@@ -220,7 +249,15 @@ impl<'a> SurfaceStep<'a> {
             start[k] = (pose * local).coords;
             scripted[k] = (script.unwrap_or(pose) * local).coords;
         }
-        Self { model, surfaces, state, dt, start, scripted, idle_ends: Mutex::default() }
+        for (end, _) in &mut idle_ends {
+            end.clone_from(&scripted);
+        }
+        Self { model, surfaces, state, dt, start, scripted, idle_ends: Mutex::new(idle_ends) }
+    }
+
+    /// What the next step may use again.
+    pub fn into_memory(self) -> SurfaceMemory {
+        SurfaceMemory { start: self.start, scripted: self.scripted, idle_ends: self.idle_ends.into_inner().unwrap_or_default() }
     }
 
     /// Where the vertices of a scope end with the velocity change `dv` of its unknowns; the others stay.
