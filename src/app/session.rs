@@ -421,12 +421,13 @@ impl Session {
     fn answer_one(&mut self, question: Question, found: &Found) {
         let (Some(scene), Some(view)) = (&found.snapshot.scene, &found.snapshot.view) else { return };
         let (model, positions, poses) = (&scene.model, &found.positions, &view.rigid_poses);
+        let all_poses = [&poses[..], &view.obstacle_poses];
         match question {
             Question::Grab(ray) => {
                 if !self.pointer.awaits_pick() {
                     return;
                 }
-                let hit = lookup::hit_body(model, positions, poses, &ray).filter(|(_, body)| lookup::is_free(model, *body));
+                let hit = lookup::hit_body(model, positions, all_poses, &ray).filter(|(_, body)| lookup::is_free(model, *body));
                 if let Some((hit, body)) = &hit {
                     self.start_grab(scene, *hit, *body);
                 }
@@ -435,7 +436,7 @@ impl Session {
                 }
             }
             Question::FrameAt(ray) => {
-                let hit = lookup::hit_body(model, positions, poses, &ray);
+                let hit = lookup::hit_body(model, positions, all_poses, &ray);
                 self.fly_to(&match hit {
                     Some((_, body)) => lookup::bounds(model, positions, poses, body),
                     None => lookup::bounds_of_all(model, positions, poses),

@@ -329,7 +329,7 @@ impl Bvh {
 
     /// Whether there are no pairs but own ones of a body that does not touch itself: then no box is needed, and none is made.
     pub fn is_idle(&self) -> bool {
-        self.nodes.first().is_none_or(|root| root.body != Mesh::NONE && self.is_sure[root.body as usize])
+        self.nodes.first().is_none_or(|root| root.body != Mesh::NONE && (self.own.is_empty() || self.is_sure[root.body as usize]))
     }
 
     /// Boxes of the ways from `x` to `x + reach` [m], inflated by `margin` [m].

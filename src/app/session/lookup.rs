@@ -6,8 +6,9 @@ use std::sync::mpsc::{Receiver, channel};
 
 use crate::app::stage;
 use crate::app::worker::Snapshot;
+use crate::collision::nearest;
 use crate::math::{Aabb, Isometry, Vec3};
-use crate::model::{Model, RigidBody};
+use crate::model::{Model, RigidBody, Shape};
 use crate::render::{Hit, Ray, pick};
 use crate::solver::SurfacePositions;
 
@@ -118,9 +119,10 @@ pub fn free_bodies(model: &Model) -> impl Iterator<Item = usize> {
     (0..model.obstacle_body(0)).filter(|body| is_free(model, *body))
 }
 
-/// What is under the ray: the triangle in the mesh of a contact body, and that body. Deformable bodies share one mesh.
-/// `poses`: of the rigid bodies.
-pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: &[Isometry], ray: &Ray) -> Option<(Hit, usize)> {
+/// What is under the ray, unless an obstacle of an exact shape hides it: the triangle in the mesh of a contact body, and that body. Deformable bodies share one
+/// mesh. `poses`: of the rigid bodies, and of the obstacles.
+pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: [&[Isometry]; 2], ray: &Ray) -> Option<(Hit, usize)> {
+    let [poses, obstacle_poses] = poses;
     let soft = || {
         let hit = pick(ray, positions.get(..model.n_vertices())?, &model.surface.triangles)?;
         let body = model.bodies.iter().position(|body| body.triangles.contains(&hit.triangle))?;
@@ -135,7 +137,35 @@ pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: &[Isometry], ray: 
         let hit = pick(&local, &vertices, &body.triangles)?;
         Some((Hit { point: ray.at(hit.distance), ..hit }, model.bodies.len() + r))
     });
-    soft().into_iter().chain(rigid).min_by(|(a, _), (b, _)| a.distance.total_cmp(&b.distance))
+    let is_seen = |(hit, _): &(Hit, usize)| {
+        let mut obstacles = model.obstacles.iter().zip(obstacle_poses);
+        !obstacles.any(|(obstacle, pose)| hides(&obstacle.shape, pose, ray, hit.distance))
+    };
+    soft().into_iter().chain(rigid).min_by(|(a, _), (b, _)| a.distance.total_cmp(&b.distance)).filter(is_seen)
+}
+
+/// Steps along a ray to an obstacle, each as long as the way to its nearest point.
+const MOST_STEPS: usize = 100;
+
+/// Whether the ray meets the obstacle from outside before `distance` [m], and by more than a touch. A ray that begins within one sees through it.
+fn hides(shape: &Shape, pose: &Isometry, ray: &Ray, distance: f64) -> bool {
+    let gap = |along: f64| nearest(shape, &pose.inverse_transform_point(&ray.at(along).into()).coords).distance;
+    let touch = 1e-3 * distance;
+    let mut along = 0.0;
+    if gap(0.0) <= 0.0 {
+        return false;
+    }
+    for _ in 0..MOST_STEPS {
+        let step = gap(along);
+        if along + step > distance - touch {
+            return false;
+        }
+        if step < 1e-3 * touch {
+            return true;
+        }
+        along += step;
+    }
+    false
 }
 
 /// The box around a contact body; empty around an exact obstacle.
@@ -169,7 +199,7 @@ mod tests {
     use crate::material::Material;
     use crate::math::{Mat3, Quat};
     use crate::mesh::shapes;
-    use crate::model::{Mobility, ModelBuilder, SoftBody};
+    use crate::model::{Mobility, ModelBuilder, Obstacle, SoftBody};
 
     /// Cubes of 1 m beside each other: a soft one at x = 0, a free one at 3, a driven one at 6, another free one at 9, which is turned.
     fn cubes() -> (Model, Vec<[f32; 4]>, Vec<Isometry>) {
@@ -200,10 +230,10 @@ mod tests {
     fn the_nearest_body_under_the_ray_is_found_where_it_is_now() {
         let (model, positions, poses) = cubes();
         let from_left = Ray { origin: Vec3::new(-5.0, 0.1, 0.2), direction: Vec3::x() };
-        assert_eq!(hit_body(&model, &positions, &poses, &from_left).unwrap().1, 0);
+        assert_eq!(hit_body(&model, &positions, [&poses, &[]], &from_left).unwrap().1, 0);
         for (x, body) in [(0.1, 0), (3.1, 1), (6.1, 2), (9.1, 3)] {
             let ray = Ray { origin: Vec3::new(x, 0.2, 5.0), direction: -Vec3::z() };
-            let (hit, found) = hit_body(&model, &positions, &poses, &ray).unwrap();
+            let (hit, found) = hit_body(&model, &positions, [&poses, &[]], &ray).unwrap();
             assert_eq!(found, body);
             // The weights give the point that was hit, in the body's mesh.
             let at = |v: u32| match found {
@@ -215,8 +245,34 @@ mod tests {
             let point: Vec3 = triangle.iter().zip(hit.barycentric).map(|(v, b)| at(*v) * b).sum();
             assert!((point - hit.point).norm() < 1e-6 && (hit.point - ray.at(hit.distance)).norm() < 1e-9, "{found}");
         }
-        assert!(hit_body(&model, &positions, &poses, &Ray { origin: Vec3::new(1.5, 0.0, 5.0), direction: -Vec3::z() }).is_none());
+        assert!(hit_body(&model, &positions, [&poses, &[]], &Ray { origin: Vec3::new(1.5, 0.0, 5.0), direction: -Vec3::z() }).is_none());
         assert_eq!(free_bodies(&model).collect::<Vec<_>>(), [0, 1, 3]);
+    }
+
+    /// A ball, a box, a cylinder and a floor in the way hide what is behind them, beside it they do not; what lies on a floor is seen, and what is below is not.
+    #[test]
+    fn obstacles_hide_what_is_behind_them() {
+        let (mut model, positions, poses) = cubes();
+        let ray = |x: f64, y: f64| Ray { origin: Vec3::new(x, y, 5.0), direction: -Vec3::z() };
+        let shapes = [
+            Shape::Sphere { radius: 0.3 },
+            Shape::Box { half_extents: Vec3::new(0.3, 0.3, 0.1) },
+            Shape::Cylinder { radius: 0.3, half_height: 0.3 },
+        ];
+        for shape in shapes {
+            model.obstacles =
+                vec![Obstacle { name: "screen".into(), shape, pose: Isometry::identity(), motion: None, friction: vec![], color: None }];
+            let found = |z: f64, ray: &Ray| hit_body(&model, &positions, [&poses, &[Isometry::translation(3.0, 0.0, z)]], ray);
+            assert!(found(2.0, &ray(3.1, 0.1)).is_none(), "{shape:?}");
+            assert_eq!(found(2.0, &ray(3.4, 0.1)).unwrap().1, 1);
+            assert_eq!(found(-2.0, &ray(3.1, 0.1)).unwrap().1, 1);
+            assert_eq!(found(4.9, &Ray { origin: Vec3::new(3.1, 0.1, 4.9), direction: -Vec3::z() }).unwrap().1, 1);
+        }
+        model.obstacles[0].shape = Shape::Plane;
+        let from_above = Ray { origin: Vec3::new(3.0, 4.0, 3.0), direction: Vec3::new(0.0, -1.0, -1.0).normalize() };
+        let found = |y: f64| hit_body(&model, &positions, [&poses, &[Isometry::translation(0.0, y, 0.0)]], &from_above);
+        assert_eq!(found(-0.5).unwrap().1, 1);
+        assert!(found(1.0).is_none());
     }
 
     #[test]
