@@ -64,7 +64,12 @@ impl Buffers {
 
     /// Overwrites the start of `name` before the next submission.
     pub fn write<T: bytemuck::Pod>(&self, name: &str, contents: &[T]) {
-        self.device.queue.write_buffer(self.get(name), 0, bytemuck::cast_slice(contents));
+        self.write_at(name, 0, contents);
+    }
+
+    /// Overwrites `name` from `offset` [bytes] on before the next submission.
+    pub fn write_at<T: bytemuck::Pod>(&self, name: &str, offset: u64, contents: &[T]) {
+        self.device.queue.write_buffer(self.get(name), offset, bytemuck::cast_slice(contents));
     }
 }
 

@@ -8,6 +8,7 @@ use super::elastic::{ARGUMENTS_NODES, ARGUMENTS_POINTS, Assembly, ConjugateGradi
 use super::kernel::{Bound, Buffers, Kernel, bound};
 use super::layout::{ControlData, PairForcesData, controls, joined, obstacle_data, params_data, slots, split, upload_model, vec4};
 use super::readback::{Mailbox, Stopwatch, read};
+use super::tiles::{Groups, Tiles, most_whole_nodes};
 use super::{Device, DeviceError};
 use crate::contact::ContactMemory;
 use crate::math::Vec3;
@@ -19,7 +20,8 @@ pub struct GpuStepper {
     device: Arc<Device>,
     model: Arc<Model>,
     buffers: Buffers,
-    row_groups: u32,
+    groups: Groups,
+    tiles: Tiles,
     assembly: Assembly,
     cg: ConjugateGradient,
     /// None without obstacles.
@@ -76,8 +78,8 @@ impl GpuStepper {
         }
         let mut buffers = Buffers::new(device.clone());
         upload_model(&mut buffers, &model)?;
-        let row_groups = create_buffers(&device, &mut buffers, &model)?;
-        buffers.uniform("params", &[params_data(&model, &Params::default(), &Loads::default(), row_groups)]);
+        let (tiles, groups) = create_buffers(&device, &mut buffers, &model, most_whole_nodes(&device))?;
+        buffers.uniform("params", &[params_data(&model, &Params::default(), &Loads::default(), &groups)]);
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_SRC;
         for name in SURFACES {
             buffers.zeroed(name, 16 * model.n_vertices() as u64, usage)?;
@@ -98,7 +100,7 @@ impl GpuStepper {
             remembered: vec![false; model.bodies.len()],
             last_rounds: 16,
             assembly: Assembly::new(&buffers)?,
-            cg: ConjugateGradient::new(&buffers, &device)?,
+            cg: ConjugateGradient::new(&buffers, &device, groups)?,
             update: bound(&buffers, "elastic/update")?,
             skins,
             surface: 0,
@@ -108,7 +110,8 @@ impl GpuStepper {
             step: 0,
             last_iterations: 16,
             grabbed: vec![],
-            row_groups,
+            groups,
+            tiles,
             buffers,
             model,
             device,
@@ -144,13 +147,13 @@ impl GpuStepper {
             encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
         }
         encoder.clear_buffer(self.buffers.get("fault"), 0, None);
-        let (model, row_groups) = (self.model.clone(), self.row_groups);
+        let (model, row_groups) = (self.model.clone(), self.groups.rows);
         self.assembly.record_elements(&mut self.stopwatch.pass(&mut encoder, "elements"), &model);
         self.assembly.record_system(&mut self.stopwatch.pass(&mut encoder, "assembly"), &model, loads.grabs.len(), row_groups);
         if let Some(contact) = &self.contact {
             contact.record_remembered(&mut self.stopwatch.pass(&mut encoder, "detection"), &model);
         }
-        self.cg.record_start(&mut self.stopwatch.pass(&mut encoder, "elastic solve"), row_groups);
+        self.cg.record_start(&mut self.stopwatch.pass(&mut encoder, "elastic solve"));
         // What is not solved yet: bodies without contacts elastically, those with contacts in the contact loop.
         let touching = self.remembered.contains(&true);
         let mut elastic = if touching && !self.remembered.contains(&false) { 0 } else { self.batch(self.last_iterations + 2) };
@@ -219,7 +222,8 @@ impl GpuStepper {
     }
 
     fn write_loads(&mut self, params: &Params, loads: &Loads) {
-        self.buffers.write("params", &[params_data(&self.model, params, loads, self.row_groups)]);
+        self.buffers.write("params", &[params_data(&self.model, params, loads, &self.groups)]);
+        self.tiles.select(&self.buffers, &self.model, params);
         self.buffers.write("reductions", &controls(&self.model, params, loads, &self.remembered));
         if self.contact.is_some() {
             self.buffers.write("obstacles", &obstacle_data(&self.model, self.time, params.time_step));
@@ -303,10 +307,6 @@ impl GpuStepper {
         for (name, backup) in BACKUPS {
             let (from, to) = (self.buffers.get(backup), self.buffers.get(name));
             encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
-        }
-        // A value that is not finite would outlive a factor of zero.
-        for name in ["p", "p_before"] {
-            encoder.clear_buffer(self.buffers.get(name), 0, None);
         }
         self.show(encoder);
     }

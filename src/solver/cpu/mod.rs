@@ -16,6 +16,7 @@ pub use assemble::{Damping, edge_block, matrix, right_hand_side};
 use assemble::{link, single_blocks};
 use elements::{CornerForces, SingleElements};
 pub use elements::{Element, NodeMotion, TetGroups, elements, gradient};
+pub use rest::{Aggregates, SAMPLES, coarse_factors};
 pub use rotation::{IDENTITY, Quaternion};
 
 use std::sync::Arc;
@@ -154,7 +155,7 @@ impl CpuStepper {
         });
         let solver = chosen(params, model, loads, &mut work.lightness);
         // What nothing touches is solved in f32; the matrix in f64 is made for those that are left.
-        let is_two_level = solver == ContactSolver::Cwc;
+        let is_two_level = solver == ContactSolver::Cwc && params.is_two_level();
         let mut is_assembled = false;
         if is_two_level {
             report.stages.time("assembly", || {

@@ -42,7 +42,8 @@ pub struct RestBody {
 #[derive(Debug)]
 pub struct Aggregates {
     pub layout: Layout,
-    samples: Vec<Vec<u32>>,
+    /// Up to [`SAMPLES`] tets of each.
+    pub samples: Vec<Vec<u32>>,
 }
 
 /// Factors for the time steps in use.
@@ -67,7 +68,7 @@ impl RestPoses {
     /// Makes the factors of this time step, unless they are there.
     pub fn select(&mut self, model: &Model, params: &Params, damping: &Damping) {
         if self.aggregates.len() < model.bodies.len() {
-            self.aggregates = model.bodies.par_iter().map(|body| Aggregates::new(model, body)).collect();
+            self.aggregates = model.bodies.par_iter().map(|body| Aggregates::new(model, body, usize::MAX)).collect();
         }
         match self.kept.iter().position(|kept| kept.time_step == params.time_step) {
             Some(place) => self.kept[..=place].rotate_right(1),
@@ -110,11 +111,12 @@ fn node_rotation(model: &Model, tet_rotations: &[Quaternion], node: usize) -> Ma
 }
 
 /// Up to this many tets of an aggregate tell its rotation.
-const SAMPLES: usize = 12;
+pub const SAMPLES: usize = 12;
 
 impl Aggregates {
-    fn new(model: &Model, body: &Body) -> Self {
-        let layout = Layout::new(&model.pattern, &body.nodes, &model.fixed, &model.rest_positions);
+    /// About `most` or fewer.
+    pub fn new(model: &Model, body: &Body, most: usize) -> Self {
+        let layout = Layout::new(&model.pattern, &body.nodes, &model.fixed, &model.rest_positions, most);
         let samples = (0..layout.n_aggregates()).map(|a| {
             let nodes: Vec<usize> = layout.nodes_of(a).collect();
             let chosen = nodes.iter().step_by(nodes.len().div_ceil(SAMPLES));
@@ -123,6 +125,7 @@ impl Aggregates {
         Self { samples: samples.collect(), layout }
     }
 
+    /// From the rest pose, by the mean of the rotations of its samples.
     pub fn rotation(&self, aggregate: usize, tet_rotations: &[Quaternion]) -> Mat3 {
         rotation::mean(self.samples[aggregate].iter().map(|tet| (tet_rotations[*tet as usize], 1.0)))
     }
@@ -139,8 +142,8 @@ pub fn stiffness(model: &Model, body: &Body, dt: f64) -> f64 {
     body.nodes.clone().map(of_node).fold(0.0, f64::max)
 }
 
-fn build(model: &Model, params: &Params, damping: &Damping, aggregates: &[Aggregates]) -> Kept {
-    // The matrix of the undeformed bodies at rest.
+/// The matrix of the undeformed bodies at rest.
+fn rest_matrix(model: &Model, params: &Params, damping: &Damping) -> Operator {
     let state = State::initial(model);
     let still = vec![Vec3::zeros(); model.n_nodes()];
     let mut rest_elements = vec![Element::default(); model.tets.len()];
@@ -148,6 +151,24 @@ fn build(model: &Model, params: &Params, damping: &Damping, aggregates: &[Aggreg
     elements(&model.tets, &mut rotations, &state.displacements, &still, params.time_step, &damping.betas, &mut rest_elements);
     let mut a = Operator::default();
     matrix(model, &rest_elements, &state, params, &Loads::default(), damping, &mut a, &mut vec![]);
+    a
+}
+
+/// The coarse factors of all bodies for the time step of `params`; None where f32 does not hold the matrix.
+pub fn coarse_factors(model: &Model, params: &Params, damping: &Damping, aggregates: &[Aggregates]) -> Vec<Option<Coarse>> {
+    coarse_of_matrix(model, params, aggregates, &rest_matrix(model, params, damping))
+}
+
+fn coarse_of_matrix(model: &Model, params: &Params, aggregates: &[Aggregates], a: &Operator) -> Vec<Option<Coarse>> {
+    let of_body = |(body, aggregates): (&Body, &Aggregates)| {
+        let is_mild = stiffness(model, body, params.time_step) < SINGLE;
+        is_mild.then(|| Coarse::new(&aggregates.layout, &model.pattern, &a.blocks).ok()).flatten()
+    };
+    model.bodies.par_iter().zip(aggregates).map(of_body).collect()
+}
+
+fn build(model: &Model, params: &Params, damping: &Damping, aggregates: &[Aggregates]) -> Kept {
+    let a = rest_matrix(model, params, damping);
     let held = |end: &End| match end {
         End::Nodes(nodes) => nodes.iter().map(|(n, _)| *n).collect(),
         _ => vec![],
@@ -185,11 +206,7 @@ fn build(model: &Model, params: &Params, damping: &Damping, aggregates: &[Aggreg
         Some(RestBody { shape: shapes[shape].clone()?, turn, rotations: vec![Mat3::identity(); body.nodes.len()] })
     };
     let bodies: Vec<_> = model.bodies.iter().zip(likeness).map(rest_body).collect();
-    let coarse_of = |(body, aggregates): (&Body, &Aggregates)| {
-        let is_mild = stiffness(model, body, params.time_step) < SINGLE;
-        is_mild.then(|| Coarse::new(&aggregates.layout, &model.pattern, &a.blocks).ok()).flatten()
-    };
-    let coarse = model.bodies.par_iter().zip(aggregates).map(coarse_of).collect();
+    let coarse = coarse_of_matrix(model, params, aggregates, &a);
     Kept { time_step: params.time_step, bodies, coarse }
 }
 
