@@ -1,7 +1,7 @@
 //! The elastic part of a step on the device: element pass, right-hand side, matrix, conjugate gradients, update.
 
 use super::kernel::{Bound, Buffers, Kernel, bound};
-use super::layout::{BlockData, ControlData, ShareData, shares};
+use super::layout::{BlockData, ControlData, ShareData, TetData, shares};
 use super::tiles::{Groups, Tiles};
 use super::{Device, DeviceError, MAX_ROW_GROUPS};
 use crate::model::Model;
@@ -92,6 +92,17 @@ pub fn create_buffers(device: &Device, buffers: &mut Buffers, model: &Model, mos
         buffers.uniform(name, &[now, 0, 0, 0]);
     }
     Ok((tiles, groups))
+}
+
+/// Least bytes of the element pass, and of the right-hand side with the matrix.
+pub fn bytes_of_system(model: &Model) -> [u64; 2] {
+    let (n, tets, blocks) = (model.n_nodes(), model.tets.len(), size_of::<BlockData>() * model.pattern.n_blocks());
+    // Rotations read and written, forces and gradients of four corners written; displacements in two parts and velocities read.
+    let elements = tets * (size_of::<TetData>() + 2 * 16 + 2 * 4 * 16) + n * 3 * 16;
+    // Corners with their lists, masses, velocities, the impulse; an item for each edge and tet, gradients, blocks written; read again, and diagonals.
+    let rhs = tets * 4 * (16 + 4) + n * (16 + 16 + 16);
+    let matrix = 4 * model.edge_tets.items.len() + tets * 4 * 16 + 2 * blocks + n * 2 * size_of::<BlockData>();
+    [elements as u64, (rhs + matrix) as u64]
 }
 
 impl Assembly {

@@ -8,6 +8,7 @@ mod elastic;
 mod kernel;
 pub mod lab;
 mod layout;
+mod outbox;
 mod readback;
 mod shader;
 mod stepper;

@@ -10,9 +10,9 @@ use super::readback::read;
 use super::tiles::{Groups, Tiles};
 use super::{Device, Stepper as GpuStepper};
 use crate::material::Material;
-use crate::math::{Mat3, Vec3};
+use crate::math::{Isometry, Mat3, Vec3};
 use crate::mesh::shapes;
-use crate::model::{Model, ModelBuilder, SoftBody};
+use crate::model::{Model, ModelBuilder, Obstacle, Shape, SoftBody};
 use crate::solver::cpu::{self, Aggregates, CpuStepper, Damping, Element, coarse_factors};
 use crate::solver::{Grab, HeldPoint, Loads, Params, Preconditioner, State, Stepper, SurfacePositions};
 use crate::sparse::{Operator, Solved, TwoLevel, conjugate_gradient};
@@ -394,6 +394,49 @@ fn fifty_steps_agree_with_the_cpu_and_repeat_themselves() {
     assert!(relative_error(&skin, &positions) < 1e-6);
     let (again, _) = run_gpu();
     assert!(again == found, "the same commands give the same state to the last bit");
+}
+
+#[test]
+fn steps_after_the_first_make_no_buffers() {
+    let device = Device::open(&Default::default()).unwrap();
+    let tets = shapes::box_tets(Vec3::new(0.2, 0.2, 0.2), [3, 3, 3]);
+    let mut builder = ModelBuilder::default();
+    let material = Material { young_modulus: 1e5, ..Default::default() };
+    builder.soft_body(SoftBody::with_boundary_surface("cube", material, tets));
+    let floor = Isometry::translation(0.0, -0.1005, 0.0);
+    builder.obstacle(Obstacle { name: "floor".into(), shape: Shape::Plane, pose: floor, motion: None, friction: vec![0.5], color: None });
+    let model = Arc::new(builder.build().unwrap());
+    let mut stepper = GpuStepper::new(device.clone(), model.clone()).unwrap();
+    let step = |stepper: &mut GpuStepper, k: usize| {
+        let grabs = if k % 3 == 1 { vec![a_grab(&model)] } else { vec![] };
+        let node_forces = if k % 4 == 2 { scrambled(model.n_nodes(), 0.01, k) } else { vec![] };
+        stepper.step(&Params::default(), &Loads { grabs, node_forces }).unwrap().contact.active
+    };
+    step(&mut stepper, 0);
+    let before = device.n_created();
+    let active: u32 = (1..20).map(|k| step(&mut stepper, k)).sum();
+    assert!(active > 0, "contacts are among what was stepped");
+    assert_eq!(device.n_created(), before);
+    // The count notices one.
+    stepper.state().unwrap();
+    assert!(device.n_created() > before);
+}
+
+#[test]
+fn only_the_device_makes_buffers() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/gpu");
+    let mut seen = 0;
+    for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for call in ["device.create_buffer(", "device.create_bind_group(", "queue.write_buffer("] {
+            // The device of wgpu is a field of ours.
+            let raw = if call.starts_with("queue") { call.to_owned() } else { format!("device.{call}") };
+            let allowed = ["device.rs", "tests.rs"].iter().any(|name| file.ends_with(name));
+            assert!(allowed || !text.contains(&raw), "{}: {raw} is not counted", file.display());
+            seen += usize::from(text.contains(call));
+        }
+    }
+    assert!(seen > 3, "{seen}");
 }
 
 #[test]

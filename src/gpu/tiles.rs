@@ -56,7 +56,8 @@ impl Tiles {
         let of_body = |body: &crate::model::Body| Aggregates::new(model, body, most_aggregates(body.nodes.len()));
         let aggregates: Vec<Aggregates> = model.bodies.iter().map(of_body).collect();
         let n_free = |body: usize| model.bodies[body].nodes.clone().filter(|i| !model.fixed[*i]).count();
-        let is_whole = |body: usize| n_free(body) <= most_whole.min(MAX_WHOLE_NODES as usize) && count(&aggregates[body]) <= MAX_WHOLE_TILES as usize;
+        let is_whole =
+            |body: usize| n_free(body) <= most_whole.min(MAX_WHOLE_NODES as usize) && count(&aggregates[body]) <= MAX_WHOLE_TILES as usize;
         let (whole, large): (Vec<usize>, Vec<usize>) = (0..aggregates.len()).partition(|body| is_whole(*body));
 
         let (mut tiles, mut samples, mut members, mut firsts): (Vec<u32>, Vec<u32>, Vec<u32>, Vec<u32>) = Default::default();
@@ -97,6 +98,17 @@ impl Tiles {
     /// Vectors of all inverses.
     pub fn n_vectors(&self) -> usize {
         self.starts.last().copied().unwrap_or(0)
+    }
+
+    /// Least bytes that an iteration of the elastic solve moves, and its start.
+    pub fn bytes_of_iteration(&self, model: &Model, is_two_level: bool) -> [u64; 2] {
+        let blocks = (size_of::<BlockData>() + 4) * model.pattern.n_blocks();
+        let coarse = if is_two_level { 16 * self.n_vectors() } else { 0 };
+        let diagonals = size_of::<BlockData>() * model.n_nodes();
+        // Vectors: the product reads u, r and writes w; the rest of it reads w and has x, r, u, p, s read and written. Both read the members.
+        let iteration = blocks + coarse + diagonals + 16 * model.n_nodes() * (3 + 11 + 2);
+        // The start value is read, r written; then r is read, b read twice, u written.
+        [iteration as u64, (blocks + coarse + diagonals + 16 * model.n_nodes() * (6 + 2)) as u64]
     }
 
     /// Brings the inverses for the time step of `params` to the device, unless they are there or not asked for.

@@ -3,7 +3,7 @@
 pub mod cpu;
 mod report;
 
-pub use report::{ContactReport, PairForce, StageTimes, StepReport};
+pub use report::{ContactReport, DeviceWork, PairForce, StageTimes, StepReport, Work};
 
 use crate::contact::{ContactMemory, baselines};
 use crate::math::{Isometry, Quat, Vec3};

@@ -193,11 +193,8 @@ impl Coarse {
             self.0.solve(load, &mut x, factor);
             x
         };
-        let columns: Vec<Vec<Vec3>> = (0..6 * n)
-            .into_par_iter()
-            .with_min_len(16)
-            .map_init(|| (vec![Vec3::zeros(); 2 * n], FactorWork::default()), column)
-            .collect();
+        let columns: Vec<Vec<Vec3>> =
+            (0..6 * n).into_par_iter().with_min_len(16).map_init(|| (vec![Vec3::zeros(); 2 * n], FactorWork::default()), column).collect();
         let entry = |r: usize, c: usize| 0.5 * (columns[c][r / 3][r % 3] + columns[r][c / 3][c % 3]);
         let block = |u: usize, v: usize| Mat3::from_fn(|r, c| entry(3 * u + r, 3 * v + c));
         let pair = |k: usize| {
