@@ -84,7 +84,7 @@ impl GpuStepper {
         }
         let mut buffers = Buffers::new(device.clone());
         upload_model(&mut buffers, &model)?;
-        let (tiles, groups) = create_buffers(&device, &mut buffers, &model, most_whole_nodes(&device))?;
+        let (tiles, groups) = create_buffers(&device, &mut buffers, &model, most_whole_nodes(&device, model.bodies.len()))?;
         buffers.uniform("params", &[params_data(&model, &Params::default(), &Loads::default(), &groups)]);
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_SRC;
         for name in SURFACES {

@@ -333,6 +333,47 @@ fn conjugate_gradients_with_diagonal_blocks_solve_the_system() {
 }
 
 #[test]
+fn bodies_in_one_workgroup_and_in_many_are_solved_side_by_side() {
+    let mut builder = ModelBuilder::default();
+    for (name, cells, young_modulus) in [("small", [3, 3, 3], 1e4), ("large", [8, 5, 4], 1e6), ("still", [1, 1, 1], 1e5)] {
+        let tets = shapes::box_tets(Vec3::new(0.6, 0.2, 0.2), cells);
+        builder.soft_body(SoftBody::with_boundary_surface(name, Material { young_modulus, ..Default::default() }, tets));
+    }
+    let mut model = builder.build().unwrap();
+    // One that cannot move at all has nothing to solve.
+    let still = model.bodies[2].nodes.clone();
+    model.fixed[still].fill(true);
+    let mut bench = Bench::with_whole(&Arc::new(model), 100);
+    let Groups { tiles, loop_tiles, whole, .. } = bench.groups;
+    assert!(whole == 2 && loop_tiles > 1 && tiles > loop_tiles + 1, "{:?}", bench.groups);
+    bench.assemble();
+    let Bench { tiles, buffers, model, params, .. } = &mut bench;
+    tiles.select(buffers, model, params);
+    let cg = ConjugateGradient::new(&bench.buffers, &bench.device, bench.groups).unwrap();
+    let (rhs, a) = bench.cpu_system();
+    // Of each body, how it ended and its true residual in units of the one to reach.
+    let solve = |iterations| {
+        bench.buffers.write("dv", &vec![[0f32; 4]; bench.model.n_nodes()]);
+        bench.buffers.write("reductions", &controls(&bench.model, &bench.params, &bench.loads, &[false; 3]));
+        bench.run(|pass| {
+            cg.record_start(pass);
+            cg.record_iterations(pass, &bench.buffers, iterations);
+        });
+        let ends = read::<ControlData>(&bench.device, &bench.buffers, "reductions", 3).unwrap();
+        let mut product = vec![Vec3::zeros(); rhs.len()];
+        a.apply(&bench.model.pattern, &bench.model.fixed, &(0..rhs.len()), &bench.vectors("dv", rhs.len()), &mut product);
+        let residual2 = |body: usize| bench.model.bodies[body].nodes.clone().map(|i| (rhs[i] - product[i]).norm_squared()).sum::<f64>();
+        [0, 1, 2].map(|body| (ends[body], (residual2(body) / f64::from(ends[body].target2)).sqrt()))
+    };
+    let ends = solve(60);
+    assert!(ends.iter().all(|(end, residual)| (end.done, end.converged) == (1, 1) && *residual < 1.1), "{ends:?}");
+    let [small, large, still] = ends.map(|(end, _)| end.iterations);
+    assert!(still == 0 && small > 0 && large > small, "{ends:?}");
+    let [small, large, _] = solve(4);
+    assert!(small.0.done == 1 && large.0.done == 0 && large.1 > 1.1, "{large:?}");
+}
+
+#[test]
 fn update_moves_and_marks_what_is_not_finite() {
     let bench = Bench::new(&bar([3, 1, 1], 0.0));
     let n = bench.model.n_nodes();

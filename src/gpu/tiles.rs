@@ -44,10 +44,14 @@ fn most_aggregates(n: usize) -> usize {
     (BLOCKS * n as f64 / 4.0).sqrt() as usize
 }
 
-/// Bodies of up to this many free nodes are solved in one workgroup: a graphics card then waits for barriers where it would wait for dispatches.
-pub fn most_whole_nodes(_device: &Device) -> usize {
-    MAX_WHOLE_NODES as usize
+/// Bodies of up to this many free nodes are solved in one workgroup: a graphics card then waits for barriers where it would wait for dispatches. A software adapter
+/// gives a workgroup one core; it needs several of them.
+pub fn most_whole_nodes(device: &Device, n_bodies: usize) -> usize {
+    if device.is_hardware() || n_bodies >= CORES { MAX_WHOLE_NODES as usize } else { 0 }
 }
+
+/// Of a small processor, twice.
+const CORES: usize = 8;
 
 impl Tiles {
     /// With what kernels have to know of them (`shaders/lib/tiles.wgsl`). `shares`: of the kernels over rows. Bodies of up to `most_whole` free nodes are solved
