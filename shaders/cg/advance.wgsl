@@ -1,6 +1,6 @@
 // One workgroup a tile, second half of an iteration of the single-reduction form of conjugate gradients [Chronopoulos, Gear 1989]: p = u + beta p,
-// s = w + beta s, the step along p, and u = P r of the new residual. Its coarse correction follows r as r follows s, so that a workgroup needs what w did to all
-// tiles and nothing that others do at the same time: a dense product with the inverse of the coarse matrix.
+// s = w + beta s, the step along p, and u = P r of the new residual. What the new residual does to the tiles follows from what r, w and s did to them, so that
+// every workgroup has its own part of the coarse correction without waiting for the others: a dense product with the inverse of the coarse matrix.
 // Ends the loop where the residual is small enough. Twin: `sparse::TwoLevel::solve`, whose iterates these are in exact arithmetic.
 #import lib/tiles.wgsl
 #import lib/preconditioner.wgsl
@@ -36,34 +36,36 @@ fn advance(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index)
     let stops = verdict.stops || stuck;
     let done = before.w != 0.0 || stops;
 
-    // The coarse correction of the residual that is to be: that of w, then of s, then of r.
+    // The coarse correction of the residual that is to be. Its load starts from the residual itself in every iteration: a correction that follows from that of the
+    // iteration before drifts away, and the loop does not get below 1e-5 of where it began.
     var correction = Motion();
     if params.is_two_level != 0u {
         var motion = Motion();
         let n = select(tile.n_tiles, 0u, done);
         for (var k = lane; k < n; k += WORKGROUP) {
-            let load = tile_motion(TILE_PRODUCT, tile.first_tile + k);
+            let t = tile.first_tile + k;
+            let of_r = tile_motion(TILE_RESIDUAL, t);
+            let of_w = tile_motion(TILE_PRODUCT, t);
+            var image = of_w;
+            if beta != 0.0 {
+                let of_s = tile_motion(TILE_IMAGE + 2u * parity.now, t);
+                image = Motion(of_w.shift + beta * of_s.shift, of_w.turn + beta * of_s.turn);
+            }
+            if t == group.x {
+                let slot = TILE_IMAGE + 2u * (1u - parity.now);
+                reductions.sums[tile_place(slot, t)] = vec4f(image.shift, 0.0);
+                reductions.sums[tile_place(slot + 1u, t)] = vec4f(image.turn, 0.0);
+            }
+            let force = of_r.shift - alpha * image.shift;
+            let torque = of_r.turn - alpha * image.turn;
             let inverse = coarse_block(tile.coarse + k, tile.n_tiles);
-            motion.shift += inverse.shift_of_force * load.shift + inverse.shift_of_torque * load.turn;
-            motion.turn += inverse.turn_of_force * load.shift + inverse.turn_of_torque * load.turn;
+            motion.shift += inverse.shift_of_force * force + inverse.shift_of_torque * torque;
+            motion.turn += inverse.turn_of_force * force + inverse.turn_of_torque * torque;
         }
         sums_put(lane, 0u, vec4f(motion.shift, 0.0));
         sums_put(lane, 1u, vec4f(motion.turn, 0.0));
         sums_add(lane, 2u);
-        var image = Motion(sums_of(0u).xyz, sums_of(1u).xyz);
-        if beta != 0.0 {
-            let last = tile_motion(TILE_IMAGE, group.x);
-            image = Motion(image.shift + beta * last.shift, image.turn + beta * last.turn);
-        }
-        let before = tile_motion(TILE_CORRECTION, group.x);
-        correction = Motion(before.shift - alpha * image.shift, before.turn - alpha * image.turn);
-        // All threads have read what one now writes.
-        workgroupBarrier();
-        storageBarrier();
-        if lane == 0u && !done {
-            tile_store_motion(TILE_IMAGE, group.x, image);
-            tile_store_motion(TILE_CORRECTION, group.x, correction);
-        }
+        correction = Motion(sums_of(0u).xyz, sums_of(1u).xyz);
     }
 
     let turn = tile_rotation(group.x);

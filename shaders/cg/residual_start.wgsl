@@ -29,8 +29,8 @@ fn residual_start(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation
     sums_put(lane, 2u, vec4f(of_r.turn, 0.0));
     sums_put(lane, 3u, vec4f(of_b.shift, 0.0));
     sums_put(lane, 4u, vec4f(of_b.turn, 0.0));
-    sums_add(lane, 5u);
-    if lane < 5u {
+    sums_add(lane, TILE_SLOTS_OF_SUMS);
+    if lane < TILE_SLOTS_OF_SUMS {
         reductions.sums[tile_place(TILE_SUMS + lane, group.x)] = sums_of(lane);
     }
 }

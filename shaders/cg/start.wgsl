@@ -27,7 +27,7 @@ fn start(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
     var part = Motion();
     if params.is_two_level != 0u {
         for (var k = lane; k < tile.n_tiles; k += WORKGROUP) {
-            let load = tile_motion(select(TILE_RHS, TILE_PRODUCT, keep), tile.first_tile + k);
+            let load = tile_motion(select(TILE_PRODUCT, TILE_RESIDUAL, keep), tile.first_tile + k);
             let inverse = coarse_block(tile.coarse + k, tile.n_tiles);
             part.shift += inverse.shift_of_force * load.shift + inverse.shift_of_torque * load.turn;
             part.turn += inverse.turn_of_force * load.shift + inverse.turn_of_torque * load.turn;
@@ -37,9 +37,6 @@ fn start(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
     sums_put(lane, 1u, vec4f(part.turn, 0.0));
     sums_add(lane, 2u);
     let correction = Motion(sums_of(0u).xyz, sums_of(1u).xyz);
-    if lane == 0u {
-        tile_store_motion(TILE_CORRECTION, group.x, correction);
-    }
 
     let turn = tile_rotation(group.x);
     for (var m = tile.first + lane; m < tile.end; m += WORKGROUP) {

@@ -58,10 +58,10 @@ fn member_of(m: u32) -> Member {
 // What each tile has in `reductions.sums`, behind the slots of the workgroups over rows:
 const TILE_ROTATION: u32 = 0u; // quaternion, from the rest pose
 const TILE_SUMS: u32 = 1u; // (r.u, u.w, r.r); at the start (r.r, b.b)
-const TILE_PRODUCT: u32 = 2u; // force and torque of w = A u; at the start of r
-const TILE_RHS: u32 = 4u; // of b, at the start
-const TILE_CORRECTION: u32 = 6u; // shift and turn of r
-const TILE_IMAGE: u32 = 8u; // shift and turn of s = A p
+const TILE_RESIDUAL: u32 = 2u; // force and torque of the residual
+const TILE_PRODUCT: u32 = 4u; // of w = A u; at the start of b
+const TILE_IMAGE: u32 = 6u; // of s = A p, in two slots that take turns
+const TILE_SLOTS_OF_SUMS: u32 = 5u; // from TILE_SUMS on, those that a product leaves
 
 fn tile_place(slot: u32, t: u32) -> u32 {
     return SLOTS * MAX_ROW_GROUPS + slot * params.n_tiles + t;
@@ -69,11 +69,6 @@ fn tile_place(slot: u32, t: u32) -> u32 {
 
 fn tile_motion(slot: u32, t: u32) -> Motion {
     return Motion(reductions.sums[tile_place(slot, t)].xyz, reductions.sums[tile_place(slot + 1u, t)].xyz);
-}
-
-fn tile_store_motion(slot: u32, t: u32, motion: Motion) {
-    reductions.sums[tile_place(slot, t)] = vec4f(motion.shift, 0.0);
-    reductions.sums[tile_place(slot + 1u, t)] = vec4f(motion.turn, 0.0);
 }
 
 // R.

@@ -17,6 +17,9 @@ pub struct Assembly {
 
 /// Conjugate gradients with two levels: two dispatches an iteration for the bodies that one workgroup cannot hold, and for the others all iterations in one.
 /// The sums over all rows are finished by the kernel that needs them.
+///
+/// The matrix has one storage, which the contact loop reads too: rows of blocks of three padded rows. Measured on llvmpipe, with 53,038 blocks in 4,000 rows, a
+/// product takes 7.1 ms, one with SELL-32 8.9 ms (nine planes) or 7.4 ms (padded rows); the best mapping of the thesis takes 2.6 times as long as SELL-32.
 pub struct ConjugateGradient {
     turn: Bound,
     residual_start: Bound,

@@ -28,6 +28,7 @@ pub const WORKGROUP: u32 = 64;
 pub const GRID_ROW: u32 = 32_768 * WORKGROUP;
 /// Most workgroups of a kernel over rows; each leaves one partial sum.
 pub const MAX_ROW_GROUPS: u32 = 1024;
-/// Most free nodes and tiles of a body that is solved in one workgroup.
+/// Most free nodes and tiles of a body that is solved in one workgroup. On llvmpipe a step of 810 tets (225 nodes) takes 0.7 of the processor time that it takes
+/// with a dispatch for every half of an iteration.
 pub const MAX_WHOLE_NODES: u32 = 1024;
 pub const MAX_WHOLE_TILES: u32 = 32;

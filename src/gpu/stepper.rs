@@ -11,8 +11,8 @@ use super::layout::{
 };
 use super::outbox::Outbox;
 use super::readback::{Mailbox, Stopwatch, read};
-use super::tiles::{Groups, Tiles, most_whole_nodes};
-use super::{Device, DeviceError};
+use super::tiles::{Groups, Tiles};
+use super::{Device, DeviceError, MAX_WHOLE_NODES};
 use crate::contact::ContactMemory;
 use crate::math::Vec3;
 use crate::model::Model;
@@ -84,7 +84,7 @@ impl GpuStepper {
         }
         let mut buffers = Buffers::new(device.clone());
         upload_model(&mut buffers, &model)?;
-        let (tiles, groups) = create_buffers(&device, &mut buffers, &model, most_whole_nodes(&device, model.bodies.len()))?;
+        let (tiles, groups) = create_buffers(&device, &mut buffers, &model, MAX_WHOLE_NODES as usize)?;
         buffers.uniform("params", &[params_data(&model, &Params::default(), &Loads::default(), &groups)]);
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_SRC;
         for name in SURFACES {

@@ -333,6 +333,27 @@ fn conjugate_gradients_with_diagonal_blocks_solve_the_system() {
 }
 
 #[test]
+fn a_tight_tolerance_takes_no_more_iterations_than_on_the_cpu() {
+    for most_whole in [0, usize::MAX] {
+        let mut bench = Bench::with_whole(&bar([15, 3, 3], 0.2), most_whole);
+        bench.params = Params { tolerance: 1e-6, max_iterations: 300, ..bench.params };
+        bench.buffers.write("params", &[params_data(&bench.model, &bench.params, &bench.loads, &bench.groups)]);
+        bench.assemble();
+        let Bench { tiles, buffers, model, params, .. } = &mut bench;
+        tiles.select(buffers, model, params);
+        let cg = ConjugateGradient::new(&bench.buffers, &bench.device, bench.groups).unwrap();
+        bench.buffers.write("reductions", &controls(&bench.model, &bench.params, &bench.loads, &[false]));
+        bench.run(|pass| {
+            cg.record_start(pass);
+            cg.record_iterations(pass, &bench.buffers, 320);
+        });
+        let end = read::<ControlData>(&bench.device, &bench.buffers, "reductions", 1).unwrap()[0];
+        let solved = two_level_on_cpu(&bench, f64::from(end.target2).sqrt());
+        assert!(end.converged == 1 && end.iterations.abs_diff(solved.iterations) <= 2, "{} {}", end.iterations, solved.iterations);
+    }
+}
+
+#[test]
 fn bodies_in_one_workgroup_and_in_many_are_solved_side_by_side() {
     let mut builder = ModelBuilder::default();
     for (name, cells, young_modulus) in [("small", [3, 3, 3], 1e4), ("large", [8, 5, 4], 1e6), ("still", [1, 1, 1], 1e5)] {

@@ -3,7 +3,7 @@
 
 use super::kernel::Buffers;
 use super::layout::{BlockData, ShareData};
-use super::{Device, MAX_WHOLE_NODES, MAX_WHOLE_TILES};
+use super::{MAX_WHOLE_NODES, MAX_WHOLE_TILES};
 use crate::model::Model;
 use crate::solver::Params;
 use crate::solver::cpu::{Aggregates, Damping, SAMPLES, coarse_factors};
@@ -43,15 +43,6 @@ const BLOCKS: f64 = 13.0;
 fn most_aggregates(n: usize) -> usize {
     (BLOCKS * n as f64 / 4.0).sqrt() as usize
 }
-
-/// Bodies of up to this many free nodes are solved in one workgroup: a graphics card then waits for barriers where it would wait for dispatches. A software adapter
-/// gives a workgroup one core; it needs several of them.
-pub fn most_whole_nodes(device: &Device, n_bodies: usize) -> usize {
-    if device.is_hardware() || n_bodies >= CORES { MAX_WHOLE_NODES as usize } else { 0 }
-}
-
-/// Of a small processor, twice.
-const CORES: usize = 8;
 
 impl Tiles {
     /// With what kernels have to know of them (`shaders/lib/tiles.wgsl`). `shares`: of the kernels over rows. Bodies of up to `most_whole` free nodes are solved
