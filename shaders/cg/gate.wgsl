@@ -2,8 +2,8 @@
 #import lib/reduce.wgsl
 
 // x, y, z of: the kernels of the elastic loop, those of the contact loop, and, once all bodies are solved, one thread a node, one a surface point, one
-// workgroup a pair of body and obstacle.
-@group(0) @binding(2) var<storage, read_write> arguments: array<vec4u, 5>;
+// workgroup a pair of body and obstacle; then the elastic solves in one workgroup.
+@group(0) @binding(2) var<storage, read_write> arguments: array<vec4u, 6>;
 
 fn groups_for(n: u32) -> vec4u {
     let groups = (n + WORKGROUP - 1u) / WORKGROUP;
@@ -23,10 +23,11 @@ fn gate(@builtin(local_invocation_index) lane: u32) {
     if lane == 0u {
         let rows = vec4u(params.row_groups, 1u, 1u, 0u);
         let done = open.z == 0.0;
-        arguments[0] = select(vec4u(), rows, open.x > 0.0);
+        arguments[0] = select(vec4u(), vec4u(params.loop_tiles, 1u, 1u, 0u), open.x > 0.0);
         arguments[1] = select(vec4u(), rows, open.y > 0.0);
         arguments[2] = select(vec4u(), groups_for(params.n_nodes), done);
         arguments[3] = select(vec4u(), groups_for(params.n_points), done);
         arguments[4] = select(vec4u(), vec4u(params.n_pairs, 1u, 1u, 0u), done);
+        arguments[5] = select(vec4u(), vec4u(params.n_whole, 1u, 1u, 0u), open.x > 0.0);
     }
 }

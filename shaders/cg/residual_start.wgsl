@@ -1,50 +1,36 @@
-// One thread a row: r = b - A x for the start value x, with partial sums of |r|^2 and |b|^2.
-// Twin: the start of `sparse::conjugate_gradient`.
-#import lib/reduce.wgsl
+// One workgroup a tile: r = b - A x for the start value x, with the sums |r|^2, |b|^2 and what r and b do to the tile.
+// Twin: the start of `sparse::TwoLevel::solve`.
+#import lib/row_product.wgsl
+#import lib/sums.wgsl
 
-@group(0) @binding(2) var<storage, read> pattern: array<u32>;
-@group(0) @binding(3) var<storage, read> blocks: array<Block>;
-@group(0) @binding(4) var<storage, read> grab_weights: array<vec4f>;
-@group(0) @binding(5) var<storage, read> rhs: array<vec4f>;
-@group(0) @binding(6) var<storage, read> dv: array<vec4f>;
+@group(0) @binding(6) var<storage, read> rhs: array<vec4f>;
 @group(0) @binding(7) var<storage, read_write> residual: array<vec4f>;
-
-// What the springs of the grabs add to row i of A dv.
-fn grab_product(weights: vec4f) -> vec3f {
-    var sum = vec3f();
-    for (var k = 0u; k < params.n_grabs; k++) {
-        if weights[k] != 0.0 {
-            var value = vec3f();
-            for (var j = 0u; j < 12u; j++) {
-                value += params.grabs[k].weights[j / 4u][j % 4u] * dv[params.grabs[k].nodes[j / 4u][j % 4u]].xyz;
-            }
-            sum += params.grabs[k].factor * weights[k] * value;
-        }
-    }
-    return sum;
-}
 
 @compute @workgroup_size(WORKGROUP)
 fn residual_start(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
-    let share = shares[group.x];
-    let body = share.body;
-    var sum = vec4f();
-    for (var i = share.first_node + share_first(lane, group.x, share); i < share.end_node; i += share_stride(share)) {
-        var product = vec3f();
-        let end = pattern[i + 1u];
-        for (var b = pattern[i]; b < end; b++) {
-            product += block_product(blocks[b], dv[pattern[params.n_nodes + 1u + b]].xyz);
-        }
-        if params.n_grabs > 0u {
-            product += grab_product(grab_weights[i]);
-        }
-        let target_value = rhs[i].xyz;
-        let r = target_value - product;
-        residual[i] = vec4f(r, 0.0);
-        sum += vec4f(dot(r, r), dot(target_value, target_value), 0.0, 0.0);
+    let tile = tile_of(group.x);
+    let turn = tile_rotation(group.x);
+    var sums = vec4f();
+    var of_r = Motion();
+    var of_b = Motion();
+    for (var m = tile.first + lane; m < tile.end; m += WORKGROUP) {
+        let member = member_of(m);
+        let b = rhs[member.node].xyz;
+        let r = b - row_product(member.node);
+        residual[member.node] = vec4f(r, 0.0);
+        sums += vec4f(dot(r, r), dot(b, b), 0.0, 0.0);
+        let r_rest = r * turn;
+        let b_rest = b * turn;
+        of_r = Motion(of_r.shift + r_rest, of_r.turn + cross(member.arm, r_rest));
+        of_b = Motion(of_b.shift + b_rest, of_b.turn + cross(member.arm, b_rest));
     }
-    sum = reduce_group(lane, sum);
-    if lane == 0u {
-        reduce_store(SLOT_START, group.x, sum);
+    sums_put(lane, 0u, sums);
+    sums_put(lane, 1u, vec4f(of_r.shift, 0.0));
+    sums_put(lane, 2u, vec4f(of_r.turn, 0.0));
+    sums_put(lane, 3u, vec4f(of_b.shift, 0.0));
+    sums_put(lane, 4u, vec4f(of_b.turn, 0.0));
+    sums_add(lane, TILE_SLOTS_OF_SUMS);
+    if lane < TILE_SLOTS_OF_SUMS {
+        reductions.sums[tile_place(TILE_SUMS + lane, group.x)] = sums_of(lane);
     }
 }

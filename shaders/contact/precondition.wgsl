@@ -2,9 +2,9 @@
 // the residual. Twins: `contact::cr::precondition`, and the end of the loop in `contact::cr::solve`.
 #import lib/reduce.wgsl
 #import lib/contact.wgsl
+#import lib/preconditioner.wgsl
 #import lib/node_points.wgsl
 
-@group(0) @binding(2) var<storage, read> inverse_diagonals: array<Block>;
 @group(0) @binding(3) var<storage, read_write> vectors: array<vec4f>;
 
 @compute @workgroup_size(WORKGROUP)
@@ -26,7 +26,7 @@ fn precondition(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_i
             spread = node_gather(i, 0u).xyz;
         }
         if phase == PHASE_RESTART {
-            let z = block_product(inverse_diagonals[i], r.xyz - spread);
+            let z = block_product(inverse_diagonal(i), r.xyz - spread);
             vectors[V_Z * n + i] = vec4f(z, 0.0);
             continue;
         }
@@ -38,7 +38,7 @@ fn precondition(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_i
             b_p += beta * vectors[V_B_P * n + i].xyz;
             a_p += beta * vectors[V_A_P * n + i].xyz;
         }
-        let c_b_p = block_product(inverse_diagonals[i], b_p - spread);
+        let c_b_p = block_product(inverse_diagonal(i), b_p - spread);
         vectors[V_P * n + i] = vec4f(p, 0.0);
         vectors[V_B_P * n + i] = vec4f(b_p, 0.0);
         vectors[V_A_P * n + i] = vec4f(a_p, 0.0);

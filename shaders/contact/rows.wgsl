@@ -2,12 +2,12 @@
 // direction or, after a change, for the residual. Twins: `contact::cr::precondition`, `restart`, `update_compliances`.
 #import lib/reduce.wgsl
 #import lib/contact.wgsl
+#import lib/preconditioner.wgsl
 #import lib/occupied.wgsl
 #import lib/mat3.wgsl
 
 @group(0) @binding(2) var<storage, read> points: array<Point>;
 @group(0) @binding(3) var<storage, read> vectors: array<vec4f>;
-@group(0) @binding(4) var<storage, read> inverse_diagonals: array<Block>;
 @group(0) @binding(5) var<storage, read> dv: array<vec4f>;
 // World-frame sums over the contacts of a point: of t or z, and from n_points on of the forces, with the number of active ones.
 @group(0) @binding(7) var<storage, read_write> point_vectors: array<vec4f>;
@@ -22,7 +22,7 @@ fn point_inverse_mass(point: Point, loaded: bool) -> mat3x3f {
         let node = point.nodes[c];
         let weight = abs(point.weights[c]);
         let load = vectors[V_R * params.n_nodes + node].w + select(weight, 0.0, loaded);
-        let inverse = inverse_diagonals[node];
+        let inverse = inverse_diagonal(node);
         sum += mat3x3f(inverse.x.xyz, inverse.y.xyz, inverse.z.xyz) * (weight * load);
     }
     return sum;
@@ -80,7 +80,7 @@ fn rows(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
                     r += beta * vectors[V_B_P * params.n_nodes + node].xyz;
                 }
             }
-            h_a += point.weights[c] * block_product(inverse_diagonals[node], r);
+            h_a += point.weights[c] * block_product(inverse_diagonal(node), r);
             h_z += point.weights[c] * vectors[V_Z * params.n_nodes + node].xyz;
             h_dv += point.weights[c] * dv[node].xyz;
         }

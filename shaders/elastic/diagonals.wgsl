@@ -7,7 +7,8 @@
 @group(0) @binding(2) var<storage, read> pattern: array<u32>;
 @group(0) @binding(3) var<storage, read> grab_weights: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> blocks: array<Block>;
-@group(0) @binding(5) var<storage, read_write> inverse_diagonals: array<Block>;
+// See `lib/preconditioner.wgsl`.
+@group(0) @binding(5) var<storage, read_write> preconditioner: array<vec4f>;
 
 @compute @workgroup_size(WORKGROUP)
 fn diagonals(@builtin(global_invocation_id) id: vec3u) {
@@ -48,5 +49,7 @@ fn diagonals(@builtin(global_invocation_id) id: vec3u) {
     let det = dot(x, cross(y, z));
     let scale = select(0.0, 1.0 / det, node.free != 0.0 && det > 0.0);
     let inverse = mat3_adjugate(mat3x3f(x, y, z)) * scale;
-    inverse_diagonals[i] = Block(vec4f(inverse[0], 0.0), vec4f(inverse[1], 0.0), vec4f(inverse[2], 0.0));
+    preconditioner[3u * i] = vec4f(inverse[0], 0.0);
+    preconditioner[3u * i + 1u] = vec4f(inverse[1], 0.0);
+    preconditioner[3u * i + 2u] = vec4f(inverse[2], 0.0);
 }

@@ -45,7 +45,7 @@ struct Params {
     dt: f32, // [s]
     tolerance: f32, // of the residual, relative to `scale`
     contact_tolerance: f32, // eps2 [m]
-    pad: u32,
+    is_two_level: u32, // 1 if the elastic solve has a coarse space
     n_nodes: u32,
     n_tets: u32,
     n_edges: u32,
@@ -60,8 +60,12 @@ struct Params {
     n_pairs: u32,
     max_contact_iterations: u32,
     fixed_iterations: u32, // of conjugate gradients; 0 for as many as the tolerance takes
+    n_blocks: u32,
+    n_tiles: u32,
+    loop_tiles: u32, // the first of them are those of bodies that one workgroup cannot hold
+    n_whole: u32, // bodies that are solved in one workgroup
+    pad: u32,
     pad_2: u32,
-    pad_3: u32,
     grabs: array<Grab, MAX_GRABS>,
 }
 

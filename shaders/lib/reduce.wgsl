@@ -11,19 +11,18 @@ struct Reductions {
 @group(0) @binding(1) var<storage, read_write> reductions: Reductions;
 @group(0) @binding(12) var<uniform> shares: array<Share, MAX_ROW_GROUPS>;
 
-// (r.z, r.r), in two slots that take turns.
-const SLOT_RESIDUAL: u32 = 0u;
-// (p.Ap).
-const SLOT_CURVATURE: u32 = 2u;
 // (|M v|^2, |corner forces|^2).
-const SLOT_SCALE: u32 = 3u;
-// (|b - A x|^2, |b|^2) at the start.
-const SLOT_START: u32 = 4u;
-// Of the contact loop: (z.Bz), (Bp.CBp) of the rows of contacts, (|r_v|^2, max |r_c|), (1 where a contact has changed).
-const SLOT_RHO: u32 = 5u;
-const SLOT_CURVATURE_ROWS: u32 = 6u;
-const SLOT_ROUND: u32 = 7u;
-const SLOT_CHANGED: u32 = 8u;
+const SLOT_SCALE: u32 = 0u;
+// Of each body, see `lib/tiles.wgsl`; in two slots that take turns.
+const SLOT_STATE: u32 = 1u;
+// Of the contact loop: (Bp.CBp) of nodes, (z.Bz), (Bp.CBp) of the rows of contacts, (|r_v|^2, max |r_c|), (1 where a contact has changed).
+const SLOT_CURVATURE: u32 = 3u;
+const SLOT_RHO: u32 = 4u;
+const SLOT_CURVATURE_ROWS: u32 = 5u;
+const SLOT_ROUND: u32 = 6u;
+const SLOT_CHANGED: u32 = 7u;
+// How many there are.
+const SLOTS: u32 = 8u;
 
 // This thread's part of the sum of a slot.
 fn reduce_slot(lane: u32, share: Share, slot: u32) -> vec4f {

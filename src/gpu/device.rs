@@ -1,5 +1,6 @@
 //! The one device of the program: compute and drawing share it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// What to open.
@@ -25,6 +26,8 @@ pub struct Device {
     pub features: wgpu::Features,
     pub limits: wgpu::Limits,
     faults: Arc<Mutex<Faults>>,
+    /// Buffers and bind groups that were made.
+    created: AtomicU64,
 }
 
 #[derive(Default)]
@@ -195,7 +198,28 @@ impl Device {
                 faults.lost.get_or_insert(message);
             }
         });
-        Ok(Arc::new(Self { instance, adapter, device, queue, info, features, limits, faults }))
+        Ok(Arc::new(Self { instance, adapter, device, queue, info, features, limits, faults, created: AtomicU64::new(0) }))
+    }
+
+    pub fn create_buffer(&self, descriptor: &wgpu::BufferDescriptor) -> wgpu::Buffer {
+        self.created.fetch_add(1, Ordering::Relaxed);
+        self.device.create_buffer(descriptor)
+    }
+
+    pub fn create_bind_group(&self, descriptor: &wgpu::BindGroupDescriptor) -> wgpu::BindGroup {
+        self.created.fetch_add(1, Ordering::Relaxed);
+        self.device.create_bind_group(descriptor)
+    }
+
+    /// Overwrites `buffer` from `offset` on before the next submission. wgpu makes a buffer for that, every time: an `Outbox` serves what happens in every step.
+    pub fn write_buffer(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) {
+        self.created.fetch_add(1, Ordering::Relaxed);
+        self.queue.write_buffer(buffer, offset, bytes);
+    }
+
+    /// Buffers and bind groups that were made so far by these functions, through which all solvers go.
+    pub fn n_created(&self) -> u64 {
+        self.created.load(Ordering::Relaxed)
     }
 
     /// Whether the adapter is made of hardware (or may be: some drivers do not say).

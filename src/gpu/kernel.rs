@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-use wgpu::util::DeviceExt;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::shader::{Binding, Shader, ShaderError};
 use super::{Device, DeviceError, GRID_ROW, WORKGROUP};
@@ -12,20 +11,22 @@ use super::{Device, DeviceError, GRID_ROW, WORKGROUP};
 pub struct Buffers {
     device: Arc<Device>,
     by_name: BTreeMap<&'static str, wgpu::Buffer>,
+    /// Recorded by the kernels that are bound to these buffers.
+    dispatches: Arc<AtomicU32>,
 }
 
 const STORAGE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE.union(wgpu::BufferUsages::COPY_SRC).union(wgpu::BufferUsages::COPY_DST);
 
 impl Buffers {
     pub fn new(device: Arc<Device>) -> Self {
-        Self { device, by_name: BTreeMap::new() }
+        Self { device, by_name: BTreeMap::new(), dispatches: Arc::default() }
     }
 
     /// A storage buffer with `contents`.
     pub fn upload<T: bytemuck::Pod>(&mut self, name: &'static str, contents: &[T]) -> Result<(), DeviceError> {
         let bytes: &[u8] = bytemuck::cast_slice(contents);
         self.zeroed(name, bytes.len() as u64, STORAGE)?;
-        self.device.queue.write_buffer(&self.by_name[name], 0, bytes);
+        self.device.write_buffer(&self.by_name[name], 0, bytes);
         Ok(())
     }
 
@@ -36,11 +37,11 @@ impl Buffers {
 
     /// A uniform buffer.
     pub fn uniform<T: bytemuck::Pod>(&mut self, name: &'static str, contents: &[T]) {
-        let buffer = self.device.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
-            label: Some(name),
-            contents: bytemuck::cast_slice(contents),
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-        });
+        let bytes: &[u8] = bytemuck::cast_slice(contents);
+        let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+        let descriptor = wgpu::BufferDescriptor { label: Some(name), size: bytes.len() as u64, usage, mapped_at_creation: false };
+        let buffer = self.device.create_buffer(&descriptor);
+        self.device.write_buffer(&buffer, 0, bytes);
         self.by_name.insert(name, buffer);
     }
 
@@ -53,8 +54,13 @@ impl Buffers {
             return Err(DeviceError::TooLarge { adapter, buffer: name.into(), needed: size, limit });
         }
         let descriptor = wgpu::BufferDescriptor { label: Some(name), size, usage, mapped_at_creation: false };
-        self.by_name.insert(name, self.device.device.create_buffer(&descriptor));
+        self.by_name.insert(name, self.device.create_buffer(&descriptor));
         Ok(())
+    }
+
+    /// Dispatches that were recorded with these buffers so far.
+    pub fn n_dispatches(&self) -> u32 {
+        self.dispatches.load(Ordering::Relaxed)
     }
 
     /// The buffer `name`, which must have been made.
@@ -64,7 +70,12 @@ impl Buffers {
 
     /// Overwrites the start of `name` before the next submission.
     pub fn write<T: bytemuck::Pod>(&self, name: &str, contents: &[T]) {
-        self.device.queue.write_buffer(self.get(name), 0, bytemuck::cast_slice(contents));
+        self.write_at(name, 0, contents);
+    }
+
+    /// Overwrites `name` from `offset` [bytes] on before the next submission.
+    pub fn write_at<T: bytemuck::Pod>(&self, name: &str, offset: u64, contents: &[T]) {
+        self.device.write_buffer(self.get(name), offset, bytemuck::cast_slice(contents));
     }
 }
 
@@ -82,6 +93,7 @@ pub struct Kernel {
 pub struct Bound {
     pipeline: wgpu::ComputePipeline,
     group: wgpu::BindGroup,
+    dispatches: Arc<AtomicU32>,
 }
 
 impl Kernel {
@@ -138,12 +150,9 @@ impl Kernel {
                 .ok_or_else(|| ShaderError::Unbound { kernel: self.name.clone(), binding: binding.name.clone() })?;
             entries.push(wgpu::BindGroupEntry { binding: binding.index, resource: buffer.as_entire_binding() });
         }
-        let group = self.device.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some(&self.name),
-            layout: &self.layout,
-            entries: &entries,
-        });
-        Ok(Bound { pipeline: self.pipeline.clone(), group })
+        let group =
+            self.device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some(&self.name), layout: &self.layout, entries: &entries });
+        Ok(Bound { pipeline: self.pipeline.clone(), group, dispatches: buffers.dispatches.clone() })
     }
 }
 
@@ -168,15 +177,19 @@ impl Bound {
     }
 
     pub fn dispatch_groups(&self, pass: &mut wgpu::ComputePass, [x, y, z]: [u32; 3]) {
-        pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(0, &self.group, &[]);
+        self.set(pass);
         pass.dispatch_workgroups(x, y, z);
     }
 
     /// As many groups as entry `slot` of `args` says when the device gets there.
     pub fn dispatch_indirect(&self, pass: &mut wgpu::ComputePass, args: &wgpu::Buffer, slot: u64) {
+        self.set(pass);
+        pass.dispatch_workgroups_indirect(args, slot * 16);
+    }
+
+    fn set(&self, pass: &mut wgpu::ComputePass) {
+        self.dispatches.fetch_add(1, Ordering::Relaxed);
         pass.set_pipeline(&self.pipeline);
         pass.set_bind_group(0, &self.group, &[]);
-        pass.dispatch_workgroups_indirect(args, slot * 16);
     }
 }

@@ -2,6 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use super::tiles::Groups;
 use super::{Buffers, DeviceError, WORKGROUP};
 use crate::collision::half_thickness;
 use crate::math::Vec3;
@@ -63,7 +64,7 @@ pub struct ParamsData {
     pub dt: f32,
     pub tolerance: f32,
     pub contact_tolerance: f32,
-    pub pad: u32,
+    pub is_two_level: u32,
     pub n_nodes: u32,
     pub n_tets: u32,
     pub n_edges: u32,
@@ -78,8 +79,12 @@ pub struct ParamsData {
     pub n_pairs: u32,
     pub max_contact_iterations: u32,
     pub fixed_iterations: u32,
+    pub n_blocks: u32,
+    pub n_tiles: u32,
+    pub loop_tiles: u32,
+    pub n_whole: u32,
+    pub pad: u32,
     pub pad_2: u32,
-    pub pad_3: u32,
     pub grabs: [GrabData; MAX_GRABS],
 }
 
@@ -258,7 +263,6 @@ pub fn upload_model(buffers: &mut Buffers, model: &Model) -> Result<(), DeviceEr
     buffers.upload("edge_starts", &model.edge_tets.starts)?;
     buffers.upload("edge_tets", &model.edge_tets.items)?;
     buffers.upload("edge_places", &model.pattern.edge_blocks)?;
-    buffers.upload("pattern", &[&model.pattern.row_starts[..], &model.pattern.columns[..]].concat())?;
     let points: Vec<_> = model
         .surface_positions(&model.rest_positions)
         .iter()
@@ -332,7 +336,7 @@ pub fn obstacle_data(model: &Model, time: f64, dt: f64) -> Vec<ObstacleData> {
 }
 
 /// The turnable part of a step.
-pub fn params_data(model: &Model, params: &Params, loads: &Loads, row_groups: u32) -> ParamsData {
+pub fn params_data(model: &Model, params: &Params, loads: &Loads, groups: &Groups) -> ParamsData {
     let dt = params.time_step;
     let mut grabs = [GrabData::zeroed(); MAX_GRABS];
     for (data, grab) in grabs.iter_mut().zip(&loads.grabs) {
@@ -343,13 +347,13 @@ pub fn params_data(model: &Model, params: &Params, loads: &Loads, row_groups: u3
         dt: dt as f32,
         tolerance: params.tolerance as f32,
         contact_tolerance: params.contact_tolerance as f32,
-        pad: 0,
+        is_two_level: u32::from(params.is_two_level()),
         n_nodes: model.n_nodes() as u32,
         n_tets: model.tets.len() as u32,
         n_edges: model.pattern.edges.len() as u32,
         n_points: model.n_vertices() as u32,
         max_iterations: params.max_iterations,
-        row_groups,
+        row_groups: groups.rows,
         n_grabs: loads.grabs.len().min(MAX_GRABS) as u32,
         has_node_forces: u32::from(!loads.node_forces.is_empty()),
         n_obstacles: model.obstacles.len() as u32,
@@ -358,8 +362,12 @@ pub fn params_data(model: &Model, params: &Params, loads: &Loads, row_groups: u3
         n_pairs: (model.bodies.len() * model.obstacles.len()) as u32,
         max_contact_iterations: params.max_contact_iterations,
         fixed_iterations: params.fixed_iterations.unwrap_or(0),
+        n_blocks: model.pattern.n_blocks() as u32,
+        n_tiles: groups.tiles,
+        loop_tiles: groups.loop_tiles,
+        n_whole: groups.whole,
+        pad: 0,
         pad_2: 0,
-        pad_3: 0,
         grabs,
     }
 }
@@ -461,7 +469,7 @@ mod tests {
                 dt,
                 tolerance,
                 contact_tolerance,
-                pad,
+                is_two_level,
                 n_nodes,
                 n_tets,
                 n_edges,
@@ -476,8 +484,12 @@ mod tests {
                 n_pairs,
                 max_contact_iterations,
                 fixed_iterations,
+                n_blocks,
+                n_tiles,
+                loop_tiles,
+                n_whole,
+                pad,
                 pad_2,
-                pad_3,
                 grabs
             ]
         );

@@ -8,11 +8,13 @@ mod elastic;
 mod kernel;
 pub mod lab;
 mod layout;
+mod outbox;
 mod readback;
 mod shader;
 mod stepper;
 #[cfg(test)]
 mod tests;
+mod tiles;
 
 pub use device::{AdapterDescription, Device, DeviceError, DeviceRequest, instance, list_adapters};
 pub use kernel::{Bound, Buffers, Kernel};
@@ -26,3 +28,7 @@ pub const WORKGROUP: u32 = 64;
 pub const GRID_ROW: u32 = 32_768 * WORKGROUP;
 /// Most workgroups of a kernel over rows; each leaves one partial sum.
 pub const MAX_ROW_GROUPS: u32 = 1024;
+/// Most free nodes and tiles of a body that is solved in one workgroup. On llvmpipe a step of 810 tets (225 nodes) takes 0.7 of the processor time that it takes
+/// with a dispatch for every half of an iteration.
+pub const MAX_WHOLE_NODES: u32 = 1024;
+pub const MAX_WHOLE_TILES: u32 = 32;

@@ -6,6 +6,36 @@ use std::time::Duration;
 use super::kernel::Buffers;
 use super::{Device, DeviceError};
 
+/// A buffer on its way into the memory of the host.
+pub struct Mapping(mpsc::Receiver<Result<(), wgpu::BufferAsyncError>>);
+
+impl Mapping {
+    /// Once what was submitted with `buffer` is done.
+    pub fn begin(buffer: &wgpu::Buffer, mode: wgpu::MapMode) -> Self {
+        let (sender, receiver) = mpsc::channel();
+        // A failed send means that nobody waits any more.
+        buffer.map_async(mode, .., move |result| sender.send(result).unwrap_or_default());
+        Self(receiver)
+    }
+
+    pub fn wait(self, device: &Device) -> Result<(), DeviceError> {
+        let lost = |reason: String| device.fault().unwrap_or(DeviceError::Lost(reason));
+        // Another thread that polls may have taken our callback and not have called it yet.
+        let mut result = self.0.try_recv().map_err(|_| mpsc::RecvTimeoutError::Timeout);
+        let result = loop {
+            match result {
+                Ok(result) => break result,
+                Err(mpsc::RecvTimeoutError::Timeout) if device.fault().is_none() => {
+                    device.device.poll(wgpu::PollType::Poll).map_err(|error| lost(error.to_string()))?;
+                }
+                Err(error) => return Err(lost(format!("a buffer did not arrive ({error})"))),
+            }
+            result = self.0.recv_timeout(Duration::from_millis(1));
+        };
+        result.map_err(|error| lost(error.to_string()))
+    }
+}
+
 /// A small buffer that the host reads after a submission.
 pub struct Mailbox {
     device: Arc<Device>,
@@ -14,7 +44,7 @@ pub struct Mailbox {
 
 impl Mailbox {
     pub fn new(device: &Arc<Device>, bytes: u64) -> Self {
-        let buffer = device.device.create_buffer(&wgpu::BufferDescriptor {
+        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("mailbox"),
             size: bytes,
             usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
@@ -31,23 +61,11 @@ impl Mailbox {
     /// Submits, waits, and gives the content to `look`.
     pub fn submit<T>(&self, encoder: wgpu::CommandEncoder, look: impl FnOnce(&[u8]) -> T) -> Result<T, DeviceError> {
         let index = self.device.queue.submit([encoder.finish()]);
-        let (sender, receiver) = mpsc::channel();
-        // The receiver lives until this function ends: a failed send means that nobody waits any more.
-        self.buffer.map_async(wgpu::MapMode::Read, .., move |result| sender.send(result).unwrap_or_default());
+        let mapping = Mapping::begin(&self.buffer, wgpu::MapMode::Read);
         let lost = |reason: String| self.device.fault().unwrap_or(DeviceError::Lost(reason));
         let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: None };
         self.device.device.poll(poll).map_err(|error| lost(error.to_string()))?;
-        // Another thread that polls may have taken our callback and not have called it yet.
-        let result = loop {
-            match receiver.recv_timeout(Duration::from_millis(1)) {
-                Ok(result) => break result,
-                Err(mpsc::RecvTimeoutError::Timeout) if self.device.fault().is_none() => {
-                    self.device.device.poll(wgpu::PollType::Poll).map_err(|error| lost(error.to_string()))?;
-                }
-                Err(error) => return Err(lost(format!("the result of a submission did not arrive ({error})"))),
-            }
-        };
-        result.map_err(|error| lost(error.to_string()))?;
+        mapping.wait(&self.device)?;
         let value = look(&self.buffer.get_mapped_range(..).map_err(|error| lost(error.to_string()))?);
         self.buffer.unmap();
         Ok(value)
@@ -94,7 +112,7 @@ impl Stopwatch {
                 ty: wgpu::QueryType::Timestamp,
                 count: 2 * MAX_PASSES,
             });
-            let resolved = device.device.create_buffer(&wgpu::BufferDescriptor {
+            let resolved = device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("stage times"),
                 size: Self::BYTES,
                 usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
@@ -149,8 +167,8 @@ mod tests {
         let make = |k: u32| {
             let usage = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
             let descriptor = wgpu::BufferDescriptor { label: None, size: 16, usage, mapped_at_creation: false };
-            let buffer = device.device.create_buffer(&descriptor);
-            device.queue.write_buffer(&buffer, 0, bytemuck::bytes_of(&[k; 4]));
+            let buffer = device.create_buffer(&descriptor);
+            device.write_buffer(&buffer, 0, bytemuck::bytes_of(&[k; 4]));
             buffer
         };
         std::thread::scope(|scope| {

@@ -2,8 +2,9 @@
 
 use wgpu::naga;
 
-use super::{GRID_ROW, MAX_ROW_GROUPS, WORKGROUP};
+use super::{GRID_ROW, MAX_ROW_GROUPS, MAX_WHOLE_NODES, MAX_WHOLE_TILES, WORKGROUP};
 use crate::solver::MAX_GRABS;
+use crate::solver::cpu::SAMPLES;
 
 macro_rules! sources {
     ($($path:literal),* $(,)?) => { &[$(($path, include_str!(concat!("../../shaders/", $path)))),*] };
@@ -12,10 +13,12 @@ macro_rules! sources {
 /// Every compute shader and library file, by its path in `shaders/`.
 const SOURCES: &[(&str, &str)] = sources![
     "cg/advance.wgsl",
-    "cg/direction.wgsl",
     "cg/gate.wgsl",
+    "cg/product.wgsl",
     "cg/residual_start.wgsl",
     "cg/start.wgsl",
+    "cg/turn.wgsl",
+    "cg/whole.wgsl",
     "contact/judge.wgsl",
     "contact/keep.wgsl",
     "contact/move_along.wgsl",
@@ -44,6 +47,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "lib/contact.wgsl",
     "lib/float.wgsl",
     "lib/group.wgsl",
+    "lib/krylov.wgsl",
     "lib/lab.wgsl",
     "lib/mat3.wgsl",
     "lib/model.wgsl",
@@ -53,8 +57,12 @@ const SOURCES: &[(&str, &str)] = sources![
     "lib/parity.wgsl",
     "lib/phase.wgsl",
     "lib/points.wgsl",
+    "lib/preconditioner.wgsl",
     "lib/quat.wgsl",
     "lib/reduce.wgsl",
+    "lib/row_product.wgsl",
+    "lib/sums.wgsl",
+    "lib/tiles.wgsl",
 ];
 
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -132,7 +140,8 @@ impl Shader {
 fn constants() -> String {
     format!(
         "const WORKGROUP: u32 = {WORKGROUP}u;\nconst GRID_ROW: u32 = {GRID_ROW}u;\nconst MAX_GRABS: u32 = {MAX_GRABS}u;\n\
-         const MAX_ROW_GROUPS: u32 = {MAX_ROW_GROUPS}u;\n"
+         const MAX_ROW_GROUPS: u32 = {MAX_ROW_GROUPS}u;\nconst MAX_WHOLE_NODES: u32 = {MAX_WHOLE_NODES}u;\n\
+         const MAX_WHOLE_TILES: u32 = {MAX_WHOLE_TILES}u;\nconst TILE_SAMPLES: u32 = {SAMPLES}u;\n"
     )
 }
 

@@ -4,22 +4,27 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::contact::{self, ContactLoop, memory_data, memory_from};
-use super::elastic::{ARGUMENTS_NODES, ARGUMENTS_POINTS, Assembly, ConjugateGradient, GATE_INTERVAL, create_buffers};
+use super::elastic::{ARGUMENTS_NODES, ARGUMENTS_POINTS, Assembly, ConjugateGradient, GATE_INTERVAL, bytes_of_system, create_buffers};
 use super::kernel::{Bound, Buffers, Kernel, bound};
-use super::layout::{ControlData, PairForcesData, controls, joined, obstacle_data, params_data, slots, split, upload_model, vec4};
+use super::layout::{
+    ControlData, ObstacleData, PairForcesData, ParamsData, controls, joined, obstacle_data, params_data, slots, split, upload_model, vec4,
+};
+use super::outbox::Outbox;
 use super::readback::{Mailbox, Stopwatch, read};
-use super::{Device, DeviceError};
+use super::tiles::{Groups, Tiles};
+use super::{Device, DeviceError, MAX_WHOLE_NODES};
 use crate::contact::ContactMemory;
 use crate::math::Vec3;
 use crate::model::Model;
-use crate::solver::{HeldPoint, Loads, Params, State, StepError, StepReport, Stepper, SurfacePositions};
+use crate::solver::{DeviceWork, HeldPoint, Loads, MAX_GRABS, Params, State, StepError, StepReport, Stepper, SurfacePositions, Work};
 
 /// The GPU backend.
 pub struct GpuStepper {
     device: Arc<Device>,
     model: Arc<Model>,
     buffers: Buffers,
-    row_groups: u32,
+    groups: Groups,
+    tiles: Tiles,
     assembly: Assembly,
     cg: ConjugateGradient,
     /// None without obstacles.
@@ -31,7 +36,10 @@ pub struct GpuStepper {
     skins: Vec<(Bound, Arc<wgpu::Buffer>)>,
     surface: usize,
     mailbox: Mailbox,
+    outbox: Outbox,
     stopwatch: Stopwatch,
+    /// Of the step that is being recorded.
+    work: DeviceWork,
     time: f64,
     step: u64,
     /// Iterations of the last step: the size of the next first batch.
@@ -76,8 +84,8 @@ impl GpuStepper {
         }
         let mut buffers = Buffers::new(device.clone());
         upload_model(&mut buffers, &model)?;
-        let row_groups = create_buffers(&device, &mut buffers, &model)?;
-        buffers.uniform("params", &[params_data(&model, &Params::default(), &Loads::default(), row_groups)]);
+        let (tiles, groups) = create_buffers(&device, &mut buffers, &model, MAX_WHOLE_NODES as usize)?;
+        buffers.uniform("params", &[params_data(&model, &Params::default(), &Loads::default(), &groups)]);
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_SRC;
         for name in SURFACES {
             buffers.zeroed(name, 16 * model.n_vertices() as u64, usage)?;
@@ -98,17 +106,20 @@ impl GpuStepper {
             remembered: vec![false; model.bodies.len()],
             last_rounds: 16,
             assembly: Assembly::new(&buffers)?,
-            cg: ConjugateGradient::new(&buffers, &device)?,
+            cg: ConjugateGradient::new(&buffers, &device, groups)?,
             update: bound(&buffers, "elastic/update")?,
             skins,
             surface: 0,
             mailbox: Mailbox::new(&device, mailbox_bytes),
+            outbox: outbox(&device, &model),
             stopwatch: Stopwatch::new(&device),
+            work: DeviceWork::default(),
             time: 0.0,
             step: 0,
             last_iterations: 16,
             grabbed: vec![],
-            row_groups,
+            groups,
+            tiles,
             buffers,
             model,
             device,
@@ -139,18 +150,19 @@ impl GpuStepper {
         self.write_loads(params, loads);
         self.surface = (self.surface + 1) % SURFACES.len();
         let mut encoder = self.encoder();
+        self.outbox.record(&mut encoder).map_err(|error| self.lost(&error))?;
         for (name, backup) in BACKUPS {
             let (from, to) = (self.buffers.get(name), self.buffers.get(backup));
             encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
         }
         encoder.clear_buffer(self.buffers.get("fault"), 0, None);
-        let (model, row_groups) = (self.model.clone(), self.row_groups);
-        self.assembly.record_elements(&mut self.stopwatch.pass(&mut encoder, "elements"), &model);
-        self.assembly.record_system(&mut self.stopwatch.pass(&mut encoder, "assembly"), &model, loads.grabs.len(), row_groups);
-        if let Some(contact) = &self.contact {
-            contact.record_remembered(&mut self.stopwatch.pass(&mut encoder, "detection"), &model);
+        let n_grabs = loads.grabs.len();
+        self.record(&mut encoder, "elements", |s, pass| s.assembly.record_elements(pass, &s.model));
+        self.record(&mut encoder, "assembly", |s, pass| s.assembly.record_system(pass, &s.model, n_grabs, s.groups.rows));
+        if self.contact.is_some() {
+            self.record(&mut encoder, "detection", |s, pass| s.contact.iter().for_each(|c| c.record_remembered(pass, &s.model)));
         }
-        self.cg.record_start(&mut self.stopwatch.pass(&mut encoder, "elastic solve"), row_groups);
+        self.record(&mut encoder, "elastic solve", |s, pass| s.cg.record_start(pass));
         // What is not solved yet: bodies without contacts elastically, those with contacts in the contact loop.
         let touching = self.remembered.contains(&true);
         let mut elastic = if touching && !self.remembered.contains(&false) { 0 } else { self.batch(self.last_iterations + 2) };
@@ -173,6 +185,8 @@ impl GpuStepper {
         if fault != 0 || controls.iter().any(|control| !control.residual2.is_finite()) {
             return Err(self.not_finite(fault));
         }
+        self.count_bytes(params, &controls);
+        report.device_work = std::mem::take(&mut self.work);
         report.converged = true;
         for control in &controls {
             report.join(StepReport {
@@ -186,8 +200,8 @@ impl GpuStepper {
         }
         self.last_iterations = controls.iter().map(|control| control.iterations).max().unwrap_or(0);
         self.last_rounds = controls.iter().map(|control| control.rounds).max().unwrap_or(0).max(16);
-        report.contact = contact::report(&model, &pairs);
-        self.remembered = touching_bodies(&model, report.contact.pairs.iter().map(|pair| pair.bodies[0]));
+        report.contact = contact::report(&self.model, &pairs);
+        self.remembered = touching_bodies(&self.model, report.contact.pairs.iter().map(|pair| pair.bodies[0]));
         if let Some(contact) = &mut self.contact {
             contact.accept();
         }
@@ -219,52 +233,75 @@ impl GpuStepper {
     }
 
     fn write_loads(&mut self, params: &Params, loads: &Loads) {
-        self.buffers.write("params", &[params_data(&self.model, params, loads, self.row_groups)]);
-        self.buffers.write("reductions", &controls(&self.model, params, loads, &self.remembered));
+        self.tiles.select(&self.buffers, &self.model, params);
+        self.work = DeviceWork::default();
+        let (model, outbox, buffers) = (&self.model, &mut self.outbox, &self.buffers);
+        outbox.put(buffers.get("params"), 0, &[params_data(model, params, loads, &self.groups)]);
+        outbox.put(buffers.get("reductions"), 0, &controls(model, params, loads, &self.remembered));
         if self.contact.is_some() {
-            self.buffers.write("obstacles", &obstacle_data(&self.model, self.time, params.time_step));
+            outbox.put(buffers.get("obstacles"), 0, &obstacle_data(model, self.time, params.time_step));
         }
         if !loads.node_forces.is_empty() {
             let forces: Vec<_> = loads.node_forces.iter().map(|f| vec4(f, 0.0)).collect();
-            self.buffers.write("node_forces", &forces);
+            outbox.put(buffers.get("node_forces"), 0, &forces);
         }
-        let weights = grab_weights(&self.model, loads);
-        let put = |node: u32, weights: [f32; 4]| {
-            self.device.queue.write_buffer(self.buffers.get("grab_weights"), 16 * u64::from(node), bytemuck::bytes_of(&weights));
-        };
+        let weights = grab_weights(model, loads);
+        // What is held no more: a node has one place in the outbox.
+        self.grabbed.retain(|node| weights.binary_search_by_key(node, |(held, _)| *held).is_err());
+        let mut put = |node: u32, weights: [f32; 4]| outbox.put(buffers.get("grab_weights"), 16 * u64::from(node), &[weights]);
         self.grabbed.iter().for_each(|node| put(*node, [0.0; 4]));
         weights.iter().for_each(|(node, weights)| put(*node, *weights));
         self.grabbed = weights.into_iter().map(|(node, _)| node).collect();
     }
 
+    /// A timed pass of a stage; its dispatches are counted.
+    fn record(&mut self, encoder: &mut wgpu::CommandEncoder, stage: &'static str, what: impl FnOnce(&Self, &mut wgpu::ComputePass)) {
+        let before = self.buffers.n_dispatches();
+        let mut pass = self.stopwatch.pass(encoder, stage);
+        what(self, &mut pass);
+        self.work.add(stage, Work { dispatches: self.buffers.n_dispatches() - before, bytes: 0 });
+    }
+
     fn record_iterations(&mut self, encoder: &mut wgpu::CommandEncoder, iterations: u32) {
         if iterations > 0 {
-            self.cg.record_iterations(&mut self.stopwatch.pass(encoder, "elastic solve"), &self.buffers, iterations);
+            self.record(encoder, "elastic solve", |s, pass| s.cg.record_iterations(pass, &s.buffers, iterations));
         }
     }
 
     fn record_detection(&mut self, encoder: &mut wgpu::CommandEncoder) {
-        if let Some(contact) = &self.contact {
-            let mut pass = self.stopwatch.pass(encoder, "detection");
-            contact.record_detection(&mut pass, &self.buffers);
-            self.cg.record_gate(&mut pass);
+        if self.contact.is_some() {
+            self.record(encoder, "detection", |s, pass| {
+                s.contact.iter().for_each(|contact| contact.record_detection(pass, &s.buffers));
+                s.cg.record_gate(pass);
+            });
         }
     }
 
     fn record_rounds(&mut self, encoder: &mut wgpu::CommandEncoder, rounds: u32) {
-        if let Some(contact) = self.contact.as_ref().filter(|_| rounds > 0) {
-            contact.record_rounds(&mut self.stopwatch.pass(encoder, "contact solve"), &self.buffers, &self.cg, rounds);
+        if self.contact.is_some() && rounds > 0 {
+            self.record(encoder, "contact solve", |s, pass| {
+                s.contact.iter().for_each(|contact| contact.record_rounds(pass, &s.buffers, &s.cg, rounds));
+            });
         }
     }
 
     /// New state, surface and forces, once everything is solved.
     fn record_end(&mut self, encoder: &mut wgpu::CommandEncoder) {
-        let arguments = self.buffers.get("arguments");
-        let mut pass = self.stopwatch.pass(encoder, "update");
-        self.update.dispatch_indirect(&mut pass, arguments, ARGUMENTS_NODES);
-        self.skins[self.surface].0.dispatch_indirect(&mut pass, arguments, ARGUMENTS_POINTS);
-        if let Some(contact) = &self.contact {
-            contact.record_end(&mut pass, &self.buffers);
+        self.record(encoder, "update", |s, pass| {
+            let arguments = s.buffers.get("arguments");
+            s.update.dispatch_indirect(pass, arguments, ARGUMENTS_NODES);
+            s.skins[s.surface].0.dispatch_indirect(pass, arguments, ARGUMENTS_POINTS);
+            s.contact.iter().for_each(|contact| contact.record_end(pass, &s.buffers));
+        });
+    }
+
+    /// What the stages before the contacts have moved.
+    fn count_bytes(&mut self, params: &Params, controls: &[ControlData]) {
+        let [elements, assembly] = bytes_of_system(&self.model);
+        let [iteration, start] = self.tiles.bytes_of_iteration(&self.model, params.is_two_level());
+        let solve = start + controls.iter().map(|control| u64::from(control.iterations)).max().unwrap_or(0) * iteration;
+        for (stage, bytes) in [("elements", elements), ("assembly", assembly), ("elastic solve", solve)] {
+            self.work.add(stage, Work { dispatches: 0, bytes });
         }
     }
 
@@ -281,15 +318,17 @@ impl GpuStepper {
         if n_pairs > 0 {
             self.mailbox.collect(&mut encoder, self.buffers.get("pair_forces_out"), pair_bytes as u64, pairs_at as u64);
         }
-        let Self { mailbox, stopwatch, .. } = self;
-        let (answer, times) = mailbox.submit(encoder, |bytes| {
+        let Self { mailbox, stopwatch, outbox, .. } = self;
+        let submitted = mailbox.submit(encoder, |bytes| {
             let answer = Answer {
                 controls: bytemuck::pod_collect_to_vec(&bytes[CONTROLS_AT..][..control_bytes]),
                 fault: bytemuck::pod_read_unaligned(&bytes[FAULT_AT as usize..][..4]),
                 pairs: bytemuck::pod_collect_to_vec(&bytes[pairs_at..][..pair_bytes]),
             };
             (answer, stopwatch.read(&bytes[TIMES_AT as usize..]))
-        })?;
+        });
+        outbox.take_back();
+        let (answer, times) = submitted?;
         match times {
             Some(times) => times.into_iter().for_each(|(stage, ms)| report.stages.add(stage, ms)),
             None => report.stages.add("step", start.elapsed().as_secs_f64() * 1e3),
@@ -303,10 +342,6 @@ impl GpuStepper {
         for (name, backup) in BACKUPS {
             let (from, to) = (self.buffers.get(backup), self.buffers.get(name));
             encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
-        }
-        // A value that is not finite would outlive a factor of zero.
-        for name in ["p", "p_before"] {
-            encoder.clear_buffer(self.buffers.get(name), 0, None);
         }
         self.show(encoder);
     }
@@ -384,6 +419,14 @@ impl Stepper for GpuStepper {
     fn surface(&mut self) -> SurfacePositions {
         SurfacePositions::Device(self.skins[self.surface].1.clone())
     }
+}
+
+/// Room for the parameters, the start of every body, obstacles, a force on every node, and what is and was grabbed.
+fn outbox(device: &Arc<Device>, model: &Model) -> Outbox {
+    let grabbed = 2 * MAX_GRABS * 12;
+    let obstacles = model.obstacles.len() * size_of::<ObstacleData>();
+    let bytes = size_of::<ParamsData>() + model.bodies.len() * size_of::<ControlData>() + obstacles + 16 * (model.n_nodes() + grabbed);
+    Outbox::new(device, bytes, 4 + grabbed)
 }
 
 /// For each body whether it is among `touching`.

@@ -7,14 +7,15 @@ use super::elastic::{Assembly, ConjugateGradient, create_buffers};
 use super::kernel::{Buffers, bound};
 use super::layout::{BlockData, ControlData, controls, joined, params_data, split, upload_model, vec4};
 use super::readback::read;
+use super::tiles::{Groups, Tiles};
 use super::{Device, Stepper as GpuStepper};
 use crate::material::Material;
-use crate::math::{Mat3, Vec3};
+use crate::math::{Isometry, Mat3, Vec3};
 use crate::mesh::shapes;
-use crate::model::{Model, ModelBuilder, SoftBody};
-use crate::solver::cpu::{self, CpuStepper, Damping, Elements};
-use crate::solver::{Grab, HeldPoint, Loads, Params, State, Stepper, SurfacePositions};
-use crate::sparse::{Operator, conjugate_gradient};
+use crate::model::{Model, ModelBuilder, Obstacle, Shape, SoftBody};
+use crate::solver::cpu::{self, Aggregates, CpuStepper, Damping, Elements, coarse_factors};
+use crate::solver::{Grab, HeldPoint, Loads, Params, Preconditioner, State, Stepper, SurfacePositions};
+use crate::sparse::{Operator, Solved, TwoLevel, conjugate_gradient};
 
 /// A bar of 0.6 x 0.2 x 0.2 m, held at x = 0.
 pub(super) fn bar(cells: [u32; 3], damping: f64) -> Arc<Model> {
@@ -103,7 +104,8 @@ struct Bench {
     device: Arc<Device>,
     model: Arc<Model>,
     buffers: Buffers,
-    groups: u32,
+    tiles: Tiles,
+    groups: Groups,
     params: Params,
     loads: Loads,
     state: State,
@@ -111,16 +113,21 @@ struct Bench {
 
 impl Bench {
     fn new(model: &Arc<Model>) -> Self {
+        Self::with_whole(model, 0)
+    }
+
+    /// Bodies of up to `most_whole` nodes are solved in one workgroup.
+    fn with_whole(model: &Arc<Model>, most_whole: usize) -> Self {
         let device = test_device();
         let mut buffers = Buffers::new(device.clone());
         upload_model(&mut buffers, model).unwrap();
-        let groups = create_buffers(&device, &mut buffers, model).unwrap();
+        let (tiles, groups) = create_buffers(&device, &mut buffers, model, most_whole).unwrap();
         let mut node_forces = scrambled(model.n_nodes(), 0.3, 99);
         node_forces[0] = Vec3::new(5.0, 0.0, 0.0);
         let loads = Loads { grabs: vec![a_grab(model)], node_forces };
         let params = Params::default();
         let state = scrambled_state(model);
-        buffers.uniform("params", &[params_data(model, &params, &loads, groups)]);
+        buffers.uniform("params", &[params_data(model, &params, &loads, &groups)]);
         let (high, low): (Vec<_>, Vec<_>) = state.displacements.iter().map(split).unzip();
         buffers.write("displacements_hi", &high);
         buffers.write("displacements_lo", &low);
@@ -132,7 +139,7 @@ impl Bench {
             weights[node as usize] = weight;
         }
         buffers.write("grab_weights", &weights);
-        Self { device, model: model.clone(), buffers, groups, params, loads, state }
+        Self { device, model: model.clone(), buffers, tiles, groups, params, loads, state }
     }
 
     fn run(&self, record: impl FnOnce(&mut wgpu::ComputePass)) {
@@ -149,7 +156,7 @@ impl Bench {
         let assembly = Assembly::new(&self.buffers).unwrap();
         self.run(|pass| {
             assembly.record_elements(pass, &self.model);
-            assembly.record_system(pass, &self.model, 1, self.groups);
+            assembly.record_system(pass, &self.model, 1, self.groups.rows);
         });
     }
 
@@ -233,52 +240,152 @@ fn right_hand_side_and_matrix_are_those_of_the_cpu() {
     let transposed: Vec<_> = wanted.iter().map(Mat3::transpose).collect();
     assert!(relative_error(&columns(&found), &columns(&transposed)) > 1e-4);
 
-    let found = blocks(&read(&bench.device, &bench.buffers, "inverse_diagonals", pattern.n_rows()).unwrap());
+    let found = blocks(&read(&bench.device, &bench.buffers, "preconditioner", pattern.n_rows()).unwrap());
     let error = relative_error(&columns(&found), &columns(&a.inverse_diagonals));
     assert!(error < 1e-5, "{error:e}");
 }
 
-#[test]
-fn conjugate_gradients_solve_the_system() {
-    let bench = Bench::new(&bar([6, 3, 3], 0.2));
+/// What the CPU's solver with two levels makes of the system of `bench`.
+fn two_level_on_cpu(bench: &Bench, bound: f64) -> Solved {
+    let (model, damping, pattern) = (&bench.model, Damping::of(&bench.model), &bench.model.pattern);
+    let (rhs, a) = bench.cpu_system();
+    let aggregates = [Aggregates::new(model, &model.bodies[0], usize::MAX)];
+    let coarse = coarse_factors(model, &bench.params, &damping, &aggregates);
+    let mut rotations = bench.state.rotations.clone();
+    let State { displacements, velocities, .. } = &bench.state;
+    cpu::elements(&model.tets, &mut rotations, displacements, velocities, bench.params.time_step, &damping.betas);
+    let single = |b: Mat3| [0, 1, 2].map(|c| [b[(0, c)] as f32, b[(1, c)] as f32, b[(2, c)] as f32, 0.0]);
+    let mut sources: Vec<_> = pattern.edge_blocks.iter().flatten().map(|b| single(a.blocks[*b as usize])).collect();
+    sources.push(Default::default());
+    let sum = |i: usize| model.node_masses[i] * (1.0 + bench.params.time_step * damping.alphas[0]);
+    let mut system = TwoLevel::default();
+    system.assemble(&aggregates[0].layout, &sources, sum, a.rank_ones.iter().copied(), |k| aggregates[0].rotation(k, &rotations));
+    let mut dv = vec![Vec3::zeros(); rhs.len()];
+    system.solve(&aggregates[0].layout, coarse[0].as_ref().unwrap(), &rhs, &mut dv, bound, 200)
+}
+
+fn jacobi_on_cpu(bench: &Bench, bound: f64) -> Solved {
+    let (rhs, a) = bench.cpu_system();
+    let (Model { pattern, fixed, .. }, mut dv) = (&*bench.model, vec![Vec3::zeros(); rhs.len()]);
+    conjugate_gradient(&a, pattern, fixed, &(0..rhs.len()), &rhs, &mut dv, bound, 200, &mut Default::default())
+}
+
+/// Solves on the device, in one workgroup where the body has up to `most_whole` nodes.
+fn check_conjugate_gradients(most_whole: usize, preconditioner: Preconditioner) {
+    let mut bench = Bench::with_whole(&bar([9, 4, 4], 0.2), most_whole);
+    bench.params = Params { preconditioner, tolerance: 1e-4, ..bench.params };
+    bench.buffers.write("params", &[params_data(&bench.model, &bench.params, &bench.loads, &bench.groups)]);
     bench.assemble();
-    let cg = ConjugateGradient::new(&bench.buffers, &bench.device).unwrap();
+    let Bench { tiles, buffers, model, params, .. } = &mut bench;
+    tiles.select(buffers, model, params);
+    let cg = ConjugateGradient::new(&bench.buffers, &bench.device, bench.groups).unwrap();
     let control = |iterations| {
         bench.buffers.write("reductions", &controls(&bench.model, &bench.params, &bench.loads, &[false]));
         bench.run(|pass| {
-            cg.record_start(pass, bench.groups);
+            cg.record_start(pass);
             cg.record_iterations(pass, &bench.buffers, iterations);
         });
         read::<ControlData>(&bench.device, &bench.buffers, "reductions", 1).unwrap()[0]
     };
+    // A loop in one workgroup makes more iterations at once than this body takes with two levels.
     let few = control(8);
-    assert_eq!((few.done, few.iterations), (0, 8));
+    if most_whole == 0 {
+        assert_eq!((few.done, few.iterations), (0, 8));
+    }
     bench.buffers.write("dv", &vec![[0f32; 4]; bench.model.n_nodes()]);
     let end = control(200);
-    let (rhs, a) = bench.cpu_system();
-    let (mut dv, mut product) = (vec![Vec3::zeros(); rhs.len()], vec![Vec3::zeros(); rhs.len()]);
     let bound = f64::from(end.target2).sqrt();
-    let solved = conjugate_gradient(
-        &a,
-        &bench.model.pattern,
-        &bench.model.fixed,
-        &(0..rhs.len()),
-        &rhs,
-        &mut dv,
-        bound,
-        200,
-        &mut Default::default(),
-    );
+    let is_two_level = preconditioner == Preconditioner::TwoLevel;
+    let [solved, other] = match is_two_level {
+        true => [two_level_on_cpu(&bench, bound), jacobi_on_cpu(&bench, bound)],
+        false => [jacobi_on_cpu(&bench, bound), two_level_on_cpu(&bench, bound)],
+    };
     assert_eq!((end.done, end.converged), (1, 1));
-    assert!(end.iterations.abs_diff(solved.iterations) <= 1, "{} {}", end.iterations, solved.iterations);
+    assert!(end.iterations.abs_diff(solved.iterations) <= 2, "{} {}", end.iterations, solved.iterations);
+    assert!(end.iterations.abs_diff(other.iterations) > 5, "the two preconditioners are told apart: {other:?}");
     // The residual that the device believes is the true one.
+    let (rhs, a) = bench.cpu_system();
+    let mut product = vec![Vec3::zeros(); rhs.len()];
     let found = bench.vectors("dv", rhs.len());
     a.apply(&bench.model.pattern, &bench.model.fixed, &(0..rhs.len()), &found, &mut product);
     let residual = rhs.iter().zip(&product).map(|(b, q)| (b - q).norm_squared()).sum::<f64>().sqrt();
     assert!(residual < 1.1 * bound, "{residual:e} {bound:e}");
-    assert!(f64::from(few.residual2).sqrt() > bound);
     // A better start value than zero is kept: nothing is left to do.
     assert!(control(8).iterations <= 1);
+}
+
+#[test]
+fn conjugate_gradients_with_two_levels_solve_the_system() {
+    check_conjugate_gradients(0, Preconditioner::TwoLevel);
+    check_conjugate_gradients(usize::MAX, Preconditioner::TwoLevel);
+}
+
+#[test]
+fn conjugate_gradients_with_diagonal_blocks_solve_the_system() {
+    check_conjugate_gradients(0, Preconditioner::Jacobi);
+    check_conjugate_gradients(usize::MAX, Preconditioner::Jacobi);
+}
+
+#[test]
+fn a_tight_tolerance_takes_no_more_iterations_than_on_the_cpu() {
+    for most_whole in [0, usize::MAX] {
+        let mut bench = Bench::with_whole(&bar([15, 3, 3], 0.2), most_whole);
+        bench.params = Params { tolerance: 1e-6, max_iterations: 300, ..bench.params };
+        bench.buffers.write("params", &[params_data(&bench.model, &bench.params, &bench.loads, &bench.groups)]);
+        bench.assemble();
+        let Bench { tiles, buffers, model, params, .. } = &mut bench;
+        tiles.select(buffers, model, params);
+        let cg = ConjugateGradient::new(&bench.buffers, &bench.device, bench.groups).unwrap();
+        bench.buffers.write("reductions", &controls(&bench.model, &bench.params, &bench.loads, &[false]));
+        bench.run(|pass| {
+            cg.record_start(pass);
+            cg.record_iterations(pass, &bench.buffers, 320);
+        });
+        let end = read::<ControlData>(&bench.device, &bench.buffers, "reductions", 1).unwrap()[0];
+        let solved = two_level_on_cpu(&bench, f64::from(end.target2).sqrt());
+        assert!(end.converged == 1 && end.iterations.abs_diff(solved.iterations) <= 2, "{} {}", end.iterations, solved.iterations);
+    }
+}
+
+#[test]
+fn bodies_in_one_workgroup_and_in_many_are_solved_side_by_side() {
+    let mut builder = ModelBuilder::default();
+    for (name, cells, young_modulus) in [("small", [3, 3, 3], 1e4), ("large", [8, 5, 4], 1e6), ("still", [1, 1, 1], 1e5)] {
+        let tets = shapes::box_tets(Vec3::new(0.6, 0.2, 0.2), cells);
+        builder.soft_body(SoftBody::with_boundary_surface(name, Material { young_modulus, ..Default::default() }, tets));
+    }
+    let mut model = builder.build().unwrap();
+    // One that cannot move at all has nothing to solve.
+    let still = model.bodies[2].nodes.clone();
+    model.fixed[still].fill(true);
+    let mut bench = Bench::with_whole(&Arc::new(model), 100);
+    let Groups { tiles, loop_tiles, whole, .. } = bench.groups;
+    assert!(whole == 2 && loop_tiles > 1 && tiles > loop_tiles + 1, "{:?}", bench.groups);
+    bench.assemble();
+    let Bench { tiles, buffers, model, params, .. } = &mut bench;
+    tiles.select(buffers, model, params);
+    let cg = ConjugateGradient::new(&bench.buffers, &bench.device, bench.groups).unwrap();
+    let (rhs, a) = bench.cpu_system();
+    // Of each body, how it ended and its true residual in units of the one to reach.
+    let solve = |iterations| {
+        bench.buffers.write("dv", &vec![[0f32; 4]; bench.model.n_nodes()]);
+        bench.buffers.write("reductions", &controls(&bench.model, &bench.params, &bench.loads, &[false; 3]));
+        bench.run(|pass| {
+            cg.record_start(pass);
+            cg.record_iterations(pass, &bench.buffers, iterations);
+        });
+        let ends = read::<ControlData>(&bench.device, &bench.buffers, "reductions", 3).unwrap();
+        let mut product = vec![Vec3::zeros(); rhs.len()];
+        a.apply(&bench.model.pattern, &bench.model.fixed, &(0..rhs.len()), &bench.vectors("dv", rhs.len()), &mut product);
+        let residual2 = |body: usize| bench.model.bodies[body].nodes.clone().map(|i| (rhs[i] - product[i]).norm_squared()).sum::<f64>();
+        [0, 1, 2].map(|body| (ends[body], (residual2(body) / f64::from(ends[body].target2)).sqrt()))
+    };
+    let ends = solve(60);
+    assert!(ends.iter().all(|(end, residual)| (end.done, end.converged) == (1, 1) && *residual < 1.1), "{ends:?}");
+    let [small, large, still] = ends.map(|(end, _)| end.iterations);
+    assert!(still == 0 && small > 0 && large > small, "{ends:?}");
+    let [small, large, _] = solve(4);
+    assert!(small.0.done == 1 && large.0.done == 0 && large.1 > 1.1, "{large:?}");
 }
 
 #[test]
@@ -343,6 +450,49 @@ fn fifty_steps_agree_with_the_cpu_and_repeat_themselves() {
     assert!(relative_error(&skin, &positions) < 1e-6);
     let (again, _) = run_gpu();
     assert!(again == found, "the same commands give the same state to the last bit");
+}
+
+#[test]
+fn steps_after_the_first_make_no_buffers() {
+    let device = Device::open(&Default::default()).unwrap();
+    let tets = shapes::box_tets(Vec3::new(0.2, 0.2, 0.2), [3, 3, 3]);
+    let mut builder = ModelBuilder::default();
+    let material = Material { young_modulus: 1e5, ..Default::default() };
+    builder.soft_body(SoftBody::with_boundary_surface("cube", material, tets));
+    let floor = Isometry::translation(0.0, -0.1005, 0.0);
+    builder.obstacle(Obstacle { name: "floor".into(), shape: Shape::Plane, pose: floor, motion: None, friction: vec![0.5], color: None });
+    let model = Arc::new(builder.build().unwrap());
+    let mut stepper = GpuStepper::new(device.clone(), model.clone()).unwrap();
+    let step = |stepper: &mut GpuStepper, k: usize| {
+        let grabs = if k % 3 == 1 { vec![a_grab(&model)] } else { vec![] };
+        let node_forces = if k % 4 == 2 { scrambled(model.n_nodes(), 0.01, k) } else { vec![] };
+        stepper.step(&Params::default(), &Loads { grabs, node_forces }).unwrap().contact.active
+    };
+    step(&mut stepper, 0);
+    let before = device.n_created();
+    let active: u32 = (1..20).map(|k| step(&mut stepper, k)).sum();
+    assert!(active > 0, "contacts are among what was stepped");
+    assert_eq!(device.n_created(), before);
+    // The count notices one.
+    stepper.state().unwrap();
+    assert!(device.n_created() > before);
+}
+
+#[test]
+fn only_the_device_makes_buffers() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/gpu");
+    let mut seen = 0;
+    for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for call in ["device.create_buffer(", "device.create_bind_group(", "queue.write_buffer("] {
+            // The device of wgpu is a field of ours.
+            let raw = if call.starts_with("queue") { call.to_owned() } else { format!("device.{call}") };
+            let allowed = ["device.rs", "tests.rs"].iter().any(|name| file.ends_with(name));
+            assert!(allowed || !text.contains(&raw), "{}: {raw} is not counted", file.display());
+            seen += usize::from(text.contains(call));
+        }
+    }
+    assert!(seen > 3, "{seen}");
 }
 
 #[test]

@@ -86,6 +86,14 @@ static SIMULATION: Table = Table {
              For the solvers `auto` and `cr`.",
         ),
         Field::new(
+            "preconditioner",
+            Kind::Choice(&["auto", "two_level", "jacobi"]),
+            "",
+            Default("\"auto\""),
+            "Of the conjugate gradients that solve what nothing touches: `two_level` moves parts of a body as rigid ones besides, and takes a fraction of \
+             the iterations; `jacobi` has the diagonal blocks alone. `auto` takes `two_level`. On the CPU, solvers other than `auto` and `cwc` have `jacobi` only.",
+        ),
+        Field::new(
             "max_contact_iterations",
             Kind::Integer { min: 1, max: 1_000_000 },
             "",

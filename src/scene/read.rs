@@ -17,7 +17,7 @@ use super::{Document, check};
 use crate::material::{Material, MaterialModel};
 use crate::math::Vec3;
 use crate::model::{Keyframe, Keyframes, Motion};
-use crate::solver::Params;
+use crate::solver::{Params, Preconditioner};
 
 /// What a scene says, with references resolved to indices.
 #[derive(Clone, Debug)]
@@ -218,6 +218,7 @@ impl Reader<'_> {
                 tolerance: simulation.number("tolerance"),
                 max_iterations: simulation.integer("max_iterations") as u32,
                 fixed_iterations: fixed_iterations.map(|n| n as u32),
+                preconditioner: Preconditioner::from_name(&simulation.text("preconditioner")).expect(CHECKED),
                 contact_tolerance: contact.number("tolerance"),
                 max_contact_iterations: simulation.integer("max_contact_iterations") as u32,
                 demand: Default::default(),

@@ -3,7 +3,7 @@
 pub mod cpu;
 mod report;
 
-pub use report::{ContactReport, PairForce, StageTimes, StepReport};
+pub use report::{ContactReport, DeviceWork, PairForce, StageTimes, StepReport, Work};
 
 use crate::contact::{ContactMemory, baselines};
 use crate::math::{Isometry, Quat, Vec3};
@@ -96,6 +96,27 @@ impl ContactSolver {
     }
 }
 
+/// Preconditioners of the conjugate gradients that solve what nothing touches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preconditioner {
+    /// What was measured to be fastest: two levels.
+    #[default]
+    Auto,
+    /// The inverse of the diagonal blocks, and rigid motions of aggregates (`sparse::TwoLevel`).
+    TwoLevel,
+    /// The inverse of the diagonal blocks.
+    Jacobi,
+}
+
+impl Preconditioner {
+    pub const ALL: [(&'static str, Self); 3] = [("auto", Self::Auto), ("two_level", Self::TwoLevel), ("jacobi", Self::Jacobi)];
+
+    /// By the word that scenes use.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, choice)| *choice)
+    }
+}
+
 /// What a step must come to; it is an error else, which smaller steps may mend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Demand {
@@ -123,6 +144,7 @@ pub struct Params {
     pub max_iterations: u32,
     /// So many conjugate-gradient iterations, no more and no fewer, solve a step in which nothing touches.
     pub fixed_iterations: Option<u32>,
+    pub preconditioner: Preconditioner,
     /// eps2 [m]: gaps of active contacts end in (0, eps2), complementarity holds to it.
     pub contact_tolerance: f64,
     /// Bound on conjugate-residual iterations a step; baselines may take ten times as many.
@@ -141,11 +163,19 @@ impl Default for Params {
             tolerance: 1e-3,
             max_iterations: 2000,
             fixed_iterations: None,
+            preconditioner: Preconditioner::default(),
             contact_tolerance: 5e-6,
             max_contact_iterations: 900,
             solver: ContactSolver::default(),
             demand: Demand::default(),
         }
+    }
+}
+
+impl Params {
+    /// Whether steps without contacts are solved with two levels.
+    pub fn is_two_level(&self) -> bool {
+        self.preconditioner != Preconditioner::Jacobi
     }
 }
 

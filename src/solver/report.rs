@@ -16,6 +16,8 @@ pub struct StepReport {
     pub converged: bool,
     pub contact: ContactReport,
     pub stages: StageTimes,
+    /// Empty on the CPU.
+    pub device_work: DeviceWork,
 }
 
 impl StepReport {
@@ -51,6 +53,9 @@ impl StepReport {
         self.converged &= next.converged;
         for (stage, ms) in next.stages.0 {
             self.stages.add(stage, ms);
+        }
+        for (stage, work) in next.device_work.0 {
+            self.device_work.add(stage, work);
         }
         let before = std::mem::replace(&mut self.contact, next.contact);
         let contact = &mut self.contact;
@@ -90,6 +95,31 @@ pub struct PairForce {
     pub normal: Vec3,
     pub friction: Vec3,
     pub contacts: u32,
+}
+
+/// What a stage asks of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Recorded, with those that turn out empty. Each waits for the one before: there are as many barriers.
+    pub dispatches: u32,
+    /// Least bytes of the dispatches that are not empty: each array once, twice where it is read and written.
+    pub bytes: u64,
+}
+
+/// Work of the stages of a step, in the order in which they first ran.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeviceWork(pub Vec<(&'static str, Work)>);
+
+impl DeviceWork {
+    pub fn add(&mut self, stage: &'static str, work: Work) {
+        match self.0.iter_mut().find(|(name, _)| *name == stage) {
+            Some((_, total)) => {
+                total.dispatches += work.dispatches;
+                total.bytes += work.bytes;
+            }
+            None => self.0.push((stage, work)),
+        }
+    }
 }
 
 /// Wall time of the stages of a step [ms], in the order in which they first ran.

@@ -21,12 +21,13 @@ const ROUNDS: usize = 3;
 
 const NONE: u32 = u32::MAX;
 
-/// Groups of the free nodes of the body `range`, counted from its first one; `fixed` and `positions` are given for all nodes of the pattern.
-pub fn aggregates(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions: &[Vec3]) -> Vec<Vec<u32>> {
+/// Groups of the free nodes of the body `range`, counted from its first one; `fixed` and `positions` are given for all nodes of the pattern. They grow from
+/// at most `most` seeds; parts that are not connected have groups of their own beyond.
+pub fn aggregates(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions: &[Vec3], most: usize) -> Vec<Vec<u32>> {
     let mut free: Vec<u32> = (0..range.len() as u32).filter(|i| !fixed[range.start + *i as usize]).collect();
     let body = Body { pattern, first: range.start, fixed: &fixed[range.clone()], positions: &positions[range.clone()] };
     let mut seeds = vec![];
-    body.bisect(&mut free, number(range.len()), &mut seeds);
+    body.bisect(&mut free, number(range.len()).min(most.max(1)), &mut seeds);
     let mut groups = body.grow(&mut seeds);
     for _ in 1..ROUNDS {
         seeds = groups.iter().map(|group| body.middle(group)).collect();
@@ -161,7 +162,7 @@ mod tests {
         let n = 400;
         let (pattern, x) = path(n);
         let fixed: Vec<bool> = (0..n + 2).map(|i| i == 5 || i == 200).collect();
-        let groups = aggregates(&pattern, &(0..n + 2), &fixed, &x);
+        let groups = aggregates(&pattern, &(0..n + 2), &fixed, &x, usize::MAX);
         let mut all: Vec<u32> = groups.concat();
         all.sort_unstable();
         assert_eq!(all, (0..n as u32 + 2).filter(|i| !fixed[*i as usize]).collect::<Vec<_>>());
@@ -172,5 +173,7 @@ mod tests {
             assert!(group.len() >= FEWEST || group.contains(&0) || group.contains(&(n as u32)), "{group:?}");
         }
         assert!((8..20).contains(&groups.len()), "{}", groups.len());
+        // Three parts, and two nodes for themselves.
+        assert!(aggregates(&pattern, &(0..n + 2), &fixed, &x, 3).len() <= 5);
     }
 }

@@ -41,9 +41,10 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Of the rows `range` of `pattern`, a block of their own (a body), without fixed nodes; `fixed` and `positions` (at rest) are given for all nodes.
-    pub fn new(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions: &[Vec3]) -> Self {
-        let groups = aggregates(pattern, range, fixed, positions);
+    /// Of the rows `range` of `pattern`, a block of their own (a body), without fixed nodes; `fixed` and `positions` (at rest) are given for all nodes. With
+    /// about `most` aggregates or fewer.
+    pub fn new(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions: &[Vec3], most: usize) -> Self {
+        let groups = aggregates(pattern, range, fixed, positions, most);
         let (mut nodes, mut arms, mut centers, mut ranges) = (vec![], vec![], vec![], vec![]);
         for mut group in groups {
             // Rows of like length side by side.
@@ -121,9 +122,15 @@ impl Layout {
 
     /// The nodes of an aggregate, counted from the first of the body.
     pub fn nodes_of(&self, aggregate: usize) -> impl Iterator<Item = usize> {
+        self.members(aggregate).map(|(node, _)| node)
+    }
+
+    /// The nodes of an aggregate with their arms D_i, in units of its radius.
+    pub fn members(&self, aggregate: usize) -> impl Iterator<Item = (usize, Vec3)> {
         let slices = &self.aggregates[aggregate];
         let places = HEIGHT * slices.start..HEIGHT * slices.end;
-        self.nodes[places].iter().filter(|node| **node != NONE).map(|node| *node as usize)
+        let members = self.nodes[places.clone()].iter().zip(&self.arms[places]);
+        members.filter(|(node, _)| **node != NONE).map(|(node, arm)| (*node as usize, *arm))
     }
 }
 
@@ -171,6 +178,30 @@ impl Coarse {
         (0..n).for_each(|a| sums[turning(a)] += Mat3::identity() * (SHIFT * mean));
         let positions: Vec<Vec3> = layout.centers.iter().flat_map(|c| [*c; 2]).collect();
         RestFactor::new(&coarse, &sums, &(0..2 * n), &vec![false; 2 * n], &positions).map(Self)
+    }
+
+    /// Inverse of the coarse matrix, symmetric to the last bit: for every pair (a, b) of aggregates, b after b within a, its 3x3 blocks from the force on b to
+    /// the shift of a, torque to shift, force to turn, torque to turn.
+    pub fn inverse(&self) -> Vec<[Mat3; 4]> {
+        let n = self.0.n_nodes() / 2;
+        // Column 3 u + c: what a unit load c on the unknown u does.
+        let column = |work: &mut (Vec<Vec3>, FactorWork), k: usize| {
+            let (load, factor) = work;
+            load.fill(Vec3::zeros());
+            load[k / 3][k % 3] = 1.0;
+            let mut x = vec![Vec3::zeros(); 2 * n];
+            self.0.solve(load, &mut x, factor);
+            x
+        };
+        let columns: Vec<Vec<Vec3>> =
+            (0..6 * n).into_par_iter().with_min_len(16).map_init(|| (vec![Vec3::zeros(); 2 * n], FactorWork::default()), column).collect();
+        let entry = |r: usize, c: usize| 0.5 * (columns[c][r / 3][r % 3] + columns[r][c / 3][c % 3]);
+        let block = |u: usize, v: usize| Mat3::from_fn(|r, c| entry(3 * u + r, 3 * v + c));
+        let pair = |k: usize| {
+            let (a, b) = (2 * (k / n), 2 * (k % n));
+            [block(a, b), block(a, b + 1), block(a + 1, b), block(a + 1, b + 1)]
+        };
+        (0..n * n).into_par_iter().with_min_len(64).map(pair).collect()
     }
 }
 
@@ -536,7 +567,7 @@ mod tests {
         let (pattern, blocks, positions) = elastic_box(9, 0.2, 1.0 / 60.0);
         let n = positions.len();
         let fixed: Vec<bool> = (0..n).map(|i| i < n_fixed).collect();
-        let layout = Layout::new(&pattern, &(0..n), &fixed, &positions);
+        let layout = Layout::new(&pattern, &(0..n), &fixed, &positions, usize::MAX);
         let coarse = Coarse::new(&layout, &pattern, &blocks).unwrap();
         let turn = *Quat::from_scaled_axis(Vec3::new(1.0, -0.5, 2.0)).to_rotation_matrix().matrix();
         let mut a =
@@ -588,6 +619,25 @@ mod tests {
             let (afresh, ..) = solved(&mut case, |_| Vec3::repeat(1e3), 1e-4);
             assert_eq!(afresh, outcome);
         }
+    }
+
+    #[test]
+    fn the_inverse_of_the_coarse_matrix_is_what_its_factor_solves() {
+        let Turned { layout, coarse, .. } = turned(100, vec![]);
+        let n = layout.n_aggregates();
+        let load: Vec<Vec3> = (0..2 * n).map(|i| Vec3::new((i as f64).sin(), (1.3 * i as f64).cos(), 0.3)).collect();
+        let mut wanted = vec![Vec3::zeros(); 2 * n];
+        coarse.0.solve(&load, &mut wanted, &mut FactorWork::default());
+        let inverse = coarse.inverse();
+        let mut found = vec![Vec3::zeros(); 2 * n];
+        for (k, [tt, tw, wt, ww]) in inverse.iter().enumerate() {
+            let (a, b) = (k / n, k % n);
+            found[2 * a] += tt * load[2 * b] + tw * load[2 * b + 1];
+            found[2 * a + 1] += wt * load[2 * b] + ww * load[2 * b + 1];
+            assert_eq!(inverse[b * n + a][1], wt.transpose());
+        }
+        let error = found.iter().zip(&wanted).map(|(x, y)| (x - y).norm_squared()).sum::<f64>().sqrt() / dot(&wanted, &wanted).sqrt();
+        assert!(error < 1e-5, "{error:e}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use pliant::mesh::{TetMesh, shapes};
 use pliant::model::{Model, SoftBody};
 use pliant::scene::{self, Scene};
 use pliant::solver::cpu::{self, Damping};
-use pliant::solver::{ContactSolver, Demand, Loads, Params, State, Stepper};
+use pliant::solver::{ContactSolver, Demand, Loads, Params, Preconditioner, State, Stepper};
 
 use crate::lab::*;
 
@@ -46,6 +46,7 @@ const NO_GRAVITY: Params = Params {
     tolerance: 1e-3,
     max_iterations: 20_000,
     fixed_iterations: None,
+    preconditioner: Preconditioner::Auto,
     contact_tolerance: 5e-6,
     max_contact_iterations: 1000,
     solver: ContactSolver::Cwc,

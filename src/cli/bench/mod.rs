@@ -213,6 +213,9 @@ struct Stage {
     ms: f64,
     /// Part of the step.
     share: f64,
+    /// On a device: dispatches, each with a barrier, and the least bytes that they move, of a step.
+    dispatches: Option<f64>,
+    bytes: Option<f64>,
 }
 
 impl Record {

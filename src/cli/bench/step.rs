@@ -7,7 +7,7 @@ use clap::Args;
 use super::{BenchArgs, Failure, MachineArgs, Milliseconds, Record, Size, Stage};
 use crate::scene::{Scene, build};
 use crate::sim::{Options, Simulation};
-use crate::solver::StageTimes;
+use crate::solver::{DeviceWork, StageTimes};
 
 #[derive(Args)]
 pub struct StepArgs {
@@ -51,7 +51,7 @@ fn steps(case: Option<&str>, scene: &str, flags: &[String], args: &BenchArgs) ->
         Options { backend: place.backend(), adapter: place.adapter.clone(), threads: threads.map(|n| n as usize), ..Options::default() };
     let mut simulation = Simulation::new(built, &options)?;
     let (mut ms, mut iterations, mut constraints) = (vec![], 0.0, 0);
-    let mut stages = StageTimes::default();
+    let (mut stages, mut work) = (StageTimes::default(), DeviceWork::default());
     for i in 0..WARM_UP + count {
         let start = Instant::now();
         let report = simulation.step().map_err(|error| Failure::Run(error.to_string()))?;
@@ -60,12 +60,23 @@ fn steps(case: Option<&str>, scene: &str, flags: &[String], args: &BenchArgs) ->
             iterations += f64::from(report.iterations) / f64::from(count);
             constraints = constraints.max(3 * report.contact.contacts);
             report.stages.0.iter().for_each(|(stage, ms)| stages.add(stage, *ms));
+            report.device_work.0.iter().for_each(|(stage, part)| work.add(stage, *part));
         }
     }
     let (model, backend) = (simulation.model(), simulation.backend());
     let total: f64 = ms.iter().sum();
     stages.add("other", total - stages.total());
-    let stages = stages.0.iter().map(|(stage, ms)| Stage { stage, ms: ms / f64::from(count), share: ms / total }).collect();
+    let of_stage = |(stage, ms): &(&'static str, f64)| {
+        let work = work.0.iter().find(|(name, _)| name == stage).map(|(_, work)| *work);
+        Stage {
+            stage,
+            ms: ms / f64::from(count),
+            share: ms / total,
+            dispatches: work.map(|work| f64::from(work.dispatches) / f64::from(count)),
+            bytes: work.filter(|work| work.bytes > 0).map(|work| work.bytes as f64 / f64::from(count)),
+        }
+    };
+    let stages = stages.0.iter().map(of_stage).collect();
     let ms = Milliseconds::of(ms);
     let record = Record {
         bench: "step",
@@ -100,7 +111,9 @@ fn print(record: &Record) {
         record.adapter.as_deref().unwrap_or(record.backend)
     );
     for stage in record.stages.iter().flatten() {
-        say!("    {:16} {:9.3} ms {:5.1} %", stage.stage, stage.ms, 100.0 * stage.share);
+        let dispatches = stage.dispatches.map_or_else(String::new, |n| format!("{n:9.1} dispatches"));
+        let bytes = stage.bytes.map_or_else(String::new, |bytes| format!("{:9.3} MB", 1e-6 * bytes));
+        say!("    {:16} {:9.3} ms {:5.1} % {dispatches} {bytes}", stage.stage, stage.ms, 100.0 * stage.share);
     }
 }
 

@@ -15,6 +15,7 @@ mod tests;
 pub use self::contacts::set_apart;
 pub use assemble::{Damping, edge_block, matrix, right_hand_side};
 pub use elements::{CornerForces, CornerGradients, Elements, NodeMotion, TetGroups, elements, gather_motions, gradient};
+pub use rest::{Aggregates, SAMPLES, coarse_factors};
 pub use rotation::{IDENTITY, Quaternion};
 
 use std::sync::Arc;

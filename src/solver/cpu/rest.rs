@@ -42,7 +42,8 @@ pub struct RestBody {
 #[derive(Debug)]
 pub struct Aggregates {
     pub layout: Layout,
-    samples: Vec<Vec<u32>>,
+    /// Up to [`SAMPLES`] tets of each.
+    pub samples: Vec<Vec<u32>>,
 }
 
 /// Factors for the time steps in use.
@@ -68,7 +69,7 @@ impl RestPoses {
     /// Makes the coarse factors of this time step, and those for contact where something may touch; unless they are there.
     pub fn select(&mut self, model: &Model, params: &Params, damping: &Damping, solver: ContactSolver) {
         if self.aggregates.len() < model.bodies.len() {
-            self.aggregates = model.bodies.par_iter().map(|body| Aggregates::new(model, body)).collect();
+            self.aggregates = model.bodies.par_iter().map(|body| Aggregates::new(model, body, usize::MAX)).collect();
         }
         let needs_factors = solver == ContactSolver::Cwc && model.may_touch();
         self.keep(model, params, damping, needs_factors);
@@ -91,7 +92,7 @@ impl RestPoses {
                 kept.bodies = rest_bodies(model, &a);
             }
             if needs_coarse {
-                kept.coarse = coarse(model, params, &a, &self.aggregates);
+                kept.coarse = coarse_of_matrix(model, params, &self.aggregates, &a);
             }
         }
     }
@@ -126,11 +127,12 @@ fn node_rotation(model: &Model, tet_rotations: &[Quaternion], node: usize) -> Ma
 }
 
 /// Up to this many tets of an aggregate tell its rotation.
-const SAMPLES: usize = 12;
+pub const SAMPLES: usize = 12;
 
 impl Aggregates {
-    fn new(model: &Model, body: &Body) -> Self {
-        let layout = Layout::new(&model.pattern, &body.nodes, &model.fixed, &model.rest_positions);
+    /// About `most` or fewer.
+    pub fn new(model: &Model, body: &Body, most: usize) -> Self {
+        let layout = Layout::new(&model.pattern, &body.nodes, &model.fixed, &model.rest_positions, most);
         let samples = (0..layout.n_aggregates()).map(|a| {
             let nodes: Vec<usize> = layout.nodes_of(a).collect();
             let chosen = nodes.iter().step_by(nodes.len().div_ceil(SAMPLES));
@@ -139,6 +141,7 @@ impl Aggregates {
         Self { samples: samples.collect(), layout }
     }
 
+    /// From the rest pose, by the mean of the rotations of its samples.
     pub fn rotation(&self, aggregate: usize, tet_rotations: &[Quaternion]) -> Mat3 {
         rotation::mean(self.samples[aggregate].iter().map(|tet| (tet_rotations[*tet as usize], 1.0)))
     }
@@ -166,8 +169,12 @@ fn rest_matrix(model: &Model, params: &Params, damping: &Damping) -> Operator {
     a
 }
 
-/// Of all deformable bodies; none where f32 does not hold the matrix.
-fn coarse(model: &Model, params: &Params, a: &Operator, aggregates: &[Aggregates]) -> Vec<Option<Coarse>> {
+/// The coarse factors of all bodies for the time step of `params`; None where f32 does not hold the matrix.
+pub fn coarse_factors(model: &Model, params: &Params, damping: &Damping, aggregates: &[Aggregates]) -> Vec<Option<Coarse>> {
+    coarse_of_matrix(model, params, aggregates, &rest_matrix(model, params, damping))
+}
+
+fn coarse_of_matrix(model: &Model, params: &Params, aggregates: &[Aggregates], a: &Operator) -> Vec<Option<Coarse>> {
     let of_body = |(body, aggregates): (&Body, &Aggregates)| {
         let is_mild = stiffness(model, body, params.time_step) < SINGLE;
         is_mild.then(|| Coarse::new(&aggregates.layout, &model.pattern, &a.blocks).ok()).flatten()

@@ -158,7 +158,7 @@ fn with_compliance(
     };
     let ScopeWork { cg, cwc, contacts, crosses, .. } = work;
     let is_large = |block: &Block| block.rest.is_none() && (block.body as usize) < model.bodies.len();
-    if contacts.is_empty() && blocks.iter().any(is_large) {
+    if contacts.is_empty() && (blocks.iter().any(is_large) || !params.is_two_level()) {
         // Without a factor, one long solve is better than many short ones.
         let solved = report.stages.time("elastic solve", || elastic(problem, (options.residual, params.max_iterations), dv, cg));
         report.iterations = solved.iterations;

@@ -130,6 +130,11 @@ impl Parts<'_> {
 }
 
 impl Step<'_> {
+    /// Whether what nothing touches is solved in f32. A method that is there to be compared with solves all on its own.
+    fn may_round(&self) -> bool {
+        self.params.solver.is_default() && self.params.is_two_level()
+    }
+
     /// Rotations, forces and gradients of all tets, and the right-hand side. The solve starts from the change of the last step.
     pub fn pass_elements(&self, work: &mut Work, stages: &mut StageTimes) {
         let Self { model, damping, groups, state, params, loads, .. } = *self;
@@ -137,7 +142,7 @@ impl Step<'_> {
             rotations, motions, elements: Elements { forces, gradients }, single_gradients, rhs, dv, is_whole, is_assembled, ..
         } = work;
         // What touched will touch.
-        *is_whole = !params.solver.is_default() || !state.contacts.entries.is_empty() || !model.attachments.is_empty();
+        *is_whole = !self.may_round() || !state.contacts.entries.is_empty() || !model.attachments.is_empty();
         stages.time("elements", || {
             rotations.clone_from(&state.rotations);
             gather_motions(&state.displacements, &state.velocities, motions);
@@ -151,10 +156,10 @@ impl Step<'_> {
         *is_assembled = false;
     }
 
-    /// The scopes without contacts, in f32, if they end without any. A method that is there to be compared with solves all on its own.
+    /// The scopes without contacts, in f32, if they end without any.
     pub fn solve_untouched(&self, detection: &Detection, work: &mut Work, stages: &mut StageTimes) {
         let Self { model, damping, state, params, loads, .. } = *self;
-        if !params.solver.is_default() || !work.scope_works.iter().any(|work| work.contacts.is_empty()) {
+        if !self.may_round() || !work.scope_works.iter().any(|work| work.contacts.is_empty()) {
             return;
         }
         let Work { rotations, elements, single_gradients, is_whole, rhs, a, single_blocks: blocks, systems, dv, rests, .. } = work;

@@ -1,0 +1,149 @@
+//! Tiles: the free nodes of one aggregate of a body, which one workgroup of the elastic solve works on; and the coarse space that they span, as the inverse of
+//! its matrix in the rest pose. Twin: `sparse::TwoLevel`.
+
+use super::kernel::Buffers;
+use super::layout::{BlockData, ShareData};
+use super::{MAX_WHOLE_NODES, MAX_WHOLE_TILES};
+use crate::model::Model;
+use crate::solver::Params;
+use crate::solver::cpu::{Aggregates, Damping, SAMPLES, coarse_factors};
+
+/// Workgroups of the kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Groups {
+    /// Of those over the rows of all bodies.
+    pub rows: u32,
+    pub tiles: u32,
+    /// The first of the tiles: of bodies that one workgroup cannot hold.
+    pub loop_tiles: u32,
+    /// Bodies that are solved in one workgroup.
+    pub whole: u32,
+}
+
+pub struct Tiles {
+    /// Of all bodies.
+    aggregates: Vec<Aggregates>,
+    /// Where the inverse of each body begins among all of them.
+    starts: Vec<usize>,
+    damping: Damping,
+    /// Inverses by time step, the last used first: a step that fails is halved and later whole again.
+    kept: Vec<(f64, Vec<[f32; 4]>)>,
+    /// Time step of those on the device.
+    uploaded: Option<f64>,
+}
+
+/// Inverses of this many time steps are kept.
+const KEPT: usize = 2;
+/// Vectors of the block of a pair of aggregates.
+const PAIR: usize = 9;
+/// Reading the inverse of the coarse matrix takes no longer than reading this many blocks a node.
+const BLOCKS: f64 = 13.0;
+
+/// Most aggregates of a body of `n` nodes: the dense inverse, of 36 numbers a pair, is no larger than the matrix, of 9 numbers a block.
+fn most_aggregates(n: usize) -> usize {
+    (BLOCKS * n as f64 / 4.0).sqrt() as usize
+}
+
+impl Tiles {
+    /// With what kernels have to know of them (`shaders/lib/tiles.wgsl`). `shares`: of the kernels over rows. Bodies of up to `most_whole` free nodes are solved
+    /// in one workgroup, if it can hold them.
+    pub fn new(model: &Model, shares: &[ShareData], most_whole: usize) -> (Self, Groups, Vec<u32>) {
+        let of_body = |body: &crate::model::Body| Aggregates::new(model, body, most_aggregates(body.nodes.len()));
+        let aggregates: Vec<Aggregates> = model.bodies.iter().map(of_body).collect();
+        let n_free = |body: usize| model.bodies[body].nodes.clone().filter(|i| !model.fixed[*i]).count();
+        let is_whole =
+            |body: usize| n_free(body) <= most_whole.min(MAX_WHOLE_NODES as usize) && count(&aggregates[body]) <= MAX_WHOLE_TILES as usize;
+        let (whole, large): (Vec<usize>, Vec<usize>) = (0..aggregates.len()).partition(|body| is_whole(*body));
+
+        let (mut tiles, mut samples, mut members, mut firsts): (Vec<u32>, Vec<u32>, Vec<u32>, Vec<u32>) = Default::default();
+        let mut starts = vec![0; aggregates.len()];
+        let mut groups = Groups { rows: shares.len() as u32, whole: whole.len() as u32, ..Groups::default() };
+        let mut end = 0;
+        for &body in large.iter().chain(&whole) {
+            let (own, first_node) = (&aggregates[body], model.bodies[body].nodes.start);
+            let (n, first_tile) = (count(own), groups.tiles);
+            starts[body] = end;
+            let share = shares.iter().position(|share| share.body == body as u32).unwrap_or(0) as u32;
+            for a in 0..n {
+                let first = (members.len() / 4) as u32;
+                // A body without free nodes has an empty tile, so that its loop ends too.
+                let nodes = (0..own.layout.n_aggregates()).skip(a).take(1).flat_map(|a| own.layout.members(a));
+                for (node, arm) in nodes {
+                    members.extend([arm.x, arm.y, arm.z].map(|c| (c as f32).to_bits()));
+                    members.push((first_node + node) as u32);
+                }
+                let row = 3 * model.n_nodes() + end + PAIR * n * a;
+                tiles.extend([first, (members.len() / 4) as u32, body as u32, first_tile, n as u32, row as u32, share, 0]);
+                let chosen = own.samples.get(a).into_iter().flatten().copied().chain(std::iter::repeat(u32::MAX));
+                samples.extend(chosen.take(SAMPLES));
+            }
+            end += PAIR * n * n;
+            groups.tiles += n as u32;
+            if whole.contains(&body) {
+                firsts.push(first_tile);
+            } else {
+                groups.loop_tiles = groups.tiles;
+            }
+        }
+        let words = [tiles, samples, firsts, members].concat();
+        starts.push(end);
+        (Self { aggregates, starts, damping: Damping::of(model), kept: vec![], uploaded: None }, groups, words)
+    }
+
+    /// Vectors of all inverses.
+    pub fn n_vectors(&self) -> usize {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    /// Least bytes that an iteration of the elastic solve moves, and its start.
+    pub fn bytes_of_iteration(&self, model: &Model, is_two_level: bool) -> [u64; 2] {
+        let blocks = (size_of::<BlockData>() + 4) * model.pattern.n_blocks();
+        let coarse = if is_two_level { 16 * self.n_vectors() } else { 0 };
+        let diagonals = size_of::<BlockData>() * model.n_nodes();
+        // Vectors: the product reads u, r and writes w; the rest of it reads w and has x, r, u, p, s read and written. Both read the members.
+        let iteration = blocks + coarse + diagonals + 16 * model.n_nodes() * (3 + 11 + 2);
+        // The start value is read, r written; then r is read, b read twice, u written.
+        [iteration as u64, (blocks + coarse + diagonals + 16 * model.n_nodes() * (6 + 2)) as u64]
+    }
+
+    /// Brings the inverses for the time step of `params` to the device, unless they are there or not asked for.
+    pub fn select(&mut self, buffers: &Buffers, model: &Model, params: &Params) {
+        let dt = params.time_step;
+        if !params.is_two_level() || self.uploaded == Some(dt) {
+            return;
+        }
+        match self.kept.iter().position(|(known, _)| *known == dt) {
+            Some(place) => self.kept[..=place].rotate_right(1),
+            None => {
+                self.kept.insert(0, (dt, self.inverses(model, params)));
+                self.kept.truncate(KEPT);
+            }
+        }
+        buffers.write_at("preconditioner", (size_of::<BlockData>() * model.n_nodes()) as u64, &self.kept[0].1);
+        self.uploaded = Some(dt);
+    }
+
+    /// Zero for bodies whose matrix f32 does not hold: they do without.
+    fn inverses(&self, model: &Model, params: &Params) -> Vec<[f32; 4]> {
+        let mut vectors = vec![[0.0; 4]; self.n_vectors()];
+        let factors = coarse_factors(model, params, &self.damping, &self.aggregates);
+        for ((factor, aggregates), start) in factors.iter().zip(&self.aggregates).zip(&self.starts) {
+            let Some(factor) = factor.as_ref().filter(|_| aggregates.layout.n_aggregates() > 0) else { continue };
+            let n = count(aggregates);
+            for (pair, blocks) in factor.inverse().iter().enumerate() {
+                let (a, b) = (pair / n, pair % n);
+                let numbers = || blocks.iter().flat_map(|block| block.as_slice()).map(|x| *x as f32);
+                for k in 0..PAIR {
+                    let mut four = numbers().skip(4 * k);
+                    vectors[start + PAIR * n * a + n * k + b] = std::array::from_fn(|_| four.next().unwrap_or(0.0));
+                }
+            }
+        }
+        vectors
+    }
+}
+
+/// Tiles of a body.
+fn count(aggregates: &Aggregates) -> usize {
+    aggregates.layout.n_aggregates().max(1)
+}
