@@ -170,6 +170,9 @@ fn anchor_point(anchor: Anchor, bounds: &Aabb) -> Vec3 {
 /// Edges of a subdivided surface are at most this long, in cells: then no cell's outside is without a vertex that touches.
 const LONGEST_EDGE: f64 = 1.5;
 
+/// A surface with so much more area than its box that it would fall into more pieces than this is soup, and stays as it is.
+const MOST_PIECES: f64 = 1e6;
+
 /// A solid of the tets of a file, or of its surface, mended and filled with tets. The longest side becomes `size` if given.
 fn of_file(file: MeshFile, fineness: Fineness, size: Option<f64>, subdivide: bool) -> Result<Solid, Fault> {
     let mut notes = file.notes;
@@ -194,8 +197,9 @@ fn of_file(file: MeshFile, fineness: Fineness, size: Option<f64>, subdivide: boo
                 Fineness::Cells(resolution) => resolution,
                 Fineness::Tets(tets) => voxel::resolution_for(&found, tets),
             };
-            if subdivide {
-                surface = surface.subdivided(LONGEST_EDGE * found.bounds.extent().max() / f64::from(resolution));
+            let longest = LONGEST_EDGE * found.bounds.extent().max() / f64::from(resolution);
+            if subdivide && found.area < MOST_PIECES * longest.powi(2) {
+                surface = surface.subdivided(longest);
             }
             let mut solid = Solid { scale, ..embedded(surface, resolution)? };
             if !found.is_solid() {
@@ -281,6 +285,18 @@ impl Solid {
         self.collision = match collision {
             // Which may be the tets where the drawn surface is no border of a solid.
             Collision::Drawn => return Ok(()),
+            Collision::Auto => match &self.surface {
+                Some((triangles, embedding)) if self.collision.is_none() => {
+                    let positions = embedding.positions(&self.tets.positions);
+                    let crosses = doctor::crosses_itself(&SurfaceMesh { positions, triangles: triangles.clone() });
+                    if !crosses {
+                        return Ok(());
+                    }
+                    self.notes.push("the surface crosses itself: the outside of the tets touches instead".to_owned());
+                    Some(self.tets.boundary_skin())
+                }
+                _ => return Ok(()),
+            },
             // The boundary of the tets is what is drawn where there is no other surface.
             Collision::Tets => self.surface.is_some().then(|| self.tets.boundary_skin()),
             Collision::Mesh(file) => {

@@ -171,6 +171,7 @@ name = "body"
 mesh = MESH
 tets = 20_000
 subdivide = "on"
+collision_surface = "auto"
 size = 0.3
 origin = "bottom"
 position = [0.0, 0.15, 0.0]

@@ -125,6 +125,8 @@ pub enum Collision {
     Drawn,
     /// The boundary of the tets.
     Tets,
+    /// The drawn surface; the boundary of the tets where that crosses itself.
+    Auto,
     /// A mesh file.
     Mesh(String),
 }
@@ -337,6 +339,7 @@ impl Reader<'_> {
             collision: match node.text("collision_surface").as_str() {
                 "drawn" => Collision::Drawn,
                 "tets" => Collision::Tets,
+                "auto" => Collision::Auto,
                 file => Collision::Mesh(file.to_owned()),
             },
             collision_origin: node.origin("collision_surface"),

@@ -12,7 +12,7 @@ pub struct Health {
     pub longest: f64,
     /// Part of the tets that are turned inside out.
     pub inverted: f64,
-    /// Height of the lowest node [m].
+    /// Height of the lowest point of the surface that touches [m].
     pub lowest: f64,
 }
 
@@ -31,11 +31,12 @@ impl Health {
             inverted += usize::from(v.is_nan() || v <= 0.0);
         }
         let bounds = Aabb::of(positions);
+        let touching = model.collision.positions(positions);
         Self {
             volume: now / rest,
             longest: bounds.extent().max() / Aabb::of(&model.rest_positions).extent().max(),
             inverted: inverted as f64 / model.tets.len() as f64,
-            lowest: bounds.min.y,
+            lowest: Aabb::of(&touching).min.y,
         }
     }
 

@@ -17,10 +17,13 @@ fn examined(name: &str) -> (MeshFile, Report) {
     (file, report)
 }
 
-/// File, cells, pieces, first word of the verdict, and each fault with its count before and after mending. Cells, pieces and most
-/// faults are those that independent programs count (trimesh, meshio, Gmsh, `tetgen -d`).
+/// A fault with its count before and after mending.
+type Fault = (&'static str, usize, usize);
+
+/// File, cells, pieces, first word of the verdict, and its faults. Cells, pieces and most faults are those that independent programs
+/// count (trimesh, meshio, Gmsh, `tetgen -d`).
 #[rustfmt::skip]
-const FILES: &[(&str, usize, usize, &str, &[(&str, usize, usize)])] = &[
+const FILES: &[(&str, usize, usize, &str, &[Fault])] = &[
     ("anchor.off", 7598, 1, "sound", &[]),
     ("ant_parts.ply", 912, 15, "sound", &[("self_intersections", 99, 99)]),
     ("bear_skin.obj", 3968, 1, "sound", &[]),
@@ -65,7 +68,7 @@ const FILES: &[(&str, usize, usize, &str, &[(&str, usize, usize)])] = &[
 fn every_file_gives_what_is_known_of_it() {
     for &(name, cells, pieces, verdict, faults) in FILES {
         let (_, report) = examined(name);
-        let found: Vec<(&str, usize, usize)> = report.findings.iter().map(|f| (f.fault, f.count, f.left)).collect();
+        let found: Vec<Fault> = report.findings.iter().map(|f| (f.fault, f.count, f.left)).collect();
         assert_eq!((report.cells, report.pieces, found.as_slice()), (cells, pieces, faults), "{name}");
         assert!(report.verdict.starts_with(verdict), "{name}: {report}");
     }

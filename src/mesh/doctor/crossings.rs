@@ -54,6 +54,16 @@ pub fn crossings(surface: &SurfaceMesh) -> Vec<Crossing> {
     found
 }
 
+/// Whether a surface passes through itself anywhere, as [`crossings`] finds it.
+pub fn crosses_itself(surface: &SurfaceMesh) -> bool {
+    let tree = Tree::new(surface);
+    (0..surface.triangles.len()).into_par_iter().any(|a| {
+        let mut crosses = false;
+        tree.near(&Aabb::of(&surface.corners(a)), |b| crosses = crosses || (b > a && crossing(surface, a, b).is_some()));
+        crosses
+    })
+}
+
 /// Where an edge of one triangle passes the inside of the other.
 fn crossing(surface: &SurfaceMesh, a: usize, b: usize) -> Option<Vec3> {
     let shares = |of: usize, corner: u32| surface.triangles[of].contains(&corner);
@@ -98,7 +108,9 @@ mod tests {
             let mut both = cube.clone();
             both.positions.extend(cube.positions.iter().map(|p| p + shift));
             both.triangles.extend(cube.triangles.iter().map(|t| t.map(|v| v + 8)));
-            crossings(&both)
+            let found = crossings(&both);
+            assert_eq!(crosses_itself(&both), !found.is_empty());
+            found
         };
         assert_eq!(joined(Vec3::x() * 1.5), []);
         let found = joined(Vec3::new(0.5, 0.3, 0.2));

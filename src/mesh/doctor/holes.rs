@@ -13,6 +13,9 @@ const SMALL: f64 = 0.05;
 /// And this many edges: the time for a lid grows with their third power.
 const MOST_EDGES: usize = 400;
 
+/// All lids together may take this many steps, some seconds; later holes stay open.
+const MOST_STEPS: usize = 1 << 31;
+
 /// Closes small holes of a surface by the lid of least area over their corners [Barequet & Sharir 1995; Liepa 2003]. No vertex is
 /// added. A hole whose lid would meet the surface in an edge that is there already stays open.
 pub(super) fn close_small_holes(surface: &mut SurfaceMesh) {
@@ -26,8 +29,10 @@ pub(super) fn close_small_holes(surface: &mut SurfaceMesh) {
     }
     ways.sort_unstable();
     let largest = SMALL * surface.area();
+    let mut steps = 0;
     for hole in loops(&ways) {
-        if hole.len() > MOST_EDGES {
+        steps += hole.len().min(MOST_EDGES).pow(3) / 6;
+        if hole.len() > MOST_EDGES || steps > MOST_STEPS {
             continue;
         }
         let corners: Vec<Vec3> = hole.iter().map(|&v| surface.positions[v as usize]).collect();

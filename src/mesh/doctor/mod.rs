@@ -7,7 +7,7 @@ mod report;
 mod surface;
 mod tets;
 
-pub use crossings::{Crossing, crossings};
+pub use crossings::{Crossing, crosses_itself, crossings};
 pub use report::{Finding, Report, examine, scale_hint};
 pub use surface::{Diagnosis, diagnose, mend};
 pub use tets::{TetDiagnosis, diagnose_tets, mend_tets};

@@ -168,7 +168,11 @@ pub fn open_mesh(path: &Path) -> Result<MeshFile, MeshError> {
             Err(error) => Err(format!("{} cannot be read ({error})", path.display())),
         }
     };
-    read_mesh(&name, &bytes, format, &beside)
+    let mut file = read_mesh(&name, &bytes, format, &beside)?;
+    if Format::of_name(&name).is_some_and(|named| named != format) {
+        file.notes.push(format!("what the file holds is {format:?}, whatever its name says"));
+    }
+    Ok(file)
 }
 
 /// The surface in a file: its own, or the boundary of its tets.
