@@ -51,6 +51,8 @@ pub struct SceneInfo {
     pub light: Light,
     /// Pictures a second of simulated time.
     pub frames_per_second: f64,
+    /// What reading and mending the meshes changed, one sentence each.
+    pub notes: Vec<String>,
 }
 
 /// The changing part of a simulation, as the window shows it.

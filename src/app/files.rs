@@ -17,14 +17,14 @@ pub enum Chosen {
 
 /// Opens the system's file dialog without waiting for it; `answer` is called on another thread.
 pub fn choose_file(answer: impl FnOnce(Chosen) + Send + 'static) -> std::io::Result<()> {
-    let meshes = crate::scene::MESH_EXTENSIONS;
-    let both: Vec<&str> = ["toml"].iter().chain(meshes).copied().collect();
+    let meshes = crate::mesh::ENDINGS.map(|(ending, _)| ending);
+    let both: Vec<&str> = ["toml"].into_iter().chain(meshes).collect();
     // Made here: some systems allow dialogs from the main thread only.
     let dialog = rfd::AsyncFileDialog::new()
         .set_title("Open a scene or a mesh")
         .add_filter("Scenes and meshes", &both)
         .add_filter("Scenes", &["toml"])
-        .add_filter("Surface meshes", meshes)
+        .add_filter("Meshes", &meshes)
         .pick_file();
     let asked = Instant::now();
     std::thread::Builder::new().name("file dialog".into()).spawn(move || {

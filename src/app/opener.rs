@@ -28,6 +28,7 @@ fn open(source: &SceneSource, backend: Option<scene::BackendChoice>, device: &Ar
     let scene = scene.map_err(sentence)?;
     let built = scene::build(&scene).map_err(sentence)?;
     let (name, camera, light, recording) = (built.title.clone(), stage::camera(&built.camera), stage::light(&built.light), built.recording);
+    let notes = built.notes.clone();
     let options = Options { backend, device: Some(device.clone()), ..Options::default() };
     let simulation = Simulation::new(built, &options).map_err(sentence)?;
     let ran = simulation.backend();
@@ -44,6 +45,7 @@ fn open(source: &SceneSource, backend: Option<scene::BackendChoice>, device: &Ar
         camera,
         light,
         frames_per_second: recording.fps,
+        notes,
     };
     Ok(Loaded { engine: Box::new(simulation), info })
 }

@@ -335,6 +335,10 @@ impl Loop {
             Ok(Loaded { engine, mut info }) => {
                 self.generation += 1;
                 info.generation = self.generation;
+                let notes = std::mem::take(&mut info.notes);
+                if !notes.is_empty() {
+                    self.notify(Severity::Info, notes.join("\n"));
+                }
                 self.engine = Some(engine);
                 self.source = Some(source);
                 self.recording = None;

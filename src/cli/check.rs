@@ -1,12 +1,13 @@
 //! `pliant check`: is a scene or a mesh sound, and what would mend it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::Failure;
+use super::output::OutputFile;
 use crate::math::Aabb;
-use crate::mesh::{doctor, read_surface};
+use crate::mesh::{doctor, open_mesh};
 use crate::model::Mobility;
 use crate::scene::{Scene, build, is_mesh};
 use crate::sim::checked_start;
@@ -18,6 +19,9 @@ pub struct CheckArgs {
     /// Change a value of the scene first; may be repeated
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
+    /// Of a mesh: write what is found as JSON, to FILE or, without one, to stdout
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    json: Option<PathBuf>,
 }
 
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
@@ -26,7 +30,10 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
         if !args.set.is_empty() {
             return Err(Failure::Input("--set changes scenes, and this is a mesh; remove it".into()));
         }
-        return check_mesh(path);
+        return check_mesh(path, args.json.as_deref());
+    }
+    if args.json.is_some() {
+        return Err(Failure::Input("--json tells about meshes, and this is a scene; remove it".into()));
     }
     let built = build(&Scene::load(&args.target, &args.set)?)?;
     let model = &built.model;
@@ -59,6 +66,9 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     for obstacle in &model.obstacles {
         say!("{}: {}", obstacle.name, if obstacle.motion.is_some() { "driven" } else { "static" });
     }
+    for note in &built.notes {
+        say!("note: {note}");
+    }
     let (_, judge) = checked_start(model, &built.params).map_err(|error| Failure::Input(error.to_string()))?;
     for body in judge.grown_together() {
         say!("note: the surface of \"{}\" crosses itself; it is taken as grown together there", model.contact_body_name(body as usize));
@@ -67,23 +77,21 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn check_mesh(path: &Path) -> Result<(), Failure> {
-    let surface = read_surface(path).map_err(|error| Failure::Input(error.to_string()))?;
-    let found = doctor::diagnose(&surface);
-    let extent = found.bounds.extent();
-    say!("{} vertices, {} triangles, {} pieces", found.vertices, found.triangles, found.pieces);
-    say!("{:.6} x {:.6} x {:.6} in units of the file", extent.x, extent.y, extent.z);
-    say!("area {:.6e}, volume {:.6e}", found.area, found.signed_volume);
-    // Some mistakes are mended when the mesh is loaded; those that stay make it unfit.
-    let mended = doctor::mend(surface);
-    let remaining = doctor::diagnose(&mended);
-    for problem in found.problems() {
-        say!("found: {problem}");
+fn check_mesh(path: &Path, json: Option<&Path>) -> Result<(), Failure> {
+    let input = |error: &dyn std::fmt::Display| Failure::Input(error.to_string());
+    let report = doctor::examine(&open_mesh(path).map_err(|error| input(&error))?);
+    if let Some(file) = json {
+        let text = serde_json::to_string_pretty(&report).map_err(|error| input(&error))?;
+        if file.as_os_str() == "-" {
+            say!("{text}");
+        } else {
+            let mut output = OutputFile::create(file)?;
+            output.write_line(&text)?;
+            output.finish()?;
+        }
     }
-    if remaining.is_closed() && remaining.misoriented_edges == 0 && remaining.signed_volume > 0.0 {
-        say!("{}: sound, it can be simulated", path.display());
-        return Ok(());
+    if json.is_none_or(|file| file.as_os_str() != "-") {
+        say!("{report}");
     }
-    let problems: Vec<String> = remaining.problems().iter().map(|problem| format!("{}: {problem}", path.display())).collect();
-    Err(Failure::Input(problems.join("\n")))
+    if report.verdict.starts_with("unfit") { Err(Failure::Input(format!("{}: {}", path.display(), report.verdict))) } else { Ok(()) }
 }

@@ -32,7 +32,7 @@ use crate::sim::{SaveError, SimulationError};
     version,
     about = "An interactive laboratory for elastically deformable solids",
     args_conflicts_with_subcommands = true,
-    after_help = "Without a command the window opens. SCENE is a scene file, a mesh (OBJ, OFF, PLY, STL) or a scene of the gallery: \
+    after_help = "Without a command the window opens. SCENE is a scene file, a mesh (OBJ, OFF, PLY, STL, glTF, Gmsh, VTK, TetGen, MEDIT) or a scene of the gallery: \
                   gallery, bunny, armadillo, cantilever, incline, attached, spin; or an experiment with contact: rings, rings_stiff, \
                   pyramid, bunnies, bearing, cubes, wedge, strings, mixed, rigid_stack, rigid_house_of_cards."
 )]
@@ -167,7 +167,10 @@ mod tests {
         assert_eq!(Cli::try_parse_from(["pliant", "bunny"]).unwrap().scene.as_deref(), Some("bunny"));
         let run = Cli::try_parse_from(["pliant", "run", "bunny", "--steps", "3", "--set", "a=1", "--set", "b=2"]).unwrap();
         assert!(matches!(run.command, Some(Command::Run(_))) && run.scene.is_none());
+        assert!(Cli::try_parse_from(["pliant", "run", "--drop", "a.obj"]).is_ok());
         for wrong in [
+            vec!["pliant", "run", "--seconds", "1"],
+            vec!["pliant", "run", "bunny", "--drop", "a.obj"],
             vec!["pliant", "run", "bunny"],
             vec!["pliant", "run", "bunny", "--steps", "1", "--seconds", "1"],
             vec!["pliant", "run", "bunny", "--steps", "1", "--replay", "x"],

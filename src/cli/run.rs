@@ -11,12 +11,16 @@ use super::film::Film;
 use super::output::{OutputFile, check_writable};
 use super::{Failure, Place};
 use crate::scene::{Scene, SolverChoice, build};
-use crate::sim::{Options, Simulation};
+use crate::sim::{Health, Options, Simulation};
 
 #[derive(Args)]
 pub struct RunArgs {
     /// Scene file, mesh file, or name of a scene of the gallery
-    scene: String,
+    #[arg(required_unless_present = "drop")]
+    scene: Option<String>,
+    /// Drop a mesh onto a floor with default settings, and say whether it stays intact [default: for 2 s]
+    #[arg(long, value_name = "FILE", conflicts_with = "scene")]
+    drop: Option<PathBuf>,
     #[command(flatten)]
     length: Length,
     /// Time step [s] instead of the scene's
@@ -57,15 +61,18 @@ pub struct RunArgs {
 }
 
 #[derive(Args)]
-#[group(required = true, multiple = false)]
+#[group(multiple = false)]
 struct Length {
     /// How many steps to compute
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", required_unless_present_any = ["seconds", "drop"])]
     steps: Option<u64>,
     /// How long a time to compute, in simulated seconds
     #[arg(long, value_name = "T", value_parser = parse_duration)]
     seconds: Option<f64>,
 }
+
+/// How long a mesh falls and lies when nothing else is said.
+const DROP_SECONDS: f64 = 2.0;
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let start = Instant::now();
@@ -73,7 +80,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let steps = match (args.length.steps, args.length.seconds) {
         (Some(steps), _) => steps,
         // A hair less, so that 1 s of 0.01 s steps is 100 of them whatever the rounding.
-        (None, seconds) => (seconds.unwrap_or(0.0) / built.params.time_step - 1e-6).ceil().max(0.0) as u64,
+        (None, seconds) => (seconds.unwrap_or(DROP_SECONDS) / built.params.time_step - 1e-6).ceil().max(0.0) as u64,
     };
 
     // Whatever cannot be written is known before the work begins.
@@ -92,6 +99,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         threads: args.threads.map(|n| n as usize),
         device: film.as_ref().map(Film::device),
     };
+    let notes = built.notes.clone();
     let mut simulation = Simulation::new(built, &options)?;
     simulation.set_measuring(args.report.is_some() || trace.is_some());
     if let Some(path) = &args.resume {
@@ -99,6 +107,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     let build_ms = start.elapsed().as_secs_f64() * 1e3;
     describe(&simulation);
+    for note in notes {
+        eprintln!("note: {note}");
+    }
 
     let failed = |error: &dyn std::fmt::Display| Failure::Run(error.to_string());
     if let Some(trace) = &mut trace {
@@ -147,7 +158,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         summary.solver.unconverged_steps
     );
     say!("state hash {}", summary.state_hash);
-    Ok(())
+    if args.drop.is_some() { verdict(&mut simulation) } else { Ok(()) }
 }
 
 /// The scene with all changes that the command line asks for.
@@ -165,7 +176,29 @@ fn scene(args: &RunArgs) -> Result<Scene, Failure> {
     flags.extend(args.dt.map(|dt| format!("simulation.time_step={dt:?}")));
     flags.extend(args.solver.iter().map(|name| format!("simulation.solver={name}")));
     debug_assert!(args.solver.as_deref().is_none_or(|name| SolverChoice::from_name(name).is_some()));
-    Ok(Scene::load(&args.scene, &flags)?)
+    match (&args.scene, &args.drop) {
+        (_, Some(mesh)) => Ok(Scene::from_mesh_with(mesh, &flags)?),
+        (Some(scene), None) => Ok(Scene::load(scene, &flags)?),
+        (None, None) => Err(Failure::Input("name a scene, or a mesh to --drop".into())),
+    }
+}
+
+/// Says how the dropped body lies; one that has burst, collapsed or left is a failure.
+fn verdict(simulation: &mut Simulation) -> Result<(), Failure> {
+    let positions = simulation.node_positions().map_err(|error| Failure::Run(error.to_string()))?;
+    let health = Health::of(simulation.model(), &positions);
+    let text = format!(
+        "volume {:.1} % and longest side {:.1} % of those at rest, {:.2} % of the tets inverted, lowest point at {:.2} mm",
+        100.0 * health.volume,
+        100.0 * health.longest,
+        100.0 * health.inverted,
+        1e3 * health.lowest
+    );
+    if !health.is_intact() {
+        return Err(Failure::Run(format!("the body did not stay intact: {text}")));
+    }
+    say!("intact: {text}");
+    Ok(())
 }
 
 fn describe(simulation: &Simulation) {

@@ -1,9 +1,11 @@
+use super::read::At;
+
 /// What is wrong with a mesh, where, and what would mend it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MeshError {
-    /// A file that cannot be read as a surface.
-    #[error("{}: {reason}; {remedy}", place(file, *line))]
-    File { file: String, line: Option<usize>, reason: String, remedy: String },
+    /// A file that cannot be read as a mesh.
+    #[error("{file}{at}: {reason}; {remedy}")]
+    File { file: String, at: At, reason: String, remedy: String },
     #[error("the surface has no triangles; give it at least four that close a volume")]
     Empty,
     #[error("triangle {triangle} names vertex {vertex}, but the surface has {vertices} vertices; correct the index")]
@@ -28,11 +30,4 @@ pub enum MeshError {
     TetIndex { tet: usize, node: u32, nodes: usize },
     #[error("tet {tet} has volume {volume:.3e}; its nodes must be ordered for a positive volume and must not lie in a plane")]
     TetVolume { tet: usize, volume: f64 },
-}
-
-fn place(file: &str, line: Option<usize>) -> String {
-    match line {
-        Some(line) => format!("{file}:{line}"),
-        None => file.to_owned(),
-    }
 }

@@ -11,13 +11,14 @@ mod read;
 pub mod shapes;
 mod surface;
 mod tets;
+mod tree;
 pub mod voxel;
 mod write;
 
 pub use embed::embed;
 pub use error::MeshError;
 pub use mass::{MassProperties, mass_properties};
-pub use read::{parse_surface, read_surface};
+pub use read::{At, Beside, ENDINGS, Format, MeshData, MeshFile, open_mesh, parse_surface, read_mesh, read_surface};
 pub use tets::Quality;
 pub use write::write_obj;
 

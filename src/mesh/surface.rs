@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use super::{MeshError, SurfaceMesh};
 use crate::math::{Aabb, Vec3};
 
@@ -41,6 +43,44 @@ impl SurfaceMesh {
         Self { positions: self.positions.iter().map(map).collect(), triangles: self.triangles.clone() }
     }
 
+    /// The same surface with triangles small enough that no edge is longer than `longest` [m]: edges are halved, for both of their
+    /// triangles alike, so that what was closed stays closed. New vertices follow the old ones.
+    pub fn subdivided(&self, longest: f64) -> Self {
+        let mut surface = self.clone();
+        loop {
+            let mut middle: HashMap<[u32; 2], u32> = HashMap::new();
+            let mut positions = std::mem::take(&mut surface.positions);
+            let mut cut = Vec::with_capacity(surface.triangles.len());
+            for &[a, b, c] in &surface.triangles {
+                // The vertex in the middle of an edge that is too long.
+                let mut halved = |p: u32, q: u32| {
+                    let (from, to) = (positions[p as usize], positions[q as usize]);
+                    let is_long = p != q && (to - from).norm() > longest;
+                    is_long.then(|| {
+                        *middle.entry([p.min(q), p.max(q)]).or_insert_with(|| {
+                            positions.push((from + to) * 0.5);
+                            positions.len() as u32 - 1
+                        })
+                    })
+                };
+                match (halved(a, b), halved(b, c), halved(c, a)) {
+                    (None, None, None) => cut.push([a, b, c]),
+                    (Some(x), None, None) => cut.extend([[a, x, c], [x, b, c]]),
+                    (None, Some(y), None) => cut.extend([[b, y, a], [y, c, a]]),
+                    (None, None, Some(z)) => cut.extend([[c, z, b], [z, a, b]]),
+                    (Some(x), Some(y), None) => cut.extend([[x, b, y], [a, x, c], [x, y, c]]),
+                    (None, Some(y), Some(z)) => cut.extend([[y, c, z], [b, y, a], [y, z, a]]),
+                    (Some(x), None, Some(z)) => cut.extend([[z, a, x], [c, z, b], [z, x, b]]),
+                    (Some(x), Some(y), Some(z)) => cut.extend([[a, x, z], [x, b, y], [z, y, c], [x, y, z]]),
+                }
+            }
+            (surface.positions, surface.triangles) = (positions, cut);
+            if middle.is_empty() {
+                return surface;
+            }
+        }
+    }
+
     /// Refuses an empty surface, an index out of range and a coordinate that is not finite.
     pub fn check(&self) -> Result<(), MeshError> {
         if self.triangles.is_empty() {
@@ -56,5 +96,27 @@ impl SurfaceMesh {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::doctor::diagnose;
+    use crate::mesh::shapes;
+
+    #[test]
+    fn long_edges_are_halved_and_the_surface_stays_closed() {
+        let slab = shapes::surface_box(Vec3::new(1.0, 0.02, 0.4));
+        let fine = slab.subdivided(0.05);
+        let (before, after) = (diagnose(&slab), diagnose(&fine));
+        assert!(after.is_solid() && after.is_manifold() && after.degenerate_triangles == 0, "{after:?}");
+        assert!((after.signed_volume - before.signed_volume).abs() < 1e-12 && (after.area - before.area).abs() < 1e-12);
+        let longest = (0..fine.triangles.len()).flat_map(|t| {
+            let [a, b, c] = fine.corners(t);
+            [(b - a).norm(), (c - b).norm(), (a - c).norm()]
+        });
+        assert!((0.025..=0.05).contains(&longest.fold(0.0, f64::max)) && fine.triangles.len() < 8000, "{}", fine.triangles.len());
+        assert_eq!(slab.subdivided(2.0), slab);
     }
 }

@@ -101,6 +101,15 @@ impl TetMesh {
     /// Refuses what no solver can use: no tets, an index out of range, a coordinate that is not finite, a volume that is not
     /// positive.
     pub fn check(&self) -> Result<(), MeshError> {
+        self.check_indices()?;
+        match (0..self.tets.len()).map(|tet| (tet, self.volume(tet))).find(|(_, volume)| volume.is_nan() || *volume <= 0.0) {
+            Some((tet, volume)) => Err(MeshError::TetVolume { tet, volume }),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses what is no mesh: no tets, an index out of range, a coordinate that is not finite.
+    pub fn check_indices(&self) -> Result<(), MeshError> {
         if self.tets.is_empty() {
             return Err(MeshError::NoTets);
         }
@@ -111,10 +120,6 @@ impl TetMesh {
         for (tet, corners) in self.tets.iter().enumerate() {
             if let Some(&node) = corners.iter().find(|&&node| node as usize >= nodes) {
                 return Err(MeshError::TetIndex { tet, node, nodes });
-            }
-            let volume = self.volume(tet);
-            if volume.is_nan() || volume <= 0.0 {
-                return Err(MeshError::TetVolume { tet, volume });
             }
         }
         Ok(())

@@ -1,7 +1,10 @@
-//! Tetrahedra for any closed surface: the cells of a regular grid that hold a part of the body, six equal tets each. The
-//! surface then lies strictly inside and is carried along by an embedding.
+//! Tetrahedra for any surface: the cells of a regular grid that hold a part of the body, six equal tets each. The surface then
+//! lies strictly inside and is carried along by an embedding.
+
+use rayon::prelude::*;
 
 use super::lattice::Lattice;
+use super::tree::Tree;
 use super::{MeshError, SurfaceMesh, TetMesh, doctor};
 use crate::math::Vec3;
 
@@ -13,32 +16,48 @@ pub const RESOLUTIONS: std::ops::RangeInclusive<u32> = 8..=128;
 const MARGIN: f64 = 0.01;
 
 /// A tet mesh that contains the surface: every grid cell that touches the surface or has its centre inside. `resolution` is
-/// the number of cells along the longest side. All tets have the same volume. The surface must be closed; it may intersect
-/// itself (inside is where the winding number is not zero) and consist of several pieces, cavities included.
+/// the number of cells along the longest side. All tets have the same volume. A closed surface may intersect itself (inside is
+/// where the winding number is not zero) and consist of several pieces, cavities included. Of an open one, or one whose triangles
+/// disagree which side is outside, inside is where the generalised winding number is nearer to one than to zero: a sheet becomes a
+/// layer of cells.
 pub fn tetrahedralise(surface: &SurfaceMesh, resolution: u32) -> Result<TetMesh, MeshError> {
     if !RESOLUTIONS.contains(&resolution) {
         return Err(MeshError::Resolution { resolution, min: *RESOLUTIONS.start(), max: *RESOLUTIONS.end() });
     }
     surface.check()?;
     let found = doctor::diagnose(surface);
-    if found.boundary_edges > 0 {
-        return Err(MeshError::Open { boundary_edges: found.boundary_edges });
-    }
-    if found.misoriented_edges > 0 {
-        return Err(MeshError::Misoriented { edges: found.misoriented_edges });
-    }
-    // Rounding leaves a flat surface a volume of either sign.
-    let longest = found.bounds.extent().max();
-    if found.signed_volume <= 1e-12 * longest.powi(3) {
+    let is_broken = found.boundary_edges > 0 || found.misoriented_edges > 0;
+    if !is_broken && !found.is_solid() {
         return Err(MeshError::NoVolume { volume: found.signed_volume });
+    }
+    if found.bounds.extent().max() <= 0.0 {
+        return Err(MeshError::NoVolume { volume: 0.0 });
     }
 
     let grid = Grid::around(surface, resolution);
     let mut kept = vec![false; grid.cells.iter().product()];
     mark_touched(surface, &grid, &mut kept);
-    mark_inside(surface, &grid, &mut kept);
+    if is_broken {
+        mark_wound(surface, &grid, &mut kept);
+    } else {
+        mark_inside(surface, &grid, &mut kept);
+    }
     let lattice = Lattice { cells: grid.cells, wrapped: None };
     Ok(lattice.tetrahedralise(|cell| kept[grid.slot(cell)], |_| 0, |point| grid.point(point.map(|i| i as f64))))
+}
+
+/// The finest resolution at which [`tetrahedralise`] gives about `tets` of them or less, or the coarsest there is. Estimated: the
+/// volume in cells, and those cells beyond it that a surface touches without their centre being inside, 3/4 for each square of
+/// a cell's side in the mean over all directions of a plane.
+pub fn resolution_for(found: &doctor::Diagnosis, tets: u64) -> u32 {
+    let longest = found.bounds.extent().max();
+    let is_solid = found.is_solid();
+    let estimate = |resolution: u32| {
+        let cell = longest / f64::from(resolution);
+        let (inside, sides) = if is_solid { (found.signed_volume, 1.0) } else { (0.0, 2.0) };
+        6.0 * (inside / cell.powi(3) + 0.75 * sides * found.area / cell.powi(2))
+    };
+    RESOLUTIONS.rev().find(|&resolution| estimate(resolution) <= tets as f64).unwrap_or(*RESOLUTIONS.start())
 }
 
 struct Grid {
@@ -156,6 +175,16 @@ fn mark_inside(surface: &SurfaceMesh, grid: &Grid, kept: &mut [bool]) {
             kept[grid.slot([i, j, k])] |= winding != 0;
         }
     }
+}
+
+/// Marks the cells at whose centre the surface winds around more than half a time.
+fn mark_wound(surface: &SurfaceMesh, grid: &Grid, kept: &mut [bool]) {
+    let tree = Tree::new(surface);
+    let [nx, ny, _] = grid.cells;
+    kept.par_iter_mut().enumerate().filter(|(_, kept)| !**kept).for_each(|(slot, kept)| {
+        let center = grid.center([slot % nx, slot / nx % ny, slot / nx / ny]);
+        *kept = tree.winding(&center).abs() > 0.5;
+    });
 }
 
 /// The part of an edge in the winding of its triangle around a row, projected along x: +-1 when the edge passes the row's

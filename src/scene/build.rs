@@ -13,7 +13,7 @@ use super::regions::Region;
 use super::value::Origin;
 use super::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, Scene, SolverChoice};
 use crate::math::{Aabb, Isometry, Mat3, Vec3};
-use crate::mesh::{MeshError, SurfaceMesh, assets, mass_properties};
+use crate::mesh::{MeshError, SurfaceMesh, assets, doctor, mass_properties};
 use crate::model::{FrictionTable, Mobility, Model, ModelBuilder, Obstacle, RigidBody, Shape, SoftBody};
 use crate::solver::Params;
 
@@ -32,6 +32,8 @@ pub struct Built {
     pub camera: CameraSetting,
     pub light: LightSetting,
     pub recording: RecordingSetting,
+    /// What reading and mending the meshes changed, one sentence each with the name of the body.
+    pub notes: Vec<String>,
 }
 
 /// A constant force on some nodes during `start <= t < end` [s].
@@ -135,6 +137,7 @@ impl Builder<'_> {
             frictions.set(a as u32, b as u32, friction);
         }
         let [soft, rigid, _] = classes;
+        let notes = placed.iter().flat_map(notes).collect();
         let mut first = soft.len() + rigid.len();
         for Placed { body, made, placements, .. } in &placed {
             let (Made::Exact(shape, anchor), Role::Obstacle { motion }) = (made, &body.role) else { continue };
@@ -178,6 +181,7 @@ impl Builder<'_> {
             probes,
             light: content.light,
             recording: content.recording,
+            notes,
         })
     }
 
@@ -242,8 +246,9 @@ impl Builder<'_> {
     fn mesh_fault(&self, error: MeshError) -> SceneError {
         let mut file = self.scene.document.file.clone();
         let message = match error {
-            MeshError::File { line, reason, remedy, .. } => {
-                file.extend(line.map(|line| format!(":{line}")));
+            MeshError::File { file: faulty, at, reason, remedy } => {
+                // Of a mesh in two files, the one that is wrong.
+                file = format!("{faulty}{at}");
                 format!("{reason}; {remedy}")
             }
             other => other.to_string(),
@@ -345,6 +350,14 @@ impl Builder<'_> {
         let chosen = self.select(region, &positions[body.vertices.clone()], "surface vertex", &body.name)?;
         Ok(chosen.into_iter().map(|v| v + body.vertices.start as u32).collect())
     }
+}
+
+/// What became of the mesh of a body, and a doubt about its unit where the scene gives it no size.
+fn notes(placed: &Placed) -> Vec<String> {
+    let Placed { body, made: Made::Solid(solid), placements, .. } = placed else { return vec![] };
+    let is_sized = !matches!(body.geometry, Geometry::Mesh { size: None, .. }) || placements.iter().any(|place| place.scaling() != 1.0);
+    let hint = if is_sized { None } else { doctor::scale_hint(Aabb::of(&solid.tets.positions).extent().max()) };
+    solid.notes.iter().chain(&hint).map(|note| format!("{}: {note}", body.name)).collect()
 }
 
 fn place(points: &mut [Vec3], placement: &Transform) {

@@ -215,7 +215,9 @@ static BODY: Table = Table {
             Kind::Text,
             "",
             Optional("`shape` is needed"),
-            "Closed surface, an OBJ, OFF, PLY or STL file relative to the scene's folder, or \"builtin:NAME\" for one inside the program.",
+            "A mesh file relative to the scene's folder, or \"builtin:NAME\" for one inside the program. Surfaces (OBJ, OFF, PLY, STL, glTF; mended, \
+             and closed where they are to be rigid) are filled with tets; tets (Gmsh, VTK, VTU, TetGen, MEDIT) are taken as they are, their \
+             outside is the surface.",
         ),
         Field::new(
             "shape",
@@ -230,7 +232,23 @@ static BODY: Table = Table {
             Kind::Integer { min: 8, max: 128 },
             "cells",
             Default("24"),
-            "Cells along the longest side that fill a `mesh` with tets.",
+            "Cells along the longest side that fill a `mesh` with tets, where it is a surface.",
+        )
+        .only(DEFORMABLE),
+        Field::new(
+            "tets",
+            Kind::Integer { min: 1000, max: 10_000_000 },
+            "",
+            Optional("as `resolution` gives"),
+            "About how many tets fill a `mesh` that is a surface; instead of `resolution`, within its range.",
+        )
+        .only(DEFORMABLE),
+        Field::new(
+            "subdivide",
+            Kind::Choice(&["on", "off"]),
+            "",
+            Default("\"off\""),
+            "Whether triangles of a `mesh` that are larger than its cells are cut: what is drawn and touches then bends as the tets do.",
         )
         .only(DEFORMABLE),
         Field::new(
@@ -286,7 +304,7 @@ static BODY: Table = Table {
             "",
             Default("\"drawn\""),
             "What touches: the surface that is \"drawn\"; the outside of the \"tets\", which has fewer points than a fine mesh and lies up to a \
-             cell outside it; or a closed mesh for that, a file as for `mesh`, in the coordinates of the body's own mesh or shape. Runs on \
+             cell outside it; \"auto\", the drawn one unless it crosses itself, which makes contact slow, and the tets then; or a closed mesh for that, a file as for `mesh`, in the coordinates of the body's own mesh or shape. Runs on \
              the CPU.",
         )
         .only(DEFORMABLE),

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use super::read::{Anchor, BodyContent, Collision, Geometry, Role};
+use super::read::{Anchor, BodyContent, Collision, Fineness, Geometry, Role};
 use crate::math::{Aabb, Vec3};
-use crate::mesh::{Embedding, MeshError, SurfaceMesh, TetMesh, assets, doctor, embed, parse_surface, read_surface, shapes, voxel};
+use crate::mesh::{
+    Embedding, MeshData, MeshError, MeshFile, SurfaceMesh, TetMesh, assets, doctor, embed, open_mesh, parse_surface, shapes, voxel,
+};
 use crate::model::Shape;
 
 /// Tets and surface of a deformable body before it is placed.
@@ -14,6 +16,8 @@ pub struct Solid {
     pub surface: Option<Skin>,
     /// The surface that touches; none when it is the drawn one.
     pub collision: Option<Skin>,
+    /// What the reader and the doctor changed, one sentence each.
+    pub notes: Vec<String>,
     /// Where a point of the mesh file or shape is: `scale * p - shift`.
     scale: f64,
     shift: Vec3,
@@ -86,10 +90,7 @@ impl Made {
 /// Tets and surface of a deformable body.
 fn solid(geometry: &Geometry, anchor: Anchor, folder: Option<&Path>) -> Result<Solid, Fault> {
     let mut solid = match *geometry {
-        Geometry::Mesh { ref file, resolution, size } => {
-            let (surface, scale) = resized(load(file, folder)?, size);
-            Solid { scale, ..embedded(surface, resolution)? }
-        }
+        Geometry::Mesh { ref file, fineness, size, subdivide } => of_file(read(file, folder)?, fineness, size, subdivide)?,
         Geometry::Icosphere { radius, level, resolution } => embedded(shapes::icosphere(radius, level), resolution)?,
         ref shape => Solid::new(shape_tets(shape), None),
     };
@@ -102,7 +103,11 @@ fn solid(geometry: &Geometry, anchor: Anchor, folder: Option<&Path>) -> Result<S
 /// The surface of a rigid body, or of a static or driven one.
 fn surface(geometry: &Geometry, folder: Option<&Path>) -> Result<SurfaceMesh, Fault> {
     let surface = match *geometry {
-        Geometry::Mesh { ref file, size, .. } => resized(load(file, folder)?, size).0,
+        Geometry::Mesh { ref file, size, .. } => {
+            let mut surface = load(file, folder)?;
+            rescale(&mut surface.positions, size);
+            surface
+        }
         Geometry::Icosphere { radius, level, .. } => shapes::icosphere(radius, level),
         ref shape => shape_tets(shape).surface(),
     };
@@ -162,7 +167,57 @@ fn anchor_point(anchor: Anchor, bounds: &Aabb) -> Vec3 {
     }
 }
 
-/// Fills a closed surface with tets and embeds it in them.
+/// Edges of a subdivided surface are at most this long, in cells: then no cell's outside is without a vertex that touches.
+const LONGEST_EDGE: f64 = 1.5;
+
+/// A surface with so much more area than its box that it would fall into more pieces than this is soup, and stays as it is.
+const MOST_PIECES: f64 = 1e6;
+
+/// A solid of the tets of a file, or of its surface, mended and filled with tets. The longest side becomes `size` if given.
+fn of_file(file: MeshFile, fineness: Fineness, size: Option<f64>, subdivide: bool) -> Result<Solid, Fault> {
+    let mut notes = file.notes;
+    let mut was_mended = |is_changed: bool| {
+        notes.extend(is_changed.then(|| "the mesh was mended: `pliant check` with its file tells what was wrong".to_owned()));
+    };
+    let solid = match file.data {
+        MeshData::Tets(read) => {
+            let mut tets = doctor::mend_tets(read.clone());
+            was_mended(tets != read);
+            tets.check()?;
+            let scale = rescale(&mut tets.positions, size);
+            Solid { scale, ..Solid::new(tets, None) }
+        }
+        MeshData::Surface(read) => {
+            let mut surface = doctor::mend(read.clone());
+            was_mended(surface != read);
+            surface.check()?;
+            let scale = rescale(&mut surface.positions, size);
+            let found = doctor::diagnose(&surface);
+            let resolution = match fineness {
+                Fineness::Cells(resolution) => resolution,
+                Fineness::Tets(tets) => voxel::resolution_for(&found, tets),
+            };
+            let longest = LONGEST_EDGE * found.bounds.extent().max() / f64::from(resolution);
+            if subdivide && found.area < MOST_PIECES * longest.powi(2) {
+                surface = surface.subdivided(longest);
+            }
+            let mut solid = Solid { scale, ..embedded(surface, resolution)? };
+            if !found.is_solid() {
+                // Its triangles do not tell which side touches.
+                solid.collision = Some(solid.tets.boundary_skin());
+                notes.push(format!(
+                    "the surface is no border of a solid ({} open edges, {} whose sides disagree): it is filled where it winds around, \
+                     and the outside of the tets touches",
+                    found.boundary_edges, found.misoriented_edges
+                ));
+            }
+            solid
+        }
+    };
+    Ok(Solid { notes, ..solid })
+}
+
+/// Fills a surface with tets and embeds it in them.
 fn embedded(surface: SurfaceMesh, resolution: u32) -> Result<Solid, Fault> {
     let tets = voxel::tetrahedralise(&surface, resolution)?;
     let embedding = embed(&tets, &surface.positions)?;
@@ -190,29 +245,29 @@ fn solid_surface(surface: &SurfaceMesh) -> Result<(), MeshError> {
     }
 }
 
-/// Reads a mesh and mends what can be mended.
+/// Reads the surface of a mesh and mends what can be mended.
 fn load(file: &str, folder: Option<&Path>) -> Result<SurfaceMesh, Fault> {
-    let surface = doctor::mend(read(file, folder)?);
+    let surface = doctor::mend(read(file, folder)?.into_surface());
     surface.check()?;
     Ok(surface)
 }
 
-/// A surface whose longest side becomes `size` if given, and the factor for that.
-fn resized(mut surface: SurfaceMesh, size: Option<f64>) -> (SurfaceMesh, f64) {
-    let scale = size.map_or(1.0, |size| size / surface.aabb().extent().max());
-    surface.positions.iter_mut().for_each(|p| *p *= scale);
-    (surface, scale)
+/// Makes the longest side `size` if given; the factor for that.
+fn rescale(positions: &mut [Vec3], size: Option<f64>) -> f64 {
+    let scale = size.map_or(1.0, |size| size / Aabb::of(positions.iter()).extent().max());
+    positions.iter_mut().for_each(|p| *p *= scale);
+    scale
 }
 
-fn read(file: &str, folder: Option<&Path>) -> Result<SurfaceMesh, Fault> {
+fn read(file: &str, folder: Option<&Path>) -> Result<MeshFile, Fault> {
     if let Some(name) = file.strip_prefix("builtin:") {
         let bytes = assets::builtin(name).ok_or(Fault::UnknownBuiltin)?;
-        return Ok(parse_surface(name, bytes)?);
+        return Ok(parse_surface(name, bytes)?.into());
     }
     let path = Path::new(file);
     match folder {
-        Some(folder) => Ok(read_surface(&folder.join(path))?),
-        None if path.is_absolute() => Ok(read_surface(path)?),
+        Some(folder) => Ok(open_mesh(&folder.join(path))?),
+        None if path.is_absolute() => Ok(open_mesh(path)?),
         None => Err(Fault::NoFolder),
     }
 }
@@ -222,13 +277,26 @@ const FAR: f64 = 1.0;
 
 impl Solid {
     fn new(tets: TetMesh, surface: Option<Skin>) -> Self {
-        Self { tets, surface, collision: None, scale: 1.0, shift: Vec3::zeros() }
+        Self { tets, surface, collision: None, notes: Vec::new(), scale: 1.0, shift: Vec3::zeros() }
     }
 
     /// Gives the solid the surface that touches.
     pub fn set_collision(&mut self, collision: &Collision, folder: Option<&Path>) -> Result<(), Fault> {
         self.collision = match collision {
-            Collision::Drawn => None,
+            // Which may be the tets where the drawn surface is no border of a solid.
+            Collision::Drawn => return Ok(()),
+            Collision::Auto => match &self.surface {
+                Some((triangles, embedding)) if self.collision.is_none() => {
+                    let positions = embedding.positions(&self.tets.positions);
+                    let crosses = doctor::crosses_itself(&SurfaceMesh { positions, triangles: triangles.clone() });
+                    if !crosses {
+                        return Ok(());
+                    }
+                    self.notes.push("the surface crosses itself: the outside of the tets touches instead".to_owned());
+                    Some(self.tets.boundary_skin())
+                }
+                _ => return Ok(()),
+            },
             // The boundary of the tets is what is drawn where there is no other surface.
             Collision::Tets => self.surface.is_some().then(|| self.tets.boundary_skin()),
             Collision::Mesh(file) => {

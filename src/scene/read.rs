@@ -96,9 +96,18 @@ pub enum Copies {
     Scatter { count: u32, seed: u64, min: Vec3, max: Vec3, origin: Origin },
 }
 
+/// How finely a surface is filled with tets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fineness {
+    /// Cells along the longest side.
+    Cells(u32),
+    /// About so many tets.
+    Tets(u64),
+}
+
 #[derive(Clone, Debug)]
 pub enum Geometry {
-    Mesh { file: String, resolution: u32, size: Option<f64> },
+    Mesh { file: String, fineness: Fineness, size: Option<f64>, subdivide: bool },
     Box { size: Vec3, cells: [u32; 3] },
     Sphere { radius: f64, resolution: u32 },
     Cylinder { radius: f64, height: f64, resolution: u32 },
@@ -116,6 +125,8 @@ pub enum Collision {
     Drawn,
     /// The boundary of the tets.
     Tets,
+    /// The drawn surface; the boundary of the tets where that crosses itself.
+    Auto,
     /// A mesh file.
     Mesh(String),
 }
@@ -329,6 +340,7 @@ impl Reader<'_> {
             collision: match node.text("collision_surface").as_str() {
                 "drawn" => Collision::Drawn,
                 "tets" => Collision::Tets,
+                "auto" => Collision::Auto,
                 file => Collision::Mesh(file.to_owned()),
             },
             collision_origin: node.origin("collision_surface"),

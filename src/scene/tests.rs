@@ -352,8 +352,11 @@ fn a_bad_mesh_is_told_with_its_own_line() {
     let scene = |text: &str| Scene::from_text("t", "t.toml", text, path.parent(), &[]).and_then(|s| build(&s)).unwrap_err().to_string();
     let error = scene(&text);
     assert!(error.starts_with("t.toml:4:8: body.b.mesh: ") && error.contains(".obj:3: the coordinate"), "{error}");
+    // An open surface is a sheet when it deforms, and has no inside when it is rigid.
     std::fs::write(&path, "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").unwrap();
-    let error = scene(&text);
+    let built = Scene::from_text("t", "t.toml", &text, path.parent(), &[]).and_then(|s| build(&s)).unwrap();
+    assert!(built.model.bodies[0].has_own_collision && built.notes.iter().any(|note| note.contains("3 open edges")), "{:?}", built.notes);
+    let error = scene(&format!("{text}kind = \"rigid\"\n"));
     assert!(error.contains("obj: the surface is open: 3 boundary edges"), "{error}");
     std::fs::remove_file(&path).unwrap();
 }

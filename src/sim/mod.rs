@@ -2,6 +2,7 @@
 
 pub mod checker;
 mod grab;
+mod health;
 pub mod report;
 mod save;
 mod start;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use checker::{Judge, Overlap};
 pub use grab::GrabView;
 use grab::Held;
+pub use health::Health;
 pub use save::SaveError;
 pub use start::{OverlapError, StartOverlap};
 pub use tally::{StepRecord, Tally};

@@ -8,6 +8,7 @@ mod edges;
 mod incline;
 mod lab;
 mod licenses;
+mod meshes;
 mod objects;
 mod physics;
 mod scenes;

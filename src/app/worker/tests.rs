@@ -76,6 +76,7 @@ fn info(source: &SceneSource) -> SceneInfo {
         camera: Camera::default(),
         light: Light::default(),
         frames_per_second: 50.0,
+        notes: if source.label() == "mended" { vec!["the mesh was mended".into()] } else { vec![] },
     }
 }
 
@@ -236,4 +237,19 @@ fn a_recording_holds_the_simulation_at_each_frame() {
     worker.send(Request::Record(None));
     let before = step(&worker.snapshot());
     until(&worker, |s| step(s) > before + 10 && s.frame_due.is_none());
+}
+
+#[test]
+fn what_was_changed_in_a_mesh_is_told() {
+    let worker = worker(&Arc::default());
+    load(&worker, "mended");
+    let start = Instant::now();
+    let notices = loop {
+        let notices = worker.take_notices();
+        if !notices.is_empty() || start.elapsed() > Duration::from_secs(5) {
+            break notices;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    assert!(notices.len() == 1 && notices[0].severity == Severity::Info && notices[0].text.contains("mended"), "{notices:?}");
 }

@@ -1,66 +1,258 @@
-//! Readers of surface files: OBJ, OFF, PLY and STL. Everything but positions and faces is ignored.
+//! Readers of mesh files: surfaces from OBJ, OFF, PLY, STL and glTF, tets from Gmsh, VTK, TetGen and MEDIT files (which may hold
+//! surfaces too). Everything but positions and cells is ignored. No number in a file is believed: none makes a reader reserve
+//! memory that the bytes of the file do not fill.
 
+mod cells;
+mod cursor;
+mod gltf;
+mod gmsh;
+mod medit;
 mod obj;
 mod off;
 mod ply;
 mod stl;
+mod tetgen;
+mod vtk;
+mod vtu;
 
+use std::fmt;
 use std::path::Path;
 
-use super::{MeshError, SurfaceMesh};
+use super::{MeshError, SurfaceMesh, TetMesh};
 use crate::math::Vec3;
 
-/// Reads a surface file; its extension tells the format. Polygons become fans of triangles.
-pub fn read_surface(path: &Path) -> Result<SurfaceMesh, MeshError> {
-    let name = path.display().to_string();
-    let bytes = std::fs::read(path)
-        .map_err(|error| Fault::new(format!("the file cannot be read ({error})"), "check its path and permissions").at(&name))?;
-    parse_surface(&name, &bytes)
+/// What a mesh file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeshFile {
+    pub data: MeshData,
+    /// What was changed or left out, one sentence each.
+    pub notes: Vec<String>,
 }
 
-/// Parses a surface from memory. `name` gives the format by its extension and appears in messages.
-pub fn parse_surface(name: &str, bytes: &[u8]) -> Result<SurfaceMesh, MeshError> {
-    let extension = Path::new(name).extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
-    let parse = match extension.as_str() {
-        "obj" => obj::parse,
-        "off" => off::parse,
-        "ply" => ply::parse,
-        "stl" => stl::parse,
-        _ => {
-            let reason = format!("the format '{extension}' is not known");
-            return Err(Fault::new(reason, "use a file that ends in .obj, .off, .ply or .stl").at(name));
+/// A mesh of one of two kinds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MeshData {
+    /// Triangles; larger faces are cut into fans.
+    Surface(SurfaceMesh),
+    /// Tets as the file orders them: some may have negative volume, some nodes no tet (`doctor::mend_tets`).
+    Tets(TetMesh),
+}
+
+impl MeshFile {
+    /// The surface, or the boundary of the tets.
+    pub fn into_surface(self) -> SurfaceMesh {
+        match self.data {
+            MeshData::Surface(surface) => surface,
+            MeshData::Tets(tets) => super::doctor::mend_tets(tets).surface(),
         }
-    };
+    }
+}
+
+impl From<SurfaceMesh> for MeshFile {
+    fn from(surface: SurfaceMesh) -> Self {
+        Self { data: MeshData::Surface(surface), notes: Vec::new() }
+    }
+}
+
+/// Formats of mesh files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Obj,
+    Off,
+    Ply,
+    Stl,
+    /// `.gltf` with the files it names, and `.glb`.
+    Gltf,
+    /// MSH 2.2 and 4.1.
+    Gmsh,
+    /// Legacy files of unstructured grids or polygons.
+    Vtk,
+    Vtu,
+    /// A pair of `.node` and `.ele`.
+    TetGen,
+    Medit,
+}
+
+/// Endings of mesh files, with what they hold.
+pub const ENDINGS: [(&str, Format); 12] = [
+    ("obj", Format::Obj),
+    ("off", Format::Off),
+    ("ply", Format::Ply),
+    ("stl", Format::Stl),
+    ("gltf", Format::Gltf),
+    ("glb", Format::Gltf),
+    ("msh", Format::Gmsh),
+    ("vtk", Format::Vtk),
+    ("vtu", Format::Vtu),
+    ("node", Format::TetGen),
+    ("ele", Format::TetGen),
+    ("mesh", Format::Medit),
+];
+
+impl Format {
+    /// The format that the ending of a file's name tells.
+    pub fn of_name(name: &str) -> Option<Self> {
+        let ending = Path::new(name).extension()?.to_str()?.to_ascii_lowercase();
+        ENDINGS.iter().find(|(known, _)| *known == ending).map(|&(_, format)| format)
+    }
+
+    /// The format that the first bytes tell, where they leave no doubt.
+    fn of_content(bytes: &[u8]) -> Option<Self> {
+        let head = bytes[..bytes.len().min(1024)].trim_ascii_start();
+        let has = |mark: &[u8]| head.windows(mark.len()).any(|window| window == mark);
+        let word = head.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+        Some(match word {
+            b"ply" => Self::Ply,
+            b"$MeshFormat" => Self::Gmsh,
+            _ if head.starts_with(b"glTF") => Self::Gltf,
+            _ if head.starts_with(b"{") && has(b"\"asset\"") => Self::Gltf,
+            _ if head.starts_with(b"# vtk DataFile") => Self::Vtk,
+            _ if head.starts_with(b"<") && has(b"<VTKFile") => Self::Vtu,
+            _ if word.starts_with(b"MeshVersionFormatted") => Self::Medit,
+            _ if word.len() <= 5 && word.ends_with(b"OFF") => Self::Off,
+            _ => return None,
+        })
+    }
+
+    /// The format of a file: what its first bytes tell, else what its name tells.
+    pub fn detect(name: &str, bytes: &[u8]) -> Result<Self, MeshError> {
+        Self::of_content(bytes).or_else(|| Self::of_name(name)).ok_or_else(|| {
+            let ending = Path::new(name).extension().unwrap_or_default().to_string_lossy();
+            let endings: Vec<String> = ENDINGS.iter().map(|(ending, _)| format!(".{ending}")).collect();
+            let remedy = format!("use a file that ends in {}", endings.join(", "));
+            let reason = if ending.is_empty() { "its name has no ending".into() } else { format!("the format '{ending}' is not known") };
+            MeshError::File { file: name.to_owned(), at: At::Whole, reason, remedy }
+        })
+    }
+}
+
+/// Gives the bytes of a file beside the one that is read, by its name; else the reason why not.
+pub type Beside<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
+
+/// Reads a mesh from memory. `name` is what messages call it, `beside` gives the other files of formats that have several.
+pub fn read_mesh(name: &str, bytes: &[u8], format: Format, beside: Beside) -> Result<MeshFile, MeshError> {
     if bytes.is_empty() {
         return Err(Fault::new("the file is empty", "export it again").at(name));
     }
-    let surface = parse(bytes).map_err(|fault| fault.at(name))?;
-    surface.check().map_err(|error| match error {
-        MeshError::Empty => Fault::new("the file has no triangles", "export a surface with faces").at(name),
-        other => Fault::new(other.to_string(), "or export it again").at(name),
+    let read = match format {
+        Format::Obj => obj::parse(bytes),
+        Format::Off => off::parse(bytes),
+        Format::Ply => ply::parse(bytes),
+        Format::Stl => stl::parse(bytes),
+        Format::Gltf => gltf::parse(bytes, beside),
+        Format::Gmsh => gmsh::parse(bytes),
+        Format::Vtk => vtk::parse(bytes),
+        Format::Vtu => vtu::parse(bytes),
+        Format::Medit => medit::parse(bytes),
+        Format::TetGen => return read_pair(name, bytes, beside),
+    };
+    checked(name, read.map_err(|fault| fault.at(name))?)
+}
+
+/// Reads a mesh file and, where its format has several, those beside it.
+pub fn open_mesh(path: &Path) -> Result<MeshFile, MeshError> {
+    let name = path.display().to_string();
+    let bytes = std::fs::read(path)
+        .map_err(|error| Fault::new(format!("the file cannot be read ({error})"), "check its path and permissions").at(&name))?;
+    let format = Format::detect(&name, &bytes)?;
+    let beside = |other: &str| {
+        // Only files below the same folder: a mesh from elsewhere must not make us read anything else.
+        let relative = Path::new(other);
+        if !relative.components().all(|part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir)) {
+            return Err(format!("'{}' is not in the folder of this file", cursor::shortened(other)));
+        }
+        let path = path.with_file_name(other);
+        match path.metadata() {
+            Ok(found) if found.is_file() => std::fs::read(&path).map_err(|error| format!("{} cannot be read ({error})", path.display())),
+            Ok(_) => Err(format!("{} is no file", path.display())),
+            Err(error) => Err(format!("{} cannot be read ({error})", path.display())),
+        }
+    };
+    let mut file = read_mesh(&name, &bytes, format, &beside)?;
+    if Format::of_name(&name).is_some_and(|named| named != format) {
+        file.notes.push(format!("what the file holds is {format:?}, whatever its name says"));
+    }
+    Ok(file)
+}
+
+/// The surface in a file: its own, or the boundary of its tets.
+pub fn read_surface(path: &Path) -> Result<SurfaceMesh, MeshError> {
+    open_mesh(path).map(MeshFile::into_surface)
+}
+
+/// The surface in a file in memory that has no others beside it.
+pub fn parse_surface(name: &str, bytes: &[u8]) -> Result<SurfaceMesh, MeshError> {
+    let format = if bytes.is_empty() { Format::Obj } else { Format::detect(name, bytes)? };
+    read_mesh(name, bytes, format, &|_| Err("it has no files beside it".into())).map(MeshFile::into_surface)
+}
+
+fn read_pair(name: &str, bytes: &[u8], beside: Beside) -> Result<MeshFile, MeshError> {
+    let path = Path::new(name);
+    let is_node = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("node"));
+    let other = path.with_extension(if is_node { "ele" } else { "node" });
+    let companion = beside(&other.file_name().unwrap_or_default().to_string_lossy())
+        .map_err(|reason| Fault::new(format!("its other half is missing: {reason}"), "keep .node and .ele together").at(name))?;
+    let (node, ele) = if is_node { (bytes, companion.as_slice()) } else { (companion.as_slice(), bytes) };
+    let read = tetgen::parse(node, ele).map_err(|(in_node, fault)| {
+        let file = if in_node == is_node { name.to_owned() } else { other.display().to_string() };
+        fault.at(&file)
     })?;
-    Ok(surface)
+    checked(name, read)
+}
+
+/// Refuses what no reader may let pass: no cells, an index out of range, a coordinate that is not finite.
+fn checked(name: &str, file: MeshFile) -> Result<MeshFile, MeshError> {
+    let sound = match &file.data {
+        MeshData::Surface(surface) => surface.check(),
+        MeshData::Tets(tets) => tets.check_indices(),
+    };
+    match sound {
+        Ok(()) => Ok(file),
+        Err(MeshError::Empty) => Err(Fault::new("the file has no triangles", "export a surface with faces").at(name)),
+        Err(other) => Err(Fault::new(other.to_string(), "or export it again").at(name)),
+    }
+}
+
+/// A place in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// The file as a whole.
+    Whole,
+    /// A line, counted from 1.
+    Line(usize),
+    /// A byte, counted from 0.
+    Byte(usize),
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole => Ok(()),
+            Self::Line(line) => write!(f, ":{line}"),
+            Self::Byte(byte) => write!(f, ", byte {byte}"),
+        }
+    }
 }
 
 /// A fault in a file whose name the parser does not know.
 #[derive(Debug)]
 struct Fault {
-    line: Option<usize>,
+    at: At,
     reason: String,
     remedy: &'static str,
 }
 
 impl Fault {
     fn new(reason: impl Into<String>, remedy: &'static str) -> Self {
-        Self { line: None, reason: reason.into(), remedy }
+        Self { at: At::Whole, reason: reason.into(), remedy }
     }
 
     fn on(line: usize, reason: impl Into<String>, remedy: &'static str) -> Self {
-        Self { line: Some(line), ..Self::new(reason, remedy) }
+        Self { at: At::Line(line), ..Self::new(reason, remedy) }
     }
 
     fn at(self, file: &str) -> MeshError {
-        MeshError::File { file: file.to_owned(), line: self.line, reason: self.reason, remedy: self.remedy.to_owned() }
+        MeshError::File { file: file.to_owned(), at: self.at, reason: self.reason, remedy: self.remedy.to_owned() }
     }
 }
 

@@ -1,10 +1,10 @@
 //! Wavefront OBJ. Our own reader rather than `tobj`: that one keeps f32, names no line in its errors, reorders the vertices
 //! and cuts the surface apart where groups or texture seams meet.
 
-use super::{Fault, parse_point, push_fan};
+use super::{Fault, MeshFile, parse_point, push_fan};
 use crate::mesh::SurfaceMesh;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<SurfaceMesh, Fault> {
+pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
     // Names of groups and materials may be in any encoding; the parts we read are ASCII.
     let text = String::from_utf8_lossy(bytes);
     let mut surface = SurfaceMesh::default();
@@ -36,7 +36,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<SurfaceMesh, Fault> {
         let reason = format!("a face names vertex {}, but the file has {} vertices", index + 1, surface.positions.len());
         return Err(Fault::on(line, reason, "correct the index or export the file again"));
     }
-    Ok(surface)
+    Ok(surface.into())
 }
 
 /// `7`, `7/1`, `7//3` or `-1` (counted back from the latest vertex) as an index from zero.

@@ -1,10 +1,10 @@
 //! Object File Format: a header, three counts, the vertices, the faces. `COFF`, `NOFF` and the like carry more values on a
 //! vertex line; they and the colours of faces are ignored.
 
-use super::{Fault, parse_point, push_fan};
+use super::{Fault, MeshFile, parse_point, push_fan};
 use crate::mesh::SurfaceMesh;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<SurfaceMesh, Fault> {
+pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = (1..)
         .zip(text.lines())
@@ -58,7 +58,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<SurfaceMesh, Fault> {
         }
         push_fan(&mut surface.triangles, &polygon);
     }
-    Ok(surface)
+    Ok(surface.into())
 }
 
 fn parse_index(word: Option<&str>, line: usize) -> Result<u32, Fault> {

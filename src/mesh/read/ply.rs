@@ -1,106 +1,164 @@
-//! Stanford PLY, ASCII and binary, through `ply-rs-bw`.
+//! Stanford PLY, ASCII and binary of both byte orders.
 
-use std::io::Cursor;
-
-use ply_rs_bw::parser::{ParseError, Parser, Reader};
-use ply_rs_bw::ply::{Encoding, Property, PropertyAccess, PropertyAccessResult};
-
-use super::{Fault, push_fan};
+use super::cursor::{Cursor, Encoding, Scalar, shortened};
+use super::{Fault, MeshFile, push_fan};
 use crate::math::Vec3;
 use crate::mesh::SurfaceMesh;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<SurfaceMesh, Fault> {
-    let mut reader = Reader::new(Cursor::new(bytes));
-    let header = Parser::<Element>::new().read_header(&mut reader).map_err(|error| unreadable(&error, true))?;
-    for element in header.elements.values() {
-        // An element takes at least a byte: more of them than bytes is a broken header, and could fill the memory.
-        if element.count > bytes.len() {
-            let reason = format!("the header promises {} of '{}', more than the file can hold", element.count, element.name);
-            return Err(Fault::new(reason, "it may be cut off: fetch or export it again"));
-        }
-    }
-    let text = header.encoding == Encoding::Ascii;
-    let payload = Parser::<Element>::new().read_payload(&mut reader, &header).map_err(|error| unreadable(&error, text))?;
-
-    let mut surface = SurfaceMesh::default();
-    for element in payload.get("vertex").into_iter().flatten() {
-        let [Some(x), Some(y), Some(z)] = element.coordinates else {
-            return Err(Fault::new("its vertices lack x, y or z", "export them as numbers with these names"));
-        };
-        surface.positions.push(Vec3::new(x, y, z));
-    }
-    for (i, element) in payload.get("face").into_iter().flatten().enumerate() {
-        let polygon: Option<Vec<u32>> = element.corners.iter().map(|&c| u32::try_from(c).ok()).collect();
-        match polygon {
-            Some(polygon) if polygon.len() >= 3 => push_fan(&mut surface.triangles, &polygon),
-            Some(polygon) => {
-                let reason = format!("face {i} has {} corners", polygon.len());
-                return Err(Fault::new(reason, "give it at least three, in a list named vertex_indices"));
-            }
-            None => return Err(Fault::new(format!("face {i} has a negative vertex index"), "correct it or export it again")),
-        }
-    }
-    Ok(surface)
-}
-
-fn unreadable(error: &ParseError, text: bool) -> Fault {
-    // The library's messages span several lines and may begin with the line number, which means something only in text.
-    let message = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
-    let prefix = error.line().map(|line| format!("Line {line}: ")).unwrap_or_default();
-    let reason = message.strip_prefix(&prefix).unwrap_or(&message);
-    let line = error.line().filter(|_| text);
-    Fault { line, ..Fault::new(reason, "it may be cut off or damaged: fetch or export it again") }
-}
-
-/// What we keep of a vertex or a face, whatever the header's number types.
 struct Element {
-    coordinates: [Option<f64>; 3],
-    corners: Vec<i64>,
+    name: String,
+    count: u64,
+    properties: Vec<Property>,
 }
 
-impl PropertyAccess for Element {
-    fn new() -> Self {
-        Self { coordinates: [None; 3], corners: Vec::new() }
-    }
+struct Property {
+    name: String,
+    kind: Scalar,
+    /// Type of the length, for lists.
+    list: Option<Scalar>,
+}
 
-    fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
-        match name {
-            "x" => self.coordinates[0] = number(&property),
-            "y" => self.coordinates[1] = number(&property),
-            "z" => self.coordinates[2] = number(&property),
-            "vertex_indices" | "vertex_index" => self.corners = integers(property),
-            _ => return PropertyAccessResult::Ignored,
+pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
+    let mut cursor = Cursor::new(bytes);
+    let (encoding, elements) = header(&mut cursor)?;
+    let mut surface = SurfaceMesh::default();
+    let mut notes = Vec::new();
+    for element in elements.iter().filter(|element| !element.properties.is_empty()) {
+        // Every one takes a byte at least.
+        if element.count > cursor.remaining() as u64 {
+            let reason = format!("the header promises {} of '{}', more than the file can hold", element.count, element.name);
+            return Err(cursor.fault(reason, "it may be cut off: fetch or export it again"));
         }
-        PropertyAccessResult::Set
+        match element.name.as_str() {
+            "vertex" => vertices(&mut cursor, encoding, element, &mut surface)?,
+            "face" => faces(&mut cursor, encoding, element, &mut surface)?,
+            name => {
+                notes.extend((element.count > 0).then(|| format!("{} of '{name}' are left out", element.count)));
+                for _ in 0..element.count {
+                    for property in &element.properties {
+                        values(&mut cursor, encoding, property, |_| ())?;
+                    }
+                }
+            }
+        }
     }
+    Ok(MeshFile { notes, ..surface.into() })
 }
 
-fn number(property: &Property) -> Option<f64> {
-    match *property {
-        Property::Char(v) => Some(v.into()),
-        Property::UChar(v) => Some(v.into()),
-        Property::Short(v) => Some(v.into()),
-        Property::UShort(v) => Some(v.into()),
-        Property::Int(v) => Some(v.into()),
-        Property::UInt(v) => Some(v.into()),
-        Property::Float(v) => Some(v.into()),
-        Property::Double(v) => Some(v),
-        _ => None,
+fn header(cursor: &mut Cursor) -> Result<(Encoding, Vec<Element>), Fault> {
+    if cursor.line() != Some(b"ply") {
+        return Err(cursor.fault("expected 'ply' on the first line", "export the file again, as PLY"));
     }
+    let mut encoding = None;
+    let mut elements: Vec<Element> = Vec::new();
+    loop {
+        let line = cursor.line().ok_or_else(|| Fault::new("the file ends within its header", "it may be cut off: fetch it again"))?;
+        let line = String::from_utf8_lossy(line);
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let wrong = |what: &str| cursor.fault(format!("expected {what}, found '{}'", shortened(&line)), "export the file again");
+        match words.as_slice() {
+            ["end_header"] => break,
+            [] | ["comment" | "obj_info", ..] => {}
+            ["format", "ascii", _] => encoding = Some(Encoding::Text),
+            ["format", "binary_little_endian", _] => encoding = Some(Encoding::LittleEndian),
+            ["format", "binary_big_endian", _] => encoding = Some(Encoding::BigEndian),
+            ["element", name, count] => {
+                let count = count.parse().map_err(|_| wrong("'element NAME COUNT'"))?;
+                elements.push(Element { name: (*name).to_owned(), count, properties: Vec::new() });
+            }
+            ["property", rest @ ..] => {
+                let (list, kind, name) = match rest {
+                    ["list", length, kind, name] => (Some(*length), *kind, *name),
+                    [kind, name] => (None, *kind, *name),
+                    _ => return Err(wrong("'property TYPE NAME'")),
+                };
+                let known = |word: &str| scalar(word).ok_or_else(|| wrong("a number type such as float or int"));
+                let property = Property { name: name.to_owned(), kind: known(kind)?, list: list.map(known).transpose()? };
+                elements.last_mut().ok_or_else(|| wrong("an element before its properties"))?.properties.push(property);
+            }
+            _ => return Err(wrong("'format', 'element', 'property', 'comment' or 'end_header'")),
+        }
+    }
+    let encoding = encoding.ok_or_else(|| cursor.fault("the header lacks its 'format' line", "export the file again"))?;
+    Ok((encoding, elements))
 }
 
-/// A list of integers; a list of another kind gives no corners and is reported as such.
-fn integers(property: Property) -> Vec<i64> {
-    fn widen<T: Into<i64>>(values: Vec<T>) -> Vec<i64> {
-        values.into_iter().map(Into::into).collect()
+fn scalar(word: &str) -> Option<Scalar> {
+    Some(match word {
+        "char" | "int8" => Scalar::I8,
+        "uchar" | "uint8" => Scalar::U8,
+        "short" | "int16" => Scalar::I16,
+        "ushort" | "uint16" => Scalar::U16,
+        "int" | "int32" => Scalar::I32,
+        "uint" | "uint32" => Scalar::U32,
+        "float" | "float32" => Scalar::F32,
+        "double" | "float64" => Scalar::F64,
+        _ => return None,
+    })
+}
+
+/// Calls `each` with the value of a property, or with those of its list.
+fn values(cursor: &mut Cursor, encoding: Encoding, property: &Property, mut each: impl FnMut(f64)) -> Result<(), Fault> {
+    let count = match property.list {
+        None => 1,
+        Some(length) => cursor.whole(encoding, length, "the length of a list")?,
+    };
+    for _ in 0..count {
+        each(cursor.scalar(encoding, property.kind, &format!("a number for '{}'", property.name))?);
     }
-    match property {
-        Property::ListChar(v) => widen(v),
-        Property::ListUChar(v) => widen(v),
-        Property::ListShort(v) => widen(v),
-        Property::ListUShort(v) => widen(v),
-        Property::ListInt(v) => widen(v),
-        Property::ListUInt(v) => widen(v),
-        _ => Vec::new(),
+    Ok(())
+}
+
+fn vertices(cursor: &mut Cursor, encoding: Encoding, element: &Element, surface: &mut SurfaceMesh) -> Result<(), Fault> {
+    let axis_of = |property: &Property| ["x", "y", "z"].iter().position(|&name| name == property.name && property.list.is_none());
+    let axes: Vec<Option<usize>> = element.properties.iter().map(axis_of).collect();
+    if (0..3).any(|axis| !axes.contains(&Some(axis))) {
+        return Err(Fault::new("its vertices lack x, y or z", "export them as numbers with these names"));
     }
+    for i in 0..element.count {
+        let mut point = Vec3::zeros();
+        for (property, axis) in element.properties.iter().zip(&axes) {
+            values(cursor, encoding, property, |value| axis.iter().for_each(|&axis| point[axis] = value))?;
+        }
+        if !point.iter().all(|x| x.is_finite()) {
+            let reason = format!("vertex {i} is not a finite point");
+            let remedy = "correct its coordinates";
+            return Err(if encoding == Encoding::Text { cursor.fault(reason, remedy) } else { cursor.byte_fault(reason, remedy) });
+        }
+        surface.positions.push(point);
+    }
+    Ok(())
+}
+
+fn faces(cursor: &mut Cursor, encoding: Encoding, element: &Element, surface: &mut SurfaceMesh) -> Result<(), Fault> {
+    let is_corners = |property: &Property| matches!(property.name.as_str(), "vertex_indices" | "vertex_index") && property.list.is_some();
+    let mut polygon = Vec::new();
+    for i in 0..element.count {
+        polygon.clear();
+        let mut is_whole = true;
+        for property in &element.properties {
+            let corners = is_corners(property);
+            values(cursor, encoding, property, |value| {
+                if corners {
+                    is_whole &= value.fract() == 0.0 && (0.0..f64::from(u32::MAX)).contains(&value);
+                    polygon.push(value as u32);
+                }
+            })?;
+        }
+        let fault = |reason: String, remedy| {
+            if encoding == Encoding::Text { cursor.fault(reason, remedy) } else { cursor.byte_fault(reason, remedy) }
+        };
+        if !is_whole {
+            return Err(fault(
+                format!("face {i} has a vertex index that is negative, broken or too large"),
+                "correct it or export it again",
+            ));
+        }
+        if polygon.len() < 3 {
+            let reason = format!("face {i} has {} corners", polygon.len());
+            return Err(fault(reason, "give it at least three, in a list named vertex_indices"));
+        }
+        push_fan(&mut surface.triangles, &polygon);
+    }
+    Ok(())
 }

@@ -1,63 +1,103 @@
-//! STL, ASCII and binary, through `stl_io`. The format repeats every corner; equal points become one vertex.
+//! STL, ASCII and binary. The format repeats every corner; equal points become one vertex.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::Cursor;
 
-use super::Fault;
+use super::cursor::{Cursor, Encoding, Scalar, shortened};
+use super::{Fault, MeshFile};
 use crate::math::Vec3;
 use crate::mesh::SurfaceMesh;
 
 const HEADER: usize = 80;
 const TRIANGLE: usize = 50;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<SurfaceMesh, Fault> {
-    let binary = binary_triangles(bytes);
-    if let Some(promised) = binary {
-        let stored = (bytes.len() - HEADER - 4) / TRIANGLE;
-        if promised > stored {
-            let reason = format!("the header promises {promised} triangles, the file holds {stored}");
-            return Err(Fault::new(reason, "it may be cut off: fetch or export it again"));
+pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
+    let surface = if is_binary(bytes) { binary(bytes)? } else { text(bytes)? };
+    Ok(surface.into())
+}
+
+/// Length decides first, because the word "solid" proves nothing; then whether the text speaks of facets.
+fn is_binary(bytes: &[u8]) -> bool {
+    let Some(count) = bytes.get(HEADER..).and_then(|rest| Scalar::U32.read(rest, false)) else { return false };
+    let body = bytes.len() - HEADER - 4;
+    let exact = body.is_multiple_of(TRIANGLE) && (body / TRIANGLE) as f64 == count;
+    let speaks = bytes.trim_ascii_start().starts_with(b"solid") && bytes[..bytes.len().min(1024)].windows(5).any(|word| word == b"facet");
+    exact || !speaks
+}
+
+#[derive(Default)]
+struct Vertices {
+    surface: SurfaceMesh,
+    at: HashMap<[u64; 3], u32>,
+}
+
+impl Vertices {
+    fn index(&mut self, point: Vec3) -> u32 {
+        let point = point.map(|x| x + 0.0); // -0 and 0 are the same place
+        *self.at.entry([point.x, point.y, point.z].map(f64::to_bits)).or_insert_with(|| {
+            self.surface.positions.push(point);
+            self.surface.positions.len() as u32 - 1
+        })
+    }
+}
+
+fn binary(bytes: &[u8]) -> Result<SurfaceMesh, Fault> {
+    let mut cursor = Cursor::new(bytes);
+    cursor.take(HEADER, "the header")?;
+    let count = cursor.count(Encoding::LittleEndian, Scalar::U32, TRIANGLE, "triangles")?;
+    let mut vertices = Vertices::default();
+    for _ in 0..count {
+        cursor.take(12, "a normal")?;
+        let mut corners = [0; 3];
+        for corner in &mut corners {
+            *corner = vertices.index(cursor.point(Encoding::LittleEndian, Scalar::F32)?);
+        }
+        cursor.take(2, "the attributes of a triangle")?;
+        vertices.surface.triangles.push(corners);
+    }
+    Ok(vertices.surface)
+}
+
+fn text(bytes: &[u8]) -> Result<SurfaceMesh, Fault> {
+    let mut cursor = Cursor::new(bytes);
+    let mut vertices = Vertices::default();
+    let mut corners = Vec::new();
+    let mut expected = "'solid' and then facets";
+    while let Some(word) = cursor.next_word() {
+        match word.to_ascii_lowercase().as_slice() {
+            // Names may be of any words.
+            b"solid" | b"endsolid" => {
+                cursor.line();
+                expected = "'facet' or 'endsolid'";
+            }
+            b"facet" => {
+                cursor.line();
+                corners.clear();
+                expected = "'outer loop'";
+            }
+            b"outer" | b"loop" => expected = "'vertex'",
+            b"vertex" => {
+                corners.push(vertices.index(cursor.point(Encoding::Text, Scalar::F32)?));
+                expected = "'vertex' or 'endloop'";
+            }
+            b"endloop" => expected = "'endfacet'",
+            b"endfacet" => {
+                let Ok(triangle) = <[u32; 3]>::try_from(corners.as_slice()) else {
+                    return Err(cursor.fault(format!("a facet has {} vertices instead of three", corners.len()), "export the file again"));
+                };
+                vertices.surface.triangles.push(triangle);
+                corners.clear();
+                expected = "'facet' or 'endsolid'";
+            }
+            _ => {
+                let found = shortened(&String::from_utf8_lossy(word));
+                return Err(cursor.fault(format!("expected {expected}, found '{found}'"), "export the file again"));
+            }
         }
     }
-    // Many binary files begin with "solid", by which the library takes them for text: hide the word.
-    let mut bytes = Cow::Borrowed(bytes);
-    if binary.is_some() && bytes.starts_with(b"solid") {
-        bytes.to_mut()[0] = b' ';
+    if !corners.is_empty() || expected == "'outer loop'" {
+        return Err(
+            cursor.fault(format!("the file ends within a facet, where {expected} is expected"), "it may be cut off: fetch it again")
+        );
     }
-    // And it wants a blank after the word, which files without a name lack.
-    if binary.is_none() && matches!(bytes.get(..6), Some(b"solid\n" | b"solid\r")) {
-        bytes.to_mut().insert(5, b' ');
-    }
-    let mut reader = Cursor::new(&bytes[..]);
-    let triangles = stl_io::create_stl_reader(&mut reader).map_err(|error| unreadable(&error))?;
-
-    let mut surface = SurfaceMesh::default();
-    let mut vertex_at: HashMap<[u32; 3], u32> = HashMap::new();
-    for triangle in triangles {
-        let corners = triangle.map_err(|error| unreadable(&error))?.vertices.map(|point| {
-            let point = point.0.map(|x| x + 0.0); // -0 and 0 are the same place
-            *vertex_at.entry(point.map(f32::to_bits)).or_insert_with(|| {
-                surface.positions.push(Vec3::from(point.map(f64::from)));
-                surface.positions.len() as u32 - 1
-            })
-        });
-        surface.triangles.push(corners);
-    }
-    Ok(surface)
-}
-
-/// The number of triangles a binary file promises; nothing when the file is text. Length decides first, because the word
-/// "solid" proves nothing; then whether the text speaks of facets.
-fn binary_triangles(bytes: &[u8]) -> Option<usize> {
-    let count = bytes.get(HEADER..HEADER + 4)?;
-    let count = u32::from_le_bytes([count[0], count[1], count[2], count[3]]) as usize;
-    let body = bytes.len() - HEADER - 4;
-    let exact = body.is_multiple_of(TRIANGLE) && body / TRIANGLE == count;
-    let text = bytes.starts_with(b"solid") && bytes[..bytes.len().min(1024)].windows(5).any(|word| word == b"facet");
-    (exact || !text).then_some(count)
-}
-
-fn unreadable(error: &std::io::Error) -> Fault {
-    Fault::new(format!("the STL data is malformed ({error})"), "it may be cut off or damaged: fetch or export it again")
+    Ok(vertices.surface)
 }

@@ -1,15 +1,31 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::mesh::doctor::diagnose;
+use crate::mesh::doctor::{diagnose, mend, mend_tets};
 use crate::mesh::{assets, shapes, write_obj};
 
 fn fixture(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests", "data", name].iter().collect()
 }
 
+/// Reads a file that has none beside it.
+fn read(name: &str, bytes: impl AsRef<[u8]>) -> Result<MeshFile, MeshError> {
+    let bytes = bytes.as_ref();
+    read_mesh(name, bytes, Format::detect(name, bytes)?, &|_| Err("there is none".into()))
+}
+
 fn message(name: &str, text: impl AsRef<[u8]>) -> String {
-    parse_surface(name, text.as_ref()).unwrap_err().to_string()
+    read(name, text).unwrap_err().to_string()
+}
+
+fn tets(file: MeshFile) -> TetMesh {
+    let MeshData::Tets(tets) = file.data else { panic!("not a tet mesh: {:?}", file.notes) };
+    tets
+}
+
+fn surface(file: MeshFile) -> SurfaceMesh {
+    let MeshData::Surface(surface) = file.data else { panic!("not a surface: {:?}", file.notes) };
+    surface
 }
 
 /// Vertices, triangles and signed volume as measured by independent tools.
@@ -27,6 +43,9 @@ fn fixtures_of_each_format_have_their_known_facts() {
         ("joint.off", 221, 446, 0.359494),
         ("sphere_ascii.stl", 162, 320, 0.505952),
         ("sphere_binary.stl", 162, 320, 0.505952),
+        ("bunny_2k.obj", 1839, 3674, 194.288),
+        ("bear_skin.obj", 1986, 3968, 98.4293),
+        ("rotor.off", 2400, 4800, 0.0192182),
     ] {
         assert_facts(name, &read_surface(&fixture(name)).unwrap(), vertices, triangles, volume);
     }
@@ -59,6 +78,235 @@ fn an_open_scan_is_read_and_diagnosed() {
     assert_eq!((found.vertices, found.triangles, found.pieces), (453, 948, 1));
     assert_eq!((found.boundary_edges, found.non_manifold_edges, found.repeated_triangles), (26, 70, 40));
     assert!((found.area - 0.0545925).abs() < 1e-6);
+}
+
+#[test]
+fn tets_of_each_format_have_their_known_facts() {
+    for (name, nodes, n_tets, volume, faces) in [
+        ("bear.vtk", 1986, 5354, 98.4293, 3968),
+        ("bunny_2k.ele", 2545, 9695, 194.288, 3674),
+        ("bunny_2k.node", 2545, 9695, 194.288, 3674),
+        ("armadillo_7k.vtk", 4874, 19091, 236596.0, 7000),
+        ("tetgen_sample.ele", 89, 304, 1.0, 132),
+        ("cube86.mesh", 39, 86, 1.0, 72),
+        ("sphere_remesh.mesh", 757, 3586, 0.497467, 694),
+    ] {
+        let mesh = tets(open_mesh(&fixture(name)).unwrap());
+        mesh.check().unwrap();
+        assert_eq!((mesh.positions.len(), mesh.tets.len(), mesh.boundary().len()), (nodes, n_tets, faces), "{name}");
+        assert!((mesh.total_volume() / volume - 1.0).abs() < 1e-5, "{name}: {}", mesh.total_volume());
+    }
+}
+
+#[test]
+fn one_bear_in_seven_files_is_one_bear() {
+    let bear = tets(open_mesh(&fixture("bear.vtk")).unwrap());
+    for name in ["bear.vtu", "bear.msh", "bear_v22_binary.msh", "bear_v41_binary.msh", "bear.mesh", "bear.ele"] {
+        let same = tets(open_mesh(&fixture(name)).unwrap());
+        assert_eq!(same.tets, bear.tets, "{name}");
+        let apart = same.positions.iter().zip(&bear.positions).map(|(p, q)| (p - q).norm()).fold(0.0, f64::max);
+        assert!(apart < 1e-6 && same.positions.len() == bear.positions.len(), "{name}: {apart:e}");
+    }
+    // And it is what stands under the skin of a surface file.
+    let skin = read_surface(&fixture("bear_skin.obj")).unwrap();
+    assert!((bear.surface().signed_volume() - skin.signed_volume()).abs() < 1e-9);
+}
+
+const CUBE: &str = "0 0 0  1 0 0  1 1 0  0 1 0  0 0 1  1 0 1  1 1 1  0 1 1";
+
+/// A cube as one hexahedron, and a tet with ten nodes, in every format that has such cells.
+#[test]
+fn hexahedra_are_split_and_curved_tets_read_by_their_corners() {
+    let ten = "0 0 0  1 0 0  0 1 0  0 0 1  .5 0 0  .5 .5 0  0 .5 0  0 0 .5  .5 0 .5  0 .5 .5";
+    let numbered = |points: &str, first: usize| {
+        let words: Vec<&str> = points.split_whitespace().collect();
+        words.chunks(3).enumerate().map(|(i, p)| format!("{} {}\n", i + first, p.join(" "))).collect::<String>()
+    };
+    let eight = "0 1 2 3 4 5 6 7";
+    let from_one = |n: usize| (1..=n).map(|i| i.to_string()).collect::<Vec<_>>().join(" ");
+    let msh4 = |points: &str, n: usize, kind: usize| {
+        let tags = from_one(n).replace(' ', "\n");
+        format!(
+            "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n3 1 \"a b\"\n$EndPhysicalNames\n$Nodes\n1 {n} 1 {n}\n3 1 0 {n}\n{tags}\n{points}\n\
+             $EndNodes\n$Elements\n1 1 1 1\n3 1 {kind} 1\n1 {}\n$EndElements\n",
+            from_one(n)
+        )
+    };
+    let medit = |points: &str, n: usize, kind: &str| {
+        let words: Vec<&str> = points.split_whitespace().collect();
+        let points: String = words.chunks(3).map(|p| format!("{} 0\n", p.join(" "))).collect();
+        format!("MeshVersionFormatted 1\nDimension\n3\nRidges 1\n7\nVertices\n{n}\n{points}{kind}\n1\n{} 0\nEnd\n", from_one(n))
+    };
+    let msh2 = format!(
+        "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n10\n{}$EndNodes\n$Elements\n2\n1 15 2 0 1 1\n2 11 2 0 1 {}\n$EndElements\n",
+        numbered(ten, 1),
+        from_one(10)
+    );
+    let vtk = |points: &str, n: usize, cells: &str, kind: usize| {
+        format!(
+            "# vtk DataFile Version 3.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS {n} double\n{points}\n{cells}\nCELL_TYPES 1\n{kind}\n"
+        )
+    };
+    let vtk5 = format!("CELLS 2 8\nOFFSETS vtktypeint64\n0 8\nCONNECTIVITY vtktypeint64\n{eight}");
+    for (name, text, n_tets, volume, note) in [
+        ("hex.msh", msh4(CUBE, 8, 5), 6, 1.0, "1 hexahedra are split into six tets each"),
+        ("ten.msh", msh4(ten, 10, 11), 1, 1.0 / 6.0, "1 curved cells are read by their corners"),
+        ("two.msh", msh2, 1, 1.0 / 6.0, "1 points, lines and faces"),
+        ("hex.mesh", medit(CUBE, 8, "Hexahedra"), 6, 1.0, "hexahedra are split"),
+        ("ten.mesh", medit(ten, 10, "TetrahedraP2"), 1, 1.0 / 6.0, "curved"),
+        ("hex.vtk", vtk(CUBE, 8, &format!("CELLS 1 9\n8 {eight}"), 12), 6, 1.0, "hexahedra"),
+        ("new.vtk", vtk(CUBE, 8, &vtk5, 12), 6, 1.0, "hexahedra"),
+        ("voxel.vtk", vtk(CUBE, 8, "CELLS 1 9\n8 0 1 3 2 4 5 7 6", 11), 6, 1.0, "hexahedra"),
+        ("ten.vtk", vtk(ten, 10, "CELLS 1 11\n10 0 1 2 3 4 5 6 7 8 9", 24), 1, 1.0 / 6.0, "curved"),
+    ] {
+        let file = read(name, &text).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
+        assert!(file.notes.iter().any(|found| found.contains(note)), "{name}: {:?}", file.notes);
+        let mesh = mend_tets(tets(file));
+        assert_eq!(mesh.tets.len(), n_tets, "{name}");
+        assert!((mesh.total_volume() - volume).abs() < 1e-12, "{name}");
+    }
+    // Surfaces in volume formats.
+    let quad = vtk("0 0 0 1 0 0 1 1 0 0 1 0", 4, "POLYGONS 1 5\n4 0 1 2 3", 0).replace("UNSTRUCTURED_GRID", "POLYDATA");
+    let quad = quad.split("CELL_TYPES").next().unwrap();
+    assert_eq!(surface(read("a.vtk", quad).unwrap()).triangles, [[0, 1, 2], [0, 2, 3]]);
+}
+
+/// The cube of one hexahedron as .vtu, stored in the ways that VTK has.
+#[test]
+fn vtu_files_are_read_however_they_are_stored() {
+    let points: Vec<u8> = CUBE.split_whitespace().flat_map(|x| x.parse::<f64>().unwrap().to_be_bytes()).collect();
+    let connectivity: Vec<u8> = (0..8i64).flat_map(i64::to_be_bytes).collect();
+    let arrays = [points, connectivity, 8i64.to_be_bytes().to_vec(), vec![12]];
+    let piece = |array: &dyn Fn(usize, &str, &str) -> String| {
+        format!(
+            "<UnstructuredGrid><Piece NumberOfPoints=\"8\" NumberOfCells=\"1\"><PointData>{}</PointData><Points>{}</Points><Cells>{}{}{}</Cells>\
+             </Piece></UnstructuredGrid>",
+            array(1, "Int64", "u"),
+            array(0, "Float64", "Points"),
+            array(1, "Int64", "connectivity"),
+            array(2, "Int64", "offsets"),
+            array(3, "UInt8", "types")
+        )
+    };
+    let head = "<?xml version=\"1.0\"?><VTKFile type=\"UnstructuredGrid\" byte_order=\"BigEndian\" header_type=\"UInt64\">";
+    let text = ["0 0 0 1 0 0 1 1 0 0 1 0 0 0 1 1 0 1 1 1 1 0 1 1", "0 1 2 3 4 5 6 7", "8", "12"];
+    let ascii = piece(&|i, kind, name| format!("<DataArray type=\"{kind}\" Name=\"{name}\" format=\"ascii\">\n{}\n</DataArray>", text[i]));
+    // Length, then data.
+    let blocks: Vec<Vec<u8>> = arrays.iter().map(|a| [&(a.len() as u64).to_be_bytes()[..], a].concat()).collect();
+    let offsets: Vec<usize> = (0..4).map(|i| blocks[..i].iter().map(Vec::len).sum()).collect();
+    let appended =
+        piece(&|i, kind, name| format!("<DataArray type=\"{kind}\" Name=\"{name}\" format=\"appended\" offset=\"{}\"/>", offsets[i]));
+    let mut raw = format!("{head}{appended}<AppendedData encoding=\"raw\">\n _").into_bytes();
+    raw.extend(blocks.concat());
+    raw.extend(b"\n</AppendedData></VTKFile>");
+    for (name, bytes) in [("ascii.vtu", format!("{head}{ascii}</VTKFile>").into_bytes()), ("raw.vtu", raw.clone())] {
+        let mesh = tets(read(name, &bytes).unwrap_or_else(|e| panic!("{name}: {e}")));
+        assert!((mesh.total_volume() - 1.0).abs() < 1e-12 && mesh.tets.len() == 6, "{name}");
+    }
+    let broken = String::from_utf8_lossy(&raw).replace("offset=\"0\"", "offset=\"90000\"");
+    assert!(message("raw.vtu", broken.as_bytes()).contains("its offset is beyond the end"));
+    assert!(message("a.vtu", format!("{head}{ascii}</VTKFile>").replace("12\n<", "42\n<")).contains("VTK type 42"));
+    assert!(message("a.vtu", format!("{head}{ascii}</VTKFile>").replace("5 6 7\n", "5 6 9\n")).contains("cell 0 names point 9"));
+    assert!(message("a.vtu", head.replace("UnstructuredGrid", "ImageData")).contains("'ImageData' are not read"));
+}
+
+#[test]
+fn gltf_nodes_place_their_meshes() {
+    let indices: Vec<u8> = [0u16, 1, 2, 0, 2, 3].iter().flat_map(|i| i.to_le_bytes()).collect();
+    let corners: Vec<u8> =
+        [[0f32, 0., 0.], [1., 0., 0.], [1., 1., 0.], [0., 1., 0.]].as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect();
+    let bytes = [indices, corners].concat();
+    let json = |buffer: &str| {
+        format!(
+            r#"{{ "asset": {{ "version": "2.0" }}, "scene": 0, "scenes": [{{ "nodes": [0] }}],
+            "nodes": [{{ "children": [1, 2], "translation": [0, 0, 5], "scale": [2, 2, 2] }},
+                      {{ "mesh": 0, "rotation": [0, 0, 0.7071067811865476, 0.7071067811865476] }},
+                      {{ "mesh": 0, "matrix": [-1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1] }}, {{ "mesh": 0 }}],
+            "meshes": [{{ "primitives": [{{ "attributes": {{ "POSITION": 1 }}, "indices": 0 }}, {{ "attributes": {{ "POSITION": 1 }}, "mode": 0 }}] }}],
+            "accessors": [{{ "bufferView": 0, "componentType": 5123, "count": 6, "type": "SCALAR" }},
+                          {{ "bufferView": 1, "componentType": 5126, "count": 4, "type": "VEC3" }}],
+            "bufferViews": [{{ "buffer": 0, "byteLength": 12 }}, {{ "buffer": 0, "byteOffset": 12, "byteLength": 48 }}],
+            "buffers": [{{ "byteLength": 60{buffer} }}] }}"#
+        )
+    };
+    let text = json(r#", "uri": "side%20car.bin""#);
+    let file = read_mesh("a.gltf", text.as_bytes(), Format::Gltf, &|name| {
+        assert_eq!(name, "side car.bin");
+        Ok(bytes.clone())
+    });
+    let file = file.unwrap();
+    assert!(file.notes.iter().any(|note| note.contains("no triangles")), "{:?}", file.notes);
+    let found = surface(file);
+    // The third node is not in the scene. A quarter turn, then twice as large, then up; mirrored, it is turned to face the same way.
+    assert_eq!((found.positions.len(), found.triangles.len()), (8, 4));
+    assert!(
+        (found.positions[1] - Vec3::new(0.0, 2.0, 5.0)).norm() < 1e-12 && (found.positions[5] - Vec3::new(-2.0, 0.0, 7.0)).norm() < 1e-12
+    );
+    for t in 0..4 {
+        let [a, b, c] = found.corners(t);
+        assert!((b - a).cross(&(c - a)).z > 3.9);
+    }
+    // The same in one file, whose chunks are padded.
+    let chunk = |kind: &[u8], data: &[u8]| [&(data.len() as u32).to_le_bytes()[..], kind, data].concat();
+    let glb = [b"glTF\x02\0\0\0\0\0\0\0".to_vec(), chunk(b"JSON", json("").as_bytes()), chunk(b"BIN\0", &bytes)].concat();
+    assert_eq!(surface(read("a.glb", &glb).unwrap()), found);
+    assert_eq!(surface(read("misnamed.obj", &glb).unwrap()), found);
+    // Texture seams are welded.
+    let cube = surface(open_mesh(&fixture("box_textured.glb")).unwrap());
+    assert_eq!((cube.positions.len(), cube.triangles.len()), (24, 12));
+    assert_facts("box_textured.glb", &mend(cube), 8, 12, 1.0);
+
+    for (change, to, want) in [
+        ("\"count\": 4", "\"count\": 4000000000", "accessor 1: 4000000000 elements are more than its data can hold"),
+        ("\"children\": [1, 2]", "\"children\": [1, 0]", "node 0 has several parents"),
+        ("\"mesh\": 0, \"rot", "\"mesh\": 7, \"rot", "it names mesh 7, which it does not have"),
+        ("\"asset\"", "\"extensionsRequired\": [\"KHR_draco_mesh_compression\"], \"asset\"", "needs the extension 'KHR_draco"),
+        ("\"byteLength\": 12", "\"byteLength\": 8", "accessor 0: 6 elements are more"),
+        ("5123", "5124", "numbers of type 5124"),
+        ("\"scene\": 0", "\"scene\": x", "the JSON is not that of glTF"),
+    ] {
+        let found = message(
+            "a.gltf",
+            json(", \"uri\": \"data:application/octet-stream;base64,BASE\"").replace(change, to).replace("BASE", &"A".repeat(80)),
+        );
+        assert!(found.starts_with("a.gltf: ") && found.contains(want), "{found}");
+    }
+    assert!(message("a.gltf", text).contains("keep its files together"));
+}
+
+#[test]
+fn ply_is_read_in_both_byte_orders() {
+    let head = |order: &str| {
+        format!(
+            "ply\nformat {order} 1.0\ncomment c\nelement vertex 3\nproperty float64 x\nproperty float y\nproperty short z\nelement note 1\n\
+             property list uchar int words\nelement face 1\nproperty uchar red\nproperty list uchar ushort vertex_indices\nend_header\n"
+        )
+    };
+    let body = |big: bool| {
+        let mut bytes = Vec::new();
+        let mut put = |le: &[u8]| if big { bytes.extend(le.iter().rev()) } else { bytes.extend(le) };
+        for (x, y, z) in [(0.1f64, 0.5f32, -3i16), (1.0, 0.0, 2), (0.0, 1.0, 0)] {
+            put(&x.to_le_bytes());
+            put(&y.to_le_bytes());
+            put(&z.to_le_bytes());
+        }
+        put(&[2]);
+        put(&5i32.to_le_bytes());
+        put(&6i32.to_le_bytes());
+        put(&[200]);
+        put(&[3]);
+        [2u16, 0, 1].iter().for_each(|i| put(&i.to_le_bytes()));
+        bytes
+    };
+    for (order, big) in [("binary_little_endian", false), ("binary_big_endian", true)] {
+        let file = read("a.ply", [head(order).into_bytes(), body(big)].concat()).unwrap();
+        assert_eq!(file.notes, ["1 of 'note' are left out"]);
+        let found = surface(file);
+        assert_eq!((found.positions[0], found.triangles.as_slice()), (Vec3::new(0.1, 0.5, -3.0), &[[2, 0, 1]][..]));
+        let cut = [head(order).into_bytes(), body(big)[..50].to_vec()].concat();
+        let found = message("a.ply", &cut);
+        assert!(found.starts_with("a.ply, byte ") && found.contains("are left"), "{found}");
+    }
 }
 
 #[test]
@@ -115,10 +363,56 @@ fn errors_name_file_line_reason_and_remedy() {
         ("a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 3\n", "a.off:6: a face names vertex 3"),
         ("a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1\n", "a.off:6: a face ends early"),
         ("a.off", "OFF\nmany\n", "a.off:2: the counts"),
-        ("a.ply", "ply\nformat ascii 1.0\nelement vertex 9000000000\nproperty float x\nend_header\n", "a.ply: the header promises"),
+        ("a.ply", "ply\nformat ascii 1.0\nelement vertex 9000000000\nproperty float x\nend_header\n", "a.ply:5: the header promises"),
         ("a.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n0\n", "a.ply: its vertices lack x, y or z"),
-        ("a.stl", "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\n", "a.stl: the STL data is malformed"),
-        ("a.fbx", "x", "a.fbx: the format 'fbx' is not known; use a file that ends in .obj"),
+        ("a.ply", "ply\nformat ascii 1.0\nelement vertex many\n", "a.ply:3: expected 'element NAME COUNT', found 'element vertex many'"),
+        ("a.ply", "ply\nformat ascii 1.0\nproperty float x\n", "a.ply:3: expected an element before its properties"),
+        ("a.stl", "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\n", "a.stl:5: the file ends within a facet"),
+        ("a.stl", "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 zero\n", "a.stl:4: expected a coordinate, found 'zero'"),
+        ("a.stl", "solid a\nfacet normal 0 0 1\nendfacet\n", "a.stl:3: a facet has 0 vertices"),
+        ("a.msh", "(0 \"ANSYS\")\n", "a.msh:1: expected $MeshFormat, found '(0'"),
+        ("a.msh", "$MeshFormat\n4 0 8\n", "a.msh:2: MSH version 4 is not read"),
+        ("a.msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n99999999999\n", "a.msh:5: the file promises 99999999999 nodes"),
+        (
+            "a.msh",
+            "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n1\n1 0 0 0\n$EndNodes\n$Elements\n1\n1 4 0 1 1 1 2\n",
+            "a.msh:10: an element names node 2",
+        ),
+        (
+            "a.msh",
+            "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n1\n1 0 0 0\n2 0 0 0\n$EndNodes\n",
+            "a.msh:7: expected $EndNodes, found '2'",
+        ),
+        ("a.msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n1\n1 0 nan 0\n", "a.msh:6: the coordinate NaN is not finite"),
+        ("a.msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Comments\nx\n", "a.msh:4: the section $Comments has no end"),
+        ("a.vtk", "vtk\n", "a.vtk:1: expected '# vtk DataFile"),
+        ("a.vtk", "# vtk DataFile Version 3.0\nt\nASCII\nDATASET STRUCTURED_POINTS\n", "a.vtk:4: data of kind 'STRUCTURED_POINTS'"),
+        (
+            "a.vtk",
+            "# vtk DataFile Version 3.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 1 float\n0 0 0\nCELLS 1 5\n4 0 0 0 1\n",
+            "a.vtk:8: a cell names point 1",
+        ),
+        (
+            "a.vtk",
+            "# vtk DataFile Version 3.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 1 float\n0 0 0\n",
+            "a.vtk: the file has 1 nodes, but neither tets",
+        ),
+        ("a.vtu", "<VTKFile type=\"UnstructuredGrid\"></VTKFile>", "a.vtu: expected <VTKFile> with a <Piece>"),
+        ("a.mesh", "ogre\n", "a.mesh:1: expected MeshVersionFormatted, found 'ogre'"),
+        ("a.mesh", "MeshVersionFormatted 1\nDimension 2\n", "a.mesh:2: the mesh has 2 dimensions"),
+        (
+            "a.mesh",
+            "MeshVersionFormatted 1\nVertices 1\n0 0 0 0\nTetrahedra 1\n1 1 1 2 0\n",
+            "a.mesh:5: a cell names vertex 2, but there are 1",
+        ),
+        (
+            "a.mesh",
+            "MeshVersionFormatted 1\nVertices 1\n0 0 0 0\nTetrahedra 1\n0 1 1 1 0\n",
+            "a.mesh:5: the vertex index 0 is out of range",
+        ),
+        ("a.ele", "1 4 0\n1 1 1 1 1\n", "a.ele: its other half is missing"),
+        ("a.glb", "glTF\u{1}\0\0\0", "a.glb, byte 4: glTF of version 1 is not read"),
+        ("a.fbx", "x", "a.fbx: the format 'fbx' is not known; use a file that ends in .obj, .off"),
     ] {
         let found = message(name, text);
         assert!(found.starts_with(want), "{found}");
@@ -129,48 +423,133 @@ fn errors_name_file_line_reason_and_remedy() {
     let text = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nelement face 1\n\
                 property list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 nan\n3 0 1 2\n";
     let found = message("a.ply", text);
-    assert!(found.starts_with("a.ply:12: ") && found.contains("nan") && !found.contains("Line"), "{found}");
+    assert!(found.starts_with("a.ply:12: vertex 2 is not a finite point"), "{found}");
     let mut binary = assets::builtin("nut_hex.ply").unwrap().to_vec();
     let payload = binary.windows(11).position(|w| w == b"end_header\n").unwrap() + 11;
     binary[payload + 12..payload + 16].copy_from_slice(&f32::NAN.to_le_bytes());
     let found = message("a.ply", binary);
     assert!(found.contains("vertex 1 is not a finite point"), "{found}");
     assert!(message("a.ply", text.replace("nan", "0").replace("3 0 1 2", "3 0 1 7")).contains("names vertex 7"));
-    assert!(message("a.ply", text.replace("nan", "0").replace("3 0 1 2", "3 0 1 -7")).contains("negative vertex index"));
+    assert!(message("a.ply", text.replace("nan", "0").replace("3 0 1 2", "3 0 1 -7")).contains("vertex index that is negative"));
+    // Of two files, the one with the fault.
+    let pair = read_mesh("d/a.ele", b"1 4 0\n1 1 1 1 1\n", Format::TetGen, &|_| Ok(b"# c\n1 3 0 0\n1 0 0 zero\n".to_vec()));
+    let found = pair.unwrap_err().to_string();
+    assert!(found.starts_with("d/a.node:3: expected a coordinate, found 'zero'"), "{found}");
+    let pair = read_mesh("d/a.ele", b"1 4 0\n1 1 1 1 9\n", Format::TetGen, &|_| Ok(b"1 3 0 0\n1 0 0 0\n".to_vec()));
+    assert!(pair.unwrap_err().to_string().starts_with("d/a.ele:2: a tet names node 9, but the last one is 1"));
 }
 
-#[test]
-fn damaged_files_are_errors_and_never_panic() {
-    let files = ["cube.off", "joint.off", "sphere_ascii.stl", "sphere_binary.stl", "bunny_res4_scan_open.ply"]
-        .map(|name| (name, std::fs::read(fixture(name)).unwrap()));
-    let nut = ("nut_hex.ply", assets::builtin("nut_hex.ply").unwrap().to_vec());
-    let torus = ("torus.obj", write_obj(&shapes::surface_torus(1.0, 0.3, 8)).into_bytes());
-    // A fixed sequence of pseudo-random numbers [Steele & Vigna, splitmix64].
-    let mut state = 1u64;
-    let mut random = |below: usize| {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
+/// A fixed sequence of pseudo-random numbers [Steele & Vigna, splitmix64].
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % below as u64) as usize
-    };
-    for (name, bytes) in files.into_iter().chain([nut, torus]) {
-        for _ in 0..40 {
-            let cut = random(bytes.len());
-            // A text cut within its last number or an OBJ cut between faces may still be a surface; it must then be sound.
-            if let Ok(surface) = parse_surface(name, &bytes[..cut]) {
-                surface.check().unwrap();
-                assert!(name.ends_with(".obj") || cut + 16 > bytes.len(), "{name} cut at {cut} of {}", bytes.len());
+        ((z ^ (z >> 31)) % n as u64) as usize
+    }
+}
+
+/// Damages a file as a bad disk, a cut transfer or a hostile hand may.
+fn damaged(mut bytes: Vec<u8>, random: &mut Random) -> Vec<u8> {
+    const NUMBERS: [&[u8]; 8] = [b"-1", b"4294967295", b"99999999999999999999", b"nan", b"1e999", b"0", b"\xff\xff\xff\xff", b"\0\0\0\x80"];
+    for _ in 0..1 + random.below(6) {
+        let at = random.below(bytes.len().max(1));
+        match random.below(6) {
+            0 => bytes.truncate(at),
+            1 => {
+                let end = (at + random.below(64)).min(bytes.len());
+                bytes.drain(at.min(end)..end);
             }
-            let mut damaged = bytes.clone();
-            for _ in 0..1 + random(8) {
-                let at = random(damaged.len());
-                damaged[at] = random(256) as u8;
+            2 => {
+                let end = (at + random.below(64)).min(bytes.len());
+                let copy = bytes[at.min(end)..end].to_vec();
+                bytes.splice(at..at, copy);
             }
-            if let Ok(surface) = parse_surface(name, &damaged) {
-                surface.check().unwrap();
-                diagnose(&surface);
+            3 => {
+                let number = NUMBERS[random.below(NUMBERS.len())];
+                let end = (at + number.len()).min(bytes.len());
+                bytes.splice(at.min(end)..end, number.iter().copied());
             }
+            _ => {
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte = random.below(256) as u8;
+                }
+            }
+        }
+    }
+    bytes
+}
+
+/// What the fuzz targets in `fuzz/` do without end, a bounded number of times with a fixed seed.
+#[test]
+fn damaged_files_are_errors_and_never_panic() {
+    let names = [
+        "cube.off",
+        "joint.off",
+        "sphere_binary.stl",
+        "bunny_res4_scan_open.ply",
+        "ant_parts.ply",
+        "box_textured.glb",
+        "cube86.mesh",
+        "tetgen_sample.ele",
+        "tetgen_sample.node",
+        "bear.vtu",
+        "bear.vtk",
+        "bear.msh",
+        "bear_v22_binary.msh",
+        "bear_v41_binary.msh",
+        "armadillo_7k.vtk",
+    ];
+    let mut files: Vec<(&str, Vec<u8>)> = names.iter().map(|&name| (name, std::fs::read(fixture(name)).unwrap())).collect();
+    files.push(("torus.obj", write_obj(&shapes::surface_torus(1.0, 0.3, 8)).into_bytes()));
+    let text = std::fs::read(fixture("sphere_ascii.stl")).unwrap();
+    files.push(("sphere_ascii.stl", text[..8000].to_vec()));
+    let mut random = Random(1);
+    let (mut read, mut refused) = (0, 0);
+    for (name, bytes) in files {
+        // Less often the larger ones.
+        for _ in 0..(4_000_000 / bytes.len()).clamp(12, 120) {
+            // Headers hold what is believed or not: half of the damage is there.
+            let part = if random.below(2) == 0 { bytes.len() } else { bytes.len().min(400) };
+            let mut changed = damaged(bytes[..part].to_vec(), &mut random);
+            changed.extend_from_slice(&bytes[part..]);
+            let format = Format::of_name(name).unwrap();
+            match read_mesh(name, &changed, format, &|other| Ok(std::fs::read(fixture(other)).unwrap())) {
+                Ok(file) => {
+                    read += 1;
+                    match file.data {
+                        MeshData::Surface(surface) => surface.check().unwrap(),
+                        MeshData::Tets(tets) => tets.check_indices().unwrap(),
+                    }
+                }
+                Err(error) => {
+                    refused += 1;
+                    let text = error.to_string();
+                    assert!(text.contains(';') && text.len() < 600, "{text}");
+                }
+            }
+        }
+    }
+    assert!(read > 50 && refused > 300, "{read} {refused}");
+}
+
+/// Whatever follows the mark of a format.
+#[test]
+fn noise_is_refused() {
+    let mut random = Random(2);
+    for (ending, format) in ENDINGS {
+        for mark in [
+            "",
+            "ply\nformat binary_little_endian 1.0\nelement vertex 9\nproperty list uint uint x\nend_header\n",
+            "glTF\x02\0\0\0",
+            "$MeshFormat 4.1 1 8\n\x01\0\0\0\n$Nodes\n",
+        ] {
+            let noise = (0..200).map(|_| if random.below(3) == 0 { b' ' } else { random.below(256) as u8 });
+            let bytes: Vec<u8> = mark.bytes().chain(noise).collect();
+            assert!(read_mesh(&format!("a.{ending}"), &bytes, format, &|_| Ok(bytes.clone())).is_err());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The geometry of a body: a mesh or a shape.
 
-use super::{Geometry, MAX_CELLS, Reader};
+use super::{Fineness, Geometry, MAX_CELLS, Reader};
 use crate::scene::node::{CHECKED, Node};
 use crate::scene::spec::Kind;
 use crate::scene::value::Value;
@@ -12,13 +12,23 @@ impl Reader<'_> {
                 if node.has("size") && node.has("scale") {
                     self.complain(node, "scale", "a mesh has either a size or a scale; remove one of them");
                 }
-                let resolution = node.integer("resolution") as u32;
-                Some(Geometry::Mesh { file: node.text("mesh"), resolution, size: node.opt_number("size") })
+                if node.has("resolution") && node.has("tets") {
+                    self.complain(node, "tets", "a mesh is filled by a resolution or by a number of tets; remove one of them");
+                }
+                let fineness = match node.opt_integer("tets") {
+                    Some(tets) => Fineness::Tets(tets as u64),
+                    None => Fineness::Cells(node.integer("resolution") as u32),
+                };
+                let subdivide = node.text("subdivide") == "on";
+                Some(Geometry::Mesh { file: node.text("mesh"), fineness, size: node.opt_number("size"), subdivide })
             }
             (false, Some(shape)) => {
-                for key in ["size", "resolution"] {
+                for key in ["size", "resolution", "tets", "subdivide"] {
                     if node.has(key) {
-                        let inside = if key == "size" { "the measures are" } else { "the number of cells is" };
+                        let inside = match key {
+                            "size" => "the measures are",
+                            _ => "the number of cells is",
+                        };
                         self.complain(node, key, format!("this is for meshes; {inside} given inside the shape"));
                     }
                 }

@@ -82,7 +82,8 @@ fn what_cannot_touch_is_told_with_its_line() {
 
     let sphere = shapes::icosphere(0.1, 1);
     let mut open = sphere.clone();
-    open.triangles.pop();
+    // More than a small hole, which would be closed.
+    open.triangles.retain(|t| t.iter().any(|&v| sphere.positions[v as usize].y < 0.03));
     let mut far = sphere.clone();
     far.positions.iter_mut().for_each(|p| p.x += 0.05);
     // Two spheres that share an edge: four triangles meet there.
@@ -96,7 +97,7 @@ fn what_cannot_touch_is_told_with_its_line() {
     let other = |v: u32| if v == a || v == b { v } else { v + n };
     pinched.triangles.extend(sphere.triangles.iter().map(|t| [other(t[0]), other(t[2]), other(t[1])]));
     for (name, surface, wanted) in [
-        ("open", open, "the surface is open: 3 boundary edges"),
+        ("open", open, "the surface is open: "),
         ("far", far, "m outside the tets of the body; give a surface that is near the drawn one"),
         ("pinched", pinched, "1 edges of the surface have more than two triangles"),
     ] {

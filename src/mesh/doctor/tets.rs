@@ -1,0 +1,176 @@
+use std::collections::HashSet;
+
+use super::Classes;
+use crate::math::Aabb;
+use crate::mesh::{Quality, TetMesh};
+
+/// Facts about a tet mesh. Counts are 0 in one fit for simulation, except the first two and `pieces`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TetDiagnosis {
+    pub nodes: usize,
+    pub tets: usize,
+    /// Tets of negative volume.
+    pub inverted: usize,
+    /// Tets of no volume.
+    pub flat: usize,
+    /// Tets of a quality below [`SLIVER`], flat ones apart.
+    pub slivers: usize,
+    /// Tets with the nodes of an earlier one.
+    pub repeated: usize,
+    /// Nodes at the place of an earlier one.
+    pub duplicate_nodes: usize,
+    /// Nodes of no tet.
+    pub unused_nodes: usize,
+    /// Parts that share no node.
+    pub pieces: usize,
+    /// Of all tets, whatever their order [m^3].
+    pub volume: f64,
+    /// Of all tets, whatever their order.
+    pub quality: Quality,
+    pub bounds: Aabb,
+}
+
+/// Tets of a lower quality move as they should, but slow the solver and hold large strains.
+pub const SLIVER: f64 = 0.05;
+
+/// Tets of a lower quality have no volume beyond rounding, and no shape functions.
+const FLAT: f64 = 1e-9;
+
+/// The elements of a tet mesh that [`TetDiagnosis`] counts.
+pub(super) struct Faults {
+    pub inverted: Vec<u32>,
+    pub flat: Vec<u32>,
+    pub slivers: Vec<u32>,
+    pub repeated: Vec<u32>,
+    pub duplicate: Vec<u32>,
+    pub unused: Vec<u32>,
+    /// The lowest node of each piece.
+    pub pieces: Vec<u32>,
+}
+
+/// Examines a tet mesh whose indices are in range.
+pub fn diagnose_tets(mesh: &TetMesh) -> TetDiagnosis {
+    let faults = faults(mesh);
+    let qualities = (0..mesh.tets.len()).map(|t| quality(mesh, t).abs());
+    let (worst, sum) = qualities.fold((f64::INFINITY, 0.0), |(worst, sum), q| (q.min(worst), sum + q));
+    TetDiagnosis {
+        nodes: mesh.positions.len(),
+        tets: mesh.tets.len(),
+        inverted: faults.inverted.len(),
+        flat: faults.flat.len(),
+        slivers: faults.slivers.len(),
+        repeated: faults.repeated.len(),
+        duplicate_nodes: faults.duplicate.len(),
+        unused_nodes: faults.unused.len(),
+        pieces: faults.pieces.len(),
+        volume: (0..mesh.tets.len()).map(|t| mesh.volume(t).abs()).sum(),
+        quality: Quality { worst, mean: sum / mesh.tets.len().max(1) as f64 },
+        bounds: Aabb::of(&mesh.positions),
+    }
+}
+
+pub(super) fn faults(mesh: &TetMesh) -> Faults {
+    let tets = || 0..mesh.tets.len() as u32;
+    let nodes = || 0..mesh.positions.len() as u32;
+    let qualities: Vec<f64> = (0..mesh.tets.len()).map(|t| quality(mesh, t)).collect();
+    let where_quality = |wanted: &dyn Fn(f64) -> bool| tets().filter(|&t| wanted(qualities[t as usize])).collect::<Vec<u32>>();
+    let mut seen = HashSet::new();
+    let repeated = tets().filter(|&t| !seen.insert(sorted(mesh.tets[t as usize]))).collect();
+    let mut taken = HashSet::new();
+    let place = |node: u32| -> [u64; 3] { (mesh.positions[node as usize].map(|x| x + 0.0)).map(f64::to_bits).into() };
+    let duplicate = nodes().filter(|&node| !taken.insert(place(node))).collect();
+    let mut used = vec![false; mesh.positions.len()];
+    let mut parts = Classes::new(mesh.positions.len());
+    for tet in &mesh.tets {
+        for &node in tet {
+            used[node as usize] = true;
+            parts.join(tet[0] as usize, node as usize);
+        }
+    }
+    Faults {
+        inverted: where_quality(&|q| q < -FLAT),
+        flat: where_quality(&|q| is_flat(q)),
+        slivers: where_quality(&|q| q.abs() < SLIVER && !is_flat(q)),
+        repeated,
+        duplicate,
+        unused: nodes().filter(|&node| !used[node as usize]).collect(),
+        pieces: nodes().filter(|&node| used[node as usize] && parts.root(node as usize) == node as usize).collect(),
+    }
+}
+
+/// Swaps two nodes of tets of negative volume; drops tets of no volume and such as repeat another, and unused nodes. Nodes and
+/// tets keep their order, and nodes at one place stay apart: they may be a cut.
+pub fn mend_tets(mesh: TetMesh) -> TetMesh {
+    let qualities: Vec<f64> = (0..mesh.tets.len()).map(|t| quality(&mesh, t)).collect();
+    let mut seen = HashSet::new();
+    let mut mended = TetMesh::default();
+    for (&(mut tet), quality) in mesh.tets.iter().zip(qualities) {
+        if is_flat(quality) || !seen.insert(sorted(tet)) {
+            continue;
+        }
+        if quality < 0.0 {
+            tet.swap(2, 3);
+        }
+        mended.tets.push(tet);
+    }
+    let mut index_of = vec![u32::MAX; mesh.positions.len()];
+    mended.tets.iter().flatten().for_each(|&node| index_of[node as usize] = 0);
+    for (index, position) in index_of.iter_mut().zip(mesh.positions).filter(|(index, _)| **index == 0) {
+        *index = mended.positions.len() as u32;
+        mended.positions.push(position);
+    }
+    mended.tets.iter_mut().flatten().for_each(|node| *node = index_of[*node as usize]);
+    mended
+}
+
+fn quality(mesh: &TetMesh, tet: usize) -> f64 {
+    // Without any extent it is 0/0.
+    let quality = mesh.tet_quality(tet);
+    if quality.is_nan() { 0.0 } else { quality }
+}
+
+fn is_flat(quality: f64) -> bool {
+    quality.abs() <= FLAT
+}
+
+fn sorted(mut tet: [u32; 4]) -> [u32; 4] {
+    tet.sort_unstable();
+    tet
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::Vec3;
+    use crate::mesh::shapes;
+
+    #[test]
+    fn faults_are_counted_and_mended() {
+        let sound = shapes::box_tets(Vec3::new(1.0, 2.0, 1.0), [2, 3, 2]);
+        let found = diagnose_tets(&sound);
+        assert_eq!(
+            (found.inverted, found.flat, found.slivers, found.repeated, found.duplicate_nodes, found.unused_nodes),
+            (0, 0, 0, 0, 0, 0)
+        );
+        assert!(found.pieces == 1 && (found.volume - 2.0).abs() < 1e-12 && found.quality == sound.quality());
+        assert_eq!(mend_tets(sound.clone()), sound);
+
+        let mut broken = sound.clone();
+        broken.tets[3].swap(0, 1);
+        broken.tets[5].swap(1, 2);
+        broken.tets.push(sound.tets[0]);
+        broken.tets.push([0, 1, 1, 2]);
+        let far = broken.positions.len() as u32;
+        broken.positions.extend([Vec3::zeros(), Vec3::x(), Vec3::y(), Vec3::new(0.3, 0.3, 0.01)].map(|p| p + Vec3::repeat(9.0)));
+        broken.tets.push([far, far + 1, far + 2, far + 3]);
+        broken.positions.push(Vec3::repeat(-5.0));
+        broken.positions.push(sound.positions[0]);
+        let found = diagnose_tets(&broken);
+        assert_eq!((found.inverted, found.flat, found.slivers, found.repeated), (2, 1, 1, 1));
+        assert_eq!((found.duplicate_nodes, found.unused_nodes, found.pieces), (1, 2, 2));
+        let mended = mend_tets(broken);
+        mended.check().unwrap();
+        assert_eq!((mended.tets.len(), mended.positions.len()), (sound.tets.len() + 1, sound.positions.len() + 4));
+        assert!((mended.total_volume() - 2.0 - 0.01 / 6.0).abs() < 1e-12);
+    }
+}

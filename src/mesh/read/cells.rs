@@ -1,0 +1,171 @@
+//! What volume formats share: cells of several shapes over one list of nodes.
+
+use super::{Fault, MeshData, MeshFile};
+use crate::math::Vec3;
+use crate::mesh::{SurfaceMesh, TetMesh};
+
+/// The shape of a cell, whatever its order. Corners come first among its nodes, in the order of VTK (and Gmsh).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    Point,
+    Line,
+    Triangle,
+    Quad,
+    Tet,
+    Hexahedron,
+    Wedge,
+    Pyramid,
+}
+
+impl Shape {
+    pub fn corners(self) -> usize {
+        match self {
+            Self::Point => 1,
+            Self::Line => 2,
+            Self::Triangle => 3,
+            Self::Quad | Self::Tet => 4,
+            Self::Pyramid => 5,
+            Self::Wedge => 6,
+            Self::Hexahedron => 8,
+        }
+    }
+
+    /// Faces of what is split into tets, corners counter-clockwise seen from inside, so that a tet from a face to a corner
+    /// beyond it is positive.
+    fn faces(self) -> &'static [&'static [usize]] {
+        match self {
+            Self::Hexahedron => &[&[0, 1, 2, 3], &[4, 7, 6, 5], &[0, 4, 5, 1], &[1, 5, 6, 2], &[2, 6, 7, 3], &[3, 7, 4, 0]],
+            Self::Wedge => &[&[0, 1, 2], &[3, 5, 4], &[0, 3, 4, 1], &[1, 4, 5, 2], &[2, 5, 3, 0]],
+            Self::Pyramid => &[&[0, 1, 2, 3], &[0, 4, 1], &[1, 4, 2], &[2, 4, 3], &[3, 4, 0]],
+            _ => &[],
+        }
+    }
+}
+
+/// Gathers nodes and cells.
+#[derive(Default)]
+pub(super) struct Cells {
+    pub positions: Vec<Vec3>,
+    tets: Vec<[u32; 4]>,
+    triangles: Vec<[u32; 3]>,
+    /// Cells with more nodes than corners.
+    curved: usize,
+    points_and_lines: usize,
+    quads: usize,
+    /// Hexahedra, wedges and pyramids.
+    split: [usize; 3],
+    pub notes: Vec<String>,
+}
+
+impl Cells {
+    /// Adds a cell by its nodes, corners first; those beyond the corners are left out. Too few nodes are the caller's fault.
+    pub fn add(&mut self, shape: Shape, nodes: &[u32]) {
+        let corners = &nodes[..shape.corners()];
+        self.curved += usize::from(nodes.len() > corners.len());
+        match (shape, corners) {
+            (Shape::Triangle, &[a, b, c]) => self.triangles.push([a, b, c]),
+            (Shape::Quad, &[a, b, c, d]) => {
+                self.quads += 1;
+                self.triangles.extend([[a, b, c], [a, c, d]]);
+            }
+            (Shape::Tet, &[a, b, c, d]) => self.tets.push([a, b, c, d]),
+            (Shape::Hexahedron | Shape::Wedge | Shape::Pyramid, corners) => {
+                let kind = [Shape::Hexahedron, Shape::Wedge, Shape::Pyramid].iter().position(|&s| s == shape);
+                self.split[kind.expect("one of the three")] += 1;
+                self.split(shape, corners);
+            }
+            _ => self.points_and_lines += 1,
+        }
+    }
+
+    /// A polygon as a fan.
+    pub fn add_polygon(&mut self, polygon: &[u32]) {
+        super::push_fan(&mut self.triangles, polygon);
+    }
+
+    /// Tets from the corner of the lowest number to the triangles of the faces without it, every face cut from its own lowest
+    /// corner: neighbours cut a common face alike, whatever their shapes (as by Dompierre, Labbe, Vallet & Camarero 1999).
+    fn split(&mut self, shape: Shape, corners: &[u32]) {
+        let apex = *corners.iter().min().expect("a cell has corners");
+        for face in shape.faces() {
+            let face: Vec<u32> = face.iter().map(|&corner| corners[corner]).collect();
+            if face.contains(&apex) {
+                continue;
+            }
+            let lowest = (0..face.len()).min_by_key(|&i| face[i]).expect("a face has corners");
+            let around = |i: usize| face[(lowest + i) % face.len()];
+            self.tets.extend((1..face.len() - 1).map(|i| [around(0), around(i), around(i + 1), apex]));
+        }
+    }
+
+    /// The tets if there are any, else the triangles as a surface.
+    pub fn finish(mut self) -> Result<MeshFile, Fault> {
+        let [hexahedra, wedges, pyramids] = self.split;
+        for (count, what, into) in [(hexahedra, "hexahedra", "six"), (wedges, "wedges", "three"), (pyramids, "pyramids", "two")] {
+            if count > 0 {
+                self.notes.push(format!("{count} {what} are split into {into} tets each"));
+            }
+        }
+        if self.curved > 0 {
+            self.notes.push(format!("{} curved cells are read by their corners alone; their other nodes are left out", self.curved));
+        }
+        if self.tets.is_empty() {
+            if self.triangles.is_empty() {
+                let reason = format!("the file has {} nodes, but neither tets nor triangles", self.positions.len());
+                return Err(Fault::new(reason, "export it with its volume mesh"));
+            }
+            if self.points_and_lines > 0 {
+                self.notes.push(format!("{} points and lines are left out", self.points_and_lines));
+            }
+            let surface = SurfaceMesh { positions: self.positions, triangles: self.triangles };
+            return Ok(MeshFile { data: MeshData::Surface(surface), notes: self.notes });
+        }
+        let lower = self.points_and_lines + self.triangles.len() - self.quads;
+        if lower > 0 {
+            self.notes
+                .push(format!("{lower} points, lines and faces beside the tets are left out: the outside of the tets is the surface"));
+        }
+        Ok(MeshFile { data: MeshData::Tets(TetMesh { positions: self.positions, tets: self.tets }), notes: self.notes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tets(cells: Cells) -> TetMesh {
+        let Ok(MeshFile { data: MeshData::Tets(tets), .. }) = cells.finish() else { panic!("tets were added") };
+        tets
+    }
+
+    /// Three unit cubes on each other, as a hexahedron, two wedges and three pyramids, in many numberings.
+    #[test]
+    fn split_cells_fill_their_volume_and_meet_in_whole_faces() {
+        let square = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]].map(|p: [i32; 3]| Vec3::from(p.map(f64::from)));
+        let layers: Vec<Vec3> = (0..4).flat_map(|z| square.map(|p| p + Vec3::z() * f64::from(z))).collect();
+        let mut number: Vec<u32> = (0..16).collect();
+        for turn in 0..200usize {
+            number.swap(turn % 16, (turn * 7 + 5) % 16);
+            let mut cells = Cells { positions: vec![Vec3::zeros(); 16], ..Cells::default() };
+            for (place, &n) in number.iter().enumerate() {
+                cells.positions[n as usize] = layers[place];
+            }
+            for (shape, places) in [
+                (Shape::Hexahedron, &[0, 1, 2, 3, 4, 5, 6, 7][..]),
+                (Shape::Wedge, &[4, 7, 8, 5, 6, 9]),
+                (Shape::Wedge, &[7, 11, 8, 6, 10, 9]),
+                (Shape::Pyramid, &[8, 9, 10, 11, 15]),
+                (Shape::Pyramid, &[9, 13, 14, 10, 15]),
+                (Shape::Pyramid, &[8, 12, 13, 9, 15]),
+            ] {
+                cells.add(shape, &places.iter().map(|&place| number[place]).collect::<Vec<_>>());
+            }
+            let mesh = tets(cells);
+            assert_eq!(mesh.tets.len(), 6 + 2 * 3 + 3 * 2);
+            mesh.check().unwrap_or_else(|e| panic!("{turn}: {e}"));
+            assert!((mesh.total_volume() - 3.0).abs() < 1e-12);
+            // The outside is fourteen squares; a face that does not match would add to it.
+            assert_eq!(mesh.boundary().len(), 28);
+        }
+    }
+}

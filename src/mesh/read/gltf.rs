@@ -1,0 +1,317 @@
+//! glTF 2.0, as text (.gltf) and in one file (.glb): the triangles of all meshes of the scene, placed by their nodes.
+
+use nalgebra::{Matrix4, Point3, Quaternion, UnitQuaternion, Vector3};
+use serde::Deserialize;
+
+use super::cursor::{Cursor, Encoding, Scalar, base64, shortened};
+use super::{Fault, MeshFile};
+use crate::math::Vec3;
+use crate::mesh::SurfaceMesh;
+
+const AGAIN: &str = "export it again, uncompressed, as .glb";
+
+/// Nodes that show one mesh many times may not make more vertices or triangles of it than this, or than the file has bytes.
+const MOST: usize = 5_000_000;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct Document {
+    scene: Option<usize>,
+    scenes: Vec<SceneEntry>,
+    nodes: Vec<Node>,
+    meshes: Vec<MeshEntry>,
+    accessors: Vec<Accessor>,
+    buffer_views: Vec<BufferView>,
+    buffers: Vec<Buffer>,
+    extensions_required: Vec<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct SceneEntry {
+    nodes: Vec<usize>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Node {
+    children: Vec<usize>,
+    mesh: Option<usize>,
+    skin: Option<usize>,
+    matrix: Option<[f64; 16]>,
+    translation: Option<[f64; 3]>,
+    /// x, y, z, w.
+    rotation: Option<[f64; 4]>,
+    scale: Option<[f64; 3]>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct MeshEntry {
+    primitives: Vec<Primitive>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Primitive {
+    attributes: Attributes,
+    indices: Option<usize>,
+    mode: Option<u32>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "UPPERCASE")]
+struct Attributes {
+    position: Option<usize>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Accessor {
+    buffer_view: Option<usize>,
+    byte_offset: usize,
+    component_type: u32,
+    normalized: bool,
+    count: usize,
+    #[serde(rename = "type")]
+    kind: String,
+    sparse: Option<serde_json::Value>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct BufferView {
+    buffer: usize,
+    byte_offset: usize,
+    byte_length: usize,
+    byte_stride: Option<usize>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Buffer {
+    uri: Option<String>,
+}
+
+struct Reader {
+    document: Document,
+    buffers: Vec<Vec<u8>>,
+    surface: SurfaceMesh,
+    notes: Vec<String>,
+}
+
+pub(super) fn parse(bytes: &[u8], beside: super::Beside) -> Result<MeshFile, Fault> {
+    let (json, binary) = if bytes.starts_with(b"glTF") { chunks(bytes)? } else { (bytes, None) };
+    let document: Document = serde_json::from_slice(json).map_err(|error| {
+        let reason = format!("the JSON is not that of glTF ({error})");
+        Fault::new(shortened_reason(&reason), AGAIN)
+    })?;
+    for extension in &document.extensions_required {
+        if !["KHR_mesh_quantization", "KHR_texture_transform"].contains(&extension.as_str()) && !extension.starts_with("KHR_materials") {
+            return Err(Fault::new(format!("it needs the extension '{}', which is not read", shortened(extension)), AGAIN));
+        }
+    }
+    let buffers = document.buffers.iter().enumerate().map(|(i, buffer)| load(buffer, i, binary, beside)).collect::<Result<_, _>>()?;
+    let mut reader = Reader { document, buffers, surface: SurfaceMesh::default(), notes: Vec::new() };
+    reader.scene()?;
+    Ok(MeshFile { notes: reader.notes, ..reader.surface.into() })
+}
+
+fn shortened_reason(reason: &str) -> String {
+    reason.chars().take(200).collect()
+}
+
+/// The JSON and the binary chunk of a .glb file.
+fn chunks(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Fault> {
+    const LE: Encoding = Encoding::LittleEndian;
+    let mut cursor = Cursor::new(bytes);
+    cursor.take(4, "the magic word")?;
+    let version = cursor.whole(LE, Scalar::U32, "the version")?;
+    if version != 2 {
+        return Err(cursor.byte_fault(format!("glTF of version {version} is not read, only 2"), AGAIN));
+    }
+    cursor.whole(LE, Scalar::U32, "the length of the file")?;
+    let (mut json, mut binary) = (None, None);
+    while cursor.remaining() > 0 {
+        let length = cursor.whole(LE, Scalar::U32, "the length of a chunk")? as usize;
+        let kind = cursor.take(4, "the kind of a chunk")?;
+        let data = cursor.take(length, "a chunk")?;
+        match kind {
+            b"JSON" if json.is_none() => json = Some(data),
+            b"BIN\0" if binary.is_none() => binary = Some(data),
+            _ => {}
+        }
+    }
+    json.map(|json| (json, binary)).ok_or_else(|| cursor.byte_fault("expected a chunk of JSON, found none", AGAIN))
+}
+
+fn load(buffer: &Buffer, number: usize, binary: Option<&[u8]>, beside: super::Beside) -> Result<Vec<u8>, Fault> {
+    let fault = |reason: String| Fault::new(format!("buffer {number}: {reason}"), "keep its files together, or export it again as .glb");
+    match &buffer.uri {
+        None => binary.map(<[u8]>::to_vec).ok_or_else(|| fault("it has neither an address nor data in this file".into())),
+        Some(uri) => match uri.strip_prefix("data:") {
+            Some(data) => {
+                let (_, text) = data.split_once(";base64,").ok_or_else(|| fault("its data are not base64".into()))?;
+                base64(text.as_bytes(), usize::MAX).ok_or_else(|| fault("its data are not base64".into()))
+            }
+            None => beside(&percent_decoded(uri)).map_err(fault),
+        },
+    }
+}
+
+fn percent_decoded(uri: &str) -> String {
+    let mut decoded = Vec::new();
+    let mut rest = uri.as_bytes();
+    while let [byte, after @ ..] = rest {
+        let digits = after.get(..2).filter(|_| *byte == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        let value = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        decoded.push(value.unwrap_or(*byte));
+        rest = if value.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
+}
+
+impl Reader {
+    /// Walks the scene that is shown first; without scenes all nodes from the top, without nodes all meshes.
+    fn scene(&mut self) -> Result<(), Fault> {
+        let nodes = &self.document.nodes;
+        let mut is_child = vec![false; nodes.len()];
+        for &child in nodes.iter().flat_map(|node| &node.children) {
+            *is_child.get_mut(child).ok_or_else(|| missing("node", child))? = true;
+        }
+        let mut waiting: Vec<(usize, Matrix4<f64>)> = match self.document.scenes.get(self.document.scene.unwrap_or(0)) {
+            Some(scene) => scene.nodes.iter().map(|&node| (node, Matrix4::identity())).collect(),
+            None => (0..nodes.len()).filter(|&node| !is_child[node]).map(|node| (node, Matrix4::identity())).collect(),
+        };
+        waiting.reverse();
+        let n_nodes = nodes.len();
+        if n_nodes == 0 {
+            for mesh in 0..self.document.meshes.len() {
+                self.mesh(mesh, &Matrix4::identity())?;
+            }
+        }
+        let mut seen = vec![false; n_nodes];
+        let mut skins = 0;
+        while let Some((index, parent)) = waiting.pop() {
+            let node = self.document.nodes.get(index).ok_or_else(|| missing("node", index))?;
+            if std::mem::replace(&mut seen[index], true) {
+                return Err(Fault::new(format!("node {index} has several parents, or is its own"), AGAIN));
+            }
+            // The transforms of a node with a skin do not apply: its bones place it.
+            skins += usize::from(node.skin.is_some());
+            let world = parent * node.transform();
+            waiting.extend(node.children.iter().rev().map(|&child| (child, world)));
+            if let Some(mesh) = node.mesh {
+                self.mesh(mesh, &world)?;
+            }
+        }
+        if skins > 0 {
+            self.notes.push(format!("{skins} meshes with skins are read in the pose in which they were modelled"));
+        }
+        Ok(())
+    }
+
+    fn mesh(&mut self, mesh: usize, world: &Matrix4<f64>) -> Result<(), Fault> {
+        let n_primitives = self.document.meshes.get(mesh).ok_or_else(|| missing("mesh", mesh))?.primitives.len();
+        for i in 0..n_primitives {
+            let primitive = &self.document.meshes[mesh].primitives[i];
+            let mode = primitive.mode.unwrap_or(4);
+            let (Some(positions), 4..=6) = (primitive.attributes.position, mode) else {
+                self.notes.push(format!("part {i} of mesh {mesh} has no triangles and is left out"));
+                continue;
+            };
+            let indices = primitive.indices;
+            let first = self.surface.positions.len();
+            let points = self.numbers(positions, "VEC3")?;
+            let most = self.buffers.iter().map(Vec::len).sum::<usize>().max(MOST);
+            if first + points.len() / 3 > most || self.surface.triangles.len() > most {
+                return Err(Fault::new(format!("its nodes repeat meshes to more than {most} vertices or triangles"), AGAIN));
+            }
+            for (vertex, point) in points.chunks_exact(3).enumerate() {
+                let point = world.transform_point(&Point3::new(point[0], point[1], point[2])).coords;
+                if !point.iter().all(|x| x.is_finite()) {
+                    return Err(Fault::new(format!("vertex {vertex} of mesh {mesh} is not a finite point"), AGAIN));
+                }
+                self.surface.positions.push(point);
+            }
+            let n_vertices = self.surface.positions.len() - first;
+            let corners = match indices {
+                Some(indices) => self.numbers(indices, "SCALAR")?,
+                None => (0..n_vertices).map(|i| i as f64).collect(),
+            };
+            let wrong = corners.iter().find(|&&corner| corner.fract() != 0.0 || !(0.0..n_vertices as f64).contains(&corner));
+            if let Some(corner) = wrong {
+                return Err(Fault::new(format!("a triangle of mesh {mesh} names vertex {corner} of {n_vertices}"), AGAIN));
+            }
+            let corners: Vec<u32> = corners.iter().map(|&corner| (first + corner as usize) as u32).collect();
+            let mut add = |[a, b, c]: [u32; 3]| {
+                // A transform that mirrors turns the triangles inside out.
+                self.surface.triangles.push(if world.determinant() < 0.0 { [a, c, b] } else { [a, b, c] });
+            };
+            match mode {
+                4 => corners.chunks_exact(3).for_each(|t| add([t[0], t[1], t[2]])),
+                5 => corners.windows(3).enumerate().for_each(|(i, t)| add([t[i % 2], t[1 - i % 2], t[2]])),
+                _ => corners.windows(2).skip(1).for_each(|t| add([corners[0], t[0], t[1]])),
+            }
+        }
+        Ok(())
+    }
+
+    /// All numbers of an accessor of the kind `kind`.
+    fn numbers(&self, accessor: usize, kind: &str) -> Result<Vec<f64>, Fault> {
+        let fault = |reason: &str| Fault::new(format!("accessor {accessor}: {reason}"), AGAIN);
+        let entry = self.document.accessors.get(accessor).ok_or_else(|| missing("accessor", accessor))?;
+        if entry.kind != kind {
+            return Err(fault(&format!("expected {kind}, found '{}'", shortened(&entry.kind))));
+        }
+        if entry.sparse.is_some() {
+            return Err(fault("sparse data are not read"));
+        }
+        // The largest value of normalized integers becomes 1.
+        let (scalar, largest) = match entry.component_type {
+            5120 => (Scalar::I8, 127.0),
+            5121 => (Scalar::U8, 255.0),
+            5122 => (Scalar::I16, 32767.0),
+            5123 => (Scalar::U16, 65535.0),
+            5125 => (Scalar::U32, 1.0),
+            5126 => (Scalar::F32, 1.0),
+            other => return Err(fault(&format!("numbers of type {other} are not read"))),
+        };
+        let components = if kind == "VEC3" { 3 } else { 1 };
+        let view = entry.buffer_view.ok_or_else(|| fault("it has no data"))?;
+        let view = self.document.buffer_views.get(view).ok_or_else(|| missing("buffer view", view))?;
+        let buffer = self.buffers.get(view.buffer).ok_or_else(|| missing("buffer", view.buffer))?;
+        let end = view.byte_offset.checked_add(view.byte_length);
+        let data = end.and_then(|end| buffer.get(view.byte_offset..end)).ok_or_else(|| fault("its data end beyond the buffer"))?;
+        let stride = view.byte_stride.unwrap_or(0).max(components * scalar.size());
+        let last = entry.count.checked_sub(1).and_then(|last| last.checked_mul(stride)?.checked_add(entry.byte_offset));
+        let fits = last.and_then(|last| last.checked_add(components * scalar.size())).is_some_and(|end| end <= data.len());
+        if !fits {
+            return Err(fault(&format!("{} elements are more than its data can hold", entry.count)));
+        }
+        let scale = if entry.normalized { 1.0 / largest } else { 1.0 };
+        let element = |i: usize| &data[entry.byte_offset + i * stride..];
+        let number = |i: usize, c: usize| scalar.read(&element(i)[c * scalar.size()..], false).map(|value| value * scale);
+        (0..entry.count)
+            .flat_map(|i| (0..components).map(move |c| (i, c)))
+            .map(|(i, c)| number(i, c).ok_or_else(|| fault("it ends early")))
+            .collect()
+    }
+}
+
+impl Node {
+    fn transform(&self) -> Matrix4<f64> {
+        if let Some(columns) = &self.matrix {
+            return Matrix4::from_column_slice(columns);
+        }
+        let [x, y, z, w] = self.rotation.unwrap_or([0.0, 0.0, 0.0, 1.0]);
+        let rotation = UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z)).to_homogeneous();
+        let scale = Matrix4::new_nonuniform_scaling(&Vector3::from(self.scale.unwrap_or([1.0; 3])));
+        Matrix4::new_translation(&Vec3::from(self.translation.unwrap_or([0.0; 3]))) * rotation * scale
+    }
+}
+
+fn missing(what: &str, index: usize) -> Fault {
+    Fault::new(format!("it names {what} {index}, which it does not have"), AGAIN)
+}

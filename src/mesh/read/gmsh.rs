@@ -1,0 +1,272 @@
+//! Gmsh MSH, versions 2.2 and 4.1, ASCII and binary. Only nodes and elements are read; other sections are skipped.
+
+use std::collections::HashMap;
+
+use super::cells::{Cells, Shape};
+use super::cursor::{Cursor, Encoding, Scalar, shortened};
+use super::{Fault, MeshFile};
+
+struct Reader<'a> {
+    cursor: Cursor<'a>,
+    encoding: Encoding,
+    /// Node by its tag, which may be any number.
+    node_at: HashMap<u64, u32>,
+    cells: Cells,
+}
+
+const AGAIN: &str = "export it again from Gmsh, as version 4.1 or 2.2";
+
+pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
+    let mut cursor = Cursor::new(bytes);
+    let magic = cursor.word("$MeshFormat")?;
+    if magic != "$MeshFormat" {
+        return Err(cursor.fault(format!("expected $MeshFormat, found '{}': this is no Gmsh file", shortened(magic)), AGAIN));
+    }
+    let version = cursor.word("the version")?;
+    let is_four = match version {
+        "2.2" | "2.1" | "2" | "2.0" => false,
+        "4.1" => true,
+        _ => return Err(cursor.fault(format!("MSH version {} is not read", shortened(version)), AGAIN)),
+    };
+    let is_binary = cursor.number::<u8>("0 for text or 1 for binary")? == 1;
+    let word_size: usize = cursor.number("the size of a number in bytes")?;
+    if word_size != 8 {
+        return Err(cursor.fault(format!("numbers of {word_size} bytes are not read"), AGAIN));
+    }
+    cursor.line();
+    let mut encoding = Encoding::Text;
+    if is_binary {
+        encoding = match cursor.take(4, "the mark of the byte order")? {
+            [1, 0, 0, 0] => Encoding::LittleEndian,
+            [0, 0, 0, 1] => Encoding::BigEndian,
+            _ => return Err(cursor.byte_fault("expected the number 1, which tells the byte order", AGAIN)),
+        };
+    }
+    let mut reader = Reader { cursor, encoding, node_at: HashMap::new(), cells: Cells::default() };
+    reader.sections(is_four)?;
+    reader.cells.finish()
+}
+
+impl Reader<'_> {
+    fn sections(&mut self, is_four: bool) -> Result<(), Fault> {
+        while let Some(word) = self.cursor.next_word() {
+            match word {
+                b"$Nodes" => {
+                    self.begin();
+                    if is_four {
+                        self.nodes_4()?
+                    } else {
+                        self.nodes_2()?
+                    }
+                    self.end("$EndNodes")?;
+                }
+                b"$Elements" => {
+                    self.begin();
+                    if is_four {
+                        self.elements_4()?
+                    } else {
+                        self.elements_2()?
+                    }
+                    self.end("$EndElements")?;
+                }
+                _ if word.starts_with(b"$End") => {}
+                _ if word.starts_with(b"$") => {
+                    let end = [b"$End", &word[1..]].concat();
+                    if !self.cursor.skip_past(&end) {
+                        let name = String::from_utf8_lossy(word);
+                        return Err(self.cursor.fault(format!("the section {} has no end", shortened(&name)), AGAIN));
+                    }
+                }
+                _ => {
+                    let word = String::from_utf8_lossy(word);
+                    return Err(self.cursor.fault(format!("expected a section such as $Nodes, found '{}'", shortened(&word)), AGAIN));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Binary numbers begin on the next line, and their number in version 2 stands on a line of its own.
+    fn begin(&mut self) {
+        if self.encoding != Encoding::Text {
+            self.cursor.line();
+        }
+    }
+
+    fn end(&mut self, mark: &str) -> Result<(), Fault> {
+        let word = self.cursor.word(mark)?;
+        if word == mark {
+            return Ok(());
+        }
+        Err(self.cursor.fault(format!("expected {mark}, found '{}': the counts before it are wrong", shortened(word)), AGAIN))
+    }
+
+    fn int(&mut self, what: &str) -> Result<u64, Fault> {
+        self.cursor.whole(self.encoding, Scalar::I32, what)
+    }
+
+    /// An int that may be negative and is not needed.
+    fn skip_int(&mut self, what: &str) -> Result<(), Fault> {
+        self.cursor.scalar(self.encoding, Scalar::I32, what).map(drop)
+    }
+
+    fn size(&mut self, what: &str) -> Result<u64, Fault> {
+        self.cursor.whole(self.encoding, Scalar::U64, what)
+    }
+
+    fn node(&mut self, tag: u64) -> Result<(), Fault> {
+        let point = self.cursor.point(self.encoding, Scalar::F64)?;
+        if self.node_at.insert(tag, self.cells.positions.len() as u32).is_some() {
+            return Err(self.fault(format!("node {tag} is there twice")));
+        }
+        self.cells.positions.push(point);
+        Ok(())
+    }
+
+    fn fault(&self, reason: String) -> Fault {
+        if self.encoding == Encoding::Text { self.cursor.fault(reason, AGAIN) } else { self.cursor.byte_fault(reason, AGAIN) }
+    }
+
+    /// Reads the nodes of an element by their tags.
+    fn element(&mut self, (shape, n_nodes): (Shape, usize), wide: Scalar, nodes: &mut Vec<u32>) -> Result<(), Fault> {
+        nodes.clear();
+        for _ in 0..n_nodes {
+            let tag = self.cursor.whole(self.encoding, wide, "a node of an element")?;
+            let node = self.node_at.get(&tag).copied();
+            nodes.push(node.ok_or_else(|| self.fault(format!("an element names node {tag}, which the file does not have")))?);
+        }
+        self.cells.add(shape, nodes);
+        Ok(())
+    }
+
+    fn kind(&mut self) -> Result<(Shape, usize), Fault> {
+        let kind = self.int("the type of an element")?;
+        element_type(kind).ok_or_else(|| self.fault(format!("elements of type {kind} are not read")))
+    }
+
+    fn nodes_2(&mut self) -> Result<(), Fault> {
+        let count = self.cursor.count(Encoding::Text, Scalar::U64, 7, "nodes")?;
+        self.begin();
+        for _ in 0..count {
+            let tag = self.int("the number of a node")?;
+            self.node(tag)?;
+        }
+        Ok(())
+    }
+
+    fn elements_2(&mut self) -> Result<(), Fault> {
+        let count = self.cursor.count(Encoding::Text, Scalar::U64, 4, "elements")?;
+        self.begin();
+        let mut nodes = Vec::new();
+        let mut read = 0;
+        while read < count {
+            // In binary, elements of a type follow a header for all of them.
+            let mut block = 1;
+            if self.encoding == Encoding::Text {
+                self.int("the number of an element")?;
+            }
+            let kind = self.kind()?;
+            if self.encoding != Encoding::Text {
+                block = self.cursor.count(self.encoding, Scalar::I32, 4, "elements")?;
+                if block == 0 || block > count - read {
+                    return Err(self.fault(format!("a block has {block} elements where 1 to {} are expected", count - read)));
+                }
+            }
+            let tags = self.int("the number of tags")?;
+            for _ in 0..block {
+                if self.encoding != Encoding::Text {
+                    self.skip_int("the number of an element")?;
+                }
+                for _ in 0..tags {
+                    self.skip_int("a tag")?;
+                }
+                self.element(kind, Scalar::I32, &mut nodes)?;
+            }
+            read += block;
+        }
+        Ok(())
+    }
+
+    fn nodes_4(&mut self) -> Result<(), Fault> {
+        let blocks = self.cursor.count(self.encoding, Scalar::U64, 4, "blocks of nodes")?;
+        for what in ["the number of nodes", "the lowest tag", "the highest tag"] {
+            self.size(what)?;
+        }
+        let mut tags = Vec::new();
+        for _ in 0..blocks {
+            let dimension = self.int("the dimension of an entity")?.min(3);
+            self.skip_int("the tag of an entity")?;
+            let is_parametric = self.int("whether nodes have parameters")? != 0;
+            let count = self.cursor.count(self.encoding, Scalar::U64, 8, "nodes")?;
+            tags.clear();
+            for _ in 0..count {
+                tags.push(self.size("the tag of a node")?);
+            }
+            for &tag in &tags {
+                self.node(tag)?;
+                for _ in 0..if is_parametric { dimension } else { 0 } {
+                    self.cursor.scalar(self.encoding, Scalar::F64, "a parameter of a node")?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn elements_4(&mut self) -> Result<(), Fault> {
+        let blocks = self.cursor.count(self.encoding, Scalar::U64, 4, "blocks of elements")?;
+        for what in ["the number of elements", "the lowest tag", "the highest tag"] {
+            self.size(what)?;
+        }
+        let mut nodes = Vec::new();
+        for _ in 0..blocks {
+            self.skip_int("the dimension of an entity")?;
+            self.skip_int("the tag of an entity")?;
+            let kind = self.kind()?;
+            let count = self.cursor.count(self.encoding, Scalar::U64, 4, "elements")?;
+            for _ in 0..count {
+                self.size("the tag of an element")?;
+                self.element(kind, Scalar::U64, &mut nodes)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Shape and number of nodes of Gmsh's element types.
+fn element_type(kind: u64) -> Option<(Shape, usize)> {
+    Some(match kind {
+        1 => (Shape::Line, 2),
+        2 => (Shape::Triangle, 3),
+        3 => (Shape::Quad, 4),
+        4 => (Shape::Tet, 4),
+        5 => (Shape::Hexahedron, 8),
+        6 => (Shape::Wedge, 6),
+        7 => (Shape::Pyramid, 5),
+        8 => (Shape::Line, 3),
+        9 => (Shape::Triangle, 6),
+        10 => (Shape::Quad, 9),
+        11 => (Shape::Tet, 10),
+        12 => (Shape::Hexahedron, 27),
+        13 => (Shape::Wedge, 18),
+        14 => (Shape::Pyramid, 14),
+        15 => (Shape::Point, 1),
+        16 => (Shape::Quad, 8),
+        17 => (Shape::Hexahedron, 20),
+        18 => (Shape::Wedge, 15),
+        19 => (Shape::Pyramid, 13),
+        20 => (Shape::Triangle, 9),
+        21 => (Shape::Triangle, 10),
+        22 => (Shape::Triangle, 12),
+        23 | 24 => (Shape::Triangle, 15),
+        25 => (Shape::Triangle, 21),
+        26 => (Shape::Line, 4),
+        27 => (Shape::Line, 5),
+        28 => (Shape::Line, 6),
+        29 => (Shape::Tet, 20),
+        30 => (Shape::Tet, 35),
+        31 => (Shape::Tet, 56),
+        92 => (Shape::Hexahedron, 64),
+        93 => (Shape::Hexahedron, 125),
+        _ => return None,
+    })
+}

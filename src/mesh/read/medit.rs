@@ -1,0 +1,71 @@
+//! MEDIT text files (.mesh), as Gmsh, Mmg, TetGen, fTetWild and CGAL write them.
+
+use super::cells::{Cells, Shape};
+use super::cursor::{Cursor, Encoding, Scalar, shortened};
+use super::{Fault, MeshFile};
+
+const T: Encoding = Encoding::Text;
+const AGAIN: &str = "export it again as text in three dimensions";
+
+pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
+    let mut cursor = Cursor::new(bytes).with_comments(b'#');
+    let magic = cursor.word("MeshVersionFormatted")?;
+    if !magic.starts_with("MeshVersionFormatted") {
+        return Err(cursor.fault(format!("expected MeshVersionFormatted, found '{}'", shortened(magic)), AGAIN));
+    }
+    cursor.number::<u32>("the version")?;
+    let mut cells = Cells::default();
+    let mut nodes = Vec::new();
+    while let Some(word) = cursor.next_word() {
+        let (shape, count) = match word {
+            b"End" => break,
+            b"Dimension" => {
+                let dimension: u32 = cursor.number("the dimension")?;
+                if dimension != 3 {
+                    return Err(cursor.fault(format!("the mesh has {dimension} dimensions"), AGAIN));
+                }
+                continue;
+            }
+            b"Vertices" => {
+                for _ in 0..cursor.count(T, Scalar::U64, 8, "vertices")? {
+                    cells.positions.push(cursor.point(T, Scalar::F64)?);
+                    cursor.number::<f64>("the reference of a vertex")?;
+                }
+                continue;
+            }
+            b"Edges" => (Shape::Line, 2),
+            b"Triangles" => (Shape::Triangle, 3),
+            b"TrianglesP2" => (Shape::Triangle, 6),
+            b"Quadrilaterals" => (Shape::Quad, 4),
+            b"Tetrahedra" => (Shape::Tet, 4),
+            b"TetrahedraP2" => (Shape::Tet, 10),
+            b"Hexahedra" => (Shape::Hexahedron, 8),
+            b"Prisms" => (Shape::Wedge, 6),
+            b"Pyramids" => (Shape::Pyramid, 5),
+            // Corners, ridges, normals and the like: numbers up to the next word.
+            _ if word.first().is_some_and(u8::is_ascii_alphabetic) => {
+                while cursor.next_word().is_some_and(|word| !word.first().is_some_and(u8::is_ascii_alphabetic)) {}
+                cursor.back();
+                continue;
+            }
+            _ => {
+                let word = String::from_utf8_lossy(word);
+                return Err(cursor.fault(format!("expected a section such as Vertices or Tetrahedra, found '{}'", shortened(&word)), AGAIN));
+            }
+        };
+        for _ in 0..cursor.count(T, Scalar::U64, 2 * count, "cells")? {
+            nodes.clear();
+            for _ in 0..count {
+                let node = cursor.index(T, Scalar::U64, 1)?;
+                if node as usize >= cells.positions.len() {
+                    let reason = format!("a cell names vertex {}, but there are {} vertices", node + 1, cells.positions.len());
+                    return Err(cursor.fault(reason, "correct the index, and give the vertices before the cells"));
+                }
+                nodes.push(node);
+            }
+            cursor.number::<f64>("the reference of a cell")?;
+            cells.add(shape, &nodes);
+        }
+    }
+    cells.finish()
+}

@@ -1,0 +1,275 @@
+//! VTK legacy files, ASCII and binary (big-endian), of unstructured grids and of polygons, with cells as versions before and
+//! from 5.1 write them.
+
+use super::cells::{Cells, Shape};
+use super::cursor::{Cursor, Encoding, Scalar, shortened};
+use super::{Fault, MeshFile};
+
+const AGAIN: &str = "export it again as an unstructured grid (.vtu, .vtk) or as another format";
+
+struct Reader<'a> {
+    cursor: Cursor<'a>,
+    encoding: Encoding,
+    cells: Cells,
+    /// Nodes of all cells, and where those of each cell end.
+    connectivity: Vec<u32>,
+    ends: Vec<usize>,
+    types: Vec<u64>,
+}
+
+pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
+    let mut cursor = Cursor::new(bytes);
+    if !cursor.line().is_some_and(|line| line.starts_with(b"# vtk DataFile")) {
+        return Err(cursor.fault("expected '# vtk DataFile Version ...' on the first line", AGAIN));
+    }
+    cursor.line(); // a title
+    let encoding = match cursor.word("ASCII or BINARY")? {
+        "ASCII" => Encoding::Text,
+        "BINARY" => Encoding::BigEndian,
+        other => return Err(cursor.fault(format!("expected ASCII or BINARY, found '{}'", shortened(other)), AGAIN)),
+    };
+    let mut reader = Reader { cursor, encoding, cells: Cells::default(), connectivity: Vec::new(), ends: Vec::new(), types: Vec::new() };
+    reader.sections()?;
+    reader.cells.finish()
+}
+
+impl Reader<'_> {
+    fn sections(&mut self) -> Result<(), Fault> {
+        while let Some(word) = self.cursor.next_word() {
+            match word.to_ascii_uppercase().as_slice() {
+                b"DATASET" => match self.cursor.word("the kind of data")? {
+                    "UNSTRUCTURED_GRID" | "POLYDATA" => {}
+                    other => {
+                        let reason = format!("data of kind '{}' have no tets or triangles of their own", shortened(other));
+                        return Err(self.cursor.fault(reason, AGAIN));
+                    }
+                },
+                b"POINTS" => self.points()?,
+                b"CELLS" => self.cell_lists()?,
+                b"CELL_TYPES" => {
+                    let count = self.count(1, "cell types")?;
+                    self.begin();
+                    for _ in 0..count {
+                        let kind = self.cursor.whole(self.encoding, Scalar::I32, "the type of a cell")?;
+                        self.types.push(kind);
+                    }
+                    self.add_cells()?;
+                }
+                b"POLYGONS" => {
+                    self.cell_lists()?;
+                    for (begin, end) in self.ranges() {
+                        self.cells.add_polygon(&self.connectivity[begin..end]);
+                    }
+                }
+                b"TRIANGLE_STRIPS" => {
+                    self.cell_lists()?;
+                    for (begin, end) in self.ranges() {
+                        for (i, corners) in self.connectivity[begin..end].windows(3).enumerate() {
+                            let [a, b, c] = [corners[i % 2], corners[1 - i % 2], corners[2]];
+                            self.cells.add(Shape::Triangle, &[a, b, c]);
+                        }
+                    }
+                }
+                b"VERTICES" | b"LINES" => {
+                    self.cell_lists()?;
+                    self.cells.notes.push(format!("{} points and lines are left out", self.ends.len()));
+                }
+                b"FIELD" => self.field()?,
+                // Lines up to an empty one.
+                b"METADATA" => {
+                    self.cursor.line();
+                    while self.cursor.line().is_some_and(|line| !line.is_empty()) {}
+                }
+                // What belongs to cells and points comes after them.
+                b"CELL_DATA" | b"POINT_DATA" => break,
+                _ => {
+                    let word = String::from_utf8_lossy(word);
+                    return Err(self
+                        .cursor
+                        .fault(format!("expected a section such as POINTS or CELLS, found '{}'", shortened(&word)), AGAIN));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, least: usize, what: &str) -> Result<usize, Fault> {
+        self.cursor.count(Encoding::Text, Scalar::U64, least, what)
+    }
+
+    /// Binary numbers begin on the next line.
+    fn begin(&mut self) {
+        if self.encoding != Encoding::Text {
+            self.cursor.line();
+        }
+    }
+
+    fn kind(&mut self) -> Result<Scalar, Fault> {
+        let word = self.cursor.word("a number type")?;
+        Ok(match word.to_ascii_lowercase().as_str() {
+            "float" => Scalar::F32,
+            "double" => Scalar::F64,
+            "char" => Scalar::I8,
+            "unsigned_char" => Scalar::U8,
+            "short" => Scalar::I16,
+            "unsigned_short" => Scalar::U16,
+            "int" | "vtkidtype" => Scalar::I32,
+            "unsigned_int" => Scalar::U32,
+            "long" | "vtktypeint64" => Scalar::I64,
+            "unsigned_long" | "vtktypeuint64" => Scalar::U64,
+            _ => return Err(self.cursor.fault(format!("numbers of type '{}' are not read", shortened(word)), AGAIN)),
+        })
+    }
+
+    fn points(&mut self) -> Result<(), Fault> {
+        let count = self.count(3, "points")?;
+        let kind = self.kind()?;
+        self.begin();
+        for _ in 0..count {
+            self.cells.positions.push(self.cursor.point(self.encoding, kind)?);
+        }
+        Ok(())
+    }
+
+    /// `CELLS n size`, then for each cell its number of nodes and these; or, from version 5.1 on, offsets and nodes apart.
+    fn cell_lists(&mut self) -> Result<(), Fault> {
+        let count = self.count(0, "cells")?;
+        let size = self.count(1, "numbers in the list of cells")?;
+        self.ends.clear();
+        self.connectivity.clear();
+        self.begin();
+        if self.cursor.next_is(b"OFFSETS") {
+            return self.offsets(count, size);
+        }
+        for _ in 0..count {
+            let nodes = self.cursor.whole(self.encoding, Scalar::I32, "the number of nodes of a cell")?;
+            for _ in 0..nodes {
+                self.node(Scalar::I32)?;
+            }
+            self.ends.push(self.connectivity.len());
+        }
+        if self.connectivity.len() + count != size {
+            let reason = format!("the list of cells has {} numbers where {size} are promised", self.connectivity.len() + count);
+            return Err(self.cursor.fault(reason, AGAIN));
+        }
+        Ok(())
+    }
+
+    fn node(&mut self, kind: Scalar) -> Result<(), Fault> {
+        let node = self.cursor.index(self.encoding, kind, 0)?;
+        if node as usize >= self.cells.positions.len() {
+            let reason = format!("a cell names point {node}, but there are {} points, counted from 0", self.cells.positions.len());
+            return Err(if self.encoding == Encoding::Text {
+                self.cursor.fault(reason, AGAIN)
+            } else {
+                self.cursor.byte_fault(reason, AGAIN)
+            });
+        }
+        self.connectivity.push(node);
+        Ok(())
+    }
+
+    fn offsets(&mut self, count: usize, size: usize) -> Result<(), Fault> {
+        self.cursor.word("OFFSETS")?;
+        let kind = self.kind()?;
+        self.begin();
+        let mut last = 0;
+        for i in 0..count {
+            let end = self.cursor.whole(self.encoding, kind, "the end of a cell")?;
+            if end < last || end > size as u64 || (i == 0 && end != 0) {
+                return Err(self.cursor.fault(format!("the offset {end} of cell {i} is out of order"), AGAIN));
+            }
+            last = end;
+            if i > 0 {
+                self.ends.push(end as usize);
+            }
+        }
+        let word = self.cursor.word("CONNECTIVITY")?;
+        if word != "CONNECTIVITY" {
+            return Err(self.cursor.fault(format!("expected CONNECTIVITY, found '{}'", shortened(word)), AGAIN));
+        }
+        let kind = self.kind()?;
+        self.begin();
+        for _ in 0..size {
+            self.node(kind)?;
+        }
+        Ok(())
+    }
+
+    fn ranges(&self) -> Vec<(usize, usize)> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        begins.zip(self.ends.iter().copied()).collect()
+    }
+
+    fn add_cells(&mut self) -> Result<(), Fault> {
+        if self.types.len() != self.ends.len() {
+            let reason = format!("there are {} cells, but types of {}", self.ends.len(), self.types.len());
+            return Err(self.cursor.fault(reason, AGAIN));
+        }
+        for (i, (begin, end)) in self.ranges().into_iter().enumerate() {
+            add_cell(&mut self.cells, i, self.types[i], &self.connectivity[begin..end])
+                .map_err(|reason| self.cursor.fault(reason, AGAIN))?;
+        }
+        Ok(())
+    }
+
+    /// Arrays of other data before the points: read over.
+    fn field(&mut self) -> Result<(), Fault> {
+        self.cursor.word("the name of a field")?;
+        let arrays = self.count(4, "arrays")?;
+        for _ in 0..arrays {
+            self.cursor.word("the name of an array")?;
+            let components: u64 = self.cursor.number("a number of components")?;
+            let tuples: u64 = self.cursor.number("a number of tuples")?;
+            let word = self.cursor.word("a number type")?;
+            let is_text = word.eq_ignore_ascii_case("string");
+            self.cursor.back();
+            let kind = if is_text { self.cursor.word("a type").map(|_| Scalar::U8)? } else { self.kind()? };
+            self.cursor.line();
+            for _ in 0..components.saturating_mul(tuples) {
+                if is_text {
+                    self.cursor.line().ok_or_else(|| Fault::new("the file ends within a field", AGAIN))?;
+                } else {
+                    self.cursor.scalar(self.encoding, kind, "a number of a field")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds a cell of one of VTK's types; the reason why it cannot be.
+pub(super) fn add_cell(cells: &mut Cells, number: usize, kind: u64, nodes: &[u32]) -> Result<(), String> {
+    let shape = match kind {
+        0 => return Ok(()), // an empty cell
+        1 | 2 => Shape::Point,
+        3 | 4 | 21 | 35 | 68 => Shape::Line,
+        5 | 22 | 34 | 69 => Shape::Triangle,
+        7 => {
+            cells.add_polygon(nodes);
+            return Ok(());
+        }
+        6 => {
+            for (i, corners) in nodes.windows(3).enumerate() {
+                cells.add(Shape::Triangle, &[corners[i % 2], corners[1 - i % 2], corners[2]]);
+            }
+            return Ok(());
+        }
+        8 | 9 | 23 | 28 | 30 | 70 => Shape::Quad,
+        10 | 24 | 71 => Shape::Tet,
+        11 | 12 | 25 | 29 | 33 | 72 => Shape::Hexahedron,
+        13 | 26 | 31 | 32 | 73 => Shape::Wedge,
+        14 | 27 | 74 => Shape::Pyramid,
+        _ => return Err(format!("cell {number} is of VTK type {kind}, which is not read")),
+    };
+    if nodes.len() < shape.corners() {
+        return Err(format!("cell {number} of VTK type {kind} has {} points instead of {} or more", nodes.len(), shape.corners()));
+    }
+    match (kind, nodes) {
+        // Pixels and voxels run along the axes instead of around.
+        (8, &[a, b, c, d, ..]) => cells.add(shape, &[a, b, d, c]),
+        (11, &[a, b, c, d, e, f, g, h, ..]) => cells.add(shape, &[a, b, d, c, e, f, h, g]),
+        _ => cells.add(shape, nodes),
+    }
+    Ok(())
+}
