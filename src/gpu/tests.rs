@@ -37,6 +37,7 @@ fn rigid_bodies_are_refused() {
         mobility: crate::model::Mobility::Free { mass: 1.0, inertia: Mat3::identity() },
         vertices: surface.positions,
         triangles: surface.triangles,
+        texture_coordinates: None,
         pose: crate::math::Isometry::identity(),
         velocity: Vec3::zeros(),
         angular_velocity: Vec3::zeros(),

@@ -12,6 +12,8 @@ pub struct Solid {
     pub tets: TetMesh,
     /// An embedded surface; none when it is the boundary of the tets.
     pub surface: Option<Skin>,
+    /// Of its vertices, if the surface has a texture.
+    pub texture_coordinates: Option<Vec<[f32; 2]>>,
     /// The surface that touches; none when it is the drawn one.
     pub collision: Option<Skin>,
     /// Where a point of the mesh file or shape is: `scale * p - shift`.
@@ -166,7 +168,7 @@ fn anchor_point(anchor: Anchor, bounds: &Aabb) -> Vec3 {
 fn embedded(surface: SurfaceMesh, resolution: u32) -> Result<Solid, Fault> {
     let tets = voxel::tetrahedralise(&surface, resolution)?;
     let embedding = embed(&tets, &surface.positions)?;
-    Ok(Solid::new(tets, Some((surface.triangles, embedding))))
+    Ok(Solid { texture_coordinates: surface.texture_coordinates, ..Solid::new(tets, Some((surface.triangles, embedding))) })
 }
 
 /// Refuses a surface that is open or whose triangles do not agree which side is outside.
@@ -222,7 +224,7 @@ const FAR: f64 = 1.0;
 
 impl Solid {
     fn new(tets: TetMesh, surface: Option<Skin>) -> Self {
-        Self { tets, surface, collision: None, scale: 1.0, shift: Vec3::zeros() }
+        Self { tets, surface, texture_coordinates: None, collision: None, scale: 1.0, shift: Vec3::zeros() }
     }
 
     /// Gives the solid the surface that touches.

@@ -129,7 +129,6 @@ pub struct Simulation {
 impl Simulation {
     pub fn new(built: Built, options: &Options) -> Result<Self, SimulationError> {
         let Built { name, model, params, forces, probes, backend, solver, .. } = built;
-        let model = Arc::new(model);
         let (start, judge) = checked_start(&model, &params)?;
         let solver = if params.fixed_iterations.is_some() { SolverChoice::Cr } else { solver };
         let (mut stepper, backend) = open_backend(options.backend.unwrap_or(backend), solver, options, &model)?;

@@ -8,15 +8,17 @@ mod monotone;
 mod rest;
 mod rotation;
 mod solve;
+mod stress;
 #[cfg(test)]
 mod tests;
 
-pub use self::contacts::set_apart;
+pub use self::contacts::{ContactPressure, set_apart};
 pub use assemble::{Damping, edge_block, matrix, right_hand_side};
 use assemble::{link, single_blocks};
 use elements::{CornerForces, SingleElements};
 pub use elements::{Element, NodeMotion, TetGroups, elements, gradient};
 pub use rotation::{IDENTITY, Quaternion};
+pub use stress::{cauchy_stress, von_mises};
 
 use std::sync::Arc;
 
