@@ -2,13 +2,13 @@
 
 use glam::Vec3;
 
-use super::stage::glam_vec;
 use crate::collision::nearest;
 use crate::contact::{PairKind, RememberedContact};
 use crate::math::{self, Isometry};
 use crate::model::{Model, interpolate};
 use crate::render::{Camera, Overlays, Point, Rgb, Segment};
 use crate::solver::State;
+use crate::stage::glam_vec;
 
 /// A contact that carries a force.
 #[derive(Clone, Copy, Debug, PartialEq)]

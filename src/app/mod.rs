@@ -14,7 +14,6 @@ mod pointer;
 mod recent;
 mod recorder;
 mod session;
-pub mod stage;
 mod ui;
 mod window;
 mod worker;

@@ -6,11 +6,12 @@ use std::time::Instant;
 use super::contacts::contact_marks;
 use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
 use super::worker::Opener;
-use super::{AppOptions, SceneSource, stage};
+use super::{AppOptions, SceneSource};
 use crate::gpu;
 use crate::scene::{self, Scene};
 use crate::sim::{Command, Options, Simulation};
 use crate::solver::StepReport;
+use crate::stage;
 
 /// Builds scenes on the window's device, with the backend that was asked for.
 pub fn opener(device: Arc<gpu::Device>, options: &AppOptions) -> Opener {

@@ -1,28 +1,29 @@
-//! Pictures of the view into files: single ones, and a recording's frames.
+//! Pictures of the view into files: single ones, and films.
 
 use std::path::PathBuf;
 
 use super::files;
-use crate::record::{FrameWriter, save_png};
+use crate::record::{FilmFormat, FilmWriter, save_png};
 use crate::render::Image;
 
-/// A recording in progress.
+/// A film in progress.
 pub struct Recorder {
-    writer: FrameWriter,
-    pub folder: PathBuf,
+    writer: FilmWriter,
+    pub path: PathBuf,
     pub frames: u64,
     /// Of every frame [px]; the window may change meanwhile.
     pub size: [u32; 2],
 }
 
 impl Recorder {
-    /// Starts `pliant-recording-N` in the pictures folder.
-    pub fn start(size: [u32; 2], frames_per_second: f64) -> Result<Self, String> {
-        let folder = files::unused("pliant-recording", "");
-        let writer = FrameWriter::new(&folder, frames_per_second).map_err(|error| error.to_string())?;
+    /// Starts `pliant-film-N` in the pictures folder.
+    pub fn start(format: FilmFormat, size: [u32; 2], frames_per_second: f64) -> Result<Self, String> {
+        let (_, ending) = FORMATS.iter().find(|(known, ..)| *known == format).map_or(("", ""), |(_, name, ending)| (*name, *ending));
+        let path = files::unused("pliant-film", ending);
         // Even sizes: video encoders ask for them.
         let size = size.map(|s| (s / 2 * 2).max(2));
-        Ok(Self { writer, folder, frames: 0, size })
+        let writer = FilmWriter::new(format, &path, size, frames_per_second).map_err(|error| error.to_string())?;
+        Ok(Self { writer, path, frames: 0, size })
     }
 
     pub fn push(&mut self, image: Image) -> Result<(), String> {
@@ -33,11 +34,15 @@ impl Recorder {
 
     /// Waits for the last frames; what to tell the user.
     pub fn finish(self) -> Result<String, String> {
-        let folder = self.folder;
+        let path = self.path;
         let n = self.writer.finish().map_err(|error| error.to_string())?;
-        Ok(format!("{n} frames were recorded into {}", folder.display()))
+        Ok(format!("{n} frames were recorded into {}", path.display()))
     }
 }
+
+/// The formats of films, their names in the menu, and the endings of their files.
+pub const FORMATS: [(FilmFormat, &str, &str); 3] =
+    [(FilmFormat::Mp4, "MP4 film", ".mp4"), (FilmFormat::Gif, "Animated GIF", ".gif"), (FilmFormat::Png, "PNG pictures", "")];
 
 /// Saves a picture under a new name.
 pub fn screenshot(scene: &str, image: &Image) -> Result<PathBuf, String> {

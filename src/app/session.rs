@@ -18,13 +18,13 @@ use super::graphics::{Graphics, Picture};
 use super::pointer::{Effect, Input, Pointer};
 use super::recent::{Recent, config_folder};
 use super::recorder::{Recorder, screenshot};
-use super::stage;
 use super::ui::{Action, ContactLegend, Exhibit, Outcome, Scenery, UiState};
 use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
 use crate::render::{Camera, Look, Overlays, Positions, Ray, Shading, ViewOptions};
 use crate::sim::Command;
 use crate::solver::SurfacePositions;
+use crate::stage;
 use flight::Flight;
 use grabs::Grab;
 use lookup::{Found, Lookup, Question};
@@ -505,9 +505,9 @@ impl Session {
         }
         let Some(scene) = &self.shown.scene else { return };
         let [_, _, width, height] = self.viewport();
-        match Recorder::start([width, height], scene.frames_per_second) {
+        match Recorder::start(self.ui.film, [width, height], scene.frames_per_second) {
             Ok(recorder) => {
-                self.log.say(format_args!("recording {}", recorder.folder.display()));
+                self.log.say(format_args!("recording {}", recorder.path.display()));
                 self.worker.send(Request::Record(Some(scene.frames_per_second)));
                 self.recorder = Some(recorder);
             }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::Failure;
-use super::output::OutputFile;
 use crate::math::Aabb;
 use crate::mesh::{doctor, open_mesh};
 use crate::model::Mobility;
+use crate::output::OutputFile;
 use crate::scene::{Scene, build, is_mesh};
 use crate::sim::checked_start;
 

@@ -1,42 +1,74 @@
 //! Pictures of a run without a window.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Failure;
-use crate::app::stage;
+use crate::export::{Frame, Subject};
 use crate::gpu;
-use crate::record::{FrameWriter, RecordError};
+use crate::math::{Isometry, Vec3};
+use crate::record::{FilmFormat, FilmWriter, RecordError};
 use crate::render::{Camera, Overlays, Positions, RenderError, RenderOptions, Renderer, ViewOptions};
-use crate::scene::Built;
 use crate::sim::Simulation;
 use crate::solver::{StepError, SurfacePositions};
+use crate::stage;
 
-/// Draws a simulation at a fixed rate of simulated time into numbered files.
+/// Draws moments of a run, into one or more films.
 pub struct Film {
     device: Arc<gpu::Device>,
     renderer: Renderer,
-    writer: FrameWriter,
+    writers: Vec<(PathBuf, FilmWriter)>,
     camera: Camera,
     size: [u32; 2],
-    /// Simulated time of the first picture [s].
-    start: Option<f64>,
+}
+
+/// What is drawn.
+pub struct Moment {
+    surface: SurfacePositions,
+    rigid_poses: Vec<Isometry>,
+    obstacle_poses: Vec<Isometry>,
+    attachments: Vec<[Vec3; 2]>,
+}
+
+impl Moment {
+    /// Positions stay on the device that computed them.
+    pub fn now(simulation: &mut Simulation) -> Result<Self, StepError> {
+        Ok(Self {
+            surface: simulation.surface(),
+            rigid_poses: simulation.rigid_poses()?,
+            obstacle_poses: simulation.obstacle_poses(),
+            attachments: simulation.attachment_points()?,
+        })
+    }
+
+    pub fn of(frame: &Frame, subject: &Subject) -> Self {
+        let surface = subject.model.surface_positions(&frame.node_positions(&subject.model));
+        Self {
+            surface: SurfacePositions::Host(surface.iter().map(stage::vertex).collect()),
+            rigid_poses: frame.rigid_poses.clone(),
+            obstacle_poses: frame.obstacle_poses.clone(),
+            attachments: frame.attachments.clone(),
+        }
+    }
 }
 
 impl Film {
-    /// Opens a device to draw with and makes the folder.
-    pub fn start(folder: &Path, size: [u32; 2], fps: f64, built: &Built, adapter: Option<&str>) -> Result<Self, Failure> {
+    /// Opens a device to draw with, and the files.
+    pub fn start(targets: &[(FilmFormat, PathBuf)], subject: &Subject, adapter: Option<&str>) -> Result<Self, Failure> {
         let request = gpu::DeviceRequest { adapter: adapter.map(str::to_owned), ..Default::default() };
-        let device = gpu::Device::open(&request).map_err(|error| Failure::Input(format!("--record cannot draw: {error}")))?;
+        let device = gpu::Device::open(&request).map_err(|error| Failure::Input(format!("pictures cannot be drawn: {error}")))?;
         let limit = device.limits.max_texture_dimension_2d;
-        if size.iter().any(|n| *n > limit) {
+        if subject.size.iter().any(|n| *n > limit) {
             return Err(Failure::Input(format!("pictures on {} are at most {limit} x {limit}; give a smaller --size", device.info.name)));
         }
         let options = RenderOptions::for_adapter(&device.info, wgpu::TextureFormat::Rgba8Unorm);
         let mut renderer = Renderer::new(&device.device, &device.queue, options);
-        renderer.set_stage(&stage::stage(&built.model, stage::light(&built.light)));
-        let writer = FrameWriter::new(folder, fps).map_err(|error| Failure::Input(error.to_string()))?;
-        Ok(Self { device, renderer, writer, camera: stage::camera(&built.camera), size, start: None })
+        renderer.set_stage(&stage::stage(&subject.model, stage::light(&subject.light)));
+        let open = |(format, path): &(FilmFormat, PathBuf)| {
+            Ok((path.clone(), FilmWriter::new(*format, path, subject.size, subject.frames_per_second)?))
+        };
+        let writers = targets.iter().map(open).collect::<Result<_, RecordError>>()?;
+        Ok(Self { device, renderer, writers, camera: stage::camera(&subject.camera), size: subject.size })
     }
 
     /// The device, for the simulation to compute on: then positions go to the picture without leaving it.
@@ -44,34 +76,25 @@ impl Film {
         self.device.clone()
     }
 
-    /// Takes the pictures that are due.
-    pub fn take(&mut self, simulation: &mut Simulation) -> Result<(), Failure> {
-        let start = *self.start.get_or_insert(simulation.time());
-        let due = self.writer.frames_due(simulation.time() - start);
-        if due == 0 {
-            return Ok(());
+    /// Draws a moment, which is shown for `n` frames.
+    pub fn take(&mut self, moment: &Moment, n: u64) -> Result<(), Failure> {
+        match &moment.surface {
+            SurfacePositions::Host(positions) => self.renderer.set_positions(Positions::Host(positions))?,
+            SurfacePositions::Device(buffer) => self.renderer.set_positions(Positions::Device(buffer))?,
         }
-        match simulation.surface() {
-            SurfacePositions::Host(positions) => self.renderer.set_positions(Positions::Host(&positions))?,
-            SurfacePositions::Device(buffer) => self.renderer.set_positions(Positions::Device(&buffer))?,
-        }
-        let transforms = stage::transforms(&simulation.rigid_poses()?, &simulation.obstacle_poses());
+        let transforms = stage::transforms(&moment.rigid_poses, &moment.obstacle_poses);
         self.renderer.set_rigid_transforms(&transforms)?;
-        let ends = simulation.attachment_points()?;
-        let overlays = Overlays { segments: stage::attachments(&ends, 1.0).collect(), points: vec![] };
+        let overlays = Overlays { segments: stage::attachments(&moment.attachments, 1.0).collect(), points: vec![] };
         let image = self.renderer.capture(self.size, &self.camera, &ViewOptions::default(), &overlays)?;
-        for _ in 0..due {
-            // What went wrong is told by `finish`.
-            if self.writer.push(image.clone()).is_err() {
-                break;
-            }
+        for (_, writer) in &mut self.writers {
+            (0..n).try_for_each(|_| writer.push(image.clone()))?;
         }
         Ok(())
     }
 
-    /// Waits for the last picture; how many there are.
-    pub fn finish(self) -> Result<u64, Failure> {
-        Ok(self.writer.finish()?)
+    /// Waits for the last picture of every film; how many each has, or why not.
+    pub fn finish(self) -> Vec<(PathBuf, Result<u64, RecordError>)> {
+        self.writers.into_iter().map(|(path, writer)| (path, writer.finish())).collect()
     }
 }
 
@@ -83,7 +106,7 @@ impl From<RenderError> for Failure {
 
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
-        Self::Run(error.to_string())
+        if error.is_refusal() { Self::Input(error.to_string()) } else { Self::Run(error.to_string()) }
     }
 }
 

@@ -12,9 +12,10 @@ macro_rules! say {
 
 mod bench;
 mod check;
+mod export;
 mod film;
 mod info;
-mod output;
+mod results;
 mod run;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::app::{AppOptions, SceneSource};
 use crate::gpu::DeviceError;
+use crate::output::OutputError;
 use crate::scene::{BackendChoice, SceneError, builtin_scenes};
 use crate::sim::{SaveError, SimulationError};
 
@@ -52,6 +54,8 @@ struct Cli {
 enum Command {
     /// Compute a scene without a window
     Run(Box<run::RunArgs>),
+    /// Make results from a recording, without computing again
+    Export(Box<export::ExportArgs>),
     /// Say whether a scene or mesh is sound, and what would mend it
     Check(check::CheckArgs),
     /// Measure how fast this machine is
@@ -102,6 +106,12 @@ impl From<SaveError> for Failure {
     }
 }
 
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
+        if error.is_refusal() { Self::Input(error.to_string()) } else { Self::Run(error.to_string()) }
+    }
+}
+
 impl From<SimulationError> for Failure {
     fn from(error: SimulationError) -> Self {
         match error {
@@ -120,6 +130,7 @@ pub fn main() -> ExitCode {
     let result = match &cli.command {
         None => window(&cli),
         Some(Command::Run(args)) => run::run(args),
+        Some(Command::Export(args)) => export::export(args),
         Some(Command::Check(args)) => check::check(args),
         Some(Command::Bench(args)) => bench::bench(args),
         Some(Command::Info) => info::info(),

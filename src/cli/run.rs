@@ -7,9 +7,10 @@ use std::time::Instant;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::film::Film;
-use super::output::{OutputFile, check_writable};
+use super::results::{ResultArgs, Results};
 use super::{Failure, Place};
+use crate::export::Subject;
+use crate::output::{OutputFile, check_writable};
 use crate::scene::{Scene, SolverChoice, build};
 use crate::sim::{Health, Options, Simulation};
 
@@ -43,15 +44,8 @@ pub struct RunArgs {
     /// Write a row of numbers for each step (CSV)
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Write pictures (PNG) into a folder
-    #[arg(long, value_name = "DIR")]
-    record: Option<PathBuf>,
-    /// Width and height of the pictures [default: the scene's, else 1280x720]
-    #[arg(long, value_name = "WxH", requires = "record", value_parser = parse_size)]
-    size: Option<[u32; 2]>,
-    /// Pictures a second of simulated time [default: the scene's, else 30]
-    #[arg(long, value_name = "N", requires = "record", value_parser = parse_rate)]
-    fps: Option<f64>,
+    #[command(flatten)]
+    results: ResultArgs,
     /// Write the state at the end
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
@@ -88,18 +82,25 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     for path in args.report.iter().chain(&args.save) {
         check_writable(path)?;
     }
-    let size = args.size.unwrap_or(built.recording.size);
-    let fps = args.fps.unwrap_or(built.recording.fps);
-    let film = args.record.as_deref().map(|folder| Film::start(folder, size, fps, &built, args.place.adapter.as_deref()));
-    let mut film = film.transpose()?;
-
-    let options = Options {
+    let mut options = Options {
         backend: args.place.backend(),
         adapter: args.place.adapter.clone(),
         threads: args.threads.map(|n| n as usize),
-        device: film.as_ref().map(Film::device),
+        device: None,
     };
     let notes = built.notes.clone();
+    let subject = Subject {
+        name: built.name.clone(),
+        model: built.model.clone(),
+        frames_per_second: built.recording.fps,
+        n_frames: 0,
+        camera: built.camera,
+        light: built.light,
+        size: built.recording.size,
+    };
+    let seconds = steps as f64 * built.params.time_step;
+    let mut results = Results::open(&args.results, subject, seconds, args.place.adapter.as_deref())?;
+    options.device = results.device();
     let mut simulation = Simulation::new(built, &options)?;
     simulation.set_measuring(args.report.is_some() || trace.is_some());
     if let Some(path) = &args.resume {
@@ -115,21 +116,24 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if let Some(trace) = &mut trace {
         trace.write_line(&simulation.trace_header())?;
     }
-    if let Some(film) = &mut film {
-        film.take(&mut simulation)?;
-    }
-    let bar = progress(steps);
-    for _ in 0..steps {
-        simulation.step().map_err(|error| failed(&error))?;
-        if let Some(trace) = &mut trace {
-            trace.write_line(&simulation.trace_row().map_err(|error| failed(&error))?)?;
+    let bar = progress(steps, "steps");
+    let mut compute = || -> Result<(), Failure> {
+        results.take(&mut simulation)?;
+        for _ in 0..steps {
+            simulation.step()?;
+            if let Some(trace) = &mut trace {
+                trace.write_line(&simulation.trace_row()?)?;
+            }
+            results.take(&mut simulation)?;
+            bar.inc(1);
         }
-        if let Some(film) = &mut film {
-            film.take(&mut simulation)?;
-        }
-        bar.inc(1);
-    }
+        Ok(())
+    };
+    let computed = compute();
     bar.finish_and_clear();
+    // What there is up to a failure is kept.
+    let finished = results.finish();
+    computed.and(finished)?;
 
     let summary = simulation.report(build_ms).map_err(|error| failed(&error))?;
     if let Some(path) = &args.save {
@@ -137,10 +141,6 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     if let Some(trace) = trace {
         trace.finish()?;
-    }
-    if let Some(film) = film {
-        let n = film.finish()?;
-        say!("{n} pictures of {}x{} are in {}", size[0], size[1], args.record.as_deref().unwrap_or("".as_ref()).display());
     }
     if let Some(path) = &args.report {
         let mut report = OutputFile::create(path)?;
@@ -163,13 +163,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 
 /// The scene with all changes that the command line asks for.
 fn scene(args: &RunArgs) -> Result<Scene, Failure> {
-    if args.place.backend.as_deref() == Some("cpu") && args.place.adapter.is_some() && args.record.is_none() {
+    if args.place.backend.as_deref() == Some("cpu") && args.place.adapter.is_some() && !args.results.draws() {
         return Err(Failure::Input("--adapter names a graphics adapter, and --backend cpu uses none; remove one of the two".into()));
-    }
-    if let Some(name) = args.record.as_ref().and_then(|path| path.extension())
-        && ["mp4", "gif", "webm", "mkv", "avi", "mov"].iter().any(|film| name.eq_ignore_ascii_case(film))
-    {
-        return Err(Failure::Input("--record writes PNG pictures into a folder; give a folder, films are not part of this version".into()));
     }
     let mut flags = args.set.clone();
     // Checked by the same ranges as in the file, after all --set.
@@ -222,13 +217,13 @@ fn describe(simulation: &Simulation) {
 }
 
 /// Shown when stderr is a terminal.
-fn progress(steps: u64) -> ProgressBar {
+pub fn progress(n: u64, what: &str) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style =
-        ProgressStyle::with_template("{bar:40} {pos}/{len} steps, {per_sec}, {eta} left").unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(steps).with_style(style)
+    let style = ProgressStyle::with_template(&format!("{{bar:40}} {{pos}}/{{len}} {what}, {{per_sec}}, {{eta}} left"));
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(n).with_style(style)
 }
 
 fn parse_time_step(text: &str) -> Result<f64, String> {
@@ -239,18 +234,8 @@ fn parse_duration(text: &str) -> Result<f64, String> {
     number(text, "a number of seconds from 0 to 1e6", |x| (0.0..=1e6).contains(&x))
 }
 
-fn parse_rate(text: &str) -> Result<f64, String> {
-    number(text, "a number of pictures a second from 1 to 240", |x| (1.0..=240.0).contains(&x))
-}
-
 fn number(text: &str, wanted: &str, accept: impl Fn(f64) -> bool) -> Result<f64, String> {
     text.parse().ok().filter(|x| accept(*x)).ok_or_else(|| format!("expected {wanted}"))
-}
-
-fn parse_size(text: &str) -> Result<[u32; 2], String> {
-    let size = text.split_once(['x', 'X']).and_then(|(w, h)| Some([w.parse().ok()?, h.parse().ok()?]));
-    size.filter(|size: &[u32; 2]| size.iter().all(|n| (16..=8192).contains(n)))
-        .ok_or_else(|| "expected WIDTHxHEIGHT, each from 16 to 8192 pixels, for instance 1280x720".into())
 }
 
 #[cfg(test)]
@@ -258,11 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_sizes() {
-        assert_eq!(parse_size("640x480"), Ok([640, 480]));
-        for wrong in ["640", "640x", "8x8", "640x48000", "-1x20", "axb"] {
-            assert!(parse_size(wrong).is_err(), "{wrong}");
-        }
+    fn numbers() {
         assert_eq!(parse_time_step("5e-3"), Ok(0.005));
         for wrong in ["0", "-1", "nan", "inf", "2", "x"] {
             assert!(parse_time_step(wrong).is_err(), "{wrong}");

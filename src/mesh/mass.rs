@@ -16,7 +16,7 @@ pub struct MassProperties {
 /// of 1, x and x x^T over signed tets from a common point to each triangle (the divergence theorem) [Mirtich 1996, Eberly 2002].
 /// A surface that encloses no positive volume (flat, or inside out) is an error.
 pub fn mass_properties(positions: &[Vec3], triangles: &[[u32; 3]], density: f64) -> Result<MassProperties, MeshError> {
-    let surface = SurfaceMesh { positions: positions.to_vec(), triangles: triangles.to_vec() };
+    let surface = SurfaceMesh { positions: positions.to_vec(), triangles: triangles.to_vec(), ..SurfaceMesh::default() };
     surface.check()?;
     let bounds = surface.aabb();
     // Around the box's centre: a small body far away keeps its digits.

@@ -31,6 +31,8 @@ pub struct SurfaceMesh {
     pub positions: Vec<Vec3>,
     /// Vertex indices, three a triangle.
     pub triangles: Vec<[u32; 3]>,
+    /// Where each vertex lies in a texture, `[u, v]` from its lower left corner; of meshes that have a texture.
+    pub texture_coordinates: Option<Vec<[f32; 2]>>,
 }
 
 /// A tetrahedral mesh; every tet has positive volume `(b-a).((c-a)x(d-a))/6`.

@@ -130,7 +130,7 @@ fn ball_from_cube<const N: usize>(point: [f64; N]) -> [f64; N] {
 /// A box of `size` [m] as 12 triangles.
 pub fn surface_box(size: Vec3) -> SurfaceMesh {
     let mesh = box_tets(size, [1; 3]);
-    SurfaceMesh { triangles: mesh.boundary(), positions: mesh.positions }
+    SurfaceMesh { triangles: mesh.boundary(), positions: mesh.positions, ..SurfaceMesh::default() }
 }
 
 /// A sphere of `segments` meridians.
@@ -178,7 +178,7 @@ pub fn icosphere(radius: f64, level: u32) -> SurfaceMesh {
             })
             .collect();
     }
-    SurfaceMesh { positions: directions.into_iter().map(|d| d * radius).collect(), triangles }
+    SurfaceMesh { positions: directions.into_iter().map(|d| d * radius).collect(), triangles, ..SurfaceMesh::default() }
 }
 
 /// The 20 triangles among the corners of an icosahedron: all triples of neighbours, seen from outside.
@@ -256,7 +256,7 @@ mod tests {
         mesh.check().unwrap();
         let quality = mesh.quality();
         assert!(quality.worst > 0.5, "{name}: {quality:?}");
-        let border = SurfaceMesh { positions: mesh.positions.clone(), triangles: mesh.boundary() };
+        let border = SurfaceMesh { positions: mesh.positions.clone(), triangles: mesh.boundary(), ..SurfaceMesh::default() };
         let found = diagnose(&border);
         assert!(found.is_closed() && found.is_manifold() && found.misoriented_edges == 0, "{name}: {found:?}");
         // Overlapping tets would sum to more than the border encloses.

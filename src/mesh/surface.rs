@@ -40,7 +40,7 @@ impl SurfaceMesh {
     /// The same surface with every vertex moved by `map`. A map that mirrors turns the triangles inside out:
     /// `doctor::mend` flips them back.
     pub fn transformed(&self, map: impl Fn(&Vec3) -> Vec3) -> Self {
-        Self { positions: self.positions.iter().map(map).collect(), triangles: self.triangles.clone() }
+        Self { positions: self.positions.iter().map(map).collect(), ..self.clone() }
     }
 
     /// The same surface with triangles small enough that no edge is longer than `longest` [m]: edges are halved, for both of their

@@ -63,7 +63,11 @@ impl TetMesh {
     /// The boundary as a surface of its own, without the inner nodes.
     pub fn surface(&self) -> SurfaceMesh {
         let (triangles, embedding) = self.boundary_skin();
-        SurfaceMesh { positions: embedding.nodes.iter().map(|nodes| self.positions[nodes[0] as usize]).collect(), triangles }
+        SurfaceMesh {
+            positions: embedding.nodes.iter().map(|nodes| self.positions[nodes[0] as usize]).collect(),
+            triangles,
+            ..SurfaceMesh::default()
+        }
     }
 
     /// Face `id % 4` of tet `id / 4`.

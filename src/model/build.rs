@@ -18,6 +18,8 @@ pub struct SoftBody {
     /// The drawn surface: its triangles, and where its vertices lie in the tets.
     pub surface_triangles: Vec<[u32; 3]>,
     pub embedding: Embedding,
+    /// Of the vertices of the drawn surface, if it has a texture (`SurfaceMesh::texture_coordinates`).
+    pub texture_coordinates: Option<Vec<[f32; 2]>>,
     /// The surface that touches, if it is not the drawn one.
     pub collision: Option<(Vec<[u32; 3]>, Embedding)>,
     /// Nodes that never move.
@@ -60,6 +62,7 @@ impl SoftBody {
             tets,
             surface_triangles,
             embedding,
+            texture_coordinates: None,
             collision: None,
             fixed: vec![false; n],
             velocities: vec![Vec3::zeros(); n],
@@ -127,7 +130,19 @@ impl ModelBuilder {
 /// `touching`: what touches, if that is not what is drawn of all bodies.
 fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>, index: u32, body: SoftBody) -> Result<(), ModelError> {
     let (first_node, first_tet) = (model.n_nodes(), model.tets.len());
-    let SoftBody { name, material, tets, surface_triangles, embedding, collision, fixed, velocities, color, self_contact } = body;
+    let SoftBody {
+        name,
+        material,
+        tets,
+        surface_triangles,
+        embedding,
+        texture_coordinates,
+        collision,
+        fixed,
+        velocities,
+        color,
+        self_contact,
+    } = body;
     if tets.tets.is_empty() {
         return Err(ModelError::Empty { body: name });
     }
@@ -184,6 +199,7 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
         volume: total_volume,
         color,
         self_contact,
+        texture_coordinates,
     });
     model.rest_positions.extend(tets.positions);
     model.node_masses.extend(masses);

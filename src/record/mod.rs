@@ -1,26 +1,40 @@
-//! Pictures into files: single screenshots, and numbered frames written beside the simulation.
+//! Pictures into files: single screenshots, and films (numbered pictures, GIF, MP4) written beside the simulation.
 
-mod frames;
+mod film;
+mod gif_film;
+mod h264;
+mod mp4_film;
 mod png_file;
 
-pub use frames::FrameWriter;
+pub use film::{Clock, FilmFormat, FilmWriter};
 pub use png_file::save_png;
 
 use std::path::PathBuf;
 
+use crate::output::OutputError;
+
 /// Why a picture could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    #[error("cannot create the folder {}: {source}; choose another place with --record or in the scene's [recording]", path.display())]
-    CreateFolder { path: PathBuf, source: std::io::Error },
-    #[error("cannot create {}: {source}; check that the folder exists and may be written to", path.display())]
-    Create { path: PathBuf, source: std::io::Error },
-    #[error("cannot write {}: the disk is full; free some space or record elsewhere", path.display())]
-    DiskFull { path: PathBuf },
+    #[error(transparent)]
+    Output(#[from] OutputError),
     #[error("cannot write {}: {source}", path.display())]
-    Write { path: PathBuf, source: std::io::Error },
+    Encode { path: PathBuf, source: std::io::Error },
     #[error("cannot write {}: the picture has {bytes} bytes, which is not {width} x {height} pixels of 4", path.display())]
     Size { path: PathBuf, width: u32, height: u32, bytes: usize },
-    #[error("the thread that writes frames into {} ended unexpectedly; the frames so far are kept", folder.display())]
-    Stopped { folder: PathBuf },
+    #[error("cannot write {}: {reason}", path.display())]
+    Refused { path: PathBuf, reason: String },
+    #[error("the thread that writes {} ended unexpectedly; what it wrote so far is kept", path.display())]
+    Stopped { path: PathBuf },
+}
+
+impl RecordError {
+    /// It was clear before the work began.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Output(error) => error.is_refusal(),
+            Self::Refused { .. } => true,
+            _ => false,
+        }
+    }
 }

@@ -1,41 +1,25 @@
 //! One picture, one PNG file.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
 use super::RecordError;
+use crate::output::{OutputError, OutputFile};
 use crate::render::Image;
 
-/// Writes a picture as an RGB PNG. The file appears complete or not at all: it is written under another name, then renamed.
+/// Writes a picture as an RGB PNG. The file appears complete or not at all.
 pub fn save_png(path: &Path, image: &Image) -> Result<(), RecordError> {
     if image.pixels.len() != 4 * image.width as usize * image.height as usize {
         let (width, height, bytes) = (image.width, image.height, image.pixels.len());
         return Err(RecordError::Size { path: path.to_owned(), width, height, bytes });
     }
-    let unfinished = unfinished_name(path);
-    let file = File::create(&unfinished).map_err(|source| RecordError::Create { path: path.to_owned(), source })?;
-    let written = write(file, image).and_then(|()| fs::rename(&unfinished, path));
-    written.map_err(|source| {
-        // The half-written file is of no use; when it cannot be removed either, the first error matters more.
-        let _ = fs::remove_file(&unfinished);
-        match source.kind() {
-            io::ErrorKind::StorageFull => RecordError::DiskFull { path: path.to_owned() },
-            _ => RecordError::Write { path: path.to_owned(), source },
-        }
-    })
+    let mut file = OutputFile::create(path)?;
+    write(&mut file, image).map_err(|source| OutputError::of(path, source))?;
+    Ok(file.finish()?)
 }
 
-/// Beside the file, so that renaming does not cross disks.
-fn unfinished_name(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    PathBuf::from(name)
-}
-
-fn write(file: File, image: &Image) -> io::Result<()> {
-    let mut buffered = BufWriter::new(file);
-    let mut encoder = png::Encoder::new(&mut buffered, image.width, image.height);
+fn write(file: &mut OutputFile, image: &Image) -> io::Result<()> {
+    let mut encoder = png::Encoder::new(file, image.width, image.height);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_compression(png::Compression::Fast);
@@ -43,9 +27,7 @@ fn write(file: File, image: &Image) -> io::Result<()> {
     let opaque: Vec<u8> = image.pixels.chunks_exact(4).flat_map(|p| [p[0], p[1], p[2]]).collect();
     let mut writer = encoder.write_header().map_err(io_error)?;
     writer.write_image_data(&opaque).map_err(io_error)?;
-    writer.finish().map_err(io_error)?;
-    // A full disk may show only when the last bytes leave the buffer.
-    buffered.flush()
+    writer.finish().map_err(io_error)
 }
 
 fn io_error(error: png::EncodingError) -> io::Error {
@@ -57,6 +39,9 @@ fn io_error(error: png::EncodingError) -> io::Error {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::fs::{self, File};
+    use std::path::PathBuf;
+
     use super::*;
 
     /// A fresh folder of this test; removed by the caller.
@@ -93,7 +78,7 @@ pub(super) mod tests {
     fn errors_name_the_file() {
         let path = folder("missing").join("a.png");
         let error = save_png(&path, &gradient(4, 4)).unwrap_err();
-        assert!(matches!(error, RecordError::Create { .. }) && error.to_string().contains("a.png"), "{error}");
+        assert!(error.is_refusal() && error.to_string().contains("a.png"), "{error}");
         let short = Image { width: 4, height: 4, pixels: vec![0; 8] };
         assert!(matches!(save_png(&path, &short), Err(RecordError::Size { .. })));
     }

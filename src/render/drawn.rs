@@ -10,17 +10,31 @@ use super::uniforms::{Fit, Vertex};
 /// Moves drawn vertices to positions `[x, y, z, _]` [m] and gives each the normal of its smoothing group: the sum over its corners
 /// of n / (|e1|^2 |e2|^2), n = e1 x e2, which is exact on a sphere [Max 1999].
 pub fn normals(split: &SplitSurface, positions: &[[f32; 4]], vertices: &mut [Vertex]) {
-    let point = |i: u32| Vec3::from_slice(&positions[i as usize][..3]);
     vertices.par_iter_mut().enumerate().with_min_len(8192).for_each(|(i, vertex)| {
-        let p = point(split.sources[i]);
+        vertex.position = point(positions, split.sources[i]).to_array();
+        vertex.normal = split.normal(i, positions).to_array();
+    });
+}
+
+impl SplitSurface {
+    /// Unit normals of all drawn vertices, see [`normals`].
+    pub fn normals(&self, positions: &[[f32; 4]]) -> Vec<[f32; 3]> {
+        (0..self.sources.len()).into_par_iter().with_min_len(8192).map(|i| self.normal(i, positions).to_array()).collect()
+    }
+
+    fn normal(&self, i: usize, positions: &[[f32; 4]]) -> Vec3 {
+        let p = point(positions, self.sources[i]);
         let mut sum = Vec3::ZERO;
-        for &[a, b] in &split.corners[split.offsets[i] as usize..split.offsets[i + 1] as usize] {
-            let (e1, e2) = (point(a) - p, point(b) - p);
+        for &[a, b] in &self.corners[self.offsets[i] as usize..self.offsets[i + 1] as usize] {
+            let (e1, e2) = (point(positions, a) - p, point(positions, b) - p);
             sum += e1.cross(e2) / (e1.length_squared() * e2.length_squared()).max(1e-30);
         }
-        vertex.position = p.to_array();
-        vertex.normal = (sum / sum.length().max(1e-30)).to_array();
-    });
+        sum / sum.length().max(1e-30)
+    }
+}
+
+fn point(positions: &[[f32; 4]], i: u32) -> Vec3 {
+    Vec3::from_slice(&positions[i as usize][..3])
 }
 
 /// Places the maps around everything that casts a shadow.

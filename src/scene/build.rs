@@ -3,6 +3,7 @@
 mod attachments;
 
 use std::f64::consts::PI;
+use std::sync::Arc;
 
 use super::error::{Place, SceneError, quoted_list};
 use super::geometry::{Fault, Made, Solid, scaled};
@@ -23,7 +24,7 @@ pub struct Built {
     /// File name of the scene without its ending, or its name in the gallery.
     pub name: String,
     pub title: String,
-    pub model: Model,
+    pub model: Arc<Model>,
     pub params: Params,
     pub backend: BackendChoice,
     pub solver: SolverChoice,
@@ -173,7 +174,7 @@ impl Builder<'_> {
             name: self.scene.name().to_owned(),
             title: self.scene.title().to_owned(),
             camera: camera(&content.camera, &model),
-            model,
+            model: Arc::new(model),
             params: content.params,
             backend: content.backend,
             solver: content.solver,
@@ -266,6 +267,7 @@ impl Builder<'_> {
         if let Some((triangles, embedding)) = &solid.surface {
             soft.surface_triangles.clone_from(triangles);
             soft.embedding.clone_from(embedding);
+            soft.texture_coordinates.clone_from(&solid.texture_coordinates);
         }
         soft.collision.clone_from(&solid.collision);
         (soft.color, soft.self_contact) = (body.color, body.self_contact);
@@ -306,6 +308,7 @@ impl Builder<'_> {
             mobility,
             vertices,
             triangles: surface.triangles.clone(),
+            texture_coordinates: surface.texture_coordinates.clone(),
             pose,
             velocity,
             angular_velocity,

@@ -91,7 +91,7 @@ static SIMULATION: Table = Table {
             "",
             Default("\"auto\""),
             "Of the conjugate gradients that solve what nothing touches: `two_level` moves parts of a body as rigid ones besides, and takes a fraction of \
-             the iterations; `jacobi` has the diagonal blocks alone. `auto` takes `two_level`. On the CPU, solvers other than `auto` and `cwc` have `jacobi` only.",
+             the iterations; `jacobi` has the diagonal blocks alone. `auto` takes `two_level`, and `jacobi` with `fixed_iterations`. On the CPU, solvers other than `auto` and `cwc` have `jacobi` only.",
         ),
         Field::new(
             "max_contact_iterations",

@@ -14,6 +14,8 @@ pub struct Solid {
     pub tets: TetMesh,
     /// An embedded surface; none when it is the boundary of the tets.
     pub surface: Option<Skin>,
+    /// Of its vertices, if the surface has a texture.
+    pub texture_coordinates: Option<Vec<[f32; 2]>>,
     /// The surface that touches; none when it is the drawn one.
     pub collision: Option<Skin>,
     /// What the reader and the doctor changed, one sentence each.
@@ -221,7 +223,7 @@ fn of_file(file: MeshFile, fineness: Fineness, size: Option<f64>, subdivide: boo
 fn embedded(surface: SurfaceMesh, resolution: u32) -> Result<Solid, Fault> {
     let tets = voxel::tetrahedralise(&surface, resolution)?;
     let embedding = embed(&tets, &surface.positions)?;
-    Ok(Solid::new(tets, Some((surface.triangles, embedding))))
+    Ok(Solid { texture_coordinates: surface.texture_coordinates, ..Solid::new(tets, Some((surface.triangles, embedding))) })
 }
 
 /// Refuses a surface that is open or whose triangles do not agree which side is outside.
@@ -277,7 +279,7 @@ const FAR: f64 = 1.0;
 
 impl Solid {
     fn new(tets: TetMesh, surface: Option<Skin>) -> Self {
-        Self { tets, surface, collision: None, notes: Vec::new(), scale: 1.0, shift: Vec3::zeros() }
+        Self { tets, surface, texture_coordinates: None, collision: None, notes: Vec::new(), scale: 1.0, shift: Vec3::zeros() }
     }
 
     /// Gives the solid the surface that touches.
@@ -288,7 +290,8 @@ impl Solid {
             Collision::Auto => match &self.surface {
                 Some((triangles, embedding)) if self.collision.is_none() => {
                     let positions = embedding.positions(&self.tets.positions);
-                    let crosses = doctor::crosses_itself(&SurfaceMesh { positions, triangles: triangles.clone() });
+                    let crosses =
+                        doctor::crosses_itself(&SurfaceMesh { positions, triangles: triangles.clone(), ..SurfaceMesh::default() });
                     if !crosses {
                         return Ok(());
                     }

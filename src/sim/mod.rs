@@ -131,11 +131,7 @@ pub struct Simulation {
 impl Simulation {
     pub fn new(built: Built, options: &Options) -> Result<Self, SimulationError> {
         let Built { name, model, params, forces, probes, backend, solver, .. } = built;
-        let model = Arc::new(model);
         let (start, judge) = checked_start(&model, &params)?;
-        // Iterations of the seeds' method are those of its own solver.
-        let is_published = params.fixed_iterations.is_some() && !params.is_two_level();
-        let solver = if is_published { SolverChoice::Cr } else { solver };
         let (mut stepper, backend) = open_backend(options.backend.unwrap_or(backend), solver, options, &model)?;
         let params = Params { solver: contact_solver(solver, backend.backend)?, ..params };
         // A stepper that cannot take its start says so again in the first step, where it can be told.

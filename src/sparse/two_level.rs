@@ -277,9 +277,17 @@ impl TwoLevel {
         fill(Fill { pattern: &layout.pattern, first: 0, blocks, sums, slots, inverses });
     }
 
-    /// Solves `A x = b` to `|b - A x| <= tolerance` (2-norm, units of b) from the start value in `x`, or from zero if that is better. `b` and `x` are those of the
+    /// With the coarse factor or, without one, with the diagonal blocks alone: solves `A x = b` to `|b - A x| <= tolerance` (2-norm, units of b) from the start value in `x`, or from zero if that is better. `b` and `x` are those of the
     /// nodes of the body; springs are part of A. x is zero at fixed nodes. The residual is that of the recursion; the true one stays above about 1e-7 |A| |x|.
-    pub fn solve(&mut self, layout: &Layout, coarse: &Coarse, b: &[Vec3], x: &mut [Vec3], tolerance: f64, max_iterations: u32) -> Solved {
+    pub fn solve(
+        &mut self,
+        layout: &Layout,
+        coarse: Option<&Coarse>,
+        b: &[Vec3],
+        x: &mut [Vec3],
+        tolerance: f64,
+        max_iterations: u32,
+    ) -> Solved {
         self.take(layout, x);
         slice_nodes(&self.rows, &mut self.p);
         self.product(layout);
@@ -295,10 +303,11 @@ impl TwoLevel {
             slice_nodes(&self.rows, &mut self.r);
             [residual2, fine] = self.update(0.0);
         }
+        self.motions.fill([0.0; 6]);
         let mut rho = 0.0;
         let mut iterations = 0;
         while residual2.sqrt() > tolerance && iterations < max_iterations {
-            let rho_new = fine + self.correct_coarsely(layout, coarse);
+            let rho_new = fine + coarse.map_or(0.0, |coarse| self.correct_coarsely(layout, coarse));
             let beta = if iterations == 0 { 0.0 } else { rho_new / rho };
             rho = rho_new;
             self.turn_direction(layout, beta);
@@ -590,7 +599,7 @@ mod tests {
         let b: Vec<Vec3> = (0..n).map(|i| Vec3::new((i as f64).sin(), (1.7 * i as f64).cos(), 2.0) * is_free(i)).collect();
         let mut x: Vec<Vec3> = (0..n).map(|i| start(i) * is_free(i)).collect();
         let bound = tolerance * dot(&b, &b).sqrt();
-        let solved = case.system.solve(&case.layout, &case.coarse, &b, &mut x, bound, 200);
+        let solved = case.system.solve(&case.layout, Some(&case.coarse), &b, &mut x, bound, 200);
         assert!((0..n).all(|i| !case.fixed[i] || x[i] == Vec3::zeros()));
         let mut r = vec![Vec3::zeros(); n];
         case.a.apply(&case.pattern, &case.fixed, &(0..n), &x, &mut r);
@@ -613,6 +622,9 @@ mod tests {
             let jacobi =
                 conjugate_gradient(&case.a, &case.pattern, &case.fixed, &(0..n), &b, &mut x, 1e-4 * load, 2000, &mut Default::default());
             assert!(2 * outcome.iterations < jacobi.iterations, "{outcome:?} {jacobi:?}");
+            let mut alone = vec![Vec3::zeros(); n];
+            let single = case.system.solve(&case.layout, None, &b, &mut alone, 1e-4 * load, 2000);
+            assert!(single.converged && single.iterations.abs_diff(jacobi.iterations) <= 2, "{single:?} {jacobi:?}");
             // From the answer there is nothing left to do; a start that is far off is dropped.
             let (again, ..) = solved(&mut case, |i| x[i], 2e-4);
             assert!(again.iterations <= 1, "{again:?}");

@@ -189,7 +189,7 @@ impl Cantilever {
         scene.set(&format!("material.rubber.poisson_ratio={poisson_ratio}")).unwrap();
         let built = scene::build(&scene).unwrap();
         let tip_nodes = &built.probes.iter().find(|p| p.name == "tip").unwrap().nodes;
-        let model = Arc::new(built.model);
+        let model = built.model;
         let start = std::time::Instant::now();
         let mut stepper = backend.stepper(&model);
         let grid = |x: &Vec3| {

@@ -273,7 +273,7 @@ fn momentum_of_a_tumbling_body_is_g_m_t() {
 fn a_spinning_ring_keeps_its_momentum_and_gains_no_energy() {
     for &backend in Backend::ELASTIC {
         let built = scene::build(&Scene::builtin("spin").unwrap()).unwrap();
-        let (params, model) = (built.params, Arc::new(built.model));
+        let (params, model) = (built.params, built.model);
         let mut stepper = backend.stepper(&model);
         let first = stepper.state().unwrap();
         let energy = |s: &State| kinetic_energy(&model, s) + strain_energy(&model, s);

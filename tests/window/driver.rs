@@ -97,6 +97,13 @@ impl Driver {
         self.lines.all.lock().unwrap().iter().rev().find(|line| line.starts_with(start)).cloned()
     }
 
+    /// Where the recording that just ended went.
+    pub fn recorded(&mut self) -> PathBuf {
+        let ended = |line: &str| line.starts_with("message") && line.contains("frames were recorded into");
+        let told = self.wait_for("the end of the recording", ended);
+        told.split("recorded into ").nth(1).unwrap().into()
+    }
+
     /// For a while no new line may start so.
     pub fn expect_nothing(&mut self, start: &str, milliseconds: u64) {
         std::thread::sleep(Duration::from_millis(100)); // what was under way may still come

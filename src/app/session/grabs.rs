@@ -4,12 +4,12 @@ use egui::{Pos2, pos2};
 
 use super::Session;
 use crate::app::engine::SceneInfo;
-use crate::app::stage;
 use crate::app::ui::GrabMark;
 use crate::app::worker::Request;
 use crate::math::Vec3;
 use crate::render::Hit;
 use crate::sim::Command;
+use crate::stage;
 
 /// A body held by the mouse.
 pub struct Grab {

@@ -57,6 +57,7 @@ fn shortcut(key: Key, modifiers: Modifiers) -> Option<Shortcut> {
         (Key::Period, false, false) => Action::StepOnce,
         (Key::R, false, false) => Action::Reset,
         (Key::F, false, false) => Action::FrameAll,
+        (Key::V, false, false) => Action::ToggleRecording,
         (Key::C, false, false) => return Some(Shortcut::Contacts),
         (Key::Tab, false, false) => return Some(Shortcut::Panels),
         (Key::Questionmark, false, false) | (Key::F1, false, false) => return Some(Shortcut::Keys),

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-use crate::app::stage;
 use crate::app::worker::Snapshot;
 use crate::collision::nearest;
 use crate::math::{Aabb, Isometry, Vec3};
 use crate::model::{Model, RigidBody, Shape};
 use crate::render::{Hit, Ray, pick};
 use crate::solver::SurfacePositions;
+use crate::stage;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -213,6 +213,7 @@ mod tests {
                 mobility: if free { Mobility::Free { mass: 1.0, inertia: Mat3::identity() } } else { Mobility::Driven(None) },
                 vertices: surface.positions.clone(),
                 triangles: surface.triangles.clone(),
+                texture_coordinates: None,
                 pose: Isometry::translation(x, 0.0, 0.0),
                 velocity: Vec3::zeros(),
                 angular_velocity: Vec3::zeros(),

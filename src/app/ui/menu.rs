@@ -5,6 +5,7 @@ use egui_phosphor::regular as icon;
 
 use super::{Action, Answers, Scenery, UiState, theme};
 use crate::app::file_name;
+use crate::app::recorder::FORMATS;
 use crate::render::Shading;
 
 pub fn menu_ui(root: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &mut Answers) {
@@ -15,7 +16,7 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &
             ui.label(theme::icon(icon::CUBE, 17.0).color(palette.accent));
             ui.label(RichText::new("Pliant").font(theme::strong(14.0)));
             ui.add_space(8.0);
-            let file = ui.menu_button("File", |ui| file_menu(ui, scenery, answers)).response;
+            let file = ui.menu_button("File", |ui| file_menu(ui, state, scenery, answers)).response;
             answers.named("menu.File", file);
             let shown = ui.menu_button("Gallery", |ui| gallery_menu(ui, scenery, answers)).response;
             answers.named("menu.Gallery", shown);
@@ -43,7 +44,7 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &
     });
 }
 
-fn file_menu(ui: &mut Ui, scenery: &Scenery, answers: &mut Answers) {
+fn file_menu(ui: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &mut Answers) {
     entry(ui, answers, icon::FOLDER_OPEN, "Open…", "Ctrl+O", Action::OpenDialog);
     entry(ui, answers, icon::TEXTBOX, "Open path…", "", Action::OpenField);
     entry(ui, answers, icon::ARROWS_CLOCKWISE, "Reload", "Ctrl+R", Action::Reload);
@@ -68,8 +69,16 @@ fn file_menu(ui: &mut Ui, scenery: &Scenery, answers: &mut Answers) {
     answers.named("menu.File.Recent", recent.response);
     ui.separator();
     entry(ui, answers, icon::CAMERA, "Save screenshot", "Ctrl+S", Action::Screenshot);
-    let recording = if scenery.recorded_frames.is_some() { "Stop recording" } else { "Record frames" };
-    entry(ui, answers, icon::RECORD, recording, "", Action::ToggleRecording);
+    let recording = if scenery.recorded_frames.is_some() { "Stop recording" } else { "Record a film" };
+    entry(ui, answers, icon::RECORD, recording, "V", Action::ToggleRecording);
+    let formats = ui.menu_button(with_icon(icon::FILM_STRIP, "Films are"), |ui| {
+        for (format, name, _) in FORMATS {
+            if answers.named(format!("film.{}", name.replace(' ', "_")), ui.radio(state.film == format, name)).clicked() {
+                state.film = format;
+            }
+        }
+    });
+    answers.named("menu.File.Films", formats.response);
     ui.separator();
     entry(ui, answers, icon::SIGN_OUT, "Quit", "Ctrl+Q", Action::Quit);
 }

@@ -16,6 +16,7 @@ use egui::{Rect, Response, Ui};
 use super::recent::Recent;
 use super::worker::{Notice, Snapshot};
 use crate::math::Vec3;
+use crate::record::FilmFormat;
 use crate::render::ViewOptions;
 use crate::scene::{self, Scene};
 
@@ -61,6 +62,8 @@ pub struct UiState {
     pub options: ViewOptions,
     /// Contacts are marked.
     pub contacts: bool,
+    /// What the next recording becomes.
+    pub film: FilmFormat,
     toasts: Vec<Toast>,
 }
 
@@ -122,6 +125,7 @@ impl Default for UiState {
             dark: true,
             options: ViewOptions::default(),
             contacts: false,
+            film: FilmFormat::Mp4,
             toasts: vec![],
         }
     }

@@ -250,6 +250,7 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
             ("Ctrl + O", "open a file"),
             ("Ctrl + R", "reload the scene"),
             ("Ctrl + S", "save a screenshot"),
+            ("V", "record a film, and end it"),
             ("?", "this sheet"),
             ("Ctrl + Q", "quit"),
         ],

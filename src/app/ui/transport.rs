@@ -90,12 +90,12 @@ fn clock_ui(ui: &mut Ui, scenery: &Scenery) {
 fn record_ui(ui: &mut Ui, scenery: &Scenery, answers: &mut Answers) {
     let palette = theme::palette(ui.ctx());
     let response = match scenery.recorded_frames {
-        None => tool(ui, icon::RECORD, "Record pictures at a fixed rate of simulated time"),
+        None => tool(ui, icon::RECORD, "Record a film at a fixed rate of simulated time  (V); File > Films are: its format"),
         Some(frames) => {
             let stop = theme::icon(icon::STOP, 15.0).color(Color32::WHITE);
             let count = RichText::new(format!("{frames:>4}")).font(theme::figures(13.0)).color(Color32::WHITE);
             let button = Button::new((stop, count)).fill(palette.record).corner_radius(CornerRadius::same(9)).min_size(vec2(32.0, 30.0));
-            ui.add(button).on_hover_text("Stop the recording")
+            ui.add(button).on_hover_text("Stop the film  (V)")
         }
     };
     act(answers, "transport.record", response, Action::ToggleRecording);

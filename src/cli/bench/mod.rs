@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
-use super::output::{OutputFile, check_writable};
 use super::{Failure, Place};
 use crate::gpu::{Device, DeviceRequest};
+use crate::output::{OutputFile, check_writable};
 use crate::scene::BackendChoice;
 
 #[derive(Args)]
@@ -280,7 +280,7 @@ fn write(path: &Path, records: &[Record]) -> Result<(), Failure> {
     let mut json = OutputFile::create(path)?;
     let text = serde_json::to_string_pretty(records).map_err(|error| Failure::Run(error.to_string()))?;
     json.write_line(&text)?;
-    json.finish()
+    Ok(json.finish()?)
 }
 
 #[cfg(test)]

@@ -206,7 +206,7 @@ fn without_inner_walls(triangles: Vec<[u32; 3]>) -> Vec<[u32; 3]> {
     }
     // Walls are triangles with twins that share edges; one is within the body when other triangles continue it at its border.
     let mut walls = Classes::new(triangles.len());
-    let surface = SurfaceMesh { positions: Vec::new(), triangles };
+    let surface = SurfaceMesh { triangles, ..SurfaceMesh::default() };
     let all_sides = sides(&surface);
     let edges = || all_sides.chunk_by(|a, b| a.ends == b.ends);
     for edge in edges() {

@@ -117,7 +117,7 @@ impl Cells {
             if self.points_and_lines > 0 {
                 self.notes.push(format!("{} points and lines are left out", self.points_and_lines));
             }
-            let surface = SurfaceMesh { positions: self.positions, triangles: self.triangles };
+            let surface = SurfaceMesh { positions: self.positions, triangles: self.triangles, ..SurfaceMesh::default() };
             return Ok(MeshFile { data: MeshData::Surface(surface), notes: self.notes });
         }
         let lower = self.points_and_lines + self.triangles.len() - self.quads;

@@ -116,7 +116,7 @@ fn broken_surfaces_are_filled_where_they_wind_around() {
         positions: [[0., 0.], [1., 0.], [1., 1.], [0., 1.]].map(|[x, z]| Vec3::new(x, 0.0, z)).to_vec(),
     };
     assert_eq!(tetrahedralise(&sheet, 16).unwrap().tets.len(), 6 * 16 * 16);
-    let point = SurfaceMesh { positions: vec![Vec3::x()], triangles: vec![[0, 0, 0]] };
+    let point = SurfaceMesh { positions: vec![Vec3::x()], triangles: vec![[0, 0, 0]], ..SurfaceMesh::default() };
     assert!(matches!(tetrahedralise(&point, 16), Err(MeshError::NoVolume { .. })));
 }
 

@@ -5,7 +5,7 @@ use crate::mesh::{shapes, write_obj};
 
 const BALL: &str = "[[body]]\nname = \"ball\"\nshape = { type = \"icosphere\", radius = 0.1, level = 4, resolution = 8 }\n";
 
-fn built(lines: &str) -> crate::model::Model {
+fn built(lines: &str) -> std::sync::Arc<crate::model::Model> {
     scene(&format!("format = 1\n{lines}")).and_then(|s| build(&s)).unwrap_or_else(|e| panic!("{e}")).model
 }
 

@@ -297,6 +297,7 @@ mod tests {
             mobility: Mobility::Free { mass: unit.mass, inertia: unit.inertia },
             vertices: surface.positions,
             triangles: surface.triangles,
+            texture_coordinates: None,
             pose: Isometry::from_parts(Vec3::new(1.0, 2.0, 3.0).into(), Quat::from_scaled_axis(Vec3::new(0.3, -0.8, 0.5))),
             velocity: Vec3::zeros(),
             angular_velocity: Vec3::zeros(),

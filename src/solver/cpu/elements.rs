@@ -92,7 +92,7 @@ fn plus_identity<S: Simd>(a: &Matrix<S>) -> Matrix<S> {
 /// E = sym(R^T F) - I. With R from the polar decomposition it is the gradient of
 /// mu |S - I|^2 + lambda/2 tr(S - I)^2 (`elasticity.md` 3).
 #[inline(always)]
-fn corotational_stress<S: Simd>(mu: Lanes<S>, lambda: Lanes<S>, r: &Matrix<S>, f: &Matrix<S>) -> Matrix<S> {
+pub(super) fn corotational_stress<S: Simd>(mu: Lanes<S>, lambda: Lanes<S>, r: &Matrix<S>, f: &Matrix<S>) -> Matrix<S> {
     let b = times(&transpose(r), f);
     // 2 mu sym(R^T F), then what belongs to the diagonal.
     let mut turned_back = b;

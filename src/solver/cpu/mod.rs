@@ -9,14 +9,16 @@ mod rest;
 mod rotation;
 mod solve;
 mod step;
+mod stress;
 #[cfg(test)]
 mod tests;
 
-pub use self::contacts::set_apart;
+pub use self::contacts::{ContactPressure, set_apart};
 pub use assemble::{Damping, edge_block, matrix, right_hand_side};
 pub use elements::{CornerForces, CornerGradients, Elements, NodeMotion, TetGroups, elements, gather_motions, gradient};
 pub use rest::{Aggregates, SAMPLES, coarse_factors};
 pub use rotation::{IDENTITY, Quaternion};
+pub use stress::{cauchy_stress, von_mises};
 
 use std::sync::Arc;
 

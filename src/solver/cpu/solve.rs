@@ -121,6 +121,7 @@ impl Elastic<'_> {
         });
         stages.time("elastic solve", || {
             let rhs = &self.rhs[body.nodes.clone()];
+            let coarse = params.is_two_level().then_some(coarse);
             let solved = system.solve(&aggregates.layout, coarse, rhs, dv, bound, max_iterations);
             let is_free = springs().next().is_none() && !model.fixed[body.nodes.clone()].contains(&true);
             if is_free {
@@ -158,7 +159,7 @@ fn with_compliance(
     };
     let ScopeWork { cg, cwc, contacts, crosses, .. } = work;
     let is_large = |block: &Block| block.rest.is_none() && (block.body as usize) < model.bodies.len();
-    if contacts.is_empty() && (blocks.iter().any(is_large) || !params.is_two_level()) {
+    if contacts.is_empty() && blocks.iter().any(is_large) {
         // Without a factor, one long solve is better than many short ones.
         let solved = report.stages.time("elastic solve", || elastic(problem, (options.residual, params.max_iterations), dv, cg));
         report.iterations = solved.iterations;

@@ -132,7 +132,7 @@ impl Parts<'_> {
 impl Step<'_> {
     /// Whether what nothing touches is solved in f32. A method that is there to be compared with solves all on its own.
     fn may_round(&self) -> bool {
-        self.params.solver.is_default() && self.params.is_two_level()
+        self.params.solver.is_default()
     }
 
     /// Rotations, forces and gradients of all tets, and the right-hand side. The solve starts from the change of the last step.

@@ -5,10 +5,12 @@
 
 mod attachments;
 mod obstacles;
+mod pressure;
 mod report;
 mod surfaces;
 mod touching;
 
+pub use pressure::ContactPressure;
 pub use report::report;
 pub use surfaces::{Scope, Scopes, SurfaceMemory, Surfaces};
 pub use touching::set_apart;

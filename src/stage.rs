@@ -3,7 +3,7 @@
 use glam::{Mat4, Quat, Vec3};
 
 use crate::math::{self, Isometry};
-use crate::model::{Model, Shape};
+use crate::model::{Model, Obstacle, Shape};
 use crate::render::{Camera, Light, Rgb, RigidShape, RigidVisual, Segment, SoftBodyVisual, Stage, palette};
 use crate::scene::{CameraSetting, LightSetting};
 
@@ -20,7 +20,7 @@ pub fn stage(model: &Model, light: Light) -> Stage {
     let obstacles = model.obstacles.iter().map(|obstacle| RigidVisual {
         name: obstacle.name.clone(),
         shape: shape(&obstacle.shape),
-        color: obstacle.color.map_or(OBSTACLE, encoded),
+        color: obstacle_color(obstacle),
         transform: transform(&obstacle.pose),
         free: false,
     });
@@ -79,6 +79,16 @@ pub fn body_color(model: &Model, body: usize) -> Rgb {
 pub fn rigid_color(model: &Model, rigid: usize) -> Rgb {
     let body = &model.rigid_bodies[rigid];
     body.color.map_or_else(|| if body.is_free() { palette(model.bodies.len() + rigid) } else { OBSTACLE }, encoded)
+}
+
+/// The colour of a static or driven body of exact shape.
+pub fn obstacle_color(obstacle: &Obstacle) -> Rgb {
+    obstacle.color.map_or(OBSTACLE, encoded)
+}
+
+/// What a screen is given, as linear light: the colours of scenes and of glTF [IEC 61966-2-1].
+pub fn linear(color: Rgb) -> [f32; 3] {
+    color.0.map(|c| if c <= 0.040_45 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) })
 }
 
 pub fn vertex(p: &crate::math::Vec3) -> [f32; 4] {

@@ -1,0 +1,216 @@
+//! `--out`: results into files, while a simulation runs or from a recording.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::Failure;
+use super::film::{Film, Moment};
+use crate::export::{Exporter, Format, Frame, Frames, Subject, exporter};
+use crate::gpu;
+use crate::record::{Clock, FilmFormat};
+use crate::sim::Simulation;
+
+/// What `--out` and its companions say.
+#[derive(Args, Default)]
+#[command(group = clap::ArgGroup::new("results").args(["record", "out"]).multiple(true))]
+pub struct ResultArgs {
+    /// Write results into a file or series; may be repeated. The ending of the name says which:
+    /// .pvd .vtu (ParaView: all fields), .obj .ply (numbered files), .gltf .glb (with animation), .pc2 .mdd (point caches),
+    /// .gif .mp4 (films), .png or a name without an ending (numbered pictures), .pliant (a recording for `pliant export`)
+    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
+    pub out: Vec<PathBuf>,
+    /// Write pictures (PNG) into a folder; the same as --out DIR
+    #[arg(long, value_name = "DIR")]
+    pub record: Option<PathBuf>,
+    /// Width and height of pictures and films [default: the scene's, else 1280x720]
+    #[arg(long, value_name = "WxH", requires = "results", value_parser = parse_size)]
+    pub size: Option<[u32; 2]>,
+    /// Frames a second of simulated time [default: the scene's, else 30]
+    #[arg(long, value_name = "N", requires = "results", value_parser = parse_rate)]
+    pub fps: Option<f64>,
+}
+
+enum Target {
+    Data(Format),
+    Film(FilmFormat),
+}
+
+impl ResultArgs {
+    fn targets(&self) -> Result<Vec<(Target, PathBuf)>, Failure> {
+        let mut targets: Vec<(Target, PathBuf)> = vec![];
+        for path in &self.out {
+            targets.push((target(path)?, path.clone()));
+        }
+        if let Some(folder) = &self.record {
+            targets.push((Target::Film(FilmFormat::of(folder).unwrap_or_default()), folder.clone()));
+        }
+        for (i, (_, path)) in targets.iter().enumerate() {
+            if targets[..i].iter().any(|(_, other)| other == path) {
+                return Err(Failure::Input(format!("{} is named twice; give each output a name of its own", path.display())));
+            }
+        }
+        Ok(targets)
+    }
+
+    /// Whether something is drawn.
+    pub fn draws(&self) -> bool {
+        self.record.is_some() || self.out.iter().any(|path| matches!(target(path), Ok(Target::Film(_))))
+    }
+}
+
+fn target(path: &Path) -> Result<Target, Failure> {
+    let known = || {
+        let data = Format::ENDINGS.iter().map(|(ending, _, what)| (ending, what));
+        let all = data.chain(FilmFormat::ENDINGS.iter().map(|(ending, _, what)| (ending, what)));
+        all.map(|(ending, what)| format!("\n  .{ending}: {what}")).collect::<String>()
+    };
+    Format::of(path).map(Target::Data).or_else(|| FilmFormat::of(path).map(Target::Film)).ok_or_else(|| {
+        Failure::Input(format!("--out {}: no format has this ending; the name must end in one of{}", path.display(), known()))
+    })
+}
+
+/// All results of a run that are asked for.
+pub struct Results {
+    subject: Subject,
+    clock: Clock,
+    /// Time of the first frame [s].
+    start: Option<f64>,
+    /// If anything but pictures is wanted.
+    frames: Option<Frames>,
+    exporters: Vec<(PathBuf, Box<dyn Exporter>)>,
+    film: Option<Film>,
+}
+
+impl Results {
+    /// Opens everything; whatever cannot be written is known before the work begins. `seconds`: how long the run lasts.
+    pub fn open(args: &ResultArgs, mut subject: Subject, seconds: f64, adapter: Option<&str>) -> Result<Self, Failure> {
+        subject.size = args.size.unwrap_or(subject.size);
+        subject.frames_per_second = args.fps.unwrap_or(subject.frames_per_second);
+        let clock = Clock::new(subject.frames_per_second);
+        subject.n_frames = clock.frames_until(seconds) + 1;
+        let (mut exporters, mut films) = (vec![], vec![]);
+        for (target, path) in args.targets()? {
+            match target {
+                Target::Data(format) => exporters.push((path.clone(), exporter(format, &path, &subject)?)),
+                Target::Film(format) => films.push((format, path)),
+            }
+        }
+        let film = if films.is_empty() { None } else { Some(Film::start(&films, &subject, adapter)?) };
+        let frames = (!exporters.is_empty()).then(|| Frames::new(&subject.model)).transpose();
+        let frames = frames.map_err(|error| Failure::Input(error.to_string()))?;
+        Ok(Self { subject, clock, start: None, frames, exporters, film })
+    }
+
+    /// The device that draws, for the simulation to compute on.
+    pub fn device(&self) -> Option<Arc<gpu::Device>> {
+        self.film.as_ref().map(Film::device)
+    }
+
+    /// Takes what is due of a simulation.
+    pub fn take(&mut self, simulation: &mut Simulation) -> Result<(), Failure> {
+        let n = self.due(simulation.time());
+        if n == 0 {
+            return Ok(());
+        }
+        if let Some(frames) = &self.frames {
+            let frame = frames.take(simulation)?;
+            self.export(&frame)?;
+        }
+        match &mut self.film {
+            Some(film) => film.take(&Moment::now(simulation)?, n),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes a frame of a recording if one is due.
+    pub fn take_frame(&mut self, frame: &Frame) -> Result<(), Failure> {
+        let n = self.due(frame.time);
+        if n == 0 {
+            return Ok(());
+        }
+        self.export(frame)?;
+        match &mut self.film {
+            Some(film) => film.take(&Moment::of(frame, &self.subject), n),
+            None => Ok(()),
+        }
+    }
+
+    fn due(&mut self, time: f64) -> u64 {
+        let start = *self.start.get_or_insert(time);
+        self.clock.take_due(time - start)
+    }
+
+    fn export(&mut self, frame: &Frame) -> Result<(), Failure> {
+        self.exporters.iter_mut().try_for_each(|(_, exporter)| exporter.write(frame)).map_err(Failure::from)
+    }
+
+    /// Completes all files, whatever happened before, and says what there is; the first failure of that, if any.
+    pub fn finish(self) -> Result<(), Failure> {
+        let mut outcome = Ok(());
+        for (path, exporter) in self.exporters {
+            match exporter.finish() {
+                Ok(written) => {
+                    let files = if written.files.is_empty() { String::new() } else { format!("; {}", written.files) };
+                    say!("{} frames, {}: {}{files}", written.frames, size_of(written.bytes), path.display());
+                }
+                Err(error) => outcome = outcome.and(Err(error.into())),
+            }
+        }
+        let [width, height] = self.subject.size;
+        for (path, frames) in self.film.map(Film::finish).unwrap_or_default() {
+            match frames {
+                Ok(n) => say!("{n} pictures of {width}x{height} are in {}", path.display()),
+                Err(error) => outcome = outcome.and(Err(error.into())),
+            }
+        }
+        outcome
+    }
+}
+
+fn size_of(bytes: u64) -> String {
+    match bytes as f64 {
+        b if b < 1e6 => format!("{:.1} kB", b / 1e3),
+        b if b < 1e9 => format!("{:.1} MB", b / 1e6),
+        b => format!("{:.2} GB", b / 1e9),
+    }
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    let rate: Option<f64> = text.parse().ok().filter(|rate| (1.0..=1000.0).contains(rate));
+    rate.ok_or_else(|| "expected a number of frames a second from 1 to 1000".into())
+}
+
+fn parse_size(text: &str) -> Result<[u32; 2], String> {
+    let size = text.split_once(['x', 'X']).and_then(|(w, h)| Some([w.parse().ok()?, h.parse().ok()?]));
+    size.filter(|size: &[u32; 2]| size.iter().all(|n| (16..=8192).contains(n)))
+        .ok_or_else(|| "expected WIDTHxHEIGHT, each from 16 to 8192 pixels, for instance 1280x720".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_tells_the_format() {
+        let of = |name: &str| target(Path::new(name));
+        assert!(matches!(of("a/b.GLB"), Ok(Target::Data(Format::Glb))));
+        assert!(matches!(of("film.gif"), Ok(Target::Film(FilmFormat::Gif))));
+        assert!(matches!(of("folder"), Ok(Target::Film(FilmFormat::Png))));
+        let Err(Failure::Input(message)) = of("results.xyz") else { panic!("no format ends in xyz") };
+        assert!(Format::ENDINGS.iter().all(|(ending, ..)| message.contains(&format!(".{ending}:"))), "{message}");
+        let args = ResultArgs { out: vec!["a.glb".into(), "a.glb".into()], ..ResultArgs::default() };
+        assert!(matches!(args.targets(), Err(Failure::Input(_))));
+        assert!(!args.draws() && ResultArgs { record: Some("x".into()), ..ResultArgs::default() }.draws());
+    }
+
+    #[test]
+    fn sizes_and_rates() {
+        assert_eq!(parse_size("640x480"), Ok([640, 480]));
+        for wrong in ["640", "640x", "8x8", "640x48000", "-1x20", "axb"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+        assert!(parse_rate("25").is_ok() && parse_rate("0").is_err() && parse_rate("nan").is_err());
+    }
+}

@@ -1,0 +1,76 @@
+//! Fields over nodes, tets and vertices that follow from a frame.
+
+use rayon::prelude::*;
+
+use super::Frame;
+use super::surfaces::Surfaces;
+use crate::material::Material;
+use crate::math::{Mat3, Vec3};
+use crate::model::Model;
+use crate::solver::cpu::{cauchy_stress, von_mises};
+
+/// Cauchy stress of each tet [Pa], and von Mises' equivalent of it; zero in a tet without volume.
+pub fn stresses(model: &Model, frame: &Frame) -> (Vec<Mat3>, Vec<f32>) {
+    let stress = |tet| cauchy_stress(tet, &frame.displacements).unwrap_or_default();
+    model.tets.par_iter().with_min_len(256).map(|tet| stress(tet)).map(|s| (s, von_mises(&s) as f32)).unzip()
+}
+
+/// Contact pressure at the nodes [Pa]: of each, the mean over the vertices that it carries, by area and weight.
+pub fn node_pressures(model: &Model, frame: &Frame) -> Vec<f64> {
+    let surface = &model.collision;
+    let (mut forces, mut areas) = (vec![0.0; model.n_nodes()], vec![0.0; model.n_nodes()]);
+    if frame.contact_pressures.iter().all(|p| *p == 0.0) {
+        return forces;
+    }
+    let x = surface.positions(&frame.node_positions(model));
+    let mut thirds = vec![0.0; x.len()];
+    for triangle in &surface.triangles {
+        let [a, b, c] = triangle.map(|v| x[v as usize]);
+        let third = (b - a).cross(&(c - a)).norm() / 6.0;
+        triangle.iter().for_each(|v| thirds[*v as usize] += third);
+    }
+    for (v, (nodes, weights)) in surface.nodes.iter().zip(&surface.weights).enumerate() {
+        for (node, weight) in nodes.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
+            areas[*node as usize] += weight * thirds[v];
+            forces[*node as usize] += weight * thirds[v] * f64::from(frame.contact_pressures[v]);
+        }
+    }
+    forces.iter().zip(&areas).map(|(force, area)| if *area > 0.0 { force / area } else { 0.0 }).collect()
+}
+
+/// Contact pressure at all vertices of the drawn surfaces [Pa]. A body that touches with another surface has that of its nodes.
+pub fn surface_pressures(model: &Model, surfaces: &Surfaces, frame: &Frame, of_nodes: &[f64]) -> Vec<f32> {
+    let mix = |nodes: &[u32; 4], weights: &[f64; 4]| nodes.iter().zip(weights).map(|(n, w)| of_nodes[*n as usize] * w).sum::<f64>() as f32;
+    let mut pressures = surfaces.of_nodes(model, |nodes, weights| mix(nodes, weights).max(0.0), 0.0);
+    for body in model.bodies.iter().filter(|body| !body.has_own_collision) {
+        pressures[body.vertices.clone()].copy_from_slice(&frame.contact_pressures[body.collision_vertices.clone()]);
+    }
+    // Rigid bodies follow the deformable ones in both numberings.
+    let rigid = &frame.contact_pressures[model.collision.n_vertices()..];
+    let first = model.n_vertices();
+    pressures[first..first + rigid.len()].copy_from_slice(rigid);
+    pressures
+}
+
+/// Velocities at all vertices of the drawn surfaces of deformable bodies [m/s]; zero elsewhere.
+pub fn surface_velocities(model: &Model, surfaces: &Surfaces, frame: &Frame) -> Vec<[f32; 3]> {
+    let velocities: Vec<Vec3> = frame.velocities.iter().map(|v| Vec3::from(v.map(f64::from))).collect();
+    surfaces.vectors_of_nodes(model, &velocities).iter().map(single).collect()
+}
+
+/// A number for each different material, in the order of the bodies.
+pub fn material_numbers(model: &Model) -> Vec<i32> {
+    let mut known: Vec<Material> = vec![];
+    let number = |body: &crate::model::Body| {
+        let place = known.iter().position(|material| *material == body.material);
+        place.unwrap_or_else(|| {
+            known.push(body.material);
+            known.len() - 1
+        }) as i32
+    };
+    model.bodies.iter().map(number).collect()
+}
+
+pub fn single(v: &Vec3) -> [f32; 3] {
+    [v.x as f32, v.y as f32, v.z as f32]
+}

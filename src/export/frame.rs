@@ -1,0 +1,85 @@
+//! What is told of a moment of a run.
+
+use std::sync::Arc;
+
+use crate::collision::MeshError;
+use crate::math::{Isometry, Vec3};
+use crate::model::Model;
+use crate::scene::{CameraSetting, LightSetting};
+use crate::sim::Simulation;
+use crate::solver::cpu::ContactPressure;
+use crate::solver::{State, StepError};
+
+/// What does not change from frame to frame.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Of the scene.
+    pub name: String,
+    pub model: Arc<Model>,
+    /// Frames a second of simulated time.
+    pub frames_per_second: f64,
+    /// At most so many come: some formats leave room for them.
+    pub n_frames: u64,
+    /// For films.
+    pub camera: CameraSetting,
+    pub light: LightSetting,
+    /// Of pictures [px].
+    pub size: [u32; 2],
+}
+
+/// A moment of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// [s]
+    pub time: f64,
+    /// Of all nodes [m].
+    pub displacements: Vec<Vec3>,
+    /// Of all nodes [m/s].
+    pub velocities: Vec<[f32; 3]>,
+    /// Of `model.rigid_bodies`.
+    pub rigid_poses: Vec<Isometry>,
+    /// Of `model.obstacles`.
+    pub obstacle_poses: Vec<Isometry>,
+    /// Ends of `model.attachments` [m].
+    pub attachments: Vec<[Vec3; 2]>,
+    /// Contact pressure [Pa] at the vertices of the collision surfaces, then of the rigid bodies (`solver::cpu::ContactPressure`).
+    pub contact_pressures: Vec<f32>,
+}
+
+/// Makes frames of one simulation.
+#[derive(Debug)]
+pub struct Frames {
+    contact_pressure: ContactPressure,
+}
+
+impl Frames {
+    pub fn new(model: &Model) -> Result<Self, MeshError> {
+        Ok(Self { contact_pressure: ContactPressure::new(model)? })
+    }
+
+    /// How things stand now.
+    pub fn take(&self, simulation: &mut Simulation) -> Result<Frame, StepError> {
+        let state = simulation.state()?;
+        Ok(self.of_state(simulation.model(), &state, simulation.time()))
+    }
+
+    fn of_state(&self, model: &Model, state: &State, time: f64) -> Frame {
+        let single = |v: &Vec3| [v.x as f32, v.y as f32, v.z as f32];
+        Frame {
+            time,
+            velocities: state.velocities.iter().map(single).collect(),
+            rigid_poses: state.rigid_bodies.iter().map(|body| body.pose).collect(),
+            obstacle_poses: model.obstacles.iter().map(|obstacle| obstacle.pose_at(time)).collect(),
+            attachments: model.attachments.iter().map(|attachment| state.attachment_points(model, attachment)).collect(),
+            contact_pressures: self.contact_pressure.of(model, state).into_iter().map(|p| p as f32).collect(),
+            displacements: state.displacements.clone(),
+        }
+    }
+}
+
+impl Frame {
+    /// Of all nodes [m].
+    pub fn node_positions(&self, model: &Model) -> Vec<Vec3> {
+        model.rest_positions.iter().zip(&self.displacements).map(|(x, u)| x + u).collect()
+    }
+}

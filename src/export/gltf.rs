@@ -1,0 +1,403 @@
+//! glTF 2.0 [Khronos 2021]: a mesh for each body. Deformable bodies are animated by morph targets, one a frame, which Blender reads as shape keys;
+//! bodies that keep their shape by their nodes' translations and rotations.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::fields::single;
+use super::sequence::{normals, split};
+use super::surfaces::{Carrier, Part, Surfaces};
+use super::{Exporter, Frame, Subject, Written, stem};
+use crate::math::Isometry;
+use crate::output::{OutputError, OutputFile, check_writable};
+use crate::render::SplitSurface;
+use crate::stage;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Container {
+    /// `.glb`
+    OneFile,
+    /// `.gltf` and `.bin`
+    TwoFiles,
+}
+
+/// Binary data stream to their file; the JSON, which tells what they are, follows at the end. In one file it stands before them in room left for it.
+pub struct Animation {
+    path: PathBuf,
+    container: Container,
+    subject: Subject,
+    surfaces: Surfaces,
+    split: SplitSurface,
+    /// Drawn vertices of each part.
+    parts: Vec<Vec<u32>>,
+    file: OutputFile,
+    /// Where the binary data begin in the file, and how many there are.
+    start: u64,
+    length: u64,
+    base: Base,
+    frames: Vec<Keyframe>,
+}
+
+/// Positions and normals of the first frame.
+#[derive(Default)]
+struct Base {
+    positions: Vec<[f32; 3]>,
+    normals: Vec<[f32; 3]>,
+    views: Vec<PartViews>,
+}
+
+/// Where the constant data of a part are.
+struct PartViews {
+    indices: View,
+    positions: View,
+    normals: View,
+    texture: Option<View>,
+}
+
+impl PartViews {
+    /// Where the data after them begin.
+    fn end(&self) -> u64 {
+        let last = self.texture.as_ref().unwrap_or(&self.normals);
+        last.offset + last.length
+    }
+}
+
+/// A range of the binary data, and the bounds of what is in it.
+#[derive(Clone, Copy, Default)]
+struct View {
+    offset: u64,
+    length: u64,
+    bounds: [[f32; 3]; 2],
+}
+
+struct Keyframe {
+    time: f32,
+    /// Displacements of positions and normals from the first frame, of each deformable body.
+    targets: Vec<[View; 2]>,
+    /// Of bodies that keep their shape.
+    poses: Vec<Isometry>,
+}
+
+const FLOAT: u32 = 5126;
+const INDEX: u32 = 5125;
+const ARRAY: u32 = 34962;
+const ELEMENTS: u32 = 34963;
+/// No number of single precision is written with more digits.
+const WIDEST: f32 = -1.234_567_9e-38;
+/// Header, and the head of the chunk of JSON.
+const HEAD: u64 = 20;
+
+impl Animation {
+    pub fn new(path: &Path, subject: &Subject, container: Container) -> Result<Self, OutputError> {
+        let surfaces = Surfaces::new(&subject.model);
+        let split = split(&surfaces);
+        let parts = surfaces.parts.iter().map(|part| {
+            let mut drawn: Vec<u32> = split.triangles[part.triangles.clone()].iter().flatten().copied().collect();
+            drawn.sort_unstable();
+            drawn.dedup();
+            drawn
+        });
+        let parts = parts.collect();
+        check_writable(path)?;
+        let file = OutputFile::create(&if container == Container::OneFile { path.to_owned() } else { path.with_extension("bin") })?;
+        Ok(Self {
+            path: path.to_owned(),
+            container,
+            subject: subject.clone(),
+            surfaces,
+            split,
+            parts,
+            file,
+            start: 0,
+            length: 0,
+            base: Base::default(),
+            frames: vec![],
+        })
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<View, OutputError> {
+        let view = View { offset: self.length, length: bytes.len() as u64, ..View::default() };
+        self.file.put(bytes)?;
+        self.length += view.length;
+        Ok(view)
+    }
+
+    fn put_vectors(&mut self, vectors: &[[f32; 3]]) -> Result<View, OutputError> {
+        let view = self.put(vectors.as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>().as_slice())?;
+        let bound = |pick: fn(f32, f32) -> f32| vectors.iter().copied().reduce(|a, b| std::array::from_fn(|i| pick(a[i], b[i])));
+        Ok(View { bounds: [bound(f32::min), bound(f32::max)].map(Option::unwrap_or_default), ..view })
+    }
+
+    /// Meshes as they are in the first frame: bodies that keep their shape in their own frames.
+    fn begin(&mut self, frame: &Frame) -> Result<(), OutputError> {
+        if self.container == Container::OneFile {
+            // Room for as many frames as may come, with numbers as long as they can be.
+            let widest = View { offset: 1 << 40, length: 1 << 40, bounds: [[WIDEST; 3]; 2] };
+            let views = |part: &Part| PartViews {
+                indices: widest,
+                positions: widest,
+                normals: widest,
+                texture: part.texture.as_ref().map(|_| widest),
+            };
+            self.base.views = self.surfaces.parts.iter().map(views).collect();
+            let targets = vec![[widest; 2]; self.n_soft()];
+            self.frames = (0..self.subject.n_frames).map(|_| Keyframe { time: 0.0, targets: targets.clone(), poses: vec![] }).collect();
+            let room = (self.json(&[widest; 4], widest.length).to_string().len() as u64).next_multiple_of(4);
+            self.base.views.clear();
+            self.frames.clear();
+            self.start = HEAD + room + 8;
+            self.file.put(&vec![b' '; self.start as usize])?;
+        }
+        let mut positions = self.surfaces.positions(&self.subject.model, frame);
+        for part in self.surfaces.parts.iter().filter(|part| part.carrier != Carrier::Soft) {
+            positions[part.vertices.clone()].copy_from_slice(&self.surfaces.local[part.vertices.clone()]);
+        }
+        self.base.normals = normals(&self.split, &positions);
+        self.base.positions = positions.iter().map(single).collect();
+        for part in 0..self.parts.len() {
+            let drawn = std::mem::take(&mut self.parts[part]);
+            let triangles = self.split.triangles[self.surfaces.parts[part].triangles.clone()].iter().flatten();
+            let indices: Vec<u8> = triangles.flat_map(|v| (drawn.partition_point(|d| d < v) as u32).to_le_bytes()).collect();
+            let points: Vec<_> = drawn.iter().map(|d| self.base.positions[self.split.sources[*d as usize] as usize]).collect();
+            let normals: Vec<_> = drawn.iter().map(|d| self.base.normals[*d as usize]).collect();
+            let start = self.surfaces.parts[part].vertices.start;
+            let texture = self.surfaces.parts[part].texture.as_ref().map(|texture| {
+                // Measured from the upper left corner here.
+                let at = |d: &u32| texture[self.split.sources[*d as usize] as usize - start];
+                drawn.iter().map(at).flat_map(|[u, v]| [u, 1.0 - v]).flat_map(f32::to_le_bytes).collect::<Vec<u8>>()
+            });
+            let views = PartViews {
+                indices: self.put(&indices)?,
+                positions: self.put_vectors(&points)?,
+                normals: self.put_vectors(&normals)?,
+                texture: texture.map(|bytes| self.put(&bytes)).transpose()?,
+            };
+            self.parts[part] = drawn;
+            self.base.views.push(views);
+        }
+        Ok(())
+    }
+
+    fn n_soft(&self) -> usize {
+        self.subject.model.bodies.len()
+    }
+}
+
+impl Exporter for Animation {
+    fn write(&mut self, frame: &Frame) -> Result<(), OutputError> {
+        if self.frames.is_empty() {
+            self.begin(frame)?;
+        }
+        let before = self.length;
+        let (n_drawn, n_poses) = (self.base.normals.len() as u64, (frame.rigid_poses.len() + frame.obstacle_poses.len()) as u64);
+        let keys =
+            (self.frames.len() as u64 + 1).pow(2) * 4 * self.n_soft().min(1) as u64 + (self.frames.len() as u64 + 1) * (4 + 28 * n_poses);
+        if self.start + before + 24 * n_drawn + keys > u64::from(u32::MAX) {
+            let source = std::io::Error::other("glTF holds at most 4 GiB; take fewer frames a second, or another format");
+            return Err(OutputError::Failed { path: self.path.clone(), source });
+        }
+        let positions = self.surfaces.positions(&self.subject.model, frame);
+        let now = normals(&self.split, &positions);
+        let mut targets = vec![];
+        for part in 0..self.n_soft() {
+            let drawn = std::mem::take(&mut self.parts[part]);
+            let difference = |a: [f32; 3], b: [f32; 3]| std::array::from_fn(|i| a[i] - b[i]);
+            let sources = drawn.iter().map(|d| self.split.sources[*d as usize] as usize);
+            let moved: Vec<_> = sources.map(|v| difference(single(&positions[v]), self.base.positions[v])).collect();
+            let turned: Vec<_> = drawn.iter().map(|d| difference(now[*d as usize], self.base.normals[*d as usize])).collect();
+            self.parts[part] = drawn;
+            let views = self.put_vectors(&moved).and_then(|moved| Ok([moved, self.put_vectors(&turned)?]));
+            targets.push(views.inspect_err(|_| self.length = before)?);
+        }
+        self.file.mark().inspect_err(|_| self.length = before)?;
+        let poses = frame.rigid_poses.iter().chain(&frame.obstacle_poses).copied().collect();
+        self.frames.push(Keyframe { time: frame.time as f32, targets, poses });
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Written, OutputError> {
+        let n = self.frames.len();
+        if n == 0 {
+            return Ok(Written::default());
+        }
+        // On a full disk the last frames make room for what the animation needs.
+        let keys = loop {
+            self.file.cut()?;
+            match self.put_keys() {
+                Ok(keys) => break keys,
+                Err(error) if self.frames.len() < 2 => return Err(error),
+                Err(_) => {
+                    self.frames.pop();
+                    let end = self.frames.last().and_then(|frame| frame.targets.last()).map(|[_, turned]| turned.offset + turned.length);
+                    self.length = end.unwrap_or_else(|| self.base.views.last().map_or(0, |views| views.end()));
+                    self.file.cut_to(self.start + self.length)?;
+                }
+            }
+        };
+        let mut json = self.json(&keys, self.length).to_string().into_bytes();
+        let mut written = Written { frames: self.frames.len() as u64, ..Written::default() };
+        if self.container == Container::OneFile {
+            json.resize((self.start - HEAD - 8) as usize, b' ');
+            let total = (self.start + self.length) as u32;
+            let mut head = vec![];
+            head.extend_from_slice(b"glTF");
+            for word in [2, total, json.len() as u32] {
+                head.extend_from_slice(&word.to_le_bytes());
+            }
+            head.extend_from_slice(b"JSON");
+            head.extend_from_slice(&json);
+            head.extend_from_slice(&(self.length as u32).to_le_bytes());
+            head.extend_from_slice(b"BIN\0");
+            self.file.put_at(0, &head)?;
+            written.bytes = self.file.len();
+            self.file.finish()?;
+        } else {
+            written.files = format!("its data are in {}", self.file.path().display());
+            written.bytes = self.file.len() + json.len() as u64;
+            self.file.finish()?;
+            OutputFile::save(&self.path, &json)?;
+        }
+        Ok(written)
+    }
+}
+
+impl Animation {
+    /// Times, weights of the morph targets, translations and rotations.
+    fn put_keys(&mut self) -> Result<[View; 4], OutputError> {
+        let n = self.frames.len();
+        let start = self.length;
+        let times: Vec<f32> = self.frames.iter().map(|frame| frame.time - self.frames[0].time).collect();
+        let last = times[n - 1];
+        let bytes = |values: &[f32]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+        let put = |animation: &mut Self| {
+            let times = View { bounds: [[0.0; 3], [last; 3]], ..animation.put(&bytes(&times))? };
+            // Frame k is the k-th target alone.
+            let mut weights = vec![0.0f32; n * n];
+            (0..n).for_each(|k| weights[k * n + k] = 1.0);
+            let weights = if animation.n_soft() > 0 { animation.put(&bytes(&weights))? } else { View::default() };
+            let n_poses = animation.frames[0].poses.len();
+            let (mut translations, mut rotations) = (vec![], vec![]);
+            for body in 0..n_poses {
+                let mut before = [0.0; 4];
+                for frame in &animation.frames {
+                    let pose = &frame.poses[body];
+                    translations.extend(single(&pose.translation.vector));
+                    let q = quaternion(pose);
+                    // q and -q are one rotation, but not the way between two.
+                    let side = (0..4).map(|i| q[i] * before[i]).sum::<f32>();
+                    before = q.map(|x| if side < 0.0 { -x } else { x });
+                    rotations.extend(before);
+                }
+            }
+            let translations = animation.put(&bytes(&translations))?;
+            let rotations = animation.put(&bytes(&rotations))?;
+            animation.file.mark()?;
+            Ok([times, weights, translations, rotations])
+        };
+        put(self).inspect_err(|_| self.length = start)
+    }
+
+    /// What the binary data are.
+    fn json(&self, [times, weights, translations, rotations]: &[View; 4], length: u64) -> Value {
+        let n = self.frames.len();
+        let mut document = Document::default();
+        let time = document.accessor(times, n, "SCALAR", FLOAT, None, true);
+        let (mut meshes, mut nodes, mut materials) = (vec![], vec![], vec![]);
+        let (mut samplers, mut channels) = (vec![], vec![]);
+        let mut channel = |node: usize, path: &str, output: usize| {
+            channels.push(json!({ "sampler": samplers.len(), "target": { "node": node, "path": path } }));
+            samplers.push(json!({ "input": time, "output": output, "interpolation": "LINEAR" }));
+        };
+        for (index, part) in self.surfaces.parts.iter().enumerate() {
+            let (drawn, views) = (self.parts[index].len(), &self.base.views[index]);
+            let [r, g, b] = stage::linear(part.color);
+            materials.push(json!({ "name": part.name, "pbrMetallicRoughness":
+                { "baseColorFactor": [r, g, b, 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.6 } }));
+            let positions = document.accessor(&views.positions, drawn, "VEC3", FLOAT, Some(ARRAY), true);
+            let normals = document.accessor(&views.normals, drawn, "VEC3", FLOAT, Some(ARRAY), false);
+            let indices = document.accessor(&views.indices, 3 * part.triangles.len(), "SCALAR", INDEX, Some(ELEMENTS), false);
+            let mut attributes = json!({ "POSITION": positions, "NORMAL": normals });
+            if let Some(texture) = &views.texture {
+                attributes["TEXCOORD_0"] = document.accessor(texture, drawn, "VEC2", FLOAT, Some(ARRAY), false).into();
+            }
+            let mut primitive = json!({ "attributes": attributes, "indices": indices, "material": index });
+            let mut mesh = json!({ "name": part.name });
+            if part.carrier == Carrier::Soft {
+                let targets = self.frames.iter().map(|frame| {
+                    let [moved, turned] = &frame.targets[index];
+                    let moved = document.accessor(moved, drawn, "VEC3", FLOAT, Some(ARRAY), true);
+                    json!({ "POSITION": moved, "NORMAL": document.accessor(turned, drawn, "VEC3", FLOAT, Some(ARRAY), false) })
+                });
+                primitive["targets"] = targets.collect();
+                mesh["weights"] = vec![0; n].into();
+                let weights = document.accessor(weights, n * n, "SCALAR", FLOAT, None, false);
+                channel(index, "weights", weights);
+            } else {
+                let first = (index - self.n_soft()) as u64;
+                let key =
+                    |whole: &View, size: u64| View { offset: whole.offset + first * n as u64 * size, length: n as u64 * size, ..*whole };
+                channel(index, "translation", document.accessor(&key(translations, 12), n, "VEC3", FLOAT, None, false));
+                channel(index, "rotation", document.accessor(&key(rotations, 16), n, "VEC4", FLOAT, None, false));
+            }
+            mesh["primitives"] = json!([primitive]);
+            meshes.push(mesh);
+            let mut node = json!({ "name": part.name, "mesh": index });
+            if let Some(body) = index.checked_sub(self.n_soft()) {
+                // For viewers that do not play; before the first frame, when only the room for it counts, numbers of the greatest width.
+                let pose = self.frames.first().and_then(|frame| frame.poses.get(body));
+                let (at, q) = pose.map_or(([WIDEST; 3], [WIDEST; 4]), |pose| (single(&pose.translation.vector), quaternion(pose)));
+                (node["translation"], node["rotation"]) = (json!(at), json!(q));
+            }
+            nodes.push(node);
+        }
+        let scene: Vec<usize> = (0..nodes.len()).collect();
+        let mut buffer = json!({ "byteLength": length });
+        if self.container == Container::TwoFiles {
+            buffer["uri"] = format!("{}.bin", encoded(&stem(&self.path))).into();
+        }
+        json!({
+            "asset": { "version": "2.0", "generator": concat!("Pliant ", env!("CARGO_PKG_VERSION")) },
+            "scene": 0,
+            "scenes": [{ "name": self.subject.name, "nodes": scene }],
+            "nodes": nodes, "meshes": meshes, "materials": materials,
+            "animations": [{ "name": self.subject.name, "samplers": samplers, "channels": channels }],
+            "accessors": document.accessors, "bufferViews": document.views, "buffers": [buffer],
+        })
+    }
+}
+
+/// Lists that grow while the JSON is made.
+#[derive(Default)]
+struct Document {
+    accessors: Vec<Value>,
+    views: Vec<Value>,
+}
+
+impl Document {
+    fn accessor(&mut self, view: &View, count: usize, kind: &str, component: u32, target: Option<u32>, bounded: bool) -> usize {
+        let mut entry = json!({ "buffer": 0, "byteOffset": view.offset, "byteLength": view.length });
+        if let Some(target) = target {
+            entry["target"] = target.into();
+        }
+        self.views.push(entry);
+        let mut accessor = json!({ "bufferView": self.views.len() - 1, "componentType": component, "count": count, "type": kind });
+        if bounded {
+            let width = if kind == "SCALAR" { 1 } else { 3 };
+            (accessor["min"], accessor["max"]) = (json!(view.bounds[0][..width]), json!(view.bounds[1][..width]));
+        }
+        self.accessors.push(accessor);
+        self.accessors.len() - 1
+    }
+}
+
+fn quaternion(pose: &Isometry) -> [f32; 4] {
+    let q = pose.rotation.coords;
+    [q.x as f32, q.y as f32, q.z as f32, q.w as f32]
+}
+
+/// Of a file name in a URI.
+fn encoded(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
+    name.chars().map(|c| if plain(c) { c.to_string() } else { c.to_string().bytes().map(|b| format!("%{b:02X}")).collect() }).collect()
+}

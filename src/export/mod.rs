@@ -1,0 +1,102 @@
+//! Results for other programs: series of frames as files that they open, while a simulation runs or from a saved recording.
+//!
+//! An [`Exporter`] is given [`Frame`]s and writes one format. Files appear whole or not at all; a series is valid after every frame, and what was
+//! written before a failure stays.
+
+mod fields;
+mod frame;
+mod gltf;
+mod point_cache;
+mod recording;
+mod sequence;
+mod surfaces;
+#[cfg(test)]
+mod tests;
+mod vtk;
+
+pub use frame::{Frame, Frames, Subject};
+pub use recording::{Recording, RecordingError};
+
+use std::path::{Path, PathBuf};
+
+use crate::output::OutputError;
+
+/// A format of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// VTK's XML files with all fields, and their index.
+    Vtk,
+    Obj,
+    Ply,
+    /// JSON, and a binary file beside it.
+    Gltf,
+    Glb,
+    Pc2,
+    Mdd,
+    /// Our own: everything, for `Recording`.
+    Recording,
+}
+
+impl Format {
+    /// Endings of file names, and what they stand for.
+    pub const ENDINGS: [(&'static str, Self, &'static str); 9] = [
+        ("pvd", Self::Vtk, "ParaView: a series of VTU and VTP with all fields"),
+        ("vtu", Self::Vtk, "the same"),
+        ("obj", Self::Obj, "numbered Wavefront OBJ"),
+        ("ply", Self::Ply, "numbered binary PLY"),
+        ("gltf", Self::Gltf, "glTF with animation"),
+        ("glb", Self::Glb, "glTF with animation in one file"),
+        ("pc2", Self::Pc2, "point cache, and an OBJ for it"),
+        ("mdd", Self::Mdd, "point cache, and an OBJ for it"),
+        ("pliant", Self::Recording, "a recording, for `pliant export`"),
+    ];
+
+    /// By the ending of a file name.
+    pub fn of(path: &Path) -> Option<Self> {
+        let ending = path.extension()?;
+        Self::ENDINGS.iter().find(|(known, ..)| ending.eq_ignore_ascii_case(known)).map(|(_, format, _)| *format)
+    }
+}
+
+/// What was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    pub frames: u64,
+    /// Of all files.
+    pub bytes: u64,
+    /// Files beside the one that was named, for people: "NAME_00000.obj to …".
+    pub files: String,
+}
+
+/// Writes frames in one format.
+pub trait Exporter {
+    /// Adds a frame. After a failure no other follows.
+    fn write(&mut self, frame: &Frame) -> Result<(), OutputError>;
+
+    /// Completes the files with what was written, after a failure too.
+    fn finish(self: Box<Self>) -> Result<Written, OutputError>;
+}
+
+/// Starts the files of a format; `path` has one of its endings.
+pub fn exporter(format: Format, path: &Path, subject: &Subject) -> Result<Box<dyn Exporter>, OutputError> {
+    Ok(match format {
+        Format::Vtk => Box::new(vtk::Series::new(path, subject)?),
+        Format::Obj => Box::new(sequence::Sequence::obj(path, subject)?),
+        Format::Ply => Box::new(sequence::Sequence::ply(path, subject)?),
+        Format::Gltf => Box::new(gltf::Animation::new(path, subject, gltf::Container::TwoFiles)?),
+        Format::Glb => Box::new(gltf::Animation::new(path, subject, gltf::Container::OneFile)?),
+        Format::Pc2 => Box::new(point_cache::Pc2::new(path, subject)?),
+        Format::Mdd => Box::new(point_cache::Mdd::new(path, subject)?),
+        Format::Recording => Box::new(recording::Recorder::new(path, subject)?),
+    })
+}
+
+/// `DIR/NAME.ending` as `DIR/NAME_00007.obj`.
+fn numbered(path: &Path, suffix: &str, frame: u64, ending: &str) -> PathBuf {
+    path.with_file_name(format!("{}{suffix}_{frame:05}.{ending}", stem(path)))
+}
+
+/// File name without its ending.
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,0 +1,275 @@
+//! Recordings read back.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::format::{BLOCK_HEAD, Body, FORMAT, FRAME, GEOMETRY, Header, Rigid, Skin, Unpacker, check_sum, shape};
+use crate::export::{Frame, Subject};
+use crate::material::{Material, MaterialModel};
+use crate::math::{Mat3, Vec3};
+use crate::mesh::{Embedding, TetMesh};
+use crate::model::{Mobility, Model, ModelBuilder, Obstacle, RigidBody, SoftBody};
+
+/// Why a recording cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    #[error("cannot read {}: {source}", path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{} is not a recording of this program: {reason}. Recordings are made by `pliant run SCENE --out NAME.pliant`", path.display())]
+    NotARecording { path: PathBuf, reason: String },
+    #[error("{} is damaged: {what} at byte {at} {reason}; copy the file again, or record again", path.display())]
+    Damaged { path: PathBuf, what: String, at: u64, reason: &'static str },
+}
+
+/// A recording that is open.
+#[derive(Debug)]
+pub struct Recording {
+    pub subject: Subject,
+    path: PathBuf,
+    file: BufReader<File>,
+    /// Where the blocks of the frames begin.
+    frames: Vec<u64>,
+    attachments: usize,
+    cut_off: bool,
+}
+
+/// No first line is longer [bytes].
+const LONGEST_LINE: u64 = 1 << 28;
+
+impl Recording {
+    /// Reads what does not change, and finds the frames.
+    pub fn open(path: &Path) -> Result<Self, RecordingError> {
+        let failed = |source| RecordingError::Read { path: path.to_owned(), source };
+        let refused = |reason: String| RecordingError::NotARecording { path: path.to_owned(), reason };
+        let mut file = BufReader::new(File::open(path).map_err(failed)?);
+        let total = file.get_ref().metadata().map_err(failed)?.len();
+        let mut line = vec![];
+        file.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(failed)?;
+        let header = parse_header(&line).map_err(refused)?;
+        let mut at = line.len() as u64;
+        let mut recording = Self {
+            subject: Subject {
+                name: header.scene.clone(),
+                model: Arc::new(ModelBuilder::default().build().map_err(|error| refused(error.to_string()))?),
+                frames_per_second: header.frames_per_second,
+                n_frames: 0,
+                camera: header.camera(),
+                light: header.light(),
+                size: header.size,
+            },
+            path: path.to_owned(),
+            file,
+            frames: vec![],
+            attachments: header.attachments,
+            cut_off: false,
+        };
+        let damaged = |reason| RecordingError::Damaged { path: path.to_owned(), what: "the geometry".into(), at, reason };
+        let (mut arrays, length) = recording.block(at, total, GEOMETRY, "the geometry")?.ok_or_else(|| damaged("is cut off"))?;
+        let model = model(&header, &mut arrays).ok_or_else(|| damaged("is not what the first line says"))?;
+        recording.subject.model = Arc::new(model);
+        at += length;
+        // Frames by their heads alone.
+        while at < total {
+            match recording.head(at)? {
+                Some(head) if at + BLOCK_HEAD as u64 + head.packed <= total => {
+                    recording.frames.push(at);
+                    at += BLOCK_HEAD as u64 + head.packed;
+                }
+                _ => {
+                    recording.cut_off = true;
+                    break;
+                }
+            }
+        }
+        recording.subject.n_frames = recording.frames.len() as u64;
+        Ok(recording)
+    }
+
+    /// Whole frames.
+    pub fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// The file ends in the middle of a frame.
+    pub fn is_cut_off(&self) -> bool {
+        self.cut_off
+    }
+
+    pub fn frame(&mut self, k: usize) -> Result<Frame, RecordingError> {
+        let (at, what) = (self.frames[k], format!("frame {k}"));
+        let damaged = |path: &Path, what: &str| RecordingError::Damaged {
+            path: path.to_owned(),
+            what: what.to_owned(),
+            at,
+            reason: "is not what the first line says",
+        };
+        let block = self.block(at, u64::MAX, FRAME, &what)?;
+        let Some((mut arrays, _)) = block else { return Err(damaged(&self.path, &what)) };
+        frame(&self.subject.model, self.attachments, &mut arrays).ok_or_else(|| damaged(&self.path, &what))
+    }
+
+    /// The head of the block there; none where the file ends in it.
+    fn head(&mut self, at: u64) -> Result<Option<Head>, RecordingError> {
+        let mut bytes = [0; BLOCK_HEAD];
+        let read = self.file.seek(SeekFrom::Start(at)).and_then(|_| self.file.read_exact(&mut bytes));
+        match read {
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
+            Err(source) => return Err(RecordingError::Read { path: self.path.clone(), source }),
+            Ok(()) => {}
+        }
+        let number = |from: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[from + i]));
+        let sum = u32::from_le_bytes(std::array::from_fn(|i| bytes[20 + i]));
+        Ok(Some(Head { letters: std::array::from_fn(|i| bytes[i]), length: number(4), packed: number(12), sum }))
+    }
+
+    /// The arrays of the block there, and its length in the file; none where the file ends in it.
+    fn block(&mut self, at: u64, total: u64, letters: [u8; 4], what: &str) -> Result<Option<(Unpacker, u64)>, RecordingError> {
+        let Some(head) = self.head(at)? else { return Ok(None) };
+        let damaged = |reason| RecordingError::Damaged { path: self.path.clone(), what: what.to_owned(), at, reason };
+        if head.letters != letters {
+            return Err(damaged("does not begin as it should"));
+        }
+        let end = head.packed.checked_add(at + BLOCK_HEAD as u64);
+        if end.is_none_or(|end| end > total) {
+            return Ok(None);
+        }
+        // What is told is not believed: memory grows with what is there.
+        let mut packed = vec![];
+        let read = self.file.by_ref().take(head.packed).read_to_end(&mut packed);
+        read.map_err(|source| RecordingError::Read { path: self.path.clone(), source })?;
+        if packed.len() as u64 != head.packed || check_sum(&packed) != head.sum {
+            return Err(damaged("has another check sum than it should"));
+        }
+        let arrays = Unpacker::new(&packed, head.length).ok_or_else(|| damaged("cannot be unpacked"))?;
+        Ok(Some((arrays, BLOCK_HEAD as u64 + head.packed)))
+    }
+}
+
+struct Head {
+    letters: [u8; 4],
+    length: u64,
+    packed: u64,
+    sum: u32,
+}
+
+fn parse_header(line: &[u8]) -> Result<Header, String> {
+    #[derive(serde::Deserialize)]
+    struct Format {
+        format: String,
+    }
+    let Ok(Format { format }) = serde_json::from_slice(line) else {
+        return Err("its first line does not say so".into());
+    };
+    if format != FORMAT {
+        return Err(format!("its format is \"{format}\", and this program reads \"{FORMAT}\""));
+    }
+    let header: Header = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    if !(header.frames_per_second.is_finite() && header.frames_per_second > 0.0) {
+        return Err("it names no rate of frames".into());
+    }
+    Ok(header)
+}
+
+/// The model of the first line and the arrays of the geometry; none where they do not agree.
+fn model(header: &Header, arrays: &mut Unpacker) -> Option<Model> {
+    let mut builder = ModelBuilder::default();
+    for body in &header.bodies {
+        builder.soft_body(soft_body(body, arrays)?);
+    }
+    for body in &header.rigid_bodies {
+        builder.rigid_body(rigid_body(body, arrays)?);
+    }
+    for obstacle in &header.obstacles {
+        let pose = arrays.poses(1)?[0];
+        let shape = shape(&obstacle.shape, arrays.finite(1, |v: &[f64; 3]| v.iter().all(|x| x.is_finite()))?[0])?;
+        let friction = vec![0.0; header.bodies.len()];
+        builder.obstacle(Obstacle { name: obstacle.name.clone(), shape, pose, motion: None, friction, color: obstacle.color });
+    }
+    if !arrays.is_at_end() {
+        return None;
+    }
+    builder.build().ok()
+}
+
+fn soft_body(body: &Body, arrays: &mut Unpacker) -> Option<SoftBody> {
+    let [young_modulus, poisson_ratio, density, mass_damping, stiffness_damping] = arrays.finite(5, |x: &f64| x.is_finite())?[..] else {
+        return None;
+    };
+    let model = MaterialModel::Corotational;
+    let material = Material { model, young_modulus, poisson_ratio, density, mass_damping, stiffness_damping };
+    let tets = TetMesh { positions: arrays.vectors(body.nodes)?, tets: below(arrays.array(body.tets)?, body.nodes)? };
+    let (surface_triangles, embedding) = skin(&body.surface, body.nodes, arrays)?;
+    let collision = match &body.collision {
+        Some(own) => Some(skin(own, body.nodes, arrays)?),
+        None => None,
+    };
+    let texture_coordinates = texture(body.texture, body.surface.vertices, arrays)?;
+    Some(SoftBody {
+        texture_coordinates,
+        name: body.name.clone(),
+        material,
+        tets,
+        surface_triangles,
+        embedding,
+        collision,
+        fixed: vec![false; body.nodes],
+        velocities: vec![Vec3::zeros(); body.nodes],
+        color: body.color,
+        self_contact: body.self_contact,
+    })
+}
+
+fn skin(skin: &Skin, nodes: usize, arrays: &mut Unpacker) -> Option<(Vec<[u32; 3]>, Embedding)> {
+    let nodes = below(arrays.array(skin.vertices)?, nodes)?;
+    let weights = arrays.finite(skin.vertices, |w: &[f64; 4]| w.iter().all(|x| x.is_finite()))?;
+    Some((below(arrays.array(skin.triangles)?, skin.vertices)?, Embedding { nodes, weights }))
+}
+
+fn rigid_body(body: &Rigid, arrays: &mut Unpacker) -> Option<RigidBody> {
+    let pose = arrays.poses(1)?[0];
+    let vertices = arrays.vectors(body.vertices)?;
+    // How heavy it is matters no more.
+    let mobility = if body.free { Mobility::Free { mass: 1.0, inertia: Mat3::identity() } } else { Mobility::Driven(None) };
+    Some(RigidBody {
+        name: body.name.clone(),
+        mobility,
+        triangles: below(arrays.array(body.triangles)?, vertices.len())?,
+        texture_coordinates: texture(body.texture, vertices.len(), arrays)?,
+        vertices,
+        pose,
+        velocity: Vec3::zeros(),
+        angular_velocity: Vec3::zeros(),
+        color: body.color,
+    })
+}
+
+/// Texture coordinates of `n` vertices, if there are `some`; none where the arrays end too soon.
+fn texture(some: bool, n: usize, arrays: &mut Unpacker) -> Option<Option<Vec<[f32; 2]>>> {
+    if some { arrays.finite(n, |t: &[f32; 2]| t.iter().all(|x| x.is_finite())).map(Some) } else { Some(None) }
+}
+
+/// If all indices are below `n`.
+fn below<const N: usize>(indices: Vec<[u32; N]>, n: usize) -> Option<Vec<[u32; N]>> {
+    indices.as_flattened().iter().all(|i| (*i as usize) < n).then_some(indices)
+}
+
+fn frame(model: &Model, attachments: usize, arrays: &mut Unpacker) -> Option<Frame> {
+    let n = model.n_nodes();
+    let n_pressures = model.collision.n_vertices() + model.rigid_bodies.iter().map(|body| body.vertices.len()).sum::<usize>();
+    let frame = Frame {
+        time: arrays.finite(1, |t: &f64| t.is_finite())?[0],
+        displacements: arrays.vectors(n)?,
+        velocities: arrays.finite(n, |v: &[f32; 3]| v.iter().all(|x| x.is_finite()))?,
+        rigid_poses: arrays.poses(model.rigid_bodies.len())?,
+        obstacle_poses: arrays.poses(model.obstacles.len())?,
+        attachments: arrays.vectors(2 * attachments)?.chunks_exact(2).map(|ends| [ends[0], ends[1]]).collect(),
+        contact_pressures: arrays.finite(n_pressures, |p: &f32| p.is_finite())?,
+    };
+    arrays.is_at_end().then_some(frame)
+}

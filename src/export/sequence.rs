@@ -1,0 +1,130 @@
+//! One numbered file of surfaces for each frame: Wavefront OBJ, and binary PLY.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::fields::single;
+use super::surfaces::Surfaces;
+use super::{Exporter, Frame, Subject, Written, numbered};
+use crate::math::Vec3;
+use crate::model::Model;
+use crate::output::{OutputError, OutputFile, check_writable};
+use crate::render::{SplitSurface, split_creases};
+
+/// `NAME_00000.obj`, … or `.ply`.
+pub struct Sequence {
+    path: PathBuf,
+    subject: Subject,
+    surfaces: Surfaces,
+    encode: fn(&Model, &Surfaces, &SplitSurface, &Frame) -> Vec<u8>,
+    ending: &'static str,
+    split: SplitSurface,
+    written: Written,
+}
+
+impl Sequence {
+    pub fn obj(path: &Path, subject: &Subject) -> Result<Self, OutputError> {
+        Self::new(path, subject, obj, "obj")
+    }
+
+    pub fn ply(path: &Path, subject: &Subject) -> Result<Self, OutputError> {
+        Self::new(path, subject, ply, "ply")
+    }
+
+    fn new(
+        path: &Path,
+        subject: &Subject,
+        encode: fn(&Model, &Surfaces, &SplitSurface, &Frame) -> Vec<u8>,
+        ending: &'static str,
+    ) -> Result<Self, OutputError> {
+        check_writable(&numbered(path, "", 0, ending))?;
+        let surfaces = Surfaces::new(&subject.model);
+        let split = split(&surfaces);
+        Ok(Self { path: path.to_owned(), subject: subject.clone(), surfaces, encode, ending, split, written: Written::default() })
+    }
+}
+
+impl Exporter for Sequence {
+    fn write(&mut self, frame: &Frame) -> Result<(), OutputError> {
+        let bytes = (self.encode)(&self.subject.model, &self.surfaces, &self.split, frame);
+        let path = numbered(&self.path, "", self.written.frames, self.ending);
+        OutputFile::save(&path, &bytes)?;
+        self.written.frames += 1;
+        self.written.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Written, OutputError> {
+        let last = numbered(&self.path, "", self.written.frames.saturating_sub(1), self.ending);
+        let files = format!("{} to {}", numbered(&self.path, "", 0, self.ending).display(), last.display());
+        Ok(Written { files, ..self.written })
+    }
+}
+
+/// The surfaces with a vertex for each smoothing group.
+pub fn split(surfaces: &Surfaces) -> SplitSurface {
+    let rest: Vec<[f32; 4]> = surfaces.local.iter().map(crate::stage::vertex).collect();
+    split_creases(&rest, &surfaces.triangles)
+}
+
+/// Unit normals of the vertices of `split`.
+pub fn normals(split: &SplitSurface, positions: &[Vec3]) -> Vec<[f32; 3]> {
+    let positions: Vec<[f32; 4]> = positions.iter().map(crate::stage::vertex).collect();
+    split.normals(&positions)
+}
+
+/// Bodies are groups of one object: readers that make objects of groups only when asked keep the order of the vertices.
+pub fn obj(model: &Model, surfaces: &Surfaces, split: &SplitSurface, frame: &Frame) -> Vec<u8> {
+    let positions = surfaces.positions(model, frame);
+    let mut text = format!("# Pliant, time {} s, metres, y up\n", frame.time);
+    let mut put = |line: std::fmt::Arguments| text.write_fmt(line).expect("writing to a String cannot fail");
+    for [x, y, z] in positions.iter().map(single) {
+        put(format_args!("v {x} {y} {z}\n"));
+    }
+    for [x, y, z] in normals(split, &positions) {
+        put(format_args!("vn {x:.5} {y:.5} {z:.5}\n"));
+    }
+    let mut first_texture = 1;
+    for part in &surfaces.parts {
+        let texture = part.texture.as_deref().unwrap_or_default();
+        for [u, v] in texture {
+            put(format_args!("vt {u} {v}\n"));
+        }
+        put(format_args!("g {}\n", part.name.replace(char::is_whitespace, "_")));
+        for t in part.triangles.clone() {
+            let ([a, b, c], [n, o, p]) = (surfaces.triangles[t].map(|v| v + 1), split.triangles[t].map(|v| v + 1));
+            if texture.is_empty() {
+                put(format_args!("f {a}//{n} {b}//{o} {c}//{p}\n"));
+            } else {
+                // Coordinates are counted through all parts that have some.
+                let [i, j, k] = [a, b, c].map(|v| v as usize - 1 - part.vertices.start + first_texture);
+                put(format_args!("f {a}/{i}/{n} {b}/{j}/{o} {c}/{k}/{p}\n"));
+            }
+        }
+        first_texture += texture.len();
+    }
+    text.into_bytes()
+}
+
+fn ply(model: &Model, surfaces: &Surfaces, _: &SplitSurface, frame: &Frame) -> Vec<u8> {
+    let positions = surfaces.positions(model, frame);
+    let (n, m) = (positions.len(), surfaces.triangles.len());
+    let mut bytes = format!(
+        "ply\nformat binary_little_endian 1.0\ncomment Pliant, time {} s, metres, y up\nelement vertex {n}\nproperty float x\nproperty float y\n\
+         property float z\nelement face {m}\nproperty list uchar int vertex_indices\nproperty int body\nend_header\n",
+        frame.time
+    )
+    .into_bytes();
+    bytes.reserve(12 * n + 17 * m);
+    for p in &positions {
+        bytes.extend_from_slice(bytemuck::bytes_of(&single(p)));
+    }
+    for (body, part) in surfaces.parts.iter().enumerate() {
+        for t in part.triangles.clone() {
+            bytes.push(3);
+            bytes.extend_from_slice(bytemuck::bytes_of(&surfaces.triangles[t]));
+            bytes.extend_from_slice(&(body as i32).to_le_bytes());
+        }
+    }
+    bytes
+}

@@ -1,0 +1,109 @@
+//! Stress of the present state, for files and pictures; the step computes its own in lanes.
+
+use pulp::Scalar;
+
+use super::elements::{corotational_stress, gradient};
+use super::lanes::Lanes;
+use crate::math::{Mat3, Vec3};
+use crate::model::Tet;
+
+/// Cauchy stress [Pa] of a tet with the displacements [m] of all nodes: `sigma = P F^T / det F` with the first Piola-Kirchhoff stress
+/// P of [`corotational_stress`]. Elastic only, without damping.
+///
+/// R is the rotation nearest to F (of its singular vectors, the least one turned where F mirrors), so that the stress is a function of the
+/// positions alone; the step's own rotation may still follow an older orientation while a tet is inside out. None of a tet without volume.
+pub fn cauchy_stress(tet: &Tet, displacements: &[Vec3]) -> Option<Mat3> {
+    let f = gradient(tet, displacements) + Mat3::identity();
+    let det = f.determinant();
+    if det == 0.0 || !det.is_finite() {
+        return None;
+    }
+    let r = nearest_rotation(&f)?;
+    let rows = |m: &Mat3| [0, 1, 2].map(|i| [0, 1, 2].map(|j| Lanes::<Scalar>::from(m[(i, j)])));
+    let piola = corotational_stress(tet.mu.into(), tet.lambda.into(), &rows(&r), &rows(&f));
+    let piola = Mat3::from_fn(|i, j| piola[i][j].into());
+    let sigma = piola * f.transpose() / det;
+    // R^T P F^T R is symmetric, up to rounding.
+    Some((sigma + sigma.transpose()) * 0.5)
+}
+
+/// The rotation R, det R = +1, for which `|F - R|` is least.
+fn nearest_rotation(f: &Mat3) -> Option<Mat3> {
+    let svd = f.svd(true, true);
+    let (mut u, v_t) = (svd.u?, svd.v_t?);
+    if (u * v_t).determinant() < 0.0 {
+        let least = svd.singular_values.imin();
+        u.column_mut(least).neg_mut();
+    }
+    Some(u * v_t)
+}
+
+/// Von Mises' equivalent stress [Pa]: `sqrt(3/2 s : s)` of the deviator s.
+pub fn von_mises(stress: &Mat3) -> f64 {
+    let deviator = stress - Mat3::identity() * (stress.trace() / 3.0);
+    (1.5 * deviator.norm_squared()).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::material::Material;
+    use crate::math::Quat;
+    use crate::mesh::shapes;
+    use crate::model::{Model, ModelBuilder, SoftBody};
+
+    fn model() -> Model {
+        let material = Material { young_modulus: 1e5, poisson_ratio: 0.3, ..Material::default() };
+        let mut builder = ModelBuilder::default();
+        builder.soft_body(SoftBody::with_boundary_surface("cube", material, shapes::box_tets(Vec3::repeat(1.0), [2, 2, 2])));
+        builder.build().unwrap()
+    }
+
+    fn displaced(model: &Model, f: &Mat3) -> Vec<Vec3> {
+        model.rest_positions.iter().map(|x| f * x - x + Vec3::new(100.0, 0.0, 0.0)).collect()
+    }
+
+    #[test]
+    fn a_pulled_and_turned_bar_has_the_stress_of_the_book() {
+        let model = model();
+        let (e, nu, strain) = (1e5, 0.3, 1e-5);
+        let stretch = Mat3::from_diagonal(&Vec3::new(1.0 + strain, 1.0 - nu * strain, 1.0 - nu * strain));
+        let turn = Quat::from_scaled_axis(Vec3::new(0.3, -2.0, 1.0)).to_rotation_matrix();
+        let displacements = displaced(&model, &(turn.matrix() * stretch));
+        for tet in &model.tets {
+            let stress = cauchy_stress(tet, &displacements).unwrap();
+            // Along the bar, which the turn carries along; second order in the strain is left out.
+            let along = turn.matrix().transpose() * stress * turn.matrix();
+            let want = Mat3::from_diagonal(&Vec3::new(e * strain, 0.0, 0.0));
+            assert!((along - want).norm() < 1e-4 * e * strain, "{along}");
+            assert!((von_mises(&stress) - e * strain).abs() < 1e-4 * e * strain);
+        }
+    }
+
+    #[test]
+    fn the_stress_is_the_gradient_of_the_energy() {
+        // P = dPsi/dF of `mu |S - I|^2 + lambda/2 tr(S - I)^2`, by differences; P = J sigma F^-T.
+        let model = model();
+        let tet = &model.tets[3];
+        let energy = |f: &Mat3| {
+            let strains = f.singular_values().add_scalar(-1.0);
+            tet.mu * strains.norm_squared() + 0.5 * tet.lambda * strains.sum().powi(2)
+        };
+        let f = Mat3::new(1.2, 0.3, -0.1, -0.4, 0.9, 0.2, 0.1, -0.2, 1.1);
+        let sigma = cauchy_stress(tet, &displaced(&model, &f)).unwrap();
+        let piola = sigma * f.try_inverse().unwrap().transpose() * f.determinant();
+        for (i, j) in (0..3).flat_map(|i| (0..3).map(move |j| (i, j))) {
+            let step = |h: f64| {
+                let mut moved = f;
+                moved[(i, j)] += h;
+                energy(&moved)
+            };
+            let difference = (step(1e-6) - step(-1e-6)) / 2e-6;
+            assert!((piola[(i, j)] - difference).abs() < 1e-5 * tet.mu, "{} {difference}", piola[(i, j)]);
+        }
+        // And a mirrored tet has a finite one.
+        let mirrored = cauchy_stress(tet, &displaced(&model, &Mat3::from_diagonal(&Vec3::new(1.0, 1.0, -0.2)))).unwrap();
+        assert!(mirrored.iter().all(|x| x.is_finite()));
+        assert!(cauchy_stress(tet, &displaced(&model, &Mat3::zeros())).is_none());
+    }
+}
