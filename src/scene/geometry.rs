@@ -290,12 +290,14 @@ impl Solid {
             Collision::Auto => match &self.surface {
                 Some((triangles, embedding)) if self.collision.is_none() => {
                     let positions = embedding.positions(&self.tets.positions);
-                    let crosses =
-                        doctor::crosses_itself(&SurfaceMesh { positions, triangles: triangles.clone(), ..SurfaceMesh::default() });
-                    if !crosses {
+                    let drawn = SurfaceMesh { positions, triangles: triangles.clone(), ..SurfaceMesh::default() };
+                    // Contact takes many small steps at triangles that pass through each other or have no normal.
+                    if doctor::diagnose(&drawn).degenerate_triangles == 0 && !doctor::crosses_itself(&drawn) {
                         return Ok(());
                     }
-                    self.notes.push("the surface crosses itself: the outside of the tets touches instead".to_owned());
+                    self.notes.push(
+                        "the surface crosses itself or has triangles without area: the outside of the tets touches instead".to_owned(),
+                    );
                     Some(self.tets.boundary_skin())
                 }
                 _ => return Ok(()),

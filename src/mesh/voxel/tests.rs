@@ -114,6 +114,7 @@ fn broken_surfaces_are_filled_where_they_wind_around() {
     let sheet = SurfaceMesh {
         triangles: vec![[0, 1, 2], [0, 2, 3]],
         positions: [[0., 0.], [1., 0.], [1., 1.], [0., 1.]].map(|[x, z]| Vec3::new(x, 0.0, z)).to_vec(),
+        ..SurfaceMesh::default()
     };
     assert_eq!(tetrahedralise(&sheet, 16).unwrap().tets.len(), 6 * 16 * 16);
     let point = SurfaceMesh { positions: vec![Vec3::x()], triangles: vec![[0, 0, 0]], ..SurfaceMesh::default() };
