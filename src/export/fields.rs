@@ -11,8 +11,8 @@ use crate::solver::cpu::{cauchy_stress, von_mises};
 
 /// Cauchy stress of each tet [Pa], and von Mises' equivalent of it; zero in a tet without volume.
 pub fn stresses(model: &Model, frame: &Frame) -> (Vec<Mat3>, Vec<f32>) {
-    let stress = |tet| cauchy_stress(tet, &frame.displacements).unwrap_or_default();
-    model.tets.par_iter().with_min_len(256).map(|tet| stress(tet)).map(|s| (s, von_mises(&s) as f32)).unzip()
+    let stress = model.tets.par_iter().with_min_len(256).map(|tet| cauchy_stress(tet, &frame.displacements).unwrap_or_default());
+    stress.map(|s| (s, von_mises(&s) as f32)).unzip()
 }
 
 /// Contact pressure at the nodes [Pa]: of each, the mean over the vertices that it carries, by area and weight.
