@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::bvh::{Bounds, Candidates};
+use super::bvh::Bounds;
+use super::candidates::Candidates;
 use super::closest::{Closest, NEARLY_PARALLEL, between_edges, between_vertex_and_face, edge_edge, vertex_face, weighted};
 use super::cubic::{Cubic, Times};
 use super::mesh::{Mesh, Pair};

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod acceptance;
 mod bvh;
+mod candidates;
 mod closest;
 mod crossing;
 mod cubic;
@@ -10,7 +11,8 @@ mod mesh;
 mod obstacle;
 mod own;
 
-pub use bvh::{Bvh, Candidates};
+pub use bvh::Bvh;
+pub use candidates::Candidates;
 pub use closest::{Closest, closest, pushing_direction};
 pub use crossing::{Crossing, crossings, first_crossing, safe_fractions};
 pub use mesh::{Mesh, MeshError, Mobility, Pair};

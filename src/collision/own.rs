@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::bvh::Candidates;
+use super::candidates::Candidates;
 use crate::math::{Aabb, Mat3, Quat, Vec3};
 
 /// The pairs that were near each other in a shape that the body had before, the reference. All others were more than `near` apart there; with no vertex

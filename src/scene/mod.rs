@@ -169,7 +169,7 @@ stiffness_damping = 0.002
 [[body]]
 name = "body"
 mesh = MESH
-tets = 20_000
+tets = 8_000
 subdivide = "on"
 collision_surface = "auto"
 size = 0.3
