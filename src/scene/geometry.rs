@@ -18,6 +18,8 @@ pub struct Solid {
     pub texture_coordinates: Option<Vec<[f32; 2]>>,
     /// The surface that touches; none when it is the drawn one.
     pub collision: Option<Skin>,
+    /// The surface had holes, and has lids of long triangles now.
+    is_patched: bool,
     /// What the reader and the doctor changed, one sentence each.
     pub notes: Vec<String>,
     /// Where a point of the mesh file or shape is: `scale * p - shift`.
@@ -192,6 +194,7 @@ fn of_file(file: MeshFile, fineness: Fineness, size: Option<f64>, subdivide: boo
         MeshData::Surface(read) => {
             let mut surface = doctor::mend(read.clone());
             was_mended(surface != read);
+            let is_patched = surface != read && doctor::diagnose(&read).boundary_edges > 0;
             surface.check()?;
             let scale = rescale(&mut surface.positions, size);
             let found = doctor::diagnose(&surface);
@@ -203,7 +206,7 @@ fn of_file(file: MeshFile, fineness: Fineness, size: Option<f64>, subdivide: boo
             if subdivide && found.area < MOST_PIECES * longest.powi(2) {
                 surface = surface.subdivided(longest);
             }
-            let mut solid = Solid { scale, ..embedded(surface, resolution)? };
+            let mut solid = Solid { scale, is_patched, ..embedded(surface, resolution)? };
             if !found.is_solid() {
                 // Its triangles do not tell which side touches.
                 solid.collision = Some(solid.tets.boundary_skin());
@@ -279,7 +282,16 @@ const FAR: f64 = 1.0;
 
 impl Solid {
     fn new(tets: TetMesh, surface: Option<Skin>) -> Self {
-        Self { tets, surface, texture_coordinates: None, collision: None, notes: Vec::new(), scale: 1.0, shift: Vec3::zeros() }
+        Self {
+            tets,
+            surface,
+            texture_coordinates: None,
+            collision: None,
+            is_patched: false,
+            notes: Vec::new(),
+            scale: 1.0,
+            shift: Vec3::zeros(),
+        }
     }
 
     /// Gives the solid the surface that touches.
@@ -292,11 +304,12 @@ impl Solid {
                     let positions = embedding.positions(&self.tets.positions);
                     let drawn = SurfaceMesh { positions, triangles: triangles.clone(), ..SurfaceMesh::default() };
                     // Contact takes many small steps at triangles that pass through each other or have no normal.
-                    if doctor::diagnose(&drawn).degenerate_triangles == 0 && !doctor::crosses_itself(&drawn) {
+                    if !self.is_patched && doctor::diagnose(&drawn).degenerate_triangles == 0 && !doctor::crosses_itself(&drawn) {
                         return Ok(());
                     }
                     self.notes.push(
-                        "the surface crosses itself or has triangles without area: the outside of the tets touches instead".to_owned(),
+                        "the surface crosses itself, had holes, or has triangles without area: the outside of the tets touches instead"
+                            .to_owned(),
                     );
                     Some(self.tets.boundary_skin())
                 }

@@ -174,7 +174,7 @@ subdivide = "on"
 collision_surface = "auto"
 size = 0.3
 origin = "bottom"
-position = [0.0, 0.15, 0.0]
+position = [0.0, 0.05, 0.0]
 material = "rubber"
 [[body]]
 name = "floor"
