@@ -52,7 +52,7 @@ impl From<MeshError> for Fault {
 /// What a body is made of before it is placed, its anchored point at the origin.
 pub enum Made {
     /// A deformable body.
-    Solid(Solid),
+    Solid(Box<Solid>),
     /// A body that keeps its shape.
     Surface(SurfaceMesh),
     /// A static or driven body of an exact shape, which is built around its centre; and the point of it that is anchored.
@@ -63,7 +63,7 @@ impl Made {
     /// Makes the geometry of a body.
     pub fn new(body: &BodyContent, folder: Option<&Path>) -> Result<Self, Fault> {
         match (&body.role, exact(&body.geometry)) {
-            (Role::Deformable { .. }, _) => Ok(Self::Solid(solid(&body.geometry, body.anchor, folder)?)),
+            (Role::Deformable { .. }, _) => Ok(Self::Solid(Box::new(solid(&body.geometry, body.anchor, folder)?))),
             (Role::Obstacle { .. }, Some(shape)) => Ok(Self::Exact(shape, anchor_point(body.anchor, &shape_bounds(&shape)))),
             _ => {
                 let mut surface = surface(&body.geometry, folder)?;

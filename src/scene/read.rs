@@ -125,7 +125,7 @@ pub enum Collision {
     Drawn,
     /// The boundary of the tets.
     Tets,
-    /// The drawn surface; the boundary of the tets where that crosses itself.
+    /// The drawn surface; the boundary of the tets where that crosses itself or had holes.
     Auto,
     /// A mesh file.
     Mesh(String),
