@@ -62,8 +62,7 @@ fn advance(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index)
             motion.shift += inverse.shift_of_force * force + inverse.shift_of_torque * torque;
             motion.turn += inverse.turn_of_force * force + inverse.turn_of_torque * torque;
         }
-        sums_put(lane, 0u, vec4f(motion.shift, 0.0));
-        sums_put(lane, 1u, vec4f(motion.turn, 0.0));
+        sums_put_motion(lane, 0u, motion);
         sums_add(lane, 2u);
         correction = Motion(sums_of(0u).xyz, sums_of(1u).xyz);
     }

@@ -23,17 +23,13 @@ fn product(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index)
         krylov[krylov_place(KRYLOV_W, i)] = vec4f(w, 0.0);
         sums += vec4f(dot(r, u), dot(u, w), dot(r, r), 0.0);
         if params.is_two_level != 0u {
-            let r_rest = r * turn;
-            let w_rest = w * turn;
-            of_r = Motion(of_r.shift + r_rest, of_r.turn + cross(member.arm, r_rest));
-            of_w = Motion(of_w.shift + w_rest, of_w.turn + cross(member.arm, w_rest));
+            of_r = motion_plus(of_r, member.arm, r * turn);
+            of_w = motion_plus(of_w, member.arm, w * turn);
         }
     }
     sums_put(lane, 0u, sums);
-    sums_put(lane, 1u, vec4f(of_r.shift, 0.0));
-    sums_put(lane, 2u, vec4f(of_r.turn, 0.0));
-    sums_put(lane, 3u, vec4f(of_w.shift, 0.0));
-    sums_put(lane, 4u, vec4f(of_w.turn, 0.0));
+    sums_put_motion(lane, 1u, of_r);
+    sums_put_motion(lane, 3u, of_w);
     let n_sums = select(1u, TILE_SLOTS_OF_SUMS, params.is_two_level != 0u);
     sums_add(lane, n_sums);
     if lane < n_sums && !done {

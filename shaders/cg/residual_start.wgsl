@@ -19,16 +19,12 @@ fn residual_start(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation
         let r = b - row_product(member.node);
         residual[member.node] = vec4f(r, 0.0);
         sums += vec4f(dot(r, r), dot(b, b), 0.0, 0.0);
-        let r_rest = r * turn;
-        let b_rest = b * turn;
-        of_r = Motion(of_r.shift + r_rest, of_r.turn + cross(member.arm, r_rest));
-        of_b = Motion(of_b.shift + b_rest, of_b.turn + cross(member.arm, b_rest));
+        of_r = motion_plus(of_r, member.arm, r * turn);
+        of_b = motion_plus(of_b, member.arm, b * turn);
     }
     sums_put(lane, 0u, sums);
-    sums_put(lane, 1u, vec4f(of_r.shift, 0.0));
-    sums_put(lane, 2u, vec4f(of_r.turn, 0.0));
-    sums_put(lane, 3u, vec4f(of_b.shift, 0.0));
-    sums_put(lane, 4u, vec4f(of_b.turn, 0.0));
+    sums_put_motion(lane, 1u, of_r);
+    sums_put_motion(lane, 3u, of_b);
     sums_add(lane, TILE_SLOTS_OF_SUMS);
     if lane < TILE_SLOTS_OF_SUMS {
         reductions.sums[tile_place(TILE_SUMS + lane, group.x)] = sums_of(lane);

@@ -33,8 +33,7 @@ fn start(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
             part.turn += inverse.turn_of_force * load.shift + inverse.turn_of_torque * load.turn;
         }
     }
-    sums_put(lane, 0u, vec4f(part.shift, 0.0));
-    sums_put(lane, 1u, vec4f(part.turn, 0.0));
+    sums_put_motion(lane, 0u, part);
     sums_add(lane, 2u);
     let correction = Motion(sums_of(0u).xyz, sums_of(1u).xyz);
 

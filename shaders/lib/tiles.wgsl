@@ -26,6 +26,11 @@ struct Motion {
     turn: vec3f,
 }
 
+// With one more force on an arm.
+fn motion_plus(sum: Motion, arm: vec3f, force: vec3f) -> Motion {
+    return Motion(sum.shift + force, sum.turn + cross(arm, force));
+}
+
 // Starts of the rows and their end, columns of the blocks; then tiles, tets that tell their rotation, the first tiles of the bodies that are solved in one
 // workgroup, and members.
 @group(0) @binding(2) var<storage, read> pattern: array<u32>;

@@ -93,5 +93,5 @@ fn check_mesh(path: &Path, json: Option<&Path>) -> Result<(), Failure> {
     if json.is_none_or(|file| file.as_os_str() != "-") {
         say!("{report}");
     }
-    if report.verdict.starts_with("unfit") { Err(Failure::Input(format!("{}: {}", path.display(), report.verdict))) } else { Ok(()) }
+    if report.is_fit { Ok(()) } else { Err(Failure::Input(format!("{}: {}", path.display(), report.verdict))) }
 }

@@ -193,8 +193,9 @@ fn of_file(file: MeshFile, fineness: Fineness, size: Option<f64>, subdivide: boo
         }
         MeshData::Surface(read) => {
             let mut surface = doctor::mend(read.clone());
-            was_mended(surface != read);
-            let is_patched = surface != read && doctor::diagnose(&read).boundary_edges > 0;
+            let is_mended = surface != read;
+            was_mended(is_mended);
+            let is_patched = is_mended && doctor::diagnose(&read).boundary_edges > 0;
             surface.check()?;
             let scale = rescale(&mut surface.positions, size);
             let found = doctor::diagnose(&surface);

@@ -160,7 +160,7 @@ impl Scene {
     }
 }
 
-/// The scene around a mesh that has none: as large as something in the hand, and as fine as two cores move it without waiting.
+/// The scene around a mesh that has none: as large as something in the hand, and about as fine as the bodies of the gallery.
 const MESH_SCENE: &str = r#"format = 1
 [material.rubber]
 young_modulus = 6e4

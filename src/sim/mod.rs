@@ -319,17 +319,6 @@ impl Simulation {
         Ok(self.stepper.state()?.positions(&self.model))
     }
 
-    /// Positions of the surface vertices (x, y, z, 1) on the host.
-    pub fn surface_on_host(&mut self) -> Result<Vec<[f32; 4]>, StepError> {
-        match self.stepper.surface() {
-            SurfacePositions::Host(positions) => Ok(positions),
-            SurfacePositions::Device(_) => {
-                let positions = self.model.surface_positions(&self.stepper.state()?.positions(&self.model));
-                Ok(positions.iter().map(|p| [p.x as f32, p.y as f32, p.z as f32, 1.0]).collect())
-            }
-        }
-    }
-
     /// Poses of `model.rigid_bodies` now.
     pub fn rigid_poses(&mut self) -> Result<Vec<Isometry>, StepError> {
         if self.model.rigid_bodies.is_empty() {

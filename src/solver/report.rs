@@ -141,7 +141,7 @@ impl StageTimes {
     pub fn add(&mut self, stage: &'static str, milliseconds: f64) {
         match self.0.iter_mut().find(|(name, _)| *name == stage) {
             Some((_, total)) => *total += milliseconds,
-            // What does not fit any more is told by the time of the whole step.
+            // No step has so many; one beyond would be missing here.
             None => drop(self.0.try_push((stage, milliseconds))),
         }
     }

@@ -178,7 +178,7 @@ impl<'a> Update<'a> {
         let State { displacements, velocities, .. } = &states[state % 2];
         let Elements { forces, gradients } = &mut self.elements;
         gather_motions(displacements, velocities, &mut self.motions);
-        self.groups.follow(&mut self.rotations, &self.motions, params.time_step, forces, gradients);
+        self.groups.pass::<_, true>(&mut self.rotations, &self.motions, params.time_step, forces, gradients);
     }
 
     /// The gather.

@@ -30,6 +30,9 @@ pub struct Report {
     /// What the reader changed or left out, and what the size tells about units.
     pub notes: Vec<String>,
     pub findings: Vec<Finding>,
+    /// Whether there is something left to simulate.
+    #[serde(skip)]
+    pub is_fit: bool,
     /// What becomes of it.
     pub verdict: String,
 }
@@ -215,6 +218,7 @@ fn examine_surface(surface: &SurfaceMesh, notes: &[String]) -> Report {
         quality: None,
         notes: with_hint(notes, &before.bounds),
         findings: found.0,
+        is_fit: !mended.triangles.is_empty(),
         verdict: verdict.to_owned(),
     }
 }
@@ -297,6 +301,7 @@ fn examine_tets(mesh: &TetMesh, notes: &[String]) -> Report {
         quality: Some([before.quality.worst, before.quality.mean]),
         notes: with_hint(notes, &before.bounds),
         findings: found.0,
+        is_fit: !mended.tets.is_empty(),
         verdict: verdict.to_owned(),
     }
 }

@@ -141,7 +141,7 @@ pub fn elements(
 ) -> Elements {
     let (mut out, mut motions) = (Elements::default(), vec![]);
     gather_motions(displacements, velocities, &mut motions);
-    TetGroups::new(tets, betas).follow(rotations, &motions, dt, &mut out.forces, &mut out.gradients);
+    TetGroups::new(tets, betas).pass::<_, true>(rotations, &motions, dt, &mut out.forces, &mut out.gradients);
     out
 }
 
@@ -211,31 +211,8 @@ impl TetGroups {
         gradients(&rest, &corners)
     }
 
-    /// Forces and gradients of all tets, with their rotations followed from those of the last step.
-    pub fn follow<T: Precision>(
-        &self,
-        rotations: &mut [Quaternion],
-        motions: &[NodeMotion],
-        dt: f64,
-        forces: &mut Vec<CornerForces>,
-        gradients: &mut Vec<CornerGradients<T>>,
-    ) {
-        self.pass::<T, true>(rotations, motions, dt, forces, gradients);
-    }
-
-    /// The same once more, with the rotations as [`Self::follow`] has left them.
-    pub fn again<T: Precision>(
-        &self,
-        rotations: &mut [Quaternion],
-        motions: &[NodeMotion],
-        dt: f64,
-        forces: &mut Vec<CornerForces>,
-        gradients: &mut Vec<CornerGradients<T>>,
-    ) {
-        self.pass::<T, false>(rotations, motions, dt, forces, gradients);
-    }
-
-    fn pass<T: Precision, const FOLLOW: bool>(
+    /// Forces and gradients of all tets, with their rotations followed from those of the last step; or, without `FOLLOW`, with those that are given.
+    pub fn pass<T: Precision, const FOLLOW: bool>(
         &self,
         rotations: &mut [Quaternion],
         motions: &[NodeMotion],

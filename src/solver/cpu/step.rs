@@ -147,8 +147,8 @@ impl Step<'_> {
             rotations.clone_from(&state.rotations);
             gather_motions(&state.displacements, &state.velocities, motions);
             match *is_whole {
-                true => groups.follow(rotations, motions, params.time_step, forces, gradients),
-                false => groups.follow(rotations, motions, params.time_step, forces, single_gradients),
+                true => groups.pass::<_, true>(rotations, motions, params.time_step, forces, gradients),
+                false => groups.pass::<_, true>(rotations, motions, params.time_step, forces, single_gradients),
             }
         });
         stages.time("assembly", || right_hand_side(model, forces, state, params, loads, damping, rhs));
@@ -200,7 +200,7 @@ impl Step<'_> {
         if !*is_assembled {
             stages.time("assembly", || {
                 if !*is_whole {
-                    groups.again(rotations, motions, dt, &mut elements.forces, &mut elements.gradients);
+                    groups.pass::<_, false>(rotations, motions, dt, &mut elements.forces, &mut elements.gradients);
                 }
                 matrix(model, &elements.gradients, state, params, loads, damping, a, edge_blocks);
                 if solver == ContactSolver::Cwc {
