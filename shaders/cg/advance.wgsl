@@ -32,7 +32,7 @@ fn advance(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index)
     }
     let alpha = sums.x / curvature;
     let stuck = !(curvature > 0.0) || !float_is_finite(alpha);
-    let verdict = tile_verdict(body, before.z, sums.z);
+    let verdict = tile_verdict(body, before.z, sums.z, sums.x);
     let stops = verdict.stops || stuck;
     let done = before.w != 0.0 || stops;
 

@@ -41,7 +41,7 @@ fn whole(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
     norms = reduce_group(lane, norms);
     var gamma = select(before.x, norms.x, iterations == 0.0);
     var residual2 = norms.y;
-    var verdict = tile_verdict(body, iterations, residual2);
+    var verdict = tile_verdict(body, iterations, residual2, gamma);
     if lane == 0u {
         stops = select(0u, 1u, before.w != 0.0 || verdict.stops);
     }
@@ -124,7 +124,7 @@ fn whole(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
             x[i] = vec4f(own[(m - first) / WORKGROUP] + beta * x[i].xyz, 0.0);
         }
         storageBarrier();
-        verdict = tile_verdict(body, iterations, residual2);
+        verdict = tile_verdict(body, iterations, residual2, gamma);
         if lane == 0u {
             stops = select(0u, 1u, verdict.stops);
         }

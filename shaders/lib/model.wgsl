@@ -109,6 +109,10 @@ struct Control {
     rounds: u32,
     remembered: u32, // 1 if there are contacts from the last step
     lower_bound: u32, // 1 where rows and states have settled roughly: the next round goes on to `final2`
+    energy_target: f32, // r.P r at which the conjugate gradients end; 0 where |r|^2 tells [J]
+    pad_0: u32,
+    pad_1: u32,
+    pad_2: u32,
 }
 
 // Index of a thread of a kernel with one thread an item (`groups_for` in `src/gpu/kernel.rs`).

@@ -90,17 +90,19 @@ fn tile_store_state(body: u32, turn: u32, state: vec4f) {
     reductions.sums[(SLOT_STATE + turn) * MAX_ROW_GROUPS + body] = state;
 }
 
-// How a loop goes on that has made so many iterations, with |r|^2 = residual2.
+// How a loop goes on that has made so many iterations, with |r|^2 = residual2 and r.P r = energy, which bounds what is still to be moved in the norm of A.
 struct Verdict {
     stops: bool,
     converged: bool,
 }
 
-fn tile_verdict(body: u32, iterations: f32, residual2: f32) -> Verdict {
+fn tile_verdict(body: u32, iterations: f32, residual2: f32, energy: f32) -> Verdict {
     let is_fixed = params.fixed_iterations != 0u;
     let finite = float_is_finite(residual2);
     let reached = is_fixed && u32(iterations) >= params.fixed_iterations;
-    let converged = finite && (residual2 == 0.0 || reached || (!is_fixed && residual2 <= reductions.controls[body].target2));
+    let energy_target = reductions.controls[body].energy_target;
+    let is_small = select(residual2 <= reductions.controls[body].target2, energy <= energy_target, energy_target > 0.0);
+    let converged = finite && (residual2 == 0.0 || reached || (!is_fixed && is_small));
     return Verdict(converged || !finite || (!is_fixed && u32(iterations) >= params.max_iterations), converged);
 }
 

@@ -5,7 +5,7 @@
 
 pub mod baselines;
 mod cr;
-mod cwc;
+pub mod cwc;
 pub mod dual;
 mod row;
 mod state;

@@ -57,11 +57,11 @@ pub enum DeviceError {
     TooLarge { adapter: String, buffer: String, needed: u64, limit: u64 },
     #[error("the scene has {bodies} deformable bodies, the GPU backend takes at most {most}; remove some or run with --backend cpu")]
     TooManyBodies { bodies: usize, most: usize },
-    #[error("it does not have rigid bodies yet, nor static or driven meshes, and \"{body}\" is one")]
+    #[error("its conjugate residuals have no rigid bodies, nor static or driven meshes, and \"{body}\" is one; take --solver cwc")]
     RigidBody { body: String },
-    #[error("it collides with drawn surfaces only, and \"{body}\" has a collision surface of its own")]
+    #[error("its conjugate residuals collide with drawn surfaces only, and \"{body}\" has a collision surface of its own; take --solver cwc")]
     CollisionSurface { body: String },
-    #[error("it does not have attachments yet, and \"{name}\" is one")]
+    #[error("its conjugate residuals have no attachments, and \"{name}\" is one; take --solver cwc")]
     Attachment { name: String },
     #[error("the device was lost: {0}")]
     Lost(String),

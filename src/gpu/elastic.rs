@@ -69,8 +69,12 @@ pub fn create_buffers(device: &Device, buffers: &mut Buffers, model: &Model, mos
     buffers.uniform("shares", &shares);
     buffers.upload("pattern", &[&model.pattern.row_starts[..], &model.pattern.columns[..], &words].concat())?;
     let (n, tets) = (model.n_nodes(), model.tets.len());
-    for name in ["displacements_hi", "displacements_lo", "velocities", "dv", "rhs", "residual", "z"] {
+    for name in ["displacements_hi", "displacements_lo", "velocities", "residual", "z"] {
         buffers.storage::<[f32; 4]>(name, n)?;
+    }
+    // With those of rigid bodies, for contacts.
+    for name in ["dv", "rhs", "rhs_free"] {
+        buffers.storage::<[f32; 4]>(name, model.n_unknowns())?;
     }
     for name in ["node_forces", "grab_weights"] {
         buffers.storage::<[f32; 4]>(name, n)?;
@@ -109,11 +113,12 @@ pub fn bytes_of_system(model: &Model) -> [u64; 2] {
 }
 
 impl Assembly {
-    pub fn new(buffers: &Buffers) -> Result<Self, DeviceError> {
+    /// The right-hand side goes to the buffer `rhs`.
+    pub fn new(buffers: &Buffers, rhs: &str) -> Result<Self, DeviceError> {
         Ok(Self {
             elements: bound(buffers, "elastic/elements")?,
             grabs: bound(buffers, "elastic/grabs")?,
-            right_hand_side: bound(buffers, "elastic/right_hand_side")?,
+            right_hand_side: Kernel::new(buffers.device(), "elastic/right_hand_side")?.bind(buffers, &[("rhs", rhs)])?,
             edge_blocks: bound(buffers, "elastic/edge_blocks")?,
             diagonals: bound(buffers, "elastic/diagonals")?,
         })

@@ -22,6 +22,10 @@ impl Buffers {
         Self { device, by_name: BTreeMap::new(), dispatches: Arc::default() }
     }
 
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
     /// A storage buffer with `contents`.
     pub fn upload<T: bytemuck::Pod>(&mut self, name: &'static str, contents: &[T]) -> Result<(), DeviceError> {
         let bytes: &[u8] = bytemuck::cast_slice(contents);
@@ -56,6 +60,14 @@ impl Buffers {
         let descriptor = wgpu::BufferDescriptor { label: Some(name), size, usage, mapped_at_creation: false };
         self.by_name.insert(name, self.device.create_buffer(&descriptor));
         Ok(())
+    }
+
+    /// Copies the start of another buffer into `name` before the next submission.
+    pub fn copy_from(&self, name: &str, source: &wgpu::Buffer) {
+        let mut encoder = self.device.device.create_command_encoder(&Default::default());
+        let target = self.get(name);
+        encoder.copy_buffer_to_buffer(source, 0, target, 0, source.size().min(target.size()));
+        self.device.queue.submit([encoder.finish()]);
     }
 
     /// Dispatches that were recorded with these buffers so far.

@@ -102,6 +102,40 @@ pub struct LabData {
     pub pad: u32,
 }
 
+/// Where the tables of a contact solve stand.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub struct CwcData {
+    pub n_contacts: u32,
+    pub n_groups: u32,
+    pub n_islands: u32,
+    pub n_places: u32,
+    pub n_members: u32,
+    pub groups: u32,
+    pub islands: u32,
+    pub members: u32,
+    pub member_contacts: u32,
+    pub places: u32,
+    pub items: u32,
+    pub levers: u32,
+    pub sums: u32,
+    pub solves: u32,
+    pub rotations: u32,
+    pub pad: u32,
+}
+
+/// A contact of a solve.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub struct RowData {
+    pub normal: [f32; 4],
+    pub tangent_1: [f32; 4],
+    pub tangent_2: [f32; 4],
+    pub give: [f32; 4],
+    pub sides: [[u32; 4]; 2],
+    pub levers: [u32; 4],
+}
+
 /// State of a solve of the laboratory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
@@ -158,6 +192,10 @@ pub struct ControlData {
     pub rounds: u32,
     pub remembered: u32,
     pub lower_bound: u32,
+    pub energy_target: f32,
+    pub pad_0: u32,
+    pub pad_1: u32,
+    pub pad_2: u32,
 }
 
 /// `Control.phase` at the start of a step.
@@ -521,7 +559,11 @@ mod tests {
                 relinearisations,
                 rounds,
                 remembered,
-                lower_bound
+                lower_bound,
+                energy_target,
+                pad_0,
+                pad_1,
+                pad_2
             ]
         );
         same_layout!(&shader, "Share", ShareData, [body, first_group, n_groups, pad, first_node, end_node, first_point, end_point]);
@@ -533,6 +575,31 @@ mod tests {
         same_layout!(&shader, "Memory", MemoryData, [friction_force, normal_force, obstacle, status, friction, pad]);
         same_layout!(&shader, "Pair", PairData, [first, end, obstacle, body]);
         same_layout!(&shader, "PairForces", PairForcesData, [normal, friction, sums, largest]);
+        let rows = Shader::load("lib/cwc").unwrap();
+        same_layout!(
+            &rows,
+            "Cwc",
+            CwcData,
+            [
+                n_contacts,
+                n_groups,
+                n_islands,
+                n_places,
+                n_members,
+                groups,
+                islands,
+                members,
+                member_contacts,
+                places,
+                items,
+                levers,
+                sums,
+                solves,
+                rotations,
+                pad
+            ]
+        );
+        same_layout!(&rows, "Row", RowData, [normal, tangent_1, tangent_2, give, sides, levers]);
         assert_eq!(wgsl_layout(&shader, "Contact").1, CONTACT_BYTES);
         assert_eq!(wgsl_layout(&shader, "PointStart").1, POINT_START_BYTES);
     }

@@ -1,10 +1,12 @@
 //! Twins of the CPU solvers on the device, in f32 and resident: positions never leave it to be drawn.
 
 mod contact;
+mod cwc;
 #[cfg(test)]
 mod contact_tests;
 mod device;
 mod elastic;
+mod engine;
 mod kernel;
 pub mod lab;
 mod layout;
@@ -17,6 +19,7 @@ mod tests;
 mod tiles;
 
 pub use device::{AdapterDescription, Device, DeviceError, DeviceRequest, instance, list_adapters};
+pub use engine::DeviceEngine;
 pub use kernel::{Bound, Buffers, Kernel};
 pub use readback::read_buffer;
 pub use shader::{Binding, Shader, ShaderError};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::readback::Mapping;
 use super::{Device, DeviceError};
 
-/// A buffer that the host writes between submissions. `wgpu::Queue::write_buffer` would make one for every call.
+/// A buffer that the host writes between submissions. `wgpu::Queue::write_buffer` would make one for every call. What is larger than the buffer makes a larger one.
 pub struct Outbox {
     device: Arc<Device>,
     buffer: wgpu::Buffer,
@@ -36,12 +36,7 @@ const ALIGNMENT: usize = 16;
 impl Outbox {
     /// For contents of up to `bytes` a submission, `parts` of them.
     pub fn new(device: &Arc<Device>, bytes: usize, parts: usize) -> Self {
-        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("outbox"),
-            size: (bytes + parts * ALIGNMENT).next_multiple_of(ALIGNMENT) as u64,
-            usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::MAP_WRITE,
-            mapped_at_creation: true,
-        });
+        let buffer = create(device, bytes + parts * ALIGNMENT);
         Self { device: device.clone(), buffer, bytes: vec![], copies: vec![], owner: Owner::Host }
     }
 
@@ -61,6 +56,9 @@ impl Outbox {
         if let Owner::Between(mapping) = std::mem::replace(&mut self.owner, Owner::Device) {
             mapping.wait(&self.device)?;
         }
+        if self.bytes.len() as u64 > self.buffer.size() {
+            self.buffer = create(&self.device, self.bytes.len() + self.bytes.len() / 2);
+        }
         if !self.bytes.is_empty() {
             let lost = |error: wgpu::MapRangeError| self.device.fault().unwrap_or(DeviceError::Lost(error.to_string()));
             self.buffer.get_mapped_range_mut(..self.bytes.len() as u64).map_err(lost)?.copy_from_slice(&self.bytes);
@@ -79,4 +77,13 @@ impl Outbox {
             self.owner = Owner::Between(Mapping::begin(&self.buffer, wgpu::MapMode::Write));
         }
     }
+}
+
+fn create(device: &Device, bytes: usize) -> wgpu::Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("outbox"),
+        size: bytes.next_multiple_of(ALIGNMENT) as u64,
+        usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::MAP_WRITE,
+        mapped_at_creation: true,
+    })
 }

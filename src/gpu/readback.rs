@@ -42,20 +42,35 @@ pub struct Mailbox {
     buffer: wgpu::Buffer,
 }
 
+fn create_mailbox(device: &Device, bytes: u64) -> wgpu::Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("mailbox"),
+        size: bytes,
+        usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+        mapped_at_creation: false,
+    })
+}
+
 impl Mailbox {
     pub fn new(device: &Arc<Device>, bytes: u64) -> Self {
-        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("mailbox"),
-            size: bytes,
-            usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
-            mapped_at_creation: false,
-        });
-        Self { device: device.clone(), buffer }
+        Self { device: device.clone(), buffer: create_mailbox(device, bytes) }
+    }
+
+    /// Room for `bytes` at least, between submissions.
+    pub fn reserve(&mut self, bytes: u64) {
+        if bytes > self.buffer.size() {
+            self.buffer = create_mailbox(&self.device, bytes + bytes / 2);
+        }
+    }
+
+    /// Records the copy of `bytes` from `from` on in `source` to `offset`.
+    pub fn collect_from(&self, encoder: &mut wgpu::CommandEncoder, source: &wgpu::Buffer, from: u64, bytes: u64, offset: u64) {
+        encoder.copy_buffer_to_buffer(source, from, &self.buffer, offset, bytes);
     }
 
     /// Records the copy of `bytes` from the start of `source` to `offset`.
     pub fn collect(&self, encoder: &mut wgpu::CommandEncoder, source: &wgpu::Buffer, bytes: u64, offset: u64) {
-        encoder.copy_buffer_to_buffer(source, 0, &self.buffer, offset, bytes);
+        self.collect_from(encoder, source, 0, bytes, offset);
     }
 
     /// Submits, waits, and gives the content to `look`.

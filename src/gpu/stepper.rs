@@ -45,8 +45,31 @@ pub struct GpuStepper {
     /// Iterations of the last step: the size of the next first batch.
     last_iterations: u32,
     last_rounds: u32,
+    held: Held,
+}
+
+/// What loads leave on the device.
+#[derive(Default)]
+pub(super) struct Held {
     /// Nodes with an entry in `grab_weights`.
     grabbed: Vec<u32>,
+}
+
+impl Held {
+    /// Forces on nodes and weights of grabs.
+    pub fn put(&mut self, outbox: &mut Outbox, buffers: &Buffers, model: &Model, loads: &Loads) {
+        if !loads.node_forces.is_empty() {
+            let forces: Vec<_> = loads.node_forces.iter().map(|f| vec4(f, 0.0)).collect();
+            outbox.put(buffers.get("node_forces"), 0, &forces);
+        }
+        let weights = grab_weights(model, loads);
+        // What is held no more: a node has one place in the outbox.
+        self.grabbed.retain(|node| weights.binary_search_by_key(node, |(held, _)| *held).is_err());
+        let mut put = |node: u32, weights: [f32; 4]| outbox.put(buffers.get("grab_weights"), 16 * u64::from(node), &[weights]);
+        self.grabbed.iter().for_each(|node| put(*node, [0.0; 4]));
+        weights.iter().for_each(|(node, weights)| put(*node, *weights));
+        self.grabbed = weights.into_iter().map(|(node, _)| node).collect();
+    }
 }
 
 /// Layout of the mailbox.
@@ -105,7 +128,7 @@ impl GpuStepper {
             contact,
             remembered: vec![false; model.bodies.len()],
             last_rounds: 16,
-            assembly: Assembly::new(&buffers)?,
+            assembly: Assembly::new(&buffers, "rhs")?,
             cg: ConjugateGradient::new(&buffers, &device, groups)?,
             update: bound(&buffers, "elastic/update")?,
             skins,
@@ -117,7 +140,7 @@ impl GpuStepper {
             time: 0.0,
             step: 0,
             last_iterations: 16,
-            grabbed: vec![],
+            held: Held::default(),
             groups,
             tiles,
             buffers,
@@ -241,17 +264,7 @@ impl GpuStepper {
         if self.contact.is_some() {
             outbox.put(buffers.get("obstacles"), 0, &obstacle_data(model, self.time, params.time_step));
         }
-        if !loads.node_forces.is_empty() {
-            let forces: Vec<_> = loads.node_forces.iter().map(|f| vec4(f, 0.0)).collect();
-            outbox.put(buffers.get("node_forces"), 0, &forces);
-        }
-        let weights = grab_weights(model, loads);
-        // What is held no more: a node has one place in the outbox.
-        self.grabbed.retain(|node| weights.binary_search_by_key(node, |(held, _)| *held).is_err());
-        let mut put = |node: u32, weights: [f32; 4]| outbox.put(buffers.get("grab_weights"), 16 * u64::from(node), &[weights]);
-        self.grabbed.iter().for_each(|node| put(*node, [0.0; 4]));
-        weights.iter().for_each(|(node, weights)| put(*node, *weights));
-        self.grabbed = weights.into_iter().map(|(node, _)| node).collect();
+        self.held.put(outbox, buffers, model, loads);
     }
 
     /// A timed pass of a stage; its dispatches are counted.
@@ -422,7 +435,7 @@ impl Stepper for GpuStepper {
 }
 
 /// Room for the parameters, the start of every body, obstacles, a force on every node, and what is and was grabbed.
-fn outbox(device: &Arc<Device>, model: &Model) -> Outbox {
+pub(super) fn outbox(device: &Arc<Device>, model: &Model) -> Outbox {
     let grabbed = 2 * MAX_GRABS * 12;
     let obstacles = model.obstacles.len() * size_of::<ObstacleData>();
     let bytes = size_of::<ParamsData>() + model.bodies.len() * size_of::<ControlData>() + obstacles + 16 * (model.n_nodes() + grabbed);

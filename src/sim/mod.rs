@@ -75,7 +75,9 @@ pub enum SimulationError {
     Device(#[from] gpu::DeviceError),
     #[error(transparent)]
     Cpu(#[from] CpuError),
-    #[error("the {backend} backend does not have the solver \"{solver}\"; the cpu backend has all, the gpu backend has cr")]
+    #[error("on the gpu backend the solver cr sees no body meet another, and the scene has {n_bodies}; take --solver cwc, or --backend cpu")]
+    CrossingBodies { n_bodies: usize },
+    #[error("the {backend} backend does not have the solver \"{solver}\"; the cpu backend has all, the gpu backend has cwc and cr")]
     Solver { solver: &'static str, backend: &'static str },
     #[error(transparent)]
     Overlap(#[from] OverlapError),
@@ -396,13 +398,12 @@ fn finite(what: &'static str, v: &Vec3) -> Result<(), CommandError> {
     }
 }
 
-/// The method for contacts: unless the scene says otherwise the CPU chooses step by step, and the GPU takes conjugate residuals.
+/// The method for contacts: unless the scene says otherwise the CPU chooses step by step, and the GPU takes the warped compliance.
 fn contact_solver(choice: SolverChoice, backend: &'static str) -> Result<ContactSolver, SimulationError> {
     match choice {
         SolverChoice::Cr => Ok(ContactSolver::Cr),
-        SolverChoice::Auto if backend == "gpu" => Ok(ContactSolver::Cr),
         SolverChoice::Auto if backend == "cpu" => Ok(ContactSolver::Auto),
-        SolverChoice::Cwc if backend == "cpu" => Ok(ContactSolver::Cwc),
+        SolverChoice::Auto | SolverChoice::Cwc => Ok(ContactSolver::Cwc),
         SolverChoice::CrDiag if backend == "cpu" => Ok(ContactSolver::CrDiag),
         SolverChoice::CrNone if backend == "cpu" => Ok(ContactSolver::CrNone),
         SolverChoice::CrTurn if backend == "cpu" => Ok(ContactSolver::CrTurn),
@@ -432,19 +433,26 @@ fn open_backend(
     };
     let on_gpu = |device: Arc<gpu::Device>, reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
         let adapter = Some(device.info.name.clone());
-        let stepper = gpu::Stepper::new(device, model.clone())?;
-        let solver = contact_solver(solver, "gpu")?.name();
-        let info = BackendInfo { backend: "gpu", adapter, solver, threads: 1, reason };
-        Ok((Box::new(stepper), info))
+        let solver = contact_solver(solver, "gpu")?;
+        let n_bodies = model.bodies.len() + model.rigid_bodies.len();
+        if solver == ContactSolver::Cr && n_bodies > 1 {
+            return Err(SimulationError::CrossingBodies { n_bodies });
+        }
+        let is_resident = solver == ContactSolver::Cr || !(model.may_touch() || !model.rigid_bodies.is_empty());
+        let (stepper, threads): (Box<dyn Stepper>, usize) = if is_resident {
+            (Box::new(gpu::Stepper::new(device, model.clone())?), 1)
+        } else {
+            let engine = gpu::DeviceEngine::new(device, model)?;
+            let stepper = CpuStepper::with_engine(model.clone(), options.threads.unwrap_or(0), engine)?;
+            let threads = stepper.threads();
+            (Box::new(stepper), threads)
+        };
+        let info = BackendInfo { backend: "gpu", adapter, solver: solver.name(), threads, reason };
+        Ok((stepper, info))
     };
     match choice {
         BackendChoice::Cpu => on_cpu("asked for".into()),
         BackendChoice::Gpu => on_gpu(open()?, "asked for".into()),
-        BackendChoice::Auto
-            if !model.rigid_bodies.is_empty() || !model.attachments.is_empty() || model.body_with_own_collision().is_some() =>
-        {
-            on_cpu("the scene has bodies, collision surfaces or attachments that the GPU backend does not have yet".into())
-        }
         BackendChoice::Auto => match open() {
             Ok(device) if device.is_hardware() => on_gpu(device, "a hardware adapter is there".into()),
             Ok(device) => on_cpu(format!("the only adapter is software ({})", device.info.name)),

@@ -118,6 +118,8 @@ pub struct SolverReport {
     pub relinearisations: MeanMax,
     pub residual: Max,
     pub unconverged_steps: u64,
+    /// Submissions to the device that the host has waited for, a step.
+    pub round_trips: MeanMax,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -201,6 +203,7 @@ impl Simulation {
                 relinearisations: mean_max(&column(|r| f64::from(r.relinearisations))),
                 residual: Max { max: tally.max_residual },
                 unconverged_steps: tally.unconverged_steps,
+                round_trips: mean_max(&column(|r| f64::from(r.round_trips))),
             },
             contact: ContactSummary {
                 contacts,

@@ -18,6 +18,8 @@ pub struct StepReport {
     pub stages: StageTimes,
     /// Empty on the CPU.
     pub device_work: DeviceWork,
+    /// Submissions that the host has waited for.
+    pub round_trips: u32,
 }
 
 impl StepReport {
@@ -54,6 +56,7 @@ impl StepReport {
         for (stage, ms) in next.stages.0 {
             self.stages.add(stage, ms);
         }
+        self.round_trips += next.round_trips;
         for (stage, work) in next.device_work.0 {
             self.device_work.add(stage, work);
         }

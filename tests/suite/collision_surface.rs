@@ -78,7 +78,7 @@ fn a_saved_run_goes_on_as_if_it_had_not_stopped() {
 }
 
 #[test]
-fn the_device_refuses_what_it_does_not_have() {
+fn residuals_on_the_device_refuse_what_they_do_not_have() {
     let started = |collision: &str| {
         let scene = Scene::from_text("test", "test.toml", &ball(3, collision), None, &[]).unwrap();
         let options = Options { backend: Some(BackendChoice::Gpu), device: Some(lab::device()), ..Options::default() };
@@ -86,5 +86,5 @@ fn the_device_refuses_what_it_does_not_have() {
     };
     started("drawn").unwrap();
     let refused = started("tets").unwrap_err().to_string();
-    assert!(refused.contains("it collides with drawn surfaces only, and \"ball\" has a collision surface of its own"), "{refused}");
+    assert!(refused.contains("its conjugate residuals collide with drawn surfaces only, and \"ball\" has a collision surface of its own"), "{refused}");
 }

@@ -44,13 +44,7 @@ pub fn right_hand_side(
     let dt = params.time_step;
     let velocities = &state.velocities;
     let (nodes, rigid) = rhs.split_at_mut(model.n_nodes());
-    for ((body, state), rhs) in model.rigid_bodies.iter().zip(&state.rigid_bodies).zip(rigid.chunks_exact_mut(2)) {
-        rhs.fill(Vec3::zeros());
-        if let Some((mass, inertia)) = body.inertia_in_space(&state.pose.rotation) {
-            rhs[0] = params.gravity * (mass * dt);
-            rhs[1] = -state.angular_velocity.cross(&(inertia * state.angular_velocity)) * dt;
-        }
-    }
+    rigid_right_hand_side(model, state, params, loads, rigid);
     nodes.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, rhs)| {
         for (k, rhs) in rhs.iter_mut().enumerate() {
             let i = chunk * CHUNK + k;
@@ -63,22 +57,41 @@ pub fn right_hand_side(
         }
     });
     for grab in &loads.grabs {
-        let (position, velocity) = grab.point.motion(model, state);
-        let pull = (grab.target - position) * (dt * grab.stiffness) - velocity * grab_factor(grab, dt);
-        match grab.point {
-            HeldPoint::Nodes { nodes: held, weights } => RankOne { nodes: held, weights, factor: 1.0 }.spread(&pull, nodes, 0),
-            HeldPoint::Rigid { body, .. } => {
-                rigid[2 * body] += pull;
-                rigid[2 * body + 1] += (position - state.rigid_bodies[body].pose.translation.vector).cross(&pull);
-            }
+        if let HeldPoint::Nodes { nodes: held, weights } = grab.point {
+            RankOne { nodes: held, weights, factor: 1.0 }.spread(&pull(grab, model, state, dt), nodes, 0);
         }
-    }
-    for (body, stiffness) in turning_stiffnesses(model, state) {
-        rigid[2 * body + 1] -= stiffness * state.rigid_bodies[body].angular_velocity * (dt * dt);
     }
     for (rhs, _) in nodes.iter_mut().zip(&model.fixed).filter(|(_, fixed)| **fixed) {
         *rhs = Vec3::zeros();
     }
+}
+
+/// The part of [`right_hand_side`] that belongs to the rigid bodies, two unknowns each.
+pub fn rigid_right_hand_side(model: &Model, state: &State, params: &Params, loads: &Loads, rhs: &mut [Vec3]) {
+    let dt = params.time_step;
+    for ((body, state), rhs) in model.rigid_bodies.iter().zip(&state.rigid_bodies).zip(rhs.chunks_exact_mut(2)) {
+        rhs.fill(Vec3::zeros());
+        if let Some((mass, inertia)) = body.inertia_in_space(&state.pose.rotation) {
+            rhs[0] = params.gravity * (mass * dt);
+            rhs[1] = -state.angular_velocity.cross(&(inertia * state.angular_velocity)) * dt;
+        }
+    }
+    for grab in &loads.grabs {
+        if let HeldPoint::Rigid { body, .. } = grab.point {
+            let (pull, (position, _)) = (pull(grab, model, state, dt), grab.point.motion(model, state));
+            rhs[2 * body] += pull;
+            rhs[2 * body + 1] += (position - state.rigid_bodies[body].pose.translation.vector).cross(&pull);
+        }
+    }
+    for (body, stiffness) in turning_stiffnesses(model, state) {
+        rhs[2 * body + 1] -= stiffness * state.rigid_bodies[body].angular_velocity * (dt * dt);
+    }
+}
+
+/// Impulse of a grab on its point [kg m/s].
+fn pull(grab: &Grab, model: &Model, state: &State, dt: f64) -> Vec3 {
+    let (position, velocity) = grab.point.motion(model, state);
+    (grab.target - position) * (dt * grab.stiffness) - velocity * grab_factor(grab, dt)
 }
 
 /// The matrix  A = (1 + dt alpha) M + (dt^2 + dt beta) K_warped + springs, by edge gather (`fem-study.md` 3): a block (i, j) is summed over

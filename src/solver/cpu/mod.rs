@@ -13,19 +13,20 @@ mod stress;
 #[cfg(test)]
 mod tests;
 
-pub use self::contacts::{ContactPressure, set_apart};
-pub use assemble::{Damping, edge_block, matrix, right_hand_side};
+pub use self::contacts::{ContactPressure, Detection, Scope, report as contact_report, set_apart};
+pub use assemble::{Damping, edge_block, link, matrix, right_hand_side, rigid_right_hand_side};
 pub use elements::{CornerForces, CornerGradients, Elements, NodeMotion, TetGroups, elements, gather_motions, gradient};
-pub use rest::{Aggregates, SAMPLES, coarse_factors};
+pub use rest::{Aggregates, RestBody, RestShape, SAMPLES, coarse_factors};
 pub use rotation::{IDENTITY, Quaternion};
+pub use solve::{ELASTIC_TOLERANCE, MAX_PASSES, ScopeWork, max_contacts};
+pub use step::{Step, Work};
 pub use stress::{cauchy_stress, von_mises};
 
 use std::sync::Arc;
 
-use self::contacts::{Detection, Scope, Surfaces};
+use self::contacts::Surfaces;
 use self::monotone::Monotone;
 use self::rest::stiffness;
-use self::step::{Step, Work};
 use super::{ContactSolver, Demand, Loads, Params, RigidState, State, StepError, StepReport, Stepper, SurfacePositions};
 use crate::collision::{Bvh, Candidates, MeshError};
 use crate::contact::baselines::Method;
@@ -33,8 +34,9 @@ use crate::contact::{Contact, ContactMemory};
 use crate::math::Vec3;
 use crate::model::{Attachment, Model};
 
-/// The CPU backend.
-pub struct CpuStepper {
+/// The CPU backend; with another engine, a backend that leaves to the CPU what may meet and whether it crosses.
+pub struct CpuStepper<E = Host> {
+    engine: E,
     model: Arc<Model>,
     pool: Arc<rayon::ThreadPool>,
     damping: Damping,
@@ -46,6 +48,65 @@ pub struct CpuStepper {
     inside_features: bool,
     state: State,
     work: Work,
+}
+
+/// What solves a step for the unknowns and the contact forces.
+pub trait Engine: Send {
+    /// The method of a step.
+    fn solver(&self, step: &Given, lightness: &mut Option<(f64, bool)>) -> ContactSolver;
+    /// Elements, right-hand side and what follows from them at the step's state; `work.dv` takes the start value. A step that was begun and did not end has
+    /// never been.
+    fn begin(&mut self, step: &Step, work: &mut Work, report: &mut StepReport) -> Result<(), StepError>;
+    /// Solves all scopes from the contacts that they were dealt, following the geometry with `detection` until nothing crosses any more.
+    fn solve(&mut self, step: &Step, detection: &Detection, work: &mut Work, report: &mut StepReport) -> Result<(), StepError>;
+    /// The step is accepted: `state` has moved on by `work.dv` and still lacks the rotations of the tets.
+    fn end(&mut self, model: &Model, state: &mut State, work: &mut Work) -> Result<(), StepError>;
+    /// Continues from `state`.
+    fn restore(&mut self, model: &Model, state: &State) -> Result<(), StepError>;
+    /// The vertices of the drawn surface at `state`.
+    fn surface(&mut self, model: &Model, state: &State) -> SurfacePositions;
+}
+
+/// What a step begins with.
+pub struct Given<'a> {
+    pub model: &'a Model,
+    pub params: &'a Params,
+    pub loads: &'a Loads,
+}
+
+/// The CPU itself as engine.
+#[derive(Debug, Default)]
+pub struct Host;
+
+impl Engine for Host {
+    fn solver(&self, &Given { model, params, loads }: &Given, lightness: &mut Option<(f64, bool)>) -> ContactSolver {
+        chosen(params, model, loads, lightness)
+    }
+
+    fn begin(&mut self, step: &Step, work: &mut Work, report: &mut StepReport) -> Result<(), StepError> {
+        step.pass_elements(work, &mut report.stages);
+        Ok(())
+    }
+
+    fn solve(&mut self, step: &Step, detection: &Detection, work: &mut Work, report: &mut StepReport) -> Result<(), StepError> {
+        step.solve_untouched(detection, work, &mut report.stages);
+        step.solve_touched(detection, work, &mut report.stages);
+        Ok(())
+    }
+
+    fn end(&mut self, _: &Model, state: &mut State, work: &mut Work) -> Result<(), StepError> {
+        std::mem::swap(&mut state.rotations, &mut work.rotations);
+        Ok(())
+    }
+
+    fn restore(&mut self, _: &Model, _: &State) -> Result<(), StepError> {
+        Ok(())
+    }
+
+    fn surface(&mut self, model: &Model, state: &State) -> SurfacePositions {
+        let positions = model.surface_positions(&state.positions(model));
+        SurfacePositions::Host(positions.iter().map(|p| [p.x as f32, p.y as f32, p.z as f32, 1.0]).collect())
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -124,6 +185,13 @@ impl State {
 impl CpuStepper {
     /// `threads` = 0 takes one a core.
     pub fn new(model: Arc<Model>, threads: usize) -> Result<Self, CpuError> {
+        Self::with_engine(model, threads, Host)
+    }
+}
+
+impl<E: Engine> CpuStepper<E> {
+    /// `threads` = 0 takes one a core.
+    pub fn with_engine(model: Arc<Model>, threads: usize, engine: E) -> Result<Self, CpuError> {
         let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?);
         let work = Work::new(&model);
         let surfaces = Surfaces::new(&model, true)?;
@@ -131,7 +199,7 @@ impl CpuStepper {
         let monotone = Monotone::new(&model, &surfaces.mesh, &surfaces.rest);
         let damping = Damping::of(&model);
         let groups = TetGroups::new(&model.tets, &damping.betas);
-        Ok(Self { damping, groups, state: State::initial(&model), work, pool, model, surfaces, bvh, monotone, inside_features: true })
+        Ok(Self { engine, damping, groups, state: State::initial(&model), work, pool, model, surfaces, bvh, monotone, inside_features: true })
     }
 
     /// Looks at obstacles with vertices only, as the device does.
@@ -147,12 +215,12 @@ impl CpuStepper {
 
     /// One step, as the algorithm reads.
     fn advance(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
-        let Self { model, damping, groups, state, work, surfaces, bvh, monotone, inside_features, .. } = self;
+        let Self { engine, model, damping, groups, state, work, surfaces, bvh, monotone, inside_features, .. } = self;
         let model: &Model = model;
-        let solver = chosen(params, model, loads, &mut work.lightness);
+        let solver = engine.solver(&Given { model, params, loads }, &mut work.lightness);
         let step = Step { model, damping, groups, state, params, loads, solver };
         let mut report = StepReport { converged: true, ..StepReport::default() };
-        step.pass_elements(work, &mut report.stages);
+        engine.begin(&step, work, &mut report)?;
         let memory = std::mem::take(&mut work.surface_memory);
         let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, *inside_features, memory));
         let mut candidates = report.stages.time("detection", || {
@@ -167,8 +235,7 @@ impl CpuStepper {
         for search in 0..searches {
             work.scopes.split(model, &surfaces.mesh, &candidates);
             work.deal_contacts(&detection, (search > 0).then_some(&mut found));
-            step.solve_untouched(&detection, work, &mut report.stages);
-            step.solve_touched(&detection, work, &mut report.stages);
+            engine.solve(&step, &detection, work, &mut report)?;
             report.follow(work.take_report());
             if let Some(what) = not_finite(model, &work.dv) {
                 return Err(StepError::NotFinite { what: "the velocity", body: what, step: state.step });
@@ -205,10 +272,10 @@ impl CpuStepper {
         }
         work.surface_memory = detection.step.into_memory();
         report.stages.time("update", || {
-            std::mem::swap(&mut state.rotations, &mut work.rotations);
             state.move_on(model, &work.dv, params.time_step);
             state.remember(found, params.time_step);
-        });
+            engine.end(model, state, work)
+        })?;
         Ok(report)
     }
 }
@@ -253,7 +320,7 @@ fn not_finite(model: &Model, dv: &[Vec3]) -> Option<String> {
     })
 }
 
-impl Stepper for CpuStepper {
+impl<E: Engine> Stepper for CpuStepper<E> {
     fn step(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
         let pool = self.pool.clone();
         pool.install(|| self.advance(params, loads))
@@ -266,12 +333,11 @@ impl Stepper for CpuStepper {
     fn set_state(&mut self, state: &State) -> Result<(), StepError> {
         self.state.clone_from(state);
         self.monotone.forget();
-        Ok(())
+        self.engine.restore(&self.model, state)
     }
 
     fn surface(&mut self) -> SurfacePositions {
-        let positions = self.model.surface_positions(&self.state.positions(&self.model));
-        SurfacePositions::Host(positions.iter().map(|p| [p.x as f32, p.y as f32, p.z as f32, 1.0]).collect())
+        self.engine.surface(&self.model, &self.state)
     }
 }
 

@@ -33,7 +33,7 @@ pub struct RestShape {
 pub struct RestBody {
     pub shape: Arc<RestShape>,
     /// From the rest pose of the body that the shape was made of to this one's.
-    turn: Mat3,
+    pub turn: Mat3,
     /// Rotation of each node from the pose of the shape.
     pub rotations: Vec<Mat3>,
 }

@@ -45,7 +45,7 @@ pub fn solve_scope(
     // All methods are measured with the same scales.
     update_compliances(problem, &mut work.contacts);
     report.residual /= scale;
-    report.contact = summed_up(problem, &work.contacts, dv);
+    report.contact = summed_up(&work.contacts, dv, problem.unknowns.start, problem.dt);
     report
 }
 
@@ -154,8 +154,7 @@ fn with_compliance(
         elastic_tolerance: ELASTIC_TOLERANCE * params.contact_tolerance,
         max_passes: MAX_PASSES,
         gives_up: params.demand == Demand::Converged,
-        max_contacts: work.contacts.iter().filter(|c| c.spring.is_some()).count()
-            + scope.bodies.clone().map(|body| CONTACTS_OF_A_BODY.max(3 * detection.step.surfaces.vertices[body].len())).sum::<usize>(),
+        max_contacts: max_contacts(scope, detection, &work.contacts),
     };
     let ScopeWork { cg, cwc, contacts, crosses, .. } = work;
     let is_large = |block: &Block| block.rest.is_none() && (block.body as usize) < model.bodies.len();
@@ -202,9 +201,15 @@ pub fn blocks<'a>(problem: &Problem, scope: &Scope, model: &Model, rests: &'a [O
 }
 
 /// What the elastic residual may still move, as a part of the contact tolerance: friction remembers how a landing was solved (`contact-study.md` 4.1).
-const ELASTIC_TOLERANCE: f64 = 0.04;
+pub const ELASTIC_TOLERANCE: f64 = 0.04;
 /// Most passes between two looks at the geometry.
-const MAX_PASSES: u32 = 12;
+pub const MAX_PASSES: u32 = 12;
+
+/// With more contacts than this a solve is given up: bodies have gone through each other, and smaller steps will find fewer.
+pub fn max_contacts(scope: &Scope, detection: &Detection, contacts: &[Contact]) -> usize {
+    let of_body = |body: usize| CONTACTS_OF_A_BODY.max(3 * detection.step.surfaces.vertices[body].len());
+    contacts.iter().filter(|c| c.spring.is_some()).count() + scope.bodies.clone().map(of_body).sum::<usize>()
+}
 
 /// So many contacts at least are solved for each body; three times its surface vertices if that is more.
 const CONTACTS_OF_A_BODY: usize = 100;

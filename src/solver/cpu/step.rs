@@ -45,9 +45,9 @@ pub struct Work {
     pub dv: Vec<Vec3>,
     /// Time step, and whether all bodies are light in it.
     pub lightness: Option<(f64, bool)>,
-    rests: RestPoses,
+    pub rests: RestPoses,
     pub scopes: Scopes,
-    scope_works: Vec<ScopeWork>,
+    pub scope_works: Vec<ScopeWork>,
     pub surface_memory: SurfaceMemory,
     /// How far vertices may go.
     pub reach: Vec<Vec3>,

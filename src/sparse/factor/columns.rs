@@ -53,7 +53,12 @@ pub struct Column<'a> {
     row_of: &'a [u32],
 }
 
-impl Column<'_> {
+impl<'a> Column<'a> {
+    /// The blocks of all rows of the set [1/kg], column by column.
+    pub fn blocks(&self) -> &'a [[f32; 9]] {
+        self.blocks
+    }
+
     /// Its block at node i [1/kg], column by column; `None` outside the set.
     pub fn block(&self, i: u32) -> Option<&[f32; 9]> {
         self.blocks.get(self.row_of[i as usize] as usize)
@@ -116,6 +121,16 @@ impl Columns {
             self.kept().keep(computed, self.capacity);
         }
         Requested { of: self, groups, is_complete }
+    }
+
+    /// Row of node i in a column; `None` outside the set.
+    pub fn row(&self, i: u32) -> Option<u32> {
+        Some(self.row_of[i as usize]).filter(|row| *row != u32::MAX)
+    }
+
+    /// Rows of a column.
+    pub fn n_rows(&self) -> usize {
+        self.nodes.len()
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {

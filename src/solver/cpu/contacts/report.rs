@@ -1,15 +1,15 @@
 //! What the contacts of a solve tell.
 
-use crate::contact::{Contact, Problem, Status};
+use crate::contact::{Contact, Status};
 use crate::math::Vec3;
 use crate::solver::{ContactReport, PairForce};
 
-/// Sums and errors over the contacts of one scope after its solve.
-pub fn report(problem: &Problem, contacts: &[Contact], dv: &[Vec3]) -> ContactReport {
+/// Sums and errors over the contacts of one scope after its solve; `dv` over the unknowns from `first` on.
+pub fn report(contacts: &[Contact], dv: &[Vec3], first: usize, dt: f64) -> ContactReport {
     let mut report = ContactReport { contacts: contacts.iter().filter(|c| c.spring.is_none()).count() as u32, ..ContactReport::default() };
     let mut pairs = std::collections::BTreeMap::<[u32; 2], PairForce>::new();
     for contact in contacts.iter().filter(|c| c.is_active() && c.spring.is_none()) {
-        let motion = contact.offset + problem.rows(contact, dv);
+        let motion = contact.offset + contact.rows(dv, first, dt);
         let (normal, friction) = (contact.normal_force(), contact.friction());
         let limit = contact.friction * normal;
         report.active += 1;

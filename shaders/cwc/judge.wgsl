@@ -1,0 +1,63 @@
+// One workgroup, after each pass: which islands have settled, and to what the others go on. Twin: `contact::cwc::settle`.
+#import lib/cwc.wgsl
+#import lib/reduce.wgsl
+
+@group(0) @binding(2) var<storage, read_write> cwc_arguments: array<vec4u, 1>;
+
+// Forces are sought to the first part of the accuracy, and taken within it after a pass.
+const FINEST: f32 = 0.4;
+// What many passes cannot do better is taken within the contact tolerance, which is this many times the accuracy.
+const MANY: f32 = 5.0;
+const COARSEST: f32 = 2.0;
+// And to this part of what the last pass was off.
+const FORCING: f32 = 0.1;
+// The power iteration comes from below.
+const MARGIN: f32 = 1.1;
+// A pass that leaves more than this part of the error shows that the compliance is larger than told.
+const SLOW: f32 = 0.7;
+const MAX_FACTOR: f32 = 8.0;
+
+@compute @workgroup_size(WORKGROUP)
+fn judge(@builtin(local_invocation_index) lane: u32) {
+    var n_open = vec4f();
+    for (var i = lane; i < cwc.n_islands; i += WORKGROUP) {
+        let island = cwc_island(i);
+        var error = 0.0;
+        var curvature = vec2f();
+        for (var g = island.first_group; g < island.end_group; g++) {
+            error = max(error, cwc_state[cwc_sum(0u, g)].y);
+            curvature += cwc_state[cwc_sum(2u, g)].xz;
+        }
+        var is_solved = true;
+        for (var b = island.first_body; b < island.end_body; b++) {
+            is_solved = is_solved && reductions.controls[b].elastic_done != 0u;
+        }
+        var factor = cwc_state[cwc_solve(i, CWC_FACTOR)];
+        var told = cwc_state[cwc_solve(i, CWC_TOLD)];
+        told.y += cwc_state[cwc_solve(i, 0u)].w;
+        told.z = select(0.0, curvature.y / (MARGIN * curvature.x), curvature.x > 0.0);
+        var is_over = factor.z != 0.0;
+        if !is_over && is_solved {
+            if factor.w > 0.0 && error > SLOW * told.x && error > island.accuracy {
+                factor.y = min(1.5 * factor.y, MAX_FACTOR);
+            }
+            told.x = error;
+            factor.x = max(FINEST * island.accuracy, FORCING * error);
+            let accepted = select(select(FINEST, 1.0, factor.w > 0.0), COARSEST, factor.w > MANY);
+            is_over = error < accepted * island.accuracy;
+            factor.z = select(0.0, 1.0, is_over);
+            factor.w += 1.0;
+        }
+        // What is not solved elastically has to wait.
+        is_over = is_over || !is_solved;
+        cwc_state[cwc_solve(i, 0u)] = vec4f(1.0, error, select(0.0, 1.0, is_over), 0.0);
+        cwc_state[cwc_solve(i, 1u)] = vec4f(told.z, 0.0, 0.0, 0.0);
+        cwc_state[cwc_solve(i, CWC_FACTOR)] = factor;
+        cwc_state[cwc_solve(i, CWC_TOLD)] = told;
+        n_open.x += select(1.0, 0.0, is_over);
+    }
+    n_open = reduce_group(lane, n_open);
+    if lane == 0u {
+        cwc_arguments[0] = select(vec4u(), vec4u(cwc.n_groups, 1u, 1u, 0u), n_open.x > 0.0);
+    }
+}

@@ -1,0 +1,476 @@
+//! Elements, matrix and contact forces on the device, for a backend that leaves to the CPU what may meet and whether it crosses.
+//!
+//! The state is the host's, in f64; the device has it in f32, in two parts. A round is one or more submissions: rows and forces go to the device, it solves, and
+//! velocities and forces come back. Then the host looks at the moved geometry.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use super::cwc::{Cwc, FACTOR, FORCE, IslandRows, SCALE, SOLVE, TOLD, Tables};
+use super::elastic::{Assembly, ConjugateGradient, bytes_of_system, create_buffers};
+use super::kernel::{Bound, Buffers, Kernel};
+use super::layout::{ControlData, controls, params_data, split, upload_model, vec4};
+use super::outbox::Outbox;
+use super::readback::{Mailbox, Stopwatch};
+use super::stepper::{Held, outbox};
+use super::tiles::{Groups, Tiles};
+use super::{Device, DeviceError, MAX_WHOLE_NODES};
+use crate::contact::cwc;
+use crate::math::{Mat3, Vec3};
+use crate::model::Model;
+use crate::solver::cpu::{
+    Detection, ELASTIC_TOLERANCE, Engine, Given, MAX_PASSES, Scope, ScopeWork, Step, Work as StepWork, contact_report, link, max_contacts, rigid_right_hand_side,
+};
+use crate::solver::{ContactSolver, Demand, DeviceWork, State, StepError, StepReport, SurfacePositions, Work};
+use crate::sparse::Operator;
+
+/// The device as engine.
+pub struct DeviceEngine {
+    device: Arc<Device>,
+    buffers: Buffers,
+    groups: Groups,
+    tiles: Tiles,
+    assembly: Assembly,
+    cg: ConjugateGradient,
+    cwc: Cwc,
+    /// Each writes its own of the surface buffers, which take turns.
+    skins: Vec<(Bound, Arc<wgpu::Buffer>)>,
+    surface: usize,
+    mailbox: Mailbox,
+    outbox: Outbox,
+    stopwatch: Stopwatch,
+    held: Held,
+    work: DeviceWork,
+    /// A step was begun and has not ended.
+    is_open: bool,
+    /// Elements and matrix of the step are still to be made.
+    is_fresh: bool,
+    /// Of the step: blocks of the rigid bodies, their inverses and right-hand side, two a body.
+    links: Operator,
+    inverses: Vec<Mat3>,
+    rigid_rhs: Vec<Vec3>,
+    step: u64,
+}
+
+/// What a submission answers.
+struct Answer {
+    controls: Vec<ControlData>,
+    /// `SOLVE` vectors an island.
+    islands: Vec<[f32; 4]>,
+    forces: Vec<[f32; 4]>,
+    scales: Vec<[f32; 4]>,
+    dv: Vec<[f32; 4]>,
+    /// Of the tets, after their pass.
+    rotations: Option<Vec<[f32; 4]>>,
+}
+
+/// How the solve of a scope goes.
+#[derive(Clone)]
+struct Course {
+    /// Gaps are solved for to this [m].
+    accuracy: f64,
+    iterations: u32,
+    passes: u32,
+    relinearisations: u32,
+    failures: u32,
+}
+
+const SURFACES: [&str; 3] = ["surface_0", "surface_1", "surface_2"];
+/// Passes of a submission, and elastic iterations of a pass.
+const PASSES: u32 = 2;
+const ELASTIC_ITERATIONS: u32 = 64;
+/// Bound on the passes of a round, with those that only go on with an elastic solve.
+const MAX_ROUND: u32 = 60;
+/// Layout of the mailbox.
+const TIMES_AT: u64 = 0;
+const CONTROLS_AT: u64 = TIMES_AT + Stopwatch::BYTES;
+
+impl DeviceEngine {
+    pub fn new(device: Arc<Device>, model: &Model) -> Result<Self, DeviceError> {
+        let mut buffers = Buffers::new(device.clone());
+        upload_model(&mut buffers, model)?;
+        let (tiles, groups) = create_buffers(&device, &mut buffers, model, MAX_WHOLE_NODES as usize)?;
+        buffers.uniform("params", &[params_data(model, &Default::default(), &Default::default(), &groups)]);
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_SRC;
+        for name in SURFACES {
+            buffers.zeroed(name, 16 * model.n_vertices() as u64, usage)?;
+        }
+        let skin = Kernel::new(&device, "elastic/skin")?;
+        let mut skins = vec![];
+        for name in SURFACES {
+            skins.push((skin.bind(&buffers, &[("surface", name)])?, Arc::new(buffers.get(name).clone())));
+        }
+        let engine = Self {
+            assembly: Assembly::new(&buffers, "rhs_free")?,
+            cg: ConjugateGradient::new(&buffers, &device, groups)?,
+            cwc: Cwc::new(&device, &mut buffers)?,
+            skins,
+            surface: 0,
+            mailbox: Mailbox::new(&device, CONTROLS_AT),
+            outbox: outbox(&device, model),
+            stopwatch: Stopwatch::new(&device),
+            held: Held::default(),
+            work: DeviceWork::default(),
+            is_open: true,
+            is_fresh: true,
+            links: Operator::default(),
+            inverses: vec![],
+            rigid_rhs: vec![],
+            step: 0,
+            groups,
+            tiles,
+            buffers,
+            device,
+        };
+        match engine.device.fault() {
+            Some(fault) => Err(fault),
+            None => Ok(engine),
+        }
+    }
+
+    fn encoder(&self) -> wgpu::CommandEncoder {
+        self.device.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("step") })
+    }
+
+    fn lost(&self, error: &DeviceError) -> StepError {
+        StepError::DeviceLost { step: self.step, reason: error.to_string() }
+    }
+
+    /// A timed pass of a stage; its dispatches are counted.
+    fn record(&mut self, encoder: &mut wgpu::CommandEncoder, stage: &'static str, what: impl FnOnce(&Self, &mut wgpu::ComputePass)) {
+        let before = self.buffers.n_dispatches();
+        let mut pass = self.stopwatch.pass(encoder, stage);
+        what(self, &mut pass);
+        self.work.add(stage, Work { dispatches: self.buffers.n_dispatches() - before, bytes: 0 });
+    }
+
+    /// Brings what a round begins with: which bodies take part and to what they are solved, and the contacts.
+    fn upload_round(&mut self, step: &Step, work: &StepWork, courses: &[Course], tables: &Tables) -> Result<(), DeviceError> {
+        let model = step.model;
+        let mut all = controls(model, step.params, step.loads, &vec![true; model.bodies.len()]);
+        for ((scope, scope_work), course) in work.scopes.list.iter().zip(&work.scope_works).zip(courses) {
+            if scope_work.solved.is_some() {
+                continue;
+            }
+            for body in scope.deformable(model.bodies.len()) {
+                let control = &mut all[body];
+                (control.remembered, control.elastic_done) = (0, 0);
+                if !scope_work.contacts.is_empty() {
+                    control.energy_target = energy_target(step, body, course.accuracy);
+                }
+            }
+        }
+        let Self { cwc, buffers, outbox, .. } = self;
+        outbox.put(buffers.get("reductions"), 0, &all);
+        cwc.upload(buffers, outbox, tables)
+    }
+
+    /// Solves for velocities and forces with the present rows, until all islands have settled or no more can be hoped for.
+    fn settle(&mut self, step: &Step, tables: &Tables, report: &mut StepReport) -> Result<Answer, DeviceError> {
+        let model = step.model;
+        let mut rotations = None;
+        let mut is_new = true;
+        let mut passes = 0;
+        loop {
+            let mut encoder = self.encoder();
+            self.outbox.record(&mut encoder)?;
+            let is_fresh = std::mem::take(&mut self.is_fresh);
+            if is_fresh {
+                let n_grabs = step.loads.grabs.len();
+                self.record(&mut encoder, "elements", |s, pass| s.assembly.record_elements(pass, model));
+                self.record(&mut encoder, "assembly", |s, pass| s.assembly.record_system(pass, model, n_grabs, s.groups.rows));
+            }
+            if std::mem::take(&mut is_new) {
+                let (free, rhs) = (self.buffers.get("rhs_free"), self.buffers.get("rhs"));
+                encoder.copy_buffer_to_buffer(free, 0, rhs, 0, free.size());
+                self.record(&mut encoder, "contact solve", |s, pass| s.cwc.record_compliance(pass));
+            }
+            for _ in 0..if tables.rows.is_empty() { 1 } else { PASSES } {
+                self.record(&mut encoder, "elastic solve", |s, pass| {
+                    s.cwc.record_spread(pass, model.bodies.len());
+                    s.cg.record_start(pass);
+                    s.cg.record_iterations(pass, &s.buffers, ELASTIC_ITERATIONS);
+                });
+                self.record(&mut encoder, "contact solve", |s, pass| s.cwc.record_forces(pass, &s.buffers));
+                passes += 1;
+            }
+            let mut answer = self.submit(encoder, model, tables, is_fresh, report)?;
+            rotations = answer.rotations.take().or(rotations);
+            let solved = answer.controls.iter().all(|control| control.elastic_done != 0);
+            let settled = answer.islands.chunks_exact(SOLVE).all(|island| island[FACTOR][2] != 0.0 || island[FACTOR][3] >= MAX_PASSES as f32);
+            if (solved && settled) || passes >= MAX_ROUND || !is_finite(&answer.dv) {
+                answer.rotations = rotations;
+                return Ok(answer);
+            }
+        }
+    }
+
+    fn submit(
+        &mut self,
+        mut encoder: wgpu::CommandEncoder,
+        model: &Model,
+        tables: &Tables,
+        with_rotations: bool,
+        report: &mut StepReport,
+    ) -> Result<Answer, DeviceError> {
+        let start = Instant::now();
+        let (n, data) = (tables.rows.len(), &tables.data);
+        let parts: [(&str, u64, usize); 6] = [
+            ("reductions", 0, model.bodies.len() * size_of::<ControlData>()),
+            ("cwc_state", 16 * u64::from(data.solves), 16 * SOLVE * data.n_islands as usize),
+            ("cwc_state", 16 * (FORCE * n) as u64, 16 * n),
+            ("cwc_state", 16 * (SCALE * n) as u64, 16 * n),
+            ("dv", 0, 16 * model.n_unknowns()),
+            ("rotations", 0, if with_rotations { 16 * model.tets.len() } else { 0 }),
+        ];
+        let mut places: Vec<Range<usize>> = vec![];
+        let mut end = CONTROLS_AT as usize;
+        for (_, _, bytes) in parts {
+            places.push(end..end + bytes);
+            end += bytes;
+        }
+        self.mailbox.reserve(end as u64);
+        for ((name, from, bytes), place) in parts.into_iter().zip(&places).filter(|((_, _, bytes), _)| *bytes > 0) {
+            self.mailbox.collect_from(&mut encoder, self.buffers.get(name), from, bytes as u64, place.start as u64);
+        }
+        self.stopwatch.collect(&mut encoder, &self.mailbox, TIMES_AT);
+        let Self { mailbox, stopwatch, outbox, .. } = self;
+        let submitted = mailbox.submit(encoder, |bytes| {
+            let vectors = |k: usize| bytemuck::pod_collect_to_vec::<u8, [f32; 4]>(&bytes[places[k].clone()]);
+            let answer = Answer {
+                controls: bytemuck::pod_collect_to_vec(&bytes[places[0].clone()]),
+                islands: vectors(1),
+                forces: vectors(2),
+                scales: vectors(3),
+                dv: vectors(4),
+                rotations: with_rotations.then(|| vectors(5)),
+            };
+            (answer, stopwatch.read(&bytes[TIMES_AT as usize..]))
+        });
+        outbox.take_back();
+        let (answer, times) = submitted?;
+        report.round_trips += 1;
+        match times {
+            Some(times) => times.into_iter().for_each(|(stage, ms)| report.stages.add(stage, ms)),
+            None => report.stages.add("device", start.elapsed().as_secs_f64() * 1e3),
+        }
+        Ok(answer)
+    }
+
+    /// Puts the state where the kernels read it, and submits with the surface there.
+    fn show(&mut self, model: &Model, state: &State) -> Result<(), DeviceError> {
+        let (high, low): (Vec<_>, Vec<_>) = state.displacements.iter().map(split).unzip();
+        let velocities: Vec<_> = state.velocities.iter().map(|v| vec4(v, 0.0)).collect();
+        let dv: Vec<_> = state.velocity_changes.iter().map(|v| vec4(v, 0.0)).collect();
+        for (name, values) in [("displacements_hi", high), ("displacements_lo", low), ("velocities", velocities), ("dv", dv)] {
+            self.outbox.put(self.buffers.get(name), 0, &values);
+        }
+        self.surface = (self.surface + 1) % SURFACES.len();
+        let mut encoder = self.encoder();
+        self.outbox.record(&mut encoder)?;
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            self.skins[self.surface].0.dispatch(&mut pass, model.n_vertices());
+        }
+        self.device.queue.submit([encoder.finish()]);
+        self.outbox.take_back();
+        self.device.fault().map_or(Ok(()), Err)
+    }
+}
+
+/// What the residual of a body may still move in the norm of A [J]: a node by what the elastic tolerance of `accuracy` allows.
+fn energy_target(step: &Step, body: usize, accuracy: f64) -> f32 {
+    let body = &step.model.bodies[body];
+    let finest = cwc::ACCEPTED * step.params.contact_tolerance;
+    let velocity = ELASTIC_TOLERANCE * step.params.contact_tolerance * (accuracy / finest) / step.params.time_step;
+    (body.mass / body.nodes.len() as f64 * velocity * velocity) as f32
+}
+
+fn is_finite(vectors: &[[f32; 4]]) -> bool {
+    vectors.iter().flatten().all(|x| x.is_finite())
+}
+
+fn three(v: &[f32; 4]) -> Vec3 {
+    Vec3::new(v[0].into(), v[1].into(), v[2].into())
+}
+
+impl Engine for DeviceEngine {
+    fn solver(&self, _: &Given, _: &mut Option<(f64, bool)>) -> ContactSolver {
+        ContactSolver::Cwc
+    }
+
+    fn begin(&mut self, step: &Step, work: &mut StepWork, _: &mut StepReport) -> Result<(), StepError> {
+        let &Step { model, state, params, loads, damping, .. } = step;
+        if let Some(fault) = self.device.fault() {
+            return Err(self.lost(&fault));
+        }
+        if self.is_open {
+            self.restore(model, state)?;
+        }
+        (self.is_open, self.is_fresh, self.step) = (true, true, state.step);
+        self.work = DeviceWork::default();
+        self.tiles.select(&self.buffers, model, params);
+        work.rests.select(model, params, damping, ContactSolver::Cwc);
+        link(model, state, params, loads, &mut self.links);
+        self.inverses.clear();
+        self.inverses.extend(self.links.rigid_blocks.iter().map(|block| block.try_inverse().unwrap_or_else(Mat3::zeros)));
+        self.rigid_rhs.resize(2 * model.rigid_bodies.len(), Vec3::zeros());
+        rigid_right_hand_side(model, state, params, loads, &mut self.rigid_rhs);
+        work.dv.copy_from_slice(&state.velocity_changes);
+        for ((dv, inverse), rhs) in work.dv[model.n_nodes()..].iter_mut().zip(&self.inverses).zip(&self.rigid_rhs) {
+            *dv = inverse * rhs;
+        }
+        let mut data = params_data(model, params, loads, &self.groups);
+        // Bodies are solved when their elastic solve is.
+        data.n_obstacles = 0;
+        let Self { outbox, buffers, held, rigid_rhs, .. } = self;
+        outbox.put(buffers.get("params"), 0, &[data]);
+        held.put(outbox, buffers, model, loads);
+        let rigid = 16 * model.n_nodes() as u64;
+        let vectors = |v: &[Vec3]| v.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>();
+        outbox.put(buffers.get("rhs_free"), rigid, &vectors(rigid_rhs));
+        outbox.put(buffers.get("dv"), rigid, &vectors(&work.dv[model.n_nodes()..]));
+        Ok(())
+    }
+
+    fn solve(&mut self, step: &Step, detection: &Detection, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError> {
+        let (model, params) = (step.model, step.params);
+        let finest = cwc::ACCEPTED * params.contact_tolerance;
+        let fresh = Course { accuracy: finest, iterations: 0, passes: 0, relinearisations: 0, failures: 0 };
+        let mut courses = vec![fresh; work.scopes.list.len()];
+        while work.scope_works.iter().any(|work| work.solved.is_none()) {
+            for scope_work in work.scope_works.iter_mut().filter(|work| work.solved.is_none()) {
+                scope_work.contacts.sort_by_key(|contact| (contact.bodies, contact.pair));
+            }
+            let is_island = |k: &usize| work.scope_works[*k].solved.is_none() && !work.scope_works[*k].contacts.is_empty();
+            let islands: Vec<usize> = (0..courses.len()).filter(is_island).collect();
+            let rows = |k: &usize| IslandRows {
+                contacts: &work.scope_works[*k].contacts,
+                bodies: work.scopes.list[*k].deformable(model.bodies.len()),
+                accuracy: courses[*k].accuracy,
+            };
+            let rows: Vec<IslandRows> = islands.iter().map(rows).collect();
+            let tables = report.stages.time("rows", || self.cwc.tables(model, &rows, work.rests.bodies(), &self.inverses));
+            self.upload_round(step, work, &courses, &tables).map_err(|error| self.lost(&error))?;
+            let answer = self.settle(step, &tables, report).map_err(|error| self.lost(&error))?;
+            if let Some(rotations) = answer.rotations.as_ref() {
+                work.rotations = rotations.iter().map(|q| q.map(f64::from)).collect();
+            }
+            self.take(step, detection, work, &mut courses, &islands, &answer, report);
+        }
+        report.device_work = std::mem::take(&mut self.work);
+        let [elements, assembly] = bytes_of_system(model);
+        for (stage, bytes) in [("elements", elements), ("assembly", assembly)] {
+            report.device_work.add(stage, Work { dispatches: 0, bytes });
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, model: &Model, state: &mut State, work: &mut StepWork) -> Result<(), StepError> {
+        std::mem::swap(&mut state.rotations, &mut work.rotations);
+        self.is_open = false;
+        self.show(model, state).map_err(|error| self.lost(&error))
+    }
+
+    fn restore(&mut self, model: &Model, state: &State) -> Result<(), StepError> {
+        self.is_open = false;
+        let rotations: Vec<_> = state.rotations.iter().map(|q| q.map(|c| c as f32)).collect();
+        self.outbox.put(self.buffers.get("rotations"), 0, &rotations);
+        self.show(model, state).map_err(|error| self.lost(&error))
+    }
+
+    fn surface(&mut self, _: &Model, _: &State) -> SurfacePositions {
+        SurfacePositions::Device(self.skins[self.surface].1.clone())
+    }
+}
+
+impl DeviceEngine {
+    /// Takes over what a round came to, and looks at the geometry of the scopes that were in it. Twin: the loop of `contact::cwc::solve`.
+    fn take(
+        &self,
+        step: &Step,
+        detection: &Detection,
+        work: &mut StepWork,
+        courses: &mut [Course],
+        islands: &[usize],
+        answer: &Answer,
+        report: &mut StepReport,
+    ) {
+        let (model, params) = (step.model, step.params);
+        let StepWork { scopes, scope_works, dv, .. } = work;
+        for (scope, _) in scopes.list.iter().zip(&*scope_works).filter(|(_, work)| work.solved.is_none()) {
+            let range = scope.unknowns.clone();
+            dv[range.clone()].iter_mut().zip(&answer.dv[range]).for_each(|(dv, found)| *dv = three(found));
+        }
+        let mut first = 0;
+        let mut settled = vec![true; courses.len()];
+        for (i, k) in islands.iter().enumerate() {
+            let contacts = &mut scope_works[*k].contacts;
+            let range = first..first + contacts.len();
+            first = range.end;
+            let forces: Vec<Vec3> = answer.forces[range.clone()].iter().map(three).collect();
+            cwc::store(contacts, &forces);
+            for (contact, scale) in contacts.iter_mut().zip(&answer.scales[range]) {
+                contact.compliance = Mat3::from_diagonal(&Vec3::new(scale[0].into(), scale[1].into(), scale[1].into()));
+            }
+            let island = &answer.islands[SOLVE * i..][..SOLVE];
+            let factor = island[FACTOR];
+            settled[*k] = factor[2] != 0.0;
+            courses[*k].passes += factor[3] as u32;
+            courses[*k].iterations += island[TOLD][1] as u32;
+            courses[*k].failures += u32::from(!settled[*k]);
+        }
+        let dv: &[Vec3] = dv;
+        let is_finite = dv.iter().all(|dv| dv.iter().all(|c| c.is_finite()));
+        let islands: &[usize] = islands;
+        let start = Instant::now();
+        let look = |(k, ((scope, work), course)): (usize, ((&Scope, &mut ScopeWork), &mut Course))| {
+            if work.solved.is_some() {
+                return;
+            }
+            let bodies = scope.deformable(model.bodies.len());
+            let of_bodies = &answer.controls[bodies];
+            course.iterations += of_bodies.iter().map(|control| control.contact_iterations + control.iterations).max().unwrap_or(0);
+            let converged = of_bodies.iter().all(|control| control.converged != 0) && settled[k];
+            let ScopeWork { contacts, crosses, solved, .. } = work;
+            let finest = cwc::ACCEPTED * params.contact_tolerance;
+            let dv = &dv[scope.unknowns.clone()];
+            let mut outcome = None;
+            if !is_finite || (params.demand == Demand::Converged && course.failures >= cwc::MAX_FAILURES) {
+                outcome = Some(false);
+            } else {
+                if settled[k] && islands.contains(&k) {
+                    cwc::release(contacts, dv, scope.unknowns.start, params.time_step, course.accuracy / cwc::ACCEPTED);
+                }
+                let adapted = detection.adapt(scope, dv, contacts);
+                *crosses = adapted.crosses;
+                let was_rough = course.accuracy > finest;
+                course.accuracy = finest.max(cwc::ROUGHLY * adapted.off);
+                let changed = adapted.off > 0.0;
+                if changed || !was_rough {
+                    let is_too_much = course.relinearisations >= cwc::MAX_RELINEARISATIONS || contacts.len() > max_contacts(scope, detection, contacts);
+                    if !changed || is_too_much {
+                        outcome = Some(converged && !changed);
+                    } else {
+                        course.relinearisations += 1;
+                    }
+                }
+            }
+            *solved = outcome.map(|converged| StepReport {
+                iterations: course.iterations,
+                restarts: course.passes,
+                relinearisations: course.relinearisations,
+                residual: of_bodies.iter().map(|c| f64::from(c.residual2).sqrt() / f64::from(c.scale)).fold(0.0, f64::max),
+                converged,
+                contact: contact_report(contacts, dv, scope.unknowns.start, params.time_step),
+                ..StepReport::default()
+            });
+        };
+        let scopes = scopes.list.par_iter().zip(&mut *scope_works);
+        scopes.zip(courses).enumerate().for_each(look);
+        report.stages.add("detection", start.elapsed().as_secs_f64() * 1e3);
+    }
+}
