@@ -4,9 +4,10 @@
 
 @group(0) @binding(2) var<storage, read_write> cwc_arguments: array<vec4u, 1>;
 
-// Forces are sought to the first part of the accuracy, and taken within it after a pass.
-const FINEST: f32 = 0.4;
-// What many passes cannot do better is taken within the contact tolerance, which is this many times the accuracy.
+// Forces are sought to the first part of the accuracy, so that what rests becomes still; within it they are taken after some passes, and after many within the
+// contact tolerance.
+const FINEST: f32 = 0.2;
+const SOME: f32 = 1.0;
 const MANY: f32 = 5.0;
 const COARSEST: f32 = 2.0;
 // And to this part of what the last pass was off.
@@ -43,7 +44,7 @@ fn judge(@builtin(local_invocation_index) lane: u32) {
             }
             told.x = error;
             factor.x = max(FINEST * island.accuracy, FORCING * error);
-            let accepted = select(select(FINEST, 1.0, factor.w > 0.0), COARSEST, factor.w > MANY);
+            let accepted = select(select(FINEST, 1.0, factor.w > SOME), COARSEST, factor.w > MANY);
             is_over = error < accepted * island.accuracy;
             factor.z = select(0.0, 1.0, is_over);
             factor.w += 1.0;

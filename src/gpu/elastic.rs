@@ -52,9 +52,9 @@ const TILE_SLOTS: usize = 10;
 /// Vectors over nodes in `krylov` (`shaders/lib/krylov.wgsl`).
 const KRYLOV_VECTORS: usize = 3;
 
-/// Most workgroups of a kernel over rows: every one reads the partial sums of all of its body's, so there are few where cores are few.
+/// Most workgroups of a kernel over rows, unless there are more bodies: every one reads the partial sums of all of its body's, so there are few where cores are few.
 fn most_row_groups(device: &Device) -> u32 {
-    if device.is_hardware() { MAX_ROW_GROUPS } else { 8 }
+    if device.is_hardware() { MAX_ROW_GROUPS / 2 } else { 8 }
 }
 
 /// Buffers of the state and of the elastic solve. Bodies of up to `most_whole` free nodes are solved in one workgroup.

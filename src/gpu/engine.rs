@@ -3,6 +3,9 @@
 //! The state is the host's, in f64; the device has it in f32, in two parts. A round is one or more submissions: rows and forces go to the device, it solves, and
 //! velocities and forces come back. Then the host looks at the moved geometry.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
@@ -188,10 +191,14 @@ impl DeviceEngine {
                 encoder.copy_buffer_to_buffer(free, 0, rhs, 0, free.size());
                 self.record(&mut encoder, "contact solve", |s, pass| s.cwc.record_compliance(pass));
             }
+            // Without contacts, one solve that goes on until it is over.
+            let goes_on = passes > 0 && tables.rows.is_empty();
             for _ in 0..if tables.rows.is_empty() { 1 } else { PASSES } {
                 self.record(&mut encoder, "elastic solve", |s, pass| {
-                    s.cwc.record_spread(pass, model.bodies.len());
-                    s.cg.record_start(pass);
+                    if !goes_on {
+                        s.cwc.record_spread(pass, model.bodies.len());
+                        s.cg.record_start(pass);
+                    }
                     s.cg.record_iterations(pass, &s.buffers, ELASTIC_ITERATIONS);
                 });
                 self.record(&mut encoder, "contact solve", |s, pass| s.cwc.record_forces(pass, &s.buffers));
@@ -201,7 +208,8 @@ impl DeviceEngine {
             rotations = answer.rotations.take().or(rotations);
             let solved = answer.controls.iter().all(|control| control.elastic_done != 0);
             let settled = answer.islands.chunks_exact(SOLVE).all(|island| island[FACTOR][2] != 0.0 || island[FACTOR][3] >= MAX_PASSES as f32);
-            if (solved && settled) || passes >= MAX_ROUND || !is_finite(&answer.dv) {
+            let is_hopeless = passes >= MAX_ROUND && !tables.rows.is_empty();
+            if (solved && settled) || is_hopeless || !is_finite(&answer.dv) {
                 answer.rotations = rotations;
                 return Ok(answer);
             }
@@ -356,15 +364,14 @@ impl Engine for DeviceEngine {
             let tables = report.stages.time("rows", || self.cwc.tables(model, &rows, work.rests.bodies(), &self.inverses));
             self.upload_round(step, work, &courses, &tables).map_err(|error| self.lost(&error))?;
             let answer = self.settle(step, &tables, report).map_err(|error| self.lost(&error))?;
+            self.count_bytes(step, &tables, &answer);
             if let Some(rotations) = answer.rotations.as_ref() {
                 work.rotations = rotations.iter().map(|q| q.map(f64::from)).collect();
             }
             self.take(step, detection, work, &mut courses, &islands, &answer, report);
         }
-        report.device_work = std::mem::take(&mut self.work);
-        let [elements, assembly] = bytes_of_system(model);
-        for (stage, bytes) in [("elements", elements), ("assembly", assembly)] {
-            report.device_work.add(stage, Work { dispatches: 0, bytes });
+        for (stage, work) in std::mem::take(&mut self.work).0 {
+            report.device_work.add(stage, work);
         }
         Ok(())
     }
@@ -388,6 +395,23 @@ impl Engine for DeviceEngine {
 }
 
 impl DeviceEngine {
+    /// What a round has moved at least.
+    fn count_bytes(&mut self, step: &Step, tables: &Tables, answer: &Answer) {
+        let [elements, assembly] = match answer.rotations {
+            Some(_) => bytes_of_system(step.model),
+            None => [0, 0],
+        };
+        let [iteration, start] = self.tiles.bytes_of_iteration(step.model, step.params.is_two_level());
+        let iterations = answer.controls.iter().map(|control| control.contact_iterations + control.iterations).max().unwrap_or(0);
+        let passes = answer.islands.chunks_exact(SOLVE).map(|island| island[FACTOR][3] as u64).max().unwrap_or(1).max(1);
+        let inner = answer.islands.chunks_exact(SOLVE).map(|island| island[TOLD][1] as u64).max().unwrap_or(0);
+        let contact = tables.bytes_of_compliance() + inner * tables.bytes_of_iteration();
+        let elastic = passes * start + u64::from(iterations) * iteration;
+        for (stage, bytes) in [("elements", elements), ("assembly", assembly), ("elastic solve", elastic), ("contact solve", contact)] {
+            self.work.add(stage, Work { dispatches: 0, bytes });
+        }
+    }
+
     /// Takes over what a round came to, and looks at the geometry of the scopes that were in it. Twin: the loop of `contact::cwc::solve`.
     fn take(
         &self,

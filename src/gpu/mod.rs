@@ -29,8 +29,8 @@ pub use stepper::GpuStepper as Stepper;
 pub const WORKGROUP: u32 = 64;
 /// Threads of one row of workgroups where a dispatch needs two dimensions (a dimension has at most 65,535 workgroups).
 pub const GRID_ROW: u32 = 32_768 * WORKGROUP;
-/// Most workgroups of a kernel over rows; each leaves one partial sum.
-pub const MAX_ROW_GROUPS: u32 = 1024;
+/// Most workgroups of a kernel over rows, and deformable bodies: their shares fill the 64 KiB that WebGPU guarantees a uniform buffer.
+pub const MAX_ROW_GROUPS: u32 = 2048;
 /// Most free nodes and tiles of a body that is solved in one workgroup. On llvmpipe a step of 810 tets (225 nodes) takes 0.7 of the processor time that it takes
 /// with a dispatch for every half of an iteration.
 pub const MAX_WHOLE_NODES: u32 = 1024;

@@ -80,7 +80,7 @@ fn a_saved_run_goes_on_as_if_it_had_not_stopped() {
 #[test]
 fn residuals_on_the_device_refuse_what_they_do_not_have() {
     let started = |collision: &str| {
-        let scene = Scene::from_text("test", "test.toml", &ball(3, collision), None, &[]).unwrap();
+        let scene = Scene::from_text("test", "test.toml", &ball(3, collision), None, &["simulation.solver=\"cr\"".into()]).unwrap();
         let options = Options { backend: Some(BackendChoice::Gpu), device: Some(lab::device()), ..Options::default() };
         Simulation::new(scene::build(&scene).unwrap(), &options).map(|_| ())
     };

@@ -23,11 +23,12 @@ impl Backend {
     /// The backends that compute elasticity.
     pub const ELASTIC: &[Self] = &[Self::Cpu, Self::Gpu];
     /// The backends that compute contact.
-    pub const CONTACT: &[Self] = &[Self::Cpu];
+    pub const CONTACT: &[Self] = &[Self::Cpu, Self::Gpu];
 
     pub fn stepper(self, model: &Arc<Model>) -> Box<dyn Stepper> {
         match self {
             Self::Cpu => Box::new(CpuStepper::new(model.clone(), 1).unwrap()),
+            Self::Gpu if model.may_touch() => Box::new(with_engine(model)),
             Self::Gpu => Box::new(gpu::Stepper::new(device(), model.clone()).unwrap()),
         }
     }
@@ -48,6 +49,11 @@ impl Backend {
             Self::Gpu => gpu,
         }
     }
+}
+
+/// Contacts are solved on the device.
+pub fn with_engine(model: &Arc<Model>) -> CpuStepper<gpu::DeviceEngine> {
+    CpuStepper::with_engine(model.clone(), 1, gpu::DeviceEngine::new(device(), model).unwrap()).unwrap()
 }
 
 /// One device for all tests of a process.

@@ -4,6 +4,7 @@ mod architecture;
 mod attachments;
 mod collision_surface;
 mod contact;
+mod device;
 mod edges;
 mod incline;
 mod lab;

@@ -201,6 +201,18 @@ impl Tables {
     }
 }
 
+impl Tables {
+    /// Least bytes of an iteration for the forces: the compliance, and seven vectors of each contact.
+    pub fn bytes_of_iteration(&self) -> u64 {
+        (36 * self.n_weights + 7 * 16 * self.rows.len()) as u64
+    }
+
+    /// Least bytes of the compliance: what impulses move is written and read, the compliance written, tables are read.
+    pub fn bytes_of_compliance(&self) -> u64 {
+        (36 * (2 * self.n_motions + self.n_weights) + 4 * self.words.len() + size_of::<RowData>() * self.rows.len()) as u64
+    }
+}
+
 fn row(contact: &Contact, [first, split, end]: [usize; 3]) -> RowData {
     let axis = |r: usize| vec4(&contact.frame.row(r).transpose(), contact.offset[r]);
     let friction = if contact.spring.is_some() { -1.0 } else { contact.friction };

@@ -25,7 +25,7 @@ const SUMS_SLOTS: usize = 3;
 
 /// Workgroups of the kernels over rows: every one adds up what all of them left, so there are few where cores are few.
 fn row_groups(device: &Device, n_rows: usize) -> u32 {
-    let most = if device.is_hardware() { MAX_ROW_GROUPS } else { 8 };
+    let most = if device.is_hardware() { MAX_ROW_GROUPS / 2 } else { 8 };
     (n_rows as u32).div_ceil(WORKGROUP).clamp(1, most)
 }
 

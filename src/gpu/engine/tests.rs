@@ -1,0 +1,157 @@
+//! The compliance of contacts on the device against the matrix that the CPU assembles.
+
+use nalgebra::DMatrix;
+
+use super::*;
+use crate::contact::{Contact, Entry, PairId, PairKind};
+use crate::gpu::device::test_device;
+use crate::gpu::readback::read;
+use crate::material::Material;
+use crate::math::{Isometry, Quat};
+use crate::mesh::shapes;
+use crate::model::{Mobility, ModelBuilder, RigidBody, SoftBody};
+use crate::solver::cpu::{CornerGradients, Damping, TetGroups, elements, matrix};
+use crate::solver::{Loads, Params};
+
+/// A soft box, held at a corner, and a rigid brick.
+fn model() -> Model {
+    let material = Material { young_modulus: 1e5, stiffness_damping: 0.002, ..Default::default() };
+    let mut soft = SoftBody::with_boundary_surface("soft", material, shapes::box_tets(Vec3::new(0.2, 0.1, 0.1), [3, 2, 2]));
+    soft.fixed = (0..soft.tets.positions.len()).map(|i| i == 0).collect();
+    let surface = shapes::surface_box(Vec3::repeat(0.1));
+    let mut builder = ModelBuilder::default();
+    builder.soft_body(soft);
+    builder.rigid_body(RigidBody {
+        name: "brick".into(),
+        mobility: Mobility::Free { mass: 2.0, inertia: Mat3::from_diagonal(&Vec3::new(0.01, 0.02, 0.03)) },
+        vertices: surface.positions,
+        triangles: surface.triangles,
+        texture_coordinates: None,
+        pose: Isometry::from_parts(Vec3::new(0.0, 0.5, 0.0).into(), Quat::from_scaled_axis(Vec3::new(0.3, 0.2, 0.1))),
+        velocity: Vec3::zeros(),
+        angular_velocity: Vec3::new(0.1, 0.2, 0.3),
+        color: None,
+    });
+    builder.build().unwrap()
+}
+
+/// Points of the box against the brick, against the ground, and a spring between them, in frames that look anywhere.
+fn contacts(model: &Model) -> Vec<Contact> {
+    let n = model.n_nodes() as u32;
+    let linear = |unknown, weight| Entry::Linear { unknown, weight };
+    let contact = |k: u32| {
+        let (a, b) = (1 + (5 * k) % (n - 1), 1 + (7 * k + 3) % (n - 1));
+        let mut entries = vec![linear(a, 0.3)];
+        if a != b {
+            entries.push(linear(b, 0.7));
+        }
+        let with_brick = !k.is_multiple_of(3);
+        if with_brick {
+            let arm = Vec3::new(0.05, 0.01 * f64::from(k), -0.03);
+            entries.extend([linear(n, -1.0), Entry::Angular { unknown: n + 1, arm: -arm }]);
+        }
+        let axis = Vec3::new(f64::from(k).sin(), (2.0 * f64::from(k)).cos(), 0.3);
+        let frame = nalgebra::Rotation3::new(axis * f64::from(k)).into_inner();
+        let pair = PairId { kind: PairKind::VertexTriangle, first: k, second: 0 };
+        let spring = (k == 4).then(|| Vec3::new(1e-4, 2e-4, 3e-4));
+        Contact { entries, frame, spring, ..Contact::new(pair, [0, if with_brick { 1 } else { 2 }], 0.5) }
+    };
+    (0..9).map(contact).collect()
+}
+
+/// dt^2 C H A^-1 H^T C^T with what springs add, A of the box turned as a whole by the rotations in `state`.
+fn wanted(model: &Model, state: &State, params: &Params, contacts: &[Contact]) -> DMatrix<f64> {
+    let damping = Damping::of(model);
+    let mut rotations = state.rotations.clone();
+    let found = elements(&model.tets, &mut rotations, &state.displacements, &state.velocities, params.time_step, &damping.betas);
+    let gradients: &[CornerGradients<f64>] = &found.gradients;
+    let mut a = Operator::default();
+    matrix(model, gradients, state, params, &Loads::default(), &damping, &mut a, &mut vec![]);
+    let n = 3 * model.n_unknowns();
+    let mut dense = DMatrix::zeros(n, n);
+    for i in 0..model.n_nodes() {
+        for b in model.pattern.row(i) {
+            let j = model.pattern.columns[b] as usize;
+            let is_free = !model.fixed[i] && !model.fixed[j];
+            let block = if is_free { a.blocks[b] } else { Mat3::identity() * f64::from(u8::from(i == j)) };
+            dense.fixed_view_mut::<3, 3>(3 * i, 3 * j).copy_from(&block);
+        }
+    }
+    for (k, block) in a.rigid_blocks.iter().enumerate() {
+        let i = 3 * (model.n_nodes() + k);
+        dense.fixed_view_mut::<3, 3>(i, i).copy_from(block);
+    }
+    let mut rows = DMatrix::zeros(3 * contacts.len(), n);
+    for (k, contact) in contacts.iter().enumerate() {
+        for entry in &contact.entries {
+            let block = contact.frame * entry.matrix() * params.time_step;
+            let mut place = rows.fixed_view_mut::<3, 3>(3 * k, 3 * entry.unknown());
+            place += block;
+        }
+    }
+    let mut w = &rows * dense.try_inverse().unwrap() * rows.transpose();
+    for (k, contact) in contacts.iter().enumerate() {
+        let mut place = w.fixed_view_mut::<3, 3>(3 * k, 3 * k);
+        place += contact.own_compliance();
+    }
+    w
+}
+
+#[test]
+fn the_compliance_of_contacts_is_that_of_the_matrix() {
+    let model = model();
+    let params = Params { time_step: 1.0 / 60.0, ..Params::default() };
+    let turn = Quat::from_scaled_axis(Vec3::new(0.7, -0.4, 1.1));
+    let mut state = State::initial(&model);
+    for (u, x) in state.displacements.iter_mut().zip(&model.rest_positions) {
+        *u = turn * x - x;
+    }
+    state.rotations.fill([turn.i, turn.j, turn.k, turn.w]);
+    let contacts = contacts(&model);
+    let reference = wanted(&model, &state, &params, &contacts);
+
+    let (damping, loads) = (Damping::of(&model), Loads::default());
+    let groups = TetGroups::new(&model.tets, &damping.betas);
+    let step = Step { model: &model, damping: &damping, groups: &groups, state: &state, params: &params, loads: &loads, solver: ContactSolver::Cwc };
+    let mut work = StepWork::new(&model);
+    let mut engine = DeviceEngine::new(test_device(), &model).unwrap();
+    engine.begin(&step, &mut work, &mut StepReport::default()).unwrap();
+    let island = IslandRows { contacts: &contacts, bodies: 0..1, accuracy: 2.5e-6 };
+    let tables = engine.cwc.tables(&model, &[island], work.rests.bodies(), &engine.inverses);
+    engine.cwc.upload(&mut engine.buffers, &mut engine.outbox, &tables).unwrap();
+    let mut encoder = engine.encoder();
+    engine.outbox.record(&mut encoder).unwrap();
+    engine.record(&mut encoder, "elements", |s, pass| s.assembly.record_elements(pass, &model));
+    engine.record(&mut encoder, "assembly", |s, pass| s.assembly.record_system(pass, &model, 0, s.groups.rows));
+    engine.record(&mut encoder, "contact solve", |s, pass| s.cwc.record_compliance(pass));
+    engine.device.queue.submit([encoder.finish()]);
+    let weights: Vec<f32> = read(&engine.device, &engine.buffers, "cwc_weights", 9 * tables.n_weights).unwrap();
+
+    let mut found = DMatrix::<f64>::zeros(reference.nrows(), reference.ncols());
+    for (k, row) in tables.rows.iter().enumerate() {
+        for [matrix, first, n, own] in row.sides.map(|side| side.map(|word| word as usize)) {
+            for j in 0..n {
+                let other = tables.words[tables.data.member_contacts as usize + first + j] as usize;
+                let block = &weights[9 * (matrix + own * n + j)..][..9];
+                let mut place = found.fixed_view_mut::<3, 3>(3 * k, 3 * other);
+                place += Mat3::from_row_iterator(block.iter().map(|x| f64::from(*x)));
+            }
+        }
+    }
+    let difference = |other: &DMatrix<f64>| (&found - other).amax() / reference.amax();
+    assert!(difference(&reference) < 1e-5, "{:e}", difference(&reference));
+    // The same comparison sees a body that was not turned.
+    let unturned = wanted(&model, &State::initial(&model), &params, &contacts);
+    assert!(difference(&unturned) > 1e-3, "{:e}", difference(&unturned));
+
+    // The largest eigenvalue of D^-1 W that the step length comes from.
+    let scales: Vec<[f32; 4]> = read(&engine.device, &engine.buffers, "cwc_state", tables.n_state).unwrap();
+    let scale = |k: usize| scales[SCALE * contacts.len() + k / 3][usize::from(k % 3 != 0)];
+    let half: Vec<f64> = (0..reference.nrows()).map(|k| f64::from(scale(k)).sqrt()).collect();
+    let scaled = DMatrix::from_fn(half.len(), half.len(), |i, j| reference[(i, j)] / (half[i] * half[j]));
+    let largest = scaled.symmetric_eigenvalues().max();
+    let n_groups = tables.data.n_groups as usize;
+    let sums = &scales[tables.data.sums as usize + 2 * n_groups..][..n_groups];
+    let probed = sums.iter().map(|s| f64::from(s[0])).sum::<f64>() / sums.iter().map(|s| f64::from(s[2])).sum::<f64>();
+    assert!(probed < 1.0001 * largest && 1.1 * probed > largest, "{probed} {largest}");
+}
