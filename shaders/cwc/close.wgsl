@@ -1,4 +1,4 @@
-// One workgroup: whether the iterations go on.
+// One workgroup: whether the iterations of islands that many workgroups share go on.
 #import lib/cwc.wgsl
 #import lib/group.wgsl
 
@@ -8,7 +8,7 @@
 fn close(@builtin(local_invocation_index) lane: u32) {
     var n_open = vec4f();
     for (var i = lane; i < cwc.n_islands; i += WORKGROUP) {
-        n_open.x += select(1.0, 0.0, cwc_state[cwc_solve(i, 0u)].z != 0.0);
+        n_open.x += select(1.0, 0.0, cwc_state[cwc_solve(i, 0u)].z != 0.0 || cwc_island(i).is_whole != 0u);
     }
     n_open = reduce_group(lane, n_open);
     if lane == 0u && n_open.x == 0.0 {

@@ -55,7 +55,7 @@ fn judge(@builtin(local_invocation_index) lane: u32) {
         cwc_state[cwc_solve(i, 1u)] = vec4f(told.z, 0.0, 0.0, 0.0);
         cwc_state[cwc_solve(i, CWC_FACTOR)] = factor;
         cwc_state[cwc_solve(i, CWC_TOLD)] = told;
-        n_open.x += select(1.0, 0.0, is_over);
+        n_open.x += select(1.0, 0.0, is_over || island.is_whole != 0u);
     }
     n_open = reduce_group(lane, n_open);
     if lane == 0u {

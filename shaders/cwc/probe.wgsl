@@ -9,7 +9,7 @@ fn probe(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane
     let k = group.first + lane / CWC_LANES;
     var part = vec3f();
     if k < group.end {
-        part = cwc_product(k, lane, CWC_PROBE + parity.now);
+        part = cwc_product(k, lane % CWC_LANES, CWC_LANES, CWC_PROBE + parity.now);
     }
     let image = cwc_add(lane, vec4f(part, 0.0)).xyz;
     var sums = vec4f();

@@ -89,11 +89,12 @@ struct Island {
     first_body: u32, // deformable ones
     end_body: u32,
     accuracy: f32, // of gaps [m]
+    is_whole: u32, // 1 if one workgroup finds its forces
 }
 
 fn cwc_island(island: u32) -> Island {
-    let w = cwc.islands + 5u * island;
-    return Island(cwc_words[w], cwc_words[w + 1u], cwc_words[w + 2u], cwc_words[w + 3u], bitcast<f32>(cwc_words[w + 4u]));
+    let w = cwc.islands + 6u * island;
+    return Island(cwc_words[w], cwc_words[w + 1u], cwc_words[w + 2u], cwc_words[w + 3u], bitcast<f32>(cwc_words[w + 4u]), cwc_words[w + 5u]);
 }
 
 // An unknown that contacts hang on.

@@ -50,12 +50,12 @@ fn cwc_join_slot(lane: u32, island: Island, slot: u32) -> vec4f {
     return joined;
 }
 
-// This thread's part of the row of a contact of W times the vectors of a plane.
-fn cwc_product(contact: u32, lane: u32, plane: u32) -> vec3f {
+// The part of one of several threads of the row of a contact of W times the vectors of a plane.
+fn cwc_product(contact: u32, thread: u32, threads: u32, plane: u32) -> vec3f {
     var sum = vec3f();
     for (var s = 0u; s < 2u; s++) {
         let side = cwc_rows[contact].sides[s];
-        for (var j = lane % CWC_LANES; j < side.z; j += CWC_LANES) {
+        for (var j = thread; j < side.z; j += threads) {
             let f = cwc_state[cwc_plane(plane, cwc_words[cwc.member_contacts + side.y + j])].xyz;
             let b = 9u * (side.x + side.w * side.z + j);
             sum += vec3f(

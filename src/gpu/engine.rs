@@ -70,6 +70,13 @@ struct Answer {
     rotations: Option<Vec<[f32; 4]>>,
 }
 
+impl Answer {
+    /// The first body whose elastic solve has stopped at what is not finite.
+    fn fault(&self) -> Option<usize> {
+        self.controls.iter().position(|control| !control.residual2.is_finite())
+    }
+}
+
 /// How the solve of a scope goes.
 #[derive(Clone)]
 struct Course {
@@ -209,7 +216,7 @@ impl DeviceEngine {
             let solved = answer.controls.iter().all(|control| control.elastic_done != 0);
             let settled = answer.islands.chunks_exact(SOLVE).all(|island| island[FACTOR][2] != 0.0 || island[FACTOR][3] >= MAX_PASSES as f32);
             let is_hopeless = passes >= MAX_ROUND && !tables.rows.is_empty();
-            if (solved && settled) || is_hopeless || !is_finite(&answer.dv) {
+            if (solved && settled) || is_hopeless || answer.fault().is_some() || !is_finite(&answer.dv) {
                 answer.rotations = rotations;
                 return Ok(answer);
             }
@@ -345,7 +352,7 @@ impl Engine for DeviceEngine {
     }
 
     fn solve(&mut self, step: &Step, detection: &Detection, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError> {
-        let (model, params) = (step.model, step.params);
+        let (model, state, params) = (step.model, step.state, step.params);
         let finest = cwc::ACCEPTED * params.contact_tolerance;
         let fresh = Course { accuracy: finest, iterations: 0, passes: 0, relinearisations: 0, failures: 0 };
         let mut courses = vec![fresh; work.scopes.list.len()];
@@ -364,6 +371,9 @@ impl Engine for DeviceEngine {
             let tables = report.stages.time("rows", || self.cwc.tables(model, &rows, work.rests.bodies(), &self.inverses));
             self.upload_round(step, work, &courses, &tables).map_err(|error| self.lost(&error))?;
             let answer = self.settle(step, &tables, report).map_err(|error| self.lost(&error))?;
+            if let Some(body) = answer.fault() {
+                return Err(StepError::NotFinite { what: "the velocity", body: model.bodies[body].name.clone(), step: state.step });
+            }
             self.count_bytes(step, &tables, &answer);
             if let Some(rotations) = answer.rotations.as_ref() {
                 work.rotations = rotations.iter().map(|q| q.map(f64::from)).collect();

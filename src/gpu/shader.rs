@@ -2,6 +2,7 @@
 
 use wgpu::naga;
 
+use super::cwc::ITERATIONS;
 use super::{GRID_ROW, MAX_ROW_GROUPS, MAX_WHOLE_NODES, MAX_WHOLE_TILES, WORKGROUP};
 use crate::solver::MAX_GRABS;
 use crate::solver::cpu::SAMPLES;
@@ -37,6 +38,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "cwc/scales.wgsl",
     "cwc/spread.wgsl",
     "cwc/turn.wgsl",
+    "cwc/whole.wgsl",
     "elastic/diagonals.wgsl",
     "elastic/edge_blocks.wgsl",
     "elastic/elements.wgsl",
@@ -55,6 +57,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "lib/collision.wgsl",
     "lib/contact.wgsl",
     "lib/cwc.wgsl",
+    "lib/cwc_step.wgsl",
     "lib/cwc_sums.wgsl",
     "lib/float.wgsl",
     "lib/group.wgsl",
@@ -153,7 +156,7 @@ fn constants() -> String {
     format!(
         "const WORKGROUP: u32 = {WORKGROUP}u;\nconst GRID_ROW: u32 = {GRID_ROW}u;\nconst MAX_GRABS: u32 = {MAX_GRABS}u;\n\
          const MAX_ROW_GROUPS: u32 = {MAX_ROW_GROUPS}u;\nconst MAX_WHOLE_NODES: u32 = {MAX_WHOLE_NODES}u;\n\
-         const MAX_WHOLE_TILES: u32 = {MAX_WHOLE_TILES}u;\nconst TILE_SAMPLES: u32 = {SAMPLES}u;\n"
+         const CWC_ITERATIONS: u32 = {ITERATIONS}u;\nconst MAX_WHOLE_TILES: u32 = {MAX_WHOLE_TILES}u;\nconst TILE_SAMPLES: u32 = {SAMPLES}u;\n"
     )
 }
 

@@ -21,20 +21,28 @@ use crate::model::Model;
 use crate::solver::cpu::RestBody;
 
 /// Iterations of a pass; even, so that each pass begins with an even one.
-const ITERATIONS: u32 = 240;
+pub const ITERATIONS: u32 = 240;
 /// Iterations between two looks at whether all islands are over.
 const LOOK: u32 = 8;
 /// Iterations for the largest eigenvalue.
 const PROBES: u32 = 8;
 
-const NAMES: [&str; 9] = ["turn", "compliance", "scales", "probe", "spread", "measure", "judge", "iterate", "close"];
+/// Most contacts of an island whose forces one workgroup finds: one a thread, or, where dispatches are dear, as many as there may be.
+fn most_whole(device: &Device) -> usize {
+    if device.is_hardware() { WORKGROUP as usize } else { 1024 }
+}
+
+const NAMES: [&str; 10] = ["turn", "compliance", "scales", "probe", "spread", "measure", "judge", "iterate", "close", "whole"];
 
 pub struct Cwc {
     kernels: Vec<Kernel>,
     bound: Bounds,
     columns: ColumnStore,
-    /// Of the present solve.
+    /// Islands of up to so many contacts are solved in one workgroup.
+    pub most_whole: usize,
+    /// Of the present solve, with whether it has islands that many workgroups share, and that one holds.
     data: CwcData,
+    has: [bool; 2],
 }
 
 struct Bounds {
@@ -48,6 +56,7 @@ struct Bounds {
     judge: Bound,
     iterate: [Bound; 2],
     close: Bound,
+    whole: Bound,
 }
 
 impl Bounds {
@@ -65,6 +74,7 @@ impl Bounds {
             judge: one(6)?,
             iterate: both(7)?,
             close: one(8)?,
+            whole: one(9)?,
         })
     }
 }
@@ -82,12 +92,12 @@ impl Cwc {
         let mut columns = ColumnStore::default();
         columns.upload(buffers)?;
         let kernels = NAMES.iter().map(|name| Kernel::new(device, &format!("cwc/{name}"))).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { bound: Bounds::new(&kernels, buffers)?, kernels, columns, data: CwcData::default() })
+        Ok(Self { bound: Bounds::new(&kernels, buffers)?, kernels, columns, most_whole: most_whole(device), data: CwcData::default(), has: [false; 2] })
     }
 
     /// Lays out the contacts of `islands`; see [`Tables::new`].
     pub fn tables(&mut self, model: &Model, islands: &[IslandRows], rests: &[Option<RestBody>], inverses: &[Mat3]) -> Tables {
-        Tables::new(model, islands, rests, inverses, &mut self.columns)
+        Tables::new(model, islands, rests, inverses, &mut self.columns, self.most_whole)
     }
 
     /// Brings a solve to the device with the next submission of `outbox`: its tables, and the forces that it starts from.
@@ -103,7 +113,7 @@ impl Cwc {
         if is_new {
             self.bound = Bounds::new(&self.kernels, buffers)?;
         }
-        self.data = tables.data;
+        (self.data, self.has) = (tables.data, [tables.has_shared, tables.has_whole]);
         outbox.put(buffers.get("cwc"), 0, &[tables.data]);
         outbox.put(buffers.get("cwc_words"), 0, &tables.words);
         outbox.put(buffers.get("cwc_rows"), 0, &tables.rows);
@@ -135,13 +145,17 @@ impl Cwc {
 
     /// The second half of a pass.
     pub fn record_forces(&self, pass: &mut wgpu::ComputePass, buffers: &Buffers) {
-        let Bounds { measure, judge, iterate, close, .. } = &self.bound;
+        let Bounds { measure, judge, iterate, close, whole, .. } = &self.bound;
         if self.data.n_contacts == 0 {
             return;
         }
         measure.dispatch_groups(pass, [self.data.n_groups, 1, 1]);
         judge.dispatch_groups(pass, [1, 1, 1]);
-        for k in 0..ITERATIONS {
+        let [has_shared, has_whole] = self.has;
+        if has_whole {
+            whole.dispatch_groups(pass, groups_for((self.data.n_islands * WORKGROUP) as usize));
+        }
+        for k in 0..if has_shared { ITERATIONS } else { 0 } {
             iterate[(k % 2) as usize].dispatch_indirect(pass, buffers.get("cwc_arguments"), 0);
             if (k + 1) % LOOK == 0 {
                 close.dispatch_groups(pass, [1, 1, 1]);

@@ -33,6 +33,9 @@ pub struct IslandRows<'a> {
     pub accuracy: f64,
 }
 
+/// Words of an island.
+const ISLAND_WORDS: usize = 6;
+
 /// What a solve works on.
 #[derive(Default)]
 pub struct Tables {
@@ -45,6 +48,9 @@ pub struct Tables {
     pub n_motions: usize,
     pub n_weights: usize,
     pub n_state: usize,
+    /// There are islands that many workgroups share, and that one holds.
+    pub has_shared: bool,
+    pub has_whole: bool,
 }
 
 /// A contact on one of its bodies.
@@ -57,7 +63,15 @@ struct Member {
 
 impl Tables {
     /// `rests`: of the deformable bodies. `inverses`: of the blocks of the rigid bodies' unknowns, for nodes and rigid bodies counted as in the model.
-    pub fn new(model: &Model, islands: &[IslandRows], rests: &[Option<RestBody>], inverses: &[Mat3], columns: &mut ColumnStore) -> Self {
+    /// Islands of up to `most_whole` contacts are solved in one workgroup.
+    pub fn new(
+        model: &Model,
+        islands: &[IslandRows],
+        rests: &[Option<RestBody>],
+        inverses: &[Mat3],
+        columns: &mut ColumnStore,
+        most_whole: usize,
+    ) -> Self {
         let n_nodes = model.n_nodes();
         let body_of = |unknown: usize| match unknown.checked_sub(n_nodes) {
             None => model.node_bodies[unknown],
@@ -102,13 +116,16 @@ impl Tables {
         columns.request(model, rests, &places);
 
         let mut groups: Vec<[u32; 3]> = vec![];
-        let mut island_words: Vec<[u32; 5]> = vec![];
+        let mut island_words: Vec<[u32; ISLAND_WORDS]> = vec![];
         let mut first = 0;
         for (i, island) in islands.iter().enumerate() {
             let (first_group, end) = (groups.len() as u32, first + island.contacts.len());
             groups.extend((first..end).step_by(GROUP).map(|k| [i as u32, k as u32, (k + GROUP).min(end) as u32]));
             let bodies = [island.bodies.start as u32, island.bodies.end as u32];
-            island_words.push([first_group, groups.len() as u32, bodies[0], bodies[1], (island.accuracy as f32).to_bits()]);
+            let is_whole = island.contacts.len() <= most_whole;
+            tables.has_shared |= !is_whole;
+            tables.has_whole |= is_whole;
+            island_words.push([first_group, groups.len() as u32, bodies[0], bodies[1], (island.accuracy as f32).to_bits(), is_whole.into()]);
             first = end;
         }
 

@@ -10,8 +10,8 @@ use crate::material::Material;
 use crate::math::{Isometry, Quat};
 use crate::mesh::shapes;
 use crate::model::{Mobility, ModelBuilder, RigidBody, SoftBody};
-use crate::solver::cpu::{CornerGradients, Damping, TetGroups, elements, matrix};
-use crate::solver::{Loads, Params};
+use crate::solver::cpu::{CornerGradients, CpuStepper, Damping, TetGroups, elements, matrix};
+use crate::solver::{Loads, Params, Stepper};
 
 /// A soft box, held at a corner, and a rigid brick.
 fn model() -> Model {
@@ -154,4 +154,66 @@ fn the_compliance_of_contacts_is_that_of_the_matrix() {
     let sums = &scales[tables.data.sums as usize + 2 * n_groups..][..n_groups];
     let probed = sums.iter().map(|s| f64::from(s[0])).sum::<f64>() / sums.iter().map(|s| f64::from(s[2])).sum::<f64>();
     assert!(probed < 1.0001 * largest && 1.1 * probed > largest, "{probed} {largest}");
+}
+
+/// Boxes fall on each other and the floor.
+fn falling(n: usize) -> std::sync::Arc<Model> {
+    let material = Material { young_modulus: 5e4, stiffness_damping: 0.002, ..Default::default() };
+    let mut builder = ModelBuilder::default();
+    for k in 0..n {
+        let mut tets = shapes::box_tets(Vec3::repeat(0.1), [2, 2, 2]);
+        tets.positions.iter_mut().for_each(|x| *x += Vec3::new(0.013 * k as f64, 0.051 + 0.103 * k as f64, 0.004));
+        let mut soft = SoftBody::with_boundary_surface(format!("box {k}"), material, tets);
+        soft.velocities.fill(Vec3::y() * -0.4);
+        builder.soft_body(soft);
+    }
+    let plane = crate::model::Shape::Plane;
+    builder.obstacle(crate::model::Obstacle {
+        name: "floor".into(),
+        shape: plane,
+        pose: Isometry::identity(),
+        motion: None,
+        friction: vec![0.5; n],
+        color: None,
+    });
+    std::sync::Arc::new(builder.build().unwrap())
+}
+
+/// Islands that one workgroup holds and islands that many share come to the same step.
+#[test]
+fn forces_are_the_same_in_one_workgroup_and_in_many() {
+    let model = falling(2);
+    let run = |most_whole: usize| {
+        let mut engine = DeviceEngine::new(test_device(), &model).unwrap();
+        engine.cwc.most_whole = most_whole;
+        let mut stepper = CpuStepper::with_engine(model.clone(), 1, engine).unwrap();
+        let report = stepper.step(&Params::default(), &Loads::default()).unwrap();
+        assert!(report.converged, "{report:?}");
+        (stepper.state().unwrap().positions(&model), report.contact.active)
+    };
+    let ((one, active), (many, _)) = (run(1024), run(0));
+    let apart = one.iter().zip(&many).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+    assert!(active > 20 && apart < Params::default().contact_tolerance, "{active} {apart:e}");
+    assert!(one == run(1024).0 && many == run(0).0, "the same bits");
+}
+
+/// A step that fails leaves everything as it was, and the next one is as if it had not been.
+#[test]
+fn a_step_that_fails_leaves_the_device_as_it_was() {
+    let model = falling(2);
+    let new = || CpuStepper::with_engine(model.clone(), 1, DeviceEngine::new(test_device(), &model).unwrap()).unwrap();
+    let (mut failing, mut other) = (new(), new());
+    let step = |stepper: &mut CpuStepper<DeviceEngine>| stepper.step(&Params::default(), &Loads::default()).unwrap();
+    for stepper in [&mut failing, &mut other] {
+        step(stepper);
+    }
+    let bad = Loads { node_forces: vec![Vec3::repeat(f64::NAN); model.n_nodes()], ..Loads::default() };
+    let before = failing.state().unwrap();
+    let error = failing.step(&Params::default(), &bad).unwrap_err();
+    assert!(matches!(error, StepError::NotFinite { .. }), "{error}");
+    assert!(failing.state().unwrap() == before);
+    for stepper in [&mut failing, &mut other] {
+        step(stepper);
+    }
+    assert!(failing.state().unwrap() == other.state().unwrap());
 }
