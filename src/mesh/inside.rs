@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::tree::Tree;
 use super::{MeshError, SurfaceMesh, doctor};
-use crate::math::Vec3;
+use crate::math::{Aabb, Vec3};
 
 /// Tells inside from outside. A closed surface may intersect itself (inside is where the winding number is not zero) and consist of
 /// several pieces, cavities included. Of an open one, or one whose triangles disagree which side is outside, inside is where the
@@ -77,6 +77,62 @@ impl<'a> Inside<'a> {
         self.tree().winding(point).abs() > 0.5
     }
 
+    /// Which part of the way from a point inside to one outside is inside: up to the last triangle crossed, before which a closed
+    /// surface winds around. Of one that is not closed, to a distance of `precision` [m].
+    pub fn way_out(&self, from: &Vec3, to: &Vec3, precision: f64) -> f64 {
+        let crossed = if self.is_broken { None } else { self.last_crossing(from, to) };
+        crossed.unwrap_or_else(|| self.searched_way_out(from, to, precision))
+    }
+
+    /// The largest part of the way from one point to another at which it meets a triangle [Moller & Trumbore 1997].
+    fn last_crossing(&self, from: &Vec3, to: &Vec3) -> Option<f64> {
+        // Neighbours overlap by their roundings, so that nothing slips through between.
+        const SLACK: f64 = 1e-9;
+        let way = to - from;
+        let mut last = None;
+        self.tree().near(&Aabb::of([from, to]), |triangle| {
+            let [a, b, c] = self.surface.corners(triangle);
+            let (u, v) = (b - a, c - a);
+            let across = way.cross(&v);
+            let determinant = u.dot(&across);
+            let start = from - a;
+            let along = start.cross(&u);
+            let [s, t, share] = [start.dot(&across), way.dot(&along), v.dot(&along)].map(|x| x / determinant);
+            if s >= -SLACK && t >= -SLACK && s + t <= 1.0 + SLACK && (-SLACK..=1.0 + SLACK).contains(&share) {
+                last = Some(share.clamp(0.0, 1.0).max(last.unwrap_or(0.0)));
+            }
+        });
+        last
+    }
+
+    /// A root of the signed distance by the method of false position, with a halving at every third step: where a hole is
+    /// closed by winding numbers alone, the distance is no zero.
+    fn searched_way_out(&self, from: &Vec3, to: &Vec3, precision: f64) -> f64 {
+        let distance = |share: f64| self.tree().distance(&from.lerp(to, share));
+        let holds = |share: f64| self.holds(&from.lerp(to, share));
+        let step = precision / (to - from).norm();
+        let (mut low, mut high) = ((0.0, distance(0.0)), (1.0, -distance(1.0)));
+        let mut looks = 0;
+        while high.0 - low.0 > step {
+            looks += 1;
+            let secant = low.0 + (high.0 - low.0) * low.1 / (low.1 - high.1);
+            let share = if looks % 3 == 0 || secant.is_nan() { 0.5 * (low.0 + high.0) } else { secant };
+            let distance = distance(share);
+            // A wall within the body is near, too, but nothing ends there.
+            if distance <= precision && holds(share - 2.0 * step) && !holds(share + 2.0 * step) {
+                return share.clamp(0.0, 1.0);
+            }
+            if holds(share) {
+                low = (share, distance);
+                high.1 *= 0.5;
+            } else {
+                high = (share, -distance);
+                low.1 *= 0.5;
+            }
+        }
+        0.5 * (low.0 + high.0)
+    }
+
     /// Which points of a grid are inside, by their slots.
     pub fn marks(&self, points: &Points) -> Vec<bool> {
         if self.is_broken {
@@ -145,6 +201,31 @@ fn edge_winding(from: &Vec3, to: &Vec3, row: &Vec3) -> i32 {
 mod tests {
     use super::*;
     use crate::mesh::{assets, parse_surface};
+
+    #[test]
+    fn the_way_out_of_a_ball_ends_at_its_surface() {
+        let ball = crate::mesh::shapes::icosphere(1.0, 4);
+        let mut open = ball.clone();
+        open.triangles.retain(|t| t.iter().any(|&v| ball.positions[v as usize].z < 0.9));
+        // A wall within, which changes nothing.
+        let mut walled = ball.clone();
+        let n = walled.positions.len() as u32;
+        walled.positions.extend(ball.positions.iter().map(|p| p * 0.5));
+        walled.triangles.extend(ball.triangles.iter().map(|t| t.map(|v| v + n)));
+        for (surface, precision) in [(&ball, 0.0), (&walled, 0.0), (&open, 1e-4)] {
+            let inside = Inside::new(surface).unwrap();
+            for k in 0..50 {
+                let way = Vec3::new((k as f64 * 0.7).sin(), (k as f64 * 1.3).cos(), (k as f64 * 0.9).sin() - 1.0).normalize() * 1.7;
+                let share = inside.way_out(&Vec3::new(0.1, 0.0, 0.0), &way, precision);
+                let end = Vec3::new(0.1, 0.0, 0.0).lerp(&way, share);
+                assert!((0.995..1.0001).contains(&end.norm()), "{}", end.norm());
+                assert!((inside.searched_way_out(&Vec3::new(0.1, 0.0, 0.0), &way, 1e-6) - share).abs() < 1e-3);
+            }
+        }
+        // Where the ball is open the inside ends without a triangle.
+        let share = Inside::new(&open).unwrap().way_out(&Vec3::zeros(), &(Vec3::z() * 2.0), 1e-4);
+        assert!((0.3..0.5).contains(&share), "{share}");
+    }
 
     #[test]
     fn rows_and_winding_numbers_agree() {

@@ -25,7 +25,7 @@ pub use fill::{Fineness, Method, RESOLUTIONS};
 pub use mass::{MassProperties, mass_properties};
 pub use read::{At, Beside, ENDINGS, Format, MeshData, MeshFile, open_mesh, parse_surface, read_mesh, read_surface};
 pub use tets::Quality;
-pub use write::write_obj;
+pub use write::{TET_ENDINGS, write_obj, write_tets};
 
 use crate::math::Vec3;
 

@@ -23,7 +23,7 @@ pub const DIHEDRAL_ANGLES: [f64; 2] = [10.9, 163.9];
 const REACH_INSIDE: [f64; 2] = [0.268, 0.413];
 const REACH_OUTSIDE: [f64; 2] = [0.267, 0.353];
 
-/// Cuts are found to this part of a cell.
+/// Cuts of an open surface are found to this part of a cell.
 const PRECISION: f64 = 1e-4;
 
 /// A wanted number of tets is met to this part of it, or after so many meshes not nearer.
@@ -174,57 +174,19 @@ struct Cut {
 
 /// All edges with one end inside and one outside, in their order.
 fn cut_edges(lattice: &Lattice, inside: &Inside, is_inside: &[bool]) -> Vec<Cut> {
-    let tree = inside.tree();
-    let crossing = |point: usize| {
-        (0..EDGES).filter(move |&kind| lattice.end(point, kind).is_some_and(|end| is_inside[end] != is_inside[point]))
-    };
+    let crossing =
+        |point: usize| (0..EDGES).filter(move |&kind| lattice.end(point, kind).is_some_and(|end| is_inside[end] != is_inside[point]));
     let edges: Vec<Edge> =
         (0..lattice.len()).into_par_iter().flat_map_iter(|point| crossing(point).map(move |kind| Edge::new(point, kind))).collect();
-    let mut is_near = vec![false; lattice.len()];
-    edges.iter().flat_map(|&edge| lattice.ends(edge)).for_each(|point| is_near[point] = true);
-    let distances: Vec<f64> = is_near
-        .par_iter()
-        .enumerate()
-        .map(|(point, is_near)| if *is_near { tree.distance(&lattice.position(point)) } else { f64::INFINITY })
-        .collect();
+    inside.tree();
     let cut = |&edge: &Edge| {
         let [a, b] = lattice.ends(edge);
         let (inner, outer) = if is_inside[a] { (a, b) } else { (b, a) };
-        let ends = [inner, outer].map(|point| (lattice.position(point), distances[point]));
-        let share = crossing_share(inside, ends, PRECISION * lattice.corners.spacing);
-        Cut { edge, inside: inner, outside: outer, share, position: ends[0].0.lerp(&ends[1].0, share) }
+        let [from, to] = [inner, outer].map(|point| lattice.position(point));
+        let share = inside.way_out(&from, &to, PRECISION * lattice.corners.spacing);
+        Cut { edge, inside: inner, outside: outer, share, position: from.lerp(&to, share) }
     };
     edges.par_iter().map(cut).collect()
-}
-
-/// Where on the way from a point inside to one outside, each with its distance to the surface, the inside ends: a root of the signed
-/// distance by the method of false position, with a halving at every third step for surfaces that are no zero of it (the closure of a hole).
-fn crossing_share(inside: &Inside, [(from, depth), (to, height)]: [(Vec3, f64); 2], precision: f64) -> f64 {
-    let step = precision / (to - from).norm();
-    let holds = |share: f64| inside.holds(&from.lerp(&to, share));
-    let (mut low, mut high) = ((0.0, depth), (1.0, -height));
-    if depth <= precision || height <= precision {
-        return if depth <= height { 0.0 } else { 1.0 };
-    }
-    let mut looks = 0;
-    while high.0 - low.0 > step {
-        looks += 1;
-        let middle = 0.5 * (low.0 + high.0);
-        let share = if looks % 3 == 0 { middle } else { low.0 + (high.0 - low.0) * low.1 / (low.1 - high.1) };
-        let distance = inside.tree().distance(&from.lerp(&to, share));
-        // A wall within the body is near, too, but nothing ends there.
-        if distance <= precision && holds(share - 2.0 * step) && !holds(share + 2.0 * step) {
-            return share;
-        }
-        if holds(share) {
-            low = (share, distance);
-            high.1 *= 0.5;
-        } else {
-            high = (share, -distance);
-            low.1 *= 0.5;
-        }
-    }
-    0.5 * (low.0 + high.0)
 }
 
 const UNMOVED: u32 = u32::MAX;

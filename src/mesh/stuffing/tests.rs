@@ -114,7 +114,9 @@ fn the_angles_hold_on_real_surfaces() {
     examine("cube", &shapes::surface_box(Vec3::repeat(1.0)), 16, 1e-9);
     let turn = crate::math::Quat::from_euler_angles(0.3, 0.5, 0.2);
     examine("turned cube", &shapes::surface_box(Vec3::repeat(1.0)).transformed(|p| turn * p), 16, 0.02);
-    for (name, volume_error) in [("bunny.obj", 0.02), ("dragon.obj", 0.1), ("gear_pinion.off", 0.1), ("knot.off", 0.1), ("mushroom_closed.off", 0.1)] {
+    for (name, volume_error) in
+        [("bunny.obj", 0.02), ("dragon.obj", 0.1), ("gear_pinion.off", 0.1), ("knot.off", 0.1), ("mushroom_closed.off", 0.1)]
+    {
         examine(name, &builtin(name), 24, volume_error);
     }
     // Thinner than a cell in places, where something is lost.
