@@ -24,8 +24,9 @@ pub struct MeshArgs {
     /// File for the tets; its ending says the format: msh (Gmsh), vtu, vtk or mesh (MEDIT)
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// How a surface is filled: with tets whose border follows it, or with equal ones that hold it [default: stuffing]
-    #[arg(long, value_parser = ["stuffing", "voxel"])]
+    /// How a surface is filled: with tets whose border follows it, with equal ones that hold it, or with such ones that are larger
+    /// inside [default: stuffing]
+    #[arg(long, value_parser = ["stuffing", "voxel", "graded"])]
     method: Option<String>,
     /// Cells along the longest side of the surface [default: 24]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(i64::from(*RESOLUTIONS.start())..=i64::from(*RESOLUTIONS.end())))]
@@ -237,5 +238,61 @@ impl fmt::Display for Report {
         let times: Vec<String> = self.seconds.iter().map(|(stage, seconds)| format!("{stage} {seconds:.2} s")).collect();
         let total: f64 = self.seconds.iter().map(|(_, seconds)| seconds).sum();
         write!(f, "time: {}; together {total:.2} s", times.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        args: MeshArgs,
+    }
+
+    fn run(words: &[&str]) -> Result<(), Failure> {
+        mesh(&Program::try_parse_from(["mesh"].iter().chain(words)).unwrap().args)
+    }
+
+    #[test]
+    fn tets_and_report_are_written() {
+        let folder = std::env::temp_dir().join(format!("pliant-mesh-{}", std::process::id()));
+        crate::output::create_folder(&folder).unwrap();
+        let [tets, report, again] = ["bunny.msh", "bunny.json", "again.vtu"].map(|name| folder.join(name).display().to_string());
+        for method in Method::ALL {
+            let options = ["--method", method.name(), "--tets", "9000", "--report", &report];
+            assert!(run(&[&["builtin:bunny_coarse.obj", "-o", &tets], &options[..]].concat()).is_ok());
+            let found: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&report).unwrap()).unwrap();
+            let MeshData::Tets(mesh) = open_mesh(Path::new(&tets)).unwrap().data else { panic!("tets were written") };
+            assert_eq!(found["tets"], mesh.tets.len());
+            assert_eq!(found["method"], method.name());
+            assert_eq!(found["volume"], mesh.total_volume());
+            let ratio = found["volume_ratio"].as_f64().unwrap();
+            assert!((ratio - 1.0).abs() < 0.05 || method != Method::Stuffing && ratio > 1.1, "{method:?}: {ratio}");
+            let largest = found["hausdorff"]["from_surface"]["largest"].as_f64().unwrap();
+            assert!(largest > 0.0 && largest < 0.2, "{method:?}: {largest}");
+            assert_eq!(found["seconds"].as_array().unwrap().len(), 5);
+        }
+        // Tets stay as they are, and are not filled.
+        assert!(run(&[&tets, "-o", &again]).is_ok());
+        assert_eq!(open_mesh(Path::new(&again)).unwrap().data, open_mesh(Path::new(&tets)).unwrap().data);
+        let message = |words: &[&str]| match run(words) {
+            Err(Failure::Input(message)) => message,
+            other => panic!("{words:?}: {other:?}"),
+        };
+        assert!(message(&[&tets, "-o", &again, "--tets", "9000"]).starts_with("--tets is for surfaces"));
+        assert!(message(&["builtin:cat.obj", "-o", &again]).contains("bunny.obj"));
+        let obj = folder.join("bunny.obj").display().to_string();
+        assert!(message(&["builtin:bunny.obj", "-o", &obj]).contains(".msh, .vtu, .vtk, .mesh"));
+        // Nothing is left of what was refused.
+        let sheet = folder.join("sheet.obj");
+        std::fs::write(&sheet, "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").unwrap();
+        let other = folder.join("other.msh").display().to_string();
+        assert!(message(&[&sheet.display().to_string(), "-o", &other]).contains("no tet fits"));
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 4);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

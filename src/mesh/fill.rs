@@ -1,6 +1,6 @@
 //! Tets for any surface, by the method of choice.
 
-use super::{MeshError, SurfaceMesh, TetMesh, doctor, stuffing, voxel};
+use super::{MeshError, SurfaceMesh, TetMesh, doctor, graded, stuffing, voxel};
 
 /// Accepted numbers of cells along the longest side. Above the upper one no interactive step is in sight; below the lower one
 /// the grid shows.
@@ -20,16 +20,19 @@ pub enum Fineness {
 pub enum Method {
     /// Equal tets of a grid that hold the surface strictly: [`voxel`].
     Voxel,
+    /// The same with larger tets inside: [`graded`].
+    Graded,
     /// Tets whose border follows the surface: [`stuffing`].
     Stuffing,
 }
 
 impl Method {
-    pub const ALL: [Self; 2] = [Self::Voxel, Self::Stuffing];
+    pub const ALL: [Self; 3] = [Self::Voxel, Self::Graded, Self::Stuffing];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Voxel => "voxel",
+            Self::Graded => "graded",
             Self::Stuffing => "stuffing",
         }
     }
@@ -42,6 +45,7 @@ impl Method {
     pub fn tetrahedralise(self, surface: &SurfaceMesh, fineness: Fineness) -> Result<TetMesh, MeshError> {
         match self {
             Self::Voxel => voxel::tetrahedralise(surface, voxel_resolution(surface, fineness)),
+            Self::Graded => graded::tetrahedralise(surface, fineness),
             Self::Stuffing => stuffing::tetrahedralise(surface, fineness),
         }
     }

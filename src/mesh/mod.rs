@@ -6,6 +6,7 @@ pub mod doctor;
 mod embed;
 mod error;
 mod fill;
+pub mod graded;
 mod inside;
 mod lattice;
 mod mass;

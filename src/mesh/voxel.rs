@@ -20,9 +20,7 @@ pub fn tetrahedralise(surface: &SurfaceMesh, resolution: u32) -> Result<TetMesh,
     surface.check()?;
     let inside = Inside::new(surface)?;
     let grid = Grid::around(surface, resolution);
-    let centers = Points { first: grid.center([0; 3]), spacing: grid.spacing, count: grid.cells };
-    let mut kept = inside.marks(&centers);
-    mark_touched(surface, &grid, &mut kept);
+    let (kept, _) = grid.kept(surface, &inside);
     let lattice = Lattice { cells: grid.cells, wrapped: None };
     Ok(lattice.tetrahedralise(|cell| kept[grid.slot(cell)], |_| 0, |point| grid.point(point.map(|i| i as f64))))
 }
@@ -41,15 +39,23 @@ pub fn resolution_for(found: &doctor::Diagnosis, tets: u64) -> u32 {
     RESOLUTIONS.rev().find(|&resolution| estimate(resolution) <= tets as f64).unwrap_or(*RESOLUTIONS.start())
 }
 
-struct Grid {
+pub(super) struct Grid {
     origin: Vec3,
     /// Edge of a cell [m].
     spacing: f64,
-    cells: [usize; 3],
+    pub cells: [usize; 3],
 }
 
 impl Grid {
-    fn around(surface: &SurfaceMesh, resolution: u32) -> Self {
+    /// The cells that touch the surface or have their centre inside, and those that touch it, by their slots.
+    pub fn kept(&self, surface: &SurfaceMesh, inside: &Inside) -> (Vec<bool>, Vec<bool>) {
+        let touched = touched(surface, self);
+        let mut kept = inside.marks(&Points { first: self.center([0; 3]), spacing: self.spacing, count: self.cells });
+        kept.iter_mut().zip(&touched).for_each(|(kept, touched)| *kept |= touched);
+        (kept, touched)
+    }
+
+    pub fn around(surface: &SurfaceMesh, resolution: u32) -> Self {
         let bounds = surface.aabb();
         let spacing = bounds.extent().max() / (f64::from(resolution) - 2.0 * MARGIN);
         let cells = std::array::from_fn(|axis| (bounds.extent()[axis] / spacing + 2.0 * MARGIN - 1e-9).ceil().max(1.0));
@@ -57,7 +63,7 @@ impl Grid {
         Self { origin, spacing, cells: cells.map(|n| n as usize) }
     }
 
-    fn point(&self, index: [f64; 3]) -> Vec3 {
+    pub fn point(&self, index: [f64; 3]) -> Vec3 {
         self.origin + Vec3::from(index) * self.spacing
     }
 
@@ -79,8 +85,9 @@ impl Grid {
     }
 }
 
-/// Marks the cells that a triangle touches.
-fn mark_touched(surface: &SurfaceMesh, grid: &Grid, kept: &mut [bool]) {
+/// Which cells a triangle touches.
+fn touched(surface: &SurfaceMesh, grid: &Grid) -> Vec<bool> {
+    let mut touched = vec![false; grid.cells.iter().product()];
     let half = grid.spacing * (0.5 + 1e-9);
     for triangle in 0..surface.triangles.len() {
         let corners = surface.corners(triangle);
@@ -91,14 +98,15 @@ fn mark_touched(surface: &SurfaceMesh, grid: &Grid, kept: &mut [bool]) {
             for j in ys.clone() {
                 for i in xs.clone() {
                     let slot = grid.slot([i, j, k]);
-                    if !kept[slot] {
+                    if !touched[slot] {
                         let center = grid.center([i, j, k]);
-                        kept[slot] = triangle_touches_cube(&corners.map(|c| c - center), half);
+                        touched[slot] = triangle_touches_cube(&corners.map(|c| c - center), half);
                     }
                 }
             }
         }
     }
+    touched
 }
 
 /// Whether a triangle meets the cube `[-half, half]^3`: no axis among the 13 candidates separates them [Akenine-Moller 2001].
