@@ -1,6 +1,6 @@
 //! Tets for any surface, by the method of choice.
 
-use super::{MeshError, SurfaceMesh, TetMesh, doctor, graded, stuffing, voxel};
+use super::{MeshError, SurfaceMesh, TetMesh, bounding, doctor, graded, stuffing, voxel};
 
 /// Accepted numbers of cells along the longest side. Above the upper one no interactive step is in sight; below the lower one
 /// the grid shows.
@@ -22,17 +22,20 @@ pub enum Method {
     Voxel,
     /// The same with larger tets inside: [`graded`].
     Graded,
+    /// Tets that hold the surface strictly and closely: [`bounding`].
+    Bounding,
     /// Tets whose border follows the surface: [`stuffing`].
     Stuffing,
 }
 
 impl Method {
-    pub const ALL: [Self; 3] = [Self::Voxel, Self::Graded, Self::Stuffing];
+    pub const ALL: [Self; 4] = [Self::Voxel, Self::Graded, Self::Bounding, Self::Stuffing];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Voxel => "voxel",
             Self::Graded => "graded",
+            Self::Bounding => "bounding",
             Self::Stuffing => "stuffing",
         }
     }
@@ -46,6 +49,7 @@ impl Method {
         match self {
             Self::Voxel => voxel::tetrahedralise(surface, voxel_resolution(surface, fineness)),
             Self::Graded => graded::tetrahedralise(surface, fineness),
+            Self::Bounding => bounding::tetrahedralise(surface, fineness),
             Self::Stuffing => stuffing::tetrahedralise(surface, fineness),
         }
     }

@@ -2,6 +2,8 @@
 //! meaning beyond geometry.
 
 pub mod assets;
+mod bcc;
+pub mod bounding;
 pub mod doctor;
 mod embed;
 mod error;

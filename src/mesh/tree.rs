@@ -14,7 +14,7 @@ const LEAF: usize = 8;
 const FAR: f64 = 3.0;
 
 pub(super) struct Tree<'a> {
-    surface: &'a SurfaceMesh,
+    pub surface: &'a SurfaceMesh,
     /// Triangles leaf by leaf.
     order: Vec<u32>,
     /// The left child of a node follows it.
@@ -103,18 +103,30 @@ impl<'a> Tree<'a> {
 
     /// Distance [m] from a point to the surface; infinite without triangles.
     pub fn distance(&self, point: &Vec3) -> f64 {
-        let mut best = f64::INFINITY;
+        self.nearest(point).0.sqrt()
+    }
+
+    /// The point of the surface that is nearest to a given one.
+    pub fn closest(&self, point: &Vec3) -> Vec3 {
+        self.nearest(point).1
+    }
+
+    fn nearest(&self, point: &Vec3) -> (f64, Vec3) {
+        let mut best = (f64::INFINITY, *point);
         let mut waiting = ArrayVec::<(f64, usize), DEEPEST>::new();
         waiting.push((self.nodes[0].squared_distance(point), 0));
         while let Some((at_least, index)) = waiting.pop() {
             let node = &self.nodes[index];
-            if at_least >= best {
+            if at_least >= best.0 {
                 continue;
             }
             if node.right == 0 {
                 for &t in &self.order[node.begin..node.end] {
                     let nearest = closest_on_triangle(&self.surface.corners(t as usize), point);
-                    best = best.min((nearest - point).norm_squared());
+                    let squared = (nearest - point).norm_squared();
+                    if squared < best.0 {
+                        best = (squared, nearest);
+                    }
                 }
                 continue;
             }
@@ -122,7 +134,7 @@ impl<'a> Tree<'a> {
             let [a, b] = [index + 1, node.right].map(|child| (self.nodes[child].squared_distance(point), child));
             waiting.extend(if a.0 <= b.0 { [b, a] } else { [a, b] });
         }
-        best.sqrt()
+        best
     }
 
     /// Calls `each` with the triangles whose boxes touch `bounds`.
