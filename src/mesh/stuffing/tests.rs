@@ -85,8 +85,8 @@ fn worst_angles(inside: [f64; 2], outside: [f64; 2]) -> [f64; 2] {
 #[test]
 fn no_way_to_cut_a_tet_leaves_the_stated_angles() {
     let [least, most] = worst_angles(REACH_INSIDE, REACH_OUTSIDE);
-    assert!(least >= DIHEDRAL_ANGLES[0] && least < DIHEDRAL_ANGLES[0] + 0.2, "{least}");
-    assert!(most <= DIHEDRAL_ANGLES[1] && most > DIHEDRAL_ANGLES[1] - 0.2, "{most}");
+    assert!((DIHEDRAL_ANGLES[0]..DIHEDRAL_ANGLES[0] + 0.2).contains(&least), "{least}");
+    assert!((DIHEDRAL_ANGLES[1] - 0.2..=DIHEDRAL_ANGLES[1]).contains(&most), "{most}");
     // The published reach, with our order of cuts; and none at all.
     let published = [0.24999, 0.41189];
     let least = worst_angles(published, published)[0];
