@@ -134,10 +134,7 @@ fn assemble(lattice: &Lattice, is_inside: &[bool], cuts: &[Cut], moved: &[u32]) 
         _ => Side::On,
     };
     // A node is a point of the lattice, or after all of these a cut.
-    let cut_node = |edge: Edge| {
-        let found = cuts.binary_search_by_key(&edge, |cut| cut.edge);
-        lattice.len() + found.expect("an edge from inside to outside is cut")
-    };
+    let cut_node = |edge: Edge| lattice.len() + cuts.partition_point(|cut| cut.edge < edge);
     let parts_of = |points: [usize; 4], edges: [Edge; 6], even_first: bool| {
         let sides = points.map(side);
         let node = move |corner: usize| points.get(corner).copied().unwrap_or_else(|| cut_node(edges[corner - 4])) as u32;
