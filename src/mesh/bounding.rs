@@ -199,7 +199,7 @@ impl<'a> Smoother<'a> {
 mod tests {
     use super::*;
     use crate::mesh::measure::Shape;
-    use crate::mesh::{assets, embed, parse_surface, shapes, voxel};
+    use crate::mesh::{assets, embed, parse_surface, shapes, stuffing, voxel};
 
     #[test]
     fn the_surface_is_held_strictly_and_closely() {
@@ -216,8 +216,14 @@ mod tests {
             // Points of all triangles, not only their corners.
             let fine = surface.subdivided(surface.aabb().extent().max() / 60.0);
             let points: Vec<Vec3> = (0..fine.triangles.len()).flat_map(|t| fine.corners(t)).collect();
-            let least = embed(&mesh, &points).unwrap().weights.iter().flatten().fold(f64::INFINITY, |least, &w| w.min(least));
-            assert!(least > -1e-9, "{name}: {least:e}");
+            let least = |mesh: &TetMesh, points: &[Vec3]| {
+                let embedding = embed(mesh, points).unwrap();
+                embedding.weights.iter().flatten().fold(f64::INFINITY, |least, &w| w.min(least))
+            };
+            assert!(least(&mesh, &points) > -1e-9, "{name}: {:e}", least(&mesh, &points));
+            // Tets that follow the surface do not hold it.
+            let stuffed = stuffing::tetrahedralise(&surface, Fineness::Cells(14)).unwrap();
+            assert!(least(&stuffed, &points[..60]) < -1e-4, "{name}");
             let voxels = voxel::tetrahedralise(&surface, 14).unwrap().total_volume();
             assert!(shape.volume < 0.95 * voxels, "{name}: {} of {voxels}", shape.volume);
         }
