@@ -15,6 +15,7 @@ mod check;
 mod export;
 mod film;
 mod info;
+mod mesh;
 mod results;
 mod run;
 
@@ -58,6 +59,8 @@ enum Command {
     Export(Box<export::ExportArgs>),
     /// Say whether a scene or mesh is sound, and what would mend it
     Check(check::CheckArgs),
+    /// Fill a surface with tets, and say how good they are
+    Mesh(mesh::MeshArgs),
     /// Measure how fast this machine is
     Bench(Box<bench::BenchArgs>),
     /// Describe this program and the graphics adapters it could use
@@ -132,6 +135,7 @@ pub fn main() -> ExitCode {
         Some(Command::Run(args)) => run::run(args),
         Some(Command::Export(args)) => export::export(args),
         Some(Command::Check(args)) => check::check(args),
+        Some(Command::Mesh(args)) => mesh::mesh(args),
         Some(Command::Bench(args)) => bench::bench(args),
         Some(Command::Info) => info::info(),
     };
@@ -179,6 +183,7 @@ mod tests {
         let run = Cli::try_parse_from(["pliant", "run", "bunny", "--steps", "3", "--set", "a=1", "--set", "b=2"]).unwrap();
         assert!(matches!(run.command, Some(Command::Run(_))) && run.scene.is_none());
         assert!(Cli::try_parse_from(["pliant", "run", "--drop", "a.obj"]).is_ok());
+        assert!(Cli::try_parse_from(["pliant", "mesh", "a.obj", "-o", "a.msh", "--method", "voxel", "--tets", "1000"]).is_ok());
         for wrong in [
             vec!["pliant", "run", "--seconds", "1"],
             vec!["pliant", "run", "bunny", "--drop", "a.obj"],
@@ -188,6 +193,10 @@ mod tests {
             vec!["pliant", "run", "bunny", "--steps", "1", "--size", "10x10"],
             vec!["pliant", "run", "bunny", "--steps", "1", "--dt", "-1"],
             vec!["pliant", "run", "bunny", "--steps", "1", "--backend", "tpu"],
+            vec!["pliant", "mesh", "a.obj"],
+            vec!["pliant", "mesh", "a.obj", "-o", "a.msh", "--resolution", "7"],
+            vec!["pliant", "mesh", "a.obj", "-o", "a.msh", "--resolution", "20", "--tets", "1000"],
+            vec!["pliant", "mesh", "a.obj", "-o", "a.msh", "--method", "magic"],
         ] {
             assert!(Cli::try_parse_from(&wrong).is_err(), "{wrong:?}");
         }

@@ -1,5 +1,6 @@
 use rayon::prelude::*;
 
+use super::tree::closest_on_triangle;
 use super::{Embedding, MeshError, TetMesh};
 use crate::math::{Aabb, Vec3};
 
@@ -164,21 +165,6 @@ fn squared_distance(&[a, b, c, d]: &[Vec3; 4], point: &Vec3) -> f64 {
         .iter()
         .map(|face| (closest_on_triangle(face, point) - point).norm_squared())
         .fold(f64::INFINITY, f64::min)
-}
-
-/// The point of a triangle nearest to a given one: its projection when that falls inside, else the nearest on the edges.
-fn closest_on_triangle(&[a, b, c]: &[Vec3; 3], point: &Vec3) -> Vec3 {
-    let normal = (b - a).cross(&(c - a));
-    let inside = |from: Vec3, to: Vec3| (to - from).cross(&(point - from)).dot(&normal) >= 0.0;
-    if inside(a, b) && inside(b, c) && inside(c, a) {
-        return point - normal * ((point - a).dot(&normal) / normal.norm_squared());
-    }
-    let on_edge = |from: Vec3, to: Vec3| {
-        let along = to - from;
-        from + along * ((point - from).dot(&along) / along.norm_squared()).clamp(0.0, 1.0)
-    };
-    let nearer = |p: Vec3, q: Vec3| if (q - point).norm_squared() < (p - point).norm_squared() { q } else { p };
-    nearer(nearer(on_edge(a, b), on_edge(b, c)), on_edge(c, a))
 }
 
 #[cfg(test)]

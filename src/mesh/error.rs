@@ -24,6 +24,11 @@ pub enum MeshError {
     NoVolume { volume: f64 },
     #[error("resolution {resolution} is outside {min}..={max} cells along the longest side; choose one within")]
     Resolution { resolution: u32, min: u32, max: u32 },
+    #[error(
+        "no tet fits into the surface at {resolution} cells along its longest side: it is thinner than a cell; choose more cells, or the \
+         method voxel"
+    )]
+    TooThin { resolution: u32 },
     #[error("the tet mesh has no tets; there is nothing to deform or to embed in")]
     NoTets,
     #[error("tet {tet} names node {node}, but the mesh has {nodes} nodes; correct the index")]

@@ -6,7 +6,7 @@ use crate::math::Vec3;
 
 /// The tets of the unit cell, positively ordered. A corner is three bits: bit `a` is set on the far side of axis `a`.
 /// Every tet is a path from corner 0 to corner 7, one axis a step.
-const KUHN: [[usize; 4]; 6] = [[0, 1, 3, 7], [0, 2, 6, 7], [0, 4, 5, 7], [0, 5, 1, 7], [0, 3, 2, 7], [0, 6, 4, 7]];
+pub(super) const KUHN: [[usize; 4]; 6] = [[0, 1, 3, 7], [0, 2, 6, 7], [0, 4, 5, 7], [0, 5, 1, 7], [0, 3, 2, 7], [0, 6, 4, 7]];
 
 pub(super) struct Lattice {
     /// Number of cells along each axis.

@@ -2,13 +2,20 @@
 //! meaning beyond geometry.
 
 pub mod assets;
+mod bcc;
+pub mod bounding;
 pub mod doctor;
 mod embed;
 mod error;
+mod fill;
+pub mod graded;
+mod inside;
 mod lattice;
 mod mass;
+pub mod measure;
 mod read;
 pub mod shapes;
+pub mod stuffing;
 mod surface;
 mod tets;
 mod tree;
@@ -17,10 +24,11 @@ mod write;
 
 pub use embed::embed;
 pub use error::MeshError;
+pub use fill::{Fineness, Method, RESOLUTIONS};
 pub use mass::{MassProperties, mass_properties};
 pub use read::{At, Beside, ENDINGS, Format, MeshData, MeshFile, open_mesh, parse_surface, read_mesh, read_surface};
 pub use tets::Quality;
-pub use write::write_obj;
+pub use write::{TET_ENDINGS, write_obj, write_tets};
 
 use crate::math::Vec3;
 

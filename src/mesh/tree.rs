@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use arrayvec::ArrayVec;
+
 use super::SurfaceMesh;
 use crate::math::{Aabb, Vec3};
 
@@ -12,7 +14,7 @@ const LEAF: usize = 8;
 const FAR: f64 = 3.0;
 
 pub(super) struct Tree<'a> {
-    surface: &'a SurfaceMesh,
+    pub surface: &'a SurfaceMesh,
     /// Triangles leaf by leaf.
     order: Vec<u32>,
     /// The left child of a node follows it.
@@ -30,6 +32,16 @@ struct Node {
     dipole: Vec3,
     center: Vec3,
     radius: f64,
+}
+
+/// More than a search has waiting: one node a level, and halving 2^32 triangles takes 32 levels.
+const DEEPEST: usize = 64;
+
+impl Node {
+    /// Squared distance [m^2] from a point to the box.
+    fn squared_distance(&self, point: &Vec3) -> f64 {
+        (self.bounds.min - point).sup(&(point - self.bounds.max)).sup(&Vec3::zeros()).norm_squared()
+    }
 }
 
 impl<'a> Tree<'a> {
@@ -89,6 +101,42 @@ impl<'a> Tree<'a> {
         (far + near) / (4.0 * PI)
     }
 
+    /// Distance [m] from a point to the surface; infinite without triangles.
+    pub fn distance(&self, point: &Vec3) -> f64 {
+        self.nearest(point).0.sqrt()
+    }
+
+    /// The point of the surface that is nearest to a given one.
+    pub fn closest(&self, point: &Vec3) -> Vec3 {
+        self.nearest(point).1
+    }
+
+    fn nearest(&self, point: &Vec3) -> (f64, Vec3) {
+        let mut best = (f64::INFINITY, *point);
+        let mut waiting = ArrayVec::<(f64, usize), DEEPEST>::new();
+        waiting.push((self.nodes[0].squared_distance(point), 0));
+        while let Some((at_least, index)) = waiting.pop() {
+            let node = &self.nodes[index];
+            if at_least >= best.0 {
+                continue;
+            }
+            if node.right == 0 {
+                for &t in &self.order[node.begin..node.end] {
+                    let nearest = closest_on_triangle(&self.surface.corners(t as usize), point);
+                    let squared = (nearest - point).norm_squared();
+                    if squared < best.0 {
+                        best = (squared, nearest);
+                    }
+                }
+                continue;
+            }
+            // The nearer child is looked at first.
+            let [a, b] = [index + 1, node.right].map(|child| (self.nodes[child].squared_distance(point), child));
+            waiting.extend(if a.0 <= b.0 { [b, a] } else { [a, b] });
+        }
+        best
+    }
+
     /// Calls `each` with the triangles whose boxes touch `bounds`.
     pub fn near(&self, bounds: &Aabb, each: impl FnMut(usize)) {
         self.visit(|node| (0..3).all(|k| node.bounds.min[k] <= bounds.max[k] && bounds.min[k] <= node.bounds.max[k]), each);
@@ -96,7 +144,7 @@ impl<'a> Tree<'a> {
 
     /// Walks down where `enter` says so, and calls `each` with the triangles of the leaves reached.
     fn visit(&self, mut enter: impl FnMut(&Node) -> bool, mut each: impl FnMut(usize)) {
-        let mut waiting = vec![0];
+        let mut waiting = ArrayVec::<usize, DEEPEST>::from_iter([0]);
         while let Some(index) = waiting.pop() {
             let node = &self.nodes[index];
             if !enter(node) {
@@ -117,6 +165,23 @@ pub(super) fn solid_angle([a, b, c]: &[Vec3; 3]) -> f64 {
     let numerator = a.dot(&b.cross(c));
     let denominator = la * lb * lc + a.dot(b) * lc + b.dot(c) * la + c.dot(a) * lb;
     2.0 * numerator.atan2(denominator)
+}
+
+/// The point of a triangle nearest to a given one: its projection when that falls inside, else the nearest on the edges. The triangle
+/// may be flat.
+pub(super) fn closest_on_triangle(&[a, b, c]: &[Vec3; 3], point: &Vec3) -> Vec3 {
+    let normal = (b - a).cross(&(c - a));
+    let area = normal.norm_squared();
+    let inside = |from: Vec3, to: Vec3| (to - from).cross(&(point - from)).dot(&normal) >= 0.0;
+    if area > 0.0 && inside(a, b) && inside(b, c) && inside(c, a) {
+        return point - normal * ((point - a).dot(&normal) / area);
+    }
+    let on_edge = |from: Vec3, to: Vec3| {
+        let along = to - from;
+        from + along * ((point - from).dot(&along) / along.norm_squared().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0)
+    };
+    let nearer = |p: Vec3, q: Vec3| if (q - point).norm_squared() < (p - point).norm_squared() { q } else { p };
+    nearer(nearer(on_edge(a, b), on_edge(b, c)), on_edge(c, a))
 }
 
 #[cfg(test)]
@@ -149,6 +214,23 @@ mod tests {
             }
             assert!(worst < 0.02 && worst > 0.0 && inside > 10, "{worst} {inside}");
         }
+    }
+
+    #[test]
+    fn distances_are_those_of_a_full_search() {
+        let mut knot = parse_surface("knot.off", assets::builtin("knot.off").unwrap()).unwrap();
+        // A triangle without area, and one that is a point.
+        knot.triangles.extend([[0, 1, 0], [7, 7, 7]]);
+        let tree = Tree::new(&knot);
+        let bounds = knot.aabb();
+        for i in 0..300 {
+            let s = [0.618034, 0.414214, 0.732051].map(|r: f64| (r * f64::from(i + 1)).fract() * 1.4 - 0.2);
+            let point = bounds.min + bounds.extent().component_mul(&Vec3::from(s));
+            let to = |t: usize| (closest_on_triangle(&knot.corners(t), &point) - point).norm();
+            let exact = (0..knot.triangles.len()).map(to).fold(f64::INFINITY, f64::min);
+            assert!((tree.distance(&point) - exact).abs() <= 1e-12 * exact, "{exact}");
+        }
+        assert!(tree.distance(&knot.positions[5]) < 1e-12);
     }
 
     #[test]

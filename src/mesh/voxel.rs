@@ -1,16 +1,11 @@
 //! Tetrahedra for any surface: the cells of a regular grid that hold a part of the body, six equal tets each. The surface then
 //! lies strictly inside and is carried along by an embedding.
 
-use rayon::prelude::*;
-
+use super::fill::{RESOLUTIONS, check_resolution};
+use super::inside::{Inside, Points};
 use super::lattice::Lattice;
-use super::tree::Tree;
 use super::{MeshError, SurfaceMesh, TetMesh, doctor};
 use crate::math::Vec3;
-
-/// Accepted numbers of cells along the longest side. Above the upper one no interactive step is in sight; below the lower one
-/// the grid shows.
-pub const RESOLUTIONS: std::ops::RangeInclusive<u32> = 8..=128;
 
 /// Gap between the surface and the end of the grid, in cells.
 const MARGIN: f64 = 0.01;
@@ -21,27 +16,11 @@ const MARGIN: f64 = 0.01;
 /// disagree which side is outside, inside is where the generalised winding number is nearer to one than to zero: a sheet becomes a
 /// layer of cells.
 pub fn tetrahedralise(surface: &SurfaceMesh, resolution: u32) -> Result<TetMesh, MeshError> {
-    if !RESOLUTIONS.contains(&resolution) {
-        return Err(MeshError::Resolution { resolution, min: *RESOLUTIONS.start(), max: *RESOLUTIONS.end() });
-    }
+    check_resolution(resolution)?;
     surface.check()?;
-    let found = doctor::diagnose(surface);
-    let is_broken = found.boundary_edges > 0 || found.misoriented_edges > 0;
-    if !is_broken && !found.is_solid() {
-        return Err(MeshError::NoVolume { volume: found.signed_volume });
-    }
-    if found.bounds.extent().max() <= 0.0 {
-        return Err(MeshError::NoVolume { volume: 0.0 });
-    }
-
+    let inside = Inside::new(surface)?;
     let grid = Grid::around(surface, resolution);
-    let mut kept = vec![false; grid.cells.iter().product()];
-    mark_touched(surface, &grid, &mut kept);
-    if is_broken {
-        mark_wound(surface, &grid, &mut kept);
-    } else {
-        mark_inside(surface, &grid, &mut kept);
-    }
+    let (kept, _) = grid.kept(surface, &inside);
     let lattice = Lattice { cells: grid.cells, wrapped: None };
     Ok(lattice.tetrahedralise(|cell| kept[grid.slot(cell)], |_| 0, |point| grid.point(point.map(|i| i as f64))))
 }
@@ -60,15 +39,23 @@ pub fn resolution_for(found: &doctor::Diagnosis, tets: u64) -> u32 {
     RESOLUTIONS.rev().find(|&resolution| estimate(resolution) <= tets as f64).unwrap_or(*RESOLUTIONS.start())
 }
 
-struct Grid {
+pub(super) struct Grid {
     origin: Vec3,
     /// Edge of a cell [m].
     spacing: f64,
-    cells: [usize; 3],
+    pub cells: [usize; 3],
 }
 
 impl Grid {
-    fn around(surface: &SurfaceMesh, resolution: u32) -> Self {
+    /// The cells that touch the surface or have their centre inside, and those that touch it, by their slots.
+    pub fn kept(&self, surface: &SurfaceMesh, inside: &Inside) -> (Vec<bool>, Vec<bool>) {
+        let touched = touched(surface, self);
+        let mut kept = inside.marks(&Points { first: self.center([0; 3]), spacing: self.spacing, count: self.cells });
+        kept.iter_mut().zip(&touched).for_each(|(kept, touched)| *kept |= touched);
+        (kept, touched)
+    }
+
+    pub fn around(surface: &SurfaceMesh, resolution: u32) -> Self {
         let bounds = surface.aabb();
         let spacing = bounds.extent().max() / (f64::from(resolution) - 2.0 * MARGIN);
         let cells = std::array::from_fn(|axis| (bounds.extent()[axis] / spacing + 2.0 * MARGIN - 1e-9).ceil().max(1.0));
@@ -76,7 +63,7 @@ impl Grid {
         Self { origin, spacing, cells: cells.map(|n| n as usize) }
     }
 
-    fn point(&self, index: [f64; 3]) -> Vec3 {
+    pub fn point(&self, index: [f64; 3]) -> Vec3 {
         self.origin + Vec3::from(index) * self.spacing
     }
 
@@ -98,8 +85,9 @@ impl Grid {
     }
 }
 
-/// Marks the cells that a triangle touches.
-fn mark_touched(surface: &SurfaceMesh, grid: &Grid, kept: &mut [bool]) {
+/// Which cells a triangle touches.
+fn touched(surface: &SurfaceMesh, grid: &Grid) -> Vec<bool> {
+    let mut touched = vec![false; grid.cells.iter().product()];
     let half = grid.spacing * (0.5 + 1e-9);
     for triangle in 0..surface.triangles.len() {
         let corners = surface.corners(triangle);
@@ -110,14 +98,15 @@ fn mark_touched(surface: &SurfaceMesh, grid: &Grid, kept: &mut [bool]) {
             for j in ys.clone() {
                 for i in xs.clone() {
                     let slot = grid.slot([i, j, k]);
-                    if !kept[slot] {
+                    if !touched[slot] {
                         let center = grid.center([i, j, k]);
-                        kept[slot] = triangle_touches_cube(&corners.map(|c| c - center), half);
+                        touched[slot] = triangle_touches_cube(&corners.map(|c| c - center), half);
                     }
                 }
             }
         }
     }
+    touched
 }
 
 /// Whether a triangle meets the cube `[-half, half]^3`: no axis among the 13 candidates separates them [Akenine-Moller 2001].
@@ -134,68 +123,6 @@ fn triangle_touches_cube(corners: &[Vec3; 3], half: f64) -> bool {
         || sides.iter().any(|&side| apart(side))
         || sides.iter().any(|side| edges.iter().any(|edge| apart(side.cross(edge))));
     !separated
-}
-
-/// Marks the cells whose centre is inside, by the winding number along the row of cells in x.
-///
-/// A row meets a triangle when its point `(y, z)` lies in the projected triangle. That is counted edge by edge with a
-/// half-open rule that gives both triangles of an edge exactly opposite numbers, so that for a closed surface the crossings
-/// of a row cancel exactly, whatever the rounding and however the row hits edges or vertices.
-fn mark_inside(surface: &SurfaceMesh, grid: &Grid, kept: &mut [bool]) {
-    let [nx, ny, nz] = grid.cells;
-    let mut crossings: Vec<Vec<(f64, i32)>> = vec![Vec::new(); ny * nz];
-    for triangle in 0..surface.triangles.len() {
-        let corners = surface.corners(triangle);
-        let min = corners[0].inf(&corners[1]).inf(&corners[2]);
-        let max = corners[0].sup(&corners[1]).sup(&corners[2]);
-        let normal = (corners[1] - corners[0]).cross(&(corners[2] - corners[0]));
-        for k in grid.range(2, min.z, max.z) {
-            for j in grid.range(1, min.y, max.y) {
-                let row = grid.center([0, j, k]);
-                let winding: i32 = [(0, 1), (1, 2), (2, 0)].iter().map(|&(a, b)| edge_winding(&corners[a], &corners[b], &row)).sum();
-                if winding != 0 {
-                    // The plane's x on this row, kept within the triangle: a sliver's plane may be wild.
-                    let x = corners[0].x - ((row.y - corners[0].y) * normal.y + (row.z - corners[0].z) * normal.z) / normal.x;
-                    let x = if x.is_nan() { min.x } else { x.clamp(min.x, max.x) };
-                    crossings[k * ny + j].push((x, winding));
-                }
-            }
-        }
-    }
-    for (row, crossings) in crossings.iter_mut().enumerate() {
-        crossings.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (j, k) = (row % ny, row / ny);
-        let mut passed = crossings.iter().peekable();
-        let mut winding = 0;
-        for i in 0..nx {
-            let x = grid.center([i, j, k]).x;
-            while let Some((_, sign)) = passed.next_if(|(at, _)| *at < x) {
-                winding += sign;
-            }
-            kept[grid.slot([i, j, k])] |= winding != 0;
-        }
-    }
-}
-
-/// Marks the cells at whose centre the surface winds around more than half a time.
-fn mark_wound(surface: &SurfaceMesh, grid: &Grid, kept: &mut [bool]) {
-    let tree = Tree::new(surface);
-    let [nx, ny, _] = grid.cells;
-    kept.par_iter_mut().enumerate().filter(|(_, kept)| !**kept).for_each(|(slot, kept)| {
-        let center = grid.center([slot % nx, slot / nx % ny, slot / nx / ny]);
-        *kept = tree.winding(&center).abs() > 0.5;
-    });
-}
-
-/// The part of an edge in the winding of its triangle around a row, projected along x: +-1 when the edge passes the row's
-/// height on the side of larger y, else 0. Reversing the edge negates it exactly, for it is worked out from the lower end.
-fn edge_winding(from: &Vec3, to: &Vec3, row: &Vec3) -> i32 {
-    if (from.z <= row.z) == (to.z <= row.z) {
-        return 0;
-    }
-    let (sign, low, high) = if from.z <= row.z { (1, from, to) } else { (-1, to, from) };
-    let y = low.y + (row.z - low.z) * ((high.y - low.y) / (high.z - low.z));
-    if y > row.y { sign } else { 0 }
 }
 
 #[cfg(test)]

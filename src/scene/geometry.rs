@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::read::{Anchor, BodyContent, Collision, Fineness, Geometry, Role};
+use super::read::{Anchor, BodyContent, Collision, Geometry, Role};
 use crate::math::{Aabb, Vec3};
 use crate::mesh::{
-    Embedding, MeshData, MeshError, MeshFile, SurfaceMesh, TetMesh, assets, doctor, embed, open_mesh, parse_surface, shapes, voxel,
+    Embedding, Fineness, MeshData, MeshError, MeshFile, SurfaceMesh, TetMesh, assets, doctor, embed, open_mesh, parse_surface, shapes,
+    voxel,
 };
 use crate::model::Shape;
 

@@ -16,6 +16,7 @@ use super::value::{Origin, Value};
 use super::{Document, check};
 use crate::material::{Material, MaterialModel};
 use crate::math::Vec3;
+use crate::mesh::Fineness;
 use crate::model::{Keyframe, Keyframes, Motion};
 use crate::solver::{Params, Preconditioner};
 
@@ -94,15 +95,6 @@ pub enum Copies {
     Array { count: [u32; 3], pitch: Vec3 },
     Circle { count: u32 },
     Scatter { count: u32, seed: u64, min: Vec3, max: Vec3, origin: Origin },
-}
-
-/// How finely a surface is filled with tets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fineness {
-    /// Cells along the longest side.
-    Cells(u32),
-    /// About so many tets.
-    Tets(u64),
 }
 
 #[derive(Clone, Debug)]

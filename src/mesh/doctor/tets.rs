@@ -80,13 +80,7 @@ pub(super) fn faults(mesh: &TetMesh) -> Faults {
     let place = |node: u32| -> [u64; 3] { (mesh.positions[node as usize].map(|x| x + 0.0)).map(f64::to_bits).into() };
     let duplicate = nodes().filter(|&node| !taken.insert(place(node))).collect();
     let mut used = vec![false; mesh.positions.len()];
-    let mut parts = Classes::new(mesh.positions.len());
-    for tet in &mesh.tets {
-        for &node in tet {
-            used[node as usize] = true;
-            parts.join(tet[0] as usize, node as usize);
-        }
-    }
+    mesh.tets.iter().flatten().for_each(|&node| used[node as usize] = true);
     Faults {
         inverted: where_quality(&|q| q < -FLAT),
         flat: where_quality(&|q| is_flat(q)),
@@ -94,8 +88,26 @@ pub(super) fn faults(mesh: &TetMesh) -> Faults {
         repeated,
         duplicate,
         unused: nodes().filter(|&node| !used[node as usize]).collect(),
-        pieces: nodes().filter(|&node| used[node as usize] && parts.root(node as usize) == node as usize).collect(),
+        pieces: pieces_of(mesh),
     }
+}
+
+/// How many parts there are that share no node.
+pub fn pieces(mesh: &TetMesh) -> usize {
+    pieces_of(mesh).len()
+}
+
+/// The lowest node of each part.
+fn pieces_of(mesh: &TetMesh) -> Vec<u32> {
+    let mut used = vec![false; mesh.positions.len()];
+    let mut parts = Classes::new(mesh.positions.len());
+    for tet in &mesh.tets {
+        for &node in tet {
+            used[node as usize] = true;
+            parts.join(tet[0] as usize, node as usize);
+        }
+    }
+    (0..used.len()).filter(|&node| used[node] && parts.root(node) == node).map(|node| node as u32).collect()
 }
 
 /// Swaps two nodes of tets of negative volume; drops tets of no volume and such as repeat another, and unused nodes. Nodes and

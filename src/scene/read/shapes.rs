@@ -1,6 +1,7 @@
 //! The geometry of a body: a mesh or a shape.
 
-use super::{Fineness, Geometry, MAX_CELLS, Reader};
+use super::{Geometry, MAX_CELLS, Reader};
+use crate::mesh::Fineness;
 use crate::scene::node::{CHECKED, Node};
 use crate::scene::spec::Kind;
 use crate::scene::value::Value;
