@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use super::nodes::Transform;
 use super::read::{Anchor, BodyContent, Collision, Fineness, Geometry, Role};
-use crate::math::{Aabb, Vec3};
+use crate::math::{Aabb, Quat, Vec3};
 use crate::mesh::{
     Embedding, MeshData, MeshError, MeshFile, SurfaceMesh, TetMesh, assets, doctor, embed, open_mesh, parse_surface, shapes, voxel,
 };
@@ -14,8 +15,8 @@ pub struct Solid {
     pub tets: TetMesh,
     /// An embedded surface; none when it is the boundary of the tets.
     pub surface: Option<Skin>,
-    /// Of its vertices, if the surface has a texture.
-    pub texture_coordinates: Option<Vec<[f32; 2]>>,
+    /// Of the corners of its triangles, if the surface has a texture.
+    pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
     /// The surface that touches; none when it is the drawn one.
     pub collision: Option<Skin>,
     /// The surface had holes, and has lids of long triangles now.
@@ -171,6 +172,9 @@ fn anchor_point(anchor: Anchor, bounds: &Aabb) -> Vec3 {
     }
 }
 
+/// What is told of a mesh that was changed.
+pub const MENDED: &str = "the mesh was mended: `pliant check` with its file tells what was wrong";
+
 /// Edges of a subdivided surface are at most this long, in cells: then no cell's outside is without a vertex that touches.
 const LONGEST_EDGE: f64 = 1.5;
 
@@ -181,7 +185,7 @@ const MOST_PIECES: f64 = 1e6;
 fn of_file(file: MeshFile, fineness: Fineness, size: Option<f64>, subdivide: bool) -> Result<Solid, Fault> {
     let mut notes = file.notes;
     let mut was_mended = |is_changed: bool| {
-        notes.extend(is_changed.then(|| "the mesh was mended: `pliant check` with its file tells what was wrong".to_owned()));
+        notes.extend(is_changed.then(|| MENDED.to_owned()));
     };
     let solid = match file.data {
         MeshData::Tets(read) => {
@@ -282,6 +286,11 @@ fn read(file: &str, folder: Option<&Path>) -> Result<MeshFile, Fault> {
 const FAR: f64 = 1.0;
 
 impl Solid {
+    /// Where a point of the mesh file is in the body's frame.
+    pub fn body_from_file(&self) -> Transform {
+        Transform::from_parts((-self.shift).into(), Quat::identity(), self.scale)
+    }
+
     fn new(tets: TetMesh, surface: Option<Skin>) -> Self {
         Self {
             tets,
