@@ -97,9 +97,12 @@ impl Checkup {
         let mut overlays = Overlays::default();
         // What is left lies over what was mended.
         for left in [false, true] {
+            let shade = Pen { color: SHADE, opacity: 0.5, line: 5.0 * pixels, dot: 9.0 * pixels };
             let color = if left { COLORS.left } else { COLORS.mended };
-            for outline in self.outlines.iter().filter(|outline| outline.left == left) {
-                draw(&points[outline.points.clone()], color, pixels, &mut overlays);
+            for pen in [shade, Pen { color, opacity: 1.0, line: 2.5 * pixels, dot: 6.0 * pixels }] {
+                for outline in self.outlines.iter().filter(|outline| outline.left == left) {
+                    pen.draw(&points[outline.points.clone()], &mut overlays);
+                }
             }
         }
         overlays
@@ -111,17 +114,23 @@ fn moved((corners, weights): (&[u32; 4], &[f64; 4]), nodes: &[[f32; 4]]) -> glam
     (0..4).map(|k| corner(k) * weights[k] as f32).sum()
 }
 
-/// A point as a dot, more points as lines between any two of them.
-fn draw(points: &[glam::Vec3], color: Rgb, pixels: f32, overlays: &mut Overlays) {
-    if let [at] = *points {
-        overlays.points.push(Point { at, color: SHADE, opacity: 0.75, size: 9.0 * pixels });
-        overlays.points.push(Point { at, color, opacity: 1.0, size: 6.0 * pixels });
-        return;
-    }
-    for (i, &a) in points.iter().enumerate() {
-        for &b in &points[i + 1..] {
-            overlays.segments.push(Segment { a, b, color: SHADE, opacity: 0.5, width: 5.0 * pixels });
-            overlays.segments.push(Segment { a, b, color, opacity: 1.0, width: 2.5 * pixels });
+/// How a mark is drawn; sizes in pixels.
+struct Pen {
+    color: Rgb,
+    opacity: f32,
+    line: f32,
+    dot: f32,
+}
+
+impl Pen {
+    /// A point as a dot, more points as lines between any two of them.
+    fn draw(&self, points: &[glam::Vec3], overlays: &mut Overlays) {
+        let Pen { color, opacity, line, dot } = *self;
+        if let [at] = *points {
+            overlays.points.push(Point { at, color, opacity, size: dot });
+        }
+        for (i, &a) in points.iter().enumerate() {
+            overlays.segments.extend(points[i + 1..].iter().map(|&b| Segment { a, b, color, opacity, width: line }));
         }
     }
 }

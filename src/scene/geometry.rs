@@ -196,10 +196,8 @@ fn of_file(file: MeshFile, fineness: Fineness, size: Option<f64>, subdivide: boo
             Solid { scale, ..Solid::new(tets, None) }
         }
         MeshData::Surface(read) => {
-            let mut surface = doctor::mend(read.clone());
-            let is_mended = surface != read;
-            was_mended(is_mended);
-            let is_patched = is_mended && doctor::diagnose(&read).boundary_edges > 0;
+            let (mut surface, lids) = doctor::mend_and_close(read.clone());
+            was_mended(surface != read);
             surface.check()?;
             let scale = rescale(&mut surface.positions, size);
             let found = doctor::diagnose(&surface);
@@ -211,7 +209,7 @@ fn of_file(file: MeshFile, fineness: Fineness, size: Option<f64>, subdivide: boo
             if subdivide && found.area < MOST_PIECES * longest.powi(2) {
                 surface = surface.subdivided(longest);
             }
-            let mut solid = Solid { scale, is_patched, ..embedded(surface, resolution)? };
+            let mut solid = Solid { scale, is_patched: lids > 0, ..embedded(surface, resolution)? };
             if !found.is_solid() {
                 // Its triangles do not tell which side touches.
                 solid.collision = Some(solid.tets.boundary_skin());
@@ -313,12 +311,16 @@ impl Solid {
                 Some((triangles, embedding)) if self.collision.is_none() => {
                     let positions = embedding.positions(&self.tets.positions);
                     let drawn = SurfaceMesh { positions, triangles: triangles.clone(), ..SurfaceMesh::default() };
-                    // Contact takes many small steps at triangles that pass through each other or have no normal.
-                    if !self.is_patched && doctor::diagnose(&drawn).degenerate_triangles == 0 && !doctor::crosses_itself(&drawn) {
+                    // Contact takes many small steps at triangles that pass through each other or have no normal, and where both sides of
+                    // a body hang on the same tets: where its mean thickness, 2 V / A, is less than a cell of six tets.
+                    let found = doctor::diagnose(&drawn);
+                    let is_thin = 2.0 * found.signed_volume < (6.0 * self.tets.volume(0)).cbrt() * found.area;
+                    if !self.is_patched && !is_thin && found.degenerate_triangles == 0 && !doctor::crosses_itself(&drawn) {
                         return Ok(());
                     }
                     self.notes.push(
-                        "the surface crosses itself, had holes, or has triangles without area: the outside of the tets touches instead"
+                        "the surface crosses itself, had holes, is thinner than a tet, or has triangles without area: the outside of the \
+                         tets touches instead"
                             .to_owned(),
                     );
                     Some(self.tets.boundary_skin())

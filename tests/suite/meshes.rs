@@ -99,6 +99,18 @@ fn drop_for(folder: &str, name: &str, flags: &[&str], seconds: f64) -> (Health, 
     (Health::of(simulation.model(), &positions), simulation.model().tets.len())
 }
 
+/// The drawn surface where that serves: also one that was only welded. The tets where it crosses itself, is open, or is thinner than
+/// they are.
+#[test]
+fn what_touches_of_a_dropped_mesh_follows_its_surface() {
+    for (name, with_tets) in
+        [("joint.off", false), ("box_textured.glb", false), ("cow.off", true), ("mushroom_open.off", true), ("boeing_soup.off", true)]
+    {
+        let built = scene::build(&Scene::from_mesh(&root("tests/data", name)).unwrap()).unwrap();
+        assert_eq!(built.model.bodies[0].has_own_collision, with_tets, "{name}: {:?}", built.notes);
+    }
+}
+
 /// A cow of the default stiffness and fineness stands on legs a few tets thick; where they folded, a step took seconds.
 #[test]
 fn thin_legs_carry_a_dropped_body() {

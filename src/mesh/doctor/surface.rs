@@ -156,9 +156,14 @@ pub(super) fn is_solid_volume(volume: f64, bounds: &Aabb) -> bool {
 
 /// Welds vertices at one place; drops triangles that use a vertex twice or repeat an earlier one, walls inside of the body that
 /// are there twice, facing both ways, and unused vertices; makes the triangles of a piece agree which side is outside and turns
-/// pieces that are inside out; closes small holes. What is kept of triangles keeps its texture coordinates. Triangles that are flat with three different corners stay: without them the
-/// surface would open.
+/// pieces that are inside out; closes small holes. What is kept of triangles keeps its texture coordinates. Triangles that are flat with three
+/// different corners stay: without them the surface would open.
 pub fn mend(surface: SurfaceMesh) -> SurfaceMesh {
+    mend_and_close(surface).0
+}
+
+/// [`mend`], and how many triangles now close holes.
+pub fn mend_and_close(surface: SurfaceMesh) -> (SurfaceMesh, usize) {
     let mut first_at: HashMap<[u64; 3], u32> = HashMap::new();
     let welded: Vec<u32> =
         (0..).zip(&surface.positions).map(|(vertex, position)| *first_at.entry(place(position)).or_insert(vertex)).collect();
@@ -185,11 +190,12 @@ pub fn mend(surface: SurfaceMesh) -> SurfaceMesh {
     orient(&mut mended);
     let before = mended.triangles.len();
     close_small_holes(&mut mended);
+    let lids = mended.triangles.len() - before;
     // What was open has an outside only now.
-    if mended.triangles.len() > before {
+    if lids > 0 {
         orient(&mut mended);
     }
-    mended
+    (mended, lids)
 }
 
 /// Drops what is there twice, facing both ways: all of it where it is a wall between parts of one body, one of the two where it is
