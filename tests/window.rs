@@ -188,6 +188,19 @@ fn bad_files_are_told_and_the_window_lives() {
     window.wait_for("step 3", |line| line.starts_with("step ") && step_of(line) >= 3);
     let recent = std::fs::read_to_string(window.folder().join("config/recent.json")).unwrap();
     assert!(recent.contains("cube.off"), "{recent}");
+
+    // What is wrong with a mesh is told, also where nothing can come of it: its sides lie on each other.
+    let flat = window.folder().join("flat.obj");
+    std::fs::write(&flat, "v 0 0 0\nv 1 0 0\nv 1 0 1\nv 0 0 1\nf 1 2 3\nf 1 3 4\nf 2 1 4\nf 2 4 3\n").unwrap();
+    window.click("menu.File");
+    window.click("item.Open_path…");
+    window.wait("widget path.field");
+    window.type_text(&flat.display().to_string());
+    window.key("Return");
+    window.wait("checkup flat.obj findings=0 refused=true");
+    window.wait("scene loaded flat");
+    window.click("checkups.close");
+    window.wait("gone checkups.close");
     window.key("ctrl+q");
     assert!(window.exit_status().success());
 }

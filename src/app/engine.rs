@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::SceneSource;
 use super::contacts::ContactMark;
+use super::faults::Checkup;
 use crate::math::{Isometry, Vec3};
 use crate::model::Model;
 use crate::render::{Camera, Light};
@@ -53,6 +54,8 @@ pub struct SceneInfo {
     pub frames_per_second: f64,
     /// What reading and mending the meshes changed, one sentence each.
     pub notes: Vec<String>,
+    /// Of mesh files with faults.
+    pub checkups: Vec<Checkup>,
 }
 
 /// The changing part of a simulation, as the window shows it.

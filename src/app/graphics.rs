@@ -28,8 +28,8 @@ pub struct Picture {
     pub size: [u32; 2],
     pub camera: Camera,
     pub options: ViewOptions,
-    /// Whether contacts are marked.
-    pub contacts: bool,
+    /// Whether contacts are marked, and faults of meshes.
+    pub marks: [bool; 2],
     /// Counts the changes of the stage and of positions on it.
     pub version: u64,
 }

@@ -6,6 +6,7 @@
 mod contacts;
 mod engine;
 mod events;
+mod faults;
 mod files;
 mod format;
 mod graphics;

@@ -1,22 +1,33 @@
-//! From a scene to a running simulation, on the worker's thread.
+//! From a scene to a running simulation, or from a mesh that is refused to its picture; on the worker's thread.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::contacts::contact_marks;
 use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
+use super::faults::Checkup;
 use super::worker::Opener;
 use super::{AppOptions, SceneSource};
 use crate::gpu;
-use crate::scene::{self, Scene};
+use crate::math::{Isometry, Quat, Vec3};
+use crate::mesh::open_mesh;
+use crate::model::{Mobility, ModelBuilder, Obstacle, RigidBody, Shape};
+use crate::render::{Camera, Light};
+use crate::scene::{self, Scene, Transform};
 use crate::sim::{Command, Options, Simulation};
-use crate::solver::StepReport;
+use crate::solver::{Params, StepReport, SurfacePositions};
 use crate::stage;
 
 /// Builds scenes on the window's device, with the backend that was asked for.
 pub fn opener(device: Arc<gpu::Device>, options: &AppOptions) -> Opener {
     let backend = options.backend;
-    Box::new(move |source| open(source, backend, &device))
+    Box::new(move |source| {
+        open(source, backend, &device).or_else(|refusal| match source {
+            SceneSource::Path(path) if scene::is_mesh(path) => refused(source, path, refusal),
+            _ => Err(refusal),
+        })
+    })
 }
 
 fn open(source: &SceneSource, backend: Option<scene::BackendChoice>, device: &Arc<gpu::Device>) -> Result<Loaded, String> {
@@ -29,7 +40,10 @@ fn open(source: &SceneSource, backend: Option<scene::BackendChoice>, device: &Ar
     let scene = scene.map_err(sentence)?;
     let built = scene::build(&scene).map_err(sentence)?;
     let (name, camera, light, recording) = (built.title.clone(), stage::camera(&built.camera), stage::light(&built.light), built.recording);
-    let notes = built.notes.clone();
+    let checkups: Vec<Checkup> = built.meshes.iter().filter_map(|origin| Checkup::of(origin, &built.model)).collect();
+    let mut notes = built.notes.clone();
+    // What was wrong is told in full.
+    notes.retain(|note| checkups.is_empty() || !note.ends_with(scene::MENDED));
     let options = Options { backend, device: Some(device.clone()), ..Options::default() };
     let simulation = Simulation::new(built, &options).map_err(sentence)?;
     let ran = simulation.backend();
@@ -47,8 +61,91 @@ fn open(source: &SceneSource, backend: Option<scene::BackendChoice>, device: &Ar
         light,
         frames_per_second: recording.fps,
         notes,
+        checkups,
     };
     Ok(Loaded { engine: Box::new(simulation), info })
+}
+
+/// The length of the longest side of a mesh of which nothing came [m].
+const SHOWN_SIZE: f64 = 0.3;
+
+/// Shows a mesh that was read but cannot become a body, and what the doctor found in it.
+fn refused(source: &SceneSource, path: &Path, refusal: String) -> Result<Loaded, String> {
+    let start = Instant::now();
+    let Ok(file) = open_mesh(path) else { return Err(refusal) };
+    let surface = file.clone().into_surface();
+    let bounds = surface.aabb();
+    let longest = bounds.extent().max();
+    if surface.triangles.is_empty() || longest.is_nan() || longest <= 0.0 {
+        return Err(refusal);
+    }
+    // On its lowest point, a little above a floor.
+    let scale = SHOWN_SIZE / longest;
+    let foot = Vec3::new(bounds.center().x, bounds.min.y, bounds.center().z);
+    let world_from_file = Transform::from_parts((Vec3::y() * 0.05 - foot * scale).into(), Quat::identity(), scale);
+    let placed = surface.transformed(|p| (world_from_file * nalgebra::Point3::from(*p)).coords);
+    let mut camera = Camera::default();
+    camera.frame(&placed.aabb(), 1.0);
+
+    let mut builder = ModelBuilder::default();
+    builder.rigid_body(RigidBody {
+        name: source.label(),
+        mobility: Mobility::Driven(None),
+        vertices: placed.positions,
+        triangles: placed.triangles,
+        texture_coordinates: None,
+        pose: Isometry::identity(),
+        velocity: Vec3::zeros(),
+        angular_velocity: Vec3::zeros(),
+        color: None,
+    });
+    let pose = Isometry::identity();
+    builder.obstacle(Obstacle { name: "floor".into(), shape: Shape::Plane, pose, motion: None, friction: vec![], color: None });
+    let info = SceneInfo {
+        generation: 0, // the worker counts
+        source: source.clone(),
+        name: source.label(),
+        model: Arc::new(builder.build().map_err(sentence)?),
+        backend: "none".into(),
+        adapter: None,
+        solver: "none".into(),
+        reason: "There is nothing to simulate".into(),
+        build_ms: start.elapsed().as_secs_f64() * 1e3,
+        camera,
+        light: Light::default(),
+        frames_per_second: 60.0,
+        notes: vec![],
+        checkups: vec![Checkup::of_refused(path, &file, &world_from_file, refusal)],
+    };
+    Ok(Loaded { engine: Box::new(Still), info })
+}
+
+/// One body and a floor that stand still.
+struct Still;
+
+impl Engine for Still {
+    fn step(&mut self) -> Result<StepReport, String> {
+        Err("nothing came of this mesh that could move".into())
+    }
+
+    fn apply(&mut self, _: &Command) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn view(&mut self, wants: Wants) -> Result<View, String> {
+        Ok(View {
+            step: 0,
+            time: 0.0,
+            surface: SurfacePositions::Host(vec![]),
+            nodes: wants.nodes.then(Vec::new),
+            contacts: wants.contacts.then(Vec::new),
+            rigid_poses: vec![Isometry::identity()],
+            obstacle_poses: vec![Isometry::identity()],
+            attachments: vec![],
+            grabs: vec![],
+            params: Params::default(),
+        })
+    }
 }
 
 fn sentence(error: impl std::error::Error) -> String {

@@ -36,7 +36,8 @@ impl Recorder {
     pub fn finish(self) -> Result<String, String> {
         let path = self.path;
         let n = self.writer.finish().map_err(|error| error.to_string())?;
-        Ok(format!("{n} frames were recorded into {}", path.display()))
+        let frames = if n == 1 { "frame was" } else { "frames were" };
+        Ok(format!("{n} {frames} recorded into {}", path.display()))
     }
 }
 

@@ -13,6 +13,7 @@ use egui::{Pos2, Rect};
 use super::contacts::{self, ContactMark, Scale};
 use super::engine::{SceneInfo, View, Wants};
 use super::events::EventLog;
+use super::faults::Checkup;
 use super::files::Chosen;
 use super::graphics::{Graphics, Picture};
 use super::pointer::{Effect, Input, Pointer};
@@ -165,6 +166,11 @@ impl Session {
         self.staged = scene.generation;
         self.grab = None;
         self.pointer.handle(Input::Cancel);
+        self.ui.checkups = !scene.checkups.is_empty();
+        for checkup in &scene.checkups {
+            let (findings, refused) = (checkup.report.findings.len(), checkup.refusal.is_some());
+            self.log.say(format_args!("checkup {} findings={findings} refused={refused}", checkup.file));
+        }
         if before.is_none_or(|before| before.source != scene.source) {
             self.camera = scene.camera;
             self.flight = None;
@@ -325,7 +331,13 @@ impl Session {
     /// What the 3D view shall show.
     pub fn picture(&self) -> Picture {
         let [_, _, width, height] = self.viewport();
-        Picture { size: [width, height], camera: self.camera, options: self.options(), contacts: self.ui.contacts, version: self.placed }
+        Picture {
+            size: [width, height],
+            camera: self.camera,
+            options: self.options(),
+            marks: [self.ui.contacts, self.ui.checkups],
+            version: self.placed,
+        }
     }
 
     /// The contacts to show: none when they are not wanted.
@@ -339,7 +351,19 @@ impl Session {
         let mut overlays = contacts::overlays(self.contacts(), self.scale, &self.camera, self.viewport(), self.pixels_per_point);
         let ends = self.shown.view.as_ref().map(|view| view.attachments.as_slice()).unwrap_or_default();
         overlays.segments.splice(..0, stage::attachments(ends, self.pixels_per_point));
+        let nodes = self.shown.view.as_ref().and_then(|view| view.nodes.as_deref());
+        for checkup in self.checkups() {
+            let marks = checkup.overlays(nodes, self.camera.eye(), self.pixels_per_point);
+            overlays.segments.extend(marks.segments);
+            overlays.points.extend(marks.points);
+        }
         overlays
+    }
+
+    /// Those whose faults are marked.
+    fn checkups(&self) -> &[Checkup] {
+        let scene = self.shown.scene.as_ref().filter(|_| self.ui.checkups);
+        scene.map(|scene| scene.checkups.as_slice()).unwrap_or_default()
     }
 
     /// Where the 3D view is [px].
@@ -489,9 +513,10 @@ impl Session {
         }
     }
 
-    /// The view of the inside needs the nodes, the marks of contacts the contacts.
+    /// The view of the inside and the marks of faults need the nodes, the marks of contacts the contacts.
     fn want(&mut self) {
-        let wanted = Wants { nodes: self.ui.options.shading == Shading::Tets, contacts: self.ui.contacts };
+        let nodes = self.ui.options.shading == Shading::Tets || self.checkups().iter().any(Checkup::moves);
+        let wanted = Wants { nodes, contacts: self.ui.contacts };
         let has = self.shown.view.as_ref().map(|view| Wants { nodes: view.nodes.is_some(), contacts: view.contacts.is_some() });
         if has.is_some_and(|has| has != wanted) {
             self.worker.send(Request::Want(wanted));

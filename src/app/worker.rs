@@ -335,9 +335,9 @@ impl Loop {
             Ok(Loaded { engine, mut info }) => {
                 self.generation += 1;
                 info.generation = self.generation;
-                let notes = std::mem::take(&mut info.notes);
-                if !notes.is_empty() {
-                    self.notify(Severity::Info, notes.join("\n"));
+                // Else they stand beside what the doctor found.
+                if !info.notes.is_empty() && info.checkups.is_empty() {
+                    self.notify(Severity::Info, info.notes.join("\n"));
                 }
                 self.engine = Some(engine);
                 self.source = Some(source);

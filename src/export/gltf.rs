@@ -29,14 +29,36 @@ pub struct Animation {
     subject: Subject,
     surfaces: Surfaces,
     split: SplitSurface,
-    /// Drawn vertices of each part.
-    parts: Vec<Vec<u32>>,
+    /// The vertices of each part, sorted.
+    parts: Vec<Vec<Shown>>,
     file: OutputFile,
     /// Where the binary data begin in the file, and how many there are.
     start: u64,
     length: u64,
     base: Base,
     frames: Vec<Keyframe>,
+}
+
+/// What a vertex in the file shows: a drawn vertex, and its place in the texture. Along a seam one drawn vertex has several.
+#[derive(Clone, Copy)]
+struct Shown {
+    drawn: u32,
+    texture: [f32; 2],
+}
+
+impl Shown {
+    /// For each corner of the triangles of a part.
+    fn of<'a>(part: &'a Part, split: &'a SplitSurface) -> impl Iterator<Item = Self> + 'a {
+        let corners = split.triangles[part.triangles.clone()].as_flattened().iter().enumerate();
+        corners.map(|(corner, &drawn)| {
+            let texture = part.texture.as_ref().map_or([0.0; 2], |texture| texture[corner / 3][corner % 3]);
+            Self { drawn, texture }
+        })
+    }
+
+    fn key(&self) -> (u32, [u32; 2]) {
+        (self.drawn, self.texture.map(f32::to_bits))
+    }
 }
 
 /// Positions and normals of the first frame.
@@ -93,10 +115,10 @@ impl Animation {
         let surfaces = Surfaces::new(&subject.model);
         let split = split(&surfaces);
         let parts = surfaces.parts.iter().map(|part| {
-            let mut drawn: Vec<u32> = split.triangles[part.triangles.clone()].iter().flatten().copied().collect();
-            drawn.sort_unstable();
-            drawn.dedup();
-            drawn
+            let mut shown: Vec<Shown> = Shown::of(part, &split).collect();
+            shown.sort_unstable_by_key(Shown::key);
+            shown.dedup_by_key(|shown| shown.key());
+            shown
         });
         let parts = parts.collect();
         check_writable(path)?;
@@ -156,16 +178,16 @@ impl Animation {
         self.base.normals = normals(&self.split, &positions);
         self.base.positions = positions.iter().map(single).collect();
         for part in 0..self.parts.len() {
-            let drawn = std::mem::take(&mut self.parts[part]);
-            let triangles = self.split.triangles[self.surfaces.parts[part].triangles.clone()].iter().flatten();
-            let indices: Vec<u8> = triangles.flat_map(|v| (drawn.partition_point(|d| d < v) as u32).to_le_bytes()).collect();
-            let points: Vec<_> = drawn.iter().map(|d| self.base.positions[self.split.sources[*d as usize] as usize]).collect();
-            let normals: Vec<_> = drawn.iter().map(|d| self.base.normals[*d as usize]).collect();
-            let start = self.surfaces.parts[part].vertices.start;
-            let texture = self.surfaces.parts[part].texture.as_ref().map(|texture| {
-                // Measured from the upper left corner here.
-                let at = |d: &u32| texture[self.split.sources[*d as usize] as usize - start];
-                drawn.iter().map(at).flat_map(|[u, v]| [u, 1.0 - v]).flat_map(f32::to_le_bytes).collect::<Vec<u8>>()
+            let shown = std::mem::take(&mut self.parts[part]);
+            let index = |corner: Shown| shown.partition_point(|s| s.key() < corner.key()) as u32;
+            let corners = Shown::of(&self.surfaces.parts[part], &self.split);
+            let indices: Vec<u8> = corners.flat_map(|corner| index(corner).to_le_bytes()).collect();
+            let points: Vec<_> = shown.iter().map(|s| self.base.positions[self.split.sources[s.drawn as usize] as usize]).collect();
+            let normals: Vec<_> = shown.iter().map(|s| self.base.normals[s.drawn as usize]).collect();
+            // Measured from the upper left corner here.
+            let texture = self.surfaces.parts[part].texture.is_some().then(|| {
+                let coordinates = shown.iter().flat_map(|s| [s.texture[0], 1.0 - s.texture[1]]);
+                coordinates.flat_map(f32::to_le_bytes).collect::<Vec<u8>>()
             });
             let views = PartViews {
                 indices: self.put(&indices)?,
@@ -173,7 +195,7 @@ impl Animation {
                 normals: self.put_vectors(&normals)?,
                 texture: texture.map(|bytes| self.put(&bytes)).transpose()?,
             };
-            self.parts[part] = drawn;
+            self.parts[part] = shown;
             self.base.views.push(views);
         }
         Ok(())
@@ -190,10 +212,11 @@ impl Exporter for Animation {
             self.begin(frame)?;
         }
         let before = self.length;
-        let (n_drawn, n_poses) = (self.base.normals.len() as u64, (frame.rigid_poses.len() + frame.obstacle_poses.len()) as u64);
+        let n_shown = self.parts.iter().map(Vec::len).sum::<usize>() as u64;
+        let n_poses = (frame.rigid_poses.len() + frame.obstacle_poses.len()) as u64;
         let keys =
             (self.frames.len() as u64 + 1).pow(2) * 4 * self.n_soft().min(1) as u64 + (self.frames.len() as u64 + 1) * (4 + 28 * n_poses);
-        if self.start + before + 24 * n_drawn + keys > u64::from(u32::MAX) {
+        if self.start + before + 24 * n_shown + keys > u64::from(u32::MAX) {
             let source = std::io::Error::other("glTF holds at most 4 GiB; take fewer frames a second, or another format");
             return Err(OutputError::Failed { path: self.path.clone(), source });
         }
@@ -201,12 +224,13 @@ impl Exporter for Animation {
         let now = normals(&self.split, &positions);
         let mut targets = vec![];
         for part in 0..self.n_soft() {
-            let drawn = std::mem::take(&mut self.parts[part]);
+            let shown = std::mem::take(&mut self.parts[part]);
             let difference = |a: [f32; 3], b: [f32; 3]| std::array::from_fn(|i| a[i] - b[i]);
-            let sources = drawn.iter().map(|d| self.split.sources[*d as usize] as usize);
+            let sources = shown.iter().map(|s| self.split.sources[s.drawn as usize] as usize);
             let moved: Vec<_> = sources.map(|v| difference(single(&positions[v]), self.base.positions[v])).collect();
-            let turned: Vec<_> = drawn.iter().map(|d| difference(now[*d as usize], self.base.normals[*d as usize])).collect();
-            self.parts[part] = drawn;
+            let drawn = shown.iter().map(|s| s.drawn as usize);
+            let turned: Vec<_> = drawn.map(|d| difference(now[d], self.base.normals[d])).collect();
+            self.parts[part] = shown;
             let views = self.put_vectors(&moved).and_then(|moved| Ok([moved, self.put_vectors(&turned)?]));
             targets.push(views.inspect_err(|_| self.length = before)?);
         }
@@ -310,24 +334,24 @@ impl Animation {
             samplers.push(json!({ "input": time, "output": output, "interpolation": "LINEAR" }));
         };
         for (index, part) in self.surfaces.parts.iter().enumerate() {
-            let (drawn, views) = (self.parts[index].len(), &self.base.views[index]);
+            let (shown, views) = (self.parts[index].len(), &self.base.views[index]);
             let [r, g, b] = stage::linear(part.color);
             materials.push(json!({ "name": part.name, "pbrMetallicRoughness":
                 { "baseColorFactor": [r, g, b, 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.6 } }));
-            let positions = document.accessor(&views.positions, drawn, "VEC3", FLOAT, Some(ARRAY), true);
-            let normals = document.accessor(&views.normals, drawn, "VEC3", FLOAT, Some(ARRAY), false);
+            let positions = document.accessor(&views.positions, shown, "VEC3", FLOAT, Some(ARRAY), true);
+            let normals = document.accessor(&views.normals, shown, "VEC3", FLOAT, Some(ARRAY), false);
             let indices = document.accessor(&views.indices, 3 * part.triangles.len(), "SCALAR", INDEX, Some(ELEMENTS), false);
             let mut attributes = json!({ "POSITION": positions, "NORMAL": normals });
             if let Some(texture) = &views.texture {
-                attributes["TEXCOORD_0"] = document.accessor(texture, drawn, "VEC2", FLOAT, Some(ARRAY), false).into();
+                attributes["TEXCOORD_0"] = document.accessor(texture, shown, "VEC2", FLOAT, Some(ARRAY), false).into();
             }
             let mut primitive = json!({ "attributes": attributes, "indices": indices, "material": index });
             let mut mesh = json!({ "name": part.name });
             if part.carrier == Carrier::Soft {
                 let targets = self.frames.iter().map(|frame| {
                     let [moved, turned] = &frame.targets[index];
-                    let moved = document.accessor(moved, drawn, "VEC3", FLOAT, Some(ARRAY), true);
-                    json!({ "POSITION": moved, "NORMAL": document.accessor(turned, drawn, "VEC3", FLOAT, Some(ARRAY), false) })
+                    let moved = document.accessor(moved, shown, "VEC3", FLOAT, Some(ARRAY), true);
+                    json!({ "POSITION": moved, "NORMAL": document.accessor(turned, shown, "VEC3", FLOAT, Some(ARRAY), false) })
                 });
                 primitive["targets"] = targets.collect();
                 mesh["weights"] = vec![0; n].into();

@@ -77,52 +77,67 @@ pub fn normals(split: &SplitSurface, positions: &[Vec3]) -> Vec<[f32; 3]> {
 pub fn obj(model: &Model, surfaces: &Surfaces, split: &SplitSurface, frame: &Frame) -> Vec<u8> {
     let positions = surfaces.positions(model, frame);
     let mut text = format!("# Pliant, time {} s, metres, y up\n", frame.time);
-    let mut put = |line: std::fmt::Arguments| text.write_fmt(line).expect("writing to a String cannot fail");
+    // A String takes everything.
+    let mut put = |line: std::fmt::Arguments| text.write_fmt(line).unwrap_or_default();
     for [x, y, z] in positions.iter().map(single) {
         put(format_args!("v {x} {y} {z}\n"));
     }
     for [x, y, z] in normals(split, &positions) {
         put(format_args!("vn {x:.5} {y:.5} {z:.5}\n"));
     }
+    // Coordinates are counted through all parts that have some.
     let mut first_texture = 1;
     for part in &surfaces.parts {
         let texture = part.texture.as_deref().unwrap_or_default();
-        for [u, v] in texture {
+        let bits = |corner: &[f32; 2]| corner.map(f32::to_bits);
+        let mut coordinates = texture.as_flattened().to_vec();
+        coordinates.sort_unstable_by_key(bits);
+        coordinates.dedup_by_key(|corner| bits(corner));
+        for [u, v] in &coordinates {
             put(format_args!("vt {u} {v}\n"));
         }
         put(format_args!("g {}\n", part.name.replace(char::is_whitespace, "_")));
-        for t in part.triangles.clone() {
+        for (k, t) in part.triangles.clone().enumerate() {
             let ([a, b, c], [n, o, p]) = (surfaces.triangles[t].map(|v| v + 1), split.triangles[t].map(|v| v + 1));
-            if texture.is_empty() {
-                put(format_args!("f {a}//{n} {b}//{o} {c}//{p}\n"));
-            } else {
-                // Coordinates are counted through all parts that have some.
-                let [i, j, k] = [a, b, c].map(|v| v as usize - 1 - part.vertices.start + first_texture);
-                put(format_args!("f {a}/{i}/{n} {b}/{j}/{o} {c}/{k}/{p}\n"));
+            match texture.get(k) {
+                None => put(format_args!("f {a}//{n} {b}//{o} {c}//{p}\n")),
+                Some(corners) => {
+                    let [i, j, k] = corners.map(|corner| coordinates.partition_point(|c| bits(c) < bits(&corner)) + first_texture);
+                    put(format_args!("f {a}/{i}/{n} {b}/{j}/{o} {c}/{k}/{p}\n"));
+                }
             }
         }
-        first_texture += texture.len();
+        first_texture += coordinates.len();
     }
     text.into_bytes()
 }
 
+/// Texture coordinates are those of the corners of faces, as other programs write and read them where there are seams.
 fn ply(model: &Model, surfaces: &Surfaces, _: &SplitSurface, frame: &Frame) -> Vec<u8> {
     let positions = surfaces.positions(model, frame);
     let (n, m) = (positions.len(), surfaces.triangles.len());
+    let is_textured = surfaces.parts.iter().any(|part| part.texture.is_some());
+    let texture = if is_textured { "property list uchar float texcoord\n" } else { "" };
     let mut bytes = format!(
         "ply\nformat binary_little_endian 1.0\ncomment Pliant, time {} s, metres, y up\nelement vertex {n}\nproperty float x\nproperty float y\n\
-         property float z\nelement face {m}\nproperty list uchar int vertex_indices\nproperty int body\nend_header\n",
+         property float z\nelement face {m}\nproperty list uchar int vertex_indices\n{texture}property int body\nend_header\n",
         frame.time
     )
     .into_bytes();
-    bytes.reserve(12 * n + 17 * m);
+    bytes.reserve(12 * n + if is_textured { 42 } else { 17 } * m);
     for p in &positions {
         bytes.extend_from_slice(bytemuck::bytes_of(&single(p)));
     }
     for (body, part) in surfaces.parts.iter().enumerate() {
-        for t in part.triangles.clone() {
+        for (k, t) in part.triangles.clone().enumerate() {
             bytes.push(3);
             bytes.extend_from_slice(bytemuck::bytes_of(&surfaces.triangles[t]));
+            if is_textured {
+                // Readers like rows of one length: 0 for bodies without.
+                let corners = part.texture.as_ref().map_or([[0.0; 2]; 3], |texture| texture[k]);
+                bytes.push(6);
+                bytes.extend_from_slice(bytemuck::bytes_of(&corners));
+            }
             bytes.extend_from_slice(&(body as i32).to_le_bytes());
         }
     }

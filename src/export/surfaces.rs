@@ -27,8 +27,8 @@ pub struct Part {
     pub triangles: Range<usize>,
     pub color: Rgb,
     pub carrier: Carrier,
-    /// Of its vertices, if it has a texture.
-    pub texture: Option<Vec<[f32; 2]>>,
+    /// Of the corners of its triangles, if it has a texture.
+    pub texture: Option<Vec<[[f32; 2]; 3]>>,
 }
 
 /// What moves a part.
@@ -56,24 +56,26 @@ impl Surfaces {
             });
         }
         for (r, body) in model.rigid_bodies.iter().enumerate() {
-            let part = surfaces.add(&body.name, &body.vertices, &body.triangles, stage::rigid_color(model, r), Carrier::Rigid(r));
-            part.texture.clone_from(&body.texture_coordinates);
+            let part = surfaces.part(&body.name, &body.vertices, &body.triangles, stage::rigid_color(model, r), Carrier::Rigid(r));
+            surfaces.parts.push(Part { texture: body.texture_coordinates.clone(), ..part });
         }
         let reach = reach(model);
         for (o, obstacle) in model.obstacles.iter().enumerate() {
             let shape = triangulated(&obstacle.shape, reach);
-            surfaces.add(&obstacle.name, &shape.positions, &shape.triangles, stage::obstacle_color(obstacle), Carrier::Obstacle(o));
+            let part =
+                surfaces.part(&obstacle.name, &shape.positions, &shape.triangles, stage::obstacle_color(obstacle), Carrier::Obstacle(o));
+            surfaces.parts.push(part);
         }
         surfaces
     }
 
-    fn add(&mut self, name: &str, vertices: &[Vec3], triangles: &[[u32; 3]], color: Rgb, carrier: Carrier) -> &mut Part {
+    /// Adds vertices and triangles; the part that they are.
+    fn part(&mut self, name: &str, vertices: &[Vec3], triangles: &[[u32; 3]], color: Rgb, carrier: Carrier) -> Part {
         let (first, first_triangle) = (self.local.len(), self.triangles.len());
         self.local.extend_from_slice(vertices);
         self.triangles.extend(triangles.iter().map(|t| t.map(|v| v + first as u32)));
         let (vertices, triangles) = (first..self.local.len(), first_triangle..self.triangles.len());
-        self.parts.push(Part { name: name.to_owned(), vertices, triangles, color, carrier, texture: None });
-        self.parts.last_mut().expect("it was just added")
+        Part { name: name.to_owned(), vertices, triangles, color, carrier, texture: None }
     }
 
     /// Of all vertices now [m].

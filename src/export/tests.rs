@@ -420,12 +420,19 @@ fn damaged_recordings_are_refused_and_short_ones_used() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// Where the corners of a triangle lie in a texture of two charts, one of what faces along z.
+fn charted(corners: [Vec3; 3]) -> [[f32; 2]; 3] {
+    let normal = (corners[1] - corners[0]).cross(&(corners[2] - corners[0]));
+    let chart = if normal.z > 0.5 * normal.norm() { 1.0 } else { 0.0 };
+    corners.map(|p| [p.x as f32 * 2.0 + 0.5 + chart, p.y as f32 * 2.0 + 0.5])
+}
+
 /// One soft body with a texture, embedded in tets that it stands out of, and a rigid one.
 fn textured() -> Subject {
     let mut builder = crate::model::ModelBuilder::default();
     let surface = crate::mesh::shapes::icosphere(0.1, 2);
     let tets = crate::mesh::shapes::box_tets(Vec3::repeat(0.16), [2; 3]);
-    let texture: Vec<[f32; 2]> = surface.positions.iter().map(|p| [p.x as f32 * 5.0 + 0.5, p.y as f32 * 5.0 + 0.5]).collect();
+    let texture: Vec<[[f32; 2]; 3]> = (0..surface.triangles.len()).map(|t| charted(surface.corners(t))).collect();
     let embedding = crate::mesh::embed(&tets, &surface.positions).unwrap();
     assert!(embedding.weights.iter().flatten().any(|w| *w < -0.1), "some vertices are outside of the tets");
     builder.soft_body(crate::model::SoftBody {
@@ -474,31 +481,93 @@ fn textures_and_points_outside_of_the_tets_are_carried_along() {
     export(&folder.join("a.obj"), &again, &frames);
     export(&folder.join("a.glb"), &again, &frames);
 
-    let texture = model.bodies[0].texture_coordinates.clone().unwrap();
-    let n = texture.len();
+    // Each corner names the coordinates that are its own, and a normal; a vertex of the seam is one vertex with coordinates in both charts.
+    let texture: Vec<[f32; 2]> = [&model.bodies[0].texture_coordinates, &model.rigid_bodies[0].texture_coordinates]
+        .iter()
+        .flat_map(|texture| texture.as_ref().unwrap().as_flattened().to_vec())
+        .collect();
     let text = std::fs::read_to_string(folder.join("a_00001.obj")).unwrap();
     let lines = |start: &'static str| text.lines().filter_map(move |line| line.strip_prefix(start));
-    let read: Vec<[f32; 2]> =
+    let points: Vec<[f32; 2]> =
         lines("vt ").map(|l| l.split(' ').map(|x| x.parse().unwrap()).collect::<Vec<f32>>().try_into().unwrap()).collect();
-    assert!(read.len() == 2 * n && read[..n] == texture && read[n..] == texture);
-    // Each corner names the coordinates of its own vertex, and a normal.
-    let normals = lines("vn ").count();
-    for corner in lines("f ").flat_map(|line| line.split(' ')) {
+    let (vertices, normals) = (lines("v ").count(), lines("vn ").count());
+    assert!(vertices == x.len() && points.len() < texture.len() / 3);
+    let (mut corners, mut places) = (0, std::collections::BTreeSet::new());
+    for (corner, want) in lines("f ").flat_map(|line| line.split(' ')).zip(&texture) {
         let of: Vec<usize> = corner.split('/').map(|i| i.parse().unwrap()).collect();
-        assert!(of[0] == of[1] && (1..=normals).contains(&of[2]), "{corner}");
+        assert!(points[of[1] - 1] == *want && (1..=normals).contains(&of[2]), "{corner}");
+        corners += 1;
+        places.insert([of[0], of[1]]);
     }
+    assert!(corners == texture.len() && places.len() > vertices, "{} of {vertices}", places.len());
 
     let bytes = std::fs::read(folder.join("a.glb")).unwrap();
     let gltf = ::gltf::Gltf::from_slice(&bytes).unwrap();
+    let n_rest = model.bodies[0].vertices.len();
     for mesh in gltf.meshes() {
         let primitive = mesh.primitives().next().unwrap();
         let reader = primitive.reader(|_| gltf.blob.as_deref());
         let drawn: Vec<[f32; 3]> = reader.read_positions().unwrap().collect();
         let coordinates: Vec<[f32; 2]> = reader.read_tex_coords(0).unwrap().into_f32().collect();
         // By the place at rest that they were made from.
-        for (p, [u, v]) in drawn.iter().zip(coordinates) {
+        for (p, [u, v]) in drawn.iter().zip(&coordinates) {
             let x = if mesh.name() == Some("soft") { p[0] / 1.5 } else { p[0] };
-            assert!((u - (5.0 * x + 0.5)).abs() < 1e-5 && (1.0 - v - (5.0 * p[1] + 0.5)).abs() < 1e-5);
+            let chart = (u - (2.0 * x + 0.5)).round();
+            assert!((u - chart - (2.0 * x + 0.5)).abs() < 1e-5 && (1.0 - v - (2.0 * p[1] + 0.5)).abs() < 1e-5);
+            // Of a ball that is the cap above half its radius; triangles across its border belong to either.
+            assert!((chart == 0.0 || chart == 1.0) && ((p[2] - 0.05).abs() < 0.04 || (p[2] > 0.05) == (chart == 1.0)), "{p:?} {u}");
+        }
+        // The seam is there twice.
+        assert!(drawn.len() > n_rest && drawn.len() < 2 * n_rest, "{} of {n_rest}", drawn.len());
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A box with a texture of two charts in an OBJ file becomes a body whose vertices are one where the charts meet, and comes back
+/// out of each format with every corner where it was.
+#[test]
+fn a_texture_with_a_seam_comes_in_and_goes_out() {
+    let folder = folder("seam");
+    let cube = crate::mesh::shapes::surface_box(Vec3::repeat(1.0));
+    // Every corner with coordinates of its own in the file, even a vertex: as programs write what they drew.
+    let mut text = String::new();
+    for t in 0..cube.triangles.len() {
+        for (p, [u, v]) in cube.corners(t).iter().zip(charted(cube.corners(t))) {
+            text += &format!("v {} {} {}\nvt {u} {v}\n", p.x, p.y, p.z);
+        }
+        text += "f -3/-3 -2/-2 -1/-1\n";
+    }
+    std::fs::write(folder.join("in.obj"), text).unwrap();
+    let built = build(&Scene::from_mesh_with(&folder.join("in.obj"), &["body.body.tets=1000".into()]).unwrap()).unwrap();
+    let body = &built.model.bodies[0];
+    let n = body.triangles.len();
+    // Cut into smaller triangles, and closed: V - E + F = 2.
+    assert!(n > 12 && body.vertices.len() + n - 3 * n / 2 == 2, "{n} triangles");
+    assert_eq!(body.texture_coordinates.as_ref().unwrap().len(), n);
+
+    let subject = Subject {
+        name: "seam".into(),
+        model: built.model.clone(),
+        frames_per_second: 50.0,
+        n_frames: 2,
+        camera: built.camera,
+        light: built.light,
+        size: [64, 48],
+    };
+    let mut simulation = Simulation::new(built, &Options::default()).unwrap();
+    let frame = Frames::new(&subject.model).unwrap().take(&mut simulation).unwrap();
+    for name in ["out.obj", "out.ply", "out.glb"] {
+        export(&folder.join(name), &subject, &[frame.clone(), frame.clone()]);
+        let numbered = folder.join(name.replace("out.", "out_00000."));
+        let file = if name == "out.glb" { folder.join(name) } else { numbered };
+        let read = crate::mesh::read_surface(&file).unwrap();
+        let texture = read.texture_coordinates.clone().unwrap();
+        // The floor follows, which has none. The box was made 0.3 m wide, with its bottom at 0.05 m.
+        let unplaced = |p: Vec3| (p - Vec3::new(0.0, 0.2, 0.0)) / 0.3;
+        for t in 0..n {
+            let (found, want) = (texture[t], charted(read.corners(t).map(unplaced)));
+            let apart = found.as_flattened().iter().zip(want.as_flattened()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(apart < 1e-5, "{name}: {found:?} {want:?}");
         }
     }
     std::fs::remove_dir_all(&folder).unwrap();

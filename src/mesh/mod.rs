@@ -39,8 +39,9 @@ pub struct SurfaceMesh {
     pub positions: Vec<Vec3>,
     /// Vertex indices, three a triangle.
     pub triangles: Vec<[u32; 3]>,
-    /// Where each vertex lies in a texture, `[u, v]` from its lower left corner; of meshes that have a texture.
-    pub texture_coordinates: Option<Vec<[f32; 2]>>,
+    /// Where the corners of each triangle lie in a texture, `[u, v]` from its lower left corner; of meshes that have a texture. Of
+    /// corners rather than of vertices: along a seam one vertex has several, and yet is one point that moves and touches.
+    pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
 }
 
 /// A tetrahedral mesh; every tet has positive volume `(b-a).((c-a)x(d-a))/6`.

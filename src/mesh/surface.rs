@@ -3,6 +3,19 @@ use std::collections::HashMap;
 use super::{MeshError, SurfaceMesh};
 use crate::math::{Aabb, Vec3};
 
+/// What a triangle is cut into when some of its edges are halved, by the set of these edges as bits: corners 0, 1, 2 are its own, 3, 4, 5
+/// the middles of the edges from 0 to 1, from 1 to 2 and from 2 to 0.
+const CUTS: [&[[usize; 3]]; 8] = [
+    &[[0, 1, 2]],
+    &[[0, 3, 2], [3, 1, 2]],
+    &[[1, 4, 0], [4, 2, 0]],
+    &[[3, 1, 4], [0, 3, 2], [3, 4, 2]],
+    &[[2, 5, 1], [5, 0, 1]],
+    &[[5, 0, 3], [2, 5, 1], [5, 3, 1]],
+    &[[4, 2, 5], [1, 4, 0], [4, 5, 0]],
+    &[[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]],
+];
+
 impl SurfaceMesh {
     /// The three corners of a triangle [m].
     pub fn corners(&self, triangle: usize) -> [Vec3; 3] {
@@ -43,6 +56,14 @@ impl SurfaceMesh {
         Self { positions: self.positions.iter().map(map).collect(), ..self.clone() }
     }
 
+    /// Turns a triangle to face the other way.
+    pub fn flip(&mut self, triangle: usize) {
+        self.triangles[triangle].swap(1, 2);
+        if let Some(texture) = &mut self.texture_coordinates {
+            texture[triangle].swap(1, 2);
+        }
+    }
+
     /// The same surface with triangles small enough that no edge is longer than `longest` [m]: edges are halved, for both of their
     /// triangles alike, so that what was closed stays closed. New vertices follow the old ones.
     pub fn subdivided(&self, longest: f64) -> Self {
@@ -50,8 +71,10 @@ impl SurfaceMesh {
         loop {
             let mut middle: HashMap<[u32; 2], u32> = HashMap::new();
             let mut positions = std::mem::take(&mut surface.positions);
+            let texture = surface.texture_coordinates.take();
             let mut cut = Vec::with_capacity(surface.triangles.len());
-            for &[a, b, c] in &surface.triangles {
+            let mut cut_texture = Vec::new();
+            for (t, &[a, b, c]) in surface.triangles.iter().enumerate() {
                 // The vertex in the middle of an edge that is too long.
                 let mut halved = |p: u32, q: u32| {
                     let (from, to) = (positions[p as usize], positions[q as usize]);
@@ -63,18 +86,20 @@ impl SurfaceMesh {
                         })
                     })
                 };
-                match (halved(a, b), halved(b, c), halved(c, a)) {
-                    (None, None, None) => cut.push([a, b, c]),
-                    (Some(x), None, None) => cut.extend([[a, x, c], [x, b, c]]),
-                    (None, Some(y), None) => cut.extend([[b, y, a], [y, c, a]]),
-                    (None, None, Some(z)) => cut.extend([[c, z, b], [z, a, b]]),
-                    (Some(x), Some(y), None) => cut.extend([[x, b, y], [a, x, c], [x, y, c]]),
-                    (None, Some(y), Some(z)) => cut.extend([[y, c, z], [b, y, a], [y, z, a]]),
-                    (Some(x), None, Some(z)) => cut.extend([[z, a, x], [c, z, b], [z, x, b]]),
-                    (Some(x), Some(y), Some(z)) => cut.extend([[a, x, z], [x, b, y], [z, y, c], [x, y, z]]),
+                let halves = [halved(a, b), halved(b, c), halved(c, a)];
+                let pieces = CUTS[halves.iter().enumerate().map(|(edge, half)| usize::from(half.is_some()) << edge).sum::<usize>()];
+                // The corners, then the middles of the edges from each of them to the next.
+                let vertices = [Some(a), Some(b), Some(c), halves[0], halves[1], halves[2]].map(Option::unwrap_or_default);
+                cut.extend(pieces.iter().map(|piece| piece.map(|corner| vertices[corner])));
+                if let Some(texture) = &texture {
+                    let at = texture[t];
+                    let between = |i: usize, j: usize| [0, 1].map(|k| 0.5 * (at[i][k] + at[j][k]));
+                    let at = [at[0], at[1], at[2], between(0, 1), between(1, 2), between(2, 0)];
+                    cut_texture.extend(pieces.iter().map(|piece| piece.map(|corner| at[corner])));
                 }
             }
             (surface.positions, surface.triangles) = (positions, cut);
+            surface.texture_coordinates = texture.map(|_| cut_texture);
             if middle.is_empty() {
                 return surface;
             }
@@ -118,5 +143,20 @@ mod tests {
         });
         assert!((0.025..=0.05).contains(&longest.fold(0.0, f64::max)) && fine.triangles.len() < 8000, "{}", fine.triangles.len());
         assert_eq!(slab.subdivided(2.0), slab);
+    }
+
+    #[test]
+    fn texture_coordinates_follow_the_triangles_that_are_cut_and_turned() {
+        let mut slab = shapes::surface_box(Vec3::new(1.0, 0.02, 0.4));
+        let on = |surface: &SurfaceMesh, t: usize| surface.corners(t).map(|p| [p.x as f32 + 2.0 * p.y as f32, p.z as f32]);
+        slab.texture_coordinates = Some((0..slab.triangles.len()).map(|t| on(&slab, t)).collect());
+        let mut fine = slab.subdivided(0.05);
+        fine.flip(7);
+        let texture = fine.texture_coordinates.clone().unwrap();
+        assert!(texture.len() == fine.triangles.len() && texture.len() > 100);
+        for (t, corners) in texture.iter().enumerate() {
+            let want = on(&fine, t);
+            assert!(corners.as_flattened().iter().zip(want.as_flattened()).all(|(a, b)| (a - b).abs() < 1e-6), "{t}");
+        }
     }
 }

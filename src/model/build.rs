@@ -18,8 +18,8 @@ pub struct SoftBody {
     /// The drawn surface: its triangles, and where its vertices lie in the tets.
     pub surface_triangles: Vec<[u32; 3]>,
     pub embedding: Embedding,
-    /// Of the vertices of the drawn surface, if it has a texture (`SurfaceMesh::texture_coordinates`).
-    pub texture_coordinates: Option<Vec<[f32; 2]>>,
+    /// Of the corners of the triangles of the drawn surface, if it has a texture (`SurfaceMesh::texture_coordinates`).
+    pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
     /// The surface that touches, if it is not the drawn one.
     pub collision: Option<(Vec<[u32; 3]>, Embedding)>,
     /// Nodes that never move.

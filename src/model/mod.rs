@@ -88,8 +88,8 @@ pub struct Body {
     pub color: Option<[f32; 3]>,
     /// Parts of its surface do not pass through each other.
     pub self_contact: bool,
-    /// Of the vertices of the drawn surface, if it has a texture (`SurfaceMesh::texture_coordinates`).
-    pub texture_coordinates: Option<Vec<[f32; 2]>>,
+    /// Of the corners of the triangles of the drawn surface, if it has a texture (`SurfaceMesh::texture_coordinates`).
+    pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
 }
 
 /// Rest data of one linear tetrahedron.

@@ -26,8 +26,8 @@ pub struct RigidBody {
     pub vertices: Vec<Vec3>,
     /// Outward-facing.
     pub triangles: Vec<[u32; 3]>,
-    /// Of the vertices, if the surface has a texture (`SurfaceMesh::texture_coordinates`).
-    pub texture_coordinates: Option<Vec<[f32; 2]>>,
+    /// Of the corners of the triangles, if the surface has a texture (`SurfaceMesh::texture_coordinates`).
+    pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
     /// Pose at time 0.
     pub pose: Isometry,
     /// At time 0 [m/s], [rad/s], in space; of free bodies.

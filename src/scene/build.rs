@@ -3,6 +3,7 @@
 mod attachments;
 
 use std::f64::consts::PI;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::{Place, SceneError, quoted_list};
@@ -35,6 +36,17 @@ pub struct Built {
     pub recording: RecordingSetting,
     /// What reading and mending the meshes changed, one sentence each with the name of the body.
     pub notes: Vec<String>,
+    /// The mesh files that deformable bodies came of.
+    pub meshes: Vec<MeshOrigin>,
+}
+
+/// Where a mesh file went; of several copies, the first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeshOrigin {
+    pub file: PathBuf,
+    /// Index of the deformable body in the model.
+    pub body: usize,
+    pub world_from_file: Transform,
 }
 
 /// A constant force on some nodes during `start <= t < end` [s].
@@ -139,6 +151,7 @@ impl Builder<'_> {
         }
         let [soft, rigid, _] = classes;
         let notes = placed.iter().flat_map(notes).collect();
+        let meshes = placed.iter().filter_map(|placed| self.mesh_origin(placed, &slots)).collect();
         let mut first = soft.len() + rigid.len();
         for Placed { body, made, placements, .. } in &placed {
             let (Made::Exact(shape, anchor), Role::Obstacle { motion }) = (made, &body.role) else { continue };
@@ -183,7 +196,19 @@ impl Builder<'_> {
             light: content.light,
             recording: content.recording,
             notes,
+            meshes,
         })
+    }
+
+    /// Of a deformable body that came of a file.
+    fn mesh_origin(&self, placed: &Placed, slots: &[Slot]) -> Option<MeshOrigin> {
+        let Placed { index, body, made: Made::Solid(solid), placements } = placed else { return None };
+        let (Geometry::Mesh { file, .. }, Slot::Soft(first)) = (&body.geometry, slots[*index]) else { return None };
+        if file.starts_with("builtin:") {
+            return None;
+        }
+        let folder = self.scene.folder.as_deref().unwrap_or(Path::new(""));
+        Some(MeshOrigin { file: folder.join(file), body: first, world_from_file: placements.first()? * solid.body_from_file() })
     }
 
     /// Makes the geometry of all bodies and finds the places of their copies; scattered ones come last, so that they keep clear of

@@ -304,7 +304,7 @@ static BODY: Table = Table {
             "",
             Default("\"drawn\""),
             "What touches: the surface that is \"drawn\"; the outside of the \"tets\", which has fewer points than a fine mesh and lies up to a \
-             cell outside it; \"auto\", the drawn one unless it crosses itself or had holes, which makes contact slow, and the tets then; or a closed mesh for that, a file as for `mesh`, in the coordinates of the body's own mesh or shape. Runs on \
+             cell outside it; \"auto\", the drawn one unless it crosses itself, had holes or is thinner than a tet, which makes contact slow, and the tets then; or a closed mesh for that, a file as for `mesh`, in the coordinates of the body's own mesh or shape. Runs on \
              the CPU.",
         )
         .only(DEFORMABLE),

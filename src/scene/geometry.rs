@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use super::nodes::Transform;
 use super::read::{Anchor, BodyContent, Collision, Geometry, Role};
-use crate::math::{Aabb, Vec3};
+use crate::math::{Aabb, Quat, Vec3};
 use crate::mesh::{
     Embedding, Fineness, MeshData, MeshError, MeshFile, SurfaceMesh, TetMesh, assets, doctor, embed, open_mesh, parse_surface, shapes,
     voxel,
@@ -15,8 +16,8 @@ pub struct Solid {
     pub tets: TetMesh,
     /// An embedded surface; none when it is the boundary of the tets.
     pub surface: Option<Skin>,
-    /// Of its vertices, if the surface has a texture.
-    pub texture_coordinates: Option<Vec<[f32; 2]>>,
+    /// Of the corners of its triangles, if the surface has a texture.
+    pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
     /// The surface that touches; none when it is the drawn one.
     pub collision: Option<Skin>,
     /// The surface had holes, and has lids of long triangles now.
@@ -172,6 +173,9 @@ fn anchor_point(anchor: Anchor, bounds: &Aabb) -> Vec3 {
     }
 }
 
+/// What is told of a mesh that was changed.
+pub const MENDED: &str = "the mesh was mended: `pliant check` with its file tells what was wrong";
+
 /// Edges of a subdivided surface are at most this long, in cells: then no cell's outside is without a vertex that touches.
 const LONGEST_EDGE: f64 = 1.5;
 
@@ -182,7 +186,7 @@ const MOST_PIECES: f64 = 1e6;
 fn of_file(file: MeshFile, fineness: Fineness, size: Option<f64>, subdivide: bool) -> Result<Solid, Fault> {
     let mut notes = file.notes;
     let mut was_mended = |is_changed: bool| {
-        notes.extend(is_changed.then(|| "the mesh was mended: `pliant check` with its file tells what was wrong".to_owned()));
+        notes.extend(is_changed.then(|| MENDED.to_owned()));
     };
     let solid = match file.data {
         MeshData::Tets(read) => {
@@ -193,10 +197,8 @@ fn of_file(file: MeshFile, fineness: Fineness, size: Option<f64>, subdivide: boo
             Solid { scale, ..Solid::new(tets, None) }
         }
         MeshData::Surface(read) => {
-            let mut surface = doctor::mend(read.clone());
-            let is_mended = surface != read;
-            was_mended(is_mended);
-            let is_patched = is_mended && doctor::diagnose(&read).boundary_edges > 0;
+            let (mut surface, lids) = doctor::mend_and_close(read.clone());
+            was_mended(surface != read);
             surface.check()?;
             let scale = rescale(&mut surface.positions, size);
             let found = doctor::diagnose(&surface);
@@ -208,7 +210,7 @@ fn of_file(file: MeshFile, fineness: Fineness, size: Option<f64>, subdivide: boo
             if subdivide && found.area < MOST_PIECES * longest.powi(2) {
                 surface = surface.subdivided(longest);
             }
-            let mut solid = Solid { scale, is_patched, ..embedded(surface, resolution)? };
+            let mut solid = Solid { scale, is_patched: lids > 0, ..embedded(surface, resolution)? };
             if !found.is_solid() {
                 // Its triangles do not tell which side touches.
                 solid.collision = Some(solid.tets.boundary_skin());
@@ -283,6 +285,11 @@ fn read(file: &str, folder: Option<&Path>) -> Result<MeshFile, Fault> {
 const FAR: f64 = 1.0;
 
 impl Solid {
+    /// Where a point of the mesh file is in the body's frame.
+    pub fn body_from_file(&self) -> Transform {
+        Transform::from_parts((-self.shift).into(), Quat::identity(), self.scale)
+    }
+
     fn new(tets: TetMesh, surface: Option<Skin>) -> Self {
         Self {
             tets,
@@ -305,12 +312,16 @@ impl Solid {
                 Some((triangles, embedding)) if self.collision.is_none() => {
                     let positions = embedding.positions(&self.tets.positions);
                     let drawn = SurfaceMesh { positions, triangles: triangles.clone(), ..SurfaceMesh::default() };
-                    // Contact takes many small steps at triangles that pass through each other or have no normal.
-                    if !self.is_patched && doctor::diagnose(&drawn).degenerate_triangles == 0 && !doctor::crosses_itself(&drawn) {
+                    // Contact takes many small steps at triangles that pass through each other or have no normal, and where both sides of
+                    // a body hang on the same tets: where its mean thickness, 2 V / A, is less than a cell of six tets.
+                    let found = doctor::diagnose(&drawn);
+                    let is_thin = 2.0 * found.signed_volume < (6.0 * self.tets.volume(0)).cbrt() * found.area;
+                    if !self.is_patched && !is_thin && found.degenerate_triangles == 0 && !doctor::crosses_itself(&drawn) {
                         return Ok(());
                     }
                     self.notes.push(
-                        "the surface crosses itself, had holes, or has triangles without area: the outside of the tets touches instead"
+                        "the surface crosses itself, had holes, is thinner than a tet, or has triangles without area: the outside of the \
+                         tets touches instead"
                             .to_owned(),
                     );
                     Some(self.tets.boundary_skin())

@@ -26,9 +26,11 @@ mod value;
 
 use std::path::{Path, PathBuf};
 
-pub use build::{Built, Force, Probe, build};
+pub use build::{Built, Force, MeshOrigin, Probe, build};
 pub use error::{Diagnostic, Place, SceneError};
 pub use gallery::{GalleryEntry, builtin_scenes, experiments, gallery};
+pub use geometry::MENDED;
+pub use nodes::Transform;
 pub use reference::{json_schema, reference};
 pub use settings::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, SolverChoice};
 
@@ -160,10 +162,11 @@ impl Scene {
     }
 }
 
-/// The scene around a mesh that has none: as large as something in the hand, and about as fine as the bodies of the gallery.
+/// The scene around a mesh that has none: as large as something in the hand, about as fine as the bodies of the gallery, and as stiff as
+/// silicone rubber, so that thin legs carry what stands on them: where they fold, each step takes many times as long.
 const MESH_SCENE: &str = r#"format = 1
 [material.rubber]
-young_modulus = 6e4
+young_modulus = 2e5
 poisson_ratio = 0.4
 stiffness_damping = 0.002
 [[body]]

@@ -117,7 +117,7 @@ pub enum Collision {
     Drawn,
     /// The boundary of the tets.
     Tets,
-    /// The drawn surface; the boundary of the tets where that crosses itself or had holes.
+    /// The drawn surface; the boundary of the tets where that crosses itself, had holes or is thin.
     Auto,
     /// A mesh file.
     Mesh(String),

@@ -99,6 +99,30 @@ fn drop_for(folder: &str, name: &str, flags: &[&str], seconds: f64) -> (Health, 
     (Health::of(simulation.model(), &positions), simulation.model().tets.len())
 }
 
+/// The drawn surface where that serves: also one that was only welded. The tets where it crosses itself, is open, or is thinner than
+/// they are.
+#[test]
+fn what_touches_of_a_dropped_mesh_follows_its_surface() {
+    for (name, with_tets) in
+        [("joint.off", false), ("box_textured.glb", false), ("cow.off", true), ("mushroom_open.off", true), ("boeing_soup.off", true)]
+    {
+        let built = scene::build(&Scene::from_mesh(&root("tests/data", name)).unwrap()).unwrap();
+        assert_eq!(built.model.bodies[0].has_own_collision, with_tets, "{name}: {:?}", built.notes);
+    }
+}
+
+/// A cow of the default stiffness and fineness stands on legs a few tets thick; where they folded, a step took seconds.
+#[test]
+fn thin_legs_carry_a_dropped_body() {
+    let start = std::time::Instant::now();
+    let (health, tets) = drop_for("tests/data", "cow.off", &[], 0.5);
+    println!("{tets} tets, {health:?}, {:.1} s", start.elapsed().as_secs_f64());
+    assert!(health.is_intact() && (-1e-3..5e-3).contains(&health.lowest) && health.longest < 1.05, "{health:?}");
+    assert!((health.volume - 1.0).abs() < 0.02 && health.inverted == 0.0, "{health:?}");
+    // It takes about 1 s, and took more than 60 s.
+    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+}
+
 /// One of each kind: tets with bad elements, a closed surface, a soup that was welded, a scan with everything wrong, glTF.
 #[test]
 fn dropped_meshes_fall_and_stay_intact() {

@@ -20,7 +20,7 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &
             answers.named("menu.File", file);
             let shown = ui.menu_button("Gallery", |ui| gallery_menu(ui, scenery, answers)).response;
             answers.named("menu.Gallery", shown);
-            let view = ui.menu_button("View", |ui| view_menu(ui, state, answers)).response;
+            let view = ui.menu_button("View", |ui| view_menu(ui, state, scenery, answers)).response;
             answers.named("menu.View", view);
             let help = ui.menu_button("Help", |ui| help_menu(ui, state, answers)).response;
             answers.named("menu.Help", help);
@@ -101,7 +101,7 @@ fn scene_entries(ui: &mut Ui, scenery: &Scenery, answers: &mut Answers, experime
     }
 }
 
-fn view_menu(ui: &mut Ui, state: &mut UiState, answers: &mut Answers) {
+fn view_menu(ui: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &mut Answers) {
     for (label, shading) in [("Surfaces", Shading::Smooth), ("Wireframe", Shading::Wireframe), ("Tetrahedra", Shading::Tets)] {
         if answers.named(format!("menu.View.{label}"), ui.radio(state.options.shading == shading, label)).clicked() {
             state.options.shading = shading;
@@ -112,6 +112,10 @@ fn view_menu(ui: &mut Ui, state: &mut UiState, answers: &mut Answers) {
     ui.checkbox(&mut state.options.shadows, "Shadows");
     let contacts = ui.checkbox(&mut state.contacts, "Contacts and their forces (C)");
     answers.named("menu.View.Contacts", contacts);
+    if scenery.snapshot.scene.as_ref().is_some_and(|scene| !scene.checkups.is_empty()) {
+        let faults = ui.checkbox(&mut state.checkups, "Faults of the mesh");
+        answers.named("menu.View.Faults", faults);
+    }
     let mut light = !state.dark;
     ui.checkbox(&mut light, "Light theme");
     state.dark = !light;

@@ -1,5 +1,6 @@
 //! Everything that is drawn around and over the view. Panels only read; what the user wants comes back as `Action`s.
 
+mod checkup;
 mod inspector;
 mod menu;
 mod overlay;
@@ -62,6 +63,8 @@ pub struct UiState {
     pub options: ViewOptions,
     /// Contacts are marked.
     pub contacts: bool,
+    /// The doctor's reports are shown, and faults of meshes are marked.
+    pub checkups: bool,
     /// What the next recording becomes.
     pub film: FilmFormat,
     toasts: Vec<Toast>,
@@ -125,6 +128,7 @@ impl Default for UiState {
             dark: true,
             options: ViewOptions::default(),
             contacts: false,
+            checkups: false,
             film: FilmFormat::Mp4,
             toasts: vec![],
         }

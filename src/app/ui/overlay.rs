@@ -8,6 +8,7 @@ use egui::{
 };
 use egui_phosphor::regular as icon;
 
+use super::checkup::checkups_ui;
 use super::{Action, Answers, Scenery, Toast, UiState, theme};
 use crate::app::worker::{Activity, Notice, Severity};
 use crate::app::{contacts, format};
@@ -44,6 +45,7 @@ pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, scenery: &Scenery,
     if let Some(legend) = &scenery.contacts {
         legend_ui(root, view, legend, state.panels_visible);
     }
+    checkups_ui(root, view, state, scenery, answers);
     building_ui(root, view, scenery);
     toasts_ui(root, view, &mut state.toasts, answers);
     if !state.panels_visible {
@@ -127,7 +129,7 @@ fn recording_ui(root: &Ui, view: Rect, scenery: &Scenery) {
     painter.galley(card.min + vec2(26.0, 6.0), galley, Color32::WHITE);
 }
 
-fn card(root: &Ui) -> Frame {
+pub fn card(root: &Ui) -> Frame {
     let palette = theme::palette(root.ctx());
     Frame::new()
         .fill(palette.card)

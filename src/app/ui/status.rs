@@ -11,7 +11,8 @@ pub fn status_ui(root: &mut Ui, scenery: &Scenery) {
     Panel::bottom("status").frame(frame).exact_size(24.0).show(root, |ui| {
         ui.horizontal_centered(|ui| {
             let small = |text: String| RichText::new(text).size(11.5).color(palette.weak);
-            if let Some(scene) = &scenery.snapshot.scene {
+            // Nothing came of a mesh that is refused.
+            if let Some(scene) = scenery.snapshot.scene.as_ref().filter(|scene| scene.backend != "none") {
                 let (glyph, name) = match scene.backend.as_str() {
                     "gpu" => (icon::GRAPHICS_CARD, "GPU"),
                     _ => (icon::CPU, "CPU"),

@@ -91,8 +91,8 @@ pub struct Obstacle {
 }
 
 const ARRAYS_OF_GEOMETRY: &str = "for each body: material 5 f64 (young_modulus, poisson_ratio, density, mass_damping, stiffness_damping), \
-    rest_positions f64 x 3 nodes, tets u32 x 4, surface nodes u32 x 4 and weights f64 x 4 and triangles u32 x 3, the same of what touches, texture coordinates f32 x 2; \
-    for each rigid body: pose 7 f64, vertices f64 x 3, triangles u32 x 3, texture coordinates f32 x 2; for each obstacle: pose 7 f64, 3 f64 of its shape";
+    rest_positions f64 x 3 nodes, tets u32 x 4, surface nodes u32 x 4 and weights f64 x 4 and triangles u32 x 3, the same of what touches, texture coordinates f32 x 2 x 3 triangles; \
+    for each rigid body: pose 7 f64, vertices f64 x 3, triangles u32 x 3, texture coordinates f32 x 2 x 3 triangles; for each obstacle: pose 7 f64, 3 f64 of its shape";
 const ARRAYS_OF_FRAME: &str = "time f64; displacements f64 x 3 nodes; velocities f32 x 3 nodes; poses 7 f64 (position, quaternion x y z w) of rigid \
     bodies, of obstacles; ends of attachments f64 x 6; contact pressure f32 of vertices that touch, of rigid bodies. Every array has the \
     first bytes of all its numbers, then all second ones, ...; little-endian; blocks are compressed with deflate";

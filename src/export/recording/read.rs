@@ -209,7 +209,7 @@ fn soft_body(body: &Body, arrays: &mut Unpacker) -> Option<SoftBody> {
         Some(own) => Some(skin(own, body.nodes, arrays)?),
         None => None,
     };
-    let texture_coordinates = texture(body.texture, body.surface.vertices, arrays)?;
+    let texture_coordinates = texture(body.texture, body.surface.triangles, arrays)?;
     Some(SoftBody {
         texture_coordinates,
         name: body.name.clone(),
@@ -240,7 +240,7 @@ fn rigid_body(body: &Rigid, arrays: &mut Unpacker) -> Option<RigidBody> {
         name: body.name.clone(),
         mobility,
         triangles: below(arrays.array(body.triangles)?, vertices.len())?,
-        texture_coordinates: texture(body.texture, vertices.len(), arrays)?,
+        texture_coordinates: texture(body.texture, body.triangles, arrays)?,
         vertices,
         pose,
         velocity: Vec3::zeros(),
@@ -249,9 +249,9 @@ fn rigid_body(body: &Rigid, arrays: &mut Unpacker) -> Option<RigidBody> {
     })
 }
 
-/// Texture coordinates of `n` vertices, if there are `some`; none where the arrays end too soon.
-fn texture(some: bool, n: usize, arrays: &mut Unpacker) -> Option<Option<Vec<[f32; 2]>>> {
-    if some { arrays.finite(n, |t: &[f32; 2]| t.iter().all(|x| x.is_finite())).map(Some) } else { Some(None) }
+/// Texture coordinates of the corners of `n` triangles, if there are `some`; none where the arrays end too soon.
+fn texture(some: bool, n: usize, arrays: &mut Unpacker) -> Option<Option<Vec<[[f32; 2]; 3]>>> {
+    if some { arrays.finite(n, |t: &[[f32; 2]; 3]| t.as_flattened().iter().all(|x| x.is_finite())).map(Some) } else { Some(None) }
 }
 
 /// If all indices are below `n`.

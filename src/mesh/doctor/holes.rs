@@ -19,7 +19,7 @@ const MOST_STEPS: usize = 1 << 31;
 /// Closes small holes of a surface by the lid of least area over their corners [Barequet & Sharir 1995; Liepa 2003]. No vertex is
 /// added. A hole whose lid would meet the surface in an edge that is there already stays open.
 pub(super) fn close_small_holes(surface: &mut SurfaceMesh) {
-    let all_sides = sides(surface);
+    let all_sides = sides(&surface.triangles);
     let mut edges: HashSet<[u32; 2]> = all_sides.iter().map(|side| side.ends).collect();
     // A hole runs against its triangles.
     let mut ways: Vec<[u32; 2]> = Vec::new();
@@ -29,6 +29,7 @@ pub(super) fn close_small_holes(surface: &mut SurfaceMesh) {
     }
     ways.sort_unstable();
     let largest = SMALL * surface.area();
+    let before = surface.triangles.len();
     let mut steps = 0;
     for hole in loops(&ways) {
         steps += hole.len().min(MOST_EDGES).pow(3) / 6;
@@ -45,6 +46,14 @@ pub(super) fn close_small_holes(surface: &mut SurfaceMesh) {
                 surface.triangles.push([a, b, c]);
             }
         }
+    }
+    // A lid goes on with the texture of what is around it.
+    if let Some(texture) = &mut surface.texture_coordinates {
+        let mut at = vec![[0.0; 2]; surface.positions.len()];
+        for (triangle, corners) in surface.triangles[..before].iter().zip(&*texture) {
+            triangle.iter().zip(corners).for_each(|(&v, corner)| at[v as usize] = *corner);
+        }
+        texture.extend(surface.triangles[before..].iter().map(|t| t.map(|v| at[v as usize])));
     }
 }
 

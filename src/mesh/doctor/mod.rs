@@ -9,7 +9,7 @@ mod tets;
 
 pub use crossings::{Crossing, crosses_itself, crossings};
 pub use report::{Finding, Report, examine, scale_hint};
-pub use surface::{Diagnosis, diagnose, mend};
+pub use surface::{Diagnosis, diagnose, mend, mend_and_close};
 pub use tets::{TetDiagnosis, diagnose_tets, mend_tets, pieces};
 
 /// Classes of connected items (union-find); a class is known by its lowest item.

@@ -13,7 +13,7 @@ pub(super) fn orient(surface: &mut SurfaceMesh) {
     // Neighbours over edges of two triangles, and whether they disagree.
     let mut neighbours: Vec<Vec<(u32, bool)>> = vec![Vec::new(); n];
     let mut is_open = vec![false; n];
-    for edge in sides(surface).chunk_by(|a, b| a.ends == b.ends) {
+    for edge in sides(&surface.triangles).chunk_by(|a, b| a.ends == b.ends) {
         if let [a, b] = edge {
             let (s, t) = (a.corners[0] / 3, b.corners[0] / 3);
             neighbours[s].push((t as u32, a.forward == b.forward));
@@ -53,9 +53,7 @@ pub(super) fn orient(surface: &mut SurfaceMesh) {
         }
         pieces.push(piece);
     }
-    for (triangle, _) in surface.triangles.iter_mut().zip(&turned).filter(|(_, turned)| **turned) {
-        triangle.swap(1, 2);
-    }
+    (0..n).filter(|&t| turned[t]).for_each(|t| surface.flip(t));
     turn_outwards(surface, &pieces, &is_open);
 }
 
@@ -91,9 +89,7 @@ fn turn_outwards(surface: &mut SurfaceMesh, pieces: &[Vec<usize>], is_open: &[bo
             wrong.extend(piece);
         }
     }
-    for t in wrong {
-        surface.triangles[t].swap(1, 2);
-    }
+    wrong.into_iter().for_each(|t| surface.flip(t));
 }
 
 #[cfg(test)]

@@ -33,6 +33,9 @@ pub struct Report {
     /// Whether there is something left to simulate.
     #[serde(skip)]
     pub is_fit: bool,
+    /// Whether it is a solid once it is mended.
+    #[serde(skip)]
+    pub is_sound: bool,
     /// What becomes of it.
     pub verdict: String,
 }
@@ -48,10 +51,16 @@ pub struct Finding {
     pub sentence: String,
     /// Where the first of them are, in coordinates of the file.
     pub places: Vec<[f64; 3]>,
+    /// Outlines of the first of them, for pictures: a point, the ends of an edge, the corners of a triangle or of a tet.
+    #[serde(skip)]
+    pub outlines: Vec<Vec<Vec3>>,
 }
 
 /// No more places are listed of one kind.
 const MOST_PLACES: usize = 100;
+
+/// And no more outlines.
+const MOST_OUTLINES: usize = 1000;
 
 /// Examines a mesh as it was read.
 pub fn examine(file: &MeshFile) -> Report {
@@ -95,7 +104,7 @@ impl Findings {
     fn add(
         &mut self,
         fault: &'static str,
-        places: Vec<Vec3>,
+        mut outlines: Vec<Vec<Vec3>>,
         [count, left]: [usize; 2],
         [one, many]: [&str; 2],
         [remedy, rest]: [&str; 2],
@@ -111,8 +120,10 @@ impl Findings {
             _ if left >= count => format!("{what}: {rest}"),
             _ => format!("{what}: {remedy}, but {left} are left: {rest}"),
         };
-        let places = places.into_iter().take(MOST_PLACES).map(Into::into).collect();
-        self.0.push(Finding { fault, count, left, sentence, places });
+        outlines.truncate(MOST_OUTLINES);
+        let middle = |outline: &Vec<Vec3>| (outline.iter().sum::<Vec3>() / outline.len() as f64).into();
+        let places = outlines.iter().take(MOST_PLACES).map(middle).collect();
+        self.0.push(Finding { fault, count, left, sentence, places, outlines });
     }
 }
 
@@ -123,11 +134,9 @@ fn examine_surface(surface: &SurfaceMesh, notes: &[String]) -> Report {
     let after = diagnose(&mended);
     let crossings = crossings(&mended);
 
-    let vertices = |list: &[u32]| list.iter().map(|&v| surface.positions[v as usize]).collect::<Vec<_>>();
-    let edges = |list: &[[u32; 2]]| {
-        list.iter().map(|&[a, b]| (surface.positions[a as usize] + surface.positions[b as usize]) * 0.5).collect::<Vec<_>>()
-    };
-    let triangles = |list: &[u32]| list.iter().map(|&t| surface.corners(t as usize).iter().sum::<Vec3>() / 3.0).collect::<Vec<_>>();
+    let vertices = |list: &[u32]| list.iter().map(|&v| vec![surface.positions[v as usize]]).collect::<Vec<_>>();
+    let edges = |list: &[[u32; 2]]| list.iter().map(|ends| ends.map(|v| surface.positions[v as usize]).to_vec()).collect::<Vec<_>>();
+    let triangles = |list: &[u32]| list.iter().map(|&t| surface.corners(t as usize).to_vec()).collect::<Vec<_>>();
     let mut found = Findings(Vec::new());
     found.add(
         "duplicate_vertices",
@@ -194,7 +203,7 @@ fn examine_surface(surface: &SurfaceMesh, notes: &[String]) -> Report {
     }
     found.add(
         "self_intersections",
-        crossings.iter().map(|crossing| crossing.place).collect(),
+        crossings.iter().map(|crossing| vec![crossing.place]).collect(),
         [crossings.len(); 2],
         ["pair of triangles passes through each other", "pairs of triangles pass through each other"],
         ["", "the parts are taken as grown together there"],
@@ -219,6 +228,7 @@ fn examine_surface(surface: &SurfaceMesh, notes: &[String]) -> Report {
         notes: with_hint(notes, &before.bounds),
         findings: found.0,
         is_fit: !mended.triangles.is_empty(),
+        is_sound: after.is_solid(),
         verdict: verdict.to_owned(),
     }
 }
@@ -229,33 +239,33 @@ fn examine_tets(mesh: &TetMesh, notes: &[String]) -> Report {
     let mended = mend_tets(mesh.clone());
     let after = diagnose_tets(&mended);
     let skin = diagnose(&mended.surface());
-    let nodes = |list: &[u32]| list.iter().map(|&n| mesh.positions[n as usize]).collect::<Vec<_>>();
-    let centers = |list: &[u32]| list.iter().map(|&t| mesh.corners(t as usize).iter().sum::<Vec3>() / 4.0).collect::<Vec<_>>();
+    let nodes = |list: &[u32]| list.iter().map(|&n| vec![mesh.positions[n as usize]]).collect::<Vec<_>>();
+    let cells = |list: &[u32]| list.iter().map(|&t| mesh.corners(t as usize).to_vec()).collect::<Vec<_>>();
     let mut found = Findings(Vec::new());
     found.add(
         "inverted_tets",
-        centers(&faults.inverted),
+        cells(&faults.inverted),
         [before.inverted, after.inverted],
         ["tet is ordered for a negative volume", "tets are ordered for a negative volume"],
         ["mending swaps two of their nodes", "swap two of their nodes"],
     );
     found.add(
         "flat_tets",
-        centers(&faults.flat),
+        cells(&faults.flat),
         [before.flat, after.flat],
         ["tet has no volume", "tets have no volume"],
         ["mending drops them", "drop them"],
     );
     found.add(
         "repeated_tets",
-        centers(&faults.repeated),
+        cells(&faults.repeated),
         [before.repeated, after.repeated],
         ["tet is there twice", "tets repeat earlier ones"],
         ["mending drops them", "drop them"],
     );
     found.add(
         "slivers",
-        centers(&faults.slivers),
+        cells(&faults.slivers),
         [before.slivers, after.slivers],
         ["tet is nearly flat (quality below 0.05)", "tets are nearly flat (quality below 0.05)"],
         ["mending drops them", "they slow the solver; mesh again with a bound on quality if it matters"],
@@ -302,6 +312,7 @@ fn examine_tets(mesh: &TetMesh, notes: &[String]) -> Report {
         notes: with_hint(notes, &before.bounds),
         findings: found.0,
         is_fit: !mended.tets.is_empty(),
+        is_sound: !mended.tets.is_empty(),
         verdict: verdict.to_owned(),
     }
 }

@@ -78,7 +78,7 @@ pub fn diagnose(surface: &SurfaceMesh) -> Diagnosis {
 }
 
 pub(super) fn faults(surface: &SurfaceMesh) -> Faults {
-    let all_sides = sides(surface);
+    let all_sides = sides(&surface.triangles);
     let (n_vertices, n_triangles) = (surface.positions.len() as u32, surface.triangles.len() as u32);
     let mut seen = HashSet::new();
     let repeated = (0..n_triangles).filter(|&t| !seen.insert(sorted(&surface.triangles[t as usize]))).collect();
@@ -156,44 +156,51 @@ pub(super) fn is_solid_volume(volume: f64, bounds: &Aabb) -> bool {
 
 /// Welds vertices at one place; drops triangles that use a vertex twice or repeat an earlier one, walls inside of the body that
 /// are there twice, facing both ways, and unused vertices; makes the triangles of a piece agree which side is outside and turns
-/// pieces that are inside out; closes small holes. Triangles that are flat with three different corners stay: without them the
-/// surface would open.
+/// pieces that are inside out; closes small holes. What is kept of triangles keeps its texture coordinates. Triangles that are flat with three
+/// different corners stay: without them the surface would open.
 pub fn mend(surface: SurfaceMesh) -> SurfaceMesh {
+    mend_and_close(surface).0
+}
+
+/// [`mend`], and how many triangles now close holes.
+pub fn mend_and_close(surface: SurfaceMesh) -> (SurfaceMesh, usize) {
     let mut first_at: HashMap<[u64; 3], u32> = HashMap::new();
     let welded: Vec<u32> =
         (0..).zip(&surface.positions).map(|(vertex, position)| *first_at.entry(place(position)).or_insert(vertex)).collect();
-    let mut triangles: Vec<[u32; 3]> = surface.triangles.iter().map(|t| t.map(|v| welded[v as usize])).collect();
     let mut seen = HashSet::new();
-    triangles.retain(|&[a, b, c]| a != b && b != c && c != a && seen.insert(rotated([a, b, c])));
-    let triangles = without_inner_walls(triangles);
+    // Which triangles stay, and the vertices of these.
+    let (mut kept, mut triangles): (Vec<usize>, Vec<[u32; 3]>) = (0..)
+        .zip(surface.triangles.iter().map(|t| t.map(|v| welded[v as usize])))
+        .filter(|&(_, [a, b, c])| a != b && b != c && c != a && seen.insert(rotated([a, b, c])))
+        .unzip();
+    if let Some(is_kept) = without_inner_walls(&triangles) {
+        (kept, triangles) = kept.into_iter().zip(triangles).zip(is_kept).filter(|(_, is_kept)| *is_kept).map(|(kept, _)| kept).unzip();
+    }
 
     // Vertices keep their order.
-    let mut index_of: Vec<Option<u32>> = vec![None; surface.positions.len()];
-    for &vertex in triangles.as_flattened() {
-        index_of[vertex as usize] = Some(0);
-    }
+    let mut index_of = vec![u32::MAX; surface.positions.len()];
+    triangles.as_flattened().iter().for_each(|&vertex| index_of[vertex as usize] = 0);
     let mut mended = SurfaceMesh::default();
-    for (index, position) in index_of.iter_mut().zip(&surface.positions) {
-        if let Some(index) = index {
-            *index = mended.positions.len() as u32;
-            mended.positions.push(*position);
-        }
+    for (index, position) in index_of.iter_mut().zip(&surface.positions).filter(|(index, _)| **index == 0) {
+        *index = mended.positions.len() as u32;
+        mended.positions.push(*position);
     }
-    mended.triangles =
-        triangles.iter().map(|t| t.map(|v| index_of[v as usize].expect("every vertex of a kept triangle was marked above"))).collect();
+    mended.triangles = triangles.iter().map(|t| t.map(|v| index_of[v as usize])).collect();
+    mended.texture_coordinates = surface.texture_coordinates.map(|texture| kept.iter().map(|&t| texture[t]).collect());
     orient(&mut mended);
     let before = mended.triangles.len();
     close_small_holes(&mut mended);
+    let lids = mended.triangles.len() - before;
     // What was open has an outside only now.
-    if mended.triangles.len() > before {
+    if lids > 0 {
         orient(&mut mended);
     }
-    mended
+    (mended, lids)
 }
 
 /// Drops what is there twice, facing both ways: all of it where it is a wall between parts of one body, one of the two where it is
-/// a sheet with two sides.
-fn without_inner_walls(triangles: Vec<[u32; 3]>) -> Vec<[u32; 3]> {
+/// a sheet with two sides. Tells which triangles stay; nothing when all do.
+fn without_inner_walls(triangles: &[[u32; 3]]) -> Option<Vec<bool>> {
     let mut first_of: HashMap<[u32; 3], usize> = HashMap::new();
     let mut twin: Vec<Option<usize>> = vec![None; triangles.len()];
     for (t, triangle) in triangles.iter().enumerate() {
@@ -202,12 +209,11 @@ fn without_inner_walls(triangles: Vec<[u32; 3]>) -> Vec<[u32; 3]> {
         }
     }
     if twin.iter().all(Option::is_none) {
-        return triangles;
+        return None;
     }
     // Walls are triangles with twins that share edges; one is within the body when other triangles continue it at its border.
     let mut walls = Classes::new(triangles.len());
-    let surface = SurfaceMesh { triangles, ..SurfaceMesh::default() };
-    let all_sides = sides(&surface);
+    let all_sides = sides(triangles);
     let edges = || all_sides.chunk_by(|a, b| a.ends == b.ends);
     for edge in edges() {
         let mut doubled = edge.iter().map(|side| side.corners[0] / 3).filter(|&t| twin[t].is_some());
@@ -215,7 +221,7 @@ fn without_inner_walls(triangles: Vec<[u32; 3]>) -> Vec<[u32; 3]> {
             doubled.for_each(|other| walls.join(first, other));
         }
     }
-    let (mut is_held, mut is_free) = (vec![false; surface.triangles.len()], vec![false; surface.triangles.len()]);
+    let (mut is_held, mut is_free) = (vec![false; triangles.len()], vec![false; triangles.len()]);
     for edge in edges() {
         let Some(wall) = edge.iter().map(|side| side.corners[0] / 3).find(|&t| twin[t].is_some()).map(|t| walls.root(t)) else { continue };
         match edge.iter().filter(|side| twin[side.corners[0] / 3].is_none()).count() {
@@ -231,7 +237,7 @@ fn without_inner_walls(triangles: Vec<[u32; 3]>) -> Vec<[u32; 3]> {
             (is_free[wall] || !is_held[wall]) && t < other
         }
     };
-    (0..surface.triangles.len()).filter(|&t| keeps(t, &mut walls)).map(|t| surface.triangles[t]).collect()
+    Some((0..triangles.len()).map(|t| keeps(t, &mut walls)).collect())
 }
 
 /// One triangle at one of its edges.
@@ -245,9 +251,9 @@ pub(super) struct Side {
 }
 
 /// All sides of all triangles, those of an edge together. A side of no length is left out.
-pub(super) fn sides(surface: &SurfaceMesh) -> Vec<Side> {
-    let mut sides = Vec::with_capacity(3 * surface.triangles.len());
-    for (t, triangle) in surface.triangles.iter().enumerate() {
+pub(super) fn sides(triangles: &[[u32; 3]]) -> Vec<Side> {
+    let mut sides = Vec::with_capacity(3 * triangles.len());
+    for (t, triangle) in triangles.iter().enumerate() {
         for (i, j) in [(0, 1), (1, 2), (2, 0)] {
             let (a, b) = (triangle[i], triangle[j]);
             if a < b {
@@ -350,6 +356,28 @@ mod tests {
         let one_side = sheet.triangles.clone();
         sheet.triangles.extend(one_side.iter().map(|&[a, b, c]| [a, c, b]));
         assert_eq!(mend(sheet).triangles.len(), one_side.len());
+    }
+
+    #[test]
+    fn texture_coordinates_stay_with_their_corners() {
+        // A soup as a file with a seam at every edge has it: the corners of each triangle know where they lie, one is twice there and
+        // one the wrong way round; a hole is closed.
+        let cube = cube().subdivided(1.5);
+        let mut soup = SurfaceMesh::default();
+        for t in 0..cube.triangles.len() {
+            soup.positions.extend(cube.corners(t));
+            soup.triangles.push([0, 1, 2].map(|k| (3 * t + k) as u32));
+        }
+        soup.triangles[5].swap(0, 2);
+        soup.triangles.insert(3, soup.triangles[2]);
+        soup.triangles.pop();
+        let on = |surface: &SurfaceMesh, t: usize| surface.corners(t).map(|p| [p.x + 3.0 * p.y, p.z - 5.0 * p.y].map(|x| x as f32));
+        soup.texture_coordinates = Some((0..soup.triangles.len()).map(|t| on(&soup, t)).collect());
+        let mended = mend(soup);
+        assert!(diagnose(&mended).is_solid() && mended.positions.len() == cube.positions.len(), "{:?}", diagnose(&mended));
+        // They are a function of the place here, so that the lid fits too.
+        let (texture, n) = (mended.texture_coordinates.clone().unwrap(), cube.triangles.len());
+        assert!(texture.len() == n && (0..n).all(|t| texture[t] == on(&mended, t)));
     }
 
     #[test]

@@ -69,11 +69,9 @@ impl Cells {
                 self.triangles.extend([[a, b, c], [a, c, d]]);
             }
             (Shape::Tet, &[a, b, c, d]) => self.tets.push([a, b, c, d]),
-            (Shape::Hexahedron | Shape::Wedge | Shape::Pyramid, corners) => {
-                let kind = [Shape::Hexahedron, Shape::Wedge, Shape::Pyramid].iter().position(|&s| s == shape);
-                self.split[kind.expect("one of the three")] += 1;
-                self.split(shape, corners);
-            }
+            (Shape::Hexahedron, corners) => self.split(0, shape, corners),
+            (Shape::Wedge, corners) => self.split(1, shape, corners),
+            (Shape::Pyramid, corners) => self.split(2, shape, corners),
             _ => self.points_and_lines += 1,
         }
     }
@@ -85,14 +83,16 @@ impl Cells {
 
     /// Tets from the corner of the lowest number to the triangles of the faces without it, every face cut from its own lowest
     /// corner: neighbours cut a common face alike, whatever their shapes (as by Dompierre, Labbe, Vallet & Camarero 1999).
-    fn split(&mut self, shape: Shape, corners: &[u32]) {
-        let apex = *corners.iter().min().expect("a cell has corners");
+    /// `kind`: where the shape is counted.
+    fn split(&mut self, kind: usize, shape: Shape, corners: &[u32]) {
+        self.split[kind] += 1;
+        let apex = corners.iter().copied().min().unwrap_or_default();
         for face in shape.faces() {
             let face: Vec<u32> = face.iter().map(|&corner| corners[corner]).collect();
             if face.contains(&apex) {
                 continue;
             }
-            let lowest = (0..face.len()).min_by_key(|&i| face[i]).expect("a face has corners");
+            let lowest = (0..face.len()).min_by_key(|&i| face[i]).unwrap_or_default();
             let around = |i: usize| face[(lowest + i) % face.len()];
             self.tets.extend((1..face.len() - 1).map(|i| [around(0), around(i), around(i + 1), apex]));
         }

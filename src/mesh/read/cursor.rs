@@ -191,7 +191,7 @@ impl<'a> Cursor<'a> {
             return self.number(what);
         }
         let bytes = self.take(kind.size(), what)?;
-        Ok(kind.read(bytes, encoding == Encoding::BigEndian).expect("as many bytes as the number has were taken"))
+        kind.read(bytes, encoding == Encoding::BigEndian).ok_or_else(|| self.byte_fault(format!("{what} ends early"), CUT_OFF))
     }
 
     /// One whole number that is not negative; `what` is expected.

@@ -64,6 +64,8 @@ struct Primitive {
 #[serde(default, rename_all = "UPPERCASE")]
 struct Attributes {
     position: Option<usize>,
+    #[serde(rename = "TEXCOORD_0")]
+    texture: Option<usize>,
 }
 
 #[derive(Deserialize, Default)]
@@ -98,6 +100,9 @@ struct Reader {
     document: Document,
     buffers: Vec<Vec<u8>>,
     surface: SurfaceMesh,
+    /// Of the corners of each triangle; 0 where a part has no texture.
+    texture: Vec<[[f32; 2]; 3]>,
+    is_textured: bool,
     notes: Vec<String>,
 }
 
@@ -113,8 +118,10 @@ pub(super) fn parse(bytes: &[u8], beside: super::Beside) -> Result<MeshFile, Fau
         }
     }
     let buffers = document.buffers.iter().enumerate().map(|(i, buffer)| load(buffer, i, binary, beside)).collect::<Result<_, _>>()?;
-    let mut reader = Reader { document, buffers, surface: SurfaceMesh::default(), notes: Vec::new() };
+    let (surface, texture, notes) = (SurfaceMesh::default(), Vec::new(), Vec::new());
+    let mut reader = Reader { document, buffers, surface, texture, is_textured: false, notes };
     reader.scene()?;
+    reader.surface.texture_coordinates = reader.is_textured.then_some(reader.texture);
     Ok(MeshFile { notes: reader.notes, ..reader.surface.into() })
 }
 
@@ -221,7 +228,7 @@ impl Reader {
                 self.notes.push(format!("part {i} of mesh {mesh} has no triangles and is left out"));
                 continue;
             };
-            let indices = primitive.indices;
+            let (indices, texture) = (primitive.indices, primitive.attributes.texture);
             let first = self.surface.positions.len();
             let points = self.numbers(positions, "VEC3")?;
             let most = self.buffers.iter().map(Vec::len).sum::<usize>().max(MOST);
@@ -244,10 +251,16 @@ impl Reader {
             if let Some(corner) = wrong {
                 return Err(Fault::new(format!("a triangle of mesh {mesh} names vertex {corner} of {n_vertices}"), AGAIN));
             }
-            let corners: Vec<u32> = corners.iter().map(|&corner| (first + corner as usize) as u32).collect();
-            let mut add = |[a, b, c]: [u32; 3]| {
+            // Measured from the upper left corner here.
+            let texture = texture.map(|texture| self.numbers(texture, "VEC2")).transpose()?.unwrap_or_default();
+            let in_texture: Vec<[f32; 2]> = texture.as_chunks().0.iter().map(|&[u, v]| [u as f32, 1.0 - v as f32]).collect();
+            self.is_textured |= !in_texture.is_empty();
+            let corners: Vec<usize> = corners.iter().map(|&corner| corner as usize).collect();
+            let mut add = |[a, b, c]: [usize; 3]| {
                 // A transform that mirrors turns the triangles inside out.
-                self.surface.triangles.push(if world.determinant() < 0.0 { [a, c, b] } else { [a, b, c] });
+                let triangle = if world.determinant() < 0.0 { [a, c, b] } else { [a, b, c] };
+                self.surface.triangles.push(triangle.map(|corner| (first + corner) as u32));
+                self.texture.push(triangle.map(|corner| in_texture.get(corner).copied().unwrap_or_default()));
             };
             match mode {
                 4 => corners.chunks_exact(3).for_each(|t| add([t[0], t[1], t[2]])),
@@ -278,7 +291,11 @@ impl Reader {
             5126 => (Scalar::F32, 1.0),
             other => return Err(fault(&format!("numbers of type {other} are not read"))),
         };
-        let components = if kind == "VEC3" { 3 } else { 1 };
+        let components = match kind {
+            "VEC3" => 3,
+            "VEC2" => 2,
+            _ => 1,
+        };
         let view = entry.buffer_view.ok_or_else(|| fault("it has no data"))?;
         let view = self.document.buffer_views.get(view).ok_or_else(|| missing("buffer view", view))?;
         let buffer = self.buffers.get(view.buffer).ok_or_else(|| missing("buffer", view.buffer))?;

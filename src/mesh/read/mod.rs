@@ -1,5 +1,6 @@
 //! Readers of mesh files: surfaces from OBJ, OFF, PLY, STL and glTF, tets from Gmsh, VTK, TetGen and MEDIT files (which may hold
-//! surfaces too). Everything but positions and cells is ignored. No number in a file is believed: none makes a reader reserve
+//! surfaces too). Everything but positions, cells and texture coordinates is ignored; normals too, for those of a body that deforms follow
+//! from where its vertices are. No number in a file is believed: none makes a reader reserve
 //! memory that the bytes of the file do not fill.
 
 mod cells;
@@ -200,10 +201,17 @@ fn read_pair(name: &str, bytes: &[u8], beside: Beside) -> Result<MeshFile, MeshE
     checked(name, read)
 }
 
-/// Refuses what no reader may let pass: no cells, an index out of range, a coordinate that is not finite.
-fn checked(name: &str, file: MeshFile) -> Result<MeshFile, MeshError> {
-    let sound = match &file.data {
-        MeshData::Surface(surface) => surface.check(),
+/// Refuses what no reader may let pass: no cells, an index out of range, a coordinate that is not finite. A texture is not worth that:
+/// it is left out where its coordinates are wrong.
+fn checked(name: &str, mut file: MeshFile) -> Result<MeshFile, MeshError> {
+    let sound = match &mut file.data {
+        MeshData::Surface(surface) => {
+            let is_wrong = |texture: &Vec<[[f32; 2]; 3]>| texture.as_flattened().as_flattened().iter().any(|x| !x.is_finite());
+            if surface.texture_coordinates.take_if(|texture| is_wrong(texture)).is_some() {
+                file.notes.push("the texture coordinates are left out: some are not finite".into());
+            }
+            surface.check()
+        }
         MeshData::Tets(tets) => tets.check_indices(),
     };
     match sound {
@@ -269,8 +277,8 @@ fn parse_point<'a>(words: &mut impl Iterator<Item = &'a str>, line: usize) -> Re
     Ok(point)
 }
 
-/// Appends a polygon as a fan around its first corner.
-fn push_fan(triangles: &mut Vec<[u32; 3]>, polygon: &[u32]) {
+/// Appends a polygon, or what its corners have, as a fan around its first corner.
+fn push_fan<T: Copy>(triangles: &mut Vec<[T; 3]>, polygon: &[T]) {
     if let [first, rest @ ..] = polygon {
         triangles.extend(rest.windows(2).map(|pair| [*first, pair[0], pair[1]]));
     }

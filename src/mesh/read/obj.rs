@@ -8,7 +8,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
     // Names of groups and materials may be in any encoding; the parts we read are ASCII.
     let text = String::from_utf8_lossy(bytes);
     let mut surface = SurfaceMesh::default();
-    let mut polygon = Vec::new();
+    let mut texture = Texture::default();
+    let (mut polygon, mut in_texture) = (Vec::new(), Vec::new());
     // Faces may come before their vertices, so indices are checked at the end: the largest one with its line.
     let mut largest = (0, 0);
     for (line, content) in (1..).zip(text.lines()) {
@@ -16,17 +17,21 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
         let mut words = content.split_ascii_whitespace();
         match words.next() {
             Some("v") => surface.positions.push(parse_point(&mut words, line)?),
+            Some("vt") => texture.point(&mut words, line),
             Some("f") => {
                 polygon.clear();
+                in_texture.clear();
                 for word in words {
                     let index = parse_corner(word, surface.positions.len(), line)?;
                     largest = largest.max((index, line));
                     polygon.push(index);
+                    in_texture.push(texture.corner(word, line));
                 }
                 if polygon.len() < 3 {
                     return Err(Fault::on(line, format!("a face has {} corners", polygon.len()), "give it at least three"));
                 }
                 push_fan(&mut surface.triangles, &polygon);
+                push_fan(&mut texture.triangles, &in_texture);
             }
             _ => {}
         }
@@ -36,17 +41,68 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
         let reason = format!("a face names vertex {}, but the file has {} vertices", index + 1, surface.positions.len());
         return Err(Fault::on(line, reason, "correct the index or export the file again"));
     }
-    Ok(surface.into())
+    let mut notes = Vec::new();
+    surface.texture_coordinates = texture.finish(&mut notes);
+    Ok(MeshFile { notes, ..surface.into() })
 }
 
 /// `7`, `7/1`, `7//3` or `-1` (counted back from the latest vertex) as an index from zero.
 fn parse_corner(word: &str, vertices_so_far: usize, line: usize) -> Result<u32, Fault> {
     let number = word.split('/').next().unwrap_or("");
     let index: i64 = number.parse().map_err(|_| Fault::on(line, format!("'{word}' is not a vertex index"), "correct the face"))?;
-    let from_zero = if index > 0 { index - 1 } else { vertices_so_far as i64 + index };
+    let from_zero = if index > 0 { index - 1 } else { (vertices_so_far as i64).saturating_add(index) };
     if index == 0 || from_zero < 0 {
         let reason = format!("the vertex index {index} points before the first vertex");
         return Err(Fault::on(line, reason, "number the vertices from 1, or from -1 backwards"));
     }
     u32::try_from(from_zero).map_err(|_| Fault::on(line, format!("the vertex index {index} is too large"), "correct the face"))
+}
+
+/// Texture coordinates. A fault in them makes the file lose them, and is told.
+#[derive(Default)]
+struct Texture {
+    points: Vec<[f32; 2]>,
+    /// Of the corners of each triangle, the point; none where the file names none.
+    triangles: Vec<[Option<usize>; 3]>,
+    /// The first line that is wrong.
+    fault: Option<usize>,
+}
+
+impl Texture {
+    fn point<'a>(&mut self, words: &mut impl Iterator<Item = &'a str>, line: usize) {
+        // The second one is 0 where it is missing.
+        let [u, v] = [words.next().map(str::parse::<f32>), Some(words.next().map_or(Ok(0.0), str::parse::<f32>))];
+        match (u, v) {
+            (Some(Ok(u)), Some(Ok(v))) => self.points.push([u, v]),
+            _ => self.fault = self.fault.or(Some(line)),
+        }
+    }
+
+    /// The point that a corner such as `7/1/3` names.
+    fn corner(&mut self, word: &str, line: usize) -> Option<usize> {
+        let number = word.split('/').nth(1).filter(|number| !number.is_empty())?;
+        let index = match number.parse::<i64>() {
+            Ok(0) | Err(_) => None,
+            Ok(index) if index > 0 => usize::try_from(index - 1).ok(),
+            Ok(index) => usize::try_from(index.unsigned_abs()).ok().and_then(|back| self.points.len().checked_sub(back)),
+        };
+        if index.is_none() {
+            self.fault = self.fault.or(Some(line));
+        }
+        index
+    }
+
+    fn finish(self, notes: &mut Vec<String>) -> Option<Vec<[[f32; 2]; 3]>> {
+        let mut named = self.triangles.as_flattened().iter().flatten().peekable();
+        let is_used = named.peek().is_some();
+        let missing = named.find(|&&point| point >= self.points.len());
+        let fault = self.fault.map(|line| format!("line {line} is wrong"));
+        let fault = fault.or(missing.map(|point| format!("a face names point {} of {}", point + 1, self.points.len())));
+        if let Some(fault) = fault {
+            notes.push(format!("the texture coordinates are left out: {fault}"));
+            return None;
+        }
+        let at = |corner: Option<usize>| corner.map_or([0.0; 2], |point| self.points[point]);
+        is_used.then(|| self.triangles.iter().map(|triangle| triangle.map(at)).collect())
+    }
 }

@@ -22,6 +22,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
     let mut cursor = Cursor::new(bytes);
     let (encoding, elements) = header(&mut cursor)?;
     let mut surface = SurfaceMesh::default();
+    let mut texture = Texture::default();
     let mut notes = Vec::new();
     for element in elements.iter().filter(|element| !element.properties.is_empty()) {
         // Every one takes a byte at least.
@@ -30,8 +31,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
             return Err(cursor.fault(reason, "it may be cut off: fetch or export it again"));
         }
         match element.name.as_str() {
-            "vertex" => vertices(&mut cursor, encoding, element, &mut surface)?,
-            "face" => faces(&mut cursor, encoding, element, &mut surface)?,
+            "vertex" => vertices(&mut cursor, encoding, element, &mut surface, &mut texture.of_vertices)?,
+            "face" => faces(&mut cursor, encoding, element, &mut surface, &mut texture.of_corners)?,
             name => {
                 notes.extend((element.count > 0).then(|| format!("{} of '{name}' are left out", element.count)));
                 for _ in 0..element.count {
@@ -42,7 +43,26 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
             }
         }
     }
+    surface.texture_coordinates = texture.of_triangles(&surface.triangles);
     Ok(MeshFile { notes, ..surface.into() })
+}
+
+/// Texture coordinates, of vertices or of the corners of faces: programs write the one or the other.
+#[derive(Default)]
+struct Texture {
+    of_vertices: Vec<[f32; 2]>,
+    of_corners: Vec<[[f32; 2]; 3]>,
+}
+
+impl Texture {
+    fn of_triangles(self, triangles: &[[u32; 3]]) -> Option<Vec<[[f32; 2]; 3]>> {
+        if !triangles.is_empty() && self.of_corners.len() == triangles.len() {
+            return Some(self.of_corners);
+        }
+        // Indices are checked later, for all formats alike.
+        let at = |vertex: u32| self.of_vertices.get(vertex as usize).copied().unwrap_or_default();
+        (!self.of_vertices.is_empty()).then(|| triangles.iter().map(|triangle| triangle.map(at)).collect())
+    }
 }
 
 fn header(cursor: &mut Cursor) -> Result<(Encoding, Vec<Element>), Fault> {
@@ -109,39 +129,69 @@ fn values(cursor: &mut Cursor, encoding: Encoding, property: &Property, mut each
     Ok(())
 }
 
-fn vertices(cursor: &mut Cursor, encoding: Encoding, element: &Element, surface: &mut SurfaceMesh) -> Result<(), Fault> {
-    let axis_of = |property: &Property| ["x", "y", "z"].iter().position(|&name| name == property.name && property.list.is_none());
-    let axes: Vec<Option<usize>> = element.properties.iter().map(axis_of).collect();
-    if (0..3).any(|axis| !axes.contains(&Some(axis))) {
+fn vertices(
+    cursor: &mut Cursor,
+    encoding: Encoding,
+    element: &Element,
+    surface: &mut SurfaceMesh,
+    texture: &mut Vec<[f32; 2]>,
+) -> Result<(), Fault> {
+    let column = |property: &Property| match property.name.as_str() {
+        _ if property.list.is_some() => None,
+        "x" => Some(0),
+        "y" => Some(1),
+        "z" => Some(2),
+        "s" | "u" | "texture_u" => Some(3),
+        "t" | "v" | "texture_v" => Some(4),
+        _ => None,
+    };
+    let columns: Vec<Option<usize>> = element.properties.iter().map(column).collect();
+    let has = |column: usize| columns.contains(&Some(column));
+    if !(0..3).all(has) {
         return Err(Fault::new("its vertices lack x, y or z", "export them as numbers with these names"));
     }
+    let is_textured = has(3) && has(4);
     for i in 0..element.count {
-        let mut point = Vec3::zeros();
-        for (property, axis) in element.properties.iter().zip(&axes) {
-            values(cursor, encoding, property, |value| axis.iter().for_each(|&axis| point[axis] = value))?;
+        let mut row = [0.0; 5];
+        for (property, column) in element.properties.iter().zip(&columns) {
+            values(cursor, encoding, property, |value| column.iter().for_each(|&column| row[column] = value))?;
         }
+        let [x, y, z, u, v] = row;
+        let point = Vec3::new(x, y, z);
         if !point.iter().all(|x| x.is_finite()) {
             let reason = format!("vertex {i} is not a finite point");
             let remedy = "correct its coordinates";
             return Err(if encoding == Encoding::Text { cursor.fault(reason, remedy) } else { cursor.byte_fault(reason, remedy) });
         }
         surface.positions.push(point);
+        texture.extend(is_textured.then_some([u as f32, v as f32]));
     }
     Ok(())
 }
 
-fn faces(cursor: &mut Cursor, encoding: Encoding, element: &Element, surface: &mut SurfaceMesh) -> Result<(), Fault> {
+fn faces(
+    cursor: &mut Cursor,
+    encoding: Encoding,
+    element: &Element,
+    surface: &mut SurfaceMesh,
+    texture: &mut Vec<[[f32; 2]; 3]>,
+) -> Result<(), Fault> {
     let is_corners = |property: &Property| matches!(property.name.as_str(), "vertex_indices" | "vertex_index") && property.list.is_some();
-    let mut polygon = Vec::new();
+    let is_texture = |property: &Property| property.name == "texcoord" && property.list.is_some();
+    let is_textured = element.properties.iter().any(is_texture);
+    let (mut polygon, mut coordinates) = (Vec::new(), Vec::new());
     for i in 0..element.count {
         polygon.clear();
+        coordinates.clear();
         let mut is_whole = true;
         for property in &element.properties {
-            let corners = is_corners(property);
+            let (corners, in_texture) = (is_corners(property), is_texture(property));
             values(cursor, encoding, property, |value| {
                 if corners {
                     is_whole &= value.fract() == 0.0 && (0.0..f64::from(u32::MAX)).contains(&value);
                     polygon.push(value as u32);
+                } else if in_texture {
+                    coordinates.push(value as f32);
                 }
             })?;
         }
@@ -159,6 +209,11 @@ fn faces(cursor: &mut Cursor, encoding: Encoding, element: &Element, surface: &m
             return Err(fault(reason, "give it at least three, in a list named vertex_indices"));
         }
         push_fan(&mut surface.triangles, &polygon);
+        if is_textured {
+            // A face may have none.
+            coordinates.resize(2 * polygon.len(), 0.0);
+            push_fan(texture, coordinates.as_chunks().0);
+        }
     }
     Ok(())
 }

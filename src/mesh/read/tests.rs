@@ -112,6 +112,53 @@ fn one_bear_in_seven_files_is_one_bear() {
     assert!((bear.surface().signed_volume() - skin.signed_volume()).abs() < 1e-9);
 }
 
+#[test]
+fn texture_coordinates_are_read_of_corners() {
+    let want = Some(vec![[[0.0, 0.5], [1.0, 0.25], [0.5, 0.75]], [[0.0, 0.5], [0.5, 0.75], [0.0, 0.0]]]);
+    // Counted from the first, or back from the last; the fourth corner has none.
+    let obj = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 .5\nvt 1 .25 0\nvn 0 0 1\nvt .5 .75\n";
+    for face in ["f 1/1/1 2/2/1 3/3/1 4//1", "f -4/-3 -3/-2 -2/-1 -1"] {
+        let file = read("a.obj", format!("{obj}{face}\n")).unwrap();
+        assert!(file.notes.is_empty() && surface(file).texture_coordinates == want, "{face}");
+    }
+    assert_eq!(surface(read("a.obj", format!("{obj}f 1 2 3 4\n")).unwrap()).texture_coordinates, None);
+    // Wrong ones are not worth the mesh.
+    for (text, told) in [
+        ("vt x\nf 1/1 2/2 3/3 4/4", "line 9 is wrong"),
+        ("f 1/1 2/2 3/9 4/3", "point 9 of 3"),
+        ("f 1/1 2/0 3/3 4/3", "line 9 is wrong"),
+        ("f 1/1 2/-4 3/3 4/3", "line 9 is wrong"),
+        ("vt nan 0\nf 1/1 2/2 3/3 4/4", "not finite"),
+    ] {
+        let file = read("a.obj", format!("{obj}{text}\n")).unwrap();
+        assert!(file.notes.len() == 1 && file.notes[0].contains(told), "{text}: {:?}", file.notes);
+        assert_eq!(surface(file).texture_coordinates, None);
+    }
+
+    let ply = |vertex: &str, face: &str, rows: [&str; 4], last: &str| {
+        let rows: String = ["0 0 0", "1 0 0", "1 1 0", "0 1 0"].iter().zip(rows).map(|(p, t)| format!("{p} {t}\n")).collect();
+        let head = "property float x\nproperty float y\nproperty float z\n";
+        format!(
+            "ply\nformat ascii 1.0\nelement vertex 4\n{head}{vertex}element face 1\nproperty list uchar int vertex_indices\n{face}end_header\n\
+             {rows}4 0 1 2 3 {last}\n"
+        )
+    };
+    let rows = ["0 .5", "1 .25", ".5 .75", "0 0"];
+    for names in [["s", "t"], ["u", "v"], ["texture_u", "texture_v"]] {
+        let file = ply(&format!("property float {}\nproperty float {}\n", names[0], names[1]), "", rows, "");
+        assert_eq!(surface(read("a.ply", file).unwrap()).texture_coordinates, want);
+    }
+    let of_faces = ply("", "property list uchar float texcoord\n", [""; 4], "8 0 .5 1 .25 .5 .75 0 0");
+    assert_eq!(surface(read("a.ply", of_faces).unwrap()).texture_coordinates, want);
+
+    // The box's picture is there once on each side, from the upper left corner to the lower right one.
+    let box_of_six = surface(open_mesh(&fixture("box_textured.glb")).unwrap());
+    let texture = box_of_six.texture_coordinates.clone().unwrap();
+    assert_eq!((box_of_six.positions.len(), texture.len()), (24, 12));
+    let mended = mend(box_of_six);
+    assert_eq!((mended.positions.len(), mended.texture_coordinates), (8, Some(texture)));
+}
+
 const CUBE: &str = "0 0 0  1 0 0  1 1 0  0 1 0  0 0 1  1 0 1  1 1 1  0 1 1";
 
 /// A cube as one hexahedron, and a tet with ten nodes, in every format that has such cells.

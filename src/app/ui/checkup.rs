@@ -1,0 +1,95 @@
+//! The doctor's report of mesh files with faults, over the view at the upper left.
+
+use egui::{Area, Button, Color32, Id, Label, Order, Rect, RichText, ScrollArea, Sense, Ui, vec2};
+use egui_phosphor::regular as icon;
+
+use super::overlay::card;
+use super::{Answers, Scenery, UiState, theme};
+use crate::app::faults::{COLORS, Checkup};
+use crate::app::format;
+use crate::render::Rgb;
+
+const WIDTH: f32 = 340.0;
+
+pub fn checkups_ui(root: &Ui, view: Rect, state: &mut UiState, scenery: &Scenery, answers: &mut Answers) {
+    let Some(scene) = scenery.snapshot.scene.as_ref().filter(|scene| state.checkups && !scene.checkups.is_empty()) else { return };
+    // Clear of the sign of a recording, and of the bar at the bottom.
+    let top = if scenery.recorded_frames.is_some() { 52.0 } else { 14.0 };
+    let width = (view.width() - 28.0).min(WIDTH);
+    let height = (view.height() - top - 150.0).max(80.0);
+    let area = Area::new(Id::unique("checkups")).order(Order::Middle).fixed_pos(view.left_top() + vec2(14.0, top));
+    area.show(root.ctx(), |ui| {
+        card(root).show(ui, |ui| {
+            ui.set_width(width - 28.0);
+            header_ui(ui, state, answers);
+            ScrollArea::vertical().max_height(height).show(ui, |ui| {
+                for (i, checkup) in scene.checkups.iter().enumerate() {
+                    if i > 0 {
+                        ui.separator();
+                    }
+                    checkup_ui(ui, checkup);
+                }
+                for note in &scene.notes {
+                    line_ui(ui, icon::INFO, theme::palette(ui.ctx()).weak, note);
+                }
+            });
+        });
+    });
+}
+
+fn header_ui(ui: &mut Ui, state: &mut UiState, answers: &mut Answers) {
+    let palette = theme::palette(ui.ctx());
+    ui.horizontal(|ui| {
+        ui.label(theme::icon(icon::STETHOSCOPE, 17.0).color(palette.accent));
+        ui.label(RichText::new("Mesh check").font(theme::strong(14.0)));
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            let close = Button::new(theme::icon(icon::X, 13.0)).frame_when_inactive(false);
+            if answers.named("checkups.close", ui.add(close).on_hover_text("Close; View, Faults of the mesh, brings it back")).clicked() {
+                state.checkups = false;
+            }
+        });
+    });
+}
+
+fn checkup_ui(ui: &mut Ui, checkup: &Checkup) {
+    let palette = theme::palette(ui.ctx());
+    let report = &checkup.report;
+    let cells = if report.kind == "tets" { "tets" } else { "triangles" };
+    let counts = format!("{} vertices · {} {cells}", format::count(report.vertices), format::count(report.cells));
+    ui.add(Label::new(RichText::new(&checkup.file).font(theme::strong(13.0))).truncate());
+    ui.label(RichText::new(counts).font(theme::figures(11.5)).color(palette.weak));
+    ui.add_space(4.0);
+    match &checkup.refusal {
+        Some(refusal) => line_ui(ui, icon::X_CIRCLE, palette.error, refusal),
+        None => {
+            let (glyph, color) =
+                if report.is_sound { (icon::CHECK_CIRCLE, palette.accent) } else { (icon::WARNING, painted(&COLORS.left)) };
+            line_ui(ui, glyph, color, &report.verdict);
+        }
+    }
+    ui.add_space(4.0);
+    for finding in &report.findings {
+        let color = if finding.left > 0 { &COLORS.left } else { &COLORS.mended };
+        ui.horizontal_top(|ui| {
+            let (rect, _) = ui.allocate_exact_size(vec2(18.0, 18.0), Sense::hover());
+            ui.painter().circle_filled(rect.center(), 4.5, Color32::from_black_alpha(120));
+            ui.painter().circle_filled(rect.center(), 3.5, painted(color));
+            ui.add(Label::new(RichText::new(&finding.sentence).size(12.5)).wrap());
+        });
+    }
+    for note in &report.notes {
+        line_ui(ui, icon::INFO, palette.weak, note);
+    }
+}
+
+fn line_ui(ui: &mut Ui, glyph: &str, color: Color32, text: &str) {
+    ui.horizontal_top(|ui| {
+        ui.add_sized(vec2(18.0, 18.0), Label::new(theme::icon(glyph, 15.0).color(color)));
+        ui.add(Label::new(RichText::new(text).size(12.5)).wrap().selectable(true));
+    });
+}
+
+fn painted(color: &Rgb) -> Color32 {
+    let [r, g, b] = color.0.map(|c| (c * 255.0).round() as u8);
+    Color32::from_rgb(r, g, b)
+}
