@@ -14,7 +14,7 @@ const COARSEST: f32 = 2.0;
 const FORCING: f32 = 0.1;
 // The power iteration comes from below.
 const MARGIN: f32 = 1.1;
-// A pass that leaves more than this part of the error shows that the compliance is larger than told.
+// A pass that found what it sought and yet leaves more than this part of the error shows that the compliance is larger than told.
 const SLOW: f32 = 0.7;
 const MAX_FACTOR: f32 = 8.0;
 
@@ -35,11 +35,12 @@ fn judge(@builtin(local_invocation_index) lane: u32) {
         }
         var factor = cwc_state[cwc_solve(i, CWC_FACTOR)];
         var told = cwc_state[cwc_solve(i, CWC_TOLD)];
-        told.y += cwc_state[cwc_solve(i, 0u)].w;
+        let last = cwc_state[cwc_solve(i, 0u)];
+        told.y += last.w;
         told.z = select(0.0, curvature.y / (MARGIN * curvature.x), curvature.x > 0.0);
         var is_over = factor.z != 0.0;
         if !is_over && is_solved {
-            if factor.w > 0.0 && error > SLOW * told.x && error > island.accuracy {
+            if factor.w > 0.0 && last.y < factor.x && error > SLOW * told.x && error > island.accuracy {
                 factor.y = min(1.5 * factor.y, MAX_FACTOR);
             }
             told.x = error;

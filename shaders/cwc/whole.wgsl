@@ -1,7 +1,10 @@
-// One workgroup an island that it can hold: all iterations of a pass, one thread a contact. Twin: `contact::dual::apgd`.
+// One workgroup an island that it can hold: some iterations, one thread a contact. Twin: `contact::dual::apgd`.
 #import lib/cwc_sums.wgsl
 #import lib/cwc_step.wgsl
 #import lib/group.wgsl
+
+// llvmpipe breaks loops off when a thread has gone 65,535 times round all of them.
+const WHOLE_ITERATIONS: u32 = CWC_ITERATIONS / CWC_WHOLES;
 
 var<workgroup> is_over: u32;
 
@@ -10,7 +13,8 @@ fn whole(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane
     let i = id.x + id.y * (GRID_ROW / WORKGROUP);
     let island = cwc_island(min(i, cwc.n_islands - 1u));
     var state = cwc_state[cwc_solve(i, 0u)];
-    var length = cwc_state[cwc_solve(i, 1u)].x;
+    let kept = cwc_state[cwc_solve(i, 1u)];
+    var length = kept.x;
     let factor = cwc_state[cwc_solve(i, CWC_FACTOR)];
     let first = cwc_group(island.first_group).first;
     let end = cwc_group(island.end_group - 1u).end;
@@ -19,10 +23,10 @@ fn whole(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane
     }
     var over = workgroupUniformLoad(&is_over) != 0u;
     let idle = over;
-    var sums = vec4f();
-    for (var j = 0u; j < CWC_ITERATIONS && !over; j++) {
+    var sums = vec4f(kept.yz, 0.0, 0.0);
+    for (var j = 0u; j < WHOLE_ITERATIONS && !over; j++) {
         let d = step_decide(state, length, factor, sums);
-        let now = j % 2u;
+        let now = u32(state.w) % 2u;
         var climb = 0.0;
         var error = 0.0;
         for (var k = first + lane; k < end; k += WORKGROUP) {
@@ -45,6 +49,6 @@ fn whole(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane
     }
     if lane == 0u && !idle {
         cwc_state[cwc_solve(i, 0u)] = state;
-        cwc_state[cwc_solve(i, 1u)] = vec4f(length, 0.0, 0.0, 0.0);
+        cwc_state[cwc_solve(i, 1u)] = vec4f(length, sums.xy, 0.0);
     }
 }

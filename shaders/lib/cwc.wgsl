@@ -56,7 +56,8 @@ const CWC_SUM_PROBE: u32 = 2u;
 
 // State of an island's solve, in vectors:
 const CWC_SOLVE: u32 = 6u;
-// 0, 2: (theta, best error [m], 1 if it is over, iterations), and 1, 3: (step length), which take turns;
+// 0, 2: (theta, best error [m], 1 if it is over, iterations), and 1, 3: (step length, climb and largest error of the last iteration in one workgroup), which
+// take turns;
 const CWC_FACTOR: u32 = 4u; // (aim [m], factor of the compliance, 1 if settled, passes)
 const CWC_TOLD: u32 = 5u; // (error of the last pass [m], iterations of all passes, reciprocal of the largest eigenvalue)
 

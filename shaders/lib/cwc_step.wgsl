@@ -21,10 +21,10 @@ fn step_decide(state: vec4f, length: f32, factor: vec4f, sums: vec4f) -> Decisio
     var d = Decision();
     d.is_first = state.w == 0.0;
     let is_finite = float_is_finite(sums.x) && float_is_finite(sums.y);
-    d.improves = !d.is_first && is_finite && sums.y < state.y;
+    let was_over = state.z != 0.0;
+    d.improves = !d.is_first && !was_over && is_finite && sums.y < state.y;
     let best = select(state.y, sums.y, d.improves);
     d.is_lost = !d.is_first && (!is_finite || sums.y > LOST * best);
-    let was_over = state.z != 0.0;
     d.is_over = was_over || (!d.is_first && best < factor.x);
     let theta_next = 0.5 * (1.0 + sqrt(1.0 + 4.0 * state.x * state.x));
     let restarts = d.is_first || sums.x > 0.0 || d.is_lost;

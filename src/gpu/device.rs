@@ -59,7 +59,9 @@ pub enum DeviceError {
     TooManyBodies { bodies: usize, most: usize },
     #[error("its conjugate residuals have no rigid bodies, nor static or driven meshes, and \"{body}\" is one; take --solver cwc")]
     RigidBody { body: String },
-    #[error("its conjugate residuals collide with drawn surfaces only, and \"{body}\" has a collision surface of its own; take --solver cwc")]
+    #[error(
+        "its conjugate residuals collide with drawn surfaces only, and \"{body}\" has a collision surface of its own; take --solver cwc"
+    )]
     CollisionSurface { body: String },
     #[error("its conjugate residuals have no attachments, and \"{name}\" is one; take --solver cwc")]
     Attachment { name: String },

@@ -25,7 +25,8 @@ use crate::contact::cwc;
 use crate::math::{Mat3, Vec3};
 use crate::model::Model;
 use crate::solver::cpu::{
-    Detection, ELASTIC_TOLERANCE, Engine, Given, MAX_PASSES, Scope, ScopeWork, Step, Work as StepWork, contact_report, link, max_contacts, rigid_right_hand_side,
+    Detection, ELASTIC_TOLERANCE, Engine, Given, MAX_PASSES, Scope, ScopeWork, Step, Work as StepWork, contact_report, link, max_contacts,
+    rigid_right_hand_side,
 };
 use crate::solver::{ContactSolver, Demand, DeviceWork, State, StepError, StepReport, SurfacePositions, Work};
 use crate::sparse::Operator;
@@ -214,7 +215,8 @@ impl DeviceEngine {
             let mut answer = self.submit(encoder, model, tables, is_fresh, report)?;
             rotations = answer.rotations.take().or(rotations);
             let solved = answer.controls.iter().all(|control| control.elastic_done != 0);
-            let settled = answer.islands.chunks_exact(SOLVE).all(|island| island[FACTOR][2] != 0.0 || island[FACTOR][3] >= MAX_PASSES as f32);
+            let settled =
+                answer.islands.chunks_exact(SOLVE).all(|island| island[FACTOR][2] != 0.0 || island[FACTOR][3] >= MAX_PASSES as f32);
             let is_hopeless = passes >= MAX_ROUND && !tables.rows.is_empty();
             if (solved && settled) || is_hopeless || answer.fault().is_some() || !is_finite(&answer.dv) {
                 answer.rotations = rotations;
@@ -485,7 +487,8 @@ impl DeviceEngine {
                 course.accuracy = finest.max(cwc::ROUGHLY * adapted.off);
                 let changed = adapted.off > 0.0;
                 if changed || !was_rough {
-                    let is_too_much = course.relinearisations >= cwc::MAX_RELINEARISATIONS || contacts.len() > max_contacts(scope, detection, contacts);
+                    let is_too_much =
+                        course.relinearisations >= cwc::MAX_RELINEARISATIONS || contacts.len() > max_contacts(scope, detection, contacts);
                     if !changed || is_too_much {
                         outcome = Some(converged && !changed);
                     } else {

@@ -86,5 +86,8 @@ fn residuals_on_the_device_refuse_what_they_do_not_have() {
     };
     started("drawn").unwrap();
     let refused = started("tets").unwrap_err().to_string();
-    assert!(refused.contains("its conjugate residuals collide with drawn surfaces only, and \"ball\" has a collision surface of its own"), "{refused}");
+    assert!(
+        refused.contains("its conjugate residuals collide with drawn surfaces only, and \"ball\" has a collision surface of its own"),
+        "{refused}"
+    );
 }

@@ -140,11 +140,7 @@ fn a_state_on_the_device_is_all_there_is() {
 fn residuals_on_the_device_are_refused_where_bodies_meet() {
     let mut scene = scene(TOWER);
     scene.set("simulation.solver=\"cr\"").unwrap();
-    let options = pliant::sim::Options {
-        backend: Some(pliant::scene::BackendChoice::Gpu),
-        device: Some(device()),
-        ..Default::default()
-    };
+    let options = pliant::sim::Options { backend: Some(pliant::scene::BackendChoice::Gpu), device: Some(device()), ..Default::default() };
     let refused = pliant::sim::Simulation::new(pliant::scene::build(&scene).unwrap(), &options).err().unwrap().to_string();
     assert!(refused.contains("--solver cwc"), "{refused}");
 }

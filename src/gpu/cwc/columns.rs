@@ -35,7 +35,8 @@ impl ColumnStore {
     /// Makes room for the columns of the nodes among `unknowns`, and computes those that are not there. If there is no room for all of them, the others go.
     pub fn request(&mut self, model: &Model, rests: &[Option<RestBody>], unknowns: &[u32]) {
         let nodes = unknowns.partition_point(|unknown| (*unknown as usize) < model.n_nodes());
-        let by_body: Vec<&[u32]> = unknowns[..nodes].chunk_by(|a, b| model.node_bodies[*a as usize] == model.node_bodies[*b as usize]).collect();
+        let by_body: Vec<&[u32]> =
+            unknowns[..nodes].chunk_by(|a, b| model.node_bodies[*a as usize] == model.node_bodies[*b as usize]).collect();
         if !self.add(model, rests, &by_body) {
             self.shapes.clear();
             self.pending.clear();

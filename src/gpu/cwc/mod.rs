@@ -27,9 +27,13 @@ const LOOK: u32 = 8;
 /// Iterations for the largest eigenvalue.
 const PROBES: u32 = 8;
 
-/// Most contacts of an island whose forces one workgroup finds: one a thread, or, where dispatches are dear, as many as there may be.
+/// Dispatches of a pass for islands that one workgroup holds.
+pub const WHOLES: u32 = 10;
+
+/// Most contacts of an island whose forces one workgroup finds: one a thread, or, where dispatches are dear, as many as a thread may go round
+/// (`shaders/cwc/whole.wgsl`).
 fn most_whole(device: &Device) -> usize {
-    if device.is_hardware() { WORKGROUP as usize } else { 1024 }
+    if device.is_hardware() { WORKGROUP as usize } else { 256 }
 }
 
 const NAMES: [&str; 10] = ["turn", "compliance", "scales", "probe", "spread", "measure", "judge", "iterate", "close", "whole"];
@@ -86,13 +90,24 @@ impl Cwc {
     pub fn new(device: &Arc<Device>, buffers: &mut Buffers) -> Result<Self, DeviceError> {
         buffers.uniform("cwc", &[CwcData::default()]);
         for (name, bytes) in GROWING {
-            buffers.zeroed(name, bytes as u64, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST)?;
+            buffers.zeroed(
+                name,
+                bytes as u64,
+                wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+            )?;
         }
         buffers.zeroed("cwc_arguments", 16, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::INDIRECT)?;
         let mut columns = ColumnStore::default();
         columns.upload(buffers)?;
         let kernels = NAMES.iter().map(|name| Kernel::new(device, &format!("cwc/{name}"))).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { bound: Bounds::new(&kernels, buffers)?, kernels, columns, most_whole: most_whole(device), data: CwcData::default(), has: [false; 2] })
+        Ok(Self {
+            bound: Bounds::new(&kernels, buffers)?,
+            kernels,
+            columns,
+            most_whole: most_whole(device),
+            data: CwcData::default(),
+            has: [false; 2],
+        })
     }
 
     /// Lays out the contacts of `islands`; see [`Tables::new`].
@@ -152,7 +167,7 @@ impl Cwc {
         measure.dispatch_groups(pass, [self.data.n_groups, 1, 1]);
         judge.dispatch_groups(pass, [1, 1, 1]);
         let [has_shared, has_whole] = self.has;
-        if has_whole {
+        for _ in 0..if has_whole { WHOLES } else { 0 } {
             whole.dispatch_groups(pass, groups_for((self.data.n_islands * WORKGROUP) as usize));
         }
         for k in 0..if has_shared { ITERATIONS } else { 0 } {

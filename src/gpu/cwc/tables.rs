@@ -125,7 +125,14 @@ impl Tables {
             let is_whole = island.contacts.len() <= most_whole;
             tables.has_shared |= !is_whole;
             tables.has_whole |= is_whole;
-            island_words.push([first_group, groups.len() as u32, bodies[0], bodies[1], (island.accuracy as f32).to_bits(), is_whole.into()]);
+            island_words.push([
+                first_group,
+                groups.len() as u32,
+                bodies[0],
+                bodies[1],
+                (island.accuracy as f32).to_bits(),
+                is_whole.into(),
+            ]);
             first = end;
         }
 

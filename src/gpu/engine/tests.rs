@@ -112,7 +112,15 @@ fn the_compliance_of_contacts_is_that_of_the_matrix() {
 
     let (damping, loads) = (Damping::of(&model), Loads::default());
     let groups = TetGroups::new(&model.tets, &damping.betas);
-    let step = Step { model: &model, damping: &damping, groups: &groups, state: &state, params: &params, loads: &loads, solver: ContactSolver::Cwc };
+    let step = Step {
+        model: &model,
+        damping: &damping,
+        groups: &groups,
+        state: &state,
+        params: &params,
+        loads: &loads,
+        solver: ContactSolver::Cwc,
+    };
     let mut work = StepWork::new(&model);
     let mut engine = DeviceEngine::new(test_device(), &model).unwrap();
     engine.begin(&step, &mut work, &mut StepReport::default()).unwrap();
@@ -146,7 +154,7 @@ fn the_compliance_of_contacts_is_that_of_the_matrix() {
 
     // The largest eigenvalue of D^-1 W that the step length comes from.
     let scales: Vec<[f32; 4]> = read(&engine.device, &engine.buffers, "cwc_state", tables.n_state).unwrap();
-    let scale = |k: usize| scales[SCALE * contacts.len() + k / 3][usize::from(k % 3 != 0)];
+    let scale = |k: usize| scales[SCALE * contacts.len() + k / 3][usize::from(!k.is_multiple_of(3))];
     let half: Vec<f64> = (0..reference.nrows()).map(|k| f64::from(scale(k)).sqrt()).collect();
     let scaled = DMatrix::from_fn(half.len(), half.len(), |i, j| reference[(i, j)] / (half[i] * half[j]));
     let largest = scaled.symmetric_eigenvalues().max();
@@ -164,7 +172,7 @@ fn falling(n: usize) -> std::sync::Arc<Model> {
         let mut tets = shapes::box_tets(Vec3::repeat(0.1), [2, 2, 2]);
         tets.positions.iter_mut().for_each(|x| *x += Vec3::new(0.013 * k as f64, 0.051 + 0.103 * k as f64, 0.004));
         let mut soft = SoftBody::with_boundary_surface(format!("box {k}"), material, tets);
-        soft.velocities.fill(Vec3::y() * -0.4);
+        soft.velocities.fill(Vec3::y() * (-0.4 - 0.5 * k as f64));
         builder.soft_body(soft);
     }
     let plane = crate::model::Shape::Plane;
@@ -191,10 +199,10 @@ fn forces_are_the_same_in_one_workgroup_and_in_many() {
         assert!(report.converged, "{report:?}");
         (stepper.state().unwrap().positions(&model), report.contact.active)
     };
-    let ((one, active), (many, _)) = (run(1024), run(0));
+    let ((one, active), (many, _)) = (run(256), run(0));
     let apart = one.iter().zip(&many).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
-    assert!(active > 20 && apart < Params::default().contact_tolerance, "{active} {apart:e}");
-    assert!(one == run(1024).0 && many == run(0).0, "the same bits");
+    assert!(active > 16 && apart < Params::default().contact_tolerance, "{active} {apart:e}");
+    assert!(one == run(256).0 && many == run(0).0, "the same bits");
 }
 
 /// A step that fails leaves everything as it was, and the next one is as if it had not been.

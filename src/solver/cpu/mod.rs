@@ -199,7 +199,19 @@ impl<E: Engine> CpuStepper<E> {
         let monotone = Monotone::new(&model, &surfaces.mesh, &surfaces.rest);
         let damping = Damping::of(&model);
         let groups = TetGroups::new(&model.tets, &damping.betas);
-        Ok(Self { engine, damping, groups, state: State::initial(&model), work, pool, model, surfaces, bvh, monotone, inside_features: true })
+        Ok(Self {
+            engine,
+            damping,
+            groups,
+            state: State::initial(&model),
+            work,
+            pool,
+            model,
+            surfaces,
+            bvh,
+            monotone,
+            inside_features: true,
+        })
     }
 
     /// Looks at obstacles with vertices only, as the device does.

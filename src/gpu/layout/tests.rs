@@ -1,0 +1,162 @@
+//! The structs of the host against those of the shaders.
+
+use super::*;
+use crate::gpu::shader::Shader;
+use wgpu::naga;
+
+/// (member, offset) pairs and size of a struct as WGSL lays it out.
+fn wgsl_layout(shader: &Shader, name: &str) -> (Vec<(String, usize)>, usize) {
+    let ty = shader.module.types.iter().find(|(_, ty)| ty.name.as_deref() == Some(name)).expect(name).1;
+    let naga::TypeInner::Struct { members, span } = &ty.inner else { panic!("{name} is no struct") };
+    (members.iter().map(|m| (m.name.clone().unwrap(), m.offset as usize)).collect(), *span as usize)
+}
+
+macro_rules! same_layout {
+    ($shader:expr, $wgsl:literal, $host:ty, [$($field:ident),*]) => {{
+        let host = (vec![$((stringify!($field).to_string(), std::mem::offset_of!($host, $field))),*], size_of::<$host>());
+        assert_eq!(wgsl_layout($shader, $wgsl), host, "{}", $wgsl);
+    }};
+}
+
+#[test]
+fn host_structs_lie_as_wgsl_lays_them() {
+    let shader = Shader::load("lib/model").unwrap();
+    same_layout!(&shader, "Tet", TetData, [nodes, g1, g2, g3]);
+    same_layout!(&shader, "Node", NodeData, [mass, mass_damping, free, corners]);
+    same_layout!(&shader, "Point", PointData, [nodes, weights, rest, body]);
+    same_layout!(&shader, "Block", BlockData, [x, y, z]);
+    same_layout!(&shader, "Grab", GrabData, [nodes, weights, offset, stiffness, damping, factor, pad]);
+    same_layout!(
+        &shader,
+        "Params",
+        ParamsData,
+        [
+            gravity,
+            dt,
+            tolerance,
+            contact_tolerance,
+            is_two_level,
+            n_nodes,
+            n_tets,
+            n_edges,
+            n_points,
+            max_iterations,
+            row_groups,
+            n_grabs,
+            has_node_forces,
+            n_obstacles,
+            n_slots,
+            n_bodies,
+            n_pairs,
+            max_contact_iterations,
+            fixed_iterations,
+            n_blocks,
+            n_tiles,
+            loop_tiles,
+            n_whole,
+            pad,
+            pad_2,
+            grabs
+        ]
+    );
+    same_layout!(
+        &shader,
+        "Control",
+        ControlData,
+        [
+            done,
+            converged,
+            iterations,
+            stuck,
+            residual2,
+            target2,
+            scale,
+            least_scale,
+            elastic_done,
+            phase,
+            next_phase,
+            action,
+            fresh,
+            rho,
+            alpha,
+            bound2,
+            final2,
+            contact_iterations,
+            since_evaluation,
+            restarts,
+            relinearisations,
+            rounds,
+            remembered,
+            lower_bound,
+            energy_target,
+            pad_0,
+            pad_1,
+            pad_2
+        ]
+    );
+    same_layout!(&shader, "Share", ShareData, [body, first_group, n_groups, pad, first_node, end_node, first_point, end_point]);
+    let shader = Shader::load("lib/lab").unwrap();
+    same_layout!(&shader, "Lab", LabData, [n_rows, n_slices, first_row, groups, max_iterations, target2, factor, pad]);
+    same_layout!(&shader, "LabControl", LabControlData, [iterations, done, converged, pad, gamma, alpha, residual2, pad_1]);
+    let shader = Shader::load("lib/points").unwrap();
+    same_layout!(&shader, "Obstacle", ObstacleData, [rotation_t0, rotation_t1, origin_t0, shape, origin_t1, half_thickness, size]);
+    same_layout!(&shader, "Memory", MemoryData, [friction_force, normal_force, obstacle, status, friction, pad]);
+    same_layout!(&shader, "Pair", PairData, [first, end, obstacle, body]);
+    same_layout!(&shader, "PairForces", PairForcesData, [normal, friction, sums, largest]);
+    let rows = Shader::load("lib/cwc").unwrap();
+    same_layout!(
+        &rows,
+        "Cwc",
+        CwcData,
+        [
+            n_contacts,
+            n_groups,
+            n_islands,
+            n_places,
+            n_members,
+            groups,
+            islands,
+            members,
+            member_contacts,
+            places,
+            items,
+            levers,
+            sums,
+            solves,
+            rotations,
+            pad
+        ]
+    );
+    same_layout!(&rows, "Row", RowData, [normal, tangent_1, tangent_2, give, sides, levers]);
+    assert_eq!(wgsl_layout(&shader, "Contact").1, CONTACT_BYTES);
+    assert_eq!(wgsl_layout(&shader, "PointStart").1, POINT_START_BYTES);
+}
+
+#[test]
+fn shares_cover_every_body() {
+    let tets = crate::mesh::shapes::box_tets(Vec3::new(1.0, 1.0, 1.0), [4, 4, 4]);
+    let mut builder = crate::model::ModelBuilder::default();
+    for name in ["a", "b", "c"] {
+        builder.soft_body(crate::model::SoftBody::with_boundary_surface(name, Default::default(), tets.clone()));
+    }
+    let model = builder.build().unwrap();
+    for most in [64, 5, 3] {
+        let shares = shares(&model, most);
+        assert!(shares.len() <= most as usize);
+        for (b, body) in model.bodies.iter().enumerate() {
+            let own: Vec<_> = shares.iter().enumerate().filter(|(_, s)| s.body == b as u32).collect();
+            assert!(own.iter().all(|(g, s)| (s.first_group..s.first_group + s.n_groups).contains(&(*g as u32))));
+            assert_eq!(own.len() as u32, own[0].1.n_groups);
+            assert_eq!((own[0].1.first_node as usize, own[0].1.end_node as usize), (body.nodes.start, body.nodes.end));
+        }
+    }
+}
+
+#[test]
+fn a_split_displacement_is_exact_and_its_low_part_small() {
+    let u = Vec3::new(123.456_789, -0.000_1, 7.0);
+    let (high, low) = split(&u);
+    assert!((joined(&high, &low) - u).norm() < 1e-11);
+    assert!(low.iter().all(|c| c.abs() <= 1.0 / 8192.0));
+    assert!((f64::from(u.x as f32) - u.x).abs() > 1e-7, "one float alone is not exact");
+}
