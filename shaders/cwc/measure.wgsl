@@ -11,7 +11,7 @@ fn measure(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) la
     var part = vec3f();
     if k < group.end {
         let levers = cwc_rows[k].levers;
-        for (var l = levers.x + lane % CWC_LANES; l < levers.z; l += CWC_LANES) {
+        for (var l = levers.x + lane % CWC_LANES; l < levers.y; l += CWC_LANES) {
             let lever = cwc_lever(l);
             let place = cwc_place(lever.place);
             let v = dv[place.unknown].xyz;

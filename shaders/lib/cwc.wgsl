@@ -29,7 +29,7 @@ struct Row {
     give: vec4f, // compliance of a spring [m/N]; w: friction, or -1 of a spring
     // Of the movable body on each side: first block of its compliance, its first member, how many there are (0 for none), which of them this contact is.
     sides: array<vec4u, 2>,
-    levers: vec4u, // first, first of the second side, end
+    levers: vec4u, // first, end
 }
 
 @group(0) @binding(16) var<uniform> cwc: Cwc;

@@ -21,14 +21,14 @@ use super::readback::{Mailbox, Stopwatch};
 use super::stepper::{Held, outbox};
 use super::tiles::{Groups, Tiles};
 use super::{Device, DeviceError, MAX_WHOLE_NODES};
-use crate::contact::cwc;
+use crate::contact::{Contact, cwc};
 use crate::math::{Mat3, Vec3};
 use crate::model::Model;
 use crate::solver::cpu::{
     Detection, ELASTIC_TOLERANCE, Engine, Given, MAX_PASSES, Scope, ScopeWork, Step, Work as StepWork, contact_report, link, max_contacts,
     rigid_right_hand_side,
 };
-use crate::solver::{ContactSolver, Demand, DeviceWork, State, StepError, StepReport, SurfacePositions, Work};
+use crate::solver::{ContactSolver, Demand, DeviceWork, HeldPoint, State, StepError, StepReport, SurfacePositions, Work};
 use crate::sparse::Operator;
 
 /// The device as engine.
@@ -56,6 +56,8 @@ pub struct DeviceEngine {
     links: Operator,
     inverses: Vec<Mat3>,
     rigid_rhs: Vec<Vec3>,
+    /// Deformable bodies that no node is held of.
+    is_free: Vec<bool>,
     step: u64,
 }
 
@@ -130,6 +132,7 @@ impl DeviceEngine {
             links: Operator::default(),
             inverses: vec![],
             rigid_rhs: vec![],
+            is_free: model.bodies.iter().map(|body| !model.fixed[body.nodes.clone()].contains(&true)).collect(),
             step: 0,
             groups,
             tiles,
@@ -424,6 +427,49 @@ impl DeviceEngine {
         }
     }
 
+    /// A body that nothing holds changes its momentum by the impulses on it: its common motion takes what the solve in f32 has lost of them. That moves gaps by less
+    /// than the residual did. Twin: `contact::cwc::keep_momentum`.
+    fn keep_momentum(&self, step: &Step, body: usize, contacts: &[Contact], dv: &mut [Vec3]) {
+        let &Step { model, state, params, loads, .. } = step;
+        let nodes = model.bodies[body].nodes.clone();
+        let is_ours = |node: usize| nodes.contains(&node);
+        let is_grabbed = loads.grabs.iter().any(|grab| match &grab.point {
+            HeldPoint::Nodes { nodes, .. } => is_ours(nodes[0] as usize),
+            HeldPoint::Rigid { .. } => false,
+        });
+        if !self.is_free[body] || is_grabbed {
+            return;
+        }
+        let (dt, alpha) = (params.time_step, model.bodies[body].material.mass_damping);
+        let (damped, mass) = (1.0 + dt * alpha, model.bodies[body].mass);
+        let mut lost = params.gravity * (dt * mass);
+        for i in nodes.clone() {
+            lost -= (state.velocities[i] * (dt * alpha) + dv[i] * damped) * model.node_masses[i];
+            lost += loads.node_forces.get(i).map_or(Vec3::zeros(), |force| force * dt);
+        }
+        for contact in contacts {
+            let weight: f64 = contact.entries.iter().filter(|e| is_ours(e.unknown())).map(|e| e.matrix()[(0, 0)]).sum();
+            lost += contact.force_in_space() * (dt * weight);
+        }
+        let change = lost / (damped * mass);
+        dv[nodes].iter_mut().for_each(|dv| *dv += change);
+    }
+
+    /// Velocity changes of the rigid bodies of a scope from the impulses on them, in f64.
+    fn move_rigid_bodies(&self, model: &Model, scope: &Scope, contacts: &[Contact], dt: f64, dv: &mut [Vec3]) {
+        let unknowns = scope.unknowns.start.max(model.n_nodes())..scope.unknowns.end.max(model.n_nodes());
+        let mut impulses = self.rigid_rhs[unknowns.start - model.n_nodes()..unknowns.end - model.n_nodes()].to_vec();
+        for contact in contacts {
+            let impulse = contact.force_in_space() * dt;
+            for entry in contact.entries.iter().filter(|entry| unknowns.contains(&entry.unknown())) {
+                impulses[entry.unknown() - unknowns.start] += entry.transposed(&impulse);
+            }
+        }
+        for (i, impulse) in unknowns.zip(&impulses) {
+            dv[i] = self.inverses[i - model.n_nodes()] * impulse;
+        }
+    }
+
     /// Takes over what a round came to, and looks at the geometry of the scopes that were in it. Twin: the loop of `contact::cwc::solve`.
     fn take(
         &self,
@@ -441,8 +487,8 @@ impl DeviceEngine {
             let range = scope.unknowns.clone();
             dv[range.clone()].iter_mut().zip(&answer.dv[range]).for_each(|(dv, found)| *dv = three(found));
         }
-        let mut first = 0;
         let mut settled = vec![true; courses.len()];
+        let mut first = 0;
         for (i, k) in islands.iter().enumerate() {
             let contacts = &mut scope_works[*k].contacts;
             let range = first..first + contacts.len();
@@ -458,6 +504,12 @@ impl DeviceEngine {
             courses[*k].passes += factor[3] as u32;
             courses[*k].iterations += island[TOLD][1] as u32;
             courses[*k].failures += u32::from(!settled[*k]);
+        }
+        for (k, (scope, work)) in scopes.list.iter().zip(&*scope_works).enumerate() {
+            if work.solved.is_none() && settled[k] {
+                scope.deformable(model.bodies.len()).for_each(|body| self.keep_momentum(step, body, &work.contacts, dv));
+                self.move_rigid_bodies(model, scope, &work.contacts, params.time_step, dv);
+            }
         }
         let dv: &[Vec3] = dv;
         let is_finite = dv.iter().all(|dv| dv.iter().all(|c| c.is_finite()));

@@ -16,8 +16,11 @@ pub fn open(text: &str) -> Result<Simulation, SimulationError> {
     start(&scene)
 }
 
+/// On the CPU, or, if PLIANT_TEST_BACKEND is "gpu", on the device: a software driver takes minutes for all of them.
 pub fn start(scene: &Scene) -> Result<Simulation, SimulationError> {
-    let options = Options { backend: Some(BackendChoice::Cpu), threads: Some(1), ..Options::default() };
+    let on_device = std::env::var("PLIANT_TEST_BACKEND").is_ok_and(|backend| backend == "gpu");
+    let (backend, device) = if on_device { (BackendChoice::Gpu, Some(crate::lab::device())) } else { (BackendChoice::Cpu, None) };
+    let options = Options { backend: Some(backend), device, threads: Some(1), ..Options::default() };
     let mut simulation = Simulation::new(scene::build(scene).unwrap(), &options)?;
     simulation.set_measuring(true);
     Ok(simulation)

@@ -89,7 +89,6 @@ impl Tables {
         let mut tables = Self::default();
         for (k, contact) in contacts().enumerate() {
             let first = levers.len();
-            let mut split = first;
             for side in 0..2 {
                 let begin = levers.len();
                 let on_first = |entry: &Entry| body_of(entry.unknown()) == contact.bodies[0];
@@ -102,14 +101,11 @@ impl Tables {
                     };
                     levers.push([value[0].to_bits(), value[1].to_bits(), value[2].to_bits(), place as u32]);
                 }
-                if side == 0 {
-                    split = levers.len();
-                }
                 if begin < levers.len() {
                     members.push(Member { body: contact.bodies[side], contact: k as u32, side, levers: begin..levers.len() });
                 }
             }
-            tables.rows.push(row(contact, [first, split, levers.len()]));
+            tables.rows.push(row(contact, first..levers.len()));
             tables.forces.push(vec4(&contact.force(), 0.0));
         }
         members.sort_by_key(|member| (member.body, member.contact));
@@ -237,7 +233,7 @@ impl Tables {
     }
 }
 
-fn row(contact: &Contact, [first, split, end]: [usize; 3]) -> RowData {
+fn row(contact: &Contact, levers: Range<usize>) -> RowData {
     let axis = |r: usize| vec4(&contact.frame.row(r).transpose(), contact.offset[r]);
     let friction = if contact.spring.is_some() { -1.0 } else { contact.friction };
     RowData {
@@ -246,6 +242,6 @@ fn row(contact: &Contact, [first, split, end]: [usize; 3]) -> RowData {
         tangent_2: axis(2),
         give: vec4(&contact.spring.unwrap_or_default(), friction),
         sides: [[0; 4]; 2],
-        levers: [first as u32, split as u32, end as u32, 0],
+        levers: [levers.start as u32, levers.end as u32, 0, 0],
     }
 }
