@@ -14,11 +14,11 @@ use rayon::prelude::*;
 
 use super::cwc::{Cwc, FACTOR, FORCE, IslandRows, SCALE, SOLVE, TOLD, Tables};
 use super::elastic::{Assembly, ConjugateGradient, bytes_of_system, create_buffers};
-use super::kernel::{Bound, Buffers, Kernel};
+use super::kernel::{Bound, Buffers};
 use super::layout::{ControlData, controls, params_data, split, upload_model, vec4};
 use super::outbox::Outbox;
 use super::readback::{Mailbox, Stopwatch};
-use super::stepper::{Held, outbox};
+use super::stepper::{Held, outbox, skins};
 use super::tiles::{Groups, Tiles};
 use super::{Device, DeviceError, MAX_WHOLE_NODES};
 use crate::contact::{Contact, cwc};
@@ -91,7 +91,6 @@ struct Course {
     failures: u32,
 }
 
-const SURFACES: [&str; 3] = ["surface_0", "surface_1", "surface_2"];
 /// Passes of a submission, and elastic iterations of a pass.
 const PASSES: u32 = 2;
 const ELASTIC_ITERATIONS: u32 = 64;
@@ -107,15 +106,7 @@ impl DeviceEngine {
         upload_model(&mut buffers, model)?;
         let (tiles, groups) = create_buffers(&device, &mut buffers, model, MAX_WHOLE_NODES as usize)?;
         buffers.uniform("params", &[params_data(model, &Default::default(), &Default::default(), &groups)]);
-        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_SRC;
-        for name in SURFACES {
-            buffers.zeroed(name, 16 * model.n_vertices() as u64, usage)?;
-        }
-        let skin = Kernel::new(&device, "elastic/skin")?;
-        let mut skins = vec![];
-        for name in SURFACES {
-            skins.push((skin.bind(&buffers, &[("surface", name)])?, Arc::new(buffers.get(name).clone())));
-        }
+        let skins = skins(&mut buffers, model)?;
         let engine = Self {
             assembly: Assembly::new(&buffers, "rhs_free")?,
             cg: ConjugateGradient::new(&buffers, &device, groups)?,
@@ -288,7 +279,7 @@ impl DeviceEngine {
         for (name, values) in [("displacements_hi", high), ("displacements_lo", low), ("velocities", velocities), ("dv", dv)] {
             self.outbox.put(self.buffers.get(name), 0, &values);
         }
-        self.surface = (self.surface + 1) % SURFACES.len();
+        self.surface = (self.surface + 1) % self.skins.len();
         let mut encoder = self.encoder();
         self.outbox.record(&mut encoder)?;
         {
@@ -527,7 +518,7 @@ impl DeviceEngine {
             let finest = cwc::ACCEPTED * params.contact_tolerance;
             let dv = &dv[scope.unknowns.clone()];
             let mut outcome = None;
-            if !is_finite || (params.demand == Demand::Converged && course.failures >= cwc::MAX_FAILURES) {
+            if !is_finite || (params.demand == Demand::Converged && course.failures >= cwc::MAX_FAILURES && !settled[k]) {
                 outcome = Some(false);
             } else {
                 if settled[k] && islands.contains(&k) {

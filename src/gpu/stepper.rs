@@ -109,15 +109,7 @@ impl GpuStepper {
         upload_model(&mut buffers, &model)?;
         let (tiles, groups) = create_buffers(&device, &mut buffers, &model, MAX_WHOLE_NODES as usize)?;
         buffers.uniform("params", &[params_data(&model, &Params::default(), &Loads::default(), &groups)]);
-        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_SRC;
-        for name in SURFACES {
-            buffers.zeroed(name, 16 * model.n_vertices() as u64, usage)?;
-        }
-        let skin = Kernel::new(&device, "elastic/skin")?;
-        let mut skins = vec![];
-        for name in SURFACES {
-            skins.push((skin.bind(&buffers, &[("surface", name)])?, Arc::new(buffers.get(name).clone())));
-        }
+        let skins = skins(&mut buffers, &model)?;
         let contact = match model.obstacles.is_empty() {
             true => None,
             false => Some(ContactLoop::new(&device, &mut buffers, &model)?),
@@ -171,7 +163,7 @@ impl GpuStepper {
         }
         let mut report = StepReport::default();
         self.write_loads(params, loads);
-        self.surface = (self.surface + 1) % SURFACES.len();
+        self.surface = (self.surface + 1) % self.skins.len();
         let mut encoder = self.encoder();
         self.outbox.record(&mut encoder).map_err(|error| self.lost(&error))?;
         for (name, backup) in BACKUPS {
@@ -361,7 +353,7 @@ impl GpuStepper {
 
     /// Submits, with the surface of the state.
     fn show(&mut self, mut encoder: wgpu::CommandEncoder) {
-        self.surface = (self.surface + 1) % SURFACES.len();
+        self.surface = (self.surface + 1) % self.skins.len();
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             self.skins[self.surface].0.dispatch(&mut pass, self.model.n_vertices());
@@ -432,6 +424,17 @@ impl Stepper for GpuStepper {
     fn surface(&mut self) -> SurfacePositions {
         SurfacePositions::Device(self.skins[self.surface].1.clone())
     }
+}
+
+/// Kernels that find the vertices of the drawn surface, each with the buffer that it writes.
+pub(super) fn skins(buffers: &mut Buffers, model: &Model) -> Result<Vec<(Bound, Arc<wgpu::Buffer>)>, DeviceError> {
+    let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_SRC;
+    for name in SURFACES {
+        buffers.zeroed(name, 16 * model.n_vertices() as u64, usage)?;
+    }
+    let kernel = Kernel::new(buffers.device(), "elastic/skin")?;
+    let skin = |name: &str| Ok((kernel.bind(buffers, &[("surface", name)])?, Arc::new(buffers.get(name).clone())));
+    SURFACES.iter().map(|name| skin(name)).collect()
 }
 
 /// Room for the parameters, the start of every body, obstacles, a force on every node, and what is and was grabbed.
