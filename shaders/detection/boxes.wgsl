@@ -3,7 +3,7 @@
 #import lib/search.wgsl
 
 @group(0) @binding(1) var<storage, read> search_words: array<u32>;
-@group(0) @binding(2) var<storage, read> search_bodies: array<u32>;
+@group(0) @binding(2) var<storage, read> search_bodies: array<SearchBody>;
 @group(0) @binding(3) var<storage, read> vertex_boxes: array<Box>;
 @group(0) @binding(4) var<storage, read_write> feature_boxes: array<Box>;
 @group(0) @binding(5) var<storage, read_write> search_blocks: array<Box>;
@@ -32,7 +32,7 @@ fn boxes(@builtin(global_invocation_id) id: vec3u) {
         for (var t = search_words[place + 2u]; t < search_words[place + 6u]; t++) {
             box = box_union(box, around(search_data.triangles + 4u * t + 1u, 3u));
         }
-        let moves = (search_bodies[search_words[place + 3u]] & BODY_MOVES) != 0u;
+        let moves = (search_bodies[search_words[place + 3u]].flags & BODY_MOVES) != 0u;
         box.lo.w = select(1.0, 0.0, moves);
         search_blocks[leaf] = box;
     }

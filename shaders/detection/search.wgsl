@@ -4,7 +4,7 @@
 #import lib/search.wgsl
 
 @group(0) @binding(1) var<storage, read> search_words: array<u32>;
-@group(0) @binding(2) var<storage, read> search_bodies: array<u32>;
+@group(0) @binding(2) var<storage, read> search_bodies: array<SearchBody>;
 @group(0) @binding(3) var<storage, read> vertex_boxes: array<Box>;
 @group(0) @binding(4) var<storage, read> feature_boxes: array<Box>;
 @group(0) @binding(5) var<storage, read> search_blocks: array<Box>;
@@ -44,9 +44,9 @@ fn search(@builtin(global_invocation_id) id: vec3u) {
         box = vertex_boxes[item];
     }
     let body = search_words[search_data.leaves + 4u * leaf + 3u];
-    let flags = search_bodies[body];
-    let moves = (flags & BODY_MOVES) != 0u;
-    let meets_itself = (flags & BODY_MEETS_ITSELF) != 0u;
+    let own = search_bodies[body];
+    let moves = (own.flags & BODY_MOVES) != 0u;
+    let meets_itself = (own.flags & BODY_MEETS_ITSELF) != 0u;
     var place = 0u;
     if EMITS {
         place = search_counts[k] + search_sums[k / SEARCH_GROUP];
@@ -61,8 +61,10 @@ fn search(@builtin(global_invocation_id) id: vec3u) {
             break;
         }
         let here = search_blocks[search_data.levels[level].x + index];
-        let is_behind = ((index + 1u) << (3u * level)) > leaf;
-        if (!is_edge || is_behind || here.lo.w != 0.0) && box_overlaps(box, here) {
+        let first = index << (3u * level);
+        let end = (index + 1u) << (3u * level);
+        let is_own = first >= own.first_leaf && end <= own.end_leaf && !meets_itself;
+        if !is_own && (!is_edge || end > leaf || here.lo.w != 0.0) && box_overlaps(box, here) {
             if level > 0u {
                 level -= 1u;
                 index *= SEARCH_FAN;
@@ -70,17 +72,17 @@ fn search(@builtin(global_invocation_id) id: vec3u) {
             }
             let other_place = search_data.leaves + 4u * index;
             let other = search_words[other_place + 3u];
-            let other_moves = (search_bodies[other] & BODY_MOVES) != 0u;
+            let other_moves = (search_bodies[other].flags & BODY_MOVES) != 0u;
             if (moves || other_moves) && (body != other || meets_itself) {
                 if is_edge {
                     var j = search_words[other_place + 1u];
-                    let end = search_words[other_place + 5u];
+                    let last = search_words[other_place + 5u];
                     if index == leaf {
                         j = e + 1u;
                     } else if index < leaf && other_moves {
-                        j = end;
+                        j = last;
                     }
-                    for (; j < end; j++) {
+                    for (; j < last; j++) {
                         let at = search_data.edges + 4u * j;
                         let ends = vec2u(search_words[at + 1u], search_words[at + 2u]);
                         let shares = any(ends == corners) || any(ends == corners.yx);

@@ -19,6 +19,13 @@ struct Search {
 }
 @group(0) @binding(0) var<uniform> search_data: Search;
 
+struct SearchBody {
+    flags: u32,
+    first_leaf: u32,
+    end_leaf: u32,
+    pad: u32,
+}
+
 const SEARCH_FAN: u32 = 8u;
 // Bits of the flags of a body.
 const BODY_MOVES: u32 = 1u;

@@ -147,6 +147,16 @@ pub struct SearchData {
     pub levels: [[u32; 4]; LEVELS],
 }
 
+/// What a body has to do with a search.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub struct SearchBodyData {
+    pub flags: u32,
+    pub first_leaf: u32,
+    pub end_leaf: u32,
+    pub pad: u32,
+}
+
 /// What is sieved.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]

@@ -19,7 +19,7 @@ mod stepper;
 mod tests;
 mod tiles;
 
-pub use detection::DetectionPlace;
+pub use detection::{DetectionPlace, Detector, Sieved};
 pub use device::{AdapterDescription, Device, DeviceError, DeviceRequest, instance, list_adapters};
 pub use engine::DeviceEngine;
 pub use kernel::{Bound, Buffers, Kernel};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::collision::{Candidates, Leaves};
 use crate::gpu::kernel::{Bound, Buffers, Kernel};
-use crate::gpu::layout::SearchData;
+use crate::gpu::layout::{SearchBodyData, SearchData};
 use crate::gpu::outbox::Outbox;
 use crate::gpu::readback::Mailbox;
 use crate::gpu::{Device, DeviceError};
@@ -45,6 +45,7 @@ pub struct Search {
     scan: Bound,
     total: Bound,
     data: SearchData,
+    bodies: Vec<SearchBodyData>,
     /// Pairs that are fetched together with their number.
     expected: usize,
     /// Of the last search.
@@ -92,7 +93,13 @@ impl Search {
         let mut buffers = Buffers::new(device.clone());
         buffers.uniform("search_data", &[data]);
         buffers.upload("search_words", &words)?;
-        buffers.storage::<u32>("search_bodies", n_bodies)?;
+        buffers.storage::<SearchBodyData>("search_bodies", n_bodies)?;
+        let mut bodies = vec![SearchBodyData::default(); n_bodies];
+        for (leaf, body) in leaves.iter().map(|[.., body]| *body as usize).enumerate().take(leaves.len() - 1) {
+            let body = &mut bodies[body];
+            body.first_leaf = if body.end_leaf == 0 { leaf as u32 } else { body.first_leaf };
+            body.end_leaf = leaf as u32 + 1;
+        }
         let n_threads = vertices.len() + edges.len();
         buffers.storage::<u32>("search_counts", n_threads + 1)?;
         buffers.storage::<u32>("search_sums", n_threads.div_ceil(GROUP as usize))?;
@@ -109,7 +116,7 @@ impl Search {
         let search = [counting?, emitting?];
         let blocks = kernel("detection/blocks")?;
         Ok(Self {
-            outbox: Outbox::new(device, n_vertices * BOX_BYTES + 4 * n_bodies, 3),
+            outbox: Outbox::new(device, n_vertices * BOX_BYTES + 16 * n_bodies, 3),
             mailbox: Mailbox::new(device, 256),
             bound: [search[0].bind(&buffers, &[])?, search[1].bind(&buffers, &[])?],
             search,
@@ -120,6 +127,7 @@ impl Search {
             device: device.clone(),
             buffers,
             data,
+            bodies,
             expected: 0,
             work: Work::default(),
             round_trips: 0,
@@ -131,7 +139,8 @@ impl Search {
     pub fn find(&mut self, flags: &[u32], vertex_boxes: &[[f32; 8]]) -> Result<Option<Candidates>, DeviceError> {
         let before = self.buffers.n_dispatches();
         (self.work, self.round_trips) = (Work::default(), 0);
-        self.outbox.put(self.buffers.get("search_bodies"), 0, flags);
+        self.bodies.iter_mut().zip(flags).for_each(|(body, flags)| body.flags = *flags);
+        self.outbox.put(self.buffers.get("search_bodies"), 0, &self.bodies);
         self.outbox.put(self.buffers.get("vertex_boxes"), 0, vertex_boxes);
         let (counts, mut pairs) = self.submit(true, 0, self.expected.min(self.data.capacity as usize))?;
         let [n_faces, n] = counts.map(|count| count as usize);

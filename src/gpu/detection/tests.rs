@@ -88,11 +88,11 @@ fn the_device_finds_what_the_host_finds() {
         // Room for one pair at first: the first search that finds more is repeated.
         let mut search = search_of(&bvh, &mesh, 1);
         let mut x = rest.clone();
-        for round in 0..12 {
+        for round in 0..6 {
             let reach: Vec<Vec3> = x.iter().map(|_| random.vector() * [0.001, 0.03, 0.2][round % 3]).collect();
             bvh.trust((0..mesh.mobility.len()).map(|body| round % 4 == 3 && body % 2 == 0));
             bvh.refit(&mesh, &x, &reach, 0.002);
-            if round == 5 {
+            if round == 4 {
                 let away: Vec<Vec3> = x.iter().map(|x| x * 1.2).collect();
                 assert!(bvh.is_idle() || bvh.cover(&away) > 0);
             }
@@ -195,7 +195,7 @@ fn kinds() -> Vec<(&'static str, Ways, f64)> {
     let mut random = Random::new(11);
     let mut all = vec![];
     // Anything, fast and slow.
-    for (name, reach, most) in [("fast", 2.0, 0.5), ("slow", 0.05, 0.5)] {
+    for (name, reach, most) in [("fast", 2.0, 0.0), ("slow", 0.05, 0.0)] {
         let way = |_: usize, _: bool| {
             let x0 = [(); 4].map(|()| random.vector());
             (x0, x0.map(|x| x + random.vector() * reach))
@@ -216,7 +216,7 @@ fn kinds() -> Vec<(&'static str, Ways, f64)> {
                 std::array::from_fn(|i| x0[i] + random.vector() * (0.1 * gap) - if i < first { lift * closing } else { Vec3::zeros() });
             (x0.map(|x| place + x * size), x1.map(|x| place + x * size))
         };
-        all.push((name, ways(way), 0.5));
+        all.push((name, ways(way), 0.0));
     }
     // Slivers, parallel edges, features that share points or have none, and what does not move.
     let way = |k: usize, is_face: bool| {
@@ -235,30 +235,30 @@ fn kinds() -> Vec<(&'static str, Ways, f64)> {
         let step = [0.0, thin, 0.1, 1.0][k % 4];
         (x0, x0.map(|x| x + random.vector() * step))
     };
-    all.push(("degenerate", ways(way), 1.0));
+    all.push(("degenerate", ways(way), 0.0));
     // Small pairs, all over the place: positions are coarse.
     let way = |_: usize, _: bool| {
         let place = random.vector() * 1e3;
         let x0 = [(); 4].map(|()| place + random.vector() * 1e-3);
         (x0, x0.map(|x| x + random.vector() * 1e-3))
     };
-    all.push(("scattered", ways(way), 1.0));
+    all.push(("scattered", ways(way), 0.0));
     all
 }
 
 #[test]
 fn nothing_that_crosses_is_sieved_out() {
+    let mut faults = vec![];
     for (name, ways, most) in kinds() {
         let [crossing, dropped, kept] = ways.sieved(&ways.x0, &ways.x1);
         let part = kept as f64 / (PAIRS - crossing) as f64;
-        eprintln!("{name}: {crossing} of {PAIRS} cross, {dropped} of them dropped, {:.1} % of the others kept", 100.0 * part);
-        assert_eq!(dropped, 0, "{name}");
-        assert!(crossing > 50, "{name}: {crossing}");
-        assert!(part < most || most == 1.0, "{name}: {part}");
         // The same test sees what is dropped wrongly: here, where the device is told that nothing moves.
-        let [_, dropped, _] = ways.sieved(&ways.x0, &ways.x0);
-        assert!(dropped > 20 || name == "scattered", "{name}: {dropped}");
+        let [_, wrongly, _] = ways.sieved(&ways.x0, &ways.x0);
+        if dropped > 0 || crossing < 20 || part > most || wrongly == 0 {
+            faults.push(format!("{name}: {crossing} cross, {dropped} of them dropped, {wrongly} without motion; {part:.3} of the others kept"));
+        }
     }
+    assert!(faults.is_empty(), "{faults:#?}");
 }
 
 fn run(place: DetectionPlace, n_steps: usize) -> (State, u32, u32) {
