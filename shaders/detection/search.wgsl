@@ -8,7 +8,7 @@
 @group(0) @binding(3) var<storage, read> vertex_boxes: array<Box>;
 @group(0) @binding(4) var<storage, read> feature_boxes: array<Box>;
 @group(0) @binding(5) var<storage, read> search_blocks: array<Box>;
-// Of each thread, how many pairs it has; then, how many those before it in its group of the prefix sum have.
+// Of each thread, how many pairs it has; then, how many those before it in its group of the prefix sum have. Behind them the partners of the leaves.
 @group(0) @binding(6) var<storage, read_write> search_counts: array<u32>;
 // How many the groups before have.
 @group(0) @binding(7) var<storage, read> search_sums: array<u32>;
@@ -55,11 +55,22 @@ fn search(@builtin(global_invocation_id) id: vec3u) {
     var level = search_data.n_levels;
     var index = 0u;
     var rounds = 0u;
-    while index < search_data.levels[level].y && !(is_edge && !moves) {
-        rounds += 1u;
-        if rounds > MAX_ROUNDS {
+    let partners = search_data.partners + (SEARCH_PARTNERS + 1u) * leaf;
+    let n_partners = search_counts[partners];
+    let is_known = n_partners <= SEARCH_PARTNERS;
+    if is_known {
+        level = 0u;
+    }
+    while !(is_edge && !moves) {
+        if is_known {
+            if rounds == n_partners {
+                break;
+            }
+            index = search_counts[partners + 1u + rounds];
+        } else if index >= search_data.levels[level].y || rounds > MAX_ROUNDS {
             break;
         }
+        rounds += 1u;
         let here = search_blocks[search_data.levels[level].x + index];
         let first = index << (3u * level);
         let end = (index + 1u) << (3u * level);
@@ -109,7 +120,7 @@ fn search(@builtin(global_invocation_id) id: vec3u) {
             }
         }
         index += 1u;
-        while level < search_data.n_levels && index % SEARCH_FAN == 0u {
+        while !is_known && level < search_data.n_levels && index % SEARCH_FAN == 0u {
             index /= SEARCH_FAN;
             level += 1u;
         }

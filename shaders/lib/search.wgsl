@@ -11,9 +11,9 @@ struct Search {
     leaves: u32,
     capacity: u32, // pairs that there is room for
     n_levels: u32, // of blocks; the leaves are level 0
+    partners: u32, // their place in `search_counts`
     pad_0: u32,
     pad_1: u32,
-    pad_2: u32,
     // First box of each level in `search_blocks`, and their number.
     levels: array<vec4u, SEARCH_LEVELS>,
 }

@@ -141,9 +141,9 @@ pub struct SearchData {
     pub leaves: u32,
     pub capacity: u32,
     pub n_levels: u32,
+    pub partners: u32,
     pub pad_0: u32,
     pub pad_1: u32,
-    pub pad_2: u32,
     pub levels: [[u32; 4]; LEVELS],
 }
 

@@ -3,7 +3,7 @@
 use wgpu::naga;
 
 use super::cwc::{ITERATIONS, WHOLES};
-use super::detection::{BROKEN, GROUP, LEVELS};
+use super::detection::{BROKEN, GROUP, LEVELS, PARTNERS};
 use super::{GRID_ROW, MAX_ROW_GROUPS, MAX_WHOLE_NODES, MAX_WHOLE_TILES, WORKGROUP};
 use crate::solver::MAX_GRABS;
 use crate::solver::cpu::SAMPLES;
@@ -42,6 +42,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "cwc/whole.wgsl",
     "detection/blocks.wgsl",
     "detection/boxes.wgsl",
+    "detection/partners.wgsl",
     "detection/scan.wgsl",
     "detection/search.wgsl",
     "detection/sieve.wgsl",
@@ -166,7 +167,7 @@ fn constants() -> String {
         "const WORKGROUP: u32 = {WORKGROUP}u;\nconst GRID_ROW: u32 = {GRID_ROW}u;\nconst MAX_GRABS: u32 = {MAX_GRABS}u;\n\
          const MAX_ROW_GROUPS: u32 = {MAX_ROW_GROUPS}u;\nconst MAX_WHOLE_NODES: u32 = {MAX_WHOLE_NODES}u;\n\
          const CWC_ITERATIONS: u32 = {ITERATIONS}u;\nconst CWC_WHOLES: u32 = {WHOLES}u;\nconst MAX_WHOLE_TILES: u32 = {MAX_WHOLE_TILES}u;\nconst TILE_SAMPLES: u32 = {SAMPLES}u;\n\
-         const SEARCH_GROUP: u32 = {GROUP}u;\nconst SEARCH_LEVELS: u32 = {LEVELS}u;\nconst SEARCH_BROKEN: u32 = {BROKEN}u;\n"
+         const SEARCH_GROUP: u32 = {GROUP}u;\nconst SEARCH_LEVELS: u32 = {LEVELS}u;\nconst SEARCH_BROKEN: u32 = {BROKEN}u;\nconst SEARCH_PARTNERS: u32 = {PARTNERS}u;\n"
     )
 }
 

@@ -162,14 +162,19 @@ fn of_scene(scene: &str, args: &BenchArgs) -> Result<[Record; 4], Failure> {
         }
     }
     let mut figures = figures.lock().map_err(|error| failed(&error))?;
-    let Figures { search, look, cover, rest, candidates, survivors, crossing, search_work, look_work, differs } = std::mem::take(&mut *figures);
+    let Figures { search, look, cover, rest, candidates, survivors, crossing, search_work, look_work, differs } =
+        std::mem::take(&mut *figures);
     if differs {
         return Err(Failure::Run(format!("{}: the device finds other pairs than the host; please report this", simulation.name())));
     }
     let [[search, search_there], [look, look_there]] = [search, look].map(|places| places.map(Milliseconds::of));
     let [cover, rest] = [cover, rest].map(Milliseconds::of);
     let share = 100.0 * survivors as f64 / (candidates as f64).max(1.0);
-    say!("{}: {candidates} candidates, {survivors} survivors ({share:.1} %), {crossing} cross, with {}", simulation.name(), device.info.name);
+    say!(
+        "{}: {candidates} candidates, {survivors} survivors ({share:.1} %), {crossing} cross, with {}",
+        simulation.name(),
+        device.info.name
+    );
     let line = |what: &str, host: Milliseconds, there: Milliseconds, work: Work| {
         let (n, mb) = (work.dispatches, 1e-6 * work.bytes as f64);
         say!("    {what:16} {:9.3} ms on the host, {:9.3} ms with the device: {n} dispatches, {mb:.3} MB", host.median, there.median);

@@ -10,7 +10,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::Instant;
 
-pub use search::{BROKEN, GROUP, LEVELS};
+pub use search::{BROKEN, GROUP, LEVELS, PARTNERS};
 
 use self::race::Race;
 use self::search::{Search, flags};

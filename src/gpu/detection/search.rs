@@ -1,8 +1,9 @@
 //! The broad phase on the device: pairs of features whose boxes overlap. Boxes are those of the host, in f32, and are only compared: the pairs are those of
 //! `collision::Bvh::query` before it looks for planes between them, however an adapter rounds.
 //!
-//! Around eight leaves of the host's tree in a row there is a block, around eight blocks a larger one. Every vertex and edge counts what it may meet, prefix sums tell
-//! where each may write, and they write: in an order that is always the same. What there is no room for makes room, and is written again.
+//! Around eight leaves of the host's tree in a row there is a block, around eight blocks a larger one. Every leaf looks for the leaves that it may meet, every vertex and
+//! edge counts what it may meet there, prefix sums tell where each may write, and they write: in an order that is always the same. What there is no room for makes room, and
+//! is written again.
 
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ use crate::solver::Work;
 pub const GROUP: u32 = 512;
 /// Levels of blocks and of leaves: 8^9 leaves are more than memory holds.
 pub const LEVELS: usize = 10;
+/// Leaves that the features of a leaf may meet without searching each for itself.
+pub const PARTNERS: u32 = 31;
 /// A count that is none: a search was broken off, or there are more pairs than a number tells.
 pub const BROKEN: u32 = u32::MAX;
 
@@ -42,6 +45,7 @@ pub struct Search {
     boxes: Bound,
     /// Of the levels above the leaves.
     blocks: Vec<Bound>,
+    partners: Bound,
     scan: Bound,
     total: Bound,
     data: SearchData,
@@ -80,6 +84,8 @@ impl Search {
             capacity: capacity as u32,
             ..SearchData::default()
         };
+        let n_threads = vertices.len() + edges.len();
+        data.partners = n_threads as u32 + 1;
         let (mut count, mut first) = (leaves.len() - 1, 0);
         loop {
             data.levels[data.n_levels as usize] = [first as u32, count as u32, 0, 0];
@@ -100,8 +106,7 @@ impl Search {
             body.first_leaf = if body.end_leaf == 0 { leaf as u32 } else { body.first_leaf };
             body.end_leaf = leaf as u32 + 1;
         }
-        let n_threads = vertices.len() + edges.len();
-        buffers.storage::<u32>("search_counts", n_threads + 1)?;
+        buffers.storage::<u32>("search_counts", data.partners as usize + (leaves.len() - 1) * (PARTNERS as usize + 1))?;
         buffers.storage::<u32>("search_sums", n_threads.div_ceil(GROUP as usize))?;
         buffers.storage::<u32>("search_totals", 2)?;
         for (name, n) in [("vertex_boxes", n_vertices), ("feature_boxes", edges.len() + triangles.len()), ("search_blocks", first)] {
@@ -122,6 +127,7 @@ impl Search {
             search,
             boxes: kernel("detection/boxes")?.bind(&buffers, &[])?,
             blocks: levels.map(|level| blocks.bind(&buffers, &[("level", LEVEL_NAMES[level])])).collect::<Result<_, _>>()?,
+            partners: kernel("detection/partners")?.bind(&buffers, &[])?,
             scan: kernel("detection/scan")?.bind(&buffers, &[])?,
             total: kernel("detection/total")?.bind(&buffers, &[])?,
             device: device.clone(),
@@ -186,6 +192,7 @@ impl Search {
             for (blocks, [_, count, ..]) in self.blocks.iter().zip(&levels[1..]) {
                 blocks.dispatch(&mut pass, *count as usize);
             }
+            self.partners.dispatch(&mut pass, n_leaves as usize);
             self.bound[0].dispatch(&mut pass, n_threads);
             self.scan.dispatch_groups(&mut pass, [n_threads.div_ceil(GROUP as usize) as u32, 1, 1]);
             self.total.dispatch_groups(&mut pass, [1, 1, 1]);

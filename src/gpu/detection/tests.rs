@@ -255,7 +255,9 @@ fn nothing_that_crosses_is_sieved_out() {
         // The same test sees what is dropped wrongly: here, where the device is told that nothing moves.
         let [_, wrongly, _] = ways.sieved(&ways.x0, &ways.x0);
         if dropped > 0 || crossing < 20 || part > most || wrongly == 0 {
-            faults.push(format!("{name}: {crossing} cross, {dropped} of them dropped, {wrongly} without motion; {part:.3} of the others kept"));
+            faults.push(format!(
+                "{name}: {crossing} cross, {dropped} of them dropped, {wrongly} without motion; {part:.3} of the others kept"
+            ));
         }
     }
     assert!(faults.is_empty(), "{faults:#?}");

@@ -133,7 +133,7 @@ fn host_structs_lie_as_wgsl_lays_them() {
         &search,
         "Search",
         SearchData,
-        [n_vertices, n_edges, n_triangles, n_leaves, edges, triangles, leaves, capacity, n_levels, pad_0, pad_1, pad_2, levels]
+        [n_vertices, n_edges, n_triangles, n_leaves, edges, triangles, leaves, capacity, n_levels, partners, pad_0, pad_1, levels]
     );
     same_layout!(&search, "SearchBody", SearchBodyData, [flags, first_leaf, end_leaf, pad]);
     same_layout!(&Shader::load("detection/sieve").unwrap(), "Sieve", SieveData, [n_vertex_faces, n_pairs, edges, pad]);
