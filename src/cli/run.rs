@@ -86,7 +86,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         backend: args.place.backend(),
         adapter: args.place.adapter.clone(),
         threads: args.threads.map(|n| n as usize),
-        device: None,
+        ..Options::default()
     };
     let notes = built.notes.clone();
     let subject = Subject {

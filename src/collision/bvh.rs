@@ -1,5 +1,9 @@
 //! Which features can meet within a step: a constant tree of boxes over all triangles, refitted to the way ahead of them.
 
+mod elsewhere;
+
+pub use elsewhere::Leaves;
+
 use rayon::prelude::*;
 
 use super::candidates::{Candidates, sorted};
@@ -9,8 +13,8 @@ use super::own::OwnPairs;
 use crate::math::{Aabb, Vec3};
 
 /// A box in single precision, rounded outwards. Four lanes, so that one comparison is one vector instruction.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(align(16))]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(16))]
 pub(super) struct Bounds {
     lo: [f32; 4],
     hi: [f32; 4],
@@ -225,6 +229,8 @@ pub struct Bvh {
     edges: Features<2>,
     triangles: Features<3>,
     vertex_boxes: Vec<Bounds>,
+    /// The other boxes are around those of the vertices.
+    is_fitted: bool,
     margin: f64,
     /// Of each body that may meet itself.
     own: Vec<OwnPairs>,
@@ -295,6 +301,7 @@ impl Bvh {
             edges,
             triangles,
             vertex_boxes,
+            is_fitted: true,
             margin: 0.0,
             own,
             roots,
@@ -314,7 +321,7 @@ impl Bvh {
         self.nodes.first().is_none_or(|root| root.body != Mesh::NONE && (self.own.is_empty() || self.is_sure[root.body as usize]))
     }
 
-    /// Boxes of the ways from `x` to `x + reach` [m], inflated by `margin` [m].
+    /// Boxes of the ways from `x` to `x + reach` [m] of the vertices, inflated by `margin` [m]. What is around them is fitted when a search needs it.
     pub fn refit(&mut self, mesh: &Mesh, x: &[Vec3], reach: &[Vec3], margin: f64) {
         self.margin = margin;
         if self.is_idle() {
@@ -323,7 +330,7 @@ impl Bvh {
         self.list_own(mesh, x, reach);
         let way = |(b, (x, reach)): (&mut Bounds, (&Vec3, &Vec3))| *b = Bounds::swept(x, &(x + reach), margin);
         self.vertex_boxes.par_iter_mut().zip(x.par_iter().zip(reach)).with_min_len(4096).for_each(way);
-        self.fit_boxes();
+        self.is_fitted = false;
     }
 
     /// Finds out for which bodies the listed own pairs are enough, and renews lists that have become of no use.
@@ -373,7 +380,7 @@ impl Bvh {
 
     /// Whether the own pairs of a body come from its list.
     #[cfg(test)]
-    pub(super) fn lists(&self, body: usize) -> bool {
+    pub fn lists(&self, body: usize) -> bool {
         self.is_listed[body]
     }
 
@@ -412,12 +419,13 @@ impl Bvh {
         }
         if left > 0 {
             self.is_listed.fill(false);
-            self.fit_boxes();
+            self.is_fitted = false;
         }
         left
     }
 
     fn fit_boxes(&mut self) {
+        self.is_fitted = true;
         let Self { nodes, boxes, vertices, edges, triangles, vertex_boxes, .. } = self;
         vertices.fit(vertex_boxes);
         edges.fit(vertex_boxes);
@@ -434,6 +442,9 @@ impl Bvh {
     pub fn query(&mut self, mesh: &Mesh, x: &[Vec3]) -> Candidates {
         if self.is_idle() {
             return Candidates::default();
+        }
+        if !self.is_fitted {
+            self.fit_boxes();
         }
         // The upper levels of the search one by one, until there is enough to share out.
         let [mut tasks, mut next] = std::mem::take(&mut self.levels);
@@ -491,9 +502,7 @@ impl Bvh {
     fn visit(&self, mesh: &Mesh, (a, b): (u32, u32), stack: &mut Vec<(u32, u32)>, found: &mut Candidates) {
         let (first, second) = (&self.nodes[a as usize], &self.nodes[b as usize]);
         if a == b {
-            let body = first.body as usize;
-            let is_found_here = |body: usize| mesh.mobility[body] == Mobility::Deformable && !self.is_listed[body] && !self.is_sure[body];
-            let meets_itself = first.body == Mesh::NONE || is_found_here(body);
+            let meets_itself = first.body == Mesh::NONE || self.meets_itself(mesh, first.body as usize);
             if !(meets_itself && first.mobile) {
                 return;
             }
@@ -524,7 +533,8 @@ impl Bvh {
 
     /// Every box lies in that of its parent and holds what it stands for.
     #[cfg(test)]
-    pub(super) fn check(&self, mesh: &Mesh) {
+    pub(super) fn check(&mut self, mesh: &Mesh) {
+        self.fit_boxes();
         for (i, node) in self.nodes.iter().enumerate() {
             let inside = |b: &Bounds| assert_eq!(self.boxes[i].union(b), self.boxes[i]);
             if node.end as usize > i + 1 {

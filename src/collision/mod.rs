@@ -1,7 +1,7 @@
 //! Where surfaces meet: features of surfaces against each other on the way of a step, and points against obstacles of exact shape.
 
 #[cfg(test)]
-mod acceptance;
+pub(crate) mod acceptance;
 mod bvh;
 mod candidates;
 mod closest;
@@ -11,7 +11,7 @@ mod mesh;
 mod obstacle;
 mod own;
 
-pub use bvh::Bvh;
+pub use bvh::{Bvh, Leaves};
 pub use candidates::Candidates;
 pub use closest::{Closest, closest, pushing_direction};
 pub use crossing::{Crossing, crossings, first_crossing, safe_fractions};

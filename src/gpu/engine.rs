@@ -4,7 +4,7 @@
 //! velocities and forces come back. Then the host looks at the moved geometry.
 
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use super::cwc::{Cwc, FACTOR, FORCE, IslandRows, SCALE, SOLVE, TOLD, Tables};
+use super::detection::{DetectionPlace, Detector};
 use super::elastic::{Assembly, ConjugateGradient, bytes_of_system, create_buffers};
 use super::kernel::{Bound, Buffers};
 use super::layout::{ControlData, controls, params_data, split, upload_model, vec4};
@@ -21,6 +22,7 @@ use super::readback::{Mailbox, Stopwatch};
 use super::stepper::{Held, outbox, skins};
 use super::tiles::{Groups, Tiles};
 use super::{Device, DeviceError, MAX_WHOLE_NODES};
+use crate::collision::{Bvh, Candidates, Mesh};
 use crate::contact::{Contact, cwc};
 use crate::math::{Mat3, Vec3};
 use crate::model::Model;
@@ -40,6 +42,7 @@ pub struct DeviceEngine {
     assembly: Assembly,
     cg: ConjugateGradient,
     cwc: Cwc,
+    detector: Detector,
     /// Each writes its own of the surface buffers, which take turns.
     skins: Vec<(Bound, Arc<wgpu::Buffer>)>,
     surface: usize,
@@ -121,6 +124,7 @@ impl DeviceEngine {
             assembly: Assembly::new(&buffers, "rhs_free")?,
             cg: ConjugateGradient::new(&buffers, &device, groups)?,
             cwc: Cwc::new(&device, &mut buffers)?,
+            detector: Detector::new(&device, DetectionPlace::Auto),
             skins,
             surface: 0,
             mailbox: Mailbox::new(&device, CONTROLS_AT),
@@ -145,6 +149,11 @@ impl DeviceEngine {
             Some(fault) => Err(fault),
             None => Ok(engine),
         }
+    }
+
+    /// Looks for contacts at `place`: what it comes to is the same.
+    pub fn detecting(self, place: DetectionPlace) -> Self {
+        Self { detector: Detector::new(&self.device, place), ..self }
     }
 
     fn encoder(&self) -> wgpu::CommandEncoder {
@@ -332,6 +341,10 @@ impl Engine for DeviceEngine {
         ContactSolver::Cwc
     }
 
+    fn query(&mut self, bvh: &mut Bvh, mesh: &Mesh, x: &[Vec3], report: &mut StepReport) -> Result<Candidates, StepError> {
+        self.detector.query(bvh, mesh, x, report).map_err(|error| self.lost(&error))
+    }
+
     fn begin(&mut self, step: &Step, work: &mut StepWork, _: &mut StepReport) -> Result<(), StepError> {
         let &Step { model, state, params, loads, damping, .. } = step;
         if let Some(fault) = self.device.fault() {
@@ -371,6 +384,7 @@ impl Engine for DeviceEngine {
         let finest = cwc::ACCEPTED * params.contact_tolerance;
         let fresh = Course { accuracy: finest, iterations: 0, passes: 0, relinearisations: 0, failures: 0, factor: 1.0 };
         let mut courses = vec![fresh; work.scopes.list.len()];
+        self.detector.forget();
         for round in 0.. {
             if work.scope_works.iter().all(|work| work.solved.is_some()) {
                 break;
@@ -397,7 +411,7 @@ impl Engine for DeviceEngine {
             if let Some(rotations) = answer.rotations.as_ref() {
                 work.rotations = rotations.iter().map(|q| q.map(f64::from)).collect();
             }
-            self.take(step, detection, work, &mut courses, &islands, &answer, report);
+            self.take(step, detection, work, &mut courses, &islands, &answer, report).map_err(|error| self.lost(&error))?;
         }
         for (stage, work) in std::mem::take(&mut self.work).0 {
             report.device_work.add(stage, work);
@@ -486,7 +500,7 @@ impl DeviceEngine {
 
     /// Takes over what a round came to, and looks at the geometry of the scopes that were in it. Twin: the loop of `contact::cwc::solve`.
     fn take(
-        &self,
+        &mut self,
         step: &Step,
         detection: &Detection,
         work: &mut StepWork,
@@ -494,7 +508,7 @@ impl DeviceEngine {
         islands: &[usize],
         answer: &Answer,
         report: &mut StepReport,
-    ) {
+    ) -> Result<(), DeviceError> {
         let (model, params) = (step.model, step.params);
         let StepWork { scopes, scope_works, dv, .. } = work;
         for (scope, _) in scopes.list.iter().zip(&*scope_works).filter(|(_, work)| work.solved.is_none()) {
@@ -530,6 +544,9 @@ impl DeviceEngine {
         let is_finite = dv.iter().all(|dv| dv.iter().all(|c| c.is_finite()));
         let islands: &[usize] = islands;
         let start = Instant::now();
+        let open = scopes.list.iter().zip(&*scope_works).filter(|(_, work)| is_finite && work.solved.is_none());
+        let n_open = open.map(|(scope, _)| scope.candidates.len()).sum();
+        let sieved = self.detector.sieve(detection, &scopes.list, n_open, dv, report)?;
         let look = |(k, ((scope, work), course)): (usize, ((&Scope, &mut ScopeWork), &mut Course))| {
             if work.solved.is_some() {
                 return;
@@ -548,7 +565,10 @@ impl DeviceEngine {
                 if settled[k] && islands.contains(&k) {
                     cwc::release(contacts, dv, scope.unknowns.start, params.time_step, course.accuracy / cwc::ACCEPTED);
                 }
-                let adapted = detection.adapt(scope, dv, contacts);
+                let adapted = match &sieved {
+                    Some(sieved) => detection.adapt_among(&sieved.candidates[k], scope, dv, &sieved.end, contacts),
+                    None => detection.adapt(scope, dv, contacts),
+                };
                 *crosses = adapted.crosses;
                 let was_rough = course.accuracy > finest;
                 course.accuracy = finest.max(cwc::ROUGHLY * adapted.off);
@@ -575,6 +595,9 @@ impl DeviceEngine {
         };
         let scopes = scopes.list.par_iter().zip(&mut *scope_works);
         scopes.zip(courses).enumerate().for_each(look);
-        report.stages.add("detection", start.elapsed().as_secs_f64() * 1e3);
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        self.detector.note_look(sieved.is_some(), n_open, ms);
+        report.stages.add("detection", ms);
+        Ok(())
     }
 }

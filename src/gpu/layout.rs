@@ -5,6 +5,7 @@ mod tests;
 
 use bytemuck::{Pod, Zeroable};
 
+use super::detection::LEVELS;
 use super::tiles::Groups;
 use super::{Buffers, DeviceError, WORKGROUP};
 use crate::collision::half_thickness;
@@ -124,6 +125,45 @@ pub struct CwcData {
     pub sums: u32,
     pub solves: u32,
     pub rotations: u32,
+    pub pad: u32,
+}
+
+/// Where the tables of the search for pairs stand.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub struct SearchData {
+    pub n_vertices: u32,
+    pub n_edges: u32,
+    pub n_triangles: u32,
+    pub n_leaves: u32,
+    pub edges: u32,
+    pub triangles: u32,
+    pub leaves: u32,
+    pub capacity: u32,
+    pub n_levels: u32,
+    pub partners: u32,
+    pub pad_0: u32,
+    pub pad_1: u32,
+    pub levels: [[u32; 4]; LEVELS],
+}
+
+/// What a body has to do with a search.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub struct SearchBodyData {
+    pub flags: u32,
+    pub first_leaf: u32,
+    pub end_leaf: u32,
+    pub pad: u32,
+}
+
+/// What is sieved.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub struct SieveData {
+    pub n_vertex_faces: u32,
+    pub n_pairs: u32,
+    pub edges: u32,
     pub pad: u32,
 }
 

@@ -4,6 +4,7 @@ mod contact;
 mod cwc;
 #[cfg(test)]
 mod contact_tests;
+mod detection;
 mod device;
 mod elastic;
 mod engine;
@@ -18,6 +19,7 @@ mod stepper;
 mod tests;
 mod tiles;
 
+pub use detection::{DetectionPlace, Detector, Sieved};
 pub use device::{AdapterDescription, Device, DeviceError, DeviceRequest, instance, list_adapters};
 pub use engine::DeviceEngine;
 pub use kernel::{Bound, Buffers, Kernel};

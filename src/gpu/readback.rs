@@ -59,7 +59,7 @@ impl Mailbox {
     /// Room for `bytes` at least, between submissions.
     pub fn reserve(&mut self, bytes: u64) {
         if bytes > self.buffer.size() {
-            self.buffer = create_mailbox(&self.device, bytes + bytes / 2);
+            self.buffer = create_mailbox(&self.device, (bytes + bytes / 2).next_multiple_of(16));
         }
     }
 

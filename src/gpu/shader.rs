@@ -3,6 +3,7 @@
 use wgpu::naga;
 
 use super::cwc::{ITERATIONS, WHOLES};
+use super::detection::{BROKEN, GROUP, LEVELS, PARTNERS};
 use super::{GRID_ROW, MAX_ROW_GROUPS, MAX_WHOLE_NODES, MAX_WHOLE_TILES, WORKGROUP};
 use crate::solver::MAX_GRABS;
 use crate::solver::cpu::{MAX_PASSES, SAMPLES};
@@ -39,6 +40,13 @@ const SOURCES: &[(&str, &str)] = sources![
     "cwc/spread.wgsl",
     "cwc/turn.wgsl",
     "cwc/whole.wgsl",
+    "detection/blocks.wgsl",
+    "detection/boxes.wgsl",
+    "detection/partners.wgsl",
+    "detection/scan.wgsl",
+    "detection/search.wgsl",
+    "detection/sieve.wgsl",
+    "detection/total.wgsl",
     "elastic/diagonals.wgsl",
     "elastic/edge_blocks.wgsl",
     "elastic/elements.wgsl",
@@ -76,6 +84,8 @@ const SOURCES: &[(&str, &str)] = sources![
     "lib/quat.wgsl",
     "lib/reduce.wgsl",
     "lib/row_product.wgsl",
+    "lib/scan.wgsl",
+    "lib/search.wgsl",
     "lib/sums.wgsl",
     "lib/tiles.wgsl",
 ];
@@ -157,7 +167,8 @@ fn constants() -> String {
         "const WORKGROUP: u32 = {WORKGROUP}u;\nconst GRID_ROW: u32 = {GRID_ROW}u;\nconst MAX_GRABS: u32 = {MAX_GRABS}u;\n\
          const MAX_ROW_GROUPS: u32 = {MAX_ROW_GROUPS}u;\nconst MAX_WHOLE_NODES: u32 = {MAX_WHOLE_NODES}u;\n\
          const CWC_ITERATIONS: u32 = {ITERATIONS}u;\nconst CWC_WHOLES: u32 = {WHOLES}u;\nconst CWC_MAX_PASSES: f32 = {MAX_PASSES}.0;\n\
-         const MAX_WHOLE_TILES: u32 = {MAX_WHOLE_TILES}u;\nconst TILE_SAMPLES: u32 = {SAMPLES}u;\n"
+         const MAX_WHOLE_TILES: u32 = {MAX_WHOLE_TILES}u;\nconst TILE_SAMPLES: u32 = {SAMPLES}u;\n\
+         const SEARCH_GROUP: u32 = {GROUP}u;\nconst SEARCH_LEVELS: u32 = {LEVELS}u;\nconst SEARCH_BROKEN: u32 = {BROKEN}u;\nconst SEARCH_PARTNERS: u32 = {PARTNERS}u;\n"
     )
 }
 

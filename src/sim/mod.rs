@@ -96,6 +96,8 @@ pub struct Options {
     pub threads: Option<usize>,
     /// A device that is open already, for the GPU backend to share.
     pub device: Option<Arc<gpu::Device>>,
+    /// Where the GPU backend looks for contacts; what it comes to is the same.
+    pub detection: gpu::DetectionPlace,
 }
 
 /// What computes, and why.
@@ -444,7 +446,7 @@ fn open_backend(
         let (stepper, threads): (Box<dyn Stepper>, usize) = if is_resident {
             (Box::new(gpu::Stepper::new(device, model.clone())?), 1)
         } else {
-            let engine = gpu::DeviceEngine::new(device, model)?;
+            let engine = gpu::DeviceEngine::new(device, model)?.detecting(options.detection);
             let stepper = CpuStepper::with_engine(model.clone(), options.threads.unwrap_or(0), engine)?;
             let threads = stepper.threads();
             (Box::new(stepper), threads)

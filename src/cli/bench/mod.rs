@@ -3,6 +3,7 @@
 mod cg;
 mod contact;
 mod copy;
+mod detection;
 mod device;
 mod matrices;
 mod measure;
@@ -62,6 +63,8 @@ enum Name {
     Update,
     /// Whole steps of scenes, with the share of every stage
     Step,
+    /// Pairs that may meet and pairs that cross, found on the host and with the device's help
+    Detection,
     /// Fit the performance model to this machine, and compare what it predicts with what is measured
     Model,
 }
@@ -75,6 +78,7 @@ impl Name {
             Self::Rotation => update::bench(args, update::Work::Rotation),
             Self::Update => update::bench(args, update::Work::Update),
             Self::Step => step::bench(args),
+            Self::Detection => detection::bench(args),
             Self::Model => model::bench(args),
         }
     }
@@ -91,16 +95,17 @@ impl BenchArgs {
 
     /// Refuses options that nothing of what is measured takes.
     fn check(&self) -> Result<(), Failure> {
-        use Name::{Cg, Model, Rotation, Spmv, Step, Update};
-        let options: [(&str, bool, &[Name]); 8] = [
+        use Name::{Cg, Detection, Model, Rotation, Spmv, Step, Update};
+        let options: [(&str, bool, &[Name]); 9] = [
             ("--mesh", !self.matrices.mesh.is_empty(), &[Spmv, Cg, Rotation, Update, Model]),
             ("--matrix", !self.matrices.matrix.is_empty(), &[Spmv, Cg, Model]),
             ("--size", self.size.is_some(), &[Spmv, Cg, Rotation, Update, Step, Model]),
             ("--iterations", self.cg.iterations.is_some(), &[Cg]),
             ("--devices", self.cg.devices.is_some(), &[Cg]),
-            ("--scene", !self.step.scene.is_empty(), &[Step]),
-            ("--set", !self.step.set.is_empty(), &[Step]),
-            ("--steps", self.step.steps.is_some(), &[Step]),
+            ("--scene", !self.step.scene.is_empty(), &[Step, Detection]),
+            ("--set", !self.step.set.is_empty(), &[Step, Detection]),
+            ("--steps", self.step.steps.is_some(), &[Step, Detection]),
+            ("--detection", self.step.detection.is_some(), &[Step]),
         ];
         for (option, given, takers) in options {
             if given && !self.names().iter().any(|name| takers.contains(name)) {
@@ -308,6 +313,8 @@ mod tests {
             "spmv cg --mesh 2x2x4",
             "step spmv --size 16 --json records.json",
             "--scene rings --steps 3",
+            "--scene rings --backend gpu --detection device",
+            "detection --scene rings",
             "copy spmv --matrix a.mtx",
         ] {
             assert_eq!(checked(right), Ok(()), "{right}");
@@ -318,6 +325,8 @@ mod tests {
             ("rotation --matrix a.mtx", "--matrix"),
             ("spmv --steps 3", "--steps"),
             ("update cg --backend gpu", "--backend"),
+            ("spmv --detection host", "--detection"),
+            ("--detection elsewhere", "elsewhere"),
             ("spmv --size 16 --mesh 2x2x4", "--mesh"),
             ("nothing", "nothing"),
         ] {

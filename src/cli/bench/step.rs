@@ -5,21 +5,25 @@ use std::time::Instant;
 use clap::Args;
 
 use super::{BenchArgs, Failure, MachineArgs, Milliseconds, Record, Size, Stage};
+use crate::gpu::DetectionPlace;
 use crate::scene::{Scene, build};
 use crate::sim::{Options, Simulation};
 use crate::solver::{DeviceWork, StageTimes};
 
 #[derive(Args)]
 pub struct StepArgs {
-    /// Scene file, or name of a scene of the gallery, for step; may be repeated [default: bunny, falling and resting on the floor]
+    /// Scene file, or name of a scene of the gallery, for step and detection; may be repeated [default: bunny, falling and resting on the floor]
     #[arg(long, value_name = "SCENE")]
     pub scene: Vec<String>,
     /// Change a value of the scenes; may be repeated
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Steps that are measured [default: 30]
+    /// Steps that are measured [default: 30]; for detection, those before the measured ones [default: 40]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub steps: Option<u32>,
+    /// Where contacts are looked for with --backend gpu: the result is the same [default: auto, which takes the faster one on hardware and the host else]
+    #[arg(long, value_name = "PLACE", value_parser = ["auto", "host", "device"])]
+    pub detection: Option<String>,
 }
 
 const WARM_UP: u32 = 5;
@@ -47,8 +51,9 @@ fn steps(case: Option<&str>, scene: &str, flags: &[String], args: &BenchArgs) ->
     let built = build(&Scene::load(scene, flags)?)?;
     let MachineArgs { place, threads, .. } = &args.machine;
     let count = args.step.steps.unwrap_or(STEPS);
-    let options =
-        Options { backend: place.backend(), adapter: place.adapter.clone(), threads: threads.map(|n| n as usize), ..Options::default() };
+    let detection = args.step.detection.as_deref().and_then(DetectionPlace::from_name).unwrap_or_default();
+    let threads = threads.map(|n| n as usize);
+    let options = Options { backend: place.backend(), adapter: place.adapter.clone(), threads, detection, ..Options::default() };
     let mut simulation = Simulation::new(built, &options)?;
     let (mut ms, mut iterations, mut constraints) = (vec![], 0.0, 0);
     let (mut stages, mut work) = (StageTimes::default(), DeviceWork::default());

@@ -165,7 +165,7 @@ fn the_compliance_of_contacts_is_that_of_the_matrix() {
 }
 
 /// Boxes fall on each other and the floor.
-fn falling(n: usize) -> std::sync::Arc<Model> {
+pub fn falling(n: usize) -> std::sync::Arc<Model> {
     let material = Material { young_modulus: 5e4, stiffness_damping: 0.002, ..Default::default() };
     let mut builder = ModelBuilder::default();
     for k in 0..n {

@@ -128,6 +128,15 @@ fn host_structs_lie_as_wgsl_lays_them() {
         ]
     );
     same_layout!(&rows, "Row", RowData, [normal, tangent_1, tangent_2, give, sides, levers]);
+    let search = Shader::load("lib/search").unwrap();
+    same_layout!(
+        &search,
+        "Search",
+        SearchData,
+        [n_vertices, n_edges, n_triangles, n_leaves, edges, triangles, leaves, capacity, n_levels, partners, pad_0, pad_1, levels]
+    );
+    same_layout!(&search, "SearchBody", SearchBodyData, [flags, first_leaf, end_leaf, pad]);
+    same_layout!(&Shader::load("detection/sieve").unwrap(), "Sieve", SieveData, [n_vertex_faces, n_pairs, edges, pad]);
     assert_eq!(wgsl_layout(&shader, "Contact").1, CONTACT_BYTES);
     assert_eq!(wgsl_layout(&shader, "PointStart").1, POINT_START_BYTES);
 }

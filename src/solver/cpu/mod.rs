@@ -13,7 +13,7 @@ mod stress;
 #[cfg(test)]
 mod tests;
 
-pub use self::contacts::{ContactPressure, Detection, Scope, report as contact_report, set_apart};
+pub use self::contacts::{ContactPressure, Detection, End, Scope, report as contact_report, set_apart};
 pub use assemble::{Damping, edge_block, link, matrix, right_hand_side, rigid_right_hand_side};
 pub use elements::{CornerForces, CornerGradients, Elements, NodeMotion, TetGroups, elements, gather_motions, gradient};
 pub use rest::{Aggregates, RestBody, RestShape, SAMPLES, coarse_factors};
@@ -28,7 +28,7 @@ use self::contacts::Surfaces;
 use self::monotone::Monotone;
 use self::rest::stiffness;
 use super::{ContactSolver, Demand, Loads, Params, RigidState, State, StepError, StepReport, Stepper, SurfacePositions};
-use crate::collision::{Bvh, Candidates, MeshError};
+use crate::collision::{Bvh, Candidates, Mesh, MeshError};
 use crate::contact::baselines::Method;
 use crate::contact::{Contact, ContactMemory};
 use crate::math::Vec3;
@@ -54,6 +54,10 @@ pub struct CpuStepper<E = Host> {
 pub trait Engine: Send {
     /// The method of a step.
     fn solver(&self, step: &Given, lightness: &mut Option<(f64, bool)>) -> ContactSolver;
+    /// Pairs of features that may meet, as [`Bvh::query`] finds them.
+    fn query(&mut self, bvh: &mut Bvh, mesh: &Mesh, x: &[Vec3], report: &mut StepReport) -> Result<Candidates, StepError> {
+        Ok(report.stages.time("detection", || bvh.query(mesh, x)))
+    }
     /// Elements, right-hand side and what follows from them at the step's state; `work.dv` takes the start value. A step that was begun and did not end has
     /// never been.
     fn begin(&mut self, step: &Step, work: &mut Work, report: &mut StepReport) -> Result<(), StepError>;
@@ -235,11 +239,12 @@ impl<E: Engine> CpuStepper<E> {
         engine.begin(&step, work, &mut report)?;
         let memory = std::mem::take(&mut work.surface_memory);
         let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, *inside_features, memory));
-        let mut candidates = report.stages.time("detection", || {
+        report.stages.time("detection", || {
             monotone.start(model, groups, state);
             bvh.trust(monotone.is_sure());
-            foretold(&detection, bvh, &state.velocity_changes, params, &mut work.reach)
+            foretell(&detection, bvh, &state.velocity_changes, params, &mut work.reach);
         });
+        let mut candidates = engine.query(bvh, &surfaces.mesh, &detection.step.start, &mut report)?;
         let mut found: Vec<Contact> = vec![];
         let mut crossing = vec![];
         // A smaller step is a better answer than a third search, while there may be one.
@@ -264,7 +269,7 @@ impl<E: Engine> CpuStepper<E> {
                 return self.advance(params, loads);
             }
             if left > 0 {
-                candidates = report.stages.time("detection", || bvh.query(&surfaces.mesh, &detection.step.start));
+                candidates = engine.query(bvh, &surfaces.mesh, &detection.step.start, &mut report)?;
             }
             // Each scope has seen that nothing of what it looks at crosses, else all is looked at.
             let is_sure = left == 0 && report.converged && !work.crosses();
@@ -292,17 +297,16 @@ impl<E: Engine> CpuStepper<E> {
     }
 }
 
-/// Pairs that can meet if velocities change as they did in the last step.
-fn foretold(detection: &Detection, bvh: &mut Bvh, dv: &[Vec3], params: &Params, reach: &mut Vec<Vec3>) -> Candidates {
+/// Fits the boxes of the vertices to where they go if velocities change as they did in the last step.
+fn foretell(detection: &Detection, bvh: &mut Bvh, dv: &[Vec3], params: &Params, reach: &mut Vec<Vec3>) {
     if bvh.is_idle() {
-        return Candidates::default();
+        return;
     }
     let (start, mesh) = (&detection.step.start, &detection.step.surfaces.mesh);
     let end = detection.step.end_positions(&Scope::whole(detection.model), dv);
     reach.clear();
     reach.extend(end.x.iter().zip(start).map(|(x1, x0)| (x1 - x0) * REACH));
     bvh.refit(mesh, start, reach, MARGIN * params.contact_tolerance);
-    bvh.query(mesh, start)
 }
 
 /// The last resort: all velocities are scaled so that nothing goes as far as to where something would cross.

@@ -57,7 +57,9 @@ fn passes(stepper: &CpuStepper, params: &Params, n: usize) -> Vec<Pass> {
     poses.turn(model, params, damping, &rotations);
     let rests = poses.bodies();
     let detection = Detection::new(model, surfaces, state, params, true, SurfaceMemory::default());
-    let candidates = foretold(&detection, &mut Bvh::new(&surfaces.mesh, &surfaces.rest), &state.velocity_changes, params, &mut vec![]);
+    let mut bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
+    foretell(&detection, &mut bvh, &state.velocity_changes, params, &mut vec![]);
+    let candidates = bvh.query(&surfaces.mesh, &detection.step.start);
     let scope = Scope { candidates, ..Scope::whole(model) };
     let unknowns = scope.unknowns.clone();
     let problem = Problem {

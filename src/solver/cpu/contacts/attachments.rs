@@ -34,7 +34,7 @@ impl Detection<'_> {
         if self.model.attachments.is_empty() {
             return vec![];
         }
-        let moved = self.moved(scope, dv);
+        let moved = Moved { scope, dv, end: &self.step.end_positions(scope, dv) };
         let attachments = self.model.attachments.iter().zip(&self.step.state.attachment_forces).enumerate();
         let as_contact = |(k, (attachment, force)): (usize, (&Attachment, &Vec3))| {
             let pair = PairId { kind: PairKind::Attachment, first: k as u32, second: 0 };

@@ -15,8 +15,10 @@ pub use report::report;
 pub use surfaces::{Scope, Scopes, SurfaceMemory, Surfaces};
 pub use touching::set_apart;
 
-use self::surfaces::{End, SurfaceStep};
-use crate::collision::MovingShape;
+pub use self::surfaces::End;
+
+use self::surfaces::SurfaceStep;
+use crate::collision::{Candidates, MovingShape};
 use crate::contact::{Contact, Linearisation, PairId, PairKind, RememberedContact, Status};
 use crate::math::Vec3;
 use crate::model::Model;
@@ -65,7 +67,7 @@ pub struct Adapted {
 struct Moved<'m> {
     scope: &'m Scope,
     dv: &'m [Vec3],
-    end: End<'m>,
+    end: &'m End<'m>,
 }
 
 impl<'a> Detection<'a> {
@@ -98,12 +100,12 @@ impl<'a> Detection<'a> {
         if ours.peek().is_none() {
             return vec![];
         }
-        let moved = self.moved(scope, dv);
+        let end = self.step.end_positions(scope, dv);
         ours.filter_map(|entry| {
             let found = if entry.pair.kind.is_with_obstacle() {
-                self.obstacle_at_start(&entry.pair, &moved.end)?
+                self.obstacle_at_start(&entry.pair, &end)?
             } else {
-                self.step.at_start(&entry.pair, &moved.end, NEAR * self.tolerance)?
+                self.step.at_start(&entry.pair, &end, NEAR * self.tolerance)?
             };
             let mut contact = self.new_contact(entry.pair);
             if self.keeps_gaps {
@@ -122,7 +124,12 @@ impl<'a> Detection<'a> {
     /// Follows springs, adds contacts for features of the scope that would cross something with the velocity change `dv`, and renews the rows of active contacts whose
     /// true gap has left (0, eps2).
     pub fn adapt(&self, scope: &Scope, dv: &[Vec3], contacts: &mut Vec<Contact>) -> Adapted {
-        let moved = self.moved(scope, dv);
+        self.adapt_among(&scope.candidates, scope, dv, &self.step.end_positions(scope, dv), contacts)
+    }
+
+    /// The same where `end` is known, and that of the candidates of the scope only `candidates` can cross on the way there.
+    pub fn adapt_among(&self, candidates: &Candidates, scope: &Scope, dv: &[Vec3], end: &End, contacts: &mut Vec<Contact>) -> Adapted {
+        let moved = Moved { scope, dv, end };
         let mut off = 0.0f64;
         // Rows may change where gaps hardly do.
         let note = |off: &mut f64, changed: bool, gap: f64| {
@@ -162,7 +169,7 @@ impl<'a> Detection<'a> {
         known.sort_unstable();
         let is_known = |pair: &PairId| known.binary_search_by_key(pair, |(known, _)| *known).is_ok();
         let mut crossing = self.entering_obstacles(&moved);
-        let among_surfaces = self.step.crossing(scope, &moved.end, is_known, NEAR * self.tolerance, off > 0.0 || !crossing.is_empty());
+        let among_surfaces = self.step.crossing(candidates, end, is_known, NEAR * self.tolerance, off > 0.0 || !crossing.is_empty());
         let crosses = !among_surfaces.is_empty();
         crossing.extend(among_surfaces);
         crossing.sort_by_key(|(pair, _)| *pair);
@@ -174,7 +181,7 @@ impl<'a> Detection<'a> {
             let place = same.find(|place| !with_obstacle || apart(&contacts[*place].weights, &found.weights) < SAME_POINT);
             match place {
                 // Looked at above.
-                Some(place) if with_obstacle && self.obstacle_at_end(&pair, &contacts[place].weights, &moved.end).gap < 0.0 => {}
+                Some(place) if with_obstacle && self.obstacle_at_end(&pair, &contacts[place].weights, end).gap < 0.0 => {}
                 // Its row let it pass: the one of the crossing does not.
                 Some(place) => {
                     let contact = &mut contacts[place];
@@ -202,10 +209,6 @@ impl<'a> Detection<'a> {
     /// The gap that the row of the contact tells [m].
     fn told(&self, contact: &Contact, moved: &Moved) -> f64 {
         (contact.offset + contact.rows(moved.dv, moved.scope.unknowns.start, self.dt)).x + contact.safety
-    }
-
-    fn moved<'m>(&'m self, scope: &'m Scope, dv: &'m [Vec3]) -> Moved<'m> {
-        Moved { scope, dv, end: self.step.end_positions(scope, dv) }
     }
 
     /// False for a pair of another model.
@@ -241,9 +244,9 @@ impl<'a> Detection<'a> {
     /// The pair at the end of the step, and how far its features are beside each other [m].
     fn found(&self, contact: &Contact, moved: &Moved) -> (Linearisation, f64) {
         if contact.pair.kind.is_with_obstacle() {
-            return (self.obstacle_at_end(&contact.pair, &contact.weights, &moved.end), 0.0);
+            return (self.obstacle_at_end(&contact.pair, &contact.weights, moved.end), 0.0);
         }
-        self.step.at_end(&contact.pair, &contact.normal(), &moved.end)
+        self.step.at_end(&contact.pair, &contact.normal(), moved.end)
     }
 
     /// Takes the new linearisation, its normal turned by at most 15 degrees, and by half of the turn once the row has been renewed a few times: full turns may go to and

@@ -105,7 +105,7 @@ impl Detection<'_> {
             vertices.clone().into_par_iter().with_min_len(256).map(|v| obstacle.tangent_plane(&start[v], &end[v]).gap).collect();
         let mut add = |kind, first: usize| {
             let pair = PairId { kind, first: first as u32, second: o as u32 };
-            let row = self.obstacle_at_end(&pair, &self.deepest(&pair, &moved.end.x, true), &moved.end);
+            let row = self.obstacle_at_end(&pair, &self.deepest(&pair, &moved.end.x, true), moved.end);
             if row.gap < 0.0 {
                 found.push((pair, row));
             }

@@ -364,12 +364,12 @@ impl<'a> SurfaceStep<'a> {
         found
     }
 
-    /// Pairs of the scope that cross on the way to `end`. Those of flat and concave edges, and those from inside (what came in
+    /// Pairs of `candidates` that cross on the way to `end`. Those of flat and concave edges, and those from inside (what came in
     /// leaves elsewhere), are told only if there is nothing else to do (`busy`, or other crossings): resolving the others mostly resolves them.
     /// `known` tells which pairs have a row already.
     pub fn crossing(
         &self,
-        scope: &Scope,
+        candidates: &Candidates,
         end: &End,
         known: impl Fn(&PairId) -> bool,
         near: f64,
@@ -377,7 +377,7 @@ impl<'a> SurfaceStep<'a> {
     ) -> Vec<(PairId, Linearisation)> {
         let mesh = &self.surfaces.mesh;
         let found: Vec<(PairId, Crossing)> =
-            self.crossings(&scope.candidates, end).into_iter().map(|crossing| (pair_id(&crossing.pair), crossing)).collect();
+            self.crossings(candidates, end).into_iter().map(|crossing| (pair_id(&crossing.pair), crossing)).collect();
         let comes_first = |crossing: &Crossing| mesh.meets_outside(crossing.pair, &self.start, &crossing.normal);
         let any_first = busy || found.iter().any(|(_, crossing)| comes_first(crossing));
         found

@@ -1,0 +1,27 @@
+// One thread a block of a level: the box around those of the level below. Boxes come out the same in any order.
+#import lib/model.wgsl
+#import lib/search.wgsl
+
+struct Level {
+    now: u32,
+    pad_0: u32,
+    pad_1: u32,
+    pad_2: u32,
+}
+@group(0) @binding(1) var<uniform> level: Level;
+@group(0) @binding(2) var<storage, read_write> search_blocks: array<Box>;
+
+@compute @workgroup_size(WORKGROUP)
+fn blocks(@builtin(global_invocation_id) id: vec3u) {
+    let k = thread_index(id);
+    let here = search_data.levels[level.now];
+    let below = search_data.levels[level.now - 1u];
+    if k >= here.y {
+        return;
+    }
+    var box = BOX_EMPTY;
+    for (var j = SEARCH_FAN * k; j < min(SEARCH_FAN * (k + 1u), below.y); j++) {
+        box = box_union(box, search_blocks[below.x + j]);
+    }
+    search_blocks[here.x + k] = box;
+}

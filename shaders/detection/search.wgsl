@@ -1,0 +1,131 @@
+// One thread a vertex or an edge: how many features it may meet or, where the kernel is told to, which. A vertex looks for triangles; two edges are found by the one
+// that comes first, or by the movable one. Twin: `collision::Bvh::query`, before it looks for planes between pairs.
+#import lib/model.wgsl
+#import lib/search.wgsl
+
+@group(0) @binding(1) var<storage, read> search_words: array<u32>;
+@group(0) @binding(2) var<storage, read> search_bodies: array<SearchBody>;
+@group(0) @binding(3) var<storage, read> vertex_boxes: array<Box>;
+@group(0) @binding(4) var<storage, read> feature_boxes: array<Box>;
+@group(0) @binding(5) var<storage, read> search_blocks: array<Box>;
+// Of each thread, how many pairs it has; then, how many those before it in its group of the prefix sum have. Behind them the partners of the leaves.
+@group(0) @binding(6) var<storage, read_write> search_counts: array<u32>;
+// How many the groups before have.
+@group(0) @binding(7) var<storage, read> search_sums: array<u32>;
+@group(0) @binding(8) var<storage, read_write> search_pairs: array<vec2u>;
+
+override EMITS: bool = false;
+
+// Software adapters break off longer loops without a word.
+const MAX_ROUNDS: u32 = 40000u;
+
+@compute @workgroup_size(WORKGROUP)
+fn search(@builtin(global_invocation_id) id: vec3u) {
+    let k = thread_index(id);
+    if k >= search_data.n_vertices + search_data.n_edges {
+        return;
+    }
+    let is_edge = k >= search_data.n_vertices;
+    let e = k - search_data.n_vertices;
+    var item = 0u;
+    var corners = vec2u();
+    var leaf = 0u;
+    var box: Box;
+    if is_edge {
+        let place = search_data.edges + 4u * e;
+        item = search_words[place];
+        corners = vec2u(search_words[place + 1u], search_words[place + 2u]);
+        leaf = search_words[place + 3u];
+        box = feature_boxes[e];
+    } else {
+        item = search_words[2u * k];
+        corners = vec2u(item);
+        leaf = search_words[2u * k + 1u];
+        box = vertex_boxes[item];
+    }
+    let body = search_words[search_data.leaves + 4u * leaf + 3u];
+    let own = search_bodies[body];
+    let moves = (own.flags & BODY_MOVES) != 0u;
+    let meets_itself = (own.flags & BODY_MEETS_ITSELF) != 0u;
+    var place = 0u;
+    if EMITS {
+        place = search_counts[k] + search_sums[k / SEARCH_GROUP];
+    }
+    var found = 0u;
+    var level = search_data.n_levels;
+    var index = 0u;
+    var rounds = 0u;
+    let partners = search_data.partners + (SEARCH_PARTNERS + 1u) * leaf;
+    let n_partners = search_counts[partners];
+    let is_known = n_partners <= SEARCH_PARTNERS;
+    if is_known {
+        level = 0u;
+    }
+    while !(is_edge && !moves) {
+        if is_known {
+            if rounds == n_partners {
+                break;
+            }
+            index = search_counts[partners + 1u + rounds];
+        } else if index >= search_data.levels[level].y || rounds > MAX_ROUNDS {
+            break;
+        }
+        rounds += 1u;
+        let here = search_blocks[search_data.levels[level].x + index];
+        let first = index << (3u * level);
+        let end = (index + 1u) << (3u * level);
+        let is_own = first >= own.first_leaf && end <= own.end_leaf && !meets_itself;
+        if !is_own && (!is_edge || end > leaf || here.lo.w != 0.0) && box_overlaps(box, here) {
+            if level > 0u {
+                level -= 1u;
+                index *= SEARCH_FAN;
+                continue;
+            }
+            let other_place = search_data.leaves + 4u * index;
+            let other = search_words[other_place + 3u];
+            let other_moves = (search_bodies[other].flags & BODY_MOVES) != 0u;
+            if (moves || other_moves) && (body != other || meets_itself) {
+                if is_edge {
+                    var j = search_words[other_place + 1u];
+                    let last = search_words[other_place + 5u];
+                    if index == leaf {
+                        j = e + 1u;
+                    } else if index < leaf && other_moves {
+                        j = last;
+                    }
+                    for (; j < last; j++) {
+                        let at = search_data.edges + 4u * j;
+                        let ends = vec2u(search_words[at + 1u], search_words[at + 2u]);
+                        let shares = any(ends == corners) || any(ends == corners.yx);
+                        if !shares && box_overlaps(box, feature_boxes[j]) {
+                            let partner = search_words[at];
+                            if EMITS && place + found < search_data.capacity {
+                                search_pairs[place + found] = vec2u(min(item, partner), max(item, partner));
+                            }
+                            found += 1u;
+                        }
+                    }
+                } else {
+                    for (var j = search_words[other_place + 2u]; j < search_words[other_place + 6u]; j++) {
+                        let at = search_data.triangles + 4u * j;
+                        let shares = search_words[at + 1u] == item || search_words[at + 2u] == item || search_words[at + 3u] == item;
+                        if !shares && box_overlaps(box, feature_boxes[search_data.n_edges + j]) {
+                            if EMITS && place + found < search_data.capacity {
+                                search_pairs[place + found] = vec2u(item, search_words[at]);
+                            }
+                            found += 1u;
+                        }
+                    }
+                }
+            }
+        }
+        index += 1u;
+        while !is_known && level < search_data.n_levels && index % SEARCH_FAN == 0u {
+            index /= SEARCH_FAN;
+            level += 1u;
+        }
+    }
+    if !EMITS {
+        search_counts[k] = select(found, SEARCH_BROKEN, rounds > MAX_ROUNDS);
+    }
+}

@@ -1,0 +1,227 @@
+//! `pliant bench detection`: what may meet and what crosses, found by the host and with the device's help.
+
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use super::{BenchArgs, Failure, MachineArgs, Milliseconds, Record};
+use crate::collision::{Bvh, Candidates, Mesh};
+use crate::gpu::{DetectionPlace, Detector, Device, DeviceError, DeviceRequest};
+use crate::math::Vec3;
+use crate::model::Model;
+use crate::scene::{BackendChoice, Scene, build};
+use crate::sim::{Options, Simulation};
+use crate::solver::cpu::{CpuStepper, Detection, Engine, Given, Host, Scope, Step, Work as StepWork};
+use crate::solver::{ContactSolver, Demand, Loads, Params, State, StepError, StepReport, Stepper, SurfacePositions, Work};
+
+/// Steps before those that are measured, unless told otherwise, and how many are measured.
+const BEFORE: u32 = 40;
+const MEASURED: u32 = 10;
+
+/// Steps on the CPU; in each, the search for pairs and the look at what crosses at its end are done in both places.
+struct Probe {
+    host: Host,
+    detector: Detector,
+    figures: Arc<Mutex<Figures>>,
+}
+
+#[derive(Default)]
+struct Figures {
+    /// On the host and on the device [ms].
+    search: [Vec<f64>; 2],
+    look: [Vec<f64>; 2],
+    /// What stays on the host: whether vertices have left their boxes; contacts, springs and obstacles of exact shape [ms].
+    cover: Vec<f64>,
+    rest: Vec<f64>,
+    /// Of the last step.
+    candidates: usize,
+    survivors: usize,
+    crossing: usize,
+    search_work: Work,
+    look_work: Work,
+    differs: bool,
+}
+
+fn timed<T>(times: &mut Vec<f64>, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = work();
+    times.push(start.elapsed().as_secs_f64() * 1e3);
+    result
+}
+
+fn lost(error: &DeviceError, step: u64) -> StepError {
+    StepError::DeviceLost { step, reason: error.to_string() }
+}
+
+/// What was asked of the device since the last call.
+fn work_of(report: &mut StepReport) -> Work {
+    std::mem::take(&mut report.device_work).0.first().map(|(_, work)| *work).unwrap_or_default()
+}
+
+impl Engine for Probe {
+    fn solver(&self, given: &Given, lightness: &mut Option<(f64, bool)>) -> ContactSolver {
+        self.host.solver(given, lightness)
+    }
+
+    fn query(&mut self, bvh: &mut Bvh, mesh: &Mesh, x: &[Vec3], report: &mut StepReport) -> Result<Candidates, StepError> {
+        let Ok(mut figures) = self.figures.lock() else { return Ok(bvh.query(mesh, x)) };
+        let Figures { search: [on_host, on_device], cover, differs, search_work, .. } = &mut *figures;
+        let candidates = timed(on_host, || bvh.query(mesh, x));
+        let found = timed(on_device, || self.detector.query(bvh, mesh, x, report)).map_err(|error| lost(&error, 0))?;
+        timed(cover, || bvh.holds(x));
+        *search_work = work_of(report);
+        *differs |= found != candidates;
+        figures.candidates = candidates.len();
+        Ok(candidates)
+    }
+
+    fn begin(&mut self, step: &Step, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError> {
+        self.host.begin(step, work, report)
+    }
+
+    fn solve(&mut self, step: &Step, detection: &Detection, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError> {
+        self.host.solve(step, detection, work, report)?;
+        let Ok(mut figures) = self.figures.lock() else { return Ok(()) };
+        let Figures { look: [on_host, on_device], rest, differs, look_work, survivors, crossing, .. } = &mut *figures;
+        let (scopes, dv) = (&work.scopes.list, &work.dv);
+        let whole = Scope::whole(step.model);
+        let all = timed(on_host, || {
+            let end = detection.step.end_positions(&whole, dv);
+            scopes.iter().map(|scope| detection.step.crossings(&scope.candidates, &end)).collect::<Vec<_>>()
+        });
+        // The first look of a search brings the candidates too.
+        self.detector.forget();
+        let n_open = scopes.iter().map(|scope| scope.candidates.len()).sum();
+        let sieved = timed(on_device, || {
+            let sieved = self.detector.sieve(detection, scopes, n_open, dv, report)?;
+            let found = sieved.as_ref().map(|sieved| {
+                let crossings = |candidates: &Candidates| detection.step.crossings(candidates, &sieved.end);
+                sieved.candidates.iter().map(crossings).collect::<Vec<_>>()
+            });
+            Ok((sieved, found))
+        });
+        let (sieved, found) = sieved.map_err(|error: DeviceError| lost(&error, step.state.step))?;
+        *look_work = work_of(report);
+        *differs |= found.is_some_and(|found| found != all);
+        *survivors = sieved.map_or(0, |sieved| sieved.candidates.iter().map(Candidates::len).sum());
+        *crossing = all.iter().map(Vec::len).sum();
+        let end = detection.step.end_positions(&whole, dv);
+        let mut contacts: Vec<_> = work.scope_works.iter().map(|work| work.contacts.clone()).collect();
+        timed(rest, || {
+            for (scope, contacts) in scopes.iter().zip(&mut contacts) {
+                detection.adapt_among(&Candidates::default(), scope, &dv[scope.unknowns.clone()], &end, contacts);
+            }
+        });
+        Ok(())
+    }
+
+    fn end(&mut self, model: &Model, state: &mut State, work: &mut StepWork) -> Result<(), StepError> {
+        self.host.end(model, state, work)
+    }
+
+    fn restore(&mut self, model: &Model, state: &State) -> Result<(), StepError> {
+        self.host.restore(model, state)
+    }
+
+    fn surface(&mut self, model: &Model, state: &State) -> SurfacePositions {
+        self.host.surface(model, state)
+    }
+}
+
+pub fn bench(args: &BenchArgs) -> Result<Vec<Record>, Failure> {
+    let default = ["rings".to_owned()];
+    let scenes = if args.step.scene.is_empty() { &default[..] } else { &args.step.scene };
+    let mut records = vec![];
+    for scene in scenes {
+        records.extend(of_scene(scene, args)?);
+    }
+    Ok(records)
+}
+
+fn of_scene(scene: &str, args: &BenchArgs) -> Result<[Record; 4], Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::Run(error.to_string());
+    let MachineArgs { place, threads, .. } = &args.machine;
+    let request = DeviceRequest { adapter: place.adapter.clone(), ..DeviceRequest::default() };
+    let device = Device::open(&request).map_err(|error| failed(&error))?;
+    let built = build(&Scene::load(scene, &args.step.set)?)?;
+    let (model, threads) = (built.model.clone(), threads.map(|n| n as usize));
+    let options = Options { backend: Some(BackendChoice::Cpu), threads, ..Options::default() };
+    let mut simulation = Simulation::new(built, &options)?;
+    for _ in 0..args.step.steps.unwrap_or(BEFORE) {
+        simulation.step().map_err(|error| failed(&error))?;
+    }
+    let figures = Arc::new(Mutex::new(Figures::default()));
+    let probe = Probe { host: Host, detector: Detector::new(&device, DetectionPlace::Device), figures: figures.clone() };
+    let mut stepper = CpuStepper::with_engine(model, threads.unwrap_or(0), probe).map_err(|error| failed(&error))?;
+    stepper.set_state(&simulation.state().map_err(|error| failed(&error))?).map_err(|error| failed(&error))?;
+    let params = Params { demand: Demand::Anything, ..*simulation.params() };
+    for k in 0..=MEASURED {
+        stepper.step(&params, &Loads::default()).map_err(|error| failed(&error))?;
+        // The first step compiles.
+        if let (0, Ok(mut figures)) = (k, figures.lock()) {
+            *figures = Figures::default();
+        }
+    }
+    let mut figures = figures.lock().map_err(|error| failed(&error))?;
+    let Figures { search, look, cover, rest, candidates, survivors, crossing, search_work, look_work, differs } =
+        std::mem::take(&mut *figures);
+    if differs {
+        return Err(Failure::Run(format!("{}: the device finds other pairs than the host; please report this", simulation.name())));
+    }
+    let [[search, search_there], [look, look_there]] = [search, look].map(|places| places.map(Milliseconds::of));
+    let [cover, rest] = [cover, rest].map(Milliseconds::of);
+    let share = 100.0 * survivors as f64 / (candidates as f64).max(1.0);
+    say!(
+        "{}: {candidates} candidates, {survivors} survivors ({share:.1} %), {crossing} cross, with {}",
+        simulation.name(),
+        device.info.name
+    );
+    let line = |what: &str, host: Milliseconds, there: Milliseconds, work: Work| {
+        let (n, mb) = (work.dispatches, 1e-6 * work.bytes as f64);
+        say!("    {what:16} {:9.3} ms on the host, {:9.3} ms with the device: {n} dispatches, {mb:.3} MB", host.median, there.median);
+    };
+    line("search for pairs", search, search_there, search_work);
+    line("look at pairs", look, look_there, look_work);
+    say!("    left to the host {:9.3} ms for boxes that were left, {:.3} ms for contacts and obstacles", cover.median, rest.median);
+    let record = |solver: &'static str, ms: Milliseconds, work: Option<Work>| Record {
+        bench: "detection",
+        case: simulation.name().to_owned(),
+        solver,
+        backend: if work.is_some() { "gpu" } else { "cpu" },
+        adapter: work.map(|_| device.info.name.clone()),
+        precision: if work.is_some() { "f32" } else { "f64" },
+        threads: stepper.threads(),
+        ms,
+        bytes: work.map(|work| work.bytes),
+        dispatches: work.map(|work| f64::from(work.dispatches)),
+        note: Some(format!("{candidates} candidates, {survivors} survivors, {crossing} cross")),
+        ..Record::default()
+    };
+    Ok([
+        record("search", search, None),
+        record("search", search_there, Some(search_work)),
+        record("look", look, None),
+        record("look", look_there, Some(look_work)),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        bench: BenchArgs,
+    }
+
+    #[test]
+    fn both_places_are_measured_and_find_the_same() {
+        let args = Line::parse_from(["bench", "detection", "--scene", "rigid_stack", "--steps", "3"]).bench;
+        let records = bench(&args).unwrap();
+        let of = |backend: &str| records.iter().filter(|r| r.backend == backend && r.ms.repetitions >= MEASURED as usize).count();
+        assert!(of("cpu") == 2 && of("gpu") == 2, "{records:?}");
+        assert!(records.iter().filter(|r| r.backend == "gpu").all(|r| r.dispatches.is_some_and(|n| n >= 1.0)), "{records:?}");
+    }
+}

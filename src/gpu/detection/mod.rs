@@ -1,0 +1,147 @@
+//! What may meet and what crosses, with the device's help: it sieves, and the host decides. Candidates and crossings are those of the host bit for bit, so the place may be
+//! chosen by the clock.
+
+mod race;
+mod search;
+mod sieve;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+pub use search::{BROKEN, GROUP, LEVELS, PARTNERS};
+
+use self::race::Race;
+use self::search::{Search, flags};
+use self::sieve::Sieve;
+use super::{Device, DeviceError};
+use crate::collision::{Bvh, Candidates, Mesh, Mobility};
+use crate::math::Vec3;
+use crate::solver::StepReport;
+use crate::solver::cpu::{Detection, End, Scope};
+
+/// Where contacts are looked for by a backend that solves for them on the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DetectionPlace {
+    /// On a hardware adapter where it is faster, by the clock; on a software adapter the host.
+    #[default]
+    Auto,
+    Host,
+    /// The device sieves, the host decides.
+    Device,
+}
+
+impl DetectionPlace {
+    /// By the word that `--detection` uses.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [("auto", Self::Auto), ("host", Self::Host), ("device", Self::Device)].iter().find(|(n, _)| *n == name).map(|(_, place)| *place)
+    }
+}
+
+/// Pairs that there is room for at first.
+const CAPACITY: usize = 1 << 16;
+
+pub struct Detector {
+    device: Arc<Device>,
+    search: Option<Search>,
+    sieve: Option<Sieve>,
+    search_race: Race,
+    sieve_race: Race,
+    /// The sieve knows the candidates of the present search.
+    is_begun: bool,
+    /// Candidates that the last search found.
+    found: usize,
+}
+
+/// What is left to look at.
+pub struct Sieved<'d> {
+    pub end: End<'d>,
+    /// Of each scope.
+    pub candidates: Vec<Candidates>,
+}
+
+impl Detector {
+    pub fn new(device: &Arc<Device>, place: DetectionPlace) -> Self {
+        let place = if place == DetectionPlace::Auto && !device.is_hardware() { DetectionPlace::Host } else { place };
+        Self {
+            device: device.clone(),
+            search: None,
+            sieve: None,
+            search_race: Race::new(place),
+            sieve_race: Race::new(place),
+            is_begun: false,
+            found: 0,
+        }
+    }
+
+    /// As [`Bvh::query`].
+    pub fn query(&mut self, bvh: &mut Bvh, mesh: &Mesh, x: &[Vec3], report: &mut StepReport) -> Result<Candidates, DeviceError> {
+        if bvh.is_idle() || mesh.edges.is_empty() {
+            return Ok(bvh.query(mesh, x));
+        }
+        let start = Instant::now();
+        let on_device = self.search_race.is_on_device(self.found);
+        let found = if on_device { self.search(bvh, mesh, report)? } else { None };
+        let candidates = match &found {
+            Some(found) => bvh.candidates_among(mesh, x, found),
+            None => bvh.query(mesh, x),
+        };
+        self.found = candidates.len();
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        self.search_race.note(on_device, self.found, ms);
+        report.stages.add("detection", ms);
+        Ok(candidates)
+    }
+
+    fn search(&mut self, bvh: &Bvh, mesh: &Mesh, report: &mut StepReport) -> Result<Option<Candidates>, DeviceError> {
+        let search = match &mut self.search {
+            Some(search) => search,
+            none => none.insert(Search::new(&self.device, &bvh.leaves(), mesh.body.len(), mesh.mobility.len(), CAPACITY)?),
+        };
+        let of_body = |body: usize| flags(mesh.mobility[body] != Mobility::Immovable, bvh.meets_itself(mesh, body));
+        let bodies: Vec<u32> = (0..mesh.mobility.len()).map(of_body).collect();
+        let found = search.find(&bodies, bvh.vertex_boxes())?;
+        report.device_work.add("detection", search.work);
+        report.round_trips += search.round_trips;
+        Ok(found)
+    }
+
+    /// The candidates of all scopes have changed.
+    pub fn forget(&mut self) {
+        self.is_begun = false;
+    }
+
+    /// What is to be looked at of `scopes` with the velocity change `dv` of all unknowns; none if it is all. `n_open`: candidates of the scopes that are not solved yet.
+    pub fn sieve<'d>(
+        &mut self,
+        detection: &'d Detection,
+        scopes: &[Scope],
+        n_open: usize,
+        dv: &[Vec3],
+        report: &mut StepReport,
+    ) -> Result<Option<Sieved<'d>>, DeviceError> {
+        if n_open == 0 || !self.sieve_race.is_on_device(n_open) {
+            return Ok(None);
+        }
+        let step = &detection.step;
+        let sieve = match &mut self.sieve {
+            Some(sieve) => sieve,
+            none => none.insert(Sieve::new(&self.device, &step.surfaces.mesh)?),
+        };
+        let parts = || scopes.iter().map(|scope| &scope.candidates);
+        if !std::mem::replace(&mut self.is_begun, true) {
+            sieve.begin(parts(), &step.start)?;
+        }
+        let end = step.end_positions(&Scope::whole(detection.model), dv);
+        let candidates = sieve.look(parts(), &end.x)?;
+        report.device_work.add("detection", sieve.work);
+        report.round_trips += 1;
+        Ok(Some(Sieved { end, candidates }))
+    }
+
+    /// Sieving and looking took `ms` for `n_open` candidates.
+    pub fn note_look(&mut self, was_sieved: bool, n_open: usize, ms: f64) {
+        self.sieve_race.note(was_sieved, n_open, ms);
+    }
+}

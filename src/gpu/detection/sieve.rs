@@ -1,0 +1,178 @@
+//! The first part of the narrow phase on the device: of most candidates it is sure in f32 that they do not cross on their way, and the host looks at the others only.
+//! What is left out is what `collision::first_crossing` says no to, so that nothing depends on whether candidates were sieved.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::collision::{Candidates, Mesh, Mobility};
+use crate::gpu::kernel::{Bound, Buffers, Kernel};
+use crate::gpu::layout::SieveData;
+use crate::gpu::outbox::Outbox;
+use crate::gpu::readback::Mailbox;
+use crate::gpu::{Device, DeviceError};
+use crate::math::{Aabb, Vec3};
+use crate::solver::Work;
+
+/// Quanta along the longest side of what positions may be in; differences of two hold in an i32.
+const QUANTA: f64 = (1 << 30) as f64;
+/// How much longer that is than the longest side of where vertices start.
+const SPARE: f64 = 2.0;
+/// First coordinate of a position that is elsewhere.
+const OUTSIDE: i32 = -1;
+
+pub struct Sieve {
+    device: Arc<Device>,
+    buffers: Buffers,
+    outbox: Outbox,
+    mailbox: Mailbox,
+    kernel: Kernel,
+    bound: Bound,
+    data: SieveData,
+    /// Candidates that there is room for.
+    capacity: usize,
+    /// Vertices that move.
+    movable: Vec<bool>,
+    /// Of the present search: where each part of the candidates is among those of the device.
+    places: Vec<[Range<usize>; 2]>,
+    grid: Grid,
+    words: Vec<i32>,
+    /// Of the last look.
+    pub work: Work,
+}
+
+/// Whole numbers for positions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Grid {
+    origin: Vec3,
+    /// [1/m]
+    quanta: f64,
+}
+
+impl Grid {
+    fn new<'a>(positions: impl Iterator<Item = &'a Vec3>) -> Self {
+        let around = Aabb::of(positions);
+        let side = SPARE * around.extent().max().max(f64::MIN_POSITIVE / f64::EPSILON);
+        Self { origin: around.center() - Vec3::repeat(0.5 * side), quanta: QUANTA / side }
+    }
+
+    /// Rounded down: differences come out less than a quantum from those of the positions.
+    fn words(&self, x: &Vec3) -> [i32; 3] {
+        let q = (x - self.origin) * self.quanta;
+        let is_inside = q.iter().all(|q| (0.0..QUANTA).contains(q));
+        if is_inside { [q.x as i32, q.y as i32, q.z as i32] } else { [OUTSIDE; 3] }
+    }
+}
+
+impl Sieve {
+    pub fn new(device: &Arc<Device>, mesh: &Mesh) -> Result<Self, DeviceError> {
+        let mut buffers = Buffers::new(device.clone());
+        let features: Vec<u32> = mesh.triangles.iter().flatten().chain(mesh.edges.iter().flatten()).copied().collect();
+        let data = SieveData { edges: 3 * mesh.triangles.len() as u32, ..SieveData::default() };
+        buffers.uniform("sieve_data", &[data]);
+        buffers.upload("sieve_features", &features)?;
+        let n = mesh.body.len();
+        for name in ["sieve_start", "sieve_end"] {
+            buffers.storage::<[i32; 3]>(name, n)?;
+        }
+        buffers.storage::<[u32; 2]>("sieve_pairs", 0)?;
+        buffers.storage::<u32>("sieve_bits", 0)?;
+        let kernel = Kernel::new(device, "detection/sieve")?;
+        Ok(Self {
+            outbox: Outbox::new(device, 2 * 12 * n, 4),
+            mailbox: Mailbox::new(device, 256),
+            bound: kernel.bind(&buffers, &[])?,
+            kernel,
+            buffers,
+            device: device.clone(),
+            data,
+            capacity: 0,
+            movable: mesh.body.iter().map(|body| mesh.mobility[*body as usize] != Mobility::Immovable).collect(),
+            places: vec![],
+            grid: Grid::default(),
+            words: vec![],
+            work: Work::default(),
+        })
+    }
+
+    /// Candidates for the following looks, in parts, and where vertices start [m].
+    pub fn begin<'c>(&mut self, parts: impl Iterator<Item = &'c Candidates> + Clone, start: &[Vec3]) -> Result<(), DeviceError> {
+        let [faces, edges] = [parts.clone().map(|p| p.vertex_faces.len()).sum(), parts.clone().map(|p| p.edge_edges.len()).sum::<usize>()];
+        let n = faces + edges;
+        if n > self.capacity {
+            self.capacity = n + n / 2;
+            self.buffers.storage::<[u32; 2]>("sieve_pairs", self.capacity)?;
+            self.buffers.storage::<u32>("sieve_bits", self.capacity.div_ceil(32))?;
+            self.bound = self.kernel.bind(&self.buffers, &[])?;
+        }
+        self.data = SieveData { n_vertex_faces: faces as u32, n_pairs: n as u32, ..self.data };
+        let mut pairs: Vec<[u32; 2]> = Vec::with_capacity(n);
+        self.places.clear();
+        for part in parts.clone() {
+            pairs.extend_from_slice(&part.vertex_faces);
+            self.places.push([pairs.len() - part.vertex_faces.len()..pairs.len(), 0..0]);
+        }
+        for (part, place) in parts.zip(&mut self.places) {
+            pairs.extend_from_slice(&part.edge_edges);
+            place[1] = pairs.len() - part.edge_edges.len()..pairs.len();
+        }
+        self.grid = Grid::new(start.iter().zip(&self.movable).filter(|(_, moves)| **moves).map(|(x, _)| x));
+        self.outbox.put(self.buffers.get("sieve_data"), 0, &[self.data]);
+        self.outbox.put(self.buffers.get("sieve_pairs"), 0, &pairs);
+        self.put("sieve_start", start);
+        Ok(())
+    }
+
+    fn put(&mut self, name: &str, x: &[Vec3]) {
+        let Self { words, grid, outbox, buffers, .. } = self;
+        words.resize(3 * x.len(), 0);
+        words.par_chunks_mut(3).zip(x).with_min_len(4096).for_each(|(words, x)| words.copy_from_slice(&grid.words(x)));
+        outbox.put(buffers.get(name), 0, words);
+    }
+
+    /// Of each part, the candidates that may cross while vertices go straight to `end` [m].
+    pub fn look<'c>(&mut self, parts: impl Iterator<Item = &'c Candidates>, end: &[Vec3]) -> Result<Vec<Candidates>, DeviceError> {
+        let n = self.data.n_pairs as usize;
+        let before = self.buffers.n_dispatches();
+        self.put("sieve_end", end);
+        let mut encoder = self.device.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("sieve") });
+        self.outbox.record(&mut encoder)?;
+        self.bound.dispatch(&mut encoder.begin_compute_pass(&Default::default()), n);
+        let bytes = 4 * n.div_ceil(32) as u64;
+        self.mailbox.reserve(bytes);
+        if bytes > 0 {
+            self.mailbox.collect(&mut encoder, self.buffers.get("sieve_bits"), bytes, 0);
+        }
+        let bits = self.mailbox.submit(encoder, |content| bytemuck::pod_collect_to_vec::<u8, u32>(&content[..bytes as usize]));
+        self.outbox.take_back();
+        let bits = bits?;
+        // Pairs and features are read, the positions at least once; bits are written.
+        let bytes_moved = n * (8 + 16) + 24 * end.len() + n / 8;
+        self.work = Work { dispatches: self.buffers.n_dispatches() - before, bytes: bytes_moved as u64 };
+        let kept = |(part, [faces, edges]): (&Candidates, &[Range<usize>; 2])| Candidates {
+            vertex_faces: kept(&bits, faces, &part.vertex_faces),
+            edge_edges: kept(&bits, edges, &part.edge_edges),
+        };
+        Ok(parts.zip(&self.places).map(kept).collect())
+    }
+}
+
+/// Those of `pairs`, which have the bits `range`, whose bit is set.
+fn kept(bits: &[u32], range: &Range<usize>, pairs: &[[u32; 2]]) -> Vec<[u32; 2]> {
+    let mut kept = vec![];
+    let mut k = range.start;
+    while k < range.end {
+        let rest = bits[k / 32] >> (k % 32);
+        if rest == 0 {
+            k = (k / 32 + 1) * 32;
+            continue;
+        }
+        k += rest.trailing_zeros() as usize;
+        if k < range.end {
+            kept.push(pairs[k - range.start]);
+        }
+        k += 1;
+    }
+    kept
+}
