@@ -3,6 +3,7 @@
 //! The state is the host's, in f64; the device has it in f32, in two parts. A round is one or more submissions: rows and forces go to the device, it solves, and
 //! velocities and forces come back. Then the host looks at the moved geometry.
 
+mod residuals;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use super::cr::Cr;
 use super::cwc::{Cwc, FACTOR, FORCE, IslandRows, SCALE, SOLVE, TOLD, Tables};
 use super::elastic::{Assembly, ConjugateGradient, bytes_of_system, create_buffers};
 use super::kernel::{Bound, Buffers};
@@ -40,6 +42,8 @@ pub struct DeviceEngine {
     assembly: Assembly,
     cg: ConjugateGradient,
     cwc: Cwc,
+    /// Once it was asked for.
+    cr: Option<Cr>,
     /// Each writes its own of the surface buffers, which take turns.
     skins: Vec<(Bound, Arc<wgpu::Buffer>)>,
     surface: usize,
@@ -111,6 +115,7 @@ impl DeviceEngine {
             assembly: Assembly::new(&buffers, "rhs_free")?,
             cg: ConjugateGradient::new(&buffers, &device, groups)?,
             cwc: Cwc::new(&device, &mut buffers)?,
+            cr: None,
             skins,
             surface: 0,
             mailbox: Mailbox::new(&device, CONTROLS_AT),
@@ -309,8 +314,8 @@ fn three(v: &[f32; 4]) -> Vec3 {
 }
 
 impl Engine for DeviceEngine {
-    fn solver(&self, _: &Given, _: &mut Option<(f64, bool)>) -> ContactSolver {
-        ContactSolver::Cwc
+    fn solver(&self, given: &Given, _: &mut Option<(f64, bool)>) -> ContactSolver {
+        if given.params.solver == ContactSolver::Cr { ContactSolver::Cr } else { ContactSolver::Cwc }
     }
 
     fn begin(&mut self, step: &Step, work: &mut StepWork, _: &mut StepReport) -> Result<(), StepError> {
@@ -324,15 +329,21 @@ impl Engine for DeviceEngine {
         (self.is_open, self.is_fresh, self.step) = (true, true, state.step);
         self.work = DeviceWork::default();
         self.tiles.select(&self.buffers, model, params);
-        work.rests.select(model, params, damping, ContactSolver::Cwc);
+        // Conjugate residuals know no rest poses, and start from the change of the last step.
+        let is_compliant = step.solver == ContactSolver::Cwc;
+        if is_compliant {
+            work.rests.select(model, params, damping, ContactSolver::Cwc);
+        }
         link(model, state, params, loads, &mut self.links);
         self.inverses.clear();
         self.inverses.extend(self.links.rigid_blocks.iter().map(|block| block.try_inverse().unwrap_or_else(Mat3::zeros)));
         self.rigid_rhs.resize(2 * model.rigid_bodies.len(), Vec3::zeros());
         rigid_right_hand_side(model, state, params, loads, &mut self.rigid_rhs);
         work.dv.copy_from_slice(&state.velocity_changes);
-        for ((dv, inverse), rhs) in work.dv[model.n_nodes()..].iter_mut().zip(&self.inverses).zip(&self.rigid_rhs) {
-            *dv = inverse * rhs;
+        if is_compliant {
+            for ((dv, inverse), rhs) in work.dv[model.n_nodes()..].iter_mut().zip(&self.inverses).zip(&self.rigid_rhs) {
+                *dv = inverse * rhs;
+            }
         }
         let mut data = params_data(model, params, loads, &self.groups);
         // Bodies are solved when their elastic solve is.
@@ -348,6 +359,9 @@ impl Engine for DeviceEngine {
     }
 
     fn solve(&mut self, step: &Step, detection: &Detection, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError> {
+        if step.solver == ContactSolver::Cr {
+            return self.solve_with_residuals(step, detection, work, report);
+        }
         let (model, state, params) = (step.model, step.state, step.params);
         let finest = cwc::ACCEPTED * params.contact_tolerance;
         let fresh = Course { accuracy: finest, iterations: 0, passes: 0, relinearisations: 0, failures: 0 };

@@ -139,6 +139,48 @@ pub struct RowData {
     pub levers: [u32; 4],
 }
 
+/// Where the tables of the conjugate residuals stand behind those of the contacts.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub struct CrData {
+    pub n_islands: u32,
+    pub n_groups: u32,
+    pub n_unknowns: u32,
+    pub islands: u32,
+    pub groups: u32,
+    pub rigid: u32,
+    pub sums: u32,
+    pub loads: u32,
+}
+
+/// State of the conjugate residuals of one island.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub struct CrControlData {
+    pub done: u32,
+    pub converged: u32,
+    pub is_exhausted: u32,
+    pub stuck: u32,
+    pub phase: u32,
+    pub next_phase: u32,
+    pub action: u32,
+    pub fresh: u32,
+    pub iterations: u32,
+    pub since_evaluation: u32,
+    pub restarts: u32,
+    pub is_loaded: u32,
+    pub rho: f32,
+    pub alpha: f32,
+    pub error: f32,
+    pub error_after_restart: f32,
+    pub scale: f32,
+    pub least_scale: f32,
+    pub bound2: f32,
+    pub final2: f32,
+    pub residual2: f32,
+    pub pad: f32,
+}
+
 /// State of a solve of the laboratory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]

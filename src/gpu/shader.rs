@@ -4,6 +4,7 @@ use wgpu::naga;
 
 use super::cwc::{ITERATIONS, WHOLES};
 use super::{GRID_ROW, MAX_ROW_GROUPS, MAX_WHOLE_NODES, MAX_WHOLE_TILES, WORKGROUP};
+use crate::contact::{FORCE_TOLERANCE, LENIENCY, RELATIVE_RESIDUAL, ROUGH_TOLERANCE, ROW_TOLERANCE};
 use crate::solver::MAX_GRABS;
 use crate::solver::cpu::SAMPLES;
 
@@ -29,6 +30,14 @@ const SOURCES: &[(&str, &str)] = sources![
     "contact/remember.wgsl",
     "contact/rows.wgsl",
     "contact/starts.wgsl",
+    "cr/enter.wgsl",
+    "cr/gate.wgsl",
+    "cr/judge.wgsl",
+    "cr/mark.wgsl",
+    "cr/move_along.wgsl",
+    "cr/precondition.wgsl",
+    "cr/product.wgsl",
+    "cr/rows.wgsl",
     "cwc/close.wgsl",
     "cwc/compliance.wgsl",
     "cwc/iterate.wgsl",
@@ -56,6 +65,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "lab/sell.wgsl",
     "lib/collision.wgsl",
     "lib/contact.wgsl",
+    "lib/cr.wgsl",
     "lib/cwc.wgsl",
     "lib/cwc_step.wgsl",
     "lib/cwc_sums.wgsl",
@@ -156,7 +166,10 @@ fn constants() -> String {
     format!(
         "const WORKGROUP: u32 = {WORKGROUP}u;\nconst GRID_ROW: u32 = {GRID_ROW}u;\nconst MAX_GRABS: u32 = {MAX_GRABS}u;\n\
          const MAX_ROW_GROUPS: u32 = {MAX_ROW_GROUPS}u;\nconst MAX_WHOLE_NODES: u32 = {MAX_WHOLE_NODES}u;\n\
-         const CWC_ITERATIONS: u32 = {ITERATIONS}u;\nconst CWC_WHOLES: u32 = {WHOLES}u;\nconst MAX_WHOLE_TILES: u32 = {MAX_WHOLE_TILES}u;\nconst TILE_SAMPLES: u32 = {SAMPLES}u;\n"
+         const CWC_ITERATIONS: u32 = {ITERATIONS}u;\nconst CWC_WHOLES: u32 = {WHOLES}u;\nconst MAX_WHOLE_TILES: u32 = {MAX_WHOLE_TILES}u;\nconst TILE_SAMPLES: u32 = {SAMPLES}u;\n\
+         const CR_RELATIVE_RESIDUAL: f32 = {RELATIVE_RESIDUAL:?};\nconst CR_ROUGH_TOLERANCE: f32 = {ROUGH_TOLERANCE:?};\n\
+         const CR_ROW_TOLERANCE: f32 = {ROW_TOLERANCE:?};\nconst CR_FORCE_TOLERANCE: f32 = {FORCE_TOLERANCE:?};\n\
+         const CR_LENIENCY: f32 = {LENIENCY:?};\n"
     )
 }
 

@@ -128,6 +128,37 @@ fn host_structs_lie_as_wgsl_lays_them() {
         ]
     );
     same_layout!(&rows, "Row", RowData, [normal, tangent_1, tangent_2, give, sides, levers]);
+    let cr = Shader::load("lib/cr").unwrap();
+    same_layout!(&cr, "Cr", CrData, [n_islands, n_groups, n_unknowns, islands, groups, rigid, sums, loads]);
+    same_layout!(
+        &cr,
+        "CrControl",
+        CrControlData,
+        [
+            done,
+            converged,
+            is_exhausted,
+            stuck,
+            phase,
+            next_phase,
+            action,
+            fresh,
+            iterations,
+            since_evaluation,
+            restarts,
+            is_loaded,
+            rho,
+            alpha,
+            error,
+            error_after_restart,
+            scale,
+            least_scale,
+            bound2,
+            final2,
+            residual2,
+            pad
+        ]
+    );
     assert_eq!(wgsl_layout(&shader, "Contact").1, CONTACT_BYTES);
     assert_eq!(wgsl_layout(&shader, "PointStart").1, POINT_START_BYTES);
 }

@@ -19,7 +19,7 @@ pub use elements::{CornerForces, CornerGradients, Elements, NodeMotion, TetGroup
 pub use rest::{Aggregates, RestBody, RestShape, SAMPLES, coarse_factors};
 pub use rotation::{IDENTITY, Quaternion};
 pub use solve::{ELASTIC_TOLERANCE, MAX_PASSES, ScopeWork, max_contacts};
-pub use step::{Step, Work};
+pub use step::{MOMENTUM_SHARE, Step, Work};
 pub use stress::{cauchy_stress, von_mises};
 
 use std::sync::Arc;
