@@ -345,9 +345,7 @@ impl Engine for DeviceEngine {
                 *dv = inverse * rhs;
             }
         }
-        let mut data = params_data(model, params, loads, &self.groups);
-        // Bodies are solved when their elastic solve is.
-        data.n_obstacles = 0;
+        let data = params_data(model, params, loads, &self.groups);
         let Self { outbox, buffers, held, rigid_rhs, .. } = self;
         outbox.put(buffers.get("params"), 0, &[data]);
         held.put(outbox, buffers, model, loads);

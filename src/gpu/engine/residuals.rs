@@ -1,6 +1,9 @@
 //! The engine with conjugate residuals (`gpu::cr`). A scope without contacts is solved as it is for the warped compliance; the others with their contacts, until
 //! states and forces agree. The host then looks at the geometry, and the solve goes on from where it was. Twin: `solver::cpu::solve::with_residuals`.
 
+#[cfg(test)]
+mod tests;
+
 use super::*;
 use crate::contact::MAX_RELINEARISATIONS;
 use crate::gpu::cr::{self, Cr, Island};

@@ -14,7 +14,7 @@ use crate::solver::cpu::{CornerGradients, CpuStepper, Damping, TetGroups, elemen
 use crate::solver::{Loads, Params, Stepper};
 
 /// A soft box, held at a corner, and a rigid brick.
-fn model() -> Model {
+pub(super) fn model() -> Model {
     let material = Material { young_modulus: 1e5, stiffness_damping: 0.002, ..Default::default() };
     let mut soft = SoftBody::with_boundary_surface("soft", material, shapes::box_tets(Vec3::new(0.2, 0.1, 0.1), [3, 2, 2]));
     soft.fixed = (0..soft.tets.positions.len()).map(|i| i == 0).collect();
@@ -36,7 +36,7 @@ fn model() -> Model {
 }
 
 /// Points of the box against the brick, against the ground, and a spring between them, in frames that look anywhere.
-fn contacts(model: &Model) -> Vec<Contact> {
+pub(super) fn contacts(model: &Model) -> Vec<Contact> {
     let n = model.n_nodes() as u32;
     let linear = |unknown, weight| Entry::Linear { unknown, weight };
     let contact = |k: u32| {

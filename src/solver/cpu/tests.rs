@@ -56,7 +56,7 @@ fn passes(stepper: &CpuStepper, params: &Params, n: usize) -> Vec<Pass> {
     let mut poses = RestPoses::default();
     poses.turn(model, params, damping, &rotations);
     let rests = poses.bodies();
-    let detection = Detection::new(model, surfaces, state, params, true, SurfaceMemory::default());
+    let detection = Detection::new(model, surfaces, state, params, SurfaceMemory::default());
     let candidates = foretold(&detection, &mut Bvh::new(&surfaces.mesh, &surfaces.rest), &state.velocity_changes, params, &mut vec![]);
     let scope = Scope { candidates, ..Scope::whole(model) };
     let unknowns = scope.unknowns.clone();
