@@ -17,13 +17,14 @@ use crate::solver::cpu::{self, Aggregates, CpuStepper, Damping, Elements, coarse
 use crate::solver::{Grab, HeldPoint, Loads, Params, Preconditioner, State, Stepper, SurfacePositions};
 use crate::sparse::{Operator, Solved, TwoLevel, conjugate_gradient};
 
-/// A bar of 0.6 x 0.2 x 0.2 m, held at x = 0.
+/// A bar of 0.6 x 0.2 x 0.2 m, held at x = 0, that does not touch itself.
 pub(super) fn bar(cells: [u32; 3], damping: f64) -> Arc<Model> {
     let tets = shapes::box_tets(Vec3::new(0.6, 0.2, 0.2), cells);
     let material = Material { young_modulus: 1e5, mass_damping: damping, stiffness_damping: 0.01 * damping, ..Default::default() };
     let mut body = SoftBody::with_boundary_surface("bar", material, tets);
     let left = body.tets.positions.iter().map(|p| p.x).fold(f64::INFINITY, f64::min);
     body.fixed = body.tets.positions.iter().map(|p| p.x < left + 1e-9).collect();
+    body.self_contact = false;
     let mut builder = ModelBuilder::default();
     builder.soft_body(body);
     Arc::new(builder.build().unwrap())
@@ -438,7 +439,7 @@ fn steps_after_the_first_make_no_buffers() {
     let tets = shapes::box_tets(Vec3::new(0.2, 0.2, 0.2), [3, 3, 3]);
     let mut builder = ModelBuilder::default();
     let material = Material { young_modulus: 1e5, ..Default::default() };
-    builder.soft_body(SoftBody::with_boundary_surface("cube", material, tets));
+    builder.soft_body(SoftBody { self_contact: false, ..SoftBody::with_boundary_surface("cube", material, tets) });
     let model = Arc::new(builder.build().unwrap());
     let mut stepper = GpuStepper::new(device.clone(), model.clone()).unwrap();
     let step = |stepper: &mut GpuStepper, k: usize| {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::cwc::Tables;
 use super::kernel::{Bound, Buffers, Kernel, groups_for};
-use super::layout::{CrControlData, CrData, CwcData, RowData, vec4};
+use super::layout::{BlockData, CrControlData, CrData, CwcData, RowData, vec4};
 use super::outbox::Outbox;
 use super::{Device, DeviceError, WORKGROUP};
 use crate::contact::{Contact, Status};
@@ -189,6 +189,13 @@ impl Cr {
             }
         }
     }
+}
+
+/// Least bytes of an iteration: the matrix with its columns, the inverse diagonal, the vectors over unknowns that the kernels read and write, and the planes over
+/// contacts.
+pub fn bytes_of_iteration(model: &Model, n_contacts: usize) -> u64 {
+    let blocks = (size_of::<BlockData>() + 4) * model.pattern.n_blocks();
+    (blocks + size_of::<BlockData>() * model.n_nodes() + 16 * (27 * model.n_unknowns() + 24 * n_contacts)) as u64
 }
 
 /// The control block of a solve that goes on.

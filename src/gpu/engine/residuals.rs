@@ -11,8 +11,10 @@ use crate::gpu::cwc::ColumnStore;
 use crate::gpu::layout::CrControlData;
 use crate::solver::cpu::MOMENTUM_SHARE;
 
-/// Rounds of a submission.
-const ROUNDS: u32 = 32;
+/// Rounds of a submission: where it is dear to wait more, where empty dispatches are dear less.
+fn rounds(device: &Device) -> u32 {
+    if device.is_hardware() { 64 } else { 16 }
+}
 
 /// How the solve of a scope goes.
 #[derive(Default)]
@@ -66,6 +68,7 @@ impl DeviceEngine {
             if let Some(rotations) = &found.rotations {
                 work.rotations = rotations.iter().map(|q| q.map(f64::from)).collect();
             }
+            self.count_moved(step, &pursuits, &islands, &found);
             self.follow(step, detection, work, &mut pursuits, &islands, &found, report);
         }
         for (stage, work) in std::mem::take(&mut self.work).0 {
@@ -139,7 +142,7 @@ impl DeviceEngine {
             }
             if has_islands {
                 self.record(&mut encoder, "contact solve", |s, pass| {
-                    s.cr.iter().for_each(|cr| cr.record_rounds(pass, &s.buffers, ROUNDS));
+                    s.cr.iter().for_each(|cr| cr.record_rounds(pass, &s.buffers, rounds(&s.device)));
                 });
             }
             let mut found = self.fetch(encoder, model, tables.rows.len(), islands.len(), is_fresh, report)?;
@@ -199,6 +202,19 @@ impl DeviceEngine {
             None => report.stages.add("device", start.elapsed().as_secs_f64() * 1e3),
         }
         Ok(found)
+    }
+
+    /// What a round has moved at least.
+    fn count_moved(&mut self, step: &Step, pursuits: &[Pursuit], islands: &[usize], found: &Found) {
+        let [elements, assembly] = if found.rotations.is_some() { bytes_of_system(step.model) } else { [0, 0] };
+        let [iteration, start] = self.tiles.bytes_of_iteration(step.model, step.params.is_two_level());
+        let elastic = found.controls.iter().map(|control| control.iterations).max().unwrap_or(0);
+        let iterations = found.islands.iter().zip(islands).map(|(control, k)| control.iterations - pursuits[*k].control.iterations);
+        let contact = u64::from(iterations.max().unwrap_or(0)) * cr::bytes_of_iteration(step.model, found.planes.len() / cr::READ);
+        let elastic = start + u64::from(elastic) * iteration;
+        for (stage, bytes) in [("elements", elements), ("assembly", assembly), ("elastic solve", elastic), ("contact solve", contact)] {
+            self.work.add(stage, Work { dispatches: 0, bytes });
+        }
     }
 
     /// Takes over what a round came to, and looks at the geometry of the scopes that were in it.
