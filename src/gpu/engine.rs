@@ -226,13 +226,12 @@ impl DeviceEngine {
 
     fn submit(
         &mut self,
-        mut encoder: wgpu::CommandEncoder,
+        encoder: wgpu::CommandEncoder,
         model: &Model,
         tables: &Tables,
         with_rotations: bool,
         report: &mut StepReport,
     ) -> Result<Answer, DeviceError> {
-        let start = Instant::now();
         let (n, data) = (tables.rows.len(), &tables.data);
         let parts: [(&str, u64, usize); 6] = [
             ("reductions", 0, model.bodies.len() * size_of::<ControlData>()),
@@ -242,6 +241,28 @@ impl DeviceEngine {
             ("dv", 0, 16 * model.n_unknowns()),
             ("rotations", 0, if with_rotations { 16 * model.tets.len() } else { 0 }),
         ];
+        self.deliver(encoder, &parts, report, |found| {
+            let vectors = |k: usize| bytemuck::pod_collect_to_vec::<u8, [f32; 4]>(found[k]);
+            Answer {
+                controls: bytemuck::pod_collect_to_vec(found[0]),
+                islands: vectors(1),
+                forces: vectors(2),
+                scales: vectors(3),
+                dv: vectors(4),
+                rotations: with_rotations.then(|| vectors(5)),
+            }
+        })
+    }
+
+    /// Submits and waits for `parts` of buffers, each a name, its first byte and how many there are, which `read` then sees.
+    fn deliver<T>(
+        &mut self,
+        mut encoder: wgpu::CommandEncoder,
+        parts: &[(&str, u64, usize)],
+        report: &mut StepReport,
+        read: impl FnOnce(&[&[u8]]) -> T,
+    ) -> Result<T, DeviceError> {
+        let start = Instant::now();
         let mut places: Vec<Range<usize>> = vec![];
         let mut end = CONTROLS_AT as usize;
         for (_, _, bytes) in parts {
@@ -249,22 +270,14 @@ impl DeviceEngine {
             end += bytes;
         }
         self.mailbox.reserve(end as u64);
-        for ((name, from, bytes), place) in parts.into_iter().zip(&places).filter(|((_, _, bytes), _)| *bytes > 0) {
-            self.mailbox.collect_from(&mut encoder, self.buffers.get(name), from, bytes as u64, place.start as u64);
+        for ((name, from, bytes), place) in parts.iter().zip(&places).filter(|((_, _, bytes), _)| *bytes > 0) {
+            self.mailbox.collect_from(&mut encoder, self.buffers.get(name), *from, *bytes as u64, place.start as u64);
         }
         self.stopwatch.collect(&mut encoder, &self.mailbox, TIMES_AT);
         let Self { mailbox, stopwatch, outbox, .. } = self;
         let submitted = mailbox.submit(encoder, |bytes| {
-            let vectors = |k: usize| bytemuck::pod_collect_to_vec::<u8, [f32; 4]>(&bytes[places[k].clone()]);
-            let answer = Answer {
-                controls: bytemuck::pod_collect_to_vec(&bytes[places[0].clone()]),
-                islands: vectors(1),
-                forces: vectors(2),
-                scales: vectors(3),
-                dv: vectors(4),
-                rotations: with_rotations.then(|| vectors(5)),
-            };
-            (answer, stopwatch.read(&bytes[TIMES_AT as usize..]))
+            let found: Vec<&[u8]> = places.iter().map(|place| &bytes[place.clone()]).collect();
+            (read(&found), stopwatch.read(&bytes[TIMES_AT as usize..]))
         });
         outbox.take_back();
         let (answer, times) = submitted?;

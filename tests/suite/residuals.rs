@@ -4,10 +4,10 @@ use std::path::Path;
 
 use pliant::math::Vec3;
 use pliant::scene::Scene;
-use pliant::sim::report::state_hash;
 use pliant::sim::Simulation;
+use pliant::sim::report::state_hash;
 use pliant::solver::cpu::CpuStepper;
-use pliant::solver::{ContactSolver, Loads, Params, State, StepReport, Stepper};
+use pliant::solver::{ContactSolver, Loads, State, StepReport, Stepper};
 
 use crate::device::{TOWER, farthest, places, scene};
 use crate::lab::*;
@@ -37,12 +37,15 @@ stiffness = 50.0
     scene(&format!("{TOWER}{rope}"))
 }
 
-/// Forces obey the laws: the cone, and force or gap, in the units of the report.
+/// What the published method leaves of force or gap [m] (`contact-cr.md` 9): the states are told within the contact tolerance, 5e-6 m.
+const COMPLEMENTARITY: f64 = 5e-5;
+
+/// Forces obey the laws: the cone, and force or gap, as the report measures them.
 #[track_caller]
-fn assert_lawful(report: &StepReport, tolerance: f64) {
+fn assert_lawful(report: &StepReport) {
     let contact = &report.contact;
     assert!(report.converged, "{report:?}");
-    assert!(contact.max_complementarity_error < tolerance, "{contact:?}");
+    assert!(contact.max_complementarity_error < COMPLEMENTARITY, "{contact:?}");
     assert!(contact.max_cone_violation < 1e-3 * contact.normal_force_total.max(1e-6), "{contact:?}");
 }
 
@@ -54,45 +57,43 @@ fn compared(a: &State, b: &State) -> [usize; 2] {
     [both.len(), both.iter().filter(|(a, b)| a != b).count()]
 }
 
-/// From the same state both backends make the same step. Gaps and slips are free within the contact tolerance, and the CPU's own answer moves with it: the device is
-/// to be as near to the CPU's answer for a tenth of the tolerance as the CPU itself.
+/// From the same state both backends make the same step. The row of each contact may miss the tolerance on either side, and so may slip. What the velocity equation
+/// is missed by, r, moves a node by no more than dt |r| / m, as no eigenvalue of the matrix is below the least mass.
 #[test]
 fn single_steps_agree_with_the_cpu() {
     let mut simulation = simulation(Backend::Cpu, &held_tower());
     let model = simulation.model().clone();
-    let params = Params { solver: ContactSolver::Cr, ..*simulation.params() };
+    let params = *simulation.params();
+    assert_eq!(params.solver, ContactSolver::Cr);
     let mut cpu = CpuStepper::new(model.clone(), 1).unwrap();
     let mut device = with_engine(&model);
+    let masses = || model.node_masses.iter().copied();
+    let scale = params.time_step * params.gravity.norm() * masses().map(|m| m * m).sum::<f64>().sqrt();
+    let least = masses().fold(f64::INFINITY, f64::min);
     let mut together = [0; 2];
     for look in [2, 6, 12, 30] {
         while simulation.step_index() < look {
             simulation.step().unwrap();
         }
         let state = simulation.state().unwrap();
-        let step = |stepper: &mut dyn Stepper, params: &Params| {
+        let step = |stepper: &mut dyn Stepper| {
             stepper.set_state(&state).unwrap();
-            let report = stepper.step(params, &Loads::default()).unwrap();
-            assert_lawful(&report, params.contact_tolerance);
+            let report = stepper.step(&params, &Loads::default()).unwrap();
+            assert_lawful(&report);
             (stepper.state().unwrap(), report)
         };
-        let (wanted, _) = step(&mut cpu, &Params { contact_tolerance: 0.1 * params.contact_tolerance, ..params });
-        let (rough, on_cpu) = step(&mut cpu, &params);
-        let (found, on_device) = step(&mut device, &params);
-        let [wanted_x, rough_x, found_x, start_x] = [&wanted, &rough, &found, &state].map(|state| places(&model, state));
-        let motion = farthest(&wanted_x, &start_x);
-        let bound = (1e-4 * motion).max(1.5 * farthest(&rough_x, &wanted_x)).max(params.contact_tolerance);
-        let [both, other] = compared(&rough, &found);
+        let (wanted, on_cpu) = step(&mut cpu);
+        let (found, on_device) = step(&mut device);
+        let [wanted_x, found_x, start_x] = [&wanted, &found, &state].map(|state| places(&model, state));
+        let (off, motion) = (farthest(&found_x, &wanted_x), farthest(&wanted_x, &start_x));
+        let of_residual = params.time_step * (on_cpu.residual + on_device.residual) * scale / least;
+        let bound = 2.0 * params.contact_tolerance + of_residual;
+        let [both, other] = compared(&wanted, &found);
         println!(
-            "{look}: device {:.1e} off, CPU {:.1e}, motion {motion:.1e}; {} and {} contacts, {both} in both, {other} of them in other states; {} and {} iterations, {} round trips",
-            farthest(&found_x, &wanted_x),
-            farthest(&rough_x, &wanted_x),
-            on_device.contact.contacts,
-            on_cpu.contact.contacts,
-            on_device.iterations,
-            on_cpu.iterations,
-            on_device.round_trips
+            "{look}: off {off:.1e}, bound {bound:.1e}, motion {motion:.1e}; {} and {} contacts, {both} in both, {other} of them in other states; {} and {} iterations, {} round trips",
+            on_device.contact.contacts, on_cpu.contact.contacts, on_device.iterations, on_cpu.iterations, on_device.round_trips
         );
-        assert!(farthest(&found_x, &wanted_x) < bound, "{look}: {:e} {bound:e}", farthest(&found_x, &wanted_x));
+        assert!(off < bound && motion > 2.0 * bound, "{look}: {off:e} {bound:e} {motion:e}");
         together = [together[0] + both, together[1] + other];
     }
     // Where slip is within the tolerance, both states are right.
@@ -118,11 +119,15 @@ fn velocity(simulation: &mut Simulation) -> Vec3 {
     momentum(&model, &state) / model.bodies[0].mass
 }
 
+fn now(simulation: &mut Simulation) -> Vec<Vec3> {
+    places(&simulation.model().clone(), &simulation.state().unwrap())
+}
+
 /// Until `time` [s], every step by the laws.
 fn run(simulation: &mut Simulation, time: f64) {
     while simulation.time() < time - 1e-9 {
         let report = simulation.step().unwrap();
-        assert_lawful(&report, simulation.params().contact_tolerance);
+        assert_lawful(&report);
     }
 }
 
@@ -145,25 +150,31 @@ fn a_block_sticks_and_slides_as_coulomb_says() {
 }
 
 #[test]
-fn stacks_stand() {
-    let mut rigid = Scene::from_file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/rigid_stack.toml")).unwrap();
-    rigid.set("body.box.array={ count = [1, 3, 1], pitch = [0.0, 0.1001, 0.0] }").unwrap();
-    for (scene, steps) in [(rigid, 60), (scene(TOWER), 25)] {
-        let mut simulation = simulation(Backend::Gpu, &scene);
-        let model = simulation.model().clone();
-        let start = places(&model, &simulation.state().unwrap());
-        while simulation.step_index() < steps {
-            let report = simulation.step().unwrap();
-            assert!(report.converged, "{report:?}");
-            let limit = 1e-3 * report.contact.normal_force_total.max(1e-6);
-            assert!(report.contact.max_cone_violation < limit, "{report:?}");
-        }
-        let report = simulation.report(0.0).unwrap();
-        let moved = farthest(&places(&model, &simulation.state().unwrap()), &start);
-        let (depth, error) = (report.contact.max_penetration.unwrap(), report.contact.max_complementarity_error);
-        println!("{}: moved {moved:.1e}, depth {depth:.1e}, complementarity {error:.1e}", report.scene);
-        assert!(depth == 0.0, "{depth}");
-        // Boxes 0.1 mm apart fall onto each other; soft cubes give under their weight.
-        assert!(moved < 2e-3, "{moved}");
-    }
+fn a_rigid_stack_stands() {
+    let mut scene = Scene::from_file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/rigid_stack.toml")).unwrap();
+    scene.set("body.box.array={ count = [1, 3, 1], pitch = [0.0, 0.1001, 0.0] }").unwrap();
+    let mut stack = simulation(Backend::Gpu, &scene);
+    let start = now(&mut stack);
+    assert_eq!(start.len(), 3, "no more boxes than wanted");
+    run(&mut stack, 0.3);
+    let end = now(&mut stack);
+    // Each falls 0.1 mm onto the one below; from then on `contact-cr.md` 13: within 1 mm.
+    let moved = farthest(&end, &start);
+    println!("moved {moved:.1e}");
+    assert!(moved < 1e-3 && stack.report(0.0).unwrap().contact.max_penetration == Some(0.0), "{moved}");
+}
+
+#[test]
+fn a_soft_stack_gives_as_on_the_cpu() {
+    let [mut host, mut device] = [Backend::Cpu, Backend::Gpu].map(|backend| simulation(backend, &scene(TOWER)));
+    let start = now(&mut host);
+    run(&mut host, 0.25);
+    run(&mut device, 0.25);
+    let [wanted, found] = [&mut host, &mut device].map(now);
+    let (off, motion) = (farthest(&found, &wanted), farthest(&wanted, &start));
+    println!("off {off:.1e} of {motion:.1e}");
+    // Contact tolerances of 25 steps, each free in its sign.
+    let steps = host.step_index() as f64;
+    assert!(off < host.params().contact_tolerance * steps && motion > 1e-2, "{off:e} of {motion:e}");
+    assert_eq!(device.report(0.0).unwrap().contact.max_penetration, Some(0.0));
 }

@@ -11,6 +11,9 @@ use crate::gpu::cwc::ColumnStore;
 use crate::gpu::layout::CrControlData;
 use crate::solver::cpu::MOMENTUM_SHARE;
 
+/// Elastic iterations of a submission.
+const ELASTIC: u32 = 64;
+
 /// Rounds of a submission: where it is dear to wait more, where empty dispatches are dear less.
 fn rounds(device: &Device) -> u32 {
     if device.is_hardware() { 64 } else { 16 }
@@ -42,9 +45,10 @@ impl Found {
         self.controls.iter().all(|control| control.elastic_done != 0) && self.islands.iter().all(|island| island.done != 0)
     }
 
-    /// The first body whose elastic solve has stopped at what is not finite.
-    fn fault(&self) -> Option<usize> {
-        self.controls.iter().position(|control| !control.residual2.is_finite())
+    /// The first body whose solve has stopped at what is not finite, or the first of its scope. `owners`: the first body of each island.
+    fn fault(&self, owners: &[usize]) -> Option<usize> {
+        let of_islands = self.islands.iter().zip(owners).find(|(island, _)| !island.residual2.is_finite());
+        self.controls.iter().position(|control| !control.residual2.is_finite()).or(of_islands.map(|(_, body)| *body))
     }
 }
 
@@ -62,8 +66,10 @@ impl DeviceEngine {
             let is_island = |k: &usize| work.scope_works[*k].solved.is_none() && !work.scope_works[*k].contacts.is_empty();
             let islands: Vec<usize> = (0..pursuits.len()).filter(is_island).collect();
             let found = self.pursue(step, work, &pursuits, &islands, report).map_err(|error| self.lost(&error))?;
-            if let Some(body) = found.fault() {
-                return Err(StepError::NotFinite { what: "the velocity", body: model.bodies[body].name.clone(), step: state.step });
+            let owners: Vec<usize> = islands.iter().map(|k| work.scopes.list[*k].bodies.start).collect();
+            if let Some(body) = found.fault(&owners) {
+                let body = model.contact_body_name(body).to_owned();
+                return Err(StepError::NotFinite { what: "the velocity", body, step: state.step });
             }
             if let Some(rotations) = &found.rotations {
                 work.rotations = rotations.iter().map(|q| q.map(f64::from)).collect();
@@ -87,36 +93,11 @@ impl DeviceEngine {
         report: &mut StepReport,
     ) -> Result<Found, DeviceError> {
         let model = step.model;
-        let n_bodies = model.bodies.len();
-        let (scopes, works) = (&work.scopes.list, &work.scope_works);
-        let rows = islands.iter().map(|k| IslandRows { contacts: &works[*k].contacts, bodies: 0..0, accuracy: 0.0 });
+        let rows = islands.iter().map(|k| IslandRows { contacts: &work.scope_works[*k].contacts, bodies: 0..0, accuracy: 0.0 });
         let rows: Vec<IslandRows> = rows.collect();
         let tables = report.stages.time("rows", || Tables::new(model, &rows, &[], &self.inverses, &mut ColumnStore::default(), 0));
-        // The contacts solve for their bodies themselves.
-        let mut all = controls(model, step.params, step.loads, &vec![true; n_bodies]);
-        let mut has_free = false;
-        for (scope, _) in scopes.iter().zip(works).filter(|(_, work)| work.solved.is_none() && work.contacts.is_empty()) {
-            for control in &mut all[scope.deformable(n_bodies)] {
-                (control.remembered, control.elastic_done) = (0, 0);
-                has_free = true;
-            }
-        }
-        self.outbox.put(self.buffers.get("reductions"), 0, &all);
-        let parts: Vec<Island> = islands
-            .iter()
-            .map(|k| Island {
-                contacts: &works[*k].contacts,
-                unknowns: scopes[*k].unknowns.clone(),
-                bodies: scopes[*k].deformable(n_bodies),
-                control: pursuits[*k].control,
-            })
-            .collect();
-        // The kernels are made when they are first asked for.
-        let mut solver = self.cr.take().map_or_else(|| Cr::new(&self.device, &mut self.buffers, model), Ok)?;
-        let rigid = (&self.links.rigid_blocks[..], &self.inverses[..]);
-        solver.upload(&mut self.buffers, &mut self.outbox, &tables, &parts, rigid, model.n_unknowns())?;
-        self.cr = Some(solver);
-
+        self.bring(step, work, pursuits, islands, &tables)?;
+        let has_free = work.scope_works.iter().any(|work| work.solved.is_none() && work.contacts.is_empty());
         let has_islands = !islands.is_empty();
         let mut is_new = true;
         let mut rotations = None;
@@ -138,70 +119,61 @@ impl DeviceEngine {
                 }
             }
             if has_free {
-                self.record(&mut encoder, "elastic solve", |s, pass| s.cg.record_iterations(pass, &s.buffers, ELASTIC_ITERATIONS));
+                self.record(&mut encoder, "elastic solve", |s, pass| s.cg.record_iterations(pass, &s.buffers, ELASTIC));
             }
             if has_islands {
                 self.record(&mut encoder, "contact solve", |s, pass| {
                     s.cr.iter().for_each(|cr| cr.record_rounds(pass, &s.buffers, rounds(&s.device)));
                 });
             }
-            let mut found = self.fetch(encoder, model, tables.rows.len(), islands.len(), is_fresh, report)?;
+            let parts: [(&str, u64, usize); 5] = [
+                ("reductions", 0, model.bodies.len() * size_of::<ControlData>()),
+                ("cr_controls", 0, islands.len() * size_of::<CrControlData>()),
+                ("cr_state", 0, 16 * cr::READ * tables.rows.len()),
+                ("dv", 0, 16 * model.n_unknowns()),
+                ("rotations", 0, if is_fresh { 16 * model.tets.len() } else { 0 }),
+            ];
+            let mut found = self.deliver(encoder, &parts, report, |found| Found {
+                controls: bytemuck::pod_collect_to_vec(found[0]),
+                islands: bytemuck::pod_collect_to_vec(found[1]),
+                planes: bytemuck::pod_collect_to_vec(found[2]),
+                dv: bytemuck::pod_collect_to_vec(found[3]),
+                rotations: is_fresh.then(|| bytemuck::pod_collect_to_vec(found[4])),
+            })?;
             rotations = found.rotations.take().or(rotations);
-            if found.is_done() || found.fault().is_some() || !is_finite(&found.dv) {
+            if found.is_done() || !is_finite(&found.dv) {
                 found.rotations = rotations;
                 return Ok(found);
             }
         }
     }
 
-    fn fetch(
-        &mut self,
-        mut encoder: wgpu::CommandEncoder,
-        model: &Model,
-        n_contacts: usize,
-        n_islands: usize,
-        with_rotations: bool,
-        report: &mut StepReport,
-    ) -> Result<Found, DeviceError> {
-        let start = Instant::now();
-        let parts: [(&str, usize); 5] = [
-            ("reductions", model.bodies.len() * size_of::<ControlData>()),
-            ("cr_controls", n_islands * size_of::<CrControlData>()),
-            ("cr_state", 16 * cr::READ * n_contacts),
-            ("dv", 16 * model.n_unknowns()),
-            ("rotations", if with_rotations { 16 * model.tets.len() } else { 0 }),
-        ];
-        let mut places: Vec<Range<usize>> = vec![];
-        let mut end = CONTROLS_AT as usize;
-        for (_, bytes) in parts {
-            places.push(end..end + bytes);
-            end = (end + bytes).next_multiple_of(16);
+    /// Brings what a round begins with.
+    fn bring(&mut self, step: &Step, work: &StepWork, pursuits: &[Pursuit], islands: &[usize], tables: &Tables) -> Result<(), DeviceError> {
+        let model = step.model;
+        let n_bodies = model.bodies.len();
+        let (scopes, works) = (&work.scopes.list, &work.scope_works);
+        // The contacts solve for their bodies themselves.
+        let mut all = controls(model, step.params, step.loads, &vec![true; n_bodies]);
+        for (scope, _) in scopes.iter().zip(works).filter(|(_, work)| work.solved.is_none() && work.contacts.is_empty()) {
+            for control in &mut all[scope.deformable(n_bodies)] {
+                (control.remembered, control.elastic_done) = (0, 0);
+            }
         }
-        self.mailbox.reserve(end as u64);
-        for ((name, bytes), place) in parts.into_iter().zip(&places).filter(|((_, bytes), _)| *bytes > 0) {
-            self.mailbox.collect_from(&mut encoder, self.buffers.get(name), 0, bytes as u64, place.start as u64);
-        }
-        self.stopwatch.collect(&mut encoder, &self.mailbox, TIMES_AT);
-        let Self { mailbox, stopwatch, outbox, .. } = self;
-        let submitted = mailbox.submit(encoder, |bytes| {
-            let part = |k: usize| &bytes[places[k].clone()];
-            let found = Found {
-                controls: bytemuck::pod_collect_to_vec(part(0)),
-                islands: bytemuck::pod_collect_to_vec(part(1)),
-                planes: bytemuck::pod_collect_to_vec(part(2)),
-                dv: bytemuck::pod_collect_to_vec(part(3)),
-                rotations: with_rotations.then(|| bytemuck::pod_collect_to_vec(part(4))),
-            };
-            (found, stopwatch.read(&bytes[TIMES_AT as usize..]))
-        });
-        outbox.take_back();
-        let (found, times) = submitted?;
-        report.round_trips += 1;
-        match times {
-            Some(times) => times.into_iter().for_each(|(stage, ms)| report.stages.add(stage, ms)),
-            None => report.stages.add("device", start.elapsed().as_secs_f64() * 1e3),
-        }
-        Ok(found)
+        self.outbox.put(self.buffers.get("reductions"), 0, &all);
+        let island = |k: &usize| Island {
+            contacts: &works[*k].contacts,
+            unknowns: scopes[*k].unknowns.clone(),
+            bodies: scopes[*k].deformable(n_bodies),
+            control: pursuits[*k].control,
+        };
+        let parts: Vec<Island> = islands.iter().map(island).collect();
+        // The kernels are made when they are first asked for.
+        let mut solver = self.cr.take().map_or_else(|| Cr::new(&self.device, &mut self.buffers, model), Ok)?;
+        let rigid = (&self.links.rigid_blocks[..], &self.inverses[..]);
+        solver.upload(&mut self.buffers, &mut self.outbox, tables, &parts, rigid, model.n_unknowns())?;
+        self.cr = Some(solver);
+        Ok(())
     }
 
     /// What a round has moved at least.

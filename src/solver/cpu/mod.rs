@@ -197,18 +197,7 @@ impl<E: Engine> CpuStepper<E> {
         let monotone = Monotone::new(&model, &surfaces.mesh, &surfaces.rest);
         let damping = Damping::of(&model);
         let groups = TetGroups::new(&model.tets, &damping.betas);
-        Ok(Self {
-            engine,
-            damping,
-            groups,
-            state: State::initial(&model),
-            work,
-            pool,
-            model,
-            surfaces,
-            bvh,
-            monotone,
-        })
+        Ok(Self { engine, damping, groups, state: State::initial(&model), work, pool, model, surfaces, bvh, monotone })
     }
 
     pub fn threads(&self) -> usize {

@@ -60,7 +60,8 @@ fn residuals_are_those_of_the_rows_and_the_matrix() {
     }
     state.rotations.fill([turn.i, turn.j, turn.k, turn.w]);
     let free = |k: usize| k >= model.n_nodes() || !model.fixed[k];
-    let start: Vec<Vec3> = (0..n).map(|k| if free(k) { Vec3::new(noise(k), noise(k + 3), noise(k + 5)) * 0.1 } else { Vec3::zeros() }).collect();
+    let start: Vec<Vec3> =
+        (0..n).map(|k| if free(k) { Vec3::new(noise(k), noise(k + 3), noise(k + 5)) * 0.1 } else { Vec3::zeros() }).collect();
     let mut contacts = with_states(&model);
 
     let groups = TetGroups::new(&model.tets, &damping.betas);
@@ -123,7 +124,11 @@ fn residuals_are_those_of_the_rows_and_the_matrix() {
     }
     let [wanted_v, wanted_c] = residuals(&problem, &contacts, &dv);
     let off = [apart(&found_v, &wanted_v) / largest(&start_v), apart(&found_c, &wanted_c) / largest(&start_c)];
-    println!("off {off:?}; residuals fell to {:.1e} and {:.1e}", largest(&wanted_v) / largest(&start_v), largest(&wanted_c) / largest(&start_c));
+    println!(
+        "off {off:?}; residuals fell to {:.1e} and {:.1e}",
+        largest(&wanted_v) / largest(&start_v),
+        largest(&wanted_c) / largest(&start_c)
+    );
     assert!(off[0] < 1e-5 && off[1] < 1e-5, "{off:?}");
     assert!(contacts.iter().zip(&before).all(|(a, b)| a.status == b.status && (a.frame - b.frame).amax() < 1e-6));
     // The same comparison sees the multipliers before, and an arm that is another.

@@ -67,13 +67,7 @@ struct Moved<'m> {
 }
 
 impl<'a> Detection<'a> {
-    pub fn new(
-        model: &'a Model,
-        surfaces: &'a Surfaces,
-        state: &'a State,
-        params: &Params,
-        memory: SurfaceMemory,
-    ) -> Self {
+    pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, params: &Params, memory: SurfaceMemory) -> Self {
         let (t0, t1) = (state.time, state.time + params.time_step);
         let moving = |o: &crate::model::Obstacle| MovingShape { shape: o.shape, pose_t0: o.pose_at(t0), pose_t1: o.pose_at(t1) };
         Self {
