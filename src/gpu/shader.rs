@@ -6,7 +6,7 @@ use super::cwc::{ITERATIONS, WHOLES};
 use super::{GRID_ROW, MAX_ROW_GROUPS, MAX_WHOLE_NODES, MAX_WHOLE_TILES, WORKGROUP};
 use crate::contact::{FORCE_TOLERANCE, LENIENCY, RELATIVE_RESIDUAL, ROUGH_TOLERANCE, ROW_TOLERANCE};
 use crate::solver::MAX_GRABS;
-use crate::solver::cpu::SAMPLES;
+use crate::solver::cpu::{MAX_PASSES, SAMPLES};
 
 macro_rules! sources {
     ($($path:literal),* $(,)?) => { &[$(($path, include_str!(concat!("../../shaders/", $path)))),*] };
@@ -151,7 +151,8 @@ fn constants() -> String {
     format!(
         "const WORKGROUP: u32 = {WORKGROUP}u;\nconst GRID_ROW: u32 = {GRID_ROW}u;\nconst MAX_GRABS: u32 = {MAX_GRABS}u;\n\
          const MAX_ROW_GROUPS: u32 = {MAX_ROW_GROUPS}u;\nconst MAX_WHOLE_NODES: u32 = {MAX_WHOLE_NODES}u;\n\
-         const CWC_ITERATIONS: u32 = {ITERATIONS}u;\nconst CWC_WHOLES: u32 = {WHOLES}u;\nconst MAX_WHOLE_TILES: u32 = {MAX_WHOLE_TILES}u;\nconst TILE_SAMPLES: u32 = {SAMPLES}u;\n\
+         const CWC_ITERATIONS: u32 = {ITERATIONS}u;\nconst CWC_WHOLES: u32 = {WHOLES}u;\nconst CWC_MAX_PASSES: f32 = {MAX_PASSES}.0;\n\
+         const MAX_WHOLE_TILES: u32 = {MAX_WHOLE_TILES}u;\nconst TILE_SAMPLES: u32 = {SAMPLES}u;\n\
          const CR_RELATIVE_RESIDUAL: f32 = {RELATIVE_RESIDUAL:?};\nconst CR_ROUGH_TOLERANCE: f32 = {ROUGH_TOLERANCE:?};\n\
          const CR_ROW_TOLERANCE: f32 = {ROW_TOLERANCE:?};\nconst CR_FORCE_TOLERANCE: f32 = {FORCE_TOLERANCE:?};\n\
          const CR_LENIENCY: f32 = {LENIENCY:?};\n"

@@ -19,6 +19,11 @@ fn rounds(device: &Device) -> u32 {
     if device.is_hardware() { 64 } else { 16 }
 }
 
+/// Tables of contacts whose compliance nobody asks for.
+fn rows_of(contacts: &[Contact]) -> IslandRows<'_> {
+    IslandRows { contacts, bodies: 0..0, accuracy: 0.0, factor: 1.0 }
+}
+
 /// How the solve of a scope goes.
 #[derive(Default)]
 struct Pursuit {
@@ -93,8 +98,7 @@ impl DeviceEngine {
         report: &mut StepReport,
     ) -> Result<Found, DeviceError> {
         let model = step.model;
-        let rows = islands.iter().map(|k| IslandRows { contacts: &work.scope_works[*k].contacts, bodies: 0..0, accuracy: 0.0 });
-        let rows: Vec<IslandRows> = rows.collect();
+        let rows: Vec<IslandRows> = islands.iter().map(|k| rows_of(&work.scope_works[*k].contacts)).collect();
         let tables = report.stages.time("rows", || Tables::new(model, &rows, &[], &self.inverses, &mut ColumnStore::default(), 0));
         self.bring(step, work, pursuits, islands, &tables)?;
         let has_free = work.scope_works.iter().any(|work| work.solved.is_none() && work.contacts.is_empty());

@@ -73,8 +73,7 @@ fn residuals_are_those_of_the_rows_and_the_matrix() {
     engine.outbox.put(engine.buffers.get("dv"), 0, &vectors(&start));
     engine.outbox.put(engine.buffers.get("reductions"), 0, &controls(&model, &params, &loads, &[true]));
     let mut solver = Cr::new(&engine.device, &mut engine.buffers, &model).unwrap();
-    let rows = [IslandRows { contacts: &contacts, bodies: 0..0, accuracy: 0.0 }];
-    let tables = Tables::new(&model, &rows, &[], &engine.inverses, &mut ColumnStore::default(), 0);
+    let tables = Tables::new(&model, &[rows_of(&contacts)], &[], &engine.inverses, &mut ColumnStore::default(), 0);
     let control = CrControlData { is_loaded: 1, scale: 1e-9, ..CrControlData::default() };
     let island = Island { contacts: &contacts, unknowns: 0..n, bodies: 0..1, control };
     let rigid = (&engine.links.rigid_blocks[..], &engine.inverses[..]);
