@@ -1,9 +1,8 @@
 // One workgroup: how many workgroups the loop's kernels and those after it have from now on.
 #import lib/reduce.wgsl
 
-// x, y, z of: the kernels of the elastic loop, those of the contact loop, and, once all bodies are solved, one thread a node, one a surface point, one
-// workgroup a pair of body and obstacle; then the elastic solves in one workgroup.
-@group(0) @binding(2) var<storage, read_write> arguments: array<vec4u, 6>;
+// x, y, z of: the kernels of the elastic loop; once all bodies are solved, one thread a node and one a surface point; then the elastic solves in one workgroup.
+@group(0) @binding(2) var<storage, read_write> arguments: array<vec4u, 4>;
 
 fn groups_for(n: u32) -> vec4u {
     let groups = (n + WORKGROUP - 1u) / WORKGROUP;
@@ -15,19 +14,14 @@ fn groups_for(n: u32) -> vec4u {
 fn gate(@builtin(local_invocation_index) lane: u32) {
     var open = vec4f();
     for (var body = lane; body < params.n_bodies; body += WORKGROUP) {
-        let elastic_done = reductions.controls[body].elastic_done != 0u;
-        let done = reductions.controls[body].done != 0u;
-        open += vec4f(select(1.0, 0.0, elastic_done), select(0.0, 1.0, elastic_done && !done), select(1.0, 0.0, done), 0.0);
+        open.x += select(1.0, 0.0, reductions.controls[body].elastic_done != 0u);
     }
     open = reduce_group(lane, open);
     if lane == 0u {
-        let rows = vec4u(params.row_groups, 1u, 1u, 0u);
-        let done = open.z == 0.0;
-        arguments[0] = select(vec4u(), vec4u(params.loop_tiles, 1u, 1u, 0u), open.x > 0.0);
-        arguments[1] = select(vec4u(), rows, open.y > 0.0);
-        arguments[2] = select(vec4u(), groups_for(params.n_nodes), done);
-        arguments[3] = select(vec4u(), groups_for(params.n_points), done);
-        arguments[4] = select(vec4u(), vec4u(params.n_pairs, 1u, 1u, 0u), done);
-        arguments[5] = select(vec4u(), vec4u(params.n_whole, 1u, 1u, 0u), open.x > 0.0);
+        let done = open.x == 0.0;
+        arguments[0] = select(vec4u(params.loop_tiles, 1u, 1u, 0u), vec4u(), done);
+        arguments[1] = select(vec4u(), groups_for(params.n_nodes), done);
+        arguments[2] = select(vec4u(), groups_for(params.n_points), done);
+        arguments[3] = select(vec4u(params.n_whole, 1u, 1u, 0u), vec4u(), done);
     }
 }

@@ -1,5 +1,5 @@
-// One workgroup a tile: keeps the start value if it is better than zero, and makes the first u = P r, where P is the preconditioner. With contacts from the
-// last step the start value is kept and the contact loop solves for both.
+// One workgroup a tile: keeps the start value if it is better than zero, and makes the first u = P r, where P is the preconditioner. A body that is solved already,
+// or with its contacts, keeps what it has.
 // Twin: the start of `sparse::TwoLevel::solve`, and `solver::cpu::driving_impulse`.
 #import lib/tiles.wgsl
 #import lib/preconditioner.wgsl

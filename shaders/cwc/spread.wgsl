@@ -14,7 +14,6 @@ fn spread(@builtin(global_invocation_id) id: vec3u) {
         reductions.controls[k].contact_iterations += reductions.controls[k].iterations;
         reductions.controls[k].iterations = 0u;
         reductions.controls[k].elastic_done = 0u;
-        reductions.controls[k].done = 0u;
     }
     if k >= cwc.n_places {
         return;

@@ -54,10 +54,7 @@ struct Params {
     row_groups: u32, // workgroups of every kernel over rows
     n_grabs: u32,
     has_node_forces: u32,
-    n_obstacles: u32,
-    n_slots: u32, // contacts that a point can have at once
     n_bodies: u32,
-    n_pairs: u32,
     max_contact_iterations: u32,
     fixed_iterations: u32, // of conjugate gradients; 0 for as many as the tolerance takes
     n_blocks: u32,
@@ -65,7 +62,6 @@ struct Params {
     loop_tiles: u32, // the first of them are those of bodies that one workgroup cannot hold
     n_whole: u32, // bodies that are solved in one workgroup
     pad: u32,
-    pad_2: u32,
     grabs: array<Grab, MAX_GRABS>,
 }
 
@@ -77,42 +73,24 @@ struct Share {
     pad: u32,
     first_node: u32,
     end_node: u32,
-    first_point: u32,
-    end_point: u32,
+    pad_1: u32,
+    pad_2: u32,
 }
 
-// State of the solve of one body, begun by the host and read by it after a batch of iterations. Bodies meet only obstacles, so each is a problem
-// of its own. First that of the conjugate gradients:
+// State of the conjugate gradients of one body, begun by the host and read by it after a batch of iterations.
 struct Control {
-    done: u32, // everything is solved
     converged: u32,
     iterations: u32,
-    stuck: u32,
     residual2: f32, // |r|^2
     target2: f32, // |r|^2 at which the solve ends
     scale: f32, // what the residual is measured against [kg m/s]; at first the impulse of the loads, 0 where there are none
     least_scale: f32, // [kg m/s], > 0
-    // and of the contact loop (`lib/contact.wgsl`):
     elastic_done: u32,
-    phase: u32,
-    next_phase: u32,
-    action: u32,
-    fresh: u32, // 1 if there is no direction before the next
-    rho: f32, // z.Bz of the last step
-    alpha: f32,
-    bound2: f32, // |r_v|^2 at which states and rows are looked at; 0 before the first residual is known
-    final2: f32, // |r_v|^2 at which the solve ends
-    contact_iterations: u32,
-    since_evaluation: u32,
-    restarts: u32,
-    relinearisations: u32,
-    rounds: u32,
-    remembered: u32, // 1 if there are contacts from the last step
-    lower_bound: u32, // 1 where rows and states have settled roughly: the next round goes on to `final2`
+    contact_iterations: u32, // of the solves before, with other contact forces
+    remembered: u32, // 1 if the body is solved already, or with its contacts
     energy_target: f32, // r.P r at which the conjugate gradients end; 0 where |r|^2 tells [J]
     pad_0: u32,
     pad_1: u32,
-    pad_2: u32,
 }
 
 // Index of a thread of a kernel with one thread an item (`groups_for` in `src/gpu/kernel.rs`).

@@ -15,14 +15,8 @@ struct Reductions {
 const SLOT_SCALE: u32 = 0u;
 // Of each body, see `lib/tiles.wgsl`; in two slots that take turns.
 const SLOT_STATE: u32 = 1u;
-// Of the contact loop: (Bp.CBp) of nodes, (z.Bz), (Bp.CBp) of the rows of contacts, (|r_v|^2, max |r_c|), (1 where a contact has changed).
-const SLOT_CURVATURE: u32 = 3u;
-const SLOT_RHO: u32 = 4u;
-const SLOT_CURVATURE_ROWS: u32 = 5u;
-const SLOT_ROUND: u32 = 6u;
-const SLOT_CHANGED: u32 = 7u;
 // How many there are.
-const SLOTS: u32 = 8u;
+const SLOTS: u32 = 3u;
 
 // This thread's part of the sum of a slot.
 fn reduce_slot(lane: u32, share: Share, slot: u32) -> vec4f {
@@ -42,25 +36,6 @@ fn share_stride(share: Share) -> u32 {
     return share.n_groups * WORKGROUP;
 }
 
-// Whether this thread is the one that writes for the body.
-fn share_leads(lane: u32, group: u32, share: Share) -> bool {
-    return lane == 0u && group == share.first_group;
-}
-
-// Whether the contact loop has nothing to do for the body.
-fn contact_is_idle(body: u32) -> bool {
-    return reductions.controls[body].done != 0u || reductions.controls[body].elastic_done == 0u;
-}
-
 fn reduce_store(slot: u32, group: u32, value: vec4f) {
     reductions.sums[slot * MAX_ROW_GROUPS + group] = value;
-}
-
-// This thread's part of the largest y of a slot.
-fn reduce_slot_max(lane: u32, share: Share, slot: u32) -> f32 {
-    var largest = 0.0;
-    for (var g = share.first_group + lane; g < share.first_group + share.n_groups; g += WORKGROUP) {
-        largest = max(largest, reductions.sums[slot * MAX_ROW_GROUPS + g].y);
-    }
-    return largest;
 }

@@ -113,7 +113,5 @@ fn tile_tell(body: u32, iterations: f32, residual2: f32, stops: bool, converged:
     if stops {
         reductions.controls[body].converged = select(0u, 1u, converged);
         reductions.controls[body].elastic_done = 1u;
-        // Otherwise the contacts decide.
-        reductions.controls[body].done = select(0u, 1u, params.n_obstacles == 0u);
     }
 }

@@ -79,7 +79,7 @@ impl CrOptions {
         Self {
             residual,
             max_iterations,
-            relative_residual: 1e-3,
+            relative_residual: RELATIVE_RESIDUAL,
             preconditioner: Preconditioner::Full,
             part: Part::Contact,
             friction: FrictionUpdate::Projection,
@@ -298,14 +298,17 @@ pub fn solve(
     }
 }
 
+/// `CrOptions::relative_residual` unless it is asked for.
+pub const RELATIVE_RESIDUAL: f64 = 1e-3;
+
 /// Where states and rows are first settled, as a part of the residual that the step starts with.
-const ROUGH_TOLERANCE: f64 = 3e-2;
+pub const ROUGH_TOLERANCE: f64 = 3e-2;
 
 /// Most calls of `adapt` in one solve that may change the rows.
-pub(super) const MAX_RELINEARISATIONS: u32 = 20;
+pub const MAX_RELINEARISATIONS: u32 = 20;
 
 /// What the rows may miss, as a part of the contact tolerance: they aim at the middle of a band as wide as that.
-const ROW_TOLERANCE: f64 = 0.3;
+pub const ROW_TOLERANCE: f64 = 0.3;
 
 /// True when states should be looked at after `iterations` since the last look. `Turn`: each max(1, floor(log2(|r|/eps1) / 3)) iterations, the published law.
 /// `Projection`: when the error has halved since the states changed, as an inexact Newton method solves each of its linear systems, or after a fiftieth of the

@@ -11,10 +11,13 @@ mod row;
 mod state;
 mod warped;
 
-pub use cr::{CrOptions, CrOutcome, CrWork, FrictionUpdate, Part, Preconditioner, Problem, solve, update_compliances};
+pub use cr::{
+    CrOptions, CrOutcome, CrWork, FrictionUpdate, MAX_RELINEARISATIONS, Part, Preconditioner, Problem, RELATIVE_RESIDUAL, ROUGH_TOLERANCE,
+    ROW_TOLERANCE, solve, update_compliances,
+};
 pub use cwc::{Block, CwcOptions, CwcOutcome, CwcWork, Rest, solve as solve_cwc};
 pub use row::{Contact, Entry, Linearisation, Status};
-pub use state::{Effort, Occasion, evaluate};
+pub use state::{Effort, FORCE_TOLERANCE, LENIENCY, Occasion, evaluate};
 
 use crate::math::Vec3;
 

@@ -19,13 +19,16 @@ impl Effort {
     /// How many contact tolerances count as one. Many points of a fine surface in few tets make more rows than there are motions to obey them; the last resort
     /// takes their least-squares compromise.
     pub fn leniency(self) -> f64 {
-        if self == Self::Frozen { 8.0 } else { 1.0 }
+        if self == Self::Frozen { LENIENCY } else { 1.0 }
     }
 }
 
+/// Of the last resort.
+pub const LENIENCY: f64 = 8.0;
+
 /// Friction forces of a finished solve agree with the law to this part of the mean limit mu lambda. The effect of one force, as a distance, does not tell:
 /// all points of a stiff block slide as one, and answer together many times as far as each by itself.
-const FORCE_TOLERANCE: f64 = 1e-4;
+pub const FORCE_TOLERANCE: f64 = 1e-4;
 
 /// What an evaluation looks at in one contact.
 struct Look {

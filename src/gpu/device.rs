@@ -57,14 +57,8 @@ pub enum DeviceError {
     TooLarge { adapter: String, buffer: String, needed: u64, limit: u64 },
     #[error("the scene has {bodies} deformable bodies, the GPU backend takes at most {most}; remove some or run with --backend cpu")]
     TooManyBodies { bodies: usize, most: usize },
-    #[error("its conjugate residuals have no rigid bodies, nor static or driven meshes, and \"{body}\" is one; take --solver cwc")]
-    RigidBody { body: String },
-    #[error(
-        "its conjugate residuals collide with drawn surfaces only, and \"{body}\" has a collision surface of its own; take --solver cwc"
-    )]
-    CollisionSurface { body: String },
-    #[error("its conjugate residuals have no attachments, and \"{name}\" is one; take --solver cwc")]
-    Attachment { name: String },
+    #[error("the resident stepper takes deformable bodies that nothing can touch; take the engine with contacts for this model")]
+    MayTouch,
     #[error("the device was lost: {0}")]
     Lost(String),
     #[error("the device refused an operation: {0}")]

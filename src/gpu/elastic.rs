@@ -18,7 +18,7 @@ pub struct Assembly {
 /// Conjugate gradients with two levels: two dispatches an iteration for the bodies that one workgroup cannot hold, and for the others all iterations in one.
 /// The sums over all rows are finished by the kernel that needs them.
 ///
-/// The matrix has one storage, which the contact loop reads too: rows of blocks of three padded rows. Measured on llvmpipe, with 53,038 blocks in 4,000 rows, a
+/// The matrix has one storage, which the conjugate residuals read too: rows of blocks of three padded rows. Measured on llvmpipe, with 53,038 blocks in 4,000 rows, a
 /// product takes 7.1 ms, one with SELL-32 8.9 ms (nine planes) or 7.4 ms (padded rows); the best mapping of the thesis takes 2.6 times as long as SELL-32.
 pub struct ConjugateGradient {
     turn: Bound,
@@ -34,11 +34,9 @@ pub struct ConjugateGradient {
 
 /// Places in the indirect arguments (`shaders/cg/gate.wgsl`).
 pub const ARGUMENTS_LOOP: u64 = 0;
-pub const ARGUMENTS_CONTACT: u64 = 1;
-pub const ARGUMENTS_NODES: u64 = 2;
-pub const ARGUMENTS_POINTS: u64 = 3;
-pub const ARGUMENTS_PAIRS: u64 = 4;
-pub const ARGUMENTS_WHOLE: u64 = 5;
+pub const ARGUMENTS_NODES: u64 = 1;
+pub const ARGUMENTS_POINTS: u64 = 2;
+pub const ARGUMENTS_WHOLE: u64 = 3;
 
 /// Iterations between two looks at whether the loop is over; even, so that a batch starts with an even iteration.
 pub const GATE_INTERVAL: u32 = 4;
@@ -47,7 +45,7 @@ const WHOLE_ITERATIONS: u32 = 64;
 
 /// `Reductions` of `shaders/lib/reduce.wgsl` and `tiles.wgsl`: vectors before the sums, slots of sums, and what every tile has.
 const REDUCTION_HEADER: usize = size_of::<ControlData>() / 16 * MAX_ROW_GROUPS as usize + crate::solver::MAX_GRABS;
-const REDUCTION_SLOTS: usize = 8;
+const REDUCTION_SLOTS: usize = 3;
 const TILE_SLOTS: usize = 10;
 /// Vectors over nodes in `krylov` (`shaders/lib/krylov.wgsl`).
 const KRYLOV_VECTORS: usize = 3;

@@ -3,6 +3,7 @@
 //! The state is the host's, in f64; the device has it in f32, in two parts. A round is one or more submissions: rows and forces go to the device, it solves, and
 //! velocities and forces come back. Then the host looks at the moved geometry.
 
+mod residuals;
 #[cfg(test)]
 pub mod tests;
 
@@ -12,6 +13,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use super::cr::Cr;
 use super::cwc::{Cwc, FACTOR, FORCE, IslandRows, SCALE, SOLVE, TOLD, Tables};
 use super::detection::{DetectionPlace, Detector};
 use super::elastic::{Assembly, ConjugateGradient, bytes_of_system, create_buffers};
@@ -43,6 +45,8 @@ pub struct DeviceEngine {
     cg: ConjugateGradient,
     cwc: Cwc,
     detector: Detector,
+    /// Once it was asked for.
+    cr: Option<Cr>,
     /// Each writes its own of the surface buffers, which take turns.
     skins: Vec<(Bound, Arc<wgpu::Buffer>)>,
     surface: usize,
@@ -125,6 +129,7 @@ impl DeviceEngine {
             cg: ConjugateGradient::new(&buffers, &device, groups)?,
             cwc: Cwc::new(&device, &mut buffers)?,
             detector: Detector::new(&device, DetectionPlace::Auto),
+            cr: None,
             skins,
             surface: 0,
             mailbox: Mailbox::new(&device, CONTROLS_AT),
@@ -249,13 +254,12 @@ impl DeviceEngine {
 
     fn submit(
         &mut self,
-        mut encoder: wgpu::CommandEncoder,
+        encoder: wgpu::CommandEncoder,
         model: &Model,
         tables: &Tables,
         with_rotations: bool,
         report: &mut StepReport,
     ) -> Result<Answer, DeviceError> {
-        let start = Instant::now();
         let (n, data) = (tables.rows.len(), &tables.data);
         let parts: [(&str, u64, usize); 6] = [
             ("reductions", 0, model.bodies.len() * size_of::<ControlData>()),
@@ -265,6 +269,28 @@ impl DeviceEngine {
             ("dv", 0, 16 * model.n_unknowns()),
             ("rotations", 0, if with_rotations { 16 * model.tets.len() } else { 0 }),
         ];
+        self.deliver(encoder, &parts, report, |found| {
+            let vectors = |k: usize| bytemuck::pod_collect_to_vec::<u8, [f32; 4]>(found[k]);
+            Answer {
+                controls: bytemuck::pod_collect_to_vec(found[0]),
+                islands: vectors(1),
+                forces: vectors(2),
+                scales: vectors(3),
+                dv: vectors(4),
+                rotations: with_rotations.then(|| vectors(5)),
+            }
+        })
+    }
+
+    /// Submits and waits for `parts` of buffers, each a name, its first byte and how many there are, which `read` then sees.
+    fn deliver<T>(
+        &mut self,
+        mut encoder: wgpu::CommandEncoder,
+        parts: &[(&str, u64, usize)],
+        report: &mut StepReport,
+        read: impl FnOnce(&[&[u8]]) -> T,
+    ) -> Result<T, DeviceError> {
+        let start = Instant::now();
         let mut places: Vec<Range<usize>> = vec![];
         let mut end = CONTROLS_AT as usize;
         for (_, _, bytes) in parts {
@@ -272,22 +298,14 @@ impl DeviceEngine {
             end += bytes;
         }
         self.mailbox.reserve(end as u64);
-        for ((name, from, bytes), place) in parts.into_iter().zip(&places).filter(|((_, _, bytes), _)| *bytes > 0) {
-            self.mailbox.collect_from(&mut encoder, self.buffers.get(name), from, bytes as u64, place.start as u64);
+        for ((name, from, bytes), place) in parts.iter().zip(&places).filter(|((_, _, bytes), _)| *bytes > 0) {
+            self.mailbox.collect_from(&mut encoder, self.buffers.get(name), *from, *bytes as u64, place.start as u64);
         }
         self.stopwatch.collect(&mut encoder, &self.mailbox, TIMES_AT);
         let Self { mailbox, stopwatch, outbox, .. } = self;
         let submitted = mailbox.submit(encoder, |bytes| {
-            let vectors = |k: usize| bytemuck::pod_collect_to_vec::<u8, [f32; 4]>(&bytes[places[k].clone()]);
-            let answer = Answer {
-                controls: bytemuck::pod_collect_to_vec(&bytes[places[0].clone()]),
-                islands: vectors(1),
-                forces: vectors(2),
-                scales: vectors(3),
-                dv: vectors(4),
-                rotations: with_rotations.then(|| vectors(5)),
-            };
-            (answer, stopwatch.read(&bytes[TIMES_AT as usize..]))
+            let found: Vec<&[u8]> = places.iter().map(|place| &bytes[place.clone()]).collect();
+            (read(&found), stopwatch.read(&bytes[TIMES_AT as usize..]))
         });
         outbox.take_back();
         let (answer, times) = submitted?;
@@ -337,8 +355,8 @@ fn three(v: &[f32; 4]) -> Vec3 {
 }
 
 impl Engine for DeviceEngine {
-    fn solver(&self, _: &Given, _: &mut Option<(f64, bool)>) -> ContactSolver {
-        ContactSolver::Cwc
+    fn solver(&self, given: &Given, _: &mut Option<(f64, bool)>) -> ContactSolver {
+        if given.params.solver == ContactSolver::Cr { ContactSolver::Cr } else { ContactSolver::Cwc }
     }
 
     fn query(&mut self, bvh: &mut Bvh, mesh: &Mesh, x: &[Vec3], report: &mut StepReport) -> Result<Candidates, StepError> {
@@ -356,19 +374,23 @@ impl Engine for DeviceEngine {
         (self.is_open, self.is_fresh, self.step) = (true, true, state.step);
         self.work = DeviceWork::default();
         self.tiles.select(&self.buffers, model, params);
-        work.rests.select(model, params, damping, ContactSolver::Cwc);
+        // Conjugate residuals know no rest poses, and start from the change of the last step.
+        let is_compliant = step.solver == ContactSolver::Cwc;
+        if is_compliant {
+            work.rests.select(model, params, damping, ContactSolver::Cwc);
+        }
         link(model, state, params, loads, &mut self.links);
         self.inverses.clear();
         self.inverses.extend(self.links.rigid_blocks.iter().map(|block| block.try_inverse().unwrap_or_else(Mat3::zeros)));
         self.rigid_rhs.resize(2 * model.rigid_bodies.len(), Vec3::zeros());
         rigid_right_hand_side(model, state, params, loads, &mut self.rigid_rhs);
         work.dv.copy_from_slice(&state.velocity_changes);
-        for ((dv, inverse), rhs) in work.dv[model.n_nodes()..].iter_mut().zip(&self.inverses).zip(&self.rigid_rhs) {
-            *dv = inverse * rhs;
+        if is_compliant {
+            for ((dv, inverse), rhs) in work.dv[model.n_nodes()..].iter_mut().zip(&self.inverses).zip(&self.rigid_rhs) {
+                *dv = inverse * rhs;
+            }
         }
-        let mut data = params_data(model, params, loads, &self.groups);
-        // Bodies are solved when their elastic solve is.
-        data.n_obstacles = 0;
+        let data = params_data(model, params, loads, &self.groups);
         let Self { outbox, buffers, held, rigid_rhs, .. } = self;
         outbox.put(buffers.get("params"), 0, &[data]);
         held.put(outbox, buffers, model, loads);
@@ -380,6 +402,9 @@ impl Engine for DeviceEngine {
     }
 
     fn solve(&mut self, step: &Step, detection: &Detection, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError> {
+        if step.solver == ContactSolver::Cr {
+            return self.solve_with_residuals(step, detection, work, report);
+        }
         let (model, state, params) = (step.model, step.state, step.params);
         let finest = cwc::ACCEPTED * params.contact_tolerance;
         let fresh = Course { accuracy: finest, iterations: 0, passes: 0, relinearisations: 0, failures: 0, factor: 1.0 };

@@ -8,9 +8,8 @@ use bytemuck::{Pod, Zeroable};
 use super::detection::LEVELS;
 use super::tiles::Groups;
 use super::{Buffers, DeviceError, WORKGROUP};
-use crate::collision::half_thickness;
 use crate::math::Vec3;
-use crate::model::{Model, Shape};
+use crate::model::Model;
 use crate::solver::cpu::Damping;
 use crate::solver::{Grab, HeldPoint, Loads, MAX_GRABS, Params};
 
@@ -77,10 +76,7 @@ pub struct ParamsData {
     pub row_groups: u32,
     pub n_grabs: u32,
     pub has_node_forces: u32,
-    pub n_obstacles: u32,
-    pub n_slots: u32,
     pub n_bodies: u32,
-    pub n_pairs: u32,
     pub max_contact_iterations: u32,
     pub fixed_iterations: u32,
     pub n_blocks: u32,
@@ -88,7 +84,6 @@ pub struct ParamsData {
     pub loop_tiles: u32,
     pub n_whole: u32,
     pub pad: u32,
-    pub pad_2: u32,
     pub grabs: [GrabData; MAX_GRABS],
 }
 
@@ -179,6 +174,48 @@ pub struct RowData {
     pub levers: [u32; 4],
 }
 
+/// Where the tables of the conjugate residuals stand behind those of the contacts.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub struct CrData {
+    pub n_islands: u32,
+    pub n_groups: u32,
+    pub n_unknowns: u32,
+    pub islands: u32,
+    pub groups: u32,
+    pub rigid: u32,
+    pub sums: u32,
+    pub loads: u32,
+}
+
+/// State of the conjugate residuals of one island.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub struct CrControlData {
+    pub done: u32,
+    pub converged: u32,
+    pub is_exhausted: u32,
+    pub stuck: u32,
+    pub phase: u32,
+    pub next_phase: u32,
+    pub action: u32,
+    pub fresh: u32,
+    pub iterations: u32,
+    pub since_evaluation: u32,
+    pub restarts: u32,
+    pub is_loaded: u32,
+    pub rho: f32,
+    pub alpha: f32,
+    pub error: f32,
+    pub error_after_restart: f32,
+    pub scale: f32,
+    pub least_scale: f32,
+    pub bound2: f32,
+    pub final2: f32,
+    pub residual2: f32,
+    pub pad: f32,
+}
+
 /// State of a solve of the laboratory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
@@ -203,99 +240,27 @@ pub struct ShareData {
     pub pad: u32,
     pub first_node: u32,
     pub end_node: u32,
-    pub first_point: u32,
-    pub end_point: u32,
+    pub pad_1: u32,
+    pub pad_2: u32,
 }
 
 /// State of the solve of one body.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub struct ControlData {
-    pub done: u32,
     pub converged: u32,
     pub iterations: u32,
-    pub stuck: u32,
     pub residual2: f32,
     pub target2: f32,
     pub scale: f32,
     pub least_scale: f32,
     pub elastic_done: u32,
-    pub phase: u32,
-    pub next_phase: u32,
-    pub action: u32,
-    pub fresh: u32,
-    pub rho: f32,
-    pub alpha: f32,
-    pub bound2: f32,
-    pub final2: f32,
     pub contact_iterations: u32,
-    pub since_evaluation: u32,
-    pub restarts: u32,
-    pub relinearisations: u32,
-    pub rounds: u32,
     pub remembered: u32,
-    pub lower_bound: u32,
     pub energy_target: f32,
     pub pad_0: u32,
     pub pad_1: u32,
-    pub pad_2: u32,
 }
-
-/// `Control.phase` at the start of a step.
-const PHASE_ADAPT: u32 = 2;
-const PHASE_ENTRY: u32 = 3;
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-pub struct ObstacleData {
-    pub rotation_t0: [f32; 4],
-    pub rotation_t1: [f32; 4],
-    pub origin_t0: [f32; 3],
-    pub shape: u32,
-    pub origin_t1: [f32; 3],
-    pub half_thickness: f32,
-    pub size: [f32; 4],
-}
-
-/// What a contact leaves to the next step; `status` as in `shaders/lib/contact.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct MemoryData {
-    pub friction_force: [f32; 3],
-    pub normal_force: f32,
-    pub obstacle: u32,
-    pub status: u32,
-    pub friction: f32,
-    pub pad: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-pub struct PairData {
-    pub first: u32,
-    pub end: u32,
-    pub obstacle: u32,
-    pub body: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-pub struct PairForcesData {
-    pub normal: [f32; 4],
-    pub friction: [f32; 4],
-    pub sums: [f32; 4],
-    pub largest: [f32; 4],
-}
-
-/// Bytes of `Contact` and of `PointStart`, which only kernels look into.
-pub const CONTACT_BYTES: usize = 176;
-pub const POINT_START_BYTES: usize = 32;
-/// Vectors over nodes of the contact loop.
-pub const CONTACT_VECTORS: usize = 9;
-
-pub const EMPTY: u32 = 0;
-pub const STICKING: u32 = 2;
-pub const SLIDING: u32 = 3;
 
 /// A vector of the device; the fourth lane is free.
 pub fn vec4(v: &Vec3, w: f64) -> [f32; 4] {
@@ -358,64 +323,6 @@ pub fn upload_model(buffers: &mut Buffers, model: &Model) -> Result<(), DeviceEr
     buffers.upload("points", &points)
 }
 
-/// The constant buffers of a model's contacts.
-pub fn upload_contacts(buffers: &mut Buffers, model: &Model) -> Result<(), DeviceError> {
-    let mut starts = vec![];
-    let mut entries: Vec<[u32; 2]> = vec![];
-    for i in 0..model.n_nodes() {
-        starts.push([entries.len() as u32, 0]);
-        for item in model.node_points.get(i).iter().filter(|_| !model.fixed[i]) {
-            let (point, corner) = (item / 4, (item % 4) as usize);
-            entries.push([point, (model.surface.weights[point as usize][corner] as f32).to_bits()]);
-        }
-    }
-    starts.push([entries.len() as u32, 0]);
-    starts.extend(entries);
-    buffers.upload("node_points", &starts)?;
-    let frictions: Vec<f32> = model.obstacles.iter().flat_map(|o| (0..model.bodies.len()).map(|b| o.friction[b] as f32)).collect();
-    buffers.upload("frictions", &frictions)?;
-    buffers.upload("pairs", &pairs(model))
-}
-
-/// All pairs of body and obstacle.
-pub fn pairs(model: &Model) -> Vec<PairData> {
-    let of_body = |(b, body): (usize, &crate::model::Body)| {
-        let (first, end) = (body.vertices.start as u32, body.vertices.end as u32);
-        (0..model.obstacles.len() as u32).map(move |obstacle| PairData { first, end, obstacle, body: b as u32 })
-    };
-    model.bodies.iter().enumerate().flat_map(of_body).collect()
-}
-
-/// Contacts that a surface point can have at once.
-pub fn slots(model: &Model) -> usize {
-    model.obstacles.len().min(3)
-}
-
-/// Where the obstacles are at both ends of a step.
-pub fn obstacle_data(model: &Model, time: f64, dt: f64) -> Vec<ObstacleData> {
-    let one = |obstacle: &crate::model::Obstacle| {
-        let (t0, t1) = (obstacle.pose_at(time), obstacle.pose_at(time + dt));
-        let quaternion =
-            |pose: &crate::math::Isometry| [pose.rotation.i, pose.rotation.j, pose.rotation.k, pose.rotation.w].map(|c| c as f32);
-        let (shape, size) = match obstacle.shape {
-            Shape::Plane => (0, Vec3::zeros()),
-            Shape::Box { half_extents } => (1, half_extents),
-            Shape::Sphere { radius } => (2, Vec3::new(radius, 0.0, 0.0)),
-            Shape::Cylinder { radius, half_height } => (3, Vec3::new(radius, half_height, 0.0)),
-        };
-        ObstacleData {
-            rotation_t0: quaternion(&t0),
-            rotation_t1: quaternion(&t1),
-            origin_t0: vec3(&t0.translation.vector),
-            shape,
-            origin_t1: vec3(&t1.translation.vector),
-            half_thickness: half_thickness(&obstacle.shape).min(1e30) as f32,
-            size: vec4(&size, 0.0),
-        }
-    };
-    model.obstacles.iter().map(one).collect()
-}
-
 /// The turnable part of a step.
 pub fn params_data(model: &Model, params: &Params, loads: &Loads, groups: &Groups) -> ParamsData {
     let dt = params.time_step;
@@ -437,10 +344,7 @@ pub fn params_data(model: &Model, params: &Params, loads: &Loads, groups: &Group
         row_groups: groups.rows,
         n_grabs: loads.grabs.len().min(MAX_GRABS) as u32,
         has_node_forces: u32::from(!loads.node_forces.is_empty()),
-        n_obstacles: model.obstacles.len() as u32,
-        n_slots: slots(model) as u32,
         n_bodies: model.bodies.len() as u32,
-        n_pairs: (model.bodies.len() * model.obstacles.len()) as u32,
         max_contact_iterations: params.max_contact_iterations,
         fixed_iterations: params.fixed_iterations.unwrap_or(0),
         n_blocks: model.pattern.n_blocks() as u32,
@@ -448,26 +352,22 @@ pub fn params_data(model: &Model, params: &Params, loads: &Loads, groups: &Group
         loop_tiles: groups.loop_tiles,
         n_whole: groups.whole,
         pad: 0,
-        pad_2: 0,
         grabs,
     }
 }
 
-/// How the solve of each body begins; `remembered` says which have contacts from the last step. The scale is that of
+/// How the solve of each body begins; `remembered` says which are solved already, or with their contacts. The scale is that of
 /// `solver::cpu::driving_impulse`, whose part for unloaded bodies the device adds.
 pub fn controls(model: &Model, params: &Params, loads: &Loads, remembered: &[bool]) -> Vec<ControlData> {
     let dt = params.time_step;
     let of_body = |(body, &remembered): (&crate::model::Body, &bool)| {
         let mass_norm = model.node_masses[body.nodes.clone()].iter().map(|m| m * m).sum::<f64>().sqrt();
         let forces: f64 = loads.node_forces.get(body.nodes.clone()).unwrap_or(&[]).iter().map(Vec3::norm_squared).sum();
-        let phase = if remembered { PHASE_ENTRY } else { PHASE_ADAPT };
         ControlData {
             scale: (dt * params.gravity.norm() * mass_norm + dt * forces.sqrt()) as f32,
             least_scale: (1e-12 * mass_norm) as f32,
             elastic_done: u32::from(remembered),
             remembered: u32::from(remembered),
-            phase,
-            next_phase: phase,
             ..ControlData::default()
         }
     };
@@ -476,7 +376,7 @@ pub fn controls(model: &Model, params: &Params, loads: &Loads, remembered: &[boo
 
 /// Shares out at most `most` workgroups over the bodies by their size, at least one to each.
 pub fn shares(model: &Model, most: u32) -> Vec<ShareData> {
-    let wanted = |body: &crate::model::Body| (body.nodes.len().max(body.vertices.len()) as u32).div_ceil(WORKGROUP).max(1);
+    let wanted = |body: &crate::model::Body| (body.nodes.len() as u32).div_ceil(WORKGROUP).max(1);
     let total: u32 = model.bodies.iter().map(wanted).sum();
     let spare = u64::from(most.saturating_sub(model.bodies.len() as u32));
     let mut shares: Vec<ShareData> = vec![];
@@ -490,8 +390,8 @@ pub fn shares(model: &Model, most: u32) -> Vec<ShareData> {
             pad: 0,
             first_node: body.nodes.start as u32,
             end_node: body.nodes.end as u32,
-            first_point: body.vertices.start as u32,
-            end_point: body.vertices.end as u32,
+            pad_1: 0,
+            pad_2: 0,
         };
         shares.extend(std::iter::repeat_n(share, n_groups as usize));
     }
@@ -499,7 +399,7 @@ pub fn shares(model: &Model, most: u32) -> Vec<ShareData> {
 }
 
 fn grab_data(model: &Model, grab: &Grab, dt: f64) -> GrabData {
-    // Models with rigid bodies do not come here.
+    // The host holds rigid bodies.
     let HeldPoint::Nodes { nodes, weights } = grab.point else { return GrabData::zeroed() };
     let rest: Vec3 = nodes.iter().zip(&weights).map(|(n, w)| model.rest_positions[*n as usize] * *w).sum();
     GrabData {

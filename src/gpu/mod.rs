@@ -1,9 +1,7 @@
 //! Twins of the CPU solvers on the device, in f32 and resident: positions never leave it to be drawn.
 
-mod contact;
+mod cr;
 mod cwc;
-#[cfg(test)]
-mod contact_tests;
 mod detection;
 mod device;
 mod elastic;

@@ -5,6 +5,7 @@ use wgpu::naga;
 use super::cwc::{ITERATIONS, WHOLES};
 use super::detection::{BROKEN, GROUP, LEVELS, PARTNERS};
 use super::{GRID_ROW, MAX_ROW_GROUPS, MAX_WHOLE_NODES, MAX_WHOLE_TILES, WORKGROUP};
+use crate::contact::{FORCE_TOLERANCE, LENIENCY, RELATIVE_RESIDUAL, ROUGH_TOLERANCE, ROW_TOLERANCE};
 use crate::solver::MAX_GRABS;
 use crate::solver::cpu::{MAX_PASSES, SAMPLES};
 
@@ -21,15 +22,14 @@ const SOURCES: &[(&str, &str)] = sources![
     "cg/start.wgsl",
     "cg/turn.wgsl",
     "cg/whole.wgsl",
-    "contact/judge.wgsl",
-    "contact/keep.wgsl",
-    "contact/move_along.wgsl",
-    "contact/pair_forces.wgsl",
-    "contact/precondition.wgsl",
-    "contact/product.wgsl",
-    "contact/remember.wgsl",
-    "contact/rows.wgsl",
-    "contact/starts.wgsl",
+    "cr/enter.wgsl",
+    "cr/gate.wgsl",
+    "cr/judge.wgsl",
+    "cr/mark.wgsl",
+    "cr/move_along.wgsl",
+    "cr/precondition.wgsl",
+    "cr/product.wgsl",
+    "cr/rows.wgsl",
     "cwc/close.wgsl",
     "cwc/compliance.wgsl",
     "cwc/iterate.wgsl",
@@ -62,8 +62,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "lab/direction.wgsl",
     "lab/grouped.wgsl",
     "lab/sell.wgsl",
-    "lib/collision.wgsl",
-    "lib/contact.wgsl",
+    "lib/cr.wgsl",
     "lib/cwc.wgsl",
     "lib/cwc_step.wgsl",
     "lib/cwc_sums.wgsl",
@@ -74,12 +73,8 @@ const SOURCES: &[(&str, &str)] = sources![
     "lib/law.wgsl",
     "lib/mat3.wgsl",
     "lib/model.wgsl",
-    "lib/node_points.wgsl",
-    "lib/occupied.wgsl",
     "lib/params.wgsl",
     "lib/parity.wgsl",
-    "lib/phase.wgsl",
-    "lib/points.wgsl",
     "lib/preconditioner.wgsl",
     "lib/quat.wgsl",
     "lib/reduce.wgsl",
@@ -168,7 +163,10 @@ fn constants() -> String {
          const MAX_ROW_GROUPS: u32 = {MAX_ROW_GROUPS}u;\nconst MAX_WHOLE_NODES: u32 = {MAX_WHOLE_NODES}u;\n\
          const CWC_ITERATIONS: u32 = {ITERATIONS}u;\nconst CWC_WHOLES: u32 = {WHOLES}u;\nconst CWC_MAX_PASSES: f32 = {MAX_PASSES}.0;\n\
          const MAX_WHOLE_TILES: u32 = {MAX_WHOLE_TILES}u;\nconst TILE_SAMPLES: u32 = {SAMPLES}u;\n\
-         const SEARCH_GROUP: u32 = {GROUP}u;\nconst SEARCH_LEVELS: u32 = {LEVELS}u;\nconst SEARCH_BROKEN: u32 = {BROKEN}u;\nconst SEARCH_PARTNERS: u32 = {PARTNERS}u;\n"
+         const SEARCH_GROUP: u32 = {GROUP}u;\nconst SEARCH_LEVELS: u32 = {LEVELS}u;\nconst SEARCH_BROKEN: u32 = {BROKEN}u;\nconst SEARCH_PARTNERS: u32 = {PARTNERS}u;\n\
+         const CR_RELATIVE_RESIDUAL: f32 = {RELATIVE_RESIDUAL:?};\nconst CR_ROUGH_TOLERANCE: f32 = {ROUGH_TOLERANCE:?};\n\
+         const CR_ROW_TOLERANCE: f32 = {ROW_TOLERANCE:?};\nconst CR_FORCE_TOLERANCE: f32 = {FORCE_TOLERANCE:?};\n\
+         const CR_LENIENCY: f32 = {LENIENCY:?};\n"
     )
 }
 

@@ -3,12 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::contact::{self, ContactLoop, memory_data, memory_from};
 use super::elastic::{ARGUMENTS_NODES, ARGUMENTS_POINTS, Assembly, ConjugateGradient, GATE_INTERVAL, bytes_of_system, create_buffers};
 use super::kernel::{Bound, Buffers, Kernel, bound};
-use super::layout::{
-    ControlData, ObstacleData, PairForcesData, ParamsData, controls, joined, obstacle_data, params_data, slots, split, upload_model, vec4,
-};
+use super::layout::{ControlData, ParamsData, controls, joined, params_data, split, upload_model, vec4};
 use super::outbox::Outbox;
 use super::readback::{Mailbox, Stopwatch, read};
 use super::tiles::{Groups, Tiles};
@@ -18,7 +15,7 @@ use crate::math::Vec3;
 use crate::model::Model;
 use crate::solver::{DeviceWork, HeldPoint, Loads, MAX_GRABS, Params, State, StepError, StepReport, Stepper, SurfacePositions, Work};
 
-/// The GPU backend.
+/// The GPU backend where nothing can touch: all of a step stays on the device.
 pub struct GpuStepper {
     device: Arc<Device>,
     model: Arc<Model>,
@@ -27,10 +24,6 @@ pub struct GpuStepper {
     tiles: Tiles,
     assembly: Assembly,
     cg: ConjugateGradient,
-    /// None without obstacles.
-    contact: Option<ContactLoop>,
-    /// For each body whether the last step ended with contacts.
-    remembered: Vec<bool>,
     update: Bound,
     /// Each writes its own of the surface buffers, which take turns: the last one can be drawn while the next is written.
     skins: Vec<(Bound, Arc<wgpu::Buffer>)>,
@@ -44,7 +37,6 @@ pub struct GpuStepper {
     step: u64,
     /// Iterations of the last step: the size of the next first batch.
     last_iterations: u32,
-    last_rounds: u32,
     held: Held,
 }
 
@@ -81,7 +73,6 @@ const CONTROLS_AT: usize = (TIMES_AT + Stopwatch::BYTES) as usize;
 struct Answer {
     controls: Vec<ControlData>,
     fault: u32,
-    pairs: Vec<PairForcesData>,
 }
 
 const SURFACES: [&str; 3] = ["surface_0", "surface_1", "surface_2"];
@@ -96,30 +87,16 @@ const BACKUPS: [(&str, &str); 5] = [
 
 impl GpuStepper {
     pub fn new(device: Arc<Device>, model: Arc<Model>) -> Result<Self, DeviceError> {
-        if let Some(body) = model.rigid_bodies.first() {
-            return Err(DeviceError::RigidBody { body: body.name.clone() });
-        }
-        if let Some(body) = model.body_with_own_collision() {
-            return Err(DeviceError::CollisionSurface { body: body.name.clone() });
-        }
-        if let Some(attachment) = model.attachments.first() {
-            return Err(DeviceError::Attachment { name: attachment.name.clone() });
+        if model.may_touch() || !model.rigid_bodies.is_empty() {
+            return Err(DeviceError::MayTouch);
         }
         let mut buffers = Buffers::new(device.clone());
         upload_model(&mut buffers, &model)?;
         let (tiles, groups) = create_buffers(&device, &mut buffers, &model, MAX_WHOLE_NODES as usize)?;
         buffers.uniform("params", &[params_data(&model, &Params::default(), &Loads::default(), &groups)]);
         let skins = skins(&mut buffers, &model)?;
-        let contact = match model.obstacles.is_empty() {
-            true => None,
-            false => Some(ContactLoop::new(&device, &mut buffers, &model)?),
-        };
-        let body_bytes = size_of::<ControlData>() + model.obstacles.len() * size_of::<PairForcesData>();
-        let mailbox_bytes = (CONTROLS_AT + model.bodies.len() * body_bytes) as u64;
+        let mailbox_bytes = (CONTROLS_AT + model.bodies.len() * size_of::<ControlData>()) as u64;
         let mut stepper = Self {
-            contact,
-            remembered: vec![false; model.bodies.len()],
-            last_rounds: 16,
             assembly: Assembly::new(&buffers, "rhs")?,
             cg: ConjugateGradient::new(&buffers, &device, groups)?,
             update: bound(&buffers, "elastic/update")?,
@@ -174,28 +151,17 @@ impl GpuStepper {
         let n_grabs = loads.grabs.len();
         self.record(&mut encoder, "elements", |s, pass| s.assembly.record_elements(pass, &s.model));
         self.record(&mut encoder, "assembly", |s, pass| s.assembly.record_system(pass, &s.model, n_grabs, s.groups.rows));
-        if self.contact.is_some() {
-            self.record(&mut encoder, "detection", |s, pass| s.contact.iter().for_each(|c| c.record_remembered(pass, &s.model)));
-        }
         self.record(&mut encoder, "elastic solve", |s, pass| s.cg.record_start(pass));
-        // What is not solved yet: bodies without contacts elastically, those with contacts in the contact loop.
-        let touching = self.remembered.contains(&true);
-        let mut elastic = if touching && !self.remembered.contains(&false) { 0 } else { self.batch(self.last_iterations + 2) };
-        let mut rounds = if touching { self.batch(self.last_rounds + 4) } else { 0 };
-        self.record_iterations(&mut encoder, elastic);
-        self.record_detection(&mut encoder);
-        let Answer { controls, fault, pairs } = loop {
-            self.record_rounds(&mut encoder, rounds);
+        let mut iterations = self.batch(self.last_iterations + 2);
+        let Answer { controls, fault } = loop {
+            self.record(&mut encoder, "elastic solve", |s, pass| s.cg.record_iterations(pass, &s.buffers, iterations));
             self.record_end(&mut encoder);
             let answer = self.submit(encoder, &mut report).map_err(|error| self.lost(&error))?;
-            if answer.controls.iter().all(|control| control.done != 0) {
+            if answer.controls.iter().all(|control| control.elastic_done != 0) {
                 break answer;
             }
-            let unsolved = answer.controls.iter().any(|control| control.elastic_done == 0);
-            elastic = if unsolved { self.batch(2 * elastic) } else { 0 };
-            rounds = if self.contact.is_some() { self.batch(rounds.max(self.last_rounds)) } else { 0 };
+            iterations = self.batch(2 * iterations);
             encoder = self.encoder();
-            self.record_iterations(&mut encoder, elastic);
         };
         if fault != 0 || controls.iter().any(|control| !control.residual2.is_finite()) {
             return Err(self.not_finite(fault));
@@ -205,21 +171,13 @@ impl GpuStepper {
         report.converged = true;
         for control in &controls {
             report.join(StepReport {
-                iterations: control.iterations + control.contact_iterations,
-                restarts: control.restarts,
-                relinearisations: control.relinearisations,
+                iterations: control.iterations,
                 residual: f64::from(control.residual2).sqrt() / f64::from(control.scale),
                 converged: control.converged != 0,
                 ..StepReport::default()
             });
         }
         self.last_iterations = controls.iter().map(|control| control.iterations).max().unwrap_or(0);
-        self.last_rounds = controls.iter().map(|control| control.rounds).max().unwrap_or(0).max(16);
-        report.contact = contact::report(&self.model, &pairs);
-        self.remembered = touching_bodies(&self.model, report.contact.pairs.iter().map(|pair| pair.bodies[0]));
-        if let Some(contact) = &mut self.contact {
-            contact.accept();
-        }
         self.step += 1;
         self.time += params.time_step;
         Ok(report)
@@ -252,10 +210,7 @@ impl GpuStepper {
         self.work = DeviceWork::default();
         let (model, outbox, buffers) = (&self.model, &mut self.outbox, &self.buffers);
         outbox.put(buffers.get("params"), 0, &[params_data(model, params, loads, &self.groups)]);
-        outbox.put(buffers.get("reductions"), 0, &controls(model, params, loads, &self.remembered));
-        if self.contact.is_some() {
-            outbox.put(buffers.get("obstacles"), 0, &obstacle_data(model, self.time, params.time_step));
-        }
+        outbox.put(buffers.get("reductions"), 0, &controls(model, params, loads, &vec![false; model.bodies.len()]));
         self.held.put(outbox, buffers, model, loads);
     }
 
@@ -267,36 +222,12 @@ impl GpuStepper {
         self.work.add(stage, Work { dispatches: self.buffers.n_dispatches() - before, bytes: 0 });
     }
 
-    fn record_iterations(&mut self, encoder: &mut wgpu::CommandEncoder, iterations: u32) {
-        if iterations > 0 {
-            self.record(encoder, "elastic solve", |s, pass| s.cg.record_iterations(pass, &s.buffers, iterations));
-        }
-    }
-
-    fn record_detection(&mut self, encoder: &mut wgpu::CommandEncoder) {
-        if self.contact.is_some() {
-            self.record(encoder, "detection", |s, pass| {
-                s.contact.iter().for_each(|contact| contact.record_detection(pass, &s.buffers));
-                s.cg.record_gate(pass);
-            });
-        }
-    }
-
-    fn record_rounds(&mut self, encoder: &mut wgpu::CommandEncoder, rounds: u32) {
-        if self.contact.is_some() && rounds > 0 {
-            self.record(encoder, "contact solve", |s, pass| {
-                s.contact.iter().for_each(|contact| contact.record_rounds(pass, &s.buffers, &s.cg, rounds));
-            });
-        }
-    }
-
-    /// New state, surface and forces, once everything is solved.
+    /// New state and surface, once everything is solved.
     fn record_end(&mut self, encoder: &mut wgpu::CommandEncoder) {
         self.record(encoder, "update", |s, pass| {
             let arguments = s.buffers.get("arguments");
             s.update.dispatch_indirect(pass, arguments, ARGUMENTS_NODES);
             s.skins[s.surface].0.dispatch_indirect(pass, arguments, ARGUMENTS_POINTS);
-            s.contact.iter().for_each(|contact| contact.record_end(pass, &s.buffers));
         });
     }
 
@@ -313,22 +244,15 @@ impl GpuStepper {
     /// Submits and waits for the small answer; adds the times of the stages.
     fn submit(&mut self, mut encoder: wgpu::CommandEncoder, report: &mut StepReport) -> Result<Answer, DeviceError> {
         let start = Instant::now();
-        let n_pairs = self.model.bodies.len() * self.model.obstacles.len();
-        let pair_bytes = n_pairs * size_of::<PairForcesData>();
         let control_bytes = self.model.bodies.len() * size_of::<ControlData>();
-        let pairs_at = CONTROLS_AT + control_bytes;
         self.mailbox.collect(&mut encoder, self.buffers.get("reductions"), control_bytes as u64, CONTROLS_AT as u64);
         self.mailbox.collect(&mut encoder, self.buffers.get("fault"), 4, FAULT_AT);
         self.stopwatch.collect(&mut encoder, &self.mailbox, TIMES_AT);
-        if n_pairs > 0 {
-            self.mailbox.collect(&mut encoder, self.buffers.get("pair_forces_out"), pair_bytes as u64, pairs_at as u64);
-        }
         let Self { mailbox, stopwatch, outbox, .. } = self;
         let submitted = mailbox.submit(encoder, |bytes| {
             let answer = Answer {
                 controls: bytemuck::pod_collect_to_vec(&bytes[CONTROLS_AT..][..control_bytes]),
                 fault: bytemuck::pod_read_unaligned(&bytes[FAULT_AT as usize..][..4]),
-                pairs: bytemuck::pod_collect_to_vec(&bytes[pairs_at..][..pair_bytes]),
             };
             (answer, stopwatch.read(&bytes[TIMES_AT as usize..]))
         });
@@ -368,12 +292,6 @@ impl GpuStepper {
         self.buffers.write("velocities", &state.velocities.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>());
         self.buffers.write("rotations", &state.rotations.iter().map(|q| q.map(|c| c as f32)).collect::<Vec<_>>());
         self.buffers.write("dv", &state.velocity_changes.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>());
-        if let Some(contact) = &self.contact {
-            self.buffers.write(contact.memory(), &memory_data(&self.model, &state.contacts));
-        }
-        let bodies = &self.model.surface.bodies;
-        self.remembered =
-            touching_bodies(&self.model, state.contacts.entries.iter().filter_map(|entry| bodies.get(entry.pair.first as usize).copied()));
         self.step = state.step;
         self.time = state.time;
         let encoder = self.encoder();
@@ -392,14 +310,6 @@ impl Stepper for GpuStepper {
         let three = |vectors: Vec<[f32; 4]>| vectors.iter().map(|v| Vec3::new(v[0].into(), v[1].into(), v[2].into())).collect();
         let (high, low) = (vectors("displacements_hi")?, vectors("displacements_lo")?);
         let rotations = read::<[f32; 4]>(&self.device, &self.buffers, "rotations", self.model.tets.len());
-        let contacts = match &self.contact {
-            None => ContactMemory::default(),
-            Some(contact) => {
-                let places = self.model.n_vertices() * slots(&self.model);
-                let data = read(&self.device, &self.buffers, contact.memory(), places).map_err(|error| self.lost(&error))?;
-                memory_from(&self.model, &data)
-            }
-        };
         Ok(State {
             step: self.step,
             time: self.time,
@@ -409,7 +319,7 @@ impl Stepper for GpuStepper {
             rotations: rotations.map_err(|error| self.lost(&error))?.iter().map(|q| q.map(f64::from)).collect(),
             rigid_bodies: vec![],
             attachment_forces: vec![],
-            contacts,
+            contacts: ContactMemory::default(),
         })
     }
 
@@ -437,19 +347,11 @@ pub(super) fn skins(buffers: &mut Buffers, model: &Model) -> Result<Vec<(Bound, 
     SURFACES.iter().map(|name| skin(name)).collect()
 }
 
-/// Room for the parameters, the start of every body, obstacles, a force on every node, and what is and was grabbed.
+/// Room for the parameters, the start of every body, a force on every node, and what is and was grabbed.
 pub(super) fn outbox(device: &Arc<Device>, model: &Model) -> Outbox {
     let grabbed = 2 * MAX_GRABS * 12;
-    let obstacles = model.obstacles.len() * size_of::<ObstacleData>();
-    let bytes = size_of::<ParamsData>() + model.bodies.len() * size_of::<ControlData>() + obstacles + 16 * (model.n_nodes() + grabbed);
+    let bytes = size_of::<ParamsData>() + model.bodies.len() * size_of::<ControlData>() + 16 * (model.n_nodes() + grabbed);
     Outbox::new(device, bytes, 4 + grabbed)
-}
-
-/// For each body whether it is among `touching`.
-fn touching_bodies(model: &Model, touching: impl Iterator<Item = u32>) -> Vec<bool> {
-    let mut found = vec![false; model.bodies.len()];
-    touching.for_each(|body| found[body as usize] = true);
-    found
 }
 
 /// For each held node that can move its weight in every grab, by ascending node.

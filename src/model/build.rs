@@ -113,7 +113,6 @@ impl ModelBuilder {
             pattern: Pattern::default(),
             edge_tets: Lists::default(),
             node_corners: Lists::default(),
-            node_points: Lists::default(),
         };
         let mut drawn = Surface::default();
         let mut touching = self.bodies.iter().any(|body| body.collision.is_some()).then(Surface::default);
@@ -250,9 +249,4 @@ fn connect(model: &mut Model) {
     let corners: Vec<_> =
         model.tets.iter().enumerate().flat_map(|(t, tet)| (0..4).map(move |c| (tet.nodes[c], (4 * t + c) as u32))).collect();
     model.node_corners = Lists::from_pairs(model.n_nodes(), &corners);
-    let mut points = vec![];
-    for (k, (nodes, weights)) in model.surface.nodes.iter().zip(&model.surface.weights).enumerate() {
-        points.extend((0..4).filter(|&c| weights[c] != 0.0).map(|c| (nodes[c], (4 * k + c) as u32)));
-    }
-    model.node_points = Lists::from_pairs(model.n_nodes(), &points);
 }

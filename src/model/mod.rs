@@ -57,8 +57,6 @@ pub struct Model {
     pub edge_tets: EdgeTets,
     /// For each node, the tet corners that stand on it, as `4 * tet + corner` (CSR).
     pub node_corners: Lists,
-    /// For each node, the surface points whose weights touch it, as `4 * vertex + slot` (CSR).
-    pub node_points: Lists,
 }
 
 /// A deformable body: ranges into the shared arrays.

@@ -57,7 +57,7 @@ static SIMULATION: Table = Table {
             "Solver of elasticity and contact. `auto` on the CPU: `ica` where bodies are soft for the time step, else `cwc`; on the GPU `cwc`. `cwc`: corrected \
              warped compliance; `ica`: iterative constraint anticipation; `cr`: conjugate residuals with contact states, `cr-diag` with the \
              diagonal preconditioner only, `cr-none` with none, `cr-turn` with the published friction update. For comparison: `sp`, \
-             staggered projections; `pgs`, projected Gauss-Seidel; `ssn`, semi-smooth Newton. The GPU has `cwc`, and `cr` for one body among obstacles.",
+             staggered projections; `pgs`, projected Gauss-Seidel; `ssn`, semi-smooth Newton. The GPU has `cwc` and `cr`.",
         ),
         Field::new(
             "backend",

@@ -75,10 +75,6 @@ pub enum SimulationError {
     Device(#[from] gpu::DeviceError),
     #[error(transparent)]
     Cpu(#[from] CpuError),
-    #[error(
-        "on the gpu backend the solver cr sees no body meet another, and the scene has {n_bodies}; take --solver cwc, or --backend cpu"
-    )]
-    CrossingBodies { n_bodies: usize },
     #[error("the {backend} backend does not have the solver \"{solver}\"; the cpu backend has all, the gpu backend has cwc and cr")]
     Solver { solver: &'static str, backend: &'static str },
     #[error(transparent)]
@@ -438,11 +434,7 @@ fn open_backend(
     let on_gpu = |device: Arc<gpu::Device>, reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
         let adapter = Some(device.info.name.clone());
         let solver = contact_solver(solver, "gpu")?;
-        let n_bodies = model.bodies.len() + model.rigid_bodies.len();
-        if solver == ContactSolver::Cr && n_bodies > 1 {
-            return Err(SimulationError::CrossingBodies { n_bodies });
-        }
-        let is_resident = solver == ContactSolver::Cr || (!model.may_touch() && model.rigid_bodies.is_empty());
+        let is_resident = !model.may_touch() && model.rigid_bodies.is_empty();
         let (stepper, threads): (Box<dyn Stepper>, usize) = if is_resident {
             (Box::new(gpu::Stepper::new(device, model.clone())?), 1)
         } else {

@@ -9,7 +9,7 @@ use pliant::solver::{Loads, Params, State, Stepper};
 use crate::lab::*;
 
 /// Soft cubes on each other, on a rigid one, and a rigid ball on a rope.
-const TOWER: &str = r#"
+pub const TOWER: &str = r#"
 format = 1
 [simulation]
 time_step = 0.01
@@ -42,17 +42,17 @@ position = [-0.01, 0.2112, 0.01]
 rotation = [0.0, 20.0, 0.0]
 "#;
 
-fn scene(text: &str) -> Scene {
+pub fn scene(text: &str) -> Scene {
     Scene::from_text("tower", "tower.toml", text, None, &[]).unwrap()
 }
 
 /// Positions of all nodes and rigid bodies.
-fn places(model: &pliant::model::Model, state: &State) -> Vec<Vec3> {
+pub fn places(model: &pliant::model::Model, state: &State) -> Vec<Vec3> {
     let rigid = state.rigid_bodies.iter().map(|r| r.pose.translation.vector);
     state.positions(model).into_iter().chain(rigid).collect()
 }
 
-fn farthest(a: &[Vec3], b: &[Vec3]) -> f64 {
+pub fn farthest(a: &[Vec3], b: &[Vec3]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
 }
 
@@ -134,13 +134,4 @@ fn a_state_on_the_device_is_all_there_is() {
     let (mut used, mut fresh) = (with_engine(&model), with_engine(&model));
     used.step(&params, &Loads::default()).unwrap();
     assert_eq!(after(&mut used), after(&mut fresh));
-}
-
-#[test]
-fn residuals_on_the_device_are_refused_where_bodies_meet() {
-    let mut scene = scene(TOWER);
-    scene.set("simulation.solver=\"cr\"").unwrap();
-    let options = pliant::sim::Options { backend: Some(pliant::scene::BackendChoice::Gpu), device: Some(device()), ..Default::default() };
-    let refused = pliant::sim::Simulation::new(pliant::scene::build(&scene).unwrap(), &options).err().unwrap().to_string();
-    assert!(refused.contains("--solver cwc"), "{refused}");
 }

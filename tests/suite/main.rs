@@ -12,4 +12,5 @@ mod licenses;
 mod meshes;
 mod objects;
 mod physics;
+mod residuals;
 mod scenes;

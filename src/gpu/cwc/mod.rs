@@ -9,9 +9,9 @@ mod tables;
 
 use std::sync::Arc;
 
+pub use columns::ColumnStore;
 pub use tables::{FACTOR, FORCE, IslandRows, SCALE, SOLVE, TOLD, Tables};
 
-use self::columns::ColumnStore;
 use super::kernel::{Bound, Buffers, Kernel, groups_for};
 use super::layout::CwcData;
 use super::outbox::Outbox;

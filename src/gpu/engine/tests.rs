@@ -14,7 +14,7 @@ use crate::solver::cpu::{CornerGradients, CpuStepper, Damping, TetGroups, elemen
 use crate::solver::{Loads, Params, Stepper};
 
 /// A soft box, held at a corner, and a rigid brick.
-fn model() -> Model {
+pub(super) fn model() -> Model {
     let material = Material { young_modulus: 1e5, stiffness_damping: 0.002, ..Default::default() };
     let mut soft = SoftBody::with_boundary_surface("soft", material, shapes::box_tets(Vec3::new(0.2, 0.1, 0.1), [3, 2, 2]));
     soft.fixed = (0..soft.tets.positions.len()).map(|i| i == 0).collect();
@@ -36,7 +36,7 @@ fn model() -> Model {
 }
 
 /// Points of the box against the brick, against the ground, and a spring between them, in frames that look anywhere.
-fn contacts(model: &Model) -> Vec<Contact> {
+pub(super) fn contacts(model: &Model) -> Vec<Contact> {
     let n = model.n_nodes() as u32;
     let linear = |unknown, weight| Entry::Linear { unknown, weight };
     let contact = |k: u32| {
@@ -209,19 +209,22 @@ fn forces_are_the_same_in_one_workgroup_and_in_many() {
 #[test]
 fn a_step_that_fails_leaves_the_device_as_it_was() {
     let model = falling(2);
-    let new = || CpuStepper::with_engine(model.clone(), 1, DeviceEngine::new(test_device(), &model).unwrap()).unwrap();
-    let (mut failing, mut other) = (new(), new());
-    let step = |stepper: &mut CpuStepper<DeviceEngine>| stepper.step(&Params::default(), &Loads::default()).unwrap();
-    for stepper in [&mut failing, &mut other] {
-        step(stepper);
+    for solver in [ContactSolver::Cwc, ContactSolver::Cr] {
+        let params = Params { solver, ..Params::default() };
+        let new = || CpuStepper::with_engine(model.clone(), 1, DeviceEngine::new(test_device(), &model).unwrap()).unwrap();
+        let (mut failing, mut other) = (new(), new());
+        let step = |stepper: &mut CpuStepper<DeviceEngine>| stepper.step(&params, &Loads::default()).unwrap();
+        for stepper in [&mut failing, &mut other] {
+            step(stepper);
+        }
+        let bad = Loads { node_forces: vec![Vec3::repeat(f64::NAN); model.n_nodes()], ..Loads::default() };
+        let before = failing.state().unwrap();
+        let error = failing.step(&params, &bad).unwrap_err();
+        assert!(matches!(error, StepError::NotFinite { .. }), "{error}");
+        assert!(failing.state().unwrap() == before);
+        for stepper in [&mut failing, &mut other] {
+            step(stepper);
+        }
+        assert!(failing.state().unwrap() == other.state().unwrap());
     }
-    let bad = Loads { node_forces: vec![Vec3::repeat(f64::NAN); model.n_nodes()], ..Loads::default() };
-    let before = failing.state().unwrap();
-    let error = failing.step(&Params::default(), &bad).unwrap_err();
-    assert!(matches!(error, StepError::NotFinite { .. }), "{error}");
-    assert!(failing.state().unwrap() == before);
-    for stepper in [&mut failing, &mut other] {
-        step(stepper);
-    }
-    assert!(failing.state().unwrap() == other.state().unwrap());
 }

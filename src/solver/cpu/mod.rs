@@ -19,7 +19,7 @@ pub use elements::{CornerForces, CornerGradients, Elements, NodeMotion, TetGroup
 pub use rest::{Aggregates, RestBody, RestShape, SAMPLES, coarse_factors};
 pub use rotation::{IDENTITY, Quaternion};
 pub use solve::{ELASTIC_TOLERANCE, MAX_PASSES, ScopeWork, max_contacts};
-pub use step::{Step, Work};
+pub use step::{MOMENTUM_SHARE, Step, Work};
 pub use stress::{cauchy_stress, von_mises};
 
 use std::sync::Arc;
@@ -44,8 +44,6 @@ pub struct CpuStepper<E = Host> {
     surfaces: Surfaces,
     bvh: Bvh,
     monotone: Monotone,
-    /// Obstacles are also met by points inside edges and triangles.
-    inside_features: bool,
     state: State,
     work: Work,
 }
@@ -198,31 +196,12 @@ impl<E: Engine> CpuStepper<E> {
     pub fn with_engine(model: Arc<Model>, threads: usize, engine: E) -> Result<Self, CpuError> {
         let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?);
         let work = Work::new(&model);
-        let surfaces = Surfaces::new(&model, true)?;
+        let surfaces = Surfaces::new(&model)?;
         let bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
         let monotone = Monotone::new(&model, &surfaces.mesh, &surfaces.rest);
         let damping = Damping::of(&model);
         let groups = TetGroups::new(&model.tets, &damping.betas);
-        Ok(Self {
-            engine,
-            damping,
-            groups,
-            state: State::initial(&model),
-            work,
-            pool,
-            model,
-            surfaces,
-            bvh,
-            monotone,
-            inside_features: true,
-        })
-    }
-
-    /// Looks at obstacles with vertices only, as the device does.
-    #[cfg(test)]
-    pub fn with_vertices_only(self) -> Result<Self, CpuError> {
-        let surfaces = Surfaces::new(&self.model, false)?;
-        Ok(Self { inside_features: false, bvh: Bvh::new(&surfaces.mesh, &surfaces.rest), surfaces, ..self })
+        Ok(Self { engine, damping, groups, state: State::initial(&model), work, pool, model, surfaces, bvh, monotone })
     }
 
     pub fn threads(&self) -> usize {
@@ -231,14 +210,14 @@ impl<E: Engine> CpuStepper<E> {
 
     /// One step, as the algorithm reads.
     fn advance(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
-        let Self { engine, model, damping, groups, state, work, surfaces, bvh, monotone, inside_features, .. } = self;
+        let Self { engine, model, damping, groups, state, work, surfaces, bvh, monotone, .. } = self;
         let model: &Model = model;
         let solver = engine.solver(&Given { model, params, loads }, &mut work.lightness);
         let step = Step { model, damping, groups, state, params, loads, solver };
         let mut report = StepReport { converged: true, ..StepReport::default() };
         engine.begin(&step, work, &mut report)?;
         let memory = std::mem::take(&mut work.surface_memory);
-        let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, *inside_features, memory));
+        let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, memory));
         report.stages.time("detection", || {
             monotone.start(model, groups, state);
             bvh.trust(monotone.is_sure());

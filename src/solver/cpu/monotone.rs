@@ -270,7 +270,7 @@ mod tests {
     }
 
     fn monotone(model: &Model) -> Monotone {
-        let surfaces = Surfaces::new(model, true).unwrap();
+        let surfaces = Surfaces::new(model).unwrap();
         Monotone::new(model, &surfaces.mesh, &surfaces.rest)
     }
 

@@ -233,11 +233,24 @@ impl Step<'_> {
     /// What the residual of a scope is measured against [kg m/s]: the impulse of its loads in this step (2-norm over nodes). Without any, the momentum and the
     /// element forces, so that a free body is solved as well as a loaded one.
     fn driving_impulse(&self, scope: &Scope, corner_forces: &[CornerForces]) -> f64 {
+        let Drive { loads, momentum, least } = self.drive(scope);
+        let mut scale = loads;
+        if scale == 0.0 {
+            let soft = scope.deformable(self.model.bodies.len());
+            let forces = self.model.bodies[soft].iter().flat_map(|b| &corner_forces[b.tets.clone()]);
+            let forces2: f64 = forces.flatten().flatten().map(|f| f * f).sum();
+            scale = MOMENTUM_SHARE * momentum + self.params.time_step * forces2.sqrt();
+        }
+        scale.max(least)
+    }
+
+    /// What drives a scope, but for the element forces.
+    pub fn drive(&self, scope: &Scope) -> Drive {
         let Self { model, state, params, loads, .. } = *self;
         let dt = params.time_step;
         let soft = scope.deformable(model.bodies.len());
         let rigid = scope.bodies.start.max(model.bodies.len())..scope.bodies.end.max(model.bodies.len());
-        let nodes = model.bodies[soft.clone()].iter().flat_map(|b| b.nodes.clone());
+        let nodes = model.bodies[soft].iter().flat_map(|b| b.nodes.clone());
         let rigid = rigid.map(|b| b - model.bodies.len());
         let of_nodes = nodes.clone().map(|i| (model.node_masses[i], state.velocities[i]));
         let of_rigid = rigid.filter_map(|r| {
@@ -257,12 +270,18 @@ impl Step<'_> {
             let stretch = ((a - b).norm() - attachment.length).abs();
             scale += dt * stretch / (1.0 / attachment.stiffness + dt * dt / mass2.sqrt());
         }
-        if scale == 0.0 {
-            let forces = model.bodies[soft].iter().flat_map(|b| &corner_forces[b.tets.clone()]);
-            let forces2: f64 = forces.flatten().flatten().map(|f| f * f).sum();
-            scale = 1e-2 * momentum2.sqrt() + dt * forces2.sqrt();
-        }
-        // A body at rest without loads has nothing to solve; any positive bound ends it at once.
-        scale.max(1e-12 * mass2.sqrt())
+        Drive { loads: scale, momentum: momentum2.sqrt(), least: 1e-12 * mass2.sqrt() }
     }
 }
+
+/// What drives a scope through a step [kg m/s], 2-norms over its nodes and rigid bodies.
+pub struct Drive {
+    /// The impulse of its loads.
+    pub loads: f64,
+    pub momentum: f64,
+    /// A body at rest without loads has nothing to solve; any positive bound ends it at once.
+    pub least: f64,
+}
+
+/// How much of the momentum drives a scope without loads.
+pub const MOMENTUM_SHARE: f64 = 1e-2;

@@ -56,7 +56,7 @@ fn passes(stepper: &CpuStepper, params: &Params, n: usize) -> Vec<Pass> {
     let mut poses = RestPoses::default();
     poses.turn(model, params, damping, &rotations);
     let rests = poses.bodies();
-    let detection = Detection::new(model, surfaces, state, params, true, SurfaceMemory::default());
+    let detection = Detection::new(model, surfaces, state, params, SurfaceMemory::default());
     let mut bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
     foretell(&detection, &mut bvh, &state.velocity_changes, params, &mut vec![]);
     let candidates = bvh.query(&surfaces.mesh, &detection.step.start);

@@ -48,9 +48,7 @@ pub struct Detection<'a> {
     dt: f64,
     tolerance: f64,
     obstacles: Vec<MovingShape>,
-    /// Obstacles are also met by points inside edges and triangles.
-    inside_features: bool,
-    /// Remembered contacts aim at the gap that they have, not at the middle of the band. Conjugate residuals do as published, and as on the device.
+    /// Remembered contacts aim at the gap that they have, not at the middle of the band. Conjugate residuals do as published.
     keeps_gaps: bool,
 }
 
@@ -71,14 +69,7 @@ struct Moved<'m> {
 }
 
 impl<'a> Detection<'a> {
-    pub fn new(
-        model: &'a Model,
-        surfaces: &'a Surfaces,
-        state: &'a State,
-        params: &Params,
-        inside_features: bool,
-        memory: SurfaceMemory,
-    ) -> Self {
+    pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, params: &Params, memory: SurfaceMemory) -> Self {
         let (t0, t1) = (state.time, state.time + params.time_step);
         let moving = |o: &crate::model::Obstacle| MovingShape { shape: o.shape, pose_t0: o.pose_at(t0), pose_t1: o.pose_at(t1) };
         Self {
@@ -87,7 +78,6 @@ impl<'a> Detection<'a> {
             dt: params.time_step,
             tolerance: params.contact_tolerance,
             obstacles: model.obstacles.iter().map(moving).collect(),
-            inside_features,
             keeps_gaps: params.solver.is_default(),
         }
     }

@@ -96,8 +96,8 @@ impl Detection<'_> {
         let (surfaces, obstacle) = (self.step.surfaces, &self.obstacles[o]);
         let mesh = &surfaces.mesh;
         let (start, end) = (&self.step.start, &moved.end.x);
-        // Boxes are among the surfaces, unless only vertices are looked at.
-        if self.inside_features && matches!(obstacle.shape, Shape::Box { .. }) {
+        // Boxes are among the surfaces.
+        if matches!(obstacle.shape, Shape::Box { .. }) {
             return;
         }
         let vertices = surfaces.vertices[body].clone();
@@ -112,7 +112,7 @@ impl Detection<'_> {
         };
         vertices.clone().zip(&gaps).filter(|(_, gap)| **gap < 0.0).for_each(|(v, _)| add(PairKind::VertexObstacle, v));
         // A plane is met by corners first.
-        if obstacle.shape == Shape::Plane || !self.inside_features {
+        if obstacle.shape == Shape::Plane {
             return;
         }
         let gap = |v: u32| gaps[v as usize - vertices.start];

@@ -18,7 +18,7 @@ pub struct ContactPressure {
 impl ContactPressure {
     pub fn new(model: &Model) -> Result<Self, MeshError> {
         let n_vertices = model.collision.n_vertices() + model.rigid_bodies.iter().map(|body| body.vertices.len()).sum::<usize>();
-        Ok(Self { surfaces: Surfaces::new(model, true)?, n_vertices })
+        Ok(Self { surfaces: Surfaces::new(model)?, n_vertices })
     }
 
     /// Contact pressure [Pa] at each vertex of the deformable bodies' collision surfaces, then of the rigid bodies: the normal forces of the last step,

@@ -124,8 +124,7 @@ impl Scopes {
 }
 
 impl Surfaces {
-    /// `with_boxes`: else boxes are exact shapes as well.
-    pub fn new(model: &Model, with_boxes: bool) -> Result<Self, MeshError> {
+    pub fn new(model: &Model) -> Result<Self, MeshError> {
         let mut triangles = model.collision.triangles.clone();
         let mut bodies = model.collision.bodies.clone();
         let mut rigid_vertices = vec![];
@@ -146,13 +145,11 @@ impl Surfaces {
         for (o, obstacle) in model.obstacles.iter().enumerate() {
             mobilities.push(collision::Mobility::Immovable);
             let Shape::Box { half_extents } = obstacle.shape else { continue };
-            if with_boxes {
-                let first = bodies.len() as u32;
-                let corner = |i: usize| Vec3::from_fn(|axis, _| if i >> axis & 1 == 1 { half_extents[axis] } else { -half_extents[axis] });
-                triangles.extend(BOX_TRIANGLES.map(|t| t.map(|v| v + first)));
-                bodies.extend([model.obstacle_body(o) as u32; 8]);
-                rigid_vertices.extend((0..8).map(|i| ((model.rigid_bodies.len() + o) as u32, corner(i))));
-            }
+            let first = bodies.len() as u32;
+            let corner = |i: usize| Vec3::from_fn(|axis, _| if i >> axis & 1 == 1 { half_extents[axis] } else { -half_extents[axis] });
+            triangles.extend(BOX_TRIANGLES.map(|t| t.map(|v| v + first)));
+            bodies.extend([model.obstacle_body(o) as u32; 8]);
+            rigid_vertices.extend((0..8).map(|i| ((model.rigid_bodies.len() + o) as u32, corner(i))));
         }
         let mesh = Mesh::new(triangles, bodies, mobilities)?;
         let edges = vertices

@@ -26,7 +26,7 @@ struct Separation {
 /// such as a peg that fits its hole exactly, stay as near as they are. Returns how many bodies were moved.
 pub fn set_apart(model: &Model, state: &mut State, tolerance: f64) -> usize {
     // Surfaces that cannot be tested are told by the solver.
-    let Ok(surfaces) = Surfaces::new(model, true) else { return 0 };
+    let Ok(surfaces) = Surfaces::new(model) else { return 0 };
     let separations = separations(model, &surfaces, tolerance);
     if separations.iter().all(|s| s.distance >= TOUCHING * tolerance) {
         return 0;
