@@ -5,6 +5,7 @@ mod contact;
 mod copy;
 mod detection;
 mod device;
+mod floor;
 mod matrices;
 mod measure;
 mod model;
@@ -96,7 +97,7 @@ impl BenchArgs {
     /// Refuses options that nothing of what is measured takes.
     fn check(&self) -> Result<(), Failure> {
         use Name::{Cg, Detection, Model, Rotation, Spmv, Step, Update};
-        let options: [(&str, bool, &[Name]); 9] = [
+        let options: [(&str, bool, &[Name]); 10] = [
             ("--mesh", !self.matrices.mesh.is_empty(), &[Spmv, Cg, Rotation, Update, Model]),
             ("--matrix", !self.matrices.matrix.is_empty(), &[Spmv, Cg, Model]),
             ("--size", self.size.is_some(), &[Spmv, Cg, Rotation, Update, Step, Model]),
@@ -106,6 +107,7 @@ impl BenchArgs {
             ("--set", !self.step.set.is_empty(), &[Step, Detection]),
             ("--steps", self.step.steps.is_some(), &[Step, Detection]),
             ("--detection", self.step.detection.is_some(), &[Step]),
+            ("--predict", self.step.predict.is_some(), &[Step]),
         ];
         for (option, given, takers) in options {
             if given && !self.names().iter().any(|name| takers.contains(name)) {
@@ -187,6 +189,9 @@ struct Record {
     steps_per_s: Option<f64>,
     /// Share of every stage of a step, in its order.
     stages: Option<Vec<Stage>>,
+    /// What the step takes at least on its device, and on the one that is predicted for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    floors: Vec<floor::Floor>,
     note: Option<String>,
     contact: Option<contact::Figures>,
     model: Option<model::Prediction>,
@@ -315,6 +320,7 @@ mod tests {
             "--scene rings --steps 3",
             "--scene rings --backend gpu --detection device",
             "detection --scene rings",
+            "step --backend gpu --predict 3,2000,50",
             "copy spmv --matrix a.mtx",
         ] {
             assert_eq!(checked(right), Ok(()), "{right}");
@@ -326,6 +332,8 @@ mod tests {
             ("spmv --steps 3", "--steps"),
             ("update cg --backend gpu", "--backend"),
             ("spmv --detection host", "--detection"),
+            ("spmv --predict 3,2000,50", "--predict"),
+            ("--predict 3,2000", "three positive numbers"),
             ("--detection elsewhere", "elsewhere"),
             ("spmv --size 16 --mesh 2x2x4", "--mesh"),
             ("nothing", "nothing"),

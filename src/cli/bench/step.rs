@@ -4,9 +4,10 @@ use std::time::Instant;
 
 use clap::Args;
 
+use super::floor::{Costs, Demand};
 use super::{BenchArgs, Failure, MachineArgs, Milliseconds, Record, Size, Stage};
-use crate::gpu::DetectionPlace;
-use crate::scene::{Scene, build};
+use crate::gpu::{DetectionPlace, Device, DeviceRequest};
+use crate::scene::{BackendChoice, Scene, build};
 use crate::sim::{Options, Simulation};
 use crate::solver::{DeviceWork, StageTimes};
 
@@ -24,6 +25,9 @@ pub struct StepArgs {
     /// Where contacts are looked for with --backend gpu: the result is the same [default: auto, which takes the faster one on hardware and the host else]
     #[arg(long, value_name = "PLACE", value_parser = ["auto", "host", "device"])]
     pub detection: Option<String>,
+    /// Predict the steps of --backend gpu for a device with these costs too: microseconds a dispatch, GB/s of copies, microseconds a round trip
+    #[arg(long, value_name = "US,GB/S,US")]
+    pub predict: Option<Costs>,
 }
 
 const WARM_UP: u32 = 5;
@@ -53,10 +57,14 @@ fn steps(case: Option<&str>, scene: &str, flags: &[String], args: &BenchArgs) ->
     let count = args.step.steps.unwrap_or(STEPS);
     let detection = args.step.detection.as_deref().and_then(DetectionPlace::from_name).unwrap_or_default();
     let threads = threads.map(|n| n as usize);
-    let options = Options { backend: place.backend(), adapter: place.adapter.clone(), threads, detection, ..Options::default() };
+    let device = (place.backend() == Some(BackendChoice::Gpu))
+        .then(|| Device::open(&DeviceRequest { adapter: place.adapter.clone(), ..DeviceRequest::default() }))
+        .transpose()?;
+    let options =
+        Options { backend: place.backend(), adapter: place.adapter.clone(), threads, detection, device: device.clone(), ..Options::default() };
     let mut simulation = Simulation::new(built, &options)?;
     let (mut ms, mut iterations, mut constraints) = (vec![], 0.0, 0);
-    let (mut stages, mut work) = (StageTimes::default(), DeviceWork::default());
+    let (mut stages, mut work, mut round_trips) = (StageTimes::default(), DeviceWork::default(), 0.0);
     for i in 0..WARM_UP + count {
         let start = Instant::now();
         let report = simulation.step().map_err(|error| Failure::Run(error.to_string()))?;
@@ -64,6 +72,7 @@ fn steps(case: Option<&str>, scene: &str, flags: &[String], args: &BenchArgs) ->
             ms.push(start.elapsed().as_secs_f64() * 1e3);
             iterations += f64::from(report.iterations) / f64::from(count);
             constraints = constraints.max(3 * report.contact.contacts);
+            round_trips += f64::from(report.round_trips) / f64::from(count);
             report.stages.0.iter().for_each(|(stage, ms)| stages.add(stage, *ms));
             report.device_work.0.iter().for_each(|(stage, part)| work.add(stage, *part));
         }
@@ -81,7 +90,19 @@ fn steps(case: Option<&str>, scene: &str, flags: &[String], args: &BenchArgs) ->
             bytes: work.filter(|work| work.bytes > 0).map(|work| work.bytes as f64 / f64::from(count)),
         }
     };
-    let stages = stages.0.iter().map(of_stage).collect();
+    let stages: Vec<Stage> = stages.0.iter().map(of_stage).collect();
+    let mut floors = vec![];
+    if let Some(device) = &device {
+        let of_device = |stage: &&Stage| stage.dispatches.is_some() || stage.stage == "device";
+        let demand = Demand {
+            dispatches: stages.iter().filter_map(|stage| stage.dispatches).sum(),
+            bytes: stages.iter().filter_map(|stage| stage.bytes).sum(),
+            round_trips,
+            host_ms: stages.iter().filter(|stage| !of_device(stage) && stage.stage != "other").map(|stage| stage.ms).sum(),
+        };
+        floors.push(Costs::measured(device)?.floor(demand));
+        floors.extend(args.step.predict.map(|costs| costs.floor(demand)));
+    }
     let ms = Milliseconds::of(ms);
     let record = Record {
         bench: "step",
@@ -96,6 +117,7 @@ fn steps(case: Option<&str>, scene: &str, flags: &[String], args: &BenchArgs) ->
         iterations: Some(iterations),
         steps_per_s: Some(1e3 / ms.median),
         stages: Some(stages),
+        floors,
         note: Some(backend.reason.clone()),
         ..Record::default()
     };
@@ -120,12 +142,14 @@ fn print(record: &Record) {
         let bytes = stage.bytes.map_or_else(String::new, |bytes| format!("{:9.3} MB", 1e-6 * bytes));
         say!("    {:16} {:9.3} ms {:5.1} % {dispatches} {bytes}", stage.stage, stage.ms, 100.0 * stage.share);
     }
+    for (floor, device) in record.floors.iter().zip(["this device", "a device of these costs"]) {
+        floor.print(device);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::BackendChoice;
 
     /// A smaller beam after a few steps: iterations of each, and where the tip is.
     fn small_beam(backend: BackendChoice, iterations: u32) -> (Vec<u32>, crate::math::Vec3) {
