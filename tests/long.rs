@@ -4,6 +4,7 @@
 mod lab;
 
 use lab::*;
+use pliant::math::{Aabb, Vec3};
 use pliant::scene::Scene;
 use pliant::sim::Command;
 
@@ -51,10 +52,81 @@ fn wild_drags_on_the_device_end_well() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+fn soak_minutes() -> Option<f64> {
+    std::env::var("PLIANT_SOAK_MINUTES").ok().map(|text| text.parse().expect("PLIANT_SOAK_MINUTES is a number"))
+}
+
+/// Memory of this process [MB], where the system tells.
+fn resident_megabytes() -> Option<f64> {
+    let pages: f64 = std::fs::read_to_string("/proc/self/statm").ok()?.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * 4096e-6)
+}
+
+/// Drags four points of a scene around for `seconds`, ever others, by a third of its size and back in a second of simulated time. Nothing overlaps after any step, all
+/// numbers are finite, and memory does not grow.
+fn drag_on_the_device(name: &str, seconds: f64) {
+    let start = std::time::Instant::now();
+    let mut simulation = Backend::Gpu.simulation(&Scene::builtin(name).unwrap());
+    let model = simulation.model().clone();
+    let centers = model.rigid_bodies.iter().map(|rigid| &rigid.pose.translation.vector);
+    let size = Aabb::of(model.rest_positions.iter().chain(centers)).extent().max();
+    let mut random = Random::new(41);
+    let (mut held, mut memory, mut done) = (vec![], vec![], 0);
+    while done < 3 || start.elapsed().as_secs_f64() < seconds {
+        if done % 40 == 0 {
+            for id in 0..held.len() {
+                simulation.apply(&Command::ReleaseGrab { id: id as u32 }).unwrap();
+            }
+            held.clear();
+            for id in 0..4.min(model.n_held_triangles() as u32) {
+                let triangle = (0.5 * (random.vector().x + 1.0) * model.n_held_triangles() as f64) as u32 % model.n_held_triangles() as u32;
+                simulation.apply(&Command::Grab { id, triangle, barycentric: [0.2, 0.3, 0.5], target: Vec3::zeros() }).unwrap();
+                held.push((simulation.grabs().unwrap()[id as usize].point, random.vector()));
+            }
+        }
+        for (id, (home, way)) in held.iter().enumerate() {
+            let angle = 2.0 * std::f64::consts::PI * (simulation.time() + id as f64 / 4.0);
+            simulation.apply(&Command::MoveGrab { id: id as u32, target: home + way * (size / 3.0 * angle.sin()) }).unwrap();
+        }
+        simulation.step().unwrap_or_else(|e| panic!("{name}, step {done}: {e}"));
+        done += 1;
+        let state = simulation.state().unwrap();
+        assert!(state.displacements.iter().chain(&state.velocities).all(|v| v.iter().all(|c| c.is_finite())), "{name}, step {done}");
+        let overlaps = simulation.overlaps().unwrap();
+        assert!(overlaps.is_empty(), "{name}, step {done}: {overlaps:?}");
+        memory.extend(resident_megabytes());
+    }
+    let tally = simulation.tally();
+    let most = |part: &[f64]| part.iter().copied().fold(0.0, f64::max);
+    let (early, late) = memory.split_at(memory.len() / 2);
+    let (early, late) = (most(early), most(late));
+    println!(
+        "{name}: {done} steps in {:.0} s, {} rollbacks, {} unconverged, {} not finite, {early:.0} MB in the first half, {late:.0} MB in the second",
+        start.elapsed().as_secs_f64(),
+        tally.rollbacks,
+        tally.unconverged_steps,
+        tally.non_finite
+    );
+    assert_eq!(tally.non_finite, 0, "{name}");
+    // What is known of the rest pose grows with the nodes that have been touched.
+    assert!(late < 1.25 * early + 64.0, "{name}: {early} MB, then {late} MB");
+}
+
+/// With PLIANT_SOAK_MINUTES every scene for its share of them; without it, one.
+#[test]
+fn dragging_on_the_device_leaves_nothing_behind() {
+    let scenes: Vec<&str> = match soak_minutes() {
+        Some(_) => pliant::scene::builtin_scenes().map(|entry| entry.name).collect(),
+        None => vec!["attached"],
+    };
+    let seconds = soak_minutes().map_or(5.0, |minutes| 60.0 * minutes / scenes.len() as f64);
+    scenes.iter().for_each(|name| drag_on_the_device(name, seconds));
+}
+
 /// Four bodies are torn through the others, their targets jumping by metres in every step: nothing ever passes through anything.
 /// For `steps` steps, or for as many minutes as PLIANT_SOAK_MINUTES says.
 fn assert_never_tangled(scene: &str, steps: u32) {
-    let minutes: Option<f64> = std::env::var("PLIANT_SOAK_MINUTES").ok().map(|text| text.parse().expect("PLIANT_SOAK_MINUTES is a number"));
+    let minutes = soak_minutes();
     let start = std::time::Instant::now();
     let mut simulation = Backend::Cpu.simulation(&Scene::builtin(scene).unwrap());
     let model = simulation.model().clone();

@@ -10,11 +10,11 @@ fn iterate(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) la
     let group = cwc_group(id.x);
     let island = cwc_island(group.island);
     let state = cwc_state[cwc_solve(group.island, 2u * parity.now)];
-    let length = cwc_state[cwc_solve(group.island, 2u * parity.now + 1u)].x;
+    let kept = cwc_state[cwc_solve(group.island, 2u * parity.now + 1u)];
     let factor = cwc_state[cwc_solve(group.island, CWC_FACTOR)];
     let was_over = state.z != 0.0;
     let sums = cwc_join_slot(lane, island, CWC_SUM_ITERATE + 1u - parity.now);
-    let d = step_decide(state, length, factor, sums);
+    let d = step_decide(state, kept, factor, island.accuracy, sums);
 
     let k = group.first + lane / CWC_LANES;
     var part = vec3f();
@@ -32,7 +32,7 @@ fn iterate(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) la
         if id.x == island.first_group {
             let turn = 2u * (1u - parity.now);
             cwc_state[cwc_solve(group.island, turn)] = d.state;
-            cwc_state[cwc_solve(group.island, turn + 1u)] = vec4f(d.length, 0.0, 0.0, 0.0);
+            cwc_state[cwc_solve(group.island, turn + 1u)] = d.kept;
         }
     }
 }

@@ -7,16 +7,16 @@
 // Forces are sought to the first part of the accuracy, so that what rests becomes still; within it they are taken after some passes, and after many within the
 // contact tolerance.
 const FINEST: f32 = 0.2;
-const SOME: f32 = 1.0;
-const MANY: f32 = 5.0;
+const SOME: f32 = 0.0;
+const MANY: f32 = 7.0;
 const COARSEST: f32 = 2.0;
 // And to this part of what the last pass was off.
 const FORCING: f32 = 0.1;
 // The power iteration comes from below.
 const MARGIN: f32 = 1.1;
-// A pass that found what it sought and yet leaves more than this part of the error shows that the compliance is larger than told.
-const SLOW: f32 = 0.7;
-const MAX_FACTOR: f32 = 8.0;
+// A pass moves the contacts by more or less than the compliance tells: its factor follows, by at most so much a pass and in all.
+const MOST_CHANGE: f32 = 2.0;
+const FACTORS: vec2f = vec2f(0.25, 8.0);
 
 @compute @workgroup_size(WORKGROUP)
 fn judge(@builtin(local_invocation_index) lane: u32) {
@@ -24,9 +24,12 @@ fn judge(@builtin(local_invocation_index) lane: u32) {
     for (var i = lane; i < cwc.n_islands; i += WORKGROUP) {
         let island = cwc_island(i);
         var error = 0.0;
+        var way = vec2f();
         var curvature = vec2f();
         for (var g = island.first_group; g < island.end_group; g++) {
-            error = max(error, cwc_state[cwc_sum(0u, g)].y);
+            let sums = cwc_state[cwc_sum(0u, g)];
+            error = max(error, sums.y);
+            way += sums.xz;
             curvature += cwc_state[cwc_sum(2u, g)].xz;
         }
         var is_solved = true;
@@ -39,9 +42,9 @@ fn judge(@builtin(local_invocation_index) lane: u32) {
         told.y += last.w;
         told.z = select(0.0, curvature.y / (MARGIN * curvature.x), curvature.x > 0.0);
         var is_over = factor.z != 0.0;
-        if !is_over && is_solved {
-            if factor.w > 0.0 && last.y < factor.x && error > SLOW * told.x && error > island.accuracy {
-                factor.y = min(1.5 * factor.y, MAX_FACTOR);
+        if !is_over && is_solved && factor.w < CWC_MAX_PASSES {
+            if factor.w > 0.0 && way.y > 0.0 {
+                factor.y = clamp(factor.y * clamp(way.x / way.y, 1.0 / MOST_CHANGE, MOST_CHANGE), FACTORS.x, FACTORS.y);
             }
             told.x = error;
             factor.x = max(FINEST * island.accuracy, FORCING * error);
@@ -50,8 +53,8 @@ fn judge(@builtin(local_invocation_index) lane: u32) {
             factor.z = select(0.0, 1.0, is_over);
             factor.w += 1.0;
         }
-        // What is not solved elastically has to wait.
-        is_over = is_over || !is_solved;
+        // What is not solved elastically has to wait, and after too many passes nothing more is tried.
+        is_over = is_over || !is_solved || factor.w >= CWC_MAX_PASSES;
         cwc_state[cwc_solve(i, 0u)] = vec4f(1.0, error, select(0.0, 1.0, is_over), 0.0);
         cwc_state[cwc_solve(i, 1u)] = vec4f(told.z, 0.0, 0.0, 0.0);
         cwc_state[cwc_solve(i, CWC_FACTOR)] = factor;

@@ -1,4 +1,4 @@
-// One workgroup four contacts: their motion with the present velocities and forces, and how far that is from the laws. Twin: `contact::Problem::motion`.
+// One workgroup four contacts: their motion with the present velocities and forces, how far that is from the laws, and from what the last pass foretold. Twin: `contact::Problem::motion`.
 #import lib/cwc_sums.wgsl
 #import lib/law.wgsl
 
@@ -27,7 +27,13 @@ fn measure(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) la
         let u = offset + params.dt * row_turn(row, moved) + row.give.xyz * p;
         cwc_state[cwc_plane(CWC_FREE, k)] = vec4f(u, 0.0);
         cwc_state[cwc_plane(CWC_ITERATE, k)] = vec4f(p, 0.0);
-        sums.y = law_error(row.give.w, p, u, cwc_state[cwc_plane(CWC_SCALE, k)]);
+        let scale = cwc_state[cwc_plane(CWC_SCALE, k)];
+        sums.y = law_error(row.give.w, p, u, scale);
+        // How far the last pass has moved it, along the way that was foretold and as that way was long.
+        let start = cwc_state[cwc_plane(CWC_START, k)].xyz;
+        let way = cwc_state[cwc_plane(CWC_FORETOLD, k)].xyz - start;
+        sums.x = dot(way * vec3f(scale.z, scale.ww), u - start);
+        sums.z = dot(way * vec3f(scale.z, scale.ww), way);
     }
     sums = cwc_join(lane, sums);
     if lane == 0u {

@@ -13,8 +13,7 @@ fn whole(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane
     let i = id.x + id.y * (GRID_ROW / WORKGROUP);
     let island = cwc_island(min(i, cwc.n_islands - 1u));
     var state = cwc_state[cwc_solve(i, 0u)];
-    let kept = cwc_state[cwc_solve(i, 1u)];
-    var length = kept.x;
+    var kept = cwc_state[cwc_solve(i, 1u)];
     let factor = cwc_state[cwc_solve(i, CWC_FACTOR)];
     let first = cwc_group(island.first_group).first;
     let end = cwc_group(island.end_group - 1u).end;
@@ -25,7 +24,7 @@ fn whole(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane
     let idle = over;
     var sums = vec4f(kept.yz, 0.0, 0.0);
     for (var j = 0u; j < WHOLE_ITERATIONS && !over; j++) {
-        let d = step_decide(state, length, factor, sums);
+        let d = step_decide(state, kept, factor, island.accuracy, sums);
         let now = u32(state.w) % 2u;
         var climb = 0.0;
         var error = 0.0;
@@ -41,7 +40,7 @@ fn whole(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane
         storageBarrier();
         sums = vec4f(reduce_group(lane, vec4f(climb, 0.0, 0.0, 0.0)).x, reduce_group_max(lane, error), 0.0, 0.0);
         state = d.state;
-        length = d.length;
+        kept = d.kept;
         if lane == 0u {
             is_over = select(0u, 1u, d.is_over);
         }
@@ -49,6 +48,6 @@ fn whole(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane
     }
     if lane == 0u && !idle {
         cwc_state[cwc_solve(i, 0u)] = state;
-        cwc_state[cwc_solve(i, 1u)] = vec4f(length, sums.xy, 0.0);
+        cwc_state[cwc_solve(i, 1u)] = vec4f(kept.x, sums.xy, kept.w);
     }
 }

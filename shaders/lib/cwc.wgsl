@@ -48,7 +48,9 @@ const CWC_FREE: u32 = 3u; // motion without forces, as far as the compliance tel
 const CWC_LAST: u32 = 4u; // motion at the forces of the iteration before [m]
 const CWC_SCALE: u32 = 5u; // W_nn, larger eigenvalue of the tangential block [m/N], and their inverses
 const CWC_PROBE: u32 = 6u; // vectors of the power iteration, in two planes that take turns
-const CWC_PLANES: u32 = 8u;
+const CWC_START: u32 = 8u; // motion that the pass has begun with [m]
+const CWC_FORETOLD: u32 = 9u; // motion at the best forces, as far as the compliance tells [m]
+const CWC_PLANES: u32 = 10u;
 
 // Slots of partial sums of the workgroups: (climb, error) of two iterations that take turns, and of the power iteration.
 const CWC_SUM_ITERATE: u32 = 0u;
@@ -56,8 +58,8 @@ const CWC_SUM_PROBE: u32 = 2u;
 
 // State of an island's solve, in vectors:
 const CWC_SOLVE: u32 = 6u;
-// 0, 2: (theta, best error [m], 1 if it is over, iterations), and 1, 3: (step length, climb and largest error of the last iteration in one workgroup), which
-// take turns;
+// 0, 2: (theta, best error [m], 1 if it is over, iterations), and 1, 3: (step length, climb and largest error of the last iteration in one workgroup,
+// iterations within the accuracy), which take turns;
 const CWC_FACTOR: u32 = 4u; // (aim [m], factor of the compliance, 1 if settled, passes)
 const CWC_TOLD: u32 = 5u; // (error of the last pass [m], iterations of all passes, reciprocal of the largest eigenvalue)
 

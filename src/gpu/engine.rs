@@ -61,6 +61,8 @@ pub struct DeviceEngine {
     rigid_rhs: Vec<Vec3>,
     /// Deformable bodies that no node is held of.
     is_free: Vec<bool>,
+    /// Passes that the first round of a step and the later ones took last. They decide how work is cut into submissions, not what it comes to.
+    foreseen: [u32; 2],
     step: u64,
 }
 
@@ -77,6 +79,11 @@ struct Answer {
 }
 
 impl Answer {
+    /// Passes of the slowest island.
+    fn passes(&self) -> u64 {
+        self.islands.chunks_exact(SOLVE).map(|island| island[FACTOR][3] as u64).max().unwrap_or(1).max(1)
+    }
+
     /// The first body whose elastic solve has stopped at what is not finite.
     fn fault(&self) -> Option<usize> {
         self.controls.iter().position(|control| !control.residual2.is_finite())
@@ -92,11 +99,14 @@ struct Course {
     passes: u32,
     relinearisations: u32,
     failures: u32,
+    /// How much larger the compliance is than told.
+    factor: f32,
 }
 
-/// Passes of a submission, and elastic iterations of a pass.
-const PASSES: u32 = 2;
-const ELASTIC_ITERATIONS: u32 = 64;
+/// Passes of a submission: as many as the last round of its kind took, within these bounds.
+const PASSES: std::ops::RangeInclusive<u32> = 2..=6;
+/// Elastic iterations of the first pass of a round, and of the others, which begin near the solution.
+const ELASTIC_ITERATIONS: [u32; 2] = [64, 32];
 /// Bound on the passes of a round, with those that only go on with an elastic solve.
 const MAX_ROUND: u32 = 60;
 /// Layout of the mailbox.
@@ -128,6 +138,7 @@ impl DeviceEngine {
             inverses: vec![],
             rigid_rhs: vec![],
             is_free: model.bodies.iter().map(|body| !model.fixed[body.nodes.clone()].contains(&true)).collect(),
+            foreseen: [*PASSES.start(); 2],
             step: 0,
             groups,
             tiles,
@@ -183,7 +194,7 @@ impl DeviceEngine {
     }
 
     /// Solves for velocities and forces with the present rows, until all islands have settled or no more can be hoped for.
-    fn settle(&mut self, step: &Step, tables: &Tables, report: &mut StepReport) -> Result<Answer, DeviceError> {
+    fn settle(&mut self, step: &Step, tables: &Tables, kind: usize, report: &mut StepReport) -> Result<Answer, DeviceError> {
         let model = step.model;
         let mut rotations = None;
         let mut is_new = true;
@@ -204,13 +215,18 @@ impl DeviceEngine {
             }
             // Without contacts, one solve that goes on until it is over.
             let goes_on = passes > 0 && tables.rows.is_empty();
-            for _ in 0..if tables.rows.is_empty() { 1 } else { PASSES } {
+            let n_passes = match passes {
+                _ if tables.rows.is_empty() => 1,
+                0 => self.foreseen[kind],
+                _ => *PASSES.start(),
+            };
+            for _ in 0..n_passes {
                 self.record(&mut encoder, "elastic solve", |s, pass| {
                     if !goes_on {
                         s.cwc.record_spread(pass, model.bodies.len());
                         s.cg.record_start(pass);
                     }
-                    s.cg.record_iterations(pass, &s.buffers, ELASTIC_ITERATIONS);
+                    s.cg.record_iterations(pass, &s.buffers, ELASTIC_ITERATIONS[usize::from(passes > 0 && !goes_on)]);
                 });
                 self.record(&mut encoder, "contact solve", |s, pass| s.cwc.record_forces(pass, &s.buffers));
                 passes += 1;
@@ -223,6 +239,9 @@ impl DeviceEngine {
             let is_hopeless = passes >= MAX_ROUND && !tables.rows.is_empty();
             if (solved && settled) || is_hopeless || answer.fault().is_some() || !is_finite(&answer.dv) {
                 answer.rotations = rotations;
+                if !tables.rows.is_empty() {
+                    self.foreseen[kind] = (answer.passes() as u32).clamp(*PASSES.start(), *PASSES.end());
+                }
                 return Ok(answer);
             }
         }
@@ -363,10 +382,13 @@ impl Engine for DeviceEngine {
     fn solve(&mut self, step: &Step, detection: &Detection, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError> {
         let (model, state, params) = (step.model, step.state, step.params);
         let finest = cwc::ACCEPTED * params.contact_tolerance;
-        let fresh = Course { accuracy: finest, iterations: 0, passes: 0, relinearisations: 0, failures: 0 };
+        let fresh = Course { accuracy: finest, iterations: 0, passes: 0, relinearisations: 0, failures: 0, factor: 1.0 };
         let mut courses = vec![fresh; work.scopes.list.len()];
         self.detector.forget();
-        while work.scope_works.iter().any(|work| work.solved.is_none()) {
+        for round in 0.. {
+            if work.scope_works.iter().all(|work| work.solved.is_some()) {
+                break;
+            }
             for scope_work in work.scope_works.iter_mut().filter(|work| work.solved.is_none()) {
                 scope_work.contacts.sort_by_key(|contact| (contact.bodies, contact.pair));
             }
@@ -376,11 +398,12 @@ impl Engine for DeviceEngine {
                 contacts: &work.scope_works[*k].contacts,
                 bodies: work.scopes.list[*k].deformable(model.bodies.len()),
                 accuracy: courses[*k].accuracy,
+                factor: courses[*k].factor,
             };
             let rows: Vec<IslandRows> = islands.iter().map(rows).collect();
             let tables = report.stages.time("rows", || self.cwc.tables(model, &rows, work.rests.bodies(), &self.inverses));
             self.upload_round(step, work, &courses, &tables).map_err(|error| self.lost(&error))?;
-            let answer = self.settle(step, &tables, report).map_err(|error| self.lost(&error))?;
+            let answer = self.settle(step, &tables, round.min(1), report).map_err(|error| self.lost(&error))?;
             if let Some(body) = answer.fault() {
                 return Err(StepError::NotFinite { what: "the velocity", body: model.bodies[body].name.clone(), step: state.step });
             }
@@ -423,7 +446,7 @@ impl DeviceEngine {
         };
         let [iteration, start] = self.tiles.bytes_of_iteration(step.model, step.params.is_two_level());
         let iterations = answer.controls.iter().map(|control| control.contact_iterations + control.iterations).max().unwrap_or(0);
-        let passes = answer.islands.chunks_exact(SOLVE).map(|island| island[FACTOR][3] as u64).max().unwrap_or(1).max(1);
+        let passes = answer.passes();
         let inner = answer.islands.chunks_exact(SOLVE).map(|island| island[TOLD][1] as u64).max().unwrap_or(0);
         let contact = tables.bytes_of_compliance() + inner * tables.bytes_of_iteration();
         let elastic = passes * start + u64::from(iterations) * iteration;
@@ -509,6 +532,7 @@ impl DeviceEngine {
             courses[*k].passes += factor[3] as u32;
             courses[*k].iterations += island[TOLD][1] as u32;
             courses[*k].failures += u32::from(!settled[*k]);
+            courses[*k].factor = factor[1];
         }
         for (k, (scope, work)) in scopes.list.iter().zip(&*scope_works).enumerate() {
             if work.solved.is_none() && settled[k] {
@@ -520,9 +544,8 @@ impl DeviceEngine {
         let is_finite = dv.iter().all(|dv| dv.iter().all(|c| c.is_finite()));
         let islands: &[usize] = islands;
         let start = Instant::now();
-        let open = scopes.list.iter().zip(&*scope_works).filter(|(_, work)| is_finite && work.solved.is_none());
-        let n_open = open.map(|(scope, _)| scope.candidates.len()).sum();
-        let sieved = self.detector.sieve(detection, &scopes.list, n_open, dv, report)?;
+        let is_open = |k: usize| is_finite && scope_works[k].solved.is_none();
+        let sieved = self.detector.sieve(detection, &scopes.list, is_open, dv, report)?;
         let look = |(k, ((scope, work), course)): (usize, ((&Scope, &mut ScopeWork), &mut Course))| {
             if work.solved.is_some() {
                 return;
@@ -571,9 +594,7 @@ impl DeviceEngine {
         };
         let scopes = scopes.list.par_iter().zip(&mut *scope_works);
         scopes.zip(courses).enumerate().for_each(look);
-        let ms = start.elapsed().as_secs_f64() * 1e3;
-        self.detector.note_look(sieved.is_some(), n_open, ms);
-        report.stages.add("detection", ms);
+        self.detector.note_look(sieved.is_some(), start, report);
         Ok(())
     }
 }

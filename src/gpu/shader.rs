@@ -6,7 +6,7 @@ use super::cwc::{ITERATIONS, WHOLES};
 use super::detection::{BROKEN, GROUP, LEVELS, PARTNERS};
 use super::{GRID_ROW, MAX_ROW_GROUPS, MAX_WHOLE_NODES, MAX_WHOLE_TILES, WORKGROUP};
 use crate::solver::MAX_GRABS;
-use crate::solver::cpu::SAMPLES;
+use crate::solver::cpu::{MAX_PASSES, SAMPLES};
 
 macro_rules! sources {
     ($($path:literal),* $(,)?) => { &[$(($path, include_str!(concat!("../../shaders/", $path)))),*] };
@@ -166,7 +166,8 @@ fn constants() -> String {
     format!(
         "const WORKGROUP: u32 = {WORKGROUP}u;\nconst GRID_ROW: u32 = {GRID_ROW}u;\nconst MAX_GRABS: u32 = {MAX_GRABS}u;\n\
          const MAX_ROW_GROUPS: u32 = {MAX_ROW_GROUPS}u;\nconst MAX_WHOLE_NODES: u32 = {MAX_WHOLE_NODES}u;\n\
-         const CWC_ITERATIONS: u32 = {ITERATIONS}u;\nconst CWC_WHOLES: u32 = {WHOLES}u;\nconst MAX_WHOLE_TILES: u32 = {MAX_WHOLE_TILES}u;\nconst TILE_SAMPLES: u32 = {SAMPLES}u;\n\
+         const CWC_ITERATIONS: u32 = {ITERATIONS}u;\nconst CWC_WHOLES: u32 = {WHOLES}u;\nconst CWC_MAX_PASSES: f32 = {MAX_PASSES}.0;\n\
+         const MAX_WHOLE_TILES: u32 = {MAX_WHOLE_TILES}u;\nconst TILE_SAMPLES: u32 = {SAMPLES}u;\n\
          const SEARCH_GROUP: u32 = {GROUP}u;\nconst SEARCH_LEVELS: u32 = {LEVELS}u;\nconst SEARCH_BROKEN: u32 = {BROKEN}u;\nconst SEARCH_PARTNERS: u32 = {PARTNERS}u;\n"
     )
 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::nodes::Transform;
-use super::read::{Anchor, BodyContent, Collision, Geometry, Role};
+use super::read::{Anchor, BodyContent, Collision, Filling, Geometry, Role};
 use crate::math::{Aabb, Quat, Vec3};
 use crate::mesh::{
-    Embedding, Fineness, MeshData, MeshError, MeshFile, SurfaceMesh, TetMesh, assets, doctor, embed, open_mesh, parse_surface, shapes,
-    voxel,
+    Embedding, Fineness, MeshData, MeshError, MeshFile, Method, SurfaceMesh, TetMesh, assets, doctor, embed, open_mesh, parse_surface,
+    shapes, voxel,
 };
 use crate::model::Shape;
 
@@ -96,8 +96,10 @@ impl Made {
 /// Tets and surface of a deformable body.
 fn solid(geometry: &Geometry, anchor: Anchor, folder: Option<&Path>) -> Result<Solid, Fault> {
     let mut solid = match *geometry {
-        Geometry::Mesh { ref file, fineness, size, subdivide } => of_file(read(file, folder)?, fineness, size, subdivide)?,
-        Geometry::Icosphere { radius, level, resolution } => embedded(shapes::icosphere(radius, level), resolution)?,
+        Geometry::Mesh { ref file, filling, size } => of_file(read(file, folder)?, filling, size)?,
+        Geometry::Icosphere { radius, level, resolution } => {
+            embedded(shapes::icosphere(radius, level), Method::Voxel, Fineness::Cells(resolution))?
+        }
         ref shape => Solid::new(shape_tets(shape), None),
     };
     solid.shift = anchor_point(anchor, &solid.surface_bounds());
@@ -183,7 +185,7 @@ const LONGEST_EDGE: f64 = 1.5;
 const MOST_PIECES: f64 = 1e6;
 
 /// A solid of the tets of a file, or of its surface, mended and filled with tets. The longest side becomes `size` if given.
-fn of_file(file: MeshFile, fineness: Fineness, size: Option<f64>, subdivide: bool) -> Result<Solid, Fault> {
+fn of_file(file: MeshFile, filling: Filling, size: Option<f64>) -> Result<Solid, Fault> {
     let mut notes = file.notes;
     let mut was_mended = |is_changed: bool| {
         notes.extend(is_changed.then(|| MENDED.to_owned()));
@@ -202,15 +204,17 @@ fn of_file(file: MeshFile, fineness: Fineness, size: Option<f64>, subdivide: boo
             surface.check()?;
             let scale = rescale(&mut surface.positions, size);
             let found = doctor::diagnose(&surface);
+            let Filling { method, fineness, subdivides } = filling;
             let resolution = match fineness {
                 Fineness::Cells(resolution) => resolution,
                 Fineness::Tets(tets) => voxel::resolution_for(&found, tets),
             };
+            let fineness = if method == Method::Voxel { Fineness::Cells(resolution) } else { fineness };
             let longest = LONGEST_EDGE * found.bounds.extent().max() / f64::from(resolution);
-            if subdivide && found.area < MOST_PIECES * longest.powi(2) {
+            if subdivides && found.area < MOST_PIECES * longest.powi(2) {
                 surface = surface.subdivided(longest);
             }
-            let mut solid = Solid { scale, is_patched: lids > 0, ..embedded(surface, resolution)? };
+            let mut solid = Solid { scale, is_patched: lids > 0, ..embedded(surface, method, fineness)? };
             if !found.is_solid() {
                 // Its triangles do not tell which side touches.
                 solid.collision = Some(solid.tets.boundary_skin());
@@ -227,8 +231,8 @@ fn of_file(file: MeshFile, fineness: Fineness, size: Option<f64>, subdivide: boo
 }
 
 /// Fills a surface with tets and embeds it in them.
-fn embedded(surface: SurfaceMesh, resolution: u32) -> Result<Solid, Fault> {
-    let tets = voxel::tetrahedralise(&surface, resolution)?;
+fn embedded(surface: SurfaceMesh, method: Method, fineness: Fineness) -> Result<Solid, Fault> {
+    let tets = method.tetrahedralise(&surface, fineness)?;
     let embedding = embed(&tets, &surface.positions)?;
     Ok(Solid { texture_coordinates: surface.texture_coordinates, ..Solid::new(tets, Some((surface.triangles, embedding))) })
 }

@@ -16,7 +16,7 @@ use super::value::{Origin, Value};
 use super::{Document, check};
 use crate::material::{Material, MaterialModel};
 use crate::math::Vec3;
-use crate::mesh::Fineness;
+use crate::mesh::{Fineness, Method};
 use crate::model::{Keyframe, Keyframes, Motion};
 use crate::solver::{Params, Preconditioner};
 
@@ -97,9 +97,18 @@ pub enum Copies {
     Scatter { count: u32, seed: u64, min: Vec3, max: Vec3, origin: Origin },
 }
 
+/// How a surface becomes a body of tets.
+#[derive(Clone, Copy, Debug)]
+pub struct Filling {
+    pub method: Method,
+    pub fineness: Fineness,
+    /// Triangles that are larger than the cells are cut.
+    pub subdivides: bool,
+}
+
 #[derive(Clone, Debug)]
 pub enum Geometry {
-    Mesh { file: String, fineness: Fineness, size: Option<f64>, subdivide: bool },
+    Mesh { file: String, filling: Filling, size: Option<f64> },
     Box { size: Vec3, cells: [u32; 3] },
     Sphere { radius: f64, resolution: u32 },
     Cylinder { radius: f64, height: f64, resolution: u32 },

@@ -134,7 +134,7 @@ impl Cwc {
         outbox.put(buffers.get("cwc_rows"), 0, &tables.rows);
         outbox.put(buffers.get("cwc_state"), (16 * FORCE * tables.rows.len()) as u64, &tables.forces);
         let mut solves = vec![[0f32; 4]; SOLVE * tables.data.n_islands as usize];
-        solves.iter_mut().skip(FACTOR).step_by(SOLVE).for_each(|factor| factor[1] = 1.0);
+        solves.iter_mut().skip(FACTOR).step_by(SOLVE).zip(&tables.factors).for_each(|(solve, factor)| solve[1] = *factor);
         outbox.put(buffers.get("cwc_state"), 16 * u64::from(tables.data.solves), &solves);
         Ok(())
     }

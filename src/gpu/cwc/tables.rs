@@ -12,7 +12,7 @@ use crate::solver::cpu::RestBody;
 /// Contacts of a workgroup (`CWC_CONTACTS`).
 const GROUP: usize = 4;
 /// Vectors a contact and of an island's solve in `cwc_state` (`CWC_PLANES`, `CWC_SOLVE`), slots of partial sums, words a place.
-pub const PLANES: usize = 8;
+pub const PLANES: usize = 10;
 pub const SOLVE: usize = 6;
 const SUMS: usize = 3;
 const PLACE_WORDS: usize = 10;
@@ -31,6 +31,8 @@ pub struct IslandRows<'a> {
     pub bodies: Range<usize>,
     /// Of gaps [m].
     pub accuracy: f64,
+    /// How much larger the compliance is than told, as far as is known.
+    pub factor: f32,
 }
 
 /// Words of an island.
@@ -44,6 +46,8 @@ pub struct Tables {
     pub rows: Vec<RowData>,
     /// Where the solve starts [N].
     pub forces: Vec<[f32; 4]>,
+    /// [`IslandRows::factor`] of each island.
+    pub factors: Vec<f32>,
     /// Blocks of `cwc_motions` and `cwc_weights`, vectors of `cwc_state`.
     pub n_motions: usize,
     pub n_weights: usize,
@@ -114,6 +118,7 @@ impl Tables {
         let mut groups: Vec<[u32; 3]> = vec![];
         let mut island_words: Vec<[u32; ISLAND_WORDS]> = vec![];
         let mut first = 0;
+        tables.factors = islands.iter().map(|island| island.factor).collect();
         for (i, island) in islands.iter().enumerate() {
             let (first_group, end) = (groups.len() as u32, first + island.contacts.len());
             groups.extend((first..end).step_by(GROUP).map(|k| [i as u32, k as u32, (k + GROUP).min(end) as u32]));

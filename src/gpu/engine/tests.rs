@@ -124,7 +124,7 @@ fn the_compliance_of_contacts_is_that_of_the_matrix() {
     let mut work = StepWork::new(&model);
     let mut engine = DeviceEngine::new(test_device(), &model).unwrap();
     engine.begin(&step, &mut work, &mut StepReport::default()).unwrap();
-    let island = IslandRows { contacts: &contacts, bodies: 0..1, accuracy: 2.5e-6 };
+    let island = IslandRows { contacts: &contacts, bodies: 0..1, accuracy: 2.5e-6, factor: 1.0 };
     let tables = engine.cwc.tables(&model, &[island], work.rests.bodies(), &engine.inverses);
     engine.cwc.upload(&mut engine.buffers, &mut engine.outbox, &tables).unwrap();
     let mut encoder = engine.encoder();

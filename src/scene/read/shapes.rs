@@ -1,7 +1,7 @@
 //! The geometry of a body: a mesh or a shape.
 
-use super::{Geometry, MAX_CELLS, Reader};
-use crate::mesh::Fineness;
+use super::{Filling, Geometry, MAX_CELLS, Reader};
+use crate::mesh::{Fineness, Method};
 use crate::scene::node::{CHECKED, Node};
 use crate::scene::spec::Kind;
 use crate::scene::value::Value;
@@ -20,11 +20,12 @@ impl Reader<'_> {
                     Some(tets) => Fineness::Tets(tets as u64),
                     None => Fineness::Cells(node.integer("resolution") as u32),
                 };
-                let subdivide = node.text("subdivide") == "on";
-                Some(Geometry::Mesh { file: node.text("mesh"), fineness, size: node.opt_number("size"), subdivide })
+                let method = Method::from_name(&node.text("method")).expect(CHECKED);
+                let filling = Filling { method, fineness, subdivides: node.text("subdivide") == "on" };
+                Some(Geometry::Mesh { file: node.text("mesh"), filling, size: node.opt_number("size") })
             }
             (false, Some(shape)) => {
-                for key in ["size", "resolution", "tets", "subdivide"] {
+                for key in ["size", "resolution", "tets", "method", "subdivide"] {
                     if node.has(key) {
                         let inside = match key {
                             "size" => "the measures are",

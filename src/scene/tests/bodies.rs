@@ -237,3 +237,19 @@ fn attachments_hold_points_and_regions() {
     assert_eq!(tie.ends[0], End::World(Vec3::repeat(1.0)));
     assert!(matches!(&tie.ends[1], End::Rigid { body: 0, point } if (point + Vec3::z() * 0.3).norm() < 1e-12), "{tie:?}");
 }
+
+#[test]
+fn a_surface_is_filled_by_the_method_of_choice() {
+    let bunny = |method: &str| {
+        let lines = format!("[[body]]\nname = \"b\"\nmesh = \"builtin:bunny_coarse.obj\"\nsize = 0.2\nresolution = 16\n{method}");
+        let model = built(&lines).model.clone();
+        (model.bodies[0].volume, model.tets.len())
+    };
+    let (surface, _) = bunny("method = \"stuffing\"");
+    let (voxels, n_voxels) = bunny("");
+    assert_eq!(bunny("method = \"voxel\""), (voxels, n_voxels));
+    let (graded, n_graded) = bunny("method = \"graded\"");
+    let (bounding, _) = bunny("method = \"bounding\"");
+    assert!(voxels > 1.2 * surface && (graded - voxels).abs() < 0.25 * voxels && n_graded < n_voxels, "{voxels} {graded} {surface}");
+    assert!(surface < bounding && bounding < voxels, "{surface} {bounding} {voxels}");
+}
