@@ -569,9 +569,8 @@ impl DeviceEngine {
         let is_finite = dv.iter().all(|dv| dv.iter().all(|c| c.is_finite()));
         let islands: &[usize] = islands;
         let start = Instant::now();
-        let open = scopes.list.iter().zip(&*scope_works).filter(|(_, work)| is_finite && work.solved.is_none());
-        let n_open = open.map(|(scope, _)| scope.candidates.len()).sum();
-        let sieved = self.detector.sieve(detection, &scopes.list, n_open, dv, report)?;
+        let is_open = |k: usize| is_finite && scope_works[k].solved.is_none();
+        let sieved = self.detector.sieve(detection, &scopes.list, is_open, dv, report)?;
         let look = |(k, ((scope, work), course)): (usize, ((&Scope, &mut ScopeWork), &mut Course))| {
             if work.solved.is_some() {
                 return;
@@ -620,9 +619,7 @@ impl DeviceEngine {
         };
         let scopes = scopes.list.par_iter().zip(&mut *scope_works);
         scopes.zip(courses).enumerate().for_each(look);
-        let ms = start.elapsed().as_secs_f64() * 1e3;
-        self.detector.note_look(sieved.is_some(), n_open, ms);
-        report.stages.add("detection", ms);
+        self.detector.note_look(sieved.is_some(), start, report);
         Ok(())
     }
 }

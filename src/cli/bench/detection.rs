@@ -90,9 +90,8 @@ impl Engine for Probe {
         });
         // The first look of a search brings the candidates too.
         self.detector.forget();
-        let n_open = scopes.iter().map(|scope| scope.candidates.len()).sum();
         let sieved = timed(on_device, || {
-            let sieved = self.detector.sieve(detection, scopes, n_open, dv, report)?;
+            let sieved = self.detector.sieve(detection, scopes, |_| true, dv, report)?;
             let found = sieved.as_ref().map(|sieved| {
                 let crossings = |candidates: &Candidates| detection.step.crossings(candidates, &sieved.end);
                 sieved.candidates.iter().map(crossings).collect::<Vec<_>>()

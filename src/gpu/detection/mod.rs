@@ -50,8 +50,9 @@ pub struct Detector {
     sieve_race: Race,
     /// The sieve knows the candidates of the present search.
     is_begun: bool,
-    /// Candidates that the last search found.
+    /// Candidates that the last search found, and those that the last look was to see.
     found: usize,
+    n_open: usize,
 }
 
 /// What is left to look at.
@@ -72,6 +73,7 @@ impl Detector {
             sieve_race: Race::new(place),
             is_begun: false,
             found: 0,
+            n_open: 0,
         }
     }
 
@@ -112,16 +114,18 @@ impl Detector {
         self.is_begun = false;
     }
 
-    /// What is to be looked at of `scopes` with the velocity change `dv` of all unknowns; none if it is all. `n_open`: candidates of the scopes that are not solved yet.
+    /// What is to be looked at of `scopes` with the velocity change `dv` of all unknowns; none if it is all. `is_open` tells of a scope whether it is looked at.
     pub fn sieve<'d>(
         &mut self,
         detection: &'d Detection,
         scopes: &[Scope],
-        n_open: usize,
+        is_open: impl Fn(usize) -> bool,
         dv: &[Vec3],
         report: &mut StepReport,
     ) -> Result<Option<Sieved<'d>>, DeviceError> {
-        if n_open == 0 || !self.sieve_race.is_on_device(n_open) {
+        let open = scopes.iter().enumerate().filter(|(k, _)| is_open(*k));
+        self.n_open = open.map(|(_, scope)| scope.candidates.len()).sum();
+        if self.n_open == 0 || !self.sieve_race.is_on_device(self.n_open) {
             return Ok(None);
         }
         let step = &detection.step;
@@ -140,8 +144,10 @@ impl Detector {
         Ok(Some(Sieved { end, candidates }))
     }
 
-    /// Sieving and looking took `ms` for `n_open` candidates.
-    pub fn note_look(&mut self, was_sieved: bool, n_open: usize, ms: f64) {
-        self.sieve_race.note(was_sieved, n_open, ms);
+    /// Sieving and looking have taken the time since `start`.
+    pub fn note_look(&mut self, was_sieved: bool, start: Instant, report: &mut StepReport) {
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        self.sieve_race.note(was_sieved, self.n_open, ms);
+        report.stages.add("detection", ms);
     }
 }
