@@ -291,8 +291,7 @@ impl DeviceEngine {
         read: impl FnOnce(&[&[u8]]) -> T,
     ) -> Result<T, DeviceError> {
         let start = Instant::now();
-        let mut places: Vec<Range<usize>> = vec![];
-        let mut end = CONTROLS_AT as usize;
+        let (mut places, mut end) = (Vec::<Range<usize>>::new(), CONTROLS_AT as usize);
         for (_, _, bytes) in parts {
             places.push(end..end + bytes);
             end += bytes;
@@ -374,25 +373,21 @@ impl Engine for DeviceEngine {
         (self.is_open, self.is_fresh, self.step) = (true, true, state.step);
         self.work = DeviceWork::default();
         self.tiles.select(&self.buffers, model, params);
-        // Conjugate residuals know no rest poses, and start from the change of the last step.
-        let is_compliant = step.solver == ContactSolver::Cwc;
-        if is_compliant {
-            work.rests.select(model, params, damping, ContactSolver::Cwc);
-        }
         link(model, state, params, loads, &mut self.links);
         self.inverses.clear();
         self.inverses.extend(self.links.rigid_blocks.iter().map(|block| block.try_inverse().unwrap_or_else(Mat3::zeros)));
         self.rigid_rhs.resize(2 * model.rigid_bodies.len(), Vec3::zeros());
         rigid_right_hand_side(model, state, params, loads, &mut self.rigid_rhs);
         work.dv.copy_from_slice(&state.velocity_changes);
-        if is_compliant {
+        // Conjugate residuals know no rest poses, and start from the change of the last step.
+        if step.solver == ContactSolver::Cwc {
+            work.rests.select(model, params, damping, ContactSolver::Cwc);
             for ((dv, inverse), rhs) in work.dv[model.n_nodes()..].iter_mut().zip(&self.inverses).zip(&self.rigid_rhs) {
                 *dv = inverse * rhs;
             }
         }
-        let data = params_data(model, params, loads, &self.groups);
-        let Self { outbox, buffers, held, rigid_rhs, .. } = self;
-        outbox.put(buffers.get("params"), 0, &[data]);
+        let Self { outbox, buffers, held, rigid_rhs, groups, .. } = self;
+        outbox.put(buffers.get("params"), 0, &[params_data(model, params, loads, groups)]);
         held.put(outbox, buffers, model, loads);
         let rigid = 16 * model.n_nodes() as u64;
         let vectors = |v: &[Vec3]| v.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>();

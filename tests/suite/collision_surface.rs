@@ -87,5 +87,6 @@ fn residuals_on_the_device_touch_with_it_too() {
         simulation.tally().last.contact.active
     };
     let [drawn, tets] = ["drawn", "tets"].map(contacts);
-    assert!(0 < tets && tets < drawn, "{tets} {drawn}");
+    // The ball stands on few of its points, the tets on the flat side of their cells.
+    assert!(0 < drawn && drawn < tets, "{drawn} {tets}");
 }
