@@ -47,7 +47,8 @@ impl Costs {
     pub fn measured(device: &Arc<Device>) -> Result<Self, Failure> {
         let small = DeviceCopy::new(device, SMALL)?;
         let dispatch = device::repeat(device, |pass| small.record(pass))?;
-        let trips: Result<Vec<f64>, _> = (0..ROUND_TRIPS).map(|_| Ok::<_, Failure>(1e3 * seconds(device, 1, |pass| small.record(pass))?)).collect();
+        let trips: Result<Vec<f64>, _> =
+            (0..ROUND_TRIPS).map(|_| Ok::<_, Failure>(1e3 * seconds(device, 1, |pass| small.record(pass))?)).collect();
         let trip = Milliseconds::of(trips?);
         let gb_per_s = device::copy(device)?.limit_gb_per_s.unwrap_or(f64::INFINITY);
         Ok(Self { dispatch_us: 1e3 * dispatch.median, gb_per_s, round_trip_us: 1e3 * trip.median })
@@ -66,17 +67,22 @@ impl FromStr for Costs {
     fn from_str(text: &str) -> Result<Self, String> {
         let numbers: Result<Vec<f64>, _> = text.split(',').map(|number| number.trim().parse::<f64>()).collect();
         match numbers.as_deref() {
-            Ok(&[dispatch_us, gb_per_s, round_trip_us]) if [dispatch_us, gb_per_s, round_trip_us].iter().all(|x| *x > 0.0 && x.is_finite()) => {
+            Ok(&[dispatch_us, gb_per_s, round_trip_us])
+                if [dispatch_us, gb_per_s, round_trip_us].iter().all(|x| *x > 0.0 && x.is_finite()) =>
+            {
                 Ok(Self { dispatch_us, gb_per_s, round_trip_us })
             }
-            _ => Err("three positive numbers are expected: microseconds a dispatch, GB/s, microseconds a round trip, as in 3,2000,50".into()),
+            _ => {
+                Err("three positive numbers are expected: microseconds a dispatch, GB/s, microseconds a round trip, as in 3,2000,50".into())
+            }
         }
     }
 }
 
 impl Floor {
     pub fn print(&self, device: &str) {
-        let Self { costs: Costs { dispatch_us, gb_per_s, round_trip_us }, demand: Demand { dispatches, bytes, round_trips, host_ms }, ms } = *self;
+        let Self { costs: Costs { dispatch_us, gb_per_s, round_trip_us }, demand: Demand { dispatches, bytes, round_trips, host_ms }, ms } =
+            *self;
         say!(
             "    {device}: at least {ms:.3} ms = {dispatches:.1} dispatches of {dispatch_us:.2} us, {:.3} MB at {gb_per_s:.1} GB/s, {round_trips:.1} round trips of \
              {round_trip_us:.1} us, and {host_ms:.3} ms of this host",

@@ -1,0 +1,326 @@
+//! Corrected warped compliance, round by round: the device solves for velocities and forces, the host looks at the moved geometry. Twin: `contact::cwc::solve`.
+
+use super::*;
+
+/// What a submission answers.
+struct Answer {
+    controls: Vec<ControlData>,
+    /// `SOLVE` vectors an island.
+    islands: Vec<[f32; 4]>,
+    forces: Vec<[f32; 4]>,
+    scales: Vec<[f32; 4]>,
+    dv: Vec<[f32; 4]>,
+    /// Of the tets, after their pass.
+    rotations: Option<Vec<[f32; 4]>>,
+}
+
+impl Answer {
+    /// Passes of the slowest island.
+    fn passes(&self) -> u64 {
+        self.islands.chunks_exact(SOLVE).map(|island| island[FACTOR][3] as u64).max().unwrap_or(1).max(1)
+    }
+
+    /// The first body whose elastic solve has stopped at what is not finite.
+    fn fault(&self) -> Option<usize> {
+        self.controls.iter().position(|control| !control.residual2.is_finite())
+    }
+}
+
+/// How the solve of a scope goes.
+#[derive(Clone)]
+struct Course {
+    /// Gaps are solved for to this [m].
+    accuracy: f64,
+    iterations: u32,
+    passes: u32,
+    relinearisations: u32,
+    failures: u32,
+    /// How much larger the compliance is than told.
+    factor: f32,
+}
+
+/// Passes of a submission: as many as the last round of its kind took, within these bounds.
+pub const PASSES: std::ops::RangeInclusive<u32> = 2..=6;
+/// Elastic iterations of the first pass of a round, and of the others, which begin near the solution.
+const ELASTIC_ITERATIONS: [u32; 2] = [64, 32];
+/// Bound on the passes of a round, with those that only go on with an elastic solve.
+const MAX_ROUND: u32 = 60;
+
+impl DeviceEngine {
+    /// Solves all scopes by corrected warped compliance, round by round.
+    pub(super) fn solve_with_compliance(
+        &mut self,
+        step: &Step,
+        detection: &Detection,
+        work: &mut StepWork,
+        report: &mut StepReport,
+    ) -> Result<(), StepError> {
+        let (model, state, params) = (step.model, step.state, step.params);
+        let finest = cwc::ACCEPTED * params.contact_tolerance;
+        let fresh = Course { accuracy: finest, iterations: 0, passes: 0, relinearisations: 0, failures: 0, factor: 1.0 };
+        let mut courses = vec![fresh; work.scopes.list.len()];
+        self.detector.forget();
+        for round in 0.. {
+            if work.scope_works.iter().all(|work| work.solved.is_some()) {
+                break;
+            }
+            for scope_work in work.scope_works.iter_mut().filter(|work| work.solved.is_none()) {
+                scope_work.contacts.sort_by_key(|contact| (contact.bodies, contact.pair));
+            }
+            let is_island = |k: &usize| work.scope_works[*k].solved.is_none() && !work.scope_works[*k].contacts.is_empty();
+            let islands: Vec<usize> = (0..courses.len()).filter(is_island).collect();
+            let rows = |k: &usize| IslandRows {
+                contacts: &work.scope_works[*k].contacts,
+                bodies: work.scopes.list[*k].deformable(model.bodies.len()),
+                accuracy: courses[*k].accuracy,
+                factor: courses[*k].factor,
+            };
+            let rows: Vec<IslandRows> = islands.iter().map(rows).collect();
+            let tables = report.stages.time("rows", || self.cwc.tables(model, &rows, work.rests.bodies(), &self.inverses));
+            self.upload_round(step, work, &courses, &tables).map_err(|error| self.lost(&error))?;
+            let answer = self.settle(step, &tables, round.min(1), report).map_err(|error| self.lost(&error))?;
+            if let Some(body) = answer.fault() {
+                return Err(StepError::NotFinite { what: "the velocity", body: model.bodies[body].name.clone(), step: state.step });
+            }
+            self.count_bytes(step, &tables, &answer);
+            if let Some(rotations) = answer.rotations.as_ref() {
+                work.rotations = rotations.iter().map(|q| q.map(f64::from)).collect();
+            }
+            self.take(step, detection, work, &mut courses, &islands, &answer, report).map_err(|error| self.lost(&error))?;
+        }
+        for (stage, work) in std::mem::take(&mut self.work).0 {
+            report.device_work.add(stage, work);
+        }
+        Ok(())
+    }
+
+    /// Brings what a round begins with: which bodies take part and to what they are solved, and the contacts.
+    fn upload_round(&mut self, step: &Step, work: &StepWork, courses: &[Course], tables: &Tables) -> Result<(), DeviceError> {
+        let model = step.model;
+        let mut all = controls(model, step.params, step.loads, &vec![true; model.bodies.len()]);
+        for ((scope, scope_work), course) in work.scopes.list.iter().zip(&work.scope_works).zip(courses) {
+            if scope_work.solved.is_some() {
+                continue;
+            }
+            for body in scope.deformable(model.bodies.len()) {
+                let control = &mut all[body];
+                (control.remembered, control.elastic_done) = (0, 0);
+                if !scope_work.contacts.is_empty() {
+                    control.energy_target = energy_target(step, body, course.accuracy);
+                }
+            }
+        }
+        let Self { cwc, buffers, outbox, .. } = self;
+        outbox.put(buffers.get("reductions"), 0, &all);
+        cwc.upload(buffers, outbox, tables)
+    }
+
+    /// Solves for velocities and forces with the present rows, until all islands have settled or no more can be hoped for.
+    fn settle(&mut self, step: &Step, tables: &Tables, kind: usize, report: &mut StepReport) -> Result<Answer, DeviceError> {
+        let model = step.model;
+        let mut rotations = None;
+        let mut is_new = true;
+        let mut passes = 0;
+        loop {
+            let mut encoder = self.encoder();
+            self.outbox.record(&mut encoder)?;
+            let is_fresh = std::mem::take(&mut self.is_fresh);
+            if is_fresh {
+                let n_grabs = step.loads.grabs.len();
+                self.record(&mut encoder, "elements", |s, pass| s.assembly.record_elements(pass, model));
+                self.record(&mut encoder, "assembly", |s, pass| s.assembly.record_system(pass, model, n_grabs, s.groups.rows));
+            }
+            if std::mem::take(&mut is_new) {
+                let (free, rhs) = (self.buffers.get("rhs_free"), self.buffers.get("rhs"));
+                encoder.copy_buffer_to_buffer(free, 0, rhs, 0, free.size());
+                self.record(&mut encoder, "contact solve", |s, pass| s.cwc.record_compliance(pass));
+            }
+            // Without contacts, one solve that goes on until it is over.
+            let goes_on = passes > 0 && tables.rows.is_empty();
+            let n_passes = match passes {
+                _ if tables.rows.is_empty() => 1,
+                0 => self.foreseen[kind],
+                _ => *PASSES.start(),
+            };
+            for _ in 0..n_passes {
+                self.record(&mut encoder, "elastic solve", |s, pass| {
+                    if !goes_on {
+                        s.cwc.record_spread(pass, model.bodies.len());
+                        s.cg.record_start(pass);
+                    }
+                    s.cg.record_iterations(pass, &s.buffers, ELASTIC_ITERATIONS[usize::from(passes > 0 && !goes_on)]);
+                });
+                self.record(&mut encoder, "contact solve", |s, pass| s.cwc.record_forces(pass, &s.buffers));
+                passes += 1;
+            }
+            let mut answer = self.submit(encoder, model, tables, is_fresh, report)?;
+            rotations = answer.rotations.take().or(rotations);
+            let solved = answer.controls.iter().all(|control| control.elastic_done != 0);
+            let settled =
+                answer.islands.chunks_exact(SOLVE).all(|island| island[FACTOR][2] != 0.0 || island[FACTOR][3] >= MAX_PASSES as f32);
+            let is_hopeless = passes >= MAX_ROUND && !tables.rows.is_empty();
+            if (solved && settled) || is_hopeless || answer.fault().is_some() || !is_finite(&answer.dv) {
+                answer.rotations = rotations;
+                if !tables.rows.is_empty() {
+                    self.foreseen[kind] = (answer.passes() as u32).clamp(*PASSES.start(), *PASSES.end());
+                }
+                return Ok(answer);
+            }
+        }
+    }
+
+    fn submit(
+        &mut self,
+        encoder: wgpu::CommandEncoder,
+        model: &Model,
+        tables: &Tables,
+        with_rotations: bool,
+        report: &mut StepReport,
+    ) -> Result<Answer, DeviceError> {
+        let (n, data) = (tables.rows.len(), &tables.data);
+        let parts: [(&str, u64, usize); 6] = [
+            ("reductions", 0, model.bodies.len() * size_of::<ControlData>()),
+            ("cwc_state", 16 * u64::from(data.solves), 16 * SOLVE * data.n_islands as usize),
+            ("cwc_state", 16 * (FORCE * n) as u64, 16 * n),
+            ("cwc_state", 16 * (SCALE * n) as u64, 16 * n),
+            ("dv", 0, 16 * model.n_unknowns()),
+            ("rotations", 0, if with_rotations { 16 * model.tets.len() } else { 0 }),
+        ];
+        self.deliver(encoder, &parts, report, |found| {
+            let vectors = |k: usize| bytemuck::pod_collect_to_vec::<u8, [f32; 4]>(found[k]);
+            Answer {
+                controls: bytemuck::pod_collect_to_vec(found[0]),
+                islands: vectors(1),
+                forces: vectors(2),
+                scales: vectors(3),
+                dv: vectors(4),
+                rotations: with_rotations.then(|| vectors(5)),
+            }
+        })
+    }
+
+    /// What a round has moved at least.
+    fn count_bytes(&mut self, step: &Step, tables: &Tables, answer: &Answer) {
+        let [elements, assembly] = match answer.rotations {
+            Some(_) => bytes_of_system(step.model),
+            None => [0, 0],
+        };
+        let [iteration, start] = self.tiles.bytes_of_iteration(step.model, step.params.is_two_level());
+        let iterations = answer.controls.iter().map(|control| control.contact_iterations + control.iterations).max().unwrap_or(0);
+        let passes = answer.passes();
+        let inner = answer.islands.chunks_exact(SOLVE).map(|island| island[TOLD][1] as u64).max().unwrap_or(0);
+        let contact = tables.bytes_of_compliance() + inner * tables.bytes_of_iteration();
+        let elastic = passes * start + u64::from(iterations) * iteration;
+        for (stage, bytes) in [("elements", elements), ("assembly", assembly), ("elastic solve", elastic), ("contact solve", contact)] {
+            self.work.add(stage, Work { dispatches: 0, bytes });
+        }
+    }
+
+    /// Takes over what a round came to, and looks at the geometry of the scopes that were in it. Twin: the loop of `contact::cwc::solve`.
+    fn take(
+        &mut self,
+        step: &Step,
+        detection: &Detection,
+        work: &mut StepWork,
+        courses: &mut [Course],
+        islands: &[usize],
+        answer: &Answer,
+        report: &mut StepReport,
+    ) -> Result<(), DeviceError> {
+        let (model, params) = (step.model, step.params);
+        let StepWork { scopes, scope_works, dv, .. } = work;
+        for (scope, _) in scopes.list.iter().zip(&*scope_works).filter(|(_, work)| work.solved.is_none()) {
+            let range = scope.unknowns.clone();
+            dv[range.clone()].iter_mut().zip(&answer.dv[range]).for_each(|(dv, found)| *dv = three(found));
+        }
+        let mut settled = vec![true; courses.len()];
+        let mut first = 0;
+        for (i, k) in islands.iter().enumerate() {
+            let contacts = &mut scope_works[*k].contacts;
+            let range = first..first + contacts.len();
+            first = range.end;
+            let forces: Vec<Vec3> = answer.forces[range.clone()].iter().map(three).collect();
+            cwc::store(contacts, &forces);
+            for (contact, scale) in contacts.iter_mut().zip(&answer.scales[range]) {
+                contact.compliance = Mat3::from_diagonal(&Vec3::new(scale[0].into(), scale[1].into(), scale[1].into()));
+            }
+            let island = &answer.islands[SOLVE * i..][..SOLVE];
+            let factor = island[FACTOR];
+            settled[*k] = factor[2] != 0.0;
+            courses[*k].passes += factor[3] as u32;
+            courses[*k].iterations += island[TOLD][1] as u32;
+            courses[*k].failures += u32::from(!settled[*k]);
+            courses[*k].factor = factor[1];
+        }
+        for (k, (scope, work)) in scopes.list.iter().zip(&*scope_works).enumerate() {
+            if work.solved.is_none() && settled[k] {
+                scope.deformable(model.bodies.len()).for_each(|body| self.keep_momentum(step, body, &work.contacts, dv));
+                self.move_rigid_bodies(model, scope, &work.contacts, params.time_step, dv);
+            }
+        }
+        let dv: &[Vec3] = dv;
+        let is_finite = dv.iter().all(|dv| dv.iter().all(|c| c.is_finite()));
+        let islands: &[usize] = islands;
+        let start = Instant::now();
+        let is_open = |k: usize| is_finite && scope_works[k].solved.is_none();
+        let sieved = self.detector.sieve(detection, &scopes.list, is_open, dv, report)?;
+        let look = |(k, ((scope, work), course)): (usize, ((&Scope, &mut ScopeWork), &mut Course))| {
+            if work.solved.is_some() {
+                return;
+            }
+            let bodies = scope.deformable(model.bodies.len());
+            let of_bodies = &answer.controls[bodies];
+            course.iterations += of_bodies.iter().map(|control| control.contact_iterations + control.iterations).max().unwrap_or(0);
+            let converged = of_bodies.iter().all(|control| control.converged != 0) && settled[k];
+            let ScopeWork { contacts, crosses, solved, .. } = work;
+            let finest = cwc::ACCEPTED * params.contact_tolerance;
+            let dv = &dv[scope.unknowns.clone()];
+            let mut outcome = None;
+            if !is_finite || (params.demand == Demand::Converged && course.failures >= cwc::MAX_FAILURES && !settled[k]) {
+                outcome = Some(false);
+            } else {
+                if settled[k] && islands.contains(&k) {
+                    cwc::release(contacts, dv, scope.unknowns.start, params.time_step, course.accuracy / cwc::ACCEPTED);
+                }
+                let adapted = match &sieved {
+                    Some(sieved) => detection.adapt_among(&sieved.candidates[k], scope, dv, &sieved.end, contacts),
+                    None => detection.adapt(scope, dv, contacts),
+                };
+                *crosses = adapted.crosses;
+                let was_rough = course.accuracy > finest;
+                course.accuracy = finest.max(cwc::ROUGHLY * adapted.off);
+                let changed = adapted.off > 0.0;
+                if changed || !was_rough {
+                    let is_too_much =
+                        course.relinearisations >= cwc::MAX_RELINEARISATIONS || contacts.len() > max_contacts(scope, detection, contacts);
+                    if !changed || is_too_much {
+                        outcome = Some(converged && !changed);
+                    } else {
+                        course.relinearisations += 1;
+                    }
+                }
+            }
+            *solved = outcome.map(|converged| StepReport {
+                iterations: course.iterations,
+                restarts: course.passes,
+                relinearisations: course.relinearisations,
+                residual: of_bodies.iter().map(|c| f64::from(c.residual2).sqrt() / f64::from(c.scale)).fold(0.0, f64::max),
+                converged,
+                contact: contact_report(contacts, dv, scope.unknowns.start, params.time_step),
+                ..StepReport::default()
+            });
+        };
+        let scopes = scopes.list.par_iter().zip(&mut *scope_works);
+        scopes.zip(courses).enumerate().for_each(look);
+        self.detector.note_look(sieved.is_some(), start, report);
+        Ok(())
+    }
+}
+
+/// What the residual of a body may still move in the norm of A [J]: a node by what the elastic tolerance of `accuracy` allows.
+fn energy_target(step: &Step, body: usize, accuracy: f64) -> f32 {
+    let body = &step.model.bodies[body];
+    let finest = cwc::ACCEPTED * step.params.contact_tolerance;
+    let velocity = ELASTIC_TOLERANCE * step.params.contact_tolerance * (accuracy / finest) / step.params.time_step;
+    (body.mass / body.nodes.len() as f64 * velocity * velocity) as f32
+}
