@@ -1,6 +1,6 @@
 use rayon::prelude::*;
 
-use super::tree::closest_on_triangle;
+use super::tree::Tree;
 use super::{Embedding, MeshError, TetMesh};
 use crate::math::{Aabb, Vec3};
 
@@ -12,8 +12,16 @@ pub fn embed(tets: &TetMesh, points: &[Vec3]) -> Result<Embedding, MeshError> {
         return Err(MeshError::NotFinite { vertex });
     }
     let grid = TetGrid::new(tets);
-    let found: Vec<(usize, [f64; 4])> = points.par_iter().map(|point| grid.locate(point)).collect();
-    let (nodes, weights) = found.into_iter().map(|(tet, weights)| (tets.tets[tet], weights)).unzip();
+    let inside: Vec<Option<usize>> = points.par_iter().map(|point| grid.locate(point)).collect();
+    // What is nearest to a point outside is on the border.
+    let is_needed = inside.contains(&None);
+    let (surface, owners) = if is_needed { (tets.surface(), tets.boundary_tets()) } else { Default::default() };
+    let border = Tree::new(&surface);
+    let locate = |(inside, point): (&Option<usize>, &Vec3)| {
+        let tet = inside.unwrap_or_else(|| owners[border.closest_triangle(point)]);
+        (tets.tets[tet], weights(&tets.corners(tet), point))
+    };
+    let (nodes, weights) = inside.par_iter().zip(points).map(locate).unzip();
     Ok(Embedding { nodes, weights })
 }
 
@@ -26,6 +34,9 @@ impl Embedding {
         self.nodes.iter().zip(&self.weights).map(point).collect()
     }
 }
+
+/// Rounding may put a point on a border, between tets or outer, by so much of their size outside of all of them.
+const ROUNDING: f64 = 1e-10;
 
 /// Barycentric weights of a point in a tet, by ratios of volumes.
 fn weights([a, b, c, d]: &[Vec3; 4], point: &Vec3) -> [f64; 4] {
@@ -98,55 +109,18 @@ impl<'a> TetGrid<'a> {
         &self.tets[self.starts[slot] as usize..self.starts[slot + 1] as usize]
     }
 
-    fn locate(&self, point: &Vec3) -> (usize, [f64; 4]) {
-        // Of the tets that hold a point on their border, the one it lies deepest in; the first of equals.
-        let mut best = (f64::NEG_INFINITY, 0, [0.0; 4]);
+    /// The tet that holds a point: of those that hold it on their border, the one it lies deepest in; the first of equals.
+    fn locate(&self, point: &Vec3) -> Option<usize> {
+        let mut best = (f64::NEG_INFINITY, 0);
         for &tet in self.tets_of(self.cell(point)) {
             let weights = weights(&self.mesh.corners(tet as usize), point);
             let least = weights.into_iter().fold(f64::INFINITY, f64::min);
             if least > best.0 {
-                best = (least, tet as usize, weights);
+                best = (least, tet as usize);
             }
         }
-        // Rounding may put a point on the outer border just outside.
-        if best.0 >= -1e-12 {
-            return (best.1, best.2);
-        }
-        let tet = self.nearest(point);
-        (tet, weights(&self.mesh.corners(tet), point))
+        (best.0 >= -ROUNDING).then_some(best.1)
     }
-
-    /// The tet nearest to a point outside all of them: looks through growing shells of cells around the point's cell until no
-    /// cell farther out can hold a nearer one.
-    fn nearest(&self, point: &Vec3) -> usize {
-        let center = self.cell(point);
-        let anchor = point.sup(&self.bounds.min).inf(&self.bounds.max);
-        let to_grid = (point - anchor).norm_squared();
-        let step = (0..3).filter(|&axis| self.cells[axis] > 1).map(|axis| self.spacing[axis]).fold(f64::INFINITY, f64::min);
-        let mut best = (f64::INFINITY, 0);
-        for shell in 0..=self.cells.into_iter().max().unwrap_or(1) {
-            // The grid is convex, so distances to and within it add at a right angle or wider.
-            let within = if shell == 0 { 0.0 } else { (shell - 1) as f64 * step };
-            if best.0 <= to_grid + within * within {
-                break;
-            }
-            let min = center.map(|i| i.saturating_sub(shell));
-            let max = std::array::from_fn(|axis| (center[axis] + shell).min(self.cells[axis] - 1));
-            each_cell(min, max, |cell| {
-                let distance = (0..3).map(|axis| cell[axis].abs_diff(center[axis])).max().unwrap_or(0);
-                if distance == shell {
-                    for &tet in self.tets_of(cell) {
-                        best = less(best, (squared_distance(&self.mesh.corners(tet as usize), point), tet as usize));
-                    }
-                }
-            });
-        }
-        best.1
-    }
-}
-
-fn less(a: (f64, usize), b: (f64, usize)) -> (f64, usize) {
-    if b.0 < a.0 || (b.0 == a.0 && b.1 < a.1) { b } else { a }
 }
 
 fn each_cell(min: [usize; 3], max: [usize; 3], mut visit: impl FnMut([usize; 3])) {
@@ -159,18 +133,19 @@ fn each_cell(min: [usize; 3], max: [usize; 3], mut visit: impl FnMut([usize; 3])
     }
 }
 
-/// Squared distance [m^2] from a point outside a tet to its border.
-fn squared_distance(&[a, b, c, d]: &[Vec3; 4], point: &Vec3) -> f64 {
-    [[b, c, d], [a, c, d], [a, b, d], [a, b, c]]
-        .iter()
-        .map(|face| (closest_on_triangle(face, point) - point).norm_squared())
-        .fold(f64::INFINITY, f64::min)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::mesh::shapes;
+    use crate::mesh::tree::closest_on_triangle;
+
+    /// Squared distance [m^2] from a point outside a tet to its border.
+    fn squared_distance(&[a, b, c, d]: &[Vec3; 4], point: &Vec3) -> f64 {
+        [[b, c, d], [a, c, d], [a, b, d], [a, b, c]]
+            .iter()
+            .map(|face| (closest_on_triangle(face, point) - point).norm_squared())
+            .fold(f64::INFINITY, f64::min)
+    }
 
     #[test]
     fn nodes_and_centers_lie_where_they_should() {
@@ -215,5 +190,19 @@ mod tests {
         assert_eq!(embed(&TetMesh::default(), &[Vec3::zeros()]), Err(MeshError::NoTets));
         let mesh = shapes::box_tets(Vec3::repeat(1.0), [1, 1, 1]);
         assert_eq!(embed(&mesh, &[Vec3::repeat(f64::NAN)]), Err(MeshError::NotFinite { vertex: 0 }));
+    }
+
+    /// They are not searched for cell by cell.
+    #[test]
+    fn points_far_away_go_to_the_nearest_tet_soon() {
+        let mesh = shapes::torus(1.0, 0.3, 16);
+        let points: Vec<Vec3> =
+            (0..3000).map(f64::from).map(|i| Vec3::new((0.1 * i).sin(), (0.37 * i).cos(), (0.2 * i).cos()) * 1e4).collect();
+        let embedding = embed(&mesh, &points).unwrap();
+        for (point, nodes) in points.iter().zip(&embedding.nodes).step_by(500) {
+            let chosen = squared_distance(&nodes.map(|n| mesh.positions[n as usize]), point).sqrt();
+            let nearest = (0..mesh.tets.len()).map(|t| squared_distance(&mesh.corners(t), point)).fold(f64::INFINITY, f64::min).sqrt();
+            assert!(chosen <= nearest + 1e-8, "{chosen} {nearest}");
+        }
     }
 }

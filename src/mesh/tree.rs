@@ -111,8 +111,13 @@ impl<'a> Tree<'a> {
         self.nearest(point).1
     }
 
-    fn nearest(&self, point: &Vec3) -> (f64, Vec3) {
-        let mut best = (f64::INFINITY, *point);
+    /// The triangle that is nearest to a point; of equals any, but always the same.
+    pub fn closest_triangle(&self, point: &Vec3) -> usize {
+        self.nearest(point).2
+    }
+
+    fn nearest(&self, point: &Vec3) -> (f64, Vec3, usize) {
+        let mut best = (f64::INFINITY, *point, 0);
         let mut waiting = ArrayVec::<(f64, usize), DEEPEST>::new();
         waiting.push((self.nodes[0].squared_distance(point), 0));
         while let Some((at_least, index)) = waiting.pop() {
@@ -125,7 +130,7 @@ impl<'a> Tree<'a> {
                     let nearest = closest_on_triangle(&self.surface.corners(t as usize), point);
                     let squared = (nearest - point).norm_squared();
                     if squared < best.0 {
-                        best = (squared, nearest);
+                        best = (squared, nearest, t as usize);
                     }
                 }
                 continue;
