@@ -218,6 +218,11 @@ impl Device {
         self.created.load(Ordering::Relaxed)
     }
 
+    /// Bytes of the largest storage buffer that kernels can read.
+    pub fn largest_buffer(&self) -> u64 {
+        self.limits.max_storage_buffer_binding_size.min(self.limits.max_buffer_size)
+    }
+
     /// Whether the adapter is made of hardware (or may be: some drivers do not say).
     pub fn is_hardware(&self) -> bool {
         self.info.device_type != wgpu::DeviceType::Cpu

@@ -30,8 +30,8 @@ use crate::contact::{Contact, cwc};
 use crate::math::{Mat3, Vec3};
 use crate::model::Model;
 use crate::solver::cpu::{
-    Detection, ELASTIC_TOLERANCE, Engine, Given, MAX_PASSES, Scope, ScopeWork, Step, Work as StepWork, contact_report, link, max_contacts,
-    rigid_right_hand_side,
+    Detection, ELASTIC_TOLERANCE, Engine, Given, Host, MAX_PASSES, Quaternion, Scope, ScopeWork, Step, Work as StepWork, contact_report,
+    link, max_contacts, rigid_right_hand_side,
 };
 use crate::solver::{ContactSolver, Demand, DeviceWork, HeldPoint, State, StepError, StepReport, SurfacePositions, Work};
 use crate::sparse::Operator;
@@ -169,6 +169,12 @@ impl DeviceEngine {
         Ok(answer)
     }
 
+    /// Rotations of the tets that the next pass over the elements begins with.
+    fn bring_rotations(&mut self, rotations: &[Quaternion]) {
+        let rotations: Vec<_> = rotations.iter().map(|q| q.map(|c| c as f32)).collect();
+        self.outbox.put(self.buffers.get("rotations"), 0, &rotations);
+    }
+
     /// Puts the state where the kernels read it, and submits with the surface there.
     fn show(&mut self, model: &Model, state: &State) -> Result<(), DeviceError> {
         let (high, low): (Vec<_>, Vec<_>) = state.displacements.iter().map(split).unzip();
@@ -257,8 +263,7 @@ impl Engine for DeviceEngine {
 
     fn restore(&mut self, model: &Model, state: &State) -> Result<(), StepError> {
         self.is_open = false;
-        let rotations: Vec<_> = state.rotations.iter().map(|q| q.map(|c| c as f32)).collect();
-        self.outbox.put(self.buffers.get("rotations"), 0, &rotations);
+        self.bring_rotations(&state.rotations);
         self.show(model, state).map_err(|error| self.lost(&error))
     }
 

@@ -52,14 +52,18 @@ impl Buffers {
     /// Any other buffer, zeroed. No buffer is smaller than the largest struct, so that empty arrays can be bound.
     pub fn zeroed(&mut self, name: &'static str, bytes: u64, usage: wgpu::BufferUsages) -> Result<(), DeviceError> {
         let size = bytes.max(256).next_multiple_of(16);
-        let limit = self.device.limits.max_storage_buffer_binding_size.min(self.device.limits.max_buffer_size);
+        let limit = self.device.largest_buffer();
         if size > limit {
-            let adapter = self.device.info.name.clone();
-            return Err(DeviceError::TooLarge { adapter, buffer: name.into(), needed: size, limit });
+            return Err(self.too_large(name, size, limit));
         }
         let descriptor = wgpu::BufferDescriptor { label: Some(name), size, usage, mapped_at_creation: false };
         self.by_name.insert(name, self.device.create_buffer(&descriptor));
         Ok(())
+    }
+
+    /// A buffer of `needed` bytes is refused.
+    pub fn too_large(&self, name: &str, needed: u64, limit: u64) -> DeviceError {
+        DeviceError::TooLarge { adapter: self.device.info.name.clone(), buffer: name.into(), needed, limit }
     }
 
     /// Copies the start of another buffer into `name` before the next submission.

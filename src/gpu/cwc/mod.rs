@@ -47,6 +47,8 @@ pub struct Cwc {
     /// Of the present solve, with whether it has islands that many workgroups share, and that one holds.
     data: CwcData,
     has: [bool; 2],
+    /// Largest buffer [bytes].
+    pub limit: u64,
 }
 
 struct Bounds {
@@ -107,6 +109,7 @@ impl Cwc {
             most_whole: most_whole(device),
             data: CwcData::default(),
             has: [false; 2],
+            limit: device.largest_buffer(),
         })
     }
 
@@ -115,13 +118,18 @@ impl Cwc {
         Tables::new(model, islands, rests, inverses, &mut self.columns, self.most_whole)
     }
 
-    /// Brings a solve to the device with the next submission of `outbox`: its tables, and the forces that it starts from.
+    /// Brings a solve to the device with the next submission of `outbox`: its tables, and the forces that it starts from. Where it has no room for them nothing has
+    /// changed.
     pub fn upload(&mut self, buffers: &mut Buffers, outbox: &mut Outbox, tables: &Tables) -> Result<(), DeviceError> {
         let counts = [tables.words.len(), tables.rows.len(), tables.n_state, tables.n_weights, tables.n_motions];
+        let needed = || GROWING.into_iter().zip(counts).map(|((name, bytes), count)| (name, (count * bytes) as u64));
+        if let Some((name, needed)) = needed().find(|(_, needed)| *needed > self.limit) {
+            return Err(buffers.too_large(name, needed, self.limit));
+        }
         let mut is_new = self.columns.upload(buffers)?;
-        for ((name, bytes), count) in GROWING.into_iter().zip(counts) {
-            if (count * bytes) as u64 > buffers.get(name).size() {
-                buffers.storage::<u8>(name, (count + count / 2) * bytes)?;
+        for (name, needed) in needed() {
+            if needed > buffers.get(name).size() {
+                buffers.storage::<u8>(name, (needed + needed / 2).min(self.limit) as usize)?;
                 is_new = true;
             }
         }

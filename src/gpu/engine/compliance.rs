@@ -77,7 +77,10 @@ impl DeviceEngine {
             };
             let rows: Vec<IslandRows> = islands.iter().map(rows).collect();
             let tables = report.stages.time("rows", || self.cwc.tables(model, &rows, work.rests.bodies(), &self.inverses));
-            self.upload_round(step, work, &courses, &tables).map_err(|error| self.lost(&error))?;
+            match self.upload_round(step, work, &courses, &tables) {
+                Err(DeviceError::TooLarge { .. }) => return self.solve_on_host(step, detection, work, report),
+                told => told.map_err(|error| self.lost(&error))?,
+            }
             let answer = self.settle(step, &tables, round.min(1), report).map_err(|error| self.lost(&error))?;
             if let Some(body) = answer.fault() {
                 return Err(StepError::NotFinite { what: "the velocity", body: model.bodies[body].name.clone(), step: state.step });
@@ -91,6 +94,15 @@ impl DeviceEngine {
         for (stage, work) in std::mem::take(&mut self.work).0 {
             report.device_work.add(stage, work);
         }
+        Ok(())
+    }
+
+    /// The host solves a step whose contacts the device has no room for, from its beginning: compliances grow with the square of the contacts of a body.
+    fn solve_on_host(&mut self, step: &Step, detection: &Detection, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError> {
+        Host.begin(step, work, report)?;
+        work.deal_contacts(detection, None);
+        Host.solve(step, detection, work, report)?;
+        self.bring_rotations(&work.rotations);
         Ok(())
     }
 

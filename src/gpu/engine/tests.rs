@@ -205,6 +205,31 @@ fn forces_are_the_same_in_one_workgroup_and_in_many() {
     assert!(one == run(256).0 && many == run(0).0, "the same bits");
 }
 
+/// Contacts that the device has no room for are solved for by the host, to the same bits as without a device; then the device goes on.
+#[test]
+fn the_host_solves_for_contacts_that_the_device_has_no_room_for() {
+    let model = falling(2);
+    let params = Params { solver: ContactSolver::Cwc, ..Params::default() };
+    let limited = |limit: Option<u64>| {
+        let mut engine = DeviceEngine::new(test_device(), &model).unwrap();
+        engine.cwc.limit = limit.unwrap_or(engine.cwc.limit);
+        CpuStepper::with_engine(model.clone(), 1, engine).unwrap()
+    };
+    let (mut small, mut large) = (limited(Some(0)), limited(None));
+    let mut host = CpuStepper::new(model.clone(), 1).unwrap();
+    for _ in 0..3 {
+        let reports = [host.step(&params, &Loads::default()).unwrap(), small.step(&params, &Loads::default()).unwrap()];
+        assert!(reports[0].contact.active > 0 && reports[0].contact == reports[1].contact, "{reports:?}");
+        assert!(small.state().unwrap() == host.state().unwrap());
+    }
+    large.set_state(&host.state().unwrap()).unwrap();
+    small.engine_mut().cwc.limit = u64::MAX;
+    for stepper in [&mut small, &mut large] {
+        assert!(stepper.step(&params, &Loads::default()).unwrap().converged);
+    }
+    assert!(small.state().unwrap() == large.state().unwrap());
+}
+
 /// A step that fails leaves everything as it was, and the next one is as if it had not been.
 #[test]
 fn a_step_that_fails_leaves_the_device_as_it_was() {

@@ -204,6 +204,11 @@ impl<E: Engine> CpuStepper<E> {
         Ok(Self { engine, damping, groups, state: State::initial(&model), work, pool, model, surfaces, bvh, monotone })
     }
 
+    #[cfg(test)]
+    pub fn engine_mut(&mut self) -> &mut E {
+        &mut self.engine
+    }
+
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
     }
