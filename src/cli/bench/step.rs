@@ -60,14 +60,7 @@ fn steps(case: Option<&str>, scene: &str, flags: &[String], args: &BenchArgs) ->
     let device = (place.backend() == Some(BackendChoice::Gpu))
         .then(|| Device::open(&DeviceRequest { adapter: place.adapter.clone(), ..DeviceRequest::default() }))
         .transpose()?;
-    let options = Options {
-        backend: place.backend(),
-        adapter: place.adapter.clone(),
-        threads,
-        detection,
-        device: device.clone(),
-        ..Options::default()
-    };
+    let options = Options { backend: place.backend(), adapter: place.adapter.clone(), threads, detection, device: device.clone() };
     let mut simulation = Simulation::new(built, &options)?;
     let (mut ms, mut iterations, mut constraints) = (vec![], 0.0, 0);
     let (mut stages, mut work, mut round_trips) = (StageTimes::default(), DeviceWork::default(), 0.0);
