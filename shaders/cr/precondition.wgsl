@@ -15,8 +15,7 @@ fn precondition(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_i
     let i = cr_island_of(group.x);
     let island = cr_island(i);
     let phase = cr_controls[i].phase;
-    let rho = reduce_group(lane, cr_part(lane, island, CR_SUM_RHO)).x;
-    let beta = select(rho / cr_controls[i].rho, 0.0, cr_controls[i].fresh != 0u);
+    let beta = cr_beta(i, reduce_group(lane, cr_part(lane, island, CR_SUM_RHO)).x);
     let idle = cr_controls[i].done != 0u;
 
     var curvature = 0.0;

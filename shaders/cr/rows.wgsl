@@ -62,7 +62,7 @@ fn rows(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     let phase = cr_controls[i].next_phase;
     let restart = phase == PHASE_RESTART;
     let rho = reduce_group(lane, cr_part(lane, island, CR_SUM_RHO)).x;
-    let beta = select(rho / cr_controls[i].rho, 0.0, cr_controls[i].fresh != 0u);
+    let beta = cr_beta(i, rho);
     let idle = cr_controls[i].done != 0u;
 
     var curvature = 0.0;

@@ -155,6 +155,11 @@ fn cr_part(lane: u32, island: CrIsland, slot: u32) -> vec4f {
     return sum;
 }
 
+// How much of the last direction is in the next one, at z.Bz = rho.
+fn cr_beta(i: u32, rho: f32) -> f32 {
+    return select(rho / cr_controls[i].rho, 0.0, cr_controls[i].fresh != 0u);
+}
+
 fn cr_part_max(lane: u32, island: CrIsland, slot: u32) -> f32 {
     var largest = 0.0;
     for (var g = island.first_group + lane; g < island.end_group; g += WORKGROUP) {

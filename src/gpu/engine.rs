@@ -127,6 +127,19 @@ impl DeviceEngine {
         StepError::DeviceLost { step: self.step, reason: error.to_string() }
     }
 
+    /// A submission, with what the host has to bring, and elements and matrix if the step does not have them yet; whether it makes them.
+    fn begin_submission(&mut self, step: &Step) -> Result<(wgpu::CommandEncoder, bool), DeviceError> {
+        let mut encoder = self.encoder();
+        self.outbox.record(&mut encoder)?;
+        let is_fresh = std::mem::take(&mut self.is_fresh);
+        if is_fresh {
+            let n_grabs = step.loads.grabs.len();
+            self.record(&mut encoder, "elements", |s, pass| s.assembly.record_elements(pass, step.model));
+            self.record(&mut encoder, "assembly", |s, pass| s.assembly.record_system(pass, step.model, n_grabs, s.groups.rows));
+        }
+        Ok((encoder, is_fresh))
+    }
+
     /// A timed pass of a stage; its dispatches are counted.
     fn record(&mut self, encoder: &mut wgpu::CommandEncoder, stage: &'static str, what: impl FnOnce(&Self, &mut wgpu::ComputePass)) {
         let before = self.buffers.n_dispatches();

@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
 use super::tree::Tree;
-use super::{Embedding, MeshError, TetMesh};
+use super::{Embedding, MeshError, SurfaceMesh, TetMesh};
 use crate::math::{Aabb, Vec3};
 
 /// Finds for each point the tet that contains it and the point's barycentric weights there. A point outside every tet goes to
@@ -14,11 +14,14 @@ pub fn embed(tets: &TetMesh, points: &[Vec3]) -> Result<Embedding, MeshError> {
     let grid = TetGrid::new(tets);
     let inside: Vec<Option<usize>> = points.par_iter().map(|point| grid.locate(point)).collect();
     // What is nearest to a point outside is on the border.
-    let is_needed = inside.contains(&None);
-    let (surface, owners) = if is_needed { (tets.surface(), tets.boundary_tets()) } else { Default::default() };
+    let (mut surface, mut owners) = (SurfaceMesh::default(), vec![]);
+    if inside.contains(&None) {
+        (surface.triangles, owners) = tets.boundary_with_tets();
+        surface.positions.clone_from(&tets.positions);
+    }
     let border = Tree::new(&surface);
     let locate = |(inside, point): (&Option<usize>, &Vec3)| {
-        let tet = inside.unwrap_or_else(|| owners[border.closest_triangle(point)]);
+        let tet = inside.unwrap_or_else(|| owners[border.closest_triangle(point)] as usize);
         (tets.tets[tet], weights(&tets.corners(tet), point))
     };
     let (nodes, weights) = inside.par_iter().zip(points).map(locate).unzip();

@@ -33,15 +33,11 @@ impl TetMesh {
 
     /// The triangles that belong to one tet only, counter-clockwise seen from outside, in the order of their tets.
     pub fn boundary(&self) -> Vec<[u32; 3]> {
-        self.boundary_faces().into_iter().map(|id| self.face(id as usize)).collect()
+        self.boundary_with_tets().0
     }
 
-    /// The tet of each of the triangles of [`boundary`](Self::boundary).
-    pub fn boundary_tets(&self) -> Vec<usize> {
-        self.boundary_faces().into_iter().map(|id| id as usize / 4).collect()
-    }
-
-    fn boundary_faces(&self) -> Vec<u32> {
+    /// The same triangles, and the tet of each.
+    pub fn boundary_with_tets(&self) -> (Vec<[u32; 3]>, Vec<u32>) {
         let mut faces: Vec<([u32; 3], u32)> = (0..4 * self.tets.len())
             .map(|id| {
                 let mut key = self.face(id);
@@ -52,7 +48,7 @@ impl TetMesh {
         faces.par_sort_unstable();
         let mut single: Vec<u32> = faces.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() == 1).map(|same| same[0].1).collect();
         single.sort_unstable();
-        single
+        single.into_iter().map(|id| (self.face(id as usize), id / 4)).unzip()
     }
 
     /// The boundary as triangles over its own vertices, and the nodes that these are, in their order.

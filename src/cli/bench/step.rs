@@ -1,13 +1,14 @@
 //! `pliant bench step`: whole steps, and what each of their stages takes.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
 
 use super::floor::{Costs, Demand};
 use super::{BenchArgs, Failure, MachineArgs, Milliseconds, Record, Size, Stage};
-use crate::gpu::{DetectionPlace, Device, DeviceRequest};
-use crate::scene::{BackendChoice, Scene, build};
+use crate::gpu::{DetectionPlace, Device};
+use crate::scene::{Scene, build};
 use crate::sim::{Options, Simulation};
 use crate::solver::{DeviceWork, StageTimes};
 
@@ -35,6 +36,10 @@ const STEPS: u32 = 30;
 
 pub fn bench(args: &BenchArgs) -> Result<Vec<Record>, Failure> {
     let StepArgs { scene, set, .. } = &args.step;
+    let machine = match args.machine.device()? {
+        Some(device) => Some((device.clone(), Costs::measured(&device)?)),
+        None => None,
+    };
     let mut records = vec![];
     if scene.is_empty() {
         // Elasticity alone, and with contact from the start.
@@ -42,25 +47,30 @@ pub fn bench(args: &BenchArgs) -> Result<Vec<Record>, Failure> {
             let mut flags = vec![format!("body.bunny.position={place}")];
             flags.extend(args.size.map(|n| format!("body.bunny.resolution={n}")));
             flags.extend_from_slice(set);
-            records.push(steps(Some(case), "bunny", &flags, args)?);
+            records.push(steps(Some(case), "bunny", &flags, args, &machine)?);
         }
     }
     for scene in scene {
-        records.push(steps(None, scene, set, args)?);
+        records.push(steps(None, scene, set, args, &machine)?);
     }
     Ok(records)
 }
 
-fn steps(case: Option<&str>, scene: &str, flags: &[String], args: &BenchArgs) -> Result<Record, Failure> {
+/// `machine`: the device that is asked for, and what it charges.
+fn steps(
+    case: Option<&str>,
+    scene: &str,
+    flags: &[String],
+    args: &BenchArgs,
+    machine: &Option<(Arc<Device>, Costs)>,
+) -> Result<Record, Failure> {
     let built = build(&Scene::load(scene, flags)?)?;
     let MachineArgs { place, threads, .. } = &args.machine;
     let count = args.step.steps.unwrap_or(STEPS);
     let detection = args.step.detection.as_deref().and_then(DetectionPlace::from_name).unwrap_or_default();
     let threads = threads.map(|n| n as usize);
-    let device = (place.backend() == Some(BackendChoice::Gpu))
-        .then(|| Device::open(&DeviceRequest { adapter: place.adapter.clone(), ..DeviceRequest::default() }))
-        .transpose()?;
-    let options = Options { backend: place.backend(), adapter: place.adapter.clone(), threads, detection, device: device.clone() };
+    let device = machine.as_ref().map(|(device, _)| device.clone());
+    let options = Options { backend: place.backend(), adapter: place.adapter.clone(), threads, detection, device };
     let mut simulation = Simulation::new(built, &options)?;
     let (mut ms, mut iterations, mut constraints) = (vec![], 0.0, 0);
     let (mut stages, mut work, mut round_trips) = (StageTimes::default(), DeviceWork::default(), 0.0);
@@ -91,7 +101,7 @@ fn steps(case: Option<&str>, scene: &str, flags: &[String], args: &BenchArgs) ->
     };
     let stages: Vec<Stage> = stages.0.iter().map(of_stage).collect();
     let mut floors = vec![];
-    if let Some(device) = &device {
+    if let Some((_, costs)) = machine {
         let of_device = |stage: &&Stage| stage.dispatches.is_some() || stage.stage == "device";
         let demand = Demand {
             dispatches: stages.iter().filter_map(|stage| stage.dispatches).sum(),
@@ -99,7 +109,7 @@ fn steps(case: Option<&str>, scene: &str, flags: &[String], args: &BenchArgs) ->
             round_trips,
             host_ms: stages.iter().filter(|stage| !of_device(stage) && stage.stage != "other").map(|stage| stage.ms).sum(),
         };
-        floors.push(Costs::measured(device)?.floor(demand));
+        floors.push(costs.floor(demand));
         floors.extend(args.step.predict.map(|costs| costs.floor(demand)));
     }
     let ms = Milliseconds::of(ms);
@@ -149,6 +159,7 @@ fn print(record: &Record) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scene::BackendChoice;
 
     /// A smaller beam after a few steps: iterations of each, and where the tip is.
     fn small_beam(backend: BackendChoice, iterations: u32) -> (Vec<u32>, crate::math::Vec3) {

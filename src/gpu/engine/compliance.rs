@@ -134,14 +134,7 @@ impl DeviceEngine {
         let mut is_new = true;
         let mut passes = 0;
         loop {
-            let mut encoder = self.encoder();
-            self.outbox.record(&mut encoder)?;
-            let is_fresh = std::mem::take(&mut self.is_fresh);
-            if is_fresh {
-                let n_grabs = step.loads.grabs.len();
-                self.record(&mut encoder, "elements", |s, pass| s.assembly.record_elements(pass, model));
-                self.record(&mut encoder, "assembly", |s, pass| s.assembly.record_system(pass, model, n_grabs, s.groups.rows));
-            }
+            let (mut encoder, is_fresh) = self.begin_submission(step)?;
             if std::mem::take(&mut is_new) {
                 let (free, rhs) = (self.buffers.get("rhs_free"), self.buffers.get("rhs"));
                 encoder.copy_buffer_to_buffer(free, 0, rhs, 0, free.size());
