@@ -55,8 +55,8 @@ static SIMULATION: Table = Table {
             "",
             Default("\"auto\""),
             "Solver of elasticity and contact. `auto` on the CPU: `ica` where bodies are soft for the time step, else `cwc`; on the GPU `cwc`. `cwc`: corrected \
-             warped compliance; `ica`: iterative constraint anticipation; `cr`: conjugate residuals with contact states, `cr-diag` with the \
-             diagonal preconditioner only, `cr-none` with none, `cr-turn` with the published friction update. For comparison: `sp`, \
+             warped compliance; `ica`: iterative constraint anticipation; `cr`: conjugate residuals with contact states (steps that it does not solve are halved and \
+             given to `cwc`), `cr-diag` with the diagonal preconditioner only, `cr-none` with none, `cr-turn` with the published friction update. For comparison: `sp`, \
              staggered projections; `pgs`, projected Gauss-Seidel; `ssn`, semi-smooth Newton. The GPU has `cwc` and `cr`.",
         ),
         Field::new(

@@ -261,7 +261,12 @@ impl Simulation {
             MAX_HALVINGS => Demand::Anything,
             _ => Demand::Uncrossed,
         };
-        let params = Params { time_step: dt, demand, ..self.params };
+        // What conjugate residuals could not solve they could hardly in halves, which the warped compliance can.
+        let solver = match self.params.solver {
+            ContactSolver::Cr if halvings > 0 => ContactSolver::Cwc,
+            solver => solver,
+        };
+        let params = Params { time_step: dt, demand, solver, ..self.params };
         let loads = self.loads()?;
         match self.stepper.step(&params, &loads) {
             Ok(report) => {

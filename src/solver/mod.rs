@@ -73,10 +73,14 @@ pub enum ContactSolver {
 }
 
 impl ContactSolver {
-    /// What a scene gets unasked: held to its tolerance, and at rest in what rests. Others are there to compare with, do as published, and tell what they did
-    /// not reach.
+    /// What a scene gets unasked: at rest in what rests.
     pub fn is_default(self) -> bool {
         matches!(self, Self::Auto | Self::Cwc)
+    }
+
+    /// A step that it does not solve to the tolerance is taken back.
+    pub fn is_held(self) -> bool {
+        self.is_default() || self == Self::Cr
     }
 
     /// As `--solver` spells it.

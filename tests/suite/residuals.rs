@@ -178,3 +178,20 @@ fn a_soft_stack_gives_as_on_the_cpu() {
     assert!(off < host.params().contact_tolerance * steps && motion > 1e-2, "{off:e} of {motion:e}");
     assert_eq!(device.report(0.0).unwrap().contact.max_penetration, Some(0.0));
 }
+
+/// What conjugate residuals do not solve in the iterations that they have is taken back, and solved in halves by the warped compliance.
+#[test]
+fn steps_that_residuals_do_not_solve_are_solved_in_halves() {
+    let mut scene = scene(TOWER);
+    scene.set("simulation.max_contact_iterations=20").unwrap();
+    for backend in [Backend::Cpu, Backend::Gpu] {
+        let mut tower = simulation(backend, &scene);
+        while tower.step_index() < 6 {
+            assert_lawful(&tower.step().unwrap());
+        }
+        let report = tower.report(0.0).unwrap();
+        let (taken_back, unconverged) = (report.faults.rollbacks, report.solver.unconverged_steps);
+        println!("{backend:?}: {taken_back} taken back, {unconverged} unconverged, {} contacts", tower.tally().last.contact.contacts);
+        assert!(taken_back > 0 && unconverged == 0, "{taken_back} {unconverged}");
+    }
+}

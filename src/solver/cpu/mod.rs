@@ -241,7 +241,7 @@ impl<E: Engine> CpuStepper<E> {
             if let Some(what) = not_finite(model, &work.dv) {
                 return Err(StepError::NotFinite { what: "the velocity", body: what, step: state.step });
             }
-            if !report.converged && params.demand == Demand::Converged && params.solver.is_default() {
+            if !report.converged && params.demand == Demand::Converged && params.solver.is_held() {
                 return Err(StepError::NotConverged { step: state.step });
             }
             // What left its box may have met what was not looked at.
