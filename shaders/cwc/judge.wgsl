@@ -23,6 +23,10 @@ fn judge(@builtin(local_invocation_index) lane: u32) {
     var n_open = vec4f();
     for (var i = lane; i < cwc.n_islands; i += WORKGROUP) {
         let island = cwc_island(i);
+        if cwc_goes_on(i) {
+            n_open.x += select(1.0, 0.0, island.is_whole != 0u);
+            continue;
+        }
         var error = 0.0;
         var way = vec2f();
         var curvature = vec2f();
@@ -40,6 +44,7 @@ fn judge(@builtin(local_invocation_index) lane: u32) {
         var told = cwc_state[cwc_solve(i, CWC_TOLD)];
         let last = cwc_state[cwc_solve(i, 0u)];
         told.y += last.w;
+        told.w += 1.0;
         told.z = select(0.0, curvature.y / (MARGIN * curvature.x), curvature.x > 0.0);
         var is_over = factor.z != 0.0;
         if !is_over && is_solved && factor.w < CWC_MAX_PASSES {

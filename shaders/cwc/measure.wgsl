@@ -8,6 +8,7 @@
 fn measure(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane: u32) {
     let group = cwc_group(id.x);
     let k = group.first + lane / CWC_LANES;
+    let waits = cwc_waits(group.island);
     var part = vec3f();
     if k < group.end {
         let levers = cwc_rows[k].levers;
@@ -20,7 +21,7 @@ fn measure(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) la
     }
     let moved = cwc_add(lane, vec4f(part, 0.0)).xyz;
     var sums = vec4f();
-    if k < group.end && lane % CWC_LANES == 0u {
+    if k < group.end && lane % CWC_LANES == 0u && !waits {
         let row = cwc_rows[k];
         let p = cwc_state[cwc_plane(CWC_FORCE, k)].xyz;
         let offset = vec3f(row.normal.w, row.tangent_1.w, row.tangent_2.w);
@@ -36,7 +37,7 @@ fn measure(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) la
         sums.z = dot(way * vec3f(scale.z, scale.ww), way);
     }
     sums = cwc_join(lane, sums);
-    if lane == 0u {
+    if lane == 0u && !waits {
         cwc_state[cwc_sum(CWC_SUM_ITERATE, id.x)] = sums;
     }
 }

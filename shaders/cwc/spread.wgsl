@@ -1,5 +1,5 @@
 // One thread a place: what the contact forces add to the right-hand side of its node, and the velocity change of a rigid body. One thread a body: its elastic solve
-// begins anew. Twin: `contact::Problem::residual`.
+// begins anew, unless it waits. Twin: `contact::Problem::residual`.
 #import lib/cwc.wgsl
 #import lib/reduce.wgsl
 
@@ -10,15 +10,29 @@
 @compute @workgroup_size(WORKGROUP)
 fn spread(@builtin(global_invocation_id) id: vec3u) {
     let k = thread_index(id);
-    if k < params.n_bodies && reductions.controls[k].remembered == 0u {
-        reductions.controls[k].contact_iterations += reductions.controls[k].iterations;
-        reductions.controls[k].iterations = 0u;
-        reductions.controls[k].elastic_done = 0u;
+    if k < params.n_bodies && reductions.controls[k].remembered != 1u {
+        // Without contacts, one solve is enough.
+        let island = cwc_words[cwc.body_islands + k];
+        var waits = reductions.controls[k].elastic_done != 0u;
+        if island < cwc.n_islands {
+            waits = cwc_waits(island);
+        }
+        if waits {
+            reductions.controls[k].remembered = 2u;
+        } else {
+            reductions.controls[k].remembered = 0u;
+            reductions.controls[k].contact_iterations += reductions.controls[k].iterations;
+            reductions.controls[k].iterations = 0u;
+            reductions.controls[k].elastic_done = 0u;
+        }
     }
     if k >= cwc.n_places {
         return;
     }
     let place = cwc_place(k);
+    if cwc_waits(place.island) {
+        return;
+    }
     var sum = vec3f();
     for (var i = place.first; i < place.end; i++) {
         let contact = cwc_words[cwc.items + 2u * i];

@@ -18,7 +18,7 @@ struct Cwc {
     sums: u32, // first vector in `cwc_state` of the partial sums; and so on
     solves: u32,
     rotations: u32,
-    pad: u32,
+    body_islands: u32, // first word of the islands of the bodies, 0xffffffff for none
 }
 
 // One contact. Its frame C by rows, with the motion at dv = 0 in the w lanes.
@@ -61,7 +61,8 @@ const CWC_SOLVE: u32 = 6u;
 // 0, 2: (theta, best error [m], 1 if it is over, iterations), and 1, 3: (step length, climb and largest error of the last iteration in one workgroup,
 // iterations within the accuracy), which take turns;
 const CWC_FACTOR: u32 = 4u; // (aim [m], factor of the compliance, 1 if settled, passes)
-const CWC_TOLD: u32 = 5u; // (error of the last pass [m], iterations of all passes, reciprocal of the largest eigenvalue)
+const CWC_TOLD: u32 = 5u; // (error of the last pass [m], iterations of all passes, reciprocal of the largest eigenvalue, passes and those that only went on
+// with the elastic solve)
 
 fn cwc_plane(plane: u32, contact: u32) -> u32 {
     return plane * cwc.n_contacts + contact;
@@ -100,6 +101,18 @@ fn cwc_island(island: u32) -> Island {
     return Island(cwc_words[w], cwc_words[w + 1u], cwc_words[w + 2u], cwc_words[w + 3u], bitcast<f32>(cwc_words[w + 4u]), cwc_words[w + 5u]);
 }
 
+// Whether the iterations of a pass of the island are to go on: they may be recorded in several parts.
+fn cwc_goes_on(island: u32) -> bool {
+    let state = cwc_state[cwc_solve(island, 0u)];
+    return state.z == 0.0 && state.w > 0.0 && state.w < f32(CWC_ITERATIONS);
+}
+
+// Whether a new pass leaves the island as it is: it is in the middle of one, or needs no more. What is recorded beyond what is needed then changes nothing.
+fn cwc_waits(island: u32) -> bool {
+    let factor = cwc_state[cwc_solve(island, CWC_FACTOR)];
+    return cwc_goes_on(island) || factor.z != 0.0 || factor.w >= CWC_MAX_PASSES;
+}
+
 // An unknown that contacts hang on.
 struct Place {
     unknown: u32,
@@ -108,20 +121,23 @@ struct Place {
     column: u32, // first block of its column, or 0xffffffff; of a rigid body: first word of the inverse of its block of A
     first: u32, // of its items
     end: u32,
+    island: u32,
 }
 
-const PLACE_WORDS: u32 = 10u; // then the turn of the rest pose, a quaternion
+const PLACE_WORDS: u32 = 11u; // then the turn of the rest pose, a quaternion
 const PLACE_NODE: u32 = 0u;
 const PLACE_LINEAR: u32 = 1u;
 const PLACE_ANGULAR: u32 = 2u;
 
 fn cwc_place(place: u32) -> Place {
     let w = cwc.places + PLACE_WORDS * place;
-    return Place(cwc_words[w], cwc_words[w + 1u], cwc_words[w + 2u], cwc_words[w + 3u], cwc_words[w + 4u], cwc_words[w + 5u]);
+    return Place(
+        cwc_words[w], cwc_words[w + 1u], cwc_words[w + 2u], cwc_words[w + 3u], cwc_words[w + 4u], cwc_words[w + 5u], cwc_words[w + 6u],
+    );
 }
 
 fn cwc_turn(place: u32) -> vec4f {
-    let w = cwc.places + PLACE_WORDS * place + 6u;
+    let w = cwc.places + PLACE_WORDS * place + 7u;
     return vec4f(bitcast<f32>(cwc_words[w]), bitcast<f32>(cwc_words[w + 1u]), bitcast<f32>(cwc_words[w + 2u]), bitcast<f32>(cwc_words[w + 3u]));
 }
 

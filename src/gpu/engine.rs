@@ -15,7 +15,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use super::cr::Cr;
-use super::cwc::{Cwc, FACTOR, FORCE, IslandRows, SCALE, SOLVE, TOLD, Tables};
+use super::cwc::{Cwc, FACTOR, FORCE, ITERATIONS, IslandRows, LOOK, SCALE, SOLVE, TOLD, Tables};
 use super::detection::{DetectionPlace, Detector};
 use super::elastic::{Assembly, ConjugateGradient, bytes_of_system, create_buffers};
 use super::kernel::{Bound, Buffers};
@@ -68,6 +68,8 @@ pub struct DeviceEngine {
     is_free: Vec<bool>,
     /// Passes that the first round of a step and the later ones took last. They decide how work is cut into submissions, not what it comes to.
     foreseen: [u32; 2],
+    /// Likewise iterations for the forces in a pass.
+    foreseen_iterations: [u32; 2],
     step: u64,
 }
 
@@ -102,6 +104,7 @@ impl DeviceEngine {
             rigid_rhs: vec![],
             is_free: model.bodies.iter().map(|body| !model.fixed[body.nodes.clone()].contains(&true)).collect(),
             foreseen: [*compliance::PASSES.start(); 2],
+            foreseen_iterations: [*compliance::CUT.end(); 2],
             step: 0,
             groups,
             tiles,

@@ -120,7 +120,7 @@ pub struct CwcData {
     pub sums: u32,
     pub solves: u32,
     pub rotations: u32,
-    pub pad: u32,
+    pub body_islands: u32,
 }
 
 /// Where the tables of the search for pairs stand.

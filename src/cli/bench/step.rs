@@ -1,5 +1,6 @@
 //! `pliant bench step`: whole steps, and what each of their stages takes.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -26,6 +27,9 @@ pub struct StepArgs {
     /// Where contacts are looked for with --backend gpu: the result is the same [default: auto, which takes the faster one on hardware and the host else]
     #[arg(long, value_name = "PLACE", value_parser = ["auto", "host", "device"])]
     pub detection: Option<String>,
+    /// Start step from a state that `pliant run --save` wrote, of the one scene that is named
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
     /// Predict the steps of --backend gpu for a device with these costs too: microseconds a dispatch, GB/s of copies, microseconds a round trip
     #[arg(long, value_name = "US,GB/S,US")]
     pub predict: Option<Costs>,
@@ -35,7 +39,14 @@ const WARM_UP: u32 = 5;
 const STEPS: u32 = 30;
 
 pub fn bench(args: &BenchArgs) -> Result<Vec<Record>, Failure> {
-    let StepArgs { scene, set, .. } = &args.step;
+    let StepArgs { scene, set, resume, .. } = &args.step;
+    if let (Some(path), 0 | 2..) = (resume, scene.len()) {
+        return Err(Failure::Input(format!(
+            "{}: a state belongs to one scene, and {} were named; name it with --scene",
+            path.display(),
+            scene.len()
+        )));
+    }
     let machine = match args.machine.device()? {
         Some(device) => Some((device.clone(), Costs::measured(&device)?)),
         None => None,
@@ -72,6 +83,9 @@ fn steps(
     let device = machine.as_ref().map(|(device, _)| device.clone());
     let options = Options { backend: place.backend(), adapter: place.adapter.clone(), threads, detection, device };
     let mut simulation = Simulation::new(built, &options)?;
+    if let Some(path) = &args.step.resume {
+        simulation.resume(path)?;
+    }
     let (mut ms, mut iterations, mut constraints) = (vec![], 0.0, 0);
     let (mut stages, mut work, mut round_trips) = (StageTimes::default(), DeviceWork::default(), 0.0);
     for i in 0..WARM_UP + count {

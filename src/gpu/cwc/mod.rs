@@ -20,10 +20,10 @@ use crate::math::Mat3;
 use crate::model::Model;
 use crate::solver::cpu::RestBody;
 
-/// Iterations of a pass; even, so that each pass begins with an even one.
+/// Most iterations of a pass.
 pub const ITERATIONS: u32 = 240;
-/// Iterations between two looks at whether all islands are over.
-const LOOK: u32 = 8;
+/// Iterations between two looks at whether all islands are over; even, so that what goes on begins with an even one.
+pub const LOOK: u32 = 8;
 /// Iterations for the largest eigenvalue.
 const PROBES: u32 = 8;
 
@@ -166,8 +166,9 @@ impl Cwc {
         self.bound.spread.dispatch(pass, n_bodies.max(self.data.n_places as usize));
     }
 
-    /// The second half of a pass.
-    pub fn record_forces(&self, pass: &mut wgpu::ComputePass, buffers: &Buffers) {
+    /// The second half of a pass, with `iterations` for islands that many workgroups share (a multiple of [`LOOK`]). What is then not over goes on with the next
+    /// pass that is recorded, which is none for these islands: only how work is cut depends on the number.
+    pub fn record_forces(&self, pass: &mut wgpu::ComputePass, buffers: &Buffers, iterations: u32) {
         let Bounds { measure, judge, iterate, close, whole, .. } = &self.bound;
         if self.data.n_contacts == 0 {
             return;
@@ -178,7 +179,7 @@ impl Cwc {
         for _ in 0..if has_whole { WHOLES } else { 0 } {
             whole.dispatch_groups(pass, groups_for((self.data.n_islands * WORKGROUP) as usize));
         }
-        for k in 0..if has_shared { ITERATIONS } else { 0 } {
+        for k in 0..if has_shared { iterations } else { 0 } {
             iterate[(k % 2) as usize].dispatch_indirect(pass, buffers.get("cwc_arguments"), 0);
             if (k + 1) % LOOK == 0 {
                 close.dispatch_groups(pass, [1, 1, 1]);

@@ -15,13 +15,13 @@ const GROUP: usize = 4;
 pub const PLANES: usize = 10;
 pub const SOLVE: usize = 6;
 const SUMS: usize = 3;
-const PLACE_WORDS: usize = 10;
+const PLACE_WORDS: usize = 11;
 /// Planes and vectors that the host reads or writes.
 pub const FORCE: usize = 2;
 pub const SCALE: usize = 5;
 pub const FACTOR: usize = 4;
 pub const TOLD: usize = 5;
-/// Neither row nor column.
+/// Neither row nor column nor island.
 const NONE: u32 = u32::MAX;
 
 /// Contacts that are solved together.
@@ -117,11 +117,15 @@ impl Tables {
 
         let mut groups: Vec<[u32; 3]> = vec![];
         let mut island_words: Vec<[u32; ISLAND_WORDS]> = vec![];
+        // Of the contacts, and of the deformable bodies.
+        let (mut island_of, mut body_islands) = (vec![], vec![NONE; model.bodies.len()]);
         let mut first = 0;
         tables.factors = islands.iter().map(|island| island.factor).collect();
         for (i, island) in islands.iter().enumerate() {
             let (first_group, end) = (groups.len() as u32, first + island.contacts.len());
             groups.extend((first..end).step_by(GROUP).map(|k| [i as u32, k as u32, (k + GROUP).min(end) as u32]));
+            island_of.resize(end, i as u32);
+            body_islands[island.bodies.clone()].fill(i as u32);
             let bodies = [island.bodies.start as u32, island.bodies.end as u32];
             let is_whole = island.contacts.len() <= most_whole;
             tables.has_shared |= !is_whole;
@@ -194,10 +198,11 @@ impl Tables {
             };
             let q = Quat::from_rotation_matrix(&nalgebra::Rotation3::from_matrix_unchecked(turn));
             let [x, y, z, w] = [q.i, q.j, q.k, q.w].map(|c| (c as f32).to_bits());
-            place_words.push([*unknown, kind, row, column, first_item, end, x, y, z, w]);
+            place_words.push([*unknown, kind, row, column, first_item, end, island_of[items[k][0][0] as usize], x, y, z, w]);
             first_item = end;
         }
         let places_at = put(place_words.as_flattened());
+        let body_islands_at = put(&body_islands);
 
         let (n, n_groups) = (tables.rows.len(), groups.len());
         let sums = PLANES * n;
@@ -220,7 +225,7 @@ impl Tables {
             sums: sums as u32,
             solves: solves as u32,
             rotations: rotations as u32,
-            pad: 0,
+            body_islands: body_islands_at,
         };
         tables
     }

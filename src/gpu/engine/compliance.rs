@@ -20,6 +20,12 @@ impl Answer {
         self.islands.chunks_exact(SOLVE).map(|island| island[FACTOR][3] as u64).max().unwrap_or(1).max(1)
     }
 
+    /// Iterations of a pass of the slowest island, in the mean, and half as many more.
+    fn iterations(&self) -> u32 {
+        let of_pass = |island: &[[f32; 4]]| (1.5 * island[TOLD][1] / island[FACTOR][3].max(1.0)) as u32;
+        self.islands.chunks_exact(SOLVE).map(of_pass).max().unwrap_or(0)
+    }
+
     /// The first body whose elastic solve has stopped at what is not finite.
     fn fault(&self) -> Option<usize> {
         self.controls.iter().position(|control| !control.residual2.is_finite())
@@ -40,11 +46,13 @@ struct Course {
 }
 
 /// Passes of a submission: as many as the last round of its kind took, within these bounds.
-pub const PASSES: std::ops::RangeInclusive<u32> = 2..=6;
+pub const PASSES: std::ops::RangeInclusive<u32> = 2..=8;
+/// Iterations for the forces that a pass is recorded with, likewise.
+pub const CUT: std::ops::RangeInclusive<u32> = 24..=ITERATIONS;
 /// Elastic iterations of the first pass of a round, and of the others, which begin near the solution.
 const ELASTIC_ITERATIONS: [u32; 2] = [64, 32];
 /// Bound on the passes of a round, with those that only go on with an elastic solve.
-const MAX_ROUND: u32 = 60;
+const MAX_ROUND: f32 = 60.0;
 
 impl DeviceEngine {
     /// Solves all scopes by corrected warped compliance, round by round.
@@ -155,7 +163,8 @@ impl DeviceEngine {
                     }
                     s.cg.record_iterations(pass, &s.buffers, ELASTIC_ITERATIONS[usize::from(passes > 0 && !goes_on)]);
                 });
-                self.record(&mut encoder, "contact solve", |s, pass| s.cwc.record_forces(pass, &s.buffers));
+                let iterations = self.foreseen_iterations[kind];
+                self.record(&mut encoder, "contact solve", |s, pass| s.cwc.record_forces(pass, &s.buffers, iterations));
                 passes += 1;
             }
             let mut answer = self.submit(encoder, model, tables, is_fresh, report)?;
@@ -163,11 +172,12 @@ impl DeviceEngine {
             let solved = answer.controls.iter().all(|control| control.elastic_done != 0);
             let settled =
                 answer.islands.chunks_exact(SOLVE).all(|island| island[FACTOR][2] != 0.0 || island[FACTOR][3] >= MAX_PASSES as f32);
-            let is_hopeless = passes >= MAX_ROUND && !tables.rows.is_empty();
+            let is_hopeless = answer.islands.chunks_exact(SOLVE).any(|island| island[TOLD][3] >= MAX_ROUND);
             if (solved && settled) || is_hopeless || answer.fault().is_some() || !is_finite(&answer.dv) {
                 answer.rotations = rotations;
                 if !tables.rows.is_empty() {
-                    self.foreseen[kind] = (answer.passes() as u32).clamp(*PASSES.start(), *PASSES.end());
+                    self.foreseen[kind] = passes.clamp(*PASSES.start(), *PASSES.end());
+                    self.foreseen_iterations[kind] = answer.iterations().next_multiple_of(LOOK).clamp(*CUT.start(), *CUT.end());
                 }
                 return Ok(answer);
             }

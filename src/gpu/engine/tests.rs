@@ -205,6 +205,33 @@ fn forces_are_the_same_in_one_workgroup_and_in_many() {
     assert!(one == run(256).0 && many == run(0).0, "the same bits");
 }
 
+/// Passes of a submission and iterations of a recorded pass are a cut: what is recorded beyond what is needed changes nothing, and what is not goes on.
+#[test]
+fn how_work_is_cut_changes_no_bit() {
+    let model = falling(3);
+    let mut host = CpuStepper::new(model.clone(), 1).unwrap();
+    for _ in 0..3 {
+        host.step(&Params::default(), &Loads::default()).unwrap();
+    }
+    let landing = host.state().unwrap();
+    for most_whole in [256, 0] {
+        let cut = |passes: u32, iterations: u32| {
+            let mut engine = DeviceEngine::new(test_device(), &model).unwrap();
+            engine.cwc.most_whole = most_whole;
+            (engine.foreseen, engine.foreseen_iterations) = ([passes; 2], [iterations; 2]);
+            let mut stepper = CpuStepper::with_engine(model.clone(), 1, engine).unwrap();
+            stepper.set_state(&landing).unwrap();
+            let report = stepper.step(&Params::default(), &Loads::default()).unwrap();
+            assert!(report.converged && report.contact.active > 16, "{report:?}");
+            (stepper.state().unwrap(), report.iterations, report.round_trips)
+        };
+        let (whole, parts) = (cut(8, ITERATIONS), cut(2, LOOK));
+        println!("{} iterations, {} and {} round trips", whole.1, whole.2, parts.2);
+        assert!(whole.1 > 3 * LOOK && whole.2 < parts.2, "{} {} {}", whole.1, whole.2, parts.2);
+        assert!((&whole.0, whole.1) == (&parts.0, parts.1));
+    }
+}
+
 /// Contacts that the device has no room for are solved for by the host, to the same bits as without a device; then the device goes on.
 #[test]
 fn the_host_solves_for_contacts_that_the_device_has_no_room_for() {

@@ -99,7 +99,7 @@ fn host_structs_lie_as_wgsl_lays_them() {
             sums,
             solves,
             rotations,
-            pad
+            body_islands
         ]
     );
     same_layout!(&rows, "Row", RowData, [normal, tangent_1, tangent_2, give, sides, levers]);
