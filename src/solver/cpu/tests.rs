@@ -1,6 +1,6 @@
 //! The outer passes of corrected warped compliance on a pile of soft cubes (`contact-study.md` 8), and the matrix of a turned body.
 
-use super::contacts::SurfaceMemory;
+use super::contacts::DetectionMemory;
 use super::rest::{RestBody, RestPoses};
 use super::solve::blocks;
 use super::*;
@@ -56,7 +56,7 @@ fn passes(stepper: &CpuStepper, params: &Params, n: usize) -> Vec<Pass> {
     let mut poses = RestPoses::default();
     poses.turn(model, params, damping, &rotations);
     let rests = poses.bodies();
-    let detection = Detection::new(model, surfaces, state, params, SurfaceMemory::default());
+    let detection = Detection::new(model, surfaces, state, params, DetectionMemory::default());
     let mut bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
     foretell(&detection, &mut bvh, &state.velocity_changes, params, &mut vec![]);
     let candidates = bvh.query(&surfaces.mesh, &detection.step.start);
@@ -73,7 +73,8 @@ fn passes(stepper: &CpuStepper, params: &Params, n: usize) -> Vec<Pass> {
     };
     let blocks = blocks(&problem, &scope, model, rests);
     let options = |max_passes| CwcOptions { residual: 0.0, elastic_tolerance: 1e-9, max_passes, gives_up: false, max_contacts: usize::MAX };
-    let start = detection.remembered(&scope, &state.velocity_changes);
+    let mut start = vec![];
+    detection.remember(&scope, &state.velocity_changes, &mut start);
     let mut work = CwcWork::default();
 
     let (mut solution, mut contacts) = (state.velocity_changes.clone(), start.clone());

@@ -5,7 +5,7 @@
 //! with a length has one, along the line between its ends; across it, tension T over the distance l is a stiffness T/l, while compression, which would make
 //! it buckle, adds nothing.
 
-use super::surfaces::{Scope, merged};
+use super::surfaces::{Scope, merge};
 use super::{Detection, Moved};
 use crate::collision::tangents;
 use crate::contact::dual::IMMOVABLE;
@@ -110,6 +110,8 @@ impl Detection<'_> {
                 _ => {}
             }
         }
-        merged(&mut linear, &mut angular)
+        let mut entries = vec![];
+        merge(&mut linear, &mut angular, &mut entries);
+        entries
     }
 }
