@@ -14,7 +14,7 @@ use super::cwc::Block;
 use super::dual::{Compliance, IMMOVABLE};
 use super::{Contact, PairId, Problem};
 use crate::math::Mat3;
-use crate::pool::Pool;
+use crate::memory::Pool;
 use crate::sparse::Requested;
 
 /// Bodies that contacts link with each other, and with no others.

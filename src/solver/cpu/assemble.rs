@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::elements::{CornerForces, CornerGradients};
 use crate::math::{Mat3, Vec3};
+use crate::memory::Pages;
 use crate::model::{End, Model};
 use crate::solver::{Grab, HeldPoint, Loads, Params, State};
 use crate::sparse::{CHUNK, Operator, Pattern, RankOne, SingleBlock};
@@ -175,9 +176,9 @@ pub fn link(model: &Model, state: &State, params: &Params, loads: &Loads, a: &mu
 }
 
 /// The blocks of all edges in f32, each followed by its transpose; then zeros.
-pub fn single_blocks(model: &Model, gradients: &[CornerGradients<f32>], blocks: &mut Vec<SingleBlock>) {
+pub fn single_blocks(model: &Model, gradients: &[CornerGradients<f32>], blocks: &mut Pages<SingleBlock>) {
     let n = model.pattern.edges.len();
-    blocks.resize(2 * n + 1, SingleBlock::default());
+    blocks.fit(2 * n + 1);
     blocks[..2 * n].par_chunks_mut(2 * CHUNK).enumerate().for_each(|(chunk, blocks)| {
         Arch::new().dispatch(SingleBlocks { model, gradients, first: chunk * CHUNK, blocks });
     });

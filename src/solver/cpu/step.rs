@@ -9,6 +9,7 @@ use super::solve::{Elastic, ScopeWork, solve_scope};
 use crate::collision::Candidates;
 use crate::contact::{Contact, Problem};
 use crate::math::{Mat3, Vec3};
+use crate::memory::Pages;
 use crate::model::Model;
 use crate::solver::{ContactSolver, Loads, Params, StageTimes, State, StepReport};
 use crate::sparse::{Operator, SingleBlock, TwoLevel};
@@ -40,7 +41,7 @@ pub struct Work {
     /// The matrix of this step is there in f64.
     is_assembled: bool,
     edge_blocks: Vec<Mat3>,
-    single_blocks: Vec<SingleBlock>,
+    single_blocks: Pages<SingleBlock>,
     /// Of the deformable bodies.
     systems: Vec<TwoLevel>,
     pub dv: Vec<Vec3>,

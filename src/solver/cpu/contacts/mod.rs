@@ -21,8 +21,8 @@ use self::surfaces::{SurfaceMemory, SurfaceStep};
 use crate::collision::{Candidates, Crossings, MovingShape};
 use crate::contact::{Contact, Entry, Linearisation, PairId, PairKind, RememberedContact, Status};
 use crate::math::Vec3;
+use crate::memory::Pool;
 use crate::model::Model;
-use crate::pool::Pool;
 use crate::solver::{Params, State};
 
 /// The safety distance is the middle of the band (0, eps2) in which gaps of active contacts end.

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use crate::collision::{self, Candidates, Crossing, Crossings, Mesh, MeshError, Pair};
 use crate::contact::{Entry, Linearisation, PairId, PairKind};
 use crate::math::{Isometry, Vec3};
+use crate::memory::Pool;
 use crate::model::{Mobility, Model, Shape, interpolate};
-use crate::pool::Pool;
 use crate::solver::State;
 
 /// The collision geometry of a model: vertices of the deformable bodies' collision surfaces, then those of the rigid bodies, then the corners of the boxes among the
