@@ -290,3 +290,22 @@ fn a_step_in_which_nothing_touches_allocates_nothing() {
     assert!(first[0] > 100, "what is made once is seen: {first:?}");
     assert_eq!(of_steps(20), vec![0; 20]);
 }
+
+/// The same of cubes that rest on each other: the report hands out the forces of pairs of bodies, and the solve lists the bodies of the scope.
+#[test]
+fn a_step_of_what_rests_allocates_its_report_and_one_list() {
+    let mut stepper = CpuStepper::new(pile(), 1).unwrap();
+    let (pool, params, loads) = (stepper.pool.clone(), Params { time_step: 1.0 / 60.0, ..Params::default() }, Loads::default());
+    let mut of_steps = |n: usize| -> Vec<(u64, u32)> {
+        let mut step = || {
+            let mut contacts = 0;
+            let mut step = || contacts = stepper.advance(&params, &loads).unwrap().contact.contacts;
+            (pool.install(|| allocation_counter::measure(&mut step).count_total), contacts)
+        };
+        (0..n).map(|_| step()).collect()
+    };
+    of_steps(100);
+    let counts = of_steps(20);
+    assert!(counts.iter().all(|(_, contacts)| *contacts > 30), "something touches: {counts:?}");
+    assert!(counts.iter().all(|(n, _)| *n <= 2), "{counts:?}");
+}
