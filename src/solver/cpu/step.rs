@@ -76,7 +76,7 @@ impl Work {
             if is_first {
                 let dv = &self.dv[scope.unknowns.clone()];
                 detection.remember(scope, dv, &mut work.contacts);
-                work.contacts.extend(detection.attached(scope, dv));
+                detection.attach(scope, dv, &mut work.contacts);
             } else {
                 work.contacts.extend(self.found.extract_if(.., ours));
             }

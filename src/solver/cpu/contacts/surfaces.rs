@@ -448,7 +448,7 @@ impl<'a> SurfaceStep<'a> {
 }
 
 /// Entries on different unknowns from weights of nodes and centres of mass, and weighted arms of rigid bodies.
-pub(super) fn merge(linear: &mut [(u32, f64)], angular: &mut [(u32, Vec3)], entries: &mut Vec<Entry>) {
+fn merge(linear: &mut [(u32, f64)], angular: &mut [(u32, Vec3)], entries: &mut Vec<Entry>) {
     linear.sort_by_key(|(n, _)| *n);
     angular.sort_by_key(|(n, _)| *n);
     entries.clear();
