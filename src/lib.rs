@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub mod math;
+pub mod memory;
 pub mod mesh;
 pub mod material;
 pub mod sparse;

@@ -6,7 +6,7 @@ pub use elsewhere::Leaves;
 
 use rayon::prelude::*;
 
-use super::candidates::{Candidates, sorted};
+use super::candidates::{Candidates, Sorter};
 use super::closest::{between_edges, between_vertex_and_face};
 use super::mesh::{Mesh, Mobility};
 use super::own::OwnPairs;
@@ -239,8 +239,25 @@ pub struct Bvh {
     is_listed: Vec<bool>,
     /// Of each body, whether it is known not to touch itself.
     is_sure: Vec<bool>,
-    /// Pairs of nodes of two levels of a search; memory is kept.
+    search: Search,
+}
+
+/// Memory of a search.
+#[derive(Clone, Debug, Default)]
+struct Search {
+    /// Pairs of nodes of two levels of the tree.
     levels: [Vec<(u32, u32)>; 2],
+    /// What was found on the way to what is shared out.
+    above: Candidates,
+    tasks: Vec<Task>,
+    sorters: [Sorter; 2],
+}
+
+/// A part of a search: pairs of nodes to be looked at, and what they came to.
+#[derive(Clone, Debug, Default)]
+struct Task {
+    stack: Vec<(u32, u32)>,
+    found: Candidates,
 }
 
 /// Enough independent parts of a search to keep all threads busy.
@@ -307,7 +324,7 @@ impl Bvh {
             roots,
             is_listed,
             is_sure,
-            levels: Default::default(),
+            search: Search::default(),
         }
     }
 
@@ -384,18 +401,16 @@ impl Bvh {
         self.is_listed[body]
     }
 
-    /// The listed own pairs whose boxes overlap.
-    fn listed(&self, mesh: &Mesh) -> Candidates {
+    /// Adds the listed own pairs whose boxes overlap.
+    fn list(&self, mesh: &Mesh, found: &mut Candidates) {
         let around = |corners: &[u32]| corners.iter().fold(Bounds::EMPTY, |all, v| all.union(&self.vertex_boxes[*v as usize]));
         let of = |edge: u32| around(&mesh.edges[edge as usize]);
-        let mut found = Candidates::default();
         let is_listed = |own: &&OwnPairs| self.is_listed[own.body as usize] && !self.is_sure[own.body as usize];
         for own in self.own.iter().filter(is_listed) {
             let faces = own.pairs.vertex_faces.iter().filter(|[v, t]| around(&[*v]).overlaps(&around(&mesh.triangles[*t as usize])));
             found.vertex_faces.extend(faces);
             found.edge_edges.extend(own.pairs.edge_edges.iter().filter(|[e, f]| of(*e).overlaps(&of(*f))));
         }
-        found
     }
 
     /// Whether all positions `x` [m] lie in the boxes of their vertices. As long as they do, at both ends of a straight way, no pair that
@@ -440,42 +455,51 @@ impl Bvh {
     /// All pairs of features that may meet as long as no vertex leaves its box, but for some whose boxes are seen to be apart.
     /// `x` [m] are any positions within the boxes. The same for any number of threads.
     pub fn query(&mut self, mesh: &Mesh, x: &[Vec3]) -> Candidates {
+        let mut candidates = Candidates::default();
+        self.find(mesh, x, &mut candidates);
+        candidates
+    }
+
+    /// As [`query`](Self::query), into `candidates`.
+    pub fn find(&mut self, mesh: &Mesh, x: &[Vec3], candidates: &mut Candidates) {
+        candidates.clear();
         if self.is_idle() {
-            return Candidates::default();
+            return;
         }
         if !self.is_fitted {
             self.fit_boxes();
         }
         // The upper levels of the search one by one, until there is enough to share out.
-        let [mut tasks, mut next] = std::mem::take(&mut self.levels);
-        tasks.clear();
-        tasks.push((0, 0));
-        let mut above = self.listed(mesh);
-        while !tasks.is_empty() && tasks.len() < TASKS {
-            for pair in tasks.drain(..) {
+        let Search { levels: [mut level, mut next], mut above, mut tasks, mut sorters } = std::mem::take(&mut self.search);
+        level.clear();
+        level.push((0, 0));
+        above.clear();
+        self.list(mesh, &mut above);
+        while !level.is_empty() && level.len() < TASKS {
+            for pair in level.drain(..) {
                 self.visit(mesh, pair, &mut next, &mut above);
             }
-            std::mem::swap(&mut tasks, &mut next);
+            std::mem::swap(&mut level, &mut next);
         }
         self.keep_near(mesh, x, &mut above);
-        let search = |task: &(u32, u32)| {
-            let mut found = Candidates::default();
-            let mut stack = vec![*task];
+        tasks.resize_with(tasks.len().max(level.len()), Task::default);
+        tasks[..level.len()].par_iter_mut().zip(&level).for_each(|(Task { stack, found }, pair)| {
+            found.clear();
+            stack.push(*pair);
             while let Some(pair) = stack.pop() {
-                self.visit(mesh, pair, &mut stack, &mut found);
+                self.visit(mesh, pair, stack, found);
             }
-            self.keep_near(mesh, x, &mut found);
-            found
-        };
-        let found = |tasks: &[(u32, u32)]| -> Vec<Candidates> { tasks.par_iter().map(search).collect() };
-        let below = if tasks.is_empty() { vec![] } else { found(&tasks) };
-        let parts = || std::iter::once(&above).chain(&below);
-        let (vertex_faces, edge_edges) = rayon::join(
-            || sorted(parts().map(|p| &p.vertex_faces), [mesh.body.len(), mesh.triangles.len()]),
-            || sorted(parts().map(|p| &p.edge_edges), [mesh.edges.len(); 2]),
+            self.keep_near(mesh, x, found);
+        });
+        let below = &tasks[..level.len()];
+        let parts = || std::iter::once(&above).chain(below.iter().map(|task| &task.found));
+        let Candidates { vertex_faces, edge_edges } = candidates;
+        let [of_faces, of_edges] = &mut sorters;
+        rayon::join(
+            || of_faces.sort(parts().map(|p| &p.vertex_faces), [mesh.body.len(), mesh.triangles.len()], vertex_faces),
+            || of_edges.sort(parts().map(|p| &p.edge_edges), [mesh.edges.len(); 2], edge_edges),
         );
-        self.levels = [tasks, next];
-        Candidates { vertex_faces, edge_edges }
+        self.search = Search { levels: [level, next], above, tasks, sorters };
     }
 
     /// Drops the pairs whose vertices have boxes on two sides of a plane: one across the shortest way between them at `x`.

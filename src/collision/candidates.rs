@@ -17,30 +17,45 @@ impl Candidates {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    pub fn clear(&mut self) {
+        self.vertex_faces.clear();
+        self.edge_edges.clear();
+    }
 }
 
-/// All pairs of `parts` in order; both members are below `limits`.
-pub fn sorted<'a>(parts: impl Iterator<Item = &'a Vec<[u32; 2]>>, limits: [usize; 2]) -> Vec<[u32; 2]> {
-    let mut pairs = parts.flatten().copied().collect::<Vec<_>>();
-    if pairs.len() < limits[0] + limits[1] {
-        pairs.sort_unstable();
-        return pairs;
-    }
-    // By counting, first the lesser member, then stably the other.
-    let mut other = vec![[0; 2]; pairs.len()];
-    for member in [1, 0] {
-        let mut next = vec![0; limits[member]];
-        pairs.iter().for_each(|p| next[p[member] as usize] += 1);
-        let mut begin = 0;
-        for place in &mut next {
-            begin += std::mem::replace(place, begin);
+/// Puts pairs in order; memory is kept.
+#[derive(Clone, Debug, Default)]
+pub struct Sorter {
+    other: Vec<[u32; 2]>,
+    next: Vec<u32>,
+}
+
+impl Sorter {
+    /// All pairs of `parts` in order, into `pairs`; both members are below `limits`.
+    pub fn sort<'a>(&mut self, parts: impl Iterator<Item = &'a Vec<[u32; 2]>>, limits: [usize; 2], pairs: &mut Vec<[u32; 2]>) {
+        pairs.clear();
+        parts.for_each(|part| pairs.extend_from_slice(part));
+        if pairs.len() < limits[0] + limits[1] {
+            return pairs.sort_unstable();
         }
-        for p in &pairs {
-            let place = &mut next[p[member] as usize];
-            other[*place] = *p;
-            *place += 1;
+        // By counting, first the lesser member, then stably the other.
+        let Self { other, next } = self;
+        other.resize(pairs.len(), [0; 2]);
+        for member in [1, 0] {
+            next.clear();
+            next.resize(limits[member], 0);
+            pairs.iter().for_each(|p| next[p[member] as usize] += 1);
+            let mut begin = 0;
+            for place in next.iter_mut() {
+                begin += std::mem::replace(place, begin);
+            }
+            for p in &*pairs {
+                let place = &mut next[p[member] as usize];
+                other[*place as usize] = *p;
+                *place += 1;
+            }
+            std::mem::swap(pairs, other);
         }
-        std::mem::swap(&mut pairs, &mut other);
     }
-    pairs
 }

@@ -45,26 +45,58 @@ pub fn first_crossing(mesh: &Mesh, pair: Pair, x0: &[Vec3], x1: &[Vec3]) -> Opti
     if volume.nowhere_zero() { None } else { way.first_crossing(&volume, apart.norm(), mesh, x0) }
 }
 
+/// Crossings that were found, and memory of the search, kept between calls.
+#[derive(Clone, Debug, Default)]
+pub struct Crossings {
+    /// Sorted by pair, those of vertices and triangles first.
+    pub found: Vec<Crossing>,
+    boxes: Vec<Bounds>,
+    /// Of the chunks of candidates.
+    parts: Vec<Vec<Crossing>>,
+}
+
 /// First crossings of all candidates, sorted by pair. The same for any number of threads.
 pub fn crossings(mesh: &Mesh, candidates: &Candidates, x0: &[Vec3], x1: &[Vec3]) -> Vec<Crossing> {
-    let swept = |v: u32| Bounds::swept(&x0[v as usize], &x1[v as usize], 0.0);
-    // Few pairs do not pay for the boxes of all vertices.
-    let n_known = if 8 * candidates.len() < mesh.body.len() { 0 } else { mesh.body.len() as u32 };
-    let of_vertex: Vec<Bounds> = (0..n_known).into_par_iter().with_min_len(CHUNK).map(swept).collect();
-    let of = |v: u32| of_vertex.get(v as usize).copied().unwrap_or_else(|| swept(v));
-    let vertex_faces = |&[vertex, triangle]: &[u32; 2]| {
-        let [a, b, c] = mesh.triangles[triangle as usize];
-        let near = of(vertex).overlaps(&of(a).union(&of(b)).union(&of(c)));
-        if near { first_crossing(mesh, Pair::VertexFace { vertex, triangle }, x0, x1) } else { None }
-    };
-    let edge_edges = |&[first, second]: &[u32; 2]| {
-        let ([a, b], [c, d]) = (mesh.edges[first as usize], mesh.edges[second as usize]);
-        let near = of(a).union(&of(b)).overlaps(&of(c).union(&of(d)));
-        if near { first_crossing(mesh, Pair::EdgeEdge { first, second }, x0, x1) } else { None }
-    };
-    let mut found: Vec<Crossing> = candidates.vertex_faces.par_iter().with_min_len(CHUNK).filter_map(vertex_faces).collect();
-    found.par_extend(candidates.edge_edges.par_iter().with_min_len(CHUNK).filter_map(edge_edges));
-    found
+    let mut crossings = Crossings::default();
+    crossings.find(mesh, candidates, x0, x1);
+    crossings.found
+}
+
+impl Crossings {
+    /// As [`crossings`], into `found`.
+    pub fn find(&mut self, mesh: &Mesh, candidates: &Candidates, x0: &[Vec3], x1: &[Vec3]) {
+        let Self { found, boxes, parts } = self;
+        let swept = |v: u32| Bounds::swept(&x0[v as usize], &x1[v as usize], 0.0);
+        // Few pairs do not pay for the boxes of all vertices.
+        let n_known = if 8 * candidates.len() < mesh.body.len() { 0 } else { mesh.body.len() };
+        (0..n_known).into_par_iter().with_min_len(CHUNK).map(|v| swept(v as u32)).collect_into_vec(boxes);
+        let of = |v: u32| boxes.get(v as usize).copied().unwrap_or_else(|| swept(v));
+        let vertex_faces = |&[vertex, triangle]: &[u32; 2]| {
+            let [a, b, c] = mesh.triangles[triangle as usize];
+            let near = of(vertex).overlaps(&of(a).union(&of(b)).union(&of(c)));
+            if near { first_crossing(mesh, Pair::VertexFace { vertex, triangle }, x0, x1) } else { None }
+        };
+        let edge_edges = |&[first, second]: &[u32; 2]| {
+            let ([a, b], [c, d]) = (mesh.edges[first as usize], mesh.edges[second as usize]);
+            let near = of(a).union(&of(b)).overlaps(&of(c).union(&of(d)));
+            if near { first_crossing(mesh, Pair::EdgeEdge { first, second }, x0, x1) } else { None }
+        };
+        found.clear();
+        search(&candidates.vertex_faces, vertex_faces, parts, found);
+        search(&candidates.edge_edges, edge_edges, parts, found);
+    }
+}
+
+/// Appends what `cross` finds of `pairs` to `found`, chunk by chunk.
+fn search(
+    pairs: &[[u32; 2]],
+    cross: impl Fn(&[u32; 2]) -> Option<Crossing> + Sync,
+    parts: &mut Vec<Vec<Crossing>>,
+    found: &mut Vec<Crossing>,
+) {
+    parts.resize_with(parts.len().max(pairs.len().div_ceil(CHUNK)), Vec::new);
+    (pairs.par_chunks(CHUNK), &mut parts[..]).into_par_iter().for_each(|(pairs, part)| part.extend(pairs.iter().filter_map(&cross)));
+    parts.iter_mut().for_each(|part| found.append(part));
 }
 
 /// For each body how far all of them may go along the way of `crossings` until just before it first touches something: `part` of the

@@ -186,6 +186,7 @@ pub struct CrWork {
     a_z: Vec<Vec3>,
     a_p: Vec<Vec3>,
     scratch: Vec<Vec3>,
+    load: Vec<f64>,
 }
 
 impl CrWork {
@@ -322,7 +323,7 @@ fn is_time(options: &CrOptions, iterations: u32, error: f64, after_restart: f64)
 
 /// Residual, preconditioned residual and first direction for the present states; returns z.Bz.
 fn restart(problem: &Problem, options: &CrOptions, contacts: &mut [Contact], dv: &[Vec3], work: &mut CrWork) -> f64 {
-    update_compliances(problem, contacts);
+    update_compliances(problem, contacts, &mut work.load);
     for contact in contacts.iter_mut() {
         contact.stiffness = stiffness(contact, options.part);
     }
@@ -397,10 +398,11 @@ fn precondition(problem: &Problem, options: &CrOptions, contacts: &[Contact], r:
 
 /// S of every contact: the 3x3 diagonal block of dt^2 C H D^-1 H^T C^T with each node's share multiplied by the sum of the weights that active contacts
 /// put on it. For a lone contact this is the block itself up to the weights; for m equal contacts it is m times the block, as the scaling Z of the thesis'
-/// appendix A; in general it bounds the whole matrix from above (row sums), so nearly equal rows cannot spoil the preconditioner.
-pub fn update_compliances(problem: &Problem, contacts: &mut [Contact]) {
+/// appendix A; in general it bounds the whole matrix from above (row sums), so nearly equal rows cannot spoil the preconditioner. `load`: memory.
+pub fn update_compliances(problem: &Problem, contacts: &mut [Contact], load: &mut Vec<f64>) {
     let first = problem.unknowns.start;
-    let mut load = vec![0.0; problem.unknowns.len()];
+    load.clear();
+    load.resize(problem.unknowns.len(), 0.0);
     for entry in contacts.iter().filter(|c| c.is_active()).flat_map(|c| &c.entries) {
         load[entry.unknown() - first] += entry.weight();
     }

@@ -7,12 +7,10 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::dual::{self, Law};
 use super::warped::{self, Island};
 use super::{Contact, Problem, Status};
-use crate::math::{Mat3, Vec3, split_mut};
+use crate::math::{Mat3, Vec3};
 use crate::sparse::{Columns, FactorWork, RestFactor, dot};
 
 /// A body of the problem: a block of its own of the matrix.
@@ -67,6 +65,10 @@ pub struct CwcOutcome {
 #[derive(Debug, Default)]
 pub struct CwcWork {
     islands: Vec<Island>,
+    assembly: warped::Scratch,
+    laws: Vec<Law>,
+    /// Forces of the contacts, and those before a pass.
+    forces: [Vec<Vec3>; 2],
     duals: Vec<DualWork>,
     residual: Vec<Vec3>,
     z: Vec<Vec3>,
@@ -162,19 +164,21 @@ fn settle(
     failures: &mut u32,
     outcome: &mut CwcOutcome,
 ) -> bool {
-    warped::assemble(problem, blocks, contacts, &mut work.islands);
-    work.duals.resize_with(work.islands.len(), DualWork::default);
-    let laws: Vec<Law> = contacts.iter().map(Contact::law).collect();
-    let mut p: Vec<Vec3> = contacts.iter().map(Contact::force).collect();
+    let CwcWork { islands, assembly, laws, forces: [p, before], residual, z, blocks: block_work, duals } = work;
+    warped::assemble(problem, blocks, contacts, islands, assembly);
+    duals.resize_with(islands.len(), DualWork::default);
+    laws.clear();
+    laws.extend(contacts.iter().map(Contact::law));
+    p.clear();
+    p.extend(contacts.iter().map(Contact::force));
     let elastic_tolerance = options.elastic_tolerance * (accuracy / (ACCEPTED * problem.tolerance));
     // Forces are found with the velocities of the first pass.
     let mut settled = contacts.is_empty();
-    for block in &mut work.blocks {
+    for block in block_work.iter_mut() {
         (block.contraction, block.last) = (0.0, 0.0);
     }
     for _ in 0..options.max_passes {
-        let CwcWork { residual, z, blocks: block_work, islands, duals } = work;
-        problem.residual(contacts, &p, dv, residual);
+        problem.residual(contacts, p, dv, residual);
         outcome.residual = dot(residual, residual).sqrt();
         // Without contacts the residual tells when to stop.
         let bound = if contacts.is_empty() { 0.0 } else { elastic_tolerance };
@@ -186,7 +190,7 @@ fn settle(
             if !contacts.is_empty() {
                 keep_momentum(problem, blocks, residual, dv);
             }
-            store(contacts, &p);
+            store(contacts, p);
             release(contacts, dv, problem.unknowns.start, problem.dt, accuracy / ACCEPTED);
             return true;
         }
@@ -198,9 +202,9 @@ fn settle(
         let aim = f64::max(FINEST / ACCEPTED * accuracy, FORCING * moves);
         let tolerance = accuracy.max(aim);
         let is_last = tolerance == accuracy;
-        let before = p.clone();
+        before.clone_from(p);
         let chain = if is_last && *failures < MAX_FAILURES { Chain::Whole } else { Chain::First };
-        let found = obey(problem, contacts, &laws, dv, [tolerance, aim], chain, islands, duals, &mut p);
+        let found = obey(problem, contacts, laws, dv, [tolerance, aim], chain, islands, duals, p);
         outcome.iterations += found.iterations;
         outcome.error = found.error.max();
         // What the whole chain cannot do better is taken within the tolerance itself.
@@ -211,13 +215,13 @@ fn settle(
         }
         // The change of the forces moves the bodies as foreseen.
         residual.fill(Vec3::zeros());
-        for ((contact, p), before) in contacts.iter().zip(&p).zip(&before) {
+        for ((contact, p), before) in contacts.iter().zip(&*p).zip(&*before) {
             problem.spread(contact, &(p - before), 1.0, residual);
         }
         invert_all(problem, blocks, residual, z, block_work);
         dv.iter_mut().zip(&*z).for_each(|(v, z)| *v += z);
     }
-    store(contacts, &p);
+    store(contacts, p);
     false
 }
 
@@ -261,46 +265,49 @@ fn obey(
     duals: &mut [DualWork],
     p: &mut [Vec3],
 ) -> dual::Outcome {
-    let parts = split_mut(p, islands.iter().map(|island| island.contacts.len()));
     let iterations = match chain {
         Chain::First => FIRST_ITERATIONS,
         Chain::Whole => dual::Options::default().iterations,
     };
-    let outcomes: Vec<dual::Outcome> = islands
-        .par_iter()
-        .zip(duals)
-        .zip(parts)
-        .map(|((Island { contacts: range, compliance }, work), p)| {
-            let DualWork { dual, gather, zero, free } = work;
-            for vector in [&mut *zero, free] {
-                vector.clear();
-                vector.resize(p.len(), Vec3::zeros());
-            }
-            // Without the present forces, as far as W~ tells.
-            compliance.product(p, zero, free, gather);
-            for ((free, contact), p) in free.iter_mut().zip(&contacts[range.clone()]).zip(&*p) {
-                *free = problem.motion(contact, p, dv) - *free;
-            }
-            let laws = &laws[range.clone()];
-            dual::solve(
-                &dual::Problem { w: compliance, laws, free },
-                p,
-                &dual::Options { tolerance, aim: aim / tolerance, iterations },
-                dual,
-            )
-        })
-        .collect();
-    let worse = |a: dual::Outcome, b: dual::Outcome| dual::Outcome {
-        iterations: a.iterations.max(b.iterations),
-        converged: a.converged && b.converged,
-        ..if a.error.max() >= b.error.max() { a } else { b }
+    let on_island = |Island { contacts: range, compliance }: &Island, work: &mut DualWork, p: &mut [Vec3]| {
+        let DualWork { dual, gather, zero, free } = work;
+        for vector in [&mut *zero, free] {
+            vector.clear();
+            vector.resize(p.len(), Vec3::zeros());
+        }
+        // Without the present forces, as far as W~ tells.
+        compliance.product(p, zero, free, gather);
+        for ((free, contact), p) in free.iter_mut().zip(&contacts[range.clone()]).zip(&*p) {
+            *free = problem.motion(contact, p, dv) - *free;
+        }
+        let laws = &laws[range.clone()];
+        dual::solve(&dual::Problem { w: compliance, laws, free }, p, &dual::Options { tolerance, aim: aim / tolerance, iterations }, dual)
     };
-    outcomes.into_iter().reduce(worse).unwrap_or(dual::Outcome {
-        method: dual::Method::Spectral,
-        iterations: 0,
-        error: dual::NaturalError::default(),
-        converged: true,
-    })
+    on_islands(islands, duals, p, &on_island)
+}
+
+/// Hands the islands to `solve`, with their memory and forces, halves of them to different threads.
+fn on_islands(
+    islands: &[Island],
+    duals: &mut [DualWork],
+    p: &mut [Vec3],
+    solve: &(impl Fn(&Island, &mut DualWork, &mut [Vec3]) -> dual::Outcome + Sync),
+) -> dual::Outcome {
+    match islands {
+        [] => dual::Outcome { method: dual::Method::Spectral, iterations: 0, error: dual::NaturalError::default(), converged: true },
+        [island] => solve(island, &mut duals[0], p),
+        [first, ..] => {
+            let (islands, islands_after) = islands.split_at(islands.len() / 2);
+            let (duals, duals_after) = duals.split_at_mut(islands.len());
+            let (p, p_after) = p.split_at_mut(islands_after[0].contacts.start - first.contacts.start);
+            let (a, b) = rayon::join(|| on_islands(islands, duals, p, solve), || on_islands(islands_after, duals_after, p_after, solve));
+            dual::Outcome {
+                iterations: a.iterations.max(b.iterations),
+                converged: a.converged && b.converged,
+                ..if a.error.max() >= b.error.max() { a } else { b }
+            }
+        }
+    }
 }
 
 /// Puts the forces into the contacts, with the states that they mean.
@@ -328,18 +335,41 @@ pub fn store(contacts: &mut [Contact], p: &[Vec3]) {
     }
 }
 
-/// The parts of `v` that belong to the blocks.
-fn parts<'v>(blocks: &[Block], v: &'v mut [Vec3]) -> Vec<&'v mut [Vec3]> {
-    split_mut(v, blocks.iter().map(|block| block.unknowns.len()))
+/// Consecutive blocks with their memory and their parts of two vectors.
+struct Parts<'a, 'b> {
+    blocks: &'a [Block<'b>],
+    r: &'a mut [Vec3],
+    z: &'a mut [Vec3],
+    work: &'a mut [BlockWork],
+}
+
+impl Parts<'_, '_> {
+    /// Hands each block to `solve`, halves of them to different threads; returns the largest of what it tells.
+    fn solve(self, solve: &(impl Fn(&Block, &mut [Vec3], &mut [Vec3], &mut BlockWork) -> (f64, u32) + Sync)) -> (f64, u32) {
+        let Self { blocks, r, z, work } = self;
+        match blocks {
+            [] => (0.0, 0),
+            [block] => solve(block, r, z, &mut work[0]),
+            [first, ..] => {
+                let (blocks, blocks_after) = blocks.split_at(blocks.len() / 2);
+                let here = blocks_after[0].unknowns.start - first.unknowns.start;
+                let ((r, r_after), (z, z_after)) = (r.split_at_mut(here), z.split_at_mut(here));
+                let (work, work_after) = work.split_at_mut(blocks.len());
+                let (a, b) = rayon::join(
+                    || Parts { blocks, r, z, work }.solve(solve),
+                    || Parts { blocks: blocks_after, r: r_after, z: z_after, work: work_after }.solve(solve),
+                );
+                (a.0.max(b.0), a.1.max(b.1))
+            }
+        }
+    }
 }
 
 /// `z = A~^-1 r`.
-fn invert_all(problem: &Problem, blocks: &[Block], r: &[Vec3], z: &mut [Vec3], work: &mut [BlockWork]) {
-    let first = problem.unknowns.start;
-    let parts = parts(blocks, z);
-    parts.into_par_iter().zip(blocks).zip(work).for_each(|((z, block), work)| {
-        let r = &r[block.unknowns.start - first..block.unknowns.end - first];
+fn invert_all(problem: &Problem, blocks: &[Block], r: &mut [Vec3], z: &mut [Vec3], work: &mut [BlockWork]) {
+    Parts { blocks, r, z, work }.solve(&|block, r, z, work| {
         invert(problem, block, r, z, work);
+        (0.0, 0)
     });
 }
 
@@ -359,24 +389,19 @@ fn invert(problem: &Problem, block: &Block, r: &[Vec3], z: &mut [Vec3], work: &m
 /// `z` so that A z is near `r`; returns the largest entry of A~^-1 r and the iterations of the slowest body. One application of A~^-1 a body, unless passes with
 /// that contract slowly: then conjugate gradients, which it preconditions.
 fn correct(problem: &Problem, blocks: &[Block], r: &mut [Vec3], z: &mut [Vec3], tolerance: f64, work: &mut [BlockWork]) -> (f64, u32) {
-    let (r_parts, z_parts) = (parts(blocks, r), parts(blocks, z));
-    let found: Vec<(f64, u32)> = (r_parts, z_parts, blocks, work)
-        .into_par_iter()
-        .map(|(r, z, block, work)| {
-            invert(problem, block, r, z, work);
-            let largest = largest(z) * problem.dt;
-            if work.last > 0.0 {
-                work.contraction = work.contraction.max(largest / work.last);
-            }
-            work.last = largest;
-            let slow = work.contraction > SLOW || (block.rest.is_none() && block.unknowns.len() > 2);
-            if !slow || largest < tolerance {
-                return (largest / problem.dt, 1);
-            }
-            (largest / problem.dt, 1 + conjugate_gradient(problem, block, r, z, 0.05 * largest.max(10.0 * tolerance), work))
-        })
-        .collect();
-    found.into_iter().fold((0.0, 0), |(largest, iterations), (l, i)| (f64::max(largest, l), iterations.max(i)))
+    Parts { blocks, r, z, work }.solve(&|block, r, z, work| {
+        invert(problem, block, r, z, work);
+        let largest = largest(z) * problem.dt;
+        if work.last > 0.0 {
+            work.contraction = work.contraction.max(largest / work.last);
+        }
+        work.last = largest;
+        let slow = work.contraction > SLOW || (block.rest.is_none() && block.unknowns.len() > 2);
+        if !slow || largest < tolerance {
+            return (largest / problem.dt, 1);
+        }
+        (largest / problem.dt, 1 + conjugate_gradient(problem, block, r, z, 0.05 * largest.max(10.0 * tolerance), work))
+    })
 }
 
 fn largest(z: &[Vec3]) -> f64 {

@@ -1,5 +1,7 @@
 //! One contact, or one spring: three rows of J = C H, in metres.
 
+use arrayvec::ArrayVec;
+
 use super::dual::Law;
 use super::{PairId, RememberedContact};
 use crate::collision::tangents;
@@ -115,7 +117,8 @@ pub struct Contact {
 /// What a contact row is made of, at the present end positions.
 #[derive(Clone, Debug)]
 pub struct Linearisation {
-    pub entries: Vec<Entry>,
+    /// Vertices whose weighted sum moves as the one point does relative to the other.
+    pub sum: ArrayVec<(u32, f64), 4>,
     /// Unit normal, from the second side to the first.
     pub normal: Vec3,
     /// Distance of the two points along the normal [m].
@@ -154,12 +157,12 @@ impl Contact {
         }
     }
 
-    /// Takes the geometry found at the end positions that belong to `dv` (the unknowns from `first` on). Friction keeps its direction in space.
-    pub fn linearise(&mut self, found: Linearisation, dv: &[Vec3], first: usize, dt: f64) {
+    /// Takes the geometry found at the end positions that belong to `dv` (the unknowns from `first` on), with the entries of its sum in place. Friction keeps its
+    /// direction in space.
+    pub fn linearise(&mut self, found: &Linearisation, dv: &[Vec3], first: usize, dt: f64) {
         let friction = self.friction_in_space();
         let [t1, t2] = tangents(&found.normal);
         self.frame = Mat3::from_rows(&[found.normal.transpose(), t1.transpose(), t2.transpose()]);
-        self.entries = found.entries;
         (self.point, self.weights) = (found.point, found.weights);
         let slip = found.slip + self.slipped;
         let motion = Vec3::new(found.gap - self.safety, slip.dot(&t1), slip.dot(&t2));

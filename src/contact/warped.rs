@@ -12,8 +12,9 @@ use rayon::prelude::*;
 
 use super::cwc::Block;
 use super::dual::{Compliance, IMMOVABLE};
-use super::{Contact, Problem};
+use super::{Contact, PairId, Problem};
 use crate::math::Mat3;
+use crate::memory::Pool;
 use crate::sparse::Requested;
 
 /// Bodies that contacts link with each other, and with no others.
@@ -27,6 +28,7 @@ pub(super) struct Island {
 type Rows = [[f32; 4]; 3];
 
 /// One entry of a contact's row of H: `matrix` is dt C H R for it.
+#[derive(Clone, Debug, Default)]
 struct Lever {
     /// Node of the body, or unknown of the rigid body.
     place: u32,
@@ -36,8 +38,32 @@ struct Lever {
     transposed: Rows,
 }
 
+/// The levers of all contacts, on their two sides.
+#[derive(Debug, Default)]
+struct Levers {
+    all: Vec<Lever>,
+    /// Of each contact: its first one, and how many each side has.
+    spans: Vec<(usize, [usize; 2])>,
+}
+
+impl Levers {
+    fn range(&self, contact: usize, side: usize) -> Range<usize> {
+        let (first, [n, m]) = self.spans[contact];
+        if side == 0 { first..first + n } else { first + n..first + n + m }
+    }
+
+    fn of(&self, contact: usize, side: usize) -> &[Lever] {
+        &self.all[self.range(contact, side)]
+    }
+
+    fn of_mut(&mut self, contact: usize, side: usize) -> &mut [Lever] {
+        let range = self.range(contact, side);
+        &mut self.all[range]
+    }
+}
+
 /// What the contacts of one pair of bodies have in common.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Meeting {
     contacts: Range<usize>,
     /// Number of the movable block on each side; a body that meets itself is on the first.
@@ -46,84 +72,168 @@ struct Meeting {
     places: [Vec<u32>; 2],
 }
 
+/// Memory of [`assemble`].
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    /// Island of each block: its first block.
+    island_of: Vec<u32>,
+    order: Vec<((u32, [u32; 2], PairId), usize)>,
+    meetings: Vec<Meeting>,
+    meeting_of: Vec<usize>,
+    levers: Levers,
+    /// Places of each block that are touched, and the columns of the rest compliance for them.
+    touched: Vec<(Vec<u32>, Requested)>,
+    bodies: Vec<[u32; 2]>,
+    motions: Pool<Vec<Rows>>,
+}
+
 /// Puts the contacts in order, by island, then by pair of bodies, and fills W~ of each island.
-pub(super) fn assemble(problem: &Problem, blocks: &[Block], contacts: &mut [Contact], islands: &mut Vec<Island>) {
+pub(super) fn assemble(problem: &Problem, blocks: &[Block], contacts: &mut [Contact], islands: &mut Vec<Island>, scratch: &mut Scratch) {
+    let Scratch { island_of, order, meetings, meeting_of, levers, touched, bodies, motions } = scratch;
     // Blocks are those of consecutive bodies.
     let first_body = blocks.first().map_or(0, |block| block.body);
     let n_blocks = blocks.len();
     let block_of_body = |body: u32| body.checked_sub(first_body).map(|b| b as usize).filter(|b| *b < n_blocks);
-    let island_of = islands_of(n_blocks, contacts.iter().map(|c| c.bodies.map(block_of_body)));
+    find_islands(n_blocks, contacts.iter().map(|c| c.bodies.map(block_of_body)), island_of);
     let island_of_contact = |c: &Contact| c.bodies.iter().find_map(|b| block_of_body(*b)).map_or(u32::MAX, |b| island_of[b]);
-    contacts.sort_by_cached_key(|c| (island_of_contact(c), c.bodies, c.pair));
+    sort_contacts(contacts, order, |c| (island_of_contact(c), c.bodies, c.pair));
     let contacts: &[Contact] = contacts;
     // As `Compliance` groups them: what does not move is one.
     let blocks_of = |c: &Contact| c.bodies.map(block_of_body);
-    let mut meetings: Vec<Meeting> = chunks(contacts, |a, b| blocks_of(a) == blocks_of(b))
-        .map(|range| Meeting { blocks: blocks_of(&contacts[range.start]), contacts: range, ..Meeting::default() })
-        .collect();
+    meeting_of.clear();
+    for range in chunks(contacts, |a, b| blocks_of(a) == blocks_of(b)) {
+        let m = meeting_of.last().map_or(0, |m| m + 1);
+        meeting_of.resize(range.end, m);
+        if m == meetings.len() {
+            meetings.push(Meeting::default());
+        }
+        (meetings[m].blocks, meetings[m].contacts) = (blocks_of(&contacts[range.start]), range);
+    }
+    meetings.truncate(meeting_of.last().map_or(0, |m| m + 1));
 
-    let mut levers: Vec<[Vec<Lever>; 2]> = meetings
-        .par_iter()
-        .flat_map_iter(|meeting| contacts[meeting.contacts.clone()].iter().map(|contact| levers_of(problem, blocks, meeting, contact)))
-        .collect();
-    let mut touched = vec![vec![]; n_blocks];
-    for meeting in &mut meetings {
-        for (side, places) in meeting.places.iter_mut().enumerate() {
-            let levers = &mut levers[meeting.contacts.clone()];
-            places.extend(levers.iter().flat_map(|sides| &sides[side]).map(|lever| lever.place));
+    let Levers { all, spans } = levers;
+    let mut n_levers = 0;
+    spans.clear();
+    spans.extend(contacts.iter().map(|contact| {
+        n_levers += contact.entries.len();
+        (n_levers - contact.entries.len(), [0; 2])
+    }));
+    all.resize(n_levers, Lever::default());
+    let fill = |k: usize, levers: &mut [Lever]| put_levers(problem, blocks, &meetings[meeting_of[k]], &contacts[k], levers);
+    fill_levers(0, spans, all, &fill);
+    touched.resize_with(n_blocks, Default::default);
+    touched.iter_mut().for_each(|(nodes, _)| nodes.clear());
+    for Meeting { contacts, blocks, places } in meetings.iter_mut() {
+        for (side, places) in places.iter_mut().enumerate() {
+            places.clear();
+            places.extend(contacts.clone().flat_map(|k| levers.of(k, side)).map(|lever| lever.place));
             places.sort_unstable();
             places.dedup();
-            for lever in levers.iter_mut().flat_map(|sides| &mut sides[side]) {
-                lever.slot = places.partition_point(|place| *place < lever.place) as u32;
+            for k in contacts.clone() {
+                for lever in levers.of_mut(k, side) {
+                    lever.slot = places.partition_point(|place| *place < lever.place) as u32;
+                }
             }
-            if let Some(block) = meeting.blocks[side] {
-                touched[block].extend(&*places);
+            if let Some(block) = blocks[side] {
+                touched[block].0.extend_from_slice(places);
             }
         }
     }
-    // Columns of the rest compliance for every node that is touched.
-    let columns_of: Vec<Option<Requested>> =
-        blocks.iter().zip(&touched).map(|(block, nodes)| block.rest.map(|rest| rest.columns.request(rest.factor, nodes))).collect();
-    let mut meeting_of = vec![0; contacts.len()];
-    for (m, meeting) in meetings.iter().enumerate() {
-        meeting_of[meeting.contacts.clone()].fill(m);
+    for (block, (nodes, requested)) in blocks.iter().zip(touched.iter_mut()) {
+        if let Some(rest) = &block.rest {
+            rest.columns.request(rest.factor, nodes, requested);
+        }
     }
-    let bodies: Vec<[u32; 2]> = contacts.iter().map(|c| c.bodies.map(|b| if block_of_body(b).is_some() { b } else { IMMOVABLE })).collect();
+    bodies.clear();
+    bodies.extend(contacts.iter().map(|c| c.bodies.map(|b| if block_of_body(b).is_some() { b } else { IMMOVABLE })));
 
-    let ranges: Vec<Range<usize>> = chunks(contacts, |a, b| island_of_contact(a) == island_of_contact(b)).collect();
-    islands.resize_with(ranges.len(), Island::default);
-    islands.par_iter_mut().zip(ranges).for_each(|(island, range)| {
+    let mut n_islands = 0;
+    for range in chunks(contacts, |a, b| island_of_contact(a) == island_of_contact(b)) {
+        if n_islands == islands.len() {
+            islands.push(Island::default());
+        }
+        islands[n_islands].contacts = range;
+        n_islands += 1;
+    }
+    islands.truncate(n_islands);
+    let (meetings, levers, columns) = (&meetings[..], &*levers, &touched[..]);
+    islands.par_iter_mut().for_each(|Island { contacts: range, compliance }| {
         let first = range.start;
-        island.contacts = range.clone();
-        island.compliance.assemble(&bodies[range], |k, columns, out| {
-            let others = &levers[first + columns.start..first + columns.end];
-            let (own, other) = (&meetings[meeting_of[first + k]], &meetings[meeting_of[first + columns.start]]);
+        compliance.assemble(&bodies[range.clone()], |k, columns_of_w, out| {
+            let mut memory = motions.take().unwrap_or_default();
             Arch::new().dispatch(FillBlocks {
                 problem,
                 blocks,
-                columns_of: &columns_of,
-                own,
-                own_levers: &levers[first + k],
-                other,
-                others,
+                columns,
+                levers,
+                own: (&meetings[meeting_of[first + k]], first + k),
+                other: (&meetings[meeting_of[first + columns_of_w.start]], first + columns_of_w.start),
+                motions: &mut memory,
                 out,
             });
-            if columns.contains(&k) {
-                out[k - columns.start] += contacts[first + k].own_compliance();
+            motions.put(memory);
+            if columns_of_w.contains(&k) {
+                out[k - columns_of_w.start] += contacts[first + k].own_compliance();
             }
         });
     });
+    touched.iter_mut().for_each(|(_, requested)| requested.clear());
+}
+
+/// Sorts stably by a key that is asked for once a contact.
+fn sort_contacts<K: Ord + Copy>(contacts: &mut [Contact], order: &mut Vec<(K, usize)>, key: impl Fn(&Contact) -> K) {
+    order.clear();
+    order.extend(contacts.iter().enumerate().map(|(k, contact)| (key(contact), k)));
+    order.sort_unstable();
+    for k in 0..contacts.len() {
+        // What stood here has gone on to where an earlier one came from.
+        let mut from = order[k].1;
+        while from < k {
+            from = order[from].1;
+        }
+        order[k].1 = from;
+        contacts.swap(k, from);
+    }
+}
+
+/// Contacts whose levers a thread finds at once.
+const CHUNK: usize = 64;
+
+/// Hands the levers of each contact, from the first-th on, to `fill`, which tells how many each side has; halves of them to different threads.
+fn fill_levers(
+    first: usize,
+    spans: &mut [(usize, [usize; 2])],
+    levers: &mut [Lever],
+    fill: &(impl Fn(usize, &mut [Lever]) -> [usize; 2] + Sync),
+) {
+    let Some((start, _)) = spans.first() else { return };
+    let start = *start;
+    if spans.len() > CHUNK {
+        let half = spans.len() / 2;
+        let (spans, spans_after) = spans.split_at_mut(half);
+        let (levers, levers_after) = levers.split_at_mut(spans_after[0].0 - start);
+        rayon::join(|| fill_levers(first, spans, levers, fill), || fill_levers(first + half, spans_after, levers_after, fill));
+        return;
+    }
+    let n = levers.len();
+    for k in 0..spans.len() {
+        let end = spans.get(k + 1).map_or(n, |(next, _)| next - start);
+        spans[k].1 = fill(first + k, &mut levers[spans[k].0 - start..end]);
+    }
 }
 
 /// The blocks of W~ of one contact with some of a meeting.
 struct FillBlocks<'a> {
     problem: &'a Problem<'a>,
     blocks: &'a [Block<'a>],
-    columns_of: &'a [Option<Requested<'a>>],
-    own: &'a Meeting,
-    own_levers: &'a [Vec<Lever>; 2],
-    other: &'a Meeting,
-    others: &'a [[Vec<Lever>; 2]],
+    /// Of each block.
+    columns: &'a [(Vec<u32>, Requested)],
+    levers: &'a Levers,
+    /// The contact and its meeting; the first of the others and theirs.
+    own: (&'a Meeting, usize),
+    other: (&'a Meeting, usize),
+    /// Memory.
+    motions: &'a mut Vec<Rows>,
     out: &'a mut [Mat3],
 }
 
@@ -132,19 +242,18 @@ impl WithSimd for FillBlocks<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { problem, blocks, columns_of, own, own_levers, other, others, out } = self;
-        let mut motions: Vec<Rows> = vec![];
+        let Self { problem, blocks, columns, levers, own: (own, contact), other: (other, first), motions, out } = self;
         let mut sums = [[[0.0; 4]; 3]; Compliance::AT_ONCE];
-        for (block, own_levers) in own.blocks.iter().zip(own_levers) {
+        for (own_side, block) in own.blocks.iter().enumerate() {
             let Some(block) = block else { continue };
             let Some(side) = other.blocks.iter().position(|b| b == &Some(*block)) else { continue };
             motions.clear();
             motions.resize(other.places[side].len(), Rows::default());
-            for lever in own_levers {
-                add_motions::<S>(problem, &blocks[*block], columns_of[*block].as_ref(), lever, &other.places[side], &mut motions);
+            for lever in levers.of(contact, own_side) {
+                add_motions::<S>(problem, &blocks[*block], &columns[*block].1, lever, &other.places[side], motions);
             }
-            for (levers, sum) in others.iter().zip(&mut sums) {
-                for lever in &levers[side] {
+            for (k, sum) in (first..first + out.len()).zip(&mut sums) {
+                for lever in levers.of(k, side) {
                     let motion = &motions[lever.slot as usize];
                     add_product::<S>(&[0, 1, 2].map(|r| [motion[r][0], motion[r][1], motion[r][2]]), &lever.transposed, sum);
                 }
@@ -164,35 +273,34 @@ fn chunks<'c>(contacts: &'c [Contact], same: impl Fn(&Contact, &Contact) -> bool
     })
 }
 
-/// The levers of a contact on its two sides.
-fn levers_of(problem: &Problem, blocks: &[Block], meeting: &Meeting, contact: &Contact) -> [Vec<Lever>; 2] {
-    let mut sides = [vec![], vec![]];
-    for entry in &contact.entries {
-        let in_block = |block: &Option<usize>| block.is_some_and(|b| blocks[b].unknowns.contains(&entry.unknown()));
-        let Some(side) = meeting.blocks.iter().position(in_block) else { continue };
-        let Some(block) = meeting.blocks[side].map(|b| &blocks[b]) else { continue };
-        let place = entry.unknown() - block.unknowns.start;
-        let mut matrix = contact.frame * entry.matrix() * problem.dt;
-        if let Some(rest) = &block.rest {
-            matrix *= rest.rotations[place];
+/// Puts the levers of a contact on its two sides, and tells how many each has.
+fn put_levers(problem: &Problem, blocks: &[Block], meeting: &Meeting, contact: &Contact, levers: &mut [Lever]) -> [usize; 2] {
+    let mut counts = [0; 2];
+    let mut levers = levers.iter_mut();
+    for side in 0..2 {
+        for entry in &contact.entries {
+            let in_block = |block: &Option<usize>| block.is_some_and(|b| blocks[b].unknowns.contains(&entry.unknown()));
+            if meeting.blocks.iter().position(in_block) != Some(side) {
+                continue;
+            }
+            let (Some(block), Some(lever)) = (meeting.blocks[side].map(|b| &blocks[b]), levers.next()) else { continue };
+            let place = entry.unknown() - block.unknowns.start;
+            let mut matrix = contact.frame * entry.matrix() * problem.dt;
+            if let Some(rest) = &block.rest {
+                matrix *= rest.rotations[place];
+            }
+            let matrix = matrix.cast::<f32>();
+            let transposed = [0, 1, 2].map(|r| [matrix[(0, r)], matrix[(1, r)], matrix[(2, r)], 0.0]);
+            *lever = Lever { place: place as u32, slot: 0, matrix, transposed };
+            counts[side] += 1;
         }
-        let matrix = matrix.cast::<f32>();
-        let transposed = [0, 1, 2].map(|r| [matrix[(0, r)], matrix[(1, r)], matrix[(2, r)], 0.0]);
-        sides[side].push(Lever { place: place as u32, slot: 0, matrix, transposed });
     }
-    sides
+    counts
 }
 
 /// Adds what impulses at `places` of the body move at the lever: `dt C H R A0^-1`, still to be turned by the rotations of the places.
 #[inline(always)]
-fn add_motions<S: Simd>(
-    problem: &Problem,
-    block: &Block,
-    columns: Option<&Requested>,
-    lever: &Lever,
-    places: &[u32],
-    motions: &mut [Rows],
-) {
+fn add_motions<S: Simd>(problem: &Problem, block: &Block, columns: &Requested, lever: &Lever, places: &[u32], motions: &mut [Rows]) {
     let matrix = [0, 1, 2].map(|r| [lever.matrix[(r, 0)], lever.matrix[(r, 1)], lever.matrix[(r, 2)]]);
     let rows = |m: &Mat3| [0, 1, 2].map(|r| [m[(r, 0)] as f32, m[(r, 1)] as f32, m[(r, 2)] as f32, 0.0]);
     // The block diagonal of A, for a body without a factor or where a column is missing.
@@ -200,13 +308,13 @@ fn add_motions<S: Simd>(
         let inverse = problem.a.inverse_diagonals[block.unknowns.start + lever.place as usize];
         places.binary_search(&lever.place).ok().map(|slot| (slot, rows(&turned(inverse))))
     };
-    let (Some(rest), Some(columns)) = (&block.rest, columns) else {
+    let Some(rest) = &block.rest else {
         if let Some((slot, inverse)) = own(&|inverse| inverse) {
             add_product::<S>(&matrix, &inverse, &mut motions[slot]);
         }
         return;
     };
-    if let Some(column) = columns.column(lever.place) {
+    if let Some(column) = columns.column(rest.columns, lever.place) {
         for (place, motion) in places.iter().zip(motions) {
             if let Some(b) = column.block(*place) {
                 // Block (place, lever) column by column is block (lever, place) row by row.
@@ -218,7 +326,7 @@ fn add_motions<S: Simd>(
     let rotation = &rest.rotations[lever.place as usize];
     let own = own(&|inverse| rotation.tr_mul(&(inverse * rotation)));
     for (slot, (place, motion)) in places.iter().zip(motions).enumerate() {
-        let stored = columns.get(lever.place, *place).map(|block| rows(&block));
+        let stored = columns.get(rest.columns, lever.place, *place).map(|block| rows(&block));
         if let Some(block) = stored.or_else(|| own.filter(|(own, _)| *own == slot).map(|(_, block)| block)) {
             add_product::<S>(&matrix, &block, motion);
         }
@@ -238,9 +346,10 @@ fn add_product<S: Simd>(a: &[[f32; 3]; 3], b: &Rows, out: &mut Rows) {
     }
 }
 
-/// Number of the island of each block: the first block that contacts link it with.
-fn islands_of(n_blocks: usize, links: impl Iterator<Item = [Option<usize>; 2]>) -> Vec<u32> {
-    let mut parent: Vec<u32> = (0..n_blocks as u32).collect();
+/// Number of the island of each block, into `parent`: the first block that contacts link it with.
+fn find_islands(n_blocks: usize, links: impl Iterator<Item = [Option<usize>; 2]>, parent: &mut Vec<u32>) {
+    parent.clear();
+    parent.extend(0..n_blocks as u32);
     fn root(parent: &mut [u32], mut b: u32) -> u32 {
         while parent[b as usize] != b {
             parent[b as usize] = parent[parent[b as usize] as usize];
@@ -250,9 +359,11 @@ fn islands_of(n_blocks: usize, links: impl Iterator<Item = [Option<usize>; 2]>) 
     }
     for [a, b] in links {
         if let (Some(a), Some(b)) = (a, b) {
-            let (a, b) = (root(&mut parent, a as u32), root(&mut parent, b as u32));
+            let (a, b) = (root(parent, a as u32), root(parent, b as u32));
             parent[a.max(b) as usize] = a.min(b);
         }
     }
-    (0..n_blocks as u32).map(|b| root(&mut parent, b)).collect()
+    for b in 0..n_blocks as u32 {
+        parent[b as usize] = root(parent, b);
+    }
 }

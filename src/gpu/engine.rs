@@ -225,8 +225,16 @@ impl Engine for DeviceEngine {
         if given.params.solver == ContactSolver::Cr { ContactSolver::Cr } else { ContactSolver::Cwc }
     }
 
-    fn query(&mut self, bvh: &mut Bvh, mesh: &Mesh, x: &[Vec3], report: &mut StepReport) -> Result<Candidates, StepError> {
-        self.detector.query(bvh, mesh, x, report).map_err(|error| self.lost(&error))
+    fn find(
+        &mut self,
+        bvh: &mut Bvh,
+        mesh: &Mesh,
+        x: &[Vec3],
+        candidates: &mut Candidates,
+        report: &mut StepReport,
+    ) -> Result<(), StepError> {
+        *candidates = self.detector.query(bvh, mesh, x, report).map_err(|error| self.lost(&error))?;
+        Ok(())
     }
 
     fn begin(&mut self, step: &Step, work: &mut StepWork, _: &mut StepReport) -> Result<(), StepError> {

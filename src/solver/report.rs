@@ -43,7 +43,11 @@ impl StepReport {
         sum.normal_force_total += part.normal_force_total;
         sum.friction_force_total += part.friction_force_total;
         sum.dissipated_by_friction += part.dissipated_by_friction;
-        sum.pairs.extend(part.pairs);
+        if sum.pairs.is_empty() {
+            sum.pairs = part.pairs;
+        } else {
+            sum.pairs.extend(part.pairs);
+        }
     }
 
     /// Joins the report of the next part of the same step: work adds up, errors keep the worst, contact forces are the later ones.

@@ -9,6 +9,8 @@ use std::ops::Range;
 use bytemuck::{Pod, Zeroable, cast_slice_mut};
 use pulp::{Arch, Simd, WithSimd};
 
+use crate::memory::Pages;
+
 /// Rows of a slice.
 pub const HEIGHT: usize = 8;
 
@@ -159,9 +161,9 @@ pub fn lanes() -> [usize; HEIGHT] {
 pub struct SlicedPattern {
     pub starts: Vec<u32>,
     /// Column of each block.
-    pub columns: Vec<[u32; HEIGHT]>,
+    pub columns: Pages<[u32; HEIGHT]>,
     /// Where the numbers of each block come from.
-    pub sources: Vec<[u32; HEIGHT]>,
+    pub sources: Pages<[u32; HEIGHT]>,
 }
 
 impl SlicedPattern {
@@ -194,6 +196,7 @@ impl WithSimd for Fill<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let start = self.pattern.starts[self.first] as usize;
+        let all_sources = &self.pattern.sources[..];
         let zero = simd.splat_f32s(0.0);
         for (s, (inverse, sums)) in self.inverses.iter_mut().zip(self.sums.chunks_exact(HEIGHT)).enumerate() {
             let range = self.pattern.slots(self.first + s);
@@ -201,7 +204,7 @@ impl WithSimd for Fill<'_> {
                 let lanes = k * S::F32_LANES..(k + 1) * S::F32_LANES;
                 let mut rest = [[zero; 3]; 3];
                 for slot in range.start + 1..range.end {
-                    let sources = &self.pattern.sources[slot][lanes.clone()];
+                    let sources = &all_sources[slot][lanes.clone()];
                     let target = &mut self.slots[slot - start].0;
                     for c in 0..3 {
                         let mut numbers = [zero; 4];
@@ -281,9 +284,10 @@ impl WithSimd for Product<'_> {
         let zero = simd.splat_f32s(0.0);
         let mut products = zero;
         let start = self.pattern.starts[self.first] as usize;
+        let all_columns = &self.pattern.columns[..];
         for (s, (y, x)) in self.y.iter_mut().zip(self.x).enumerate() {
             let range = self.pattern.slots(self.first + s);
-            let columns = &self.pattern.columns[range.clone()];
+            let columns = &all_columns[range.clone()];
             let slots = &self.slots[range.start - start..range.end - start];
             for k in 0..registers::<S>() {
                 // A sum for each column: one alone would wait for itself.

@@ -15,6 +15,7 @@ use super::aggregates::aggregates;
 use super::sell::{self, Block, Fill, HEIGHT, Node, Product, Slice, SlicedPattern, Slot, registers, slice_nodes, unslice};
 use super::{FactorWork, NotPositiveDefinite, Pattern, RankOne, RestFactor, Solved};
 use crate::math::{Mat3, Vec3};
+use crate::memory::Pages;
 
 /// Slices that a thread takes at once, and the fewest that are worth waking another for.
 const CHUNK: usize = 64;
@@ -91,7 +92,7 @@ impl Layout {
     /// Blocks (i, j) of an edge e (i < j) come from the source 2 e, blocks (j, i) from 2 e + 1; a source of zeros stands behind all.
     fn sliced(&self, pattern: &Pattern) -> SlicedPattern {
         let (none, zero) = (self.nodes.len() as u32, 2 * pattern.edges.len() as u32);
-        let mut sliced = SlicedPattern { starts: vec![0], ..SlicedPattern::default() };
+        let (mut starts, mut columns, mut sources) = (vec![0], vec![], vec![]);
         for (s, nodes) in self.nodes.chunks_exact(HEIGHT).enumerate() {
             let rows: Vec<Vec<(u32, u32)>> = nodes
                 .iter()
@@ -107,16 +108,16 @@ impl Layout {
                     blocks.map(entry).collect()
                 })
                 .collect();
-            sliced.columns.push(std::array::from_fn(|lane| (HEIGHT * s + lane) as u32));
-            sliced.sources.push([zero; HEIGHT]);
+            columns.push(std::array::from_fn(|lane| (HEIGHT * s + lane) as u32));
+            sources.push([zero; HEIGHT]);
             for k in 0..rows.iter().map(Vec::len).max().unwrap_or(0) {
                 let entry = |lane: usize| rows[lane].get(k).copied().unwrap_or((none, zero));
-                sliced.columns.push(std::array::from_fn(|lane| entry(lane).0));
-                sliced.sources.push(std::array::from_fn(|lane| entry(lane).1));
+                columns.push(std::array::from_fn(|lane| entry(lane).0));
+                sources.push(std::array::from_fn(|lane| entry(lane).1));
             }
-            sliced.starts.push(sliced.columns.len() as u32);
+            starts.push(columns.len() as u32);
         }
-        sliced
+        SlicedPattern { starts, columns: columns[..].into(), sources: sources[..].into() }
     }
 
     pub fn n_aggregates(&self) -> usize {
@@ -211,20 +212,20 @@ impl Coarse {
 /// Matrix and preconditioner of one body in a step, and the vectors of a solve; memory is kept.
 #[derive(Clone, Debug, Default)]
 pub struct TwoLevel {
-    slots: Vec<Slot>,
-    inverses: Vec<Slot>,
+    slots: Pages<Slot>,
+    inverses: Pages<Slot>,
     /// d_i.
-    arms: Vec<Slice>,
+    arms: Pages<Slice>,
     /// R_a.
     rotations: Vec<Mat3>,
     sums: Vec<Node>,
     /// Direction by rows, and a zero behind them.
-    rows: Vec<Node>,
-    x: Vec<Slice>,
-    r: Vec<Slice>,
-    z: Vec<Slice>,
-    p: Vec<Slice>,
-    q: Vec<Slice>,
+    rows: Pages<Node>,
+    x: Pages<Slice>,
+    r: Pages<Slice>,
+    z: Pages<Slice>,
+    p: Pages<Slice>,
+    q: Pages<Slice>,
     /// Of the chunks.
     parts: Vec<[f64; 2]>,
     /// t and w of all aggregates: residual and correction in the rest pose, correction in space.
@@ -247,12 +248,12 @@ impl TwoLevel {
         rotation: impl Fn(usize) -> Mat3,
     ) {
         let n = layout.pattern.n_slices();
-        self.slots.resize(layout.pattern.columns.len(), Slot::default());
+        self.slots.fit(layout.pattern.columns.len());
         for vector in [&mut self.arms, &mut self.x, &mut self.r, &mut self.z, &mut self.p, &mut self.q] {
-            vector.resize(n, Slice::default());
+            vector.fit(n);
         }
-        self.inverses.resize(n, Slot::default());
-        self.rows.resize(n * HEIGHT + 1, Node::default());
+        self.inverses.fit(n);
+        self.rows.fit(n * HEIGHT + 1);
         self.parts.resize(n.div_ceil(CHUNK), [0.0; 2]);
         for vector in [&mut self.coarse_residual, &mut self.coarse_correction] {
             vector.resize(2 * layout.n_aggregates(), Vec3::zeros());

@@ -62,16 +62,23 @@ impl Engine for Probe {
         self.host.solver(given, lightness)
     }
 
-    fn query(&mut self, bvh: &mut Bvh, mesh: &Mesh, x: &[Vec3], report: &mut StepReport) -> Result<Candidates, StepError> {
-        let Ok(mut figures) = self.figures.lock() else { return Ok(bvh.query(mesh, x)) };
+    fn find(
+        &mut self,
+        bvh: &mut Bvh,
+        mesh: &Mesh,
+        x: &[Vec3],
+        candidates: &mut Candidates,
+        report: &mut StepReport,
+    ) -> Result<(), StepError> {
+        let Ok(mut figures) = self.figures.lock() else { return self.host.find(bvh, mesh, x, candidates, report) };
         let Figures { search: [on_host, on_device], cover, differs, search_work, .. } = &mut *figures;
-        let candidates = timed(on_host, || bvh.query(mesh, x));
+        timed(on_host, || bvh.find(mesh, x, candidates));
         let found = timed(on_device, || self.detector.query(bvh, mesh, x, report)).map_err(|error| lost(&error, 0))?;
         timed(cover, || bvh.holds(x));
         *search_work = work_of(report);
-        *differs |= found != candidates;
+        *differs |= found != *candidates;
         figures.candidates = candidates.len();
-        Ok(candidates)
+        Ok(())
     }
 
     fn begin(&mut self, step: &Step, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError> {

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::{Bvh, Features};
-use crate::collision::candidates::{Candidates, sorted};
+use crate::collision::candidates::{Candidates, Sorter};
 use crate::collision::mesh::{Mesh, Mobility};
 use crate::math::Vec3;
 
@@ -51,7 +51,8 @@ impl Bvh {
     /// The candidates, as of [`query`](Bvh::query), if `found` are all pairs of features with overlapping boxes that share no vertex, of bodies that may meet: two of
     /// which one is movable, or one that [`meets_itself`](Bvh::meets_itself). In any order.
     pub fn candidates_among(&self, mesh: &Mesh, x: &[Vec3], found: &Candidates) -> Candidates {
-        let listed = self.listed(mesh);
+        let mut listed = Candidates::default();
+        self.list(mesh, &mut listed);
         let near = |pairs: &[[u32; 2]], is_face: bool| {
             let (vertex_faces, edge_edges) = if is_face { (pairs.to_vec(), vec![]) } else { (vec![], pairs.to_vec()) };
             let mut part = Candidates { vertex_faces, edge_edges };
@@ -61,7 +62,9 @@ impl Bvh {
         let all = |of: &dyn Fn(&Candidates) -> &Vec<[u32; 2]>, is_face: bool, limits: [usize; 2]| {
             let chunks: Vec<&[[u32; 2]]> = [of(&listed), of(found)].into_iter().flat_map(|pairs| pairs.chunks(CHUNK)).collect();
             let kept: Vec<Vec<[u32; 2]>> = chunks.into_par_iter().map(|pairs| near(pairs, is_face)).collect();
-            sorted(kept.iter(), limits)
+            let mut pairs = vec![];
+            Sorter::default().sort(kept.iter(), limits, &mut pairs);
+            pairs
         };
         let vertex_faces = all(&|c| &c.vertex_faces, true, [mesh.body.len(), mesh.triangles.len()]);
         let edge_edges = all(&|c| &c.edge_edges, false, [mesh.edges.len(); 2]);

@@ -19,7 +19,7 @@ pub(super) fn iterate(problem: &Problem, tolerance: f64, bound: u32, work: &mut 
     // `at` is the last iterate p; `ahead` the extrapolated point y, whose motion follows from those of the iterates.
     let Work { gather, best, best_error, points: [at, next], directions: [ahead, ahead_motion], .. } = work;
     let mut watch = Watch { problem: *problem, tolerance, idle: 0 };
-    at.clone_from(best);
+    at.copy_from(best);
     ahead.copy_from_slice(&at.p);
     ahead_motion.copy_from_slice(&at.u);
     let mut theta = 1.0f64;
@@ -42,7 +42,7 @@ pub(super) fn iterate(problem: &Problem, tolerance: f64, bound: u32, work: &mut 
             if best_error.max().is_infinite() || !at.u.iter().all(|u| u.x.is_finite()) {
                 // The eigenvalue was too small.
                 length *= 0.5;
-                at.clone_from(best);
+                at.copy_from(best);
                 ahead.copy_from_slice(&at.p);
                 ahead_motion.copy_from_slice(&at.u);
                 theta = 1.0;

@@ -92,6 +92,14 @@ struct Point {
     u: Vec<Vec3>,
 }
 
+impl Point {
+    /// Takes those of another, of as many contacts.
+    fn copy_from(&mut self, other: &Self) {
+        self.p.copy_from_slice(&other.p);
+        self.u.copy_from_slice(&other.u);
+    }
+}
+
 impl Work {
     /// The motion `free + W p` at the forces that the last solve found [m].
     pub fn motion(&self) -> &[Vec3] {
@@ -122,8 +130,7 @@ impl Watch<'_> {
         let error = self.problem.error(&point.p, &point.u);
         if error.max() < best_error.max() {
             *best_error = error;
-            best.p.copy_from_slice(&point.p);
-            best.u.copy_from_slice(&point.u);
+            best.copy_from(point);
             self.idle = 0;
         } else {
             self.idle += 1;

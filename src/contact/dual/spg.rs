@@ -15,7 +15,7 @@ const PATIENCE: u32 = 12;
 pub(super) fn iterate(problem: &Problem, tolerance: f64, bound: u32, work: &mut Work) -> u32 {
     let Work { gather, best, best_error, points: [at, next], .. } = work;
     let mut watch = Watch { problem: *problem, tolerance, idle: 0 };
-    at.clone_from(best);
+    at.copy_from(best);
     let mut length = FIRST_STEP;
     for iteration in 1..=bound {
         problem.project(&at.p, &at.u, length, &mut next.p);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::gpu::{Buffers, DeviceError};
 use crate::model::Model;
 use crate::solver::cpu::{RestBody, RestShape};
+use crate::sparse::Requested;
 
 /// Name of the buffer.
 const COLUMNS: &str = "cwc_columns";
@@ -57,9 +58,10 @@ impl ColumnStore {
             if missing.is_empty() {
                 continue;
             }
-            let found = shape.columns.request(&shape.factor, &missing);
+            let mut found = Requested::default();
+            shape.columns.request(&shape.factor, &missing, &mut found);
             for node in missing {
-                let (Some(column), Some(row)) = (found.column(node), shape.columns.row(node)) else { continue };
+                let (Some(column), Some(row)) = (found.column(&shape.columns, node), shape.columns.row(node)) else { continue };
                 let end = self.used + shape.columns.n_rows();
                 if end * BYTES > LIMIT as usize {
                     return false;

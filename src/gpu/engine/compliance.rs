@@ -108,7 +108,7 @@ impl DeviceEngine {
     /// The host solves a step whose contacts the device has no room for, from its beginning: compliances grow with the square of the contacts of a body.
     fn solve_on_host(&mut self, step: &Step, detection: &Detection, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError> {
         Host.begin(step, work, report)?;
-        work.deal_contacts(detection, None);
+        work.deal_contacts(detection, true);
         Host.solve(step, detection, work, report)?;
         self.bring_rotations(&work.rotations);
         Ok(())

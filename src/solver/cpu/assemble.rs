@@ -6,10 +6,11 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::elements::{CornerForces, CornerGradients};
-use crate::math::{Mat3, Vec3, split_mut};
+use crate::math::{Mat3, Vec3};
+use crate::memory::Pages;
 use crate::model::{End, Model};
 use crate::solver::{Grab, HeldPoint, Loads, Params, State};
-use crate::sparse::{CHUNK, Operator, RankOne, SingleBlock};
+use crate::sparse::{CHUNK, Operator, Pattern, RankOne, SingleBlock};
 
 /// Rows that a thread fills at once.
 const ROWS: usize = 128;
@@ -118,28 +119,35 @@ pub fn matrix(
         Arch::new().dispatch(EdgeBlocks { model, gradients, first: chunk * CHUNK, blocks });
     });
     a.blocks.resize(pattern.n_blocks(), Mat3::zeros());
-    let rows: Vec<_> = (0..model.n_nodes()).step_by(ROWS).map(|first| first..(first + ROWS).min(model.n_nodes())).collect();
-    let blocks = |rows: &Range<usize>| pattern.row_starts[rows.start] as usize..pattern.row_starts[rows.end] as usize;
-    let parts = split_mut(&mut a.blocks, rows.iter().map(|rows| blocks(rows).len()));
-    (parts, &rows).into_par_iter().for_each(|(part, rows)| {
-        let first = blocks(rows).start;
-        for i in rows.clone() {
-            let alpha = damping.alphas[model.node_bodies[i] as usize];
-            let (row, diagonal) = (pattern.row(i), pattern.diagonals[i] as usize);
-            let mut sum = Mat3::identity() * (model.node_masses[i] * (1.0 + dt * alpha));
-            for b in row.start..diagonal {
-                part[b - first] = edge_blocks[pattern.block_edges[b] as usize].transpose();
-                sum -= part[b - first];
-            }
-            for b in diagonal + 1..row.end {
-                part[b - first] = edge_blocks[pattern.block_edges[b] as usize];
-                sum -= part[b - first];
-            }
-            part[diagonal - first] = sum;
+    let fill = |i: usize, part: &mut [Mat3]| {
+        let alpha = damping.alphas[model.node_bodies[i] as usize];
+        let (row, diagonal) = (pattern.row(i), pattern.diagonals[i] as usize);
+        let first = row.start;
+        let mut sum = Mat3::identity() * (model.node_masses[i] * (1.0 + dt * alpha));
+        for b in row.start..diagonal {
+            part[b - first] = edge_blocks[pattern.block_edges[b] as usize].transpose();
+            sum -= part[b - first];
         }
-    });
+        for b in diagonal + 1..row.end {
+            part[b - first] = edge_blocks[pattern.block_edges[b] as usize];
+            sum -= part[b - first];
+        }
+        part[diagonal - first] = sum;
+    };
+    fill_rows(pattern, 0..model.n_nodes(), &mut a.blocks, &fill);
     link(model, state, params, loads, a);
     a.invert_diagonals(pattern, &model.fixed);
+}
+
+/// Hands each of the rows to `fill` with its blocks; halves of them to different threads.
+fn fill_rows(pattern: &Pattern, rows: Range<usize>, blocks: &mut [Mat3], fill: &(impl Fn(usize, &mut [Mat3]) + Sync)) {
+    let first = pattern.row_starts[rows.start] as usize;
+    if rows.len() <= ROWS {
+        return rows.for_each(|i| fill(i, &mut blocks[pattern.row_starts[i] as usize - first..pattern.row_starts[i + 1] as usize - first]));
+    }
+    let middle = (rows.start + rows.end) / 2;
+    let (blocks, blocks_after) = blocks.split_at_mut(pattern.row_starts[middle] as usize - first);
+    rayon::join(|| fill_rows(pattern, rows.start..middle, blocks, fill), || fill_rows(pattern, middle..rows.end, blocks_after, fill));
 }
 
 /// The part of the matrix that is not in the blocks of the nodes: rigid bodies and springs.
@@ -168,9 +176,9 @@ pub fn link(model: &Model, state: &State, params: &Params, loads: &Loads, a: &mu
 }
 
 /// The blocks of all edges in f32, each followed by its transpose; then zeros.
-pub fn single_blocks(model: &Model, gradients: &[CornerGradients<f32>], blocks: &mut Vec<SingleBlock>) {
+pub fn single_blocks(model: &Model, gradients: &[CornerGradients<f32>], blocks: &mut Pages<SingleBlock>) {
     let n = model.pattern.edges.len();
-    blocks.resize(2 * n + 1, SingleBlock::default());
+    blocks.fit(2 * n + 1);
     blocks[..2 * n].par_chunks_mut(2 * CHUNK).enumerate().for_each(|(chunk, blocks)| {
         Arch::new().dispatch(SingleBlocks { model, gradients, first: chunk * CHUNK, blocks });
     });

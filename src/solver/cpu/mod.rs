@@ -52,9 +52,17 @@ pub struct CpuStepper<E = Host> {
 pub trait Engine: Send {
     /// The method of a step.
     fn solver(&self, step: &Given, lightness: &mut Option<(f64, bool)>) -> ContactSolver;
-    /// Pairs of features that may meet, as [`Bvh::query`] finds them.
-    fn query(&mut self, bvh: &mut Bvh, mesh: &Mesh, x: &[Vec3], report: &mut StepReport) -> Result<Candidates, StepError> {
-        Ok(report.stages.time("detection", || bvh.query(mesh, x)))
+    /// Pairs of features that may meet, as [`Bvh::find`] finds them.
+    fn find(
+        &mut self,
+        bvh: &mut Bvh,
+        mesh: &Mesh,
+        x: &[Vec3],
+        candidates: &mut Candidates,
+        report: &mut StepReport,
+    ) -> Result<(), StepError> {
+        report.stages.time("detection", || bvh.find(mesh, x, candidates));
+        Ok(())
     }
     /// Elements, right-hand side and what follows from them at the step's state; `work.dv` takes the start value. A step that was begun and did not end has
     /// never been.
@@ -161,15 +169,18 @@ impl State {
         self.time += dt;
     }
 
-    /// Keeps what the next step begins with: forces of springs and of active contacts.
-    fn remember(&mut self, mut contacts: Vec<Contact>, dt: f64) {
-        for spring in contacts.extract_if(.., |c| c.spring.is_some()) {
+    /// Keeps what the next step begins with: forces of springs and of active contacts. `order`: memory.
+    fn remember(&mut self, contacts: &[Contact], order: &mut Vec<u32>, dt: f64) {
+        for spring in contacts.iter().filter(|c| c.spring.is_some()) {
             self.attachment_forces[spring.pair.first as usize] = spring.force_in_space();
         }
+        let pressing = |k: &u32| contacts[*k as usize].spring.is_none() && contacts[*k as usize].is_active();
+        order.clear();
+        order.extend((0..contacts.len() as u32).filter(pressing));
+        order.sort_unstable_by_key(|k| (contacts[*k as usize].pair, *k));
         let entries = &mut self.contacts.entries;
         entries.clear();
-        entries.extend(contacts.iter().filter(|c| c.is_active()).map(|c| c.memory(&self.velocity_changes, 0, dt)));
-        entries.sort_by_key(|c| c.pair);
+        entries.extend(order.iter().map(|k| contacts[*k as usize].memory(&self.velocity_changes, 0, dt)));
         entries.dedup_by(|next, first| first.pair == next.pair && first.join(next));
     }
 
@@ -221,21 +232,21 @@ impl<E: Engine> CpuStepper<E> {
         let step = Step { model, damping, groups, state, params, loads, solver };
         let mut report = StepReport { converged: true, ..StepReport::default() };
         engine.begin(&step, work, &mut report)?;
-        let memory = std::mem::take(&mut work.surface_memory);
+        let memory = std::mem::take(&mut work.detection_memory);
         let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, memory));
         report.stages.time("detection", || {
             monotone.start(model, groups, state);
             bvh.trust(monotone.is_sure());
             foretell(&detection, bvh, &state.velocity_changes, params, &mut work.reach);
         });
-        let mut candidates = engine.query(bvh, &surfaces.mesh, &detection.step.start, &mut report)?;
-        let mut found: Vec<Contact> = vec![];
+        let mut candidates = std::mem::take(&mut work.candidates);
+        engine.find(bvh, &surfaces.mesh, &detection.step.start, &mut candidates, &mut report)?;
         let mut crossing = vec![];
         // A smaller step is a better answer than a third search, while there may be one.
         let searches = if params.demand == Demand::Anything { MAX_SEARCHES } else { 2 };
         for search in 0..searches {
             work.scopes.split(model, &surfaces.mesh, &candidates);
-            work.deal_contacts(&detection, (search > 0).then_some(&mut found));
+            work.deal_contacts(&detection, search == 0);
             engine.solve(&step, &detection, work, &mut report)?;
             report.follow(work.take_report());
             if let Some(what) = not_finite(model, &work.dv) {
@@ -253,12 +264,12 @@ impl<E: Engine> CpuStepper<E> {
                 return self.advance(params, loads);
             }
             if left > 0 {
-                candidates = engine.query(bvh, &surfaces.mesh, &detection.step.start, &mut report)?;
+                engine.find(bvh, &surfaces.mesh, &detection.step.start, &mut candidates, &mut report)?;
             }
             // Each scope has seen that nothing of what it looks at crosses, else all is looked at.
             let is_sure = left == 0 && report.converged && !work.crosses();
             crossing = report.stages.time("detection", || if is_sure { vec![] } else { detection.step.crossings(&candidates, &end) });
-            found = work.take_contacts();
+            work.gather_contacts();
             if left == 0 || crossing.is_empty() {
                 break;
             }
@@ -271,10 +282,11 @@ impl<E: Engine> CpuStepper<E> {
             stop_before_crossing(&detection, &candidates, state, &mut work.dv);
             report.converged = false;
         }
-        work.surface_memory = detection.step.into_memory();
+        (work.candidates, work.detection_memory) = (candidates, detection.into_memory());
         report.stages.time("update", || {
             state.move_on(model, &work.dv, params.time_step);
-            state.remember(found, params.time_step);
+            state.remember(&work.found, &mut work.order, params.time_step);
+            work.detection_memory.keep(&mut work.found);
             engine.end(model, state, work)
         })?;
         Ok(report)

@@ -20,6 +20,7 @@ pub struct ScopeWork {
     cr: CrWork,
     cwc: CwcWork,
     baseline: BaselineWork,
+    load: Vec<f64>,
     pub contacts: Vec<Contact>,
     /// None before it is solved.
     pub solved: Option<StepReport>,
@@ -43,7 +44,7 @@ pub fn solve_scope(
         _ => with_residuals(problem, scope, detection, params, scale, dv, work),
     };
     // All methods are measured with the same scales.
-    update_compliances(problem, &mut work.contacts);
+    update_compliances(problem, &mut work.contacts, &mut work.load);
     report.residual /= scale;
     report.contact = summed_up(&work.contacts, dv, problem.unknowns.start, problem.dt);
     report

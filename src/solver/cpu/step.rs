@@ -1,13 +1,15 @@
 //! The parts of one step that are solved: elements and right-hand side of everything, then the velocity changes scope by scope.
 
 use super::assemble::{Damping, link, matrix, right_hand_side, single_blocks};
-use super::contacts::{Detection, Scope, Scopes, SurfaceMemory};
+use super::contacts::{Detection, DetectionMemory, Scope, Scopes};
 use super::elements::{CornerForces, CornerGradients, Elements, NodeMotion, TetGroups, gather_motions, round};
 use super::rest::RestPoses;
 use super::rotation::Quaternion;
 use super::solve::{Elastic, ScopeWork, solve_scope};
+use crate::collision::Candidates;
 use crate::contact::{Contact, Problem};
 use crate::math::{Mat3, Vec3};
+use crate::memory::Pages;
 use crate::model::Model;
 use crate::solver::{ContactSolver, Loads, Params, StageTimes, State, StepReport};
 use crate::sparse::{Operator, SingleBlock, TwoLevel};
@@ -39,7 +41,7 @@ pub struct Work {
     /// The matrix of this step is there in f64.
     is_assembled: bool,
     edge_blocks: Vec<Mat3>,
-    single_blocks: Vec<SingleBlock>,
+    single_blocks: Pages<SingleBlock>,
     /// Of the deformable bodies.
     systems: Vec<TwoLevel>,
     pub dv: Vec<Vec3>,
@@ -48,7 +50,11 @@ pub struct Work {
     pub rests: RestPoses,
     pub scopes: Scopes,
     pub scope_works: Vec<ScopeWork>,
-    pub surface_memory: SurfaceMemory,
+    pub detection_memory: DetectionMemory,
+    pub candidates: Candidates,
+    /// Contacts of all scopes, as solved.
+    pub found: Vec<Contact>,
+    pub order: Vec<u32>,
     /// How far vertices may go.
     pub reach: Vec<Vec3>,
 }
@@ -59,22 +65,21 @@ impl Work {
         Self { rhs: vec![Vec3::zeros(); n], dv: vec![Vec3::zeros(); n], ..Self::default() }
     }
 
-    /// Each scope gets the contacts to begin with: those that were `found` by the last search, or, in the first, what is remembered and attached.
-    pub fn deal_contacts(&mut self, detection: &Detection, mut found: Option<&mut Vec<Contact>>) {
+    /// Each scope gets the contacts to begin with: in the first search of a step what is remembered and attached, then those that were found by the last one.
+    pub fn deal_contacts(&mut self, detection: &Detection, is_first: bool) {
         let scopes = &self.scopes.list;
         self.scope_works.resize_with(scopes.len(), ScopeWork::default);
         for (scope, work) in scopes.iter().zip(&mut self.scope_works) {
             work.solved = None;
-            let ours = |c: &Contact| scope.owns(detection.model, &c.bodies.map(|b| b as usize));
-            work.contacts = match &mut found {
-                Some(found) => found.extract_if(.., |c| ours(c)).collect(),
-                None => {
-                    let dv = &self.dv[scope.unknowns.clone()];
-                    let mut contacts = detection.remembered(scope, dv);
-                    contacts.extend(detection.attached(scope, dv));
-                    contacts
-                }
-            };
+            let ours = |c: &mut Contact| scope.owns(detection.model, &c.bodies.map(|b| b as usize));
+            work.contacts.clear();
+            if is_first {
+                let dv = &self.dv[scope.unknowns.clone()];
+                detection.remember(scope, dv, &mut work.contacts);
+                detection.attach(scope, dv, &mut work.contacts);
+            } else {
+                work.contacts.extend(self.found.extract_if(.., ours));
+            }
         }
     }
 
@@ -90,9 +95,10 @@ impl Work {
         self.scope_works.iter().any(|work| work.crosses)
     }
 
-    /// The contacts of all scopes.
-    pub fn take_contacts(&mut self) -> Vec<Contact> {
-        self.scope_works.iter_mut().flat_map(|work| std::mem::take(&mut work.contacts)).collect()
+    /// Brings the contacts of all scopes together.
+    pub fn gather_contacts(&mut self) {
+        self.found.clear();
+        self.scope_works.iter_mut().for_each(|work| self.found.append(&mut work.contacts));
     }
 }
 

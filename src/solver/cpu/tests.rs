@@ -1,6 +1,6 @@
 //! The outer passes of corrected warped compliance on a pile of soft cubes (`contact-study.md` 8), and the matrix of a turned body.
 
-use super::contacts::SurfaceMemory;
+use super::contacts::DetectionMemory;
 use super::rest::{RestBody, RestPoses};
 use super::solve::blocks;
 use super::*;
@@ -56,7 +56,7 @@ fn passes(stepper: &CpuStepper, params: &Params, n: usize) -> Vec<Pass> {
     let mut poses = RestPoses::default();
     poses.turn(model, params, damping, &rotations);
     let rests = poses.bodies();
-    let detection = Detection::new(model, surfaces, state, params, SurfaceMemory::default());
+    let detection = Detection::new(model, surfaces, state, params, DetectionMemory::default());
     let mut bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
     foretell(&detection, &mut bvh, &state.velocity_changes, params, &mut vec![]);
     let candidates = bvh.query(&surfaces.mesh, &detection.step.start);
@@ -73,7 +73,8 @@ fn passes(stepper: &CpuStepper, params: &Params, n: usize) -> Vec<Pass> {
     };
     let blocks = blocks(&problem, &scope, model, rests);
     let options = |max_passes| CwcOptions { residual: 0.0, elastic_tolerance: 1e-9, max_passes, gives_up: false, max_contacts: usize::MAX };
-    let start = detection.remembered(&scope, &state.velocity_changes);
+    let mut start = vec![];
+    detection.remember(&scope, &state.velocity_changes, &mut start);
     let mut work = CwcWork::default();
 
     let (mut solution, mut contacts) = (state.velocity_changes.clone(), start.clone());
@@ -288,4 +289,23 @@ fn a_step_in_which_nothing_touches_allocates_nothing() {
     let first = of_steps(3);
     assert!(first[0] > 100, "what is made once is seen: {first:?}");
     assert_eq!(of_steps(20), vec![0; 20]);
+}
+
+/// The same of cubes that rest on each other: the report hands out the forces of pairs of bodies, and the solve lists the bodies of the scope.
+#[test]
+fn a_step_of_what_rests_allocates_its_report_and_one_list() {
+    let mut stepper = CpuStepper::new(pile(), 1).unwrap();
+    let (pool, params, loads) = (stepper.pool.clone(), Params { time_step: 1.0 / 60.0, ..Params::default() }, Loads::default());
+    let mut of_steps = |n: usize| -> Vec<(u64, u32)> {
+        let mut step = || {
+            let mut contacts = 0;
+            let mut step = || contacts = stepper.advance(&params, &loads).unwrap().contact.contacts;
+            (pool.install(|| allocation_counter::measure(&mut step).count_total), contacts)
+        };
+        (0..n).map(|_| step()).collect()
+    };
+    of_steps(100);
+    let counts = of_steps(20);
+    assert!(counts.iter().all(|(_, contacts)| *contacts > 30), "something touches: {counts:?}");
+    assert!(counts.iter().all(|(n, _)| *n <= 2), "{counts:?}");
 }

@@ -37,10 +37,10 @@ struct Kept {
     n_requests: u64,
 }
 
-/// The columns that a request found: those of its nodes, as many as the memory allows.
-#[derive(Debug)]
-pub struct Requested<'a> {
-    of: &'a Columns,
+/// The columns that a request found: those of its nodes, as many as the memory allows. They are of the [`Columns`] that it was made to.
+#[derive(Debug, Default)]
+pub struct Requested {
+    asked: Vec<usize>,
     groups: Vec<Option<Arc<Group>>>,
     /// No node of the set is without its column.
     pub is_complete: bool,
@@ -65,18 +65,23 @@ impl<'a> Column<'a> {
     }
 }
 
-impl Requested<'_> {
+impl Requested {
     /// The block (i, j) [1/kg]: velocity of node i for an impulse on node j; `None` where neither column was requested.
-    pub fn get(&self, i: u32, j: u32) -> Option<Mat3> {
-        let block = |i, j| Some(Mat3::from_iterator(self.column(j)?.block(i)?.iter().map(|v| f64::from(*v))));
+    pub fn get(&self, of: &Columns, i: u32, j: u32) -> Option<Mat3> {
+        let block = |i, j| Some(Mat3::from_iterator(self.column(of, j)?.block(i)?.iter().map(|v| f64::from(*v))));
         block(i, j).or_else(|| block(j, i).map(|block| block.transpose()))
     }
 
     /// The column of node j, if it was requested.
-    pub fn column(&self, j: u32) -> Option<Column<'_>> {
-        let row = self.of.row_of[j as usize] as usize;
+    pub fn column<'a>(&'a self, of: &'a Columns, j: u32) -> Option<Column<'a>> {
+        let row = of.row_of[j as usize] as usize;
         let group = self.groups.get(row / GROUP)?.as_ref()?;
-        Some(Column { blocks: &group[row % GROUP], row_of: &self.of.row_of })
+        Some(Column { blocks: &group[row % GROUP], row_of: &of.row_of })
+    }
+
+    /// Lets the columns go; memory is kept for the next request.
+    pub fn clear(&mut self) {
+        self.groups.clear();
     }
 }
 
@@ -101,26 +106,27 @@ impl Columns {
         Self { row_of, wanted, capacity: (limit / group_memory.max(1)).max(1), nodes, kept }
     }
 
-    /// The columns of `nodes`; those that are missing are computed. If the request alone is larger than the memory, some of its nodes stay without. Nodes
-    /// outside the set are passed over.
-    pub fn request(&self, factor: &RestFactor, nodes: &[u32]) -> Requested<'_> {
+    /// Brings the columns of `nodes` to `found`; those that are missing are computed. If the request alone is larger than the memory, some of its nodes stay
+    /// without. Nodes outside the set are passed over.
+    pub fn request(&self, factor: &RestFactor, nodes: &[u32], found: &mut Requested) {
+        let Requested { asked, groups, is_complete } = found;
         let rows = nodes.iter().map(|node| self.row_of[*node as usize]).filter(|row| *row != u32::MAX);
-        let mut asked: Vec<usize> = rows.map(|row| row as usize / GROUP).collect();
+        asked.clear();
+        asked.extend(rows.map(|row| row as usize / GROUP));
         asked.sort_unstable();
         asked.dedup();
-        let is_complete = asked.len() <= self.capacity;
+        *is_complete = asked.len() <= self.capacity;
         asked.truncate(self.capacity);
-        let mut groups = self.kept().find(&asked);
-        let missing: Vec<usize> = asked.iter().copied().filter(|group| groups[*group].is_none()).collect();
-        if !missing.is_empty() {
+        self.kept().find(asked, groups);
+        asked.retain(|group| groups[*group].is_none());
+        if !asked.is_empty() {
             // Not under the lock: a thread that waits here for others takes up work of theirs, which may ask too.
-            let computed: Vec<_> = missing.par_iter().map(|group| (*group, Arc::new(self.compute(factor, *group)))).collect();
+            let computed: Vec<_> = asked.par_iter().map(|group| (*group, Arc::new(self.compute(factor, *group)))).collect();
             for (group, columns) in &computed {
                 groups[*group] = Some(columns.clone());
             }
             self.kept().keep(computed, self.capacity);
         }
-        Requested { of: self, groups, is_complete }
     }
 
     /// Row of node i in a column; `None` outside the set.
@@ -176,16 +182,16 @@ impl Columns {
 
 impl Kept {
     /// Those of `asked` that are here, by group.
-    fn find(&mut self, asked: &[usize]) -> Vec<Option<Arc<Group>>> {
+    fn find(&mut self, asked: &[usize], found: &mut Vec<Option<Arc<Group>>>) {
         self.n_requests += 1;
-        let mut found = vec![None; self.groups.len()];
+        found.clear();
+        found.resize(self.groups.len(), None);
         for group in asked {
             if let Some((columns, last)) = &mut self.groups[*group] {
                 *last = self.n_requests;
                 found[*group] = Some(columns.clone());
             }
         }
-        found
     }
 
     /// Those that were not asked for longest make room.

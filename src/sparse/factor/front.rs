@@ -6,7 +6,7 @@ use nalgebra::{DMatrix, DMatrixViewMut};
 use rayon::prelude::*;
 
 use super::order::{Block, Tree};
-use super::{NotPositiveDefinite, Panel};
+use super::{Entries, NotPositiveDefinite, Panel};
 use crate::math::Mat3;
 use crate::sparse::Pattern;
 
@@ -27,13 +27,13 @@ pub struct Matrix<'a> {
 }
 
 /// Panels of all blocks, in their order.
-pub fn eliminate(matrix: &Matrix, tree: &Tree) -> Result<Vec<Panel>, NotPositiveDefinite> {
+pub fn eliminate(matrix: &Matrix, tree: &Tree) -> Result<Vec<Panel<Entries>>, NotPositiveDefinite> {
     // The last block is the root of all others.
     tree.blocks.len().checked_sub(1).map_or(Ok(vec![]), |root| subtree(matrix, tree, root).map(|(panels, _)| panels))
 }
 
 /// Panels of `root` and what stands below it, and what the elimination leaves for the nodes `later` of the root (lower triangle).
-fn subtree(matrix: &Matrix, tree: &Tree, root: usize) -> Result<(Vec<Panel>, DMatrix<f64>), NotPositiveDefinite> {
+fn subtree(matrix: &Matrix, tree: &Tree, root: usize) -> Result<(Vec<Panel<Entries>>, DMatrix<f64>), NotPositiveDefinite> {
     let block = &tree.blocks[root];
     let below: Vec<_> = if block.own.start < PARALLEL {
         block.children.iter().map(|child| subtree(matrix, tree, *child)).collect::<Result<_, _>>()?

@@ -14,7 +14,7 @@ pub mod tests;
 
 pub use columns::{Columns, Requested};
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use nalgebra::{DMatrix, DMatrixView, Dyn};
 use pulp::{Simd, WithSimd};
@@ -22,6 +22,7 @@ use pulp::{Simd, WithSimd};
 use super::Pattern;
 use super::lanes::{Entries, PADDING, add_transposed3, dot3};
 use crate::math::{Mat3, Vec3};
+use crate::memory::Pages;
 use order::Tree;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,18 +34,20 @@ pub struct NotPositiveDefinite;
 #[derive(Clone, Debug)]
 pub struct RestFactor {
     tree: Tree,
-    /// Of each block of the tree.
-    panels: Vec<Panel>,
+    /// Of each block of the tree: unknowns, entries from row to row, and the first one.
+    panels: Vec<[usize; 3]>,
+    /// Of all panels, in the order in which a solve reads them.
+    entries: Pages<f32>,
     n_nodes: usize,
 }
 
 /// `[L11^-1; L21 L11^-1]` of a block, row by row; rows are padded with zeros.
 #[derive(Clone, Debug)]
-struct Panel {
+struct Panel<E> {
     /// Unknowns of the block.
     n_own: usize,
     stride: usize,
-    entries: Entries,
+    entries: E,
 }
 
 /// Memory of solves, kept between calls.
@@ -54,7 +57,7 @@ pub struct FactorWork {
     sum: Entries,
 }
 
-impl Panel {
+impl Panel<Entries> {
     fn new(own: &DMatrix<f64>, later: &DMatrix<f64>) -> Self {
         let (n_own, n_later) = (own.nrows(), later.nrows());
         let stride = n_own.next_multiple_of(PADDING);
@@ -70,7 +73,9 @@ impl Panel {
         }
         Self { n_own, stride, entries }
     }
+}
 
+impl<E: Deref<Target = [f32]>> Panel<E> {
     fn n_rows(&self) -> usize {
         self.entries.len().checked_div(self.stride).unwrap_or(0)
     }
@@ -80,14 +85,14 @@ impl Panel {
         &self.entries[3 * node * self.stride..3 * (node + 1) * self.stride]
     }
 
-    /// Length of the rows of the own node k, less the zeros above the diagonal.
-    fn own_length(node: usize) -> usize {
-        (3 * node + 3).next_multiple_of(PADDING)
-    }
-
     fn transposed(&self) -> DMatrixView<'_, f32, Dyn, Dyn> {
         DMatrixView::from_slice_with_strides(&self.entries, self.n_own, self.n_rows(), 1, self.stride)
     }
+}
+
+/// Length of the rows of the own node k of a block, less the zeros above the diagonal.
+fn own_length(node: usize) -> usize {
+    (3 * node + 3).next_multiple_of(PADDING)
 }
 
 impl RestFactor {
@@ -102,8 +107,23 @@ impl RestFactor {
         positions: &[Vec3],
     ) -> Result<Self, NotPositiveDefinite> {
         let tree = order::dissect(pattern, range, fixed, positions);
-        let panels = front::eliminate(&front::Matrix { pattern, blocks, first: range.start }, &tree)?;
-        Ok(Self { tree, panels, n_nodes: range.len() })
+        let parts = front::eliminate(&front::Matrix { pattern, blocks, first: range.start }, &tree)?;
+        let mut entries = Pages::zeros(parts.iter().map(|panel| panel.entries.len()).sum());
+        let mut end = 0;
+        let panels = parts.iter().map(|panel| {
+            let start = end;
+            end += panel.entries.len();
+            entries[start..end].copy_from_slice(&panel.entries);
+            [panel.n_own, panel.stride, start]
+        });
+        let panels = panels.collect();
+        Ok(Self { tree, panels, entries, n_nodes: range.len() })
+    }
+
+    fn panel(&self, block: usize) -> Panel<&[f32]> {
+        let [n_own, stride, start] = self.panels[block];
+        let end = self.panels.get(block + 1).map_or(self.entries.len(), |[_, _, next]| *next);
+        Panel { n_own, stride, entries: &self.entries[start..end] }
     }
 
     pub fn n_nodes(&self) -> usize {
@@ -112,7 +132,7 @@ impl RestFactor {
 
     /// Memory of the factor [bytes]; a solve reads nearly all of it twice.
     pub fn memory(&self) -> usize {
-        self.panels.iter().map(|panel| panel.entries.len() * size_of::<f32>()).sum()
+        size_of_val(&*self.entries)
     }
 
     /// `x = A^-1 rhs`, to about 1e-6 of the largest entry; zero at fixed nodes. One entry a node of the body.
@@ -133,8 +153,9 @@ impl RestFactor {
     fn solve_rows(&self, values: &mut DMatrix<f32>, loaded: &[bool], wanted: &[bool]) {
         let n_rhs = values.nrows();
         // A cut between parts that are not connected has no nodes of its own.
-        let busy = |b: usize, which: &[bool]| which[b] && self.panels[b].n_own > 0;
-        for (b, (block, panel)) in self.tree.blocks.iter().zip(&self.panels).enumerate().filter(|(b, _)| busy(*b, loaded)) {
+        let busy = |b: usize, which: &[bool]| which[b] && self.panels[b][0] > 0;
+        for (b, block) in self.tree.blocks.iter().enumerate().filter(|(b, _)| busy(*b, loaded)) {
+            let panel = self.panel(b);
             debug_assert_eq!(panel.n_own, 3 * block.own.len(), "block {b}");
             let product = values.columns(3 * block.own.start, panel.n_own) * panel.transposed();
             values.columns_mut(3 * block.own.start, panel.n_own).copy_from(&product.columns(0, panel.n_own));
@@ -143,7 +164,8 @@ impl RestFactor {
                 target -= product.columns(panel.n_own + 3 * k, 3);
             }
         }
-        for (_, (block, panel)) in self.tree.blocks.iter().zip(&self.panels).enumerate().rev().filter(|(b, _)| busy(*b, wanted)) {
+        for (b, block) in self.tree.blocks.iter().enumerate().rev().filter(|(b, _)| busy(*b, wanted)) {
+            let panel = self.panel(b);
             let mut known = DMatrix::zeros(n_rhs, panel.n_rows());
             known.columns_mut(0, panel.n_own).copy_from(&values.columns(3 * block.own.start, panel.n_own));
             for (k, place) in block.later.iter().enumerate() {
@@ -168,7 +190,8 @@ impl WithSimd for Solve<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let FactorWork { values, sum } = self.work;
         let tree = &self.factor.tree;
-        for (block, panel) in tree.blocks.iter().zip(&self.factor.panels) {
+        for (b, block) in tree.blocks.iter().enumerate() {
+            let panel = self.factor.panel(b);
             // Padded rows reach into the values of the next block, with zeros.
             let (first, n_own) = (3 * block.own.start, block.own.len());
             for (k, place) in block.later.iter().enumerate() {
@@ -178,11 +201,12 @@ impl WithSimd for Solve<'_> {
             }
             // From the last: a row needs the entries before it.
             for k in (0..n_own).rev() {
-                let value = dot3(simd, panel.rows(k), panel.stride, &values[first..first + Panel::own_length(k)]);
+                let value = dot3(simd, panel.rows(k), panel.stride, &values[first..first + own_length(k)]);
                 values[first + 3 * k..first + 3 * k + 3].copy_from_slice(&value);
             }
         }
-        for (block, panel) in tree.blocks.iter().zip(&self.factor.panels).rev() {
+        for (b, block) in tree.blocks.iter().enumerate().rev() {
+            let panel = self.factor.panel(b);
             let (first, n_own) = (3 * block.own.start, block.own.len());
             sum.reset(panel.stride);
             for (k, place) in block.later.iter().enumerate() {
@@ -193,7 +217,7 @@ impl WithSimd for Solve<'_> {
             for k in 0..n_own {
                 let at = first + 3 * k;
                 let known = [values[at], values[at + 1], values[at + 2]];
-                add_transposed3(simd, panel.rows(k), panel.stride, known, &mut sum[..Panel::own_length(k)]);
+                add_transposed3(simd, panel.rows(k), panel.stride, known, &mut sum[..own_length(k)]);
             }
             values[first..first + 3 * n_own].copy_from_slice(&sum[..3 * n_own]);
         }

@@ -106,7 +106,14 @@ fn bodies_stand_for_themselves_and_every_node_may_be_fixed() {
     let factor = RestFactor::new(&both, &twice, &(0..n), &vec![true; 2 * n], &positions).unwrap();
     factor.solve(&rhs, &mut solutions[0], &mut FactorWork::default());
     assert!(solutions[0].iter().all(|x| *x == Vec3::zeros()));
-    assert!(Columns::new(&factor, &[0, 1], 1 << 20).request(&factor, &[]).get(0, 1).is_none());
+    let pair = Columns::new(&factor, &[0, 1], 1 << 20);
+    assert!(requested(&pair, &factor, &[]).get(&pair, 0, 1).is_none());
+}
+
+fn requested(columns: &Columns, factor: &RestFactor, nodes: &[u32]) -> Requested {
+    let mut found = Requested::default();
+    columns.request(factor, nodes, &mut found);
+    found
 }
 
 #[test]
@@ -130,32 +137,32 @@ fn columns_are_those_of_the_inverse_and_stay_in_their_memory() {
     let column = 36 * surface.len();
     let columns = Columns::new(&factor, &surface, 70 * column);
     let asked = [0, 3, 7, surface[19]];
-    let found = columns.request(&factor, &asked);
+    let found = requested(&columns, &factor, &asked);
     assert!(found.is_complete && (4 * column..=64 * column).contains(&columns.memory()));
     let (mut x, mut work) = (vec![Vec3::zeros(); n], FactorWork::default());
-    let largest = found.get(0, 0).unwrap().amax();
+    let largest = found.get(&columns, 0, 0).unwrap().amax();
     for j in asked {
         for axis in 0..3 {
             let mut rhs = vec![Vec3::zeros(); n];
             rhs[j as usize][axis] = 1.0;
             factor.solve(&rhs, &mut x, &mut work);
             for i in &surface {
-                let block = found.get(*i, j).unwrap();
+                let block = found.get(&columns, *i, j).unwrap();
                 assert!((block.column(axis) - x[*i as usize]).amax() < 1e-5 * largest, "{i} {j}");
-                assert!(found.get(j, *i).is_some());
+                assert!(found.get(&columns, j, *i).is_some());
             }
         }
     }
     // The same bits, whatever was asked for before.
     let others = Columns::new(&factor, &surface, 1 << 20);
-    others.request(&factor, &[7]);
-    let all = others.request(&factor, &surface);
+    requested(&others, &factor, &[7]);
+    let all = requested(&others, &factor, &surface);
     assert!(all.is_complete && others.memory() == surface.len() * column);
-    assert!(surface.iter().all(|i| found.get(*i, 7) == all.get(*i, 7)));
+    assert!(surface.iter().all(|i| found.get(&columns, *i, 7) == all.get(&others, *i, 7)));
     // The oldest go.
     for j in surface.iter().skip(20) {
-        let one = columns.request(&factor, &[*j]);
-        assert!(one.is_complete && one.column(*j).is_some() && columns.memory() <= 64 * column);
+        let one = requested(&columns, &factor, &[*j]);
+        assert!(one.is_complete && one.column(&columns, *j).is_some() && columns.memory() <= 64 * column);
     }
-    assert!(!columns.request(&factor, &surface).is_complete && columns.memory() <= 64 * column);
+    assert!(!requested(&columns, &factor, &surface).is_complete && columns.memory() <= 64 * column);
 }

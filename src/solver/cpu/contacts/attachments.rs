@@ -5,7 +5,7 @@
 //! with a length has one, along the line between its ends; across it, tension T over the distance l is a stiffness T/l, while compression, which would make
 //! it buckle, adds nothing.
 
-use super::surfaces::{Scope, merged};
+use super::surfaces::Scope;
 use super::{Detection, Moved};
 use crate::collision::tangents;
 use crate::contact::dual::IMMOVABLE;
@@ -20,7 +20,6 @@ const SLACK: f64 = 1e-9;
 
 /// Three rows for the present end of the step.
 struct Rows {
-    entries: Vec<Entry>,
     frame: Mat3,
     /// What the spring's force answers, in the frame [m].
     motion: Vec3,
@@ -29,24 +28,24 @@ struct Rows {
 }
 
 impl Detection<'_> {
-    /// The springs of the scope as rows, with the forces of the last step; `dv` is where the solve starts.
-    pub fn attached(&self, scope: &Scope, dv: &[Vec3]) -> Vec<Contact> {
+    /// Adds the springs of the scope as rows, with the forces of the last step; `dv` is where the solve starts.
+    pub fn attach(&self, scope: &Scope, dv: &[Vec3], contacts: &mut Vec<Contact>) {
         if self.model.attachments.is_empty() {
-            return vec![];
+            return;
         }
         let moved = Moved { scope, dv, end: &self.step.end_positions(scope, dv) };
         let attachments = self.model.attachments.iter().zip(&self.step.state.attachment_forces).enumerate();
-        let as_contact = |(k, (attachment, force)): (usize, (&Attachment, &Vec3))| {
-            let pair = PairId { kind: PairKind::Attachment, first: k as u32, second: 0 };
+        for (k, (attachment, force)) in attachments {
             let bodies = attachment.contact_bodies(self.model).map(|body| body.map_or(IMMOVABLE, |b| b as u32));
-            Contact { status: Status::Sticking, multiplier: -force, ..Contact::new(pair, bodies, 0.0) }
-        };
-        let mut contacts: Vec<Contact> = attachments.map(as_contact).collect();
-        contacts.retain(|contact| scope.owns(self.model, &contact.bodies.map(|b| b as usize)));
-        for contact in &mut contacts {
-            self.follow(contact, &moved);
+            if !scope.owns(self.model, &bodies.map(|b| b as usize)) {
+                continue;
+            }
+            let pair = PairId { kind: PairKind::Attachment, first: k as u32, second: 0 };
+            let entries = self.idle_entries.take().unwrap_or_default();
+            let mut spring = Contact { entries, status: Status::Sticking, multiplier: -force, ..Contact::new(pair, bodies, 0.0) };
+            self.follow(&mut spring, &moved);
+            contacts.push(spring);
         }
-        contacts
     }
 
     /// Renews the rows of a spring that has left the way they foretold; false if they stay.
@@ -54,13 +53,15 @@ impl Detection<'_> {
         let first = moved.scope.unknowns.start;
         // The force of the second end on the first one, turned around: it points from the second to the first where the spring pulls.
         let pull = contact.frame.transpose() * contact.multiplier;
-        let rows = self.rows_of(&self.model.attachments[contact.pair.first as usize], &pull, moved);
+        let attachment = &self.model.attachments[contact.pair.first as usize];
+        let rows = self.rows_of(attachment, &pull, moved);
         let missed = rows.motion - (contact.offset + contact.rows(moved.dv, first, self.dt));
         let missed = if rows.frame == Mat3::identity() { missed.amax() } else { missed.x.abs() };
         if contact.spring.is_some() && missed <= STALE * self.tolerance {
             return false;
         }
-        (contact.entries, contact.frame, contact.spring) = (rows.entries, rows.frame, Some(rows.compliance));
+        self.put_entries_of(attachment, &mut contact.entries);
+        (contact.frame, contact.spring) = (rows.frame, Some(rows.compliance));
         contact.offset = rows.motion - contact.rows(moved.dv, first, self.dt);
         contact.multiplier = contact.frame * pull;
         true
@@ -72,14 +73,13 @@ impl Detection<'_> {
         let pose = |r: usize| self.step.pose_at_end(r, dv, first);
         let [point, second] = attachment.points(model, displacement, pose, state.time + self.dt);
         let [start, start_of_second] = state.attachment_points(model, attachment);
-        let entries = self.entries_of(attachment);
         let (before, separation) = (start - start_of_second, point - second);
         let (stiffness, viscosity) = (attachment.stiffness, attachment.damping / self.dt);
         let along = stiffness + viscosity;
         let distance = separation.norm();
         if attachment.length == 0.0 || distance == 0.0 {
             let motion = separation - before * (viscosity / along);
-            return Rows { entries, frame: Mat3::identity(), motion, compliance: Vec3::repeat(1.0 / along) };
+            return Rows { frame: Mat3::identity(), motion, compliance: Vec3::repeat(1.0 / along) };
         }
         let normal = separation / distance;
         let motion = distance - (stiffness * attachment.length + viscosity * before.norm()) / along;
@@ -88,28 +88,49 @@ impl Detection<'_> {
         let ([t1, t2], across) =
             if tension > SLACK * along * distance { (tangents(&normal), distance / tension) } else { ([Vec3::zeros(); 2], 1.0 / along) };
         Rows {
-            entries,
             frame: Mat3::from_rows(&[normal.transpose(), t1.transpose(), t2.transpose()]),
             motion: Vec3::new(motion, 0.0, 0.0),
             compliance: Vec3::new(1.0 / along, across, across),
         }
     }
 
-    /// The row of H of the first end less the second. Arms are those of the start of the step, and the matrix says how the pull turns with them
+    /// The row of H of the first end less the second, into `entries`. Arms are those of the start of the step, and the matrix says how the pull turns with them
     /// (`assemble::matrix`); arms that followed the body would turn a light one back and forth.
-    fn entries_of(&self, attachment: &Attachment) -> Vec<Entry> {
+    fn put_entries_of(&self, attachment: &Attachment, entries: &mut Vec<Entry>) {
         let (model, state) = (self.model, self.step.state);
-        let (mut linear, mut angular) = (vec![], vec![]);
+        entries.clear();
+        let linear = |(unknown, weight)| Entry::Linear { unknown, weight };
         for (end, side) in attachment.ends.iter().zip([1.0, -1.0]) {
             match end {
-                End::Nodes(nodes) => linear.extend(nodes.iter().filter(|(n, _)| !model.fixed[*n as usize]).map(|(n, w)| (*n, side * w))),
+                End::Nodes(nodes) => {
+                    let free = nodes.iter().filter(|(n, _)| !model.fixed[*n as usize]);
+                    entries.extend(free.map(|(n, w)| linear((*n, side * w))));
+                }
                 End::Rigid { body, point } if model.rigid_bodies[*body].is_free() => {
-                    linear.push((model.linear_unknown(*body) as u32, side));
-                    angular.push((model.angular_unknown(*body) as u32, state.rigid_bodies[*body].pose.rotation * point * side));
+                    let arm = state.rigid_bodies[*body].pose.rotation * point * side;
+                    entries.push(linear((model.linear_unknown(*body) as u32, side)));
+                    entries.push(Entry::Angular { unknown: model.angular_unknown(*body) as u32, arm });
                 }
                 _ => {}
             }
         }
-        merged(&mut linear, &mut angular)
+        merge(entries);
     }
+}
+
+/// Puts entries in order, linear ones first, with one for each unknown.
+fn merge(entries: &mut Vec<Entry>) {
+    entries.sort_by_key(|entry| (matches!(entry, Entry::Angular { .. }), entry.unknown()));
+    entries.dedup_by(|next, first| match (next, first) {
+        (Entry::Linear { unknown, weight }, Entry::Linear { unknown: first, weight: sum }) if unknown == first => {
+            *sum += *weight;
+            true
+        }
+        (Entry::Angular { unknown, arm }, Entry::Angular { unknown: first, arm: sum }) if unknown == first => {
+            *sum += *arm;
+            true
+        }
+        _ => false,
+    });
+    entries.retain(|entry| !matches!(entry, Entry::Linear { weight: 0.0, .. }));
 }

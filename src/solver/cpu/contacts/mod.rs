@@ -12,15 +12,16 @@ mod touching;
 
 pub use pressure::ContactPressure;
 pub use report::report;
-pub use surfaces::{Scope, Scopes, SurfaceMemory, Surfaces};
+pub use surfaces::{Scope, Scopes, Surfaces};
 pub use touching::set_apart;
 
 pub use self::surfaces::End;
 
-use self::surfaces::SurfaceStep;
-use crate::collision::{Candidates, MovingShape};
-use crate::contact::{Contact, Linearisation, PairId, PairKind, RememberedContact, Status};
+use self::surfaces::{SurfaceMemory, SurfaceStep};
+use crate::collision::{Candidates, Crossings, MovingShape};
+use crate::contact::{Contact, Entry, Linearisation, PairId, PairKind, RememberedContact, Status};
 use crate::math::Vec3;
+use crate::memory::Pool;
 use crate::model::Model;
 use crate::solver::{Params, State};
 
@@ -48,8 +49,37 @@ pub struct Detection<'a> {
     dt: f64,
     tolerance: f64,
     obstacles: Vec<MovingShape>,
+    idle_looks: Pool<Look>,
+    idle_entries: Pool<Vec<Entry>>,
     /// Remembered contacts aim at the gap that they have, not at the middle of the band. Conjugate residuals do as published.
     keeps_gaps: bool,
+}
+
+/// Memory that goes from step to step.
+#[derive(Debug, Default)]
+pub struct DetectionMemory {
+    surfaces: SurfaceMemory,
+    obstacles: Vec<MovingShape>,
+    idle_looks: Pool<Look>,
+    /// Of contacts that are no more.
+    idle_entries: Pool<Vec<Entry>>,
+}
+
+impl DetectionMemory {
+    /// Takes that of contacts which are no longer needed.
+    pub fn keep(&self, contacts: &mut Vec<Contact>) {
+        contacts.drain(..).for_each(|contact| self.idle_entries.put(contact.entries));
+    }
+}
+
+/// Memory of a look at the moved geometry.
+#[derive(Debug, Default)]
+struct Look {
+    /// Pairs that have a contact, with its place.
+    known: Vec<(PairId, usize)>,
+    gaps: Vec<f64>,
+    crossings: Crossings,
+    met: Vec<(PairId, Linearisation)>,
 }
 
 /// What a look at the moved geometry came to.
@@ -69,29 +99,40 @@ struct Moved<'m> {
 }
 
 impl<'a> Detection<'a> {
-    pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, params: &Params, memory: SurfaceMemory) -> Self {
+    pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, params: &Params, memory: DetectionMemory) -> Self {
+        let DetectionMemory { surfaces: surface_memory, mut obstacles, idle_looks, idle_entries } = memory;
         let (t0, t1) = (state.time, state.time + params.time_step);
         let moving = |o: &crate::model::Obstacle| MovingShape { shape: o.shape, pose_t0: o.pose_at(t0), pose_t1: o.pose_at(t1) };
+        obstacles.clear();
+        obstacles.extend(model.obstacles.iter().map(moving));
         Self {
             model,
-            step: SurfaceStep::new(model, surfaces, state, params.time_step, memory),
+            step: SurfaceStep::new(model, surfaces, state, params.time_step, surface_memory),
             dt: params.time_step,
             tolerance: params.contact_tolerance,
-            obstacles: model.obstacles.iter().map(moving).collect(),
+            obstacles,
+            idle_looks,
+            idle_entries,
             keeps_gaps: params.solver.is_default(),
         }
     }
 
-    /// The contacts of the scope that carried a force in the last step, with that force; `dv` is where the solve starts.
-    pub fn remembered(&self, scope: &Scope, dv: &[Vec3]) -> Vec<Contact> {
+    /// What the next step may use again.
+    pub fn into_memory(self) -> DetectionMemory {
+        let Self { step, obstacles, idle_looks, idle_entries, .. } = self;
+        DetectionMemory { surfaces: step.into_memory(), obstacles, idle_looks, idle_entries }
+    }
+
+    /// Adds the contacts of the scope that carried a force in the last step, with that force; `dv` is where the solve starts.
+    pub fn remember(&self, scope: &Scope, dv: &[Vec3], contacts: &mut Vec<Contact>) {
         let entries = &self.step.state.contacts.entries;
         let is_ours = |e: &&RememberedContact| self.exists(&e.pair) && scope.owns(self.model, &self.bodies(&e.pair));
         let mut ours = entries.iter().filter(is_ours).peekable();
         if ours.peek().is_none() {
-            return vec![];
+            return;
         }
         let end = self.step.end_positions(scope, dv);
-        ours.filter_map(|entry| {
+        contacts.extend(ours.filter_map(|entry| {
             let found = if entry.pair.kind.is_with_obstacle() {
                 self.obstacle_at_start(&entry.pair, &end)?
             } else {
@@ -104,11 +145,11 @@ impl<'a> Detection<'a> {
                 let gap_at_start = found.gap - found.slip.dot(&found.normal);
                 contact.safety = gap_at_start.clamp(SAFETY * self.tolerance, 1.5 * SAFETY * self.tolerance);
             }
-            contact.linearise(found, dv, scope.unknowns.start, self.dt);
+            self.step.put_entries(&found.sum, &end, &mut contact.entries);
+            contact.linearise(&found, dv, scope.unknowns.start, self.dt);
             contact.remember(entry);
             Some(contact)
-        })
-        .collect()
+        }));
     }
 
     /// Follows springs, adds contacts for features of the scope that would cross something with the velocity change `dv`, and renews the rows of active contacts whose
@@ -120,6 +161,8 @@ impl<'a> Detection<'a> {
     /// The same where `end` is known, and that of the candidates of the scope only `candidates` can cross on the way there.
     pub fn adapt_among(&self, candidates: &Candidates, scope: &Scope, dv: &[Vec3], end: &End, contacts: &mut Vec<Contact>) -> Adapted {
         let moved = Moved { scope, dv, end };
+        let mut look = self.idle_looks.take().unwrap_or_default();
+        let Look { known, gaps, crossings, met } = &mut look;
         let mut off = 0.0f64;
         // Rows may change where gaps hardly do.
         let note = |off: &mut f64, changed: bool, gap: f64| {
@@ -155,15 +198,16 @@ impl<'a> Detection<'a> {
             }
             true
         });
-        let mut known: Vec<(PairId, usize)> = contacts.iter().enumerate().map(|(k, c)| (c.pair, k)).collect();
+        known.clear();
+        known.extend(contacts.iter().enumerate().map(|(k, c)| (c.pair, k)));
         known.sort_unstable();
         let is_known = |pair: &PairId| known.binary_search_by_key(pair, |(known, _)| *known).is_ok();
-        let mut crossing = self.entering_obstacles(&moved);
-        let among_surfaces = self.step.crossing(candidates, end, is_known, NEAR * self.tolerance, off > 0.0 || !crossing.is_empty());
-        let crosses = !among_surfaces.is_empty();
-        crossing.extend(among_surfaces);
-        crossing.sort_by_key(|(pair, _)| *pair);
-        for (pair, found) in crossing {
+        self.entering_obstacles(&moved, gaps, met);
+        let n_entering = met.len();
+        self.step.cross(candidates, end, is_known, NEAR * self.tolerance, off > 0.0 || n_entering > 0, crossings, met);
+        let crosses = met.len() > n_entering;
+        met.sort_by_key(|(pair, _)| *pair);
+        for (pair, found) in met.drain(..) {
             let same = known.partition_point(|(known, _)| *known < pair)..known.partition_point(|(known, _)| *known <= pair);
             let mut same = known[same].iter().map(|(_, place)| *place);
             let with_obstacle = pair.kind.is_with_obstacle();
@@ -193,6 +237,7 @@ impl<'a> Detection<'a> {
                 }
             }
         }
+        self.idle_looks.put(look);
         Adapted { off, crosses }
     }
 
@@ -228,7 +273,8 @@ impl<'a> Detection<'a> {
     fn new_contact(&self, pair: PairId) -> Contact {
         let bodies = self.bodies(&pair);
         let friction = self.model.friction_between(bodies[0], bodies[1]);
-        Contact { safety: SAFETY * self.tolerance, ..Contact::new(pair, bodies.map(|b| b as u32), friction) }
+        let entries = self.idle_entries.take().unwrap_or_default();
+        Contact { entries, safety: SAFETY * self.tolerance, ..Contact::new(pair, bodies.map(|b| b as u32), friction) }
     }
 
     /// The pair at the end of the step, and how far its features are beside each other [m].
@@ -281,7 +327,8 @@ impl<'a> Detection<'a> {
     /// Takes the new linearisation; false if the row is the same as before.
     fn take(&self, contact: &mut Contact, found: Linearisation, moved: &Moved) -> bool {
         let before = (contact.frame, contact.offset);
-        contact.linearise(found, moved.dv, moved.scope.unknowns.start, self.dt);
+        self.step.put_entries(&found.sum, moved.end, &mut contact.entries);
+        contact.linearise(&found, moved.dv, moved.scope.unknowns.start, self.dt);
         (contact.frame - before.0).norm() > 1e-9 || (contact.offset - before.1).norm() > 1e-3 * self.tolerance
     }
 }

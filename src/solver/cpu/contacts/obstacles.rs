@@ -1,5 +1,6 @@
 //! Features of surfaces against obstacles of exact shape: the nearest point of a vertex, edge or triangle to a convex shape.
 
+use arrayvec::ArrayVec;
 use rayon::prelude::*;
 
 use super::surfaces::End;
@@ -14,12 +15,12 @@ const SEARCH_STEPS: usize = 36;
 
 impl Detection<'_> {
     /// The vertices of the first feature of a pair with an obstacle.
-    fn corners(&self, pair: &PairId) -> Vec<u32> {
+    fn corners(&self, pair: &PairId) -> ArrayVec<u32, 3> {
         let mesh = &self.step.surfaces.mesh;
         match pair.kind {
-            PairKind::EdgeObstacle => mesh.edges[pair.first as usize].to_vec(),
-            PairKind::TriangleObstacle => mesh.triangles[pair.first as usize].to_vec(),
-            _ => vec![pair.first],
+            PairKind::EdgeObstacle => mesh.edges[pair.first as usize].into_iter().collect(),
+            PairKind::TriangleObstacle => mesh.triangles[pair.first as usize].into(),
+            _ => [pair.first].into_iter().collect(),
         }
     }
 
@@ -50,7 +51,7 @@ impl Detection<'_> {
         let vertices = self.corners(pair);
         let (x0, x1) = (combine(&vertices, weights, &self.step.start), combine(&vertices, weights, &end.x));
         let plane = self.obstacles[pair.second as usize].tangent_plane(&x0, &x1);
-        self.obstacle_linearisation(&vertices, weights, &plane, end)
+        self.obstacle_linearisation(&vertices, weights, &plane, &x0, &x1)
     }
 
     /// A remembered pair, with the geometry of the start of the step: the obstacle carries the point along.
@@ -60,25 +61,25 @@ impl Detection<'_> {
         let obstacle = self.obstacles.get(pair.second as usize)?;
         let carried = obstacle.pose_t1 * (obstacle.pose_t0.inverse() * nalgebra::Point3::from(x0));
         let plane = obstacle.tangent_plane(&x0, &carried.coords);
-        Some(self.obstacle_linearisation(&vertices, &weights, &plane, end))
+        Some(self.obstacle_linearisation(&vertices, &weights, &plane, &x0, &combine(&vertices, &weights, &end.x)))
     }
 
-    fn obstacle_linearisation(&self, vertices: &[u32], weights: &[f64; 3], plane: &TangentPlane, end: &End) -> Linearisation {
-        let (x0, x1) = (combine(vertices, weights, &self.step.start), combine(vertices, weights, &end.x));
+    /// `x0`, `x1`: where the point of the vertices begins and ends [m].
+    fn obstacle_linearisation(&self, vertices: &[u32], weights: &[f64; 3], plane: &TangentPlane, x0: &Vec3, x1: &Vec3) -> Linearisation {
         Linearisation {
-            entries: self.step.entries(vertices, &weights[..vertices.len()], end),
+            sum: vertices.iter().copied().zip(*weights).collect(),
             normal: plane.normal,
             gap: (x1 - plane.point).dot(&plane.normal),
             slip: x1 - x0 - plane.displacement,
-            point: x1,
+            point: *x1,
             weights: *weights,
         }
     }
 
-    /// Features of the scope that end inside an obstacle, with their rows: vertices, then the inside of edges and of triangles whose corners are outside.
-    pub(super) fn entering_obstacles(&self, moved: &Moved) -> Vec<(PairId, Linearisation)> {
+    /// Adds the features of the scope that end inside an obstacle, with their rows: vertices, then the inside of edges and of triangles whose corners are outside.
+    /// `gaps`: memory.
+    pub(super) fn entering_obstacles(&self, moved: &Moved, gaps: &mut Vec<f64>, found: &mut Vec<(PairId, Linearisation)>) {
         let surfaces = self.step.surfaces;
-        let mut found = vec![];
         for body in moved.scope.bodies.clone() {
             let vertices = surfaces.vertices[body].clone();
             if body.checked_sub(self.model.bodies.len()).is_some_and(|r| !self.model.rigid_bodies[r].is_free()) {
@@ -86,13 +87,12 @@ impl Detection<'_> {
             }
             let swept = vertices.clone().fold(Aabb::EMPTY, |aabb, v| aabb.with(&self.step.start[v]).with(&moved.end.x[v]));
             for o in (0..self.obstacles.len()).filter(|o| self.may_touch(*o, &swept)) {
-                self.entering(body, o, moved, &mut found);
+                self.entering(body, o, moved, gaps, found);
             }
         }
-        found
     }
 
-    fn entering(&self, body: usize, o: usize, moved: &Moved, found: &mut Vec<(PairId, Linearisation)>) {
+    fn entering(&self, body: usize, o: usize, moved: &Moved, gaps: &mut Vec<f64>, found: &mut Vec<(PairId, Linearisation)>) {
         let (surfaces, obstacle) = (self.step.surfaces, &self.obstacles[o]);
         let mesh = &surfaces.mesh;
         let (start, end) = (&self.step.start, &moved.end.x);
@@ -101,8 +101,8 @@ impl Detection<'_> {
             return;
         }
         let vertices = surfaces.vertices[body].clone();
-        let gaps: Vec<f64> =
-            vertices.clone().into_par_iter().with_min_len(256).map(|v| obstacle.tangent_plane(&start[v], &end[v]).gap).collect();
+        let gap_of = |v: usize| obstacle.tangent_plane(&start[v], &end[v]).gap;
+        vertices.clone().into_par_iter().with_min_len(256).map(gap_of).collect_into_vec(gaps);
         let mut add = |kind, first: usize| {
             let pair = PairId { kind, first: first as u32, second: o as u32 };
             let row = self.obstacle_at_end(&pair, &self.deepest(&pair, &moved.end.x, true), moved.end);
@@ -110,7 +110,7 @@ impl Detection<'_> {
                 found.push((pair, row));
             }
         };
-        vertices.clone().zip(&gaps).filter(|(_, gap)| **gap < 0.0).for_each(|(v, _)| add(PairKind::VertexObstacle, v));
+        vertices.clone().zip(&*gaps).filter(|(_, gap)| **gap < 0.0).for_each(|(v, _)| add(PairKind::VertexObstacle, v));
         // A plane is met by corners first.
         if obstacle.shape == Shape::Plane {
             return;

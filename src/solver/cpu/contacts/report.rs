@@ -4,10 +4,15 @@ use crate::contact::{Contact, Status};
 use crate::math::Vec3;
 use crate::solver::{ContactReport, PairForce};
 
+/// Pairs of bodies that there is room for at once.
+const PAIRS: usize = 32;
+
 /// Sums and errors over the contacts of one scope after its solve; `dv` over the unknowns from `first` on.
 pub fn report(contacts: &[Contact], dv: &[Vec3], first: usize, dt: f64) -> ContactReport {
     let mut report = ContactReport { contacts: contacts.iter().filter(|c| c.spring.is_none()).count() as u32, ..ContactReport::default() };
-    let mut pairs = std::collections::BTreeMap::<[u32; 2], PairForce>::new();
+    // Few bodies meet more: one piece of memory.
+    let pairs = &mut report.pairs;
+    pairs.reserve(PAIRS.min(contacts.len()));
     for contact in contacts.iter().filter(|c| c.is_active() && c.spring.is_none()) {
         let motion = contact.offset + contact.rows(dv, first, dt);
         let (normal, friction) = (contact.normal_force(), contact.friction());
@@ -29,12 +34,15 @@ pub fn report(contacts: &[Contact], dv: &[Vec3], first: usize, dt: f64) -> Conta
         let [a, b] = contact.bodies;
         let side = if a <= b { 1.0 } else { -1.0 };
         let key = [a.min(b), a.max(b)];
-        let pair = pairs.entry(key).or_insert(PairForce { bodies: key, ..PairForce::default() });
+        let place = pairs.binary_search_by_key(&key, |pair| pair.bodies).unwrap_or_else(|place| {
+            pairs.insert(place, PairForce { bodies: key, ..PairForce::default() });
+            place
+        });
+        let pair = &mut pairs[place];
         pair.normal += contact.normal() * (normal * side);
         pair.friction += contact.friction_on_first() * side;
         pair.contacts += 1;
     }
-    report.pairs = pairs.into_values().collect();
     report
 }
 

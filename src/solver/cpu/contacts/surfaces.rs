@@ -1,13 +1,13 @@
 //! Surfaces over one step: where their vertices are, what would cross, and the rows of crossing features.
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use crate::collision::{self, Candidates, Crossing, Mesh, MeshError, Pair};
+use crate::collision::{self, Candidates, Crossing, Crossings, Mesh, MeshError, Pair};
 use crate::contact::{Entry, Linearisation, PairId, PairKind};
 use crate::math::{Isometry, Vec3};
+use crate::memory::Pool;
 use crate::model::{Mobility, Model, Shape, interpolate};
 use crate::solver::State;
 
@@ -192,9 +192,7 @@ impl Drop for End<'_> {
             let range = self.step.surfaces.vertices[body].clone();
             self.x[range.clone()].copy_from_slice(&self.step.scripted[range]);
         }
-        if let Ok(mut idle) = self.step.idle_ends.lock() {
-            idle.push((std::mem::take(&mut self.x), std::mem::take(&mut self.centers)));
-        }
+        self.step.idle_ends.put((std::mem::take(&mut self.x), std::mem::take(&mut self.centers)));
     }
 }
 
@@ -203,7 +201,7 @@ impl Drop for End<'_> {
 pub struct SurfaceMemory {
     start: Vec<Vec3>,
     scripted: Vec<Vec3>,
-    idle_ends: Vec<(Vec<Vec3>, Vec<Vec3>)>,
+    idle_ends: Pool<(Vec<Vec3>, Vec<Vec3>)>,
 }
 
 /// Surfaces in one step.
@@ -217,7 +215,7 @@ pub struct SurfaceStep<'a> {
     /// Where the vertices end that follow a script; the others at the start [m].
     scripted: Vec<Vec3>,
     /// Vertices and centres of ends that are no longer in use.
-    idle_ends: Mutex<Vec<(Vec<Vec3>, Vec<Vec3>)>>,
+    idle_ends: Pool<(Vec<Vec3>, Vec<Vec3>)>,
 }
 
 impl<'a> SurfaceStep<'a> {
@@ -246,21 +244,21 @@ impl<'a> SurfaceStep<'a> {
             start[k] = (pose * local).coords;
             scripted[k] = (script.unwrap_or(pose) * local).coords;
         }
-        for (end, _) in &mut idle_ends {
+        for (end, _) in idle_ends.all_mut() {
             end.clone_from(&scripted);
         }
-        Self { model, surfaces, state, dt, start, scripted, idle_ends: Mutex::new(idle_ends) }
+        Self { model, surfaces, state, dt, start, scripted, idle_ends }
     }
 
     /// What the next step may use again.
     pub fn into_memory(self) -> SurfaceMemory {
-        SurfaceMemory { start: self.start, scripted: self.scripted, idle_ends: self.idle_ends.into_inner().unwrap_or_default() }
+        SurfaceMemory { start: self.start, scripted: self.scripted, idle_ends: self.idle_ends }
     }
 
     /// Where the vertices of a scope end with the velocity change `dv` of its unknowns; the others stay.
     pub fn end_positions(&self, scope: &Scope, dv: &[Vec3]) -> End<'_> {
-        let idle = self.idle_ends.lock().ok().and_then(|mut idle| idle.pop());
-        let (mut end, mut centers) = idle.unwrap_or_else(|| (self.scripted.clone(), vec![Vec3::zeros(); self.model.rigid_bodies.len()]));
+        let (mut end, mut centers) =
+            self.idle_ends.take().unwrap_or_else(|| (self.scripted.clone(), vec![Vec3::zeros(); self.model.rigid_bodies.len()]));
         let (model, first) = (self.model, scope.unknowns.start);
         let n_soft = model.bodies.len();
         for body in scope.bodies.clone() {
@@ -356,45 +354,48 @@ impl<'a> SurfaceStep<'a> {
 
     /// Candidates that cross on the way to `end`. Ways are straight where motion is not: what ends as it started has not met on the true way.
     pub fn crossings(&self, candidates: &Candidates, end: &End) -> Vec<Crossing> {
-        let mut found = collision::crossings(&self.surfaces.mesh, candidates, &self.start, &end.x);
-        found.retain(|crossing| !crossing.returns);
-        found
+        let mut crossings = Crossings::default();
+        self.find_crossings(candidates, end, &mut crossings);
+        crossings.found
     }
 
-    /// Pairs of `candidates` that cross on the way to `end`. Those of flat and concave edges, and those from inside (what came in
+    fn find_crossings(&self, candidates: &Candidates, end: &End, crossings: &mut Crossings) {
+        crossings.find(&self.surfaces.mesh, candidates, &self.start, &end.x);
+        crossings.found.retain(|crossing| !crossing.returns);
+    }
+
+    /// Adds the pairs of `candidates` that cross on the way to `end` to `met`. Those of flat and concave edges, and those from inside (what came in
     /// leaves elsewhere), are told only if there is nothing else to do (`busy`, or other crossings): resolving the others mostly resolves them.
     /// `known` tells which pairs have a row already.
-    pub fn crossing(
+    pub fn cross(
         &self,
         candidates: &Candidates,
         end: &End,
         known: impl Fn(&PairId) -> bool,
         near: f64,
         busy: bool,
-    ) -> Vec<(PairId, Linearisation)> {
+        crossings: &mut Crossings,
+        met: &mut Vec<(PairId, Linearisation)>,
+    ) {
         let mesh = &self.surfaces.mesh;
-        let found: Vec<(PairId, Crossing)> =
-            self.crossings(candidates, end).into_iter().map(|crossing| (pair_id(&crossing.pair), crossing)).collect();
+        self.find_crossings(candidates, end, crossings);
         let comes_first = |crossing: &Crossing| mesh.meets_outside(crossing.pair, &self.start, &crossing.normal);
-        let any_first = busy || found.iter().any(|(_, crossing)| comes_first(crossing));
-        found
-            .into_iter()
-            .filter(|(_, crossing)| !any_first || comes_first(crossing))
-            .map(|(pair, crossing)| {
-                if known(&pair) {
-                    let (found, aside) = self.at_end(&pair, &crossing.normal, end);
-                    if found.gap < 0.0 && aside < near {
-                        return (pair, found);
-                    }
+        let any_first = busy || crossings.found.iter().any(comes_first);
+        met.extend(crossings.found.iter().filter(|crossing| !any_first || comes_first(crossing)).map(|crossing| {
+            let pair = pair_id(&crossing.pair);
+            if known(&pair) {
+                let (found, aside) = self.at_end(&pair, &crossing.normal, end);
+                if found.gap < 0.0 && aside < near {
+                    return (pair, found);
                 }
-                let at_touch = self.linearisation(&pair, &crossing.weights, crossing.normal, end);
-                let start = self.combine(&pair, &crossing.weights, &self.start);
-                let normal = collision::pushing_direction(mesh, crossing.pair, &self.start, &crossing.normal, false);
-                let pushed = self.linearisation(&pair, &crossing.weights, normal, end);
-                let row = if pushed.gap < 0.0 && start.dot(&normal) > 0.0 { pushed } else { at_touch };
-                (pair, row)
-            })
-            .collect()
+            }
+            let at_touch = self.linearisation(&pair, &crossing.weights, crossing.normal, end);
+            let start = self.combine(&pair, &crossing.weights, &self.start);
+            let normal = collision::pushing_direction(mesh, crossing.pair, &self.start, &crossing.normal, false);
+            let pushed = self.linearisation(&pair, &crossing.weights, normal, end);
+            let row = if pushed.gap < 0.0 && start.dot(&normal) > 0.0 { pushed } else { at_touch };
+            (pair, row)
+        }));
     }
 
     fn combine(&self, pair: &PairId, weights: &[f64; 4], x: &[Vec3]) -> Vec3 {
@@ -409,7 +410,7 @@ impl<'a> SurfaceStep<'a> {
         let (sum, weight) = first_side.fold((Vec3::zeros(), 0.0), |(sum, weight), (v, w)| (sum + end.x[*v as usize] * *w, weight + w));
         let point = if weight > 0.0 { sum / weight } else { sum };
         Linearisation {
-            entries: self.entries(&vertices, weights, end),
+            sum: vertices.into_iter().zip(*weights).collect(),
             normal,
             gap: separation.dot(&normal),
             slip,
@@ -418,8 +419,8 @@ impl<'a> SurfaceStep<'a> {
         }
     }
 
-    /// The row of H of a weighted sum of up to four vertices.
-    pub fn entries(&self, vertices: &[u32], weights: &[f64], end: &End) -> Vec<Entry> {
+    /// The row of H of a weighted sum of up to four vertices, into `entries`.
+    pub fn put_entries(&self, sum: &[(u32, f64)], end: &End, entries: &mut Vec<Entry>) {
         let model = self.model;
         let (mut linear, mut angular) = ([(0, 0.0); 16], [(0, Vec3::zeros()); 4]);
         let (mut n_linear, mut n_angular) = (0, 0);
@@ -427,7 +428,7 @@ impl<'a> SurfaceStep<'a> {
             linear[n_linear] = (unknown, weight);
             n_linear += 1;
         };
-        for (&v, &weight) in vertices.iter().zip(weights) {
+        for &(v, weight) in sum {
             let v = v as usize;
             if v < model.collision.n_vertices() {
                 let corners = model.collision.nodes[v].iter().zip(&model.collision.weights[v]);
@@ -442,15 +443,15 @@ impl<'a> SurfaceStep<'a> {
                 n_angular += 1;
             }
         }
-        merged(&mut linear[..n_linear], &mut angular[..n_angular])
+        merge(&mut linear[..n_linear], &mut angular[..n_angular], entries);
     }
 }
 
 /// Entries on different unknowns from weights of nodes and centres of mass, and weighted arms of rigid bodies.
-pub(super) fn merged(linear: &mut [(u32, f64)], angular: &mut [(u32, Vec3)]) -> Vec<Entry> {
+fn merge(linear: &mut [(u32, f64)], angular: &mut [(u32, Vec3)], entries: &mut Vec<Entry>) {
     linear.sort_by_key(|(n, _)| *n);
     angular.sort_by_key(|(n, _)| *n);
-    let mut entries: Vec<Entry> = Vec::with_capacity(linear.len() + angular.len());
+    entries.clear();
     for group in linear.chunk_by(|a, b| a.0 == b.0) {
         let weight: f64 = group.iter().map(|(_, w)| w).sum();
         if weight != 0.0 {
@@ -460,7 +461,6 @@ pub(super) fn merged(linear: &mut [(u32, f64)], angular: &mut [(u32, Vec3)]) -> 
     for group in angular.chunk_by(|a, b| a.0 == b.0) {
         entries.push(Entry::Angular { unknown: group[0].0, arm: group.iter().map(|(_, a)| a).sum() });
     }
-    entries
 }
 
 fn collision_pair(pair: &PairId) -> Pair {
