@@ -72,12 +72,15 @@ struct Meeting {
     places: [Vec<u32>; 2],
 }
 
+/// By what contacts are sorted: island, bodies and pair.
+type Place = (u32, [u32; 2], PairId);
+
 /// Memory of [`assemble`].
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     /// Island of each block: its first block.
     island_of: Vec<u32>,
-    order: Vec<((u32, [u32; 2], PairId), usize)>,
+    order: Vec<(Place, usize)>,
     meetings: Vec<Meeting>,
     meeting_of: Vec<usize>,
     levers: Levers,
