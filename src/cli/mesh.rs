@@ -12,8 +12,8 @@ use serde::Serialize;
 use super::Failure;
 use crate::mesh::measure::{Deviation, Shape};
 use crate::mesh::{
-    Border, Fineness, Format, MeshData, MeshError, MeshFile, Method, RESOLUTIONS, SurfaceMesh, TET_ENDINGS, TetMesh, assets, doctor, open_mesh,
-    parse_surface, write_tets,
+    Border, Fineness, Format, MeshData, MeshError, MeshFile, Method, RESOLUTIONS, SurfaceMesh, TET_ENDINGS, TetMesh, assets, doctor,
+    open_mesh, parse_surface, write_tets,
 };
 use crate::output::{OutputFile, check_writable};
 

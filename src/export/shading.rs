@@ -47,7 +47,8 @@ impl Shading {
         for part in &surfaces.parts {
             let Some(normals) = &part.normals else { continue };
             let bits = |normal: &[f32; 3]| normal.map(f32::to_bits);
-            let key = |corner: usize| (surfaces.triangles[part.triangles.start + corner / 3][corner % 3], bits(&normals[corner / 3][corner % 3]));
+            let key =
+                |corner: usize| (surfaces.triangles[part.triangles.start + corner / 3][corner % 3], bits(&normals[corner / 3][corner % 3]));
             let mut corners: Vec<usize> = (0..3 * normals.len()).collect();
             corners.par_sort_unstable_by_key(|&corner| (key(corner), corner));
             for same in corners.chunk_by(|&a, &b| key(a) == key(b)) {

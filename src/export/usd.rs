@@ -52,7 +52,8 @@ impl Stage {
     fn save(&self, n_frames: usize) -> Result<u64, OutputError> {
         let mut file = OutputFile::create(&self.path)?;
         let frames = &self.frames[..n_frames];
-        let code = |frame: &Moment| (frame.time - frames[0].time) * self.subject.frames_per_second;
+        // Steps that were added up are off by roundings.
+        let code = |frame: &Moment| ((frame.time - frames[0].time) * self.subject.frames_per_second * 1e6).round() / 1e6;
         let rate = self.subject.frames_per_second;
         file.put(
             format!(
@@ -112,7 +113,8 @@ impl Stage {
         );
         if let Some(texture) = &part.texture {
             let coordinates = list(texture.as_flattened().iter().map(|[u, v]| format!("({u}, {v})")));
-            text += &format!("        texCoord2f[] primvars:st = {coordinates} (\n            interpolation = \"faceVarying\"\n        )\n");
+            text +=
+                &format!("        texCoord2f[] primvars:st = {coordinates} (\n            interpolation = \"faceVarying\"\n        )\n");
         }
         text
     }

@@ -44,12 +44,8 @@ fn fill(surface: &SurfaceMesh, fineness: Fineness, program: &str) -> Result<TetM
     std::fs::write(&input, poly(surface)).map_err(|error| failed(format!("its input cannot be written ({error})")))?;
     // Q: no words; F: no file of faces; p: a surface is given; Y: it stays as it is; q: the radius around a tet is at most so many times its
     // shortest edge, where the surface allows; a: the largest volume.
-    let output = Command::new(program)
-        .arg(format!("-QFpYq1.4a{largest}"))
-        .arg("surface.poly")
-        .current_dir(&folder.0)
-        .stdin(Stdio::null())
-        .output();
+    let output =
+        Command::new(program).arg(format!("-QFpYq1.4a{largest}")).arg("surface.poly").current_dir(&folder.0).stdin(Stdio::null()).output();
     let output = output.map_err(|error| match error.kind() {
         ErrorKind::NotFound => MeshError::NoTetGen,
         _ => failed(format!("it cannot be started ({error})")),

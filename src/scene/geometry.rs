@@ -6,8 +6,8 @@ use super::nodes::Transform;
 use super::read::{Anchor, BodyContent, Collision, Filling, Geometry, Role};
 use crate::math::{Aabb, Quat, Vec3};
 use crate::mesh::{
-    Border, CornerNormals, Embedding, Fineness, MeshData, MeshError, MeshFile, Method, SurfaceMesh, TetMesh, assets, doctor, embed, open_mesh, parse_surface,
-    shapes, voxel,
+    Border, CornerNormals, Embedding, Fineness, MeshData, MeshError, MeshFile, Method, SurfaceMesh, TetMesh, assets, doctor, embed,
+    open_mesh, parse_surface, shapes, voxel,
 };
 use crate::model::Shape;
 

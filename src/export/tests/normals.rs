@@ -35,7 +35,11 @@ fn normals_of_a_file_turn_with_the_deformation() {
     let inverse = (crate::math::Mat3::identity() + gradient).try_inverse().unwrap().transpose();
     let n = ball.triangles.len();
     let want: Vec<[Vec3; 3]> = (0..2 * n)
-        .map(|t| given[t % n].map(|n| Vec3::from(n.map(f64::from))).map(|normal| if t < n { (inverse * normal).normalize() } else { turn * normal }))
+        .map(|t| {
+            given[t % n]
+                .map(|n| Vec3::from(n.map(f64::from)))
+                .map(|normal| if t < n { (inverse * normal).normalize() } else { turn * normal })
+        })
         .collect();
 
     // Through a recording, out, and in again: of corners where the format has them, at least the mean at a vertex elsewhere.
@@ -44,7 +48,7 @@ fn normals_of_a_file_turn_with_the_deformation() {
     let mut recording = Recording::open(&path).unwrap();
     let (again, back) = (recording.subject.clone(), recording.frame(0).unwrap());
     for name in ["a.obj", "a.glb", "a.ply"] {
-        export(&folder.join(name), &again, &[back.clone()]);
+        export(&folder.join(name), &again, std::slice::from_ref(&back));
         let file = if name == "a.glb" { folder.join(name) } else { folder.join(name.replace("a.", "a_00000.")) };
         let read = crate::mesh::read_surface(&file).unwrap();
         let found = read.normals.as_ref().unwrap();
@@ -60,7 +64,6 @@ fn normals_of_a_file_turn_with_the_deformation() {
             }
         }
     }
-    // The first frame of an animation has them too, where bodies that keep their shape stand.
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -74,7 +77,7 @@ fn normals_come_in_from_a_file() {
     for (t, triangle) in ball.triangles.iter().enumerate() {
         given[t].iter().for_each(|[x, y, z]| text += &format!("vn {x} {y} {z}\n"));
         let [a, b, c] = triangle.map(|v| v + 1);
-        // The last ones face inwards, as the program that wrote them had it: they are mended, and their normals turned.
+        // The first ones face inwards, as the program that wrote them had it: they are mended, and their normals turned.
         if t < 10 {
             text = text.replace(&format!("f {a} {b} {c}\n"), "");
             text += &format!("f {a}//-3 {c}//-1 {b}//-2\n");

@@ -29,16 +29,19 @@ fn usd_tells_every_body_and_frame() {
     for (mesh, part) in meshes.iter().zip(&surfaces.parts) {
         assert!(mesh.starts_with(&format!("\"{}\"", part.name)) && mesh.contains("subdivisionScheme = \"none\""), "{}", part.name);
         let line = |start: &str| mesh.lines().find_map(|line| line.trim().strip_prefix(start)).unwrap_or_else(|| panic!("no {start}"));
-        let indices = |start: &str| -> Vec<u32> {
-            line(start).trim_matches(['[', ']', ' ']).split(", ").map(|i| i.parse().unwrap()).collect()
-        };
+        let indices =
+            |start: &str| -> Vec<u32> { line(start).trim_matches(['[', ']', ' ']).split(", ").map(|i| i.parse().unwrap()).collect() };
         let corners: Vec<u32> =
             surfaces.triangles[part.triangles.clone()].as_flattened().iter().map(|v| v - part.vertices.start as u32).collect();
         assert_eq!(indices("int[] faceVertexIndices = "), corners);
         assert_eq!(indices("int[] faceVertexCounts = "), vec![3; corners.len() / 3]);
         let samples = |attribute: &str| -> Vec<(f64, &str)> {
             let inside = mesh.split(&format!("{attribute}.timeSamples = {{\n")).nth(1).unwrap().split("\n        }").next().unwrap();
-            inside.lines().map(|line| line.trim().trim_end_matches(',').split_once(": ").unwrap()).map(|(t, v)| (t.parse().unwrap(), v)).collect()
+            inside
+                .lines()
+                .map(|line| line.trim().trim_end_matches(',').split_once(": ").unwrap())
+                .map(|(t, v)| (t.parse().unwrap(), v))
+                .collect()
         };
         let points = samples("point3f[] points");
         let normals = numbers::<3>(samples("normal3f[] primvars:normals")[0].1);
@@ -82,7 +85,11 @@ fn usd_has_textures_and_names_of_its_own() {
     let text = std::fs::read_to_string(folder.join("a.usda")).unwrap();
     assert!(text.contains("def Mesh \"_2__soft_\" (\n        displayName = \"2 \\\"soft\\\"\"\n"), "{}", &text[..500]);
     assert!(text.contains("def Mesh \"_2__soft__2\" (\n        displayName = \"2 'soft'\"\n"));
-    let coordinates: Vec<[f32; 2]> = text.lines().filter_map(|line| line.trim().strip_prefix("texCoord2f[] primvars:st = ")).flat_map(|l| numbers(l.trim_end_matches(" ("))).collect();
+    let coordinates: Vec<[f32; 2]> = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("texCoord2f[] primvars:st = "))
+        .flat_map(|l| numbers(l.trim_end_matches(" (")))
+        .collect();
     let want = subject.model.bodies[0].texture_coordinates.as_ref().unwrap().as_flattened();
     assert!(coordinates[..want.len()] == *want && coordinates.len() == 2 * want.len());
     std::fs::remove_dir_all(&folder).unwrap();

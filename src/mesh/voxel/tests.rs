@@ -143,7 +143,8 @@ fn cavities_stay_hollow_and_inverted_pieces_are_filled() {
     twice.positions.extend(outer.positions.iter().map(|p| p + Vec3::x() * 0.5));
     twice.triangles.extend(outer.triangles.iter().map(|t| t.map(|v| v + n)));
     // Less the lens of height h = 0.75 on both sides: 2 pi h^2 (3 - h) / 3.
-    let lens = 2.0 * std::f64::consts::PI * 0.75f64.powi(2) * (3.0 - 0.75) / 3.0 * outer.signed_volume() / (4.0 * std::f64::consts::PI / 3.0);
+    let lens =
+        2.0 * std::f64::consts::PI * 0.75f64.powi(2) * (3.0 - 0.75) / 3.0 * outer.signed_volume() / (4.0 * std::f64::consts::PI / 3.0);
     let filled = tetrahedralise(&twice, 48, Border::Volume).unwrap().total_volume();
     assert!((filled / (2.0 * outer.signed_volume() - lens) - 1.0).abs() < 5e-3, "{filled}");
 }

@@ -251,6 +251,9 @@ fn a_surface_is_filled_by_the_method_of_choice() {
     let (graded, n_graded) = bunny("method = \"graded\"");
     let (bounding, _) = bunny("method = \"bounding\"");
     // Voxels have the volume of the surface, of which the tips that are thinner than a cell are missing in tets that follow it.
-    assert!((0.95..1.0).contains(&(surface / voxels)) && (graded / voxels - 1.0).abs() < 1e-9 && n_graded <= n_voxels, "{voxels} {graded} {surface}");
+    assert!(
+        (0.95..1.0).contains(&(surface / voxels)) && (graded / voxels - 1.0).abs() < 1e-9 && n_graded <= n_voxels,
+        "{voxels} {graded} {surface}"
+    );
     assert!(voxels < bounding, "{bounding} {voxels}");
 }
