@@ -1,5 +1,5 @@
 //! Tetrahedra for any surface: cells of a regular grid, six equal tets each, as many as have the body's volume. The surface is carried along
-//! by an embedding; some of it stands out by less than a cell.
+//! by an embedding; some of it stands out, by a cell's diagonal at most.
 
 use super::border;
 use super::fill::{Border, RESOLUTIONS, check_resolution};
