@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::fields::single;
-use super::sequence::{normals, split};
+use super::shading::Shading;
 use super::surfaces::{Carrier, Part, Surfaces};
 use super::{Exporter, Frame, Subject, Written, stem};
 use crate::math::Isometry;
 use crate::output::{OutputError, OutputFile, check_writable};
-use crate::render::SplitSurface;
 use crate::stage;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +27,7 @@ pub struct Animation {
     container: Container,
     subject: Subject,
     surfaces: Surfaces,
-    split: SplitSurface,
+    shading: Shading,
     /// The vertices of each part, sorted.
     parts: Vec<Vec<Shown>>,
     file: OutputFile,
@@ -48,8 +47,8 @@ struct Shown {
 
 impl Shown {
     /// For each corner of the triangles of a part.
-    fn of<'a>(part: &'a Part, split: &'a SplitSurface) -> impl Iterator<Item = Self> + 'a {
-        let corners = split.triangles[part.triangles.clone()].as_flattened().iter().enumerate();
+    fn of<'a>(part: &'a Part, shading: &'a Shading) -> impl Iterator<Item = Self> + 'a {
+        let corners = shading.triangles[part.triangles.clone()].as_flattened().iter().enumerate();
         corners.map(|(corner, &drawn)| {
             let texture = part.texture.as_ref().map_or([0.0; 2], |texture| texture[corner / 3][corner % 3]);
             Self { drawn, texture }
@@ -113,9 +112,9 @@ const HEAD: u64 = 20;
 impl Animation {
     pub fn new(path: &Path, subject: &Subject, container: Container) -> Result<Self, OutputError> {
         let surfaces = Surfaces::new(&subject.model);
-        let split = split(&surfaces);
+        let shading = Shading::new(&subject.model, &surfaces);
         let parts = surfaces.parts.iter().map(|part| {
-            let mut shown: Vec<Shown> = Shown::of(part, &split).collect();
+            let mut shown: Vec<Shown> = Shown::of(part, &shading).collect();
             shown.sort_unstable_by_key(Shown::key);
             shown.dedup_by_key(|shown| shown.key());
             shown
@@ -128,7 +127,7 @@ impl Animation {
             container,
             subject: subject.clone(),
             surfaces,
-            split,
+            shading,
             parts,
             file,
             start: 0,
@@ -171,18 +170,17 @@ impl Animation {
             self.start = HEAD + room + 8;
             self.file.put(&vec![b' '; self.start as usize])?;
         }
-        let mut positions = self.surfaces.positions(&self.subject.model, frame);
-        for part in self.surfaces.parts.iter().filter(|part| part.carrier != Carrier::Soft) {
-            positions[part.vertices.clone()].copy_from_slice(&self.surfaces.local[part.vertices.clone()]);
-        }
-        self.base.normals = normals(&self.split, &positions);
+        let own = |poses: &[Isometry]| vec![Isometry::identity(); poses.len()];
+        let frame = Frame { rigid_poses: own(&frame.rigid_poses), obstacle_poses: own(&frame.obstacle_poses), ..frame.clone() };
+        let positions = self.surfaces.positions(&self.subject.model, &frame);
+        self.base.normals = self.shading.normals(&self.subject.model, &frame, &positions);
         self.base.positions = positions.iter().map(single).collect();
         for part in 0..self.parts.len() {
             let shown = std::mem::take(&mut self.parts[part]);
             let index = |corner: Shown| shown.partition_point(|s| s.key() < corner.key()) as u32;
-            let corners = Shown::of(&self.surfaces.parts[part], &self.split);
+            let corners = Shown::of(&self.surfaces.parts[part], &self.shading);
             let indices: Vec<u8> = corners.flat_map(|corner| index(corner).to_le_bytes()).collect();
-            let points: Vec<_> = shown.iter().map(|s| self.base.positions[self.split.sources[s.drawn as usize] as usize]).collect();
+            let points: Vec<_> = shown.iter().map(|s| self.base.positions[self.shading.sources[s.drawn as usize] as usize]).collect();
             let normals: Vec<_> = shown.iter().map(|s| self.base.normals[s.drawn as usize]).collect();
             // Measured from the upper left corner here.
             let texture = self.surfaces.parts[part].texture.is_some().then(|| {
@@ -221,12 +219,12 @@ impl Exporter for Animation {
             return Err(OutputError::Failed { path: self.path.clone(), source });
         }
         let positions = self.surfaces.positions(&self.subject.model, frame);
-        let now = normals(&self.split, &positions);
+        let now = self.shading.normals(&self.subject.model, frame, &positions);
         let mut targets = vec![];
         for part in 0..self.n_soft() {
             let shown = std::mem::take(&mut self.parts[part]);
             let difference = |a: [f32; 3], b: [f32; 3]| std::array::from_fn(|i| a[i] - b[i]);
-            let sources = shown.iter().map(|s| self.split.sources[s.drawn as usize] as usize);
+            let sources = shown.iter().map(|s| self.shading.sources[s.drawn as usize] as usize);
             let moved: Vec<_> = sources.map(|v| difference(single(&positions[v]), self.base.positions[v])).collect();
             let drawn = shown.iter().map(|s| s.drawn as usize);
             let turned: Vec<_> = drawn.map(|d| difference(now[d], self.base.normals[d])).collect();

@@ -9,7 +9,9 @@ mod gltf;
 mod point_cache;
 mod recording;
 mod sequence;
+mod shading;
 mod surfaces;
+mod usd;
 #[cfg(test)]
 mod tests;
 mod vtk;
@@ -31,6 +33,8 @@ pub enum Format {
     /// JSON, and a binary file beside it.
     Gltf,
     Glb,
+    /// Text.
+    Usd,
     Pc2,
     Mdd,
     /// Our own: everything, for `Recording`.
@@ -39,13 +43,14 @@ pub enum Format {
 
 impl Format {
     /// Endings of file names, and what they stand for.
-    pub const ENDINGS: [(&'static str, Self, &'static str); 9] = [
+    pub const ENDINGS: [(&'static str, Self, &'static str); 10] = [
         ("pvd", Self::Vtk, "ParaView: a series of VTU and VTP with all fields"),
         ("vtu", Self::Vtk, "the same"),
         ("obj", Self::Obj, "numbered Wavefront OBJ"),
         ("ply", Self::Ply, "numbered binary PLY"),
         ("gltf", Self::Gltf, "glTF with animation"),
         ("glb", Self::Glb, "glTF with animation in one file"),
+        ("usda", Self::Usd, "Universal Scene Description with animation, as text"),
         ("pc2", Self::Pc2, "point cache, and an OBJ for it"),
         ("mdd", Self::Mdd, "point cache, and an OBJ for it"),
         ("pliant", Self::Recording, "a recording, for `pliant export`"),
@@ -85,6 +90,7 @@ pub fn exporter(format: Format, path: &Path, subject: &Subject) -> Result<Box<dy
         Format::Ply => Box::new(sequence::Sequence::ply(path, subject)?),
         Format::Gltf => Box::new(gltf::Animation::new(path, subject, gltf::Container::TwoFiles)?),
         Format::Glb => Box::new(gltf::Animation::new(path, subject, gltf::Container::OneFile)?),
+        Format::Usd => Box::new(usd::Stage::new(path, subject)?),
         Format::Pc2 => Box::new(point_cache::Pc2::new(path, subject)?),
         Format::Mdd => Box::new(point_cache::Mdd::new(path, subject)?),
         Format::Recording => Box::new(recording::Recorder::new(path, subject)?),

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::fields::single;
-use super::sequence::{obj, split};
+use super::sequence::obj;
+use super::shading::Shading;
 use super::surfaces::Surfaces;
 use super::{Exporter, Frame, Subject, Written};
 use crate::output::{OutputError, OutputFile};
@@ -28,7 +29,8 @@ impl Mesh {
     /// Positions of a frame; with the first one the mesh is written.
     fn positions(&mut self, frame: &Frame) -> Result<Vec<[f32; 3]>, OutputError> {
         if self.written.frames == 0 {
-            let bytes = obj(&self.subject.model, &self.surfaces, &split(&self.surfaces), frame);
+            let shading = Shading::new(&self.subject.model, &self.surfaces);
+            let bytes = obj(&self.subject.model, &self.surfaces, &shading, frame);
             OutputFile::save(&self.file, &bytes)?;
             self.written.bytes += bytes.len() as u64;
         }

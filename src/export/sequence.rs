@@ -4,21 +4,20 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::fields::single;
+use super::shading::Shading;
 use super::surfaces::Surfaces;
 use super::{Exporter, Frame, Subject, Written, numbered};
-use crate::math::Vec3;
 use crate::model::Model;
 use crate::output::{OutputError, OutputFile, check_writable};
-use crate::render::{SplitSurface, split_creases};
 
 /// `NAME_00000.obj`, … or `.ply`.
 pub struct Sequence {
     path: PathBuf,
     subject: Subject,
     surfaces: Surfaces,
-    encode: fn(&Model, &Surfaces, &SplitSurface, &Frame) -> Vec<u8>,
+    encode: fn(&Model, &Surfaces, &Shading, &Frame) -> Vec<u8>,
     ending: &'static str,
-    split: SplitSurface,
+    shading: Shading,
     written: Written,
 }
 
@@ -34,19 +33,19 @@ impl Sequence {
     fn new(
         path: &Path,
         subject: &Subject,
-        encode: fn(&Model, &Surfaces, &SplitSurface, &Frame) -> Vec<u8>,
+        encode: fn(&Model, &Surfaces, &Shading, &Frame) -> Vec<u8>,
         ending: &'static str,
     ) -> Result<Self, OutputError> {
         check_writable(&numbered(path, "", 0, ending))?;
         let surfaces = Surfaces::new(&subject.model);
-        let split = split(&surfaces);
-        Ok(Self { path: path.to_owned(), subject: subject.clone(), surfaces, encode, ending, split, written: Written::default() })
+        let shading = Shading::new(&subject.model, &surfaces);
+        Ok(Self { path: path.to_owned(), subject: subject.clone(), surfaces, encode, ending, shading, written: Written::default() })
     }
 }
 
 impl Exporter for Sequence {
     fn write(&mut self, frame: &Frame) -> Result<(), OutputError> {
-        let bytes = (self.encode)(&self.subject.model, &self.surfaces, &self.split, frame);
+        let bytes = (self.encode)(&self.subject.model, &self.surfaces, &self.shading, frame);
         let path = numbered(&self.path, "", self.written.frames, self.ending);
         OutputFile::save(&path, &bytes)?;
         self.written.frames += 1;
@@ -61,20 +60,8 @@ impl Exporter for Sequence {
     }
 }
 
-/// The surfaces with a vertex for each smoothing group.
-pub fn split(surfaces: &Surfaces) -> SplitSurface {
-    let rest: Vec<[f32; 4]> = surfaces.local.iter().map(crate::stage::vertex).collect();
-    split_creases(&rest, &surfaces.triangles)
-}
-
-/// Unit normals of the vertices of `split`.
-pub fn normals(split: &SplitSurface, positions: &[Vec3]) -> Vec<[f32; 3]> {
-    let positions: Vec<[f32; 4]> = positions.iter().map(crate::stage::vertex).collect();
-    split.normals(&positions)
-}
-
 /// Bodies are groups of one object: readers that make objects of groups only when asked keep the order of the vertices.
-pub fn obj(model: &Model, surfaces: &Surfaces, split: &SplitSurface, frame: &Frame) -> Vec<u8> {
+pub fn obj(model: &Model, surfaces: &Surfaces, shading: &Shading, frame: &Frame) -> Vec<u8> {
     let positions = surfaces.positions(model, frame);
     let mut text = format!("# Pliant, time {} s, metres, y up\n", frame.time);
     // A String takes everything.
@@ -82,7 +69,7 @@ pub fn obj(model: &Model, surfaces: &Surfaces, split: &SplitSurface, frame: &Fra
     for [x, y, z] in positions.iter().map(single) {
         put(format_args!("v {x} {y} {z}\n"));
     }
-    for [x, y, z] in normals(split, &positions) {
+    for [x, y, z] in shading.normals(model, frame, &positions) {
         put(format_args!("vn {x:.5} {y:.5} {z:.5}\n"));
     }
     // Coordinates are counted through all parts that have some.
@@ -98,7 +85,7 @@ pub fn obj(model: &Model, surfaces: &Surfaces, split: &SplitSurface, frame: &Fra
         }
         put(format_args!("g {}\n", part.name.replace(char::is_whitespace, "_")));
         for (k, t) in part.triangles.clone().enumerate() {
-            let ([a, b, c], [n, o, p]) = (surfaces.triangles[t].map(|v| v + 1), split.triangles[t].map(|v| v + 1));
+            let ([a, b, c], [n, o, p]) = (surfaces.triangles[t].map(|v| v + 1), shading.triangles[t].map(|v| v + 1));
             match texture.get(k) {
                 None => put(format_args!("f {a}//{n} {b}//{o} {c}//{p}\n")),
                 Some(corners) => {
@@ -112,21 +99,27 @@ pub fn obj(model: &Model, surfaces: &Surfaces, split: &SplitSurface, frame: &Fra
     text.into_bytes()
 }
 
-/// Texture coordinates are those of the corners of faces, as other programs write and read them where there are seams.
-fn ply(model: &Model, surfaces: &Surfaces, _: &SplitSurface, frame: &Frame) -> Vec<u8> {
+/// Texture coordinates are those of the corners of faces, as other programs write and read them where there are seams. Normals are there where a file had
+/// some, and are of vertices, for the format has no others.
+fn ply(model: &Model, surfaces: &Surfaces, shading: &Shading, frame: &Frame) -> Vec<u8> {
     let positions = surfaces.positions(model, frame);
     let (n, m) = (positions.len(), surfaces.triangles.len());
     let is_textured = surfaces.parts.iter().any(|part| part.texture.is_some());
     let texture = if is_textured { "property list uchar float texcoord\n" } else { "" };
+    let of_vertices = shading.has_given().then(|| shading.vertex_normals(model, frame, &positions));
+    let normals = if of_vertices.is_some() { "property float nx\nproperty float ny\nproperty float nz\n" } else { "" };
     let mut bytes = format!(
         "ply\nformat binary_little_endian 1.0\ncomment Pliant, time {} s, metres, y up\nelement vertex {n}\nproperty float x\nproperty float y\n\
-         property float z\nelement face {m}\nproperty list uchar int vertex_indices\n{texture}property int body\nend_header\n",
+         property float z\n{normals}element face {m}\nproperty list uchar int vertex_indices\n{texture}property int body\nend_header\n",
         frame.time
     )
     .into_bytes();
-    bytes.reserve(12 * n + if is_textured { 42 } else { 17 } * m);
-    for p in &positions {
+    bytes.reserve(24 * n + if is_textured { 42 } else { 17 } * m);
+    for (v, p) in positions.iter().enumerate() {
         bytes.extend_from_slice(bytemuck::bytes_of(&single(p)));
+        if let Some(normals) = &of_vertices {
+            bytes.extend_from_slice(bytemuck::bytes_of(&normals[v]));
+        }
     }
     for (body, part) in surfaces.parts.iter().enumerate() {
         for (k, t) in part.triangles.clone().enumerate() {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::math::{Aabb, Isometry, Vec3};
-use crate::mesh::{SurfaceMesh, shapes};
+use crate::mesh::{CornerNormals, SurfaceMesh, shapes};
 use crate::model::{Model, Shape, interpolate};
 use crate::render::Rgb;
 use crate::stage;
@@ -29,6 +29,8 @@ pub struct Part {
     pub carrier: Carrier,
     /// Of the corners of its triangles, if it has a texture.
     pub texture: Option<Vec<[[f32; 2]; 3]>>,
+    /// The same of normals, at rest or in the frame of the body, if its file had some.
+    pub normals: Option<Vec<CornerNormals>>,
 }
 
 /// What moves a part.
@@ -53,11 +55,13 @@ impl Surfaces {
                 color: stage::body_color(model, index),
                 carrier: Carrier::Soft,
                 texture: body.texture_coordinates.clone(),
+                normals: body.normals.clone(),
             });
         }
         for (r, body) in model.rigid_bodies.iter().enumerate() {
             let part = surfaces.part(&body.name, &body.vertices, &body.triangles, stage::rigid_color(model, r), Carrier::Rigid(r));
-            surfaces.parts.push(Part { texture: body.texture_coordinates.clone(), ..part });
+            let normals = model.rigid_normals[r].clone();
+            surfaces.parts.push(Part { texture: body.texture_coordinates.clone(), normals, ..part });
         }
         let reach = reach(model);
         for (o, obstacle) in model.obstacles.iter().enumerate() {
@@ -75,7 +79,7 @@ impl Surfaces {
         self.local.extend_from_slice(vertices);
         self.triangles.extend(triangles.iter().map(|t| t.map(|v| v + first as u32)));
         let (vertices, triangles) = (first..self.local.len(), first_triangle..self.triangles.len());
-        Part { name: name.to_owned(), vertices, triangles, color, carrier, texture: None }
+        Part { name: name.to_owned(), vertices, triangles, color, carrier, texture: None, normals: None }
     }
 
     /// Of all vertices now [m].

@@ -50,6 +50,9 @@ position = [0.0, 0.5, 0.4]
 motion = { angular_velocity = [0.0, 2.0, 0.0] }
 "#;
 
+mod normals;
+mod usd;
+
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("pliant-export-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
@@ -455,21 +458,28 @@ fn textured() -> Subject {
     Subject { model: std::sync::Arc::new(builder.build().unwrap()), ..run(1).0 }
 }
 
+/// A moment in which nothing has moved.
+fn still(subject: &Subject) -> Frame {
+    let model = &subject.model;
+    Frame {
+        time: 0.0,
+        displacements: vec![Vec3::zeros(); model.n_nodes()],
+        velocities: vec![[0.0; 3]; model.n_nodes()],
+        rigid_poses: vec![model.rigid_bodies[0].pose],
+        obstacle_poses: vec![],
+        attachments: vec![],
+        contact_pressures: vec![0.0; model.n_vertices() + model.rigid_bodies[0].vertices.len()],
+    }
+}
+
 #[test]
 fn textures_and_points_outside_of_the_tets_are_carried_along() {
     let folder = folder("textures");
     let subject = textured();
     let model = &subject.model;
     // Stretched along x, which carries what stands out along.
-    let frame = Frame {
-        time: 0.0,
-        displacements: model.rest_positions.iter().map(|x| Vec3::new(0.5 * x.x, 0.0, 0.0)).collect(),
-        velocities: vec![[0.0; 3]; model.n_nodes()],
-        rigid_poses: vec![model.rigid_bodies[0].pose],
-        obstacle_poses: vec![],
-        attachments: vec![],
-        contact_pressures: vec![0.0; model.n_vertices() + model.rigid_bodies[0].vertices.len()],
-    };
+    let displacements = model.rest_positions.iter().map(|x| Vec3::new(0.5 * x.x, 0.0, 0.0)).collect();
+    let frame = Frame { displacements, ..still(&subject) };
     let x = surface(&subject, &frame);
     let rest = model.surface_positions(&model.rest_positions);
     assert!(rest.iter().zip(&x).all(|(p, q)| (Vec3::new(1.5 * p.x, p.y, p.z) - q).norm() < 1e-12));

@@ -199,7 +199,7 @@ impl<'a> Smoother<'a> {
 mod tests {
     use super::*;
     use crate::mesh::measure::Shape;
-    use crate::mesh::{assets, embed, parse_surface, shapes, stuffing, voxel};
+    use crate::mesh::{assets, embed, parse_surface, shapes, stuffing};
 
     #[test]
     fn the_surface_is_held_strictly_and_closely() {
@@ -224,8 +224,8 @@ mod tests {
             // Tets that follow the surface do not hold it.
             let stuffed = stuffing::tetrahedralise(&surface, Fineness::Cells(14)).unwrap();
             assert!(least(&stuffed, &points[..60]) < -1e-4, "{name}");
-            let voxels = voxel::tetrahedralise(&surface, 14).unwrap().total_volume();
-            assert!(shape.volume < 0.95 * voxels, "{name}: {} of {voxels}", shape.volume);
+            let lattice = cover(&surface, &Inside::new(&surface).unwrap(), surface.aabb().extent().max() / 14.0).total_volume();
+            assert!(shape.volume < 0.95 * lattice, "{name}: {} of {lattice}", shape.volume);
         }
     }
 }

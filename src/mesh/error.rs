@@ -29,6 +29,13 @@ pub enum MeshError {
          method voxel"
     )]
     TooThin { resolution: u32 },
+    #[error(
+        "the method tetgen calls the program TetGen, and none is in the search path; install it (for instance with `apt install tetgen`; its licence \
+         is the AGPL) or choose another method"
+    )]
+    NoTetGen,
+    #[error("TetGen did not fill the surface: {reason}; choose another method: those of this program fill any surface")]
+    TetGen { reason: String },
     #[error("the tet mesh has no tets; there is nothing to deform or to embed in")]
     NoTets,
     #[error("tet {tet} names node {node}, but the mesh has {nodes} nodes; correct the index")]

@@ -4,7 +4,7 @@
 //! in which neighbours, across corners too, differ by one level at most. A cell among equals has the six tets of a grid; one beside finer cells
 //! is split from its centre, over faces that are divided as the finer side divides them.
 
-use super::fill::{Fineness, RESOLUTIONS, check_resolution};
+use super::fill::{Border, Fineness, RESOLUTIONS, check_resolution};
 use super::inside::Inside;
 use super::lattice::KUHN;
 use super::voxel::Grid;
@@ -14,7 +14,7 @@ use super::{MeshError, SurfaceMesh, TetMesh};
 pub const DIHEDRAL_ANGLES: [f64; 2] = [19.4, 144.8];
 
 /// A tet mesh of the same outside as that of [`super::voxel::tetrahedralise`]. A wanted number of tets is not exceeded.
-pub fn tetrahedralise(surface: &SurfaceMesh, fineness: Fineness) -> Result<TetMesh, MeshError> {
+pub fn tetrahedralise(surface: &SurfaceMesh, fineness: Fineness, border: Border) -> Result<TetMesh, MeshError> {
     if let Fineness::Cells(resolution) = fineness {
         check_resolution(resolution)?;
     }
@@ -22,7 +22,7 @@ pub fn tetrahedralise(surface: &SurfaceMesh, fineness: Fineness) -> Result<TetMe
     let inside = Inside::new(surface)?;
     let mesh = |resolution: u32| {
         let grid = Grid::around(surface, resolution);
-        let (kept, touched) = grid.kept(surface, &inside);
+        let (kept, touched) = grid.kept(surface, &inside, border);
         Octree::new(grid.cells, kept, &touched).tetrahedralise(&grid)
     };
     match fineness {
@@ -238,8 +238,8 @@ mod tests {
             ("knot", builtin("knot.off"), 32, 1.0),
         ];
         for (name, surface, resolution, most) in surfaces {
-            let fine = voxel::tetrahedralise(&surface, resolution).unwrap();
-            let mesh = tetrahedralise(&surface, Fineness::Cells(resolution)).unwrap();
+            let fine = voxel::tetrahedralise(&surface, resolution, Border::Volume).unwrap();
+            let mesh = tetrahedralise(&surface, Fineness::Cells(resolution), Border::Volume).unwrap();
             mesh.check().unwrap();
             let shape = Shape::of(&mesh);
             extremes = [extremes[0].min(shape.dihedral[0]), extremes[1].max(shape.dihedral[1])];
@@ -255,8 +255,8 @@ mod tests {
     #[test]
     fn a_wanted_number_of_tets_is_not_exceeded() {
         let ball = shapes::icosphere(1.0, 3);
-        let got = tetrahedralise(&ball, Fineness::Tets(40_000)).unwrap().tets.len();
+        let got = tetrahedralise(&ball, Fineness::Tets(40_000), Border::Volume).unwrap().tets.len();
         assert!((35_000..=40_000).contains(&got), "{got}");
-        assert_eq!(tetrahedralise(&ball, Fineness::Cells(5)), voxel::tetrahedralise(&ball, 5));
+        assert_eq!(tetrahedralise(&ball, Fineness::Cells(5), Border::Volume), voxel::tetrahedralise(&ball, 5, Border::Volume));
     }
 }

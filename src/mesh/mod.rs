@@ -3,6 +3,7 @@
 
 pub mod assets;
 mod bcc;
+mod border;
 pub mod bounding;
 pub mod doctor;
 mod embed;
@@ -17,6 +18,7 @@ mod read;
 pub mod shapes;
 pub mod stuffing;
 mod surface;
+mod tetgen;
 mod tets;
 mod tree;
 pub mod voxel;
@@ -24,7 +26,7 @@ mod write;
 
 pub use embed::embed;
 pub use error::MeshError;
-pub use fill::{Fineness, Method, RESOLUTIONS};
+pub use fill::{Border, Fineness, Method, RESOLUTIONS};
 pub use mass::{MassProperties, mass_properties};
 pub use read::{At, Beside, ENDINGS, Format, MeshData, MeshFile, open_mesh, parse_surface, read_mesh, read_surface};
 pub use tets::Quality;
@@ -42,7 +44,13 @@ pub struct SurfaceMesh {
     /// Where the corners of each triangle lie in a texture, `[u, v]` from its lower left corner; of meshes that have a texture. Of
     /// corners rather than of vertices: along a seam one vertex has several, and yet is one point that moves and touches.
     pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
+    /// Unit normals at the corners of each triangle, on the side that it faces; of meshes whose file tells them. Of corners, for along a crease a
+    /// vertex has several.
+    pub normals: Option<Vec<CornerNormals>>,
 }
+
+/// Unit normals at the corners of a triangle.
+pub type CornerNormals = [[f32; 3]; 3];
 
 /// A tetrahedral mesh; every tet has positive volume `(b-a).((c-a)x(d-a))/6`.
 #[derive(Clone, Debug, Default, PartialEq)]

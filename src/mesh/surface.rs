@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use super::{MeshError, SurfaceMesh};
+use super::{CornerNormals, MeshError, SurfaceMesh};
 use crate::math::{Aabb, Vec3};
 
 /// What a triangle is cut into when some of its edges are halved, by the set of these edges as bits: corners 0, 1, 2 are its own, 3, 4, 5
@@ -62,6 +62,17 @@ impl SurfaceMesh {
         if let Some(texture) = &mut self.texture_coordinates {
             texture[triangle].swap(1, 2);
         }
+        if let Some(normals) = &mut self.normals {
+            normals[triangle].swap(1, 2);
+            normals[triangle].as_flattened_mut().iter_mut().for_each(|x| *x = -*x);
+        }
+    }
+
+    /// Which way a triangle faces, as the normals of its corners; zero for one without area.
+    pub(super) fn flat_normals(&self, triangle: usize) -> CornerNormals {
+        let [a, b, c] = self.corners(triangle);
+        let normal = (b - a).cross(&(c - a)).try_normalize(0.0).unwrap_or_default();
+        [[normal.x as f32, normal.y as f32, normal.z as f32]; 3]
     }
 
     /// The same surface with triangles small enough that no edge is longer than `longest` [m]: edges are halved, for both of their
@@ -71,9 +82,9 @@ impl SurfaceMesh {
         loop {
             let mut middle: HashMap<[u32; 2], u32> = HashMap::new();
             let mut positions = std::mem::take(&mut surface.positions);
-            let texture = surface.texture_coordinates.take();
+            let (texture, normals) = (surface.texture_coordinates.take(), surface.normals.take());
             let mut cut = Vec::with_capacity(surface.triangles.len());
-            let mut cut_texture = Vec::new();
+            let (mut cut_texture, mut cut_normals) = (Vec::new(), Vec::new());
             for (t, &[a, b, c]) in surface.triangles.iter().enumerate() {
                 // The vertex in the middle of an edge that is too long.
                 let mut halved = |p: u32, q: u32| {
@@ -97,9 +108,16 @@ impl SurfaceMesh {
                     let at = [at[0], at[1], at[2], between(0, 1), between(1, 2), between(2, 0)];
                     cut_texture.extend(pieces.iter().map(|piece| piece.map(|corner| at[corner])));
                 }
+                if let Some(normals) = &normals {
+                    let at = normals[t];
+                    let between = |i: usize, j: usize| normalised([0, 1, 2].map(|k| at[i][k] + at[j][k])).unwrap_or(at[i]);
+                    let at = [at[0], at[1], at[2], between(0, 1), between(1, 2), between(2, 0)];
+                    cut_normals.extend(pieces.iter().map(|piece| piece.map(|corner| at[corner])));
+                }
             }
             (surface.positions, surface.triangles) = (positions, cut);
             surface.texture_coordinates = texture.map(|_| cut_texture);
+            surface.normals = normals.map(|_| cut_normals);
             if middle.is_empty() {
                 return surface;
             }
@@ -124,6 +142,13 @@ impl SurfaceMesh {
     }
 }
 
+/// A vector of length 1; none of one without a direction.
+pub(super) fn normalised(v: [f32; 3]) -> Option<[f32; 3]> {
+    let v = v.map(f64::from);
+    let length = v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    (length > 0.0 && length.is_finite()).then(|| v.map(|x| (x / length) as f32))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,12 +171,22 @@ mod tests {
     }
 
     #[test]
-    fn texture_coordinates_follow_the_triangles_that_are_cut_and_turned() {
+    fn texture_coordinates_and_normals_follow_the_triangles_that_are_cut_and_turned() {
         let mut slab = shapes::surface_box(Vec3::new(1.0, 0.02, 0.4));
         let on = |surface: &SurfaceMesh, t: usize| surface.corners(t).map(|p| [p.x as f32 + 2.0 * p.y as f32, p.z as f32]);
         slab.texture_coordinates = Some((0..slab.triangles.len()).map(|t| on(&slab, t)).collect());
+        // Towards a point far below, and on the other side of a triangle that is turned.
+        let up = |surface: &SurfaceMesh, t: usize| surface.corners(t).map(|p| (p + Vec3::y() * 3.0).normalize());
+        let single = |n: Vec3| [n.x as f32, n.y as f32, n.z as f32];
+        slab.normals = Some((0..slab.triangles.len()).map(|t| up(&slab, t).map(single)).collect());
         let mut fine = slab.subdivided(0.05);
         fine.flip(7);
+        for (t, corners) in fine.normals.as_ref().unwrap().iter().enumerate() {
+            for (found, want) in corners.iter().zip(up(&fine, t)) {
+                let found = Vec3::from(found.map(f64::from)) * if t == 7 { -1.0 } else { 1.0 };
+                assert!((found.norm() - 1.0).abs() < 1e-6 && (found - want).norm() < 5e-3, "{t}: {found} {want}");
+            }
+        }
         let texture = fine.texture_coordinates.clone().unwrap();
         assert!(texture.len() == fine.triangles.len() && texture.len() > 100);
         for (t, corners) in texture.iter().enumerate() {

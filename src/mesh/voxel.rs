@@ -1,40 +1,47 @@
-//! Tetrahedra for any surface: the cells of a regular grid that hold a part of the body, six equal tets each. The surface then
-//! lies strictly inside and is carried along by an embedding.
+//! Tetrahedra for any surface: cells of a regular grid, six equal tets each, as many as have the body's volume. The surface is carried along
+//! by an embedding; some of it stands out, by a cell's diagonal at most.
 
-use super::fill::{RESOLUTIONS, check_resolution};
+use super::border;
+use super::fill::{Border, RESOLUTIONS, check_resolution};
 use super::inside::{Inside, Points};
 use super::lattice::Lattice;
 use super::{MeshError, SurfaceMesh, TetMesh, doctor};
 use crate::math::Vec3;
 
-/// Gap between the surface and the end of the grid, in cells.
+/// Gap between the surface and the ends of the grid along its longest side, in cells.
 const MARGIN: f64 = 0.01;
 
-/// A tet mesh that contains the surface: every grid cell that touches the surface or has its centre inside. `resolution` is
-/// the number of cells along the longest side. All tets have the same volume. A closed surface may intersect itself (inside is
-/// where the winding number is not zero) and consist of several pieces, cavities included. Of an open one, or one whose triangles
-/// disagree which side is outside, inside is where the generalised winding number is nearer to one than to zero: a sheet becomes a
-/// layer of cells.
-pub fn tetrahedralise(surface: &SurfaceMesh, resolution: u32) -> Result<TetMesh, MeshError> {
+/// A tet mesh of the volume that a closed surface encloses: the grid cells inside, and of those that the surface touches as many as the volume
+/// asks for ([`border`]), or all of these with [`Border::Covering`]. `resolution` is the number of cells along the longest side. All tets have the same volume. The surface may
+/// intersect itself (inside is where the winding number is not zero) and consist of several pieces, cavities included. What is thinner than
+/// a cell is not lost: then the volume is larger than the surface's.
+///
+/// Of an open surface, or one whose triangles disagree which side is outside, inside is where the generalised winding number is nearer
+/// to one than to zero, and all cells stay that the surface touches or that have their centre inside: there is no volume to
+/// meet, and such bodies touch others with the outside of their tets. A sheet becomes a layer of cells.
+pub fn tetrahedralise(surface: &SurfaceMesh, resolution: u32, border: Border) -> Result<TetMesh, MeshError> {
     check_resolution(resolution)?;
     surface.check()?;
     let inside = Inside::new(surface)?;
     let grid = Grid::around(surface, resolution);
-    let (kept, _) = grid.kept(surface, &inside);
+    let (kept, _) = grid.kept(surface, &inside, border);
     let lattice = Lattice { cells: grid.cells, wrapped: None };
     Ok(lattice.tetrahedralise(|cell| kept[grid.slot(cell)], |_| 0, |point| grid.point(point.map(|i| i as f64))))
 }
 
 /// The finest resolution at which [`tetrahedralise`] gives about `tets` of them or less, or the coarsest there is. Estimated: the
-/// volume in cells, and those cells beyond it that a surface touches without their centre being inside, 3/4 for each square of
-/// a cell's side in the mean over all directions of a plane.
-pub fn resolution_for(found: &doctor::Diagnosis, tets: u64) -> u32 {
+/// volume in cells, and those cells beyond it that a surface touches without their centre being inside, 3/4 for each square of a cell's side
+/// in the mean over all directions of a plane. Where the volume is met these are not there, but there is a layer at least, of two sides.
+pub fn resolution_for(found: &doctor::Diagnosis, tets: u64, border: Border) -> u32 {
     let longest = found.bounds.extent().max();
-    let is_solid = found.is_solid();
     let estimate = |resolution: u32| {
         let cell = longest / f64::from(resolution);
-        let (inside, sides) = if is_solid { (found.signed_volume, 1.0) } else { (0.0, 2.0) };
-        6.0 * (inside / cell.powi(3) + 0.75 * sides * found.area / cell.powi(2))
+        let (inside, side) = (found.signed_volume / cell.powi(3), 0.75 * found.area / cell.powi(2));
+        6.0 * match border {
+            _ if !found.is_solid() => 2.0 * side,
+            Border::Volume => inside.max(side),
+            Border::Covering => inside + side,
+        }
     };
     RESOLUTIONS.rev().find(|&resolution| estimate(resolution) <= tets as f64).unwrap_or(*RESOLUTIONS.start())
 }
@@ -47,18 +54,22 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// The cells that touch the surface or have their centre inside, and those that touch it, by their slots.
-    pub fn kept(&self, surface: &SurfaceMesh, inside: &Inside) -> (Vec<bool>, Vec<bool>) {
+    /// The cells of which tets are made, and those that the surface touches, by their slots.
+    pub fn kept(&self, surface: &SurfaceMesh, inside: &Inside, border: Border) -> (Vec<bool>, Vec<bool>) {
         let touched = touched(surface, self);
         let mut kept = inside.marks(&Points { first: self.center([0; 3]), spacing: self.spacing, count: self.cells });
         kept.iter_mut().zip(&touched).for_each(|(kept, touched)| *kept |= touched);
+        let shares = if border == Border::Volume { inside.shares(self.origin, self.spacing, self.cells) } else { None };
+        if let Some((shares, volume)) = shares {
+            border::trim(&mut kept, &touched, &shares, volume, self.cells);
+        }
         (kept, touched)
     }
 
     pub fn around(surface: &SurfaceMesh, resolution: u32) -> Self {
         let bounds = surface.aabb();
         let spacing = bounds.extent().max() / (f64::from(resolution) - 2.0 * MARGIN);
-        let cells = std::array::from_fn(|axis| (bounds.extent()[axis] / spacing + 2.0 * MARGIN - 1e-9).ceil().max(1.0));
+        let cells = std::array::from_fn(|axis| (bounds.extent()[axis] / spacing - 1e-9).ceil().max(1.0));
         let origin = bounds.center() - Vec3::from(cells) * (spacing / 2.0);
         Self { origin, spacing, cells: cells.map(|n| n as usize) }
     }

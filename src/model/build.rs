@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Body, FrictionTable, Lists, Model, Obstacle, RigidBody, Surface, Tet};
 use crate::material::Material;
 use crate::math::{Mat3, Vec3};
-use crate::mesh::{Embedding, TetMesh};
+use crate::mesh::{CornerNormals, Embedding, TetMesh};
 use crate::sparse::Pattern;
 
 /// A deformable body as it enters a model; all geometry in the world frame.
@@ -20,6 +20,8 @@ pub struct SoftBody {
     pub embedding: Embedding,
     /// Of the corners of the triangles of the drawn surface, if it has a texture (`SurfaceMesh::texture_coordinates`).
     pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
+    /// The same of normals at rest (`SurfaceMesh::normals`).
+    pub normals: Option<Vec<CornerNormals>>,
     /// The surface that touches, if it is not the drawn one.
     pub collision: Option<(Vec<[u32; 3]>, Embedding)>,
     /// Nodes that never move.
@@ -47,6 +49,7 @@ pub enum ModelError {
 pub struct ModelBuilder {
     bodies: Vec<SoftBody>,
     rigid_bodies: Vec<RigidBody>,
+    rigid_normals: Vec<Option<Vec<CornerNormals>>>,
     obstacles: Vec<Obstacle>,
     friction: FrictionTable,
 }
@@ -63,6 +66,7 @@ impl SoftBody {
             surface_triangles,
             embedding,
             texture_coordinates: None,
+            normals: None,
             collision: None,
             fixed: vec![false; n],
             velocities: vec![Vec3::zeros(); n],
@@ -80,6 +84,14 @@ impl ModelBuilder {
 
     pub fn rigid_body(&mut self, body: RigidBody) -> &mut Self {
         self.rigid_bodies.push(body);
+        self.rigid_normals.push(None);
+        self
+    }
+
+    /// Gives the last rigid body normals of the corners of its triangles, in its frame.
+    pub fn rigid_normals(&mut self, normals: Option<Vec<CornerNormals>>) -> &mut Self {
+        self.rigid_normals.pop();
+        self.rigid_normals.push(normals);
         self
     }
 
@@ -99,6 +111,7 @@ impl ModelBuilder {
         let mut model = Model {
             bodies: vec![],
             rigid_bodies: self.rigid_bodies,
+            rigid_normals: self.rigid_normals,
             obstacles: self.obstacles,
             attachments: vec![],
             friction: self.friction,
@@ -136,6 +149,7 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
         surface_triangles,
         embedding,
         texture_coordinates,
+        normals,
         collision,
         fixed,
         velocities,
@@ -199,6 +213,7 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
         color,
         self_contact,
         texture_coordinates,
+        normals,
     });
     model.rest_positions.extend(tets.positions);
     model.node_masses.extend(masses);

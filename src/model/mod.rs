@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use crate::material::Material;
 use crate::math::Vec3;
+use crate::mesh::CornerNormals;
 use crate::sparse::Pattern;
 
 /// The constant part of a simulation.
@@ -30,6 +31,8 @@ pub struct Model {
     pub bodies: Vec<Body>,
     /// Rigid bodies with a mesh: free ones, and static or driven ones.
     pub rigid_bodies: Vec<RigidBody>,
+    /// Of each: normals of the corners of its triangles in its frame, if its mesh has some (`SurfaceMesh::normals`).
+    pub rigid_normals: Vec<Option<Vec<CornerNormals>>>,
     /// Static and driven bodies of an exact shape, in scene order.
     pub obstacles: Vec<Obstacle>,
     /// Springs between bodies, in scene order.
@@ -88,6 +91,8 @@ pub struct Body {
     pub self_contact: bool,
     /// Of the corners of the triangles of the drawn surface, if it has a texture (`SurfaceMesh::texture_coordinates`).
     pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
+    /// The same of normals at rest (`SurfaceMesh::normals`).
+    pub normals: Option<Vec<CornerNormals>>,
 }
 
 /// Rest data of one linear tetrahedron.

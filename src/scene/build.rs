@@ -136,7 +136,7 @@ impl Builder<'_> {
                     slots[*index] = Slot::Rigid(classes[1].len());
                     classes[1].extend(copies());
                     for copy in 0..placements.len() {
-                        builder.rigid_body(self.rigid_body(body, copy, &placements[copy], surface)?);
+                        builder.rigid_body(self.rigid_body(body, copy, &placements[copy], surface)?).rigid_normals(surface.normals.clone());
                     }
                 }
                 Made::Exact(..) => {
@@ -293,6 +293,7 @@ impl Builder<'_> {
             soft.surface_triangles.clone_from(triangles);
             soft.embedding.clone_from(embedding);
             soft.texture_coordinates.clone_from(&solid.texture_coordinates);
+            soft.normals = solid.normals.as_ref().map(|normals| normals.iter().map(|n| n.map(|n| turned(n, placement))).collect());
         }
         soft.collision.clone_from(&solid.collision);
         (soft.color, soft.self_contact) = (body.color, body.self_contact);
@@ -386,6 +387,12 @@ fn notes(placed: &Placed) -> Vec<String> {
     let is_sized = !matches!(body.geometry, Geometry::Mesh { size: None, .. }) || placements.iter().any(|place| place.scaling() != 1.0);
     let hint = if is_sized { None } else { doctor::scale_hint(Aabb::of(&solid.tets.positions).extent().max()) };
     solid.notes.iter().chain(&hint).map(|note| format!("{}: {note}", body.name)).collect()
+}
+
+/// A normal where a body is placed: scales are the same along all axes.
+fn turned(normal: [f32; 3], placement: &Transform) -> [f32; 3] {
+    let normal = placement.isometry.rotation * Vec3::from(normal.map(f64::from));
+    [normal.x as f32, normal.y as f32, normal.z as f32]
 }
 
 fn place(points: &mut [Vec3], placement: &Transform) {

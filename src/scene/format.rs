@@ -248,11 +248,12 @@ static BODY: Table = Table {
         .only(DEFORMABLE),
         Field::new(
             "method",
-            Kind::Choice(&["voxel", "graded", "bounding", "stuffing"]),
+            Kind::Choice(&["voxel", "graded", "bounding", "stuffing", "tetgen"]),
             "",
             Default("\"voxel\""),
-            "How a `mesh` that is a surface is filled: with equal tets that hold it, with such that are larger inside, with tets that hold it \
-             closely, or with tets whose border follows it. See `pliant mesh`.",
+            "How a `mesh` that is a surface is filled: with equal tets of its volume, with such that are larger inside, with tets that hold it \
+             closely, with tets whose border follows it, or by the program TetGen, if it is installed. Equal tets and those larger inside hold it all where \
+             they are what touches, or the surface is not closed. See `pliant mesh`.",
         )
         .only(DEFORMABLE),
         Field::new(

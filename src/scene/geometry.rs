@@ -6,8 +6,8 @@ use super::nodes::Transform;
 use super::read::{Anchor, BodyContent, Collision, Filling, Geometry, Role};
 use crate::math::{Aabb, Quat, Vec3};
 use crate::mesh::{
-    Embedding, Fineness, MeshData, MeshError, MeshFile, Method, SurfaceMesh, TetMesh, assets, doctor, embed, open_mesh, parse_surface,
-    shapes, voxel,
+    Border, CornerNormals, Embedding, Fineness, MeshData, MeshError, MeshFile, Method, SurfaceMesh, TetMesh, assets, doctor, embed,
+    open_mesh, parse_surface, shapes, voxel,
 };
 use crate::model::Shape;
 
@@ -18,10 +18,12 @@ pub struct Solid {
     pub surface: Option<Skin>,
     /// Of the corners of its triangles, if the surface has a texture.
     pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
+    /// The same of normals, if the file has some.
+    pub normals: Option<Vec<CornerNormals>>,
     /// The surface that touches; none when it is the drawn one.
     pub collision: Option<Skin>,
-    /// The surface had holes, and has lids of long triangles now.
-    is_patched: bool,
+    /// Unless the scene says what touches, it is not the drawn surface.
+    touches_with_tets: bool,
     /// What the reader and the doctor changed, one sentence each.
     pub notes: Vec<String>,
     /// Where a point of the mesh file or shape is: `scale * p - shift`.
@@ -65,7 +67,7 @@ impl Made {
     /// Makes the geometry of a body.
     pub fn new(body: &BodyContent, folder: Option<&Path>) -> Result<Self, Fault> {
         match (&body.role, exact(&body.geometry)) {
-            (Role::Deformable { .. }, _) => Ok(Self::Solid(Box::new(solid(&body.geometry, body.anchor, folder)?))),
+            (Role::Deformable { .. }, _) => Ok(Self::Solid(Box::new(solid(&body.geometry, body.anchor, &body.collision, folder)?))),
             (Role::Obstacle { .. }, Some(shape)) => Ok(Self::Exact(shape, anchor_point(body.anchor, &shape_bounds(&shape)))),
             _ => {
                 let mut surface = surface(&body.geometry, folder)?;
@@ -94,11 +96,11 @@ impl Made {
 }
 
 /// Tets and surface of a deformable body.
-fn solid(geometry: &Geometry, anchor: Anchor, folder: Option<&Path>) -> Result<Solid, Fault> {
+fn solid(geometry: &Geometry, anchor: Anchor, collision: &Collision, folder: Option<&Path>) -> Result<Solid, Fault> {
     let mut solid = match *geometry {
-        Geometry::Mesh { ref file, filling, size } => of_file(read(file, folder)?, filling, size)?,
+        Geometry::Mesh { ref file, filling, size } => of_file(read(file, folder)?, filling, size, collision)?,
         Geometry::Icosphere { radius, level, resolution } => {
-            embedded(shapes::icosphere(radius, level), Method::Voxel, Fineness::Cells(resolution))?
+            embedded(shapes::icosphere(radius, level), Method::Voxel, Fineness::Cells(resolution), border_for(collision))?
         }
         ref shape => Solid::new(shape_tets(shape), None),
     };
@@ -185,7 +187,7 @@ const LONGEST_EDGE: f64 = 1.5;
 const MOST_PIECES: f64 = 1e6;
 
 /// A solid of the tets of a file, or of its surface, mended and filled with tets. The longest side becomes `size` if given.
-fn of_file(file: MeshFile, filling: Filling, size: Option<f64>) -> Result<Solid, Fault> {
+fn of_file(file: MeshFile, filling: Filling, size: Option<f64>, collision: &Collision) -> Result<Solid, Fault> {
     let mut notes = file.notes;
     let mut was_mended = |is_changed: bool| {
         notes.extend(is_changed.then(|| MENDED.to_owned()));
@@ -205,16 +207,24 @@ fn of_file(file: MeshFile, filling: Filling, size: Option<f64>) -> Result<Solid,
             let scale = rescale(&mut surface.positions, size);
             let found = doctor::diagnose(&surface);
             let Filling { method, fineness, subdivides } = filling;
-            let resolution = match fineness {
+            let resolution = |border: Border| match fineness {
                 Fineness::Cells(resolution) => resolution,
-                Fineness::Tets(tets) => voxel::resolution_for(&found, tets),
+                Fineness::Tets(tets) => voxel::resolution_for(&found, tets, border),
             };
+            // Contact takes many small steps at triangles that pass through each other or have no normal, and where both sides of
+            // a body hang on the same tets: where its mean thickness, 2 V / A, is less than a cell.
+            let cell = found.bounds.extent().max() / f64::from(resolution(Border::Volume));
+            let is_thin = 2.0 * found.signed_volume < cell * found.area;
+            let touches_with_tets = matches!(collision, Collision::Auto)
+                && (is_thin || lids > 0 || found.degenerate_triangles > 0 || doctor::crosses_itself(&surface));
+            let border = if touches_with_tets { Border::Covering } else { border_for(collision) };
+            let resolution = resolution(border);
             let fineness = if method == Method::Voxel { Fineness::Cells(resolution) } else { fineness };
             let longest = LONGEST_EDGE * found.bounds.extent().max() / f64::from(resolution);
             if subdivides && found.area < MOST_PIECES * longest.powi(2) {
                 surface = surface.subdivided(longest);
             }
-            let mut solid = Solid { scale, is_patched: lids > 0, ..embedded(surface, method, fineness)? };
+            let mut solid = Solid { scale, touches_with_tets, ..embedded(surface, method, fineness, border)? };
             if !found.is_solid() {
                 // Its triangles do not tell which side touches.
                 solid.collision = Some(solid.tets.boundary_skin());
@@ -230,11 +240,20 @@ fn of_file(file: MeshFile, filling: Filling, size: Option<f64>) -> Result<Solid,
     Ok(Solid { notes, ..solid })
 }
 
+/// Tets that touch hold what is drawn, and a surface of its own that touches lies in tets that hold the drawn one.
+fn border_for(collision: &Collision) -> Border {
+    match collision {
+        Collision::Drawn | Collision::Auto => Border::Volume,
+        Collision::Tets | Collision::Mesh(_) => Border::Covering,
+    }
+}
+
 /// Fills a surface with tets and embeds it in them.
-fn embedded(surface: SurfaceMesh, method: Method, fineness: Fineness) -> Result<Solid, Fault> {
-    let tets = method.tetrahedralise(&surface, fineness)?;
+fn embedded(surface: SurfaceMesh, method: Method, fineness: Fineness, border: Border) -> Result<Solid, Fault> {
+    let tets = method.tetrahedralise(&surface, fineness, border)?;
     let embedding = embed(&tets, &surface.positions)?;
-    Ok(Solid { texture_coordinates: surface.texture_coordinates, ..Solid::new(tets, Some((surface.triangles, embedding))) })
+    let SurfaceMesh { triangles, texture_coordinates, normals, .. } = surface;
+    Ok(Solid { texture_coordinates, normals, ..Solid::new(tets, Some((triangles, embedding))) })
 }
 
 /// Refuses a surface that is open or whose triangles do not agree which side is outside.
@@ -299,8 +318,9 @@ impl Solid {
             tets,
             surface,
             texture_coordinates: None,
+            normals: None,
             collision: None,
-            is_patched: false,
+            touches_with_tets: false,
             notes: Vec::new(),
             scale: 1.0,
             shift: Vec3::zeros(),
@@ -312,26 +332,15 @@ impl Solid {
         self.collision = match collision {
             // Which may be the tets where the drawn surface is no border of a solid.
             Collision::Drawn => return Ok(()),
-            Collision::Auto => match &self.surface {
-                Some((triangles, embedding)) if self.collision.is_none() => {
-                    let positions = embedding.positions(&self.tets.positions);
-                    let drawn = SurfaceMesh { positions, triangles: triangles.clone(), ..SurfaceMesh::default() };
-                    // Contact takes many small steps at triangles that pass through each other or have no normal, and where both sides of
-                    // a body hang on the same tets: where its mean thickness, 2 V / A, is less than a cell of six tets.
-                    let found = doctor::diagnose(&drawn);
-                    let is_thin = 2.0 * found.signed_volume < (6.0 * self.tets.volume(0)).cbrt() * found.area;
-                    if !self.is_patched && !is_thin && found.degenerate_triangles == 0 && !doctor::crosses_itself(&drawn) {
-                        return Ok(());
-                    }
-                    self.notes.push(
-                        "the surface crosses itself, had holes, is thinner than a tet, or has triangles without area: the outside of the \
-                         tets touches instead"
-                            .to_owned(),
-                    );
-                    Some(self.tets.boundary_skin())
-                }
-                _ => return Ok(()),
-            },
+            Collision::Auto if self.touches_with_tets && self.surface.is_some() && self.collision.is_none() => {
+                self.notes.push(
+                    "the surface crosses itself, had holes, is thinner than a tet, or has triangles without area: the outside of the \
+                     tets touches instead"
+                        .to_owned(),
+                );
+                Some(self.tets.boundary_skin())
+            }
+            Collision::Auto => return Ok(()),
             // The boundary of the tets is what is drawn where there is no other surface.
             Collision::Tets => self.surface.is_some().then(|| self.tets.boundary_skin()),
             Collision::Mesh(file) => {

@@ -63,6 +63,9 @@ pub struct Body {
     pub self_contact: bool,
     /// The drawn surface has texture coordinates.
     pub texture: bool,
+    /// And normals from its file. Recordings without any may leave it out.
+    #[serde(default)]
+    pub normals: bool,
     pub color: Option<[f32; 3]>,
 }
 
@@ -77,6 +80,8 @@ pub struct Rigid {
     pub name: String,
     pub free: bool,
     pub texture: bool,
+    #[serde(default)]
+    pub normals: bool,
     pub vertices: usize,
     pub triangles: usize,
     pub color: Option<[f32; 3]>,
@@ -91,8 +96,8 @@ pub struct Obstacle {
 }
 
 const ARRAYS_OF_GEOMETRY: &str = "for each body: material 5 f64 (young_modulus, poisson_ratio, density, mass_damping, stiffness_damping), \
-    rest_positions f64 x 3 nodes, tets u32 x 4, surface nodes u32 x 4 and weights f64 x 4 and triangles u32 x 3, the same of what touches, texture coordinates f32 x 2 x 3 triangles; \
-    for each rigid body: pose 7 f64, vertices f64 x 3, triangles u32 x 3, texture coordinates f32 x 2 x 3 triangles; for each obstacle: pose 7 f64, 3 f64 of its shape";
+    rest_positions f64 x 3 nodes, tets u32 x 4, surface nodes u32 x 4 and weights f64 x 4 and triangles u32 x 3, the same of what touches, texture coordinates f32 x 2 x 3 triangles, \
+    normals f32 x 3 x 3 triangles; for each rigid body: pose 7 f64, vertices f64 x 3, triangles u32 x 3, texture coordinates and normals as above; for each obstacle: pose 7 f64, 3 f64 of its shape";
 const ARRAYS_OF_FRAME: &str = "time f64; displacements f64 x 3 nodes; velocities f32 x 3 nodes; poses 7 f64 (position, quaternion x y z w) of rigid \
     bodies, of obstacles; ends of attachments f64 x 6; contact pressure f32 of vertices that touch, of rigid bodies. Every array has the \
     first bytes of all its numbers, then all second ones, ...; little-endian; blocks are compressed with deflate";
@@ -110,12 +115,14 @@ impl Header {
                 .then(|| Skin { vertices: body.collision_vertices.len(), triangles: body.collision_triangles.len() }),
             self_contact: body.self_contact,
             texture: body.texture_coordinates.is_some(),
+            normals: body.normals.is_some(),
             color: body.color,
         });
-        let rigid = model.rigid_bodies.iter().map(|body| Rigid {
+        let rigid = model.rigid_bodies.iter().zip(&model.rigid_normals).map(|(body, normals)| Rigid {
             name: body.name.clone(),
             free: body.is_free(),
             texture: body.texture_coordinates.is_some(),
+            normals: normals.is_some(),
             vertices: body.vertices.len(),
             triangles: body.triangles.len(),
             color: body.color,
@@ -207,12 +214,14 @@ pub fn geometry_block(model: &Model) -> Vec<u8> {
             skin(&model.collision, body.collision_vertices.clone(), body.collision_triangles.clone());
         }
         pack.array(body.texture_coordinates.as_deref().unwrap_or_default());
+        pack.array(body.normals.as_deref().unwrap_or_default());
     }
-    for body in &model.rigid_bodies {
+    for (body, normals) in model.rigid_bodies.iter().zip(&model.rigid_normals) {
         pack.array(&pose_numbers(&body.pose));
         pack.vectors(&body.vertices);
         pack.array(&body.triangles);
         pack.array(body.texture_coordinates.as_deref().unwrap_or_default());
+        pack.array(normals.as_deref().unwrap_or_default());
     }
     for obstacle in &model.obstacles {
         pack.array(&pose_numbers(&obstacle.pose));

@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bytemuck::{AnyBitPattern, NoUninit};
+
 use super::format::{BLOCK_HEAD, Body, FORMAT, FRAME, GEOMETRY, Header, Rigid, Skin, Unpacker, check_sum, shape};
 use crate::export::{Frame, Subject};
 use crate::material::{Material, MaterialModel};
@@ -183,7 +185,7 @@ fn model(header: &Header, arrays: &mut Unpacker) -> Option<Model> {
         builder.soft_body(soft_body(body, arrays)?);
     }
     for body in &header.rigid_bodies {
-        builder.rigid_body(rigid_body(body, arrays)?);
+        builder.rigid_body(rigid_body(body, arrays)?).rigid_normals(corners(body.normals, body.triangles, arrays)?);
     }
     for obstacle in &header.obstacles {
         let pose = arrays.poses(1)?[0];
@@ -209,9 +211,11 @@ fn soft_body(body: &Body, arrays: &mut Unpacker) -> Option<SoftBody> {
         Some(own) => Some(skin(own, body.nodes, arrays)?),
         None => None,
     };
-    let texture_coordinates = texture(body.texture, body.surface.triangles, arrays)?;
+    let texture_coordinates = corners(body.texture, body.surface.triangles, arrays)?;
+    let normals = corners(body.normals, body.surface.triangles, arrays)?;
     Some(SoftBody {
         texture_coordinates,
+        normals,
         name: body.name.clone(),
         material,
         tets,
@@ -240,7 +244,7 @@ fn rigid_body(body: &Rigid, arrays: &mut Unpacker) -> Option<RigidBody> {
         name: body.name.clone(),
         mobility,
         triangles: below(arrays.array(body.triangles)?, vertices.len())?,
-        texture_coordinates: texture(body.texture, body.triangles, arrays)?,
+        texture_coordinates: corners(body.texture, body.triangles, arrays)?,
         vertices,
         pose,
         velocity: Vec3::zeros(),
@@ -249,9 +253,12 @@ fn rigid_body(body: &Rigid, arrays: &mut Unpacker) -> Option<RigidBody> {
     })
 }
 
-/// Texture coordinates of the corners of `n` triangles, if there are `some`; none where the arrays end too soon.
-fn texture(some: bool, n: usize, arrays: &mut Unpacker) -> Option<Option<Vec<[[f32; 2]; 3]>>> {
-    if some { arrays.finite(n, |t: &[[f32; 2]; 3]| t.as_flattened().iter().all(|x| x.is_finite())).map(Some) } else { Some(None) }
+/// What the corners of `n` triangles have, texture coordinates or normals, if there are `some`; none where the arrays end too soon.
+fn corners<const N: usize>(some: bool, n: usize, arrays: &mut Unpacker) -> Option<Option<Vec<[[f32; N]; 3]>>>
+where
+    [[f32; N]; 3]: AnyBitPattern + NoUninit,
+{
+    if some { arrays.finite(n, |t: &[[f32; N]; 3]| t.as_flattened().iter().all(|x| x.is_finite())).map(Some) } else { Some(None) }
 }
 
 /// If all indices are below `n`.

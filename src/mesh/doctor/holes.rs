@@ -47,7 +47,11 @@ pub(super) fn close_small_holes(surface: &mut SurfaceMesh) {
             }
         }
     }
-    // A lid goes on with the texture of what is around it.
+    // A lid is flat, and goes on with the texture of what is around it.
+    if let Some(mut normals) = surface.normals.take() {
+        normals.extend((before..surface.triangles.len()).map(|t| surface.flat_normals(t)));
+        surface.normals = Some(normals);
+    }
     if let Some(texture) = &mut surface.texture_coordinates {
         let mut at = vec![[0.0; 2]; surface.positions.len()];
         for (triangle, corners) in surface.triangles[..before].iter().zip(&*texture) {

@@ -156,7 +156,7 @@ pub(super) fn is_solid_volume(volume: f64, bounds: &Aabb) -> bool {
 
 /// Welds vertices at one place; drops triangles that use a vertex twice or repeat an earlier one, walls inside of the body that
 /// are there twice, facing both ways, and unused vertices; makes the triangles of a piece agree which side is outside and turns
-/// pieces that are inside out; closes small holes. What is kept of triangles keeps its texture coordinates. Triangles that are flat with three
+/// pieces that are inside out; closes small holes. What is kept of triangles keeps its texture coordinates and normals. Triangles that are flat with three
 /// different corners stay: without them the surface would open.
 pub fn mend(surface: SurfaceMesh) -> SurfaceMesh {
     mend_and_close(surface).0
@@ -187,6 +187,7 @@ pub fn mend_and_close(surface: SurfaceMesh) -> (SurfaceMesh, usize) {
     }
     mended.triangles = triangles.iter().map(|t| t.map(|v| index_of[v as usize])).collect();
     mended.texture_coordinates = surface.texture_coordinates.map(|texture| kept.iter().map(|&t| texture[t]).collect());
+    mended.normals = surface.normals.map(|normals| kept.iter().map(|&t| normals[t]).collect());
     orient(&mut mended);
     let before = mended.triangles.len();
     close_small_holes(&mut mended);

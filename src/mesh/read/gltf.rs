@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::cursor::{Cursor, Encoding, Scalar, base64, shortened};
 use super::{Fault, MeshFile};
-use crate::math::Vec3;
-use crate::mesh::SurfaceMesh;
+use crate::math::{Mat3, Vec3};
+use crate::mesh::{CornerNormals, SurfaceMesh};
 
 const AGAIN: &str = "export it again, uncompressed, as .glb";
 
@@ -64,6 +64,7 @@ struct Primitive {
 #[serde(default, rename_all = "UPPERCASE")]
 struct Attributes {
     position: Option<usize>,
+    normal: Option<usize>,
     #[serde(rename = "TEXCOORD_0")]
     texture: Option<usize>,
 }
@@ -103,6 +104,9 @@ struct Reader {
     /// Of the corners of each triangle; 0 where a part has no texture.
     texture: Vec<[[f32; 2]; 3]>,
     is_textured: bool,
+    /// The same of normals; 0 where a part has none, which then are those of its triangles.
+    normals: Vec<CornerNormals>,
+    has_normals: bool,
     notes: Vec<String>,
 }
 
@@ -118,10 +122,11 @@ pub(super) fn parse(bytes: &[u8], beside: super::Beside) -> Result<MeshFile, Fau
         }
     }
     let buffers = document.buffers.iter().enumerate().map(|(i, buffer)| load(buffer, i, binary, beside)).collect::<Result<_, _>>()?;
-    let (surface, texture, notes) = (SurfaceMesh::default(), Vec::new(), Vec::new());
-    let mut reader = Reader { document, buffers, surface, texture, is_textured: false, notes };
+    let (surface, texture, normals) = (SurfaceMesh::default(), Vec::new(), Vec::new());
+    let mut reader = Reader { document, buffers, surface, texture, is_textured: false, normals, has_normals: false, notes: Vec::new() };
     reader.scene()?;
     reader.surface.texture_coordinates = reader.is_textured.then_some(reader.texture);
+    reader.surface.normals = reader.has_normals.then_some(reader.normals);
     Ok(MeshFile { notes: reader.notes, ..reader.surface.into() })
 }
 
@@ -228,7 +233,7 @@ impl Reader {
                 self.notes.push(format!("part {i} of mesh {mesh} has no triangles and is left out"));
                 continue;
             };
-            let (indices, texture) = (primitive.indices, primitive.attributes.texture);
+            let (indices, texture, normals) = (primitive.indices, primitive.attributes.texture, primitive.attributes.normal);
             let first = self.surface.positions.len();
             let points = self.numbers(positions, "VEC3")?;
             let most = self.buffers.iter().map(Vec::len).sum::<usize>().max(MOST);
@@ -255,12 +260,20 @@ impl Reader {
             let texture = texture.map(|texture| self.numbers(texture, "VEC2")).transpose()?.unwrap_or_default();
             let in_texture: Vec<[f32; 2]> = texture.as_chunks().0.iter().map(|&[u, v]| [u as f32, 1.0 - v as f32]).collect();
             self.is_textured |= !in_texture.is_empty();
+            // Normals turn with the cofactors of the transform, which are its inverse transposed, but for a factor.
+            let normals = normals.map(|normals| self.numbers(normals, "VEC3")).transpose()?.unwrap_or_default();
+            let [a, b, c] = [0, 1, 2].map(|axis| Vec3::new(world[(0, axis)], world[(1, axis)], world[(2, axis)]));
+            let cofactors = Mat3::from_columns(&[b.cross(&c), c.cross(&a), a.cross(&b)]) * world.determinant().signum();
+            let turned = |n: &[f64; 3]| -> [f64; 3] { (cofactors * Vec3::from(*n)).try_normalize(0.0).unwrap_or_default().into() };
+            let normals: Vec<[f32; 3]> = normals.as_chunks().0.iter().map(|n| turned(n).map(|x| x as f32)).collect();
+            self.has_normals |= !normals.is_empty();
             let corners: Vec<usize> = corners.iter().map(|&corner| corner as usize).collect();
             let mut add = |[a, b, c]: [usize; 3]| {
                 // A transform that mirrors turns the triangles inside out.
                 let triangle = if world.determinant() < 0.0 { [a, c, b] } else { [a, b, c] };
                 self.surface.triangles.push(triangle.map(|corner| (first + corner) as u32));
                 self.texture.push(triangle.map(|corner| in_texture.get(corner).copied().unwrap_or_default()));
+                self.normals.push(triangle.map(|corner| normals.get(corner).copied().unwrap_or_default()));
             };
             match mode {
                 4 => corners.chunks_exact(3).for_each(|t| add([t[0], t[1], t[2]])),

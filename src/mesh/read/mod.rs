@@ -1,6 +1,5 @@
 //! Readers of mesh files: surfaces from OBJ, OFF, PLY, STL and glTF, tets from Gmsh, VTK, TetGen and MEDIT files (which may hold
-//! surfaces too). Everything but positions, cells and texture coordinates is ignored; normals too, for those of a body that deforms follow
-//! from where its vertices are. No number in a file is believed: none makes a reader reserve
+//! surfaces too). Everything but positions, cells, texture coordinates and normals is ignored. No number in a file is believed: none makes a reader reserve
 //! memory that the bytes of the file do not fill.
 
 mod cells;
@@ -19,7 +18,8 @@ mod vtu;
 use std::fmt;
 use std::path::Path;
 
-use super::{MeshError, SurfaceMesh, TetMesh};
+use super::surface::normalised;
+use super::{CornerNormals, MeshError, SurfaceMesh, TetMesh};
 use crate::math::Vec3;
 
 /// What a mesh file holds.
@@ -202,7 +202,7 @@ fn read_pair(name: &str, bytes: &[u8], beside: Beside) -> Result<MeshFile, MeshE
 }
 
 /// Refuses what no reader may let pass: no cells, an index out of range, a coordinate that is not finite. A texture is not worth that:
-/// it is left out where its coordinates are wrong.
+/// it is left out where its coordinates are wrong, and so are normals. These become unit vectors on the side that their triangle faces.
 fn checked(name: &str, mut file: MeshFile) -> Result<MeshFile, MeshError> {
     let sound = match &mut file.data {
         MeshData::Surface(surface) => {
@@ -210,7 +210,11 @@ fn checked(name: &str, mut file: MeshFile) -> Result<MeshFile, MeshError> {
             if surface.texture_coordinates.take_if(|texture| is_wrong(texture)).is_some() {
                 file.notes.push("the texture coordinates are left out: some are not finite".into());
             }
-            surface.check()
+            let is_wrong = |normals: &Vec<CornerNormals>| normals.as_flattened().as_flattened().iter().any(|x| !x.is_finite());
+            if surface.normals.take_if(|normals| is_wrong(normals)).is_some() {
+                file.notes.push("the normals are left out: some are not finite".into());
+            }
+            surface.check().map(|()| straighten_normals(surface))
         }
         MeshData::Tets(tets) => tets.check_indices(),
     };
@@ -219,6 +223,20 @@ fn checked(name: &str, mut file: MeshFile) -> Result<MeshFile, MeshError> {
         Err(MeshError::Empty) => Err(Fault::new("the file has no triangles", "export a surface with faces").at(name)),
         Err(other) => Err(Fault::new(other.to_string(), "or export it again").at(name)),
     }
+}
+
+/// Makes unit vectors of normals, on the side that their triangle faces. Where there is none the triangle's own serves.
+fn straighten_normals(surface: &mut SurfaceMesh) {
+    let Some(mut normals) = surface.normals.take() else { return };
+    for (triangle, corners) in normals.iter_mut().enumerate() {
+        let flat = surface.flat_normals(triangle);
+        *corners = [0, 1, 2].map(|corner| normalised(corners[corner]).unwrap_or(flat[corner]));
+        let along: f32 = corners.as_flattened().iter().zip(flat.as_flattened()).map(|(a, b)| a * b).sum();
+        if along < 0.0 {
+            corners.as_flattened_mut().iter_mut().for_each(|x| *x = -*x);
+        }
+    }
+    surface.normals = Some(normals);
 }
 
 /// A place in a file.

@@ -8,8 +8,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
     // Names of groups and materials may be in any encoding; the parts we read are ASCII.
     let text = String::from_utf8_lossy(bytes);
     let mut surface = SurfaceMesh::default();
-    let mut texture = Texture::default();
-    let (mut polygon, mut in_texture) = (Vec::new(), Vec::new());
+    let (mut texture, mut normals) = (Corners::<2>::new(1), Corners::<3>::new(2));
+    let mut polygon = Vec::new();
     // Faces may come before their vertices, so indices are checked at the end: the largest one with its line.
     let mut largest = (0, 0);
     for (line, content) in (1..).zip(text.lines()) {
@@ -18,20 +18,22 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
         match words.next() {
             Some("v") => surface.positions.push(parse_point(&mut words, line)?),
             Some("vt") => texture.point(&mut words, line),
+            Some("vn") => normals.point(&mut words, line),
             Some("f") => {
                 polygon.clear();
-                in_texture.clear();
                 for word in words {
                     let index = parse_corner(word, surface.positions.len(), line)?;
                     largest = largest.max((index, line));
                     polygon.push(index);
-                    in_texture.push(texture.corner(word, line));
+                    texture.corner(word, line);
+                    normals.corner(word, line);
                 }
                 if polygon.len() < 3 {
                     return Err(Fault::on(line, format!("a face has {} corners", polygon.len()), "give it at least three"));
                 }
                 push_fan(&mut surface.triangles, &polygon);
-                push_fan(&mut texture.triangles, &in_texture);
+                texture.face();
+                normals.face();
             }
             _ => {}
         }
@@ -42,7 +44,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
         return Err(Fault::on(line, reason, "correct the index or export the file again"));
     }
     let mut notes = Vec::new();
-    surface.texture_coordinates = texture.finish(&mut notes);
+    surface.texture_coordinates = texture.finish("texture coordinates", &mut notes);
+    surface.normals = normals.finish("normals", &mut notes);
     Ok(MeshFile { notes, ..surface.into() })
 }
 
@@ -58,51 +61,69 @@ fn parse_corner(word: &str, vertices_so_far: usize, line: usize) -> Result<u32, 
     u32::try_from(from_zero).map_err(|_| Fault::on(line, format!("the vertex index {index} is too large"), "correct the face"))
 }
 
-/// Texture coordinates. A fault in them makes the file lose them, and is told.
-#[derive(Default)]
-struct Texture {
-    points: Vec<[f32; 2]>,
-    /// Of the corners of each triangle, the point; none where the file names none.
+/// What the corners of faces have beside their vertices: texture coordinates or normals, of `N` numbers. A fault in them makes the file lose them,
+/// and is told.
+struct Corners<const N: usize> {
+    /// Which of the numbers of a corner such as `7/1/3` names it.
+    place: usize,
+    points: Vec<[f32; N]>,
+    /// The points that the corners of the face at hand name; none where the file names none.
+    polygon: Vec<Option<usize>>,
+    /// The same of the corners of each triangle.
     triangles: Vec<[Option<usize>; 3]>,
     /// The first line that is wrong.
     fault: Option<usize>,
 }
 
-impl Texture {
-    fn point<'a>(&mut self, words: &mut impl Iterator<Item = &'a str>, line: usize) {
-        // The second one is 0 where it is missing.
-        let [u, v] = [words.next().map(str::parse::<f32>), Some(words.next().map_or(Ok(0.0), str::parse::<f32>))];
-        match (u, v) {
-            (Some(Ok(u)), Some(Ok(v))) => self.points.push([u, v]),
-            _ => self.fault = self.fault.or(Some(line)),
-        }
+impl<const N: usize> Corners<N> {
+    fn new(place: usize) -> Self {
+        Self { place, points: Vec::new(), polygon: Vec::new(), triangles: Vec::new(), fault: None }
     }
 
-    /// The point that a corner such as `7/1/3` names.
-    fn corner(&mut self, word: &str, line: usize) -> Option<usize> {
-        let number = word.split('/').nth(1).filter(|number| !number.is_empty())?;
-        let index = match number.parse::<i64>() {
+    fn point<'a>(&mut self, words: &mut impl Iterator<Item = &'a str>, line: usize) {
+        let mut point = [0.0; N];
+        for (i, x) in point.iter_mut().enumerate() {
+            match words.next().map(str::parse) {
+                Some(Ok(value)) => *x = value,
+                // The second of two coordinates in a texture is 0 where it is missing.
+                None if (N, i) == (2, 1) => {}
+                _ => return self.fault = self.fault.or(Some(line)),
+            }
+        }
+        self.points.push(point);
+    }
+
+    /// Takes the point that the next corner of a face names.
+    fn corner(&mut self, word: &str, line: usize) {
+        let number = word.split('/').nth(self.place).filter(|number| !number.is_empty());
+        let index = number.map(|number| match number.parse::<i64>() {
             Ok(0) | Err(_) => None,
             Ok(index) if index > 0 => usize::try_from(index - 1).ok(),
             Ok(index) => usize::try_from(index.unsigned_abs()).ok().and_then(|back| self.points.len().checked_sub(back)),
-        };
-        if index.is_none() {
+        });
+        if index == Some(None) {
             self.fault = self.fault.or(Some(line));
         }
-        index
+        self.polygon.push(index.flatten());
     }
 
-    fn finish(self, notes: &mut Vec<String>) -> Option<Vec<[[f32; 2]; 3]>> {
+    /// Ends a face.
+    fn face(&mut self) {
+        push_fan(&mut self.triangles, &self.polygon);
+        self.polygon.clear();
+    }
+
+    fn finish(self, what: &str, notes: &mut Vec<String>) -> Option<Vec<[[f32; N]; 3]>> {
         let mut named = self.triangles.as_flattened().iter().flatten().peekable();
         let is_used = named.peek().is_some();
         let missing = named.find(|&&point| point >= self.points.len());
         let fault = self.fault.map(|line| format!("line {line} is wrong"));
         let fault = fault.or(missing.map(|point| format!("a face names point {} of {}", point + 1, self.points.len())));
         if let Some(fault) = fault {
-            notes.push(format!("the texture coordinates are left out: {fault}"));
+            notes.push(format!("the {what} are left out: {fault}"));
             return None;
         }
-        let at = |corner: Option<usize>| corner.map_or([0.0; 2], |point| self.points[point]);
+        let at = |corner: Option<usize>| corner.map_or([0.0; N], |point| self.points[point]);
         is_used.then(|| self.triangles.iter().map(|triangle| triangle.map(at)).collect())
     }
 }

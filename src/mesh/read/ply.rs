@@ -22,7 +22,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
     let mut cursor = Cursor::new(bytes);
     let (encoding, elements) = header(&mut cursor)?;
     let mut surface = SurfaceMesh::default();
-    let mut texture = Texture::default();
+    let (mut texture, mut normals) = (Texture::default(), Vec::new());
     let mut notes = Vec::new();
     for element in elements.iter().filter(|element| !element.properties.is_empty()) {
         // Every one takes a byte at least.
@@ -31,7 +31,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
             return Err(cursor.fault(reason, "it may be cut off: fetch or export it again"));
         }
         match element.name.as_str() {
-            "vertex" => vertices(&mut cursor, encoding, element, &mut surface, &mut texture.of_vertices)?,
+            "vertex" => vertices(&mut cursor, encoding, element, &mut surface, &mut texture.of_vertices, &mut normals)?,
             "face" => faces(&mut cursor, encoding, element, &mut surface, &mut texture.of_corners)?,
             name => {
                 notes.extend((element.count > 0).then(|| format!("{} of '{name}' are left out", element.count)));
@@ -44,6 +44,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
         }
     }
     surface.texture_coordinates = texture.of_triangles(&surface.triangles);
+    surface.normals = (!normals.is_empty()).then(|| of_vertices(&normals, &surface.triangles));
     Ok(MeshFile { notes, ..surface.into() })
 }
 
@@ -59,10 +60,15 @@ impl Texture {
         if !triangles.is_empty() && self.of_corners.len() == triangles.len() {
             return Some(self.of_corners);
         }
-        // Indices are checked later, for all formats alike.
-        let at = |vertex: u32| self.of_vertices.get(vertex as usize).copied().unwrap_or_default();
-        (!self.of_vertices.is_empty()).then(|| triangles.iter().map(|triangle| triangle.map(at)).collect())
+        (!self.of_vertices.is_empty()).then(|| of_vertices(&self.of_vertices, triangles))
     }
+}
+
+/// What the corners of triangles have from their vertices.
+fn of_vertices<const N: usize>(values: &[[f32; N]], triangles: &[[u32; 3]]) -> Vec<[[f32; N]; 3]> {
+    // Indices are checked later, for all formats alike.
+    let at = |vertex: u32| values.get(vertex as usize).copied().unwrap_or([0.0; N]);
+    triangles.iter().map(|triangle| triangle.map(at)).collect()
 }
 
 fn header(cursor: &mut Cursor) -> Result<(Encoding, Vec<Element>), Fault> {
@@ -135,6 +141,7 @@ fn vertices(
     element: &Element,
     surface: &mut SurfaceMesh,
     texture: &mut Vec<[f32; 2]>,
+    normals: &mut Vec<[f32; 3]>,
 ) -> Result<(), Fault> {
     let column = |property: &Property| match property.name.as_str() {
         _ if property.list.is_some() => None,
@@ -143,6 +150,9 @@ fn vertices(
         "z" => Some(2),
         "s" | "u" | "texture_u" => Some(3),
         "t" | "v" | "texture_v" => Some(4),
+        "nx" => Some(5),
+        "ny" => Some(6),
+        "nz" => Some(7),
         _ => None,
     };
     let columns: Vec<Option<usize>> = element.properties.iter().map(column).collect();
@@ -150,13 +160,13 @@ fn vertices(
     if !(0..3).all(has) {
         return Err(Fault::new("its vertices lack x, y or z", "export them as numbers with these names"));
     }
-    let is_textured = has(3) && has(4);
+    let (is_textured, has_normals) = (has(3) && has(4), (5..8).all(has));
     for i in 0..element.count {
-        let mut row = [0.0; 5];
+        let mut row = [0.0; 8];
         for (property, column) in element.properties.iter().zip(&columns) {
             values(cursor, encoding, property, |value| column.iter().for_each(|&column| row[column] = value))?;
         }
-        let [x, y, z, u, v] = row;
+        let [x, y, z, u, v, normal @ ..] = row;
         let point = Vec3::new(x, y, z);
         if !point.iter().all(|x| x.is_finite()) {
             let reason = format!("vertex {i} is not a finite point");
@@ -165,6 +175,7 @@ fn vertices(
         }
         surface.positions.push(point);
         texture.extend(is_textured.then_some([u as f32, v as f32]));
+        normals.extend(has_normals.then_some(normal.map(|x| x as f32)));
     }
     Ok(())
 }
