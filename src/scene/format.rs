@@ -251,9 +251,8 @@ static BODY: Table = Table {
             Kind::Choice(&["voxel", "graded", "bounding", "stuffing", "tetgen"]),
             "",
             Default("\"voxel\""),
-            "How a `mesh` that is a surface is filled: with equal tets of its volume, with such that are larger inside, with tets that hold it \
-             closely, with tets whose border follows it, or by the program TetGen, if it is installed. Equal tets and those larger inside hold it all where \
-             they are what touches, or the surface is not closed. See `pliant mesh`.",
+            "How a `mesh` that is a surface is filled: with equal tets that hold it, with such that are larger inside, with tets that hold it \
+             closely, with tets whose border follows it, or by the program TetGen, if it is installed. See `pliant mesh`.",
         )
         .only(DEFORMABLE),
         Field::new(

@@ -100,7 +100,7 @@ fn solid(geometry: &Geometry, anchor: Anchor, collision: &Collision, folder: Opt
     let mut solid = match *geometry {
         Geometry::Mesh { ref file, filling, size } => of_file(read(file, folder)?, filling, size, collision)?,
         Geometry::Icosphere { radius, level, resolution } => {
-            embedded(shapes::icosphere(radius, level), Method::Voxel, Fineness::Cells(resolution), border_for(collision))?
+            embedded(shapes::icosphere(radius, level), Method::Voxel, Fineness::Cells(resolution))?
         }
         ref shape => Solid::new(shape_tets(shape), None),
     };
@@ -207,24 +207,22 @@ fn of_file(file: MeshFile, filling: Filling, size: Option<f64>, collision: &Coll
             let scale = rescale(&mut surface.positions, size);
             let found = doctor::diagnose(&surface);
             let Filling { method, fineness, subdivides } = filling;
-            let resolution = |border: Border| match fineness {
+            let resolution = match fineness {
                 Fineness::Cells(resolution) => resolution,
-                Fineness::Tets(tets) => voxel::resolution_for(&found, tets, border),
+                Fineness::Tets(tets) => voxel::resolution_for(&found, tets, BORDER),
             };
             // Contact takes many small steps at triangles that pass through each other or have no normal, and where both sides of
             // a body hang on the same tets: where its mean thickness, 2 V / A, is less than a cell.
-            let cell = found.bounds.extent().max() / f64::from(resolution(Border::Volume));
+            let cell = found.bounds.extent().max() / f64::from(resolution);
             let is_thin = 2.0 * found.signed_volume < cell * found.area;
             let touches_with_tets = matches!(collision, Collision::Auto)
                 && (is_thin || lids > 0 || found.degenerate_triangles > 0 || doctor::crosses_itself(&surface));
-            let border = if touches_with_tets { Border::Covering } else { border_for(collision) };
-            let resolution = resolution(border);
             let fineness = if method == Method::Voxel { Fineness::Cells(resolution) } else { fineness };
             let longest = LONGEST_EDGE * found.bounds.extent().max() / f64::from(resolution);
             if subdivides && found.area < MOST_PIECES * longest.powi(2) {
                 surface = surface.subdivided(longest);
             }
-            let mut solid = Solid { scale, touches_with_tets, ..embedded(surface, method, fineness, border)? };
+            let mut solid = Solid { scale, touches_with_tets, ..embedded(surface, method, fineness)? };
             if !found.is_solid() {
                 // Its triangles do not tell which side touches.
                 solid.collision = Some(solid.tets.boundary_skin());
@@ -240,17 +238,13 @@ fn of_file(file: MeshFile, filling: Filling, size: Option<f64>, collision: &Coll
     Ok(Solid { notes, ..solid })
 }
 
-/// Tets that touch hold what is drawn, and a surface of its own that touches lies in tets that hold the drawn one.
-fn border_for(collision: &Collision) -> Border {
-    match collision {
-        Collision::Drawn | Collision::Auto => Border::Volume,
-        Collision::Tets | Collision::Mesh(_) => Border::Covering,
-    }
-}
+/// Bodies get all cells that their surface touches. Cells that have its volume leave limbs one or two of them thick, at resolutions that run while one watches, and
+/// legs then fold under what they carry: the dragon of the gallery lay on the floor.
+const BORDER: Border = Border::Covering;
 
 /// Fills a surface with tets and embeds it in them.
-fn embedded(surface: SurfaceMesh, method: Method, fineness: Fineness, border: Border) -> Result<Solid, Fault> {
-    let tets = method.tetrahedralise(&surface, fineness, border)?;
+fn embedded(surface: SurfaceMesh, method: Method, fineness: Fineness) -> Result<Solid, Fault> {
+    let tets = method.tetrahedralise(&surface, fineness, BORDER)?;
     let embedding = embed(&tets, &surface.positions)?;
     let SurfaceMesh { triangles, texture_coordinates, normals, .. } = surface;
     Ok(Solid { texture_coordinates, normals, ..Solid::new(tets, Some((triangles, embedding))) })
