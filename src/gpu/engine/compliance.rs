@@ -46,7 +46,7 @@ struct Course {
 }
 
 /// Passes of a submission: as many as the last round of its kind took, within these bounds.
-pub const PASSES: std::ops::RangeInclusive<u32> = 2..=8;
+pub const PASSES: std::ops::RangeInclusive<u32> = 2..=6;
 /// Iterations for the forces that a pass is recorded with, likewise.
 pub const CUT: std::ops::RangeInclusive<u32> = 24..=ITERATIONS;
 /// Elastic iterations of the first pass of a round, and of the others, which begin near the solution.
@@ -176,7 +176,7 @@ impl DeviceEngine {
             if (solved && settled) || is_hopeless || answer.fault().is_some() || !is_finite(&answer.dv) {
                 answer.rotations = rotations;
                 if !tables.rows.is_empty() {
-                    self.foreseen[kind] = passes.clamp(*PASSES.start(), *PASSES.end());
+                    self.foreseen[kind] = (answer.passes() as u32).clamp(*PASSES.start(), *PASSES.end());
                     self.foreseen_iterations[kind] = answer.iterations().next_multiple_of(LOOK).clamp(*CUT.start(), *CUT.end());
                 }
                 return Ok(answer);
