@@ -87,7 +87,7 @@ struct Control {
     least_scale: f32, // [kg m/s], > 0
     elastic_done: u32,
     contact_iterations: u32, // of the solves before, with other contact forces
-    remembered: u32, // 1 if the body is solved already, or with its contacts
+    remembered: u32, // 1 if the body is solved already, or with its contacts; 2 if it keeps what it has for this pass (`cwc/spread`)
     energy_target: f32, // r.P r at which the conjugate gradients end; 0 where |r|^2 tells [J]
     pad_0: u32,
     pad_1: u32,

@@ -20,7 +20,7 @@ pub enum Fineness {
 pub enum Border {
     /// As many as the volume asks for that the surface encloses.
     Volume,
-    /// All: the surface lies inside of the tets. For bodies that touch others with these.
+    /// All: the surface lies inside of the tets. For bodies of scenes, whose limbs are a few cells thick.
     Covering,
 }
 

@@ -166,8 +166,8 @@ impl Cwc {
         self.bound.spread.dispatch(pass, n_bodies.max(self.data.n_places as usize));
     }
 
-    /// The second half of a pass, with `iterations` for islands that many workgroups share (a multiple of [`LOOK`]). What is then not over goes on with the next
-    /// pass that is recorded, which is none for these islands: only how work is cut depends on the number.
+    /// The second half of a pass, with `iterations` for islands that many workgroups share (a multiple of [`LOOK`]). Islands that are then not
+    /// over go on with them where the next pass is recorded, instead of beginning it: only how work is cut depends on the number.
     pub fn record_forces(&self, pass: &mut wgpu::ComputePass, buffers: &Buffers, iterations: u32) {
         let Bounds { measure, judge, iterate, close, whole, .. } = &self.bound;
         if self.data.n_contacts == 0 {
