@@ -14,6 +14,7 @@ use super::read::{Amount, BodyContent, CameraContent, Collision, Content, Copies
 use super::regions::Region;
 use super::value::Origin;
 use super::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, Scene, SolverChoice};
+use crate::material::Material;
 use crate::math::{Aabb, Isometry, Mat3, Vec3};
 use crate::mesh::{MeshError, SurfaceMesh, assets, doctor, mass_properties};
 use crate::model::{FrictionTable, Mobility, Model, ModelBuilder, Obstacle, RigidBody, Shape, SoftBody};
@@ -288,7 +289,8 @@ impl Builder<'_> {
         };
         let mut tets = solid.tets.clone();
         place(&mut tets.positions, placement);
-        let mut soft = SoftBody::with_boundary_surface(body.copy_name(copy), *material, tets);
+        let material = Material { density: material.density * solid.filled, ..*material };
+        let mut soft = SoftBody::with_boundary_surface(body.copy_name(copy), material, tets);
         if let Some((triangles, embedding)) = &solid.surface {
             soft.surface_triangles.clone_from(triangles);
             soft.embedding.clone_from(embedding);

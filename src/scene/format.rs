@@ -164,7 +164,13 @@ static MATERIAL: Table = Table {
             Default("0.3"),
             "How much it narrows when pulled; 0.5 would be incompressible.",
         ),
-        Field::new("density", Kind::Number(above_to(0.0, 1e6)), "kg/m^3", Default("1000.0"), "Mass of a volume at rest."),
+        Field::new(
+            "density",
+            Kind::Number(above_to(0.0, 1e6)),
+            "kg/m^3",
+            Default("1000.0"),
+            "Mass of a volume at rest: of what a closed surface encloses, whatever the tets that hold it.",
+        ),
         Field::new(
             "mass_damping",
             Kind::Number(NOT_NEGATIVE),

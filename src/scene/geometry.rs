@@ -26,6 +26,8 @@ pub struct Solid {
     touches_with_tets: bool,
     /// What the reader and the doctor changed, one sentence each.
     pub notes: Vec<String>,
+    /// Which part of the tets is the body's: those that hold its surface have a larger volume than it encloses, and are lighter for that.
+    pub filled: f64,
     /// Where a point of the mesh file or shape is: `scale * p - shift`.
     scale: f64,
     shift: Vec3,
@@ -242,12 +244,16 @@ fn of_file(file: MeshFile, filling: Filling, size: Option<f64>, collision: &Coll
 /// legs then fold under what they carry: the dragon of the gallery lay on the floor.
 const BORDER: Border = Border::Covering;
 
+/// A sheet far thinner than its tets weighs as this part of them: a body as light as its paper and as stiff as its tets would only shake.
+const LEAST_FILLED: f64 = 0.05;
+
 /// Fills a surface with tets and embeds it in them.
 fn embedded(surface: SurfaceMesh, method: Method, fineness: Fineness) -> Result<Solid, Fault> {
     let tets = method.tetrahedralise(&surface, fineness, BORDER)?;
     let embedding = embed(&tets, &surface.positions)?;
+    let filled = voxel::enclosed_volume(&surface)?.map_or(1.0, |volume| (volume / tets.total_volume()).max(LEAST_FILLED));
     let SurfaceMesh { triangles, texture_coordinates, normals, .. } = surface;
-    Ok(Solid { texture_coordinates, normals, ..Solid::new(tets, Some((triangles, embedding))) })
+    Ok(Solid { texture_coordinates, normals, filled, ..Solid::new(tets, Some((triangles, embedding))) })
 }
 
 /// Refuses a surface that is open or whose triangles do not agree which side is outside.
@@ -316,6 +322,7 @@ impl Solid {
             collision: None,
             touches_with_tets: false,
             notes: Vec::new(),
+            filled: 1.0,
             scale: 1.0,
             shift: Vec3::zeros(),
         }

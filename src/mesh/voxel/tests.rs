@@ -150,6 +150,28 @@ fn cavities_stay_hollow_and_inverted_pieces_are_filled() {
 }
 
 #[test]
+fn what_overlaps_encloses_its_volume_once() {
+    let cube = |x: f64| {
+        let mut cube = shapes::surface_box(Vec3::repeat(1.0));
+        cube.positions.iter_mut().for_each(|p| p.x += x);
+        cube
+    };
+    let both = |x: f64| {
+        let (mut both, other) = (cube(0.0), cube(x));
+        let n = both.positions.len() as u32;
+        both.positions.extend(other.positions);
+        both.triangles.extend(other.triangles.iter().map(|t| t.map(|v| v + n)));
+        enclosed_volume(&both).unwrap().unwrap()
+    };
+    assert!((both(1.5) - 2.0).abs() < 1e-9, "{}", both(1.5));
+    // What overlaps is measured along rows, some 74 x 74 of them.
+    assert!((both(0.3) - 1.3).abs() < 0.7 / 74.0, "{}", both(0.3));
+    let mut open = cube(0.0);
+    open.triangles.pop();
+    assert_eq!(enclosed_volume(&open).unwrap(), None);
+}
+
+#[test]
 fn a_box_aligned_with_the_grid_is_tight() {
     // Rows of cell centres meet edges and diagonals of the triangles exactly.
     let surface = shapes::surface_box(Vec3::new(1.0, 0.5, 0.25));

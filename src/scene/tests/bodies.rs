@@ -49,6 +49,17 @@ fn mass_and_cells_of_rigid_bodies_can_be_given() {
 }
 
 #[test]
+fn an_elastic_mesh_weighs_as_much_as_a_rigid_one() {
+    let of = |lines: &str| built(&format!("[[body]]\nname = \"b\"\nmesh = \"builtin:bunny_coarse.obj\"\nsize = 0.2\n{lines}\n")).model;
+    let rigid = free(&of("kind = \"rigid\"").rigid_bodies[0]).0;
+    for method in ["voxel", "graded", "bounding", "stuffing"] {
+        let elastic = of(&format!("method = \"{method}\""));
+        assert!((elastic.node_masses.iter().sum::<f64>() / rigid - 1.0).abs() < 1e-9, "{method}");
+        assert!((elastic.bodies[0].mass / rigid - 1.0).abs() < 1e-9, "{method}");
+    }
+}
+
+#[test]
 fn static_and_driven_meshes_turn_about_their_origin() {
     let torus = "[[body]]\nname = \"t\"\nkind = \"driven\"\nshape = { type = \"torus\", radius = 0.2, tube_radius = 0.05, resolution = 4 }\n\
                  origin = \"bottom\"\nposition = [0, 1, 0]\nmotion = { keyframes = [{ time = 1 }, { time = 2, position = [0, 2, 0] }] }\n";
