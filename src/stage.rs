@@ -12,7 +12,11 @@ pub fn stage(model: &Model, light: Light) -> Stage {
     let soft_bodies = (0..model.bodies.len()).map(|i| soft_body(model, i)).collect();
     let rigid = model.rigid_bodies.iter().enumerate().map(|(i, body)| RigidVisual {
         name: body.name.clone(),
-        shape: RigidShape::Mesh { positions: body.vertices.iter().map(vertex).collect(), triangles: body.triangles.clone() },
+        shape: RigidShape::Mesh {
+            positions: body.vertices.iter().map(vertex).collect(),
+            triangles: body.triangles.clone(),
+            normals: model.rigid_normals[i].clone().unwrap_or_default(),
+        },
         color: rigid_color(model, i),
         transform: transform(&body.pose),
         free: body.is_free(),
@@ -113,6 +117,7 @@ fn soft_body(model: &Model, index: usize) -> SoftBodyVisual {
         name: body.name.clone(),
         vertices: body.vertices.start as u32..body.vertices.end as u32,
         triangles: model.surface.triangles[body.triangles.clone()].to_vec(),
+        normals: body.normals.clone().unwrap_or_default(),
         color: body_color(model, index),
         tets: model.tets[body.tets.clone()].iter().map(|tet| tet.nodes).collect(),
     }

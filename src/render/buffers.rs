@@ -5,7 +5,7 @@ use wgpu::BufferUsages;
 use wgpu::util::DeviceExt;
 
 use super::drawn;
-use super::geometry::{SplitSurface, in_space_order, split_creases};
+use super::geometry::{GivenNormals, SplitSurface, space_order, split_creases};
 use super::maps::Maps;
 use super::pipelines::Pipelines;
 use super::shapes;
@@ -67,8 +67,13 @@ impl StageBuffers {
         let storage = |label: &str, bytes: &[u8], usage| filled(device, label, bytes, BufferUsages::STORAGE | usage);
 
         // Soft bodies: one surface, each drawn vertex in its body's colour.
-        let triangles: Vec<[u32; 3]> = stage.soft_bodies.iter().flat_map(|b| in_space_order(&stage.rest_positions, &b.triangles)).collect();
-        let split = split_creases(&stage.rest_positions, &triangles);
+        let (mut triangles, mut normals): (Vec<[u32; 3]>, Vec<GivenNormals>) = (vec![], vec![]);
+        for body in &stage.soft_bodies {
+            let order = space_order(&stage.rest_positions, &body.triangles);
+            triangles.extend(order.iter().map(|&t| body.triangles[t]));
+            normals.extend(order.iter().map(|&t| body.normals.get(t).copied().unwrap_or_default()));
+        }
+        let split = split_creases(&stage.rest_positions, &triangles, &normals);
         let mut vertices = vec![Vertex::default(); split.sources.len()];
         let mut next = split.triangles.iter();
         for body in &stage.soft_bodies {

@@ -4,11 +4,16 @@
 use glam::{Mat4, Vec2, Vec3, Vec3Swizzles, Vec4};
 use rayon::prelude::*;
 
-use super::geometry::SplitSurface;
+use super::geometry::{Corner, SplitSurface};
 use super::uniforms::{Fit, Vertex};
 
 /// Moves drawn vertices to positions `[x, y, z, _]` [m] and gives each the normal of its smoothing group: the sum over its corners
 /// of n / (|e1|^2 |e2|^2), n = e1 x e2, which is exact on a sphere [Max 1999].
+///
+/// A given normal g turns with each triangle: it follows the inverse transpose of D D0^-1, where the columns of D are e1, e2 and m = n / |n| now, of D0 at
+/// rest. But for a factor that is cof(D) D0^T g, the columns of cof(D) being e2 x m, m x e1 and n: n + t1 e2 x m + t2 m x e1, with the tilt
+/// t = (e1.g, e2.g) / m.g at rest. A shear along the surface below it, which a picture is not told of, would turn g a little more: files are written
+/// with that (`export::shading`).
 pub fn normals(split: &SplitSurface, positions: &[[f32; 4]], vertices: &mut [Vertex]) {
     vertices.par_iter_mut().enumerate().with_min_len(8192).for_each(|(i, vertex)| {
         vertex.position = point(positions, split.sources[i]).to_array();
@@ -25,9 +30,11 @@ impl SplitSurface {
     fn normal(&self, i: usize, positions: &[[f32; 4]]) -> Vec3 {
         let p = point(positions, self.sources[i]);
         let mut sum = Vec3::ZERO;
-        for &[a, b] in &self.corners[self.offsets[i] as usize..self.offsets[i + 1] as usize] {
-            let (e1, e2) = (point(positions, a) - p, point(positions, b) - p);
-            sum += e1.cross(e2) / (e1.length_squared() * e2.length_squared()).max(1e-30);
+        for &Corner { ends, tilt } in &self.corners[self.offsets[i] as usize..self.offsets[i + 1] as usize] {
+            let [e1, e2] = ends.map(|end| point(positions, end) - p);
+            let n = e1.cross(e2);
+            let leaning = (e2 * tilt[0] - e1 * tilt[1]).cross(n / n.length().max(1e-30));
+            sum += (n + leaning) / (e1.length_squared() * e2.length_squared()).max(1e-30);
         }
         sum / sum.length().max(1e-30)
     }

@@ -1,5 +1,6 @@
-//! Drawn vertices from surface vertices: one for each smoothing group, so that creases stay sharp.
+//! Drawn vertices from surface vertices: one for each smoothing group, so that creases stay sharp; or one for each normal that is given.
 
+use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
 
 /// Edges bent by more than this at rest are creases.
@@ -12,19 +13,42 @@ pub struct SplitSurface {
     pub sources: Vec<u32>,
     /// Corners of drawn vertex `i` are `offsets[i]..offsets[i + 1]`.
     pub offsets: Vec<u32>,
-    /// The other two surface vertices of each corner's triangle, in its order.
-    pub corners: Vec<[u32; 2]>,
+    pub corners: Vec<Corner>,
     /// Drawn vertices of each triangle.
     pub triangles: Vec<[u32; 3]>,
 }
 
-/// Splits the vertices of a surface at rest (`[x, y, z, _]`) along edges bent by more than 40 degrees.
+/// A triangle as one of its corners sees it; `Corner` of `normals.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Corner {
+    /// The other two surface vertices, in the triangle's order.
+    pub ends: [u32; 2],
+    /// How far a given normal leans over: what it and each of the edges to `ends` multiply to at rest, over its part along the triangle's normal [m].
+    pub tilt: [f32; 2],
+}
+
+/// Normals of the corners of a triangle, of any length; zero where none is given.
+pub type GivenNormals = [[f32; 3]; 3];
+
+/// A given normal that leans over further than this is none: cosine of 84 degrees.
+const LEAST_UPRIGHT: f32 = 0.1;
+
+/// Splits the vertices of a surface at rest (`[x, y, z, _]`) along edges bent by more than 40 degrees, and where `given` normals differ: none, or one
+/// for each triangle.
 ///
-/// Around each vertex, the triangles that can be reached from one another without crossing a crease share one drawn vertex.
-pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]]) -> SplitSurface {
+/// Around each vertex, the triangles that can be reached from one another without crossing a crease share one drawn vertex; of corners with given normals those
+/// with the same.
+pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]], given: &[GivenNormals]) -> SplitSurface {
     let point = |i: u32| Vec3::from_slice(&rest[i as usize][..3]);
     let normals: Vec<Vec3> =
         triangles.iter().map(|&[a, b, c]| (point(b) - point(a)).cross(point(c) - point(a)).normalize_or_zero()).collect();
+    let is_upright = |t: usize, k: usize| {
+        let normal = Vec3::from(given.get(t)?[k]);
+        let upright = normal.dot(normals[t]);
+        (upright > LEAST_UPRIGHT * normal.length()).then_some((normal, upright))
+    };
+    let given_at = |corner: u32| is_upright(corner as usize / 3, corner as usize % 3).map(|(normal, _)| normal);
 
     // Corners (3 t + k) are joined across smooth edges: at both ends of the edge.
     let mut group: Vec<u32> = (0..3 * triangles.len() as u32).collect();
@@ -42,13 +66,15 @@ pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]]) -> SplitSurface 
             let (_, t, kt) = pair[1];
             let (ns, nt) = (normals[s as usize], normals[t as usize]);
             // A triangle without area has no direction and follows its neighbours.
-            if ns.dot(nt) < CREASE.cos() && ns != Vec3::ZERO && nt != Vec3::ZERO {
-                continue;
-            }
+            let is_crease = ns.dot(nt) < CREASE.cos() && ns != Vec3::ZERO && nt != Vec3::ZERO;
             let corners = |t: u32, k: u32| [3 * t + k, 3 * t + (k + 1) % 3];
             for i in corners(s, ks) {
                 for j in corners(t, kt) {
-                    if vertex(triangles, i) == vertex(triangles, j) {
+                    let is_smooth = match (given_at(i), given_at(j)) {
+                        (None, None) => !is_crease,
+                        (one, other) => one == other,
+                    };
+                    if is_smooth && vertex(triangles, i) == vertex(triangles, j) {
                         join(&mut group, i, j);
                     }
                 }
@@ -80,19 +106,22 @@ pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]]) -> SplitSurface 
         }))
         .collect();
     let mut next = split.offsets.clone();
-    split.corners = vec![[0; 2]; 3 * triangles.len()];
-    for (triangle, tri) in split.triangles.iter().zip(triangles) {
+    split.corners = vec![Corner::default(); 3 * triangles.len()];
+    for (t, (triangle, tri)) in split.triangles.iter().zip(triangles).enumerate() {
         for k in 0..3 {
+            let ends = [tri[(k + 1) % 3], tri[(k + 2) % 3]];
+            let found = is_upright(t, k);
+            let tilt = found.map_or([0.0; 2], |(normal, upright)| ends.map(|end| (point(end) - point(tri[k])).dot(normal) / upright));
             let slot = &mut next[triangle[k] as usize];
-            split.corners[*slot as usize] = [tri[(k + 1) % 3], tri[(k + 2) % 3]];
+            split.corners[*slot as usize] = Corner { ends, tilt };
             *slot += 1;
         }
     }
     split
 }
 
-/// Triangles sorted along a space-filling curve, so that neighbours follow one another: vertex caches like it.
-pub fn in_space_order(rest: &[[f32; 4]], triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
+/// The order of triangles along a space-filling curve, so that neighbours follow one another: vertex caches like it.
+pub fn space_order(rest: &[[f32; 4]], triangles: &[[u32; 3]]) -> Vec<usize> {
     let middle = |t: &[u32; 3]| t.iter().map(|&i| Vec3::from_slice(&rest[i as usize][..3])).sum::<Vec3>() / 3.0;
     let empty = (Vec3::INFINITY, Vec3::NEG_INFINITY);
     let (low, high) = triangles.iter().map(middle).fold(empty, |(low, high), p| (low.min(p), high.max(p)));
@@ -102,9 +131,9 @@ pub fn in_space_order(rest: &[[f32; 4]], triangles: &[[u32; 3]]) -> Vec<[u32; 3]
         let cell = ((middle(t) - low) * scale).as_uvec3();
         (0..10).fold(0u32, |code, bit| code | ((cell.x >> bit & 1) | (cell.y >> bit & 1) << 1 | (cell.z >> bit & 1) << 2) << (3 * bit))
     };
-    let mut sorted = triangles.to_vec();
-    sorted.sort_by_cached_key(curve); // stable: the same order every time
-    sorted
+    let mut order: Vec<usize> = (0..triangles.len()).collect();
+    order.sort_by_cached_key(|&t| curve(&triangles[t])); // stable: the same order every time
+    order
 }
 
 fn vertex(triangles: &[[u32; 3]], corner: u32) -> u32 {
@@ -133,7 +162,7 @@ mod tests {
         let (sin, cos) = angle.sin_cos();
         let rest = [[-1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [cos, -sin, 0.0], [-1.0, 0.0, 1.0], [0.0, 0.0, 1.0], [cos, -sin, 1.0]];
         let rest: Vec<[f32; 4]> = rest.iter().map(|p| [p[0], p[1], p[2], 0.0]).collect();
-        split_creases(&rest, &[[0, 3, 4], [0, 4, 1], [1, 4, 5], [1, 5, 2]])
+        split_creases(&rest, &[[0, 3, 4], [0, 4, 1], [1, 4, 5], [1, 5, 2]], &[])
     }
 
     #[test]
@@ -146,7 +175,7 @@ mod tests {
         assert_eq!(*sharp.offsets.last().unwrap(), 12);
         for (i, &source) in sharp.sources.iter().enumerate() {
             for corner in &sharp.corners[sharp.offsets[i] as usize..sharp.offsets[i + 1] as usize] {
-                assert!(!corner.contains(&source));
+                assert!(!corner.ends.contains(&source));
             }
         }
         for (triangle, want) in sharp.triangles.iter().zip([[0, 3, 4], [0, 4, 1], [1, 4, 5], [1, 5, 2]]) {
@@ -159,6 +188,37 @@ mod tests {
         let rest: Vec<[f32; 4]> = (0..8).map(|i| [(i & 1) as f32, (i >> 1 & 1) as f32, (i >> 2) as f32, 0.0]).collect();
         let quads = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
         let triangles: Vec<[u32; 3]> = quads.iter().flat_map(|q| [[q[0], q[1], q[2]], [q[0], q[2], q[3]]]).collect();
-        assert_eq!(split_creases(&rest, &triangles).sources.len(), 24);
+        assert_eq!(split_creases(&rest, &triangles, &[]).sources.len(), 24);
+    }
+
+    #[test]
+    fn given_normals_stay_and_turn_with_the_surface() {
+        let rest: Vec<[f32; 4]> = (0..8).map(|i| [(i & 1) as f32, (i >> 1 & 1) as f32, (i >> 2) as f32, 0.0]).collect();
+        let quads = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+        let triangles: Vec<[u32; 3]> = quads.iter().flat_map(|q| [[q[0], q[1], q[2]], [q[0], q[2], q[3]]]).collect();
+        // As smooth as a ball's, but for the last square, which has none; and one that faces inwards, which is none.
+        let outwards = |v: u32| (Vec3::from_slice(&rest[v as usize][..3]) * 2.0 - 1.0).to_array();
+        let mut given: Vec<GivenNormals> = triangles.iter().map(|t| t.map(outwards)).collect();
+        given[10..].fill(GivenNormals::default());
+        given[0][0] = [0.0, 0.0, 1.0];
+        let split = split_creases(&rest, &triangles, &given);
+        assert_eq!(split.sources.len(), 8 + 4 + 1);
+        for turn in [glam::Quat::IDENTITY, glam::Quat::from_euler(glam::EulerRot::XYZ, 0.4, -1.2, 2.0)] {
+            let moved: Vec<[f32; 4]> = rest.iter().map(|p| (turn * Vec3::from_slice(&p[..3])).extend(0.0).to_array()).collect();
+            let found = split.normals(&moved);
+            for (t, triangle) in split.triangles.iter().enumerate() {
+                for (k, drawn) in triangle.iter().enumerate() {
+                    let flat = [[0.0, 0.0, -1.0], [1.0, 0.0, 0.0]][usize::from(t >= 10)];
+                    let want = if t >= 10 || (t, k) == (0, 0) { flat } else { given[t][k] };
+                    let want = turn * Vec3::from(want).normalize();
+                    assert!((Vec3::from(found[*drawn as usize]) - want).length() < 1e-6, "{t} {k}");
+                }
+            }
+        }
+        // A stretch takes a slope down as it does that of a hill.
+        let split = split_creases(&rest, &[[4, 5, 7]], &[[[0.6, 0.0, 0.8]; 3]]);
+        let stretched: Vec<[f32; 4]> = rest.iter().map(|p| [2.0 * p[0], p[1], p[2], 0.0]).collect();
+        let want = Vec3::new(0.3, 0.0, 0.8).normalize();
+        assert!(split.normals(&stretched).iter().all(|n| (Vec3::from(*n) - want).length() < 1e-6));
     }
 }

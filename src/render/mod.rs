@@ -22,7 +22,7 @@ mod tests;
 mod uniforms;
 
 pub use camera::{Camera, Ray};
-pub use geometry::{SplitSurface, split_creases};
+pub use geometry::{GivenNormals, SplitSurface, split_creases};
 pub use image::Image;
 pub use palette::{Rgb, palette};
 pub use pick::{Hit, pick};

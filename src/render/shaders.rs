@@ -53,7 +53,8 @@ pub fn module(device: &wgpu::Device, name: &str) -> wgpu::ShaderModule {
 
 #[cfg(test)]
 mod tests {
-    use super::super::uniforms;
+    use super::super::geometry::Corner;
+    use super::super::uniforms::{Fit, Frame, Plane, TetsView, Vertex};
     use super::*;
 
     fn parse(name: &str) -> naga::Module {
@@ -89,8 +90,8 @@ mod tests {
     macro_rules! assert_layout {
         ($file:literal, $type:ident as $wgsl:literal: $($field:ident),+) => {{
             let (members, size) = layout($file, $wgsl);
-            let host = vec![$((stringify!($field).to_owned(), std::mem::offset_of!(uniforms::$type, $field))),+];
-            assert_eq!((members, size), (host, size_of::<uniforms::$type>()), $wgsl);
+            let host = vec![$((stringify!($field).to_owned(), std::mem::offset_of!($type, $field))),+];
+            assert_eq!((members, size), (host, size_of::<$type>()), $wgsl);
         }};
     }
 
@@ -100,6 +101,7 @@ mod tests {
             floor_plane, eye, size, to_light, key, sky, ground, backdrop_top, backdrop_horizon, floor, grid, scene, flags);
         assert_layout!("frame", Fit as "Fit": shadow_clip_from_world, contact_clip_from_world, shadow, contact);
         assert_layout!("normals", Vertex as "StoredVertex": position, color, normal, satin);
+        assert_layout!("normals", Corner as "Corner": ends, tilt);
         assert_layout!("body", Vertex as "StoredVertex": position, color, normal, satin);
         assert_layout!("floor", Plane as "Plane": world_from_plane, color);
         assert_layout!("tets", TetsView as "TetsView": cut, shrink);

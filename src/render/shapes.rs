@@ -3,7 +3,7 @@
 use glam::Vec3;
 
 use super::drawn;
-use super::geometry::split_creases;
+use super::geometry::{SplitSurface, split_creases};
 use super::palette::Rgb;
 use super::stage::{RigidShape, RigidVisual};
 use super::uniforms::Vertex;
@@ -27,7 +27,9 @@ pub fn add_shape(rigid: &RigidVisual, vertices: &mut Vec<Vertex>, indices: &mut 
     };
     match rigid.shape {
         RigidShape::Plane => {}
-        RigidShape::Mesh { ref positions, ref triangles } => add_mesh(positions, triangles, color, vertices, indices),
+        RigidShape::Mesh { ref positions, ref triangles, ref normals } => {
+            add_mesh(&split_creases(positions, triangles, normals), positions, color, vertices, indices);
+        }
         RigidShape::Box { half_extents } => {
             for axis in 0..3 {
                 for sign in [-1.0, 1.0] {
@@ -72,11 +74,10 @@ pub fn add_shape(rigid: &RigidVisual, vertices: &mut Vec<Vertex>, indices: &mut 
 }
 
 /// A mesh with its creases kept.
-fn add_mesh(positions: &[[f32; 4]], triangles: &[[u32; 3]], color: Rgb, vertices: &mut Vec<Vertex>, indices: &mut Vec<u32>) {
-    let split = split_creases(positions, triangles);
+fn add_mesh(split: &SplitSurface, positions: &[[f32; 4]], color: Rgb, vertices: &mut Vec<Vertex>, indices: &mut Vec<u32>) {
     let first = vertices.len();
     vertices.resize(first + split.sources.len(), Vertex { color: color.packed(), satin: SATIN, ..Vertex::default() });
-    drawn::normals(&split, positions, &mut vertices[first..]);
+    drawn::normals(split, positions, &mut vertices[first..]);
     indices.extend(split.triangles.iter().flatten().map(|i| first as u32 + i));
 }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use glam::{Mat4, Vec3, Vec4};
 
+use super::geometry::GivenNormals;
 use super::palette::Rgb;
 
 /// One elastic body: a part of the stage's surface vertices, its triangles, and the tets inside.
@@ -14,6 +15,8 @@ pub struct SoftBodyVisual {
     pub vertices: Range<u32>,
     /// Indices into the stage's surface vertices, counter-clockwise from outside.
     pub triangles: Vec<[u32; 3]>,
+    /// Of the corners of all its triangles at rest, or empty: then edges bent by more than 40 degrees are creases.
+    pub normals: Vec<GivenNormals>,
     pub color: Rgb,
     /// Indices into the stage's nodes, for the view of the inside; may be empty.
     pub tets: Vec<[u32; 4]>,
@@ -35,11 +38,13 @@ pub enum RigidShape {
         radius: f32,
         half_height: f32,
     },
-    /// Triangles counter-clockwise from outside; edges bent by more than 40 degrees are creases.
+    /// Triangles counter-clockwise from outside.
     Mesh {
         /// `[x, y, z, _]` [m]
         positions: Vec<[f32; 4]>,
         triangles: Vec<[u32; 3]>,
+        /// As those of [`SoftBodyVisual`].
+        normals: Vec<GivenNormals>,
     },
 }
 

@@ -49,6 +49,7 @@ fn stage() -> Stage {
             name: "ball".into(),
             vertices: 0..positions.len() as u32,
             triangles,
+            normals: vec![],
             color: Rgb::hex(0xe03020),
             tets: vec![],
         }],
@@ -191,7 +192,7 @@ fn a_mesh_is_drawn_with_flat_faces_and_its_edges_on_demand() {
         renderer.set_rigid_transforms(&[Mat4::IDENTITY, place(-0.5)]).unwrap();
         capture(&mut renderer, options)
     };
-    let mesh = RigidShape::Mesh { positions, triangles: surface.triangles.clone() };
+    let mesh = RigidShape::Mesh { positions, triangles: surface.triangles.clone(), normals: vec![] };
     let exact = RigidShape::Box { half_extents: Vec3::splat(0.1) };
     let wires = ViewOptions { shading: Shading::Wireframe, ..no_grid() };
     let [wired_mesh, wired_exact] = [&mesh, &exact].map(|shape| cube(shape.clone(), &wires));
