@@ -17,6 +17,9 @@ pub use touching::set_apart;
 
 pub use self::surfaces::End;
 
+use rayon::prelude::*;
+
+use self::obstacles::Entering;
 use self::surfaces::{SurfaceMemory, SurfaceStep};
 use crate::collision::{Candidates, Crossings, MovingShape};
 use crate::contact::{Contact, Entry, Linearisation, PairId, PairKind, RememberedContact, Status};
@@ -77,10 +80,15 @@ impl DetectionMemory {
 struct Look {
     /// Pairs that have a contact, with its place.
     known: Vec<(PairId, usize)>,
-    gaps: Vec<f64>,
+    /// Of each contact between features where the pair is at the end, and how far its features are beside each other [m].
+    ends: Vec<Option<(Linearisation, f64)>>,
+    entering: Entering,
     crossings: Crossings,
     met: Vec<(PairId, Linearisation)>,
 }
+
+/// Contacts that one thread looks at, at least.
+const CONTACTS: usize = 128;
 
 /// What a look at the moved geometry came to.
 #[derive(Clone, Copy, Debug)]
@@ -162,7 +170,10 @@ impl<'a> Detection<'a> {
     pub fn adapt_among(&self, candidates: &Candidates, scope: &Scope, dv: &[Vec3], end: &End, contacts: &mut Vec<Contact>) -> Adapted {
         let moved = Moved { scope, dv, end };
         let mut look = self.idle_looks.take().unwrap_or_default();
-        let Look { known, gaps, crossings, met } = &mut look;
+        let Look { known, ends, entering, crossings, met } = &mut look;
+        let end_of = |contact: &Contact| contact.spring.is_none().then(|| self.found(contact, &moved));
+        contacts.par_iter().with_min_len(CONTACTS).map(end_of).collect_into_vec(ends);
+        let mut found_ends = ends.drain(..);
         let mut off = 0.0f64;
         // Rows may change where gaps hardly do.
         let note = |off: &mut f64, changed: bool, gap: f64| {
@@ -171,11 +182,10 @@ impl<'a> Detection<'a> {
             }
         };
         contacts.retain_mut(|contact| {
-            if contact.spring.is_some() {
+            let Some((found, aside)) = found_ends.next().flatten() else {
                 note(&mut off, self.follow(contact, &moved), 0.0);
                 return true;
-            }
-            let (found, aside) = self.found(contact, &moved);
+            };
             if aside > NEAR * self.tolerance && contact.crossed == 0 {
                 // The features have slid off each other: others meet instead.
                 note(&mut off, contact.is_active(), found.gap);
@@ -198,11 +208,12 @@ impl<'a> Detection<'a> {
             }
             true
         });
+        drop(found_ends);
         known.clear();
         known.extend(contacts.iter().enumerate().map(|(k, c)| (c.pair, k)));
         known.sort_unstable();
         let is_known = |pair: &PairId| known.binary_search_by_key(pair, |(known, _)| *known).is_ok();
-        self.entering_obstacles(&moved, gaps, met);
+        self.entering_obstacles(&moved, entering, met);
         let n_entering = met.len();
         self.step.cross(candidates, end, is_known, NEAR * self.tolerance, off > 0.0 || n_entering > 0, crossings, met);
         let crosses = met.len() > n_entering;

@@ -10,6 +10,23 @@ use crate::contact::{Linearisation, PairId, PairKind};
 use crate::math::{Aabb, Vec3};
 use crate::model::Shape;
 
+/// What one thread finds of the features that end inside an obstacle.
+#[derive(Debug, Default)]
+struct Part {
+    /// Of the vertices of a body and an obstacle [m].
+    gaps: Vec<f64>,
+    found: Vec<(PairId, Linearisation)>,
+}
+
+/// Memory of the search for features that end inside an obstacle.
+#[derive(Debug, Default)]
+pub(super) struct Entering {
+    parts: Vec<Part>,
+}
+
+/// Bodies that one thread looks at, at least.
+const BODIES: usize = 4;
+
 /// Evaluations of a search along a line: the interval shrinks by 0.62 each.
 const SEARCH_STEPS: usize = 36;
 
@@ -77,22 +94,31 @@ impl Detection<'_> {
     }
 
     /// Adds the features of the scope that end inside an obstacle, with their rows: vertices, then the inside of edges and of triangles whose corners are outside.
-    /// `gaps`: memory.
-    pub(super) fn entering_obstacles(&self, moved: &Moved, gaps: &mut Vec<f64>, found: &mut Vec<(PairId, Linearisation)>) {
-        let surfaces = self.step.surfaces;
-        for body in moved.scope.bodies.clone() {
-            let vertices = surfaces.vertices[body].clone();
-            if body.checked_sub(self.model.bodies.len()).is_some_and(|r| !self.model.rigid_bodies[r].is_free()) {
-                continue;
-            }
-            let swept = vertices.clone().fold(Aabb::EMPTY, |aabb, v| aabb.with(&self.step.start[v]).with(&moved.end.x[v]));
-            for o in (0..self.obstacles.len()).filter(|o| self.may_touch(*o, &swept)) {
-                self.entering(body, o, moved, gaps, found);
-            }
+    pub(super) fn entering_obstacles(&self, moved: &Moved, memory: &mut Entering, found: &mut Vec<(PairId, Linearisation)>) {
+        let bodies = moved.scope.bodies.clone();
+        let n_parts = bodies.len().div_ceil(BODIES);
+        memory.parts.resize_with(n_parts.max(memory.parts.len()), Part::default);
+        memory.parts[..n_parts].par_iter_mut().enumerate().for_each(|(k, part)| {
+            let first = bodies.start + k * BODIES;
+            (first..bodies.end.min(first + BODIES)).for_each(|body| self.enter(body, moved, part));
+        });
+        memory.parts.iter_mut().for_each(|part| found.append(&mut part.found));
+    }
+
+    /// The features of a body that end inside an obstacle.
+    fn enter(&self, body: usize, moved: &Moved, part: &mut Part) {
+        if body.checked_sub(self.model.bodies.len()).is_some_and(|r| !self.model.rigid_bodies[r].is_free()) {
+            return;
+        }
+        let vertices = self.step.surfaces.vertices[body].clone();
+        let swept = vertices.fold(Aabb::EMPTY, |aabb, v| aabb.with(&self.step.start[v]).with(&moved.end.x[v]));
+        for o in (0..self.obstacles.len()).filter(|o| self.may_touch(*o, &swept)) {
+            self.entering(body, o, moved, part);
         }
     }
 
-    fn entering(&self, body: usize, o: usize, moved: &Moved, gaps: &mut Vec<f64>, found: &mut Vec<(PairId, Linearisation)>) {
+    fn entering(&self, body: usize, o: usize, moved: &Moved, part: &mut Part) {
+        let Part { gaps, found } = part;
         let (surfaces, obstacle) = (self.step.surfaces, &self.obstacles[o]);
         let mesh = &surfaces.mesh;
         let (start, end) = (&self.step.start, &moved.end.x);

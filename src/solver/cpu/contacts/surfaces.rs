@@ -261,29 +261,29 @@ impl<'a> SurfaceStep<'a> {
             self.idle_ends.take().unwrap_or_else(|| (self.scripted.clone(), vec![Vec3::zeros(); self.model.rigid_bodies.len()]));
         let (model, first) = (self.model, scope.unknowns.start);
         let n_soft = model.bodies.len();
-        for body in scope.bodies.clone() {
-            let range = self.surfaces.vertices[body].clone();
-            if body < n_soft {
-                let velocities = &self.state.velocities;
-                end[range.clone()].par_iter_mut().with_min_len(512).zip(range).for_each(|(x, k)| {
-                    let (nodes, weights) = (&model.collision.nodes[k], &model.collision.weights[k]);
-                    let velocity = |n: u32| velocities[n as usize] + dv[n as usize - first];
-                    // A mesh that is its own surface has vertices at its nodes.
-                    let motion = if weights[0] == 1.0 {
-                        velocity(nodes[0])
-                    } else {
-                        nodes.iter().zip(weights).map(|(n, w)| velocity(*n) * *w).sum()
-                    };
-                    *x += motion * self.dt;
-                });
-            } else {
-                let r = body - n_soft;
-                let pose = self.pose_at_end(r, dv, first);
-                centers[r] = pose.translation.vector;
-                for k in range {
-                    let local = self.surfaces.rigid_vertices[k - model.collision.n_vertices()].1;
-                    end[k] = (pose * nalgebra::Point3::from(local)).coords;
-                }
+        let soft = scope.deformable(n_soft);
+        // Those of bodies that follow one another do so too.
+        let range = match &self.surfaces.vertices[soft.clone()] {
+            [] => 0..0,
+            [first, .., last] => first.start..last.end,
+            [only] => only.clone(),
+        };
+        let velocities = &self.state.velocities;
+        end[range.clone()].par_iter_mut().with_min_len(512).zip(range).for_each(|(x, k)| {
+            let (nodes, weights) = (&model.collision.nodes[k], &model.collision.weights[k]);
+            let velocity = |n: u32| velocities[n as usize] + dv[n as usize - first];
+            // A mesh that is its own surface has vertices at its nodes.
+            let motion =
+                if weights[0] == 1.0 { velocity(nodes[0]) } else { nodes.iter().zip(weights).map(|(n, w)| velocity(*n) * *w).sum() };
+            *x += motion * self.dt;
+        });
+        for body in scope.bodies.clone().skip(soft.len()) {
+            let r = body - n_soft;
+            let pose = self.pose_at_end(r, dv, first);
+            centers[r] = pose.translation.vector;
+            for k in self.surfaces.vertices[body].clone() {
+                let local = self.surfaces.rigid_vertices[k - model.collision.n_vertices()].1;
+                end[k] = (pose * nalgebra::Point3::from(local)).coords;
             }
         }
         End { x: end, centers, step: self, bodies: scope.bodies.clone() }
