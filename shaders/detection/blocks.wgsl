@@ -1,4 +1,4 @@
-// One thread a block of a level: the box around those of the level below. Boxes come out the same in any order.
+// One thread a block of a level: what is around those of the level below. Boxes come out the same in any order.
 #import lib/model.wgsl
 #import lib/search.wgsl
 
@@ -9,7 +9,7 @@ struct Level {
     pad_2: u32,
 }
 @group(0) @binding(1) var<uniform> level: Level;
-@group(0) @binding(2) var<storage, read_write> search_blocks: array<Box>;
+@group(0) @binding(2) var<storage, read_write> search_blocks: array<Sweep>;
 
 @compute @workgroup_size(WORKGROUP)
 fn blocks(@builtin(global_invocation_id) id: vec3u) {
@@ -19,9 +19,9 @@ fn blocks(@builtin(global_invocation_id) id: vec3u) {
     if k >= here.y {
         return;
     }
-    var box = BOX_EMPTY;
+    var sweep = SWEEP_EMPTY;
     for (var j = SEARCH_FAN * k; j < min(SEARCH_FAN * (k + 1u), below.y); j++) {
-        box = box_union(box, search_blocks[below.x + j]);
+        sweep = sweep_union(sweep, search_blocks[below.x + j]);
     }
-    search_blocks[here.x + k] = box;
+    search_blocks[here.x + k] = sweep;
 }

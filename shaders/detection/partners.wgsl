@@ -5,7 +5,7 @@
 
 @group(0) @binding(1) var<storage, read> search_words: array<u32>;
 @group(0) @binding(2) var<storage, read> search_bodies: array<SearchBody>;
-@group(0) @binding(5) var<storage, read> search_blocks: array<Box>;
+@group(0) @binding(5) var<storage, read> search_blocks: array<Sweep>;
 @group(0) @binding(6) var<storage, read_write> search_counts: array<u32>;
 
 @compute @workgroup_size(WORKGROUP)
@@ -18,7 +18,7 @@ fn partners(@builtin(global_invocation_id) id: vec3u) {
     let own = search_bodies[body];
     let moves = (own.flags & BODY_MOVES) != 0u;
     let meets_itself = (own.flags & BODY_MEETS_ITSELF) != 0u;
-    let box = search_blocks[leaf];
+    let sweep = search_blocks[leaf];
     let place = search_data.partners + (SEARCH_PARTNERS + 1u) * leaf;
     var found = 0u;
     var level = search_data.n_levels;
@@ -27,7 +27,7 @@ fn partners(@builtin(global_invocation_id) id: vec3u) {
         let first = index << (3u * level);
         let end = (index + 1u) << (3u * level);
         let is_own = first >= own.first_leaf && end <= own.end_leaf && !meets_itself;
-        if !is_own && box_overlaps(box, search_blocks[search_data.levels[level].x + index]) {
+        if !is_own && sweeps_may_meet(sweep, search_blocks[search_data.levels[level].x + index]) {
             if level > 0u {
                 level -= 1u;
                 index *= SEARCH_FAN;

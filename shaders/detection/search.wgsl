@@ -5,9 +5,9 @@
 
 @group(0) @binding(1) var<storage, read> search_words: array<u32>;
 @group(0) @binding(2) var<storage, read> search_bodies: array<SearchBody>;
-@group(0) @binding(3) var<storage, read> vertex_boxes: array<Box>;
-@group(0) @binding(4) var<storage, read> feature_boxes: array<Box>;
-@group(0) @binding(5) var<storage, read> search_blocks: array<Box>;
+@group(0) @binding(3) var<storage, read> vertex_sweeps: array<Sweep>;
+@group(0) @binding(4) var<storage, read> feature_sweeps: array<Sweep>;
+@group(0) @binding(5) var<storage, read> search_blocks: array<Sweep>;
 // Of each thread, how many pairs it has; then, how many those before it in its group of the prefix sum have. Behind them the partners of the leaves.
 @group(0) @binding(6) var<storage, read_write> search_counts: array<u32>;
 // How many the groups before have.
@@ -30,18 +30,18 @@ fn search(@builtin(global_invocation_id) id: vec3u) {
     var item = 0u;
     var corners = vec2u();
     var leaf = 0u;
-    var box: Box;
+    var sweep: Sweep;
     if is_edge {
         let place = search_data.edges + 4u * e;
         item = search_words[place];
         corners = vec2u(search_words[place + 1u], search_words[place + 2u]);
         leaf = search_words[place + 3u];
-        box = feature_boxes[e];
+        sweep = feature_sweeps[e];
     } else {
         item = search_words[2u * k];
         corners = vec2u(item);
         leaf = search_words[2u * k + 1u];
-        box = vertex_boxes[item];
+        sweep = vertex_sweeps[item];
     }
     let body = search_words[search_data.leaves + 4u * leaf + 3u];
     let own = search_bodies[body];
@@ -75,7 +75,7 @@ fn search(@builtin(global_invocation_id) id: vec3u) {
         let first = index << (3u * level);
         let end = (index + 1u) << (3u * level);
         let is_own = first >= own.first_leaf && end <= own.end_leaf && !meets_itself;
-        if !is_own && (!is_edge || end > leaf || here.lo.w != 0.0) && box_overlaps(box, here) {
+        if !is_own && (!is_edge || end > leaf || here.lo.w != 0.0) && sweeps_may_meet(sweep, here) {
             if level > 0u {
                 level -= 1u;
                 index *= SEARCH_FAN;
@@ -97,7 +97,7 @@ fn search(@builtin(global_invocation_id) id: vec3u) {
                         let at = search_data.edges + 4u * j;
                         let ends = vec2u(search_words[at + 1u], search_words[at + 2u]);
                         let shares = any(ends == corners) || any(ends == corners.yx);
-                        if !shares && box_overlaps(box, feature_boxes[j]) {
+                        if !shares && sweeps_may_meet(sweep, feature_sweeps[j]) {
                             let partner = search_words[at];
                             if EMITS && place + found < search_data.capacity {
                                 search_pairs[place + found] = vec2u(min(item, partner), max(item, partner));
@@ -109,7 +109,7 @@ fn search(@builtin(global_invocation_id) id: vec3u) {
                     for (var j = search_words[other_place + 2u]; j < search_words[other_place + 6u]; j++) {
                         let at = search_data.triangles + 4u * j;
                         let shares = search_words[at + 1u] == item || search_words[at + 2u] == item || search_words[at + 3u] == item;
-                        if !shares && box_overlaps(box, feature_boxes[search_data.n_edges + j]) {
+                        if !shares && sweeps_may_meet(sweep, feature_sweeps[search_data.n_edges + j]) {
                             if EMITS && place + found < search_data.capacity {
                                 search_pairs[place + found] = vec2u(item, search_words[at]);
                             }

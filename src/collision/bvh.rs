@@ -1,6 +1,7 @@
 //! Which features can meet within a step: a constant tree of boxes over all triangles, refitted to the way ahead of them.
 
 mod elsewhere;
+mod sweep;
 
 pub use elsewhere::Leaves;
 
@@ -11,121 +12,8 @@ use super::closest::{between_edges, between_vertex_and_face};
 use super::mesh::{Mesh, Mobility};
 use super::own::OwnPairs;
 use crate::math::{Aabb, Vec3};
-
-/// A box in single precision, rounded outwards. Four lanes, so that one comparison is one vector instruction.
-#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C, align(16))]
-pub(super) struct Bounds {
-    lo: [f32; 4],
-    hi: [f32; 4],
-}
-
-impl Bounds {
-    const EMPTY: Self = Self { lo: [f32::INFINITY; 4], hi: [f32::NEG_INFINITY; 4] };
-
-    /// The box of the way from `a` to `b`, inflated by `margin` [m].
-    #[inline]
-    pub(super) fn swept(a: &Vec3, b: &Vec3, margin: f64) -> Self {
-        let mut bounds = Self { lo: [0.0; 4], hi: [0.0; 4] };
-        for k in 0..3 {
-            let (lo, hi) = if a[k] < b[k] { (a[k], b[k]) } else { (b[k], a[k]) };
-            bounds.lo[k] = below(lo - margin);
-            bounds.hi[k] = above(hi + margin);
-        }
-        bounds
-    }
-
-    #[inline]
-    pub(super) fn union(&self, other: &Self) -> Self {
-        let mut sum = *self;
-        for k in 0..4 {
-            sum.lo[k] = if other.lo[k] < self.lo[k] { other.lo[k] } else { self.lo[k] };
-            sum.hi[k] = if other.hi[k] > self.hi[k] { other.hi[k] } else { self.hi[k] };
-        }
-        sum
-    }
-
-    #[inline]
-    pub(super) fn overlaps(&self, other: &Self) -> bool {
-        let mut both = true;
-        for k in 0..4 {
-            both &= (self.lo[k] <= other.hi[k]) & (other.lo[k] <= self.hi[k]);
-        }
-        both
-    }
-
-    /// The least p.d of all points p of the box.
-    #[inline]
-    fn least(&self, d: &Vec3) -> f64 {
-        let along = |k: usize| d[k] * f64::from(if d[k] > 0.0 { self.lo[k] } else { self.hi[k] });
-        along(0) + along(1) + along(2)
-    }
-
-    fn contains(&self, p: &Vec3) -> bool {
-        (0..3).all(|k| f64::from(self.lo[k]) <= p[k] && p[k] <= f64::from(self.hi[k]))
-    }
-}
-
-/// The largest single below (or at) a double, and the smallest above.
-fn below(a: f64) -> f32 {
-    let near = a as f32;
-    if f64::from(near) > a { near.next_down() } else { near }
-}
-
-fn above(a: f64) -> f32 {
-    let near = a as f32;
-    if f64::from(near) < a { near.next_up() } else { near }
-}
-
-/// Boxes side by side, so that one box is compared with all of them at once.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(16))]
-struct Block {
-    lo: [[f32; LANES]; 3],
-    hi: [[f32; LANES]; 3],
-}
-
-const LANES: usize = 8;
-
-impl Block {
-    const EMPTY: Self = Self { lo: [[f32::INFINITY; LANES]; 3], hi: [[f32::NEG_INFINITY; LANES]; 3] };
-
-    fn set(&mut self, lane: usize, bounds: &Bounds) {
-        for k in 0..3 {
-            self.lo[k][lane] = bounds.lo[k];
-            self.hi[k][lane] = bounds.hi[k];
-        }
-    }
-
-    fn get(&self, lane: usize) -> Bounds {
-        let mut bounds = Bounds { lo: [0.0; 4], hi: [0.0; 4] };
-        for k in 0..3 {
-            bounds.lo[k] = self.lo[k][lane];
-            bounds.hi[k] = self.hi[k][lane];
-        }
-        bounds
-    }
-
-    /// One bit for each lane that overlaps `bounds`.
-    #[inline(never)]
-    fn mark(&self, bounds: &Bounds, bits: &mut [i32; LANES]) {
-        let Self { lo, hi } = self;
-        let ([x0, y0, z0, _], [x1, y1, z1, _]) = (bounds.lo, bounds.hi);
-        for i in 0..LANES {
-            let x = (lo[0][i] <= x1) & (x0 <= hi[0][i]);
-            let y = (lo[1][i] <= y1) & (y0 <= hi[1][i]);
-            let z = (lo[2][i] <= z1) & (z0 <= hi[2][i]);
-            bits[i] = if x & y & z { -1 } else { 0 };
-        }
-    }
-
-    #[inline]
-    fn overlapping(&self, bounds: &Bounds) -> u32 {
-        let mut marks = [0; LANES];
-        self.mark(bounds, &mut marks);
-        marks.iter().enumerate().fold(0, |all, (lane, mark)| all | (*mark as u32 & 1 << lane))
-    }
-}
+use sweep::{Block, LANES};
+pub(super) use sweep::{Bounds, Sweep};
 
 /// A node; the left child follows it.
 #[derive(Clone, Copy, Debug)]
@@ -167,27 +55,27 @@ impl<const N: usize> Features<N> {
         self.starts.push(self.boxes.len());
     }
 
-    fn fit(&mut self, vertex_boxes: &[Bounds]) {
+    fn fit(&mut self, vertex_sweeps: &[Sweep]) {
         let fit = |(block, corners): (&mut Block, &[[u32; N]])| {
             for (lane, corners) in corners.iter().enumerate().filter(|(_, c)| c[0] != Mesh::NONE) {
-                block.set(lane, &corners.iter().fold(Bounds::EMPTY, |all, v| all.union(&vertex_boxes[*v as usize])));
+                block.set(lane, &corners.iter().fold(Sweep::EMPTY, |all, v| all.union(&vertex_sweeps[*v as usize])));
             }
         };
         self.boxes.par_iter_mut().zip(self.corners.par_chunks(LANES)).with_min_len(512).for_each(fit);
     }
 
-    /// The box of all features of a leaf.
-    fn around(&self, leaf: u32) -> Bounds {
+    /// The sweep of all features of a leaf.
+    fn around(&self, leaf: u32) -> Sweep {
         let blocks = &self.boxes[self.starts[leaf as usize]..self.starts[leaf as usize + 1]];
-        blocks.iter().flat_map(|block| (0..LANES).map(|lane| block.get(lane))).fold(Bounds::EMPTY, |all, one| all.union(&one))
+        blocks.iter().flat_map(|block| (0..LANES).map(|lane| block.get(lane))).fold(Sweep::EMPTY, |all, one| all.union(&one))
     }
 
-    /// Calls `each` with the lanes of a leaf, from `from` on, whose boxes overlap `bounds`.
+    /// Calls `each` with the lanes of a leaf, from `from` on, that may meet `sweep`.
     #[inline]
-    fn overlapping(&self, leaf: u32, bounds: &Bounds, from: usize, mut each: impl FnMut(usize)) {
+    fn meeting(&self, leaf: u32, sweep: &Sweep, from: usize, mut each: impl FnMut(usize)) {
         for block in self.starts[leaf as usize].max(from / LANES)..self.starts[leaf as usize + 1] {
             let first = block * LANES;
-            let mut bits = self.boxes[block].overlapping(bounds) & (u32::MAX << from.saturating_sub(first));
+            let mut bits = self.boxes[block].meeting(sweep) & (u32::MAX << from.saturating_sub(first));
             while bits != 0 {
                 each(first + bits.trailing_zeros() as usize);
                 bits &= bits - 1;
@@ -195,15 +83,15 @@ impl<const N: usize> Features<N> {
         }
     }
 
-    /// Adds the pairs of features of leaf `a` of this and of leaf `b` of `other`, the latter in `box_b`, that overlap and share no
+    /// Adds the pairs of features of leaf `a` of this and of leaf `b` of `other`, the latter in `sweep_b`, that may meet and share no
     /// vertex. Within one leaf of the same features each pair comes once.
     #[inline]
-    fn meet<const M: usize>(&self, a: u32, other: &Features<M>, b: u32, box_b: &Bounds, found: &mut Vec<[u32; 2]>) {
+    fn meet<const M: usize>(&self, a: u32, other: &Features<M>, b: u32, sweep_b: &Sweep, found: &mut Vec<[u32; 2]>) {
         let within = M == N && a == b;
-        self.overlapping(a, box_b, 0, |i| {
+        self.meeting(a, sweep_b, 0, |i| {
             let (item, corners) = (self.items[i], self.corners[i]);
-            let bounds = self.boxes[i / LANES].get(i % LANES);
-            other.overlapping(b, &bounds, if within { i + 1 } else { 0 }, |j| {
+            let sweep = self.boxes[i / LANES].get(i % LANES);
+            other.meeting(b, &sweep, if within { i + 1 } else { 0 }, |j| {
                 let mut shared = false;
                 for v in corners {
                     for w in other.corners[j] {
@@ -224,12 +112,15 @@ impl<const N: usize> Features<N> {
 #[derive(Clone, Debug)]
 pub struct Bvh {
     nodes: Vec<Node>,
-    boxes: Vec<Bounds>,
+    sweeps: Vec<Sweep>,
     vertices: Features<1>,
     edges: Features<2>,
     triangles: Features<3>,
-    vertex_boxes: Vec<Bounds>,
-    /// The other boxes are around those of the vertices.
+    vertex_sweeps: Vec<Sweep>,
+    /// How far an end may be from where it is foretold, beside the margin, and the most of that for each body [m].
+    room: f64,
+    slack: Vec<f64>,
+    /// The other sweeps are around those of the vertices.
     is_fitted: bool,
     margin: f64,
     /// Of each body that may meet itself.
@@ -260,6 +151,8 @@ struct Task {
     found: Candidates,
 }
 
+/// Most room, in mean edge lengths of the body: fast and finely divided ones are not to meet themselves for that.
+const SLACK: f64 = 0.25;
 /// Enough independent parts of a search to keep all threads busy.
 const TASKS: usize = 128;
 
@@ -297,7 +190,7 @@ impl Bvh {
                 });
             });
         }
-        let boxes = vec![Bounds::EMPTY; nodes.len()];
+        let sweeps = vec![Sweep::EMPTY; nodes.len()];
         let mut of_body = vec![(vec![], 0.0, 0u32); mesh.mobility.len()];
         mesh.body.iter().enumerate().for_each(|(v, body)| of_body[*body as usize].0.push(v as u32));
         for &[a, b] in &mesh.edges {
@@ -305,19 +198,22 @@ impl Bvh {
             *length += (x[b as usize] - x[a as usize]).norm();
             *count += 1;
         }
+        let slack = of_body.iter().map(|(_, length, count)| SLACK * length / f64::from((*count).max(1))).collect();
         let meets_itself = |body: usize| mesh.mobility[body] == Mobility::Deformable && roots[body] != Mesh::NONE;
         let of_body = of_body.into_iter().enumerate().filter(|(body, _)| meets_itself(*body));
         let own =
             of_body.map(|(body, (vertices, length, count))| OwnPairs::new(body as u32, vertices, length / f64::from(count))).collect();
-        let (vertex_boxes, is_listed) = (vec![Bounds::EMPTY; mesh.body.len()], vec![false; roots.len()]);
+        let (vertex_sweeps, is_listed) = (vec![Sweep::EMPTY; mesh.body.len()], vec![false; roots.len()]);
         let is_sure = is_listed.clone();
         Self {
             nodes,
-            boxes,
+            sweeps,
             vertices,
             edges,
             triangles,
-            vertex_boxes,
+            vertex_sweeps,
+            room: 0.0,
+            slack,
             is_fitted: true,
             margin: 0.0,
             own,
@@ -338,26 +234,31 @@ impl Bvh {
         self.nodes.first().is_none_or(|root| root.body != Mesh::NONE && (self.own.is_empty() || self.is_sure[root.body as usize]))
     }
 
-    /// Boxes of the ways from `x` to `x + reach` [m] of the vertices, inflated by `margin` [m]. What is around them is fitted when a search needs it.
-    pub fn refit(&mut self, mesh: &Mesh, x: &[Vec3], reach: &[Vec3], margin: f64) {
-        self.margin = margin;
+    /// Ways of the vertices from `x` to about `x + way` [m]: to ends no further from there, in each coordinate, than `margin` and the `room` [m] and the length of the way, the
+    /// latter two at most a part of a mean edge. What is around them is fitted when a search needs it.
+    pub fn refit(&mut self, mesh: &Mesh, x: &[Vec3], way: &[Vec3], margin: f64, room: f64) {
+        (self.margin, self.room) = (margin, room);
         if self.is_idle() {
             return;
         }
-        self.list_own(mesh, x, reach);
-        let way = |(b, (x, reach)): (&mut Bounds, (&Vec3, &Vec3))| *b = Bounds::swept(x, &(x + reach), margin);
-        self.vertex_boxes.par_iter_mut().zip(x.par_iter().zip(reach)).with_min_len(4096).for_each(way);
+        self.list_own(mesh, x, way);
+        let Self { vertex_sweeps, slack, .. } = self;
+        let sweep = |((sweep, (x, way)), body): ((&mut Sweep, (&Vec3, &Vec3)), &u32)| {
+            let half = way.map(|d| margin + (room + d.abs()).min(slack[*body as usize]));
+            *sweep = Sweep { start: Bounds::about(x, &Vec3::zeros()), end: Bounds::about(&(x + way), &half) };
+        };
+        vertex_sweeps.par_iter_mut().zip(x.par_iter().zip(way)).zip(&mesh.body).with_min_len(4096).for_each(sweep);
         self.is_fitted = false;
     }
 
     /// Finds out for which bodies the listed own pairs are enough, and renews lists that have become of no use.
-    fn list_own(&mut self, mesh: &Mesh, x: &[Vec3], reach: &[Vec3]) {
-        let margin = self.margin;
-        let is_sure = &self.is_sure;
-        self.own.par_iter_mut().filter(|own| !is_sure[own.body as usize]).for_each(|own| own.look(x, reach, margin));
-        self.own.iter().for_each(|own| self.is_listed[own.body as usize] = own.is_complete);
-        let is_wanted = |own: &OwnPairs| own.is_wanted && !is_sure[own.body as usize];
-        if !self.own.iter().any(is_wanted) {
+    fn list_own(&mut self, mesh: &Mesh, x: &[Vec3], way: &[Vec3]) {
+        let (margin, room) = (self.margin, self.room);
+        let Self { own, is_sure, is_listed, slack, .. } = self;
+        let look = |own: &mut OwnPairs| own.look(x, way, margin, room, slack[own.body as usize]);
+        own.par_iter_mut().filter(|own| !is_sure[own.body as usize]).for_each(look);
+        own.iter().for_each(|own| is_listed[own.body as usize] = own.is_complete);
+        if !own.iter().any(|own| own.is_wanted && !is_sure[own.body as usize]) {
             return;
         }
         let mut own = std::mem::take(&mut self.own);
@@ -365,7 +266,7 @@ impl Bvh {
         let is_wanted = |own: &OwnPairs| own.is_wanted && !is_sure[own.body as usize];
         let wanted = || own.iter().filter(|own| is_wanted(own));
         for (v, near) in wanted().flat_map(|own| own.vertices().iter().map(|v| (*v as usize, own.near))) {
-            self.vertex_boxes[v] = Bounds::swept(&x[v], &x[v], 0.5 * near);
+            self.vertex_sweeps[v] = Sweep::still(&x[v], 0.5 * near);
         }
         self.fit_boxes();
         own.par_iter_mut().filter(|own| is_wanted(own)).for_each(|own| own.take(x, self.own_near(mesh, own, x)));
@@ -401,34 +302,34 @@ impl Bvh {
         self.is_listed[body]
     }
 
-    /// Adds the listed own pairs whose boxes overlap.
+    /// Adds the listed own pairs that may meet.
     fn list(&self, mesh: &Mesh, found: &mut Candidates) {
-        let around = |corners: &[u32]| corners.iter().fold(Bounds::EMPTY, |all, v| all.union(&self.vertex_boxes[*v as usize]));
+        let around = |corners: &[u32]| corners.iter().fold(Sweep::EMPTY, |all, v| all.union(&self.vertex_sweeps[*v as usize]));
         let of = |edge: u32| around(&mesh.edges[edge as usize]);
         let is_listed = |own: &&OwnPairs| self.is_listed[own.body as usize] && !self.is_sure[own.body as usize];
         for own in self.own.iter().filter(is_listed) {
-            let faces = own.pairs.vertex_faces.iter().filter(|[v, t]| around(&[*v]).overlaps(&around(&mesh.triangles[*t as usize])));
+            let faces = own.pairs.vertex_faces.iter().filter(|[v, t]| around(&[*v]).may_meet(&around(&mesh.triangles[*t as usize])));
             found.vertex_faces.extend(faces);
-            found.edge_edges.extend(own.pairs.edge_edges.iter().filter(|[e, f]| of(*e).overlaps(&of(*f))));
+            found.edge_edges.extend(own.pairs.edge_edges.iter().filter(|[e, f]| of(*e).may_meet(&of(*f))));
         }
     }
 
-    /// Whether all positions `x` [m] lie in the boxes of their vertices. As long as they do, at both ends of a straight way, no pair that
-    /// meets on it is missing from the candidates of the last [`query`](Self::query), be it of this step or of an earlier one.
+    /// Whether all positions `x` [m] lie in the boxes of the ends of their vertices. As long as they do, no pair that meets on the straight ways there from where
+    /// the vertices were at the last [`refit`](Self::refit) is missing from the candidates of the last [`query`](Self::query).
     pub fn holds(&self, x: &[Vec3]) -> bool {
-        self.is_idle() || self.vertex_boxes.par_iter().zip(x).with_min_len(4096).all(|(bounds, p)| bounds.contains(p))
+        self.is_idle() || self.vertex_sweeps.par_iter().zip(x).with_min_len(4096).all(|(sweep, p)| sweep.end.contains(p))
     }
 
-    /// Makes the boxes hold the positions `x` [m] too and returns how many vertices had left theirs: if any, pairs may be missing
+    /// Makes the boxes of the ends hold the positions `x` [m] too and returns how many vertices had left theirs: if any, pairs may be missing
     /// and a new [`query`](Self::query) finds them [collision thesis, 6.5.3].
-    pub fn cover(&mut self, x: &[Vec3]) -> usize {
+    pub fn cover(&mut self, mesh: &Mesh, x: &[Vec3]) -> usize {
         if self.is_idle() {
             return 0;
         }
         let mut left = 0;
-        for (bounds, p) in self.vertex_boxes.iter_mut().zip(x) {
-            if !bounds.contains(p) {
-                *bounds = bounds.union(&Bounds::swept(p, p, self.margin));
+        for ((Sweep { end, .. }, p), body) in self.vertex_sweeps.iter_mut().zip(x).zip(&mesh.body) {
+            if !end.contains(p) {
+                *end = end.union(&Bounds::swept(p, p, self.margin + self.room.min(self.slack[*body as usize])));
                 left += 1;
             }
         }
@@ -441,19 +342,19 @@ impl Bvh {
 
     fn fit_boxes(&mut self) {
         self.is_fitted = true;
-        let Self { nodes, boxes, vertices, edges, triangles, vertex_boxes, .. } = self;
-        vertices.fit(vertex_boxes);
-        edges.fit(vertex_boxes);
-        triangles.fit(vertex_boxes);
+        let Self { nodes, sweeps, vertices, edges, triangles, vertex_sweeps, .. } = self;
+        vertices.fit(vertex_sweeps);
+        edges.fit(vertex_sweeps);
+        triangles.fit(vertex_sweeps);
         for i in (0..nodes.len()).rev() {
             let right_or_leaf = nodes[i].right_or_leaf;
             let is_leaf = nodes[i].end as usize == i + 1;
-            boxes[i] = if is_leaf { triangles.around(right_or_leaf) } else { boxes[i + 1].union(&boxes[right_or_leaf as usize]) };
+            sweeps[i] = if is_leaf { triangles.around(right_or_leaf) } else { sweeps[i + 1].union(&sweeps[right_or_leaf as usize]) };
         }
     }
 
-    /// All pairs of features that may meet as long as no vertex leaves its box, but for some whose boxes are seen to be apart.
-    /// `x` [m] are any positions within the boxes. The same for any number of threads.
+    /// All pairs of features that may meet as long as no vertex ends outside of its box, but for some that are seen to be apart.
+    /// `x` [m]: where the ways start. The same for any number of threads.
     pub fn query(&mut self, mesh: &Mesh, x: &[Vec3]) -> Candidates {
         let mut candidates = Candidates::default();
         self.find(mesh, x, &mut candidates);
@@ -502,22 +403,19 @@ impl Bvh {
         self.search = Search { levels: [level, next], above, tasks, sorters };
     }
 
-    /// Drops the pairs whose vertices have boxes on two sides of a plane: one across the shortest way between them at `x`.
+    /// Drops the pairs whose features have a plane between them at the start and a parallel one at the end: across the shortest way between them at `x`.
     pub(super) fn keep_near(&self, mesh: &Mesh, x: &[Vec3], found: &mut Candidates) {
         let at = |v: u32| x[v as usize];
-        let (least, most) =
-            (|v: u32, d: &Vec3| self.vertex_boxes[v as usize].least(d), |v: u32, d: &Vec3| -self.vertex_boxes[v as usize].least(&-d));
+        let of = |v: u32| &self.vertex_sweeps[v as usize];
         found.vertex_faces.retain(|&[v, t]| {
             let [a, b, c] = mesh.triangles[t as usize];
             let d = between_vertex_and_face(&[at(v), at(a), at(b), at(c)]);
-            let apart = least(v, &d) > most(a, &d).max(most(b, &d)).max(most(c, &d));
-            !apart
+            !Sweep::are_parted(&d, &[of(v)], &[of(a), of(b), of(c)])
         });
         found.edge_edges.retain(|&[e, f]| {
             let ([a, b], [c, d]) = (mesh.edges[e as usize], mesh.edges[f as usize]);
             let n = between_edges(&[at(a), at(b), at(c), at(d)]);
-            let apart = least(a, &n).min(least(b, &n)) > most(c, &n).max(most(d, &n));
-            !apart
+            !Sweep::are_parted(&n, &[of(a), of(b)], &[of(c), of(d)])
         });
     }
 
@@ -531,24 +429,24 @@ impl Bvh {
                 return;
             }
             if first.end == a + 1 {
-                let (leaf, bounds) = (first.right_or_leaf, &self.boxes[a as usize]);
-                self.edges.meet(leaf, &self.edges, leaf, bounds, &mut found.edge_edges);
-                return self.vertices.meet(leaf, &self.triangles, leaf, bounds, &mut found.vertex_faces);
+                let (leaf, sweep) = (first.right_or_leaf, &self.sweeps[a as usize]);
+                self.edges.meet(leaf, &self.edges, leaf, sweep, &mut found.edge_edges);
+                return self.vertices.meet(leaf, &self.triangles, leaf, sweep, &mut found.vertex_faces);
             }
             let (left, right) = (a + 1, first.right_or_leaf);
             return stack.extend([(right, right), (left, right), (left, left)]);
         }
         // Two nodes of a rigid body do not come here: the search has stopped at the root of the body.
-        if !(first.mobile || second.mobile) || !self.boxes[a as usize].overlaps(&self.boxes[b as usize]) {
+        if !(first.mobile || second.mobile) || !self.sweeps[a as usize].may_meet(&self.sweeps[b as usize]) {
             return;
         }
         match (first.end - a, second.end - b) {
             (1, 1) => {
                 let (leaf_a, leaf_b) = (first.right_or_leaf, second.right_or_leaf);
-                let (box_a, box_b) = (&self.boxes[a as usize], &self.boxes[b as usize]);
-                self.edges.meet(leaf_a, &self.edges, leaf_b, box_b, &mut found.edge_edges);
-                self.vertices.meet(leaf_a, &self.triangles, leaf_b, box_b, &mut found.vertex_faces);
-                self.vertices.meet(leaf_b, &self.triangles, leaf_a, box_a, &mut found.vertex_faces);
+                let (sweep_a, sweep_b) = (&self.sweeps[a as usize], &self.sweeps[b as usize]);
+                self.edges.meet(leaf_a, &self.edges, leaf_b, sweep_b, &mut found.edge_edges);
+                self.vertices.meet(leaf_a, &self.triangles, leaf_b, sweep_b, &mut found.vertex_faces);
+                self.vertices.meet(leaf_b, &self.triangles, leaf_a, sweep_a, &mut found.vertex_faces);
             }
             (m, n) if m >= n => stack.extend([(first.right_or_leaf, b), (a + 1, b)]),
             _ => stack.extend([(a, second.right_or_leaf), (a, b + 1)]),
@@ -560,10 +458,10 @@ impl Bvh {
     pub(super) fn check(&mut self, mesh: &Mesh) {
         self.fit_boxes();
         for (i, node) in self.nodes.iter().enumerate() {
-            let inside = |b: &Bounds| assert_eq!(self.boxes[i].union(b), self.boxes[i]);
+            let inside = |b: &Sweep| assert_eq!(self.sweeps[i].union(b), self.sweeps[i]);
             if node.end as usize > i + 1 {
-                inside(&self.boxes[i + 1]);
-                inside(&self.boxes[node.right_or_leaf as usize]);
+                inside(&self.sweeps[i + 1]);
+                inside(&self.sweeps[node.right_or_leaf as usize]);
                 continue;
             }
             let leaf = node.right_or_leaf;

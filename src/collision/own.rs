@@ -31,7 +31,7 @@ pub(super) struct OwnPairs {
 
 /// Distance of listed pairs, in mean edge lengths: most that share no vertex are further apart.
 const NEAR: f64 = 0.4;
-/// What a box may add to a feature at most for a new reference, as a part of `near`.
+/// How much nearer features may come at most for a new reference, as a part of `near`.
 const SLOW: f64 = 0.5;
 /// Shapes from one reference to the next: finding the pairs takes about as long as two searches of the body.
 const PATIENCE: u32 = 8;
@@ -53,16 +53,17 @@ impl OwnPairs {
         }
     }
 
-    /// Tells whether the list holds for boxes of the ways from `x` to `x + reach`, inflated by `margin` [m].
-    pub fn look(&mut self, x: &[Vec3], reach: &[Vec3], margin: f64) {
-        let mut ways = Aabb::of([&Vec3::zeros()]);
+    /// Tells whether the list holds for the ways of [`Bvh::refit`](super::Bvh::refit), with the body's `slack` [m].
+    pub fn look(&mut self, x: &[Vec3], way: &[Vec3], margin: f64, room: f64, slack: f64) {
+        let mut ways = Aabb::EMPTY;
         let mut size = 0.0f64;
         for &v in &self.vertices {
-            ways = ways.with(&reach[v as usize]);
+            ways = ways.with(&way[v as usize]);
             size = size.max(x[v as usize].amax());
         }
-        // Along a unit vector d the boxes of two vertices add no more than |d| times this to their distance.
-        let added = ways.extent().add_scalar(2.0 * margin).norm() + ROUNDING * size;
+        // What two vertices come nearer to each other, at most.
+        let half = ways.min.abs().sup(&ways.max.abs()).map(|longest| margin + (room + longest).min(slack));
+        let added = (ways.extent() + half * 2.0).norm() + ROUNDING * size;
         self.age = self.age.saturating_add(1);
         self.is_complete = added + 2.0 * self.deformation(x) < self.near;
         self.is_wanted = !self.is_complete && self.age > PATIENCE && added < SLOW * self.near;

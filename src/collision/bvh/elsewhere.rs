@@ -38,9 +38,9 @@ impl Bvh {
         all
     }
 
-    /// The boxes of all vertices: three least coordinates and one without meaning, then the greatest.
-    pub fn vertex_boxes(&self) -> &[[f32; 8]] {
-        bytemuck::cast_slice(&self.vertex_boxes)
+    /// The boxes of all vertices at the start: three least coordinates and one without meaning, then the greatest; then those at the end.
+    pub fn vertex_sweeps(&self) -> &[[f32; 16]] {
+        bytemuck::cast_slice(&self.vertex_sweeps)
     }
 
     /// Whether a body is to be searched for pairs of its own, beside those that are listed.
@@ -48,7 +48,7 @@ impl Bvh {
         mesh.mobility[body] == Mobility::Deformable && !self.is_listed[body] && !self.is_sure[body]
     }
 
-    /// The candidates, as of [`query`](Bvh::query), if `found` are all pairs of features with overlapping boxes that share no vertex, of bodies that may meet: two of
+    /// The candidates, as of [`query`](Bvh::query), if `found` are all pairs of features that may meet by their boxes and share no vertex, of bodies that may meet: two of
     /// which one is movable, or one that [`meets_itself`](Bvh::meets_itself). In any order.
     pub fn candidates_among(&self, mesh: &Mesh, x: &[Vec3], found: &Candidates) -> Candidates {
         let mut listed = Candidates::default();

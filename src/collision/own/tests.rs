@@ -1,4 +1,4 @@
-use super::super::acceptance::{Random, cube};
+use super::super::acceptance::{Random, cube, may_meet};
 use super::super::{Bvh, Candidates, Mesh, Mobility};
 use super::*;
 
@@ -33,21 +33,14 @@ fn a_body_that_changes_its_shape_is_found_to_meet_itself() {
         // Now and then it moves too fast for a list.
         let reach = if step % 40 == 39 { 0.3 } else { 0.005 };
         let (x, reach): (_, Vec<Vec3>) = (shape(step), rest.iter().map(|_| random.vector() * reach).collect());
-        bvh.refit(&mesh, &x, &reach, MARGIN);
+        bvh.refit(&mesh, &x, &reach, MARGIN, 0.0);
         let found = bvh.query(&mesh, &x);
         listed_steps += usize::from(bvh.lists(0));
         found_pairs += found.vertex_faces.len() + found.edge_edges.len();
         let mut all = pairs(&mesh);
         bvh.keep_near(&mesh, &x, &mut all);
-        let way = |corners: &[u32]| {
-            let ends = corners.iter().flat_map(|v| [x[*v as usize], x[*v as usize] + reach[*v as usize]]);
-            ends.fold(None, |all: Option<(Vec3, Vec3)>, p| Some(all.map_or((p, p), |(low, high)| (low.inf(&p), high.sup(&p))))).unwrap()
-        };
         // By more than rounding.
-        let overlap = |a: &[u32], b: &[u32]| {
-            let ((low_a, high_a), (low_b, high_b)) = (way(a), way(b));
-            (0..3).all(|k| low_a[k] - 1.9 * MARGIN < high_b[k] && low_b[k] - 1.9 * MARGIN < high_a[k])
-        };
+        let overlap = |a: &[u32], b: &[u32]| may_meet(bvh.vertex_sweeps(), a, b, 0.1 * MARGIN);
         for [v, t] in &all.vertex_faces {
             let is_found = found.vertex_faces.binary_search(&[*v, *t]).is_ok();
             assert!(is_found || !overlap(&[*v], &mesh.triangles[*t as usize]), "step {step}: vertex {v} and face {t}");

@@ -103,7 +103,7 @@ impl Detector {
         };
         let of_body = |body: usize| flags(mesh.mobility[body] != Mobility::Immovable, bvh.meets_itself(mesh, body));
         let bodies: Vec<u32> = (0..mesh.mobility.len()).map(of_body).collect();
-        let found = search.find(&bodies, bvh.vertex_boxes())?;
+        let found = search.find(&bodies, bvh.vertex_sweeps())?;
         report.device_work.add("detection", search.work);
         report.round_trips += search.round_trips;
         Ok(found)

@@ -1,4 +1,4 @@
-//! The broad phase on the device: pairs of features whose boxes overlap. Boxes are those of the host, in f32, and are only compared: the pairs are those of
+//! The broad phase on the device: pairs of features that may meet by their boxes. Boxes are those of the host, in f32, and are only compared: the pairs are those of
 //! `collision::Bvh::query` before it looks for planes between them, however an adapter rounds.
 //!
 //! Around eight leaves of the host's tree in a row there is a block, around eight blocks a larger one. Every leaf looks for the leaves that it may meet, every vertex and
@@ -31,7 +31,7 @@ const MEETS_ITSELF: u32 = 2;
 /// Level of the blocks that a dispatch makes.
 const LEVEL_NAMES: [&str; LEVELS] =
     ["level_0", "level_1", "level_2", "level_3", "level_4", "level_5", "level_6", "level_7", "level_8", "level_9"];
-const BOX_BYTES: usize = 32;
+const SWEEP_BYTES: usize = 64;
 const PAIR_BYTES: usize = 8;
 
 pub struct Search {
@@ -109,8 +109,8 @@ impl Search {
         buffers.storage::<u32>("search_counts", data.partners as usize + (leaves.len() - 1) * (PARTNERS as usize + 1))?;
         buffers.storage::<u32>("search_sums", n_threads.div_ceil(GROUP as usize))?;
         buffers.storage::<u32>("search_totals", 2)?;
-        for (name, n) in [("vertex_boxes", n_vertices), ("feature_boxes", edges.len() + triangles.len()), ("search_blocks", first)] {
-            buffers.storage::<u8>(name, n * BOX_BYTES)?;
+        for (name, n) in [("vertex_sweeps", n_vertices), ("feature_sweeps", edges.len() + triangles.len()), ("search_blocks", first)] {
+            buffers.storage::<u8>(name, n * SWEEP_BYTES)?;
         }
         buffers.storage::<u8>("search_pairs", capacity * PAIR_BYTES)?;
         let levels = 1..=data.n_levels as usize;
@@ -121,7 +121,7 @@ impl Search {
         let search = [counting?, emitting?];
         let blocks = kernel("detection/blocks")?;
         Ok(Self {
-            outbox: Outbox::new(device, n_vertices * BOX_BYTES + 16 * n_bodies, 3),
+            outbox: Outbox::new(device, n_vertices * SWEEP_BYTES + 16 * n_bodies, 3),
             mailbox: Mailbox::new(device, 256),
             bound: [search[0].bind(&buffers, &[])?, search[1].bind(&buffers, &[])?],
             search,
@@ -140,14 +140,14 @@ impl Search {
         })
     }
 
-    /// All pairs of features whose boxes overlap, of bodies that may meet by their `flags`; `vertex_boxes` as of [`crate::collision::Bvh::vertex_boxes`]. None if there are more than
+    /// All pairs of features that may meet by their boxes, of bodies that may meet by their `flags`; `vertex_sweeps` as of [`crate::collision::Bvh::vertex_sweeps`]. None if there are more than
     /// the device holds, or so many that one feature meets that it was left.
-    pub fn find(&mut self, flags: &[u32], vertex_boxes: &[[f32; 8]]) -> Result<Option<Candidates>, DeviceError> {
+    pub fn find(&mut self, flags: &[u32], vertex_sweeps: &[[f32; 16]]) -> Result<Option<Candidates>, DeviceError> {
         let before = self.buffers.n_dispatches();
         (self.work, self.round_trips) = (Work::default(), 0);
         self.bodies.iter_mut().zip(flags).for_each(|(body, flags)| body.flags = *flags);
         self.outbox.put(self.buffers.get("search_bodies"), 0, &self.bodies);
-        self.outbox.put(self.buffers.get("vertex_boxes"), 0, vertex_boxes);
+        self.outbox.put(self.buffers.get("vertex_sweeps"), 0, vertex_sweeps);
         let (counts, mut pairs) = self.submit(true, 0, self.expected.min(self.data.capacity as usize))?;
         let [n_faces, n] = counts.map(|count| count as usize);
         let is_possible = |n: usize| (n * PAIR_BYTES) as u64 <= self.device.limits.max_storage_buffer_binding_size;
@@ -165,7 +165,7 @@ impl Search {
         self.expected = n + n / 4;
         let edge_edges = pairs.split_off(n_faces);
         self.work.dispatches = self.buffers.n_dispatches() - before;
-        self.work.bytes = self.bytes(n, vertex_boxes.len());
+        self.work.bytes = self.bytes(n, vertex_sweeps.len());
         Ok(Some(Candidates { vertex_faces: pairs, edge_edges }))
     }
 
@@ -219,7 +219,7 @@ impl Search {
         let (searching, features) = (n_searching + n_edges, n_edges + n_triangles);
         let words = 2 * n_searching + 4 * (n_edges + n_triangles + n_leaves);
         // Boxes of vertices are read to make the others, and these and they by both passes of the search; so are the words. Counts are written, summed and read.
-        let boxes = BOX_BYTES * (3 * n_vertices + 3 * (features + n_leaves) as usize);
+        let boxes = SWEEP_BYTES * (3 * n_vertices + 3 * (features + n_leaves) as usize);
         (boxes + 4 * (3 * words + 4 * searching) as usize + 2 * PAIR_BYTES * n) as u64
     }
 }

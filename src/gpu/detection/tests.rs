@@ -91,15 +91,15 @@ fn the_device_finds_what_the_host_finds() {
         for round in 0..6 {
             let reach: Vec<Vec3> = x.iter().map(|_| random.vector() * [0.001, 0.03, 0.2][round % 3]).collect();
             bvh.trust((0..mesh.mobility.len()).map(|body| round % 4 == 3 && body % 2 == 0));
-            bvh.refit(&mesh, &x, &reach, 0.002);
+            bvh.refit(&mesh, &x, &reach, 0.002, 0.001);
             if round == 4 {
                 let away: Vec<Vec3> = x.iter().map(|x| x * 1.2).collect();
-                assert!(bvh.is_idle() || bvh.cover(&away) > 0);
+                assert!(bvh.is_idle() || bvh.cover(&mesh, &away) > 0);
             }
             let expected = bvh.query(&mesh, &x);
-            let mut found = search.find(&flags_of(&bvh, &mesh), bvh.vertex_boxes()).unwrap().unwrap();
+            let mut found = search.find(&flags_of(&bvh, &mesh), bvh.vertex_sweeps()).unwrap().unwrap();
             assert!(bvh.is_idle() || bvh.candidates_among(&mesh, &x, &found) == expected, "round {round}");
-            assert!(search.find(&flags_of(&bvh, &mesh), bvh.vertex_boxes()).unwrap().unwrap() == found, "the same order");
+            assert!(search.find(&flags_of(&bvh, &mesh), bvh.vertex_sweeps()).unwrap().unwrap() == found, "the same order");
             found_in_all += expected.len();
             // The comparison sees a pair that is missing.
             if let Some(last) = expected.vertex_faces.last() {
@@ -117,9 +117,9 @@ fn the_device_finds_what_the_host_finds() {
 fn a_search_that_has_no_room_makes_some_once() {
     let (mesh, x) = meshes().swap_remove(0);
     let mut bvh = Bvh::new(&mesh, &x);
-    bvh.refit(&mesh, &x, &vec![Vec3::repeat(0.01); x.len()], 0.01);
+    bvh.refit(&mesh, &x, &vec![Vec3::repeat(0.01); x.len()], 0.01, 0.0);
     let find = |search: &mut Search| {
-        let found = search.find(&flags_of(&bvh, &mesh), bvh.vertex_boxes()).unwrap().unwrap();
+        let found = search.find(&flags_of(&bvh, &mesh), bvh.vertex_sweeps()).unwrap().unwrap();
         (found, search.round_trips)
     };
     let mut roomy = search_of(&bvh, &mesh, 1 << 16);

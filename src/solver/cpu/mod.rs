@@ -127,10 +127,9 @@ pub enum CpuError {
     Surfaces(#[from] MeshError),
 }
 
-/// Boxes of the broad phase hold this many times the way that the last velocities foretell.
-const REACH: f64 = 2.0;
-/// And at least this many contact tolerances around it.
-const MARGIN: f64 = 20.0;
+/// Ends may be so many contact tolerances from where the last velocities foretell them, and so many more where edges are long.
+const MARGIN: f64 = 4.0;
+const ROOM: f64 = 16.0;
 /// Most searches for pairs in the last resort: more than one is needed only if bodies go where nothing foretold them.
 const MAX_SEARCHES: usize = 4;
 
@@ -237,7 +236,7 @@ impl<E: Engine> CpuStepper<E> {
         report.stages.time("detection", || {
             monotone.start(model, groups, state);
             bvh.trust(monotone.is_sure());
-            foretell(&detection, bvh, &state.velocity_changes, params, &mut work.reach);
+            foretell(&detection, bvh, &state.velocity_changes, params, &mut work.foretold);
         });
         let mut candidates = std::mem::take(&mut work.candidates);
         engine.find(bvh, &surfaces.mesh, &detection.step.start, &mut candidates, &mut report)?;
@@ -257,7 +256,7 @@ impl<E: Engine> CpuStepper<E> {
             }
             // What left its box may have met what was not looked at.
             let end = detection.step.end_positions(&Scope::whole(model), &work.dv);
-            let left = report.stages.time("detection", || bvh.cover(&end.x));
+            let left = report.stages.time("detection", || bvh.cover(&surfaces.mesh, &end.x));
             if report.stages.time("detection", || monotone.end(model, groups, state, &work.dv, params.time_step)) {
                 // The step as it would have been without the proof.
                 drop(end);
@@ -294,15 +293,16 @@ impl<E: Engine> CpuStepper<E> {
 }
 
 /// Fits the boxes of the vertices to where they go if velocities change as they did in the last step.
-fn foretell(detection: &Detection, bvh: &mut Bvh, dv: &[Vec3], params: &Params, reach: &mut Vec<Vec3>) {
+fn foretell(detection: &Detection, bvh: &mut Bvh, dv: &[Vec3], params: &Params, way: &mut Vec<Vec3>) {
     if bvh.is_idle() {
         return;
     }
     let (start, mesh) = (&detection.step.start, &detection.step.surfaces.mesh);
     let end = detection.step.end_positions(&Scope::whole(detection.model), dv);
-    reach.clear();
-    reach.extend(end.x.iter().zip(start).map(|(x1, x0)| (x1 - x0) * REACH));
-    bvh.refit(mesh, start, reach, MARGIN * params.contact_tolerance);
+    way.clear();
+    way.extend(end.x.iter().zip(start).map(|(x1, x0)| x1 - x0));
+    let tolerance = params.contact_tolerance;
+    bvh.refit(mesh, start, way, MARGIN * tolerance, ROOM * tolerance);
 }
 
 /// The last resort: all velocities are scaled so that nothing goes as far as to where something would cross.

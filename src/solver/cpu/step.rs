@@ -55,8 +55,8 @@ pub struct Work {
     /// Contacts of all scopes, as solved.
     pub found: Vec<Contact>,
     pub order: Vec<u32>,
-    /// How far vertices may go.
-    pub reach: Vec<Vec3>,
+    /// Ways of all vertices, if velocities change as they did in the last step [m].
+    pub foretold: Vec<Vec3>,
 }
 
 impl Work {

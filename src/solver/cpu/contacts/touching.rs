@@ -75,7 +75,7 @@ fn is_free(model: &Model, body: usize) -> bool {
 fn separations(model: &Model, surfaces: &Surfaces, tolerance: f64) -> Vec<Separation> {
     let (mesh, x) = (&surfaces.mesh, &surfaces.rest);
     let mut bvh = Bvh::new(mesh, x);
-    bvh.refit(mesh, x, &vec![Vec3::zeros(); x.len()], NEAR * tolerance);
+    bvh.refit(mesh, x, &vec![Vec3::zeros(); x.len()], NEAR * tolerance, 0.0);
     let candidates = bvh.query(mesh, x);
     let faces = candidates.vertex_faces.iter().map(|&[vertex, triangle]| Pair::VertexFace { vertex, triangle });
     let edges = candidates.edge_edges.iter().map(|&[first, second]| Pair::EdgeEdge { first, second });
