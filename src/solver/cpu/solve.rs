@@ -1,7 +1,7 @@
 //! The velocity change of the bodies of one scope.
 
 use super::contacts::{Detection, Scope, report as summed_up};
-use super::rest::{Aggregates, RestBody};
+use super::rest::{Levels, RestBody};
 use super::rotation::Quaternion;
 use crate::contact::baselines::{self, BaselineWork, Bodies};
 use crate::contact::{
@@ -66,7 +66,7 @@ impl Elastic<'_> {
     pub fn solve(
         &self,
         scope: &Scope,
-        aggregates: &[Aggregates],
+        levels: &[Levels],
         coarse: &[Option<Coarse>],
         systems: &mut [TwoLevel],
         scale: f64,
@@ -81,13 +81,13 @@ impl Elastic<'_> {
         let mut report = StepReport { converged: true, ..StepReport::default() };
         let mut residual2 = 0.0;
         let (mut soft, rigid) = dv.split_at_mut(n_nodes);
-        for (((body, aggregates), coarse), system) in bodies.iter().zip(aggregates).zip(coarse.iter().flatten()).zip(systems) {
+        for (((body, levels), coarse), system) in bodies.iter().zip(levels).zip(coarse.iter().flatten()).zip(systems) {
             let (dv, rest) = soft.split_at_mut(body.nodes.len());
             soft = rest;
             let share = body.nodes.len() as f64 / n_nodes as f64;
             let Params { tolerance, max_iterations, fixed_iterations, .. } = *self.params;
             let limits = fixed_iterations.map_or((tolerance * scale * share.sqrt(), max_iterations), |iterations| (0.0, iterations));
-            let solved = self.solve_body(body, aggregates, coarse, system, limits, dv, &mut report.stages);
+            let solved = self.solve_body(body, levels, coarse, system, limits, dv, &mut report.stages);
             report.iterations = report.iterations.max(solved.iterations);
             report.converged &= solved.converged || fixed_iterations.is_some();
             residual2 += solved.residual * solved.residual;
@@ -105,7 +105,7 @@ impl Elastic<'_> {
     fn solve_body(
         &self,
         body: &Body,
-        aggregates: &Aggregates,
+        levels: &Levels,
         coarse: &Coarse,
         system: &mut TwoLevel,
         (bound, max_iterations): (f64, u32),
@@ -118,12 +118,12 @@ impl Elastic<'_> {
         let damped = 1.0 + params.time_step * body.material.mass_damping;
         stages.time("assembly", || {
             let sum = |i: usize| damped * model.node_masses[i];
-            system.assemble(&aggregates.layout, self.blocks, sum, springs().copied(), |a| aggregates.rotation(a, self.rotations));
+            system.assemble(&levels.layout, self.blocks, sum, springs().copied(), |point| levels.rotation(point, self.rotations));
         });
         stages.time("elastic solve", || {
             let rhs = &self.rhs[body.nodes.clone()];
             let coarse = params.is_two_level().then_some(coarse);
-            let solved = system.solve(&aggregates.layout, coarse, rhs, dv, bound, max_iterations);
+            let solved = system.solve(&levels.layout, coarse, rhs, dv, bound, max_iterations);
             let is_free = springs().next().is_none() && !model.fixed[body.nodes.clone()].contains(&true);
             if is_free {
                 // The matrix takes a common velocity to the masses: what the residual sums up to is momentum that its common motion takes.
