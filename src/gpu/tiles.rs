@@ -1,5 +1,5 @@
 //! Tiles: the free nodes of one aggregate of a body, which one workgroup of the elastic solve works on; and the coarse space that they span, as the inverse of
-//! its matrix in the rest pose. Twin: `sparse::TwoLevel`.
+//! its matrix in the rest pose. Twin: `gpu::tests::two_level_on_cpu`. (The CPU has another coarse space, `sparse::TwoLevel`.)
 
 use super::kernel::Buffers;
 use super::layout::{BlockData, ShareData};
@@ -67,7 +67,7 @@ impl Tiles {
             for a in 0..n {
                 let first = (members.len() / 4) as u32;
                 // A body without free nodes has an empty tile, so that its loop ends too.
-                let nodes = if own.parts.n_parts() == 0 { &[] } else { own.parts.members(a) };
+                let nodes = if a < own.parts.n_parts() { own.parts.members(a) } else { &[] };
                 for (node, arm) in nodes {
                     members.extend([arm.x, arm.y, arm.z].map(|c| (c as f32).to_bits()));
                     members.push(first_node as u32 + node);

@@ -118,3 +118,43 @@ fn couplings(layout: &Layout, pattern: &Pattern, blocks: &[Mat3], a: usize) -> C
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sparse::{Operator, dot, elastic_box};
+
+    /// P u, of all nodes.
+    fn carried(layout: &Layout, n: usize, u: &[Vec3]) -> Vec<Vec3> {
+        let mut x = vec![Vec3::zeros(); n];
+        for (point, u) in u.iter().enumerate() {
+            layout.moved_by(point).for_each(|(node, weight)| x[node] += u * weight);
+        }
+        x
+    }
+
+    #[test]
+    fn the_factor_finds_the_field_that_a_load_belongs_to() {
+        let (pattern, blocks, positions) = elastic_box(11, 0.2, 1.0 / 60.0);
+        let n = positions.len();
+        let fixed: Vec<bool> = (0..n).map(|i| i < 130).collect();
+        let layout = Layout::new(&pattern, &(0..n), &fixed, &positions);
+        let coarse = Coarse::new(&layout, &pattern, &blocks).unwrap();
+        let a = Operator { blocks, ..Operator::default() };
+        let field: Vec<Vec3> = (0..layout.n_points()).map(|i| Vec3::new((i as f64).sin(), (1.3 * i as f64).cos(), 0.3)).collect();
+        let wanted = carried(&layout, n, &field);
+        let mut forces = vec![Vec3::zeros(); n];
+        a.apply(&pattern, &fixed, &(0..n), &wanted, &mut forces);
+        let load: Vec<Vec3> = (0..field.len()).map(|point| layout.moved_by(point).map(|(node, w)| forces[node] * w).sum()).collect();
+        let off = |load: &[Vec3]| {
+            let mut found = vec![Vec3::zeros(); field.len()];
+            coarse.solve(load, &mut found, &mut FactorWork::default());
+            let found = carried(&layout, n, &found);
+            let difference: Vec<Vec3> = found.iter().zip(&wanted).map(|(x, y)| x - y).collect();
+            (dot(&difference, &difference) / dot(&wanted, &wanted)).sqrt()
+        };
+        assert!(layout.n_points() > 30 && off(&load) < 2e-2, "{}", off(&load));
+        let wrong: Vec<Vec3> = load.iter().map(|l| l * 1.1).collect();
+        assert!(off(&wrong) > 5e-2);
+    }
+}
