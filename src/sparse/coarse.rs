@@ -28,7 +28,8 @@ impl Coarse {
         let n = layout.n_points();
         let cells = 0..layout.cells.len();
         let together = |[a, b]: [usize; 2]| layout.corners[a].into_iter().flat_map(move |p| layout.corners[b].map(|q| [p, q]));
-        let pairs = cells.clone().into_par_iter().flat_map_iter(|a| neighbours(layout, pattern, a).into_iter().map(move |b| [a, b as usize]));
+        let pairs =
+            cells.clone().into_par_iter().flat_map_iter(|a| neighbours(layout, pattern, a).into_iter().map(move |b| [a, b as usize]));
         let mut edges: Vec<[u32; 2]> = pairs.flat_map_iter(together).filter(|[p, q]| p < q).collect();
         edges.par_sort_unstable();
         edges.dedup();
@@ -57,11 +58,6 @@ impl Coarse {
             *block += Mat3::identity() * (SHIFT * block.trace() / 3.0).max(LEAST * largest);
         }
         RestFactor::new(&coarse, &sums, &(0..n), &vec![false; n], &layout.points).map(Self)
-    }
-
-    /// Memory of the factor [bytes]; a solve reads it twice.
-    pub fn memory(&self) -> usize {
-        self.0.memory()
     }
 
     pub(super) fn solve(&self, rhs: &[Vec3], x: &mut [Vec3], work: &mut FactorWork) {

@@ -123,9 +123,6 @@ impl Layout {
         SlicedPattern { starts, columns: columns[..].into(), sources: sources[..].into() }
     }
 
-    pub fn info(&self) -> [usize; 5] {
-        [self.cells.len(), self.points.len(), self.nodes.len(), self.nodes.iter().filter(|n| **n != NONE).count(), HEIGHT * self.pattern.columns.len()]
-    }
     pub fn n_points(&self) -> usize {
         self.points.len()
     }

@@ -261,6 +261,7 @@ impl<E: Engine> CpuStepper<E> {
             if report.stages.time("detection", || monotone.end(model, groups, state, &work.dv, params.time_step)) {
                 // The step as it would have been without the proof.
                 drop(end);
+                (work.candidates, work.detection_memory) = (candidates, detection.into_memory());
                 return self.advance(params, loads);
             }
             if left > 0 {

@@ -95,14 +95,12 @@ impl RestPoses {
         let needs_factors = needs_factors && kept.bodies.len() < model.bodies.len();
         let needs_coarse = kept.coarse.len() < self.levels.len();
         if needs_factors || needs_coarse {
-            let t0 = std::time::Instant::now();
             let a = rest_matrix(model, params, damping);
             if needs_factors {
                 kept.bodies = rest_bodies(model, &a);
             }
             if needs_coarse {
                 kept.coarse = coarse_of_matrix(model, params, |body| Coarse::new(&self.levels[body].layout, &model.pattern, &a.blocks));
-                eprintln!("coarse {:?} {:?} ms info {:?}", kept.coarse.iter().flatten().map(|c| c.memory() as f64 / 1e6).collect::<Vec<_>>(), t0.elapsed().as_millis(), self.levels.iter().map(|l| l.layout.info()).collect::<Vec<_>>());
             }
         }
     }
