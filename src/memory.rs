@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 use memmap2::MmapMut;
@@ -32,6 +32,68 @@ impl<T> Pool<T> {
     pub fn all_mut(&mut self) -> &mut [T] {
         self.0.get_mut().map_or(&mut [], |all| all)
     }
+}
+
+/// A list that goes out into the world; its memory comes back to the pool when it is dropped there.
+#[derive(Debug)]
+pub struct Lent<T> {
+    list: Vec<T>,
+    pool: Option<Arc<Pool<Vec<T>>>>,
+}
+
+impl<T> Lent<T> {
+    /// Empty.
+    pub fn of(pool: &Arc<Pool<Vec<T>>>) -> Self {
+        Self { list: pool.take().unwrap_or_default(), pool: Some(pool.clone()) }
+    }
+}
+
+impl<T> Default for Lent<T> {
+    fn default() -> Self {
+        Self { list: vec![], pool: None }
+    }
+}
+
+impl<T> Drop for Lent<T> {
+    fn drop(&mut self) {
+        if let Some(pool) = &self.pool {
+            pool.put(emptied(std::mem::take(&mut self.list)));
+        }
+    }
+}
+
+/// Nobody's.
+impl<T: Clone> Clone for Lent<T> {
+    fn clone(&self) -> Self {
+        Self { list: self.list.clone(), pool: None }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Lent<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.list == other.list
+    }
+}
+
+impl<T> Deref for Lent<T> {
+    type Target = Vec<T>;
+
+    fn deref(&self) -> &Vec<T> {
+        &self.list
+    }
+}
+
+impl<T> DerefMut for Lent<T> {
+    fn deref_mut(&mut self) -> &mut Vec<T> {
+        &mut self.list
+    }
+}
+
+/// The memory of a list for another one, of types of one layout: the same type with other lifetimes.
+pub fn emptied<A, B>(mut list: Vec<A>) -> Vec<B> {
+    list.clear();
+    // Collecting into the memory of the source is what the standard library does where layouts agree; a test counts on it.
+    list.into_iter().filter_map(|_| None).collect()
 }
 
 /// Numbers that begin with a line of the cache. Many of them stand in large pages (2 MB) where the system has such: looking up where each page of 4 kB is takes as
@@ -125,6 +187,23 @@ impl<T: Pod> DerefMut for Pages<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_lent_comes_back() {
+        let pool = Arc::new(Pool::default());
+        for round in 0..3 {
+            let work = || {
+                let mut list = Lent::of(&pool);
+                list.extend(0..100);
+                assert_eq!(list, list.clone());
+            };
+            // The copy has memory of its own.
+            assert_eq!(allocation_counter::measure(work).count_total, if round == 0 { 3 } else { 1 });
+        }
+        let mut list = vec![3; 50];
+        let measured = allocation_counter::measure(|| list = emptied(std::mem::take(&mut list)));
+        assert_eq!((measured.count_total, list.is_empty(), list.capacity()), (0, true, 50));
+    }
 
     #[test]
     fn few_and_many_numbers_are_kept_alike() {

@@ -1,7 +1,7 @@
 // One workgroup a tile, second half of an iteration of the single-reduction form of conjugate gradients [Chronopoulos, Gear 1989]: p = u + beta p,
 // s = w + beta s, the step along p, and u = P r of the new residual. What the new residual does to the tiles follows from what r, w and s did to them, so that
 // every workgroup has its own part of the coarse correction without waiting for the others: a dense product with the inverse of the coarse matrix.
-// Ends the loop where the residual is small enough. Twin: `sparse::TwoLevel::solve`, whose iterates these are in exact arithmetic.
+// Ends the loop where the residual is small enough. Twin: `gpu::tests::two_level_on_cpu`, whose iterates these are in exact arithmetic.
 #import lib/tiles.wgsl
 #import lib/preconditioner.wgsl
 #import lib/sums.wgsl

@@ -1,5 +1,5 @@
 // One workgroup a tile: r = b - A x for the start value x, with the sums |r|^2, |b|^2 and what r and b do to the tile.
-// Twin: the start of `sparse::TwoLevel::solve`.
+// Twin: the start of `gpu::tests::two_level_on_cpu`.
 #import lib/row_product.wgsl
 #import lib/sums.wgsl
 

@@ -1,5 +1,5 @@
 // One workgroup a body that fits: conjugate gradients with two levels, up to WHOLE_ITERATIONS of them; a body that is not solved then goes on in the next dispatch.
-// Twin: `sparse::TwoLevel::solve`.
+// Twin: `gpu::tests::two_level_on_cpu`.
 #import lib/row_product.wgsl
 #import lib/preconditioner.wgsl
 

@@ -8,7 +8,7 @@ fn inverse_diagonal(node: u32) -> Block {
     return Block(preconditioner[3u * node], preconditioner[3u * node + 1u], preconditioner[3u * node + 2u]);
 }
 
-// What moves the tile a by the load on the tile b: from force and torque to shift and turn, in the rest pose (`sparse::Coarse::inverse`).
+// What moves the tile a by the load on the tile b: from force and torque to shift and turn, in the rest pose (`sparse::RigidCoarse::inverse`).
 struct CoarseBlock {
     shift_of_force: mat3x3f,
     shift_of_torque: mat3x3f,

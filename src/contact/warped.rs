@@ -112,7 +112,8 @@ pub(super) fn assemble(problem: &Problem, blocks: &[Block], contacts: &mut [Cont
         }
         (meetings[m].blocks, meetings[m].contacts) = (blocks_of(&contacts[range.start]), range);
     }
-    meetings.truncate(meeting_of.last().map_or(0, |m| m + 1));
+    // Others keep their memory.
+    let meetings = &mut meetings[..meeting_of.last().map_or(0, |m| m + 1)];
 
     let Levers { all, spans } = levers;
     let mut n_levers = 0;

@@ -15,7 +15,7 @@ use crate::mesh::shapes;
 use crate::model::{Model, ModelBuilder, SoftBody};
 use crate::solver::cpu::{self, Aggregates, CpuStepper, Damping, Elements, coarse_factors};
 use crate::solver::{Grab, HeldPoint, Loads, Params, Preconditioner, State, Stepper, SurfacePositions};
-use crate::sparse::{Operator, Solved, TwoLevel, conjugate_gradient};
+use crate::sparse::{Operator, Solved, axpy, conjugate_gradient, dot, xpay};
 
 /// A bar of 0.6 x 0.2 x 0.2 m, held at x = 0, that does not touch itself.
 pub(super) fn bar(cells: [u32; 3], damping: f64) -> Arc<Model> {
@@ -226,23 +226,47 @@ fn right_hand_side_and_matrix_are_those_of_the_cpu() {
     assert!(error < 1e-5, "{error:e}");
 }
 
-/// What the CPU's solver with two levels makes of the system of `bench`.
+/// Conjugate gradients with the device's two levels in f64: the twin of `shaders/cg`.
 fn two_level_on_cpu(bench: &Bench, bound: f64) -> Solved {
-    let (model, damping, pattern) = (&bench.model, Damping::of(&bench.model), &bench.model.pattern);
+    let (model, damping) = (&bench.model, Damping::of(&bench.model));
     let (rhs, a) = bench.cpu_system();
+    let n = rhs.len();
     let aggregates = [Aggregates::new(model, &model.bodies[0], usize::MAX)];
-    let coarse = coarse_factors(model, &bench.params, &damping, &aggregates);
+    let inverse = coarse_factors(model, &bench.params, &damping, &aggregates)[0].as_ref().unwrap().inverse();
     let mut rotations = bench.state.rotations.clone();
     let State { displacements, velocities, .. } = &bench.state;
     cpu::elements(&model.tets, &mut rotations, displacements, velocities, bench.params.time_step, &damping.betas);
-    let single = |b: Mat3| [0, 1, 2].map(|c| [b[(0, c)] as f32, b[(1, c)] as f32, b[(2, c)] as f32, 0.0]);
-    let mut sources: Vec<_> = pattern.edge_blocks.iter().flatten().map(|b| single(a.blocks[*b as usize])).collect();
-    sources.push(Default::default());
-    let sum = |i: usize| model.node_masses[i] * (1.0 + bench.params.time_step * damping.alphas[0]);
-    let mut system = TwoLevel::default();
-    system.assemble(&aggregates[0].layout, &sources, sum, a.rank_ones.iter().copied(), |k| aggregates[0].rotation(k, &rotations));
-    let mut dv = vec![Vec3::zeros(); rhs.len()];
-    system.solve(&aggregates[0].layout, coarse[0].as_ref(), &rhs, &mut dv, bound, 200)
+    let parts = &aggregates[0].parts;
+    let turns: &Vec<Mat3> = &(0..parts.n_parts()).map(|k| aggregates[0].rotation(k, &rotations)).collect();
+    let precondition = |r: &[Vec3], z: &mut [Vec3]| {
+        a.precondition(&(0..n), r, z);
+        let turned = |k: usize| parts.members(k).iter().map(move |(i, arm)| (*i as usize, turns[k] * arm));
+        let mut loads = vec![];
+        for (k, turn) in turns.iter().enumerate() {
+            let (force, torque) = turned(k).fold((Vec3::zeros(), Vec3::zeros()), |(f, t), (i, d)| (f + r[i], t + d.cross(&r[i])));
+            loads.push((turn.tr_mul(&force), turn.tr_mul(&torque)));
+        }
+        for (k, turn) in turns.iter().enumerate() {
+            let pairs = || inverse[k * turns.len()..].iter().zip(&loads);
+            let shift = turn * pairs().map(|([ff, ft, ..], (force, torque))| ff * force + ft * torque).sum::<Vec3>();
+            let spin = turn * pairs().map(|([.., tf, tt], (force, torque))| tf * force + tt * torque).sum::<Vec3>();
+            turned(k).for_each(|(i, d)| z[i] += shift + spin.cross(&d));
+        }
+    };
+    let [mut x, mut z, mut p, mut q] = [(); 4].map(|()| vec![Vec3::zeros(); n]);
+    let (mut r, mut rho, mut iterations) = (rhs.clone(), 1.0, 0);
+    while dot(&r, &r).sqrt() > bound && iterations < 200 {
+        precondition(&r, &mut z);
+        let before = std::mem::replace(&mut rho, dot(&r, &z));
+        xpay(&mut p, &z, if iterations == 0 { 0.0 } else { rho / before });
+        a.apply(&model.pattern, &model.fixed, &(0..n), &p, &mut q);
+        let alpha = rho / dot(&p, &q);
+        axpy(&mut x, alpha, &p);
+        axpy(&mut r, -alpha, &q);
+        iterations += 1;
+    }
+    let residual = dot(&r, &r).sqrt();
+    Solved { iterations, residual, converged: residual <= bound }
 }
 
 fn jacobi_on_cpu(bench: &Bench, bound: f64) -> Solved {

@@ -1,5 +1,5 @@
 //! Tiles: the free nodes of one aggregate of a body, which one workgroup of the elastic solve works on; and the coarse space that they span, as the inverse of
-//! its matrix in the rest pose. Twin: `sparse::TwoLevel`.
+//! its matrix in the rest pose. Twin: `gpu::tests::two_level_on_cpu`. (The CPU has another coarse space, `sparse::TwoLevel`.)
 
 use super::kernel::Buffers;
 use super::layout::{BlockData, ShareData};
@@ -67,10 +67,10 @@ impl Tiles {
             for a in 0..n {
                 let first = (members.len() / 4) as u32;
                 // A body without free nodes has an empty tile, so that its loop ends too.
-                let nodes = (0..own.layout.n_aggregates()).skip(a).take(1).flat_map(|a| own.layout.members(a));
+                let nodes = if a < own.parts.n_parts() { own.parts.members(a) } else { &[] };
                 for (node, arm) in nodes {
                     members.extend([arm.x, arm.y, arm.z].map(|c| (c as f32).to_bits()));
-                    members.push((first_node + node) as u32);
+                    members.push(first_node as u32 + node);
                 }
                 let row = 3 * model.n_nodes() + end + PAIR * n * a;
                 tiles.extend([first, (members.len() / 4) as u32, body as u32, first_tile, n as u32, row as u32, share, 0]);
@@ -128,7 +128,7 @@ impl Tiles {
         let mut vectors = vec![[0.0; 4]; self.n_vectors()];
         let factors = coarse_factors(model, params, &self.damping, &self.aggregates);
         for ((factor, aggregates), start) in factors.iter().zip(&self.aggregates).zip(&self.starts) {
-            let Some(factor) = factor.as_ref().filter(|_| aggregates.layout.n_aggregates() > 0) else { continue };
+            let Some(factor) = factor.as_ref().filter(|_| aggregates.parts.n_parts() > 0) else { continue };
             let n = count(aggregates);
             for (pair, blocks) in factor.inverse().iter().enumerate() {
                 let (a, b) = (pair / n, pair % n);
@@ -145,5 +145,5 @@ impl Tiles {
 
 /// Tiles of a body.
 fn count(aggregates: &Aggregates) -> usize {
-    aggregates.layout.n_aggregates().max(1)
+    aggregates.parts.n_parts().max(1)
 }

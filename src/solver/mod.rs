@@ -106,7 +106,7 @@ pub enum Preconditioner {
     /// Two levels, unless the number of iterations is fixed: that compares speeds with published figures of Jacobi's.
     #[default]
     Auto,
-    /// The inverse of the diagonal blocks, and rigid motions of aggregates (`sparse::TwoLevel`).
+    /// The inverse of the diagonal blocks, and fields on a lattice (`sparse::TwoLevel`); on the device rigid motions of aggregates (`sparse::RigidCoarse`).
     TwoLevel,
     /// The inverse of the diagonal blocks.
     Jacobi,

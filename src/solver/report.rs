@@ -3,6 +3,7 @@
 use arrayvec::ArrayVec;
 
 use crate::math::Vec3;
+use crate::memory::Lent;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepReport {
@@ -46,7 +47,7 @@ impl StepReport {
         if sum.pairs.is_empty() {
             sum.pairs = part.pairs;
         } else {
-            sum.pairs.extend(part.pairs);
+            sum.pairs.extend_from_slice(&part.pairs);
         }
     }
 
@@ -90,7 +91,7 @@ pub struct ContactReport {
     pub friction_force_total: f64,
     /// Energy taken by friction in this step [J].
     pub dissipated_by_friction: f64,
-    pub pairs: Vec<PairForce>,
+    pub pairs: Lent<PairForce>,
 }
 
 /// Resultant contact force between two contact bodies (`Model::contact_body_name`).

@@ -1,4 +1,4 @@
-//! Parts of a body that move as rigid ones: the coarse space of the two-level preconditioner (`fem-study.md` 5).
+//! Parts of a body that move as rigid ones: the coarse space of the device's preconditioner (`fem-study.md` 5).
 //!
 //! They grow along the edges of the mesh: boxes would tie ears and limbs together across air, and cost twice the iterations.
 
@@ -44,15 +44,17 @@ fn number(n: usize) -> usize {
     (if few < many { few } else { many * (few / many).powf(GROWTH) }).ceil() as usize
 }
 
-struct Body<'a> {
-    pattern: &'a Pattern,
-    first: usize,
-    fixed: &'a [bool],
-    positions: &'a [Vec3],
+/// The mesh of one body; nodes count from its first one.
+pub struct Body<'a> {
+    pub pattern: &'a Pattern,
+    pub first: usize,
+    pub fixed: &'a [bool],
+    pub positions: &'a [Vec3],
 }
 
 impl Body<'_> {
-    fn neighbours(&self, node: u32) -> impl Iterator<Item = u32> {
+    /// Free nodes with an edge to `node`, and this itself.
+    pub fn neighbours(&self, node: u32) -> impl Iterator<Item = u32> {
         let columns = &self.pattern.columns[self.pattern.row(self.first + node as usize)];
         columns.iter().map(|j| *j - self.first as u32).filter(|j| !self.fixed[*j as usize])
     }
@@ -124,7 +126,7 @@ impl Body<'_> {
     }
 
     /// Gives groups of fewer than [`FEWEST`] nodes to the one that they have most edges to.
-    fn merge_small(&self, groups: &mut Vec<Vec<u32>>) {
+    pub fn merge_small(&self, groups: &mut Vec<Vec<u32>>) {
         let mut owner = vec![NONE; self.positions.len()];
         for (g, group) in groups.iter().enumerate() {
             group.iter().for_each(|i| owner[*i as usize] = g as u32);

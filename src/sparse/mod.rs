@@ -2,20 +2,25 @@
 
 mod aggregates;
 mod cg;
+mod coarse;
 mod factor;
 pub mod lab;
 pub(crate) mod lanes;
+mod lattice;
 mod operator;
+mod rigid;
 mod sell;
 mod two_level;
 
 pub use cg::{Solved, conjugate_gradient};
+pub use coarse::Coarse;
 #[cfg(test)]
 pub use factor::tests::elastic_box;
 pub use factor::{Columns, FactorWork, NotPositiveDefinite, Requested, RestFactor};
 pub use operator::{Operator, RankOne, clear_fixed};
+pub use rigid::{RigidCoarse, RigidParts};
 pub use sell::Block as SingleBlock;
-pub use two_level::{Coarse, Layout, TwoLevel};
+pub use two_level::{Layout, TwoLevel};
 
 use std::ops::Range;
 

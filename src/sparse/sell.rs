@@ -69,12 +69,6 @@ pub fn dot<S: Simd>(simd: S, a: &Registers<S>, b: &Registers<S>) -> S::f32s {
     simd.mul_add_f32s(a[0], b[0], simd.mul_add_f32s(a[1], b[1], simd.mul_f32s(a[2], b[2])))
 }
 
-#[inline(always)]
-pub fn cross<S: Simd>(simd: S, a: &Registers<S>, b: &Registers<S>) -> Registers<S> {
-    let minor = |i: usize, j: usize| simd.sub_f32s(simd.mul_f32s(a[i], b[j]), simd.mul_f32s(a[j], b[i]));
-    [minor(1, 2), minor(2, 0), minor(0, 1)]
-}
-
 /// Four numbers of each of `places` in `rows`, lane by lane, as four registers.
 #[inline(always)]
 fn gather<S: Simd>(simd: S, rows: &[Node], places: &[u32]) -> [S::f32s; 4] {

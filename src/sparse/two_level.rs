@@ -1,7 +1,8 @@
-//! Conjugate gradients in f32 with two levels of preconditioning: the inverse of the diagonal blocks, and rigid motions of aggregates (`fem-study.md` 5).
+//! Conjugate gradients in f32 with two levels of preconditioning: the inverse of the diagonal blocks, and fields on the points of a lattice (`fem-study.md` 5).
 //!
-//! The aggregate a moves its nodes by `t + w x d_i`, `d_i = R_a D_i`, with `D_i` from its centre in the rest pose. Its coarse matrix `P^T A P` is that of the
-//! rest pose, factored once a time step length; a step brings the rotations R_a only.
+//! The points p of the cell of a node i move it by `sum_p w_ip R_p u_p`, with trilinear weights of the rest pose. The coarse matrix `P^T A P` of the u is that of the
+//! rest pose, factored once a time step length; a step brings the rotations R_p only. Rigid motions of aggregates, which the study chose, take twice the iterations
+//! on large bodies: they tear at the seams, while such fields are continuous and hold all linear ones.
 
 #[cfg(test)]
 mod tests;
@@ -11,78 +12,80 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::aggregates::aggregates;
+use super::coarse::Coarse;
+use super::lattice::{Cells, cells};
 use super::sell::{self, Block, Fill, HEIGHT, Node, Product, Slice, SlicedPattern, Slot, registers, slice_nodes, unslice};
-use super::{FactorWork, NotPositiveDefinite, Pattern, RankOne, RestFactor, Solved};
+use super::{FactorWork, Pattern, RankOne, Solved};
 use crate::math::{Mat3, Vec3};
 use crate::memory::Pages;
 
 /// Slices that a thread takes at once, and the fewest that are worth waking another for.
 const CHUNK: usize = 64;
 const FEWEST_CHUNKS: usize = 8;
-/// Added to the rotations' diagonal of the coarse matrix, as a part of its mean: nodes on a line do not tell one of them.
-const SHIFT: f64 = 1e-4;
-
 const NONE: u32 = u32::MAX;
 
-/// The free nodes of one body in an order of its own: aggregate after aggregate, each filled up to whole slices.
+/// The free nodes of one body in an order of its own: cell after cell of a lattice, each filled up to whole slices.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    range: Range<usize>,
+    pub(super) range: Range<usize>,
     /// Node at each place, counted from the first of the body; `u32::MAX` for places without.
-    nodes: Vec<u32>,
+    pub(super) nodes: Vec<u32>,
     /// Place of each node; `u32::MAX` for fixed nodes.
-    places: Vec<u32>,
+    pub(super) places: Vec<u32>,
     pattern: SlicedPattern,
-    /// Slices of each aggregate, and aggregate of each slice.
-    aggregates: Vec<Range<usize>>,
-    owners: Vec<u32>,
-    centers: Vec<Vec3>,
-    /// D_i of each place, in units of the aggregate's radius.
-    arms: Vec<Vec3>,
-    sliced_arms: Vec<Slice>,
+    /// Slices of each cell, and cell of each slice.
+    pub(super) cells: Vec<Range<usize>>,
+    pub(super) owners: Vec<u32>,
+    /// Points of each cell.
+    pub(super) corners: Vec<[u32; 8]>,
+    /// Corners at each point, by 8 x cell + corner.
+    at_points: Vec<Vec<u32>>,
+    /// Rest positions of the points.
+    pub(super) points: Vec<Vec3>,
+    /// Where each place stands in its cell, 0 to 1 along each axis.
+    pub(super) fractions: Vec<Vec3>,
+    sliced_fractions: Pages<Slice>,
     lanes: [usize; HEIGHT],
 }
 
 impl Layout {
-    /// Of the rows `range` of `pattern`, a block of their own (a body), without fixed nodes; `fixed` and `positions` (at rest) are given for all nodes. With
-    /// about `most` aggregates or fewer.
-    pub fn new(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions: &[Vec3], most: usize) -> Self {
-        let groups = aggregates(pattern, range, fixed, positions, most);
-        let (mut nodes, mut arms, mut centers, mut ranges) = (vec![], vec![], vec![], vec![]);
-        for mut group in groups {
+    /// Of the rows `range` of `pattern`, a block of their own (a body), without fixed nodes; `fixed` and `positions` (at rest) are given for all nodes.
+    pub fn new(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions: &[Vec3]) -> Self {
+        let Cells { nodes: parts, corners, places: within, points } = cells(pattern, range, fixed, positions);
+        let (mut nodes, mut ranges) = (vec![], vec![]);
+        for mut part in parts {
             // Rows of like length side by side.
-            group.sort_by_key(|i| std::cmp::Reverse(pattern.row(range.start + *i as usize).len()));
-            let at = |i: &u32| positions[range.start + *i as usize];
-            let center = group.iter().map(at).sum::<Vec3>() / group.len() as f64;
-            let radius = (group.iter().map(|i| (at(i) - center).norm_squared()).sum::<f64>() / group.len() as f64).sqrt();
-            let unit = if radius > 0.0 { 1.0 / radius } else { 0.0 };
+            part.sort_by_key(|i| std::cmp::Reverse(pattern.row(range.start + *i as usize).len()));
             let first = nodes.len() / HEIGHT;
-            arms.extend(group.iter().map(|i| (at(i) - center) * unit));
-            nodes.extend(group);
+            nodes.extend(part);
             nodes.resize(nodes.len().next_multiple_of(HEIGHT), NONE);
-            arms.resize(nodes.len(), Vec3::zeros());
-            centers.push(center);
             ranges.push(first..nodes.len() / HEIGHT);
         }
         let mut places = vec![NONE; range.len()];
         for (place, node) in nodes.iter().enumerate().filter(|(_, node)| **node != NONE) {
             places[*node as usize] = place as u32;
         }
-        let mut sliced_arms = vec![Slice::default(); nodes.len() / HEIGHT];
-        let rows: Vec<Node> = arms.iter().map(|d| [d.x as f32, d.y as f32, d.z as f32, 0.0]).collect();
-        slice_nodes(&rows, &mut sliced_arms);
-        let owners = ranges.iter().enumerate().flat_map(|(a, slices)| slices.clone().map(move |_| a as u32)).collect();
+        let fractions: Vec<Vec3> = nodes.iter().map(|node| within.get(*node as usize).copied().unwrap_or_default()).collect();
+        let mut sliced_fractions = Pages::zeros(nodes.len() / HEIGHT);
+        let rows: Vec<Node> = fractions.iter().map(|f| [f.x as f32, f.y as f32, f.z as f32, 0.0]).collect();
+        slice_nodes(&rows, &mut sliced_fractions);
+        let owners = ranges.iter().enumerate().flat_map(|(c, slices)| slices.clone().map(move |_| c as u32)).collect();
+        let mut at_points = vec![vec![]; points.len()];
+        for (slot, point) in corners.as_flattened().iter().enumerate() {
+            at_points[*point as usize].push(slot as u32);
+        }
         let mut layout = Self {
             range: range.clone(),
             nodes,
             places,
             pattern: SlicedPattern::default(),
-            aggregates: ranges,
+            cells: ranges,
             owners,
-            centers,
-            arms,
-            sliced_arms,
+            corners,
+            at_points,
+            points,
+            fractions,
+            sliced_fractions,
             lanes: sell::lanes(),
         };
         layout.pattern = layout.sliced(pattern);
@@ -120,93 +123,24 @@ impl Layout {
         SlicedPattern { starts, columns: columns[..].into(), sources: sources[..].into() }
     }
 
-    pub fn n_aggregates(&self) -> usize {
-        self.aggregates.len()
+    pub fn n_points(&self) -> usize {
+        self.points.len()
     }
 
-    /// The nodes of an aggregate, counted from the first of the body.
-    pub fn nodes_of(&self, aggregate: usize) -> impl Iterator<Item = usize> {
-        self.members(aggregate).map(|(node, _)| node)
-    }
-
-    /// The nodes of an aggregate with their arms D_i, in units of its radius.
-    pub fn members(&self, aggregate: usize) -> impl Iterator<Item = (usize, Vec3)> {
-        let slices = &self.aggregates[aggregate];
-        let places = HEIGHT * slices.start..HEIGHT * slices.end;
-        let members = self.nodes[places.clone()].iter().zip(&self.arms[places]);
-        members.filter(|(node, _)| **node != NONE).map(|(node, arm)| (*node as usize, *arm))
+    /// The nodes that a point of the lattice moves, counted from the first of the body, and how much.
+    pub fn moved_by(&self, point: usize) -> impl Iterator<Item = (usize, f64)> {
+        self.at_points[point].iter().flat_map(|slot| {
+            let slices = &self.cells[*slot as usize / 8];
+            let places = HEIGHT * slices.start..HEIGHT * slices.end;
+            let there = places.filter(|place| self.nodes[*place] != NONE);
+            there.map(|place| (self.nodes[place] as usize, weights(&self.fractions[place])[*slot as usize % 8]))
+        })
     }
 }
 
-/// The factor of the coarse matrix.
-#[derive(Clone, Debug)]
-pub struct Coarse(RestFactor);
-
-impl Coarse {
-    /// From the matrix `blocks` of the rest pose. Unknowns of an aggregate: t, then w.
-    pub fn new(layout: &Layout, pattern: &Pattern, blocks: &[Mat3]) -> Result<Self, NotPositiveDefinite> {
-        let n = layout.n_aggregates();
-        let owner = |place: u32| layout.owners[place as usize / HEIGHT];
-        let rows = || layout.range.clone().zip(&layout.places).filter(|(_, place)| **place != NONE);
-        let row = |i: usize| {
-            let columns = pattern.row(i).map(|b| (b, layout.places[pattern.columns[b] as usize - layout.range.start]));
-            columns.filter(|(_, place)| *place != NONE)
-        };
-        let mut pairs: Vec<[u32; 2]> =
-            rows().flat_map(|(i, p)| row(i).map(|(_, q)| [owner(*p), owner(q)])).filter(|[a, b]| a < b).collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        let across = pairs.iter().flat_map(|[a, b]| [[2 * a, 2 * b], [2 * a, 2 * b + 1], [2 * a + 1, 2 * b], [2 * a + 1, 2 * b + 1]]);
-        let mut edges: Vec<[u32; 2]> = (0..n as u32).map(|a| [2 * a, 2 * a + 1]).chain(across).collect();
-        edges.sort_unstable();
-        let coarse = Pattern::new(2 * n, edges);
-        let mut sums = vec![Mat3::zeros(); coarse.n_blocks()];
-        let mut add = |r: u32, c: u32, block: Mat3| {
-            let row = coarse.row(r as usize);
-            if let Ok(place) = coarse.columns[row.clone()].binary_search(&c) {
-                sums[row.start + place] += block;
-            }
-        };
-        for (i, p) in rows() {
-            let (a, d_i) = (owner(*p), layout.arms[*p as usize].cross_matrix());
-            for (b, q) in row(i) {
-                let (other, d_j, block) = (owner(q), layout.arms[q as usize].cross_matrix(), blocks[b]);
-                add(2 * a, 2 * other, block);
-                add(2 * a, 2 * other + 1, -block * d_j);
-                add(2 * a + 1, 2 * other, d_i * block);
-                add(2 * a + 1, 2 * other + 1, -d_i * block * d_j);
-            }
-        }
-        let turning = |a: usize| coarse.diagonals[2 * a + 1] as usize;
-        let mean = (0..n).map(|a| sums[turning(a)].trace()).sum::<f64>() / (3 * n.max(1)) as f64;
-        (0..n).for_each(|a| sums[turning(a)] += Mat3::identity() * (SHIFT * mean));
-        let positions: Vec<Vec3> = layout.centers.iter().flat_map(|c| [*c; 2]).collect();
-        RestFactor::new(&coarse, &sums, &(0..2 * n), &vec![false; 2 * n], &positions).map(Self)
-    }
-
-    /// Inverse of the coarse matrix, symmetric to the last bit: for every pair (a, b) of aggregates, b after b within a, its 3x3 blocks from the force on b to
-    /// the shift of a, torque to shift, force to turn, torque to turn.
-    pub fn inverse(&self) -> Vec<[Mat3; 4]> {
-        let n = self.0.n_nodes() / 2;
-        // Column 3 u + c: what a unit load c on the unknown u does.
-        let column = |work: &mut (Vec<Vec3>, FactorWork), k: usize| {
-            let (load, factor) = work;
-            load.fill(Vec3::zeros());
-            load[k / 3][k % 3] = 1.0;
-            let mut x = vec![Vec3::zeros(); 2 * n];
-            self.0.solve(load, &mut x, factor);
-            x
-        };
-        let columns: Vec<Vec<Vec3>> =
-            (0..6 * n).into_par_iter().with_min_len(16).map_init(|| (vec![Vec3::zeros(); 2 * n], FactorWork::default()), column).collect();
-        let entry = |r: usize, c: usize| 0.5 * (columns[c][r / 3][r % 3] + columns[r][c / 3][c % 3]);
-        let block = |u: usize, v: usize| Mat3::from_fn(|r, c| entry(3 * u + r, 3 * v + c));
-        let pair = |k: usize| {
-            let (a, b) = (2 * (k / n), 2 * (k % n));
-            [block(a, b), block(a, b + 1), block(a + 1, b), block(a + 1, b + 1)]
-        };
-        (0..n * n).into_par_iter().with_min_len(64).map(pair).collect()
-    }
+/// What a place in a cell takes of each corner.
+pub(super) fn weights(f: &Vec3) -> [f64; 8] {
+    std::array::from_fn(|corner| (0..3).map(|axis| if corner >> axis & 1 == 1 { f[axis] } else { 1.0 - f[axis] }).product())
 }
 
 /// Matrix and preconditioner of one body in a step, and the vectors of a solve; memory is kept.
@@ -214,9 +148,7 @@ impl Coarse {
 pub struct TwoLevel {
     slots: Pages<Slot>,
     inverses: Pages<Slot>,
-    /// d_i.
-    arms: Pages<Slice>,
-    /// R_a.
+    /// R_p.
     rotations: Vec<Mat3>,
     sums: Vec<Node>,
     /// Direction by rows, and a zero behind them.
@@ -228,17 +160,19 @@ pub struct TwoLevel {
     q: Pages<Slice>,
     /// Of the chunks.
     parts: Vec<[f64; 2]>,
-    /// t and w of all aggregates: residual and correction in the rest pose, correction in space.
+    /// Of the points: residual and correction in the rest pose.
     coarse_residual: Vec<Vec3>,
     coarse_correction: Vec<Vec3>,
-    motions: Vec<[f32; 6]>,
+    /// Of each cell: the residual summed up at its corners, and the correction as a polynomial of the place in it.
+    moments: Vec<Trilinear>,
+    motions: Vec<Trilinear>,
     factor: FactorWork,
     springs: Vec<RankOne>,
 }
 
 impl TwoLevel {
     /// Takes the matrix of a step. `blocks` are the blocks of all edges of the pattern, see [`Layout`]; `sum` tells of a node what its row sums up to [kg];
-    /// `springs` are those of the body; `rotation` of an aggregate.
+    /// `springs` are those of the body; `rotation` of a point.
     pub fn assemble(
         &mut self,
         layout: &Layout,
@@ -249,16 +183,18 @@ impl TwoLevel {
     ) {
         let n = layout.pattern.n_slices();
         self.slots.fit(layout.pattern.columns.len());
-        for vector in [&mut self.arms, &mut self.x, &mut self.r, &mut self.z, &mut self.p, &mut self.q] {
+        for vector in [&mut self.x, &mut self.r, &mut self.z, &mut self.p, &mut self.q] {
             vector.fit(n);
         }
         self.inverses.fit(n);
         self.rows.fit(n * HEIGHT + 1);
         self.parts.resize(n.div_ceil(CHUNK), [0.0; 2]);
         for vector in [&mut self.coarse_residual, &mut self.coarse_correction] {
-            vector.resize(2 * layout.n_aggregates(), Vec3::zeros());
+            vector.resize(layout.n_points(), Vec3::zeros());
         }
-        self.motions.resize(layout.n_aggregates(), [0.0; 6]);
+        for sums in [&mut self.moments, &mut self.motions] {
+            sums.resize(layout.cells.len(), Trilinear::default());
+        }
         self.sums.clear();
         self.sums.extend(layout.nodes.iter().map(|node| {
             let sum = if *node == NONE { 0.0 } else { sum(layout.range.start + *node as usize) };
@@ -275,8 +211,7 @@ impl TwoLevel {
             }
         }
         self.rotations.clear();
-        self.rotations.extend((0..layout.n_aggregates()).map(rotation));
-        Arch::new().dispatch(Turn { layout, rotations: &self.rotations, turned: &mut self.arms });
+        self.rotations.extend((0..layout.n_points()).map(rotation));
         let Self { sums, slots, inverses, .. } = self;
         fill(Fill { pattern: &layout.pattern, first: 0, blocks, sums, slots, inverses });
     }
@@ -307,7 +242,7 @@ impl TwoLevel {
             slice_nodes(&self.rows, &mut self.r);
             [residual2, fine] = self.update(0.0);
         }
-        self.motions.fill([0.0; 6]);
+        self.motions.fill(Trilinear::default());
         let mut rho = 0.0;
         let mut iterations = 0;
         while residual2.sqrt() > tolerance && iterations < max_iterations {
@@ -382,31 +317,63 @@ impl TwoLevel {
 
     /// The coarse correction c of the residual; returns r.P c.
     fn correct_coarsely(&mut self, layout: &Layout, coarse: &Coarse) -> f64 {
-        let Self { arms, rotations, r, coarse_residual, coarse_correction, motions, factor, .. } = self;
-        let (arms, r) = (&arms[..], &r[..]);
-        let restricted = (coarse_residual.par_chunks_exact_mut(2), &layout.aggregates, &rotations[..]).into_par_iter();
-        restricted.with_min_len(FEWEST_CHUNKS * 8).for_each(|(residual, slices, rotation)| {
-            let [force, torque] = Arch::new().dispatch(Restrict { r: &r[slices.clone()], arms: &arms[slices.clone()] });
-            residual[0] = rotation.tr_mul(&force);
-            residual[1] = rotation.tr_mul(&torque);
+        let Self { rotations, r, coarse_residual, coarse_correction, moments, motions, factor, .. } = self;
+        let (fractions, r) = (&layout.sliced_fractions[..], &r[..]);
+        (&mut moments[..], &layout.cells).into_par_iter().with_min_len(FEWEST_CHUNKS * 8).for_each(|(moments, slices)| {
+            *moments = Arch::new().dispatch(Restrict { r: &r[slices.clone()], fractions: &fractions[slices.clone()] });
+            to_corners(moments);
         });
-        coarse.0.solve(coarse_residual, coarse_correction, factor);
-        for ((motion, correction), rotation) in motions.iter_mut().zip(coarse_correction.chunks_exact(2)).zip(rotations) {
-            let (t, w) = (*rotation * correction[0], *rotation * correction[1]);
-            *motion = [t.x as f32, t.y as f32, t.z as f32, w.x as f32, w.y as f32, w.z as f32];
+        for ((residual, rotation), slots) in coarse_residual.iter_mut().zip(&*rotations).zip(&layout.at_points) {
+            let moments = slots.iter().map(|slot| moments[*slot as usize / 8][*slot as usize % 8]);
+            let sum = moments.fold(Vec3::zeros(), |sum, [x, y, z]| sum + Vec3::new(x.into(), y.into(), z.into()));
+            *residual = rotation.tr_mul(&sum);
         }
-        super::dot(coarse_residual, coarse_correction)
+        coarse.solve(coarse_residual, coarse_correction, factor);
+        let product = super::dot(coarse_residual, coarse_correction);
+        for (correction, rotation) in coarse_correction.iter_mut().zip(rotations) {
+            *correction = *rotation * *correction;
+        }
+        for (motion, corners) in motions.iter_mut().zip(&layout.corners) {
+            *motion = corners.map(|point| coarse_correction[point as usize].map(|c| c as f32).into());
+            to_polynomial(motion);
+        }
+        product
     }
 
     /// p = z + P c + beta p, also by rows.
     fn turn_direction(&mut self, layout: &Layout, beta: f64) {
-        let Self { arms, z, p, rows, motions, .. } = self;
+        let Self { z, p, rows, motions, .. } = self;
         let motions = &motions[..];
         let vectors = (p.par_chunks_mut(CHUNK), rows.par_chunks_mut(CHUNK * HEIGHT));
-        let given = (z.par_chunks(CHUNK), arms.par_chunks(CHUNK), layout.owners.par_chunks(CHUNK));
-        vectors.into_par_iter().zip(given).with_min_len(FEWEST_CHUNKS).for_each(|((p, rows), (z, arms, owners))| {
-            Arch::new().dispatch(Direction { beta: beta as f32, z, arms, owners, motions, p, rows });
+        let given = (z.par_chunks(CHUNK), layout.sliced_fractions.par_chunks(CHUNK), layout.owners.par_chunks(CHUNK));
+        vectors.into_par_iter().zip(given).with_min_len(FEWEST_CHUNKS).for_each(|((p, rows), (z, fractions, owners))| {
+            Arch::new().dispatch(Direction { beta: beta as f32, z, fractions, owners, motions, p, rows });
         });
+    }
+}
+
+/// A vector for each corner of a cell, or the factors of 1, x, y, xy, z, xz, yz, xyz: bit a of an index stands for the axis a.
+type Trilinear = [[f32; 3]; 8];
+
+/// From values at the corners to the factors of the polynomial that takes them.
+fn to_polynomial(values: &mut Trilinear) {
+    for bit in [1, 2, 4] {
+        for k in (0..8).filter(|k| k & bit == 0) {
+            for c in 0..3 {
+                values[k | bit][c] -= values[k][c];
+            }
+        }
+    }
+}
+
+/// The transpose of [`to_polynomial`]: from sums weighted with 1, x, y, ... to sums weighted with what each corner has.
+fn to_corners(sums: &mut Trilinear) {
+    for bit in [1, 2, 4] {
+        for k in (0..8).filter(|k| k & bit == 0) {
+            for c in 0..3 {
+                sums[k][c] -= sums[k | bit][c];
+            }
+        }
     }
 }
 
@@ -425,36 +392,6 @@ fn fill(whole: Fill) {
         || fill(Fill { pattern, first, blocks, sums, slots, inverses }),
         || fill(Fill { pattern, first: first + half, blocks, sums: sums_after, slots: slots_after, inverses: inverses_after }),
     );
-}
-
-/// d_i = R_a D_i.
-struct Turn<'a> {
-    layout: &'a Layout,
-    rotations: &'a [Mat3],
-    turned: &'a mut [Slice],
-}
-
-impl WithSimd for Turn<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        for ((turned, arms), owner) in self.turned.iter_mut().zip(&self.layout.sliced_arms).zip(&self.layout.owners) {
-            let rotation = &self.rotations[*owner as usize];
-            for k in 0..registers::<S>() {
-                let arm = arms.load::<S>(k);
-                let mut d = arm;
-                for row in 0..3 {
-                    let mut entries = arm;
-                    for c in 0..3 {
-                        entries[c] = simd.splat_f32s(rotation[(row, c)] as f32);
-                    }
-                    d[row] = sell::dot(simd, &entries, &arm);
-                }
-                turned.store::<S>(k, d);
-            }
-        }
-    }
 }
 
 /// See [`TwoLevel::update`].
@@ -496,29 +433,36 @@ impl WithSimd for Update<'_> {
     }
 }
 
-/// Sum and moment of the residual of one aggregate.
+/// Sums of the residual of one cell, weighted with 1, x, y, xy, z, xz, yz, xyz.
 struct Restrict<'a> {
     r: &'a [Slice],
-    arms: &'a [Slice],
+    fractions: &'a [Slice],
 }
 
 impl WithSimd for Restrict<'_> {
-    type Output = [Vec3; 2];
+    type Output = Trilinear;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> [Vec3; 2] {
-        let mut sums = [[simd.splat_f32s(0.0); 3]; 2];
-        for (r, arms) in self.r.iter().zip(self.arms) {
-            for k in 0..registers::<S>() {
-                let force = r.load::<S>(k);
-                let moment = sell::cross(simd, &arms.load::<S>(k), &force);
-                for c in 0..3 {
-                    sums[0][c] = simd.add_f32s(sums[0][c], force[c]);
-                    sums[1][c] = simd.add_f32s(sums[1][c], moment[c]);
+    fn with_simd<S: Simd>(self, simd: S) -> Trilinear {
+        let mut found = Trilinear::default();
+        for c in 0..3 {
+            let mut sums = [simd.splat_f32s(0.0); 8];
+            for (r, fractions) in self.r.iter().zip(self.fractions) {
+                for k in 0..registers::<S>() {
+                    let ([x, y, z], r) = (fractions.load::<S>(k), r.load::<S>(k)[c]);
+                    let (rx, ry) = (simd.mul_f32s(r, x), simd.mul_f32s(r, y));
+                    let terms = [r, rx, ry, simd.mul_f32s(rx, y)];
+                    for (i, term) in terms.into_iter().enumerate() {
+                        sums[i] = simd.add_f32s(sums[i], term);
+                        sums[4 + i] = simd.mul_add_f32s(term, z, sums[4 + i]);
+                    }
                 }
             }
+            for (found, sum) in found.iter_mut().zip(sums) {
+                found[c] = simd.reduce_sum_f32s(sum);
+            }
         }
-        sums.map(|[x, y, z]| Vec3::new(simd.reduce_sum_f32s(x).into(), simd.reduce_sum_f32s(y).into(), simd.reduce_sum_f32s(z).into()))
+        found
     }
 }
 
@@ -526,9 +470,9 @@ impl WithSimd for Restrict<'_> {
 struct Direction<'a> {
     beta: f32,
     z: &'a [Slice],
-    arms: &'a [Slice],
+    fractions: &'a [Slice],
     owners: &'a [u32],
-    motions: &'a [[f32; 6]],
+    motions: &'a [Trilinear],
     p: &'a mut [Slice],
     rows: &'a mut [Node],
 }
@@ -538,19 +482,18 @@ impl WithSimd for Direction<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { beta, z, arms, owners, motions, p, rows } = self;
+        let Self { beta, z, fractions, owners, motions, p, rows } = self;
         let beta = simd.splat_f32s(beta);
-        for ((((p, rows), z), arms), owner) in p.iter_mut().zip(rows.chunks_exact_mut(HEIGHT)).zip(z).zip(arms).zip(owners) {
+        for ((((p, rows), z), fractions), owner) in p.iter_mut().zip(rows.chunks_exact_mut(HEIGHT)).zip(z).zip(fractions).zip(owners) {
             let motion = &motions[*owner as usize];
-            let mut turning = [simd.splat_f32s(0.0); 3];
-            for c in 0..3 {
-                turning[c] = simd.splat_f32s(motion[3 + c]);
-            }
             for k in 0..registers::<S>() {
-                let mut ps = p.load::<S>(k);
-                let (zs, turned) = (z.load::<S>(k), sell::cross(simd, &turning, &arms.load::<S>(k)));
+                let (mut ps, zs) = (p.load::<S>(k), z.load::<S>(k));
+                let [x, y, z] = fractions.load::<S>(k);
                 for c in 0..3 {
-                    let coarse = simd.add_f32s(simd.splat_f32s(motion[c]), turned[c]);
+                    let factor = |m: usize| simd.splat_f32s(motion[m][c]);
+                    let line = |m: usize| simd.mul_add_f32s(factor(m + 1), x, factor(m));
+                    let plane = |m: usize| simd.mul_add_f32s(line(m + 2), y, line(m));
+                    let coarse = simd.mul_add_f32s(plane(4), z, plane(0));
                     ps[c] = simd.mul_add_f32s(beta, ps[c], simd.add_f32s(zs[c], coarse));
                 }
                 p.store::<S>(k, ps);

@@ -287,7 +287,7 @@ impl DeviceEngine {
             let of_bodies = &answer.controls[bodies];
             course.iterations += of_bodies.iter().map(|control| control.contact_iterations + control.iterations).max().unwrap_or(0);
             let converged = of_bodies.iter().all(|control| control.converged != 0) && settled[k];
-            let ScopeWork { contacts, crosses, solved, .. } = work;
+            let ScopeWork { contacts, crosses, solved, pairs, .. } = work;
             let finest = cwc::ACCEPTED * params.contact_tolerance;
             let dv = &dv[scope.unknowns.clone()];
             let mut outcome = None;
@@ -321,7 +321,7 @@ impl DeviceEngine {
                 relinearisations: course.relinearisations,
                 residual: of_bodies.iter().map(|c| f64::from(c.residual2).sqrt() / f64::from(c.scale)).fold(0.0, f64::max),
                 converged,
-                contact: contact_report(contacts, dv, scope.unknowns.start, params.time_step),
+                contact: contact_report(contacts, dv, scope.unknowns.start, params.time_step, pairs),
                 ..StepReport::default()
             });
         };

@@ -239,7 +239,7 @@ impl DeviceEngine {
                 relinearisations: pursuit.relinearisations,
                 residual,
                 converged,
-                contact: contact_report(&work.contacts, dv, scope.unknowns.start, dt),
+                contact: contact_report(&work.contacts, dv, scope.unknowns.start, dt, &work.pairs),
                 ..StepReport::default()
             });
         };

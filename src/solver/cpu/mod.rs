@@ -16,7 +16,7 @@ mod tests;
 pub use self::contacts::{ContactPressure, Detection, End, Scope, report as contact_report, set_apart};
 pub use assemble::{Damping, edge_block, link, matrix, right_hand_side, rigid_right_hand_side};
 pub use elements::{CornerForces, CornerGradients, Elements, NodeMotion, TetGroups, elements, gather_motions, gradient};
-pub use rest::{Aggregates, RestBody, RestShape, SAMPLES, coarse_factors};
+pub use rest::{Aggregates, Levels, RestBody, RestShape, SAMPLES, coarse_factors};
 pub use rotation::{IDENTITY, Quaternion};
 pub use solve::{ELASTIC_TOLERANCE, MAX_PASSES, ScopeWork, max_contacts};
 pub use step::{MOMENTUM_SHARE, Step, Work};
@@ -260,6 +260,7 @@ impl<E: Engine> CpuStepper<E> {
             if report.stages.time("detection", || monotone.end(model, groups, state, &work.dv, params.time_step)) {
                 // The step as it would have been without the proof.
                 drop(end);
+                (work.candidates, work.detection_memory) = (candidates, detection.into_memory());
                 return self.advance(params, loads);
             }
             if left > 0 {

@@ -10,7 +10,7 @@ use super::{Damping, elements, matrix};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Body, End, Model};
 use crate::solver::{ContactSolver, Loads, Params, State};
-use crate::sparse::{Coarse, Columns, Layout, Operator, RestFactor};
+use crate::sparse::{Coarse, Columns, Layout, NotPositiveDefinite, Operator, RestFactor, RigidCoarse, RigidParts};
 
 /// Bodies with more nodes go without a factor: its memory and the time to make it grow faster than what it saves.
 const MAX_NODES: usize = 20_000;
@@ -38,10 +38,18 @@ pub struct RestBody {
     pub rotations: Vec<Mat3>,
 }
 
-/// The parts of one deformable body that turn as one, and tets that tell how.
+/// The matrix and the coarse space of one deformable body, and tets that tell how its points turn.
+#[derive(Debug)]
+pub struct Levels {
+    pub layout: Layout,
+    /// Up to [`SAMPLES`] tets of each point.
+    samples: Vec<Vec<u32>>,
+}
+
+/// The parts of one deformable body that turn as one on the device, and tets that tell how.
 #[derive(Debug)]
 pub struct Aggregates {
-    pub layout: Layout,
+    pub parts: RigidParts,
     /// Up to [`SAMPLES`] tets of each.
     pub samples: Vec<Vec<u32>>,
 }
@@ -52,7 +60,7 @@ pub struct RestPoses {
     /// The last used first.
     kept: Vec<Kept>,
     /// Of all deformable bodies, once there is a factor.
-    aggregates: Vec<Aggregates>,
+    levels: Vec<Levels>,
 }
 
 /// Factors for one time step.
@@ -68,8 +76,8 @@ struct Kept {
 impl RestPoses {
     /// Makes the coarse factors of this time step, and those for contact where something may touch; unless they are there.
     pub fn select(&mut self, model: &Model, params: &Params, damping: &Damping, solver: ContactSolver) {
-        if self.aggregates.len() < model.bodies.len() {
-            self.aggregates = model.bodies.par_iter().map(|body| Aggregates::new(model, body, usize::MAX)).collect();
+        if self.levels.len() < model.bodies.len() {
+            self.levels = model.bodies.par_iter().map(|body| Levels::new(model, body)).collect();
         }
         let needs_factors = solver == ContactSolver::Cwc && model.may_touch();
         self.keep(model, params, damping, needs_factors);
@@ -85,21 +93,21 @@ impl RestPoses {
         }
         let kept = &mut self.kept[0];
         let needs_factors = needs_factors && kept.bodies.len() < model.bodies.len();
-        let needs_coarse = kept.coarse.len() < self.aggregates.len();
+        let needs_coarse = kept.coarse.len() < self.levels.len();
         if needs_factors || needs_coarse {
             let a = rest_matrix(model, params, damping);
             if needs_factors {
                 kept.bodies = rest_bodies(model, &a);
             }
             if needs_coarse {
-                kept.coarse = coarse_of_matrix(model, params, &self.aggregates, &a);
+                kept.coarse = coarse_of_matrix(model, params, |body| Coarse::new(&self.levels[body].layout, &model.pattern, &a.blocks));
             }
         }
     }
 
-    /// Of the time step that was selected: aggregates of all bodies and their coarse factors.
-    pub fn coarse(&self) -> (&[Aggregates], &[Option<Coarse>]) {
-        (&self.aggregates, self.kept.first().map_or(&[], |kept| &kept.coarse))
+    /// Of the time step that was selected: levels of all bodies and their coarse factors.
+    pub fn coarse(&self) -> (&[Levels], &[Option<Coarse>]) {
+        (&self.levels, self.kept.first().map_or(&[], |kept| &kept.coarse))
     }
 
     /// Of the last time step, as turned.
@@ -126,24 +134,51 @@ fn node_rotation(model: &Model, tet_rotations: &[Quaternion], node: usize) -> Ma
     rotation::mean(tets.map(|tet| (tet_rotations[tet], model.tets[tet].volume)))
 }
 
-/// Up to this many tets of an aggregate tell its rotation.
+/// Up to this many tets of an aggregate, or around a point, tell its rotation.
 pub const SAMPLES: usize = 12;
 
-impl Aggregates {
-    /// About `most` or fewer.
-    pub fn new(model: &Model, body: &Body, most: usize) -> Self {
-        let layout = Layout::new(&model.pattern, &body.nodes, &model.fixed, &model.rest_positions, most);
-        let samples = (0..layout.n_aggregates()).map(|a| {
-            let nodes: Vec<usize> = layout.nodes_of(a).collect();
-            let chosen = nodes.iter().step_by(nodes.len().div_ceil(SAMPLES));
-            chosen.map(|i| model.node_corners.get(body.nodes.start + i)[0] / 4).collect()
+/// The mean of the rotations of `samples`.
+fn mean_rotation(samples: &[u32], tet_rotations: &[Quaternion]) -> Mat3 {
+    rotation::mean(samples.iter().map(|tet| (tet_rotations[*tet as usize], 1.0)))
+}
+
+/// The first tet at a node of `body`.
+fn first_tet(model: &Model, body: &Body, node: usize) -> u32 {
+    model.node_corners.get(body.nodes.start + node)[0] / 4
+}
+
+impl Levels {
+    pub fn new(model: &Model, body: &Body) -> Self {
+        let layout = Layout::new(&model.pattern, &body.nodes, &model.fixed, &model.rest_positions);
+        let samples = (0..layout.n_points()).into_par_iter().map(|point| {
+            let mut moved: Vec<(usize, f64)> = layout.moved_by(point).collect();
+            moved.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            moved.iter().take(SAMPLES).map(|(node, _)| first_tet(model, body, *node)).collect()
         });
         Self { samples: samples.collect(), layout }
     }
 
+    /// Of a point from the rest pose, by the tets around it.
+    pub fn rotation(&self, point: usize, tet_rotations: &[Quaternion]) -> Mat3 {
+        mean_rotation(&self.samples[point], tet_rotations)
+    }
+}
+
+impl Aggregates {
+    /// About `most` or fewer.
+    pub fn new(model: &Model, body: &Body, most: usize) -> Self {
+        let parts = RigidParts::new(&model.pattern, &body.nodes, &model.fixed, &model.rest_positions, most);
+        let samples = (0..parts.n_parts()).map(|a| {
+            let members = parts.members(a);
+            let chosen = members.iter().step_by(members.len().div_ceil(SAMPLES));
+            chosen.map(|(i, _)| first_tet(model, body, *i as usize)).collect()
+        });
+        Self { samples: samples.collect(), parts }
+    }
+
     /// From the rest pose, by the mean of the rotations of its samples.
     pub fn rotation(&self, aggregate: usize, tet_rotations: &[Quaternion]) -> Mat3 {
-        rotation::mean(self.samples[aggregate].iter().map(|tet| (tet_rotations[*tet as usize], 1.0)))
+        mean_rotation(&self.samples[aggregate], tet_rotations)
     }
 }
 
@@ -170,16 +205,19 @@ fn rest_matrix(model: &Model, params: &Params, damping: &Damping) -> Operator {
 }
 
 /// The coarse factors of all bodies for the time step of `params`; None where f32 does not hold the matrix.
-pub fn coarse_factors(model: &Model, params: &Params, damping: &Damping, aggregates: &[Aggregates]) -> Vec<Option<Coarse>> {
-    coarse_of_matrix(model, params, aggregates, &rest_matrix(model, params, damping))
+pub fn coarse_factors(model: &Model, params: &Params, damping: &Damping, aggregates: &[Aggregates]) -> Vec<Option<RigidCoarse>> {
+    let a = rest_matrix(model, params, damping);
+    coarse_of_matrix(model, params, |body| RigidCoarse::new(&aggregates[body].parts, &model.pattern, &a.blocks))
 }
 
-fn coarse_of_matrix(model: &Model, params: &Params, aggregates: &[Aggregates], a: &Operator) -> Vec<Option<Coarse>> {
-    let of_body = |(body, aggregates): (&Body, &Aggregates)| {
-        let is_mild = stiffness(model, body, params.time_step) < SINGLE;
-        is_mild.then(|| Coarse::new(&aggregates.layout, &model.pattern, &a.blocks).ok()).flatten()
-    };
-    model.bodies.par_iter().zip(aggregates).map(of_body).collect()
+/// `factor` of all bodies but those whose matrix f32 does not hold.
+fn coarse_of_matrix<T: Send>(
+    model: &Model,
+    params: &Params,
+    factor: impl Fn(usize) -> Result<T, NotPositiveDefinite> + Sync,
+) -> Vec<Option<T>> {
+    let of_body = |(k, body): (usize, &Body)| (stiffness(model, body, params.time_step) < SINGLE).then(|| factor(k).ok()).flatten();
+    model.bodies.par_iter().enumerate().map(of_body).collect()
 }
 
 /// Factors of all deformable bodies, one for those of the same shape.

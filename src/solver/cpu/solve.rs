@@ -1,7 +1,9 @@
 //! The velocity change of the bodies of one scope.
 
+use std::sync::Arc;
+
 use super::contacts::{Detection, Scope, report as summed_up};
-use super::rest::{Aggregates, RestBody};
+use super::rest::{Levels, RestBody};
 use super::rotation::Quaternion;
 use crate::contact::baselines::{self, BaselineWork, Bodies};
 use crate::contact::{
@@ -9,8 +11,9 @@ use crate::contact::{
     update_compliances,
 };
 use crate::math::{Mat3, Vec3};
+use crate::memory::{Pool, emptied};
 use crate::model::{Body, Model};
-use crate::solver::{ContactSolver, Demand, Params, StageTimes, StepReport};
+use crate::solver::{ContactSolver, Demand, PairForce, Params, StageTimes, StepReport};
 use crate::sparse::{Coarse, Operator, RankOne, SingleBlock, Solved, TwoLevel, conjugate_gradient};
 
 /// What the solve of one scope needs and leaves.
@@ -21,6 +24,10 @@ pub struct ScopeWork {
     cwc: CwcWork,
     baseline: BaselineWork,
     load: Vec<f64>,
+    /// The memory of a list of blocks.
+    blocks: Vec<Block<'static>>,
+    /// That of what reports hand out.
+    pub pairs: Arc<Pool<Vec<PairForce>>>,
     pub contacts: Vec<Contact>,
     /// None before it is solved.
     pub solved: Option<StepReport>,
@@ -46,7 +53,7 @@ pub fn solve_scope(
     // All methods are measured with the same scales.
     update_compliances(problem, &mut work.contacts, &mut work.load);
     report.residual /= scale;
-    report.contact = summed_up(&work.contacts, dv, problem.unknowns.start, problem.dt);
+    report.contact = summed_up(&work.contacts, dv, problem.unknowns.start, problem.dt, &work.pairs);
     report
 }
 
@@ -66,7 +73,7 @@ impl Elastic<'_> {
     pub fn solve(
         &self,
         scope: &Scope,
-        aggregates: &[Aggregates],
+        levels: &[Levels],
         coarse: &[Option<Coarse>],
         systems: &mut [TwoLevel],
         scale: f64,
@@ -81,13 +88,13 @@ impl Elastic<'_> {
         let mut report = StepReport { converged: true, ..StepReport::default() };
         let mut residual2 = 0.0;
         let (mut soft, rigid) = dv.split_at_mut(n_nodes);
-        for (((body, aggregates), coarse), system) in bodies.iter().zip(aggregates).zip(coarse.iter().flatten()).zip(systems) {
+        for (((body, levels), coarse), system) in bodies.iter().zip(levels).zip(coarse.iter().flatten()).zip(systems) {
             let (dv, rest) = soft.split_at_mut(body.nodes.len());
             soft = rest;
             let share = body.nodes.len() as f64 / n_nodes as f64;
             let Params { tolerance, max_iterations, fixed_iterations, .. } = *self.params;
             let limits = fixed_iterations.map_or((tolerance * scale * share.sqrt(), max_iterations), |iterations| (0.0, iterations));
-            let solved = self.solve_body(body, aggregates, coarse, system, limits, dv, &mut report.stages);
+            let solved = self.solve_body(body, levels, coarse, system, limits, dv, &mut report.stages);
             report.iterations = report.iterations.max(solved.iterations);
             report.converged &= solved.converged || fixed_iterations.is_some();
             residual2 += solved.residual * solved.residual;
@@ -105,7 +112,7 @@ impl Elastic<'_> {
     fn solve_body(
         &self,
         body: &Body,
-        aggregates: &Aggregates,
+        levels: &Levels,
         coarse: &Coarse,
         system: &mut TwoLevel,
         (bound, max_iterations): (f64, u32),
@@ -118,12 +125,12 @@ impl Elastic<'_> {
         let damped = 1.0 + params.time_step * body.material.mass_damping;
         stages.time("assembly", || {
             let sum = |i: usize| damped * model.node_masses[i];
-            system.assemble(&aggregates.layout, self.blocks, sum, springs().copied(), |a| aggregates.rotation(a, self.rotations));
+            system.assemble(&levels.layout, self.blocks, sum, springs().copied(), |point| levels.rotation(point, self.rotations));
         });
         stages.time("elastic solve", || {
             let rhs = &self.rhs[body.nodes.clone()];
             let coarse = params.is_two_level().then_some(coarse);
-            let solved = system.solve(&aggregates.layout, coarse, rhs, dv, bound, max_iterations);
+            let solved = system.solve(&levels.layout, coarse, rhs, dv, bound, max_iterations);
             let is_free = springs().next().is_none() && !model.fixed[body.nodes.clone()].contains(&true);
             if is_free {
                 // The matrix takes a common velocity to the masses: what the residual sums up to is momentum that its common motion takes.
@@ -149,7 +156,8 @@ fn with_compliance(
 ) -> StepReport {
     let mut report = StepReport::default();
     let model = detection.model;
-    let blocks = blocks(problem, scope, model, rests);
+    let mut list: Vec<Block> = std::mem::take(&mut work.blocks);
+    blocks(problem, scope, model, rests, &mut list);
     let options = CwcOptions {
         residual: params.tolerance * scale,
         elastic_tolerance: ELASTIC_TOLERANCE * params.contact_tolerance,
@@ -157,20 +165,21 @@ fn with_compliance(
         gives_up: params.demand == Demand::Converged,
         max_contacts: max_contacts(scope, detection, &work.contacts),
     };
-    let ScopeWork { cg, cwc, contacts, crosses, .. } = work;
+    let ScopeWork { cg, cwc, contacts, crosses, blocks: memory, .. } = work;
     let is_large = |block: &Block| block.rest.is_none() && (block.body as usize) < model.bodies.len();
-    if contacts.is_empty() && blocks.iter().any(is_large) {
+    if contacts.is_empty() && list.iter().any(is_large) {
         // Without a factor, one long solve is better than many short ones.
         let solved = report.stages.time("elastic solve", || elastic(problem, (options.residual, params.max_iterations), dv, cg));
         report.iterations = solved.iterations;
     }
     let mut detecting = StageTimes::default();
     let start = std::time::Instant::now();
-    let outcome = solve_cwc(problem, &blocks, contacts, dv, &options, cwc, |dv, contacts| {
+    let outcome = solve_cwc(problem, &list, contacts, dv, &options, cwc, |dv, contacts| {
         let adapted = detecting.time("detection", || detection.adapt(scope, dv, contacts));
         *crosses = adapted.crosses;
         adapted.off
     });
+    *memory = emptied(list);
     report.stages.add(if contacts.is_empty() { "elastic solve" } else { "contact solve" }, ms_since(start) - detecting.total());
     report.stages.add("detection", detecting.total());
     report.iterations += outcome.iterations;
@@ -181,8 +190,8 @@ fn with_compliance(
     report
 }
 
-/// The bodies of a scope as blocks of the matrix.
-pub fn blocks<'a>(problem: &Problem, scope: &Scope, model: &Model, rests: &'a [Option<RestBody>]) -> Vec<Block<'a>> {
+/// The bodies of a scope as blocks of the matrix, added to `list`.
+pub fn blocks<'a>(problem: &Problem, scope: &Scope, model: &Model, rests: &'a [Option<RestBody>], list: &mut Vec<Block<'a>>) {
     let mut rests = rests.iter();
     let of_body = |body: usize| match body.checked_sub(model.bodies.len()) {
         None => Block {
@@ -198,7 +207,7 @@ pub fn blocks<'a>(problem: &Problem, scope: &Scope, model: &Model, rests: &'a [O
         },
         Some(r) => Block { body: body as u32, unknowns: model.linear_unknown(r)..model.angular_unknown(r) + 1, rest: None, mass: None },
     };
-    scope.bodies.clone().map(of_body).collect()
+    list.extend(scope.bodies.clone().map(of_body));
 }
 
 /// What the elastic residual may still move, as a part of the contact tolerance: friction remembers how a landing was solved (`contact-study.md` 4.1).

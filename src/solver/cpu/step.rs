@@ -179,7 +179,7 @@ impl Step<'_> {
             single_blocks(model, single_gradients, blocks);
         });
         systems.resize_with(model.bodies.len(), TwoLevel::default);
-        let (aggregates, coarse) = rests.coarse();
+        let (levels, coarse) = rests.coarse();
         let elastic = Elastic { model, rotations, blocks, links: a, rhs, params };
         let n_bodies = model.bodies.len();
         Parts { scopes: &scopes.list, works, dv, systems }.for_each(n_bodies, &|scope, work, dv, systems| {
@@ -187,7 +187,7 @@ impl Step<'_> {
                 return;
             }
             let (soft, scale) = (scope.deformable(n_bodies), self.driving_impulse(scope, &elements.forces));
-            let Some(mut report) = elastic.solve(scope, &aggregates[soft.clone()], &coarse[soft], systems, scale, dv) else { return };
+            let Some(mut report) = elastic.solve(scope, &levels[soft.clone()], &coarse[soft], systems, scale, dv) else { return };
             let ScopeWork { contacts, crosses, .. } = work;
             *crosses = report.stages.time("detection", || detection.adapt(scope, dv, contacts)).crosses;
             work.solved = (work.contacts.is_empty() && report.converged).then_some(report);

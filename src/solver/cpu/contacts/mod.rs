@@ -189,6 +189,7 @@ impl<'a> Detection<'a> {
             if aside > NEAR * self.tolerance && contact.crossed == 0 {
                 // The features have slid off each other: others meet instead.
                 note(&mut off, contact.is_active(), found.gap);
+                self.idle_entries.put(std::mem::take(&mut contact.entries));
                 return false;
             }
             let stale = match contact.status {

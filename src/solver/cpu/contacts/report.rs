@@ -1,18 +1,17 @@
 //! What the contacts of a solve tell.
 
+use std::sync::Arc;
+
 use crate::contact::{Contact, Status};
 use crate::math::Vec3;
+use crate::memory::{Lent, Pool};
 use crate::solver::{ContactReport, PairForce};
 
-/// Pairs of bodies that there is room for at once.
-const PAIRS: usize = 32;
-
-/// Sums and errors over the contacts of one scope after its solve; `dv` over the unknowns from `first` on.
-pub fn report(contacts: &[Contact], dv: &[Vec3], first: usize, dt: f64) -> ContactReport {
-    let mut report = ContactReport { contacts: contacts.iter().filter(|c| c.spring.is_none()).count() as u32, ..ContactReport::default() };
-    // Few bodies meet more: one piece of memory.
+/// Sums and errors over the contacts of one scope after its solve; `dv` over the unknowns from `first` on. The list of pairs is lent from `lists`.
+pub fn report(contacts: &[Contact], dv: &[Vec3], first: usize, dt: f64, lists: &Arc<Pool<Vec<PairForce>>>) -> ContactReport {
+    let count = contacts.iter().filter(|c| c.spring.is_none()).count() as u32;
+    let mut report = ContactReport { contacts: count, pairs: Lent::of(lists), ..ContactReport::default() };
     let pairs = &mut report.pairs;
-    pairs.reserve(PAIRS.min(contacts.len()));
     for contact in contacts.iter().filter(|c| c.is_active() && c.spring.is_none()) {
         let motion = contact.offset + contact.rows(dv, first, dt);
         let (normal, friction) = (contact.normal_force(), contact.friction());
