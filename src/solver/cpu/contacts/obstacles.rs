@@ -15,6 +15,8 @@ use crate::model::Shape;
 struct Part {
     /// Of the vertices of a body and an obstacle [m].
     gaps: Vec<f64>,
+    /// Vertices inside of it: the nodes that they hang on, and their gaps [m].
+    inside: Vec<([u32; 4], f64, usize)>,
     found: Vec<(PairId, Linearisation)>,
 }
 
@@ -118,7 +120,8 @@ impl Detection<'_> {
     }
 
     fn entering(&self, body: usize, o: usize, moved: &Moved, part: &mut Part) {
-        let Part { gaps, found } = part;
+        let Part { gaps, inside, found } = part;
+        let model = self.model;
         let (surfaces, obstacle) = (self.step.surfaces, &self.obstacles[o]);
         let mesh = &surfaces.mesh;
         let (start, end) = (&self.step.start, &moved.end.x);
@@ -136,7 +139,15 @@ impl Detection<'_> {
                 found.push((pair, row));
             }
         };
-        vertices.clone().zip(&*gaps).filter(|(_, gap)| **gap < 0.0).for_each(|(v, _)| add(PairKind::VertexObstacle, v));
+        // Of vertices that hang on the same nodes the deepest comes first: what holds it holds most of the others, and those that are left come when it is looked again.
+        let of_nodes = |v: usize| match model.collision.weights.get(v) {
+            Some(weights) if weights[0] != 1.0 => model.collision.nodes[v],
+            _ => [v as u32; 4],
+        };
+        inside.clear();
+        inside.extend(vertices.clone().zip(&*gaps).filter(|(_, gap)| **gap < 0.0).map(|(v, gap)| (of_nodes(v), *gap, v)));
+        inside.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+        inside.chunk_by(|a, b| a.0 == b.0).for_each(|same| add(PairKind::VertexObstacle, same[0].2));
         // A plane is met by corners first.
         if obstacle.shape == Shape::Plane {
             return;
