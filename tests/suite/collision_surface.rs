@@ -60,7 +60,8 @@ fn a_finely_drawn_cube_rests_on_its_tets_with_fewer_contacts() {
     let shape = "shape = { type = \"icosphere\", radius = 0.05, level = 3, resolution = 8 }";
     let [drawn, tets] = rested(|collision| ball(3, collision).replace(shape, &format!("mesh = {path:?}\nresolution = 8")));
     std::fs::remove_file(path).unwrap();
-    assert!(tets.1 > 0.0 && 2.0 * tets.1 < drawn.1, "{drawn:?} {tets:?}");
+    // Of the drawn points that land together only the deepest of each tet gets a row at first.
+    assert!(tets.1 > 0.0 && 1.5 * tets.1 < drawn.1, "{drawn:?} {tets:?}");
 }
 
 #[test]
