@@ -7,6 +7,7 @@
 
 pub mod math;
 pub mod memory;
+pub mod classes;
 pub mod mesh;
 pub mod material;
 pub mod sparse;

@@ -3,6 +3,8 @@
 use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
 
+use crate::classes::Classes;
+
 /// Edges bent by more than this at rest are creases.
 const CREASE: f32 = 40.0_f32.to_radians();
 
@@ -51,7 +53,7 @@ pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]], given: &[GivenNo
     let given_at = |corner: u32| is_upright(corner as usize / 3, corner as usize % 3).map(|(normal, _)| normal);
 
     // Corners (3 t + k) are joined across smooth edges: at both ends of the edge.
-    let mut group: Vec<u32> = (0..3 * triangles.len() as u32).collect();
+    let mut groups = Classes::new(3 * triangles.len());
     let mut edges: Vec<([u32; 2], u32, u32)> = Vec::with_capacity(3 * triangles.len());
     for (t, tri) in triangles.iter().enumerate() {
         for k in 0..3 {
@@ -75,7 +77,7 @@ pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]], given: &[GivenNo
                         (one, other) => one == other,
                     };
                     if is_smooth && vertex(triangles, i) == vertex(triangles, j) {
-                        join(&mut group, i, j);
+                        groups.join(i as usize, j as usize);
                     }
                 }
             }
@@ -84,11 +86,11 @@ pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]], given: &[GivenNo
 
     // Drawn vertices in the order in which triangles first use them.
     let mut split = SplitSurface::default();
-    let mut drawn = vec![u32::MAX; group.len()];
+    let mut drawn = vec![u32::MAX; 3 * triangles.len()];
     let mut counts = Vec::new();
     for t in 0..triangles.len() as u32 {
         let triangle = [0, 1, 2].map(|k| {
-            let root = find(&mut group, 3 * t + k) as usize;
+            let root = groups.root((3 * t + k) as usize);
             if drawn[root] == u32::MAX {
                 drawn[root] = split.sources.len() as u32;
                 split.sources.push(vertex(triangles, 3 * t + k));
@@ -138,19 +140,6 @@ pub fn space_order(rest: &[[f32; 4]], triangles: &[[u32; 3]]) -> Vec<usize> {
 
 fn vertex(triangles: &[[u32; 3]], corner: u32) -> u32 {
     triangles[corner as usize / 3][corner as usize % 3]
-}
-
-fn find(group: &mut [u32], mut i: u32) -> u32 {
-    while group[i as usize] != i {
-        group[i as usize] = group[group[i as usize] as usize];
-        i = group[i as usize];
-    }
-    i
-}
-
-fn join(group: &mut [u32], i: u32, j: u32) {
-    let (a, b) = (find(group, i), find(group, j));
-    group[a.max(b) as usize] = a.min(b);
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub fn aggregates(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], posit
     let mut free: Vec<u32> = (0..range.len() as u32).filter(|i| !fixed[range.start + *i as usize]).collect();
     let body = Body { pattern, first: range.start, fixed: &fixed[range.clone()], positions: &positions[range.clone()] };
     let mut seeds = vec![];
-    body.bisect(&mut free, number(range.len()).min(most.max(1)), &mut seeds);
+    body.bisect(&mut free, number_of_parts(range.len(), NODES, MANY, GROWTH).min(most.max(1)), &mut seeds);
     let mut groups = body.grow(&mut seeds);
     for _ in 1..ROUNDS {
         seeds = groups.iter().map(|group| body.middle(group)).collect();
@@ -37,11 +37,10 @@ pub fn aggregates(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], posit
     groups
 }
 
-/// How many aggregates a body of `n` nodes gets.
-fn number(n: usize) -> usize {
-    let few = n as f64 / NODES as f64;
-    let many = MANY as f64;
-    (if few < many { few } else { many * (few / many).powf(GROWTH) }).ceil() as usize
+/// How many parts a body of `n` nodes gets: one for so many `nodes` each; where that makes `many` and more, their number grows with the power `growth` only.
+pub fn number_of_parts(n: usize, nodes: usize, many: usize, growth: f64) -> usize {
+    let (few, many) = (n as f64 / nodes as f64, many as f64);
+    (if few < many { few } else { many * (few / many).powf(growth) }).ceil() as usize
 }
 
 /// The mesh of one body; nodes count from its first one.

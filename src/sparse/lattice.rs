@@ -6,7 +6,8 @@
 use std::ops::Range;
 
 use super::Pattern;
-use super::aggregates::Body;
+use super::aggregates::{Body, number_of_parts};
+use crate::classes::Classes;
 use crate::math::{Aabb, Vec3};
 
 /// Nodes of a cell of a small body.
@@ -78,7 +79,7 @@ pub fn cells(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions:
     if free.is_empty() {
         return Cells::default();
     }
-    let lattice = lattice(free.iter().map(|i| at(*i)), number(free.len()));
+    let lattice = lattice(free.iter().map(|i| at(*i)), number_of_parts(free.len(), NODES, MANY, GROWTH));
     let mut nodes = parts(&body, &free, |i| lattice.key(lattice.cell(at(i))));
     body.merge_small(&mut nodes);
 
@@ -97,20 +98,20 @@ pub fn cells(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions:
         free.iter().flat_map(|i| neighbours(i).map(|b| [owner[*i as usize], b])).filter(|[a, b]| a < b).collect();
     pairs.sort_unstable();
     pairs.dedup();
-    let mut slots = Sets::new(8 * nodes.len());
+    let mut slots = Classes::new(8 * nodes.len());
     for [a, b] in pairs {
         let [from, to] = [a, b].map(|c| boxes[c as usize]);
         for corner in 0..8 {
             let other: [i64; 3] = std::array::from_fn(|axis| from[axis] + (corner >> axis & 1) - to[axis]);
             if other.iter().all(|k| (0..2).contains(k)) {
                 let same = other[0] | other[1] << 1 | other[2] << 2;
-                slots.join(8 * a + corner as u32, 8 * b + same as u32);
+                slots.join(8 * a as usize + corner as usize, 8 * b as usize + same as usize);
             }
         }
     }
     let (mut points, mut numbers) = (vec![], vec![NONE; 8 * nodes.len()]);
     let mut point_of = |slot: usize| {
-        let first = slots.first(slot as u32) as usize;
+        let first = slots.root(slot);
         if numbers[first] == NONE {
             numbers[first] = points.len() as u32;
             let corner = |axis: usize| (boxes[slot / 8][axis] + (slot as i64 >> axis & 1)) as f64;
@@ -120,13 +121,6 @@ pub fn cells(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions:
     };
     let corners = (0..nodes.len()).map(|c| std::array::from_fn(|corner| point_of(8 * c + corner))).collect();
     Cells { nodes, corners, places, points }
-}
-
-/// How many boxes the nodes of a body should fill.
-fn number(n: usize) -> usize {
-    let few = n as f64 / NODES as f64;
-    let many = MANY as f64;
-    (if few < many { few } else { many * (few / many).powf(GROWTH) }).ceil() as usize
 }
 
 /// The smallest boxes of which no more than `wanted` hold something.
@@ -149,37 +143,16 @@ fn lattice<'a>(positions: impl Iterator<Item = &'a Vec3> + Clone, wanted: usize)
 fn parts(body: &Body, free: &[u32], key: impl Fn(u32) -> i64) -> Vec<Vec<u32>> {
     let mut keys = vec![0; body.positions.len()];
     free.iter().for_each(|i| keys[*i as usize] = key(*i));
-    let mut sets = Sets::new(keys.len());
+    let mut classes = Classes::new(keys.len());
     for i in free {
         let alike = |j: &u32| j < i && keys[*j as usize] == keys[*i as usize];
-        body.neighbours(*i).filter(alike).for_each(|j| sets.join(*i, j));
+        body.neighbours(*i).filter(alike).for_each(|j| {
+            classes.join(*i as usize, j as usize);
+        });
     }
-    let mut order: Vec<(i64, u32, u32)> = free.iter().map(|i| (keys[*i as usize], sets.first(*i), *i)).collect();
+    let mut order: Vec<(i64, usize, u32)> = free.iter().map(|i| (keys[*i as usize], classes.root(*i as usize), *i)).collect();
     order.sort_unstable();
     order.chunk_by(|a, b| a.1 == b.1).map(|part| part.iter().map(|(_, _, i)| *i).collect()).collect()
-}
-
-/// Disjoint sets [Tarjan 1975], each known by its first member.
-struct Sets(Vec<u32>);
-
-impl Sets {
-    fn new(n: usize) -> Self {
-        Self((0..n as u32).collect())
-    }
-
-    fn first(&mut self, mut i: u32) -> u32 {
-        while self.0[i as usize] != i {
-            let next = self.0[self.0[i as usize] as usize];
-            self.0[i as usize] = next;
-            i = next;
-        }
-        i
-    }
-
-    fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.first(a), self.first(b));
-        self.0[a.max(b) as usize] = a.min(b);
-    }
 }
 
 #[cfg(test)]

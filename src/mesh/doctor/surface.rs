@@ -1,8 +1,8 @@
 use std::collections::{HashMap, HashSet};
 
-use super::Classes;
 use super::holes::close_small_holes;
 use super::orientation::orient;
+use crate::classes::Classes;
 use crate::math::{Aabb, Vec3};
 use crate::mesh::SurfaceMesh;
 
@@ -219,7 +219,9 @@ fn without_inner_walls(triangles: &[[u32; 3]]) -> Option<Vec<bool>> {
     for edge in edges() {
         let mut doubled = edge.iter().map(|side| side.corners[0] / 3).filter(|&t| twin[t].is_some());
         if let Some(first) = doubled.next() {
-            doubled.for_each(|other| walls.join(first, other));
+            doubled.for_each(|other| {
+                walls.join(first, other);
+            });
         }
     }
     let (mut is_held, mut is_free) = (vec![false; triangles.len()], vec![false; triangles.len()]);

@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 
-use super::Classes;
+use crate::classes::Classes;
 use crate::math::Aabb;
 use crate::mesh::{Quality, TetMesh};
 

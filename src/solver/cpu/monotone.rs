@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use super::elements::{LANES, TetGroups, store};
 use super::lanes::{Lanes, Matrix, times, transpose};
 use super::rotation;
+use crate::classes::Classes;
 use crate::collision::Mesh;
 use crate::math::{Mat3, Vec3};
 use crate::model::{Body, Model};
@@ -163,25 +164,12 @@ fn is_convex(model: &Model, body: &Body, mesh: &Mesh, rest: &[Vec3]) -> bool {
 }
 
 fn is_connected(edges: &[usize], mesh: &Mesh, vertices: &Range<usize>) -> bool {
-    let mut parents: Vec<usize> = (0..vertices.len()).collect();
-    let mut n_parts = vertices.len();
-    for e in edges {
-        let [a, b] = mesh.edges[*e].map(|v| find(&mut parents, v as usize - vertices.start));
-        if a != b {
-            parents[a] = b;
-            n_parts -= 1;
-        }
-    }
-    n_parts == 1
-}
-
-/// The root of a part; paths are halved on the way.
-fn find(parents: &mut [usize], mut v: usize) -> usize {
-    while parents[v] != v {
-        parents[v] = parents[parents[v]];
-        v = parents[v];
-    }
-    v
+    let mut parts = Classes::new(vertices.len());
+    let mut joins = |e: &usize| {
+        let [a, b] = mesh.edges[*e].map(|v| v as usize - vertices.start);
+        parts.join(a, b)
+    };
+    edges.iter().filter(|e| joins(e)).count() + 1 == vertices.len()
 }
 
 /// Whether sym(R^T F) - `LEAST` is positive definite in all tets of the body.
