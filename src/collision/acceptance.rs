@@ -345,6 +345,17 @@ fn the_search_finds_what_brute_force_finds() {
             assert_eq!(found, fresh.query(&mesh, &x));
             let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
             assert_eq!(found, pool.install(|| bvh.query(&mesh, &x)));
+            // What leaves its box brings more pairs, whether the boxes were fitted before or not: those of a whole search.
+            let astray: Vec<Vec3> =
+                about.iter().zip(0..).map(|(x, v)| if v % 6 == round { x + random.vector() * 0.2 } else { *x }).collect();
+            let mut unfitted = Bvh::new(&mesh, &rest);
+            unfitted.refit(&mesh, &x, &reach, 0.01, 0.005);
+            assert_eq!(bvh.cover(&mesh, &astray), unfitted.cover(&mesh, &astray));
+            let mut more = [found.clone(), found.clone()];
+            bvh.clone().find_more(&mesh, &x, &mut more[0]);
+            unfitted.find_more(&mesh, &x, &mut more[1]);
+            assert_eq!(more, [bvh.query(&mesh, &x), unfitted.query(&mesh, &x)]);
+            assert!(more[0] == more[1] && more[0].len() > found.len());
         }
     }
     let empty = Mesh::new(vec![], vec![], vec![]).unwrap();

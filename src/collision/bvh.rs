@@ -55,8 +55,12 @@ impl<const N: usize> Features<N> {
         self.starts.push(self.boxes.len());
     }
 
-    fn fit(&mut self, vertex_sweeps: &[Sweep]) {
+    /// Only of features with a vertex in `left`, if there is such a list of flags.
+    fn fit(&mut self, vertex_sweeps: &[Sweep], left: Option<&[bool]>) {
         let fit = |(block, corners): (&mut Block, &[[u32; N]])| {
+            if left.is_some_and(|left| !any_of(corners.iter().flatten(), left)) {
+                return;
+            }
             for (lane, corners) in corners.iter().enumerate().filter(|(_, c)| c[0] != Mesh::NONE) {
                 block.set(lane, &corners.iter().fold(Sweep::EMPTY, |all, v| all.union(&vertex_sweeps[*v as usize])));
             }
@@ -120,8 +124,11 @@ pub struct Bvh {
     /// How far an end may be from where it is foretold, beside the margin, and the most of that for each body [m].
     room: f64,
     slack: Vec<f64>,
-    /// The other sweeps are around those of the vertices.
-    is_fitted: bool,
+    fitted: Fitted,
+    /// Vertices that have left their boxes since the last search.
+    left: Vec<bool>,
+    /// Nodes with such vertices; memory.
+    stirred: Vec<bool>,
     margin: f64,
     /// Of each body that may meet itself.
     own: Vec<OwnPairs>,
@@ -131,6 +138,15 @@ pub struct Bvh {
     /// Of each body, whether it is known not to touch itself.
     is_sure: Vec<bool>,
     search: Search,
+}
+
+/// Whether the sweeps of features and nodes are around those of the vertices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fitted {
+    No,
+    /// But for vertices that have left their boxes.
+    Mostly,
+    Yes,
 }
 
 /// Memory of a search.
@@ -214,7 +230,9 @@ impl Bvh {
             vertex_sweeps,
             room: 0.0,
             slack,
-            is_fitted: true,
+            fitted: Fitted::Yes,
+            left: vec![false; mesh.body.len()],
+            stirred: vec![],
             margin: 0.0,
             own,
             roots,
@@ -248,7 +266,8 @@ impl Bvh {
             *sweep = Sweep { start: Bounds::about(x, &Vec3::zeros()), end: Bounds::about(&(x + way), &half) };
         };
         vertex_sweeps.par_iter_mut().zip(x.par_iter().zip(way)).zip(&mesh.body).with_min_len(4096).for_each(sweep);
-        self.is_fitted = false;
+        self.fitted = Fitted::No;
+        self.left.fill(false);
     }
 
     /// Finds out for which bodies the listed own pairs are enough, and renews lists that have become of no use.
@@ -268,6 +287,7 @@ impl Bvh {
         for (v, near) in wanted().flat_map(|own| own.vertices().iter().map(|v| (*v as usize, own.near))) {
             self.vertex_sweeps[v] = Sweep::still(&x[v], 0.5 * near);
         }
+        self.fitted = Fitted::No;
         self.fit_boxes();
         own.par_iter_mut().filter(|own| is_wanted(own)).for_each(|own| own.take(x, self.own_near(mesh, own, x)));
         own.iter().for_each(|own| self.is_listed[own.body as usize] = own.is_complete);
@@ -320,32 +340,37 @@ impl Bvh {
         self.is_idle() || self.vertex_sweeps.par_iter().zip(x).with_min_len(4096).all(|(sweep, p)| sweep.end.contains(p))
     }
 
-    /// Makes the boxes of the ends hold the positions `x` [m] too and returns how many vertices had left theirs: if any, pairs may be missing
-    /// and a new [`query`](Self::query) finds them [collision thesis, 6.5.3].
+    /// Makes the boxes of the ends hold the positions `x` [m] too and returns how many vertices had left theirs: if any, pairs may be missing, and
+    /// [`find_more`](Self::find_more) finds them [collision thesis, 6.5.3].
     pub fn cover(&mut self, mesh: &Mesh, x: &[Vec3]) -> usize {
         if self.is_idle() {
             return 0;
         }
-        let mut left = 0;
-        for ((Sweep { end, .. }, p), body) in self.vertex_sweeps.iter_mut().zip(x).zip(&mesh.body) {
+        let mut n_left = 0;
+        for (v, ((Sweep { end, .. }, p), body)) in self.vertex_sweeps.iter_mut().zip(x).zip(&mesh.body).enumerate() {
             if !end.contains(p) {
                 *end = end.union(&Bounds::swept(p, p, self.margin + self.room.min(self.slack[*body as usize])));
-                left += 1;
+                self.left[v] = true;
+                n_left += 1;
             }
         }
-        if left > 0 {
+        if n_left > 0 {
             self.is_listed.fill(false);
-            self.is_fitted = false;
+            self.fitted = if self.fitted == Fitted::No { Fitted::No } else { Fitted::Mostly };
         }
-        left
+        n_left
     }
 
     fn fit_boxes(&mut self) {
-        self.is_fitted = true;
-        let Self { nodes, sweeps, vertices, edges, triangles, vertex_sweeps, .. } = self;
-        vertices.fit(vertex_sweeps);
-        edges.fit(vertex_sweeps);
-        triangles.fit(vertex_sweeps);
+        let Self { nodes, sweeps, vertices, edges, triangles, vertex_sweeps, fitted, left, .. } = self;
+        let left = match std::mem::replace(fitted, Fitted::Yes) {
+            Fitted::Yes => return,
+            Fitted::Mostly => Some(&left[..]),
+            Fitted::No => None,
+        };
+        vertices.fit(vertex_sweeps, left);
+        edges.fit(vertex_sweeps, left);
+        triangles.fit(vertex_sweeps, left);
         for i in (0..nodes.len()).rev() {
             let right_or_leaf = nodes[i].right_or_leaf;
             let is_leaf = nodes[i].end as usize == i + 1;
@@ -364,33 +389,56 @@ impl Bvh {
     /// As [`query`](Self::query), into `candidates`.
     pub fn find(&mut self, mesh: &Mesh, x: &[Vec3], candidates: &mut Candidates) {
         candidates.clear();
+        self.search(mesh, x, false, candidates);
+    }
+
+    /// Adds to `candidates`, what the last search found, what it would find now that vertices have left their boxes.
+    pub fn find_more(&mut self, mesh: &Mesh, x: &[Vec3], candidates: &mut Candidates) {
+        self.search(mesh, x, true, candidates);
+    }
+
+    /// Adds what may meet to `candidates`: only pairs with a vertex that has left its box, or all.
+    fn search(&mut self, mesh: &Mesh, x: &[Vec3], only_left: bool, candidates: &mut Candidates) {
         if self.is_idle() {
             return;
         }
-        if !self.is_fitted {
-            self.fit_boxes();
+        self.fit_boxes();
+        if only_left {
+            self.stir();
         }
         // The upper levels of the search one by one, until there is enough to share out.
         let Search { levels: [mut level, mut next], mut above, mut tasks, mut sorters } = std::mem::take(&mut self.search);
+        let is_wanted = |(a, b): (u32, u32)| !only_left || self.stirred[a as usize] || self.stirred[b as usize];
+        let keep = |found: &mut Candidates| {
+            if only_left {
+                found.vertex_faces.retain(|[v, t]| self.left[*v as usize] || any_of(&mesh.triangles[*t as usize], &self.left));
+                found.edge_edges.retain(|[e, f]| [e, f].iter().any(|edge| any_of(&mesh.edges[**edge as usize], &self.left)));
+            }
+            self.keep_near(mesh, x, found);
+        };
         level.clear();
         level.push((0, 0));
         above.clear();
-        self.list(mesh, &mut above);
+        if !only_left {
+            self.list(mesh, &mut above);
+        }
         while !level.is_empty() && level.len() < TASKS {
-            for pair in level.drain(..) {
+            for pair in level.drain(..).filter(|pair| is_wanted(*pair)) {
                 self.visit(mesh, pair, &mut next, &mut above);
             }
             std::mem::swap(&mut level, &mut next);
         }
-        self.keep_near(mesh, x, &mut above);
+        keep(&mut above);
         tasks.resize_with(tasks.len().max(level.len()), Task::default);
         tasks[..level.len()].par_iter_mut().zip(&level).for_each(|(Task { stack, found }, pair)| {
             found.clear();
             stack.push(*pair);
             while let Some(pair) = stack.pop() {
-                self.visit(mesh, pair, stack, found);
+                if is_wanted(pair) {
+                    self.visit(mesh, pair, stack, found);
+                }
             }
-            self.keep_near(mesh, x, found);
+            keep(found);
         });
         let below = &tasks[..level.len()];
         let parts = || std::iter::once(&above).chain(below.iter().map(|task| &task.found));
@@ -401,6 +449,23 @@ impl Bvh {
             || of_edges.sort(parts().map(|p| &p.edge_edges), [mesh.edges.len(); 2], edge_edges),
         );
         self.search = Search { levels: [level, next], above, tasks, sorters };
+        self.left.fill(false);
+    }
+
+    /// Finds the nodes with vertices that have left their boxes.
+    fn stir(&mut self) {
+        let Self { nodes, triangles, left, stirred, .. } = self;
+        stirred.clear();
+        stirred.resize(nodes.len(), false);
+        for i in (0..nodes.len()).rev() {
+            let right_or_leaf = nodes[i].right_or_leaf as usize;
+            stirred[i] = if nodes[i].end as usize == i + 1 {
+                let lanes = LANES * triangles.starts[right_or_leaf]..LANES * triangles.starts[right_or_leaf + 1];
+                any_of(triangles.corners[lanes].iter().flatten(), left)
+            } else {
+                stirred[i + 1] || stirred[right_or_leaf]
+            };
+        }
     }
 
     /// Drops the pairs whose features have a plane between them at the start and a parallel one at the end: across the shortest way between them at `x`.
@@ -474,6 +539,11 @@ impl Bvh {
         assert_eq!(filled(&self.triangles.items), mesh.triangles.len());
         assert_eq!(filled(&self.edges.items), mesh.edges.len());
     }
+}
+
+/// Whether any of the vertices, empty lanes apart, is flagged.
+fn any_of<'a>(vertices: impl IntoIterator<Item = &'a u32>, flags: &[bool]) -> bool {
+    vertices.into_iter().any(|v| flags.get(*v as usize).copied().unwrap_or(false))
 }
 
 /// Adds the subtree over `items` (center and index): halves at the median along the longest extent of the centers, `leaf` adds what

@@ -32,12 +32,12 @@ pub struct Sorter {
 }
 
 impl Sorter {
-    /// All pairs of `parts` in order, into `pairs`; both members are below `limits`.
+    /// Adds all pairs of `parts` to `pairs`, each once and in order; both members are below `limits`.
     pub fn sort<'a>(&mut self, parts: impl Iterator<Item = &'a Vec<[u32; 2]>>, limits: [usize; 2], pairs: &mut Vec<[u32; 2]>) {
-        pairs.clear();
         parts.for_each(|part| pairs.extend_from_slice(part));
         if pairs.len() < limits[0] + limits[1] {
-            return pairs.sort_unstable();
+            pairs.sort_unstable();
+            return pairs.dedup();
         }
         // By counting, first the lesser member, then stably the other.
         let Self { other, next } = self;
@@ -57,5 +57,6 @@ impl Sorter {
             }
             std::mem::swap(pairs, other);
         }
+        pairs.dedup();
     }
 }

@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-use super::bvh::Bounds;
 use super::candidates::Candidates;
 use super::closest::{Closest, NEARLY_PARALLEL, between_edges, between_vertex_and_face, edge_edge, vertex_face, weighted};
 use super::cubic::{Cubic, Times};
@@ -50,7 +49,6 @@ pub fn first_crossing(mesh: &Mesh, pair: Pair, x0: &[Vec3], x1: &[Vec3]) -> Opti
 pub struct Crossings {
     /// Sorted by pair, those of vertices and triangles first.
     pub found: Vec<Crossing>,
-    boxes: Vec<Bounds>,
     /// Of the chunks of candidates.
     parts: Vec<Vec<Crossing>>,
 }
@@ -65,22 +63,9 @@ pub fn crossings(mesh: &Mesh, candidates: &Candidates, x0: &[Vec3], x1: &[Vec3])
 impl Crossings {
     /// As [`crossings`], into `found`.
     pub fn find(&mut self, mesh: &Mesh, candidates: &Candidates, x0: &[Vec3], x1: &[Vec3]) {
-        let Self { found, boxes, parts } = self;
-        let swept = |v: u32| Bounds::swept(&x0[v as usize], &x1[v as usize], 0.0);
-        // Few pairs do not pay for the boxes of all vertices.
-        let n_known = if 8 * candidates.len() < mesh.body.len() { 0 } else { mesh.body.len() };
-        (0..n_known).into_par_iter().with_min_len(CHUNK).map(|v| swept(v as u32)).collect_into_vec(boxes);
-        let of = |v: u32| boxes.get(v as usize).copied().unwrap_or_else(|| swept(v));
-        let vertex_faces = |&[vertex, triangle]: &[u32; 2]| {
-            let [a, b, c] = mesh.triangles[triangle as usize];
-            let near = of(vertex).overlaps(&of(a).union(&of(b)).union(&of(c)));
-            if near { first_crossing(mesh, Pair::VertexFace { vertex, triangle }, x0, x1) } else { None }
-        };
-        let edge_edges = |&[first, second]: &[u32; 2]| {
-            let ([a, b], [c, d]) = (mesh.edges[first as usize], mesh.edges[second as usize]);
-            let near = of(a).union(&of(b)).overlaps(&of(c).union(&of(d)));
-            if near { first_crossing(mesh, Pair::EdgeEdge { first, second }, x0, x1) } else { None }
-        };
+        let Self { found, parts } = self;
+        let vertex_faces = |&[vertex, triangle]: &[u32; 2]| first_crossing(mesh, Pair::VertexFace { vertex, triangle }, x0, x1);
+        let edge_edges = |&[first, second]: &[u32; 2]| first_crossing(mesh, Pair::EdgeEdge { first, second }, x0, x1);
         found.clear();
         search(&candidates.vertex_faces, vertex_faces, parts, found);
         search(&candidates.edge_edges, edge_edges, parts, found);

@@ -45,15 +45,6 @@ impl Bounds {
         sum
     }
 
-    #[inline]
-    pub(in crate::collision) fn overlaps(&self, other: &Self) -> bool {
-        let mut both = true;
-        for k in 0..4 {
-            both &= (self.lo[k] <= other.hi[k]) & (other.lo[k] <= self.hi[k]);
-        }
-        both
-    }
-
     /// The least p.d of all points p of the box.
     #[inline]
     pub(super) fn least(&self, d: &Vec3) -> f64 {

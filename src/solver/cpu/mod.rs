@@ -264,7 +264,7 @@ impl<E: Engine> CpuStepper<E> {
                 return self.advance(params, loads);
             }
             if left > 0 {
-                engine.find(bvh, &surfaces.mesh, &detection.step.start, &mut candidates, &mut report)?;
+                report.stages.time("detection", || bvh.find_more(&surfaces.mesh, &detection.step.start, &mut candidates));
             }
             // Each scope has seen that nothing of what it looks at crosses, else all is looked at.
             let is_sure = left == 0 && report.converged && !work.crosses();
