@@ -55,10 +55,10 @@ impl<const N: usize> Features<N> {
         self.starts.push(self.boxes.len());
     }
 
-    /// Only of features with a vertex in `left`, if there is such a list of flags.
-    fn fit(&mut self, vertex_sweeps: &[Sweep], left: Option<&[bool]>) {
+    /// Only blocks with a vertex that is flagged in `moved`, if there are flags.
+    fn fit(&mut self, vertex_sweeps: &[Sweep], moved: Option<&[bool]>) {
         let fit = |(block, corners): (&mut Block, &[[u32; N]])| {
-            if left.is_some_and(|left| !any_of(corners.iter().flatten(), left)) {
+            if moved.is_some_and(|moved| !any_of(corners.iter().flatten(), moved)) {
                 return;
             }
             for (lane, corners) in corners.iter().enumerate().filter(|(_, c)| c[0] != Mesh::NONE) {
@@ -125,9 +125,9 @@ pub struct Bvh {
     room: f64,
     slack: Vec<f64>,
     fitted: Fitted,
-    /// Vertices that have left their boxes since the last search.
-    left: Vec<bool>,
-    /// Nodes with such vertices; memory.
+    /// Vertices whose boxes have changed since the last search, where not all have.
+    moved: Vec<bool>,
+    /// Nodes with such vertices.
     stirred: Vec<bool>,
     margin: f64,
     /// Of each body that may meet itself.
@@ -144,7 +144,7 @@ pub struct Bvh {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fitted {
     No,
-    /// But for vertices that have left their boxes.
+    /// But for vertices that are flagged as moved.
     Mostly,
     Yes,
 }
@@ -222,6 +222,7 @@ impl Bvh {
         let (vertex_sweeps, is_listed) = (vec![Sweep::EMPTY; mesh.body.len()], vec![false; roots.len()]);
         let is_sure = is_listed.clone();
         Self {
+            stirred: vec![false; nodes.len()],
             nodes,
             sweeps,
             vertices,
@@ -231,8 +232,7 @@ impl Bvh {
             room: 0.0,
             slack,
             fitted: Fitted::Yes,
-            left: vec![false; mesh.body.len()],
-            stirred: vec![],
+            moved: vec![false; mesh.body.len()],
             margin: 0.0,
             own,
             roots,
@@ -267,7 +267,7 @@ impl Bvh {
         };
         vertex_sweeps.par_iter_mut().zip(x.par_iter().zip(way)).zip(&mesh.body).with_min_len(4096).for_each(sweep);
         self.fitted = Fitted::No;
-        self.left.fill(false);
+        self.moved.fill(false);
     }
 
     /// Finds out for which bodies the listed own pairs are enough, and renews lists that have become of no use.
@@ -284,10 +284,14 @@ impl Bvh {
         let is_sure = self.is_sure.clone();
         let is_wanted = |own: &OwnPairs| own.is_wanted && !is_sure[own.body as usize];
         let wanted = || own.iter().filter(|own| is_wanted(own));
+        // Only boxes of these bodies are looked at.
+        self.moved.fill(false);
         for (v, near) in wanted().flat_map(|own| own.vertices().iter().map(|v| (*v as usize, own.near))) {
             self.vertex_sweeps[v] = Sweep::still(&x[v], 0.5 * near);
+            self.moved[v] = true;
         }
-        self.fitted = Fitted::No;
+        self.stir();
+        self.fitted = Fitted::Mostly;
         self.fit_boxes();
         own.par_iter_mut().filter(|own| is_wanted(own)).for_each(|own| own.take(x, self.own_near(mesh, own, x)));
         own.iter().for_each(|own| self.is_listed[own.body as usize] = own.is_complete);
@@ -350,28 +354,29 @@ impl Bvh {
         for (v, ((Sweep { end, .. }, p), body)) in self.vertex_sweeps.iter_mut().zip(x).zip(&mesh.body).enumerate() {
             if !end.contains(p) {
                 *end = end.union(&Bounds::swept(p, p, self.margin + self.room.min(self.slack[*body as usize])));
-                self.left[v] = true;
+                self.moved[v] = true;
                 n_left += 1;
             }
         }
         if n_left > 0 {
             self.is_listed.fill(false);
+            self.stir();
             self.fitted = if self.fitted == Fitted::No { Fitted::No } else { Fitted::Mostly };
         }
         n_left
     }
 
     fn fit_boxes(&mut self) {
-        let Self { nodes, sweeps, vertices, edges, triangles, vertex_sweeps, fitted, left, .. } = self;
-        let left = match std::mem::replace(fitted, Fitted::Yes) {
+        let Self { nodes, sweeps, vertices, edges, triangles, vertex_sweeps, fitted, moved, stirred, .. } = self;
+        let moved = match std::mem::replace(fitted, Fitted::Yes) {
             Fitted::Yes => return,
-            Fitted::Mostly => Some(&left[..]),
+            Fitted::Mostly => Some(&moved[..]),
             Fitted::No => None,
         };
-        vertices.fit(vertex_sweeps, left);
-        edges.fit(vertex_sweeps, left);
-        triangles.fit(vertex_sweeps, left);
-        for i in (0..nodes.len()).rev() {
+        vertices.fit(vertex_sweeps, moved);
+        edges.fit(vertex_sweeps, moved);
+        triangles.fit(vertex_sweeps, moved);
+        for i in (0..nodes.len()).rev().filter(|i| moved.is_none() || stirred[*i]) {
             let right_or_leaf = nodes[i].right_or_leaf;
             let is_leaf = nodes[i].end as usize == i + 1;
             sweeps[i] = if is_leaf { triangles.around(right_or_leaf) } else { sweeps[i + 1].union(&sweeps[right_or_leaf as usize]) };
@@ -403,16 +408,13 @@ impl Bvh {
             return;
         }
         self.fit_boxes();
-        if only_left {
-            self.stir();
-        }
         // The upper levels of the search one by one, until there is enough to share out.
         let Search { levels: [mut level, mut next], mut above, mut tasks, mut sorters } = std::mem::take(&mut self.search);
         let is_wanted = |(a, b): (u32, u32)| !only_left || self.stirred[a as usize] || self.stirred[b as usize];
         let keep = |found: &mut Candidates| {
             if only_left {
-                found.vertex_faces.retain(|[v, t]| self.left[*v as usize] || any_of(&mesh.triangles[*t as usize], &self.left));
-                found.edge_edges.retain(|[e, f]| [e, f].iter().any(|edge| any_of(&mesh.edges[**edge as usize], &self.left)));
+                found.vertex_faces.retain(|[v, t]| self.moved[*v as usize] || any_of(&mesh.triangles[*t as usize], &self.moved));
+                found.edge_edges.retain(|[e, f]| [e, f].iter().any(|edge| any_of(&mesh.edges[**edge as usize], &self.moved)));
             }
             self.keep_near(mesh, x, found);
         };
@@ -449,19 +451,19 @@ impl Bvh {
             || of_edges.sort(parts().map(|p| &p.edge_edges), [mesh.edges.len(); 2], edge_edges),
         );
         self.search = Search { levels: [level, next], above, tasks, sorters };
-        self.left.fill(false);
+        self.moved.fill(false);
     }
 
-    /// Finds the nodes with vertices that have left their boxes.
+    /// Finds the nodes with vertices that are flagged as moved.
     fn stir(&mut self) {
-        let Self { nodes, triangles, left, stirred, .. } = self;
+        let Self { nodes, triangles, moved, stirred, .. } = self;
         stirred.clear();
         stirred.resize(nodes.len(), false);
         for i in (0..nodes.len()).rev() {
             let right_or_leaf = nodes[i].right_or_leaf as usize;
             stirred[i] = if nodes[i].end as usize == i + 1 {
                 let lanes = LANES * triangles.starts[right_or_leaf]..LANES * triangles.starts[right_or_leaf + 1];
-                any_of(triangles.corners[lanes].iter().flatten(), left)
+                any_of(triangles.corners[lanes].iter().flatten(), moved)
             } else {
                 stirred[i + 1] || stirred[right_or_leaf]
             };
