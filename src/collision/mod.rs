@@ -13,7 +13,7 @@ mod own;
 
 pub use bvh::{Bvh, Leaves};
 pub use candidates::Candidates;
-pub use closest::{Closest, closest, pushing_direction};
+pub use closest::{Closest, closest, nearest_on_feature, pushing_direction};
 pub use crossing::{Crossing, Crossings, crossings, first_crossing, safe_fractions};
 pub use mesh::{Mesh, MeshError, Mobility, Pair};
 pub use obstacle::{MovingShape, Nearest, TangentPlane, half_thickness, nearest, tangents};
