@@ -296,33 +296,42 @@ impl Engine for DeviceEngine {
     }
 }
 
+/// Bodies that one thread takes, at least.
+const BODIES: usize = 16;
+
 impl DeviceEngine {
     /// A body that nothing holds changes its momentum by the impulses on it: its common motion takes what the solve in f32 has lost of them. That moves gaps by less
-    /// than the residual did. Twin: `contact::cwc::keep_momentum`.
-    fn keep_momentum(&self, step: &Step, body: usize, contacts: &[Contact], dv: &mut [Vec3]) {
+    /// than the residual did. `contacts`: all of the bodies. Twin: `contact::cwc::keep_momentum`.
+    fn keep_momentum(&self, step: &Step, bodies: Range<usize>, contacts: &[Contact], dv: &mut [Vec3]) {
         let &Step { model, state, params, loads, .. } = step;
-        let nodes = model.bodies[body].nodes.clone();
-        let is_ours = |node: usize| nodes.contains(&node);
-        let is_grabbed = loads.grabs.iter().any(|grab| match &grab.point {
-            HeldPoint::Nodes { nodes, .. } => is_ours(nodes[0] as usize),
-            HeldPoint::Rigid { .. } => false,
-        });
-        if !self.is_free[body] || is_grabbed {
-            return;
-        }
-        let (dt, alpha) = (params.time_step, model.bodies[body].material.mass_damping);
-        let (damped, mass) = (1.0 + dt * alpha, model.bodies[body].mass);
-        let mut lost = params.gravity * (dt * mass);
-        for i in nodes.clone() {
-            lost -= (state.velocities[i] * (dt * alpha) + dv[i] * damped) * model.node_masses[i];
-            lost += loads.node_forces.get(i).map_or(Vec3::zeros(), |force| force * dt);
-        }
+        let dt = params.time_step;
+        let of_nodes = |body: usize| {
+            let (nodes, damping) = (model.bodies[body].nodes.clone(), dt * model.bodies[body].material.mass_damping);
+            let mut lost = params.gravity * (dt * model.bodies[body].mass);
+            for i in nodes {
+                lost -= (state.velocities[i] * damping + dv[i] * (1.0 + damping)) * model.node_masses[i];
+                lost += loads.node_forces.get(i).map_or(Vec3::zeros(), |force| force * dt);
+            }
+            lost
+        };
+        let mut lost: Vec<Vec3> = bodies.clone().into_par_iter().with_min_len(BODIES).map(of_nodes).collect();
         for contact in contacts {
-            let weight: f64 = contact.entries.iter().filter(|e| is_ours(e.unknown())).map(|e| e.matrix()[(0, 0)]).sum();
-            lost += contact.force_in_space() * (dt * weight);
+            let impulse = contact.force_in_space() * dt;
+            let [first, second] = contact.bodies.map(|body| body as usize);
+            for body in [Some(first), (second != first).then_some(second)].into_iter().flatten().filter(|body| bodies.contains(body)) {
+                let nodes = &model.bodies[body].nodes;
+                let weight: f64 = contact.entries.iter().filter(|e| nodes.contains(&e.unknown())).map(|e| e.matrix()[(0, 0)]).sum();
+                lost[body - bodies.start] += impulse * weight;
+            }
         }
-        let change = lost / (damped * mass);
-        dv[nodes].iter_mut().for_each(|dv| *dv += change);
+        for (body, lost) in bodies.zip(lost) {
+            let nodes = model.bodies[body].nodes.clone();
+            let holds = |point: &HeldPoint| matches!(point, HeldPoint::Nodes { nodes: held, .. } if nodes.contains(&(held[0] as usize)));
+            if self.is_free[body] && !loads.grabs.iter().any(|grab| holds(&grab.point)) {
+                let change = lost / ((1.0 + dt * model.bodies[body].material.mass_damping) * model.bodies[body].mass);
+                dv[nodes].iter_mut().for_each(|dv| *dv += change);
+            }
+        }
     }
 
     /// Velocity changes of the rigid bodies of a scope from the impulses on them, in f64.

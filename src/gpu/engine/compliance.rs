@@ -269,7 +269,7 @@ impl DeviceEngine {
         }
         for (k, (scope, work)) in scopes.list.iter().zip(&*scope_works).enumerate() {
             if work.solved.is_none() && settled[k] {
-                scope.deformable(model.bodies.len()).for_each(|body| self.keep_momentum(step, body, &work.contacts, dv));
+                self.keep_momentum(step, scope.deformable(model.bodies.len()), &work.contacts, dv);
                 self.move_rigid_bodies(model, scope, &work.contacts, params.time_step, dv);
             }
         }

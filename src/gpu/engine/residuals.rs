@@ -205,7 +205,7 @@ impl DeviceEngine {
             let range = scope.unknowns.clone();
             dv[range.clone()].iter_mut().zip(&found.dv[range]).for_each(|(dv, found)| *dv = three(found));
             if work.contacts.is_empty() {
-                scope.deformable(model.bodies.len()).for_each(|body| self.keep_momentum(step, body, &[], dv));
+                self.keep_momentum(step, scope.deformable(model.bodies.len()), &[], dv);
                 self.move_rigid_bodies(model, scope, &[], dt, dv);
             }
         }
