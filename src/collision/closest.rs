@@ -27,7 +27,7 @@ pub fn closest(mesh: &Mesh, pair: Pair, x: &[Vec3]) -> Closest {
 }
 
 /// The direction in which a pair pushes apart at positions `x`, on the side of `toward` (unit): the normal of the triangle, or the cross product of the edges as far as the
-/// surfaces can push that way ([`Mesh::in_normal_cone`]). Between nearly parallel edges, and in flat parts of a surface, the cross product tells of small
+/// surfaces can push that way ([`Wedge::in_normal_cone`](super::mesh::Wedge::in_normal_cone)). Between nearly parallel edges, and in flat parts of a surface, the cross product tells of small
 /// deformations only. Where the end of an edge is what is nearest (`at_end`), it pushes the other one in the direction `toward` as far as the surfaces can: the cross product
 /// then is that of lines which do not meet.
 pub fn pushing_direction(mesh: &Mesh, pair: Pair, x: &[Vec3], toward: &Vec3, at_end: bool) -> Vec3 {
@@ -41,14 +41,15 @@ pub fn pushing_direction(mesh: &Mesh, pair: Pair, x: &[Vec3], toward: &Vec3, at_
     let normal = if normal.dot(toward) < 0.0 { -normal } else { normal };
     let Pair::EdgeEdge { first, second } = pair else { return normal };
     // Surfaces that meet from inside push the other way.
-    let sides = [normal.dot(&mesh.outward(second, x)), -normal.dot(&mesh.outward(first, x))];
+    let [first, second] = [first, second].map(|edge| mesh.wedge(edge, x));
+    let sides = [normal.dot(&second.outward()), -normal.dot(&first.outward())];
     let side = match sides {
         [a, b] if a > 0.0 && b > 0.0 => 1.0,
         [a, b] if a < 0.0 && b < 0.0 => -1.0,
         _ => return normal,
     };
-    let of_second = mesh.in_normal_cone(second, x, &(normal * side)) * side;
-    -mesh.in_normal_cone(first, x, &(-of_second * side)) * side
+    let of_second = second.in_normal_cone(&(normal * side)) * side;
+    -first.in_normal_cone(&(-of_second * side)) * side
 }
 
 /// Sine of the angle between edges below which their cross product says more about rounding and small deformation than about the contact.

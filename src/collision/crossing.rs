@@ -267,7 +267,8 @@ impl Way {
             Pair::VertexFace { .. } => regular.filter(|_| sine > COLLAPSED),
             Pair::EdgeEdge { .. } if sine > NEARLY_PARALLEL => regular,
             Pair::EdgeEdge { first, second } => {
-                let wedge = across(&(mesh.outward(second, x0) - mesh.outward(first, x0)), &(x[1] - x[0])).filter(|n| n.norm() > 1e-3);
+                let wedge = across(&(mesh.wedge(second, x0).outward() - mesh.wedge(first, x0).outward()), &(x[1] - x[0]))
+                    .filter(|n| n.norm() > 1e-3);
                 wedge.map(|n| n.normalize()).filter(tells).or(regular.filter(|_| sine > COLLAPSED))
             }
         };

@@ -131,22 +131,6 @@ impl Mesh {
         [self.body[a as usize], self.body[d as usize]]
     }
 
-    /// Whether the surface bends away at an edge: t1.n2 < 0 and t2.n1 < 0 with the unit normals and the in-face tangents of its two
-    /// triangles [collision thesis, eq. 6.1]. A flat edge is not convex; the rim of an open surface is.
-    pub fn is_convex(&self, edge: u32, x: &[Vec3]) -> bool {
-        match self.faces_at(edge, x) {
-            [Some((n1, t1)), Some((n2, t2))] => t1.dot(&n2) < -FLAT && t2.dot(&n1) < -FLAT,
-            _ => true,
-        }
-    }
-
-    /// A direction out of the solid at an edge, not normalised: n1 + n2 - t1 - t2 at convex edges [collision thesis, eq. 6.2], else the
-    /// sum of the two normals. Zero where both triangles have collapsed.
-    pub fn outward(&self, edge: u32, x: &[Vec3]) -> Vec3 {
-        let convex = self.is_convex(edge, x);
-        self.faces_at(edge, x).iter().flatten().map(|(n, t)| if convex { n - t } else { *n }).sum()
-    }
-
     /// Whether a touch with this normal (from the second feature to the first) is one of outer sides: a vertex in front of a triangle, or two convex edges.
     pub fn meets_outside(&self, pair: Pair, x: &[Vec3], normal: &Vec3) -> bool {
         match pair {
@@ -155,42 +139,30 @@ impl Mesh {
                 (b - a).cross(&(c - a)).dot(normal) > 0.0
             }
             Pair::EdgeEdge { first, second } => {
-                let faces = |edge: u32, side: f64| self.is_convex(edge, x) && self.outward(edge, x).dot(normal) * side > 0.0;
+                let faces = |edge: u32, side: f64| {
+                    let wedge = self.wedge(edge, x);
+                    wedge.is_convex() && wedge.outward().dot(normal) * side > 0.0
+                };
                 faces(second, 1.0) && faces(first, -1.0)
             }
         }
     }
 
-    /// The direction nearest to `n` (unit) in which the surface can push at an edge: between the normals of its two triangles where it is convex, else their mean.
-    /// `n` itself at a rim.
-    pub fn in_normal_cone(&self, edge: u32, x: &[Vec3], n: &Vec3) -> Vec3 {
-        let [Some((n1, t1)), Some((n2, t2))] = self.faces_at(edge, x) else { return *n };
-        let Some(middle) = (n1 + n2).try_normalize(1e-6) else { return *n };
-        if !(t1.dot(&n2) < -FLAT && t2.dot(&n1) < -FLAT) {
-            return middle;
-        }
-        let [p, q] = self.edges[edge as usize].map(|v| x[v as usize]);
-        let across = (q - p).try_normalize(0.0).map_or(*n, |along| n - along * along.dot(n));
-        if across.dot(&middle) >= n1.dot(&middle) * across.norm() {
-            return *n;
-        }
-        if n.dot(&n1) > n.dot(&n2) { n1 } else { n2 }
-    }
-
-    /// Unit normal and unit tangent (perpendicular to the edge, pointing into the face) of the triangles of an edge, none where there
-    /// is no triangle or a collapsed one.
-    fn faces_at(&self, edge: u32, x: &[Vec3]) -> [Option<(Vec3, Vec3)>; 2] {
+    /// The surface at an edge.
+    pub fn wedge(&self, edge: u32, x: &[Vec3]) -> Wedge {
         let ends = self.edges[edge as usize];
         let [p, q] = ends.map(|v| x[v as usize]);
-        self.edge_triangles[edge as usize].map(|t| {
+        let along = (q - p).try_normalize(0.0);
+        let faces = self.edge_triangles[edge as usize].map(|t| {
             let corners = self.triangles.get(t as usize)?;
             let third = corners.iter().find(|v| !ends.contains(v))?;
             let [a, b, c] = corners.map(|v| x[v as usize]);
             let normal = (b - a).cross(&(c - a)).try_normalize(0.0)?;
-            let along = (q - p).try_normalize(0.0)?;
+            let along = along?;
             let inward = x[*third as usize] - p;
             Some((normal, (inward - along * along.dot(&inward)).try_normalize(0.0)?))
-        })
+        });
+        Wedge { along, faces }
     }
 
     pub(super) fn owned_edges(&self, triangle: u32) -> impl Iterator<Item = u32> + '_ {
@@ -199,6 +171,48 @@ impl Mesh {
 
     pub(super) fn owned_vertices(&self, triangle: u32) -> impl Iterator<Item = u32> + '_ {
         self.owned_vertices[triangle as usize].iter().copied().take_while(|v| *v != Self::NONE)
+    }
+}
+
+/// The surface at an edge.
+#[derive(Clone, Copy, Debug)]
+pub struct Wedge {
+    /// Unit direction of the edge, none if it has collapsed.
+    along: Option<Vec3>,
+    /// Unit normal and unit tangent (perpendicular to the edge, pointing into the face) of its triangles, none where there is no triangle or a collapsed one.
+    faces: [Option<(Vec3, Vec3)>; 2],
+}
+
+impl Wedge {
+    /// Whether the surface bends away: t1.n2 < 0 and t2.n1 < 0 with the unit normals and the in-face tangents of the two
+    /// triangles [collision thesis, eq. 6.1]. A flat edge is not convex; the rim of an open surface is.
+    pub fn is_convex(&self) -> bool {
+        match self.faces {
+            [Some((n1, t1)), Some((n2, t2))] => t1.dot(&n2) < -FLAT && t2.dot(&n1) < -FLAT,
+            _ => true,
+        }
+    }
+
+    /// A direction out of the solid, not normalised: n1 + n2 - t1 - t2 at convex edges [collision thesis, eq. 6.2], else the
+    /// sum of the two normals. Zero where both triangles have collapsed.
+    pub fn outward(&self) -> Vec3 {
+        let convex = self.is_convex();
+        self.faces.iter().flatten().map(|(n, t)| if convex { n - t } else { *n }).sum()
+    }
+
+    /// The direction nearest to `n` (unit) in which the surface can push: between the normals of its two triangles where it is convex, else their mean.
+    /// `n` itself at a rim.
+    pub fn in_normal_cone(&self, n: &Vec3) -> Vec3 {
+        let [Some((n1, _)), Some((n2, _))] = self.faces else { return *n };
+        let Some(middle) = (n1 + n2).try_normalize(1e-6) else { return *n };
+        if !self.is_convex() {
+            return middle;
+        }
+        let across = self.along.map_or(*n, |along| n - along * along.dot(n));
+        if across.dot(&middle) >= n1.dot(&middle) * across.norm() {
+            return *n;
+        }
+        if n.dot(&n1) > n.dot(&n2) { n1 } else { n2 }
     }
 }
 
@@ -222,7 +236,7 @@ mod tests {
         let (triangles, x) = cube(1, 1.0, Vec3::zeros());
         let mesh = Mesh::new(triangles, vec![0; 8], vec![Mobility::Deformable]).unwrap();
         assert_eq!((mesh.edges.len(), mesh.triangles.len()), (18, 12));
-        let convex = (0..18).filter(|e| mesh.is_convex(*e, &x)).count();
+        let convex = (0..18).filter(|e| mesh.wedge(*e, &x).is_convex()).count();
         assert_eq!(convex, 12);
         assert!(mesh.edge_triangles.iter().flatten().all(|t| *t != Mesh::NONE));
         let owned = |t| (mesh.owned_edges(t).count(), mesh.owned_vertices(t).count());
@@ -235,7 +249,7 @@ mod tests {
         let edge = mesh.edges.iter().position(|e| *e == [0, 1]).unwrap() as u32;
         for (lift, convex) in [(-0.3, true), (-1e-6, true), (0.0, false), (1e-6, false), (0.3, false)] {
             let x = [Vec3::zeros(), Vec3::x(), Vec3::new(0.5, 1.0, lift), Vec3::new(0.5, -1.0, lift)];
-            assert_eq!(mesh.is_convex(edge, &x), convex, "{lift}");
+            assert_eq!(mesh.wedge(edge, &x).is_convex(), convex, "{lift}");
         }
     }
 
@@ -247,7 +261,7 @@ mod tests {
         assert_eq!(mesh.edge_triangles[0], [0, 1]);
         assert_eq!(mesh.edges.iter().filter(|e| **e == [2, 3]).count(), 1);
         let x = [Vec3::zeros(), Vec3::x(), Vec3::y(), -Vec3::y(), Vec3::z()];
-        assert!((0..mesh.edges.len() as u32).all(|e| mesh.outward(e, &x).iter().all(|c| c.is_finite())));
+        assert!((0..mesh.edges.len() as u32).all(|e| mesh.wedge(e, &x).outward().iter().all(|c| c.is_finite())));
         assert!(matches!(Mesh::new(vec![[0, 1, 5]], vec![0; 5], deformable()), Err(MeshError::UnknownVertex { vertex: 5, .. })));
         assert!(matches!(Mesh::new(vec![], vec![0, 3], deformable()), Err(MeshError::UnknownBody { vertex: 1, .. })));
         let two = vec![Mobility::Deformable; 2];

@@ -244,8 +244,10 @@ impl<E: Engine> CpuStepper<E> {
         // A smaller step is a better answer than a third search, while there may be one.
         let searches = if params.demand == Demand::Anything { MAX_SEARCHES } else { 2 };
         for search in 0..searches {
-            work.scopes.split(model, &surfaces.mesh, &candidates);
-            work.deal_contacts(&detection, search == 0);
+            report.stages.time("detection", || {
+                work.scopes.split(model, &surfaces.mesh, &candidates);
+                work.deal_contacts(&detection, search == 0);
+            });
             engine.solve(&step, &detection, work, &mut report)?;
             report.follow(work.take_report());
             if let Some(what) = not_finite(model, &work.dv) {
