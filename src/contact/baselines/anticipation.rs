@@ -5,7 +5,8 @@
 
 use rayon::prelude::*;
 
-use super::{BaselineWork, Bodies, INNER, elastic, error, forces, laws, own_compliance, spread, tolerance};
+use super::nodal::Nodal;
+use super::{BaselineWork, Bodies, CONTACTS, INNER, elastic, error, forces, laws, own_compliance, spread, tolerance};
 use crate::contact::{Contact, CrOptions, CrOutcome, Problem, cwc};
 use crate::math::{Mat3, Vec3, split_mut};
 use crate::sparse::{clear_fixed, dot};
@@ -41,10 +42,13 @@ pub fn settle(
         vector.resize(dv.len(), Vec3::zeros());
     }
     let inverses = &problem.a.inverse_diagonals[problem.unknowns.clone()];
-    let blocks: Vec<Mat3> = contacts.iter().map(|c| own_compliance(problem, c)).collect();
+    let blocks: Vec<Mat3> = contacts.par_iter().with_min_len(CONTACTS).map(|c| own_compliance(problem, c)).collect();
     let scales: Vec<Scale> = blocks.iter().map(Scale::new).collect();
     let laws = laws(contacts);
+    let mut nodal = Nodal::new(problem, contacts, &laws, &blocks);
     let mut p = forces(contacts);
+    force.fill(Vec3::zeros());
+    spread(problem, contacts, &p, 1.0, force);
     let settled = loop {
         // Residual of A correction = J^T p, and the anticipated velocities: those of the next sweep if it saw the old values alone.
         problem.a.apply(problem.pattern, problem.fixed, &problem.unknowns, correction, residual);
@@ -52,8 +56,7 @@ pub fn settle(
             dv[i] = free[i] + correction[i];
             *base = dv[i] - inverses[i] * residual[i];
         }
-        residual.iter_mut().for_each(|r| *r = -*r);
-        spread(problem, contacts, &p, 1.0, residual);
+        residual.iter_mut().zip(&*force).for_each(|(r, force)| *r = force - *r);
         clear_fixed(problem.fixed, &problem.unknowns, residual);
         let small = dot(residual, residual).sqrt() <= options.residual;
         if small && error(problem, contacts, &p, &scales, dv).max() <= tolerance(problem) {
@@ -62,26 +65,7 @@ pub fn settle(
         if outcome.iterations >= options.max_iterations {
             break false;
         }
-        // The contact problem of D.
-        for (contact, p) in contacts.iter().zip(&p) {
-            push(problem, contact, p, inverses, base);
-        }
-        for sweep in 0..MAX_SWEEPS {
-            let mut largest = 0.0f64;
-            for i in 0..p.len() {
-                let k = if sweep % 2 == 0 { i } else { p.len() - 1 - i };
-                let u = problem.motion(&contacts[k], &p[k], base);
-                let change = laws[k].relax(&p[k], &u, &blocks[k], &scales[k]) - p[k];
-                if change != Vec3::zeros() {
-                    p[k] += change;
-                    push(problem, &contacts[k], &change, inverses, base);
-                    largest = largest.max(change.x.abs() * scales[k].normal).max(change.y.hypot(change.z) * scales[k].tangential);
-                }
-            }
-            if largest <= SWEEP_TOLERANCE * tolerance(problem) {
-                break;
-            }
-        }
+        nodal.solve(&mut p, base, SWEEP_TOLERANCE * tolerance(problem), MAX_SWEEPS);
         force.fill(Vec3::zeros());
         spread(problem, contacts, &p, 1.0, force);
         sweep(problem, bodies, force, correction);
@@ -89,15 +73,6 @@ pub fn settle(
     };
     cwc::store(contacts, &p);
     settled
-}
-
-/// `y += D^-1 J^T f` of one contact.
-fn push(problem: &Problem, contact: &Contact, f: &Vec3, inverses: &[Mat3], y: &mut [Vec3]) {
-    let force = contact.frame.transpose() * f * problem.dt;
-    for entry in &contact.entries {
-        let i = entry.unknown() - problem.unknowns.start;
-        y[i] += inverses[i] * entry.transposed(&force);
-    }
 }
 
 /// A sweep of Gauss-Seidel on A x = b, body by body. Springs on points act with the old values.

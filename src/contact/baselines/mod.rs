@@ -5,11 +5,14 @@
 
 mod anticipation;
 mod exact;
+mod nodal;
 mod staggered;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
+
+use rayon::prelude::*;
 
 use super::cr::MAX_RELINEARISATIONS;
 use super::dual::{Law, NaturalError, Scale};
@@ -51,6 +54,8 @@ pub struct BaselineWork {
     exact: exact::Exact,
 }
 
+/// Contacts that one thread takes, at least.
+const CONTACTS: usize = 256;
 /// What the velocity equation of an inner solve may miss, as a part of the bound of the whole.
 const INNER: f64 = 0.01;
 /// Bound on the iterations of an elastic solve.
@@ -131,8 +136,8 @@ fn own_compliance(problem: &Problem, contact: &Contact) -> Mat3 {
 
 /// Largest natural map of the contacts with the forces `p` and the velocity change `dv`.
 fn error(problem: &Problem, contacts: &[Contact], p: &[Vec3], scales: &[Scale], dv: &[Vec3]) -> NaturalError {
-    contacts.iter().zip(p).zip(scales).fold(NaturalError::default(), |worst, ((contact, p), scale)| {
-        let error = contact.law().error(p, &problem.motion(contact, p, dv), scale);
-        NaturalError { normal: worst.normal.max(error.normal), tangential: worst.tangential.max(error.tangential) }
-    })
+    let of_contact = |((contact, p), scale): ((&Contact, &Vec3), &Scale)| contact.law().error(p, &problem.motion(contact, p, dv), scale);
+    let worse =
+        |a: NaturalError, b: NaturalError| NaturalError { normal: a.normal.max(b.normal), tangential: a.tangential.max(b.tangential) };
+    contacts.par_iter().zip(p).zip(scales).with_min_len(CONTACTS).map(of_contact).reduce(NaturalError::default, worse)
 }

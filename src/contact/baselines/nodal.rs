@@ -1,0 +1,148 @@
+//! The contact problem of the block diagonal D of the matrix, in which a contact meets only those that share nodes with it: groups of contacts that share none are
+//! problems of their own.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::super::dual::Scale;
+use super::{Contact, Law, Problem};
+use crate::classes::Classes;
+use crate::math::{Mat3, Vec3};
+
+/// Groups of contacts that share nodes, each with a copy of its rows, close together in memory.
+#[derive(Debug)]
+pub struct Nodal {
+    groups: Vec<Group>,
+}
+
+#[derive(Debug)]
+struct Group {
+    rows: Vec<Row>,
+    levers: Vec<Lever>,
+    /// Unknowns of the contacts, and D^-1 of the forces on them on top of what the solve begins with.
+    unknowns: Vec<u32>,
+    velocities: Vec<Vec3>,
+    forces: Vec<Vec3>,
+}
+
+#[derive(Debug)]
+struct Row {
+    contact: u32,
+    levers: Range<usize>,
+    law: Law,
+    block: Mat3,
+    scale: Scale,
+    /// Motion without velocity changes [m], and what a force adds to it by itself [m/N].
+    offset: Vec3,
+    give: Vec3,
+}
+
+/// What a contact and an unknown do to each other.
+#[derive(Debug)]
+struct Lever {
+    /// Place among the unknowns of the group.
+    unknown: u32,
+    /// dt C H [s]: motion of the contact from a velocity change.
+    motion: Mat3,
+    /// D^-1 (dt C H)^T: velocity change from a force.
+    velocity: Mat3,
+}
+
+impl Nodal {
+    /// `blocks`: of each contact what it moves by its own force [m/N].
+    pub fn new(problem: &Problem, contacts: &[Contact], laws: &[Law], blocks: &[Mat3]) -> Self {
+        let first = problem.unknowns.start;
+        // Contacts are joined with the first one on each of their unknowns.
+        let mut classes = Classes::new(contacts.len());
+        let mut first_on = vec![usize::MAX; problem.unknowns.len()];
+        for (k, contact) in contacts.iter().enumerate() {
+            for entry in &contact.entries {
+                match &mut first_on[entry.unknown() - first] {
+                    none if *none == usize::MAX => *none = k,
+                    other => {
+                        classes.join(k, *other);
+                    }
+                }
+            }
+        }
+        let mut members: Vec<Vec<usize>> = vec![vec![]; contacts.len()];
+        (0..contacts.len()).for_each(|k| members[classes.root(k)].push(k));
+        members.retain(|members| !members.is_empty());
+        let groups = members.par_iter().map(|members| Group::new(problem, contacts, laws, blocks, members)).collect();
+        Self { groups }
+    }
+
+    /// Gauss-Seidel from the forces `p` [N] and the velocity changes `base` without contact forces, to and fro through each group until no force changes the motion of
+    /// its contact by more than `tolerance` [m].
+    pub fn solve(&mut self, p: &mut [Vec3], base: &[Vec3], tolerance: f64, max_sweeps: usize) {
+        self.groups.par_iter_mut().for_each(|group| group.solve(p, base, tolerance, max_sweeps));
+        for group in &self.groups {
+            group.rows.iter().zip(&group.forces).for_each(|(row, force)| p[row.contact as usize] = *force);
+        }
+    }
+}
+
+impl Group {
+    /// `members`: its contacts, in order.
+    fn new(problem: &Problem, contacts: &[Contact], laws: &[Law], blocks: &[Mat3], members: &[usize]) -> Self {
+        let first = problem.unknowns.start;
+        let mut unknowns: Vec<u32> =
+            members.iter().flat_map(|k| &contacts[*k].entries).map(|entry| (entry.unknown() - first) as u32).collect();
+        unknowns.sort_unstable();
+        unknowns.dedup();
+        let mut levers = vec![];
+        let mut row = |k: &usize| {
+            let contact = &contacts[*k];
+            levers.extend(contact.entries.iter().map(|entry| {
+                let motion = contact.frame * entry.matrix() * problem.dt;
+                let unknown = unknowns.partition_point(|u| (*u as usize) < entry.unknown() - first) as u32;
+                Lever { unknown, motion, velocity: problem.a.inverse_diagonals[entry.unknown()] * motion.transpose() }
+            }));
+            Row {
+                contact: *k as u32,
+                levers: levers.len() - contact.entries.len()..levers.len(),
+                law: laws[*k],
+                block: blocks[*k],
+                scale: Scale::new(&blocks[*k]),
+                offset: contact.offset,
+                give: contact.spring.unwrap_or_default(),
+            }
+        };
+        let rows = members.iter().map(&mut row).collect();
+        Self { rows, levers, unknowns, velocities: vec![], forces: vec![] }
+    }
+
+    fn solve(&mut self, p: &[Vec3], base: &[Vec3], tolerance: f64, max_sweeps: usize) {
+        let Self { rows, levers, unknowns, velocities, forces } = self;
+        forces.clear();
+        forces.extend(rows.iter().map(|row| p[row.contact as usize]));
+        velocities.clear();
+        velocities.extend(unknowns.iter().map(|u| base[*u as usize]));
+        let push = |levers: &[Lever], force: &Vec3, velocities: &mut [Vec3]| {
+            levers.iter().for_each(|lever| velocities[lever.unknown as usize] += lever.velocity * force);
+        };
+        for (row, force) in rows.iter().zip(&*forces) {
+            push(&levers[row.levers.clone()], force, velocities);
+        }
+        for sweep in 0..max_sweeps {
+            let mut largest = 0.0f64;
+            for i in 0..rows.len() {
+                let k = if sweep % 2 == 0 { i } else { rows.len() - 1 - i };
+                let (row, force) = (&rows[k], &mut forces[k]);
+                let levers = &levers[row.levers.clone()];
+                let motion = row.offset + row.give.component_mul(force);
+                let motion = levers.iter().fold(motion, |sum, lever| sum + lever.motion * velocities[lever.unknown as usize]);
+                let change = row.law.relax(force, &motion, &row.block, &row.scale) - *force;
+                if change != Vec3::zeros() {
+                    *force += change;
+                    push(levers, &change, velocities);
+                    largest = largest.max(change.x.abs() * row.scale.normal).max(change.y.hypot(change.z) * row.scale.tangential);
+                }
+            }
+            if largest <= tolerance {
+                break;
+            }
+        }
+    }
+}
