@@ -357,8 +357,8 @@ impl<E: Engine> Stepper for CpuStepper<E> {
 }
 
 /// Where no diagonal block of A is more than this many times the mass of its node, bodies answer to a contact with little more than the nodes that it touches:
-/// constraint anticipation then takes a few sweeps. Measured with one thread, a step in ms with anticipation and with warped compliance: `pyramid` (2.3) 418 and
-/// 1074; `rings` (7.0) 180 and 102 in the heap, 68 and 36 at rest.
+/// constraint anticipation then takes a few sweeps. Measured with one thread, a step in ms with anticipation and with warped compliance: `pyramid` (2.3) 223 and
+/// 1074; `rings` (7.0) 59 and 62 in the heap; with two threads, from there to rest, 33 and 20.
 const LIGHT: f64 = 4.0;
 
 /// The method of a step. What is held by springs is left to the warped compliance: a sweep sees springs with the old velocities.
