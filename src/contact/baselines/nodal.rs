@@ -73,6 +73,11 @@ impl Nodal {
         Self { groups }
     }
 
+    #[cfg(test)]
+    pub fn n_groups(&self) -> usize {
+        self.groups.len()
+    }
+
     /// Gauss-Seidel from the forces `p` [N] and the velocity changes `base` without contact forces, to and fro through each group until no force changes the motion of
     /// its contact by more than `tolerance` [m].
     pub fn solve(&mut self, p: &mut [Vec3], base: &[Vec3], tolerance: f64, max_sweeps: usize) {

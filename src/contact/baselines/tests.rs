@@ -175,6 +175,29 @@ fn without_friction_all_solvers_give_the_same_velocities() {
 }
 
 #[test]
+fn groups_of_the_diagonal_obey_the_laws_together() {
+    let Stack { pattern, a, fixed, rhs, contacts, .. } = &stack(0.4);
+    let problem = &Problem { a, pattern, fixed, unknowns: 0..rhs.len(), dt: DT, rhs, tolerance: 1e-5 };
+    let blocks: Vec<Mat3> = contacts.iter().map(|c| own_compliance(problem, c)).collect();
+    let scales: Vec<Scale> = blocks.iter().map(Scale::new).collect();
+    let base: Vec<Vec3> = rhs.iter().zip(&a.inverse_diagonals).map(|(b, inverse)| inverse * b).collect();
+    let error_of = |p: &[Vec3]| {
+        let (mut force, mut dv) = (vec![Vec3::zeros(); rhs.len()], base.clone());
+        spread(problem, contacts, p, 1.0, &mut force);
+        dv.iter_mut().zip(force).zip(&a.inverse_diagonals).for_each(|((dv, f), inverse)| *dv += inverse * f);
+        error(problem, contacts, p, &scales, &dv).max()
+    };
+    let mut p: Vec<Vec3> = (0..contacts.len()).map(|k| Vec3::new(k as f64, 0.1, -0.2)).collect();
+    let before = error_of(&p);
+    let mut nodal = nodal::Nodal::new(problem, contacts, &laws(contacts), &blocks);
+    nodal.solve(&mut p, &base, 1e-13, 2000);
+    assert!(before > 1e-6 && error_of(&p) < 1e-11, "{before} {}", error_of(&p));
+    assert!(p.iter().any(|p| p.x > 0.0) && p.iter().any(|p| *p == Vec3::zeros()));
+    // The contacts of a node of the floor by itself, and those of the cubes with each other and with the spring.
+    assert!(nodal.n_groups() > 4 && nodal.n_groups() < contacts.len(), "{}", nodal.n_groups());
+}
+
+#[test]
 fn with_friction_all_solvers_give_nearly_the_same_velocities() {
     let stack = stack(0.5);
     let (reference, contacts, _) = solved(&stack, Solver::Other(Method::Newton));
