@@ -1,13 +1,21 @@
 //! Classes of connected items (union-find [Tarjan 1975]).
 
 /// Items from 0 on; a class is known by its lowest item.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Classes(Vec<usize>);
 
 impl Classes {
     /// Each item is a class of its own.
     pub fn new(items: usize) -> Self {
-        Self((0..items).collect())
+        let mut classes = Self::default();
+        classes.reset(items);
+        classes
+    }
+
+    /// As new, in the same memory.
+    pub fn reset(&mut self, items: usize) {
+        self.0.clear();
+        self.0.extend(0..items);
     }
 
     /// The lowest item of a class.

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use super::cwc::Block;
 use super::dual::{Compliance, IMMOVABLE};
 use super::{Contact, PairId, Problem};
+use crate::classes::Classes;
 use crate::math::Mat3;
 use crate::memory::Pool;
 use crate::sparse::Requested;
@@ -79,6 +80,7 @@ type Place = (u32, [u32; 2], PairId);
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     /// Island of each block: its first block.
+    classes: Classes,
     island_of: Vec<u32>,
     order: Vec<(Place, usize)>,
     meetings: Vec<Meeting>,
@@ -92,12 +94,12 @@ pub(super) struct Scratch {
 
 /// Puts the contacts in order, by island, then by pair of bodies, and fills W~ of each island.
 pub(super) fn assemble(problem: &Problem, blocks: &[Block], contacts: &mut [Contact], islands: &mut Vec<Island>, scratch: &mut Scratch) {
-    let Scratch { island_of, order, meetings, meeting_of, levers, touched, bodies, motions } = scratch;
+    let Scratch { classes, island_of, order, meetings, meeting_of, levers, touched, bodies, motions } = scratch;
     // Blocks are those of consecutive bodies.
     let first_body = blocks.first().map_or(0, |block| block.body);
     let n_blocks = blocks.len();
     let block_of_body = |body: u32| body.checked_sub(first_body).map(|b| b as usize).filter(|b| *b < n_blocks);
-    find_islands(n_blocks, contacts.iter().map(|c| c.bodies.map(block_of_body)), island_of);
+    find_islands(n_blocks, contacts.iter().map(|c| c.bodies.map(block_of_body)), classes, island_of);
     let island_of_contact = |c: &Contact| c.bodies.iter().find_map(|b| block_of_body(*b)).map_or(u32::MAX, |b| island_of[b]);
     sort_contacts(contacts, order, |c| (island_of_contact(c), c.bodies, c.pair));
     let contacts: &[Contact] = contacts;
@@ -350,24 +352,14 @@ fn add_product<S: Simd>(a: &[[f32; 3]; 3], b: &Rows, out: &mut Rows) {
     }
 }
 
-/// Number of the island of each block, into `parent`: the first block that contacts link it with.
-fn find_islands(n_blocks: usize, links: impl Iterator<Item = [Option<usize>; 2]>, parent: &mut Vec<u32>) {
-    parent.clear();
-    parent.extend(0..n_blocks as u32);
-    fn root(parent: &mut [u32], mut b: u32) -> u32 {
-        while parent[b as usize] != b {
-            parent[b as usize] = parent[parent[b as usize] as usize];
-            b = parent[b as usize];
-        }
-        b
-    }
+/// Number of the island of each block, into `island_of`: the first block that contacts link it with.
+fn find_islands(n_blocks: usize, links: impl Iterator<Item = [Option<usize>; 2]>, islands: &mut Classes, island_of: &mut Vec<u32>) {
+    islands.reset(n_blocks);
     for [a, b] in links {
         if let (Some(a), Some(b)) = (a, b) {
-            let (a, b) = (root(parent, a as u32), root(parent, b as u32));
-            parent[a.max(b) as usize] = a.min(b);
+            islands.join(a, b);
         }
     }
-    for b in 0..n_blocks as u32 {
-        parent[b as usize] = root(parent, b);
-    }
+    island_of.clear();
+    island_of.extend((0..n_blocks).map(|b| islands.root(b) as u32));
 }
