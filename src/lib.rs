@@ -7,18 +7,19 @@
 
 pub mod math;
 pub mod memory;
-pub mod classes;
+pub mod disjoint_sets;
+pub mod output;
 pub mod mesh;
+pub mod geometry;
 pub mod material;
 pub mod sparse;
 pub mod model;
-pub mod collision;
+pub mod elastic;
 pub mod contact;
-pub mod solver;
+pub mod step;
 pub mod gpu;
 pub mod scene;
 pub mod sim;
-pub mod output;
 pub mod render;
 pub mod stage;
 pub mod record;

@@ -36,46 +36,46 @@ impl<T> Pool<T> {
 
 /// A list that goes out into the world; its memory comes back to the pool when it is dropped there.
 #[derive(Debug)]
-pub struct Lent<T> {
+pub struct Pooled<T> {
     list: Vec<T>,
     pool: Option<Arc<Pool<Vec<T>>>>,
 }
 
-impl<T> Lent<T> {
+impl<T> Pooled<T> {
     /// Empty.
     pub fn of(pool: &Arc<Pool<Vec<T>>>) -> Self {
         Self { list: pool.take().unwrap_or_default(), pool: Some(pool.clone()) }
     }
 }
 
-impl<T> Default for Lent<T> {
+impl<T> Default for Pooled<T> {
     fn default() -> Self {
         Self { list: vec![], pool: None }
     }
 }
 
-impl<T> Drop for Lent<T> {
+impl<T> Drop for Pooled<T> {
     fn drop(&mut self) {
         if let Some(pool) = &self.pool {
-            pool.put(emptied(std::mem::take(&mut self.list)));
+            pool.put(reuse_allocation(std::mem::take(&mut self.list)));
         }
     }
 }
 
 /// Nobody's.
-impl<T: Clone> Clone for Lent<T> {
+impl<T: Clone> Clone for Pooled<T> {
     fn clone(&self) -> Self {
         Self { list: self.list.clone(), pool: None }
     }
 }
 
-impl<T: PartialEq> PartialEq for Lent<T> {
+impl<T: PartialEq> PartialEq for Pooled<T> {
     fn eq(&self, other: &Self) -> bool {
         self.list == other.list
     }
 }
 
-impl<T> Deref for Lent<T> {
+impl<T> Deref for Pooled<T> {
     type Target = Vec<T>;
 
     fn deref(&self) -> &Vec<T> {
@@ -83,14 +83,14 @@ impl<T> Deref for Lent<T> {
     }
 }
 
-impl<T> DerefMut for Lent<T> {
+impl<T> DerefMut for Pooled<T> {
     fn deref_mut(&mut self) -> &mut Vec<T> {
         &mut self.list
     }
 }
 
 /// The memory of a list for another one, of types of one layout: the same type with other lifetimes.
-pub fn emptied<A, B>(mut list: Vec<A>) -> Vec<B> {
+pub fn reuse_allocation<A, B>(mut list: Vec<A>) -> Vec<B> {
     list.clear();
     // Collecting into the memory of the source is what the standard library does where layouts agree; a test counts on it.
     list.into_iter().filter_map(|_| None).collect()
@@ -193,7 +193,7 @@ mod tests {
         let pool = Arc::new(Pool::default());
         for round in 0..3 {
             let work = || {
-                let mut list = Lent::of(&pool);
+                let mut list = Pooled::of(&pool);
                 list.extend(0..100);
                 assert_eq!(list, list.clone());
             };
@@ -201,7 +201,7 @@ mod tests {
             assert_eq!(allocation_counter::measure(work).count_total, if round == 0 { 3 } else { 1 });
         }
         let mut list = vec![3; 50];
-        let measured = allocation_counter::measure(|| list = emptied(std::mem::take(&mut list)));
+        let measured = allocation_counter::measure(|| list = reuse_allocation(std::mem::take(&mut list)));
         assert_eq!((measured.count_total, list.is_empty(), list.capacity()), (0, true, 50));
     }
 

@@ -2,8 +2,9 @@
 
 use glam::{Mat4, Quat, Vec3};
 
+use crate::geometry::Shape;
 use crate::math::{self, Isometry};
-use crate::model::{Model, Obstacle, Shape};
+use crate::model::{Model, Obstacle};
 use crate::render::{Camera, Light, Rgb, RigidShape, RigidVisual, Segment, SoftBodyVisual, Stage, palette};
 use crate::scene::{CameraSetting, LightSetting};
 

@@ -8,7 +8,7 @@ use pliant::math::{Aabb, Vec3};
 use pliant::scene::Scene;
 use pliant::sim::{Command, Simulation, report};
 
-/// The demand: within 1 % at 80x16x16, and an error that falls with the square of the cell size.
+/// The acceptance: within 1 % at 80x16x16, and an error that falls with the square of the cell size.
 #[test]
 fn the_fine_cantilever_is_within_one_percent_of_another_code() {
     let mut bars: Vec<Cantilever> = vec![];

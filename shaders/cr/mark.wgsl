@@ -1,5 +1,5 @@
 // One thread a place: its unknown knows it, unless it never moves. One workgroup an island: what its residual is measured against.
-// Twin: `solver::cpu::Step::driving_impulse`.
+// Twin: `step::Step::driving_impulse`.
 #import lib/cr.wgsl
 #import lib/reduce.wgsl
 #import lib/preconditioner.wgsl

@@ -1,4 +1,4 @@
-// One thread an edge, a triangle or a leaf: the boxes around its vertices. Twin: `collision::bvh::Features::fit`.
+// One thread an edge, a triangle or a leaf: the boxes around its vertices. Twin: `geometry::bvh::Features::fit`.
 #import lib/model.wgsl
 #import lib/search.wgsl
 

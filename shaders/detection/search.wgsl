@@ -1,5 +1,5 @@
 // One thread a vertex or an edge: how many features it may meet or, where the kernel is told to, which. A vertex looks for triangles; two edges are found by the one
-// that comes first, or by the movable one. Twin: `collision::Bvh::query`, before it looks for planes between pairs.
+// that comes first, or by the movable one. Twin: `geometry::Bvh::query`, before it looks for planes between pairs.
 #import lib/model.wgsl
 #import lib/search.wgsl
 

@@ -1,4 +1,4 @@
-// One thread a candidate: whether it may cross on its way, one bit; 0 only if `collision::first_crossing` surely says that it does not.
+// One thread a candidate: whether it may cross on its way, one bit; 0 only if `geometry::first_crossing` surely says that it does not.
 //
 // Positions are whole numbers of quanta, rounded down: differences are exact, and less than a quantum in each coordinate away from those of the host. All lengths are
 // then measured in the size of the pair. Bounds on rounding errors are four times what they add up to, so that it does not matter how an adapter rounds and orders.
@@ -25,7 +25,7 @@ const LEAST_SIZE: f32 = 64.0;
 const BLUR: f32 = 0.000003814697265625; // 2^-18
 // Sine of an angle of a triangle below which its nearest point is left to the host.
 const LEAST_SINE: f32 = 0.0009765625; // 2^-10
-// More than `PART_OF_GAP` of `collision::crossing`: what keeps this part of its first distance has not touched.
+// More than `PART_OF_GAP` of `geometry::crossing`: what keeps this part of its first distance has not touched.
 const KEPT_PART: f32 = 0.125;
 
 fn from_start(v: u32) -> vec3i {

@@ -1,5 +1,5 @@
 // One thread a tet: follows its rotation and leaves corner forces and rotated gradients in its own four slots.
-// Formula and source: `solver::cpu::elements::element`.
+// Formula and source: `elastic::element`.
 #import lib/params.wgsl
 #import lib/mat3.wgsl
 #import lib/quat.wgsl

@@ -1,5 +1,5 @@
 // One thread a grab: its impulse on the material point that it holds.
-// Formula and source: `solver::cpu::assemble::right_hand_side`.
+// Formula and source: `elastic::right_hand_side`.
 #import lib/reduce.wgsl
 
 @group(0) @binding(2) var<storage, read> displacements_hi: array<vec4f>;

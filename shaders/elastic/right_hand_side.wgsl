@@ -1,5 +1,5 @@
 // One thread a node: the right-hand side of its row, and partial sums of |M v|^2 and of the squared corner forces.
-// Formula and source: `solver::cpu::assemble::right_hand_side`.
+// Formula and source: `elastic::right_hand_side`.
 #import lib/reduce.wgsl
 
 @group(0) @binding(2) var<storage, read> nodes: array<Node>;

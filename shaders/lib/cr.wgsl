@@ -1,5 +1,5 @@
 // Conjugate residuals on the device: unknowns of all bodies and rows of contacts of all kinds, in the tables that `lib/cwc.wgsl` reads. Twin: `contact::cr`.
-// Each island (`solver::cpu::Scope`) is a problem of its own, as on the CPU: sums go over its unknowns and contacts only. Every workgroup works for one island,
+// Each island (`contact::generate::Island`) is a problem of its own, as on the CPU: sums go over its unknowns and contacts only. Every workgroup works for one island,
 // leaves partial sums in its own places, and adds up those of all workgroups of the island for itself in the next kernel.
 #import lib/cwc.wgsl
 #import lib/group.wgsl

@@ -47,7 +47,7 @@ fn sweep_union(a: Sweep, b: Sweep) -> Sweep {
     return Sweep(lo, max(a.hi, b.hi), min(a.end_lo, b.end_lo), max(a.end_hi, b.end_hi));
 }
 
-// Twin: `collision::bvh::Sweep::may_meet`.
+// Twin: `geometry::bvh::Sweep::may_meet`.
 fn sweeps_may_meet(a: Sweep, b: Sweep) -> bool {
     let below = (a.hi.xyz < b.lo.xyz) & (a.end_hi.xyz < b.end_lo.xyz);
     let above = (b.hi.xyz < a.lo.xyz) & (b.end_hi.xyz < a.end_lo.xyz);

@@ -2,12 +2,12 @@
 
 use glam::Vec3;
 
-use crate::collision::nearest;
-use crate::contact::{PairKind, RememberedContact};
+use crate::geometry::nearest;
 use crate::math::{self, Isometry};
+use crate::model::State;
 use crate::model::{Model, interpolate};
+use crate::model::{PairKind, WarmContact};
 use crate::render::{Camera, Overlays, Point, Rgb, Segment};
-use crate::solver::State;
 use crate::stage::glam_vec;
 
 /// A contact that carries a force.
@@ -26,7 +26,7 @@ pub struct ContactMark {
 /// The contacts of a state. The one place that knows how a state keeps them. `poses`: of the model's obstacles.
 pub fn contact_marks(model: &Model, state: &State, poses: &[Isometry]) -> Vec<ContactMark> {
     let (surface, positions) = (&model.collision, state.positions(model));
-    let mark = |contact: &RememberedContact| {
+    let mark = |contact: &WarmContact| {
         let [point, normal] = match contact.place {
             Some(place) => place,
             // The device tells only of vertices at obstacles.
@@ -111,10 +111,11 @@ pub fn overlays(marks: &[ContactMark], scale: Scale, camera: &Camera, viewport: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::RememberedContact;
+    use crate::geometry::Shape;
     use crate::material::Material;
     use crate::mesh::shapes;
-    use crate::model::{ModelBuilder, Obstacle, Shape, SoftBody};
+    use crate::model::WarmContact;
+    use crate::model::{ModelBuilder, Obstacle, SoftBody};
 
     fn mark(normal_force: f64) -> ContactMark {
         let (point, normal) = (math::Vec3::zeros(), math::Vec3::y());
@@ -132,8 +133,8 @@ mod tests {
         let mut state = State::initial(&model);
         state.displacements.iter_mut().for_each(|u| u.x = 0.5);
         let friction_force = math::Vec3::x();
-        state.contacts.entries.push(RememberedContact {
-            pair: crate::contact::PairId { kind: PairKind::VertexObstacle, first: 3, second: 0 },
+        state.contacts.entries.push(WarmContact {
+            pair: crate::model::PairId { kind: PairKind::VertexObstacle, first: 3, second: 0 },
             normal_force: 7.0,
             friction_force,
             sliding: false,

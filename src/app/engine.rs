@@ -7,9 +7,10 @@ use super::contacts::ContactMark;
 use super::faults::Checkup;
 use crate::math::{Isometry, Vec3};
 use crate::model::Model;
+use crate::model::Params;
 use crate::render::{Camera, Light};
 use crate::sim::{Command, GrabView};
-use crate::solver::{Params, StepReport, SurfacePositions};
+use crate::step::{StepReport, SurfacePositions};
 
 /// A simulation behind the window's needs; errors are sentences. (Tests put a slow one here.)
 pub trait Engine: Send {

@@ -9,15 +9,17 @@ use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
 use super::faults::Checkup;
 use super::worker::Opener;
 use super::{AppOptions, SceneSource};
+use crate::geometry::Shape;
 use crate::gpu;
 use crate::math::{Isometry, Quat, Vec3};
 use crate::mesh::open_mesh;
-use crate::model::{Mobility, ModelBuilder, Obstacle, RigidBody, Shape};
+use crate::model::Params;
+use crate::model::{Mobility, ModelBuilder, Obstacle, RigidBody};
 use crate::render::{Camera, Light};
 use crate::scene::{self, Scene, Transform};
 use crate::sim::{Command, Options, Simulation};
-use crate::solver::{Params, StepReport, SurfacePositions};
 use crate::stage;
+use crate::step::{StepReport, SurfacePositions};
 
 /// Builds scenes on the window's device, with the backend that was asked for.
 pub fn opener(device: Arc<gpu::Device>, options: &AppOptions) -> Opener {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use super::SceneSource;
 use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
 use crate::sim::Command;
-use crate::solver::StepReport;
+use crate::step::StepReport;
 use clock::{Clock, RealTimeFactor};
 
 /// What the window asks of the simulation.

@@ -10,8 +10,8 @@ use crate::math::{Isometry, Vec3};
 use crate::record::{FilmFormat, FilmWriter, RecordError};
 use crate::render::{Camera, Overlays, Positions, RenderError, RenderOptions, Renderer, ViewOptions};
 use crate::sim::Simulation;
-use crate::solver::{StepError, SurfacePositions};
 use crate::stage;
+use crate::step::{StepError, SurfacePositions};
 
 /// Draws moments of a run, into one or more films.
 pub struct Film {

@@ -10,8 +10,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::results::{ResultArgs, Results};
 use super::{Failure, Place};
 use crate::export::Subject;
+use crate::model::ContactMethod;
 use crate::output::{OutputFile, check_writable};
-use crate::scene::{Scene, SolverChoice, build};
+use crate::scene::{Scene, build};
 use crate::sim::{Health, Options, Simulation};
 
 #[derive(Args)]
@@ -30,7 +31,7 @@ pub struct RunArgs {
     #[command(flatten)]
     place: Place,
     /// Solver instead of the scene's
-    #[arg(long, value_name = "NAME", value_parser = SolverChoice::ALL.map(|(name, _)| name))]
+    #[arg(long, value_name = "NAME", value_parser = ContactMethod::ALL.map(|(name, _)| name))]
     solver: Option<String>,
     /// Threads of the CPU backend [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -170,7 +171,7 @@ fn scene(args: &RunArgs) -> Result<Scene, Failure> {
     // Checked by the same ranges as in the file, after all --set.
     flags.extend(args.dt.map(|dt| format!("simulation.time_step={dt:?}")));
     flags.extend(args.solver.iter().map(|name| format!("simulation.solver={name}")));
-    debug_assert!(args.solver.as_deref().is_none_or(|name| SolverChoice::from_name(name).is_some()));
+    debug_assert!(args.solver.as_deref().is_none_or(|name| ContactMethod::from_name(name).is_some()));
     match (&args.scene, &args.drop) {
         (_, Some(mesh)) => Ok(Scene::from_mesh_with(mesh, &flags)?),
         (Some(scene), None) => Ok(Scene::load(scene, &flags)?),

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::dual::{self, Law};
-use super::warped::{self, Island};
+use super::warped::{self, ContactIsland};
 use super::{Contact, Problem, Status};
 use crate::math::{Mat3, Vec3};
 use crate::sparse::{Columns, FactorWork, RestFactor, dot};
@@ -64,7 +64,7 @@ pub struct CwcOutcome {
 /// Vectors kept between steps.
 #[derive(Debug, Default)]
 pub struct CwcWork {
-    islands: Vec<Island>,
+    islands: Vec<ContactIsland>,
     assembly: warped::Scratch,
     laws: Vec<Law>,
     /// Forces of the contacts, and those before a pass.
@@ -261,7 +261,7 @@ fn obey(
     dv: &[Vec3],
     [tolerance, aim]: [f64; 2],
     chain: Chain,
-    islands: &[Island],
+    islands: &[ContactIsland],
     duals: &mut [DualWork],
     p: &mut [Vec3],
 ) -> dual::Outcome {
@@ -269,7 +269,7 @@ fn obey(
         Chain::First => FIRST_ITERATIONS,
         Chain::Whole => dual::Options::default().iterations,
     };
-    let on_island = |Island { contacts: range, compliance }: &Island, work: &mut DualWork, p: &mut [Vec3]| {
+    let on_island = |ContactIsland { contacts: range, compliance }: &ContactIsland, work: &mut DualWork, p: &mut [Vec3]| {
         let DualWork { dual, gather, zero, free } = work;
         for vector in [&mut *zero, free] {
             vector.clear();
@@ -283,15 +283,15 @@ fn obey(
         let laws = &laws[range.clone()];
         dual::solve(&dual::Problem { w: compliance, laws, free }, p, &dual::Options { tolerance, aim: aim / tolerance, iterations }, dual)
     };
-    on_islands(islands, duals, p, &on_island)
+    on_contact_islands(islands, duals, p, &on_island)
 }
 
 /// Hands the islands to `solve`, with their memory and forces, halves of them to different threads.
-fn on_islands(
-    islands: &[Island],
+fn on_contact_islands(
+    islands: &[ContactIsland],
     duals: &mut [DualWork],
     p: &mut [Vec3],
-    solve: &(impl Fn(&Island, &mut DualWork, &mut [Vec3]) -> dual::Outcome + Sync),
+    solve: &(impl Fn(&ContactIsland, &mut DualWork, &mut [Vec3]) -> dual::Outcome + Sync),
 ) -> dual::Outcome {
     match islands {
         [] => dual::Outcome { method: dual::Method::Spectral, iterations: 0, error: dual::NaturalError::default(), converged: true },
@@ -300,7 +300,10 @@ fn on_islands(
             let (islands, islands_after) = islands.split_at(islands.len() / 2);
             let (duals, duals_after) = duals.split_at_mut(islands.len());
             let (p, p_after) = p.split_at_mut(islands_after[0].contacts.start - first.contacts.start);
-            let (a, b) = rayon::join(|| on_islands(islands, duals, p, solve), || on_islands(islands_after, duals_after, p_after, solve));
+            let (a, b) = rayon::join(
+                || on_contact_islands(islands, duals, p, solve),
+                || on_contact_islands(islands_after, duals_after, p_after, solve),
+            );
             dual::Outcome {
                 iterations: a.iterations.max(b.iterations),
                 converged: a.converged && b.converged,

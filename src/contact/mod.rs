@@ -7,6 +7,9 @@ pub mod baselines;
 mod cr;
 pub mod cwc;
 pub mod dual;
+pub mod generate;
+mod pressure;
+mod report;
 mod row;
 mod state;
 mod warped;
@@ -16,69 +19,7 @@ pub use cr::{
     ROW_TOLERANCE, solve, update_compliances,
 };
 pub use cwc::{Block, CwcOptions, CwcOutcome, CwcWork, Rest, solve as solve_cwc};
+pub use pressure::ContactPressure;
+pub use report::{ContactReport, PairForce, report as contact_report};
 pub use row::{Contact, Entry, Linearisation, Status};
 pub use state::{Effort, FORCE_TOLERANCE, LENIENCY, Occasion, evaluate};
-
-use crate::math::Vec3;
-
-/// Which features of the surfaces meet. Vertices, edges and triangles are those of the collision mesh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PairKind {
-    VertexObstacle,
-    EdgeObstacle,
-    TriangleObstacle,
-    VertexTriangle,
-    EdgeEdge,
-    /// No features: a spring (`Model::attachments`), whose number stands first.
-    Attachment,
-}
-
-impl PairKind {
-    /// Those of features.
-    pub const ALL: [Self; 5] = [Self::VertexObstacle, Self::EdgeObstacle, Self::TriangleObstacle, Self::VertexTriangle, Self::EdgeEdge];
-
-    /// One side is an obstacle of exact shape; else both are features of surfaces.
-    pub fn is_with_obstacle(self) -> bool {
-        matches!(self, Self::VertexObstacle | Self::EdgeObstacle | Self::TriangleObstacle)
-    }
-}
-
-/// A pair of features, the same from step to step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PairId {
-    pub kind: PairKind,
-    /// A vertex, edge or triangle.
-    pub first: u32,
-    /// An obstacle, a triangle or an edge.
-    pub second: u32,
-}
-
-/// Active contacts at the end of a step: the warm start of the next one.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ContactMemory {
-    /// Sorted by pair.
-    pub entries: Vec<RememberedContact>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RememberedContact {
-    pub pair: PairId,
-    /// Normal force [N], > 0.
-    pub normal_force: f64,
-    /// Force on the first body along the surface [N], world frame.
-    pub friction_force: Vec3,
-    pub sliding: bool,
-    /// How far a sticking contact has slipped since it sticks [m], in space: what the tolerance left of each step.
-    pub slip: Vec3,
-    /// Where it is [m] and its normal, towards the first body; for drawing, not kept on disk.
-    pub place: Option<[Vec3; 2]>,
-}
-
-impl RememberedContact {
-    /// Takes the forces of another point of the same pair; true.
-    pub fn join(&mut self, other: &Self) -> bool {
-        self.normal_force += other.normal_force;
-        self.friction_force += other.friction_force;
-        true
-    }
-}

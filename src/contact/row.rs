@@ -3,9 +3,9 @@
 use arrayvec::ArrayVec;
 
 use super::dual::Law;
-use super::{PairId, RememberedContact};
-use crate::collision::tangents;
+use crate::geometry::tangents;
 use crate::math::{Mat3, Vec3};
+use crate::model::{PairId, WarmContact};
 
 /// Which of a contact's rows are in the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,18 +171,18 @@ impl Contact {
     }
 
     /// Continues with the force that the contact had in the last step.
-    pub fn remember(&mut self, memory: &RememberedContact) {
+    pub fn remember(&mut self, memory: &WarmContact) {
         self.multiplier.x = -memory.normal_force;
         self.status = if memory.sliding { Status::Sliding } else { Status::Sticking };
         self.set_friction_in_space(&-memory.friction_force);
     }
 
     /// After a step that slipped by the motion that its rows tell for `dv` (the unknowns from `first` on).
-    pub fn memory(&self, dv: &[Vec3], first: usize, dt: f64) -> RememberedContact {
+    pub fn memory(&self, dv: &[Vec3], first: usize, dt: f64) -> WarmContact {
         let sticks = self.status == Status::Sticking;
         let mut slip = if sticks { self.offset + self.rows(dv, first, dt) } else { Vec3::zeros() };
         slip.x = 0.0;
-        RememberedContact {
+        WarmContact {
             slip: self.frame.transpose() * slip,
             pair: self.pair,
             normal_force: self.normal_force(),

@@ -12,15 +12,16 @@ use rayon::prelude::*;
 
 use super::cwc::Block;
 use super::dual::{Compliance, IMMOVABLE};
-use super::{Contact, PairId, Problem};
-use crate::classes::Classes;
+use super::{Contact, Problem};
+use crate::disjoint_sets::DisjointSets;
 use crate::math::Mat3;
 use crate::memory::Pool;
+use crate::model::PairId;
 use crate::sparse::Requested;
 
 /// Bodies that contacts link with each other, and with no others.
 #[derive(Debug, Default)]
-pub(super) struct Island {
+pub(super) struct ContactIsland {
     pub contacts: Range<usize>,
     pub compliance: Compliance,
 }
@@ -79,8 +80,8 @@ type Place = (u32, [u32; 2], PairId);
 /// Memory of [`assemble`].
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// Island of each block: its first block.
-    classes: Classes,
+    /// ContactIsland of each block: its first block.
+    classes: DisjointSets,
     island_of: Vec<u32>,
     order: Vec<(Place, usize)>,
     meetings: Vec<Meeting>,
@@ -93,7 +94,13 @@ pub(super) struct Scratch {
 }
 
 /// Puts the contacts in order, by island, then by pair of bodies, and fills W~ of each island.
-pub(super) fn assemble(problem: &Problem, blocks: &[Block], contacts: &mut [Contact], islands: &mut Vec<Island>, scratch: &mut Scratch) {
+pub(super) fn assemble(
+    problem: &Problem,
+    blocks: &[Block],
+    contacts: &mut [Contact],
+    islands: &mut Vec<ContactIsland>,
+    scratch: &mut Scratch,
+) {
     let Scratch { classes, island_of, order, meetings, meeting_of, levers, touched, bodies, motions } = scratch;
     // Blocks are those of consecutive bodies.
     let first_body = blocks.first().map_or(0, |block| block.body);
@@ -156,14 +163,14 @@ pub(super) fn assemble(problem: &Problem, blocks: &[Block], contacts: &mut [Cont
     let mut n_islands = 0;
     for range in chunks(contacts, |a, b| island_of_contact(a) == island_of_contact(b)) {
         if n_islands == islands.len() {
-            islands.push(Island::default());
+            islands.push(ContactIsland::default());
         }
         islands[n_islands].contacts = range;
         n_islands += 1;
     }
     islands.truncate(n_islands);
     let (meetings, levers, columns) = (&meetings[..], &*levers, &touched[..]);
-    islands.par_iter_mut().for_each(|Island { contacts: range, compliance }| {
+    islands.par_iter_mut().for_each(|ContactIsland { contacts: range, compliance }| {
         let first = range.start;
         compliance.assemble(&bodies[range.clone()], |k, columns_of_w, out| {
             let mut memory = motions.take().unwrap_or_default();
@@ -353,7 +360,7 @@ fn add_product<S: Simd>(a: &[[f32; 3]; 3], b: &Rows, out: &mut Rows) {
 }
 
 /// Number of the island of each block, into `island_of`: the first block that contacts link it with.
-fn find_islands(n_blocks: usize, links: impl Iterator<Item = [Option<usize>; 2]>, islands: &mut Classes, island_of: &mut Vec<u32>) {
+fn find_islands(n_blocks: usize, links: impl Iterator<Item = [Option<usize>; 2]>, islands: &mut DisjointSets, island_of: &mut Vec<u32>) {
     islands.reset(n_blocks);
     for [a, b] in links {
         if let (Some(a), Some(b)) = (a, b) {

@@ -4,10 +4,10 @@ use rayon::prelude::*;
 
 use super::Frame;
 use super::surfaces::Surfaces;
+use crate::elastic::{cauchy_stress, von_mises};
 use crate::material::Material;
 use crate::math::{Mat3, Vec3};
 use crate::model::Model;
-use crate::solver::cpu::{cauchy_stress, von_mises};
 
 /// Cauchy stress of each tet [Pa], and von Mises' equivalent of it; zero in a tet without volume.
 pub fn stresses(model: &Model, frame: &Frame) -> (Vec<Mat3>, Vec<f32>) {

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::collision::MeshError;
+use crate::contact::ContactPressure;
+use crate::geometry::MeshError;
 use crate::math::{Isometry, Vec3};
 use crate::model::Model;
+use crate::model::State;
 use crate::scene::{CameraSetting, LightSetting};
 use crate::sim::Simulation;
-use crate::solver::cpu::ContactPressure;
-use crate::solver::{State, StepError};
+use crate::step::StepError;
 
 /// What does not change from frame to frame.
 #[derive(Clone, Debug)]
@@ -42,7 +43,7 @@ pub struct Frame {
     pub obstacle_poses: Vec<Isometry>,
     /// Ends of `model.attachments` [m].
     pub attachments: Vec<[Vec3; 2]>,
-    /// Contact pressure [Pa] at the vertices of the collision surfaces, then of the rigid bodies (`solver::cpu::ContactPressure`).
+    /// Contact pressure [Pa] at the vertices of the collision surfaces, then of the rigid bodies (`contact::ContactPressure`).
     pub contact_pressures: Vec<f32>,
 }
 

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use crate::geometry::Shape;
 use crate::math::{Aabb, Isometry, Vec3};
 use crate::mesh::{CornerNormals, SurfaceMesh, shapes};
-use crate::model::{Model, Shape, interpolate};
+use crate::model::{Model, interpolate};
 use crate::render::Rgb;
 use crate::stage;
 

@@ -44,7 +44,7 @@ pub const GATE_INTERVAL: u32 = 4;
 const WHOLE_ITERATIONS: u32 = 64;
 
 /// `Reductions` of `shaders/lib/reduce.wgsl` and `tiles.wgsl`: vectors before the sums, slots of sums, and what every tile has.
-const REDUCTION_HEADER: usize = size_of::<ControlData>() / 16 * MAX_ROW_GROUPS as usize + crate::solver::MAX_GRABS;
+const REDUCTION_HEADER: usize = size_of::<ControlData>() / 16 * MAX_ROW_GROUPS as usize + crate::model::MAX_GRABS;
 const REDUCTION_SLOTS: usize = 3;
 const TILE_SLOTS: usize = 10;
 /// Vectors over nodes in `krylov` (`shaders/lib/krylov.wgsl`).

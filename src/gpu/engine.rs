@@ -25,19 +25,21 @@ use super::readback::{Mailbox, Stopwatch};
 use super::stepper::{Held, outbox, skins};
 use super::tiles::{Groups, Tiles};
 use super::{Device, DeviceError, MAX_WHOLE_NODES};
-use crate::collision::{Bvh, Candidates, Mesh};
+use crate::contact::contact_report;
+use crate::contact::generate::{Detection, Island};
 use crate::contact::{Contact, cwc};
+use crate::elastic::{Quaternion, link, rigid_right_hand_side};
+use crate::geometry::{Bvh, Candidates, Mesh};
 use crate::math::{Mat3, Vec3};
 use crate::model::Model;
-use crate::solver::cpu::{
-    Detection, ELASTIC_TOLERANCE, Engine, Given, Host, MAX_PASSES, Quaternion, Scope, ScopeWork, Step, Work as StepWork, contact_report,
-    link, max_contacts, rigid_right_hand_side,
-};
-use crate::solver::{ContactSolver, Demand, DeviceWork, HeldPoint, State, StepError, StepReport, SurfacePositions, Work};
+use crate::model::{AcceptancePolicy, ContactMethod, HeldPoint, State};
 use crate::sparse::Operator;
+use crate::step::{DeviceWork, StepError, StepReport, SurfacePositions, Work};
+use crate::step::{ELASTIC_TOLERANCE, Host, IslandWork, MAX_PASSES, Step, StepWork, max_contacts};
+use crate::step::{Engine, Given};
 
 /// The device as engine.
-pub struct DeviceEngine {
+pub struct DeviceBackend {
     device: Arc<Device>,
     buffers: Buffers,
     groups: Groups,
@@ -77,7 +79,7 @@ pub struct DeviceEngine {
 const TIMES_AT: u64 = 0;
 const CONTROLS_AT: u64 = TIMES_AT + Stopwatch::BYTES;
 
-impl DeviceEngine {
+impl DeviceBackend {
     pub fn new(device: Arc<Device>, model: &Model) -> Result<Self, DeviceError> {
         let mut buffers = Buffers::new(device.clone());
         upload_model(&mut buffers, model)?;
@@ -220,9 +222,9 @@ fn three(v: &[f32; 4]) -> Vec3 {
     Vec3::new(v[0].into(), v[1].into(), v[2].into())
 }
 
-impl Engine for DeviceEngine {
-    fn solver(&self, given: &Given, _: &mut Option<(f64, bool)>) -> ContactSolver {
-        if given.params.solver == ContactSolver::Cr { ContactSolver::Cr } else { ContactSolver::Cwc }
+impl Engine for DeviceBackend {
+    fn solver(&self, given: &Given, _: &mut Option<(f64, bool)>) -> ContactMethod {
+        if given.params.solver == ContactMethod::Cr { ContactMethod::Cr } else { ContactMethod::Cwc }
     }
 
     fn find(
@@ -255,8 +257,8 @@ impl Engine for DeviceEngine {
         rigid_right_hand_side(model, state, params, loads, &mut self.rigid_rhs);
         work.dv.copy_from_slice(&state.velocity_changes);
         // Conjugate residuals know no rest poses, and start from the change of the last step.
-        if step.solver == ContactSolver::Cwc {
-            work.rests.select(model, params, damping, ContactSolver::Cwc);
+        if step.solver == ContactMethod::Cwc {
+            work.rests.select(model, params, damping, ContactMethod::Cwc);
             for ((dv, inverse), rhs) in work.dv[model.n_nodes()..].iter_mut().zip(&self.inverses).zip(&self.rigid_rhs) {
                 *dv = inverse * rhs;
             }
@@ -272,7 +274,7 @@ impl Engine for DeviceEngine {
     }
 
     fn solve(&mut self, step: &Step, detection: &Detection, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError> {
-        if step.solver == ContactSolver::Cr {
+        if step.solver == ContactMethod::Cr {
             self.solve_with_residuals(step, detection, work, report)
         } else {
             self.solve_with_compliance(step, detection, work, report)
@@ -299,7 +301,7 @@ impl Engine for DeviceEngine {
 /// Bodies that one thread takes, at least.
 const BODIES: usize = 16;
 
-impl DeviceEngine {
+impl DeviceBackend {
     /// A body that nothing holds changes its momentum by the impulses on it: its common motion takes what the solve in f32 has lost of them. That moves gaps by less
     /// than the residual did. `contacts`: all of the bodies. Twin: `contact::cwc::keep_momentum`.
     fn keep_momentum(&self, step: &Step, bodies: Range<usize>, contacts: &[Contact], dv: &mut [Vec3]) {
@@ -334,9 +336,9 @@ impl DeviceEngine {
         }
     }
 
-    /// Velocity changes of the rigid bodies of a scope from the impulses on them, in f64.
-    fn move_rigid_bodies(&self, model: &Model, scope: &Scope, contacts: &[Contact], dt: f64, dv: &mut [Vec3]) {
-        let unknowns = scope.unknowns.start.max(model.n_nodes())..scope.unknowns.end.max(model.n_nodes());
+    /// Velocity changes of the rigid bodies of a island from the impulses on them, in f64.
+    fn move_rigid_bodies(&self, model: &Model, island: &Island, contacts: &[Contact], dt: f64, dv: &mut [Vec3]) {
+        let unknowns = island.unknowns.start.max(model.n_nodes())..island.unknowns.end.max(model.n_nodes());
         let mut impulses = self.rigid_rhs[unknowns.start - model.n_nodes()..unknowns.end - model.n_nodes()].to_vec();
         for contact in contacts {
             let impulse = contact.force_in_space() * dt;

@@ -8,10 +8,10 @@ use bytemuck::{Pod, Zeroable};
 use super::detection::LEVELS;
 use super::tiles::Groups;
 use super::{Buffers, DeviceError, WORKGROUP};
+use crate::elastic::Damping;
 use crate::math::Vec3;
 use crate::model::Model;
-use crate::solver::cpu::Damping;
-use crate::solver::{Grab, HeldPoint, Loads, MAX_GRABS, Params};
+use crate::model::{Grab, HeldPoint, Loads, MAX_GRABS, Params};
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -357,7 +357,7 @@ pub fn params_data(model: &Model, params: &Params, loads: &Loads, groups: &Group
 }
 
 /// How the solve of each body begins; `remembered` says which are solved already, or with their contacts. The scale is that of
-/// `solver::cpu::driving_impulse`, whose part for unloaded bodies the device adds.
+/// `step::Step::driving_impulse`, whose part for unloaded bodies the device adds.
 pub fn controls(model: &Model, params: &Params, loads: &Loads, remembered: &[bool]) -> Vec<ControlData> {
     let dt = params.time_step;
     let of_body = |(body, &remembered): (&crate::model::Body, &bool)| {

@@ -19,7 +19,7 @@ mod tiles;
 
 pub use detection::{DetectionPlace, Detector, Sieved};
 pub use device::{AdapterDescription, Device, DeviceError, DeviceRequest, instance, list_adapters};
-pub use engine::DeviceEngine;
+pub use engine::DeviceBackend;
 pub use kernel::{Bound, Buffers, Kernel};
 pub use readback::read_buffer;
 pub use shader::{Binding, Shader, ShaderError};

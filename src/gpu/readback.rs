@@ -1,4 +1,4 @@
-//! What comes back from the device: a small block after each batch, whole buffers on demand, and times.
+//! What comes back from the device: a small block after each batch, whole buffers on acceptance, and times.
 
 use std::sync::{Arc, mpsc};
 use std::time::Duration;

@@ -6,8 +6,9 @@ use super::cwc::{ITERATIONS, WHOLES};
 use super::detection::{BROKEN, GROUP, LEVELS, PARTNERS};
 use super::{GRID_ROW, MAX_ROW_GROUPS, MAX_WHOLE_NODES, MAX_WHOLE_TILES, WORKGROUP};
 use crate::contact::{FORCE_TOLERANCE, LENIENCY, RELATIVE_RESIDUAL, ROUGH_TOLERANCE, ROW_TOLERANCE};
-use crate::solver::MAX_GRABS;
-use crate::solver::cpu::{MAX_PASSES, SAMPLES};
+use crate::elastic::SAMPLES;
+use crate::model::MAX_GRABS;
+use crate::step::MAX_PASSES;
 
 macro_rules! sources {
     ($($path:literal),* $(,)?) => { &[$(($path, include_str!(concat!("../../shaders/", $path)))),*] };

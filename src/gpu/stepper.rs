@@ -1,4 +1,4 @@
-//! The step on the device. Twin of `solver::cpu::CpuStepper`.
+//! The step on the device. Twin of `step::ImplicitStepper`.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,10 +10,11 @@ use super::outbox::Outbox;
 use super::readback::{Mailbox, Stopwatch, read};
 use super::tiles::{Groups, Tiles};
 use super::{Device, DeviceError, MAX_WHOLE_NODES};
-use crate::contact::ContactMemory;
 use crate::math::Vec3;
 use crate::model::Model;
-use crate::solver::{DeviceWork, HeldPoint, Loads, MAX_GRABS, Params, State, StepError, StepReport, Stepper, SurfacePositions, Work};
+use crate::model::WarmStart;
+use crate::model::{HeldPoint, Loads, MAX_GRABS, Params, State};
+use crate::step::{DeviceWork, StepError, StepReport, Stepper, SurfacePositions, Work};
 
 /// The GPU backend where nothing can touch: all of a step stays on the device.
 pub struct GpuStepper {
@@ -319,7 +320,7 @@ impl Stepper for GpuStepper {
             rotations: rotations.map_err(|error| self.lost(&error))?.iter().map(|q| q.map(f64::from)).collect(),
             rigid_bodies: vec![],
             attachment_forces: vec![],
-            contacts: ContactMemory::default(),
+            contacts: WarmStart::default(),
         })
     }
 

@@ -9,13 +9,15 @@ use super::layout::{BlockData, ControlData, controls, joined, params_data, split
 use super::readback::read;
 use super::tiles::{Groups, Tiles};
 use super::{Device, Stepper as GpuStepper};
+use crate::elastic::{Aggregates, Damping, Elements, coarse_factors};
 use crate::material::Material;
 use crate::math::{Mat3, Vec3};
 use crate::mesh::shapes;
+use crate::model::{Grab, HeldPoint, Loads, Params, Preconditioner, State};
 use crate::model::{Model, ModelBuilder, SoftBody};
-use crate::solver::cpu::{self, Aggregates, CpuStepper, Damping, Elements, coarse_factors};
-use crate::solver::{Grab, HeldPoint, Loads, Params, Preconditioner, State, Stepper, SurfacePositions};
 use crate::sparse::{Operator, Solved, axpy, conjugate_gradient, dot, xpay};
+use crate::step::ImplicitStepper;
+use crate::step::{Stepper, SurfacePositions};
 
 /// A bar of 0.6 x 0.2 x 0.2 m, held at x = 0, that does not touch itself.
 pub(super) fn bar(cells: [u32; 3], damping: f64) -> Arc<Model> {
@@ -145,14 +147,14 @@ impl Bench {
         let mut rotations = state.rotations.clone();
         let betas = Damping::of(&self.model).betas;
         let dt = self.params.time_step;
-        cpu::elements(&self.model.tets, &mut rotations, &state.displacements, &state.velocities, dt, &betas)
+        crate::elastic::elements(&self.model.tets, &mut rotations, &state.displacements, &state.velocities, dt, &betas)
     }
 
     fn cpu_system(&self) -> (Vec<Vec3>, Operator) {
         let (model, elements, damping) = (&self.model, self.cpu_elements(&self.state), Damping::of(&self.model));
         let (mut rhs, mut a) = (vec![Vec3::zeros(); model.n_nodes()], Operator::default());
-        cpu::right_hand_side(model, &elements.forces, &self.state, &self.params, &self.loads, &damping, &mut rhs);
-        cpu::matrix(model, &elements.gradients, &self.state, &self.params, &self.loads, &damping, &mut a, &mut vec![]);
+        crate::elastic::right_hand_side(model, &elements.forces, &self.state, &self.params, &self.loads, &damping, &mut rhs);
+        crate::elastic::matrix(model, &elements.gradients, &self.state, &self.params, &self.loads, &damping, &mut a, &mut vec![]);
         (rhs, a)
     }
 }
@@ -235,7 +237,7 @@ fn two_level_on_cpu(bench: &Bench, bound: f64) -> Solved {
     let inverse = coarse_factors(model, &bench.params, &damping, &aggregates)[0].as_ref().unwrap().inverse();
     let mut rotations = bench.state.rotations.clone();
     let State { displacements, velocities, .. } = &bench.state;
-    cpu::elements(&model.tets, &mut rotations, displacements, velocities, bench.params.time_step, &damping.betas);
+    crate::elastic::elements(&model.tets, &mut rotations, displacements, velocities, bench.params.time_step, &damping.betas);
     let parts = &aggregates[0].parts;
     let turns: &Vec<Mat3> = &(0..parts.n_parts()).map(|k| aggregates[0].rotation(k, &rotations)).collect();
     let precondition = |r: &[Vec3], z: &mut [Vec3]| {
@@ -438,7 +440,7 @@ fn fifty_steps_agree_with_the_cpu_and_repeat_themselves() {
         }
         (stepper.state().unwrap(), surface(&test_device(), &mut stepper, model.n_vertices()))
     };
-    let mut cpu = CpuStepper::new(model.clone(), 1).unwrap();
+    let mut cpu = ImplicitStepper::new(model.clone(), 1).unwrap();
     let mut loads = Loads::default();
     let mut before = vec![];
     for step in 0..50 {

@@ -4,9 +4,9 @@
 use super::kernel::Buffers;
 use super::layout::{BlockData, ShareData};
 use super::{MAX_WHOLE_NODES, MAX_WHOLE_TILES};
+use crate::elastic::{Aggregates, Damping, SAMPLES, coarse_factors};
 use crate::model::Model;
-use crate::solver::Params;
-use crate::solver::cpu::{Aggregates, Damping, SAMPLES, coarse_factors};
+use crate::model::Params;
 
 /// Workgroups of the kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,16 +5,24 @@
 mod attachment;
 mod build;
 mod friction;
+mod loads;
 mod motion;
 mod obstacle;
+mod params;
 mod rigid;
+mod state;
+mod warm_start;
 
 pub use attachment::{Attachment, End};
 pub use build::{ModelBuilder, ModelError, SoftBody};
 pub use friction::FrictionTable;
+pub use loads::{Grab, HeldPoint, Loads, MAX_GRABS};
 pub use motion::{Keyframe, Keyframes, Motion};
-pub use obstacle::{Obstacle, Shape};
+pub use obstacle::Obstacle;
+pub use params::{AcceptancePolicy, ContactMethod, Params, Preconditioner};
 pub use rigid::{Mobility, RigidBody};
+pub use state::{RigidState, State};
+pub use warm_start::{PairId, PairKind, WarmContact, WarmStart};
 
 use std::ops::Range;
 use std::sync::Arc;

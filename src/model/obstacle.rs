@@ -1,20 +1,8 @@
 //! Bodies that deformable ones meet but that nothing moves: static, or driven along a given motion.
 
 use super::Motion;
-use crate::math::{Isometry, Vec3};
-
-/// Geometry in the obstacle's own frame.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shape {
-    /// The half space below the local plane y = 0; its outward normal is local +y.
-    Plane,
-    /// A box centred at the origin.
-    Box { half_extents: Vec3 },
-    /// A ball centred at the origin.
-    Sphere { radius: f64 },
-    /// A capped cylinder around the local y axis, centred at the origin.
-    Cylinder { radius: f64, half_height: f64 },
-}
+use crate::geometry::Shape;
+use crate::math::Isometry;
 
 #[derive(Clone, Debug)]
 pub struct Obstacle {

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
 
-use crate::classes::Classes;
+use crate::disjoint_sets::DisjointSets;
 
 /// Edges bent by more than this at rest are creases.
 const CREASE: f32 = 40.0_f32.to_radians();
@@ -53,7 +53,7 @@ pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]], given: &[GivenNo
     let given_at = |corner: u32| is_upright(corner as usize / 3, corner as usize % 3).map(|(normal, _)| normal);
 
     // Corners (3 t + k) are joined across smooth edges: at both ends of the edge.
-    let mut groups = Classes::new(3 * triangles.len());
+    let mut groups = DisjointSets::new(3 * triangles.len());
     let mut edges: Vec<([u32; 2], u32, u32)> = Vec::with_capacity(3 * triangles.len());
     for (t, tri) in triangles.iter().enumerate() {
         for k in 0..3 {

@@ -13,12 +13,13 @@ use super::placing::{NoRoom, Occupied, TurnedBox, placements};
 use super::read::{Amount, BodyContent, CameraContent, Collision, Content, Copies, Geometry, Role, Target};
 use super::regions::Region;
 use super::value::Origin;
-use super::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, Scene, SolverChoice};
+use super::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, Scene};
+use crate::geometry::Shape;
 use crate::material::Material;
 use crate::math::{Aabb, Isometry, Mat3, Vec3};
 use crate::mesh::{MeshError, SurfaceMesh, assets, doctor, mass_properties};
-use crate::model::{FrictionTable, Mobility, Model, ModelBuilder, Obstacle, RigidBody, Shape, SoftBody};
-use crate::solver::Params;
+use crate::model::Params;
+use crate::model::{ContactMethod, FrictionTable, Mobility, Model, ModelBuilder, Obstacle, RigidBody, SoftBody};
 
 /// A scene ready to be simulated.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ pub struct Built {
     pub model: Arc<Model>,
     pub params: Params,
     pub backend: BackendChoice,
-    pub solver: SolverChoice,
+    pub solver: ContactMethod,
     pub forces: Vec<Force>,
     pub probes: Vec<Probe>,
     pub camera: CameraSetting,

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::nodes::Transform;
 use super::read::{Anchor, BodyContent, Collision, Filling, Geometry, Role};
+use crate::geometry::Shape;
 use crate::math::{Aabb, Quat, Vec3};
 use crate::mesh::{
     Border, CornerNormals, Embedding, Fineness, MeshData, MeshError, MeshFile, Method, SurfaceMesh, TetMesh, assets, doctor, embed,
     open_mesh, parse_surface, shapes, voxel,
 };
-use crate::model::Shape;
 
 /// Tets and surface of a deformable body before it is placed.
 pub struct Solid {

@@ -32,7 +32,7 @@ pub use gallery::{GalleryEntry, builtin_scenes, experiments, gallery};
 pub use geometry::MENDED;
 pub use nodes::Transform;
 pub use reference::{json_schema, reference};
-pub use settings::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, SolverChoice};
+pub use settings::{BackendChoice, CameraSetting, LightSetting, RecordingSetting};
 
 use value::{Origin, Value};
 

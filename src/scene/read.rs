@@ -10,15 +10,15 @@ use super::format::SCENE;
 use super::node::{CHECKED, Node};
 use super::nodes::{Group, Transform, local, world_transforms};
 use super::regions::Region;
-use super::settings::{BackendChoice, LightSetting, RecordingSetting, SolverChoice};
+use super::settings::{BackendChoice, LightSetting, RecordingSetting};
 use super::spec::Kind;
 use super::value::{Origin, Value};
 use super::{Document, check};
 use crate::material::{Material, MaterialModel};
 use crate::math::Vec3;
 use crate::mesh::{Fineness, Method};
-use crate::model::{Keyframe, Keyframes, Motion};
-use crate::solver::{Params, Preconditioner};
+use crate::model::{ContactMethod, Keyframe, Keyframes, Motion};
+use crate::model::{Params, Preconditioner};
 
 /// What a scene says, with references resolved to indices.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub struct Content {
     pub description: String,
     pub params: Params,
     pub backend: BackendChoice,
-    pub solver: SolverChoice,
+    pub solver: ContactMethod,
     pub friction: f64,
     /// (body, body, coefficient), by index into `bodies`, the lower one first.
     pub pair_frictions: Vec<(usize, usize, f64)>,
@@ -233,11 +233,11 @@ impl Reader<'_> {
                 preconditioner: Preconditioner::from_name(&simulation.text("preconditioner")).expect(CHECKED),
                 contact_tolerance: contact.number("tolerance"),
                 max_contact_iterations: simulation.integer("max_contact_iterations") as u32,
-                demand: Default::default(),
+                acceptance: Default::default(),
                 solver: Default::default(),
             },
             backend: BackendChoice::from_name(&simulation.text("backend")).expect(CHECKED),
-            solver: SolverChoice::from_name(&simulation.text("solver")).expect(CHECKED),
+            solver: ContactMethod::from_name(&simulation.text("solver")).expect(CHECKED),
             friction: contact.number("friction"),
             pair_frictions: self.pairs(&contact, &bodies),
             attachments: self.attachments(root, &bodies),

@@ -11,61 +11,12 @@ pub enum BackendChoice {
     Cpu,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SolverChoice {
-    #[default]
-    Auto,
-    /// Corrected warped compliance.
-    Cwc,
-    /// Conjugate residuals with contact states.
-    Cr,
-    /// The same with the diagonal preconditioner only.
-    CrDiag,
-    /// The same without a preconditioner.
-    CrNone,
-    /// The same with the published friction update.
-    CrTurn,
-    /// Iterative constraint anticipation.
-    Ica,
-    /// Staggered projections.
-    Sp,
-    /// Projected Gauss-Seidel on the Delassus operator.
-    Pgs,
-    /// Semi-smooth Newton.
-    Ssn,
-}
-
 impl BackendChoice {
     pub const ALL: [(&'static str, Self); 3] = [("auto", Self::Auto), ("gpu", Self::Gpu), ("cpu", Self::Cpu)];
 
     /// By the word that scenes and `--backend` use.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, choice)| *choice)
-    }
-}
-
-impl SolverChoice {
-    pub const ALL: [(&'static str, Self); 10] = [
-        ("auto", Self::Auto),
-        ("cwc", Self::Cwc),
-        ("cr", Self::Cr),
-        ("cr-diag", Self::CrDiag),
-        ("cr-none", Self::CrNone),
-        ("cr-turn", Self::CrTurn),
-        ("ica", Self::Ica),
-        ("sp", Self::Sp),
-        ("pgs", Self::Pgs),
-        ("ssn", Self::Ssn),
-    ];
-
-    /// By the word that scenes and `--solver` use.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, choice)| *choice)
-    }
-
-    /// The word that scenes and `--solver` use.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, choice)| *choice == self).map_or("", |(name, _)| name)
     }
 }
 

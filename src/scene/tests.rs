@@ -336,7 +336,7 @@ fn a_mesh_becomes_a_body_above_a_floor() {
 fn defaults_agree_with_the_library() {
     let content = scene("format = 1\n[material.m]\n[[body]]\nname = \"b\"\nshape = { type = \"sphere\", radius = 1 }\nmaterial = \"m\"\n");
     let content = content.unwrap().content;
-    assert_eq!(content.params, crate::solver::Params::default());
+    assert_eq!(content.params, crate::model::Params::default());
     let read::Role::Deformable { material, .. } = &content.bodies[0].role else { panic!("deformable is the default") };
     assert_eq!(*material, crate::material::Material::default());
 }

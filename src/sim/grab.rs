@@ -3,7 +3,7 @@
 use super::CommandError;
 use crate::math::Vec3;
 use crate::model::Model;
-use crate::solver::{Grab, HeldPoint, State};
+use crate::model::{Grab, HeldPoint, State};
 
 /// Natural frequency of a body on its grab spring [rad/s]: a hand that follows at about 2 Hz.
 const FREQUENCY: f64 = 2.0 * std::f64::consts::PI * 2.0;
@@ -150,7 +150,7 @@ mass = 3.0
         simulation.grabs().unwrap()[0].point
     }
 
-    fn block(simulation: &mut Simulation) -> crate::solver::RigidState {
+    fn block(simulation: &mut Simulation) -> crate::model::RigidState {
         simulation.state().unwrap().rigid_bodies[1]
     }
 

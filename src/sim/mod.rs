@@ -18,13 +18,15 @@ pub use save::SaveError;
 pub use start::{OverlapError, StartOverlap};
 pub use tally::{StepRecord, Tally};
 
-use crate::contact::baselines::Method;
+use crate::contact::generate::set_apart;
 use crate::gpu;
 use crate::math::{Isometry, Vec3};
 use crate::model::Model;
-use crate::scene::{BackendChoice, Built, Force, Probe, SolverChoice};
-use crate::solver::cpu::{self, CpuError, CpuStepper};
-use crate::solver::{ContactSolver, Demand, Loads, MAX_GRABS, Params, State, StepError, StepReport, Stepper, SurfacePositions};
+use crate::model::{AcceptancePolicy, ContactMethod, Loads, MAX_GRABS, Params, State};
+use crate::scene::{BackendChoice, Built, Force, Probe};
+use crate::step::CpuError;
+use crate::step::ImplicitStepper;
+use crate::step::{StepError, StepReport, Stepper, SurfacePositions};
 
 /// Everything that can be done to a running simulation. Recorded commands (step, command) replay to the same state.
 #[derive(Clone, Debug, PartialEq)]
@@ -256,17 +258,17 @@ impl Simulation {
     }
 
     fn advance(&mut self, dt: f64, halvings: u32) -> Result<StepReport, StepError> {
-        let demand = match halvings {
-            0 => Demand::Converged,
-            MAX_HALVINGS => Demand::Anything,
-            _ => Demand::Uncrossed,
+        let acceptance = match halvings {
+            0 => AcceptancePolicy::MustConverge,
+            MAX_HALVINGS => AcceptancePolicy::Anything,
+            _ => AcceptancePolicy::MustNotCross,
         };
         // What conjugate residuals could not solve they could hardly in halves, which the warped compliance can.
         let solver = match self.params.solver {
-            ContactSolver::Cr if halvings > 0 => ContactSolver::Cwc,
+            ContactMethod::Cr if halvings > 0 => ContactMethod::Cwc,
             solver => solver,
         };
-        let params = Params { time_step: dt, demand, solver, ..self.params };
+        let params = Params { time_step: dt, acceptance, solver, ..self.params };
         let loads = self.loads()?;
         match self.stepper.step(&params, &loads) {
             Ok(report) => {
@@ -384,7 +386,7 @@ fn start(model: &Model, params: &Params) -> State {
     let rigid = model.rigid_bodies.iter().flat_map(|r| [if r.is_free() { fall } else { Vec3::zeros() }, Vec3::zeros()]);
     let velocity_changes = nodes.chain(rigid).collect();
     let mut state = State { velocity_changes, ..State::initial(model) };
-    cpu::set_apart(model, &mut state, params.contact_tolerance);
+    set_apart(model, &mut state, params.contact_tolerance);
     state
 }
 
@@ -404,30 +406,22 @@ fn finite(what: &'static str, v: &Vec3) -> Result<(), CommandError> {
 }
 
 /// The method for contacts: unless the scene says otherwise the CPU chooses step by step, and the GPU takes the warped compliance.
-fn contact_solver(choice: SolverChoice, backend: &'static str) -> Result<ContactSolver, SimulationError> {
-    match choice {
-        SolverChoice::Cr => Ok(ContactSolver::Cr),
-        SolverChoice::Auto if backend == "cpu" => Ok(ContactSolver::Auto),
-        SolverChoice::Auto | SolverChoice::Cwc => Ok(ContactSolver::Cwc),
-        SolverChoice::CrDiag if backend == "cpu" => Ok(ContactSolver::CrDiag),
-        SolverChoice::CrNone if backend == "cpu" => Ok(ContactSolver::CrNone),
-        SolverChoice::CrTurn if backend == "cpu" => Ok(ContactSolver::CrTurn),
-        SolverChoice::Ica if backend == "cpu" => Ok(ContactSolver::Baseline(Method::Anticipation)),
-        SolverChoice::Sp if backend == "cpu" => Ok(ContactSolver::Baseline(Method::Staggered)),
-        SolverChoice::Pgs if backend == "cpu" => Ok(ContactSolver::Baseline(Method::GaussSeidel)),
-        SolverChoice::Ssn if backend == "cpu" => Ok(ContactSolver::Baseline(Method::Newton)),
-        other => Err(SimulationError::Solver { solver: other.name(), backend }),
+fn contact_solver(choice: ContactMethod, backend: &'static str) -> Result<ContactMethod, SimulationError> {
+    match (choice, backend) {
+        (ContactMethod::Auto, "gpu") => Ok(ContactMethod::Cwc),
+        (_, "cpu") | (ContactMethod::Cwc | ContactMethod::Cr, _) => Ok(choice),
+        (other, _) => Err(SimulationError::Solver { solver: other.name(), backend }),
     }
 }
 
 fn open_backend(
     choice: BackendChoice,
-    solver: SolverChoice,
+    solver: ContactMethod,
     options: &Options,
     model: &Arc<Model>,
 ) -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
     let on_cpu = |reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
-        let stepper = CpuStepper::new(model.clone(), options.threads.unwrap_or(0))?;
+        let stepper = ImplicitStepper::new(model.clone(), options.threads.unwrap_or(0))?;
         let solver = contact_solver(solver, "cpu")?.name();
         let info = BackendInfo { backend: "cpu", adapter: None, solver, threads: stepper.threads(), reason };
         Ok((Box::new(stepper), info))
@@ -443,8 +437,8 @@ fn open_backend(
         let (stepper, threads): (Box<dyn Stepper>, usize) = if is_resident {
             (Box::new(gpu::Stepper::new(device, model.clone())?), 1)
         } else {
-            let engine = gpu::DeviceEngine::new(device, model)?.detecting(options.detection);
-            let stepper = CpuStepper::with_engine(model.clone(), options.threads.unwrap_or(0), engine)?;
+            let engine = gpu::DeviceBackend::new(device, model)?.detecting(options.detection);
+            let stepper = ImplicitStepper::with_engine(model.clone(), options.threads.unwrap_or(0), engine)?;
             let threads = stepper.threads();
             (Box::new(stepper), threads)
         };

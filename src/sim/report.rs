@@ -6,10 +6,12 @@ mod tests;
 use serde::Serialize;
 
 use super::{Simulation, Tally};
+use crate::contact::PairForce;
 use crate::math::{Mat3, Vec3};
 use crate::model::{Attachment, Mobility, Model, RigidBody, Tet, interpolate};
+use crate::model::{RigidState, State};
 use crate::scene::Probe;
-use crate::solver::{PairForce, RigidState, State, StepError};
+use crate::step::StepError;
 
 /// All in SI units unless the name says otherwise; what does not apply, or comes with a later feature, is null.
 #[derive(Clone, Debug, Serialize)]

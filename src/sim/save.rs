@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Simulation;
-use crate::contact::{ContactMemory, PairId, PairKind, RememberedContact};
 use crate::math::{Isometry, Quat, Vec3};
-use crate::solver::{RigidState, State, StepError};
+use crate::model::{PairId, PairKind, WarmContact, WarmStart};
+use crate::model::{RigidState, State};
+use crate::step::StepError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
@@ -130,7 +131,7 @@ impl Simulation {
             let pair = PairId { kind, first: n[1] as u32, second: n[2] as u32 };
             let friction_force = Vec3::new(n[5], n[6], n[7]);
             let slip = n.get(8..).filter(|slip| !slip.is_empty()).map_or_else(Vec3::zeros, Vec3::from_column_slice);
-            Some(RememberedContact { pair, normal_force: n[3], sliding: n[4] != 0.0, friction_force, slip, place: None })
+            Some(WarmContact { pair, normal_force: n[3], sliding: n[4] != 0.0, friction_force, slip, place: None })
         };
         let entries: Option<Vec<_>> = numbers[contacts_at..attachments_at].chunks_exact(contact_size).map(entry).collect();
         let entries = entries.ok_or_else(|| bad("a contact is of a kind that this program does not know".into()))?;
@@ -142,7 +143,7 @@ impl Simulation {
             velocity_changes: vectors(6 * nodes, nodes + 2 * rigid),
             rigid_bodies: rigid_bodies.collect(),
             rotations: numbers[tets_at..rigid_at].chunks_exact(4).map(|q| [q[0], q[1], q[2], q[3]]).collect(),
-            contacts: ContactMemory { entries },
+            contacts: WarmStart { entries },
             attachment_forces: vectors(attachments_at, attachments),
         };
         self.stepper.set_state(&state)?;

@@ -5,7 +5,7 @@ use std::fmt;
 use super::checker::{InObstacle, Judge};
 use crate::math::Vec3;
 use crate::model::Model;
-use crate::solver::State;
+use crate::model::State;
 
 /// Bodies may start as deep in obstacles as this part of their size: contact puts them out gently.
 const GENTLE: f64 = 1e-4;

@@ -1,6 +1,6 @@
 //! What the steps of a run told, kept for reports and traces.
 
-use crate::solver::{StageTimes, StepReport};
+use crate::step::{StageTimes, StepReport};
 
 /// One step in numbers.
 #[derive(Clone, Debug, Default, PartialEq)]

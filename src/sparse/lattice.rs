@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::Pattern;
 use super::aggregates::{Body, number_of_parts};
-use crate::classes::Classes;
+use crate::disjoint_sets::DisjointSets;
 use crate::math::{Aabb, Vec3};
 
 /// Nodes of a cell of a small body.
@@ -98,7 +98,7 @@ pub fn cells(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions:
         free.iter().flat_map(|i| neighbours(i).map(|b| [owner[*i as usize], b])).filter(|[a, b]| a < b).collect();
     pairs.sort_unstable();
     pairs.dedup();
-    let mut slots = Classes::new(8 * nodes.len());
+    let mut slots = DisjointSets::new(8 * nodes.len());
     for [a, b] in pairs {
         let [from, to] = [a, b].map(|c| boxes[c as usize]);
         for corner in 0..8 {
@@ -143,7 +143,7 @@ fn lattice<'a>(positions: impl Iterator<Item = &'a Vec3> + Clone, wanted: usize)
 fn parts(body: &Body, free: &[u32], key: impl Fn(u32) -> i64) -> Vec<Vec<u32>> {
     let mut keys = vec![0; body.positions.len()];
     free.iter().for_each(|i| keys[*i as usize] = key(*i));
-    let mut classes = Classes::new(keys.len());
+    let mut classes = DisjointSets::new(keys.len());
     for i in free {
         let alike = |j: &u32| j < i && keys[*j as usize] == keys[*i as usize];
         body.neighbours(*i).filter(alike).for_each(|j| {

@@ -32,7 +32,7 @@ fn a_violation_is_seen() {
     let seen = |path: &[&str], text: &str| violations(&order, &path.iter().map(ToString::to_string).collect::<Vec<_>>(), text).len();
     for (path, text, count) in [
         // Allowed: what stands before, the module itself, comments, texts, other crates.
-        (&["solver", "cpu"][..], "use crate::math::Vec3;\nuse crate::solver::State;\nuse super::super::mesh::Tet;", 0),
+        (&["solver", "cpu"][..], "use crate::math::Vec3;\nuse crate::model::State;\nuse super::super::mesh::Tet;", 0),
         (&["solver"], "// crate::gpu is its twin\n/// [`crate::app`]\nlet s = \"crate::app\"; wgpu::app();", 0),
         (&["app"], "use crate::{math::{self, gpu}, solver};", 0),
         (&["solver"], "use super::math;", 0),

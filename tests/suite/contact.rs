@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use nalgebra::{DMatrix, DVector};
+use pliant::elastic;
+use pliant::elastic::Damping;
+use pliant::geometry::Shape;
 use pliant::math::{Isometry, Quat, Vec3};
 use pliant::mesh::shapes;
-use pliant::model::{Model, Motion, Obstacle, Shape, SoftBody};
-use pliant::solver::cpu::{self, CpuStepper, Damping};
-use pliant::solver::{ContactSolver, Demand, Loads, Params, State, StepError, StepReport, Stepper};
+use pliant::model::{AcceptancePolicy, ContactMethod, Loads, Params, State};
+use pliant::model::{Model, Motion, Obstacle, SoftBody};
+use pliant::step::ImplicitStepper;
+use pliant::step::{StepError, StepReport, Stepper};
 
 use crate::lab::*;
 
@@ -48,7 +52,8 @@ impl Run {
 
     /// As the simulation does it: what would pass through something goes in smaller steps.
     fn advance(&mut self, params: Params, halvings: u32) -> StepReport {
-        let params = Params { demand: if halvings == 4 { Demand::Anything } else { Demand::Uncrossed }, ..params };
+        let params =
+            Params { acceptance: if halvings == 4 { AcceptancePolicy::Anything } else { AcceptancePolicy::MustNotCross }, ..params };
         match self.stepper.step(&params, &Loads::default()) {
             Err(StepError::Crossing { .. }) => {
                 let half = Params { time_step: 0.5 * params.time_step, ..params };
@@ -162,7 +167,7 @@ fn a_block_on_a_slope_sticks_below_and_slides_above_the_angle_of_friction() {
 fn a_sliding_block_is_slowed_down_by_mu_g() {
     let (mu, speed) = (0.5, 4.0);
     let direction = Vec3::new(0.8, 0.0, 0.6);
-    for solver in [ContactSolver::Cwc, ContactSolver::Cr] {
+    for solver in [ContactMethod::Cwc, ContactMethod::Cr] {
         let mut sliding = block(5e5, 2e-6, &Quat::identity(), [4, 2, 4]);
         sliding.velocities.fill(direction * speed);
         let model = model(vec![sliding], vec![floor(mu)]);
@@ -211,11 +216,11 @@ fn a_frictionless_step_solves_the_quadratic_programme() {
     // The dense problem.
     let damping = Damping::of(&model);
     let mut rotations = state.rotations.clone();
-    let elements = cpu::elements(&model.tets, &mut rotations, &state.displacements, &state.velocities, dt, &damping.betas);
+    let elements = elastic::elements(&model.tets, &mut rotations, &state.displacements, &state.velocities, dt, &damping.betas);
     let mut rhs = vec![Vec3::zeros(); model.n_nodes()];
-    cpu::right_hand_side(&model, &elements.forces, &state, &params, &Loads::default(), &damping, &mut rhs);
+    elastic::right_hand_side(&model, &elements.forces, &state, &params, &Loads::default(), &damping, &mut rhs);
     let (mut operator, mut blocks) = (Default::default(), vec![]);
-    cpu::matrix(&model, &elements.gradients, &state, &params, &Loads::default(), &damping, &mut operator, &mut blocks);
+    elastic::matrix(&model, &elements.gradients, &state, &params, &Loads::default(), &damping, &mut operator, &mut blocks);
     let n = 3 * model.n_nodes();
     let mut a = DMatrix::<f64>::zeros(n, n);
     for i in 0..model.n_nodes() {
@@ -256,9 +261,9 @@ fn a_frictionless_step_solves_the_quadratic_programme() {
     let reference = &free + a.solve(&(j.transpose() * &lambda));
 
     // Compliances are kept in short numbers: their last digits are those of the gaps.
-    let residuals = [ContactSolver::Cr, ContactSolver::CrDiag, ContactSolver::CrNone].map(|solver| (solver, 1e-11, 1e-8));
-    for (solver, contact_tolerance, bound) in residuals.into_iter().chain([(ContactSolver::Cwc, 1e-8, 1e-5)]) {
-        let mut stepper = CpuStepper::new(model.clone(), 1).unwrap();
+    let residuals = [ContactMethod::Cr, ContactMethod::CrDiag, ContactMethod::CrNone].map(|solver| (solver, 1e-11, 1e-8));
+    for (solver, contact_tolerance, bound) in residuals.into_iter().chain([(ContactMethod::Cwc, 1e-8, 1e-5)]) {
+        let mut stepper = ImplicitStepper::new(model.clone(), 1).unwrap();
         stepper.set_state(&state).unwrap();
         let report = stepper.step(&Params { solver, contact_tolerance, ..params }, &Loads::default()).unwrap();
         let found = stepper.state().unwrap();
@@ -403,7 +408,7 @@ fn a_fast_body_does_not_pass_a_thin_wall() {
 fn contact_has_the_same_bits_for_any_number_of_threads() {
     let model = model(vec![ball(Vec3::new(0.0, 0.09, 0.0))], vec![floor(0.5)]);
     let run = |threads: usize| {
-        let mut stepper = CpuStepper::new(model.clone(), threads).unwrap();
+        let mut stepper = ImplicitStepper::new(model.clone(), threads).unwrap();
         let reports: Vec<u32> = (0..40).map(|_| stepper.step(&Params::default(), &Loads::default()).unwrap().iterations).collect();
         (stepper.state().unwrap(), reports)
     };

@@ -1,10 +1,11 @@
 //! Contacts of all kinds on the device against the CPU, step by step.
 
 use pliant::math::Vec3;
+use pliant::model::{Loads, Params, State};
 use pliant::scene::Scene;
 use pliant::sim::report::state_hash;
-use pliant::solver::cpu::CpuStepper;
-use pliant::solver::{Loads, Params, State, Stepper};
+use pliant::step::ImplicitStepper;
+use pliant::step::Stepper;
 
 use crate::lab::*;
 
@@ -64,7 +65,7 @@ fn single_steps_agree_with_the_cpu() {
         let mut simulation = Backend::Cpu.simulation(&scene);
         let model = simulation.model().clone();
         let params = *simulation.params();
-        let mut cpu = CpuStepper::new(model.clone(), 1).unwrap();
+        let mut cpu = ImplicitStepper::new(model.clone(), 1).unwrap();
         let mut device = with_engine(&model);
         let mut touched = 0;
         for look in looks {

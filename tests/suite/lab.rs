@@ -3,15 +3,18 @@
 
 use std::sync::{Arc, OnceLock};
 
+use pliant::elastic;
+use pliant::geometry::Shape;
 use pliant::gpu;
 use pliant::material::Material;
 use pliant::math::{Isometry, Mat3, Vec3};
 use pliant::mesh::{TetMesh, shapes};
-use pliant::model::{Model, ModelBuilder, Obstacle, Shape, SoftBody};
+use pliant::model::{Loads, Params, State};
+use pliant::model::{Model, ModelBuilder, Obstacle, SoftBody};
 use pliant::scene::{self, BackendChoice, Scene};
 use pliant::sim::{Command, Options, Simulation};
-use pliant::solver::cpu::{self, CpuStepper};
-use pliant::solver::{Loads, Params, State, Stepper};
+use pliant::step::ImplicitStepper;
+use pliant::step::Stepper;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
@@ -27,7 +30,7 @@ impl Backend {
 
     pub fn stepper(self, model: &Arc<Model>) -> Box<dyn Stepper> {
         match self {
-            Self::Cpu => Box::new(CpuStepper::new(model.clone(), 1).unwrap()),
+            Self::Cpu => Box::new(ImplicitStepper::new(model.clone(), 1).unwrap()),
             Self::Gpu if model.may_touch() => Box::new(with_engine(model)),
             Self::Gpu => Box::new(gpu::Stepper::new(device(), model.clone()).unwrap()),
         }
@@ -52,8 +55,8 @@ impl Backend {
 }
 
 /// Contacts are solved on the device.
-pub fn with_engine(model: &Arc<Model>) -> CpuStepper<gpu::DeviceEngine> {
-    CpuStepper::with_engine(model.clone(), 1, gpu::DeviceEngine::new(device(), model).unwrap()).unwrap()
+pub fn with_engine(model: &Arc<Model>) -> ImplicitStepper<gpu::DeviceBackend> {
+    ImplicitStepper::with_engine(model.clone(), 1, gpu::DeviceBackend::new(device(), model).unwrap()).unwrap()
 }
 
 /// One device for all tests of a process.
@@ -121,7 +124,7 @@ pub fn obstacle(shape: Shape, pose: Isometry, friction: f64) -> Obstacle {
 
 /// F of every tet.
 pub fn deformations(model: &Model, state: &State) -> Vec<Mat3> {
-    model.tets.iter().map(|t| Mat3::identity() + cpu::gradient(t, &state.displacements)).collect()
+    model.tets.iter().map(|t| Mat3::identity() + elastic::gradient(t, &state.displacements)).collect()
 }
 
 /// Strain energy [J] by singular values, with the signs of the determinant: a way of its own.

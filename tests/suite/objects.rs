@@ -6,7 +6,7 @@ use pliant::math::Vec3;
 use pliant::scene::{self, BackendChoice, Scene};
 use pliant::sim::report::{Energy, Report, state_hash};
 use pliant::sim::{Options, Simulation, SimulationError};
-use pliant::solver::StepReport;
+use pliant::step::StepReport;
 
 const G: f64 = 9.81;
 
@@ -97,7 +97,7 @@ fn mass(simulation: &Simulation) -> f64 {
 
 /// Force of a contact body on all others [N].
 fn force_of(simulation: &Simulation, body: usize, report: &StepReport) -> Vec3 {
-    let of_pair = |p: &pliant::solver::PairForce| {
+    let of_pair = |p: &pliant::contact::PairForce| {
         let on_first = p.normal + p.friction;
         match p.bodies.map(|b| b as usize == body) {
             [false, true] => on_first,

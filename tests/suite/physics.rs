@@ -2,20 +2,22 @@
 
 use std::sync::Arc;
 
+use pliant::elastic;
+use pliant::elastic::Damping;
 use pliant::math::{Mat3, Quat, Vec3};
 use pliant::mesh::{TetMesh, shapes};
+use pliant::model::{AcceptancePolicy, ContactMethod, Loads, Params, Preconditioner, State};
 use pliant::model::{Model, SoftBody};
 use pliant::scene::{self, Scene};
-use pliant::solver::cpu::{self, Damping};
-use pliant::solver::{ContactSolver, Demand, Loads, Params, Preconditioner, State, Stepper};
+use pliant::step::{ImplicitStepper, Stepper};
 
 use crate::lab::*;
 
 /// Nodal forces [N] of a displaced body at rest, with rotations converged from the identity.
 fn nodal_forces(model: &Model, displacements: &[Vec3]) -> Vec<Vec3> {
     let still = vec![Vec3::zeros(); model.n_nodes()];
-    let mut rotations = vec![cpu::IDENTITY; model.tets.len()];
-    let mut pass = || cpu::elements(&model.tets, &mut rotations, displacements, &still, 0.01, &Damping::of(model).betas);
+    let mut rotations = vec![elastic::IDENTITY; model.tets.len()];
+    let mut pass = || elastic::elements(&model.tets, &mut rotations, displacements, &still, 0.01, &Damping::of(model).betas);
     (0..7).for_each(|_| drop(pass()));
     let corners = pass().forces;
     let mut forces = still;
@@ -49,8 +51,8 @@ const NO_GRAVITY: Params = Params {
     preconditioner: Preconditioner::Auto,
     contact_tolerance: 5e-6,
     max_contact_iterations: 1000,
-    solver: ContactSolver::Cwc,
-    demand: Demand::Uncrossed,
+    solver: ContactMethod::Cwc,
+    acceptance: AcceptancePolicy::MustNotCross,
 };
 
 #[test]
@@ -64,9 +66,10 @@ fn stiffness_of_a_free_element_has_six_zero_eigenvalues_and_the_block_form() {
     let params = NO_GRAVITY;
     let mut rotations = state.rotations.clone();
     let damping = Damping::of(&model);
-    let elements = cpu::elements(&model.tets, &mut rotations, &state.displacements, &state.velocities, params.time_step, &damping.betas);
+    let elements =
+        elastic::elements(&model.tets, &mut rotations, &state.displacements, &state.velocities, params.time_step, &damping.betas);
     let (mut a, mut blocks) = (Default::default(), vec![]);
-    cpu::matrix(&model, &elements.gradients, &state, &params, &Loads::default(), &damping, &mut a, &mut blocks);
+    elastic::matrix(&model, &elements.gradients, &state, &params, &Loads::default(), &damping, &mut a, &mut blocks);
     let dt2 = params.time_step * params.time_step;
     let mut k = nalgebra::DMatrix::<f64>::zeros(12, 12);
     for i in 0..4 {
@@ -376,7 +379,7 @@ fn a_cantilever_converges_to_the_answer_of_another_code() {
 fn the_same_run_has_the_same_bits_for_any_number_of_threads() {
     let (model, state) = tumbling_box();
     let run = |threads: usize, seed: f64| {
-        let mut stepper = cpu::CpuStepper::new(model.clone(), threads).unwrap();
+        let mut stepper = ImplicitStepper::new(model.clone(), threads).unwrap();
         let mut start = state.clone();
         start.velocities[0].x += seed;
         stepper.set_state(&start).unwrap();

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use crate::app::worker::Snapshot;
-use crate::collision::nearest;
+use crate::geometry::Shape;
+use crate::geometry::nearest;
 use crate::math::{Aabb, Isometry, Vec3};
-use crate::model::{Model, RigidBody, Shape};
+use crate::model::{Model, RigidBody};
 use crate::render::{Hit, Ray, pick};
-use crate::solver::SurfacePositions;
 use crate::stage;
+use crate::step::SurfacePositions;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq)]

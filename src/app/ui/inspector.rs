@@ -11,11 +11,13 @@ use egui_phosphor::regular as icon;
 use super::{Action, Answers, Scenery, theme};
 use crate::app::engine::{SceneInfo, View};
 use crate::app::format;
+use crate::contact::ContactReport;
+use crate::geometry::Shape;
 use crate::math::Vec3;
-use crate::model::{Mobility, Model, Shape};
+use crate::model::{Mobility, Model};
 use crate::render::Rgb;
-use crate::solver::{ContactReport, StepReport};
 use crate::stage::{body_color, rigid_color};
+use crate::step::StepReport;
 
 pub fn inspector_ui(root: &mut Ui, scenery: &Scenery, answers: &mut Answers) {
     let palette = theme::palette(root.ctx());

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use super::*;
 use crate::math::Vec3;
 use crate::model::ModelBuilder;
+use crate::model::Params;
 use crate::render::{Camera, Light};
-use crate::solver::{Params, StepReport, SurfacePositions};
+use crate::step::{StepReport, SurfacePositions};
 
 /// What the tests' engine does at its next steps.
 #[derive(Default)]

@@ -7,7 +7,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{Failure, Milliseconds, Record, Size, check_writable, write};
-use crate::scene::{BackendChoice, Scene, SolverChoice, build};
+use crate::model::ContactMethod;
+use crate::scene::{BackendChoice, Scene, build};
 use crate::sim::{Options, Simulation};
 
 #[derive(Args)]
@@ -18,7 +19,7 @@ pub struct ContactArgs {
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     steps: u32,
     /// Which ones, with commas [default: all]: cwc, cr, cr-diag, cr-none, cr-turn, ica, sp, pgs, ssn
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = SolverChoice::ALL.map(|(name, _)| name))]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = ContactMethod::ALL.map(|(name, _)| name))]
     solver: Vec<String>,
     /// No new step of a solver after this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..))]
@@ -68,7 +69,7 @@ pub struct Figures {
 pub fn bench(args: &ContactArgs) -> Result<(), Failure> {
     args.json.as_deref().map(check_writable).transpose()?;
     let solvers: Vec<&str> = match args.solver.as_slice() {
-        [] => SolverChoice::ALL.iter().filter(|(_, choice)| *choice != SolverChoice::Auto).map(|(name, _)| *name).collect(),
+        [] => ContactMethod::ALL.iter().filter(|(_, choice)| *choice != ContactMethod::Auto).map(|(name, _)| *name).collect(),
         some => some.iter().map(String::as_str).collect(),
     };
     say!(

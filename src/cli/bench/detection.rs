@@ -4,14 +4,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use super::{BenchArgs, Failure, MachineArgs, Milliseconds, Record};
-use crate::collision::{Bvh, Candidates, Mesh};
+use crate::contact::generate::{Detection, Island};
+use crate::geometry::{Bvh, Candidates, Mesh};
 use crate::gpu::{DetectionPlace, Detector, Device, DeviceError, DeviceRequest};
 use crate::math::Vec3;
 use crate::model::Model;
+use crate::model::{AcceptancePolicy, ContactMethod, Loads, Params, State};
 use crate::scene::{BackendChoice, Scene, build};
 use crate::sim::{Options, Simulation};
-use crate::solver::cpu::{CpuStepper, Detection, Engine, Given, Host, Scope, Step, Work as StepWork};
-use crate::solver::{ContactSolver, Demand, Loads, Params, State, StepError, StepReport, Stepper, SurfacePositions, Work};
+use crate::step::{Engine, Given, ImplicitStepper};
+use crate::step::{Host, Step, StepWork};
+use crate::step::{StepError, StepReport, Stepper, SurfacePositions, Work};
 
 /// Steps before those that are measured, unless told otherwise, and how many are measured.
 const BEFORE: u32 = 40;
@@ -58,7 +61,7 @@ fn work_of(report: &mut StepReport) -> Work {
 }
 
 impl Engine for Probe {
-    fn solver(&self, given: &Given, lightness: &mut Option<(f64, bool)>) -> ContactSolver {
+    fn solver(&self, given: &Given, lightness: &mut Option<(f64, bool)>) -> ContactMethod {
         self.host.solver(given, lightness)
     }
 
@@ -89,16 +92,16 @@ impl Engine for Probe {
         self.host.solve(step, detection, work, report)?;
         let Ok(mut figures) = self.figures.lock() else { return Ok(()) };
         let Figures { look: [on_host, on_device], rest, differs, look_work, survivors, crossing, .. } = &mut *figures;
-        let (scopes, dv) = (&work.scopes.list, &work.dv);
-        let whole = Scope::whole(step.model);
+        let (islands, dv) = (&work.islands.list, &work.dv);
+        let whole = Island::whole(step.model);
         let all = timed(on_host, || {
             let end = detection.step.end_positions(&whole, dv);
-            scopes.iter().map(|scope| detection.step.crossings(&scope.candidates, &end)).collect::<Vec<_>>()
+            islands.iter().map(|island| detection.step.crossings(&island.candidates, &end)).collect::<Vec<_>>()
         });
         // The first look of a search brings the candidates too.
         self.detector.forget();
         let sieved = timed(on_device, || {
-            let sieved = self.detector.sieve(detection, scopes, |_| true, dv, report)?;
+            let sieved = self.detector.sieve(detection, islands, |_| true, dv, report)?;
             let found = sieved.as_ref().map(|sieved| {
                 let crossings = |candidates: &Candidates| detection.step.crossings(candidates, &sieved.end);
                 sieved.candidates.iter().map(crossings).collect::<Vec<_>>()
@@ -111,10 +114,10 @@ impl Engine for Probe {
         *survivors = sieved.map_or(0, |sieved| sieved.candidates.iter().map(Candidates::len).sum());
         *crossing = all.iter().map(Vec::len).sum();
         let end = detection.step.end_positions(&whole, dv);
-        let mut contacts: Vec<_> = work.scope_works.iter().map(|work| work.contacts.clone()).collect();
+        let mut contacts: Vec<_> = work.island_works.iter().map(|work| work.contacts.clone()).collect();
         timed(rest, || {
-            for (scope, contacts) in scopes.iter().zip(&mut contacts) {
-                detection.adapt_among(&Candidates::default(), scope, &dv[scope.unknowns.clone()], &end, contacts);
+            for (island, contacts) in islands.iter().zip(&mut contacts) {
+                detection.adapt_among(&Candidates::default(), island, &dv[island.unknowns.clone()], &end, contacts);
             }
         });
         Ok(())
@@ -157,9 +160,9 @@ fn of_scene(scene: &str, args: &BenchArgs) -> Result<[Record; 4], Failure> {
     }
     let figures = Arc::new(Mutex::new(Figures::default()));
     let probe = Probe { host: Host, detector: Detector::new(&device, DetectionPlace::Device), figures: figures.clone() };
-    let mut stepper = CpuStepper::with_engine(model, threads.unwrap_or(0), probe).map_err(|error| failed(&error))?;
+    let mut stepper = ImplicitStepper::with_engine(model, threads.unwrap_or(0), probe).map_err(|error| failed(&error))?;
     stepper.set_state(&simulation.state().map_err(|error| failed(&error))?).map_err(|error| failed(&error))?;
-    let params = Params { demand: Demand::Anything, ..*simulation.params() };
+    let params = Params { acceptance: AcceptancePolicy::Anything, ..*simulation.params() };
     for k in 0..=MEASURED {
         stepper.step(&params, &Loads::default()).map_err(|error| failed(&error))?;
         // The first step compiles.

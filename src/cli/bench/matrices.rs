@@ -6,12 +6,12 @@ use clap::Args;
 use rayon::prelude::*;
 
 use super::{Failure, Size};
+use crate::elastic::{Damping, Elements, NodeMotion, TetGroups, gather_motions, matrix};
 use crate::material::Material;
 use crate::math::{Mat3, Quat, Vec3};
 use crate::mesh::shapes;
+use crate::model::{Loads, Params, State};
 use crate::model::{Model, ModelBuilder, SoftBody};
-use crate::solver::cpu::{Damping, Elements, NodeMotion, TetGroups, gather_motions, matrix};
-use crate::solver::{Loads, Params, State};
 use crate::sparse::Operator;
 use crate::sparse::lab::{Bcsr, Csr, ELEMENT_ROWS, IndexBlocks, parse_market};
 
@@ -209,7 +209,7 @@ impl IndexedUpdate {
         self.indices.bytes()
     }
 
-    /// Stiffness matrices of the elements, as `solver::cpu::edge_block` has their parts.
+    /// Stiffness matrices of the elements, as `elastic::edge_block` has their parts.
     pub fn element_matrices(&mut self, update: &Update) {
         let ratio = update.beam.model.tets.first().map_or(0.0, |tet| tet.lambda / tet.mu);
         let matrices = self.element_matrices.par_chunks_mut(ELEMENT_ROWS * ELEMENT_ROWS);

@@ -11,7 +11,7 @@ use super::{BenchArgs, Failure, MachineArgs, Milliseconds, Record, Size, Stage};
 use crate::gpu::{DetectionPlace, Device};
 use crate::scene::{Scene, build};
 use crate::sim::{Options, Simulation};
-use crate::solver::{DeviceWork, StageTimes};
+use crate::step::{DeviceWork, StageTimes};
 
 #[derive(Args)]
 pub struct StepArgs {

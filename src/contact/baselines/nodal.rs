@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::super::dual::Scale;
 use super::{Contact, Law, Problem};
-use crate::classes::Classes;
+use crate::disjoint_sets::DisjointSets;
 use crate::math::{Mat3, Vec3};
 
 /// Groups of contacts that share nodes, each with a copy of its rows, close together in memory.
@@ -54,7 +54,7 @@ impl Nodal {
     pub fn new(problem: &Problem, contacts: &[Contact], laws: &[Law], blocks: &[Mat3]) -> Self {
         let first = problem.unknowns.start;
         // Contacts are joined with the first one on each of their unknowns.
-        let mut classes = Classes::new(contacts.len());
+        let mut classes = DisjointSets::new(contacts.len());
         let mut first_on = vec![usize::MAX; problem.unknowns.len()];
         for (k, contact) in contacts.iter().enumerate() {
             for entry in &contact.entries {

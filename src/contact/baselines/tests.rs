@@ -2,8 +2,9 @@ use nalgebra::{DMatrix, DVector};
 
 use super::super::dual::IMMOVABLE;
 use super::*;
-use crate::collision::tangents;
-use crate::contact::{Block, CwcOptions, CwcWork, Entry, FrictionUpdate, PairId, PairKind, Preconditioner, Rest, Status, solve_cwc};
+use crate::contact::{Block, CwcOptions, CwcWork, Entry, FrictionUpdate, Preconditioner, Rest, Status, solve_cwc};
+use crate::geometry::tangents;
+use crate::model::{PairId, PairKind};
 use crate::sparse::{Columns, Operator, Pattern, RestFactor, elastic_box};
 
 /// Two soft cubes, one on the other on a floor: the lower one slides, the upper one is dragged along. Springs pull at the upper one.

@@ -1,9 +1,10 @@
 use nalgebra::DMatrix;
 
 use super::*;
+use crate::contact::Entry;
 use crate::contact::cwc::Rest;
-use crate::contact::{Entry, PairId, PairKind};
 use crate::math::Vec3;
+use crate::model::{PairId, PairKind};
 use crate::sparse::{Columns, Operator, Pattern, RestFactor, elastic_box};
 
 const DT: f64 = 1.0 / 60.0;
@@ -45,7 +46,7 @@ fn difference(turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> [f64; 2] {
     let n = single.n_rows();
     let edges = single.edges.iter().copied().chain(single.edges.iter().map(|e| e.map(|i| i + n as u32))).collect();
     let pattern = Pattern::new(2 * n, edges);
-    // The matrix of a body that is turned as a whole is turned with it (`solver::cpu` tests that).
+    // The matrix of a body that is turned as a whole is turned with it (`step` tests that).
     let turned = turns.iter().flat_map(|r| rest_blocks.iter().map(move |block| r * block * r.transpose())).collect();
     let fixed: Vec<bool> = (0..2 * n).map(|i| i == 0).collect();
     let mut a = Operator { blocks: turned, ..Operator::default() };

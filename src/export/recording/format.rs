@@ -9,8 +9,9 @@ use flate2::write::DeflateEncoder;
 use serde::{Deserialize, Serialize};
 
 use crate::export::{Frame, Subject};
+use crate::geometry::Shape;
 use crate::math::{Isometry, Quat, Vec3};
-use crate::model::{Model, Shape};
+use crate::model::Model;
 use crate::scene::{CameraSetting, LightSetting};
 
 pub const FORMAT: &str = "pliant recording 1";

@@ -29,7 +29,7 @@ pub const READ: usize = 5;
 const PHASE_ENTRY: u32 = 2;
 
 /// Contacts that are solved for together with the bodies that they link.
-pub struct Island<'a> {
+pub struct CrIsland<'a> {
     pub contacts: &'a [Contact],
     pub unknowns: Range<usize>,
     /// Of the deformable bodies.
@@ -107,7 +107,7 @@ impl Cr {
         buffers: &mut Buffers,
         outbox: &mut Outbox,
         tables: &Tables,
-        islands: &[Island],
+        islands: &[CrIsland],
         rigid: (&[Mat3], &[Mat3]),
         n_unknowns: usize,
     ) -> Result<(), DeviceError> {

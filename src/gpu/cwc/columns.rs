@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::elastic::{RestBody, RestShape};
 use crate::gpu::{Buffers, DeviceError};
 use crate::model::Model;
-use crate::solver::cpu::{RestBody, RestShape};
 use crate::sparse::Requested;
 
 /// Name of the buffer.

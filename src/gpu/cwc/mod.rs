@@ -16,9 +16,9 @@ use super::kernel::{Bound, Buffers, Kernel, groups_for};
 use super::layout::CwcData;
 use super::outbox::Outbox;
 use super::{Device, DeviceError, GRID_ROW, WORKGROUP};
+use crate::elastic::RestBody;
 use crate::math::Mat3;
 use crate::model::Model;
-use crate::solver::cpu::RestBody;
 
 /// Most iterations of a pass.
 pub const ITERATIONS: u32 = 240;

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::columns::ColumnStore;
 use crate::contact::{Contact, Entry};
+use crate::elastic::RestBody;
 use crate::gpu::layout::{CwcData, RowData, vec4};
 use crate::math::{Mat3, Quat};
 use crate::model::Model;
-use crate::solver::cpu::RestBody;
 
 /// Contacts of a workgroup (`CWC_CONTACTS`).
 const GROUP: usize = 4;

@@ -16,10 +16,10 @@ use self::race::Race;
 use self::search::{Search, flags};
 use self::sieve::Sieve;
 use super::{Device, DeviceError};
-use crate::collision::{Bvh, Candidates, Mesh, Mobility};
+use crate::contact::generate::{Detection, End, Island};
+use crate::geometry::{Bvh, Candidates, Mesh, Mobility};
 use crate::math::Vec3;
-use crate::solver::StepReport;
-use crate::solver::cpu::{Detection, End, Scope};
+use crate::step::StepReport;
 
 /// Where contacts are looked for by a backend that solves for them on the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub struct Detector {
 /// What is left to look at.
 pub struct Sieved<'d> {
     pub end: End<'d>,
-    /// Of each scope.
+    /// Of each island.
     pub candidates: Vec<Candidates>,
 }
 
@@ -109,22 +109,22 @@ impl Detector {
         Ok(found)
     }
 
-    /// The candidates of all scopes have changed.
+    /// The candidates of all islands have changed.
     pub fn forget(&mut self) {
         self.is_begun = false;
     }
 
-    /// What is to be looked at of `scopes` with the velocity change `dv` of all unknowns; none if it is all. `is_open` tells of a scope whether it is looked at.
+    /// What is to be looked at of `islands` with the velocity change `dv` of all unknowns; none if it is all. `is_open` tells of a island whether it is looked at.
     pub fn sieve<'d>(
         &mut self,
         detection: &'d Detection,
-        scopes: &[Scope],
+        islands: &[Island],
         is_open: impl Fn(usize) -> bool,
         dv: &[Vec3],
         report: &mut StepReport,
     ) -> Result<Option<Sieved<'d>>, DeviceError> {
-        let open = scopes.iter().enumerate().filter(|(k, _)| is_open(*k));
-        self.n_open = open.map(|(_, scope)| scope.candidates.len()).sum();
+        let open = islands.iter().enumerate().filter(|(k, _)| is_open(*k));
+        self.n_open = open.map(|(_, island)| island.candidates.len()).sum();
         if self.n_open == 0 || !self.sieve_race.is_on_device(self.n_open) {
             return Ok(None);
         }
@@ -133,11 +133,11 @@ impl Detector {
             Some(sieve) => sieve,
             none => none.insert(Sieve::new(&self.device, &step.surfaces.mesh)?),
         };
-        let parts = || scopes.iter().map(|scope| &scope.candidates);
+        let parts = || islands.iter().map(|island| &island.candidates);
         if !std::mem::replace(&mut self.is_begun, true) {
             sieve.begin(parts(), &step.start)?;
         }
-        let end = step.end_positions(&Scope::whole(detection.model), dv);
+        let end = step.end_positions(&Island::whole(detection.model), dv);
         let candidates = sieve.look(parts(), &end.x)?;
         report.device_work.add("detection", sieve.work);
         report.round_trips += 1;

@@ -1,5 +1,5 @@
 //! The broad phase on the device: pairs of features that may meet by their boxes. Boxes are those of the host, in f32, and are only compared: the pairs are those of
-//! `collision::Bvh::query` before it looks for planes between them, however an adapter rounds.
+//! `geometry::Bvh::query` before it looks for planes between them, however an adapter rounds.
 //!
 //! Around eight leaves of the host's tree in a row there is a block, around eight blocks a larger one. Every leaf looks for the leaves that it may meet, every vertex and
 //! edge counts what it may meet there, prefix sums tell where each may write, and they write: in an order that is always the same. What there is no room for makes room, and
@@ -7,13 +7,13 @@
 
 use std::sync::Arc;
 
-use crate::collision::{Candidates, Leaves};
+use crate::geometry::{Candidates, Leaves};
 use crate::gpu::kernel::{Bound, Buffers, Kernel};
 use crate::gpu::layout::{SearchBodyData, SearchData};
 use crate::gpu::outbox::Outbox;
 use crate::gpu::readback::Mailbox;
 use crate::gpu::{Device, DeviceError};
-use crate::solver::Work;
+use crate::step::Work;
 
 /// Threads of the search that one workgroup of the prefix sum takes.
 pub const GROUP: u32 = 512;
@@ -140,7 +140,7 @@ impl Search {
         })
     }
 
-    /// All pairs of features that may meet by their boxes, of bodies that may meet by their `flags`; `vertex_sweeps` as of [`crate::collision::Bvh::vertex_sweeps`]. None if there are more than
+    /// All pairs of features that may meet by their boxes, of bodies that may meet by their `flags`; `vertex_sweeps` as of [`crate::geometry::Bvh::vertex_sweeps`]. None if there are more than
     /// the device holds, or so many that one feature meets that it was left.
     pub fn find(&mut self, flags: &[u32], vertex_sweeps: &[[f32; 16]]) -> Result<Option<Candidates>, DeviceError> {
         let before = self.buffers.n_dispatches();

@@ -1,19 +1,19 @@
 //! The first part of the narrow phase on the device: of most candidates it is sure in f32 that they do not cross on their way, and the host looks at the others only.
-//! What is left out is what `collision::first_crossing` says no to, so that nothing depends on whether candidates were sieved.
+//! What is left out is what `geometry::first_crossing` says no to, so that nothing depends on whether candidates were sieved.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::collision::{Candidates, Mesh, Mobility};
+use crate::geometry::{Candidates, Mesh, Mobility};
 use crate::gpu::kernel::{Bound, Buffers, Kernel};
 use crate::gpu::layout::SieveData;
 use crate::gpu::outbox::Outbox;
 use crate::gpu::readback::Mailbox;
 use crate::gpu::{Device, DeviceError};
 use crate::math::{Aabb, Vec3};
-use crate::solver::Work;
+use crate::step::Work;
 
 /// Quanta along the longest side of what positions may be in; differences of two hold in an i32.
 const QUANTA: f64 = (1 << 30) as f64;

@@ -1,13 +1,14 @@
 //! What the device finds and sieves against the host.
 
 use super::*;
-use crate::collision::acceptance::{Random, cube};
-use crate::collision::{Pair, first_crossing};
+use crate::geometry::acceptance::{Random, cube};
+use crate::geometry::{Pair, first_crossing};
 use crate::gpu::device::test_device;
-use crate::gpu::engine::DeviceEngine;
+use crate::gpu::engine::DeviceBackend;
 use crate::gpu::engine::tests::falling;
-use crate::solver::cpu::CpuStepper;
-use crate::solver::{Loads, Params, State, Stepper};
+use crate::model::{Loads, Params, State};
+use crate::step::ImplicitStepper;
+use crate::step::Stepper;
 
 /// Triangles of several bodies.
 #[derive(Default)]
@@ -265,8 +266,8 @@ fn nothing_that_crosses_is_sieved_out() {
 
 fn run(place: DetectionPlace, n_steps: usize) -> (State, u32, u32) {
     let model = falling(4);
-    let engine = DeviceEngine::new(test_device(), &model).unwrap().detecting(place);
-    let mut stepper = CpuStepper::with_engine(model, 1, engine).unwrap();
+    let engine = DeviceBackend::new(test_device(), &model).unwrap().detecting(place);
+    let mut stepper = ImplicitStepper::with_engine(model, 1, engine).unwrap();
     let (mut dispatches, mut active) = (0, 0);
     for _ in 0..n_steps {
         let report = stepper.step(&Params::default(), &Loads::default()).unwrap();

@@ -32,7 +32,7 @@ impl Answer {
     }
 }
 
-/// How the solve of a scope goes.
+/// How the solve of a island goes.
 #[derive(Clone)]
 struct Course {
     /// Gaps are solved for to this [m].
@@ -54,8 +54,8 @@ const ELASTIC_ITERATIONS: [u32; 2] = [64, 32];
 /// Bound on the passes of a round, with those that only go on with an elastic solve.
 const MAX_ROUND: f32 = 60.0;
 
-impl DeviceEngine {
-    /// Solves all scopes by corrected warped compliance, round by round.
+impl DeviceBackend {
+    /// Solves all islands by corrected warped compliance, round by round.
     pub(super) fn solve_with_compliance(
         &mut self,
         step: &Step,
@@ -66,20 +66,20 @@ impl DeviceEngine {
         let (model, state, params) = (step.model, step.state, step.params);
         let finest = cwc::ACCEPTED * params.contact_tolerance;
         let fresh = Course { accuracy: finest, iterations: 0, passes: 0, relinearisations: 0, failures: 0, factor: 1.0 };
-        let mut courses = vec![fresh; work.scopes.list.len()];
+        let mut courses = vec![fresh; work.islands.list.len()];
         self.detector.forget();
         for round in 0.. {
-            if work.scope_works.iter().all(|work| work.solved.is_some()) {
+            if work.island_works.iter().all(|work| work.solved.is_some()) {
                 break;
             }
-            for scope_work in work.scope_works.iter_mut().filter(|work| work.solved.is_none()) {
-                scope_work.contacts.sort_by_key(|contact| (contact.bodies, contact.pair));
+            for island_work in work.island_works.iter_mut().filter(|work| work.solved.is_none()) {
+                island_work.contacts.sort_by_key(|contact| (contact.bodies, contact.pair));
             }
-            let is_island = |k: &usize| work.scope_works[*k].solved.is_none() && !work.scope_works[*k].contacts.is_empty();
+            let is_island = |k: &usize| work.island_works[*k].solved.is_none() && !work.island_works[*k].contacts.is_empty();
             let islands: Vec<usize> = (0..courses.len()).filter(is_island).collect();
             let rows = |k: &usize| IslandRows {
-                contacts: &work.scope_works[*k].contacts,
-                bodies: work.scopes.list[*k].deformable(model.bodies.len()),
+                contacts: &work.island_works[*k].contacts,
+                bodies: work.islands.list[*k].deformable(model.bodies.len()),
                 accuracy: courses[*k].accuracy,
                 factor: courses[*k].factor,
             };
@@ -118,14 +118,14 @@ impl DeviceEngine {
     fn upload_round(&mut self, step: &Step, work: &StepWork, courses: &[Course], tables: &Tables) -> Result<(), DeviceError> {
         let model = step.model;
         let mut all = controls(model, step.params, step.loads, &vec![true; model.bodies.len()]);
-        for ((scope, scope_work), course) in work.scopes.list.iter().zip(&work.scope_works).zip(courses) {
-            if scope_work.solved.is_some() {
+        for ((island, island_work), course) in work.islands.list.iter().zip(&work.island_works).zip(courses) {
+            if island_work.solved.is_some() {
                 continue;
             }
-            for body in scope.deformable(model.bodies.len()) {
+            for body in island.deformable(model.bodies.len()) {
                 let control = &mut all[body];
                 (control.remembered, control.elastic_done) = (0, 0);
-                if !scope_work.contacts.is_empty() {
+                if !island_work.contacts.is_empty() {
                     control.energy_target = energy_target(step, body, course.accuracy);
                 }
             }
@@ -231,7 +231,7 @@ impl DeviceEngine {
         }
     }
 
-    /// Takes over what a round came to, and looks at the geometry of the scopes that were in it. Twin: the loop of `contact::cwc::solve`.
+    /// Takes over what a round came to, and looks at the geometry of the islands that were in it. Twin: the loop of `contact::cwc::solve`.
     fn take(
         &mut self,
         step: &Step,
@@ -243,15 +243,15 @@ impl DeviceEngine {
         report: &mut StepReport,
     ) -> Result<(), DeviceError> {
         let (model, params) = (step.model, step.params);
-        let StepWork { scopes, scope_works, dv, .. } = work;
-        for (scope, _) in scopes.list.iter().zip(&*scope_works).filter(|(_, work)| work.solved.is_none()) {
-            let range = scope.unknowns.clone();
+        let StepWork { islands: all_islands, island_works, dv, .. } = work;
+        for (island, _) in all_islands.list.iter().zip(&*island_works).filter(|(_, work)| work.solved.is_none()) {
+            let range = island.unknowns.clone();
             dv[range.clone()].iter_mut().zip(&answer.dv[range]).for_each(|(dv, found)| *dv = three(found));
         }
         let mut settled = vec![true; courses.len()];
         let mut first = 0;
         for (i, k) in islands.iter().enumerate() {
-            let contacts = &mut scope_works[*k].contacts;
+            let contacts = &mut island_works[*k].contacts;
             let range = first..first + contacts.len();
             first = range.end;
             let forces: Vec<Vec3> = answer.forces[range.clone()].iter().map(three).collect();
@@ -267,39 +267,39 @@ impl DeviceEngine {
             courses[*k].failures += u32::from(!settled[*k]);
             courses[*k].factor = factor[1];
         }
-        for (k, (scope, work)) in scopes.list.iter().zip(&*scope_works).enumerate() {
+        for (k, (island, work)) in all_islands.list.iter().zip(&*island_works).enumerate() {
             if work.solved.is_none() && settled[k] {
-                self.keep_momentum(step, scope.deformable(model.bodies.len()), &work.contacts, dv);
-                self.move_rigid_bodies(model, scope, &work.contacts, params.time_step, dv);
+                self.keep_momentum(step, island.deformable(model.bodies.len()), &work.contacts, dv);
+                self.move_rigid_bodies(model, island, &work.contacts, params.time_step, dv);
             }
         }
         let dv: &[Vec3] = dv;
         let is_finite = dv.iter().all(|dv| dv.iter().all(|c| c.is_finite()));
         let islands: &[usize] = islands;
         let start = Instant::now();
-        let is_open = |k: usize| is_finite && scope_works[k].solved.is_none();
-        let sieved = self.detector.sieve(detection, &scopes.list, is_open, dv, report)?;
-        let look = |(k, ((scope, work), course)): (usize, ((&Scope, &mut ScopeWork), &mut Course))| {
+        let is_open = |k: usize| is_finite && island_works[k].solved.is_none();
+        let sieved = self.detector.sieve(detection, &all_islands.list, is_open, dv, report)?;
+        let look = |(k, ((island, work), course)): (usize, ((&Island, &mut IslandWork), &mut Course))| {
             if work.solved.is_some() {
                 return;
             }
-            let bodies = scope.deformable(model.bodies.len());
+            let bodies = island.deformable(model.bodies.len());
             let of_bodies = &answer.controls[bodies];
             course.iterations += of_bodies.iter().map(|control| control.contact_iterations + control.iterations).max().unwrap_or(0);
             let converged = of_bodies.iter().all(|control| control.converged != 0) && settled[k];
-            let ScopeWork { contacts, crosses, solved, pairs, .. } = work;
+            let IslandWork { contacts, crosses, solved, pairs, .. } = work;
             let finest = cwc::ACCEPTED * params.contact_tolerance;
-            let dv = &dv[scope.unknowns.clone()];
+            let dv = &dv[island.unknowns.clone()];
             let mut outcome = None;
-            if !is_finite || (params.demand == Demand::Converged && course.failures >= cwc::MAX_FAILURES && !settled[k]) {
+            if !is_finite || (params.acceptance == AcceptancePolicy::MustConverge && course.failures >= cwc::MAX_FAILURES && !settled[k]) {
                 outcome = Some(false);
             } else {
                 if settled[k] && islands.contains(&k) {
-                    cwc::release(contacts, dv, scope.unknowns.start, params.time_step, course.accuracy / cwc::ACCEPTED);
+                    cwc::release(contacts, dv, island.unknowns.start, params.time_step, course.accuracy / cwc::ACCEPTED);
                 }
                 let adapted = match &sieved {
-                    Some(sieved) => detection.adapt_among(&sieved.candidates[k], scope, dv, &sieved.end, contacts),
-                    None => detection.adapt(scope, dv, contacts),
+                    Some(sieved) => detection.adapt_among(&sieved.candidates[k], island, dv, &sieved.end, contacts),
+                    None => detection.adapt(island, dv, contacts),
                 };
                 *crosses = adapted.crosses;
                 let was_rough = course.accuracy > finest;
@@ -307,7 +307,7 @@ impl DeviceEngine {
                 let changed = adapted.off > 0.0;
                 if changed || !was_rough {
                     let is_too_much =
-                        course.relinearisations >= cwc::MAX_RELINEARISATIONS || contacts.len() > max_contacts(scope, detection, contacts);
+                        course.relinearisations >= cwc::MAX_RELINEARISATIONS || contacts.len() > max_contacts(island, detection, contacts);
                     if !changed || is_too_much {
                         outcome = Some(converged && !changed);
                     } else {
@@ -321,12 +321,12 @@ impl DeviceEngine {
                 relinearisations: course.relinearisations,
                 residual: of_bodies.iter().map(|c| f64::from(c.residual2).sqrt() / f64::from(c.scale)).fold(0.0, f64::max),
                 converged,
-                contact: contact_report(contacts, dv, scope.unknowns.start, params.time_step, pairs),
+                contact: contact_report(contacts, dv, island.unknowns.start, params.time_step, pairs),
                 ..StepReport::default()
             });
         };
-        let scopes = scopes.list.par_iter().zip(&mut *scope_works);
-        scopes.zip(courses).enumerate().for_each(look);
+        let islands = all_islands.list.par_iter().zip(&mut *island_works);
+        islands.zip(courses).enumerate().for_each(look);
         self.detector.note_look(sieved.is_some(), start, report);
         Ok(())
     }

@@ -1,15 +1,15 @@
-//! The engine with conjugate residuals (`gpu::cr`). A scope without contacts is solved as it is for the warped compliance; the others with their contacts, until
-//! states and forces agree. The host then looks at the geometry, and the solve goes on from where it was. Twin: `solver::cpu::solve::with_residuals`.
+//! The engine with conjugate residuals (`gpu::cr`). A island without contacts is solved as it is for the warped compliance; the others with their contacts, until
+//! states and forces agree. The host then looks at the geometry, and the solve goes on from where it was. Twin: `step::solve::with_residuals`.
 
 #[cfg(test)]
 mod tests;
 
 use super::*;
 use crate::contact::MAX_RELINEARISATIONS;
-use crate::gpu::cr::{self, Cr, Island};
+use crate::gpu::cr::{self, Cr, CrIsland};
 use crate::gpu::cwc::ColumnStore;
 use crate::gpu::layout::CrControlData;
-use crate::solver::cpu::MOMENTUM_SHARE;
+use crate::step::MOMENTUM_SHARE;
 
 /// Elastic iterations of a submission.
 const ELASTIC: u32 = 64;
@@ -24,7 +24,7 @@ fn rows_of(contacts: &[Contact]) -> IslandRows<'_> {
     IslandRows { contacts, bodies: 0..0, accuracy: 0.0, factor: 1.0 }
 }
 
-/// How the solve of a scope goes.
+/// How the solve of a island goes.
 #[derive(Default)]
 struct Pursuit {
     /// As the last submission left it.
@@ -50,14 +50,14 @@ impl Found {
         self.controls.iter().all(|control| control.elastic_done != 0) && self.islands.iter().all(|island| island.done != 0)
     }
 
-    /// The first body whose solve has stopped at what is not finite, or the first of its scope. `owners`: the first body of each island.
+    /// The first body whose solve has stopped at what is not finite, or the first of its island. `owners`: the first body of each island.
     fn fault(&self, owners: &[usize]) -> Option<usize> {
         let of_islands = self.islands.iter().zip(owners).find(|(island, _)| !island.residual2.is_finite());
         self.controls.iter().position(|control| !control.residual2.is_finite()).or(of_islands.map(|(_, body)| *body))
     }
 }
 
-impl DeviceEngine {
+impl DeviceBackend {
     pub(super) fn solve_with_residuals(
         &mut self,
         step: &Step,
@@ -66,12 +66,12 @@ impl DeviceEngine {
         report: &mut StepReport,
     ) -> Result<(), StepError> {
         let (model, state) = (step.model, step.state);
-        let mut pursuits: Vec<Pursuit> = work.scopes.list.iter().map(|scope| Pursuit::begin(step, scope)).collect();
-        while work.scope_works.iter().any(|work| work.solved.is_none()) {
-            let is_island = |k: &usize| work.scope_works[*k].solved.is_none() && !work.scope_works[*k].contacts.is_empty();
+        let mut pursuits: Vec<Pursuit> = work.islands.list.iter().map(|island| Pursuit::begin(step, island)).collect();
+        while work.island_works.iter().any(|work| work.solved.is_none()) {
+            let is_island = |k: &usize| work.island_works[*k].solved.is_none() && !work.island_works[*k].contacts.is_empty();
             let islands: Vec<usize> = (0..pursuits.len()).filter(is_island).collect();
             let found = self.pursue(step, work, &pursuits, &islands, report).map_err(|error| self.lost(&error))?;
-            let owners: Vec<usize> = islands.iter().map(|k| work.scopes.list[*k].bodies.start).collect();
+            let owners: Vec<usize> = islands.iter().map(|k| work.islands.list[*k].bodies.start).collect();
             if let Some(body) = found.fault(&owners) {
                 let body = model.contact_body_name(body).to_owned();
                 return Err(StepError::NotFinite { what: "the velocity", body, step: state.step });
@@ -88,7 +88,7 @@ impl DeviceEngine {
         Ok(())
     }
 
-    /// One round: solves all scopes with the rows that they have.
+    /// One round: solves all islands with the rows that they have.
     fn pursue(
         &mut self,
         step: &Step,
@@ -98,10 +98,10 @@ impl DeviceEngine {
         report: &mut StepReport,
     ) -> Result<Found, DeviceError> {
         let model = step.model;
-        let rows: Vec<IslandRows> = islands.iter().map(|k| rows_of(&work.scope_works[*k].contacts)).collect();
+        let rows: Vec<IslandRows> = islands.iter().map(|k| rows_of(&work.island_works[*k].contacts)).collect();
         let tables = report.stages.time("rows", || Tables::new(model, &rows, &[], &self.inverses, &mut ColumnStore::default(), 0));
         self.bring(step, work, pursuits, islands, &tables)?;
-        let has_free = work.scope_works.iter().any(|work| work.solved.is_none() && work.contacts.is_empty());
+        let has_free = work.island_works.iter().any(|work| work.solved.is_none() && work.contacts.is_empty());
         let has_islands = !islands.is_empty();
         let mut is_new = true;
         let mut rotations = None;
@@ -151,22 +151,22 @@ impl DeviceEngine {
     fn bring(&mut self, step: &Step, work: &StepWork, pursuits: &[Pursuit], islands: &[usize], tables: &Tables) -> Result<(), DeviceError> {
         let model = step.model;
         let n_bodies = model.bodies.len();
-        let (scopes, works) = (&work.scopes.list, &work.scope_works);
+        let (all_islands, works) = (&work.islands.list, &work.island_works);
         // The contacts solve for their bodies themselves.
         let mut all = controls(model, step.params, step.loads, &vec![true; n_bodies]);
-        for (scope, _) in scopes.iter().zip(works).filter(|(_, work)| work.solved.is_none() && work.contacts.is_empty()) {
-            for control in &mut all[scope.deformable(n_bodies)] {
+        for (island, _) in all_islands.iter().zip(works).filter(|(_, work)| work.solved.is_none() && work.contacts.is_empty()) {
+            for control in &mut all[island.deformable(n_bodies)] {
                 (control.remembered, control.elastic_done) = (0, 0);
             }
         }
         self.outbox.put(self.buffers.get("reductions"), 0, &all);
-        let island = |k: &usize| Island {
+        let island = |k: &usize| CrIsland {
             contacts: &works[*k].contacts,
-            unknowns: scopes[*k].unknowns.clone(),
-            bodies: scopes[*k].deformable(n_bodies),
+            unknowns: all_islands[*k].unknowns.clone(),
+            bodies: all_islands[*k].deformable(n_bodies),
             control: pursuits[*k].control,
         };
-        let parts: Vec<Island> = islands.iter().map(island).collect();
+        let parts: Vec<CrIsland> = islands.iter().map(island).collect();
         // The kernels are made when they are first asked for.
         let mut solver = self.cr.take().map_or_else(|| Cr::new(&self.device, &mut self.buffers, model), Ok)?;
         let rigid = (&self.links.rigid_blocks[..], &self.inverses[..]);
@@ -188,7 +188,7 @@ impl DeviceEngine {
         }
     }
 
-    /// Takes over what a round came to, and looks at the geometry of the scopes that were in it.
+    /// Takes over what a round came to, and looks at the geometry of the islands that were in it.
     fn follow(
         &self,
         step: &Step,
@@ -200,13 +200,13 @@ impl DeviceEngine {
         report: &mut StepReport,
     ) {
         let (model, dt) = (step.model, step.params.time_step);
-        let StepWork { scopes, scope_works, dv, .. } = work;
-        for (scope, work) in scopes.list.iter().zip(&*scope_works).filter(|(_, work)| work.solved.is_none()) {
-            let range = scope.unknowns.clone();
+        let StepWork { islands: all_islands, island_works, dv, .. } = work;
+        for (island, work) in all_islands.list.iter().zip(&*island_works).filter(|(_, work)| work.solved.is_none()) {
+            let range = island.unknowns.clone();
             dv[range.clone()].iter_mut().zip(&found.dv[range]).for_each(|(dv, found)| *dv = three(found));
             if work.contacts.is_empty() {
-                self.keep_momentum(step, scope.deformable(model.bodies.len()), &[], dv);
-                self.move_rigid_bodies(model, scope, &[], dt, dv);
+                self.keep_momentum(step, island.deformable(model.bodies.len()), &[], dv);
+                self.move_rigid_bodies(model, island, &[], dt, dv);
             }
         }
         let mut first = 0;
@@ -214,7 +214,7 @@ impl DeviceEngine {
         for (control, k) in found.islands.iter().zip(islands) {
             pursuits[*k].control = *control;
             pursuits[*k].restarts += control.restarts;
-            let contacts = &mut scope_works[*k].contacts;
+            let contacts = &mut island_works[*k].contacts;
             for (j, contact) in (first..).zip(contacts.iter_mut()) {
                 cr::take(contact, std::array::from_fn(|plane| &found.planes[plane * n_contacts + j]));
             }
@@ -223,15 +223,15 @@ impl DeviceEngine {
         let dv: &[Vec3] = dv;
         let is_finite = dv.iter().all(|dv| dv.iter().all(|c| c.is_finite()));
         let start = Instant::now();
-        let look = |((scope, work), pursuit): ((&Scope, &mut ScopeWork), &mut Pursuit)| {
+        let look = |((island, work), pursuit): ((&Island, &mut IslandWork), &mut Pursuit)| {
             if work.solved.is_some() {
                 return;
             }
-            let of_bodies = &found.controls[scope.deformable(model.bodies.len())];
-            let dv = &dv[scope.unknowns.clone()];
+            let of_bodies = &found.controls[island.deformable(model.bodies.len())];
+            let dv = &dv[island.unknowns.clone()];
             let outcome = match work.contacts.is_empty() {
-                true => pursuit.look_alone(scope, detection, work, dv, of_bodies, is_finite),
-                false => pursuit.look(scope, detection, work, dv, is_finite),
+                true => pursuit.look_alone(island, detection, work, dv, of_bodies, is_finite),
+                false => pursuit.look(island, detection, work, dv, is_finite),
             };
             work.solved = outcome.map(|(converged, residual)| StepReport {
                 iterations: pursuit.elastic + pursuit.control.iterations,
@@ -239,19 +239,19 @@ impl DeviceEngine {
                 relinearisations: pursuit.relinearisations,
                 residual,
                 converged,
-                contact: contact_report(&work.contacts, dv, scope.unknowns.start, dt, &work.pairs),
+                contact: contact_report(&work.contacts, dv, island.unknowns.start, dt, &work.pairs),
                 ..StepReport::default()
             });
         };
-        let scopes = scopes.list.par_iter().zip(&mut *scope_works);
-        scopes.zip(pursuits).for_each(look);
+        let islands = all_islands.list.par_iter().zip(&mut *island_works);
+        islands.zip(pursuits).for_each(look);
         report.stages.add("detection", start.elapsed().as_secs_f64() * 1e3);
     }
 }
 
 impl Pursuit {
-    fn begin(step: &Step, scope: &Scope) -> Self {
-        let drive = step.drive(scope);
+    fn begin(step: &Step, island: &Island) -> Self {
+        let drive = step.drive(island);
         let is_loaded = drive.loads > 0.0;
         let scale = if is_loaded { drive.loads.max(drive.least) } else { MOMENTUM_SHARE * drive.momentum };
         let control = CrControlData {
@@ -263,34 +263,34 @@ impl Pursuit {
         Self { control, ..Self::default() }
     }
 
-    /// A scope that was solved without contacts: whether it has converged, and its residual; None if it meets something.
+    /// A island that was solved without contacts: whether it has converged, and its residual; None if it meets something.
     fn look_alone(
         &mut self,
-        scope: &Scope,
+        island: &Island,
         detection: &Detection,
-        work: &mut ScopeWork,
+        work: &mut IslandWork,
         dv: &[Vec3],
         of_bodies: &[ControlData],
         is_finite: bool,
     ) -> Option<(bool, f64)> {
         self.elastic += of_bodies.iter().map(|control| control.iterations).max().unwrap_or(0);
         if is_finite {
-            work.crosses = detection.adapt(scope, dv, &mut work.contacts).crosses;
+            work.crosses = detection.adapt(island, dv, &mut work.contacts).crosses;
         }
         let residual = of_bodies.iter().map(|c| f64::from(c.residual2).sqrt() / f64::from(c.scale)).fold(0.0, f64::max);
         let converged = is_finite && of_bodies.iter().all(|control| control.converged != 0);
         work.contacts.is_empty().then_some((converged, residual))
     }
 
-    /// The same of a scope with contacts; None if it goes on.
-    fn look(&mut self, scope: &Scope, detection: &Detection, work: &mut ScopeWork, dv: &[Vec3], is_finite: bool) -> Option<(bool, f64)> {
+    /// The same of a island with contacts; None if it goes on.
+    fn look(&mut self, island: &Island, detection: &Detection, work: &mut IslandWork, dv: &[Vec3], is_finite: bool) -> Option<(bool, f64)> {
         let control = &mut self.control;
         let residual = f64::from(control.residual2).sqrt() / f64::from(control.scale);
         if !is_finite || control.is_exhausted != 0 {
             return Some((false, residual));
         }
         if self.relinearisations < MAX_RELINEARISATIONS {
-            let adapted = detection.adapt(scope, dv, &mut work.contacts);
+            let adapted = detection.adapt(island, dv, &mut work.contacts);
             work.crosses = adapted.crosses;
             if adapted.off > 0.0 {
                 self.relinearisations += 1;

@@ -3,15 +3,18 @@
 use nalgebra::DMatrix;
 
 use super::*;
-use crate::contact::{Contact, Entry, PairId, PairKind};
+use crate::contact::{Contact, Entry};
+use crate::elastic::{CornerGradients, Damping, TetGroups, elements, matrix};
 use crate::gpu::device::test_device;
 use crate::gpu::readback::read;
 use crate::material::Material;
 use crate::math::{Isometry, Quat};
 use crate::mesh::shapes;
+use crate::model::{Loads, Params};
 use crate::model::{Mobility, ModelBuilder, RigidBody, SoftBody};
-use crate::solver::cpu::{CornerGradients, CpuStepper, Damping, TetGroups, elements, matrix};
-use crate::solver::{Loads, Params, Stepper};
+use crate::model::{PairId, PairKind};
+use crate::step::ImplicitStepper;
+use crate::step::Stepper;
 
 /// A soft box, held at a corner, and a rigid brick.
 pub(super) fn model() -> Model {
@@ -119,10 +122,10 @@ fn the_compliance_of_contacts_is_that_of_the_matrix() {
         state: &state,
         params: &params,
         loads: &loads,
-        solver: ContactSolver::Cwc,
+        solver: ContactMethod::Cwc,
     };
     let mut work = StepWork::new(&model);
-    let mut engine = DeviceEngine::new(test_device(), &model).unwrap();
+    let mut engine = DeviceBackend::new(test_device(), &model).unwrap();
     engine.begin(&step, &mut work, &mut StepReport::default()).unwrap();
     let island = IslandRows { contacts: &contacts, bodies: 0..1, accuracy: 2.5e-6, factor: 1.0 };
     let tables = engine.cwc.tables(&model, &[island], work.rests.bodies(), &engine.inverses);
@@ -175,7 +178,7 @@ pub fn falling(n: usize) -> std::sync::Arc<Model> {
         soft.velocities.fill(Vec3::y() * (-0.4 - 0.5 * k as f64));
         builder.soft_body(soft);
     }
-    let plane = crate::model::Shape::Plane;
+    let plane = crate::geometry::Shape::Plane;
     builder.obstacle(crate::model::Obstacle {
         name: "floor".into(),
         shape: plane,
@@ -192,9 +195,9 @@ pub fn falling(n: usize) -> std::sync::Arc<Model> {
 fn forces_are_the_same_in_one_workgroup_and_in_many() {
     let model = falling(2);
     let run = |most_whole: usize| {
-        let mut engine = DeviceEngine::new(test_device(), &model).unwrap();
+        let mut engine = DeviceBackend::new(test_device(), &model).unwrap();
         engine.cwc.most_whole = most_whole;
-        let mut stepper = CpuStepper::with_engine(model.clone(), 1, engine).unwrap();
+        let mut stepper = ImplicitStepper::with_engine(model.clone(), 1, engine).unwrap();
         let report = stepper.step(&Params::default(), &Loads::default()).unwrap();
         assert!(report.converged, "{report:?}");
         (stepper.state().unwrap().positions(&model), report.contact.active)
@@ -209,17 +212,17 @@ fn forces_are_the_same_in_one_workgroup_and_in_many() {
 #[test]
 fn how_work_is_cut_changes_no_bit() {
     let model = falling(3);
-    let mut host = CpuStepper::new(model.clone(), 1).unwrap();
+    let mut host = ImplicitStepper::new(model.clone(), 1).unwrap();
     for _ in 0..3 {
         host.step(&Params::default(), &Loads::default()).unwrap();
     }
     let landing = host.state().unwrap();
     for most_whole in [256, 0] {
         let cut = |passes: u32, iterations: u32| {
-            let mut engine = DeviceEngine::new(test_device(), &model).unwrap();
+            let mut engine = DeviceBackend::new(test_device(), &model).unwrap();
             engine.cwc.most_whole = most_whole;
             (engine.foreseen, engine.foreseen_iterations) = ([passes; 2], [iterations; 2]);
-            let mut stepper = CpuStepper::with_engine(model.clone(), 1, engine).unwrap();
+            let mut stepper = ImplicitStepper::with_engine(model.clone(), 1, engine).unwrap();
             stepper.set_state(&landing).unwrap();
             let report = stepper.step(&Params::default(), &Loads::default()).unwrap();
             assert!(report.converged && report.contact.active > 16, "{report:?}");
@@ -236,14 +239,14 @@ fn how_work_is_cut_changes_no_bit() {
 #[test]
 fn the_host_solves_for_contacts_that_the_device_has_no_room_for() {
     let model = falling(2);
-    let params = Params { solver: ContactSolver::Cwc, ..Params::default() };
+    let params = Params { solver: ContactMethod::Cwc, ..Params::default() };
     let limited = |limit: Option<u64>| {
-        let mut engine = DeviceEngine::new(test_device(), &model).unwrap();
+        let mut engine = DeviceBackend::new(test_device(), &model).unwrap();
         engine.cwc.limit = limit.unwrap_or(engine.cwc.limit);
-        CpuStepper::with_engine(model.clone(), 1, engine).unwrap()
+        ImplicitStepper::with_engine(model.clone(), 1, engine).unwrap()
     };
     let (mut small, mut large) = (limited(Some(0)), limited(None));
-    let mut host = CpuStepper::new(model.clone(), 1).unwrap();
+    let mut host = ImplicitStepper::new(model.clone(), 1).unwrap();
     for _ in 0..3 {
         let reports = [host.step(&params, &Loads::default()).unwrap(), small.step(&params, &Loads::default()).unwrap()];
         assert!(reports[0].contact.active > 0 && reports[0].contact == reports[1].contact, "{reports:?}");
@@ -261,11 +264,11 @@ fn the_host_solves_for_contacts_that_the_device_has_no_room_for() {
 #[test]
 fn a_step_that_fails_leaves_the_device_as_it_was() {
     let model = falling(2);
-    for solver in [ContactSolver::Cwc, ContactSolver::Cr] {
+    for solver in [ContactMethod::Cwc, ContactMethod::Cr] {
         let params = Params { solver, ..Params::default() };
-        let new = || CpuStepper::with_engine(model.clone(), 1, DeviceEngine::new(test_device(), &model).unwrap()).unwrap();
+        let new = || ImplicitStepper::with_engine(model.clone(), 1, DeviceBackend::new(test_device(), &model).unwrap()).unwrap();
         let (mut failing, mut other) = (new(), new());
-        let step = |stepper: &mut CpuStepper<DeviceEngine>| stepper.step(&params, &Loads::default()).unwrap();
+        let step = |stepper: &mut ImplicitStepper<DeviceBackend>| stepper.step(&params, &Loads::default()).unwrap();
         for stepper in [&mut failing, &mut other] {
             step(stepper);
         }

@@ -2,7 +2,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::holes::close_small_holes;
 use super::orientation::orient;
-use crate::classes::Classes;
+use crate::disjoint_sets::DisjointSets;
 use crate::math::{Aabb, Vec3};
 use crate::mesh::SurfaceMesh;
 
@@ -96,7 +96,7 @@ pub(super) fn faults(surface: &SurfaceMesh) -> Faults {
         pieces: Vec::new(),
     };
     // Triangles around a vertex belong to one fan when edges connect them: fans are classes of triangle corners.
-    let mut fans = Classes::new(3 * surface.triangles.len());
+    let mut fans = DisjointSets::new(3 * surface.triangles.len());
     for edge in all_sides.chunk_by(|a, b| a.ends == b.ends) {
         let forward = edge.iter().filter(|side| side.forward).count();
         match edge.len() {
@@ -115,7 +115,7 @@ pub(super) fn faults(surface: &SurfaceMesh) -> Faults {
     let corners = surface.triangles.as_flattened();
     let mut fans_at = vec![0usize; surface.positions.len()];
     let mut used = vec![false; surface.positions.len()];
-    let mut pieces = Classes::new(surface.positions.len());
+    let mut pieces = DisjointSets::new(surface.positions.len());
     for (corner, &vertex) in corners.iter().enumerate() {
         used[vertex as usize] = true;
         fans_at[vertex as usize] += usize::from(fans.root(corner) == corner);
@@ -213,7 +213,7 @@ fn without_inner_walls(triangles: &[[u32; 3]]) -> Option<Vec<bool>> {
         return None;
     }
     // Walls are triangles with twins that share edges; one is within the body when other triangles continue it at its border.
-    let mut walls = Classes::new(triangles.len());
+    let mut walls = DisjointSets::new(triangles.len());
     let all_sides = sides(triangles);
     let edges = || all_sides.chunk_by(|a, b| a.ends == b.ends);
     for edge in edges() {
@@ -233,7 +233,7 @@ fn without_inner_walls(triangles: &[[u32; 3]]) -> Option<Vec<bool>> {
             _ => is_held[wall] = true,
         }
     }
-    let keeps = |t: usize, walls: &mut Classes| match twin[t] {
+    let keeps = |t: usize, walls: &mut DisjointSets| match twin[t] {
         None => true,
         Some(other) => {
             let wall = walls.root(t);

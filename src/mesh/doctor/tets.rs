@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 
-use crate::classes::Classes;
+use crate::disjoint_sets::DisjointSets;
 use crate::math::Aabb;
 use crate::mesh::{Quality, TetMesh};
 
@@ -100,7 +100,7 @@ pub fn pieces(mesh: &TetMesh) -> usize {
 /// The lowest node of each part.
 fn pieces_of(mesh: &TetMesh) -> Vec<u32> {
     let mut used = vec![false; mesh.positions.len()];
-    let mut parts = Classes::new(mesh.positions.len());
+    let mut parts = DisjointSets::new(mesh.positions.len());
     for tet in &mesh.tets {
         for &node in tet {
             used[node as usize] = true;

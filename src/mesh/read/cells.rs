@@ -13,7 +13,7 @@ pub(super) enum Shape {
     Quad,
     Tet,
     Hexahedron,
-    Wedge,
+    NormalCone,
     Pyramid,
 }
 
@@ -25,7 +25,7 @@ impl Shape {
             Self::Triangle => 3,
             Self::Quad | Self::Tet => 4,
             Self::Pyramid => 5,
-            Self::Wedge => 6,
+            Self::NormalCone => 6,
             Self::Hexahedron => 8,
         }
     }
@@ -35,7 +35,7 @@ impl Shape {
     fn faces(self) -> &'static [&'static [usize]] {
         match self {
             Self::Hexahedron => &[&[0, 1, 2, 3], &[4, 7, 6, 5], &[0, 4, 5, 1], &[1, 5, 6, 2], &[2, 6, 7, 3], &[3, 7, 4, 0]],
-            Self::Wedge => &[&[0, 1, 2], &[3, 5, 4], &[0, 3, 4, 1], &[1, 4, 5, 2], &[2, 5, 3, 0]],
+            Self::NormalCone => &[&[0, 1, 2], &[3, 5, 4], &[0, 3, 4, 1], &[1, 4, 5, 2], &[2, 5, 3, 0]],
             Self::Pyramid => &[&[0, 1, 2, 3], &[0, 4, 1], &[1, 4, 2], &[2, 4, 3], &[3, 4, 0]],
             _ => &[],
         }
@@ -70,7 +70,7 @@ impl Cells {
             }
             (Shape::Tet, &[a, b, c, d]) => self.tets.push([a, b, c, d]),
             (Shape::Hexahedron, corners) => self.split(0, shape, corners),
-            (Shape::Wedge, corners) => self.split(1, shape, corners),
+            (Shape::NormalCone, corners) => self.split(1, shape, corners),
             (Shape::Pyramid, corners) => self.split(2, shape, corners),
             _ => self.points_and_lines += 1,
         }
@@ -152,8 +152,8 @@ mod tests {
             }
             for (shape, places) in [
                 (Shape::Hexahedron, &[0, 1, 2, 3, 4, 5, 6, 7][..]),
-                (Shape::Wedge, &[4, 7, 8, 5, 6, 9]),
-                (Shape::Wedge, &[7, 11, 8, 6, 10, 9]),
+                (Shape::NormalCone, &[4, 7, 8, 5, 6, 9]),
+                (Shape::NormalCone, &[7, 11, 8, 6, 10, 9]),
                 (Shape::Pyramid, &[8, 9, 10, 11, 15]),
                 (Shape::Pyramid, &[9, 13, 14, 10, 15]),
                 (Shape::Pyramid, &[8, 12, 13, 9, 15]),

@@ -258,7 +258,7 @@ pub(super) fn add_cell(cells: &mut Cells, number: usize, kind: u64, nodes: &[u32
         8 | 9 | 23 | 28 | 30 | 70 => Shape::Quad,
         10 | 24 | 71 => Shape::Tet,
         11 | 12 | 25 | 29 | 33 | 72 => Shape::Hexahedron,
-        13 | 26 | 31 | 32 | 73 => Shape::Wedge,
+        13 | 26 | 31 | 32 | 73 => Shape::NormalCone,
         14 | 27 | 74 => Shape::Pyramid,
         _ => return Err(format!("cell {number} is of VTK type {kind}, which is not read")),
     };

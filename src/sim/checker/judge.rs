@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use super::obstacles;
 use super::surfaces::{Kind, Overlap, Surfaces};
+use crate::geometry::Shape;
 use crate::math::{Aabb, Isometry, Vec3};
-use crate::model::{Model, Shape};
-use crate::solver::State;
+use crate::model::Model;
+use crate::model::State;
 
 /// Measures how deep the bodies of a model are in one another and in its obstacles. Bodies count as the model's contact bodies do.
 #[derive(Clone, Debug)]

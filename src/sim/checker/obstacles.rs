@@ -1,9 +1,10 @@
 //! How deep surfaces are inside analytic obstacles. Exact for whole triangles, not only their corners, and made of other means than the
 //! contact rows: clipping and bisection instead of gaps.
 
-use crate::contact::{ContactMemory, PairKind};
+use crate::geometry::Shape;
 use crate::math::{Aabb, Isometry, Vec3};
-use crate::model::{Model, Shape};
+use crate::model::Model;
+use crate::model::{PairKind, WarmStart};
 
 /// Depth [m, >= 0] of the deepest point of the surface of one body in one obstacle: its distance to the obstacle's surface. An obstacle that
 /// lies wholly inside the body counts with its distance to the body's surface as well. `triangles`: those of the body, over `vertices` [m,
@@ -22,7 +23,7 @@ pub fn depth_in_obstacle(shape: &Shape, pose: &Isometry, vertices: &[Vec3], tria
 
 /// Surface vertices that are deeper than `tolerance` [m] in an obstacle although no contact force holds them there: the search for
 /// contacts missed them.
-pub fn missed_candidates(model: &Model, vertices: &[Vec3], poses: &[Isometry], contacts: &ContactMemory, tolerance: f64) -> u64 {
+pub fn missed_candidates(model: &Model, vertices: &[Vec3], poses: &[Isometry], contacts: &WarmStart, tolerance: f64) -> u64 {
     let mut held: Vec<(u32, u32)> =
         contacts.entries.iter().filter(|c| c.pair.kind == PairKind::VertexObstacle).map(|c| (c.pair.second, c.pair.first)).collect();
     held.sort_unstable();
@@ -170,11 +171,11 @@ fn winding_number(triangles: impl Iterator<Item = [Vec3; 3]>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::{PairId, RememberedContact};
     use crate::material::Material;
     use crate::math::Quat;
     use crate::mesh::shapes;
     use crate::model::{ModelBuilder, Obstacle, SoftBody};
+    use crate::model::{PairId, WarmContact};
 
     /// A cube of one cell and side 2 around `center`, and an obstacle at the origin; both moved by `pose`.
     fn cube_and(shape: Shape, center: [f64; 3], pose: Isometry) -> Model {
@@ -243,12 +244,11 @@ mod tests {
     fn deep_vertices_without_a_contact_were_missed() {
         let model = cube_and(Shape::Plane, [0.0, 0.99, 0.0], Isometry::identity());
         let vertices = model.surface_positions(&model.rest_positions);
-        let count =
-            |contacts: &ContactMemory, tolerance| missed_candidates(&model, &vertices, &[Isometry::identity()], contacts, tolerance);
-        let nothing = ContactMemory::default();
+        let count = |contacts: &WarmStart, tolerance| missed_candidates(&model, &vertices, &[Isometry::identity()], contacts, tolerance);
+        let nothing = WarmStart::default();
         assert_eq!((count(&nothing, 1e-3), count(&nothing, 0.02)), (4, 0));
         let vertex = (0..8).find(|&v| vertices[v as usize].y < 0.0).unwrap();
-        let held = RememberedContact {
+        let held = WarmContact {
             pair: PairId { kind: PairKind::VertexObstacle, first: vertex, second: 0 },
             normal_force: 1.0,
             friction_force: Vec3::zeros(),
@@ -256,6 +256,6 @@ mod tests {
             slip: Vec3::zeros(),
             place: None,
         };
-        assert_eq!(count(&ContactMemory { entries: vec![held] }, 1e-3), 3);
+        assert_eq!(count(&WarmStart { entries: vec![held] }, 1e-3), 3);
     }
 }

@@ -7,7 +7,7 @@ use crate::mesh::shapes;
 use crate::model::{ModelBuilder, SoftBody};
 use crate::scene::{Scene, build};
 use crate::sim::Options;
-use crate::solver::StepReport;
+use crate::step::StepReport;
 
 const GRAVITY: Vec3 = Vec3::new(0.0, -9.81, 0.0);
 

@@ -2,13 +2,13 @@
 
 use super::*;
 use crate::contact::{Problem, Status};
+use crate::elastic::{Damping, TetGroups, elements, matrix, right_hand_side};
 use crate::gpu::device::test_device;
 use crate::gpu::engine::tests::{contacts, model};
 use crate::gpu::readback::read;
 use crate::math::Quat;
-use crate::solver::Loads;
-use crate::solver::Params;
-use crate::solver::cpu::{Damping, TetGroups, elements, matrix, right_hand_side};
+use crate::model::Loads;
+use crate::model::Params;
 
 fn noise(k: usize) -> f64 {
     (12.9898 * k as f64 + 4.1).sin()
@@ -52,7 +52,7 @@ fn apart(a: &[Vec3], b: &[Vec3]) -> f64 {
 fn residuals_are_those_of_the_rows_and_the_matrix() {
     let model = model();
     let n = model.n_unknowns();
-    let (params, loads, damping) = (Params { solver: ContactSolver::Cr, ..Params::default() }, Loads::default(), Damping::of(&model));
+    let (params, loads, damping) = (Params { solver: ContactMethod::Cr, ..Params::default() }, Loads::default(), Damping::of(&model));
     let turn = Quat::from_scaled_axis(Vec3::new(0.7, -0.4, 1.1));
     let mut state = State::initial(&model);
     for (k, (u, x)) in state.displacements.iter_mut().zip(&model.rest_positions).enumerate() {
@@ -67,7 +67,7 @@ fn residuals_are_those_of_the_rows_and_the_matrix() {
     let groups = TetGroups::new(&model.tets, &damping.betas);
     let step =
         Step { model: &model, damping: &damping, groups: &groups, state: &state, params: &params, loads: &loads, solver: params.solver };
-    let mut engine = DeviceEngine::new(test_device(), &model).unwrap();
+    let mut engine = DeviceBackend::new(test_device(), &model).unwrap();
     engine.begin(&step, &mut StepWork::new(&model), &mut StepReport::default()).unwrap();
     let vectors = |v: &[Vec3]| v.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>();
     engine.outbox.put(engine.buffers.get("dv"), 0, &vectors(&start));
@@ -75,7 +75,7 @@ fn residuals_are_those_of_the_rows_and_the_matrix() {
     let mut solver = Cr::new(&engine.device, &mut engine.buffers, &model).unwrap();
     let tables = Tables::new(&model, &[rows_of(&contacts)], &[], &engine.inverses, &mut ColumnStore::default(), 0);
     let control = CrControlData { is_loaded: 1, scale: 1e-9, ..CrControlData::default() };
-    let island = Island { contacts: &contacts, unknowns: 0..n, bodies: 0..1, control };
+    let island = CrIsland { contacts: &contacts, unknowns: 0..n, bodies: 0..1, control };
     let rigid = (&engine.links.rigid_blocks[..], &engine.inverses[..]);
     solver.upload(&mut engine.buffers, &mut engine.outbox, &tables, &[island], rigid, n).unwrap();
     let mut encoder = engine.encoder();

@@ -1,0 +1,330 @@
+//! Bodies that cannot touch themselves in a step, by a proof over their tets instead of a search among the pairs of their surface.
+//!
+//! Let the rest shape be convex and R a rotation with `sym(R^T F) > 0` in every tet, for the deformation gradients F at both ends of the step. Vertices go on
+//! straight ways, so F and with it sym(R^T F) is linear in time and positive all the way. On the segment between two points X, Y of the body
+//! `(Y - X) . R^T (y - x) = int (Y - X)^T R^T F (Y - X) > 0`: no two points ever come to the same place.
+
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+use crate::disjoint_sets::DisjointSets;
+use crate::elastic::elements::{LANES, TetGroups, store};
+use crate::elastic::lanes::{Lanes, Matrix, times, transpose};
+use crate::elastic::rotation;
+use crate::geometry::Mesh;
+use crate::math::{Mat3, Vec3};
+use crate::model::State;
+use crate::model::{Body, Model};
+
+/// The least eigenvalue of sym(R^T F) that is accepted: distances stay at least this part of those at rest.
+const LEAST: f64 = 0.05;
+/// Steps after which a body without proof is tried again: a proof that does not last costs a step.
+const PATIENCE: u32 = 32;
+/// Tets that tell the rotation of a body.
+const SAMPLES: usize = 256;
+/// Rounding of angles and volumes of the rest shape: distances are off by no more than this part.
+const ROUNDING: f64 = 1e-6;
+/// Groups of tets that a thread takes at once.
+const CHUNK: usize = 256;
+
+/// What is known of one body.
+#[derive(Clone, Debug)]
+struct Proof {
+    is_convex: bool,
+    /// R, while there is a proof for the present state.
+    rotation: Option<Mat3>,
+    /// Steps since it was looked for.
+    age: u32,
+}
+
+/// Of the deformable bodies.
+#[derive(Clone, Debug, Default)]
+pub struct InjectivityCertificate {
+    proofs: Vec<Proof>,
+    /// Displacements of all nodes, each followed by a zero.
+    displacements: Vec<[f64; 4]>,
+}
+
+impl InjectivityCertificate {
+    /// `mesh`: the surfaces of the bodies, first those of the deformable ones, at `rest`.
+    pub fn new(model: &Model, mesh: &Mesh, rest: &[Vec3]) -> Self {
+        let proof = |body: &Body| Proof { is_convex: is_convex(model, body, mesh, rest), rotation: None, age: PATIENCE };
+        Self { proofs: model.bodies.par_iter().map(proof).collect(), displacements: vec![] }
+    }
+
+    /// Nothing is known of another state.
+    pub fn forget(&mut self) {
+        for proof in &mut self.proofs {
+            (proof.rotation, proof.age) = (None, PATIENCE);
+        }
+    }
+
+    /// Looks for proofs for the start of a step.
+    pub fn start(&mut self, model: &Model, groups: &TetGroups, state: &State) {
+        if !self.proofs.iter().any(|proof| proof.is_wanted()) {
+            self.proofs.iter_mut().for_each(|proof| proof.age = proof.age.saturating_add(1));
+            return;
+        }
+        take(&mut self.displacements, state.displacements.iter().copied());
+        for (proof, body) in self.proofs.iter_mut().zip(&model.bodies) {
+            if proof.is_wanted() {
+                let rotation = mean_rotation(body, state);
+                proof.rotation = is_monotone(groups, body, &self.displacements, &rotation).then_some(rotation);
+                proof.age = 0;
+            }
+            proof.age = proof.age.saturating_add(1);
+        }
+    }
+
+    /// Of each body, whether it is sure not to touch itself.
+    pub fn is_sure(&self) -> impl Iterator<Item = bool> {
+        self.proofs.iter().map(|proof| proof.rotation.is_some())
+    }
+
+    /// Takes back the proofs that do not hold to the end of the step with the velocity change `dv`; true if there are such: then the step must be made without.
+    /// A proof may change its rotation.
+    pub fn end(&mut self, model: &Model, groups: &TetGroups, state: &State, dv: &[Vec3], dt: f64) -> bool {
+        if self.is_sure().all(|is_sure| !is_sure) {
+            return false;
+        }
+        let moved = state.displacements.iter().zip(&state.velocities).zip(dv).map(|((u, v), dv)| u + (v + dv) * dt);
+        take(&mut self.displacements, moved);
+        let mut lost = vec![];
+        for (b, (proof, body)) in self.proofs.iter_mut().zip(&model.bodies).enumerate() {
+            let Some(rotation) = &proof.rotation else { continue };
+            if is_monotone(groups, body, &self.displacements, rotation) {
+                continue;
+            }
+            let rotation = mean_rotation(body, state);
+            proof.rotation = is_monotone(groups, body, &self.displacements, &rotation).then_some(rotation);
+            lost.push(b);
+        }
+        if lost.is_empty() {
+            return false;
+        }
+        // Another rotation must hold at the start, too.
+        take(&mut self.displacements, state.displacements.iter().copied());
+        let mut is_lost = false;
+        for b in lost {
+            let (proof, body) = (&mut self.proofs[b], &model.bodies[b]);
+            proof.rotation = proof.rotation.filter(|rotation| is_monotone(groups, body, &self.displacements, rotation));
+            proof.age = 0;
+            is_lost |= proof.rotation.is_none();
+        }
+        is_lost
+    }
+}
+
+impl Proof {
+    fn is_wanted(&self) -> bool {
+        self.is_convex && self.rotation.is_none() && self.age >= PATIENCE
+    }
+}
+
+fn take(displacements: &mut Vec<[f64; 4]>, of: impl Iterator<Item = Vec3>) {
+    displacements.clear();
+    displacements.extend(of.map(|u| [u.x, u.y, u.z, 0.0]));
+}
+
+fn mean_rotation(body: &Body, state: &State) -> Mat3 {
+    let tets = body.tets.clone().step_by(body.tets.len().div_ceil(SAMPLES));
+    rotation::mean(tets.map(|tet| (state.rotations[tet], 1.0)))
+}
+
+/// Whether the body touches itself with the boundary of its tets, and that is the closed surface of a convex body.
+fn is_convex(model: &Model, body: &Body, mesh: &Mesh, rest: &[Vec3]) -> bool {
+    let vertices = body.collision_vertices.clone();
+    if !body.self_contact || model.collision.weights[vertices.clone()].iter().any(|weights| weights[0] != 1.0) {
+        return false;
+    }
+    // A closed surface in one piece that bends inwards nowhere encloses a convex body [Tietze 1928, Nakajima 1928]; tets of its volume fill it.
+    let triangles = &mesh.triangles[body.collision_triangles.clone()];
+    let center = vertices.clone().map(|v| rest[v]).sum::<Vec3>() / vertices.len() as f64;
+    let corners = |t: &[u32; 3]| t.map(|v| rest[v as usize] - center);
+    let volume: f64 = triangles.iter().map(corners).map(|[a, b, c]| a.dot(&b.cross(&c)) / 6.0).sum();
+    let edges: Vec<usize> = (0..mesh.edges.len()).filter(|e| vertices.contains(&(mesh.edges[*e][0] as usize))).collect();
+    let bends_inwards = |e: &usize| {
+        let ends = mesh.edges[*e];
+        let [first, second] = mesh.edge_triangles[*e].map(|t| mesh.triangles.get(t as usize));
+        let (Some(first), Some(second)) = (first, second) else { return true };
+        let Some(third) = second.iter().find(|v| !ends.contains(v)) else { return true };
+        let [a, b, c] = first.map(|v| rest[v as usize]);
+        let normal = (b - a).cross(&(c - a));
+        let across = rest[*third as usize] - a;
+        across.dot(&normal) > ROUNDING * across.norm() * normal.norm()
+    };
+    // Of a sphere in one piece V - E + F = 2, and each edge has two triangles.
+    let is_one_sphere = vertices.len() + triangles.len() == edges.len() + 2 && 3 * triangles.len() == 2 * edges.len();
+    is_one_sphere
+        && is_connected(&edges, mesh, &vertices)
+        && (volume - body.volume).abs() < ROUNDING * volume
+        && !edges.iter().any(bends_inwards)
+}
+
+fn is_connected(edges: &[usize], mesh: &Mesh, vertices: &Range<usize>) -> bool {
+    let mut parts = DisjointSets::new(vertices.len());
+    let mut joins = |e: &usize| {
+        let [a, b] = mesh.edges[*e].map(|v| v as usize - vertices.start);
+        parts.join(a, b)
+    };
+    edges.iter().filter(|e| joins(e)).count() + 1 == vertices.len()
+}
+
+/// Whether sym(R^T F) - `LEAST` is positive definite in all tets of the body.
+fn is_monotone(groups: &TetGroups, body: &Body, displacements: &[[f64; 4]], rotation: &Mat3) -> bool {
+    let of_body = body.tets.start / LANES..body.tets.end.div_ceil(LANES);
+    of_body.into_par_iter().step_by(CHUNK).all(|first| {
+        let last = (first + CHUNK).min(body.tets.end.div_ceil(LANES));
+        Arch::new().dispatch(Check { groups, range: first..last, tets: &body.tets, displacements, rotation })
+    })
+}
+
+/// [`is_monotone`] of some groups of tets.
+struct Check<'a> {
+    groups: &'a TetGroups,
+    range: Range<usize>,
+    tets: &'a Range<usize>,
+    displacements: &'a [[f64; 4]],
+    rotation: &'a Mat3,
+}
+
+impl WithSimd for Check<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> bool {
+        let zero = Lanes::splat(simd, 0.0);
+        let (one, minus_one) = (zero + 1.0, zero + -1.0);
+        let mut turn: Matrix<S> = [[zero; 3]; 3];
+        for r in 0..3 {
+            for c in 0..3 {
+                turn[r][c] = Lanes::splat(simd, self.rotation[(r, c)]);
+            }
+        }
+        let back = transpose(&turn);
+        let mut least = one;
+        for g in self.range {
+            for k in 0..LANES / S::F64_LANES {
+                let gradient = self.groups.gradient(simd, g, k, self.displacements);
+                let b = times(&back, &gradient);
+                // The gradient lacks the identity.
+                let mut h = b;
+                for i in 0..3 {
+                    for j in 0..3 {
+                        h[i][j] = (b[i][j] + b[j][i] + back[i][j] + back[j][i]) * 0.5;
+                    }
+                    h[i][i] = h[i][i] + -LEAST;
+                }
+                let minor = h[0][0] * h[1][1] - h[0][1] * h[0][1];
+                let c0 = h[1][1] * h[2][2] - h[1][2] * h[1][2];
+                let c1 = h[0][2] * h[1][2] - h[0][1] * h[2][2];
+                let c2 = h[0][1] * h[1][2] - h[0][2] * h[1][1];
+                let determinant = h[0][0] * c0 + h[0][1] * c1 + h[0][2] * c2;
+                // Not a number is not positive.
+                let is_definite = h[0][0].choose(minor.choose(determinant.choose(one, minus_one), minus_one), minus_one);
+                let here = g * LANES + k * S::F64_LANES;
+                if here >= self.tets.start && here + S::F64_LANES <= self.tets.end {
+                    least = least.min(is_definite);
+                    continue;
+                }
+                let mut holds = true;
+                store([is_definite; 4], S::F64_LANES, |lane, row| holds &= !self.tets.contains(&(here + lane)) || row[0] > 0.0);
+                if !holds {
+                    return false;
+                }
+            }
+        }
+        (-least).largest() < 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::generate::Surfaces;
+    use crate::material::Material;
+    use crate::math::Quat;
+    use crate::mesh::{TetMesh, shapes};
+    use crate::model::{ModelBuilder, SoftBody};
+
+    fn model(bodies: Vec<TetMesh>) -> Model {
+        let mut builder = ModelBuilder::default();
+        bodies.into_iter().for_each(|tets| {
+            builder.soft_body(SoftBody::with_boundary_surface("body", Material::default(), tets));
+        });
+        builder.build().unwrap()
+    }
+
+    fn monotone(model: &Model) -> InjectivityCertificate {
+        let surfaces = Surfaces::new(model).unwrap();
+        InjectivityCertificate::new(model, &surfaces.mesh, &surfaces.rest)
+    }
+
+    /// Tets of the cells of `tets` that `keep` names by their centres.
+    fn part(mut tets: TetMesh, keep: impl Fn(&Vec3) -> bool) -> TetMesh {
+        let positions = tets.positions.clone();
+        tets.tets.retain(|t| keep(&(t.iter().map(|n| positions[*n as usize]).sum::<Vec3>() / 4.0)));
+        let mut place = vec![u32::MAX; positions.len()];
+        let mut kept = vec![];
+        for n in tets.tets.iter_mut().flatten() {
+            let place = &mut place[*n as usize];
+            if *place == u32::MAX {
+                *place = kept.len() as u32;
+                kept.push(positions[*n as usize]);
+            }
+            *n = *place;
+        }
+        TetMesh { positions: kept, ..tets }
+    }
+
+    #[test]
+    fn convex_bodies_are_told_from_others() {
+        let block = || shapes::box_tets(Vec3::new(0.4, 0.2, 0.2), [4, 2, 2]);
+        let hooked = part(block(), |x| x.x < 0.0 || x.y < 0.0);
+        // Convex each, but not together: half of the cells, and a part for itself.
+        let parted = part(block(), |x| x.x < -0.1 || x.x > 0.1);
+        let model = model(vec![block(), hooked, parted]);
+        let found: Vec<bool> = monotone(&model).proofs.iter().map(|proof| proof.is_convex).collect();
+        assert_eq!(found, [true, false, false]);
+    }
+
+    /// A bar that is turned and bent more and more: proofs end before its ends meet, and a tet that is turned inside out ends them at once. Two bars, so that
+    /// one group of tets belongs to both.
+    #[test]
+    fn proofs_hold_while_no_two_points_can_meet() {
+        let bar = || shapes::box_tets(Vec3::new(1.0, 0.1, 0.1), [9, 1, 1]);
+        let model = model(vec![bar(), bar()]);
+        let groups = TetGroups::new(&model.tets, &[0.0; 2]);
+        let turn = Quat::from_scaled_axis(Vec3::new(0.4, -2.0, 1.0));
+        let bent = |x: &Vec3, angle: f64| {
+            let (radius, phi) = (1.0 / angle, x.x * angle);
+            turn * Vec3::new((radius - x.y) * phi.sin(), radius - (radius - x.y) * phi.cos(), x.z)
+        };
+        let sure_after = |angle: f64, upset: bool| {
+            let mut state = State::initial(&model);
+            let n = model.bodies[0].nodes.len();
+            for (i, x) in model.rest_positions.iter().enumerate() {
+                state.displacements[i] = if i < n { bent(x, angle) - x } else { turn * x - x };
+            }
+            state.rotations.fill([turn.i, turn.j, turn.k, turn.w]);
+            let mut monotone = monotone(&model);
+            monotone.start(&model, &groups, &state);
+            let before: Vec<bool> = monotone.is_sure().collect();
+            // Two points change places within the step.
+            let mut dv = vec![Vec3::zeros(); model.n_unknowns()];
+            if upset {
+                let tet = model.tets[model.bodies[1].tets.start].nodes;
+                let change = (state.positions(&model)[tet[3] as usize] - state.positions(&model)[tet[0] as usize]) * 1.5;
+                dv[tet[0] as usize] = change / 0.01;
+            }
+            let is_lost = monotone.end(&model, &groups, &state, &dv, 0.01);
+            (before, is_lost, monotone.is_sure().collect::<Vec<bool>>())
+        };
+        assert_eq!(sure_after(1.5, false), (vec![true, true], false, vec![true, true]));
+        assert_eq!(sure_after(1.5, true), (vec![true, true], true, vec![true, false]));
+        // Its ends are turned by more than a right angle from the middle.
+        assert_eq!(sure_after(3.5, false), (vec![false, true], false, vec![false, true]));
+    }
+}

@@ -1,0 +1,137 @@
+//! Attachments as rows: springs are solved for together with the contacts, never as stiffness in the matrix, so that they may be as stiff as they like.
+//!
+//! A spring of stiffness k and damping c pulls with `k s + (c/dt) (s - s0)`, with s its stretch at the end of the step and s0 at the start. That is a row
+//! whose motion is `s - (c/dt) s0 / (k + c/dt)` and whose compliance is `1 / (k + c/dt)` (backward Euler). A spring without a length has three such rows. One
+//! with a length has one, along the line between its ends; across it, tension T over the distance l is a stiffness T/l, while compression, which would make
+//! it buckle, adds nothing.
+
+use super::surfaces::Island;
+use super::{Detection, Moved};
+use crate::contact::dual::IMMOVABLE;
+use crate::contact::{Contact, Entry, Status};
+use crate::geometry::tangents;
+use crate::math::{Mat3, Vec3};
+use crate::model::{Attachment, End};
+use crate::model::{PairId, PairKind};
+
+/// Rows are renewed if the stretch differs from what they predicted by this part of the contact tolerance.
+const STALE: f64 = 0.5;
+/// Less tension than this part of stiffness times distance does nothing across.
+const SLACK: f64 = 1e-9;
+
+/// Three rows for the present end of the step.
+struct Rows {
+    frame: Mat3,
+    /// What the spring's force answers, in the frame [m].
+    motion: Vec3,
+    /// [m/N]
+    compliance: Vec3,
+}
+
+impl Detection<'_> {
+    /// Adds the springs of the island as rows, with the forces of the last step; `dv` is where the solve starts.
+    pub fn attach(&self, island: &Island, dv: &[Vec3], contacts: &mut Vec<Contact>) {
+        if self.model.attachments.is_empty() {
+            return;
+        }
+        let moved = Moved { island, dv, end: &self.step.end_positions(island, dv) };
+        let attachments = self.model.attachments.iter().zip(&self.step.state.attachment_forces).enumerate();
+        for (k, (attachment, force)) in attachments {
+            let bodies = attachment.contact_bodies(self.model).map(|body| body.map_or(IMMOVABLE, |b| b as u32));
+            if !island.owns(self.model, &bodies.map(|b| b as usize)) {
+                continue;
+            }
+            let pair = PairId { kind: PairKind::Attachment, first: k as u32, second: 0 };
+            let entries = self.idle_entries.take().unwrap_or_default();
+            let mut spring = Contact { entries, status: Status::Sticking, multiplier: -force, ..Contact::new(pair, bodies, 0.0) };
+            self.follow(&mut spring, &moved);
+            contacts.push(spring);
+        }
+    }
+
+    /// Renews the rows of a spring that has left the way they predicted; false if they stay.
+    pub(super) fn follow(&self, contact: &mut Contact, moved: &Moved) -> bool {
+        let first = moved.island.unknowns.start;
+        // The force of the second end on the first one, turned around: it points from the second to the first where the spring pulls.
+        let pull = contact.frame.transpose() * contact.multiplier;
+        let attachment = &self.model.attachments[contact.pair.first as usize];
+        let rows = self.rows_of(attachment, &pull, moved);
+        let missed = rows.motion - (contact.offset + contact.rows(moved.dv, first, self.dt));
+        let missed = if rows.frame == Mat3::identity() { missed.amax() } else { missed.x.abs() };
+        if contact.spring.is_some() && missed <= STALE * self.tolerance {
+            return false;
+        }
+        self.put_entries_of(attachment, &mut contact.entries);
+        (contact.frame, contact.spring) = (rows.frame, Some(rows.compliance));
+        contact.offset = rows.motion - contact.rows(moved.dv, first, self.dt);
+        contact.multiplier = contact.frame * pull;
+        true
+    }
+
+    fn rows_of(&self, attachment: &Attachment, pull: &Vec3, moved: &Moved) -> Rows {
+        let (model, state, dv, first) = (self.model, self.step.state, moved.dv, moved.island.unknowns.start);
+        let displacement = |n: usize| state.displacements[n] + (state.velocities[n] + dv[n - first]) * self.dt;
+        let pose = |r: usize| self.step.pose_at_end(r, dv, first);
+        let [point, second] = attachment.points(model, displacement, pose, state.time + self.dt);
+        let [start, start_of_second] = state.attachment_points(model, attachment);
+        let (before, separation) = (start - start_of_second, point - second);
+        let (stiffness, viscosity) = (attachment.stiffness, attachment.damping / self.dt);
+        let along = stiffness + viscosity;
+        let distance = separation.norm();
+        if attachment.length == 0.0 || distance == 0.0 {
+            let motion = separation - before * (viscosity / along);
+            return Rows { frame: Mat3::identity(), motion, compliance: Vec3::repeat(1.0 / along) };
+        }
+        let normal = separation / distance;
+        let motion = distance - (stiffness * attachment.length + viscosity * before.norm()) / along;
+        let tension = pull.dot(&normal);
+        // Rows that are zero carry no force.
+        let ([t1, t2], across) =
+            if tension > SLACK * along * distance { (tangents(&normal), distance / tension) } else { ([Vec3::zeros(); 2], 1.0 / along) };
+        Rows {
+            frame: Mat3::from_rows(&[normal.transpose(), t1.transpose(), t2.transpose()]),
+            motion: Vec3::new(motion, 0.0, 0.0),
+            compliance: Vec3::new(1.0 / along, across, across),
+        }
+    }
+
+    /// The row of H of the first end less the second, into `entries`. Arms are those of the start of the step, and the matrix says how the pull turns with them
+    /// (`assemble::matrix`); arms that followed the body would turn a light one back and forth.
+    fn put_entries_of(&self, attachment: &Attachment, entries: &mut Vec<Entry>) {
+        let (model, state) = (self.model, self.step.state);
+        entries.clear();
+        let linear = |(unknown, weight)| Entry::Linear { unknown, weight };
+        for (end, side) in attachment.ends.iter().zip([1.0, -1.0]) {
+            match end {
+                End::Nodes(nodes) => {
+                    let free = nodes.iter().filter(|(n, _)| !model.fixed[*n as usize]);
+                    entries.extend(free.map(|(n, w)| linear((*n, side * w))));
+                }
+                End::Rigid { body, point } if model.rigid_bodies[*body].is_free() => {
+                    let arm = state.rigid_bodies[*body].pose.rotation * point * side;
+                    entries.push(linear((model.linear_unknown(*body) as u32, side)));
+                    entries.push(Entry::Angular { unknown: model.angular_unknown(*body) as u32, arm });
+                }
+                _ => {}
+            }
+        }
+        merge(entries);
+    }
+}
+
+/// Puts entries in order, linear ones first, with one for each unknown.
+fn merge(entries: &mut Vec<Entry>) {
+    entries.sort_by_key(|entry| (matches!(entry, Entry::Angular { .. }), entry.unknown()));
+    entries.dedup_by(|next, first| match (next, first) {
+        (Entry::Linear { unknown, weight }, Entry::Linear { unknown: first, weight: sum }) if unknown == first => {
+            *sum += *weight;
+            true
+        }
+        (Entry::Angular { unknown, arm }, Entry::Angular { unknown: first, arm: sum }) if unknown == first => {
+            *sum += *arm;
+            true
+        }
+        _ => false,
+    });
+    entries.retain(|entry| !matches!(entry, Entry::Linear { weight: 0.0, .. }));
+}

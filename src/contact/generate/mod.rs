@@ -1,0 +1,348 @@
+//! Contacts of a step: found, linearised, and summed up.
+//!
+//! Surfaces start a step apart from each other, by induction. Their vertices go on straight lines; whatever would cross on the way becomes a row, and rows
+//! follow the moved geometry, until nothing crosses any more.
+
+mod certificate;
+mod joints;
+mod obstacles;
+mod surfaces;
+mod touching;
+
+pub use certificate::InjectivityCertificate;
+pub use surfaces::{Island, Islands, SurfaceMemory, SurfaceStep, Surfaces};
+pub use touching::set_apart;
+
+pub use self::surfaces::End;
+
+use rayon::prelude::*;
+
+use self::obstacles::Entering;
+use crate::contact::{Contact, Entry, Linearisation, Status};
+use crate::geometry::{Candidates, Crossings, MovingShape};
+use crate::math::Vec3;
+use crate::memory::Pool;
+use crate::model::Model;
+use crate::model::{PairId, PairKind, WarmContact};
+use crate::model::{Params, State};
+
+/// The safety distance is the middle of the band (0, eps2) in which gaps of active contacts end.
+pub const SAFETY: f64 = 0.5;
+/// Remembered pairs of features that have come apart by more than this many tolerances are forgotten.
+const NEAR: f64 = 4.0;
+/// Gaps that differ by less than this part of the tolerance from what their row told are as foreseen.
+const TOLD: f64 = 0.1;
+/// Points of an edge or a triangle whose weights are as near as this are one to an obstacle.
+const SAME_POINT: f64 = 0.02;
+/// So many renewals of a row turn its normal all the way.
+const FULL_TURNS: u32 = 3;
+/// Of a foreseen opening at least this part is taken to come.
+const LEAST_PART: f64 = 0.2;
+/// At most so many tolerances of what a sticking contact has slipped are taken back in a step.
+const MAX_SLIPPED: f64 = 4.0;
+/// Most turn of a normal in one renewal: 15 degrees.
+const MAX_TURN_COS: f64 = 0.965_925_8;
+
+/// Geometry of one step: start positions, obstacles over the step, and how the rows follow the moved points.
+pub struct Detection<'a> {
+    pub model: &'a Model,
+    pub step: SurfaceStep<'a>,
+    dt: f64,
+    tolerance: f64,
+    obstacles: Vec<MovingShape>,
+    idle_looks: Pool<Look>,
+    idle_entries: Pool<Vec<Entry>>,
+    /// Remembered contacts aim at the gap that they have, not at the middle of the band. Conjugate residuals do as published.
+    keeps_gaps: bool,
+}
+
+/// Memory that goes from step to step.
+#[derive(Debug, Default)]
+pub struct DetectionMemory {
+    surfaces: SurfaceMemory,
+    obstacles: Vec<MovingShape>,
+    idle_looks: Pool<Look>,
+    /// Of contacts that are no more.
+    idle_entries: Pool<Vec<Entry>>,
+}
+
+impl DetectionMemory {
+    /// Takes that of contacts which are no longer needed.
+    pub fn keep(&self, contacts: &mut Vec<Contact>) {
+        contacts.drain(..).for_each(|contact| self.idle_entries.put(contact.entries));
+    }
+}
+
+/// Memory of a look at the moved geometry.
+#[derive(Debug, Default)]
+struct Look {
+    /// Pairs that have a contact, with its place.
+    known: Vec<(PairId, usize)>,
+    /// Of each contact between features where the pair is at the end, and how far its features are beside each other [m].
+    ends: Vec<Option<(Linearisation, f64)>>,
+    entering: Entering,
+    crossings: Crossings,
+    met: Vec<(PairId, Linearisation)>,
+}
+
+/// Contacts that one thread looks at, at least.
+const CONTACTS: usize = 128;
+
+/// What a look at the moved geometry came to.
+#[derive(Clone, Copy, Debug)]
+pub struct Adapted {
+    /// How far gaps are from what their rows told [m]; 0 if no contact has changed.
+    pub off: f64,
+    /// Surfaces would cross.
+    pub crosses: bool,
+}
+
+/// A island with some velocity change of its unknowns, and where that brings it.
+struct Moved<'m> {
+    island: &'m Island,
+    dv: &'m [Vec3],
+    end: &'m End<'m>,
+}
+
+impl<'a> Detection<'a> {
+    pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, params: &Params, memory: DetectionMemory) -> Self {
+        let DetectionMemory { surfaces: surface_memory, mut obstacles, idle_looks, idle_entries } = memory;
+        let (t0, t1) = (state.time, state.time + params.time_step);
+        let moving = |o: &crate::model::Obstacle| MovingShape { shape: o.shape, pose_t0: o.pose_at(t0), pose_t1: o.pose_at(t1) };
+        obstacles.clear();
+        obstacles.extend(model.obstacles.iter().map(moving));
+        Self {
+            model,
+            step: SurfaceStep::new(model, surfaces, state, params.time_step, surface_memory),
+            dt: params.time_step,
+            tolerance: params.contact_tolerance,
+            obstacles,
+            idle_looks,
+            idle_entries,
+            keeps_gaps: params.solver.is_default(),
+        }
+    }
+
+    /// What the next step may use again.
+    pub fn into_memory(self) -> DetectionMemory {
+        let Self { step, obstacles, idle_looks, idle_entries, .. } = self;
+        DetectionMemory { surfaces: step.into_memory(), obstacles, idle_looks, idle_entries }
+    }
+
+    /// Adds the contacts of the island that carried a force in the last step, with that force; `dv` is where the solve starts.
+    pub fn remember(&self, island: &Island, dv: &[Vec3], contacts: &mut Vec<Contact>) {
+        let entries = &self.step.state.contacts.entries;
+        let is_ours = |e: &&WarmContact| self.exists(&e.pair) && island.owns(self.model, &self.bodies(&e.pair));
+        let mut ours = entries.iter().filter(is_ours).peekable();
+        if ours.peek().is_none() {
+            return;
+        }
+        let end = self.step.end_positions(island, dv);
+        contacts.extend(ours.filter_map(|entry| {
+            let found = if entry.pair.kind.is_with_obstacle() {
+                self.obstacle_at_start(&entry.pair, &end)?
+            } else {
+                self.step.at_start(&entry.pair, &end, NEAR * self.tolerance)?
+            };
+            let mut contact = self.new_contact(entry.pair);
+            if self.keeps_gaps {
+                contact.slipped = entry.slip * (MAX_SLIPPED * self.tolerance / entry.slip.norm()).min(1.0);
+                // What rests stays where it is in the band: nothing is pushed back and forth.
+                let gap_at_start = found.gap - found.slip.dot(&found.normal);
+                contact.safety = gap_at_start.clamp(SAFETY * self.tolerance, 1.5 * SAFETY * self.tolerance);
+            }
+            self.step.put_entries(&found.sum, &end, &mut contact.entries);
+            contact.linearise(&found, dv, island.unknowns.start, self.dt);
+            contact.remember(entry);
+            Some(contact)
+        }));
+    }
+
+    /// Follows springs, adds contacts for features of the island that would cross something with the velocity change `dv`, and renews the rows of active contacts whose
+    /// true gap has left (0, eps2).
+    pub fn adapt(&self, island: &Island, dv: &[Vec3], contacts: &mut Vec<Contact>) -> Adapted {
+        self.adapt_among(&island.candidates, island, dv, &self.step.end_positions(island, dv), contacts)
+    }
+
+    /// The same where `end` is known, and that of the candidates of the island only `candidates` can cross on the way there.
+    pub fn adapt_among(&self, candidates: &Candidates, island: &Island, dv: &[Vec3], end: &End, contacts: &mut Vec<Contact>) -> Adapted {
+        let moved = Moved { island, dv, end };
+        let mut look = self.idle_looks.take().unwrap_or_default();
+        let Look { known, ends, entering, crossings, met } = &mut look;
+        let end_of = |contact: &Contact| contact.spring.is_none().then(|| self.found(contact, &moved));
+        contacts.par_iter().with_min_len(CONTACTS).map(end_of).collect_into_vec(ends);
+        let mut found_ends = ends.drain(..);
+        let mut off = 0.0f64;
+        // Rows may change where gaps hardly do.
+        let note = |off: &mut f64, changed: bool, gap: f64| {
+            if changed {
+                *off = off.max(gap.abs()).max(self.tolerance);
+            }
+        };
+        contacts.retain_mut(|contact| {
+            let Some((found, aside)) = found_ends.next().flatten() else {
+                note(&mut off, self.follow(contact, &moved), 0.0);
+                return true;
+            };
+            if aside > NEAR * self.tolerance && contact.crossed == 0 {
+                // The features have slid off each other: others meet instead.
+                note(&mut off, contact.is_active(), found.gap);
+                self.idle_entries.put(std::mem::take(&mut contact.entries));
+                return false;
+            }
+            let stale = match contact.status {
+                // Features that are apart along the surface more than they overlap have not met; if they cross, that is told below.
+                _ if found.gap <= 0.0 => aside <= -found.gap,
+                Status::Inactive => false,
+                // Features whose row of the end let them cross before keep that of the touch. A gap that is as wide as the row told needs no other row, and one
+                // that stays wider than told (edges that are nearly parallel) is left to the next step, which begins from there.
+                _ => {
+                    let is_wide = found.gap >= self.tolerance && contact.crossed < 2 && contact.renewed < FULL_TURNS;
+                    is_wide && (found.gap - self.told(contact, &moved)).abs() >= TOLD * self.tolerance
+                }
+            };
+            if stale {
+                let gap = found.gap;
+                note(&mut off, self.renew(contact, found, &moved), gap);
+            }
+            true
+        });
+        drop(found_ends);
+        known.clear();
+        known.extend(contacts.iter().enumerate().map(|(k, c)| (c.pair, k)));
+        known.sort_unstable();
+        let is_known = |pair: &PairId| known.binary_search_by_key(pair, |(known, _)| *known).is_ok();
+        self.entering_obstacles(&moved, entering, met);
+        let n_entering = met.len();
+        self.step.cross(candidates, end, is_known, NEAR * self.tolerance, off > 0.0 || n_entering > 0, crossings, met);
+        let crosses = met.len() > n_entering;
+        met.sort_by_key(|(pair, _)| *pair);
+        for (pair, found) in met.drain(..) {
+            let same = known.partition_point(|(known, _)| *known < pair)..known.partition_point(|(known, _)| *known <= pair);
+            let mut same = known[same].iter().map(|(_, place)| *place);
+            let with_obstacle = pair.kind.is_with_obstacle();
+            // An edge or a triangle that bends over an obstacle is held where it was deepest before, too.
+            let place = same.find(|place| !with_obstacle || apart(&contacts[*place].weights, &found.weights) < SAME_POINT);
+            match place {
+                // Looked at above.
+                Some(place) if with_obstacle && self.obstacle_at_end(&pair, &contacts[place].weights, end).gap < 0.0 => {}
+                // Its row let it pass: the one of the crossing does not.
+                Some(place) => {
+                    let contact = &mut contacts[place];
+                    contact.crossed += u32::from(!with_obstacle);
+                    let (gap, was_active) = (found.gap, contact.is_active());
+                    let changed = self.take(contact, found, &moved);
+                    if !was_active {
+                        contact.status = Status::Sliding;
+                    }
+                    note(&mut off, changed || !was_active, gap);
+                }
+                None => {
+                    let mut contact = self.new_contact(pair);
+                    note(&mut off, true, found.gap);
+                    self.take(&mut contact, found, &moved);
+                    contact.crossed = 1;
+                    contact.status = Status::Sliding;
+                    contacts.push(contact);
+                }
+            }
+        }
+        self.idle_looks.put(look);
+        Adapted { off, crosses }
+    }
+
+    /// The gap that the row of the contact tells [m].
+    fn told(&self, contact: &Contact, moved: &Moved) -> f64 {
+        (contact.offset + contact.rows(moved.dv, moved.island.unknowns.start, self.dt)).x + contact.safety
+    }
+
+    /// False for a pair of another model.
+    fn exists(&self, pair: &PairId) -> bool {
+        let mesh = &self.step.surfaces.mesh;
+        let (vertices, edges, triangles, obstacles) = (mesh.body.len(), mesh.edges.len(), mesh.triangles.len(), self.obstacles.len());
+        let (first, second) = match pair.kind {
+            PairKind::VertexObstacle => (vertices, obstacles),
+            PairKind::EdgeObstacle => (edges, obstacles),
+            PairKind::TriangleObstacle => (triangles, obstacles),
+            PairKind::VertexTriangle => (vertices, triangles),
+            PairKind::EdgeEdge => (edges, edges),
+            PairKind::Attachment => return false,
+        };
+        (pair.first as usize) < first && (pair.second as usize) < second
+    }
+
+    /// The contact bodies of a pair.
+    fn bodies(&self, pair: &PairId) -> [usize; 2] {
+        if pair.kind.is_with_obstacle() {
+            [self.step.obstacle_feature_body(pair), self.model.obstacle_body(pair.second as usize)]
+        } else {
+            self.step.bodies(pair)
+        }
+    }
+
+    fn new_contact(&self, pair: PairId) -> Contact {
+        let bodies = self.bodies(&pair);
+        let friction = self.model.friction_between(bodies[0], bodies[1]);
+        let entries = self.idle_entries.take().unwrap_or_default();
+        Contact { entries, safety: SAFETY * self.tolerance, ..Contact::new(pair, bodies.map(|b| b as u32), friction) }
+    }
+
+    /// The pair at the end of the step, and how far its features are beside each other [m].
+    fn found(&self, contact: &Contact, moved: &Moved) -> (Linearisation, f64) {
+        if contact.pair.kind.is_with_obstacle() {
+            return (self.obstacle_at_end(&contact.pair, &contact.weights, moved.end), 0.0);
+        }
+        self.step.at_end(&contact.pair, &contact.normal(), moved.end)
+    }
+
+    /// Takes the new linearisation, its normal turned by at most 15 degrees, and by half of the turn once the row has been renewed a few times: full turns may go to and
+    /// fro. False if the row is the same as before.
+    fn renew(&self, contact: &mut Contact, mut found: Linearisation, moved: &Moved) -> bool {
+        if contact.is_active() {
+            let old = contact.normal();
+            let separation = found.normal * found.gap;
+            contact.renewed += 1;
+            if contact.renewed > FULL_TURNS
+                && let Some(middle) = (old + found.normal).try_normalize(1e-3)
+            {
+                found.normal = middle;
+                found.gap = separation.dot(&middle);
+            }
+            // Halve the turn until it is allowed.
+            while old.dot(&found.normal) < MAX_TURN_COS {
+                let middle = old + found.normal;
+                if middle.norm() < 1e-3 {
+                    break;
+                }
+                found.normal = middle.normalize();
+                found.gap = separation.dot(&found.normal);
+            }
+            found.gap = self.foresighted(contact, found.gap, moved);
+        }
+        self.take(contact, found, moved)
+    }
+
+    /// The gap that the row of a renewed contact is given. Where the closest points slide along as the features part, gaps open less than their rows tell; what still
+    /// overlaps after some renewals is asked for as much more as it fell short of before (a secant).
+    fn foresighted(&self, contact: &mut Contact, gap: f64, moved: &Moved) -> f64 {
+        let [gap_before, given_before] = contact.renewed_at;
+        let (came, foreseen) = (gap - gap_before, self.told(contact, moved) - given_before);
+        let is_short = contact.renewed > FULL_TURNS && gap <= 0.0 && foreseen > TOLD * self.tolerance;
+        let part = if is_short { (came / foreseen).clamp(LEAST_PART, 1.0) } else { 1.0 };
+        let given = contact.safety - (contact.safety - gap) / part;
+        contact.renewed_at = [gap, given];
+        given
+    }
+
+    /// Takes the new linearisation; false if the row is the same as before.
+    fn take(&self, contact: &mut Contact, found: Linearisation, moved: &Moved) -> bool {
+        let before = (contact.frame, contact.offset);
+        self.step.put_entries(&found.sum, moved.end, &mut contact.entries);
+        contact.linearise(&found, moved.dv, moved.island.unknowns.start, self.dt);
+        (contact.frame - before.0).norm() > 1e-9 || (contact.offset - before.1).norm() > 1e-3 * self.tolerance
+    }
+}
+
+fn apart(a: &[f64; 3], b: &[f64; 3]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}

@@ -1,0 +1,234 @@
+//! Features of surfaces against obstacles of exact shape: the nearest point of a vertex, edge or triangle to a convex shape.
+
+use arrayvec::ArrayVec;
+use rayon::prelude::*;
+
+use super::surfaces::End;
+use super::{Detection, Moved};
+use crate::contact::Linearisation;
+use crate::geometry::Shape;
+use crate::geometry::{TangentPlane, nearest, nearest_on_feature};
+use crate::math::{Aabb, Vec3};
+use crate::model::{PairId, PairKind};
+
+/// What one thread finds of the features that end inside an obstacle.
+#[derive(Debug, Default)]
+struct Part {
+    /// Of the vertices of a body and an obstacle [m].
+    gaps: Vec<f64>,
+    /// Vertices inside of it: the nodes that they hang on, and their gaps [m].
+    inside: Vec<([u32; 4], f64, usize)>,
+    found: Vec<(PairId, Linearisation)>,
+}
+
+/// Memory of the search for features that end inside an obstacle.
+#[derive(Debug, Default)]
+pub(super) struct Entering {
+    parts: Vec<Part>,
+}
+
+/// Bodies that one thread looks at, at least.
+const BODIES: usize = 4;
+
+/// Planes that may tell a feature and an obstacle apart before the search for the deepest point, which takes as long as a thousand.
+const PLANES: usize = 12;
+
+/// Evaluations of a search along a line: the interval shrinks by 0.62 each.
+const SEARCH_STEPS: usize = 36;
+
+impl Detection<'_> {
+    /// The vertices of the first feature of a pair with an obstacle.
+    fn corners(&self, pair: &PairId) -> ArrayVec<u32, 3> {
+        let mesh = &self.step.surfaces.mesh;
+        match pair.kind {
+            PairKind::EdgeObstacle => mesh.edges[pair.first as usize].into_iter().collect(),
+            PairKind::TriangleObstacle => mesh.triangles[pair.first as usize].into(),
+            _ => [pair.first].into_iter().collect(),
+        }
+    }
+
+    /// The weights of the point of the first feature that is deepest (or nearest) at `x`.
+    fn deepest(&self, pair: &PairId, x: &[Vec3], at_end: bool) -> [f64; 3] {
+        let obstacle = &self.obstacles[pair.second as usize];
+        let pose = if at_end { &obstacle.pose_t1 } else { &obstacle.pose_t0 };
+        let distance = |p: &Vec3| nearest(&obstacle.shape, &pose.inverse_transform_point(&(*p).into()).coords).distance;
+        match self.corners(pair)[..] {
+            [a, b] => {
+                let [a, b] = [a, b].map(|v| x[v as usize]);
+                let s = least(|s| distance(&(a + (b - a) * s))).0;
+                [1.0 - s, s, 0.0]
+            }
+            [a, b, c] => {
+                let [a, b, c] = [a, b, c].map(|v| x[v as usize]);
+                let along = |t: f64| least(|s| distance(&(a * (1.0 - s) + (b * (1.0 - t) + c * t) * s)));
+                let t = least(|t| along(t).1).0;
+                let s = along(t).0;
+                [1.0 - s, s * (1.0 - t), s * t]
+            }
+            _ => [1.0, 0.0, 0.0],
+        }
+    }
+
+    /// A point of the first feature of a pair with an obstacle, at the end of the step.
+    pub fn obstacle_at_end(&self, pair: &PairId, weights: &[f64; 3], end: &End) -> Linearisation {
+        let vertices = self.corners(pair);
+        let (x0, x1) = (combine(&vertices, weights, &self.step.start), combine(&vertices, weights, &end.x));
+        let plane = self.obstacles[pair.second as usize].tangent_plane(&x0, &x1);
+        self.obstacle_linearisation(&vertices, weights, &plane, &x0, &x1)
+    }
+
+    /// A remembered pair, with the geometry of the start of the step: the obstacle carries the point along.
+    pub fn obstacle_at_start(&self, pair: &PairId, end: &End) -> Option<Linearisation> {
+        let (vertices, weights) = (self.corners(pair), self.deepest(pair, &self.step.start, false));
+        let x0 = combine(&vertices, &weights, &self.step.start);
+        let obstacle = self.obstacles.get(pair.second as usize)?;
+        let carried = obstacle.pose_t1 * (obstacle.pose_t0.inverse() * nalgebra::Point3::from(x0));
+        let plane = obstacle.tangent_plane(&x0, &carried.coords);
+        Some(self.obstacle_linearisation(&vertices, &weights, &plane, &x0, &combine(&vertices, &weights, &end.x)))
+    }
+
+    /// `x0`, `x1`: where the point of the vertices begins and ends [m].
+    fn obstacle_linearisation(&self, vertices: &[u32], weights: &[f64; 3], plane: &TangentPlane, x0: &Vec3, x1: &Vec3) -> Linearisation {
+        Linearisation {
+            sum: vertices.iter().copied().zip(*weights).collect(),
+            normal: plane.normal,
+            gap: (x1 - plane.point).dot(&plane.normal),
+            slip: x1 - x0 - plane.displacement,
+            point: *x1,
+            weights: *weights,
+        }
+    }
+
+    /// Adds the features of the island that end inside an obstacle, with their rows: vertices, then the inside of edges and of triangles whose corners are outside.
+    pub(super) fn entering_obstacles(&self, moved: &Moved, memory: &mut Entering, found: &mut Vec<(PairId, Linearisation)>) {
+        let bodies = moved.island.bodies.clone();
+        let n_parts = bodies.len().div_ceil(BODIES);
+        memory.parts.resize_with(n_parts.max(memory.parts.len()), Part::default);
+        memory.parts[..n_parts].par_iter_mut().enumerate().for_each(|(k, part)| {
+            let first = bodies.start + k * BODIES;
+            (first..bodies.end.min(first + BODIES)).for_each(|body| self.enter(body, moved, part));
+        });
+        memory.parts.iter_mut().for_each(|part| found.append(&mut part.found));
+    }
+
+    /// The features of a body that end inside an obstacle.
+    fn enter(&self, body: usize, moved: &Moved, part: &mut Part) {
+        if body.checked_sub(self.model.bodies.len()).is_some_and(|r| !self.model.rigid_bodies[r].is_free()) {
+            return;
+        }
+        let vertices = self.step.surfaces.vertices[body].clone();
+        let swept = vertices.fold(Aabb::EMPTY, |aabb, v| aabb.with(&self.step.start[v]).with(&moved.end.x[v]));
+        for o in (0..self.obstacles.len()).filter(|o| self.may_touch(*o, &swept)) {
+            self.entering(body, o, moved, part);
+        }
+    }
+
+    fn entering(&self, body: usize, o: usize, moved: &Moved, part: &mut Part) {
+        let Part { gaps, inside, found } = part;
+        let model = self.model;
+        let (surfaces, obstacle) = (self.step.surfaces, &self.obstacles[o]);
+        let mesh = &surfaces.mesh;
+        let (start, end) = (&self.step.start, &moved.end.x);
+        // Boxes are among the surfaces.
+        if matches!(obstacle.shape, Shape::Box { .. }) {
+            return;
+        }
+        let vertices = surfaces.vertices[body].clone();
+        let gap_of = |v: usize| obstacle.tangent_plane(&start[v], &end[v]).gap;
+        vertices.clone().into_par_iter().with_min_len(256).map(gap_of).collect_into_vec(gaps);
+        let mut add = |kind, first: usize| {
+            let pair = PairId { kind, first: first as u32, second: o as u32 };
+            let row = self.obstacle_at_end(&pair, &self.deepest(&pair, &moved.end.x, true), moved.end);
+            if row.gap < 0.0 {
+                found.push((pair, row));
+            }
+        };
+        // Of vertices that hang on the same nodes the deepest comes first: what holds it holds most of the others, and those that are left come when it is looked again.
+        let of_nodes = |v: usize| match model.collision.weights.get(v) {
+            Some(weights) if weights[0] != 1.0 => model.collision.nodes[v],
+            _ => [v as u32; 4],
+        };
+        inside.clear();
+        inside.extend(vertices.clone().zip(&*gaps).filter(|(_, gap)| **gap < 0.0).map(|(v, gap)| (of_nodes(v), *gap, v)));
+        inside.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+        inside.chunk_by(|a, b| a.0 == b.0).for_each(|same| add(PairKind::VertexObstacle, same[0].2));
+        // A plane is met by corners first.
+        if obstacle.shape == Shape::Plane {
+            return;
+        }
+        let gap = |v: u32| gaps[v as usize - vertices.start];
+        // A convex shape lies below each of its tangent planes: corners above one of them cannot enclose it. Planes at the points of the shape that are nearest to the middle, then to
+        // the point of the feature that is nearest to the last of them, and so on, come to the one across the shortest way.
+        let is_apart = |corners: &[u32]| {
+            let corners: ArrayVec<Vec3, 3> =
+                corners.iter().map(|v| obstacle.pose_t1.inverse_transform_point(&end[*v as usize].into()).coords).collect();
+            let mut point = corners.iter().sum::<Vec3>() / corners.len() as f64;
+            (0..PLANES).any(|_| {
+                let there = nearest(&obstacle.shape, &point);
+                point = nearest_on_feature(&corners, &there.point);
+                corners.iter().all(|x| (x - there.point).dot(&there.normal) > 0.0)
+            })
+        };
+        // No corner is further from the middle than from another corner. The middle of one that is twice as far from the shape (a gap is no more than the distance)
+        // is further from it than all corners are from the middle.
+        let is_far = |corners: &[u32]| {
+            let [first, others @ ..] = corners else { return false };
+            let size2 = match others {
+                [b] => (end[*b as usize] - end[*first as usize]).norm_squared(),
+                _ => corners
+                    .iter()
+                    .zip(corners.iter().cycle().skip(1))
+                    .map(|(a, b)| (end[*a as usize] - end[*b as usize]).norm_squared())
+                    .fold(0.0, f64::max),
+            };
+            let gap = gap(*first);
+            gap > 0.0 && gap * gap > 4.1 * size2
+        };
+        let mut add_inside = |kind, k: usize, corners: &[u32]| {
+            if corners.iter().all(|v| gap(*v) >= 0.0) && !is_far(corners) && !is_apart(corners) {
+                add(kind, k);
+            }
+        };
+        surfaces.edges[body].clone().for_each(|e| add_inside(PairKind::EdgeObstacle, e, &mesh.edges[e]));
+        surfaces.triangles[body].clone().for_each(|t| add_inside(PairKind::TriangleObstacle, t, &mesh.triangles[t]));
+    }
+
+    /// False only if no point of the box can be inside the obstacle at any time of the step.
+    fn may_touch(&self, o: usize, aabb: &Aabb) -> bool {
+        let obstacle = &self.obstacles[o];
+        let (center, radius) = (aabb.center(), 0.5 * aabb.extent().norm());
+        [&obstacle.pose_t0, &obstacle.pose_t1].iter().any(|pose| {
+            let local = pose.inverse_transform_point(&center.into()).coords;
+            let reach = match obstacle.shape {
+                Shape::Plane => 0.0,
+                _ => (obstacle.pose_t1.translation.vector - obstacle.pose_t0.translation.vector).norm(),
+            };
+            nearest(&obstacle.shape, &local).distance < radius + reach
+        })
+    }
+}
+
+fn combine(vertices: &[u32], weights: &[f64], x: &[Vec3]) -> Vec3 {
+    vertices.iter().zip(weights).map(|(v, w)| x[*v as usize] * *w).sum()
+}
+
+/// Where in [0, 1] the convex function `f` is least, and its value there (golden section).
+fn least(f: impl Fn(f64) -> f64) -> (f64, f64) {
+    const RATIO: f64 = 0.618_033_988_749_895;
+    let (mut a, mut b) = (0.0, 1.0);
+    let (mut c, mut d) = (b - RATIO * (b - a), a + RATIO * (b - a));
+    let (mut fc, mut fd) = (f(c), f(d));
+    for _ in 0..SEARCH_STEPS {
+        if fc <= fd {
+            (b, d, fd) = (d, c, fc);
+            c = b - RATIO * (b - a);
+            fc = f(c);
+        } else {
+            (a, c, fc) = (c, d, fd);
+            d = a + RATIO * (b - a);
+            fd = f(d);
+        }
+    }
+    let middle = 0.5 * (a + b);
+    (middle, f(middle))
+}

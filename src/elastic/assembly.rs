@@ -1,0 +1,347 @@
+//! Right-hand side and matrix, gathered from the element pass: one owner for every entry, so no order of threads can show.
+
+use std::ops::{Add, AddAssign, Mul, Range};
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::elements::{CornerForces, CornerGradients};
+use crate::math::{Mat3, Vec3};
+use crate::memory::Pages;
+use crate::model::{End, Model};
+use crate::model::{Grab, HeldPoint, Loads, Params, State};
+use crate::sparse::{CHUNK, Operator, Pattern, RankOne, SingleBlock};
+
+/// Rows that a thread fills at once.
+const ROWS: usize = 128;
+
+/// Rayleigh damping of each body: alpha [1/s] and beta [s].
+#[derive(Clone, Debug, Default)]
+pub struct Damping {
+    pub alphas: Vec<f64>,
+    pub betas: Vec<f64>,
+}
+
+impl Damping {
+    pub fn of(model: &Model) -> Self {
+        let materials = model.bodies.iter().map(|b| b.material);
+        Self { alphas: materials.clone().map(|m| m.mass_damping).collect(), betas: materials.map(|m| m.stiffness_damping).collect() }
+    }
+}
+
+/// The right-hand side of  A dv = rhs  [kg m/s]:
+/// dt (f_el(x + (dt + beta) v) + m g + f_ext) - dt alpha m v, with R frozen in f_el. It is Algorithm 3 of the thesis (corrected signs,
+/// `elasticity.md` 3.2, 7) in the unknown dv = v' - v. Zero at fixed nodes. Of a free rigid body: weight and gyroscopic torque,
+/// and what attachments say to its turning.
+pub fn right_hand_side(
+    model: &Model,
+    corner_forces: &[CornerForces],
+    state: &State,
+    params: &Params,
+    loads: &Loads,
+    damping: &Damping,
+    rhs: &mut [Vec3],
+) {
+    let dt = params.time_step;
+    let velocities = &state.velocities;
+    let (nodes, rigid) = rhs.split_at_mut(model.n_nodes());
+    rigid_right_hand_side(model, state, params, loads, rigid);
+    nodes.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, rhs)| {
+        for (k, rhs) in rhs.iter_mut().enumerate() {
+            let i = chunk * CHUNK + k;
+            let mut force = params.gravity * model.node_masses[i] + corner_force(corner_forces, model.node_corners.get(i));
+            if let Some(extra) = loads.node_forces.get(i) {
+                force += extra;
+            }
+            let alpha = damping.alphas[model.node_bodies[i] as usize];
+            *rhs = (force - velocities[i] * (alpha * model.node_masses[i])) * dt;
+        }
+    });
+    for grab in &loads.grabs {
+        if let HeldPoint::Nodes { nodes: held, weights } = grab.point {
+            RankOne { nodes: held, weights, factor: 1.0 }.spread(&pull(grab, model, state, dt), nodes, 0);
+        }
+    }
+    for (rhs, _) in nodes.iter_mut().zip(&model.fixed).filter(|(_, fixed)| **fixed) {
+        *rhs = Vec3::zeros();
+    }
+}
+
+/// The part of [`right_hand_side`] that belongs to the rigid bodies, two unknowns each.
+pub fn rigid_right_hand_side(model: &Model, state: &State, params: &Params, loads: &Loads, rhs: &mut [Vec3]) {
+    let dt = params.time_step;
+    for ((body, state), rhs) in model.rigid_bodies.iter().zip(&state.rigid_bodies).zip(rhs.chunks_exact_mut(2)) {
+        rhs.fill(Vec3::zeros());
+        if let Some((mass, inertia)) = body.inertia_in_space(&state.pose.rotation) {
+            rhs[0] = params.gravity * (mass * dt);
+            rhs[1] = -state.angular_velocity.cross(&(inertia * state.angular_velocity)) * dt;
+        }
+    }
+    for grab in &loads.grabs {
+        if let HeldPoint::Rigid { body, .. } = grab.point {
+            let (pull, (position, _)) = (pull(grab, model, state, dt), grab.point.motion(model, state));
+            rhs[2 * body] += pull;
+            rhs[2 * body + 1] += (position - state.rigid_bodies[body].pose.translation.vector).cross(&pull);
+        }
+    }
+    for (body, stiffness) in turning_stiffnesses(model, state) {
+        rhs[2 * body + 1] -= stiffness * state.rigid_bodies[body].angular_velocity * (dt * dt);
+    }
+}
+
+/// Impulse of a grab on its point [kg m/s].
+fn pull(grab: &Grab, model: &Model, state: &State, dt: f64) -> Vec3 {
+    let (position, velocity) = grab.point.motion(model, state);
+    (grab.target - position) * (dt * grab.stiffness) - velocity * grab_factor(grab, dt)
+}
+
+/// The matrix  A = (1 + dt alpha) M + (dt^2 + dt beta) K_warped + springs, by edge gather (`fem-study.md` 3): a block (i, j) is summed over
+/// the tets that share the edge, its transpose is (j, i), and a diagonal block follows from the rows of K summing to zero. Rigid bodies have mass and inertia,
+/// and what attachments add to it.
+///
+/// A grab of a rigid body couples its two unknowns: `s G^T G` with `G = [I, -[r]]` for the arm r. All contact methods rely on the blocks of a rigid body
+/// standing apart, so the matrix takes `2 s diag(I, -[r]^2)` instead, which bounds it from above (|a - b|^2 <= 2 |a|^2 + 2 |b|^2). The right-hand side is
+/// exact: the step stays stable and the equilibrium is the same; while it is held, a body answers as if it were heavier by the part 2 s / m.
+pub fn matrix(
+    model: &Model,
+    gradients: &[CornerGradients<f64>],
+    state: &State,
+    params: &Params,
+    loads: &Loads,
+    damping: &Damping,
+    a: &mut Operator,
+    edge_blocks: &mut Vec<Mat3>,
+) {
+    let dt = params.time_step;
+    let pattern = &model.pattern;
+    edge_blocks.resize(pattern.edges.len(), Mat3::zeros());
+    edge_blocks.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, blocks)| {
+        Arch::new().dispatch(EdgeBlocks { model, gradients, first: chunk * CHUNK, blocks });
+    });
+    a.blocks.resize(pattern.n_blocks(), Mat3::zeros());
+    let fill = |i: usize, part: &mut [Mat3]| {
+        let alpha = damping.alphas[model.node_bodies[i] as usize];
+        let (row, diagonal) = (pattern.row(i), pattern.diagonals[i] as usize);
+        let first = row.start;
+        let mut sum = Mat3::identity() * (model.node_masses[i] * (1.0 + dt * alpha));
+        for b in row.start..diagonal {
+            part[b - first] = edge_blocks[pattern.block_edges[b] as usize].transpose();
+            sum -= part[b - first];
+        }
+        for b in diagonal + 1..row.end {
+            part[b - first] = edge_blocks[pattern.block_edges[b] as usize];
+            sum -= part[b - first];
+        }
+        part[diagonal - first] = sum;
+    };
+    fill_rows(pattern, 0..model.n_nodes(), &mut a.blocks, &fill);
+    link(model, state, params, loads, a);
+    a.invert_diagonals(pattern, &model.fixed);
+}
+
+/// Hands each of the rows to `fill` with its blocks; halves of them to different threads.
+fn fill_rows(pattern: &Pattern, rows: Range<usize>, blocks: &mut [Mat3], fill: &(impl Fn(usize, &mut [Mat3]) + Sync)) {
+    let first = pattern.row_starts[rows.start] as usize;
+    if rows.len() <= ROWS {
+        return rows.for_each(|i| fill(i, &mut blocks[pattern.row_starts[i] as usize - first..pattern.row_starts[i + 1] as usize - first]));
+    }
+    let middle = (rows.start + rows.end) / 2;
+    let (blocks, blocks_after) = blocks.split_at_mut(pattern.row_starts[middle] as usize - first);
+    rayon::join(|| fill_rows(pattern, rows.start..middle, blocks, fill), || fill_rows(pattern, middle..rows.end, blocks_after, fill));
+}
+
+/// The part of the matrix that is not in the blocks of the nodes: rigid bodies and springs.
+pub fn link(model: &Model, state: &State, params: &Params, loads: &Loads, a: &mut Operator) {
+    let dt = params.time_step;
+    a.rigid_blocks.clear();
+    for (body, state) in model.rigid_bodies.iter().zip(&state.rigid_bodies) {
+        let (mass, inertia) = body.inertia_in_space(&state.pose.rotation).unwrap_or((0.0, Mat3::zeros()));
+        a.rigid_blocks.extend([Mat3::identity() * mass, inertia]);
+    }
+    a.rank_ones.clear();
+    for grab in &loads.grabs {
+        let factor = grab_factor(grab, dt);
+        match grab.point {
+            HeldPoint::Nodes { nodes, weights } => a.rank_ones.push(RankOne { nodes, weights, factor }),
+            HeldPoint::Rigid { body, point } => {
+                let arm = (state.rigid_bodies[body].pose.rotation * point).cross_matrix();
+                a.rigid_blocks[2 * body] += Mat3::identity() * (2.0 * factor);
+                a.rigid_blocks[2 * body + 1] -= arm * arm * (2.0 * factor);
+            }
+        }
+    }
+    for (body, stiffness) in turning_stiffnesses(model, state) {
+        a.rigid_blocks[2 * body + 1] += stiffness * (dt * dt);
+    }
+}
+
+/// The blocks of all edges in f32, each followed by its transpose; then zeros.
+pub fn single_blocks(model: &Model, gradients: &[CornerGradients<f32>], blocks: &mut Pages<SingleBlock>) {
+    let n = model.pattern.edges.len();
+    blocks.fit(2 * n + 1);
+    blocks[..2 * n].par_chunks_mut(2 * CHUNK).enumerate().for_each(|(chunk, blocks)| {
+        Arch::new().dispatch(SingleBlocks { model, gradients, first: chunk * CHUNK, blocks });
+    });
+}
+
+/// See [`single_blocks`]; of consecutive edges, from `first` on.
+struct SingleBlocks<'a> {
+    model: &'a Model,
+    gradients: &'a [CornerGradients<f32>],
+    first: usize,
+    blocks: &'a mut [SingleBlock],
+}
+
+impl WithSimd for SingleBlocks<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (k, pair) in self.blocks.chunks_exact_mut(2).enumerate() {
+            let edge = self.first + k;
+            let body = self.model.node_bodies[self.model.pattern.edges[edge][0] as usize];
+            let ratio = self.model.bodies[body as usize].lambda_over_mu as f32;
+            let block = edge_columns(self.model.edge_tets.get(edge), ratio, |tet| &self.gradients[tet].0);
+            for c in 0..3 {
+                for r in 0..3 {
+                    pair[0][c][r] = block[c][r];
+                    pair[1][c][r] = block[r][c];
+                }
+            }
+        }
+    }
+}
+
+/// The blocks of consecutive edges, from `first` on.
+struct EdgeBlocks<'a> {
+    model: &'a Model,
+    gradients: &'a [CornerGradients<f64>],
+    first: usize,
+    blocks: &'a mut [Mat3],
+}
+
+impl WithSimd for EdgeBlocks<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for k in 0..self.blocks.len() {
+            let edge = self.first + k;
+            let body = self.model.node_bodies[self.model.pattern.edges[edge][0] as usize];
+            self.blocks[k] = edge_block(self.gradients, self.model.edge_tets.get(edge), self.model.bodies[body as usize].lambda_over_mu);
+        }
+    }
+}
+
+/// How the pull of attachments resists the turning of the rigid bodies that they hold (body, stiffness [N m]): with the force F of the last step on the arm r,
+/// `d(r x F) = -((r . F) I - r F^T) d theta`. Its symmetric part, as far as it is positive, so that a light body on a taut rope stays stable.
+fn turning_stiffnesses(model: &Model, state: &State) -> impl Iterator<Item = (usize, Mat3)> {
+    let forces = model.attachments.iter().zip(&state.attachment_forces);
+    let ends = forces.flat_map(|(attachment, force)| attachment.ends.iter().zip([*force, -force]));
+    ends.filter_map(|(end, force)| {
+        let End::Rigid { body, point } = end else { return None };
+        model.rigid_bodies[*body].is_free().then_some(())?;
+        let arm = state.rigid_bodies[*body].pose.rotation * point;
+        let outer = arm * force.transpose();
+        let mut eigen = (Mat3::identity() * arm.dot(&force) - (outer + outer.transpose()) * 0.5).symmetric_eigen();
+        eigen.eigenvalues.apply(|value| *value = value.max(0.0));
+        Some((*body, eigen.recompose()))
+    })
+}
+
+/// What a grab adds to the matrix for the velocity of its point [kg].
+fn grab_factor(grab: &Grab, dt: f64) -> f64 {
+    dt * dt * grab.stiffness + dt * grab.damping
+}
+
+/// Sum of the forces on one node [N].
+fn corner_force(forces: &[CornerForces], corners: &[u32]) -> Vec3 {
+    let mut sum = [0.0; 4];
+    for corner in corners {
+        let force = &forces[(corner / 4) as usize][(corner % 4) as usize];
+        for k in 0..4 {
+            sum[k] += force[k];
+        }
+    }
+    Vec3::new(sum[0], sum[1], sum[2])
+}
+
+/// The block of one edge, see [`edge_columns`].
+#[inline(always)]
+pub fn edge_block(gradients: &[CornerGradients<f64>], edge_tets: &[u32], lambda_over_mu: f64) -> Mat3 {
+    edge_columns(edge_tets, lambda_over_mu, |tet| &gradients[tet].0).into()
+}
+
+/// Sum over the tets of one edge of (lambda/mu) a_i a_j^T + a_j a_i^T + (a_i.a_j) I, by columns, which all follow from T = sum a_i a_j^T:
+/// the tets of a body have one Poisson's ratio. `gradients` tells those of a tet.
+#[inline(always)]
+fn edge_columns<'a, T>(edge_tets: &[u32], lambda_over_mu: T, gradients: impl Fn(usize) -> &'a [[T; 4]; 4]) -> [[T; 3]; 3]
+where
+    T: Copy + Default + Add<Output = T> + AddAssign + Mul<Output = T> + 'a,
+{
+    let mut t = [[T::default(); 4]; 3];
+    for item in edge_tets {
+        let gradients = gradients((item / 16) as usize);
+        let (ai, aj) = (&gradients[(item / 4 % 4) as usize], &gradients[(item % 4) as usize]);
+        for c in 0..3 {
+            for r in 0..4 {
+                t[c][r] += ai[r] * aj[c];
+            }
+        }
+    }
+    let trace = t[0][0] + t[1][1] + t[2][2];
+    let mut block = [[trace; 3]; 3];
+    for c in 0..3 {
+        for r in 0..3 {
+            let entry = lambda_over_mu * t[c][r] + t[r][c];
+            block[c][r] = if r == c { entry + trace } else { entry };
+        }
+    }
+    block
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::{Isometry, Quat};
+    use crate::mesh::{mass_properties, shapes};
+    use crate::model::{Mobility, ModelBuilder, RigidBody};
+
+    /// For any velocities the matrix of a held rigid body has at least the energy of body and spring, and no more than twice the spring's beyond.
+    #[test]
+    fn the_blocks_of_a_held_rigid_body_bound_its_spring() {
+        let surface = shapes::surface_box(Vec3::new(0.3, 0.1, 0.2));
+        let unit = mass_properties(&surface.positions, &surface.triangles, 1000.0).unwrap();
+        let mut builder = ModelBuilder::default();
+        builder.rigid_body(RigidBody {
+            name: "block".into(),
+            mobility: Mobility::Free { mass: unit.mass, inertia: unit.inertia },
+            vertices: surface.positions,
+            triangles: surface.triangles,
+            texture_coordinates: None,
+            pose: Isometry::from_parts(Vec3::new(1.0, 2.0, 3.0).into(), Quat::from_scaled_axis(Vec3::new(0.3, -0.8, 0.5))),
+            velocity: Vec3::zeros(),
+            angular_velocity: Vec3::zeros(),
+            color: None,
+        });
+        let model = builder.build().unwrap();
+        let (state, params, point) = (State::initial(&model), Params::default(), Vec3::new(0.15, 0.05, -0.1));
+        let grab = Grab { point: HeldPoint::Rigid { body: 0, point }, stiffness: 900.0, damping: 70.0, target: Vec3::zeros() };
+        let blocks = |grabs: Vec<Grab>| {
+            let mut a = Operator::default();
+            let loads = Loads { grabs, ..Loads::default() };
+            matrix(&model, &[], &state, &params, &loads, &Damping::of(&model), &mut a, &mut vec![]);
+            a.rigid_blocks
+        };
+        let (free, held) = (blocks(vec![]), blocks(vec![grab]));
+        let arm = model.rigid_bodies[0].pose.rotation * point;
+        for k in 0..50 {
+            let random = |j: usize| Vec3::from_fn(|i, _| ((7 * k + 3 * j + i) as f64 * 12.989_8).sin());
+            let (v, omega) = (random(0), random(1) * 10.0);
+            let extra = v.dot(&((held[0] - free[0]) * v)) + omega.dot(&((held[1] - free[1]) * omega));
+            let spring = (v + omega.cross(&arm)).norm_squared() * grab_factor(&grab, params.time_step);
+            let apart = (v.norm_squared() + omega.cross(&arm).norm_squared()) * grab_factor(&grab, params.time_step);
+            assert!(extra >= spring - 1e-9 && extra <= 2.0 * apart + 1e-9, "{extra} {spring} {apart}");
+        }
+    }
+}

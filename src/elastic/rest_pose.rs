@@ -1,0 +1,325 @@
+//! The rest pose as a preconditioner: one factor a shape and time step, turned by the rotations of the nodes.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::rotation::{self, Quaternion};
+use super::{Damping, elements, matrix};
+use crate::math::{Mat3, Vec3};
+use crate::model::{Body, End, Model};
+use crate::model::{ContactMethod, Loads, Params, State};
+use crate::sparse::{Coarse, Columns, Layout, NotPositiveDefinite, Operator, RestFactor, RigidCoarse, RigidParts};
+
+/// Bodies with more nodes go without a factor: its memory and the time to make it grow faster than what it saves.
+const MAX_NODES: usize = 20_000;
+/// Where no diagonal block is more than this many times the mass of its node, rounding to f32 leaves the matrix positive definite.
+const SINGLE: f64 = 1e5;
+/// Memory of the compliance columns of one body [bytes].
+const COLUMNS_LIMIT: usize = 256 << 20;
+/// Factors of this many time steps are kept: a step that fails is halved and later whole again.
+const KEPT: usize = 2;
+
+/// Bodies of one shape and material have it in common.
+#[derive(Debug)]
+pub struct RestShape {
+    pub factor: RestFactor,
+    pub columns: Columns,
+}
+
+/// Of one deformable body.
+#[derive(Debug)]
+pub struct RestBody {
+    pub shape: Arc<RestShape>,
+    /// From the rest pose of the body that the shape was made of to this one's.
+    pub turn: Mat3,
+    /// Rotation of each node from the pose of the shape.
+    pub rotations: Vec<Mat3>,
+}
+
+/// The matrix and the coarse space of one deformable body, and tets that tell how its points turn.
+#[derive(Debug)]
+pub struct Levels {
+    pub layout: Layout,
+    /// Up to [`SAMPLES`] tets of each point.
+    samples: Vec<Vec<u32>>,
+}
+
+/// The parts of one deformable body that turn as one on the device, and tets that tell how.
+#[derive(Debug)]
+pub struct Aggregates {
+    pub parts: RigidParts,
+    /// Up to [`SAMPLES`] tets of each.
+    pub samples: Vec<Vec<u32>>,
+}
+
+/// Factors for the time steps in use.
+#[derive(Debug, Default)]
+pub struct RestPoses {
+    /// The last used first.
+    kept: Vec<Kept>,
+    /// Of all deformable bodies, once there is a factor.
+    levels: Vec<Levels>,
+}
+
+/// Factors for one time step.
+#[derive(Debug)]
+struct Kept {
+    time_step: f64,
+    /// Of the deformable bodies, once they are asked for.
+    bodies: Vec<Option<RestBody>>,
+    /// None where f32 does not hold the matrix.
+    coarse: Vec<Option<Coarse>>,
+}
+
+impl RestPoses {
+    /// Makes the coarse factors of this time step, and those for contact where something may touch; unless they are there.
+    pub fn select(&mut self, model: &Model, params: &Params, damping: &Damping, solver: ContactMethod) {
+        if self.levels.len() < model.bodies.len() {
+            self.levels = model.bodies.par_iter().map(|body| Levels::new(model, body)).collect();
+        }
+        let needs_factors = solver == ContactMethod::Cwc && model.may_touch();
+        self.keep(model, params, damping, needs_factors);
+    }
+
+    fn keep(&mut self, model: &Model, params: &Params, damping: &Damping, needs_factors: bool) {
+        match self.kept.iter().position(|kept| kept.time_step == params.time_step) {
+            Some(place) => self.kept[..=place].rotate_right(1),
+            None => {
+                self.kept.insert(0, Kept { time_step: params.time_step, bodies: vec![], coarse: vec![] });
+                self.kept.truncate(KEPT);
+            }
+        }
+        let kept = &mut self.kept[0];
+        let needs_factors = needs_factors && kept.bodies.len() < model.bodies.len();
+        let needs_coarse = kept.coarse.len() < self.levels.len();
+        if needs_factors || needs_coarse {
+            let a = rest_matrix(model, params, damping);
+            if needs_factors {
+                kept.bodies = rest_bodies(model, &a);
+            }
+            if needs_coarse {
+                kept.coarse = coarse_of_matrix(model, params, |body| Coarse::new(&self.levels[body].layout, &model.pattern, &a.blocks));
+            }
+        }
+    }
+
+    /// Of the time step that was selected: levels of all bodies and their coarse factors.
+    pub fn coarse(&self) -> (&[Levels], &[Option<Coarse>]) {
+        (&self.levels, self.kept.first().map_or(&[], |kept| &kept.coarse))
+    }
+
+    /// Of the last time step, as turned.
+    pub fn bodies(&self) -> &[Option<RestBody>] {
+        self.kept.first().map_or(&[], |kept| &kept.bodies)
+    }
+
+    /// Turns the factors of this time step by the rotations of the tets.
+    pub fn turn(&mut self, model: &Model, params: &Params, damping: &Damping, tet_rotations: &[Quaternion]) {
+        self.keep(model, params, damping, true);
+        for (body, rest) in model.bodies.iter().zip(&mut self.kept[0].bodies) {
+            let Some(rest) = rest else { continue };
+            let turn = rest.turn;
+            rest.rotations.par_iter_mut().with_min_len(128).zip(body.nodes.clone()).for_each(|(rotation, node)| {
+                *rotation = node_rotation(model, tet_rotations, node) * turn;
+            });
+        }
+    }
+}
+
+/// Mean of the rotations of the tets at a node, weighted with their volumes.
+fn node_rotation(model: &Model, tet_rotations: &[Quaternion], node: usize) -> Mat3 {
+    let tets = model.node_corners.get(node).iter().map(|corner| (corner / 4) as usize);
+    rotation::mean(tets.map(|tet| (tet_rotations[tet], model.tets[tet].volume)))
+}
+
+/// Up to this many tets of an aggregate, or around a point, tell its rotation.
+pub const SAMPLES: usize = 12;
+
+/// The mean of the rotations of `samples`.
+fn mean_rotation(samples: &[u32], tet_rotations: &[Quaternion]) -> Mat3 {
+    rotation::mean(samples.iter().map(|tet| (tet_rotations[*tet as usize], 1.0)))
+}
+
+/// The first tet at a node of `body`.
+fn first_tet(model: &Model, body: &Body, node: usize) -> u32 {
+    model.node_corners.get(body.nodes.start + node)[0] / 4
+}
+
+impl Levels {
+    pub fn new(model: &Model, body: &Body) -> Self {
+        let layout = Layout::new(&model.pattern, &body.nodes, &model.fixed, &model.rest_positions);
+        let samples = (0..layout.n_points()).into_par_iter().map(|point| {
+            let mut moved: Vec<(usize, f64)> = layout.moved_by(point).collect();
+            moved.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            moved.iter().take(SAMPLES).map(|(node, _)| first_tet(model, body, *node)).collect()
+        });
+        Self { samples: samples.collect(), layout }
+    }
+
+    /// Of a point from the rest pose, by the tets around it.
+    pub fn rotation(&self, point: usize, tet_rotations: &[Quaternion]) -> Mat3 {
+        mean_rotation(&self.samples[point], tet_rotations)
+    }
+}
+
+impl Aggregates {
+    /// About `most` or fewer.
+    pub fn new(model: &Model, body: &Body, most: usize) -> Self {
+        let parts = RigidParts::new(&model.pattern, &body.nodes, &model.fixed, &model.rest_positions, most);
+        let samples = (0..parts.n_parts()).map(|a| {
+            let members = parts.members(a);
+            let chosen = members.iter().step_by(members.len().div_ceil(SAMPLES));
+            chosen.map(|(i, _)| first_tet(model, body, *i as usize)).collect()
+        });
+        Self { samples: samples.collect(), parts }
+    }
+
+    /// From the rest pose, by the mean of the rotations of its samples.
+    pub fn rotation(&self, aggregate: usize, tet_rotations: &[Quaternion]) -> Mat3 {
+        mean_rotation(&self.samples[aggregate], tet_rotations)
+    }
+}
+
+/// The largest mean entry of a diagonal block of a body's matrix, in units of the mass of its node. Rotations do not change it.
+pub fn stiffness(model: &Model, body: &Body, dt: f64) -> f64 {
+    let (alpha, beta) = (body.material.mass_damping, body.material.stiffness_damping);
+    let of_node = |i: usize| {
+        let corners = model.node_corners.get(i).iter().map(|corner| (&model.tets[(corner / 4) as usize], (corner % 4) as usize));
+        let trace: f64 = corners.map(|(tet, c)| (tet.lambda + 4.0 * tet.mu) * tet.volume * tet.gradients[c].norm_squared()).sum();
+        1.0 + dt * alpha + dt * (dt + beta) * trace / (3.0 * model.node_masses[i])
+    };
+    body.nodes.clone().map(of_node).fold(0.0, f64::max)
+}
+
+/// The matrix of the undeformed bodies at rest.
+fn rest_matrix(model: &Model, params: &Params, damping: &Damping) -> Operator {
+    let state = State::initial(model);
+    let still = vec![Vec3::zeros(); model.n_nodes()];
+    let mut rotations = state.rotations.clone();
+    let at_rest = elements(&model.tets, &mut rotations, &state.displacements, &still, params.time_step, &damping.betas);
+    let mut a = Operator::default();
+    matrix(model, &at_rest.gradients, &state, params, &Loads::default(), damping, &mut a, &mut vec![]);
+    a
+}
+
+/// The coarse factors of all bodies for the time step of `params`; None where f32 does not hold the matrix.
+pub fn coarse_factors(model: &Model, params: &Params, damping: &Damping, aggregates: &[Aggregates]) -> Vec<Option<RigidCoarse>> {
+    let a = rest_matrix(model, params, damping);
+    coarse_of_matrix(model, params, |body| RigidCoarse::new(&aggregates[body].parts, &model.pattern, &a.blocks))
+}
+
+/// `factor` of all bodies but those whose matrix f32 does not hold.
+fn coarse_of_matrix<T: Send>(
+    model: &Model,
+    params: &Params,
+    factor: impl Fn(usize) -> Result<T, NotPositiveDefinite> + Sync,
+) -> Vec<Option<T>> {
+    let of_body = |(k, body): (usize, &Body)| (stiffness(model, body, params.time_step) < SINGLE).then(|| factor(k).ok()).flatten();
+    model.bodies.par_iter().enumerate().map(of_body).collect()
+}
+
+/// Factors of all deformable bodies, one for those of the same shape.
+fn rest_bodies(model: &Model, a: &Operator) -> Vec<Option<RestBody>> {
+    let held = |end: &End| match end {
+        End::Nodes(nodes) => nodes.iter().map(|(n, _)| *n).collect(),
+        _ => vec![],
+    };
+    let attached: Vec<u32> = model.attachments.iter().flat_map(|attachment| &attachment.ends).flat_map(held).collect();
+    let touched: Vec<Vec<u32>> = model.bodies.iter().map(|body| touched(model, body, &attached)).collect();
+    // Not positive definite only where the material is not: then conjugate gradients do without.
+    let shape_of = |body: usize| {
+        let range = &model.bodies[body].nodes;
+        let factor = RestFactor::new(&model.pattern, &a.blocks, range, &model.fixed, &model.rest_positions).ok()?;
+        let columns = Columns::new(&factor, &touched[body], COLUMNS_LIMIT);
+        Some(Arc::new(RestShape { factor, columns }))
+    };
+    // Of each body the first that is like it, and how it is turned from there.
+    let mut firsts: Vec<usize> = vec![];
+    let mut likeness: Vec<Option<(usize, Mat3)>> = vec![];
+    for (body, range) in model.bodies.iter().map(|body| &body.nodes).enumerate() {
+        if range.len() > MAX_NODES {
+            likeness.push(None);
+            continue;
+        }
+        let alike = |first: &usize| touched[*first] == touched[body];
+        let found = firsts.iter().enumerate().filter(|(_, first)| alike(first)).find_map(|(shape, first)| {
+            let turn = turn_between(model, a, &model.bodies[*first].nodes, range)?;
+            Some((shape, turn))
+        });
+        likeness.push(Some(found.unwrap_or((firsts.len(), Mat3::identity()))));
+        if found.is_none() {
+            firsts.push(body);
+        }
+    }
+    let shapes: Vec<Option<Arc<RestShape>>> = firsts.par_iter().map(|body| shape_of(*body)).collect();
+    let rest_body = |(body, alike): (&Body, Option<(usize, Mat3)>)| {
+        let (shape, turn) = alike?;
+        Some(RestBody { shape: shapes[shape].clone()?, turn, rotations: vec![Mat3::identity(); body.nodes.len()] })
+    };
+    model.bodies.iter().zip(likeness).map(rest_body).collect()
+}
+
+/// The nodes of a body that surface points or springs may touch, counted from its first one; ascending.
+fn touched(model: &Model, body: &Body, attached: &[u32]) -> Vec<u32> {
+    let range = &body.nodes;
+    let mut touched: Vec<u32> = body
+        .collision_vertices
+        .clone()
+        .flat_map(|v| model.collision.nodes[v].into_iter().zip(model.collision.weights[v]))
+        .filter(|(_, w)| *w != 0.0)
+        .map(|(n, _)| n)
+        .chain(attached.iter().copied())
+        .filter(|n| range.contains(&(*n as usize)) && !model.fixed[*n as usize])
+        .map(|n| n - range.start as u32)
+        .collect();
+    touched.sort_unstable();
+    touched.dedup();
+    touched
+}
+
+/// How far two bodies may differ and still be of one shape, as a part of their size and of their matrix: rounding, seen through f32 columns.
+const LIKENESS: f64 = 1e-9;
+
+/// The rotation R that takes the rest pose of the nodes `from` to that of `to`, if the block of the matrix of one is that of the other turned by it,
+/// A_to = R A_from R^T, with the same nodes held.
+fn turn_between(model: &Model, a: &Operator, from: &Range<usize>, to: &Range<usize>) -> Option<Mat3> {
+    let (pattern, fixed, positions) = (&model.pattern, &model.fixed, &model.rest_positions);
+    if from.len() != to.len() || fixed[from.clone()] != fixed[to.clone()] {
+        return None;
+    }
+    let traces = |i: usize| a.blocks[pattern.diagonals[i] as usize].trace();
+    let size = traces(from.start).abs();
+    if (traces(from.start) - traces(to.start)).abs() > LIKENESS * size {
+        return None;
+    }
+    let turn = rotation_between(&positions[from.clone()], &positions[to.clone()])?;
+    let alike = |(i, j): (usize, usize)| {
+        let (row_i, row_j) = (pattern.row(i), pattern.row(j));
+        row_i.len() == row_j.len()
+            && row_i.zip(row_j).all(|(b, c)| {
+                pattern.columns[b] as usize - from.start == pattern.columns[c] as usize - to.start
+                    && (turn * a.blocks[b] * turn.transpose() - a.blocks[c]).amax() <= LIKENESS * size
+            })
+    };
+    from.clone().zip(to.clone()).all(alike).then_some(turn)
+}
+
+/// The rotation about the centres that takes the points `from` to the points `to`, if one does [Kabsch 1976].
+fn rotation_between(from: &[Vec3], to: &[Vec3]) -> Option<Mat3> {
+    let centre = |points: &[Vec3]| points.iter().sum::<Vec3>() / points.len() as f64;
+    let (a, b) = (centre(from), centre(to));
+    let shifted = |(x, y): (&Vec3, &Vec3)| (x - a, y - b);
+    let pairs = || from.iter().zip(to).map(shifted);
+    let size = pairs().map(|(x, _)| x.norm()).fold(0.0, f64::max);
+    let matches = |r: &Mat3| pairs().all(|(x, y)| (r * x - y).norm() <= LIKENESS * size);
+    if matches(&Mat3::identity()) {
+        return Some(Mat3::identity());
+    }
+    let svd = pairs().map(|(x, y)| y * x.transpose()).sum::<Mat3>().svd(true, true);
+    let (u, v_t) = (svd.u?, svd.v_t?);
+    let side = (u * v_t).determinant().signum();
+    let rotation = u * Mat3::from_diagonal(&Vec3::new(1.0, 1.0, side)) * v_t;
+    matches(&rotation).then_some(rotation)
+}

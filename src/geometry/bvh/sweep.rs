@@ -1,0 +1,188 @@
+//! Boxes around the ways of points: one at the start and one at the end.
+
+use crate::math::Vec3;
+
+/// A box in single precision, rounded outwards. Four lanes, so that one comparison is one vector instruction.
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(16))]
+pub(in crate::geometry) struct Bounds {
+    lo: [f32; 4],
+    hi: [f32; 4],
+}
+
+impl Bounds {
+    const EMPTY: Self = Self { lo: [f32::INFINITY; 4], hi: [f32::NEG_INFINITY; 4] };
+
+    /// The box about a point with these half sides [m].
+    pub(super) fn about(p: &Vec3, half: &Vec3) -> Self {
+        let mut bounds = Self { lo: [0.0; 4], hi: [0.0; 4] };
+        for k in 0..3 {
+            bounds.lo[k] = below(p[k] - half[k]);
+            bounds.hi[k] = above(p[k] + half[k]);
+        }
+        bounds
+    }
+
+    /// The box of the way from `a` to `b`, inflated by `margin` [m].
+    #[inline]
+    pub(in crate::geometry) fn swept(a: &Vec3, b: &Vec3, margin: f64) -> Self {
+        let mut bounds = Self { lo: [0.0; 4], hi: [0.0; 4] };
+        for k in 0..3 {
+            let (lo, hi) = if a[k] < b[k] { (a[k], b[k]) } else { (b[k], a[k]) };
+            bounds.lo[k] = below(lo - margin);
+            bounds.hi[k] = above(hi + margin);
+        }
+        bounds
+    }
+
+    #[inline]
+    pub(in crate::geometry) fn union(&self, other: &Self) -> Self {
+        let mut sum = *self;
+        for k in 0..4 {
+            sum.lo[k] = if other.lo[k] < self.lo[k] { other.lo[k] } else { self.lo[k] };
+            sum.hi[k] = if other.hi[k] > self.hi[k] { other.hi[k] } else { self.hi[k] };
+        }
+        sum
+    }
+
+    /// The least p.d of all points p of the box.
+    #[inline]
+    pub(super) fn least(&self, d: &Vec3) -> f64 {
+        let along = |k: usize| d[k] * f64::from(if d[k] > 0.0 { self.lo[k] } else { self.hi[k] });
+        along(0) + along(1) + along(2)
+    }
+
+    pub(super) fn contains(&self, p: &Vec3) -> bool {
+        (0..3).all(|k| f64::from(self.lo[k]) <= p[k] && p[k] <= f64::from(self.hi[k]))
+    }
+}
+
+/// The largest single below (or at) a double, and the smallest above.
+fn below(a: f64) -> f32 {
+    let near = a as f32;
+    if f64::from(near) > a { near.next_down() } else { near }
+}
+
+fn above(a: f64) -> f32 {
+    let near = a as f32;
+    if f64::from(near) < a { near.next_up() } else { near }
+}
+
+/// Where points are at the start and at the end of their straight ways.
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(in crate::geometry) struct Sweep {
+    pub(super) start: Bounds,
+    pub(super) end: Bounds,
+}
+
+impl Sweep {
+    pub(super) const EMPTY: Self = Self { start: Bounds::EMPTY, end: Bounds::EMPTY };
+
+    /// Of what stays where it is, in a cube about `p` with this half side [m].
+    pub(super) fn still(p: &Vec3, half: f64) -> Self {
+        let bounds = Bounds::swept(p, p, half);
+        Self { start: bounds, end: bounds }
+    }
+
+    #[inline]
+    pub(in crate::geometry) fn union(&self, other: &Self) -> Self {
+        Self { start: self.start.union(&other.start), end: self.end.union(&other.end) }
+    }
+
+    /// False where one coordinate is less at the start and at the end: then it is so at all times between, for it changes by a constant rate. What moves together is told
+    /// apart as well as what rests.
+    #[inline]
+    pub(in crate::geometry) fn may_meet(&self, other: &Self) -> bool {
+        let mut apart = false;
+        for k in 0..4 {
+            apart |= (self.start.hi[k] < other.start.lo[k]) & (self.end.hi[k] < other.end.lo[k]);
+            apart |= (other.start.hi[k] < self.start.lo[k]) & (other.end.hi[k] < self.end.lo[k]);
+        }
+        !apart
+    }
+
+    /// Whether planes across `d`, one at the start and one at the end, have all of `first` on their positive side and all of `second` on the other.
+    #[inline]
+    pub(super) fn are_parted(d: &Vec3, first: &[&Self], second: &[&Self]) -> bool {
+        let least =
+            |sweeps: &[&Self], d: &Vec3, of: fn(&Self) -> &Bounds| sweeps.iter().map(|s| of(s).least(d)).fold(f64::INFINITY, f64::min);
+        let is_parted = |of: fn(&Self) -> &Bounds| least(first, d, of) > -least(second, &-d, of);
+        is_parted(|sweep| &sweep.start) && is_parted(|sweep| &sweep.end)
+    }
+}
+
+/// Boxes side by side, so that one box is compared with all of them at once.
+#[derive(Clone, Copy, Debug)]
+struct Lanes {
+    lo: [[f32; LANES]; 3],
+    hi: [[f32; LANES]; 3],
+}
+
+/// The same of sweeps.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(16))]
+pub(super) struct Block {
+    start: Lanes,
+    end: Lanes,
+}
+
+pub(super) const LANES: usize = 8;
+
+impl Lanes {
+    const EMPTY: Self = Self { lo: [[f32::INFINITY; LANES]; 3], hi: [[f32::NEG_INFINITY; LANES]; 3] };
+
+    fn set(&mut self, lane: usize, bounds: &Bounds) {
+        for k in 0..3 {
+            self.lo[k][lane] = bounds.lo[k];
+            self.hi[k][lane] = bounds.hi[k];
+        }
+    }
+
+    fn get(&self, lane: usize) -> Bounds {
+        let mut bounds = Bounds { lo: [0.0; 4], hi: [0.0; 4] };
+        for k in 0..3 {
+            bounds.lo[k] = self.lo[k][lane];
+            bounds.hi[k] = self.hi[k][lane];
+        }
+        bounds
+    }
+}
+
+impl Block {
+    pub(super) const EMPTY: Self = Self { start: Lanes::EMPTY, end: Lanes::EMPTY };
+
+    pub(super) fn set(&mut self, lane: usize, sweep: &Sweep) {
+        self.start.set(lane, &sweep.start);
+        self.end.set(lane, &sweep.end);
+    }
+
+    pub(super) fn get(&self, lane: usize) -> Sweep {
+        Sweep { start: self.start.get(lane), end: self.end.get(lane) }
+    }
+
+    /// Of each lane, whether it may meet `sweep`.
+    #[inline(never)]
+    fn mark(&self, sweep: &Sweep, bits: &mut [i32; LANES]) {
+        let Self { start, end } = self;
+        let mut apart = [false; LANES];
+        for k in 0..3 {
+            let (a, b) = (&sweep.start, &sweep.end);
+            for i in 0..LANES {
+                let is_below = (start.hi[k][i] < a.lo[k]) & (end.hi[k][i] < b.lo[k]);
+                let is_above = (a.hi[k] < start.lo[k][i]) & (b.hi[k] < end.lo[k][i]);
+                apart[i] |= is_below | is_above;
+            }
+        }
+        for i in 0..LANES {
+            bits[i] = if apart[i] { 0 } else { -1 };
+        }
+    }
+
+    #[inline]
+    pub(super) fn meeting(&self, sweep: &Sweep) -> u32 {
+        let mut marks = [0; LANES];
+        self.mark(sweep, &mut marks);
+        marks.iter().enumerate().fold(0, |all, (lane, mark)| all | (*mark as u32 & 1 << lane))
+    }
+}

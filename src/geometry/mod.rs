@@ -1,0 +1,21 @@
+//! Where surfaces meet: features of surfaces against each other on the way of a step, and points against obstacles of exact shape.
+
+#[cfg(test)]
+pub(crate) mod acceptance;
+mod bvh;
+mod candidates;
+mod closest;
+mod crossing;
+mod cubic;
+mod mesh;
+mod obstacle;
+mod own;
+mod shape;
+
+pub use bvh::{Bvh, Leaves};
+pub use candidates::Candidates;
+pub use closest::{Closest, closest, nearest_on_feature, pushing_direction};
+pub use crossing::{Crossing, Crossings, crossings, first_crossing, safe_fractions};
+pub use mesh::{Mesh, MeshError, Mobility, Pair};
+pub use obstacle::{MovingShape, Nearest, TangentPlane, half_thickness, nearest, tangents};
+pub use shape::Shape;

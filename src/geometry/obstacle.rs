@@ -1,0 +1,205 @@
+//! Where surface points and obstacles meet: signed distances and the linearisation that a contact row is made of.
+
+use super::Shape;
+use crate::math::{Isometry, Vec3};
+
+/// Nearest point of a shape's boundary, in the shape's frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Nearest {
+    /// Distance [m], negative inside.
+    pub distance: f64,
+    /// Outward unit normal of the boundary at `point`.
+    pub normal: Vec3,
+    pub point: Vec3,
+}
+
+/// The boundary point of `shape` nearest to `p`, both in the shape's frame. On the medial axis, where several points are
+/// nearest, one is chosen by a fixed rule.
+pub fn nearest(shape: &Shape, p: &Vec3) -> Nearest {
+    match *shape {
+        Shape::Plane => Nearest { distance: p.y, normal: Vec3::y(), point: Vec3::new(p.x, 0.0, p.z) },
+        Shape::Sphere { radius } => {
+            let r = p.norm();
+            let normal = if r > 0.0 { p / r } else { Vec3::y() };
+            Nearest { distance: r - radius, normal, point: normal * radius }
+        }
+        Shape::Box { half_extents } => nearest_on_box(&half_extents, p),
+        Shape::Cylinder { radius, half_height } => {
+            // The profile is the rectangle [0, radius] x [-half_height, half_height] in (radial, axial) coordinates.
+            let radial = Vec3::new(p.x, 0.0, p.z);
+            let rho = radial.norm();
+            let outward = if rho > 0.0 { radial / rho } else { Vec3::x() };
+            let profile = nearest_on_box(&Vec3::new(radius, half_height, f64::INFINITY), &Vec3::new(rho, p.y, 0.0));
+            let lift = |v: &Vec3| outward * v.x + Vec3::y() * v.y;
+            Nearest { distance: profile.distance, normal: lift(&profile.normal), point: lift(&profile.point) }
+        }
+    }
+}
+
+fn nearest_on_box(half: &Vec3, p: &Vec3) -> Nearest {
+    let clamped = Vec3::from_fn(|i, _| p[i].clamp(-half[i], half[i]));
+    let outside = p - clamped;
+    let distance = outside.norm();
+    if distance > 0.0 {
+        return Nearest { distance, normal: outside / distance, point: clamped };
+    }
+    let depth = Vec3::from_fn(|i, _| half[i] - p[i].abs());
+    let axis = (1..3).fold(0, |best, i| if depth[i] < depth[best] { i } else { best });
+    let mut normal = Vec3::zeros();
+    normal[axis] = if p[axis] < 0.0 { -1.0 } else { 1.0 };
+    let mut point = *p;
+    point[axis] = half[axis] * normal[axis];
+    Nearest { distance: -depth[axis], normal, point }
+}
+
+/// Smallest half thickness of a shape [m]: a point that moves less than this in a step cannot pass through unseen.
+pub fn half_thickness(shape: &Shape) -> f64 {
+    match *shape {
+        Shape::Plane => f64::INFINITY,
+        Shape::Box { half_extents } => half_extents.min(),
+        Shape::Sphere { radius } => radius,
+        Shape::Cylinder { radius, half_height } => radius.min(half_height),
+    }
+}
+
+/// An obstacle over one step.
+#[derive(Clone, Copy, Debug)]
+pub struct MovingShape {
+    pub shape: Shape,
+    /// World from shape, at both ends of the step.
+    pub pose_t0: Isometry,
+    pub pose_t1: Isometry,
+}
+
+/// What a contact row is made of: the tangent plane of the obstacle where a point meets it.
+#[derive(Clone, Copy, Debug)]
+pub struct TangentPlane {
+    /// Outward unit normal at the end of the step, world frame.
+    pub normal: Vec3,
+    /// Point of the obstacle at the end of the step [m], world frame.
+    pub point: Vec3,
+    /// Motion of that material point of the obstacle over the step [m].
+    pub displacement: Vec3,
+    /// Distance of the end position [m], measured along the normal.
+    pub gap: f64,
+}
+
+/// Most evaluations along the path of a fast point.
+const MAX_PATH_SAMPLES: usize = 64;
+
+/// Where the way from `p0`, outside, to `p1` first comes within `near` [m] of the boundary, if it does: no step is longer than the distance to it,
+/// so nothing is jumped over however thin it is.
+fn first_entry(shape: &Shape, p0: &Vec3, p1: &Vec3, near: f64) -> Option<Nearest> {
+    let length = (p1 - p0).norm();
+    let mut travelled = 0.0;
+    for _ in 0..MAX_PATH_SAMPLES {
+        let here = nearest(shape, &(p0 + (p1 - p0) * (travelled / length)));
+        // A point that starts inside is left to the nearest boundary.
+        if here.distance < 0.0 && travelled == 0.0 {
+            return None;
+        }
+        if here.distance <= near {
+            return Some(here);
+        }
+        travelled += here.distance;
+        if travelled > length {
+            return None;
+        }
+    }
+    None
+}
+
+impl MovingShape {
+    /// The tangent plane for a point that goes from `x_t0` to `x_t1` [m, world]. The path is followed in the obstacle's frame, so that a
+    /// fast point meets the side it enters by, not the one it would leave by.
+    pub fn tangent_plane(&self, x_t0: &Vec3, x_t1: &Vec3) -> TangentPlane {
+        let p0 = self.pose_t0.inverse_transform_point(&(*x_t0).into()).coords;
+        let p1 = self.pose_t1.inverse_transform_point(&(*x_t1).into()).coords;
+        let mut near = nearest(&self.shape, &p1);
+        let thickness = half_thickness(&self.shape);
+        if (p1 - p0).norm() > 0.5 * thickness && near.distance < (p1 - p0).norm() {
+            near = first_entry(&self.shape, &p0, &p1, 1e-3 * thickness).unwrap_or(near);
+        }
+        let point = self.pose_t1.transform_point(&near.point.into()).coords;
+        let start = self.pose_t0.transform_point(&near.point.into()).coords;
+        let normal = self.pose_t1.rotation * near.normal;
+        TangentPlane { normal, point, displacement: point - start, gap: (x_t1 - point).dot(&normal) }
+    }
+}
+
+/// Two unit vectors that form a right-handed orthonormal frame with the unit vector `n`
+/// [Duff et al. 2017, Building an orthonormal basis, revisited].
+pub fn tangents(n: &Vec3) -> [Vec3; 2] {
+    let sign = if n.z < 0.0 { -1.0 } else { 1.0 };
+    let a = -1.0 / (sign + n.z);
+    let b = n.x * n.y * a;
+    [Vec3::new(1.0 + sign * n.x * n.x * a, sign * b, -sign * n.x), Vec3::new(b, sign + n.y * n.y * a, -n.y)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPES: [Shape; 4] = [
+        Shape::Plane,
+        Shape::Box { half_extents: Vec3::new(0.3, 0.5, 0.7) },
+        Shape::Sphere { radius: 0.4 },
+        Shape::Cylinder { radius: 0.3, half_height: 0.6 },
+    ];
+
+    /// A low-discrepancy point in [-1, 1]^3.
+    fn sample(k: usize) -> Vec3 {
+        Vec3::new(0.819_172_5, 0.671_043_6, 0.549_700_5).map(|a: f64| (a * k as f64).fract() * 2.0 - 1.0)
+    }
+
+    #[test]
+    fn distance_normal_and_point_agree() {
+        for shape in &SHAPES {
+            for p in (1..500).map(sample) {
+                let n = nearest(shape, &p);
+                assert!((n.normal.norm() - 1.0).abs() < 1e-12);
+                assert!((n.point + n.normal * n.distance - p).norm() < 1e-12, "{shape:?} {p}: {n:?}");
+                let there = nearest(shape, &n.point);
+                assert!(there.distance.abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn normal_is_the_gradient_of_the_distance() {
+        for shape in &SHAPES {
+            for p in (1..200).map(sample) {
+                let n = nearest(shape, &p);
+                let e = 1e-6;
+                let gradient = Vec3::from_fn(|i, _| {
+                    let mut d = Vec3::zeros();
+                    d[i] = e;
+                    (nearest(shape, &(p + d)).distance - nearest(shape, &(p - d)).distance) / (2.0 * e)
+                });
+                assert!((gradient - n.normal).norm() < 1e-4, "{shape:?} {p}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_fast_point_meets_the_side_it_enters_by() {
+        let wall = MovingShape {
+            shape: Shape::Box { half_extents: Vec3::new(0.05, 1.0, 1.0) },
+            pose_t0: Isometry::identity(),
+            pose_t1: Isometry::identity(),
+        };
+        let plane = wall.tangent_plane(&Vec3::new(0.2, 0.1, 0.0), &Vec3::new(-0.3, 0.1, 0.0));
+        assert!((plane.normal - Vec3::x()).norm() < 1e-12 && plane.gap < -0.34, "{plane:?}");
+    }
+
+    #[test]
+    fn tangents_are_orthonormal() {
+        for p in (1..100).map(sample).chain([Vec3::z(), -Vec3::z(), Vec3::y()]) {
+            let n = p.normalize();
+            let [a, b] = tangents(&n);
+            assert!(
+                a.dot(&b).abs() < 1e-12 && a.dot(&n).abs() < 1e-12 && (a.cross(&b) - n).norm() < 1e-12 || (b.cross(&a) - n).norm() < 1e-12
+            );
+        }
+    }
+}

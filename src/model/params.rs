@@ -1,0 +1,151 @@
+//! What may be turned while a simulation runs.
+
+use crate::math::Vec3;
+
+/// Methods that solve contact with friction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContactMethod {
+    /// The method that suits the step best (`contact::methods::choose`).
+    #[default]
+    Auto,
+    /// Corrected warped compliance.
+    Cwc,
+    /// Conjugate residuals with contact states.
+    Cr,
+    /// Iterative constraint anticipation.
+    Ica,
+    /// `Cr` with the diagonal preconditioner only.
+    CrDiag,
+    /// `Cr` without a preconditioner.
+    CrNone,
+    /// `Cr` with the published friction update instead of the projection.
+    CrTurn,
+    /// Staggered projections.
+    Sp,
+    /// Projected Gauss-Seidel on the exact compliance.
+    Pgs,
+    /// Semi-smooth Newton on the exact compliance.
+    Ssn,
+}
+
+impl ContactMethod {
+    pub const ALL: [(&'static str, Self); 10] = [
+        ("auto", Self::Auto),
+        ("cwc", Self::Cwc),
+        ("cr", Self::Cr),
+        ("cr-diag", Self::CrDiag),
+        ("cr-none", Self::CrNone),
+        ("cr-turn", Self::CrTurn),
+        ("ica", Self::Ica),
+        ("sp", Self::Sp),
+        ("pgs", Self::Pgs),
+        ("ssn", Self::Ssn),
+    ];
+
+    /// The method with the name that scenes and `--solver` use.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, method)| *method)
+    }
+
+    /// The name that scenes and `--solver` use.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, method)| *method == self).map_or("", |(name, _)| name)
+    }
+
+    /// The methods that a scene gets unasked: at rest in what rests.
+    pub fn is_default(self) -> bool {
+        matches!(self, Self::Auto | Self::Cwc)
+    }
+
+    /// Whether a step that the method does not solve to the tolerance is taken back.
+    pub fn must_converge(self) -> bool {
+        self.is_default() || self == Self::Cr
+    }
+}
+
+/// Preconditioners of the conjugate gradients that solve what nothing touches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preconditioner {
+    /// Two levels, unless the number of iterations is fixed: that compares speeds with published figures of Jacobi's.
+    #[default]
+    Auto,
+    /// The inverse of the diagonal blocks, and fields on a lattice (`sparse::TwoLevel`); on the device rigid motions of aggregates (`sparse::RigidCoarse`).
+    TwoLevel,
+    /// The inverse of the diagonal blocks.
+    Jacobi,
+}
+
+impl Preconditioner {
+    pub const ALL: [(&'static str, Self); 3] = [("auto", Self::Auto), ("two_level", Self::TwoLevel), ("jacobi", Self::Jacobi)];
+
+    /// By the word that scenes use.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, choice)| *choice)
+    }
+}
+
+/// What a step must come to; it is an error else, which smaller steps may mend.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AcceptancePolicy {
+    /// Contacts are solved to their tolerance, by a method that is held to it (`ContactMethod::is_default`).
+    MustConverge,
+    /// Nothing passes through anything.
+    #[default]
+    MustNotCross,
+    /// Nothing: a step whose surfaces would cross in spite of the solve is cut short. The last resort, when smaller steps fail too.
+    Anything,
+}
+
+/// What may be turned while running.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Params {
+    /// [s]
+    pub time_step: f64,
+    /// Equal parts that a step is made of, each solved by itself.
+    pub substeps: u32,
+    /// [m/s^2]
+    pub gravity: Vec3,
+    /// The elastic solve stops when the residual is below this fraction of the step's driving impulse [-].
+    pub tolerance: f64,
+    /// Bound on conjugate-gradient iterations a step.
+    pub max_iterations: u32,
+    /// So many conjugate-gradient iterations, no more and no fewer, solve a step in which nothing touches.
+    pub fixed_iterations: Option<u32>,
+    pub preconditioner: Preconditioner,
+    /// eps2 [m]: gaps of active contacts end in (0, eps2), complementarity holds to it.
+    pub contact_tolerance: f64,
+    /// Bound on conjugate-residual iterations a step; baselines may take ten times as many.
+    pub max_contact_iterations: u32,
+    /// How contacts are solved.
+    pub solver: ContactMethod,
+    pub acceptance: AcceptancePolicy,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            time_step: 0.01,
+            substeps: 1,
+            gravity: Vec3::new(0.0, -9.81, 0.0),
+            tolerance: 1e-3,
+            max_iterations: 2000,
+            fixed_iterations: None,
+            preconditioner: Preconditioner::default(),
+            contact_tolerance: 5e-6,
+            max_contact_iterations: 900,
+            solver: ContactMethod::Cwc,
+            acceptance: AcceptancePolicy::default(),
+        }
+    }
+}
+
+impl Params {
+    /// Whether steps without contacts are solved with two levels.
+    pub fn is_two_level(&self) -> bool {
+        match self.preconditioner {
+            Preconditioner::Auto => self.fixed_iterations.is_none(),
+            Preconditioner::TwoLevel => true,
+            Preconditioner::Jacobi => false,
+        }
+    }
+}

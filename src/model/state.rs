@@ -1,0 +1,93 @@
+//! What changes from step to step.
+
+use super::{Attachment, Model, WarmStart};
+use crate::math::{Isometry, Quat, Vec3};
+
+/// What changes from step to step. Positions are `model.rest_positions + displacements`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    pub step: u64,
+    /// [s]
+    pub time: f64,
+    /// [m]
+    pub displacements: Vec<Vec3>,
+    /// [m/s]
+    pub velocities: Vec<Vec3>,
+    /// Rotation of each tet as a quaternion (x, y, z, w): the warm start of the next extraction.
+    pub rotations: Vec<[f64; 4]>,
+    /// Change of all unknowns in the last step [m/s], [rad/s]: where the next solve starts.
+    pub velocity_changes: Vec<Vec3>,
+    /// Of every rigid body of the model.
+    pub rigid_bodies: Vec<RigidState>,
+    /// Contacts that were active at the end of the step, with their forces.
+    pub contacts: WarmStart,
+    /// Force of each of the model's attachments on its first end in the last step [N].
+    pub attachment_forces: Vec<Vec3>,
+}
+
+/// Motion of a rigid body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RigidState {
+    pub pose: Isometry,
+    /// Of the centre of mass [m/s].
+    pub velocity: Vec3,
+    /// In space [rad/s].
+    pub angular_velocity: Vec3,
+}
+
+impl RigidState {
+    /// After a step [s] with the given changes of velocity: turned by the exponential of the new angular velocity (`elasticity.md` 10).
+    pub fn moved(&self, change: &Vec3, angular_change: &Vec3, dt: f64) -> Self {
+        let (velocity, angular_velocity) = (self.velocity + change, self.angular_velocity + angular_change);
+        let rotation = Quat::from_scaled_axis(angular_velocity * dt) * self.pose.rotation;
+        // Products of unit quaternions drift off the unit sphere.
+        let rotation = Quat::new_normalize(rotation.into_inner());
+        Self { pose: Isometry::from_parts((self.pose.translation.vector + velocity * dt).into(), rotation), velocity, angular_velocity }
+    }
+}
+
+impl State {
+    /// Where `model` starts: undeformed, with its initial velocities.
+    pub fn initial(model: &Model) -> Self {
+        let rigid = |r: &super::RigidBody| RigidState { pose: r.pose, velocity: r.velocity, angular_velocity: r.angular_velocity };
+        Self {
+            step: 0,
+            time: 0.0,
+            displacements: vec![Vec3::zeros(); model.n_nodes()],
+            velocities: model.initial_velocities.clone(),
+            rotations: vec![[0.0, 0.0, 0.0, 1.0]; model.tets.len()],
+            velocity_changes: vec![Vec3::zeros(); model.n_unknowns()],
+            rigid_bodies: model.rigid_bodies.iter().map(rigid).collect(),
+            contacts: WarmStart::default(),
+            attachment_forces: vec![Vec3::zeros(); model.attachments.len()],
+        }
+    }
+
+    /// Velocities change by `dv`, and everything moves on with the new ones for a time [s].
+    pub fn advance(&mut self, model: &Model, dv: &[Vec3], dt: f64) {
+        for ((v, u), dv) in self.velocities.iter_mut().zip(&mut self.displacements).zip(dv) {
+            *v += dv;
+            *u += *v * dt;
+        }
+        for (r, (rigid, body)) in self.rigid_bodies.iter_mut().zip(&model.rigid_bodies).enumerate() {
+            if body.is_free() {
+                *rigid = rigid.moved(&dv[model.linear_unknown(r)], &dv[model.angular_unknown(r)], dt);
+            } else {
+                rigid.pose = body.pose_at(self.time + dt);
+            }
+        }
+        self.velocity_changes.copy_from_slice(dv);
+        self.step += 1;
+        self.time += dt;
+    }
+
+    /// Node positions [m].
+    pub fn positions(&self, model: &Model) -> Vec<Vec3> {
+        model.rest_positions.iter().zip(&self.displacements).map(|(x, u)| x + u).collect()
+    }
+
+    /// Where the two ends of an attachment are [m].
+    pub fn attachment_points(&self, model: &Model, attachment: &Attachment) -> [Vec3; 2] {
+        attachment.points(model, |n| self.displacements[n], |r| self.rigid_bodies[r].pose, self.time)
+    }
+}

@@ -1,0 +1,128 @@
+//! What a step tells about itself.
+
+use arrayvec::ArrayVec;
+
+use crate::contact::ContactReport;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepReport {
+    /// Conjugate-gradient plus conjugate-residual iterations.
+    pub iterations: u32,
+    /// Restarts of the conjugate-residual loop by changed contact states.
+    pub restarts: u32,
+    pub relinearisations: u32,
+    /// Final residual 2-norm relative to the driving impulse [-].
+    pub residual: f64,
+    pub converged: bool,
+    pub contact: ContactReport,
+    pub stages: StageTimes,
+    /// Empty on the CPU.
+    pub device_work: DeviceWork,
+    /// Submissions that the host has waited for.
+    pub round_trips: u32,
+}
+
+impl StepReport {
+    /// Joins the report of another body's solve in the same step: iterations are those of the slowest, residuals the worst, contacts and forces add up.
+    /// Times add up too: with several threads they are thread time.
+    pub fn join(&mut self, other: Self) {
+        self.iterations = self.iterations.max(other.iterations);
+        self.restarts = self.restarts.max(other.restarts);
+        self.relinearisations = self.relinearisations.max(other.relinearisations);
+        self.residual = self.residual.max(other.residual);
+        self.converged &= other.converged;
+        for (stage, ms) in other.stages.0 {
+            self.stages.add(stage, ms);
+        }
+        let (sum, part) = (&mut self.contact, other.contact);
+        sum.contacts += part.contacts;
+        sum.active += part.active;
+        sum.max_gap_of_active = sum.max_gap_of_active.max(part.max_gap_of_active);
+        sum.max_complementarity_error = sum.max_complementarity_error.max(part.max_complementarity_error);
+        sum.max_cone_violation = sum.max_cone_violation.max(part.max_cone_violation);
+        sum.normal_force_total += part.normal_force_total;
+        sum.friction_force_total += part.friction_force_total;
+        sum.dissipated_by_friction += part.dissipated_by_friction;
+        if sum.pairs.is_empty() {
+            sum.pairs = part.pairs;
+        } else {
+            sum.pairs.extend_from_slice(&part.pairs);
+        }
+    }
+
+    /// Joins the report of the next part of the same step: work adds up, errors keep the worst, contact forces are the later ones.
+    pub fn follow(&mut self, next: Self) {
+        self.iterations += next.iterations;
+        self.restarts += next.restarts;
+        self.relinearisations += next.relinearisations;
+        self.residual = self.residual.max(next.residual);
+        self.converged &= next.converged;
+        for (stage, ms) in next.stages.0 {
+            self.stages.add(stage, ms);
+        }
+        self.round_trips += next.round_trips;
+        for (stage, work) in next.device_work.0 {
+            self.device_work.add(stage, work);
+        }
+        let before = std::mem::replace(&mut self.contact, next.contact);
+        let contact = &mut self.contact;
+        contact.max_gap_of_active = contact.max_gap_of_active.max(before.max_gap_of_active);
+        contact.max_complementarity_error = contact.max_complementarity_error.max(before.max_complementarity_error);
+        contact.max_cone_violation = contact.max_cone_violation.max(before.max_cone_violation);
+        contact.dissipated_by_friction += before.dissipated_by_friction;
+    }
+}
+
+/// What a stage asks of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Recorded, with those that turn out empty. Each waits for the one before: there are as many barriers.
+    pub dispatches: u32,
+    /// Least bytes of the dispatches that are not empty: each array once, twice where it is read and written.
+    pub bytes: u64,
+}
+
+/// Work of the stages of a step, in the order in which they first ran.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeviceWork(pub Vec<(&'static str, Work)>);
+
+impl DeviceWork {
+    pub fn add(&mut self, stage: &'static str, work: Work) {
+        match self.0.iter_mut().find(|(name, _)| *name == stage) {
+            Some((_, total)) => {
+                total.dispatches += work.dispatches;
+                total.bytes += work.bytes;
+            }
+            None => self.0.push((stage, work)),
+        }
+    }
+}
+
+/// Wall time of the stages of a step [ms], in the order in which they first ran.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StageTimes(pub ArrayVec<(&'static str, f64), MOST_STAGES>);
+
+/// More than any step has.
+const MOST_STAGES: usize = 16;
+
+impl StageTimes {
+    /// Runs `work` and adds its wall time to `stage`.
+    pub fn time<T>(&mut self, stage: &'static str, work: impl FnOnce() -> T) -> T {
+        let start = std::time::Instant::now();
+        let result = work();
+        self.add(stage, start.elapsed().as_secs_f64() * 1e3);
+        result
+    }
+
+    pub fn add(&mut self, stage: &'static str, milliseconds: f64) {
+        match self.0.iter_mut().find(|(name, _)| *name == stage) {
+            Some((_, total)) => *total += milliseconds,
+            // No step has so many; one beyond would be missing here.
+            None => drop(self.0.try_push((stage, milliseconds))),
+        }
+    }
+
+    pub fn total(&self) -> f64 {
+        self.0.iter().map(|(_, ms)| ms).sum()
+    }
+}
