@@ -25,4 +25,5 @@ pub mod stage;
 pub mod record;
 pub mod export;
 pub mod app;
+pub mod lab;
 pub mod cli;

@@ -1,4 +1,4 @@
-// One thread a block row: x = 0, r = b, u = D^-1 r, with partial sums of r.u and r.r. Twin: `sparse::lab::jacobi_cg`.
+// One thread a block row: x = 0, r = b, u = D^-1 r, with partial sums of r.u and r.r. Twin: `lab::sparse::jacobi_cg`.
 #import lib/lab.wgsl
 
 @group(0) @binding(2) var<storage, read> inverse_diagonal: array<vec4f>;

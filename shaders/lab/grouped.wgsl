@@ -1,5 +1,5 @@
 // One thread an entry of a block, in each step: y = A x in the thesis' three mappings, which differ in SLOTS alone.
-// Twin: `sparse::lab::Grouped::multiply`.
+// Twin: `lab::sparse::Grouped::multiply`.
 
 override THREADS: u32 = 128u;
 // N: blocks are N x N.

@@ -1,4 +1,4 @@
-// What the kernels of the laboratory share (`src/gpu/lab`).
+// What the kernels of the laboratory share (`src/lab/device`).
 #import lib/group.wgsl
 
 struct Lab {

@@ -1,7 +1,7 @@
 //! Host side of the structs in `shaders/lib/model.wgsl`, and the arrays that a model becomes.
 
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 use bytemuck::{Pod, Zeroable};
 
@@ -85,20 +85,6 @@ pub struct ParamsData {
     pub n_whole: u32,
     pub pad: u32,
     pub grabs: [GrabData; MAX_GRABS],
-}
-
-/// What a kernel of the laboratory works on.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-pub struct LabData {
-    pub n_rows: u32,
-    pub n_slices: u32,
-    pub first_row: u32,
-    pub groups: u32,
-    pub max_iterations: u32,
-    pub target2: f32,
-    pub factor: f32,
-    pub pad: u32,
 }
 
 /// Where the tables of a contact solve stand.
@@ -214,20 +200,6 @@ pub struct CrControlData {
     pub final2: f32,
     pub residual2: f32,
     pub pad: f32,
-}
-
-/// State of a solve of the laboratory.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-pub struct LabControlData {
-    pub iterations: u32,
-    pub done: u32,
-    pub converged: u32,
-    pub pad: u32,
-    pub gamma: f32,
-    pub alpha: f32,
-    pub residual2: f32,
-    pub pad_1: u32,
 }
 
 /// The rows that a workgroup works on.

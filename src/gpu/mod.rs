@@ -7,7 +7,6 @@ mod device;
 mod elastic;
 mod engine;
 mod kernel;
-pub mod lab;
 mod layout;
 mod outbox;
 mod readback;
@@ -21,9 +20,14 @@ pub use detection::{DetectionPlace, Detector, Sieved};
 pub use device::{AdapterDescription, Device, DeviceError, DeviceRequest, instance, list_adapters};
 pub use engine::DeviceBackend;
 pub use kernel::{Bound, Buffers, Kernel};
-pub use readback::read_buffer;
+pub use readback::{Mailbox, read_buffer};
 pub use shader::{Binding, Shader, ShaderError};
 pub use stepper::GpuStepper as Stepper;
+
+#[cfg(test)]
+pub(crate) use device::test_device;
+#[cfg(test)]
+pub(crate) use layout::tests::{same_layout, wgsl_layout};
 
 /// Threads of a workgroup.
 pub const WORKGROUP: u32 = 64;

@@ -4,7 +4,6 @@ mod aggregates;
 mod cg;
 mod coarse;
 mod factor;
-pub mod lab;
 pub(crate) mod lanes;
 mod lattice;
 mod operator;

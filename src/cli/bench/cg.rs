@@ -7,7 +7,7 @@ use clap::Args;
 use super::matrices::NamedMatrix;
 use super::measure::Bandwidth;
 use super::{BenchArgs, Failure, Milliseconds, Record, device, print_head};
-use crate::sparse::lab::{Bcsr, CgWork, Chooser, CpuWorker, Real, Storage, StorageKind, jacobi_cg, segments, solve_on};
+use crate::lab::sparse::{Bcsr, CgWork, Chooser, CpuWorker, Real, Storage, StorageKind, jacobi_cg, segments, solve_on};
 
 #[derive(Args)]
 pub struct CgArgs {

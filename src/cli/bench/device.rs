@@ -7,9 +7,9 @@ use super::cg::REPETITIONS;
 use super::matrices::{MatrixArgs, NamedMatrix};
 use super::measure::gb_per_s;
 use super::{Failure, Milliseconds, Record, print_head};
-use crate::gpu::lab::{DeviceCg, DeviceCopy, DeviceWorker, GroupedProduct, SellProduct, seconds};
 use crate::gpu::{Device, DeviceError};
-use crate::sparse::lab::{Bcsr, Csr, Grouped, Mapping, Sell, segments, solve_on};
+use crate::lab::device::{DeviceCg, DeviceCopy, DeviceWorker, GroupedProduct, SellProduct, seconds};
+use crate::lab::sparse::{Bcsr, Csr, Grouped, Mapping, Sell, segments, solve_on};
 
 /// Threads of a thread block of the thesis' mappings.
 const THREADS: u32 = 128;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Failure, Milliseconds, device};
 use crate::gpu::Device;
-use crate::gpu::lab::{DeviceCopy, seconds};
+use crate::lab::device::{DeviceCopy, seconds};
 
 /// What a device charges.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

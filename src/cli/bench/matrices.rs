@@ -7,13 +7,13 @@ use rayon::prelude::*;
 
 use super::{Failure, Size};
 use crate::elastic::{Damping, Elements, NodeMotion, TetGroups, gather_motions, matrix};
+use crate::lab::sparse::{Bcsr, Csr, ELEMENT_ROWS, IndexBlocks, parse_market};
 use crate::material::Material;
 use crate::math::{Mat3, Quat, Vec3};
 use crate::mesh::shapes;
 use crate::model::{Loads, Params, State};
 use crate::model::{Model, ModelBuilder, SoftBody};
 use crate::sparse::Operator;
-use crate::sparse::lab::{Bcsr, Csr, ELEMENT_ROWS, IndexBlocks, parse_market};
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct MatrixArgs {
@@ -236,7 +236,7 @@ impl IndexedUpdate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sparse::lab::{CgWork, Storage, StorageKind, jacobi_cg};
+    use crate::lab::sparse::{CgWork, Storage, StorageKind, jacobi_cg};
 
     #[test]
     fn cells_are_three_numbers() {

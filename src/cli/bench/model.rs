@@ -9,8 +9,8 @@ use super::matrices::{Beam, NamedMatrix};
 use super::measure::{gb_per_s, repeat};
 use super::{BenchArgs, Failure, Milliseconds, Record, device};
 use crate::gpu::Device;
-use crate::gpu::lab::seconds;
-use crate::sparse::lab::{CgModel, Csr, FitError, Storage, StorageKind, Throughput, advance_all, direction_all};
+use crate::lab::device::seconds;
+use crate::lab::sparse::{CgModel, Csr, FitError, Storage, StorageKind, Throughput, advance_all, direction_all};
 
 /// What the model says of one matrix.
 #[derive(Clone, Debug, Serialize)]

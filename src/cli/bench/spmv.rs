@@ -3,7 +3,7 @@
 use super::matrices::NamedMatrix;
 use super::measure::{Bandwidth, repeat};
 use super::{BenchArgs, Failure, Record, device, print_head};
-use crate::sparse::lab::{Chooser, Real, Storage, StorageKind};
+use crate::lab::sparse::{Chooser, Real, Storage, StorageKind};
 
 pub fn bench(args: &BenchArgs) -> Result<Vec<Record>, Failure> {
     let matrices = args.matrices();

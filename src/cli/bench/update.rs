@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::matrices::{Beam, IndexedUpdate, Update};
 use super::measure::{Bandwidth, repeat};
 use super::{BenchArgs, Failure, Milliseconds, Record, print_head};
-use crate::sparse::lab::{Bcsr, Chooser, Csr, Storage};
+use crate::lab::sparse::{Bcsr, Chooser, Csr, Storage};
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Work {

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
+use super::layout::{LabControlData, LabData};
 use super::product::upload_sell;
 use super::{blocks, common_buffers, entries, row_groups};
-use crate::gpu::kernel::{Bound, Buffers, Kernel};
-use crate::gpu::layout::{LabControlData, LabData};
-use crate::gpu::readback::read;
-use crate::gpu::{Device, DeviceError};
+use crate::gpu::{Bound, Buffers, Device, DeviceError, Kernel, read_buffer};
+use crate::lab::sparse::Sell;
 use crate::sparse::Solved;
-use crate::sparse::lab::Sell;
 
 /// Iterations between two looks at whether the loop is over, a dispatch of one thread; even, so that a batch starts with an even iteration.
 const GATE_INTERVAL: u32 = 8;
@@ -79,7 +77,7 @@ impl DeviceCg {
     pub fn solve(&mut self, b: &[f32], tolerance: f64, max_iterations: u32) -> Result<(Vec<f32>, Solved), DeviceError> {
         self.buffers.write("b", &blocks(b));
         let solved = self.run(tolerance, max_iterations)?;
-        Ok((entries(&read(&self.device, &self.buffers, "x", self.data.n_rows as usize)?), solved))
+        Ok((entries(&read_buffer(&self.device, self.buffers.get("x"), self.data.n_rows as usize)?), solved))
     }
 
     /// [`Self::solve`] with the right-hand side of the last call.
@@ -108,7 +106,7 @@ impl DeviceCg {
             }
             self.device.queue.submit([encoder.finish()]);
         }
-        let control = read::<LabControlData>(&self.device, &self.buffers, "sums", 1)?[0];
+        let control = read_buffer::<LabControlData>(&self.device, self.buffers.get("sums"), 1)?[0];
         Ok(Solved { iterations: control.iterations, residual: f64::from(control.residual2).sqrt(), converged: control.converged != 0 })
     }
 }

@@ -3,13 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::layout::LabData;
 use super::product::upload_sell;
 use super::{blocks, common_buffers, entries, row_groups};
-use crate::gpu::kernel::{Bound, Buffers, Kernel};
-use crate::gpu::layout::LabData;
-use crate::gpu::readback::read;
-use crate::gpu::{Device, DeviceError, MAX_ROW_GROUPS};
-use crate::sparse::lab::{Bcsr, Segment, Sell, Worker};
+use crate::gpu::{Bound, Buffers, Device, DeviceError, Kernel, MAX_ROW_GROUPS, read_buffer};
+use crate::lab::sparse::{Bcsr, Segment, Sell, Worker};
 
 /// Slots of sums (`shaders/lib/lab.wgsl`).
 const SLOT_RESIDUAL: usize = 0;
@@ -77,7 +75,7 @@ impl DeviceWorker {
     /// Sum of a slot, in the order of the workgroups.
     fn sum(&self, slot: usize) -> Result<[f64; 2], DeviceError> {
         let first = super::SUMS_HEADER + slot * MAX_ROW_GROUPS as usize;
-        let sums = read::<[f32; 4]>(&self.device, &self.buffers, "sums", first + self.data.groups as usize)?;
+        let sums = read_buffer::<[f32; 4]>(&self.device, self.buffers.get("sums"), first + self.data.groups as usize)?;
         Ok(sums[first..].iter().fold([0.0; 2], |[a, b], part| [a + f64::from(part[0]), b + f64::from(part[1])]))
     }
 }
@@ -108,11 +106,11 @@ impl Worker<f32> for DeviceWorker {
 
     fn direction(&mut self, s: f64, own: &mut [f32]) -> Result<(), DeviceError> {
         self.run(&self.direction.clone(), s);
-        own.copy_from_slice(&entries(&read(&self.device, &self.buffers, "own", self.segment.len())?));
+        own.copy_from_slice(&entries(&read_buffer(&self.device, self.buffers.get("own"), self.segment.len())?));
         Ok(())
     }
 
     fn solution(&mut self) -> Result<Vec<f32>, DeviceError> {
-        Ok(entries(&read(&self.device, &self.buffers, "x", self.segment.len())?))
+        Ok(entries(&read_buffer(&self.device, self.buffers.get("x"), self.segment.len())?))
     }
 }

@@ -1,7 +1,8 @@
 //! The laboratory on the device, in f32: the mappings of the thesis, SELL-32, conjugate gradients with two dispatches an iteration, and one of
-//! several devices that share a matrix. Twins of `sparse::lab`.
+//! several devices that share a matrix. Twins of `lab::sparse`.
 
 mod cg;
+mod layout;
 mod product;
 #[cfg(test)]
 mod tests;
@@ -14,10 +15,8 @@ pub use worker::DeviceWorker;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::kernel::Buffers;
-use super::layout::LabControlData;
-use super::readback::Mailbox;
-use super::{Device, DeviceError, MAX_ROW_GROUPS, WORKGROUP};
+use self::layout::LabControlData;
+use crate::gpu::{Buffers, Device, DeviceError, MAX_ROW_GROUPS, Mailbox, WORKGROUP};
 
 /// `LabSums` of `shaders/lib/lab.wgsl`: vectors before the sums, and slots of sums.
 const SUMS_HEADER: usize = 2 * size_of::<LabControlData>() / 16;

@@ -1,8 +1,7 @@
 use super::*;
-use crate::gpu::DeviceRequest;
-use crate::gpu::device::test_device;
-use crate::sparse::lab::tests::{Random, inverse_diagonal, positive, relative, uneven};
-use crate::sparse::lab::{Bcsr, CpuWorker, Csr, Grouped, Mapping, Sell, segments, solve_on};
+use crate::gpu::{DeviceRequest, test_device};
+use crate::lab::sparse::tests::{Random, inverse_diagonal, positive, relative, uneven};
+use crate::lab::sparse::{Bcsr, CpuWorker, Csr, Grouped, Mapping, Sell, segments, solve_on};
 
 fn run(device: &Arc<Device>, record: impl FnOnce(&mut wgpu::ComputePass)) {
     let mut encoder = device.device.create_command_encoder(&Default::default());

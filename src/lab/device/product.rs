@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
+use super::layout::LabData;
 use super::{MAX_GROUPS, common_buffers};
-use crate::gpu::kernel::{Bound, Buffers, Kernel};
-use crate::gpu::layout::LabData;
-use crate::gpu::readback::read;
-use crate::gpu::{Device, DeviceError, GRID_ROW, WORKGROUP};
-use crate::sparse::lab::{Grouped, Sell};
+use crate::gpu::{Bound, Buffers, Device, DeviceError, GRID_ROW, Kernel, WORKGROUP, read_buffer};
+use crate::lab::sparse::{Grouped, Sell};
 
 /// A product in one of the thesis' mappings.
 pub struct GroupedProduct {
@@ -43,7 +41,7 @@ impl GroupedProduct {
 
     /// The last product.
     pub fn result(&self) -> Result<Vec<f32>, DeviceError> {
-        read(&self.device, &self.buffers, "y", self.n_rows)
+        read_buffer(&self.device, self.buffers.get("y"), self.n_rows)
     }
 }
 
@@ -86,7 +84,7 @@ impl SellProduct {
 
     /// The last product.
     pub fn result(&self) -> Result<Vec<f32>, DeviceError> {
-        Ok(super::entries(&read(&self.device, &self.buffers, "y", self.n_rows)?))
+        Ok(super::entries(&read_buffer(&self.device, self.buffers.get("y"), self.n_rows)?))
     }
 }
 

@@ -1,0 +1,4 @@
+//! The laboratory: storages and methods that are measured against those of the product (`pliant bench`). Nothing of the product uses it.
+
+pub mod device;
+pub mod sparse;
