@@ -4,8 +4,8 @@ use super::tree::Tree;
 use super::{Embedding, MeshError, SurfaceMesh, TetMesh};
 use crate::math::{Aabb, Vec3};
 
-/// Finds for each point the tet that contains it and the point's barycentric weights there. A point outside every tet goes to
-/// the nearest one, with some weights negative.
+/// Finds for each point the tet that contains it and the point's barycentric weights there. A point outside every tet
+/// goes to the nearest tet, with some weights negative.
 pub fn embed(tets: &TetMesh, points: &[Vec3]) -> Result<Embedding, MeshError> {
     tets.check()?;
     if let Some(vertex) = points.iter().position(|p| !p.iter().all(|x| x.is_finite())) {
@@ -13,7 +13,7 @@ pub fn embed(tets: &TetMesh, points: &[Vec3]) -> Result<Embedding, MeshError> {
     }
     let grid = TetGrid::new(tets);
     let inside: Vec<Option<usize>> = points.par_iter().map(|point| grid.locate(point)).collect();
-    // What is nearest to a point outside is on the border.
+    // The tet nearest to a point outside lies at the border.
     let (mut surface, mut owners) = (SurfaceMesh::default(), vec![]);
     if inside.contains(&None) {
         (surface.triangles, owners) = tets.boundary_with_tets();
@@ -38,7 +38,7 @@ impl Embedding {
     }
 }
 
-/// Rounding may put a point on a border, between tets or outer, by so much of their size outside of all of them.
+/// Rounding may put a point on a face outside of the tets on both of its sides, by this part of their size.
 const ROUNDING: f64 = 1e-10;
 
 /// Barycentric weights of a point in a tet, by ratios of volumes.
@@ -95,7 +95,7 @@ impl<'a> TetGrid<'a> {
         }
     }
 
-    /// The cell of a point, or the nearest one when it lies outside the grid.
+    /// The cell of a point, or the nearest cell when the point lies outside the grid.
     fn cell(&self, point: &Vec3) -> [usize; 3] {
         std::array::from_fn(|axis| {
             // A cast from float saturates, so that negative values give cell 0.
@@ -112,7 +112,8 @@ impl<'a> TetGrid<'a> {
         &self.tets[self.starts[slot] as usize..self.starts[slot + 1] as usize]
     }
 
-    /// The tet that holds a point: of those that hold it on their border, the one it lies deepest in; the first of equals.
+    /// The tet that holds a point. On a border between tets it is the tet in which the point lies deepest; the first of
+    /// equals.
     fn locate(&self, point: &Vec3) -> Option<usize> {
         let mut best = (f64::NEG_INFINITY, 0);
         for &tet in self.tets_of(self.cell(point)) {

@@ -1,6 +1,6 @@
 use super::read::At;
 
-/// What is wrong with a mesh, where, and what would mend it.
+/// A fault of a mesh or of its file: what is wrong, where, and what would mend it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MeshError {
     /// A file that cannot be read as a mesh.

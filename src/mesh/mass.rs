@@ -6,20 +6,20 @@ use crate::math::{Mat3, Vec3};
 pub struct MassProperties {
     /// [kg]
     pub mass: f64,
-    /// In the frame of the surface [m].
+    /// Centre of mass in the frame of the surface [m].
     pub center: Vec3,
-    /// About the centre of mass, along the axes of the surface's frame [kg m^2].
+    /// Inertia about the centre of mass, along the axes of the surface's frame [kg m^2].
     pub inertia: Mat3,
 }
 
-/// Mass properties of what a closed surface of outward triangles encloses, filled with `density` [kg/m^3]: the exact integrals
-/// of 1, x and x x^T over signed tets from a common point to each triangle (the divergence theorem) [Mirtich 1996, Eberly 2002].
-/// A surface that encloses no positive volume (flat, or inside out) is an error.
+/// Mass properties of the solid that a closed surface of outward triangles encloses, of uniform `density` [kg/m^3]: the
+/// exact integrals of 1, x and x x^T over signed tets from a common point to each triangle (the divergence theorem)
+/// [Mirtich 1996, Eberly 2002]. A surface that encloses no positive volume (flat, or inside out) is an error.
 pub fn mass_properties(positions: &[Vec3], triangles: &[[u32; 3]], density: f64) -> Result<MassProperties, MeshError> {
     let surface = SurfaceMesh { positions: positions.to_vec(), triangles: triangles.to_vec(), ..SurfaceMesh::default() };
     surface.check()?;
     let bounds = surface.aabb();
-    // Around the box's centre: a small body far away keeps its digits.
+    // Integrals are taken around the box's centre: a small body far away keeps its digits.
     let origin = bounds.center();
     let (mut volume, mut first, mut second) = (0.0, Vec3::zeros(), Mat3::zeros());
     for triangle in 0..triangles.len() {

@@ -1,4 +1,4 @@
-//! How good a tet mesh is: its angles and shapes, and how far its border is from a surface.
+//! Measures how good a tet mesh is: its angles and shapes, and how far its border is from a surface.
 
 use std::f64::consts::PI;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::tree::Tree;
 use super::{SurfaceMesh, TetMesh, doctor};
 use crate::math::Vec3;
 
-/// Of all tets of a mesh.
+/// Extent, angles and shapes of all tets of a mesh.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shape {
     pub nodes: usize,
@@ -25,13 +25,13 @@ pub struct Shape {
     pub largest_volume: f64,
     /// Least and largest angle between two faces of a tet [degrees].
     pub dihedral: [f64; 2],
-    /// How many angles there are in each tenth degree: 0 to 10, 10 to 20, …, 170 to 180.
+    /// The number of angles in each ten degrees: 0 to 10, 10 to 20, …, 170 to 180.
     pub dihedral_histogram: [u64; 18],
     /// Three times the inner over the outer radius, 1 for a regular tet: the least, and the mean.
     pub radius_ratio: [f64; 2],
 }
 
-/// How far two surfaces are apart, by samples.
+/// The distance between two surfaces, by samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Deviation {
     /// The largest and the mean distance [m].
@@ -96,8 +96,8 @@ impl Shape {
 }
 
 impl Deviation {
-    /// How far points of one surface are from another at most: its vertices, and about `samples` points spread evenly over
-    /// its triangles.
+    /// Measures how far points of one surface are from another: its vertices, and about `samples` points spread evenly
+    /// over its triangles.
     pub fn between(surface: &SurfaceMesh, other: &SurfaceMesh, samples: usize) -> Self {
         let tree = Tree::new(other);
         let points = sampled(surface, samples);
@@ -107,7 +107,7 @@ impl Deviation {
     }
 }
 
-/// The vertices of a surface, and points of its triangles, as many of each as its area asks for.
+/// The vertices of a surface, and points of its triangles in proportion to their areas.
 fn sampled(surface: &SurfaceMesh, samples: usize) -> Vec<Vec3> {
     let mut points = surface.positions.clone();
     let per_area = samples as f64 / surface.area().max(f64::MIN_POSITIVE);
@@ -129,7 +129,7 @@ fn sampled(surface: &SurfaceMesh, samples: usize) -> Vec<Vec3> {
     points
 }
 
-/// The angles between the faces of a tet [degrees], one an edge.
+/// The angles between the faces of a tet [degrees], in the order of its edges.
 pub(super) fn dihedral_angles(corners: &[Vec3; 4]) -> [f64; 6] {
     // The edge, and the other two corners.
     const AROUND: [[usize; 4]; 6] = [[0, 1, 2, 3], [0, 2, 1, 3], [0, 3, 1, 2], [1, 2, 0, 3], [1, 3, 0, 2], [2, 3, 0, 1]];
@@ -140,8 +140,8 @@ pub(super) fn dihedral_angles(corners: &[Vec3; 4]) -> [f64; 6] {
     })
 }
 
-/// Three times the radius of the inner sphere over that of the outer one: 1 for a regular tet, 0 for a flat one, negative
-/// when it is inside out.
+/// Three times the radius of the inner sphere over that of the outer one: 1 for a regular tet, 0 for a flat tet,
+/// negative for a tet that is inside out.
 fn radius_ratio([a, b, c, d]: &[Vec3; 4]) -> f64 {
     let (u, v, w) = (b - a, c - a, d - a);
     let six_volumes = u.dot(&v.cross(&w));

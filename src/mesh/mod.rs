@@ -1,27 +1,19 @@
-//! Meshes: surfaces and tetrahedra, their readers, generators and checks. Knows nothing of materials, scenes or files'
-//! meaning beyond geometry.
+//! Meshes: surfaces and tetrahedra, their readers, generators and checks. This module knows nothing of materials and
+//! scenes, and takes nothing but geometry from files.
 
 pub mod assets;
-mod bcc;
-mod border;
-pub mod bounding;
 pub mod doctor;
 mod embed;
 mod error;
-mod fill;
-pub mod graded;
-mod inside;
-mod lattice;
+pub mod fill;
+mod kuhn;
 mod mass;
 pub mod measure;
 mod read;
 pub mod shapes;
-pub mod stuffing;
 mod surface;
-mod tetgen;
 mod tets;
 mod tree;
-pub mod voxel;
 mod write;
 
 pub use embed::embed;
@@ -41,11 +33,12 @@ pub struct SurfaceMesh {
     pub positions: Vec<Vec3>,
     /// Vertex indices, three a triangle.
     pub triangles: Vec<[u32; 3]>,
-    /// Where the corners of each triangle lie in a texture, `[u, v]` from its lower left corner; of meshes that have a texture. Of
-    /// corners rather than of vertices: along a seam one vertex has several, and yet is one point that moves and touches.
+    /// Texture coordinates of the corners of each triangle, `[u, v]` from the lower left corner of the texture, if
+    /// there is one. Corners have them rather than vertices: along a seam one vertex lies at several places of the
+    /// texture, and yet is one point that moves and touches.
     pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
-    /// Unit normals at the corners of each triangle, on the side that it faces; of meshes whose file tells them. Of corners, for along a crease a
-    /// vertex has several.
+    /// Unit normals at the corners of each triangle, on the side that it faces, if the file has normals. Corners have
+    /// them rather than vertices: along a crease one vertex has several.
     pub normals: Option<Vec<CornerNormals>>,
 }
 
@@ -61,7 +54,7 @@ pub struct TetMesh {
     pub tets: Vec<[u32; 4]>,
 }
 
-/// Where the points of a surface lie in a tet mesh: point `k` is `sum_c weights[k][c] * positions[nodes[k][c]]`.
+/// The places of the points of a surface in a tet mesh: point `k` is `sum_c weights[k][c] * positions[nodes[k][c]]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Embedding {
     /// The four nodes of the tet that holds each point.

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::f64::consts::{FRAC_PI_4, PI, TAU};
 
-use super::lattice::Lattice;
+use super::kuhn::KuhnGrid;
 use super::{SurfaceMesh, TetMesh};
 use crate::math::Vec3;
 
 /// A box of `size` [m], cut into `cells` along each axis (at least one), six tets a cell. Its volume is exact.
 pub fn box_tets(size: Vec3, cells: [u32; 3]) -> TetMesh {
     let cells = cells.map(|n| n.max(1) as usize);
-    let lattice = Lattice { cells, wrapped: None };
+    let lattice = KuhnGrid { cells, wrapped: None };
     lattice.tetrahedralise(
         |_| true,
         |_| 0,
@@ -21,7 +21,7 @@ pub fn box_tets(size: Vec3, cells: [u32; 3]) -> TetMesh {
 /// A ball: a cube of `resolution` cells a side (made even) mapped onto it, its border nodes on the sphere.
 pub fn sphere(radius: f64, resolution: u32) -> TetMesh {
     let n = even(resolution);
-    let lattice = Lattice { cells: [n; 3], wrapped: None };
+    let lattice = KuhnGrid { cells: [n; 3], wrapped: None };
     lattice.tetrahedralise(
         |_| true,
         |cell| mirror_bits(cell, [Some(n); 3]),
@@ -29,12 +29,12 @@ pub fn sphere(radius: f64, resolution: u32) -> TetMesh {
     )
 }
 
-/// A cylinder along y: squares of `resolution` cells a side (made even) mapped onto discs and stacked in cells about as high
-/// as wide.
+/// A cylinder along y: squares of `resolution` cells a side (made even) mapped onto discs and stacked in cells about as
+/// high as wide.
 pub fn cylinder(radius: f64, height: f64, resolution: u32) -> TetMesh {
     let n = even(resolution);
     let layers = layers(height, 2.0 * radius / n as f64);
-    let lattice = Lattice { cells: [n, layers, n], wrapped: None };
+    let lattice = KuhnGrid { cells: [n, layers, n], wrapped: None };
     lattice.tetrahedralise(
         |_| true,
         |cell| mirror_bits(cell, [Some(n), None, Some(n)]),
@@ -50,7 +50,7 @@ pub fn torus(radius: f64, tube_radius: f64, resolution: u32) -> TetMesh {
     let n = even(resolution);
     let sectors = layers(TAU * radius, 2.0 * tube_radius / n as f64).max(3);
     // Axes of the grid: along the tube, out, up. In this order they are right-handed.
-    let lattice = Lattice { cells: [sectors, n, n], wrapped: Some(0) };
+    let lattice = KuhnGrid { cells: [sectors, n, n], wrapped: Some(0) };
     lattice.tetrahedralise(
         |_| true,
         |cell| mirror_bits(cell, [None, Some(n), Some(n)]),
@@ -62,13 +62,14 @@ pub fn torus(radius: f64, tube_radius: f64, resolution: u32) -> TetMesh {
     )
 }
 
-/// A ring around y with a rectangular cross-section, one cell thick: `segments` hexahedra (at least three) of six tets each, all
-/// nodes on the surface. `radius` [m] reaches from the axis to the middle of the section, which is `width` wide along the radius
-/// and `height` high along y. The nodes lie at these measures: the ring is a prism of `segments` sides.
+/// A ring around y with a rectangular cross-section, one cell thick: `segments` hexahedra (at least three) of six tets
+/// each, all nodes on the surface. `radius` [m] reaches from the axis to the middle of the section, which is `width`
+/// wide along the radius and `height` high along y. The nodes lie at these measures: the ring is a prism of `segments`
+/// sides.
 pub fn ring(radius: f64, width: f64, height: f64, segments: u32) -> TetMesh {
     let segments = segments.max(3) as usize;
     // Axes of the grid as in [`torus`].
-    let lattice = Lattice { cells: [segments, 1, 1], wrapped: Some(0) };
+    let lattice = KuhnGrid { cells: [segments, 1, 1], wrapped: Some(0) };
     lattice.tetrahedralise(
         |_| true,
         |_| 0,
@@ -80,8 +81,9 @@ pub fn ring(radius: f64, width: f64, height: f64, segments: u32) -> TetMesh {
     )
 }
 
-/// A flat square frame with three holes, of `size` [m] with its thickness along y: 12 x 1 x 12 cells of which 72 are there, two
-/// holes of 10 x 2 cells beside one of 8 x 4. It has 260 nodes, all on the surface, 432 tets and 528 boundary triangles.
+/// A flat square frame with three holes, of `size` [m] with its thickness along y: 72 of 12 x 1 x 12 cells, two holes
+/// of 10 x 2 cells beside a hole of 8 x 4 cells. It has 260 nodes, all on the surface, 432 tets and 528 boundary
+/// triangles.
 pub fn frame(size: Vec3) -> TetMesh {
     let hole = |x: usize, z: usize| match z {
         1 | 2 | 9 | 10 => (1..11).contains(&x),
@@ -89,7 +91,7 @@ pub fn frame(size: Vec3) -> TetMesh {
         _ => false,
     };
     let cells = [12, 1, 12];
-    let lattice = Lattice { cells, wrapped: None };
+    let lattice = KuhnGrid { cells, wrapped: None };
     let place = |point: [usize; 3]| Vec3::from(std::array::from_fn(|axis| size[axis] * (point[axis] as f64 / cells[axis] as f64 - 0.5)));
     lattice.tetrahedralise(|[x, _, z]| !hole(x, z), |_| 0, place)
 }
@@ -107,16 +109,16 @@ fn unit(i: usize, n: usize) -> f64 {
     2.0 * i as f64 / n as f64 - 1.0
 }
 
-/// Mirrors the cut of the lower halves along the axes with a size: then every cell's diagonal points away from the centre,
-/// and no tet has all its corners on the border where the mapping flattens the edges of the cube.
+/// Mirrors the cut of the lower halves along the axes with a size: then every cell's diagonal points away from the
+/// centre, and no tet has all its corners on the border where the mapping flattens the edges of the cube.
 fn mirror_bits(cell: [usize; 3], sizes: [Option<usize>; 3]) -> usize {
     (0..3).filter(|&axis| sizes[axis].is_some_and(|n| cell[axis] < n / 2)).map(|axis| 1 << axis).sum()
 }
 
-/// Maps [-1, 1]^N onto the unit ball, every cube around the centre onto a sphere, with equal angles between the grid lines of
-/// a face (the "equiangular" cubed sphere [Ronchi, Iacono & Paolucci 1996], filled). It bends where two faces meet, along the
-/// diagonals, where the mirrored cut has faces too. Unlike the smooth maps of a cube to a ball it flattens no cell more than
-/// another as the grid becomes finer.
+/// Maps [-1, 1]^N onto the unit ball, every cube around the centre onto a sphere, with equal angles between the grid
+/// lines of a face (the "equiangular" cubed sphere [Ronchi, Iacono & Paolucci 1996], filled). It bends where two faces
+/// meet, along the diagonals, where the mirrored cut has faces too. Unlike the smooth maps of a cube to a ball it
+/// flattens no cell more than another as the grid becomes finer.
 fn ball_from_cube<const N: usize>(point: [f64; N]) -> [f64; N] {
     let shell = point.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
     if shell == 0.0 {
@@ -144,8 +146,8 @@ pub fn surface_sphere(radius: f64, segments: u32) -> SurfaceMesh {
     revolve(&profile, segments, false)
 }
 
-/// A sphere of `20 * 4^level` triangles of nearly equal size: an icosahedron whose triangles are halved along every edge `level`
-/// times (at most 7), all vertices on the sphere.
+/// A sphere of `20 * 4^level` triangles of nearly equal size: an icosahedron whose triangles are halved along every
+/// edge `level` times (at most 7), all vertices on the sphere.
 pub fn icosphere(radius: f64, level: u32) -> SurfaceMesh {
     let golden = (1.0 + 5f64.sqrt()) / 2.0;
     // The corners of three golden rectangles, one in each coordinate plane.
@@ -203,7 +205,7 @@ pub fn surface_cylinder(radius: f64, height: f64, segments: u32) -> SurfaceMesh 
     revolve(&[[0.0, -half], [radius, -half], [radius, half], [0.0, half]], segments.max(3), false)
 }
 
-/// A torus around y of `segments` sections; the tube has in proportion as many sides, at least eight.
+/// A torus around y of `segments` sections; the tube has sides of about the same length, at least eight.
 pub fn surface_torus(radius: f64, tube_radius: f64, segments: u32) -> SurfaceMesh {
     let segments = segments.max(3);
     let sides = ((f64::from(segments) * tube_radius / radius).round() as u32).clamp(8, segments.max(8));
@@ -214,8 +216,8 @@ pub fn surface_torus(radius: f64, tube_radius: f64, segments: u32) -> SurfaceMes
     revolve(&profile, segments, true)
 }
 
-/// Turns a profile of points (distance from the axis, y) around y. An open profile runs upwards from the axis to the axis,
-/// and its two ends are single vertices; a closed one runs counter-clockwise.
+/// Turns a profile of points (distance from the axis, y) around y. An open profile runs upwards from the axis to the
+/// axis, and its two ends are single vertices; a closed one runs counter-clockwise.
 fn revolve(profile: &[[f64; 2]], segments: u32, closed: bool) -> SurfaceMesh {
     let mut surface = SurfaceMesh::default();
     let last = profile.len() - 1;
@@ -278,7 +280,8 @@ mod tests {
 
     #[test]
     fn every_cell_of_a_box_is_cut_around_the_same_diagonal() {
-        // The mesh rule of the scenes shared with other simulators: six tets around the diagonal from (0,0,0) to (1,1,1).
+        // The mesh rule of the scenes shared with other simulators: six tets around the diagonal from (0,0,0) to
+        // (1,1,1).
         let mesh = box_tets(Vec3::repeat(2.0), [2; 3]);
         for cell in mesh.tets.chunks(6) {
             for tet in cell {

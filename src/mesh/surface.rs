@@ -3,8 +3,8 @@ use std::collections::HashMap;
 use super::{CornerNormals, MeshError, SurfaceMesh};
 use crate::math::{Aabb, Vec3};
 
-/// What a triangle is cut into when some of its edges are halved, by the set of these edges as bits: corners 0, 1, 2 are its own, 3, 4, 5
-/// the middles of the edges from 0 to 1, from 1 to 2 and from 2 to 0.
+/// The triangles into which a triangle is cut when some of its edges are halved, by the set of these edges as bits.
+/// Corners 0, 1, 2 are its own; 3, 4, 5 are the middles of the edges from 0 to 1, from 1 to 2 and from 2 to 0.
 const CUTS: [&[[usize; 3]]; 8] = [
     &[[0, 1, 2]],
     &[[0, 3, 2], [3, 1, 2]],
@@ -22,8 +22,8 @@ impl SurfaceMesh {
         self.triangles[triangle].map(|v| self.positions[v as usize])
     }
 
-    /// Volume enclosed [m^3], by the divergence theorem; negative when the triangles face inwards. For an open surface it
-    /// depends on where the surface stands.
+    /// Volume enclosed [m^3], by the divergence theorem; negative when the triangles face inwards. For an open surface
+    /// it depends on where the surface stands.
     pub fn signed_volume(&self) -> f64 {
         // Around the box's centre rather than the origin: a small body far away keeps its digits.
         let origin = if self.positions.is_empty() { Vec3::zeros() } else { self.aabb().center() };
@@ -68,15 +68,15 @@ impl SurfaceMesh {
         }
     }
 
-    /// Which way a triangle faces, as the normals of its corners; zero for one without area.
+    /// The normal of a triangle at each of its corners; zero for a triangle without area.
     pub(super) fn flat_normals(&self, triangle: usize) -> CornerNormals {
         let [a, b, c] = self.corners(triangle);
         let normal = (b - a).cross(&(c - a)).try_normalize(0.0).unwrap_or_default();
         [[normal.x as f32, normal.y as f32, normal.z as f32]; 3]
     }
 
-    /// The same surface with triangles small enough that no edge is longer than `longest` [m]: edges are halved, for both of their
-    /// triangles alike, so that what was closed stays closed. New vertices follow the old ones.
+    /// The same surface with triangles small enough that no edge is longer than `longest` [m]: edges are halved, for
+    /// both of their triangles alike, so that a closed surface stays closed. New vertices follow the old ones.
     pub fn subdivided(&self, longest: f64) -> Self {
         let mut surface = self.clone();
         loop {
@@ -99,7 +99,7 @@ impl SurfaceMesh {
                 };
                 let halves = [halved(a, b), halved(b, c), halved(c, a)];
                 let pieces = CUTS[halves.iter().enumerate().map(|(edge, half)| usize::from(half.is_some()) << edge).sum::<usize>()];
-                // The corners, then the middles of the edges from each of them to the next.
+                // The corners, then the middles of the edges from each corner to the next.
                 let vertices = [Some(a), Some(b), Some(c), halves[0], halves[1], halves[2]].map(Option::unwrap_or_default);
                 cut.extend(pieces.iter().map(|piece| piece.map(|corner| vertices[corner])));
                 if let Some(texture) = &texture {
@@ -142,7 +142,7 @@ impl SurfaceMesh {
     }
 }
 
-/// A vector of length 1; none of one without a direction.
+/// A vector scaled to length 1; nothing for a vector without a direction.
 pub(super) fn normalised(v: [f32; 3]) -> Option<[f32; 3]> {
     let v = v.map(f64::from);
     let length = v.iter().map(|x| x * x).sum::<f64>().sqrt();

@@ -3,7 +3,7 @@ use rayon::prelude::*;
 use super::{Embedding, MeshError, SurfaceMesh, TetMesh};
 use crate::math::Vec3;
 
-/// How near the tets are to regular ones: `6 sqrt(2) volume / (rms edge)^3`, 1 for a regular tet, 0 for a flat one.
+/// How nearly regular the tets are: `6 sqrt(2) volume / (rms edge)^3`, 1 for a regular tet, 0 for a flat tet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quality {
     pub worst: f64,
@@ -51,7 +51,7 @@ impl TetMesh {
         single.into_iter().map(|id| (self.face(id as usize), id / 4)).unzip()
     }
 
-    /// The boundary as triangles over its own vertices, and the nodes that these are, in their order.
+    /// The boundary as triangles over its own vertices, and the node of each of these vertices, in their order.
     pub fn boundary_skin(&self) -> (Vec<[u32; 3]>, Embedding) {
         let boundary = self.boundary();
         let mut vertex = vec![u32::MAX; self.positions.len()];
@@ -107,8 +107,8 @@ impl TetMesh {
         Quality { worst, mean: sum / self.tets.len() as f64 }
     }
 
-    /// Refuses what no solver can use: no tets, an index out of range, a coordinate that is not finite, a volume that is not
-    /// positive.
+    /// Refuses a mesh that no solver can use: no tets, an index out of range, a coordinate that is not finite, a volume
+    /// that is not positive.
     pub fn check(&self) -> Result<(), MeshError> {
         self.check_indices()?;
         match (0..self.tets.len()).map(|tet| (tet, self.volume(tet))).find(|(_, volume)| volume.is_nan() || *volume <= 0.0) {
@@ -117,7 +117,7 @@ impl TetMesh {
         }
     }
 
-    /// Refuses what is no mesh: no tets, an index out of range, a coordinate that is not finite.
+    /// Refuses lists that are no mesh: no tets, an index out of range, a coordinate that is not finite.
     pub fn check_indices(&self) -> Result<(), MeshError> {
         if self.tets.is_empty() {
             return Err(MeshError::NoTets);

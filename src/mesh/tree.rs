@@ -1,4 +1,4 @@
-//! A tree of boxes over the triangles of a surface that does not move: what lies near, and what lies inside.
+//! A tree of boxes over the triangles of a surface that does not move: it finds what lies near and what lies inside.
 
 use std::f64::consts::PI;
 
@@ -7,11 +7,12 @@ use arrayvec::ArrayVec;
 use super::SurfaceMesh;
 use crate::math::{Aabb, Vec3};
 
-/// Triangles of a leaf.
-const LEAF: usize = 8;
+/// A leaf has at most this many triangles.
+const LEAF_TRIANGLES: usize = 8;
 
-/// A group of triangles counts as one dipole from this many of its radii on: the winding number is then wrong by less than 0.02.
-const FAR: f64 = 3.0;
+/// A group of triangles counts as one dipole from this many of its radii on: the winding number is then wrong by less
+/// than 0.02.
+const DIPOLE_RADII: f64 = 3.0;
 
 pub(super) struct Tree<'a> {
     pub surface: &'a SurfaceMesh,
@@ -28,14 +29,15 @@ struct Node {
     end: usize,
     /// The right child; 0 for a leaf.
     right: usize,
-    /// Sum of the vector areas [m^2], their centre weighted by area, and how far a corner is from it at most [m].
+    /// Sum of the vector areas [m^2], the centre of the triangles weighted by area, and the largest distance of a
+    /// corner from that centre [m].
     dipole: Vec3,
     center: Vec3,
     radius: f64,
 }
 
-/// More than a search has waiting: one node a level, and halving 2^32 triangles takes 32 levels.
-const DEEPEST: usize = 64;
+/// A search has fewer nodes than this waiting: one a level, and halving 2^32 triangles takes 32 levels.
+const MAX_WAITING: usize = 64;
 
 impl Node {
     /// Squared distance [m^2] from a point to the box.
@@ -69,7 +71,7 @@ impl<'a> Tree<'a> {
         let radius = (bounds.max - center).sup(&(center - bounds.min)).norm();
         let node = self.nodes.len();
         self.nodes.push(Node { bounds, begin, end, right: 0, dipole, center, radius });
-        if end - begin > LEAF {
+        if end - begin > LEAF_TRIANGLES {
             let spread = Aabb::of(part.iter().map(|&t| &centers[t as usize])).extent();
             let axis = spread.imax();
             let middle = (end - begin) / 2;
@@ -81,16 +83,16 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// How many times the surface winds around a point [Jacobson, Kavan & Sorkine-Hornung 2013]: 1 inside of a closed surface, 0
-    /// outside, and a smooth value between where it has holes. Far parts count as dipoles [Barill, Dickson, Schmidt, Levin &
-    /// Jacobson 2018, with their first term alone].
+    /// How many times the surface winds around a point [Jacobson, Kavan & Sorkine-Hornung 2013]: 1 inside of a closed
+    /// surface, 0 outside, and a smooth value between where it has holes. Far parts count as dipoles [Barill, Dickson,
+    /// Schmidt, Levin & Jacobson 2018, with their first term alone].
     pub fn winding(&self, point: &Vec3) -> f64 {
         let (mut far, mut near) = (0.0, 0.0);
         self.visit(
             |node| {
                 let to = node.center - point;
                 let distance = to.norm();
-                let is_far = distance > FAR * node.radius;
+                let is_far = distance > DIPOLE_RADII * node.radius;
                 if is_far {
                     far += node.dipole.dot(&to) / distance.powi(3);
                 }
@@ -106,19 +108,19 @@ impl<'a> Tree<'a> {
         self.nearest(point).0.sqrt()
     }
 
-    /// The point of the surface that is nearest to a given one.
+    /// The point of the surface that is nearest to a given point.
     pub fn closest(&self, point: &Vec3) -> Vec3 {
         self.nearest(point).1
     }
 
-    /// The triangle that is nearest to a point; of equals any, but always the same.
+    /// The triangle that is nearest to a point; among equals always the same one.
     pub fn closest_triangle(&self, point: &Vec3) -> usize {
         self.nearest(point).2
     }
 
     fn nearest(&self, point: &Vec3) -> (f64, Vec3, usize) {
         let mut best = (f64::INFINITY, *point, 0);
-        let mut waiting = ArrayVec::<(f64, usize), DEEPEST>::new();
+        let mut waiting = ArrayVec::<(f64, usize), MAX_WAITING>::new();
         waiting.push((self.nodes[0].squared_distance(point), 0));
         while let Some((at_least, index)) = waiting.pop() {
             let node = &self.nodes[index];
@@ -135,7 +137,7 @@ impl<'a> Tree<'a> {
                 }
                 continue;
             }
-            // The nearer child is looked at first.
+            // The nearer child is searched first.
             let [a, b] = [index + 1, node.right].map(|child| (self.nodes[child].squared_distance(point), child));
             waiting.extend(if a.0 <= b.0 { [b, a] } else { [a, b] });
         }
@@ -149,7 +151,7 @@ impl<'a> Tree<'a> {
 
     /// Walks down where `enter` says so, and calls `each` with the triangles of the leaves reached.
     fn visit(&self, mut enter: impl FnMut(&Node) -> bool, mut each: impl FnMut(usize)) {
-        let mut waiting = ArrayVec::<usize, DEEPEST>::from_iter([0]);
+        let mut waiting = ArrayVec::<usize, MAX_WAITING>::from_iter([0]);
         while let Some(index) = waiting.pop() {
             let node = &self.nodes[index];
             if !enter(node) {
@@ -172,8 +174,8 @@ pub(super) fn solid_angle([a, b, c]: &[Vec3; 3]) -> f64 {
     2.0 * numerator.atan2(denominator)
 }
 
-/// The point of a triangle nearest to a given one: its projection when that falls inside, else the nearest on the edges. The triangle
-/// may be flat.
+/// The point of a triangle nearest to a given point: its projection when that falls inside, else the nearest on the
+/// edges. The triangle may be flat.
 pub(super) fn closest_on_triangle(&[a, b, c]: &[Vec3; 3], point: &Vec3) -> Vec3 {
     let normal = (b - a).cross(&(c - a));
     let area = normal.norm_squared();

@@ -17,8 +17,8 @@ pub fn write_obj(surface: &SurfaceMesh) -> String {
 /// Formats of [`write_tets`], by the endings of file names.
 pub const TET_ENDINGS: [(&str, Format); 4] = [("msh", Format::Gmsh), ("vtu", Format::Vtu), ("vtk", Format::Vtk), ("mesh", Format::Medit)];
 
-/// Tets as a text file: Gmsh (2.2), VTU, legacy VTK or MEDIT; none of other formats. Coordinates are printed so that reading them back
-/// gives the same f64.
+/// Tets as a text file: Gmsh (2.2), VTU, legacy VTK or MEDIT; none of other formats. Coordinates are printed so that
+/// reading them back gives the same f64.
 pub fn write_tets(mesh: &TetMesh, format: Format) -> Option<String> {
     let (n_nodes, n_tets) = (mesh.positions.len(), mesh.tets.len());
     let mut text = String::with_capacity(64 * n_nodes + 32 * n_tets);

@@ -8,7 +8,7 @@ use crate::geometry::Shape;
 use crate::math::{Aabb, Quat, Vec3};
 use crate::mesh::{
     Border, CornerNormals, Embedding, Fineness, MeshData, MeshError, MeshFile, Method, SurfaceMesh, TetMesh, assets, doctor, embed,
-    open_mesh, parse_surface, shapes, voxel,
+    fill::voxel, open_mesh, parse_surface, shapes,
 };
 
 /// Tets and surface of a deformable body before it is placed.

@@ -9,18 +9,18 @@ use crate::mesh::tree::Tree;
 pub struct Crossing {
     /// The lower number first.
     pub triangles: [u32; 2],
-    /// Where an edge of one passes the other [m].
+    /// The point where an edge of one triangle passes the other [m].
     pub place: Vec3,
 }
 
-/// A surface that crosses itself more often than this is soup: more are not looked for.
-const MOST: usize = 100_000;
+/// The search ends after this many crossings: a surface that has them is triangle soup.
+const MAX_CROSSINGS: usize = 100_000;
 
 /// A corner nearer to a plane than this part of the distances lies in it.
 const FLAT: f64 = 1e-12;
 
-/// Where a surface passes through itself, in the order of the triangles. Triangles that only touch, share an edge or lie in one
-/// plane do not cross. At most 100,000 are found.
+/// Finds where a surface passes through itself, in the order of the triangles. Triangles that only touch, share an edge
+/// or lie in one plane do not cross. At most 100,000 are found.
 pub fn crossings(surface: &SurfaceMesh) -> Vec<Crossing> {
     if surface.triangles.is_empty() {
         return Vec::new();
@@ -46,8 +46,8 @@ pub fn crossings(surface: &SurfaceMesh) -> Vec<Crossing> {
             })
             .collect();
         found.extend(part.into_iter().flatten());
-        if found.len() >= MOST {
-            found.truncate(MOST);
+        if found.len() >= MAX_CROSSINGS {
+            found.truncate(MAX_CROSSINGS);
             break;
         }
     }
@@ -64,7 +64,7 @@ pub fn crosses_itself(surface: &SurfaceMesh) -> bool {
     })
 }
 
-/// Where an edge of one triangle passes the inside of the other.
+/// Finds the point where an edge of one triangle passes the inside of the other.
 fn crossing(surface: &SurfaceMesh, a: usize, b: usize) -> Option<Vec3> {
     let shares = |of: usize, corner: u32| surface.triangles[of].contains(&corner);
     let shared = surface.triangles[a].iter().filter(|&&corner| shares(b, corner)).count();
@@ -80,11 +80,11 @@ fn crossing(surface: &SurfaceMesh, a: usize, b: usize) -> Option<Vec3> {
     edges(a, b).or_else(|| edges(b, a))
 }
 
-/// Where the way from `p` to `q` passes the inside of a triangle.
+/// Finds the point where the segment from `p` to `q` passes the inside of a triangle.
 fn passes(p: &Vec3, q: &Vec3, [a, b, c]: &[Vec3; 3]) -> Option<Vec3> {
     let normal = (b - a).cross(&(c - a));
     let (before, behind) = (normal.dot(&(p - a)), normal.dot(&(q - a)));
-    // Triangles in one plane are a few roundings beside it, to either side.
+    // Triangles in one plane lie a few roundings beside it, to either side.
     let rounding = FLAT * normal.norm() * [p, q, b, c].map(|corner| (corner - a).amax()).into_iter().fold(0.0, f64::max);
     if before * behind >= 0.0 || before.abs().min(behind.abs()) <= rounding {
         return None;

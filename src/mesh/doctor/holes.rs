@@ -1,39 +1,39 @@
-//! Closing small holes.
+//! Closes small holes of a surface.
 
 use std::collections::HashSet;
 
-use super::surface::sides;
+use super::sides::sides;
 use crate::math::Vec3;
 use crate::mesh::SurfaceMesh;
 
-/// A hole is small when its lid has at most this part of the surface's area. A foot that is open or a sleeve is larger: there
+/// A hole is small when its lid has at most this part of the surface's area. An open foot or sleeve is larger: there
 /// the winding number decides what is inside.
-const SMALL: f64 = 0.05;
+const MAX_LID_SHARE: f64 = 0.05;
 
-/// And this many edges: the time for a lid grows with their third power.
-const MOST_EDGES: usize = 400;
+/// A small hole has at most this many edges: the time for a lid grows with their third power.
+const MAX_EDGES: usize = 400;
 
 /// All lids together may take this many steps, some seconds; later holes stay open.
-const MOST_STEPS: usize = 1 << 31;
+const MAX_STEPS: usize = 1 << 31;
 
-/// Closes small holes of a surface by the lid of least area over their corners [Barequet & Sharir 1995; Liepa 2003]. No vertex is
-/// added. A hole whose lid would meet the surface in an edge that is there already stays open.
+/// Closes small holes of a surface by the lid of least area over their corners [Barequet & Sharir 1995; Liepa 2003]. No
+/// vertex is added. A hole whose lid would meet the surface in an edge that is there already stays open.
 pub(super) fn close_small_holes(surface: &mut SurfaceMesh) {
     let all_sides = sides(&surface.triangles);
     let mut edges: HashSet<[u32; 2]> = all_sides.iter().map(|side| side.ends).collect();
     // A hole runs against its triangles.
-    let mut ways: Vec<[u32; 2]> = Vec::new();
+    let mut rims: Vec<[u32; 2]> = Vec::new();
     for edge in all_sides.chunk_by(|a, b| a.ends == b.ends).filter(|edge| edge.len() == 1) {
         let [low, high] = edge[0].ends;
-        ways.push(if edge[0].forward { [high, low] } else { [low, high] });
+        rims.push(if edge[0].forward { [high, low] } else { [low, high] });
     }
-    ways.sort_unstable();
-    let largest = SMALL * surface.area();
+    rims.sort_unstable();
+    let largest = MAX_LID_SHARE * surface.area();
     let before = surface.triangles.len();
     let mut steps = 0;
-    for hole in loops(&ways) {
-        steps += hole.len().min(MOST_EDGES).pow(3) / 6;
-        if hole.len() > MOST_EDGES || steps > MOST_STEPS {
+    for hole in loops(&rims) {
+        steps += hole.len().min(MAX_EDGES).pow(3) / 6;
+        if hole.len() > MAX_EDGES || steps > MAX_STEPS {
             continue;
         }
         let corners: Vec<Vec3> = hole.iter().map(|&v| surface.positions[v as usize]).collect();
@@ -47,7 +47,7 @@ pub(super) fn close_small_holes(surface: &mut SurfaceMesh) {
             }
         }
     }
-    // A lid is flat, and goes on with the texture of what is around it.
+    // A lid is flat and takes up the texture of the triangles around it.
     if let Some(mut normals) = surface.normals.take() {
         normals.extend((before..surface.triangles.len()).map(|t| surface.flat_normals(t)));
         surface.normals = Some(normals);
@@ -65,20 +65,20 @@ fn ordered(a: u32, b: u32) -> [u32; 2] {
     [a.min(b), a.max(b)]
 }
 
-/// Closed ways along `ways` (sorted, each used once) that pass no vertex twice.
-fn loops(ways: &[[u32; 2]]) -> Vec<Vec<u32>> {
-    let mut used = vec![false; ways.len()];
+/// Closed loops of directed edges (sorted, each used once) that pass no vertex twice.
+fn loops(edges: &[[u32; 2]]) -> Vec<Vec<u32>> {
+    let mut used = vec![false; edges.len()];
     let mut found = Vec::new();
-    for start in 0..ways.len() {
+    for start in 0..edges.len() {
         if used[start] {
             continue;
         }
-        let mut path = vec![ways[start][0]];
+        let mut path = vec![edges[start][0]];
         let mut next = Some(start);
-        while let Some(way) = next {
-            used[way] = true;
-            let vertex = ways[way][1];
-            // Back at a vertex of the path: what came since is a loop of its own.
+        while let Some(edge) = next {
+            used[edge] = true;
+            let vertex = edges[edge][1];
+            // Back at a vertex of the path: the edges since then are a loop of their own.
             if let Some(first) = path.iter().rposition(|&v| v == vertex) {
                 let hole = path.split_off(first);
                 if hole.len() > 2 {
@@ -86,15 +86,15 @@ fn loops(ways: &[[u32; 2]]) -> Vec<Vec<u32>> {
                 }
             }
             path.push(vertex);
-            let from = ways.partition_point(|way| way[0] < vertex);
-            next = (from..ways.len()).take_while(|&i| ways[i][0] == vertex).find(|&i| !used[i]);
+            let from = edges.partition_point(|edge| edge[0] < vertex);
+            next = (from..edges.len()).take_while(|&i| edges[i][0] == vertex).find(|&i| !used[i]);
         }
     }
     found
 }
 
-/// The triangulation of a closed polygon in space with the least area, by dynamic programming over its parts; `is_taken(i, j)`
-/// forbids a diagonal. Nothing when there is none.
+/// The triangulation of a closed polygon in space with the least area, by dynamic programming over its parts;
+/// `is_taken(i, j)` forbids a diagonal. Nothing when there is none.
 fn least_area_lid(corners: &[Vec3], is_taken: impl Fn(usize, usize) -> bool) -> Option<(f64, Vec<[usize; 3]>)> {
     let n = corners.len();
     let mut best = vec![0.0; n * n];

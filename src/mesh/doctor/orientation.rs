@@ -1,16 +1,18 @@
-//! Which side of a surface is outside.
+//! Makes the triangles of a surface agree on which side is outside.
 
-use super::surface::{is_solid_volume, sides};
+use super::diagnosis::is_solid_volume;
+use super::sides::sides;
 use crate::math::{Aabb, Vec3};
 use crate::mesh::SurfaceMesh;
 use crate::mesh::tree::solid_angle;
 
-/// Makes triangles that share an edge run opposite ways along it, piece by piece, as most of the piece's area does; then turns
-/// closed pieces that are inside out, unless they lie in another one, as the inner wall of a hollow body does. Edges of more or
-/// less than two triangles bound pieces. A piece with only one side (a Möbius strip) keeps some edges that disagree.
+/// Makes triangles that share an edge run opposite ways along it, piece by piece, as most of the piece's area does;
+/// then turns closed pieces that are inside out, unless they lie in another one, as the inner wall of a hollow body
+/// does. Edges of more or less than two triangles bound pieces. A piece with only one side (a Möbius strip) keeps some
+/// edges that disagree.
 pub(super) fn orient(surface: &mut SurfaceMesh) {
     let n = surface.triangles.len();
-    // Neighbours over edges of two triangles, and whether they disagree.
+    // Neighbours over edges of two triangles, and whether the two disagree.
     let mut neighbours: Vec<Vec<(u32, bool)>> = vec![Vec::new(); n];
     let mut is_open = vec![false; n];
     for edge in sides(&surface.triangles).chunk_by(|a, b| a.ends == b.ends) {
@@ -43,7 +45,7 @@ pub(super) fn orient(surface: &mut SurfaceMesh) {
                 }
             }
         }
-        // As most of the area faces.
+        // The piece keeps the side to which most of its area faces.
         let area = |&t: &usize| {
             let [a, b, c] = surface.corners(t);
             (b - a).cross(&(c - a)).norm() * if turned[t] { -1.0 } else { 1.0 }
@@ -57,8 +59,9 @@ pub(super) fn orient(surface: &mut SurfaceMesh) {
     turn_outwards(surface, &pieces, &is_open);
 }
 
-/// Pairs of a point and a triangle that are looked at to find what lies in what; more are left as they are.
-const MOST_WORK: usize = 1 << 28;
+/// At most this many pairs of a point and a triangle are examined to find which piece lies in which; surfaces that need
+/// more keep their orientation.
+const MAX_PAIRS: usize = 1 << 28;
 
 fn turn_outwards(surface: &mut SurfaceMesh, pieces: &[Vec<usize>], is_open: &[bool]) {
     let closed: Vec<&Vec<usize>> = pieces.iter().filter(|piece| piece.iter().all(|&t| !is_open[t])).collect();
@@ -71,7 +74,7 @@ fn turn_outwards(surface: &mut SurfaceMesh, pieces: &[Vec<usize>], is_open: &[bo
         piece.iter().map(six).sum::<f64>() / 6.0
     };
     let inverted: Vec<&Vec<usize>> = closed.iter().copied().filter(|piece| volume(piece) < 0.0).collect();
-    if inverted.len().saturating_mul(surface.triangles.len()) > MOST_WORK {
+    if inverted.len().saturating_mul(surface.triangles.len()) > MAX_PAIRS {
         return;
     }
     let mut wrong: Vec<usize> = Vec::new();

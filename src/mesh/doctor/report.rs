@@ -1,16 +1,18 @@
-//! What the doctor says: in words, as JSON, and by places.
+//! The doctor's report: in words, as JSON, and by places.
 
 use std::fmt;
 
 use serde::Serialize;
 
-use super::surface::{self, mend};
-use super::tets::{self, mend_tets};
-use super::{crossings, diagnose, diagnose_tets};
-use crate::math::{Aabb, Vec3};
+use super::crossings::crossings;
+use super::diagnosis::{self, Diagnosis, diagnose};
+use super::findings::{Finding, Findings, Outcome, of_surfaces, of_tets};
+use super::mend::mend;
+use super::tets::{self, TetDiagnosis, diagnose_tets, mend_tets};
+use crate::math::Aabb;
 use crate::mesh::{MeshData, MeshFile, SurfaceMesh, TetMesh};
 
-/// What was found in a mesh, what mending leaves of it, and what the mesh is fit for.
+/// The faults found in a mesh, how many of them mending leaves, and what the mesh is fit for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// "surface" or "tets".
@@ -21,13 +23,14 @@ pub struct Report {
     pub pieces: usize,
     /// Sides of the bounding box, in units of the file.
     pub size: [f64; 3],
-    /// In cubed units of the file; of a surface negative when it is inside out, and meaningless when it is open.
+    /// Volume in cubed units of the file; for a surface negative when it is inside out, and meaningless when it is
+    /// open.
     pub volume: f64,
-    /// Of a surface, in squared units of the file.
+    /// Area of a surface, in squared units of the file.
     pub area: Option<f64>,
     /// Worst and mean quality of the tets, 1 for a regular one.
     pub quality: Option<[f64; 2]>,
-    /// What the reader changed or left out, and what the size tells about units.
+    /// Notes on what the reader changed or left out, and on the unit that the size suggests.
     pub notes: Vec<String>,
     pub findings: Vec<Finding>,
     /// Whether there is something left to simulate.
@@ -36,31 +39,9 @@ pub struct Report {
     /// Whether it is a solid once it is mended.
     #[serde(skip)]
     pub is_sound: bool,
-    /// What becomes of it.
+    /// A sentence on what can be done with the mesh.
     pub verdict: String,
 }
-
-/// One kind of fault.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Finding {
-    /// A short name that stays, such as "boundary_edges".
-    pub fault: &'static str,
-    pub count: usize,
-    /// How many are left after mending.
-    pub left: usize,
-    pub sentence: String,
-    /// Where the first of them are, in coordinates of the file.
-    pub places: Vec<[f64; 3]>,
-    /// Outlines of the first of them, for pictures: a point, the ends of an edge, the corners of a triangle or of a tet.
-    #[serde(skip)]
-    pub outlines: Vec<Vec<Vec3>>,
-}
-
-/// No more places are listed of one kind.
-const MOST_PLACES: usize = 100;
-
-/// And no more outlines.
-const MOST_OUTLINES: usize = 1000;
 
 /// Examines a mesh as it was read.
 pub fn examine(file: &MeshFile) -> Report {
@@ -96,118 +77,9 @@ impl fmt::Display for Report {
     }
 }
 
-/// Gathers findings.
-struct Findings(Vec<Finding>);
-
-impl Findings {
-    /// `one` and `many` name the fault; `remedy` is what mending does, `rest` what to do about those that are left.
-    fn add(
-        &mut self,
-        fault: &'static str,
-        mut outlines: Vec<Vec<Vec3>>,
-        [count, left]: [usize; 2],
-        [one, many]: [&str; 2],
-        [remedy, rest]: [&str; 2],
-    ) {
-        // Welding may show what was hidden.
-        let count = count.max(left);
-        if count == 0 {
-            return;
-        }
-        let what = format!("{count} {}", if count == 1 { one } else { many });
-        let sentence = match left {
-            0 => format!("{what}: {remedy}"),
-            _ if left >= count => format!("{what}: {rest}"),
-            _ => format!("{what}: {remedy}, but {left} are left: {rest}"),
-        };
-        outlines.truncate(MOST_OUTLINES);
-        let middle = |outline: &Vec<Vec3>| (outline.iter().sum::<Vec3>() / outline.len() as f64).into();
-        let places = outlines.iter().take(MOST_PLACES).map(middle).collect();
-        self.0.push(Finding { fault, count, left, sentence, places, outlines });
-    }
-}
-
 fn examine_surface(surface: &SurfaceMesh, notes: &[String]) -> Report {
-    let before = diagnose(surface);
-    let faults = surface::faults(surface);
     let mended = mend(surface.clone());
-    let after = diagnose(&mended);
-    let crossings = crossings(&mended);
-
-    let vertices = |list: &[u32]| list.iter().map(|&v| vec![surface.positions[v as usize]]).collect::<Vec<_>>();
-    let edges = |list: &[[u32; 2]]| list.iter().map(|ends| ends.map(|v| surface.positions[v as usize]).to_vec()).collect::<Vec<_>>();
-    let triangles = |list: &[u32]| list.iter().map(|&t| surface.corners(t as usize).to_vec()).collect::<Vec<_>>();
-    let mut found = Findings(Vec::new());
-    found.add(
-        "duplicate_vertices",
-        vertices(&faults.duplicate),
-        [before.duplicate_vertices, after.duplicate_vertices],
-        ["vertex repeats the place of another", "vertices repeat the places of others"],
-        ["mending welds them", "weld them"],
-    );
-    found.add(
-        "unused_vertices",
-        vertices(&faults.unused),
-        [before.unused_vertices, after.unused_vertices],
-        ["vertex belongs to no triangle", "vertices belong to no triangle"],
-        ["mending drops them", "drop them"],
-    );
-    found.add(
-        "repeated_triangles",
-        triangles(&faults.repeated),
-        [before.repeated_triangles, after.repeated_triangles],
-        ["triangle is there twice", "triangles repeat earlier ones"],
-        ["mending drops them", "drop them"],
-    );
-    found.add(
-        "degenerate_triangles",
-        triangles(&faults.degenerate),
-        [before.degenerate_triangles, after.degenerate_triangles],
-        ["triangle has no area", "triangles have no area"],
-        ["mending drops those that use a vertex twice", "they keep the surface closed; remesh it if its shading looks wrong"],
-    );
-    // Triangles that are not welded have neither neighbours nor a common outside: what mending leaves counts.
-    let [boundary, misoriented] = [(before.boundary_edges, after.boundary_edges), (before.misoriented_edges, after.misoriented_edges)];
-    found.add(
-        "boundary_edges",
-        edges(&faults.boundary),
-        [boundary.0, boundary.1],
-        ["edge has a triangle on one side only", "edges have a triangle on one side only"],
-        ["mending welds what touches and closes small holes", "the surface is open; what is inside is told by its winding number"],
-    );
-    found.add(
-        "misoriented_edges",
-        edges(&faults.misoriented),
-        [misoriented.0, misoriented.1],
-        ["edge lies between triangles that face opposite ways", "edges lie between triangles that face opposite ways"],
-        ["mending turns the fewer", "the surface has no outside there; make the orientation of its faces consistent"],
-    );
-    found.add(
-        "non_manifold_edges",
-        edges(&faults.non_manifold),
-        [before.non_manifold_edges, after.non_manifold_edges],
-        ["edge has more than two triangles", "edges have more than two triangles"],
-        ["mending drops doubled faces and inner walls", "the parts are taken as joined there"],
-    );
-    found.add(
-        "non_manifold_vertices",
-        vertices(&faults.split),
-        [before.non_manifold_vertices, after.non_manifold_vertices],
-        ["vertex joins parts that touch nowhere else", "vertices join parts that touch nowhere else"],
-        ["mending parts them", "the parts are taken as joined there"],
-    );
-    if before.is_inside_out() {
-        let outcome = [1, usize::from(after.is_inside_out())];
-        let flips = ["mending turns them", "turn them"];
-        found.add("inside_out", Vec::new(), outcome, ["surface has its triangles facing inwards", ""], flips);
-    }
-    found.add(
-        "self_intersections",
-        crossings.iter().map(|crossing| vec![crossing.place]).collect(),
-        [crossings.len(); 2],
-        ["pair of triangles passes through each other", "pairs of triangles pass through each other"],
-        ["", "the parts are taken as grown together there"],
-    );
+    let (before, after) = (diagnose(surface), diagnose(&mended));
     let verdict = if after.is_solid() {
         "sound: it can be simulated"
     } else if mended.triangles.is_empty() {
@@ -226,75 +98,42 @@ fn examine_surface(surface: &SurfaceMesh, notes: &[String]) -> Report {
         area: Some(before.area),
         quality: None,
         notes: with_hint(notes, &before.bounds),
-        findings: found.0,
+        findings: surface_findings(surface, &mended, &before, &after),
         is_fit: !mended.triangles.is_empty(),
         is_sound: after.is_solid(),
         verdict: verdict.to_owned(),
     }
 }
 
-fn examine_tets(mesh: &TetMesh, notes: &[String]) -> Report {
-    let before = diagnose_tets(mesh);
-    let faults = tets::faults(mesh);
-    let mended = mend_tets(mesh.clone());
-    let after = diagnose_tets(&mended);
-    let skin = diagnose(&mended.surface());
-    let nodes = |list: &[u32]| list.iter().map(|&n| vec![mesh.positions[n as usize]]).collect::<Vec<_>>();
-    let cells = |list: &[u32]| list.iter().map(|&t| mesh.corners(t as usize).to_vec()).collect::<Vec<_>>();
-    let mut found = Findings(Vec::new());
-    found.add(
-        "inverted_tets",
-        cells(&faults.inverted),
-        [before.inverted, after.inverted],
-        ["tet is ordered for a negative volume", "tets are ordered for a negative volume"],
-        ["mending swaps two of their nodes", "swap two of their nodes"],
-    );
-    found.add(
-        "flat_tets",
-        cells(&faults.flat),
-        [before.flat, after.flat],
-        ["tet has no volume", "tets have no volume"],
-        ["mending drops them", "drop them"],
-    );
-    found.add(
-        "repeated_tets",
-        cells(&faults.repeated),
-        [before.repeated, after.repeated],
-        ["tet is there twice", "tets repeat earlier ones"],
-        ["mending drops them", "drop them"],
-    );
-    found.add(
-        "slivers",
-        cells(&faults.slivers),
-        [before.slivers, after.slivers],
-        ["tet is nearly flat (quality below 0.05)", "tets are nearly flat (quality below 0.05)"],
-        ["mending drops them", "they slow the solver; mesh again with a bound on quality if it matters"],
-    );
-    found.add(
-        "unused_nodes",
-        nodes(&faults.unused),
-        [before.unused_nodes, after.unused_nodes],
-        ["node belongs to no tet", "nodes belong to no tet"],
-        ["mending drops them", "drop them"],
-    );
-    found.add(
-        "duplicate_nodes",
-        nodes(&faults.duplicate),
-        [before.duplicate_nodes, after.duplicate_nodes],
-        ["node repeats the place of another", "nodes repeat the places of others"],
-        ["the others belong to no tet", "the tets are not joined there; weld them if that is not meant"],
-    );
-    if after.pieces > 1 {
-        let parts = ["", "parts share no node"];
-        found.add("pieces", nodes(&faults.pieces), [after.pieces; 2], parts, ["", "they move apart; join them if that is not meant"]);
+/// The faults of a surface, counted `before` and `after` mending.
+fn surface_findings(surface: &SurfaceMesh, mended: &SurfaceMesh, before: &Diagnosis, after: &Diagnosis) -> Vec<Finding> {
+    let faults = diagnosis::faults(surface);
+    let vertices = |list: &[u32]| list.iter().map(|&v| vec![surface.positions[v as usize]]).collect::<Vec<_>>();
+    let edges = |list: &[[u32; 2]]| list.iter().map(|ends| ends.map(|v| surface.positions[v as usize]).to_vec()).collect::<Vec<_>>();
+    let triangles = |list: &[u32]| list.iter().map(|&t| surface.corners(t as usize).to_vec()).collect::<Vec<_>>();
+    let counts = |count: fn(&Diagnosis) -> usize| Outcome { before: count(before), after: count(after) };
+    let mut found = Findings::default();
+    found.add(&of_surfaces::DUPLICATE_VERTICES, vertices(&faults.duplicate), counts(|d| d.duplicate_vertices));
+    found.add(&of_surfaces::UNUSED_VERTICES, vertices(&faults.unused), counts(|d| d.unused_vertices));
+    found.add(&of_surfaces::REPEATED_TRIANGLES, triangles(&faults.repeated), counts(|d| d.repeated_triangles));
+    found.add(&of_surfaces::DEGENERATE_TRIANGLES, triangles(&faults.degenerate), counts(|d| d.degenerate_triangles));
+    // Triangles that are not welded have neither neighbours nor a common outside: what mending leaves counts.
+    found.add(&of_surfaces::BOUNDARY_EDGES, edges(&faults.boundary), counts(|d| d.boundary_edges));
+    found.add(&of_surfaces::MISORIENTED_EDGES, edges(&faults.misoriented), counts(|d| d.misoriented_edges));
+    found.add(&of_surfaces::NON_MANIFOLD_EDGES, edges(&faults.non_manifold), counts(|d| d.non_manifold_edges));
+    found.add(&of_surfaces::NON_MANIFOLD_VERTICES, vertices(&faults.split), counts(|d| d.non_manifold_vertices));
+    if before.is_inside_out() {
+        found.add(&of_surfaces::INSIDE_OUT, Vec::new(), Outcome { before: 1, after: usize::from(after.is_inside_out()) });
     }
-    found.add(
-        "non_manifold_edges",
-        Vec::new(),
-        [skin.non_manifold_edges; 2],
-        ["edge of the outside has more than two faces", "edges of the outside have more than two faces"],
-        ["", "tets touch there in an edge alone"],
-    );
+    let crossings = crossings(mended);
+    let places = crossings.iter().map(|crossing| vec![crossing.place]).collect();
+    found.add(&of_surfaces::SELF_INTERSECTIONS, places, Outcome { before: crossings.len(), after: crossings.len() });
+    found.0
+}
+
+fn examine_tets(mesh: &TetMesh, notes: &[String]) -> Report {
+    let mended = mend_tets(mesh.clone());
+    let (before, after) = (diagnose_tets(mesh), diagnose_tets(&mended));
     let verdict = if mended.tets.is_empty() {
         "unfit: no tet with a volume is left"
     } else {
@@ -310,18 +149,40 @@ fn examine_tets(mesh: &TetMesh, notes: &[String]) -> Report {
         area: None,
         quality: Some([before.quality.worst, before.quality.mean]),
         notes: with_hint(notes, &before.bounds),
-        findings: found.0,
+        findings: tet_findings(mesh, &mended, &before, &after),
         is_fit: !mended.tets.is_empty(),
         is_sound: !mended.tets.is_empty(),
         verdict: verdict.to_owned(),
     }
 }
 
+/// The faults of a tet mesh, counted `before` and `after` mending.
+fn tet_findings(mesh: &TetMesh, mended: &TetMesh, before: &TetDiagnosis, after: &TetDiagnosis) -> Vec<Finding> {
+    let faults = tets::faults(mesh);
+    let nodes = |list: &[u32]| list.iter().map(|&n| vec![mesh.positions[n as usize]]).collect::<Vec<_>>();
+    let cells = |list: &[u32]| list.iter().map(|&t| mesh.corners(t as usize).to_vec()).collect::<Vec<_>>();
+    let counts = |count: fn(&TetDiagnosis) -> usize| Outcome { before: count(before), after: count(after) };
+    let mut found = Findings::default();
+    found.add(&of_tets::INVERTED_TETS, cells(&faults.inverted), counts(|d| d.inverted));
+    found.add(&of_tets::FLAT_TETS, cells(&faults.flat), counts(|d| d.flat));
+    found.add(&of_tets::REPEATED_TETS, cells(&faults.repeated), counts(|d| d.repeated));
+    found.add(&of_tets::SLIVERS, cells(&faults.slivers), counts(|d| d.slivers));
+    found.add(&of_tets::UNUSED_NODES, nodes(&faults.unused), counts(|d| d.unused_nodes));
+    found.add(&of_tets::DUPLICATE_NODES, nodes(&faults.duplicate), counts(|d| d.duplicate_nodes));
+    if after.pieces > 1 {
+        found.add(&of_tets::PIECES, nodes(&faults.pieces), Outcome { before: after.pieces, after: after.pieces });
+    }
+    let skin = diagnose(&mended.surface());
+    let edges = Outcome { before: skin.non_manifold_edges, after: skin.non_manifold_edges };
+    found.add(&of_tets::NON_MANIFOLD_EDGES, Vec::new(), edges);
+    found.0
+}
+
 fn with_hint(notes: &[String], bounds: &Aabb) -> Vec<String> {
     notes.iter().cloned().chain(scale_hint(bounds.extent().max())).collect()
 }
 
-/// What the longest side tells about the unit of a file that states none: nothing where it may well be metres.
+/// A hint on the unit of a file that states none, from its longest side; nothing where that may well be metres.
 pub fn scale_hint(longest: f64) -> Option<String> {
     const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.02..=20.0; // m
     if PLAUSIBLE.contains(&longest) {
@@ -340,6 +201,7 @@ pub fn scale_hint(longest: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::Vec3;
     use crate::mesh::shapes;
 
     #[test]

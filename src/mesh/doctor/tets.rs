@@ -4,7 +4,7 @@ use crate::disjoint_sets::DisjointSets;
 use crate::math::Aabb;
 use crate::mesh::{Quality, TetMesh};
 
-/// Facts about a tet mesh. Counts are 0 in one fit for simulation, except the first two and `pieces`.
+/// Facts about a tet mesh. Counts are 0 in a mesh fit for simulation, except the first two and `pieces`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TetDiagnosis {
     pub nodes: usize,
@@ -13,7 +13,7 @@ pub struct TetDiagnosis {
     pub inverted: usize,
     /// Tets of no volume.
     pub flat: usize,
-    /// Tets of a quality below [`SLIVER`], flat ones apart.
+    /// Tets of a quality below [`SLIVER`] that are not flat.
     pub slivers: usize,
     /// Tets with the nodes of an earlier one.
     pub repeated: usize,
@@ -23,9 +23,9 @@ pub struct TetDiagnosis {
     pub unused_nodes: usize,
     /// Parts that share no node.
     pub pieces: usize,
-    /// Of all tets, whatever their order [m^3].
+    /// Volume of all tets, whatever their order [m^3].
     pub volume: f64,
-    /// Of all tets, whatever their order.
+    /// Quality of all tets, whatever their order.
     pub quality: Quality,
     pub bounds: Aabb,
 }
@@ -92,7 +92,7 @@ pub(super) fn faults(mesh: &TetMesh) -> Faults {
     }
 }
 
-/// How many parts there are that share no node.
+/// The number of parts that share no node.
 pub fn pieces(mesh: &TetMesh) -> usize {
     pieces_of(mesh).len()
 }
@@ -110,8 +110,8 @@ fn pieces_of(mesh: &TetMesh) -> Vec<u32> {
     (0..used.len()).filter(|&node| used[node] && parts.root(node) == node).map(|node| node as u32).collect()
 }
 
-/// Swaps two nodes of tets of negative volume; drops tets of no volume and such as repeat another, and unused nodes. Nodes and
-/// tets keep their order, and nodes at one place stay apart: they may be a cut.
+/// Swaps two nodes of tets of negative volume; drops tets of no volume, tets that repeat another, and unused nodes.
+/// Nodes and tets keep their order, and nodes at one place stay apart: they may be a cut.
 pub fn mend_tets(mesh: TetMesh) -> TetMesh {
     let qualities: Vec<f64> = (0..mesh.tets.len()).map(|t| quality(&mesh, t)).collect();
     let mut seen = HashSet::new();
@@ -136,7 +136,7 @@ pub fn mend_tets(mesh: TetMesh) -> TetMesh {
 }
 
 fn quality(mesh: &TetMesh, tet: usize) -> f64 {
-    // Without any extent it is 0/0.
+    // A tet without any extent has the quality 0/0.
     let quality = mesh.tet_quality(tet);
     if quality.is_nan() { 0.0 } else { quality }
 }

@@ -1,4 +1,4 @@
-//! What volume formats share: cells of several shapes over one list of nodes.
+//! The part that volume formats share: cells of several shapes over one list of nodes.
 
 use super::{Fault, MeshData, MeshFile};
 use crate::math::Vec3;
@@ -13,7 +13,7 @@ pub(super) enum Shape {
     Quad,
     Tet,
     Hexahedron,
-    NormalCone,
+    Wedge,
     Pyramid,
 }
 
@@ -25,17 +25,17 @@ impl Shape {
             Self::Triangle => 3,
             Self::Quad | Self::Tet => 4,
             Self::Pyramid => 5,
-            Self::NormalCone => 6,
+            Self::Wedge => 6,
             Self::Hexahedron => 8,
         }
     }
 
-    /// Faces of what is split into tets, corners counter-clockwise seen from inside, so that a tet from a face to a corner
-    /// beyond it is positive.
+    /// The faces of a shape that is split into tets, their corners counter-clockwise seen from inside, so that a tet
+    /// from a face to a corner beyond it is positive.
     fn faces(self) -> &'static [&'static [usize]] {
         match self {
             Self::Hexahedron => &[&[0, 1, 2, 3], &[4, 7, 6, 5], &[0, 4, 5, 1], &[1, 5, 6, 2], &[2, 6, 7, 3], &[3, 7, 4, 0]],
-            Self::NormalCone => &[&[0, 1, 2], &[3, 5, 4], &[0, 3, 4, 1], &[1, 4, 5, 2], &[2, 5, 3, 0]],
+            Self::Wedge => &[&[0, 1, 2], &[3, 5, 4], &[0, 3, 4, 1], &[1, 4, 5, 2], &[2, 5, 3, 0]],
             Self::Pyramid => &[&[0, 1, 2, 3], &[0, 4, 1], &[1, 4, 2], &[2, 4, 3], &[3, 4, 0]],
             _ => &[],
         }
@@ -48,17 +48,18 @@ pub(super) struct Cells {
     pub positions: Vec<Vec3>,
     tets: Vec<[u32; 4]>,
     triangles: Vec<[u32; 3]>,
-    /// Cells with more nodes than corners.
+    /// The number of cells with more nodes than corners.
     curved: usize,
     points_and_lines: usize,
     quads: usize,
-    /// Hexahedra, wedges and pyramids.
+    /// The numbers of hexahedra, wedges and pyramids.
     split: [usize; 3],
     pub notes: Vec<String>,
 }
 
 impl Cells {
-    /// Adds a cell by its nodes, corners first; those beyond the corners are left out. Too few nodes are the caller's fault.
+    /// Adds a cell by its nodes, corners first; other nodes are left out. The caller sees to it that there are enough
+    /// nodes.
     pub fn add(&mut self, shape: Shape, nodes: &[u32]) {
         let corners = &nodes[..shape.corners()];
         self.curved += usize::from(nodes.len() > corners.len());
@@ -70,20 +71,20 @@ impl Cells {
             }
             (Shape::Tet, &[a, b, c, d]) => self.tets.push([a, b, c, d]),
             (Shape::Hexahedron, corners) => self.split(0, shape, corners),
-            (Shape::NormalCone, corners) => self.split(1, shape, corners),
+            (Shape::Wedge, corners) => self.split(1, shape, corners),
             (Shape::Pyramid, corners) => self.split(2, shape, corners),
             _ => self.points_and_lines += 1,
         }
     }
 
-    /// A polygon as a fan.
+    /// Adds a polygon as a fan of triangles.
     pub fn add_polygon(&mut self, polygon: &[u32]) {
         super::push_fan(&mut self.triangles, polygon);
     }
 
-    /// Tets from the corner of the lowest number to the triangles of the faces without it, every face cut from its own lowest
-    /// corner: neighbours cut a common face alike, whatever their shapes (as by Dompierre, Labbe, Vallet & Camarero 1999).
-    /// `kind`: where the shape is counted.
+    /// Splits a cell into tets from the corner of the lowest number to the triangles of the faces without it. Every
+    /// face is cut from its own lowest corner: neighbours cut a common face alike, whatever their shapes (as by
+    /// Dompierre, Labbe, Vallet & Camarero 1999). `kind` is the place where the shape is counted.
     fn split(&mut self, kind: usize, shape: Shape, corners: &[u32]) {
         self.split[kind] += 1;
         let apex = corners.iter().copied().min().unwrap_or_default();
@@ -152,8 +153,8 @@ mod tests {
             }
             for (shape, places) in [
                 (Shape::Hexahedron, &[0, 1, 2, 3, 4, 5, 6, 7][..]),
-                (Shape::NormalCone, &[4, 7, 8, 5, 6, 9]),
-                (Shape::NormalCone, &[7, 11, 8, 6, 10, 9]),
+                (Shape::Wedge, &[4, 7, 8, 5, 6, 9]),
+                (Shape::Wedge, &[7, 11, 8, 6, 10, 9]),
                 (Shape::Pyramid, &[8, 9, 10, 11, 15]),
                 (Shape::Pyramid, &[9, 13, 14, 10, 15]),
                 (Shape::Pyramid, &[8, 12, 13, 9, 15]),

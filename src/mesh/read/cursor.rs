@@ -1,4 +1,4 @@
-//! A place in a file that is text, binary, or first one and then the other.
+//! A reading position in a file that is text, binary, or text first and then binary.
 
 use std::str::FromStr;
 
@@ -29,7 +29,7 @@ pub(super) enum Scalar {
 }
 
 impl Scalar {
-    /// [bytes]
+    /// The size of a number [bytes].
     pub fn size(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
@@ -39,7 +39,8 @@ impl Scalar {
         }
     }
 
-    /// The number in the first bytes; `None` when they are too few. Whole numbers above 2^53 are rounded: no index is that large.
+    /// The number in the first bytes; `None` when they are too few. Whole numbers above 2^53 are rounded: no index is
+    /// that large.
     pub fn read(self, bytes: &[u8], big_endian: bool) -> Option<f64> {
         let mut low = [0; 8]; // the bytes from the lowest on
         let bytes = bytes.get(..self.size())?;
@@ -66,7 +67,7 @@ impl Scalar {
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Where the last thing read begins: what a fault speaks of.
+    /// The beginning of the word, line or bytes read last: faults name this place.
     last: usize,
     comment: Option<u8>,
 }
@@ -93,7 +94,7 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    /// [bytes]
+    /// The size of a number [bytes].
     pub fn remaining(&self) -> usize {
         self.bytes.len() - self.at
     }
@@ -121,7 +122,7 @@ impl<'a> Cursor<'a> {
         Some(rest[..length].trim_ascii())
     }
 
-    /// Goes to the next word and says whether there is one.
+    /// Goes to the next word and says whether the file has another.
     pub fn skip_blanks(&mut self) -> bool {
         loop {
             let rest = &self.bytes[self.at..];
@@ -150,30 +151,30 @@ impl<'a> Cursor<'a> {
         Some(&rest[..length])
     }
 
-    /// Whether this stands next.
+    /// Whether `mark` stands next.
     pub fn next_is(&self, mark: &[u8]) -> bool {
         self.bytes[self.at..].trim_ascii_start().starts_with(mark)
     }
 
-    /// Goes back to the beginning of what was read last.
+    /// Goes back to the beginning of the word, line or bytes read last.
     pub fn back(&mut self) {
         self.at = self.last;
     }
 
-    /// The next word of text; `what` is expected.
+    /// The next word of text; messages call it `what`.
     pub fn word(&mut self, what: &str) -> Result<&'a str, Fault> {
         let word = self.next_word().ok_or_else(|| self.fault(format!("the file ends where {what} is expected"), CUT_OFF))?;
         std::str::from_utf8(word)
             .map_err(|_| self.fault(format!("expected {what}, found bytes that are no text"), "export the file again, as text"))
     }
 
-    /// The next word as a number; `what` is expected.
+    /// The next word as a number; messages call it `what`.
     pub fn number<T: FromStr>(&mut self, what: &str) -> Result<T, Fault> {
         let word = self.word(what)?;
         word.parse().map_err(|_| self.fault(format!("expected {what}, found '{}'", shortened(word)), "correct it or export the file again"))
     }
 
-    /// The next `n` bytes; they are `what`.
+    /// The next `n` bytes; messages call them `what`.
     pub fn take(&mut self, n: usize, what: &str) -> Result<&'a [u8], Fault> {
         self.last = self.at;
         let end = self.at.checked_add(n).filter(|&end| end <= self.bytes.len());
@@ -185,7 +186,7 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
-    /// One number of any type; `what` is expected.
+    /// A number of any type; messages call it `what`.
     pub fn scalar(&mut self, encoding: Encoding, kind: Scalar, what: &str) -> Result<f64, Fault> {
         if encoding == Encoding::Text {
             return self.number(what);
@@ -194,7 +195,7 @@ impl<'a> Cursor<'a> {
         kind.read(bytes, encoding == Encoding::BigEndian).ok_or_else(|| self.byte_fault(format!("{what} ends early"), CUT_OFF))
     }
 
-    /// One whole number that is not negative; `what` is expected.
+    /// A whole number that is not negative; messages call it `what`.
     pub fn whole(&mut self, encoding: Encoding, kind: Scalar, what: &str) -> Result<u64, Fault> {
         if encoding == Encoding::Text {
             return self.number(what);
@@ -206,8 +207,8 @@ impl<'a> Cursor<'a> {
         Ok(value as u64)
     }
 
-    /// A number of things that take at least `least` bytes each: refused when the rest of the file cannot hold them. So no count
-    /// of a header makes the program reserve memory.
+    /// The number of things that take at least `least` bytes each; it is refused when the rest of the file cannot hold
+    /// them, so that no count of a header makes the program reserve memory.
     pub fn count(&mut self, encoding: Encoding, kind: Scalar, least: usize, what: &str) -> Result<usize, Fault> {
         let count = self.whole(encoding, kind, &format!("the number of {what}"))?;
         if count.saturating_mul(least as u64) > self.remaining() as u64 {
@@ -230,7 +231,7 @@ impl<'a> Cursor<'a> {
         Ok(point)
     }
 
-    /// A vertex index, given from `base` on, as one from 0.
+    /// A vertex index that the file counts from `base`, counted from 0.
     pub fn index(&mut self, encoding: Encoding, kind: Scalar, base: u64) -> Result<u32, Fault> {
         let given = self.whole(encoding, kind, "a vertex index")?;
         let index = given.checked_sub(base).and_then(|index| u32::try_from(index).ok()).filter(|&index| index != u32::MAX);
@@ -240,7 +241,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Goes behind the next occurrence of `mark`; says whether there was one.
+    /// Goes behind the next occurrence of `mark` and says whether it was found.
     pub fn skip_past(&mut self, mark: &[u8]) -> bool {
         self.last = self.at;
         match self.bytes[self.at..].windows(mark.len()).position(|window| window == mark) {
@@ -260,8 +261,8 @@ pub(super) fn shortened(word: &str) -> String {
     if word.chars().count() <= 40 { word.to_owned() } else { word.chars().take(40).chain(['…']).collect() }
 }
 
-/// Bytes of base64 text, blanks skipped, up to `limit` of them. Parts that end in padding may follow each other, as VTK writes
-/// them. Nothing when a character does not belong.
+/// At most `limit` bytes of base64 text, whose blanks are skipped. Parts that end in padding may follow each other, as
+/// VTK writes them. Nothing when a character is not of base64.
 pub(super) fn base64(text: &[u8], limit: usize) -> Option<Vec<u8>> {
     let mut decoded = Vec::new();
     let (mut bits, mut digits, mut padding) = (0u32, 0, 0);

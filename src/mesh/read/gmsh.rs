@@ -9,29 +9,29 @@ use super::{Fault, MeshFile};
 struct Reader<'a> {
     cursor: Cursor<'a>,
     encoding: Encoding,
-    /// Node by its tag, which may be any number.
+    /// The node of each tag, which may be any number.
     node_at: HashMap<u64, u32>,
     cells: Cells,
 }
 
-const AGAIN: &str = "export it again from Gmsh, as version 4.1 or 2.2";
+const EXPORT_AGAIN: &str = "export it again from Gmsh, as version 4.1 or 2.2";
 
 pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
     let mut cursor = Cursor::new(bytes);
     let magic = cursor.word("$MeshFormat")?;
     if magic != "$MeshFormat" {
-        return Err(cursor.fault(format!("expected $MeshFormat, found '{}': this is no Gmsh file", shortened(magic)), AGAIN));
+        return Err(cursor.fault(format!("expected $MeshFormat, found '{}': this is no Gmsh file", shortened(magic)), EXPORT_AGAIN));
     }
     let version = cursor.word("the version")?;
     let is_four = match version {
         "2.2" | "2.1" | "2" | "2.0" => false,
         "4.1" => true,
-        _ => return Err(cursor.fault(format!("MSH version {} is not read", shortened(version)), AGAIN)),
+        _ => return Err(cursor.fault(format!("MSH version {} is not read", shortened(version)), EXPORT_AGAIN)),
     };
     let is_binary = cursor.number::<u8>("0 for text or 1 for binary")? == 1;
     let word_size: usize = cursor.number("the size of a number in bytes")?;
     if word_size != 8 {
-        return Err(cursor.fault(format!("numbers of {word_size} bytes are not read"), AGAIN));
+        return Err(cursor.fault(format!("numbers of {word_size} bytes are not read"), EXPORT_AGAIN));
     }
     cursor.line();
     let mut encoding = Encoding::Text;
@@ -39,7 +39,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
         encoding = match cursor.take(4, "the mark of the byte order")? {
             [1, 0, 0, 0] => Encoding::LittleEndian,
             [0, 0, 0, 1] => Encoding::BigEndian,
-            _ => return Err(cursor.byte_fault("expected the number 1, which tells the byte order", AGAIN)),
+            _ => return Err(cursor.byte_fault("expected the number 1, which tells the byte order", EXPORT_AGAIN)),
         };
     }
     let mut reader = Reader { cursor, encoding, node_at: HashMap::new(), cells: Cells::default() };
@@ -74,12 +74,14 @@ impl Reader<'_> {
                     let end = [b"$End", &word[1..]].concat();
                     if !self.cursor.skip_past(&end) {
                         let name = String::from_utf8_lossy(word);
-                        return Err(self.cursor.fault(format!("the section {} has no end", shortened(&name)), AGAIN));
+                        return Err(self.cursor.fault(format!("the section {} has no end", shortened(&name)), EXPORT_AGAIN));
                     }
                 }
                 _ => {
                     let word = String::from_utf8_lossy(word);
-                    return Err(self.cursor.fault(format!("expected a section such as $Nodes, found '{}'", shortened(&word)), AGAIN));
+                    return Err(self
+                        .cursor
+                        .fault(format!("expected a section such as $Nodes, found '{}'", shortened(&word)), EXPORT_AGAIN));
                 }
             }
         }
@@ -98,14 +100,14 @@ impl Reader<'_> {
         if word == mark {
             return Ok(());
         }
-        Err(self.cursor.fault(format!("expected {mark}, found '{}': the counts before it are wrong", shortened(word)), AGAIN))
+        Err(self.cursor.fault(format!("expected {mark}, found '{}': the counts before it are wrong", shortened(word)), EXPORT_AGAIN))
     }
 
     fn int(&mut self, what: &str) -> Result<u64, Fault> {
         self.cursor.whole(self.encoding, Scalar::I32, what)
     }
 
-    /// An int that may be negative and is not needed.
+    /// Skips an int, which may be negative.
     fn skip_int(&mut self, what: &str) -> Result<(), Fault> {
         self.cursor.scalar(self.encoding, Scalar::I32, what).map(drop)
     }
@@ -124,7 +126,7 @@ impl Reader<'_> {
     }
 
     fn fault(&self, reason: String) -> Fault {
-        if self.encoding == Encoding::Text { self.cursor.fault(reason, AGAIN) } else { self.cursor.byte_fault(reason, AGAIN) }
+        if self.encoding == Encoding::Text { self.cursor.fault(reason, EXPORT_AGAIN) } else { self.cursor.byte_fault(reason, EXPORT_AGAIN) }
     }
 
     /// Reads the nodes of an element by their tags.
@@ -160,7 +162,7 @@ impl Reader<'_> {
         let mut nodes = Vec::new();
         let mut read = 0;
         while read < count {
-            // In binary, elements of a type follow a header for all of them.
+            // In binary files a header stands before all elements of a type.
             let mut block = 1;
             if self.encoding == Encoding::Text {
                 self.int("the number of an element")?;
@@ -240,19 +242,19 @@ fn element_type(kind: u64) -> Option<(Shape, usize)> {
         3 => (Shape::Quad, 4),
         4 => (Shape::Tet, 4),
         5 => (Shape::Hexahedron, 8),
-        6 => (Shape::NormalCone, 6),
+        6 => (Shape::Wedge, 6),
         7 => (Shape::Pyramid, 5),
         8 => (Shape::Line, 3),
         9 => (Shape::Triangle, 6),
         10 => (Shape::Quad, 9),
         11 => (Shape::Tet, 10),
         12 => (Shape::Hexahedron, 27),
-        13 => (Shape::NormalCone, 18),
+        13 => (Shape::Wedge, 18),
         14 => (Shape::Pyramid, 14),
         15 => (Shape::Point, 1),
         16 => (Shape::Quad, 8),
         17 => (Shape::Hexahedron, 20),
-        18 => (Shape::NormalCone, 15),
+        18 => (Shape::Wedge, 15),
         19 => (Shape::Pyramid, 13),
         20 => (Shape::Triangle, 9),
         21 => (Shape::Triangle, 10),

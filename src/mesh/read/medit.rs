@@ -40,7 +40,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
             b"Tetrahedra" => (Shape::Tet, 4),
             b"TetrahedraP2" => (Shape::Tet, 10),
             b"Hexahedra" => (Shape::Hexahedron, 8),
-            b"Prisms" => (Shape::NormalCone, 6),
+            b"Prisms" => (Shape::Wedge, 6),
             b"Pyramids" => (Shape::Pyramid, 5),
             // Corners, ridges, normals and the like: numbers up to the next word.
             _ if word.first().is_some_and(u8::is_ascii_alphabetic) => {

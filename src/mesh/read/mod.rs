@@ -1,6 +1,6 @@
-//! Readers of mesh files: surfaces from OBJ, OFF, PLY, STL and glTF, tets from Gmsh, VTK, TetGen and MEDIT files (which may hold
-//! surfaces too). Everything but positions, cells, texture coordinates and normals is ignored. No number in a file is believed: none makes a reader reserve
-//! memory that the bytes of the file do not fill.
+//! Readers of mesh files: surfaces from OBJ, OFF, PLY, STL and glTF, tets from Gmsh, VTK, TetGen and MEDIT files (which
+//! may hold surfaces too). Everything but positions, cells, texture coordinates and normals is ignored. No count in a
+//! file is believed: a reader reserves no memory that the bytes of the file do not fill.
 
 mod cells;
 mod cursor;
@@ -22,15 +22,15 @@ use super::surface::normalised;
 use super::{CornerNormals, MeshError, SurfaceMesh, TetMesh};
 use crate::math::Vec3;
 
-/// What a mesh file holds.
+/// The content of a mesh file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshFile {
     pub data: MeshData,
-    /// What was changed or left out, one sentence each.
+    /// A sentence on each thing that was changed or left out.
     pub notes: Vec<String>,
 }
 
-/// A mesh of one of two kinds.
+/// A mesh: a surface or tets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MeshData {
     /// Triangles; larger faces are cut into fans.
@@ -74,7 +74,7 @@ pub enum Format {
     Medit,
 }
 
-/// Endings of mesh files, with what they hold.
+/// The endings of mesh files and their formats.
 pub const ENDINGS: [(&str, Format); 12] = [
     ("obj", Format::Obj),
     ("off", Format::Off),
@@ -91,13 +91,13 @@ pub const ENDINGS: [(&str, Format); 12] = [
 ];
 
 impl Format {
-    /// The format that the ending of a file's name tells.
+    /// The format by the ending of a file's name.
     pub fn of_name(name: &str) -> Option<Self> {
         let ending = Path::new(name).extension()?.to_str()?.to_ascii_lowercase();
         ENDINGS.iter().find(|(known, _)| *known == ending).map(|&(_, format)| format)
     }
 
-    /// The format that the first bytes tell, where they leave no doubt.
+    /// The format by the first bytes of a file, where they leave no doubt.
     fn of_content(bytes: &[u8]) -> Option<Self> {
         let head = bytes[..bytes.len().min(1024)].trim_ascii_start();
         let has = |mark: &[u8]| head.windows(mark.len()).any(|window| window == mark);
@@ -115,7 +115,7 @@ impl Format {
         })
     }
 
-    /// The format of a file: what its first bytes tell, else what its name tells.
+    /// The format of a file by its first bytes, else by its name.
     pub fn detect(name: &str, bytes: &[u8]) -> Result<Self, MeshError> {
         Self::of_content(bytes).or_else(|| Self::of_name(name)).ok_or_else(|| {
             let ending = Path::new(name).extension().unwrap_or_default().to_string_lossy();
@@ -127,10 +127,10 @@ impl Format {
     }
 }
 
-/// Gives the bytes of a file beside the one that is read, by its name; else the reason why not.
+/// Gives the bytes of another file beside the mesh file, by its name, or the reason why it cannot be read.
 pub type Beside<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
 
-/// Reads a mesh from memory. `name` is what messages call it, `beside` gives the other files of formats that have several.
+/// Reads a mesh from memory. Messages call it `name`; `beside` gives the other files of formats that have several.
 pub fn read_mesh(name: &str, bytes: &[u8], format: Format, beside: Beside) -> Result<MeshFile, MeshError> {
     if bytes.is_empty() {
         return Err(Fault::new("the file is empty", "export it again").at(name));
@@ -150,7 +150,7 @@ pub fn read_mesh(name: &str, bytes: &[u8], format: Format, beside: Beside) -> Re
     checked(name, read.map_err(|fault| fault.at(name))?)
 }
 
-/// Reads a mesh file and, where its format has several, those beside it.
+/// Reads a mesh file and, where its format has several files, the others beside it.
 pub fn open_mesh(path: &Path) -> Result<MeshFile, MeshError> {
     let name = path.display().to_string();
     let bytes = std::fs::read(path)
@@ -181,7 +181,7 @@ pub fn read_surface(path: &Path) -> Result<SurfaceMesh, MeshError> {
     open_mesh(path).map(MeshFile::into_surface)
 }
 
-/// The surface in a file in memory that has no others beside it.
+/// The surface in a file in memory that has no other files beside it.
 pub fn parse_surface(name: &str, bytes: &[u8]) -> Result<SurfaceMesh, MeshError> {
     let format = if bytes.is_empty() { Format::Obj } else { Format::detect(name, bytes)? };
     read_mesh(name, bytes, format, &|_| Err("it has no files beside it".into())).map(MeshFile::into_surface)
@@ -201,8 +201,9 @@ fn read_pair(name: &str, bytes: &[u8], beside: Beside) -> Result<MeshFile, MeshE
     checked(name, read)
 }
 
-/// Refuses what no reader may let pass: no cells, an index out of range, a coordinate that is not finite. A texture is not worth that:
-/// it is left out where its coordinates are wrong, and so are normals. These become unit vectors on the side that their triangle faces.
+/// Refuses what no reader may let pass: no cells, an index out of range, a coordinate that is not finite. Texture
+/// coordinates and normals are not worth an error: they are left out where they are wrong. Normals become unit vectors
+/// on the side that their triangle faces.
 fn checked(name: &str, mut file: MeshFile) -> Result<MeshFile, MeshError> {
     let sound = match &mut file.data {
         MeshData::Surface(surface) => {
@@ -225,7 +226,7 @@ fn checked(name: &str, mut file: MeshFile) -> Result<MeshFile, MeshError> {
     }
 }
 
-/// Makes unit vectors of normals, on the side that their triangle faces. Where there is none the triangle's own serves.
+/// Makes unit vectors of normals, on the side that their triangle faces. A corner without a normal gets the triangle's.
 fn straighten_normals(surface: &mut SurfaceMesh) {
     let Some(mut normals) = surface.normals.take() else { return };
     for (triangle, corners) in normals.iter_mut().enumerate() {
@@ -282,7 +283,7 @@ impl Fault {
     }
 }
 
-/// Three coordinates from the words of a text line; NaN and infinity are refused here, where the line is known.
+/// Three coordinates from the words of a text line. NaN and infinity are refused here, where the line is known.
 fn parse_point<'a>(words: &mut impl Iterator<Item = &'a str>, line: usize) -> Result<Vec3, Fault> {
     let mut point = Vec3::zeros();
     for x in point.iter_mut() {
@@ -295,7 +296,7 @@ fn parse_point<'a>(words: &mut impl Iterator<Item = &'a str>, line: usize) -> Re
     Ok(point)
 }
 
-/// Appends a polygon, or what its corners have, as a fan around its first corner.
+/// Appends a polygon, or values at its corners, as a fan around its first corner.
 fn push_fan<T: Copy>(triangles: &mut Vec<[T; 3]>, polygon: &[T]) {
     if let [first, rest @ ..] = polygon {
         triangles.extend(rest.windows(2).map(|pair| [*first, pair[0], pair[1]]));

@@ -1,4 +1,4 @@
-//! Wavefront OBJ. Our own reader rather than `tobj`: that one keeps f32, names no line in its errors, reorders the vertices
+//! Wavefront OBJ. We have our own reader because `tobj` keeps f32, names no line in its errors, reorders the vertices
 //! and cuts the surface apart where groups or texture seams meet.
 
 use super::{Fault, MeshFile, parse_point, push_fan};
@@ -10,7 +10,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
     let mut surface = SurfaceMesh::default();
     let (mut texture, mut normals) = (Corners::<2>::new(1), Corners::<3>::new(2));
     let mut polygon = Vec::new();
-    // Faces may come before their vertices, so indices are checked at the end: the largest one with its line.
+    // Faces may come before their vertices, so the largest index is checked at the end, with its line.
     let mut largest = (0, 0);
     for (line, content) in (1..).zip(text.lines()) {
         let content = content.split('#').next().unwrap_or("");
@@ -61,15 +61,15 @@ fn parse_corner(word: &str, vertices_so_far: usize, line: usize) -> Result<u32, 
     u32::try_from(from_zero).map_err(|_| Fault::on(line, format!("the vertex index {index} is too large"), "correct the face"))
 }
 
-/// What the corners of faces have beside their vertices: texture coordinates or normals, of `N` numbers. A fault in them makes the file lose them,
-/// and is told.
+/// Texture coordinates or normals of the corners of faces, of `N` numbers. A fault makes the file lose them and becomes
+/// a note.
 struct Corners<const N: usize> {
-    /// Which of the numbers of a corner such as `7/1/3` names it.
+    /// The place of their index in a corner such as `7/1/3`.
     place: usize,
     points: Vec<[f32; N]>,
-    /// The points that the corners of the face at hand name; none where the file names none.
+    /// The points that the corners of the current face name, if they do.
     polygon: Vec<Option<usize>>,
-    /// The same of the corners of each triangle.
+    /// The points that the corners of each triangle name, if they do.
     triangles: Vec<[Option<usize>; 3]>,
     /// The first line that is wrong.
     fault: Option<usize>,

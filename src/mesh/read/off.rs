@@ -1,5 +1,5 @@
-//! Object File Format: a header, three counts, the vertices, the faces. `COFF`, `NOFF` and the like carry more values on a
-//! vertex line; they and the colours of faces are ignored.
+//! Object File Format: a header, three counts, the vertices, the faces. `COFF`, `NOFF` and the like carry more values
+//! on a vertex line; they and the colours of faces are ignored.
 
 use super::{Fault, MeshFile, parse_point, push_fan};
 use crate::mesh::SurfaceMesh;

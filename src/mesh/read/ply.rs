@@ -25,7 +25,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
     let (mut texture, mut normals) = (Texture::default(), Vec::new());
     let mut notes = Vec::new();
     for element in elements.iter().filter(|element| !element.properties.is_empty()) {
-        // Every one takes a byte at least.
+        // Every element takes a byte at least.
         if element.count > cursor.remaining() as u64 {
             let reason = format!("the header promises {} of '{}', more than the file can hold", element.count, element.name);
             return Err(cursor.fault(reason, "it may be cut off: fetch or export it again"));
@@ -48,7 +48,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
     Ok(MeshFile { notes, ..surface.into() })
 }
 
-/// Texture coordinates, of vertices or of the corners of faces: programs write the one or the other.
+/// Texture coordinates of vertices or of the corners of faces: programs write either.
 #[derive(Default)]
 struct Texture {
     of_vertices: Vec<[f32; 2]>,
@@ -64,7 +64,7 @@ impl Texture {
     }
 }
 
-/// What the corners of triangles have from their vertices.
+/// The values of the vertices at the corners of triangles.
 fn of_vertices<const N: usize>(values: &[[f32; N]], triangles: &[[u32; 3]]) -> Vec<[[f32; N]; 3]> {
     // Indices are checked later, for all formats alike.
     let at = |vertex: u32| values.get(vertex as usize).copied().unwrap_or([0.0; N]);
@@ -123,7 +123,7 @@ fn scalar(word: &str) -> Option<Scalar> {
     })
 }
 
-/// Calls `each` with the value of a property, or with those of its list.
+/// Calls `each` with the value of a property, or with the values of its list.
 fn values(cursor: &mut Cursor, encoding: Encoding, property: &Property, mut each: impl FnMut(f64)) -> Result<(), Fault> {
     let count = match property.list {
         None => 1,

@@ -1,4 +1,5 @@
-//! TetGen's pair of text files: `.node` with the points, `.ele` with the tets. Indices count from the number of the first node.
+//! TetGen's pair of text files: `.node` with the points, `.ele` with the tets. Indices count from the number of the
+//! first node.
 
 use super::cells::{Cells, Shape};
 use super::cursor::{Cursor, Encoding, Scalar};

@@ -1,17 +1,17 @@
-//! VTK legacy files, ASCII and binary (big-endian), of unstructured grids and of polygons, with cells as versions before and
-//! from 5.1 write them.
+//! VTK legacy files, ASCII and binary (big-endian), of unstructured grids and of polygons, with cells as versions
+//! before and from 5.1 write them.
 
 use super::cells::{Cells, Shape};
 use super::cursor::{Cursor, Encoding, Scalar, shortened};
 use super::{Fault, MeshFile};
 
-const AGAIN: &str = "export it again as an unstructured grid (.vtu, .vtk) or as another format";
+const EXPORT_AGAIN: &str = "export it again as an unstructured grid (.vtu, .vtk) or as another format";
 
 struct Reader<'a> {
     cursor: Cursor<'a>,
     encoding: Encoding,
     cells: Cells,
-    /// Nodes of all cells, and where those of each cell end.
+    /// The nodes of all cells, and for each cell where its nodes end.
     connectivity: Vec<u32>,
     ends: Vec<usize>,
     types: Vec<u64>,
@@ -20,13 +20,13 @@ struct Reader<'a> {
 pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
     let mut cursor = Cursor::new(bytes);
     if !cursor.line().is_some_and(|line| line.starts_with(b"# vtk DataFile")) {
-        return Err(cursor.fault("expected '# vtk DataFile Version ...' on the first line", AGAIN));
+        return Err(cursor.fault("expected '# vtk DataFile Version ...' on the first line", EXPORT_AGAIN));
     }
     cursor.line(); // a title
     let encoding = match cursor.word("ASCII or BINARY")? {
         "ASCII" => Encoding::Text,
         "BINARY" => Encoding::BigEndian,
-        other => return Err(cursor.fault(format!("expected ASCII or BINARY, found '{}'", shortened(other)), AGAIN)),
+        other => return Err(cursor.fault(format!("expected ASCII or BINARY, found '{}'", shortened(other)), EXPORT_AGAIN)),
     };
     let mut reader = Reader { cursor, encoding, cells: Cells::default(), connectivity: Vec::new(), ends: Vec::new(), types: Vec::new() };
     reader.sections()?;
@@ -41,7 +41,7 @@ impl Reader<'_> {
                     "UNSTRUCTURED_GRID" | "POLYDATA" => {}
                     other => {
                         let reason = format!("data of kind '{}' have no tets or triangles of their own", shortened(other));
-                        return Err(self.cursor.fault(reason, AGAIN));
+                        return Err(self.cursor.fault(reason, EXPORT_AGAIN));
                     }
                 },
                 b"POINTS" => self.points()?,
@@ -75,18 +75,18 @@ impl Reader<'_> {
                     self.cells.notes.push(format!("{} points and lines are left out", self.ends.len()));
                 }
                 b"FIELD" => self.field()?,
-                // Lines up to an empty one.
+                // The section ends at an empty line.
                 b"METADATA" => {
                     self.cursor.line();
                     while self.cursor.line().is_some_and(|line| !line.is_empty()) {}
                 }
-                // What belongs to cells and points comes after them.
+                // Attributes of cells and points come last and are not needed.
                 b"CELL_DATA" | b"POINT_DATA" => break,
                 _ => {
                     let word = String::from_utf8_lossy(word);
                     return Err(self
                         .cursor
-                        .fault(format!("expected a section such as POINTS or CELLS, found '{}'", shortened(&word)), AGAIN));
+                        .fault(format!("expected a section such as POINTS or CELLS, found '{}'", shortened(&word)), EXPORT_AGAIN));
                 }
             }
         }
@@ -117,7 +117,7 @@ impl Reader<'_> {
             "unsigned_int" => Scalar::U32,
             "long" | "vtktypeint64" => Scalar::I64,
             "unsigned_long" | "vtktypeuint64" => Scalar::U64,
-            _ => return Err(self.cursor.fault(format!("numbers of type '{}' are not read", shortened(word)), AGAIN)),
+            _ => return Err(self.cursor.fault(format!("numbers of type '{}' are not read", shortened(word)), EXPORT_AGAIN)),
         })
     }
 
@@ -131,7 +131,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `CELLS n size`, then for each cell its number of nodes and these; or, from version 5.1 on, offsets and nodes apart.
+    /// `CELLS n size`, then for each cell its number of nodes and these; or, from version 5.1 on, offsets and nodes
+    /// apart.
     fn cell_lists(&mut self) -> Result<(), Fault> {
         let count = self.count(0, "cells")?;
         let size = self.count(1, "numbers in the list of cells")?;
@@ -150,7 +151,7 @@ impl Reader<'_> {
         }
         if self.connectivity.len() + count != size {
             let reason = format!("the list of cells has {} numbers where {size} are promised", self.connectivity.len() + count);
-            return Err(self.cursor.fault(reason, AGAIN));
+            return Err(self.cursor.fault(reason, EXPORT_AGAIN));
         }
         Ok(())
     }
@@ -160,9 +161,9 @@ impl Reader<'_> {
         if node as usize >= self.cells.positions.len() {
             let reason = format!("a cell names point {node}, but there are {} points, counted from 0", self.cells.positions.len());
             return Err(if self.encoding == Encoding::Text {
-                self.cursor.fault(reason, AGAIN)
+                self.cursor.fault(reason, EXPORT_AGAIN)
             } else {
-                self.cursor.byte_fault(reason, AGAIN)
+                self.cursor.byte_fault(reason, EXPORT_AGAIN)
             });
         }
         self.connectivity.push(node);
@@ -177,7 +178,7 @@ impl Reader<'_> {
         for i in 0..count {
             let end = self.cursor.whole(self.encoding, kind, "the end of a cell")?;
             if end < last || end > size as u64 || (i == 0 && end != 0) {
-                return Err(self.cursor.fault(format!("the offset {end} of cell {i} is out of order"), AGAIN));
+                return Err(self.cursor.fault(format!("the offset {end} of cell {i} is out of order"), EXPORT_AGAIN));
             }
             last = end;
             if i > 0 {
@@ -186,7 +187,7 @@ impl Reader<'_> {
         }
         let word = self.cursor.word("CONNECTIVITY")?;
         if word != "CONNECTIVITY" {
-            return Err(self.cursor.fault(format!("expected CONNECTIVITY, found '{}'", shortened(word)), AGAIN));
+            return Err(self.cursor.fault(format!("expected CONNECTIVITY, found '{}'", shortened(word)), EXPORT_AGAIN));
         }
         let kind = self.kind()?;
         self.begin();
@@ -204,16 +205,16 @@ impl Reader<'_> {
     fn add_cells(&mut self) -> Result<(), Fault> {
         if self.types.len() != self.ends.len() {
             let reason = format!("there are {} cells, but types of {}", self.ends.len(), self.types.len());
-            return Err(self.cursor.fault(reason, AGAIN));
+            return Err(self.cursor.fault(reason, EXPORT_AGAIN));
         }
         for (i, (begin, end)) in self.ranges().into_iter().enumerate() {
             add_cell(&mut self.cells, i, self.types[i], &self.connectivity[begin..end])
-                .map_err(|reason| self.cursor.fault(reason, AGAIN))?;
+                .map_err(|reason| self.cursor.fault(reason, EXPORT_AGAIN))?;
         }
         Ok(())
     }
 
-    /// Arrays of other data before the points: read over.
+    /// Skips arrays of other data before the points.
     fn field(&mut self) -> Result<(), Fault> {
         self.cursor.word("the name of a field")?;
         let arrays = self.count(4, "arrays")?;
@@ -228,7 +229,7 @@ impl Reader<'_> {
             self.cursor.line();
             for _ in 0..components.saturating_mul(tuples) {
                 if is_text {
-                    self.cursor.line().ok_or_else(|| Fault::new("the file ends within a field", AGAIN))?;
+                    self.cursor.line().ok_or_else(|| Fault::new("the file ends within a field", EXPORT_AGAIN))?;
                 } else {
                     self.cursor.scalar(self.encoding, kind, "a number of a field")?;
                 }
@@ -238,7 +239,7 @@ impl Reader<'_> {
     }
 }
 
-/// Adds a cell of one of VTK's types; the reason why it cannot be.
+/// Adds a cell of one of VTK's types, or gives the reason why it is wrong.
 pub(super) fn add_cell(cells: &mut Cells, number: usize, kind: u64, nodes: &[u32]) -> Result<(), String> {
     let shape = match kind {
         0 => return Ok(()), // an empty cell
@@ -258,7 +259,7 @@ pub(super) fn add_cell(cells: &mut Cells, number: usize, kind: u64, nodes: &[u32
         8 | 9 | 23 | 28 | 30 | 70 => Shape::Quad,
         10 | 24 | 71 => Shape::Tet,
         11 | 12 | 25 | 29 | 33 | 72 => Shape::Hexahedron,
-        13 | 26 | 31 | 32 | 73 => Shape::NormalCone,
+        13 | 26 | 31 | 32 | 73 => Shape::Wedge,
         14 | 27 | 74 => Shape::Pyramid,
         _ => return Err(format!("cell {number} is of VTK type {kind}, which is not read")),
     };

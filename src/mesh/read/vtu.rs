@@ -10,21 +10,21 @@ use super::vtk::add_cell;
 use super::{At, Fault, MeshFile};
 use crate::math::Vec3;
 
-const AGAIN: &str = "export it again as .vtu, with text, base64 or appended data";
+const EXPORT_AGAIN: &str = "export it again as .vtu, with text, base64 or appended data";
 
-/// How the data of a file are stored.
+/// The storage of the data of a file.
 struct Storage {
     big_endian: bool,
-    /// Type of the numbers before each block of data.
+    /// The type of the numbers before each block of data.
     header: Scalar,
     is_packed: bool,
-    /// The data behind `_`, and whether they are base64.
+    /// The place of the appended data, behind `_`, and whether they are base64.
     appended: Option<(usize, bool)>,
-    /// How many bytes may still be unpacked.
+    /// The number of bytes that may still be unpacked.
     budget: u64,
 }
 
-/// One array of a piece, by its attributes and the place of its text.
+/// An array of a piece: its attributes and the place of its text.
 #[derive(Clone, Default)]
 struct Array {
     name: String,
@@ -51,7 +51,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
         header: Scalar::U32,
         is_packed: false,
         appended: None,
-        // Well-packed indices take some hundredth of their size; a file made to burst takes a thousandth.
+        // Well-packed indices take about a hundredth of their size; a file made to exhaust memory takes a thousandth.
         budget: (1 << 24) + 50 * bytes.len() as u64,
     };
     let pieces = outline(head, &mut storage)?;
@@ -60,7 +60,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
         cursor.skip_past(b">");
         let tag = String::from_utf8_lossy(&bytes[at..cursor.at()]).into_owned();
         if !cursor.skip_past(b"_") {
-            return Err(cursor.byte_fault("expected '_' before the appended data", AGAIN));
+            return Err(cursor.byte_fault("expected '_' before the appended data", EXPORT_AGAIN));
         }
         storage.appended = Some((cursor.at(), tag.contains("base64")));
     }
@@ -71,13 +71,13 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
     cells.finish()
 }
 
-/// The pieces and their arrays, and how the data are stored.
+/// Finds the pieces and their arrays, and how the data are stored.
 fn outline(head: &[u8], storage: &mut Storage) -> Result<Vec<Piece>, Fault> {
     let mut reader = quick_xml::Reader::from_reader(head);
     reader.config_mut().check_end_names = false;
-    let fault = |at: u64, reason: String| Fault { at: At::Byte(at as usize), ..Fault::new(reason, AGAIN) };
+    let fault = |at: u64, reason: String| Fault { at: At::Byte(at as usize), ..Fault::new(reason, EXPORT_AGAIN) };
     let mut pieces: Vec<Piece> = Vec::new();
-    // Arrays are told apart by the element around them.
+    // The element around an array says what it is for.
     let mut section = String::new();
     let mut array: Option<Array> = None;
     loop {
@@ -116,7 +116,7 @@ fn outline(head: &[u8], storage: &mut Storage) -> Result<Vec<Piece>, Fault> {
         }
     }
     if pieces.is_empty() {
-        return Err(Fault::new("expected <VTKFile> with a <Piece>, found neither points nor cells", AGAIN));
+        return Err(Fault::new("expected <VTKFile> with a <Piece>, found neither points nor cells", EXPORT_AGAIN));
     }
     Ok(pieces)
 }
@@ -171,7 +171,7 @@ impl Storage {
     }
 
     fn add_piece(&mut self, bytes: &[u8], piece: &Piece, cells: &mut Cells) -> Result<(), Fault> {
-        let fault = |reason: String| Fault { at: At::Byte(piece.at), ..Fault::new(reason, AGAIN) };
+        let fault = |reason: String| Fault { at: At::Byte(piece.at), ..Fault::new(reason, EXPORT_AGAIN) };
         let points = piece.points.as_ref().ok_or_else(|| fault("the piece has no points".into()))?;
         if points.components.is_some_and(|n| n != 3) {
             return Err(fault("points must have three components".into()));
@@ -220,7 +220,7 @@ impl Storage {
         let (begin, end) = array.text;
         let fault = |reason: &str| {
             let reason = format!("the array '{}': {reason}", shortened(if array.name.is_empty() { "points" } else { &array.name }));
-            Fault { at: At::Byte(begin), ..Fault::new(reason, AGAIN) }
+            Fault { at: At::Byte(begin), ..Fault::new(reason, EXPORT_AGAIN) }
         };
         let kind = match array.kind.as_str() {
             "Float32" => Scalar::F32,
@@ -262,8 +262,8 @@ impl Storage {
         Ok(raw.chunks_exact(kind.size()).filter_map(|number| kind.read(number, self.big_endian)).collect())
     }
 
-    /// The data of an array. `prefix` gives as many bytes from their beginning as there are, which cannot be more than
-    /// `stored`.
+    /// The data of an array. `prefix(n)` gives the first `n` bytes of the stored data, or all where there are fewer;
+    /// there are at most `stored`.
     fn unpacked(&mut self, prefix: impl Fn(usize) -> Option<Vec<u8>>, stored: usize) -> Result<Vec<u8>, String> {
         let size = self.header.size();
         let header = |n: usize| {
@@ -301,7 +301,7 @@ impl Storage {
             rest = more;
             let wanted = if i + 1 == blocks && sizes[2] != 0 { sizes[2] } else { sizes[1] } as u64;
             self.spend(wanted)?;
-            // One byte more than wanted tells a block that is too long.
+            // One byte more than wanted shows that a block is too long.
             let got = flate2::read::ZlibDecoder::new(block).take(wanted + 1).read_to_end(&mut unpacked);
             if got.map_err(|error| format!("block {i} cannot be unpacked ({error})"))? as u64 != wanted {
                 return Err(format!("block {i} does not unpack to the {wanted} bytes that it promises"));

@@ -1,6 +1,8 @@
-//! Tets of [TetGen](https://wias-berlin.de/software/tetgen), a program of its own: its border is the surface, triangle by triangle.
+//! Tets of [TetGen](https://wias-berlin.de/software/tetgen), a program of its own: its border is the surface, triangle
+//! by triangle.
 //!
-//! TetGen is under the AGPL; the program is called, with files, and nothing of it is linked. It is not part of Pliant.
+//! TetGen is under the AGPL; the program is called, with files, and nothing of it is linked. TetGen is not part of
+//! Pliant.
 
 use std::fmt::Write as _;
 use std::io::ErrorKind;
@@ -8,13 +10,14 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::fill::{Fineness, RESOLUTIONS, check_resolution};
-use super::{MeshData, MeshError, SurfaceMesh, TetMesh, doctor, open_mesh};
+use super::fineness::{Fineness, RESOLUTIONS, check_resolution};
+use crate::mesh::{MeshData, MeshError, SurfaceMesh, TetMesh, doctor, open_mesh};
 
 /// The program, as the search path knows it.
 const PROGRAM: &str = "tetgen";
 
-/// Fills a closed surface that does not cross itself. Tets are at most as large as cells of this fineness would make them, and smaller where the surface is finer.
+/// Fills a closed surface that does not cross itself. Tets are at most as large as cells of this fineness would make
+/// them, and smaller where the surface is finer.
 pub fn tetrahedralise(surface: &SurfaceMesh, fineness: Fineness) -> Result<TetMesh, MeshError> {
     fill(surface, fineness, PROGRAM)
 }
@@ -33,7 +36,7 @@ fn fill(surface: &SurfaceMesh, fineness: Fineness, program: &str) -> Result<TetM
             check_resolution(resolution)?;
             (found.bounds.extent().max() / f64::from(resolution)).powi(3) / 6.0
         }
-        // About half of the largest volume is what tets have in the mean.
+        // On average tets have about half of the largest volume.
         Fineness::Tets(tets) => {
             let finest = found.bounds.extent().max() / f64::from(*RESOLUTIONS.end());
             (2.0 * found.signed_volume / tets as f64).max(finest.powi(3) / 6.0)
@@ -42,8 +45,8 @@ fn fill(surface: &SurfaceMesh, fineness: Fineness, program: &str) -> Result<TetM
     let folder = Folder::new().map_err(|error| failed(format!("no folder for its files can be made ({error})")))?;
     let input = folder.0.join("surface.poly");
     std::fs::write(&input, poly(surface)).map_err(|error| failed(format!("its input cannot be written ({error})")))?;
-    // Q: no words; F: no file of faces; p: a surface is given; Y: it stays as it is; q: the radius around a tet is at most so many times its
-    // shortest edge, where the surface allows; a: the largest volume.
+    // Q: no words; F: no file of faces; p: a surface is given; Y: it stays as it is; q: the radius around a tet is at
+    // most this many times its shortest edge, where the surface allows; a: the largest volume.
     let output =
         Command::new(program).arg(format!("-QFpYq1.4a{largest}")).arg("surface.poly").current_dir(&folder.0).stdin(Stdio::null()).output();
     let output = output.map_err(|error| match error.kind() {
@@ -67,7 +70,7 @@ fn failed(reason: String) -> MeshError {
     MeshError::TetGen { reason: reason.chars().take(300).collect() }
 }
 
-/// The surface as TetGen's piecewise linear complex: nodes, one facet a triangle, no holes and no regions.
+/// The surface as TetGen's piecewise linear complex: nodes, a facet for each triangle, no holes and no regions.
 fn poly(surface: &SurfaceMesh) -> String {
     let mut text = format!("{} 3 0 0\n", surface.positions.len());
     // A String takes everything.
@@ -81,7 +84,7 @@ fn poly(surface: &SurfaceMesh) -> String {
     text + "0\n0\n"
 }
 
-/// A folder of one call's own that goes when it is done.
+/// A folder of its own for one call, removed at the end of the call.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -96,7 +99,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed stays in the system's folder for temporary files.
+        // A folder that cannot be removed stays among the system's temporary files.
         std::fs::remove_dir_all(&self.0).unwrap_or_default();
     }
 }
@@ -119,7 +122,8 @@ mod tests {
         assert!(missing.to_string().contains("apt install tetgen") && missing.to_string().contains("AGPL"), "{missing}");
     }
 
-    /// A program of the same manners: it is given a complex and flags, and leaves nodes and tets beside it, or a sentence and a status.
+    /// A program of the same manners: it is given a complex and flags, and leaves nodes and tets beside it, or a
+    /// sentence and a status.
     #[cfg(unix)]
     #[test]
     fn what_the_program_leaves_is_read() {

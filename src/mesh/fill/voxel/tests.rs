@@ -6,7 +6,8 @@ fn builtin(name: &str) -> SurfaceMesh {
     parse_surface(name, assets::builtin(name).unwrap()).unwrap()
 }
 
-/// Voxelises and checks what a body needs: equal positive tets, none of them far from the surface nor the surface from them.
+/// Voxelises and checks what a body needs: equal positive tets, none of them far from the surface nor the surface from
+/// them.
 fn examine(name: &str, surface: &SurfaceMesh, resolution: u32) -> TetMesh {
     let mesh = tetrahedralise(surface, resolution, Border::Volume).unwrap();
     mesh.check().unwrap();
@@ -198,7 +199,8 @@ fn broken_surfaces_are_filled_where_they_wind_around() {
     let ball = shapes::surface_sphere(1.0, 24);
     let (_, whole, _) = covering_and_kept(&ball, 24);
     let whole = whole.iter().filter(|cell| **cell).count() as f64;
-    // With a hole at the top that takes a fifth of its height, and with every seventh triangle turned and every tenth gone.
+    // With a hole at the top that takes a fifth of its height, and with every seventh triangle turned and every tenth
+    // gone.
     let mut open = ball.clone();
     open.triangles.retain(|t| t.iter().all(|&v| ball.positions[v as usize].y < 0.6));
     let mut soup = ball.clone();

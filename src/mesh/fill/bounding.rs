@@ -1,28 +1,29 @@
-//! Tets that hold a surface strictly, and closely: those of a body-centred cubic lattice that touch the body, their nodes moved.
+//! Tets that hold a surface strictly and closely: the tets of a body-centred cubic lattice that touch the body, with
+//! their nodes moved.
 //!
-//! Nodes inside go to the minimum of the optimal-Delaunay energy [Chen 2004; Alliez, Cohen-Steiner, Yvinec & Desbrun 2005], those of the
-//! border towards the surface and towards the middle of their neighbours. A node of the border moves only where none of its faces
-//! sweeps over a triangle of the surface: what was inside stays inside.
+//! Inner nodes go to the minimum of the optimal-Delaunay energy [Chen 2004; Alliez, Cohen-Steiner, Yvinec & Desbrun
+//! 2005], border nodes towards the surface and towards the middle of their neighbours. A border node moves only where
+//! none of its faces sweeps over a triangle of the surface: whatever was inside stays inside.
 
-use super::bcc::{Edge, Lattice, at_fineness};
-use super::fill::Fineness;
+use super::bcc::{BccLattice, Edge, at_fineness};
+use super::fineness::Fineness;
 use super::inside::Inside;
-use super::measure::dihedral_angles;
-use super::tree::Tree;
-use super::{MeshError, SurfaceMesh, TetMesh};
 use crate::math::{Aabb, Vec3};
+use crate::mesh::measure::dihedral_angles;
+use crate::mesh::tree::Tree;
+use crate::mesh::{MeshError, SurfaceMesh, TetMesh};
 
-/// No move makes a dihedral angle less than this [degrees]; those of the lattice are 60 and 90.
-pub const LEAST_DIHEDRAL_ANGLE: f64 = 15.0;
+/// No move makes a dihedral angle less than this [degrees]; the angles of the lattice are 60 and 90.
+pub const MIN_DIHEDRAL_ANGLE: f64 = 15.0;
 
-/// How often each node moves.
+/// The number of times that each node moves.
 const SWEEPS: usize = 8;
 
-/// Moves below this part of a cell are left: most nodes inside have nowhere to go.
-const SMALL: f64 = 0.01;
+/// Moves below this part of a cell are not made: most inner nodes have nowhere to go.
+const MIN_MOVE: f64 = 0.01;
 
-/// Nodes of the border stop this part of a cell before the surface.
-const GAP: f64 = 0.02;
+/// Border nodes stop this part of a cell before the surface.
+const SURFACE_GAP: f64 = 0.02;
 
 /// Tets around a surface: all of it lies inside, open or not. Inside is as for [`super::voxel::tetrahedralise`].
 pub fn tetrahedralise(surface: &SurfaceMesh, fineness: Fineness) -> Result<TetMesh, MeshError> {
@@ -35,7 +36,7 @@ pub fn tetrahedralise(surface: &SurfaceMesh, fineness: Fineness) -> Result<TetMe
 
 /// The tets of a lattice that have a point inside or touch a triangle.
 fn cover(surface: &SurfaceMesh, inside: &Inside, spacing: f64) -> TetMesh {
-    let lattice = Lattice::around(surface, spacing);
+    let lattice = BccLattice::around(surface, spacing);
     let is_inside = lattice.marks(inside);
     let tree = inside.tree();
     let kept = |points: [usize; 4], _: [Edge; 6], _: bool| {
@@ -45,14 +46,14 @@ fn cover(surface: &SurfaceMesh, inside: &Inside, spacing: f64) -> TetMesh {
     lattice.mesh(lattice.len(), kept, |point| lattice.position(point))
 }
 
-/// Whether a triangle meets a tet, or may: in a few cases of flat ones that do not.
+/// Whether a triangle meets a tet; it may say so of a few flat triangles that do not.
 fn touches(tree: &Tree, tet: &[Vec3; 4]) -> bool {
     let mut found = false;
     tree.near(&Aabb::of(tet), |triangle| found = found || !are_apart(tet, &tree.surface.corners(triangle)));
     found
 }
 
-/// Whether one of the axes that can separate a tet from a triangle does: normals of their faces and products of their edges.
+/// Whether an axis separates a tet from a triangle: a normal of a face or a cross product of two edges.
 fn are_apart(tet: &[Vec3; 4], triangle: &[Vec3; 3]) -> bool {
     let [a, b, c, d] = *tet;
     let tet_edges = [b - a, c - a, d - a, c - b, d - b, d - c];
@@ -77,14 +78,14 @@ fn extremes(values: impl Iterator<Item = f64>) -> [f64; 2] {
     values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], x| [low.min(x), high.max(x)])
 }
 
-/// Lists of numbers, one a node.
-struct Lists {
+/// A list of numbers for each node.
+struct NodeLists {
     starts: Vec<u32>,
     items: Vec<u32>,
 }
 
-impl Lists {
-    /// Lists each item with the nodes that it has.
+impl NodeLists {
+    /// Lists each item at all of its nodes.
     fn of<const N: usize>(nodes: usize, items: &[[u32; N]]) -> Self {
         let mut starts = vec![0; nodes + 1];
         items.iter().flatten().for_each(|&node| starts[node as usize + 1] += 1);
@@ -112,14 +113,14 @@ struct Smoother<'a> {
     spacing: f64,
     tets: Vec<[u32; 4]>,
     border: Vec<[u32; 3]>,
-    tets_at: Lists,
-    border_at: Lists,
+    tets_at: NodeLists,
+    border_at: NodeLists,
 }
 
 impl<'a> Smoother<'a> {
     fn new(mesh: &TetMesh, surface: &'a SurfaceMesh, spacing: f64) -> Self {
         let (n, border) = (mesh.positions.len(), mesh.boundary());
-        let (tets_at, border_at) = (Lists::of(n, &mesh.tets), Lists::of(n, &border));
+        let (tets_at, border_at) = (NodeLists::of(n, &mesh.tets), NodeLists::of(n, &border));
         Self { tree: Tree::new(surface), spacing, tets: mesh.tets.clone(), border, tets_at, border_at }
     }
 
@@ -128,12 +129,12 @@ impl<'a> Smoother<'a> {
             for node in 0..positions.len() {
                 let is_border = self.border_at.of_node(node).next().is_some();
                 let target = if is_border { self.border_target(node, positions) } else { self.inner_target(node, positions) };
-                if (target - positions[node]).norm() < SMALL * self.spacing {
+                if (target - positions[node]).norm() < MIN_MOVE * self.spacing {
                     continue;
                 }
-                let least = self.least_angle(node, positions).min(LEAST_DIHEDRAL_ANGLE);
+                let least = self.least_angle(node, positions).min(MIN_DIHEDRAL_ANGLE);
                 let from = positions[node];
-                // All the way, or a part of it.
+                // The whole move, or a part of it.
                 for part in [1.0, 0.5, 0.25] {
                     positions[node] = from.lerp(&target, part);
                     if self.least_angle(node, positions) >= least && !(is_border && self.sweeps_surface(node, &from, positions)) {
@@ -145,7 +146,8 @@ impl<'a> Smoother<'a> {
         }
     }
 
-    /// The mean of the circumcentres of the tets around a node, weighted by volume: the minimum of the energy while the tets stay.
+    /// The mean of the circumcentres of the tets around a node, weighted by volume: the minimum of the energy while the
+    /// tets stay.
     fn inner_target(&self, node: usize, positions: &[Vec3]) -> Vec3 {
         let (mut sum, mut volume) = (Vec3::zeros(), 0.0);
         for tet in self.tets_at.of_node(node) {
@@ -170,13 +172,13 @@ impl<'a> Smoother<'a> {
             }
         }
         let mean = (positions[node] + sum / count) * 0.5;
-        let gap = GAP * self.spacing;
+        let gap = SURFACE_GAP * self.spacing;
         let nearest = self.tree.closest(&mean);
         let away = positions[node] - self.tree.closest(&positions[node]);
         nearest + away * (gap / away.norm().max(gap))
     }
 
-    /// The least dihedral angle of the tets around a node; negative where one is inside out.
+    /// The least dihedral angle of the tets around a node; negative where a tet is inside out.
     fn least_angle(&self, node: usize, positions: &[Vec3]) -> f64 {
         let angles = self.tets_at.of_node(node).map(|tet| {
             let corners @ [a, b, c, d] = self.tets[tet].map(|n| positions[n as usize]);
@@ -198,8 +200,9 @@ impl<'a> Smoother<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mesh::fill::stuffing;
     use crate::mesh::measure::Shape;
-    use crate::mesh::{assets, embed, parse_surface, shapes, stuffing};
+    use crate::mesh::{assets, embed, parse_surface, shapes};
 
     #[test]
     fn the_surface_is_held_strictly_and_closely() {
@@ -212,7 +215,7 @@ mod tests {
             let mesh = tetrahedralise(&surface, Fineness::Cells(14)).unwrap();
             mesh.check().unwrap();
             let shape = Shape::of(&mesh);
-            assert!(shape.dihedral[0] >= LEAST_DIHEDRAL_ANGLE - 1e-9, "{name}: {:?}", shape.dihedral);
+            assert!(shape.dihedral[0] >= MIN_DIHEDRAL_ANGLE - 1e-9, "{name}: {:?}", shape.dihedral);
             // Points of all triangles, not only their corners.
             let fine = surface.subdivided(surface.aabb().extent().max() / 60.0);
             let points: Vec<Vec3> = (0..fine.triangles.len()).flat_map(|t| fine.corners(t)).collect();

@@ -1,20 +1,22 @@
-//! Which of the grid cells that a closed surface touches stay, so that the cells have the body's volume, everywhere about as much of it as
-//! the body has there, and hang together as all that are touched do.
+//! Chooses which of the grid cells that a closed surface touches stay, so that the cells have the body's volume, in
+//! every place about as much of it as the body has there, and are connected as all touched cells are.
 
-/// Cells with more than this part of them inside stay.
-const FULL: f64 = 0.9;
+/// Cells of which more than this part is inside stay.
+const FULL_SHARE: f64 = 0.9;
 
-/// By how many halves of a cell the 27 around one that goes must hold more than the body does there: rounds from the largest number on until the
-/// volume is met, so that those that go are spread evenly. What is too much in thin parts is taken from thick ones only so far.
+/// A cell goes only if the 27 cells around it hold more volume than the body has there, by this many halves of a cell
+/// at least. Passes go from the largest excess to the smallest until the volume is met, which spreads the removed cells
+/// evenly. The last excess bounds how much thick parts give up for thin parts that are too full.
 const EXCESSES: std::ops::RangeInclusive<i32> = -4..=20;
 
-/// Takes touched cells away until those that are left have the `volume` of so many cells, the emptiest first: `shares` tells which part of each cell
-/// is inside. Pieces, holes and cavities stay as they are; each cell that goes leaves one beside it or across a corner, so that
-/// the tip of a thin limb is no further from what is left than a cell.
+/// Takes touched cells away, the emptiest first, until as many are left as have the `volume`, which is counted in
+/// cells. `shares` gives the part of each cell that is inside. Pieces, holes and cavities stay as they are, and each
+/// cell that goes leaves a neighbour, across a corner at least: the tip of a thin limb is at most a cell away from the
+/// cells that stay.
 pub(super) fn trim(kept: &mut [bool], touched: &[bool], shares: &[f64], volume: f64, cells: [usize; 3]) {
     let grid = Cells { cells };
-    let mut order: Vec<usize> = (0..kept.len()).filter(|&slot| kept[slot] && touched[slot] && shares[slot] < FULL).collect();
-    // Stable: equal ones in the order of their slots.
+    let mut order: Vec<usize> = (0..kept.len()).filter(|&slot| kept[slot] && touched[slot] && shares[slot] < FULL_SHARE).collect();
+    // The sort is stable: cells of equal shares keep the order of their slots.
     order.sort_by(|&a, &b| shares[a].total_cmp(&shares[b]));
     let mut count = kept.iter().filter(|kept| **kept).count();
     for excess in EXCESSES.rev() {
@@ -35,6 +37,7 @@ struct Cells {
 }
 
 impl Cells {
+    /// Whether a touched cell may go: see [`EXCESSES`], [`is_simple`] and [`trim`].
     fn may_go(&self, slot: usize, excess: f64, kept: &[bool], touched: &[bool], shares: &[f64]) -> bool {
         let (mut around, mut more) = (0, 0.0);
         self.each_around(slot, |place, other| {
@@ -55,11 +58,11 @@ impl Cells {
         !is_needed
     }
 
-    /// Calls `each` with the place (as in [`is_simple`]) and the slot of a cell and of those around it.
+    /// Calls `each` for a cell and its neighbours with their places (as in [`is_simple`]) and slots.
     fn each_around(&self, slot: usize, mut each: impl FnMut(usize, usize)) {
         let [nx, ny, nz] = self.cells;
         let [i, j, k] = [slot % nx, slot / nx % ny, slot / nx / ny];
-        // Beyond the lower end the index wraps around to a large one.
+        // Beyond the lower end the index wraps around to a large number.
         let reach = |at: usize, n: usize| (0..3).filter_map(move |d| Some((d, (at + d).wrapping_sub(1))).filter(|(_, at)| *at < n));
         for (dk, k) in reach(k, nz) {
             for (dj, j) in reach(j, ny) {
@@ -72,15 +75,15 @@ impl Cells {
 }
 
 const CENTER: usize = 13;
-/// Bits of the places with a face in common with the centre, and of those with a face or an edge.
+/// Bits of the places that share a face with the centre; that share a face or an edge; that share at least a corner.
 const BESIDE_FACE: u32 = places(CENTER, 1);
 const BESIDE_EDGE: u32 = places(CENTER, 2);
 const AROUND: u32 = places(CENTER, 3);
-/// Of each place, those of the 27 with a face in common with it, and those with at least a corner.
+/// For each place, bits of the places that share a face with it; that share at least a corner.
 const FACE_NEIGHBOURS: [u32; 27] = neighbours(1);
 const NEIGHBOURS: [u32; 27] = neighbours(3);
 
-/// Bits of the places around one that are next to it along at most so many axes.
+/// Bits of the places that differ from place `of` by one, along at most `axes` axes.
 const fn places(of: usize, axes: usize) -> u32 {
     let (mut bits, mut place) = (0, 0usize);
     while place < 27 {
@@ -103,9 +106,9 @@ const fn neighbours(axes: usize) -> [u32; 27] {
     all
 }
 
-/// Whether the middle of 27 cells can go, and the pieces, the holes through them and the cavities are as many as before: what is left around
-/// it hangs together through faces, and what is empty through corners at least [Bertrand & Malandain 1994]. Bit `(z * 3 + y) * 3 + x` of a
-/// cell says that it is there.
+/// Whether the middle of 27 cells can go without changing the number of pieces, of holes through them and of cavities:
+/// the cells left around it are connected through faces, and the empty cells through corners at least [Bertrand &
+/// Malandain 1994]. Bit `(z * 3 + y) * 3 + x` says that a cell is there.
 fn is_simple(cells: u32) -> bool {
     let (left, empty) = (cells & BESIDE_EDGE, !cells & AROUND);
     let beside = left & BESIDE_FACE;
@@ -159,7 +162,8 @@ mod tests {
 
     #[test]
     fn what_is_too_much_goes_and_a_thin_limb_stays() {
-        // A block of 6 x 6 x 6 cells with a layer around it that is filled to 0.3, and a limb of one cell, filled to 0.2, along x.
+        // A block of 6 x 6 x 6 cells with a layer around it that is filled to 0.3, and a limb of one cell, filled to
+        // 0.2, along x.
         let size = [20, 8, 8];
         let slot = |i: usize, j: usize, k: usize| (k * 8 + j) * 20 + i;
         let (mut kept, mut touched, mut shares) = (vec![false; 1280], vec![false; 1280], vec![0.0; 1280]);
@@ -176,7 +180,8 @@ mod tests {
         assert!((count - volume).abs() <= 0.5, "{count} {volume}");
         assert!((8..19).all(|i| kept[slot(i, 4, 4)]), "the limb loses its last cell at most");
         assert!((0..1280).all(|slot| touched[slot] || kept[slot] == (shares[slot] == 1.0)), "what is inside stays");
-        // On every face about as much as the body has there, which is 10.8: half as much or more, and one and a half times as much or less.
+        // On every face about as much as the body has there, which is 10.8: half as much or more, and one and a half
+        // times as much or less.
         for (name, on) in [("x", 0), ("y", 1), ("z", 2)] {
             let face = |end: usize| {
                 let at = |a: usize, b: usize| [[end, a, b], [a, end, b], [a, b, end]][on];

@@ -1,37 +1,40 @@
-//! Tetrahedra for any surface: cells of a regular grid, six equal tets each, as many as have the body's volume. The surface is carried along
-//! by an embedding; some of it stands out, by a cell's diagonal at most.
+//! Tetrahedra for any surface: cells of a regular grid, six equal tets each, as many as have the body's volume. An
+//! embedding carries the surface along; parts of it stand out by a cell's diagonal at most.
 
 use super::border;
-use super::fill::{Border, RESOLUTIONS, check_resolution};
-use super::inside::{Inside, Points};
-use super::lattice::Lattice;
-use super::{MeshError, SurfaceMesh, TetMesh, doctor};
+use super::fineness::{Border, RESOLUTIONS, check_resolution};
+use super::inside::{Inside, PointGrid};
 use crate::math::Vec3;
+use crate::mesh::kuhn::KuhnGrid;
+use crate::mesh::{MeshError, SurfaceMesh, TetMesh, doctor};
 
-/// Gap between the surface and the ends of the grid along its longest side, in cells.
+/// Gap between the surface and the ends of the grid along the longest side, in cells.
 const MARGIN: f64 = 0.01;
 
-/// A tet mesh of the volume that a closed surface encloses: the grid cells inside, and of those that the surface touches as many as the volume
-/// asks for ([`border`]), or all of these with [`Border::Covering`]. `resolution` is the number of cells along the longest side. All tets have the same volume. The surface may
-/// intersect itself (inside is where the winding number is not zero) and consist of several pieces, cavities included. What is thinner than
-/// a cell is not lost: then the volume is larger than the surface's.
+/// A tet mesh of the volume that a closed surface encloses: the grid cells inside, and of the cells that the surface
+/// touches as many as the volume asks for ([`border`]), or all of them with [`Border::Covering`]. `resolution` is the
+/// number of cells along the longest side. All tets have the same volume. The surface may intersect itself (inside is
+/// where the winding number is not zero) and consist of several pieces, cavities included. Parts thinner than a cell
+/// are not lost: then the volume is larger than the surface's.
 ///
-/// Of an open surface, or one whose triangles disagree which side is outside, inside is where the generalised winding number is nearer
-/// to one than to zero, and all cells stay that the surface touches or that have their centre inside: there is no volume to
-/// meet, and such bodies touch others with the outside of their tets. A sheet becomes a layer of cells.
+/// Where a surface is open, or its triangles disagree which side is outside, inside is where the generalised winding
+/// number is nearer to one than to zero, and all cells stay that the surface touches or that have their centre inside:
+/// there is no volume to meet, and such bodies touch others with the outside of their tets. A sheet becomes a layer of
+/// cells.
 pub fn tetrahedralise(surface: &SurfaceMesh, resolution: u32, border: Border) -> Result<TetMesh, MeshError> {
     check_resolution(resolution)?;
     surface.check()?;
     let inside = Inside::new(surface)?;
     let grid = Grid::around(surface, resolution);
     let (kept, _) = grid.kept(surface, &inside, border);
-    let lattice = Lattice { cells: grid.cells, wrapped: None };
+    let lattice = KuhnGrid { cells: grid.cells, wrapped: None };
     Ok(lattice.tetrahedralise(|cell| kept[grid.slot(cell)], |_| 0, |point| grid.point(point.map(|i| i as f64))))
 }
 
-/// The finest resolution at which [`tetrahedralise`] gives about `tets` of them or less, or the coarsest there is. Estimated: the
-/// volume in cells, and those cells beyond it that a surface touches without their centre being inside, 3/4 for each square of a cell's side
-/// in the mean over all directions of a plane. Where the volume is met these are not there, but there is a layer at least, of two sides.
+/// The finest resolution at which [`tetrahedralise`] gives about `tets` tets or less, or the coarsest there is. The
+/// number is estimated: the volume in cells, and beyond it the cells that a surface touches while their centre is
+/// outside, 3/4 for each square of a cell's side on average over all directions of a plane. Where the volume is met,
+/// the latter cells are not there, but there is one layer of cells at least, of two sides.
 pub fn resolution_for(found: &doctor::Diagnosis, tets: u64, border: Border) -> u32 {
     let longest = found.bounds.extent().max();
     let estimate = |resolution: u32| {
@@ -46,11 +49,12 @@ pub fn resolution_for(found: &doctor::Diagnosis, tets: u64, border: Border) -> u
     RESOLUTIONS.rev().find(|&resolution| estimate(resolution) <= tets as f64).unwrap_or(*RESOLUTIONS.start())
 }
 
-/// The volume [m^3] that a closed surface encloses, what it winds around several times counted once (that part is measured along rows, to
-/// about a hundredth); none of a surface that is open or whose triangles disagree which side is outside.
+/// The volume [m^3] that a closed surface encloses; space that the surface winds around several times counts once and
+/// is measured along rows, to about a hundredth. Nothing for a surface that is open or whose triangles disagree which
+/// side is outside.
 pub fn enclosed_volume(surface: &SurfaceMesh) -> Result<Option<f64>, MeshError> {
     surface.check()?;
-    // The grid only finds where a surface overlaps itself; of others the sum is exact.
+    // The grid only finds where a surface overlaps itself; without overlap the sum is exact.
     let grid = Grid::around(surface, 24);
     let found = Inside::new(surface)?.shares(grid.origin, grid.spacing, grid.cells);
     Ok(found.map(|(_, cells)| cells * grid.spacing.powi(3)))
@@ -64,10 +68,10 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// The cells of which tets are made, and those that the surface touches, by their slots.
+    /// For each cell, by its slot: whether tets are made of it, and whether the surface touches it.
     pub fn kept(&self, surface: &SurfaceMesh, inside: &Inside, border: Border) -> (Vec<bool>, Vec<bool>) {
         let touched = touched(surface, self);
-        let mut kept = inside.marks(&Points { first: self.center([0; 3]), spacing: self.spacing, count: self.cells });
+        let mut kept = inside.marks(&PointGrid { first: self.center([0; 3]), spacing: self.spacing, count: self.cells });
         kept.iter_mut().zip(&touched).for_each(|(kept, touched)| *kept |= touched);
         let shares = if border == Border::Volume { inside.shares(self.origin, self.spacing, self.cells) } else { None };
         if let Some((shares, volume)) = shares {
@@ -106,7 +110,7 @@ impl Grid {
     }
 }
 
-/// Which cells a triangle touches.
+/// For each cell whether a triangle touches it.
 fn touched(surface: &SurfaceMesh, grid: &Grid) -> Vec<bool> {
     let mut touched = vec![false; grid.cells.iter().product()];
     let half = grid.spacing * (0.5 + 1e-9);
@@ -130,7 +134,8 @@ fn touched(surface: &SurfaceMesh, grid: &Grid) -> Vec<bool> {
     touched
 }
 
-/// Whether a triangle meets the cube `[-half, half]^3`: no axis among the 13 candidates separates them [Akenine-Moller 2001].
+/// Whether a triangle meets the cube `[-half, half]^3`: no axis among the 13 candidates separates them [Akenine-Moller
+/// 2001].
 fn triangle_touches_cube(corners: &[Vec3; 3], half: f64) -> bool {
     let edges = [corners[1] - corners[0], corners[2] - corners[1], corners[0] - corners[2]];
     let apart = |axis: Vec3| {

@@ -1,19 +1,20 @@
 //! Voxels with a coarse inside: the cells of [`super::voxel`], merged where the surface is far.
 //!
-//! Eight cells become one of twice the edge where they and all cells around them are without surface, those again, and so on: an octree
-//! in which neighbours, across corners too, differ by one level at most. A cell among equals has the six tets of a grid; one beside finer cells
-//! is split from its centre, over faces that are divided as the finer side divides them.
+//! Eight cells become one cell of twice the edge where they and all cells around them are free of surface, and so on
+//! with the merged cells: an octree in which neighbours, across corners too, differ by one level at most. A cell among
+//! equals has the six tets of a grid; a cell beside finer cells is split from its centre, over faces that are divided
+//! as the finer side divides them.
 
-use super::fill::{Border, Fineness, RESOLUTIONS, check_resolution};
+use super::fineness::{Border, Fineness, RESOLUTIONS, check_resolution};
 use super::inside::Inside;
-use super::lattice::KUHN;
 use super::voxel::Grid;
-use super::{MeshError, SurfaceMesh, TetMesh};
+use crate::mesh::kuhn::KUHN;
+use crate::mesh::{MeshError, SurfaceMesh, TetMesh};
 
-/// Least and largest dihedral angle of the tets [degrees]; those of the tets of an equal grid are 45 to 90.
+/// Least and largest dihedral angle of the tets [degrees]; in an equal grid they are 45 and 90.
 pub const DIHEDRAL_ANGLES: [f64; 2] = [19.4, 144.8];
 
-/// A tet mesh of the same outside as that of [`super::voxel::tetrahedralise`]. A wanted number of tets is not exceeded.
+/// A tet mesh of the same outside as [`super::voxel::tetrahedralise`] makes. A wanted number of tets is not exceeded.
 pub fn tetrahedralise(surface: &SurfaceMesh, fineness: Fineness, border: Border) -> Result<TetMesh, MeshError> {
     if let Fineness::Cells(resolution) = fineness {
         check_resolution(resolution)?;
@@ -39,11 +40,11 @@ pub fn tetrahedralise(surface: &SurfaceMesh, fineness: Fineness, border: Border)
     }
 }
 
-/// Cells of edges 1, 2, 4, … of a grid's.
+/// Cells whose edges are 1, 2, 4, … times the edge of a grid's cell.
 struct Octree {
     /// Cells of the grid along each axis.
     cells: [usize; 3],
-    /// Which cells there are of each level, whether or not they are merged into one of the next.
+    /// For each level the cells that exist there, whether or not they are merged into a cell of the next level.
     levels: Vec<Vec<bool>>,
 }
 
@@ -58,7 +59,7 @@ impl Octree {
             for k in 0..nz {
                 for j in 0..ny {
                     for i in 0..nx {
-                        // Its eight parts and the cells around these.
+                        // A cell's eight parts and the cells around them.
                         let part = |offset: i32, index: usize| 2 * index as i32 + offset - 1;
                         let holds = |n: i32| tree.has(level - 1, [part(n & 3, i), part(n >> 2 & 3, j), part(n >> 4, k)]);
                         merged.push((0..64).all(holds));
@@ -66,7 +67,7 @@ impl Octree {
                 }
             }
             if !merged.contains(&true) {
-                // The finest cells are all that there are.
+                // At the finest level all kept cells exist, touched or not.
                 tree.levels[0] = kept;
                 return tree;
             }
@@ -135,12 +136,13 @@ impl Octree {
         mesh
     }
 
-    /// Whether a cell of this size is missing beyond the sides that are named: -1, 0 or 1 along each axis. There are finer ones then.
+    /// Whether a cell of this size is missing `toward` a neighbour (-1, 0 or 1 along each axis), where finer cells are
+    /// then.
     fn is_finer(&self, level: usize, cell: [i32; 3], toward: [i32; 3]) -> bool {
         !self.has(level, std::array::from_fn(|axis| cell[axis] + toward[axis]))
     }
 
-    /// Whether finer cells share a face or an edge with this one.
+    /// Whether finer cells share a face or an edge with this cell.
     fn is_beside_finer(&self, level: usize, cell: [i32; 3]) -> bool {
         (0..27).map(|n| [n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1]).any(|toward| {
             let sides = toward.iter().filter(|&&side| side != 0).count();
@@ -148,8 +150,9 @@ impl Octree {
         })
     }
 
-    /// Calls `each` with the triangles around a cell beside finer ones, counter-clockwise seen from outside. A face and its edges are divided for
-    /// both of their sides alike: each square by the diagonal from its lower to its upper corner, as the tets of a grid do.
+    /// Calls `each` with the triangles around a cell beside finer cells, counter-clockwise seen from outside. A face
+    /// and its edges are divided alike from both of their sides: each square by the diagonal from its lower to its
+    /// upper corner, as the tets of a grid do.
     fn each_border_triangle(&self, level: usize, cell: [i32; 3], mut each: impl FnMut([[i32; 3]; 3])) {
         let half = 1 << (level - 1);
         for axis in 0..3 {
@@ -181,7 +184,8 @@ impl Octree {
                     }
                     continue;
                 }
-                // Finer cells beyond the face would have divided it; those that share an edge of it only divide that.
+                // Finer cells beyond the face would have divided it; finer cells at one of its edges divide that edge
+                // alone.
                 let is_halved = |a: i32, b: i32| {
                     let mut beside = toward(a, b);
                     let diagonal = self.is_finer(level, cell, beside);
@@ -209,8 +213,9 @@ impl Octree {
 mod tests {
     use super::*;
     use crate::math::Vec3;
+    use crate::mesh::fill::voxel;
     use crate::mesh::measure::Shape;
-    use crate::mesh::{assets, parse_surface, shapes, voxel};
+    use crate::mesh::{assets, parse_surface, shapes};
 
     fn builtin(name: &str) -> SurfaceMesh {
         parse_surface(name, assets::builtin(name).unwrap()).unwrap()

@@ -1,17 +1,20 @@
-//! A body-centred cubic lattice and its tets: two long edges at right angles and four short ones, all dihedral angles 60 or 90 degrees.
+//! A body-centred cubic lattice and its tets: two long edges at right angles and four short ones, all dihedral angles
+//! 60 or 90 degrees.
 
 use rayon::prelude::*;
 
-use super::fill::{Fineness, RESOLUTIONS, check_resolution};
-use super::inside::{Inside, Points};
-use super::{MeshError, SurfaceMesh, TetMesh};
+use super::fineness::{Fineness, RESOLUTIONS, check_resolution};
+use super::inside::{Inside, PointGrid};
 use crate::math::Vec3;
+use crate::mesh::{MeshError, SurfaceMesh, TetMesh};
 
-/// A wanted number of tets is met to this part of it, or after so many meshes not nearer.
-const CLOSE: f64 = 0.05;
-const MOST_TRIES: usize = 4;
+/// A wanted number of tets counts as met when the mesh misses it by at most this part of it.
+const COUNT_TOLERANCE: f64 = 0.05;
 
-/// What `fill` makes of a surface with cells of an edge [m], at the fineness that is asked for.
+/// At most this many meshes are made to meet a wanted number of tets; the nearest is taken.
+const MAX_TRIES: usize = 4;
+
+/// Fills a surface at a wanted fineness; `fill` does so with cells of a given edge [m].
 pub(super) fn at_fineness(
     surface: &SurfaceMesh,
     fineness: Fineness,
@@ -28,7 +31,8 @@ pub(super) fn at_fineness(
         Fineness::Tets(tets) => tets as f64,
     };
     let [coarsest, finest] = [*RESOLUTIONS.start(), *RESOLUTIONS.end()].map(|cells| longest / f64::from(cells));
-    // Tets by the volume and about five for each square of a cell's side at the border; what they really are then tells how many.
+    // Twelve tets for the volume of each cell, and about five for each square of a cell's side at the border: the
+    // number found is taken from the mesh that is made.
     let (area, volume) = (surface.area(), surface.signed_volume().abs());
     let spacing_for = |per_area: f64| {
         let count = |h: f64| 12.0 * volume / h.powi(3) + per_area * area / h.powi(2);
@@ -41,7 +45,7 @@ pub(super) fn at_fineness(
     };
     let mut best: Option<(f64, TetMesh)> = None;
     let mut spacing = spacing_for(5.0);
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         let mesh = fill(&inside, spacing)?;
         let got = mesh.tets.len() as f64;
         let miss = (got / wanted - 1.0).abs();
@@ -50,7 +54,7 @@ pub(super) fn at_fineness(
         }
         best = Some((miss, mesh));
         let next = spacing_for((got - 12.0 * volume / spacing.powi(3)) * spacing.powi(2) / area);
-        if miss < CLOSE || next == spacing {
+        if miss < COUNT_TOLERANCE || next == spacing {
             break;
         }
         spacing = next;
@@ -58,16 +62,17 @@ pub(super) fn at_fineness(
     best.map(|(_, mesh)| mesh).ok_or(MeshError::NoTets)
 }
 
-/// A body-centred cubic lattice. Its points are the corners of cubes, then their centres.
-pub(super) struct Lattice {
-    pub(super) corners: Points,
-    pub(super) centers: Points,
+/// A body-centred cubic lattice. Its points are the corners of cubes, then the centres of the cubes.
+pub(super) struct BccLattice {
+    pub(super) corners: PointGrid,
+    pub(super) centers: PointGrid,
 }
 
-/// Edges that belong to a point: three long ones, to the next of its kind along each axis, and of centres eight short ones, to the
-/// corners of their cube. Bit `a` of a short edge is set when the corner is on the far side of axis `a`.
-pub(super) const EDGES: usize = 11;
-const LONG: usize = 3;
+/// The number of edges that belong to a point: three long edges, to the next point of its kind along each axis, and,
+/// for centres, eight short edges to the corners of their cube. Bit `a` of a short edge is set when the corner is on
+/// the far side of axis `a`.
+pub(super) const EDGES_PER_POINT: usize = 11;
+const LONG_EDGES: usize = 3;
 
 /// An edge by its point and its place among the point's edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,22 +80,22 @@ pub(super) struct Edge(u32);
 
 impl Edge {
     pub(super) fn new(point: usize, kind: usize) -> Self {
-        Self((point * EDGES + kind) as u32)
+        Self((point * EDGES_PER_POINT + kind) as u32)
     }
 
     pub(super) fn is_long(self) -> bool {
-        (self.0 as usize % EDGES) < LONG
+        (self.0 as usize % EDGES_PER_POINT) < LONG_EDGES
     }
 }
 
-impl Lattice {
+impl BccLattice {
     /// A lattice whose outermost points are at least half a cell outside of the surface.
     pub(super) fn around(surface: &SurfaceMesh, spacing: f64) -> Self {
         let bounds = surface.aabb();
         let cells: [usize; 3] = std::array::from_fn(|axis| (bounds.extent()[axis] / spacing - 1e-9).ceil().max(1.0) as usize + 2);
         let first = bounds.center() - Vec3::new(cells[0] as f64, cells[1] as f64, cells[2] as f64) * (spacing / 2.0);
-        let corners = Points { first, spacing, count: cells.map(|n| n + 1) };
-        Self { corners, centers: Points { first: first.add_scalar(spacing / 2.0), spacing, count: cells } }
+        let corners = PointGrid { first, spacing, count: cells.map(|n| n + 1) };
+        Self { corners, centers: PointGrid { first: first.add_scalar(spacing / 2.0), spacing, count: cells } }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -112,32 +117,33 @@ impl Lattice {
         }
     }
 
-    /// The other end of an edge; none beyond the end of the lattice.
+    /// The other end of an edge; nothing beyond the end of the lattice.
     pub(super) fn end(&self, point: usize, kind: usize) -> Option<usize> {
         let center = point.checked_sub(self.corners.len());
         let (points, slot) = center.map_or((&self.corners, point), |slot| (&self.centers, slot));
         let mut index = points.index(slot);
-        if kind < LONG {
+        if kind < LONG_EDGES {
             index[kind] += 1;
             return (index[kind] < points.count[kind]).then(|| point - slot + points.slot(index));
         }
-        center.map(|_| self.corner(std::array::from_fn(|axis| index[axis] + ((kind - LONG) >> axis & 1))))
+        center.map(|_| self.corner(std::array::from_fn(|axis| index[axis] + ((kind - LONG_EDGES) >> axis & 1))))
     }
 
     pub(super) fn ends(&self, edge: Edge) -> [usize; 2] {
-        let (point, kind) = (edge.0 as usize / EDGES, edge.0 as usize % EDGES);
+        let (point, kind) = (edge.0 as usize / EDGES_PER_POINT, edge.0 as usize % EDGES_PER_POINT);
         [point, self.end(point, kind).unwrap_or(point)]
     }
 
-    /// Which points are inside.
+    /// For each point whether it is inside.
     pub(super) fn marks(&self, inside: &Inside) -> Vec<bool> {
         let mut marks = inside.marks(&self.corners);
         marks.extend(inside.marks(&self.centers));
         marks
     }
 
-    /// A mesh of the parts of all tets, which name nodes below `nodes` with their positions. The nodes that are used and the tets are numbered
-    /// slice by slice along the longest axis, which keeps the indices of neighbours near each other.
+    /// A mesh of the parts of all tets. `parts_of` gives the parts of a tet by nodes below `nodes`, `position` the
+    /// position of a node. Used nodes and tets are numbered slice by slice along the longest axis, which keeps the
+    /// indices of neighbours near each other.
     pub(super) fn mesh<I: IntoIterator<Item = [u32; 4]>>(
         &self,
         nodes: usize,
@@ -171,20 +177,22 @@ impl Lattice {
         mesh
     }
 
-    /// Calls `each` with the tets around the three long edges that belong to the centre of a cell: their points, centres first, their edges as
-    /// [`TET_EDGES`] has them, and whether the third of these, rather than the fifth, is even.
+    /// Calls `each` with the tets around the three long edges that belong to the centre of a cell: their points,
+    /// centres first, their edges as [`TET_EDGES`] has them, and whether the third of these, rather than the fifth, is
+    /// even.
     fn each_tet(&self, cell: [usize; 3], mut each: impl FnMut([usize; 4], [Edge; 6], bool)) {
         let center = self.center(cell);
         for axis in 0..3 {
             let Some(next) = self.end(center, axis) else { continue };
-            // The corners of the square between both cubes, counter-clockwise seen from the far side, as the bits of short edges.
+            // The corners of the square between both cubes, counter-clockwise seen from the far side, as the bits of
+            // short edges.
             let (u, v) = (1 << ((axis + 1) % 3), 1 << ((axis + 2) % 3));
             let ring = [0, u, u | v, v].map(|bits| bits | 1 << axis);
             let corner = |bits: usize| self.corner(std::array::from_fn(|a| cell[a] + (bits >> a & 1)));
             for k in 0..4 {
                 let (p, q) = (ring[k], ring[(k + 1) % 4]);
-                let near = |bits: usize| Edge::new(center, LONG + bits);
-                let far = |bits: usize| Edge::new(next, LONG + (bits ^ 1 << axis));
+                let near = |bits: usize| Edge::new(center, LONG_EDGES + bits);
+                let far = |bits: usize| Edge::new(next, LONG_EDGES + (bits ^ 1 << axis));
                 let between = Edge::new(corner(p & q), (p ^ q).trailing_zeros() as usize);
                 let edges = [Edge::new(center, axis), between, near(p), far(q), near(q), far(p)];
                 each([center, next, corner(p), corner(q)], edges, p.count_ones() % 2 == 0);
@@ -193,6 +201,6 @@ impl Lattice {
     }
 }
 
-/// The edges of a lattice tet of two centres (corners 0 and 1) and two corners (2 and 3): the long ones, then the short ones in
-/// opposite pairs.
+/// The edges of a lattice tet of two centres (corners 0 and 1) and two corners (2 and 3): the long edges, then the
+/// short edges in opposite pairs.
 pub(super) const TET_EDGES: [[usize; 2]; 6] = [[0, 1], [2, 3], [0, 2], [1, 3], [0, 3], [1, 2]];

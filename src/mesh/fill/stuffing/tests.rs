@@ -10,8 +10,8 @@ fn stuffed(surface: &SurfaceMesh, resolution: u32) -> TetMesh {
     tetrahedralise(surface, Fineness::Cells(resolution)).unwrap()
 }
 
-/// The worst angles of the parts of a lattice tet, over all sides that its corners may be on, all ways in which these may have moved
-/// and all places of the cuts, each at an end of its range, and where there are few also between.
+/// The worst angles of the parts of a lattice tet, over all sides that its corners may be on, all ways in which these
+/// may have moved and all places of the cuts, each at an end of its range, and where there are few also between.
 fn worst_angles(inside: [f64; 2], outside: [f64; 2]) -> [f64; 2] {
     // Both halves of a cube's edge have the length 1: centres, then corners.
     let tet = [[1, 1, 1], [3, 1, 1], [2, 0, 0], [2, 2, 0]].map(|p: [i32; 3]| Vec3::from(p.map(f64::from)));

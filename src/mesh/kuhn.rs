@@ -5,17 +5,18 @@ use super::TetMesh;
 use crate::math::Vec3;
 
 /// The tets of the unit cell, positively ordered. A corner is three bits: bit `a` is set on the far side of axis `a`.
-/// Every tet is a path from corner 0 to corner 7, one axis a step.
+/// Every tet is a path from corner 0 to corner 7, a step along each axis.
 pub(super) const KUHN: [[usize; 4]; 6] = [[0, 1, 3, 7], [0, 2, 6, 7], [0, 4, 5, 7], [0, 5, 1, 7], [0, 3, 2, 7], [0, 6, 4, 7]];
 
-pub(super) struct Lattice {
+/// A grid of cells.
+pub(super) struct KuhnGrid {
     /// Number of cells along each axis.
     pub cells: [usize; 3],
     /// The axis, if any, whose last cells join the first.
     pub wrapped: Option<usize>,
 }
 
-impl Lattice {
+impl KuhnGrid {
     /// Tets of the kept cells. `mirrored` gives the axes, as bits, along which a cell's cut is mirrored: a cell and its
     /// neighbour must agree on all axes but the one between them. Nodes and tets are numbered slice by slice along the
     /// longest axis, which keeps the indices of neighbours near each other.

@@ -1,32 +1,32 @@
-//! What lies inside of a surface.
+//! Tells the inside of a surface from its outside.
 
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
-use super::tree::Tree;
-use super::{MeshError, SurfaceMesh, doctor};
 use crate::math::{Aabb, Vec3};
+use crate::mesh::tree::Tree;
+use crate::mesh::{MeshError, SurfaceMesh, doctor};
 
-/// Tells inside from outside. A closed surface may intersect itself (inside is where the winding number is not zero) and consist of
-/// several pieces, cavities included. Of an open one, or one whose triangles disagree which side is outside, inside is where the
-/// generalised winding number is nearer to one than to zero.
+/// Tells inside from outside. A closed surface may intersect itself (inside is where the winding number is not zero)
+/// and consist of several pieces, cavities included. Where a surface is open, or its triangles disagree which side is
+/// outside, inside is where the generalised winding number is nearer to one than to zero.
 pub(super) struct Inside<'a> {
     surface: &'a SurfaceMesh,
     tree: OnceLock<Tree<'a>>,
-    /// Open, or of triangles that disagree.
+    /// Whether the surface is open or its triangles disagree which side is outside.
     is_broken: bool,
 }
 
-/// A regular grid of points, those along x first.
-pub(super) struct Points {
+/// A regular grid of points, numbered along x first.
+pub(super) struct PointGrid {
     pub first: Vec3,
-    /// Between neighbours [m].
+    /// Distance between neighbours [m].
     pub spacing: f64,
     pub count: [usize; 3],
 }
 
-impl Points {
+impl PointGrid {
     pub fn position(&self, [i, j, k]: [usize; 3]) -> Vec3 {
         self.first + Vec3::new(i as f64, j as f64, k as f64) * self.spacing
     }
@@ -54,7 +54,7 @@ impl Points {
 }
 
 impl<'a> Inside<'a> {
-    /// Refuses a closed surface that encloses no volume, and one without extent.
+    /// Refuses a closed surface that encloses no volume, and any surface without extent.
     pub fn new(surface: &'a SurfaceMesh) -> Result<Self, MeshError> {
         let found = doctor::diagnose(surface);
         let is_broken = found.boundary_edges > 0 || found.misoriented_edges > 0;
@@ -67,7 +67,7 @@ impl<'a> Inside<'a> {
         Ok(Self { surface, tree: OnceLock::new(), is_broken })
     }
 
-    /// The triangles, made ready when they are first asked for.
+    /// The tree of the triangles, built at its first use.
     pub fn tree(&self) -> &Tree<'a> {
         self.tree.get_or_init(|| Tree::new(self.surface))
     }
@@ -77,27 +77,28 @@ impl<'a> Inside<'a> {
         self.tree().winding(point).abs() > 0.5
     }
 
-    /// Which part of the way from a point inside to one outside is inside: up to the last triangle crossed, before which a closed
-    /// surface winds around. Of one that is not closed, to a distance of `precision` [m].
-    pub fn way_out(&self, from: &Vec3, to: &Vec3, precision: f64) -> f64 {
+    /// Gives the part of the segment from a point inside to a point outside that is inside: up to the last triangle
+    /// crossed, before which a closed surface winds around. For a surface that is not closed it is found to within
+    /// `precision` [m].
+    pub fn exit(&self, from: &Vec3, to: &Vec3, precision: f64) -> f64 {
         let crossed = if self.is_broken { None } else { self.last_crossing(from, to) };
-        crossed.unwrap_or_else(|| self.searched_way_out(from, to, precision))
+        crossed.unwrap_or_else(|| self.searched_exit(from, to, precision))
     }
 
-    /// The largest part of the way from one point to another at which it meets a triangle [Moller & Trumbore 1997].
+    /// The last place of a segment where it meets a triangle, as a part of its length [Moller & Trumbore 1997].
     fn last_crossing(&self, from: &Vec3, to: &Vec3) -> Option<f64> {
         // Neighbours overlap by their roundings, so that nothing slips through between.
         const SLACK: f64 = 1e-9;
-        let way = to - from;
+        let segment = to - from;
         let mut last = None;
         self.tree().near(&Aabb::of([from, to]), |triangle| {
             let [a, b, c] = self.surface.corners(triangle);
             let (u, v) = (b - a, c - a);
-            let across = way.cross(&v);
+            let across = segment.cross(&v);
             let determinant = u.dot(&across);
             let start = from - a;
             let along = start.cross(&u);
-            let [s, t, share] = [start.dot(&across), way.dot(&along), v.dot(&along)].map(|x| x / determinant);
+            let [s, t, share] = [start.dot(&across), segment.dot(&along), v.dot(&along)].map(|x| x / determinant);
             if s >= -SLACK && t >= -SLACK && s + t <= 1.0 + SLACK && (-SLACK..=1.0 + SLACK).contains(&share) {
                 last = Some(share.clamp(0.0, 1.0).max(last.unwrap_or(0.0)));
             }
@@ -105,18 +106,18 @@ impl<'a> Inside<'a> {
         last
     }
 
-    /// A root of the signed distance by the method of false position, with a halving at every third step: where a hole is
-    /// closed by winding numbers alone, the distance is no zero.
-    fn searched_way_out(&self, from: &Vec3, to: &Vec3, precision: f64) -> f64 {
+    /// A root of the signed distance by the method of false position, with a bisection at every third step: where a
+    /// hole is closed by winding numbers alone, the distance is not zero.
+    fn searched_exit(&self, from: &Vec3, to: &Vec3, precision: f64) -> f64 {
         let distance = |share: f64| self.tree().distance(&from.lerp(to, share));
         let holds = |share: f64| self.holds(&from.lerp(to, share));
         let step = precision / (to - from).norm();
         let (mut low, mut high) = ((0.0, distance(0.0)), (1.0, -distance(1.0)));
-        let mut looks = 0;
+        let mut steps = 0;
         while high.0 - low.0 > step {
-            looks += 1;
+            steps += 1;
             let secant = low.0 + (high.0 - low.0) * low.1 / (low.1 - high.1);
-            let share = if looks % 3 == 0 || secant.is_nan() { 0.5 * (low.0 + high.0) } else { secant };
+            let share = if steps % 3 == 0 || secant.is_nan() { 0.5 * (low.0 + high.0) } else { secant };
             let distance = distance(share);
             // A wall within the body is near, too, but nothing ends there.
             if distance <= precision && holds(share - 2.0 * step) && !holds(share + 2.0 * step) {
@@ -133,8 +134,8 @@ impl<'a> Inside<'a> {
         0.5 * (low.0 + high.0)
     }
 
-    /// Which points of a grid are inside, by their slots.
-    pub fn marks(&self, points: &Points) -> Vec<bool> {
+    /// For each point of a grid, by its slot, whether it is inside.
+    pub fn marks(&self, points: &PointGrid) -> Vec<bool> {
         if self.is_broken {
             self.tree();
             (0..points.len()).into_par_iter().map(|slot| self.holds(&points.position(points.index(slot)))).collect()
@@ -143,35 +144,36 @@ impl<'a> Inside<'a> {
         }
     }
 
-    /// Which part of each cell of a grid is inside, and how many cells' volume in all; none of a surface that is not closed. `first` is
-    /// the lowest corner. Measured along rows in x; the sum is made as exact as the volume that the surface encloses. What it winds around several
-    /// times counts once.
+    /// Measures the part of each cell of a grid that is inside, and the volume inside, counted in cells; nothing for a
+    /// surface that is not closed. `first` is the lowest corner. The parts are measured along rows in x; the sum is
+    /// made as exact as the enclosed volume. Space that the surface winds around several times counts once.
     pub fn shares(&self, first: Vec3, spacing: f64, cells: [usize; 3]) -> Option<(Vec<f64>, f64)> {
         if self.is_broken {
             return None;
         }
         let [nx, ny, nz] = cells;
-        let apart = spacing / ROWS as f64;
-        let rows = Points { first: first + Vec3::repeat(0.5 * apart), spacing: apart, count: [1, ny * ROWS, nz * ROWS] };
+        let apart = spacing / ROWS_PER_SIDE as f64;
+        let rows =
+            PointGrid { first: first + Vec3::repeat(0.5 * apart), spacing: apart, count: [1, ny * ROWS_PER_SIDE, nz * ROWS_PER_SIDE] };
         let crossings = crossings(self.surface, &rows);
         let mut shares = vec![0.0; nx * ny * nz];
-        // Of each row of cells: what is inside, and the same times the winding number.
+        // For each row of cells: the volume inside, and the same times the winding number.
         let measure = |(row, shares): (usize, &mut [f64])| {
             let (mut filled, mut wound) = (0.0, 0.0);
-            for line in 0..LINES as usize {
-                let [j, k] = [row % ny * ROWS + line % ROWS, row / ny * ROWS + line / ROWS];
+            for line in 0..ROWS_PER_CELL as usize {
+                let [j, k] = [row % ny * ROWS_PER_SIDE + line % ROWS_PER_SIDE, row / ny * ROWS_PER_SIDE + line / ROWS_PER_SIDE];
                 let mut winding = 0;
-                for pair in crossings[k * ny * ROWS + j].windows(2) {
+                for pair in crossings[k * ny * ROWS_PER_SIDE + j].windows(2) {
                     winding += pair[0].1;
                     let [from, to] = [pair[0].0, pair[1].0].map(|x| ((x - first.x) / spacing).clamp(0.0, nx as f64));
                     // Negative where a row has come in from outside.
-                    wound -= f64::from(winding) * (to - from) / LINES;
+                    wound -= f64::from(winding) * (to - from) / ROWS_PER_CELL;
                     if winding == 0 {
                         continue;
                     }
-                    filled += (to - from) / LINES;
+                    filled += (to - from) / ROWS_PER_CELL;
                     for (cell, share) in shares.iter_mut().enumerate().take(to.ceil() as usize).skip(from as usize) {
-                        *share += (to.min(cell as f64 + 1.0) - from.max(cell as f64)) / LINES;
+                        *share += (to.min(cell as f64 + 1.0) - from.max(cell as f64)) / ROWS_PER_CELL;
                     }
                 }
             }
@@ -179,21 +181,22 @@ impl<'a> Inside<'a> {
         };
         let sums: Vec<[f64; 2]> = shares.par_chunks_mut(nx).enumerate().map(measure).collect();
         let [filled, wound] = [0, 1].map(|i| sums.iter().map(|sum| sum[i]).sum::<f64>());
-        // What the rows miss of the volume, they miss of either.
+        // The rows miss the same part of both volumes.
         Some((shares, filled + self.surface.signed_volume() / spacing.powi(3) - wound))
     }
 }
 
-/// Rows of [`Inside::shares`] along each side of a cell.
-const ROWS: usize = 4;
-const LINES: f64 = (ROWS * ROWS) as f64;
+/// The number of rows of [`Inside::shares`] along each side of a cell.
+const ROWS_PER_SIDE: usize = 4;
+const ROWS_PER_CELL: f64 = (ROWS_PER_SIDE * ROWS_PER_SIDE) as f64;
 
-/// Where the rows of a grid in x cross a closed surface, and by how much its winding number changes there: of each row, from low x on.
+/// Finds for each row of a grid in x where it crosses a closed surface, from low x on, and by how much the winding
+/// number changes there.
 ///
 /// A row meets a triangle when its point `(y, z)` lies in the projected triangle. That is counted edge by edge with a
-/// half-open rule that gives both triangles of an edge exactly opposite numbers, so that for a closed surface the crossings
-/// of a row cancel exactly, whatever the rounding and however the row hits edges or vertices.
-fn crossings(surface: &SurfaceMesh, points: &Points) -> Vec<Vec<(f64, i32)>> {
+/// half-open rule that gives both triangles of an edge exactly opposite numbers, so that for a closed surface the
+/// crossings of a row cancel exactly, whatever the rounding and however the row hits edges or vertices.
+fn crossings(surface: &SurfaceMesh, points: &PointGrid) -> Vec<Vec<(f64, i32)>> {
     let [_, ny, nz] = points.count;
     let mut crossings: Vec<Vec<(f64, i32)>> = vec![Vec::new(); ny * nz];
     for triangle in 0..surface.triangles.len() {
@@ -219,7 +222,7 @@ fn crossings(surface: &SurfaceMesh, points: &Points) -> Vec<Vec<(f64, i32)>> {
 }
 
 /// Marks the points inside of a closed surface, by the winding number along their rows in x.
-fn mark_rows(surface: &SurfaceMesh, points: &Points) -> Vec<bool> {
+fn mark_rows(surface: &SurfaceMesh, points: &PointGrid) -> Vec<bool> {
     let [nx, ny, _] = points.count;
     let mut marks = vec![false; points.len()];
     marks.par_chunks_mut(nx).zip(&crossings(surface, points)).enumerate().for_each(|(row, (marks, crossings))| {
@@ -236,8 +239,9 @@ fn mark_rows(surface: &SurfaceMesh, points: &Points) -> Vec<bool> {
     marks
 }
 
-/// The part of an edge in the winding of its triangle around a row, projected along x: +-1 when the edge passes the row's
-/// height on the side of larger y, else 0. Reversing the edge negates it exactly, for it is worked out from the lower end.
+/// The part of an edge in the winding of its triangle around a row, projected along x: +-1 when the edge passes the
+/// row's height on the side of larger y, else 0. Reversing the edge negates it exactly, for it is worked out from the
+/// lower end.
 fn edge_winding(from: &Vec3, to: &Vec3, row: &Vec3) -> i32 {
     if (from.z <= row.z) == (to.z <= row.z) {
         return 0;
@@ -253,7 +257,7 @@ mod tests {
     use crate::mesh::{assets, parse_surface};
 
     #[test]
-    fn the_way_out_of_a_ball_ends_at_its_surface() {
+    fn segments_out_of_a_ball_leave_it_at_its_surface() {
         let ball = crate::mesh::shapes::icosphere(1.0, 4);
         let mut open = ball.clone();
         open.triangles.retain(|t| t.iter().any(|&v| ball.positions[v as usize].z < 0.9));
@@ -266,14 +270,14 @@ mod tests {
             let inside = Inside::new(surface).unwrap();
             for k in 0..50 {
                 let way = Vec3::new((k as f64 * 0.7).sin(), (k as f64 * 1.3).cos(), (k as f64 * 0.9).sin() - 1.0).normalize() * 1.7;
-                let share = inside.way_out(&Vec3::new(0.1, 0.0, 0.0), &way, precision);
+                let share = inside.exit(&Vec3::new(0.1, 0.0, 0.0), &way, precision);
                 let end = Vec3::new(0.1, 0.0, 0.0).lerp(&way, share);
                 assert!((0.995..1.0001).contains(&end.norm()), "{}", end.norm());
-                assert!((inside.searched_way_out(&Vec3::new(0.1, 0.0, 0.0), &way, 1e-6) - share).abs() < 1e-3);
+                assert!((inside.searched_exit(&Vec3::new(0.1, 0.0, 0.0), &way, 1e-6) - share).abs() < 1e-3);
             }
         }
         // Where the ball is open the inside ends without a triangle.
-        let share = Inside::new(&open).unwrap().way_out(&Vec3::zeros(), &(Vec3::z() * 2.0), 1e-4);
+        let share = Inside::new(&open).unwrap().exit(&Vec3::zeros(), &(Vec3::z() * 2.0), 1e-4);
         assert!((0.3..0.5).contains(&share), "{share}");
     }
 
@@ -283,7 +287,7 @@ mod tests {
         let inside = Inside::new(&elephant).unwrap();
         let bounds = elephant.aabb();
         let spacing = bounds.extent().max() / 17.3;
-        let points = Points { first: bounds.min, spacing, count: [0, 1, 2].map(|k| (bounds.extent()[k] / spacing) as usize + 2) };
+        let points = PointGrid { first: bounds.min, spacing, count: [0, 1, 2].map(|k| (bounds.extent()[k] / spacing) as usize + 2) };
         let marks = inside.marks(&points);
         let wound = |slot: usize| inside.holds(&points.position(points.index(slot)));
         assert!((0..points.len()).all(|slot| points.slot(points.index(slot)) == slot && marks[slot] == wound(slot)));

@@ -1,41 +1,43 @@
 //! Tetrahedra whose border follows a surface: isosurface stuffing [Labelle & Shewchuk 2007].
 //!
-//! A body-centred cubic lattice of good tets fills the space. Where the surface cuts an edge of the lattice near one of its ends, that
-//! point of the lattice moves onto the surface; tets that are cut all the same are divided there. However the surface runs, no
-//! dihedral angle leaves [`DIHEDRAL_ANGLES`].
+//! A body-centred cubic lattice of good tets fills the space. Where the surface cuts an edge of the lattice near one of
+//! its ends, that point of the lattice moves onto the surface; tets that are cut all the same are divided there.
+//! However the surface runs, no dihedral angle leaves [`DIHEDRAL_ANGLES`].
 //!
-//! Two things differ from the publication. Every divided tet follows from one rule, the order in which its edges are cut,
-//! instead of from a table. And how near is near depends on whether the point of the lattice is inside or outside: a search over all cases gives this rule
-//! 9.3 degrees with the published distances (a fourth and 0.41189 of the long and short edges), 11.0 with ours.
+//! Two things differ from the publication. Every divided tet follows from one rule, the order in which its edges are
+//! cut, instead of from a table. And the distance from which a point moves to a cut depends on whether the point is
+//! inside or outside: a search over all cases gives this rule a least angle of 9.3 degrees with the published distances
+//! (a fourth and 0.41189 of the long and short edges), and of 11.0 with ours.
 
 use arrayvec::ArrayVec;
 use rayon::prelude::*;
 
-use super::bcc::{EDGES, Edge, Lattice, TET_EDGES, at_fineness};
-use super::fill::Fineness;
+use super::bcc::{BccLattice, EDGES_PER_POINT, Edge, TET_EDGES, at_fineness};
+use super::fineness::Fineness;
 use super::inside::Inside;
-use super::{MeshError, SurfaceMesh, TetMesh};
 use crate::math::Vec3;
+use crate::mesh::{MeshError, SurfaceMesh, TetMesh};
 
-/// Least and largest dihedral angle [degrees] of the tets, for any surface: those of the worst of all ways to cut a tet.
+/// Least and largest dihedral angle [degrees] of the tets, for any surface: the angles in the worst of all cases.
 pub const DIHEDRAL_ANGLES: [f64; 2] = [10.9, 163.9];
 
-/// A point of the lattice moves to a cut that is nearer than this part of the edge; of long edges and short ones.
+/// A point of the lattice moves to a cut that is nearer than this part of the edge, for long edges and for short edges.
 const REACH_INSIDE: [f64; 2] = [0.268, 0.413];
 const REACH_OUTSIDE: [f64; 2] = [0.267, 0.353];
 
 /// Cuts of an open surface are found to this part of a cell.
 const PRECISION: f64 = 1e-4;
 
-/// Tets around the inside of a surface, their border as near to it as the lattice is fine; what is thinner than a cell may be missing.
-/// Inside is as for [`super::voxel::tetrahedralise`]. Cells along the longest side are cubes of twelve tets.
+/// Tets around the inside of a surface, their border as near to it as the lattice is fine; what is thinner than a cell
+/// may be missing. Inside is as for [`super::voxel::tetrahedralise`]. Cells along the longest side are cubes of twelve
+/// tets.
 pub fn tetrahedralise(surface: &SurfaceMesh, fineness: Fineness) -> Result<TetMesh, MeshError> {
     at_fineness(surface, fineness, |inside, spacing| fill(surface, inside, spacing))
 }
 
 /// Fills a surface with cells of edge `spacing` [m].
 fn fill(surface: &SurfaceMesh, inside: &Inside, spacing: f64) -> Result<TetMesh, MeshError> {
-    let lattice = Lattice::around(surface, spacing);
+    let lattice = BccLattice::around(surface, spacing);
     let is_inside = lattice.marks(inside);
     let cuts = cut_edges(&lattice, inside, &is_inside);
     let moved = moved_points(&lattice, &cuts);
@@ -47,21 +49,22 @@ fn fill(surface: &SurfaceMesh, inside: &Inside, spacing: f64) -> Result<TetMesh,
     Ok(mesh)
 }
 
-/// Where the surface crosses an edge.
+/// A place where the surface crosses an edge.
 struct Cut {
     edge: Edge,
     /// The ends of the edge.
     inside: usize,
     outside: usize,
-    /// Part of the edge that is inside.
+    /// The part of the edge that is inside.
     share: f64,
     position: Vec3,
 }
 
 /// All edges with one end inside and one outside, in their order.
-fn cut_edges(lattice: &Lattice, inside: &Inside, is_inside: &[bool]) -> Vec<Cut> {
-    let crossing =
-        |point: usize| (0..EDGES).filter(move |&kind| lattice.end(point, kind).is_some_and(|end| is_inside[end] != is_inside[point]));
+fn cut_edges(lattice: &BccLattice, inside: &Inside, is_inside: &[bool]) -> Vec<Cut> {
+    let crossing = |point: usize| {
+        (0..EDGES_PER_POINT).filter(move |&kind| lattice.end(point, kind).is_some_and(|end| is_inside[end] != is_inside[point]))
+    };
     let edges: Vec<Edge> =
         (0..lattice.len()).into_par_iter().flat_map_iter(|point| crossing(point).map(move |kind| Edge::new(point, kind))).collect();
     inside.tree();
@@ -69,7 +72,7 @@ fn cut_edges(lattice: &Lattice, inside: &Inside, is_inside: &[bool]) -> Vec<Cut>
         let [a, b] = lattice.ends(edge);
         let (inner, outer) = if is_inside[a] { (a, b) } else { (b, a) };
         let [from, to] = [inner, outer].map(|point| lattice.position(point));
-        let share = inside.way_out(&from, &to, PRECISION * lattice.corners.spacing);
+        let share = inside.exit(&from, &to, PRECISION * lattice.corners.spacing);
         Cut { edge, inside: inner, outside: outer, share, position: from.lerp(&to, share) }
     };
     edges.par_iter().map(cut).collect()
@@ -78,7 +81,7 @@ fn cut_edges(lattice: &Lattice, inside: &Inside, is_inside: &[bool]) -> Vec<Cut>
 const UNMOVED: u32 = u32::MAX;
 
 /// The cut to which each point of the lattice moves: the nearest within reach, measured by the reach.
-fn moved_points(lattice: &Lattice, cuts: &[Cut]) -> Vec<u32> {
+fn moved_points(lattice: &BccLattice, cuts: &[Cut]) -> Vec<u32> {
     let mut moved = vec![(f64::INFINITY, UNMOVED); lattice.len()];
     for (index, cut) in cuts.iter().enumerate() {
         let kind = usize::from(!cut.edge.is_long());
@@ -91,7 +94,7 @@ fn moved_points(lattice: &Lattice, cuts: &[Cut]) -> Vec<u32> {
     moved.into_iter().map(|(_, cut)| cut).collect()
 }
 
-/// Where a point of the lattice is.
+/// The side of the surface on which a point of the lattice is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Inside,
@@ -100,11 +103,12 @@ enum Side {
     Outside,
 }
 
-/// Divides a lattice tet where it is cut and gives the parts inside, each by its corners: those of the tet, or 4 and the number of
-/// a cut edge among [`TET_EDGES`].
+/// Divides a lattice tet where it is cut and gives the parts inside, each by its corners: a corner of the tet, or 4
+/// plus the number of a cut edge among [`TET_EDGES`].
 ///
-/// Edges are cut one after the other, each dividing all parts that have it. Long edges come first, then the short ones that run along a diagonal of their cube with an even number
-/// of far sides. The order says which diagonal divides a face with two cuts, alike in the two tets that share it.
+/// Edges are cut one after the other; a cut divides all parts that have the edge. Long edges come first, then the short
+/// edges that run along a diagonal of their cube with an even number of far sides. The order says which diagonal
+/// divides a face with two cuts, alike in the two tets that share it.
 fn divided(sides: [Side; 4], even_first: bool) -> ArrayVec<[usize; 4], 8> {
     let order = if even_first { [0, 1, 2, 3, 4, 5] } else { [0, 1, 4, 5, 2, 3] };
     let mut parts = ArrayVec::<[usize; 4], 8>::from_iter([[0, 1, 2, 3]]);
@@ -127,13 +131,13 @@ fn divided(sides: [Side; 4], even_first: bool) -> ArrayVec<[usize; 4], 8> {
 }
 
 /// The parts of all tets that are inside.
-fn assemble(lattice: &Lattice, is_inside: &[bool], cuts: &[Cut], moved: &[u32]) -> TetMesh {
+fn assemble(lattice: &BccLattice, is_inside: &[bool], cuts: &[Cut], moved: &[u32]) -> TetMesh {
     let side = |point: usize| match (moved[point], is_inside[point]) {
         (UNMOVED, true) => Side::Inside,
         (UNMOVED, false) => Side::Outside,
         _ => Side::On,
     };
-    // A node is a point of the lattice, or after all of these a cut.
+    // Nodes are the points of the lattice, then the cuts.
     let cut_node = |edge: Edge| lattice.len() + cuts.partition_point(|cut| cut.edge < edge);
     let parts_of = |points: [usize; 4], edges: [Edge; 6], even_first: bool| {
         let sides = points.map(side);

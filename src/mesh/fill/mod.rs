@@ -1,35 +1,25 @@
-//! Tets for any surface, by the method of choice.
+//! Fills any surface with tets, by one of several methods.
 
-use super::{MeshError, SurfaceMesh, TetMesh, bounding, doctor, graded, stuffing, tetgen, voxel};
+mod bcc;
+mod border;
+pub mod bounding;
+mod fineness;
+pub mod graded;
+mod inside;
+pub mod stuffing;
+mod tetgen;
+pub mod voxel;
 
-/// Accepted numbers of cells along the longest side. Above the upper one no interactive step is in sight; below the lower one
-/// the grid shows.
-pub const RESOLUTIONS: std::ops::RangeInclusive<u32> = 8..=128;
+pub use fineness::{Border, Fineness, RESOLUTIONS};
 
-/// How finely a surface is filled with tets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fineness {
-    /// Cells along the longest side.
-    Cells(u32),
-    /// About so many tets, as far as [`RESOLUTIONS`] go.
-    Tets(u64),
-}
-
-/// Which of the grid cells that a closed surface touches become tets, for [`Method::Voxel`] and [`Method::Graded`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Border {
-    /// As many as the volume asks for that the surface encloses.
-    Volume,
-    /// All: the surface lies inside of the tets. For bodies of scenes, whose limbs are a few cells thick.
-    Covering,
-}
+use super::{MeshError, SurfaceMesh, TetMesh, doctor};
 
 /// A way to fill a surface with tets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Equal tets of a grid, of the surface's volume: [`voxel`].
     Voxel,
-    /// The same with larger tets inside: [`graded`].
+    /// Tets of the same outside as voxels, larger inside: [`graded`].
     Graded,
     /// Tets that hold the surface strictly and closely: [`bounding`].
     Bounding,
@@ -40,7 +30,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// Those that need no other program.
+    /// Methods that need no other program.
     pub const ALL: [Self; 4] = [Self::Voxel, Self::Graded, Self::Bounding, Self::Stuffing];
 
     pub fn name(self) -> &'static str {
@@ -74,10 +64,4 @@ fn voxel_resolution(surface: &SurfaceMesh, fineness: Fineness, border: Border) -
         Fineness::Cells(resolution) => resolution,
         Fineness::Tets(tets) => voxel::resolution_for(&doctor::diagnose(surface), tets, border),
     }
-}
-
-/// Refuses a number of cells outside of [`RESOLUTIONS`].
-pub(super) fn check_resolution(resolution: u32) -> Result<(), MeshError> {
-    let (min, max) = (*RESOLUTIONS.start(), *RESOLUTIONS.end());
-    if RESOLUTIONS.contains(&resolution) { Ok(()) } else { Err(MeshError::Resolution { resolution, min, max }) }
 }
