@@ -1,4 +1,5 @@
 mod damage;
+mod gltf;
 
 use std::path::PathBuf;
 
@@ -257,70 +258,6 @@ fn vtu_files_are_read_however_they_are_stored() {
     assert!(message("a.vtu", format!("{head}{ascii}</VTKFile>").replace("12\n<", "42\n<")).contains("VTK type 42"));
     assert!(message("a.vtu", format!("{head}{ascii}</VTKFile>").replace("5 6 7\n", "5 6 9\n")).contains("cell 0 names point 9"));
     assert!(message("a.vtu", head.replace("UnstructuredGrid", "ImageData")).contains("'ImageData' are not read"));
-}
-
-#[test]
-fn gltf_nodes_place_their_meshes() {
-    let indices: Vec<u8> = [0u16, 1, 2, 0, 2, 3].iter().flat_map(|i| i.to_le_bytes()).collect();
-    let corners: Vec<u8> =
-        [[0f32, 0., 0.], [1., 0., 0.], [1., 1., 0.], [0., 1., 0.]].as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect();
-    let bytes = [indices, corners].concat();
-    let json = |buffer: &str| {
-        format!(
-            r#"{{ "asset": {{ "version": "2.0" }}, "scene": 0, "scenes": [{{ "nodes": [0] }}],
-            "nodes": [{{ "children": [1, 2], "translation": [0, 0, 5], "scale": [2, 2, 2] }},
-                      {{ "mesh": 0, "rotation": [0, 0, 0.7071067811865476, 0.7071067811865476] }},
-                      {{ "mesh": 0, "matrix": [-1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1] }}, {{ "mesh": 0 }}],
-            "meshes": [{{ "primitives": [{{ "attributes": {{ "POSITION": 1 }}, "indices": 0 }}, {{ "attributes": {{ "POSITION": 1 }}, "mode": 0 }}] }}],
-            "accessors": [{{ "bufferView": 0, "componentType": 5123, "count": 6, "type": "SCALAR" }},
-                          {{ "bufferView": 1, "componentType": 5126, "count": 4, "type": "VEC3" }}],
-            "bufferViews": [{{ "buffer": 0, "byteLength": 12 }}, {{ "buffer": 0, "byteOffset": 12, "byteLength": 48 }}],
-            "buffers": [{{ "byteLength": 60{buffer} }}] }}"#
-        )
-    };
-    let text = json(r#", "uri": "side%20car.bin""#);
-    let file = read_mesh("a.gltf", text.as_bytes(), Format::Gltf, &|name| {
-        assert_eq!(name, "side car.bin");
-        Ok(bytes.clone())
-    });
-    let file = file.unwrap();
-    assert!(file.notes.iter().any(|note| note.contains("no triangles")), "{:?}", file.notes);
-    let found = surface(file);
-    // The third node is not in the scene. A quarter turn, then twice as large, then up; mirrored, it is turned to face the same way.
-    assert_eq!((found.positions.len(), found.triangles.len()), (8, 4));
-    assert!(
-        (found.positions[1] - Vec3::new(0.0, 2.0, 5.0)).norm() < 1e-12 && (found.positions[5] - Vec3::new(-2.0, 0.0, 7.0)).norm() < 1e-12
-    );
-    for t in 0..4 {
-        let [a, b, c] = found.corners(t);
-        assert!((b - a).cross(&(c - a)).z > 3.9);
-    }
-    // The same in one file, whose chunks are padded.
-    let chunk = |kind: &[u8], data: &[u8]| [&(data.len() as u32).to_le_bytes()[..], kind, data].concat();
-    let glb = [b"glTF\x02\0\0\0\0\0\0\0".to_vec(), chunk(b"JSON", json("").as_bytes()), chunk(b"BIN\0", &bytes)].concat();
-    assert_eq!(surface(read("a.glb", &glb).unwrap()), found);
-    assert_eq!(surface(read("misnamed.obj", &glb).unwrap()), found);
-    // Texture seams are welded.
-    let cube = surface(open_mesh(&fixture("box_textured.glb")).unwrap());
-    assert_eq!((cube.positions.len(), cube.triangles.len()), (24, 12));
-    assert_facts("box_textured.glb", &mend(cube), 8, 12, 1.0);
-
-    for (change, to, want) in [
-        ("\"count\": 4", "\"count\": 4000000000", "accessor 1: 4000000000 elements are more than its data can hold"),
-        ("\"children\": [1, 2]", "\"children\": [1, 0]", "node 0 has several parents"),
-        ("\"mesh\": 0, \"rot", "\"mesh\": 7, \"rot", "it names mesh 7, which it does not have"),
-        ("\"asset\"", "\"extensionsRequired\": [\"KHR_draco_mesh_compression\"], \"asset\"", "needs the extension 'KHR_draco"),
-        ("\"byteLength\": 12", "\"byteLength\": 8", "accessor 0: 6 elements are more"),
-        ("5123", "5124", "numbers of type 5124"),
-        ("\"scene\": 0", "\"scene\": x", "the JSON is not that of glTF"),
-    ] {
-        let found = message(
-            "a.gltf",
-            json(", \"uri\": \"data:application/octet-stream;base64,BASE\"").replace(change, to).replace("BASE", &"A".repeat(80)),
-        );
-        assert!(found.starts_with("a.gltf: ") && found.contains(want), "{found}");
-    }
-    assert!(message("a.gltf", text).contains("keep its files together"));
 }
 
 #[test]
