@@ -26,7 +26,7 @@ impl Aabb {
         Self { min: self.min.inf(p), max: self.max.sup(p) }
     }
 
-    /// Around both.
+    /// The smallest box around both.
     pub fn joined(self, other: Self) -> Self {
         Self { min: self.min.inf(&other.min), max: self.max.sup(&other.max) }
     }
@@ -40,7 +40,7 @@ impl Aabb {
     }
 }
 
-/// Consecutive parts of `v` with these lengths, which sum up to no more than its own.
+/// Consecutive parts of `v` with these lengths, whose sum is at most the length of `v`.
 pub fn split_mut<T>(mut v: &mut [T], lengths: impl IntoIterator<Item = usize>) -> Vec<&mut [T]> {
     let mut parts = vec![];
     for length in lengths {

@@ -1,4 +1,4 @@
-//! Files that appear complete or not at all, and whose place is known to be writable before the work begins.
+//! Files that appear complete or not at all, at places that are known to be writable before the work begins.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -23,22 +23,23 @@ impl OutputError {
         }
     }
 
-    /// It was clear before the work began.
+    /// Whether the failure was known before the work began.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Refused { .. })
     }
 }
 
-/// A file under a temporary name beside its place; `finish` renames it, dropping it removes it. A process that is killed leaves it behind;
-/// the lock on it then is gone, and the next one that writes to the folder clears it away.
+/// A file under a temporary name beside its place; `finish` renames it, dropping it removes it. A process that is
+/// killed leaves its file behind, but not the lock on it: the next process that writes to the folder removes files
+/// without a lock.
 ///
-/// A file that grows frame by frame says with `mark` where it is whole; `cut` takes it back there when more does not fit.
+/// A file that grows frame by frame is whole at each `mark`; `cut` shortens it to its last mark when more does not fit.
 #[derive(Debug)]
 pub struct OutputFile {
     path: PathBuf,
-    /// None once the file has its own name.
+    /// The temporary name; none once the file has its own name.
     temporary: Option<PathBuf>,
-    /// None after a failure to write, and at the end.
+    /// The open file; none after a failure to write, and at the end.
     writer: Option<BufWriter<File>>,
     length: u64,
     whole: u64,
@@ -47,7 +48,7 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Starts a file. Fails at once where it could not be finished.
+    /// Starts a file; fails at once where it could not be finished.
     pub fn create(path: &Path) -> Result<Self, OutputError> {
         let refuse = |reason: &str| OutputError::Refused { path: path.to_owned(), reason: reason.to_owned() };
         let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
@@ -73,19 +74,19 @@ impl OutputFile {
         })
     }
 
-    /// A file of these bytes.
+    /// Writes a file of these bytes.
     pub fn save(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
         let mut file = Self::create(path)?;
         file.put(bytes)?;
         file.finish()
     }
 
-    /// Its name when it is finished.
+    /// The name of the finished file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Bytes so far.
+    /// The number of bytes so far.
     pub fn len(&self) -> u64 {
         self.length
     }
@@ -115,7 +116,7 @@ impl OutputFile {
         written.map(drop).map_err(|error| OutputError::of(&self.path, error))
     }
 
-    /// Takes `n` bytes out of the middle; what follows moves up. Needs no space on the disk.
+    /// Takes `n` bytes out of the middle and moves the following bytes up, which needs no space on the disk.
     pub fn remove(&mut self, at: u64, n: u64) -> Result<(), OutputError> {
         self.mark()?;
         let length = self.length;
@@ -139,7 +140,7 @@ impl OutputFile {
         self.mark()
     }
 
-    /// What there is so far is whole, and on its way to the disk.
+    /// Declares the bytes so far whole and sends them to the disk.
     pub fn mark(&mut self) -> Result<(), OutputError> {
         let flushed = self.writer.as_mut().map_or(Ok(()), Write::flush);
         flushed.map_err(|error| OutputError::of(&self.path, error))?;
@@ -147,10 +148,10 @@ impl OutputFile {
         Ok(())
     }
 
-    /// Takes away what came after `length` bytes, none of which were marked later; after a failure too. Nothing else frees space on a full disk.
+    /// Takes away the bytes after the first `length`, after a failure too: nothing else frees space on a full disk.
     pub fn cut_to(&mut self, length: u64) -> Result<(), OutputError> {
         let Some(writer) = self.writer.take() else { return Ok(()) };
-        // What waits in the buffer is not wanted.
+        // Bytes that wait in the buffer are not wanted.
         let (mut file, _) = writer.into_parts();
         let cut = file.set_len(length).and_then(|()| file.seek(SeekFrom::Start(length)));
         (self.length, self.whole) = (length, self.whole.min(length));
@@ -158,7 +159,7 @@ impl OutputFile {
         cut.map(drop).map_err(|error| OutputError::of(&self.path, error))
     }
 
-    /// Takes away what came after the last mark.
+    /// Takes away the bytes after the last mark.
     pub fn cut(&mut self) -> Result<(), OutputError> {
         self.cut_to(self.whole)
     }
@@ -199,7 +200,7 @@ impl Write for OutputFile {
 impl Drop for OutputFile {
     fn drop(&mut self) {
         if let Some(writer) = self.writer.take() {
-            // Not what waits in the buffer: it did not fit, or is not wanted.
+            // Bytes that wait in the buffer did not fit, or are not wanted.
             drop(writer.into_parts());
         }
         if let Some(temporary) = &self.temporary {
@@ -216,17 +217,18 @@ fn create_locked(path: &Path) -> std::io::Result<File> {
     for _ in 0..100 {
         let file = create()?;
         match file.try_lock() {
-            // Another process that saw it without a lock takes it for stale, and away.
+            // Another process saw it without a lock, takes it for stale and removes it.
             Err(TryLockError::WouldBlock) => {}
             Ok(()) if !path.exists() => {}
-            // Where files cannot be locked nothing is ever taken for stale.
+            // Where files cannot be locked none is ever taken for stale.
             Ok(()) | Err(TryLockError::Error(_)) => return Ok(file),
         }
     }
     create()
 }
 
-/// Removes what killed processes left in a folder: partial files without a lock. What cannot be removed does no harm.
+/// Removes partial files without a lock, which killed processes left in a folder. A file that cannot be removed does no
+/// harm.
 fn clear_stale(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -238,7 +240,7 @@ fn clear_stale(folder: &Path) {
     }
 }
 
-/// Creates a folder and those above it, if they are missing.
+/// Creates a folder and the folders above it, if they are missing.
 pub fn create_folder(folder: &Path) -> Result<(), OutputError> {
     std::fs::create_dir_all(folder).map_err(|error| match OutputError::of(folder, error) {
         OutputError::Failed { path, source } => OutputError::Refused { path, reason: format!("the folder cannot be made: {source}") },
@@ -297,7 +299,7 @@ mod tests {
         write("kept", true);
         write("lost again", false);
         assert_eq!((std::fs::read_to_string(&path).unwrap().as_str(), entries()), ("kept\n", 1));
-        // A killed process leaves its file behind, without a lock; one that runs holds it.
+        // A killed process leaves its file behind, without a lock; a process that runs holds the lock.
         let (stale, other) = (folder.join(".trace.csv.4000000000.partial"), folder.join(".mine.partial"));
         File::create(&stale).unwrap();
         File::create(&other).unwrap();

@@ -22,7 +22,7 @@ use super::recorder::{Recorder, screenshot};
 use super::ui::{Action, ContactLegend, Exhibit, Outcome, Scenery, UiState};
 use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
-use crate::render::{Camera, Look, Overlays, Positions, Ray, Shading, ViewOptions};
+use crate::render::{Camera, Overlays, Positions, Ray, Shading, Theme, ViewOptions};
 use crate::sim::Command;
 use crate::stage;
 use crate::step::SurfacePositions;
@@ -268,7 +268,7 @@ impl Session {
             outcome = Some(ui::show(root, &mut ui, &scenery));
         });
         self.ui = ui;
-        self.ui.options.look = if self.ui.dark { Look::DARK } else { Look::LIGHT };
+        self.ui.options.theme = if self.ui.dark { Theme::DARK } else { Theme::LIGHT };
         self.pixels_per_point = output.pixels_per_point;
         if let Some(Outcome { actions: more, view, landmarks }) = outcome {
             actions.extend(more);

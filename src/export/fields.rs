@@ -15,7 +15,7 @@ pub fn stresses(model: &Model, frame: &Frame) -> (Vec<Mat3>, Vec<f32>) {
     stress.map(|s| (s, von_mises(&s) as f32)).unzip()
 }
 
-/// Contact pressure at the nodes [Pa]: of each, the mean over the vertices that it carries, by area and weight.
+/// Contact pressure at the nodes [Pa]: the mean over the vertices that a node carries, by area and weight.
 pub fn node_pressures(model: &Model, frame: &Frame) -> Vec<f64> {
     let surface = &model.collision;
     let (mut forces, mut areas) = (vec![0.0; model.n_nodes()], vec![0.0; model.n_nodes()]);
@@ -38,7 +38,8 @@ pub fn node_pressures(model: &Model, frame: &Frame) -> Vec<f64> {
     forces.iter().zip(&areas).map(|(force, area)| if *area > 0.0 { force / area } else { 0.0 }).collect()
 }
 
-/// Contact pressure at all vertices of the drawn surfaces [Pa]. A body that touches with another surface has that of its nodes.
+/// Contact pressure at all vertices of the drawn surfaces [Pa]. A body whose collision
+/// surface is another one has the pressure of its nodes.
 pub fn surface_pressures(model: &Model, surfaces: &Surfaces, frame: &Frame, of_nodes: &[f64]) -> Vec<f32> {
     let mix = |nodes: &[u32; 4], weights: &[f64; 4]| nodes.iter().zip(weights).map(|(n, w)| of_nodes[*n as usize] * w).sum::<f64>() as f32;
     let mut pressures = surfaces.of_nodes(model, |nodes, weights| mix(nodes, weights).max(0.0), 0.0);
@@ -58,7 +59,7 @@ pub fn surface_velocities(model: &Model, surfaces: &Surfaces, frame: &Frame) -> 
     surfaces.vectors_of_nodes(model, &velocities).iter().map(single).collect()
 }
 
-/// A number for each different material, in the order of the bodies.
+/// The number of each body's material, counted in the order of the bodies.
 pub fn material_numbers(model: &Model) -> Vec<i32> {
     let mut known: Vec<Material> = vec![];
     let number = |body: &crate::model::Body| {

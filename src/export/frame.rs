@@ -1,4 +1,4 @@
-//! What is told of a moment of a run.
+//! Frames: all that files show of a moment of a run.
 
 use std::sync::Arc;
 
@@ -11,39 +11,40 @@ use crate::scene::{CameraSetting, LightSetting};
 use crate::sim::Simulation;
 use crate::step::StepError;
 
-/// What does not change from frame to frame.
+/// The part of a run that does not change from frame to frame.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// Of the scene.
+    /// The name of the scene.
     pub name: String,
     pub model: Arc<Model>,
-    /// Frames a second of simulated time.
+    /// Frames per second of simulated time.
     pub frames_per_second: f64,
-    /// At most so many come: some formats leave room for them.
+    /// The number of frames that may come at most: some formats leave room for them.
     pub n_frames: u64,
-    /// For films.
+    /// The camera of films.
     pub camera: CameraSetting,
     pub light: LightSetting,
-    /// Of pictures [px].
+    /// Width and height of pictures [px].
     pub size: [u32; 2],
 }
 
 /// A moment of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
-    /// [s]
+    /// Simulated time [s].
     pub time: f64,
-    /// Of all nodes [m].
+    /// Displacements of all nodes [m].
     pub displacements: Vec<Vec3>,
-    /// Of all nodes [m/s].
+    /// Velocities of all nodes [m/s].
     pub velocities: Vec<[f32; 3]>,
-    /// Of `model.rigid_bodies`.
+    /// Poses of `model.rigid_bodies`.
     pub rigid_poses: Vec<Isometry>,
-    /// Of `model.obstacles`.
+    /// Poses of `model.obstacles`.
     pub obstacle_poses: Vec<Isometry>,
     /// Ends of `model.attachments` [m].
     pub attachments: Vec<[Vec3; 2]>,
-    /// Contact pressure [Pa] at the vertices of the collision surfaces, then of the rigid bodies (`contact::ContactPressure`).
+    /// Contact pressure [Pa] at the vertices of the collision surfaces, then of the rigid bodies
+    /// (`contact::ContactPressure`).
     pub contact_pressures: Vec<f32>,
 }
 
@@ -58,7 +59,7 @@ impl Frames {
         Ok(Self { contact_pressure: ContactPressure::new(model)? })
     }
 
-    /// How things stand now.
+    /// The frame of the current state.
     pub fn take(&self, simulation: &mut Simulation) -> Result<Frame, StepError> {
         let state = simulation.state()?;
         Ok(self.of_state(simulation.model(), &state, simulation.time()))
@@ -79,7 +80,7 @@ impl Frames {
 }
 
 impl Frame {
-    /// Of all nodes [m].
+    /// Positions of all nodes [m].
     pub fn node_positions(&self, model: &Model) -> Vec<Vec3> {
         model.rest_positions.iter().zip(&self.displacements).map(|(x, u)| x + u).collect()
     }

@@ -1,5 +1,5 @@
-//! glTF 2.0 [Khronos 2021]: a mesh for each body. Deformable bodies are animated by morph targets, one a frame, which Blender reads as shape keys;
-//! bodies that keep their shape by their nodes' translations and rotations.
+//! glTF 2.0 [Khronos 2021]: a mesh for each body. Deformable bodies are animated by a morph target for each frame,
+//! which Blender reads as shape keys; rigid bodies are animated by the translations and rotations of their nodes.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,8 @@ pub enum Container {
     TwoFiles,
 }
 
-/// Binary data stream to their file; the JSON, which tells what they are, follows at the end. In one file it stands before them in room left for it.
+/// Binary data stream to their file; the JSON that describes them follows at the end. In a .glb file it stands before
+/// them, in room that was left for it.
 pub struct Animation {
     path: PathBuf,
     container: Container,
@@ -31,14 +32,14 @@ pub struct Animation {
     /// The vertices of each part, sorted.
     parts: Vec<Vec<Shown>>,
     file: OutputFile,
-    /// Where the binary data begin in the file, and how many there are.
+    /// The place where the binary data begin in the file, and their length.
     start: u64,
     length: u64,
     base: Base,
     frames: Vec<Keyframe>,
 }
 
-/// What a vertex in the file shows: a drawn vertex, and its place in the texture. Along a seam one drawn vertex has several.
+/// A vertex in the file: a drawn vertex at one place of the texture. Along a seam a drawn vertex has several places.
 #[derive(Clone, Copy)]
 struct Shown {
     drawn: u32,
@@ -46,7 +47,7 @@ struct Shown {
 }
 
 impl Shown {
-    /// For each corner of the triangles of a part.
+    /// The vertex for each corner of the triangles of a part.
     fn of<'a>(part: &'a Part, shading: &'a Shading) -> impl Iterator<Item = Self> + 'a {
         let corners = shading.triangles[part.triangles.clone()].as_flattened().iter().enumerate();
         corners.map(|(corner, &drawn)| {
@@ -68,7 +69,7 @@ struct Base {
     views: Vec<PartViews>,
 }
 
-/// Where the constant data of a part are.
+/// The places of the constant data of a part.
 struct PartViews {
     indices: View,
     positions: View,
@@ -77,14 +78,14 @@ struct PartViews {
 }
 
 impl PartViews {
-    /// Where the data after them begin.
+    /// The place where the data behind this range begin.
     fn end(&self) -> u64 {
         let last = self.texture.as_ref().unwrap_or(&self.normals);
         last.offset + last.length
     }
 }
 
-/// A range of the binary data, and the bounds of what is in it.
+/// A range of the binary data, and the bounds of the numbers in it.
 #[derive(Clone, Copy, Default)]
 struct View {
     offset: u64,
@@ -94,9 +95,9 @@ struct View {
 
 struct Keyframe {
     time: f32,
-    /// Displacements of positions and normals from the first frame, of each deformable body.
+    /// For each deformable body the changes of positions and normals since the first frame.
     targets: Vec<[View; 2]>,
-    /// Of bodies that keep their shape.
+    /// Poses of rigid bodies and obstacles.
     poses: Vec<Isometry>,
 }
 
@@ -106,7 +107,7 @@ const ARRAY: u32 = 34962;
 const ELEMENTS: u32 = 34963;
 /// No number of single precision is written with more digits.
 const WIDEST: f32 = -1.234_567_9e-38;
-/// Header, and the head of the chunk of JSON.
+/// The length of the header and of the head of the JSON chunk [bytes].
 const HEAD: u64 = 20;
 
 impl Animation {
@@ -150,7 +151,7 @@ impl Animation {
         Ok(View { bounds: [bound(f32::min), bound(f32::max)].map(Option::unwrap_or_default), ..view })
     }
 
-    /// Meshes as they are in the first frame: bodies that keep their shape in their own frames.
+    /// Writes the meshes of the first frame, rigid bodies and obstacles in their own frames of reference.
     fn begin(&mut self, frame: &Frame) -> Result<(), OutputError> {
         if self.container == Container::OneFile {
             // Room for as many frames as may come, with numbers as long as they can be.
@@ -182,7 +183,7 @@ impl Animation {
             let indices: Vec<u8> = corners.flat_map(|corner| index(corner).to_le_bytes()).collect();
             let points: Vec<_> = shown.iter().map(|s| self.base.positions[self.shading.sources[s.drawn as usize] as usize]).collect();
             let normals: Vec<_> = shown.iter().map(|s| self.base.normals[s.drawn as usize]).collect();
-            // Measured from the upper left corner here.
+            // glTF measures from the upper left corner.
             let texture = self.surfaces.parts[part].texture.is_some().then(|| {
                 let coordinates = shown.iter().flat_map(|s| [s.texture[0], 1.0 - s.texture[1]]);
                 coordinates.flat_map(f32::to_le_bytes).collect::<Vec<u8>>()
@@ -243,7 +244,7 @@ impl Exporter for Animation {
         if n == 0 {
             return Ok(Written::default());
         }
-        // On a full disk the last frames make room for what the animation needs.
+        // On a full disk the last frames make room for the keys of the animation.
         let keys = loop {
             self.file.cut()?;
             match self.put_keys() {
@@ -285,7 +286,7 @@ impl Exporter for Animation {
 }
 
 impl Animation {
-    /// Times, weights of the morph targets, translations and rotations.
+    /// Writes times, weights of the morph targets, translations and rotations.
     fn put_keys(&mut self) -> Result<[View; 4], OutputError> {
         let n = self.frames.len();
         let start = self.length;
@@ -306,7 +307,7 @@ impl Animation {
                     let pose = &frame.poses[body];
                     translations.extend(single(&pose.translation.vector));
                     let q = quaternion(pose);
-                    // q and -q are one rotation, but not the way between two.
+                    // q and -q are the same rotation, but the paths from another rotation to them differ.
                     let side = (0..4).map(|i| q[i] * before[i]).sum::<f32>();
                     before = q.map(|x| if side < 0.0 { -x } else { x });
                     rotations.extend(before);
@@ -320,7 +321,7 @@ impl Animation {
         put(self).inspect_err(|_| self.length = start)
     }
 
-    /// What the binary data are.
+    /// The JSON that describes the binary data.
     fn json(&self, [times, weights, translations, rotations]: &[View; 4], length: u64) -> Value {
         let n = self.frames.len();
         let mut document = Document::default();
@@ -366,7 +367,8 @@ impl Animation {
             meshes.push(mesh);
             let mut node = json!({ "name": part.name, "mesh": index });
             if let Some(body) = index.checked_sub(self.n_soft()) {
-                // For viewers that do not play; before the first frame, when only the room for it counts, numbers of the greatest width.
+                // Viewers that do not play need a pose. Before the first frame only its room counts: numbers of the
+                // greatest width stand there.
                 let pose = self.frames.first().and_then(|frame| frame.poses.get(body));
                 let (at, q) = pose.map_or(([WIDEST; 3], [WIDEST; 4]), |pose| (single(&pose.translation.vector), quaternion(pose)));
                 (node["translation"], node["rotation"]) = (json!(at), json!(q));
@@ -418,7 +420,7 @@ fn quaternion(pose: &Isometry) -> [f32; 4] {
     [q.x as f32, q.y as f32, q.z as f32, q.w as f32]
 }
 
-/// Of a file name in a URI.
+/// Encodes a file name for a URI.
 fn encoded(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
     name.chars().map(|c| if plain(c) { c.to_string() } else { c.to_string().bytes().map(|b| format!("%{b:02X}")).collect() }).collect()

@@ -1,7 +1,8 @@
-//! Results for other programs: series of frames as files that they open, while a simulation runs or from a saved recording.
+//! Results for other programs: series of frames as files that such programs open, written while a simulation runs or
+//! from a saved recording.
 //!
-//! An [`Exporter`] is given [`Frame`]s and writes one format. Files appear whole or not at all; a series is valid after every frame, and what was
-//! written before a failure stays.
+//! An [`Exporter`] takes [`Frame`]s and writes one format. Files appear whole or not at all; a series is valid after
+//! every frame, and frames written before a failure stay.
 
 mod fields;
 mod frame;
@@ -37,12 +38,12 @@ pub enum Format {
     Usd,
     Pc2,
     Mdd,
-    /// Our own: everything, for `Recording`.
+    /// Our own format, for `Recording`: it holds everything.
     Recording,
 }
 
 impl Format {
-    /// Endings of file names, and what they stand for.
+    /// Endings of file names and their formats.
     pub const ENDINGS: [(&'static str, Self, &'static str); 10] = [
         ("pvd", Self::Vtk, "ParaView: a series of VTU and VTP with all fields"),
         ("vtu", Self::Vtk, "the same"),
@@ -56,29 +57,29 @@ impl Format {
         ("pliant", Self::Recording, "a recording, for `pliant export`"),
     ];
 
-    /// By the ending of a file name.
+    /// The format by the ending of a file name.
     pub fn of(path: &Path) -> Option<Self> {
         let ending = path.extension()?;
         Self::ENDINGS.iter().find(|(known, ..)| ending.eq_ignore_ascii_case(known)).map(|(_, format, _)| *format)
     }
 }
 
-/// What was written.
+/// An account of the written files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     pub frames: u64,
-    /// Of all files.
+    /// Length of all files together.
     pub bytes: u64,
-    /// Files beside the one that was named, for people: "NAME_00000.obj to …".
+    /// A sentence on the files beside the named file: "NAME_00000.obj to …".
     pub files: String,
 }
 
 /// Writes frames in one format.
 pub trait Exporter {
-    /// Adds a frame. After a failure no other follows.
+    /// Adds a frame. After a failure the caller adds no other.
     fn write(&mut self, frame: &Frame) -> Result<(), OutputError>;
 
-    /// Completes the files with what was written, after a failure too.
+    /// Completes the files with the frames so far, after a failure too.
     fn finish(self: Box<Self>) -> Result<Written, OutputError>;
 }
 
@@ -102,7 +103,7 @@ fn numbered(path: &Path, suffix: &str, frame: u64, ending: &str) -> PathBuf {
     path.with_file_name(format!("{}{suffix}_{frame:05}.{ending}", stem(path)))
 }
 
-/// File name without its ending.
+/// The file name without its ending.
 fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }

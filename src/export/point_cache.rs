@@ -1,4 +1,5 @@
-//! Point caches: where every vertex of one mesh is at each frame. The mesh itself is an OBJ beside them.
+//! Point caches: the position of every vertex of one mesh at each frame. The mesh itself is an OBJ file beside the
+//! cache.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +27,7 @@ impl Mesh {
         Ok(Self { subject: subject.clone(), surfaces, file, written: Written { files, ..Written::default() } })
     }
 
-    /// Positions of a frame; with the first one the mesh is written.
+    /// Gives the positions of a frame, and writes the mesh with the first frame.
     fn positions(&mut self, frame: &Frame) -> Result<Vec<[f32; 3]>, OutputError> {
         if self.written.frames == 0 {
             let shading = Shading::new(&self.subject.model, &self.surfaces);
@@ -38,7 +39,8 @@ impl Mesh {
     }
 }
 
-/// PC2: a header of 32 bytes, then frames of f32, all little-endian. The number of frames in the header is kept right, so that it is whole at any time.
+/// PC2: a header of 32 bytes, then frames of f32, all little-endian. The number of frames in the header is kept right,
+/// so that it is whole at any time.
 pub struct Pc2 {
     mesh: Mesh,
     file: OutputFile,
@@ -50,7 +52,7 @@ impl Pc2 {
         file.put(b"POINTCACHE2\0")?;
         file.put(&1u32.to_le_bytes())?;
         file.put(&(mesh.surfaces.local.len() as u32).to_le_bytes())?;
-        // Start, and frames of the film's rate: what plays a frame a frame.
+        // Start and sampling rate, in frames: players then show a sample each frame.
         file.put(bytemuck::bytes_of(&[0.0f32, 1.0]))?;
         file.put(&0u32.to_le_bytes())?;
         file.mark()?;
@@ -75,11 +77,12 @@ impl Exporter for Pc2 {
     }
 }
 
-/// MDD: the numbers of frames and points, the times of all frames, then the frames; all big-endian. Room for the times is left before the points.
+/// MDD: the numbers of frames and points, the times of all frames, then the frames; all big-endian. Room for the times
+/// is left before the points.
 pub struct Mdd {
     mesh: Mesh,
     file: OutputFile,
-    /// As many as there is room for.
+    /// The number of frames for which there is room.
     capacity: usize,
     times: Vec<f32>,
 }

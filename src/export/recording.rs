@@ -1,7 +1,8 @@
 //! Recordings: a file that holds the bodies and every frame of a run, for results to be made of it later.
 //!
-//! A line of JSON says what it is; then come blocks: four letters, lengths and a check sum, and compressed arrays. The first block is the geometry, each
-//! further one a frame, so that a file that was cut off is good up to its last whole frame.
+//! A line of JSON says what the file is. Then come blocks: four letters, lengths and a check sum, and compressed
+//! arrays. The first block is the geometry and each further block a frame, so that a file that was cut off is good up
+//! to its last whole frame.
 
 mod format;
 mod read;
@@ -33,7 +34,7 @@ impl Recorder {
 impl Exporter for Recorder {
     fn write(&mut self, frame: &Frame) -> Result<(), OutputError> {
         self.file.put(&frame_block(frame))?;
-        // From the first frame on it can be read, however the run ends.
+        // From the first frame on the file can be read, however the run ends.
         self.file.appear()?;
         self.frames += 1;
         Ok(())

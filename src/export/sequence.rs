@@ -1,4 +1,4 @@
-//! One numbered file of surfaces for each frame: Wavefront OBJ, and binary PLY.
+//! A numbered file of surfaces for each frame: Wavefront OBJ, and binary PLY.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -99,8 +99,8 @@ pub fn obj(model: &Model, surfaces: &Surfaces, shading: &Shading, frame: &Frame)
     text.into_bytes()
 }
 
-/// Texture coordinates are those of the corners of faces, as other programs write and read them where there are seams. Normals are there where a file had
-/// some, and are of vertices, for the format has no others.
+/// The corners of faces have texture coordinates, as other programs write and read them where there are seams. Vertices
+/// have normals, for the format has no others, where a file had some.
 fn ply(model: &Model, surfaces: &Surfaces, shading: &Shading, frame: &Frame) -> Vec<u8> {
     let positions = surfaces.positions(model, frame);
     let (n, m) = (positions.len(), surfaces.triangles.len());
@@ -126,7 +126,7 @@ fn ply(model: &Model, surfaces: &Surfaces, shading: &Shading, frame: &Frame) -> 
             bytes.push(3);
             bytes.extend_from_slice(bytemuck::bytes_of(&surfaces.triangles[t]));
             if is_textured {
-                // Readers like rows of one length: 0 for bodies without.
+                // Readers like rows of one length: bodies without a texture have 0.
                 let corners = part.texture.as_ref().map_or([[0.0; 2]; 3], |texture| texture[k]);
                 bytes.push(6);
                 bytes.extend_from_slice(bytemuck::bytes_of(&corners));

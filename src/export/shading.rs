@@ -1,4 +1,5 @@
-//! Normals of what files show: those of the file for bodies that have some, turned with the tets; else new ones, of smoothing groups.
+//! Normals of exported surfaces: the normals of the file where a body has some, turned with the tets; else normals of
+//! smoothing groups.
 
 use rayon::prelude::*;
 
@@ -9,28 +10,28 @@ use crate::model::Model;
 use crate::render::{SplitSurface, split_creases};
 use crate::stage::vertex;
 
-/// A drawn vertex for each different normal of a vertex.
+/// Drawn vertices: one for each different normal of a vertex.
 pub struct Shading {
     /// The vertex that each drawn vertex shows.
     pub sources: Vec<u32>,
     /// Drawn vertices of each triangle.
     pub triangles: Vec<[u32; 3]>,
-    /// Of the triangles of bodies without normals of their own: the first drawn vertices.
+    /// The first drawn vertices: of the triangles of bodies without normals of their own.
     split: SplitSurface,
-    /// Of the drawn vertices after these.
-    given: Vec<Given>,
+    /// The normals of the other drawn vertices.
+    given: Vec<GivenNormal>,
 }
 
 /// A normal from a file.
 #[derive(Clone, Copy)]
-enum Given {
+enum GivenNormal {
     /// The normal times the edges at rest of the tet that holds its vertex: three numbers that do not change.
     Soft(Vec3),
-    /// In the frame of the body.
+    /// The normal in the frame of the body.
     Rigid(Vec3, Carrier),
 }
 
-/// The edges of the tet with these corners that meet in the first.
+/// The edges from the first of four corners of a tet to the others.
 fn edges(corners: [Vec3; 4]) -> [Vec3; 3] {
     [1, 2, 3].map(|corner| corners[corner] - corners[0])
 }
@@ -59,9 +60,9 @@ impl Shading {
                 shading.given.push(match part.carrier {
                     Carrier::Soft => {
                         let corners = model.surface.nodes[source as usize].map(|node| model.rest_positions[node as usize]);
-                        Given::Soft(edges(corners).map(|edge| edge.dot(&normal)).into())
+                        GivenNormal::Soft(edges(corners).map(|edge| edge.dot(&normal)).into())
                     }
-                    carrier => Given::Rigid(normal, carrier),
+                    carrier => GivenNormal::Rigid(normal, carrier),
                 });
             }
         }
@@ -73,10 +74,11 @@ impl Shading {
         !self.given.is_empty()
     }
 
-    /// Unit normals of the drawn vertices; `positions` are those of all vertices.
+    /// Unit normals of the drawn vertices; `positions` holds all vertices.
     ///
-    /// A normal follows the inverse transpose of the deformation gradient F = D D0^-1 of the tet that holds its vertex, the columns of D and D0 being
-    /// edges now and at rest. But for a factor that is cof(D) D0^T n: the products of two edges times the numbers that were kept.
+    /// A normal follows the inverse transpose of the deformation gradient F = D D0^-1 of the tet that holds its vertex,
+    /// where the columns of D and D0 are edges now and at rest. But for a factor it becomes cof(D) D0^T n: cross
+    /// products of two edges times the three numbers of [`GivenNormal::Soft`].
     pub fn normals(&self, model: &Model, frame: &Frame, positions: &[Vec3]) -> Vec<[f32; 3]> {
         let plain: Vec<[f32; 4]> = positions.iter().map(vertex).collect();
         let mut normals = self.split.normals(&plain);
@@ -88,12 +90,12 @@ impl Shading {
         let sources = &self.sources[normals.len()..];
         normals.par_extend(self.given.par_iter().zip(sources).with_min_len(1024).map(|(given, &source)| {
             let normal = match *given {
-                Given::Soft(numbers) => {
+                GivenNormal::Soft(numbers) => {
                     let at = |node: u32| model.rest_positions[node as usize] + frame.displacements[node as usize];
                     let [a, b, c] = edges(model.surface.nodes[source as usize].map(at));
                     Mat3::from_columns(&[b.cross(&c), c.cross(&a), a.cross(&b)]) * numbers
                 }
-                Given::Rigid(normal, carrier) => rotations(carrier) * normal,
+                GivenNormal::Rigid(normal, carrier) => rotations(carrier) * normal,
             };
             let unit = normal.try_normalize(0.0).unwrap_or_default();
             [unit.x as f32, unit.y as f32, unit.z as f32]
@@ -101,7 +103,7 @@ impl Shading {
         normals
     }
 
-    /// Unit normals of all vertices: the mean of those of the corners there.
+    /// Unit normals of all vertices: the mean of the normals of the corners there.
     pub fn vertex_normals(&self, model: &Model, frame: &Frame, positions: &[Vec3]) -> Vec<[f32; 3]> {
         let normals = self.normals(model, frame, positions);
         let mut sums = vec![Vec3::zeros(); positions.len()];

@@ -1,4 +1,4 @@
-//! Everything that has a surface, as one mesh of triangles: what files of surfaces show.
+//! Everything that has a surface, as one mesh of triangles, for files of surfaces.
 
 use std::ops::Range;
 
@@ -11,13 +11,13 @@ use crate::stage;
 
 use super::Frame;
 
-/// The surfaces of a model: drawn surfaces of the deformable bodies, meshes of the rigid bodies, and exact shapes as triangles; all in the order of
-/// contact bodies. A plane, which has no end, is a square.
+/// The surfaces of a model: drawn surfaces of the deformable bodies, meshes of the rigid bodies, and exact shapes as
+/// triangles; all in the order of contact bodies. A plane, which has no end, is a square.
 pub struct Surfaces {
     pub parts: Vec<Part>,
-    /// Over all vertices.
+    /// Triangles over all vertices.
     pub triangles: Vec<[u32; 3]>,
-    /// Vertices in the frames of the bodies that keep their shape [m]; those of deformable bodies at rest.
+    /// Vertices [m]: of deformable bodies at rest, of others in the frame of the body.
     pub local: Vec<Vec3>,
 }
 
@@ -28,16 +28,16 @@ pub struct Part {
     pub triangles: Range<usize>,
     pub color: Rgb,
     pub carrier: Carrier,
-    /// Of the corners of its triangles, if it has a texture.
+    /// Texture coordinates of the corners of its triangles, if it has a texture.
     pub texture: Option<Vec<[[f32; 2]; 3]>>,
-    /// The same of normals, at rest or in the frame of the body, if its file had some.
+    /// Normals of the corners, at rest or in the frame of the body, if its file had some.
     pub normals: Option<Vec<CornerNormals>>,
 }
 
-/// What moves a part.
+/// The thing that moves a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// Its nodes.
+    /// The nodes of a deformable body.
     Soft,
     Rigid(usize),
     Obstacle(usize),
@@ -74,7 +74,7 @@ impl Surfaces {
         surfaces
     }
 
-    /// Adds vertices and triangles; the part that they are.
+    /// Adds vertices and triangles and gives the part that they make.
     fn part(&mut self, name: &str, vertices: &[Vec3], triangles: &[[u32; 3]], color: Rgb, carrier: Carrier) -> Part {
         let (first, first_triangle) = (self.local.len(), self.triangles.len());
         self.local.extend_from_slice(vertices);
@@ -83,7 +83,7 @@ impl Surfaces {
         Part { name: name.to_owned(), vertices, triangles, color, carrier, texture: None, normals: None }
     }
 
-    /// Of all vertices now [m].
+    /// Current positions of all vertices [m].
     pub fn positions(&self, model: &Model, frame: &Frame) -> Vec<Vec3> {
         let mut positions = model.surface_positions(&frame.node_positions(model));
         for part in &self.parts {
@@ -94,7 +94,7 @@ impl Surfaces {
         positions
     }
 
-    /// A value of all vertices from one of the nodes; `other` of bodies without nodes.
+    /// Values at all vertices, mixed from values of nodes; `other` for bodies without nodes.
     pub fn of_nodes<T: Copy>(&self, model: &Model, mix: impl Fn(&[u32; 4], &[f64; 4]) -> T, other: T) -> Vec<T> {
         let mut values: Vec<T> =
             model.surface.nodes.iter().zip(&model.surface.weights).map(|(nodes, weights)| mix(nodes, weights)).collect();
@@ -102,14 +102,14 @@ impl Surfaces {
         values
     }
 
-    /// [`Surfaces::of_nodes`] of vectors.
+    /// Vectors at all vertices, interpolated from vectors of the nodes; zero for bodies without nodes.
     pub fn vectors_of_nodes(&self, model: &Model, values: &[Vec3]) -> Vec<Vec3> {
         self.of_nodes(model, |nodes, weights| interpolate(values, nodes, weights), Vec3::zeros())
     }
 }
 
 impl Part {
-    /// Where it is; of a body that keeps its shape.
+    /// The pose of a rigid body or an obstacle; none for deformable bodies.
     pub fn pose<'a>(&self, frame: &'a Frame) -> Option<&'a Isometry> {
         match self.carrier {
             Carrier::Soft => None,
@@ -119,14 +119,14 @@ impl Part {
     }
 }
 
-/// Half the side of the square that stands for a plane [m]: twice the size of what lies on it.
+/// Half the side of the square that stands for a plane [m]: twice the size of the bodies on it.
 fn reach(model: &Model) -> f64 {
     let rigid = model.rigid_bodies.iter().flat_map(|body| body.positions(&body.pose));
     let points: Vec<Vec3> = model.rest_positions.iter().copied().chain(rigid).collect();
     if points.is_empty() { 1.0 } else { 2.0 * Aabb::of(&points).extent().norm() }
 }
 
-/// A shape in its own frame; a round one within 0.1 % of its size.
+/// A shape in its own frame as triangles; a round shape is met to 0.1 % of its size.
 fn triangulated(shape: &Shape, reach: f64) -> SurfaceMesh {
     match *shape {
         Shape::Plane => {

@@ -90,7 +90,8 @@ fn export(path: &Path, subject: &Subject, frames: &[Frame]) -> Written {
     exporter.finish().unwrap()
 }
 
-/// Greatest distance of points from where they should be, in units of the last place of single precision of a metre or of their distance from the origin.
+/// Greatest distance of points from where they should be, in units of the last place of single precision of a metre or
+/// of their distance from the origin.
 fn error(points: &[[f32; 3]], want: &[Vec3]) -> f64 {
     assert_eq!(points.len(), want.len());
     let distance = |(p, q): (&[f32; 3], &Vec3)| (Vec3::from(p.map(f64::from)) - q).norm() / q.norm().max(1.0);
@@ -491,7 +492,8 @@ fn textures_and_points_outside_of_the_tets_are_carried_along() {
     export(&folder.join("a.obj"), &again, &frames);
     export(&folder.join("a.glb"), &again, &frames);
 
-    // Each corner names the coordinates that are its own, and a normal; a vertex of the seam is one vertex with coordinates in both charts.
+    // Each corner names the coordinates that are its own, and a normal; a vertex of the seam is one vertex with
+    // coordinates in both charts.
     let texture: Vec<[f32; 2]> = [&model.bodies[0].texture_coordinates, &model.rigid_bodies[0].texture_coordinates]
         .iter()
         .flat_map(|texture| texture.as_ref().unwrap().as_flattened().to_vec())
@@ -533,8 +535,8 @@ fn textures_and_points_outside_of_the_tets_are_carried_along() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A box with a texture of two charts in an OBJ file becomes a body whose vertices are one where the charts meet, and comes back
-/// out of each format with every corner where it was.
+/// A box with a texture of two charts in an OBJ file becomes a body whose vertices are one where the charts meet, and
+/// comes back out of each format with every corner where it was.
 #[test]
 fn a_texture_with_a_seam_comes_in_and_goes_out() {
     let folder = folder("seam");

@@ -1,4 +1,5 @@
-//! Universal Scene Description as text (`.usda`) [Pixar, usd.org]: a mesh for each body. Points, normals and poses are time samples.
+//! Universal Scene Description as text (`.usda`) [Pixar, usd.org]: a mesh for each body. Points, normals and poses are
+//! time samples.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,9 @@ use crate::math::Isometry;
 use crate::output::{OutputError, OutputFile, check_writable};
 use crate::stage;
 
-/// The text lists all samples of one attribute together, so frames wait in memory. More bytes than this would be some gigabytes of text.
-const MOST: usize = 1 << 30;
+/// The text lists all samples of one attribute together, so frames wait in memory, in this many bytes at most: more
+/// would be some gigabytes of text.
+const MAX_BYTES: usize = 1 << 30;
 
 /// `NAME.usda`
 pub struct Stage {
@@ -20,13 +22,13 @@ pub struct Stage {
     subject: Subject,
     surfaces: Surfaces,
     shading: Shading,
-    /// Of each part, the drawn vertices that its triangles name, sorted.
+    /// For each part the drawn vertices that its triangles name, sorted.
     drawn: Vec<Vec<u32>>,
-    frames: Vec<Moment>,
+    frames: Vec<Samples>,
 }
 
-/// What a frame says.
-struct Moment {
+/// The samples of a frame.
+struct Samples {
     time: f64,
     positions: Vec<[f32; 3]>,
     normals: Vec<[f32; 3]>,
@@ -52,8 +54,8 @@ impl Stage {
     fn save(&self, n_frames: usize) -> Result<u64, OutputError> {
         let mut file = OutputFile::create(&self.path)?;
         let frames = &self.frames[..n_frames];
-        // Steps that were added up are off by roundings.
-        let code = |frame: &Moment| ((frame.time - frames[0].time) * self.subject.frames_per_second * 1e6).round() / 1e6;
+        // The sum of steps is off by roundings.
+        let code = |frame: &Samples| ((frame.time - frames[0].time) * self.subject.frames_per_second * 1e6).round() / 1e6;
         let rate = self.subject.frames_per_second;
         file.put(
             format!(
@@ -71,10 +73,10 @@ impl Stage {
             file.put(format!("    def Mesh \"{name}\" (\n        displayName = \"{shown}\"\n    )\n    {{\n").as_bytes())?;
             names.push(name);
             file.put(self.constant(index, part).as_bytes())?;
-            // A part that keeps its shape has the points of the first frame, and a pose for each.
+            // A rigid body or an obstacle has the points of the first frame, and a pose for each frame.
             let moving = if part.carrier == Carrier::Soft { frames } else { &frames[..1] };
             for (attribute, sample) in [
-                ("float3[] extent", &(|frame: &Moment| extent(&frame.positions[part.vertices.clone()])) as &dyn Fn(&Moment) -> String),
+                ("float3[] extent", &(|frame: &Samples| extent(&frame.positions[part.vertices.clone()])) as &dyn Fn(&Samples) -> String),
                 ("point3f[] points", &|frame| tuples(&frame.positions[part.vertices.clone()])),
                 ("normal3f[] primvars:normals", &|frame| {
                     tuples(&self.drawn[index].iter().map(|&d| frame.normals[d as usize]).collect::<Vec<_>>())
@@ -97,7 +99,7 @@ impl Stage {
         Ok(bytes)
     }
 
-    /// What does not change of a part.
+    /// The attributes of a part that do not change.
     fn constant(&self, index: usize, part: &Part) -> String {
         let first = part.vertices.start as u32;
         let triangles = &self.surfaces.triangles[part.triangles.clone()];
@@ -124,17 +126,17 @@ impl Exporter for Stage {
     fn write(&mut self, frame: &Frame) -> Result<(), OutputError> {
         let model = &self.subject.model;
         let size = 12 * (self.surfaces.local.len() + self.shading.sources.len());
-        if (self.frames.len() + 1) * size > MOST {
+        if (self.frames.len() + 1) * size > MAX_BYTES {
             let source = std::io::Error::other("as text of USD this is too much; take fewer frames a second, or another format");
             return Err(OutputError::Failed { path: self.path.clone(), source });
         }
-        // Parts that keep their shape in their own frames.
+        // Rigid bodies and obstacles in their own frames of reference.
         let own = |poses: &[Isometry]| vec![Isometry::identity(); poses.len()];
         let still = Frame { rigid_poses: own(&frame.rigid_poses), obstacle_poses: own(&frame.obstacle_poses), ..frame.clone() };
         let positions = self.surfaces.positions(model, &still);
         let normals = self.shading.normals(model, &still, &positions);
         let poses = frame.rigid_poses.iter().chain(&frame.obstacle_poses).copied().collect();
-        self.frames.push(Moment { time: frame.time, positions: positions.iter().map(single).collect(), normals, poses });
+        self.frames.push(Samples { time: frame.time, positions: positions.iter().map(single).collect(), normals, poses });
         Ok(())
     }
 
@@ -143,7 +145,7 @@ impl Exporter for Stage {
         if n == 0 {
             return Ok(Written::default());
         }
-        // On a full disk there may be room for half of them.
+        // On a full disk there may be room for half of the frames.
         loop {
             match self.save(n) {
                 Ok(bytes) => return Ok(Written { frames: n as u64, bytes, files: String::new() }),
@@ -154,13 +156,13 @@ impl Exporter for Stage {
     }
 }
 
-/// Where a body that keeps its shape is.
-fn poses(frames: &[Moment], body: usize, code: impl Fn(&Moment) -> f64) -> String {
+/// The poses of a rigid body or an obstacle.
+fn poses(frames: &[Samples], body: usize, code: impl Fn(&Samples) -> f64) -> String {
     let (mut places, mut turns) = (String::new(), String::new());
     let mut before = [0.0; 4];
     for frame in frames {
         let (at, q) = (frame.poses[body].translation.vector, frame.poses[body].rotation.coords);
-        // q and -q are one rotation, but not the way between two.
+        // q and -q are the same rotation, but the paths from another rotation to them differ.
         let q = [q.w, q.x, q.y, q.z];
         let side: f64 = (0..4).map(|i| q[i] * before[i]).sum();
         before = q.map(|x| if side < 0.0 { -x } else { x });

@@ -1,4 +1,5 @@
-//! VTK's XML files [VTK file formats, 2023]: a folder of VTU (tets, all fields) and VTP (surfaces), and a PVD that names them with their times.
+//! VTK's XML files [VTK file formats, 2023]: a folder of VTU (tets, all fields) and VTP (surfaces), and a PVD file that
+//! lists them with their times.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -219,7 +220,8 @@ impl Dataset {
     }
 }
 
-/// VTK's compressed block format: the number of blocks, their size, the size of the last one if it is smaller, the compressed sizes; the blocks.
+/// VTK's compressed block format: the number of blocks, their size, the size of the last block if it is smaller, the
+/// compressed sizes, the blocks.
 fn compressed(bytes: &[u8]) -> Vec<u8> {
     const BLOCK: usize = 1 << 18;
     let blocks: Vec<Vec<u8>> = bytes.chunks(BLOCK).map(deflated).collect();
@@ -230,7 +232,7 @@ fn compressed(bytes: &[u8]) -> Vec<u8> {
 
 fn deflated(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
-    // Into memory nothing fails.
+    // Writing to memory does not fail.
     let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
     written.expect("writing to a Vec cannot fail")
 }

@@ -1,4 +1,4 @@
-//! Pictures at a fixed rate, written by a thread of their own.
+//! Films: pictures at a fixed rate, written by a thread of its own.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -10,7 +10,7 @@ use super::{RecordError, save_png};
 use crate::output::create_folder;
 use crate::render::Image;
 
-/// Pictures waiting to be written; a full queue makes the sender wait, so that memory stays bounded.
+/// At most this many pictures wait to be written; a full queue makes the sender wait, so that memory stays bounded.
 const WAITING: usize = 4;
 
 /// A format of moving pictures.
@@ -25,21 +25,21 @@ pub enum FilmFormat {
 }
 
 impl FilmFormat {
-    /// Endings of file names, and what they stand for.
+    /// Endings of file names and their formats.
     pub const ENDINGS: [(&'static str, Self, &'static str); 3] = [
         ("mp4", Self::Mp4, "a film (H.264)"),
         ("gif", Self::Gif, "animated GIF"),
         ("png", Self::Png, "numbered pictures; a name without an ending is a folder of them"),
     ];
 
-    /// By the ending of a file name; a name without one is a folder of pictures.
+    /// The format by the ending of a file name; a name without an ending is a folder of pictures.
     pub fn of(path: &Path) -> Option<Self> {
         let Some(ending) = path.extension() else { return Some(Self::Png) };
         Self::ENDINGS.iter().find(|(known, ..)| ending.eq_ignore_ascii_case(known)).map(|(_, format, _)| *format)
     }
 }
 
-/// Which frames of a fixed rate a time has reached; frame `k` belongs to time `k / rate`.
+/// Counts the frames of a fixed rate that a time has reached; frame `k` belongs to time `k / rate`.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     frames_per_second: f64,
@@ -51,13 +51,13 @@ impl Clock {
         Self { frames_per_second, n_taken: 0 }
     }
 
-    /// How many frames belong to a time [s] from the start, that one included.
+    /// The number of frames up to a time [s] from the start, the frame at that time included.
     pub fn frames_until(&self, time: f64) -> u64 {
-        // A hair of tolerance: the sum of many time steps may end just short of a frame's time.
+        // A small tolerance: the sum of many time steps may end just short of a frame's time.
         (time * self.frames_per_second + 1e-6).floor().max(0.0) as u64 + 1
     }
 
-    /// How many frames are missing at a time [s] since the start. They count as taken.
+    /// The number of frames that are missing at a time [s] since the start. They count as taken.
     pub fn take_due(&mut self, time: f64) -> u64 {
         let due = self.frames_until(time).saturating_sub(self.n_taken);
         self.n_taken += due;
@@ -65,7 +65,7 @@ impl Clock {
     }
 }
 
-/// What a thread writes pictures with.
+/// A writer of pictures in one format.
 pub(super) trait Encoder: Send {
     fn push(&mut self, image: &Image) -> Result<(), RecordError>;
 
@@ -83,7 +83,8 @@ pub struct FilmWriter {
 }
 
 impl FilmWriter {
-    /// Checks that files can be written there, makes the folder of numbered pictures if it is missing, and starts the thread.
+    /// Checks that files can be written there, makes the folder of numbered pictures if it is missing, and starts the
+    /// thread.
     pub fn new(format: FilmFormat, path: &Path, size: [u32; 2], frames_per_second: f64) -> Result<Self, RecordError> {
         let encoder: Box<dyn Encoder> = match format {
             FilmFormat::Png => Box::new(PngFilm::new(path)?),
@@ -96,7 +97,8 @@ impl FilmWriter {
         Ok(Self { path: path.to_owned(), n_pushed: 0, queue, writer })
     }
 
-    /// Queues the next frame; waits when the disk is slower than the pictures. On an error call [`Self::finish`] for its cause.
+    /// Queues the next frame; waits when the disk is slower than the pictures. On an error call [`Self::finish`] for
+    /// its cause.
     pub fn push(&mut self, image: Image) -> Result<(), RecordError> {
         self.queue.send(image).map_err(|_| RecordError::Stopped { path: self.path.clone() })?;
         self.n_pushed += 1;

@@ -1,4 +1,4 @@
-//! Animated GIF [GIF89a]. A frame holds the rectangle that changed; what did not change in it is transparent.
+//! Animated GIF [GIF89a]. A frame holds the rectangle that changed; pixels of it that did not change are transparent.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::render::Image;
 
 /// Players show no frame for a shorter time than this [s / 100].
 const SHORTEST: u16 = 2;
-/// Of the search for 256 colours: 1 is the best, 30 the fastest.
+/// The effort of the search for 256 colours: 1 is the best, 30 the fastest.
 const EFFORT: i32 = 12;
 
 pub struct GifFilm {
@@ -20,7 +20,7 @@ pub struct GifFilm {
     encoder: gif::Encoder<OutputFile>,
     frames_per_second: f64,
     n: u64,
-    /// What is shown so far.
+    /// The picture that is shown so far.
     before: Vec<u8>,
 }
 
@@ -40,7 +40,7 @@ impl GifFilm {
         Ok(Self { path: path.to_owned(), encoder, frames_per_second, n: 0, before: vec![] })
     }
 
-    /// For how long the next frame is shown [s / 100]: rounded so that no error adds up.
+    /// The duration of the next frame [s / 100], rounded so that no error adds up.
     fn delay(&self) -> u16 {
         let end = |frames: u64| (frames as f64 * 100.0 / self.frames_per_second).round();
         (end(self.n + 1) - end(self.n)).clamp(f64::from(SHORTEST), f64::from(u16::MAX)) as u16
@@ -82,7 +82,7 @@ impl Encoder for GifFilm {
     }
 }
 
-/// Left, top, right and bottom of the rectangle in which pictures differ; a pixel where they do not.
+/// Left, top, right and bottom of the rectangle in which pictures differ; a single pixel where they are equal.
 fn changed(before: &[u8], now: &[u8], width: usize) -> [usize; 4] {
     let rows = || now.chunks_exact(4 * width);
     if before.len() != now.len() {

@@ -1,4 +1,4 @@
-//! Pictures into files: single screenshots, and films (numbered pictures, GIF, MP4) written beside the simulation.
+//! Writes pictures to files: single screenshots, and films (numbered pictures, GIF, MP4) written beside the simulation.
 
 mod film;
 mod gif_film;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use crate::output::OutputError;
 
-/// Why a picture could not be written.
+/// The reason why a picture could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     #[error(transparent)]
@@ -29,7 +29,7 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// It was clear before the work began.
+    /// Whether the failure was known before the work began.
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::Output(error) => error.is_refusal(),

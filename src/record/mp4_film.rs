@@ -1,4 +1,4 @@
-//! Films of H.264 in MP4 [ISO 14496-12, 14496-14].
+//! MP4 films of H.264 pictures [ISO 14496-12, 14496-14].
 
 use std::path::Path;
 
@@ -8,27 +8,27 @@ use super::h264;
 use crate::output::{OutputError, OutputFile};
 use crate::render::Image;
 
-/// Between pictures that need no other: where a player can start [s].
+/// Time between key pictures, at which a player can start [s].
 const KEY_INTERVAL: f64 = 2.0;
-/// Ticks a second: whole numbers of them are the frames of all common rates.
+/// Ticks per second: the frames of all common rates take whole numbers of ticks.
 const TIMESCALE: u32 = 90_000;
 
-/// Pictures stream to the file; the table of them follows at the end.
+/// Pictures stream to the file; their table follows at the end.
 pub struct Mp4Film {
     file: OutputFile,
     encoder: h264::Encoder,
     size: [u32; 2],
     frames_per_second: f64,
-    /// Bytes of each picture, and whether it needs no other.
+    /// For each picture its bytes and whether it is a key picture.
     pictures: Vec<(u32, bool)>,
 }
 
 impl Mp4Film {
-    /// The size is made even, as the format wants it: of an odd one the last row or column is left out.
+    /// Starts a film. The format wants an even size: the last row or column of an odd size is left out.
     pub fn new(path: &Path, size: [u32; 2], frames_per_second: f64) -> Result<Self, RecordError> {
         let mut file = OutputFile::create(path)?;
         file.put(&boxed(b"ftyp", b"isom\0\0\x02\0isomiso2avc1mp41"))?;
-        // A box whose length, of 64 bits, is filled in at the end.
+        // The length of this box, of 64 bits, is filled in at the end.
         file.put(&[&[0, 0, 0, 1], b"mdat".as_slice(), &[0; 8]].concat())?;
         file.mark()?;
         let size = size.map(|n| n / 2 * 2);
@@ -41,7 +41,7 @@ impl Mp4Film {
     }
 }
 
-/// Where the media data begin: after the file type and the head of their box.
+/// The place where the media data begin: after the file type and the head of their box.
 const START: u64 = 32 + 16;
 
 impl Encoder for Mp4Film {
@@ -103,7 +103,7 @@ impl Mp4Film {
         entry.extend_from_slice(&[0; 30]);
         entry.extend_from_slice(&[0, 24, 0xff, 0xff]);
         entry.extend(boxed(b"avcC", &self.encoder.configuration()));
-        // BT.709 in full, as in the stream.
+        // The colours are BT.709, as in the stream.
         entry.extend(boxed(b"colr", &[b"nclx".as_slice(), &[0, 1, 0, 1, 0, 1, 0]].concat()));
         // Runs of frames that are shown for the same time.
         let mut times: Vec<[u32; 2]> = vec![];
@@ -133,7 +133,7 @@ fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
-/// A box: its length, its kind, what is in it.
+/// A box: its length, its kind, its content.
 fn boxed(kind: &[u8; 4], content: &[u8]) -> Vec<u8> {
     [&(8 + content.len() as u32).to_be_bytes(), kind.as_slice(), content].concat()
 }

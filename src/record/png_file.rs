@@ -1,4 +1,4 @@
-//! One picture, one PNG file.
+//! Writes a picture as a PNG file.
 
 use std::io;
 use std::path::Path;

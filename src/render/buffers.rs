@@ -9,7 +9,7 @@ use super::geometry::{GivenNormals, SplitSurface, space_order, split_creases};
 use super::maps::Maps;
 use super::pipelines::Pipelines;
 use super::shapes;
-use super::stage::{Look, RigidShape, Stage};
+use super::stage::{RigidShape, Stage, Theme};
 use super::uniforms::{Fit, Frame, Plane, Surroundings, TetsView, Vertex};
 
 /// A stage on the device.
@@ -20,13 +20,13 @@ pub struct StageBuffers {
     pub frame: wgpu::Buffer,
     split: SplitSurface,
     drawn: Vec<Vertex>,
-    /// Surface vertices where they are now, unless only the device knows: then in `positions`, `vec4` each.
+    /// Current surface vertices, unless only the device knows them: then they are in `positions`, as `vec4`.
     pub host_positions: Option<Vec<[f32; 4]>>,
     pub positions: wgpu::Buffer,
-    /// Nodes where they are now.
+    /// Current nodes.
     pub nodes: wgpu::Buffer,
     pub tets_view: wgpu::Buffer,
-    /// Drawn vertices of all soft bodies, their indices, and the indices' number.
+    /// Drawn vertices of all soft bodies, their indices, and the number of indices.
     pub vertices: wgpu::Buffer,
     pub indices: wgpu::Buffer,
     pub n_indices: u32,
@@ -41,23 +41,24 @@ pub struct StageBuffers {
     pub fit_group: wgpu::BindGroup,
 }
 
-/// Rigid things and planes on the device. Transform 0 is the identity, of soft bodies; transform `i + 1` is thing `i`'s.
+/// Rigid things and planes on the device. Transform 0 is the identity, for soft bodies; transform `i + 1` is the pose
+/// of thing `i`.
 pub struct Rigids {
-    /// Box in its own frame, from the lowest corner to the highest, of each thing that the maps are fitted to.
+    /// For each thing to which the maps are fitted, its box in its own frame, from the lowest corner to the highest.
     boxes: Vec<Option<[Vec3; 2]>>,
     colors: Vec<super::Rgb>,
-    /// Indices of each thing in `indices`.
+    /// The range of each thing in `indices`.
     pub ranges: Vec<std::ops::Range<u32>>,
-    /// Which things are meshes: only their triangles mean something.
+    /// For each thing whether it is a mesh: only the triangles of meshes have a meaning.
     pub is_mesh: Vec<bool>,
     pub vertices: wgpu::Buffer,
     pub indices: wgpu::Buffer,
     transforms: wgpu::Buffer,
-    /// Corners of the boxes about the things that the maps are fitted to.
+    /// Corners of the boxes around the things to which the maps are fitted.
     corner_points: Vec<[f32; 4]>,
     points: wgpu::Buffer,
     planes: wgpu::Buffer,
-    /// Which thing is the floor, and which are slabs, as instances of `planes`.
+    /// The floor and the slabs, as instances of `planes`.
     pub floor: Option<u32>,
     pub slabs: Vec<u32>,
 }
@@ -66,7 +67,7 @@ impl StageBuffers {
     pub fn new(device: &wgpu::Device, pipelines: &Pipelines, maps: &Maps, stage: &Stage, shadow_taps: u32) -> Self {
         let storage = |label: &str, bytes: &[u8], usage| filled(device, label, bytes, BufferUsages::STORAGE | usage);
 
-        // Soft bodies: one surface, each drawn vertex in its body's colour.
+        // All soft bodies are one surface; each drawn vertex has the colour of its body.
         let (mut triangles, mut normals): (Vec<[u32; 3]>, Vec<GivenNormals>) = (vec![], vec![]);
         for body in &stage.soft_bodies {
             let order = space_order(&stage.rest_positions, &body.triangles);
@@ -86,7 +87,7 @@ impl StageBuffers {
         let vertex_buffer = storage("vertices", bytemuck::cast_slice(&vertices), BufferUsages::VERTEX | BufferUsages::COPY_DST);
         let indices = storage("indices", bytemuck::cast_slice(&split.triangles), BufferUsages::INDEX);
 
-        // Tets.
+        // The tets of the view of the inside.
         let tets: Vec<[u32; 4]> = stage.soft_bodies.iter().flat_map(|b| b.tets.iter().copied()).collect();
         let tet_colors: Vec<u32> = stage.soft_bodies.iter().flat_map(|b| b.tets.iter().map(|_| b.color.packed())).collect();
         let nodes = storage("nodes", &vec![0; 16 * stage.n_nodes as usize], BufferUsages::COPY_DST);
@@ -139,7 +140,7 @@ impl StageBuffers {
         }
     }
 
-    /// Takes positions from the host: vertices and normals are made here.
+    /// Takes positions from the host, and makes vertices and normals here.
     pub fn set_host_positions(&mut self, queue: &wgpu::Queue, positions: &[[f32; 4]]) {
         drawn::normals(&self.split, positions, &mut self.drawn);
         queue.write_buffer(&self.vertices, 0, bytemuck::cast_slice(&self.drawn));
@@ -148,7 +149,7 @@ impl StageBuffers {
         host.extend_from_slice(positions);
     }
 
-    /// Places the maps, when the positions are known here.
+    /// Places the maps, if the positions are known here.
     pub fn fit_from_host(&self, queue: &wgpu::Queue, maps: &Maps, frame: &Frame) {
         if let Some(positions) = &self.host_positions {
             let points = [&positions[..], &self.rigids.corner_points[..]];
@@ -163,10 +164,10 @@ impl StageBuffers {
     }
 
     /// Moves rigid things: world from each one's frame, in the stage's order.
-    pub fn set_transforms(&mut self, queue: &wgpu::Queue, transforms: &[Mat4], look: &Look) {
+    pub fn set_transforms(&mut self, queue: &wgpu::Queue, transforms: &[Mat4], theme: &Theme) {
         self.around.floor = self.rigids.floor.map(|i| transforms[i as usize]);
-        self.around.floor_albedo = self.rigids.floor.map_or(look.floor, |i| plane_albedo(self.rigids.colors[i as usize], look.floor));
-        self.rigids.upload(queue, transforms, &self.around, look);
+        self.around.floor_albedo = self.rigids.floor.map_or(theme.floor, |i| plane_albedo(self.rigids.colors[i as usize], theme.floor));
+        self.rigids.upload(queue, transforms, &self.around, theme);
     }
 }
 
@@ -184,7 +185,8 @@ impl Rigids {
         let floor = planes.iter().copied().find(level);
         let n = stage.rigids.len();
         let storage = |label: &str, size: usize| filled(device, label, &vec![0; size], BufferUsages::STORAGE | BufferUsages::COPY_DST);
-        // An obstacle much larger than the bodies would spoil the shadow map's resolution: it casts, but is not fitted.
+        // An obstacle much larger than the bodies would spoil the shadow map's resolution: it casts a shadow, but the
+        // map is not fitted to it.
         let fitted = |[low, high]: &[Vec3; 2]| free_radius == 0.0 || 0.5 * (high - low).length() < 3.0 * free_radius;
         let boxes = stage.rigids.iter().map(|rigid| shapes::local_box(&rigid.shape).filter(|b| rigid.free || fitted(b))).collect();
         Self {
@@ -207,7 +209,7 @@ impl Rigids {
         8 * self.boxes.iter().flatten().count() as u32
     }
 
-    fn upload(&mut self, queue: &wgpu::Queue, transforms: &[Mat4], around: &Surroundings, look: &Look) {
+    fn upload(&mut self, queue: &wgpu::Queue, transforms: &[Mat4], around: &Surroundings, theme: &Theme) {
         let all: Vec<Mat4> = std::iter::once(Mat4::IDENTITY).chain(transforms.iter().copied()).collect();
         queue.write_buffer(&self.transforms, 0, bytemuck::cast_slice(&all));
         self.corner_points.clear();
@@ -229,28 +231,28 @@ impl Rigids {
                 } else {
                     1.6 * around.radius
                 };
-                Plane { world_from_plane: *transform, color: plane_albedo(*color, look.floor).extend(half) }
+                Plane { world_from_plane: *transform, color: plane_albedo(*color, theme.floor).extend(half) }
             })
             .collect();
         queue.write_buffer(&self.planes, 0, bytemuck::cast_slice(&planes));
     }
 }
 
-/// Albedo of planes of a colour in a look: the colour tints the look's floor.
+/// Albedo of planes of a colour in a theme: the colour tints the theme's floor.
 fn plane_albedo(color: super::Rgb, look_floor: Vec3) -> Vec3 {
     let linear = color.linear();
     let gray = linear.dot(Vec3::new(0.2126, 0.7152, 0.0722)).max(1e-3);
     look_floor * linear / gray
 }
 
-/// Middle and radius of everything that is not a plane, and the radius of what moves freely alone [m].
+/// Middle and radius of everything but planes, and the radius of the freely moving things alone [m].
 fn bounds(stage: &Stage) -> (Vec3, f32, f32) {
     let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
     for p in &stage.rest_positions {
         let p = Vec3::from_slice(&p[..3]);
         (low, high) = (low.min(p), high.max(p));
     }
-    // Ball about each thing's box.
+    // A ball around the box of each thing.
     let balls = |free: bool| {
         stage.rigids.iter().filter(move |rigid| rigid.free == free).filter_map(|rigid| {
             let [low, high] = shapes::local_box(&rigid.shape)?;
@@ -271,7 +273,7 @@ fn bounds(stage: &Stage) -> (Vec3, f32, f32) {
     (0.5 * (low + high), (0.5 * (high - low).length()).max(1e-3), free_radius)
 }
 
-/// A buffer with contents, never empty (an empty one could not be bound).
+/// A buffer with contents, never empty (an empty buffer could not be bound).
 fn filled(device: &wgpu::Device, label: &str, bytes: &[u8], usage: BufferUsages) -> wgpu::Buffer {
     let nothing = [0; 64];
     let contents = if bytes.is_empty() { &nothing[..] } else { bytes };
@@ -282,7 +284,7 @@ fn uniform<T>(device: &wgpu::Device, label: &str) -> wgpu::Buffer {
     filled(device, label, &vec![0; size_of::<T>()], BufferUsages::UNIFORM | BufferUsages::COPY_DST)
 }
 
-/// Where the maps lie: `Fit`.
+/// The layout of the maps: `Fit`.
 pub fn fit_buffer(device: &wgpu::Device) -> wgpu::Buffer {
     filled(
         device,
@@ -292,7 +294,7 @@ pub fn fit_buffer(device: &wgpu::Device) -> wgpu::Buffer {
     )
 }
 
-/// A constant for the device.
+/// A buffer with a constant.
 pub fn constant(device: &wgpu::Device, label: &str, value: [f32; 4]) -> wgpu::Buffer {
     filled(device, label, bytemuck::cast_slice(&value), BufferUsages::UNIFORM)
 }

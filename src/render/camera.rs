@@ -7,9 +7,9 @@ use crate::math;
 /// A half line in the world.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ray {
-    /// [m]
+    /// Its beginning [m].
     pub origin: math::Vec3,
-    /// Unit length.
+    /// Its direction, of unit length.
     pub direction: math::Vec3,
 }
 
@@ -20,14 +20,14 @@ impl Ray {
     }
 }
 
-/// A camera that turns about a target, y up.
+/// A camera that turns around a target, y up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    /// [m]
+    /// The point that it looks at [m].
     pub target: Vec3,
-    /// From the target [m].
+    /// Distance from the target [m].
     pub distance: f32,
-    /// Angle about y from +z towards +x [rad].
+    /// Angle around y from +z towards +x [rad].
     pub azimuth: f32,
     /// Angle above the horizon [rad].
     pub elevation: f32,
@@ -41,11 +41,11 @@ impl Default for Camera {
     }
 }
 
-/// Straight up and down would leave no way to tell which side is up.
+/// The largest elevation [rad]: straight up or down no side of the picture would be its upper side.
 const MAX_ELEVATION: f32 = 1.55;
 
 impl Camera {
-    /// Where the camera is [m].
+    /// Position of the camera [m].
     pub fn eye(&self) -> Vec3 {
         self.target - self.forward() * self.distance
     }
@@ -68,7 +68,7 @@ impl Camera {
         glam::camera::rh::view::look_at_mat4(self.eye(), self.target, self.right_up().1)
     }
 
-    /// Depth is 1 on the near plane and 0 at infinity.
+    /// The perspective projection; depth is 1 on the near plane and 0 at infinity.
     pub fn clip_from_world(&self, aspect: f32) -> Mat4 {
         let near = self.distance * 0.01;
         glam::camera::rh::proj::directx::perspective_infinite_reverse(self.fov_y, aspect, near) * self.view_from_world()
@@ -85,13 +85,14 @@ impl Camera {
         self.elevation = (self.elevation + elevation).clamp(-MAX_ELEVATION, MAX_ELEVATION);
     }
 
-    /// Moves the camera so that what is at the target's depth follows a cursor that moves by `delta` [px].
+    /// Moves the camera so that things at the target's depth follow a cursor that moves by `delta` [px].
     pub fn pan(&mut self, delta: [f32; 2], viewport: [u32; 4]) {
         let (right, up) = self.right_up();
         self.target += (up * delta[1] - right * delta[0]) * self.pixel_size(viewport);
     }
 
-    /// Scales the distance by `factor` (below 1: nearer), keeping what is under the cursor at the target's depth there.
+    /// Scales the distance by `factor` (below 1: nearer) and keeps the point under the cursor, at the target's depth,
+    /// in its place.
     pub fn zoom_to_cursor(&mut self, factor: f32, cursor: [f32; 2], viewport: [u32; 4]) {
         let middle = [viewport[0] as f32 + 0.5 * viewport[2] as f32, viewport[1] as f32 + 0.5 * viewport[3] as f32];
         let (right, up) = self.right_up();
@@ -105,7 +106,7 @@ impl Camera {
     pub fn frame(&mut self, aabb: &math::Aabb, aspect: f32) {
         let radius = 0.5 * aabb.extent().norm() as f32;
         if !radius.is_finite() {
-            return; // an empty box: nothing to look at
+            return; // an empty box has no middle
         }
         let center = aabb.center();
         self.target = Vec3::new(center.x as f32, center.y as f32, center.z as f32);
@@ -124,7 +125,8 @@ impl Camera {
         Ray { origin: double(self.eye()), direction: double(direction).normalize() }
     }
 
-    /// Where a world point appears [px], and its distance along the line of sight [m]; `None` behind the camera.
+    /// The place at which a world point appears [px], and its distance along the line of sight [m]; none behind the
+    /// camera.
     pub fn project(&self, point: Vec3, viewport: [u32; 4]) -> Option<([f32; 2], f32)> {
         let size = Vec2::new(viewport[2].max(1) as f32, viewport[3].max(1) as f32);
         let clip: Vec4 = self.clip_from_world(size.x / size.y) * point.extend(1.0);

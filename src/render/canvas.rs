@@ -5,29 +5,30 @@ use super::pipelines::{ALBEDO_FORMAT, DEPTH_FORMAT, MAP_FORMAT, NORMAL_FORMAT, P
 use super::renderer::RenderOptions;
 use super::stage::{Overlays, ViewOptions};
 
-/// All that depends on the size of the picture.
+/// Everything that depends on the size of the picture.
 pub struct Canvas {
     pub size: [u32; 2],
-    /// What is drawn into.
+    /// The texture into which surfaces are drawn.
     pub color: wgpu::TextureView,
-    /// With several samples a pixel: where they are resolved to, and their depth.
+    /// With several samples per pixel: the texture to which they are resolved, and their depth.
     pub resolved: Option<(wgpu::TextureView, wgpu::TextureView)>,
-    /// What surfaces leave before they are lit, one sample a pixel; none where nobody asks for it.
+    /// The parts that surfaces leave before they are lit, one sample per pixel; none where nothing uses them.
     pub parts: Option<Parts>,
-    /// How open surfaces are to the light around them, in a quarter of the pixels: rough, and averaged.
+    /// Maps of how open surfaces are to the light around them, in a quarter of the pixels: the rough map, and the
+    /// averaged map.
     pub rough_occlusion: wgpu::TextureView,
     pub occlusion: wgpu::TextureView,
     /// The averaged map, for `parts.wgsl`.
     pub screen: wgpu::BindGroup,
-    /// Where the picture goes in the target: `corner` of `present.wgsl`.
+    /// The place of the picture in the target: `corner` of `present.wgsl`.
     pub corner: wgpu::Buffer,
     /// The finished picture, for `present.wgsl`.
     pub present: wgpu::BindGroup,
-    /// What it shows: the same again need not be drawn.
+    /// The content of the picture: the same content is not drawn again.
     pub shows: Option<Shown>,
 }
 
-/// All that a picture depends on beside the stage and its positions.
+/// Everything on which a picture depends beside the stage and its positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
     pub camera: Camera,
@@ -35,14 +36,14 @@ pub struct Shown {
     pub overlays: Overlays,
 }
 
-/// Albedo, normal and depth of surfaces, and who reads them.
+/// Albedo, normal and depth of surfaces, and the bind groups that read them.
 pub struct Parts {
     pub albedo: wgpu::TextureView,
     pub normal: wgpu::TextureView,
     pub depth: wgpu::TextureView,
-    /// For `light_parts.wgsl`.
+    /// Bind group of `light_parts.wgsl`.
     pub light: wgpu::BindGroup,
-    /// For the two passes of `occlusion.wgsl`.
+    /// Bind groups of the two passes of `occlusion.wgsl`.
     pub occlusion: wgpu::BindGroup,
     pub average: wgpu::BindGroup,
 }
@@ -89,7 +90,7 @@ impl Canvas {
             let normal = view("render/normal", size, NORMAL_FORMAT, 1, readable);
             let depth = view("render/depth", size, DEPTH_FORMAT, 1, readable);
             let [a, n, d] = [&albedo, &normal, &depth].map(texture);
-            // The first pass reads no map; it may not be given the one that it draws.
+            // The first pass reads no map, and may not bind the map that it draws.
             let first = [n.clone(), d.clone(), texture(&occlusion)];
             let second = [n.clone(), d.clone(), texture(&rough_occlusion)];
             Parts {

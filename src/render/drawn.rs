@@ -1,5 +1,6 @@
-//! What the shaders draw from positions: vertices with normals, and where the maps lie. Host twins of `normals.wgsl` and
-//! `fit.wgsl`, used for positions that come from the host: on software adapters they are several times faster.
+//! Makes from positions what the shaders draw: vertices with normals, and the layout of the maps. These are the host
+//! twins of `normals.wgsl` and `fit.wgsl`, used for positions that come from the host: on software adapters they are
+//! several times faster.
 
 use glam::{Mat4, Vec2, Vec3, Vec3Swizzles, Vec4};
 use rayon::prelude::*;
@@ -7,13 +8,14 @@ use rayon::prelude::*;
 use super::geometry::{Corner, SplitSurface};
 use super::uniforms::{Fit, Vertex};
 
-/// Moves drawn vertices to positions `[x, y, z, _]` [m] and gives each the normal of its smoothing group: the sum over its corners
-/// of n / (|e1|^2 |e2|^2), n = e1 x e2, which is exact on a sphere [Max 1999].
+/// Moves drawn vertices to positions `[x, y, z, _]` [m] and gives each the normal of its smoothing group: the sum over
+/// its corners of n / (|e1|^2 |e2|^2), n = e1 x e2, which is exact on a sphere [Max 1999].
 ///
-/// A given normal g turns with each triangle: it follows the inverse transpose of D D0^-1, where the columns of D are e1, e2 and m = n / |n| now, of D0 at
-/// rest. But for a factor that is cof(D) D0^T g, the columns of cof(D) being e2 x m, m x e1 and n: n + t1 e2 x m + t2 m x e1, with the tilt
-/// t = (e1.g, e2.g) / m.g at rest. A shear along the surface below it, which a picture is not told of, would turn g a little more: files are written
-/// with that (`export::shading`).
+/// A given normal g turns with each triangle: it follows the inverse transpose of D D0^-1, where the columns of D are
+/// e1, e2 and m = n / |n| now, and the columns of D0 the same at rest. But for a factor it becomes cof(D) D0^T g, where
+/// the columns of cof(D) are e2 x m, m x e1 and n: n + t1 e2 x m + t2 m x e1, with the tilt t = (e1.g, e2.g) / m.g at
+/// rest. A shear along the surface below it, which pictures do not know, would turn g a little more: files include it
+/// (`export::shading`).
 pub fn normals(split: &SplitSurface, positions: &[[f32; 4]], vertices: &mut [Vertex]) {
     vertices.par_iter_mut().enumerate().with_min_len(8192).for_each(|(i, vertex)| {
         vertex.position = point(positions, split.sources[i]).to_array();
@@ -46,10 +48,11 @@ fn point(positions: &[[f32; 4]], i: u32) -> Vec3 {
 
 /// Places the maps around everything that casts a shadow.
 ///
-/// Sizes change in steps of a quarter octave and the light's map moves by whole texels, so that shadow edges stand still.
+/// Sizes change in steps of a quarter octave and the light's map moves by whole texels, so that shadow edges stand
+/// still.
 pub fn fit(points: &[&[[f32; 4]]], light_from_world: Mat4, floor_from_world: Mat4, map_width: f32) -> Fit {
     let (low, high) = bounds(points, light_from_world);
-    // A rim of the map stays free for the penumbra.
+    // The rim of the map stays free for the penumbra.
     let half_width = stepped(0.5 * (high - low).xy().max_element() * 1.12);
     let texel = 2.0 * half_width / map_width;
     let middle = (0.5 * (low + high).xy() / texel).round() * texel;

@@ -1,4 +1,5 @@
-//! Drawn vertices from surface vertices: one for each smoothing group, so that creases stay sharp; or one for each normal that is given.
+//! Makes drawn vertices from surface vertices: one for each smoothing group, so that creases stay sharp, or one for
+//! each given normal.
 
 use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
@@ -26,21 +27,22 @@ pub struct SplitSurface {
 pub struct Corner {
     /// The other two surface vertices, in the triangle's order.
     pub ends: [u32; 2],
-    /// How far a given normal leans over: what it and each of the edges to `ends` multiply to at rest, over its part along the triangle's normal [m].
+    /// The tilt of a given normal: its scalar products with the edges to `ends` at rest, divided by its part along the
+    /// triangle's normal [m].
     pub tilt: [f32; 2],
 }
 
-/// Normals of the corners of a triangle, of any length; zero where none is given.
+/// Given normals of the corners of a triangle, of any length; zero at corners without a given normal.
 pub type GivenNormals = [[f32; 3]; 3];
 
-/// A given normal that leans over further than this is none: cosine of 84 degrees.
+/// A given normal tilted further than this is ignored: cosine of 84 degrees.
 const LEAST_UPRIGHT: f32 = 0.1;
 
-/// Splits the vertices of a surface at rest (`[x, y, z, _]`) along edges bent by more than 40 degrees, and where `given` normals differ: none, or one
-/// for each triangle.
+/// Splits the vertices of a surface at rest (`[x, y, z, _]`) along edges bent by more than 40 degrees, and where
+/// `given` normals differ; `given` is empty or has an entry for each triangle.
 ///
-/// Around each vertex, the triangles that can be reached from one another without crossing a crease share one drawn vertex; of corners with given normals those
-/// with the same.
+/// Around each vertex, triangles that can be reached from one another without crossing a crease share a drawn vertex;
+/// corners with given normals share it if their normals are equal.
 pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]], given: &[GivenNormals]) -> SplitSurface {
     let point = |i: u32| Vec3::from_slice(&rest[i as usize][..3]);
     let normals: Vec<Vec3> =
@@ -52,7 +54,7 @@ pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]], given: &[GivenNo
     };
     let given_at = |corner: u32| is_upright(corner as usize / 3, corner as usize % 3).map(|(normal, _)| normal);
 
-    // Corners (3 t + k) are joined across smooth edges: at both ends of the edge.
+    // Corners (3 t + k) are joined across smooth edges, at both ends of the edge.
     let mut groups = DisjointSets::new(3 * triangles.len());
     let mut edges: Vec<([u32; 2], u32, u32)> = Vec::with_capacity(3 * triangles.len());
     for (t, tri) in triangles.iter().enumerate() {
@@ -122,7 +124,8 @@ pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]], given: &[GivenNo
     split
 }
 
-/// The order of triangles along a space-filling curve, so that neighbours follow one another: vertex caches like it.
+/// The order of triangles along a space-filling curve, where neighbours follow one another: vertex caches profit from
+/// it.
 pub fn space_order(rest: &[[f32; 4]], triangles: &[[u32; 3]]) -> Vec<usize> {
     let middle = |t: &[u32; 3]| t.iter().map(|&i| Vec3::from_slice(&rest[i as usize][..3])).sum::<Vec3>() / 3.0;
     let empty = (Vec3::INFINITY, Vec3::NEG_INFINITY);

@@ -2,7 +2,7 @@
 
 use super::RenderError;
 
-/// A picture: rows from the top, four bytes a pixel (red, green, blue, 255), gamma-encoded.
+/// A picture: rows from the top, four bytes per pixel (red, green, blue, 255), gamma-encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     pub width: u32,

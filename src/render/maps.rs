@@ -1,4 +1,5 @@
-//! Pictures that only the shaders see: the key light's depth map, the floor's depth map looking up, and what is made of them.
+//! Pictures that only the shaders see: the key light's depth map, the floor's depth map looking up, and what is made of
+//! them.
 
 use super::buffers::{constant, fit_buffer};
 use super::pipelines::{DEPTH_FORMAT, MAP_FORMAT, Pipelines};

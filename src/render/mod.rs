@@ -1,7 +1,8 @@
 //! Pictures of a stage: elastic bodies, rigid things and a floor under one key light, drawn into any texture view.
 //!
-//! Knows nothing of simulations, scenes or windows: it is given triangles, positions (from the host or from a buffer on the
-//! same device, which is never read back) and a camera. The same [`Renderer`] serves the window, screenshots and recordings.
+//! Knows nothing of simulations, scenes or windows: it is given triangles, positions (from the host or from a buffer on
+//! the same device, which is never read back) and a camera. The same [`Renderer`] serves the window, screenshots and
+//! recordings.
 
 mod buffers;
 mod camera;
@@ -27,7 +28,7 @@ pub use image::Image;
 pub use palette::{Rgb, palette};
 pub use pick::{Hit, pick};
 pub use renderer::{Positions, RenderOptions, Renderer};
-pub use stage::{Light, Look, Overlays, Point, RigidShape, RigidVisual, Segment, Shading, SoftBodyVisual, Stage, ViewOptions};
+pub use stage::{Light, Overlays, Point, RigidShape, RigidVisual, Segment, Shading, SoftBodyVisual, Stage, Theme, ViewOptions};
 
 /// Why a picture could not be made.
 #[derive(Debug, thiserror::Error)]

@@ -17,7 +17,8 @@ impl Rgb {
         Vec3::from(self.0).powf(2.2)
     }
 
-    /// Four bytes, red first, for vertex attributes: square roots of linear albedo, as `albedo_from_stored` of the shaders reads.
+    /// Four bytes, red first, for vertex attributes: square roots of linear albedo, as `albedo_from_stored` of the
+    /// shaders reads.
     pub(super) fn packed(self) -> u32 {
         let [r, g, b] = self.linear().to_array().map(f32::sqrt).map(|c| (c.clamp(0.0, 1.0) * 255.0).round() as u8);
         u32::from_le_bytes([r, g, b, 255])

@@ -1,25 +1,26 @@
-//! What the cursor touches.
+//! Finds what the cursor touches.
 
 use super::Ray;
 use crate::math::Vec3;
 
-/// Where a ray meets a triangle.
+/// The point where a ray meets a triangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit {
     /// Index of the triangle.
     pub triangle: usize,
     /// Weights of its three corners, each >= 0, sum 1.
     pub barycentric: [f64; 3],
-    /// From the ray's origin [m].
+    /// Distance from the ray's origin [m].
     pub distance: f64,
-    /// [m]
+    /// The point itself [m].
     pub point: Vec3,
 }
 
-/// The nearest triangle that a ray meets, from either side; of several at one distance the first. Positions are `[x, y, z, _]` [m].
+/// The nearest triangle that a ray meets, from either side; among several at the same distance the first. Positions are
+/// `[x, y, z, _]` [m].
 ///
-/// The triangle is moved into a frame in which the ray is the z axis, where the signs of three 2-D areas decide [Woop, Benthin &
-/// Wald 2013]. Both triangles of an edge compute the same area for it, so no ray slips between neighbours.
+/// The triangle is moved into a frame in which the ray is the z axis, where the signs of three 2-D areas decide [Woop,
+/// Benthin & Wald 2013]. Both triangles of an edge compute the same area for it, so no ray slips between neighbours.
 pub fn pick(ray: &Ray, positions: &[[f32; 4]], triangles: &[[u32; 3]]) -> Option<Hit> {
     // The longest component of the direction becomes z; x and y are exchanged if needed to keep the handedness.
     let z = ray.direction.iamax();

@@ -8,10 +8,10 @@ use super::shaders::module;
 /// Format of the picture before it goes to its target; alpha holds the brightness.
 pub const PICTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 pub const DEPTH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
-/// Of surfaces that are lit later: see `parts.wgsl`.
+/// Formats of the parts of surfaces that are lit later: see `parts.wgsl`.
 pub const ALBEDO_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 pub const NORMAL_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgb10a2Unorm;
-/// Of the floor's small maps.
+/// Format of the floor's small maps.
 pub const MAP_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Unorm;
 
 pub struct Pipelines {
@@ -49,9 +49,9 @@ pub struct Pipelines {
     pub floor_shadow_map: wgpu::RenderPipeline,
     pub soften: wgpu::RenderPipeline,
     pub contact_map: wgpu::RenderPipeline,
-    /// Surfaces that leave their parts, to be lit later.
+    /// Pipelines of surfaces that leave their parts, to be lit later.
     pub parts: Surfaces,
-    /// Surfaces lit at once; with one sample a pixel there are none.
+    /// Pipelines of surfaces that are lit at once; none with one sample per pixel.
     pub lit: Option<Surfaces>,
     pub occlusion: wgpu::RenderPipeline,
     pub occlusion_average: wgpu::RenderPipeline,
@@ -60,9 +60,9 @@ pub struct Pipelines {
     pub backdrop: wgpu::RenderPipeline,
     pub overlay_front: wgpu::RenderPipeline,
     pub overlay_behind: wgpu::RenderPipeline,
-    /// To the options' target format.
+    /// Presents in the options' target format.
     pub present: wgpu::RenderPipeline,
-    /// To `PICTURE_FORMAT`, for captures.
+    /// Presents in `PICTURE_FORMAT`, for captures.
     pub present_capture: wgpu::RenderPipeline,
 }
 
@@ -125,13 +125,14 @@ impl Pipelines {
         let lit_body = [Some(&frame_layout), Some(&maps_layout), None, Some(&screen_layout)];
         let lit_wire = [Some(&frame_layout), Some(&maps_layout), Some(&wire_layout), Some(&screen_layout)];
         let lit_tets = [Some(&frame_layout), Some(&maps_layout), Some(&tets_layout), Some(&screen_layout)];
-        // Casters may not read the maps that they draw.
+        // Casters may not bind the maps that they draw.
         let dark_tets = [Some(&frame_layout), None, Some(&tets_layout)];
         let samples = options.samples;
         let behind_all = Target::Picture { samples, depth: Depth::Read(wgpu::CompareFunction::GreaterEqual), blend: false };
         let over = |compare| Target::Picture { samples, depth: Depth::Read(compare), blend: true };
         let lit_parts = [Some(&frame_layout), Some(&maps_layout), Some(&parts_layout), Some(&screen_layout)];
-        // Slanted casters are pushed back by what their depth changes over a texel, so that lit sides do not shade themselves.
+        // Slanted casters are pushed back by the change of their depth over a texel, so that lit sides do not shade
+        // themselves.
         let shadow_bias = wgpu::DepthBiasState { constant: 0, slope_scale: 1.6, clamp: 0.0 };
         let shadow = Target::Depth { bias: shadow_bias };
         let contact = Target::Depth { bias: wgpu::DepthBiasState::default() };
@@ -214,7 +215,7 @@ impl Pipelines {
                 &module(device, "light_parts"),
                 ["vs_light", "fs_light"],
                 Vertices::None,
-                // Lights only where there is a surface; the target has one sample a pixel wherever this is used.
+                // Only surfaces are lit; the target has one sample per pixel wherever this is used.
                 Target::Picture { samples: 1, depth: Depth::Read(wgpu::CompareFunction::Less), blend: false },
             ),
             backdrop: draw("backdrop", &lit, &floor, ["vs_backdrop", "fs_backdrop"], Vertices::None, behind_all),
@@ -304,19 +305,19 @@ fn compute_pipeline(device: &wgpu::Device, layout: &wgpu::BindGroupLayout, file:
     })
 }
 
-/// What a pipeline reads its vertices from.
+/// The vertices that a pipeline reads.
 #[derive(Clone, Copy)]
 enum Vertices {
     None,
-    /// `Vertex`, its position only.
+    /// `Vertex`, of which only the position is read.
     Position,
     /// `Vertex`.
     Full,
-    /// `Mark`, one an instance.
+    /// `Mark`, one for each instance.
     Marks,
 }
 
-/// What a pipeline draws into.
+/// The targets into which a pipeline draws.
 #[derive(Clone, Copy)]
 enum Target {
     Depth {
@@ -336,9 +337,9 @@ enum Target {
 
 #[derive(Clone, Copy)]
 enum Depth {
-    /// The nearest surface stays.
+    /// Depth is tested and written: the nearest surface stays.
     Write,
-    /// Tested only.
+    /// Depth is tested and not written.
     Read(wgpu::CompareFunction),
 }
 

@@ -8,30 +8,31 @@ use super::canvas::{Canvas, Shown};
 use super::image::{Image, Readback};
 use super::maps::Maps;
 use super::pipelines::{PICTURE_FORMAT, Pipelines, Surfaces};
-use super::stage::{Look, Overlays, Shading, Stage, ViewOptions};
+use super::stage::{Overlays, Shading, Stage, Theme, ViewOptions};
 use super::uniforms::{Frame, Mark, TetsView};
 use super::{RenderError, Rgb};
 
-/// What the device can afford.
+/// Options by which a device draws fast enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderOptions {
-    /// Samples a pixel, 1 or 4.
+    /// Samples per pixel, 1 or 4.
     ///
-    /// With 1, surfaces leave their parts and are lit once a pixel after all are drawn, and jagged edges are smoothed at the end. Lit
-    /// at once, a software adapter would run the whole shader for every block of 4 x 4 pixels that a small triangle touches.
+    /// With 1, surfaces leave their parts and are lit once per pixel after all are drawn, and jagged edges are smoothed
+    /// at the end. If they were lit at once, a software adapter would run the whole shader for every block of 4 x 4
+    /// pixels that a small triangle touches.
     pub samples: u32,
     /// Width of the shadow map [texels]; the other maps follow it.
     pub shadow_resolution: u32,
-    /// Reads of the shadow map for a texel of a soft shadow on the floor.
+    /// The number of reads of the shadow map for a texel of a soft shadow on the floor.
     pub shadow_taps: u32,
-    /// Darkens creases and where bodies touch, from what lies near on the screen.
+    /// Whether creases and places where bodies touch are darkened, by their neighbourhood on the screen.
     pub ambient_occlusion: bool,
-    /// Format of the targets, not an sRGB one: colours are encoded here.
+    /// Format of the targets, which is not an sRGB format: colours are encoded here.
     pub format: wgpu::TextureFormat,
 }
 
 impl RenderOptions {
-    /// What suits an adapter.
+    /// Options that suit an adapter.
     pub fn for_adapter(info: &wgpu::AdapterInfo, format: wgpu::TextureFormat) -> Self {
         match info.device_type {
             wgpu::DeviceType::Cpu => Self::software(format),
@@ -39,17 +40,17 @@ impl RenderOptions {
         }
     }
 
-    /// What a software adapter can draw fluently.
+    /// Options with which a software adapter draws fluently.
     pub fn software(format: wgpu::TextureFormat) -> Self {
         Self { samples: 1, shadow_resolution: 1024, shadow_taps: 12, ambient_occlusion: false, format }
     }
 }
 
-/// Positions, `[x, y, z, _]` each [m].
+/// Positions `[x, y, z, _]` [m].
 #[derive(Clone, Copy, Debug)]
 pub enum Positions<'a> {
     Host(&'a [[f32; 4]]),
-    /// A buffer of `vec4f` on the renderer's device with `COPY_SRC`; copied there, never read back.
+    /// A buffer of `vec4f` on the renderer's device with `COPY_SRC`; it is copied there and never read back.
     Device(&'a wgpu::Buffer),
 }
 
@@ -62,8 +63,8 @@ pub struct Renderer {
     maps: Maps,
     stage: StageBuffers,
     transforms: Vec<Mat4>,
-    /// What planes and maps were last made for; `None` when something has moved since.
-    planes_made_for: Option<Look>,
+    /// The inputs for which planes and maps were last made; none when something has moved since.
+    planes_made_for: Option<Theme>,
     maps_made_for: Option<ViewOptions>,
     canvas: Option<Canvas>,
     capture_canvas: Option<Canvas>,
@@ -95,7 +96,7 @@ impl Renderer {
         self.options
     }
 
-    /// Replaces everything; bodies stand at rest until positions are set.
+    /// Replaces the whole stage; bodies stand at rest until positions are set.
     pub fn set_stage(&mut self, stage: &Stage) {
         self.stage = StageBuffers::new(&self.device, &self.pipelines, &self.maps, stage, self.options.shadow_taps);
         self.transforms = stage.rigids.iter().map(|o| o.transform).collect();
@@ -103,7 +104,7 @@ impl Renderer {
         self.moved();
     }
 
-    /// Where all soft surface vertices are now.
+    /// Sets the positions of all soft surface vertices.
     pub fn set_positions(&mut self, positions: Positions) -> Result<(), RenderError> {
         let expected = self.stage.around.n_vertices;
         check_count(&positions, expected, "surface vertices")?;
@@ -118,7 +119,7 @@ impl Renderer {
         Ok(())
     }
 
-    /// Where all finite-element nodes are now; only [`Shading::Tets`] shows them.
+    /// Sets the positions of all finite-element nodes; only [`Shading::Tets`] shows them.
     pub fn set_node_positions(&mut self, positions: Positions) -> Result<(), RenderError> {
         check_count(&positions, self.stage.n_nodes, "nodes")?;
         self.copy(positions, &self.stage.nodes, self.stage.n_nodes);
@@ -151,7 +152,7 @@ impl Renderer {
         Ok(())
     }
 
-    /// Nothing drawn so far shows the stage as it is now.
+    /// Notes that nothing drawn so far shows the current stage.
     fn moved(&mut self) {
         self.maps_made_for = None;
         for canvas in [&mut self.canvas, &mut self.capture_canvas].into_iter().flatten() {
@@ -159,8 +160,9 @@ impl Renderer {
         }
     }
 
-    /// Records a picture into the part `viewport` = `[x, y, width, height]` [px] of a target of the options' format; the rest of
-    /// the target is kept. Submit the encoder before the next picture is recorded: pictures share their uniforms.
+    /// Records a picture into the part `viewport` = `[x, y, width, height]` [px] of a target of the options' format;
+    /// the rest of the target is kept. Submit the encoder before the next picture is recorded: pictures share their
+    /// uniforms.
     pub fn draw(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -211,15 +213,16 @@ impl Renderer {
         readback.read(&self.device)
     }
 
-    /// All passes up to the finished picture. What has not changed since the last one is not done again.
+    /// Records all passes up to the finished picture. Passes whose inputs have not changed since the last picture are
+    /// left out.
     fn picture(&mut self, encoder: &mut wgpu::CommandEncoder, canvas: &mut Canvas, shown: Shown) {
         if self.maps_made_for.is_some() && canvas.shows.as_ref() == Some(&shown) {
             return;
         }
         let Shown { camera, mut options, .. } = shown;
-        if self.planes_made_for != Some(options.look) {
-            self.stage.set_transforms(&self.queue, &self.transforms, &options.look);
-            self.planes_made_for = Some(options.look);
+        if self.planes_made_for != Some(options.theme) {
+            self.stage.set_transforms(&self.queue, &self.transforms, &options.theme);
+            self.planes_made_for = Some(options.theme);
         }
         options.shadows &= self.stage.has_casters();
         let frame = Frame::new(&camera, &options, canvas.size, &self.stage.around);
@@ -242,7 +245,7 @@ impl Renderer {
         canvas.shows = Some(shown);
     }
 
-    /// Normals, and where the maps lie, from positions that only the device knows.
+    /// Computes normals and the layout of the maps from positions that only the device knows.
     fn vertices_and_fit(&self, encoder: &mut wgpu::CommandEncoder) {
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("render/vertices"), ..Default::default() });
         if self.stage.n_drawn > 0 {
@@ -262,7 +265,7 @@ impl Renderer {
     fn light_maps(&self, encoder: &mut wgpu::CommandEncoder, options: &ViewOptions) {
         let (stage, pipelines) = (&self.stage, &self.pipelines);
         let with_tets = options.shading == Shading::Tets;
-        // Depth maps. Without casters they are only cleared.
+        // Depth maps; without casters they are only cleared.
         for (view, bodies, tets, rigids) in [
             (&self.maps.shadow, &pipelines.body_shadow, &pipelines.tets_shadow, &pipelines.rigid_shadow),
             (&self.maps.contact_depth, &pipelines.body_contact, &pipelines.tets_contact, &pipelines.rigid_contact),
@@ -283,7 +286,7 @@ impl Renderer {
             pass.set_pipeline(rigids);
             draw_rigids(&mut pass, stage, true);
         }
-        // What the floor makes of them.
+        // The floor's maps, made from the depth maps.
         for (view, pipeline, source) in [
             (&self.maps.rough_shadow, &pipelines.floor_shadow_map, &self.maps.shadow_group),
             (&self.maps.floor_shadow, &pipelines.soften, &self.maps.rough_group),
@@ -299,7 +302,7 @@ impl Renderer {
         }
     }
 
-    /// Near things first, then what they hide: the backdrop, the floor over it. Marks last.
+    /// Draws near things first, then the things behind: the floor and the backdrop. Marks come last.
     fn surfaces(&self, encoder: &mut wgpu::CommandEncoder, canvas: &Canvas, options: &ViewOptions, with_floor: bool) {
         let (stage, pipelines) = (&self.stage, &self.pipelines);
         let shared_groups = |pass: &mut wgpu::RenderPass| {
@@ -348,7 +351,7 @@ impl Renderer {
         }
     }
 
-    /// How open surfaces are to the light around them; everywhere fully, when nobody asks.
+    /// Computes how open surfaces are to the light around them; fully open everywhere without occlusion.
     fn occlusion(&self, encoder: &mut wgpu::CommandEncoder, canvas: &Canvas) {
         let steps = match &canvas.parts {
             Some(parts) if self.options.ambient_occlusion => vec![
@@ -369,7 +372,7 @@ impl Renderer {
         }
     }
 
-    /// Bodies, rigid things and slabs.
+    /// Draws bodies, rigid things and slabs.
     fn opaque(&self, pass: &mut wgpu::RenderPass, pipelines: &Surfaces, shading: Shading) {
         let stage = &self.stage;
         match shading {
@@ -419,25 +422,25 @@ fn draw_bodies(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {
     }
 }
 
-/// Rigid things, `RigidShape::Mesh` only if `meshes`.
+/// Draws rigid things, `RigidShape::Mesh` only if `meshes`.
 fn draw_rigids(pass: &mut wgpu::RenderPass, stage: &StageBuffers, meshes: bool) {
     pass.set_vertex_buffer(0, stage.rigids.vertices.slice(..));
     pass.set_index_buffer(stage.rigids.indices.slice(..), wgpu::IndexFormat::Uint32);
     for ((i, range), is_mesh) in (1..).zip(&stage.rigids.ranges).zip(&stage.rigids.is_mesh) {
         if !range.is_empty() && (meshes || !is_mesh) {
-            pass.draw_indexed(range.clone(), 0, i..i + 1); // transform 0 is the soft bodies'
+            pass.draw_indexed(range.clone(), 0, i..i + 1); // transform 0 belongs to the soft bodies
         }
     }
 }
 
-/// What is drawn into, where its samples are resolved to, and what it starts with.
+/// A colour target: its texture, the texture to which its samples are resolved, and the colour with which it starts.
 type ColorOf<'a> = (&'a wgpu::TextureView, Option<&'a wgpu::TextureView>, wgpu::LoadOp<wgpu::Color>);
 
 #[derive(Clone, Copy)]
 enum DepthUse<'a> {
     None,
     Clear(&'a wgpu::TextureView, f32),
-    /// Tested, not written: it can be read as a texture at the same time.
+    /// Depth is tested and not written: it can be read as a texture at the same time.
     Read(&'a wgpu::TextureView),
 }
 
@@ -469,7 +472,7 @@ fn begin<'e>(encoder: &'e mut wgpu::CommandEncoder, label: &str, colors: &[Color
     })
 }
 
-/// From the canvas into a part of the target.
+/// Copies the canvas into a part of the target.
 fn present(
     encoder: &mut wgpu::CommandEncoder,
     pipeline: &wgpu::RenderPipeline,

@@ -1,4 +1,4 @@
-//! Triangles of rigid things.
+//! Makes the triangles of rigid things.
 
 use glam::Vec3;
 
@@ -11,7 +11,8 @@ use super::uniforms::Vertex;
 /// Finish of rigid things: smoother than elastic bodies.
 const SATIN: f32 = 1.0;
 
-/// Appends the triangles of a thing; nothing for a plane. Round shapes have stripes or patches, so that turning can be seen.
+/// Appends the triangles of a thing; nothing for a plane. Round shapes have stripes or patches, so that turning can be
+/// seen.
 pub fn add_shape(rigid: &RigidVisual, vertices: &mut Vec<Vertex>, indices: &mut Vec<u32>) {
     let color = rigid.color;
     let dark = Rgb(color.0.map(|c| c * 0.8));
@@ -81,7 +82,7 @@ fn add_mesh(split: &SplitSurface, positions: &[[f32; 4]], color: Rgb, vertices: 
     indices.extend(split.triangles.iter().flatten().map(|i| first as u32 + i));
 }
 
-/// The box about a shape in its own frame, from the lowest corner to the highest [m]; `None` for a plane.
+/// The box around a shape in its own frame, from the lowest corner to the highest [m]; `None` for a plane.
 pub fn local_box(shape: &RigidShape) -> Option<[Vec3; 2]> {
     let half = match *shape {
         RigidShape::Plane => return None,

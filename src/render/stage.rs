@@ -1,4 +1,4 @@
-//! What is drawn: the constant part of a picture, as plain data.
+//! The stage: the constant part of a picture, as plain data.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub struct SoftBodyVisual {
     pub vertices: Range<u32>,
     /// Indices into the stage's surface vertices, counter-clockwise from outside.
     pub triangles: Vec<[u32; 3]>,
-    /// Of the corners of all its triangles at rest, or empty: then edges bent by more than 40 degrees are creases.
+    /// Normals of the corners of all its triangles at rest; if empty, edges bent by more than 40 degrees are creases.
     pub normals: Vec<GivenNormals>,
     pub color: Rgb,
     /// Indices into the stage's nodes, for the view of the inside; may be empty.
@@ -25,7 +25,8 @@ pub struct SoftBodyVisual {
 /// The shape of a rigid thing in its own frame.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RigidShape {
-    /// Through the origin, normal +y. The first level plane is the floor and has no end; others are drawn as limited slabs.
+    /// A plane through the origin, normal +y. The first level plane is the floor and has no end; other planes are drawn
+    /// as limited slabs.
     Plane,
     Box {
         half_extents: Vec3,
@@ -33,17 +34,17 @@ pub enum RigidShape {
     Sphere {
         radius: f32,
     },
-    /// Axis along y.
+    /// A cylinder along y.
     Cylinder {
         radius: f32,
         half_height: f32,
     },
-    /// Triangles counter-clockwise from outside.
+    /// Triangles, counter-clockwise from outside.
     Mesh {
-        /// `[x, y, z, _]` [m]
+        /// Positions `[x, y, z, _]` [m].
         positions: Vec<[f32; 4]>,
         triangles: Vec<[u32; 3]>,
-        /// As those of [`SoftBodyVisual`].
+        /// Normals of the corners, as in [`SoftBodyVisual`].
         normals: Vec<GivenNormals>,
     },
 }
@@ -56,19 +57,20 @@ pub struct RigidVisual {
     pub color: Rgb,
     /// World from the thing's frame, a rigid motion.
     pub transform: Mat4,
-    /// It moves freely: like the elastic bodies it is what the picture is about, while other things may reach far around.
+    /// Whether it moves freely: freely moving things and elastic bodies are the subject of the picture, while other
+    /// things may reach far around.
     pub free: bool,
 }
 
 /// The key light: a distant round lamp.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Light {
-    /// Towards the lamp; any length.
+    /// Direction towards the lamp, of any length.
     pub direction: Vec3,
     pub color: Rgb,
-    /// 1 is the usual brightness.
+    /// Brightness; 1 is usual.
     pub intensity: f32,
-    /// Half the angle the lamp fills [rad]; wider is softer.
+    /// Half the angle that the lamp fills [rad]; a wider lamp is softer.
     pub angular_radius: f32,
 }
 
@@ -78,32 +80,32 @@ impl Default for Light {
     }
 }
 
-/// Everything that is drawn, apart from where the vertices are now.
+/// Everything that is drawn, except for the current positions of vertices.
 #[derive(Clone, Debug, Default)]
 pub struct Stage {
     pub soft_bodies: Vec<SoftBodyVisual>,
     pub rigids: Vec<RigidVisual>,
-    /// Where all surface vertices are at rest [m], `[x, y, z, _]`: gives creases and the size of the stage.
+    /// Rest positions of all surface vertices `[x, y, z, _]` [m]; creases and the size of the stage follow from them.
     pub rest_positions: Vec<[f32; 4]>,
     /// Number of finite-element nodes, for the view of the inside.
     pub n_nodes: u32,
     pub light: Light,
 }
 
-/// How surfaces are drawn.
+/// The way in which surfaces are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shading {
     #[default]
     Smooth,
-    /// Smooth, with the edges of all triangles.
+    /// Smooth surfaces with the edges of all triangles.
     Wireframe,
-    /// The tets, each shrunken about its middle.
+    /// The tets, each shrunken towards its middle.
     Tets,
 }
 
 /// Colours of the surroundings, all linear.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Look {
+pub struct Theme {
     pub backdrop_top: Vec3,
     pub backdrop_horizon: Vec3,
     /// Albedo of planes.
@@ -115,7 +117,7 @@ pub struct Look {
     pub ground: Vec3,
 }
 
-impl Look {
+impl Theme {
     /// A dim studio: the bodies stand in a pool of light.
     pub const DARK: Self = Self {
         backdrop_top: Vec3::new(0.010, 0.013, 0.019),
@@ -136,7 +138,7 @@ impl Look {
     };
 }
 
-/// What the viewer chooses.
+/// The viewer's choices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ViewOptions {
     pub shading: Shading,
@@ -144,14 +146,14 @@ pub struct ViewOptions {
     pub shadows: bool,
     /// Hides tets whose middle lies on the positive side: `n . x > d`, as `[n, d]` [m].
     pub cut: Option<Vec4>,
-    /// How much of its size a tet keeps, 0..1.
+    /// The part of its size that a tet keeps, 0..1.
     pub tet_size: f32,
-    pub look: Look,
+    pub theme: Theme,
 }
 
 impl Default for ViewOptions {
     fn default() -> Self {
-        Self { shading: Shading::Smooth, grid: true, shadows: true, cut: None, tet_size: 0.86, look: Look::DARK }
+        Self { shading: Shading::Smooth, grid: true, shadows: true, cut: None, tet_size: 0.86, theme: Theme::DARK }
     }
 }
 
@@ -161,9 +163,9 @@ pub struct Segment {
     pub a: Vec3,
     pub b: Vec3,
     pub color: Rgb,
-    /// 0 invisible .. 1 opaque.
+    /// Opacity: 0 invisible .. 1 opaque.
     pub opacity: f32,
-    /// [px]
+    /// Width [px].
     pub width: f32,
 }
 
@@ -172,13 +174,13 @@ pub struct Segment {
 pub struct Point {
     pub at: Vec3,
     pub color: Rgb,
-    /// 0 invisible .. 1 opaque.
+    /// Opacity: 0 invisible .. 1 opaque.
     pub opacity: f32,
     /// Diameter [px].
     pub size: f32,
 }
 
-/// Marks drawn over the stage in this order: segments, then points. What lies behind a body shines through faintly.
+/// Marks drawn over the stage in this order: segments, then points. Marks behind a body shine through faintly.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overlays {
     pub segments: Vec<Segment>,

@@ -276,7 +276,7 @@ fn the_device_places_the_maps_as_the_host_does() {
     let transform = Mat4::from_translation(Vec3::new(0.7, 0.1, 0.5));
     stage.rigids.push(RigidVisual { name: "cube".into(), shape: cube, color: Rgb::hex(0x808080), transform, free: false });
     let mut buffers = StageBuffers::new(device, &pipelines, &maps, &stage, 8);
-    buffers.set_transforms(queue, &[Mat4::IDENTITY, transform], &Look::DARK);
+    buffers.set_transforms(queue, &[Mat4::IDENTITY, transform], &Theme::DARK);
     let frame = Frame::new(&camera(), &ViewOptions::default(), SIZE, &buffers.around);
     queue.write_buffer(&buffers.frame, 0, bytemuck::bytes_of(&frame));
 

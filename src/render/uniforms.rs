@@ -1,4 +1,4 @@
-//! Host twins of the shaders' structs. Sizes and offsets are compared with the WGSL by a test.
+//! Host twins of the shaders' structs. A test compares sizes and offsets with the WGSL.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Mat4, Vec3, Vec4};
@@ -44,12 +44,12 @@ pub struct Fit {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub struct Vertex {
-    /// [m]
+    /// Position [m].
     pub position: [f32; 3],
-    /// Four bytes, red first.
+    /// Colour: four bytes, red first.
     pub color: u32,
     pub normal: [f32; 3],
-    /// 0 rough .. 1 satin.
+    /// Finish: 0 rough .. 1 satin.
     pub satin: f32,
 }
 
@@ -80,7 +80,7 @@ pub struct Mark {
     pub color: [f32; 4],
 }
 
-/// What the frame needs to know of the stage beside the camera.
+/// The part of a frame's uniforms that depends on the stage and not on the camera.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings {
     /// Middle and radius of everything that is not a plane [m].
@@ -108,7 +108,7 @@ impl Frame {
         let clip_from_world = camera.clip_from_world(width / height);
         let world_from_floor = around.floor.unwrap_or(Mat4::IDENTITY);
         let to_light = around.light.direction.try_normalize().unwrap_or(Vec3::Y);
-        let look = &options.look;
+        let theme = &options.theme;
         // The grid's spacing follows the camera by decades; the fine lines fade out before they are dropped.
         let decade = (camera.distance * 0.55).max(1e-6).log10();
         let (spacing, weight) = (10f32.powf(decade.floor() - 1.0), 1.0 - (decade - decade.floor()));
@@ -123,11 +123,11 @@ impl Frame {
             eye: camera.eye().extend(2.0 * (0.5 * camera.fov_y).tan() / height),
             size: Vec4::new(width, height, 1.0 / width, 1.0 / height),
             to_light: to_light.extend(around.light.angular_radius.clamp(0.001, 0.5).tan()),
-            key: (around.light.color.linear() * (around.light.intensity * look.key)).extend(0.0),
-            sky: look.sky.extend(0.0),
-            ground: look.ground.extend(0.0),
-            backdrop_top: look.backdrop_top.extend(0.0),
-            backdrop_horizon: look.backdrop_horizon.extend(0.0),
+            key: (around.light.color.linear() * (around.light.intensity * theme.key)).extend(0.0),
+            sky: theme.sky.extend(0.0),
+            ground: theme.ground.extend(0.0),
+            backdrop_top: theme.backdrop_top.extend(0.0),
+            backdrop_horizon: theme.backdrop_horizon.extend(0.0),
             floor: around.floor_albedo.extend(if around.floor.is_some() && above { 1.0 } else { 0.0 }),
             grid: Vec4::new(spacing, weight, if options.grid { 1.0 } else { 0.0 }, around.floor_reach()),
             scene: around.center.extend(around.radius),

@@ -1,4 +1,4 @@
-//! What stands in a recording, and how its arrays are packed.
+//! The content of a recording, and the packing of its arrays.
 
 use std::io::{Read, Write};
 
@@ -17,14 +17,14 @@ use crate::scene::{CameraSetting, LightSetting};
 pub const FORMAT: &str = "pliant recording 1";
 pub const GEOMETRY: [u8; 4] = *b"GEOM";
 pub const FRAME: [u8; 4] = *b"FRAM";
-/// Letters, unpacked and packed length, check sum.
+/// Length of the head of a block [bytes]: letters, unpacked and packed length, check sum.
 pub const BLOCK_HEAD: usize = 4 + 8 + 8 + 4;
 
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Header {
     pub format: String,
-    /// That wrote it.
+    /// The version of the program that wrote it.
     pub program: String,
     pub scene: String,
     pub frames_per_second: f64,
@@ -35,7 +35,7 @@ pub struct Header {
     pub rigid_bodies: Vec<Rigid>,
     pub obstacles: Vec<Obstacle>,
     pub attachments: usize,
-    /// For people: the arrays of the blocks.
+    /// A description of the arrays of the blocks, for people.
     pub blocks: [String; 2],
 }
 
@@ -59,12 +59,12 @@ pub struct Body {
     pub nodes: usize,
     pub tets: usize,
     pub surface: Skin,
-    /// What touches, where that is another surface.
+    /// The collision surface, where it is not the drawn surface.
     pub collision: Option<Skin>,
     pub self_contact: bool,
-    /// The drawn surface has texture coordinates.
+    /// Whether the drawn surface has texture coordinates.
     pub texture: bool,
-    /// And normals from its file. Recordings without any may leave it out.
+    /// Whether the drawn surface has normals from its file. Recordings without normals may leave this out.
     #[serde(default)]
     pub normals: bool,
     pub color: Option<[f32; 3]>,
@@ -91,7 +91,7 @@ pub struct Rigid {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Obstacle {
     pub name: String,
-    /// Its place in `SHAPES`.
+    /// The name of its shape: see [`shape`].
     pub shape: String,
     pub color: Option<[f32; 3]>,
 }
@@ -150,7 +150,7 @@ impl Header {
         }
     }
 
-    /// Without the end of the line.
+    /// The header as JSON, without the end of the line.
     pub fn to_line(&self) -> String {
         serde_json::to_string(self).expect("names and finite numbers can be written")
     }
@@ -185,7 +185,7 @@ fn shape_numbers(shape: &Shape) -> [f64; 3] {
     }
 }
 
-/// The shape of that name and those numbers.
+/// The shape of a name and three numbers.
 pub fn shape(name: &str, [a, b, c]: [f64; 3]) -> Option<Shape> {
     match name {
         "plane" => Some(Shape::Plane),
@@ -250,18 +250,18 @@ fn pose_numbers(pose: &Isometry) -> [f64; 7] {
 }
 
 pub fn pose([x, y, z, i, j, k, w]: [f64; 7]) -> Isometry {
-    // As it was: normalised again it would differ in the last bit.
+    // The quaternion is not normalised again: it would differ in the last bit.
     Isometry::from_parts(Vec3::new(x, y, z).into(), Quat::new_unchecked(nalgebra::Quaternion::new(w, i, j, k)))
 }
 
-/// Arrays into a block.
+/// Packs arrays into a block.
 #[derive(Default)]
 struct Packer {
     bytes: Vec<u8>,
 }
 
 impl Packer {
-    /// The bytes of the numbers by their weight: the high ones are alike, and pack well.
+    /// Adds the bytes of the numbers in the order of their weight: high bytes are alike and pack well.
     fn array<T: NoUninit + Element>(&mut self, values: &[T]) {
         let plain: &[u8] = bytemuck::cast_slice(values);
         for byte in 0..T::WIDTH {
@@ -285,15 +285,16 @@ impl Packer {
     }
 }
 
-/// CRC-32.
+/// The CRC-32 of bytes.
 pub fn check_sum(bytes: &[u8]) -> u32 {
     let mut crc = flate2::Crc::new();
     crc.update(bytes);
     crc.sum()
 }
 
-/// Bytes of one number in an array.
+/// An element of an array.
 pub trait Element {
+    /// Bytes of one number in it.
     const WIDTH: usize;
 }
 
@@ -313,14 +314,14 @@ impl<T: Element, const N: usize> Element for [T; N] {
     const WIDTH: usize = T::WIDTH;
 }
 
-/// Arrays out of a block.
+/// Takes arrays out of a block.
 pub struct Unpacker {
     bytes: Vec<u8>,
     at: usize,
 }
 
 impl Unpacker {
-    /// `length` is what the head of the block tells, and the most that is unpacked.
+    /// Unpacks a block. `length` stands in its head; no more bytes are unpacked.
     pub fn new(packed: &[u8], length: u64) -> Option<Self> {
         let mut bytes = vec![];
         DeflateDecoder::new(packed).take(length + 1).read_to_end(&mut bytes).ok()?;
@@ -356,7 +357,7 @@ impl Unpacker {
         Some(values.into_iter().map(pose).collect())
     }
 
-    /// Nothing is left.
+    /// Whether all arrays were taken.
     pub fn is_at_end(&self) -> bool {
         self.at == self.bytes.len()
     }

@@ -14,7 +14,7 @@ use crate::math::{Mat3, Vec3};
 use crate::mesh::{Embedding, TetMesh};
 use crate::model::{Mobility, Model, ModelBuilder, Obstacle, RigidBody, SoftBody};
 
-/// Why a recording cannot be used.
+/// The reason why a recording cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     #[error("cannot read {}: {source}", path.display())]
@@ -31,24 +31,24 @@ pub struct Recording {
     pub subject: Subject,
     path: PathBuf,
     file: BufReader<File>,
-    /// Where the blocks of the frames begin.
+    /// The places where the blocks of the frames begin.
     frames: Vec<u64>,
     attachments: usize,
     cut_off: bool,
 }
 
-/// No first line is longer [bytes].
-const LONGEST_LINE: u64 = 1 << 28;
+/// The first line is at most this long [bytes].
+const MAX_LINE: u64 = 1 << 28;
 
 impl Recording {
-    /// Reads what does not change, and finds the frames.
+    /// Reads the geometry and finds the frames.
     pub fn open(path: &Path) -> Result<Self, RecordingError> {
         let failed = |source| RecordingError::Read { path: path.to_owned(), source };
         let refused = |reason: String| RecordingError::NotARecording { path: path.to_owned(), reason };
         let mut file = BufReader::new(File::open(path).map_err(failed)?);
         let total = file.get_ref().metadata().map_err(failed)?.len();
         let mut line = vec![];
-        file.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(failed)?;
+        file.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).map_err(failed)?;
         let header = parse_header(&line).map_err(refused)?;
         let mut at = line.len() as u64;
         let mut recording = Self {
@@ -72,7 +72,7 @@ impl Recording {
         let model = model(&header, &mut arrays).ok_or_else(|| damaged("is not what the first line says"))?;
         recording.subject.model = Arc::new(model);
         at += length;
-        // Frames by their heads alone.
+        // Frames are found by their heads alone.
         while at < total {
             match recording.head(at)? {
                 Some(head) if at + BLOCK_HEAD as u64 + head.packed <= total => {
@@ -89,7 +89,7 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Whole frames.
+    /// The number of whole frames.
     pub fn len(&self) -> usize {
         self.frames.len()
     }
@@ -98,7 +98,7 @@ impl Recording {
         self.frames.is_empty()
     }
 
-    /// The file ends in the middle of a frame.
+    /// Whether the file ends in the middle of a frame.
     pub fn is_cut_off(&self) -> bool {
         self.cut_off
     }
@@ -116,7 +116,7 @@ impl Recording {
         frame(&self.subject.model, self.attachments, &mut arrays).ok_or_else(|| damaged(&self.path, &what))
     }
 
-    /// The head of the block there; none where the file ends in it.
+    /// The head of the block at a place; none where the file ends in it.
     fn head(&mut self, at: u64) -> Result<Option<Head>, RecordingError> {
         let mut bytes = [0; BLOCK_HEAD];
         let read = self.file.seek(SeekFrom::Start(at)).and_then(|_| self.file.read_exact(&mut bytes));
@@ -130,7 +130,7 @@ impl Recording {
         Ok(Some(Head { letters: std::array::from_fn(|i| bytes[i]), length: number(4), packed: number(12), sum }))
     }
 
-    /// The arrays of the block there, and its length in the file; none where the file ends in it.
+    /// The arrays of the block at a place, and its length in the file; none where the file ends in it.
     fn block(&mut self, at: u64, total: u64, letters: [u8; 4], what: &str) -> Result<Option<(Unpacker, u64)>, RecordingError> {
         let Some(head) = self.head(at)? else { return Ok(None) };
         let damaged = |reason| RecordingError::Damaged { path: self.path.clone(), what: what.to_owned(), at, reason };
@@ -141,7 +141,7 @@ impl Recording {
         if end.is_none_or(|end| end > total) {
             return Ok(None);
         }
-        // What is told is not believed: memory grows with what is there.
+        // Lengths in the file are not believed: memory grows with the bytes that are there.
         let mut packed = vec![];
         let read = self.file.by_ref().take(head.packed).read_to_end(&mut packed);
         read.map_err(|source| RecordingError::Read { path: self.path.clone(), source })?;
@@ -178,7 +178,7 @@ fn parse_header(line: &[u8]) -> Result<Header, String> {
     Ok(header)
 }
 
-/// The model of the first line and the arrays of the geometry; none where they do not agree.
+/// Makes the model from the first line and the arrays of the geometry; none where they do not agree.
 fn model(header: &Header, arrays: &mut Unpacker) -> Option<Model> {
     let mut builder = ModelBuilder::default();
     for body in &header.bodies {
@@ -238,7 +238,7 @@ fn skin(skin: &Skin, nodes: usize, arrays: &mut Unpacker) -> Option<(Vec<[u32; 3
 fn rigid_body(body: &Rigid, arrays: &mut Unpacker) -> Option<RigidBody> {
     let pose = arrays.poses(1)?[0];
     let vertices = arrays.vectors(body.vertices)?;
-    // How heavy it is matters no more.
+    // A mass is needed, but has no effect on frames that are already made.
     let mobility = if body.free { Mobility::Free { mass: 1.0, inertia: Mat3::identity() } } else { Mobility::Driven(None) };
     Some(RigidBody {
         name: body.name.clone(),
@@ -253,7 +253,8 @@ fn rigid_body(body: &Rigid, arrays: &mut Unpacker) -> Option<RigidBody> {
     })
 }
 
-/// What the corners of `n` triangles have, texture coordinates or normals, if there are `some`; none where the arrays end too soon.
+/// Reads the texture coordinates or normals of the corners of `n` triangles, if there are `some`; none where the arrays
+/// end too soon.
 fn corners<const N: usize>(some: bool, n: usize, arrays: &mut Unpacker) -> Option<Option<Vec<[[f32; N]; 3]>>>
 where
     [[f32; N]; 3]: AnyBitPattern + NoUninit,
@@ -261,7 +262,7 @@ where
     if some { arrays.finite(n, |t: &[[f32; N]; 3]| t.as_flattened().iter().all(|x| x.is_finite())).map(Some) } else { Some(None) }
 }
 
-/// If all indices are below `n`.
+/// Passes indices on if all are below `n`.
 fn below<const N: usize>(indices: Vec<[u32; N]>, n: usize) -> Option<Vec<[u32; N]>> {
     indices.as_flattened().iter().all(|i| (*i as usize) < n).then_some(indices)
 }

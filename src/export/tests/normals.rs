@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Normals that no surface computes: those of an ellipsoid on a ball, and others where a corner faces up, so that there is a crease.
+/// Normals that no surface computes: those of an ellipsoid on a ball, and others where a corner faces up, so that there
+/// is a crease.
 fn normals(surface: &crate::mesh::SurfaceMesh) -> Vec<crate::mesh::CornerNormals> {
     let tilted = |t: usize| {
         surface.corners(t).map(|p| {
@@ -42,7 +43,8 @@ fn normals_of_a_file_turn_with_the_deformation() {
         })
         .collect();
 
-    // Through a recording, out, and in again: of corners where the format has them, at least the mean at a vertex elsewhere.
+    // Through a recording, out, and in again: of corners where the format has them, at least the mean at a vertex
+    // elsewhere.
     let path = folder.join("a.pliant");
     export(&path, &subject, &[frame.clone()]);
     let mut recording = Recording::open(&path).unwrap();
@@ -67,7 +69,8 @@ fn normals_of_a_file_turn_with_the_deformation() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A ball in an OBJ file with normals of its own becomes a body that is turned and cut finer, and comes out with them turned.
+/// A ball in an OBJ file with normals of its own becomes a body that is turned and cut finer, and comes out with them
+/// turned.
 #[test]
 fn normals_come_in_from_a_file() {
     let folder = folder("normals-in");
@@ -77,7 +80,8 @@ fn normals_come_in_from_a_file() {
     for (t, triangle) in ball.triangles.iter().enumerate() {
         given[t].iter().for_each(|[x, y, z]| text += &format!("vn {x} {y} {z}\n"));
         let [a, b, c] = triangle.map(|v| v + 1);
-        // The first ones face inwards, as the program that wrote them had it: they are mended, and their normals turned.
+        // The first ones face inwards, as the program that wrote them had it: they are mended, and their normals
+        // turned.
         if t < 10 {
             text = text.replace(&format!("f {a} {b} {c}\n"), "");
             text += &format!("f {a}//-3 {c}//-1 {b}//-2\n");
@@ -92,7 +96,8 @@ fn normals_come_in_from_a_file() {
     let body = &built.model.bodies[0];
     let found = body.normals.as_ref().unwrap();
     assert_eq!(found.len(), ball.triangles.len());
-    // Which triangle it was is known from its corners: x becomes -z, z becomes x. The ball was made 0.3 m wide, its middle at 0.2 m.
+    // Which triangle it was is known from its corners: x becomes -z, z becomes x. The ball was made 0.3 m wide, its
+    // middle at 0.2 m.
     let positions = built.model.surface_positions(&built.model.rest_positions);
     let turn = |v: Vec3| Vec3::new(v.z, v.y, -v.x);
     for (triangle, normals) in built.model.surface.triangles[body.triangles.clone()].iter().zip(found) {

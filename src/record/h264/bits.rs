@@ -1,4 +1,4 @@
-//! Bits, and what stands around the pictures of a stream.
+//! Bits of a stream, and the parameters around its pictures.
 
 /// Bits in the order in which they are sent.
 #[derive(Default)]
@@ -9,7 +9,7 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// The lowest `n` bits of `value`, at most 32.
+    /// Adds the lowest `n` bits of `value`, at most 32.
     pub fn put(&mut self, n: u32, value: u32) {
         self.word = self.word << n | u64::from(value);
         self.n += n;
@@ -19,7 +19,7 @@ impl Bits {
         }
     }
 
-    /// Exp-Golomb code ue(v).
+    /// Adds the unsigned Exp-Golomb code ue(v).
     pub fn ue(&mut self, value: u32) {
         let code = value + 1;
         let length = code.ilog2();
@@ -27,12 +27,12 @@ impl Bits {
         self.put(length + 1, code);
     }
 
-    /// se(v): 0, 1, -1, 2, -2, …
+    /// Adds the signed code se(v), which counts 0, 1, -1, 2, -2, …
     pub fn se(&mut self, value: i32) {
         self.ue(if value > 0 { 2 * value as u32 - 1 } else { 2 * value.unsigned_abs() });
     }
 
-    /// A stop bit, and zeros up to a whole byte.
+    /// Adds a stop bit, and zeros up to a whole byte.
     pub fn finish(mut self) -> Vec<u8> {
         self.put(1, 1);
         if self.n > 0 {
@@ -57,13 +57,14 @@ pub fn nal(head: u8, payload: &[u8]) -> Vec<u8> {
     unit
 }
 
-/// A level of the standard (table A-1) that allows pictures of so many macroblocks at 30 a second.
+/// A level of the standard (table A-1) that allows pictures of this many macroblocks at 30 per second.
 pub fn level(macroblocks: usize) -> u8 {
     let levels = [(396, 20), (792, 22), (1620, 30), (3600, 31), (5120, 32), (8192, 40), (22080, 50), (36864, 51)];
     levels.iter().find(|(most, _)| macroblocks <= *most).map_or(62, |(_, level)| *level)
 }
 
-/// Sequence parameters (7.3.2.1) of constrained baseline profile, colours of BT.709; the picture is the upper left of the macroblocks.
+/// Sequence parameters (7.3.2.1) of constrained baseline profile, colours of BT.709; the picture is the upper left of
+/// the macroblocks.
 pub fn sequence_parameters(size: [usize; 2], macroblocks: [usize; 2]) -> Vec<u8> {
     let mut bits = Bits::default();
     bits.put(8, 66);

@@ -2,7 +2,8 @@
 
 use super::bits::Bits;
 
-/// Lengths and values of the codes of (number of coefficients, trailing ones), at `4 * coefficients + ones`, for each range of the context (table 9-5).
+/// Lengths and values of the codes of (number of coefficients, trailing ones), at `4 * coefficients + ones`, for each
+/// range of the context (table 9-5).
 const TOKEN_LENGTHS: [[u8; 68]; 3] = [
     [
         1, 0, 0, 0, 6, 2, 0, 0, 8, 6, 3, 0, 9, 8, 7, 5, 10, 9, 8, 6, 11, 10, 9, 7, 13, 11, 10, 8, 13, 13, 11, 9, 13, 13, 13, 10, 14, 14,
@@ -31,11 +32,12 @@ const TOKENS: [[u8; 68]; 3] = [
         11, 14, 10, 12, 15, 10, 13, 12, 11, 14, 9, 12, 8, 10, 13, 8, 13, 7, 9, 12, 9, 12, 11, 10, 5, 8, 7, 6, 1, 4, 3, 2,
     ],
 ];
-/// The same of the four DC coefficients of chroma.
+/// Lengths and values of these codes for the four DC coefficients of chroma.
 const CHROMA_TOKEN_LENGTHS: [u8; 20] = [2, 0, 0, 0, 6, 1, 0, 0, 6, 6, 3, 0, 6, 7, 7, 6, 6, 8, 8, 7];
 const CHROMA_TOKENS: [u8; 20] = [1, 0, 0, 0, 7, 1, 0, 0, 4, 6, 1, 0, 3, 3, 2, 5, 2, 3, 2, 0];
 
-/// Codes (length, value) of the zeros before the last coefficient, by the number of coefficients less one (tables 9-7, 9-8).
+/// Codes (length, value) of the zeros before the last coefficient, by the number of coefficients less one (tables 9-7,
+/// 9-8).
 const ZEROS: [&[(u8, u8)]; 15] = [
     &[(1, 1), (3, 3), (3, 2), (4, 3), (4, 2), (5, 3), (5, 2), (6, 3), (6, 2), (7, 3), (7, 2), (8, 3), (8, 2), (9, 3), (9, 2), (9, 1)],
     &[(3, 7), (3, 6), (3, 5), (3, 4), (3, 3), (4, 5), (4, 4), (4, 3), (4, 2), (5, 3), (5, 2), (6, 3), (6, 2), (6, 1), (6, 0)],
@@ -66,14 +68,14 @@ const RUNS: [&[(u8, u8)]; 7] = [
     &[(3, 7), (3, 6), (3, 5), (3, 4), (3, 3), (3, 2), (3, 1), (4, 1), (5, 1), (6, 1), (7, 1), (8, 1), (9, 1), (10, 1), (11, 1)],
 ];
 
-/// How many coefficients the blocks around have, on the mean.
+/// The mean number of coefficients of the blocks around.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Context {
     Around(u8),
     ChromaDc,
 }
 
-/// Sends the coefficients of a block in scan order; returns how many are not zero.
+/// Sends the coefficients of a block in scan order and counts those that are not zero.
 pub fn put_block(bits: &mut Bits, levels: &[i32], context: Context) -> u8 {
     // From the last to the first, each with the zeros before it.
     let mut coefficients: Vec<(i32, usize)> = Vec::with_capacity(16);
@@ -131,7 +133,7 @@ fn put_levels(bits: &mut Bits, coefficients: &[(i32, usize)], total: usize, ones
     for (i, (level, _)) in coefficients.iter().enumerate() {
         let mut code = 2 * level.unsigned_abs() - 2 + u32::from(*level < 0);
         if i == 0 && ones < 3 {
-            code -= 2; // it would be one more trailing one
+            code -= 2; // a level of one would be another trailing one
         }
         let (prefix, length, value) = match (suffix, code) {
             (0, 0..14) => (code, 0, 0),
@@ -153,7 +155,8 @@ fn put_levels(bits: &mut Bits, coefficients: &[(i32, usize)], total: usize, ones
 mod tests {
     use super::*;
 
-    /// Whether no code is the start of another, and the share of all bit strings that begin with one of them, times 2^16.
+    /// Whether no code is the start of another, and the share of all bit strings that begin with one of them, times
+    /// 2^16.
     fn share(codes: &[(u8, u8)]) -> u32 {
         for (i, (length, value)) in codes.iter().enumerate() {
             for (other, longer) in codes.iter().skip(i + 1).chain(&codes[..i]).filter(|(other, _)| other >= length) {

@@ -1,8 +1,10 @@
-//! A small H.264 encoder [ITU-T H.264, sections in brackets]: constrained baseline profile, which every player knows. It is made for pictures of a
-//! simulation: most of a picture stands still and costs next to nothing, the rest moves by whole pixels. Macroblocks are skipped, moved as a whole from the
-//! picture before, or predicted from their left and upper neighbours (16x16); the quantiser is fixed, so that the quality is.
+//! A small H.264 encoder [ITU-T H.264, sections in brackets]: constrained baseline profile, which every player knows.
+//! It is made for pictures of a simulation: most of a picture stands still and costs next to nothing, the rest moves by
+//! whole pixels. Macroblocks are skipped, moved as a whole from the picture before, or predicted from their left and
+//! upper neighbours (16x16); the quantiser is fixed, and therefore the quality.
 //!
-//! A picture is cut into slices of a fixed height, encoded in parallel and independent of each other: the same bytes for any number of threads.
+//! A picture is cut into slices of a fixed height, encoded in parallel and independent of each other: the same bytes
+//! for any number of threads.
 
 mod bits;
 mod cavlc;
@@ -17,15 +19,15 @@ use crate::math::split_mut;
 use crate::render::Image;
 
 const FRAME_NUMBER_BITS: u32 = 8;
-/// Rows of macroblocks in a slice.
+/// The number of rows of macroblocks in a slice.
 const SLICE: usize = 12;
-/// Quantiser: 18 cannot be told from the original, 28 can.
+/// The quantiser: pictures at 18 look like the original, at 28 a difference can be seen.
 const QUANTISER: i32 = 23;
 
 /// Luma and the two chroma planes, of whole macroblocks.
 #[derive(Clone, Debug)]
 struct Planes {
-    /// Macroblocks a row, rows.
+    /// Macroblocks in a row, and rows.
     size: [usize; 2],
     y: Vec<u8>,
     u: Vec<u8>,
@@ -37,22 +39,22 @@ struct Planes {
 pub struct Encoder {
     size: [usize; 2],
     macroblocks: [usize; 2],
-    /// A picture that needs no other comes after so many.
+    /// A key picture, which needs no other, comes after this many pictures.
     key_interval: u64,
     n: u64,
-    /// The picture before as a decoder has it.
+    /// The previous picture as a decoder has it.
     before: Planes,
 }
 
-/// An encoded picture: units with their lengths before them.
+/// An encoded picture: units, each with its length before it.
 pub struct Packet {
     pub data: Vec<u8>,
-    /// Needs no other.
+    /// Whether the picture needs no other.
     pub is_key: bool,
 }
 
 impl Encoder {
-    /// The size is even.
+    /// Makes an encoder; width and height must be even.
     pub fn new(size: [u32; 2], key_interval: u64) -> Self {
         let size = size.map(|n| n as usize);
         let macroblocks = size.map(|n| n.div_ceil(16));
@@ -108,7 +110,8 @@ impl Planes {
         Self { size, y: vec![0; 256 * n], u: vec![0; 64 * n], v: vec![0; 64 * n] }
     }
 
-    /// A picture in Y'CbCr of BT.709, luma from 16 to 235, chroma of each four pixels together; its last column and row are repeated.
+    /// A picture in Y'CbCr of BT.709, luma from 16 to 235, chroma of each four pixels together; its last column and row
+    /// are repeated.
     fn of(image: &Image, size: [usize; 2]) -> Self {
         let mut planes = Self::new(size);
         let (width, height) = (image.width as usize, image.height as usize);

@@ -1,4 +1,4 @@
-//! Some rows of macroblocks, which know nothing of the others of the picture.
+//! Slices: rows of macroblocks that are encoded independently of the rest of the picture.
 
 use super::bits::Bits;
 use super::cavlc::{Context, put_block};
@@ -13,20 +13,20 @@ const PATTERNS: [u8; 48] = [
     0, 16, 1, 2, 4, 8, 32, 3, 5, 10, 12, 15, 47, 7, 11, 13, 14, 6, 9, 31, 35, 37, 42, 44, 33, 34, 36, 40, 39, 43, 45, 46, 17, 18, 20, 24,
     19, 21, 26, 28, 23, 27, 29, 30, 22, 25, 38, 41,
 ];
-/// What a macroblock predicted from its neighbours costs more than a moved one, as a sum of differences.
+/// A macroblock predicted from its neighbours costs this much more than a moved macroblock, as a sum of differences.
 const INTRA_COST: u32 = 400;
-/// And each bit of a motion.
+/// Each bit of a motion costs this much, as a sum of differences.
 const BIT_COST: u32 = 4;
 
 type Luma = [u8; 256];
 type Chroma = [[u8; 64]; 2];
 
-/// What the macroblocks after it need to know of one.
+/// The part of a macroblock that later macroblocks need.
 #[derive(Clone, Copy, Debug, Default)]
 struct Done {
-    /// In whole pixels; none where it was predicted from its neighbours.
+    /// Its motion in whole pixels; none where it was predicted from its neighbours.
     motion: Option<[i32; 2]>,
-    /// Coefficients of the luma blocks, row by row, and of the two times four chroma blocks.
+    /// Numbers of coefficients of the luma blocks, row by row, and of the two times four chroma blocks.
     luma: [u8; 16],
     chroma: [[u8; 4]; 2],
 }
@@ -37,7 +37,7 @@ pub struct Slice<'a> {
     rows: usize,
     source: &'a Planes,
     before: Option<&'a Planes>,
-    /// As a decoder has them.
+    /// The pixels as a decoder has them.
     planes: [&'a mut [u8]; 3],
     done: Vec<Done>,
     quantiser: i32,
@@ -45,10 +45,10 @@ pub struct Slice<'a> {
     skipped: u32,
 }
 
-/// Levels of a macroblock and what they come to.
+/// The levels of a macroblock, and the pixels that they give.
 struct Coded {
     luma_dc: Option<[i32; 16]>,
-    /// In the order of sending.
+    /// Levels in the order of sending.
     luma: [[i32; 16]; 16],
     chroma_dc: [[i32; 4]; 2],
     chroma: [[[i32; 16]; 4]; 2],
@@ -63,7 +63,7 @@ impl<'a> Slice<'a> {
         Self { first_row, columns, rows, source, before, planes, done: vec![], quantiser, bits: Bits::default(), skipped: 0 }
     }
 
-    /// The slice's payload. `number`: of the picture since the last key, `key`: how many keys came before.
+    /// The payload of the slice. `number` counts pictures since the last key picture, `key` the key pictures before.
     pub fn encode(&mut self, number: u64, key: u64) -> Vec<u8> {
         let is_key = self.before.is_none();
         self.bits.ue((self.first_row * self.columns) as u32);
@@ -165,7 +165,7 @@ impl<'a> Slice<'a> {
         self.put_blocks(column, row, &coded, luma_pattern | chroma_pattern << 4, None)
     }
 
-    /// All coefficients of a macroblock.
+    /// Sends all coefficients of a macroblock.
     fn put_blocks(&mut self, column: usize, row: usize, coded: &Coded, pattern: u8, motion: Option<[i32; 2]>) -> Done {
         let mut done = Done { motion, ..Done::default() };
         if let Some(dc) = &coded.luma_dc {
@@ -238,7 +238,7 @@ impl<'a> Slice<'a> {
         Some(if around.iter().any(|done| rests(*done)) { [0, 0] } else { self.predicted_motion(column, row) })
     }
 
-    /// A motion that fits well, in whole pixels within the picture; and what it costs.
+    /// Searches a motion that fits well, in whole pixels within the picture, and gives it with its cost.
     fn search(&self, before: &Planes, luma: &Luma, at: [usize; 2], predicted: [i32; 2]) -> ([i32; 2], u32) {
         let cost = |motion: [i32; 2]| {
             let bits = |axis: usize| 2 * (8 * (motion[axis] - predicted[axis])).unsigned_abs().max(1).ilog2() + 1;
@@ -278,7 +278,8 @@ impl<'a> Slice<'a> {
         [left, above]
     }
 
-    /// The best of the upper neighbours' pixels, the left ones', and their mean (8.3.3): its number and pixels.
+    /// Chooses the best prediction of luma: the pixels above, the pixels to the left, or the mean of both (8.3.3).
+    /// Gives its number and pixels.
     fn intra_luma(&self, column: usize, row: usize, luma: &Luma) -> (u32, Luma) {
         let [left, above] = self.edges::<16>(0, column, row);
         let sum = |edge: &Option<[u8; 16]>| edge.map(|edge| edge.iter().map(|p| u32::from(*p)).sum::<u32>());
@@ -300,7 +301,7 @@ impl<'a> Slice<'a> {
         best
     }
 
-    /// The same of chroma (8.3.4), whose means are those of its 4x4 blocks.
+    /// Chooses the best prediction of chroma (8.3.4), whose means are taken in its 4x4 blocks.
     fn intra_chroma(&self, column: usize, row: usize, chroma: &Chroma) -> (u32, Chroma) {
         let edges = [1, 2].map(|plane| self.edges::<8>(plane, column, row));
         let means = edges.map(|[left, above]| {
@@ -335,7 +336,7 @@ impl<'a> Slice<'a> {
         best
     }
 
-    /// Keeps the pixels as a decoder has them.
+    /// Stores the pixels as a decoder has them.
     fn keep(&mut self, column: usize, row: usize, coded: &Coded) {
         let columns = self.columns;
         let mut put = |plane: usize, width: usize, pixels: &[u8]| {
@@ -351,7 +352,8 @@ impl<'a> Slice<'a> {
 }
 
 impl Coded {
-    /// The difference of a macroblock from its prediction. `apart`: the first coefficients of the luma blocks are sent apart.
+    /// Transforms the difference of a macroblock from its prediction. With `apart` the first coefficients of the luma
+    /// blocks are sent apart.
     fn of(luma: &Luma, chroma: &Chroma, prediction: &(Luma, Chroma), quantiser: Quantiser, apart: bool) -> Self {
         let mut coded = Self {
             luma_dc: None,
@@ -393,12 +395,12 @@ impl Coded {
         coded
     }
 
-    /// The quarters of luma that have levels.
+    /// The quarters of luma that have levels, as bits.
     fn luma_pattern(&self) -> u8 {
         (0..4).map(|quarter| u8::from(self.luma[4 * quarter..4 * quarter + 4].as_flattened().iter().any(|l| *l != 0)) << quarter).sum()
     }
 
-    /// 0: chroma has no levels; 1: only means have; 2: more.
+    /// 0 if chroma has no levels, 1 if only its means have, 2 if others have.
     fn chroma_pattern(&self) -> u8 {
         match () {
             () if self.chroma.as_flattened().as_flattened().iter().any(|l| *l != 0) => 2,
@@ -465,7 +467,7 @@ fn luma_difference(planes: &Planes, luma: &Luma, [column, row]: [usize; 2], moti
     lines.map(|(i, line)| difference(line, &planes.y[(y + i) * stride + x..][..16])).sum()
 }
 
-/// The macroblock that is there after a motion; chroma between its pixels where the motion is odd (8.4.2.2.2).
+/// The macroblock of the previous picture at a motion; chroma is interpolated where the motion is odd (8.4.2.2.2).
 fn moved(planes: &Planes, [column, row]: [usize; 2], motion: [i32; 2]) -> (Luma, Chroma) {
     let (x, y) = ((16 * column as i32 + motion[0]) as usize, (16 * row as i32 + motion[1]) as usize);
     let stride = 16 * planes.size[0];

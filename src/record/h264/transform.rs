@@ -3,7 +3,7 @@
 /// Raster places of the coefficients in the order in which they are sent.
 pub const ZIGZAG: [usize; 16] = [0, 1, 4, 8, 5, 2, 3, 6, 9, 12, 13, 10, 7, 11, 14, 15];
 
-/// By the quantiser modulo 6: of places (even, even), (odd, odd), others.
+/// Factors by the quantiser modulo 6, for places (even, even), (odd, odd) and others.
 const FORWARD: [[i32; 3]; 6] =
     [[13107, 5243, 8066], [11916, 4660, 7490], [10082, 4194, 6554], [9362, 3647, 5825], [8192, 3355, 5243], [7282, 2893, 4559]];
 const BACK: [[i32; 3]; 6] = [[10, 16, 13], [11, 18, 14], [13, 20, 16], [14, 23, 18], [16, 25, 20], [18, 29, 23]];
@@ -16,7 +16,7 @@ fn class(place: usize) -> usize {
     }
 }
 
-/// A quantiser from 0 to 51, and how it rounds: towards zero, for what is predicted from another picture more.
+/// A quantiser from 0 to 51, and how it rounds: towards zero, and more so in blocks predicted from another picture.
 #[derive(Clone, Copy, Debug)]
 pub struct Quantiser {
     pub qp: i32,
@@ -24,7 +24,7 @@ pub struct Quantiser {
 }
 
 impl Quantiser {
-    /// Of chroma (table 8-15).
+    /// The quantiser of chroma (table 8-15).
     pub fn of_chroma(self) -> Self {
         const HIGH: [i32; 22] = [29, 30, 31, 32, 32, 33, 34, 34, 35, 35, 36, 36, 37, 37, 37, 38, 38, 38, 39, 39, 39, 39];
         Self { qp: if self.qp < 30 { self.qp } else { HIGH[self.qp as usize - 30] }, ..self }
@@ -37,7 +37,7 @@ impl Quantiser {
         if coefficient < 0 { -level } else { level }
     }
 
-    /// Levels in the order of sending; the first is left out (0) where it is sent apart.
+    /// The levels of coefficients in the order of sending; the first is left out (0) where it is sent apart.
     pub fn levels(self, coefficients: &[i32; 16], with_first: bool) -> [i32; 16] {
         let factors = FORWARD[self.qp as usize % 6];
         std::array::from_fn(|i| {
@@ -46,7 +46,7 @@ impl Quantiser {
         })
     }
 
-    /// Coefficients of levels.
+    /// The coefficients of levels.
     pub fn coefficients(self, levels: &[i32; 16]) -> [i32; 16] {
         let factors = BACK[self.qp as usize % 6];
         let mut coefficients = [0; 16];
@@ -56,7 +56,8 @@ impl Quantiser {
         coefficients
     }
 
-    /// Levels of the 16 first coefficients of the luma blocks of a macroblock, at the places of the blocks; in the order of sending.
+    /// The levels of the 16 first coefficients of the luma blocks of a macroblock, which stand at the places of the
+    /// blocks, in the order of sending.
     pub fn luma_dc_levels(self, dc: &[i32; 16]) -> [i32; 16] {
         let factor = FORWARD[self.qp as usize % 6][0];
         let mixed = hadamard(dc).map(|x| (x + 1) >> 1);
@@ -95,7 +96,7 @@ fn hadamard_2([a, b, c, d]: &[i32; 4]) -> [i32; 4] {
     [a + b + c + d, a - b + c - d, a + b - c - d, a - b - c + d]
 }
 
-/// Coefficients of a block of differences.
+/// The coefficients of a block of differences.
 pub fn forward(block: &[i32; 16]) -> [i32; 16] {
     let mut b = *block;
     for (start, step) in [(4, 1), (1, 4)] {
@@ -109,7 +110,7 @@ pub fn forward(block: &[i32; 16]) -> [i32; 16] {
     b
 }
 
-/// Differences of a block of coefficients, to the bit as every decoder has them.
+/// The differences of a block of coefficients, to the bit as every decoder has them.
 pub fn inverse(coefficients: &[i32; 16]) -> [i32; 16] {
     let mut b = *coefficients;
     for (start, step) in [(4, 1), (1, 4)] {
