@@ -34,7 +34,7 @@ fn drop_forces(c: ptr<function, CrContact>, status: u32) {
     (*c).turning = -1.0;
 }
 
-// Twin: `contact::Contact::slide`.
+// Twin: `contact::Constraint::slide`.
 fn slide(c: ptr<function, CrContact>, gamma: vec2f, turning: f32) {
     let size = length(gamma);
     (*c).status = SLIDING;
@@ -50,7 +50,7 @@ fn slide(c: ptr<function, CrContact>, gamma: vec2f, turning: f32) {
     (*c).turning = turning;
 }
 
-// Twin: `contact::Contact::slide_along`.
+// Twin: `contact::Constraint::slide_along`.
 fn slide_along(c: ptr<function, CrContact>, gamma: vec2f, look: Look, limit: f32) {
     let wanted = gamma + look.motion.yz / look.along;
     let size = length(wanted);

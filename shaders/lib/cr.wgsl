@@ -199,7 +199,7 @@ fn cr_gather(place: u32, plane: u32) -> vec4f {
     return vec4f(params.dt * sum.xyz, sum.w);
 }
 
-// A contact with what changes in it. Twin: `contact::Contact`.
+// A contact with what changes in it. Twin: `contact::Constraint`.
 struct CrContact {
     normal: vec4f,
     tangent_1: vec4f,

@@ -1,4 +1,4 @@
-// Contacts of all kinds on the device: rows of J = C H, the compliance of the contacts, and the state of its solve. Twins: `contact::Contact`, `contact::cwc`.
+// Contacts of all kinds on the device: rows of J = C H, the compliance of the contacts, and the state of its solve. Twins: `contact::Constraint`, `contact::cwc`.
 // What the host lays out (`src/gpu/cwc/tables.rs`) stands in `cwc_words`; offsets in `cwc`.
 #import lib/params.wgsl
 

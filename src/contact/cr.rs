@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::{Contact, Effort, Occasion, Status, evaluate};
+use super::{Constraint, Effort, Occasion, Status, evaluate};
 use crate::math::{Mat3, Vec3};
 use crate::sparse::{self, Operator, Pattern, axpy, dot, xpay};
 
@@ -29,24 +29,23 @@ pub struct Problem<'a> {
 
 impl Problem<'_> {
     /// `dt C H a` of one contact.
-    pub fn rows(&self, contact: &Contact, a: &[Vec3]) -> Vec3 {
-        contact.rows(a, self.unknowns.start, self.dt)
+    pub fn rows(&self, contact: &Constraint, a: &[Vec3]) -> Vec3 {
+        contact.row.apply(a, self.unknowns.start, self.dt)
     }
 
-    /// Motion of a contact's rows over the step with its force `p` and the velocity change `dv` [m]: gap less the safety distance, and slip; of a spring
-    /// what its law says is zero.
-    pub fn motion(&self, contact: &Contact, p: &Vec3, dv: &[Vec3]) -> Vec3 {
-        let motion = contact.offset + self.rows(contact, dv);
-        contact.give(p).map_or(motion, |give| motion + give)
+    /// Motion of a contact's rows over the step with its force `p` and the velocity change `dv` [m]: gap less the contact offset, and slip; of a
+    /// joint what its law says is zero.
+    pub fn motion(&self, contact: &Constraint, p: &Vec3, dv: &[Vec3]) -> Vec3 {
+        contact.row.motion(dv, self.unknowns.start, self.dt) + contact.law.compliance().component_mul(p)
     }
 
     /// `y += s dt H^T C^T f` of one contact.
-    pub fn spread(&self, contact: &Contact, f: &Vec3, s: f64, y: &mut [Vec3]) {
-        contact.spread(f, s, y, self.unknowns.start, self.dt);
+    pub fn spread(&self, contact: &Constraint, f: &Vec3, s: f64, y: &mut [Vec3]) {
+        contact.row.spread(f, s, y, self.unknowns.start, self.dt);
     }
 
     /// `r = rhs + J^T p - A dv` with the forces `p` of the contacts; zero where nodes are fixed.
-    pub fn residual(&self, contacts: &[Contact], p: &[Vec3], dv: &[Vec3], r: &mut [Vec3]) {
+    pub fn residual(&self, contacts: &[Constraint], p: &[Vec3], dv: &[Vec3], r: &mut [Vec3]) {
         self.a.apply(self.pattern, self.fixed, &self.unknowns, dv, r);
         for (r, b) in r.iter_mut().zip(self.rhs) {
             *r = b - *r;
@@ -104,7 +103,7 @@ pub enum Preconditioner {
 /// iterations a step, the published turn 1149, and it solves for the direction, which the turn hardly changes. At rest the turn takes fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrictionUpdate {
-    /// Newton's method on the projection on the cone: the force across the direction is an unknown of the system (`Contact::turning`).
+    /// Newton's method on the projection on the cone: the force across the direction is an unknown of the system (`Force::sliding_compliance`).
     Projection,
     /// The published one: a small turn towards the slip, and states looked at by the interval law (`contact-cr.md` 3, 5).
     Turn,
@@ -115,15 +114,15 @@ pub enum FrictionUpdate {
 pub enum Part {
     /// All.
     Contact,
-    /// Friction and springs: normal forces stay as they are and stand in `Problem::rhs`.
+    /// Friction and joints: normal forces stay as they are and stand in `Problem::rhs`.
     Friction,
 }
 
 impl Part {
     /// The rows that are in the system.
-    fn mask(self, contact: &Contact, v: Vec3) -> Vec3 {
-        let rows = contact.mask(v);
-        if contact.spring.is_some() {
+    fn mask(self, contact: &Constraint, v: Vec3) -> Vec3 {
+        let rows = contact.force.mask(v);
+        if contact.law.is_bilateral() {
             return rows;
         }
         match self {
@@ -206,11 +205,11 @@ impl CrWork {
 /// moved geometry: it adds contacts and renews rows, and returns whether it changed anything; the loop then goes on.
 pub fn solve(
     problem: &Problem,
-    contacts: &mut Vec<Contact>,
+    contacts: &mut Vec<Constraint>,
     dv: &mut [Vec3],
     options: &CrOptions,
     work: &mut CrWork,
-    mut adapt: impl FnMut(&[Vec3], &mut Vec<Contact>) -> bool,
+    mut adapt: impl FnMut(&[Vec3], &mut Vec<Constraint>) -> bool,
 ) -> CrOutcome {
     let mut outcome = CrOutcome::default();
     let n = dv.len();
@@ -239,7 +238,7 @@ pub fn solve(
         if !stuck {
             axpy(dv, alpha, &work.direction.v);
             for (contact, p) in contacts.iter_mut().zip(&work.direction.c) {
-                contact.multiplier += p * alpha;
+                contact.force.multiplier += p * alpha;
             }
             work.residual.add(-alpha, &work.b_p);
             axpy(&mut work.free_residual, -alpha, &work.a_p);
@@ -322,17 +321,17 @@ fn is_time(options: &CrOptions, iterations: u32, error: f64, after_restart: f64)
 }
 
 /// Residual, preconditioned residual and first direction for the present states; returns z.Bz.
-fn restart(problem: &Problem, options: &CrOptions, contacts: &mut [Contact], dv: &[Vec3], work: &mut CrWork) -> f64 {
+fn restart(problem: &Problem, options: &CrOptions, contacts: &mut [Constraint], dv: &[Vec3], work: &mut CrWork) -> f64 {
     update_compliances(problem, contacts, &mut work.load);
     for contact in contacts.iter_mut() {
-        contact.stiffness = stiffness(contact, options.part);
+        contact.scaling.stiffness = stiffness(contact, options.part);
     }
     if options.preconditioner == Preconditioner::None {
         let inverse = &problem.a.inverse_diagonals[problem.unknowns.clone()];
         let mobility = inverse.iter().map(Mat3::trace).sum::<f64>() / (3 * inverse.len()) as f64;
         for contact in contacts.iter_mut() {
             let rows = options.part.mask(contact, Vec3::repeat(1.0));
-            contact.stiffness = Mat3::from_diagonal(&(rows / (mobility * problem.dt).powi(2)));
+            contact.scaling.stiffness = Mat3::from_diagonal(&(rows / (mobility * problem.dt).powi(2)));
         }
     }
     for pair in [&mut work.residual, &mut work.direction, &mut work.z, &mut work.b_z, &mut work.b_p, &mut work.c_b_p] {
@@ -340,11 +339,11 @@ fn restart(problem: &Problem, options: &CrOptions, contacts: &mut [Contact], dv:
     }
     work.residual.v.copy_from_slice(&work.free_residual);
     for (contact, r) in contacts.iter().zip(&mut work.residual.c) {
-        let force = options.part.mask(contact, contact.multiplier)
-            + if contact.status == Status::Sliding { contact.sliding_force } else { Vec3::zeros() };
+        let force = options.part.mask(contact, contact.force.multiplier)
+            + if contact.force.status == Status::Sliding { contact.force.sliding_force } else { Vec3::zeros() };
         problem.spread(contact, &force, -1.0, &mut work.residual.v);
-        let given = contact.row_compliance().component_mul(&contact.multiplier);
-        *r = options.part.mask(contact, given - contact.offset - problem.rows(contact, dv));
+        let given = contact.row_compliance().component_mul(&contact.force.multiplier);
+        *r = options.part.mask(contact, given - contact.row.offset - problem.rows(contact, dv));
     }
     clear_fixed(problem, &mut work.residual.v);
     precondition(problem, options, contacts, &work.residual, &mut work.z, &mut work.scratch);
@@ -356,7 +355,7 @@ fn restart(problem: &Problem, options: &CrOptions, contacts: &mut [Contact], dv:
 }
 
 /// `out = B x`, and `a_x = A x.v` by itself.
-fn apply(problem: &Problem, options: &CrOptions, contacts: &[Contact], x: &Pair, out: &mut Pair, a_x: &mut [Vec3]) {
+fn apply(problem: &Problem, options: &CrOptions, contacts: &[Constraint], x: &Pair, out: &mut Pair, a_x: &mut [Vec3]) {
     problem.a.apply(problem.pattern, problem.fixed, &problem.unknowns, &x.v, a_x);
     out.v.copy_from_slice(a_x);
     for ((contact, xc), oc) in contacts.iter().zip(&x.c).zip(&mut out.c) {
@@ -372,7 +371,7 @@ fn clear_fixed(problem: &Problem, v: &mut [Vec3]) {
 
 /// The `Full` preconditioner: the block inverse of [D L^T; L 0] with the block diagonal D of A and the diagonal S of L D^-1 L^T:
 /// a = D^-1 r;  t = S^-1 (L a - q);  result (a - D^-1 L^T t, t)  (`contact-cr.md` 6). `Diagonal`: (a, S^-1 q). `None`: (r, s q) with a number s.
-fn precondition(problem: &Problem, options: &CrOptions, contacts: &[Contact], r: &Pair, z: &mut Pair, scratch: &mut [Vec3]) {
+fn precondition(problem: &Problem, options: &CrOptions, contacts: &[Constraint], r: &Pair, z: &mut Pair, scratch: &mut [Vec3]) {
     match options.preconditioner {
         Preconditioner::None => z.v.copy_from_slice(&r.v),
         _ => problem.a.precondition(&problem.unknowns, &r.v, &mut z.v),
@@ -382,13 +381,13 @@ fn precondition(problem: &Problem, options: &CrOptions, contacts: &[Contact], r:
     }
     if options.preconditioner != Preconditioner::Full {
         for ((contact, rc), zc) in contacts.iter().zip(&r.c).zip(&mut z.c) {
-            *zc = contact.stiffness * rc;
+            *zc = contact.scaling.stiffness * rc;
         }
         return;
     }
     scratch.fill(Vec3::zeros());
     for ((contact, rc), zc) in contacts.iter().zip(&r.c).zip(&mut z.c) {
-        *zc = contact.stiffness * (problem.rows(contact, &z.v) - rc);
+        *zc = contact.scaling.stiffness * (problem.rows(contact, &z.v) - rc);
         problem.spread(contact, zc, 1.0, scratch);
     }
     for ((z, s), inverse) in z.v.iter_mut().zip(&*scratch).zip(&problem.a.inverse_diagonals[problem.unknowns.clone()]) {
@@ -399,16 +398,16 @@ fn precondition(problem: &Problem, options: &CrOptions, contacts: &[Contact], r:
 /// S of every contact: the 3x3 diagonal block of dt^2 C H D^-1 H^T C^T with each node's share multiplied by the sum of the weights that active contacts
 /// put on it. For a lone contact this is the block itself up to the weights; for m equal contacts it is m times the block, as the scaling Z of the thesis'
 /// appendix A; in general it bounds the whole matrix from above (row sums), so nearly equal rows cannot spoil the preconditioner. `load`: memory.
-pub fn update_compliances(problem: &Problem, contacts: &mut [Contact], load: &mut Vec<f64>) {
+pub fn update_compliances(problem: &Problem, contacts: &mut [Constraint], load: &mut Vec<f64>) {
     let first = problem.unknowns.start;
     load.clear();
     load.resize(problem.unknowns.len(), 0.0);
-    for entry in contacts.iter().filter(|c| c.is_active()).flat_map(|c| &c.entries) {
+    for entry in contacts.iter().filter(|c| c.is_active()).flat_map(|c| &c.row.entries) {
         load[entry.unknown() - first] += entry.weight();
     }
     for contact in contacts {
         let mut inverse_mass = Mat3::zeros();
-        for entry in &contact.entries {
+        for entry in &contact.row.entries {
             let loaded = load[entry.unknown() - first];
             let share = if contact.is_active() { loaded } else { loaded + entry.weight() };
             let inverse = problem.a.inverse_diagonals[entry.unknown()];
@@ -416,24 +415,22 @@ pub fn update_compliances(problem: &Problem, contacts: &mut [Contact], load: &mu
             // |weight| share = weight^2 (share / |weight|).
             inverse_mass += coefficient * inverse * coefficient.transpose() * (share / entry.weight());
         }
-        contact.compliance = contact.frame * inverse_mass * contact.frame.transpose() * (problem.dt * problem.dt);
-        if contact.spring.is_some() {
-            contact.compliance += contact.own_compliance();
-        }
+        contact.scaling.compliance = contact.row.frame * inverse_mass * contact.row.frame.transpose() * (problem.dt * problem.dt);
+        contact.scaling.compliance += Mat3::from_diagonal(&contact.law.compliance());
     }
 }
 
 /// Inverse of the compliance on the rows that are in the system.
-fn stiffness(contact: &Contact, part: Part) -> Mat3 {
-    let compliance = &contact.compliance;
-    let part = if contact.spring.is_some() { Part::Contact } else { part };
+fn stiffness(contact: &Constraint, part: Part) -> Mat3 {
+    let compliance = &contact.scaling.compliance;
+    let part = if contact.law.is_bilateral() { Part::Contact } else { part };
     let inverse = |x: f64| if x > 0.0 { 1.0 / x } else { 0.0 };
-    match (contact.status, part) {
+    match (contact.force.status, part) {
         (Status::Inactive, _) => Mat3::zeros(),
         (Status::Sticking, Part::Contact) => compliance.try_inverse().unwrap_or_else(Mat3::zeros),
         (Status::Sliding, part) => {
             let normal = if part == Part::Contact { inverse(compliance[(0, 0)]) } else { 0.0 };
-            Mat3::from_diagonal(&Vec3::new(normal, 0.0, inverse(compliance[(2, 2)] + contact.turning)))
+            Mat3::from_diagonal(&Vec3::new(normal, 0.0, inverse(compliance[(2, 2)] + contact.force.sliding_compliance)))
         }
         (Status::Sticking, Part::Friction) => {
             let mut stiffness = Mat3::zeros();

@@ -7,9 +7,9 @@
 
 use std::ops::Range;
 
-use super::dual::{self, Law};
+use super::dual;
 use super::warped::{self, ContactIsland};
-use super::{Contact, Problem, Status};
+use super::{Constraint, Law, NaturalError, Problem};
 use crate::math::{Mat3, Vec3};
 use crate::sparse::{Columns, FactorWork, RestFactor, dot};
 
@@ -118,11 +118,11 @@ pub const MAX_FAILURES: u32 = 3;
 pub fn solve(
     problem: &Problem,
     blocks: &[Block],
-    contacts: &mut Vec<Contact>,
+    contacts: &mut Vec<Constraint>,
     dv: &mut [Vec3],
     options: &CwcOptions,
     work: &mut CwcWork,
-    mut adapt: impl FnMut(&[Vec3], &mut Vec<Contact>) -> f64,
+    mut adapt: impl FnMut(&[Vec3], &mut Vec<Constraint>) -> f64,
 ) -> CwcOutcome {
     let mut outcome = CwcOutcome::default();
     for vector in [&mut work.residual, &mut work.z] {
@@ -156,7 +156,7 @@ pub fn solve(
 fn settle(
     problem: &Problem,
     blocks: &[Block],
-    contacts: &mut [Contact],
+    contacts: &mut [Constraint],
     dv: &mut [Vec3],
     accuracy: f64,
     options: &CwcOptions,
@@ -168,9 +168,9 @@ fn settle(
     warped::assemble(problem, blocks, contacts, islands, assembly);
     duals.resize_with(islands.len(), DualWork::default);
     laws.clear();
-    laws.extend(contacts.iter().map(Contact::law));
+    laws.extend(contacts.iter().map(|contact| contact.law));
     p.clear();
-    p.extend(contacts.iter().map(Contact::force));
+    p.extend(contacts.iter().map(Constraint::force_on_first));
     let elastic_tolerance = options.elastic_tolerance * (accuracy / (ACCEPTED * problem.tolerance));
     // Forces are found with the velocities of the first pass.
     let mut settled = contacts.is_empty();
@@ -226,11 +226,10 @@ fn settle(
 }
 
 /// What is open by more than `gap` [m] is not in contact: the force that the tolerance has left there moves less than that.
-pub fn release(contacts: &mut [Contact], dv: &[Vec3], first: usize, dt: f64, gap: f64) {
-    for contact in contacts.iter_mut().filter(|c| c.is_active() && c.spring.is_none()) {
-        if (contact.offset + contact.rows(dv, first, dt)).x > gap {
-            contact.status = Status::Inactive;
-            (contact.multiplier, contact.sliding_force) = (Vec3::zeros(), Vec3::zeros());
+pub fn release(contacts: &mut [Constraint], dv: &[Vec3], first: usize, dt: f64, gap: f64) {
+    for contact in contacts.iter_mut().filter(|c| c.is_active() && c.law.is_unilateral()) {
+        if contact.row.motion(dv, first, dt).x > gap {
+            contact.force.release();
         }
     }
 }
@@ -256,7 +255,7 @@ enum Chain {
 /// Forces that obey the laws as far as W~ tells, island by island; the worst of their outcomes, with the iterations of the slowest.
 fn obey(
     problem: &Problem,
-    contacts: &[Contact],
+    contacts: &[Constraint],
     laws: &[Law],
     dv: &[Vec3],
     [tolerance, aim]: [f64; 2],
@@ -294,7 +293,7 @@ fn on_contact_islands(
     solve: &(impl Fn(&ContactIsland, &mut DualWork, &mut [Vec3]) -> dual::Outcome + Sync),
 ) -> dual::Outcome {
     match islands {
-        [] => dual::Outcome { method: dual::Method::Spectral, iterations: 0, error: dual::NaturalError::default(), converged: true },
+        [] => dual::Outcome { method: dual::Method::Spectral, iterations: 0, error: NaturalError::default(), converged: true },
         [island] => solve(island, &mut duals[0], p),
         [first, ..] => {
             let (islands, islands_after) = islands.split_at(islands.len() / 2);
@@ -314,28 +313,8 @@ fn on_contact_islands(
 }
 
 /// Puts the forces into the contacts, with the states that they mean.
-pub fn store(contacts: &mut [Contact], p: &[Vec3]) {
-    for (contact, p) in contacts.iter_mut().zip(p) {
-        if contact.spring.is_some() {
-            contact.multiplier = -p;
-            continue;
-        }
-        let friction = Vec3::new(0.0, -p.y, -p.z);
-        contact.multiplier = Vec3::zeros();
-        contact.sliding_force = Vec3::zeros();
-        if p.x <= 0.0 {
-            contact.status = Status::Inactive;
-            continue;
-        }
-        contact.multiplier.x = -p.x;
-        if friction.norm() >= contact.friction * p.x * (1.0 - 1e-9) {
-            contact.status = Status::Sliding;
-            contact.sliding_force = friction;
-        } else {
-            contact.status = Status::Sticking;
-            (contact.multiplier.y, contact.multiplier.z) = (friction.y, friction.z);
-        }
-    }
+pub fn store(contacts: &mut [Constraint], p: &[Vec3]) {
+    contacts.iter_mut().zip(p).for_each(|(contact, p)| contact.set_force_on_first(p));
 }
 
 /// Consecutive blocks with their memory and their parts of two vectors.

@@ -60,7 +60,6 @@ impl ContactPressure {
             PairKind::TriangleObstacle => on_feature(&mesh.triangles[first as usize], contact, x),
             PairKind::VertexTriangle => meeting(Pair::VertexFace { vertex: first, triangle: second }),
             PairKind::EdgeEdge => meeting(Pair::EdgeEdge { first, second }),
-            PairKind::Attachment => vec![],
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::contact::{Contact, Status};
+use crate::contact::{Constraint, Status};
 use crate::math::Vec3;
 use crate::memory::{Pool, Pooled};
 
@@ -38,19 +38,19 @@ pub struct PairForce {
 }
 
 /// Sums and errors over the contacts of one island after its solve; `dv` over the unknowns from `first` on. The list of pairs is lent from `lists`.
-pub fn report(contacts: &[Contact], dv: &[Vec3], first: usize, dt: f64, lists: &Arc<Pool<Vec<PairForce>>>) -> ContactReport {
-    let count = contacts.iter().filter(|c| c.spring.is_none()).count() as u32;
+pub fn report(contacts: &[Constraint], dv: &[Vec3], first: usize, dt: f64, lists: &Arc<Pool<Vec<PairForce>>>) -> ContactReport {
+    let count = contacts.iter().filter(|c| c.point().is_some()).count() as u32;
     let mut report = ContactReport { contacts: count, pairs: Pooled::of(lists), ..ContactReport::default() };
     let pairs = &mut report.pairs;
-    for contact in contacts.iter().filter(|c| c.is_active() && c.spring.is_none()) {
-        let motion = contact.offset + contact.rows(dv, first, dt);
-        let (normal, friction) = (contact.normal_force(), contact.friction());
-        let limit = contact.friction * normal;
+    for (contact, point) in contacts.iter().filter(|c| c.is_active()).filter_map(|c| Some((c, c.point()?))) {
+        let motion = contact.row.motion(dv, first, dt);
+        let (normal, friction) = (contact.force.normal(), contact.force.friction());
+        let limit = contact.friction_limit();
         report.active += 1;
-        report.max_gap_of_active = report.max_gap_of_active.max(motion.x + contact.safety);
-        let compliance = contact.compliance[(0, 0)];
+        report.max_gap_of_active = report.max_gap_of_active.max(motion.x + point.contact_offset);
+        let compliance = contact.scaling.compliance[(0, 0)];
         let mut error = fischer_burmeister(compliance * normal, motion.x);
-        if contact.status == Status::Sliding {
+        if contact.force.status == Status::Sliding {
             let slip = Vec3::new(0.0, motion.y, motion.z).norm();
             error = error.max(fischer_burmeister(compliance * (limit - friction.norm()), slip).abs());
             report.dissipated_by_friction += friction.norm() * slip;
@@ -68,7 +68,7 @@ pub fn report(contacts: &[Contact], dv: &[Vec3], first: usize, dt: f64, lists: &
             place
         });
         let pair = &mut pairs[place];
-        pair.normal += contact.normal() * (normal * side);
+        pair.normal += contact.row.normal() * (normal * side);
         pair.friction += contact.friction_on_first() * side;
         pair.contacts += 1;
     }

@@ -1,6 +1,6 @@
 //! Which contacts carry a force, which stick and which slide (`contact-cr.md` 4, 5).
 
-use super::{Contact, CrOptions, FrictionUpdate, Part, Problem, Status};
+use super::{Constraint, CrOptions, Force, FrictionUpdate, Part, Problem, Status};
 use crate::math::Vec3;
 
 /// How much of the contact laws is searched for.
@@ -32,7 +32,7 @@ pub const FORCE_TOLERANCE: f64 = 1e-4;
 
 /// What an evaluation looks at in one contact.
 struct Look {
-    /// C H (v + dv) dt: gap less safety, and slip [m].
+    /// C H (v + dv) dt: gap less contact offset, and slip [m].
     motion: Vec3,
     /// mu lambda [N].
     limit: f64,
@@ -41,11 +41,11 @@ struct Look {
 }
 
 impl Look {
-    fn at(problem: &Problem, contact: &Contact, dv: &[Vec3]) -> Self {
+    fn at(problem: &Problem, contact: &Constraint, dv: &[Vec3]) -> Self {
         Self {
-            motion: contact.offset + problem.rows(contact, dv),
-            limit: contact.friction * contact.normal_force(),
-            compliance: 0.5 * (contact.compliance[(1, 1)] + contact.compliance[(2, 2)]),
+            motion: contact.row.motion(dv, problem.unknowns.start, problem.dt),
+            limit: contact.friction_limit(),
+            compliance: 0.5 * (contact.scaling.compliance[(1, 1)] + contact.scaling.compliance[(2, 2)]),
         }
     }
 
@@ -54,9 +54,9 @@ impl Look {
     }
 
     /// How wrong sticking or sliding is, as a distance [m]; 0 where it is right.
-    fn violation(&self, contact: &Contact) -> f64 {
-        let gamma = contact.friction();
-        match contact.status {
+    fn violation(&self, contact: &Constraint) -> f64 {
+        let gamma = contact.force.friction();
+        match contact.force.status {
             Status::Inactive => 0.0,
             Status::Sticking => (gamma.norm() - self.limit).max(0.0) * self.compliance,
             Status::Sliding if gamma.norm() > 0.0 => (-self.slip().dot(&gamma) / gamma.norm()).max(0.0),
@@ -88,7 +88,7 @@ struct Scale {
 }
 
 /// Updates the states and sliding forces from the multipliers and the velocity change `dv`; true if anything changed.
-pub fn evaluate(problem: &Problem, options: &CrOptions, contacts: &mut [Contact], dv: &[Vec3], occasion: &Occasion) -> bool {
+pub fn evaluate(problem: &Problem, options: &CrOptions, contacts: &mut [Constraint], dv: &[Vec3], occasion: &Occasion) -> bool {
     let active = contacts.iter().filter(|c| c.is_active()).count().max(1);
     let noise = occasion.residual.map(|residual| residual / (problem.dt * (active as f64).sqrt()));
     let scale = Scale {
@@ -99,7 +99,7 @@ pub fn evaluate(problem: &Problem, options: &CrOptions, contacts: &mut [Contact]
         pace: 1.0 / f64::from(1 + occasion.rounds / 20),
     };
     let mut changed = false;
-    for contact in contacts.iter_mut().filter(|c| c.spring.is_none()) {
+    for contact in contacts.iter_mut().filter(|c| c.law.is_unilateral()) {
         let look = Look::at(problem, contact, dv);
         changed |= (options.part == Part::Contact && evaluate_normal(contact, &look, &scale))
             || match options.friction {
@@ -110,40 +110,36 @@ pub fn evaluate(problem: &Problem, options: &CrOptions, contacts: &mut [Contact]
     changed
 }
 
-fn evaluate_normal(contact: &mut Contact, look: &Look, scale: &Scale) -> bool {
-    let force = contact.multiplier.x;
-    let next = match contact.status {
+fn evaluate_normal(contact: &mut Constraint, look: &Look, scale: &Scale) -> bool {
+    let force = contact.force.multiplier.x;
+    let next = match contact.force.status {
         // Nearly the whole band below the safety distance: the true gap is still positive there.
         Status::Inactive if look.motion.x < -0.45 * scale.tolerance => Status::Sliding,
         Status::Sticking | Status::Sliding
-            if force > 0.0 && (scale.noise.is_some_and(|noise| force > noise) || force * contact.compliance[(0, 0)] > scale.tolerance) =>
+            if force > 0.0
+                && (scale.noise.is_some_and(|noise| force > noise) || force * contact.scaling.compliance[(0, 0)] > scale.tolerance) =>
         {
             Status::Inactive
         }
         _ => return false,
     };
-    contact.status = next;
-    contact.multiplier = Vec3::zeros();
-    contact.sliding_force = Vec3::zeros();
-    contact.turning = f64::INFINITY;
+    contact.force = Force { status: next, ..Force::default() };
     true
 }
 
 /// Mean of mu lambda over the active contacts [N].
-fn mean_limit(contacts: &[Contact]) -> f64 {
-    let (sum, n) = contacts
-        .iter()
-        .filter(|c| c.is_active() && c.spring.is_none())
-        .fold((0.0, 0), |(sum, n), c| (sum + c.friction * c.normal_force(), n + 1));
+fn mean_limit(contacts: &[Constraint]) -> f64 {
+    let (sum, n) =
+        contacts.iter().filter(|c| c.is_active() && c.law.is_unilateral()).fold((0.0, 0), |(sum, n), c| (sum + c.friction_limit(), n + 1));
     sum / f64::from(n.max(1))
 }
 
 /// `FrictionUpdate::Projection`: the contact obeys gamma = projection of gamma + slip/compliance on the disc of radius mu lambda (the natural map).
-fn project_friction(contact: &mut Contact, look: &Look, scale: &Scale, effort: Effort) -> bool {
-    let gamma = contact.friction();
+fn project_friction(contact: &mut Constraint, look: &Look, scale: &Scale, effort: Effort) -> bool {
+    let gamma = contact.force.friction();
     let violation = look.violation(contact);
     let (noise, slack) = (scale.noise.unwrap_or(0.0), scale.slack);
-    match contact.status {
+    match contact.force.status {
         Status::Inactive => false,
         Status::Sticking => {
             let slides = gamma.norm() > look.limit + noise && (violation > scale.tolerance || gamma.norm() > look.limit + slack);
@@ -188,7 +184,7 @@ fn project_friction(contact: &mut Contact, look: &Look, scale: &Scale, effort: E
     }
 }
 
-impl Contact {
+impl Constraint {
     /// Slides with a force of the size `limit`, along gamma + slip/compliance = w. Newton's method on the natural map for a fixed limit: across w the force is
     /// limit/|w| times that of w, so slip across = c (|w| - limit)/limit * force across.
     fn slide_along(&mut self, gamma: &Vec3, look: &Look, limit: f64) {
@@ -203,10 +199,10 @@ impl Contact {
 
 /// `FrictionUpdate::Turn`, the published rules with the corrections of `contact-cr.md` 4. The size is the mean of the present limit and the former force (an
 /// exponential average instead of one over the last two).
-fn turn_friction(contact: &mut Contact, look: &Look, scale: &Scale) -> bool {
-    let gamma = contact.friction();
+fn turn_friction(contact: &mut Constraint, look: &Look, scale: &Scale) -> bool {
+    let gamma = contact.force.friction();
     let (size, slip) = (gamma.norm(), look.slip());
-    match contact.status {
+    match contact.force.status {
         Status::Inactive => false,
         Status::Sticking => {
             let slides = (size - look.limit) * look.compliance > scale.tolerance && slip.dot(&gamma) > 0.0;

@@ -12,11 +12,10 @@ use rayon::prelude::*;
 
 use super::cwc::Block;
 use super::dual::{Compliance, IMMOVABLE};
-use super::{Contact, Problem};
+use super::{Constraint, Problem, SourceId};
 use crate::disjoint_sets::DisjointSets;
 use crate::math::Mat3;
 use crate::memory::Pool;
-use crate::model::PairId;
 use crate::sparse::Requested;
 
 /// Bodies that contacts link with each other, and with no others.
@@ -75,7 +74,7 @@ struct Meeting {
 }
 
 /// By what contacts are sorted: island, bodies and pair.
-type Place = (u32, [u32; 2], PairId);
+type Place = (u32, [u32; 2], SourceId);
 
 /// Memory of [`assemble`].
 #[derive(Debug, Default)]
@@ -97,7 +96,7 @@ pub(super) struct Scratch {
 pub(super) fn assemble(
     problem: &Problem,
     blocks: &[Block],
-    contacts: &mut [Contact],
+    contacts: &mut [Constraint],
     islands: &mut Vec<ContactIsland>,
     scratch: &mut Scratch,
 ) {
@@ -107,11 +106,11 @@ pub(super) fn assemble(
     let n_blocks = blocks.len();
     let block_of_body = |body: u32| body.checked_sub(first_body).map(|b| b as usize).filter(|b| *b < n_blocks);
     find_islands(n_blocks, contacts.iter().map(|c| c.bodies.map(block_of_body)), classes, island_of);
-    let island_of_contact = |c: &Contact| c.bodies.iter().find_map(|b| block_of_body(*b)).map_or(u32::MAX, |b| island_of[b]);
-    sort_contacts(contacts, order, |c| (island_of_contact(c), c.bodies, c.pair));
-    let contacts: &[Contact] = contacts;
+    let island_of_contact = |c: &Constraint| c.bodies.iter().find_map(|b| block_of_body(*b)).map_or(u32::MAX, |b| island_of[b]);
+    sort_contacts(contacts, order, |c| (island_of_contact(c), c.bodies, c.id()));
+    let contacts: &[Constraint] = contacts;
     // As `Compliance` groups them: what does not move is one.
-    let blocks_of = |c: &Contact| c.bodies.map(block_of_body);
+    let blocks_of = |c: &Constraint| c.bodies.map(block_of_body);
     meeting_of.clear();
     for range in chunks(contacts, |a, b| blocks_of(a) == blocks_of(b)) {
         let m = meeting_of.last().map_or(0, |m| m + 1);
@@ -128,8 +127,8 @@ pub(super) fn assemble(
     let mut n_levers = 0;
     spans.clear();
     spans.extend(contacts.iter().map(|contact| {
-        n_levers += contact.entries.len();
-        (n_levers - contact.entries.len(), [0; 2])
+        n_levers += contact.row.entries.len();
+        (n_levers - contact.row.entries.len(), [0; 2])
     }));
     all.resize(n_levers, Lever::default());
     let fill = |k: usize, levers: &mut [Lever]| put_levers(problem, blocks, &meetings[meeting_of[k]], &contacts[k], levers);
@@ -186,7 +185,7 @@ pub(super) fn assemble(
             });
             motions.put(memory);
             if columns_of_w.contains(&k) {
-                out[k - columns_of_w.start] += contacts[first + k].own_compliance();
+                out[k - columns_of_w.start] += Mat3::from_diagonal(&contacts[first + k].law.compliance());
             }
         });
     });
@@ -194,7 +193,7 @@ pub(super) fn assemble(
 }
 
 /// Sorts stably by a key that is asked for once a contact.
-fn sort_contacts<K: Ord + Copy>(contacts: &mut [Contact], order: &mut Vec<(K, usize)>, key: impl Fn(&Contact) -> K) {
+fn sort_contacts<K: Ord + Copy>(contacts: &mut [Constraint], order: &mut Vec<(K, usize)>, key: impl Fn(&Constraint) -> K) {
     order.clear();
     order.extend(contacts.iter().enumerate().map(|(k, contact)| (key(contact), k)));
     order.sort_unstable();
@@ -279,7 +278,7 @@ impl WithSimd for FillBlocks<'_> {
 }
 
 /// Ranges of neighbours that belong together.
-fn chunks<'c>(contacts: &'c [Contact], same: impl Fn(&Contact, &Contact) -> bool + 'c) -> impl Iterator<Item = Range<usize>> + 'c {
+fn chunks<'c>(contacts: &'c [Constraint], same: impl Fn(&Constraint, &Constraint) -> bool + 'c) -> impl Iterator<Item = Range<usize>> + 'c {
     contacts.chunk_by(same).scan(0, |end, chunk| {
         *end += chunk.len();
         Some(*end - chunk.len()..*end)
@@ -287,18 +286,18 @@ fn chunks<'c>(contacts: &'c [Contact], same: impl Fn(&Contact, &Contact) -> bool
 }
 
 /// Puts the levers of a contact on its two sides, and tells how many each has.
-fn put_levers(problem: &Problem, blocks: &[Block], meeting: &Meeting, contact: &Contact, levers: &mut [Lever]) -> [usize; 2] {
+fn put_levers(problem: &Problem, blocks: &[Block], meeting: &Meeting, contact: &Constraint, levers: &mut [Lever]) -> [usize; 2] {
     let mut counts = [0; 2];
     let mut levers = levers.iter_mut();
     for side in 0..2 {
-        for entry in &contact.entries {
+        for entry in &contact.row.entries {
             let in_block = |block: &Option<usize>| block.is_some_and(|b| blocks[b].unknowns.contains(&entry.unknown()));
             if meeting.blocks.iter().position(in_block) != Some(side) {
                 continue;
             }
             let (Some(block), Some(lever)) = (meeting.blocks[side].map(|b| &blocks[b]), levers.next()) else { continue };
             let place = entry.unknown() - block.unknowns.start;
-            let mut matrix = contact.frame * entry.matrix() * problem.dt;
+            let mut matrix = contact.row.frame * entry.matrix() * problem.dt;
             if let Some(rest) = &block.rest {
                 matrix *= rest.rotations[place];
             }

@@ -27,7 +27,7 @@ use super::tiles::{Groups, Tiles};
 use super::{Device, DeviceError, MAX_WHOLE_NODES};
 use crate::contact::contact_report;
 use crate::contact::generate::{Detection, Island};
-use crate::contact::{Contact, cwc};
+use crate::contact::{Constraint, cwc};
 use crate::elastic::{Quaternion, link, rigid_right_hand_side};
 use crate::geometry::{Bvh, Candidates, Mesh};
 use crate::math::{Mat3, Vec3};
@@ -304,7 +304,7 @@ const BODIES: usize = 16;
 impl DeviceBackend {
     /// A body that nothing holds changes its momentum by the impulses on it: its common motion takes what the solve in f32 has lost of them. That moves gaps by less
     /// than the residual did. `contacts`: all of the bodies. Twin: `contact::cwc::keep_momentum`.
-    fn keep_momentum(&self, step: &Step, bodies: Range<usize>, contacts: &[Contact], dv: &mut [Vec3]) {
+    fn keep_momentum(&self, step: &Step, bodies: Range<usize>, contacts: &[Constraint], dv: &mut [Vec3]) {
         let &Step { model, state, params, loads, .. } = step;
         let dt = params.time_step;
         let of_nodes = |body: usize| {
@@ -322,7 +322,7 @@ impl DeviceBackend {
             let [first, second] = contact.bodies.map(|body| body as usize);
             for body in [Some(first), (second != first).then_some(second)].into_iter().flatten().filter(|body| bodies.contains(body)) {
                 let nodes = &model.bodies[body].nodes;
-                let weight: f64 = contact.entries.iter().filter(|e| nodes.contains(&e.unknown())).map(|e| e.matrix()[(0, 0)]).sum();
+                let weight: f64 = contact.row.entries.iter().filter(|e| nodes.contains(&e.unknown())).map(|e| e.matrix()[(0, 0)]).sum();
                 lost[body - bodies.start] += impulse * weight;
             }
         }
@@ -337,12 +337,12 @@ impl DeviceBackend {
     }
 
     /// Velocity changes of the rigid bodies of a island from the impulses on them, in f64.
-    fn move_rigid_bodies(&self, model: &Model, island: &Island, contacts: &[Contact], dt: f64, dv: &mut [Vec3]) {
+    fn move_rigid_bodies(&self, model: &Model, island: &Island, contacts: &[Constraint], dt: f64, dv: &mut [Vec3]) {
         let unknowns = island.unknowns.start.max(model.n_nodes())..island.unknowns.end.max(model.n_nodes());
         let mut impulses = self.rigid_rhs[unknowns.start - model.n_nodes()..unknowns.end - model.n_nodes()].to_vec();
         for contact in contacts {
             let impulse = contact.force_in_space() * dt;
-            for entry in contact.entries.iter().filter(|entry| unknowns.contains(&entry.unknown())) {
+            for entry in contact.row.entries.iter().filter(|entry| unknowns.contains(&entry.unknown())) {
                 impulses[entry.unknown() - unknowns.start] += entry.transposed(&impulse);
             }
         }

@@ -10,12 +10,9 @@ pub enum PairKind {
     TriangleObstacle,
     VertexTriangle,
     EdgeEdge,
-    /// No features: a spring (`Model::attachments`), whose number stands first.
-    Attachment,
 }
 
 impl PairKind {
-    /// Those of features.
     pub const ALL: [Self; 5] = [Self::VertexObstacle, Self::EdgeObstacle, Self::TriangleObstacle, Self::VertexTriangle, Self::EdgeEdge];
 
     /// One side is an obstacle of exact shape; else both are features of surfaces.

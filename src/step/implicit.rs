@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{Step, StepError, StepReport, StepWork, Stepper, SurfacePositions};
-use crate::contact::Contact;
 use crate::contact::generate::{Detection, InjectivityCertificate, Island, Surfaces};
+use crate::contact::{Constraint, Source};
 use crate::elastic::{Damping, TetGroups, stiffness};
 use crate::geometry::{Bvh, Candidates, Mesh, MeshError};
 use crate::math::Vec3;
@@ -112,17 +112,19 @@ const MAX_SEARCHES: usize = 4;
 
 impl State {
     /// Keeps what the next step begins with: forces of springs and of active contacts. `order`: memory.
-    fn remember(&mut self, contacts: &[Contact], order: &mut Vec<u32>, dt: f64) {
-        for spring in contacts.iter().filter(|c| c.spring.is_some()) {
-            self.attachment_forces[spring.pair.first as usize] = spring.force_in_space();
+    fn remember(&mut self, contacts: &[Constraint], order: &mut Vec<u32>, dt: f64) {
+        for joint in contacts {
+            if let Source::Joint { attachment } = joint.source {
+                self.attachment_forces[attachment as usize] = joint.force_in_space();
+            }
         }
-        let pressing = |k: &u32| contacts[*k as usize].spring.is_none() && contacts[*k as usize].is_active();
+        let pressing = |k: &u32| contacts[*k as usize].point().is_some() && contacts[*k as usize].is_active();
         order.clear();
         order.extend((0..contacts.len() as u32).filter(pressing));
-        order.sort_unstable_by_key(|k| (contacts[*k as usize].pair, *k));
+        order.sort_unstable_by_key(|k| (contacts[*k as usize].id(), *k));
         let entries = &mut self.contacts.entries;
         entries.clear();
-        entries.extend(order.iter().map(|k| contacts[*k as usize].memory(&self.velocity_changes, 0, dt)));
+        entries.extend(order.iter().filter_map(|k| contacts[*k as usize].memory(&self.velocity_changes, 0, dt)));
         entries.dedup_by(|next, first| first.pair == next.pair && first.join(next));
     }
 }

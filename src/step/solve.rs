@@ -7,7 +7,7 @@ use crate::contact::baselines::{self, BaselineWork, Bodies};
 use crate::contact::contact_report as summed_up;
 use crate::contact::generate::{Detection, Island};
 use crate::contact::{
-    Block, Contact, CrOptions, CrWork, CwcOptions, CwcWork, FrictionUpdate, Preconditioner, Problem, Rest, solve, solve_cwc,
+    Block, Constraint, CrOptions, CrWork, CwcOptions, CwcWork, FrictionUpdate, Preconditioner, Problem, Rest, solve, solve_cwc,
     update_compliances,
 };
 use crate::elastic::{Levels, Quaternion, RestBody};
@@ -30,7 +30,7 @@ pub struct IslandWork {
     blocks: Vec<Block<'static>>,
     /// That of what reports hand out.
     pub pairs: Arc<Pool<Vec<PairForce>>>,
-    pub contacts: Vec<Contact>,
+    pub contacts: Vec<Constraint>,
     /// None before it is solved.
     pub solved: Option<StepReport>,
     /// The last look at the geometry saw surfaces cross.
@@ -218,9 +218,9 @@ pub const ELASTIC_TOLERANCE: f64 = 0.04;
 pub const MAX_PASSES: u32 = 12;
 
 /// With more contacts than this a solve is given up: bodies have gone through each other, and smaller steps will find fewer.
-pub fn max_contacts(island: &Island, detection: &Detection, contacts: &[Contact]) -> usize {
+pub fn max_contacts(island: &Island, detection: &Detection, contacts: &[Constraint]) -> usize {
     let of_body = |body: usize| CONTACTS_OF_A_BODY.max(3 * detection.step.surfaces.vertices[body].len());
-    contacts.iter().filter(|c| c.spring.is_some()).count() + island.bodies.clone().map(of_body).sum::<usize>()
+    contacts.iter().filter(|c| c.law.is_bilateral()).count() + island.bodies.clone().map(of_body).sum::<usize>()
 }
 
 /// So many contacts at least are solved for each body; three times its surface vertices if that is more.
@@ -263,7 +263,7 @@ fn with_residuals(
     let mut options = CrOptions::new(bound, params.max_contact_iterations);
     let mut detecting = StageTimes::default();
     let start = std::time::Instant::now();
-    let adapt = |dv: &[Vec3], contacts: &mut Vec<Contact>| {
+    let adapt = |dv: &[Vec3], contacts: &mut Vec<Constraint>| {
         let adapted = detecting.time("detection", || detection.adapt(island, dv, contacts));
         *crosses = adapted.crosses;
         adapted.off > 0.0

@@ -2,7 +2,7 @@
 
 use super::solve::{Elastic, IslandWork, solve_island};
 use crate::contact::generate::{Detection, DetectionMemory, Island, Islands};
-use crate::contact::{Contact, Problem};
+use crate::contact::{Constraint, Problem};
 use crate::elastic::{
     CornerForces, CornerGradients, Damping, Elements, NodeMotion, Quaternion, RestPoses, TetGroups, gather_motions, link, matrix,
     right_hand_side, round, single_blocks,
@@ -54,7 +54,7 @@ pub struct StepWork {
     pub detection_memory: DetectionMemory,
     pub candidates: Candidates,
     /// Contacts of all islands, as solved.
-    pub found: Vec<Contact>,
+    pub found: Vec<Constraint>,
     pub order: Vec<u32>,
     /// Ways of all vertices, if velocities change as they did in the last step [m].
     pub predicted: Vec<Vec3>,
@@ -72,7 +72,7 @@ impl StepWork {
         self.island_works.resize_with(islands.len(), IslandWork::default);
         for (island, work) in islands.iter().zip(&mut self.island_works) {
             work.solved = None;
-            let ours = |c: &mut Contact| island.owns(detection.model, &c.bodies.map(|b| b as usize));
+            let ours = |c: &mut Constraint| island.owns(detection.model, &c.bodies.map(|b| b as usize));
             work.contacts.clear();
             if is_first {
                 let dv = &self.dv[island.unknowns.clone()];

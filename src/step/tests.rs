@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::implicit::{choose, predict_positions};
 use super::solve::blocks;
 use super::*;
-use crate::contact::Contact;
+use crate::contact::Constraint;
 use crate::contact::generate::{Detection, DetectionMemory, Island};
 use crate::contact::{CwcOptions, CwcWork, Problem, Status, solve_cwc};
 use crate::elastic::{Damping, RestBody, RestPoses, elements, matrix, right_hand_side, stiffness};
@@ -89,16 +89,15 @@ fn passes(stepper: &ImplicitStepper, params: &Params, n: usize) -> Vec<Pass> {
     assert!(outcome.converged && contacts.len() > 30, "{outcome:?}");
     // The same rows from the forces of the step before.
     for contact in &mut contacts {
-        let remembered = state.contacts.entries.iter().find(|e| e.pair == contact.pair);
-        contact.status = Status::Inactive;
-        (contact.multiplier, contact.sliding_force) = (Vec3::zeros(), Vec3::zeros());
-        remembered.into_iter().for_each(|e| contact.remember(e));
+        let remembered = state.contacts.entries.iter().find(|e| contact.point().is_some_and(|point| e.pair == point.pair));
+        contact.force.release();
+        remembered.into_iter().for_each(|e| contact.warm_start(e));
     }
 
     let mut dv = state.velocity_changes.clone();
     let mut pass = || {
         let (mut r, mut z) = (vec![Vec3::zeros(); dv.len()], vec![Vec3::zeros(); dv.len()]);
-        let forces: Vec<Vec3> = contacts.iter().map(Contact::force).collect();
+        let forces: Vec<Vec3> = contacts.iter().map(Constraint::force_on_first).collect();
         problem.residual(&contacts, &forces, &dv, &mut r);
         let residual = dot(&r, &r).sqrt();
         conjugate_gradient(&a, &model.pattern, &model.fixed, &unknowns, &r, &mut z, 1e-6 * residual, 4000, &mut Default::default());
@@ -114,9 +113,10 @@ fn passes(stepper: &ImplicitStepper, params: &Params, n: usize) -> Vec<Pass> {
         }
         solve_cwc(&problem, &list, &mut contacts, &mut dv, &options(1), &mut work, |_, _| 0.0);
         let off = contacts.iter().map(|contact| {
-            let u = problem.motion(contact, &contact.force(), &dv);
+            let u = problem.motion(contact, &contact.force_on_first(), &dv);
             // A force so near the edge of its cone slides, within the tolerance.
-            let sticks = contact.status == Status::Sticking && contact.friction().norm() < 0.98 * contact.friction * contact.normal_force();
+            let sticks = contact.force.status == Status::Sticking
+                && contact.force.friction().norm() < 0.98 * contact.law.friction() * contact.force.normal();
             let slip = if sticks { u.yz().norm() } else { 0.0 };
             if contact.is_active() { u.x.abs().max(slip) } else { (-u.x).max(0.0) }
         });

@@ -6,12 +6,10 @@
 use rayon::prelude::*;
 
 use super::nodal::Nodal;
-use super::{BaselineWork, Bodies, CONTACTS, INNER, elastic, error, forces, laws, own_compliance, spread, tolerance};
-use crate::contact::{Contact, CrOptions, CrOutcome, Problem, cwc};
+use super::{BaselineWork, Bodies, CONTACTS, INNER, Scale, elastic, error, forces, laws, own_compliance, spread, tolerance};
+use crate::contact::{Constraint, CrOptions, CrOutcome, Problem, cwc};
 use crate::math::{Mat3, Vec3, split_mut};
 use crate::sparse::{clear_fixed, dot};
-
-use super::super::dual::Scale;
 
 /// Most sweeps of the inner contact problem.
 const MAX_SWEEPS: usize = 200;
@@ -31,7 +29,7 @@ pub fn start(problem: &Problem, dv: &[Vec3], options: &CrOptions, work: &mut Bas
 pub fn settle(
     problem: &Problem,
     bodies: &Bodies,
-    contacts: &mut [Contact],
+    contacts: &mut [Constraint],
     dv: &mut [Vec3],
     options: &CrOptions,
     work: &mut BaselineWork,

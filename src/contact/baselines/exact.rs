@@ -4,7 +4,7 @@ use nalgebra::Matrix3;
 use rayon::prelude::*;
 
 use super::{BaselineWork, Bodies, INNER, Method, elastic, forces, laws, spread, tolerance};
-use crate::contact::{Contact, CrOptions, CrOutcome, Problem, cwc};
+use crate::contact::{Constraint, CrOptions, CrOutcome, Problem, cwc};
 use crate::math::{Mat3, Vec3};
 use crate::sparse::{clear_fixed, conjugate_gradient};
 
@@ -42,16 +42,16 @@ impl Exact {
     }
 
     /// W of the contacts, which are put in order: by pair of bodies.
-    fn assemble(&mut self, problem: &Problem, bodies: &Bodies, contacts: &mut [Contact]) {
-        contacts.sort_by_key(|c| (c.bodies, c.pair));
+    fn assemble(&mut self, problem: &Problem, bodies: &Bodies, contacts: &mut [Constraint]) {
+        contacts.sort_by_key(|c| (c.bodies, c.id()));
         let movable = |body: &u32| body.checked_sub(bodies.first).is_some_and(|b| (b as usize) < bodies.unknowns.len());
         let pairs: Vec<[u32; 2]> = contacts.iter().map(|c| c.bodies.map(|b| if movable(&b) { b } else { IMMOVABLE })).collect();
         let body_of = |unknown: usize| bodies.unknowns.partition_point(|range| range.end <= unknown);
-        let lever = |contact: &Contact, entry: &crate::contact::Entry| {
+        let lever = |contact: &Constraint, entry: &crate::contact::JacobianEntry| {
             let unknown = entry.unknown();
-            Lever { body: body_of(unknown), unknown, matrix: contact.frame * entry.matrix() * problem.dt }
+            Lever { body: body_of(unknown), unknown, matrix: contact.row.frame * entry.matrix() * problem.dt }
         };
-        let levers: Vec<Vec<Lever>> = contacts.iter().map(|c| c.entries.iter().map(|e| lever(c, e)).collect()).collect();
+        let levers: Vec<Vec<Lever>> = contacts.iter().map(|c| c.row.entries.iter().map(|e| lever(c, e)).collect()).collect();
         let first = problem.unknowns.start;
         let mut missing: Vec<(usize, usize)> = levers.iter().flatten().map(|l| (l.unknown, l.body)).collect();
         missing.sort_unstable();
@@ -67,7 +67,7 @@ impl Exact {
             |a: &Lever, b: &Lever| columns[b.unknown - first].as_ref().map(|c| c[a.unknown - bodies.unknowns[a.body].start].cast::<f64>());
         self.w.assemble(&pairs, |k, columns, out| {
             for (l, out) in columns.zip(out) {
-                *out = if k == l { contacts[k].own_compliance() } else { Mat3::zeros() };
+                *out = if k == l { Mat3::from_diagonal(&contacts[k].law.compliance()) } else { Mat3::zeros() };
                 for a in &levers[k] {
                     for b in levers[l].iter().filter(|b| b.body == a.body) {
                         if let Some(inverse) = inverse(a, b) {
@@ -99,7 +99,7 @@ pub fn settle(
     method: Method,
     problem: &Problem,
     bodies: &Bodies,
-    contacts: &mut [Contact],
+    contacts: &mut [Constraint],
     dv: &mut [Vec3],
     options: &CrOptions,
     work: &mut BaselineWork,
@@ -134,7 +134,7 @@ pub fn settle(
 }
 
 /// `dv = A^-1 (rhs + J^T p)`.
-fn consistent(problem: &Problem, contacts: &[Contact], p: &[Vec3], dv: &mut [Vec3], options: &CrOptions, work: &mut BaselineWork) {
+fn consistent(problem: &Problem, contacts: &[Constraint], p: &[Vec3], dv: &mut [Vec3], options: &CrOptions, work: &mut BaselineWork) {
     let mut rhs = problem.rhs.to_vec();
     spread(problem, contacts, p, 1.0, &mut rhs);
     clear_fixed(problem.fixed, &problem.unknowns, &mut rhs);

@@ -15,8 +15,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::cr::MAX_RELINEARISATIONS;
-use super::dual::{Law, NaturalError, Scale};
-use super::{Contact, CrOptions, CrOutcome, CrWork, Problem};
+use super::{Constraint, CrOptions, CrOutcome, CrWork, Law, NaturalError, Problem, Scale};
 use crate::math::{Mat3, Vec3};
 use crate::sparse::{conjugate_gradient, dot};
 
@@ -67,11 +66,11 @@ pub fn solve(
     method: Method,
     problem: &Problem,
     bodies: &Bodies,
-    contacts: &mut Vec<Contact>,
+    contacts: &mut Vec<Constraint>,
     dv: &mut [Vec3],
     options: &CrOptions,
     work: &mut BaselineWork,
-    mut adapt: impl FnMut(&[Vec3], &mut Vec<Contact>) -> bool,
+    mut adapt: impl FnMut(&[Vec3], &mut Vec<Constraint>) -> bool,
 ) -> CrOutcome {
     let mut outcome = CrOutcome::default();
     work.residual.resize(dv.len(), Vec3::zeros());
@@ -107,16 +106,16 @@ fn tolerance(problem: &Problem) -> f64 {
     0.5 * problem.tolerance
 }
 
-fn forces(contacts: &[Contact]) -> Vec<Vec3> {
-    contacts.iter().map(Contact::force).collect()
+fn forces(contacts: &[Constraint]) -> Vec<Vec3> {
+    contacts.iter().map(Constraint::force_on_first).collect()
 }
 
-fn laws(contacts: &[Contact]) -> Vec<Law> {
-    contacts.iter().map(Contact::law).collect()
+fn laws(contacts: &[Constraint]) -> Vec<Law> {
+    contacts.iter().map(|c| c.law).collect()
 }
 
 /// `y += s J^T p`.
-fn spread(problem: &Problem, contacts: &[Contact], p: &[Vec3], s: f64, y: &mut [Vec3]) {
+fn spread(problem: &Problem, contacts: &[Constraint], p: &[Vec3], s: f64, y: &mut [Vec3]) {
     for (contact, p) in contacts.iter().zip(p) {
         problem.spread(contact, p, s, y);
     }
@@ -127,16 +126,17 @@ fn elastic(problem: &Problem, b: &[Vec3], x: &mut [Vec3], bound: f64, work: &mut
     conjugate_gradient(problem.a, problem.pattern, problem.fixed, &problem.unknowns, b, x, bound, MAX_ELASTIC_ITERATIONS, work);
 }
 
-/// dt^2 C H D^-1 H^T C^T of one contact, D the block diagonal of A, and the compliance of a spring [m/N].
-fn own_compliance(problem: &Problem, contact: &Contact) -> Mat3 {
-    let share = |e: &super::Entry| e.matrix() * problem.a.inverse_diagonals[e.unknown()] * e.matrix().transpose();
-    let inverse_mass: Mat3 = contact.entries.iter().map(share).sum();
-    contact.frame * inverse_mass * contact.frame.transpose() * (problem.dt * problem.dt) + contact.own_compliance()
+/// dt^2 C H D^-1 H^T C^T of one contact, D the block diagonal of A, and the compliance of a joint [m/N].
+fn own_compliance(problem: &Problem, contact: &Constraint) -> Mat3 {
+    let share = |e: &super::JacobianEntry| e.matrix() * problem.a.inverse_diagonals[e.unknown()] * e.matrix().transpose();
+    let inverse_mass: Mat3 = contact.row.entries.iter().map(share).sum();
+    contact.row.frame * inverse_mass * contact.row.frame.transpose() * (problem.dt * problem.dt)
+        + Mat3::from_diagonal(&contact.law.compliance())
 }
 
 /// Largest natural map of the contacts with the forces `p` and the velocity change `dv`.
-fn error(problem: &Problem, contacts: &[Contact], p: &[Vec3], scales: &[Scale], dv: &[Vec3]) -> NaturalError {
-    let of_contact = |((contact, p), scale): ((&Contact, &Vec3), &Scale)| contact.law().error(p, &problem.motion(contact, p, dv), scale);
+fn error(problem: &Problem, contacts: &[Constraint], p: &[Vec3], scales: &[Scale], dv: &[Vec3]) -> NaturalError {
+    let of_contact = |((contact, p), scale): ((&Constraint, &Vec3), &Scale)| contact.law.error(p, &problem.motion(contact, p, dv), scale);
     let worse =
         |a: NaturalError, b: NaturalError| NaturalError { normal: a.normal.max(b.normal), tangential: a.tangential.max(b.tangential) };
     contacts.par_iter().zip(p).zip(scales).with_min_len(CONTACTS).map(of_contact).reduce(NaturalError::default, worse)

@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::super::dual::Scale;
-use super::{Contact, Law, Problem};
+use super::{Constraint, Law, Problem, Scale};
 use crate::disjoint_sets::DisjointSets;
 use crate::math::{Mat3, Vec3};
 
@@ -51,13 +50,13 @@ struct Lever {
 
 impl Nodal {
     /// `blocks`: of each contact what it moves by its own force [m/N].
-    pub fn new(problem: &Problem, contacts: &[Contact], laws: &[Law], blocks: &[Mat3]) -> Self {
+    pub fn new(problem: &Problem, contacts: &[Constraint], laws: &[Law], blocks: &[Mat3]) -> Self {
         let first = problem.unknowns.start;
         // Contacts are joined with the first one on each of their unknowns.
         let mut classes = DisjointSets::new(contacts.len());
         let mut first_on = vec![usize::MAX; problem.unknowns.len()];
         for (k, contact) in contacts.iter().enumerate() {
-            for entry in &contact.entries {
+            for entry in &contact.row.entries {
                 match &mut first_on[entry.unknown() - first] {
                     none if *none == usize::MAX => *none = k,
                     other => {
@@ -90,28 +89,28 @@ impl Nodal {
 
 impl Group {
     /// `members`: its contacts, in order.
-    fn new(problem: &Problem, contacts: &[Contact], laws: &[Law], blocks: &[Mat3], members: &[usize]) -> Self {
+    fn new(problem: &Problem, contacts: &[Constraint], laws: &[Law], blocks: &[Mat3], members: &[usize]) -> Self {
         let first = problem.unknowns.start;
         let mut unknowns: Vec<u32> =
-            members.iter().flat_map(|k| &contacts[*k].entries).map(|entry| (entry.unknown() - first) as u32).collect();
+            members.iter().flat_map(|k| &contacts[*k].row.entries).map(|entry| (entry.unknown() - first) as u32).collect();
         unknowns.sort_unstable();
         unknowns.dedup();
         let mut levers = vec![];
         let mut row = |k: &usize| {
             let contact = &contacts[*k];
-            levers.extend(contact.entries.iter().map(|entry| {
-                let motion = contact.frame * entry.matrix() * problem.dt;
+            levers.extend(contact.row.entries.iter().map(|entry| {
+                let motion = contact.row.frame * entry.matrix() * problem.dt;
                 let unknown = unknowns.partition_point(|u| (*u as usize) < entry.unknown() - first) as u32;
                 Lever { unknown, motion, velocity: problem.a.inverse_diagonals[entry.unknown()] * motion.transpose() }
             }));
             Row {
                 contact: *k as u32,
-                levers: levers.len() - contact.entries.len()..levers.len(),
+                levers: levers.len() - contact.row.entries.len()..levers.len(),
                 law: laws[*k],
                 block: blocks[*k],
                 scale: Scale::new(&blocks[*k]),
-                offset: contact.offset,
-                give: contact.spring.unwrap_or_default(),
+                offset: contact.row.offset,
+                give: contact.law.compliance(),
             }
         };
         let rows = members.iter().map(&mut row).collect();

@@ -1,11 +1,9 @@
 //! Staggered projections [Kaufman, Sueda, James, Pai 2008; `contact-cr.md` 11]: normal forces with friction fixed, then friction with the normal forces fixed, in
 //! turn. Both are convex and solved by conjugate residuals with state switching (the thesis' variant with two of them; here with discs instead of pyramids).
 
-use super::{BaselineWork, error, forces, own_compliance, spread, tolerance};
-use crate::contact::{Contact, CrOptions, CrOutcome, Part, Problem, Status, cr, cwc};
+use super::{BaselineWork, Scale, error, forces, own_compliance, spread, tolerance};
+use crate::contact::{Constraint, CrOptions, CrOutcome, Force, Law, Part, Problem, Status, cr, cwc};
 use crate::math::Vec3;
-
-use super::super::dual::Scale;
 
 /// Most turns between two looks at the geometry.
 const MAX_TURNS: u32 = 200;
@@ -13,7 +11,7 @@ const MAX_TURNS: u32 = 200;
 /// True if forces and velocities are within their tolerances for the present rows.
 pub fn settle(
     problem: &Problem,
-    contacts: &mut [Contact],
+    contacts: &mut [Constraint],
     dv: &mut [Vec3],
     options: &CrOptions,
     work: &mut BaselineWork,
@@ -21,7 +19,7 @@ pub fn settle(
 ) -> bool {
     let scales: Vec<Scale> = contacts.iter().map(|c| Scale::new(&own_compliance(problem, c))).collect();
     let mut p = forces(contacts);
-    let with_friction = contacts.iter().any(|c| c.friction > 0.0);
+    let with_friction = contacts.iter().any(|c| c.law.friction() > 0.0);
     let mut settled = false;
     for _ in 0..MAX_TURNS {
         if outcome.iterations >= options.max_iterations {
@@ -30,7 +28,9 @@ pub fn settle(
         let normals = normals(contacts, &p);
         let friction = known(contacts, &p, |p| Vec3::new(0.0, p.y, p.z));
         let (found, mut converged) = solve(problem, contacts, normals, &friction, Part::Contact, dv, options, work, outcome);
-        p.iter_mut().zip(&found).for_each(|(p, c)| *p = if c.spring.is_some() { c.force() } else { Vec3::new(c.normal_force(), p.y, p.z) });
+        p.iter_mut()
+            .zip(&found)
+            .for_each(|(p, c)| *p = if c.law.is_bilateral() { c.force_on_first() } else { Vec3::new(c.force.normal(), p.y, p.z) });
         if !with_friction {
             settled = converged;
             break;
@@ -42,8 +42,8 @@ pub fn settle(
         converged &= frictions_converged;
         let mut change = 0.0f64;
         for (((p, before), found), scale) in p.iter_mut().zip(&friction).zip(&found).zip(&scales) {
-            let force = found.force();
-            if found.spring.is_some() {
+            let force = found.force_on_first();
+            if found.law.is_bilateral() {
                 *p = force;
                 continue;
             }
@@ -63,15 +63,15 @@ pub fn settle(
 /// One of the two programmes, on copies of the contacts, with the other's forces `known` on the right-hand side; the copies, and whether it converged.
 fn solve(
     problem: &Problem,
-    contacts: &[Contact],
-    mut copies: Vec<Contact>,
+    contacts: &[Constraint],
+    mut copies: Vec<Constraint>,
     known: &[Vec3],
     part: Part,
     dv: &mut [Vec3],
     options: &CrOptions,
     work: &mut BaselineWork,
     outcome: &mut CrOutcome,
-) -> (Vec<Contact>, bool) {
+) -> (Vec<Constraint>, bool) {
     let mut rhs = problem.rhs.to_vec();
     spread(problem, contacts, known, 1.0, &mut rhs);
     let problem = Problem { rhs: &rhs, ..problem.clone() };
@@ -86,19 +86,22 @@ fn solve(
 const INNER_ITERATIONS: u32 = 2000;
 
 /// What one programme takes from the other. Springs are unknown in both.
-fn known(contacts: &[Contact], p: &[Vec3], part: impl Fn(&Vec3) -> Vec3) -> Vec<Vec3> {
-    contacts.iter().zip(p).map(|(contact, p)| if contact.spring.is_some() { Vec3::zeros() } else { part(p) }).collect()
+fn known(contacts: &[Constraint], p: &[Vec3], part: impl Fn(&Vec3) -> Vec3) -> Vec<Vec3> {
+    contacts.iter().zip(p).map(|(contact, p)| if contact.law.is_bilateral() { Vec3::zeros() } else { part(p) }).collect()
 }
 
 /// The contacts without friction.
-fn normals(contacts: &[Contact], p: &[Vec3]) -> Vec<Contact> {
-    let normal = |(contact, p): (&Contact, &Vec3)| match contact.spring {
-        Some(_) => contact.clone(),
-        None => Contact {
-            friction: 0.0,
-            status: if p.x > 0.0 { Status::Sliding } else { Status::Inactive },
-            multiplier: Vec3::new(-p.x, 0.0, 0.0),
-            sliding_force: Vec3::zeros(),
+fn normals(contacts: &[Constraint], p: &[Vec3]) -> Vec<Constraint> {
+    let normal = |(contact, p): (&Constraint, &Vec3)| match contact.law {
+        Law::Bilateral { .. } => contact.clone(),
+        Law::Unilateral { .. } => Constraint {
+            law: Law::Unilateral { friction: 0.0 },
+            force: Force {
+                status: if p.x > 0.0 { Status::Sliding } else { Status::Inactive },
+                multiplier: Vec3::new(-p.x, 0.0, 0.0),
+                sliding_force: Vec3::zeros(),
+                ..contact.force
+            },
             ..contact.clone()
         },
     };
@@ -106,12 +109,12 @@ fn normals(contacts: &[Contact], p: &[Vec3]) -> Vec<Contact> {
 }
 
 /// Friction inside the cones.
-fn limited(contacts: &[Contact], p: &[Vec3]) -> Vec<Vec3> {
-    let limited = |(contact, p): (&Contact, &Vec3)| {
-        if contact.spring.is_some() {
+fn limited(contacts: &[Constraint], p: &[Vec3]) -> Vec<Vec3> {
+    let limited = |(contact, p): (&Constraint, &Vec3)| {
+        if contact.law.is_bilateral() {
             return *p;
         }
-        let (limit, friction) = (contact.friction * p.x, p.y.hypot(p.z));
+        let (limit, friction) = (contact.law.friction() * p.x, p.y.hypot(p.z));
         let part = if friction > limit { limit / friction } else { 1.0 };
         Vec3::new(p.x, p.y * part, p.z * part)
     };

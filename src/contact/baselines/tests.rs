@@ -2,7 +2,9 @@ use nalgebra::{DMatrix, DVector};
 
 use super::super::dual::IMMOVABLE;
 use super::*;
-use crate::contact::{Block, CwcOptions, CwcWork, Entry, FrictionUpdate, Preconditioner, Rest, Status, solve_cwc};
+use crate::contact::{
+    Block, ContactPoint, CwcOptions, CwcWork, FrictionUpdate, JacobianEntry, Preconditioner, Rest, Row, Source, Status, solve_cwc,
+};
 use crate::geometry::tangents;
 use crate::model::{PairId, PairKind};
 use crate::sparse::{Columns, Operator, Pattern, RestFactor, elastic_box};
@@ -14,18 +16,20 @@ struct Stack {
     fixed: Vec<bool>,
     positions: Vec<Vec3>,
     rhs: Vec<Vec3>,
-    contacts: Vec<Contact>,
+    contacts: Vec<Constraint>,
 }
 
 const CELLS: usize = 3;
 const DT: f64 = 1.0 / 60.0;
 
-fn contact(number: u32, bodies: [u32; 2], friction: f64, entries: Vec<Entry>, offset: Vec3) -> Contact {
+fn contact(number: u32, bodies: [u32; 2], friction: f64, entries: Vec<JacobianEntry>, offset: Vec3) -> Constraint {
     let normal = Vec3::new(0.05 * f64::from(number % 3), 1.0, 0.0).normalize();
     let [t1, t2] = tangents(&normal);
     let frame = Mat3::from_rows(&[normal.transpose(), t1.transpose(), t2.transpose()]);
     let pair = PairId { kind: PairKind::VertexTriangle, first: number, second: 0 };
-    Contact { entries, frame, offset: frame * offset, ..Contact::new(pair, bodies, friction) }
+    let mut contact = Constraint::contact(ContactPoint::new(pair), bodies, friction);
+    contact.row = Row { entries, frame, offset: frame * offset };
+    contact
 }
 
 fn stack(friction: f64) -> Stack {
@@ -46,7 +50,7 @@ fn stack(friction: f64) -> Stack {
     for (i, k) in (0..m).flat_map(|i| (0..m).map(move |k| (i, k))) {
         let number = contacts.len() as u32;
         let gap = if number == 0 { 5e-3 } else { 1e-4 * f64::from(number % 3) };
-        let linear = |unknown, weight| Entry::Linear { unknown, weight };
+        let linear = |unknown, weight| JacobianEntry::Linear { unknown, weight };
         let motion = Vec3::new(0.3, -0.1, 0.1) * DT + Vec3::new(0.0, gap, 0.0);
         contacts.push(contact(number, [0, 2], friction, vec![linear(node(i, 0, k), 1.0)], motion));
         if i < CELLS && k < CELLS {
@@ -60,14 +64,14 @@ fn stack(friction: f64) -> Stack {
             contacts.push(contact(number + 1, [1, 0], friction, entries, motion));
         }
     }
-    let top = |i: usize| Entry::Linear { unknown: n + node(i, CELLS, 1), weight: 1.0 };
-    for (k, (i, other, compliance)) in [(0, None, 1e-3), (2, Some(node(3, 1, 3)), 1e-9)].into_iter().enumerate() {
-        let pair = PairId { kind: PairKind::Attachment, first: k as u32, second: 0 };
-        let entries = std::iter::once(top(i)).chain(other.map(|unknown| Entry::Linear { unknown, weight: -1.0 })).collect();
-        let spring = Some(Vec3::repeat(compliance));
+    let top = |i: usize| JacobianEntry::Linear { unknown: n + node(i, CELLS, 1), weight: 1.0 };
+    for (k, (i, other, compliance)) in [(0, None, 1e-3f64), (2, Some(node(3, 1, 3)), 1e-9)].into_iter().enumerate() {
+        let entries = std::iter::once(top(i)).chain(other.map(|unknown| JacobianEntry::Linear { unknown, weight: -1.0 })).collect();
         let bodies = [1, if other.is_some() { 0 } else { IMMOVABLE }];
         let offset = Vec3::new(-2e-3, 0.0, 1e-3) * compliance.sqrt();
-        contacts.push(Contact { entries, spring, offset, status: Status::Sticking, ..Contact::new(pair, bodies, 0.0) });
+        let mut joint = Constraint::joint(k as u32, bodies, Vec3::repeat(compliance));
+        (joint.row.entries, joint.row.offset) = (entries, offset);
+        contacts.push(joint);
     }
     let positions = [positions.clone(), positions].concat();
     Stack { pattern, a, fixed, positions, rhs, contacts }
@@ -96,7 +100,7 @@ const ALL: [Solver; 8] = [
 ];
 
 /// Velocities, contacts, iterations and restarts (passes).
-fn solved(stack: &Stack, solver: Solver) -> (Vec<Vec3>, Vec<Contact>, [u32; 2]) {
+fn solved(stack: &Stack, solver: Solver) -> (Vec<Vec3>, Vec<Constraint>, [u32; 2]) {
     let Stack { pattern, a, fixed, positions, rhs, contacts } = stack;
     let unknowns = 0..rhs.len();
     let bodies = Bodies { first: 0, unknowns: vec![0..rhs.len() / 2, rhs.len() / 2..rhs.len()] };
@@ -139,24 +143,25 @@ fn solved(stack: &Stack, solver: Solver) -> (Vec<Vec3>, Vec<Contact>, [u32; 2]) 
         }
     };
     assert!(converged, "{solver:?} does not converge in {iterations} iterations");
-    for spring in contacts.iter().filter(|c| c.spring.is_some()) {
-        let left = problem.motion(spring, &spring.force(), &dv);
+    for spring in contacts.iter().filter(|c| c.law.is_bilateral()) {
+        let left = problem.motion(spring, &spring.force_on_first(), &dv);
         assert!(left.norm() < 1e-8, "{solver:?}: a spring is {left} m from where it pulls");
     }
-    let limits: Vec<f64> = contacts.iter().filter(|c| c.spring.is_none() && c.is_active()).map(|c| c.friction * c.normal_force()).collect();
+    let limits: Vec<f64> =
+        contacts.iter().filter(|c| c.law.is_unilateral() && c.is_active()).map(|c| c.law.friction() * c.force.normal()).collect();
     let mean_limit = limits.iter().sum::<f64>() / limits.len() as f64;
-    for contact in contacts.iter().filter(|c| c.spring.is_none()) {
-        let (normal, friction) = (contact.normal_force(), contact.friction().norm());
-        let excess = friction - contact.friction * normal;
+    for contact in contacts.iter().filter(|c| c.law.is_unilateral()) {
+        let (normal, friction) = (contact.force.normal(), contact.force.friction().norm());
+        let excess = friction - contact.law.friction() * normal;
         // Conjugate residuals meet the cone to a part of the mean limit (`contact::state`).
         let slack =
             if matches!(solver, Solver::Residuals(_) | Solver::Eager | Solver::Turning) { 5e-4 * mean_limit } else { 1e-6 * normal };
         assert!(excess <= slack + 1e-9, "{solver:?} leaves the cone by {excess} N of {normal} N");
-        let u = problem.motion(contact, &contact.force(), &dv);
+        let u = problem.motion(contact, &contact.force_on_first(), &dv);
         assert!(u.x > -1e-8, "{solver:?}: a gap of {} m", u.x);
         assert!(!contact.is_active() || u.x < 1e-8, "{solver:?}: a force over a gap of {} m", u.x);
     }
-    contacts.sort_by_key(|c| (c.bodies, c.pair));
+    contacts.sort_by_key(|c| (c.bodies, c.id()));
     (dv, contacts, [iterations, restarts])
 }
 
@@ -202,7 +207,7 @@ fn groups_of_the_diagonal_obey_the_laws_together() {
 fn with_friction_all_solvers_give_nearly_the_same_velocities() {
     let stack = stack(0.5);
     let (reference, contacts, _) = solved(&stack, Solver::Other(Method::Newton));
-    let count = |status| contacts.iter().filter(|c| c.status == status).count();
+    let count = |status| contacts.iter().filter(|c| c.force.status == status).count();
     assert!([Status::Inactive, Status::Sticking, Status::Sliding].iter().all(|s| count(*s) > 0), "all states are tested");
     let scale = reference.iter().map(Vec3::amax).fold(0.0, f64::max);
     // Staggered projections need not converge with friction, and do not here.
@@ -239,10 +244,10 @@ fn states_that_are_looked_at_more_rarely_need_fewer_restarts() {
 #[test]
 fn multipliers_are_forces_with_the_other_sign() {
     let mut stack = stack(0.0);
-    stack.contacts.retain(|c| c.spring.is_none());
+    stack.contacts.retain(|c| c.law.is_unilateral());
     let (dv, contacts, _) = solved(&stack, Solver::Residuals(Preconditioner::Full));
     assert!(contacts.iter().filter(|c| c.is_active()).count() > 5);
-    assert!(contacts.iter().all(|c| c.multiplier.x <= 0.0), "a force that pushes");
+    assert!(contacts.iter().all(|c| c.force.multiplier.x <= 0.0), "a force that pushes");
     let (rounds, right) = switched(&stack, -1.0);
     let difference = largest_difference(&right, &dv);
     assert!(rounds.is_some_and(|rounds| rounds < 20) && difference < 1e-6, "{rounds:?} rounds, {difference} m/s");
@@ -264,19 +269,19 @@ fn switched(stack: &Stack, sign: f64) -> (Option<usize>, Vec<Vec3>) {
         }
     }
     for (k, contact) in contacts.iter().enumerate() {
-        for entry in &contact.entries {
-            let row = contact.frame.row(0) * entry.matrix() * DT;
+        for entry in &contact.row.entries {
+            let row = contact.row.frame.row(0) * entry.matrix() * DT;
             system.fixed_view_mut::<1, 3>(n + k, 3 * entry.unknown()).copy_from(&row);
             system.fixed_view_mut::<3, 1>(3 * entry.unknown(), n + k).copy_from(&row.transpose());
         }
     }
-    let mut active: Vec<bool> = contacts.iter().map(|c| c.offset.x < 0.0).collect();
+    let mut active: Vec<bool> = contacts.iter().map(|c| c.row.offset.x < 0.0).collect();
     let mut rounds = 0..200;
     loop {
         let round = rounds.next();
         let rows: Vec<usize> = (0..n).chain((0..m).filter(|k| active[*k]).map(|k| n + k)).collect();
         let right =
-            DVector::from_iterator(rows.len(), rows.iter().map(|r| if *r < n { rhs[r / 3][r % 3] } else { -contacts[r - n].offset.x }));
+            DVector::from_iterator(rows.len(), rows.iter().map(|r| if *r < n { rhs[r / 3][r % 3] } else { -contacts[r - n].row.offset.x }));
         let solution = system.select_rows(&rows).select_columns(&rows).lu().solve(&right).unwrap();
         let dv: Vec<Vec3> = (0..rhs.len()).map(|i| Vec3::new(solution[3 * i], solution[3 * i + 1], solution[3 * i + 2])).collect();
         let gaps: Vec<f64> = contacts.iter().map(|c| problem.motion(c, &Vec3::zeros(), &dv).x).collect();
@@ -295,9 +300,12 @@ fn repeated_rows_cost_no_iterations() {
     let once = stack(0.0);
     let mut thrice = stack(0.0);
     for copy in 1..3 {
-        let copies = once.contacts.iter().filter(|c| c.spring.is_none()).map(|c| {
-            let pair = PairId { second: copy, ..c.pair };
-            Contact { pair, ..c.clone() }
+        let copies = once.contacts.iter().filter(|c| c.law.is_unilateral()).map(|c| {
+            let mut repeated = c.clone();
+            if let Source::Contact(point) = &mut repeated.source {
+                point.pair.second = copy;
+            }
+            repeated
         });
         thrice.contacts.extend(copies);
     }
@@ -317,6 +325,6 @@ fn the_published_friction_update_keeps_the_cone() {
     let (dv, contacts, effort) = solved(&stack, Solver::Turning);
     let difference = largest_difference(&dv, &reference) / reference.iter().map(Vec3::amax).fold(0.0, f64::max);
     println!("{effort:?} iterations and restarts, velocities {difference:.1e} off");
-    assert!(contacts.iter().any(|c| c.status == Status::Sliding));
+    assert!(contacts.iter().any(|c| c.force.status == Status::Sliding));
     assert!(difference < 0.05, "{difference}");
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::Law;
+use super::{Law, Scale};
 use crate::math::{Mat3, Vec3};
 use crate::sparse::lanes::{Entries, PADDING, dot3};
 
@@ -33,33 +33,6 @@ struct Group {
     offset: usize,
     /// First entry of the gathered forces.
     gathered: usize,
-}
-
-/// The scales of one contact [m/N]; zero where no force moves it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Scale {
-    /// W_nn.
-    pub normal: f64,
-    /// Larger eigenvalue of the tangential block.
-    pub tangential: f64,
-    /// 1 / normal, or zero.
-    pub inverse_normal: f64,
-    /// 1 / tangential, or zero.
-    pub inverse_tangential: f64,
-}
-
-impl Scale {
-    pub fn new(block: &Mat3) -> Self {
-        let (a, b, c) = (block[(1, 1)], block[(2, 2)], 0.5 * (block[(1, 2)] + block[(2, 1)]));
-        let eigenvalue = 0.5 * (a + b) + (0.25 * (a - b) * (a - b) + c * c).sqrt();
-        let inverse = |w: f64| if w > f64::MIN_POSITIVE.sqrt() { 1.0 / w } else { 0.0 };
-        Self {
-            normal: block[(0, 0)],
-            tangential: eigenvalue,
-            inverse_normal: inverse(block[(0, 0)]),
-            inverse_tangential: inverse(eigenvalue),
-        }
-    }
 }
 
 /// W [m/N], symmetric positive semidefinite, 3x3 blocks in the contact frames. Blocks of contacts without a common movable body are zero

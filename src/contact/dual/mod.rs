@@ -11,17 +11,16 @@
 
 mod apgd;
 mod compliance;
-mod law;
 mod nncg;
 mod spg;
 mod ssn;
 #[cfg(test)]
 mod tests;
 
-pub use compliance::{Compliance, Gather, IMMOVABLE, Scale};
-pub use law::{Law, NaturalError};
+pub use compliance::{Compliance, Gather, IMMOVABLE};
 pub use ssn::ssn;
 
+use super::law::{Law, NaturalError, Scale};
 use crate::math::Vec3;
 
 /// What to solve. All slices have one entry a contact.

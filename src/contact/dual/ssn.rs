@@ -2,7 +2,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::law::limit;
+use super::super::law::limit;
 use super::{Law, Method, NaturalError, Options, Outcome, Problem, Scale, Work, start};
 use crate::math::{Mat3, Vec3};
 
@@ -68,7 +68,7 @@ fn blocks(x: &DVector<f64>) -> Vec<Vec3> {
 /// F(p, u) [m], zero where the laws hold.
 fn residual(problem: &Problem, x: &DVector<f64>, u: &DVector<f64>) -> DVector<f64> {
     let parts = problem.laws.iter().zip(problem.w.scales()).enumerate();
-    let residual = parts.map(|(k, (law, scale))| Contact::new(law, scale, &block(x, k), &block(u, k)).residual);
+    let residual = parts.map(|(k, (law, scale))| LawResidual::new(law, scale, &block(x, k), &block(u, k)).residual);
     DVector::from_iterator(x.len(), residual.flat_map(|r| [r.x, r.y, r.z]))
 }
 
@@ -76,7 +76,7 @@ fn residual(problem: &Problem, x: &DVector<f64>, u: &DVector<f64>) -> DVector<f6
 fn jacobian(problem: &Problem, w: &DMatrix<f64>, x: &DVector<f64>, u: &DVector<f64>) -> DMatrix<f64> {
     let mut j = DMatrix::zeros(x.len(), x.len());
     for (k, (law, scale)) in problem.laws.iter().zip(problem.w.scales()).enumerate() {
-        let contact = Contact::new(law, scale, &block(x, k), &block(u, k));
+        let contact = LawResidual::new(law, scale, &block(x, k), &block(u, k));
         let mut rows = j.fixed_rows_mut::<3>(3 * k);
         contact.by_motion.mul_to(&w.fixed_rows::<3>(3 * k), &mut rows);
         let guard = if scale.normal > 0.0 { scale.normal + scale.tangential } else { 1.0 } * REGULARISATION;
@@ -87,17 +87,17 @@ fn jacobian(problem: &Problem, w: &DMatrix<f64>, x: &DVector<f64>, u: &DVector<f
 }
 
 /// One contact's part of F and its derivatives.
-struct Contact {
+struct LawResidual {
     residual: Vec3,
     by_force: Mat3,
     by_motion: Mat3,
 }
 
-impl Contact {
+impl LawResidual {
     fn new(law: &Law, scale: &Scale, p: &Vec3, u: &Vec3) -> Self {
         let (wn, wt) = (scale.normal, scale.tangential);
         let friction = match *law {
-            Law::Bilateral => return Self { residual: *u, by_force: Mat3::zeros(), by_motion: Mat3::identity() },
+            Law::Bilateral { .. } => return Self { residual: *u, by_force: Mat3::zeros(), by_motion: Mat3::identity() },
             Law::Unilateral { friction } => friction,
         };
         if scale.inverse_normal == 0.0 {

@@ -194,7 +194,7 @@ fn without_friction_the_forces_solve_the_quadratic_programme() {
 fn ties_hold_and_yield_by_their_compliance() {
     let mut scene = scene(9, 2, 8, 0.5, 1e-3);
     let softness = 2e-4;
-    scene.laws[10] = Law::Bilateral;
+    scene.laws[10] = Law::Bilateral { compliance: Vec3::repeat(softness) };
     for r in 0..3 {
         scene.dense[(30 + r, 30 + r)] += softness;
     }

@@ -8,11 +8,10 @@
 use super::surfaces::Island;
 use super::{Detection, Moved};
 use crate::contact::dual::IMMOVABLE;
-use crate::contact::{Contact, Entry, Status};
+use crate::contact::{Constraint, JacobianEntry, Law};
 use crate::geometry::tangents;
 use crate::math::{Mat3, Vec3};
 use crate::model::{Attachment, End};
-use crate::model::{PairId, PairKind};
 
 /// Rows are renewed if the stretch differs from what they predicted by this part of the contact tolerance.
 const STALE: f64 = 0.5;
@@ -30,7 +29,7 @@ struct Rows {
 
 impl Detection<'_> {
     /// Adds the springs of the island as rows, with the forces of the last step; `dv` is where the solve starts.
-    pub fn attach(&self, island: &Island, dv: &[Vec3], contacts: &mut Vec<Contact>) {
+    pub fn attach(&self, island: &Island, dv: &[Vec3], contacts: &mut Vec<Constraint>) {
         if self.model.attachments.is_empty() {
             return;
         }
@@ -41,31 +40,36 @@ impl Detection<'_> {
             if !island.owns(self.model, &bodies.map(|b| b as usize)) {
                 continue;
             }
-            let pair = PairId { kind: PairKind::Attachment, first: k as u32, second: 0 };
-            let entries = self.idle_entries.take().unwrap_or_default();
-            let mut spring = Contact { entries, status: Status::Sticking, multiplier: -force, ..Contact::new(pair, bodies, 0.0) };
-            self.follow(&mut spring, &moved);
-            contacts.push(spring);
+            let mut joint = Constraint::joint(k as u32, bodies, Vec3::zeros());
+            joint.row.entries = self.idle_entries.take().unwrap_or_default();
+            joint.force.multiplier = -force;
+            let pull = pull(&joint);
+            let rows = self.rows_of(attachment, &pull, &moved);
+            self.take_rows(&mut joint, attachment, &rows, &pull, &moved);
+            contacts.push(joint);
         }
     }
 
-    /// Renews the rows of a spring that has left the way they predicted; false if they stay.
-    pub(super) fn follow(&self, contact: &mut Contact, moved: &Moved) -> bool {
-        let first = moved.island.unknowns.start;
-        // The force of the second end on the first one, turned around: it points from the second to the first where the spring pulls.
-        let pull = contact.frame.transpose() * contact.multiplier;
-        let attachment = &self.model.attachments[contact.pair.first as usize];
+    /// Renews the rows of a joint that has left the way they predicted; false if they stay.
+    pub(super) fn follow(&self, joint: &mut Constraint, attachment: u32, moved: &Moved) -> bool {
+        let (pull, attachment) = (pull(joint), &self.model.attachments[attachment as usize]);
         let rows = self.rows_of(attachment, &pull, moved);
-        let missed = rows.motion - (contact.offset + contact.rows(moved.dv, first, self.dt));
+        let missed = rows.motion - joint.row.motion(moved.dv, moved.island.unknowns.start, self.dt);
         let missed = if rows.frame == Mat3::identity() { missed.amax() } else { missed.x.abs() };
-        if contact.spring.is_some() && missed <= STALE * self.tolerance {
+        if missed <= STALE * self.tolerance {
             return false;
         }
-        self.put_entries_of(attachment, &mut contact.entries);
-        (contact.frame, contact.spring) = (rows.frame, Some(rows.compliance));
-        contact.offset = rows.motion - contact.rows(moved.dv, first, self.dt);
-        contact.multiplier = contact.frame * pull;
+        self.take_rows(joint, attachment, &rows, &pull, moved);
         true
+    }
+
+    /// Gives the joint its rows, with the force that pulls as before.
+    fn take_rows(&self, joint: &mut Constraint, attachment: &Attachment, rows: &Rows, pull: &Vec3, moved: &Moved) {
+        self.put_entries_of(attachment, &mut joint.row.entries);
+        joint.row.frame = rows.frame;
+        joint.law = Law::Bilateral { compliance: rows.compliance };
+        joint.row.offset = rows.motion - joint.row.apply(moved.dv, moved.island.unknowns.start, self.dt);
+        joint.force.multiplier = joint.row.frame * pull;
     }
 
     fn rows_of(&self, attachment: &Attachment, pull: &Vec3, moved: &Moved) -> Rows {
@@ -97,10 +101,10 @@ impl Detection<'_> {
 
     /// The row of H of the first end less the second, into `entries`. Arms are those of the start of the step, and the matrix says how the pull turns with them
     /// (`assemble::matrix`); arms that followed the body would turn a light one back and forth.
-    fn put_entries_of(&self, attachment: &Attachment, entries: &mut Vec<Entry>) {
+    fn put_entries_of(&self, attachment: &Attachment, entries: &mut Vec<JacobianEntry>) {
         let (model, state) = (self.model, self.step.state);
         entries.clear();
-        let linear = |(unknown, weight)| Entry::Linear { unknown, weight };
+        let linear = |(unknown, weight)| JacobianEntry::Linear { unknown, weight };
         for (end, side) in attachment.ends.iter().zip([1.0, -1.0]) {
             match end {
                 End::Nodes(nodes) => {
@@ -110,7 +114,7 @@ impl Detection<'_> {
                 End::Rigid { body, point } if model.rigid_bodies[*body].is_free() => {
                     let arm = state.rigid_bodies[*body].pose.rotation * point * side;
                     entries.push(linear((model.linear_unknown(*body) as u32, side)));
-                    entries.push(Entry::Angular { unknown: model.angular_unknown(*body) as u32, arm });
+                    entries.push(JacobianEntry::Angular { unknown: model.angular_unknown(*body) as u32, arm });
                 }
                 _ => {}
             }
@@ -119,19 +123,24 @@ impl Detection<'_> {
     }
 }
 
+/// The force of the second end on the first one, turned around: it points from the second to the first where the joint pulls.
+fn pull(joint: &Constraint) -> Vec3 {
+    joint.row.frame.transpose() * joint.force.multiplier
+}
+
 /// Puts entries in order, linear ones first, with one for each unknown.
-fn merge(entries: &mut Vec<Entry>) {
-    entries.sort_by_key(|entry| (matches!(entry, Entry::Angular { .. }), entry.unknown()));
+fn merge(entries: &mut Vec<JacobianEntry>) {
+    entries.sort_by_key(|entry| (matches!(entry, JacobianEntry::Angular { .. }), entry.unknown()));
     entries.dedup_by(|next, first| match (next, first) {
-        (Entry::Linear { unknown, weight }, Entry::Linear { unknown: first, weight: sum }) if unknown == first => {
+        (JacobianEntry::Linear { unknown, weight }, JacobianEntry::Linear { unknown: first, weight: sum }) if unknown == first => {
             *sum += *weight;
             true
         }
-        (Entry::Angular { unknown, arm }, Entry::Angular { unknown: first, arm: sum }) if unknown == first => {
+        (JacobianEntry::Angular { unknown, arm }, JacobianEntry::Angular { unknown: first, arm: sum }) if unknown == first => {
             *sum += *arm;
             true
         }
         _ => false,
     });
-    entries.retain(|entry| !matches!(entry, Entry::Linear { weight: 0.0, .. }));
+    entries.retain(|entry| !matches!(entry, JacobianEntry::Linear { weight: 0.0, .. }));
 }

@@ -13,12 +13,14 @@ pub use certificate::InjectivityCertificate;
 pub use surfaces::{Island, Islands, SurfaceMemory, SurfaceStep, Surfaces};
 pub use touching::set_apart;
 
+pub mod row_life;
+
 pub use self::surfaces::End;
 
 use rayon::prelude::*;
 
 use self::obstacles::Entering;
-use crate::contact::{Contact, Entry, Linearisation, Status};
+use crate::contact::{Constraint, ContactPoint, JacobianEntry, Linearisation, Source, Status};
 use crate::geometry::{Candidates, Crossings, MovingShape};
 use crate::math::Vec3;
 use crate::memory::Pool;
@@ -51,7 +53,7 @@ pub struct Detection<'a> {
     tolerance: f64,
     obstacles: Vec<MovingShape>,
     idle_looks: Pool<Look>,
-    idle_entries: Pool<Vec<Entry>>,
+    idle_entries: Pool<Vec<JacobianEntry>>,
     /// Remembered contacts aim at the gap that they have, not at the middle of the band. Conjugate residuals do as published.
     keeps_gaps: bool,
 }
@@ -63,13 +65,13 @@ pub struct DetectionMemory {
     obstacles: Vec<MovingShape>,
     idle_looks: Pool<Look>,
     /// Of contacts that are no more.
-    idle_entries: Pool<Vec<Entry>>,
+    idle_entries: Pool<Vec<JacobianEntry>>,
 }
 
 impl DetectionMemory {
     /// Takes that of contacts which are no longer needed.
-    pub fn keep(&self, contacts: &mut Vec<Contact>) {
-        contacts.drain(..).for_each(|contact| self.idle_entries.put(contact.entries));
+    pub fn keep(&self, contacts: &mut Vec<Constraint>) {
+        contacts.drain(..).for_each(|contact| self.idle_entries.put(contact.row.entries));
     }
 }
 
@@ -130,7 +132,7 @@ impl<'a> Detection<'a> {
     }
 
     /// Adds the contacts of the island that carried a force in the last step, with that force; `dv` is where the solve starts.
-    pub fn remember(&self, island: &Island, dv: &[Vec3], contacts: &mut Vec<Contact>) {
+    pub fn remember(&self, island: &Island, dv: &[Vec3], contacts: &mut Vec<Constraint>) {
         let entries = &self.step.state.contacts.entries;
         let is_ours = |e: &&WarmContact| self.exists(&e.pair) && island.owns(self.model, &self.bodies(&e.pair));
         let mut ours = entries.iter().filter(is_ours).peekable();
@@ -144,32 +146,33 @@ impl<'a> Detection<'a> {
             } else {
                 self.step.at_start(&entry.pair, &end, NEAR * self.tolerance)?
             };
-            let mut contact = self.new_contact(entry.pair);
+            let mut point = self.new_point(entry.pair);
             if self.keeps_gaps {
-                contact.slipped = entry.slip * (MAX_SLIPPED * self.tolerance / entry.slip.norm()).min(1.0);
+                point.stick_anchor_offset = entry.slip * (MAX_SLIPPED * self.tolerance / entry.slip.norm()).min(1.0);
                 // What rests stays where it is in the band: nothing is pushed back and forth.
                 let gap_at_start = found.gap - found.slip.dot(&found.normal);
-                contact.safety = gap_at_start.clamp(SAFETY * self.tolerance, 1.5 * SAFETY * self.tolerance);
+                point.contact_offset = gap_at_start.clamp(SAFETY * self.tolerance, 1.5 * SAFETY * self.tolerance);
             }
-            self.step.put_entries(&found.sum, &end, &mut contact.entries);
+            let mut contact = self.new_contact(point);
+            self.step.put_entries(&found.sum, &end, &mut contact.row.entries);
             contact.linearise(&found, dv, island.unknowns.start, self.dt);
-            contact.remember(entry);
+            contact.warm_start(entry);
             Some(contact)
         }));
     }
 
     /// Follows springs, adds contacts for features of the island that would cross something with the velocity change `dv`, and renews the rows of active contacts whose
     /// true gap has left (0, eps2).
-    pub fn adapt(&self, island: &Island, dv: &[Vec3], contacts: &mut Vec<Contact>) -> Adapted {
+    pub fn adapt(&self, island: &Island, dv: &[Vec3], contacts: &mut Vec<Constraint>) -> Adapted {
         self.adapt_among(&island.candidates, island, dv, &self.step.end_positions(island, dv), contacts)
     }
 
     /// The same where `end` is known, and that of the candidates of the island only `candidates` can cross on the way there.
-    pub fn adapt_among(&self, candidates: &Candidates, island: &Island, dv: &[Vec3], end: &End, contacts: &mut Vec<Contact>) -> Adapted {
+    pub fn adapt_among(&self, candidates: &Candidates, island: &Island, dv: &[Vec3], end: &End, contacts: &mut Vec<Constraint>) -> Adapted {
         let moved = Moved { island, dv, end };
         let mut look = self.idle_looks.take().unwrap_or_default();
         let Look { known, ends, entering, crossings, met } = &mut look;
-        let end_of = |contact: &Contact| contact.spring.is_none().then(|| self.found(contact, &moved));
+        let end_of = |contact: &Constraint| Some(self.found(contact.point()?, &contact.row.normal(), &moved));
         contacts.par_iter().with_min_len(CONTACTS).map(end_of).collect_into_vec(ends);
         let mut found_ends = ends.drain(..);
         let mut off = 0.0f64;
@@ -180,25 +183,31 @@ impl<'a> Detection<'a> {
             }
         };
         contacts.retain_mut(|contact| {
-            let Some((found, aside)) = found_ends.next().flatten() else {
-                note(&mut off, self.follow(contact, &moved), 0.0);
-                return true;
+            let found_end = found_ends.next().flatten();
+            let (found, aside, life) = match (&contact.source, found_end) {
+                (Source::Contact(point), Some((found, aside))) => (found, aside, point.life),
+                (Source::Joint { attachment }, _) => {
+                    let attachment = *attachment;
+                    note(&mut off, self.follow(contact, attachment, &moved), 0.0);
+                    return true;
+                }
+                (Source::Contact(_), None) => unreachable!("each contact has an end"),
             };
-            if aside > NEAR * self.tolerance && contact.crossed == 0 {
+            if aside > NEAR * self.tolerance && life.crossings == 0 {
                 // The features have slid off each other: others meet instead.
                 note(&mut off, contact.is_active(), found.gap);
-                self.idle_entries.put(std::mem::take(&mut contact.entries));
+                self.idle_entries.put(std::mem::take(&mut contact.row.entries));
                 return false;
             }
-            let stale = match contact.status {
+            let stale = match contact.force.status {
                 // Features that are apart along the surface more than they overlap have not met; if they cross, that is told below.
                 _ if found.gap <= 0.0 => aside <= -found.gap,
                 Status::Inactive => false,
                 // Features whose row of the end let them cross before keep that of the touch. A gap that is as wide as the row told needs no other row, and one
                 // that stays wider than told (edges that are nearly parallel) is left to the next step, which begins from there.
                 _ => {
-                    let is_wide = found.gap >= self.tolerance && contact.crossed < 2 && contact.renewed < FULL_TURNS;
-                    is_wide && (found.gap - self.told(contact, &moved)).abs() >= TOLD * self.tolerance
+                    let is_wide = found.gap >= self.tolerance && life.crossings < 2 && life.renewals < FULL_TURNS;
+                    is_wide && (found.gap - self.predicted_gap(contact, &moved)).abs() >= TOLD * self.tolerance
                 }
             };
             if stale {
@@ -209,7 +218,7 @@ impl<'a> Detection<'a> {
         });
         drop(found_ends);
         known.clear();
-        known.extend(contacts.iter().enumerate().map(|(k, c)| (c.pair, k)));
+        known.extend(contacts.iter().enumerate().filter_map(|(k, c)| Some((c.point()?.pair, k))));
         known.sort_unstable();
         let is_known = |pair: &PairId| known.binary_search_by_key(pair, |(known, _)| *known).is_ok();
         self.entering_obstacles(&moved, entering, met);
@@ -222,27 +231,31 @@ impl<'a> Detection<'a> {
             let mut same = known[same].iter().map(|(_, place)| *place);
             let with_obstacle = pair.kind.is_with_obstacle();
             // An edge or a triangle that bends over an obstacle is held where it was deepest before, too.
-            let place = same.find(|place| !with_obstacle || apart(&contacts[*place].weights, &found.weights) < SAME_POINT);
+            let weights = |place: usize| contacts[place].point().map_or([0.0; 3], |point| point.weights);
+            let place = same.find(|place| !with_obstacle || apart(&weights(*place), &found.weights) < SAME_POINT);
             match place {
                 // Looked at above.
-                Some(place) if with_obstacle && self.obstacle_at_end(&pair, &contacts[place].weights, end).gap < 0.0 => {}
+                Some(place) if with_obstacle && self.obstacle_at_end(&pair, &weights(place), end).gap < 0.0 => {}
                 // Its row let it pass: the one of the crossing does not.
                 Some(place) => {
                     let contact = &mut contacts[place];
-                    contact.crossed += u32::from(!with_obstacle);
+                    if let Some(point) = contact.point_mut() {
+                        point.life.crossings += u32::from(!with_obstacle);
+                    }
                     let (gap, was_active) = (found.gap, contact.is_active());
                     let changed = self.take(contact, found, &moved);
                     if !was_active {
-                        contact.status = Status::Sliding;
+                        contact.force.status = Status::Sliding;
                     }
                     note(&mut off, changed || !was_active, gap);
                 }
                 None => {
-                    let mut contact = self.new_contact(pair);
+                    let mut point = self.new_point(pair);
+                    point.life.crossings = 1;
+                    let mut contact = self.new_contact(point);
                     note(&mut off, true, found.gap);
                     self.take(&mut contact, found, &moved);
-                    contact.crossed = 1;
-                    contact.status = Status::Sliding;
+                    contact.force.status = Status::Sliding;
                     contacts.push(contact);
                 }
             }
@@ -251,9 +264,10 @@ impl<'a> Detection<'a> {
         Adapted { off, crosses }
     }
 
-    /// The gap that the row of the contact tells [m].
-    fn told(&self, contact: &Contact, moved: &Moved) -> f64 {
-        (contact.offset + contact.rows(moved.dv, moved.island.unknowns.start, self.dt)).x + contact.safety
+    /// The gap that the row of the contact predicts [m].
+    fn predicted_gap(&self, contact: &Constraint, moved: &Moved) -> f64 {
+        let contact_offset = contact.point().map_or(0.0, |point| point.contact_offset);
+        contact.row.motion(moved.dv, moved.island.unknowns.start, self.dt).x + contact_offset
     }
 
     /// False for a pair of another model.
@@ -266,7 +280,6 @@ impl<'a> Detection<'a> {
             PairKind::TriangleObstacle => (triangles, obstacles),
             PairKind::VertexTriangle => (vertices, triangles),
             PairKind::EdgeEdge => (edges, edges),
-            PairKind::Attachment => return false,
         };
         (pair.first as usize) < first && (pair.second as usize) < second
     }
@@ -280,29 +293,37 @@ impl<'a> Detection<'a> {
         }
     }
 
-    fn new_contact(&self, pair: PairId) -> Contact {
-        let bodies = self.bodies(&pair);
+    fn new_point(&self, pair: PairId) -> ContactPoint {
+        ContactPoint { contact_offset: SAFETY * self.tolerance, ..ContactPoint::new(pair) }
+    }
+
+    /// A contact at the point, without a row yet.
+    fn new_contact(&self, point: ContactPoint) -> Constraint {
+        let bodies = self.bodies(&point.pair);
         let friction = self.model.friction_between(bodies[0], bodies[1]);
-        let entries = self.idle_entries.take().unwrap_or_default();
-        Contact { entries, safety: SAFETY * self.tolerance, ..Contact::new(pair, bodies.map(|b| b as u32), friction) }
+        let mut contact = Constraint::contact(point, bodies.map(|b| b as u32), friction);
+        contact.row.entries = self.idle_entries.take().unwrap_or_default();
+        contact
     }
 
     /// The pair at the end of the step, and how far its features are beside each other [m].
-    fn found(&self, contact: &Contact, moved: &Moved) -> (Linearisation, f64) {
-        if contact.pair.kind.is_with_obstacle() {
-            return (self.obstacle_at_end(&contact.pair, &contact.weights, moved.end), 0.0);
+    fn found(&self, point: &ContactPoint, normal: &Vec3, moved: &Moved) -> (Linearisation, f64) {
+        if point.pair.kind.is_with_obstacle() {
+            return (self.obstacle_at_end(&point.pair, &point.weights, moved.end), 0.0);
         }
-        self.step.at_end(&contact.pair, &contact.normal(), moved.end)
+        self.step.at_end(&point.pair, normal, moved.end)
     }
 
     /// Takes the new linearisation, its normal turned by at most 15 degrees, and by half of the turn once the row has been renewed a few times: full turns may go to and
     /// fro. False if the row is the same as before.
-    fn renew(&self, contact: &mut Contact, mut found: Linearisation, moved: &Moved) -> bool {
+    fn renew(&self, contact: &mut Constraint, mut found: Linearisation, moved: &Moved) -> bool {
         if contact.is_active() {
-            let old = contact.normal();
+            let old = contact.row.normal();
             let separation = found.normal * found.gap;
-            contact.renewed += 1;
-            if contact.renewed > FULL_TURNS
+            let predicted = self.predicted_gap(contact, moved);
+            let Some(point) = contact.point_mut() else { return false };
+            point.life.renewals += 1;
+            if point.life.renewals > FULL_TURNS
                 && let Some(middle) = (old + found.normal).try_normalize(1e-3)
             {
                 found.normal = middle;
@@ -317,29 +338,28 @@ impl<'a> Detection<'a> {
                 found.normal = middle.normalize();
                 found.gap = separation.dot(&found.normal);
             }
-            found.gap = self.foresighted(contact, found.gap, moved);
+            found.gap = self.secant_corrected_gap(point, found.gap, predicted);
         }
         self.take(contact, found, moved)
     }
 
-    /// The gap that the row of a renewed contact is given. Where the closest points slide along as the features part, gaps open less than their rows tell; what still
+    /// The gap that the row of a renewed contact is given. Where the closest points slide along as the features part, gaps open less than their rows predict; what still
     /// overlaps after some renewals is asked for as much more as it fell short of before (a secant).
-    fn foresighted(&self, contact: &mut Contact, gap: f64, moved: &Moved) -> f64 {
-        let [gap_before, given_before] = contact.renewed_at;
-        let (came, foreseen) = (gap - gap_before, self.told(contact, moved) - given_before);
-        let is_short = contact.renewed > FULL_TURNS && gap <= 0.0 && foreseen > TOLD * self.tolerance;
+    fn secant_corrected_gap(&self, point: &mut ContactPoint, gap: f64, predicted: f64) -> f64 {
+        let (came, foreseen) = (gap - point.life.last_gap, predicted - point.life.last_given);
+        let is_short = point.life.renewals > FULL_TURNS && gap <= 0.0 && foreseen > TOLD * self.tolerance;
         let part = if is_short { (came / foreseen).clamp(LEAST_PART, 1.0) } else { 1.0 };
-        let given = contact.safety - (contact.safety - gap) / part;
-        contact.renewed_at = [gap, given];
+        let given = point.contact_offset - (point.contact_offset - gap) / part;
+        (point.life.last_gap, point.life.last_given) = (gap, given);
         given
     }
 
     /// Takes the new linearisation; false if the row is the same as before.
-    fn take(&self, contact: &mut Contact, found: Linearisation, moved: &Moved) -> bool {
-        let before = (contact.frame, contact.offset);
-        self.step.put_entries(&found.sum, moved.end, &mut contact.entries);
+    fn take(&self, contact: &mut Constraint, found: Linearisation, moved: &Moved) -> bool {
+        let before = (contact.row.frame, contact.row.offset);
+        self.step.put_entries(&found.sum, moved.end, &mut contact.row.entries);
         contact.linearise(&found, moved.dv, moved.island.unknowns.start, self.dt);
-        (contact.frame - before.0).norm() > 1e-9 || (contact.offset - before.1).norm() > 1e-3 * self.tolerance
+        (contact.row.frame - before.0).norm() > 1e-9 || (contact.row.offset - before.1).norm() > 1e-3 * self.tolerance
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::contact::{Entry, Linearisation};
+use crate::contact::{JacobianEntry, Linearisation};
 use crate::geometry::Shape;
 use crate::geometry::{self, Candidates, Crossing, Crossings, Mesh, MeshError, Pair};
 use crate::math::{Isometry, Vec3};
@@ -422,7 +422,7 @@ impl<'a> SurfaceStep<'a> {
     }
 
     /// The row of H of a weighted sum of up to four vertices, into `entries`.
-    pub fn put_entries(&self, sum: &[(u32, f64)], end: &End, entries: &mut Vec<Entry>) {
+    pub fn put_entries(&self, sum: &[(u32, f64)], end: &End, entries: &mut Vec<JacobianEntry>) {
         let model = self.model;
         let (mut linear, mut angular) = ([(0, 0.0); 16], [(0, Vec3::zeros()); 4]);
         let (mut n_linear, mut n_angular) = (0, 0);
@@ -450,18 +450,18 @@ impl<'a> SurfaceStep<'a> {
 }
 
 /// Entries on different unknowns from weights of nodes and centres of mass, and weighted arms of rigid bodies.
-fn merge(linear: &mut [(u32, f64)], angular: &mut [(u32, Vec3)], entries: &mut Vec<Entry>) {
+fn merge(linear: &mut [(u32, f64)], angular: &mut [(u32, Vec3)], entries: &mut Vec<JacobianEntry>) {
     linear.sort_by_key(|(n, _)| *n);
     angular.sort_by_key(|(n, _)| *n);
     entries.clear();
     for group in linear.chunk_by(|a, b| a.0 == b.0) {
         let weight: f64 = group.iter().map(|(_, w)| w).sum();
         if weight != 0.0 {
-            entries.push(Entry::Linear { unknown: group[0].0, weight });
+            entries.push(JacobianEntry::Linear { unknown: group[0].0, weight });
         }
     }
     for group in angular.chunk_by(|a, b| a.0 == b.0) {
-        entries.push(Entry::Angular { unknown: group[0].0, arm: group.iter().map(|(_, a)| a).sum() });
+        entries.push(JacobianEntry::Angular { unknown: group[0].0, arm: group.iter().map(|(_, a)| a).sum() });
     }
 }
 

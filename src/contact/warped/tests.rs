@@ -1,8 +1,8 @@
 use nalgebra::DMatrix;
 
 use super::*;
-use crate::contact::Entry;
 use crate::contact::cwc::Rest;
+use crate::contact::{ContactPoint, JacobianEntry};
 use crate::math::Vec3;
 use crate::model::{PairId, PairKind};
 use crate::sparse::{Columns, Operator, Pattern, RestFactor, elastic_box};
@@ -20,12 +20,12 @@ fn dense(pattern: &Pattern, blocks: &[Mat3]) -> DMatrix<f64> {
 }
 
 /// Points of the first box, which hangs by a corner, against the ground and against the second box, in frames that look anywhere.
-fn contacts(nodes: u32) -> Vec<Contact> {
+fn contacts(nodes: u32) -> Vec<Constraint> {
     let frame = |k: u32| {
         let axis = Vec3::new(f64::from(k).sin(), (2.0 * f64::from(k)).cos(), 0.3);
         nalgebra::Rotation3::new(axis * f64::from(k)).into_inner()
     };
-    let linear = |unknown, weight| Entry::Linear { unknown, weight };
+    let linear = |unknown, weight| JacobianEntry::Linear { unknown, weight };
     let contact = |k: u32| {
         let (a, b) = (1 + k, (2 * k + 5) % nodes);
         let mut entries = vec![linear(a, 0.3), linear((a + 3) % nodes, 0.7)];
@@ -33,7 +33,9 @@ fn contacts(nodes: u32) -> Vec<Contact> {
             entries.extend([linear(nodes + b, -0.6), linear(nodes + (b + 1) % nodes, -0.4)]);
         }
         let pair = PairId { kind: PairKind::VertexTriangle, first: k, second: 0 };
-        Contact { entries, frame: frame(k), ..Contact::new(pair, [0, if k.is_multiple_of(2) { 1 } else { 2 }], 0.5) }
+        let mut contact = Constraint::contact(ContactPoint::new(pair), [0, if k.is_multiple_of(2) { 1 } else { 2 }], 0.5);
+        (contact.row.entries, contact.row.frame) = (entries, frame(k));
+        contact
     };
     // In the order in which `assemble` puts them.
     (0..12).step_by(2).chain((1..12).step_by(2)).map(contact).collect()
@@ -65,8 +67,8 @@ fn difference(turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> [f64; 2] {
     };
     let mut j = DMatrix::zeros(3 * m, 6 * n);
     for (k, contact) in contacts.iter().enumerate() {
-        for entry in &contact.entries {
-            j.fixed_view_mut::<3, 3>(3 * k, 3 * entry.unknown()).copy_from(&(contact.frame * entry.matrix() * DT));
+        for entry in &contact.row.entries {
+            j.fixed_view_mut::<3, 3>(3 * k, 3 * entry.unknown()).copy_from(&(contact.row.frame * entry.matrix() * DT));
         }
     }
     let wanted = &j * free(&dense(&pattern, &a.blocks)) * j.transpose();
@@ -91,9 +93,9 @@ fn difference(turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> [f64; 2] {
     // dt C H R of the contacts, in full precision.
     let mut turned_rows = DMatrix::zeros(3 * m, 6 * n);
     for (k, contact) in contacts.iter().enumerate() {
-        for entry in &contact.entries {
+        for entry in &contact.row.entries {
             let rotation = rotations[entry.unknown() / n][entry.unknown() % n];
-            turned_rows.fixed_view_mut::<3, 3>(3 * k, 3 * entry.unknown()).copy_from(&(contact.frame * entry.matrix() * rotation * DT));
+            turned_rows.fixed_view_mut::<3, 3>(3 * k, 3 * entry.unknown()).copy_from(&(contact.row.frame * entry.matrix() * rotation * DT));
         }
     }
     let exact = &turned_rows * rest_inverse * turned_rows.transpose();

@@ -12,7 +12,7 @@ use super::kernel::{Bound, Buffers, Kernel, groups_for};
 use super::layout::{BlockData, CrControlData, CrData, CwcData, RowData, vec4};
 use super::outbox::Outbox;
 use super::{Device, DeviceError, WORKGROUP};
-use crate::contact::{Contact, Status};
+use crate::contact::{Constraint, Status};
 use crate::math::{Mat3, Vec3};
 use crate::model::Model;
 
@@ -30,7 +30,7 @@ const PHASE_ENTRY: u32 = 2;
 
 /// Contacts that are solved for together with the bodies that they link.
 pub struct CrIsland<'a> {
-    pub contacts: &'a [Contact],
+    pub contacts: &'a [Constraint],
     pub unknowns: Range<usize>,
     /// Of the deformable bodies.
     pub bodies: Range<usize>,
@@ -215,36 +215,36 @@ fn entry(before: &CrControlData) -> CrControlData {
 }
 
 /// What changes in a contact, as in the first planes.
-fn written(contact: &Contact) -> [[f32; 4]; WRITTEN] {
-    let status = match contact.status {
+fn written(contact: &Constraint) -> [[f32; 4]; WRITTEN] {
+    let status = match contact.force.status {
         Status::Inactive => 0.0,
         Status::Sticking => 1.0,
         Status::Sliding => 2.0,
     };
-    let turning = if contact.turning.is_finite() { contact.turning } else { -1.0 };
-    let axis = |r: usize| vec4(&contact.frame.row(r).transpose(), contact.offset[r]);
-    [vec4(&Vec3::new(status, turning, contact.sliding_force.y), 0.0), axis(1), axis(2), vec4(&contact.multiplier, 0.0)]
+    let turning = if contact.force.sliding_compliance.is_finite() { contact.force.sliding_compliance } else { -1.0 };
+    let axis = |r: usize| vec4(&contact.row.frame.row(r).transpose(), contact.row.offset[r]);
+    [vec4(&Vec3::new(status, turning, contact.force.sliding_force.y), 0.0), axis(1), axis(2), vec4(&contact.force.multiplier, 0.0)]
 }
 
 /// Takes over what a solve made of a contact, with its tangents turned to where the force slides.
-pub fn take(contact: &mut Contact, planes: [&[f32; 4]; READ]) {
+pub fn take(contact: &mut Constraint, planes: [&[f32; 4]; READ]) {
     let three = |v: &[f32; 4]| Vec3::new(v[0].into(), v[1].into(), v[2].into());
     let [state, tangent, _, multiplier, compliance] = planes.map(three);
-    let (c, s) = (contact.frame.row(1).transpose().dot(&tangent), contact.frame.row(2).transpose().dot(&tangent));
+    let (c, s) = (contact.row.frame.row(1).transpose().dot(&tangent), contact.row.frame.row(2).transpose().dot(&tangent));
     let size = c.hypot(s);
     let (c, s) = if size > 0.0 { (c / size, s / size) } else { (1.0, 0.0) };
     let here = |y: f64, z: f64| Vec3::new(0.0, c * y - s * z, s * y + c * z);
-    contact.multiplier = Vec3::new(multiplier.x, 0.0, 0.0);
-    contact.sliding_force = Vec3::zeros();
-    contact.turning = f64::INFINITY;
+    contact.force.multiplier = Vec3::new(multiplier.x, 0.0, 0.0);
+    contact.force.sliding_force = Vec3::zeros();
+    contact.force.sliding_compliance = f64::INFINITY;
     if state.x == 0.0 {
-        contact.status = Status::Inactive;
+        contact.force.status = Status::Inactive;
     } else if state.x == 1.0 {
-        contact.status = Status::Sticking;
-        contact.multiplier += here(multiplier.y, multiplier.z);
+        contact.force.status = Status::Sticking;
+        contact.force.multiplier += here(multiplier.y, multiplier.z);
     } else {
         contact.slide(&here(state.z, 0.0), if state.y < 0.0 { f64::INFINITY } else { state.y });
-        contact.multiplier.z = multiplier.z;
+        contact.force.multiplier.z = multiplier.z;
     }
-    contact.compliance = Mat3::from_diagonal(&compliance);
+    contact.scaling.compliance = Mat3::from_diagonal(&compliance);
 }

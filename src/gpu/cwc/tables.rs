@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::columns::ColumnStore;
-use crate::contact::{Contact, Entry};
+use crate::contact::{Constraint, JacobianEntry};
 use crate::elastic::RestBody;
 use crate::gpu::layout::{CwcData, RowData, vec4};
 use crate::math::{Mat3, Quat};
@@ -26,7 +26,7 @@ const NONE: u32 = u32::MAX;
 
 /// Contacts that are solved together.
 pub struct IslandRows<'a> {
-    pub contacts: &'a [Contact],
+    pub contacts: &'a [Constraint],
     /// Of the deformable bodies.
     pub bodies: Range<usize>,
     /// Of gaps [m].
@@ -82,7 +82,7 @@ impl Tables {
             Some(rigid) => (model.bodies.len() + rigid / 2) as u32,
         };
         let contacts = || islands.iter().flat_map(|island| island.contacts);
-        let mut places: Vec<u32> = contacts().flat_map(|c| &c.entries).map(|entry| entry.unknown() as u32).collect();
+        let mut places: Vec<u32> = contacts().flat_map(|c| &c.row.entries).map(|entry| entry.unknown() as u32).collect();
         places.sort_unstable();
         places.dedup();
         let place_of = |unknown: usize| places.partition_point(|place| (*place as usize) < unknown);
@@ -95,13 +95,13 @@ impl Tables {
             let first = levers.len();
             for side in 0..2 {
                 let begin = levers.len();
-                let on_first = |entry: &Entry| body_of(entry.unknown()) == contact.bodies[0];
-                for entry in contact.entries.iter().filter(|entry| on_first(entry) == (side == 0)) {
+                let on_first = |entry: &JacobianEntry| body_of(entry.unknown()) == contact.bodies[0];
+                for entry in contact.row.entries.iter().filter(|entry| on_first(entry) == (side == 0)) {
                     let place = place_of(entry.unknown());
                     items[place].push([k as u32, levers.len() as u32]);
                     let value = match entry {
-                        Entry::Linear { weight, .. } => [*weight as f32, 0.0, 0.0],
-                        Entry::Angular { arm, .. } => [arm.x as f32, arm.y as f32, arm.z as f32],
+                        JacobianEntry::Linear { weight, .. } => [*weight as f32, 0.0, 0.0],
+                        JacobianEntry::Angular { arm, .. } => [arm.x as f32, arm.y as f32, arm.z as f32],
                     };
                     levers.push([value[0].to_bits(), value[1].to_bits(), value[2].to_bits(), place as u32]);
                 }
@@ -110,7 +110,7 @@ impl Tables {
                 }
             }
             tables.rows.push(row(contact, first..levers.len()));
-            tables.forces.push(vec4(&contact.force(), 0.0));
+            tables.forces.push(vec4(&contact.force_on_first(), 0.0));
         }
         members.sort_by_key(|member| (member.body, member.contact));
         columns.request(model, rests, &places);
@@ -243,14 +243,14 @@ impl Tables {
     }
 }
 
-fn row(contact: &Contact, levers: Range<usize>) -> RowData {
-    let axis = |r: usize| vec4(&contact.frame.row(r).transpose(), contact.offset[r]);
-    let friction = if contact.spring.is_some() { -1.0 } else { contact.friction };
+fn row(contact: &Constraint, levers: Range<usize>) -> RowData {
+    let axis = |r: usize| vec4(&contact.row.frame.row(r).transpose(), contact.row.offset[r]);
+    let friction = if contact.law.is_bilateral() { -1.0 } else { contact.law.friction() };
     RowData {
         normal: axis(0),
         tangent_1: axis(1),
         tangent_2: axis(2),
-        give: vec4(&contact.spring.unwrap_or_default(), friction),
+        give: vec4(&contact.law.compliance(), friction),
         sides: [[0; 4]; 2],
         levers: [levers.start as u32, levers.end as u32, 0, 0],
     }

@@ -73,7 +73,7 @@ impl DeviceBackend {
                 break;
             }
             for island_work in work.island_works.iter_mut().filter(|work| work.solved.is_none()) {
-                island_work.contacts.sort_by_key(|contact| (contact.bodies, contact.pair));
+                island_work.contacts.sort_by_key(|contact| (contact.bodies, contact.id()));
             }
             let is_island = |k: &usize| work.island_works[*k].solved.is_none() && !work.island_works[*k].contacts.is_empty();
             let islands: Vec<usize> = (0..courses.len()).filter(is_island).collect();
@@ -257,7 +257,7 @@ impl DeviceBackend {
             let forces: Vec<Vec3> = answer.forces[range.clone()].iter().map(three).collect();
             cwc::store(contacts, &forces);
             for (contact, scale) in contacts.iter_mut().zip(&answer.scales[range]) {
-                contact.compliance = Mat3::from_diagonal(&Vec3::new(scale[0].into(), scale[1].into(), scale[1].into()));
+                contact.scaling.compliance = Mat3::from_diagonal(&Vec3::new(scale[0].into(), scale[1].into(), scale[1].into()));
             }
             let island = &answer.islands[SOLVE * i..][..SOLVE];
             let factor = island[FACTOR];

@@ -20,7 +20,7 @@ fn rounds(device: &Device) -> u32 {
 }
 
 /// Tables of contacts whose compliance nobody asks for.
-fn rows_of(contacts: &[Contact]) -> IslandRows<'_> {
+fn rows_of(contacts: &[Constraint]) -> IslandRows<'_> {
     IslandRows { contacts, bodies: 0..0, accuracy: 0.0, factor: 1.0 }
 }
 

@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::*;
-use crate::contact::{Contact, Entry};
+use crate::contact::{Constraint, ContactPoint, JacobianEntry, Law};
 use crate::elastic::{CornerGradients, Damping, TetGroups, elements, matrix};
 use crate::gpu::device::test_device;
 use crate::gpu::readback::read;
@@ -39,9 +39,9 @@ pub(super) fn model() -> Model {
 }
 
 /// Points of the box against the brick, against the ground, and a spring between them, in frames that look anywhere.
-pub(super) fn contacts(model: &Model) -> Vec<Contact> {
+pub(super) fn contacts(model: &Model) -> Vec<Constraint> {
     let n = model.n_nodes() as u32;
-    let linear = |unknown, weight| Entry::Linear { unknown, weight };
+    let linear = |unknown, weight| JacobianEntry::Linear { unknown, weight };
     let contact = |k: u32| {
         let (a, b) = (1 + (5 * k) % (n - 1), 1 + (7 * k + 3) % (n - 1));
         let mut entries = vec![linear(a, 0.3)];
@@ -51,19 +51,23 @@ pub(super) fn contacts(model: &Model) -> Vec<Contact> {
         let with_brick = !k.is_multiple_of(3);
         if with_brick {
             let arm = Vec3::new(0.05, 0.01 * f64::from(k), -0.03);
-            entries.extend([linear(n, -1.0), Entry::Angular { unknown: n + 1, arm: -arm }]);
+            entries.extend([linear(n, -1.0), JacobianEntry::Angular { unknown: n + 1, arm: -arm }]);
         }
         let axis = Vec3::new(f64::from(k).sin(), (2.0 * f64::from(k)).cos(), 0.3);
         let frame = nalgebra::Rotation3::new(axis * f64::from(k)).into_inner();
         let pair = PairId { kind: PairKind::VertexTriangle, first: k, second: 0 };
-        let spring = (k == 4).then(|| Vec3::new(1e-4, 2e-4, 3e-4));
-        Contact { entries, frame, spring, ..Contact::new(pair, [0, if with_brick { 1 } else { 2 }], 0.5) }
+        let mut contact = Constraint::contact(ContactPoint::new(pair), [0, if with_brick { 1 } else { 2 }], 0.5);
+        (contact.row.entries, contact.row.frame) = (entries, frame);
+        if k == 4 {
+            contact.law = Law::Bilateral { compliance: Vec3::new(1e-4, 2e-4, 3e-4) };
+        }
+        contact
     };
     (0..9).map(contact).collect()
 }
 
 /// dt^2 C H A^-1 H^T C^T with what springs add, A of the box turned as a whole by the rotations in `state`.
-fn wanted(model: &Model, state: &State, params: &Params, contacts: &[Contact]) -> DMatrix<f64> {
+fn wanted(model: &Model, state: &State, params: &Params, contacts: &[Constraint]) -> DMatrix<f64> {
     let damping = Damping::of(model);
     let mut rotations = state.rotations.clone();
     let found = elements(&model.tets, &mut rotations, &state.displacements, &state.velocities, params.time_step, &damping.betas);
@@ -86,8 +90,8 @@ fn wanted(model: &Model, state: &State, params: &Params, contacts: &[Contact]) -
     }
     let mut rows = DMatrix::zeros(3 * contacts.len(), n);
     for (k, contact) in contacts.iter().enumerate() {
-        for entry in &contact.entries {
-            let block = contact.frame * entry.matrix() * params.time_step;
+        for entry in &contact.row.entries {
+            let block = contact.row.frame * entry.matrix() * params.time_step;
             let mut place = rows.fixed_view_mut::<3, 3>(3 * k, 3 * entry.unknown());
             place += block;
         }
@@ -95,7 +99,7 @@ fn wanted(model: &Model, state: &State, params: &Params, contacts: &[Contact]) -
     let mut w = &rows * dense.try_inverse().unwrap() * rows.transpose();
     for (k, contact) in contacts.iter().enumerate() {
         let mut place = w.fixed_view_mut::<3, 3>(3 * k, 3 * k);
-        place += contact.own_compliance();
+        place += Mat3::from_diagonal(&contact.law.compliance());
     }
     w
 }

@@ -15,13 +15,13 @@ fn noise(k: usize) -> f64 {
 }
 
 /// The nine contacts of the other test, with states of all kinds.
-fn with_states(model: &Model) -> Vec<Contact> {
+fn with_states(model: &Model) -> Vec<Constraint> {
     let mut contacts = contacts(model);
     for (k, contact) in contacts.iter_mut().enumerate() {
-        contact.offset = Vec3::new(noise(3 * k), noise(3 * k + 1), noise(3 * k + 2)) * 1e-3;
-        contact.status = if k % 4 == 3 { Status::Inactive } else { Status::Sticking };
-        if contact.status == Status::Sticking {
-            contact.multiplier = Vec3::new(-4.0 - noise(k), noise(k + 7), noise(k + 9));
+        contact.row.offset = Vec3::new(noise(3 * k), noise(3 * k + 1), noise(3 * k + 2)) * 1e-3;
+        contact.force.status = if k % 4 == 3 { Status::Inactive } else { Status::Sticking };
+        if contact.force.status == Status::Sticking {
+            contact.force.multiplier = Vec3::new(-4.0 - noise(k), noise(k + 7), noise(k + 9));
         }
         if k % 4 == 1 {
             contact.slide(&Vec3::new(0.0, 1.0, noise(k)), if k == 1 { 1e-4 } else { f64::INFINITY });
@@ -31,12 +31,14 @@ fn with_states(model: &Model) -> Vec<Contact> {
 }
 
 /// Residuals of the velocities and of the rows at `dv`, zero where the one has no freedom and the other is no row of the system.
-fn residuals(problem: &Problem, contacts: &[Contact], dv: &[Vec3]) -> [Vec<Vec3>; 2] {
-    let force = |c: &Contact| -(c.mask(c.multiplier) + if c.status == Status::Sliding { c.sliding_force } else { Vec3::zeros() });
+fn residuals(problem: &Problem, contacts: &[Constraint], dv: &[Vec3]) -> [Vec<Vec3>; 2] {
+    let force = |c: &Constraint| {
+        -(c.force.mask(c.force.multiplier) + if c.force.status == Status::Sliding { c.force.sliding_force } else { Vec3::zeros() })
+    };
     let forces: Vec<Vec3> = contacts.iter().map(force).collect();
     let mut r = vec![Vec3::zeros(); dv.len()];
     problem.residual(contacts, &forces, dv, &mut r);
-    let of_row = |c: &Contact| c.mask(c.row_compliance().component_mul(&c.multiplier) - c.offset - problem.rows(c, dv));
+    let of_row = |c: &Constraint| c.force.mask(c.row_compliance().component_mul(&c.force.multiplier) - c.row.offset - problem.rows(c, dv));
     [r, contacts.iter().map(of_row).collect()]
 }
 
@@ -129,12 +131,12 @@ fn residuals_are_those_of_the_rows_and_the_matrix() {
         largest(&wanted_c) / largest(&start_c)
     );
     assert!(off[0] < 1e-5 && off[1] < 1e-5, "{off:?}");
-    assert!(contacts.iter().zip(&before).all(|(a, b)| a.status == b.status && (a.frame - b.frame).amax() < 1e-6));
+    assert!(contacts.iter().zip(&before).all(|(a, b)| a.force.status == b.force.status && (a.row.frame - b.row.frame).amax() < 1e-6));
     // The same comparison sees the multipliers before, and an arm that is another.
     assert!(apart(&found_v, &residuals(&problem, &before, &dv)[0]) / largest(&start_v) > 1e-4);
-    let turned = contacts.iter_mut().flat_map(|c| &mut c.entries);
+    let turned = contacts.iter_mut().flat_map(|c| &mut c.row.entries);
     turned.for_each(|entry| {
-        if let crate::contact::Entry::Angular { arm, .. } = entry {
+        if let crate::contact::JacobianEntry::Angular { arm, .. } = entry {
             arm.x += 1e-3;
         }
     });
