@@ -8,8 +8,8 @@ use crate::math::Vec3;
 pub struct Closest {
     /// Sum +1 over the first side, -1 over the second; each side's within its feature.
     pub weights: [f64; 4],
-    /// Unit vector from the second side to the first. Of two possible signs at distance 0 the one of the face normal, or of the cross
-    /// product of the edges.
+    /// Unit vector from the second side to the first. Of two possible signs at distance 0 the one of the face normal,
+    /// or of the cross product of the edges.
     pub direction: Vec3,
     /// [m], never negative.
     pub distance: f64,
@@ -26,10 +26,12 @@ pub fn closest(mesh: &Mesh, pair: Pair, x: &[Vec3]) -> Closest {
     }
 }
 
-/// The direction in which a pair pushes apart at positions `x`, on the side of `toward` (unit): the normal of the triangle, or the cross product of the edges as far as the
-/// surfaces can push that way ([`NormalCone::in_normal_cone`](super::mesh::NormalCone::in_normal_cone)). Between nearly parallel edges, and in flat parts of a surface, the cross product tells of small
-/// deformations only. Where the end of an edge is what is nearest (`at_end`), it pushes the other one in the direction `toward` as far as the surfaces can: the cross product
-/// then is that of lines which do not meet.
+/// The direction in which a pair pushes apart at positions `x`, on the side of `toward` (unit): the normal of the
+/// triangle, or the cross product of the edges, brought into the normal cones of both edges
+/// ([`NormalCone::in_normal_cone`](super::mesh::NormalCone::in_normal_cone)): between nearly parallel edges, and in
+/// flat parts of a surface, the cross product depends on small deformations only. Where the end of an edge is nearest
+/// (`at_end`), the cross product is that of lines which do not meet: then the direction is `toward`, brought into the
+/// normal cones.
 pub fn pushing_direction(mesh: &Mesh, pair: Pair, x: &[Vec3], toward: &Vec3, at_end: bool) -> Vec3 {
     let [a, b, c, d] = mesh.vertices(pair).map(|v| x[v as usize]);
     let (normal, size) = match pair {
@@ -40,8 +42,8 @@ pub fn pushing_direction(mesh: &Mesh, pair: Pair, x: &[Vec3], toward: &Vec3, at_
     let normal = normal.try_normalize(size).unwrap_or(*toward);
     let normal = if normal.dot(toward) < 0.0 { -normal } else { normal };
     let Pair::EdgeEdge { first, second } = pair else { return normal };
-    // Surfaces that meet from inside push the other way.
-    let [first, second] = [first, second].map(|edge| mesh.wedge(edge, x));
+    // Surfaces that meet from inside push in the opposite direction.
+    let [first, second] = [first, second].map(|edge| mesh.normal_cone(edge, x));
     let sides = [normal.dot(&second.outward()), -normal.dot(&first.outward())];
     let side = match sides {
         [a, b] if a > 0.0 && b > 0.0 => 1.0,
@@ -52,7 +54,8 @@ pub fn pushing_direction(mesh: &Mesh, pair: Pair, x: &[Vec3], toward: &Vec3, at_
     -first.in_normal_cone(&(-of_second * side)) * side
 }
 
-/// Sine of the angle between edges below which their cross product says more about rounding and small deformation than about the contact.
+/// Sine of the angle between edges below which their cross product says more about rounding and small deformation than
+/// about the contact.
 pub(super) const NEARLY_PARALLEL: f64 = 1e-3;
 
 /// sum w_i x_i.
@@ -126,7 +129,8 @@ pub(super) fn edge_edge(x: &[Vec3; 4]) -> Closest {
     finish(nearest(x, [on_second(0), on_second(1), on_first(2), on_first(3)]), x, &normal, true)
 }
 
-/// The point nearest to `p` of a vertex, an edge or a triangle with these corners. Not a number on a triangle that has collapsed.
+/// The point nearest to `p` of a vertex, an edge or a triangle with these corners. Not a number on a triangle that has
+/// collapsed.
 pub fn nearest_on_feature(corners: &[Vec3], p: &Vec3) -> Vec3 {
     match corners {
         [a, b, c] => p - between_vertex_and_face(&[*p, *a, *b, *c]),
@@ -135,7 +139,7 @@ pub fn nearest_on_feature(corners: &[Vec3], p: &Vec3) -> Vec3 {
     }
 }
 
-/// From the triangle to the vertex: the shortest way, but for rounding. Not a number where the triangle has collapsed
+/// From the triangle to the vertex: the shortest vector, but for rounding. Not a number where the triangle has collapsed
 /// [Ericson 2005, Real-time collision detection, 5.1.5].
 #[inline]
 pub(super) fn between_vertex_and_face(x: &[Vec3; 4]) -> Vec3 {
@@ -170,7 +174,7 @@ pub(super) fn between_vertex_and_face(x: &[Vec3; 4]) -> Vec3 {
     normal * (normal.dot(&ap) / normal.norm_squared())
 }
 
-/// From the second edge to the first: the shortest way, but for rounding. Not a number where an edge has collapsed
+/// From the second edge to the first: the shortest vector, but for rounding. Not a number where an edge has collapsed
 /// [Ericson 2005, 5.1.9].
 #[inline]
 pub(super) fn between_edges(x: &[Vec3; 4]) -> Vec3 {
@@ -208,7 +212,7 @@ fn project(p: &Vec3, a: &Vec3, b: &Vec3) -> f64 {
     if length > 0.0 { ((p - a).dot(&ab) / length).clamp(0.0, 1.0) } else { 0.0 }
 }
 
-/// Of several ways to join the features the shortest, the first of equals.
+/// Of several choices of points the closest ones; of equal ones the first.
 fn nearest<const N: usize>(x: &[Vec3; 4], all: [[f64; 4]; N]) -> [f64; 4] {
     let length = |weights: &[f64; 4]| weighted(weights, x).norm_squared();
     all[1..].iter().fold((all[0], length(&all[0])), |best, w| if length(w) < best.1 { (*w, length(w)) } else { best }).0
@@ -217,7 +221,7 @@ fn nearest<const N: usize>(x: &[Vec3; 4], all: [[f64; 4]; N]) -> [f64; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::acceptance::Random;
+    use crate::geometry::tests::Random;
 
     /// The definition, on a grid of points of both features.
     fn sampled(x: &[Vec3; 4], face: bool) -> f64 {

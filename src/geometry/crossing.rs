@@ -8,11 +8,12 @@ use super::cubic::{Cubic, Times};
 use super::mesh::{Mesh, Pair};
 use crate::math::Vec3;
 
-/// First touch of two features. A pair that touches already at the start and moves counts as coming from against its motion.
+/// First touch of two features. A pair that touches already at the start is taken to come from the side opposite to its
+/// relative motion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Crossing {
     pub pair: Pair,
-    /// Fraction of the way, 0 to 1.
+    /// Fraction of the motion, 0 to 1.
     pub time: f64,
     /// Vertex, then triangle; or first, then second edge.
     pub vertices: [u32; 4],
@@ -31,17 +32,17 @@ impl Crossing {
     }
 }
 
-/// The first time in [0, 1] at which a pair touches while all vertices go straight from `x0` to `x1` [m]. Nothing is missed down to gaps
-/// of 1e-9 of the size of the features; what passes closer than that (or than a part of the rounding error of badly shaped
-/// features, at most a tenth of the first distance) counts as touching.
+/// The first time in [0, 1] at which a pair touches while all vertices go straight from `x0` to `x1` [m]. Nothing is
+/// missed down to gaps of 1e-9 of the size of the features; what passes closer than that (or than a part of the
+/// rounding error of badly shaped features, at most a tenth of the first distance) counts as touching.
 pub fn first_crossing(mesh: &Mesh, pair: Pair, x0: &[Vec3], x1: &[Vec3]) -> Option<Crossing> {
-    let way = Way::new(mesh, pair, x0, x1);
-    let apart = way.between(&way.x0);
-    if way.stays_apart(&apart) {
+    let motion = LinearMotion::new(mesh, pair, x0, x1);
+    let apart = motion.between(&motion.x0);
+    if motion.stays_apart(&apart) {
         return None;
     }
-    let volume = way.volume();
-    if volume.nowhere_zero() { None } else { way.first_crossing(&volume, apart.norm(), mesh, x0) }
+    let volume = motion.volume();
+    if volume.nowhere_zero() { None } else { motion.first_crossing(&volume, apart.norm(), mesh, x0) }
 }
 
 /// Crossings that were found, and memory of the search, kept between calls.
@@ -79,13 +80,16 @@ fn search(
     parts: &mut Vec<Vec<Crossing>>,
     found: &mut Vec<Crossing>,
 ) {
-    parts.resize_with(parts.len().max(pairs.len().div_ceil(CHUNK)), Vec::new);
-    (pairs.par_chunks(CHUNK), &mut parts[..]).into_par_iter().for_each(|(pairs, part)| part.extend(pairs.iter().filter_map(&cross)));
+    parts.resize_with(parts.len().max(pairs.len().div_ceil(CANDIDATES_PER_TASK)), Vec::new);
+    (pairs.par_chunks(CANDIDATES_PER_TASK), &mut parts[..])
+        .into_par_iter()
+        .for_each(|(pairs, part)| part.extend(pairs.iter().filter_map(&cross)));
     parts.iter_mut().for_each(|part| found.append(part));
 }
 
-/// For each body how far all of them may go along the way of `crossings` until just before it first touches something: `part` of the
-/// time of its first crossing, 1 without any. Bodies that touch each other have to be held back alike, by the least of their fractions.
+/// For each body how far all bodies may go on the trajectories of `crossings` until just before it first touches
+/// something: `part` of the time of its first crossing, 1 without any. Bodies that touch each other have to be held
+/// back alike, by the least of their fractions.
 pub fn safe_fractions(mesh: &Mesh, crossings: &[Crossing], part: f64) -> Vec<f64> {
     let mut fractions = vec![1.0; mesh.mobility.len()];
     for crossing in crossings {
@@ -98,29 +102,29 @@ pub fn safe_fractions(mesh: &Mesh, crossings: &[Crossing], part: f64) -> Vec<f64
 }
 
 /// Candidates that one thread takes at a time, at least.
-const CHUNK: usize = 2048;
+const CANDIDATES_PER_TASK: usize = 2048;
 /// Rounding error of a determinant, in products of the lengths that make it.
-const NOISE: f64 = 16.0 * f64::EPSILON;
+const DETERMINANT_ROUNDING: f64 = 16.0 * f64::EPSILON;
 /// Distance, in sizes of the features, that counts as touching.
-const TOUCH: f64 = 1e-9;
+const TOUCH_DISTANCE: f64 = 1e-9;
 /// Uncertainty of a quick distance, in sizes of the features.
-const ROUGH: f64 = 1e-7;
+const QUICK_DISTANCE_ERROR: f64 = 1e-7;
 /// Most of the first distance that counts as touching.
-const PART_OF_GAP: f64 = 0.1;
+const MAX_TOUCH_OF_GAP: f64 = 0.1;
 /// Sine below which a triangle or two edges have no normal.
-const COLLAPSED: f64 = 1e-9;
-/// Sine of the angle between a way and a plane below which nothing comes from either side.
-const GRAZING: f64 = 1e-8;
+const MIN_SINE: f64 = 1e-9;
+/// Sine of the angle between a path and a plane below which a point comes from neither side.
+const MIN_GRAZING_SINE: f64 = 1e-8;
 
-/// Four points on straight ways, relative to the second.
-struct Way {
+/// Linear motion of four points, relative to the second.
+struct LinearMotion {
     pair: Pair,
     vertices: [u32; 4],
     x0: [Vec3; 4],
     x1: [Vec3; 4],
 }
 
-impl Way {
+impl LinearMotion {
     #[inline]
     fn new(mesh: &Mesh, pair: Pair, x0: &[Vec3], x1: &[Vec3]) -> Self {
         let vertices = mesh.vertices(pair);
@@ -130,7 +134,8 @@ impl Way {
         Self { pair, vertices, x0, x1 }
     }
 
-    /// From the second feature to the first, the shortest way but for rounding of 1e-8 of their size; not a number if one has collapsed.
+    /// From the second feature to the first, the shortest vector but for rounding of 1e-8 of their size; not a number if
+    /// one has collapsed.
     #[inline]
     fn between(&self, x: &[Vec3; 4]) -> Vec3 {
         match self.pair {
@@ -139,7 +144,8 @@ impl Way {
         }
     }
 
-    /// Whether a plane across `direction` stays between the features, which never leave the hull of their corners at both ends.
+    /// Whether a plane across `direction` stays between the features, which never leave the hull of their corners at
+    /// both ends.
     #[inline]
     fn stays_apart(&self, direction: &Vec3) -> bool {
         let (mut first, mut second) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -162,7 +168,7 @@ impl Way {
         let (n0, m, n1) = (u0.cross(&v0), u0.cross(&v1) + u1.cross(&v0), u1.cross(&v1));
         let coefficients = [n0.dot(&w0), (m.dot(&w0) + n0.dot(&w1)) / 3.0, (m.dot(&w1) + n1.dot(&w0)) / 3.0, n1.dot(&w1)];
         let longest = |a: &Vec3, b: &Vec3| a.norm_squared().max(b.norm_squared());
-        let noise = NOISE * (longest(&u0, &u1) * longest(&v0, &v1) * longest(&w0, &w1)).sqrt();
+        let noise = DETERMINANT_ROUNDING * (longest(&u0, &u1) * longest(&v0, &v1) * longest(&w0, &w1)).sqrt();
         Cubic { coefficients, noise }
     }
 
@@ -190,12 +196,12 @@ impl Way {
     fn first_crossing(&self, volume: &Cubic, gap: f64, mesh: &Mesh, x0: &[Vec3]) -> Option<Crossing> {
         let size = self.x0.iter().chain(&self.x1).fold(0.0, |s: f64, x| s.max(x.amax()));
         let moved = (0..4).fold(0.0, |m: f64, i| m.max((self.x1[i] - self.x0[i]).amax()));
-        let least = TOUCH * size;
-        let most = least.max(PART_OF_GAP * gap);
+        let least = TOUCH_DISTANCE * size;
+        let most = least.max(MAX_TOUCH_OF_GAP * gap);
         let mut first: Option<Crossing> = None;
         for time in self.times(volume).sorted() {
             let x = self.at(*time);
-            if self.between(&x).norm_squared() > (2.0 * most + ROUGH * size).powi(2) {
+            if self.between(&x).norm_squared() > (2.0 * most + QUICK_DISTANCE_ERROR * size).powi(2) {
                 continue;
             }
             let touch = self.closest(&x);
@@ -210,7 +216,7 @@ impl Way {
                 let crossing = self.crossing(volume, *time, &x, touch.weights, mesh, x0);
                 // A gap that stays open was only nearly touched.
                 let gap = |x, c: &Crossing| weighted(&c.weights, x).dot(&c.normal);
-                first = crossing.filter(|c| gap(&self.x1, c) <= PART_OF_GAP * gap(&self.x0, c));
+                first = crossing.filter(|c| gap(&self.x1, c) <= MAX_TOUCH_OF_GAP * gap(&self.x0, c));
             }
         }
         // Whoever comes back is on the same side as before.
@@ -231,8 +237,8 @@ impl Way {
             return volume.roots();
         }
         let mut times = Times::default();
-        // Always in one plane: a corner of three points flips where one passes the line through the other two. The plane is looked at
-        // along the largest normal there is.
+        // Always in one plane: a corner of three points flips where one passes the line through the other two. The
+        // plane is looked at along the largest normal there is.
         let corners = [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]];
         let middle = self.at(0.5);
         let normals = [&self.x0, &self.x1, &middle].into_iter().flat_map(|x| corners.map(|[i, j, k]| (x[j] - x[i]).cross(&(x[k] - x[i]))));
@@ -254,22 +260,23 @@ impl Way {
 
     /// The touch at a time, with the positions `x` there.
     fn crossing(&self, volume: &Cubic, time: f64, x: &[Vec3; 4], weights: [f64; 4], mesh: &Mesh, x0: &[Vec3]) -> Option<Crossing> {
-        // At the touch sum w_i x_i = 0, so that the way back to the start has the direction of minus the relative velocity.
+        // At the touch sum w_i x_i = 0, so that the path back to the start has the direction of minus the relative
+        // velocity.
         let inexact = weighted(&weights, x).norm();
         let from = weighted(&weights, &self.x0);
         let away = if from.norm() > inexact { from } else { from - weighted(&weights, &self.x1) };
-        // A normal is of use if it tells the sides at the start.
-        let tells = |n: &Vec3| n.dot(&away).abs() > inexact.max(GRAZING * away.norm());
+        // A normal is of use if it separates the sides at the start.
+        let separates = |n: &Vec3| n.dot(&away).abs() > inexact.max(MIN_GRAZING_SINE * away.norm());
         let coplanar = volume.everywhere_zero();
-        let regular = self.normal(x).try_normalize(0.0).filter(|n| !coplanar && tells(n));
+        let regular = self.normal(x).try_normalize(0.0).filter(|n| !coplanar && separates(n));
         let sine = self.sine(x);
         let normal = match self.pair {
-            Pair::VertexFace { .. } => regular.filter(|_| sine > COLLAPSED),
+            Pair::VertexFace { .. } => regular.filter(|_| sine > MIN_SINE),
             Pair::EdgeEdge { .. } if sine > NEARLY_PARALLEL => regular,
             Pair::EdgeEdge { first, second } => {
-                let wedge = across(&(mesh.wedge(second, x0).outward() - mesh.wedge(first, x0).outward()), &(x[1] - x[0]))
+                let bisector = across(&(mesh.normal_cone(second, x0).outward() - mesh.normal_cone(first, x0).outward()), &(x[1] - x[0]))
                     .filter(|n| n.norm() > 1e-3);
-                wedge.map(|n| n.normalize()).filter(tells).or(regular.filter(|_| sine > COLLAPSED))
+                bisector.map(|n| n.normalize()).filter(separates).or(regular.filter(|_| sine > MIN_SINE))
             }
         };
         let normal = normal.or_else(|| self.normal_across(x, &weights, &away))?;
@@ -277,8 +284,8 @@ impl Way {
         Some(Crossing { pair: self.pair, time, vertices: self.vertices, weights, normal, returns: false })
     }
 
-    /// The normal where all points lie in one plane or on one line: across the edge that is touched, towards where the other side comes
-    /// from. None if nothing moves.
+    /// The normal where all points lie in one plane or on one line: across the edge that is touched, towards where the
+    /// other side comes from. None if nothing moves.
     fn normal_across(&self, x: &[Vec3; 4], weights: &[f64; 4], away: &Vec3) -> Option<Vec3> {
         // The edges that the touched points may lie on, each with its distance from its ends.
         let on = |i: usize, j: usize| (weights[i].abs().min(weights[j].abs()), x[j] - x[i]);
@@ -287,7 +294,7 @@ impl Way {
             Pair::EdgeEdge { .. } => [on(0, 1), on(2, 3), on(2, 3)],
         };
         let edge = edges[1..].iter().fold(edges[0], |best, e| if e.0 > best.0 { *e } else { best }).1;
-        across(away, &edge).and_then(|n| n.try_normalize(GRAZING * away.norm())).or_else(|| away.try_normalize(0.0))
+        across(away, &edge).and_then(|n| n.try_normalize(MIN_GRAZING_SINE * away.norm())).or_else(|| away.try_normalize(0.0))
     }
 
     /// Sine of the angle between the edges, or of that between two sides of the triangle.

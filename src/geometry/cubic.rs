@@ -51,8 +51,8 @@ impl Cubic {
         times
     }
 
-    /// The root between `lo` and `hi`, where the cubic has different signs and no turning point between: Newton's method, halving where
-    /// it leaves the bracket.
+    /// The root between `lo` and `hi`, where the cubic has different signs and no turning point between: Newton's
+    /// method, halving where it leaves the bracket.
     fn root(&self, mut lo: f64, mut hi: f64) -> f64 {
         let (first, last) = (self.value(lo), self.value(hi));
         let mut t = lo + (hi - lo) * (first / (first - last));

@@ -1,4 +1,5 @@
-//! The surfaces that meet each other through their features: one numbering of vertices, edges and triangles for all bodies.
+//! The surfaces that meet each other through their features: one numbering of vertices, edges and triangles for all
+//! bodies.
 
 use crate::math::Vec3;
 
@@ -8,7 +9,7 @@ pub enum Mobility {
     /// Every vertex for itself: the surface may meet itself.
     Deformable,
     /// Every vertex for itself, but the surface passes through itself.
-    ApartFromItself,
+    PassesThroughItself,
     /// As a whole.
     Rigid,
     /// Not by contact: two of these are never tested against each other.
@@ -47,13 +48,15 @@ pub struct Mesh {
     pub triangles: Vec<[u32; 3]>,
     /// Unique, sorted; the smaller vertex first.
     pub edges: Vec<[u32; 2]>,
-    /// The two triangles of each edge, [`NONE`](Self::NONE) where there is none. Of the triangles of a non-manifold edge, the first two.
+    /// The two triangles of each edge, [`NONE`](Self::NONE) where there is none. Of the triangles of a non-manifold
+    /// edge, the first two.
     pub edge_triangles: Vec<[u32; 2]>,
     /// Body of each vertex.
     pub body: Vec<u32>,
     /// One per body.
     pub mobility: Vec<Mobility>,
-    /// Edges and vertices that each triangle stands for in the search (it is the first that has them), padded with `NONE`.
+    /// Edges and vertices that each triangle stands for in the search (it is the first that has them), padded with
+    /// `NONE`.
     owned_edges: Vec<[u32; 3]>,
     owned_vertices: Vec<[u32; 3]>,
 }
@@ -131,7 +134,8 @@ impl Mesh {
         [self.body[a as usize], self.body[d as usize]]
     }
 
-    /// Whether a touch with this normal (from the second feature to the first) is one of outer sides: a vertex in front of a triangle, or two convex edges.
+    /// Whether a touch with this normal (from the second feature to the first) is one of outer sides: a vertex in front
+    /// of a triangle, or two convex edges.
     pub fn meets_outside(&self, pair: Pair, x: &[Vec3], normal: &Vec3) -> bool {
         match pair {
             Pair::VertexFace { triangle, .. } => {
@@ -140,16 +144,16 @@ impl Mesh {
             }
             Pair::EdgeEdge { first, second } => {
                 let faces = |edge: u32, side: f64| {
-                    let wedge = self.wedge(edge, x);
-                    wedge.is_convex() && wedge.outward().dot(normal) * side > 0.0
+                    let cone = self.normal_cone(edge, x);
+                    cone.is_convex() && cone.outward().dot(normal) * side > 0.0
                 };
                 faces(second, 1.0) && faces(first, -1.0)
             }
         }
     }
 
-    /// The surface at an edge.
-    pub fn wedge(&self, edge: u32, x: &[Vec3]) -> NormalCone {
+    /// The directions in which the surface can push at an edge.
+    pub fn normal_cone(&self, edge: u32, x: &[Vec3]) -> NormalCone {
         let ends = self.edges[edge as usize];
         let [p, q] = ends.map(|v| x[v as usize]);
         let along = (q - p).try_normalize(0.0);
@@ -174,18 +178,19 @@ impl Mesh {
     }
 }
 
-/// The surface at an edge.
+/// The surface at an edge, and the directions in which it can push.
 #[derive(Clone, Copy, Debug)]
 pub struct NormalCone {
     /// Unit direction of the edge, none if it has collapsed.
     along: Option<Vec3>,
-    /// Unit normal and unit tangent (perpendicular to the edge, pointing into the face) of its triangles, none where there is no triangle or a collapsed one.
+    /// Unit normal and unit tangent (perpendicular to the edge, pointing into the face) of its triangles, none where
+    /// there is no triangle or a collapsed one.
     faces: [Option<(Vec3, Vec3)>; 2],
 }
 
 impl NormalCone {
-    /// Whether the surface bends away: t1.n2 < 0 and t2.n1 < 0 with the unit normals and the in-face tangents of the two
-    /// triangles [collision thesis, eq. 6.1]. A flat edge is not convex; the rim of an open surface is.
+    /// Whether the surface bends away: t1.n2 < 0 and t2.n1 < 0 with the unit normals and the in-face tangents of the
+    /// two triangles [collision thesis, eq. 6.1]. A flat edge is not convex; the rim of an open surface is.
     pub fn is_convex(&self) -> bool {
         match self.faces {
             [Some((n1, t1)), Some((n2, t2))] => t1.dot(&n2) < -FLAT && t2.dot(&n1) < -FLAT,
@@ -193,14 +198,15 @@ impl NormalCone {
         }
     }
 
-    /// A direction out of the solid, not normalised: n1 + n2 - t1 - t2 at convex edges [collision thesis, eq. 6.2], else the
-    /// sum of the two normals. Zero where both triangles have collapsed.
+    /// A direction out of the solid, not normalised: n1 + n2 - t1 - t2 at convex edges [collision thesis, eq. 6.2],
+    /// else the sum of the two normals. Zero where both triangles have collapsed.
     pub fn outward(&self) -> Vec3 {
         let convex = self.is_convex();
         self.faces.iter().flatten().map(|(n, t)| if convex { n - t } else { *n }).sum()
     }
 
-    /// The direction nearest to `n` (unit) in which the surface can push: between the normals of its two triangles where it is convex, else their mean.
+    /// The direction nearest to `n` (unit) in which the surface can push: between the normals of its two triangles
+    /// where it is convex, else their mean.
     /// `n` itself at a rim.
     pub fn in_normal_cone(&self, n: &Vec3) -> Vec3 {
         let [Some((n1, _)), Some((n2, _))] = self.faces else { return *n };
@@ -229,14 +235,14 @@ fn add(places: &mut [u32; 3], item: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::acceptance::cube;
+    use crate::geometry::tests::cube;
 
     #[test]
     fn a_cube_has_twelve_convex_and_six_flat_edges() {
         let (triangles, x) = cube(1, 1.0, Vec3::zeros());
         let mesh = Mesh::new(triangles, vec![0; 8], vec![Mobility::Deformable]).unwrap();
         assert_eq!((mesh.edges.len(), mesh.triangles.len()), (18, 12));
-        let convex = (0..18).filter(|e| mesh.wedge(*e, &x).is_convex()).count();
+        let convex = (0..18).filter(|e| mesh.normal_cone(*e, &x).is_convex()).count();
         assert_eq!(convex, 12);
         assert!(mesh.edge_triangles.iter().flatten().all(|t| *t != Mesh::NONE));
         let owned = |t| (mesh.owned_edges(t).count(), mesh.owned_vertices(t).count());
@@ -249,7 +255,7 @@ mod tests {
         let edge = mesh.edges.iter().position(|e| *e == [0, 1]).unwrap() as u32;
         for (lift, convex) in [(-0.3, true), (-1e-6, true), (0.0, false), (1e-6, false), (0.3, false)] {
             let x = [Vec3::zeros(), Vec3::x(), Vec3::new(0.5, 1.0, lift), Vec3::new(0.5, -1.0, lift)];
-            assert_eq!(mesh.wedge(edge, &x).is_convex(), convex, "{lift}");
+            assert_eq!(mesh.normal_cone(edge, &x).is_convex(), convex, "{lift}");
         }
     }
 
@@ -261,7 +267,7 @@ mod tests {
         assert_eq!(mesh.edge_triangles[0], [0, 1]);
         assert_eq!(mesh.edges.iter().filter(|e| **e == [2, 3]).count(), 1);
         let x = [Vec3::zeros(), Vec3::x(), Vec3::y(), -Vec3::y(), Vec3::z()];
-        assert!((0..mesh.edges.len() as u32).all(|e| mesh.wedge(e, &x).outward().iter().all(|c| c.is_finite())));
+        assert!((0..mesh.edges.len() as u32).all(|e| mesh.normal_cone(e, &x).outward().iter().all(|c| c.is_finite())));
         assert!(matches!(Mesh::new(vec![[0, 1, 5]], vec![0; 5], deformable()), Err(MeshError::UnknownVertex { vertex: 5, .. })));
         assert!(matches!(Mesh::new(vec![], vec![0, 3], deformable()), Err(MeshError::UnknownBody { vertex: 1, .. })));
         let two = vec![Mobility::Deformable; 2];

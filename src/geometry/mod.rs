@@ -1,7 +1,8 @@
-//! Where surfaces meet: features of surfaces against each other on the way of a step, and points against obstacles of exact shape.
+//! Where surfaces meet: features of surfaces against each other in the linear motion of a step, and points against obstacles of
+//! exact shape.
 
 #[cfg(test)]
-pub(crate) mod acceptance;
+pub(crate) mod tests;
 mod bvh;
 mod candidates;
 mod closest;
@@ -9,7 +10,7 @@ mod crossing;
 mod cubic;
 mod mesh;
 mod obstacle;
-mod own;
+mod self_pairs;
 mod shape;
 
 pub use bvh::{Bvh, Leaves};

@@ -13,8 +13,8 @@ pub struct Nearest {
     pub point: Vec3,
 }
 
-/// The boundary point of `shape` nearest to `p`, both in the shape's frame. On the medial axis, where several points are
-/// nearest, one is chosen by a fixed rule.
+/// The boundary point of `shape` nearest to `p`, both in the shape's frame. On the medial axis, where several points
+/// are nearest, one is chosen by a fixed rule.
 pub fn nearest(shape: &Shape, p: &Vec3) -> Nearest {
     match *shape {
         Shape::Plane => Nearest { distance: p.y, normal: Vec3::y(), point: Vec3::new(p.x, 0.0, p.z) },
@@ -71,7 +71,7 @@ pub struct MovingShape {
     pub pose_t1: Isometry,
 }
 
-/// What a contact row is made of: the tangent plane of the obstacle where a point meets it.
+/// The geometry that a contact row is made of: the tangent plane of the obstacle where a point meets it.
 #[derive(Clone, Copy, Debug)]
 pub struct TangentPlane {
     /// Outward unit normal at the end of the step, world frame.
@@ -87,8 +87,8 @@ pub struct TangentPlane {
 /// Most evaluations along the path of a fast point.
 const MAX_PATH_SAMPLES: usize = 64;
 
-/// Where the way from `p0`, outside, to `p1` first comes within `near` [m] of the boundary, if it does: no step is longer than the distance to it,
-/// so nothing is jumped over however thin it is.
+/// Where the path from `p0`, outside, to `p1` first comes within `near` [m] of the boundary, if it does: no step is
+/// longer than the distance to it, so nothing is jumped over however thin it is.
 fn first_entry(shape: &Shape, p0: &Vec3, p1: &Vec3, near: f64) -> Option<Nearest> {
     let length = (p1 - p0).norm();
     let mut travelled = 0.0;
@@ -110,8 +110,8 @@ fn first_entry(shape: &Shape, p0: &Vec3, p1: &Vec3, near: f64) -> Option<Nearest
 }
 
 impl MovingShape {
-    /// The tangent plane for a point that goes from `x_t0` to `x_t1` [m, world]. The path is followed in the obstacle's frame, so that a
-    /// fast point meets the side it enters by, not the one it would leave by.
+    /// The tangent plane for a point that goes from `x_t0` to `x_t1` [m, world]. The path is followed in the obstacle's
+    /// frame, so that a fast point meets the side it enters by, not the one it would leave by.
     pub fn tangent_plane(&self, x_t0: &Vec3, x_t1: &Vec3) -> TangentPlane {
         let p0 = self.pose_t0.inverse_transform_point(&(*x_t0).into()).coords;
         let p1 = self.pose_t1.inverse_transform_point(&(*x_t1).into()).coords;

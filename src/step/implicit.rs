@@ -170,7 +170,7 @@ impl<E: Engine> ImplicitStepper<E> {
         let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, memory));
         report.stages.time("detection", || {
             monotone.start(model, groups, state);
-            bvh.trust(monotone.is_sure());
+            bvh.set_certified(monotone.is_certified());
             predict_positions(&detection, bvh, &state.velocity_changes, params, &mut work.predicted);
         });
         let mut candidates = std::mem::take(&mut work.candidates);

@@ -78,15 +78,15 @@ impl InjectivityCertificate {
         }
     }
 
-    /// Of each body, whether it is sure not to touch itself.
-    pub fn is_sure(&self) -> impl Iterator<Item = bool> {
+    /// Of each body, whether it cannot touch itself.
+    pub fn is_certified(&self) -> impl Iterator<Item = bool> {
         self.proofs.iter().map(|proof| proof.rotation.is_some())
     }
 
     /// Takes back the proofs that do not hold to the end of the step with the velocity change `dv`; true if there are such: then the step must be made without.
     /// A proof may change its rotation.
     pub fn end(&mut self, model: &Model, groups: &TetGroups, state: &State, dv: &[Vec3], dt: f64) -> bool {
-        if self.is_sure().all(|is_sure| !is_sure) {
+        if self.is_certified().all(|is_certified| !is_certified) {
             return false;
         }
         let moved = state.displacements.iter().zip(&state.velocities).zip(dv).map(|((u, v), dv)| u + (v + dv) * dt);
@@ -311,7 +311,7 @@ mod tests {
             state.rotations.fill([turn.i, turn.j, turn.k, turn.w]);
             let mut monotone = monotone(&model);
             monotone.start(&model, &groups, &state);
-            let before: Vec<bool> = monotone.is_sure().collect();
+            let before: Vec<bool> = monotone.is_certified().collect();
             // Two points change places within the step.
             let mut dv = vec![Vec3::zeros(); model.n_unknowns()];
             if upset {
@@ -320,7 +320,7 @@ mod tests {
                 dv[tet[0] as usize] = change / 0.01;
             }
             let is_lost = monotone.end(&model, &groups, &state, &dv, 0.01);
-            (before, is_lost, monotone.is_sure().collect::<Vec<bool>>())
+            (before, is_lost, monotone.is_certified().collect::<Vec<bool>>())
         };
         assert_eq!(sure_after(1.5, false), (vec![true, true], false, vec![true, true]));
         assert_eq!(sure_after(1.5, true), (vec![true, true], true, vec![true, false]));

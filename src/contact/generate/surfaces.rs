@@ -133,7 +133,7 @@ impl Surfaces {
         let mut vertices: Vec<_> = model.bodies.iter().map(|b| b.collision_vertices.clone()).collect();
         let mut triangle_ranges: Vec<_> = model.bodies.iter().map(|b| b.collision_triangles.clone()).collect();
         let of_body =
-            |b: &crate::model::Body| if b.self_contact { geometry::Mobility::Deformable } else { geometry::Mobility::ApartFromItself };
+            |b: &crate::model::Body| if b.self_contact { geometry::Mobility::Deformable } else { geometry::Mobility::PassesThroughItself };
         let mut mobilities: Vec<_> = model.bodies.iter().map(of_body).collect();
         for (r, rigid) in model.rigid_bodies.iter().enumerate() {
             let (first, first_triangle) = (bodies.len(), triangles.len());

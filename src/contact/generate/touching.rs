@@ -138,8 +138,8 @@ fn supporting_plane(mesh: &Mesh, pair: Pair, x: &[Vec3], neighbours: &[Vec<u32>]
         Pair::EdgeEdge { first, second } => {
             let normal = (b - a).cross(&(d - c)).try_normalize(SUPPORTS * (b - a).norm() * (d - c).norm())?;
             let separates = |n: &Vec3| {
-                (mesh.wedge(second, x).in_normal_cone(n) - n).norm() < SUPPORTS
-                    && (mesh.wedge(first, x).in_normal_cone(&-n) + n).norm() < SUPPORTS
+                (mesh.normal_cone(second, x).in_normal_cone(n) - n).norm() < SUPPORTS
+                    && (mesh.normal_cone(first, x).in_normal_cone(&-n) + n).norm() < SUPPORTS
             };
             let normal = [normal, -normal].into_iter().find(separates)?;
             Some((normal, apart.dot(&normal)))

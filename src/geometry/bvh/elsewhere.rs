@@ -1,8 +1,10 @@
-//! A search that is done elsewhere: what it needs of the tree, and what becomes of the pairs that it finds.
+//! Support of a search that a device makes: what it needs of the tree, and how the pairs that it finds become
+//! candidates.
 
 use rayon::prelude::*;
 
-use super::{Bvh, Features};
+use super::Bvh;
+use super::features::Features;
 use crate::geometry::candidates::{Candidates, Sorter};
 use crate::geometry::mesh::{Mesh, Mobility};
 use crate::math::Vec3;
@@ -20,8 +22,8 @@ pub struct Leaves {
     pub triangles: Vec<[u32; 4]>,
 }
 
-/// Pairs that one thread looks at, at least.
-const CHUNK: usize = 1024;
+/// Pairs that one task takes.
+const PAIRS_PER_TASK: usize = 1024;
 
 impl Bvh {
     /// The leaves of the tree, which never change.
@@ -38,21 +40,23 @@ impl Bvh {
         all
     }
 
-    /// The boxes of all vertices at the start: three least coordinates and one without meaning, then the greatest; then those at the end.
+    /// The boxes of all vertices at the start: three least coordinates and one without meaning, then the greatest; then
+    /// those at the end.
     pub fn vertex_sweeps(&self) -> &[[f32; 16]] {
         bytemuck::cast_slice(&self.vertex_sweeps)
     }
 
     /// Whether a body is to be searched for pairs of its own, beside those that are listed.
     pub fn meets_itself(&self, mesh: &Mesh, body: usize) -> bool {
-        mesh.mobility[body] == Mobility::Deformable && !self.is_listed[body] && !self.is_sure[body]
+        mesh.mobility[body] == Mobility::Deformable && !self.is_listed[body] && !self.is_certified[body]
     }
 
-    /// The candidates, as of [`query`](Bvh::query), if `found` are all pairs of features that may meet by their boxes and share no vertex, of bodies that may meet: two of
-    /// which one is movable, or one that [`meets_itself`](Bvh::meets_itself). In any order.
+    /// The candidates, as of [`query`](Bvh::query), if `found` are all pairs of features that may meet by their boxes
+    /// and share no vertex, of bodies that may meet: two of which one is movable, or one that
+    /// [`meets_itself`](Bvh::meets_itself). In any order.
     pub fn candidates_among(&self, mesh: &Mesh, x: &[Vec3], found: &Candidates) -> Candidates {
         let mut listed = Candidates::default();
-        self.list(mesh, &mut listed);
+        self.add_listed(mesh, &mut listed);
         let near = |pairs: &[[u32; 2]], is_face: bool| {
             let (vertex_faces, edge_edges) = if is_face { (pairs.to_vec(), vec![]) } else { (vec![], pairs.to_vec()) };
             let mut part = Candidates { vertex_faces, edge_edges };
@@ -60,7 +64,7 @@ impl Bvh {
             if is_face { part.vertex_faces } else { part.edge_edges }
         };
         let all = |of: &dyn Fn(&Candidates) -> &Vec<[u32; 2]>, is_face: bool, limits: [usize; 2]| {
-            let chunks: Vec<&[[u32; 2]]> = [of(&listed), of(found)].into_iter().flat_map(|pairs| pairs.chunks(CHUNK)).collect();
+            let chunks: Vec<&[[u32; 2]]> = [of(&listed), of(found)].into_iter().flat_map(|pairs| pairs.chunks(PAIRS_PER_TASK)).collect();
             let kept: Vec<Vec<[u32; 2]>> = chunks.into_par_iter().map(|pairs| near(pairs, is_face)).collect();
             let mut pairs = vec![];
             Sorter::default().sort(kept.iter(), limits, &mut pairs);

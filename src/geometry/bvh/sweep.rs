@@ -1,4 +1,4 @@
-//! Boxes around the ways of points: one at the start and one at the end.
+//! Boxes around the trajectories of points: one at the start and one at the end.
 
 use crate::math::Vec3;
 
@@ -23,7 +23,7 @@ impl Bounds {
         bounds
     }
 
-    /// The box of the way from `a` to `b`, inflated by `margin` [m].
+    /// The box around the segment from `a` to `b`, inflated by `margin` [m].
     #[inline]
     pub(in crate::geometry) fn swept(a: &Vec3, b: &Vec3, margin: f64) -> Self {
         let mut bounds = Self { lo: [0.0; 4], hi: [0.0; 4] };
@@ -68,7 +68,7 @@ fn above(a: f64) -> f32 {
     if f64::from(near) < a { near.next_up() } else { near }
 }
 
-/// Where points are at the start and at the end of their straight ways.
+/// Where points are at the start and at the end of their linear motion.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(in crate::geometry) struct Sweep {
@@ -79,7 +79,7 @@ pub(in crate::geometry) struct Sweep {
 impl Sweep {
     pub(super) const EMPTY: Self = Self { start: Bounds::EMPTY, end: Bounds::EMPTY };
 
-    /// Of what stays where it is, in a cube about `p` with this half side [m].
+    /// The sweep of features at rest in a cube about `p` with this half side [m].
     pub(super) fn still(p: &Vec3, half: f64) -> Self {
         let bounds = Bounds::swept(p, p, half);
         Self { start: bounds, end: bounds }
@@ -90,8 +90,8 @@ impl Sweep {
         Self { start: self.start.union(&other.start), end: self.end.union(&other.end) }
     }
 
-    /// False where one coordinate is less at the start and at the end: then it is so at all times between, for it changes by a constant rate. What moves together is told
-    /// apart as well as what rests.
+    /// False where one coordinate is less at the start and at the end: then it is so at all times between, for the
+    /// difference changes at a constant rate. Features that move together are separated as well as features at rest.
     #[inline]
     pub(in crate::geometry) fn may_meet(&self, other: &Self) -> bool {
         let mut apart = false;
@@ -102,7 +102,8 @@ impl Sweep {
         !apart
     }
 
-    /// Whether planes across `d`, one at the start and one at the end, have all of `first` on their positive side and all of `second` on the other.
+    /// Whether planes across `d`, one at the start and one at the end, have all of `first` on their positive side and
+    /// all of `second` on the other.
     #[inline]
     pub(super) fn are_parted(d: &Vec3, first: &[&Self], second: &[&Self]) -> bool {
         let least =

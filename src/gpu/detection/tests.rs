@@ -1,7 +1,7 @@
 //! What the device finds and sieves against the host.
 
 use super::*;
-use crate::geometry::acceptance::{Random, cube};
+use crate::geometry::tests::{Random, cube};
 use crate::geometry::{Pair, first_crossing};
 use crate::gpu::device::test_device;
 use crate::gpu::engine::DeviceBackend;
@@ -55,7 +55,8 @@ fn strip(n: u32) -> (Vec<[u32; 3]>, Vec<Vec3>) {
 fn meshes() -> Vec<(Mesh, Vec<Vec3>)> {
     let mut random = Random::new(3);
     let mut of_all_kinds = Soup::default();
-    for (k, mobility) in [Mobility::Deformable, Mobility::ApartFromItself, Mobility::Rigid, Mobility::Immovable].into_iter().enumerate() {
+    for (k, mobility) in [Mobility::Deformable, Mobility::PassesThroughItself, Mobility::Rigid, Mobility::Immovable].into_iter().enumerate()
+    {
         of_all_kinds.add(clutter(&mut random, 150, 0.4), mobility);
         of_all_kinds.add(cube(3, 0.6, Vec3::new(0.3 * k as f64 - 0.6, 0.1, -0.3)), mobility);
     }
@@ -91,7 +92,7 @@ fn the_device_finds_what_the_host_finds() {
         let mut x = rest.clone();
         for round in 0..6 {
             let reach: Vec<Vec3> = x.iter().map(|_| random.vector() * [0.001, 0.03, 0.2][round % 3]).collect();
-            bvh.trust((0..mesh.mobility.len()).map(|body| round % 4 == 3 && body % 2 == 0));
+            bvh.set_certified((0..mesh.mobility.len()).map(|body| round % 4 == 3 && body % 2 == 0));
             bvh.refit(&mesh, &x, &reach, 0.002, 0.001);
             if round == 4 {
                 let away: Vec<Vec3> = x.iter().map(|x| x * 1.2).collect();

@@ -181,7 +181,8 @@ fn tiny_gaps_and_long_slides() {
                         let first = if is_face { 1 } else { 2 };
                         let x1: [Vec3; 4] = std::array::from_fn(|i| if i < first { x0[i] + way } else { x0[i] });
                         let found = first_crossing(&mesh, pair, &x0, &x1);
-                        // Where the way passes beside the other feature nothing is certain but that the answer is finite.
+                        // Where the way passes beside the other feature nothing is certain but that the answer is
+                        // finite.
                         let t = gap / drop;
                         let x = between(&x0, &x1, t.min(1.0));
                         let there = closest(&mesh, pair, &x);
@@ -345,7 +346,8 @@ fn the_search_finds_what_brute_force_finds() {
             assert_eq!(found, fresh.query(&mesh, &x));
             let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
             assert_eq!(found, pool.install(|| bvh.query(&mesh, &x)));
-            // What leaves its box brings more pairs, whether the boxes were fitted before or not: those of a whole search.
+            // What leaves its box brings more pairs, whether the boxes were fitted before or not: those of a whole
+            // search.
             let astray: Vec<Vec3> =
                 about.iter().zip(0..).map(|(x, v)| if v % 6 == round { x + random.vector() * 0.2 } else { *x }).collect();
             let mut unfitted = Bvh::new(&mesh, &rest);
@@ -423,7 +425,8 @@ fn cubes_pressed_together_in_every_way() {
                     let least = part[0].min(part[1]);
                     let safe = between(&x0, &x1, least);
                     assert!(!intersect(&mesh, &safe) && all_crossings(&mesh, &x0, &safe).is_empty());
-                    // The other body first: the same features touch, but for what rounding decides at the ends of edges.
+                    // The other body first: the same features touch, but for what rounding decides at the ends of
+                    // edges.
                     let swap = |v: u32| (v as usize + n) as u32 % (2 * n as u32);
                     let swapped: Vec<[u32; 3]> = mesh.triangles.iter().map(|t| t.map(swap)).collect();
                     let (half, rest) = swapped.split_at(swapped.len() / 2);

@@ -1,4 +1,4 @@
-use super::super::acceptance::{Random, cube, may_meet};
+use super::super::tests::{Random, cube, may_meet};
 use super::super::{Bvh, Candidates, Mesh, Mobility};
 use super::*;
 
@@ -15,7 +15,8 @@ fn pairs(mesh: &Mesh) -> Candidates {
     }
 }
 
-/// A cube that turns, is pressed flat and swells again: whatever the lists hold, the search finds what looking at all pairs finds.
+/// A cube that turns, is pressed flat and swells again: whatever the lists hold, the search finds what looking at all
+/// pairs finds.
 #[test]
 fn a_body_that_changes_its_shape_is_found_to_meet_itself() {
     let (triangles, rest) = cube(5, 1.0, Vec3::repeat(-0.5));

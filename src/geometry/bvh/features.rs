@@ -1,0 +1,95 @@
+//! Features of surfaces, leaf by leaf, in boxes that are compared eight at a time.
+
+use rayon::prelude::*;
+
+use super::sweep::{Block, LANES, Sweep};
+use crate::geometry::mesh::Mesh;
+
+/// Vertices, edges or triangles (of `N` corners) leaf by leaf, those of a leaf in blocks of their own.
+#[derive(Clone, Debug)]
+pub(super) struct Features<const N: usize> {
+    /// First block of each leaf, and the end.
+    pub starts: Vec<usize>,
+    pub boxes: Vec<Block>,
+    /// The features of all lanes, [`Mesh::NONE`] for empty ones, and their vertices.
+    pub items: Vec<u32>,
+    pub corners: Vec<[u32; N]>,
+}
+
+impl<const N: usize> Features<N> {
+    pub fn new() -> Self {
+        Self { starts: vec![0], boxes: Vec::new(), items: Vec::new(), corners: Vec::new() }
+    }
+
+    pub fn add_leaf(&mut self, features: impl Iterator<Item = (u32, [u32; N])>) {
+        for (item, corners) in features {
+            self.items.push(item);
+            self.corners.push(corners);
+        }
+        let lanes = self.items.len().next_multiple_of(LANES);
+        self.items.resize(lanes, Mesh::NONE);
+        self.corners.resize(lanes, [Mesh::NONE; N]);
+        self.boxes.resize(lanes / LANES, Block::EMPTY);
+        self.starts.push(self.boxes.len());
+    }
+
+    /// Only blocks with a vertex that is flagged in `moved`, if there are flags.
+    pub fn fit(&mut self, vertex_sweeps: &[Sweep], moved: Option<&[bool]>) {
+        let fit = |(block, corners): (&mut Block, &[[u32; N]])| {
+            if moved.is_some_and(|moved| !any_of(corners.iter().flatten(), moved)) {
+                return;
+            }
+            for (lane, corners) in corners.iter().enumerate().filter(|(_, c)| c[0] != Mesh::NONE) {
+                block.set(lane, &corners.iter().fold(Sweep::EMPTY, |all, v| all.union(&vertex_sweeps[*v as usize])));
+            }
+        };
+        self.boxes.par_iter_mut().zip(self.corners.par_chunks(LANES)).with_min_len(512).for_each(fit);
+    }
+
+    /// The sweep of all features of a leaf.
+    pub fn around(&self, leaf: u32) -> Sweep {
+        let blocks = &self.boxes[self.starts[leaf as usize]..self.starts[leaf as usize + 1]];
+        blocks.iter().flat_map(|block| (0..LANES).map(|lane| block.get(lane))).fold(Sweep::EMPTY, |all, one| all.union(&one))
+    }
+
+    /// Calls `each` with the lanes of a leaf, from `from` on, that may meet `sweep`.
+    #[inline]
+    pub fn meeting(&self, leaf: u32, sweep: &Sweep, from: usize, mut each: impl FnMut(usize)) {
+        for block in self.starts[leaf as usize].max(from / LANES)..self.starts[leaf as usize + 1] {
+            let first = block * LANES;
+            let mut bits = self.boxes[block].meeting(sweep) & (u32::MAX << from.saturating_sub(first));
+            while bits != 0 {
+                each(first + bits.trailing_zeros() as usize);
+                bits &= bits - 1;
+            }
+        }
+    }
+
+    /// Adds the pairs of features of leaf `a` of this and of leaf `b` of `other`, the latter in `sweep_b`, that may
+    /// meet and share no vertex. Within one leaf of the same features each pair comes once.
+    #[inline]
+    pub fn meet<const M: usize>(&self, a: u32, other: &Features<M>, b: u32, sweep_b: &Sweep, found: &mut Vec<[u32; 2]>) {
+        let within = M == N && a == b;
+        self.meeting(a, sweep_b, 0, |i| {
+            let (item, corners) = (self.items[i], self.corners[i]);
+            let sweep = self.boxes[i / LANES].get(i % LANES);
+            other.meeting(b, &sweep, if within { i + 1 } else { 0 }, |j| {
+                let mut shared = false;
+                for v in corners {
+                    for w in other.corners[j] {
+                        shared |= v == w;
+                    }
+                }
+                if !shared {
+                    let partner = other.items[j];
+                    found.push(if M == N { [item.min(partner), item.max(partner)] } else { [item, partner] });
+                }
+            });
+        });
+    }
+}
+
+/// Whether any of the vertices, empty lanes apart, is flagged.
+pub(super) fn any_of<'a>(vertices: impl IntoIterator<Item = &'a u32>, flags: &[bool]) -> bool {
+    vertices.into_iter().any(|v| flags.get(*v as usize).copied().unwrap_or(false))
+}
