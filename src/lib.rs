@@ -12,6 +12,7 @@ pub mod output;
 pub mod mesh;
 pub mod geometry;
 pub mod material;
+pub mod element;
 pub mod sparse;
 pub mod model;
 pub mod elastic;

@@ -5,7 +5,8 @@ use std::ops::{Add, AddAssign, Mul, Range};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::elements::{CornerForces, CornerGradients};
+use super::elements::{CornerForces, EdgeTangents, Tangents};
+use crate::element::{Element, Tet4};
 use crate::math::{Mat3, Vec3};
 use crate::memory::Pages;
 use crate::model::{End, Model};
@@ -15,37 +16,25 @@ use crate::sparse::{CHUNK, Operator, Pattern, RankOne, SingleBlock};
 /// Rows that a thread fills at once.
 const ROWS: usize = 128;
 
-/// Rayleigh damping of each body: alpha [1/s] and beta [s].
-#[derive(Clone, Debug, Default)]
-pub struct Damping {
-    pub alphas: Vec<f64>,
-    pub betas: Vec<f64>,
-}
-
-impl Damping {
-    pub fn of(model: &Model) -> Self {
-        let materials = model.bodies.iter().map(|b| b.material);
-        Self { alphas: materials.clone().map(|m| m.mass_damping).collect(), betas: materials.map(|m| m.stiffness_damping).collect() }
-    }
+/// What the system of a step is made of, besides forces and tangents of the elements.
+#[derive(Clone, Copy)]
+pub struct SystemInputs<'a> {
+    pub model: &'a Model,
+    pub state: &'a State,
+    pub params: &'a Params,
+    pub loads: &'a Loads,
 }
 
 /// The right-hand side of  A dv = rhs  [kg m/s]:
 /// dt (f_el(x + (dt + beta) v) + m g + f_ext) - dt alpha m v, with R frozen in f_el. It is Algorithm 3 of the thesis (corrected signs,
 /// `elasticity.md` 3.2, 7) in the unknown dv = v' - v. Zero at fixed nodes. Of a free rigid body: weight and gyroscopic torque,
 /// and what attachments say to its turning.
-pub fn right_hand_side(
-    model: &Model,
-    corner_forces: &[CornerForces],
-    state: &State,
-    params: &Params,
-    loads: &Loads,
-    damping: &Damping,
-    rhs: &mut [Vec3],
-) {
+pub fn right_hand_side(inputs: SystemInputs, corner_forces: &[CornerForces], rhs: &mut [Vec3]) {
+    let SystemInputs { model, state, params, loads } = inputs;
     let dt = params.time_step;
     let velocities = &state.velocities;
     let (nodes, rigid) = rhs.split_at_mut(model.n_nodes());
-    rigid_right_hand_side(model, state, params, loads, rigid);
+    rigid_right_hand_side(inputs, rigid);
     nodes.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, rhs)| {
         for (k, rhs) in rhs.iter_mut().enumerate() {
             let i = chunk * CHUNK + k;
@@ -53,7 +42,7 @@ pub fn right_hand_side(
             if let Some(extra) = loads.node_forces.get(i) {
                 force += extra;
             }
-            let alpha = damping.alphas[model.node_bodies[i] as usize];
+            let alpha = model.mass_damping(i);
             *rhs = (force - velocities[i] * (alpha * model.node_masses[i])) * dt;
         }
     });
@@ -68,7 +57,8 @@ pub fn right_hand_side(
 }
 
 /// The part of [`right_hand_side`] that belongs to the rigid bodies, two unknowns each.
-pub fn rigid_right_hand_side(model: &Model, state: &State, params: &Params, loads: &Loads, rhs: &mut [Vec3]) {
+pub fn rigid_right_hand_side(inputs: SystemInputs, rhs: &mut [Vec3]) {
+    let SystemInputs { model, state, params, loads } = inputs;
     let dt = params.time_step;
     for ((body, state), rhs) in model.rigid_bodies.iter().zip(&state.rigid_bodies).zip(rhs.chunks_exact_mut(2)) {
         rhs.fill(Vec3::zeros());
@@ -102,25 +92,16 @@ fn pull(grab: &Grab, model: &Model, state: &State, dt: f64) -> Vec3 {
 /// A grab of a rigid body couples its two unknowns: `s G^T G` with `G = [I, -[r]]` for the arm r. All contact methods rely on the blocks of a rigid body
 /// standing apart, so the matrix takes `2 s diag(I, -[r]^2)` instead, which bounds it from above (|a - b|^2 <= 2 |a|^2 + 2 |b|^2). The right-hand side is
 /// exact: the step stays stable and the equilibrium is the same; while it is held, a body answers as if it were heavier by the part 2 s / m.
-pub fn matrix(
-    model: &Model,
-    gradients: &[CornerGradients<f64>],
-    state: &State,
-    params: &Params,
-    loads: &Loads,
-    damping: &Damping,
-    a: &mut Operator,
-    edge_blocks: &mut Vec<Mat3>,
-) {
-    let dt = params.time_step;
-    let pattern = &model.pattern;
+pub fn matrix(inputs: SystemInputs, tangents: &Tangents<f64>, a: &mut Operator, edge_blocks: &mut Vec<Mat3>) {
+    let SystemInputs { model, params, .. } = inputs;
+    let (dt, pattern) = (params.time_step, &model.pattern);
     edge_blocks.resize(pattern.edges.len(), Mat3::zeros());
     edge_blocks.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, blocks)| {
-        Arch::new().dispatch(EdgeBlocks { model, gradients, first: chunk * CHUNK, blocks });
+        Arch::new().dispatch(EdgeBlocks { model, tangents, first: chunk * CHUNK, blocks });
     });
     a.blocks.resize(pattern.n_blocks(), Mat3::zeros());
     let fill = |i: usize, part: &mut [Mat3]| {
-        let alpha = damping.alphas[model.node_bodies[i] as usize];
+        let alpha = model.mass_damping(i);
         let (row, diagonal) = (pattern.row(i), pattern.diagonals[i] as usize);
         let first = row.start;
         let mut sum = Mat3::identity() * (model.node_masses[i] * (1.0 + dt * alpha));
@@ -135,7 +116,7 @@ pub fn matrix(
         part[diagonal - first] = sum;
     };
     fill_rows(pattern, 0..model.n_nodes(), &mut a.blocks, &fill);
-    link(model, state, params, loads, a);
+    link(inputs, a);
     a.invert_diagonals(pattern, &model.fixed);
 }
 
@@ -151,7 +132,8 @@ fn fill_rows(pattern: &Pattern, rows: Range<usize>, blocks: &mut [Mat3], fill: &
 }
 
 /// The part of the matrix that is not in the blocks of the nodes: rigid bodies and springs.
-pub fn link(model: &Model, state: &State, params: &Params, loads: &Loads, a: &mut Operator) {
+pub fn link(inputs: SystemInputs, a: &mut Operator) {
+    let SystemInputs { model, state, params, loads } = inputs;
     let dt = params.time_step;
     a.rigid_blocks.clear();
     for (body, state) in model.rigid_bodies.iter().zip(&state.rigid_bodies) {
@@ -176,18 +158,18 @@ pub fn link(model: &Model, state: &State, params: &Params, loads: &Loads, a: &mu
 }
 
 /// The blocks of all edges in f32, each followed by its transpose; then zeros.
-pub fn single_blocks(model: &Model, gradients: &[CornerGradients<f32>], blocks: &mut Pages<SingleBlock>) {
+pub fn single_blocks(model: &Model, tangents: &Tangents<f32>, blocks: &mut Pages<SingleBlock>) {
     let n = model.pattern.edges.len();
     blocks.fit(2 * n + 1);
     blocks[..2 * n].par_chunks_mut(2 * CHUNK).enumerate().for_each(|(chunk, blocks)| {
-        Arch::new().dispatch(SingleBlocks { model, gradients, first: chunk * CHUNK, blocks });
+        Arch::new().dispatch(SingleBlocks { model, tangents, first: chunk * CHUNK, blocks });
     });
 }
 
 /// See [`single_blocks`]; of consecutive edges, from `first` on.
 struct SingleBlocks<'a> {
     model: &'a Model,
-    gradients: &'a [CornerGradients<f32>],
+    tangents: &'a Tangents<f32>,
     first: usize,
     blocks: &'a mut [SingleBlock],
 }
@@ -198,10 +180,7 @@ impl WithSimd for SingleBlocks<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         for (k, pair) in self.blocks.chunks_exact_mut(2).enumerate() {
-            let edge = self.first + k;
-            let body = self.model.node_bodies[self.model.pattern.edges[edge][0] as usize];
-            let ratio = self.model.bodies[body as usize].lambda_over_mu as f32;
-            let block = edge_columns(self.model.edge_tets.get(edge), ratio, |tet| &self.gradients[tet].0);
+            let block = edge_columns(self.tangents, self.model.edge_tets.get(self.first + k));
             for c in 0..3 {
                 for r in 0..3 {
                     pair[0][c][r] = block[c][r];
@@ -215,7 +194,7 @@ impl WithSimd for SingleBlocks<'_> {
 /// The blocks of consecutive edges, from `first` on.
 struct EdgeBlocks<'a> {
     model: &'a Model,
-    gradients: &'a [CornerGradients<f64>],
+    tangents: &'a Tangents<f64>,
     first: usize,
     blocks: &'a mut [Mat3],
 }
@@ -226,9 +205,7 @@ impl WithSimd for EdgeBlocks<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         for k in 0..self.blocks.len() {
-            let edge = self.first + k;
-            let body = self.model.node_bodies[self.model.pattern.edges[edge][0] as usize];
-            self.blocks[k] = edge_block(self.gradients, self.model.edge_tets.get(edge), self.model.bodies[body as usize].lambda_over_mu);
+            self.blocks[k] = edge_block(self.tangents, self.model.edge_tets.get(self.first + k));
         }
     }
 }
@@ -258,7 +235,8 @@ fn grab_factor(grab: &Grab, dt: f64) -> f64 {
 fn corner_force(forces: &[CornerForces], corners: &[u32]) -> Vec3 {
     let mut sum = [0.0; 4];
     for corner in corners {
-        let force = &forces[(corner / 4) as usize][(corner % 4) as usize];
+        let (tet, c) = Tet4::corner_of(*corner);
+        let force = &forces[tet][c];
         for k in 0..4 {
             sum[k] += force[k];
         }
@@ -268,36 +246,78 @@ fn corner_force(forces: &[CornerForces], corners: &[u32]) -> Vec3 {
 
 /// The block of one edge, see [`edge_columns`].
 #[inline(always)]
-pub fn edge_block(gradients: &[CornerGradients<f64>], edge_tets: &[u32], lambda_over_mu: f64) -> Mat3 {
-    edge_columns(edge_tets, lambda_over_mu, |tet| &gradients[tet].0).into()
+pub fn edge_block(tangents: &Tangents<f64>, edge_tets: &[u32]) -> Mat3 {
+    edge_columns(tangents, edge_tets).into()
 }
 
-/// Sum over the tets of one edge of (lambda/mu) a_i a_j^T + a_j a_i^T + (a_i.a_j) I, by columns, which all follow from T = sum a_i a_j^T:
-/// the tets of a body have one Poisson's ratio. `gradients` tells those of a tet.
+/// Sum over the tets of one edge of (lambda/mu) a_i a_j^T + a_j a_i^T + (a_i.a_j) I and of their general blocks, by columns.
+/// While lambda/mu stays the same, T = sum a_i a_j^T is all that is summed.
 #[inline(always)]
-fn edge_columns<'a, T>(edge_tets: &[u32], lambda_over_mu: T, gradients: impl Fn(usize) -> &'a [[T; 4]; 4]) -> [[T; 3]; 3]
+fn edge_columns<T>(tangents: &Tangents<T>, edge_tets: &[u32]) -> [[T; 3]; 3]
 where
-    T: Copy + Default + Add<Output = T> + AddAssign + Mul<Output = T> + 'a,
+    T: Copy + Default + PartialEq + Add<Output = T> + AddAssign + Mul<Output = T>,
 {
     let mut t = [[T::default(); 4]; 3];
-    for item in edge_tets {
-        let gradients = gradients((item / 16) as usize);
-        let (ai, aj) = (&gradients[(item / 4 % 4) as usize], &gradients[(item % 4) as usize]);
+    let mut ratio = T::default();
+    let mut before: Option<[[T; 3]; 3]> = None;
+    for (k, item) in edge_tets.iter().enumerate() {
+        let (tet, [i, j]) = Tet4::edge_of(*item);
+        let gradients = &tangents.gradients[tet].0;
+        let (ai, aj) = (&gradients[i], &gradients[j]);
+        if ai[3] != ratio {
+            if k > 0 {
+                before = Some(sum(&warped_block(&t, ratio), before.as_ref()));
+                t = Default::default();
+            }
+            ratio = ai[3];
+        }
         for c in 0..3 {
             for r in 0..4 {
                 t[c][r] += ai[r] * aj[c];
             }
         }
     }
+    let mut block = warped_block(&t, ratio);
+    if before.is_some() {
+        block = sum(&block, before.as_ref());
+    }
+    if !tangents.edges.is_empty() {
+        block = sum(&block, Some(&general_block(&tangents.edges, edge_tets)));
+    }
+    block
+}
+
+/// ratio T + T^T + tr(T) I, by columns.
+#[inline(always)]
+fn warped_block<T: Copy + Add<Output = T> + Mul<Output = T>>(t: &[[T; 4]; 3], ratio: T) -> [[T; 3]; 3] {
     let trace = t[0][0] + t[1][1] + t[2][2];
     let mut block = [[trace; 3]; 3];
     for c in 0..3 {
         for r in 0..3 {
-            let entry = lambda_over_mu * t[c][r] + t[r][c];
+            let entry = ratio * t[c][r] + t[r][c];
             block[c][r] = if r == c { entry + trace } else { entry };
         }
     }
     block
+}
+
+/// Sum of the general tangents of the tets of one edge, by columns.
+fn general_block<T: Copy + Default + AddAssign>(edges: &[EdgeTangents<T>], edge_tets: &[u32]) -> [[T; 3]; 3] {
+    let mut block = [[T::default(); 3]; 3];
+    for item in edge_tets {
+        let (tet, [i, j]) = Tet4::edge_of(*item);
+        let columns = &edges[tet].0[Tet4::edge_number(i.min(j), i.max(j))];
+        for c in 0..3 {
+            for r in 0..3 {
+                block[c][r] += if i < j { columns[c][r] } else { columns[r][c] };
+            }
+        }
+    }
+    block
+}
+
+fn sum<T: Copy + Add<Output = T>>(a: &[[T; 3]; 3], b: Option<&[[T; 3]; 3]>) -> [[T; 3]; 3] {
+    b.map_or(*a, |b| [0, 1, 2].map(|c| [0, 1, 2].map(|r| a[c][r] + b[c][r])))
 }
 
 #[cfg(test)]
@@ -330,7 +350,8 @@ mod tests {
         let blocks = |grabs: Vec<Grab>| {
             let mut a = Operator::default();
             let loads = Loads { grabs, ..Loads::default() };
-            matrix(&model, &[], &state, &params, &loads, &Damping::of(&model), &mut a, &mut vec![]);
+            let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &loads };
+            matrix(inputs, &Tangents::default(), &mut a, &mut vec![]);
             a.rigid_blocks
         };
         let (free, held) = (blocks(vec![]), blocks(vec![grab]));

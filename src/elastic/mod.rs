@@ -2,13 +2,17 @@
 
 mod assembly;
 pub(crate) mod elements;
-pub(crate) mod lanes;
+pub(crate) mod groups;
+mod pass;
 mod rest_pose;
 pub(crate) mod rotation;
 mod stress;
+#[cfg(test)]
+mod tests;
 
-pub use assembly::{Damping, edge_block, link, matrix, right_hand_side, rigid_right_hand_side, single_blocks};
-pub use elements::{CornerForces, CornerGradients, Elements, NodeMotion, TetGroups, elements, gather_motions, gradient, round};
+pub use assembly::{SystemInputs, edge_block, link, matrix, right_hand_side, rigid_right_hand_side, single_blocks};
+pub use elements::{CornerForces, CornerGradients, EdgeTangents, Elements, Tangents, elements};
+pub use groups::{NodeMotion, TetGroups, gather_motions};
 pub use rest_pose::{Aggregates, Levels, RestBody, RestPoses, RestShape, SAMPLES, coarse_factors, stiffness};
 pub use rotation::{IDENTITY, Quaternion};
-pub use stress::{cauchy_stress, von_mises};
+pub use stress::{cauchy_stress, deformation_gradient, strain_energy, von_mises};

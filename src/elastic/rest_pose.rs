@@ -6,7 +6,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::rotation::{self, Quaternion};
-use super::{Damping, elements, matrix};
+use super::{SystemInputs, elements, matrix};
+use crate::element::{Element, Tet4};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Body, End, Model};
 use crate::model::{ContactMethod, Loads, Params, State};
@@ -75,15 +76,15 @@ struct Kept {
 
 impl RestPoses {
     /// Makes the coarse factors of this time step, and those for contact where something may touch; unless they are there.
-    pub fn select(&mut self, model: &Model, params: &Params, damping: &Damping, solver: ContactMethod) {
+    pub fn select(&mut self, model: &Model, params: &Params, solver: ContactMethod) {
         if self.levels.len() < model.bodies.len() {
             self.levels = model.bodies.par_iter().map(|body| Levels::new(model, body)).collect();
         }
         let needs_factors = solver == ContactMethod::Cwc && model.may_touch();
-        self.keep(model, params, damping, needs_factors);
+        self.keep(model, params, needs_factors);
     }
 
-    fn keep(&mut self, model: &Model, params: &Params, damping: &Damping, needs_factors: bool) {
+    fn keep(&mut self, model: &Model, params: &Params, needs_factors: bool) {
         match self.kept.iter().position(|kept| kept.time_step == params.time_step) {
             Some(place) => self.kept[..=place].rotate_right(1),
             None => {
@@ -95,7 +96,7 @@ impl RestPoses {
         let needs_factors = needs_factors && kept.bodies.len() < model.bodies.len();
         let needs_coarse = kept.coarse.len() < self.levels.len();
         if needs_factors || needs_coarse {
-            let a = rest_matrix(model, params, damping);
+            let a = rest_matrix(model, params);
             if needs_factors {
                 kept.bodies = rest_bodies(model, &a);
             }
@@ -116,8 +117,8 @@ impl RestPoses {
     }
 
     /// Turns the factors of this time step by the rotations of the tets.
-    pub fn turn(&mut self, model: &Model, params: &Params, damping: &Damping, tet_rotations: &[Quaternion]) {
-        self.keep(model, params, damping, true);
+    pub fn turn(&mut self, model: &Model, params: &Params, tet_rotations: &[Quaternion]) {
+        self.keep(model, params, true);
         for (body, rest) in model.bodies.iter().zip(&mut self.kept[0].bodies) {
             let Some(rest) = rest else { continue };
             let turn = rest.turn;
@@ -130,7 +131,7 @@ impl RestPoses {
 
 /// Mean of the rotations of the tets at a node, weighted with their volumes.
 fn node_rotation(model: &Model, tet_rotations: &[Quaternion], node: usize) -> Mat3 {
-    let tets = model.node_corners.get(node).iter().map(|corner| (corner / 4) as usize);
+    let tets = model.node_corners.get(node).iter().map(|corner| Tet4::corner_of(*corner).0);
     rotation::mean(tets.map(|tet| (tet_rotations[tet], model.tets[tet].volume)))
 }
 
@@ -144,7 +145,7 @@ fn mean_rotation(samples: &[u32], tet_rotations: &[Quaternion]) -> Mat3 {
 
 /// The first tet at a node of `body`.
 fn first_tet(model: &Model, body: &Body, node: usize) -> u32 {
-    model.node_corners.get(body.nodes.start + node)[0] / 4
+    Tet4::corner_of(model.node_corners.get(body.nodes.start + node)[0]).0 as u32
 }
 
 impl Levels {
@@ -186,27 +187,30 @@ impl Aggregates {
 pub fn stiffness(model: &Model, body: &Body, dt: f64) -> f64 {
     let (alpha, beta) = (body.material.mass_damping, body.material.stiffness_damping);
     let of_node = |i: usize| {
-        let corners = model.node_corners.get(i).iter().map(|corner| (&model.tets[(corner / 4) as usize], (corner % 4) as usize));
-        let trace: f64 = corners.map(|(tet, c)| (tet.lambda + 4.0 * tet.mu) * tet.volume * tet.gradients[c].norm_squared()).sum();
+        let trace = |item: &u32| {
+            let (tet, corner) = Tet4::corner_of(*item);
+            let (tet, lame) = (&model.tets[tet], model.material(&model.tets[tet]).lame());
+            (lame.lambda + 4.0 * lame.mu) * tet.volume * tet.gradients[corner].norm_squared()
+        };
+        let trace: f64 = model.node_corners.get(i).iter().map(trace).sum();
         1.0 + dt * alpha + dt * (dt + beta) * trace / (3.0 * model.node_masses[i])
     };
     body.nodes.clone().map(of_node).fold(0.0, f64::max)
 }
 
 /// The matrix of the undeformed bodies at rest.
-fn rest_matrix(model: &Model, params: &Params, damping: &Damping) -> Operator {
-    let state = State::initial(model);
-    let still = vec![Vec3::zeros(); model.n_nodes()];
-    let mut rotations = state.rotations.clone();
-    let at_rest = elements(&model.tets, &mut rotations, &state.displacements, &still, params.time_step, &damping.betas);
+fn rest_matrix(model: &Model, params: &Params) -> Operator {
+    let state = State { velocities: vec![Vec3::zeros(); model.n_nodes()], ..State::initial(model) };
+    let (at_rest, _) = elements(model, &state, params.time_step);
     let mut a = Operator::default();
-    matrix(model, &at_rest.gradients, &state, params, &Loads::default(), damping, &mut a, &mut vec![]);
+    let inputs = SystemInputs { model, state: &state, params, loads: &Loads::default() };
+    matrix(inputs, &at_rest.tangents, &mut a, &mut vec![]);
     a
 }
 
 /// The coarse factors of all bodies for the time step of `params`; None where f32 does not hold the matrix.
-pub fn coarse_factors(model: &Model, params: &Params, damping: &Damping, aggregates: &[Aggregates]) -> Vec<Option<RigidCoarse>> {
-    let a = rest_matrix(model, params, damping);
+pub fn coarse_factors(model: &Model, params: &Params, aggregates: &[Aggregates]) -> Vec<Option<RigidCoarse>> {
+    let a = rest_matrix(model, params);
     coarse_of_matrix(model, params, |body| RigidCoarse::new(&aggregates[body].parts, &model.pattern, &a.blocks))
 }
 

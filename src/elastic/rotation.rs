@@ -2,8 +2,8 @@
 
 use pulp::Simd;
 
-use super::lanes::{Lanes, Matrix, choose, dot, scaled, times, times_vector, trace, transpose};
 use crate::math::Mat3;
+use crate::math::lanes::{Lanes, Matrix, choose, dot, scaled, times, times_vector, trace, transpose};
 
 /// A unit quaternion (x, y, z, w).
 pub type Quaternion = [f64; 4];

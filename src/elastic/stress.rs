@@ -1,33 +1,65 @@
-//! Stress of the present state, for files and pictures; the step computes its own in lanes.
+//! Strain, energy and stress of a state, for reports, files and pictures; the step computes its own in lanes.
 
 use pulp::Scalar;
 
-use super::elements::{corotational_stress, gradient};
-use super::lanes::Lanes;
+use crate::element::{Element, Tet4};
+use crate::material::{Constitutive, Deformation, Material};
+use crate::math::lanes::{Lanes, Row, from_matrix, to_matrix};
 use crate::math::{Mat3, Vec3};
-use crate::model::Tet;
+use crate::model::{Model, State, Tet};
 
-/// Cauchy stress [Pa] of a tet with the displacements [m] of all nodes: `sigma = P F^T / det F` with the first Piola-Kirchhoff stress
-/// P of [`corotational_stress`]. Elastic only, without damping.
+use super::groups::StateRows;
+
+/// Gradient of the node vectors `a` in one tet; of displacements, that is G = F - I.
+pub fn gradient(tet: &Tet, a: &[Vec3]) -> Mat3 {
+    let in_lanes = |v: &Vec3| [v.x, v.y, v.z].map(Lanes::<Scalar>::from);
+    let [_, kept @ ..] = tet.gradients.each_ref().map(in_lanes);
+    to_matrix(&Tet4::gradient(&kept, &tet.nodes.map(|n| in_lanes(&a[n as usize]))))
+}
+
+/// Deformation gradient F of one tet, from the displacements [m] of all nodes.
+pub fn deformation_gradient(tet: &Tet, displacements: &[Vec3]) -> Mat3 {
+    gradient(tet, displacements) + Mat3::identity()
+}
+
+/// Strain energy of all tets [J]. The frame of each is that of the rotation nearest to F, so that the energy is a function
+/// of positions and what materials remember.
+pub fn strain_energy(model: &Model, state: &State) -> f64 {
+    let constitutive: Vec<Constitutive> = model.materials.iter().map(Constitutive::new).collect();
+    let mut rows = state.rotations[model.tets.len()..].iter();
+    let energy = |tet: &Tet| {
+        let material = &constitutive[tet.material as usize];
+        let remembered: Vec<Row<Scalar>> = rows.by_ref().take(material.visit(StateRows)).map(|row| row.map(Lanes::from)).collect();
+        let g = gradient(tet, &state.displacements);
+        // Only a tet that is not finite has no singular vectors.
+        let Some(r) = nearest_rotation(&(g + Mat3::identity())) else { return f64::NAN };
+        tet.volume * material.energy(&Deformation { gradient: from_matrix(&g), rotation: from_matrix(&r), state: &remembered })
+    };
+    model.tets.iter().map(energy).sum()
+}
+
+/// Cauchy stress [Pa] of a tet with the displacements [m] of all nodes: `sigma = P F^T / det F` with the first
+/// Piola-Kirchhoff stress P of its material as it was before any step. Elastic only, without damping.
 ///
-/// R is the rotation nearest to F (of its singular vectors, the least one turned where F mirrors), so that the stress is a function of the
-/// positions alone; the step's own rotation may still follow an older orientation while a tet is inside out. None of a tet without volume.
-pub fn cauchy_stress(tet: &Tet, displacements: &[Vec3]) -> Option<Mat3> {
-    let f = gradient(tet, displacements) + Mat3::identity();
+/// R is the rotation nearest to F, so that the stress is a function of the positions alone; the step's own rotation may
+/// still follow an older orientation while a tet is inside out. None of a tet without volume.
+pub fn cauchy_stress(tet: &Tet, materials: &[Material], displacements: &[Vec3]) -> Option<Mat3> {
+    let g = gradient(tet, displacements);
+    let f = g + Mat3::identity();
     let det = f.determinant();
     if det == 0.0 || !det.is_finite() {
         return None;
     }
-    let r = nearest_rotation(&f)?;
-    let rows = |m: &Mat3| [0, 1, 2].map(|i| [0, 1, 2].map(|j| Lanes::<Scalar>::from(m[(i, j)])));
-    let piola = corotational_stress(tet.mu.into(), tet.lambda.into(), &rows(&r), &rows(&f));
-    let piola = Mat3::from_fn(|i, j| piola[i][j].into());
+    let rotation = from_matrix(&nearest_rotation(&f)?);
+    let material = Constitutive::new(&materials[tet.material as usize]);
+    let remembered = vec![[Lanes::from(0.0); 4]; material.visit(StateRows)];
+    let piola = material.stress(&Deformation { gradient: from_matrix(&g), rotation, state: &remembered });
     let sigma = piola * f.transpose() / det;
     // R^T P F^T R is symmetric, up to rounding.
     Some((sigma + sigma.transpose()) * 0.5)
 }
 
-/// The rotation R, det R = +1, for which `|F - R|` is least.
+/// The rotation R, det R = +1, for which `|F - R|` is least: that of the singular vectors, the least of them turned where F mirrors.
 fn nearest_rotation(f: &Mat3) -> Option<Mat3> {
     let svd = f.svd(true, true);
     let (mut u, v_t) = (svd.u?, svd.v_t?);
@@ -71,7 +103,7 @@ mod tests {
         let turn = Quat::from_scaled_axis(Vec3::new(0.3, -2.0, 1.0)).to_rotation_matrix();
         let displacements = displaced(&model, &(turn.matrix() * stretch));
         for tet in &model.tets {
-            let stress = cauchy_stress(tet, &displacements).unwrap();
+            let stress = cauchy_stress(tet, &model.materials, &displacements).unwrap();
             // Along the bar, which the turn carries along; second order in the strain is left out.
             let along = turn.matrix().transpose() * stress * turn.matrix();
             let want = Mat3::from_diagonal(&Vec3::new(e * strain, 0.0, 0.0));
@@ -82,15 +114,15 @@ mod tests {
 
     #[test]
     fn the_stress_is_the_gradient_of_the_energy() {
-        // P = dPsi/dF of `mu |S - I|^2 + lambda/2 tr(S - I)^2`, by differences; P = J sigma F^-T.
+        // P = dPsi/dF by differences; P = J sigma F^-T.
         let model = model();
         let tet = &model.tets[3];
         let energy = |f: &Mat3| {
-            let strains = f.singular_values().add_scalar(-1.0);
-            tet.mu * strains.norm_squared() + 0.5 * tet.lambda * strains.sum().powi(2)
+            let state = State { displacements: displaced(&model, f), ..State::initial(&model) };
+            strain_energy(&model, &state) / model.bodies[0].volume
         };
         let f = Mat3::new(1.2, 0.3, -0.1, -0.4, 0.9, 0.2, 0.1, -0.2, 1.1);
-        let sigma = cauchy_stress(tet, &displaced(&model, &f)).unwrap();
+        let sigma = cauchy_stress(tet, &model.materials, &displaced(&model, &f)).unwrap();
         let piola = sigma * f.try_inverse().unwrap().transpose() * f.determinant();
         for (i, j) in (0..3).flat_map(|i| (0..3).map(move |j| (i, j))) {
             let step = |h: f64| {
@@ -99,11 +131,11 @@ mod tests {
                 energy(&moved)
             };
             let difference = (step(1e-6) - step(-1e-6)) / 2e-6;
-            assert!((piola[(i, j)] - difference).abs() < 1e-5 * tet.mu, "{} {difference}", piola[(i, j)]);
+            assert!((piola[(i, j)] - difference).abs() < 1e-5 * model.materials[0].lame().mu, "{} {difference}", piola[(i, j)]);
         }
         // And a mirrored tet has a finite one.
-        let mirrored = cauchy_stress(tet, &displaced(&model, &Mat3::from_diagonal(&Vec3::new(1.0, 1.0, -0.2)))).unwrap();
+        let mirrored = cauchy_stress(tet, &model.materials, &displaced(&model, &Mat3::from_diagonal(&Vec3::new(1.0, 1.0, -0.2)))).unwrap();
         assert!(mirrored.iter().all(|x| x.is_finite()));
-        assert!(cauchy_stress(tet, &displaced(&model, &Mat3::zeros())).is_none());
+        assert!(cauchy_stress(tet, &model.materials, &displaced(&model, &Mat3::zeros())).is_none());
     }
 }

@@ -11,7 +11,8 @@ use crate::model::Model;
 
 /// Cauchy stress of each tet [Pa], and von Mises' equivalent of it; zero in a tet without volume.
 pub fn stresses(model: &Model, frame: &Frame) -> (Vec<Mat3>, Vec<f32>) {
-    let stress = model.tets.par_iter().with_min_len(256).map(|tet| cauchy_stress(tet, &frame.displacements).unwrap_or_default());
+    let stress =
+        model.tets.par_iter().with_min_len(256).map(|tet| cauchy_stress(tet, &model.materials, &frame.displacements).unwrap_or_default());
     stress.map(|s| (s, von_mises(&s) as f32)).unzip()
 }
 

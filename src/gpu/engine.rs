@@ -240,7 +240,7 @@ impl Engine for DeviceBackend {
     }
 
     fn begin(&mut self, step: &Step, work: &mut StepWork, _: &mut StepReport) -> Result<(), StepError> {
-        let &Step { model, state, params, loads, damping, .. } = step;
+        let &Step { model, state, params, loads, .. } = step;
         if let Some(fault) = self.device.fault() {
             return Err(self.lost(&fault));
         }
@@ -250,15 +250,15 @@ impl Engine for DeviceBackend {
         (self.is_open, self.is_fresh, self.step) = (true, true, state.step);
         self.work = DeviceWork::default();
         self.tiles.select(&self.buffers, model, params);
-        link(model, state, params, loads, &mut self.links);
+        link(step.inputs(), &mut self.links);
         self.inverses.clear();
         self.inverses.extend(self.links.rigid_blocks.iter().map(|block| block.try_inverse().unwrap_or_else(Mat3::zeros)));
         self.rigid_rhs.resize(2 * model.rigid_bodies.len(), Vec3::zeros());
-        rigid_right_hand_side(model, state, params, loads, &mut self.rigid_rhs);
+        rigid_right_hand_side(step.inputs(), &mut self.rigid_rhs);
         work.dv.copy_from_slice(&state.velocity_changes);
         // Conjugate residuals know no rest poses, and start from the change of the last step.
         if step.solver == ContactMethod::Cwc {
-            work.rests.select(model, params, damping, ContactMethod::Cwc);
+            work.rests.select(model, params, ContactMethod::Cwc);
             for ((dv, inverse), rhs) in work.dv[model.n_nodes()..].iter_mut().zip(&self.inverses).zip(&self.rigid_rhs) {
                 *dv = inverse * rhs;
             }

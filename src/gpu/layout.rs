@@ -8,7 +8,7 @@ use bytemuck::{Pod, Zeroable};
 use super::detection::LEVELS;
 use super::tiles::Groups;
 use super::{Buffers, DeviceError, WORKGROUP};
-use crate::elastic::Damping;
+use crate::material::Lame;
 use crate::math::Vec3;
 use crate::model::Model;
 use crate::model::{Grab, HeldPoint, Loads, MAX_GRABS, Params};
@@ -255,22 +255,21 @@ pub fn joined(high: &[f32; 4], low: &[f32; 4]) -> Vec3 {
 
 /// The constant buffers of a model.
 pub fn upload_model(buffers: &mut Buffers, model: &Model) -> Result<(), DeviceError> {
-    let damping = Damping::of(model);
     let tets: Vec<_> = model
         .tets
         .iter()
-        .map(|tet| TetData {
-            nodes: tet.nodes,
-            g1: vec4(&tet.gradients[1], tet.mu * tet.volume),
-            g2: vec4(&tet.gradients[2], tet.lambda * tet.volume),
-            g3: vec4(&tet.gradients[3], damping.betas[tet.body as usize]),
+        .map(|tet| {
+            let (material, [_, a, b, c]) = (model.material(tet), tet.gradients);
+            let Lame { mu, lambda } = material.lame();
+            let [g1, g2, g3] = [vec4(&a, mu * tet.volume), vec4(&b, lambda * tet.volume), vec4(&c, material.stiffness_damping)];
+            TetData { nodes: tet.nodes, g1, g2, g3 }
         })
         .collect();
     buffers.upload("tets", &tets)?;
     let mut nodes: Vec<_> = (0..model.n_nodes())
         .map(|i| NodeData {
             mass: model.node_masses[i] as f32,
-            mass_damping: damping.alphas[model.node_bodies[i] as usize] as f32,
+            mass_damping: model.mass_damping(i) as f32,
             free: if model.fixed[i] { 0.0 } else { 1.0 },
             corners: model.node_corners.starts[i],
         })

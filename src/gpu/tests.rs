@@ -9,7 +9,7 @@ use super::layout::{BlockData, ControlData, controls, joined, params_data, split
 use super::readback::read;
 use super::tiles::{Groups, Tiles};
 use super::{Device, Stepper as GpuStepper};
-use crate::elastic::{Aggregates, Damping, Elements, coarse_factors};
+use crate::elastic::{Aggregates, Elements, SystemInputs, coarse_factors};
 use crate::material::Material;
 use crate::math::{Mat3, Vec3};
 use crate::mesh::shapes;
@@ -144,17 +144,15 @@ impl Bench {
     }
 
     fn cpu_elements(&self, state: &State) -> Elements {
-        let mut rotations = state.rotations.clone();
-        let betas = Damping::of(&self.model).betas;
-        let dt = self.params.time_step;
-        crate::elastic::elements(&self.model.tets, &mut rotations, &state.displacements, &state.velocities, dt, &betas)
+        crate::elastic::elements(&self.model, state, self.params.time_step).0
     }
 
     fn cpu_system(&self) -> (Vec<Vec3>, Operator) {
-        let (model, elements, damping) = (&self.model, self.cpu_elements(&self.state), Damping::of(&self.model));
+        let (model, elements) = (&self.model, self.cpu_elements(&self.state));
+        let inputs = SystemInputs { model, state: &self.state, params: &self.params, loads: &self.loads };
         let (mut rhs, mut a) = (vec![Vec3::zeros(); model.n_nodes()], Operator::default());
-        crate::elastic::right_hand_side(model, &elements.forces, &self.state, &self.params, &self.loads, &damping, &mut rhs);
-        crate::elastic::matrix(model, &elements.gradients, &self.state, &self.params, &self.loads, &damping, &mut a, &mut vec![]);
+        crate::elastic::right_hand_side(inputs, &elements.forces, &mut rhs);
+        crate::elastic::matrix(inputs, &elements.tangents, &mut a, &mut vec![]);
         (rhs, a)
     }
 }
@@ -177,7 +175,7 @@ fn elements_are_those_of_the_cpu() {
     let (forces, gradients) = (bench.vectors("corner_forces", 4 * n), bench.vectors("corner_gradients", 4 * n));
     let wanted = bench.cpu_elements(&bench.state);
     let force_error = |of: &Elements| relative_error(&forces, &all(&mut of.forces.iter()));
-    let gradient_error = |of: &Elements| relative_error(&gradients, &all(&mut of.gradients.iter().map(|g| &g.0)));
+    let gradient_error = |of: &Elements| relative_error(&gradients, &all(&mut of.tangents.gradients.iter().map(|g| &g.0)));
     assert!(force_error(&wanted) < 2e-6, "{:e}", force_error(&wanted));
     assert!(gradient_error(&wanted) < 2e-6, "{:e}", gradient_error(&wanted));
     // The bound notices a thousandth of the deformation.
@@ -230,14 +228,12 @@ fn right_hand_side_and_matrix_are_those_of_the_cpu() {
 
 /// Conjugate gradients with the device's two levels in f64: the twin of `shaders/cg`.
 fn two_level_on_cpu(bench: &Bench, bound: f64) -> Solved {
-    let (model, damping) = (&bench.model, Damping::of(&bench.model));
+    let model = &bench.model;
     let (rhs, a) = bench.cpu_system();
     let n = rhs.len();
     let aggregates = [Aggregates::new(model, &model.bodies[0], usize::MAX)];
-    let inverse = coarse_factors(model, &bench.params, &damping, &aggregates)[0].as_ref().unwrap().inverse();
-    let mut rotations = bench.state.rotations.clone();
-    let State { displacements, velocities, .. } = &bench.state;
-    crate::elastic::elements(&model.tets, &mut rotations, displacements, velocities, bench.params.time_step, &damping.betas);
+    let inverse = coarse_factors(model, &bench.params, &aggregates)[0].as_ref().unwrap().inverse();
+    let (_, rotations) = crate::elastic::elements(model, &bench.state, bench.params.time_step);
     let parts = &aggregates[0].parts;
     let turns: &Vec<Mat3> = &(0..parts.n_parts()).map(|k| aggregates[0].rotation(k, &rotations)).collect();
     let precondition = |r: &[Vec3], z: &mut [Vec3]| {

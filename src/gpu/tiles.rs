@@ -4,7 +4,7 @@
 use super::kernel::Buffers;
 use super::layout::{BlockData, ShareData};
 use super::{MAX_WHOLE_NODES, MAX_WHOLE_TILES};
-use crate::elastic::{Aggregates, Damping, SAMPLES, coarse_factors};
+use crate::elastic::{Aggregates, SAMPLES, coarse_factors};
 use crate::model::Model;
 use crate::model::Params;
 
@@ -25,7 +25,6 @@ pub struct Tiles {
     aggregates: Vec<Aggregates>,
     /// Where the inverse of each body begins among all of them.
     starts: Vec<usize>,
-    damping: Damping,
     /// Inverses by time step, the last used first: a step that fails is halved and later whole again.
     kept: Vec<(f64, Vec<[f32; 4]>)>,
     /// Time step of those on the device.
@@ -87,7 +86,7 @@ impl Tiles {
         }
         let words = [tiles, samples, firsts, members].concat();
         starts.push(end);
-        (Self { aggregates, starts, damping: Damping::of(model), kept: vec![], uploaded: None }, groups, words)
+        (Self { aggregates, starts, kept: vec![], uploaded: None }, groups, words)
     }
 
     /// Vectors of all inverses.
@@ -126,7 +125,7 @@ impl Tiles {
     /// Zero for bodies whose matrix f32 does not hold: they do without.
     fn inverses(&self, model: &Model, params: &Params) -> Vec<[f32; 4]> {
         let mut vectors = vec![[0.0; 4]; self.n_vectors()];
-        let factors = coarse_factors(model, params, &self.damping, &self.aggregates);
+        let factors = coarse_factors(model, params, &self.aggregates);
         for ((factor, aggregates), start) in factors.iter().zip(&self.aggregates).zip(&self.starts) {
             let Some(factor) = factor.as_ref().filter(|_| aggregates.parts.n_parts() > 0) else { continue };
             let n = count(aggregates);

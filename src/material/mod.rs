@@ -1,6 +1,21 @@
-//! Materials: what a point of a body answers to a deformation.
+//! Materials: how a point of a body answers to a deformation.
+//!
+//! A material is one file here, with the numbers of its model and its [`ConstitutiveModel`], one kernel of the same name in
+//! `shaders/material`, and one line in the list below. Scenes, recordings, the element passes of both backends, reports,
+//! pictures and the tests of derivatives find it by that line.
 
-/// An isotropic elastic material.
+mod contract;
+#[cfg(test)]
+mod tests;
+
+pub use contract::{ConstitutiveModel, Deformation, Tangent, warped_differential};
+
+use pulp::Scalar;
+
+use crate::math::Mat3;
+use crate::math::lanes::{Lanes, from_matrix, to_matrix};
+
+/// What a body is made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Material {
     pub model: MaterialModel,
@@ -16,17 +31,82 @@ pub struct Material {
     pub stiffness_damping: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MaterialModel {
-    /// Linear elasticity in the frame that turns with the element (`elastic`).
-    Corotational,
-}
-
 /// Lame's parameters [Pa].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lame {
     pub mu: f64,
     pub lambda: f64,
+}
+
+/// Something that is done with a constitutive model, whichever it is.
+pub trait Visitor {
+    type Output;
+    fn visit<M: ConstitutiveModel>(self, model: M) -> Self::Output;
+}
+
+macro_rules! models {
+    ($($model:ident in $file:ident: $doc:literal;)*) => {
+        $(mod $file; pub use $file::$model;)*
+
+        /// The constitutive models.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum MaterialModel { $(#[doc = $doc] $model),* }
+
+        /// The numbers of a material as its constitutive model takes them.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum Constitutive { $($model($model)),* }
+
+        impl MaterialModel {
+            pub const ALL: &[Self] = &[$(Self::$model),*];
+            /// As scene files spell them; the kernels in `shaders/material` bear the same names.
+            pub const NAMES: &[&str] = &[$(stringify!($file)),*];
+            /// What each of them is, as the scene reference says it.
+            pub const DESCRIPTIONS: &str = concat!("How it answers to a deformation.", $(" `", stringify!($file), "`: ", $doc),*);
+        }
+
+        impl Constitutive {
+            pub fn new(material: &Material) -> Self {
+                match material.model { $(MaterialModel::$model => Self::$model($model::new(material))),* }
+            }
+
+            pub fn model(&self) -> MaterialModel {
+                match self { $(Self::$model(_) => MaterialModel::$model),* }
+            }
+
+            /// Energy density [J/m^3] at one point.
+            pub fn energy(&self, at: &Deformation<Scalar>) -> f64 {
+                match self { $(Self::$model(model) => model.energy(Lanes::from(1.0), at).into()),* }
+            }
+
+            /// First Piola-Kirchhoff stress [Pa] at one point.
+            pub fn stress(&self, at: &Deformation<Scalar>) -> Mat3 {
+                match self { $(Self::$model(model) => to_matrix(&model.stress(Lanes::from(1.0), at))),* }
+            }
+
+            /// Change of the stress [Pa] with a change of G, as the matrix of a step takes it.
+            pub fn differential(&self, at: &Deformation<Scalar>, change: &Mat3) -> Mat3 {
+                match self { $(Self::$model(model) => to_matrix(&model.differential(Lanes::from(1.0), at, &from_matrix(change)))),* }
+            }
+
+            pub fn visit<V: Visitor>(self, visitor: V) -> V::Output {
+                match self { $(Self::$model(model) => visitor.visit(model)),* }
+            }
+        }
+    };
+}
+
+models! {
+    Corotational in corotational: "linear elasticity in the frame that turns with each element.";
+}
+
+impl MaterialModel {
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|model| model.name() == name)
+    }
 }
 
 impl Material {
@@ -47,16 +127,5 @@ impl Default for Material {
             mass_damping: 0.0,
             stiffness_damping: 0.0,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lame_parameters_of_the_digest() {
-        let lame = Material { young_modulus: 5e5, poisson_ratio: 0.2, ..Default::default() }.lame();
-        assert!((lame.mu - 208_333.333).abs() < 1e-2 && (lame.lambda - 138_888.889).abs() < 1e-2);
     }
 }

@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Body, FrictionTable, Lists, Model, Obstacle, RigidBody, Surface, Tet};
+use crate::element::{Element, Tet4, Tet4Rest};
 use crate::material::Material;
-use crate::math::{Mat3, Vec3};
+use crate::math::Vec3;
 use crate::mesh::{CornerNormals, Embedding, TetMesh};
 use crate::sparse::Pattern;
 
@@ -121,6 +122,7 @@ impl ModelBuilder {
             fixed: vec![],
             node_bodies: vec![],
             tets: vec![],
+            materials: vec![],
             surface: Arc::default(),
             collision: Arc::default(),
             pattern: Pattern::default(),
@@ -162,30 +164,20 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
     if let Some(node) = tets.positions.iter().position(|p| !p.iter().all(|c| c.is_finite())) {
         return Err(ModelError::NotFinite { body: name, node });
     }
-    let lame = material.lame();
+    let material_index = model.material_index(&material);
     let offset = first_node as u32;
     let mut masses = vec![0.0; tets.positions.len()];
     let mut total_volume = 0.0;
     for (t, nodes) in tets.tets.iter().enumerate() {
-        let x = nodes.map(|n| tets.positions[n as usize]);
-        let edges = Mat3::from_columns(&[x[1] - x[0], x[2] - x[0], x[3] - x[0]]);
-        let volume = edges.determinant() / 6.0;
-        let Some(inverse) = edges.try_inverse().filter(|_| volume > 0.0) else {
-            return Err(ModelError::NonPositiveVolume { body: name, tet: t, volume });
+        let Tet4Rest { gradients, volume } = match Tet4Rest::new(&nodes.map(|n| tets.positions[n as usize])) {
+            Ok(rest) => rest,
+            Err(volume) => return Err(ModelError::NonPositiveVolume { body: name, tet: t, volume }),
         };
-        let [g1, g2, g3] = [0, 1, 2].map(|r| Vec3::from(inverse.row(r).transpose()));
         for n in nodes {
-            masses[*n as usize] += material.density * volume / 4.0;
+            masses[*n as usize] += material.density * volume / Tet4::NODES as f64;
         }
         total_volume += volume;
-        model.tets.push(Tet {
-            nodes: nodes.map(|n| n + offset),
-            gradients: [-g1 - g2 - g3, g1, g2, g3],
-            volume,
-            mu: lame.mu,
-            lambda: lame.lambda,
-            body: index,
-        });
+        model.tets.push(Tet { nodes: nodes.map(|n| n + offset), gradients, volume, material: material_index, body: index });
     }
     if let Some(node) = masses.iter().position(|m| *m == 0.0) {
         return Err(ModelError::Unused { body: name, node });
@@ -200,7 +192,6 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
     model.bodies.push(Body {
         name,
         material,
-        lambda_over_mu: lame.lambda / lame.mu,
         nodes: first_node..first_node + n,
         tets: first_tet..model.tets.len(),
         vertices,
@@ -223,6 +214,17 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
     Ok(())
 }
 
+impl Model {
+    /// Place of a material in the list, which gets it if it is new.
+    fn material_index(&mut self, material: &Material) -> u32 {
+        let known = self.materials.iter().position(|known| known == material);
+        known.unwrap_or_else(|| {
+            self.materials.push(*material);
+            self.materials.len() - 1
+        }) as u32
+    }
+}
+
 impl Surface {
     /// Adds the surface of a body whose first node is `offset`; returns its vertices and triangles.
     fn append(&mut self, body: u32, offset: u32, triangles: &[[u32; 3]], embedding: &Embedding) -> (Range<usize>, Range<usize>) {
@@ -237,15 +239,14 @@ impl Surface {
 
 /// Edges, pattern and the gather lists.
 fn connect(model: &mut Model) {
-    let mut pairs: Vec<(u64, u32)> = Vec::with_capacity(model.tets.len() * 6);
+    let mut pairs: Vec<(u64, u32)> = Vec::with_capacity(model.tets.len() * Tet4::EDGES);
     for (t, tet) in model.tets.iter().enumerate() {
-        for a in 0..4u32 {
-            for b in a + 1..4 {
-                let (mut i, mut j, mut ci, mut cj) = (tet.nodes[a as usize], tet.nodes[b as usize], a, b);
-                if i > j {
-                    (i, j, ci, cj) = (j, i, cj, ci);
-                }
-                pairs.push(((u64::from(i) << 32) | u64::from(j), 16 * t as u32 + 4 * ci + cj));
+        for a in 0..Tet4::NODES {
+            for b in a + 1..Tet4::NODES {
+                let mut corners = [a, b];
+                corners.sort_unstable_by_key(|c| tet.nodes[*c]);
+                let [i, j] = corners.map(|c| u64::from(tet.nodes[c]));
+                pairs.push(((i << 32) | j, Tet4::edge_item(t, corners)));
             }
         }
     }
@@ -261,7 +262,7 @@ fn connect(model: &mut Model) {
     }
     model.edge_tets = Lists::from_pairs(edges.len(), &listed);
     model.pattern = Pattern::new(model.n_nodes(), edges);
-    let corners: Vec<_> =
-        model.tets.iter().enumerate().flat_map(|(t, tet)| (0..4).map(move |c| (tet.nodes[c], (4 * t + c) as u32))).collect();
+    let corners_of = |(t, tet): (usize, &Tet)| [0, 1, 2, 3].map(|c| (tet.nodes[c], Tet4::corner_item(t, c)));
+    let corners: Vec<_> = model.tets.iter().enumerate().flat_map(corners_of).collect();
     model.node_corners = Lists::from_pairs(model.n_nodes(), &corners);
 }

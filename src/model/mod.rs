@@ -27,6 +27,7 @@ pub use warm_start::{PairId, PairKind, WarmContact, WarmStart};
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::element::{Element, Tet4};
 use crate::material::Material;
 use crate::math::Vec3;
 use crate::mesh::CornerNormals;
@@ -58,6 +59,8 @@ pub struct Model {
     /// Body of each node.
     pub node_bodies: Vec<u32>,
     pub tets: Vec<Tet>,
+    /// What tets are made of, each once.
+    pub materials: Vec<Material>,
     /// What is drawn, picked and recorded.
     pub surface: Arc<Surface>,
     /// What touches: the drawn surface itself, unless a body has another one for that.
@@ -66,7 +69,7 @@ pub struct Model {
     pub pattern: Pattern,
     /// For each mesh edge (`pattern.edges`), the tets that share it and which corners its two nodes are.
     pub edge_tets: EdgeTets,
-    /// For each node, the tet corners that stand on it, as `4 * tet + corner` (CSR).
+    /// For each node, the tet corners that stand on it ([`Element::corner_item`]).
     pub node_corners: Lists,
 }
 
@@ -75,8 +78,6 @@ pub struct Model {
 pub struct Body {
     pub name: String,
     pub material: Material,
-    /// Of its Lame parameters.
-    pub lambda_over_mu: f64,
     pub nodes: Range<usize>,
     pub tets: Range<usize>,
     /// Vertices of the drawn surface.
@@ -106,14 +107,13 @@ pub struct Body {
 /// Rest data of one linear tetrahedron.
 #[derive(Clone, Copy, Debug)]
 pub struct Tet {
-    pub nodes: [u32; 4],
+    pub nodes: [u32; Tet4::NODES],
     /// grad N_c [1/m] in the rest configuration; the four sum to zero.
-    pub gradients: [Vec3; 4],
+    pub gradients: [Vec3; Tet4::NODES],
     /// Rest volume [m^3].
     pub volume: f64,
-    pub mu: f64,
-    pub lambda: f64,
-    /// Body, for its damping.
+    /// Index of its material.
+    pub material: u32,
     pub body: u32,
 }
 
@@ -179,7 +179,7 @@ impl Surface {
     }
 }
 
-/// For edge e: items `16 * tet + 4 * corner_i + corner_j` (i < j the nodes of the edge).
+/// For edge e, from its lower node i to its higher node j: the corners i and j of the tets around it ([`Element::edge_item`]).
 pub type EdgeTets = Lists;
 
 impl Model {
@@ -187,6 +187,15 @@ impl Model {
     pub fn may_touch(&self) -> bool {
         let links = self.obstacles.len() + self.attachments.len();
         links > 0 || self.bodies.len() + self.rigid_bodies.len() > 1 || self.bodies.iter().any(|body| body.self_contact)
+    }
+
+    /// Rayleigh damping of a node proportional to mass, alpha [1/s]: that of its body.
+    pub fn mass_damping(&self, node: usize) -> f64 {
+        self.bodies[self.node_bodies[node] as usize].material.mass_damping
+    }
+
+    pub fn material(&self, tet: &Tet) -> &Material {
+        &self.materials[tet.material as usize]
     }
 
     pub fn n_nodes(&self) -> usize {

@@ -4,6 +4,7 @@ mod view;
 
 use self::view::{CAMERA, LIGHT, RECORDING};
 use super::spec::{ANY, Field, Kind, Presence, Table, above_to, from_to};
+use crate::material::MaterialModel;
 use Presence::{Default, Optional, Required};
 
 const DEFORMABLE: &[&str] = &["deformable"];
@@ -143,13 +144,7 @@ static MATERIAL: Table = Table {
     title: "[material.NAME]",
     doc: "An isotropic elastic material.",
     fields: &[
-        Field::new(
-            "model",
-            Kind::Choice(&["corotational"]),
-            "",
-            Default("\"corotational\""),
-            "Linear elasticity in the frame that turns with each element.",
-        ),
+        Field::new("model", Kind::Choice(MaterialModel::NAMES), "", Default("\"corotational\""), MaterialModel::DESCRIPTIONS),
         Field::new(
             "young_modulus",
             Kind::Number(above_to(0.0, 1e13)),

@@ -509,7 +509,7 @@ impl BodyContent {
 
 fn material(node: &Node) -> Material {
     Material {
-        model: MaterialModel::Corotational,
+        model: MaterialModel::from_name(&node.text("model")).expect("the format accepts names of models only"),
         young_modulus: node.number("young_modulus"),
         poisson_ratio: node.number("poisson_ratio"),
         density: node.number("density"),

@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use super::{Simulation, Tally};
 use crate::contact::PairForce;
-use crate::math::{Mat3, Vec3};
-use crate::model::{Attachment, Mobility, Model, RigidBody, Tet, interpolate};
+use crate::elastic::{deformation_gradient, strain_energy};
+use crate::math::Vec3;
+use crate::model::{Attachment, Mobility, Model, RigidBody, interpolate};
 use crate::model::{RigidState, State};
 use crate::scene::Probe;
 use crate::step::StepError;
@@ -294,9 +295,8 @@ impl Energy {
                 gravitational -= mass * gravity.dot(&state.pose.translation.vector);
             }
         }
-        let elastic = model.tets.iter().map(|tet| tet.volume * energy_density(tet, &deformation_gradient(tet, &positions)));
         // The sum of nothing is -0, and that is what would be written.
-        let mut elastic = elastic.sum::<f64>() + 0.0;
+        let mut elastic = strain_energy(model, state) + 0.0;
         for attachment in &model.attachments {
             let [a, b] = state.attachment_points(model, attachment);
             elastic += 0.5 * attachment.stiffness * ((a - b).norm() - attachment.length).powi(2);
@@ -338,7 +338,7 @@ pub fn state_hash(state: &State) -> String {
 fn body_reports(model: &Model, state: &State) -> Vec<BodyReport> {
     let positions = state.positions(model);
     let surface = model.collision.positions(&positions);
-    let soft = (0..model.bodies.len()).map(|body| deformable_report(model, body, &positions, &surface, &state.velocities));
+    let soft = (0..model.bodies.len()).map(|body| deformable_report(model, body, state, &positions, &surface));
     let rigid = model.rigid_bodies.iter().zip(&state.rigid_bodies).map(|(body, state)| rigid_report(body, state));
     let exact = model.obstacles.iter().map(|o| given_report(&o.name, o.motion.is_some()));
     soft.chain(rigid).chain(exact).collect()
@@ -389,13 +389,13 @@ fn rigid_report(body: &RigidBody, state: &RigidState) -> BodyReport {
     }
 }
 
-fn deformable_report(model: &Model, index: usize, positions: &[Vec3], surface: &[Vec3], velocities: &[Vec3]) -> BodyReport {
+fn deformable_report(model: &Model, index: usize, state: &State, positions: &[Vec3], surface: &[Vec3]) -> BodyReport {
     let body = &model.bodies[index];
-    let nodes = || body.nodes.clone().map(|n| (model.node_masses[n], positions[n], velocities[n]));
+    let nodes = || body.nodes.clone().map(|n| (model.node_masses[n], positions[n], state.velocities[n]));
     let center = nodes().map(|(m, x, _)| x * m).sum::<Vec3>() / body.mass;
     let heights = || surface[body.collision_vertices.clone()].iter().map(|p| p.y);
     let tets = &model.tets[body.tets.clone()];
-    let determinants: Vec<f64> = tets.iter().map(|t| deformation_gradient(t, positions).determinant()).collect();
+    let determinants: Vec<f64> = tets.iter().map(|t| deformation_gradient(t, &state.displacements).determinant()).collect();
     let volume: f64 = tets.iter().zip(&determinants).map(|(t, det)| t.volume * det).sum();
     BodyReport {
         name: body.name.clone(),
@@ -443,21 +443,6 @@ fn timing(tally: &Tally, time_step: f64) -> Timing {
         stages: tally.stages.0.iter().map(|(stage, ms)| ((*stage).to_owned(), (ms / tally.steps as f64).into())).collect(),
         real_time_factor: ms_per_step.filter(|ms| ms.mean > 0.0).map(|ms| 1e3 * time_step / ms.mean),
     }
-}
-
-/// F = sum_c x_c grad N_c^T.
-fn deformation_gradient(tet: &Tet, positions: &[Vec3]) -> Mat3 {
-    (0..4).map(|c| positions[tet.nodes[c] as usize] * tet.gradients[c].transpose()).sum()
-}
-
-fn energy_density(tet: &Tet, f: &Mat3) -> f64 {
-    let mut stretches = f.singular_values();
-    if f.determinant() < 0.0 {
-        let least = stretches.imin();
-        stretches[least] = -stretches[least];
-    }
-    let strains = stretches.add_scalar(-1.0);
-    tet.mu * strains.norm_squared() + 0.5 * tet.lambda * strains.sum().powi(2)
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Step, StepError, StepReport, StepWork, Stepper, SurfacePositions};
 use crate::contact::generate::{Detection, InjectivityCertificate, Island, Surfaces};
 use crate::contact::{Constraint, Source};
-use crate::elastic::{Damping, TetGroups, stiffness};
+use crate::elastic::{TetGroups, stiffness};
 use crate::geometry::{Bvh, Candidates, Mesh, MeshError};
 use crate::math::Vec3;
 use crate::model::Model;
@@ -16,7 +16,6 @@ pub struct ImplicitStepper<E = Host> {
     engine: E,
     pub(super) model: Arc<Model>,
     pub(super) pool: Arc<rayon::ThreadPool>,
-    pub(super) damping: Damping,
     groups: TetGroups,
     pub(super) surfaces: Surfaces,
     bvh: Bvh,
@@ -144,9 +143,8 @@ impl<E: Engine> ImplicitStepper<E> {
         let surfaces = Surfaces::new(&model)?;
         let bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
         let monotone = InjectivityCertificate::new(&model, &surfaces.mesh, &surfaces.rest);
-        let damping = Damping::of(&model);
-        let groups = TetGroups::new(&model.tets, &damping.betas);
-        Ok(Self { engine, damping, groups, state: State::initial(&model), work, pool, model, surfaces, bvh, monotone })
+        let groups = TetGroups::new(&model.tets, &model.materials);
+        Ok(Self { engine, groups, state: State::initial(&model), work, pool, model, surfaces, bvh, monotone })
     }
 
     #[cfg(test)]
@@ -160,10 +158,10 @@ impl<E: Engine> ImplicitStepper<E> {
 
     /// One step, as the algorithm reads.
     pub(super) fn advance(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
-        let Self { engine, model, damping, groups, state, work, surfaces, bvh, monotone, .. } = self;
+        let Self { engine, model, groups, state, work, surfaces, bvh, monotone, .. } = self;
         let model: &Model = model;
         let solver = engine.solver(&Given { model, params, loads }, &mut work.lightness);
-        let step = Step { model, damping, groups, state, params, loads, solver };
+        let step = Step { model, groups, state, params, loads, solver };
         let mut report = StepReport { converged: true, ..StepReport::default() };
         engine.begin(&step, work, &mut report)?;
         let memory = std::mem::take(&mut work.detection_memory);

@@ -4,8 +4,8 @@ use super::solve::{Elastic, IslandWork, solve_island};
 use crate::contact::generate::{Detection, DetectionMemory, Island, Islands};
 use crate::contact::{Constraint, Problem};
 use crate::elastic::{
-    CornerForces, CornerGradients, Damping, Elements, NodeMotion, Quaternion, RestPoses, TetGroups, gather_motions, link, matrix,
-    right_hand_side, round, single_blocks,
+    CornerForces, Elements, NodeMotion, Quaternion, RestPoses, SystemInputs, Tangents, TetGroups, gather_motions, link, matrix,
+    right_hand_side, single_blocks,
 };
 use crate::geometry::Candidates;
 use crate::math::{Mat3, Vec3};
@@ -18,7 +18,6 @@ use crate::step::{StageTimes, StepReport};
 /// What a step is given.
 pub struct Step<'a> {
     pub model: &'a Model,
-    pub damping: &'a Damping,
     pub groups: &'a TetGroups,
     pub state: &'a State,
     pub params: &'a Params,
@@ -32,10 +31,10 @@ pub struct Step<'a> {
 pub struct StepWork {
     pub rotations: Vec<Quaternion>,
     motions: Vec<NodeMotion>,
-    /// Forces of the step, and its gradients: in f32 if the step may do without the matrix in f64.
+    /// Forces of the step, and its tangents: in f32 if the step may do without the matrix in f64.
     elements: Elements,
-    single_gradients: Vec<CornerGradients<f32>>,
-    /// The gradients of this step are there in f64.
+    single_tangents: Tangents<f32>,
+    /// The tangents of this step are there in f64.
     is_whole: bool,
     rhs: Vec<Vec3>,
     a: Operator,
@@ -137,6 +136,10 @@ impl Parts<'_> {
 }
 
 impl Step<'_> {
+    pub fn inputs(&self) -> SystemInputs<'_> {
+        SystemInputs { model: self.model, state: self.state, params: self.params, loads: self.loads }
+    }
+
     /// Whether what nothing touches is solved in f32. A method that is there to be compared with solves all on its own.
     fn may_round(&self) -> bool {
         self.params.solver.is_default()
@@ -144,17 +147,9 @@ impl Step<'_> {
 
     /// Rotations, forces and gradients of all tets, and the right-hand side. The solve starts from the change of the last step.
     pub fn pass_elements(&self, work: &mut StepWork, stages: &mut StageTimes) {
-        let Self { model, damping, groups, state, params, loads, .. } = *self;
+        let Self { model, groups, state, params, .. } = *self;
         let StepWork {
-            rotations,
-            motions,
-            elements: Elements { forces, gradients },
-            single_gradients,
-            rhs,
-            dv,
-            is_whole,
-            is_assembled,
-            ..
+            rotations, motions, elements: Elements { forces, tangents }, single_tangents, rhs, dv, is_whole, is_assembled, ..
         } = work;
         // What touched will touch.
         *is_whole = !self.may_round() || !state.contacts.entries.is_empty() || !model.attachments.is_empty();
@@ -162,30 +157,30 @@ impl Step<'_> {
             rotations.clone_from(&state.rotations);
             gather_motions(&state.displacements, &state.velocities, motions);
             match *is_whole {
-                true => groups.pass::<_, true>(rotations, motions, params.time_step, forces, gradients),
-                false => groups.pass::<_, true>(rotations, motions, params.time_step, forces, single_gradients),
+                true => groups.pass::<_, true>(rotations, motions, params.time_step, forces, tangents),
+                false => groups.pass::<_, true>(rotations, motions, params.time_step, forces, single_tangents),
             }
         });
-        stages.time("assembly", || right_hand_side(model, forces, state, params, loads, damping, rhs));
+        stages.time("assembly", || right_hand_side(self.inputs(), forces, rhs));
         dv.copy_from_slice(&state.velocity_changes);
         *is_assembled = false;
     }
 
     /// The islands without contacts, in f32, if they end without any.
     pub fn solve_untouched(&self, detection: &Detection, work: &mut StepWork, stages: &mut StageTimes) {
-        let Self { model, damping, state, params, loads, .. } = *self;
+        let Self { model, params, .. } = *self;
         if !self.may_round() || !work.island_works.iter().any(|work| work.contacts.is_empty()) {
             return;
         }
-        let StepWork { rotations, elements, single_gradients, is_whole, rhs, a, single_blocks: blocks, systems, dv, rests, .. } = work;
+        let StepWork { rotations, elements, single_tangents, is_whole, rhs, a, single_blocks: blocks, systems, dv, rests, .. } = work;
         let StepWork { islands, island_works: works, .. } = work;
         stages.time("assembly", || {
-            rests.select(model, params, damping, self.solver);
-            link(model, state, params, loads, a);
+            rests.select(model, params, self.solver);
+            link(self.inputs(), a);
             if *is_whole {
-                round(&elements.gradients, single_gradients);
+                elements.tangents.round(single_tangents);
             }
-            single_blocks(model, single_gradients, blocks);
+            single_blocks(model, single_tangents, blocks);
         });
         systems.resize_with(model.bodies.len(), TwoLevel::default);
         let (levels, coarse) = rests.coarse();
@@ -208,18 +203,18 @@ impl Step<'_> {
         if work.island_works.iter().all(|work| work.solved.is_some()) {
             return;
         }
-        let Self { model, damping, groups, state, params, loads, solver } = *self;
+        let Self { model, groups, params, solver, .. } = *self;
         let dt = params.time_step;
         let StepWork { rotations, motions, elements, is_whole, rhs, a, is_assembled, edge_blocks, dv, rests, .. } = work;
         let StepWork { islands, island_works: works, .. } = work;
         if !*is_assembled {
             stages.time("assembly", || {
                 if !*is_whole {
-                    groups.pass::<_, false>(rotations, motions, dt, &mut elements.forces, &mut elements.gradients);
+                    groups.pass::<_, false>(rotations, motions, dt, &mut elements.forces, &mut elements.tangents);
                 }
-                matrix(model, &elements.gradients, state, params, loads, damping, a, edge_blocks);
+                matrix(self.inputs(), &elements.tangents, a, edge_blocks);
                 if solver == ContactMethod::Cwc {
-                    rests.turn(model, params, damping, rotations);
+                    rests.turn(model, params, rotations);
                 }
             });
             *is_assembled = true;

@@ -8,7 +8,7 @@ use super::*;
 use crate::contact::Constraint;
 use crate::contact::generate::{Detection, DetectionMemory, Island};
 use crate::contact::{CwcOptions, CwcWork, Problem, Status, solve_cwc};
-use crate::elastic::{Damping, RestBody, RestPoses, elements, matrix, right_hand_side, stiffness};
+use crate::elastic::{RestBody, RestPoses, SystemInputs, elements, matrix, right_hand_side, stiffness};
 use crate::geometry::{Bvh, Shape};
 use crate::material::Material;
 use crate::math::{Isometry, Mat3, Quat, Vec3};
@@ -50,15 +50,15 @@ struct Pass {
 
 /// The next step of a run, solved pass by pass on the rows of its solution, from where the step before ended.
 fn passes(stepper: &ImplicitStepper, params: &Params, n: usize) -> Vec<Pass> {
-    let ImplicitStepper { model, damping, state, surfaces, .. } = stepper;
+    let ImplicitStepper { model, state, surfaces, .. } = stepper;
     let (loads, dt) = (Loads::default(), params.time_step);
-    let mut rotations = state.rotations.clone();
-    let elements_now = elements(&model.tets, &mut rotations, &state.displacements, &state.velocities, dt, &damping.betas);
+    let (elements_now, rotations) = elements(model, state, dt);
     let (mut rhs, mut a) = (vec![Vec3::zeros(); model.n_unknowns()], Operator::default());
-    right_hand_side(model, &elements_now.forces, state, params, &loads, damping, &mut rhs);
-    matrix(model, &elements_now.gradients, state, params, &loads, damping, &mut a, &mut vec![]);
+    let inputs = SystemInputs { model, state, params, loads: &loads };
+    right_hand_side(inputs, &elements_now.forces, &mut rhs);
+    matrix(inputs, &elements_now.tangents, &mut a, &mut vec![]);
     let mut poses = RestPoses::default();
-    poses.turn(model, params, damping, &rotations);
+    poses.turn(model, params, &rotations);
     let rests = poses.bodies();
     let detection = Detection::new(model, surfaces, state, params, DetectionMemory::default());
     let mut bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
@@ -168,16 +168,15 @@ fn the_matrix_of_a_turned_body_is_turned() {
     let material = Material { young_modulus: 2e5, stiffness_damping: 0.01, mass_damping: 0.5, ..Material::default() };
     builder.soft_body(SoftBody::with_boundary_surface("bar", material, tets));
     let model = builder.build().unwrap();
-    let (params, damping) = (Params::default(), Damping::of(&model));
+    let params = Params::default();
     let turn = Quat::from_scaled_axis(Vec3::new(0.3, -1.2, 2.0));
     let assembled = |state: &State| {
-        let mut rotations = state.rotations.clone();
-        let (dt, velocities) = (params.time_step, &state.velocities);
-        let elements_now = elements(&model.tets, &mut rotations, &state.displacements, velocities, dt, &damping.betas);
+        let (elements_now, rotations) = elements(&model, state, params.time_step);
         let mut a = Operator::default();
-        matrix(&model, &elements_now.gradients, state, &params, &Loads::default(), &damping, &mut a, &mut vec![]);
+        let inputs = SystemInputs { model: &model, state, params: &params, loads: &Loads::default() };
+        matrix(inputs, &elements_now.tangents, &mut a, &mut vec![]);
         let mut poses = RestPoses::default();
-        poses.turn(&model, &params, &damping, &rotations);
+        poses.turn(&model, &params, &rotations);
         (a.blocks, poses.bodies()[0].as_ref().unwrap().rotations.clone())
     };
     let rest = State::initial(&model);
@@ -210,19 +209,19 @@ fn bodies_that_are_alike_share_a_shape() {
         builder.soft_body(SoftBody::with_boundary_surface("cube", material, tets));
     }
     let model = Arc::new(builder.build().unwrap());
-    let (params, damping) = (Params::default(), Damping::of(&model));
+    let params = Params::default();
     let mut poses = RestPoses::default();
-    poses.turn(&model, &params, &damping, &State::initial(&model).rotations);
+    poses.turn(&model, &params, &State::initial(&model).rotations);
     let rests = poses.bodies();
     let shape = |k: usize| Arc::as_ptr(&rests[k].as_ref().unwrap().shape);
     assert_eq!([shape(1), shape(2)], [shape(0); 2]);
     assert_ne!(shape(3), shape(0));
     // The shared factor, turned, solves for each body.
-    let mut rotations = State::initial(&model).rotations;
-    let still = vec![Vec3::zeros(); model.n_nodes()];
-    let elements_now = elements(&model.tets, &mut rotations, &still, &still, params.time_step, &damping.betas);
+    let state = State::initial(&model);
+    let (elements_now, _) = elements(&model, &state, params.time_step);
     let mut a = Operator::default();
-    matrix(&model, &elements_now.gradients, &State::initial(&model), &params, &Loads::default(), &damping, &mut a, &mut vec![]);
+    let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &Loads::default() };
+    matrix(inputs, &elements_now.tangents, &mut a, &mut vec![]);
     for (body, rest) in model.bodies.iter().zip(rests) {
         let rest = rest.as_ref().unwrap();
         let x: Vec<Vec3> = (0..body.nodes.len()).map(|i| Vec3::new((i as f64).sin(), 1.0, (3.0 * i as f64).cos())).collect();
@@ -245,14 +244,15 @@ fn stiffness_is_the_largest_diagonal_block() {
     let mut builder = ModelBuilder::default();
     builder.soft_body(SoftBody::with_boundary_surface("bar", material, tets));
     let model = builder.build().unwrap();
-    let (damping, params, mut state) = (Damping::of(&model), Params::default(), State::initial(&model));
+    let (params, mut state) = (Params::default(), State::initial(&model));
     let turn = Quat::from_scaled_axis(Vec3::new(0.2, 1.1, -0.4));
     state.rotations.fill([turn.i, turn.j, turn.k, turn.w]);
     state.displacements.iter_mut().zip(&model.rest_positions).for_each(|(u, x)| *u = turn * x - x);
-    let (rotations, dt) = (&mut state.rotations, params.time_step);
-    let elements_now = elements(&model.tets, rotations, &state.displacements, &state.velocities, dt, &damping.betas);
+    let dt = params.time_step;
+    let (elements_now, _) = elements(&model, &state, dt);
     let mut a = Operator::default();
-    matrix(&model, &elements_now.gradients, &state, &params, &Loads::default(), &damping, &mut a, &mut vec![]);
+    let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &Loads::default() };
+    matrix(inputs, &elements_now.tangents, &mut a, &mut vec![]);
     let of_node = |i: usize| a.blocks[model.pattern.diagonals[i] as usize].trace() / (3.0 * model.node_masses[i]);
     let wanted = (0..model.n_nodes()).map(of_node).fold(0.0, f64::max);
     let found = stiffness(&model, &model.bodies[0], dt);

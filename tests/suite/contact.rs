@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nalgebra::{DMatrix, DVector};
 use pliant::elastic;
-use pliant::elastic::Damping;
+use pliant::elastic::SystemInputs;
 use pliant::geometry::Shape;
 use pliant::math::{Isometry, Quat, Vec3};
 use pliant::mesh::shapes;
@@ -214,13 +214,12 @@ fn a_frictionless_step_solves_the_quadratic_programme() {
     let dt = params.time_step;
 
     // The dense problem.
-    let damping = Damping::of(&model);
-    let mut rotations = state.rotations.clone();
-    let elements = elastic::elements(&model.tets, &mut rotations, &state.displacements, &state.velocities, dt, &damping.betas);
+    let (elements, _) = elastic::elements(&model, &state, dt);
+    let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &Loads::default() };
     let mut rhs = vec![Vec3::zeros(); model.n_nodes()];
-    elastic::right_hand_side(&model, &elements.forces, &state, &params, &Loads::default(), &damping, &mut rhs);
+    elastic::right_hand_side(inputs, &elements.forces, &mut rhs);
     let (mut operator, mut blocks) = (Default::default(), vec![]);
-    elastic::matrix(&model, &elements.gradients, &state, &params, &Loads::default(), &damping, &mut operator, &mut blocks);
+    elastic::matrix(inputs, &elements.tangents, &mut operator, &mut blocks);
     let n = 3 * model.n_nodes();
     let mut a = DMatrix::<f64>::zeros(n, n);
     for i in 0..model.n_nodes() {

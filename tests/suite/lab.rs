@@ -124,18 +124,7 @@ pub fn obstacle(shape: Shape, pose: Isometry, friction: f64) -> Obstacle {
 
 /// F of every tet.
 pub fn deformations(model: &Model, state: &State) -> Vec<Mat3> {
-    model.tets.iter().map(|t| Mat3::identity() + elastic::gradient(t, &state.displacements)).collect()
-}
-
-/// Strain energy [J] by singular values, with the signs of the determinant: a way of its own.
-pub fn strain_energy(model: &Model, state: &State) -> f64 {
-    let energy = |(tet, f): (&pliant::model::Tet, Mat3)| {
-        let mut s = f.svd(false, false).singular_values;
-        s[2] *= f.determinant().signum();
-        let e = s - Vec3::repeat(1.0);
-        tet.volume * (tet.mu * e.norm_squared() + 0.5 * tet.lambda * e.sum().powi(2))
-    };
-    model.tets.iter().zip(deformations(model, state)).map(energy).sum()
+    model.tets.iter().map(|t| elastic::deformation_gradient(t, &state.displacements)).collect()
 }
 
 pub fn kinetic_energy(model: &Model, state: &State) -> f64 {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use pliant::elastic;
-use pliant::elastic::Damping;
+use pliant::elastic::{SystemInputs, strain_energy};
+use pliant::material::Lame;
 use pliant::math::{Mat3, Quat, Vec3};
 use pliant::mesh::{TetMesh, shapes};
 use pliant::model::{AcceptancePolicy, ContactMethod, Loads, Params, Preconditioner, State};
@@ -16,10 +17,9 @@ use crate::lab::*;
 /// Nodal forces [N] of a displaced body at rest, with rotations converged from the identity.
 fn nodal_forces(model: &Model, displacements: &[Vec3]) -> Vec<Vec3> {
     let still = vec![Vec3::zeros(); model.n_nodes()];
-    let mut rotations = vec![elastic::IDENTITY; model.tets.len()];
-    let mut pass = || elastic::elements(&model.tets, &mut rotations, displacements, &still, 0.01, &Damping::of(model).betas);
-    (0..7).for_each(|_| drop(pass()));
-    let corners = pass().forces;
+    let mut state = State { displacements: displacements.to_vec(), velocities: still.clone(), ..State::initial(model) };
+    (0..7).for_each(|_| state.rotations = elastic::elements(model, &state, 0.01).1);
+    let corners = elastic::elements(model, &state, 0.01).0.forces;
     let mut forces = still;
     for (tet, corners) in model.tets.iter().zip(corners) {
         for (node, [x, y, z, _]) in tet.nodes.iter().zip(corners) {
@@ -64,12 +64,10 @@ fn stiffness_of_a_free_element_has_six_zero_eigenvalues_and_the_block_form() {
     let model = model(vec![body("tet", rubber(5e5, 0.2), mesh)], vec![]);
     let state = State::initial(&model);
     let params = NO_GRAVITY;
-    let mut rotations = state.rotations.clone();
-    let damping = Damping::of(&model);
-    let elements =
-        elastic::elements(&model.tets, &mut rotations, &state.displacements, &state.velocities, params.time_step, &damping.betas);
+    let (elements, _) = elastic::elements(&model, &state, params.time_step);
     let (mut a, mut blocks) = (Default::default(), vec![]);
-    elastic::matrix(&model, &elements.gradients, &state, &params, &Loads::default(), &damping, &mut a, &mut blocks);
+    let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &Loads::default() };
+    elastic::matrix(inputs, &elements.tangents, &mut a, &mut blocks);
     let dt2 = params.time_step * params.time_step;
     let mut k = nalgebra::DMatrix::<f64>::zeros(12, 12);
     for i in 0..4 {
@@ -80,12 +78,11 @@ fn stiffness_of_a_free_element_has_six_zero_eigenvalues_and_the_block_form() {
         }
     }
     assert!((&k - k.transpose()).norm() < 1e-9 * k.norm());
-    let tet = &model.tets[0];
+    let (tet, Lame { mu, lambda }) = (&model.tets[0], model.materials[0].lame());
     for i in 0..4 {
         for j in 0..4 {
             let (gi, gj) = (tet.gradients[i], tet.gradients[j]);
-            let want =
-                (gi * gj.transpose() * tet.lambda + gj * gi.transpose() * tet.mu + Mat3::identity() * (gi.dot(&gj) * tet.mu)) * tet.volume;
+            let want = (gi * gj.transpose() * lambda + gj * gi.transpose() * mu + Mat3::identity() * (gi.dot(&gj) * mu)) * tet.volume;
             assert!((k.view((3 * i, 3 * j), (3, 3)) - want).norm() < 1e-9 * k.norm(), "block {i} {j}");
         }
     }

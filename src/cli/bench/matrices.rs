@@ -6,7 +6,7 @@ use clap::Args;
 use rayon::prelude::*;
 
 use super::{Failure, Size};
-use crate::elastic::{Damping, Elements, NodeMotion, TetGroups, gather_motions, matrix};
+use crate::elastic::{Elements, NodeMotion, SystemInputs, TetGroups, gather_motions, matrix};
 use crate::lab::sparse::{Bcsr, Csr, ELEMENT_ROWS, IndexBlocks, parse_market};
 use crate::material::Material;
 use crate::math::{Mat3, Quat, Vec3};
@@ -146,7 +146,6 @@ impl Beam {
 /// What turns the state into a matrix, stage by stage.
 pub struct Update<'a> {
     beam: &'a Beam,
-    damping: Damping,
     loads: Loads,
     rotations: Vec<[f64; 4]>,
     groups: TetGroups,
@@ -158,11 +157,9 @@ pub struct Update<'a> {
 
 impl<'a> Update<'a> {
     pub fn new(beam: &'a Beam) -> Self {
-        let damping = Damping::of(&beam.model);
         Self {
-            groups: TetGroups::new(&beam.model.tets, &damping.betas),
+            groups: TetGroups::new(&beam.model.tets, &beam.model.materials),
             motions: vec![],
-            damping,
             loads: Loads::default(),
             rotations: beam.states[0].rotations.clone(),
             elements: Elements::default(),
@@ -176,15 +173,16 @@ impl<'a> Update<'a> {
     pub fn rotations(&mut self, state: usize) {
         let Beam { params, states, .. } = self.beam;
         let State { displacements, velocities, .. } = &states[state % 2];
-        let Elements { forces, gradients } = &mut self.elements;
+        let Elements { forces, tangents } = &mut self.elements;
         gather_motions(displacements, velocities, &mut self.motions);
-        self.groups.pass::<_, true>(&mut self.rotations, &self.motions, params.time_step, forces, gradients);
+        self.groups.pass::<_, true>(&mut self.rotations, &self.motions, params.time_step, forces, tangents);
     }
 
     /// The gather.
     pub fn matrix(&mut self, state: usize) {
         let Beam { model, params, states, .. } = self.beam;
-        matrix(model, &self.elements.gradients, &states[state % 2], params, &self.loads, &self.damping, &mut self.a, &mut self.edge_blocks);
+        let inputs = SystemInputs { model, state: &states[state % 2], params, loads: &self.loads };
+        matrix(inputs, &self.elements.tangents, &mut self.a, &mut self.edge_blocks);
     }
 }
 
@@ -211,10 +209,9 @@ impl IndexedUpdate {
 
     /// Stiffness matrices of the elements, as `elastic::edge_block` has their parts.
     pub fn element_matrices(&mut self, update: &Update) {
-        let ratio = update.beam.model.tets.first().map_or(0.0, |tet| tet.lambda / tet.mu);
         let matrices = self.element_matrices.par_chunks_mut(ELEMENT_ROWS * ELEMENT_ROWS);
-        matrices.zip(&update.elements.gradients).for_each(|(matrix, gradients)| {
-            let a = gradients.0.map(|[x, y, z, _]| Vec3::new(x, y, z));
+        matrices.zip(&update.elements.tangents.gradients).for_each(|(matrix, gradients)| {
+            let (ratio, a) = (gradients.0[0][3], gradients.0.map(|[x, y, z, _]| Vec3::new(x, y, z)));
             for (i, rows) in matrix.chunks_mut(3 * ELEMENT_ROWS).enumerate() {
                 for j in 0..4 {
                     let block = a[i] * a[j].transpose() * ratio + a[j] * a[i].transpose() + Mat3::identity() * a[i].dot(&a[j]);

@@ -10,10 +10,10 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::disjoint_sets::DisjointSets;
-use crate::elastic::elements::{LANES, TetGroups, store};
-use crate::elastic::lanes::{Lanes, Matrix, times, transpose};
+use crate::elastic::groups::{LANES, TetGroups, store};
 use crate::elastic::rotation;
 use crate::geometry::Mesh;
+use crate::math::lanes::{Lanes, Matrix, times, transpose};
 use crate::math::{Mat3, Vec3};
 use crate::model::State;
 use crate::model::{Body, Model};
@@ -230,7 +230,7 @@ impl WithSimd for Check<'_> {
                     continue;
                 }
                 let mut holds = true;
-                store([is_definite; 4], S::F64_LANES, |lane, row| holds &= !self.tets.contains(&(here + lane)) || row[0] > 0.0);
+                store([is_definite; 4], &(0..S::F64_LANES), |lane, row| holds &= !self.tets.contains(&(here + lane)) || row[0] > 0.0);
                 if !holds {
                     return false;
                 }
@@ -296,7 +296,7 @@ mod tests {
     fn proofs_hold_while_no_two_points_can_meet() {
         let bar = || shapes::box_tets(Vec3::new(1.0, 0.1, 0.1), [9, 1, 1]);
         let model = model(vec![bar(), bar()]);
-        let groups = TetGroups::new(&model.tets, &[0.0; 2]);
+        let groups = TetGroups::new(&model.tets, &model.materials);
         let turn = Quat::from_scaled_axis(Vec3::new(0.4, -2.0, 1.0));
         let bent = |x: &Vec3, angle: f64| {
             let (radius, phi) = (1.0 / angle, x.x * angle);

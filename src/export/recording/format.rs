@@ -62,6 +62,9 @@ pub struct Body {
     /// The collision surface, where it is not the drawn surface.
     pub collision: Option<Skin>,
     pub self_contact: bool,
+    /// Constitutive model of its material; recordings that do not name it know the corotational one only.
+    #[serde(default)]
+    pub material: Option<String>,
     /// Whether the drawn surface has texture coordinates.
     pub texture: bool,
     /// Whether the drawn surface has normals from its file. Recordings without normals may leave this out.
@@ -107,6 +110,7 @@ impl Header {
     pub fn of(subject: &Subject) -> Self {
         let model = &subject.model;
         let bodies = model.bodies.iter().map(|body| Body {
+            material: Some(body.material.model.name().to_owned()),
             name: body.name.clone(),
             nodes: body.nodes.len(),
             tets: body.tets.len(),

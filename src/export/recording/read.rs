@@ -203,7 +203,7 @@ fn soft_body(body: &Body, arrays: &mut Unpacker) -> Option<SoftBody> {
     let [young_modulus, poisson_ratio, density, mass_damping, stiffness_damping] = arrays.finite(5, |x: &f64| x.is_finite())?[..] else {
         return None;
     };
-    let model = MaterialModel::Corotational;
+    let model = body.material.as_ref().map_or(Some(MaterialModel::Corotational), |name| MaterialModel::from_name(name))?;
     let material = Material { model, young_modulus, poisson_ratio, density, mass_damping, stiffness_damping };
     let tets = TetMesh { positions: arrays.vectors(body.nodes)?, tets: below(arrays.array(body.tets)?, body.nodes)? };
     let (surface_triangles, embedding) = skin(&body.surface, body.nodes, arrays)?;

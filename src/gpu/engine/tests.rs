@@ -4,7 +4,7 @@ use nalgebra::DMatrix;
 
 use super::*;
 use crate::contact::{Constraint, ContactPoint, JacobianEntry, Law};
-use crate::elastic::{CornerGradients, Damping, TetGroups, elements, matrix};
+use crate::elastic::{SystemInputs, TetGroups, elements, matrix};
 use crate::gpu::device::test_device;
 use crate::gpu::readback::read;
 use crate::material::Material;
@@ -68,12 +68,9 @@ pub(super) fn contacts(model: &Model) -> Vec<Constraint> {
 
 /// dt^2 C H A^-1 H^T C^T with what springs add, A of the box turned as a whole by the rotations in `state`.
 fn wanted(model: &Model, state: &State, params: &Params, contacts: &[Constraint]) -> DMatrix<f64> {
-    let damping = Damping::of(model);
-    let mut rotations = state.rotations.clone();
-    let found = elements(&model.tets, &mut rotations, &state.displacements, &state.velocities, params.time_step, &damping.betas);
-    let gradients: &[CornerGradients<f64>] = &found.gradients;
+    let (found, _) = elements(model, state, params.time_step);
     let mut a = Operator::default();
-    matrix(model, gradients, state, params, &Loads::default(), &damping, &mut a, &mut vec![]);
+    matrix(SystemInputs { model, state, params, loads: &Loads::default() }, &found.tangents, &mut a, &mut vec![]);
     let n = 3 * model.n_unknowns();
     let mut dense = DMatrix::zeros(n, n);
     for i in 0..model.n_nodes() {
@@ -117,17 +114,9 @@ fn the_compliance_of_contacts_is_that_of_the_matrix() {
     let contacts = contacts(&model);
     let reference = wanted(&model, &state, &params, &contacts);
 
-    let (damping, loads) = (Damping::of(&model), Loads::default());
-    let groups = TetGroups::new(&model.tets, &damping.betas);
-    let step = Step {
-        model: &model,
-        damping: &damping,
-        groups: &groups,
-        state: &state,
-        params: &params,
-        loads: &loads,
-        solver: ContactMethod::Cwc,
-    };
+    let loads = Loads::default();
+    let groups = TetGroups::new(&model.tets, &model.materials);
+    let step = Step { model: &model, groups: &groups, state: &state, params: &params, loads: &loads, solver: ContactMethod::Cwc };
     let mut work = StepWork::new(&model);
     let mut engine = DeviceBackend::new(test_device(), &model).unwrap();
     engine.begin(&step, &mut work, &mut StepReport::default()).unwrap();

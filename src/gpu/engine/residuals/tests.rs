@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::contact::{Problem, Status};
-use crate::elastic::{Damping, TetGroups, elements, matrix, right_hand_side};
+use crate::elastic::{SystemInputs, TetGroups, elements, matrix, right_hand_side};
 use crate::gpu::device::test_device;
 use crate::gpu::engine::tests::{contacts, model};
 use crate::gpu::readback::read;
@@ -54,7 +54,7 @@ fn apart(a: &[Vec3], b: &[Vec3]) -> f64 {
 fn residuals_are_those_of_the_rows_and_the_matrix() {
     let model = model();
     let n = model.n_unknowns();
-    let (params, loads, damping) = (Params { solver: ContactMethod::Cr, ..Params::default() }, Loads::default(), Damping::of(&model));
+    let (params, loads) = (Params { solver: ContactMethod::Cr, ..Params::default() }, Loads::default());
     let turn = Quat::from_scaled_axis(Vec3::new(0.7, -0.4, 1.1));
     let mut state = State::initial(&model);
     for (k, (u, x)) in state.displacements.iter_mut().zip(&model.rest_positions).enumerate() {
@@ -66,9 +66,8 @@ fn residuals_are_those_of_the_rows_and_the_matrix() {
         (0..n).map(|k| if free(k) { Vec3::new(noise(k), noise(k + 3), noise(k + 5)) * 0.1 } else { Vec3::zeros() }).collect();
     let mut contacts = with_states(&model);
 
-    let groups = TetGroups::new(&model.tets, &damping.betas);
-    let step =
-        Step { model: &model, damping: &damping, groups: &groups, state: &state, params: &params, loads: &loads, solver: params.solver };
+    let groups = TetGroups::new(&model.tets, &model.materials);
+    let step = Step { model: &model, groups: &groups, state: &state, params: &params, loads: &loads, solver: params.solver };
     let mut engine = DeviceBackend::new(test_device(), &model).unwrap();
     engine.begin(&step, &mut StepWork::new(&model), &mut StepReport::default()).unwrap();
     let vectors = |v: &[Vec3]| v.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>();
@@ -104,11 +103,11 @@ fn residuals_are_those_of_the_rows_and_the_matrix() {
     let told = read::<CrControlData>(&engine.device, &engine.buffers, "cr_controls", 1).unwrap()[0];
     assert_eq!((told.iterations, told.done), (3, 0), "{told:?}");
 
-    let mut rotations = state.rotations.clone();
-    let found = elements(&model.tets, &mut rotations, &state.displacements, &state.velocities, params.time_step, &damping.betas);
+    let (found, _) = elements(&model, &state, params.time_step);
+    let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &loads };
     let (mut a, mut rhs) = (Operator::default(), vec![Vec3::zeros(); n]);
-    matrix(&model, &found.gradients, &state, &params, &loads, &damping, &mut a, &mut vec![]);
-    right_hand_side(&model, &found.forces, &state, &params, &loads, &damping, &mut rhs);
+    matrix(inputs, &found.tangents, &mut a, &mut vec![]);
+    right_hand_side(inputs, &found.forces, &mut rhs);
     let problem = Problem {
         a: &a,
         pattern: &model.pattern,

@@ -1,8 +1,11 @@
-//! A number for each lane of a register: a formula written once serves one tet or as many as the processor takes at a time (`pulp` asks it).
+//! A number for each lane of a register: a formula written once serves one element or as many as the processor takes at a
+//! time (`pulp` asks it).
 
 use std::ops::{Add, Mul, Neg, Sub};
 
 use pulp::{Scalar, Simd};
+
+use super::Mat3;
 
 /// A number in each lane.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +17,8 @@ pub struct Lanes<S: Simd> {
 pub type Vector<S> = [Lanes<S>; 3];
 /// Three rows.
 pub type Matrix<S> = [Vector<S>; 3];
+/// Four numbers that stand together in memory: a quaternion, or a part of an element's state.
+pub type Row<S> = [Lanes<S>; 4];
 
 impl<S: Simd> Lanes<S> {
     #[inline(always)]
@@ -26,15 +31,16 @@ impl<S: Simd> Lanes<S> {
         Self { simd, values }
     }
 
-    /// From four numbers for each lane, lane by lane, to the lanes of the first, the second and so on; [`Self::separate`] turns them back.
+    /// From four numbers for each lane, lane by lane, to the lanes of the first, the second and so on;
+    /// [`Self::separate`] is the way back.
     #[inline(always)]
-    pub fn join(simd: S, rows: [S::f64s; 4]) -> [Self; 4] {
+    pub fn join(simd: S, rows: [S::f64s; 4]) -> Row<S> {
         let [a, b, c, d] = simd.deinterleave_shfl_f64s(rows);
         [Self { simd, values: a }, Self { simd, values: b }, Self { simd, values: c }, Self { simd, values: d }]
     }
 
     #[inline(always)]
-    pub fn separate([a, b, c, d]: [Self; 4]) -> [S::f64s; 4] {
+    pub fn separate([a, b, c, d]: Row<S>) -> [S::f64s; 4] {
         a.simd.interleave_shfl_f64s([a.values, b.values, c.values, d.values])
     }
 
@@ -218,4 +224,19 @@ pub fn times<S: Simd>(a: &Matrix<S>, b: &Matrix<S>) -> Matrix<S> {
 #[inline(always)]
 pub fn trace<S: Simd>(a: &Matrix<S>) -> Lanes<S> {
     a[0][0] + a[1][1] + a[2][2]
+}
+
+/// `A + I`.
+#[inline(always)]
+pub fn plus_identity<S: Simd>(a: &Matrix<S>) -> Matrix<S> {
+    [[a[0][0] + 1.0, a[0][1], a[0][2]], [a[1][0], a[1][1] + 1.0, a[1][2]], [a[2][0], a[2][1], a[2][2] + 1.0]]
+}
+
+/// The rows of one matrix.
+pub fn from_matrix(a: &Mat3) -> Matrix<Scalar> {
+    [0, 1, 2].map(|r| [0, 1, 2].map(|c| Lanes::from(a[(r, c)])))
+}
+
+pub fn to_matrix(rows: &Matrix<Scalar>) -> Mat3 {
+    Mat3::from_fn(|r, c| rows[r][c].into())
 }

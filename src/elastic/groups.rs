@@ -1,0 +1,239 @@
+//! The constants of all elements as the lanes of a register take them.
+
+use std::ops::Range;
+
+use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+use crate::element::{Element, Tet4};
+use crate::material::{Constitutive, ConstitutiveModel, Material, Tangent, Visitor};
+use crate::math::Vec3;
+use crate::math::lanes::{Lanes, Matrix, Row};
+use crate::model::Tet;
+
+/// Tets side by side.
+pub const LANES: usize = 8;
+/// Numbers of a tet in a group: the gradients of three corners and the volume.
+const NUMBERS: usize = 10;
+
+/// Displacement and velocity of a node, each followed by a zero: a line of the cache.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+pub struct NodeMotion(pub(super) [[f64; 4]; 2]);
+
+/// Brings displacements and velocities together, node by node.
+pub fn gather_motions(displacements: &[Vec3], velocities: &[Vec3], motions: &mut Vec<NodeMotion>) {
+    motions.resize(displacements.len(), NodeMotion::default());
+    let join = |((motion, u), v): ((&mut NodeMotion, &Vec3), &Vec3)| *motion = NodeMotion([[u.x, u.y, u.z, 0.0], [v.x, v.y, v.z, 0.0]]);
+    motions.par_iter_mut().with_min_len(4096).zip(displacements).zip(velocities).for_each(join);
+}
+
+/// The constants of all tets in groups of [`LANES`], and the runs of tets of one material.
+#[derive(Clone, Debug, Default)]
+pub struct TetGroups {
+    pub(super) groups: Vec<Group>,
+    pub(super) runs: Vec<Run>,
+}
+
+/// Consecutive tets of one material. A register across the end of a run is evaluated once for each of its runs.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub tets: Range<usize>,
+    pub material: Constitutive,
+    /// beta [s]
+    pub stiffness_damping: f64,
+    /// Place of its first row of state among those of all runs.
+    pub first_row: usize,
+    pub rows_of_tet: usize,
+}
+
+/// Tets side by side; those beyond the end are the last one once more.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub(super) struct Group {
+    /// grad N_c of the last three corners [1/m], then the volume [m^3].
+    pub numbers: [[f64; LANES]; NUMBERS],
+    pub nodes: [[u32; Tet4::NODES]; LANES],
+}
+
+/// The tets of one register.
+pub(super) struct Register<S: Simd> {
+    pub gradients: <Tet4 as Element>::Gradients<S>,
+    /// [m^3]
+    pub volume: Lanes<S>,
+}
+
+impl TetGroups {
+    pub fn new(tets: &[Tet], materials: &[Material]) -> Self {
+        let mut groups = vec![Group::zeroed(); tets.len().div_ceil(LANES)];
+        for (group, tets) in groups.iter_mut().zip(tets.chunks(LANES)) {
+            let rows = rows_of(tets, group);
+            Arch::new().dispatch(SideBySide { rows: &rows, group });
+        }
+        Self { groups, runs: runs(tets, materials) }
+    }
+
+    pub(super) fn n_tets(&self) -> usize {
+        self.runs.last().map_or(0, |run| run.tets.end)
+    }
+
+    /// Some tets have a tangent that is not [`Tangent::Warped`].
+    pub(super) fn has_general_tangents(&self) -> bool {
+        self.runs.iter().any(|run| run.material.visit(HasGeneralTangent))
+    }
+
+    /// The gradient of node vectors (each followed by a zero) in the tets of the k-th register of group `g`.
+    #[inline(always)]
+    pub fn gradient<S: Simd>(&self, simd: S, g: usize, k: usize, of: &[[f64; 4]]) -> Matrix<S> {
+        let group = &self.groups[g];
+        let mut corners = [[Lanes::splat(simd, 0.0); 3]; Tet4::NODES];
+        for c in 0..Tet4::NODES {
+            let mut rows = [simd.splat_f64s(0.0); 4];
+            for (row, nodes) in as_rows_mut::<S>(&mut rows).iter_mut().zip(group.nodes::<S>(k)) {
+                *row = of[nodes[c] as usize];
+            }
+            let [x, y, z, _] = Lanes::join(simd, rows);
+            corners[c] = [x, y, z];
+        }
+        Tet4::gradient(&group.register(simd, k).gradients, &corners)
+    }
+}
+
+/// The rows of state that an element of a material has.
+pub(super) struct StateRows;
+
+impl Visitor for StateRows {
+    type Output = usize;
+
+    fn visit<M: ConstitutiveModel>(self, _: M) -> usize {
+        M::STATE_ROWS
+    }
+}
+
+struct HasGeneralTangent;
+
+impl Visitor for HasGeneralTangent {
+    type Output = bool;
+
+    fn visit<M: ConstitutiveModel>(self, _: M) -> bool {
+        M::TANGENT == Tangent::General
+    }
+}
+
+fn runs(tets: &[Tet], materials: &[Material]) -> Vec<Run> {
+    let mut runs: Vec<Run> = vec![];
+    let mut first_row = 0;
+    for tets_of_run in tets.chunk_by(|a, b| a.material == b.material) {
+        let first = runs.last().map_or(0, |run| run.tets.end);
+        let material = &materials[tets_of_run[0].material as usize];
+        let constitutive = Constitutive::new(material);
+        let rows_of_tet = constitutive.visit(StateRows);
+        runs.push(Run {
+            tets: first..first + tets_of_run.len(),
+            material: constitutive,
+            stiffness_damping: material.stiffness_damping,
+            first_row,
+            rows_of_tet,
+        });
+        first_row += rows_of_tet * tets_of_run.len();
+    }
+    runs
+}
+
+impl Group {
+    #[inline(always)]
+    pub fn register<S: Simd>(&self, simd: S, k: usize) -> Register<S> {
+        let mut numbers = [Lanes::splat(simd, 0.0); NUMBERS];
+        for (number, values) in numbers.iter_mut().zip(&self.numbers) {
+            let (values, _) = S::as_simd_f64s(values);
+            *number = Lanes::new(simd, values[k]);
+        }
+        let [ax, ay, az, bx, by, bz, cx, cy, cz, volume] = numbers;
+        Register { gradients: [[ax, ay, az], [bx, by, bz], [cx, cy, cz]], volume }
+    }
+
+    /// Nodes of the tets of the k-th register.
+    #[inline(always)]
+    fn nodes<S: Simd>(&self, k: usize) -> &[[u32; Tet4::NODES]] {
+        &self.nodes[k * S::F64_LANES..(k + 1) * S::F64_LANES]
+    }
+
+    /// Displacements and velocities of the corners of the tets of the k-th register.
+    #[inline(always)]
+    pub fn motions<S: Simd>(&self, simd: S, k: usize, motions: &[NodeMotion]) -> [<Tet4 as Element>::Vectors<S>; 2] {
+        let mut displacements = [[Lanes::splat(simd, 0.0); 3]; Tet4::NODES];
+        let mut velocities = displacements;
+        for c in 0..Tet4::NODES {
+            let (mut u, mut v) = ([simd.splat_f64s(0.0); 4], [simd.splat_f64s(0.0); 4]);
+            for ((u, v), nodes) in as_rows_mut::<S>(&mut u).iter_mut().zip(as_rows_mut::<S>(&mut v)).zip(self.nodes::<S>(k)) {
+                [*u, *v] = motions[nodes[c] as usize].0;
+            }
+            let [x, y, z, _] = Lanes::join(simd, u);
+            displacements[c] = [x, y, z];
+            let [x, y, z, _] = Lanes::join(simd, v);
+            velocities[c] = [x, y, z];
+        }
+        [displacements, velocities]
+    }
+}
+
+/// The numbers of a group tet by tet; the group gets its nodes.
+pub(super) fn rows_of(tets: &[Tet], group: &mut Group) -> [[[f64; 4]; LANES]; 3] {
+    let mut rows = [[[0.0; 4]; LANES]; 3];
+    for lane in 0..LANES {
+        let tet = &tets[lane.min(tets.len() - 1)];
+        let [_, a, b, c] = &tet.gradients;
+        rows[0][lane] = [a.x, a.y, a.z, b.x];
+        rows[1][lane] = [b.y, b.z, c.x, c.y];
+        rows[2][lane] = [c.z, tet.volume, 0.0, 0.0];
+        group.nodes[lane] = tet.nodes;
+    }
+    rows
+}
+
+/// Brings the numbers of tets side by side.
+pub(super) struct SideBySide<'a> {
+    pub rows: &'a [[[f64; 4]; LANES]; 3],
+    pub group: &'a mut Group,
+}
+
+impl WithSimd for SideBySide<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        for (rows, numbers) in self.rows.iter().zip(self.group.numbers.chunks_mut(4)) {
+            let (rows, _) = S::as_simd_f64s(rows.as_flattened());
+            for (k, rows) in rows.chunks_exact(4).enumerate() {
+                let joined = simd.deinterleave_shfl_f64s([rows[0], rows[1], rows[2], rows[3]]);
+                for (numbers, joined) in numbers.iter_mut().zip(joined) {
+                    S::as_mut_simd_f64s(numbers).0[k] = joined;
+                }
+            }
+        }
+    }
+}
+
+/// Four numbers for each lane.
+#[inline(always)]
+pub(super) fn as_rows_mut<S: Simd>(rows: &mut [S::f64s; 4]) -> &mut [[f64; 4]] {
+    cast_slice_mut(rows)
+}
+
+/// Hands out the four numbers of each of `lanes`.
+#[inline(always)]
+pub fn store<S: Simd>(values: Row<S>, lanes: &Range<usize>, mut out: impl FnMut(usize, [f64; 4])) {
+    let rows = Lanes::separate(values);
+    let rows = cast_slice::<S::f64s, [f64; 4]>(&rows);
+    if lanes.len() == S::F64_LANES {
+        // Of a length that is known when this is compiled.
+        for lane in 0..S::F64_LANES {
+            out(lane, rows[lane]);
+        }
+    } else {
+        for lane in lanes.clone() {
+            out(lane, rows[lane]);
+        }
+    }
+}

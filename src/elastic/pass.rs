@@ -1,0 +1,233 @@
+//! The element pass: one loop over the registers of all tets, compiled once for each constitutive model.
+
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::elements::{CornerForces, CornerGradients, EdgeTangents, Precision};
+use super::groups::{LANES, NodeMotion, Register, Run, TetGroups, as_rows_mut, store};
+use super::rotation::{self, Quaternion};
+use crate::element::{Element, Tet4};
+use crate::material::{ConstitutiveModel, Deformation, Lame, Tangent, Visitor};
+use crate::math::lanes::{Lanes, Matrix, Row, plus_identity, times_vector};
+
+/// Tets that a thread takes at once.
+const CHUNK: usize = 256;
+/// Most rows of state of a material.
+pub(super) const MAX_STATE_ROWS: usize = 4;
+
+type Vectors<S> = <Tet4 as Element>::Vectors<S>;
+
+/// What the pass reads besides the constants of the tets.
+#[derive(Clone, Copy)]
+pub(super) struct Inputs<'a> {
+    pub groups: &'a TetGroups,
+    /// Of all nodes.
+    pub motions: &'a [NodeMotion],
+    /// [s]
+    pub dt: f64,
+}
+
+/// What the pass writes for some consecutive tets.
+pub(super) struct Outputs<'a, T> {
+    pub tets: Range<usize>,
+    pub rotations: &'a mut [Quaternion],
+    /// Rows of state of those tets that have some.
+    pub states: &'a mut [[f64; 4]],
+    pub forces: &'a mut [CornerForces],
+    pub gradients: &'a mut [CornerGradients<T>],
+    /// Empty where all tangents are warped.
+    pub edges: &'a mut [EdgeTangents<T>],
+}
+
+impl<'a, T: Precision> Outputs<'a, T> {
+    /// Of the tets before `tet` and from it on; `rows` of state belong to the first.
+    fn split_at(self, tet: usize, rows: usize) -> [Self; 2] {
+        let n = tet - self.tets.start;
+        let (rotations, rotations_after) = self.rotations.split_at_mut(n);
+        let (states, states_after) = self.states.split_at_mut(rows);
+        let (forces, forces_after) = self.forces.split_at_mut(n);
+        let (gradients, gradients_after) = self.gradients.split_at_mut(n);
+        let n_edges = n.min(self.edges.len());
+        let (edges, edges_after) = self.edges.split_at_mut(n_edges);
+        [
+            Self { tets: self.tets.start..tet, rotations, states, forces, gradients, edges },
+            Self {
+                tets: tet..self.tets.end,
+                rotations: rotations_after,
+                states: states_after,
+                forces: forces_after,
+                gradients: gradients_after,
+                edges: edges_after,
+            },
+        ]
+    }
+}
+
+/// Fills `outputs`, the tets of `runs`; halves of the runs, then halves of a long run to different threads.
+pub(super) fn pass<T: Precision, const FOLLOW: bool>(inputs: Inputs, runs: &[Run], outputs: Outputs<T>) {
+    match runs {
+        [] => {}
+        [run] if outputs.tets.len() <= CHUNK => run.material.visit(OfRun::<T, FOLLOW> { inputs, run, outputs }),
+        [run] => {
+            let middle = (outputs.tets.start + outputs.tets.len() / 2).next_multiple_of(CHUNK);
+            if middle >= outputs.tets.end {
+                return run.material.visit(OfRun::<T, FOLLOW> { inputs, run, outputs });
+            }
+            let rows = (middle - outputs.tets.start) * run.rows_of_tet;
+            let [before, after] = outputs.split_at(middle, rows);
+            rayon::join(|| pass::<T, FOLLOW>(inputs, runs, before), || pass::<T, FOLLOW>(inputs, runs, after));
+        }
+        _ => {
+            let (first, second) = runs.split_at(runs.len() / 2);
+            let [before, after] = outputs.split_at(second[0].tets.start, second[0].first_row - first[0].first_row);
+            rayon::join(|| pass::<T, FOLLOW>(inputs, first, before), || pass::<T, FOLLOW>(inputs, second, after));
+        }
+    }
+}
+
+/// Tets of one material, on one thread.
+struct OfRun<'a, T, const FOLLOW: bool> {
+    inputs: Inputs<'a>,
+    run: &'a Run,
+    outputs: Outputs<'a, T>,
+}
+
+impl<T: Precision, const FOLLOW: bool> Visitor for OfRun<'_, T, FOLLOW> {
+    type Output = ();
+
+    fn visit<M: ConstitutiveModel>(self, model: M) {
+        let Self { inputs, run, outputs } = self;
+        Arch::new().dispatch(Pass::<_, _, FOLLOW> { model, stiffness_damping: run.stiffness_damping, inputs, outputs });
+    }
+}
+
+/// The tets of one thread, all of one model. Rotations and states are followed from those of the last step, or, without `FOLLOW`, taken
+/// as they are.
+pub(super) struct Pass<'a, M, T, const FOLLOW: bool> {
+    pub model: M,
+    pub stiffness_damping: f64,
+    pub inputs: Inputs<'a>,
+    pub outputs: Outputs<'a, T>,
+}
+
+impl<M: ConstitutiveModel, T: Precision, const FOLLOW: bool> WithSimd for Pass<'_, M, T, FOLLOW> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let Range { start, end } = self.outputs.tets;
+        for g in start / LANES..end.div_ceil(LANES) {
+            for k in 0..LANES / S::F64_LANES {
+                let first = g * LANES + k * S::F64_LANES;
+                // Lanes of other runs and those beyond the end are not kept.
+                let lanes = start.saturating_sub(first).min(S::F64_LANES)..end.saturating_sub(first).min(S::F64_LANES);
+                if !lanes.is_empty() {
+                    self.register(simd, [g, k], &lanes);
+                }
+            }
+        }
+    }
+}
+
+impl<M: ConstitutiveModel, T: Precision, const FOLLOW: bool> Pass<'_, M, T, FOLLOW> {
+    /// The lanes `lanes` of the k-th register of group g.
+    #[inline(always)]
+    fn register<S: Simd>(&mut self, simd: S, [g, k]: [usize; 2], lanes: &Range<usize>) {
+        let Inputs { groups, motions, dt } = self.inputs;
+        let group = &groups.groups[g];
+        let element = group.register(simd, k);
+        let [displacements, velocities] = group.motions(simd, k, motions);
+        let gradient = Tet4::gradient(&element.gradients, &displacements);
+        let first = g * LANES + k * S::F64_LANES;
+        let Outputs { tets: Range { start, end }, .. } = self.outputs;
+        // A lane that is not kept reads what belongs to the nearest that is.
+        let nearest = |lane: usize| (first + lane).clamp(start, end - 1) - start;
+        let mut q = load(simd, |lane| self.outputs.rotations[nearest(lane)]);
+        if FOLLOW {
+            q = rotation::follow(q, &plus_identity(&gradient));
+        }
+        let rotation = rotation::matrices(&q);
+        let mut state = [[Lanes::splat(simd, 0.0); 4]; MAX_STATE_ROWS];
+        let state = &mut state[..M::STATE_ROWS];
+        for (row, state) in state.iter_mut().enumerate() {
+            *state = load(simd, |lane| self.outputs.states[nearest(lane) * M::STATE_ROWS + row]);
+        }
+        if FOLLOW {
+            self.model.advance(&gradient, &rotation, dt, state);
+        }
+        let at = Deformation { gradient, rotation, state };
+        let reach = Lanes::splat(simd, self.stiffness_damping) + dt;
+        let rates = Tet4::gradient(&element.gradients, &velocities);
+        let stress = self.model.predicted_stress(-element.volume, &at, &rates, reach);
+        let (zero, one) = (Lanes::splat(simd, 0.0), Lanes::splat(simd, 1.0));
+        let forces = Tet4::scatter(&element.gradients, &stress, one);
+        let kept = match M::TANGENT {
+            Tangent::Warped => warped(&self.model, &element, &rotation, reach, dt),
+            Tangent::General => [[zero; 4]; Tet4::NODES],
+        };
+        let place = first.wrapping_sub(start);
+        if FOLLOW {
+            store(q, lanes, |lane, q| self.outputs.rotations[place.wrapping_add(lane)] = q);
+            for (row, state) in at.state.iter().enumerate() {
+                store(*state, lanes, |lane, state| self.outputs.states[place.wrapping_add(lane) * M::STATE_ROWS + row] = state);
+            }
+        }
+        for c in 0..Tet4::NODES {
+            let [x, y, z] = forces[c];
+            store(kept[c], lanes, |lane, a| self.outputs.gradients[place.wrapping_add(lane)].0[c] = a.map(T::rounded));
+            store([x, y, z, zero], lanes, |lane, f| self.outputs.forces[place.wrapping_add(lane)][c] = f);
+        }
+        if M::TANGENT == Tangent::General {
+            self.general(&element, &at, element.volume * reach * dt, lanes, place);
+        }
+    }
+
+    /// Leaves the blocks of the edges: column a of K_ij is `V dP[e_a g_j^T] g_i`.
+    #[inline(always)]
+    fn general<S: Simd>(&mut self, element: &Register<S>, at: &Deformation<S>, factor: Lanes<S>, lanes: &Range<usize>, place: usize) {
+        let zero = factor * 0.0;
+        let [a, b, c] = element.gradients;
+        let gradients = [[-(a[0] + b[0] + c[0]), -(a[1] + b[1] + c[1]), -(a[2] + b[2] + c[2])], a, b, c];
+        for j in 1..Tet4::NODES {
+            for axis in 0..3 {
+                let mut change = [[zero; 3]; 3];
+                change[axis] = gradients[j];
+                let stress = self.model.differential(factor, at, &change);
+                for i in 0..j {
+                    let [x, y, z] = times_vector(&stress, &gradients[i]);
+                    let column = |lane: usize, column: [f64; 4]| {
+                        self.outputs.edges[place.wrapping_add(lane)].0[Tet4::edge_number(i, j)][axis] = column.map(T::rounded);
+                    };
+                    store([x, y, z, zero], lanes, column);
+                }
+            }
+        }
+    }
+}
+
+/// sqrt(mu V reach dt) R g_c of each node, and lambda/mu: see [`CornerGradients`].
+#[inline(always)]
+fn warped<M: ConstitutiveModel, S: Simd>(
+    model: &M,
+    element: &Register<S>,
+    rotation: &Matrix<S>,
+    reach: Lanes<S>,
+    dt: f64,
+) -> [Row<S>; Tet4::NODES] {
+    let Lame { mu, lambda } = model.lame();
+    let scale = (element.volume * mu * reach * dt).sqrt();
+    let turned: Vectors<S> = Tet4::scatter(&element.gradients, rotation, scale);
+    let ratio = scale * 0.0 + lambda / mu;
+    turned.map(|[x, y, z]| [x, y, z, ratio])
+}
+
+/// Four numbers of each lane.
+#[inline(always)]
+fn load<S: Simd>(simd: S, of: impl Fn(usize) -> [f64; 4]) -> Row<S> {
+    let mut rows = [simd.splat_f64s(0.0); 4];
+    for (lane, row) in as_rows_mut::<S>(&mut rows).iter_mut().enumerate() {
+        *row = of(lane);
+    }
+    Lanes::join(simd, rows)
+}
