@@ -5,6 +5,11 @@
 // Outside tests, `expect` says why it holds.
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
+// Shared with the tests of the whole.
+#[cfg(test)]
+#[path = "../tests/suite/cases.rs"]
+pub mod cases;
+
 pub mod math;
 pub mod memory;
 pub mod disjoint_sets;

@@ -1,5 +1,7 @@
 //! The experiments that take longest, in a binary of their own: below two minutes on two cores.
 
+#[path = "suite/cases.rs"]
+mod cases;
 #[path = "suite/lab.rs"]
 mod lab;
 

@@ -9,14 +9,13 @@ use pliant::mesh::{MeshData, MeshFile, SurfaceMesh, TetMesh};
 fuzz_target!(|data: &[u8]| {
     let [n, rest @ ..] = data else { return };
     let n = usize::from(*n % 32) + 1;
-    let positions: Vec<Vec3> =
-        (0..n).map(|i| Vec3::from_fn(|k, _| f64::from(rest.get(3 * i + k).copied().unwrap_or(0) % 8))).collect();
+    let positions: Vec<Vec3> = (0..n).map(|i| Vec3::from_fn(|k, _| f64::from(rest.get(3 * i + k).copied().unwrap_or(0) % 8))).collect();
     let corners: Vec<u32> = rest.iter().skip(3 * n).map(|byte| u32::from(*byte) % n as u32).collect();
     let triangles = corners.as_chunks::<3>().0.to_vec();
     // Of each corner the place of its vertex, so that it can be told whether they stay together.
     let place = |vertex: u32| [0, 1].map(|k| positions[vertex as usize][k] as f32);
     let texture_coordinates = Some(triangles.iter().map(|triangle| triangle.map(place)).collect());
-    let surface = SurfaceMesh { positions: positions.clone(), triangles, texture_coordinates };
+    let surface = SurfaceMesh { positions: positions.clone(), triangles, texture_coordinates, normals: None };
     let mended = mend(surface.clone());
     let found = diagnose(&mended);
     assert!(found.duplicate_vertices == 0 && found.unused_vertices == 0);

@@ -29,7 +29,7 @@ pub fn contact_marks(model: &Model, state: &State, poses: &[Isometry]) -> Vec<Co
     let mark = |contact: &WarmContact| {
         let [point, normal] = match contact.place {
             Some(place) => place,
-            // The device tells only of vertices at obstacles.
+            // A vertex at an obstacle is remembered without a place: it is where the obstacle is nearest.
             None if contact.pair.kind == PairKind::VertexObstacle => {
                 let (vertex, obstacle) = (contact.pair.first as usize, contact.pair.second as usize);
                 let point = interpolate(&positions, surface.nodes.get(vertex)?, surface.weights.get(vertex)?);
@@ -55,7 +55,8 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Follows the largest force, but not every flicker of it: arrows end between a third of the legend's and 1.05 times it.
+    /// Follows the largest force, but not every flicker of it: arrows end between a third of the legend's and 1.05
+    /// times it.
     pub fn following(self, marks: &[ContactMark]) -> Self {
         let largest = marks.iter().map(|m| m.normal_force.max(m.friction_force.norm())).fold(0.0, f64::max);
         let fits = largest == 0.0 || (0.33 * self.force..=1.05 * self.force).contains(&largest);
@@ -69,7 +70,7 @@ fn round_up(force: f64) -> f64 {
     [1.0, 2.0, 5.0].into_iter().map(|step| step * power).find(|round| *round >= force * (1.0 - 1e-9)).unwrap_or(10.0 * power)
 }
 
-/// Of the normals, normal forces and friction forces.
+/// Colours of the normals, normal forces and friction forces.
 pub struct Colors {
     pub normal: Rgb,
     pub push: Rgb,

@@ -30,8 +30,8 @@ impl EventLog {
         }
     }
 
-    /// `widget NAME X Y`: the middle [px] of each named widget, once it stands still for a frame; `gone NAME` after that.
-    /// True while something still moves: another frame is needed to say where it is.
+    /// `widget NAME X Y`: the middle [px] of each named widget, once it stands still for a frame; `gone NAME` after
+    /// that. True while something still moves: another frame is needed to say where it is.
     pub fn landmarks(&mut self, shown: &[(String, Rect)], pixels_per_point: f32) -> bool {
         if self.file.is_none() {
             return false;

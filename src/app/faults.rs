@@ -1,4 +1,4 @@
-//! What the doctor found in the mesh files of a scene, as marks on the bodies that came of them.
+//! Faults that the doctor found in the mesh files of a scene, as marks on the bodies that were made from the files.
 
 use std::ops::Range;
 use std::path::Path;
@@ -33,7 +33,7 @@ struct Outline {
     left: bool,
 }
 
-/// Of marks: faults that were mended, and such that are left.
+/// Colours of marks: for faults that were mended, and for those that are left.
 pub struct Colors {
     pub mended: Rgb,
     pub left: Rgb,
@@ -43,7 +43,8 @@ pub struct Colors {
 pub const COLORS: Colors = Colors { mended: Rgb::hex(0x6ff2d4), left: Rgb::hex(0xffd24a) };
 
 impl Checkup {
-    /// Of a file that became a body of the model; none where nothing is wrong with it, or where it cannot be read any more.
+    /// Marks of a file that became a body of the model; none where nothing is wrong with it, or where it cannot be read
+    /// any more.
     pub fn of(origin: &MeshOrigin, model: &Model) -> Option<Self> {
         let report = examine(&open_mesh(&origin.file).ok()?);
         if report.findings.is_empty() {
@@ -62,7 +63,7 @@ impl Checkup {
         Some(checkup)
     }
 
-    /// Of a file that became nothing, and stands still.
+    /// Marks of a file that became no body, and stands still.
     pub fn of_refused(path: &Path, file: &MeshFile, world_from_file: &Transform, refusal: String) -> Self {
         Self { refusal: Some(refusal), ..Self::new(path, examine(file), world_from_file) }
     }
@@ -84,8 +85,8 @@ impl Checkup {
         self.embedding.is_some()
     }
 
-    /// Marks where the faults are now. `nodes`: of the model, `[x, y, z, _]` [m], nothing where they are not known; `eye`: of the
-    /// camera; `pixels`: those of one point of the window.
+    /// Marks where the faults are now. `nodes`: of the model, `[x, y, z, _]` [m], nothing where they are not known;
+    /// `eye`: of the camera; `pixels`: those of one point of the window.
     pub fn overlays(&self, nodes: Option<&[[f32; 4]]>, eye: glam::Vec3, pixels: f32) -> Overlays {
         let mut points: Vec<glam::Vec3> = match (&self.embedding, nodes) {
             (None, _) => self.points.iter().map(glam_vec).collect(),
@@ -95,7 +96,7 @@ impl Checkup {
         // A little nearer to the eye than the surface that they lie on, so that it does not hide them.
         points.iter_mut().for_each(|p| *p += NEARER * (eye - *p));
         let mut overlays = Overlays::default();
-        // What is left lies over what was mended.
+        // Faults that are left lie over those that were mended.
         for left in [false, true] {
             let shade = Pen { color: SHADE, opacity: 0.5, line: 5.0 * pixels, dot: 9.0 * pixels };
             let color = if left { COLORS.left } else { COLORS.mended };

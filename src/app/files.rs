@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// An answer this quick came from no person: there is no dialog on this system.
 const QUICKER_THAN_A_PERSON: Duration = Duration::from_millis(700);
 
-/// What a file dialog gave.
+/// Answer of a file dialog.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Chosen {
     File(PathBuf),

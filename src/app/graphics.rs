@@ -21,7 +21,8 @@ pub struct Graphics {
     pub view_texture: egui::TextureId,
 }
 
-/// What the 3D view shows. It is drawn anew only when this changes: panels alone cost little, also on software adapters.
+/// Content of the 3D view. It is drawn anew only when this changes: panels alone cost little, also on software
+/// adapters.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Picture {
     /// Width and height [px].

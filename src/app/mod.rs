@@ -1,7 +1,7 @@
 //! The window: a 3D view of a running simulation, and everything that is done to it with mouse and keyboard.
 //!
-//! `worker` runs the simulation on its own thread; `session` decides what the window's events mean; `ui` draws panels and
-//! answers with `Action`s; `graphics` puts both pictures on the screen; `window` ties them to winit.
+//! `worker` runs the simulation on its own thread; `session` decides what the window's events mean; `ui` draws panels
+//! and answers with `Action`s; `graphics` puts both pictures on the screen; `window` ties them to winit.
 
 mod contacts;
 mod engine;
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 pub use window::run;
 
-/// What to open and how.
+/// Scene to open and the way to do it.
 #[derive(Clone, Debug, Default)]
 pub struct AppOptions {
     pub scene: SceneSource,

@@ -44,7 +44,7 @@ fn open(source: &SceneSource, backend: Option<scene::BackendChoice>, device: &Ar
     let (name, camera, light, recording) = (built.title.clone(), stage::camera(&built.camera), stage::light(&built.light), built.recording);
     let checkups: Vec<Checkup> = built.meshes.iter().filter_map(|origin| Checkup::of(origin, &built.model)).collect();
     let mut notes = built.notes.clone();
-    // What was wrong is told in full.
+    // The message says in full what was wrong.
     notes.retain(|note| checkups.is_empty() || !note.ends_with(scene::MENDED));
     let options = Options { backend, device: Some(device.clone()), ..Options::default() };
     let simulation = Simulation::new(built, &options).map_err(sentence)?;

@@ -1,4 +1,4 @@
-//! What mouse events over the 3D view mean: a grab, or a motion of the camera; never both.
+//! Meaning of mouse events over the 3D view: a grab, or a motion of the camera; never both.
 
 use egui::{PointerButton, Pos2, Vec2};
 
@@ -27,7 +27,7 @@ pub enum Input {
     Cancel,
 }
 
-/// What to do about it.
+/// Reaction to a mouse event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effect {
     /// Find what lies under this point, then call `Pointer::picked`.

@@ -11,7 +11,7 @@ pub struct Recorder {
     writer: FilmWriter,
     pub path: PathBuf,
     pub frames: u64,
-    /// Of every frame [px]; the window may change meanwhile.
+    /// Size of every frame [px]; the window may change meanwhile.
     pub size: [u32; 2],
 }
 

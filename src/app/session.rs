@@ -19,7 +19,7 @@ use super::graphics::{Graphics, Picture};
 use super::pointer::{Effect, Input, Pointer};
 use super::recent::{Recent, config_folder};
 use super::recorder::{Recorder, screenshot};
-use super::ui::{Action, ContactLegend, Exhibit, Outcome, Scenery, UiState};
+use super::ui::{Action, ContactLegend, GalleryItem, Outcome, UiContext, UiState};
 use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
 use crate::render::{Camera, Overlays, Positions, Ray, Shading, Theme, ViewOptions};
@@ -46,7 +46,7 @@ pub struct Session {
     grab: Option<Grab>,
     n_grabs: u32,
     recent: Recent,
-    gallery: Vec<Exhibit>,
+    gallery: Vec<GalleryItem>,
     recorder: Option<Recorder>,
     /// Of the arrows of contacts.
     scale: Scale,
@@ -255,7 +255,7 @@ impl Session {
         let contacts = self.ui.contacts.then(|| ContactLegend { force: self.scale.force, count: self.contacts().len() });
         let mut ui = std::mem::take(&mut self.ui);
         let output = context.run_ui(input, |root| {
-            let scenery = Scenery {
+            let shown = UiContext {
                 snapshot: &self.shown,
                 recent: &self.recent,
                 gallery: &self.gallery,
@@ -265,7 +265,7 @@ impl Session {
                 adapter: &adapter,
                 picture: graphics.view_texture,
             };
-            outcome = Some(ui::show(root, &mut ui, &scenery));
+            outcome = Some(ui::show(root, &mut ui, &shown));
         });
         self.ui = ui;
         self.ui.options.theme = if self.ui.dark { Theme::DARK } else { Theme::LIGHT };

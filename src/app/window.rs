@@ -79,10 +79,11 @@ struct Live {
     title: String,
 }
 
-/// Of the window at first, in points.
+/// Size of the window at first, in points.
 const SIZE: LogicalSize<f64> = LogicalSize::new(1280.0, 800.0);
 
-/// On software adapters drawing takes the processor from the simulation: leave it this many times as long as a frame took.
+/// On software adapters drawing takes the processor from the simulation: leave it this many times as long as a frame
+/// took.
 const SOFTWARE_REST: u32 = 2;
 
 impl ApplicationHandler<Message> for App {

@@ -69,8 +69,8 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     for note in &built.notes {
         say!("note: {note}");
     }
-    let (_, judge) = checked_start(model, &built.params).map_err(|error| Failure::Input(error.to_string()))?;
-    for body in judge.grown_together() {
+    let (_, checker) = checked_start(model, &built.params).map_err(|error| Failure::Input(error.to_string()))?;
+    for body in checker.grown_together() {
         say!("note: the surface of \"{}\" crosses itself; it is taken as grown together there", model.contact_body_name(body as usize));
     }
     say!("{}: sound", args.target);

@@ -22,7 +22,7 @@ pub struct Film {
     size: [u32; 2],
 }
 
-/// What is drawn.
+/// Content of the pictures.
 pub struct Moment {
     surface: SurfacePositions,
     rigid_poses: Vec<Isometry>,

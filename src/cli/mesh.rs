@@ -24,8 +24,8 @@ pub struct MeshArgs {
     /// File for the tets; its ending says the format: msh (Gmsh), vtu, vtk or mesh (MEDIT)
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// How a surface is filled: with tets whose border follows it, with such that hold it closely, with equal ones of its volume, or with
-    /// those but larger inside; or by the program TetGen, if it is installed [default: stuffing]
+    /// How a surface is filled: with tets whose border follows it, with such that hold it closely, with equal ones of
+    /// its volume, or with those but larger inside; or by the program TetGen, if it is installed [default: stuffing]
     #[arg(long, value_parser = ["stuffing", "bounding", "voxel", "graded", "tetgen"])]
     method: Option<String>,
     /// Cells along the longest side of the surface [default: 24]
@@ -45,18 +45,18 @@ const RESOLUTION: u32 = 24;
 /// Points on each surface, beside its vertices, from which distances are measured.
 const SAMPLES: usize = 100_000;
 
-/// What was made. Lengths are in units of the file.
+/// Figures of the mesh that was made. Lengths are in units of the file.
 #[derive(Serialize)]
 struct Report {
     input: String,
     output: String,
     /// None of a mesh that had tets.
     method: Option<&'static str>,
-    /// Of the mended surface that was filled.
+    /// Figures of the mended surface that was filled.
     surface: Option<Surface>,
     #[serde(flatten)]
     shape: Shape,
-    /// Of the tets, over that of the surface, if it is closed.
+    /// Volume of the tets over that of the surface, if it is closed.
     volume_ratio: Option<f64>,
     /// How far points of the surface are from the border of the tets, and the other way.
     hausdorff: Option<Hausdorff>,

@@ -1,6 +1,7 @@
 //! The command line: a thin shell on `scene` and `sim`.
 //!
-//! Exit status: 0 done; 1 the run failed; 2 bad arguments or bad input. Results go to stdout, everything else to stderr.
+//! Exit status: 0 done; 1 the run failed; 2 bad arguments or bad input. Results go to stdout, everything else to
+//! stderr.
 
 /// A line to stdout. Who reads it may have seen enough (`| head`): the work goes on, and files are written.
 macro_rules! say {
@@ -45,7 +46,7 @@ struct Cli {
     /// What to open in the window [default: gallery]
     scene: Option<String>,
     #[command(flatten)]
-    place: Place,
+    place: ComputeArgs,
     /// Write a line to FILE for each thing that happens in the window
     #[arg(long, value_name = "FILE")]
     log_events: Option<PathBuf>,
@@ -69,7 +70,7 @@ enum Command {
 
 /// Where to compute.
 #[derive(Args, Clone, Default)]
-struct Place {
+struct ComputeArgs {
     /// Where to compute [default: what the scene says, else auto: the GPU when a hardware adapter is there]
     #[arg(long, value_name = "BACKEND", value_parser = ["auto", "gpu", "cpu"])]
     backend: Option<String>,
@@ -78,7 +79,7 @@ struct Place {
     adapter: Option<String>,
 }
 
-impl Place {
+impl ComputeArgs {
     fn backend(&self) -> Option<BackendChoice> {
         self.backend.as_deref().and_then(BackendChoice::from_name)
     }
@@ -99,7 +100,7 @@ impl From<SceneError> for Failure {
     }
 }
 
-/// Of a state that is resumed.
+/// Failures of resuming a saved state.
 impl From<SaveError> for Failure {
     fn from(error: SaveError) -> Self {
         match error {
@@ -122,6 +123,11 @@ impl From<SimulationError> for Failure {
             _ => Self::Input(error.to_string()),
         }
     }
+}
+
+/// The command line with all its options, for those who describe it.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
 }
 
 /// Runs the program.

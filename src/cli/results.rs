@@ -12,7 +12,7 @@ use crate::gpu;
 use crate::record::{Clock, FilmFormat};
 use crate::sim::Simulation;
 
-/// What `--out` and its companions say.
+/// Values of `--out` and its companions.
 #[derive(Args, Default)]
 #[command(group = clap::ArgGroup::new("results").args(["record", "out"]).multiple(true))]
 pub struct ResultArgs {

@@ -8,7 +8,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::results::{ResultArgs, Results};
-use super::{Failure, Place};
+use super::{ComputeArgs, Failure};
 use crate::export::Subject;
 use crate::model::ContactMethod;
 use crate::output::{OutputFile, check_writable};
@@ -29,7 +29,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "SECONDS", value_parser = parse_time_step)]
     dt: Option<f64>,
     #[command(flatten)]
-    place: Place,
+    place: ComputeArgs,
     /// Solver instead of the scene's
     #[arg(long, value_name = "NAME", value_parser = ContactMethod::ALL.map(|(name, _)| name))]
     solver: Option<String>,
@@ -113,35 +113,44 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         eprintln!("note: {note}");
     }
 
-    let failed = |error: &dyn std::fmt::Display| Failure::Run(error.to_string());
     if let Some(trace) = &mut trace {
         trace.write_line(&simulation.trace_header())?;
     }
+    let computed = compute(&mut simulation, steps, trace.as_mut(), &mut results);
+    // Results up to a failure are kept.
+    let finished = results.finish();
+    computed.and(finished)?;
+    if let Some(trace) = trace {
+        trace.finish()?;
+    }
+    conclude(args, &mut simulation, steps, build_ms)
+}
+
+fn compute(simulation: &mut Simulation, steps: u64, mut trace: Option<&mut OutputFile>, results: &mut Results) -> Result<(), Failure> {
     let bar = progress(steps, "steps");
     let mut compute = || -> Result<(), Failure> {
-        results.take(&mut simulation)?;
+        results.take(simulation)?;
         for _ in 0..steps {
             simulation.step()?;
             if let Some(trace) = &mut trace {
                 trace.write_line(&simulation.trace_row()?)?;
             }
-            results.take(&mut simulation)?;
+            results.take(simulation)?;
             bar.inc(1);
         }
         Ok(())
     };
     let computed = compute();
     bar.finish_and_clear();
-    // What there is up to a failure is kept.
-    let finished = results.finish();
-    computed.and(finished)?;
+    computed
+}
 
+/// Writes the state and the report, and prints the figures.
+fn conclude(args: &RunArgs, simulation: &mut Simulation, steps: u64, build_ms: f64) -> Result<(), Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::Run(error.to_string());
     let summary = simulation.report(build_ms).map_err(|error| failed(&error))?;
     if let Some(path) = &args.save {
         simulation.save(path).map_err(|error| failed(&error))?;
-    }
-    if let Some(trace) = trace {
-        trace.finish()?;
     }
     if let Some(path) = &args.report {
         let mut report = OutputFile::create(path)?;
@@ -159,7 +168,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         summary.solver.unconverged_steps
     );
     say!("state hash {}", summary.state_hash);
-    if args.drop.is_some() { verdict(&mut simulation) } else { Ok(()) }
+    if args.drop.is_some() { verdict(simulation) } else { Ok(()) }
 }
 
 /// The scene with all changes that the command line asks for.

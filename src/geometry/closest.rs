@@ -221,7 +221,8 @@ fn nearest<const N: usize>(x: &[Vec3; 4], all: [[f64; 4]; N]) -> [f64; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::tests::Random;
+    use crate::cases::for_all;
+    use crate::geometry::tests::corners;
 
     /// The definition, on a grid of points of both features.
     fn sampled(x: &[Vec3; 4], face: bool) -> f64 {
@@ -245,12 +246,10 @@ mod tests {
 
     #[test]
     fn nothing_is_closer_than_the_closest_points() {
-        let mut random = Random::new(7);
-        for k in 0..600 {
-            let mut x = [(); 4].map(|()| random.vector());
-            match k % 4 {
-                1 => x[3] = x[2] + (x[1] - x[0]) * random.signed(), // parallel edges
-                2 => x[3] = x[1] + (x[2] - x[1]) * random.signed(), // triangle collapsed to a line
+        for_all(600, &(corners(), 0..4, -1.0..1.0f64), |(mut x, how, along)| {
+            match how {
+                1 => x[3] = x[2] + (x[1] - x[0]) * along, // parallel edges
+                2 => x[3] = x[1] + (x[2] - x[1]) * along, // triangle collapsed to a line
                 _ => {}
             }
             for (c, face) in [(vertex_face(&x), true), (edge_edge(&x), false)] {
@@ -261,7 +260,7 @@ mod tests {
                 let best = sampled(&x, face);
                 assert!(c.distance <= best + 1e-12 && c.distance > best - 0.05, "{c:?} {best}");
             }
-        }
+        });
     }
 
     #[test]

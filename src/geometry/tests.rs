@@ -1,6 +1,12 @@
 //! Acceptance: what moves is tested against dense sampling, the search against brute force, bodies against each other.
 
+use std::cell::Cell;
+
+use proptest::prelude::{Strategy, any};
+use proptest::sample::select;
+
 use super::*;
+use crate::cases::{Random, for_all};
 use crate::math::{Quat, Vec3};
 
 /// Surface of a cube with `n` cells to an edge: triangles and positions, outward.
@@ -33,31 +39,6 @@ pub fn cube(n: u32, size: f64, corner: Vec3) -> (Vec<[u32; 3]>, Vec<Vec3>) {
         }
     }
     (triangles, x)
-}
-
-/// Repeatable numbers (splitmix64).
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    /// In [-1, 1).
-    pub fn signed(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-
-    pub fn vector(&mut self) -> Vec3 {
-        Vec3::new(self.signed(), self.signed(), self.signed())
-    }
 }
 
 /// Several cubes as bodies of one mesh.
@@ -94,16 +75,23 @@ fn between(x0: &[Vec3], x1: &[Vec3], t: f64) -> Vec<Vec3> {
     x0.iter().zip(x1).map(|(a, b)| a * (1.0 - t) + b * t).collect()
 }
 
+/// A vector with components in [-1, 1).
+pub fn vector() -> impl Strategy<Value = Vec3> {
+    [-1.0..1.0f64, -1.0..1.0f64, -1.0..1.0f64].prop_map(Vec3::from)
+}
+
+/// The four vertices of a pair.
+pub fn corners() -> impl Strategy<Value = [Vec3; 4]> {
+    [vector(), vector(), vector(), vector()]
+}
+
 #[test]
 fn no_crossing_of_dense_sampling_is_missed() {
-    let mut random = Random::new(1);
-    let mut hits = 0;
-    for k in 0..100_000 {
-        let face = k % 2 == 0;
+    let hits = Cell::new(0);
+    let pairs = (any::<bool>(), select(&[0.1, 1.0, 3.0][..]), corners(), corners());
+    for_all(100_000, &pairs, |(face, reach, x0, motion)| {
         let (mesh, pair) = lone_pair(face);
-        let reach = [0.1, 1.0, 3.0][k % 3];
-        let x0 = [(); 4].map(|()| random.vector());
-        let x1 = x0.map(|x| x + random.vector() * reach);
+        let x1: [Vec3; 4] = std::array::from_fn(|i| x0[i] + motion[i] * reach);
         let found = first_crossing(&mesh, pair, &x0, &x1);
         // The cubic through four of its values.
         let y = [0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0].map(|t| spanned(face, &between(&x0, &x1, t)));
@@ -134,16 +122,16 @@ fn no_crossing_of_dense_sampling_is_missed() {
         }
         if let Some(time) = expected {
             let found = found.expect("missed");
-            assert!(found.time < time + 1e-9, "{k}: {} {time}", found.time);
-            hits += 1;
+            assert!(found.time < time + 1e-9, "{} {time}", found.time);
+            hits.set(hits.get() + 1);
         }
         if let Some(c) = found {
             let x = between(&x0, &x1, c.time);
             assert!(closest(&mesh, pair, &x).distance < 1e-8 && c.gap(&x).abs() < 1e-8 && (c.normal.norm() - 1.0).abs() < 1e-12);
             assert!(c.gap(&x0) > 0.0 && c.gap(&x1) < 0.0 || c.time < 1e-6 || c.time > 1.0 - 1e-6, "{c:?}");
         }
-    }
-    assert!(hits > 3000, "{hits}");
+    });
+    assert!(hits.get() > 3000, "{}", hits.get());
 }
 
 #[test]
@@ -229,36 +217,39 @@ fn what_stays_in_one_plane_or_on_one_line() {
     assert_eq!(first_crossing(&mesh, pair, &x0, &x1), None);
 }
 
+/// Four vertices that may have collapsed into less than a triangle or two edges.
+fn collapsed() -> impl Strategy<Value = [Vec3; 4]> {
+    (corners(), 0..8, -1.0..1.0f64).prop_map(|(mut x, how, along)| {
+        match how {
+            0 => x[3] = x[2],
+            1 => x[3] = x[1] + (x[2] - x[1]) * along,
+            2 => x = [x[0]; 4],
+            3 => x[1] = x[0],
+            4 => x.iter_mut().for_each(|p| p.z = 0.0),
+            5 => x.iter_mut().for_each(|p| *p = Vec3::x() * p.x),
+            _ => {}
+        }
+        x
+    })
+}
+
 #[test]
 fn collapsed_features_and_no_motion_give_numbers_or_nothing() {
-    let mut random = Random::new(3);
-    for k in 0..20_000 {
-        let face = k % 2 == 0;
+    let check = |face: bool, x0: &[Vec3; 4], x1: &[Vec3; 4]| {
         let (mesh, pair) = lone_pair(face);
-        let mut x0 = [(); 4].map(|()| random.vector());
-        let mut x1 = [(); 4].map(|()| random.vector());
-        for x in [&mut x0, &mut x1] {
-            match random.next() % 8 {
-                0 => x[3] = x[2],
-                1 => x[3] = x[1] + (x[2] - x[1]) * random.signed(),
-                2 => *x = [x[0]; 4],
-                3 => x[1] = x[0],
-                4 => x.iter_mut().for_each(|p| p.z = 0.0),
-                5 => x.iter_mut().for_each(|p| *p = Vec3::x() * p.x),
-                _ => {}
-            }
-        }
-        if k % 16 < 2 {
-            x1 = x0;
-        }
-        if k % 1000 == 999 {
-            x1[2].x = f64::NAN;
-        }
-        if let Some(c) = first_crossing(&mesh, pair, &x0, &x1) {
+        if let Some(c) = first_crossing(&mesh, pair, x0, x1) {
             assert!(c.time >= 0.0 && c.time <= 1.0 && c.weights.iter().all(|w| w.is_finite()), "{c:?}");
             assert!((c.normal.norm() - 1.0).abs() < 1e-9, "{c:?}");
         }
-    }
+    };
+    for_all(20_000, &(any::<bool>(), collapsed(), collapsed()), |(face, x0, x1)| {
+        check(face, &x0, &x1);
+        check(face, &x0, &x0);
+    });
+    for_all(20, &(any::<bool>(), collapsed(), collapsed()), |(face, x0, mut x1)| {
+        x1[2].x = f64::NAN;
+        check(face, &x0, &x1);
+    });
 }
 
 /// Whether two features may meet by the boxes that a tree has of their vertices, by more than `by` [m].
@@ -305,7 +296,7 @@ fn the_search_finds_what_brute_force_finds() {
             let first = body.len() as u32;
             body.extend(vec![b as u32; 10]);
             for _ in 0..count {
-                let [i, j] = [(); 2].map(|()| random.next() as u32 % 10);
+                let [i, j] = [(); 2].map(|()| random.below(10) as u32);
                 triangles.push([i, (i + 1 + j % 9) % 10, j].map(|v| first + v));
             }
         }

@@ -4,7 +4,7 @@ use super::{Model, State};
 use crate::math::Vec3;
 
 /// A spring of zero rest length between a material point and a point in space, implicit in the step. With the held point's velocity
-/// `v_p = G v` it adds `(dt^2 k + dt c) G^T G` to the matrix, of a rigid body a block diagonal that bounds it (`cpu::matrix`).
+/// `v_p = G v` it adds `(dt^2 k + dt c) G^T G` to the matrix, of a rigid body a block diagonal that bounds it (`elastic::matrix`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grab {
     pub point: HeldPoint,

@@ -36,13 +36,13 @@ pub struct Built {
     pub camera: CameraSetting,
     pub light: LightSetting,
     pub recording: RecordingSetting,
-    /// What reading and mending the meshes changed, one sentence each with the name of the body.
+    /// Changes that reading and mending made to the meshes, one sentence each with the name of the body.
     pub notes: Vec<String>,
     /// The mesh files that deformable bodies came of.
     pub meshes: Vec<MeshOrigin>,
 }
 
-/// Where a mesh file went; of several copies, the first.
+/// Body that a mesh file became; the first one if it has several copies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshOrigin {
     pub file: PathBuf,
@@ -98,6 +98,22 @@ enum Slot {
     Obstacle(usize),
 }
 
+/// Adds static and driven bodies of exact shapes, after `n_soft` deformable and `n_rigid` rigid ones.
+fn add_obstacles(placed: &[Placed], frictions: &FrictionTable, [n_soft, n_rigid]: [usize; 2], builder: &mut ModelBuilder) {
+    let mut first = n_soft + n_rigid;
+    for Placed { body, made, placements, .. } in placed {
+        let (Made::Exact(shape, anchor), Role::Obstacle { motion }) = (made, &body.role) else { continue };
+        let friction: Vec<f64> = (0..n_soft).map(|soft| frictions.get(soft, first)).collect();
+        first += placements.len();
+        for (copy, placement) in placements.iter().enumerate() {
+            // The shape is built around its centre; the anchored point of it is what was placed.
+            let pose = Isometry::from_parts((placement * nalgebra::Point3::from(-anchor)).coords.into(), placement.isometry.rotation);
+            let (name, shape) = (body.copy_name(copy), scaled(shape, placement.scaling()));
+            builder.obstacle(Obstacle { name, shape, pose, motion: motion.clone(), friction: friction.clone(), color: body.color });
+        }
+    }
+}
+
 /// A fault as a sentence; `file`: of the mesh, if it is from one.
 fn message(fault: Fault, file: Option<&str>) -> String {
     let of_file = |text: String| file.map(|file| format!("{file}: {text}")).unwrap_or(text);
@@ -121,51 +137,15 @@ impl Builder<'_> {
         let content = self.content;
         let placed = self.place_all()?;
         let mut builder = ModelBuilder::default();
-        let mut slots = vec![Slot::Soft(0); content.bodies.len()];
-        // Of each body, the entry of the scene's list: first those of the deformable, then of the rigid ones, then of the obstacles.
-        let mut classes = [vec![], vec![], vec![]];
-        for Placed { index, body, made, placements } in &placed {
-            let copies = || std::iter::repeat_n(*index as u32, placements.len());
-            match made {
-                Made::Solid(solid) => {
-                    slots[*index] = Slot::Soft(classes[0].len());
-                    classes[0].extend(copies());
-                    for copy in 0..placements.len() {
-                        builder.soft_body(self.soft_body(body, copy, &placements[copy], solid)?);
-                    }
-                }
-                Made::Surface(surface) => {
-                    slots[*index] = Slot::Rigid(classes[1].len());
-                    classes[1].extend(copies());
-                    for copy in 0..placements.len() {
-                        builder.rigid_body(self.rigid_body(body, copy, &placements[copy], surface)?).rigid_normals(surface.normals.clone());
-                    }
-                }
-                Made::Exact(..) => {
-                    slots[*index] = Slot::Obstacle(classes[2].len());
-                    classes[2].extend(copies());
-                }
-            }
-        }
-        let mut frictions = FrictionTable::new(content.friction, classes.concat());
+        let (slots, entries) = self.add_bodies(&placed, &mut builder)?;
+        let [soft, rigid] = [&entries[0], &entries[1]].map(Vec::len);
+        let mut frictions = FrictionTable::new(content.friction, entries.concat());
         for &(a, b, friction) in &content.pair_frictions {
             frictions.set(a as u32, b as u32, friction);
         }
-        let [soft, rigid, _] = classes;
         let notes = placed.iter().flat_map(notes).collect();
         let meshes = placed.iter().filter_map(|placed| self.mesh_origin(placed, &slots)).collect();
-        let mut first = soft.len() + rigid.len();
-        for Placed { body, made, placements, .. } in &placed {
-            let (Made::Exact(shape, anchor), Role::Obstacle { motion }) = (made, &body.role) else { continue };
-            let friction: Vec<f64> = (0..soft.len()).map(|s| frictions.get(s, first)).collect();
-            first += placements.len();
-            for (copy, placement) in placements.iter().enumerate() {
-                // The shape is built around its centre; the anchored point of it is what was placed.
-                let pose = Isometry::from_parts((placement * nalgebra::Point3::from(-anchor)).coords.into(), placement.isometry.rotation);
-                let (name, shape) = (body.copy_name(copy), scaled(shape, placement.scaling()));
-                builder.obstacle(Obstacle { name, shape, pose, motion: motion.clone(), friction: friction.clone(), color: body.color });
-            }
-        }
+        add_obstacles(&placed, &frictions, [soft, rigid], &mut builder);
         builder.friction(frictions);
         let mut model = builder.build().map_err(|e| self.error(Origin::File(0), "", e.to_string()))?;
         let target = |target: &Target| match slots[target.body] {
@@ -202,7 +182,38 @@ impl Builder<'_> {
         })
     }
 
-    /// Of a deformable body that came of a file.
+    /// Adds all copies of deformable and rigid bodies. Returns the place of each body of the scene's list in the model; and for
+    /// deformable bodies, rigid ones and obstacles the entry of the scene's list that each copy is made from.
+    fn add_bodies(&self, placed: &[Placed], builder: &mut ModelBuilder) -> Result<(Vec<Slot>, [Vec<u32>; 3]), SceneError> {
+        let mut slots = vec![Slot::Soft(0); placed.len()];
+        let mut entries = [vec![], vec![], vec![]];
+        for Placed { index, body, made, placements } in placed {
+            let copies = || std::iter::repeat_n(*index as u32, placements.len());
+            match made {
+                Made::Solid(solid) => {
+                    slots[*index] = Slot::Soft(entries[0].len());
+                    entries[0].extend(copies());
+                    for (copy, placement) in placements.iter().enumerate() {
+                        builder.soft_body(self.soft_body(body, copy, placement, solid)?);
+                    }
+                }
+                Made::Surface(surface) => {
+                    slots[*index] = Slot::Rigid(entries[1].len());
+                    entries[1].extend(copies());
+                    for (copy, placement) in placements.iter().enumerate() {
+                        builder.rigid_body(self.rigid_body(body, copy, placement, surface)?).rigid_normals(surface.normals.clone());
+                    }
+                }
+                Made::Exact(..) => {
+                    slots[*index] = Slot::Obstacle(entries[2].len());
+                    entries[2].extend(copies());
+                }
+            }
+        }
+        Ok((slots, entries))
+    }
+
+    /// The origin of a deformable body that was made from a mesh file.
     fn mesh_origin(&self, placed: &Placed, slots: &[Slot]) -> Option<MeshOrigin> {
         let Placed { index, body, made: Made::Solid(solid), placements } = placed else { return None };
         let (Geometry::Mesh { file, .. }, Slot::Soft(first)) = (&body.geometry, slots[*index]) else { return None };
@@ -213,8 +224,8 @@ impl Builder<'_> {
         Some(MeshOrigin { file: folder.join(file), body: first, world_from_file: placements.first()? * solid.body_from_file() })
     }
 
-    /// Makes the geometry of all bodies and finds the places of their copies; scattered ones come last, so that they keep clear of
-    /// all others.
+    /// Makes the geometry of all bodies and finds the places of their copies; scattered ones come last, so that they
+    /// keep clear of all others.
     fn place_all(&self) -> Result<Vec<Placed<'_>>, SceneError> {
         let mut placed = vec![];
         for (index, body) in self.content.bodies.iter().enumerate() {
@@ -275,7 +286,7 @@ impl Builder<'_> {
         let mut file = self.scene.document.file.clone();
         let message = match error {
             MeshError::File { file: faulty, at, reason, remedy } => {
-                // Of a mesh in two files, the one that is wrong.
+                // A mesh in two files: the name of the one that is wrong.
                 file = format!("{faulty}{at}");
                 format!("{reason}; {remedy}")
             }
@@ -384,7 +395,7 @@ impl Builder<'_> {
     }
 }
 
-/// What became of the mesh of a body, and a doubt about its unit where the scene gives it no size.
+/// Sentences about changes to the mesh of a body, and a doubt about its unit where the scene gives it no size.
 fn notes(placed: &Placed) -> Vec<String> {
     let Placed { body, made: Made::Solid(solid), placements, .. } = placed else { return vec![] };
     let is_sized = !matches!(body.geometry, Geometry::Mesh { size: None, .. }) || placements.iter().any(|place| place.scaling() != 1.0);
@@ -402,7 +413,7 @@ fn place(points: &mut [Vec3], placement: &Transform) {
     points.iter_mut().for_each(|p| *p = (placement * nalgebra::Point3::from(*p)).coords);
 }
 
-/// Of a body of uniform density, by the volumes of its tets.
+/// The centre of mass of a body of uniform density, by the volumes of its tets.
 fn center_of_mass(soft: &SoftBody) -> Vec3 {
     let (mut sum, mut total) = (Vec3::zeros(), 0.0);
     for nodes in &soft.tets.tets {

@@ -1,4 +1,5 @@
-//! The check of a file against the declared format: types, ranges, unknown and missing keys. References between entries come later.
+//! The check of a file against the declared format: types, ranges, unknown and missing keys. References between entries
+//! come later.
 
 use super::error::{Complaints, unknown};
 use super::spec::{Kind, Presence, Table};

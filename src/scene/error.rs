@@ -1,4 +1,4 @@
-//! What is wrong with a scene: one sentence each, with its place.
+//! Faults of a scene: one sentence each, with its place.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct Diagnostic {
     pub place: Place,
     /// Path of the value, as `--set` spells it; empty for the file as a whole.
     pub key: String,
-    /// What is wrong and what is accepted.
+    /// Sentence that says what is wrong and what is accepted.
     pub message: String,
 }
 

@@ -10,7 +10,7 @@ use Presence::{Default, Optional, Required};
 const DEFORMABLE: &[&str] = &["deformable"];
 const RIGID: &[&str] = &["rigid"];
 const DRIVEN: &[&str] = &["driven"];
-/// What forces move.
+/// Kinds of body that forces move.
 const FREE: &[&str] = &["deformable", "rigid"];
 
 const POSITIVE: super::spec::Range = above_to(0.0, f64::INFINITY);
@@ -94,7 +94,7 @@ static SIMULATION: Table = Table {
             Kind::Choice(&["auto", "two_level", "jacobi"]),
             "",
             Default("\"auto\""),
-            "Of the conjugate gradients that solve what nothing touches: `two_level` moves parts of a body as rigid ones besides, and takes a fraction of \
+            "Preconditioner of the conjugate gradients in steps in which nothing touches: `two_level` moves parts of a body as rigid ones besides, and takes a fraction of \
              the iterations; `jacobi` has the diagonal blocks alone. `auto` takes `two_level`, and `jacobi` with `fixed_iterations`. On the CPU, solvers other than `auto` and `cwc` have `jacobi` only.",
         ),
         Field::new(
@@ -189,7 +189,7 @@ static GROUP: Table = Table {
     fields: &[
         Field::new("name", Kind::Name, "", Required, "Unique among groups."),
         Field::new("parent", Kind::Text, "", Optional("the world"), "Name of the group that carries this one."),
-        Field::new("position", Kind::Vector(ANY), "m", Default("[0.0, 0.0, 0.0]"), "Of the origin, in the parent's frame."),
+        Field::new("position", Kind::Vector(ANY), "m", Default("[0.0, 0.0, 0.0]"), "Place of the origin, in the parent's frame."),
         Field::new(
             "rotation",
             Kind::Vector(ANY),
@@ -281,10 +281,10 @@ static BODY: Table = Table {
         Field::new("material", Kind::Text, "", Optional("a material of all defaults"), "Name of a material.").only(DEFORMABLE),
         Field::new("density", Kind::Number(above_to(0.0, 1e6)), "kg/m^3", Optional("1000, or as `mass` says"), "Mass of a volume.")
             .only(RIGID),
-        Field::new("mass", Kind::Number(above_to(0.0, 1e9)), "kg", Optional("as `density` says"), "Of each copy; instead of `density`.")
+        Field::new("mass", Kind::Number(above_to(0.0, 1e9)), "kg", Optional("as `density` says"), "Mass of each copy; instead of `density`.")
             .only(RIGID),
         Field::new("parent", Kind::Text, "", Optional("the world"), "Name of the group that carries the body."),
-        Field::new("position", Kind::Vector(ANY), "m", Default("[0.0, 0.0, 0.0]"), "Of the origin, in the parent's frame."),
+        Field::new("position", Kind::Vector(ANY), "m", Default("[0.0, 0.0, 0.0]"), "Place of the origin, in the parent's frame."),
         Field::new(
             "rotation",
             Kind::Vector(ANY),
@@ -316,9 +316,8 @@ static BODY: Table = Table {
             Kind::Text,
             "",
             Default("\"drawn\""),
-            "What touches: the surface that is \"drawn\"; the outside of the \"tets\", which has fewer points than a fine mesh and lies up to a \
-             cell outside it; \"auto\", the drawn one unless it crosses itself, had holes or is thinner than a tet, which makes contact slow, and the tets then; or a closed mesh for that, a file as for `mesh`, in the coordinates of the body's own mesh or shape. Runs on \
-             the CPU.",
+            "The surface that touches others: the one that is \"drawn\"; the outside of the \"tets\", which has fewer points than a fine mesh and lies up to a \
+             cell outside it; \"auto\", the drawn one unless it crosses itself, had holes or is thinner than a tet, which makes contact slow, and the tets then; or a closed mesh for that, a file as for `mesh`, in the coordinates of the body's own mesh or shape.",
         )
         .only(DEFORMABLE),
         Field::new("motion", Kind::Table(&MOTION), "", Optional("it rests"), "How a driven body moves.").only(DRIVEN),
@@ -404,7 +403,7 @@ const SHAPES: &[(&str, Table)] = &[
             fields: &[
                 TYPE,
                 Field::new("radius", Kind::Number(POSITIVE), "m", Required, "From the axis to the middle of the tube."),
-                Field::new("tube_radius", Kind::Number(POSITIVE), "m", Required, "Of the tube; less than `radius`."),
+                Field::new("tube_radius", Kind::Number(POSITIVE), "m", Required, "Radius of the tube; less than `radius`."),
                 Field::new("resolution", Kind::Integer { min: 2, max: 128 }, "cells", Default("12"), "Cells across the tube."),
             ],
         },
@@ -417,8 +416,8 @@ const SHAPES: &[(&str, Table)] = &[
             fields: &[
                 TYPE,
                 Field::new("radius", Kind::Number(POSITIVE), "m", Required, "From the axis to the middle of the section."),
-                Field::new("width", Kind::Number(POSITIVE), "m", Required, "Of the section, along the radius; less than `2 radius`."),
-                Field::new("height", Kind::Number(POSITIVE), "m", Required, "Of the section, along y."),
+                Field::new("width", Kind::Number(POSITIVE), "m", Required, "Width of the section, along the radius; less than `2 radius`."),
+                Field::new("height", Kind::Number(POSITIVE), "m", Required, "Height of the section, along y."),
                 Field::new("segments", Kind::Integer { min: 3, max: 512 }, "", Default("18"), "Hexahedra around the ring."),
             ],
         },
@@ -465,8 +464,14 @@ static MOTION: Table = Table {
     title: "motion",
     doc: "A steady motion along the world's axes, and one by keyframes on top of it.",
     fields: &[
-        Field::new("velocity", Kind::Vector(ANY), "m/s", Default("[0.0, 0.0, 0.0]"), "Of the body's origin."),
-        Field::new("angular_velocity", Kind::Vector(ANY), "rad/s", Default("[0.0, 0.0, 0.0]"), "About the body's origin."),
+        Field::new("velocity", Kind::Vector(ANY), "m/s", Default("[0.0, 0.0, 0.0]"), "Velocity of the body's origin."),
+        Field::new(
+            "angular_velocity",
+            Kind::Vector(ANY),
+            "rad/s",
+            Default("[0.0, 0.0, 0.0]"),
+            "Angular velocity, about the body's origin.",
+        ),
         Field::new("keyframes", Kind::List(&KEYFRAME), "", Optional("none"), "Places at given times; between them it moves steadily."),
         Field::new(
             "after",
@@ -519,7 +524,7 @@ static SCATTER: Table = Table {
 static ATTACHMENT: Table = Table {
     title: "[[attachment]]",
     doc: "A damped spring between two points: of two bodies, or of a body and the world. It acts along the line between them; with `length = 0` in all \
-          directions, like a joint. Any stiffness is stable. On the CPU backend only.",
+          directions, like a joint. Any stiffness is stable.",
     fields: &[
         Field::new("name", Kind::Name, "", Optional("its place in the list, from 0"), "For the report and `--set`."),
         Field::new("from", Kind::Table(&ATTACHMENT_END), "", Required, "One end."),

@@ -16,7 +16,7 @@ pub struct Solid {
     pub tets: TetMesh,
     /// An embedded surface; none when it is the boundary of the tets.
     pub surface: Option<Skin>,
-    /// Of the corners of its triangles, if the surface has a texture.
+    /// Texture coordinates of the corners of its triangles, if the surface has a texture.
     pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
     /// The same of normals, if the file has some.
     pub normals: Option<Vec<CornerNormals>>,
@@ -24,9 +24,10 @@ pub struct Solid {
     pub collision: Option<Skin>,
     /// Unless the scene says what touches, it is not the drawn surface.
     touches_with_tets: bool,
-    /// What the reader and the doctor changed, one sentence each.
+    /// Changes by the reader and the doctor, one sentence each.
     pub notes: Vec<String>,
-    /// Which part of the tets is the body's: those that hold its surface have a larger volume than it encloses, and are lighter for that.
+    /// Part of the tets' volume that the body fills: tets that hold its surface have a larger volume than it encloses,
+    /// and are lighter for that.
     pub filled: f64,
     /// Where a point of the mesh file or shape is: `scale * p - shift`.
     scale: f64,
@@ -36,7 +37,7 @@ pub struct Solid {
 /// Triangles, and where their vertices lie in the tets.
 type Skin = (Vec<[u32; 3]>, Embedding);
 
-/// What cannot become a solid: a mesh, with the reason and what would mend it.
+/// A mesh that cannot become a solid, with the reason and what would mend it.
 pub enum Fault {
     Mesh(MeshError),
     /// A relative path in a scene that has no folder.
@@ -55,13 +56,14 @@ impl From<MeshError> for Fault {
     }
 }
 
-/// What a body is made of before it is placed, its anchored point at the origin.
+/// Geometry of a body before it is placed, its anchored point at the origin.
 pub enum Made {
     /// A deformable body.
     Solid(Box<Solid>),
     /// A body that keeps its shape.
     Surface(SurfaceMesh),
-    /// A static or driven body of an exact shape, which is built around its centre; and the point of it that is anchored.
+    /// A static or driven body of an exact shape, which is built around its centre; and the point of it that is
+    /// anchored.
     Exact(Shape, Vec3),
 }
 
@@ -179,16 +181,19 @@ fn anchor_point(anchor: Anchor, bounds: &Aabb) -> Vec3 {
     }
 }
 
-/// What is told of a mesh that was changed.
+/// The sentence about a mesh that was changed.
 pub const MENDED: &str = "the mesh was mended: `pliant check` with its file tells what was wrong";
 
-/// Edges of a subdivided surface are at most this long, in cells: then no cell's outside is without a vertex that touches.
+/// Edges of a subdivided surface are at most this long, in cells: then no cell's outside is without a vertex that
+/// touches.
 const LONGEST_EDGE: f64 = 1.5;
 
-/// A surface with so much more area than its box that it would fall into more pieces than this is soup, and stays as it is.
+/// A surface with so much more area than its box that it would fall into more pieces than this is soup, and stays as it
+/// is.
 const MOST_PIECES: f64 = 1e6;
 
-/// A solid of the tets of a file, or of its surface, mended and filled with tets. The longest side becomes `size` if given.
+/// A solid of the tets of a file, or of its surface, mended and filled with tets. The longest side becomes `size` if
+/// given.
 fn of_file(file: MeshFile, filling: Filling, size: Option<f64>, collision: &Collision) -> Result<Solid, Fault> {
     let mut notes = file.notes;
     let mut was_mended = |is_changed: bool| {
@@ -213,8 +218,8 @@ fn of_file(file: MeshFile, filling: Filling, size: Option<f64>, collision: &Coll
                 Fineness::Cells(resolution) => resolution,
                 Fineness::Tets(tets) => voxel::resolution_for(&found, tets, BORDER),
             };
-            // Contact takes many small steps at triangles that pass through each other or have no normal, and where both sides of
-            // a body hang on the same tets: where its mean thickness, 2 V / A, is less than a cell.
+            // Contact takes many small steps at triangles that pass through each other or have no normal, and where
+            // both sides of a body hang on the same tets: where its mean thickness, 2 V / A, is less than a cell.
             let cell = found.bounds.extent().max() / f64::from(resolution);
             let is_thin = 2.0 * found.signed_volume < cell * found.area;
             let touches_with_tets = matches!(collision, Collision::Auto)
@@ -240,11 +245,13 @@ fn of_file(file: MeshFile, filling: Filling, size: Option<f64>, collision: &Coll
     Ok(Solid { notes, ..solid })
 }
 
-/// Bodies get all cells that their surface touches. Cells that have its volume leave limbs one or two of them thick, at resolutions that run while one watches, and
-/// legs then fold under what they carry: the dragon of the gallery lay on the floor.
+/// Bodies get all cells that their surface touches. Cells that have its volume leave limbs one or two of them thick, at
+/// resolutions that run while one watches, and legs then fold under what they carry: the dragon of the gallery lay on
+/// the floor.
 const BORDER: Border = Border::Covering;
 
-/// A sheet far thinner than its tets weighs as this part of them: a body as light as its paper and as stiff as its tets would only shake.
+/// A sheet far thinner than its tets weighs as this part of them: a body as light as its paper and as stiff as its tets
+/// would only shake.
 const LEAST_FILLED: f64 = 0.05;
 
 /// Fills a surface with tets and embeds it in them.
@@ -304,7 +311,8 @@ fn read(file: &str, folder: Option<&Path>) -> Result<MeshFile, Fault> {
     }
 }
 
-/// A vertex of a collision surface that is further out of the tets than this, in heights of its tet, is a mistake of place or unit.
+/// A vertex of a collision surface that is further out of the tets than this, in heights of its tet, is a mistake of
+/// place or unit.
 const FAR: f64 = 1.0;
 
 impl Solid {

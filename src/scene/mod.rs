@@ -1,7 +1,7 @@
 //! Scene files: parsed, changed by `--set`, checked, and built into a model.
 //!
-//! `format` declares every value once. A `Document` is the file as written, with places; a `Scene` is a document whose values have
-//! been checked and read; `build` makes meshes of it and joins them into a `Model`.
+//! `format` declares every value once. A `Document` is the file as written, with places; a `Scene` is a document whose
+//! values have been checked and read; `build` makes meshes of it and joins them into a `Model`.
 
 mod build;
 mod check;
@@ -41,7 +41,7 @@ use crate::mesh::{ENDINGS, Format};
 /// A file as written, with the places of its values.
 #[derive(Clone, Debug)]
 struct Document {
-    /// What messages call it.
+    /// Name of the file in messages.
     file: String,
     text: String,
     /// Written by the program around a mesh: nobody knows its lines.
@@ -55,7 +55,7 @@ struct Document {
 #[derive(Clone, Debug)]
 pub struct Scene {
     name: String,
-    /// Where relative paths start; none for a scene inside the program.
+    /// Folder that relative paths start from; none for a scene inside the program.
     folder: Option<PathBuf>,
     document: Document,
     content: read::Content,
@@ -77,8 +77,8 @@ impl Scene {
         Self::from_mesh_with(path, &[])
     }
 
-    /// What a user names on the command line: a scene file, a mesh file, or a scene of the gallery; changed by `--set` flags
-    /// before it is checked.
+    /// Loads the scene that a user names on the command line (a scene file, a mesh file or a scene of the gallery),
+    /// changed by `--set` flags before it is checked.
     pub fn load(target: &str, flags: &[String]) -> Result<Self, SceneError> {
         let path = Path::new(target);
         if path.is_file() {
@@ -121,7 +121,7 @@ impl Scene {
         &self.name
     }
 
-    /// What to call the scene in a menu.
+    /// Name of the scene in menus.
     pub fn title(&self) -> &str {
         self.content.title.as_deref().unwrap_or(&self.name)
     }
@@ -162,8 +162,9 @@ impl Scene {
     }
 }
 
-/// The scene around a mesh that has none: as large as something in the hand, about as fine as the bodies of the gallery, and as stiff as
-/// silicone rubber, so that thin legs carry what stands on them: where they fold, each step takes many times as long.
+/// The scene around a mesh that has none: as large as something in the hand, about as fine as the bodies of the
+/// gallery, and as stiff as silicone rubber, so that thin legs carry what stands on them: where they fold, each step
+/// takes many times as long.
 const MESH_SCENE: &str = r#"format = 1
 [material.rubber]
 young_modulus = 2e5

@@ -10,7 +10,7 @@ use crate::math::{Aabb, Mat3, Quat, Vec3};
 /// A scattered copy that finds no place in this many tries has none.
 const TRIES: usize = 5000;
 
-/// What a place must keep clear of.
+/// Space that a new copy must keep clear of.
 #[derive(Clone, Copy, Debug)]
 pub enum Occupied {
     /// All of space below a plane through `point`.
@@ -51,8 +51,8 @@ impl TurnedBox {
         (0..3).map(|i| self.half[i] * self.axes.column(i).dot(direction).abs()).sum()
     }
 
-    /// Whether no point is in both: a direction separates them, one of the sides' or a cross product of two of them [Gottschalk,
-    /// Lin & Manocha 1996].
+    /// Whether no point is in both: a direction separates them, one of the sides' or a cross product of two of them
+    /// [Gottschalk, Lin & Manocha 1996].
     fn is_clear_of(&self, other: &Self) -> bool {
         let between = other.center - self.center;
         if between.norm() > self.half.norm() + other.half.norm() {
@@ -74,8 +74,8 @@ impl Occupied {
     }
 }
 
-/// Where each copy stands: from the body's anchored geometry, which fills `bounds`, to the world. Copies that the scene does not
-/// scatter stand where it says. Scattered ones keep clear of what is `occupied` and of each other.
+/// Where each copy stands: from the body's anchored geometry, which fills `bounds`, to the world. Copies that the scene
+/// does not scatter stand where it says. Scattered ones keep clear of what is `occupied` and of each other.
 pub fn placements(body: &BodyContent, bounds: &Aabb, occupied: &[Occupied]) -> Result<Vec<Transform>, NoRoom> {
     let at = |shift: Vec3| {
         let mut copy = body.own;
@@ -134,7 +134,8 @@ mod tests {
         // Standing on its short side and on an edge.
         assert!(lying.is_clear_of(&turned([0.0, 1.11, 0.0], [0.0, 0.0, 90.0])));
         assert!(!lying.is_clear_of(&turned([0.0, 1.09, 0.0], [0.0, 0.0, 90.0])));
-        // Crossed edges, where only a cross product separates: two unit cubes, one turned up on an edge along x, one along z.
+        // Crossed edges, where only a cross product separates: two unit cubes, one turned up on an edge along x, one
+        // along z.
         let cube = Aabb { min: Vec3::repeat(-0.5), max: Vec3::repeat(0.5) };
         let standing = |y: f64, rotation: Vec3| TurnedBox::new(&local(Vec3::y() * y, rotation, 1.0), &cube);
         let below = standing(0.0, Vec3::x() * 45.0);

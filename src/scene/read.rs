@@ -20,7 +20,7 @@ use crate::mesh::{Fineness, Method};
 use crate::model::{ContactMethod, Keyframe, Keyframes, Motion};
 use crate::model::{Params, Preconditioner};
 
-/// What a scene says, with references resolved to indices.
+/// Content of a scene, with references resolved to indices.
 #[derive(Clone, Debug)]
 pub struct Content {
     pub title: Option<String>,
@@ -51,7 +51,7 @@ pub struct BodyContent {
     pub collision: Collision,
     pub collision_origin: Origin,
     pub anchor: Anchor,
-    /// Of the group that carries the body.
+    /// Transform of the group that carries the body.
     pub parent: Transform,
     /// From the anchored geometry to the parent's frame.
     pub own: Transform,
@@ -119,7 +119,7 @@ pub enum Geometry {
     Plane,
 }
 
-/// What touches of a deformable body.
+/// Surface of a deformable body that touches others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Collision {
     /// The drawn surface.

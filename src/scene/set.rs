@@ -6,8 +6,8 @@ use super::format::SCENE;
 use super::spec::{Kind, Table};
 use super::value::{Data, Entry, Origin, Value};
 
-/// Applies an assignment such as `body.bar.shape.cells=[40,8,8]`. Entries of lists are addressed by their name, or by their place
-/// from 0. VALUE is TOML; a bare word is a text. Tables on the way that the file left out are made.
+/// Applies an assignment such as `body.bar.shape.cells=[40,8,8]`. Entries of lists are addressed by their name, or by
+/// their place from 0. VALUE is TOML; a bare word is a text. Tables on the way that the file left out are made.
 pub fn apply(document: &mut Document, assignment: &str) -> Result<(), SceneError> {
     let fail = |message: String| SceneError::one(Place::Flag { flag: assignment.to_owned() }, "", message);
     let Some((path, text)) = assignment.split_once('=') else {

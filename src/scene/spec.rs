@@ -1,5 +1,5 @@
-//! How a scene value is declared: key, type, unit, range, default, meaning. The one list of them is `format`; the parser, `--set`,
-//! the JSON Schema and the reference are all driven by it.
+//! How a scene value is declared: key, type, unit, range, default, meaning. The one list of them is `format`; the
+//! parser, `--set`, the JSON Schema and the reference are all driven by it.
 
 /// A table of a scene file.
 pub struct Table {
@@ -24,7 +24,7 @@ pub enum Presence {
     Required,
     /// The default, as TOML.
     Default(&'static str),
-    /// What happens without it.
+    /// Words that say what happens without the value.
     Optional(&'static str),
 }
 
@@ -110,7 +110,7 @@ impl Field {
         Self { kinds, ..self }
     }
 
-    /// What is accepted, for messages and the reference: "a number > 0 and <= 1 [s]".
+    /// Describes the accepted values, for messages and the reference: "a number > 0 and <= 1 [s]".
     pub fn accepted(&self) -> String {
         let unit = if self.unit.is_empty() { String::new() } else { format!(" [{}]", self.unit) };
         format!("{}{unit}", self.kind.describe())

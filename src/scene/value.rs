@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Byte offset in the scene file.
@@ -85,7 +85,7 @@ impl Value {
         }
     }
 
-    /// What the value is, for "expected ..., found ...".
+    /// Names the type of the value, for "expected ..., found ...".
     pub fn describe(&self) -> String {
         match &self.data {
             Data::Boolean(b) => format!("{b}"),

@@ -10,7 +10,7 @@ mod tally;
 
 use std::sync::Arc;
 
-use checker::{Judge, Overlap};
+use checker::{Overlap, PenetrationChecker};
 pub use grab::GrabView;
 use grab::Held;
 pub use health::Health;
@@ -128,14 +128,14 @@ pub struct Simulation {
     step: u64,
     time: f64,
     tally: Tally,
-    judge: Judge,
+    checker: PenetrationChecker,
     measuring: bool,
 }
 
 impl Simulation {
     pub fn new(built: Built, options: &Options) -> Result<Self, SimulationError> {
         let Built { name, model, params, forces, probes, backend, solver, .. } = built;
-        let (start, judge) = checked_start(&model, &params)?;
+        let (start, checker) = checked_start(&model, &params)?;
         let (mut stepper, backend) = open_backend(options.backend.unwrap_or(backend), solver, options, &model)?;
         let params = Params { solver: contact_solver(solver, backend.backend)?, ..params };
         // A stepper that cannot take its start says so again in the first step, where it can be told.
@@ -152,7 +152,7 @@ impl Simulation {
             step: 0,
             time: 0.0,
             tally: Tally::default(),
-            judge,
+            checker,
             measuring: false,
         })
     }
@@ -361,20 +361,24 @@ impl Simulation {
 
     /// Deepest penetration on the present geometry, of bodies in obstacles, in one another and in themselves [m].
     pub fn penetration(&mut self) -> Result<f64, StepError> {
-        Ok(self.judge.penetration(&self.model, &self.stepper.state()?))
+        Ok(self.checker.penetration(&self.model, &self.stepper.state()?))
     }
 
     /// Bodies with a surface of triangles that overlap on the present geometry, by the independent checker.
     pub fn overlaps(&mut self) -> Result<Vec<Overlap>, StepError> {
-        Ok(self.judge.overlaps(&self.model, &self.stepper.state()?))
+        Ok(self.checker.overlaps(&self.model, &self.stepper.state()?))
     }
 
     /// Measures the geometry at the end of a step: counts missed contacts, returns the penetration [m].
     fn measure(&mut self) -> Result<f64, StepError> {
         let state = self.stepper.state()?;
+        let penetration = self.checker.penetration(&self.model, &state);
         let tolerance = MISSED_TOLERANCES * self.params.contact_tolerance;
-        self.tally.missed_candidates += self.judge.missed_candidates(&self.model, &state, tolerance);
-        Ok(self.judge.penetration(&self.model, &state))
+        // Whatever was missed is as deep.
+        if penetration > tolerance {
+            self.tally.missed_candidates += self.checker.missed_candidates(&self.model, &state, tolerance);
+        }
+        Ok(penetration)
     }
 }
 
@@ -391,10 +395,10 @@ fn start(model: &Model, params: &Params) -> State {
 }
 
 /// The start of a simulation and what judges it, once that has found no overlaps.
-pub fn checked_start(model: &Model, params: &Params) -> Result<(State, Judge), OverlapError> {
-    let (state, judge) = (start(model, params), Judge::new(model));
-    start::check_start(&judge, model, &state, params.contact_tolerance)?;
-    Ok((state, judge))
+pub fn checked_start(model: &Model, params: &Params) -> Result<(State, PenetrationChecker), OverlapError> {
+    let (state, checker) = (start(model, params), PenetrationChecker::new(model));
+    start::check_start(&checker, model, &state, params.contact_tolerance)?;
+    Ok((state, checker))
 }
 
 fn finite(what: &'static str, v: &Vec3) -> Result<(), CommandError> {

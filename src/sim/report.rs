@@ -1,4 +1,4 @@
-//! The report of a run: one JSON object whose fields are a contract (README, "Report").
+//! The report of a run: one JSON object whose fields are a contract; its tests hold their names.
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::checker::{InObstacle, Judge};
+use super::checker::{InObstacle, PenetrationChecker};
 use crate::math::Vec3;
 use crate::model::Model;
 use crate::model::State;
@@ -61,10 +61,10 @@ fn rounded_out(x: f64) -> f64 {
 }
 
 /// Looks whether bodies overlap one another, or are deeper in obstacles than contact puts out gently. `contact_tolerance` [m].
-pub fn check_start(judge: &Judge, model: &Model, state: &State, contact_tolerance: f64) -> Result<(), OverlapError> {
-    let among_bodies = judge.overlaps(model, state);
-    let too_deep = |found: &InObstacle| found.depth > f64::max(4.0 * contact_tolerance, GENTLE * judge.size(model, state, found.body));
-    let in_obstacles: Vec<InObstacle> = judge.in_obstacles(model, state).into_iter().filter(too_deep).collect();
+pub fn check_start(checker: &PenetrationChecker, model: &Model, state: &State, contact_tolerance: f64) -> Result<(), OverlapError> {
+    let among_bodies = checker.overlaps(model, state);
+    let too_deep = |found: &InObstacle| found.depth > f64::max(4.0 * contact_tolerance, GENTLE * checker.size(model, state, found.body));
+    let in_obstacles: Vec<InObstacle> = checker.in_obstacles(model, state).into_iter().filter(too_deep).collect();
     let count = among_bodies.len() + in_obstacles.len();
     if count == 0 {
         return Ok(());
@@ -72,15 +72,15 @@ pub fn check_start(judge: &Judge, model: &Model, state: &State, contact_toleranc
     let name = |body: usize| model.contact_body_name(body).to_owned();
     let of_bodies = among_bodies.iter().map(|overlap| {
         let [a, b] = overlap.bodies;
-        let way_out = judge.way_out(model, state, [a, b]);
+        let way_out = checker.way_out(model, state, [a, b]);
         // Upwards rather than into what lies below.
         let (moved, way_out) =
-            if !judge.is_free(b as usize) || way_out.y < 0.0 && judge.is_free(a as usize) { (0, -way_out) } else { (1, way_out) };
+            if !checker.is_free(b as usize) || way_out.y < 0.0 && checker.is_free(a as usize) { (0, -way_out) } else { (1, way_out) };
         StartOverlap { bodies: [name(a as usize), name(b as usize)], depth: overlap.depth, moved, way_out }
     });
     let of_obstacles = in_obstacles.iter().map(|found| {
         let bodies = [name(found.body), name(model.obstacle_body(found.obstacle))];
-        StartOverlap { bodies, depth: found.depth, moved: 0, way_out: judge.way_out_of_obstacle(model, state, found) }
+        StartOverlap { bodies, depth: found.depth, moved: 0, way_out: checker.way_out_of_obstacle(model, state, found) }
     });
     let named: Vec<StartOverlap> = of_bodies.chain(of_obstacles).take(NAMED).collect();
     Err(OverlapError { more: count - named.len(), named })

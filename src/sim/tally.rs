@@ -33,7 +33,8 @@ pub struct Tally {
     pub unconverged_steps: u64,
     pub rollbacks: u64,
     pub non_finite: u64,
-    /// Points that were deep in an obstacle without a contact force, summed over the measured steps.
+    /// Points that were deep in an obstacle, and edges that were deep in a surface, without a contact force; summed
+    /// over the measured steps.
     pub missed_candidates: u64,
     pub max_residual: f64,
     pub max_penetration: Option<f64>,

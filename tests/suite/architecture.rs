@@ -1,13 +1,15 @@
 //! The import rule: a module uses only modules that stand before it in `src/lib.rs`, and the laboratory is used by the benches alone. Tests
 //! inside `src` are no exception.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use crate::source::{self, read, tokens};
 
 #[test]
 fn modules_import_only_those_before_them() {
     let order = module_order();
     let mut broken = vec![];
-    for file in source_files(&src()) {
+    for file in source::files(&src()) {
         let name = file.strip_prefix(src()).unwrap().to_string_lossy().replace('\\', "/");
         let Some(path) = module_path(&name) else { continue };
         broken.extend(violations(&order, &path, &read(&file)).into_iter().map(|v| format!("src/{name}:{v}")));
@@ -20,7 +22,7 @@ fn modules_import_only_those_before_them() {
 fn every_module_is_in_the_order() {
     let order = module_order();
     assert!(order.len() >= 15, "{order:?}");
-    for file in source_files(&src()) {
+    for file in source::files(&src()) {
         let name = file.strip_prefix(src()).unwrap().to_string_lossy().replace('\\', "/");
         if let Some(path) = module_path(&name) {
             assert!(order.contains(&path[0]), "src/{name} belongs to no module of src/lib.rs");
@@ -68,7 +70,7 @@ const LABORATORY: &str = "lab";
 fn violations(order: &[String], path: &[String], text: &str) -> Vec<String> {
     let rank = |module: &str| order.iter().position(|m| m == module);
     let own = rank(&path[0]);
-    let tokens = tokens(text);
+    let (tokens, _) = tokens(text);
     let mut found = vec![];
     let is_bench = path.starts_with(&["cli".into(), "bench".into()]);
     let mut check = |line: usize, module: &str| {
@@ -123,71 +125,6 @@ fn violations(order: &[String], path: &[String], text: &str) -> Vec<String> {
     found
 }
 
-/// Names, `::`, braces and other marks with their lines, without comments, texts and characters.
-fn tokens(text: &str) -> Vec<(String, usize)> {
-    let chars: Vec<char> = text.chars().collect();
-    let (mut tokens, mut at, mut line) = (vec![], 0, 1);
-    let starts = |at: usize, what: &str| what.chars().enumerate().all(|(i, c)| chars.get(at + i) == Some(&c));
-    while at < chars.len() {
-        let start = at;
-        let is_name = |c: &char| c.is_alphanumeric() || *c == '_';
-        if starts(at, "//") {
-            while at < chars.len() && chars[at] != '\n' {
-                at += 1;
-            }
-        } else if starts(at, "/*") {
-            at += 2;
-            while at < chars.len() && !starts(at, "*/") {
-                at += 1;
-            }
-            at += 2;
-        } else if chars[at] == '"' {
-            at += 1;
-            while at < chars.len() && chars[at] != '"' {
-                at += if chars[at] == '\\' { 2 } else { 1 };
-            }
-            at += 1;
-        } else if chars[at] == 'r' && raw_hashes(&chars[at + 1..]).is_some() {
-            let close: String = std::iter::once('"').chain("#".repeat(raw_hashes(&chars[at + 1..]).unwrap()).chars()).collect();
-            at += 1 + close.len();
-            while at < chars.len() && !starts(at, &close) {
-                at += 1;
-            }
-            at += close.len();
-        } else if chars[at] == '\'' && chars.get(at + 1) == Some(&'\\') {
-            at += 3;
-            while at < chars.len() && chars[at] != '\'' {
-                at += 1;
-            }
-            at += 1;
-        } else if chars[at] == '\'' && chars.get(at + 2) == Some(&'\'') {
-            at += 3;
-        } else if is_name(&chars[at]) {
-            while chars.get(at).is_some_and(is_name) {
-                at += 1;
-            }
-            tokens.push((chars[start..at].iter().collect(), line));
-        } else if starts(at, "::") {
-            at += 2;
-            tokens.push(("::".into(), line));
-        } else {
-            at += 1;
-            if !chars[start].is_whitespace() {
-                tokens.push((chars[start].to_string(), line));
-            }
-        }
-        at = at.min(chars.len());
-        line += chars[start..at].iter().filter(|c| **c == '\n').count();
-    }
-    tokens
-}
-
-/// The number of `#` before the quote of a raw text, after its `r`.
-fn raw_hashes(rest: &[char]) -> Option<usize> {
-    let hashes = rest.iter().take_while(|c| **c == '#').count();
-    (rest.get(hashes) == Some(&'"')).then_some(hashes)
-}
-
 /// `pub mod NAME;` of `src/lib.rs`, as they stand.
 fn module_order() -> Vec<String> {
     let text = read(&src().join("lib.rs"));
@@ -203,24 +140,6 @@ fn module_path(file: &str) -> Option<Vec<String>> {
     Some(path.strip_suffix("/mod").unwrap_or(path).split('/').map(str::to_owned).collect())
 }
 
-fn source_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = vec![];
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(source_files(&path));
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    files
-}
-
 fn src() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
-}
-
-fn read(file: &Path) -> String {
-    std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+    source::root().join("src")
 }

@@ -8,10 +8,11 @@ use pliant::elastic::SystemInputs;
 use pliant::geometry::Shape;
 use pliant::math::{Isometry, Quat, Vec3};
 use pliant::mesh::shapes;
-use pliant::model::{AcceptancePolicy, ContactMethod, Loads, Params, State};
+use pliant::model::{ContactMethod, Loads, Params, State};
 use pliant::model::{Model, Motion, Obstacle, SoftBody};
+use pliant::sim::Simulation;
 use pliant::step::ImplicitStepper;
-use pliant::step::{StepError, StepReport, Stepper};
+use pliant::step::{StepReport, Stepper};
 
 use crate::lab::*;
 
@@ -36,8 +37,7 @@ fn block(young_modulus: f64, above: f64, turn: &Quat, cells: [u32; 3]) -> SoftBo
 /// A run with what was seen on the way.
 struct Run {
     model: Arc<Model>,
-    stepper: Box<dyn Stepper>,
-    params: Params,
+    simulation: Simulation,
     deepest: f64,
     unconverged: u32,
     cone: f64,
@@ -46,28 +46,21 @@ struct Run {
 
 impl Run {
     fn new(backend: Backend, model: &Arc<Model>) -> Self {
-        let stepper = backend.stepper(model);
-        Self { model: model.clone(), stepper, params: Params::default(), deepest: 0.0, unconverged: 0, cone: 0.0, complementarity: 0.0 }
+        Self::with(backend, model, ContactMethod::Auto, Params::default())
     }
 
-    /// As the simulation does it: what would pass through something goes in smaller steps.
-    fn advance(&mut self, params: Params, halvings: u32) -> StepReport {
-        let params =
-            Params { acceptance: if halvings == 4 { AcceptancePolicy::Anything } else { AcceptancePolicy::MustNotCross }, ..params };
-        match self.stepper.step(&params, &Loads::default()) {
-            Err(StepError::Crossing { .. }) => {
-                let half = Params { time_step: 0.5 * params.time_step, ..params };
-                let mut report = self.advance(half, halvings + 1);
-                report.follow(self.advance(half, halvings + 1));
-                report
-            }
-            other => other.unwrap(),
-        }
+    fn with(backend: Backend, model: &Arc<Model>, solver: ContactMethod, params: Params) -> Self {
+        let simulation = backend.simulation_of(model, solver, params);
+        Self { model: model.clone(), simulation, deepest: 0.0, unconverged: 0, cone: 0.0, complementarity: 0.0 }
+    }
+
+    fn state(&mut self) -> State {
+        self.simulation.state().unwrap()
     }
 
     fn step(&mut self) -> (State, StepReport) {
-        let report = self.advance(self.params, 0);
-        let state = self.stepper.state().unwrap();
+        let report = self.simulation.step().unwrap();
+        let state = self.state();
         self.deepest = self.deepest.max(penetration(&self.model, &state));
         self.unconverged += u32::from(!report.converged);
         self.cone = self.cone.max(report.contact.max_cone_violation);
@@ -111,7 +104,7 @@ fn a_resting_block_is_carried_by_its_weight() {
         );
         assert!((pair.normal.y / weight - 1.0).abs() < 0.01);
         assert!(max_speed(&state) < 1e-4 && run.deepest < 1e-4);
-        assert!(low > 0.0 && high < run.params.contact_tolerance, "gaps {low:e} {high:e}");
+        assert!(low > 0.0 && high < Params::default().contact_tolerance, "gaps {low:e} {high:e}");
         assert!(gaps.len() > 20);
     }
 }
@@ -139,7 +132,7 @@ fn a_block_on_a_slope_sticks_below_and_slides_above_the_angle_of_friction() {
                 aside = aside.max((pair.friction + down * pair.friction.norm()).norm() / pair.friction.norm());
                 creep = creep.max(max_speed(&state));
             }
-            let after = run.stepper.state().unwrap();
+            let after = run.state();
             let acceleration = (velocity(&model, &after) - velocity(&model, &before)).dot(&down) / 0.8;
             let wanted = G * (angle.sin() - mu * angle.cos());
             eprintln!(
@@ -171,8 +164,7 @@ fn a_sliding_block_is_slowed_down_by_mu_g() {
         let mut sliding = block(5e5, 2e-6, &Quat::identity(), [4, 2, 4]);
         sliding.velocities.fill(direction * speed);
         let model = model(vec![sliding], vec![floor(mu)]);
-        let mut run = Run::new(Backend::Cpu, &model);
-        (run.params.solver, run.params.tolerance) = (solver, 1e-6);
+        let mut run = Run::with(Backend::Cpu, &model, solver, Params { tolerance: 1e-6, ..Params::default() });
         let (before, _) = run.steps(10);
         let (mut aside, mut off, mut gap) = (0.0f64, 0.0f64, 0.0f64);
         for _ in 0..60 {
@@ -185,13 +177,17 @@ fn a_sliding_block_is_slowed_down_by_mu_g() {
             aside = aside.max((pair.friction.normalize() + along).norm());
             off = off.max((pair.friction.norm() / (mu * pair.normal.norm()) - 1.0).abs());
         }
-        let after = run.stepper.state().unwrap();
+        let after = run.state();
         let slowed = (velocity(&model, &before) - velocity(&model, &after)).dot(&direction) / 0.6;
         println!("{solver:?}: slowed by {:.5} mu g, friction {aside:.1e} aside and {off:.1e} off, {}", slowed / (mu * G), run.told());
         assert!((slowed / (mu * G) - 1.0).abs() < 0.01);
         assert!(aside < 1e-3 && off < 1e-4, "{solver:?}: {aside} {off}");
         // Fact 7: gaps end in the band.
-        assert!(gap > 0.0 && gap < run.params.contact_tolerance && run.deepest == 0.0, "{solver:?}: gap {gap}, {} deep", run.deepest);
+        assert!(
+            gap > 0.0 && gap < Params::default().contact_tolerance && run.deepest == 0.0,
+            "{solver:?}: gap {gap}, {} deep",
+            run.deepest
+        );
     }
 }
 
@@ -376,8 +372,7 @@ fn a_fast_body_does_not_pass_a_thin_wall() {
                 let mut soft = SoftBody { self_contact: false, ..ball(Vec3::new(-start, 0.0, 0.0)) };
                 soft.velocities.fill(Vec3::x() * speed);
                 let model = model(vec![soft], vec![wall]);
-                let mut run = Run::new(backend, &model);
-                run.params.gravity = Vec3::zeros();
+                let mut run = Run::with(backend, &model, ContactMethod::Auto, Params { gravity: Vec3::zeros(), ..Params::default() });
                 let (mut passed, mut inverted) = (0, 0);
                 for _ in 0..15 {
                     let (state, _) = run.step();
@@ -386,7 +381,7 @@ fn a_fast_body_does_not_pass_a_thin_wall() {
                     passed = passed.max(surface.iter().filter(|x| x.x > -0.5 * thickness + 1e-4).count());
                     inverted = deformations(&model, &state).iter().filter(|f| f.determinant() <= 0.0).count();
                 }
-                let state = run.stepper.state().unwrap();
+                let state = run.state();
                 let v = velocity(&model, &state);
                 println!(
                     "{backend:?} wall {thickness} m, {speed} m/s from {start}: vertices beyond {passed}, leaves with {:.2} m/s, inverted {inverted}, {}",

@@ -9,12 +9,13 @@ use pliant::gpu;
 use pliant::material::Material;
 use pliant::math::{Isometry, Mat3, Vec3};
 use pliant::mesh::{TetMesh, shapes};
-use pliant::model::{Loads, Params, State};
-use pliant::model::{Model, ModelBuilder, Obstacle, SoftBody};
-use pliant::scene::{self, BackendChoice, Scene};
+use pliant::model::{ContactMethod, Loads, Model, ModelBuilder, Obstacle, Params, SoftBody, State};
+use pliant::scene::{self, BackendChoice, Built, Scene};
 use pliant::sim::{Command, Options, Simulation};
 use pliant::step::ImplicitStepper;
 use pliant::step::Stepper;
+
+pub use crate::cases::Random;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
@@ -37,12 +38,22 @@ impl Backend {
     }
 
     pub fn simulation(self, scene: &Scene) -> Simulation {
+        self.start(scene::build(scene).unwrap())
+    }
+
+    /// A simulation of a model that no scene describes.
+    pub fn simulation_of(self, model: &Arc<Model>, solver: ContactMethod, params: Params) -> Simulation {
+        let scene = Scene::from_text("model", "model", "format = 1", None, &[]).unwrap();
+        self.start(Built { model: model.clone(), params, solver, ..scene::build(&scene).unwrap() })
+    }
+
+    fn start(self, built: Built) -> Simulation {
         let (choice, device) = match self {
             Self::Cpu => (BackendChoice::Cpu, None),
             Self::Gpu => (BackendChoice::Gpu, Some(device())),
         };
         let options = Options { backend: Some(choice), threads: Some(1), device, ..Default::default() };
-        Simulation::new(scene::build(scene).unwrap(), &options).unwrap()
+        Simulation::new(built, &options).unwrap()
     }
 
     /// `f64` here, `f32` there: the bound that a test takes.
@@ -63,27 +74,6 @@ pub fn with_engine(model: &Arc<Model>) -> ImplicitStepper<gpu::DeviceBackend> {
 pub fn device() -> Arc<gpu::Device> {
     static DEVICE: OnceLock<Arc<gpu::Device>> = OnceLock::new();
     DEVICE.get_or_init(|| gpu::Device::open(&Default::default()).expect("tests need an adapter: install mesa-vulkan-drivers")).clone()
-}
-
-/// xorshift64*: the same numbers everywhere.
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    /// In [-1, 1).
-    pub fn next(&mut self) -> f64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-
-    pub fn vector(&mut self) -> Vec3 {
-        Vec3::new(self.next(), self.next(), self.next())
-    }
 }
 
 pub fn rubber(young_modulus: f64, poisson_ratio: f64) -> Material {

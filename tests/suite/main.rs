@@ -2,11 +2,15 @@
 
 mod architecture;
 mod attachments;
+mod cases;
 mod collision_surface;
 mod contact;
 mod device;
+mod documents;
 mod edges;
+mod fuzz;
 mod incline;
+mod invariance;
 mod lab;
 mod licenses;
 mod meshes;
@@ -14,3 +18,14 @@ mod objects;
 mod physics;
 mod residuals;
 mod scenes;
+mod source;
+
+// Fuzz targets are written for libFuzzer; here each is a function.
+extern crate self as libfuzzer_sys;
+
+#[macro_export]
+macro_rules! fuzz_target {
+    (|$data:ident: &[u8]| $body:block) => {
+        pub fn target($data: &[u8]) $body
+    };
+}

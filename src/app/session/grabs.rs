@@ -17,7 +17,7 @@ pub struct Grab {
     generation: u64,
     pub body: String,
     hit: Hit,
-    /// Of the hit along the line of sight [m].
+    /// Distance of the hit along the line of sight [m].
     depth: f64,
     target: Vec3,
 }

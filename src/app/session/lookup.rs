@@ -13,12 +13,12 @@ use crate::render::{Hit, Ray, pick};
 use crate::stage;
 use crate::step::SurfacePositions;
 
-/// What is asked.
+/// A question about the point under the cursor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Question {
-    /// What to pull.
+    /// Asks for the point to pull.
     Grab(Ray),
-    /// What to look at.
+    /// Asks for the point to look at.
     FrameAt(Ray),
     /// Contact bodies.
     FrameBodies {
@@ -120,7 +120,7 @@ pub fn free_bodies(model: &Model) -> impl Iterator<Item = usize> {
     (0..model.obstacle_body(0)).filter(|body| is_free(model, *body))
 }
 
-/// What is under the ray, unless an obstacle of an exact shape hides it: the triangle in the mesh of a contact body, and that body. Deformable bodies share one
+/// The first body under the ray, unless an obstacle of an exact shape hides it: the triangle in the mesh of a contact body, and that body. Deformable bodies share one
 /// mesh. `poses`: of the rigid bodies, and of the obstacles.
 pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: [&[Isometry]; 2], ray: &Ray) -> Option<(Hit, usize)> {
     let [poses, obstacle_poses] = poses;

@@ -4,17 +4,17 @@ use egui::{Area, Button, Color32, Id, Label, Order, Rect, RichText, ScrollArea, 
 use egui_phosphor::regular as icon;
 
 use super::overlay::card;
-use super::{Answers, Scenery, UiState, theme};
+use super::{UiContext, UiResponse, UiState, theme};
 use crate::app::faults::{COLORS, Checkup};
 use crate::app::format;
 use crate::render::Rgb;
 
 const WIDTH: f32 = 340.0;
 
-pub fn checkups_ui(root: &Ui, view: Rect, state: &mut UiState, scenery: &Scenery, answers: &mut Answers) {
-    let Some(scene) = scenery.snapshot.scene.as_ref().filter(|scene| state.checkups && !scene.checkups.is_empty()) else { return };
+pub fn checkups_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
+    let Some(scene) = context.snapshot.scene.as_ref().filter(|scene| state.checkups && !scene.checkups.is_empty()) else { return };
     // Clear of the sign of a recording, and of the bar at the bottom.
-    let top = if scenery.recorded_frames.is_some() { 52.0 } else { 14.0 };
+    let top = if context.recorded_frames.is_some() { 52.0 } else { 14.0 };
     let width = (view.width() - 28.0).min(WIDTH);
     let height = (view.height() - top - 150.0).max(80.0);
     let area = Area::new(Id::unique("checkups")).order(Order::Middle).fixed_pos(view.left_top() + vec2(14.0, top));
@@ -37,7 +37,7 @@ pub fn checkups_ui(root: &Ui, view: Rect, state: &mut UiState, scenery: &Scenery
     });
 }
 
-fn header_ui(ui: &mut Ui, state: &mut UiState, answers: &mut Answers) {
+fn header_ui(ui: &mut Ui, state: &mut UiState, answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
     ui.horizontal(|ui| {
         ui.label(theme::icon(icon::STETHOSCOPE, 17.0).color(palette.accent));

@@ -8,7 +8,7 @@ use egui::{
 };
 use egui_phosphor::regular as icon;
 
-use super::{Action, Answers, Scenery, theme};
+use super::{Action, UiContext, UiResponse, theme};
 use crate::app::engine::{SceneInfo, View};
 use crate::app::format;
 use crate::contact::ContactReport;
@@ -19,35 +19,35 @@ use crate::render::Rgb;
 use crate::stage::{body_color, rigid_color};
 use crate::step::StepReport;
 
-pub fn inspector_ui(root: &mut Ui, scenery: &Scenery, answers: &mut Answers) {
+pub fn inspector_ui(root: &mut Ui, context: &UiContext, answers: &mut UiResponse) {
     let palette = theme::palette(root.ctx());
     let width = if root.available_width() < 1150.0 { 218.0 } else { 268.0 };
     let frame = Frame::new().fill(palette.panel).inner_margin(Margin { left: 14, right: 6, top: 8, bottom: 8 });
     Panel::right("inspector").frame(frame).exact_size(width).resizable(false).show(root, |ui| {
         ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
             Frame::new().inner_margin(Margin { left: 0, right: 8, top: 0, bottom: 0 }).show(ui, |ui| {
-                let snapshot = scenery.snapshot;
+                let snapshot = context.snapshot;
                 let Some(scene) = &snapshot.scene else {
                     ui.weak("No scene is open.");
                     return;
                 };
-                section(ui, "Scene", |ui| scene_ui(ui, scene, answers));
+                section_ui(ui, "Scene", |ui| scene_ui(ui, scene, answers));
                 if let Some(view) = &snapshot.view {
-                    section(ui, "Run", |ui| run_ui(ui, scenery, view));
-                    section(ui, "Parameters", |ui| parameters_ui(ui, view, answers));
+                    section_ui(ui, "Run", |ui| run_ui(ui, context, view));
+                    section_ui(ui, "Parameters", |ui| parameters_ui(ui, view, answers));
                 }
                 if let Some(report) = &snapshot.report {
-                    section(ui, "Stages", |ui| stages_ui(ui, &snapshot.stages));
-                    section(ui, "Solver", |ui| solver_ui(ui, report));
-                    section(ui, "Contact", |ui| contact_ui(ui, &report.contact));
+                    section_ui(ui, "Stages", |ui| stages_ui(ui, &snapshot.stages));
+                    section_ui(ui, "Solver", |ui| solver_ui(ui, report));
+                    section_ui(ui, "Contact", |ui| contact_ui(ui, &report.contact));
                 }
-                section(ui, "Elements", |ui| elements_ui(ui, scene));
+                section_ui(ui, "Elements", |ui| elements_ui(ui, scene));
             });
         });
     });
 }
 
-fn section(ui: &mut Ui, title: &str, contents: impl FnOnce(&mut Ui)) {
+fn section_ui(ui: &mut Ui, title: &str, contents: impl FnOnce(&mut Ui)) {
     let id = ui.make_persistent_id(("section", title));
     let mut open = ui.data_mut(|data| *data.get_temp_mut_or(id, true));
     let palette = theme::palette(ui.ctx());
@@ -71,7 +71,7 @@ fn section(ui: &mut Ui, title: &str, contents: impl FnOnce(&mut Ui)) {
 }
 
 /// A name and its value in steady figures.
-fn row(ui: &mut Ui, name: &str, value: impl Into<String>) {
+fn row_ui(ui: &mut Ui, name: &str, value: impl Into<String>) {
     let palette = theme::palette(ui.ctx());
     ui.horizontal(|ui| {
         ui.set_height(17.0);
@@ -85,7 +85,7 @@ fn row(ui: &mut Ui, name: &str, value: impl Into<String>) {
 /// Scenes with more bodies than this list the copies of one body in one line.
 const MOST_LINES: usize = 24;
 
-fn scene_ui(ui: &mut Ui, scene: &SceneInfo, answers: &mut Answers) {
+fn scene_ui(ui: &mut Ui, scene: &SceneInfo, answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
     let model = &scene.model;
     let n = model.obstacle_body(0);
@@ -103,7 +103,7 @@ fn scene_ui(ui: &mut Ui, scene: &SceneInfo, answers: &mut Answers) {
             (Some(mass), 1) => format::mass(mass),
             (Some(mass), n) => format!("{n} × {}", format::mass(mass)),
         };
-        let shown = entry(ui, mark, name, &figure, &below).on_hover_text("Click to look at it");
+        let shown = entry_ui(ui, mark, name, &figure, &below).on_hover_text("Click to look at it");
         if answers.named(format!("body.{name}"), shown).clicked() {
             answers.act(Action::FrameBodies { first, count });
         }
@@ -117,7 +117,7 @@ fn scene_ui(ui: &mut Ui, scene: &SceneInfo, answers: &mut Answers) {
             Shape::Cylinder { .. } => "cylinder",
         };
         let how = if obstacle.motion.is_some() { "driven" } else { "static" };
-        entry(ui, Mark::Icon(icon::CUBE, palette.weak), &obstacle.name, "", &format!("{how} {kind}"));
+        entry_ui(ui, Mark::Icon(icon::CUBE, palette.weak), &obstacle.name, "", &format!("{how} {kind}"));
     }
 }
 
@@ -126,7 +126,7 @@ fn base_name(name: &str) -> &str {
     name.split_once('[').map_or(name, |(base, _)| base)
 }
 
-/// Of a body that is a mesh: its mark, its mass [kg] if it has one, and what it is made of.
+/// The mark of a body that is a mesh, its mass [kg] if it has one, and a line that says what it is made of.
 fn body_line(model: &Model, body: usize, weak: Color32) -> (Mark, Option<f64>, String) {
     let colored = |color: Rgb| {
         let [r, g, b] = color.0.map(|c| (c * 255.0).round() as u8);
@@ -152,7 +152,7 @@ enum Mark {
 }
 
 /// A line of the list: a mark, a name, a figure at the right, and what else there is to say below.
-fn entry(ui: &mut Ui, mark: Mark, name: &str, figure: &str, below: &str) -> egui::Response {
+fn entry_ui(ui: &mut Ui, mark: Mark, name: &str, figure: &str, below: &str) -> egui::Response {
     let palette = theme::palette(ui.ctx());
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 34.0), Sense::click());
     if response.hovered() {
@@ -181,13 +181,13 @@ fn entry(ui: &mut Ui, mark: Mark, name: &str, figure: &str, below: &str) -> egui
     response
 }
 
-fn run_ui(ui: &mut Ui, scenery: &Scenery, view: &View) {
-    let snapshot = scenery.snapshot;
-    row(ui, "Step", format::count(view.step as usize));
-    row(ui, "Simulated time", format!("{:.3} s", view.time));
-    row(ui, "Real-time factor", snapshot.real_time_factor.map_or_else(|| "—".to_owned(), format::factor));
+fn run_ui(ui: &mut Ui, context: &UiContext, view: &View) {
+    let snapshot = context.snapshot;
+    row_ui(ui, "Step", format::count(view.step as usize));
+    row_ui(ui, "Simulated time", format!("{:.3} s", view.time));
+    row_ui(ui, "Real-time factor", snapshot.real_time_factor.map_or_else(|| "—".to_owned(), format::factor));
     if let Some(last) = snapshot.step_ms.back() {
-        row(ui, "Step takes", format::milliseconds(f64::from(*last)));
+        row_ui(ui, "Step takes", format::milliseconds(f64::from(*last)));
         history_ui(ui, &snapshot.step_ms);
     }
 }
@@ -222,7 +222,7 @@ fn history_ui(ui: &mut Ui, history: &VecDeque<f32>) {
     response.on_hover_text(format!("Wall time of the last {} steps; the longest took {longest}", history.len()));
 }
 
-fn parameters_ui(ui: &mut Ui, view: &View, answers: &mut Answers) {
+fn parameters_ui(ui: &mut Ui, view: &View, answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
     let name = |ui: &mut Ui, text: &str| {
         ui.label(RichText::new(text).size(12.5).color(palette.weak));
@@ -255,20 +255,20 @@ fn stages_ui(ui: &mut Ui, stages: &[(&'static str, f64)]) {
     let total: f64 = stages.iter().map(|(_, ms)| ms).sum();
     let longest = stages.iter().map(|(_, ms)| *ms).fold(1e-9, f64::max);
     for (name, ms) in stages {
-        row(ui, &name.replace('_', " "), format::milliseconds(*ms));
+        row_ui(ui, &name.replace('_', " "), format::milliseconds(*ms));
         let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 3.0), Sense::hover());
         ui.painter().rect_filled(rect, CornerRadius::same(2), palette.well);
         let filled = Rect::from_min_size(rect.min, vec2(rect.width() * (ms / longest) as f32, rect.height()));
         ui.painter().rect_filled(filled, CornerRadius::same(2), palette.accent);
     }
-    row(ui, "total", format::milliseconds(total));
+    row_ui(ui, "total", format::milliseconds(total));
 }
 
 fn solver_ui(ui: &mut Ui, report: &StepReport) {
-    row(ui, "Iterations", format::count(report.iterations as usize));
-    row(ui, "Restarts", report.restarts.to_string());
-    row(ui, "Relinearisations", report.relinearisations.to_string());
-    row(ui, "Residual", format!("{:.1e}", report.residual));
+    row_ui(ui, "Iterations", format::count(report.iterations as usize));
+    row_ui(ui, "Restarts", report.restarts.to_string());
+    row_ui(ui, "Relinearisations", report.relinearisations.to_string());
+    row_ui(ui, "Residual", format!("{:.1e}", report.residual));
     let palette = theme::palette(ui.ctx());
     if !report.converged {
         ui.horizontal(|ui| {
@@ -279,30 +279,30 @@ fn solver_ui(ui: &mut Ui, report: &StepReport) {
 }
 
 fn contact_ui(ui: &mut Ui, contact: &ContactReport) {
-    row(ui, "Contacts", format::count(contact.contacts as usize));
-    row(ui, "Active", format::count(contact.active as usize));
-    row(ui, "Normal force", format::force(contact.normal_force_total));
-    row(ui, "Friction force", format::force(contact.friction_force_total));
-    row(ui, "Largest gap", format::length(contact.max_gap_of_active));
-    row(ui, "Complementarity", format::length(contact.max_complementarity_error));
+    row_ui(ui, "Contacts", format::count(contact.contacts as usize));
+    row_ui(ui, "Active", format::count(contact.active as usize));
+    row_ui(ui, "Normal force", format::force(contact.normal_force_total));
+    row_ui(ui, "Friction force", format::force(contact.friction_force_total));
+    row_ui(ui, "Largest gap", format::length(contact.max_gap_of_active));
+    row_ui(ui, "Complementarity", format::length(contact.max_complementarity_error));
 }
 
 fn elements_ui(ui: &mut Ui, scene: &SceneInfo) {
     let model = &scene.model;
-    row(ui, "Tetrahedra", format::count(model.tets.len()));
-    row(ui, "Nodes", format::count(model.n_nodes()));
-    row(ui, "Surface triangles", format::count(model.surface.triangles.len()));
-    row(ui, "Surface vertices", format::count(model.n_vertices()));
+    row_ui(ui, "Tetrahedra", format::count(model.tets.len()));
+    row_ui(ui, "Nodes", format::count(model.n_nodes()));
+    row_ui(ui, "Surface triangles", format::count(model.surface.triangles.len()));
+    row_ui(ui, "Surface vertices", format::count(model.n_vertices()));
     if model.body_with_own_collision().is_some() {
-        row(ui, "Collision vertices", format::count(model.collision.n_vertices()));
+        row_ui(ui, "Collision vertices", format::count(model.collision.n_vertices()));
     }
     let free = model.rigid_bodies.iter().filter(|body| body.is_free()).count();
     if free > 0 {
-        row(ui, "Rigid bodies", format::count(free));
+        row_ui(ui, "Rigid bodies", format::count(free));
     }
     if !model.rigid_bodies.is_empty() {
-        row(ui, "Rigid triangles", format::count(model.rigid_bodies.iter().map(|body| body.triangles.len()).sum()));
+        row_ui(ui, "Rigid triangles", format::count(model.rigid_bodies.iter().map(|body| body.triangles.len()).sum()));
     }
-    row(ui, "Built in", format::milliseconds(scene.build_ms));
-    row(ui, "Solver", scene.solver.clone());
+    row_ui(ui, "Built in", format::milliseconds(scene.build_ms));
+    row_ui(ui, "Solver", scene.solver.clone());
 }

@@ -3,12 +3,12 @@
 use egui::{Align, Button, Frame, Layout, Margin, MenuBar, Panel, RichText, Ui, containers::menu::MenuConfig};
 use egui_phosphor::regular as icon;
 
-use super::{Action, Answers, Scenery, UiState, theme};
+use super::{Action, UiContext, UiResponse, UiState, theme};
 use crate::app::file_name;
 use crate::app::recorder::FORMATS;
 use crate::render::Shading;
 
-pub fn menu_ui(root: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &mut Answers) {
+pub fn menu_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
     let palette = theme::palette(root.ctx());
     let frame = Frame::new().fill(palette.panel).inner_margin(Margin::symmetric(10, 4));
     Panel::top("menu").frame(frame).exact_size(34.0).show(root, |ui| {
@@ -16,13 +16,13 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &
             ui.label(theme::icon(icon::CUBE, 17.0).color(palette.accent));
             ui.label(RichText::new("Pliant").font(theme::strong(14.0)));
             ui.add_space(8.0);
-            let file = ui.menu_button("File", |ui| file_menu(ui, state, scenery, answers)).response;
+            let file = ui.menu_button("File", |ui| file_menu_ui(ui, state, context, answers)).response;
             answers.named("menu.File", file);
-            let shown = ui.menu_button("Gallery", |ui| gallery_menu(ui, scenery, answers)).response;
+            let shown = ui.menu_button("Gallery", |ui| gallery_menu_ui(ui, context, answers)).response;
             answers.named("menu.Gallery", shown);
-            let view = ui.menu_button("View", |ui| view_menu(ui, state, scenery, answers)).response;
+            let view = ui.menu_button("View", |ui| view_menu_ui(ui, state, context, answers)).response;
             answers.named("menu.View", view);
-            let help = ui.menu_button("Help", |ui| help_menu(ui, state, answers)).response;
+            let help = ui.menu_button("Help", |ui| help_menu_ui(ui, state, answers)).response;
             answers.named("menu.Help", help);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 let hint = if state.inspector_open { "Hide the panel" } else { "Show the panel" };
@@ -35,7 +35,7 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &
                 if answers.named("toggle.theme", ui.add(button).on_hover_text(hint)).clicked() {
                     state.dark = !state.dark;
                 }
-                if let Some(scene) = &scenery.snapshot.scene {
+                if let Some(scene) = &context.snapshot.scene {
                     ui.add_space(8.0);
                     ui.label(RichText::new(&scene.name).color(palette.weak));
                 }
@@ -44,16 +44,16 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &
     });
 }
 
-fn file_menu(ui: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &mut Answers) {
-    entry(ui, answers, icon::FOLDER_OPEN, "Open…", "Ctrl+O", Action::OpenDialog);
-    entry(ui, answers, icon::TEXTBOX, "Open path…", "", Action::OpenField);
-    entry(ui, answers, icon::ARROWS_CLOCKWISE, "Reload", "Ctrl+R", Action::Reload);
+fn file_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
+    entry_ui(ui, answers, icon::FOLDER_OPEN, "Open…", "Ctrl+O", Action::OpenDialog);
+    entry_ui(ui, answers, icon::TEXTBOX, "Open path…", "", Action::OpenField);
+    entry_ui(ui, answers, icon::ARROWS_CLOCKWISE, "Reload", "Ctrl+R", Action::Reload);
     let recent = ui.menu_button(with_icon(icon::CLOCK_COUNTER_CLOCKWISE, "Recent"), |ui| {
-        if scenery.recent.paths.is_empty() {
+        if context.recent.paths.is_empty() {
             ui.weak("Nothing opened yet");
             return;
         }
-        for path in &scenery.recent.paths {
+        for path in &context.recent.paths {
             let shown = ui.button(file_name(path)).on_hover_text(path.display().to_string());
             if shown.clicked() {
                 answers.act(Action::OpenPath(path.clone()));
@@ -68,9 +68,9 @@ fn file_menu(ui: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &mut 
     });
     answers.named("menu.File.Recent", recent.response);
     ui.separator();
-    entry(ui, answers, icon::CAMERA, "Save screenshot", "Ctrl+S", Action::Screenshot);
-    let recording = if scenery.recorded_frames.is_some() { "Stop recording" } else { "Record a film" };
-    entry(ui, answers, icon::RECORD, recording, "V", Action::ToggleRecording);
+    entry_ui(ui, answers, icon::CAMERA, "Save screenshot", "Ctrl+S", Action::Screenshot);
+    let recording = if context.recorded_frames.is_some() { "Stop recording" } else { "Record a film" };
+    entry_ui(ui, answers, icon::RECORD, recording, "V", Action::ToggleRecording);
     let formats = ui.menu_button(with_icon(icon::FILM_STRIP, "Films are"), |ui| {
         for (format, name, _) in FORMATS {
             if answers.named(format!("film.{}", name.replace(' ', "_")), ui.radio(state.film == format, name)).clicked() {
@@ -80,18 +80,18 @@ fn file_menu(ui: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &mut 
     });
     answers.named("menu.File.Films", formats.response);
     ui.separator();
-    entry(ui, answers, icon::SIGN_OUT, "Quit", "Ctrl+Q", Action::Quit);
+    entry_ui(ui, answers, icon::SIGN_OUT, "Quit", "Ctrl+Q", Action::Quit);
 }
 
-fn gallery_menu(ui: &mut Ui, scenery: &Scenery, answers: &mut Answers) {
-    scene_entries(ui, scenery, answers, false);
+fn gallery_menu_ui(ui: &mut Ui, context: &UiContext, answers: &mut UiResponse) {
+    scene_entries_ui(ui, context, answers, false);
     ui.separator();
-    let experiments = ui.menu_button("Experiments with contact", |ui| scene_entries(ui, scenery, answers, true)).response;
+    let experiments = ui.menu_button("Experiments with contact", |ui| scene_entries_ui(ui, context, answers, true)).response;
     answers.named("menu.Gallery.Experiments", experiments);
 }
 
-fn scene_entries(ui: &mut Ui, scenery: &Scenery, answers: &mut Answers, experiments: bool) {
-    for scene in scenery.gallery.iter().filter(|scene| scene.experiment == experiments) {
+fn scene_entries_ui(ui: &mut Ui, context: &UiContext, answers: &mut UiResponse, experiments: bool) {
+    for scene in context.gallery.iter().filter(|scene| scene.experiment == experiments) {
         let shown = ui.add(Button::new(with_icon(icon::CUBE, &scene.title)));
         let shown = if scene.description.is_empty() { shown } else { shown.on_hover_text(&scene.description) };
         if answers.named(format!("gallery.{}", scene.name), shown).clicked() {
@@ -101,7 +101,7 @@ fn scene_entries(ui: &mut Ui, scenery: &Scenery, answers: &mut Answers, experime
     }
 }
 
-fn view_menu(ui: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &mut Answers) {
+fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
     for (label, shading) in [("Surfaces", Shading::Smooth), ("Wireframe", Shading::Wireframe), ("Tetrahedra", Shading::Tets)] {
         if answers.named(format!("menu.View.{label}"), ui.radio(state.options.shading == shading, label)).clicked() {
             state.options.shading = shading;
@@ -112,7 +112,7 @@ fn view_menu(ui: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &mut 
     ui.checkbox(&mut state.options.shadows, "Shadows");
     let contacts = ui.checkbox(&mut state.contacts, "Contacts and their forces (C)");
     answers.named("menu.View.Contacts", contacts);
-    if scenery.snapshot.scene.as_ref().is_some_and(|scene| !scene.checkups.is_empty()) {
+    if context.snapshot.scene.as_ref().is_some_and(|scene| !scene.checkups.is_empty()) {
         let faults = ui.checkbox(&mut state.checkups, "Faults of the mesh");
         answers.named("menu.View.Faults", faults);
     }
@@ -121,14 +121,14 @@ fn view_menu(ui: &mut Ui, state: &mut UiState, scenery: &Scenery, answers: &mut 
     state.dark = !light;
     ui.checkbox(&mut state.inspector_open, "Side panel");
     ui.separator();
-    entry(ui, answers, icon::CORNERS_OUT, "Frame all", "F", Action::FrameAll);
+    entry_ui(ui, answers, icon::CORNERS_OUT, "Frame all", "F", Action::FrameAll);
     if ui.add(Button::new(with_icon(icon::EYE_SLASH, "Hide panels")).shortcut_text("Tab")).clicked() {
         state.panels_visible = false;
         ui.close();
     }
 }
 
-fn help_menu(ui: &mut Ui, state: &mut UiState, answers: &mut Answers) {
+fn help_menu_ui(ui: &mut Ui, state: &mut UiState, answers: &mut UiResponse) {
     let keys = Button::new(with_icon(icon::KEYBOARD, "Keys and mouse")).shortcut_text("?");
     if answers.named("menu.Help.Keys", ui.add(keys)).clicked() {
         state.keys_open = true;
@@ -140,7 +140,7 @@ fn help_menu(ui: &mut Ui, state: &mut UiState, answers: &mut Answers) {
     }
 }
 
-fn entry(ui: &mut Ui, answers: &mut Answers, icon: &str, label: &str, keys: &str, action: Action) {
+fn entry_ui(ui: &mut Ui, answers: &mut UiResponse, icon: &str, label: &str, keys: &str, action: Action) {
     let button = Button::new(with_icon(icon, label)).shortcut_text(keys);
     if answers.named(format!("item.{}", label.replace(' ', "_")), ui.add(button)).clicked() {
         answers.act(action);

@@ -23,7 +23,7 @@ use crate::scene::{self, Scene};
 
 pub use overlay::{ContactLegend, GrabMark};
 
-/// What the user asked for.
+/// A wish of the user.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// A file dialog, or the path field where there is none.
@@ -51,7 +51,7 @@ pub enum Action {
     SetTimeStep(f64),
 }
 
-/// What the panels remember between frames.
+/// State that the panels keep between frames.
 pub struct UiState {
     pub panels_visible: bool,
     pub inspector_open: bool,
@@ -65,7 +65,7 @@ pub struct UiState {
     pub contacts: bool,
     /// The doctor's reports are shown, and faults of meshes are marked.
     pub checkups: bool,
-    /// What the next recording becomes.
+    /// Format of the next recording.
     pub film: FilmFormat,
     toasts: Vec<Toast>,
 }
@@ -76,24 +76,24 @@ struct Toast {
     id: u64,
 }
 
-/// What a frame of panels needs to know.
-pub struct Scenery<'a> {
+/// Everything that a frame of panels reads.
+pub struct UiContext<'a> {
     pub snapshot: &'a Arc<Snapshot>,
     pub recent: &'a Recent,
-    pub gallery: &'a [Exhibit],
+    pub gallery: &'a [GalleryItem],
     /// Frames written so far by the recording in progress.
     pub recorded_frames: Option<u64>,
     pub grab: Option<GrabMark>,
-    /// What the arrows of contacts mean, if they are shown.
+    /// Meaning of the arrows of contacts, if they are shown.
     pub contacts: Option<ContactLegend>,
-    /// "llvmpipe (LLVM ...)", what draws.
+    /// Name of the adapter that draws, such as "llvmpipe (LLVM ...)".
     pub adapter: &'a str,
     /// The 3D view.
     pub picture: egui::TextureId,
 }
 
 /// A scene of the gallery.
-pub struct Exhibit {
+pub struct GalleryItem {
     pub name: &'static str,
     pub title: String,
     pub description: String,
@@ -101,18 +101,18 @@ pub struct Exhibit {
     pub experiment: bool,
 }
 
-/// What a frame of panels gave.
+/// Result of a frame of panels.
 pub struct Outcome {
     pub actions: Vec<Action>,
-    /// Where the 3D view is, in points.
+    /// Rectangle of the 3D view, in points.
     pub view: Rect,
     /// Named places, for the event log.
     pub landmarks: Vec<(String, Rect)>,
 }
 
-/// Collects what the panels answer.
+/// Collects the actions and landmarks of the panels.
 #[derive(Default)]
-struct Answers {
+struct UiResponse {
     actions: Vec<Action>,
     landmarks: Vec<(String, Rect)>,
 }
@@ -136,14 +136,14 @@ impl Default for UiState {
 }
 
 /// The scenes built into the program.
-pub fn gallery() -> Vec<Exhibit> {
-    let exhibit = |name: &'static str, experiment: bool| match Scene::builtin(name) {
-        Ok(scene) => Exhibit { name, title: scene.title().to_owned(), description: scene.description().to_owned(), experiment },
+pub fn gallery() -> Vec<GalleryItem> {
+    let item = |name: &'static str, experiment: bool| match Scene::builtin(name) {
+        Ok(scene) => GalleryItem { name, title: scene.title().to_owned(), description: scene.description().to_owned(), experiment },
         // Opening it will say what is wrong with it.
-        Err(_) => Exhibit { name, title: name.to_owned(), description: String::new(), experiment },
+        Err(_) => GalleryItem { name, title: name.to_owned(), description: String::new(), experiment },
     };
     let all = [(scene::gallery(), false), (scene::experiments(), true)];
-    all.into_iter().flat_map(|(list, experiment)| list.iter().map(move |entry| exhibit(entry.name, experiment))).collect()
+    all.into_iter().flat_map(|(list, experiment)| list.iter().map(move |entry| item(entry.name, experiment))).collect()
 }
 
 impl UiState {
@@ -158,22 +158,22 @@ impl UiState {
 }
 
 /// One frame.
-pub fn show(root: &mut Ui, state: &mut UiState, scenery: &Scenery) -> Outcome {
-    let mut answers = Answers::default();
+pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome {
+    let mut answers = UiResponse::default();
     root.ctx().set_theme(if state.dark { egui::Theme::Dark } else { egui::Theme::Light });
     if state.panels_visible {
-        menu::menu_ui(root, state, scenery, &mut answers);
-        status::status_ui(root, scenery);
+        menu::menu_ui(root, state, context, &mut answers);
+        status::status_ui(root, context);
         if state.inspector_open {
-            inspector::inspector_ui(root, scenery, &mut answers);
+            inspector::inspector_ui(root, context, &mut answers);
         }
     }
     let view = whole_pixels(root.available_rect_before_wrap(), root.pixels_per_point());
     let whole = Rect::from_min_max(egui::Pos2::ZERO, egui::pos2(1.0, 1.0));
-    root.painter().image(scenery.picture, view, whole, egui::Color32::WHITE);
-    overlay::overlay_ui(root, view, state, scenery, &mut answers);
+    root.painter().image(context.picture, view, whole, egui::Color32::WHITE);
+    overlay::overlay_ui(root, view, state, context, &mut answers);
     if state.panels_visible {
-        transport::transport_ui(root, view, scenery, &mut answers);
+        transport::transport_ui(root, view, context, &mut answers);
     }
     Outcome { actions: answers.actions, view, landmarks: answers.landmarks }
 }
@@ -184,7 +184,7 @@ fn whole_pixels(rect: Rect, pixels_per_point: f32) -> Rect {
     Rect::from_min_max(egui::pos2(round(rect.left()), round(rect.top())), egui::pos2(round(rect.right()), round(rect.bottom())))
 }
 
-impl Answers {
+impl UiResponse {
     fn act(&mut self, action: Action) {
         self.actions.push(action);
     }

@@ -1,4 +1,4 @@
-//! What lies over the view: the force of a grab, progress, messages, sheets and dialogs.
+//! Things that lie over the view: the force of a grab, progress, messages, sheets and dialogs.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use egui::{
 use egui_phosphor::regular as icon;
 
 use super::checkup::checkups_ui;
-use super::{Action, Answers, Scenery, Toast, UiState, theme};
+use super::{Action, Toast, UiContext, UiResponse, UiState, theme};
 use crate::app::worker::{Activity, Notice, Severity};
 use crate::app::{contacts, format};
 
@@ -22,10 +22,10 @@ pub struct GrabMark {
     pub force: Option<f64>,
 }
 
-/// What the arrows of contacts mean.
+/// Meaning of the arrows of contacts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactLegend {
-    /// Of an arrow of `REFERENCE_LENGTH` [N]; 0 where there was no force yet.
+    /// Force of an arrow of `REFERENCE_LENGTH` [N]; 0 where there was no force yet.
     pub force: f64,
     /// Contacts that carry a force.
     pub count: usize,
@@ -35,18 +35,18 @@ pub struct ContactLegend {
 const INFO_SECONDS: u64 = 6;
 const MAX_TOASTS: usize = 4;
 
-pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, scenery: &Scenery, answers: &mut Answers) {
-    if let Some(mark) = &scenery.grab {
+pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
+    if let Some(mark) = &context.grab {
         grab_ui(root, view, mark);
     }
-    if scenery.recorded_frames.is_some() {
-        recording_ui(root, view, scenery);
+    if context.recorded_frames.is_some() {
+        recording_ui(root, view, context);
     }
-    if let Some(legend) = &scenery.contacts {
+    if let Some(legend) = &context.contacts {
         legend_ui(root, view, legend, state.panels_visible);
     }
-    checkups_ui(root, view, state, scenery, answers);
-    building_ui(root, view, scenery);
+    checkups_ui(root, view, state, context, answers);
+    building_ui(root, view, context);
     toasts_ui(root, view, &mut state.toasts, answers);
     if !state.panels_visible {
         hidden_hint_ui(root, view);
@@ -55,7 +55,7 @@ pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, scenery: &Scenery,
         keys_ui(root, state);
     }
     if state.about_open {
-        about_ui(root, state, scenery);
+        about_ui(root, state, context);
     }
     if state.path_field.is_some() {
         path_ui(root, state, answers);
@@ -117,11 +117,11 @@ fn legend_ui(root: &Ui, view: Rect, legend: &ContactLegend, panels_visible: bool
     }
 }
 
-fn recording_ui(root: &Ui, view: Rect, scenery: &Scenery) {
+fn recording_ui(root: &Ui, view: Rect, context: &UiContext) {
     let palette = theme::palette(root.ctx());
     let painter = root.painter().with_clip_rect(view);
     painter.rect_stroke(view.shrink(1.0), CornerRadius::ZERO, Stroke::new(2.0, palette.record), egui::StrokeKind::Inside);
-    let frames = scenery.recorded_frames.unwrap_or_default();
+    let frames = context.recorded_frames.unwrap_or_default();
     let galley = painter.layout_no_wrap(format!("REC  frame {frames}"), theme::figures(12.5), Color32::WHITE);
     let card = Rect::from_min_size(view.left_top() + vec2(14.0, 14.0), galley.size() + vec2(34.0, 12.0));
     painter.rect_filled(card, CornerRadius::same(9), palette.record);
@@ -140,7 +140,7 @@ pub fn card(root: &Ui) -> Frame {
 }
 
 /// A sheet in the middle of the window; true when it shall be closed.
-fn sheet(root: &Ui, name: &str, width: f32, contents: impl FnOnce(&mut Ui) -> bool) -> bool {
+fn sheet_ui(root: &Ui, name: &str, width: f32, contents: impl FnOnce(&mut Ui) -> bool) -> bool {
     let width = width.min(root.ctx().content_rect().width() - 80.0);
     let frame = card(root).inner_margin(Margin::same(22)).corner_radius(CornerRadius::same(16));
     let modal = Modal::new(Id::unique(name)).frame(frame).show(root.ctx(), |ui| {
@@ -150,8 +150,8 @@ fn sheet(root: &Ui, name: &str, width: f32, contents: impl FnOnce(&mut Ui) -> bo
     modal.should_close() || modal.inner
 }
 
-fn building_ui(root: &Ui, view: Rect, scenery: &Scenery) {
-    let Activity::Building { name, since } = &scenery.snapshot.activity else { return };
+fn building_ui(root: &Ui, view: Rect, context: &UiContext) {
+    let Activity::Building { name, since } = &context.snapshot.activity else { return };
     let seconds = since.elapsed().as_secs();
     Area::new(Id::unique("building"))
         .order(Order::Foreground)
@@ -182,7 +182,7 @@ pub fn add_toast(toasts: &mut Vec<Toast>, notice: Notice) {
     }
 }
 
-fn toasts_ui(root: &Ui, view: Rect, toasts: &mut Vec<Toast>, answers: &mut Answers) {
+fn toasts_ui(root: &Ui, view: Rect, toasts: &mut Vec<Toast>, answers: &mut UiResponse) {
     let palette = theme::palette(root.ctx());
     toasts.retain(|toast| toast.notice.severity == Severity::Error || toast.shown.elapsed().as_secs() < INFO_SECONDS);
     if toasts.iter().any(|toast| toast.notice.severity == Severity::Info) {
@@ -260,7 +260,7 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
 ];
 
 fn keys_ui(root: &Ui, state: &mut UiState) {
-    let closed = sheet(root, "keys", 600.0, |ui| {
+    let closed = sheet_ui(root, "keys", 600.0, |ui| {
         let palette = theme::palette(ui.ctx());
         ui.label(RichText::new("Keys and mouse").font(theme::strong(18.0)));
         ui.add_space(10.0);
@@ -287,8 +287,8 @@ fn keys_ui(root: &Ui, state: &mut UiState) {
     state.keys_open &= !closed;
 }
 
-fn about_ui(root: &Ui, state: &mut UiState, scenery: &Scenery) {
-    let closed = sheet(root, "about", 380.0, |ui| {
+fn about_ui(root: &Ui, state: &mut UiState, context: &UiContext) {
+    let closed = sheet_ui(root, "about", 380.0, |ui| {
         let palette = theme::palette(ui.ctx());
         ui.vertical_centered(|ui| {
             ui.label(theme::icon(icon::CUBE, 46.0).color(palette.accent));
@@ -297,7 +297,7 @@ fn about_ui(root: &Ui, state: &mut UiState, scenery: &Scenery) {
             ui.add_space(8.0);
             ui.label("An interactive laboratory for elastic solids: finite elements with frictional contact, in real time.");
             ui.add_space(8.0);
-            ui.label(RichText::new(format!("Drawn by {}", scenery.adapter)).size(12.0).color(palette.weak));
+            ui.label(RichText::new(format!("Drawn by {}", context.adapter)).size(12.0).color(palette.weak));
             ui.label(RichText::new("MIT or Apache-2.0").size(12.0).color(palette.weak));
             ui.add_space(12.0);
             ui.add(Button::new("Close").min_size(vec2(96.0, 28.0))).clicked()
@@ -308,10 +308,10 @@ fn about_ui(root: &Ui, state: &mut UiState, scenery: &Scenery) {
 }
 
 /// A field for a path, for where there is no file dialog.
-fn path_ui(root: &Ui, state: &mut UiState, answers: &mut Answers) {
+fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
     let Some(path) = &mut state.path_field else { return };
     let mut opened = None;
-    let closed = sheet(root, "path", 520.0, |ui| {
+    let closed = sheet_ui(root, "path", 520.0, |ui| {
         let palette = theme::palette(ui.ctx());
         ui.label(RichText::new("Open a scene or a mesh").font(theme::strong(18.0)));
         let endings = crate::scene::mesh_endings("");

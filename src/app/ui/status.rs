@@ -3,16 +3,16 @@
 use egui::{Align, Frame, Label, Layout, Margin, Panel, RichText, Ui};
 use egui_phosphor::regular as icon;
 
-use super::{Scenery, theme};
+use super::{UiContext, theme};
 
-pub fn status_ui(root: &mut Ui, scenery: &Scenery) {
+pub fn status_ui(root: &mut Ui, context: &UiContext) {
     let palette = theme::palette(root.ctx());
     let frame = Frame::new().fill(palette.panel).inner_margin(Margin::symmetric(12, 2));
     Panel::bottom("status").frame(frame).exact_size(24.0).show(root, |ui| {
         ui.horizontal_centered(|ui| {
             let small = |text: String| RichText::new(text).size(11.5).color(palette.weak);
             // Nothing came of a mesh that is refused.
-            if let Some(scene) = scenery.snapshot.scene.as_ref().filter(|scene| scene.backend != "none") {
+            if let Some(scene) = context.snapshot.scene.as_ref().filter(|scene| scene.backend != "none") {
                 let (glyph, name) = match scene.backend.as_str() {
                     "gpu" => (icon::GRAPHICS_CARD, "GPU"),
                     _ => (icon::CPU, "CPU"),
@@ -23,10 +23,10 @@ pub fn status_ui(root: &mut Ui, scenery: &Scenery) {
                     .on_hover_text(format!("{adapter}Solver: {}. {}", scene.solver, scene.reason));
                 ui.label(small("·".into()));
             }
-            let short = scenery.adapter.split(" (").next().unwrap_or_default();
-            ui.label(small(format!("drawn by {short}"))).on_hover_text(scenery.adapter);
+            let short = context.adapter.split(" (").next().unwrap_or_default();
+            ui.label(small(format!("drawn by {short}"))).on_hover_text(context.adapter);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                let hint = if scenery.grab.is_some() {
+                let hint = if context.grab.is_some() {
                     "Release to let go   ·   Shift moves it nearer or away"
                 } else {
                     "Drag a body to pull it   ·   drag beside it to turn   ·   ?  for all keys"

@@ -6,7 +6,7 @@ use egui::{
     Color32, Context, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Margin, RichText, Shadow, Stroke, TextStyle, Theme, vec2,
 };
 
-/// What the panels are painted with.
+/// Colours of the panels.
 #[derive(Clone, Copy)]
 pub struct Palette {
     pub panel: Color32,

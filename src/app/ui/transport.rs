@@ -5,14 +5,14 @@ use egui::{
 };
 use egui_phosphor::regular as icon;
 
-use super::{Action, Answers, Scenery, theme};
+use super::{Action, UiContext, UiResponse, theme};
 use crate::app::format;
 
 const SPEEDS: [(f64, &str); 6] = [(0.1, "0.1×"), (0.25, "0.25×"), (0.5, "0.5×"), (1.0, "1×"), (2.0, "2×"), (f64::INFINITY, "Max")];
 
-pub fn transport_ui(root: &Ui, view: Rect, scenery: &Scenery, answers: &mut Answers) {
+pub fn transport_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut UiResponse) {
     let palette = theme::palette(root.ctx());
-    let snapshot = scenery.snapshot;
+    let snapshot = context.snapshot;
     let center = view.center_bottom() - vec2(0.0, 14.0);
     Area::new(Id::unique("transport")).order(Order::Middle).fixed_pos(center).pivot(Align2::CENTER_BOTTOM).constrain_to(view).show(
         root.ctx(),
@@ -33,33 +33,33 @@ pub fn transport_ui(root: &Ui, view: Rect, scenery: &Scenery, answers: &mut Answ
                         .corner_radius(CornerRadius::same(9))
                         .min_size(vec2(38.0, 30.0));
                     act(answers, "transport.play", ui.add(play).on_hover_text(hint), Action::PlayPause);
-                    act(answers, "transport.step", tool(ui, icon::SKIP_FORWARD, "One step  (.)"), Action::StepOnce);
-                    act(answers, "transport.reset", tool(ui, icon::ARROW_COUNTER_CLOCKWISE, "Back to the start  (R)"), Action::Reset);
+                    act(answers, "transport.step", tool_ui(ui, icon::SKIP_FORWARD, "One step  (.)"), Action::StepOnce);
+                    act(answers, "transport.reset", tool_ui(ui, icon::ARROW_COUNTER_CLOCKWISE, "Back to the start  (R)"), Action::Reset);
                     ui.add_space(4.0);
                     speed_ui(ui, snapshot.speed, answers);
                     ui.add_space(4.0);
-                    clock_ui(ui, scenery);
+                    clock_ui(ui, context);
                     ui.add_space(4.0);
-                    record_ui(ui, scenery, answers);
-                    act(answers, "transport.screenshot", tool(ui, icon::CAMERA, "Screenshot  (Ctrl+S)"), Action::Screenshot);
+                    record_ui(ui, context, answers);
+                    act(answers, "transport.screenshot", tool_ui(ui, icon::CAMERA, "Screenshot  (Ctrl+S)"), Action::Screenshot);
                 });
             });
         },
     );
 }
 
-fn tool(ui: &mut Ui, glyph: &str, hint: &str) -> Response {
+fn tool_ui(ui: &mut Ui, glyph: &str, hint: &str) -> Response {
     let button = Button::new(theme::icon(glyph, 17.0)).frame_when_inactive(false).corner_radius(CornerRadius::same(9));
     ui.add(button.min_size(vec2(32.0, 30.0))).on_hover_text(hint)
 }
 
-fn act(answers: &mut Answers, name: &str, response: Response, action: Action) {
+fn act(answers: &mut UiResponse, name: &str, response: Response, action: Action) {
     if answers.named(name, response).clicked() {
         answers.act(action);
     }
 }
 
-fn speed_ui(ui: &mut Ui, speed: f64, answers: &mut Answers) {
+fn speed_ui(ui: &mut Ui, speed: f64, answers: &mut UiResponse) {
     let shown = SPEEDS.iter().find(|(s, _)| *s == speed).map_or_else(|| format::factor(speed), |(_, label)| (*label).to_owned());
     let combo = ComboBox::from_id_salt("speed").width(64.0).selected_text(RichText::new(shown).font(theme::figures(12.5)));
     let response = combo.show_ui(ui, |ui| {
@@ -73,10 +73,10 @@ fn speed_ui(ui: &mut Ui, speed: f64, answers: &mut Answers) {
 }
 
 /// Simulated time, and how fast it passes.
-fn clock_ui(ui: &mut Ui, scenery: &Scenery) {
+fn clock_ui(ui: &mut Ui, context: &UiContext) {
     let palette = theme::palette(ui.ctx());
-    let time = scenery.snapshot.view.as_ref().map_or(0.0, |view| view.time);
-    let rate = scenery.snapshot.real_time_factor.map_or_else(|| "—".to_owned(), format::factor);
+    let time = context.snapshot.view.as_ref().map_or(0.0, |view| view.time);
+    let rate = context.snapshot.real_time_factor.map_or_else(|| "—".to_owned(), format::factor);
     ui.allocate_ui(vec2(126.0, 30.0), |ui| {
         ui.set_min_width(126.0);
         ui.horizontal_centered(|ui| {
@@ -87,10 +87,10 @@ fn clock_ui(ui: &mut Ui, scenery: &Scenery) {
     });
 }
 
-fn record_ui(ui: &mut Ui, scenery: &Scenery, answers: &mut Answers) {
+fn record_ui(ui: &mut Ui, context: &UiContext, answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
-    let response = match scenery.recorded_frames {
-        None => tool(ui, icon::RECORD, "Record a film at a fixed rate of simulated time  (V); File > Films are: its format"),
+    let response = match context.recorded_frames {
+        None => tool_ui(ui, icon::RECORD, "Record a film at a fixed rate of simulated time  (V); File > Films are: its format"),
         Some(frames) => {
             let stop = theme::icon(icon::STOP, 15.0).color(Color32::WHITE);
             let count = RichText::new(format!("{frames:>4}")).font(theme::figures(13.0)).color(Color32::WHITE);

@@ -14,7 +14,8 @@ pub struct CgArgs {
     /// Iterations of each repetition of cg [default: 40]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub iterations: Option<u32>,
-    /// Devices that share the rows in cg, each with a copy of the direction: threads, or logical devices of one adapter [default: 1]
+    /// Devices that share the rows in cg, each with a copy of the direction: threads, or logical devices of one adapter
+    /// [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub devices: Option<u32>,
 }

@@ -38,7 +38,7 @@ pub struct ContactArgs {
     json: Option<PathBuf>,
 }
 
-/// What the steps with contacts told.
+/// Figures of the steps with contacts.
 #[derive(Debug, Default, Serialize)]
 pub struct Figures {
     steps: u32,
@@ -46,7 +46,7 @@ pub struct Figures {
     unconverged_steps: u64,
     /// Failed steps that were halved.
     rollbacks: u64,
-    /// Of the steps with contacts.
+    /// Figures of the steps with contacts.
     iterations_mean: f64,
     iterations_max: u32,
     restarts_mean: f64,

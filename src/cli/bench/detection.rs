@@ -32,10 +32,11 @@ struct Figures {
     /// On the host and on the device [ms].
     search: [Vec<f64>; 2],
     look: [Vec<f64>; 2],
-    /// What stays on the host: whether vertices have left their boxes; contacts, springs and obstacles of exact shape [ms].
+    /// Time of the parts that stay on the host: the test whether vertices have left their boxes; contacts, springs and
+    /// obstacles of exact shape [ms].
     cover: Vec<f64>,
     rest: Vec<f64>,
-    /// Of the last step.
+    /// Figures of the last step.
     candidates: usize,
     survivors: usize,
     crossing: usize,
@@ -55,7 +56,7 @@ fn lost(error: &DeviceError, step: u64) -> StepError {
     StepError::DeviceLost { step, reason: error.to_string() }
 }
 
-/// What was asked of the device since the last call.
+/// Work of the device since the last call.
 fn work_of(report: &mut StepReport) -> Work {
     std::mem::take(&mut report.device_work).0.first().map(|(_, work)| *work).unwrap_or_default()
 }

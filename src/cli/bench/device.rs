@@ -163,7 +163,8 @@ pub fn solves(device: &Arc<Device>, matrices: &MatrixArgs, iterations: u32) -> R
     Ok(records)
 }
 
-/// Conjugate gradients on several logical devices of one adapter: the direction and the sums go through the host in every iteration.
+/// Conjugate gradients on several logical devices of one adapter: the direction and the sums go through the host in
+/// every iteration.
 pub fn solves_on(devices: &[Arc<Device>], matrices: &MatrixArgs, iterations: u32) -> Result<Vec<Record>, Failure> {
     print_head();
     let mut records = vec![];

@@ -1,4 +1,4 @@
-//! What a step on a device takes at least: its dispatches, its bytes, and its round trips to the host.
+//! Least time of a step on a device: its dispatches, its bytes, and its round trips to the host.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use super::{Failure, Milliseconds, device};
 use crate::gpu::Device;
 use crate::lab::device::{DeviceCopy, seconds};
 
-/// What a device charges.
+/// Costs of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Costs {
-    /// Of a dispatch that waits for the one before [us].
+    /// Time of a dispatch that waits for the one before [us].
     pub dispatch_us: f64,
-    /// Of large copies, bytes that are read and written [GB/s].
+    /// Bandwidth of large copies, bytes that are read and written [GB/s].
     pub gb_per_s: f64,
-    /// Of a submission that the host waits for [us].
+    /// Time of a submission that the host waits for [us].
     pub round_trip_us: f64,
 }
 
-/// What a step asks of a device, in the mean.
+/// Work of a mean step on a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Demand {
     pub dispatches: f64,
     /// Least bytes, where they are counted.
     pub bytes: f64,
     pub round_trips: f64,
-    /// What the host does beside [ms].
+    /// Time of the host's own work [ms].
     pub host_ms: f64,
 }
 

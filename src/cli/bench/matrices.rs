@@ -17,7 +17,8 @@ use crate::sparse::Operator;
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct MatrixArgs {
-    /// Cells of a generated beam for all but copy and step, clamped at one end, along its three sides; six tets a cell; may be repeated [default: 15x15x75 and 24x24x120, 101,250 and 414,720 tets]
+    /// Cells of a generated beam for all but copy and step, clamped at one end, along its three sides; six tets a cell;
+    /// may be repeated [default: 15x15x75 and 24x24x120, 101,250 and 414,720 tets]
     #[arg(long, value_name = "CELLS", value_parser = parse_cells)]
     pub mesh: Vec<[u32; 3]>,
     /// Matrix Market file for spmv, cg and model (real, integer or pattern; general or symmetric); may be repeated
@@ -143,7 +144,7 @@ impl Beam {
     }
 }
 
-/// What turns the state into a matrix, stage by stage.
+/// The stages that turn the state into a matrix.
 pub struct Update<'a> {
     beam: &'a Beam,
     loads: Loads,
@@ -243,7 +244,8 @@ mod tests {
         }
     }
 
-    /// The matrix that is measured is the one of a step: symmetric and positive definite, with unit rows at the clamped end.
+    /// The matrix that is measured is the one of a step: symmetric and positive definite, with unit rows at the clamped
+    /// end.
     #[test]
     fn the_matrix_of_a_beam_can_be_solved_with() {
         let beam = Beam::new([3, 3, 8]).unwrap();

@@ -6,7 +6,8 @@ use rayon::prelude::*;
 
 use super::Milliseconds;
 
-/// Work is repeated for about this long [s], but at least [`LEAST`] times and at most [`MOST`]. Tests look at the figures, not at the speed.
+/// Work is repeated for about this long [s], but at least [`LEAST`] times and at most [`MOST`]. Tests look at the
+/// figures, not at the speed.
 const SPAN: f64 = if cfg!(test) { 0.0 } else { 0.6 };
 const LEAST: usize = 7;
 const MOST: usize = 400;
@@ -26,7 +27,7 @@ pub fn repeat(mut work: impl FnMut()) -> Milliseconds {
 }
 
 impl Milliseconds {
-    /// Of all repetitions.
+    /// Times of all repetitions.
     pub fn of(mut ms: Vec<f64>) -> Self {
         ms.sort_by(f64::total_cmp);
         let [Some(min), Some(max)] = [ms.first(), ms.last()] else { return Self::default() };
@@ -43,7 +44,8 @@ pub fn gb_per_s(bytes: u64, ms: f64) -> f64 {
 pub const LIMIT_BYTES: usize = 128 << 20;
 const CHUNK: usize = 64 * 1024;
 
-/// What the memory gives: reading and writing are counted once each, what a processor reads only to overwrite it is not.
+/// Bandwidth of the memory: reading and writing are counted once each; bytes that a processor reads only to overwrite
+/// them are not counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Bandwidth {
     /// `y = x`.

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
-use super::{Failure, Place};
+use super::{ComputeArgs, Failure};
 use crate::gpu::{Device, DeviceRequest};
 use crate::output::{OutputFile, check_writable};
 use crate::scene::BackendChoice;
@@ -37,7 +37,8 @@ pub struct BenchArgs {
     step: step::StepArgs,
     #[command(flatten)]
     cg: cg::CgArgs,
-    /// Cells along the longest side of the bodies that are measured unless others are named: the bunny of step, the beams of the rest
+    /// Cells along the longest side of the bodies that are measured unless others are named: the bunny of step, the
+    /// beams of the rest
     #[arg(long, value_name = "N", conflicts_with_all = ["mesh", "matrix", "scene"], value_parser = clap::value_parser!(u32).range(8..=256))]
     size: Option<u32>,
     #[command(flatten)]
@@ -136,7 +137,7 @@ impl BenchArgs {
 #[derive(Args, Clone, Default)]
 struct MachineArgs {
     #[command(flatten)]
-    place: Place,
+    place: ComputeArgs,
     /// Threads of the CPU; the device takes none [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
@@ -176,20 +177,20 @@ struct Record {
     ms: Milliseconds,
     /// Least bytes that are moved, each array once.
     bytes: Option<u64>,
-    /// Of the fastest repetition.
+    /// Time of the fastest repetition.
     gb_per_s: Option<f64>,
     /// The better of copy and triad in the same run; what is read and what is written count once each.
     limit_gb_per_s: Option<f64>,
     fraction: Option<f64>,
     /// Part of the stored entries that are not explicit zeros.
     density: Option<f64>,
-    /// Of an iteration on the device.
+    /// Work of an iteration on the device.
     dispatches: Option<f64>,
     iterations: Option<f64>,
     steps_per_s: Option<f64>,
     /// Share of every stage of a step, in its order.
     stages: Option<Vec<Stage>>,
-    /// What the step takes at least on its device, and on the one that is predicted for.
+    /// Least time of the step on its device, and on the device of the prediction.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     floors: Vec<floor::Floor>,
     note: Option<String>,
@@ -229,7 +230,8 @@ struct Stage {
 }
 
 impl Record {
-    /// With `bytes` a repetition held against `limit` [GB/s]; the fastest repetition counts, as it does for the limit: others may have shared the memory.
+    /// With `bytes` a repetition held against `limit` [GB/s]; the fastest repetition counts, as it does for the limit:
+    /// others may have shared the memory.
     fn of_bytes(mut self, bytes: u64, limit: f64) -> Self {
         let speed = measure::gb_per_s(bytes, self.ms.min);
         self.bytes = Some(bytes);

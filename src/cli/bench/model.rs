@@ -12,7 +12,7 @@ use crate::gpu::Device;
 use crate::lab::device::seconds;
 use crate::lab::sparse::{CgModel, Csr, FitError, Storage, StorageKind, Throughput, advance_all, direction_all};
 
-/// What the model says of one matrix.
+/// Prediction of the model for one matrix.
 #[derive(Clone, Debug, Serialize)]
 pub struct Prediction {
     parameters: CgModel,
@@ -23,9 +23,11 @@ pub struct Prediction {
     relative_error: f64,
 }
 
-/// log2 of the lengths of the vectors that the curves are fitted to. The caches of a processor bend a curve, so that only vectors beyond them count (5.1).
+/// log2 of the lengths of the vectors that the curves are fitted to. The caches of a processor bend a curve, so that
+/// only vectors beyond them count (5.1).
 const LENGTHS: std::ops::Range<u32> = 22..26;
-/// Cells along two sides of the beams, five times as long, whose products are fitted; the matrix of the smallest takes 35 MB.
+/// Cells along two sides of the beams, five times as long, whose products are fitted; the matrix of the smallest takes
+/// 35 MB.
 const CELLS: [u32; 4] = [16, 19, 22, 25];
 
 /// Iterations of the solves that the model is compared with.

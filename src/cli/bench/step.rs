@@ -15,7 +15,8 @@ use crate::step::{DeviceWork, StageTimes};
 
 #[derive(Args)]
 pub struct StepArgs {
-    /// Scene file, or name of a scene of the gallery, for step and detection; may be repeated [default: bunny, falling and resting on the floor]
+    /// Scene file, or name of a scene of the gallery, for step and detection; may be repeated [default: bunny, falling
+    /// and resting on the floor]
     #[arg(long, value_name = "SCENE")]
     pub scene: Vec<String>,
     /// Change a value of the scenes; may be repeated
@@ -24,13 +25,15 @@ pub struct StepArgs {
     /// Steps that are measured [default: 30]; for detection, those before the measured ones [default: 40]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub steps: Option<u32>,
-    /// Where contacts are looked for with --backend gpu: the result is the same [default: auto, which takes the faster one on hardware and the host else]
+    /// Where contacts are looked for with --backend gpu: the result is the same [default: auto, which takes the faster
+    /// one on hardware and the host else]
     #[arg(long, value_name = "PLACE", value_parser = ["auto", "host", "device"])]
     pub detection: Option<String>,
     /// Start step from a state that `pliant run --save` wrote, of the one scene that is named
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
-    /// Predict the steps of --backend gpu for a device with these costs too: microseconds a dispatch, GB/s of copies, microseconds a round trip
+    /// Predict the steps of --backend gpu for a device with these costs too: microseconds a dispatch, GB/s of copies,
+    /// microseconds a round trip
     #[arg(long, value_name = "US,GB/S,US")]
     pub predict: Option<Costs>,
 }

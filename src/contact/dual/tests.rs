@@ -1,17 +1,8 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::*;
+use crate::cases::Random;
 use crate::math::Mat3;
-
-/// Uniform in [-1, 1), the same on every machine.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-}
 
 /// Bodies in a row, each elastic with `NODES` nodes; contacts of the first with the ground and of each with the next.
 struct Scene {
@@ -26,12 +17,12 @@ const NODES: usize = 12;
 
 /// `per_pair` contacts each; the bodies press with ~1 mm, and move along by `slip` [m].
 fn scene(seed: u64, n_bodies: usize, per_pair: usize, friction: f64, slip: f64) -> Scene {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let n = 3 * NODES * n_bodies;
     let mut inverse = DMatrix::zeros(n, n);
     for b in 0..n_bodies {
         // A spring network on a mass, in units in which a node's compliance is ~1e-3 m/N.
-        let m = DMatrix::from_fn(3 * NODES, 3 * NODES, |_, _| random.next());
+        let m = DMatrix::from_fn(3 * NODES, 3 * NODES, |_, _| random.signed());
         let a = (&m * m.transpose() + DMatrix::identity(3 * NODES, 3 * NODES)) * 200.0;
         inverse.view_mut((3 * NODES * b, 3 * NODES * b), (3 * NODES, 3 * NODES)).copy_from(&a.try_inverse().unwrap());
     }
@@ -41,19 +32,21 @@ fn scene(seed: u64, n_bodies: usize, per_pair: usize, friction: f64, slip: f64) 
     for k in 0..n_contacts {
         let b = k / per_pair;
         bodies.push([b as u32, if b == 0 { IMMOVABLE } else { b as u32 - 1 }]);
-        let normal = Vec3::new(0.2 * random.next(), 0.2 * random.next(), 1.0).normalize();
+        let normal = Vec3::new(0.2 * random.signed(), 0.2 * random.signed(), 1.0).normalize();
         let t1 = normal.cross(&Vec3::x()).normalize();
         let frame = Mat3::from_rows(&[normal.transpose(), t1.transpose(), normal.cross(&t1).transpose()]);
         for (side, sign) in [(Some(b), 1.0), (b.checked_sub(1), -1.0)] {
             let Some(body) = side else { continue };
             // A point on an edge between two nodes.
-            let (i, weight) = (k % NODES, 0.5 + 0.5 * random.next());
+            let (i, weight) = (k % NODES, 0.5 + 0.5 * random.signed());
             for (node, weight) in [(i, weight), ((i + 1) % NODES, 1.0 - weight)] {
                 let mut block = j.fixed_view_mut::<3, 3>(3 * k, 3 * (NODES * body + node));
                 block += frame * (sign * weight);
             }
         }
-        free.push(frame * Vec3::new(slip * (1.0 + 0.2 * random.next()), slip * 0.3 * random.next(), -1e-3 * (1.0 + 0.9 * random.next())));
+        free.push(
+            frame * Vec3::new(slip * (1.0 + 0.2 * random.signed()), slip * 0.3 * random.signed(), -1e-3 * (1.0 + 0.9 * random.signed())),
+        );
     }
     let dense = &j * inverse * j.transpose();
     let mut scene = Scene { bodies, dense, free, w: Compliance::default(), laws: vec![Law::Unilateral { friction }; n_contacts] };
@@ -215,7 +208,7 @@ fn ties_hold_and_yield_by_their_compliance() {
 
 #[test]
 fn the_product_is_that_of_the_dense_matrix_for_any_layout() {
-    let mut random = Random(77);
+    let mut random = Random::new(77);
     // Two runs of one pair, a group without movable bodies, and a long group.
     let mut bodies = vec![[0, IMMOVABLE], [0, IMMOVABLE], [1, 0], [IMMOVABLE, IMMOVABLE], [2, 1], [0, IMMOVABLE]];
     bodies.extend([[3, 2]; 45]);
@@ -224,7 +217,7 @@ fn the_product_is_that_of_the_dense_matrix_for_any_layout() {
     let mut dense = DMatrix::zeros(3 * n, 3 * n);
     for r in 0..3 * n {
         for c in 0..=r {
-            let entry = if meet(r / 3, c / 3) { random.next() } else { 0.0 };
+            let entry = if meet(r / 3, c / 3) { random.signed() } else { 0.0 };
             (dense[(r, c)], dense[(c, r)]) = (entry, entry);
         }
     }
@@ -238,8 +231,8 @@ fn the_product_is_that_of_the_dense_matrix_for_any_layout() {
         });
         assert!((w.to_dense() - &dense).amax() < 1e-7);
     }
-    let p: Vec<_> = (0..n).map(|_| Vec3::new(random.next(), random.next(), random.next())).collect();
-    let free: Vec<_> = (0..n).map(|_| Vec3::new(random.next(), random.next(), random.next())).collect();
+    let p: Vec<_> = (0..n).map(|_| random.vector()).collect();
+    let free: Vec<_> = (0..n).map(|_| random.vector()).collect();
     let mut u = vec![Vec3::zeros(); n];
     w.product(&p, &free, &mut u, &mut Gather::default());
     let expected = dense * DVector::from_iterator(3 * n, p.iter().flat_map(|p| p.iter().copied()));

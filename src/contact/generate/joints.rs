@@ -100,7 +100,7 @@ impl Detection<'_> {
     }
 
     /// The row of H of the first end less the second, into `entries`. Arms are those of the start of the step, and the matrix says how the pull turns with them
-    /// (`assemble::matrix`); arms that followed the body would turn a light one back and forth.
+    /// (`elastic::matrix`); arms that followed the body would turn a light one back and forth.
     fn put_entries_of(&self, attachment: &Attachment, entries: &mut Vec<JacobianEntry>) {
         let (model, state) = (self.model, self.step.state);
         entries.clear();

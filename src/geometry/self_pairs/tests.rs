@@ -1,6 +1,7 @@
-use super::super::tests::{Random, cube, may_meet};
+use super::super::tests::{cube, may_meet};
 use super::super::{Bvh, Candidates, Mesh, Mobility};
 use super::*;
+use crate::cases::Random;
 
 const MARGIN: f64 = 1e-5;
 

@@ -1,7 +1,8 @@
 //! What the device finds and sieves against the host.
 
 use super::*;
-use crate::geometry::tests::{Random, cube};
+use crate::cases::Random;
+use crate::geometry::tests::cube;
 use crate::geometry::{Pair, first_crossing};
 use crate::gpu::device::test_device;
 use crate::gpu::engine::DeviceBackend;

@@ -1,6 +1,7 @@
 use super::*;
+use crate::cases::Random;
 use crate::gpu::{DeviceRequest, test_device};
-use crate::lab::sparse::tests::{Random, inverse_diagonal, positive, relative, uneven};
+use crate::lab::sparse::tests::{inverse_diagonal, positive, relative, uneven};
 use crate::lab::sparse::{Bcsr, CpuWorker, Csr, Grouped, Mapping, Sell, segments, solve_on};
 
 fn run(device: &Arc<Device>, record: impl FnOnce(&mut wgpu::ComputePass)) {
@@ -17,7 +18,7 @@ fn single(values: &[f64], padding: usize) -> Vec<f32> {
 
 fn check_mappings<const N: usize>(csr: &Csr) {
     let device = test_device();
-    let x = Random::new(5).vector(csr.n_columns);
+    let x = Random::new(5).list(csr.n_columns);
     let wanted = csr.multiply(&x);
     let matrix = Bcsr::<f32, N>::new(csr);
     let x = single(&x, N);
@@ -51,7 +52,7 @@ fn every_mapping_gives_the_product_on_the_device() {
 fn interleaved_rows_give_the_product_on_the_device() {
     let device = test_device();
     for csr in [uneven(517, 1), uneven(61, 2), positive(2000, 3)] {
-        let x = Random::new(5).vector(csr.n_columns);
+        let x = Random::new(5).list(csr.n_columns);
         let matrix = Sell::<f32, 32>::new(&Bcsr::new(&csr));
         let product = SellProduct::new(&device, &matrix, &single(&x, 3)).unwrap();
         run(&device, |pass| product.record(pass));
@@ -72,7 +73,7 @@ fn interleaved_rows_give_the_product_on_the_device() {
 fn a_solve_stays_on_the_device_until_it_has_converged() {
     let device = test_device();
     let csr = positive(1501, 21);
-    let b = Random::new(22).vector(1501);
+    let b = Random::new(22).list(1501);
     let matrix = Bcsr::<f32, 3>::new(&csr);
     let mut d = single(&inverse_diagonal(&csr), 3);
     d.resize(matrix.n_block_rows() * 3, 0.0);
@@ -98,7 +99,7 @@ fn a_solve_stays_on_the_device_until_it_has_converged() {
 fn a_solve_with_a_fixed_number_of_iterations_does_so_many() {
     let device = test_device();
     let csr = positive(600, 23);
-    let b = single(&Random::new(24).vector(600), 3);
+    let b = single(&Random::new(24).list(600), 3);
     let matrix = Bcsr::<f32, 3>::new(&csr);
     let d = single(&inverse_diagonal(&csr), 3);
     let mut cg = DeviceCg::new(&device, &Sell::new(&matrix), &d).unwrap();
@@ -120,7 +121,7 @@ fn a_solve_with_a_fixed_number_of_iterations_does_so_many() {
 #[test]
 fn several_logical_devices_give_the_iterates_of_one() {
     let csr = positive(700, 12);
-    let b = single(&Random::new(13).vector(700), 3);
+    let b = single(&Random::new(13).list(700), 3);
     let matrix = Bcsr::<f32, 3>::new(&csr);
     let mut d = single(&inverse_diagonal(&csr), 3);
     d.resize(b.len(), 0.0);

@@ -1,5 +1,5 @@
 //! The thesis' three mappings of a product onto the threads of a device, with block reordering and block-row sorting
-//! (`linear-algebra.md` 2). What stands here as index computations is what the device runs; `shaders/lab/product.wgsl` is its twin.
+//! (`linear-algebra.md` 2). What stands here as index computations is what the device runs; `shaders/lab/grouped.wgsl` is its twin.
 
 use super::{Bcsr, Real};
 

@@ -1,28 +1,8 @@
+use proptest::collection::vec;
+use proptest::prelude::{Just, prop_oneof};
+
 use super::*;
-
-/// Numbers that repeat, in [0, 1).
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub fn number(&mut self) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.number() * n as f64) as usize
-    }
-
-    pub fn vector(&mut self, n: usize) -> Vec<f64> {
-        (0..n).map(|_| 2.0 * self.number() - 1.0).collect()
-    }
-}
+use crate::cases::{Random, for_all};
 
 /// `n` rows of a few entries, one empty, one dense; some places are given twice.
 pub fn uneven(n: usize, seed: u64) -> Csr {
@@ -37,7 +17,7 @@ pub fn uneven(n: usize, seed: u64) -> Csr {
         };
         for k in 0..count {
             let j = if i == dense { k } else { random.below(n) };
-            triplets.push((i as u32, j as u32, 2.0 * random.number() - 1.0));
+            triplets.push((i as u32, j as u32, random.signed()));
         }
     }
     Csr::from_triplets(n, n, triplets)
@@ -47,10 +27,10 @@ pub fn uneven(n: usize, seed: u64) -> Csr {
 pub fn positive(n: usize, seed: u64) -> Csr {
     let mut random = Random::new(seed);
     let mut triplets = vec![];
-    let mut sums = vec![1.0 + random.number(); n];
+    let mut sums = vec![1.0 + random.unit(); n];
     for i in 0..n {
         for _ in 0..3 {
-            let (j, value) = (random.below(n), 2.0 * random.number() - 1.0);
+            let (j, value) = (random.below(n), random.signed());
             if i != j {
                 triplets.extend([(i as u32, j as u32, value), (j as u32, i as u32, value)]);
                 sums[i] += value.abs();
@@ -74,7 +54,7 @@ pub fn relative<T: Real>(found: &[T], wanted: &[f64]) -> f64 {
 }
 
 fn check<T: Real>(csr: &Csr, tolerance: f64) {
-    let x = Random::new(5).vector(csr.n_columns);
+    let x = Random::new(5).list(csr.n_columns);
     let wanted = csr.multiply(&x);
     for kind in StorageKind::ALL {
         let storage = Storage::<T>::new(csr, kind);
@@ -121,7 +101,7 @@ fn every_storage_and_mapping_gives_the_product() {
 #[test]
 fn an_error_in_an_entry_is_seen() {
     let csr = uneven(61, 2);
-    let x = Random::new(5).vector(csr.n_columns);
+    let x = Random::new(5).list(csr.n_columns);
     let wanted = csr.multiply(&x);
     for kind in StorageKind::ALL {
         let mut wrong = csr.clone();
@@ -136,7 +116,7 @@ fn an_error_in_an_entry_is_seen() {
 #[test]
 fn products_are_the_same_for_any_number_of_threads() {
     let csr = positive(40_000, 4);
-    let x = Random::new(6).vector(csr.n_columns);
+    let x = Random::new(6).list(csr.n_columns);
     for kind in StorageKind::ALL {
         let storage = Storage::<f64>::new(&csr, kind);
         let outcomes = [1, 2, 3].map(|threads| {
@@ -264,7 +244,7 @@ pub fn inverse_diagonal(csr: &Csr) -> Vec<f64> {
 #[test]
 fn jacobi_cg_is_the_textbook_s_and_ends() {
     for (csr, most) in [(positive(50, 8), 50), (file("bcsstk01.mtx"), 200)] {
-        let b = Random::new(9).vector(csr.n_rows());
+        let b = Random::new(9).list(csr.n_rows());
         let expected = textbook(&csr, &b, 12);
         for kind in StorageKind::ALL {
             let a = Storage::<f64>::new(&csr, kind);
@@ -288,7 +268,7 @@ fn jacobi_cg_is_the_textbook_s_and_ends() {
 #[test]
 fn a_start_value_is_used() {
     let csr = positive(50, 8);
-    let exact = Random::new(10).vector(50);
+    let exact = Random::new(10).list(50);
     let b = csr.multiply(&exact);
     let a = Storage::<f64>::new(&csr, StorageKind::Bcsr4);
     let mut x = a.padded(&exact);
@@ -309,7 +289,7 @@ fn on_workers(csr: &Csr, b: &[f64], n: usize, iterations: u32) -> (Vec<f64>, cra
 #[test]
 fn several_devices_give_the_iterates_of_one() {
     let csr = positive(400, 12);
-    let b = Random::new(13).vector(400);
+    let b = Random::new(13).list(400);
     for iterations in 1..12 {
         let (one, _) = on_workers(&csr, &b, 1, iterations);
         assert!(relative(&one, textbook(&csr, &b, iterations as usize).last().unwrap()) < 1e-12);
@@ -360,15 +340,14 @@ fn a_failing_device_ends_the_solve() {
 
 #[test]
 fn segments_differ_by_at_most_the_longest_row() {
-    let mut random = Random::new(14);
-    for trial in 0..400 {
-        let n_rows = 1 + random.below(60);
-        let most = 1 + random.below(if trial % 3 == 0 { 100 } else { 12 });
-        let mut starts = vec![0u32];
-        for _ in 0..n_rows {
-            let length = if random.number() < 0.2 { 0 } else { random.below(most + 1) };
-            starts.push(starts.last().unwrap() + length as u32);
-        }
+    for_all(400, &vec(prop_oneof![1 => Just(0), 4 => 0..100u32], 1..60), |lengths| {
+        let n_rows = lengths.len();
+        let starts: Vec<u32> = std::iter::once(0)
+            .chain(lengths.iter().scan(0, |sum, length| {
+                *sum += length;
+                Some(*sum)
+            }))
+            .collect();
         let longest = starts.windows(2).map(|w| w[1] - w[0]).max().unwrap();
         for n in 1..6 {
             let found = segments(&starts, n);
@@ -378,7 +357,7 @@ fn segments_differ_by_at_most_the_longest_row() {
             let spread = blocks.iter().max().unwrap() - blocks.iter().min().unwrap();
             assert!(spread <= longest, "{starts:?} in {n}: {blocks:?}");
         }
-    }
+    });
 }
 
 /// The GTX 280 of the thesis; 4x4 blocks, parameters of the envelope or of the average.
@@ -450,7 +429,7 @@ fn a_curve_is_found_again_from_noisy_measurements() {
     );
     assert!(error < 1e-8);
     let mut random = Random::new(15);
-    let noisy: Vec<_> = exact.iter().map(|(m, speed)| (*m, speed * (1.0 + 0.04 * (random.number() - 0.5)))).collect();
+    let noisy: Vec<_> = exact.iter().map(|(m, speed)| (*m, speed * (1.0 + 0.04 * (random.unit() - 0.5)))).collect();
     let (found, error) = Throughput::fitted(&noisy).unwrap();
     assert!((found.mu - truth.mu).abs() < 0.1 && (found.nu / truth.nu - 1.0).abs() < 0.02 && error < 0.03, "{found:?} {error}");
     assert_eq!(Throughput::fitted(&exact[..2]).unwrap_err(), FitError::TooFew { samples: 2, parameters: 3 });
@@ -543,7 +522,7 @@ fn elements_and_scattered() -> (Vec<f64>, Vec<[u32; ELEMENT_ROWS]>, Csr) {
     let mesh = crate::mesh::shapes::box_tets(crate::math::Vec3::new(1.0, 1.0, 1.0), [3, 2, 2]);
     let mut random = Random::new(30);
     let unknowns: Vec<[u32; ELEMENT_ROWS]> = mesh.tets.iter().map(|tet| std::array::from_fn(|a| 3 * tet[a / 3] + a as u32 % 3)).collect();
-    let matrices = random.vector(unknowns.len() * ELEMENT_ROWS * ELEMENT_ROWS);
+    let matrices = random.list(unknowns.len() * ELEMENT_ROWS * ELEMENT_ROWS);
     let n = 3 * mesh.positions.len();
     let entries = matrices.iter().enumerate().map(|(k, value)| {
         let unknowns = &unknowns[k / (ELEMENT_ROWS * ELEMENT_ROWS)];

@@ -1,4 +1,3 @@
-mod damage;
 mod gltf;
 
 use std::path::PathBuf;

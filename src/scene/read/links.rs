@@ -1,4 +1,4 @@
-//! What names bodies and parts of them: regions, contact pairs, attachments, forces, probes.
+//! Entries that name bodies and parts of bodies: regions, contact pairs, attachments, forces, probes.
 
 use super::{AttachmentContent, BodyContent, EndContent, ForceContent, ProbeContent, Reader, Role, Target};
 use crate::math::Aabb;

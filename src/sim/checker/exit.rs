@@ -7,10 +7,11 @@ use crate::math::Vec3;
 /// The search looks at this many triangles at most.
 const MAX_VISITS: usize = 64;
 
-/// Least translation [m] after which the edge `ends` no longer pierces the surface near `triangle`: one of its ends has come back to the
-/// surface, or the edge has gone past a border of it. Seen along the edge the surface is a sheet around a point; it ends where it is open
-/// and where it folds back (a silhouette). The sheet is walked outwards from the point, so that edges between triangles that merely
-/// continue are no way out. A walk that is cut short returns how far it came: never too much.
+/// Least translation [m] after which the edge `ends` no longer pierces the surface near `triangle`: one of its ends has
+/// come back to the surface, or the edge has gone past a border of it. Seen along the edge the surface is a sheet
+/// around a point; it ends where it is open and where it folds back (a silhouette). The sheet is walked outwards from
+/// the point, so that edges between triangles that merely continue are no way out. A walk that is cut short returns how
+/// far it came: never too much.
 pub fn least_motion(topology: &Topology, x: &[Vec3], ends: &[Vec3; 2], triangle: u32) -> f64 {
     let along = (ends[1] - ends[0]).normalize();
     let right = along.cross(&Vec3::ith(along.iamin(), 1.0)).normalize();
@@ -19,8 +20,8 @@ pub fn least_motion(topology: &Topology, x: &[Vec3], ends: &[Vec3; 2], triangle:
         let p = x[v as usize] - ends[0];
         [right.dot(&p), up.dot(&p)]
     };
-    // An end that has come back to the plane of the triangle itself is enough; in flat surfaces, where piercings are rounding errors, that
-    // is nothing.
+    // An end that has come back to the plane of the triangle itself is enough; in flat surfaces, where piercings are
+    // rounding errors, that is nothing.
     let [p, q, r] = topology.triangles[triangle as usize].map(|v| x[v as usize]);
     let normal = (q - p).cross(&(r - p)).normalize();
     let mut least = ends.iter().map(|end| normal.dot(&(end - p)).abs()).fold(f64::INFINITY, f64::min);

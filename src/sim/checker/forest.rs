@@ -8,7 +8,8 @@ use crate::math::{Aabb, Vec3};
 /// Most triangles in a leaf.
 const LEAF: usize = 4;
 
-/// A box around some triangles, in short numbers rounded outwards. The fourth component is 0: four are compared as fast as three.
+/// A box around some triangles, in short numbers rounded outwards. The fourth component is 0: four are compared as fast
+/// as three.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     min: [f32; 4],
@@ -101,8 +102,9 @@ pub struct Boxes {
 }
 
 impl Forest {
-    /// The trees and the order that their leaves want the triangles in: from there on triangle `i` is what was `order[i]`. `bodies`: body
-    /// of each triangle, below `n_bodies`. The vertices only decide how the trees are shaped.
+    /// The trees and the order that their leaves want the triangles in: from there on triangle `i` is what was
+    /// `order[i]`. `bodies`: body of each triangle, below `n_bodies`. The vertices only decide how the trees are
+    /// shaped.
     pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]], bodies: &[u32], n_bodies: usize) -> (Self, Vec<u32>) {
         let centers: Vec<Vec3> = triangles.iter().map(|t| t.iter().map(|v| vertices[*v as usize]).sum()).collect();
         let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
@@ -216,7 +218,8 @@ impl Forest {
         }
     }
 
-    /// The least of `distance_squared` over the triangles below `node`, or `best` if none is less. Stops as soon as it falls to `enough`.
+    /// The least of `distance_squared` over the triangles below `node`, or `best` if none is less. Stops as soon as it
+    /// falls to `enough`.
     pub fn nearest(&self, boxes: &Boxes, node: u32, p: &Vec3, best: f64, enough: f64, distance_squared: &impl Fn(u32) -> f64) -> f64 {
         if best <= enough {
             return best;

@@ -1,14 +1,14 @@
-//! How deep surfaces are inside analytic obstacles. Exact for whole triangles, not only their corners, and made of other means than the
-//! contact rows: clipping and bisection instead of gaps.
+//! How deep surfaces are inside analytic obstacles. Exact for whole triangles, not only their corners, and made of
+//! other means than the contact rows: clipping and bisection instead of gaps.
 
 use crate::geometry::Shape;
 use crate::math::{Aabb, Isometry, Vec3};
 use crate::model::Model;
 use crate::model::{PairKind, WarmStart};
 
-/// Depth [m, >= 0] of the deepest point of the surface of one body in one obstacle: its distance to the obstacle's surface. An obstacle that
-/// lies wholly inside the body counts with its distance to the body's surface as well. `triangles`: those of the body, over `vertices` [m,
-/// world]. `pose`: of the obstacle.
+/// Depth [m, >= 0] of the deepest point of the surface of one body in one obstacle: its distance to the obstacle's
+/// surface. An obstacle that lies wholly inside the body counts with its distance to the body's surface as well.
+/// `triangles`: those of the body, over `vertices` [m, world]. `pose`: of the obstacle.
 pub fn depth_in_obstacle(shape: &Shape, pose: &Isometry, vertices: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
     if triangles.is_empty() {
         return 0.0;
@@ -21,8 +21,8 @@ pub fn depth_in_obstacle(shape: &Shape, pose: &Isometry, vertices: &[Vec3], tria
     }
 }
 
-/// Surface vertices that are deeper than `tolerance` [m] in an obstacle although no contact force holds them there: the search for
-/// contacts missed them.
+/// Surface vertices that are deeper than `tolerance` [m] in an obstacle although no contact force holds them there: the
+/// search for contacts missed them.
 pub fn missed_candidates(model: &Model, vertices: &[Vec3], poses: &[Isometry], contacts: &WarmStart, tolerance: f64) -> u64 {
     let mut held: Vec<(u32, u32)> =
         contacts.entries.iter().filter(|c| c.pair.kind == PairKind::VertexObstacle).map(|c| (c.pair.second, c.pair.first)).collect();
@@ -77,7 +77,8 @@ fn half_extents(shape: &Shape) -> Vec3 {
     }
 }
 
-/// Depth of a triangle if it is larger than `known`: the largest `d` at which it still meets the shape with `d` taken off all round.
+/// Depth of a triangle if it is larger than `known`: the largest `d` at which it still meets the shape with `d` taken
+/// off all round.
 fn triangle_depth(shape: &Shape, x: &[Vec3; 3], known: f64) -> Option<f64> {
     if !meets(shape, x, known) {
         return None;
@@ -139,7 +140,8 @@ fn clip_to_slab(polygon: &mut Vec<Vec3>, axis: usize, half: f64) {
     }
 }
 
-/// The point of a triangle nearest to the origin: the foot of the perpendicular when it lies inside, else the best of the edges.
+/// The point of a triangle nearest to the origin: the foot of the perpendicular when it lies inside, else the best of
+/// the edges.
 pub(super) fn closest_point(x: &[Vec3; 3]) -> Vec3 {
     let normal = (x[1] - x[0]).cross(&(x[2] - x[0]));
     let area = normal.norm_squared();
@@ -159,7 +161,8 @@ pub(super) fn closest_point(x: &[Vec3; 3]) -> Vec3 {
     points.into_iter().min_by(|a, b| a.norm_squared().total_cmp(&b.norm_squared())).unwrap_or(x[0])
 }
 
-/// How often a closed surface winds around the origin: the sum of its triangles' solid angles over 4 pi [van Oosterom & Strackee 1983].
+/// How often a closed surface winds around the origin: the sum of its triangles' solid angles over 4 pi [van Oosterom &
+/// Strackee 1983].
 fn winding_number(triangles: impl Iterator<Item = [Vec3; 3]>) -> f64 {
     let angle = |[a, b, c]: [Vec3; 3]| {
         let (la, lb, lc) = (a.norm(), b.norm(), c.norm());

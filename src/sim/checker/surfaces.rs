@@ -1,9 +1,10 @@
 //! How deep surfaces are inside one another, and which of them overlap.
 //!
-//! Two surfaces overlap iff an edge of one pierces a triangle of the other or one lies wholly inside the other. Every piercing counts with
-//! the least motion of the edge that undoes it, every point of a surface inside another closed one with its distance to that surface. Each
-//! is something that a separating motion has to do at least, so their maximum never overstates the depth; a corner in a face and an edge
-//! across an edge it measures exactly. A surface that overlaps itself, or an open one, counts with its piercings alone.
+//! Two surfaces overlap iff an edge of one pierces a triangle of the other or one lies wholly inside the other. Every
+//! piercing counts with the least motion of the edge that undoes it, every point of a surface inside another closed one
+//! with its distance to that surface. Each is something that a separating motion has to do at least, so their maximum
+//! never overstates the depth; a corner in a face and an edge across an edge it measures exactly. A surface that
+//! overlaps itself, or an open one, counts with its piercings alone.
 
 use rayon::prelude::*;
 
@@ -31,15 +32,16 @@ pub struct Overlap {
     pub bodies: [u32; 2],
     /// Least motion that separates them as far as single features tell [m, > 0].
     pub depth: f64,
-    /// Some of the triangles that cross (none where one body swallowed the other): one whose edge pierces, one that is pierced.
+    /// Some of the triangles that cross (none where one body swallowed the other): one whose edge pierces, one that is
+    /// pierced.
     pub triangles: Vec<[u32; 2]>,
 }
 
 /// At most this many crossing triangles are named of each overlap.
 const NAMED_TRIANGLES: usize = 4;
 
-/// Bodies are moved apart from exact alignment (two cubes with faces in one plane) by this fraction of the largest coordinate. What is not
-/// deeper is contact.
+/// Bodies are moved apart from exact alignment (two cubes with faces in one plane) by this fraction of the largest
+/// coordinate. What is not deeper is contact.
 const NOISE: f64 = 1e-10;
 
 /// A direction that no edge of a made mesh has. Rays of all inside tests go along it.
@@ -53,7 +55,7 @@ const PARALLEL: usize = 1024;
 pub struct Surfaces {
     /// The triangles stand in the order of the trees.
     topology: Topology,
-    /// Which of the triangles given each of them was.
+    /// Number of each triangle among those that were given.
     given: Vec<u32>,
     bodies: Vec<Body>,
     /// Body of each vertex; `u32::MAX` for one without triangles.
@@ -75,6 +77,17 @@ struct Body {
     parts: Vec<Vec<u32>>,
     /// Its largest triangle at the start.
     largest: u32,
+}
+
+/// A place where a surface goes through another one or through itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Crossing {
+    /// In ascending order.
+    pub bodies: [u32; 2],
+    /// [m]
+    pub point: Vec3,
+    /// Length of the longest edge of the two features [m]: a contact of theirs is no further away.
+    pub reach: f64,
 }
 
 /// An edge through a triangle.
@@ -107,9 +120,9 @@ struct Face {
 }
 
 impl Surfaces {
-    /// `bodies`: body of each triangle, an index into `kinds`. No vertex belongs to two bodies. Closed surfaces face outwards: what is
-    /// inside them is in the way. `vertices` [m]: with the bodies at rest; where a deformable one crosses itself then is never an
-    /// overlap.
+    /// `bodies`: body of each triangle, an index into `kinds`. No vertex belongs to two bodies. Closed surfaces face
+    /// outwards: what is inside them is in the way. `vertices` [m]: with the bodies at rest; where a deformable one
+    /// crosses itself then is never an overlap.
     pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]], bodies: &[u32], kinds: &[Kind]) -> Self {
         let mut vertex_bodies = vec![u32::MAX; vertices.len()];
         for (triangle, body) in triangles.iter().zip(bodies) {
@@ -159,7 +172,8 @@ impl Surfaces {
         piercings.filter(|p| p.depth > moment.noise).map(around).collect()
     }
 
-    /// Deformable bodies that cross themselves at rest, in ascending order: meshes are like that. They are taken as grown together there.
+    /// Deformable bodies that cross themselves at rest, in ascending order: meshes are like that. They are taken as
+    /// grown together there.
     pub fn grown_together(&self) -> Vec<u32> {
         let mut bodies: Vec<u32> = self.grown.iter().map(|[around, _]| self.vertex_bodies[around[0] as usize]).collect();
         bodies.sort_unstable();
@@ -167,7 +181,8 @@ impl Surfaces {
         bodies
     }
 
-    /// Whether a piercing of a body by itself is one that the body has at rest, or has slipped from there to the next triangle.
+    /// Whether a piercing of a body by itself is one that the body has at rest, or has slipped from there to the next
+    /// triangle.
     fn is_grown(&self, piercing: &Piercing) -> bool {
         let edge = self.topology.edges[piercing.edge as usize].vertices;
         let triangle = self.topology.triangles[piercing.triangle as usize];
@@ -191,6 +206,16 @@ impl Surfaces {
     pub fn overlaps(&self, vertices: &[Vec3]) -> Vec<Overlap> {
         let moment = Moment::new(self, vertices);
         moment.meeting_bodies().into_par_iter().filter_map(|[a, b]| moment.overlap(a, b)).collect()
+    }
+
+    /// Places where an edge is further than `depth` [m] through a triangle, whatever crosses at rest left out.
+    pub fn crossings(&self, vertices: &[Vec3], depth: f64) -> Vec<Crossing> {
+        let moment = Moment::new(self, vertices);
+        let of_pair = |[a, b]: [u32; 2]| {
+            let deep = moment.piercings(a, b).into_iter().filter(move |piercing| piercing.depth > depth);
+            deep.map(|piercing| moment.crossing([a, b], &piercing)).collect::<Vec<_>>()
+        };
+        moment.meeting_bodies().into_par_iter().flat_map_iter(of_pair).collect()
     }
 
     /// Whether two different bodies overlap.
@@ -238,13 +263,27 @@ impl<'a> Moment<'a> {
         pairs
     }
 
-    fn overlap(&self, a: u32, b: u32) -> Option<Overlap> {
+    /// Edges of two bodies through triangles of each other; of one body through its own, where it is not grown together.
+    fn piercings(&self, a: u32, b: u32) -> Vec<Piercing> {
         let forest = &self.surfaces.forest;
-        let (root_a, root_b) = (forest.root(a)?, forest.root(b)?);
-        let mut piercings = if a == b { self.self_piercings(root_a) } else { self.cross_piercings(root_a, root_b) };
-        if a == b {
-            piercings.retain(|p| !self.surfaces.is_grown(p));
+        let (Some(root_a), Some(root_b)) = (forest.root(a), forest.root(b)) else { return vec![] };
+        if a != b {
+            return self.cross_piercings(root_a, root_b);
         }
+        let mut piercings = self.self_piercings(root_a);
+        piercings.retain(|p| !self.surfaces.is_grown(p));
+        piercings
+    }
+
+    fn crossing(&self, bodies: [u32; 2], piercing: &Piercing) -> Crossing {
+        let [p, q] = self.surfaces.topology.edges[piercing.edge as usize].vertices.map(|v| self.x[v as usize]);
+        let [a, b, c] = self.corners(piercing.triangle);
+        let reach = [q - p, b - a, c - b, a - c].iter().map(Vec3::norm).fold(0.0, f64::max);
+        Crossing { bodies, point: p + (q - p) * piercing.at, reach }
+    }
+
+    fn overlap(&self, a: u32, b: u32) -> Option<Overlap> {
+        let piercings = self.piercings(a, b);
         let mut depth = piercings.iter().map(|p| p.depth).fold(0.0, f64::max);
         if a != b {
             depth = self.depth_inside(a, b, &piercings, depth);
@@ -287,7 +326,8 @@ impl<'a> Moment<'a> {
         found
     }
 
-    /// Edges of either triangle through the other one; their boxes meet. Only edges without a vertex of the pierced triangle can pierce it.
+    /// Edges of either triangle through the other one; their boxes meet. Only edges without a vertex of the pierced
+    /// triangle can pierce it.
     fn pierce(&self, s: u32, t: u32, found: &mut Vec<Piercing>) {
         let [of_s, of_t] = [s, t].map(|t| self.surfaces.topology.triangles[t as usize]);
         let shared = of_s.map(|v| of_t.contains(&v));
@@ -346,8 +386,8 @@ impl<'a> Moment<'a> {
         parts.iter().filter(inside).flatten().map(|place| body.vertices[*place as usize]).collect()
     }
 
-    /// Points of the surface `a` beside its vertices that may be inside `b`: the middles of what piercings cut out of edges and of
-    /// triangles that take part, and one below its largest triangle for bodies that are exactly alike.
+    /// Points of the surface `a` beside its vertices that may be inside `b`: the middles of what piercings cut out of
+    /// edges and of triangles that take part, and one below its largest triangle for bodies that are exactly alike.
     fn points_between(&self, a: u32, b: u32, piercings: &[Piercing]) -> Vec<Vec3> {
         let mut of_edges: Vec<(u32, f64)> = piercings.iter().filter(|p| self.body_of_edge(p.edge) == a).map(|p| (p.edge, p.at)).collect();
         of_edges.sort_by(|p, q| p.0.cmp(&q.0).then(p.1.total_cmp(&q.1)));

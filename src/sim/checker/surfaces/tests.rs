@@ -154,7 +154,8 @@ fn corners_past_corners() {
 #[test]
 fn swallowed_bodies_count() {
     let offset = Vec3::new(0.2, 0.0, 0.0);
-    // Nowhere do the surfaces meet. The ball's leftmost point is the deepest: 0.5 - 0.2 + 0.1 to the right wall, or less to the others.
+    // Nowhere do the surfaces meet. The ball's leftmost point is the deepest: 0.5 - 0.2 + 0.1 to the right wall, or
+    // less to the others.
     let stack = Stack::default().add(Deformable, cube(2), still).add(Rigid, ball(4), |x| x * 0.2 + offset);
     let depth = stack.depth();
     assert!(depth > 0.38 && depth < 0.4 + 1e-9, "{depth}");
@@ -197,7 +198,7 @@ fn a_strip_through_itself() {
     assert!(!overlap.triangles.is_empty() && overlap.depth > 1e-4 && overlap.depth < 0.02, "{overlap:?}");
     // A rigid one is not tested against itself.
     assert_eq!(bent_strip(Rigid, crossing), []);
-    // What crosses itself at rest is grown together there, and only there.
+    // A body that crosses itself at rest is grown together there, and only there.
     let grown = Stack::default().add(Deformable, strip(40, crossing), still);
     let surfaces = grown.surfaces();
     assert!(surfaces.grown_together() == [0] && surfaces.max_penetration(&grown.vertices) == 0.0);

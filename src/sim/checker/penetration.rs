@@ -1,18 +1,18 @@
-//! The judge of one model: all its bodies together.
+//! The penetration checker of one model: all its bodies together.
 
 use std::ops::Range;
 
 use super::obstacles;
-use super::surfaces::{Kind, Overlap, Surfaces};
+use super::surfaces::{Crossing, Kind, Overlap, Surfaces};
 use crate::geometry::Shape;
 use crate::math::{Aabb, Isometry, Vec3};
-use crate::model::Model;
-use crate::model::State;
+use crate::model::{Model, PairKind, State, WarmContact, WarmStart};
 
-/// Measures how deep the bodies of a model are in one another and in its obstacles. Bodies count as the model's contact bodies do.
+/// Measures how deep the bodies of a model are in one another and in its obstacles. Bodies count as the model's contact
+/// bodies do.
 #[derive(Clone, Debug)]
-pub struct Judge {
-    /// Of deformable and rigid bodies; vertices and triangles in this order.
+pub struct PenetrationChecker {
+    /// Surfaces of deformable and rigid bodies; vertices and triangles in this order.
     surfaces: Surfaces,
     triangles: Vec<[u32; 3]>,
     /// Triangles of each body.
@@ -20,11 +20,11 @@ pub struct Judge {
     kinds: Vec<Kind>,
 }
 
-impl Judge {
+impl PenetrationChecker {
     pub fn new(model: &Model) -> Self {
         let mut triangles = model.collision.triangles.clone();
         let mut ranges: Vec<Range<usize>> = model.bodies.iter().map(|body| body.collision_triangles.clone()).collect();
-        // What is meant to pass through itself is not judged for it.
+        // A body without self-contact may pass through itself: it is not checked for that.
         let of_body = |body: &crate::model::Body| if body.self_contact { Kind::Deformable } else { Kind::Rigid };
         let mut kinds: Vec<Kind> = model.bodies.iter().map(of_body).collect();
         let mut first = model.collision.n_vertices() as u32;
@@ -56,10 +56,23 @@ impl Judge {
         self.surfaces.grown_together()
     }
 
-    /// See `obstacles::missed_candidates`.
+    /// Surface vertices that are deeper than `tolerance` [m] in an obstacle, and edges that are as deep in another
+    /// surface or in their own, although no contact force holds them there: the search for contacts missed them.
     pub fn missed_candidates(&self, model: &Model, state: &State, tolerance: f64) -> u64 {
+        let vertices = vertices(model, state);
         let poses: Vec<Isometry> = model.obstacles.iter().map(|o| o.pose_at(state.time)).collect();
-        obstacles::missed_candidates(model, &vertices(model, state)[..model.collision.n_vertices()], &poses, &state.contacts, tolerance)
+        let of_bodies = &vertices[..model.collision.n_vertices()];
+        let in_obstacles = obstacles::missed_candidates(model, of_bodies, &poses, &state.contacts, tolerance);
+        in_obstacles + self.missed_crossings(&vertices, &state.contacts, tolerance)
+    }
+
+    /// Crossings of surfaces without a contact force near by: one between the features that cross is within their size.
+    fn missed_crossings(&self, vertices: &[Vec3], contacts: &WarmStart, tolerance: f64) -> u64 {
+        let of_surfaces = |contact: &&WarmContact| matches!(contact.pair.kind, PairKind::VertexTriangle | PairKind::EdgeEdge);
+        let points: Vec<Vec3> =
+            contacts.entries.iter().filter(of_surfaces).filter_map(|contact| contact.place.map(|[point, _]| point)).collect();
+        let is_held = |crossing: &Crossing| points.iter().any(|point| (point - crossing.point).norm() <= crossing.reach);
+        self.surfaces.crossings(vertices, tolerance).iter().filter(|crossing| !is_held(crossing)).count() as u64
     }
 
     /// Depth [m, > 0] of each body in each obstacle it is in. Bodies that nothing moves may stand in obstacles.
@@ -89,7 +102,8 @@ impl Judge {
         self.bounds(&vertices(model, state), body).extent().norm()
     }
 
-    /// The least motion along an axis of the world, to a hundredth, that takes the second of two overlapping bodies out of the first [m].
+    /// The least motion along an axis of the world, to a hundredth, that takes the second of two overlapping bodies out
+    /// of the first [m].
     pub fn way_out(&self, model: &Model, state: &State, [a, b]: [u32; 2]) -> Vec3 {
         let start = vertices(model, state);
         let overlap_after = |motion: &Vec3| self.surfaces.do_overlap(&self.with_moved(&start, b as usize, motion), [a, b]);
@@ -140,7 +154,7 @@ fn least_way_out(bounds: &Aabb, other: &Aabb, overlap_after: impl Fn(&Vec3) -> b
         }
         direction * out
     };
-    // Of ways of the same length the one upwards.
+    // Among motions of the same length the first one counts: upwards.
     let ways = [1, 0, 2].into_iter().flat_map(|axis| [along(axis, 1.0), along(axis, -1.0)]);
     ways.min_by(|p, q| p.norm().total_cmp(&q.norm())).unwrap_or_default()
 }
@@ -165,4 +179,82 @@ fn vertices(model: &Model, state: &State) -> Vec<Vec3> {
         vertices.extend(rigid.positions(&pose));
     }
     vertices
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::material::Material;
+    use crate::mesh::shapes;
+    use crate::model::{ModelBuilder, PairId, SoftBody};
+
+    const TOLERANCE: f64 = 1e-4;
+
+    /// Two cubes of 0.1 m side by side, and the state in which the second one has moved by `way` into the first.
+    fn cubes(way: f64) -> (Model, State) {
+        let mut builder = ModelBuilder::default();
+        for (name, x) in [("left", 0.0), ("right", 0.11)] {
+            let mut tets = shapes::box_tets(Vec3::repeat(0.1), [2, 2, 2]);
+            // Turned a little, so that edges pierce triangles.
+            tets.positions.iter_mut().for_each(|p| *p = Vec3::new(p.x + x, p.y + 0.3 * x, p.z + 0.2 * x));
+            builder.soft_body(SoftBody::with_boundary_surface(name, Material::default(), tets));
+        }
+        let model = builder.build().unwrap();
+        let mut state = State::initial(&model);
+        model.bodies[1].nodes.clone().for_each(|node| state.displacements[node].x = -way);
+        (model, state)
+    }
+
+    fn missed(model: &Model, state: &State) -> u64 {
+        PenetrationChecker::new(model).missed_candidates(model, state, TOLERANCE)
+    }
+
+    fn contact_at(point: Vec3) -> WarmContact {
+        let pair = PairId { kind: PairKind::VertexTriangle, first: 0, second: 0 };
+        let place = Some([point, Vec3::x()]);
+        WarmContact { pair, normal_force: 1.0, friction_force: Vec3::zeros(), sliding: false, slip: Vec3::zeros(), place }
+    }
+
+    #[test]
+    fn crossings_of_surfaces_without_a_contact_are_missed_candidates() {
+        // Apart; less deep than the tolerance; deeper.
+        for (way, is_missed) in [(0.0, false), (0.01 + 0.5 * TOLERANCE, false), (0.013, true)] {
+            let (model, state) = cubes(way);
+            assert_eq!(missed(&model, &state) > 0, is_missed, "{way}");
+        }
+    }
+
+    #[test]
+    fn crossings_near_a_contact_are_not_missed() {
+        let (model, mut state) = cubes(0.013);
+        let all = missed(&model, &state);
+        let crossings = PenetrationChecker::new(&model).surfaces.crossings(&vertices(&model, &state), TOLERANCE);
+        assert_eq!(all, crossings.len() as u64);
+        state.contacts.entries = vec![contact_at(crossings[0].point)];
+        assert!(missed(&model, &state) < all);
+        state.contacts.entries = crossings.iter().map(|crossing| contact_at(crossing.point)).collect();
+        assert_eq!(missed(&model, &state), 0);
+        // A contact with an obstacle does not hold surfaces apart, and neither does one elsewhere.
+        state.contacts.entries.iter_mut().for_each(|contact| contact.pair.kind = PairKind::EdgeObstacle);
+        assert_eq!(missed(&model, &state), all);
+        state.contacts.entries = vec![contact_at(Vec3::repeat(1.0))];
+        assert_eq!(missed(&model, &state), all);
+    }
+
+    #[test]
+    fn a_body_through_itself_is_a_missed_candidate() {
+        let mut builder = ModelBuilder::default();
+        let tets = shapes::box_tets(Vec3::new(0.4, 0.1, 0.1), [8, 2, 2]);
+        builder.soft_body(SoftBody::with_boundary_surface("bar", Material::default(), tets));
+        let mut model = builder.build().unwrap();
+        let mut state = State::initial(&model);
+        // One end is put into the middle.
+        for (u, x) in state.displacements.iter_mut().zip(&model.rest_positions) {
+            *u = if x.x > 0.11 { Vec3::new(-0.173, 0.061, 0.027) } else { Vec3::zeros() };
+        }
+        assert!(missed(&model, &state) > 0);
+        // It may, where it is said so.
+        model.bodies[0].self_contact = false;
+        assert_eq!(missed(&model, &state), 0);
+    }
 }
