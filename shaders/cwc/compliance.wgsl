@@ -10,40 +10,18 @@
 @group(0) @binding(3) var<storage, read_write> cwc_motions: array<f32>;
 @group(0) @binding(4) var<storage, read_write> cwc_weights: array<f32>;
 
-const MEMBER_WORDS: u32 = 9u;
-
-struct Member {
-    contact: u32,
-    first_lever: u32,
-    end_lever: u32,
-    first_place: u32, // of its body
-    n_places: u32,
-    motions: u32, // its first block there
-    weights: u32, // its first block there
-    first_member: u32, // of its body
-    n_members: u32,
+fn rotation_of(touched: u32) -> mat3x3f {
+    return quat_matrix_minus_identity(cwc_state[cwc.rotations + touched]) + mat3x3f(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0);
 }
 
-fn member_of(member: u32) -> Member {
-    let w = cwc.members + MEMBER_WORDS * member;
-    return Member(
-        cwc_words[w], cwc_words[w + 1u], cwc_words[w + 2u], cwc_words[w + 3u], cwc_words[w + 4u],
-        cwc_words[w + 5u], cwc_words[w + 6u], cwc_words[w + 7u], cwc_words[w + 8u],
-    );
-}
-
-fn rotation_of(place: u32) -> mat3x3f {
-    return quat_matrix_minus_identity(cwc_state[cwc.rotations + place]) + mat3x3f(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0);
-}
-
-// dt C L R of a lever.
-fn lever_motion(row: Row, lever: Lever, kind: u32) -> mat3x3f {
+// dt C L R of a Jacobian entry.
+fn entry_motions(row: Row, entry: JacobianEntry, kind: u32) -> mat3x3f {
     let frame = params.dt * transpose(mat3x3f(row.normal.xyz, row.tangent_1.xyz, row.tangent_2.xyz));
-    if kind == PLACE_ANGULAR {
-        let a = lever.value;
+    if kind == TOUCHED_ANGULAR {
+        let a = entry.value;
         return frame * mat3x3f(0.0, -a.z, a.y, a.z, 0.0, -a.x, -a.y, a.x, 0.0);
     }
-    return frame * rotation_of(lever.place) * lever.value.x;
+    return frame * rotation_of(entry.touched) * entry.value.x;
 }
 
 fn column_block(first: u32) -> mat3x3f {
@@ -55,13 +33,13 @@ fn column_block(first: u32) -> mat3x3f {
 }
 
 // Block (i, j) of the inverse of the rest matrix; where no column tells it, of the block diagonal of A.
-fn inverse_block(i: u32, a: Place, j: u32, b: Place) -> mat3x3f {
-    if a.kind == PLACE_NODE {
-        if a.row != 0xffffffffu && b.row != 0xffffffffu {
-            if b.column != 0xffffffffu {
+fn inverse_block(i: u32, a: Touched, j: u32, b: Touched) -> mat3x3f {
+    if a.kind == TOUCHED_NODE {
+        if a.row != NONE && b.row != NONE {
+            if b.column != NONE {
                 return column_block(b.column + a.row);
             }
-            if a.column != 0xffffffffu {
+            if a.column != NONE {
                 return transpose(column_block(a.column + b.row));
             }
         }
@@ -71,28 +49,23 @@ fn inverse_block(i: u32, a: Place, j: u32, b: Place) -> mat3x3f {
             return transpose(rotation) * mat3x3f(inverse.x.xyz, inverse.y.xyz, inverse.z.xyz) * rotation;
         }
     } else if i == j {
-        let w = a.column;
-        return mat3x3f(
-            bitcast<f32>(cwc_words[w]), bitcast<f32>(cwc_words[w + 1u]), bitcast<f32>(cwc_words[w + 2u]),
-            bitcast<f32>(cwc_words[w + 3u]), bitcast<f32>(cwc_words[w + 4u]), bitcast<f32>(cwc_words[w + 5u]),
-            bitcast<f32>(cwc_words[w + 6u]), bitcast<f32>(cwc_words[w + 7u]), bitcast<f32>(cwc_words[w + 8u]),
-        );
+        return cwc_rigid_inverse(a.column);
     }
     return mat3x3f();
 }
 
 @compute @workgroup_size(WORKGROUP)
 fn compliance(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
-    let own = member_of(group.x + group.y * (GRID_ROW / WORKGROUP));
+    let own = cwc_member(group.x + group.y * (GRID_ROW / WORKGROUP));
     let row = cwc_rows[own.contact];
-    for (var p = lane; p < own.n_places; p += WORKGROUP) {
-        let j = own.first_place + p;
-        let other = cwc_place(j);
+    for (var p = lane; p < own.n_touched; p += WORKGROUP) {
+        let j = own.first_touched + p;
+        let other = touched_unknown(j);
         var sum = mat3x3f();
-        for (var l = own.first_lever; l < own.end_lever; l++) {
-            let lever = cwc_lever(l);
-            let place = cwc_place(lever.place);
-            sum += lever_motion(row, lever, place.kind) * inverse_block(lever.place, place, j, other);
+        for (var e = own.first_entry; e < own.end_entry; e++) {
+            let entry = jacobian_entry(e);
+            let touched = touched_unknown(entry.touched);
+            sum += entry_motions(row, entry, touched.kind) * inverse_block(entry.touched, touched, j, other);
         }
         let m = 9u * (own.motions + p);
         for (var r = 0u; r < 3u; r++) {
@@ -104,18 +77,18 @@ fn compliance(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_ind
     storageBarrier();
     workgroupBarrier();
     for (var k = lane; k < own.n_members; k += WORKGROUP) {
-        let member = member_of(own.first_member + k);
+        let member = cwc_member(own.first_member + k);
         let other = cwc_rows[member.contact];
         var sum = mat3x3f();
-        for (var l = member.first_lever; l < member.end_lever; l++) {
-            let lever = cwc_lever(l);
-            let m = 9u * (own.motions + lever.place - own.first_place);
+        for (var e = member.first_entry; e < member.end_entry; e++) {
+            let entry = jacobian_entry(e);
+            let m = 9u * (own.motions + entry.touched - own.first_touched);
             let motion = mat3x3f(
                 cwc_motions[m], cwc_motions[m + 3u], cwc_motions[m + 6u],
                 cwc_motions[m + 1u], cwc_motions[m + 4u], cwc_motions[m + 7u],
                 cwc_motions[m + 2u], cwc_motions[m + 5u], cwc_motions[m + 8u],
             );
-            sum += motion * transpose(lever_motion(other, lever, cwc_place(lever.place).kind));
+            sum += motion * transpose(entry_motions(other, entry, touched_unknown(entry.touched).kind));
         }
         let w = 9u * (own.weights + k);
         for (var r = 0u; r < 3u; r++) {

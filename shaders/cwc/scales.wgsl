@@ -15,14 +15,14 @@ fn scales(@builtin(global_invocation_id) id: vec3u) {
     var off = 0.0;
     for (var s = 0u; s < 2u; s++) {
         let side = row.sides[s];
-        if side.z == 0u {
+        if side.n_members == 0u {
             continue;
         }
-        let b = 9u * (side.x + side.w * side.z + side.w);
-        if s == 0u || row.sides[0].z == 0u {
-            cwc_weights[b] += row.give.x;
-            cwc_weights[b + 4u] += row.give.y;
-            cwc_weights[b + 8u] += row.give.z;
+        let b = 9u * (side.weights + side.own * side.n_members + side.own);
+        if s == 0u || row.sides[0].n_members == 0u {
+            cwc_weights[b] += row.compliance.x;
+            cwc_weights[b + 4u] += row.compliance.y;
+            cwc_weights[b + 8u] += row.compliance.z;
         }
         diagonal += vec3f(cwc_weights[b], cwc_weights[b + 4u], cwc_weights[b + 8u]);
         off += 0.5 * (cwc_weights[b + 5u] + cwc_weights[b + 7u]);

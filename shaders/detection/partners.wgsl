@@ -2,6 +2,7 @@
 // Twin: `geometry::bvh::Bvh::visit`, of nodes.
 #import lib/model.wgsl
 #import lib/search.wgsl
+#import host/search_tables
 
 @group(0) @binding(1) var<storage, read> search_words: array<u32>;
 @group(0) @binding(2) var<storage, read> search_bodies: array<SearchBody>;
@@ -14,27 +15,27 @@ fn partners(@builtin(global_invocation_id) id: vec3u) {
     if leaf >= search_data.n_leaves {
         return;
     }
-    let body = search_words[search_data.leaves + 4u * leaf + 3u];
+    let body = search_leaf(leaf).body;
     let own = search_bodies[body];
-    let moves = (own.flags & BODY_MOVES) != 0u;
-    let meets_itself = (own.flags & BODY_MEETS_ITSELF) != 0u;
+    let moves = (own.flags & SEARCH_MOVES) != 0u;
+    let meets_itself = (own.flags & SEARCH_MEETS_ITSELF) != 0u;
     let sweep = search_blocks[leaf];
     let place = search_data.partners + (SEARCH_PARTNERS + 1u) * leaf;
     var found = 0u;
     var level = search_data.n_levels;
     var index = 0u;
-    while index < search_data.levels[level].y && found <= SEARCH_PARTNERS {
+    while index < search_data.levels[level].count && found <= SEARCH_PARTNERS {
         let first = index << (3u * level);
         let end = (index + 1u) << (3u * level);
         let is_own = first >= own.first_leaf && end <= own.end_leaf && !meets_itself;
-        if !is_own && sweeps_may_meet(sweep, search_blocks[search_data.levels[level].x + index]) {
+        if !is_own && sweeps_may_meet(sweep, search_blocks[search_data.levels[level].first + index]) {
             if level > 0u {
                 level -= 1u;
                 index *= SEARCH_FAN;
                 continue;
             }
-            let other = search_words[search_data.leaves + 4u * index + 3u];
-            if moves || (search_bodies[other].flags & BODY_MOVES) != 0u {
+            let other = search_leaf(index).body;
+            if moves || (search_bodies[other].flags & SEARCH_MOVES) != 0u {
                 if found < SEARCH_PARTNERS {
                     search_counts[place + 1u + found] = index;
                 }

@@ -2,6 +2,7 @@
 // that comes first, or by the movable one. Twin: `geometry::Bvh::query`, before it looks for planes between pairs.
 #import lib/model.wgsl
 #import lib/search.wgsl
+#import host/search_tables
 
 @group(0) @binding(1) var<storage, read> search_words: array<u32>;
 @group(0) @binding(2) var<storage, read> search_bodies: array<SearchBody>;
@@ -32,21 +33,22 @@ fn search(@builtin(global_invocation_id) id: vec3u) {
     var leaf = 0u;
     var sweep: Sweep;
     if is_edge {
-        let place = search_data.edges + 4u * e;
-        item = search_words[place];
-        corners = vec2u(search_words[place + 1u], search_words[place + 2u]);
-        leaf = search_words[place + 3u];
+        let edge = search_edge(e);
+        item = edge.edge;
+        corners = edge.vertices;
+        leaf = edge.leaf;
         sweep = feature_sweeps[e];
     } else {
-        item = search_words[2u * k];
+        let vertex = search_vertex(k);
+        item = vertex.vertex;
         corners = vec2u(item);
-        leaf = search_words[2u * k + 1u];
+        leaf = vertex.leaf;
         sweep = vertex_sweeps[item];
     }
-    let body = search_words[search_data.leaves + 4u * leaf + 3u];
+    let body = search_leaf(leaf).body;
     let own = search_bodies[body];
-    let moves = (own.flags & BODY_MOVES) != 0u;
-    let meets_itself = (own.flags & BODY_MEETS_ITSELF) != 0u;
+    let moves = (own.flags & SEARCH_MOVES) != 0u;
+    let meets_itself = (own.flags & SEARCH_MEETS_ITSELF) != 0u;
     var place = 0u;
     if EMITS {
         place = search_counts[k] + search_sums[k / SEARCH_GROUP];
@@ -67,11 +69,11 @@ fn search(@builtin(global_invocation_id) id: vec3u) {
                 break;
             }
             index = search_counts[partners + 1u + rounds];
-        } else if index >= search_data.levels[level].y || rounds > MAX_ROUNDS {
+        } else if index >= search_data.levels[level].count || rounds > MAX_ROUNDS {
             break;
         }
         rounds += 1u;
-        let here = search_blocks[search_data.levels[level].x + index];
+        let here = search_blocks[search_data.levels[level].first + index];
         let first = index << (3u * level);
         let end = (index + 1u) << (3u * level);
         let is_own = first >= own.first_leaf && end <= own.end_leaf && !meets_itself;
@@ -81,37 +83,34 @@ fn search(@builtin(global_invocation_id) id: vec3u) {
                 index *= SEARCH_FAN;
                 continue;
             }
-            let other_place = search_data.leaves + 4u * index;
-            let other = search_words[other_place + 3u];
-            let other_moves = (search_bodies[other].flags & BODY_MOVES) != 0u;
-            if (moves || other_moves) && (body != other || meets_itself) {
+            let there = search_leaf(index);
+            let after = search_leaf(index + 1u);
+            let other_moves = (search_bodies[there.body].flags & SEARCH_MOVES) != 0u;
+            if (moves || other_moves) && (body != there.body || meets_itself) {
                 if is_edge {
-                    var j = search_words[other_place + 1u];
-                    let last = search_words[other_place + 5u];
+                    var j = there.edge;
                     if index == leaf {
                         j = e + 1u;
                     } else if index < leaf && other_moves {
-                        j = last;
+                        j = after.edge;
                     }
-                    for (; j < last; j++) {
-                        let at = search_data.edges + 4u * j;
-                        let ends = vec2u(search_words[at + 1u], search_words[at + 2u]);
-                        let shares = any(ends == corners) || any(ends == corners.yx);
+                    for (; j < after.edge; j++) {
+                        let partner = search_edge(j);
+                        let shares = any(partner.vertices == corners) || any(partner.vertices == corners.yx);
                         if !shares && sweeps_may_meet(sweep, feature_sweeps[j]) {
-                            let partner = search_words[at];
                             if EMITS && place + found < search_data.capacity {
-                                search_pairs[place + found] = vec2u(min(item, partner), max(item, partner));
+                                search_pairs[place + found] = vec2u(min(item, partner.edge), max(item, partner.edge));
                             }
                             found += 1u;
                         }
                     }
                 } else {
-                    for (var j = search_words[other_place + 2u]; j < search_words[other_place + 6u]; j++) {
-                        let at = search_data.triangles + 4u * j;
-                        let shares = search_words[at + 1u] == item || search_words[at + 2u] == item || search_words[at + 3u] == item;
+                    for (var j = there.triangle; j < after.triangle; j++) {
+                        let partner = search_triangle(j);
+                        let shares = any(partner.vertices == vec3u(item));
                         if !shares && sweeps_may_meet(sweep, feature_sweeps[search_data.n_edges + j]) {
                             if EMITS && place + found < search_data.capacity {
-                                search_pairs[place + found] = vec2u(item, search_words[at]);
+                                search_pairs[place + found] = vec2u(item, partner.triangle);
                             }
                             found += 1u;
                         }

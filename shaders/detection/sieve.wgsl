@@ -3,13 +3,8 @@
 // Positions are whole numbers of quanta, rounded down: differences are exact, and less than a quantum in each coordinate away from those of the host. All lengths are
 // then measured in the size of the pair. Bounds on rounding errors are four times what they add up to, so that it does not matter how an adapter rounds and orders.
 #import lib/model.wgsl
+#import host/sieve
 
-struct Sieve {
-    n_vertex_faces: u32,
-    n_pairs: u32, // vertex-face pairs, then edge-edge pairs
-    edges: u32, // place of the edges in `sieve_features`, after the triangles
-    pad: u32,
-}
 @group(0) @binding(0) var<uniform> sieve_data: Sieve;
 @group(0) @binding(1) var<storage, read> sieve_features: array<u32>;
 @group(0) @binding(2) var<storage, read> sieve_pairs: array<vec2u>;
@@ -18,15 +13,6 @@ struct Sieve {
 @group(0) @binding(5) var<storage, read_write> sieve_bits: array<u32>;
 
 var<workgroup> marks: array<u32, WORKGROUP>;
-
-// Pairs smaller than this have no shape [quanta].
-const LEAST_SIZE: f32 = 64.0;
-// Rounding errors, in the size of a pair, of a projection and of a volume.
-const BLUR: f32 = 0.000003814697265625; // 2^-18
-// Sine of an angle of a triangle below which its nearest point is left to the host.
-const LEAST_SINE: f32 = 0.0009765625; // 2^-10
-// More than `PART_OF_GAP` of `geometry::crossing`: what keeps this part of its first distance has not touched.
-const KEPT_PART: f32 = 0.125;
 
 fn from_start(v: u32) -> vec3i {
     return vec3i(sieve_start[3u * v], sieve_start[3u * v + 1u], sieve_start[3u * v + 2u]);
@@ -145,7 +131,7 @@ fn keeps_side(p0: Points, p1: Points, quantum: f32) -> bool {
     let a = longer(p0.u, p1.u) + 2.0 * quantum;
     let b = longer(p0.v, p1.v) + 2.0 * quantum;
     let c = longer(p0.w, p1.w) + 2.0 * quantum;
-    let noise = 4.0 * quantum * (a * b + b * c + c * a) + BLUR * a * b * c;
+    let noise = 4.0 * quantum * (a * b + b * c + c * a) + SIEVE_BLUR * a * b * c;
     return all(volume > vec4f(noise)) || all(volume < vec4f(-noise));
 }
 
@@ -154,7 +140,7 @@ fn stays_apart(is_face: bool, p0: Points, p1: Points, quantum: f32) -> bool {
     var d: vec3f;
     if is_face {
         let n = cross(p0.u, p0.v);
-        if !(dot(n, n) > LEAST_SINE * LEAST_SINE * dot(p0.u, p0.u) * dot(p0.v, p0.v)) {
+        if !(dot(n, n) > SIEVE_LEAST_SINE * SIEVE_LEAST_SINE * dot(p0.u, p0.u) * dot(p0.v, p0.v)) {
             return false;
         }
         d = from_face(p0.x);
@@ -169,7 +155,7 @@ fn stays_apart(is_face: bool, p0: Points, p1: Points, quantum: f32) -> bool {
         first = min(first, 0.0);
     }
     let distance = sqrt(dot(d, d));
-    return first - second > distance * (KEPT_PART * distance + 8.0 * quantum + BLUR);
+    return first - second > distance * (SIEVE_KEPT_PART * distance + 8.0 * quantum + SIEVE_BLUR);
 }
 
 fn may_cross(k: u32) -> bool {
@@ -194,7 +180,7 @@ fn may_cross(k: u32) -> bool {
         max(largest(p0.x[0]), max(largest(p0.x[2]), largest(p0.x[3]))),
         max(largest(p1.x[0]), max(largest(p1.x[2]), largest(p1.x[3]))),
     );
-    if least < 0 || !(size > LEAST_SIZE) {
+    if least < 0 || !(size > SIEVE_LEAST_SIZE) {
         return true;
     }
     let quantum = 1.0 / size;

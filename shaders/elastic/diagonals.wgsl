@@ -2,6 +2,7 @@
 // Rows of fixed nodes become zero. Formula and source: `elastic::matrix`, `sparse::Operator::invert_diagonals`.
 #import lib/params.wgsl
 #import lib/mat3.wgsl
+#import host/pattern
 
 @group(0) @binding(1) var<storage, read> nodes: array<Node>;
 @group(0) @binding(2) var<storage, read> pattern: array<u32>;
@@ -21,9 +22,9 @@ fn diagonals(@builtin(global_invocation_id) id: vec3u) {
     var x = vec3f(mass, 0.0, 0.0);
     var y = vec3f(0.0, mass, 0.0);
     var z = vec3f(0.0, 0.0, mass);
-    var diagonal = pattern[i];
-    for (var b = pattern[i]; b < pattern[i + 1u]; b++) {
-        if pattern[params.n_nodes + 1u + b] == i {
+    var diagonal = row_start(i);
+    for (var b = row_start(i); b < row_start(i + 1u); b++) {
+        if block_column(b) == i {
             diagonal = b;
         } else if node.free == 0.0 {
             blocks[b] = Block();

@@ -3,6 +3,7 @@
 #import lib/params.wgsl
 #import lib/mat3.wgsl
 #import lib/quat.wgsl
+#import host/elastic
 
 @group(0) @binding(1) var<storage, read> tets: array<Tet>;
 @group(0) @binding(2) var<storage, read> displacements_hi: array<vec4f>;
@@ -11,9 +12,6 @@
 @group(0) @binding(5) var<storage, read_write> rotations: array<vec4f>;
 @group(0) @binding(6) var<storage, read_write> corner_forces: array<vec4f>;
 @group(0) @binding(7) var<storage, read_write> corner_gradients: array<vec4f>;
-
-const MAX_ROTATION_STEPS: u32 = 8u;
-const ROTATION_TOLERANCE: f32 = 0.05;
 
 // Correction of the rotation in its own frame [rad], from R^T F - I.
 fn rotation_correction(b: mat3x3f) -> vec3f {

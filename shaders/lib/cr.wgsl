@@ -4,122 +4,11 @@
 #import lib/cwc.wgsl
 #import lib/group.wgsl
 #import lib/float.wgsl
-
-struct Cr {
-    n_islands: u32,
-    n_groups: u32,
-    n_unknowns: u32, // of the model
-    islands: u32, // first word of the islands in `cwc_words`,
-    groups: u32, // of the island of each workgroup,
-    rigid: u32, // and of the blocks of A of rigid bodies, each with its inverse
-    sums: u32, // first vector in `cwc_state` of the partial sums,
-    loads: u32, // and of what active contacts put on each place
-}
-
-// State of the solve of one island, begun by the host and read by it when it is done.
-struct CrControl {
-    done: u32,
-    converged: u32,
-    is_exhausted: u32, // no iterations are left
-    stuck: u32,
-    phase: u32, // of the round
-    next_phase: u32,
-    action: u32, // what is done with the states at the end of the round
-    fresh: u32, // 1 if there is no direction before the next
-    iterations: u32, // of all solves of this step
-    since_evaluation: u32,
-    restarts: u32, // since the rows are these
-    is_loaded: u32, // 1 if `scale` is complete
-    rho: f32, // z.Bz of the last step
-    alpha: f32,
-    error: f32, // of the residual, in units of its bounds
-    error_after_restart: f32,
-    scale: f32, // what the residual is measured against [kg m/s]
-    least_scale: f32, // [kg m/s], > 0
-    bound2: f32, // |r_v|^2 at which states settle; 0 before the first residual is known
-    final2: f32, // |r_v|^2 at which the solve ends
-    residual2: f32, // |r_v|^2
-    pad: f32,
-}
+#import host/cr
 
 @group(0) @binding(21) var<uniform> cr: Cr;
 @group(0) @binding(22) var<storage, read_write> cr_controls: array<CrControl>;
-// Over unknowns, see CR_R and those after it.
 @group(0) @binding(23) var<storage, read_write> cr_vectors: array<vec4f>;
-
-// What a round does (`CrControl.phase`).
-const PHASE_NORMAL: u32 = 0u; // one iteration
-const PHASE_RESTART: u32 = 1u; // first direction for changed contacts
-const PHASE_ENTRY: u32 = 2u; // residual for the contacts that the host has brought
-
-const ACTION_NONE: u32 = 0u;
-const ACTION_EVALUATE: u32 = 1u;
-const ACTION_FORCED: u32 = 2u; // at a converged state, where what counts at the end is looked at too
-
-const INACTIVE: u32 = 0u;
-const STICKING: u32 = 1u;
-const SLIDING: u32 = 2u;
-
-// Planes of one vector a contact in `cwc_state`; the first are brought by the host, and read by it up to the compliance.
-const CR_STATUS: u32 = 0u; // (status, turning [m/N] or -1 for none, size of the sliding force [N])
-const CR_TANGENT_1: u32 = 1u; // with the offset along it [m]
-const CR_TANGENT_2: u32 = 2u;
-const CR_MULTIPLIER: u32 = 3u; // [N]
-const CR_COMPLIANCE: u32 = 4u; // diagonal [m/N]
-const CR_STIFFNESS: u32 = 5u; // diagonal, and then what is off it: (xy, xz, yz) [N/m]
-const CR_STIFFNESS_OFF: u32 = 6u;
-const CR_ROW_R: u32 = 7u;
-const CR_ROW_Z: u32 = 8u;
-const CR_ROW_P: u32 = 9u;
-const CR_ROW_B_P: u32 = 10u;
-const CR_ROW_C_B_P: u32 = 11u;
-const CR_SPREAD: u32 = 12u; // in space, what L^T is to be applied to; w: 1 if the contact is active
-const CR_FORCE: u32 = 13u; // the same of the forces
-const CR_PLANES: u32 = 14u;
-
-// Vectors over unknowns: residual (w: 1 + the place of what contacts hang on, else 0), preconditioned residual, direction, their products with B and A,
-// C^-1 B p, and the residual without contacts.
-const CR_R: u32 = 0u;
-const CR_Z: u32 = 1u;
-const CR_P: u32 = 2u;
-const CR_B_Z: u32 = 3u;
-const CR_B_P: u32 = 4u;
-const CR_A_Z: u32 = 5u;
-const CR_A_P: u32 = 6u;
-const CR_C_B_P: u32 = 7u;
-const CR_FREE: u32 = 8u;
-
-// Slots of partial sums of the workgroups: (Bp.CBp) of unknowns and of rows, (z.Bz, or |r_v|^2 where contacts have changed),
-// (|r_v|^2, max |r_c|, sum of mu lambda, contacts in it), (active contacts, z.Sz), (1 where a contact has changed).
-const CR_SUM_CURVATURE: u32 = 0u;
-const CR_SUM_CURVATURE_ROWS: u32 = 1u;
-const CR_SUM_RHO: u32 = 2u;
-const CR_SUM_ROUND: u32 = 3u;
-const CR_SUM_ROWS: u32 = 4u;
-const CR_SUM_CHANGED: u32 = 5u;
-
-struct CrIsland {
-    first_group: u32,
-    end_group: u32,
-    first_unknown: u32,
-    end_unknown: u32,
-    first_contact: u32,
-    end_contact: u32,
-    first_body: u32, // deformable ones
-    end_body: u32,
-}
-
-fn cr_island_of(group: u32) -> u32 {
-    return cwc_words[cr.groups + group];
-}
-
-fn cr_island(island: u32) -> CrIsland {
-    let w = cr.islands + 8u * island;
-    return CrIsland(
-        cwc_words[w], cwc_words[w + 1u], cwc_words[w + 2u], cwc_words[w + 3u],
-        cwc_words[w + 4u], cwc_words[w + 5u], cwc_words[w + 6u], cwc_words[w + 7u],
-    );
-}
 
 // First item of a thread after the first of the island, and the distance to the next.
 fn cr_first(lane: u32, group: u32, island: CrIsland) -> u32 {
@@ -170,30 +59,21 @@ fn cr_part_max(lane: u32, island: CrIsland, slot: u32) -> f32 {
 
 // The block of A of an unknown of a rigid body (0) or its inverse (1); symmetric.
 fn cr_rigid(unknown: u32, which: u32) -> mat3x3f {
-    let w = cr.rigid + 18u * (unknown - params.n_nodes) + 9u * which;
-    return mat3x3f(
-        bitcast<f32>(cwc_words[w]), bitcast<f32>(cwc_words[w + 1u]), bitcast<f32>(cwc_words[w + 2u]),
-        bitcast<f32>(cwc_words[w + 3u]), bitcast<f32>(cwc_words[w + 4u]), bitcast<f32>(cwc_words[w + 5u]),
-        bitcast<f32>(cwc_words[w + 6u]), bitcast<f32>(cwc_words[w + 7u]), bitcast<f32>(cwc_words[w + 8u]),
-    );
+    return cr_rigid_block(2u * (unknown - params.n_nodes) + which);
 }
 
-// What a lever makes of the velocity of its place, and what it makes of a force.
-fn cr_motion(lever: Lever, kind: u32, v: vec3f) -> vec3f {
-    return select(v * lever.value.x, cross(v, lever.value), kind == PLACE_ANGULAR);
-}
-
-// L^T of the vectors in a plane, at a place; w: the weights that active contacts put there.
+// L^T of the vectors in a plane, at a touched unknown; w: the weights that active contacts put there.
 fn cr_gather(place: u32, plane: u32) -> vec4f {
-    let p = cwc_place(place);
+    let touched = touched_unknown(place);
     var sum = vec4f();
-    for (var i = p.first; i < p.end; i++) {
-        let f = cwc_state[cr_plane(plane, cwc_words[cwc.items + 2u * i])];
-        let lever = cwc_lever(cwc_words[cwc.items + 2u * i + 1u]);
-        if p.kind == PLACE_ANGULAR {
-            sum += vec4f(cross(lever.value, f.xyz), f.w);
+    for (var i = touched.first_incidence; i < touched.end_incidence; i++) {
+        let incidence = cwc_incidence(i);
+        let f = cwc_state[cr_plane(plane, incidence.x)];
+        let entry = jacobian_entry(incidence.y);
+        if touched.kind == TOUCHED_ANGULAR {
+            sum += vec4f(cross(entry.value, f.xyz), f.w);
         } else {
-            sum += vec4f(f.xyz * lever.value.x, f.w * abs(lever.value.x));
+            sum += vec4f(f.xyz * entry.value.x, f.w * abs(entry.value.x));
         }
     }
     return vec4f(params.dt * sum.xyz, sum.w);
@@ -204,12 +84,12 @@ struct CrContact {
     normal: vec4f,
     tangent_1: vec4f,
     tangent_2: vec4f,
-    give: vec4f,
+    compliance: vec4f,
     multiplier: vec3f,
     status: u32,
     turning: f32,
     sliding: f32,
-    levers: vec2u,
+    entries: vec2u,
 }
 
 fn cr_contact(k: u32) -> CrContact {
@@ -218,17 +98,17 @@ fn cr_contact(k: u32) -> CrContact {
         cwc_rows[k].normal,
         cwc_state[cr_plane(CR_TANGENT_1, k)],
         cwc_state[cr_plane(CR_TANGENT_2, k)],
-        cwc_rows[k].give,
+        cwc_rows[k].compliance,
         cwc_state[cr_plane(CR_MULTIPLIER, k)].xyz,
         u32(state.x),
         state.y,
         state.z,
-        cwc_rows[k].levers.xy,
+        cwc_rows[k].entries.xy,
     );
 }
 
 fn cr_is_spring(c: CrContact) -> bool {
-    return c.give.w < 0.0;
+    return c.compliance.w < 0.0;
 }
 
 // C v, C^T f.
@@ -252,7 +132,7 @@ fn cr_mask(c: CrContact, v: vec3f) -> vec3f {
 
 fn cr_row_compliance(c: CrContact) -> vec3f {
     if cr_is_spring(c) {
-        return c.give.xyz;
+        return c.compliance.xyz;
     }
     return vec3f(0.0, 0.0, select(0.0, max(c.turning, 0.0), c.status == SLIDING));
 }

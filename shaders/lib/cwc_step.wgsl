@@ -3,15 +3,6 @@
 #import lib/law.wgsl
 #import lib/float.wgsl
 
-// Errors that grow to this many times the best one tell of a step that is too long.
-const LOST: f32 = 100.0;
-// Forces whose error is at most this many times the least one are taken for better if they are later.
-// Contacts that hang on the same nodes hand forces to each other with an error that stays as it is until one of them has none left, and that way must not be gone
-// anew in each pass. (On the CPU, where passes have more iterations, it makes no difference.)
-const AS_GOOD: f32 = 1.1;
-// Forces within the accuracy are improved by so many iterations. Twin: `contact::dual::IMPROVEMENTS`.
-const IMPROVEMENTS: f32 = 24.0;
-
 struct Decision {
     improves: bool, // the forces of the iteration before are the best so far
     is_lost: bool,
@@ -22,17 +13,18 @@ struct Decision {
     kept: vec4f, // likewise
 }
 
-// `state` and `kept` as CWC_SOLVE says, `factor` CWC_FACTOR; the error [m] within which forces are only improved; sums of the iteration before: climb and largest error.
+// `state` and `kept` as CWC_SOLVE_STATE says, `factor` CWC_SOLVE_FACTOR; the error [m] within which forces are only improved;
+// sums of the iteration before: climb and largest error.
 fn step_decide(state: vec4f, kept: vec4f, factor: vec4f, accuracy: f32, sums: vec4f) -> Decision {
     var d = Decision();
     d.is_first = state.w == 0.0;
     let is_finite = float_is_finite(sums.x) && float_is_finite(sums.y);
     let was_over = state.z != 0.0;
-    d.improves = !d.is_first && !was_over && is_finite && sums.y < AS_GOOD * state.y;
+    d.improves = !d.is_first && !was_over && is_finite && sums.y < CWC_AS_GOOD * state.y;
     let best = select(state.y, min(state.y, sums.y), d.improves);
-    d.is_lost = !d.is_first && (!is_finite || sums.y > LOST * best);
+    d.is_lost = !d.is_first && (!is_finite || sums.y > CWC_LOST * best);
     let improvements = select(0.0, kept.w + 1.0, best < max(accuracy, factor.x));
-    d.is_over = was_over || (!d.is_first && (best < factor.x || improvements > IMPROVEMENTS));
+    d.is_over = was_over || (!d.is_first && (best < factor.x || improvements > CWC_IMPROVEMENTS));
     let theta_next = 0.5 * (1.0 + sqrt(1.0 + 4.0 * state.x * state.x));
     let restarts = d.is_first || sums.x > 0.0 || d.is_lost;
     d.momentum = select((state.x - 1.0) / theta_next, 0.0, restarts);
@@ -48,7 +40,7 @@ fn step_advance(k: u32, now: u32, image: vec3f, factor: vec4f, d: Decision) -> v
     let before = cwc_state[other].xyz;
     if d.improves {
         cwc_state[cwc_plane(CWC_FORCE, k)] = vec4f(before, 0.0);
-        cwc_state[cwc_plane(CWC_FORETOLD, k)] = cwc_state[cwc_plane(CWC_LAST, k)];
+        cwc_state[cwc_plane(CWC_PREDICTED, k)] = cwc_state[cwc_plane(CWC_LAST, k)];
     }
     if d.is_over {
         return vec4f();
@@ -57,7 +49,7 @@ fn step_advance(k: u32, now: u32, image: vec3f, factor: vec4f, d: Decision) -> v
         cwc_state[other] = cwc_state[cwc_plane(CWC_FORCE, k)];
         return vec4f(0.0, d.state.y, 0.0, 0.0);
     }
-    let friction = cwc_rows[k].give.w;
+    let friction = cwc_rows[k].compliance.w;
     let scale = cwc_state[cwc_plane(CWC_SCALE, k)] * vec4f(factor.yy, vec2f(1.0 / factor.y));
     let p = cwc_state[present].xyz;
     var u = cwc_state[cwc_plane(CWC_FREE, k)].xyz;
@@ -65,7 +57,7 @@ fn step_advance(k: u32, now: u32, image: vec3f, factor: vec4f, d: Decision) -> v
         // What stands there is the motion with these forces.
         cwc_state[cwc_plane(CWC_FREE, k)] = vec4f(u - factor.y * image, 0.0);
         cwc_state[cwc_plane(CWC_START, k)] = vec4f(u, 0.0);
-        cwc_state[cwc_plane(CWC_FORETOLD, k)] = vec4f(u, 0.0);
+        cwc_state[cwc_plane(CWC_PREDICTED, k)] = vec4f(u, 0.0);
     } else {
         u += factor.y * image;
     }

@@ -33,7 +33,7 @@ fn cwc_join(lane: u32, value: vec4f) -> vec4f {
 }
 
 // Of all workgroups of an island in a slot: sums of x and z, largest y; for all threads.
-fn cwc_join_slot(lane: u32, island: Island, slot: u32) -> vec4f {
+fn cwc_join_slot(lane: u32, island: CwcIsland, slot: u32) -> vec4f {
     var part = vec4f();
     for (var g = island.first_group + lane; g < island.end_group; g += WORKGROUP) {
         let value = cwc_state[cwc_sum(slot, g)];
@@ -55,9 +55,9 @@ fn cwc_product(contact: u32, thread: u32, threads: u32, plane: u32) -> vec3f {
     var sum = vec3f();
     for (var s = 0u; s < 2u; s++) {
         let side = cwc_rows[contact].sides[s];
-        for (var j = thread; j < side.z; j += threads) {
-            let f = cwc_state[cwc_plane(plane, cwc_words[cwc.member_contacts + side.y + j])].xyz;
-            let b = 9u * (side.x + side.w * side.z + j);
+        for (var j = thread; j < side.n_members; j += threads) {
+            let f = cwc_state[cwc_plane(plane, cwc_member_contact(side.first_member + j))].xyz;
+            let b = 9u * (side.weights + side.own * side.n_members + j);
             sum += vec3f(
                 cwc_weights[b] * f.x + cwc_weights[b + 1u] * f.y + cwc_weights[b + 2u] * f.z,
                 cwc_weights[b + 3u] * f.x + cwc_weights[b + 4u] * f.y + cwc_weights[b + 5u] * f.z,

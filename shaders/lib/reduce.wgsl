@@ -2,6 +2,7 @@
 // workgroup of the body adds them up again for itself in the next kernel, which saves a dispatch.
 #import lib/params.wgsl
 #import lib/group.wgsl
+#import host/elastic
 
 struct Reductions {
     controls: array<Control, MAX_ROW_GROUPS>, // of each body
@@ -10,13 +11,6 @@ struct Reductions {
 }
 @group(0) @binding(1) var<storage, read_write> reductions: Reductions;
 @group(0) @binding(12) var<uniform> shares: array<Share, MAX_ROW_GROUPS>;
-
-// (|M v|^2, |corner forces|^2).
-const SLOT_SCALE: u32 = 0u;
-// Of each body, see `lib/tiles.wgsl`; in two slots that take turns.
-const SLOT_STATE: u32 = 1u;
-// How many there are.
-const SLOTS: u32 = 3u;
 
 // This thread's part of the sum of a slot.
 fn reduce_slot(lane: u32, share: Share, slot: u32) -> vec4f {

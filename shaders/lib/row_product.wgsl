@@ -22,9 +22,9 @@ fn grab_product(weights: vec4f) -> vec3f {
 // Row i of A x.
 fn row_product(i: u32) -> vec3f {
     var product = vec3f();
-    let end = pattern[i + 1u];
-    for (var b = pattern[i]; b < end; b++) {
-        product += block_product(blocks[b], x[pattern[params.n_nodes + 1u + b]].xyz);
+    let end = row_start(i + 1u);
+    for (var b = row_start(i); b < end; b++) {
+        product += block_product(blocks[b], x[block_column(b)].xyz);
     }
     if params.n_grabs > 0u {
         product += grab_product(grab_weights[i]);

@@ -1,4 +1,5 @@
 // Prefix sums over the threads of a workgroup.
+#import host/search
 var<workgroup> scan_values: array<u32, WORKGROUP>;
 
 // What is broken or too large for a number stays so.

@@ -1,24 +1,12 @@
-// Tiles: the free nodes of one aggregate of a body, one workgroup each in the kernels of the elastic solve (`src/gpu/tiles.rs`). What a tile adds up is kept in the
-// frame of its rest pose, where the coarse matrix is constant. Twin: `sparse::TwoLevel`.
+// Tiles: the free nodes of one aggregate of a body, one workgroup each in the kernels of the elastic solve
+// (`src/gpu/tiles.rs`). What a tile adds up is kept in the frame of its rest pose, where the coarse matrix is constant.
+// Twin: `gpu::tests::two_level_on_cpu`.
 #import lib/reduce.wgsl
 #import lib/quat.wgsl
 #import lib/float.wgsl
+#import host/pattern
 
-struct Tile {
-    first: u32, // of its members
-    end: u32,
-    body: u32,
-    first_tile: u32, // of its body
-    n_tiles: u32,
-    coarse: u32, // its row of the inverse of the coarse matrix in `preconditioner`
-    share: u32, // the first of its body
-    pad: u32,
-}
-
-struct Member {
-    arm: vec3f, // D, from the centre of the tile, in units of its radius
-    node: u32,
-}
+@group(0) @binding(2) var<storage, read> pattern: array<u32>;
 
 // Force and torque on a tile; or its shift and turn.
 struct Motion {
@@ -30,43 +18,6 @@ struct Motion {
 fn motion_plus(sum: Motion, arm: vec3f, force: vec3f) -> Motion {
     return Motion(sum.shift + force, sum.turn + cross(arm, force));
 }
-
-// Starts of the rows and their end, columns of the blocks; then tiles, tets that tell their rotation, the first tiles of the bodies that are solved in one
-// workgroup, and members.
-@group(0) @binding(2) var<storage, read> pattern: array<u32>;
-
-const TILE_WORDS: u32 = 8u;
-
-fn tile_words() -> u32 {
-    return params.n_nodes + 1u + params.n_blocks;
-}
-
-fn tile_of(t: u32) -> Tile {
-    let w = tile_words() + TILE_WORDS * t;
-    return Tile(pattern[w], pattern[w + 1u], pattern[w + 2u], pattern[w + 3u], pattern[w + 4u], pattern[w + 5u], pattern[w + 6u], pattern[w + 7u]);
-}
-
-// The k-th tet of those that tell the rotation of a tile, or 0xffffffff.
-fn tile_sample(t: u32, k: u32) -> u32 {
-    return pattern[tile_words() + TILE_WORDS * params.n_tiles + TILE_SAMPLES * t + k];
-}
-
-fn whole_first_tile(k: u32) -> u32 {
-    return pattern[tile_words() + (TILE_WORDS + TILE_SAMPLES) * params.n_tiles + k];
-}
-
-fn member_of(m: u32) -> Member {
-    let w = tile_words() + (TILE_WORDS + TILE_SAMPLES) * params.n_tiles + params.n_whole + 4u * m;
-    return Member(vec3f(bitcast<f32>(pattern[w]), bitcast<f32>(pattern[w + 1u]), bitcast<f32>(pattern[w + 2u])), pattern[w + 3u]);
-}
-
-// What each tile has in `reductions.sums`, behind the slots of the workgroups over rows:
-const TILE_ROTATION: u32 = 0u; // quaternion, from the rest pose
-const TILE_SUMS: u32 = 1u; // (r.u, u.w, r.r); at the start (r.r, b.b)
-const TILE_RESIDUAL: u32 = 2u; // force and torque of the residual
-const TILE_PRODUCT: u32 = 4u; // of w = A u; at the start of b
-const TILE_IMAGE: u32 = 6u; // of s = A p, in two slots that take turns
-const TILE_SLOTS_OF_SUMS: u32 = 5u; // from TILE_SUMS on, those that a product leaves
 
 fn tile_place(slot: u32, t: u32) -> u32 {
     return SLOTS * MAX_ROW_GROUPS + slot * params.n_tiles + t;

@@ -102,7 +102,7 @@ const MAX_ELASTIC_ITERATIONS: u32 = 60;
 /// Most looks at the geometry that may change the rows.
 pub const MAX_RELINEARISATIONS: u32 = 20;
 /// Forces are found to this part of what the elastic residual of the pass still moves.
-const FORCING: f64 = 0.1;
+pub const FORCING: f64 = 0.1;
 /// Forces are sought to this part of the contact tolerance, and taken if they come as near as that: gaps that aim at the middle of the band stay in it.
 const FINEST: f64 = 0.2;
 pub const ACCEPTED: f64 = 0.5;

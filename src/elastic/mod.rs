@@ -14,5 +14,5 @@ pub use assembly::{SystemInputs, edge_block, link, matrix, right_hand_side, rigi
 pub use elements::{CornerForces, CornerGradients, EdgeTangents, Elements, Tangents, elements};
 pub use groups::{NodeMotion, TetGroups, gather_motions};
 pub use rest_pose::{Aggregates, Levels, RestBody, RestPoses, RestShape, SAMPLES, coarse_factors, stiffness};
-pub use rotation::{IDENTITY, Quaternion};
+pub use rotation::{IDENTITY, MAX_STEPS as MAX_ROTATION_STEPS, Quaternion, TOLERANCE as ROTATION_TOLERANCE};
 pub use stress::{cauchy_stress, deformation_gradient, strain_energy, von_mises};

@@ -12,8 +12,8 @@ pub const IDENTITY: Quaternion = [0.0, 0.0, 0.0, 1.0];
 
 /// Most improvements of a rotation in a time step, and the correction [rad] after which there is another. What one of 0.05 rad leaves is 3e-5 rad, which the next
 /// step takes away.
-const MAX_STEPS: usize = 8;
-const TOLERANCE: f64 = 0.05;
+pub const MAX_STEPS: usize = 8;
+pub const TOLERANCE: f64 = 0.05;
 
 /// [`matrices`] of one.
 pub fn matrix(q: &Quaternion) -> Mat3 {

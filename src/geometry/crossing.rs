@@ -110,7 +110,7 @@ const TOUCH_DISTANCE: f64 = 1e-9;
 /// Uncertainty of a quick distance, in sizes of the features.
 const QUICK_DISTANCE_ERROR: f64 = 1e-7;
 /// Most of the first distance that counts as touching.
-const MAX_TOUCH_OF_GAP: f64 = 0.1;
+pub const MAX_TOUCH_OF_GAP: f64 = 0.1;
 /// Sine below which a triangle or two edges have no normal.
 const MIN_SINE: f64 = 1e-9;
 /// Sine of the angle between a path and a plane below which a point comes from neither side.

@@ -64,7 +64,7 @@ pub enum DeviceError {
     #[error("the device refused an operation: {0}")]
     Refused(String),
     #[error(transparent)]
-    Shader(#[from] super::ShaderError),
+    Shader(#[from] super::shader::ShaderError),
 }
 
 /// An adapter as `pliant info` shows it.

@@ -1,54 +1,117 @@
 //! The elastic part of a step on the device: element pass, right-hand side, matrix, conjugate gradients, update.
 
-use super::kernel::{Bound, Buffers, Kernel, bound};
-use super::layout::{BlockData, ControlData, ShareData, TetData, shares};
-use super::tiles::{Groups, Tiles};
-use super::{Device, DeviceError, MAX_ROW_GROUPS};
+use super::device::{Device, DeviceError};
+use super::kernel::{Bound, Buffers, ByParity, Stage, kernels};
+use super::layout::{self, BlockData, ControlData, ShareData, TetData};
+use super::limits::MAX_ROW_GROUPS;
+use super::tiles::Tiles;
+use super::upload::{Groups, shares};
+use super::wgsl::{HostModule, shared_constants, shared_slots};
 use crate::model::Model;
 
-/// Kernels before the solve.
-pub struct Assembly {
-    elements: Bound,
-    grabs: Bound,
-    right_hand_side: Bound,
-    edge_blocks: Bound,
-    diagonals: Bound,
+pub static HOST: HostModule = HostModule {
+    name: "elastic",
+    uses: &[&layout::HOST, &layout::PATTERN],
+    declare: |declarations| {
+        declare_constants(declarations);
+        declare_slots(declarations);
+        declare_tile_slots(declarations);
+        declare_krylov(declarations);
+    },
+};
+
+shared_constants! {
+    fn declare_constants, "":
+    /// Places in the indirect arguments.
+    pub ARGUMENTS_LOOP: u32 = 0;
+    pub ARGUMENTS_NODES: u32 = 1;
+    pub ARGUMENTS_POINTS: u32 = 2;
+    pub ARGUMENTS_WHOLE: u32 = 3;
+    /// Most iterations of a dispatch that solves bodies in one workgroup each.
+    WHOLE_ITERATIONS: u32 = 64;
+    /// Tets that give the rotation of a tile.
+    TILE_SAMPLES: usize = crate::elastic::SAMPLES;
+    /// Part of the momentum of an unloaded body that its residual is measured against.
+    MOMENTUM_SHARE: f64 = crate::step::MOMENTUM_SHARE;
+    /// Most improvements of a rotation in a step, and the correction [rad] after which there is another.
+    MAX_ROTATION_STEPS: usize = crate::elastic::MAX_ROTATION_STEPS;
+    ROTATION_TOLERANCE: f64 = crate::elastic::ROTATION_TOLERANCE;
+    /// Sums of a tile that a product leaves, from `TILE_SUMS` on.
+    TILE_SLOTS_OF_SUMS: usize = TILE_IMAGE - TILE_SUMS;
 }
 
-/// Conjugate gradients with two levels: two dispatches an iteration for the bodies that one workgroup cannot hold, and for the others all iterations in one.
-/// The sums over all rows are finished by the kernel that needs them.
+shared_slots! {
+    fn declare_slots, "", total SLOTS:
+    /// In `reductions.sums`, one entry a workgroup over rows: (|M v|^2, |corner forces|^2).
+    SLOT_SCALE: 1;
+    /// One entry a body, in two slots that take turns: (r.u of the last iteration, its step, iterations, 1 if the loop is over).
+    SLOT_STATE: 2;
+}
+
+shared_slots! {
+    fn declare_tile_slots, "", total TILE_SLOTS:
+    /// In `reductions.sums` behind the slots of the workgroups, one entry a tile: its rotation from the rest pose, a quaternion.
+    TILE_ROTATION: 1;
+    /// (r.u, u.w, r.r); at the start (r.r, b.b).
+    TILE_SUMS: 1;
+    /// Force and torque of the residual.
+    TILE_RESIDUAL: 2;
+    /// Force and torque of w = A u; at the start of b.
+    TILE_PRODUCT: 2;
+    /// Force and torque of s = A p, in two slots that take turns.
+    TILE_IMAGE: 4;
+}
+
+shared_slots! {
+    fn declare_krylov, "KRYLOV_", total VECTORS:
+    /// Vectors over nodes in `krylov`: the direction p,
+    P: 1;
+    /// s = A p,
+    S: 1;
+    /// and w = A u of the preconditioned residual u.
+    W: 1;
+}
+
+kernels! {
+    /// Kernels before the solve.
+    pub struct Assembly in "elastic", HOST {
+        elements: Bound,
+        grabs: Bound,
+        right_hand_side: Bound,
+        edge_blocks: Bound,
+        diagonals: Bound,
+    }
+}
+
+kernels! {
+    /// Kernels of the conjugate gradients.
+    pub struct Kernels in "cg", HOST {
+        rotate_tiles: Bound,
+        initial_residual: Bound { x: "dv" },
+        initial_direction: Bound,
+        multiply_direction: ByParity { x: "z" },
+        advance_solution: ByParity,
+        solve_small_body: Bound { x: "z" },
+        control_dispatch: Bound,
+    }
+}
+
+/// Conjugate gradients with two levels: two dispatches an iteration for the bodies that one workgroup cannot hold, and for
+/// the others all iterations in one. The sums over all rows are finished by the kernel that needs them.
 ///
-/// The matrix has one storage, which the conjugate residuals read too: rows of blocks of three padded rows. Measured on llvmpipe, with 53,038 blocks in 4,000 rows, a
-/// product takes 7.1 ms, one with SELL-32 8.9 ms (nine planes) or 7.4 ms (padded rows); the best mapping of the thesis takes 2.6 times as long as SELL-32.
+/// The matrix has one storage, which the conjugate residuals read too: rows of blocks of three padded rows. Measured on
+/// llvmpipe, with 53,038 blocks in 4,000 rows, a product takes 7.1 ms, one with SELL-32 8.9 ms (nine planes) or 7.4 ms
+/// (padded rows); the best mapping of the thesis takes 2.6 times as long as SELL-32.
 pub struct ConjugateGradient {
-    turn: Bound,
-    residual_start: Bound,
-    start: Bound,
-    /// For even and odd iterations: state and partial sums take turns.
-    product: [Bound; 2],
-    advance: [Bound; 2],
-    whole: Bound,
-    gate: Bound,
+    kernels: Kernels,
     groups: Groups,
 }
 
-/// Places in the indirect arguments (`shaders/cg/gate.wgsl`).
-pub const ARGUMENTS_LOOP: u64 = 0;
-pub const ARGUMENTS_NODES: u64 = 1;
-pub const ARGUMENTS_POINTS: u64 = 2;
-pub const ARGUMENTS_WHOLE: u64 = 3;
-
-/// Iterations between two looks at whether the loop is over; even, so that a batch starts with an even iteration.
+/// Iterations between two checks whether the loop is over; even, so that a batch starts with an even iteration.
 pub const GATE_INTERVAL: u32 = 4;
-/// Most iterations of a dispatch that solves bodies in one workgroup each (`shaders/cg/whole.wgsl`).
-const WHOLE_ITERATIONS: u32 = 64;
 
-/// `Reductions` of `shaders/lib/reduce.wgsl` and `tiles.wgsl`: vectors before the sums, slots of sums, and what every tile has.
-const REDUCTION_HEADER: usize = size_of::<ControlData>() / 16 * MAX_ROW_GROUPS as usize + crate::model::MAX_GRABS;
-const REDUCTION_SLOTS: usize = 3;
-const TILE_SLOTS: usize = 10;
-/// Vectors over nodes in `krylov` (`shaders/lib/krylov.wgsl`).
-const KRYLOV_VECTORS: usize = 3;
+/// `Reductions` of `shaders/lib/reduce.wgsl`: vectors before the sums.
+pub const REDUCTION_HEADER: usize = size_of::<ControlData>() / 16 * MAX_ROW_GROUPS as usize + layout::MAX_GRABS;
 
 /// Most workgroups of a kernel over rows, unless there are more bodies: every one reads the partial sums of all of its body's, so there are few where cores are few.
 fn most_row_groups(device: &Device) -> u32 {
@@ -65,7 +128,7 @@ pub fn create_buffers(device: &Device, buffers: &mut Buffers, model: &Model, mos
     let (tiles, groups, words) = Tiles::new(model, &shares, most_whole);
     shares.resize(most, ShareData::default());
     buffers.uniform("shares", &shares);
-    buffers.upload("pattern", &[&model.pattern.row_starts[..], &model.pattern.columns[..], &words].concat())?;
+    buffers.upload("pattern", &words)?;
     let (n, tets) = (model.n_nodes(), model.tets.len());
     for name in ["displacements_hi", "displacements_lo", "velocities", "residual", "z"] {
         buffers.storage::<[f32; 4]>(name, n)?;
@@ -88,8 +151,8 @@ pub fn create_buffers(device: &Device, buffers: &mut Buffers, model: &Model, mos
     }
     buffers.storage::<BlockData>("blocks", model.pattern.n_blocks())?;
     buffers.storage::<[f32; 4]>("preconditioner", 3 * n + tiles.n_vectors())?;
-    buffers.storage::<[f32; 4]>("krylov", KRYLOV_VECTORS * n)?;
-    let n_sums = REDUCTION_SLOTS * MAX_ROW_GROUPS as usize + TILE_SLOTS * groups.tiles as usize;
+    buffers.storage::<[f32; 4]>("krylov", VECTORS * n)?;
+    let n_sums = SLOTS * MAX_ROW_GROUPS as usize + TILE_SLOTS * groups.tiles as usize;
     buffers.storage::<[f32; 4]>("reductions", REDUCTION_HEADER + n_sums)?;
     buffers.storage::<u32>("fault", 1)?;
     buffers.zeroed("arguments", 256, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::INDIRECT | wgpu::BufferUsages::COPY_SRC)?;
@@ -111,17 +174,6 @@ pub fn bytes_of_system(model: &Model) -> [u64; 2] {
 }
 
 impl Assembly {
-    /// The right-hand side goes to the buffer `rhs`.
-    pub fn new(buffers: &Buffers, rhs: &str) -> Result<Self, DeviceError> {
-        Ok(Self {
-            elements: bound(buffers, "elastic/elements")?,
-            grabs: bound(buffers, "elastic/grabs")?,
-            right_hand_side: Kernel::new(buffers.device(), "elastic/right_hand_side")?.bind(buffers, &[("rhs", rhs)])?,
-            edge_blocks: bound(buffers, "elastic/edge_blocks")?,
-            diagonals: bound(buffers, "elastic/diagonals")?,
-        })
-    }
-
     pub fn record_elements(&self, pass: &mut wgpu::ComputePass, model: &Model) {
         self.elements.dispatch(pass, model.tets.len());
     }
@@ -135,51 +187,41 @@ impl Assembly {
 }
 
 impl ConjugateGradient {
-    pub fn new(buffers: &Buffers, device: &std::sync::Arc<Device>, groups: Groups) -> Result<Self, DeviceError> {
-        let product = Kernel::new(device, "cg/product")?;
-        let advance = Kernel::new(device, "cg/advance")?;
-        let product_of = |parity: &str| product.bind(buffers, &[("parity", parity), ("x", "z")]);
-        let advance_of = |parity: &str| advance.bind(buffers, &[("parity", parity)]);
-        Ok(Self {
-            turn: bound(buffers, "cg/turn")?,
-            residual_start: Kernel::new(device, "cg/residual_start")?.bind(buffers, &[("x", "dv")])?,
-            start: bound(buffers, "cg/start")?,
-            product: [product_of("parity_even")?, product_of("parity_odd")?],
-            advance: [advance_of("parity_even")?, advance_of("parity_odd")?],
-            whole: Kernel::new(device, "cg/whole")?.bind(buffers, &[("x", "z")])?,
-            gate: bound(buffers, "cg/gate")?,
-            groups,
-        })
+    pub fn new(buffers: &Buffers, groups: Groups) -> Result<Self, DeviceError> {
+        Ok(Self { kernels: Kernels::new(buffers, &[])?, groups })
     }
 
     pub fn record_start(&self, pass: &mut wgpu::ComputePass) {
-        self.turn.dispatch(pass, self.groups.tiles as usize);
-        self.residual_start.dispatch_groups(pass, [self.groups.tiles, 1, 1]);
-        self.start.dispatch_groups(pass, [self.groups.tiles, 1, 1]);
-        self.record_gate(pass);
+        let (kernels, tiles) = (&self.kernels, self.groups.tiles);
+        kernels.rotate_tiles.dispatch(pass, tiles as usize);
+        kernels.initial_residual.dispatch_groups(pass, [tiles, 1, 1]);
+        kernels.initial_direction.dispatch_groups(pass, [tiles, 1, 1]);
+        self.record_control(pass);
     }
 
-    /// Looks whether the loops are over, and opens or closes what follows.
-    pub fn record_gate(&self, pass: &mut wgpu::ComputePass) {
-        self.gate.dispatch_groups(pass, [1, 1, 1]);
+    /// Ends the loops that are over, and begins or ends what follows them.
+    fn record_control(&self, pass: &mut wgpu::ComputePass) {
+        self.kernels.control_dispatch.dispatch_groups(pass, [1, 1, 1]);
     }
 
     /// Records a multiple of `GATE_INTERVAL` iterations, or more; those after the end of the loop are empty.
     pub fn record_iterations(&self, pass: &mut wgpu::ComputePass, buffers: &Buffers, iterations: u32) {
         let arguments = buffers.get("arguments");
+        let Kernels { multiply_direction, advance_solution, solve_small_body, .. } = &self.kernels;
         if self.groups.whole > 0 {
-            (0..iterations.div_ceil(WHOLE_ITERATIONS)).for_each(|_| self.whole.dispatch_indirect(pass, arguments, ARGUMENTS_WHOLE));
+            for _ in 0..iterations.div_ceil(WHOLE_ITERATIONS) {
+                solve_small_body.dispatch_indirect(pass, arguments, ARGUMENTS_WHOLE);
+            }
         }
         if self.groups.loop_tiles == 0 {
-            self.record_gate(pass);
+            self.record_control(pass);
             return;
         }
         for k in 0..iterations.next_multiple_of(GATE_INTERVAL) {
-            let parity = (k % 2) as usize;
-            self.product[parity].dispatch_indirect(pass, arguments, ARGUMENTS_LOOP);
-            self.advance[parity].dispatch_indirect(pass, arguments, ARGUMENTS_LOOP);
+            multiply_direction.at(k).dispatch_indirect(pass, arguments, ARGUMENTS_LOOP);
+            advance_solution.at(k).dispatch_indirect(pass, arguments, ARGUMENTS_LOOP);
             if (k + 1) % GATE_INTERVAL == 0 {
-                self.record_gate(pass);
+                self.record_control(pass);
             }
         }
     }

@@ -15,16 +15,20 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use super::cr::Cr;
-use super::cwc::{Cwc, FACTOR, FORCE, ITERATIONS, IslandRows, LOOK, SCALE, SOLVE, TOLD, Tables};
+use super::cwc::{
+    CHECK_INTERVAL as LOOK, Cwc, FACTOR, FORCE, ITERATIONS, Inverses, IslandRows, PROGRESS as TOLD, SCALE, Tables, VECTORS as SOLVE,
+};
 use super::detection::{DetectionPlace, Detector};
+use super::device::{Device, DeviceError};
 use super::elastic::{Assembly, ConjugateGradient, bytes_of_system, create_buffers};
-use super::kernel::{Bound, Buffers};
-use super::layout::{ControlData, controls, params_data, split, upload_model, vec4};
+use super::kernel::{Bound, Buffers, Stage};
+use super::layout::{ControlData, split, three, vec4};
+use super::limits::MAX_WHOLE_NODES;
 use super::outbox::Outbox;
 use super::readback::{Mailbox, Stopwatch};
 use super::stepper::{Held, outbox, skins};
-use super::tiles::{Groups, Tiles};
-use super::{Device, DeviceError, MAX_WHOLE_NODES};
+use super::tiles::Tiles;
+use super::upload::{Groups, controls, params_data, upload_model};
 use crate::contact::contact_report;
 use crate::contact::generate::{Detection, Island};
 use crate::contact::{Constraint, cwc};
@@ -87,8 +91,8 @@ impl DeviceBackend {
         buffers.uniform("params", &[params_data(model, &Default::default(), &Default::default(), &groups)]);
         let skins = skins(&mut buffers, model)?;
         let engine = Self {
-            assembly: Assembly::new(&buffers, "rhs_free")?,
-            cg: ConjugateGradient::new(&buffers, &device, groups)?,
+            assembly: Assembly::new(&buffers, &[("rhs", "rhs_free")])?,
+            cg: ConjugateGradient::new(&buffers, groups)?,
             cwc: Cwc::new(&device, &mut buffers)?,
             detector: Detector::new(&device, DetectionPlace::Auto),
             cr: None,
@@ -216,10 +220,6 @@ impl DeviceBackend {
 
 fn is_finite(vectors: &[[f32; 4]]) -> bool {
     vectors.iter().flatten().all(|x| x.is_finite())
-}
-
-fn three(v: &[f32; 4]) -> Vec3 {
-    Vec3::new(v[0].into(), v[1].into(), v[2].into())
 }
 
 impl Engine for DeviceBackend {

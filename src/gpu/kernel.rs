@@ -1,11 +1,13 @@
-//! A compute kernel: loaded by name, bound by name, dispatched over a number of threads.
+//! Compute kernels: declared by their stage, loaded and bound by name, dispatched over a number of threads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::device::{Device, DeviceError};
+use super::limits::{GRID_ROW, WORKGROUP};
 use super::shader::{Binding, Shader, ShaderError};
-use super::{Device, DeviceError, GRID_ROW, WORKGROUP};
+use super::wgsl::HostModule;
 
 /// The buffers of a computation. A kernel's binding `x` is the buffer named `x`.
 pub struct Buffers {
@@ -95,10 +97,18 @@ impl Buffers {
     }
 }
 
+/// A kernel as its stage declares it: the shader `shaders/{name}.wgsl`, whose entry point bears the name of its file.
+#[derive(Clone, Copy)]
+pub struct KernelSource {
+    pub name: &'static str,
+    /// Declarations that the shader may import.
+    pub host: &'static HostModule,
+}
+
 /// A compiled kernel.
 pub struct Kernel {
     device: Arc<Device>,
-    name: String,
+    name: &'static str,
     pipeline: wgpu::ComputePipeline,
     layout: wgpu::BindGroupLayout,
     bindings: Vec<Binding>,
@@ -107,20 +117,80 @@ pub struct Kernel {
 /// A kernel with its buffers, ready to be dispatched.
 #[derive(Clone)]
 pub struct Bound {
-    pipeline: wgpu::ComputePipeline,
+    kernel: Arc<Kernel>,
+    /// (binding, buffer) where the names differ.
+    renamed: Vec<(String, String)>,
     group: wgpu::BindGroup,
     dispatches: Arc<AtomicU32>,
 }
 
+/// A kernel bound twice: in its even and in its odd iterations, buffers or slots take turns (`shaders/lib/parity.wgsl`).
+pub struct ByParity([Bound; 2]);
+
+/// A field of a struct that [`kernels`] declares.
+pub trait DeclaredKernel: Sized {
+    fn declared(source: KernelSource, buffers: &Buffers, renamed: &[(&str, &str)]) -> Result<Self, DeviceError>;
+
+    /// Takes the present buffers, some of which have been made anew.
+    fn rebind(&mut self, buffers: &Buffers) -> Result<(), DeviceError>;
+}
+
+/// The kernels of a stage; [`kernels`] implements it.
+pub trait Stage: Sized {
+    const KERNELS: &'static [KernelSource];
+
+    /// Compiles the kernels and binds them; `renamed` gives further (binding, buffer) pairs where the names differ.
+    fn new(buffers: &Buffers, renamed: &[(&str, &str)]) -> Result<Self, DeviceError>;
+
+    /// Takes the present buffers, some of which have been made anew.
+    fn rebind(&mut self, buffers: &Buffers) -> Result<(), DeviceError>;
+}
+
+/// Declares the kernels of a stage. Each lies in `shaders/FOLDER` under the name of its field; buffers are given where their
+/// names differ from those of the bindings:
+/// `kernels! { struct Kernels in "FOLDER", HOST { name: Bound { binding: "buffer" }, ... } }`.
+macro_rules! kernels {
+    ($(#[$doc:meta])* $vis:vis struct $Name:ident in $folder:literal, $host:path {
+        $($(#[$kernel_doc:meta])* $kernel:ident: $ty:ty $({ $($binding:ident: $buffer:literal),* })?),* $(,)?
+    }) => {
+        $(#[$doc])*
+        $vis struct $Name {
+            $($(#[$kernel_doc])* pub $kernel: $ty),*
+        }
+
+        impl $crate::gpu::Stage for $Name {
+            const KERNELS: &'static [$crate::gpu::KernelSource] =
+                &[$($crate::gpu::KernelSource { name: concat!($folder, "/", stringify!($kernel)), host: &$host }),*];
+
+            fn new(buffers: &$crate::gpu::Buffers, renamed: &[(&str, &str)]) -> Result<Self, $crate::gpu::DeviceError> {
+                let mut sources = Self::KERNELS.iter();
+                let mut declared = || *sources.next().expect("there is one for each field");
+                Ok(Self {
+                    $($kernel: {
+                        let own: &[(&str, &str)] = &[$($((stringify!($binding), $buffer)),*)?];
+                        <$ty as $crate::gpu::DeclaredKernel>::declared(declared(), buffers, &[own, renamed].concat())?
+                    }),*
+                })
+            }
+
+            fn rebind(&mut self, buffers: &$crate::gpu::Buffers) -> Result<(), $crate::gpu::DeviceError> {
+                $($crate::gpu::DeclaredKernel::rebind(&mut self.$kernel, buffers)?;)*
+                Ok(())
+            }
+        }
+    };
+}
+pub(crate) use kernels;
+
 impl Kernel {
-    /// Compiles `shaders/{name}.wgsl`.
-    pub fn new(device: &Arc<Device>, name: &str) -> Result<Self, ShaderError> {
-        Self::specialised(device, name, &[])
+    pub fn new(device: &Arc<Device>, source: KernelSource) -> Result<Arc<Self>, ShaderError> {
+        Self::specialised(device, source, &[])
     }
 
     /// The same with values for constants that the shader declares as `override`.
-    pub fn specialised(device: &Arc<Device>, name: &str, constants: &[(&str, f64)]) -> Result<Self, ShaderError> {
-        let shader = Shader::load(name)?;
+    pub fn specialised(device: &Arc<Device>, source: KernelSource, constants: &[(&str, f64)]) -> Result<Arc<Self>, ShaderError> {
+        let name = source.name;
+        let shader = Shader::load(name, source.host)?;
         let bindings = shader.bindings();
         let entries: Vec<_> = bindings
             .iter()
@@ -151,30 +221,71 @@ impl Kernel {
         });
         match pollster::block_on(scope.pop()) {
             Some(error) => Err(ShaderError::Pipeline { kernel: name.into(), message: error.to_string() }),
-            None => Ok(Self { device: device.clone(), name: name.into(), pipeline, layout, bindings }),
+            None => Ok(Arc::new(Self { device: device.clone(), name, pipeline, layout, bindings })),
         }
     }
 
     /// Takes each binding's buffer by its name; `renamed` gives (binding, buffer) pairs where they differ.
-    pub fn bind(&self, buffers: &Buffers, renamed: &[(&str, &str)]) -> Result<Bound, ShaderError> {
+    pub fn bind(self: &Arc<Self>, buffers: &Buffers, renamed: &[(&str, &str)]) -> Result<Bound, ShaderError> {
+        let renamed = renamed.iter().map(|(binding, buffer)| (binding.to_string(), buffer.to_string())).collect();
+        self.bind_renamed(buffers, renamed)
+    }
+
+    fn bind_renamed(self: &Arc<Self>, buffers: &Buffers, renamed: Vec<(String, String)>) -> Result<Bound, ShaderError> {
         let mut entries = vec![];
         for binding in &self.bindings {
-            let name = renamed.iter().find(|(from, _)| *from == binding.name).map_or(binding.name.as_str(), |(_, to)| to);
+            let name = renamed.iter().find(|(from, _)| *from == binding.name).map_or(&binding.name, |(_, to)| to);
             let buffer = buffers
                 .by_name
-                .get(name)
-                .ok_or_else(|| ShaderError::Unbound { kernel: self.name.clone(), binding: binding.name.clone() })?;
+                .get(name.as_str())
+                .ok_or_else(|| ShaderError::Unbound { kernel: self.name.into(), binding: binding.name.clone() })?;
             entries.push(wgpu::BindGroupEntry { binding: binding.index, resource: buffer.as_entire_binding() });
         }
         let group =
-            self.device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some(&self.name), layout: &self.layout, entries: &entries });
-        Ok(Bound { pipeline: self.pipeline.clone(), group, dispatches: buffers.dispatches.clone() })
+            self.device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some(self.name), layout: &self.layout, entries: &entries });
+        Ok(Bound { kernel: self.clone(), renamed, group, dispatches: buffers.dispatches.clone() })
     }
 }
 
-/// Compiles `name` and binds it.
-pub fn bound(buffers: &Buffers, name: &str) -> Result<Bound, DeviceError> {
-    Ok(Kernel::new(&buffers.device, name)?.bind(buffers, &[])?)
+impl DeclaredKernel for Bound {
+    fn declared(source: KernelSource, buffers: &Buffers, renamed: &[(&str, &str)]) -> Result<Self, DeviceError> {
+        Ok(Kernel::new(buffers.device(), source)?.bind(buffers, renamed)?)
+    }
+
+    fn rebind(&mut self, buffers: &Buffers) -> Result<(), DeviceError> {
+        *self = self.kernel.bind_renamed(buffers, self.renamed.clone())?;
+        Ok(())
+    }
+}
+
+impl DeclaredKernel for ByParity {
+    fn declared(source: KernelSource, buffers: &Buffers, renamed: &[(&str, &str)]) -> Result<Self, DeviceError> {
+        let kernel = Kernel::new(buffers.device(), source)?;
+        let bind = |parity: &str| kernel.bind(buffers, &[renamed, &[("parity", parity)]].concat());
+        Ok(Self([bind("parity_even")?, bind("parity_odd")?]))
+    }
+
+    fn rebind(&mut self, buffers: &Buffers) -> Result<(), DeviceError> {
+        self.0.iter_mut().try_for_each(|bound| bound.rebind(buffers))
+    }
+}
+
+/// Compiled only: its stage binds it.
+impl DeclaredKernel for Arc<Kernel> {
+    fn declared(source: KernelSource, buffers: &Buffers, _: &[(&str, &str)]) -> Result<Self, DeviceError> {
+        Ok(Kernel::new(buffers.device(), source)?)
+    }
+
+    fn rebind(&mut self, _: &Buffers) -> Result<(), DeviceError> {
+        Ok(())
+    }
+}
+
+impl ByParity {
+    /// The kernel of iteration `k`.
+    pub fn at(&self, k: u32) -> &Bound {
+        &self.0[(k % 2) as usize]
+    }
 }
 
 /// Workgroups for one thread an item; two dimensions where one does not suffice (`thread_index` of `lib/model.wgsl`).
@@ -198,14 +309,14 @@ impl Bound {
     }
 
     /// As many groups as entry `slot` of `args` says when the device gets there.
-    pub fn dispatch_indirect(&self, pass: &mut wgpu::ComputePass, args: &wgpu::Buffer, slot: u64) {
+    pub fn dispatch_indirect(&self, pass: &mut wgpu::ComputePass, args: &wgpu::Buffer, slot: u32) {
         self.set(pass);
-        pass.dispatch_workgroups_indirect(args, slot * 16);
+        pass.dispatch_workgroups_indirect(args, u64::from(slot) * 16);
     }
 
     fn set(&self, pass: &mut wgpu::ComputePass) {
         self.dispatches.fetch_add(1, Ordering::Relaxed);
-        pass.set_pipeline(&self.pipeline);
+        pass.set_pipeline(&self.kernel.pipeline);
         pass.set_bind_group(0, &self.group, &[]);
     }
 }

@@ -1,10 +1,10 @@
-//! What comes back from the device: a small block after each batch, whole buffers on acceptance, and times.
+//! What comes back from the device: a small block after each batch, whole buffers on demand, and times.
 
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use super::device::{Device, DeviceError};
 use super::kernel::Buffers;
-use super::{Device, DeviceError};
 
 /// A buffer on its way into the memory of the host.
 pub struct Mapping(mpsc::Receiver<Result<(), wgpu::BufferAsyncError>>);

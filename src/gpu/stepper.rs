@@ -3,18 +3,35 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::elastic::{ARGUMENTS_NODES, ARGUMENTS_POINTS, Assembly, ConjugateGradient, GATE_INTERVAL, bytes_of_system, create_buffers};
-use super::kernel::{Bound, Buffers, Kernel, bound};
-use super::layout::{ControlData, ParamsData, controls, joined, params_data, split, upload_model, vec4};
+use super::device::{Device, DeviceError};
+use super::elastic::{
+    ARGUMENTS_NODES, ARGUMENTS_POINTS, Assembly, ConjugateGradient, GATE_INTERVAL, HOST, bytes_of_system, create_buffers,
+};
+use super::kernel::{Bound, Buffers, Kernel, Stage, kernels};
+use super::layout::{ControlData, MAX_GRABS, ParamsData, joined, split, three, vec4};
+use super::limits::MAX_WHOLE_NODES;
 use super::outbox::Outbox;
 use super::readback::{Mailbox, Stopwatch, read};
-use super::tiles::{Groups, Tiles};
-use super::{Device, DeviceError, MAX_WHOLE_NODES};
-use crate::math::Vec3;
+use super::tiles::Tiles;
+use super::upload::{Groups, controls, params_data, upload_model};
 use crate::model::Model;
 use crate::model::WarmStart;
-use crate::model::{HeldPoint, Loads, MAX_GRABS, Params, State};
+use crate::model::{HeldPoint, Loads, Params, State};
 use crate::step::{DeviceWork, StepError, StepReport, Stepper, SurfacePositions, Work};
+
+kernels! {
+    /// The end of a step.
+    pub(super) struct Kernels in "elastic", HOST {
+        update: Bound,
+    }
+}
+
+kernels! {
+    /// Positions of the surface, bound once for each buffer that may take them.
+    pub(super) struct SurfaceKernels in "elastic", HOST {
+        skin: Arc<Kernel>,
+    }
+}
 
 /// The GPU backend where nothing can touch: all of a step stays on the device.
 pub struct GpuStepper {
@@ -25,7 +42,7 @@ pub struct GpuStepper {
     tiles: Tiles,
     assembly: Assembly,
     cg: ConjugateGradient,
-    update: Bound,
+    kernels: Kernels,
     /// Each writes its own of the surface buffers, which take turns: the last one can be drawn while the next is written.
     skins: Vec<(Bound, Arc<wgpu::Buffer>)>,
     surface: usize,
@@ -98,9 +115,9 @@ impl GpuStepper {
         let skins = skins(&mut buffers, &model)?;
         let mailbox_bytes = (CONTROLS_AT + model.bodies.len() * size_of::<ControlData>()) as u64;
         let mut stepper = Self {
-            assembly: Assembly::new(&buffers, "rhs")?,
-            cg: ConjugateGradient::new(&buffers, &device, groups)?,
-            update: bound(&buffers, "elastic/update")?,
+            assembly: Assembly::new(&buffers, &[])?,
+            cg: ConjugateGradient::new(&buffers, groups)?,
+            kernels: Kernels::new(&buffers, &[])?,
             skins,
             surface: 0,
             mailbox: Mailbox::new(&device, mailbox_bytes),
@@ -227,7 +244,7 @@ impl GpuStepper {
     fn record_end(&mut self, encoder: &mut wgpu::CommandEncoder) {
         self.record(encoder, "update", |s, pass| {
             let arguments = s.buffers.get("arguments");
-            s.update.dispatch_indirect(pass, arguments, ARGUMENTS_NODES);
+            s.kernels.update.dispatch_indirect(pass, arguments, ARGUMENTS_NODES);
             s.skins[s.surface].0.dispatch_indirect(pass, arguments, ARGUMENTS_POINTS);
         });
     }
@@ -308,15 +325,15 @@ impl Stepper for GpuStepper {
     fn state(&mut self) -> Result<State, StepError> {
         let n = self.model.n_nodes();
         let vectors = |name| read::<[f32; 4]>(&self.device, &self.buffers, name, n).map_err(|error| self.lost(&error));
-        let three = |vectors: Vec<[f32; 4]>| vectors.iter().map(|v| Vec3::new(v[0].into(), v[1].into(), v[2].into())).collect();
+        let all = |vectors: Vec<[f32; 4]>| vectors.iter().map(three).collect();
         let (high, low) = (vectors("displacements_hi")?, vectors("displacements_lo")?);
         let rotations = read::<[f32; 4]>(&self.device, &self.buffers, "rotations", self.model.tets.len());
         Ok(State {
             step: self.step,
             time: self.time,
             displacements: high.iter().zip(&low).map(|(high, low)| joined(high, low)).collect(),
-            velocities: three(vectors("velocities")?),
-            velocity_changes: three(vectors("dv")?),
+            velocities: all(vectors("velocities")?),
+            velocity_changes: all(vectors("dv")?),
             rotations: rotations.map_err(|error| self.lost(&error))?.iter().map(|q| q.map(f64::from)).collect(),
             rigid_bodies: vec![],
             attachment_forces: vec![],
@@ -343,8 +360,8 @@ pub(super) fn skins(buffers: &mut Buffers, model: &Model) -> Result<Vec<(Bound, 
     for name in SURFACES {
         buffers.zeroed(name, 16 * model.n_vertices() as u64, usage)?;
     }
-    let kernel = Kernel::new(buffers.device(), "elastic/skin")?;
-    let skin = |name: &str| Ok((kernel.bind(buffers, &[("surface", name)])?, Arc::new(buffers.get(name).clone())));
+    let SurfaceKernels { skin } = SurfaceKernels::new(buffers, &[])?;
+    let skin = |name: &str| Ok((skin.bind(buffers, &[("surface", name)])?, Arc::new(buffers.get(name).clone())));
     SURFACES.iter().map(|name| skin(name)).collect()
 }
 

@@ -1,13 +1,16 @@
 //! Every kernel against its CPU twin on scrambled input; and each comparison shows that it can fail.
 
+pub mod shaders;
+
 use std::sync::Arc;
 
 use super::device::test_device;
 use super::elastic::{Assembly, ConjugateGradient, create_buffers};
-use super::kernel::{Buffers, bound};
-use super::layout::{BlockData, ControlData, controls, joined, params_data, split, upload_model, vec4};
+use super::kernel::{Buffers, Stage};
+use super::layout::{BlockData, ControlData, joined, split, three, vec4};
 use super::readback::read;
-use super::tiles::{Groups, Tiles};
+use super::tiles::Tiles;
+use super::upload::{Groups, controls, params_data, upload_model};
 use super::{Device, Stepper as GpuStepper};
 use crate::elastic::{Aggregates, Elements, SystemInputs, coarse_factors};
 use crate::material::Material;
@@ -78,10 +81,6 @@ fn relative_error(found: &[Vec3], wanted: &[Vec3]) -> f64 {
     found.iter().zip(wanted).map(|(a, b)| (a - b).norm_squared()).sum::<f64>().sqrt() / size
 }
 
-fn three(v: &[f32; 4]) -> Vec3 {
-    Vec3::new(v[0].into(), v[1].into(), v[2].into())
-}
-
 /// Kernels with a state on the device, and what the CPU makes of the same state.
 struct Bench {
     device: Arc<Device>,
@@ -136,7 +135,7 @@ impl Bench {
     }
 
     fn assemble(&self) {
-        let assembly = Assembly::new(&self.buffers, "rhs").unwrap();
+        let assembly = Assembly::new(&self.buffers, &[]).unwrap();
         self.run(|pass| {
             assembly.record_elements(pass, &self.model);
             assembly.record_system(pass, &self.model, 1, self.groups.rows);
@@ -281,7 +280,7 @@ fn check_conjugate_gradients(most_whole: usize, preconditioner: Preconditioner) 
     bench.assemble();
     let Bench { tiles, buffers, model, params, .. } = &mut bench;
     tiles.select(buffers, model, params);
-    let cg = ConjugateGradient::new(&bench.buffers, &bench.device, bench.groups).unwrap();
+    let cg = ConjugateGradient::new(&bench.buffers, bench.groups).unwrap();
     let control = |iterations| {
         bench.buffers.write("reductions", &controls(&bench.model, &bench.params, &bench.loads, &[false]));
         bench.run(|pass| {
@@ -338,7 +337,7 @@ fn a_tight_tolerance_takes_no_more_iterations_than_on_the_cpu() {
         bench.assemble();
         let Bench { tiles, buffers, model, params, .. } = &mut bench;
         tiles.select(buffers, model, params);
-        let cg = ConjugateGradient::new(&bench.buffers, &bench.device, bench.groups).unwrap();
+        let cg = ConjugateGradient::new(&bench.buffers, bench.groups).unwrap();
         bench.buffers.write("reductions", &controls(&bench.model, &bench.params, &bench.loads, &[false]));
         bench.run(|pass| {
             cg.record_start(pass);
@@ -367,7 +366,7 @@ fn bodies_in_one_workgroup_and_in_many_are_solved_side_by_side() {
     bench.assemble();
     let Bench { tiles, buffers, model, params, .. } = &mut bench;
     tiles.select(buffers, model, params);
-    let cg = ConjugateGradient::new(&bench.buffers, &bench.device, bench.groups).unwrap();
+    let cg = ConjugateGradient::new(&bench.buffers, bench.groups).unwrap();
     let (rhs, a) = bench.cpu_system();
     // Of each body, how it ended and its true residual in units of the one to reach.
     let solve = |iterations| {
@@ -397,8 +396,8 @@ fn update_moves_and_marks_what_is_not_finite() {
     let n = bench.model.n_nodes();
     let mut dv = scrambled(n, 2.0, 55);
     bench.buffers.write("dv", &dv.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>());
-    let update = bound(&bench.buffers, "elastic/update").unwrap();
-    bench.run(|pass| update.dispatch(pass, n));
+    let kernels = super::stepper::Kernels::new(&bench.buffers, &[]).unwrap();
+    bench.run(|pass| kernels.update.dispatch(pass, n));
     let high = read::<[f32; 4]>(&bench.device, &bench.buffers, "displacements_hi", n).unwrap();
     let low = read::<[f32; 4]>(&bench.device, &bench.buffers, "displacements_lo", n).unwrap();
     let found: Vec<_> = high.iter().zip(&low).map(|(h, l)| joined(h, l)).collect();
@@ -413,7 +412,7 @@ fn update_moves_and_marks_what_is_not_finite() {
     dv[4].y = f64::NAN;
     dv[6].x = f64::INFINITY;
     bench.buffers.write("dv", &dv.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>());
-    bench.run(|pass| update.dispatch(pass, n));
+    bench.run(|pass| kernels.update.dispatch(pass, n));
     assert_eq!(read::<u32>(&bench.device, &bench.buffers, "fault", 1).unwrap()[0] as usize, n - 4);
 }
 

@@ -1,24 +1,15 @@
-//! Tiles: the free nodes of one aggregate of a body, which one workgroup of the elastic solve works on; and the coarse space that they span, as the inverse of
-//! its matrix in the rest pose. Twin: `gpu::tests::two_level_on_cpu`. (The CPU has another coarse space, `sparse::TwoLevel`.)
+//! Tiles: the free nodes of one aggregate of a body, which one workgroup of the elastic solve works on; and the coarse
+//! space that they span, as the inverse of its matrix in the rest pose. Twin: `gpu::tests::two_level_on_cpu`, as the CPU
+//! backend has another coarse space (`sparse::TwoLevel`).
 
 use super::kernel::Buffers;
-use super::layout::{BlockData, ShareData};
-use super::{MAX_WHOLE_NODES, MAX_WHOLE_TILES};
+use super::layout::{BlockData, MemberData, NONE, Pattern, ShareData, TileData};
+use super::limits::{MAX_WHOLE_NODES, MAX_WHOLE_TILES};
+use super::upload::Groups;
+use super::wgsl::WordTable;
 use crate::elastic::{Aggregates, SAMPLES, coarse_factors};
 use crate::model::Model;
 use crate::model::Params;
-
-/// Workgroups of the kernels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Groups {
-    /// Of those over the rows of all bodies.
-    pub rows: u32,
-    pub tiles: u32,
-    /// The first of the tiles: of bodies that one workgroup cannot hold.
-    pub loop_tiles: u32,
-    /// Bodies that are solved in one workgroup.
-    pub whole: u32,
-}
 
 pub struct Tiles {
     /// Of all bodies.
@@ -44,48 +35,39 @@ fn most_aggregates(n: usize) -> usize {
 }
 
 impl Tiles {
-    /// With what kernels have to know of them (`shaders/lib/tiles.wgsl`). `shares`: of the kernels over rows. Bodies of up to `most_whole` free nodes are solved
-    /// in one workgroup, if it can hold them.
+    /// The tiles of `model`, workgroups of the kernels, and the words of [`Pattern`]. `shares`: of the kernels over rows.
+    /// Bodies of up to `most_whole` free nodes are solved in one workgroup, if it can hold them.
     pub fn new(model: &Model, shares: &[ShareData], most_whole: usize) -> (Self, Groups, Vec<u32>) {
         let of_body = |body: &crate::model::Body| Aggregates::new(model, body, most_aggregates(body.nodes.len()));
         let aggregates: Vec<Aggregates> = model.bodies.iter().map(of_body).collect();
         let n_free = |body: usize| model.bodies[body].nodes.clone().filter(|i| !model.fixed[*i]).count();
-        let is_whole =
-            |body: usize| n_free(body) <= most_whole.min(MAX_WHOLE_NODES as usize) && count(&aggregates[body]) <= MAX_WHOLE_TILES as usize;
+        let most_nodes = most_whole.min(MAX_WHOLE_NODES as usize);
+        let is_whole = |body: usize| n_free(body) <= most_nodes && count(&aggregates[body]) <= MAX_WHOLE_TILES as usize;
         let (whole, large): (Vec<usize>, Vec<usize>) = (0..aggregates.len()).partition(|body| is_whole(*body));
 
-        let (mut tiles, mut samples, mut members, mut firsts): (Vec<u32>, Vec<u32>, Vec<u32>, Vec<u32>) = Default::default();
+        let mut pattern =
+            Pattern { row_starts: model.pattern.row_starts.clone(), columns: model.pattern.columns.clone(), ..Pattern::default() };
         let mut starts = vec![0; aggregates.len()];
-        let mut groups = Groups { rows: shares.len() as u32, whole: whole.len() as u32, ..Groups::default() };
         let mut end = 0;
-        for &body in large.iter().chain(&whole) {
-            let (own, first_node) = (&aggregates[body], model.bodies[body].nodes.start);
-            let (n, first_tile) = (count(own), groups.tiles);
+        for &body in &large {
             starts[body] = end;
-            let share = shares.iter().position(|share| share.body == body as u32).unwrap_or(0) as u32;
-            for a in 0..n {
-                let first = (members.len() / 4) as u32;
-                // A body without free nodes has an empty tile, so that its loop ends too.
-                let nodes = if a < own.parts.n_parts() { own.parts.members(a) } else { &[] };
-                for (node, arm) in nodes {
-                    members.extend([arm.x, arm.y, arm.z].map(|c| (c as f32).to_bits()));
-                    members.push(first_node as u32 + node);
-                }
-                let row = 3 * model.n_nodes() + end + PAIR * n * a;
-                tiles.extend([first, (members.len() / 4) as u32, body as u32, first_tile, n as u32, row as u32, share, 0]);
-                let chosen = own.samples.get(a).into_iter().flatten().copied().chain(std::iter::repeat(u32::MAX));
-                samples.extend(chosen.take(SAMPLES));
-            }
-            end += PAIR * n * n;
-            groups.tiles += n as u32;
-            if whole.contains(&body) {
-                firsts.push(first_tile);
-            } else {
-                groups.loop_tiles = groups.tiles;
-            }
+            end += put_tiles(&mut pattern, model, body, &aggregates[body], shares, end);
         }
-        let words = [tiles, samples, firsts, members].concat();
+        let loop_tiles = pattern.tiles.len() as u32;
+        for &body in &whole {
+            starts[body] = end;
+            pattern.whole.push(pattern.tiles.len() as u32);
+            end += put_tiles(&mut pattern, model, body, &aggregates[body], shares, end);
+        }
         starts.push(end);
+        let (words, offsets) = pattern.pack();
+        let groups = Groups {
+            rows: shares.len() as u32,
+            tiles: pattern.tiles.len() as u32,
+            loop_tiles,
+            whole: whole.len() as u32,
+            pattern: offsets,
+        };
         (Self { aggregates, starts, kept: vec![], uploaded: None }, groups, words)
     }
 
@@ -140,6 +122,31 @@ impl Tiles {
         }
         vectors
     }
+}
+
+/// Appends the tiles of a body, whose inverse begins at vector `first` of all inverses; returns the vectors of the inverse.
+fn put_tiles(pattern: &mut Pattern, model: &Model, body: usize, own: &Aggregates, shares: &[ShareData], first: usize) -> usize {
+    let (n, first_tile, first_node) = (count(own), pattern.tiles.len() as u32, model.bodies[body].nodes.start as u32);
+    let share = shares.iter().position(|share| share.body == body as u32).unwrap_or(0) as u32;
+    for a in 0..n {
+        let begin = pattern.members.len() as u32;
+        // A body without free nodes has an empty tile, so that its loop ends too.
+        let nodes = if a < own.parts.n_parts() { own.parts.members(a) } else { &[] };
+        let member = |(node, arm): &(u32, crate::math::Vec3)| MemberData { arm: super::layout::vec3(arm), node: first_node + node };
+        pattern.members.extend(nodes.iter().map(member));
+        pattern.tiles.push(TileData {
+            first: begin,
+            end: pattern.members.len() as u32,
+            body: body as u32,
+            first_tile,
+            n_tiles: n as u32,
+            coarse: (3 * model.n_nodes() + first + PAIR * n * a) as u32,
+            share,
+        });
+        let chosen = own.samples.get(a).into_iter().flatten().copied().chain(std::iter::repeat(NONE));
+        pattern.samples.extend(chosen.take(SAMPLES));
+    }
+    PAIR * n * n
 }
 
 /// Tiles of a body.

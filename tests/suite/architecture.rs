@@ -132,7 +132,7 @@ fn module_order() -> Vec<String> {
 }
 
 /// "mesh/read/obj.rs" is mesh::read::obj; the roots `lib.rs` and `main.rs` belong to no module.
-fn module_path(file: &str) -> Option<Vec<String>> {
+pub fn module_path(file: &str) -> Option<Vec<String>> {
     if matches!(file, "lib.rs" | "main.rs") {
         return None;
     }
@@ -140,6 +140,6 @@ fn module_path(file: &str) -> Option<Vec<String>> {
     Some(path.strip_suffix("/mod").unwrap_or(path).split('/').map(str::to_owned).collect())
 }
 
-fn src() -> PathBuf {
+pub fn src() -> PathBuf {
     source::root().join("src")
 }

@@ -3,6 +3,7 @@
 mod architecture;
 mod attachments;
 mod cases;
+mod circles;
 mod collision_surface;
 mod contact;
 mod device;

@@ -6,13 +6,13 @@ use crate::math::Vec3;
 
 const POWER_ITERATIONS: u32 = 8;
 /// The power iteration comes from below.
-const MARGIN: f64 = 1.1;
+pub const EIGENVALUE_MARGIN: f64 = 1.1;
 const CHECK_INTERVAL: u32 = 8;
 
 /// Goes on from the best point to the tolerance [m]; at most `bound` iterations. Returns how many it took, those of the step length
 /// included.
 pub(super) fn iterate(problem: &Problem, tolerance: f64, bound: u32, work: &mut Work) -> u32 {
-    let mut length = 1.0 / (MARGIN * largest_eigenvalue(problem, work));
+    let mut length = 1.0 / (EIGENVALUE_MARGIN * largest_eigenvalue(problem, work));
     if !length.is_finite() {
         return POWER_ITERATIONS;
     }

@@ -17,6 +17,7 @@ mod ssn;
 #[cfg(test)]
 mod tests;
 
+pub use apgd::EIGENVALUE_MARGIN;
 pub use compliance::{Compliance, Gather, IMMOVABLE};
 pub use ssn::ssn;
 
@@ -170,7 +171,7 @@ fn dot_scaled(a: &Vec3, b: &Vec3, scale: &Scale) -> f64 {
 }
 
 /// Bound on the iterations that improve what is within the tolerance.
-const IMPROVEMENTS: u32 = 24;
+pub const IMPROVEMENTS: u32 = 24;
 
 /// Goes on from the best point to a tolerance [m] with a bound on the iterations; returns how many it took.
 type Iterate = fn(&Problem, f64, u32, &mut Work) -> u32;

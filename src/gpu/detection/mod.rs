@@ -7,15 +7,18 @@ mod sieve;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub use search::Kernels as SearchKernels;
+#[cfg(test)]
+pub use sieve::Kernels as SieveKernels;
+
 use std::sync::Arc;
 use std::time::Instant;
-
-pub use search::{BROKEN, GROUP, LEVELS, PARTNERS};
 
 use self::race::Race;
 use self::search::{Search, flags};
 use self::sieve::Sieve;
-use super::{Device, DeviceError};
+use super::device::{Device, DeviceError};
 use crate::contact::generate::{Detection, End, Island};
 use crate::geometry::{Bvh, Candidates, Mesh, Mobility};
 use crate::math::Vec3;

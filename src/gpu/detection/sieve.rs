@@ -1,5 +1,6 @@
-//! The first part of the narrow phase on the device: of most candidates it is sure in f32 that they do not cross on their way, and the host looks at the others only.
-//! What is left out is what `geometry::first_crossing` says no to, so that nothing depends on whether candidates were sieved.
+//! The first part of the narrow phase on the device: it proves in f32 of most candidates that they do not cross on their
+//! way, and the host examines the others only. `geometry::first_crossing` says no to all that is left out, so that nothing
+//! depends on whether candidates were sieved.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,13 +8,54 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::geometry::{Candidates, Mesh, Mobility};
-use crate::gpu::kernel::{Bound, Buffers, Kernel};
-use crate::gpu::layout::SieveData;
+use crate::gpu::device::{Device, DeviceError};
+use crate::gpu::kernel::{Bound, Buffers, Stage, kernels};
+use crate::gpu::layout;
 use crate::gpu::outbox::Outbox;
 use crate::gpu::readback::Mailbox;
-use crate::gpu::{Device, DeviceError};
+use crate::gpu::wgsl::{HostModule, shared_constants, shared_struct};
 use crate::math::{Aabb, Vec3};
 use crate::step::Work;
+
+static HOST: HostModule = HostModule {
+    name: "sieve",
+    uses: &[&layout::HOST],
+    declare: |declarations| {
+        declare_constants(declarations);
+        declarations.structure::<SieveData>();
+    },
+};
+
+shared_constants! {
+    fn declare_constants, "SIEVE_":
+    /// Pairs smaller than this have no shape [quanta].
+    LEAST_SIZE: f64 = 64.0;
+    /// Rounding errors, in the size of a pair, of a projection and of a volume: 2^-18.
+    BLUR: f64 = 0.000003814697265625;
+    /// Sine of an angle of a triangle below which its nearest point is left to the host: 2^-10.
+    LEAST_SINE: f64 = 0.0009765625;
+    /// What keeps this part of its first distance has not touched.
+    KEPT_PART: f64 = 0.125;
+}
+const _: () = assert!(KEPT_PART > crate::geometry::MAX_TOUCH_OF_GAP, "the host must not see a touch that the device leaves out");
+
+shared_struct! {
+    /// What is sieved.
+    pub struct SieveData as "Sieve" {
+        n_vertex_faces: u32,
+        /// Vertex-face pairs, then edge-edge pairs.
+        n_pairs: u32,
+        /// Where the edges begin in `sieve_features`, after the triangles.
+        edges: u32,
+        pad: u32,
+    }
+}
+
+kernels! {
+    pub struct Kernels in "detection", HOST {
+        sieve: Bound,
+    }
+}
 
 /// Quanta along the longest side of what positions may be in; differences of two hold in an i32.
 const QUANTA: f64 = (1 << 30) as f64;
@@ -27,8 +69,7 @@ pub struct Sieve {
     buffers: Buffers,
     outbox: Outbox,
     mailbox: Mailbox,
-    kernel: Kernel,
-    bound: Bound,
+    kernels: Kernels,
     data: SieveData,
     /// Candidates that there is room for.
     capacity: usize,
@@ -78,12 +119,10 @@ impl Sieve {
         }
         buffers.storage::<[u32; 2]>("sieve_pairs", 0)?;
         buffers.storage::<u32>("sieve_bits", 0)?;
-        let kernel = Kernel::new(device, "detection/sieve")?;
         Ok(Self {
             outbox: Outbox::new(device, 2 * 12 * n, 4),
             mailbox: Mailbox::new(device, 256),
-            bound: kernel.bind(&buffers, &[])?,
-            kernel,
+            kernels: Kernels::new(&buffers, &[])?,
             buffers,
             device: device.clone(),
             data,
@@ -104,7 +143,7 @@ impl Sieve {
             self.capacity = n + n / 2;
             self.buffers.storage::<[u32; 2]>("sieve_pairs", self.capacity)?;
             self.buffers.storage::<u32>("sieve_bits", self.capacity.div_ceil(32))?;
-            self.bound = self.kernel.bind(&self.buffers, &[])?;
+            self.kernels.rebind(&self.buffers)?;
         }
         self.data = SieveData { n_vertex_faces: faces as u32, n_pairs: n as u32, ..self.data };
         let mut pairs: Vec<[u32; 2]> = Vec::with_capacity(n);
@@ -138,7 +177,7 @@ impl Sieve {
         self.put("sieve_end", end);
         let mut encoder = self.device.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("sieve") });
         self.outbox.record(&mut encoder)?;
-        self.bound.dispatch(&mut encoder.begin_compute_pass(&Default::default()), n);
+        self.kernels.sieve.dispatch(&mut encoder.begin_compute_pass(&Default::default()), n);
         let bytes = 4 * n.div_ceil(32) as u64;
         self.mailbox.reserve(bytes);
         if bytes > 0 {

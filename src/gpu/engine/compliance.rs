@@ -84,7 +84,9 @@ impl DeviceBackend {
                 factor: courses[*k].factor,
             };
             let rows: Vec<IslandRows> = islands.iter().map(rows).collect();
-            let tables = report.stages.time("rows", || self.cwc.tables(model, &rows, work.rests.bodies(), &self.inverses));
+            let tables = report
+                .stages
+                .time("rows", || self.cwc.tables(model, &rows, Inverses { rests: work.rests.bodies(), rigid: &self.inverses }));
             match self.upload_round(step, work, &courses, &tables) {
                 Err(DeviceError::TooLarge { .. }) => return self.solve_on_host(step, detection, work, report),
                 told => told.map_err(|error| self.lost(&error))?,
@@ -158,7 +160,7 @@ impl DeviceBackend {
             for _ in 0..n_passes {
                 self.record(&mut encoder, "elastic solve", |s, pass| {
                     if !goes_on {
-                        s.cwc.record_spread(pass, model.bodies.len());
+                        s.cwc.record_scatter(pass, model.bodies.len());
                         s.cg.record_start(pass);
                     }
                     s.cg.record_iterations(pass, &s.buffers, ELASTIC_ITERATIONS[usize::from(passes > 0 && !goes_on)]);

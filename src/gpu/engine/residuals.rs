@@ -6,9 +6,8 @@ mod tests;
 
 use super::*;
 use crate::contact::MAX_RELINEARISATIONS;
-use crate::gpu::cr::{self, Cr, CrIsland};
+use crate::gpu::cr::{self, Cr, CrControlData, CrIsland};
 use crate::gpu::cwc::ColumnStore;
-use crate::gpu::layout::CrControlData;
 use crate::step::MOMENTUM_SHARE;
 
 /// Elastic iterations of a submission.
@@ -99,7 +98,9 @@ impl DeviceBackend {
     ) -> Result<Found, DeviceError> {
         let model = step.model;
         let rows: Vec<IslandRows> = islands.iter().map(|k| rows_of(&work.island_works[*k].contacts)).collect();
-        let tables = report.stages.time("rows", || Tables::new(model, &rows, &[], &self.inverses, &mut ColumnStore::default(), 0));
+        let tables = report
+            .stages
+            .time("rows", || Tables::new(model, &rows, Inverses { rests: &[], rigid: &self.inverses }, &mut ColumnStore::default(), 0));
         self.bring(step, work, pursuits, islands, &tables)?;
         let has_free = work.island_works.iter().any(|work| work.solved.is_none() && work.contacts.is_empty());
         let has_islands = !islands.is_empty();
@@ -170,7 +171,7 @@ impl DeviceBackend {
         // The kernels are made when they are first asked for.
         let mut solver = self.cr.take().map_or_else(|| Cr::new(&self.device, &mut self.buffers, model), Ok)?;
         let rigid = (&self.links.rigid_blocks[..], &self.inverses[..]);
-        solver.upload(&mut self.buffers, &mut self.outbox, tables, &parts, rigid, model.n_unknowns())?;
+        solver.upload(&mut self.buffers, &mut self.outbox, tables, &parts, rigid)?;
         self.cr = Some(solver);
         Ok(())
     }

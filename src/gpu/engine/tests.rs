@@ -17,7 +17,7 @@ use crate::step::ImplicitStepper;
 use crate::step::Stepper;
 
 /// A soft box, held at a corner, and a rigid brick.
-pub(super) fn model() -> Model {
+pub fn model() -> Model {
     let material = Material { young_modulus: 1e5, stiffness_damping: 0.002, ..Default::default() };
     let mut soft = SoftBody::with_boundary_surface("soft", material, shapes::box_tets(Vec3::new(0.2, 0.1, 0.1), [3, 2, 2]));
     soft.fixed = (0..soft.tets.positions.len()).map(|i| i == 0).collect();
@@ -39,7 +39,7 @@ pub(super) fn model() -> Model {
 }
 
 /// Points of the box against the brick, against the ground, and a spring between them, in frames that look anywhere.
-pub(super) fn contacts(model: &Model) -> Vec<Constraint> {
+pub fn contacts(model: &Model) -> Vec<Constraint> {
     let n = model.n_nodes() as u32;
     let linear = |unknown, weight| JacobianEntry::Linear { unknown, weight };
     let contact = |k: u32| {
@@ -121,7 +121,7 @@ fn the_compliance_of_contacts_is_that_of_the_matrix() {
     let mut engine = DeviceBackend::new(test_device(), &model).unwrap();
     engine.begin(&step, &mut work, &mut StepReport::default()).unwrap();
     let island = IslandRows { contacts: &contacts, bodies: 0..1, accuracy: 2.5e-6, factor: 1.0 };
-    let tables = engine.cwc.tables(&model, &[island], work.rests.bodies(), &engine.inverses);
+    let tables = engine.cwc.tables(&model, &[island], Inverses { rests: work.rests.bodies(), rigid: &engine.inverses });
     engine.cwc.upload(&mut engine.buffers, &mut engine.outbox, &tables).unwrap();
     let mut encoder = engine.encoder();
     engine.outbox.record(&mut encoder).unwrap();
@@ -133,10 +133,10 @@ fn the_compliance_of_contacts_is_that_of_the_matrix() {
 
     let mut found = DMatrix::<f64>::zeros(reference.nrows(), reference.ncols());
     for (k, row) in tables.rows.iter().enumerate() {
-        for [matrix, first, n, own] in row.sides.map(|side| side.map(|word| word as usize)) {
-            for j in 0..n {
-                let other = tables.words[tables.data.member_contacts as usize + first + j] as usize;
-                let block = &weights[9 * (matrix + own * n + j)..][..9];
+        for side in row.sides {
+            for j in 0..side.n_members {
+                let other = tables.sections.member_contacts[(side.first_member + j) as usize] as usize;
+                let block = &weights[9 * (side.weights + side.own * side.n_members + j) as usize..][..9];
                 let mut place = found.fixed_view_mut::<3, 3>(3 * k, 3 * other);
                 place += Mat3::from_row_iterator(block.iter().map(|x| f64::from(*x)));
             }

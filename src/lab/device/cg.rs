@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::layout::{LabControlData, LabData};
+use super::layout::{HOST, LabControlData, LabData};
 use super::product::upload_sell;
 use super::{blocks, common_buffers, entries, row_groups};
-use crate::gpu::{Bound, Buffers, Device, DeviceError, Kernel, read_buffer};
+use crate::gpu::{Bound, Buffers, ByParity, Device, DeviceError, Stage, kernels, read_buffer};
 use crate::lab::sparse::Sell;
 use crate::sparse::Solved;
 
@@ -14,16 +14,22 @@ const GATE_INTERVAL: u32 = 8;
 /// Iterations of one submission: none is waited for, but drawing on the same queue is let in between.
 const BATCH: u32 = 64;
 
+kernels! {
+    /// Kernels of the conjugate gradients.
+    pub struct Kernels in "lab", HOST {
+        cg_start: Bound,
+        sell: ByParity { x: "u", y: "w" },
+        cg_advance: ByParity,
+        cg_gate: Bound,
+    }
+}
+
 /// A matrix on the device, and what a solve with it needs.
 pub struct DeviceCg {
     device: Arc<Device>,
     buffers: Buffers,
     data: LabData,
-    start: Bound,
-    /// For even and odd iterations: sums and state take turns.
-    product: [Bound; 2],
-    advance: [Bound; 2],
-    gate: Bound,
+    kernels: Kernels,
 }
 
 impl DeviceCg {
@@ -43,34 +49,22 @@ impl DeviceCg {
             buffers.storage::<[f32; 4]>(name, n)?;
         }
         buffers.zeroed("arguments", 256, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::INDIRECT)?;
-        let product = Kernel::new(device, "lab/sell")?;
-        let advance = Kernel::new(device, "lab/cg_advance")?;
-        let bound = |kernel: &Kernel, parity: &str| kernel.bind(&buffers, &[("parity", parity), ("x", "x")]);
-        let product_of = |parity: &str| product.bind(&buffers, &[("parity", parity), ("x", "u"), ("y", "w")]);
-        Ok(Self {
-            start: Kernel::new(device, "lab/cg_start")?.bind(&buffers, &[])?,
-            product: [product_of("parity_even")?, product_of("parity_odd")?],
-            advance: [bound(&advance, "parity_even")?, bound(&advance, "parity_odd")?],
-            gate: Kernel::new(device, "lab/cg_gate")?.bind(&buffers, &[])?,
-            device: device.clone(),
-            buffers,
-            data,
-        })
+        Ok(Self { kernels: Kernels::new(&buffers, &[])?, device: device.clone(), buffers, data })
     }
 
     /// Readies the kernels of an iteration, so that they can be timed one by one.
     pub fn record_start(&self, pass: &mut wgpu::ComputePass) {
-        self.start.dispatch_groups(pass, [self.data.groups, 1, 1]);
+        self.kernels.cg_start.dispatch_groups(pass, [self.data.groups, 1, 1]);
     }
 
     /// The product of an iteration.
     pub fn record_product(&self, pass: &mut wgpu::ComputePass) {
-        self.product[0].dispatch_groups(pass, [self.data.groups, 1, 1]);
+        self.kernels.sell.at(0).dispatch_groups(pass, [self.data.groups, 1, 1]);
     }
 
     /// All of an iteration but the product.
     pub fn record_advance(&self, pass: &mut wgpu::ComputePass) {
-        self.advance[0].dispatch_groups(pass, [self.data.groups, 1, 1]);
+        self.kernels.cg_advance.at(0).dispatch_groups(pass, [self.data.groups, 1, 1]);
     }
 
     /// Solves `A x = b` from x = 0 to `|b - A x| <= tolerance` (2-norm, as the recurrence knows it). The host waits once, at the end.
@@ -93,15 +87,14 @@ impl DeviceCg {
             {
                 let mut pass = encoder.begin_compute_pass(&Default::default());
                 if first == 0 {
-                    self.start.dispatch_groups(&mut pass, [self.data.groups, 1, 1]);
+                    self.kernels.cg_start.dispatch_groups(&mut pass, [self.data.groups, 1, 1]);
                 }
                 for k in first..iterations.min(first + BATCH) {
                     if k % GATE_INTERVAL == 0 {
-                        self.gate.dispatch_groups(&mut pass, [1, 1, 1]);
+                        self.kernels.cg_gate.dispatch_groups(&mut pass, [1, 1, 1]);
                     }
-                    let parity = (k % 2) as usize;
-                    self.product[parity].dispatch_indirect(&mut pass, arguments, 0);
-                    self.advance[parity].dispatch_indirect(&mut pass, arguments, 0);
+                    self.kernels.sell.at(k).dispatch_indirect(&mut pass, arguments, 0);
+                    self.kernels.cg_advance.at(k).dispatch_indirect(&mut pass, arguments, 0);
                 }
             }
             self.device.queue.submit([encoder.finish()]);

@@ -1,44 +1,57 @@
-//! Host side of the structs in `shaders/lib/lab.wgsl`.
+//! What host and device share of the laboratory.
 
-use bytemuck::{Pod, Zeroable};
+use crate::gpu::{HostModule, shared_slots, shared_struct};
 
-/// Parameters of a kernel of the laboratory.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-pub struct LabData {
-    pub n_rows: u32,
-    pub n_slices: u32,
-    pub first_row: u32,
-    pub groups: u32,
-    pub max_iterations: u32,
-    pub target2: f32,
-    pub factor: f32,
-    pub pad: u32,
+pub static HOST: HostModule = HostModule {
+    name: "lab",
+    uses: &[],
+    declare: |declarations| {
+        declare_slots(declarations);
+        declarations.structure::<LabData>();
+        declarations.structure::<LabControlData>();
+    },
+};
+
+shared_slots! {
+    fn declare_slots, "LAB_", total pub SLOTS:
+    /// Slots of partial sums, one entry a workgroup: (r.z, r.r), in two slots that take turns,
+    pub RESIDUAL: 2;
+    /// and (x.y) of a product.
+    pub DOT: 1;
 }
 
-/// State of a solve of the laboratory.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-pub struct LabControlData {
-    pub iterations: u32,
-    pub done: u32,
-    pub converged: u32,
-    pub pad: u32,
-    pub gamma: f32,
-    pub alpha: f32,
-    pub residual2: f32,
-    pub pad_1: u32,
+shared_struct! {
+    /// Parameters of a kernel of the laboratory.
+    pub struct LabData as "Lab" {
+        /// Block rows of this device.
+        n_rows: u32,
+        /// Slices of SELL-32.
+        n_slices: u32,
+        /// First row of this device among all.
+        first_row: u32,
+        /// Workgroups of every kernel over rows.
+        groups: u32,
+        max_iterations: u32,
+        /// Square of the residual to reach.
+        target2: f32,
+        /// Factor of the vector update of one of several devices.
+        factor: f32,
+        pad: u32,
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::gpu::{Shader, same_layout};
-
-    #[test]
-    fn host_structs_lie_as_wgsl_lays_them() {
-        let shader = Shader::load("lib/lab").unwrap();
-        same_layout!(&shader, "Lab", LabData, [n_rows, n_slices, first_row, groups, max_iterations, target2, factor, pad]);
-        same_layout!(&shader, "LabControl", LabControlData, [iterations, done, converged, pad, gamma, alpha, residual2, pad_1]);
+shared_struct! {
+    /// State of a solve of the laboratory.
+    pub struct LabControlData as "LabControl" {
+        iterations: u32,
+        done: u32,
+        converged: u32,
+        pad: u32,
+        /// r.z before.
+        gamma: f32,
+        /// The last step.
+        alpha: f32,
+        residual2: f32,
+        pad_1: u32,
     }
 }

@@ -15,12 +15,11 @@ pub use worker::DeviceWorker;
 use std::sync::Arc;
 use std::time::Instant;
 
-use self::layout::LabControlData;
+use self::layout::{LabControlData, SLOTS};
 use crate::gpu::{Buffers, Device, DeviceError, MAX_ROW_GROUPS, Mailbox, WORKGROUP};
 
-/// `LabSums` of `shaders/lib/lab.wgsl`: vectors before the sums, and slots of sums.
+/// `LabSums` of `shaders/lib/lab.wgsl`: vectors before the sums.
 const SUMS_HEADER: usize = 2 * size_of::<LabControlData>() / 16;
-const SUMS_SLOTS: usize = 3;
 
 /// Workgroups of the kernels over rows: every one adds up what all of them left, so there are few where cores are few.
 fn row_groups(device: &Device, n_rows: usize) -> u32 {
@@ -33,7 +32,7 @@ const MAX_GROUPS: usize = 32_768;
 
 /// Buffers that every kernel of the laboratory binds.
 fn common_buffers(buffers: &mut Buffers) -> Result<(), DeviceError> {
-    buffers.storage::<[f32; 4]>("sums", SUMS_HEADER + SUMS_SLOTS * MAX_ROW_GROUPS as usize)?;
+    buffers.storage::<[f32; 4]>("sums", SUMS_HEADER + SLOTS * MAX_ROW_GROUPS as usize)?;
     for (name, now) in [("parity_even", 0u32), ("parity_odd", 1)] {
         buffers.uniform(name, &[now, 0, 0, 0]);
     }

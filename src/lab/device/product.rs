@@ -2,10 +2,26 @@
 
 use std::sync::Arc;
 
-use super::layout::LabData;
+use super::layout::{HOST, LabData};
 use super::{MAX_GROUPS, common_buffers};
-use crate::gpu::{Bound, Buffers, Device, DeviceError, GRID_ROW, Kernel, WORKGROUP, read_buffer};
+use crate::gpu::{Bound, Buffers, Device, DeviceError, GRID_ROW, Kernel, KernelSource, Stage, WORKGROUP, kernels, read_buffer};
 use crate::lab::sparse::{Grouped, Sell};
+
+/// The kernel of all mappings of the thesis, which are its constants.
+pub const GROUPED: KernelSource = KernelSource { name: "lab/grouped", host: &HOST };
+
+kernels! {
+    /// The product with SELL-32 by itself.
+    pub struct SellKernel in "lab", HOST {
+        sell: Bound { parity: "parity_even" },
+    }
+}
+
+kernels! {
+    pub struct CopyKernel in "lab", HOST {
+        copy: Bound,
+    }
+}
 
 /// A product in one of the thesis' mappings.
 pub struct GroupedProduct {
@@ -30,7 +46,7 @@ impl GroupedProduct {
         buffers.storage::<f32>("y", n_rows)?;
         let constants =
             [("THREADS", matrix.threads), ("SIDE", matrix.block), ("SLOTS", matrix.shape[0])].map(|(name, value)| (name, f64::from(value)));
-        let kernel = Kernel::specialised(device, "lab/grouped", &constants)?.bind(&buffers, &[])?;
+        let kernel = Kernel::specialised(device, GROUPED, &constants)?.bind(&buffers, &[])?;
         Ok(Self { device: device.clone(), buffers, kernel, groups: matrix.n_groups() as u32, n_rows })
     }
 
@@ -74,7 +90,7 @@ impl SellProduct {
         buffers.uniform("lab", &[LabData { n_rows: n_rows as u32, n_slices: matrix.n_slices() as u32, groups, ..LabData::default() }]);
         buffers.upload("x", &super::blocks(x))?;
         buffers.storage::<[f32; 4]>("y", n_rows)?;
-        let kernel = Kernel::new(device, "lab/sell")?.bind(&buffers, &[("parity", "parity_even")])?;
+        let kernel = SellKernel::new(&buffers, &[])?.sell;
         Ok(Self { device: device.clone(), buffers, kernel, groups, n_rows })
     }
 
@@ -104,7 +120,7 @@ impl DeviceCopy {
         buffers.uniform("lab", &[LabData { n_rows: n_rows as u32, groups, ..LabData::default() }]);
         buffers.storage::<[f32; 4]>("x", n_rows)?;
         buffers.storage::<[f32; 4]>("y", n_rows)?;
-        Ok(Self { kernel: Kernel::new(device, "lab/copy")?.bind(&buffers, &[])?, groups })
+        Ok(Self { kernel: CopyKernel::new(&buffers, &[])?.copy, groups })
     }
 
     pub fn record(&self, pass: &mut wgpu::ComputePass) {

@@ -1,8 +1,16 @@
 use super::*;
 use crate::cases::Random;
-use crate::gpu::{DeviceRequest, test_device};
+use crate::gpu::{DeviceRequest, Stage, check_kernels, check_structs, test_device};
 use crate::lab::sparse::tests::{inverse_diagonal, positive, relative, uneven};
 use crate::lab::sparse::{Bcsr, CpuWorker, Csr, Grouped, Mapping, Sell, segments, solve_on};
+
+#[test]
+fn shaders_are_declared_and_lay_structs_out_as_the_host() {
+    let stages = [cg::Kernels::KERNELS, product::SellKernel::KERNELS, product::CopyKernel::KERNELS, worker::Kernels::KERNELS];
+    let kernels = [&stages.concat()[..], &[product::GROUPED]].concat();
+    check_kernels(&kernels);
+    assert_eq!(check_structs(&kernels), ["Lab", "LabControl"]);
+}
 
 fn run(device: &Arc<Device>, record: impl FnOnce(&mut wgpu::ComputePass)) {
     let mut encoder = device.device.create_command_encoder(&Default::default());

@@ -3,15 +3,20 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::layout::LabData;
+use super::layout::{DOT, HOST, LabData, RESIDUAL};
 use super::product::upload_sell;
 use super::{blocks, common_buffers, entries, row_groups};
-use crate::gpu::{Bound, Buffers, Device, DeviceError, Kernel, MAX_ROW_GROUPS, read_buffer};
+use crate::gpu::{Bound, Buffers, Device, DeviceError, MAX_ROW_GROUPS, Stage, kernels, read_buffer};
 use crate::lab::sparse::{Bcsr, Segment, Sell, Worker};
 
-/// Slots of sums (`shaders/lib/lab.wgsl`).
-const SLOT_RESIDUAL: usize = 0;
-const SLOT_DOT: usize = 2;
+kernels! {
+    /// Kernels of one of several devices.
+    pub struct Kernels in "lab", HOST {
+        sell: Bound { parity: "parity_even", x: "v", y: "u" },
+        advance: Bound,
+        direction: Bound,
+    }
+}
 
 /// A device with its rows and a copy of the whole direction.
 pub struct DeviceWorker {
@@ -19,9 +24,7 @@ pub struct DeviceWorker {
     buffers: Buffers,
     segment: Segment,
     data: LabData,
-    product: Bound,
-    advance: Bound,
-    direction: Bound,
+    kernels: Kernels,
 }
 
 impl DeviceWorker {
@@ -53,22 +56,14 @@ impl DeviceWorker {
         for name in ["u", "x", "own"] {
             buffers.storage::<[f32; 4]>(name, n)?;
         }
-        Ok(Self {
-            product: Kernel::new(&device, "lab/sell")?.bind(&buffers, &[("parity", "parity_even"), ("x", "v"), ("y", "u")])?,
-            advance: Kernel::new(&device, "lab/advance")?.bind(&buffers, &[])?,
-            direction: Kernel::new(&device, "lab/direction")?.bind(&buffers, &[])?,
-            device,
-            buffers,
-            segment: segment.clone(),
-            data,
-        })
+        Ok(Self { kernels: Kernels::new(&buffers, &[])?, device, buffers, segment: segment.clone(), data })
     }
 
-    fn run(&mut self, kernel: &Bound, factor: f64) {
+    fn run(&mut self, kernel: impl Fn(&Kernels) -> &Bound, factor: f64) {
         self.data.factor = factor as f32;
         self.buffers.write("lab", &[self.data]);
         let mut encoder = self.device.device.create_command_encoder(&Default::default());
-        kernel.dispatch_groups(&mut encoder.begin_compute_pass(&Default::default()), [self.data.groups, 1, 1]);
+        kernel(&self.kernels).dispatch_groups(&mut encoder.begin_compute_pass(&Default::default()), [self.data.groups, 1, 1]);
         self.device.queue.submit([encoder.finish()]);
     }
 
@@ -95,17 +90,17 @@ impl Worker<f32> for DeviceWorker {
 
     fn product(&mut self, v: &[f32]) -> Result<f64, DeviceError> {
         self.buffers.write("v", &blocks(v));
-        self.run(&self.product.clone(), 0.0);
-        Ok(self.sum(SLOT_DOT)?[0])
+        self.run(|kernels| &kernels.sell, 0.0);
+        Ok(self.sum(DOT)?[0])
     }
 
     fn advance(&mut self, t: f64) -> Result<[f64; 2], DeviceError> {
-        self.run(&self.advance.clone(), t);
-        self.sum(SLOT_RESIDUAL)
+        self.run(|kernels| &kernels.advance, t);
+        self.sum(RESIDUAL)
     }
 
     fn direction(&mut self, s: f64, own: &mut [f32]) -> Result<(), DeviceError> {
-        self.run(&self.direction.clone(), s);
+        self.run(|kernels| &kernels.direction, s);
         own.copy_from_slice(&entries(&read_buffer(&self.device, self.buffers.get("own"), self.segment.len())?));
         Ok(())
     }

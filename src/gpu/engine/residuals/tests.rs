@@ -74,11 +74,12 @@ fn residuals_are_those_of_the_rows_and_the_matrix() {
     engine.outbox.put(engine.buffers.get("dv"), 0, &vectors(&start));
     engine.outbox.put(engine.buffers.get("reductions"), 0, &controls(&model, &params, &loads, &[true]));
     let mut solver = Cr::new(&engine.device, &mut engine.buffers, &model).unwrap();
-    let tables = Tables::new(&model, &[rows_of(&contacts)], &[], &engine.inverses, &mut ColumnStore::default(), 0);
+    let tables =
+        Tables::new(&model, &[rows_of(&contacts)], Inverses { rests: &[], rigid: &engine.inverses }, &mut ColumnStore::default(), 0);
     let control = CrControlData { is_loaded: 1, scale: 1e-9, ..CrControlData::default() };
     let island = CrIsland { contacts: &contacts, unknowns: 0..n, bodies: 0..1, control };
     let rigid = (&engine.links.rigid_blocks[..], &engine.inverses[..]);
-    solver.upload(&mut engine.buffers, &mut engine.outbox, &tables, &[island], rigid, n).unwrap();
+    solver.upload(&mut engine.buffers, &mut engine.outbox, &tables, &[island], rigid).unwrap();
     let mut encoder = engine.encoder();
     engine.outbox.record(&mut encoder).unwrap();
     engine.record(&mut encoder, "assembly", |s, pass| {
@@ -98,8 +99,8 @@ fn residuals_are_those_of_the_rows_and_the_matrix() {
         read::<[f32; 4]>(&engine.device, &engine.buffers, name, n).unwrap().iter().map(three).collect()
     };
     let (dv, found_v) = (get("dv", n), get("cr_vectors", n));
-    let planes = read::<[f32; 4]>(&engine.device, &engine.buffers, "cr_state", 8 * contacts.len()).unwrap();
-    let found_c: Vec<Vec3> = planes[7 * contacts.len()..].iter().map(three).collect();
+    let planes = read::<[f32; 4]>(&engine.device, &engine.buffers, "cr_state", (cr::ROW_R + 1) * contacts.len()).unwrap();
+    let found_c: Vec<Vec3> = planes[cr::ROW_R * contacts.len()..].iter().map(three).collect();
     let told = read::<CrControlData>(&engine.device, &engine.buffers, "cr_controls", 1).unwrap()[0];
     assert_eq!((told.iterations, told.done), (3, 0), "{told:?}");
 

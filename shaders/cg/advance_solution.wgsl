@@ -13,7 +13,7 @@
 @group(0) @binding(5) var<storage, read_write> residual: array<vec4f>;
 
 @compute @workgroup_size(WORKGROUP)
-fn advance(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+fn advance_solution(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
     let tile = tile_of(group.x);
     let body = tile.body;
     let before = tile_state(body, parity.now);

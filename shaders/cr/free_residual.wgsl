@@ -7,7 +7,7 @@
 @group(0) @binding(4) var<storage, read> dv: array<vec4f>;
 
 @compute @workgroup_size(WORKGROUP)
-fn enter(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+fn free_residual(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
     let island = cr_island(cr_island_of(group.x));
     for (var i = island.first_unknown + cr_first(lane, group.x, island); i < island.end_unknown; i += cr_stride(island)) {
         var r = vec3f();

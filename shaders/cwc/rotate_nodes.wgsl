@@ -12,15 +12,15 @@ fn quaternion_product(a: vec4f, b: vec4f) -> vec4f {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn turn(@builtin(global_invocation_id) id: vec3u) {
+fn rotate_nodes(@builtin(global_invocation_id) id: vec3u) {
     let k = thread_index(id);
-    if k >= cwc.n_places {
+    if k >= cwc.n_touched {
         return;
     }
-    let place = cwc_place(k);
+    let touched = touched_unknown(k);
     var sum = vec4f();
-    if place.kind == PLACE_NODE {
-        for (var c = nodes[place.unknown].corners; c < nodes[place.unknown + 1u].corners; c++) {
+    if touched.kind == TOUCHED_NODE {
+        for (var c = nodes[touched.unknown].corners; c < nodes[touched.unknown + 1u].corners; c++) {
             let tet = node_corners[c] / 4u;
             let q = rotations[tet] * tets[tet].g1.w;
             // R has the two signs of its quaternion.
@@ -28,5 +28,5 @@ fn turn(@builtin(global_invocation_id) id: vec3u) {
         }
     }
     let mean = select(normalize(sum), vec4f(0.0, 0.0, 0.0, 1.0), dot(sum, sum) == 0.0);
-    cwc_state[cwc.rotations + k] = quaternion_product(mean, cwc_turn(k));
+    cwc_state[cwc.rotations + k] = quaternion_product(mean, cwc_rest_rotation(k));
 }

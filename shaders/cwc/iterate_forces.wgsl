@@ -6,12 +6,12 @@
 #import lib/parity.wgsl
 
 @compute @workgroup_size(WORKGROUP)
-fn iterate(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane: u32) {
+fn iterate_forces(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane: u32) {
     let group = cwc_group(id.x);
     let island = cwc_island(group.island);
     let state = cwc_state[cwc_solve(group.island, 2u * parity.now)];
     let kept = cwc_state[cwc_solve(group.island, 2u * parity.now + 1u)];
-    let factor = cwc_state[cwc_solve(group.island, CWC_FACTOR)];
+    let factor = cwc_state[cwc_solve(group.island, CWC_SOLVE_FACTOR)];
     let was_over = state.z != 0.0;
     let sums = cwc_join_slot(lane, island, CWC_SUM_ITERATE + 1u - parity.now);
     let d = step_decide(state, kept, factor, island.accuracy, sums);

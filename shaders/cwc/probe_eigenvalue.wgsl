@@ -4,7 +4,7 @@
 #import lib/parity.wgsl
 
 @compute @workgroup_size(WORKGROUP)
-fn probe(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane: u32) {
+fn probe_eigenvalue(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane: u32) {
     let group = cwc_group(id.x);
     let k = group.first + lane / CWC_LANES;
     var part = vec3f();

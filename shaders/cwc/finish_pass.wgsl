@@ -5,7 +5,7 @@
 @group(0) @binding(2) var<storage, read_write> cwc_arguments: array<vec4u, 1>;
 
 @compute @workgroup_size(WORKGROUP)
-fn close(@builtin(local_invocation_index) lane: u32) {
+fn finish_pass(@builtin(local_invocation_index) lane: u32) {
     var n_open = vec4f();
     for (var i = lane; i < cwc.n_islands; i += WORKGROUP) {
         n_open.x += select(1.0, 0.0, cwc_state[cwc_solve(i, 0u)].z != 0.0 || cwc_island(i).is_whole != 0u);

@@ -11,7 +11,7 @@ fn groups_for(n: u32) -> vec4u {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn gate(@builtin(local_invocation_index) lane: u32) {
+fn control_dispatch(@builtin(local_invocation_index) lane: u32) {
     var open = vec4f();
     for (var body = lane; body < params.n_bodies; body += WORKGROUP) {
         open.x += select(1.0, 0.0, reductions.controls[body].elastic_done != 0u);
@@ -19,9 +19,9 @@ fn gate(@builtin(local_invocation_index) lane: u32) {
     open = reduce_group(lane, open);
     if lane == 0u {
         let done = open.x == 0.0;
-        arguments[0] = select(vec4u(params.loop_tiles, 1u, 1u, 0u), vec4u(), done);
-        arguments[1] = select(vec4u(), groups_for(params.n_nodes), done);
-        arguments[2] = select(vec4u(), groups_for(params.n_points), done);
-        arguments[3] = select(vec4u(params.n_whole, 1u, 1u, 0u), vec4u(), done);
+        arguments[ARGUMENTS_LOOP] = select(vec4u(params.loop_tiles, 1u, 1u, 0u), vec4u(), done);
+        arguments[ARGUMENTS_NODES] = select(vec4u(), groups_for(params.n_nodes), done);
+        arguments[ARGUMENTS_POINTS] = select(vec4u(), groups_for(params.n_points), done);
+        arguments[ARGUMENTS_WHOLE] = select(vec4u(params.n_whole, 1u, 1u, 0u), vec4u(), done);
     }
 }

@@ -6,7 +6,6 @@
 @group(0) @binding(6) var<storage, read_write> dv: array<vec4f>;
 @group(0) @binding(7) var<storage, read_write> residual: array<vec4f>;
 
-const WHOLE_ITERATIONS: u32 = 64u;
 // Rows of a thread.
 const WHOLE_ROWS: u32 = MAX_WHOLE_NODES / WORKGROUP;
 
@@ -16,7 +15,7 @@ var<workgroup> motions: array<vec3f, 2u * MAX_WHOLE_TILES>;
 var<workgroup> stops: u32;
 
 @compute @workgroup_size(WORKGROUP)
-fn whole(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+fn solve_small_body(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
     let first_tile = whole_first_tile(group.x);
     let tile = tile_of(first_tile);
     let body = tile.body;

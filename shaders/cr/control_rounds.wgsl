@@ -4,7 +4,7 @@
 @group(0) @binding(2) var<storage, read_write> cr_arguments: array<vec4u, 1>;
 
 @compute @workgroup_size(WORKGROUP)
-fn gate(@builtin(local_invocation_index) lane: u32) {
+fn control_rounds(@builtin(local_invocation_index) lane: u32) {
     var open = vec4f();
     for (var i = lane; i < cr.n_islands; i += WORKGROUP) {
         open.x += select(0.0, 1.0, cr_controls[i].done == 0u);

@@ -8,11 +8,11 @@
 @group(0) @binding(4) var<storage, read_write> dv: array<vec4f>;
 
 @compute @workgroup_size(WORKGROUP)
-fn spread(@builtin(global_invocation_id) id: vec3u) {
+fn scatter_forces(@builtin(global_invocation_id) id: vec3u) {
     let k = thread_index(id);
     if k < params.n_bodies && reductions.controls[k].remembered != 1u {
         // Without contacts, one solve is enough.
-        let island = cwc_words[cwc.body_islands + k];
+        let island = cwc_body_island(k);
         var waits = reductions.controls[k].elastic_done != 0u;
         if island < cwc.n_islands {
             waits = cwc_waits(island);
@@ -26,31 +26,29 @@ fn spread(@builtin(global_invocation_id) id: vec3u) {
             reductions.controls[k].elastic_done = 0u;
         }
     }
-    if k >= cwc.n_places {
+    if k >= cwc.n_touched {
         return;
     }
-    let place = cwc_place(k);
-    if cwc_waits(place.island) {
+    let touched = touched_unknown(k);
+    if cwc_waits(touched.island) {
         return;
     }
     var sum = vec3f();
-    for (var i = place.first; i < place.end; i++) {
-        let contact = cwc_words[cwc.items + 2u * i];
-        let lever = cwc_lever(cwc_words[cwc.items + 2u * i + 1u]);
-        let force = row_turn_back(cwc_rows[contact], cwc_state[cwc_plane(CWC_FORCE, contact)].xyz);
-        sum += select(force * lever.value.x, cross(lever.value, force), place.kind == PLACE_ANGULAR);
+    for (var i = touched.first_incidence; i < touched.end_incidence; i++) {
+        let incidence = cwc_incidence(i);
+        let force = row_turn_back(cwc_rows[incidence.x], cwc_state[cwc_plane(CWC_FORCE, incidence.x)].xyz);
+        sum += entry_force(jacobian_entry(incidence.y), touched.kind, force);
     }
-    let impulse = rhs_free[place.unknown].xyz + params.dt * sum;
-    if place.kind == PLACE_NODE {
-        rhs[place.unknown] = vec4f(impulse, 0.0);
+    let impulse = rhs_free[touched.unknown].xyz + params.dt * sum;
+    if touched.kind == TOUCHED_NODE {
+        rhs[touched.unknown] = vec4f(impulse, 0.0);
         return;
     }
     // The block is symmetric: columns serve as rows.
-    let w = place.column;
+    let inverse = cwc_rigid_inverse(touched.column);
     var change = vec3f();
     for (var c = 0u; c < 3u; c++) {
-        let column = vec3f(bitcast<f32>(cwc_words[w + 3u * c]), bitcast<f32>(cwc_words[w + 3u * c + 1u]), bitcast<f32>(cwc_words[w + 3u * c + 2u]));
-        change += column * impulse[c];
+        change += inverse[c] * impulse[c];
     }
-    dv[place.unknown] = vec4f(change, 0.0);
+    dv[touched.unknown] = vec4f(change, 0.0);
 }

@@ -24,9 +24,9 @@ fn store_compliance(k: u32, c: CrContact, mass: mat3x3f) {
     let frame = mat3x3f(c.normal.xyz, c.tangent_1.xyz, c.tangent_2.xyz);
     var compliance = transpose(frame) * mass * frame * (params.dt * params.dt);
     if cr_is_spring(c) {
-        compliance[0].x += c.give.x;
-        compliance[1].y += c.give.y;
-        compliance[2].z += c.give.z;
+        compliance[0].x += c.compliance.x;
+        compliance[1].y += c.compliance.y;
+        compliance[2].z += c.compliance.z;
     }
     var diagonal = vec3f();
     var off = vec3f();
@@ -56,7 +56,7 @@ fn stiffness_product(k: u32, v: vec3f) -> vec3f {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn rows(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+fn precondition_rows(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
     let i = cr_island_of(group.x);
     let island = cr_island(i);
     let phase = cr_controls[i].next_phase;
@@ -72,33 +72,33 @@ fn rows(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
         var h_a = vec3f();
         var h_z = vec3f();
         var mass = mat3x3f();
-        for (var l = c.levers.x; l < c.levers.y; l++) {
-            let lever = cwc_lever(l);
-            let place = cwc_place(lever.place);
-            let inverse = inverse_of(place.unknown);
+        for (var e = c.entries.x; e < c.entries.y; e++) {
+            let entry = jacobian_entry(e);
+            let touched = touched_unknown(entry.touched);
+            let inverse = inverse_of(touched.unknown);
             var r: vec3f;
             if restart {
-                r = cr_vectors[cr_vector(CR_R, place.unknown)].xyz;
-                h_z += cr_motion(lever, place.kind, dv[place.unknown].xyz);
+                r = cr_vectors[cr_vector(CR_R, touched.unknown)].xyz;
+                h_z += entry_motion(entry, touched.kind, dv[touched.unknown].xyz);
                 // Each share of the compliance is multiplied by the weights that active contacts put on the place.
-                let load = cwc_state[cr.loads + lever.place].x;
-                if place.kind == PLACE_ANGULAR {
-                    let a = lever.value;
+                let load = cwc_state[cr.loads + entry.touched].x;
+                if touched.kind == TOUCHED_ANGULAR {
+                    let a = entry.value;
                     let arm = mat3x3f(0.0, a.z, -a.y, -a.z, 0.0, a.x, a.y, -a.x, 0.0);
                     mass += arm * inverse * transpose(arm) * (load + select(1.0, 0.0, c.status != INACTIVE));
                 } else {
-                    let weight = abs(lever.value.x);
+                    let weight = abs(entry.value.x);
                     mass += inverse * (weight * (load + select(weight, 0.0, c.status != INACTIVE)));
                 }
             } else {
                 // Without a direction before it, what is kept of the last loop must not enter.
-                r = cr_vectors[cr_vector(CR_B_Z, place.unknown)].xyz;
+                r = cr_vectors[cr_vector(CR_B_Z, touched.unknown)].xyz;
                 if beta != 0.0 {
-                    r += beta * cr_vectors[cr_vector(CR_B_P, place.unknown)].xyz;
+                    r += beta * cr_vectors[cr_vector(CR_B_P, touched.unknown)].xyz;
                 }
-                h_z += cr_motion(lever, place.kind, cr_vectors[cr_vector(CR_Z, place.unknown)].xyz);
+                h_z += entry_motion(entry, touched.kind, cr_vectors[cr_vector(CR_Z, touched.unknown)].xyz);
             }
-            h_a += cr_motion(lever, place.kind, inverse * r);
+            h_a += entry_motion(entry, touched.kind, inverse * r);
         }
         let l_a = params.dt * cr_turn(c, h_a);
         let l_z = params.dt * cr_turn(c, h_z);

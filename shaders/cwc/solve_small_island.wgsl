@@ -3,18 +3,15 @@
 #import lib/cwc_step.wgsl
 #import lib/group.wgsl
 
-// llvmpipe breaks loops off when a thread has gone 65,535 times round all of them.
-const WHOLE_ITERATIONS: u32 = CWC_ITERATIONS / CWC_WHOLES;
-
 var<workgroup> is_over: u32;
 
 @compute @workgroup_size(WORKGROUP)
-fn whole(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane: u32) {
+fn solve_small_island(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane: u32) {
     let i = id.x + id.y * (GRID_ROW / WORKGROUP);
     let island = cwc_island(min(i, cwc.n_islands - 1u));
     var state = cwc_state[cwc_solve(i, 0u)];
     var kept = cwc_state[cwc_solve(i, 1u)];
-    let factor = cwc_state[cwc_solve(i, CWC_FACTOR)];
+    let factor = cwc_state[cwc_solve(i, CWC_SOLVE_FACTOR)];
     let first = cwc_group(island.first_group).first;
     let end = cwc_group(island.end_group - 1u).end;
     if lane == 0u {
@@ -23,7 +20,7 @@ fn whole(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane
     var over = workgroupUniformLoad(&is_over) != 0u;
     let idle = over;
     var sums = vec4f(kept.yz, 0.0, 0.0);
-    for (var j = 0u; j < WHOLE_ITERATIONS && !over; j++) {
+    for (var j = 0u; j < CWC_ITERATIONS / CWC_WHOLE_DISPATCHES && !over; j++) {
         let d = step_decide(state, kept, factor, island.accuracy, sums);
         let now = u32(state.w) % 2u;
         var climb = 0.0;

@@ -1,6 +1,7 @@
 // Last kernel of a round, one thread an unknown: B z for the next iteration; or, where contacts have changed, the residual for a restart: a changed state costs no
 // product with A. Decides what the next round does. Twins: `contact::cr::apply`, `restart`, and the loop in `contact::cr::solve`.
 #import lib/cr.wgsl
+#import host/pattern
 
 @group(0) @binding(2) var<storage, read> pattern: array<u32>;
 @group(0) @binding(3) var<storage, read> blocks: array<Block>;
@@ -28,9 +29,9 @@ fn product_row(u: u32) -> vec3f {
         return cr_rigid(u, 0u) * cr_vectors[cr_vector(CR_Z, u)].xyz;
     }
     var sum = vec3f();
-    let end = pattern[u + 1u];
-    for (var b = pattern[u]; b < end; b++) {
-        sum += block_product(blocks[b], cr_vectors[cr_vector(CR_Z, pattern[params.n_nodes + 1u + b])].xyz);
+    let end = row_start(u + 1u);
+    for (var b = row_start(u); b < end; b++) {
+        sum += block_product(blocks[b], cr_vectors[cr_vector(CR_Z, block_column(b))].xyz);
     }
     if params.n_grabs > 0u {
         sum += grab_product(grab_weights[u]);
@@ -39,7 +40,7 @@ fn product_row(u: u32) -> vec3f {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn product(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+fn multiply_residual(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
     let i = cr_island_of(group.x);
     let island = cr_island(i);
     let some = reduce_group_max(lane, cr_part_max(lane, island, CR_SUM_CHANGED));

@@ -5,13 +5,13 @@
 #import lib/preconditioner.wgsl
 
 @compute @workgroup_size(WORKGROUP)
-fn mark(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+fn flag_touched(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
     let g = group.x + group.y * (GRID_ROW / WORKGROUP);
     let k = g * WORKGROUP + lane;
-    if k < cwc.n_places {
-        let place = cwc_place(k);
-        let is_free = place.kind != PLACE_NODE || inverse_diagonal(place.unknown).x.x != 0.0;
-        cr_vectors[cr_vector(CR_R, place.unknown)] = vec4f(0.0, 0.0, 0.0, select(0.0, 1.0 + f32(k), is_free));
+    if k < cwc.n_touched {
+        let touched = touched_unknown(k);
+        let is_free = touched.kind != TOUCHED_NODE || inverse_diagonal(touched.unknown).x.x != 0.0;
+        cr_vectors[cr_vector(CR_R, touched.unknown)] = vec4f(0.0, 0.0, 0.0, select(0.0, 1.0 + f32(k), is_free));
     }
     let is_island = g < cr.n_islands;
     let island = cr_island(select(0u, g, is_island));

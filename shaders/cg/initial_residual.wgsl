@@ -7,7 +7,7 @@
 @group(0) @binding(7) var<storage, read_write> residual: array<vec4f>;
 
 @compute @workgroup_size(WORKGROUP)
-fn residual_start(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+fn initial_residual(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
     let tile = tile_of(group.x);
     let turn = tile_rotation(group.x);
     var sums = vec4f();

@@ -8,12 +8,12 @@
 const WHOLE: u32 = 0u;
 const SETTLING: u32 = 1u;
 const FROZEN: u32 = 2u;
-const NONE: f32 = 1e30;
+const NO_LIMIT: f32 = 1e30;
 
 // How small an effect is seen. Twin: `contact::state::Scale`.
 struct Scale {
     tolerance: f32, // [m]
-    noise: f32, // of a force [N]; NONE while the solve goes on
+    noise: f32, // of a force [N]; NO_LIMIT while the solve goes on
     slack: f32, // [N]
     pace: f32,
     effort: u32,
@@ -84,7 +84,7 @@ fn project_friction(c: ptr<function, CrContact>, look: Look, scale: Scale) -> bo
     }
     let gamma = cr_friction(*c);
     let size = length(gamma);
-    let noise = select(scale.noise, 0.0, scale.noise == NONE);
+    let noise = select(scale.noise, 0.0, scale.noise == NO_LIMIT);
     let slip = length(look.motion.yz);
     if (*c).status == STICKING {
         let violation = max(size - look.limit, 0.0) * look.along;
@@ -116,7 +116,7 @@ fn project_friction(c: ptr<function, CrContact>, look: Look, scale: Scale) -> bo
             return false;
         }
         // It sticks with the force it has.
-        if (*c).give.w > 0.0 {
+        if (*c).compliance.w > 0.0 {
             (*c).status = STICKING;
             (*c).multiplier = vec3f((*c).multiplier.x, gamma);
             (*c).sliding = 0.0;
@@ -138,7 +138,7 @@ fn project_friction(c: ptr<function, CrContact>, look: Look, scale: Scale) -> bo
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn judge(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+fn evaluate_states(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
     let i = cr_island_of(group.x);
     let island = cr_island(i);
     let phase = cr_controls[i].phase;
@@ -165,8 +165,8 @@ fn judge(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
         }
     }
     // What one force may be off because the velocity equation is met to a residual only.
-    let noise = select(NONE, sqrt(bound2) / (params.dt * sqrt(max(n_active, 1.0))), action == ACTION_FORCED);
-    let slack = select(NONE, max(noise, CR_FORCE_TOLERANCE * round.z / max(round.w, 1.0)), action == ACTION_FORCED);
+    let noise = select(NO_LIMIT, sqrt(bound2) / (params.dt * sqrt(max(n_active, 1.0))), action == ACTION_FORCED);
+    let slack = select(NO_LIMIT, max(noise, CR_FORCE_TOLERANCE * round.z / max(round.w, 1.0)), action == ACTION_FORCED);
     let scale = Scale(tolerance, noise, slack, 1.0 / f32(1u + cr_controls[i].restarts / 20u), effort);
 
     var changed = false;
@@ -175,13 +175,13 @@ fn judge(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
         var c = cr_contact(k);
         if action != ACTION_NONE && !cr_is_spring(c) {
             var moved = vec3f();
-            for (var l = c.levers.x; l < c.levers.y; l++) {
-                let lever = cwc_lever(l);
-                let place = cwc_place(lever.place);
-                moved += cr_motion(lever, place.kind, dv[place.unknown].xyz);
+            for (var e = c.entries.x; e < c.entries.y; e++) {
+                let entry = jacobian_entry(e);
+                let touched = touched_unknown(entry.touched);
+                moved += entry_motion(entry, touched.kind, dv[touched.unknown].xyz);
             }
             let compliance = cwc_state[cr_plane(CR_COMPLIANCE, k)].xyz;
-            let limit = c.give.w * max(-c.multiplier.x, 0.0);
+            let limit = c.compliance.w * max(-c.multiplier.x, 0.0);
             let motion = cr_offset(c) + params.dt * cr_turn(c, moved);
             let look = Look(motion, limit, compliance.x, 0.5 * (compliance.y + compliance.z));
             if evaluate_normal(&c, look, scale) || project_friction(&c, look, scale) {

@@ -11,7 +11,7 @@
 @group(0) @binding(6) var<storage, read_write> z: array<vec4f>;
 
 @compute @workgroup_size(WORKGROUP)
-fn start(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+fn initial_direction(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
     let tile = tile_of(group.x);
     let body = tile.body;
     var norms = vec4f();
@@ -53,7 +53,7 @@ fn start(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l
     if lane == 0u && group.x == tile.first_tile {
         var scale = reductions.controls[body].scale;
         if scale == 0.0 {
-            scale = 0.01 * sqrt(norms.z) + params.dt * sqrt(norms.w);
+            scale = MOMENTUM_SHARE * sqrt(norms.z) + params.dt * sqrt(norms.w);
         }
         scale = max(scale, reductions.controls[body].least_scale);
         let bound = params.tolerance * scale;

@@ -4,15 +4,15 @@
 @group(0) @binding(3) var<storage, read> rotations: array<vec4f>;
 
 @compute @workgroup_size(WORKGROUP)
-fn turn(@builtin(global_invocation_id) id: vec3u) {
+fn rotate_tiles(@builtin(global_invocation_id) id: vec3u) {
     let t = thread_index(id);
     if t >= params.n_tiles {
         return;
     }
     var sum = vec4f();
     for (var k = 0u; k < TILE_SAMPLES; k++) {
-        let tet = tile_sample(t, k);
-        if tet == 0xffffffffu {
+        let tet = tile_sample(TILE_SAMPLES * t + k);
+        if tet == NONE {
             break;
         }
         let q = rotations[tet];

@@ -7,7 +7,7 @@
 @group(0) @binding(6) var<storage, read> residual: array<vec4f>;
 
 @compute @workgroup_size(WORKGROUP)
-fn product(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+fn multiply_direction(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
     let tile = tile_of(group.x);
     let turn = tile_rotation(group.x);
     let done = tile_state(tile.body, parity.now).w != 0.0;

@@ -4,7 +4,7 @@
 @group(0) @binding(2) var<storage, read_write> dv: array<vec4f>;
 
 @compute @workgroup_size(WORKGROUP)
-fn move_along(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+fn advance_along(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
     let i = cr_island_of(group.x);
     let island = cr_island(i);
     let idle = cr_controls[i].done != 0u;
@@ -53,7 +53,7 @@ fn move_along(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_ind
         if c.status != INACTIVE {
             rows += vec4f(1.0, dot(z, cr_row_compliance(c) * z), 0.0, 0.0);
             if !cr_is_spring(c) {
-                limits += vec2f(c.give.w * max(-c.multiplier.x, 0.0), 1.0);
+                limits += vec2f(c.compliance.w * max(-c.multiplier.x, 0.0), 1.0);
             }
         }
     }
