@@ -109,7 +109,7 @@ pub const ACCEPTED: f64 = 0.5;
 /// Forces are found to this part of how far the geometry was from the rows before.
 pub const ROUGHLY: f64 = 0.05;
 /// Bounds on the inner iterations of a pass that is not yet about the last digits.
-const FIRST_ITERATIONS: [u32; 3] = [80, 320, 0];
+const FIRST_ITERATIONS: [u32; 2] = [80, 320];
 /// The whole chain of inner solvers is given up after this many failures in a step.
 pub const MAX_FAILURES: u32 = 3;
 

@@ -287,3 +287,13 @@ fn steps_do_not_depend_on_where_contacts_are_looked_for() {
     assert!(active > 40 && none == 0 && dispatches > 12 * 8, "{active} {none} {dispatches}");
     assert!(on_device == run(DetectionPlace::Device, 12).0);
 }
+
+#[test]
+fn size_alone_decides_where_nothing_is_forced() {
+    let chosen = |place: DetectionPlace| [0, MIN_PAIRS - 1, MIN_PAIRS, 10 * MIN_PAIRS].map(|size| place.is_on_device(size, MIN_PAIRS));
+    assert_eq!(chosen(DetectionPlace::Auto), [false, false, true, true]);
+    assert_eq!(chosen(DetectionPlace::Host), [false; 4]);
+    assert_eq!(chosen(DetectionPlace::Device), [true; 4]);
+    // Steps on a software adapter stay on the host.
+    assert_eq!(Detector::new(&test_device(), DetectionPlace::Auto).place == DetectionPlace::Host, !test_device().is_hardware());
+}

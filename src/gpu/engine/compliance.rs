@@ -329,7 +329,7 @@ impl DeviceBackend {
         };
         let islands = all_islands.list.par_iter().zip(&mut *island_works);
         islands.zip(courses).enumerate().for_each(look);
-        self.detector.note_look(sieved.is_some(), start, report);
+        report.stages.add("detection", start.elapsed().as_secs_f64() * 1e3);
         Ok(())
     }
 }

@@ -79,11 +79,6 @@ impl Csr {
         self.columns[row.clone()].iter().zip(&self.values[row]).map(|(column, value)| (*column as usize, *value))
     }
 
-    /// `y = A x`, in the plainest form.
-    pub fn multiply(&self, x: &[f64]) -> Vec<f64> {
-        (0..self.n_rows()).map(|i| self.row(i).map(|(j, a)| a * x[j]).sum()).collect()
-    }
-
     /// Entries of the diagonal, 0 where none is stored.
     pub fn diagonal(&self) -> Vec<f64> {
         (0..self.n_rows()).map(|i| self.row(i).find(|(j, _)| *j == i).map_or(0.0, |(_, a)| a)).collect()

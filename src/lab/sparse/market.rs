@@ -1,4 +1,8 @@
 //! Matrix Market files [Boisvert, Pozo, Remington 1996]: real, integer or pattern; general or symmetric; coordinate or array.
+//!
+//! `sprs` 0.11 reads such files too, and the tests compare with it. It is not the reader here because it names no line in its errors, waits for ever at
+//! a file that ends before its size line, reserves the memory that a size line promises, panics at an index outside the matrix, passes over entries
+//! beyond those that were promised, and takes neither arrays nor, as real numbers, integers and patterns.
 
 use super::Csr;
 

@@ -1,10 +1,24 @@
 //! Direct solves with one body's system matrix of the rest pose, factored once (`contact-study.md` 4, 5).
 //!
-//! Sparse Cholesky on a nested dissection of the body. For each block of the dissection the dense panel `[L11^-1; L21 L11^-1]` is kept
-//! in f32,
+//! Sparse Cholesky on a nested dissection of the body. For each block of the dissection the dense panel `[L11^-1; L21 L11^-1]` is kept in f32,
 //! so that a solve is nothing but dense products: forward  (y1, y2) <- (L11^-1 b1, y2 - L21 L11^-1 b1),  backward
 //! x1 = L11^-T y1 - (L21 L11^-1)^T x2.  A solve is bound by memory: f32 halves its time, and whoever solves with the true matrix
 //! corrects the rest.
+//!
+//! Compared with faer 0.24 (supernodal, minimum degree; `benches/factor`) on the bodies of the gallery, one thread, medians of nine by turns on a busy
+//! machine. Every pass of every step solves, while a matrix is factored once a run and time step and a column found once a touched node: so this
+//! factor stays, though faer's factors sooner and finds columns sooner.
+//!
+//! | bunny, armadillo, dragon | this | faer f32 | faer f64 |
+//! |---|---|---|---|
+//! | a solve [us] | 750, 561, 781 | 1490, 1513, 1569 | 1993, 1780, 3210 |
+//! | to factor, with the order [ms] | 85, 69, 132 | 42, 38, 58 | 60, 43, 83 |
+//! | 48 columns [ms] | 169, 88, 132 | 59, 62, 73 | 85, 86, 124 |
+//! | memory [MB] | 7.1, 6.6, 8.6 | 5.4, 4.0, 6.6 | 10.9, 8.0, 13.2 |
+//! | error of a solution | 4e-7, 3e-7, 3e-7 | 1e-6, 6e-6, 3e-6 | 1e-14 |
+//!
+//! For a cube of `pile27` (125 nodes) a solve takes 5.1 us, faer's 18 and 21. With the order of this factor faer takes two to three times as long to
+//! factor and no less to solve; its simplicial form is slower in every use but for memory.
 
 mod columns;
 mod front;
@@ -128,6 +142,11 @@ impl RestFactor {
 
     pub fn n_nodes(&self) -> usize {
         self.n_nodes
+    }
+
+    /// The free nodes in their order of elimination.
+    pub fn order(&self) -> &[u32] {
+        &self.tree.nodes
     }
 
     /// Memory of the factor [bytes]; a solve reads nearly all of it twice.
