@@ -23,6 +23,7 @@ pub mod model;
 pub mod elastic;
 pub mod contact;
 pub mod step;
+pub mod cpu;
 pub mod gpu;
 pub mod scene;
 pub mod sim;

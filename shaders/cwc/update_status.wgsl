@@ -1,4 +1,4 @@
-// One workgroup, after each pass: which islands have settled, and to what the others go on. Twin: `contact::cwc::settle`.
+// One workgroup, after each pass: which islands have settled, and to what the others go on. Twin: `contact::methods::cwc::Cwc::iterate`.
 #import lib/cwc.wgsl
 #import lib/reduce.wgsl
 
@@ -24,7 +24,8 @@ fn update_status(@builtin(local_invocation_index) lane: u32) {
         }
         var is_solved = true;
         for (var b = island.first_body; b < island.end_body; b++) {
-            is_solved = is_solved && reductions.controls[b].elastic_done != 0u;
+            // Bodies of other islands may stand between those of this one.
+            is_solved = is_solved && (cwc_body_island(b) != i || reductions.controls[b].elastic_done != 0u);
         }
         var factor = cwc_state[cwc_solve(i, CWC_SOLVE_FACTOR)];
         var progress = cwc_state[cwc_solve(i, CWC_SOLVE_PROGRESS)];

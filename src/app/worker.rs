@@ -394,7 +394,7 @@ impl Loop {
                 if history.len() > HISTORY {
                     history.pop_front();
                 }
-                smooth_stages(Arc::make_mut(&mut self.next.stages), &report.stages.0);
+                smooth_stages(Arc::make_mut(&mut self.next.stages), &report.stages.times);
                 self.next.report = Some(Arc::new(report));
             }
         }

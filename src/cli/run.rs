@@ -84,6 +84,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         check_writable(path)?;
     }
     let mut options = Options {
+        methods: Some(crate::lab::methods::row_solver),
         backend: args.place.backend(),
         adapter: args.place.adapter.clone(),
         threads: args.threads.map(|n| n as usize),

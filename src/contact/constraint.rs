@@ -83,9 +83,9 @@ impl Constraint {
         }
     }
 
-    /// Takes the geometry found at the end positions that belong to `dv` (the unknowns from `first` on), with the entries of its sum in place.
+    /// Takes the geometry found at the end positions that belong to the velocity changes `dv`, with the entries of its sum in place.
     /// Friction keeps its direction in space.
-    pub fn linearise(&mut self, found: &Linearisation, dv: &[Vec3], first: usize, dt: f64) {
+    pub fn linearise(&mut self, found: &Linearisation, dv: impl Fn(usize) -> Vec3, dt: f64) {
         let friction = self.friction_in_space();
         let Source::Contact(point) = &mut self.source else { return };
         let [t1, t2] = tangents(&found.normal);
@@ -93,7 +93,7 @@ impl Constraint {
         (point.position, point.weights) = (found.point, found.weights);
         let slip = found.slip + point.stick_anchor_offset;
         let motion = Vec3::new(found.gap - point.contact_offset, slip.dot(&t1), slip.dot(&t2));
-        self.row.offset = motion - self.row.apply(dv, first, dt);
+        self.row.offset = motion - self.row.apply(dv, dt);
         self.set_friction_in_space(&friction);
     }
 
@@ -104,11 +104,11 @@ impl Constraint {
         self.set_friction_in_space(&-memory.friction_force);
     }
 
-    /// What the next step remembers of a contact, after a step with the velocity change `dv` (the unknowns from `first` on); none of a joint.
-    pub fn memory(&self, dv: &[Vec3], first: usize, dt: f64) -> Option<WarmContact> {
+    /// What the next step remembers of a contact, after a step with the velocity changes `dv`; none of a joint.
+    pub fn memory(&self, dv: impl Fn(usize) -> Vec3, dt: f64) -> Option<WarmContact> {
         let point = self.point()?;
         let sticks = self.force.status == Status::Sticking;
-        let mut slip = if sticks { self.row.motion(dv, first, dt) } else { Vec3::zeros() };
+        let mut slip = if sticks { self.row.motion(dv, dt) } else { Vec3::zeros() };
         slip.x = 0.0;
         Some(WarmContact {
             slip: self.row.frame.transpose() * slip,

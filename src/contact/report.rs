@@ -37,13 +37,13 @@ pub struct PairForce {
     pub contacts: u32,
 }
 
-/// Sums and errors over the contacts of one island after its solve; `dv` over the unknowns from `first` on. The list of pairs is lent from `lists`.
-pub fn report(contacts: &[Constraint], dv: &[Vec3], first: usize, dt: f64, lists: &Arc<Pool<Vec<PairForce>>>) -> ContactReport {
+/// Sums and errors over the contacts of one island after its solve; `dv`: velocity change of each unknown. The list of pairs is lent from `lists`.
+pub fn report(contacts: &[Constraint], dv: impl Fn(usize) -> Vec3, dt: f64, lists: &Arc<Pool<Vec<PairForce>>>) -> ContactReport {
     let count = contacts.iter().filter(|c| c.point().is_some()).count() as u32;
     let mut report = ContactReport { contacts: count, pairs: Pooled::of(lists), ..ContactReport::default() };
     let pairs = &mut report.pairs;
     for (contact, point) in contacts.iter().filter(|c| c.is_active()).filter_map(|c| Some((c, c.point()?))) {
-        let motion = contact.row.motion(dv, first, dt);
+        let motion = contact.row.motion(&dv, dt);
         let (normal, friction) = (contact.force.normal(), contact.force.friction());
         let limit = contact.friction_limit();
         report.active += 1;

@@ -72,21 +72,19 @@ impl Row {
         self.frame.row(0).transpose()
     }
 
-    /// `dt C H a` for a vector over the unknowns from `first` on.
-    pub fn apply(&self, a: &[Vec3], first: usize, dt: f64) -> Vec3 {
-        self.frame * self.entries.iter().map(|e| e.apply(&a[e.unknown() - first])).sum::<Vec3>() * dt
+    /// `dt C H a` for a vector `a` by unknowns of the model.
+    pub fn apply(&self, a: impl Fn(usize) -> Vec3, dt: f64) -> Vec3 {
+        self.frame * self.entries.iter().map(|e| e.apply(&a(e.unknown()))).sum::<Vec3>() * dt
     }
 
-    /// Relative motion with the velocity change `dv` of the unknowns from `first` on [m].
-    pub fn motion(&self, dv: &[Vec3], first: usize, dt: f64) -> Vec3 {
-        self.offset + self.apply(dv, first, dt)
+    /// Relative motion with the velocity change `dv` of each unknown [m].
+    pub fn motion(&self, dv: impl Fn(usize) -> Vec3, dt: f64) -> Vec3 {
+        self.offset + self.apply(dv, dt)
     }
 
-    /// `y += s dt H^T C^T f`, `y` over the unknowns from `first` on.
-    pub fn spread(&self, f: &Vec3, s: f64, y: &mut [Vec3], first: usize, dt: f64) {
+    /// Hands `s dt H^T C^T f` to `add`, unknown by unknown.
+    pub fn spread(&self, f: &Vec3, s: f64, dt: f64, mut add: impl FnMut(usize, Vec3)) {
         let force = self.frame.transpose() * f * (s * dt);
-        for entry in &self.entries {
-            y[entry.unknown() - first] += entry.transposed(&force);
-        }
+        self.entries.iter().for_each(|entry| add(entry.unknown(), entry.transposed(&force)));
     }
 }

@@ -10,7 +10,7 @@ use super::{SystemInputs, elements, matrix};
 use crate::element::{Element, Tet4};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Body, End, Model};
-use crate::model::{ContactMethod, Loads, Params, State};
+use crate::model::{Loads, Params, State};
 use crate::sparse::{Coarse, Columns, Layout, NotPositiveDefinite, Operator, RestFactor, RigidCoarse, RigidParts};
 
 /// Bodies with more nodes go without a factor: its memory and the time to make it grow faster than what it saves.
@@ -75,13 +75,12 @@ struct Kept {
 }
 
 impl RestPoses {
-    /// Makes the coarse factors of this time step, and those for contact where something may touch; unless they are there.
-    pub fn select(&mut self, model: &Model, params: &Params, solver: ContactMethod) {
+    /// Makes the coarse factors of this time step, and, if `needs_factors`, those for contact where something may touch; unless they are there.
+    pub fn select(&mut self, model: &Model, params: &Params, needs_factors: bool) {
         if self.levels.len() < model.bodies.len() {
             self.levels = model.bodies.par_iter().map(|body| Levels::new(model, body)).collect();
         }
-        let needs_factors = solver == ContactMethod::Cwc && model.may_touch();
-        self.keep(model, params, needs_factors);
+        self.keep(model, params, needs_factors && model.may_touch());
     }
 
     fn keep(&mut self, model: &Model, params: &Params, needs_factors: bool) {

@@ -4,7 +4,6 @@
 //! velocities and forces come back. Then the host looks at the moved geometry.
 
 mod compliance;
-mod residuals;
 #[cfg(test)]
 pub mod tests;
 
@@ -14,7 +13,6 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::cr::Cr;
 use super::cwc::{
     CHECK_INTERVAL as LOOK, Cwc, FACTOR, FORCE, ITERATIONS, Inverses, IslandRows, PROGRESS as TOLD, SCALE, Tables, VECTORS as SOLVE,
 };
@@ -29,20 +27,19 @@ use super::readback::{Mailbox, Stopwatch};
 use super::stepper::{Held, outbox, skins};
 use super::tiles::Tiles;
 use super::upload::{Groups, controls, params_data, upload_model};
-use crate::contact::contact_report;
-use crate::contact::generate::{Detection, Island};
-use crate::contact::{Constraint, cwc};
-use crate::elastic::{Quaternion, link, rigid_right_hand_side};
+use crate::contact::generate::Detection;
+use crate::contact::islands::{Island, Trial};
+use crate::contact::methods::cwc;
+use crate::contact::problem::restore_momentum;
+use crate::contact::{Constraint, contact_report, driver};
+use crate::elastic::{Quaternion, RestPoses, link, rigid_right_hand_side};
 use crate::geometry::{Bvh, Candidates, Mesh};
 use crate::math::{Mat3, Vec3};
-use crate::model::Model;
-use crate::model::{AcceptancePolicy, ContactMethod, HeldPoint, State};
-use crate::sparse::Operator;
-use crate::step::{DeviceWork, StepError, StepReport, SurfacePositions, Work};
-use crate::step::{ELASTIC_TOLERANCE, Host, IslandWork, MAX_PASSES, Step, StepWork, max_contacts};
-use crate::step::{Engine, Given};
+use crate::model::{AcceptancePolicy, ContactMethod, HeldPoint, Model, State};
+use crate::sparse::{Operator, Segment};
+use crate::step::{Backend, DeviceWork, IslandWork, StageWork, StepError, StepInputs, StepReport, SurfacePositions, Work};
 
-/// The device as engine.
+/// The device as backend.
 pub struct DeviceBackend {
     device: Arc<Device>,
     buffers: Buffers,
@@ -52,8 +49,10 @@ pub struct DeviceBackend {
     cg: ConjugateGradient,
     cwc: Cwc,
     detector: Detector,
-    /// Once it was asked for.
-    cr: Option<Cr>,
+    /// Rest poses of the deformable bodies.
+    rests: RestPoses,
+    /// Rotations of the tets in this step.
+    rotations: Vec<Quaternion>,
     /// Each writes its own of the surface buffers, which take turns.
     skins: Vec<(Bound, Arc<wgpu::Buffer>)>,
     surface: usize,
@@ -95,7 +94,8 @@ impl DeviceBackend {
             cg: ConjugateGradient::new(&buffers, groups)?,
             cwc: Cwc::new(&device, &mut buffers)?,
             detector: Detector::new(&device, DetectionPlace::Auto),
-            cr: None,
+            rests: RestPoses::default(),
+            rotations: vec![],
             skins,
             surface: 0,
             mailbox: Mailbox::new(&device, CONTROLS_AT),
@@ -137,7 +137,7 @@ impl DeviceBackend {
     }
 
     /// A submission, with what the host has to bring, and elements and matrix if the step does not have them yet; whether it makes them.
-    fn begin_submission(&mut self, step: &Step) -> Result<(wgpu::CommandEncoder, bool), DeviceError> {
+    fn begin_submission(&mut self, step: &StepInputs) -> Result<(wgpu::CommandEncoder, bool), DeviceError> {
         let mut encoder = self.encoder();
         self.outbox.record(&mut encoder)?;
         let is_fresh = std::mem::take(&mut self.is_fresh);
@@ -154,7 +154,7 @@ impl DeviceBackend {
         let before = self.buffers.n_dispatches();
         let mut pass = self.stopwatch.pass(encoder, stage);
         what(self, &mut pass);
-        self.work.add(stage, Work { dispatches: self.buffers.n_dispatches() - before, bytes: 0 });
+        self.work.add(stage, StageWork { dispatches: self.buffers.n_dispatches() - before, bytes: 0 });
     }
 
     /// Submits and waits for `parts` of buffers, each a name, its first byte and how many there are, which `read` then sees.
@@ -222,12 +222,12 @@ fn is_finite(vectors: &[[f32; 4]]) -> bool {
     vectors.iter().flatten().all(|x| x.is_finite())
 }
 
-impl Engine for DeviceBackend {
-    fn solver(&self, given: &Given, _: &mut Option<(f64, bool)>) -> ContactMethod {
-        if given.params.solver == ContactMethod::Cr { ContactMethod::Cr } else { ContactMethod::Cwc }
+impl Backend for DeviceBackend {
+    fn offers(&self, method: ContactMethod) -> bool {
+        method == ContactMethod::Cwc
     }
 
-    fn find(
+    fn find_candidates(
         &mut self,
         bvh: &mut Bvh,
         mesh: &Mesh,
@@ -239,8 +239,8 @@ impl Engine for DeviceBackend {
         Ok(())
     }
 
-    fn begin(&mut self, step: &Step, work: &mut StepWork, _: &mut StepReport) -> Result<(), StepError> {
-        let &Step { model, state, params, loads, .. } = step;
+    fn begin(&mut self, step: &StepInputs, dv: &mut [Vec3], _: &mut StepReport) -> Result<(), StepError> {
+        let &StepInputs { model, state, params, loads, .. } = step;
         if let Some(fault) = self.device.fault() {
             return Err(self.lost(&fault));
         }
@@ -250,18 +250,15 @@ impl Engine for DeviceBackend {
         (self.is_open, self.is_fresh, self.step) = (true, true, state.step);
         self.work = DeviceWork::default();
         self.tiles.select(&self.buffers, model, params);
-        link(step.inputs(), &mut self.links);
+        link(step.system(), &mut self.links);
         self.inverses.clear();
         self.inverses.extend(self.links.rigid_blocks.iter().map(|block| block.try_inverse().unwrap_or_else(Mat3::zeros)));
         self.rigid_rhs.resize(2 * model.rigid_bodies.len(), Vec3::zeros());
-        rigid_right_hand_side(step.inputs(), &mut self.rigid_rhs);
-        work.dv.copy_from_slice(&state.velocity_changes);
-        // Conjugate residuals know no rest poses, and start from the change of the last step.
-        if step.solver == ContactMethod::Cwc {
-            work.rests.select(model, params, ContactMethod::Cwc);
-            for ((dv, inverse), rhs) in work.dv[model.n_nodes()..].iter_mut().zip(&self.inverses).zip(&self.rigid_rhs) {
-                *dv = inverse * rhs;
-            }
+        rigid_right_hand_side(step.system(), &mut self.rigid_rhs);
+        self.rests.select(model, params, true);
+        dv.copy_from_slice(&state.velocity_changes);
+        for ((dv, inverse), rhs) in dv[model.n_nodes()..].iter_mut().zip(&self.inverses).zip(&self.rigid_rhs) {
+            *dv = inverse * rhs;
         }
         let Self { outbox, buffers, held, rigid_rhs, groups, .. } = self;
         outbox.put(buffers.get("params"), 0, &[params_data(model, params, loads, groups)]);
@@ -269,20 +266,22 @@ impl Engine for DeviceBackend {
         let rigid = 16 * model.n_nodes() as u64;
         let vectors = |v: &[Vec3]| v.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>();
         outbox.put(buffers.get("rhs_free"), rigid, &vectors(rigid_rhs));
-        outbox.put(buffers.get("dv"), rigid, &vectors(&work.dv[model.n_nodes()..]));
+        outbox.put(buffers.get("dv"), rigid, &vectors(&dv[model.n_nodes()..]));
         Ok(())
     }
 
-    fn solve(&mut self, step: &Step, detection: &Detection, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError> {
-        if step.solver == ContactMethod::Cr {
-            self.solve_with_residuals(step, detection, work, report)
-        } else {
-            self.solve_with_compliance(step, detection, work, report)
-        }
+    fn solve_islands(
+        &mut self,
+        step: &StepInputs,
+        detection: &Detection,
+        work: &mut Work,
+        report: &mut StepReport,
+    ) -> Result<(), StepError> {
+        self.solve_with_compliance(step, detection, work, report)
     }
 
-    fn end(&mut self, model: &Model, state: &mut State, work: &mut StepWork) -> Result<(), StepError> {
-        std::mem::swap(&mut state.rotations, &mut work.rotations);
+    fn commit(&mut self, model: &Model, state: &mut State) -> Result<(), StepError> {
+        std::mem::swap(&mut state.rotations, &mut self.rotations);
         self.is_open = false;
         self.show(model, state).map_err(|error| self.lost(&error))
     }
@@ -299,55 +298,61 @@ impl Engine for DeviceBackend {
 }
 
 /// Bodies that one thread takes, at least.
-const BODIES: usize = 16;
+const MIN_BODIES_PER_TASK: usize = 16;
 
 impl DeviceBackend {
-    /// A body that nothing holds changes its momentum by the impulses on it: its common motion takes what the solve in f32 has lost of them. That moves gaps by less
-    /// than the residual did. `contacts`: all of the bodies. Twin: `contact::cwc::keep_momentum`.
-    fn keep_momentum(&self, step: &Step, bodies: Range<usize>, contacts: &[Constraint], dv: &mut [Vec3]) {
-        let &Step { model, state, params, loads, .. } = step;
+    /// A solve in f32 loses momentum: what the impulses on each body of an island make of it, less what it has, is restored. `contacts`: all of the island;
+    /// `dv`: its velocity changes.
+    fn keep_momentum(&self, step: &StepInputs, island: &Island, contacts: &[Constraint], dv: &mut [Vec3]) {
+        let &StepInputs { model, state, params, loads, .. } = step;
         let dt = params.time_step;
-        let of_nodes = |body: usize| {
-            let (nodes, damping) = (model.bodies[body].nodes.clone(), dt * model.bodies[body].material.mass_damping);
-            let mut lost = params.gravity * (dt * model.bodies[body].mass);
-            for i in nodes {
-                lost -= (state.velocities[i] * damping + dv[i] * (1.0 + damping)) * model.node_masses[i];
+        let segments = island.deformable();
+        let of_nodes = |segment: &Segment| {
+            let body = &model.bodies[segment.body as usize];
+            let damping = dt * body.material.mass_damping;
+            let mut lost = params.gravity * (dt * body.mass);
+            for (i, dv) in segment.unknowns.clone().zip(&dv[segment.places()]) {
+                lost -= (state.velocities[i] * damping + dv * (1.0 + damping)) * model.node_masses[i];
                 lost += loads.node_forces.get(i).map_or(Vec3::zeros(), |force| force * dt);
             }
             lost
         };
-        let mut lost: Vec<Vec3> = bodies.clone().into_par_iter().with_min_len(BODIES).map(of_nodes).collect();
+        let mut lost: Vec<Vec3> = segments.par_iter().with_min_len(MIN_BODIES_PER_TASK).map(of_nodes).collect();
         for contact in contacts {
             let impulse = contact.force_in_space() * dt;
-            let [first, second] = contact.bodies.map(|body| body as usize);
-            for body in [Some(first), (second != first).then_some(second)].into_iter().flatten().filter(|body| bodies.contains(body)) {
-                let nodes = &model.bodies[body].nodes;
+            let [first, second] = contact.bodies;
+            for body in [Some(first), (second != first).then_some(second)].into_iter().flatten() {
+                let Ok(k) = segments.binary_search_by_key(&body, |segment| segment.body) else { continue };
+                let nodes = &segments[k].unknowns;
                 let weight: f64 = contact.row.entries.iter().filter(|e| nodes.contains(&e.unknown())).map(|e| e.matrix()[(0, 0)]).sum();
-                lost[body - bodies.start] += impulse * weight;
+                lost[k] += impulse * weight;
             }
         }
-        for (body, lost) in bodies.zip(lost) {
-            let nodes = model.bodies[body].nodes.clone();
+        for (segment, lost) in segments.iter().zip(lost) {
+            let (b, nodes) = (segment.body as usize, &segment.unknowns);
             let holds = |point: &HeldPoint| matches!(point, HeldPoint::Nodes { nodes: held, .. } if nodes.contains(&(held[0] as usize)));
-            if self.is_free[body] && !loads.grabs.iter().any(|grab| holds(&grab.point)) {
-                let change = lost / ((1.0 + dt * model.bodies[body].material.mass_damping) * model.bodies[body].mass);
-                dv[nodes].iter_mut().for_each(|dv| *dv += change);
+            if self.is_free[b] && !loads.grabs.iter().any(|grab| holds(&grab.point)) {
+                let mass = (1.0 + dt * model.bodies[b].material.mass_damping) * model.bodies[b].mass;
+                restore_momentum(&mut dv[segment.places()], lost, mass);
             }
         }
     }
 
-    /// Velocity changes of the rigid bodies of a island from the impulses on them, in f64.
-    fn move_rigid_bodies(&self, model: &Model, island: &Island, contacts: &[Constraint], dt: f64, dv: &mut [Vec3]) {
-        let unknowns = island.unknowns.start.max(model.n_nodes())..island.unknowns.end.max(model.n_nodes());
-        let mut impulses = self.rigid_rhs[unknowns.start - model.n_nodes()..unknowns.end - model.n_nodes()].to_vec();
-        for contact in contacts {
-            let impulse = contact.force_in_space() * dt;
-            for entry in contact.row.entries.iter().filter(|entry| unknowns.contains(&entry.unknown())) {
-                impulses[entry.unknown() - unknowns.start] += entry.transposed(&impulse);
+    /// Velocity changes of the rigid bodies of an island from the impulses on them, in f64.
+    fn move_rigid_bodies(&self, step: &StepInputs, island: &Island, contacts: &[Constraint], dv: &mut [Vec3]) {
+        let (n_nodes, dt) = (step.model.n_nodes(), step.params.time_step);
+        for segment in island.rigid() {
+            let first = segment.unknowns.start;
+            let mut impulses = [self.rigid_rhs[first - n_nodes], self.rigid_rhs[first + 1 - n_nodes]];
+            for contact in contacts.iter().filter(|contact| contact.bodies.contains(&segment.body)) {
+                let impulse = contact.force_in_space() * dt;
+                for entry in contact.row.entries.iter().filter(|entry| segment.unknowns.contains(&entry.unknown())) {
+                    impulses[entry.unknown() - first] += entry.transposed(&impulse);
+                }
             }
-        }
-        for (i, impulse) in unknowns.zip(&impulses) {
-            dv[i] = self.inverses[i - model.n_nodes()] * impulse;
+            for (k, impulse) in impulses.iter().enumerate() {
+                dv[segment.start + k] = self.inverses[first + k - n_nodes] * impulse;
+            }
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The backend on the device, in f32. Kernels are declared by the file that owns their stage (`kernels!`), and what they share
 //! with the host is declared in Rust (`wgsl`).
 
-mod cr;
 mod cwc;
 mod detection;
 mod device;

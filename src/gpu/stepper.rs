@@ -17,7 +17,7 @@ use super::upload::{Groups, controls, params_data, upload_model};
 use crate::model::Model;
 use crate::model::WarmStart;
 use crate::model::{HeldPoint, Loads, Params, State};
-use crate::step::{DeviceWork, StepError, StepReport, Stepper, SurfacePositions, Work};
+use crate::step::{DeviceWork, StageWork, StepError, StepReport, Stepper, SurfacePositions};
 
 kernels! {
     /// The end of a step.
@@ -237,7 +237,7 @@ impl GpuStepper {
         let before = self.buffers.n_dispatches();
         let mut pass = self.stopwatch.pass(encoder, stage);
         what(self, &mut pass);
-        self.work.add(stage, Work { dispatches: self.buffers.n_dispatches() - before, bytes: 0 });
+        self.work.add(stage, StageWork { dispatches: self.buffers.n_dispatches() - before, bytes: 0 });
     }
 
     /// New state and surface, once everything is solved.
@@ -255,7 +255,7 @@ impl GpuStepper {
         let [iteration, start] = self.tiles.bytes_of_iteration(&self.model, params.is_two_level());
         let solve = start + controls.iter().map(|control| u64::from(control.iterations)).max().unwrap_or(0) * iteration;
         for (stage, bytes) in [("elements", elements), ("assembly", assembly), ("elastic solve", solve)] {
-            self.work.add(stage, Work { dispatches: 0, bytes });
+            self.work.add(stage, StageWork { dispatches: 0, bytes });
         }
     }
 

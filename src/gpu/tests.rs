@@ -12,13 +12,14 @@ use super::readback::read;
 use super::tiles::Tiles;
 use super::upload::{Groups, controls, params_data, upload_model};
 use super::{Device, Stepper as GpuStepper};
+use crate::cpu::CpuBackend;
 use crate::elastic::{Aggregates, Elements, SystemInputs, coarse_factors};
 use crate::material::Material;
 use crate::math::{Mat3, Vec3};
 use crate::mesh::shapes;
 use crate::model::{Grab, HeldPoint, Loads, Params, Preconditioner, State};
 use crate::model::{Model, ModelBuilder, SoftBody};
-use crate::sparse::{Operator, Solved, axpy, conjugate_gradient, dot, xpay};
+use crate::sparse::{Operator, Segment, Solved, System, axpy, conjugate_gradient, dot, xpay};
 use crate::step::ImplicitStepper;
 use crate::step::{Stepper, SurfacePositions};
 
@@ -269,7 +270,9 @@ fn two_level_on_cpu(bench: &Bench, bound: f64) -> Solved {
 fn jacobi_on_cpu(bench: &Bench, bound: f64) -> Solved {
     let (rhs, a) = bench.cpu_system();
     let (Model { pattern, fixed, .. }, mut dv) = (&*bench.model, vec![Vec3::zeros(); rhs.len()]);
-    conjugate_gradient(&a, pattern, fixed, &(0..rhs.len()), &rhs, &mut dv, bound, 200, &mut Default::default())
+    let segments = [Segment { body: 0, unknowns: 0..rhs.len(), start: 0 }];
+    let system = System { a: &a, pattern, fixed, segments: &segments };
+    conjugate_gradient(&system, &rhs, &mut dv, bound, 200, &mut Default::default())
 }
 
 /// Solves on the device, in one workgroup where the body has up to `most_whole` nodes.
@@ -435,7 +438,7 @@ fn fifty_steps_agree_with_the_cpu_and_repeat_themselves() {
         }
         (stepper.state().unwrap(), surface(&test_device(), &mut stepper, model.n_vertices()))
     };
-    let mut cpu = ImplicitStepper::new(model.clone(), 1).unwrap();
+    let mut cpu = ImplicitStepper::new(model.clone(), CpuBackend::default(), || 0.0).unwrap();
     let mut loads = Loads::default();
     let mut before = vec![];
     for step in 0..50 {

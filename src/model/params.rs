@@ -51,16 +51,6 @@ impl ContactMethod {
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, method)| *method == self).map_or("", |(name, _)| name)
     }
-
-    /// The methods that a scene gets unasked: at rest in what rests.
-    pub fn is_default(self) -> bool {
-        matches!(self, Self::Auto | Self::Cwc)
-    }
-
-    /// Whether a step that the method does not solve to the tolerance is taken back.
-    pub fn must_converge(self) -> bool {
-        self.is_default() || self == Self::Cr
-    }
 }
 
 /// Preconditioners of the conjugate gradients that solve what nothing touches.
@@ -84,7 +74,7 @@ impl Preconditioner {
     }
 }
 
-/// What a step must come to; it is an error else, which smaller steps may mend.
+/// What a step must satisfy; it is an error else, which smaller steps may mend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AcceptancePolicy {
     /// Contacts are solved to their tolerance, by a method that is held to it (`ContactMethod::is_default`).
@@ -94,6 +84,26 @@ pub enum AcceptancePolicy {
     MustNotCross,
     /// Nothing: a step whose surfaces would cross in spite of the solve is cut short. The last resort, when smaller steps fail too.
     Anything,
+}
+
+/// The gap that remembered contacts aim at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GapPolicy {
+    /// The gap that they have, within the band of the contact tolerance, and they take back what they slipped: at rest in what rests.
+    #[default]
+    Keep,
+    /// The middle of the band, as published.
+    Middle,
+}
+
+/// The precision in which bodies are solved that nothing touches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ElasticPrecision {
+    /// f32 with residuals in f64, where f32 holds the matrix.
+    #[default]
+    Single,
+    /// f64, as everything else.
+    Double,
 }
 
 /// What may be turned while running.
@@ -117,7 +127,11 @@ pub struct Params {
     /// Bound on conjugate-residual iterations a step; baselines may take ten times as many.
     pub max_contact_iterations: u32,
     /// How contacts are solved.
-    pub solver: ContactMethod,
+    pub method: ContactMethod,
+    pub gap_policy: GapPolicy,
+    pub elastic_precision: ElasticPrecision,
+    /// Times that the step has been halved, as it was refused.
+    pub halvings: u32,
     pub acceptance: AcceptancePolicy,
 }
 
@@ -133,7 +147,10 @@ impl Default for Params {
             preconditioner: Preconditioner::default(),
             contact_tolerance: 5e-6,
             max_contact_iterations: 900,
-            solver: ContactMethod::Cwc,
+            method: ContactMethod::Cwc,
+            gap_policy: GapPolicy::default(),
+            elastic_precision: ElasticPrecision::default(),
+            halvings: 0,
             acceptance: AcceptancePolicy::default(),
         }
     }

@@ -7,6 +7,7 @@ pub mod report;
 mod save;
 mod start;
 mod tally;
+pub mod threads;
 
 use std::sync::Arc;
 
@@ -17,16 +18,16 @@ pub use health::Health;
 pub use save::SaveError;
 pub use start::{OverlapError, StartOverlap};
 pub use tally::{StepRecord, Tally};
+pub use threads::{StepperError, Threaded};
 
 use crate::contact::generate::set_apart;
+use crate::cpu::{CpuBackend, Methods};
 use crate::gpu;
 use crate::math::{Isometry, Vec3};
 use crate::model::Model;
 use crate::model::{AcceptancePolicy, ContactMethod, Loads, MAX_GRABS, Params, State};
 use crate::scene::{BackendChoice, Built, Force, Probe};
-use crate::step::CpuError;
-use crate::step::ImplicitStepper;
-use crate::step::{StepError, StepReport, Stepper, SurfacePositions};
+use crate::step::{Backend, StepError, StepReport, Stepper, SurfacePositions};
 
 /// Everything that can be done to a running simulation. Recorded commands (step, command) replay to the same state.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,9 +77,9 @@ pub enum SimulationError {
     #[error("no GPU backend: {0}. Use --backend cpu (or backend = \"cpu\"), or auto to let the program choose")]
     Device(#[from] gpu::DeviceError),
     #[error(transparent)]
-    Cpu(#[from] CpuError),
-    #[error("the {backend} backend does not have the solver \"{solver}\"; the cpu backend has all, the gpu backend has cwc and cr")]
-    Solver { solver: &'static str, backend: &'static str },
+    Stepper(#[from] StepperError),
+    #[error("the {backend} backend does not have the solver \"{solver}\"; it has {offered}")]
+    Solver { solver: &'static str, backend: &'static str, offered: String },
     #[error(transparent)]
     Overlap(#[from] OverlapError),
 }
@@ -96,6 +97,10 @@ pub struct Options {
     pub device: Option<Arc<gpu::Device>>,
     /// Where the GPU backend looks for contacts; what it comes to is the same.
     pub detection: gpu::DetectionPlace,
+    /// Methods of contact of the CPU backend: those of the product, unless the laboratory brings more.
+    pub methods: Option<Methods>,
+    /// Steps whose contacts are not solved to their tolerance are taken as they are: to compare methods by what they leave.
+    pub accept_unconverged: bool,
 }
 
 /// What computes, and why.
@@ -137,7 +142,8 @@ impl Simulation {
         let Built { name, model, params, forces, probes, backend, solver, .. } = built;
         let (start, checker) = checked_start(&model, &params)?;
         let (mut stepper, backend) = open_backend(options.backend.unwrap_or(backend), solver, options, &model)?;
-        let params = Params { solver: contact_solver(solver, backend.backend)?, ..params };
+        let acceptance = if options.accept_unconverged { AcceptancePolicy::MustNotCross } else { AcceptancePolicy::MustConverge };
+        let params = Params { method: solver, acceptance, ..params };
         // A stepper that cannot take its start says so again in the first step, where it can be told.
         let _ = stepper.set_state(&start);
         Ok(Self {
@@ -259,16 +265,11 @@ impl Simulation {
 
     fn advance(&mut self, dt: f64, halvings: u32) -> Result<StepReport, StepError> {
         let acceptance = match halvings {
-            0 => AcceptancePolicy::MustConverge,
+            0 => self.params.acceptance,
             MAX_HALVINGS => AcceptancePolicy::Anything,
             _ => AcceptancePolicy::MustNotCross,
         };
-        // What conjugate residuals could not solve they could hardly in halves, which the warped compliance can.
-        let solver = match self.params.solver {
-            ContactMethod::Cr if halvings > 0 => ContactMethod::Cwc,
-            solver => solver,
-        };
-        let params = Params { time_step: dt, acceptance, solver, ..self.params };
+        let params = Params { time_step: dt, acceptance, halvings, ..self.params };
         let loads = self.loads()?;
         match self.stepper.step(&params, &loads) {
             Ok(report) => {
@@ -409,13 +410,13 @@ fn finite(what: &'static str, v: &Vec3) -> Result<(), CommandError> {
     }
 }
 
-/// The method for contacts: unless the scene says otherwise the CPU chooses step by step, and the GPU takes the warped compliance.
-fn contact_solver(choice: ContactMethod, backend: &'static str) -> Result<ContactMethod, SimulationError> {
-    match (choice, backend) {
-        (ContactMethod::Auto, "gpu") => Ok(ContactMethod::Cwc),
-        (_, "cpu") | (ContactMethod::Cwc | ContactMethod::Cr, _) => Ok(choice),
-        (other, _) => Err(SimulationError::Solver { solver: other.name(), backend }),
+/// Refuses a method of contact that the backend does not have.
+fn check_method(method: ContactMethod, backend: &impl Backend, name: &'static str) -> Result<(), SimulationError> {
+    if method == ContactMethod::Auto || backend.offers(method) {
+        return Ok(());
     }
+    let offered: Vec<&str> = ContactMethod::ALL.iter().filter(|(_, m)| backend.offers(*m)).map(|(name, _)| *name).collect();
+    Err(SimulationError::Solver { solver: method.name(), backend: name, offered: offered.join(", ") })
 }
 
 fn open_backend(
@@ -424,10 +425,12 @@ fn open_backend(
     options: &Options,
     model: &Arc<Model>,
 ) -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
+    let threads = options.threads.unwrap_or(0);
     let on_cpu = |reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
-        let stepper = ImplicitStepper::new(model.clone(), options.threads.unwrap_or(0))?;
-        let solver = contact_solver(solver, "cpu")?.name();
-        let info = BackendInfo { backend: "cpu", adapter: None, solver, threads: stepper.threads(), reason };
+        let backend = options.methods.map_or_else(CpuBackend::default, CpuBackend::with_methods);
+        check_method(solver, &backend, "cpu")?;
+        let stepper = Threaded::implicit(model.clone(), backend, threads)?;
+        let info = BackendInfo { backend: "cpu", adapter: None, solver: solver.name(), threads: stepper.threads(), reason };
         Ok((Box::new(stepper), info))
     };
     let open = || match &options.device {
@@ -436,13 +439,13 @@ fn open_backend(
     };
     let on_gpu = |device: Arc<gpu::Device>, reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
         let adapter = Some(device.info.name.clone());
-        let solver = contact_solver(solver, "gpu")?;
         let is_resident = !model.may_touch() && model.rigid_bodies.is_empty();
         let (stepper, threads): (Box<dyn Stepper>, usize) = if is_resident {
             (Box::new(gpu::Stepper::new(device, model.clone())?), 1)
         } else {
-            let engine = gpu::DeviceBackend::new(device, model)?.detecting(options.detection);
-            let stepper = ImplicitStepper::with_engine(model.clone(), options.threads.unwrap_or(0), engine)?;
+            let backend = gpu::DeviceBackend::new(device, model)?.detecting(options.detection);
+            check_method(solver, &backend, "gpu")?;
+            let stepper = Threaded::implicit(model.clone(), backend, threads)?;
             let threads = stepper.threads();
             (Box::new(stepper), threads)
         };

@@ -440,7 +440,7 @@ fn timing(tally: &Tally, time_step: f64) -> Timing {
         (!ms.is_empty()).then(|| TimeStatistics { mean: mean(&ms), median: quantile(&ms, 0.5), p95: quantile(&ms, 0.95), max: max(&ms) });
     Timing {
         ms_per_step,
-        stages: tally.stages.0.iter().map(|(stage, ms)| ((*stage).to_owned(), (ms / tally.steps as f64).into())).collect(),
+        stages: tally.stages.times.iter().map(|(stage, ms)| ((*stage).to_owned(), (ms / tally.steps as f64).into())).collect(),
         real_time_factor: ms_per_step.filter(|ms| ms.mean > 0.0).map(|ms| 1e3 * time_step / ms.mean),
     }
 }

@@ -64,7 +64,7 @@ impl Tally {
             active_contacts: report.contact.active,
             penetration,
         });
-        for (stage, ms) in &report.stages.0 {
+        for (stage, ms) in &report.stages.times {
             self.stages.add(stage, *ms);
         }
         self.steps += 1;

@@ -1,8 +1,6 @@
 //! Conjugate gradients, preconditioned by the block diagonal (`linear-algebra.md` 3).
 
-use std::ops::Range;
-
-use super::{Operator, Pattern, axpy, dot, xpay};
+use super::{System, axpy, dot, xpay};
 use crate::math::Vec3;
 
 /// How a solve ended.
@@ -14,13 +12,9 @@ pub struct Solved {
     pub converged: bool,
 }
 
-/// Solves `A x = b` on the rows `rows`, a block of their own (`b` and `x` hold these only), to `|b - A x| <= tolerance` (2-norm, units of b)
-/// from the start value in `x`. A start value that is not better than zero is dropped. `work` keeps the vectors between calls.
+/// Solves `A x = b` to `|b - A x| <= tolerance` (2-norm, units of b) from the start value in `x`. A start value that is not better than zero is dropped. `work` keeps the vectors between calls.
 pub fn conjugate_gradient(
-    a: &Operator,
-    pattern: &Pattern,
-    fixed: &[bool],
-    rows: &Range<usize>,
+    system: &System,
     b: &[Vec3],
     x: &mut [Vec3],
     tolerance: f64,
@@ -31,7 +25,7 @@ pub fn conjugate_gradient(
     for vector in [&mut *r, z, p, q] {
         vector.resize(b.len(), Vec3::zeros());
     }
-    a.apply(pattern, fixed, rows, x, q);
+    system.apply(x, q);
     for ((r, b), q) in r.iter_mut().zip(b).zip(&*q) {
         *r = b - q;
     }
@@ -46,7 +40,7 @@ pub fn conjugate_gradient(
     let mut rho = 0.0;
     let mut iterations = 0;
     while residual2.sqrt() > tolerance && iterations < max_iterations {
-        a.precondition(rows, r, z);
+        system.precondition(r, z);
         let rho_new = dot(r, z);
         let beta = if iterations == 0 { 0.0 } else { rho_new / rho };
         rho = rho_new;
@@ -55,7 +49,7 @@ pub fn conjugate_gradient(
         } else {
             xpay(p, z, beta)
         }
-        a.apply(pattern, fixed, rows, p, q);
+        system.apply(p, q);
         let alpha = rho / dot(p, q);
         if !alpha.is_finite() {
             break;

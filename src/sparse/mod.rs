@@ -9,6 +9,7 @@ mod lattice;
 mod operator;
 mod rigid;
 mod sell;
+mod system;
 mod two_level;
 
 pub use cg::{Solved, conjugate_gradient};
@@ -19,6 +20,7 @@ pub use factor::{Columns, FactorWork, NotPositiveDefinite, Requested, RestFactor
 pub use operator::{Operator, RankOne, clear_fixed};
 pub use rigid::{RigidCoarse, RigidParts};
 pub use sell::Block as SingleBlock;
+pub use system::{Segment, System};
 pub use two_level::{Layout, TwoLevel};
 
 use std::ops::Range;

@@ -1,245 +1,204 @@
-//! One implicit step, as the algorithm reads.
+//! One semi-implicit step, to be read from the top: what may touch, islands, velocity changes and contact forces, what crosses, the new state.
 
 use std::sync::Arc;
 
-use super::{Step, StepError, StepReport, StepWork, Stepper, SurfacePositions};
-use crate::contact::generate::{Detection, InjectivityCertificate, Island, Surfaces};
+use super::choose::choose;
+use super::{Backend, StepError, StepInputs, StepReport, Stepper, SurfacePositions, Work};
+use crate::contact::generate::{Detection, InjectivityCertificate, Surfaces};
+use crate::contact::islands::Island;
 use crate::contact::{Constraint, Source};
-use crate::elastic::{TetGroups, stiffness};
-use crate::geometry::{Bvh, Candidates, Mesh, MeshError};
+use crate::elastic::TetGroups;
+use crate::geometry::{Bvh, Candidates, Crossing, MeshError};
 use crate::math::Vec3;
-use crate::model::Model;
-use crate::model::{AcceptancePolicy, ContactMethod, Loads, Params, State};
+use crate::model::{AcceptancePolicy, Loads, Model, Params, State};
 
-/// The CPU backend; with another engine, a backend that leaves to the CPU what may meet and whether it crosses.
-pub struct ImplicitStepper<E = Host> {
-    engine: E,
-    pub(super) model: Arc<Model>,
-    pub(super) pool: Arc<rayon::ThreadPool>,
+/// A clock: milliseconds since some start. The core asks for no time of day; whoever steps brings a clock for the figures.
+pub type Clock = fn() -> f64;
+
+/// The semi-implicit step with any backend.
+pub struct ImplicitStepper<B> {
+    backend: B,
+    clock: Clock,
+    pub(crate) model: Arc<Model>,
     groups: TetGroups,
-    pub(super) surfaces: Surfaces,
+    pub(crate) surfaces: Surfaces,
     bvh: Bvh,
-    monotone: InjectivityCertificate,
-    pub(super) state: State,
-    work: StepWork,
+    certificate: InjectivityCertificate,
+    pub(crate) state: State,
+    work: Work,
 }
 
-/// What solves a step for the unknowns and the contact forces.
-pub trait Engine: Send {
-    /// The method of a step.
-    fn solver(&self, step: &Given, lightness: &mut Option<(f64, bool)>) -> ContactMethod;
-    /// Pairs of features that may meet, as [`Bvh::find`] finds them.
-    fn find(
-        &mut self,
-        bvh: &mut Bvh,
-        mesh: &Mesh,
-        x: &[Vec3],
-        candidates: &mut Candidates,
-        report: &mut StepReport,
-    ) -> Result<(), StepError> {
-        report.stages.time("detection", || bvh.find(mesh, x, candidates));
-        Ok(())
-    }
-    /// Elements, right-hand side and what follows from them at the step's state; `work.dv` takes the start value. A step that was begun and did not end has
-    /// never been.
-    fn begin(&mut self, step: &Step, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError>;
-    /// Solves all islands from the contacts that they were dealt, following the geometry with `detection` until nothing crosses any more.
-    fn solve(&mut self, step: &Step, detection: &Detection, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError>;
-    /// The step is accepted: `state` has moved on by `work.dv` and still lacks the rotations of the tets.
-    fn end(&mut self, model: &Model, state: &mut State, work: &mut StepWork) -> Result<(), StepError>;
-    /// Continues from `state`.
-    fn restore(&mut self, model: &Model, state: &State) -> Result<(), StepError>;
-    /// The vertices of the drawn surface at `state`.
-    fn surface(&mut self, model: &Model, state: &State) -> SurfacePositions;
-}
-
-/// What a step begins with.
-pub struct Given<'a> {
-    pub model: &'a Model,
-    pub params: &'a Params,
-    pub loads: &'a Loads,
-}
-
-/// The CPU itself as engine.
-#[derive(Debug, Default)]
-pub struct Host;
-
-impl Engine for Host {
-    fn solver(&self, &Given { model, params, loads }: &Given, lightness: &mut Option<(f64, bool)>) -> ContactMethod {
-        choose(params, model, loads, lightness)
-    }
-
-    fn begin(&mut self, step: &Step, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError> {
-        step.pass_elements(work, &mut report.stages);
-        Ok(())
-    }
-
-    fn solve(&mut self, step: &Step, detection: &Detection, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError> {
-        step.solve_untouched(detection, work, &mut report.stages);
-        step.solve_touched(detection, work, &mut report.stages);
-        Ok(())
-    }
-
-    fn end(&mut self, _: &Model, state: &mut State, work: &mut StepWork) -> Result<(), StepError> {
-        std::mem::swap(&mut state.rotations, &mut work.rotations);
-        Ok(())
-    }
-
-    fn restore(&mut self, _: &Model, _: &State) -> Result<(), StepError> {
-        Ok(())
-    }
-
-    fn surface(&mut self, model: &Model, state: &State) -> SurfacePositions {
-        let positions = model.surface_positions(&state.positions(model));
-        SurfacePositions::Host(positions.iter().map(|p| [p.x as f32, p.y as f32, p.z as f32, 1.0]).collect())
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum CpuError {
-    #[error("the CPU backend's threads could not be started: {0}. Ask for fewer with --threads")]
-    Threads(#[from] rayon::ThreadPoolBuildError),
-    #[error("the surfaces cannot be tested for contact: {0}; repair the mesh")]
-    Surfaces(#[from] MeshError),
-}
-
-/// Ends may be so many contact tolerances from where the last velocities predict_positions them, and so many more where edges are long.
+/// Vertices may end this many contact tolerances from their predicted positions, and `EDGE_MARGIN` more where edges are long.
 const MARGIN: f64 = 4.0;
-const ROOM: f64 = 16.0;
-/// Most searches for pairs in the last resort: more than one is needed only if bodies go where nothing predicted them.
+const EDGE_MARGIN: f64 = 16.0;
+/// Searches for candidates where a smaller step is no answer any more; more than one is needed only if bodies leave their predicted ways.
 const MAX_SEARCHES: usize = 4;
+/// Searches while a smaller step is a better answer than a third one.
+const MAX_SEARCHES_BEFORE_HALVING: usize = 2;
 
-impl State {
-    /// Keeps what the next step begins with: forces of springs and of active contacts. `order`: memory.
-    fn remember(&mut self, contacts: &[Constraint], order: &mut Vec<u32>, dt: f64) {
-        for joint in contacts {
-            if let Source::Joint { attachment } = joint.source {
-                self.attachment_forces[attachment as usize] = joint.force_in_space();
-            }
-        }
-        let pressing = |k: &u32| contacts[*k as usize].point().is_some() && contacts[*k as usize].is_active();
-        order.clear();
-        order.extend((0..contacts.len() as u32).filter(pressing));
-        order.sort_unstable_by_key(|k| (contacts[*k as usize].id(), *k));
-        let entries = &mut self.contacts.entries;
-        entries.clear();
-        entries.extend(order.iter().filter_map(|k| contacts[*k as usize].memory(&self.velocity_changes, 0, dt)));
-        entries.dedup_by(|next, first| first.pair == next.pair && first.join(next));
-    }
+/// How a solve of all islands ended.
+enum Solved {
+    Accepted,
+    /// A body that was certified not to touch itself has lost its certificate on the way: the step is solved again without it.
+    CertificateLost,
 }
 
-impl ImplicitStepper {
-    /// `threads` = 0 takes one a core.
-    pub fn new(model: Arc<Model>, threads: usize) -> Result<Self, CpuError> {
-        Self::with_engine(model, threads, Host)
-    }
-}
-
-impl<E: Engine> ImplicitStepper<E> {
-    /// `threads` = 0 takes one a core.
-    pub fn with_engine(model: Arc<Model>, threads: usize, engine: E) -> Result<Self, CpuError> {
-        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?);
-        let work = StepWork::new(&model);
+impl<B: Backend> ImplicitStepper<B> {
+    /// # Errors
+    /// If the surfaces cannot be tested for contact.
+    pub fn new(model: Arc<Model>, backend: B, clock: Clock) -> Result<Self, MeshError> {
         let surfaces = Surfaces::new(&model)?;
         let bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
-        let monotone = InjectivityCertificate::new(&model, &surfaces.mesh, &surfaces.rest);
+        let certificate = InjectivityCertificate::new(&model, &surfaces.mesh, &surfaces.rest);
         let groups = TetGroups::new(&model.tets, &model.materials);
-        Ok(Self { engine, groups, state: State::initial(&model), work, pool, model, surfaces, bvh, monotone })
+        let (state, work) = (State::initial(&model), Work::new(&model));
+        Ok(Self { backend, clock, groups, state, work, model, surfaces, bvh, certificate })
     }
 
     #[cfg(test)]
-    pub fn engine_mut(&mut self) -> &mut E {
-        &mut self.engine
+    pub fn backend_mut(&mut self) -> &mut B {
+        &mut self.backend
     }
 
-    pub fn threads(&self) -> usize {
-        self.pool.current_num_threads()
-    }
-
-    /// One step, as the algorithm reads.
-    pub(super) fn advance(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
-        let Self { engine, model, groups, state, work, surfaces, bvh, monotone, .. } = self;
-        let model: &Model = model;
-        let solver = engine.solver(&Given { model, params, loads }, &mut work.lightness);
-        let step = Step { model, groups, state, params, loads, solver };
-        let mut report = StepReport { converged: true, ..StepReport::default() };
-        engine.begin(&step, work, &mut report)?;
-        let memory = std::mem::take(&mut work.detection_memory);
-        let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, memory));
-        report.stages.time("detection", || {
-            monotone.start(model, groups, state);
-            bvh.set_certified(monotone.is_certified());
-            predict_positions(&detection, bvh, &state.velocity_changes, params, &mut work.predicted);
-        });
-        let mut candidates = std::mem::take(&mut work.candidates);
-        engine.find(bvh, &surfaces.mesh, &detection.step.start, &mut candidates, &mut report)?;
-        let mut crossing = vec![];
-        // A smaller step is a better answer than a third search, while there may be one.
-        let searches = if params.acceptance == AcceptancePolicy::Anything { MAX_SEARCHES } else { 2 };
-        for search in 0..searches {
-            report.stages.time("detection", || {
-                work.islands.split(model, &surfaces.mesh, &candidates);
-                work.deal_contacts(&detection, search == 0);
-            });
-            engine.solve(&step, &detection, work, &mut report)?;
-            report.follow(work.take_report());
-            if let Some(what) = not_finite(model, &work.dv) {
-                return Err(StepError::NotFinite { what: "the velocity", body: what, step: state.step });
-            }
-            if !report.converged && params.acceptance == AcceptancePolicy::MustConverge && params.solver.must_converge() {
-                return Err(StepError::NotConverged { step: state.step });
-            }
-            // What left its box may have met what was not looked at.
-            let end = detection.step.end_positions(&Island::whole(model), &work.dv);
-            let left = report.stages.time("detection", || bvh.cover(&surfaces.mesh, &end.x));
-            if report.stages.time("detection", || monotone.end(model, groups, state, &work.dv, params.time_step)) {
-                // The step as it would have been without the proof.
-                drop(end);
-                (work.candidates, work.detection_memory) = (candidates, detection.into_memory());
-                return self.advance(params, loads);
-            }
-            if left > 0 {
-                report.stages.time("detection", || bvh.find_more(&surfaces.mesh, &detection.step.start, &mut candidates));
-            }
-            // Each island has seen that nothing of what it looks at crosses, else all is looked at.
-            let is_sure = left == 0 && report.converged && !work.crosses();
-            crossing = report.stages.time("detection", || if is_sure { vec![] } else { detection.step.crossings(&candidates, &end) });
-            work.gather_contacts();
-            if left == 0 || crossing.is_empty() {
+    /// One step.
+    pub(crate) fn advance(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
+        let choice = choose(params, &self.model, loads, &self.backend, &mut self.work.mass_dominated);
+        let mut report = StepReport::begin(self.clock, choice);
+        loop {
+            report.converged = true;
+            let Self { backend, model, groups, state, work, surfaces, bvh, certificate, .. } = self;
+            let step = StepInputs { model, groups, state, params, loads, method: choice.method };
+            backend.begin(&step, &mut work.dv, &mut report)?;
+            let memory = std::mem::take(&mut work.detection_memory);
+            let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, memory));
+            let solved = Solve { step, detection: &detection, backend, bvh, certificate, work, report: &mut report }.run();
+            self.work.detection_memory = detection.into_memory();
+            if matches!(solved?, Solved::Accepted) {
                 break;
             }
         }
-        if let Some(crossing) = crossing.first() {
-            let [a, b] = surfaces.mesh.bodies(crossing.pair).map(|b| model.contact_body_name(b as usize).to_owned());
-            if params.acceptance != AcceptancePolicy::Anything {
-                return Err(StepError::Crossing { a, b, step: state.step });
-            }
-            stop_before_crossing(&detection, &candidates, state, &mut work.dv);
-            report.converged = false;
-        }
-        (work.candidates, work.detection_memory) = (candidates, detection.into_memory());
+        let Self { backend, model, state, work, .. } = self;
         report.stages.time("update", || {
             state.advance(model, &work.dv, params.time_step);
-            state.remember(&work.found, &mut work.order, params.time_step);
+            remember(state, &work.found, &mut work.order, params.time_step);
             work.detection_memory.keep(&mut work.found);
-            engine.end(model, state, work)
+            backend.commit(model, state)
         })?;
         Ok(report)
     }
 }
 
-/// Fits the boxes of the vertices to where they go if velocities change as they did in the last step.
-pub(super) fn predict_positions(detection: &Detection, bvh: &mut Bvh, dv: &[Vec3], params: &Params, way: &mut Vec<Vec3>) {
+/// The solve of one step: candidates, islands, forces, until nothing crosses.
+struct Solve<'a, B> {
+    step: StepInputs<'a>,
+    detection: &'a Detection<'a>,
+    backend: &'a mut B,
+    bvh: &'a mut Bvh,
+    certificate: &'a mut InjectivityCertificate,
+    work: &'a mut Work,
+    report: &'a mut StepReport,
+}
+
+impl<B: Backend> Solve<'_, B> {
+    fn run(mut self) -> Result<Solved, StepError> {
+        let mut candidates = std::mem::take(&mut self.work.candidates);
+        let solved = self.find_candidates(&mut candidates).and_then(|()| self.solve_among(&mut candidates));
+        self.work.candidates = candidates;
+        solved
+    }
+
+    /// Pairs of features that may meet if velocities change as they did in the last step.
+    fn find_candidates(&mut self, candidates: &mut Candidates) -> Result<(), StepError> {
+        let Self { step: StepInputs { model, groups, state, params, .. }, detection, backend, bvh, certificate, work, report } = self;
+        report.stages.time("detection", || {
+            certificate.start(model, groups, state);
+            bvh.set_certified(certificate.is_certified());
+            predict_positions(detection, bvh, &state.velocity_changes, params, &mut work.predicted);
+        });
+        backend.find_candidates(bvh, &detection.step.surfaces.mesh, &detection.step.start, candidates, report)
+    }
+
+    /// Solves all islands, searching again for what left its predicted way, and accepts or refuses what comes of it.
+    fn solve_among(&mut self, candidates: &mut Candidates) -> Result<Solved, StepError> {
+        let StepInputs { model, groups, state, params, .. } = self.step;
+        let (detection, mesh) = (self.detection, &self.detection.step.surfaces.mesh);
+        let may_halve = params.acceptance != AcceptancePolicy::Anything;
+        let mut crossing: Vec<Crossing> = vec![];
+        for search in 0..if may_halve { MAX_SEARCHES_BEFORE_HALVING } else { MAX_SEARCHES } {
+            let Self { step, backend, bvh, certificate, work, report, .. } = self;
+            report.stages.time("detection", || {
+                work.islands.split(model, mesh, candidates, detection.warm_bodies());
+                work.assign_contacts(detection, search == 0);
+            });
+            backend.solve_islands(step, detection, work, report)?;
+            report.follow(work.collect());
+            if let Some(body) = not_finite(model, &work.dv) {
+                return Err(StepError::NotFinite { what: "the velocity", body, step: state.step });
+            }
+            if !report.converged && params.acceptance == AcceptancePolicy::MustConverge {
+                return Err(StepError::NotConverged { step: state.step });
+            }
+            // What left its box may have met what was not looked at.
+            let end = detection.step.end_positions(&Island::whole(model), &work.dv);
+            let left = report.stages.time("detection", || bvh.cover(mesh, &end.x));
+            if report.stages.time("detection", || certificate.end(model, groups, state, &work.dv, params.time_step)) {
+                return Ok(Solved::CertificateLost);
+            }
+            if left > 0 {
+                report.stages.time("detection", || bvh.find_more(mesh, &detection.step.start, candidates));
+            }
+            // Each island has seen that none of its candidates crosses; else all are tested.
+            let is_sure = left == 0 && report.converged && !work.crosses();
+            crossing = report.stages.time("detection", || if is_sure { vec![] } else { detection.step.crossings(candidates, &end) });
+            if left == 0 || crossing.is_empty() {
+                break;
+            }
+        }
+        if let Some(crossing) = crossing.first() {
+            let [a, b] = mesh.bodies(crossing.pair).map(|b| model.contact_body_name(b as usize).to_owned());
+            if may_halve {
+                return Err(StepError::Crossing { a, b, step: state.step });
+            }
+            stop_before_crossing(detection, candidates, state, &mut self.work.dv);
+            self.report.converged = false;
+        }
+        Ok(Solved::Accepted)
+    }
+}
+
+/// Keeps what the next step begins with: forces of joints and of active contacts. `order`: memory.
+fn remember(state: &mut State, contacts: &[Constraint], order: &mut Vec<u32>, dt: f64) {
+    for joint in contacts {
+        if let Source::Joint { attachment } = joint.source {
+            state.attachment_forces[attachment as usize] = joint.force_in_space();
+        }
+    }
+    let pressing = |k: &u32| contacts[*k as usize].point().is_some() && contacts[*k as usize].is_active();
+    order.clear();
+    order.extend((0..contacts.len() as u32).filter(pressing));
+    order.sort_unstable_by_key(|k| (contacts[*k as usize].id(), *k));
+    let State { contacts: warm_start, velocity_changes, .. } = state;
+    let entries = &mut warm_start.entries;
+    entries.clear();
+    entries.extend(order.iter().filter_map(|k| contacts[*k as usize].memory(|unknown| velocity_changes[unknown], dt)));
+    entries.dedup_by(|next, first| first.pair == next.pair && first.join(next));
+}
+
+/// Fits the boxes of the vertices to their motions (`motions`: memory) with the velocity changes `dv` of the last step.
+pub(crate) fn predict_positions(detection: &Detection, bvh: &mut Bvh, dv: &[Vec3], params: &Params, motions: &mut Vec<Vec3>) {
     if bvh.is_idle() {
         return;
     }
     let (start, mesh) = (&detection.step.start, &detection.step.surfaces.mesh);
     let end = detection.step.end_positions(&Island::whole(detection.model), dv);
-    way.clear();
-    way.extend(end.x.iter().zip(start).map(|(x1, x0)| x1 - x0));
+    motions.clear();
+    motions.extend(end.x.iter().zip(start).map(|(x1, x0)| x1 - x0));
     let tolerance = params.contact_tolerance;
-    bvh.refit(mesh, start, way, MARGIN * tolerance, ROOM * tolerance);
+    bvh.refit(mesh, start, motions, MARGIN * tolerance, EDGE_MARGIN * tolerance);
 }
+
+/// Times that velocities are scaled down before everything stops.
+const MAX_STOPS: u32 = 8;
 
 /// The last resort: all velocities are scaled so that nothing goes as far as to where something would cross.
 fn stop_before_crossing(detection: &Detection, candidates: &Candidates, state: &State, dv: &mut [Vec3]) {
@@ -248,7 +207,7 @@ fn stop_before_crossing(detection: &Detection, candidates: &Candidates, state: &
     let before: Vec<Vec3> = state.velocities.iter().copied().chain(rigid).collect();
     let full: Vec<Vec3> = before.iter().zip(&*dv).map(|(v, dv)| v + dv).collect();
     let mut part = 1.0;
-    for _ in 0..8 {
+    for _ in 0..MAX_STOPS {
         let found = detection.step.crossings(candidates, &detection.step.end_positions(&whole, dv));
         let Some(earliest) = found.iter().map(|c| c.time).reduce(f64::min) else { return };
         part *= 0.5 * earliest;
@@ -268,10 +227,9 @@ fn not_finite(model: &Model, dv: &[Vec3]) -> Option<String> {
     })
 }
 
-impl<E: Engine> Stepper for ImplicitStepper<E> {
+impl<B: Backend> Stepper for ImplicitStepper<B> {
     fn step(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
-        let pool = self.pool.clone();
-        pool.install(|| self.advance(params, loads))
+        self.advance(params, loads)
     }
 
     fn state(&mut self) -> Result<State, StepError> {
@@ -280,30 +238,11 @@ impl<E: Engine> Stepper for ImplicitStepper<E> {
 
     fn set_state(&mut self, state: &State) -> Result<(), StepError> {
         self.state.clone_from(state);
-        self.monotone.forget();
-        self.engine.restore(&self.model, state)
+        self.certificate.forget();
+        self.backend.restore(&self.model, state)
     }
 
     fn surface(&mut self) -> SurfacePositions {
-        self.engine.surface(&self.model, &self.state)
+        self.backend.surface(&self.model, &self.state)
     }
-}
-
-/// Where no diagonal block of A is more than this many times the mass of its node, bodies answer to a contact with little more than the nodes that it touches:
-/// constraint anticipation then takes a few sweeps. Measured with one thread, a step in ms with anticipation and with warped compliance: `pyramid` (2.3) 223 and
-/// 1074; `rings` (7.0) 59 and 62 in the heap; with two threads, from there to rest, 33 and 20.
-const LIGHT: f64 = 4.0;
-
-/// The method of a step. What is held by springs is left to the warped compliance: a sweep sees springs with the old velocities.
-/// `lightness`: what was found for the last time step.
-pub fn choose(params: &Params, model: &Model, loads: &Loads, lightness: &mut Option<(f64, bool)>) -> ContactMethod {
-    if params.solver != ContactMethod::Auto {
-        return params.solver;
-    }
-    let dt = params.time_step;
-    let is_light = || model.n_nodes() > 0 && model.bodies.iter().all(|body| stiffness(model, body, dt) <= LIGHT);
-    lightness.take_if(|(known, _)| *known != dt);
-    let (_, is_light) = *lightness.get_or_insert_with(|| (dt, is_light()));
-    let is_free = loads.grabs.is_empty() && model.attachments.is_empty();
-    if is_free && is_light { ContactMethod::Ica } else { ContactMethod::Cwc }
 }

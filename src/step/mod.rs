@@ -1,18 +1,23 @@
-//! One time step, behind one narrow contract: `Stepper`. `cpu` is the f64 reference; `gpu::Stepper` its twin in f32.
+//! One time step, above the backends. `ImplicitStepper` reads as the algorithm; a `Backend` computes its parts; `choose` says which method solves contact.
 
+mod choose;
 mod implicit;
+mod inputs;
 mod report;
-mod solve;
-mod system;
+mod work;
+
+pub use choose::{Choice, choose};
 #[cfg(test)]
-mod tests;
+pub(crate) use implicit::predict_positions;
+pub use implicit::{Clock, ImplicitStepper};
+pub use inputs::{Drive, MOMENTUM_SHARE, StepInputs};
+pub use report::{DeviceWork, StageTimes, StageWork, StepReport};
+pub use work::{IslandWork, Work};
 
-pub use implicit::{CpuError, Engine, Given, Host, ImplicitStepper};
-pub use report::{DeviceWork, StageTimes, StepReport, Work};
-pub use solve::{ELASTIC_TOLERANCE, IslandWork, MAX_PASSES, max_contacts};
-pub use system::{MOMENTUM_SHARE, Step, StepWork};
-
-use crate::model::{Loads, Params, State};
+use crate::contact::generate::Detection;
+use crate::geometry::{Bvh, Candidates, Mesh};
+use crate::math::Vec3;
+use crate::model::{ContactMethod, Loads, Model, Params, State};
 
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
@@ -28,6 +33,8 @@ pub enum StepError {
     Crossing { a: String, b: String, step: u64 },
     #[error("the contacts of step {step} were not solved to their tolerance; the state before the step was kept. Try a smaller time step")]
     NotConverged { step: u64 },
+    #[error("the contacts of step {step} do not fit on the device: {reason}. The state before the step was kept; use --backend cpu")]
+    DeviceTooSmall { step: u64, reason: String },
     #[error("step {step} was cancelled; the state before the step was kept")]
     Cancelled { step: u64 },
 }
@@ -42,6 +49,41 @@ pub trait Stepper: Send {
     fn set_state(&mut self, state: &State) -> Result<(), StepError>;
     /// Positions of the surface vertices, for drawing and measuring.
     fn surface(&mut self) -> SurfacePositions;
+}
+
+/// What computes the parts of a step: threads and SIMD, or a device. It owns the matrix and all scratch; the stepper owns the state.
+pub trait Backend: Send {
+    /// Whether contacts can be solved by `method`.
+    fn offers(&self, method: ContactMethod) -> bool;
+    /// Elements and right-hand side at the step's state, and what follows from them; `dv` takes the start value of the solve. A step that was begun and
+    /// not committed has never been.
+    fn begin(&mut self, step: &StepInputs, dv: &mut [Vec3], report: &mut StepReport) -> Result<(), StepError>;
+    /// Pairs of features that may meet, as [`Bvh::find`] finds them.
+    fn find_candidates(
+        &mut self,
+        bvh: &mut Bvh,
+        mesh: &Mesh,
+        x: &[Vec3],
+        candidates: &mut Candidates,
+        report: &mut StepReport,
+    ) -> Result<(), StepError> {
+        report.stages.time("detection", || bvh.find(mesh, x, candidates));
+        Ok(())
+    }
+    /// Solves all islands from the contacts that they were given, following the geometry with `detection` until nothing crosses any more.
+    fn solve_islands(
+        &mut self,
+        step: &StepInputs,
+        detection: &Detection,
+        work: &mut Work,
+        report: &mut StepReport,
+    ) -> Result<(), StepError>;
+    /// The step is accepted: `state` has moved on and still lacks the rotations of the tets.
+    fn commit(&mut self, model: &Model, state: &mut State) -> Result<(), StepError>;
+    /// Continues from `state`.
+    fn restore(&mut self, model: &Model, state: &State) -> Result<(), StepError>;
+    /// The vertices of the drawn surface at `state`.
+    fn surface(&mut self, model: &Model, state: &State) -> SurfacePositions;
 }
 
 /// Where the surface's vertices (x, y, z, 1) are.

@@ -2,14 +2,21 @@
 
 use arrayvec::ArrayVec;
 
+use super::{Choice, Clock};
 use crate::contact::ContactReport;
+use crate::contact::driver::Relinearisation;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepReport {
-    /// Conjugate-gradient plus conjugate-residual iterations.
+    /// The method of contact, and why it was chosen.
+    pub choice: Choice,
+    /// Inner and elastic iterations.
     pub iterations: u32,
-    /// Restarts of the conjugate-residual loop by changed contact states.
+    /// Elastic corrections with fixed rows.
+    pub passes: u32,
+    /// Beginnings of a Krylov space anew, by changed contact states; of conjugate residuals only.
     pub restarts: u32,
+    /// Renewals of the rows from the moved geometry.
     pub relinearisations: u32,
     /// Final residual 2-norm relative to the driving impulse [-].
     pub residual: f64,
@@ -23,15 +30,37 @@ pub struct StepReport {
 }
 
 impl StepReport {
+    /// The report of a step that begins: converged unless a part says otherwise.
+    pub fn begin(clock: Clock, choice: Choice) -> Self {
+        Self { choice, converged: true, ..Self::timed(clock) }
+    }
+
+    /// An empty report that can time its stages.
+    pub fn timed(clock: Clock) -> Self {
+        Self { stages: StageTimes::new(clock), ..Self::default() }
+    }
+
+    /// Takes the figures of a relinearisation loop.
+    pub fn take_progress(&mut self, progress: &Relinearisation, converged: bool) {
+        let total = &progress.total;
+        self.iterations += total.iterations;
+        self.passes = total.passes;
+        self.restarts = total.restarts;
+        self.relinearisations = progress.relinearisations;
+        self.residual = total.residual;
+        self.converged = converged;
+    }
+
     /// Joins the report of another body's solve in the same step: iterations are those of the slowest, residuals the worst, contacts and forces add up.
     /// Times add up too: with several threads they are thread time.
     pub fn join(&mut self, other: Self) {
         self.iterations = self.iterations.max(other.iterations);
+        self.passes = self.passes.max(other.passes);
         self.restarts = self.restarts.max(other.restarts);
         self.relinearisations = self.relinearisations.max(other.relinearisations);
         self.residual = self.residual.max(other.residual);
         self.converged &= other.converged;
-        for (stage, ms) in other.stages.0 {
+        for (stage, ms) in other.stages.times {
             self.stages.add(stage, ms);
         }
         let (sum, part) = (&mut self.contact, other.contact);
@@ -53,11 +82,12 @@ impl StepReport {
     /// Joins the report of the next part of the same step: work adds up, errors keep the worst, contact forces are the later ones.
     pub fn follow(&mut self, next: Self) {
         self.iterations += next.iterations;
+        self.passes += next.passes;
         self.restarts += next.restarts;
         self.relinearisations += next.relinearisations;
         self.residual = self.residual.max(next.residual);
         self.converged &= next.converged;
-        for (stage, ms) in next.stages.0 {
+        for (stage, ms) in next.stages.times {
             self.stages.add(stage, ms);
         }
         self.round_trips += next.round_trips;
@@ -75,7 +105,7 @@ impl StepReport {
 
 /// What a stage asks of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Work {
+pub struct StageWork {
     /// Recorded, with those that turn out empty. Each waits for the one before: there are as many barriers.
     pub dispatches: u32,
     /// Least bytes of the dispatches that are not empty: each array once, twice where it is read and written.
@@ -84,10 +114,10 @@ pub struct Work {
 
 /// Work of the stages of a step, in the order in which they first ran.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct DeviceWork(pub Vec<(&'static str, Work)>);
+pub struct DeviceWork(pub Vec<(&'static str, StageWork)>);
 
 impl DeviceWork {
-    pub fn add(&mut self, stage: &'static str, work: Work) {
+    pub fn add(&mut self, stage: &'static str, work: StageWork) {
         match self.0.iter_mut().find(|(name, _)| *name == stage) {
             Some((_, total)) => {
                 total.dispatches += work.dispatches;
@@ -99,30 +129,51 @@ impl DeviceWork {
 }
 
 /// Wall time of the stages of a step [ms], in the order in which they first ran.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StageTimes(pub ArrayVec<(&'static str, f64), MOST_STAGES>);
+#[derive(Clone, Debug, Default)]
+pub struct StageTimes {
+    pub times: ArrayVec<(&'static str, f64), MAX_STAGES>,
+    /// None: nothing is timed.
+    clock: Option<Clock>,
+}
 
 /// More than any step has.
-const MOST_STAGES: usize = 16;
+const MAX_STAGES: usize = 16;
+
+/// Clocks do not matter.
+impl PartialEq for StageTimes {
+    fn eq(&self, other: &Self) -> bool {
+        self.times == other.times
+    }
+}
 
 impl StageTimes {
+    pub fn new(clock: Clock) -> Self {
+        Self { times: ArrayVec::new(), clock: Some(clock) }
+    }
+
+    /// The clock that stages are timed with.
+    pub fn clock(&self) -> Clock {
+        self.clock.unwrap_or(|| 0.0)
+    }
+
     /// Runs `work` and adds its wall time to `stage`.
     pub fn time<T>(&mut self, stage: &'static str, work: impl FnOnce() -> T) -> T {
-        let start = std::time::Instant::now();
+        let Some(clock) = self.clock else { return work() };
+        let start = clock();
         let result = work();
-        self.add(stage, start.elapsed().as_secs_f64() * 1e3);
+        self.add(stage, clock() - start);
         result
     }
 
     pub fn add(&mut self, stage: &'static str, milliseconds: f64) {
-        match self.0.iter_mut().find(|(name, _)| *name == stage) {
+        match self.times.iter_mut().find(|(name, _)| *name == stage) {
             Some((_, total)) => *total += milliseconds,
             // No step has so many; one beyond would be missing here.
-            None => drop(self.0.try_push((stage, milliseconds))),
+            None => drop(self.times.try_push((stage, milliseconds))),
         }
     }
 
     pub fn total(&self) -> f64 {
-        self.0.iter().map(|(_, ms)| ms).sum()
+        self.times.iter().map(|(_, ms)| ms).sum()
     }
 }

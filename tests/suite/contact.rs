@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use nalgebra::{DMatrix, DVector};
+use pliant::cpu::CpuBackend;
 use pliant::elastic;
 use pliant::elastic::SystemInputs;
 use pliant::geometry::Shape;
+use pliant::lab;
 use pliant::math::{Isometry, Quat, Vec3};
 use pliant::mesh::shapes;
 use pliant::model::{ContactMethod, Loads, Params, State};
 use pliant::model::{Model, Motion, Obstacle, SoftBody};
-use pliant::sim::Simulation;
-use pliant::step::ImplicitStepper;
+use pliant::sim::{Simulation, Threaded};
 use pliant::step::{StepReport, Stepper};
 
 use crate::lab::*;
@@ -258,9 +259,10 @@ fn a_frictionless_step_solves_the_quadratic_programme() {
     // Compliances are kept in short numbers: their last digits are those of the gaps.
     let residuals = [ContactMethod::Cr, ContactMethod::CrDiag, ContactMethod::CrNone].map(|solver| (solver, 1e-11, 1e-8));
     for (solver, contact_tolerance, bound) in residuals.into_iter().chain([(ContactMethod::Cwc, 1e-8, 1e-5)]) {
-        let mut stepper = ImplicitStepper::new(model.clone(), 1).unwrap();
+        let backend = CpuBackend::with_methods(lab::methods::row_solver);
+        let mut stepper = Threaded::implicit(model.clone(), backend, 1).unwrap();
         stepper.set_state(&state).unwrap();
-        let report = stepper.step(&Params { solver, contact_tolerance, ..params }, &Loads::default()).unwrap();
+        let report = stepper.step(&Params { method: solver, contact_tolerance, ..params }, &Loads::default()).unwrap();
         let found = stepper.state().unwrap();
         let dv = DVector::from_iterator(n, found.velocities.iter().zip(&state.velocities).flat_map(|(a, b)| (a - b).data.0[0]));
         let error = (&dv - &reference).norm() / reference.norm();
@@ -402,7 +404,7 @@ fn a_fast_body_does_not_pass_a_thin_wall() {
 fn contact_has_the_same_bits_for_any_number_of_threads() {
     let model = model(vec![ball(Vec3::new(0.0, 0.09, 0.0))], vec![floor(0.5)]);
     let run = |threads: usize| {
-        let mut stepper = ImplicitStepper::new(model.clone(), threads).unwrap();
+        let mut stepper = Threaded::on_cpu(model.clone(), threads).unwrap();
         let reports: Vec<u32> = (0..40).map(|_| stepper.step(&Params::default(), &Loads::default()).unwrap().iterations).collect();
         (stepper.state().unwrap(), reports)
     };

@@ -3,8 +3,8 @@
 use pliant::math::Vec3;
 use pliant::model::{Loads, Params, State};
 use pliant::scene::Scene;
+use pliant::sim::Threaded;
 use pliant::sim::report::state_hash;
-use pliant::step::ImplicitStepper;
 use pliant::step::Stepper;
 
 use crate::lab::*;
@@ -65,7 +65,7 @@ fn single_steps_agree_with_the_cpu() {
         let mut simulation = Backend::Cpu.simulation(&scene);
         let model = simulation.model().clone();
         let params = *simulation.params();
-        let mut cpu = ImplicitStepper::new(model.clone(), 1).unwrap();
+        let mut cpu = Threaded::on_cpu(model.clone(), 1).unwrap();
         let mut device = with_engine(&model);
         let mut touched = 0;
         for look in looks {

@@ -11,6 +11,7 @@ use pliant::math::{Isometry, Mat3, Vec3};
 use pliant::mesh::{TetMesh, shapes};
 use pliant::model::{ContactMethod, Loads, Model, ModelBuilder, Obstacle, Params, SoftBody, State};
 use pliant::scene::{self, BackendChoice, Built, Scene};
+use pliant::sim::Threaded;
 use pliant::sim::{Command, Options, Simulation};
 use pliant::step::ImplicitStepper;
 use pliant::step::Stepper;
@@ -31,7 +32,7 @@ impl Backend {
 
     pub fn stepper(self, model: &Arc<Model>) -> Box<dyn Stepper> {
         match self {
-            Self::Cpu => Box::new(ImplicitStepper::new(model.clone(), 1).unwrap()),
+            Self::Cpu => Box::new(Threaded::on_cpu(model.clone(), 1).unwrap()),
             Self::Gpu if model.may_touch() => Box::new(with_engine(model)),
             Self::Gpu => Box::new(gpu::Stepper::new(device(), model.clone()).unwrap()),
         }
@@ -52,7 +53,13 @@ impl Backend {
             Self::Cpu => (BackendChoice::Cpu, None),
             Self::Gpu => (BackendChoice::Gpu, Some(device())),
         };
-        let options = Options { backend: Some(choice), threads: Some(1), device, ..Default::default() };
+        let options = Options {
+            backend: Some(choice),
+            threads: Some(1),
+            device,
+            methods: Some(pliant::lab::methods::row_solver),
+            ..Default::default()
+        };
         Simulation::new(built, &options).unwrap()
     }
 
@@ -66,8 +73,8 @@ impl Backend {
 }
 
 /// Contacts are solved on the device.
-pub fn with_engine(model: &Arc<Model>) -> ImplicitStepper<gpu::DeviceBackend> {
-    ImplicitStepper::with_engine(model.clone(), 1, gpu::DeviceBackend::new(device(), model).unwrap()).unwrap()
+pub fn with_engine(model: &Arc<Model>) -> Threaded<ImplicitStepper<gpu::DeviceBackend>> {
+    Threaded::implicit(model.clone(), gpu::DeviceBackend::new(device(), model).unwrap(), 1).unwrap()
 }
 
 /// One device for all tests of a process.

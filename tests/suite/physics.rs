@@ -9,7 +9,8 @@ use pliant::math::{Mat3, Quat, Vec3};
 use pliant::mesh::{TetMesh, shapes};
 use pliant::model::{Loads, Model, Params, SoftBody, State};
 use pliant::scene::{self, Scene};
-use pliant::step::{ImplicitStepper, Stepper};
+use pliant::sim::Threaded;
+use pliant::step::Stepper;
 
 use crate::lab::*;
 
@@ -366,7 +367,7 @@ fn a_cantilever_converges_to_the_answer_of_another_code() {
 fn the_same_run_has_the_same_bits_for_any_number_of_threads() {
     let (model, state) = tumbling_box();
     let run = |threads: usize, seed: f64| {
-        let mut stepper = ImplicitStepper::new(model.clone(), threads).unwrap();
+        let mut stepper = Threaded::on_cpu(model.clone(), threads).unwrap();
         let mut start = state.clone();
         start.velocities[0].x += seed;
         stepper.set_state(&start).unwrap();

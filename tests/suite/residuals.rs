@@ -6,8 +6,8 @@ use pliant::math::Vec3;
 use pliant::model::{ContactMethod, Loads, State};
 use pliant::scene::Scene;
 use pliant::sim::Simulation;
+use pliant::sim::Threaded;
 use pliant::sim::report::state_hash;
-use pliant::step::ImplicitStepper;
 use pliant::step::{StepReport, Stepper};
 
 use crate::device::{TOWER, farthest, places, scene};
@@ -65,8 +65,8 @@ fn single_steps_agree_with_the_cpu() {
     let mut simulation = simulation(Backend::Cpu, &held_tower());
     let model = simulation.model().clone();
     let params = *simulation.params();
-    assert_eq!(params.solver, ContactMethod::Cr);
-    let mut cpu = ImplicitStepper::new(model.clone(), 1).unwrap();
+    assert_eq!(params.method, ContactMethod::Cr);
+    let mut cpu = Threaded::on_cpu(model.clone(), 1).unwrap();
     let mut device = with_engine(&model);
     let masses = || model.node_masses.iter().copied();
     let scale = params.time_step * params.gravity.norm() * masses().map(|m| m * m).sum::<f64>().sqrt();

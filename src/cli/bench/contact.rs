@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{Failure, Milliseconds, Record, Size, check_writable, write};
+use crate::lab;
 use crate::model::ContactMethod;
 use crate::scene::{BackendChoice, Scene, build};
 use crate::sim::{Options, Simulation};
@@ -122,7 +123,14 @@ fn run(args: &ContactArgs, solver: &str) -> Result<Record, Failure> {
     let mut flags = args.set.clone();
     flags.push(format!("simulation.solver={solver}"));
     let built = build(&Scene::load(&args.scene, &flags)?)?;
-    let options = Options { backend: Some(BackendChoice::Cpu), threads: args.threads.map(|n| n as usize), ..Options::default() };
+    let options = Options {
+        backend: Some(BackendChoice::Cpu),
+        threads: args.threads.map(|n| n as usize),
+        methods: Some(lab::methods::row_solver),
+        // All methods are judged by what they leave.
+        accept_unconverged: true,
+        ..Options::default()
+    };
     let mut simulation = Simulation::new(built, &options)?;
     simulation.set_measuring(true);
     if let Some(path) = &args.resume {
@@ -149,7 +157,7 @@ fn run(args: &ContactArgs, solver: &str) -> Result<Record, Failure> {
         if report.contact.contacts == 0 {
             continue;
         }
-        let stage = |name: &str| report.stages.0.iter().find(|(stage, _)| *stage == name).map_or(0.0, |(_, ms)| *ms);
+        let stage = |name: &str| report.stages.times.iter().find(|(stage, _)| *stage == name).map_or(0.0, |(_, ms)| *ms);
         figures.steps_with_contacts += 1;
         figures.iterations_mean += f64::from(report.iterations);
         figures.iterations_max = figures.iterations_max.max(report.iterations);

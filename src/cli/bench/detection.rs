@@ -4,17 +4,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use super::{BenchArgs, Failure, MachineArgs, Milliseconds, Record};
-use crate::contact::generate::{Detection, Island};
+use crate::contact::generate::Detection;
+use crate::contact::islands::{Island, Trial};
+use crate::cpu::CpuBackend;
 use crate::geometry::{Bvh, Candidates, Mesh};
 use crate::gpu::{DetectionPlace, Detector, Device, DeviceError, DeviceRequest};
 use crate::math::Vec3;
 use crate::model::Model;
 use crate::model::{AcceptancePolicy, ContactMethod, Loads, Params, State};
 use crate::scene::{BackendChoice, Scene, build};
-use crate::sim::{Options, Simulation};
-use crate::step::{Engine, Given, ImplicitStepper};
-use crate::step::{Host, Step, StepWork};
-use crate::step::{StepError, StepReport, Stepper, SurfacePositions, Work};
+use crate::sim::{Options, Simulation, Threaded};
+use crate::step::{Backend, StepInputs, Work};
+use crate::step::{StageWork, StepError, StepReport, Stepper, SurfacePositions};
 
 /// Steps before those that are measured, unless told otherwise, and how many are measured.
 const BEFORE: u32 = 40;
@@ -22,7 +23,7 @@ const MEASURED: u32 = 10;
 
 /// Steps on the CPU; in each, the search for pairs and the look at what crosses at its end are done in both places.
 struct Probe {
-    host: Host,
+    host: CpuBackend,
     detector: Detector,
     figures: Arc<Mutex<Figures>>,
 }
@@ -40,8 +41,8 @@ struct Figures {
     candidates: usize,
     survivors: usize,
     crossing: usize,
-    search_work: Work,
-    look_work: Work,
+    search_work: StageWork,
+    look_work: StageWork,
     differs: bool,
 }
 
@@ -57,16 +58,16 @@ fn lost(error: &DeviceError, step: u64) -> StepError {
 }
 
 /// Work of the device since the last call.
-fn work_of(report: &mut StepReport) -> Work {
+fn work_of(report: &mut StepReport) -> StageWork {
     std::mem::take(&mut report.device_work).0.first().map(|(_, work)| *work).unwrap_or_default()
 }
 
-impl Engine for Probe {
-    fn solver(&self, given: &Given, lightness: &mut Option<(f64, bool)>) -> ContactMethod {
-        self.host.solver(given, lightness)
+impl Backend for Probe {
+    fn offers(&self, method: ContactMethod) -> bool {
+        self.host.offers(method)
     }
 
-    fn find(
+    fn find_candidates(
         &mut self,
         bvh: &mut Bvh,
         mesh: &Mesh,
@@ -74,7 +75,7 @@ impl Engine for Probe {
         candidates: &mut Candidates,
         report: &mut StepReport,
     ) -> Result<(), StepError> {
-        let Ok(mut figures) = self.figures.lock() else { return self.host.find(bvh, mesh, x, candidates, report) };
+        let Ok(mut figures) = self.figures.lock() else { return self.host.find_candidates(bvh, mesh, x, candidates, report) };
         let Figures { search: [on_host, on_device], cover, differs, search_work, .. } = &mut *figures;
         timed(on_host, || bvh.find(mesh, x, candidates));
         let found = timed(on_device, || self.detector.query(bvh, mesh, x, report)).map_err(|error| lost(&error, 0))?;
@@ -85,14 +86,23 @@ impl Engine for Probe {
         Ok(())
     }
 
-    fn begin(&mut self, step: &Step, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError> {
-        self.host.begin(step, work, report)
+    fn begin(&mut self, step: &StepInputs, dv: &mut [Vec3], report: &mut StepReport) -> Result<(), StepError> {
+        self.host.begin(step, dv, report)
     }
 
-    fn solve(&mut self, step: &Step, detection: &Detection, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError> {
-        self.host.solve(step, detection, work, report)?;
+    fn solve_islands(
+        &mut self,
+        step: &StepInputs,
+        detection: &Detection,
+        work: &mut Work,
+        report: &mut StepReport,
+    ) -> Result<(), StepError> {
+        self.host.solve_islands(step, detection, work, report)?;
         let Ok(mut figures) = self.figures.lock() else { return Ok(()) };
         let Figures { look: [on_host, on_device], rest, differs, look_work, survivors, crossing, .. } = &mut *figures;
+        for (island, own) in work.islands.list.iter().zip(&work.island_works) {
+            island.scatter(&own.dv, &mut work.dv);
+        }
         let (islands, dv) = (&work.islands.list, &work.dv);
         let whole = Island::whole(step.model);
         let all = timed(on_host, || {
@@ -115,17 +125,19 @@ impl Engine for Probe {
         *survivors = sieved.map_or(0, |sieved| sieved.candidates.iter().map(Candidates::len).sum());
         *crossing = all.iter().map(Vec::len).sum();
         let end = detection.step.end_positions(&whole, dv);
+        let locals = &work.islands.local;
         let mut contacts: Vec<_> = work.island_works.iter().map(|work| work.contacts.clone()).collect();
         timed(rest, || {
-            for (island, contacts) in islands.iter().zip(&mut contacts) {
-                detection.adapt_among(&Candidates::default(), island, &dv[island.unknowns.clone()], &end, contacts);
+            for ((island, work), contacts) in islands.iter().zip(&work.island_works).zip(&mut contacts) {
+                let trial = Trial { island, local: locals, dv: &work.dv };
+                detection.renew_rows_among(&Candidates::default(), &trial, &end, contacts);
             }
         });
         Ok(())
     }
 
-    fn end(&mut self, model: &Model, state: &mut State, work: &mut StepWork) -> Result<(), StepError> {
-        self.host.end(model, state, work)
+    fn commit(&mut self, model: &Model, state: &mut State) -> Result<(), StepError> {
+        self.host.commit(model, state)
     }
 
     fn restore(&mut self, model: &Model, state: &State) -> Result<(), StepError> {
@@ -160,8 +172,8 @@ fn of_scene(scene: &str, args: &BenchArgs) -> Result<[Record; 4], Failure> {
         simulation.step().map_err(|error| failed(&error))?;
     }
     let figures = Arc::new(Mutex::new(Figures::default()));
-    let probe = Probe { host: Host, detector: Detector::new(&device, DetectionPlace::Device), figures: figures.clone() };
-    let mut stepper = ImplicitStepper::with_engine(model, threads.unwrap_or(0), probe).map_err(|error| failed(&error))?;
+    let probe = Probe { host: CpuBackend::default(), detector: Detector::new(&device, DetectionPlace::Device), figures: figures.clone() };
+    let mut stepper = Threaded::implicit(model, probe, threads.unwrap_or(0)).map_err(|error| failed(&error))?;
     stepper.set_state(&simulation.state().map_err(|error| failed(&error))?).map_err(|error| failed(&error))?;
     let params = Params { acceptance: AcceptancePolicy::Anything, ..*simulation.params() };
     for k in 0..=MEASURED {
@@ -185,14 +197,14 @@ fn of_scene(scene: &str, args: &BenchArgs) -> Result<[Record; 4], Failure> {
         simulation.name(),
         device.info.name
     );
-    let line = |what: &str, host: Milliseconds, there: Milliseconds, work: Work| {
+    let line = |what: &str, host: Milliseconds, there: Milliseconds, work: StageWork| {
         let (n, mb) = (work.dispatches, 1e-6 * work.bytes as f64);
         say!("    {what:16} {:9.3} ms on the host, {:9.3} ms with the device: {n} dispatches, {mb:.3} MB", host.median, there.median);
     };
     line("search for pairs", search, search_there, search_work);
     line("look at pairs", look, look_there, look_work);
     say!("    left to the host {:9.3} ms for boxes that were left, {:.3} ms for contacts and obstacles", cover.median, rest.median);
-    let record = |solver: &'static str, ms: Milliseconds, work: Option<Work>| Record {
+    let record = |solver: &'static str, ms: Milliseconds, work: Option<StageWork>| Record {
         bench: "detection",
         case: simulation.name().to_owned(),
         solver,

@@ -84,7 +84,7 @@ fn steps(
     let detection = args.step.detection.as_deref().and_then(DetectionPlace::from_name).unwrap_or_default();
     let threads = threads.map(|n| n as usize);
     let device = machine.as_ref().map(|(device, _)| device.clone());
-    let options = Options { backend: place.backend(), adapter: place.adapter.clone(), threads, detection, device };
+    let options = Options { backend: place.backend(), adapter: place.adapter.clone(), threads, detection, device, ..Options::default() };
     let mut simulation = Simulation::new(built, &options)?;
     if let Some(path) = &args.step.resume {
         simulation.resume(path)?;
@@ -99,7 +99,7 @@ fn steps(
             iterations += f64::from(report.iterations) / f64::from(count);
             constraints = constraints.max(3 * report.contact.contacts);
             round_trips += f64::from(report.round_trips) / f64::from(count);
-            report.stages.0.iter().for_each(|(stage, ms)| stages.add(stage, *ms));
+            report.stages.times.iter().for_each(|(stage, ms)| stages.add(stage, *ms));
             report.device_work.0.iter().for_each(|(stage, part)| work.add(stage, *part));
         }
     }
@@ -116,7 +116,7 @@ fn steps(
             bytes: work.filter(|work| work.bytes > 0).map(|work| work.bytes as f64 / f64::from(count)),
         }
     };
-    let stages: Vec<Stage> = stages.0.iter().map(of_stage).collect();
+    let stages: Vec<Stage> = stages.times.iter().map(of_stage).collect();
     let mut floors = vec![];
     if let Some((_, costs)) = machine {
         let of_device = |stage: &&Stage| stage.dispatches.is_some() || stage.stage == "device";

@@ -5,9 +5,9 @@
 //! with a length has one, along the line between its ends; across it, tension T over the distance l is a stiffness T/l, while compression, which would make
 //! it buckle, adds nothing.
 
-use super::surfaces::Island;
 use super::{Detection, Moved};
 use crate::contact::dual::IMMOVABLE;
+use crate::contact::islands::{Islands, Trial};
 use crate::contact::{Constraint, JacobianEntry, Law};
 use crate::geometry::tangents;
 use crate::math::{Mat3, Vec3};
@@ -28,16 +28,16 @@ struct Rows {
 }
 
 impl Detection<'_> {
-    /// Adds the springs of the island as rows, with the forces of the last step; `dv` is where the solve starts.
-    pub fn attach(&self, island: &Island, dv: &[Vec3], contacts: &mut Vec<Constraint>) {
+    /// Adds the springs of the `number`-th of the islands as rows, with the forces of the last step; the trial is where the solve starts.
+    pub fn attach(&self, islands: &Islands, number: usize, trial: &Trial, contacts: &mut Vec<Constraint>) {
         if self.model.attachments.is_empty() {
             return;
         }
-        let moved = Moved { island, dv, end: &self.step.end_positions(island, dv) };
+        let moved = Moved { trial, end: &self.step.end_positions(trial.island, trial.dv) };
         let attachments = self.model.attachments.iter().zip(&self.step.state.attachment_forces).enumerate();
         for (k, (attachment, force)) in attachments {
             let bodies = attachment.contact_bodies(self.model).map(|body| body.map_or(IMMOVABLE, |b| b as u32));
-            if !island.owns(self.model, &bodies.map(|b| b as usize)) {
+            if islands.owner(bodies.map(|b| b as usize)) != Some(number) {
                 continue;
             }
             let mut joint = Constraint::joint(k as u32, bodies, Vec3::zeros());
@@ -54,7 +54,7 @@ impl Detection<'_> {
     pub(super) fn follow(&self, joint: &mut Constraint, attachment: u32, moved: &Moved) -> bool {
         let (pull, attachment) = (pull(joint), &self.model.attachments[attachment as usize]);
         let rows = self.rows_of(attachment, &pull, moved);
-        let missed = rows.motion - joint.row.motion(moved.dv, moved.island.unknowns.start, self.dt);
+        let missed = rows.motion - joint.row.motion(|unknown| moved.trial.at(unknown), self.dt);
         let missed = if rows.frame == Mat3::identity() { missed.amax() } else { missed.x.abs() };
         if missed <= STALE * self.tolerance {
             return false;
@@ -68,14 +68,19 @@ impl Detection<'_> {
         self.put_entries_of(attachment, &mut joint.row.entries);
         joint.row.frame = rows.frame;
         joint.law = Law::Bilateral { compliance: rows.compliance };
-        joint.row.offset = rows.motion - joint.row.apply(moved.dv, moved.island.unknowns.start, self.dt);
+        joint.row.offset = rows.motion - joint.row.apply(|unknown| moved.trial.at(unknown), self.dt);
         joint.force.multiplier = joint.row.frame * pull;
     }
 
     fn rows_of(&self, attachment: &Attachment, pull: &Vec3, moved: &Moved) -> Rows {
-        let (model, state, dv, first) = (self.model, self.step.state, moved.dv, moved.island.unknowns.start);
-        let displacement = |n: usize| state.displacements[n] + (state.velocities[n] + dv[n - first]) * self.dt;
-        let pose = |r: usize| self.step.pose_at_end(r, dv, first);
+        let (model, state, trial) = (self.model, self.step.state, moved.trial);
+        let displacement = |n: usize| state.displacements[n] + (state.velocities[n] + trial.at(n)) * self.dt;
+        let pose = |r: usize| match model.rigid_bodies[r].is_free() {
+            true => {
+                self.step.pose_at_end(r, [model.linear_unknown(r), model.angular_unknown(r)].map(|unknown| trial.at(unknown)).each_ref())
+            }
+            false => model.rigid_bodies[r].pose_at(state.time + self.dt),
+        };
         let [point, second] = attachment.points(model, displacement, pose, state.time + self.dt);
         let [start, start_of_second] = state.attachment_points(model, attachment);
         let (before, separation) = (start - start_of_second, point - second);

@@ -10,12 +10,14 @@ mod surfaces;
 mod touching;
 
 pub use certificate::InjectivityCertificate;
-pub use surfaces::{Island, Islands, SurfaceMemory, SurfaceStep, Surfaces};
+pub use surfaces::{SurfaceMemory, SurfaceStep, Surfaces};
 pub use touching::set_apart;
 
 pub mod row_life;
 
 pub use self::surfaces::End;
+
+use super::islands::{Island, Islands, Trial};
 
 use rayon::prelude::*;
 
@@ -25,8 +27,8 @@ use crate::geometry::{Candidates, Crossings, MovingShape};
 use crate::math::Vec3;
 use crate::memory::Pool;
 use crate::model::Model;
-use crate::model::{PairId, PairKind, WarmContact};
-use crate::model::{Params, State};
+use crate::model::{GapPolicy, Params, State};
+use crate::model::{PairId, PairKind};
 
 /// The safety distance is the middle of the band (0, eps2) in which gaps of active contacts end.
 pub const SAFETY: f64 = 0.5;
@@ -54,7 +56,7 @@ pub struct Detection<'a> {
     obstacles: Vec<MovingShape>,
     idle_looks: Pool<Look>,
     idle_entries: Pool<Vec<JacobianEntry>>,
-    /// Remembered contacts aim at the gap that they have, not at the middle of the band. Conjugate residuals do as published.
+    /// Remembered contacts aim at the gap that they have, not at the middle of the band.
     keeps_gaps: bool,
 }
 
@@ -87,22 +89,24 @@ struct Look {
     met: Vec<(PairId, Linearisation)>,
 }
 
+/// At least this many contacts are allowed for each body; three times its surface vertices if that is more.
+const MIN_CONTACTS_LIMIT: usize = 100;
+
 /// Contacts that one thread looks at, at least.
 const CONTACTS: usize = 128;
 
-/// What a look at the moved geometry came to.
+/// What a renewal of the rows from the moved geometry came to.
 #[derive(Clone, Copy, Debug)]
-pub struct Adapted {
-    /// How far gaps are from what their rows told [m]; 0 if no contact has changed.
-    pub off: f64,
+pub struct Renewal {
+    /// How far gaps are from what their rows predicted [m]; 0 if no row has changed.
+    pub gap_error: f64,
     /// Surfaces would cross.
     pub crosses: bool,
 }
 
-/// A island with some velocity change of its unknowns, and where that brings it.
+/// A trial motion, and where it brings the surfaces.
 struct Moved<'m> {
-    island: &'m Island,
-    dv: &'m [Vec3],
+    trial: &'m Trial<'m>,
     end: &'m End<'m>,
 }
 
@@ -121,7 +125,7 @@ impl<'a> Detection<'a> {
             obstacles,
             idle_looks,
             idle_entries,
-            keeps_gaps: params.solver.is_default(),
+            keeps_gaps: params.gap_policy == GapPolicy::Keep,
         }
     }
 
@@ -131,16 +135,26 @@ impl<'a> Detection<'a> {
         DetectionMemory { surfaces: step.into_memory(), obstacles, idle_looks, idle_entries }
     }
 
-    /// Adds the contacts of the island that carried a force in the last step, with that force; `dv` is where the solve starts.
-    pub fn remember(&self, island: &Island, dv: &[Vec3], contacts: &mut Vec<Constraint>) {
+    /// The bodies of the contacts of the last step that are still there.
+    pub fn warm_bodies(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
         let entries = &self.step.state.contacts.entries;
-        let is_ours = |e: &&WarmContact| self.exists(&e.pair) && island.owns(self.model, &self.bodies(&e.pair));
-        let mut ours = entries.iter().filter(is_ours).peekable();
-        if ours.peek().is_none() {
+        entries.iter().filter(|e| self.exists(&e.pair)).map(|e| self.bodies(&e.pair).map(|body| body as u32))
+    }
+
+    /// The island in which each contact of the last step is solved, if it is still there.
+    pub fn owners<'s>(&'s self, islands: &'s Islands) -> impl Iterator<Item = Option<usize>> + 's {
+        let entries = &self.step.state.contacts.entries;
+        entries.iter().map(|e| self.exists(&e.pair).then(|| islands.owner(self.bodies(&e.pair))).flatten())
+    }
+
+    /// Adds the contacts `warm` of the last step (places in its list), with the force that they carried; the trial is where the solve starts.
+    pub fn remember(&self, warm: &[u32], trial: &Trial, contacts: &mut Vec<Constraint>) {
+        if warm.is_empty() {
             return;
         }
-        let end = self.step.end_positions(island, dv);
-        contacts.extend(ours.filter_map(|entry| {
+        let end = self.step.end_positions(trial.island, trial.dv);
+        let entries = warm.iter().map(|k| &self.step.state.contacts.entries[*k as usize]);
+        contacts.extend(entries.filter_map(|entry| {
             let found = if entry.pair.kind.is_with_obstacle() {
                 self.obstacle_at_start(&entry.pair, &end)?
             } else {
@@ -155,7 +169,7 @@ impl<'a> Detection<'a> {
             }
             let mut contact = self.new_contact(point);
             self.step.put_entries(&found.sum, &end, &mut contact.row.entries);
-            contact.linearise(&found, dv, island.unknowns.start, self.dt);
+            contact.linearise(&found, |unknown| trial.at(unknown), self.dt);
             contact.warm_start(entry);
             Some(contact)
         }));
@@ -163,13 +177,13 @@ impl<'a> Detection<'a> {
 
     /// Follows springs, adds contacts for features of the island that would cross something with the velocity change `dv`, and renews the rows of active contacts whose
     /// true gap has left (0, eps2).
-    pub fn adapt(&self, island: &Island, dv: &[Vec3], contacts: &mut Vec<Constraint>) -> Adapted {
-        self.adapt_among(&island.candidates, island, dv, &self.step.end_positions(island, dv), contacts)
+    pub fn renew_rows(&self, trial: &Trial, contacts: &mut Vec<Constraint>) -> Renewal {
+        self.renew_rows_among(&trial.island.candidates, trial, &self.step.end_positions(trial.island, trial.dv), contacts)
     }
 
     /// The same where `end` is known, and that of the candidates of the island only `candidates` can cross on the way there.
-    pub fn adapt_among(&self, candidates: &Candidates, island: &Island, dv: &[Vec3], end: &End, contacts: &mut Vec<Constraint>) -> Adapted {
-        let moved = Moved { island, dv, end };
+    pub fn renew_rows_among(&self, candidates: &Candidates, trial: &Trial, end: &End, contacts: &mut Vec<Constraint>) -> Renewal {
+        let moved = Moved { trial, end };
         let mut look = self.idle_looks.take().unwrap_or_default();
         let Look { known, ends, entering, crossings, met } = &mut look;
         let end_of = |contact: &Constraint| Some(self.found(contact.point()?, &contact.row.normal(), &moved));
@@ -261,13 +275,20 @@ impl<'a> Detection<'a> {
             }
         }
         self.idle_looks.put(look);
-        Adapted { off, crosses }
+        Renewal { gap_error: off, crosses }
+    }
+
+    /// With more rows than this the solve of an island is given up: bodies have gone through each other, and smaller steps will find fewer.
+    pub fn max_rows(&self, island: &Island, contacts: &[Constraint]) -> usize {
+        let of_body = |body: usize| MIN_CONTACTS_LIMIT.max(3 * self.step.surfaces.vertices[body].len());
+        let joints = contacts.iter().filter(|c| c.law.is_bilateral()).count();
+        joints + island.segments.iter().map(|segment| of_body(segment.body as usize)).sum::<usize>()
     }
 
     /// The gap that the row of the contact predicts [m].
     fn predicted_gap(&self, contact: &Constraint, moved: &Moved) -> f64 {
         let contact_offset = contact.point().map_or(0.0, |point| point.contact_offset);
-        contact.row.motion(moved.dv, moved.island.unknowns.start, self.dt).x + contact_offset
+        contact.row.motion(|unknown| moved.trial.at(unknown), self.dt).x + contact_offset
     }
 
     /// False for a pair of another model.
@@ -358,7 +379,7 @@ impl<'a> Detection<'a> {
     fn take(&self, contact: &mut Constraint, found: Linearisation, moved: &Moved) -> bool {
         let before = (contact.row.frame, contact.row.offset);
         self.step.put_entries(&found.sum, moved.end, &mut contact.row.entries);
-        contact.linearise(&found, moved.dv, moved.island.unknowns.start, self.dt);
+        contact.linearise(&found, |unknown| moved.trial.at(unknown), self.dt);
         (contact.row.frame - before.0).norm() > 1e-9 || (contact.row.offset - before.1).norm() > 1e-3 * self.tolerance
     }
 }

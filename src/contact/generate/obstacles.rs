@@ -101,12 +101,12 @@ impl Detection<'_> {
 
     /// Adds the features of the island that end inside an obstacle, with their rows: vertices, then the inside of edges and of triangles whose corners are outside.
     pub(super) fn entering_obstacles(&self, moved: &Moved, memory: &mut Entering, found: &mut Vec<(PairId, Linearisation)>) {
-        let bodies = moved.island.bodies.clone();
-        let n_parts = bodies.len().div_ceil(BODIES);
+        let segments = &moved.trial.island.segments;
+        let n_parts = segments.len().div_ceil(BODIES);
         memory.parts.resize_with(n_parts.max(memory.parts.len()), Part::default);
         memory.parts[..n_parts].par_iter_mut().enumerate().for_each(|(k, part)| {
-            let first = bodies.start + k * BODIES;
-            (first..bodies.end.min(first + BODIES)).for_each(|body| self.enter(body, moved, part));
+            let bodies = segments[k * BODIES..].iter().take(BODIES).map(|segment| segment.body as usize);
+            bodies.for_each(|body| self.enter(body, moved, part));
         });
         memory.parts.iter_mut().for_each(|part| found.append(&mut part.found));
     }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::contact::islands::Island;
 use crate::contact::{JacobianEntry, Linearisation};
 use crate::geometry::Shape;
 use crate::geometry::{self, Candidates, Crossing, Crossings, Mesh, MeshError, Pair};
@@ -12,6 +13,7 @@ use crate::memory::Pool;
 use crate::model::State;
 use crate::model::{Mobility, Model, interpolate};
 use crate::model::{PairId, PairKind};
+use crate::sparse::Segment;
 
 /// The collision geometry of a model: vertices of the deformable bodies' collision surfaces, then those of the rigid bodies, then the corners of the boxes among the
 /// obstacles (which have edges; the round ones and planes stay exact shapes).
@@ -26,103 +28,6 @@ pub struct Surfaces {
     pub vertices: Vec<Range<usize>>,
     pub edges: Vec<Range<usize>>,
     pub triangles: Vec<Range<usize>>,
-}
-
-/// Bodies that are solved together: a range of deformable and rigid bodies that no candidate pair and no spring links to others.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Island {
-    pub bodies: Range<usize>,
-    pub unknowns: Range<usize>,
-    pub candidates: Candidates,
-}
-
-impl Island {
-    /// The deformable bodies of the island, of `n` in all: they are the first.
-    pub fn deformable(&self, n: usize) -> Range<usize> {
-        self.bodies.start.min(n)..self.bodies.end.min(n)
-    }
-
-    /// All bodies, without candidates.
-    pub fn whole(model: &Model) -> Self {
-        let bodies = 0..model.bodies.len() + model.rigid_bodies.len();
-        Self { bodies, unknowns: 0..model.n_unknowns(), candidates: Candidates::default() }
-    }
-
-    /// Whether contacts of these two bodies are solved here: where the first movable one is.
-    pub fn owns(&self, model: &Model, bodies: &[usize; 2]) -> bool {
-        let is_movable = |b: &&usize| match b.checked_sub(model.bodies.len()) {
-            None => true,
-            Some(r) => model.rigid_bodies.get(r).is_some_and(|r| r.is_free()),
-        };
-        bodies.iter().find(is_movable).is_some_and(|b| self.bodies.contains(b))
-    }
-}
-
-/// All islands of a step; memory is kept.
-#[derive(Clone, Debug, Default)]
-pub struct Islands {
-    pub list: Vec<Island>,
-    /// How far every body reaches in the order of bodies.
-    last: Vec<usize>,
-    /// Island of each body.
-    owners: Vec<usize>,
-}
-
-impl Islands {
-    /// Splits all movable bodies into islands that no candidate pair and no spring links.
-    pub fn split(&mut self, model: &Model, mesh: &Mesh, candidates: &Candidates) {
-        let n = model.bodies.len() + model.rigid_bodies.len();
-        let movable = |b: u32| mesh.mobility[b as usize] != geometry::Mobility::Immovable;
-        let faces = candidates.vertex_faces.iter().map(|&[vertex, triangle]| Pair::VertexFace { vertex, triangle });
-        let edges = candidates.edge_edges.iter().map(|&[first, second]| Pair::EdgeEdge { first, second });
-        let Self { list, last, owners } = self;
-        last.clear();
-        last.extend(0..n);
-        let springs = model.attachments.iter().filter_map(|spring| {
-            let [a, b] = spring.contact_bodies(model);
-            Some([a? as u32, b? as u32])
-        });
-        for [a, b] in faces.chain(edges).map(|pair| mesh.bodies(pair)).chain(springs) {
-            if movable(a) && movable(b) {
-                let (low, high) = (a.min(b) as usize, a.max(b) as usize);
-                last[low] = last[low].max(high);
-            }
-        }
-        let unknown = |b: usize| match b.checked_sub(model.bodies.len()) {
-            None => model.bodies[b].nodes.start,
-            Some(r) => model.linear_unknown(r),
-        };
-        owners.resize(n, 0);
-        let (mut first, mut n_scopes) = (0, 0);
-        while first < n {
-            let (mut end, mut b) = (first + 1, first);
-            while b < end {
-                end = end.max(last[b] + 1);
-                b += 1;
-            }
-            owners[first..end].fill(n_scopes);
-            if n_scopes == list.len() {
-                list.push(Island { bodies: 0..0, unknowns: 0..0, candidates: Candidates::default() });
-            }
-            let Island { bodies, unknowns, candidates } = &mut list[n_scopes];
-            (*bodies, *unknowns) = (first..end, unknown(first)..unknown(end));
-            candidates.vertex_faces.clear();
-            candidates.edge_edges.clear();
-            n_scopes += 1;
-            first = end;
-        }
-        list.truncate(n_scopes);
-        let owner = |pair| {
-            let [a, b] = mesh.bodies(pair);
-            owners[if movable(a) { a } else { b } as usize]
-        };
-        for &[vertex, triangle] in &candidates.vertex_faces {
-            list[owner(Pair::VertexFace { vertex, triangle })].candidates.vertex_faces.push([vertex, triangle]);
-        }
-        for &[first, second] in &candidates.edge_edges {
-            list[owner(Pair::EdgeEdge { first, second })].candidates.edge_edges.push([first, second]);
-        }
-    }
 }
 
 impl Surfaces {
@@ -184,18 +89,27 @@ pub struct End<'s> {
     /// Centres of mass of the rigid bodies of the island [m].
     centers: Vec<Vec3>,
     step: &'s SurfaceStep<'s>,
-    bodies: Range<usize>,
+    bodies: Vec<u32>,
 }
 
 impl Drop for End<'_> {
     /// Leaves the memory to the next one, with all vertices where the script has them: many small islands would else copy the whole scene each time they move.
     fn drop(&mut self) {
-        for body in self.bodies.clone() {
-            let range = self.step.surfaces.vertices[body].clone();
+        for body in &self.bodies {
+            let range = self.step.surfaces.vertices[*body as usize].clone();
             self.x[range.clone()].copy_from_slice(&self.step.scripted[range]);
         }
-        self.step.idle_ends.put((std::mem::take(&mut self.x), std::mem::take(&mut self.centers)));
+        let [x, centers] = [&mut self.x, &mut self.centers].map(std::mem::take);
+        self.step.idle_ends.put(EndMemory { x, centers, bodies: std::mem::take(&mut self.bodies) });
     }
+}
+
+/// Memory of an end.
+#[derive(Debug)]
+struct EndMemory {
+    x: Vec<Vec3>,
+    centers: Vec<Vec3>,
+    bodies: Vec<u32>,
 }
 
 /// Memory that goes from step to step.
@@ -203,7 +117,7 @@ impl Drop for End<'_> {
 pub struct SurfaceMemory {
     start: Vec<Vec3>,
     scripted: Vec<Vec3>,
-    idle_ends: Pool<(Vec<Vec3>, Vec<Vec3>)>,
+    idle_ends: Pool<EndMemory>,
 }
 
 /// Surfaces in one step.
@@ -216,8 +130,8 @@ pub struct SurfaceStep<'a> {
     pub start: Vec<Vec3>,
     /// Where the vertices end that follow a script; the others at the start [m].
     scripted: Vec<Vec3>,
-    /// Vertices and centres of ends that are no longer in use.
-    idle_ends: Pool<(Vec<Vec3>, Vec<Vec3>)>,
+    /// Memory of ends that are no longer in use.
+    idle_ends: Pool<EndMemory>,
 }
 
 impl<'a> SurfaceStep<'a> {
@@ -246,8 +160,8 @@ impl<'a> SurfaceStep<'a> {
             start[k] = (pose * local).coords;
             scripted[k] = (script.unwrap_or(pose) * local).coords;
         }
-        for (end, _) in idle_ends.all_mut() {
-            end.clone_from(&scripted);
+        for EndMemory { x, .. } in idle_ends.all_mut() {
+            x.clone_from(&scripted);
         }
         Self { model, surfaces, state, dt, start, scripted, idle_ends }
     }
@@ -257,48 +171,47 @@ impl<'a> SurfaceStep<'a> {
         SurfaceMemory { start: self.start, scripted: self.scripted, idle_ends: self.idle_ends }
     }
 
-    /// Where the vertices of a island end with the velocity change `dv` of its unknowns; the others stay.
+    /// Where the vertices of an island end with the velocity change `dv` of its unknowns; the others stay.
     pub fn end_positions(&self, island: &Island, dv: &[Vec3]) -> End<'_> {
-        let (mut end, mut centers) =
-            self.idle_ends.take().unwrap_or_else(|| (self.scripted.clone(), vec![Vec3::zeros(); self.model.rigid_bodies.len()]));
-        let (model, first) = (self.model, island.unknowns.start);
-        let n_soft = model.bodies.len();
-        let soft = island.deformable(n_soft);
-        // Those of bodies that follow one another do so too.
-        let range = match &self.surfaces.vertices[soft.clone()] {
-            [] => 0..0,
-            [first, .., last] => first.start..last.end,
-            [only] => only.clone(),
-        };
-        let velocities = &self.state.velocities;
-        end[range.clone()].par_iter_mut().with_min_len(512).zip(range).for_each(|(x, k)| {
-            let (nodes, weights) = (&model.collision.nodes[k], &model.collision.weights[k]);
-            let velocity = |n: u32| velocities[n as usize] + dv[n as usize - first];
-            // A mesh that is its own surface has vertices at its nodes.
-            let motion =
-                if weights[0] == 1.0 { velocity(nodes[0]) } else { nodes.iter().zip(weights).map(|(n, w)| velocity(*n) * *w).sum() };
-            *x += motion * self.dt;
+        let mut memory = self.idle_ends.take().unwrap_or_else(|| EndMemory {
+            x: self.scripted.clone(),
+            centers: vec![Vec3::zeros(); self.model.rigid_bodies.len()],
+            bodies: vec![],
         });
-        for body in island.bodies.clone().skip(soft.len()) {
-            let r = body - n_soft;
-            let pose = self.pose_at_end(r, dv, first);
+        let EndMemory { x: end, centers, bodies } = &mut memory;
+        let (model, velocities) = (self.model, &self.state.velocities);
+        for Segment { body, unknowns, start } in island.deformable() {
+            let range = self.surfaces.vertices[*body as usize].clone();
+            end[range.clone()].par_iter_mut().with_min_len(512).zip(range).for_each(|(x, k)| {
+                let (nodes, weights) = (&model.collision.nodes[k], &model.collision.weights[k]);
+                let velocity = |n: u32| velocities[n as usize] + dv[n as usize - unknowns.start + start];
+                // A mesh that is its own surface has vertices at its nodes.
+                let motion =
+                    if weights[0] == 1.0 { velocity(nodes[0]) } else { nodes.iter().zip(weights).map(|(n, w)| velocity(*n) * *w).sum() };
+                *x += motion * self.dt;
+            });
+        }
+        for Segment { body, start, .. } in island.rigid() {
+            let r = *body as usize - model.bodies.len();
+            let pose = self.pose_at_end(r, [&dv[*start], &dv[*start + 1]]);
             centers[r] = pose.translation.vector;
-            for k in self.surfaces.vertices[body].clone() {
+            for k in self.surfaces.vertices[*body as usize].clone() {
                 let local = self.surfaces.rigid_vertices[k - model.collision.n_vertices()].1;
                 end[k] = (pose * nalgebra::Point3::from(local)).coords;
             }
         }
-        End { x: end, centers, step: self, bodies: island.bodies.clone() }
+        bodies.clear();
+        bodies.extend(island.segments.iter().map(|segment| segment.body));
+        let EndMemory { x, centers, bodies } = memory;
+        End { x, centers, bodies, step: self }
     }
 
-    pub(super) fn pose_at_end(&self, r: usize, dv: &[Vec3], first: usize) -> Isometry {
+    /// The pose of a rigid body at the end, with the changes of its linear and angular velocity.
+    pub(super) fn pose_at_end(&self, r: usize, [linear, angular]: [&Vec3; 2]) -> Isometry {
         let rigid = &self.model.rigid_bodies[r];
         match rigid.mobility {
             Mobility::Driven(_) => rigid.pose_at(self.state.time + self.dt),
-            Mobility::Free { .. } => {
-                let (linear, angular) = (self.model.linear_unknown(r) - first, self.model.angular_unknown(r) - first);
-                self.state.rigid_bodies[r].moved(&dv[linear], &dv[angular], self.dt).pose
-            }
+            Mobility::Free { .. } => self.state.rigid_bodies[r].moved(linear, angular, self.dt).pose,
         }
     }
 

@@ -1,6 +1,7 @@
 //! What host and device share of corrected warped compliance: constants, structs and the tables of the contacts.
 
-use crate::contact::{cwc, dual};
+use crate::contact::dual;
+use crate::contact::methods::cwc;
 use crate::gpu::elastic;
 use crate::gpu::limits::WORKGROUP;
 use crate::gpu::wgsl::{Element, HostModule, shared_constants, shared_slots, shared_struct, word_table};
@@ -34,7 +35,7 @@ shared_constants! {
     /// times round all of them.
     pub WHOLE_DISPATCHES: u32 = 10;
     /// Most passes with the same rows.
-    pub MAX_PASSES: f64 = crate::step::MAX_PASSES as f64;
+    pub MAX_PASSES: f64 = cwc::MAX_PASSES as f64;
     /// Contacts of a workgroup.
     pub GROUP_CONTACTS: usize = 4;
     /// Threads of a contact, next to each other.

@@ -13,12 +13,13 @@ use crate::gpu::layout::{NONE, vec4};
 use crate::gpu::wgsl::WordTable;
 use crate::math::{Mat3, Quat};
 use crate::model::Model;
+use crate::sparse::Segment;
 
 /// Contacts that are solved together.
 pub struct IslandRows<'a> {
     pub contacts: &'a [Constraint],
-    /// Its deformable bodies.
-    pub bodies: Range<usize>,
+    /// The deformable bodies.
+    pub segments: &'a [Segment],
     /// Of gaps [m].
     pub accuracy: f64,
     /// How much larger the compliance is than the rest pose predicts, as far as is known.
@@ -157,15 +158,15 @@ impl Tables {
             let group = |k: usize| GroupData { island: i as u32, first: k as u32, end: (k + GROUP_CONTACTS).min(end) as u32 };
             groups.extend((first..end).step_by(GROUP_CONTACTS).map(group));
             island_of.resize(end, i as u32);
-            body_islands[island.bodies.clone()].fill(i as u32);
+            island.segments.iter().for_each(|segment| body_islands[segment.body as usize] = i as u32);
             let is_whole = island.contacts.len() <= most_whole;
             self.has_shared |= !is_whole;
             self.has_whole |= is_whole;
             island_words.push(IslandData {
                 first_group,
                 end_group: groups.len() as u32,
-                first_body: island.bodies.start as u32,
-                end_body: island.bodies.end as u32,
+                first_body: island.segments.first().map_or(0, |segment| segment.body),
+                end_body: island.segments.last().map_or(0, |segment| segment.body + 1),
                 accuracy: island.accuracy as f32,
                 is_whole: is_whole.into(),
             });

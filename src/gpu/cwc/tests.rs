@@ -2,6 +2,7 @@
 
 use super::layout::*;
 use super::*;
+use crate::contact::islands::Island;
 use crate::contact::{Constraint, NaturalError, Scale};
 use crate::gpu::device::test_device;
 use crate::gpu::elastic::create_buffers;
@@ -51,10 +52,10 @@ impl Bench {
         let (_, groups) = create_buffers(&device, &mut buffers, &model, 0).unwrap();
         buffers.uniform("params", &[params_data(&model, &params, &Loads::default(), &groups)]);
         let contacts = contacts(&model);
-        let starts = [&[0][..], ends].concat();
+        let (starts, whole) = ([&[0][..], ends].concat(), Island::whole(&model));
         let island = |(k, end): (usize, &usize)| IslandRows {
             contacts: &contacts[starts[k]..*end],
-            bodies: 0..usize::from(k == 0),
+            segments: if k == 0 { whole.deformable() } else { &[] },
             accuracy: ACCURACY,
             factor: 1.0,
         };
@@ -176,8 +177,9 @@ fn measure_error_is_that_of_the_laws() {
     let state = bench.run(|kernels, pass| kernels.measure_error.dispatch_groups(pass, bench.groups()));
     let motions = |factor: f64| -> Vec<Vec3> {
         let dv: Vec<Vec3> = dv.iter().map(|v| v * factor).collect();
-        let motion =
-            |(k, c): (usize, &Constraint)| c.row.motion(&dv, 0, bench.dt) + c.law.compliance().component_mul(&bench.vector(FORCE, k));
+        let motion = |(k, c): (usize, &Constraint)| {
+            c.row.motion(|unknown| dv[unknown], bench.dt) + c.law.compliance().component_mul(&bench.vector(FORCE, k))
+        };
         bench.contacts.iter().enumerate().map(motion).collect()
     };
     let found = bench.planes(&state, FREE);
@@ -222,7 +224,7 @@ fn scatter_forces_are_those_of_the_rows() {
     let wanted = |factor: f64| {
         let mut impulses = free.clone();
         for (k, contact) in bench.contacts.iter().enumerate() {
-            contact.row.spread(&bench.vector(FORCE, k), factor, &mut impulses, 0, bench.dt);
+            contact.row.spread(&bench.vector(FORCE, k), factor, bench.dt, |unknown, impulse| impulses[unknown] += impulse);
         }
         for (impulse, inverse) in impulses[n_nodes..].iter_mut().zip(&bench.rigid_inverses) {
             *impulse = inverse * *impulse;

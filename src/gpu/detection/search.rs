@@ -16,7 +16,7 @@ use crate::gpu::layout;
 use crate::gpu::outbox::Outbox;
 use crate::gpu::readback::Mailbox;
 use crate::gpu::wgsl::{Element, HostModule, WordTable, shared_constants, shared_struct, word_table};
-use crate::step::Work;
+use crate::step::StageWork;
 
 static HOST: HostModule = HostModule {
     name: "search",
@@ -188,7 +188,7 @@ pub struct Search {
     /// Pairs that are fetched together with their number.
     expected: usize,
     /// Of the last search.
-    pub work: Work,
+    pub work: StageWork,
     pub round_trips: u32,
 }
 
@@ -275,7 +275,7 @@ impl Search {
             data,
             bodies: bodies_of(&leaves.leaves, n_bodies),
             expected: 0,
-            work: Work::default(),
+            work: StageWork::default(),
             round_trips: 0,
         })
     }
@@ -285,7 +285,7 @@ impl Search {
     /// feature was broken off.
     pub fn find(&mut self, flags: &[u32], vertex_sweeps: &[[f32; 16]]) -> Result<Option<Candidates>, DeviceError> {
         let before = self.buffers.n_dispatches();
-        (self.work, self.round_trips) = (Work::default(), 0);
+        (self.work, self.round_trips) = (StageWork::default(), 0);
         self.bodies.iter_mut().zip(flags).for_each(|(body, flags)| body.flags = *flags);
         self.outbox.put(self.buffers.get("search_bodies"), 0, &self.bodies);
         self.outbox.put(self.buffers.get("vertex_sweeps"), 0, vertex_sweeps);

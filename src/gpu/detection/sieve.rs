@@ -15,7 +15,7 @@ use crate::gpu::outbox::Outbox;
 use crate::gpu::readback::Mailbox;
 use crate::gpu::wgsl::{HostModule, shared_constants, shared_struct};
 use crate::math::{Aabb, Vec3};
-use crate::step::Work;
+use crate::step::StageWork;
 
 static HOST: HostModule = HostModule {
     name: "sieve",
@@ -80,7 +80,7 @@ pub struct Sieve {
     grid: Grid,
     words: Vec<i32>,
     /// Of the last look.
-    pub work: Work,
+    pub work: StageWork,
 }
 
 /// Whole numbers for positions.
@@ -131,7 +131,7 @@ impl Sieve {
             places: vec![],
             grid: Grid::default(),
             words: vec![],
-            work: Work::default(),
+            work: StageWork::default(),
         })
     }
 
@@ -188,7 +188,7 @@ impl Sieve {
         let bits = bits?;
         // Pairs and features are read, the positions at least once; bits are written.
         let bytes_moved = n * (8 + 16) + 24 * end.len() + n / 8;
-        self.work = Work { dispatches: self.buffers.n_dispatches() - before, bytes: bytes_moved as u64 };
+        self.work = StageWork { dispatches: self.buffers.n_dispatches() - before, bytes: bytes_moved as u64 };
         let kept = |(part, [faces, edges]): (&Candidates, &[Range<usize>; 2])| Candidates {
             vertex_faces: kept(&bits, faces, &part.vertex_faces),
             edge_edges: kept(&bits, edges, &part.edge_edges),

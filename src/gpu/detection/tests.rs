@@ -269,7 +269,7 @@ fn nothing_that_crosses_is_sieved_out() {
 fn run(place: DetectionPlace, n_steps: usize) -> (State, u32, u32) {
     let model = falling(4);
     let engine = DeviceBackend::new(test_device(), &model).unwrap().detecting(place);
-    let mut stepper = ImplicitStepper::with_engine(model, 1, engine).unwrap();
+    let mut stepper = ImplicitStepper::new(model, engine, || 0.0).unwrap();
     let (mut dispatches, mut active) = (0, 0);
     for _ in 0..n_steps {
         let report = stepper.step(&Params::default(), &Loads::default()).unwrap();

@@ -1,6 +1,8 @@
-//! Corrected warped compliance, round by round: the device solves for velocities and forces, the host looks at the moved geometry. Twin: `contact::cwc::solve`.
+//! Corrected warped compliance, round by round: the device solves the rows of all islands, the host renews them (`contact::driver`).
+//! Twin: `contact::methods::cwc`.
 
 use super::*;
+use crate::contact::driver::{Limits, Next, Relinearisation, RowsSolved};
 
 /// What a submission answers.
 struct Answer {
@@ -32,17 +34,13 @@ impl Answer {
     }
 }
 
-/// How the solve of a island goes.
-#[derive(Clone)]
+/// How the solve of an island goes.
 struct Course {
-    /// Gaps are solved for to this [m].
-    accuracy: f64,
-    iterations: u32,
-    passes: u32,
-    relinearisations: u32,
-    failures: u32,
+    progress: Relinearisation,
     /// How much larger the compliance is than told.
     factor: f32,
+    /// What the last round found.
+    solved: RowsSolved,
 }
 
 /// Passes of a submission: as many as the last round of its kind took, within these bounds.
@@ -58,48 +56,28 @@ impl DeviceBackend {
     /// Solves all islands by corrected warped compliance, round by round.
     pub(super) fn solve_with_compliance(
         &mut self,
-        step: &Step,
+        step: &StepInputs,
         detection: &Detection,
-        work: &mut StepWork,
+        work: &mut Work,
         report: &mut StepReport,
     ) -> Result<(), StepError> {
-        let (model, state, params) = (step.model, step.state, step.params);
-        let finest = cwc::ACCEPTED * params.contact_tolerance;
-        let fresh = Course { accuracy: finest, iterations: 0, passes: 0, relinearisations: 0, failures: 0, factor: 1.0 };
-        let mut courses = vec![fresh; work.islands.list.len()];
+        let params = step.params;
+        let begin = |(island, work): (&Island, &IslandWork)| {
+            let limits = Limits {
+                tolerance: params.contact_tolerance,
+                gives_up: params.acceptance == AcceptancePolicy::MustConverge,
+                max_rows: detection.max_rows(island, &work.contacts),
+            };
+            Course { progress: Relinearisation::new(limits, cwc::SCHEDULE), factor: 1.0, solved: RowsSolved::default() }
+        };
+        let mut courses: Vec<Course> = work.islands.list.iter().zip(&work.island_works).map(begin).collect();
         self.detector.forget();
         for round in 0.. {
             if work.island_works.iter().all(|work| work.solved.is_some()) {
                 break;
             }
-            for island_work in work.island_works.iter_mut().filter(|work| work.solved.is_none()) {
-                island_work.contacts.sort_by_key(|contact| (contact.bodies, contact.id()));
-            }
-            let is_island = |k: &usize| work.island_works[*k].solved.is_none() && !work.island_works[*k].contacts.is_empty();
-            let islands: Vec<usize> = (0..courses.len()).filter(is_island).collect();
-            let rows = |k: &usize| IslandRows {
-                contacts: &work.island_works[*k].contacts,
-                bodies: work.islands.list[*k].deformable(model.bodies.len()),
-                accuracy: courses[*k].accuracy,
-                factor: courses[*k].factor,
-            };
-            let rows: Vec<IslandRows> = islands.iter().map(rows).collect();
-            let tables = report
-                .stages
-                .time("rows", || self.cwc.tables(model, &rows, Inverses { rests: work.rests.bodies(), rigid: &self.inverses }));
-            match self.upload_round(step, work, &courses, &tables) {
-                Err(DeviceError::TooLarge { .. }) => return self.solve_on_host(step, detection, work, report),
-                told => told.map_err(|error| self.lost(&error))?,
-            }
-            let answer = self.settle(step, &tables, round.min(1), report).map_err(|error| self.lost(&error))?;
-            if let Some(body) = answer.fault() {
-                return Err(StepError::NotFinite { what: "the velocity", body: model.bodies[body].name.clone(), step: state.step });
-            }
-            self.count_bytes(step, &tables, &answer);
-            if let Some(rotations) = answer.rotations.as_ref() {
-                work.rotations = rotations.iter().map(|q| q.map(f64::from)).collect();
-            }
-            self.take(step, detection, work, &mut courses, &islands, &answer, report).map_err(|error| self.lost(&error))?;
+            self.solve_round(step, work, &mut courses, round.min(1), report)?;
+            self.renew_rows(step, detection, work, &mut courses, report).map_err(|error| self.lost(&error))?;
         }
         for (stage, work) in std::mem::take(&mut self.work).0 {
             report.device_work.add(stage, work);
@@ -107,28 +85,59 @@ impl DeviceBackend {
         Ok(())
     }
 
-    /// The host solves a step whose contacts the device has no room for, from its beginning: compliances grow with the square of the contacts of a body.
-    fn solve_on_host(&mut self, step: &Step, detection: &Detection, work: &mut StepWork, report: &mut StepReport) -> Result<(), StepError> {
-        Host.begin(step, work, report)?;
-        work.deal_contacts(detection, true);
-        Host.solve(step, detection, work, report)?;
-        self.bring_rotations(&work.rotations);
+    /// Solves the rows of all islands that are open. `kind`: 0 in the first round of a step.
+    fn solve_round(
+        &mut self,
+        step: &StepInputs,
+        work: &mut Work,
+        courses: &mut [Course],
+        kind: usize,
+        report: &mut StepReport,
+    ) -> Result<(), StepError> {
+        let model = step.model;
+        for island_work in work.island_works.iter_mut().filter(|work| work.solved.is_none()) {
+            island_work.contacts.sort_by_key(|contact| (contact.bodies, contact.id()));
+        }
+        let is_touched = |k: &usize| work.island_works[*k].solved.is_none() && !work.island_works[*k].contacts.is_empty();
+        let touched: Vec<usize> = (0..courses.len()).filter(is_touched).collect();
+        let rows = |k: &usize| IslandRows {
+            contacts: &work.island_works[*k].contacts,
+            segments: work.islands.list[*k].deformable(),
+            accuracy: courses[*k].progress.accuracy,
+            factor: courses[*k].factor,
+        };
+        let rows: Vec<IslandRows> = touched.iter().map(rows).collect();
+        let tables =
+            report.stages.time("rows", || self.cwc.tables(model, &rows, Inverses { rests: self.rests.bodies(), rigid: &self.inverses }));
+        self.upload_round(step, work, courses, &tables).map_err(|error| match error {
+            DeviceError::TooLarge { .. } => StepError::DeviceTooSmall { step: self.step, reason: error.to_string() },
+            error => self.lost(&error),
+        })?;
+        let answer = self.settle(step, &tables, kind, report).map_err(|error| self.lost(&error))?;
+        if let Some(body) = answer.fault() {
+            return Err(StepError::NotFinite { what: "the velocity", body: model.bodies[body].name.clone(), step: self.step });
+        }
+        self.count_bytes(step, &tables, &answer);
+        if let Some(rotations) = answer.rotations.as_ref() {
+            self.rotations = rotations.iter().map(|q| q.map(f64::from)).collect();
+        }
+        self.take_answer(step, work, courses, &touched, &answer);
         Ok(())
     }
 
     /// Brings what a round begins with: which bodies take part and to what they are solved, and the contacts.
-    fn upload_round(&mut self, step: &Step, work: &StepWork, courses: &[Course], tables: &Tables) -> Result<(), DeviceError> {
+    fn upload_round(&mut self, step: &StepInputs, work: &Work, courses: &[Course], tables: &Tables) -> Result<(), DeviceError> {
         let model = step.model;
         let mut all = controls(model, step.params, step.loads, &vec![true; model.bodies.len()]);
         for ((island, island_work), course) in work.islands.list.iter().zip(&work.island_works).zip(courses) {
             if island_work.solved.is_some() {
                 continue;
             }
-            for body in island.deformable(model.bodies.len()) {
-                let control = &mut all[body];
+            for segment in island.deformable() {
+                let control = &mut all[segment.body as usize];
                 (control.remembered, control.elastic_done) = (0, 0);
                 if !island_work.contacts.is_empty() {
-                    control.energy_target = energy_target(step, body, course.accuracy);
+                    control.energy_target = energy_target(step, segment.body as usize, course.progress.accuracy);
                 }
             }
         }
@@ -138,7 +147,7 @@ impl DeviceBackend {
     }
 
     /// Solves for velocities and forces with the present rows, until all islands have settled or no more can be hoped for.
-    fn settle(&mut self, step: &Step, tables: &Tables, kind: usize, report: &mut StepReport) -> Result<Answer, DeviceError> {
+    fn settle(&mut self, step: &StepInputs, tables: &Tables, kind: usize, report: &mut StepReport) -> Result<Answer, DeviceError> {
         let model = step.model;
         let mut rotations = None;
         let mut is_new = true;
@@ -173,7 +182,7 @@ impl DeviceBackend {
             rotations = answer.rotations.take().or(rotations);
             let solved = answer.controls.iter().all(|control| control.elastic_done != 0);
             let settled =
-                answer.islands.chunks_exact(SOLVE).all(|island| island[FACTOR][2] != 0.0 || island[FACTOR][3] >= MAX_PASSES as f32);
+                answer.islands.chunks_exact(SOLVE).all(|island| island[FACTOR][2] != 0.0 || island[FACTOR][3] >= cwc::MAX_PASSES as f32);
             let is_hopeless = answer.islands.chunks_exact(SOLVE).any(|island| island[TOLD][3] >= MAX_ROUND);
             if (solved && settled) || is_hopeless || answer.fault().is_some() || !is_finite(&answer.dv) {
                 answer.rotations = rotations;
@@ -217,7 +226,7 @@ impl DeviceBackend {
     }
 
     /// What a round has moved at least.
-    fn count_bytes(&mut self, step: &Step, tables: &Tables, answer: &Answer) {
+    fn count_bytes(&mut self, step: &StepInputs, tables: &Tables, answer: &Answer) {
         let [elements, assembly] = match answer.rotations {
             Some(_) => bytes_of_system(step.model),
             None => [0, 0],
@@ -229,31 +238,32 @@ impl DeviceBackend {
         let contact = tables.bytes_of_compliance() + inner * tables.bytes_of_iteration();
         let elastic = passes * start + u64::from(iterations) * iteration;
         for (stage, bytes) in [("elements", elements), ("assembly", assembly), ("elastic solve", elastic), ("contact solve", contact)] {
-            self.work.add(stage, Work { dispatches: 0, bytes });
+            self.work.add(stage, StageWork { dispatches: 0, bytes });
         }
     }
 
-    /// Takes over what a round came to, and looks at the geometry of the islands that were in it. Twin: the loop of `contact::cwc::solve`.
-    fn take(
-        &mut self,
-        step: &Step,
-        detection: &Detection,
-        work: &mut StepWork,
-        courses: &mut [Course],
-        islands: &[usize],
-        answer: &Answer,
-        report: &mut StepReport,
-    ) -> Result<(), DeviceError> {
-        let (model, params) = (step.model, step.params);
-        let StepWork { islands: all_islands, island_works, dv, .. } = work;
-        for (island, _) in all_islands.list.iter().zip(&*island_works).filter(|(_, work)| work.solved.is_none()) {
-            let range = island.unknowns.clone();
-            dv[range.clone()].iter_mut().zip(&answer.dv[range]).for_each(|(dv, found)| *dv = three(found));
+    /// Takes over what a round came to: velocity changes, forces and states of the islands that were in it, with their momentum restored.
+    fn take_answer(&mut self, step: &StepInputs, work: &mut Work, courses: &mut [Course], touched: &[usize], answer: &Answer) {
+        for ((island, work), course) in work.islands.list.iter().zip(&mut work.island_works).zip(&mut *courses) {
+            if work.solved.is_some() {
+                continue;
+            }
+            for segment in &island.segments {
+                let found = &answer.dv[segment.unknowns.clone()];
+                work.dv[segment.places()].iter_mut().zip(found).for_each(|(dv, found)| *dv = three(found));
+            }
+            let controls = || island.deformable().iter().map(|segment| &answer.controls[segment.body as usize]);
+            course.solved = RowsSolved {
+                iterations: controls().map(|control| control.contact_iterations + control.iterations).max().unwrap_or(0),
+                residual: controls().map(|c| f64::from(c.residual2).sqrt() / f64::from(c.scale)).fold(0.0, f64::max),
+                settled: controls().all(|control| control.converged != 0),
+                ..RowsSolved::default()
+            };
         }
-        let mut settled = vec![true; courses.len()];
         let mut first = 0;
-        for (i, k) in islands.iter().enumerate() {
-            let contacts = &mut island_works[*k].contacts;
+        let mut are_settled = vec![true; courses.len()];
+        for (i, k) in touched.iter().enumerate() {
+            let contacts = &mut work.island_works[*k].contacts;
             let range = first..first + contacts.len();
             first = range.end;
             let forces: Vec<Vec3> = answer.forces[range.clone()].iter().map(three).collect();
@@ -263,81 +273,83 @@ impl DeviceBackend {
             }
             let island = &answer.islands[SOLVE * i..][..SOLVE];
             let factor = island[FACTOR];
-            settled[*k] = factor[2] != 0.0;
-            courses[*k].passes += factor[3] as u32;
-            courses[*k].iterations += island[TOLD][1] as u32;
-            courses[*k].failures += u32::from(!settled[*k]);
-            courses[*k].factor = factor[1];
+            are_settled[*k] = factor[2] != 0.0;
+            let Course { solved, factor: told, .. } = &mut courses[*k];
+            solved.passes = factor[3] as u32;
+            solved.iterations += island[TOLD][1] as u32;
+            solved.failures = u32::from(!are_settled[*k]);
+            *told = factor[1];
         }
-        for (k, (island, work)) in all_islands.list.iter().zip(&*island_works).enumerate() {
-            if work.solved.is_none() && settled[k] {
-                self.keep_momentum(step, island.deformable(model.bodies.len()), &work.contacts, dv);
-                self.move_rigid_bodies(model, island, &work.contacts, params.time_step, dv);
+        let (dt, local) = (step.params.time_step, &work.islands.local);
+        for (k, (island, work)) in work.islands.list.iter().zip(&mut work.island_works).enumerate() {
+            if work.solved.is_some() {
+                continue;
             }
+            let IslandWork { dv, contacts, .. } = work;
+            if are_settled[k] {
+                self.keep_momentum(step, island, contacts, dv);
+                self.move_rigid_bodies(step, island, contacts, dv);
+                if !contacts.is_empty() {
+                    let gap = courses[k].progress.accuracy / driver::ACCEPTED;
+                    let at = |unknown: usize| dv[local[unknown] as usize];
+                    cwc::release(contacts, at, dt, gap);
+                }
+            }
+            let course = &mut courses[k];
+            course.solved.settled &= are_settled[k];
+            course.solved.exhausted = !dv.iter().all(|dv| dv.iter().all(|c| c.is_finite()));
         }
-        let dv: &[Vec3] = dv;
-        let is_finite = dv.iter().all(|dv| dv.iter().all(|c| c.is_finite()));
-        let islands: &[usize] = islands;
+    }
+
+    /// Renews the rows of the islands that were in the last round, and closes those that are done.
+    fn renew_rows(
+        &mut self,
+        step: &StepInputs,
+        detection: &Detection,
+        work: &mut Work,
+        courses: &mut [Course],
+        report: &mut StepReport,
+    ) -> Result<(), DeviceError> {
         let start = Instant::now();
-        let is_open = |k: usize| is_finite && island_works[k].solved.is_none();
-        let sieved = self.detector.sieve(detection, &all_islands.list, is_open, dv, report)?;
-        let look = |(k, ((island, work), course)): (usize, ((&Island, &mut IslandWork), &mut Course))| {
+        let Work { islands, island_works, dv, .. } = work;
+        for (island, work) in islands.list.iter().zip(&*island_works).filter(|(_, work)| work.solved.is_none()) {
+            island.scatter(&work.dv, dv);
+        }
+        let is_open = |k: usize| island_works[k].solved.is_none() && !courses[k].solved.exhausted;
+        let sieved = self.detector.sieve(detection, &islands.list, is_open, dv, report)?;
+        let (local, clock) = (&islands.local, report.stages.clock());
+        let renew = |(k, ((island, work), course)): (usize, ((&Island, &mut IslandWork), &mut Course))| {
             if work.solved.is_some() {
                 return;
             }
-            let bodies = island.deformable(model.bodies.len());
-            let of_bodies = &answer.controls[bodies];
-            course.iterations += of_bodies.iter().map(|control| control.contact_iterations + control.iterations).max().unwrap_or(0);
-            let converged = of_bodies.iter().all(|control| control.converged != 0) && settled[k];
-            let IslandWork { contacts, crosses, solved, pairs, .. } = work;
-            let finest = cwc::ACCEPTED * params.contact_tolerance;
-            let dv = &dv[island.unknowns.clone()];
-            let mut outcome = None;
-            if !is_finite || (params.acceptance == AcceptancePolicy::MustConverge && course.failures >= cwc::MAX_FAILURES && !settled[k]) {
-                outcome = Some(false);
-            } else {
-                if settled[k] && islands.contains(&k) {
-                    cwc::release(contacts, dv, island.unknowns.start, params.time_step, course.accuracy / cwc::ACCEPTED);
-                }
-                let adapted = match &sieved {
-                    Some(sieved) => detection.adapt_among(&sieved.candidates[k], island, dv, &sieved.end, contacts),
-                    None => detection.adapt(island, dv, contacts),
+            let IslandWork { dv, contacts, crosses, solved, pairs, .. } = work;
+            let trial = Trial { island, local, dv };
+            let next = course.progress.advance(course.solved, || {
+                let renewal = match &sieved {
+                    Some(sieved) => detection.renew_rows_among(&sieved.candidates[k], &trial, &sieved.end, contacts),
+                    None => detection.renew_rows(&trial, contacts),
                 };
-                *crosses = adapted.crosses;
-                let was_rough = course.accuracy > finest;
-                course.accuracy = finest.max(cwc::ROUGHLY * adapted.off);
-                let changed = adapted.off > 0.0;
-                if changed || !was_rough {
-                    let is_too_much =
-                        course.relinearisations >= cwc::MAX_RELINEARISATIONS || contacts.len() > max_contacts(island, detection, contacts);
-                    if !changed || is_too_much {
-                        outcome = Some(converged && !changed);
-                    } else {
-                        course.relinearisations += 1;
-                    }
-                }
-            }
-            *solved = outcome.map(|converged| StepReport {
-                iterations: course.iterations,
-                restarts: course.passes,
-                relinearisations: course.relinearisations,
-                residual: of_bodies.iter().map(|c| f64::from(c.residual2).sqrt() / f64::from(c.scale)).fold(0.0, f64::max),
-                converged,
-                contact: contact_report(contacts, dv, island.unknowns.start, params.time_step, pairs),
-                ..StepReport::default()
+                *crosses = renewal.crosses;
+                (renewal, contacts.len())
             });
+            if let Next::Done { converged } = next {
+                let mut report = StepReport::timed(clock);
+                report.take_progress(&course.progress, converged);
+                report.contact = contact_report(contacts, |unknown| trial.at(unknown), step.params.time_step, pairs);
+                *solved = Some(report);
+            }
         };
-        let islands = all_islands.list.par_iter().zip(&mut *island_works);
-        islands.zip(courses).enumerate().for_each(look);
+        let open = islands.list.par_iter().zip(island_works);
+        open.zip(courses).enumerate().for_each(renew);
         report.stages.add("detection", start.elapsed().as_secs_f64() * 1e3);
         Ok(())
     }
 }
 
-/// What the residual of a body may still move in the norm of A [J]: a node by what the elastic tolerance of `accuracy` allows.
-fn energy_target(step: &Step, body: usize, accuracy: f64) -> f32 {
+/// The residual of a body may still move this in the norm of A [J]: a node by what the elastic tolerance of `accuracy` allows.
+fn energy_target(step: &StepInputs, body: usize, accuracy: f64) -> f32 {
     let body = &step.model.bodies[body];
-    let finest = cwc::ACCEPTED * step.params.contact_tolerance;
-    let velocity = ELASTIC_TOLERANCE * step.params.contact_tolerance * (accuracy / finest) / step.params.time_step;
+    let finest = driver::ACCEPTED * step.params.contact_tolerance;
+    let velocity = cwc::ELASTIC_TOLERANCE * step.params.contact_tolerance * (accuracy / finest) / step.params.time_step;
     (body.mass / body.nodes.len() as f64 * velocity * velocity) as f32
 }

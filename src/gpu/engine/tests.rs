@@ -4,6 +4,7 @@ use nalgebra::DMatrix;
 
 use super::*;
 use crate::contact::{Constraint, ContactPoint, JacobianEntry, Law};
+use crate::cpu::CpuBackend;
 use crate::elastic::{SystemInputs, TetGroups, elements, matrix};
 use crate::gpu::device::test_device;
 use crate::gpu::readback::read;
@@ -116,12 +117,13 @@ fn the_compliance_of_contacts_is_that_of_the_matrix() {
 
     let loads = Loads::default();
     let groups = TetGroups::new(&model.tets, &model.materials);
-    let step = Step { model: &model, groups: &groups, state: &state, params: &params, loads: &loads, solver: ContactMethod::Cwc };
-    let mut work = StepWork::new(&model);
+    let step = StepInputs { model: &model, groups: &groups, state: &state, params: &params, loads: &loads, method: ContactMethod::Cwc };
+    let mut dv = vec![Vec3::zeros(); model.n_unknowns()];
     let mut engine = DeviceBackend::new(test_device(), &model).unwrap();
-    engine.begin(&step, &mut work, &mut StepReport::default()).unwrap();
-    let island = IslandRows { contacts: &contacts, bodies: 0..1, accuracy: 2.5e-6, factor: 1.0 };
-    let tables = engine.cwc.tables(&model, &[island], Inverses { rests: work.rests.bodies(), rigid: &engine.inverses });
+    engine.begin(&step, &mut dv, &mut StepReport::default()).unwrap();
+    let whole = Island::whole(&model);
+    let island = IslandRows { contacts: &contacts, segments: whole.deformable(), accuracy: 2.5e-6, factor: 1.0 };
+    let tables = engine.cwc.tables(&model, &[island], Inverses { rests: engine.rests.bodies(), rigid: &engine.inverses });
     engine.cwc.upload(&mut engine.buffers, &mut engine.outbox, &tables).unwrap();
     let mut encoder = engine.encoder();
     engine.outbox.record(&mut encoder).unwrap();
@@ -190,7 +192,7 @@ fn forces_are_the_same_in_one_workgroup_and_in_many() {
     let run = |most_whole: usize| {
         let mut engine = DeviceBackend::new(test_device(), &model).unwrap();
         engine.cwc.most_whole = most_whole;
-        let mut stepper = ImplicitStepper::with_engine(model.clone(), 1, engine).unwrap();
+        let mut stepper = ImplicitStepper::new(model.clone(), engine, || 0.0).unwrap();
         let report = stepper.step(&Params::default(), &Loads::default()).unwrap();
         assert!(report.converged, "{report:?}");
         (stepper.state().unwrap().positions(&model), report.contact.active)
@@ -205,7 +207,7 @@ fn forces_are_the_same_in_one_workgroup_and_in_many() {
 #[test]
 fn how_work_is_cut_changes_no_bit() {
     let model = falling(3);
-    let mut host = ImplicitStepper::new(model.clone(), 1).unwrap();
+    let mut host = ImplicitStepper::new(model.clone(), CpuBackend::default(), || 0.0).unwrap();
     for _ in 0..3 {
         host.step(&Params::default(), &Loads::default()).unwrap();
     }
@@ -215,7 +217,7 @@ fn how_work_is_cut_changes_no_bit() {
             let mut engine = DeviceBackend::new(test_device(), &model).unwrap();
             engine.cwc.most_whole = most_whole;
             (engine.foreseen, engine.foreseen_iterations) = ([passes; 2], [iterations; 2]);
-            let mut stepper = ImplicitStepper::with_engine(model.clone(), 1, engine).unwrap();
+            let mut stepper = ImplicitStepper::new(model.clone(), engine, || 0.0).unwrap();
             stepper.set_state(&landing).unwrap();
             let report = stepper.step(&Params::default(), &Loads::default()).unwrap();
             assert!(report.converged && report.contact.active > 16, "{report:?}");
@@ -228,27 +230,21 @@ fn how_work_is_cut_changes_no_bit() {
     }
 }
 
-/// Contacts that the device has no room for are solved for by the host, to the same bits as without a device; then the device goes on.
+/// Contacts that the device has no room for are told, with what would help; the state stays, and the device goes on once there is room.
 #[test]
-fn the_host_solves_for_contacts_that_the_device_has_no_room_for() {
+fn contacts_that_the_device_has_no_room_for_are_told() {
     let model = falling(2);
-    let params = Params { solver: ContactMethod::Cwc, ..Params::default() };
-    let limited = |limit: Option<u64>| {
-        let mut engine = DeviceBackend::new(test_device(), &model).unwrap();
-        engine.cwc.limit = limit.unwrap_or(engine.cwc.limit);
-        ImplicitStepper::with_engine(model.clone(), 1, engine).unwrap()
-    };
-    let (mut small, mut large) = (limited(Some(0)), limited(None));
-    let mut host = ImplicitStepper::new(model.clone(), 1).unwrap();
-    for _ in 0..3 {
-        let reports = [host.step(&params, &Loads::default()).unwrap(), small.step(&params, &Loads::default()).unwrap()];
-        assert!(reports[0].contact.active > 0 && reports[0].contact == reports[1].contact, "{reports:?}");
-        assert!(small.state().unwrap() == host.state().unwrap());
-    }
-    large.set_state(&host.state().unwrap()).unwrap();
-    small.engine_mut().cwc.limit = u64::MAX;
+    let (params, loads) = (Params::default(), Loads::default());
+    let new = || ImplicitStepper::new(model.clone(), DeviceBackend::new(test_device(), &model).unwrap(), || 0.0).unwrap();
+    let (mut small, mut large) = (new(), new());
+    small.backend_mut().cwc.limit = 0;
+    let before = small.state().unwrap();
+    let error = small.step(&params, &loads).unwrap_err();
+    assert!(matches!(error, StepError::DeviceTooSmall { .. }) && error.to_string().contains("--backend cpu"), "{error}");
+    assert!(small.state().unwrap() == before);
+    small.backend_mut().cwc.limit = u64::MAX;
     for stepper in [&mut small, &mut large] {
-        assert!(stepper.step(&params, &Loads::default()).unwrap().converged);
+        assert!(stepper.step(&params, &loads).unwrap().converged);
     }
     assert!(small.state().unwrap() == large.state().unwrap());
 }
@@ -257,22 +253,20 @@ fn the_host_solves_for_contacts_that_the_device_has_no_room_for() {
 #[test]
 fn a_step_that_fails_leaves_the_device_as_it_was() {
     let model = falling(2);
-    for solver in [ContactMethod::Cwc, ContactMethod::Cr] {
-        let params = Params { solver, ..Params::default() };
-        let new = || ImplicitStepper::with_engine(model.clone(), 1, DeviceBackend::new(test_device(), &model).unwrap()).unwrap();
-        let (mut failing, mut other) = (new(), new());
-        let step = |stepper: &mut ImplicitStepper<DeviceBackend>| stepper.step(&params, &Loads::default()).unwrap();
-        for stepper in [&mut failing, &mut other] {
-            step(stepper);
-        }
-        let bad = Loads { node_forces: vec![Vec3::repeat(f64::NAN); model.n_nodes()], ..Loads::default() };
-        let before = failing.state().unwrap();
-        let error = failing.step(&params, &bad).unwrap_err();
-        assert!(matches!(error, StepError::NotFinite { .. }), "{error}");
-        assert!(failing.state().unwrap() == before);
-        for stepper in [&mut failing, &mut other] {
-            step(stepper);
-        }
-        assert!(failing.state().unwrap() == other.state().unwrap());
+    let params = Params::default();
+    let new = || ImplicitStepper::new(model.clone(), DeviceBackend::new(test_device(), &model).unwrap(), || 0.0).unwrap();
+    let (mut failing, mut other) = (new(), new());
+    let step = |stepper: &mut ImplicitStepper<DeviceBackend>| stepper.step(&params, &Loads::default()).unwrap();
+    for stepper in [&mut failing, &mut other] {
+        step(stepper);
     }
+    let bad = Loads { node_forces: vec![Vec3::repeat(f64::NAN); model.n_nodes()], ..Loads::default() };
+    let before = failing.state().unwrap();
+    let error = failing.step(&params, &bad).unwrap_err();
+    assert!(matches!(error, StepError::NotFinite { .. }), "{error}");
+    assert!(failing.state().unwrap() == before);
+    for stepper in [&mut failing, &mut other] {
+        step(stepper);
+    }
+    assert!(failing.state().unwrap() == other.state().unwrap());
 }

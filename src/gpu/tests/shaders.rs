@@ -7,7 +7,7 @@ use wgpu::naga;
 use crate::gpu::kernel::{KernelSource, Stage};
 use crate::gpu::shader::{Shader, shaders};
 use crate::gpu::wgsl::{Field, HostModule};
-use crate::gpu::{cr, cwc, detection, elastic, layout, stepper};
+use crate::gpu::{cwc, detection, elastic, layout, stepper};
 
 const STAGES: &[&[KernelSource]] = &[
     elastic::Assembly::KERNELS,
@@ -15,7 +15,6 @@ const STAGES: &[&[KernelSource]] = &[
     stepper::Kernels::KERNELS,
     stepper::SurfaceKernels::KERNELS,
     cwc::Kernels::KERNELS,
-    cr::Kernels::KERNELS,
     detection::SearchKernels::KERNELS,
     detection::SieveKernels::KERNELS,
 ];

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Constraint, Law, Problem, Scale};
+use crate::contact::{Constraint, Law, Problem, Scale};
 use crate::disjoint_sets::DisjointSets;
 use crate::math::{Mat3, Vec3};
 
@@ -51,13 +51,12 @@ struct Lever {
 impl Nodal {
     /// `blocks`: of each contact what it moves by its own force [m/N].
     pub fn new(problem: &Problem, contacts: &[Constraint], laws: &[Law], blocks: &[Mat3]) -> Self {
-        let first = problem.unknowns.start;
         // Contacts are joined with the first one on each of their unknowns.
         let mut classes = DisjointSets::new(contacts.len());
-        let mut first_on = vec![usize::MAX; problem.unknowns.len()];
+        let mut first_on = vec![usize::MAX; problem.system.len()];
         for (k, contact) in contacts.iter().enumerate() {
             for entry in &contact.row.entries {
-                match &mut first_on[entry.unknown() - first] {
+                match &mut first_on[problem.place(entry.unknown())] {
                     none if *none == usize::MAX => *none = k,
                     other => {
                         classes.join(k, *other);
@@ -90,9 +89,8 @@ impl Nodal {
 impl Group {
     /// `members`: its contacts, in order.
     fn new(problem: &Problem, contacts: &[Constraint], laws: &[Law], blocks: &[Mat3], members: &[usize]) -> Self {
-        let first = problem.unknowns.start;
         let mut unknowns: Vec<u32> =
-            members.iter().flat_map(|k| &contacts[*k].row.entries).map(|entry| (entry.unknown() - first) as u32).collect();
+            members.iter().flat_map(|k| &contacts[*k].row.entries).map(|entry| problem.place(entry.unknown()) as u32).collect();
         unknowns.sort_unstable();
         unknowns.dedup();
         let mut levers = vec![];
@@ -100,8 +98,8 @@ impl Group {
             let contact = &contacts[*k];
             levers.extend(contact.row.entries.iter().map(|entry| {
                 let motion = contact.row.frame * entry.matrix() * problem.dt;
-                let unknown = unknowns.partition_point(|u| (*u as usize) < entry.unknown() - first) as u32;
-                Lever { unknown, motion, velocity: problem.a.inverse_diagonals[entry.unknown()] * motion.transpose() }
+                let unknown = unknowns.partition_point(|u| (*u as usize) < problem.place(entry.unknown())) as u32;
+                Lever { unknown, motion, velocity: problem.system.a.inverse_diagonals[entry.unknown()] * motion.transpose() }
             }));
             Row {
                 contact: *k as u32,

@@ -1,6 +1,7 @@
 //! Which contacts carry a force, which stick and which slide (`contact-cr.md` 4, 5).
 
-use super::{Constraint, CrOptions, Force, FrictionUpdate, Part, Problem, Status};
+use super::cr::{CrOptions, FrictionUpdate, Part};
+use crate::contact::{Constraint, Problem, Status};
 use crate::math::Vec3;
 
 /// How much of the contact laws is searched for.
@@ -16,6 +17,15 @@ pub enum Effort {
 }
 
 impl Effort {
+    /// After some of the iterations that there are.
+    pub fn at(iterations: u32, max_iterations: u32) -> Self {
+        match iterations * 6 / max_iterations.max(1) {
+            0..4 => Self::Whole,
+            4 => Self::Settling,
+            _ => Self::Frozen,
+        }
+    }
+
     /// How many contact tolerances count as one. Many points of a fine surface in few tets make more rows than there are motions to obey them; the last resort
     /// takes their least-squares compromise.
     pub fn leniency(self) -> f64 {
@@ -32,7 +42,7 @@ pub const FORCE_TOLERANCE: f64 = 1e-4;
 
 /// What an evaluation looks at in one contact.
 struct Look {
-    /// C H (v + dv) dt: gap less contact offset, and slip [m].
+    /// C H (v + dv) dt: gap less safety, and slip [m].
     motion: Vec3,
     /// mu lambda [N].
     limit: f64,
@@ -43,8 +53,8 @@ struct Look {
 impl Look {
     fn at(problem: &Problem, contact: &Constraint, dv: &[Vec3]) -> Self {
         Self {
-            motion: contact.row.motion(dv, problem.unknowns.start, problem.dt),
-            limit: contact.friction_limit(),
+            motion: contact.row.offset + problem.rows(contact, dv),
+            limit: contact.law.friction() * contact.force.normal(),
             compliance: 0.5 * (contact.scaling.compliance[(1, 1)] + contact.scaling.compliance[(2, 2)]),
         }
     }
@@ -77,7 +87,7 @@ pub struct Occasion {
 
 /// How small an effect is seen.
 struct Scale {
-    /// Contact tolerance [m].
+    /// Constraint tolerance [m].
     tolerance: f64,
     /// What one force may be off because the velocity equation is met to a residual only [N]; none is told while the solve goes on.
     noise: Option<f64>,
@@ -101,7 +111,7 @@ pub fn evaluate(problem: &Problem, options: &CrOptions, contacts: &mut [Constrai
     let mut changed = false;
     for contact in contacts.iter_mut().filter(|c| c.law.is_unilateral()) {
         let look = Look::at(problem, contact, dv);
-        changed |= (options.part == Part::Contact && evaluate_normal(contact, &look, &scale))
+        changed |= (options.part == Part::Constraint && evaluate_normal(contact, &look, &scale))
             || match options.friction {
                 FrictionUpdate::Turn => turn_friction(contact, &look, &scale),
                 FrictionUpdate::Projection => project_friction(contact, &look, &scale, occasion.effort),
@@ -123,14 +133,19 @@ fn evaluate_normal(contact: &mut Constraint, look: &Look, scale: &Scale) -> bool
         }
         _ => return false,
     };
-    contact.force = Force { status: next, ..Force::default() };
+    contact.force.status = next;
+    contact.force.multiplier = Vec3::zeros();
+    contact.force.sliding_force = Vec3::zeros();
+    contact.force.sliding_compliance = f64::INFINITY;
     true
 }
 
 /// Mean of mu lambda over the active contacts [N].
 fn mean_limit(contacts: &[Constraint]) -> f64 {
-    let (sum, n) =
-        contacts.iter().filter(|c| c.is_active() && c.law.is_unilateral()).fold((0.0, 0), |(sum, n), c| (sum + c.friction_limit(), n + 1));
+    let (sum, n) = contacts
+        .iter()
+        .filter(|c| c.is_active() && c.law.is_unilateral())
+        .fold((0.0, 0), |(sum, n), c| (sum + c.law.friction() * c.force.normal(), n + 1));
     sum / f64::from(n.max(1))
 }
 

@@ -1,11 +1,10 @@
 use nalgebra::DMatrix;
 
 use super::*;
-use crate::contact::cwc::Rest;
-use crate::contact::{ContactPoint, JacobianEntry};
+use crate::contact::{ContactPoint, JacobianEntry, Rest};
 use crate::math::Vec3;
 use crate::model::{PairId, PairKind};
-use crate::sparse::{Columns, Operator, Pattern, RestFactor, elastic_box};
+use crate::sparse::{Columns, Operator, Pattern, RestFactor, Segment, System, elastic_box};
 
 const DT: f64 = 1.0 / 60.0;
 
@@ -54,7 +53,6 @@ fn difference(turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> [f64; 2] {
     let mut a = Operator { blocks: turned, ..Operator::default() };
     a.invert_diagonals(&pattern, &fixed);
     let rhs = vec![Vec3::zeros(); 2 * n];
-    let problem = Problem { a: &a, pattern: &pattern, fixed: &fixed, unknowns: 0..2 * n, dt: DT, rhs: &rhs, tolerance: 5e-6 };
     let mut contacts = contacts(n as u32);
     let m = contacts.len();
 
@@ -83,12 +81,23 @@ fn difference(turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> [f64; 2] {
     let bodies = ranges.into_iter().zip(&factors).zip(&columns).zip(&rotations).zip(0..);
     let blocks: Vec<Block> = bodies
         .map(|((((unknowns, factor), columns), rotations), body)| Block {
-            body,
-            unknowns,
+            segment: Segment { body, start: unknowns.start, unknowns },
             rest: Some(Rest { factor, columns, rotations }),
             mass: None,
         })
         .collect();
+    let segments: Vec<Segment> = blocks.iter().map(|block| block.segment.clone()).collect();
+    let system = System { a: &a, pattern: &pattern, fixed: &fixed, segments: &segments };
+    let local: Vec<u32> = (0..2 * n as u32).collect();
+    let bounds = crate::contact::Bounds {
+        residual: 0.0,
+        elastic_tolerance: 0.0,
+        max_elastic_iterations: 0,
+        fixed_iterations: None,
+        max_iterations: 0,
+        gives_up: false,
+    };
+    let problem = Problem { system, blocks: &blocks, local: &local, dt: DT, rhs: &rhs, tolerance: 5e-6, bounds };
     let rest_inverse = free(&dense(&pattern, &rest));
     // dt C H R of the contacts, in full precision.
     let mut turned_rows = DMatrix::zeros(3 * m, 6 * n);
@@ -100,7 +109,7 @@ fn difference(turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> [f64; 2] {
     }
     let exact = &turned_rows * rest_inverse * turned_rows.transpose();
     let mut islands = vec![];
-    assemble(&problem, &blocks, &mut contacts, &mut islands, &mut Scratch::default());
+    assemble(&problem, &mut contacts, &mut islands, &mut Scratch::default());
     let stored = islands[0].compliance.to_dense();
     [exact, stored].map(|found| (found - &wanted).amax() / wanted.amax())
 }

@@ -1,13 +1,15 @@
 use nalgebra::{DMatrix, DVector};
 
-use super::super::dual::IMMOVABLE;
 use super::*;
-use crate::contact::{
-    Block, ContactPoint, CwcOptions, CwcWork, FrictionUpdate, JacobianEntry, Preconditioner, Rest, Row, Source, Status, solve_cwc,
-};
+use crate::contact::driver::ACCEPTED;
+use crate::contact::dual::IMMOVABLE;
+use crate::contact::methods::{cwc, nodal};
+use crate::contact::problem::laws;
+use crate::contact::{Block, Bounds, Constraint, ContactPoint, JacobianEntry, Problem, Rest, Row, Scale, Source, Status};
 use crate::geometry::tangents;
+use crate::math::{Mat3, Vec3};
 use crate::model::{PairId, PairKind};
-use crate::sparse::{Columns, Operator, Pattern, RestFactor, elastic_box};
+use crate::sparse::{Columns, Operator, Pattern, RestFactor, Segment, System, elastic_box};
 
 /// Two soft cubes, one on the other on a floor: the lower one slides, the upper one is dragged along. Springs pull at the upper one.
 struct Stack {
@@ -77,71 +79,99 @@ fn stack(friction: f64) -> Stack {
     Stack { pattern, a, fixed, positions, rhs, contacts }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Solver {
     Compliance,
     Residuals(Preconditioner),
-    /// Conjugate residuals that look at the states after each iteration.
-    Eager,
-    /// With the published friction update.
+    /// Conjugate residuals with the published friction update.
     Turning,
-    Other(Method),
+    Other(ContactMethod),
 }
 
-const ALL: [Solver; 8] = [
+const ALL: [Solver; 7] = [
     Solver::Compliance,
-    Solver::Eager,
     Solver::Residuals(Preconditioner::Full),
     Solver::Residuals(Preconditioner::Diagonal),
     Solver::Residuals(Preconditioner::None),
-    Solver::Other(Method::Anticipation),
-    Solver::Other(Method::Staggered),
-    Solver::Other(Method::GaussSeidel),
+    Solver::Other(ContactMethod::Ica),
+    Solver::Other(ContactMethod::Sp),
+    Solver::Other(ContactMethod::Pgs),
 ];
+
+impl Solver {
+    fn boxed(self) -> Box<dyn RowSolver> {
+        let exact = CrOptions { relative_residual: 0.0, ..CrOptions::default() };
+        match self {
+            Self::Compliance => Box::new(cwc::Cwc::with_max_passes(200)),
+            Self::Residuals(preconditioner) => Box::new(Cr::new(CrOptions { preconditioner, ..exact })),
+            Self::Turning => Box::new(Cr::new(CrOptions { friction: FrictionUpdate::Turn, ..exact })),
+            Self::Other(method) => row_solver(method).unwrap(),
+        }
+    }
+}
+
+/// The linear part of the contact problem, with what stands for the inverses of the two cubes.
+struct Parts {
+    segments: Vec<Segment>,
+    local: Vec<u32>,
+    rests: Vec<(RestFactor, Columns)>,
+    rotations: Vec<Mat3>,
+}
+
+impl Parts {
+    fn new(stack: &Stack) -> Self {
+        let n = stack.rhs.len() / 2;
+        let segments: Vec<Segment> = (0..2).map(|k| Segment { body: k as u32, unknowns: k * n..(k + 1) * n, start: k * n }).collect();
+        let rest = |segment: &Segment| {
+            let factor = RestFactor::new(&stack.pattern, &stack.a.blocks, &segment.unknowns, &stack.fixed, &stack.positions).unwrap();
+            let nodes: Vec<u32> = (0..n as u32).collect();
+            let columns = Columns::new(&factor, &nodes, 1 << 24);
+            (factor, columns)
+        };
+        let rests = segments.iter().map(rest).collect();
+        Self { segments, local: (0..2 * n as u32).collect(), rests, rotations: vec![Mat3::identity(); n] }
+    }
+
+    fn blocks(&self) -> Vec<Block<'_>> {
+        let block = |(segment, (factor, columns)): (&Segment, _)| Block {
+            segment: segment.clone(),
+            rest: Some(Rest { factor, columns, rotations: &self.rotations }),
+            mass: None,
+        };
+        self.segments.iter().zip(self.rests.iter().map(|(factor, columns)| (factor, columns))).map(block).collect()
+    }
+
+    fn problem<'a>(&'a self, stack: &'a Stack, blocks: &'a [Block<'a>], tolerance: f64) -> Problem<'a> {
+        Problem {
+            system: System { a: &stack.a, pattern: &stack.pattern, fixed: &stack.fixed, segments: &self.segments },
+            blocks,
+            local: &self.local,
+            dt: DT,
+            rhs: &stack.rhs,
+            tolerance,
+            bounds: Bounds {
+                residual: 1e-9,
+                elastic_tolerance: 1e-10,
+                max_elastic_iterations: 2000,
+                fixed_iterations: None,
+                max_iterations: 20_000,
+                gives_up: false,
+            },
+        }
+    }
+}
 
 /// Velocities, contacts, iterations and restarts (passes).
 fn solved(stack: &Stack, solver: Solver) -> (Vec<Vec3>, Vec<Constraint>, [u32; 2]) {
-    let Stack { pattern, a, fixed, positions, rhs, contacts } = stack;
-    let unknowns = 0..rhs.len();
-    let bodies = Bodies { first: 0, unknowns: vec![0..rhs.len() / 2, rhs.len() / 2..rhs.len()] };
-    let problem = Problem { a, pattern, fixed, unknowns, dt: DT, rhs, tolerance: 4e-9 };
-    let mut contacts = contacts.clone();
-    let mut dv = vec![Vec3::zeros(); rhs.len()];
-    let options = CrOptions { relative_residual: 0.0, ..CrOptions::new(1e-9, 20_000) };
-    let (iterations, restarts, converged) = match solver {
-        Solver::Compliance => {
-            let options =
-                CwcOptions { residual: 1e-9, elastic_tolerance: 1e-10, max_passes: 200, gives_up: false, max_contacts: usize::MAX };
-            let factors = bodies.unknowns.iter().map(|range| RestFactor::new(pattern, &a.blocks, range, fixed, positions).unwrap());
-            let rests: Vec<(RestFactor, Columns)> = factors
-                .map(|f| {
-                    let nodes: Vec<u32> = (0..f.n_nodes() as u32).collect();
-                    let columns = Columns::new(&f, &nodes, 1 << 24);
-                    (f, columns)
-                })
-                .collect();
-            let rotations = vec![Mat3::identity(); positions.len() / 2];
-            let mut blocks = vec![];
-            for ((body, unknowns), (factor, columns)) in bodies.unknowns.iter().enumerate().zip(&rests) {
-                let rest = Some(Rest { factor, columns, rotations: &rotations });
-                blocks.push(Block { body: body as u32, unknowns: unknowns.clone(), rest, mass: None });
-            }
-            let found = solve_cwc(&problem, &blocks, &mut contacts, &mut dv, &options, &mut CwcWork::default(), |_, _| 0.0);
-            (found.iterations, found.passes, found.converged)
-        }
-        Solver::Residuals(_) | Solver::Eager | Solver::Turning => {
-            let preconditioner = if let Solver::Residuals(preconditioner) = solver { preconditioner } else { Preconditioner::Full };
-            let options = CrOptions { preconditioner, postpones: !matches!(solver, Solver::Eager), ..options };
-            let friction = if matches!(solver, Solver::Turning) { FrictionUpdate::Turn } else { options.friction };
-            let options = CrOptions { friction, ..options };
-            let found = super::super::solve(&problem, &mut contacts, &mut dv, &options, &mut CrWork::default(), |_, _| false);
-            (found.iterations, found.restarts, found.converged)
-        }
-        Solver::Other(method) => {
-            let found = solve(method, &problem, &bodies, &mut contacts, &mut dv, &options, &mut BaselineWork::default(), |_, _| false);
-            (found.iterations, found.restarts, found.converged)
-        }
-    };
+    let parts = Parts::new(stack);
+    let blocks = parts.blocks();
+    let problem = parts.problem(stack, &blocks, 4e-9);
+    let mut contacts = stack.contacts.clone();
+    let mut dv = vec![Vec3::zeros(); stack.rhs.len()];
+    let mut method = solver.boxed();
+    method.begin(&problem, &dv);
+    let found = method.solve_rows(&problem, &mut contacts, &mut dv, ACCEPTED * problem.tolerance);
+    let (iterations, restarts, converged) = (found.iterations, found.restarts + found.passes, found.settled);
     assert!(converged, "{solver:?} does not converge in {iterations} iterations");
     for spring in contacts.iter().filter(|c| c.law.is_bilateral()) {
         let left = problem.motion(spring, &spring.force_on_first(), &dv);
@@ -153,9 +183,8 @@ fn solved(stack: &Stack, solver: Solver) -> (Vec<Vec3>, Vec<Constraint>, [u32; 2
     for contact in contacts.iter().filter(|c| c.law.is_unilateral()) {
         let (normal, friction) = (contact.force.normal(), contact.force.friction().norm());
         let excess = friction - contact.law.friction() * normal;
-        // Conjugate residuals meet the cone to a part of the mean limit (`contact::state`).
-        let slack =
-            if matches!(solver, Solver::Residuals(_) | Solver::Eager | Solver::Turning) { 5e-4 * mean_limit } else { 1e-6 * normal };
+        // Conjugate residuals meet the cone to a part of the mean limit (`contact::methods::contact_states`).
+        let slack = if matches!(solver, Solver::Residuals(_) | Solver::Turning) { 5e-4 * mean_limit } else { 1e-6 * normal };
         assert!(excess <= slack + 1e-9, "{solver:?} leaves the cone by {excess} N of {normal} N");
         let u = problem.motion(contact, &contact.force_on_first(), &dv);
         assert!(u.x > -1e-8, "{solver:?}: a gap of {} m", u.x);
@@ -172,7 +201,7 @@ fn largest_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
 #[test]
 fn without_friction_all_solvers_give_the_same_velocities() {
     let stack = stack(0.0);
-    let (reference, contacts, _) = solved(&stack, Solver::Other(Method::Newton));
+    let (reference, contacts, _) = solved(&stack, Solver::Other(ContactMethod::Ssn));
     assert!(contacts.iter().any(|c| c.is_active()) && contacts.iter().any(|c| !c.is_active()));
     for solver in ALL {
         let difference = largest_difference(&solved(&stack, solver).0, &reference);
@@ -182,16 +211,19 @@ fn without_friction_all_solvers_give_the_same_velocities() {
 
 #[test]
 fn groups_of_the_diagonal_obey_the_laws_together() {
-    let Stack { pattern, a, fixed, rhs, contacts, .. } = &stack(0.4);
-    let problem = &Problem { a, pattern, fixed, unknowns: 0..rhs.len(), dt: DT, rhs, tolerance: 1e-5 };
-    let blocks: Vec<Mat3> = contacts.iter().map(|c| own_compliance(problem, c)).collect();
+    let stack = stack(0.4);
+    let parts = Parts::new(&stack);
+    let blocks = parts.blocks();
+    let problem = &parts.problem(&stack, &blocks, 1e-5);
+    let Stack { a, rhs, contacts, .. } = &stack;
+    let blocks = problem.own_compliances(contacts);
     let scales: Vec<Scale> = blocks.iter().map(Scale::new).collect();
     let base: Vec<Vec3> = rhs.iter().zip(&a.inverse_diagonals).map(|(b, inverse)| inverse * b).collect();
     let error_of = |p: &[Vec3]| {
         let (mut force, mut dv) = (vec![Vec3::zeros(); rhs.len()], base.clone());
-        spread(problem, contacts, p, 1.0, &mut force);
+        problem.spread_all(contacts, p, 1.0, &mut force);
         dv.iter_mut().zip(force).zip(&a.inverse_diagonals).for_each(|((dv, f), inverse)| *dv += inverse * f);
-        error(problem, contacts, p, &scales, &dv).max()
+        problem.natural_error(contacts, p, &scales, &dv).max()
     };
     let mut p: Vec<Vec3> = (0..contacts.len()).map(|k| Vec3::new(k as f64, 0.1, -0.2)).collect();
     let before = error_of(&p);
@@ -206,12 +238,12 @@ fn groups_of_the_diagonal_obey_the_laws_together() {
 #[test]
 fn with_friction_all_solvers_give_nearly_the_same_velocities() {
     let stack = stack(0.5);
-    let (reference, contacts, _) = solved(&stack, Solver::Other(Method::Newton));
+    let (reference, contacts, _) = solved(&stack, Solver::Other(ContactMethod::Ssn));
     let count = |status| contacts.iter().filter(|c| c.force.status == status).count();
     assert!([Status::Inactive, Status::Sticking, Status::Sliding].iter().all(|s| count(*s) > 0), "all states are tested");
     let scale = reference.iter().map(Vec3::amax).fold(0.0, f64::max);
     // Staggered projections need not converge with friction, and do not here.
-    for solver in ALL.into_iter().filter(|s| !matches!(s, Solver::Other(Method::Staggered))) {
+    for solver in ALL.into_iter().filter(|s| *s != Solver::Other(ContactMethod::Sp)) {
         let difference = largest_difference(&solved(&stack, solver).0, &reference);
         assert!(difference < 1e-3 * scale, "{solver:?}: {difference} m/s of {scale} m/s");
     }
@@ -225,17 +257,6 @@ fn the_less_a_preconditioner_knows_the_more_iterations_it_needs() {
             [Preconditioner::Full, Preconditioner::Diagonal, Preconditioner::None].map(|c| solved(&stack, Solver::Residuals(c)).2[0]);
         println!("friction {friction}: {iterations:?} iterations");
         assert!(iterations.is_sorted(), "friction {friction}: {iterations:?} iterations");
-    }
-}
-
-/// That the answer is the same is told above.
-#[test]
-fn states_that_are_looked_at_more_rarely_need_fewer_restarts() {
-    for friction in [0.0, 0.5] {
-        let stack = stack(friction);
-        let [eager, patient] = [Solver::Eager, Solver::Residuals(Preconditioner::Full)].map(|s| solved(&stack, s).2);
-        println!("friction {friction}: {eager:?} iterations and restarts, else {patient:?}");
-        assert!(patient[1] < eager[1], "friction {friction}: {} restarts, else {}", patient[1], eager[1]);
     }
 }
 
@@ -259,8 +280,9 @@ fn multipliers_are_forces_with_the_other_sign() {
 /// Active sets by dense solves without friction, forces being `sign` times the multipliers: after how many of 200 rounds nothing changes any more, and the last
 /// velocities.
 fn switched(stack: &Stack, sign: f64) -> (Option<usize>, Vec<Vec3>) {
-    let Stack { pattern, a, fixed, rhs, contacts, .. } = stack;
-    let problem = Problem { a, pattern, fixed, unknowns: 0..rhs.len(), dt: DT, rhs, tolerance: 4e-9 };
+    let Stack { pattern, a, rhs, contacts, .. } = stack;
+    let parts = Parts::new(stack);
+    let problem = parts.problem(stack, &[], 4e-9);
     let (n, m) = (3 * rhs.len(), contacts.len());
     let mut system = DMatrix::zeros(n + m, n + m);
     for i in 0..rhs.len() {
@@ -321,7 +343,7 @@ fn repeated_rows_cost_no_iterations() {
 #[test]
 fn the_published_friction_update_keeps_the_cone() {
     let stack = stack(0.5);
-    let (reference, ..) = solved(&stack, Solver::Other(Method::Newton));
+    let (reference, ..) = solved(&stack, Solver::Other(ContactMethod::Ssn));
     let (dv, contacts, effort) = solved(&stack, Solver::Turning);
     let difference = largest_difference(&dv, &reference) / reference.iter().map(Vec3::amax).fold(0.0, f64::max);
     println!("{effort:?} iterations and restarts, velocities {difference:.1e} off");

@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
-use super::implicit::{choose, predict_positions};
-use super::solve::blocks;
 use super::*;
-use crate::contact::Constraint;
-use crate::contact::generate::{Detection, DetectionMemory, Island};
-use crate::contact::{CwcOptions, CwcWork, Problem, Status, solve_cwc};
+use crate::contact::driver::ACCEPTED;
+use crate::contact::driver::{Limits, Next, Relinearisation};
+use crate::contact::generate::DetectionMemory;
+use crate::contact::islands::Island;
+use crate::contact::methods::RowSolver;
+use crate::contact::methods::cwc::Cwc;
+use crate::contact::{Block, Bounds, Constraint, Problem, Rest, Status};
 use crate::elastic::{RestBody, RestPoses, SystemInputs, elements, matrix, right_hand_side, stiffness};
 use crate::geometry::{Bvh, Shape};
 use crate::material::Material;
 use crate::math::{Isometry, Mat3, Quat, Vec3};
 use crate::mesh::shapes;
 use crate::model::{ContactMethod, FrictionTable, HeldPoint, Loads, Model, ModelBuilder, Obstacle, Params, SoftBody, State};
-use crate::sparse::{Operator, conjugate_gradient, dot};
+use crate::sparse::{Operator, System, conjugate_gradient, dot};
+use crate::step::{ImplicitStepper, Stepper, choose, predict_positions};
 
 /// Eight cubes in two layers over a floor, the upper ones shifted: `scenes/peers/pile8.toml` with fewer cells.
 fn pile() -> Arc<Model> {
@@ -49,7 +52,7 @@ struct Pass {
 }
 
 /// The next step of a run, solved pass by pass on the rows of its solution, from where the step before ended.
-fn passes(stepper: &ImplicitStepper, params: &Params, n: usize) -> Vec<Pass> {
+fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> Vec<Pass> {
     let ImplicitStepper { model, state, surfaces, .. } = stepper;
     let (loads, dt) = (Loads::default(), params.time_step);
     let (elements_now, rotations) = elements(model, state, dt);
@@ -65,28 +68,44 @@ fn passes(stepper: &ImplicitStepper, params: &Params, n: usize) -> Vec<Pass> {
     predict_positions(&detection, &mut bvh, &state.velocity_changes, params, &mut vec![]);
     let candidates = bvh.query(&surfaces.mesh, &detection.step.start);
     let island = Island { candidates, ..Island::whole(model) };
-    let unknowns = island.unknowns.clone();
-    let problem = Problem {
-        a: &a,
-        pattern: &model.pattern,
-        fixed: &model.fixed,
-        unknowns: unknowns.clone(),
-        dt,
-        rhs: &rhs,
-        tolerance: params.contact_tolerance,
+    let local: Vec<u32> = (0..model.n_unknowns() as u32).collect();
+    let mut blocks: Vec<Block> = vec![];
+    for (segment, rest) in island.segments.iter().zip(rests) {
+        let RestBody { shape, rotations, .. } = rest.as_ref().unwrap();
+        let rest = Some(Rest { factor: &shape.factor, columns: &shape.columns, rotations });
+        blocks.push(Block { segment: segment.clone(), rest, mass: Some(model.bodies[segment.body as usize].mass) });
+    }
+    let system = System { a: &a, pattern: &model.pattern, fixed: &model.fixed, segments: &island.segments };
+    let bounds = Bounds {
+        residual: 0.0,
+        elastic_tolerance: 1e-9,
+        max_elastic_iterations: 2000,
+        fixed_iterations: None,
+        max_iterations: 900,
+        gives_up: false,
     };
-    let mut list = vec![];
-    blocks(&problem, &island, model, rests, &mut list);
-    let options = |max_passes| CwcOptions { residual: 0.0, elastic_tolerance: 1e-9, max_passes, gives_up: false, max_contacts: usize::MAX };
-    let mut start = vec![];
-    detection.remember(&island, &state.velocity_changes, &mut start);
-    let mut work = CwcWork::default();
+    let tolerance = params.contact_tolerance;
+    let problem = Problem { system, blocks: &blocks, local: &local, dt, rhs: &rhs, tolerance, bounds };
+    fn trial<'a>(island: &'a Island, local: &'a [u32], dv: &'a [Vec3]) -> Trial<'a> {
+        Trial { island, local, dv }
+    }
+    let mut contacts = vec![];
+    let warm: Vec<u32> = (0..state.contacts.entries.len() as u32).collect();
+    detection.remember(&warm, &trial(&island, &local, &state.velocity_changes), &mut contacts);
 
-    let (mut solution, mut contacts) = (state.velocity_changes.clone(), start.clone());
-    let outcome = solve_cwc(&problem, &list, &mut contacts, &mut solution, &options(40), &mut work, |dv, contacts| {
-        detection.adapt(&island, dv, contacts).off
-    });
-    assert!(outcome.converged && contacts.len() > 30, "{outcome:?}");
+    let mut solution = state.velocity_changes.clone();
+    let mut solver = Cwc::with_max_passes(40);
+    solver.begin(&problem, &solution);
+    let limits = Limits { tolerance, gives_up: false, max_rows: usize::MAX };
+    let mut progress = Relinearisation::new(limits, solver.schedule());
+    let converged = loop {
+        let solved = solver.solve_rows(&problem, &mut contacts, &mut solution, progress.accuracy);
+        let renew = || (detection.renew_rows(&trial(&island, &local, &solution), &mut contacts), 0);
+        if let Next::Done { converged } = progress.advance(solved, renew) {
+            break converged;
+        }
+    };
+    assert!(converged && contacts.len() > 30, "{progress:?}");
     // The same rows from the forces of the step before.
     for contact in &mut contacts {
         let remembered = state.contacts.entries.iter().find(|e| contact.point().is_some_and(|point| e.pair == point.pair));
@@ -100,7 +119,7 @@ fn passes(stepper: &ImplicitStepper, params: &Params, n: usize) -> Vec<Pass> {
         let forces: Vec<Vec3> = contacts.iter().map(Constraint::force_on_first).collect();
         problem.residual(&contacts, &forces, &dv, &mut r);
         let residual = dot(&r, &r).sqrt();
-        conjugate_gradient(&a, &model.pattern, &model.fixed, &unknowns, &r, &mut z, 1e-6 * residual, 4000, &mut Default::default());
+        conjugate_gradient(&system, &r, &mut z, 1e-6 * residual, 4000, &mut Default::default());
         let largest = |z: &mut dyn Iterator<Item = Vec3>| z.map(|z| z.amax()).fold(0.0, f64::max) * dt;
         let moves = largest(&mut z.iter().copied());
         let mut foreseen = 0.0f64;
@@ -111,7 +130,9 @@ fn passes(stepper: &ImplicitStepper, params: &Params, n: usize) -> Vec<Pass> {
             shape.factor.solve(&turned, &mut z, &mut Default::default());
             foreseen = foreseen.max(largest(&mut z.iter().zip(rotations).map(|(z, rotation)| rotation * z)));
         }
-        solve_cwc(&problem, &list, &mut contacts, &mut dv, &options(1), &mut work, |_, _| 0.0);
+        let mut solver = Cwc::with_max_passes(1);
+        solver.begin(&problem, &dv);
+        solver.solve_rows(&problem, &mut contacts, &mut dv, ACCEPTED * tolerance);
         let off = contacts.iter().map(|contact| {
             let u = problem.motion(contact, &contact.force_on_first(), &dv);
             // A force so near the edge of its cone slides, within the tolerance.
@@ -131,7 +152,7 @@ fn passes(stepper: &ImplicitStepper, params: &Params, n: usize) -> Vec<Pass> {
 #[test]
 fn each_pass_keeps_the_gaps_and_removes_most_of_the_elastic_residual() {
     let model = pile();
-    let mut stepper = ImplicitStepper::new(model, 1).unwrap();
+    let mut stepper = ImplicitStepper::new(model, CpuBackend::default(), || 0.0).unwrap();
     // The fall is solved so well that the landing does not depend on how.
     let params = Params { time_step: 1.0 / 60.0, tolerance: 1e-6, ..Params::default() };
     let tolerance = params.contact_tolerance;
@@ -264,14 +285,18 @@ fn stiffness_is_the_largest_diagonal_block() {
 fn the_solver_follows_the_matrix() {
     let model = pile();
     let solver = |time_step: f64, loads: &Loads| {
-        let params = Params { time_step, solver: ContactMethod::Auto, ..Params::default() };
-        choose(&params, &model, loads, &mut None)
+        let params = Params { time_step, method: ContactMethod::Auto, ..Params::default() };
+        choose(&params, &model, loads, &CpuBackend::default(), &mut None).method
     };
     assert_eq!(solver(1.0 / 60.0, &Loads::default()), ContactMethod::Cwc);
     assert_eq!(solver(5e-4, &Loads::default()), ContactMethod::Ica);
     let point = HeldPoint::Nodes { nodes: [0; 12], weights: [1.0 / 12.0; 12] };
     let grab = crate::model::Grab { point, stiffness: 1.0, damping: 0.0, target: Vec3::zeros() };
     assert_eq!(solver(5e-4, &Loads { grabs: vec![grab], ..Loads::default() }), ContactMethod::Cwc);
+}
+
+fn one_thread() -> rayon::ThreadPool {
+    rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap()
 }
 
 /// Heap allocations of the n-th step on, of a bar that is clamped and bends while another falls, by the one thread that makes the steps.
@@ -285,8 +310,8 @@ fn a_step_in_which_nothing_touches_allocates_nothing() {
         let fixed = tets.positions.iter().map(|p| height == 0.0 && p.x < -0.49).collect();
         builder.soft_body(SoftBody { fixed, ..SoftBody::with_boundary_surface(name, material, tets) });
     }
-    let mut stepper = ImplicitStepper::new(Arc::new(builder.build().unwrap()), 1).unwrap();
-    let (pool, params, loads) = (stepper.pool.clone(), Params::default(), Loads::default());
+    let mut stepper = ImplicitStepper::new(Arc::new(builder.build().unwrap()), CpuBackend::default(), || 0.0).unwrap();
+    let (pool, params, loads) = (one_thread(), Params::default(), Loads::default());
     let mut of_steps = |n: usize| -> Vec<u64> {
         let step = |_| pool.install(|| allocation_counter::measure(|| drop(stepper.advance(&params, &loads).unwrap())).count_total);
         (0..n).map(step).collect()
@@ -300,8 +325,8 @@ fn a_step_in_which_nothing_touches_allocates_nothing() {
 /// back.
 #[test]
 fn a_step_of_what_rests_allocates_nothing() {
-    let mut stepper = ImplicitStepper::new(pile(), 1).unwrap();
-    let (pool, params, loads) = (stepper.pool.clone(), Params { time_step: 1.0 / 60.0, ..Params::default() }, Loads::default());
+    let mut stepper = ImplicitStepper::new(pile(), CpuBackend::default(), || 0.0).unwrap();
+    let (pool, params, loads) = (one_thread(), Params { time_step: 1.0 / 60.0, ..Params::default() }, Loads::default());
     let mut of_steps = |n: usize| -> Vec<(u64, u32)> {
         let mut step = || {
             let mut contacts = 0;

@@ -10,9 +10,8 @@ use nalgebra::Matrix3;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::cwc::Block;
-use super::dual::{Compliance, IMMOVABLE};
-use super::{Constraint, Problem, SourceId};
+use crate::contact::dual::{Compliance, IMMOVABLE};
+use crate::contact::{Block, Constraint, Problem, SourceId};
 use crate::disjoint_sets::DisjointSets;
 use crate::math::Mat3;
 use crate::memory::Pool;
@@ -93,18 +92,12 @@ pub(super) struct Scratch {
 }
 
 /// Puts the contacts in order, by island, then by pair of bodies, and fills W~ of each island.
-pub(super) fn assemble(
-    problem: &Problem,
-    blocks: &[Block],
-    contacts: &mut [Constraint],
-    islands: &mut Vec<ContactIsland>,
-    scratch: &mut Scratch,
-) {
+pub(super) fn assemble(problem: &Problem, contacts: &mut [Constraint], islands: &mut Vec<ContactIsland>, scratch: &mut Scratch) {
+    let blocks = problem.blocks;
     let Scratch { classes, island_of, order, meetings, meeting_of, levers, touched, bodies, motions } = scratch;
-    // Blocks are those of consecutive bodies.
-    let first_body = blocks.first().map_or(0, |block| block.body);
+    // Blocks are in the order of their bodies.
     let n_blocks = blocks.len();
-    let block_of_body = |body: u32| body.checked_sub(first_body).map(|b| b as usize).filter(|b| *b < n_blocks);
+    let block_of_body = |body: u32| blocks.binary_search_by_key(&body, |block| block.segment.body).ok();
     find_islands(n_blocks, contacts.iter().map(|c| c.bodies.map(block_of_body)), classes, island_of);
     let island_of_contact = |c: &Constraint| c.bodies.iter().find_map(|b| block_of_body(*b)).map_or(u32::MAX, |b| island_of[b]);
     sort_contacts(contacts, order, |c| (island_of_contact(c), c.bodies, c.id()));
@@ -131,7 +124,7 @@ pub(super) fn assemble(
         (n_levers - contact.row.entries.len(), [0; 2])
     }));
     all.resize(n_levers, Lever::default());
-    let fill = |k: usize, levers: &mut [Lever]| put_levers(problem, blocks, &meetings[meeting_of[k]], &contacts[k], levers);
+    let fill = |k: usize, levers: &mut [Lever]| put_levers(problem, &meetings[meeting_of[k]], &contacts[k], levers);
     fill_levers(0, spans, all, &fill);
     touched.resize_with(n_blocks, Default::default);
     touched.iter_mut().for_each(|(nodes, _)| nodes.clear());
@@ -175,7 +168,6 @@ pub(super) fn assemble(
             let mut memory = motions.take().unwrap_or_default();
             Arch::new().dispatch(FillBlocks {
                 problem,
-                blocks,
                 columns,
                 levers,
                 own: (&meetings[meeting_of[first + k]], first + k),
@@ -237,7 +229,6 @@ fn fill_levers(
 /// The blocks of W~ of one contact with some of a meeting.
 struct FillBlocks<'a> {
     problem: &'a Problem<'a>,
-    blocks: &'a [Block<'a>],
     /// Of each block.
     columns: &'a [(Vec<u32>, Requested)],
     levers: &'a Levers,
@@ -254,7 +245,7 @@ impl WithSimd for FillBlocks<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { problem, blocks, columns, levers, own: (own, contact), other: (other, first), motions, out } = self;
+        let Self { problem, columns, levers, own: (own, contact), other: (other, first), motions, out } = self;
         let mut sums = [[[0.0; 4]; 3]; Compliance::AT_ONCE];
         for (own_side, block) in own.blocks.iter().enumerate() {
             let Some(block) = block else { continue };
@@ -262,7 +253,7 @@ impl WithSimd for FillBlocks<'_> {
             motions.clear();
             motions.resize(other.places[side].len(), Rows::default());
             for lever in levers.of(contact, own_side) {
-                add_motions::<S>(problem, &blocks[*block], &columns[*block].1, lever, &other.places[side], motions);
+                add_motions::<S>(problem, &problem.blocks[*block], &columns[*block].1, lever, &other.places[side], motions);
             }
             for (k, sum) in (first..first + out.len()).zip(&mut sums) {
                 for lever in levers.of(k, side) {
@@ -286,17 +277,18 @@ fn chunks<'c>(contacts: &'c [Constraint], same: impl Fn(&Constraint, &Constraint
 }
 
 /// Puts the levers of a contact on its two sides, and tells how many each has.
-fn put_levers(problem: &Problem, blocks: &[Block], meeting: &Meeting, contact: &Constraint, levers: &mut [Lever]) -> [usize; 2] {
+fn put_levers(problem: &Problem, meeting: &Meeting, contact: &Constraint, levers: &mut [Lever]) -> [usize; 2] {
+    let blocks = problem.blocks;
     let mut counts = [0; 2];
     let mut levers = levers.iter_mut();
     for side in 0..2 {
         for entry in &contact.row.entries {
-            let in_block = |block: &Option<usize>| block.is_some_and(|b| blocks[b].unknowns.contains(&entry.unknown()));
+            let in_block = |block: &Option<usize>| block.is_some_and(|b| blocks[b].segment.unknowns.contains(&entry.unknown()));
             if meeting.blocks.iter().position(in_block) != Some(side) {
                 continue;
             }
             let (Some(block), Some(lever)) = (meeting.blocks[side].map(|b| &blocks[b]), levers.next()) else { continue };
-            let place = entry.unknown() - block.unknowns.start;
+            let place = entry.unknown() - block.segment.unknowns.start;
             let mut matrix = contact.row.frame * entry.matrix() * problem.dt;
             if let Some(rest) = &block.rest {
                 matrix *= rest.rotations[place];
@@ -317,7 +309,7 @@ fn add_motions<S: Simd>(problem: &Problem, block: &Block, columns: &Requested, l
     let rows = |m: &Mat3| [0, 1, 2].map(|r| [m[(r, 0)] as f32, m[(r, 1)] as f32, m[(r, 2)] as f32, 0.0]);
     // The block diagonal of A, for a body without a factor or where a column is missing.
     let own = |turned: &dyn Fn(Mat3) -> Mat3| {
-        let inverse = problem.a.inverse_diagonals[block.unknowns.start + lever.place as usize];
+        let inverse = problem.system.a.inverse_diagonals[block.segment.unknowns.start + lever.place as usize];
         places.binary_search(&lever.place).ok().map(|slot| (slot, rows(&turned(inverse))))
     };
     let Some(rest) = &block.rest else {

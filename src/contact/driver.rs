@@ -1,0 +1,148 @@
+//! The one relinearisation loop: rows are solved, the geometry that this moves is looked at, rows are renewed where it is not what they predicted, until
+//! nothing crosses any more. A method only solves given rows to a given accuracy; everything else is decided here, for all methods and backends.
+//!
+//! ```text
+//!           +-----------------------------------------------------------+
+//!           v                                                           | relinearised, or solved roughly so far
+//!     solve rows --> give up? --> renew rows from the moved geometry ---+--> nothing changed: converged
+//!                       |                                               |
+//!                       +--> not converged                              +--> too many renewals or rows: not converged
+//! ```
+
+use super::generate::Renewal;
+
+/// Renewals of the rows in one solve.
+pub const MAX_RELINEARISATIONS: u32 = 20;
+/// Forces are accepted within this part of the contact tolerance: gaps that aim at the middle of the band stay in it.
+pub const ACCEPTED: f64 = 0.5;
+/// Solves that failed to reach their accuracy after which a step that may be halved is given up.
+pub const MAX_FAILURES: u32 = 3;
+
+/// What a step must satisfy in the solve of an island.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Contact tolerance [m].
+    pub tolerance: f64,
+    /// A smaller step is a better answer than a long search: the solve is given up after [`MAX_FAILURES`].
+    pub gives_up: bool,
+    /// With more rows the solve is given up: bodies have gone through each other, and smaller steps will find fewer.
+    pub max_rows: usize,
+}
+
+impl Limits {
+    /// The finest accuracy that rows are solved to [m].
+    pub fn finest(&self) -> f64 {
+        ACCEPTED * self.tolerance
+    }
+}
+
+/// What a method found for given rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RowsSolved {
+    /// Inner and elastic iterations.
+    pub iterations: u32,
+    /// Elastic corrections with fixed rows.
+    pub passes: u32,
+    /// Beginnings of a Krylov space anew.
+    pub restarts: u32,
+    /// Inner solves that did not reach their accuracy.
+    pub failures: u32,
+    /// 2-norm of the velocity residual [kg m/s].
+    pub residual: f64,
+    /// Forces and velocities are within the accuracy.
+    pub settled: bool,
+    /// The method may not go on: its iterations are used up, or its numbers are not finite.
+    pub exhausted: bool,
+}
+
+/// What comes after a look at the moved geometry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    SolveRows,
+    Done { converged: bool },
+}
+
+/// How fine a method solves rows that may still change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Schedule {
+    /// Always to the finest accuracy.
+    Finest,
+    /// To this part of how far gaps were from what the rows predicted.
+    Part(f64),
+    /// Roughly, as the method sees fit, until the rows stay as they are.
+    RoughFirst,
+}
+
+impl Schedule {
+    fn first(self, finest: f64) -> f64 {
+        if self == Self::RoughFirst { f64::INFINITY } else { finest }
+    }
+
+    fn after(self, accuracy: f64, finest: f64, gap_error: f64) -> f64 {
+        match self {
+            Self::Finest => finest,
+            Self::Part(part) => finest.max(part * gap_error),
+            Self::RoughFirst if gap_error > 0.0 => accuracy,
+            Self::RoughFirst => finest,
+        }
+    }
+}
+
+/// The relinearisation of one island: how far it has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Relinearisation {
+    limits: Limits,
+    schedule: Schedule,
+    /// Rows are to be solved to this [m].
+    pub accuracy: f64,
+    /// Sums over all solves so far, and the last residual.
+    pub total: RowsSolved,
+    pub relinearisations: u32,
+}
+
+impl Relinearisation {
+    pub fn new(limits: Limits, schedule: Schedule) -> Self {
+        let accuracy = schedule.first(limits.finest());
+        Self { limits, schedule, accuracy, total: RowsSolved::default(), relinearisations: 0 }
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Takes the last solve of the rows; false if the solve of the island has failed for good.
+    fn goes_on(&mut self, solved: RowsSolved) -> bool {
+        let total = &mut self.total;
+        total.iterations += solved.iterations;
+        total.passes += solved.passes;
+        total.restarts += solved.restarts;
+        total.failures += solved.failures;
+        (total.residual, total.settled, total.exhausted) = (solved.residual, solved.settled, solved.exhausted);
+        let is_hopeless = self.limits.gives_up && total.failures >= MAX_FAILURES && !solved.settled;
+        !is_hopeless && !solved.exhausted
+    }
+
+    /// Decides after the rows were renewed; `n_rows`: how many there are now.
+    fn decide(&mut self, renewal: &Renewal, n_rows: usize) -> Next {
+        let was_rough = self.accuracy > self.limits.finest();
+        self.accuracy = self.schedule.after(self.accuracy, self.limits.finest(), renewal.gap_error);
+        let changed = renewal.gap_error > 0.0;
+        if !changed && was_rough {
+            return Next::SolveRows;
+        }
+        if !changed || self.relinearisations >= MAX_RELINEARISATIONS || n_rows > self.limits.max_rows {
+            return Next::Done { converged: self.total.settled && !changed };
+        }
+        self.relinearisations += 1;
+        Next::SolveRows
+    }
+
+    /// One turn of the loop: takes the solve of the rows, lets `renew` look at the geometry (it returns how many rows there are then), and decides.
+    pub fn advance(&mut self, solved: RowsSolved, renew: impl FnOnce() -> (Renewal, usize)) -> Next {
+        if !self.goes_on(solved) {
+            return Next::Done { converged: false };
+        }
+        let (renewal, n_rows) = renew();
+        self.decide(&renewal, n_rows)
+    }
+}

@@ -1,0 +1,398 @@
+//! Corrected warped compliance: contact laws are solved in the space of the contact forces, with the compliance of the rest pose rotated node by
+//! node; outer passes correct the velocities with the true matrix (`contact-study.md` 4).
+//!
+//! With R the rotations of the nodes and A0 the matrix of the rest pose, `A~^-1 r = R A0^-1 R^T r` stands for A^-1: in the compliance W~ = J A~^-1 J^T of the
+//! contacts, and as preconditioner of the elastic solve. Forces that are found with W~ move the contacts exactly as foreseen, so gaps, sticking and cones hold after
+//! every pass; the passes only remove what A~ leaves of the elastic residual.
+
+use super::RowSolver;
+use super::warped::{self, ContactIsland};
+use crate::contact::driver::{ACCEPTED, MAX_FAILURES, RowsSolved, Schedule};
+use crate::contact::dual;
+use crate::contact::problem::restore_momentum;
+use crate::contact::{Block, Constraint, Law, NaturalError, Problem};
+use crate::math::Vec3;
+use crate::sparse::{FactorWork, System, axpy, dot, xpay};
+
+/// Elastic corrections with fixed rows, at most.
+pub const MAX_PASSES: u32 = 12;
+/// Rows that may still change are solved to this part of how far gaps were from what the rows predicted.
+pub const SCHEDULE: Schedule = Schedule::Part(0.05);
+/// The elastic residual may still move this part of the contact tolerance: friction remembers how a landing was solved (`contact-study.md` 4.1).
+pub const ELASTIC_TOLERANCE: f64 = 0.04;
+
+/// The method with its vectors, kept between steps.
+#[derive(Debug)]
+pub struct Cwc {
+    /// Elastic corrections with fixed rows, at most.
+    max_passes: u32,
+    /// Inner solves that have failed since the beginning.
+    failures: u32,
+    cg: [Vec<Vec3>; 4],
+    islands: Vec<ContactIsland>,
+    assembly: warped::Scratch,
+    laws: Vec<Law>,
+    /// Forces of the contacts, and those before a pass.
+    forces: [Vec<Vec3>; 2],
+    duals: Vec<DualWork>,
+    residual: Vec<Vec3>,
+    z: Vec<Vec3>,
+    blocks: Vec<BlockWork>,
+}
+
+/// Memory of the solves of an island.
+#[derive(Debug, Default)]
+struct DualWork {
+    dual: dual::Work,
+    gather: dual::Gather,
+    zero: Vec<Vec3>,
+    free: Vec<Vec3>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct BlockWork {
+    rotated: Vec<Vec3>,
+    factor: FactorWork,
+    /// Preconditioned residual, direction and its product of the conjugate gradients.
+    krylov: [Vec<Vec3>; 3],
+    /// How much of the correction of a pass is left in the next; the last correction [m].
+    contraction: f64,
+    last: f64,
+}
+
+/// Passes contract slower than this: the elastic solve becomes a conjugate-gradient one.
+const SLOW: f64 = 0.2;
+/// Most of its iterations in a pass.
+const MAX_ELASTIC_ITERATIONS: u32 = 60;
+/// Forces are found to this part of what the elastic residual of the pass still moves.
+pub const FORCING: f64 = 0.1;
+/// Forces are sought to this part of the contact tolerance, and taken if they come as near as that: gaps that aim at the middle of the band stay in it.
+const FINEST: f64 = 0.2;
+/// Bounds on the inner iterations of a pass that is not yet about the last digits.
+const FIRST_ITERATIONS: [u32; 2] = [80, 320];
+impl Default for Cwc {
+    fn default() -> Self {
+        Self::with_max_passes(MAX_PASSES)
+    }
+}
+
+impl Cwc {
+    /// With another bound on the elastic corrections with fixed rows.
+    pub fn with_max_passes(max_passes: u32) -> Self {
+        Self {
+            max_passes,
+            failures: 0,
+            cg: Default::default(),
+            islands: vec![],
+            assembly: Default::default(),
+            laws: vec![],
+            forces: Default::default(),
+            duals: vec![],
+            residual: vec![],
+            z: vec![],
+            blocks: vec![],
+        }
+    }
+}
+
+impl RowSolver for Cwc {
+    fn schedule(&self) -> Schedule {
+        SCHEDULE
+    }
+
+    fn begin(&mut self, problem: &Problem, dv: &[Vec3]) {
+        self.failures = 0;
+        for vector in [&mut self.residual, &mut self.z] {
+            vector.resize(dv.len(), Vec3::zeros());
+        }
+        self.blocks.resize_with(problem.blocks.len(), BlockWork::default);
+    }
+
+    fn solve_rows(&mut self, problem: &Problem, rows: &mut [Constraint], dv: &mut [Vec3], accuracy: f64) -> RowsSolved {
+        let mut solved = RowsSolved::default();
+        let is_large = |block: &Block| block.rest.is_none() && block.segment.unknowns.len() > 2;
+        if rows.is_empty() && problem.blocks.iter().any(is_large) {
+            // Without a factor, one long solve is better than many short ones.
+            solved.iterations = problem.solve_elastic(dv, &mut self.cg).iterations;
+        }
+        let before = self.failures;
+        solved.settled = self.iterate(problem, rows, dv, accuracy, &mut solved);
+        solved.failures = self.failures - before;
+        solved
+    }
+}
+
+impl Cwc {
+    /// Forces and velocities for the present rows, gaps to `accuracy` [m]; true if both are within their tolerances.
+    fn iterate(
+        &mut self,
+        problem: &Problem,
+        contacts: &mut [Constraint],
+        dv: &mut [Vec3],
+        accuracy: f64,
+        outcome: &mut RowsSolved,
+    ) -> bool {
+        let Self { islands, assembly, laws, forces: [p, before], residual, z, blocks: block_work, duals, max_passes, failures, .. } = self;
+        warped::assemble(problem, contacts, islands, assembly);
+        duals.resize_with(islands.len(), DualWork::default);
+        laws.clear();
+        laws.extend(contacts.iter().map(|c: &Constraint| c.law));
+        p.clear();
+        p.extend(contacts.iter().map(Constraint::force_on_first));
+        let bounds = &problem.bounds;
+        let elastic_tolerance = bounds.elastic_tolerance * (accuracy / (ACCEPTED * problem.tolerance));
+        // Forces are found with the velocities of the first pass.
+        let mut settled = contacts.is_empty();
+        for block in block_work.iter_mut() {
+            (block.contraction, block.last) = (0.0, 0.0);
+        }
+        for _ in 0..*max_passes {
+            problem.residual(contacts, p, dv, residual);
+            outcome.residual = dot(residual, residual).sqrt();
+            // Without contacts the residual tells when to stop.
+            let bound = if contacts.is_empty() { 0.0 } else { elastic_tolerance };
+            let (largest, iterations) = correct(problem, residual, z, bound, block_work);
+            let moves = largest * problem.dt;
+            outcome.iterations += iterations;
+            let still = if contacts.is_empty() { outcome.residual <= bounds.residual } else { moves < elastic_tolerance };
+            if still && settled {
+                if !contacts.is_empty() {
+                    keep_momentum(problem.blocks, residual, dv);
+                }
+                store(contacts, p);
+                release(contacts, |unknown| dv[problem.place(unknown)], problem.dt, accuracy / ACCEPTED);
+                return true;
+            }
+            dv.iter_mut().zip(&*z).for_each(|(v, z)| *v += z);
+            outcome.passes += 1;
+            if contacts.is_empty() {
+                continue;
+            }
+            let aim = f64::max(FINEST / ACCEPTED * accuracy, FORCING * moves);
+            let tolerance = accuracy.max(aim);
+            let is_last = tolerance == accuracy;
+            before.clone_from(p);
+            let chain = if is_last && *failures < MAX_FAILURES { Chain::Whole } else { Chain::First };
+            let rows = Rows { problem, contacts, laws, dv, tolerance, aim, chain };
+            let found = rows.solve_forces(islands, duals, p);
+            outcome.iterations += found.iterations;
+            // What the whole chain cannot do better is taken within the tolerance itself.
+            settled = is_last && (found.converged || found.error.max() < accuracy / ACCEPTED);
+            *failures += u32::from(is_last && !found.converged);
+            if bounds.gives_up && *failures >= MAX_FAILURES && !settled {
+                break;
+            }
+            // The change of the forces moves the bodies as predicted.
+            residual.fill(Vec3::zeros());
+            for ((contact, p), before) in contacts.iter().zip(&*p).zip(&*before) {
+                problem.spread(contact, &(p - before), 1.0, residual);
+            }
+            invert_all(problem, residual, z, block_work);
+            dv.iter_mut().zip(&*z).for_each(|(v, z)| *v += z);
+        }
+        store(contacts, p);
+        false
+    }
+}
+
+/// What is open by more than `gap` [m] is not in contact: the force that the tolerance has left there moves less than that.
+pub fn release(contacts: &mut [Constraint], dv: impl Fn(usize) -> Vec3, dt: f64, gap: f64) {
+    for contact in contacts.iter_mut().filter(|c| c.is_active() && c.law.is_unilateral()) {
+        if contact.row.motion(&dv, dt).x > gap {
+            contact.force.release();
+        }
+    }
+}
+
+/// The residual of a body sums up to momentum that is lost.
+fn keep_momentum(blocks: &[Block], residual: &[Vec3], dv: &mut [Vec3]) {
+    for block in blocks {
+        let Some(mass) = block.mass else { continue };
+        let range = block.segment.places();
+        restore_momentum(&mut dv[range.clone()], residual[range].iter().sum(), mass);
+    }
+}
+
+/// How many of the inner solvers are tried.
+#[derive(Clone, Copy, PartialEq)]
+enum Chain {
+    First,
+    Whole,
+}
+
+/// Rows whose forces are sought, with the velocity changes and the accuracy of a pass.
+struct Rows<'a> {
+    problem: &'a Problem<'a>,
+    contacts: &'a [Constraint],
+    laws: &'a [Law],
+    dv: &'a [Vec3],
+    /// Natural maps within the tolerance are accepted, and improved to the aim where that is cheap [m].
+    tolerance: f64,
+    aim: f64,
+    chain: Chain,
+}
+
+impl Rows<'_> {
+    /// Forces that obey the laws as far as W~ tells, island by island; the worst of their outcomes, with the iterations of the slowest.
+    fn solve_forces(&self, islands: &[ContactIsland], duals: &mut [DualWork], p: &mut [Vec3]) -> dual::Outcome {
+        let iterations = match self.chain {
+            Chain::First => FIRST_ITERATIONS,
+            Chain::Whole => dual::Options::default().iterations,
+        };
+        let options = dual::Options { tolerance: self.tolerance, aim: self.aim / self.tolerance, iterations };
+        let on_island = |ContactIsland { contacts: range, compliance }: &ContactIsland, work: &mut DualWork, p: &mut [Vec3]| {
+            let DualWork { dual, gather, zero, free } = work;
+            for vector in [&mut *zero, free] {
+                vector.clear();
+                vector.resize(p.len(), Vec3::zeros());
+            }
+            // Without the present forces, as far as W~ tells.
+            compliance.product(p, zero, free, gather);
+            for ((free, contact), p) in free.iter_mut().zip(&self.contacts[range.clone()]).zip(&*p) {
+                *free = self.problem.motion(contact, p, self.dv) - *free;
+            }
+            let laws = &self.laws[range.clone()];
+            dual::solve(&dual::Problem { w: compliance, laws, free }, p, &options, dual)
+        };
+        on_contact_islands(islands, duals, p, &on_island)
+    }
+}
+
+/// Hands the islands to `solve`, with their memory and forces, halves of them to different threads.
+fn on_contact_islands(
+    islands: &[ContactIsland],
+    duals: &mut [DualWork],
+    p: &mut [Vec3],
+    solve: &(impl Fn(&ContactIsland, &mut DualWork, &mut [Vec3]) -> dual::Outcome + Sync),
+) -> dual::Outcome {
+    match islands {
+        [] => dual::Outcome { method: dual::Method::Spectral, iterations: 0, error: NaturalError::default(), converged: true },
+        [island] => solve(island, &mut duals[0], p),
+        [first, ..] => {
+            let (islands, islands_after) = islands.split_at(islands.len() / 2);
+            let (duals, duals_after) = duals.split_at_mut(islands.len());
+            let (p, p_after) = p.split_at_mut(islands_after[0].contacts.start - first.contacts.start);
+            let (a, b) = rayon::join(
+                || on_contact_islands(islands, duals, p, solve),
+                || on_contact_islands(islands_after, duals_after, p_after, solve),
+            );
+            dual::Outcome {
+                iterations: a.iterations.max(b.iterations),
+                converged: a.converged && b.converged,
+                ..if a.error.max() >= b.error.max() { a } else { b }
+            }
+        }
+    }
+}
+
+/// Puts the forces into the contacts, with the states that they mean.
+pub fn store(contacts: &mut [Constraint], p: &[Vec3]) {
+    contacts.iter_mut().zip(p).for_each(|(contact, p)| contact.set_force_on_first(p));
+}
+
+/// Consecutive blocks with their memory and their parts of two vectors.
+struct Parts<'a, 'b> {
+    blocks: &'a [Block<'b>],
+    r: &'a mut [Vec3],
+    z: &'a mut [Vec3],
+    work: &'a mut [BlockWork],
+}
+
+impl Parts<'_, '_> {
+    /// Hands each block to `solve`, halves of them to different threads; returns the largest of what it tells.
+    fn solve(self, solve: &(impl Fn(&Block, &mut [Vec3], &mut [Vec3], &mut BlockWork) -> (f64, u32) + Sync)) -> (f64, u32) {
+        let Self { blocks, r, z, work } = self;
+        match blocks {
+            [] => (0.0, 0),
+            [block] => solve(block, r, z, &mut work[0]),
+            [first, ..] => {
+                let (blocks, blocks_after) = blocks.split_at(blocks.len() / 2);
+                let here = blocks_after[0].segment.start - first.segment.start;
+                let ((r, r_after), (z, z_after)) = (r.split_at_mut(here), z.split_at_mut(here));
+                let (work, work_after) = work.split_at_mut(blocks.len());
+                let (a, b) = rayon::join(
+                    || Parts { blocks, r, z, work }.solve(solve),
+                    || Parts { blocks: blocks_after, r: r_after, z: z_after, work: work_after }.solve(solve),
+                );
+                (a.0.max(b.0), a.1.max(b.1))
+            }
+        }
+    }
+}
+
+/// `z = A~^-1 r`.
+fn invert_all(problem: &Problem, r: &mut [Vec3], z: &mut [Vec3], work: &mut [BlockWork]) {
+    Parts { blocks: problem.blocks, r, z, work }.solve(&|block, r, z, work| {
+        invert(problem, block, r, z, work);
+        (0.0, 0)
+    });
+}
+
+fn invert(problem: &Problem, block: &Block, r: &[Vec3], z: &mut [Vec3], work: &mut BlockWork) {
+    match &block.rest {
+        None => problem.system.a.precondition(&block.segment.unknowns, r, z),
+        Some(rest) => {
+            let BlockWork { rotated, factor, .. } = work;
+            rotated.clear();
+            rotated.extend(r.iter().zip(rest.rotations).map(|(r, rotation)| rotation.tr_mul(r)));
+            rest.factor.solve(rotated, z, factor);
+            z.iter_mut().zip(rest.rotations).for_each(|(z, rotation)| *z = rotation * *z);
+        }
+    }
+}
+
+/// `z` so that A z is near `r`; returns the largest entry of A~^-1 r and the iterations of the slowest body. One application of A~^-1 a body, unless passes with
+/// that contract slowly: then conjugate gradients, which it preconditions.
+fn correct(problem: &Problem, r: &mut [Vec3], z: &mut [Vec3], tolerance: f64, work: &mut [BlockWork]) -> (f64, u32) {
+    Parts { blocks: problem.blocks, r, z, work }.solve(&|block, r, z, work| {
+        invert(problem, block, r, z, work);
+        let largest = largest(z) * problem.dt;
+        if work.last > 0.0 {
+            work.contraction = work.contraction.max(largest / work.last);
+        }
+        work.last = largest;
+        let slow = work.contraction > SLOW || (block.rest.is_none() && block.segment.unknowns.len() > 2);
+        if !slow || largest < tolerance {
+            return (largest / problem.dt, 1);
+        }
+        (largest / problem.dt, 1 + conjugate_gradient(problem, block, r, z, 0.05 * largest.max(10.0 * tolerance), work))
+    })
+}
+
+fn largest(z: &[Vec3]) -> f64 {
+    z.iter().map(Vec3::amax).fold(0.0, f64::max)
+}
+
+/// Solves A z = r on one block until A~^-1 of the residual moves nothing by more than `bound` [m]. At the start `z` is A~^-1 r; `r` is used up.
+fn conjugate_gradient(problem: &Problem, block: &Block, r: &mut [Vec3], z: &mut [Vec3], bound: f64, work: &mut BlockWork) -> u32 {
+    let mut vectors = std::mem::take(&mut work.krylov);
+    for vector in &mut vectors {
+        vector.resize(z.len(), Vec3::zeros());
+    }
+    let [preconditioned, direction, product] = &mut vectors;
+    preconditioned.copy_from_slice(z);
+    direction.copy_from_slice(z);
+    z.fill(Vec3::zeros());
+    let System { a, pattern, fixed, .. } = problem.system;
+    let mut rho = dot(r, preconditioned);
+    let mut iterations = 0;
+    while iterations < MAX_ELASTIC_ITERATIONS {
+        iterations += 1;
+        a.apply(pattern, fixed, &block.segment.unknowns, direction, product);
+        let alpha = rho / dot(direction, product);
+        if !alpha.is_finite() {
+            break;
+        }
+        axpy(z, alpha, direction);
+        axpy(r, -alpha, product);
+        invert(problem, block, r, preconditioned, work);
+        if largest(preconditioned) * problem.dt < bound {
+            break;
+        }
+        let rho_new = dot(r, preconditioned);
+        xpay(direction, preconditioned, rho_new / rho);
+        rho = rho_new;
+    }
+    work.krylov = vectors;
+    iterations
+}

@@ -1,0 +1,164 @@
+//! The linear part of the contact problem of one island: its matrix, its right-hand side, and how rows act on both.
+
+use rayon::prelude::*;
+
+use super::{Constraint, Law, NaturalError, Scale};
+use crate::math::{Mat3, Vec3};
+use crate::sparse::{Columns, RestFactor, Segment, Solved, System, conjugate_gradient};
+
+/// The velocity changes of an island in a step, before contact: `A dv = rhs`.
+#[derive(Clone, Copy)]
+pub struct Problem<'a> {
+    /// The matrix of the bodies of the island.
+    pub system: System<'a>,
+    /// The same bodies with what stands for the inverses of their matrices.
+    pub blocks: &'a [Block<'a>],
+    /// Place of each unknown of the model in vectors of the system; read for unknowns of the island only.
+    pub local: &'a [u32],
+    /// [s]
+    pub dt: f64,
+    /// [kg m/s]
+    pub rhs: &'a [Vec3],
+    /// eps2 [m].
+    pub tolerance: f64,
+    pub bounds: Bounds,
+}
+
+/// How far a solve goes, and how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Bound on the 2-norm of the velocity residual [kg m/s].
+    pub residual: f64,
+    /// Bound on what the elastic residual still moves where there are contacts [m].
+    pub elastic_tolerance: f64,
+    /// Bound on the iterations of an elastic solve without contacts.
+    pub max_elastic_iterations: u32,
+    /// The elastic solve without contacts takes exactly this number of iterations.
+    pub fixed_iterations: Option<u32>,
+    /// Bound on the iterations of a method in a step.
+    pub max_iterations: u32,
+    /// A smaller step is a better answer than a long search.
+    pub gives_up: bool,
+}
+
+/// A body of the problem: a block of its own of the matrix.
+#[derive(Clone)]
+pub struct Block<'a> {
+    pub segment: Segment,
+    /// None: the block diagonal of A stands for A. Exact for a rigid body, slow for a deformable one.
+    pub rest: Option<Rest<'a>>,
+    /// What the block of A makes of a common velocity of all its nodes [kg]; none where there is no such number (held or rigid bodies).
+    pub mass: Option<f64>,
+}
+
+/// The rest pose of a deformable body; bodies that differ in their place only share factor and columns.
+#[derive(Clone, Copy)]
+pub struct Rest<'a> {
+    pub factor: &'a RestFactor,
+    /// Compliance of the nodes that surface points move with.
+    pub columns: &'a Columns,
+    /// Rotation of each node of the body from the pose that the factor knows.
+    pub rotations: &'a [Mat3],
+}
+
+/// Contacts that one thread takes, at least.
+const MIN_CONTACTS_PER_TASK: usize = 256;
+/// Bound on the iterations of an elastic solve inside a method.
+const MAX_INNER_ITERATIONS: u32 = 20_000;
+
+impl Problem<'_> {
+    /// Place of an unknown of the model in vectors of the system.
+    pub fn place(&self, unknown: usize) -> usize {
+        self.local[unknown] as usize
+    }
+
+    /// Whether the contact body with this number is one of the island.
+    pub fn moves(&self, body: u32) -> bool {
+        self.system.segments.binary_search_by_key(&body, |segment| segment.body).is_ok()
+    }
+
+    /// `dt C H a` of one contact.
+    pub fn rows(&self, contact: &Constraint, a: &[Vec3]) -> Vec3 {
+        contact.row.apply(|unknown| a[self.place(unknown)], self.dt)
+    }
+
+    /// Motion of a contact's rows over the step with its force `p` and the velocity change `dv` [m]: gap less the contact offset, and slip; of a joint
+    /// what its law says is zero.
+    pub fn motion(&self, contact: &Constraint, p: &Vec3, dv: &[Vec3]) -> Vec3 {
+        contact.row.offset + self.rows(contact, dv) + contact.law.compliance().component_mul(p)
+    }
+
+    /// `y += s dt H^T C^T f` of one contact.
+    pub fn spread(&self, contact: &Constraint, f: &Vec3, s: f64, y: &mut [Vec3]) {
+        contact.row.spread(f, s, self.dt, |unknown, impulse| y[self.place(unknown)] += impulse);
+    }
+
+    /// `y += s J^T p` of all contacts.
+    pub fn spread_all(&self, contacts: &[Constraint], p: &[Vec3], s: f64, y: &mut [Vec3]) {
+        for (contact, p) in contacts.iter().zip(p) {
+            self.spread(contact, p, s, y);
+        }
+    }
+
+    /// `r = rhs + J^T p - A dv` with the forces `p` of the contacts; zero where nodes are fixed.
+    pub fn residual(&self, contacts: &[Constraint], p: &[Vec3], dv: &[Vec3], r: &mut [Vec3]) {
+        self.system.apply(dv, r);
+        for (r, b) in r.iter_mut().zip(self.rhs) {
+            *r = b - *r;
+        }
+        self.spread_all(contacts, p, 1.0, r);
+        self.system.clear_fixed(r);
+    }
+
+    /// Solves `A dv = rhs` without contacts, from the start value in `dv`.
+    pub fn solve_elastic(&self, dv: &mut [Vec3], work: &mut [Vec<Vec3>; 4]) -> Solved {
+        let Bounds { residual, max_elastic_iterations, fixed_iterations, .. } = self.bounds;
+        let (bound, iterations) = fixed_iterations.map_or((residual, max_elastic_iterations), |iterations| (0.0, iterations));
+        let solved = conjugate_gradient(&self.system, self.rhs, dv, bound, iterations, work);
+        Solved { converged: solved.converged || fixed_iterations.is_some(), ..solved }
+    }
+
+    /// Solves `A x = b` inside a method, to a residual of `bound` from the start value in `x`.
+    pub fn solve_inner(&self, b: &[Vec3], x: &mut [Vec3], bound: f64, work: &mut [Vec<Vec3>; 4]) {
+        conjugate_gradient(&self.system, b, x, bound, MAX_INNER_ITERATIONS, work);
+    }
+
+    /// `dt^2 C H D^-1 H^T C^T` of one contact, D the block diagonal of A, and the compliance of a joint [m/N].
+    pub fn own_compliance(&self, contact: &Constraint) -> Mat3 {
+        let share = |e: &super::JacobianEntry| e.matrix() * self.system.a.inverse_diagonals[e.unknown()] * e.matrix().transpose();
+        let inverse_mass: Mat3 = contact.row.entries.iter().map(share).sum();
+        contact.row.frame * inverse_mass * contact.row.frame.transpose() * (self.dt * self.dt)
+            + Mat3::from_diagonal(&contact.law.compliance())
+    }
+
+    /// Own compliances of all contacts [m/N].
+    pub fn own_compliances(&self, contacts: &[Constraint]) -> Vec<Mat3> {
+        contacts.par_iter().with_min_len(MIN_CONTACTS_PER_TASK).map(|contact| self.own_compliance(contact)).collect()
+    }
+
+    /// Largest natural map of the contacts with the forces `p` and the velocity change `dv`.
+    pub fn natural_error(&self, contacts: &[Constraint], p: &[Vec3], scales: &[Scale], dv: &[Vec3]) -> NaturalError {
+        let of_contact = |((contact, p), scale): ((&Constraint, &Vec3), &Scale)| contact.law.error(p, &self.motion(contact, p, dv), scale);
+        let worse =
+            |a: NaturalError, b: NaturalError| NaturalError { normal: a.normal.max(b.normal), tangential: a.tangential.max(b.tangential) };
+        let tasks = contacts.par_iter().zip(p).zip(scales).with_min_len(MIN_CONTACTS_PER_TASK);
+        tasks.map(of_contact).reduce(NaturalError::default, worse)
+    }
+}
+
+/// Forces of all contacts in their frames [N].
+pub fn forces(contacts: &[Constraint]) -> Vec<Vec3> {
+    contacts.iter().map(Constraint::force_on_first).collect()
+}
+
+/// Laws of all contacts.
+pub fn laws(contacts: &[Constraint]) -> Vec<Law> {
+    contacts.iter().map(|c: &Constraint| c.law).collect()
+}
+
+/// The one momentum rule: a body that nothing holds changes its momentum by the impulses on it. `lost` [kg m/s] is the part that a solve has left out; the
+/// common motion of the nodes takes it, which moves gaps by less than the residual did. `mass` [kg]: as in [`Block::mass`].
+pub fn restore_momentum(dv: &mut [Vec3], lost: Vec3, mass: f64) {
+    let change = lost / mass;
+    dv.iter_mut().for_each(|dv| *dv += change);
+}

@@ -1,0 +1,107 @@
+//! Elements, right-hand side and matrix of a step: in f32 where nothing touches, in f64 where rows are solved.
+
+use crate::contact::islands::Island;
+use crate::elastic::{Elements, NodeMotion, Quaternion, Tangents, gather_motions, link, matrix, right_hand_side, single_blocks};
+use crate::math::{Mat3, Vec3};
+use crate::memory::Pages;
+use crate::model::ElasticPrecision;
+use crate::sparse::{Operator, SingleBlock};
+use crate::step::{StageTimes, StepInputs};
+
+/// The matrix of a step and what it is gathered from; memory is kept.
+#[derive(Default)]
+pub struct Matrix {
+    rotations: Vec<Quaternion>,
+    motions: Vec<NodeMotion>,
+    /// Forces of the step, and tangents in f64 where they are needed.
+    elements: Elements,
+    single_tangents: Tangents<f32>,
+    /// The tangents of this step are there in f64.
+    has_double_tangents: bool,
+    rhs: Vec<Vec3>,
+    a: Operator,
+    /// The matrix of this step is there in f64.
+    is_assembled: bool,
+    edge_blocks: Vec<Mat3>,
+    single_blocks: Pages<SingleBlock>,
+}
+
+impl Matrix {
+    /// Rotations, forces and tangents of all tets, and the right-hand side.
+    pub fn begin(&mut self, step: &StepInputs, stages: &mut StageTimes) {
+        let StepInputs { model, groups, state, params, .. } = *step;
+        let Self { rotations, motions, elements: Elements { forces, tangents }, single_tangents, rhs, .. } = self;
+        // What touched will touch.
+        let will_touch = !state.contacts.entries.is_empty() || !model.attachments.is_empty();
+        self.has_double_tangents = params.elastic_precision == ElasticPrecision::Double || will_touch;
+        stages.time("elements", || {
+            rotations.clone_from(&state.rotations);
+            gather_motions(&state.displacements, &state.velocities, motions);
+            match self.has_double_tangents {
+                true => groups.pass::<_, true>(rotations, motions, params.time_step, forces, tangents),
+                false => groups.pass::<_, true>(rotations, motions, params.time_step, forces, single_tangents),
+            }
+        });
+        stages.time("assembly", || {
+            rhs.resize(model.n_unknowns(), Vec3::zeros());
+            right_hand_side(step.system(), forces, rhs);
+        });
+        self.is_assembled = false;
+    }
+
+    /// The matrix of bodies that nothing touches.
+    pub fn assemble_single(&mut self, step: &StepInputs) {
+        let model = step.model;
+        link(step.system(), &mut self.a);
+        if self.has_double_tangents {
+            self.elements.tangents.round(&mut self.single_tangents);
+        }
+        single_blocks(model, &self.single_tangents, &mut self.single_blocks);
+    }
+
+    /// The matrix of bodies that are touched; false if it was there already.
+    pub fn assemble_double(&mut self, step: &StepInputs) -> bool {
+        if std::mem::replace(&mut self.is_assembled, true) {
+            return false;
+        }
+        let StepInputs { groups, params, .. } = *step;
+        let Self { rotations, motions, elements: Elements { forces, tangents }, a, edge_blocks, .. } = self;
+        if !self.has_double_tangents {
+            groups.pass::<_, false>(rotations, motions, params.time_step, forces, tangents);
+        }
+        matrix(step.system(), tangents, a, edge_blocks);
+        true
+    }
+
+    /// Impulse of the element forces of an island (2-norm over corners) [kg m/s].
+    pub fn element_impulse(&self, step: &StepInputs, island: &Island) -> f64 {
+        let bodies = island.deformable().iter().map(|segment| &step.model.bodies[segment.body as usize]);
+        let forces = bodies.flat_map(|body| &self.elements.forces[body.tets.clone()]);
+        let forces2: f64 = forces.flatten().flatten().map(|f| f * f).sum();
+        step.params.time_step * forces2.sqrt()
+    }
+
+    /// Rotations of the tets in this step.
+    pub fn rotations(&self) -> &[Quaternion] {
+        &self.rotations
+    }
+
+    /// Hands the rotations of the step over.
+    pub fn swap_rotations(&mut self, rotations: &mut Vec<Quaternion>) {
+        std::mem::swap(rotations, &mut self.rotations);
+    }
+
+    /// Right-hand side over all unknowns [kg m/s].
+    pub fn rhs(&self) -> &[Vec3] {
+        &self.rhs
+    }
+
+    /// The matrix in f64; before it is assembled its rigid bodies and springs only.
+    pub fn operator(&self) -> &Operator {
+        &self.a
+    }
+
+    pub fn single_blocks(&self) -> &[SingleBlock] {
+        &self.single_blocks
+    }
+}

@@ -1,0 +1,139 @@
+//! The CPU backend: the reference, in f64 with threads; bodies that nothing touches are solved in f32 where that is as good.
+
+mod matrix;
+#[cfg(test)]
+mod tests;
+mod touched;
+mod untouched;
+
+use self::matrix::Matrix;
+use self::touched::{IslandScratch, TouchedIslands};
+use self::untouched::UntouchedBodies;
+use crate::contact::generate::Detection;
+use crate::contact::islands::Trial;
+use crate::contact::methods::{self, RowSolver};
+use crate::elastic::RestPoses;
+use crate::math::Vec3;
+use crate::model::{ContactMethod, ElasticPrecision, Model, State};
+use crate::sparse::TwoLevel;
+use crate::step::{Backend, IslandWork, StepError, StepInputs, StepReport, SurfacePositions, Work};
+
+/// Makes the solver of a method, if it knows the method.
+pub type Methods = fn(ContactMethod) -> Option<Box<dyn RowSolver>>;
+
+/// The CPU as backend.
+pub struct CpuBackend {
+    methods: Methods,
+    matrix: Matrix,
+    rests: RestPoses,
+    /// Matrices of the deformable bodies in f32.
+    systems: Vec<TwoLevel>,
+    islands: Vec<IslandScratch>,
+    /// Matrices of the bodies of each island, while islands without contacts are solved.
+    untouched: Vec<Vec<TwoLevel>>,
+}
+
+impl Default for CpuBackend {
+    fn default() -> Self {
+        Self::with_methods(methods::row_solver)
+    }
+}
+
+impl CpuBackend {
+    /// With other methods than those of the product: the laboratory's.
+    pub fn with_methods(methods: Methods) -> Self {
+        Self { methods, matrix: Matrix::default(), rests: RestPoses::default(), systems: vec![], islands: vec![], untouched: vec![] }
+    }
+
+    /// Islands without contacts, in f32, if they end without any.
+    fn solve_untouched(&mut self, step: &StepInputs, detection: &Detection, work: &mut Work, report: &mut StepReport) {
+        let is_untouched = |work: &IslandWork| work.contacts.is_empty();
+        if step.params.elastic_precision == ElasticPrecision::Double || !work.island_works.iter().any(is_untouched) {
+            return;
+        }
+        let Self { matrix, rests, systems, untouched, .. } = self;
+        report.stages.time("assembly", || {
+            rests.select(step.model, step.params, step.method == ContactMethod::Cwc);
+            matrix.assemble_single(step);
+        });
+        // The matrices go to the islands of their bodies, and back.
+        systems.resize_with(step.model.bodies.len(), TwoLevel::default);
+        untouched.resize_with(untouched.len().max(work.islands.list.len()), Vec::new);
+        for (island, own) in work.islands.list.iter().zip(&mut *untouched) {
+            own.extend(island.deformable().iter().map(|segment| std::mem::take(&mut systems[segment.body as usize])));
+        }
+        let bodies = UntouchedBodies::new(step, matrix, rests, report.stages.clock());
+        work.for_each_island(untouched, |island, local, work, systems| {
+            if !is_untouched(work) {
+                return;
+            }
+            let Some(mut solved) = bodies.solve(island, systems, &mut work.dv) else { return };
+            let trial = Trial { island, local, dv: &work.dv };
+            work.crosses = solved.stages.time("detection", || detection.renew_rows(&trial, &mut work.contacts)).crosses;
+            work.solved = (work.contacts.is_empty() && solved.converged).then_some(solved);
+        });
+        for (island, own) in work.islands.list.iter().zip(untouched) {
+            island.deformable().iter().zip(own.drain(..)).for_each(|(segment, system)| systems[segment.body as usize] = system);
+        }
+    }
+
+    /// Islands that are not solved yet, in f64.
+    fn solve_touched(&mut self, step: &StepInputs, detection: &Detection, work: &mut Work, report: &mut StepReport) {
+        if work.island_works.iter().all(|work| work.solved.is_some()) {
+            return;
+        }
+        let Self { matrix, rests, islands, methods, .. } = self;
+        let has_rests = step.method == ContactMethod::Cwc;
+        report.stages.time("assembly", || {
+            if matrix.assemble_double(step) && has_rests {
+                rests.turn(step.model, step.params, matrix.rotations());
+            }
+        });
+        let rests = if has_rests { rests.bodies() } else { &[] };
+        let touched = TouchedIslands { step, detection, matrix, rests, methods: *methods, clock: report.stages.clock() };
+        work.for_each_island(islands, |island, local, work, scratch| {
+            if work.solved.is_none() {
+                touched.solve(island, local, work, scratch);
+            }
+        });
+    }
+}
+
+impl Backend for CpuBackend {
+    fn offers(&self, method: ContactMethod) -> bool {
+        (self.methods)(method).is_some()
+    }
+
+    fn begin(&mut self, step: &StepInputs, dv: &mut [Vec3], report: &mut StepReport) -> Result<(), StepError> {
+        self.matrix.begin(step, &mut report.stages);
+        // What touched will touch: the solve starts from the change of the last step.
+        dv.copy_from_slice(&step.state.velocity_changes);
+        Ok(())
+    }
+
+    fn solve_islands(
+        &mut self,
+        step: &StepInputs,
+        detection: &Detection,
+        work: &mut Work,
+        report: &mut StepReport,
+    ) -> Result<(), StepError> {
+        self.solve_untouched(step, detection, work, report);
+        self.solve_touched(step, detection, work, report);
+        Ok(())
+    }
+
+    fn commit(&mut self, _: &Model, state: &mut State) -> Result<(), StepError> {
+        self.matrix.swap_rotations(&mut state.rotations);
+        Ok(())
+    }
+
+    fn restore(&mut self, _: &Model, _: &State) -> Result<(), StepError> {
+        Ok(())
+    }
+
+    fn surface(&mut self, model: &Model, state: &State) -> SurfacePositions {
+        let positions = model.surface_positions(&state.positions(model));
+        SurfacePositions::Host(positions.iter().map(|p| [p.x as f32, p.y as f32, p.z as f32, 1.0]).collect())
+    }
+}

@@ -1,0 +1,125 @@
+//! Islands with contacts: the method solves the rows, the driver renews them.
+
+use super::Methods;
+use super::matrix::Matrix;
+use crate::contact::driver::{Limits, Next, Relinearisation};
+use crate::contact::generate::Detection;
+use crate::contact::islands::{Island, Trial};
+use crate::contact::methods::{RowSolver, cwc};
+use crate::contact::{Block, Bounds, Problem, Rest, contact_report, update_compliances};
+use crate::elastic::RestBody;
+use crate::math::Vec3;
+use crate::memory::reuse_allocation;
+use crate::model::{AcceptancePolicy, ContactMethod};
+use crate::sparse::System;
+use crate::step::{Clock, IslandWork, StageTimes, StepInputs, StepReport};
+
+/// What the solve of an island keeps from step to step.
+#[derive(Default)]
+pub struct IslandScratch {
+    solver: Option<(ContactMethod, Box<dyn RowSolver>)>,
+    rhs: Vec<Vec3>,
+    load: Vec<f64>,
+    /// Memory of a list of blocks.
+    blocks: Vec<Block<'static>>,
+}
+
+/// The islands of a step that are solved in f64.
+pub struct TouchedIslands<'a> {
+    pub step: &'a StepInputs<'a>,
+    pub detection: &'a Detection<'a>,
+    pub matrix: &'a Matrix,
+    /// Rest poses of the deformable bodies; empty for methods that have none.
+    pub rests: &'a [Option<RestBody>],
+    pub methods: Methods,
+    pub clock: Clock,
+}
+
+impl TouchedIslands<'_> {
+    pub fn solve(&self, island: &Island, local: &[u32], work: &mut IslandWork, scratch: &mut IslandScratch) {
+        let Self { step, matrix, .. } = *self;
+        let IslandScratch { solver, rhs, load, blocks: memory } = scratch;
+        if solver.as_ref().is_none_or(|(method, _)| *method != step.method) {
+            *solver = (self.methods)(step.method).map(|new| (step.method, new));
+        }
+        // A method that is not there was refused when the backend was opened.
+        let Some((_, solver)) = solver else { return };
+        let scale = step.drive(island).scale(|| matrix.element_impulse(step, island));
+        island.gather(matrix.rhs(), rhs);
+        let mut blocks: Vec<Block> = reuse_allocation(std::mem::take(memory));
+        blocks.extend(self.blocks(island));
+        let problem = Problem {
+            system: System { a: matrix.operator(), pattern: &step.model.pattern, fixed: &step.model.fixed, segments: &island.segments },
+            blocks: &blocks,
+            local,
+            dt: step.params.time_step,
+            rhs,
+            tolerance: step.params.contact_tolerance,
+            bounds: bounds(step, scale),
+        };
+        let mut report = StepReport::timed(self.clock);
+        self.relinearise(&problem, island, solver.as_mut(), work, &mut report);
+        // All methods are measured with the same scales.
+        update_compliances(&problem, &mut work.contacts, load);
+        report.residual /= scale;
+        report.contact = contact_report(&work.contacts, |unknown| work.dv[problem.place(unknown)], problem.dt, &work.pairs);
+        work.solved = Some(report);
+        *memory = reuse_allocation(blocks);
+    }
+
+    /// The relinearisation loop of an island (`contact::driver`).
+    fn relinearise(&self, problem: &Problem, island: &Island, solver: &mut dyn RowSolver, work: &mut IslandWork, report: &mut StepReport) {
+        let IslandWork { dv, contacts, crosses, .. } = work;
+        let limits =
+            Limits { tolerance: problem.tolerance, gives_up: problem.bounds.gives_up, max_rows: self.detection.max_rows(island, contacts) };
+        let mut progress = Relinearisation::new(limits, solver.schedule());
+        let clock = self.clock;
+        let (start, mut detecting) = (clock(), StageTimes::new(clock));
+        solver.begin(problem, dv);
+        let converged = loop {
+            let solved = solver.solve_rows(problem, contacts, dv, progress.accuracy);
+            let next = progress.advance(solved, || {
+                let trial = Trial { island, local: problem.local, dv };
+                let renewal = detecting.time("detection", || self.detection.renew_rows(&trial, contacts));
+                *crosses = renewal.crosses;
+                (renewal, contacts.len())
+            });
+            if let Next::Done { converged } = next {
+                break converged;
+            }
+        };
+        report.stages.add(if contacts.is_empty() { "elastic solve" } else { "contact solve" }, clock() - start - detecting.total());
+        report.stages.add("detection", detecting.total());
+        report.take_progress(&progress, converged);
+    }
+
+    /// The bodies of an island as blocks of the matrix.
+    fn blocks(&self, island: &Island) -> impl Iterator<Item = Block<'_>> {
+        let (model, rests) = (self.step.model, self.rests);
+        let damped = move |mass_damping: f64| 1.0 + self.step.params.time_step * mass_damping;
+        island.segments.iter().map(move |segment| {
+            let body = model.bodies.get(segment.body as usize);
+            let rest = rests.get(segment.body as usize).and_then(Option::as_ref).map(|rest| Rest {
+                factor: &rest.shape.factor,
+                columns: &rest.shape.columns,
+                rotations: &rest.rotations,
+            });
+            let is_free = !model.fixed.get(segment.unknowns.clone()).unwrap_or_default().contains(&true);
+            let mass = body.filter(|_| is_free).map(|body| damped(body.material.mass_damping) * body.mass);
+            Block { segment: segment.clone(), rest, mass }
+        })
+    }
+}
+
+/// How far and how long an island is solved; `scale`: its driving impulse [kg m/s].
+fn bounds(step: &StepInputs, scale: f64) -> Bounds {
+    let params = step.params;
+    Bounds {
+        residual: params.tolerance * scale,
+        elastic_tolerance: cwc::ELASTIC_TOLERANCE * params.contact_tolerance,
+        max_elastic_iterations: params.max_iterations,
+        fixed_iterations: params.fixed_iterations,
+        max_iterations: params.max_contact_iterations,
+        gives_up: params.acceptance == AcceptancePolicy::MustConverge,
+    }
+}

@@ -1,0 +1,71 @@
+//! Threads and time for a stepper: the core below has neither.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use crate::cpu::CpuBackend;
+use crate::geometry::MeshError;
+use crate::model::{Loads, Model, Params, State};
+use crate::step::{Backend, ImplicitStepper, StepError, StepReport, Stepper, SurfacePositions};
+
+#[derive(Debug, thiserror::Error)]
+pub enum StepperError {
+    #[error("the threads of the CPU could not be started: {0}. Ask for fewer with --threads")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    #[error("the surfaces cannot be tested for contact: {0}; repair the mesh")]
+    Surfaces(#[from] MeshError),
+}
+
+/// A stepper whose steps run on threads of their own.
+pub struct Threaded<S> {
+    pool: rayon::ThreadPool,
+    pub stepper: S,
+}
+
+/// Milliseconds since the first call.
+pub fn clock() -> f64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_secs_f64() * 1e3
+}
+
+impl<B: Backend> Threaded<ImplicitStepper<B>> {
+    /// The semi-implicit step with a backend, on some threads; 0 takes one a core.
+    ///
+    /// # Errors
+    /// If the threads cannot be started, or the surfaces cannot be tested for contact.
+    pub fn implicit(model: Arc<Model>, backend: B, threads: usize) -> Result<Self, StepperError> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+        Ok(Self { pool, stepper: ImplicitStepper::new(model, backend, clock)? })
+    }
+}
+
+impl Threaded<ImplicitStepper<CpuBackend>> {
+    /// The same on the CPU.
+    pub fn on_cpu(model: Arc<Model>, threads: usize) -> Result<Self, StepperError> {
+        Self::implicit(model, CpuBackend::default(), threads)
+    }
+}
+
+impl<S> Threaded<S> {
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+}
+
+impl<S: Stepper> Stepper for Threaded<S> {
+    fn step(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
+        self.pool.install(|| self.stepper.step(params, loads))
+    }
+
+    fn state(&mut self) -> Result<State, StepError> {
+        self.stepper.state()
+    }
+
+    fn set_state(&mut self, state: &State) -> Result<(), StepError> {
+        self.stepper.set_state(state)
+    }
+
+    fn surface(&mut self) -> SurfacePositions {
+        self.stepper.surface()
+    }
+}
