@@ -168,6 +168,7 @@ fn conclude(args: &RunArgs, simulation: &mut Simulation, steps: u64, build_ms: f
         summary.solver.iterations.mean,
         summary.solver.unconverged_steps
     );
+    say!("contact by {}: {}", summary.method.name, summary.method.reason);
     say!("state hash {}", summary.state_hash);
     if args.drop.is_some() { verdict(simulation) } else { Ok(()) }
 }

@@ -17,7 +17,7 @@ use super::upload::{Groups, controls, params_data, upload_model};
 use crate::model::Model;
 use crate::model::WarmStart;
 use crate::model::{HeldPoint, Loads, Params, State};
-use crate::step::{DeviceWork, StageWork, StepError, StepReport, Stepper, SurfacePositions};
+use crate::step::{Choice, DeviceWork, StageWork, StepError, StepReport, Stepper, SurfacePositions};
 
 kernels! {
     /// The end of a step.
@@ -187,6 +187,7 @@ impl GpuStepper {
         self.count_bytes(params, &controls);
         report.device_work = std::mem::take(&mut self.work);
         report.converged = true;
+        report.choice = Choice { method: params.method, reason: "nothing can touch in this scene" };
         for control in &controls {
             report.join(StepReport {
                 iterations: control.iterations,

@@ -55,10 +55,10 @@ static SIMULATION: Table = Table {
             Kind::Choice(&["auto", "cwc", "cr", "cr-diag", "cr-none", "cr-turn", "ica", "sp", "pgs", "ssn"]),
             "",
             Default("\"auto\""),
-            "Solver of elasticity and contact. `auto` on the CPU: `ica` where bodies are soft for the time step, else `cwc`; on the GPU `cwc`. `cwc`: corrected \
+            "Solver of elasticity and contact. `auto`: `ica` where masses dominate in the time step, nothing is held by springs and the backend has it (the CPU), else `cwc`; the report says which and why. `cwc`: corrected \
              warped compliance; `ica`: iterative constraint anticipation; `cr`: conjugate residuals with contact states (steps that it does not solve are halved and \
              given to `cwc`), `cr-diag` with the diagonal preconditioner only, `cr-none` with none, `cr-turn` with the published friction update. For comparison: `sp`, \
-             staggered projections; `pgs`, projected Gauss-Seidel; `ssn`, semi-smooth Newton. The GPU has `cwc` and `cr`.",
+             staggered projections; `pgs`, projected Gauss-Seidel; `ssn`, semi-smooth Newton. The GPU has `cwc`.",
         ),
         Field::new(
             "backend",

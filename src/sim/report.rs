@@ -36,6 +36,7 @@ pub struct Report {
     pub energy: Energy,
     pub timing: Timing,
     /// The method's name and how it fared.
+    pub method: MethodReport,
     pub solver: SolverReport,
     pub contact: ContactSummary,
     pub probes: Vec<ProbeReport>,
@@ -113,11 +114,21 @@ pub struct Max {
     pub max: f64,
 }
 
+/// The method that solved contact in the last step, and why it was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct MethodReport {
+    pub name: &'static str,
+    pub reason: &'static str,
+}
+
 #[derive(Clone, Debug, Serialize)]
 pub struct SolverReport {
     pub name: &'static str,
     pub iterations: CountStatistics,
-    pub restarts: MeanMax,
+    /// Elastic corrections with fixed rows, a step.
+    pub passes: MeanMax,
+    /// Of conjugate residuals; null for other methods.
+    pub restarts: Option<MeanMax>,
     pub relinearisations: MeanMax,
     pub residual: Max,
     pub unconverged_steps: u64,
@@ -199,10 +210,12 @@ impl Simulation {
             bodies: body_reports(model, &state),
             energy: Energy { dissipated_by_friction: tally.dissipated_by_friction, ..Energy::of(model, &params.gravity, &state) },
             timing: timing(tally, params.time_step),
+            method: MethodReport { name: tally.last.choice.method.name(), reason: tally.last.choice.reason },
             solver: SolverReport {
                 name: backend.solver,
                 iterations: CountStatistics { mean: mean(&iterations), median: quantile(&iterations, 0.5), max: max(&iterations) },
-                restarts: mean_max(&column(|r| f64::from(r.restarts))),
+                passes: mean_max(&column(|r| f64::from(r.passes))),
+                restarts: restarts(tally),
                 relinearisations: mean_max(&column(|r| f64::from(r.relinearisations))),
                 residual: Max { max: tally.max_residual },
                 unconverged_steps: tally.unconverged_steps,
@@ -232,7 +245,7 @@ impl Simulation {
     /// Names of the columns of a trace, probes included.
     pub fn trace_header(&self) -> String {
         let mut header = String::from(
-            "step,time,ms,iterations,restarts,relinearisations,residual,converged,contacts,active,penetration,normal_force,\
+            "step,time,ms,iterations,passes,restarts,relinearisations,residual,converged,contacts,active,penetration,normal_force,\
              friction_force,kinetic,elastic,gravitational",
         );
         for probe in self.probes() {
@@ -250,12 +263,13 @@ impl Simulation {
         let record = self.tally().records.last().cloned().unwrap_or_default();
         let energy = Energy::of(model, &self.params().gravity, &state);
         let mut row = format!(
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             self.step_index(),
             self.time(),
             record.ms,
             record.iterations,
-            record.restarts,
+            record.passes,
+            record.restarts.map_or(String::new(), |n| n.to_string()),
             record.relinearisations,
             record.residual,
             u8::from(record.converged),
@@ -451,6 +465,12 @@ fn mean(values: &[f64]) -> f64 {
 
 fn max(values: &[f64]) -> f64 {
     values.iter().copied().fold(0.0, f64::max)
+}
+
+/// Restarts a step, over the steps whose method knows them.
+fn restarts(tally: &Tally) -> Option<MeanMax> {
+    let restarts: Vec<f64> = tally.records.iter().filter_map(|r| r.restarts.map(f64::from)).collect();
+    (!restarts.is_empty()).then(|| mean_max(&restarts))
 }
 
 fn mean_max(values: &[f64]) -> MeanMax {

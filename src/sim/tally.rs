@@ -1,5 +1,6 @@
 //! What the steps of a run told, kept for reports and traces.
 
+use crate::model::ContactMethod;
 use crate::step::{StageTimes, StepReport};
 
 /// One step in numbers.
@@ -10,7 +11,9 @@ pub struct StepRecord {
     /// Wall time [ms].
     pub ms: f64,
     pub iterations: u32,
-    pub restarts: u32,
+    pub passes: u32,
+    /// None where the method knows no restarts.
+    pub restarts: Option<u32>,
     pub relinearisations: u32,
     pub round_trips: u32,
     pub residual: f64,
@@ -46,6 +49,11 @@ pub struct Tally {
     pub last: StepReport,
 }
 
+/// Whether a method begins its Krylov space anew.
+fn has_restarts(method: ContactMethod) -> bool {
+    matches!(method, ContactMethod::Cr | ContactMethod::CrDiag | ContactMethod::CrNone | ContactMethod::CrTurn)
+}
+
 impl Tally {
     pub fn record(&mut self, report: &StepReport, time: f64, ms: f64, penetration: Option<f64>) {
         if self.records.len() == MAX_RECORDS {
@@ -55,7 +63,8 @@ impl Tally {
             time,
             ms,
             iterations: report.iterations,
-            restarts: report.restarts,
+            passes: report.passes,
+            restarts: has_restarts(report.choice.method).then_some(report.restarts),
             relinearisations: report.relinearisations,
             round_trips: report.round_trips,
             residual: report.residual,

@@ -266,7 +266,9 @@ fn stages_ui(ui: &mut Ui, stages: &[(&'static str, f64)]) {
 
 fn solver_ui(ui: &mut Ui, report: &StepReport) {
     row_ui(ui, "Iterations", format::count(report.iterations as usize));
-    row_ui(ui, "Restarts", report.restarts.to_string());
+    row_ui(ui, "Passes", report.passes.to_string());
+    row_ui(ui, "Method", report.choice.method.name().to_owned());
+    ui.label(egui::RichText::new(report.choice.reason).small().weak());
     row_ui(ui, "Relinearisations", report.relinearisations.to_string());
     row_ui(ui, "Residual", format!("{:.1e}", report.residual));
     let palette = theme::palette(ui.ctx());

@@ -50,6 +50,7 @@ pub struct Figures {
     /// Figures of the steps with contacts.
     iterations_mean: f64,
     iterations_max: u32,
+    passes_mean: f64,
     restarts_mean: f64,
     relinearisations_mean: f64,
     /// Means over the steps with contacts.
@@ -74,11 +75,12 @@ pub fn bench(args: &ContactArgs) -> Result<(), Failure> {
         some => some.iter().map(String::as_str).collect(),
     };
     say!(
-        "{:8} {:>6} {:>9} {:>6} {:>8} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>8}",
+        "{:8} {:>6} {:>9} {:>6} {:>7} {:>8} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>8}",
         "solver",
         "steps",
         "its mean",
         "max",
+        "passes",
         "restarts",
         "relin",
         "solve ms",
@@ -95,11 +97,12 @@ pub fn bench(args: &ContactArgs) -> Result<(), Failure> {
         let record = run(args, solver)?;
         if let Some(f) = &record.contact {
             say!(
-                "{:8} {:>6} {:>9.1} {:>6} {:>8.1} {:>6.1} {:>9.2} {:>9.2} {:>9.2} {:>9.1e} {:>9.1e} {:>9.1e} {:>7} {:>8}",
+                "{:8} {:>6} {:>9.1} {:>6} {:>7.1} {:>8.1} {:>6.1} {:>9.2} {:>9.2} {:>9.2} {:>9.1e} {:>9.1e} {:>9.1e} {:>7} {:>8}",
                 record.solver,
                 f.steps,
                 f.iterations_mean,
                 f.iterations_max,
+                f.passes_mean,
                 f.restarts_mean,
                 f.relinearisations_mean,
                 f.ms_solve,
@@ -115,7 +118,9 @@ pub fn bench(args: &ContactArgs) -> Result<(), Failure> {
         }
         records.push(record);
     }
-    say!("iterations, restarts, relinearisations and times are means over the steps with contacts; failed: steps that did not converge");
+    say!(
+        "iterations, passes, restarts, relinearisations and times are means over the steps with contacts; failed: steps that did not converge"
+    );
     args.json.as_deref().map_or(Ok(()), |path| write(path, &records))
 }
 
@@ -161,6 +166,7 @@ fn run(args: &ContactArgs, solver: &str) -> Result<Record, Failure> {
         figures.steps_with_contacts += 1;
         figures.iterations_mean += f64::from(report.iterations);
         figures.iterations_max = figures.iterations_max.max(report.iterations);
+        figures.passes_mean += f64::from(report.passes);
         figures.restarts_mean += f64::from(report.restarts);
         figures.relinearisations_mean += f64::from(report.relinearisations);
         figures.ms_solve += stage("contact solve") + stage("elastic solve");
@@ -171,6 +177,7 @@ fn run(args: &ContactArgs, solver: &str) -> Result<Record, Failure> {
     let steps = f64::from(figures.steps_with_contacts.max(1));
     for sum in [
         &mut figures.iterations_mean,
+        &mut figures.passes_mean,
         &mut figures.restarts_mean,
         &mut figures.relinearisations_mean,
         &mut figures.ms_solve,
