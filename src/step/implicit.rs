@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::choose::choose;
 use super::{Backend, StepError, StepInputs, StepReport, Stepper, SurfacePositions, Work};
 use crate::contact::generate::{Detection, InjectivityCertificate, Surfaces};
-use crate::contact::islands::Island;
 use crate::contact::{Constraint, Source};
 use crate::elastic::TetGroups;
 use crate::geometry::{Bvh, Candidates, Crossing, MeshError};
@@ -139,7 +138,7 @@ impl<B: Backend> Solve<'_, B> {
                 return Err(StepError::NotConverged { step: state.step });
             }
             // What left its box may have met what was not looked at.
-            let end = detection.step.end_positions(&Island::whole(model), &work.dv);
+            let end = detection.step.end_positions(&detection.step.surfaces.whole, &work.dv);
             let left = report.stages.time("detection", || bvh.cover(mesh, &end.x));
             if report.stages.time("detection", || certificate.end(model, groups, state, &work.dv, params.time_step)) {
                 return Ok(Solved::CertificateLost);
@@ -190,7 +189,7 @@ pub(crate) fn predict_positions(detection: &Detection, bvh: &mut Bvh, dv: &[Vec3
         return;
     }
     let (start, mesh) = (&detection.step.start, &detection.step.surfaces.mesh);
-    let end = detection.step.end_positions(&Island::whole(detection.model), dv);
+    let end = detection.step.end_positions(&detection.step.surfaces.whole, dv);
     motions.clear();
     motions.extend(end.x.iter().zip(start).map(|(x1, x0)| x1 - x0));
     let tolerance = params.contact_tolerance;
@@ -202,13 +201,13 @@ const MAX_STOPS: u32 = 8;
 
 /// The last resort: all velocities are scaled so that nothing goes as far as to where something would cross.
 fn stop_before_crossing(detection: &Detection, candidates: &Candidates, state: &State, dv: &mut [Vec3]) {
-    let whole = Island::whole(detection.model);
+    let whole = &detection.step.surfaces.whole;
     let rigid = state.rigid_bodies.iter().flat_map(|r| [r.velocity, r.angular_velocity]);
     let before: Vec<Vec3> = state.velocities.iter().copied().chain(rigid).collect();
     let full: Vec<Vec3> = before.iter().zip(&*dv).map(|(v, dv)| v + dv).collect();
     let mut part = 1.0;
     for _ in 0..MAX_STOPS {
-        let found = detection.step.crossings(candidates, &detection.step.end_positions(&whole, dv));
+        let found = detection.step.crossings(candidates, &detection.step.end_positions(whole, dv));
         let Some(earliest) = found.iter().map(|c| c.time).reduce(f64::min) else { return };
         part *= 0.5 * earliest;
         for ((dv, full), before) in dv.iter_mut().zip(&full).zip(&before) {

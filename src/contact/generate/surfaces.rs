@@ -28,6 +28,8 @@ pub struct Surfaces {
     pub vertices: Vec<Range<usize>>,
     pub edges: Vec<Range<usize>>,
     pub triangles: Vec<Range<usize>>,
+    /// All bodies.
+    pub whole: Island,
 }
 
 impl Surfaces {
@@ -74,7 +76,7 @@ impl Surfaces {
             };
             (pose * nalgebra::Point3::from(*v)).coords
         }));
-        Ok(Self { mesh, rest, rigid_vertices, vertices, edges, triangles: triangle_ranges })
+        Ok(Self { mesh, rest, rigid_vertices, vertices, edges, triangles: triangle_ranges, whole: Island::whole(model) })
     }
 }
 

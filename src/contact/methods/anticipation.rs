@@ -26,8 +26,10 @@ const RELATIVE_RESIDUAL: f64 = 1e-3;
 const ITERATIONS_FACTOR: u32 = 10;
 
 /// The method with its vectors, kept between steps.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Anticipation {
+    /// The residual may stay at this part of the first one.
+    relative_residual: f64,
     /// Velocity changes without contacts, and what contacts add to them.
     free: Vec<Vec3>,
     correction: Vec<Vec3>,
@@ -38,6 +40,12 @@ pub struct Anticipation {
     /// Bound on the residual; none before the first rows.
     bound: Option<f64>,
     iterations: u32,
+}
+
+impl Default for Anticipation {
+    fn default() -> Self {
+        Self::with_relative_residual(RELATIVE_RESIDUAL)
+    }
 }
 
 impl RowSolver for Anticipation {
@@ -77,11 +85,26 @@ impl RowSolver for Anticipation {
 }
 
 impl Anticipation {
+    /// With another part of the first residual that may stay.
+    pub fn with_relative_residual(relative_residual: f64) -> Self {
+        Self {
+            relative_residual,
+            free: vec![],
+            correction: vec![],
+            residual: vec![],
+            base: vec![],
+            force: vec![],
+            cg: Default::default(),
+            bound: None,
+            iterations: 0,
+        }
+    }
+
     /// The solution without contacts; what the start value has beside it is the first guess of what contacts add. Returns the bound on the residual.
     fn start(&mut self, problem: &Problem, contacts: &[Constraint], p: &[Vec3], dv: &[Vec3]) -> f64 {
-        let Self { free, correction, residual, cg, .. } = self;
+        let Self { free, correction, residual, cg, relative_residual, .. } = self;
         problem.residual(contacts, p, dv, residual);
-        let bound = problem.bounds.residual.max(RELATIVE_RESIDUAL * dot(residual, residual).sqrt());
+        let bound = problem.bounds.residual.max(*relative_residual * dot(residual, residual).sqrt());
         free.clear();
         free.extend_from_slice(dv);
         problem.solve_inner(problem.rhs, free, INNER * bound, cg);

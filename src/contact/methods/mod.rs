@@ -1,6 +1,6 @@
 //! Methods that solve given rows: forces and velocity changes, nothing else. Geometry, renewal of rows and acceptance are the driver's.
 
-mod anticipation;
+pub mod anticipation;
 mod contact_states;
 pub mod cr;
 pub mod cwc;

@@ -136,7 +136,7 @@ impl Detector {
         if !std::mem::replace(&mut self.is_begun, true) {
             sieve.begin(parts(), &step.start)?;
         }
-        let end = step.end_positions(&Island::whole(detection.model), dv);
+        let end = step.end_positions(&step.surfaces.whole, dv);
         let candidates = sieve.look(parts(), &end.x)?;
         report.device_work.add("detection", sieve.work);
         report.round_trips += 1;

@@ -3,6 +3,7 @@ use nalgebra::{DMatrix, DVector};
 use super::*;
 use crate::contact::driver::ACCEPTED;
 use crate::contact::dual::IMMOVABLE;
+use crate::contact::methods::anticipation::Anticipation;
 use crate::contact::methods::{cwc, nodal};
 use crate::contact::problem::laws;
 use crate::contact::{Block, Bounds, Constraint, ContactPoint, JacobianEntry, Problem, Rest, Row, Scale, Source, Status};
@@ -105,6 +106,7 @@ impl Solver {
             Self::Compliance => Box::new(cwc::Cwc::with_max_passes(200)),
             Self::Residuals(preconditioner) => Box::new(Cr::new(CrOptions { preconditioner, ..exact })),
             Self::Turning => Box::new(Cr::new(CrOptions { friction: FrictionUpdate::Turn, ..exact })),
+            Self::Other(ContactMethod::Ica) => Box::new(Anticipation::with_relative_residual(0.0)),
             Self::Other(method) => row_solver(method).unwrap(),
         }
     }
