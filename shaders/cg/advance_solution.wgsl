@@ -1,7 +1,9 @@
-// One workgroup a tile, second half of an iteration of the single-reduction form of conjugate gradients [Chronopoulos, Gear 1989]: p = u + beta p,
-// s = w + beta s, the step along p, and u = P r of the new residual. What the new residual does to the tiles follows from what r, w and s did to them, so that
-// every workgroup has its own part of the coarse correction without waiting for the others: a dense product with the inverse of the coarse matrix.
-// Ends the loop where the residual is small enough. Twin: `gpu::tests::two_level_on_cpu`, whose iterates these are in exact arithmetic.
+// One workgroup a tile, second half of an iteration of the single-reduction form of conjugate gradients
+// [Chronopoulos, Gear 1989]: p = u + beta p, s = w + beta s, the step along p, and u = P r of the new residual. What
+// the new residual does to the tiles follows from what r, w and s did to them, so that every workgroup has its own
+// part of the coarse correction without waiting for the others: a dense product with the inverse of the coarse
+// matrix. Ends the loop where the residual is small enough. Twin: `gpu::tests::two_level_on_cpu`, whose iterates
+// these are in exact arithmetic.
 #import lib/tiles.wgsl
 #import lib/preconditioner.wgsl
 #import lib/sums.wgsl
@@ -36,8 +38,9 @@ fn advance_solution(@builtin(workgroup_id) group: vec3u, @builtin(local_invocati
     let stops = verdict.stops || stuck;
     let done = before.w != 0.0 || stops;
 
-    // The coarse correction of the residual that is to be. Its load starts from the residual itself in every iteration: a correction that follows from that of the
-    // iteration before drifts away, and the loop does not get below 1e-5 of where it began.
+    // The coarse correction of the residual that is to be. Its load starts from the residual itself in every
+    // iteration: a correction that follows from that of the iteration before drifts away, and the loop does not get
+    // below 1e-5 of where it began.
     var correction = Motion();
     if params.is_two_level != 0u {
         var motion = Motion();
@@ -92,7 +95,7 @@ fn advance_solution(@builtin(workgroup_id) group: vec3u, @builtin(local_invocati
         } else {
             let iterations = before.z + select(1.0, 0.0, stops);
             tile_store_state(body, 1u - parity.now, vec4f(sums.x, alpha, iterations, select(0.0, 1.0, stops)));
-            tile_tell(body, iterations, sums.z, stops, verdict.converged);
+            tile_report(body, iterations, sums.z, stops, verdict.converged);
         }
     }
 }

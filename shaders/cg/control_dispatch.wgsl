@@ -1,7 +1,8 @@
-// One workgroup: how many workgroups the loop's kernels and those after it have from now on.
+// One workgroup: how many workgroups the loop's kernels and those after the loop have from now on.
 #import lib/reduce.wgsl
 
-// x, y, z of: the kernels of the elastic loop; once all bodies are solved, one thread a node and one a surface point; then the elastic solves in one workgroup.
+// x, y, z of: the kernels of the elastic loop; once all bodies are solved, one thread a node and one a surface point;
+// then the elastic solves in one workgroup.
 @group(0) @binding(2) var<storage, read_write> arguments: array<vec4u, 4>;
 
 fn groups_for(n: u32) -> vec4u {

@@ -1,4 +1,5 @@
-// One workgroup a tile, first half of an iteration: w = A u, with the sums r.u, u.w, r.r and what r and w do to the tile. Twin: `gpu::tests::two_level_on_cpu`.
+// One workgroup a tile, first half of an iteration: w = A u, with the sums r.u, u.w, r.r and what r and w do to the
+// tile. Twin: `gpu::tests::two_level_on_cpu`.
 #import lib/row_product.wgsl
 #import lib/sums.wgsl
 #import lib/krylov.wgsl

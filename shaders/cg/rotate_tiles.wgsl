@@ -1,4 +1,5 @@
-// One thread a tile: its rotation from the rest pose, by the mean of those of some of its tets. Twin: `elastic::Aggregates::rotation`.
+// One thread a tile: its rotation from the rest pose, by the mean of those of some of its tets. Twin:
+// `elastic::Aggregates::rotation`.
 #import lib/tiles.wgsl
 
 @group(0) @binding(3) var<storage, read> rotations: array<vec4f>;

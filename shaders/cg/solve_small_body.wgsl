@@ -1,5 +1,5 @@
-// One workgroup a body that fits: conjugate gradients with two levels, up to WHOLE_ITERATIONS of them; a body that is not solved then goes on in the next dispatch.
-// Twin: `gpu::tests::two_level_on_cpu`.
+// One workgroup a body that fits: conjugate gradients with two levels, up to WHOLE_ITERATIONS of them; a body that is
+// not solved then goes on in the next dispatch. Twin: `gpu::tests::two_level_on_cpu`.
 #import lib/row_product.wgsl
 #import lib/preconditioner.wgsl
 
@@ -131,6 +131,6 @@ fn solve_small_body(@builtin(workgroup_id) group: vec3u, @builtin(local_invocati
     }
     if lane == 0u && before.w == 0.0 {
         tile_store_state(body, 0u, vec4f(gamma, 0.0, iterations, select(0.0, 1.0, over)));
-        tile_tell(body, iterations, residual2, over, verdict.converged);
+        tile_report(body, iterations, residual2, over, verdict.converged);
     }
 }

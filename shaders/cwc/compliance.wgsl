@@ -1,5 +1,5 @@
-// One workgroup a member (a contact on one of its bodies): its blocks of the compliance of the body, dt^2 C L R A0^-1 R^T L^T C^T with the levers L of the members.
-// Twin: `contact::warped`.
+// One workgroup a member (a contact on one of its bodies): its blocks of the compliance of the body,
+// dt^2 C L R A0^-1 R^T L^T C^T with the Jacobian entries L of the members. Twin: `contact::warped`.
 #import lib/cwc.wgsl
 #import lib/quat.wgsl
 #import lib/preconditioner.wgsl

@@ -1,4 +1,4 @@
-// One workgroup: whether the iterations of islands that many workgroups share go on.
+// One workgroup: ends the iterations of a pass once all islands that many workgroups share are over.
 #import lib/cwc.wgsl
 #import lib/group.wgsl
 

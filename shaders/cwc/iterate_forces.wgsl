@@ -1,6 +1,7 @@
-// One workgroup four contacts of an island that many share: an iteration of the accelerated projected gradient. The forces of the iteration before are judged, the
-// motion with the present ones is found, and the next ones follow, all in one dispatch: every workgroup of an island adds up the same partial sums and comes to the
-// same decision. Twin: `contact::dual::apgd`.
+// One workgroup four contacts of an island that many share: an iteration of the accelerated projected gradient. The
+// forces of the iteration before are accepted or not, the motion with the present forces is found, and the next forces
+// follow, all in one dispatch: every workgroup of an island adds up the same partial sums and comes to the same decision.
+// Twin: `contact::dual::apgd`.
 #import lib/cwc_sums.wgsl
 #import lib/cwc_step.wgsl
 #import lib/parity.wgsl
@@ -22,13 +23,13 @@ fn iterate_forces(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_in
         part = cwc_product(k, lane % CWC_LANES, CWC_LANES, CWC_ITERATE + parity.now);
     }
     let image = cwc_add(lane, vec4f(part, 0.0)).xyz;
-    var told = vec4f();
+    var effect = vec4f();
     if k < group.end && lane % CWC_LANES == 0u && !was_over {
-        told = step_advance(k, parity.now, image, factor, d);
+        effect = step_advance(k, parity.now, image, factor, d);
     }
-    told = cwc_join(lane, told);
+    effect = cwc_join(lane, effect);
     if lane == 0u {
-        cwc_state[cwc_sum(CWC_SUM_ITERATE + parity.now, id.x)] = told;
+        cwc_state[cwc_sum(CWC_SUM_ITERATE + parity.now, id.x)] = effect;
         if id.x == island.first_group {
             let turn = 2u * (1u - parity.now);
             cwc_state[cwc_solve(group.island, turn)] = d.state;

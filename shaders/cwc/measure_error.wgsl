@@ -1,4 +1,5 @@
-// One workgroup four contacts: their motion with the present velocities and forces, how far that is from the laws, and from what the last pass predicted. Twin: `contact::Problem::motion`.
+// One workgroup four contacts: their motion with the present velocities and forces, how far that is from the laws,
+// and from what the last pass predicted. Twin: `contact::Problem::motion`.
 #import lib/cwc_sums.wgsl
 #import lib/law.wgsl
 

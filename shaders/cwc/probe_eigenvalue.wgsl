@@ -1,5 +1,6 @@
-// One workgroup four contacts: an iteration for the largest eigenvalue of D^-1 W, with the sums x.Wx and x.Dx. The vectors grow by less than 100 in each of the few
-// iterations, and are not normalised. Twin: `contact::dual::apgd::largest_eigenvalue`.
+// One workgroup four contacts: an iteration for the largest eigenvalue of D^-1 W, with the sums x.Wx and x.Dx. The
+// vectors grow by less than 100 in each of the few iterations, and are not normalised. Twin:
+// `contact::dual::apgd::largest_eigenvalue`.
 #import lib/cwc_sums.wgsl
 #import lib/parity.wgsl
 

@@ -1,5 +1,5 @@
-// One thread a place: the rotation of its node from the pose that the columns know, by the mean over its tets weighted with their volumes.
-// Twin: `elastic::node_rotation`.
+// One thread a touched unknown: the rotation of its node from the pose that the columns know, by the mean over its tets
+// weighted with their volumes. Twin: `elastic::node_rotation`.
 #import lib/cwc.wgsl
 
 @group(0) @binding(2) var<storage, read> nodes: array<Node>;

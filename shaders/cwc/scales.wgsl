@@ -1,5 +1,5 @@
-// One thread a contact: the scales of its diagonal block of W, which takes the compliance of a spring, and the first vector of the power iteration.
-// Twins: `contact::dual::Scale`, `contact::dual::apgd`.
+// One thread a contact: the scales of its diagonal block of W, which takes the compliance of a joint, and the first
+// vector of the power iteration. Twins: `contact::Scale`, `contact::dual::apgd`.
 #import lib/cwc.wgsl
 
 @group(0) @binding(2) var<storage, read_write> cwc_weights: array<f32>;

@@ -1,5 +1,6 @@
-// One thread a place: what the contact forces add to the right-hand side of its node, and the velocity change of a rigid body. One thread a body: its elastic solve
-// begins anew, unless it waits. Twin: `contact::Problem::residual`.
+// One thread a touched unknown: what the contact forces add to the right-hand side of its node, and the velocity change
+// of a rigid body. One thread a body: its elastic solve begins anew, unless it waits.
+// Twin: `contact::Problem::residual`.
 #import lib/cwc.wgsl
 #import lib/reduce.wgsl
 

@@ -30,9 +30,9 @@ fn solve_small_island(@builtin(workgroup_id) id: vec3u, @builtin(local_invocatio
             if !d.is_over {
                 image = cwc_product(k, 0u, 1u, CWC_ITERATE + now);
             }
-            let told = step_advance(k, now, image, factor, d);
-            climb += told.x;
-            error = max(error, told.y);
+            let effect = step_advance(k, now, image, factor, d);
+            climb += effect.x;
+            error = max(error, effect.y);
         }
         storageBarrier();
         sums = vec4f(reduce_group(lane, vec4f(climb, 0.0, 0.0, 0.0)).x, reduce_group_max(lane, error), 0.0, 0.0);

@@ -1,4 +1,5 @@
-// One workgroup, after each pass: which islands have settled, and to what the others go on. Twin: `contact::methods::cwc::Cwc::iterate`.
+// One workgroup, after each pass: islands whose forces are found, and what the others aim at in the next pass.
+// Twin: `contact::methods::cwc::Cwc::iterate`.
 #import lib/cwc.wgsl
 #import lib/reduce.wgsl
 

@@ -1,4 +1,4 @@
-// One thread a block of a level: what is around those of the level below. Boxes come out the same in any order.
+// One thread a block of a level: the box around its boxes of the level below. Boxes come out the same in any order.
 #import lib/model.wgsl
 #import lib/search.wgsl
 

@@ -1,5 +1,5 @@
-// One thread a leaf: the leaves that its features may meet, their number first; if they are too many for its places, features search for themselves.
-// Twin: `geometry::bvh::Bvh::visit`, of nodes.
+// One thread a leaf: the leaves that its features may touch, their number first; if there are more than its places,
+// features search for themselves. Twin: `geometry::bvh::Bvh::visit`, of nodes.
 #import lib/model.wgsl
 #import lib/search.wgsl
 #import host/search_tables

@@ -1,4 +1,5 @@
-// One workgroup SEARCH_GROUP threads of the search: the counts of those before each in the group, and their sum. A sum that a search was broken off in says so.
+// One workgroup SEARCH_GROUP threads of the search: prefix sums of their counts, and the sum of the group. A sum that
+// contains a search that was broken off is SEARCH_BROKEN.
 #import lib/model.wgsl
 #import lib/search.wgsl
 #import lib/scan.wgsl

@@ -1,5 +1,6 @@
-// One thread a vertex or an edge: how many features it may meet or, where the kernel is told to, which. A vertex looks for triangles; two edges are found by the one
-// that comes first, or by the movable one. Twin: `geometry::Bvh::query`, before it looks for planes between pairs.
+// One thread a vertex or an edge: how many features it may touch or, where EMITS says so, which. A vertex searches for
+// triangles; two edges are found by the edge that comes first, or by the movable edge.
+// Twin: `geometry::Bvh::query`, before it looks for planes between pairs.
 #import lib/model.wgsl
 #import lib/search.wgsl
 #import host/search_tables
@@ -9,7 +10,8 @@
 @group(0) @binding(3) var<storage, read> vertex_sweeps: array<Sweep>;
 @group(0) @binding(4) var<storage, read> feature_sweeps: array<Sweep>;
 @group(0) @binding(5) var<storage, read> search_blocks: array<Sweep>;
-// Of each thread, how many pairs it has; then, how many those before it in its group of the prefix sum have. Behind them the partners of the leaves.
+// Of each thread, how many pairs it has; then, how many those before it in its group of the prefix sum have. Behind
+// them the partners of the leaves.
 @group(0) @binding(6) var<storage, read_write> search_counts: array<u32>;
 // How many the groups before have.
 @group(0) @binding(7) var<storage, read> search_sums: array<u32>;

@@ -1,7 +1,9 @@
-// One thread a candidate: whether it may cross on its way, one bit; 0 only if `geometry::first_crossing` surely says that it does not.
+// One thread a candidate: whether it may cross on its way, one bit; 0 only if `geometry::first_crossing` surely says
+// that it does not.
 //
-// Positions are whole numbers of quanta, rounded down: differences are exact, and less than a quantum in each coordinate away from those of the host. All lengths are
-// then measured in the size of the pair. Bounds on rounding errors are four times what they add up to, so that it does not matter how an adapter rounds and orders.
+// Positions are whole numbers of quanta, rounded down: differences are exact, and less than a quantum in each
+// coordinate away from those of the host. All lengths are then measured in the size of the pair. Bounds on rounding
+// errors are four times what they add up to, so that it does not matter how an adapter rounds and orders.
 #import lib/model.wgsl
 #import host/sieve
 
@@ -135,7 +137,8 @@ fn keeps_side(p0: Points, p1: Points, quantum: f32) -> bool {
     return all(volume > vec4f(noise)) || all(volume < vec4f(-noise));
 }
 
-// Whether a plane stays between the features, so far from them that they keep more of their first distance than counts as a touch.
+// Whether a plane stays between the features, so far from them that they keep more of their first distance than
+// counts as a touch.
 fn stays_apart(is_face: bool, p0: Points, p1: Points, quantum: f32) -> bool {
     var d: vec3f;
     if is_face {

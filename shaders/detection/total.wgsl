@@ -1,4 +1,5 @@
-// One workgroup: sums of the groups of the search become sums of those before, and `search_totals` tells where edges begin and how many pairs there are.
+// One workgroup: prefix sums over the groups of the search; `search_totals` holds where edges begin, and the number of
+// pairs.
 #import lib/model.wgsl
 #import lib/search.wgsl
 #import lib/scan.wgsl

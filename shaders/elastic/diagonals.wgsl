@@ -1,5 +1,6 @@
-// One thread a row: its diagonal block from the others (rows of the stiffness sum to zero), and the inverse of it with the springs.
-// Rows of fixed nodes become zero. Formula and source: `elastic::matrix`, `sparse::Operator::invert_diagonals`.
+// One thread a row: its diagonal block from the others (rows of the stiffness sum to zero), and the inverse of it
+// with the springs. Rows of fixed nodes become zero. Formula and source: `elastic::matrix`,
+// `sparse::Operator::invert_diagonals`.
 #import lib/params.wgsl
 #import lib/mat3.wgsl
 #import host/pattern

@@ -1,5 +1,5 @@
-// One thread a mesh edge (i, j): gathers the matrix block (i, j) from the tets that share the edge, and writes it and its
-// transpose. Formula and source: `elastic::edge_block`.
+// One thread a mesh edge (i, j): gathers the matrix block (i, j) from the tets that share the edge, and writes it and
+// its transpose. Formula and source: `elastic::edge_block`.
 #import lib/params.wgsl
 #import lib/mat3.wgsl
 

@@ -1,6 +1,6 @@
-// One thread a node: v += dv, u += dt v. The low part of the displacement stays below 2^-13 m, what exceeds it moves to the
-// high part, a multiple of 2^-12 m: every operation on the two is exact. Marks the state where a value is not finite.
-// Twin: the end of `step::ImplicitStepper::advance`.
+// One thread a node: v += dv, u += dt v. The low part of the displacement stays below 2^-13 m, what exceeds it moves
+// to the high part, a multiple of 2^-12 m: every operation on the two is exact. Marks the state where a value is not
+// finite. Twin: the end of `step::ImplicitStepper::advance`.
 #import lib/params.wgsl
 #import lib/float.wgsl
 

@@ -26,8 +26,8 @@ fn cwc_goes_on(island: u32) -> bool {
     return state.z == 0.0 && state.w > 0.0 && state.w < f32(CWC_ITERATIONS);
 }
 
-// Whether a new pass leaves the island as it is: it is in the middle of one, or needs no more. What is recorded beyond what
-// is needed then changes nothing.
+// Whether a new pass leaves the island as it is: it is in the middle of one, or needs no more. What is recorded
+// beyond what is needed then changes nothing.
 fn cwc_waits(island: u32) -> bool {
     let factor = cwc_state[cwc_solve(island, CWC_SOLVE_FACTOR)];
     return cwc_goes_on(island) || factor.z != 0.0 || factor.w >= CWC_MAX_PASSES;

@@ -1,4 +1,5 @@
-// What an iteration of the accelerated projected gradient does, for one workgroup an island or many. Twin: `contact::dual::apgd`.
+// What an iteration of the accelerated projected gradient does, for one workgroup an island or many. Twin:
+// `contact::dual::apgd`.
 #import lib/cwc.wgsl
 #import lib/law.wgsl
 #import lib/float.wgsl
@@ -13,8 +14,8 @@ struct Decision {
     kept: vec4f, // likewise
 }
 
-// `state` and `kept` as CWC_SOLVE_STATE says, `factor` CWC_SOLVE_FACTOR; the error [m] within which forces are only improved;
-// sums of the iteration before: climb and largest error.
+// `state` and `kept` as CWC_SOLVE_STATE says, `factor` CWC_SOLVE_FACTOR; the error [m] within which forces are only
+// improved; sums of the iteration before: climb and largest error.
 fn step_decide(state: vec4f, kept: vec4f, factor: vec4f, accuracy: f32, sums: vec4f) -> Decision {
     var d = Decision();
     d.is_first = state.w == 0.0;
@@ -33,7 +34,8 @@ fn step_decide(state: vec4f, kept: vec4f, factor: vec4f, accuracy: f32, sums: ve
     return d;
 }
 
-// Forces of a contact that are over or go on: `image` is W p of the present ones, `now` the turn of their plane. Returns what it adds to climb and error.
+// Forces of a contact that are over or go on: `image` is W p of the present ones, `now` the turn of their plane.
+// Returns what it adds to climb and error.
 fn step_advance(k: u32, now: u32, image: vec3f, factor: vec4f, d: Decision) -> vec4f {
     let present = cwc_plane(CWC_ITERATE + now, k);
     let other = cwc_plane(CWC_ITERATE + 1u - now, k);

@@ -19,7 +19,8 @@ fn cwc_add(lane: u32, value: vec4f) -> vec4f {
     return sum;
 }
 
-// Sums of x and z and largest y over the workgroup, for all threads; `value` counts for the first thread of each contact only.
+// Sums of x and z and largest y over the workgroup, for all threads; `value` counts for the first thread of each
+// contact only.
 fn cwc_join(lane: u32, value: vec4f) -> vec4f {
     workgroupBarrier();
     cwc_parts[lane] = value;

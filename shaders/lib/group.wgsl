@@ -3,7 +3,8 @@ const REDUCE_PARTS: u32 = 8u;
 var<workgroup> reduce_values: array<vec4f, WORKGROUP>;
 var<workgroup> reduce_parts: array<vec4f, REDUCE_PARTS>;
 
-// Sum over the threads of the workgroup, known to all of them. Two levels of eight: a barrier is dear on software adapters.
+// Sum over the threads of the workgroup, known to all of them. Two levels of eight: a barrier is dear on software
+// adapters.
 fn reduce_group(lane: u32, value: vec4f) -> vec4f {
     workgroupBarrier();
     reduce_values[lane] = value;

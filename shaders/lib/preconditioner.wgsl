@@ -1,6 +1,6 @@
 #import lib/params.wgsl
-// By three vectors, the rows of the inverse of each node's diagonal block with the springs; then the inverse of the coarse matrix of every body, packed as
-// `coarse_block` unpacks it.
+// By three vectors, the rows of the inverse of each node's diagonal block with the springs; then the inverse of the
+// coarse matrix of every body, packed as `coarse_block` unpacks it.
 @group(0) @binding(11) var<storage, read> preconditioner: array<vec4f>;
 
 // D^-1 of a node.
@@ -8,7 +8,8 @@ fn inverse_diagonal(node: u32) -> Block {
     return Block(preconditioner[3u * node], preconditioner[3u * node + 1u], preconditioner[3u * node + 2u]);
 }
 
-// What moves the tile a by the load on the tile b: from force and torque to shift and turn, in the rest pose (`sparse::RigidCoarse::inverse`).
+// What moves the tile a by the load on the tile b: from force and torque to shift and turn, in the rest pose
+// (`sparse::RigidCoarse::inverse`).
 struct CoarseBlock {
     shift_of_force: mat3x3f,
     shift_of_torque: mat3x3f,

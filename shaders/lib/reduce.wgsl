@@ -1,5 +1,5 @@
-// Sums over the rows of a body, in a fixed order: every workgroup leaves a partial sum in its own place of a slot, and every
-// workgroup of the body adds them up again for itself in the next kernel, which saves a dispatch.
+// Sums over the rows of a body, in a fixed order: every workgroup leaves a partial sum in its own place of a slot,
+// and every workgroup of the body adds them up again for itself in the next kernel, which saves a dispatch.
 #import lib/params.wgsl
 #import lib/group.wgsl
 #import host/elastic

@@ -1,10 +1,11 @@
-// The search for pairs of features whose boxes overlap (`src/gpu/detection/search.rs`). Features stand leaf by leaf; a block
-// is around SEARCH_FAN leaves or blocks.
+// The search for pairs of features whose boxes overlap (`src/gpu/detection/search.rs`). Features stand leaf by leaf;
+// a block is around SEARCH_FAN leaves or blocks.
 #import host/search
 
 @group(0) @binding(0) var<uniform> search_data: Search;
 
-// Around where points start and end, in single precision, rounded outwards by the host; comparing and choosing are exact.
+// Around where points start and end, in single precision, rounded outwards by the host; comparing and choosing are
+// exact.
 struct Sweep {
     lo: vec4f, // of blocks, w: 1 if there is something immovable in it
     hi: vec4f,

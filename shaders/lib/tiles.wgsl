@@ -32,7 +32,8 @@ fn tile_rotation(t: u32) -> mat3x3f {
     return quat_matrix_minus_identity(reductions.sums[tile_place(TILE_ROTATION, t)]) + mat3x3f(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0);
 }
 
-// The conjugate gradients of a body, in two slots that take turns: (r.u of the last iteration, its step, iterations, 1 if the loop is over).
+// The conjugate gradients of a body, in two slots that take turns: (r.u of the last iteration, its step, iterations,
+// 1 if the loop is over).
 fn tile_state(body: u32, turn: u32) -> vec4f {
     return reductions.sums[(SLOT_STATE + turn) * MAX_ROW_GROUPS + body];
 }
@@ -41,7 +42,8 @@ fn tile_store_state(body: u32, turn: u32, state: vec4f) {
     reductions.sums[(SLOT_STATE + turn) * MAX_ROW_GROUPS + body] = state;
 }
 
-// How a loop goes on that has made so many iterations, with |r|^2 = residual2 and r.P r = energy, which bounds what is still to be moved in the norm of A.
+// How a loop goes on after this many iterations, with |r|^2 = residual2 and r.P r = energy, which bounds the squared
+// distance from the solution in the norm of A.
 struct Verdict {
     stops: bool,
     converged: bool,
@@ -57,8 +59,8 @@ fn tile_verdict(body: u32, iterations: f32, residual2: f32, energy: f32) -> Verd
     return Verdict(converged || !finite || (!is_fixed && u32(iterations) >= params.max_iterations), converged);
 }
 
-// Tells the others what became of the loop of a body.
-fn tile_tell(body: u32, iterations: f32, residual2: f32, stops: bool, converged: bool) {
+// Leaves the state of the loop of a body to the other kernels.
+fn tile_report(body: u32, iterations: f32, residual2: f32, stops: bool, converged: bool) {
     reductions.controls[body].iterations = u32(iterations);
     reductions.controls[body].residual2 = residual2;
     if stops {

@@ -80,14 +80,16 @@ pub struct AdapterDescription {
 /// Storage buffers a stage that the kernels need: the least that WebGPU guarantees.
 const STORAGE_BUFFERS: u32 = 8;
 
-/// The instance that every device of the program comes from. A window passes its display, so that surfaces can be made from it.
+/// The instance that every device of the program comes from. A window passes its display, so that surfaces can be
+/// made from it.
 pub fn instance(display: Option<Box<dyn wgpu::wgt::WgpuHasDisplayHandle>>) -> wgpu::Instance {
     let mut descriptor = match display {
         Some(display) => wgpu::InstanceDescriptor::new_with_display_handle(display),
         None => wgpu::InstanceDescriptor::new_without_display_handle(),
     };
     // The checker adds a dispatch before every indirect one. Ours read sizes that only our kernels write, within the
-    // limits; on DX12 its absence leaves `num_workgroups` and the vertex base unset there, which no shader of ours reads.
+    // limits; on DX12 its absence leaves `num_workgroups` and the vertex base unset there, which no shader of ours
+    // reads.
     descriptor.flags -= wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL;
     wgpu::Instance::new(descriptor.with_env())
 }
@@ -207,7 +209,8 @@ impl Device {
         self.device.create_bind_group(descriptor)
     }
 
-    /// Overwrites `buffer` from `offset` on before the next submission. wgpu makes a buffer for that, every time: an `Outbox` serves what happens in every step.
+    /// Overwrites `buffer` from `offset` on before the next submission. wgpu makes a buffer for that, every time: an
+    /// `Outbox` serves what happens in every step.
     pub fn write_buffer(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) {
         self.created.fetch_add(1, Ordering::Relaxed);
         self.queue.write_buffer(buffer, offset, bytes);

@@ -44,13 +44,15 @@ shared_slots! {
     fn declare_slots, "", total SLOTS:
     /// In `reductions.sums`, one entry a workgroup over rows: (|M v|^2, |corner forces|^2).
     SLOT_SCALE: 1;
-    /// One entry a body, in two slots that take turns: (r.u of the last iteration, its step, iterations, 1 if the loop is over).
+    /// One entry a body, in two slots that take turns: (r.u of the last iteration, its step, iterations, 1 if the
+    /// loop is over).
     SLOT_STATE: 2;
 }
 
 shared_slots! {
     fn declare_tile_slots, "", total TILE_SLOTS:
-    /// In `reductions.sums` behind the slots of the workgroups, one entry a tile: its rotation from the rest pose, a quaternion.
+    /// In `reductions.sums` behind the slots of the workgroups, one entry a tile: its rotation from the rest pose, a
+    /// quaternion.
     TILE_ROTATION: 1;
     /// (r.u, u.w, r.r); at the start (r.r, b.b).
     TILE_SUMS: 1;
@@ -96,8 +98,8 @@ kernels! {
     }
 }
 
-/// Conjugate gradients with two levels: two dispatches an iteration for the bodies that one workgroup cannot hold, and for
-/// the others all iterations in one. The sums over all rows are finished by the kernel that needs them.
+/// Conjugate gradients with two levels: two dispatches an iteration for the bodies that one workgroup cannot hold,
+/// and for the others all iterations in one. The sums over all rows are finished by the kernel that needs them.
 ///
 /// The matrix has one storage, which the conjugate residuals read too: rows of blocks of three padded rows. Measured on
 /// llvmpipe, with 53,038 blocks in 4,000 rows, a product takes 7.1 ms, one with SELL-32 8.9 ms (nine planes) or 7.4 ms
@@ -113,7 +115,8 @@ pub const GATE_INTERVAL: u32 = 4;
 /// `Reductions` of `shaders/lib/reduce.wgsl`: vectors before the sums.
 pub const REDUCTION_HEADER: usize = size_of::<ControlData>() / 16 * MAX_ROW_GROUPS as usize + layout::MAX_GRABS;
 
-/// Most workgroups of a kernel over rows, unless there are more bodies: every one reads the partial sums of all of its body's, so there are few where cores are few.
+/// Most workgroups of a kernel over rows, unless there are more bodies: every one reads the partial sums of all of
+/// its body's, so there are few where cores are few.
 fn most_row_groups(device: &Device) -> u32 {
     if device.is_hardware() { MAX_ROW_GROUPS / 2 } else { 8 }
 }
@@ -165,9 +168,11 @@ pub fn create_buffers(device: &Device, buffers: &mut Buffers, model: &Model, mos
 /// Least bytes of the element pass, and of the right-hand side with the matrix.
 pub fn bytes_of_system(model: &Model) -> [u64; 2] {
     let (n, tets, blocks) = (model.n_nodes(), model.tets.len(), size_of::<BlockData>() * model.pattern.n_blocks());
-    // Rotations read and written, forces and gradients of four corners written; displacements in two parts and velocities read.
+    // Rotations read and written, forces and gradients of four corners written; displacements in two parts and
+    // velocities read.
     let elements = tets * (size_of::<TetData>() + 2 * 16 + 2 * 4 * 16) + n * 3 * 16;
-    // Corners with their lists, masses, velocities, the impulse; an item for each edge and tet, gradients, blocks written; read again, and diagonals.
+    // Corners with their lists, masses, velocities, the impulse; an item for each edge and tet, gradients, blocks
+    // written; read again, and diagonals.
     let rhs = tets * 4 * (16 + 4) + n * (16 + 16 + 16);
     let matrix = 4 * model.edge_tets.items.len() + tets * 4 * 16 + 2 * blocks + n * 2 * size_of::<BlockData>();
     [elements as u64, (rhs + matrix) as u64]

@@ -124,7 +124,8 @@ pub struct Bound {
     dispatches: Arc<AtomicU32>,
 }
 
-/// A kernel bound twice: in its even and in its odd iterations, buffers or slots take turns (`shaders/lib/parity.wgsl`).
+/// A kernel bound twice: in its even and in its odd iterations, buffers or slots take turns
+/// (`shaders/lib/parity.wgsl`).
 pub struct ByParity([Bound; 2]);
 
 /// A field of a struct that [`kernels`] declares.
@@ -146,9 +147,9 @@ pub trait Stage: Sized {
     fn rebind(&mut self, buffers: &Buffers) -> Result<(), DeviceError>;
 }
 
-/// Declares the kernels of a stage. Each lies in `shaders/FOLDER` under the name of its field; buffers are given where their
-/// names differ from those of the bindings:
-/// `kernels! { struct Kernels in "FOLDER", HOST { name: Bound { binding: "buffer" }, ... } }`.
+/// Declares the kernels of a stage. Each lies in `shaders/FOLDER` under the name of its field; buffers are given
+/// where their names differ from those of the bindings: `kernels! { struct Kernels in "FOLDER", HOST { name: Bound {
+/// binding: "buffer" }, ... } }`.
 macro_rules! kernels {
     ($(#[$doc:meta])* $vis:vis struct $Name:ident in $folder:literal, $host:path {
         $($(#[$kernel_doc:meta])* $kernel:ident: $ty:ty $({ $($binding:ident: $buffer:literal),* })?),* $(,)?

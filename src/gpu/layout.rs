@@ -143,7 +143,8 @@ shared_struct! {
 }
 
 shared_struct! {
-    /// The rows that a workgroup of the kernels over rows works on: rows of one body, shared with the body's other workgroups.
+    /// The rows that a workgroup of the kernels over rows works on: rows of one body, shared with the body's other
+    /// workgroups.
     pub struct ShareData as "Share" {
         body: u32,
         first_group: u32,
@@ -237,8 +238,8 @@ pub fn three(v: &[f32; 4]) -> Vec3 {
     Vec3::new(v[0].into(), v[1].into(), v[2].into())
 }
 
-/// A displacement [m] as a multiple of 2^-12 m and a small rest: differences of neighbours come out exact at any distance
-/// from the origin.
+/// A displacement [m] as a multiple of 2^-12 m and a small rest: differences of neighbours come out exact at any
+/// distance from the origin.
 pub fn split(u: &Vec3) -> ([f32; 4], [f32; 4]) {
     let high = u.map(|c| (c * 4096.0).round() / 4096.0);
     (vec4(&high, 0.0), vec4(&(u - high), 0.0))

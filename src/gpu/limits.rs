@@ -8,7 +8,8 @@ shared_constants! {
     fn declare, "":
     /// Threads of a workgroup.
     pub WORKGROUP: u32 = 64;
-    /// Threads of one row of workgroups where a dispatch needs two dimensions (a dimension has at most 65,535 workgroups).
+    /// Threads of one row of workgroups where a dispatch needs two dimensions (a dimension has at most 65,535
+    /// workgroups).
     pub GRID_ROW: u32 = 32_768 * WORKGROUP;
     /// Most workgroups of a kernel over rows, and deformable bodies: their shares fill the 64 KiB that WebGPU
     /// guarantees a uniform buffer.

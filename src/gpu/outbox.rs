@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::device::{Device, DeviceError};
 use super::readback::Mapping;
 
-/// A buffer that the host writes between submissions. `wgpu::Queue::write_buffer` would make one for every call. What is larger than the buffer makes a larger one.
+/// A buffer that the host writes between submissions. `wgpu::Queue::write_buffer` would make one for every call. What
+/// is larger than the buffer makes a larger one.
 pub struct Outbox {
     device: Arc<Device>,
     buffer: wgpu::Buffer,

@@ -1,6 +1,6 @@
-//! Tiles: the free nodes of one aggregate of a body, which one workgroup of the elastic solve works on; and the coarse
-//! space that they span, as the inverse of its matrix in the rest pose. Twin: `gpu::tests::two_level_on_cpu`, as the CPU
-//! backend has another coarse space (`sparse::TwoLevel`).
+//! Tiles: the free nodes of one aggregate of a body, which one workgroup of the elastic solve works on; and the
+//! coarse space that they span, as the inverse of its matrix in the rest pose. Twin: `gpu::tests::two_level_on_cpu`,
+//! as the CPU backend has another coarse space (`sparse::TwoLevel`).
 
 use super::kernel::Buffers;
 use super::layout::{BlockData, MemberData, NONE, Pattern, ShareData, TileData};
@@ -29,14 +29,15 @@ const PAIR: usize = 9;
 /// Reading the inverse of the coarse matrix takes no longer than reading this many blocks a node.
 const BLOCKS: f64 = 13.0;
 
-/// Most aggregates of a body of `n` nodes: the dense inverse, of 36 numbers a pair, is no larger than the matrix, of 9 numbers a block.
+/// Most aggregates of a body of `n` nodes: the dense inverse, of 36 numbers a pair, is no larger than the matrix, of
+/// 9 numbers a block.
 fn most_aggregates(n: usize) -> usize {
     (BLOCKS * n as f64 / 4.0).sqrt() as usize
 }
 
 impl Tiles {
-    /// The tiles of `model`, workgroups of the kernels, and the words of [`Pattern`]. `shares`: of the kernels over rows.
-    /// Bodies of up to `most_whole` free nodes are solved in one workgroup, if it can hold them.
+    /// The tiles of `model`, workgroups of the kernels, and the words of [`Pattern`]. `shares`: of the kernels over
+    /// rows. Bodies of up to `most_whole` free nodes are solved in one workgroup, if it can hold them.
     pub fn new(model: &Model, shares: &[ShareData], most_whole: usize) -> (Self, Groups, Vec<u32>) {
         let of_body = |body: &crate::model::Body| Aggregates::new(model, body, most_aggregates(body.nodes.len()));
         let aggregates: Vec<Aggregates> = model.bodies.iter().map(of_body).collect();
@@ -81,7 +82,8 @@ impl Tiles {
         let blocks = (size_of::<BlockData>() + 4) * model.pattern.n_blocks();
         let coarse = if is_two_level { 16 * self.n_vectors() } else { 0 };
         let diagonals = size_of::<BlockData>() * model.n_nodes();
-        // Vectors: the product reads u, r and writes w; the rest of it reads w and has x, r, u, p, s read and written. Both read the members.
+        // Vectors: the product reads u, r and writes w; the rest of it reads w and has x, r, u, p, s read and
+        // written. Both read the members.
         let iteration = blocks + coarse + diagonals + 16 * model.n_nodes() * (3 + 11 + 2);
         // The start value is read, r written; then r is read, b read twice, u written.
         [iteration as u64, (blocks + coarse + diagonals + 16 * model.n_nodes() * (6 + 2)) as u64]
@@ -124,7 +126,8 @@ impl Tiles {
     }
 }
 
-/// Appends the tiles of a body, whose inverse begins at vector `first` of all inverses; returns the vectors of the inverse.
+/// Appends the tiles of a body, whose inverse begins at vector `first` of all inverses; returns the vectors of the
+/// inverse.
 fn put_tiles(pattern: &mut Pattern, model: &Model, body: usize, own: &Aggregates, shares: &[ShareData], first: usize) -> usize {
     let (n, first_tile, first_node) = (count(own), pattern.tiles.len() as u32, model.bodies[body].nodes.start as u32);
     let share = shares.iter().position(|share| share.body == body as u32).unwrap_or(0) as u32;

@@ -102,7 +102,8 @@ impl Declarations {
         let _ = writeln!(self.text, "struct {} {{\n{fields}}}", T::wgsl());
     }
 
-    /// `accessor(k)` is item k of section number `section` of the array `words`, whose sections begin where `offsets` says.
+    /// `accessor(k)` is item k of section number `section` of the array `words`, whose sections begin where `offsets`
+    /// says.
     pub fn section<T: Shared>(&mut self, words: &str, offsets: &str, section: usize, accessor: &str) {
         let stride = size_of::<T>() / 4;
         let (first, ty, value) = (offset_of_section(offsets, section), T::wgsl(), T::read(words, 0));

@@ -1,4 +1,5 @@
-//! Columns of the inverses of rest matrices, on the device: computed when a node is first touched, kept while there is room.
+//! Columns of the inverses of rest matrices, on the device: computed when a node is first touched, kept while there
+//! is room.
 
 use std::sync::Arc;
 
@@ -33,7 +34,8 @@ struct Held {
 }
 
 impl ColumnStore {
-    /// Makes room for the columns of the nodes among `unknowns`, and computes those that are not there. If there is no room for all of them, the others go.
+    /// Makes room for the columns of the nodes among `unknowns`, and computes those that are not there. If there is
+    /// no room for all of them, the others go.
     pub fn request(&mut self, model: &Model, rests: &[Option<RestBody>], unknowns: &[u32]) {
         let nodes = unknowns.partition_point(|unknown| (*unknown as usize) < model.n_nodes());
         let by_body: Vec<&[u32]> =

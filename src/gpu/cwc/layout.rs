@@ -31,8 +31,8 @@ shared_constants! {
     fn declare_constants, "CWC_":
     /// Most iterations of a pass.
     pub ITERATIONS: u32 = 240;
-    /// Dispatches of a pass for islands that one workgroup holds: llvmpipe breaks loops off when a thread has gone 65,535
-    /// times round all of them.
+    /// Dispatches of a pass for islands that one workgroup holds: llvmpipe breaks loops off when a thread has gone
+    /// 65,535 times round all of them.
     pub WHOLE_DISPATCHES: u32 = 10;
     /// Most passes with the same rows.
     pub MAX_PASSES: f64 = cwc::MAX_PASSES as f64;
@@ -40,8 +40,8 @@ shared_constants! {
     pub GROUP_CONTACTS: usize = 4;
     /// Threads of a contact, next to each other.
     LANES: usize = WORKGROUP as usize / GROUP_CONTACTS;
-    /// Forces are sought to this part of the accuracy, so that what rests becomes still; within the accuracy itself they are
-    /// taken after the first pass,
+    /// Forces are sought to this part of the accuracy, so that what rests becomes still; within the accuracy itself
+    /// they are taken after the first pass,
     pub FINEST: f64 = 0.2;
     /// and after more than this many passes
     pub MANY_PASSES: f64 = 7.0;
@@ -51,18 +51,19 @@ shared_constants! {
     pub FORCING: f64 = cwc::FORCING;
     /// The power iteration comes from below.
     pub EIGENVALUE_MARGIN: f64 = dual::EIGENVALUE_MARGIN;
-    /// A pass moves the contacts by more or less than the compliance of the rest pose predicts (1.6 times as far in a ball
-    /// that is squeezed between plates, where passes without a factor left .65 of the error each): the factor follows, by at
-    /// most so much a pass
+    /// A pass moves the contacts by more or less than the compliance of the rest pose predicts (1.6 times as far in a
+    /// ball that is squeezed between plates, where passes without a factor left .65 of the error each): the factor
+    /// follows, by at most so much a pass
     pub MAX_FACTOR_CHANGE: f64 = 2.0;
     /// and between these in all.
     pub MIN_FACTOR: f64 = 0.25;
     pub MAX_FACTOR: f64 = 8.0;
     /// Errors that grow to this many times the best one show that the step is too long.
     LOST: f64 = 100.0;
-    /// Forces whose error is at most this many times the least one are taken for better if they are later. Contacts on the
-    /// same nodes hand forces to each other with an error that stays as it is until one of them has none left; without this,
-    /// each pass would go that way anew. On the CPU, where passes have more iterations, it makes no difference.
+    /// Forces whose error is at most this many times the least one are taken for better if they are later. Contacts
+    /// on the same nodes hand forces to each other with an error that stays as it is until one of them has none left;
+    /// without this, each pass would go that way anew. On the CPU, where passes have more iterations, it makes no
+    /// difference.
     AS_GOOD: f64 = 1.1;
     /// Forces within the accuracy are improved by this many iterations.
     IMPROVEMENTS: f64 = dual::IMPROVEMENTS as f64;
@@ -78,8 +79,8 @@ shared_constants! {
 
 shared_slots! {
     fn declare_planes, "CWC_", total pub PLANES:
-    /// Planes of `cwc_state`, each of one vector a contact: forces of the present iteration and of the one before [N], in two
-    /// planes that take turns.
+    /// Planes of `cwc_state`, each of one vector a contact: forces of the present iteration and of the one before
+    /// [N], in two planes that take turns.
     pub ITERATE: 2;
     /// The best forces so far [N].
     pub FORCE: 1;
@@ -99,7 +100,8 @@ shared_slots! {
 
 shared_slots! {
     fn declare_sums, "CWC_", total pub SUM_SLOTS:
-    /// Slots of partial sums in `cwc_state`, one entry a workgroup: (climb, largest error) of two iterations that take turns,
+    /// Slots of partial sums in `cwc_state`, one entry a workgroup: (climb, largest error) of two iterations that
+    /// take turns,
     pub SUM_ITERATE: 2;
     /// and of the power iteration.
     pub SUM_PROBE: 1;
@@ -107,14 +109,14 @@ shared_slots! {
 
 shared_slots! {
     fn declare_solve, "CWC_SOLVE_", total pub VECTORS:
-    /// State of the solve of an island in `cwc_state`. Two vectors that take turns with the next two: (theta, best error [m],
-    /// 1 if it is over, iterations), and (step length, climb and largest error of the last iteration in one workgroup,
-    /// iterations within the accuracy).
+    /// State of the solve of an island in `cwc_state`. Two vectors that take turns with the next two: (theta, best
+    /// error [m], 1 if it is over, iterations), and (step length, climb and largest error of the last iteration in
+    /// one workgroup, iterations within the accuracy).
     pub STATE: 4;
     /// (aim [m], factor of the compliance, 1 if the forces are found, passes).
     pub FACTOR: 1;
-    /// (error of the last pass [m], iterations of all passes, reciprocal of the largest eigenvalue, passes together with those
-    /// that only continued the elastic solve).
+    /// (error of the last pass [m], iterations of all passes, reciprocal of the largest eigenvalue, passes together
+    /// with those that only continued the elastic solve).
     pub PROGRESS: 1;
 }
 

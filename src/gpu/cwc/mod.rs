@@ -1,9 +1,9 @@
-//! Corrected warped compliance on the device: compliance of the contacts from the columns of the rest pose, forces by an
-//! accelerated projected gradient, one dispatch an iteration. Twin: `contact::cwc`.
+//! Corrected warped compliance on the device: compliance of the contacts from the columns of the rest pose, forces by
+//! an accelerated projected gradient, one dispatch an iteration. Twin: `contact::cwc`.
 //!
-//! A pass solves for the velocities with the forces that are known, measures how far the contacts then are from their laws,
-//! and improves the forces as far as the compliance tells. Velocities come from the true matrix in every pass, so that what
-//! is measured is what is true; islands whose forces are found wait for the others.
+//! A pass solves for the velocities with the forces that are known, measures how far the contacts then are from their
+//! laws, and improves the forces as far as the compliance tells. Velocities come from the true matrix in every pass,
+//! so that what is measured is what is true; islands whose forces are found wait for the others.
 
 mod columns;
 pub mod layout;
@@ -24,13 +24,14 @@ use super::limits::WORKGROUP;
 use super::outbox::Outbox;
 use crate::model::Model;
 
-/// Iterations between two checks whether all islands are over; even, so that what goes on begins with an even iteration.
+/// Iterations between two checks whether all islands are over; even, so that what goes on begins with an even
+/// iteration.
 pub const CHECK_INTERVAL: u32 = 8;
 /// Iterations for the largest eigenvalue.
 const PROBES: u32 = 8;
 
-/// Most contacts of an island whose forces one workgroup finds: one a thread, or, where dispatches are dear, as many as a
-/// thread may go round (`shaders/cwc/solve_small_island.wgsl`).
+/// Most contacts of an island whose forces one workgroup finds: one a thread, or, where dispatches are dear, as many
+/// as a thread may go round (`shaders/cwc/solve_small_island.wgsl`).
 fn most_whole(device: &Device) -> usize {
     if device.is_hardware() { WORKGROUP as usize } else { 256 }
 }
@@ -99,8 +100,8 @@ impl Cwc {
         Tables::new(model, islands, inverses, &mut self.columns, self.most_whole)
     }
 
-    /// Brings a solve to the device with the next submission of `outbox`: its tables, and the forces that it starts from.
-    /// Where the device has no room for them nothing has changed.
+    /// Brings a solve to the device with the next submission of `outbox`: its tables, and the forces that it starts
+    /// from. Where the device has no room for them nothing has changed.
     pub fn upload(&mut self, buffers: &mut Buffers, outbox: &mut Outbox, tables: &Tables) -> Result<(), DeviceError> {
         let counts = [tables.words.len(), tables.rows.len(), tables.n_state, tables.n_weights, tables.n_motions];
         let needed = || GROWING.into_iter().zip(counts).map(|((name, bytes), count)| (name, (count * bytes) as u64));
@@ -148,8 +149,8 @@ impl Cwc {
     }
 
     /// The second half of a pass, with `iterations` for islands that many workgroups share (a multiple of
-    /// [`CHECK_INTERVAL`]). Islands that need more go on where the next pass is recorded, instead of beginning it: the number
-    /// decides only how work is cut.
+    /// [`CHECK_INTERVAL`]). Islands that need more go on where the next pass is recorded, instead of beginning it:
+    /// the number decides only how work is cut.
     pub fn record_forces(&self, pass: &mut wgpu::ComputePass, buffers: &Buffers, iterations: u32) {
         if self.data.n_contacts == 0 {
             return;

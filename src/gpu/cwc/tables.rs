@@ -101,8 +101,8 @@ impl TouchedUnknowns<'_> {
 }
 
 impl Tables {
-    /// Lays out the contacts of `islands`, and requests the columns of their nodes. Islands of up to `most_whole` contacts are
-    /// solved in one workgroup.
+    /// Lays out the contacts of `islands`, and requests the columns of their nodes. Islands of up to `most_whole`
+    /// contacts are solved in one workgroup.
     pub fn new(model: &Model, islands: &[IslandRows], inverses: Inverses, columns: &mut ColumnStore, most_whole: usize) -> Self {
         let touched = TouchedUnknowns::new(model, islands);
         columns.request(model, inverses.rests, &touched.unknowns);

@@ -272,8 +272,8 @@ fn updated(solve: [[f64; 4]; 3], sums: [f64; 4], curvature: [f64; 4], is_solved:
 #[test]
 fn update_status_decides_as_its_twin() {
     let mut bench = Bench::new(&[2, 4, 6, 8, 9]);
-    // State and factor of each island, and the error [m]: in its first pass, in a later one whose motions were foretold too
-    // small, with many passes behind it, in the middle of a pass, and with forces that are found.
+    // State and factor of each island, and the error [m]: in its first pass, in a later one whose motions were
+    // foretold too small, with many passes behind it, in the middle of a pass, and with forces that are found.
     let cases = [
         ([1.0, 1.0, 1.0, 7.0], [0.0, 1.0, 0.0, 0.0], 0.1 * FINEST * ACCURACY),
         ([1.0, 1.0, 1.0, 30.0], [1e-4, 1.3, 0.0, 2.0], 1.5 * ACCURACY),
@@ -322,7 +322,8 @@ fn finish_pass_ends_the_iterations_once_all_islands_are_over() {
     }
 }
 
-/// An iteration of the accelerated gradient in f64, from plane `ITERATE` with momentum. Twin: the loop of `contact::dual::apgd`.
+/// An iteration of the accelerated gradient in f64, from plane `ITERATE` with momentum. Twin: the loop of
+/// `contact::dual::apgd`.
 struct Iterated {
     forces: Vec<Vec3>,
     motions: Vec<Vec3>,

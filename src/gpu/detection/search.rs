@@ -1,11 +1,11 @@
-//! The broad phase on the device: pairs of features that may touch by their boxes. Boxes are those of the host, in f32, and
-//! are only compared: the pairs are those of `geometry::Bvh::query` before it looks for planes between them, however an
-//! adapter rounds.
+//! The broad phase on the device: pairs of features that may touch by their boxes. Boxes are those of the host, in
+//! f32, and are only compared: the pairs are those of `geometry::Bvh::query` before it looks for planes between them,
+//! however an adapter rounds.
 //!
-//! Around eight leaves of the host's tree in a row there is a block, around eight blocks a larger one. Every leaf searches
-//! for the leaves that it may touch, every vertex and edge counts what it may touch there, prefix sums give the places where
-//! each may write, and they write, always in the same order. Where there is no room for all pairs, the buffer grows and the
-//! pairs are written again.
+//! Around eight leaves of the host's tree in a row there is a block, around eight blocks a larger one. Every leaf
+//! searches for the leaves that it may touch, every vertex and edge counts what it may touch there, prefix sums give
+//! the places where each may write, and they write, always in the same order. Where there is no room for all pairs,
+//! the buffer grows and the pairs are written again.
 
 use std::sync::Arc;
 
@@ -280,9 +280,9 @@ impl Search {
         })
     }
 
-    /// All pairs of features that may touch by their boxes, of bodies that may touch by their `flags`; `vertex_sweeps` as of
-    /// [`crate::geometry::Bvh::vertex_sweeps`]. None if there are more pairs than the device holds, or the search of a
-    /// feature was broken off.
+    /// All pairs of features that may touch by their boxes, of bodies that may touch by their `flags`;
+    /// `vertex_sweeps` as of [`crate::geometry::Bvh::vertex_sweeps`]. None if there are more pairs than the device
+    /// holds, or the search of a feature was broken off.
     pub fn find(&mut self, flags: &[u32], vertex_sweeps: &[[f32; 16]]) -> Result<Option<Candidates>, DeviceError> {
         let before = self.buffers.n_dispatches();
         (self.work, self.round_trips) = (StageWork::default(), 0);
@@ -360,8 +360,8 @@ impl Search {
         let SearchData { n_vertices: n_searching, n_edges, n_triangles, n_leaves, .. } = self.data;
         let (searching, features) = (n_searching + n_edges, n_edges + n_triangles);
         let words = 2 * n_searching + 4 * (n_edges + n_triangles + n_leaves);
-        // Boxes of vertices are read to make the others, and all boxes by both passes of the search; so are the words. Counts
-        // are written, summed and read.
+        // Boxes of vertices are read to make the others, and all boxes by both passes of the search; so are the
+        // words. Counts are written, summed and read.
         let boxes = SWEEP_BYTES * (3 * n_vertices + 3 * (features + n_leaves) as usize);
         (boxes + 4 * (3 * words + 4 * searching) as usize + 2 * PAIR_BYTES * n) as u64
     }

@@ -1,6 +1,6 @@
-//! The first part of the narrow phase on the device: it proves in f32 of most candidates that they do not cross on their
-//! way, and the host examines the others only. `geometry::first_crossing` says no to all that is left out, so that nothing
-//! depends on whether candidates were sieved.
+//! The first part of the narrow phase on the device: it proves in f32 of most candidates that they do not cross on
+//! their way, and the host examines the others only. `geometry::first_crossing` says no to all that is left out, so
+//! that nothing depends on whether candidates were sieved.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -23,8 +23,8 @@ fn load(name: &str, host: &'static HostModule) -> Shader {
     Shader::load(name, host).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The shaders in the folders of `kernels` are these kernels and no others; each is valid, bears the name of its file, and
-/// binds no more buffers than every adapter has. Returns the names without folders.
+/// The shaders in the folders of `kernels` are these kernels and no others; each is valid, bears the name of its
+/// file, and binds no more buffers than every adapter has. Returns the names without folders.
 pub(crate) fn check_kernels(kernels: &[KernelSource]) -> Vec<&'static str> {
     let folder = |name: &'static str| name.split_once('/').unwrap().0;
     let folders: BTreeSet<&str> = kernels.iter().map(|kernel| folder(kernel.name)).collect();
