@@ -1,4 +1,5 @@
-// One of several devices, one thread a block row: x += t v, r -= t u, with partial sums of r.z and r.r. Twin: `lab::sparse::advance`.
+// One of several devices, one thread a block row: x += t v, r -= t u, with partial sums of r.z and r.r. Twin:
+// `lab::sparse::advance`.
 #import lib/lab.wgsl
 
 @group(0) @binding(2) var<storage, read> inverse_diagonal: array<vec4f>;

@@ -1,6 +1,7 @@
-// One thread a block row, after the product w = A u: everything else of an iteration of the single-reduction form of conjugate gradients
-// [Chronopoulos, Gear 1989], with partial sums of the new r.u and r.r. The other sum, u.w, comes from the product. Every workgroup finishes the
-// sums for itself and comes to the same numbers. Twin: `lab::sparse::jacobi_cg`, whose iterates these are in exact arithmetic.
+// One thread a block row, after the product w = A u: everything else of an iteration of the single-reduction form of
+// conjugate gradients [Chronopoulos, Gear 1989], with partial sums of the new r.u and r.r. The other sum, u.w, comes
+// from the product. Every workgroup finishes the sums for itself and comes to the same numbers. Twin:
+// `lab::sparse::jacobi_cg`, whose iterates these are in exact arithmetic.
 #import lib/lab.wgsl
 #import lib/parity.wgsl
 #import lib/float.wgsl

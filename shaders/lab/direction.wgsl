@@ -1,4 +1,5 @@
-// One of several devices, one thread a block row: v = D^-1 r + s v, the own slice of the direction. Twin: `lab::sparse::direction`.
+// One of several devices, one thread a block row: v = D^-1 r + s v, the own slice of the direction. Twin:
+// `lab::sparse::direction`.
 #import lib/lab.wgsl
 
 @group(0) @binding(2) var<storage, read> inverse_diagonal: array<vec4f>;

@@ -1,4 +1,5 @@
-// One thread a block row of SELL-32: y = A x, with partial sums of x.y. Does nothing once a solve is over. Twin: `lab::sparse::Sell`.
+// One thread a block row of SELL-32: y = A x, with partial sums of x.y. Does nothing once a solve is over. Twin:
+// `lab::sparse::Sell`.
 #import lib/lab.wgsl
 #import lib/parity.wgsl
 

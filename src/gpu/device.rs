@@ -210,7 +210,7 @@ impl Device {
     }
 
     /// Overwrites `buffer` from `offset` on before the next submission. wgpu makes a buffer for that, every time: an
-    /// `Outbox` serves what happens in every step.
+    /// `UploadStaging` serves what happens in every step.
     pub fn write_buffer(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) {
         self.created.fetch_add(1, Ordering::Relaxed);
         self.queue.write_buffer(buffer, offset, bytes);

@@ -1,7 +1,9 @@
-//! Elements, matrix and contact forces on the device, for a backend that leaves to the CPU what may meet and whether it crosses.
+//! Elements, matrix and contact forces on the device, for a backend that leaves to the CPU what may meet and whether
+//! it crosses.
 //!
-//! The state is the host's, in f64; the device has it in f32, in two parts. A round is one or more submissions: rows and forces go to the device, it solves, and
-//! velocities and forces come back. Then the host looks at the moved geometry.
+//! The state is the host's, in f64; the device has it in f32, in two parts. A round is one or more submissions: rows
+//! and forces go to the device, it solves, and velocities and forces come back. Then the host looks at the moved
+//! geometry.
 
 mod compliance;
 #[cfg(test)]
@@ -13,18 +15,16 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::cwc::{
-    CHECK_INTERVAL as LOOK, Cwc, FACTOR, FORCE, ITERATIONS, Inverses, IslandRows, PROGRESS as TOLD, SCALE, Tables, VECTORS as SOLVE,
-};
+use super::cwc::{CHECK_INTERVAL, Cwc, FACTOR, FORCE, ITERATIONS, Inverses, IslandRows, PROGRESS, SCALE, Tables, VECTORS};
 use super::detection::{DetectionPlace, Detector};
 use super::device::{Device, DeviceError};
 use super::elastic::{Assembly, ConjugateGradient, bytes_of_system, create_buffers};
 use super::kernel::{Bound, Buffers, Stage};
 use super::layout::{ControlData, split, three, vec4};
 use super::limits::MAX_WHOLE_NODES;
-use super::outbox::Outbox;
-use super::readback::{Mailbox, Stopwatch};
-use super::stepper::{Held, outbox, skins};
+use super::readback::{ReadbackBuffer, Stopwatch};
+use super::staging::UploadStaging;
+use super::stepper::{Held, skins, upload_staging};
 use super::tiles::Tiles;
 use super::upload::{Groups, controls, params_data, upload_model};
 use crate::contact::generate::Detection;
@@ -56,8 +56,8 @@ pub struct DeviceBackend {
     /// Each writes its own of the surface buffers, which take turns.
     skins: Vec<(Bound, Arc<wgpu::Buffer>)>,
     surface: usize,
-    mailbox: Mailbox,
-    outbox: Outbox,
+    readback: ReadbackBuffer,
+    staging: UploadStaging,
     stopwatch: Stopwatch,
     held: Held,
     work: DeviceWork,
@@ -71,14 +71,15 @@ pub struct DeviceBackend {
     rigid_rhs: Vec<Vec3>,
     /// Deformable bodies that no node is held of.
     is_free: Vec<bool>,
-    /// Passes that the first round of a step and the later ones took last. They decide how work is cut into submissions, not what it comes to.
+    /// Passes that the first round of a step and the later ones took last. They decide how work is cut into
+    /// submissions, not what it comes to.
     foreseen: [u32; 2],
     /// Likewise iterations for the forces in a pass.
     foreseen_iterations: [u32; 2],
     step: u64,
 }
 
-/// Layout of the mailbox.
+/// Layout of the readback buffer.
 const TIMES_AT: u64 = 0;
 const CONTROLS_AT: u64 = TIMES_AT + Stopwatch::BYTES;
 
@@ -98,8 +99,8 @@ impl DeviceBackend {
             rotations: vec![],
             skins,
             surface: 0,
-            mailbox: Mailbox::new(&device, CONTROLS_AT),
-            outbox: outbox(&device, model),
+            readback: ReadbackBuffer::new(&device, CONTROLS_AT),
+            staging: upload_staging(&device, model),
             stopwatch: Stopwatch::new(&device),
             held: Held::default(),
             work: DeviceWork::default(),
@@ -136,10 +137,11 @@ impl DeviceBackend {
         StepError::DeviceLost { step: self.step, reason: error.to_string() }
     }
 
-    /// A submission, with what the host has to bring, and elements and matrix if the step does not have them yet; whether it makes them.
+    /// A submission, with what the host has to bring, and elements and matrix if the step does not have them yet;
+    /// whether it makes them.
     fn begin_submission(&mut self, step: &StepInputs) -> Result<(wgpu::CommandEncoder, bool), DeviceError> {
         let mut encoder = self.encoder();
-        self.outbox.record(&mut encoder)?;
+        self.staging.record(&mut encoder)?;
         let is_fresh = std::mem::take(&mut self.is_fresh);
         if is_fresh {
             let n_grabs = step.loads.grabs.len();
@@ -157,7 +159,8 @@ impl DeviceBackend {
         self.work.add(stage, StageWork { dispatches: self.buffers.n_dispatches() - before, bytes: 0 });
     }
 
-    /// Submits and waits for `parts` of buffers, each a name, its first byte and how many there are, which `read` then sees.
+    /// Submits and waits for `parts` of buffers, each a name, its first byte and how many there are, which `read`
+    /// then sees.
     fn deliver<T>(
         &mut self,
         mut encoder: wgpu::CommandEncoder,
@@ -171,17 +174,17 @@ impl DeviceBackend {
             places.push(end..end + bytes);
             end += bytes;
         }
-        self.mailbox.reserve(end as u64);
+        self.readback.reserve(end as u64);
         for ((name, from, bytes), place) in parts.iter().zip(&places).filter(|((_, _, bytes), _)| *bytes > 0) {
-            self.mailbox.collect_from(&mut encoder, self.buffers.get(name), *from, *bytes as u64, place.start as u64);
+            self.readback.collect_from(&mut encoder, self.buffers.get(name), *from, *bytes as u64, place.start as u64);
         }
-        self.stopwatch.collect(&mut encoder, &self.mailbox, TIMES_AT);
-        let Self { mailbox, stopwatch, outbox, .. } = self;
-        let submitted = mailbox.submit(encoder, |bytes| {
+        self.stopwatch.collect(&mut encoder, &self.readback, TIMES_AT);
+        let Self { readback, stopwatch, staging, .. } = self;
+        let submitted = readback.submit(encoder, |bytes| {
             let found: Vec<&[u8]> = places.iter().map(|place| &bytes[place.clone()]).collect();
             (read(&found), stopwatch.read(&bytes[TIMES_AT as usize..]))
         });
-        outbox.take_back();
+        staging.take_back();
         let (answer, times) = submitted?;
         report.round_trips += 1;
         match times {
@@ -194,7 +197,7 @@ impl DeviceBackend {
     /// Rotations of the tets that the next pass over the elements begins with.
     fn bring_rotations(&mut self, rotations: &[Quaternion]) {
         let rotations: Vec<_> = rotations.iter().map(|q| q.map(|c| c as f32)).collect();
-        self.outbox.put(self.buffers.get("rotations"), 0, &rotations);
+        self.staging.put(self.buffers.get("rotations"), 0, &rotations);
     }
 
     /// Puts the state where the kernels read it, and submits with the surface there.
@@ -203,17 +206,17 @@ impl DeviceBackend {
         let velocities: Vec<_> = state.velocities.iter().map(|v| vec4(v, 0.0)).collect();
         let dv: Vec<_> = state.velocity_changes.iter().map(|v| vec4(v, 0.0)).collect();
         for (name, values) in [("displacements_hi", high), ("displacements_lo", low), ("velocities", velocities), ("dv", dv)] {
-            self.outbox.put(self.buffers.get(name), 0, &values);
+            self.staging.put(self.buffers.get(name), 0, &values);
         }
         self.surface = (self.surface + 1) % self.skins.len();
         let mut encoder = self.encoder();
-        self.outbox.record(&mut encoder)?;
+        self.staging.record(&mut encoder)?;
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             self.skins[self.surface].0.dispatch(&mut pass, model.n_vertices());
         }
         self.device.queue.submit([encoder.finish()]);
-        self.outbox.take_back();
+        self.staging.take_back();
         self.device.fault().map_or(Ok(()), Err)
     }
 }
@@ -260,13 +263,13 @@ impl Backend for DeviceBackend {
         for ((dv, inverse), rhs) in dv[model.n_nodes()..].iter_mut().zip(&self.inverses).zip(&self.rigid_rhs) {
             *dv = inverse * rhs;
         }
-        let Self { outbox, buffers, held, rigid_rhs, groups, .. } = self;
-        outbox.put(buffers.get("params"), 0, &[params_data(model, params, loads, groups)]);
-        held.put(outbox, buffers, model, loads);
+        let Self { staging, buffers, held, rigid_rhs, groups, .. } = self;
+        staging.put(buffers.get("params"), 0, &[params_data(model, params, loads, groups)]);
+        held.put(staging, buffers, model, loads);
         let rigid = 16 * model.n_nodes() as u64;
         let vectors = |v: &[Vec3]| v.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>();
-        outbox.put(buffers.get("rhs_free"), rigid, &vectors(rigid_rhs));
-        outbox.put(buffers.get("dv"), rigid, &vectors(&dv[model.n_nodes()..]));
+        staging.put(buffers.get("rhs_free"), rigid, &vectors(rigid_rhs));
+        staging.put(buffers.get("dv"), rigid, &vectors(&dv[model.n_nodes()..]));
         Ok(())
     }
 
@@ -301,8 +304,8 @@ impl Backend for DeviceBackend {
 const MIN_BODIES_PER_TASK: usize = 16;
 
 impl DeviceBackend {
-    /// A solve in f32 loses momentum: what the impulses on each body of an island make of it, less what it has, is restored. `contacts`: all of the island;
-    /// `dv`: its velocity changes.
+    /// A solve in f32 loses momentum: what the impulses on each body of an island make of it, less what it has, is
+    /// restored. `contacts`: all of the island; `dv`: its velocity changes.
     fn keep_momentum(&self, step: &StepInputs, island: &Island, contacts: &[Constraint], dv: &mut [Vec3]) {
         let &StepInputs { model, state, params, loads, .. } = step;
         let dt = params.time_step;

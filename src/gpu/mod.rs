@@ -1,5 +1,5 @@
-//! The backend on the device, in f32. Kernels are declared by the file that owns their stage (`kernels!`), and what they share
-//! with the host is declared in Rust (`wgsl`).
+//! The backend on the device, in f32. Kernels are declared by the file that owns their stage (`kernels!`), and what
+//! they share with the host is declared in Rust (`wgsl`).
 
 mod cwc;
 mod detection;
@@ -9,7 +9,7 @@ mod engine;
 mod kernel;
 mod layout;
 mod limits;
-mod outbox;
+mod staging;
 mod readback;
 mod shader;
 mod stepper;
@@ -25,7 +25,7 @@ pub use engine::DeviceBackend;
 pub(crate) use kernel::kernels;
 pub use kernel::{Bound, Buffers, ByParity, DeclaredKernel, Kernel, KernelSource, Stage};
 pub use limits::{GRID_ROW, MAX_ROW_GROUPS, WORKGROUP};
-pub use readback::{Mailbox, read_buffer};
+pub use readback::{ReadbackBuffer, read_buffer};
 pub use shader::{Binding, Shader, ShaderError};
 pub use stepper::GpuStepper as Stepper;
 pub use wgsl::HostModule;

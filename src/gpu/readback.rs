@@ -37,29 +37,29 @@ impl Mapping {
 }
 
 /// A small buffer that the host reads after a submission.
-pub struct Mailbox {
+pub struct ReadbackBuffer {
     device: Arc<Device>,
     buffer: wgpu::Buffer,
 }
 
-fn create_mailbox(device: &Device, bytes: u64) -> wgpu::Buffer {
+fn create_readback(device: &Device, bytes: u64) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some("mailbox"),
+        label: Some("readback"),
         size: bytes,
         usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
         mapped_at_creation: false,
     })
 }
 
-impl Mailbox {
+impl ReadbackBuffer {
     pub fn new(device: &Arc<Device>, bytes: u64) -> Self {
-        Self { device: device.clone(), buffer: create_mailbox(device, bytes) }
+        Self { device: device.clone(), buffer: create_readback(device, bytes) }
     }
 
     /// Room for `bytes` at least, between submissions.
     pub fn reserve(&mut self, bytes: u64) {
         if bytes > self.buffer.size() {
-            self.buffer = create_mailbox(&self.device, (bytes + bytes / 2).next_multiple_of(16));
+            self.buffer = create_readback(&self.device, (bytes + bytes / 2).next_multiple_of(16));
         }
     }
 
@@ -98,10 +98,10 @@ pub fn read_buffer<T: bytemuck::Pod>(device: &Arc<Device>, buffer: &wgpu::Buffer
         return Ok(vec![]);
     }
     let bytes = (n * size_of::<T>()) as u64;
-    let mailbox = Mailbox::new(device, bytes.next_multiple_of(4));
+    let readback = ReadbackBuffer::new(device, bytes.next_multiple_of(4));
     let mut encoder = device.device.create_command_encoder(&Default::default());
-    mailbox.collect(&mut encoder, buffer, bytes, 0);
-    mailbox.submit(encoder, |content| bytemuck::pod_collect_to_vec(&content[..bytes as usize]))
+    readback.collect(&mut encoder, buffer, bytes, 0);
+    readback.submit(encoder, |content| bytemuck::pod_collect_to_vec(&content[..bytes as usize]))
 }
 
 /// Time stamps around the compute passes of a submission, where the device has them.
@@ -117,7 +117,7 @@ pub struct Stopwatch {
 const MAX_PASSES: u32 = 16;
 
 impl Stopwatch {
-    /// Bytes that `collect` takes in a mailbox.
+    /// Bytes that `collect` takes in a readback buffer.
     pub const BYTES: u64 = MAX_PASSES as u64 * 16;
 
     pub fn new(device: &Device) -> Self {
@@ -153,12 +153,12 @@ impl Stopwatch {
         encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some(stage), timestamp_writes })
     }
 
-    /// Records the copy of the stamps to `offset` of `mailbox`.
-    pub fn collect(&self, encoder: &mut wgpu::CommandEncoder, mailbox: &Mailbox, offset: u64) {
+    /// Records the copy of the stamps to `offset` of `readback`.
+    pub fn collect(&self, encoder: &mut wgpu::CommandEncoder, readback: &ReadbackBuffer, offset: u64) {
         if let Some((set, resolved)) = &self.queries {
             let stamps = 2 * self.stages.len() as u32;
             encoder.resolve_query_set(set, 0..stamps, resolved, 0);
-            mailbox.collect(encoder, resolved, u64::from(stamps) * 8, offset);
+            readback.collect(encoder, resolved, u64::from(stamps) * 8, offset);
         }
     }
 

@@ -10,8 +10,8 @@ use super::elastic::{
 use super::kernel::{Bound, Buffers, Kernel, Stage, kernels};
 use super::layout::{ControlData, MAX_GRABS, ParamsData, joined, split, three, vec4};
 use super::limits::MAX_WHOLE_NODES;
-use super::outbox::Outbox;
-use super::readback::{Mailbox, Stopwatch, read};
+use super::readback::{ReadbackBuffer, Stopwatch, read};
+use super::staging::UploadStaging;
 use super::tiles::Tiles;
 use super::upload::{Groups, controls, params_data, upload_model};
 use crate::model::Model;
@@ -43,11 +43,12 @@ pub struct GpuStepper {
     assembly: Assembly,
     cg: ConjugateGradient,
     kernels: Kernels,
-    /// Each writes its own of the surface buffers, which take turns: the last one can be drawn while the next is written.
+    /// Each writes its own of the surface buffers, which take turns: the last one can be drawn while the next is
+    /// written.
     skins: Vec<(Bound, Arc<wgpu::Buffer>)>,
     surface: usize,
-    mailbox: Mailbox,
-    outbox: Outbox,
+    readback: ReadbackBuffer,
+    staging: UploadStaging,
     stopwatch: Stopwatch,
     /// Of the step that is being recorded.
     work: DeviceWork,
@@ -67,22 +68,22 @@ pub(super) struct Held {
 
 impl Held {
     /// Forces on nodes and weights of grabs.
-    pub fn put(&mut self, outbox: &mut Outbox, buffers: &Buffers, model: &Model, loads: &Loads) {
+    pub fn put(&mut self, staging: &mut UploadStaging, buffers: &Buffers, model: &Model, loads: &Loads) {
         if !loads.node_forces.is_empty() {
             let forces: Vec<_> = loads.node_forces.iter().map(|f| vec4(f, 0.0)).collect();
-            outbox.put(buffers.get("node_forces"), 0, &forces);
+            staging.put(buffers.get("node_forces"), 0, &forces);
         }
         let weights = grab_weights(model, loads);
-        // What is held no more: a node has one place in the outbox.
+        // What is held no more: a node has one place in the staging buffer.
         self.grabbed.retain(|node| weights.binary_search_by_key(node, |(held, _)| *held).is_err());
-        let mut put = |node: u32, weights: [f32; 4]| outbox.put(buffers.get("grab_weights"), 16 * u64::from(node), &[weights]);
+        let mut put = |node: u32, weights: [f32; 4]| staging.put(buffers.get("grab_weights"), 16 * u64::from(node), &[weights]);
         self.grabbed.iter().for_each(|node| put(*node, [0.0; 4]));
         weights.iter().for_each(|(node, weights)| put(*node, *weights));
         self.grabbed = weights.into_iter().map(|(node, _)| node).collect();
     }
 }
 
-/// Layout of the mailbox.
+/// Layout of the readback buffer.
 const FAULT_AT: u64 = 0;
 const TIMES_AT: u64 = 256;
 const CONTROLS_AT: usize = (TIMES_AT + Stopwatch::BYTES) as usize;
@@ -113,15 +114,15 @@ impl GpuStepper {
         let (tiles, groups) = create_buffers(&device, &mut buffers, &model, MAX_WHOLE_NODES as usize)?;
         buffers.uniform("params", &[params_data(&model, &Params::default(), &Loads::default(), &groups)]);
         let skins = skins(&mut buffers, &model)?;
-        let mailbox_bytes = (CONTROLS_AT + model.bodies.len() * size_of::<ControlData>()) as u64;
+        let readback_bytes = (CONTROLS_AT + model.bodies.len() * size_of::<ControlData>()) as u64;
         let mut stepper = Self {
             assembly: Assembly::new(&buffers, &[])?,
             cg: ConjugateGradient::new(&buffers, groups)?,
             kernels: Kernels::new(&buffers, &[])?,
             skins,
             surface: 0,
-            mailbox: Mailbox::new(&device, mailbox_bytes),
-            outbox: outbox(&device, &model),
+            readback: ReadbackBuffer::new(&device, readback_bytes),
+            staging: upload_staging(&device, &model),
             stopwatch: Stopwatch::new(&device),
             work: DeviceWork::default(),
             time: 0.0,
@@ -150,8 +151,9 @@ impl GpuStepper {
         StepError::DeviceLost { step: self.step, reason: error.to_string() }
     }
 
-    /// One step, as the algorithm reads. Everything up to the positions of the surface is recorded at once: what follows the solve runs only when
-    /// the solve has ended, so that most steps are one submission and one small answer.
+    /// One step, as the algorithm reads. Everything up to the positions of the surface is recorded at once: what
+    /// follows the solve runs only when the solve has ended, so that most steps are one submission and one small
+    /// answer.
     fn advance(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
         if let Some(fault) = self.device.fault() {
             return Err(self.lost(&fault));
@@ -160,7 +162,7 @@ impl GpuStepper {
         self.write_loads(params, loads);
         self.surface = (self.surface + 1) % self.skins.len();
         let mut encoder = self.encoder();
-        self.outbox.record(&mut encoder).map_err(|error| self.lost(&error))?;
+        self.staging.record(&mut encoder).map_err(|error| self.lost(&error))?;
         for (name, backup) in BACKUPS {
             let (from, to) = (self.buffers.get(name), self.buffers.get(backup));
             encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
@@ -227,10 +229,10 @@ impl GpuStepper {
     fn write_loads(&mut self, params: &Params, loads: &Loads) {
         self.tiles.select(&self.buffers, &self.model, params);
         self.work = DeviceWork::default();
-        let (model, outbox, buffers) = (&self.model, &mut self.outbox, &self.buffers);
-        outbox.put(buffers.get("params"), 0, &[params_data(model, params, loads, &self.groups)]);
-        outbox.put(buffers.get("reductions"), 0, &controls(model, params, loads, &vec![false; model.bodies.len()]));
-        self.held.put(outbox, buffers, model, loads);
+        let (model, staging, buffers) = (&self.model, &mut self.staging, &self.buffers);
+        staging.put(buffers.get("params"), 0, &[params_data(model, params, loads, &self.groups)]);
+        staging.put(buffers.get("reductions"), 0, &controls(model, params, loads, &vec![false; model.bodies.len()]));
+        self.held.put(staging, buffers, model, loads);
     }
 
     /// A timed pass of a stage; its dispatches are counted.
@@ -264,18 +266,18 @@ impl GpuStepper {
     fn submit(&mut self, mut encoder: wgpu::CommandEncoder, report: &mut StepReport) -> Result<Answer, DeviceError> {
         let start = Instant::now();
         let control_bytes = self.model.bodies.len() * size_of::<ControlData>();
-        self.mailbox.collect(&mut encoder, self.buffers.get("reductions"), control_bytes as u64, CONTROLS_AT as u64);
-        self.mailbox.collect(&mut encoder, self.buffers.get("fault"), 4, FAULT_AT);
-        self.stopwatch.collect(&mut encoder, &self.mailbox, TIMES_AT);
-        let Self { mailbox, stopwatch, outbox, .. } = self;
-        let submitted = mailbox.submit(encoder, |bytes| {
+        self.readback.collect(&mut encoder, self.buffers.get("reductions"), control_bytes as u64, CONTROLS_AT as u64);
+        self.readback.collect(&mut encoder, self.buffers.get("fault"), 4, FAULT_AT);
+        self.stopwatch.collect(&mut encoder, &self.readback, TIMES_AT);
+        let Self { readback, stopwatch, staging, .. } = self;
+        let submitted = readback.submit(encoder, |bytes| {
             let answer = Answer {
                 controls: bytemuck::pod_collect_to_vec(&bytes[CONTROLS_AT..][..control_bytes]),
                 fault: bytemuck::pod_read_unaligned(&bytes[FAULT_AT as usize..][..4]),
             };
             (answer, stopwatch.read(&bytes[TIMES_AT as usize..]))
         });
-        outbox.take_back();
+        staging.take_back();
         let (answer, times) = submitted?;
         match times {
             Some(times) => times.into_iter().for_each(|(stage, ms)| report.stages.add(stage, ms)),
@@ -367,10 +369,10 @@ pub(super) fn skins(buffers: &mut Buffers, model: &Model) -> Result<Vec<(Bound, 
 }
 
 /// Room for the parameters, the start of every body, a force on every node, and what is and was grabbed.
-pub(super) fn outbox(device: &Arc<Device>, model: &Model) -> Outbox {
+pub(super) fn upload_staging(device: &Arc<Device>, model: &Model) -> UploadStaging {
     let grabbed = 2 * MAX_GRABS * 12;
     let bytes = size_of::<ParamsData>() + model.bodies.len() * size_of::<ControlData>() + 16 * (model.n_nodes() + grabbed);
-    Outbox::new(device, bytes, 4 + grabbed)
+    UploadStaging::new(device, bytes, 4 + grabbed)
 }
 
 /// For each held node that can move its weight in every grab, by ascending node.

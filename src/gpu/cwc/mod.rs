@@ -21,7 +21,7 @@ use self::layout::{CwcData, HOST, RowData, WHOLE_DISPATCHES};
 use super::device::{Device, DeviceError};
 use super::kernel::{Bound, Buffers, ByParity, Stage, groups_for, kernels};
 use super::limits::WORKGROUP;
-use super::outbox::Outbox;
+use super::staging::UploadStaging;
 use crate::model::Model;
 
 /// Iterations between two checks whether all islands are over; even, so that what goes on begins with an even
@@ -100,9 +100,9 @@ impl Cwc {
         Tables::new(model, islands, inverses, &mut self.columns, self.most_whole)
     }
 
-    /// Brings a solve to the device with the next submission of `outbox`: its tables, and the forces that it starts
+    /// Brings a solve to the device with the next submission of `staging`: its tables, and the forces that it starts
     /// from. Where the device has no room for them nothing has changed.
-    pub fn upload(&mut self, buffers: &mut Buffers, outbox: &mut Outbox, tables: &Tables) -> Result<(), DeviceError> {
+    pub fn upload(&mut self, buffers: &mut Buffers, staging: &mut UploadStaging, tables: &Tables) -> Result<(), DeviceError> {
         let counts = [tables.words.len(), tables.rows.len(), tables.n_state, tables.n_weights, tables.n_motions];
         let needed = || GROWING.into_iter().zip(counts).map(|((name, bytes), count)| (name, (count * bytes) as u64));
         if let Some((name, needed)) = needed().find(|(_, needed)| *needed > self.limit) {
@@ -119,13 +119,13 @@ impl Cwc {
             self.kernels.rebind(buffers)?;
         }
         (self.data, self.has) = (tables.data, [tables.has_shared, tables.has_whole]);
-        outbox.put(buffers.get("cwc"), 0, &[tables.data]);
-        outbox.put(buffers.get("cwc_words"), 0, &tables.words);
-        outbox.put(buffers.get("cwc_rows"), 0, &tables.rows);
-        outbox.put(buffers.get("cwc_state"), (16 * FORCE * tables.rows.len()) as u64, &tables.forces);
+        staging.put(buffers.get("cwc"), 0, &[tables.data]);
+        staging.put(buffers.get("cwc_words"), 0, &tables.words);
+        staging.put(buffers.get("cwc_rows"), 0, &tables.rows);
+        staging.put(buffers.get("cwc_state"), (16 * FORCE * tables.rows.len()) as u64, &tables.forces);
         let mut solves = vec![[0f32; 4]; VECTORS * tables.data.n_islands as usize];
         solves.iter_mut().skip(FACTOR).step_by(VECTORS).zip(&tables.factors).for_each(|(solve, factor)| solve[1] = *factor);
-        outbox.put(buffers.get("cwc_state"), 16 * u64::from(tables.data.solves), &solves);
+        staging.put(buffers.get("cwc_state"), 16 * u64::from(tables.data.solves), &solves);
         Ok(())
     }
 

@@ -64,12 +64,12 @@ impl Bench {
         let mut cwc = Cwc::new(&device, &mut buffers).unwrap();
         cwc.most_whole = 0;
         let tables = cwc.tables(&model, &islands, Inverses { rests: &[], rigid: &rigid_inverses });
-        let mut outbox = Outbox::new(&device, 1 << 16, 8);
-        cwc.upload(&mut buffers, &mut outbox, &tables).unwrap();
+        let mut staging = UploadStaging::new(&device, 1 << 16, 8);
+        cwc.upload(&mut buffers, &mut staging, &tables).unwrap();
         let mut encoder = device.device.create_command_encoder(&Default::default());
-        outbox.record(&mut encoder).unwrap();
+        staging.record(&mut encoder).unwrap();
         device.queue.submit([encoder.finish()]);
-        outbox.take_back();
+        staging.take_back();
         let n_unknowns = model.n_unknowns();
         let mut bench = Self {
             state: scrambled(tables.n_state, 1e-3, 40).iter().map(|v| vec4(v, 0.0)).collect(),

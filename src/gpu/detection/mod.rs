@@ -1,5 +1,5 @@
-//! Candidates and crossings with the device's help: it sieves, and the host decides. Both are those of the host bit for bit, wherever they are
-//! looked for.
+//! Candidates and crossings with the device's help: it sieves, and the host decides. Both are those of the host bit
+//! for bit, wherever they are looked for.
 
 mod search;
 mod sieve;
@@ -26,7 +26,8 @@ use crate::step::StepReport;
 /// Where contacts are looked for by a backend that solves for them on the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DetectionPlace {
-    /// On a hardware adapter from [`MIN_VERTICES`] and [`MIN_PAIRS`] on, by size alone, so that a run repeats; on a software adapter the host.
+    /// On a hardware adapter from [`MIN_VERTICES`] and [`MIN_PAIRS`] on, by size alone, so that a run repeats; on a
+    /// software adapter the host.
     #[default]
     Auto,
     Host,
@@ -49,10 +50,12 @@ impl DetectionPlace {
     }
 }
 
-/// The device searches from this many surface vertices on. No card has been measured. Two busy cores search `bunnies` (44,520 vertices) in 38 ms, where
-/// the device takes 10 dispatches, 68 MB and a round trip: .2 ms if these cost 3 us, 2 TB/s and 50 us (`pliant bench detection --scene bunnies`).
+/// The device searches from this many surface vertices on. No card has been measured. Two busy cores search `bunnies`
+/// (44,520 vertices) in 38 ms, where the device takes 10 dispatches, 68 MB and a round trip: .2 ms if these cost 3
+/// us, 2 TB/s and 50 us (`pliant bench detection --scene bunnies`).
 const MIN_VERTICES: usize = 4096;
-/// The device sieves from this many candidates on: the host takes some .1 us each, the device a dispatch and a round trip.
+/// The device sieves from this many candidates on: the host takes some .1 us each, the device a dispatch and a round
+/// trip.
 const MIN_PAIRS: usize = 4096;
 
 /// Pairs that there is room for at first.
@@ -113,7 +116,8 @@ impl Detector {
         self.is_begun = false;
     }
 
-    /// What is to be looked at of `islands` with the velocity change `dv` of all unknowns; none if it is all. `is_open` tells of a island whether it is looked at.
+    /// What is to be looked at of `islands` with the velocity change `dv` of all unknowns; none if it is all.
+    /// `is_open` tells of a island whether it is looked at.
     pub fn sieve<'d>(
         &mut self,
         detection: &'d Detection,

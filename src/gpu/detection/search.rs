@@ -13,8 +13,8 @@ use crate::geometry::{Candidates, Leaves};
 use crate::gpu::device::{Device, DeviceError};
 use crate::gpu::kernel::{Bound, Buffers, DeclaredKernel, Kernel, KernelSource, Stage, kernels};
 use crate::gpu::layout;
-use crate::gpu::outbox::Outbox;
-use crate::gpu::readback::Mailbox;
+use crate::gpu::readback::ReadbackBuffer;
+use crate::gpu::staging::UploadStaging;
 use crate::gpu::wgsl::{Element, HostModule, WordTable, shared_constants, shared_struct, word_table};
 use crate::step::StageWork;
 
@@ -178,8 +178,8 @@ const PAIR_BYTES: usize = 8;
 pub struct Search {
     device: Arc<Device>,
     buffers: Buffers,
-    outbox: Outbox,
-    mailbox: Mailbox,
+    staging: UploadStaging,
+    readback: ReadbackBuffer,
     kernels: Kernels,
     /// Of the levels above the leaves.
     blocks: Vec<Bound>,
@@ -266,8 +266,8 @@ impl Search {
         }
         let kernels = Kernels::new(&buffers, &[])?;
         Ok(Self {
-            outbox: Outbox::new(device, n_vertices * SWEEP_BYTES + 16 * n_bodies, 3),
-            mailbox: Mailbox::new(device, 256),
+            staging: UploadStaging::new(device, n_vertices * SWEEP_BYTES + 16 * n_bodies, 3),
+            readback: ReadbackBuffer::new(device, 256),
             blocks: names.iter().map(|name| kernels.blocks.bind(&buffers, &[("level", name)])).collect::<Result<_, _>>()?,
             kernels,
             device: device.clone(),
@@ -287,8 +287,8 @@ impl Search {
         let before = self.buffers.n_dispatches();
         (self.work, self.round_trips) = (StageWork::default(), 0);
         self.bodies.iter_mut().zip(flags).for_each(|(body, flags)| body.flags = *flags);
-        self.outbox.put(self.buffers.get("search_bodies"), 0, &self.bodies);
-        self.outbox.put(self.buffers.get("vertex_sweeps"), 0, vertex_sweeps);
+        self.staging.put(self.buffers.get("search_bodies"), 0, &self.bodies);
+        self.staging.put(self.buffers.get("vertex_sweeps"), 0, vertex_sweeps);
         let (counts, mut pairs) = self.submit(true, 0, self.expected.min(self.data.capacity as usize))?;
         let [n_faces, n] = counts.map(|count| count as usize);
         let is_possible = |n: usize| (n * PAIR_BYTES) as u64 <= self.device.limits.max_storage_buffer_binding_size;
@@ -317,14 +317,14 @@ impl Search {
         self.buffers.storage::<u8>("search_pairs", capacity * PAIR_BYTES)?;
         self.kernels.rebind(&self.buffers)?;
         self.data.capacity = capacity as u32;
-        self.outbox.put(self.buffers.get("search_data"), 0, &[self.data]);
+        self.staging.put(self.buffers.get("search_data"), 0, &[self.data]);
         Ok(())
     }
 
     /// Searches, if it is to, and fetches the numbers and the pairs from `first` to `end`.
     fn submit(&mut self, searches: bool, first: usize, end: usize) -> Result<([u32; 2], Vec<[u32; 2]>), DeviceError> {
         let mut encoder = self.device.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("search") });
-        self.outbox.record(&mut encoder)?;
+        self.staging.record(&mut encoder)?;
         if searches {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             let SearchData { n_vertices, n_edges, n_triangles, n_leaves, levels, .. } = self.data;
@@ -341,16 +341,16 @@ impl Search {
             write.dispatch(&mut pass, n_threads);
         }
         let bytes = ((end - first) * PAIR_BYTES) as u64;
-        self.mailbox.reserve(16 + bytes);
-        self.mailbox.collect(&mut encoder, self.buffers.get("search_totals"), 8, 0);
+        self.readback.reserve(16 + bytes);
+        self.readback.collect(&mut encoder, self.buffers.get("search_totals"), 8, 0);
         if bytes > 0 {
-            self.mailbox.collect_from(&mut encoder, self.buffers.get("search_pairs"), (first * PAIR_BYTES) as u64, bytes, 16);
+            self.readback.collect_from(&mut encoder, self.buffers.get("search_pairs"), (first * PAIR_BYTES) as u64, bytes, 16);
         }
-        let submitted = self.mailbox.submit(encoder, |content| {
+        let submitted = self.readback.submit(encoder, |content| {
             let counts: Vec<u32> = bytemuck::pod_collect_to_vec(&content[..8]);
             ([counts[0], counts[1]], bytemuck::pod_collect_to_vec(&content[16..16 + bytes as usize]))
         });
-        self.outbox.take_back();
+        self.staging.take_back();
         self.round_trips += 1;
         submitted
     }

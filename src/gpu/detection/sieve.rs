@@ -11,8 +11,8 @@ use crate::geometry::{Candidates, Mesh, Mobility};
 use crate::gpu::device::{Device, DeviceError};
 use crate::gpu::kernel::{Bound, Buffers, Stage, kernels};
 use crate::gpu::layout;
-use crate::gpu::outbox::Outbox;
-use crate::gpu::readback::Mailbox;
+use crate::gpu::readback::ReadbackBuffer;
+use crate::gpu::staging::UploadStaging;
 use crate::gpu::wgsl::{HostModule, shared_constants, shared_struct};
 use crate::math::{Aabb, Vec3};
 use crate::step::StageWork;
@@ -67,8 +67,8 @@ const OUTSIDE: i32 = -1;
 pub struct Sieve {
     device: Arc<Device>,
     buffers: Buffers,
-    outbox: Outbox,
-    mailbox: Mailbox,
+    staging: UploadStaging,
+    readback: ReadbackBuffer,
     kernels: Kernels,
     data: SieveData,
     /// Candidates that there is room for.
@@ -120,8 +120,8 @@ impl Sieve {
         buffers.storage::<[u32; 2]>("sieve_pairs", 0)?;
         buffers.storage::<u32>("sieve_bits", 0)?;
         Ok(Self {
-            outbox: Outbox::new(device, 2 * 12 * n, 4),
-            mailbox: Mailbox::new(device, 256),
+            staging: UploadStaging::new(device, 2 * 12 * n, 4),
+            readback: ReadbackBuffer::new(device, 256),
             kernels: Kernels::new(&buffers, &[])?,
             buffers,
             device: device.clone(),
@@ -157,17 +157,17 @@ impl Sieve {
             place[1] = pairs.len() - part.edge_edges.len()..pairs.len();
         }
         self.grid = Grid::new(start.iter().zip(&self.movable).filter(|(_, moves)| **moves).map(|(x, _)| x));
-        self.outbox.put(self.buffers.get("sieve_data"), 0, &[self.data]);
-        self.outbox.put(self.buffers.get("sieve_pairs"), 0, &pairs);
+        self.staging.put(self.buffers.get("sieve_data"), 0, &[self.data]);
+        self.staging.put(self.buffers.get("sieve_pairs"), 0, &pairs);
         self.put("sieve_start", start);
         Ok(())
     }
 
     fn put(&mut self, name: &str, x: &[Vec3]) {
-        let Self { words, grid, outbox, buffers, .. } = self;
+        let Self { words, grid, staging, buffers, .. } = self;
         words.resize(3 * x.len(), 0);
         words.par_chunks_mut(3).zip(x).with_min_len(4096).for_each(|(words, x)| words.copy_from_slice(&grid.words(x)));
-        outbox.put(buffers.get(name), 0, words);
+        staging.put(buffers.get(name), 0, words);
     }
 
     /// Of each part, the candidates that may cross while vertices go straight to `end` [m].
@@ -176,15 +176,15 @@ impl Sieve {
         let before = self.buffers.n_dispatches();
         self.put("sieve_end", end);
         let mut encoder = self.device.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("sieve") });
-        self.outbox.record(&mut encoder)?;
+        self.staging.record(&mut encoder)?;
         self.kernels.sieve.dispatch(&mut encoder.begin_compute_pass(&Default::default()), n);
         let bytes = 4 * n.div_ceil(32) as u64;
-        self.mailbox.reserve(bytes);
+        self.readback.reserve(bytes);
         if bytes > 0 {
-            self.mailbox.collect(&mut encoder, self.buffers.get("sieve_bits"), bytes, 0);
+            self.readback.collect(&mut encoder, self.buffers.get("sieve_bits"), bytes, 0);
         }
-        let bits = self.mailbox.submit(encoder, |content| bytemuck::pod_collect_to_vec::<u8, u32>(&content[..bytes as usize]));
-        self.outbox.take_back();
+        let bits = self.readback.submit(encoder, |content| bytemuck::pod_collect_to_vec::<u8, u32>(&content[..bytes as usize]));
+        self.staging.take_back();
         let bits = bits?;
         // Pairs and features are read, the positions at least once; bits are written.
         let bytes_moved = n * (8 + 16) + 24 * end.len() + n / 8;

@@ -193,7 +193,8 @@ impl Ways {
     }
 }
 
-/// Ways of all kinds, by their name, and the greatest part of the pairs that do not cross which the sieve may keep (measured, and a little more).
+/// Ways of all kinds, by their name, and the greatest part of the pairs that do not cross which the sieve may keep
+/// (measured, and a little more).
 fn kinds() -> Vec<(&'static str, Ways, f64)> {
     let mut random = Random::new(11);
     let mut all = vec![];
@@ -205,7 +206,8 @@ fn kinds() -> Vec<(&'static str, Ways, f64)> {
         };
         all.push((name, ways(way), most));
     }
-    // Features that lie almost on one another, and come nearer, by less or more than the distance; far away and small, too.
+    // Features that lie almost on one another, and come nearer, by less or more than the distance; far away and
+    // small, too.
     for (name, size, away) in [("near", 1.0, 0.0), ("far away", 1.0, 1e3), ("small", 1e-3, 0.0), ("small and far away", 1e-3, 1e3)] {
         let place = Vec3::new(away, -0.7 * away, 0.3 * away);
         let way = |k: usize, is_face: bool| {

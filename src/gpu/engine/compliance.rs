@@ -1,5 +1,5 @@
-//! Corrected warped compliance, round by round: the device solves the rows of all islands, the host renews them (`contact::driver`).
-//! Twin: `contact::methods::cwc`.
+//! Corrected warped compliance, round by round: the device solves the rows of all islands, the host renews them
+//! (`contact::driver`). Twin: `contact::methods::cwc`.
 
 use super::*;
 use crate::contact::driver::{Limits, Next, Relinearisation, RowsSolved};
@@ -7,7 +7,7 @@ use crate::contact::driver::{Limits, Next, Relinearisation, RowsSolved};
 /// What a submission answers.
 struct Answer {
     controls: Vec<ControlData>,
-    /// `SOLVE` vectors an island.
+    /// `VECTORS` vectors an island.
     islands: Vec<[f32; 4]>,
     forces: Vec<[f32; 4]>,
     scales: Vec<[f32; 4]>,
@@ -19,13 +19,13 @@ struct Answer {
 impl Answer {
     /// Passes of the slowest island.
     fn passes(&self) -> u64 {
-        self.islands.chunks_exact(SOLVE).map(|island| island[FACTOR][3] as u64).max().unwrap_or(1).max(1)
+        self.islands.chunks_exact(VECTORS).map(|island| island[FACTOR][3] as u64).max().unwrap_or(1).max(1)
     }
 
     /// Iterations of a pass of the slowest island, in the mean, and half as many more.
     fn iterations(&self) -> u32 {
-        let of_pass = |island: &[[f32; 4]]| (1.5 * island[TOLD][1] / island[FACTOR][3].max(1.0)) as u32;
-        self.islands.chunks_exact(SOLVE).map(of_pass).max().unwrap_or(0)
+        let of_pass = |island: &[[f32; 4]]| (1.5 * island[PROGRESS][1] / island[FACTOR][3].max(1.0)) as u32;
+        self.islands.chunks_exact(VECTORS).map(of_pass).max().unwrap_or(0)
     }
 
     /// The first body whose elastic solve has stopped at what is not finite.
@@ -141,12 +141,13 @@ impl DeviceBackend {
                 }
             }
         }
-        let Self { cwc, buffers, outbox, .. } = self;
-        outbox.put(buffers.get("reductions"), 0, &all);
-        cwc.upload(buffers, outbox, tables)
+        let Self { cwc, buffers, staging, .. } = self;
+        staging.put(buffers.get("reductions"), 0, &all);
+        cwc.upload(buffers, staging, tables)
     }
 
-    /// Solves for velocities and forces with the present rows, until all islands have settled or no more can be hoped for.
+    /// Solves for velocities and forces with the present rows, until all islands have settled or no more can be hoped
+    /// for.
     fn settle(&mut self, step: &StepInputs, tables: &Tables, kind: usize, report: &mut StepReport) -> Result<Answer, DeviceError> {
         let model = step.model;
         let mut rotations = None;
@@ -182,13 +183,13 @@ impl DeviceBackend {
             rotations = answer.rotations.take().or(rotations);
             let solved = answer.controls.iter().all(|control| control.elastic_done != 0);
             let settled =
-                answer.islands.chunks_exact(SOLVE).all(|island| island[FACTOR][2] != 0.0 || island[FACTOR][3] >= cwc::MAX_PASSES as f32);
-            let is_hopeless = answer.islands.chunks_exact(SOLVE).any(|island| island[TOLD][3] >= MAX_ROUND);
+                answer.islands.chunks_exact(VECTORS).all(|island| island[FACTOR][2] != 0.0 || island[FACTOR][3] >= cwc::MAX_PASSES as f32);
+            let is_hopeless = answer.islands.chunks_exact(VECTORS).any(|island| island[PROGRESS][3] >= MAX_ROUND);
             if (solved && settled) || is_hopeless || answer.fault().is_some() || !is_finite(&answer.dv) {
                 answer.rotations = rotations;
                 if !tables.rows.is_empty() {
                     self.foreseen[kind] = (answer.passes() as u32).clamp(*PASSES.start(), *PASSES.end());
-                    self.foreseen_iterations[kind] = answer.iterations().next_multiple_of(LOOK).clamp(*CUT.start(), *CUT.end());
+                    self.foreseen_iterations[kind] = answer.iterations().next_multiple_of(CHECK_INTERVAL).clamp(*CUT.start(), *CUT.end());
                 }
                 return Ok(answer);
             }
@@ -206,7 +207,7 @@ impl DeviceBackend {
         let (n, data) = (tables.rows.len(), &tables.data);
         let parts: [(&str, u64, usize); 6] = [
             ("reductions", 0, model.bodies.len() * size_of::<ControlData>()),
-            ("cwc_state", 16 * u64::from(data.solves), 16 * SOLVE * data.n_islands as usize),
+            ("cwc_state", 16 * u64::from(data.solves), 16 * VECTORS * data.n_islands as usize),
             ("cwc_state", 16 * (FORCE * n) as u64, 16 * n),
             ("cwc_state", 16 * (SCALE * n) as u64, 16 * n),
             ("dv", 0, 16 * model.n_unknowns()),
@@ -234,7 +235,7 @@ impl DeviceBackend {
         let [iteration, start] = self.tiles.bytes_of_iteration(step.model, step.params.is_two_level());
         let iterations = answer.controls.iter().map(|control| control.contact_iterations + control.iterations).max().unwrap_or(0);
         let passes = answer.passes();
-        let inner = answer.islands.chunks_exact(SOLVE).map(|island| island[TOLD][1] as u64).max().unwrap_or(0);
+        let inner = answer.islands.chunks_exact(VECTORS).map(|island| island[PROGRESS][1] as u64).max().unwrap_or(0);
         let contact = tables.bytes_of_compliance() + inner * tables.bytes_of_iteration();
         let elastic = passes * start + u64::from(iterations) * iteration;
         for (stage, bytes) in [("elements", elements), ("assembly", assembly), ("elastic solve", elastic), ("contact solve", contact)] {
@@ -242,7 +243,8 @@ impl DeviceBackend {
         }
     }
 
-    /// Takes over what a round came to: velocity changes, forces and states of the islands that were in it, with their momentum restored.
+    /// Takes over what a round came to: velocity changes, forces and states of the islands that were in it, with
+    /// their momentum restored.
     fn take_answer(&mut self, step: &StepInputs, work: &mut Work, courses: &mut [Course], touched: &[usize], answer: &Answer) {
         for ((island, work), course) in work.islands.list.iter().zip(&mut work.island_works).zip(&mut *courses) {
             if work.solved.is_some() {
@@ -271,12 +273,12 @@ impl DeviceBackend {
             for (contact, scale) in contacts.iter_mut().zip(&answer.scales[range]) {
                 contact.scaling.compliance = Mat3::from_diagonal(&Vec3::new(scale[0].into(), scale[1].into(), scale[1].into()));
             }
-            let island = &answer.islands[SOLVE * i..][..SOLVE];
+            let island = &answer.islands[VECTORS * i..][..VECTORS];
             let factor = island[FACTOR];
             are_settled[*k] = factor[2] != 0.0;
             let Course { solved, factor: told, .. } = &mut courses[*k];
             solved.passes = factor[3] as u32;
-            solved.iterations += island[TOLD][1] as u32;
+            solved.iterations += island[PROGRESS][1] as u32;
             solved.failures = u32::from(!are_settled[*k]);
             *told = factor[1];
         }
@@ -346,7 +348,8 @@ impl DeviceBackend {
     }
 }
 
-/// The residual of a body may still move this in the norm of A [J]: a node by what the elastic tolerance of `accuracy` allows.
+/// The residual of a body may still move this in the norm of A [J]: a node by what the elastic tolerance of
+/// `accuracy` allows.
 fn energy_target(step: &StepInputs, body: usize, accuracy: f64) -> f32 {
     let body = &step.model.bodies[body];
     let finest = driver::ACCEPTED * step.params.contact_tolerance;

@@ -124,9 +124,9 @@ fn the_compliance_of_contacts_is_that_of_the_matrix() {
     let whole = Island::whole(&model);
     let island = IslandRows { contacts: &contacts, segments: whole.deformable(), accuracy: 2.5e-6, factor: 1.0 };
     let tables = engine.cwc.tables(&model, &[island], Inverses { rests: engine.rests.bodies(), rigid: &engine.inverses });
-    engine.cwc.upload(&mut engine.buffers, &mut engine.outbox, &tables).unwrap();
+    engine.cwc.upload(&mut engine.buffers, &mut engine.staging, &tables).unwrap();
     let mut encoder = engine.encoder();
-    engine.outbox.record(&mut encoder).unwrap();
+    engine.staging.record(&mut encoder).unwrap();
     engine.record(&mut encoder, "elements", |s, pass| s.assembly.record_elements(pass, &model));
     engine.record(&mut encoder, "assembly", |s, pass| s.assembly.record_system(pass, &model, 0, s.groups.rows));
     engine.record(&mut encoder, "contact solve", |s, pass| s.cwc.record_compliance(pass));
@@ -203,7 +203,8 @@ fn forces_are_the_same_in_one_workgroup_and_in_many() {
     assert!(one == run(256).0 && many == run(0).0, "the same bits");
 }
 
-/// Passes of a submission and iterations of a recorded pass are a cut: what is recorded beyond what is needed changes nothing, and what is not goes on.
+/// Passes of a submission and iterations of a recorded pass are a cut: what is recorded beyond what is needed changes
+/// nothing, and what is not goes on.
 #[test]
 fn how_work_is_cut_changes_no_bit() {
     let model = falling(3);
@@ -223,14 +224,15 @@ fn how_work_is_cut_changes_no_bit() {
             assert!(report.converged && report.contact.active > 16, "{report:?}");
             (stepper.state().unwrap(), report.iterations, report.round_trips)
         };
-        let (whole, parts) = (cut(8, ITERATIONS), cut(2, LOOK));
+        let (whole, parts) = (cut(8, ITERATIONS), cut(2, CHECK_INTERVAL));
         println!("{} iterations, {} and {} round trips", whole.1, whole.2, parts.2);
-        assert!(whole.1 > 3 * LOOK && whole.2 < parts.2, "{} {} {}", whole.1, whole.2, parts.2);
+        assert!(whole.1 > 3 * CHECK_INTERVAL && whole.2 < parts.2, "{} {} {}", whole.1, whole.2, parts.2);
         assert!((&whole.0, whole.1) == (&parts.0, parts.1));
     }
 }
 
-/// Contacts that the device has no room for are told, with what would help; the state stays, and the device goes on once there is room.
+/// Contacts that the device has no room for are told, with what would help; the state stays, and the device goes on
+/// once there is room.
 #[test]
 fn contacts_that_the_device_has_no_room_for_are_told() {
     let model = falling(2);

@@ -9,7 +9,8 @@ use crate::gpu::{Bound, Buffers, ByParity, Device, DeviceError, Stage, kernels, 
 use crate::lab::sparse::Sell;
 use crate::sparse::Solved;
 
-/// Iterations between two looks at whether the loop is over, a dispatch of one thread; even, so that a batch starts with an even iteration.
+/// Iterations between two looks at whether the loop is over, a dispatch of one thread; even, so that a batch starts
+/// with an even iteration.
 const GATE_INTERVAL: u32 = 8;
 /// Iterations of one submission: none is waited for, but drawing on the same queue is let in between.
 const BATCH: u32 = 64;
@@ -67,7 +68,8 @@ impl DeviceCg {
         self.kernels.cg_advance.at(0).dispatch_groups(pass, [self.data.groups, 1, 1]);
     }
 
-    /// Solves `A x = b` from x = 0 to `|b - A x| <= tolerance` (2-norm, as the recurrence knows it). The host waits once, at the end.
+    /// Solves `A x = b` from x = 0 to `|b - A x| <= tolerance` (2-norm, as the recurrence knows it). The host waits
+    /// once, at the end.
     pub fn solve(&mut self, b: &[f32], tolerance: f64, max_iterations: u32) -> Result<(Vec<f32>, Solved), DeviceError> {
         self.buffers.write("b", &blocks(b));
         let solved = self.run(tolerance, max_iterations)?;

@@ -1,5 +1,5 @@
-//! The laboratory on the device, in f32: the mappings of the thesis, SELL-32, conjugate gradients with two dispatches an iteration, and one of
-//! several devices that share a matrix. Twins of `lab::sparse`.
+//! The laboratory on the device, in f32: the mappings of the thesis, SELL-32, conjugate gradients with two dispatches
+//! an iteration, and one of several devices that share a matrix. Twins of `lab::sparse`.
 
 mod cg;
 mod layout;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use self::layout::{LabControlData, SLOTS};
-use crate::gpu::{Buffers, Device, DeviceError, MAX_ROW_GROUPS, Mailbox, WORKGROUP};
+use crate::gpu::{Buffers, Device, DeviceError, MAX_ROW_GROUPS, ReadbackBuffer, WORKGROUP};
 
 /// `LabSums` of `shaders/lib/lab.wgsl`: vectors before the sums.
 const SUMS_HEADER: usize = 2 * size_of::<LabControlData>() / 16;
@@ -50,13 +50,13 @@ fn entries(blocks: &[[f32; 4]]) -> Vec<f32> {
 
 /// Seconds of one of `repetitions` of `record` in one pass, by the clock of the host.
 pub fn seconds(device: &Arc<Device>, repetitions: usize, mut record: impl FnMut(&mut wgpu::ComputePass)) -> Result<f64, DeviceError> {
-    let mailbox = Mailbox::new(device, 16);
+    let readback = ReadbackBuffer::new(device, 16);
     let mut encoder = device.device.create_command_encoder(&Default::default());
     {
         let mut pass = encoder.begin_compute_pass(&Default::default());
         (0..repetitions).for_each(|_| record(&mut pass));
     }
     let start = Instant::now();
-    mailbox.submit(encoder, |_| ())?;
+    readback.submit(encoder, |_| ())?;
     Ok(start.elapsed().as_secs_f64() / repetitions as f64)
 }

@@ -7,7 +7,7 @@ use super::readback::Mapping;
 
 /// A buffer that the host writes between submissions. `wgpu::Queue::write_buffer` would make one for every call. What
 /// is larger than the buffer makes a larger one.
-pub struct Outbox {
+pub struct UploadStaging {
     device: Arc<Device>,
     buffer: wgpu::Buffer,
     /// Of the next submission.
@@ -34,7 +34,7 @@ struct Copy {
 /// Contents begin at multiples of this, as mapped memory demands.
 const ALIGNMENT: usize = 16;
 
-impl Outbox {
+impl UploadStaging {
     /// For contents of up to `bytes` a submission, `parts` of them.
     pub fn new(device: &Arc<Device>, bytes: usize, parts: usize) -> Self {
         let buffer = create(device, bytes + parts * ALIGNMENT);
@@ -82,7 +82,7 @@ impl Outbox {
 
 fn create(device: &Device, bytes: usize) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some("outbox"),
+        label: Some("staging"),
         size: bytes.next_multiple_of(ALIGNMENT) as u64,
         usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::MAP_WRITE,
         mapped_at_creation: true,
