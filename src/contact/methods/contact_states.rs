@@ -1,6 +1,6 @@
 //! Which contacts carry a force, which stick and which slide (`contact-cr.md` 4, 5).
 
-use super::cr::{CrOptions, FrictionUpdate, Part};
+use super::cr_options::{CrOptions, FrictionUpdate, Part};
 use crate::contact::{Constraint, Problem, Status};
 use crate::math::Vec3;
 

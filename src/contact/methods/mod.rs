@@ -3,6 +3,7 @@
 pub mod anticipation;
 mod contact_states;
 pub mod cr;
+mod cr_options;
 pub mod cwc;
 pub mod nodal;
 mod warped;
