@@ -1,6 +1,6 @@
 // One workgroup a tile: keeps the start value if it is better than zero, and makes the first u = P r, where P is the
 // preconditioner. A body that is solved already, or with its contacts, keeps what it has. Twin: the start of
-// `gpu::tests::two_level_on_cpu`, and `step::Step::driving_impulse`.
+// `gpu::tests::two_level_on_cpu`, and `step::StepInputs::drive`.
 #import lib/tiles.wgsl
 #import lib/preconditioner.wgsl
 #import lib/sums.wgsl

@@ -23,7 +23,7 @@ pub struct Force {
     /// gamma' of a sliding contact [N], same sign convention, first entry unused.
     pub sliding_force: Vec3,
     /// Slip across the direction of sliding for each newton across it [m/N], of a contact whose tangents are turned to that direction: the
-    /// second tangential row of the conjugate residuals (`state::evaluate`). Infinite: no such row.
+    /// second tangential row of the conjugate residuals (`methods::contact_states`). Infinite: no such row.
     pub sliding_compliance: f64,
 }
 

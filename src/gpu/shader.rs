@@ -92,7 +92,7 @@ struct Joined<'h> {
 }
 
 impl Joined<'_> {
-    /// Brings the file `path` of `shaders/`, or the declarations of the module `host/NAME`, unless they are there
+    /// Brings the file `path` of `shaders/`, or the declarations of the module host/NAME, unless they are there
     /// already.
     fn import(&mut self, path: &str) -> Result<(), ShaderError> {
         if self.imported.iter().any(|done| done == path) {

@@ -102,7 +102,7 @@ pub fn params_data(model: &Model, params: &Params, loads: &Loads, groups: &Group
 }
 
 /// How the solve of each body begins; `remembered` says which are solved already, or with their contacts. The scale
-/// is that of `step::Step::driving_impulse`, whose part for unloaded bodies the device adds.
+/// is that of `step::StepInputs::drive`, whose part for unloaded bodies the device adds.
 pub fn controls(model: &Model, params: &Params, loads: &Loads, remembered: &[bool]) -> Vec<ControlData> {
     let dt = params.time_step;
     let of_body = |(body, &remembered): (&crate::model::Body, &bool)| {

@@ -1,11 +1,11 @@
 //! Declarations that both sides need: constants, structs and tables of words are written once, in Rust, and reach a
-//! shader as text by `#import host/NAME`.
+//! shader as text by the import of host/NAME.
 
 use std::fmt::Write;
 
 /// Declarations of a part of the backend.
 pub struct HostModule {
-    /// Shaders import it as `host/NAME`.
+    /// Shaders import it as host/NAME.
     pub name: &'static str,
     /// Modules that the shaders of this one may import too.
     pub uses: &'static [&'static HostModule],

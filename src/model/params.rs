@@ -5,7 +5,7 @@ use crate::math::Vec3;
 /// Methods that solve contact with friction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContactMethod {
-    /// The method that suits the step best (`contact::methods::choose`).
+    /// The method that suits the step best (`step::choose`).
     #[default]
     Auto,
     /// Corrected warped compliance.
@@ -77,7 +77,7 @@ impl Preconditioner {
 /// What a step must satisfy; it is an error else, which smaller steps may mend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AcceptancePolicy {
-    /// Contacts are solved to their tolerance, by a method that is held to it (`ContactMethod::is_default`).
+    /// Contacts are solved to their tolerance, and nothing passes through anything.
     MustConverge,
     /// Nothing passes through anything.
     #[default]

@@ -3,16 +3,13 @@
 use std::sync::Arc;
 
 use super::choose::choose;
-use super::{Backend, StepError, StepInputs, StepReport, Stepper, SurfacePositions, Work};
+use super::{Backend, Clock, StepError, StepInputs, StepReport, Stepper, SurfacePositions, Work};
 use crate::contact::generate::{Detection, InjectivityCertificate, Surfaces};
 use crate::contact::{Constraint, Source};
 use crate::elastic::TetGroups;
 use crate::geometry::{Bvh, Candidates, Crossing, MeshError};
 use crate::math::Vec3;
 use crate::model::{AcceptancePolicy, Loads, Model, Params, State};
-
-/// A clock: milliseconds since some start. The core asks for no time of day; whoever steps brings a clock for the figures.
-pub type Clock = fn() -> f64;
 
 /// The semi-implicit step with any backend.
 pub struct ImplicitStepper<B> {

@@ -7,11 +7,11 @@ mod report;
 mod work;
 
 pub use choose::{Choice, choose};
+pub use implicit::ImplicitStepper;
 #[cfg(test)]
 pub(crate) use implicit::predict_positions;
-pub use implicit::{Clock, ImplicitStepper};
 pub use inputs::{Drive, MOMENTUM_SHARE, StepInputs};
-pub use report::{DeviceWork, StageTimes, StageWork, StepReport};
+pub use report::{Clock, DeviceWork, StageTimes, StageWork, StepReport};
 pub use work::{IslandWork, Work};
 
 use crate::contact::generate::Detection;

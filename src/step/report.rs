@@ -2,9 +2,12 @@
 
 use arrayvec::ArrayVec;
 
-use super::{Choice, Clock};
+use super::Choice;
 use crate::contact::ContactReport;
 use crate::contact::driver::Relinearisation;
+
+/// A clock: milliseconds since some start. The core asks for no time of day; whoever steps brings a clock for the figures.
+pub type Clock = fn() -> f64;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepReport {
