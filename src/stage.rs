@@ -1,4 +1,4 @@
-//! From a model to what the renderer draws.
+//! Makes the renderer's stage, camera and light from a model and its scene.
 
 use glam::{Mat4, Quat, Vec3};
 
@@ -8,7 +8,7 @@ use crate::model::{Model, Obstacle};
 use crate::render::{Camera, Light, Rgb, RigidShape, RigidVisual, Segment, SoftBodyVisual, Stage, palette};
 use crate::scene::{CameraSetting, LightSetting};
 
-/// The constant part of the picture.
+/// The constant part of the picture of a model.
 pub fn stage(model: &Model, light: Light) -> Stage {
     let soft_bodies = (0..model.bodies.len()).map(|i| soft_body(model, i)).collect();
     let rigid = model.rigid_bodies.iter().enumerate().map(|(i, body)| RigidVisual {
@@ -35,12 +35,12 @@ pub fn stage(model: &Model, light: Light) -> Stage {
     Stage { soft_bodies, rigids, rest_positions, n_nodes, light }
 }
 
-/// Where the rigid things of the stage are: poses of `model.rigid_bodies`, then of `model.obstacles`.
+/// The poses of the rigid things of the stage: of `model.rigid_bodies`, then of `model.obstacles`.
 pub fn transforms(rigid: &[Isometry], obstacles: &[Isometry]) -> Vec<Mat4> {
     rigid.iter().chain(obstacles).map(transform).collect()
 }
 
-/// Attachments as lines between their ends [m]. `pixels`: those of one point of the window.
+/// Attachments as lines between their ends [m]. `pixels` is the number of pixels in a point of the window.
 pub fn attachments(ends: &[[math::Vec3; 2]], pixels: f32) -> impl Iterator<Item = Segment> + '_ {
     let line = move |[a, b]: &[math::Vec3; 2]| Segment {
         a: glam_vec(a),
@@ -52,7 +52,7 @@ pub fn attachments(ends: &[[math::Vec3; 2]], pixels: f32) -> impl Iterator<Item 
     ends.iter().map(line)
 }
 
-/// Where a scene wants to be seen from.
+/// The camera that a scene asks for.
 pub fn camera(setting: &CameraSetting) -> Camera {
     let offset = glam_vec(&(setting.eye - setting.target));
     let distance = offset.length().max(1e-4);
@@ -91,7 +91,7 @@ pub fn obstacle_color(obstacle: &Obstacle) -> Rgb {
     obstacle.color.map_or(OBSTACLE, encoded)
 }
 
-/// What a screen is given, as linear light: the colours of scenes and of glTF [IEC 61966-2-1].
+/// A colour of the screen as linear light, as scenes and glTF have colours [IEC 61966-2-1].
 pub fn linear(color: Rgb) -> [f32; 3] {
     color.0.map(|c| if c <= 0.040_45 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) })
 }
@@ -133,7 +133,7 @@ fn shape(shape: &Shape) -> RigidShape {
     }
 }
 
-/// Models say linear light, the renderer what a screen is given.
+/// Linear light, as models have colours, as a colour of the screen.
 fn encoded(linear: [f32; 3]) -> Rgb {
     Rgb(linear.map(|c| if c <= 0.003_130_8 { 12.92 * c } else { 1.055 * c.powf(1.0 / 2.4) - 0.055 }))
 }

@@ -1,5 +1,8 @@
 //! glTF 2.0 [Khronos 2021]: a mesh for each body. Deformable bodies are animated by a morph target for each frame,
 //! which Blender reads as shape keys; rigid bodies are animated by the translations and rotations of their nodes.
+//!
+//! The JSON is written by hand: `gltf-json` has structs for it, but not the part that is work here, frames that stream
+//! to the file while the room for their JSON is kept.
 
 use std::path::{Path, PathBuf};
 
@@ -101,14 +104,14 @@ struct Keyframe {
     poses: Vec<Isometry>,
 }
 
-const FLOAT: u32 = 5126;
-const INDEX: u32 = 5125;
-const ARRAY: u32 = 34962;
-const ELEMENTS: u32 = 34963;
+const COMPONENT_F32: u32 = 5126;
+const COMPONENT_U32: u32 = 5125;
+const TARGET_VERTICES: u32 = 34962;
+const TARGET_INDICES: u32 = 34963;
 /// No number of single precision is written with more digits.
-const WIDEST: f32 = -1.234_567_9e-38;
+const WIDEST_NUMBER: f32 = -1.234_567_9e-38;
 /// The length of the header and of the head of the JSON chunk [bytes].
-const HEAD: u64 = 20;
+const HEAD_BYTES: u64 = 20;
 
 impl Animation {
     pub fn new(path: &Path, subject: &Subject, container: Container) -> Result<Self, OutputError> {
@@ -155,7 +158,7 @@ impl Animation {
     fn begin(&mut self, frame: &Frame) -> Result<(), OutputError> {
         if self.container == Container::OneFile {
             // Room for as many frames as may come, with numbers as long as they can be.
-            let widest = View { offset: 1 << 40, length: 1 << 40, bounds: [[WIDEST; 3]; 2] };
+            let widest = View { offset: 1 << 40, length: 1 << 40, bounds: [[WIDEST_NUMBER; 3]; 2] };
             let views = |part: &Part| PartViews {
                 indices: widest,
                 positions: widest,
@@ -168,7 +171,7 @@ impl Animation {
             let room = (self.json(&[widest; 4], widest.length).to_string().len() as u64).next_multiple_of(4);
             self.base.views.clear();
             self.frames.clear();
-            self.start = HEAD + room + 8;
+            self.start = HEAD_BYTES + room + 8;
             self.file.put(&vec![b' '; self.start as usize])?;
         }
         let own = |poses: &[Isometry]| vec![Isometry::identity(); poses.len()];
@@ -261,7 +264,7 @@ impl Exporter for Animation {
         let mut json = self.json(&keys, self.length).to_string().into_bytes();
         let mut written = Written { frames: self.frames.len() as u64, ..Written::default() };
         if self.container == Container::OneFile {
-            json.resize((self.start - HEAD - 8) as usize, b' ');
+            json.resize((self.start - HEAD_BYTES - 8) as usize, b' ');
             let total = (self.start + self.length) as u32;
             let mut head = vec![];
             head.extend_from_slice(b"glTF");
@@ -325,7 +328,7 @@ impl Animation {
     fn json(&self, [times, weights, translations, rotations]: &[View; 4], length: u64) -> Value {
         let n = self.frames.len();
         let mut document = Document::default();
-        let time = document.accessor(times, n, "SCALAR", FLOAT, None, true);
+        let time = document.accessor(times, n, "SCALAR", COMPONENT_F32, None, true);
         let (mut meshes, mut nodes, mut materials) = (vec![], vec![], vec![]);
         let (mut samplers, mut channels) = (vec![], vec![]);
         let mut channel = |node: usize, path: &str, output: usize| {
@@ -337,31 +340,31 @@ impl Animation {
             let [r, g, b] = stage::linear(part.color);
             materials.push(json!({ "name": part.name, "pbrMetallicRoughness":
                 { "baseColorFactor": [r, g, b, 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.6 } }));
-            let positions = document.accessor(&views.positions, shown, "VEC3", FLOAT, Some(ARRAY), true);
-            let normals = document.accessor(&views.normals, shown, "VEC3", FLOAT, Some(ARRAY), false);
-            let indices = document.accessor(&views.indices, 3 * part.triangles.len(), "SCALAR", INDEX, Some(ELEMENTS), false);
+            let positions = document.accessor(&views.positions, shown, "VEC3", COMPONENT_F32, Some(TARGET_VERTICES), true);
+            let normals = document.accessor(&views.normals, shown, "VEC3", COMPONENT_F32, Some(TARGET_VERTICES), false);
+            let indices = document.accessor(&views.indices, 3 * part.triangles.len(), "SCALAR", COMPONENT_U32, Some(TARGET_INDICES), false);
             let mut attributes = json!({ "POSITION": positions, "NORMAL": normals });
             if let Some(texture) = &views.texture {
-                attributes["TEXCOORD_0"] = document.accessor(texture, shown, "VEC2", FLOAT, Some(ARRAY), false).into();
+                attributes["TEXCOORD_0"] = document.accessor(texture, shown, "VEC2", COMPONENT_F32, Some(TARGET_VERTICES), false).into();
             }
             let mut primitive = json!({ "attributes": attributes, "indices": indices, "material": index });
             let mut mesh = json!({ "name": part.name });
             if part.carrier == Carrier::Soft {
                 let targets = self.frames.iter().map(|frame| {
                     let [moved, turned] = &frame.targets[index];
-                    let moved = document.accessor(moved, shown, "VEC3", FLOAT, Some(ARRAY), true);
-                    json!({ "POSITION": moved, "NORMAL": document.accessor(turned, shown, "VEC3", FLOAT, Some(ARRAY), false) })
+                    let moved = document.accessor(moved, shown, "VEC3", COMPONENT_F32, Some(TARGET_VERTICES), true);
+                    json!({ "POSITION": moved, "NORMAL": document.accessor(turned, shown, "VEC3", COMPONENT_F32, Some(TARGET_VERTICES), false) })
                 });
                 primitive["targets"] = targets.collect();
                 mesh["weights"] = vec![0; n].into();
-                let weights = document.accessor(weights, n * n, "SCALAR", FLOAT, None, false);
+                let weights = document.accessor(weights, n * n, "SCALAR", COMPONENT_F32, None, false);
                 channel(index, "weights", weights);
             } else {
                 let first = (index - self.n_soft()) as u64;
                 let key =
                     |whole: &View, size: u64| View { offset: whole.offset + first * n as u64 * size, length: n as u64 * size, ..*whole };
-                channel(index, "translation", document.accessor(&key(translations, 12), n, "VEC3", FLOAT, None, false));
-                channel(index, "rotation", document.accessor(&key(rotations, 16), n, "VEC4", FLOAT, None, false));
+                channel(index, "translation", document.accessor(&key(translations, 12), n, "VEC3", COMPONENT_F32, None, false));
+                channel(index, "rotation", document.accessor(&key(rotations, 16), n, "VEC4", COMPONENT_F32, None, false));
             }
             mesh["primitives"] = json!([primitive]);
             meshes.push(mesh);
@@ -370,7 +373,8 @@ impl Animation {
                 // Viewers that do not play need a pose. Before the first frame only its room counts: numbers of the
                 // greatest width stand there.
                 let pose = self.frames.first().and_then(|frame| frame.poses.get(body));
-                let (at, q) = pose.map_or(([WIDEST; 3], [WIDEST; 4]), |pose| (single(&pose.translation.vector), quaternion(pose)));
+                let (at, q) =
+                    pose.map_or(([WIDEST_NUMBER; 3], [WIDEST_NUMBER; 4]), |pose| (single(&pose.translation.vector), quaternion(pose)));
                 (node["translation"], node["rotation"]) = (json!(at), json!(q));
             }
             nodes.push(node);

@@ -424,14 +424,14 @@ fn damaged_recordings_are_refused_and_short_ones_used() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Where the corners of a triangle lie in a texture of two charts, one of what faces along z.
+/// Texture coordinates of the corners of a triangle in a texture of two charts, one for triangles that face along z.
 fn charted(corners: [Vec3; 3]) -> [[f32; 2]; 3] {
     let normal = (corners[1] - corners[0]).cross(&(corners[2] - corners[0]));
     let chart = if normal.z > 0.5 * normal.norm() { 1.0 } else { 0.0 };
     corners.map(|p| [p.x as f32 * 2.0 + 0.5 + chart, p.y as f32 * 2.0 + 0.5])
 }
 
-/// One soft body with a texture, embedded in tets that it stands out of, and a rigid one.
+/// A soft body with a texture, embedded in tets out of which it stands, and a rigid body with a texture.
 fn textured() -> Subject {
     let mut builder = crate::model::ModelBuilder::default();
     let surface = crate::mesh::shapes::icosphere(0.1, 2);

@@ -158,7 +158,7 @@ impl Exporter for Stage {
 
 /// The poses of a rigid body or an obstacle.
 fn poses(frames: &[Samples], body: usize, code: impl Fn(&Samples) -> f64) -> String {
-    let (mut places, mut turns) = (String::new(), String::new());
+    let (mut translations, mut rotations) = (String::new(), String::new());
     let mut before = [0.0; 4];
     for frame in frames {
         let (at, q) = (frame.poses[body].translation.vector, frame.poses[body].rotation.coords);
@@ -167,11 +167,11 @@ fn poses(frames: &[Samples], body: usize, code: impl Fn(&Samples) -> f64) -> Str
         let side: f64 = (0..4).map(|i| q[i] * before[i]).sum();
         before = q.map(|x| if side < 0.0 { -x } else { x });
         let [w, x, y, z] = before.map(|x| x as f32);
-        places += &format!("            {}: ({}, {}, {}),\n", code(frame), at.x, at.y, at.z);
-        turns += &format!("            {}: ({w}, {x}, {y}, {z}),\n", code(frame));
+        translations += &format!("            {}: ({}, {}, {}),\n", code(frame), at.x, at.y, at.z);
+        rotations += &format!("            {}: ({w}, {x}, {y}, {z}),\n", code(frame));
     }
     format!(
-        "        double3 xformOp:translate.timeSamples = {{\n{places}        }}\n        quatf xformOp:orient.timeSamples = {{\n{turns}        }}\n        \
+        "        double3 xformOp:translate.timeSamples = {{\n{translations}        }}\n        quatf xformOp:orient.timeSamples = {{\n{rotations}        }}\n        \
          uniform token[] xformOpOrder = [\"xformOp:translate\", \"xformOp:orient\"]\n"
     )
 }

@@ -1,5 +1,8 @@
 //! VTK's XML files [VTK file formats, 2023]: a folder of VTU (tets, all fields) and VTP (surfaces), and a PVD file that
 //! lists them with their times.
+//!
+//! We write these files ourselves because `vtkio` (0.7.0-rc2) writes no raw appended data, the smallest form that the
+//! format has.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -223,16 +226,15 @@ impl Dataset {
 /// VTK's compressed block format: the number of blocks, their size, the size of the last block if it is smaller, the
 /// compressed sizes, the blocks.
 fn compressed(bytes: &[u8]) -> Vec<u8> {
-    const BLOCK: usize = 1 << 18;
-    let blocks: Vec<Vec<u8>> = bytes.chunks(BLOCK).map(deflated).collect();
-    let header = [blocks.len(), BLOCK, bytes.len() % BLOCK];
+    const BLOCK_BYTES: usize = 1 << 18;
+    let blocks: Vec<Vec<u8>> = bytes.chunks(BLOCK_BYTES).map(deflated).collect();
+    let header = [blocks.len(), BLOCK_BYTES, bytes.len() % BLOCK_BYTES];
     let header = header.into_iter().chain(blocks.iter().map(Vec::len)).flat_map(|n| (n as u64).to_le_bytes());
     header.chain(blocks.iter().flatten().copied()).collect()
 }
 
 fn deflated(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
-    // Writing to memory does not fail.
     let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
     written.expect("writing to a Vec cannot fail")
 }

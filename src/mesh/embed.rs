@@ -39,7 +39,7 @@ impl Embedding {
 }
 
 /// Rounding may put a point on a face outside of the tets on both of its sides, by this part of their size.
-const ROUNDING: f64 = 1e-10;
+const WEIGHT_TOLERANCE: f64 = 1e-10;
 
 /// Barycentric weights of a point in a tet, by ratios of volumes.
 fn weights([a, b, c, d]: &[Vec3; 4], point: &Vec3) -> [f64; 4] {
@@ -123,7 +123,7 @@ impl<'a> TetGrid<'a> {
                 best = (least, tet as usize);
             }
         }
-        (best.0 >= -ROUNDING).then_some(best.1)
+        (best.0 >= -WEIGHT_TOLERANCE).then_some(best.1)
     }
 }
 

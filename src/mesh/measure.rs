@@ -140,8 +140,8 @@ pub(super) fn dihedral_angles(corners: &[Vec3; 4]) -> [f64; 6] {
     })
 }
 
-/// Three times the radius of the inner sphere over that of the outer one: 1 for a regular tet, 0 for a flat tet,
-/// negative for a tet that is inside out.
+/// Three times the radius of the inner sphere over the radius of the outer sphere: 1 for a regular tet, 0 for a flat
+/// tet, negative for a tet that is inside out.
 fn radius_ratio([a, b, c, d]: &[Vec3; 4]) -> f64 {
     let (u, v, w) = (b - a, c - a, d - a);
     let six_volumes = u.dot(&v.cross(&w));

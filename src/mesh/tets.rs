@@ -36,7 +36,7 @@ impl TetMesh {
         self.boundary_with_tets().0
     }
 
-    /// The same triangles, and the tet of each.
+    /// The triangles of [`TetMesh::boundary`], and the tet of each.
     pub fn boundary_with_tets(&self) -> (Vec<[u32; 3]>, Vec<u32>) {
         let mut faces: Vec<([u32; 3], u32)> = (0..4 * self.tets.len())
             .map(|id| {

@@ -83,9 +83,9 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// How many times the surface winds around a point [Jacobson, Kavan & Sorkine-Hornung 2013]: 1 inside of a closed
-    /// surface, 0 outside, and a smooth value between where it has holes. Far parts count as dipoles [Barill, Dickson,
-    /// Schmidt, Levin & Jacobson 2018, with their first term alone].
+    /// The number of times that the surface winds around a point [Jacobson, Kavan & Sorkine-Hornung 2013]: 1 inside of
+    /// a closed surface, 0 outside, and a smooth value between where it has holes. Far parts count as dipoles [Barill,
+    /// Dickson, Schmidt, Levin & Jacobson 2018, with their first term alone].
     pub fn winding(&self, point: &Vec3) -> f64 {
         let (mut far, mut near) = (0.0, 0.0);
         self.visit(

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
+use super::encoder::FilmEncoder;
 use super::gif_film::GifFilm;
 use super::mp4_film::Mp4Film;
 use super::{RecordError, save_png};
@@ -11,7 +12,7 @@ use crate::output::create_folder;
 use crate::render::Image;
 
 /// At most this many pictures wait to be written; a full queue makes the sender wait, so that memory stays bounded.
-const WAITING: usize = 4;
+const MAX_WAITING: usize = 4;
 
 /// A format of moving pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,14 +66,6 @@ impl Clock {
     }
 }
 
-/// A writer of pictures in one format.
-pub(super) trait Encoder: Send {
-    fn push(&mut self, image: &Image) -> Result<(), RecordError>;
-
-    /// Completes the file with the pictures so far, after a failure too.
-    fn finish(self: Box<Self>) -> Result<(), RecordError>;
-}
-
 /// Writes pictures for playback at a fixed number of frames a second.
 #[derive(Debug)]
 pub struct FilmWriter {
@@ -86,12 +79,12 @@ impl FilmWriter {
     /// Checks that files can be written there, makes the folder of numbered pictures if it is missing, and starts the
     /// thread.
     pub fn new(format: FilmFormat, path: &Path, size: [u32; 2], frames_per_second: f64) -> Result<Self, RecordError> {
-        let encoder: Box<dyn Encoder> = match format {
+        let encoder: Box<dyn FilmEncoder> = match format {
             FilmFormat::Png => Box::new(PngFilm::new(path)?),
             FilmFormat::Gif => Box::new(GifFilm::new(path, size, frames_per_second)?),
             FilmFormat::Mp4 => Box::new(Mp4Film::new(path, size, frames_per_second)?),
         };
-        let (queue, pictures) = sync_channel(WAITING);
+        let (queue, pictures) = sync_channel(MAX_WAITING);
         let started = std::thread::Builder::new().name("film".into()).spawn(move || write_all(encoder, &pictures));
         let writer = started.map_err(|source| RecordError::Encode { path: path.to_owned(), source })?;
         Ok(Self { path: path.to_owned(), n_pushed: 0, queue, writer })
@@ -113,7 +106,7 @@ impl FilmWriter {
     }
 }
 
-fn write_all(mut encoder: Box<dyn Encoder>, pictures: &Receiver<Image>) -> Result<(), RecordError> {
+fn write_all(mut encoder: Box<dyn FilmEncoder>, pictures: &Receiver<Image>) -> Result<(), RecordError> {
     let pushed = pictures.iter().try_for_each(|image| encoder.push(&image));
     // The first failure is the cause.
     let finished = encoder.finish();
@@ -145,7 +138,7 @@ impl PngFilm {
     }
 }
 
-impl Encoder for PngFilm {
+impl FilmEncoder for PngFilm {
     fn push(&mut self, image: &Image) -> Result<(), RecordError> {
         save_png(&self.next(), image)?;
         self.n += 1;

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use gif::{DisposalMethod, EncodingError, Frame, Repeat};
 
 use super::RecordError;
-use super::film::Encoder;
+use super::encoder::FilmEncoder;
 use crate::output::{OutputError, OutputFile};
 use crate::render::Image;
 
 /// Players show no frame for a shorter time than this [s / 100].
-const SHORTEST: u16 = 2;
+const MIN_DELAY: u16 = 2;
 /// The effort of the search for 256 colours: 1 is the best, 30 the fastest.
-const EFFORT: i32 = 12;
+const COLOR_SEARCH_EFFORT: i32 = 12;
 
 pub struct GifFilm {
     path: PathBuf,
@@ -27,7 +27,7 @@ pub struct GifFilm {
 impl GifFilm {
     pub fn new(path: &Path, size: [u32; 2], frames_per_second: f64) -> Result<Self, RecordError> {
         let refused = |reason: String| RecordError::Refused { path: path.to_owned(), reason };
-        if frames_per_second > 100.0 / f64::from(SHORTEST) {
+        if frames_per_second > 100.0 / f64::from(MIN_DELAY) {
             return Err(refused("GIF shows at most 50 frames a second; give --fps 50, or 25".into()));
         }
         let [Ok(width), Ok(height)] = size.map(u16::try_from) else {
@@ -43,11 +43,11 @@ impl GifFilm {
     /// The duration of the next frame [s / 100], rounded so that no error adds up.
     fn delay(&self) -> u16 {
         let end = |frames: u64| (frames as f64 * 100.0 / self.frames_per_second).round();
-        (end(self.n + 1) - end(self.n)).clamp(f64::from(SHORTEST), f64::from(u16::MAX)) as u16
+        (end(self.n + 1) - end(self.n)).clamp(f64::from(MIN_DELAY), f64::from(u16::MAX)) as u16
     }
 }
 
-impl Encoder for GifFilm {
+impl FilmEncoder for GifFilm {
     fn push(&mut self, image: &Image) -> Result<(), RecordError> {
         let width = image.width as usize;
         let [left, top, right, bottom] = changed(&self.before, &image.pixels, width);
@@ -65,7 +65,7 @@ impl Encoder for GifFilm {
             dispose: DisposalMethod::Keep,
             left: left as u16,
             top: top as u16,
-            ..Frame::from_rgba_speed((right - left) as u16, (bottom - top) as u16, &mut pixels, EFFORT)
+            ..Frame::from_rgba_speed((right - left) as u16, (bottom - top) as u16, &mut pixels, COLOR_SEARCH_EFFORT)
         };
         let frame = Frame { buffer: Cow::Owned(frame.buffer.into_owned()), ..frame };
         self.encoder.write_frame(&frame).map_err(|error| failed(&self.path, error))?;

@@ -1,5 +1,6 @@
 //! Writes pictures to files: single screenshots, and films (numbered pictures, GIF, MP4) written beside the simulation.
 
+mod encoder;
 mod film;
 mod gif_film;
 mod h264;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::RecordError;
-use super::film::Encoder;
+use super::encoder::FilmEncoder;
 use super::h264;
 use crate::output::{OutputError, OutputFile};
 use crate::render::Image;
@@ -11,7 +11,7 @@ use crate::render::Image;
 /// Time between key pictures, at which a player can start [s].
 const KEY_INTERVAL: f64 = 2.0;
 /// Ticks per second: the frames of all common rates take whole numbers of ticks.
-const TIMESCALE: u32 = 90_000;
+const TICKS_PER_SECOND: u32 = 90_000;
 
 /// Pictures stream to the file; their table follows at the end.
 pub struct Mp4Film {
@@ -37,14 +37,14 @@ impl Mp4Film {
     }
 
     fn ticks(&self, pictures: usize) -> u32 {
-        (pictures as f64 * f64::from(TIMESCALE) / self.frames_per_second).round() as u32
+        (pictures as f64 * f64::from(TICKS_PER_SECOND) / self.frames_per_second).round() as u32
     }
 }
 
 /// The place where the media data begin: after the file type and the head of their box.
-const START: u64 = 32 + 16;
+const MEDIA_START: u64 = 32 + 16;
 
-impl Encoder for Mp4Film {
+impl FilmEncoder for Mp4Film {
     fn push(&mut self, image: &Image) -> Result<(), RecordError> {
         let packet = self.encoder.encode(image);
         self.file.put(&packet.data)?;
@@ -67,7 +67,7 @@ impl Encoder for Mp4Film {
                 // On a full disk the last picture makes room for the table of the others.
                 Err(OutputError::DiskFull { .. }) if self.pictures.len() > 1 => {
                     self.pictures.pop();
-                    let length = START + self.pictures.iter().map(|(bytes, _)| u64::from(*bytes)).sum::<u64>();
+                    let length = MEDIA_START + self.pictures.iter().map(|(bytes, _)| u64::from(*bytes)).sum::<u64>();
                     self.file.cut_to(length)?;
                 }
                 Err(error) => return Err(error.into()),
@@ -84,9 +84,10 @@ impl Mp4Film {
         let [width, height] = self.size;
         let matrix = words(&[1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30]);
         let movie =
-            [words(&[0, 0, 0, TIMESCALE, duration, 1 << 16, 0x0100_0000, 0, 0]), matrix.clone(), words(&[0, 0, 0, 0, 0, 0, 2])].concat();
+            [words(&[0, 0, 0, TICKS_PER_SECOND, duration, 1 << 16, 0x0100_0000, 0, 0]), matrix.clone(), words(&[0, 0, 0, 0, 0, 0, 2])]
+                .concat();
         let track = [words(&[3, 0, 0, 1, 0, duration, 0, 0, 0, 0]), matrix, words(&[width << 16, height << 16])].concat();
-        let media = words(&[0, 0, 0, TIMESCALE, duration, 0x55c4_0000]);
+        let media = words(&[0, 0, 0, TICKS_PER_SECOND, duration, 0x55c4_0000]);
         let handler = [words(&[0, 0]), b"vide".to_vec(), words(&[0, 0, 0]), b"Pliant\0".to_vec()].concat();
         let data = boxed(b"dinf", &boxed(b"dref", &[words(&[0, 1]), boxed(b"url ", &words(&[1]))].concat()));
         let video = boxed(b"vmhd", &words(&[1, 0, 0]));
@@ -116,7 +117,7 @@ impl Mp4Film {
         }
         let keys: Vec<u32> = self.pictures.iter().zip(1..).filter(|((_, is_key), _)| *is_key).map(|(_, k)| k).collect();
         let sizes: Vec<u32> = self.pictures.iter().map(|(bytes, _)| *bytes).collect();
-        let offsets = [words(&[0, 1]), START.to_be_bytes().to_vec()].concat();
+        let offsets = [words(&[0, 1]), MEDIA_START.to_be_bytes().to_vec()].concat();
         let boxes = [
             boxed(b"stsd", &[words(&[0, 1]), boxed(b"avc1", &entry)].concat()),
             boxed(b"stts", &[words(&[0, times.len() as u32]), words(times.as_flattened())].concat()),

@@ -2,7 +2,6 @@
 
 use glam::{Mat4, Vec3};
 use wgpu::BufferUsages;
-use wgpu::util::DeviceExt;
 
 use super::drawn;
 use super::geometry::{GivenNormals, SplitSurface, space_order, split_creases};
@@ -10,7 +9,8 @@ use super::maps::Maps;
 use super::pipelines::Pipelines;
 use super::shapes;
 use super::stage::{RigidShape, Stage, Theme};
-use super::uniforms::{Fit, Frame, Plane, Surroundings, TetsView, Vertex};
+use super::uniforms::{Frame, Plane, Surroundings, TetsView, Vertex};
+use super::upload::{bind, filled, uniform};
 
 /// A stage on the device.
 pub struct StageBuffers {
@@ -108,7 +108,7 @@ impl StageBuffers {
         };
 
         let frame = uniform::<Frame>(device, "frame");
-        let frame_group = bind(device, "frame", &pipelines.frame_layout, &[&frame, &maps.fit, &rigids.transforms, &rigids.planes]);
+        let frame_group = bind(device, "frame", &pipelines.layouts.frame, &[&frame, &maps.fit, &rigids.transforms, &rigids.planes]);
         let sources = storage("sources", bytemuck::cast_slice(&split.sources), BufferUsages::empty());
         let offsets = storage("offsets", bytemuck::cast_slice(&split.offsets), BufferUsages::empty());
         let corners = storage("corners", bytemuck::cast_slice(&split.corners), BufferUsages::empty());
@@ -120,11 +120,11 @@ impl StageBuffers {
             n_indices: 3 * triangles.len() as u32,
             n_drawn: vertices.len() as u32,
             maps_group: maps.group(device, pipelines),
-            wire_group: bind(device, "wire", &pipelines.wire_layout, &[&vertex_buffer, &indices]),
-            rigid_wire_group: bind(device, "rigid_wire", &pipelines.wire_layout, &[&rigids.vertices, &rigids.indices]),
-            tets_group: bind(device, "tets", &pipelines.tets_layout, &[&nodes, &tet_buffer, &tet_colors, &tets_view]),
-            normals_group: bind(device, "normals", &pipelines.normals_layout, &[&positions, &sources, &offsets, &corners, &vertex_buffer]),
-            fit_group: bind(device, "fit", &pipelines.fit_layout, &[&frame, &positions, &rigids.points, &maps.fit, &maps.width]),
+            wire_group: bind(device, "wire", &pipelines.layouts.wire, &[&vertex_buffer, &indices]),
+            rigid_wire_group: bind(device, "rigid_wire", &pipelines.layouts.wire, &[&rigids.vertices, &rigids.indices]),
+            tets_group: bind(device, "tets", &pipelines.layouts.tets, &[&nodes, &tet_buffer, &tet_colors, &tets_view]),
+            normals_group: bind(device, "normals", &pipelines.layouts.normals, &[&positions, &sources, &offsets, &corners, &vertex_buffer]),
+            fit_group: bind(device, "fit", &pipelines.layouts.fit, &[&frame, &positions, &rigids.points, &maps.fit, &maps.width]),
             around,
             frame,
             positions,
@@ -239,10 +239,10 @@ impl Rigids {
 }
 
 /// Albedo of planes of a colour in a theme: the colour tints the theme's floor.
-fn plane_albedo(color: super::Rgb, look_floor: Vec3) -> Vec3 {
+fn plane_albedo(color: super::Rgb, theme_floor: Vec3) -> Vec3 {
     let linear = color.linear();
     let gray = linear.dot(Vec3::new(0.2126, 0.7152, 0.0722)).max(1e-3);
-    look_floor * linear / gray
+    theme_floor * linear / gray
 }
 
 /// Middle and radius of everything but planes, and the radius of the freely moving things alone [m].
@@ -271,36 +271,4 @@ fn bounds(stage: &Stage) -> (Vec3, f32, f32) {
         return (Vec3::ZERO, 1.0, 0.0);
     }
     (0.5 * (low + high), (0.5 * (high - low).length()).max(1e-3), free_radius)
-}
-
-/// A buffer with contents, never empty (an empty buffer could not be bound).
-fn filled(device: &wgpu::Device, label: &str, bytes: &[u8], usage: BufferUsages) -> wgpu::Buffer {
-    let nothing = [0; 64];
-    let contents = if bytes.is_empty() { &nothing[..] } else { bytes };
-    device.create_buffer_init(&wgpu::util::BufferInitDescriptor { label: Some(label), contents, usage })
-}
-
-fn uniform<T>(device: &wgpu::Device, label: &str) -> wgpu::Buffer {
-    filled(device, label, &vec![0; size_of::<T>()], BufferUsages::UNIFORM | BufferUsages::COPY_DST)
-}
-
-/// The layout of the maps: `Fit`.
-pub fn fit_buffer(device: &wgpu::Device) -> wgpu::Buffer {
-    filled(
-        device,
-        "fit",
-        &[0; size_of::<Fit>()],
-        BufferUsages::UNIFORM | BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC,
-    )
-}
-
-/// A buffer with a constant.
-pub fn constant(device: &wgpu::Device, label: &str, value: [f32; 4]) -> wgpu::Buffer {
-    filled(device, label, bytemuck::cast_slice(&value), BufferUsages::UNIFORM)
-}
-
-fn bind(device: &wgpu::Device, label: &str, layout: &wgpu::BindGroupLayout, buffers: &[&wgpu::Buffer]) -> wgpu::BindGroup {
-    let entries: Vec<_> =
-        (0..).zip(buffers).map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() }).collect();
-    device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some(label), layout, entries: &entries })
 }

@@ -1,8 +1,9 @@
 //! The textures that a picture is drawn into before it goes to its target.
 
 use super::camera::Camera;
-use super::pipelines::{ALBEDO_FORMAT, DEPTH_FORMAT, MAP_FORMAT, NORMAL_FORMAT, PICTURE_FORMAT, Pipelines};
-use super::renderer::RenderOptions;
+use super::options::RenderOptions;
+use super::pipeline::{ALBEDO_FORMAT, DEPTH_FORMAT, MAP_FORMAT, NORMAL_FORMAT, PICTURE_FORMAT};
+use super::pipelines::Pipelines;
 use super::stage::{Overlays, ViewOptions};
 
 /// Everything that depends on the size of the picture.
@@ -79,7 +80,7 @@ impl Canvas {
             mapped_at_creation: false,
         });
         let sampler = wgpu::BindingResource::Sampler(&pipelines.linear_sampler);
-        let present = group("render/present", &pipelines.present_layout, &[texture(&picture), sampler, corner.as_entire_binding()]);
+        let present = group("render/present", &pipelines.layouts.present, &[texture(&picture), sampler, corner.as_entire_binding()]);
 
         // Without occlusion the map is a single texel.
         let quarter = if options.ambient_occlusion { size.map(|n| n.div_ceil(2)) } else { [1, 1] };
@@ -94,9 +95,9 @@ impl Canvas {
             let first = [n.clone(), d.clone(), texture(&occlusion)];
             let second = [n.clone(), d.clone(), texture(&rough_occlusion)];
             Parts {
-                light: group("render/parts", &pipelines.parts_layout, &[a, n, d]),
-                occlusion: group("render/occlusion", &pipelines.occlusion_layout, &first),
-                average: group("render/average", &pipelines.occlusion_layout, &second),
+                light: group("render/parts", &pipelines.layouts.parts, &[a, n, d]),
+                occlusion: group("render/occlusion", &pipelines.layouts.occlusion, &first),
+                average: group("render/average", &pipelines.layouts.occlusion, &second),
                 albedo,
                 normal,
                 depth,
@@ -109,7 +110,7 @@ impl Canvas {
                 (view("render/samples", size, PICTURE_FORMAT, samples, attachment), Some((picture, depth)))
             }
         };
-        let screen = group("render/screen", &pipelines.screen_layout, &[texture(&occlusion)]);
+        let screen = group("render/screen", &pipelines.layouts.screen, &[texture(&occlusion)]);
         Self { size, color, resolved, parts, rough_occlusion, occlusion, screen, corner, present, shows: None }
     }
 }

@@ -7,7 +7,7 @@ use glam::Vec3;
 use crate::disjoint_sets::DisjointSets;
 
 /// Edges bent by more than this at rest are creases.
-const CREASE: f32 = 40.0_f32.to_radians();
+const CREASE_ANGLE: f32 = 40.0_f32.to_radians();
 
 /// A surface whose vertices are split along its creases; arrays as `normals.wgsl` reads them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,7 +36,7 @@ pub struct Corner {
 pub type GivenNormals = [[f32; 3]; 3];
 
 /// A given normal tilted further than this is ignored: cosine of 84 degrees.
-const LEAST_UPRIGHT: f32 = 0.1;
+const MIN_NORMAL_COSINE: f32 = 0.1;
 
 /// Splits the vertices of a surface at rest (`[x, y, z, _]`) along edges bent by more than 40 degrees, and where
 /// `given` normals differ; `given` is empty or has an entry for each triangle.
@@ -50,7 +50,7 @@ pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]], given: &[GivenNo
     let is_upright = |t: usize, k: usize| {
         let normal = Vec3::from(given.get(t)?[k]);
         let upright = normal.dot(normals[t]);
-        (upright > LEAST_UPRIGHT * normal.length()).then_some((normal, upright))
+        (upright > MIN_NORMAL_COSINE * normal.length()).then_some((normal, upright))
     };
     let given_at = |corner: u32| is_upright(corner as usize / 3, corner as usize % 3).map(|(normal, _)| normal);
 
@@ -70,7 +70,7 @@ pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]], given: &[GivenNo
             let (_, t, kt) = pair[1];
             let (ns, nt) = (normals[s as usize], normals[t as usize]);
             // A triangle without area has no direction and follows its neighbours.
-            let is_crease = ns.dot(nt) < CREASE.cos() && ns != Vec3::ZERO && nt != Vec3::ZERO;
+            let is_crease = ns.dot(nt) < CREASE_ANGLE.cos() && ns != Vec3::ZERO && nt != Vec3::ZERO;
             let corners = |t: u32, k: u32| [3 * t + k, 3 * t + (k + 1) % 3];
             for i in corners(s, ks) {
                 for j in corners(t, kt) {
@@ -207,7 +207,7 @@ mod tests {
                 }
             }
         }
-        // A stretch takes a slope down as it does that of a hill.
+        // A stretch flattens the slope of a normal as it flattens the slope of a hill.
         let split = split_creases(&rest, &[[4, 5, 7]], &[[[0.6, 0.0, 0.8]; 3]]);
         let stretched: Vec<[f32; 4]> = rest.iter().map(|p| [2.0 * p[0], p[1], p[2], 0.0]).collect();
         let want = Vec3::new(0.3, 0.0, 0.8).normalize();

@@ -51,7 +51,7 @@ impl Readback {
     pub fn read(self, device: &wgpu::Device) -> Result<Image, RenderError> {
         let failed = |e: &dyn std::fmt::Display| RenderError::Readback(e.to_string());
         let (sender, receiver) = std::sync::mpsc::channel();
-        // The receiver outlives the callback: a failed send cannot happen and would mean the same as no answer.
+        // The receiver outlives the callback: a failed send cannot happen, and would be taken for a missing answer.
         self.buffer.map_async(wgpu::MapMode::Read, .., move |result| drop(sender.send(result)));
         device.poll(wgpu::PollType::wait_indefinitely()).map_err(|e| failed(&e))?;
         receiver.recv().map_err(|e| failed(&e))?.map_err(|e| failed(&e))?;

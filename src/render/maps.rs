@@ -1,26 +1,27 @@
-//! Pictures that only the shaders see: the key light's depth map, the floor's depth map looking up, and what is made of
-//! them.
+//! Maps that only the shaders read: the key light's depth map, the floor's depth map looking up, and the floor's small
+//! maps made from both.
 
-use super::buffers::{constant, fit_buffer};
-use super::pipelines::{DEPTH_FORMAT, MAP_FORMAT, Pipelines};
-use super::renderer::RenderOptions;
+use super::options::RenderOptions;
+use super::pipeline::{DEPTH_FORMAT, MAP_FORMAT};
+use super::pipelines::Pipelines;
+use super::upload::{constant, fit_buffer};
 
 pub struct Maps {
     /// Depth from the key light.
     pub shadow: wgpu::TextureView,
     /// Height of the lowest thing above the floor.
     pub contact_depth: wgpu::TextureView,
-    /// Fraction of the key light that reaches the floor, in light-map coordinates: from few taps, and softened.
+    /// The part of the key light that reaches the floor, in light-map coordinates: from few taps, and softened.
     pub rough_shadow: wgpu::TextureView,
     pub floor_shadow: wgpu::TextureView,
     /// How open the floor is to the sky, in contact-map coordinates.
     pub contact: wgpu::TextureView,
-    /// Where the maps lie: `Fit`.
+    /// The layout of the maps: `Fit`.
     pub fit: wgpu::Buffer,
-    /// Width of the shadow map [texels], and the same for `fit.wgsl`.
+    /// Width of the shadow map [texels], here and for `fit.wgsl`.
     pub shadow_width: u32,
     pub width: wgpu::Buffer,
-    /// For `floor_maps.wgsl`.
+    /// Bind groups of `floor_maps.wgsl`.
     pub shadow_group: wgpu::BindGroup,
     pub contact_group: wgpu::BindGroup,
     pub rough_group: wgpu::BindGroup,
@@ -53,9 +54,9 @@ impl Maps {
         let contact_depth = view("render/contact_depth", DEPTH_FORMAT, width / 4);
         let rough_shadow = view("render/rough_shadow", MAP_FORMAT, width / 4);
         Self {
-            shadow_group: group(&pipelines.depths_layout, 0, &shadow),
-            contact_group: group(&pipelines.depths_layout, 0, &contact_depth),
-            rough_group: group(&pipelines.rough_layout, 1, &rough_shadow),
+            shadow_group: group(&pipelines.layouts.depths, 0, &shadow),
+            contact_group: group(&pipelines.layouts.depths, 0, &contact_depth),
+            rough_group: group(&pipelines.layouts.rough, 1, &rough_shadow),
             rough_shadow,
             floor_shadow: view("render/floor_shadow", MAP_FORMAT, width / 4),
             contact: view("render/contact", MAP_FORMAT, width / 8),
@@ -80,7 +81,7 @@ impl Maps {
         let entries: Vec<_> = (0..).zip(resources).map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource }).collect();
         device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("render/maps"),
-            layout: &pipelines.maps_layout,
+            layout: &pipelines.layouts.maps,
             entries: &entries,
         })
     }

@@ -1,8 +1,8 @@
 //! Pictures of a stage: elastic bodies, rigid things and a floor under one key light, drawn into any texture view.
 //!
-//! Knows nothing of simulations, scenes or windows: it is given triangles, positions (from the host or from a buffer on
-//! the same device, which is never read back) and a camera. The same [`Renderer`] serves the window, screenshots and
-//! recordings.
+//! This module knows nothing of simulations, scenes or windows: it takes triangles, positions (from the host or from a
+//! buffer on the same device, which is never read back) and a camera. The same [`Renderer`] serves the window,
+//! screenshots and recordings.
 
 mod buffers;
 mod camera;
@@ -10,9 +10,12 @@ mod canvas;
 mod drawn;
 mod geometry;
 mod image;
+mod layouts;
 mod maps;
+mod options;
 mod palette;
 mod pick;
+mod pipeline;
 mod pipelines;
 mod renderer;
 mod shaders;
@@ -21,13 +24,15 @@ mod stage;
 #[cfg(test)]
 mod tests;
 mod uniforms;
+mod upload;
 
 pub use camera::{Camera, Ray};
 pub use geometry::{GivenNormals, SplitSurface, split_creases};
 pub use image::Image;
+pub use options::RenderOptions;
 pub use palette::{Rgb, palette};
 pub use pick::{Hit, pick};
-pub use renderer::{Positions, RenderOptions, Renderer};
+pub use renderer::{Positions, Renderer};
 pub use stage::{Light, Overlays, Point, RigidShape, RigidVisual, Segment, Shading, SoftBodyVisual, Stage, Theme, ViewOptions};
 
 /// Why a picture could not be made.

@@ -7,7 +7,7 @@ use glam::Vec3;
 pub struct Rgb(pub [f32; 3]);
 
 impl Rgb {
-    /// From `0xRRGGBB`.
+    /// A colour from `0xRRGGBB`.
     pub const fn hex(code: u32) -> Self {
         Self([(code >> 16 & 255) as f32 / 255.0, (code >> 8 & 255) as f32 / 255.0, (code & 255) as f32 / 255.0])
     }

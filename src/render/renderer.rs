@@ -7,44 +7,12 @@ use super::camera::Camera;
 use super::canvas::{Canvas, Shown};
 use super::image::{Image, Readback};
 use super::maps::Maps;
-use super::pipelines::{PICTURE_FORMAT, Pipelines, Surfaces};
+use super::options::RenderOptions;
+use super::pipeline::PICTURE_FORMAT;
+use super::pipelines::{Pipelines, Surfaces};
 use super::stage::{Overlays, Shading, Stage, Theme, ViewOptions};
 use super::uniforms::{Frame, Mark, TetsView};
 use super::{RenderError, Rgb};
-
-/// Options by which a device draws fast enough.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RenderOptions {
-    /// Samples per pixel, 1 or 4.
-    ///
-    /// With 1, surfaces leave their parts and are lit once per pixel after all are drawn, and jagged edges are smoothed
-    /// at the end. If they were lit at once, a software adapter would run the whole shader for every block of 4 x 4
-    /// pixels that a small triangle touches.
-    pub samples: u32,
-    /// Width of the shadow map [texels]; the other maps follow it.
-    pub shadow_resolution: u32,
-    /// The number of reads of the shadow map for a texel of a soft shadow on the floor.
-    pub shadow_taps: u32,
-    /// Whether creases and places where bodies touch are darkened, by their neighbourhood on the screen.
-    pub ambient_occlusion: bool,
-    /// Format of the targets, which is not an sRGB format: colours are encoded here.
-    pub format: wgpu::TextureFormat,
-}
-
-impl RenderOptions {
-    /// Options that suit an adapter.
-    pub fn for_adapter(info: &wgpu::AdapterInfo, format: wgpu::TextureFormat) -> Self {
-        match info.device_type {
-            wgpu::DeviceType::Cpu => Self::software(format),
-            _ => Self { samples: 4, shadow_resolution: 2048, shadow_taps: 32, ambient_occlusion: true, format },
-        }
-    }
-
-    /// Options with which a software adapter draws fluently.
-    pub fn software(format: wgpu::TextureFormat) -> Self {
-        Self { samples: 1, shadow_resolution: 1024, shadow_taps: 12, ambient_occlusion: false, format }
-    }
-}
 
 /// Positions `[x, y, z, _]` [m].
 #[derive(Clone, Copy, Debug)]
@@ -266,31 +234,28 @@ impl Renderer {
         let (stage, pipelines) = (&self.stage, &self.pipelines);
         let with_tets = options.shading == Shading::Tets;
         // Depth maps; without casters they are only cleared.
-        for (view, bodies, tets, rigids) in [
-            (&self.maps.shadow, &pipelines.body_shadow, &pipelines.tets_shadow, &pipelines.rigid_shadow),
-            (&self.maps.contact_depth, &pipelines.body_contact, &pipelines.tets_contact, &pipelines.rigid_contact),
-        ] {
+        for (view, casters) in [(&self.maps.shadow, &pipelines.shadow_casters), (&self.maps.contact_depth, &pipelines.contact_casters)] {
             let mut pass = begin(encoder, "render/casters", &[], DepthUse::Clear(view, 1.0));
             if !options.shadows {
                 continue;
             }
             pass.set_bind_group(0, &stage.frame_group, &[]);
             if with_tets {
-                pass.set_pipeline(tets);
+                pass.set_pipeline(&casters.tets);
                 pass.set_bind_group(2, &stage.tets_group, &[]);
                 pass.draw(0..12 * stage.n_tets, 0..1);
             } else {
-                pass.set_pipeline(bodies);
+                pass.set_pipeline(&casters.body);
                 draw_bodies(&mut pass, stage);
             }
-            pass.set_pipeline(rigids);
+            pass.set_pipeline(&casters.rigid);
             draw_rigids(&mut pass, stage, true);
         }
         // The floor's maps, made from the depth maps.
         for (view, pipeline, source) in [
-            (&self.maps.rough_shadow, &pipelines.floor_shadow_map, &self.maps.shadow_group),
-            (&self.maps.floor_shadow, &pipelines.soften, &self.maps.rough_group),
-            (&self.maps.contact, &pipelines.contact_map, &self.maps.contact_group),
+            (&self.maps.rough_shadow, &pipelines.floor_maps.shadow, &self.maps.shadow_group),
+            (&self.maps.floor_shadow, &pipelines.floor_maps.soften, &self.maps.rough_group),
+            (&self.maps.contact, &pipelines.floor_maps.contact, &self.maps.contact_group),
         ] {
             let mut pass = begin(encoder, "render/floor_maps", &[(view, None, wgpu::LoadOp::Clear(wgpu::Color::WHITE))], DepthUse::None);
             if options.shadows && stage.rigids.floor.is_some() {
@@ -344,7 +309,7 @@ impl Renderer {
         }
         if self.marks.n > 0 {
             pass.set_vertex_buffer(0, self.marks.buffer.slice(..));
-            for pipeline in [&pipelines.overlay_behind, &pipelines.overlay_front] {
+            for pipeline in [&pipelines.overlay.behind, &pipelines.overlay.front] {
                 pass.set_pipeline(pipeline);
                 pass.draw(0..6, 0..self.marks.n);
             }
@@ -355,8 +320,8 @@ impl Renderer {
     fn occlusion(&self, encoder: &mut wgpu::CommandEncoder, canvas: &Canvas) {
         let steps = match &canvas.parts {
             Some(parts) if self.options.ambient_occlusion => vec![
-                (&canvas.rough_occlusion, Some((&self.pipelines.occlusion, &parts.occlusion))),
-                (&canvas.occlusion, Some((&self.pipelines.occlusion_average, &parts.average))),
+                (&canvas.rough_occlusion, Some((&self.pipelines.occlusion.rough, &parts.occlusion))),
+                (&canvas.occlusion, Some((&self.pipelines.occlusion.average, &parts.average))),
             ],
             _ => vec![(&canvas.occlusion, None)],
         };

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Normals that no surface computes: those of an ellipsoid on a ball, and others where a corner faces up, so that there
-/// is a crease.
+/// Normals that no surface computes: an ellipsoid's on a ball, and others where a corner faces up, so that there is a
+/// crease.
 fn normals(surface: &crate::mesh::SurfaceMesh) -> Vec<crate::mesh::CornerNormals> {
     let tilted = |t: usize| {
         surface.corners(t).map(|p| {
@@ -27,7 +27,7 @@ fn normals_of_a_file_turn_with_the_deformation() {
     let given = normals(&ball);
     let model = std::sync::Arc::make_mut(&mut subject.model);
     (model.bodies[0].normals, model.rigid_normals[0]) = (Some(given.clone()), Some(given.clone()));
-    // A shear and a stretch of the soft body, a turn of the rigid one.
+    // A shear and a stretch of the soft body, a turn of the rigid body.
     let gradient = crate::math::Mat3::new(0.3, 0.4, 0.0, -0.1, 0.0, 0.2, 0.0, 0.5, -0.2);
     let mut frame = still(&subject);
     frame.displacements = subject.model.rest_positions.iter().map(|x| gradient * x).collect();

@@ -17,7 +17,7 @@ pub struct Crossing {
 const MAX_CROSSINGS: usize = 100_000;
 
 /// A corner nearer to a plane than this part of the distances lies in it.
-const FLAT: f64 = 1e-12;
+const PLANE_TOLERANCE: f64 = 1e-12;
 
 /// Finds where a surface passes through itself, in the order of the triangles. Triangles that only touch, share an edge
 /// or lie in one plane do not cross. At most 100,000 are found.
@@ -85,7 +85,7 @@ fn passes(p: &Vec3, q: &Vec3, [a, b, c]: &[Vec3; 3]) -> Option<Vec3> {
     let normal = (b - a).cross(&(c - a));
     let (before, behind) = (normal.dot(&(p - a)), normal.dot(&(q - a)));
     // Triangles in one plane lie a few roundings beside it, to either side.
-    let rounding = FLAT * normal.norm() * [p, q, b, c].map(|corner| (corner - a).amax()).into_iter().fold(0.0, f64::max);
+    let rounding = PLANE_TOLERANCE * normal.norm() * [p, q, b, c].map(|corner| (corner - a).amax()).into_iter().fold(0.0, f64::max);
     if before * behind >= 0.0 || before.abs().min(behind.abs()) <= rounding {
         return None;
     }

@@ -22,9 +22,9 @@ pub struct Diagnosis {
     pub non_manifold_vertices: usize,
     /// Triangles without area: a corner twice, or corners in a line.
     pub degenerate_triangles: usize,
-    /// Triangles with the corners of an earlier one.
+    /// Triangles with the corners of an earlier triangle.
     pub repeated_triangles: usize,
-    /// Vertices at the place of an earlier one.
+    /// Vertices at the place of an earlier vertex.
     pub duplicate_vertices: usize,
     /// Vertices of no triangle.
     pub unused_vertices: usize,
@@ -55,7 +55,7 @@ pub(super) struct Faults {
 }
 
 /// Triangles lower than this part of their longest edge count as degenerate: a few roundings of f32.
-const FLATNESS: f64 = 1e-6;
+const MIN_HEIGHT_SHARE: f64 = 1e-6;
 
 /// Examines a surface whose indices are in range.
 pub fn diagnose(surface: &SurfaceMesh) -> Diagnosis {
@@ -159,5 +159,5 @@ pub(super) fn is_solid_volume(volume: f64, bounds: &Aabb) -> bool {
 fn is_degenerate(surface: &SurfaceMesh, triangle: usize) -> bool {
     let [a, b, c] = surface.corners(triangle);
     let longest = (b - a).norm_squared().max((c - b).norm_squared()).max((a - c).norm_squared());
-    (b - a).cross(&(c - a)).norm() <= FLATNESS * longest
+    (b - a).cross(&(c - a)).norm() <= MIN_HEIGHT_SHARE * longest
 }

@@ -32,13 +32,13 @@ pub(super) struct Wording {
     /// The fault in the singular and in the plural.
     pub one: &'static str,
     pub many: &'static str,
-    /// What mending does about it.
+    /// A clause on the cure by mending.
     pub remedy: &'static str,
-    /// What to know or to do about faults that mending leaves.
+    /// A clause on faults that mending leaves: what follows or what would help.
     pub rest: &'static str,
 }
 
-/// How many faults there are before and after mending.
+/// The number of faults before and after mending.
 #[derive(Clone, Copy)]
 pub(super) struct Outcome {
     pub before: usize,

@@ -100,7 +100,7 @@ fn without_inner_walls(triangles: &[[u32; 3]]) -> Option<Vec<bool>> {
     Some((0..triangles.len()).map(|t| keeps(t, &mut walls)).collect())
 }
 
-/// The same triangle beginning with its lowest vertex.
+/// A triangle rotated to begin with its lowest vertex.
 fn rotated([a, b, c]: [u32; 3]) -> [u32; 3] {
     if a <= b && a <= c {
         [a, b, c]
@@ -178,8 +178,8 @@ mod tests {
 
     #[test]
     fn texture_coordinates_stay_with_their_corners() {
-        // A soup as a file with a seam at every edge has it: the corners of each triangle know where they lie, one is
-        // twice there and one the wrong way round; a hole is closed.
+        // A soup as a file with a seam at every edge has it: the corners of each triangle know where they lie, one
+        // triangle is there twice, another is turned over; a hole is closed.
         let cube = cube().subdivided(1.5);
         let mut soup = SurfaceMesh::default();
         for t in 0..cube.triangles.len() {

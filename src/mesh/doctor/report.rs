@@ -28,7 +28,7 @@ pub struct Report {
     pub volume: f64,
     /// Area of a surface, in squared units of the file.
     pub area: Option<f64>,
-    /// Worst and mean quality of the tets, 1 for a regular one.
+    /// Worst and mean quality of the tets, 1 for a regular tet.
     pub quality: Option<[f64; 2]>,
     /// Notes on what the reader changed or left out, and on the unit that the size suggests.
     pub notes: Vec<String>,

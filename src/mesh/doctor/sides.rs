@@ -12,7 +12,7 @@ pub(super) struct Side {
     pub forward: bool,
 }
 
-/// All sides of all triangles, those of an edge together. A side of no length is left out.
+/// All sides of all triangles, grouped by their edges. A side of no length is left out.
 pub(super) fn sides(triangles: &[[u32; 3]]) -> Vec<Side> {
     let mut sides = Vec::with_capacity(3 * triangles.len());
     for (t, triangle) in triangles.iter().enumerate() {

@@ -15,9 +15,9 @@ pub struct TetDiagnosis {
     pub flat: usize,
     /// Tets of a quality below [`SLIVER`] that are not flat.
     pub slivers: usize,
-    /// Tets with the nodes of an earlier one.
+    /// Tets with the nodes of an earlier tet.
     pub repeated: usize,
-    /// Nodes at the place of an earlier one.
+    /// Nodes at the place of an earlier node.
     pub duplicate_nodes: usize,
     /// Nodes of no tet.
     pub unused_nodes: usize,
@@ -34,7 +34,7 @@ pub struct TetDiagnosis {
 pub const SLIVER: f64 = 0.05;
 
 /// Tets of a lower quality have no volume beyond rounding, and no shape functions.
-const FLAT: f64 = 1e-9;
+const FLAT_QUALITY: f64 = 1e-9;
 
 /// The elements of a tet mesh that [`TetDiagnosis`] counts.
 pub(super) struct Faults {
@@ -82,7 +82,7 @@ pub(super) fn faults(mesh: &TetMesh) -> Faults {
     let mut used = vec![false; mesh.positions.len()];
     mesh.tets.iter().flatten().for_each(|&node| used[node as usize] = true);
     Faults {
-        inverted: where_quality(&|q| q < -FLAT),
+        inverted: where_quality(&|q| q < -FLAT_QUALITY),
         flat: where_quality(&|q| is_flat(q)),
         slivers: where_quality(&|q| q.abs() < SLIVER && !is_flat(q)),
         repeated,
@@ -142,7 +142,7 @@ fn quality(mesh: &TetMesh, tet: usize) -> f64 {
 }
 
 fn is_flat(quality: f64) -> bool {
-    quality.abs() <= FLAT
+    quality.abs() <= FLAT_QUALITY
 }
 
 fn sorted(mut tet: [u32; 4]) -> [u32; 4] {

@@ -1,4 +1,4 @@
-//! A body-centred cubic lattice and its tets: two long edges at right angles and four short ones, all dihedral angles
+//! A body-centred cubic lattice and its tets: two long edges at right angles and four short edges, all dihedral angles
 //! 60 or 90 degrees.
 
 use rayon::prelude::*;

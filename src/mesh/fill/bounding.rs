@@ -17,7 +17,7 @@ use crate::mesh::{MeshError, SurfaceMesh, TetMesh};
 pub const MIN_DIHEDRAL_ANGLE: f64 = 15.0;
 
 /// The number of times that each node moves.
-const SWEEPS: usize = 8;
+const N_SWEEPS: usize = 8;
 
 /// Moves below this part of a cell are not made: most inner nodes have nowhere to go.
 const MIN_MOVE: f64 = 0.01;
@@ -125,7 +125,7 @@ impl<'a> Smoother<'a> {
     }
 
     fn smooth(&self, positions: &mut [Vec3]) {
-        for _ in 0..SWEEPS {
+        for _ in 0..N_SWEEPS {
             for node in 0..positions.len() {
                 let is_border = self.border_at.of_node(node).next().is_some();
                 let target = if is_border { self.border_target(node, positions) } else { self.inner_target(node, positions) };

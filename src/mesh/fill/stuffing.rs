@@ -1,7 +1,7 @@
 //! Tetrahedra whose border follows a surface: isosurface stuffing [Labelle & Shewchuk 2007].
 //!
 //! A body-centred cubic lattice of good tets fills the space. Where the surface cuts an edge of the lattice near one of
-//! its ends, that point of the lattice moves onto the surface; tets that are cut all the same are divided there.
+//! its ends, that point of the lattice moves onto the surface; tets that are cut nevertheless are divided there.
 //! However the surface runs, no dihedral angle leaves [`DIHEDRAL_ANGLES`].
 //!
 //! Two things differ from the publication. Every divided tet follows from one rule, the order in which its edges are
@@ -26,7 +26,7 @@ const REACH_INSIDE: [f64; 2] = [0.268, 0.413];
 const REACH_OUTSIDE: [f64; 2] = [0.267, 0.353];
 
 /// Cuts of an open surface are found to this part of a cell.
-const PRECISION: f64 = 1e-4;
+const CUT_TOLERANCE: f64 = 1e-4;
 
 /// Tets around the inside of a surface, their border as near to it as the lattice is fine; what is thinner than a cell
 /// may be missing. Inside is as for [`super::voxel::tetrahedralise`]. Cells along the longest side are cubes of twelve
@@ -72,7 +72,7 @@ fn cut_edges(lattice: &BccLattice, inside: &Inside, is_inside: &[bool]) -> Vec<C
         let [a, b] = lattice.ends(edge);
         let (inner, outer) = if is_inside[a] { (a, b) } else { (b, a) };
         let [from, to] = [inner, outer].map(|point| lattice.position(point));
-        let share = inside.exit(&from, &to, PRECISION * lattice.corners.spacing);
+        let share = inside.exit(&from, &to, CUT_TOLERANCE * lattice.corners.spacing);
         Cut { edge, inside: inner, outside: outer, share, position: from.lerp(&to, share) }
     };
     edges.par_iter().map(cut).collect()

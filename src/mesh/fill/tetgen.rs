@@ -122,8 +122,8 @@ mod tests {
         assert!(missing.to_string().contains("apt install tetgen") && missing.to_string().contains("AGPL"), "{missing}");
     }
 
-    /// A program of the same manners: it is given a complex and flags, and leaves nodes and tets beside it, or a
-    /// sentence and a status.
+    /// A stand-in for TetGen: it takes a complex and flags, and leaves nodes and tets beside it, or a sentence and a
+    /// status.
     #[cfg(unix)]
     #[test]
     fn what_the_program_leaves_is_read() {

@@ -9,7 +9,7 @@ use crate::mesh::kuhn::KuhnGrid;
 use crate::mesh::{MeshError, SurfaceMesh, TetMesh, doctor};
 
 /// Gap between the surface and the ends of the grid along the longest side, in cells.
-const MARGIN: f64 = 0.01;
+const GRID_MARGIN: f64 = 0.01;
 
 /// A tet mesh of the volume that a closed surface encloses: the grid cells inside, and of the cells that the surface
 /// touches as many as the volume asks for ([`border`]), or all of them with [`Border::Covering`]. `resolution` is the
@@ -82,7 +82,7 @@ impl Grid {
 
     pub fn around(surface: &SurfaceMesh, resolution: u32) -> Self {
         let bounds = surface.aabb();
-        let spacing = bounds.extent().max() / (f64::from(resolution) - 2.0 * MARGIN);
+        let spacing = bounds.extent().max() / (f64::from(resolution) - 2.0 * GRID_MARGIN);
         let cells = std::array::from_fn(|axis| (bounds.extent()[axis] / spacing - 1e-9).ceil().max(1.0));
         let origin = bounds.center() - Vec3::from(cells) * (spacing / 2.0);
         Self { origin, spacing, cells: cells.map(|n| n as usize) }

@@ -42,24 +42,25 @@ impl Scalar {
     /// The number in the first bytes; `None` when they are too few. Whole numbers above 2^53 are rounded: no index is
     /// that large.
     pub fn read(self, bytes: &[u8], big_endian: bool) -> Option<f64> {
-        let mut low = [0; 8]; // the bytes from the lowest on
-        let bytes = bytes.get(..self.size())?;
-        low[..bytes.len()].copy_from_slice(bytes);
-        if big_endian {
-            low[..bytes.len()].reverse();
+        /// The first bytes of a number, from the lowest on.
+        fn low<const N: usize>(bytes: &[u8], big_endian: bool) -> Option<[u8; N]> {
+            let mut low = *bytes.first_chunk()?;
+            if big_endian {
+                low.reverse();
+            }
+            Some(low)
         }
-        let [a, b, c, d, ..] = low;
         Some(match self {
-            Self::I8 => f64::from(a as i8),
-            Self::U8 => f64::from(a),
-            Self::I16 => f64::from(i16::from_le_bytes([a, b])),
-            Self::U16 => f64::from(u16::from_le_bytes([a, b])),
-            Self::I32 => f64::from(i32::from_le_bytes([a, b, c, d])),
-            Self::U32 => f64::from(u32::from_le_bytes([a, b, c, d])),
-            Self::F32 => f64::from(f32::from_le_bytes([a, b, c, d])),
-            Self::I64 => i64::from_le_bytes(low) as f64,
-            Self::U64 => u64::from_le_bytes(low) as f64,
-            Self::F64 => f64::from_le_bytes(low),
+            Self::I8 => f64::from(i8::from_le_bytes(low(bytes, big_endian)?)),
+            Self::U8 => f64::from(u8::from_le_bytes(low(bytes, big_endian)?)),
+            Self::I16 => f64::from(i16::from_le_bytes(low(bytes, big_endian)?)),
+            Self::U16 => f64::from(u16::from_le_bytes(low(bytes, big_endian)?)),
+            Self::I32 => f64::from(i32::from_le_bytes(low(bytes, big_endian)?)),
+            Self::U32 => f64::from(u32::from_le_bytes(low(bytes, big_endian)?)),
+            Self::F32 => f64::from(f32::from_le_bytes(low(bytes, big_endian)?)),
+            Self::F64 => f64::from_le_bytes(low(bytes, big_endian)?),
+            Self::I64 => i64::from_le_bytes(low(bytes, big_endian)?) as f64,
+            Self::U64 => u64::from_le_bytes(low(bytes, big_endian)?) as f64,
         })
     }
 }

@@ -1,116 +1,37 @@
 //! glTF 2.0, as text (.gltf) and in one file (.glb): the triangles of all meshes of the scene, placed by their nodes.
+//!
+//! We have our own reader because the crate `gltf` (1.4.1) says of most damaged files no more than "could not
+//! completely read the object" and named a place in 124 of 823 refusals (here in 874 of 898), passed 58 of 939 damaged
+//! files with indices out of range or coordinates that are not finite, takes quantised positions for floats without a
+//! word, and refuses files that require an extension of materials. It is faster: 328,000 triangles take 14 ms, here
+//! 37 ms, checks and surface included.
 
-use nalgebra::{Matrix4, Point3, Quaternion, UnitQuaternion, Vector3};
-use serde::Deserialize;
+mod buffers;
+mod document;
 
-use super::cursor::{Cursor, Encoding, Scalar, base64, shortened};
+use nalgebra::{Matrix4, Point3};
+
+use self::buffers::{CUT_OFF, EXPORT_AGAIN, check_views, chunks, load, missing};
+use self::document::Document;
+use super::cursor::{Scalar, shortened};
 use super::{Fault, MeshFile};
 use crate::math::{Mat3, Vec3};
 use crate::mesh::{CornerNormals, SurfaceMesh};
-
-const EXPORT_AGAIN: &str = "export it again, uncompressed, as .glb";
-const CUT_OFF: &str = "it may be cut off: fetch it again, or export it again as .glb";
 
 /// Nodes that show one mesh many times may not make more vertices or triangles of it than this, or than the file has
 /// bytes.
 const MAX_REPEATED: usize = 5_000_000;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[derive(Default)]
-struct Document {
-    scene: Option<usize>,
-    scenes: Vec<SceneEntry>,
-    nodes: Vec<Node>,
-    meshes: Vec<MeshEntry>,
-    accessors: Vec<Accessor>,
-    buffer_views: Vec<BufferView>,
-    buffers: Vec<Buffer>,
-    extensions_required: Vec<String>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct SceneEntry {
-    nodes: Vec<usize>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Node {
-    children: Vec<usize>,
-    mesh: Option<usize>,
-    skin: Option<usize>,
-    matrix: Option<[f64; 16]>,
-    translation: Option<[f64; 3]>,
-    /// x, y, z, w.
-    rotation: Option<[f64; 4]>,
-    scale: Option<[f64; 3]>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct MeshEntry {
-    primitives: Vec<Primitive>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Primitive {
-    attributes: Attributes,
-    indices: Option<usize>,
-    mode: Option<u32>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "UPPERCASE")]
-struct Attributes {
-    position: Option<usize>,
-    normal: Option<usize>,
-    #[serde(rename = "TEXCOORD_0")]
-    texture: Option<usize>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct Accessor {
-    buffer_view: Option<usize>,
-    byte_offset: usize,
-    component_type: u32,
-    normalized: bool,
-    count: usize,
-    #[serde(rename = "type")]
-    kind: String,
-    sparse: Option<serde_json::Value>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct BufferView {
-    buffer: usize,
-    byte_offset: usize,
-    byte_length: usize,
-    byte_stride: Option<usize>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct Buffer {
-    uri: Option<String>,
-    byte_length: Option<usize>,
-}
-
 struct Reader {
     document: Document,
     buffers: Vec<Vec<u8>>,
     surface: SurfaceMesh,
-    /// Texture coordinates of the corners of each triangle; 0 in parts without a texture.
+    /// Texture coordinates of the corners of each triangle, up to the last part with a texture; 0 in parts without a
+    /// texture.
     texture: Vec<[[f32; 2]; 3]>,
-    is_textured: bool,
-    /// Normals of the corners of each triangle; 0 in parts without normals, which then get the normals of their
-    /// triangles.
+    /// Normals of the corners of each triangle, up to the last part with normals; 0 in parts without normals, which
+    /// then get the normals of their triangles.
     normals: Vec<CornerNormals>,
-    has_normals: bool,
     notes: Vec<String>,
 }
 
@@ -138,87 +59,24 @@ pub(super) fn parse(bytes: &[u8], beside: super::Beside) -> Result<MeshFile, Fau
     let buffers: Vec<Vec<u8>> =
         document.buffers.iter().enumerate().map(|(i, buffer)| load(buffer, i, binary, beside)).collect::<Result<_, _>>()?;
     check_views(&document.buffer_views, &buffers)?;
-    let (surface, texture, normals) = (SurfaceMesh::default(), Vec::new(), Vec::new());
-    let mut reader = Reader { document, buffers, surface, texture, is_textured: false, normals, has_normals: false, notes: Vec::new() };
+    let mut reader =
+        Reader { document, buffers, surface: SurfaceMesh::default(), texture: Vec::new(), normals: Vec::new(), notes: Vec::new() };
     reader.scene()?;
-    reader.surface.texture_coordinates = reader.is_textured.then_some(reader.texture);
-    reader.surface.normals = reader.has_normals.then_some(reader.normals);
-    Ok(MeshFile { notes: reader.notes, ..reader.surface.into() })
+    let Reader { mut surface, mut texture, mut normals, notes, .. } = reader;
+    let n_triangles = surface.triangles.len();
+    if !texture.is_empty() {
+        texture.resize(n_triangles, Default::default());
+        surface.texture_coordinates = Some(texture);
+    }
+    if !normals.is_empty() {
+        normals.resize(n_triangles, Default::default());
+        surface.normals = Some(normals);
+    }
+    Ok(MeshFile { notes, ..surface.into() })
 }
 
 fn shortened_reason(reason: &str) -> String {
     reason.chars().take(200).collect()
-}
-
-/// The JSON and the binary chunk of a .glb file.
-fn chunks(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Fault> {
-    const LE: Encoding = Encoding::LittleEndian;
-    let mut cursor = Cursor::new(bytes);
-    cursor.take(4, "the magic word")?;
-    let version = cursor.whole(LE, Scalar::U32, "the version")?;
-    if version != 2 {
-        return Err(cursor.byte_fault(format!("glTF of version {version} is not read, only 2"), EXPORT_AGAIN));
-    }
-    cursor.whole(LE, Scalar::U32, "the length of the file")?;
-    let (mut json, mut binary) = (None, None);
-    while cursor.remaining() > 0 {
-        let length = cursor.whole(LE, Scalar::U32, "the length of a chunk")? as usize;
-        let kind = cursor.take(4, "the kind of a chunk")?;
-        let data = cursor.take(length, "a chunk")?;
-        match kind {
-            b"JSON" if json.is_none() => json = Some(data),
-            b"BIN\0" if binary.is_none() => binary = Some(data),
-            _ => {}
-        }
-    }
-    json.map(|json| (json, binary)).ok_or_else(|| cursor.byte_fault("expected a chunk of JSON, found none", EXPORT_AGAIN))
-}
-
-/// The bytes of a buffer, as many as it says; padding behind them is left out.
-fn load(buffer: &Buffer, number: usize, binary: Option<&[u8]>, beside: super::Beside) -> Result<Vec<u8>, Fault> {
-    let fault = |reason: String| Fault::new(format!("buffer {number}: {reason}"), "keep its files together, or export it again as .glb");
-    let mut data = match &buffer.uri {
-        None => binary.map(<[u8]>::to_vec).ok_or_else(|| fault("it has neither an address nor data in this file".into()))?,
-        Some(uri) => match uri.strip_prefix("data:") {
-            Some(data) => {
-                let (_, text) = data.split_once(";base64,").ok_or_else(|| fault("its data are not base64".into()))?;
-                base64(text.as_bytes(), usize::MAX).ok_or_else(|| fault("its data are not base64".into()))?
-            }
-            None => beside(&percent_decoded(uri)).map_err(fault)?,
-        },
-    };
-    let promised = buffer.byte_length.unwrap_or(data.len());
-    if data.len() < promised {
-        return Err(Fault::new(format!("buffer {number} should have {promised} bytes, but {} are there", data.len()), CUT_OFF));
-    }
-    data.truncate(promised);
-    Ok(data)
-}
-
-/// Refuses buffers that are shorter than one of their views, whether or not a mesh uses that view: such a file is not
-/// whole.
-fn check_views(views: &[BufferView], buffers: &[Vec<u8>]) -> Result<(), Fault> {
-    for (number, view) in views.iter().enumerate() {
-        let length = buffers.get(view.buffer).ok_or_else(|| missing("buffer", view.buffer))?.len();
-        let end = view.byte_offset.saturating_add(view.byte_length);
-        if end > length {
-            let reason = format!("buffer view {number} ends at byte {end} of buffer {}, which has {length} bytes", view.buffer);
-            return Err(Fault::new(reason, CUT_OFF));
-        }
-    }
-    Ok(())
-}
-
-fn percent_decoded(uri: &str) -> String {
-    let mut decoded = Vec::new();
-    let mut rest = uri.as_bytes();
-    while let [byte, after @ ..] = rest {
-        let digits = after.get(..2).filter(|_| *byte == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
-        let value = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        decoded.push(value.unwrap_or(*byte));
-        rest = if value.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
 }
 
 impl Reader {
@@ -279,8 +137,6 @@ impl Reader {
                 normals: self.normals(normals, world)?,
                 is_mirrored: world.determinant() < 0.0,
             };
-            self.is_textured |= !part.texture.is_empty();
-            self.has_normals |= !part.normals.is_empty();
             let corners = self.corners(mesh, indices, part.n_vertices)?;
             match mode {
                 4 => corners.chunks_exact(3).for_each(|t| self.add_triangle(&part, [t[0], t[1], t[2]])),
@@ -339,9 +195,16 @@ impl Reader {
 
     fn add_triangle(&mut self, part: &Part, [a, b, c]: [usize; 3]) {
         let triangle = if part.is_mirrored { [a, c, b] } else { [a, b, c] };
+        let before = self.surface.triangles.len();
         self.surface.triangles.push(triangle.map(|corner| (part.first + corner) as u32));
-        self.texture.push(triangle.map(|corner| part.texture.get(corner).copied().unwrap_or_default()));
-        self.normals.push(triangle.map(|corner| part.normals.get(corner).copied().unwrap_or_default()));
+        if !part.texture.is_empty() {
+            self.texture.resize(before, Default::default());
+            self.texture.push(triangle.map(|corner| part.texture.get(corner).copied().unwrap_or_default()));
+        }
+        if !part.normals.is_empty() {
+            self.normals.resize(before, Default::default());
+            self.normals.push(triangle.map(|corner| part.normals.get(corner).copied().unwrap_or_default()));
+        }
     }
 
     /// All numbers of an accessor of the kind `kind`.
@@ -384,27 +247,14 @@ impl Reader {
             return Err(Fault::new(format!("accessor {accessor}: {reason}"), CUT_OFF));
         }
         let scale = if entry.normalized { 1.0 / largest } else { 1.0 };
-        let element = |i: usize| &data[entry.byte_offset + i * stride..];
-        let number = |i: usize, c: usize| scalar.read(&element(i)[c * scalar.size()..], false).map(|value| value * scale);
-        (0..entry.count)
-            .flat_map(|i| (0..components).map(move |c| (i, c)))
-            .map(|(i, c)| number(i, c).ok_or_else(|| fault("it ends early")))
-            .collect()
-    }
-}
-
-impl Node {
-    fn transform(&self) -> Matrix4<f64> {
-        if let Some(columns) = &self.matrix {
-            return Matrix4::from_column_slice(columns);
+        let mut numbers = Vec::with_capacity(entry.count * components);
+        for i in 0..entry.count {
+            let element = &data[entry.byte_offset + i * stride..];
+            for c in 0..components {
+                let value = scalar.read(&element[c * scalar.size()..], false).ok_or_else(|| fault("it ends early"))?;
+                numbers.push(value * scale);
+            }
         }
-        let [x, y, z, w] = self.rotation.unwrap_or([0.0, 0.0, 0.0, 1.0]);
-        let rotation = UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z)).to_homogeneous();
-        let scale = Matrix4::new_nonuniform_scaling(&Vector3::from(self.scale.unwrap_or([1.0; 3])));
-        Matrix4::new_translation(&Vec3::from(self.translation.unwrap_or([0.0; 3]))) * rotation * scale
+        Ok(numbers)
     }
-}
-
-fn missing(what: &str, index: usize) -> Fault {
-    Fault::new(format!("it names {what} {index}, which it does not have"), EXPORT_AGAIN)
 }

@@ -5,13 +5,13 @@ use super::cursor::{Cursor, Encoding, Scalar, shortened};
 use super::{Fault, MeshFile};
 
 const T: Encoding = Encoding::Text;
-const AGAIN: &str = "export it again as text in three dimensions";
+const EXPORT_AGAIN: &str = "export it again as text in three dimensions";
 
 pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
     let mut cursor = Cursor::new(bytes).with_comments(b'#');
     let magic = cursor.word("MeshVersionFormatted")?;
     if !magic.starts_with("MeshVersionFormatted") {
-        return Err(cursor.fault(format!("expected MeshVersionFormatted, found '{}'", shortened(magic)), AGAIN));
+        return Err(cursor.fault(format!("expected MeshVersionFormatted, found '{}'", shortened(magic)), EXPORT_AGAIN));
     }
     cursor.number::<u32>("the version")?;
     let mut cells = Cells::default();
@@ -22,7 +22,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
             b"Dimension" => {
                 let dimension: u32 = cursor.number("the dimension")?;
                 if dimension != 3 {
-                    return Err(cursor.fault(format!("the mesh has {dimension} dimensions"), AGAIN));
+                    return Err(cursor.fault(format!("the mesh has {dimension} dimensions"), EXPORT_AGAIN));
                 }
                 continue;
             }
@@ -50,7 +50,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
             }
             _ => {
                 let word = String::from_utf8_lossy(word);
-                return Err(cursor.fault(format!("expected a section such as Vertices or Tetrahedra, found '{}'", shortened(&word)), AGAIN));
+                return Err(
+                    cursor.fault(format!("expected a section such as Vertices or Tetrahedra, found '{}'", shortened(&word)), EXPORT_AGAIN)
+                );
             }
         };
         for _ in 0..cursor.count(T, Scalar::U64, 2 * count, "cells")? {

@@ -157,7 +157,7 @@ pub fn open_mesh(path: &Path) -> Result<MeshFile, MeshError> {
         .map_err(|error| Fault::new(format!("the file cannot be read ({error})"), "check its path and permissions").at(&name))?;
     let format = Format::detect(&name, &bytes)?;
     let beside = |other: &str| {
-        // Only files below the same folder: a mesh from elsewhere must not make us read anything else.
+        // Only files below the folder of the mesh are read: a mesh from elsewhere must not open any other.
         let relative = Path::new(other);
         if !relative.components().all(|part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir)) {
             return Err(format!("'{}' is not in the folder of this file", cursor::shortened(other)));

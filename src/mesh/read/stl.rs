@@ -7,8 +7,8 @@ use super::{Fault, MeshFile};
 use crate::math::Vec3;
 use crate::mesh::SurfaceMesh;
 
-const HEADER: usize = 80;
-const TRIANGLE: usize = 50;
+const HEADER_BYTES: usize = 80;
+const TRIANGLE_BYTES: usize = 50;
 
 pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
     let surface = if is_binary(bytes) { binary(bytes)? } else { text(bytes)? };
@@ -17,9 +17,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
 
 /// Length decides first, because the word "solid" proves nothing; then whether the text speaks of facets.
 fn is_binary(bytes: &[u8]) -> bool {
-    let Some(count) = bytes.get(HEADER..).and_then(|rest| Scalar::U32.read(rest, false)) else { return false };
-    let body = bytes.len() - HEADER - 4;
-    let exact = body.is_multiple_of(TRIANGLE) && (body / TRIANGLE) as f64 == count;
+    let Some(count) = bytes.get(HEADER_BYTES..).and_then(|rest| Scalar::U32.read(rest, false)) else { return false };
+    let body = bytes.len() - HEADER_BYTES - 4;
+    let exact = body.is_multiple_of(TRIANGLE_BYTES) && (body / TRIANGLE_BYTES) as f64 == count;
     let speaks = bytes.trim_ascii_start().starts_with(b"solid") && bytes[..bytes.len().min(1024)].windows(5).any(|word| word == b"facet");
     exact || !speaks
 }
@@ -42,8 +42,8 @@ impl Vertices {
 
 fn binary(bytes: &[u8]) -> Result<SurfaceMesh, Fault> {
     let mut cursor = Cursor::new(bytes);
-    cursor.take(HEADER, "the header")?;
-    let count = cursor.count(Encoding::LittleEndian, Scalar::U32, TRIANGLE, "triangles")?;
+    cursor.take(HEADER_BYTES, "the header")?;
+    let count = cursor.count(Encoding::LittleEndian, Scalar::U32, TRIANGLE_BYTES, "triangles")?;
     let mut vertices = Vertices::default();
     for _ in 0..count {
         cursor.take(12, "a normal")?;

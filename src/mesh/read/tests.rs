@@ -153,7 +153,7 @@ fn texture_coordinates_are_read_of_corners() {
     let of_faces = ply("", "property list uchar float texcoord\n", [""; 4], "8 0 .5 1 .25 .5 .75 0 0");
     assert_eq!(surface(read("a.ply", of_faces).unwrap()).texture_coordinates, want);
 
-    // The box's picture is there once on each side, from the upper left corner to the lower right one.
+    // The box's picture is there once on each side, from its upper left to its lower right corner.
     let box_of_six = surface(open_mesh(&fixture("box_textured.glb")).unwrap());
     let texture = box_of_six.texture_coordinates.clone().unwrap();
     assert_eq!((box_of_six.positions.len(), texture.len()), (24, 12));

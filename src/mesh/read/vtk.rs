@@ -1,5 +1,10 @@
 //! VTK legacy files, ASCII and binary (big-endian), of unstructured grids and of polygons, with cells as versions
 //! before and from 5.1 write them.
+//!
+//! We have our own readers of VTK files, here and in `vtu`, because the crate `vtkio` (0.7.0-rc2) names no place in its
+//! errors ("Parse error: Digit"), panicked on 8 of 894 damaged files and let indices out of range through in 5, and
+//! reads neither raw appended data nor a grid behind a FIELD. It would add ten packages, one of them C. It is faster:
+//! 1.3 million tets take 0.54 s as text and 0.26 s as binary, here 0.77 s and 0.46 s, checks and tets included.
 
 use super::cells::{Cells, Shape};
 use super::cursor::{Cursor, Encoding, Scalar, shortened};

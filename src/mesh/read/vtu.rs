@@ -1,4 +1,6 @@
 //! VTK's XML files of unstructured grids (.vtu): text, base64 or appended data, as they are or packed with zlib.
+//!
+//! The reason for a reader of our own stands in `vtk`.
 
 use std::io::Read;
 

@@ -1,5 +1,8 @@
 //! Bits of a stream, and the parameters around its pictures.
 
+/// Bits of the number of a picture since the last key picture.
+pub const FRAME_NUMBER_BITS: u32 = 8;
+
 /// Bits in the order in which they are sent.
 #[derive(Default)]
 pub struct Bits {
@@ -71,7 +74,7 @@ pub fn sequence_parameters(size: [usize; 2], macroblocks: [usize; 2]) -> Vec<u8>
     bits.put(8, 0xc0);
     bits.put(8, level(macroblocks[0] * macroblocks[1]).into());
     bits.ue(0);
-    bits.ue(super::FRAME_NUMBER_BITS - 4);
+    bits.ue(FRAME_NUMBER_BITS - 4);
     bits.ue(2); // pictures come in the order in which they are shown
     bits.ue(1); // one reference picture
     bits.put(1, 0);

@@ -8,31 +8,22 @@
 
 mod bits;
 mod cavlc;
+mod planes;
 mod slice;
 mod transform;
 
 use rayon::prelude::*;
 
 use self::bits::{level, nal, picture_parameters, sequence_parameters};
+use self::planes::Planes;
 use self::slice::Slice;
 use crate::math::split_mut;
 use crate::render::Image;
 
-const FRAME_NUMBER_BITS: u32 = 8;
 /// The number of rows of macroblocks in a slice.
-const SLICE: usize = 12;
+const ROWS_PER_SLICE: usize = 12;
 /// The quantiser: pictures at 18 look like the original, at 28 a difference can be seen.
 const QUANTISER: i32 = 23;
-
-/// Luma and the two chroma planes, of whole macroblocks.
-#[derive(Clone, Debug)]
-struct Planes {
-    /// Macroblocks in a row, and rows.
-    size: [usize; 2],
-    y: Vec<u8>,
-    u: Vec<u8>,
-    v: Vec<u8>,
-}
 
 /// Encodes pictures of one size.
 #[derive(Debug)]
@@ -83,7 +74,7 @@ impl Encoder {
         let is_key = since_key == 0;
         let [columns, rows] = self.macroblocks;
         let mut now = Planes::new(self.macroblocks);
-        let heights: Vec<usize> = (0..rows).step_by(SLICE).map(|first| SLICE.min(rows - first)).collect();
+        let heights: Vec<usize> = (0..rows).step_by(ROWS_PER_SLICE).map(|first| ROWS_PER_SLICE.min(rows - first)).collect();
         let of_planes = |pixels: usize| heights.iter().map(move |height| height * columns * pixels);
         let luma = split_mut(&mut now.y, of_planes(256));
         let chroma = split_mut(&mut now.u, of_planes(64)).into_iter().zip(split_mut(&mut now.v, of_planes(64)));
@@ -91,7 +82,7 @@ impl Encoder {
             .into_iter()
             .zip(chroma)
             .enumerate()
-            .map(|(i, (y, (u, v)))| Slice::new(i * SLICE, [y, u, v], &source, (!is_key).then_some(&self.before), QUANTISER))
+            .map(|(i, (y, (u, v)))| Slice::new(i * ROWS_PER_SLICE, [y, u, v], &source, (!is_key).then_some(&self.before), QUANTISER))
             .collect();
         let picture = self.n / self.key_interval;
         let units: Vec<Vec<u8>> =
@@ -101,38 +92,5 @@ impl Encoder {
         self.n += 1;
         let data = units.iter().flat_map(|unit| (unit.len() as u32).to_be_bytes().into_iter().chain(unit.iter().copied())).collect();
         Packet { data, is_key }
-    }
-}
-
-impl Planes {
-    fn new(size: [usize; 2]) -> Self {
-        let n = size[0] * size[1];
-        Self { size, y: vec![0; 256 * n], u: vec![0; 64 * n], v: vec![0; 64 * n] }
-    }
-
-    /// A picture in Y'CbCr of BT.709, luma from 16 to 235, chroma of each four pixels together; its last column and row
-    /// are repeated.
-    fn of(image: &Image, size: [usize; 2]) -> Self {
-        let mut planes = Self::new(size);
-        let (width, height) = (image.width as usize, image.height as usize);
-        let pixel = |x: usize, y: usize| {
-            let at = 4 * (y.min(height - 1) * width + x.min(width - 1));
-            [image.pixels[at], image.pixels[at + 1], image.pixels[at + 2]].map(i32::from)
-        };
-        let columns = 8 * size[0];
-        let lines = planes.y.par_chunks_mut(4 * columns).zip(planes.u.par_chunks_mut(columns).zip(planes.v.par_chunks_mut(columns)));
-        lines.enumerate().for_each(|(line, (y, (u, v)))| {
-            for x in 0..columns {
-                let four = [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(i, j)| (i, j, pixel(2 * x + i, 2 * line + j)));
-                // Weights in parts of 2^16, each row summing up to 219 / 255, or to 0.
-                for (i, j, [r, g, b]) in four {
-                    y[2 * columns * j + 2 * x + i] = (16 + ((11_966 * r + 40_254 * g + 4_064 * b + (1 << 15)) >> 16)) as u8;
-                }
-                let [r, g, b] = [0, 1, 2].map(|c| four.iter().map(|(_, _, pixel)| pixel[c]).sum::<i32>());
-                u[x] = (128 + ((-6_596 * r - 22_189 * g + 28_785 * b + (1 << 17)) >> 18)).clamp(0, 255) as u8;
-                v[x] = (128 + ((28_784 * r - 26_145 * g - 2_639 * b + (1 << 17)) >> 18)).clamp(0, 255) as u8;
-            }
-        });
-        planes
     }
 }

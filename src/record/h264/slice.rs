@@ -1,12 +1,12 @@
 //! Slices: rows of macroblocks that are encoded independently of the rest of the picture.
 
-use super::bits::Bits;
+use super::bits::{Bits, FRAME_NUMBER_BITS};
 use super::cavlc::{Context, put_block};
+use super::planes::Planes;
 use super::transform::{Quantiser, forward, inverse};
-use super::{FRAME_NUMBER_BITS, Planes};
 
 /// Columns and rows of the 4x4 blocks of a macroblock in the order of sending.
-const BLOCKS: [[usize; 2]; 16] =
+const BLOCK_ORDER: [[usize; 2]; 16] =
     [[0, 0], [1, 0], [0, 1], [1, 1], [2, 0], [3, 0], [2, 1], [3, 1], [0, 2], [1, 2], [0, 3], [1, 3], [2, 2], [3, 2], [2, 3], [3, 3]];
 /// The patterns of coded blocks in the order of their codes, where the picture before predicts (table 9-4).
 const PATTERNS: [u8; 48] = [
@@ -173,7 +173,7 @@ impl<'a> Slice<'a> {
             put_block(&mut self.bits, dc, context);
         }
         let first = usize::from(coded.luma_dc.is_some());
-        for (b, [x, y]) in BLOCKS.into_iter().enumerate().filter(|(b, _)| pattern >> (b / 4) & 1 == 1) {
+        for (b, [x, y]) in BLOCK_ORDER.into_iter().enumerate().filter(|(b, _)| pattern >> (b / 4) & 1 == 1) {
             let context = self.luma_context(column, row, [x, y], &done);
             done.luma[4 * y + x] = put_block(&mut self.bits, &coded.luma[b][first..], context);
         }
@@ -363,15 +363,15 @@ impl Coded {
             pixels: prediction.0,
             chroma_pixels: prediction.1,
         };
-        let coefficients = BLOCKS.map(|[x, y]| forward(&block_difference::<16>(luma, &prediction.0, x, y)));
+        let coefficients = BLOCK_ORDER.map(|[x, y]| forward(&block_difference::<16>(luma, &prediction.0, x, y)));
         let mut dc = [0; 16];
         if apart {
-            BLOCKS.iter().zip(&coefficients).for_each(|([x, y], block)| dc[4 * y + x] = block[0]);
+            BLOCK_ORDER.iter().zip(&coefficients).for_each(|([x, y], block)| dc[4 * y + x] = block[0]);
             let levels = quantiser.luma_dc_levels(&dc);
             dc = quantiser.luma_dc(&levels);
             coded.luma_dc = Some(levels);
         }
-        for (b, [x, y]) in BLOCKS.into_iter().enumerate() {
+        for (b, [x, y]) in BLOCK_ORDER.into_iter().enumerate() {
             coded.luma[b] = quantiser.levels(&coefficients[b], !apart);
             let mut back = quantiser.coefficients(&coded.luma[b]);
             if apart {

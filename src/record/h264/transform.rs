@@ -4,9 +4,9 @@
 pub const ZIGZAG: [usize; 16] = [0, 1, 4, 8, 5, 2, 3, 6, 9, 12, 13, 10, 7, 11, 14, 15];
 
 /// Factors by the quantiser modulo 6, for places (even, even), (odd, odd) and others.
-const FORWARD: [[i32; 3]; 6] =
+const FORWARD_FACTORS: [[i32; 3]; 6] =
     [[13107, 5243, 8066], [11916, 4660, 7490], [10082, 4194, 6554], [9362, 3647, 5825], [8192, 3355, 5243], [7282, 2893, 4559]];
-const BACK: [[i32; 3]; 6] = [[10, 16, 13], [11, 18, 14], [13, 20, 16], [14, 23, 18], [16, 25, 20], [18, 29, 23]];
+const INVERSE_FACTORS: [[i32; 3]; 6] = [[10, 16, 13], [11, 18, 14], [13, 20, 16], [14, 23, 18], [16, 25, 20], [18, 29, 23]];
 
 fn class(place: usize) -> usize {
     match (place % 2, place / 4 % 2) {
@@ -39,7 +39,7 @@ impl Quantiser {
 
     /// The levels of coefficients in the order of sending; the first is left out (0) where it is sent apart.
     pub fn levels(self, coefficients: &[i32; 16], with_first: bool) -> [i32; 16] {
-        let factors = FORWARD[self.qp as usize % 6];
+        let factors = FORWARD_FACTORS[self.qp as usize % 6];
         std::array::from_fn(|i| {
             let place = ZIGZAG[i];
             if i == 0 && !with_first { 0 } else { self.level(coefficients[place], factors[class(place)], 0) }
@@ -48,7 +48,7 @@ impl Quantiser {
 
     /// The coefficients of levels.
     pub fn coefficients(self, levels: &[i32; 16]) -> [i32; 16] {
-        let factors = BACK[self.qp as usize % 6];
+        let factors = INVERSE_FACTORS[self.qp as usize % 6];
         let mut coefficients = [0; 16];
         for (i, level) in levels.iter().enumerate() {
             coefficients[ZIGZAG[i]] = (level * factors[class(ZIGZAG[i])]) << (self.qp / 6);
@@ -59,7 +59,7 @@ impl Quantiser {
     /// The levels of the 16 first coefficients of the luma blocks of a macroblock, which stand at the places of the
     /// blocks, in the order of sending.
     pub fn luma_dc_levels(self, dc: &[i32; 16]) -> [i32; 16] {
-        let factor = FORWARD[self.qp as usize % 6][0];
+        let factor = FORWARD_FACTORS[self.qp as usize % 6][0];
         let mixed = hadamard(dc).map(|x| (x + 1) >> 1);
         std::array::from_fn(|i| self.level(mixed[ZIGZAG[i]], factor, 1))
     }
@@ -67,16 +67,16 @@ impl Quantiser {
     pub fn luma_dc(self, levels: &[i32; 16]) -> [i32; 16] {
         let mut placed = [0; 16];
         levels.iter().enumerate().for_each(|(i, level)| placed[ZIGZAG[i]] = *level);
-        let (factor, shift) = (16 * BACK[self.qp as usize % 6][0], self.qp / 6);
+        let (factor, shift) = (16 * INVERSE_FACTORS[self.qp as usize % 6][0], self.qp / 6);
         hadamard(&placed).map(|f| if shift >= 6 { (f * factor) << (shift - 6) } else { (f * factor + (1 << (5 - shift))) >> (6 - shift) })
     }
 
     pub fn chroma_dc_levels(self, dc: &[i32; 4]) -> [i32; 4] {
-        hadamard_2(dc).map(|x| self.level(x, FORWARD[self.qp as usize % 6][0], 1))
+        hadamard_2(dc).map(|x| self.level(x, FORWARD_FACTORS[self.qp as usize % 6][0], 1))
     }
 
     pub fn chroma_dc(self, levels: &[i32; 4]) -> [i32; 4] {
-        hadamard_2(levels).map(|f| ((f * 16 * BACK[self.qp as usize % 6][0]) << (self.qp / 6)) >> 5)
+        hadamard_2(levels).map(|f| ((f * 16 * INVERSE_FACTORS[self.qp as usize % 6][0]) << (self.qp / 6)) >> 5)
     }
 }
 

@@ -11,7 +11,7 @@ fn builtin(name: &str) -> SurfaceMesh {
 fn examine(name: &str, surface: &SurfaceMesh, resolution: u32) -> TetMesh {
     let mesh = tetrahedralise(surface, resolution, Border::Volume).unwrap();
     mesh.check().unwrap();
-    let cell = surface.aabb().extent().max() / (f64::from(resolution) - 2.0 * MARGIN);
+    let cell = surface.aabb().extent().max() / (f64::from(resolution) - 2.0 * GRID_MARGIN);
     for t in 0..mesh.tets.len() {
         assert!((mesh.volume(t) / cell.powi(3) * 6.0 - 1.0).abs() < 1e-9, "{name}: tet {t}");
     }
@@ -21,7 +21,7 @@ fn examine(name: &str, surface: &SurfaceMesh, resolution: u32) -> TetMesh {
     mesh
 }
 
-/// All cells that a surface touches or that have their centre inside, and those that are made into tets.
+/// All cells that a surface touches or that have their centre inside, and the cells of which tets are made.
 fn covering_and_kept(surface: &SurfaceMesh, resolution: u32) -> (Grid, Vec<bool>, Vec<bool>) {
     let inside = Inside::new(surface).unwrap();
     let grid = Grid::around(surface, resolution);
@@ -29,7 +29,7 @@ fn covering_and_kept(surface: &SurfaceMesh, resolution: u32) -> (Grid, Vec<bool>
     (grid, covering, kept)
 }
 
-/// How many pieces of cells hang together through faces.
+/// The number of pieces of cells that are connected through faces.
 fn pieces(grid: &Grid, cells: &[bool]) -> usize {
     let [nx, ny, _] = grid.cells;
     let mut left = cells.to_vec();
@@ -132,7 +132,7 @@ fn cavities_stay_hollow_and_inverted_pieces_are_filled() {
     let removed = 1.0 - examine("hollow", &hollow, 32).total_volume() / solid;
     assert!((removed - 0.343).abs() < 1e-3, "{removed}");
 
-    // A second ball beside the first, inside out, is filled all the same.
+    // A second ball beside the first, inside out, is filled too.
     let mut pair = outer.clone();
     let other = outer.transformed(|p| p * 0.9 + Vec3::new(3.0, 0.0, 0.0));
     pair.positions.extend(other.positions);
@@ -227,7 +227,7 @@ fn broken_surfaces_are_filled_where_they_wind_around() {
 #[test]
 fn triangles_and_cubes_meet_exactly() {
     let touches = |a: [f64; 3], b: [f64; 3], c: [f64; 3]| triangle_touches_cube(&[a.into(), b.into(), c.into()], 1.0);
-    // A plane that cuts a corner off, and the same just beyond it: all three corners of the triangle are outside.
+    // A plane that cuts a corner off, and a plane just beyond it: all three corners of the triangle are outside.
     assert!(touches([2.9, 0.0, 0.0], [0.0, 2.9, 0.0], [0.0, 0.0, 2.9]));
     assert!(!touches([3.1, 0.0, 0.0], [0.0, 3.1, 0.0], [0.0, 0.0, 3.1]));
     // An edge passing an edge of the cube, separated only along a product of edges.

@@ -52,7 +52,7 @@ fn gltf_nodes_place_their_meshes() {
         let [a, b, c] = found.corners(t);
         assert!((b - a).cross(&(c - a)).z > 3.9);
     }
-    // The same in one file, whose chunks are padded.
+    // The same scene in one file.
     let glb = glb(&json(""), &bytes);
     assert_eq!(surface(read("a.glb", &glb).unwrap()), found);
     assert_eq!(surface(read("misnamed.obj", &glb).unwrap()), found);
@@ -126,4 +126,28 @@ fn gltf_files_that_are_not_whole_are_refused() {
     // Padding behind a buffer is none of its bytes.
     let padded = [&bytes[..], &[0; 3]].concat();
     assert_eq!(surface(read("a.glb", glb(&json(""), &padded)).unwrap()), beside(&json(apart), &padded).unwrap());
+}
+
+#[test]
+fn parts_without_a_texture_have_zeros_among_others() {
+    let plain = r#"{ "attributes": { "POSITION": 1 }, "indices": 0 }"#;
+    let rich = r#"{ "attributes": { "POSITION": 1, "NORMAL": 1, "TEXCOORD_0": 2 }, "indices": 0 }"#;
+    let text = json("").replace(plain, &format!("{plain}, {rich}, {plain}"));
+    let corners = r#""type": "VEC3" }]"#;
+    let flat = r#"{ "bufferView": 1, "componentType": 5126, "count": 4, "type": "VEC2" }]"#;
+    let text = text.replace(corners, &corners.replace(']', &format!(", {flat}")));
+    let found = surface(read("a.glb", glb(&text, &square())).unwrap());
+    assert_eq!(found.triangles.len(), 12);
+    let texture = found.texture_coordinates.as_ref().unwrap();
+    let zero = [[0.0; 2]; 3];
+    let is_textured: Vec<bool> = texture.iter().map(|corners| *corners != zero).collect();
+    assert_eq!(is_textured, [false, false, true, true, false, false, false, false, true, true, false, false]);
+    // A part without normals gets the normals of its triangles.
+    let normals = found.normals.as_ref().unwrap();
+    assert!(
+        normals.len() == 12
+            && normals[0] == found.flat_normals(0)
+            && normals[11] == found.flat_normals(11)
+            && normals[2] != found.flat_normals(2)
+    );
 }
