@@ -30,7 +30,7 @@ impl ContactPoint {
             weights: [1.0, 0.0, 0.0],
             contact_offset: 0.0,
             stick_anchor_offset: Vec3::zeros(),
-            life: RowLife::default(),
+            life: RowLife::warm(),
         }
     }
 }

@@ -22,6 +22,7 @@ use super::islands::{Island, Islands, Trial};
 use rayon::prelude::*;
 
 use self::obstacles::Entering;
+use self::row_life::{Aim, Present, RowLife};
 use crate::contact::{Constraint, ContactPoint, JacobianEntry, Linearisation, Source, Status};
 use crate::geometry::{Candidates, Crossings, MovingShape};
 use crate::math::Vec3;
@@ -32,20 +33,10 @@ use crate::model::{PairId, PairKind};
 
 /// The safety distance is the middle of the band (0, eps2) in which gaps of active contacts end.
 pub const SAFETY: f64 = 0.5;
-/// Remembered pairs of features that have come apart by more than this many tolerances are forgotten.
-const NEAR: f64 = 4.0;
-/// Gaps that differ by less than this part of the tolerance from what their row told are as foreseen.
-const TOLD: f64 = 0.1;
 /// Points of an edge or a triangle whose weights are as near as this are one to an obstacle.
 const SAME_POINT: f64 = 0.02;
-/// So many renewals of a row turn its normal all the way.
-const FULL_TURNS: u32 = 3;
-/// Of a foreseen opening at least this part is taken to come.
-const LEAST_PART: f64 = 0.2;
 /// At most so many tolerances of what a sticking contact has slipped are taken back in a step.
 const MAX_SLIPPED: f64 = 4.0;
-/// Most turn of a normal in one renewal: 15 degrees.
-const MAX_TURN_COS: f64 = 0.965_925_8;
 
 /// Geometry of one step: start positions, obstacles over the step, and how the rows follow the moved points.
 pub struct Detection<'a> {
@@ -158,7 +149,7 @@ impl<'a> Detection<'a> {
             let found = if entry.pair.kind.is_with_obstacle() {
                 self.obstacle_at_start(&entry.pair, &end)?
             } else {
-                self.step.at_start(&entry.pair, &end, NEAR * self.tolerance)?
+                self.step.at_start(&entry.pair, &end, row_life::MAX_ASIDE * self.tolerance)?
             };
             let mut point = self.new_point(entry.pair);
             if self.keeps_gaps {
@@ -186,93 +177,18 @@ impl<'a> Detection<'a> {
         let moved = Moved { trial, end };
         let mut look = self.idle_looks.take().unwrap_or_default();
         let Look { known, ends, entering, crossings, met } = &mut look;
-        let end_of = |contact: &Constraint| Some(self.found(contact.point()?, &contact.row.normal(), &moved));
-        contacts.par_iter().with_min_len(CONTACTS).map(end_of).collect_into_vec(ends);
-        let mut found_ends = ends.drain(..);
-        let mut off = 0.0f64;
-        // Rows may change where gaps hardly do.
-        let note = |off: &mut f64, changed: bool, gap: f64| {
-            if changed {
-                *off = off.max(gap.abs()).max(self.tolerance);
-            }
-        };
-        contacts.retain_mut(|contact| {
-            let found_end = found_ends.next().flatten();
-            let (found, aside, life) = match (&contact.source, found_end) {
-                (Source::Contact(point), Some((found, aside))) => (found, aside, point.life),
-                (Source::Joint { attachment }, _) => {
-                    let attachment = *attachment;
-                    note(&mut off, self.follow(contact, attachment, &moved), 0.0);
-                    return true;
-                }
-                (Source::Contact(_), None) => unreachable!("each contact has an end"),
-            };
-            if aside > NEAR * self.tolerance && life.crossings == 0 {
-                // The features have slid off each other: others meet instead.
-                note(&mut off, contact.is_active(), found.gap);
-                self.idle_entries.put(std::mem::take(&mut contact.row.entries));
-                return false;
-            }
-            let stale = match contact.force.status {
-                // Features that are apart along the surface more than they overlap have not met; if they cross, that is told below.
-                _ if found.gap <= 0.0 => aside <= -found.gap,
-                Status::Inactive => false,
-                // Features whose row of the end let them cross before keep that of the touch. A gap that is as wide as the row told needs no other row, and one
-                // that stays wider than told (edges that are nearly parallel) is left to the next step, which begins from there.
-                _ => {
-                    let is_wide = found.gap >= self.tolerance && life.crossings < 2 && life.renewals < FULL_TURNS;
-                    is_wide && (found.gap - self.predicted_gap(contact, &moved)).abs() >= TOLD * self.tolerance
-                }
-            };
-            if stale {
-                let gap = found.gap;
-                note(&mut off, self.renew(contact, found, &moved), gap);
-            }
-            true
-        });
-        drop(found_ends);
+        let mut off = self.renew_stale(contacts, ends, &moved);
         known.clear();
         known.extend(contacts.iter().enumerate().filter_map(|(k, c)| Some((c.point()?.pair, k))));
         known.sort_unstable();
         let is_known = |pair: &PairId| known.binary_search_by_key(pair, |(known, _)| *known).is_ok();
         self.entering_obstacles(&moved, entering, met);
         let n_entering = met.len();
-        self.step.cross(candidates, end, is_known, NEAR * self.tolerance, off > 0.0 || n_entering > 0, crossings, met);
+        self.step.cross(candidates, end, is_known, row_life::MAX_ASIDE * self.tolerance, off > 0.0 || n_entering > 0, crossings, met);
         let crosses = met.len() > n_entering;
         met.sort_by_key(|(pair, _)| *pair);
         for (pair, found) in met.drain(..) {
-            let same = known.partition_point(|(known, _)| *known < pair)..known.partition_point(|(known, _)| *known <= pair);
-            let mut same = known[same].iter().map(|(_, place)| *place);
-            let with_obstacle = pair.kind.is_with_obstacle();
-            // An edge or a triangle that bends over an obstacle is held where it was deepest before, too.
-            let weights = |place: usize| contacts[place].point().map_or([0.0; 3], |point| point.weights);
-            let place = same.find(|place| !with_obstacle || apart(&weights(*place), &found.weights) < SAME_POINT);
-            match place {
-                // Looked at above.
-                Some(place) if with_obstacle && self.obstacle_at_end(&pair, &weights(place), end).gap < 0.0 => {}
-                // Its row let it pass: the one of the crossing does not.
-                Some(place) => {
-                    let contact = &mut contacts[place];
-                    if let Some(point) = contact.point_mut() {
-                        point.life.crossings += u32::from(!with_obstacle);
-                    }
-                    let (gap, was_active) = (found.gap, contact.is_active());
-                    let changed = self.take(contact, found, &moved);
-                    if !was_active {
-                        contact.force.status = Status::Sliding;
-                    }
-                    note(&mut off, changed || !was_active, gap);
-                }
-                None => {
-                    let mut point = self.new_point(pair);
-                    point.life.crossings = 1;
-                    let mut contact = self.new_contact(point);
-                    note(&mut off, true, found.gap);
-                    self.take(&mut contact, found, &moved);
-                    contact.force.status = Status::Sliding;
-                    contacts.push(contact);
-                }
-            }
+            off = off.max(self.add_crossing(pair, found, known, contacts, &moved));
         }
         self.idle_looks.put(look);
         Renewal { gap_error: off, crosses }
@@ -335,44 +251,99 @@ impl<'a> Detection<'a> {
         self.step.at_end(&point.pair, normal, moved.end)
     }
 
-    /// Takes the new linearisation, its normal turned by at most 15 degrees, and by half of the turn once the row has been renewed a few times: full turns may go to and
-    /// fro. False if the row is the same as before.
-    fn renew(&self, contact: &mut Constraint, mut found: Linearisation, moved: &Moved) -> bool {
-        if contact.is_active() {
-            let old = contact.row.normal();
-            let separation = found.normal * found.gap;
-            let predicted = self.predicted_gap(contact, moved);
-            let Some(point) = contact.point_mut() else { return false };
-            point.life.renewals += 1;
-            if point.life.renewals > FULL_TURNS
-                && let Some(middle) = (old + found.normal).try_normalize(1e-3)
-            {
-                found.normal = middle;
-                found.gap = separation.dot(&middle);
-            }
-            // Halve the turn until it is allowed.
-            while old.dot(&found.normal) < MAX_TURN_COS {
-                let middle = old + found.normal;
-                if middle.norm() < 1e-3 {
-                    break;
+    /// Renews the rows whose gap at the end is another than they predicted, and drops those whose features have slid off each other; how far
+    /// gaps are from what the rows predicted [m], 0 if no row has changed. `ends`: memory.
+    fn renew_stale(&self, contacts: &mut Vec<Constraint>, ends: &mut Vec<Option<(Linearisation, f64)>>, moved: &Moved) -> f64 {
+        let end_of = |contact: &Constraint| Some(self.found(contact.point()?, &contact.row.normal(), moved));
+        contacts.par_iter().with_min_len(CONTACTS).map(end_of).collect_into_vec(ends);
+        let mut ends = ends.drain(..);
+        let mut gap_error = 0.0f64;
+        contacts.retain_mut(|contact| {
+            let (found, aside, life) = match (&contact.source, ends.next().flatten()) {
+                (Source::Contact(point), Some((found, aside))) => (found, aside, point.life),
+                (Source::Joint { attachment }, _) => {
+                    let attachment = *attachment;
+                    gap_error = gap_error.max(self.gap_error(self.follow(contact, attachment, moved), 0.0));
+                    return true;
                 }
-                found.normal = middle.normalize();
-                found.gap = separation.dot(&found.normal);
+                (Source::Contact(_), None) => unreachable!("each contact has an end"),
+            };
+            if life.is_dropped(aside, self.tolerance) {
+                gap_error = gap_error.max(self.gap_error(contact.is_active(), found.gap));
+                self.idle_entries.put(std::mem::take(&mut contact.row.entries));
+                return false;
             }
-            found.gap = self.secant_corrected_gap(point, found.gap, predicted);
-        }
-        self.take(contact, found, moved)
+            let is_stale = if found.gap <= 0.0 {
+                // Features that are apart along the surface more than they overlap do not touch; if they cross, they are found to do so.
+                aside <= -found.gap
+            } else {
+                contact.is_active() && life.wants_renewal(found.gap, || self.predicted_gap(contact, moved), self.tolerance)
+            };
+            if is_stale {
+                let gap = found.gap;
+                gap_error = gap_error.max(self.gap_error(self.renew(contact, found, moved), gap));
+            }
+            true
+        });
+        gap_error
     }
 
-    /// The gap that the row of a renewed contact is given. Where the closest points slide along as the features part, gaps open less than their rows predict; what still
-    /// overlaps after some renewals is asked for as much more as it fell short of before (a secant).
-    fn secant_corrected_gap(&self, point: &mut ContactPoint, gap: f64, predicted: f64) -> f64 {
-        let (came, foreseen) = (gap - point.life.last_gap, predicted - point.life.last_given);
-        let is_short = point.life.renewals > FULL_TURNS && gap <= 0.0 && foreseen > TOLD * self.tolerance;
-        let part = if is_short { (came / foreseen).clamp(LEAST_PART, 1.0) } else { 1.0 };
-        let given = point.contact_offset - (point.contact_offset - gap) / part;
-        (point.life.last_gap, point.life.last_given) = (gap, given);
-        given
+    /// How far a gap [m] is from what its row predicted, where the row has changed: rows may change where gaps hardly do.
+    fn gap_error(&self, changed: bool, gap: f64) -> f64 {
+        if changed { gap.abs().max(self.tolerance) } else { 0.0 }
+    }
+
+    /// Gives features that cross a row, a new one or that which let them pass; the gap error [m]. `known`: pairs with a contact, sorted, with the
+    /// place of the contact.
+    fn add_crossing(
+        &self,
+        pair: PairId,
+        found: Linearisation,
+        known: &[(PairId, usize)],
+        contacts: &mut Vec<Constraint>,
+        moved: &Moved,
+    ) -> f64 {
+        let same = known.partition_point(|(known, _)| *known < pair)..known.partition_point(|(known, _)| *known <= pair);
+        let mut same = known[same].iter().map(|(_, place)| *place);
+        let with_obstacle = pair.kind.is_with_obstacle();
+        // An edge or a triangle that bends over an obstacle is held where it was deepest before, too.
+        let weights = |place: usize| contacts[place].point().map_or([0.0; 3], |point| point.weights);
+        let place = same.find(|place| !with_obstacle || apart(&weights(*place), &found.weights) < SAME_POINT);
+        let gap = found.gap;
+        let Some(place) = place else {
+            let mut contact = self.new_contact(ContactPoint { life: RowLife::met(), ..self.new_point(pair) });
+            self.take(&mut contact, found, moved);
+            contact.force.status = Status::Sliding;
+            contacts.push(contact);
+            return self.gap_error(true, gap);
+        };
+        // Its row was renewed with the others.
+        if with_obstacle && self.obstacle_at_end(&pair, &weights(place), moved.end).gap < 0.0 {
+            return 0.0;
+        }
+        // Its row let it pass: the one of the crossing does not.
+        let contact = &mut contacts[place];
+        if !with_obstacle && let Some(point) = contact.point_mut() {
+            point.life.on_crossing();
+        }
+        let was_active = contact.is_active();
+        let changed = self.take(contact, found, moved);
+        if !was_active {
+            contact.force.status = Status::Sliding;
+        }
+        self.gap_error(changed || !was_active, gap)
+    }
+
+    /// Renews the row of a contact, as its life allows; false if the row is the same as before.
+    fn renew(&self, contact: &mut Constraint, mut found: Linearisation, moved: &Moved) -> bool {
+        if contact.is_active() {
+            let (normal, predicted_gap) = (contact.row.normal(), self.predicted_gap(contact, moved));
+            let Some(point) = contact.point_mut() else { return false };
+            let present = Present { normal, predicted_gap, contact_offset: point.contact_offset, tolerance: self.tolerance };
+            let aim = point.life.on_renewal(&present, Aim { normal: found.normal, gap: found.gap });
+            (found.normal, found.gap) = (aim.normal, aim.gap);
+        }
+        self.take(contact, found, moved)
     }
 
     /// Takes the new linearisation; false if the row is the same as before.

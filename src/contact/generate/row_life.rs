@@ -1,13 +1,207 @@
-//! What has happened to the row of a contact in this step.
+//! The life of a contact's row in a step: when it takes another linearisation, how much of one it takes, and when it ends.
+//!
+//! A row is linear and the surfaces are not, so that the gap at the end of a trial motion may be another than the row predicted. Then the row
+//! is renewed, with normal and gap of the features at the end. Two things could go on forever, and each is ended by a state of its own: features
+//! that cross in spite of the row of the end, and normals that turn to and fro.
+//!
+//! ```text
+//!   remembered from the last step            found to cross in this step
+//!        |                                        |
+//!        v              crosses                   v        crosses again
+//!      Warm ----------------------------------> Met ------------------------> Frozen --+
+//!        |                                                                      ^      | crosses
+//!        v  features slide off each other                                       +------+
+//!     dropped
+//!
+//!   Warm    may be dropped: other features touch instead.
+//!   Met     has crossed in a trial, and stays even where the features slide off each other.
+//!   Frozen  has crossed in spite of the row of the end: it keeps the row of the time of impact unless the features overlap at the end.
+//!
+//!           renewed                  renewed, none left
+//!   Following { left } --> left - 1 --------------------> Damped
+//!
+//!   Following  takes the normal of the end, turned by 15 degrees at most.
+//!   Damped     turns half of the way, and asks for more of a gap that opens less than its rows predicted (a secant).
+//! ```
 
-/// Counts of one row's changes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+use crate::math::Vec3;
+
+/// Remembered pairs of features that have come apart by more than this many contact tolerances are forgotten.
+pub const MAX_ASIDE: f64 = 4.0;
+/// Gaps that differ by less than this part of the tolerance from the prediction of their row are as predicted.
+const PREDICTION_TOLERANCE: f64 = 0.1;
+/// Renewals that turn a normal all the way.
+const MAX_FULL_RENEWALS: u32 = 3;
+/// Of a predicted opening at least this part is taken to come.
+const MIN_SHARE_OF_OPENING: f64 = 0.2;
+/// Cosine of the most that a normal turns in one renewal: 15 degrees.
+const MIN_TURN_COSINE: f64 = 0.965_925_8;
+/// Sums of two normals shorter than this have no direction: the normals are opposite.
+const MIN_NORMAL_SUM: f64 = 1e-3;
+
+/// Where a row is in its life.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowLife {
-    /// How often the features have crossed in trials of this step: what crossed once keeps its row, even where the features slide off each
-    /// other.
-    pub crossings: u32,
-    pub renewals: u32,
-    /// The gap at the last renewal, and the one that the row was given then [m].
-    pub last_gap: f64,
-    pub last_given: f64,
+    origin: Origin,
+    damping: Damping,
+    last: Renewed,
+}
+
+/// What is known of the features of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    Warm,
+    Met,
+    Frozen,
+}
+
+/// How much of a new linearisation a row takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Damping {
+    Following { left: u32 },
+    Damped,
+}
+
+/// The last renewal: the gap that the features had, and the one that the row was given [m].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Renewed {
+    gap: f64,
+    given: f64,
+}
+
+/// Normal and gap of a row [m].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aim {
+    pub normal: Vec3,
+    pub gap: f64,
+}
+
+/// What a renewal is decided by, of an active row.
+#[derive(Clone, Copy, Debug)]
+pub struct Present {
+    pub normal: Vec3,
+    /// The gap that the row predicts for the end [m].
+    pub predicted_gap: f64,
+    /// The gap that counts as touching [m].
+    pub contact_offset: f64,
+    /// Contact tolerance [m].
+    pub tolerance: f64,
+}
+
+impl RowLife {
+    /// A row of a contact that the last step remembers.
+    pub fn warm() -> Self {
+        Self { origin: Origin::Warm, damping: Damping::Following { left: MAX_FULL_RENEWALS }, last: Renewed::default() }
+    }
+
+    /// A row of features that cross in this step.
+    pub fn met() -> Self {
+        Self { origin: Origin::Met, ..Self::warm() }
+    }
+
+    /// The features cross in a trial in spite of their row.
+    pub fn on_crossing(&mut self) {
+        self.origin = match self.origin {
+            Origin::Warm => Origin::Met,
+            Origin::Met | Origin::Frozen => Origin::Frozen,
+        };
+    }
+
+    /// Whether the row ends where its features are `aside` [m] beside each other.
+    pub fn is_dropped(&self, aside: f64, tolerance: f64) -> bool {
+        self.origin == Origin::Warm && aside > MAX_ASIDE * tolerance
+    }
+
+    /// Whether an active row whose features have the gap `gap` > 0 at the end is renewed: if the gap is wide and not as wide as predicted. One
+    /// that stays wider than predicted (edges that are nearly parallel) is left to the next step, which begins from there.
+    pub fn wants_renewal(&self, gap: f64, predicted_gap: impl FnOnce() -> f64, tolerance: f64) -> bool {
+        let follows = self.origin != Origin::Frozen && matches!(self.damping, Damping::Following { left: 1.. });
+        follows && gap >= tolerance && (gap - predicted_gap()).abs() >= PREDICTION_TOLERANCE * tolerance
+    }
+
+    /// The normal and the gap that an active row takes of `found`, those of its features at the end.
+    pub fn on_renewal(&mut self, present: &Present, found: Aim) -> Aim {
+        self.damping = match self.damping {
+            Damping::Following { left } if left > 0 => Damping::Following { left: left - 1 },
+            _ => Damping::Damped,
+        };
+        let separation = found.normal * found.gap;
+        let mut aim = found;
+        if self.damping == Damping::Damped
+            && let Some(middle) = (present.normal + aim.normal).try_normalize(MIN_NORMAL_SUM)
+        {
+            aim = Aim { normal: middle, gap: separation.dot(&middle) };
+        }
+        // Halve the turn until it is allowed.
+        while present.normal.dot(&aim.normal) < MIN_TURN_COSINE {
+            let middle = present.normal + aim.normal;
+            if middle.norm() < MIN_NORMAL_SUM {
+                break;
+            }
+            aim.normal = middle.normalize();
+            aim.gap = separation.dot(&aim.normal);
+        }
+        Aim { gap: self.secant_corrected_gap(present, aim.gap), ..aim }
+    }
+
+    /// The gap that the row of a renewed contact is given. Where the closest points slide along as the features part, gaps open less than their
+    /// rows predict; features that still overlap after some renewals are asked for as much more as they fell short of before.
+    fn secant_corrected_gap(&mut self, present: &Present, gap: f64) -> f64 {
+        let (opened, predicted) = (gap - self.last.gap, present.predicted_gap - self.last.given);
+        let is_short = self.damping == Damping::Damped && gap <= 0.0 && predicted > PREDICTION_TOLERANCE * present.tolerance;
+        let share = if is_short { (opened / predicted).clamp(MIN_SHARE_OF_OPENING, 1.0) } else { 1.0 };
+        let given = present.contact_offset - (present.contact_offset - gap) / share;
+        self.last = Renewed { gap, given };
+        given
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOLERANCE: f64 = 5e-6;
+
+    fn present(normal: Vec3, predicted_gap: f64) -> Present {
+        Present { normal, predicted_gap, contact_offset: 0.5 * TOLERANCE, tolerance: TOLERANCE }
+    }
+
+    #[test]
+    fn only_remembered_rows_are_dropped() {
+        let far = 1.01 * MAX_ASIDE * TOLERANCE;
+        let mut life = RowLife::warm();
+        assert!(life.is_dropped(far, TOLERANCE) && !life.is_dropped(0.9 * far, TOLERANCE));
+        life.on_crossing();
+        assert!(!life.is_dropped(far, TOLERANCE) && !RowLife::met().is_dropped(far, TOLERANCE));
+    }
+
+    #[test]
+    fn what_crosses_twice_keeps_the_row_of_the_touch() {
+        let mut life = RowLife::met();
+        assert!(life.wants_renewal(2.0 * TOLERANCE, || TOLERANCE, TOLERANCE));
+        assert!(!life.wants_renewal(2.0 * TOLERANCE, || 2.0 * TOLERANCE, TOLERANCE), "as predicted");
+        assert!(!life.wants_renewal(0.9 * TOLERANCE, || 0.0, TOLERANCE), "within the band");
+        life.on_crossing();
+        assert!(!life.wants_renewal(2.0 * TOLERANCE, || TOLERANCE, TOLERANCE));
+    }
+
+    #[test]
+    fn normals_follow_thrice_and_then_turn_half_of_the_way() {
+        let turned = |degrees: f64| Vec3::new(degrees.to_radians().cos(), degrees.to_radians().sin(), 0.0);
+        let angle = |aim: &Aim| aim.normal.y.atan2(aim.normal.x).to_degrees();
+        let mut life = RowLife::met();
+        let overlap = -TOLERANCE;
+        for _ in 0..MAX_FULL_RENEWALS {
+            assert!(life.wants_renewal(2.0 * TOLERANCE, || 0.0, TOLERANCE));
+            let aim = life.on_renewal(&present(Vec3::x(), 0.0), Aim { normal: turned(10.0), gap: overlap });
+            assert!((angle(&aim) - 10.0).abs() < 1e-9 && (aim.gap - overlap).abs() < 1e-18);
+        }
+        assert!(!life.wants_renewal(2.0 * TOLERANCE, || 0.0, TOLERANCE));
+        let aim = life.on_renewal(&present(Vec3::x(), 0.0), Aim { normal: turned(10.0), gap: overlap });
+        assert!((angle(&aim) - 5.0).abs() < 1e-9);
+        // The gap has hardly opened though the row predicted that it would: the secant asks for five times as much.
+        assert!(aim.gap < 4.0 * overlap, "{}", aim.gap);
+        let aim = RowLife::met().on_renewal(&present(Vec3::x(), 0.0), Aim { normal: turned(40.0), gap: overlap });
+        assert!(angle(&aim) <= 15.0 && angle(&aim) > 0.0, "no more than the most turn");
+    }
 }

@@ -1,7 +1,8 @@
 //! Bodies that touch exactly at the start, as boxes put on one another by round numbers do. Contact keeps surfaces apart by induction, and what starts at distance
 //! zero has no side to be kept on: such bodies are set apart by a part of the contact tolerance, too little to be seen.
 
-use super::{NEAR, SAFETY, Surfaces};
+use super::row_life::MAX_ASIDE;
+use super::{SAFETY, Surfaces};
 use crate::geometry::Shape;
 use crate::geometry::{self, Bvh, Mesh, Pair, nearest};
 use crate::math::Vec3;
@@ -76,7 +77,7 @@ fn is_free(model: &Model, body: usize) -> bool {
 fn separations(model: &Model, surfaces: &Surfaces, tolerance: f64) -> Vec<Separation> {
     let (mesh, x) = (&surfaces.mesh, &surfaces.rest);
     let mut bvh = Bvh::new(mesh, x);
-    bvh.refit(mesh, x, &vec![Vec3::zeros(); x.len()], NEAR * tolerance, 0.0);
+    bvh.refit(mesh, x, &vec![Vec3::zeros(); x.len()], MAX_ASIDE * tolerance, 0.0);
     let candidates = bvh.query(mesh, x);
     let faces = candidates.vertex_faces.iter().map(|&[vertex, triangle]| Pair::VertexFace { vertex, triangle });
     let edges = candidates.edge_edges.iter().map(|&[first, second]| Pair::EdgeEdge { first, second });
@@ -97,7 +98,7 @@ fn separations(model: &Model, surfaces: &Surfaces, tolerance: f64) -> Vec<Separa
     let mut separations = vec![];
     for pair in near {
         let found = geometry::closest(mesh, pair, x);
-        if found.distance > NEAR * tolerance {
+        if found.distance > MAX_ASIDE * tolerance {
             continue;
         }
         let bodies = mesh.bodies(pair).map(|b| b as usize);
@@ -111,7 +112,7 @@ fn separations(model: &Model, surfaces: &Surfaces, tolerance: f64) -> Vec<Separa
         for (body, vertices) in surfaces.vertices.iter().enumerate() {
             for x in &x[vertices.clone()] {
                 let found = nearest(&obstacle.shape, &pose.inverse_transform_point(&(*x).into()).coords);
-                if found.distance < NEAR * tolerance {
+                if found.distance < MAX_ASIDE * tolerance {
                     let bodies = [body, model.obstacle_body(o)];
                     let normal = pose.rotation * found.normal;
                     separations.push(Separation { bodies, normal, distance: found.distance, least: least.min(found.distance) });
