@@ -1,11 +1,12 @@
-//! Right-hand side and matrix, gathered from the element pass: one owner for every entry, so no order of threads can show.
+//! Right-hand side and matrix, gathered from the element pass: one owner for every entry, so no order of threads can
+//! show.
 
 use std::ops::{Add, AddAssign, Mul, Range};
 
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::elements::{CornerForces, EdgeTangents, Tangents};
+use super::elements::{CornerForces, Tangents};
 use crate::element::{Element, Tet4};
 use crate::math::{Mat3, Vec3};
 use crate::memory::Pages;
@@ -25,10 +26,10 @@ pub struct SystemInputs<'a> {
     pub loads: &'a Loads,
 }
 
-/// The right-hand side of  A dv = rhs  [kg m/s]:
-/// dt (f_el(x + (dt + beta) v) + m g + f_ext) - dt alpha m v, with R frozen in f_el. It is Algorithm 3 of the thesis (corrected signs,
-/// `elasticity.md` 3.2, 7) in the unknown dv = v' - v. Zero at fixed nodes. Of a free rigid body: weight and gyroscopic torque,
-/// and what attachments say to its turning.
+/// The right-hand side of  A dv = rhs  [kg m/s]: dt (f_el(x + (dt + beta) v) + m g + f_ext) - dt alpha m v, with R
+/// frozen in f_el. It is Algorithm 3 of the thesis (corrected signs, `elasticity.md` 3.2, 7) in the unknown dv = v' -
+/// v. Zero at fixed nodes. Of a free rigid body: weight and gyroscopic torque, and what attachments say to its
+/// turning.
 pub fn right_hand_side(inputs: SystemInputs, corner_forces: &[CornerForces], rhs: &mut [Vec3]) {
     let SystemInputs { model, state, params, loads } = inputs;
     let dt = params.time_step;
@@ -85,13 +86,14 @@ fn pull(grab: &Grab, model: &Model, state: &State, dt: f64) -> Vec3 {
     (grab.target - position) * (dt * grab.stiffness) - velocity * grab_factor(grab, dt)
 }
 
-/// The matrix  A = (1 + dt alpha) M + (dt^2 + dt beta) K_warped + springs, by edge gather (`fem-study.md` 3): a block (i, j) is summed over
-/// the tets that share the edge, its transpose is (j, i), and a diagonal block follows from the rows of K summing to zero. Rigid bodies have mass and inertia,
-/// and what attachments add to it.
+/// The matrix  A = (1 + dt alpha) M + (dt^2 + dt beta) K_warped + springs, by edge gather (`fem-study.md` 3): a block
+/// (i, j) is summed over the tets that share the edge, its transpose is (j, i), and a diagonal block follows from the
+/// rows of K summing to zero. Rigid bodies have mass and inertia, and what attachments add to it.
 ///
-/// A grab of a rigid body couples its two unknowns: `s G^T G` with `G = [I, -[r]]` for the arm r. All contact methods rely on the blocks of a rigid body
-/// standing apart, so the matrix takes `2 s diag(I, -[r]^2)` instead, which bounds it from above (|a - b|^2 <= 2 |a|^2 + 2 |b|^2). The right-hand side is
-/// exact: the step stays stable and the equilibrium is the same; while it is held, a body answers as if it were heavier by the part 2 s / m.
+/// A grab of a rigid body couples its two unknowns: `s G^T G` with `G = [I, -[r]]` for the arm r. All contact methods
+/// rely on the blocks of a rigid body standing apart, so the matrix takes `2 s diag(I, -[r]^2)` instead, which bounds
+/// it from above (|a - b|^2 <= 2 |a|^2 + 2 |b|^2). The right-hand side is exact: the step stays stable and the
+/// equilibrium is the same; while it is held, a body answers as if it were heavier by the part 2 s / m.
 pub fn matrix(inputs: SystemInputs, tangents: &Tangents<f64>, a: &mut Operator, edge_blocks: &mut Vec<Mat3>) {
     let SystemInputs { model, params, .. } = inputs;
     let (dt, pattern) = (params.time_step, &model.pattern);
@@ -210,8 +212,9 @@ impl WithSimd for EdgeBlocks<'_> {
     }
 }
 
-/// How the pull of attachments resists the turning of the rigid bodies that they hold (body, stiffness [N m]): with the force F of the last step on the arm r,
-/// `d(r x F) = -((r . F) I - r F^T) d theta`. Its symmetric part, as far as it is positive, so that a light body on a taut rope stays stable.
+/// How the pull of attachments resists the turning of the rigid bodies that they hold (body, stiffness [N m]): with
+/// the force F of the last step on the arm r, `d(r x F) = -((r . F) I - r F^T) d theta`. Its symmetric part, as far as
+/// it is positive, so that a light body on a taut rope stays stable.
 fn turning_stiffnesses(model: &Model, state: &State) -> impl Iterator<Item = (usize, Mat3)> {
     let forces = model.attachments.iter().zip(&state.attachment_forces);
     let ends = forces.flat_map(|(attachment, force)| attachment.ends.iter().zip([*force, -force]));
@@ -250,39 +253,51 @@ pub fn edge_block(tangents: &Tangents<f64>, edge_tets: &[u32]) -> Mat3 {
     edge_columns(tangents, edge_tets).into()
 }
 
-/// Sum over the tets of one edge of (lambda/mu) a_i a_j^T + a_j a_i^T + (a_i.a_j) I and of their general blocks, by columns.
-/// While lambda/mu stays the same, T = sum a_i a_j^T is all that is summed.
+/// Sum over the tets of one edge of (lambda/mu) a_i a_j^T + a_j a_i^T + (a_i.a_j) I, by columns, which all follow from
+/// T = sum a_i a_j^T where lambda/mu is the same in all.
 #[inline(always)]
 fn edge_columns<T>(tangents: &Tangents<T>, edge_tets: &[u32]) -> [[T; 3]; 3]
 where
     T: Copy + Default + PartialEq + Add<Output = T> + AddAssign + Mul<Output = T>,
 {
+    let ratio = edge_tets.first().map_or(T::default(), |item| tangents.gradients[Tet4::edge_of(*item).0].0[0][3]);
     let mut t = [[T::default(); 4]; 3];
-    let mut ratio = T::default();
-    let mut before: Option<[[T; 3]; 3]> = None;
-    for (k, item) in edge_tets.iter().enumerate() {
+    let mut is_mixed = !tangents.edges.is_empty();
+    for item in edge_tets {
         let (tet, [i, j]) = Tet4::edge_of(*item);
         let gradients = &tangents.gradients[tet].0;
         let (ai, aj) = (&gradients[i], &gradients[j]);
-        if ai[3] != ratio {
-            if k > 0 {
-                before = Some(sum(&warped_block(&t, ratio), before.as_ref()));
-                t = Default::default();
-            }
-            ratio = ai[3];
-        }
+        is_mixed |= ai[3] != ratio;
         for c in 0..3 {
             for r in 0..4 {
                 t[c][r] += ai[r] * aj[c];
             }
         }
     }
-    let mut block = warped_block(&t, ratio);
-    if before.is_some() {
-        block = sum(&block, before.as_ref());
-    }
-    if !tangents.edges.is_empty() {
-        block = sum(&block, Some(&general_block(&tangents.edges, edge_tets)));
+    if is_mixed { mixed_columns(tangents, edge_tets) } else { warped_block(&t, ratio) }
+}
+
+/// [`edge_columns`] of an edge with tets of different lambda/mu, or with general tangents: tet by tet.
+#[cold]
+#[inline(never)]
+fn mixed_columns<T>(tangents: &Tangents<T>, edge_tets: &[u32]) -> [[T; 3]; 3]
+where
+    T: Copy + Default + PartialEq + Add<Output = T> + AddAssign + Mul<Output = T>,
+{
+    let mut block = [[T::default(); 3]; 3];
+    for item in edge_tets {
+        let (tet, [i, j]) = Tet4::edge_of(*item);
+        let (ai, aj) = (&tangents.gradients[tet].0[i], &tangents.gradients[tet].0[j]);
+        let warped = warped_block(&[0, 1, 2].map(|c| ai.map(|x| x * aj[c])), ai[3]);
+        let general = tangents.edges.get(tet).map(|edges| &edges.0[Tet4::edge_number(i.min(j), i.max(j))]);
+        for c in 0..3 {
+            for r in 0..3 {
+                block[c][r] += warped[c][r];
+                if let Some(columns) = general {
+                    block[c][r] += if i < j { columns[c][r] } else { columns[r][c] };
+                }
+            }
+        }
     }
     block
 }
@@ -301,25 +316,6 @@ fn warped_block<T: Copy + Add<Output = T> + Mul<Output = T>>(t: &[[T; 4]; 3], ra
     block
 }
 
-/// Sum of the general tangents of the tets of one edge, by columns.
-fn general_block<T: Copy + Default + AddAssign>(edges: &[EdgeTangents<T>], edge_tets: &[u32]) -> [[T; 3]; 3] {
-    let mut block = [[T::default(); 3]; 3];
-    for item in edge_tets {
-        let (tet, [i, j]) = Tet4::edge_of(*item);
-        let columns = &edges[tet].0[Tet4::edge_number(i.min(j), i.max(j))];
-        for c in 0..3 {
-            for r in 0..3 {
-                block[c][r] += if i < j { columns[c][r] } else { columns[r][c] };
-            }
-        }
-    }
-    block
-}
-
-fn sum<T: Copy + Add<Output = T>>(a: &[[T; 3]; 3], b: Option<&[[T; 3]; 3]>) -> [[T; 3]; 3] {
-    b.map_or(*a, |b| [0, 1, 2].map(|c| [0, 1, 2].map(|r| a[c][r] + b[c][r])))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -327,7 +323,8 @@ mod tests {
     use crate::mesh::{mass_properties, shapes};
     use crate::model::{Mobility, ModelBuilder, RigidBody};
 
-    /// For any velocities the matrix of a held rigid body has at least the energy of body and spring, and no more than twice the spring's beyond.
+    /// For any velocities the matrix of a held rigid body has at least the energy of body and spring, and no more than
+    /// twice the spring's beyond.
     #[test]
     fn the_blocks_of_a_held_rigid_body_bound_its_spring() {
         let surface = shapes::surface_box(Vec3::new(0.3, 0.1, 0.2));

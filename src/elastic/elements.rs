@@ -8,15 +8,16 @@ use super::rotation::Quaternion;
 use crate::element::{Element, Tet4};
 use crate::model::{Model, State};
 
-/// What all elements give to the system. The fourth component of a force is zero: sums of forces are single instructions.
+/// What all elements give to the system. The fourth component of a force is zero: sums of forces are single
+/// instructions.
 #[derive(Clone, Debug, Default)]
 pub struct Elements {
     pub forces: Vec<CornerForces>,
     pub tangents: Tangents<f64>,
 }
 
-/// Elastic and stiffness-damping force on each corner of a tet [N], evaluated at the linear prediction `x + (dt + beta) v`
-/// with R frozen, so that dt * force already holds the terms -(dt^2 + dt beta) K v of the increment form.
+/// Elastic and stiffness-damping force on each corner of a tet [N], evaluated at the linear prediction `x + (dt +
+/// beta) v` with R frozen, so that dt * force already holds the terms -(dt^2 + dt beta) K v of the increment form.
 pub type CornerForces = [[f64; 4]; Tet4::NODES];
 
 /// The parts of (dt^2 + dt beta) K of all elements. The block of an edge is the sum of both.
@@ -28,8 +29,8 @@ pub struct Tangents<T> {
     pub edges: Vec<EdgeTangents<T>>,
 }
 
-/// sqrt(mu V (dt^2 + dt beta)) R g_c for each corner of a tet, followed by lambda/mu: the matrix block of corners (i, j) is
-/// (lambda/mu) a_i a_j^T + a_j a_i^T + (a_i.a_j) I  (`elasticity.md` 2). In f32 a line of the cache.
+/// sqrt(mu V (dt^2 + dt beta)) R g_c for each corner of a tet, followed by lambda/mu: the matrix block of corners (i,
+/// j) is (lambda/mu) a_i a_j^T + a_j a_i^T + (a_i.a_j) I  (`elasticity.md` 2). In f32 a line of the cache.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub struct CornerGradients<T>(pub [[T; 4]; Tet4::NODES]);
@@ -73,8 +74,8 @@ impl Tangents<f64> {
 }
 
 impl TetGroups {
-    /// Forces and tangents of all tets, with their rotations and states followed from those of the last step; or, without
-    /// `FOLLOW`, with those that are given. `states`: see `model::State::element_states`.
+    /// Forces and tangents of all tets, with their rotations and states followed from those of the last step; or,
+    /// without `FOLLOW`, with those that are given. `states`: see `model::State::element_states`.
     pub fn pass<T: Precision, const FOLLOW: bool>(
         &self,
         states: &mut [[f64; 4]],

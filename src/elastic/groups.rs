@@ -221,19 +221,19 @@ pub(super) fn as_rows_mut<S: Simd>(rows: &mut [S::f64s; 4]) -> &mut [[f64; 4]] {
     cast_slice_mut(rows)
 }
 
-/// Hands out the four numbers of each of `lanes`.
+/// Hands out the four numbers of each of `lanes` to as many `places`.
 #[inline(always)]
-pub fn store<S: Simd>(values: Row<S>, lanes: &Range<usize>, mut out: impl FnMut(usize, [f64; 4])) {
+pub fn store<S: Simd, R>(values: Row<S>, lanes: &Range<usize>, places: &mut [R], mut write: impl FnMut(&mut R, [f64; 4])) {
     let rows = Lanes::separate(values);
     let rows = cast_slice::<S::f64s, [f64; 4]>(&rows);
-    if lanes.len() == S::F64_LANES {
+    if places.len() == S::F64_LANES {
         // Of a length that is known when this is compiled.
         for lane in 0..S::F64_LANES {
-            out(lane, rows[lane]);
+            write(&mut places[lane], rows[lane]);
         }
     } else {
-        for lane in lanes.clone() {
-            out(lane, rows[lane]);
+        for (place, row) in places.iter_mut().zip(&rows[lanes.clone()]) {
+            write(place, *row);
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Elasticity: forces and tangents of the elements, the matrix of the semi-implicit step, and the rest pose that preconditions it.
+//! Elasticity: forces and tangents of the elements, the matrix of the semi-implicit step, and the rest pose that
+//! preconditions it.
 
 mod assembly;
 pub(crate) mod elements;

@@ -102,8 +102,8 @@ impl<T: Precision, const FOLLOW: bool> Visitor for OfRun<'_, T, FOLLOW> {
     }
 }
 
-/// The tets of one thread, all of one model. Rotations and states are followed from those of the last step, or, without `FOLLOW`, taken
-/// as they are.
+/// The tets of one thread, all of one model. Rotations and states are followed from those of the last step, or,
+/// without `FOLLOW`, taken as they are.
 pub(super) struct Pass<'a, M, T, const FOLLOW: bool> {
     pub model: M,
     pub stiffness_damping: f64,
@@ -140,67 +140,73 @@ impl<M: ConstitutiveModel, T: Precision, const FOLLOW: bool> Pass<'_, M, T, FOLL
         let [displacements, velocities] = group.motions(simd, k, motions);
         let gradient = Tet4::gradient(&element.gradients, &displacements);
         let first = g * LANES + k * S::F64_LANES;
-        let Outputs { tets: Range { start, end }, .. } = self.outputs;
-        // A lane that is not kept reads what belongs to the nearest that is.
-        let nearest = |lane: usize| (first + lane).clamp(start, end - 1) - start;
-        let mut q = load(simd, |lane| self.outputs.rotations[nearest(lane)]);
+        let start = self.outputs.tets.start;
+        let kept = first + lanes.start - start..first + lanes.end - start;
+        let rows = kept.start * M::STATE_ROWS..kept.end * M::STATE_ROWS;
+        let Outputs { rotations, states, forces, gradients, edges, .. } = &mut self.outputs;
+        let (rotations, states) = (&mut rotations[kept.clone()], &mut states[rows]);
+        let mut q = load(simd, lanes, |place| rotations[place]);
         if FOLLOW {
             q = rotation::follow(q, &plus_identity(&gradient));
+            store(q, lanes, rotations, |place, q| *place = q);
         }
         let rotation = rotation::matrices(&q);
         let mut state = [[Lanes::splat(simd, 0.0); 4]; MAX_STATE_ROWS];
         let state = &mut state[..M::STATE_ROWS];
         for (row, state) in state.iter_mut().enumerate() {
-            *state = load(simd, |lane| self.outputs.states[nearest(lane) * M::STATE_ROWS + row]);
+            *state = load(simd, lanes, |place| states[place * M::STATE_ROWS + row]);
         }
-        if FOLLOW {
+        if FOLLOW && M::STATE_ROWS > 0 {
             self.model.advance(&gradient, &rotation, dt, state);
+            let mut places: [usize; LANES] = std::array::from_fn(|place| place);
+            for (row, state) in state.iter().enumerate() {
+                store(*state, lanes, &mut places[..lanes.len()], |place, state| states[*place * M::STATE_ROWS + row] = state);
+            }
         }
         let at = Deformation { gradient, rotation, state };
         let reach = Lanes::splat(simd, self.stiffness_damping) + dt;
         let rates = Tet4::gradient(&element.gradients, &velocities);
         let stress = self.model.predicted_stress(-element.volume, &at, &rates, reach);
         let (zero, one) = (Lanes::splat(simd, 0.0), Lanes::splat(simd, 1.0));
-        let forces = Tet4::scatter(&element.gradients, &stress, one);
-        let kept = match M::TANGENT {
+        let corners = Tet4::scatter(&element.gradients, &stress, one);
+        let vectors = match M::TANGENT {
             Tangent::Warped => warped(&self.model, &element, &rotation, reach, dt),
             Tangent::General => [[zero; 4]; Tet4::NODES],
         };
-        let place = first.wrapping_sub(start);
-        if FOLLOW {
-            store(q, lanes, |lane, q| self.outputs.rotations[place.wrapping_add(lane)] = q);
-            for (row, state) in at.state.iter().enumerate() {
-                store(*state, lanes, |lane, state| self.outputs.states[place.wrapping_add(lane) * M::STATE_ROWS + row] = state);
-            }
-        }
+        let (forces, gradients) = (&mut forces[kept.clone()], &mut gradients[kept.clone()]);
         for c in 0..Tet4::NODES {
-            let [x, y, z] = forces[c];
-            store(kept[c], lanes, |lane, a| self.outputs.gradients[place.wrapping_add(lane)].0[c] = a.map(T::rounded));
-            store([x, y, z, zero], lanes, |lane, f| self.outputs.forces[place.wrapping_add(lane)][c] = f);
+            let [x, y, z] = corners[c];
+            store(vectors[c], lanes, gradients, |place, a| place.0[c] = a.map(T::rounded));
+            store([x, y, z, zero], lanes, forces, |place, f| place[c] = f);
         }
         if M::TANGENT == Tangent::General {
-            self.general(&element, &at, element.volume * reach * dt, lanes, place);
+            general(&self.model, &element, &at, reach * dt, |edge, axis, column| {
+                store(column, lanes, &mut edges[kept.clone()], |place, column| place.0[edge][axis] = column.map(T::rounded));
+            });
         }
     }
+}
 
-    /// Leaves the blocks of the edges: column a of K_ij is `V dP[e_a g_j^T] g_i`.
-    #[inline(always)]
-    fn general<S: Simd>(&mut self, element: &Register<S>, at: &Deformation<S>, factor: Lanes<S>, lanes: &Range<usize>, place: usize) {
-        let zero = factor * 0.0;
-        let [a, b, c] = element.gradients;
-        let gradients = [[-(a[0] + b[0] + c[0]), -(a[1] + b[1] + c[1]), -(a[2] + b[2] + c[2])], a, b, c];
-        for j in 1..Tet4::NODES {
-            for axis in 0..3 {
-                let mut change = [[zero; 3]; 3];
-                change[axis] = gradients[j];
-                let stress = self.model.differential(factor, at, &change);
-                for i in 0..j {
-                    let [x, y, z] = times_vector(&stress, &gradients[i]);
-                    let column = |lane: usize, column: [f64; 4]| {
-                        self.outputs.edges[place.wrapping_add(lane)].0[Tet4::edge_number(i, j)][axis] = column.map(T::rounded);
-                    };
-                    store([x, y, z, zero], lanes, column);
-                }
+/// Hands out the blocks of the edges, column by column: column a of K_ij is `V dP[e_a g_j^T] g_i`.
+#[inline(always)]
+fn general<M: ConstitutiveModel, S: Simd>(
+    model: &M,
+    element: &Register<S>,
+    at: &Deformation<S>,
+    factor: Lanes<S>,
+    mut keep: impl FnMut(usize, usize, Row<S>),
+) {
+    let zero = factor * 0.0;
+    let [a, b, c] = element.gradients;
+    let gradients = [[-(a[0] + b[0] + c[0]), -(a[1] + b[1] + c[1]), -(a[2] + b[2] + c[2])], a, b, c];
+    for j in 1..Tet4::NODES {
+        for axis in 0..3 {
+            let mut change = [[zero; 3]; 3];
+            change[axis] = gradients[j];
+            let stress = model.differential(element.volume * factor, at, &change);
+            for i in 0..j {
+                let [x, y, z] = times_vector(&stress, &gradients[i]);
+                keep(Tet4::edge_number(i, j), axis, [x, y, z, zero]);
             }
         }
     }
@@ -222,12 +228,20 @@ fn warped<M: ConstitutiveModel, S: Simd>(
     turned.map(|[x, y, z]| [x, y, z, ratio])
 }
 
-/// Four numbers of each lane.
+/// Four numbers of each lane: what `of` has at its place among `lanes`; a lane that is not one of them takes the
+/// nearest.
 #[inline(always)]
-fn load<S: Simd>(simd: S, of: impl Fn(usize) -> [f64; 4]) -> Row<S> {
+fn load<S: Simd>(simd: S, lanes: &Range<usize>, of: impl Fn(usize) -> [f64; 4]) -> Row<S> {
     let mut rows = [simd.splat_f64s(0.0); 4];
-    for (lane, row) in as_rows_mut::<S>(&mut rows).iter_mut().enumerate() {
-        *row = of(lane);
+    let rows_of_lanes = as_rows_mut::<S>(&mut rows);
+    if lanes.len() == S::F64_LANES {
+        for lane in 0..S::F64_LANES {
+            rows_of_lanes[lane] = of(lane);
+        }
+    } else {
+        for (lane, row) in rows_of_lanes.iter_mut().enumerate() {
+            *row = of(lane.clamp(lanes.start, lanes.end - 1) - lanes.start);
+        }
     }
     Lanes::join(simd, rows)
 }

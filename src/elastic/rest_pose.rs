@@ -15,7 +15,8 @@ use crate::sparse::{Coarse, Columns, Layout, NotPositiveDefinite, Operator, Rest
 
 /// Bodies with more nodes go without a factor: its memory and the time to make it grow faster than what it saves.
 const MAX_NODES: usize = 20_000;
-/// Where no diagonal block is more than this many times the mass of its node, rounding to f32 leaves the matrix positive definite.
+/// Where no diagonal block is more than this many times the mass of its node, rounding to f32 leaves the matrix
+/// positive definite.
 const SINGLE: f64 = 1e5;
 /// Memory of the compliance columns of one body [bytes].
 const COLUMNS_LIMIT: usize = 256 << 20;
@@ -75,7 +76,8 @@ struct Kept {
 }
 
 impl RestPoses {
-    /// Makes the coarse factors of this time step, and, if `needs_factors`, those for contact where something may touch; unless they are there.
+    /// Makes the coarse factors of this time step, and, if `needs_factors`, those for contact where something may
+    /// touch; unless they are there.
     pub fn select(&mut self, model: &Model, params: &Params, needs_factors: bool) {
         if self.levels.len() < model.bodies.len() {
             self.levels = model.bodies.par_iter().map(|body| Levels::new(model, body)).collect();
@@ -182,7 +184,8 @@ impl Aggregates {
     }
 }
 
-/// The largest mean entry of a diagonal block of a body's matrix, in units of the mass of its node. Rotations do not change it.
+/// The largest mean entry of a diagonal block of a body's matrix, in units of the mass of its node. Rotations do not
+/// change it.
 pub fn stiffness(model: &Model, body: &Body, dt: f64) -> f64 {
     let (alpha, beta) = (body.material.mass_damping, body.material.stiffness_damping);
     let of_node = |i: usize| {
@@ -282,11 +285,12 @@ fn touched(model: &Model, body: &Body, attached: &[u32]) -> Vec<u32> {
     touched
 }
 
-/// How far two bodies may differ and still be of one shape, as a part of their size and of their matrix: rounding, seen through f32 columns.
+/// How far two bodies may differ and still be of one shape, as a part of their size and of their matrix: rounding,
+/// seen through f32 columns.
 const LIKENESS: f64 = 1e-9;
 
-/// The rotation R that takes the rest pose of the nodes `from` to that of `to`, if the block of the matrix of one is that of the other turned by it,
-/// A_to = R A_from R^T, with the same nodes held.
+/// The rotation R that takes the rest pose of the nodes `from` to that of `to`, if the block of the matrix of one is
+/// that of the other turned by it, A_to = R A_from R^T, with the same nodes held.
 fn turn_between(model: &Model, a: &Operator, from: &Range<usize>, to: &Range<usize>) -> Option<Mat3> {
     let (pattern, fixed, positions) = (&model.pattern, &model.fixed, &model.rest_positions);
     if from.len() != to.len() || fixed[from.clone()] != fixed[to.clone()] {

@@ -10,8 +10,8 @@ pub type Quaternion = [f64; 4];
 
 pub const IDENTITY: Quaternion = [0.0, 0.0, 0.0, 1.0];
 
-/// Most improvements of a rotation in a time step, and the correction [rad] after which there is another. What one of 0.05 rad leaves is 3e-5 rad, which the next
-/// step takes away.
+/// Most improvements of a rotation in a time step, and the correction [rad] after which there is another. What one of
+/// 0.05 rad leaves is 3e-5 rad, which the next step takes away.
 pub const MAX_STEPS: usize = 8;
 pub const TOLERANCE: f64 = 0.05;
 
@@ -45,7 +45,8 @@ pub fn matrices<S: Simd>([x, y, z, w]: &[Lanes<S>; 4]) -> Matrix<S> {
     [[-(yy + zz) + 1.0, xy - wz, xz + wy], [xy + wz, -(xx + zz) + 1.0, yz - wx], [xz - wy, yz + wx, -(xx + yy) + 1.0]]
 }
 
-/// Follows the rotation of F from `q`, the rotation of the last step: one step of [`improve`], more in lanes that turned far.
+/// Follows the rotation of F from `q`, the rotation of the last step: one step of [`improve`], more in lanes that
+/// turned far.
 #[inline(always)]
 pub fn follow<S: Simd>(q: [Lanes<S>; 4], f: &Matrix<S>) -> [Lanes<S>; 4] {
     let (mut q, mut correction) = improve(&q, f);
@@ -64,10 +65,11 @@ pub fn follow<S: Simd>(q: [Lanes<S>; 4], f: &Matrix<S>) -> [Lanes<S>; 4] {
 
 /// One improvement of `q` towards the rotation R of the polar decomposition F = R S, det R = +1.
 ///
-/// With B = R^T F the trace of exp(-[w]) B is stationary to second order at w = (tr(B) I - sym B)^-1 vex(B - B^T); the Cayley step
-/// q (1, w/2) keeps q a rotation, and converges quadratically (`fem-study.md` 2). Where that matrix is not positive definite (far from the answer, or
-/// an inverted element) a gradient step [Mueller et al. 2016, A robust method to extract the rotational part of deformations] is taken:
-/// it follows the old orientation through the inversion instead of jumping to a reflection. Returns it with |w| [rad].
+/// With B = R^T F the trace of exp(-[w]) B is stationary to second order at w = (tr(B) I - sym B)^-1 vex(B - B^T); the
+/// Cayley step q (1, w/2) keeps q a rotation, and converges quadratically (`fem-study.md` 2). Where that matrix is not
+/// positive definite (far from the answer, or an inverted element) a gradient step [Mueller et al. 2016, A robust
+/// method to extract the rotational part of deformations] is taken: it follows the old orientation through the
+/// inversion instead of jumping to a reflection. Returns it with |w| [rad].
 #[inline(always)]
 pub fn improve<S: Simd>(q: &[Lanes<S>; 4], f: &Matrix<S>) -> ([Lanes<S>; 4], Lanes<S>) {
     let b = times(&transpose(&matrices(q)), f);

@@ -22,8 +22,8 @@ pub fn deformation_gradient(tet: &Tet, displacements: &[Vec3]) -> Mat3 {
     gradient(tet, displacements) + Mat3::identity()
 }
 
-/// Strain energy of all tets [J]. The frame of each is that of the rotation nearest to F, so that the energy is a function
-/// of positions and what materials remember.
+/// Strain energy of all tets [J]. The frame of each is that of the rotation nearest to F, so that the energy is a
+/// function of positions and what materials remember.
 pub fn strain_energy(model: &Model, state: &State) -> f64 {
     let constitutive: Vec<Constitutive> = model.materials.iter().map(Constitutive::new).collect();
     let mut rows = state.rotations[model.tets.len()..].iter();
@@ -59,7 +59,8 @@ pub fn cauchy_stress(tet: &Tet, materials: &[Material], displacements: &[Vec3]) 
     Some((sigma + sigma.transpose()) * 0.5)
 }
 
-/// The rotation R, det R = +1, for which `|F - R|` is least: that of the singular vectors, the least of them turned where F mirrors.
+/// The rotation R, det R = +1, for which `|F - R|` is least: that of the singular vectors, the least of them turned
+/// where F mirrors.
 fn nearest_rotation(f: &Mat3) -> Option<Mat3> {
     let svd = f.svd(true, true);
     let (mut u, v_t) = (svd.u?, svd.v_t?);

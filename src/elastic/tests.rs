@@ -108,7 +108,8 @@ fn alone<M: ConstitutiveModel>(model: M, beta: f64, tets: &[Tet], state: &State,
     (found, states)
 }
 
-/// Lanes give what single numbers give, where a register is not full, two materials share it, tets are inverted or rotations far off.
+/// Lanes give what single numbers give, where a register is not full, two materials share it, tets are inverted or
+/// rotations far off.
 #[test]
 fn lanes_and_materials_do_not_mix() {
     let n = 11;
@@ -134,8 +135,8 @@ fn lanes_and_materials_do_not_mix() {
     }
 }
 
-/// A material whose tangent is kept edge by edge, and that remembers how often it was asked: all of the contract that the product's materials leave
-/// out.
+/// A material whose tangent is kept edge by edge, and that remembers how often it was asked: all of the contract that
+/// the product's materials leave out.
 #[derive(Clone, Copy)]
 struct Counting(Corotational);
 
@@ -171,7 +172,8 @@ impl ConstitutiveModel for Counting {
     }
 }
 
-/// The edges of a general tangent are those of the vectors of a warped one; forces agree; and every element keeps its own rows of state.
+/// The edges of a general tangent are those of the vectors of a warped one; forces agree; and every element keeps its
+/// own rows of state.
 #[test]
 fn a_general_tangent_and_a_state_are_kept() {
     let (tets, mut state, materials) = scrambled(7);

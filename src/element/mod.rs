@@ -10,13 +10,17 @@ use crate::math::lanes::{Lanes, Matrix, Vector};
 
 /// A finite element, for as many of a kind as the processor takes side by side. [`Tet4`] is the only instance.
 ///
-/// The integral of an energy or force over an element is a sum over its quadrature points, each with its shape gradients and its part of the volume; the
-/// element pass, the encodings of nodes and edges below (and by `ELEMENT_NODES` those of the shaders) and the gather lists ask this contract only.
+/// The integral of an energy or force over an element is a sum over its quadrature points, each with its shape
+/// gradients and its part of the volume; the element pass, the encodings of nodes and edges below (and by
+/// `ELEMENT_NODES` those of the shaders) and the gather lists ask this contract only.
 ///
 /// What a 10-node tet would still have to change, as it stands on more than this contract:
-/// - `model::Tet` has four nodes and four constant gradients, `node_masses` and `model::build` give a quarter of a tet to each node;
-/// - the pass keeps one rotation, one state and one volume an element, not one a point (`elastic::elements`, `State::rotations`, `TetData` on the device);
-/// - a surface point is embedded in four nodes: `Surface::{nodes, weights}`, the points of contacts, `interpolate`, `shaders/elastic/skin`, VTK and glTF;
+/// - `model::Tet` has four nodes and four constant gradients, `node_masses` and `model::build` give a quarter of a tet
+///   to each node;
+/// - the pass keeps one rotation, one state and one volume an element, not one a point (`elastic::elements`,
+///   `State::rotations`, `TetData` on the device);
+/// - a surface point is embedded in four nodes: `Surface::{nodes, weights}`, the points of contacts, `interpolate`,
+///   `shaders/elastic/skin`, VTK and glTF;
 /// - a grab holds three points of four nodes: `HeldPoint::Nodes`, `RankOne`, `GrabData`;
 /// - the certificate against self-contact needs a gradient that is constant in the element (`contact::generate`);
 /// - a diagonal block is minus the others of its row: right for every element whose shapes sum to one, so it stays;

@@ -6,7 +6,8 @@ use super::Element;
 use crate::math::lanes::{Lanes, Matrix, Vector, minus, scaled, times, times_transposed, transpose};
 use crate::math::{Mat3, Vec3};
 
-/// Four nodes, one quadrature point. It keeps the gradients of the last three nodes; that of the first is minus their sum.
+/// Four nodes, one quadrature point. It keeps the gradients of the last three nodes; that of the first is minus their
+/// sum.
 #[derive(Clone, Copy, Debug)]
 pub struct Tet4;
 

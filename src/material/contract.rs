@@ -10,7 +10,8 @@ use crate::math::lanes::{Lanes, Matrix, Row, plus, times, trace, transpose};
 pub struct Deformation<'a, S: Simd> {
     /// Displacement gradient G = F - I [-].
     pub gradient: Matrix<S>,
-    /// Rotation R of the element's frame: that of F = R S, followed from the last step, so an inverted element keeps its old orientation for a while.
+    /// Rotation R of the element's frame: that of F = R S, followed from the last step, so an inverted element keeps
+    /// its old orientation for a while.
     pub rotation: Matrix<S>,
     /// The model's own [`ConstitutiveModel::STATE_ROWS`].
     pub state: &'a [Row<S>],
@@ -19,35 +20,43 @@ pub struct Deformation<'a, S: Simd> {
 /// The form of a tangent, which says what an element keeps of it for the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tangent {
-    /// [`warped_differential`] with the moduli at rest: an element keeps one vector for each node, and an edge gathers its block from those.
+    /// [`warped_differential`] with the moduli at rest: an element keeps one vector for each node, and an edge gathers
+    /// its block from those.
     Warped,
     /// Any other: an element keeps a block for each of its edges, made of differentials along the shape gradients.
     General,
 }
 
-/// A hyper-elastic solid: energy, first Piola-Kirchhoff stress and tangent at one point, for as many elements as the processor takes side by side.
+/// A hyper-elastic solid: energy, first Piola-Kirchhoff stress and tangent at one point, for as many elements as the
+/// processor takes side by side.
 ///
-/// Every function takes the volume [m^3] that the point stands for and gives what belongs to it: energies and stresses in joules. The elements that share a
-/// register share the model and its numbers; an element has an index of its material (`model::Tet::material`), so that a mesh may have several.
+/// Every function takes the volume [m^3] that the point stands for and gives what belongs to it: energies and stresses
+/// in joules. The elements that share a register share the model and its numbers; an element has an index of its
+/// material (`model::Tet::material`), so that a mesh may have several.
 ///
-/// How it enters a step. At the start of a step the pass follows the rotation R of each element and calls [`Self::advance`]; both are kept when the step is
-/// accepted and dropped when it fails. Then R is frozen: the forces are those of [`Self::predicted_stress`], the matrix those of [`Self::differential`].
+/// How it enters a step. At the start of a step the pass follows the rotation R of each element and calls
+/// [`Self::advance`]; both are kept when the step is accepted and dropped when it fails. Then R is frozen: the forces
+/// are those of [`Self::predicted_stress`], the matrix those of [`Self::differential`].
 ///
-/// What preconditions it. The factor of the rest pose and the coarse spaces take the matrix for that of the rest pose, node by node turned by R. For
-/// [`Tangent::Warped`] that is true up to differences of rotation between neighbours, whatever the strain. A general tangent also changes with the strain: both
-/// stay positive definite and valid, but conjugate gradients take more iterations (`materials-study.md` 2: bent up to 15 %, stretched to twice the length 15 to
-/// 65 % more), and a correction of plain passes with the factor alone (`contact::cwc`) converges only while no eigenvalue of factor^-1 A exceeds 2.
+/// What preconditions it. The factor of the rest pose and the coarse spaces take the matrix for that of the rest pose,
+/// node by node turned by R. For [`Tangent::Warped`] that is true up to differences of rotation between neighbours,
+/// whatever the strain. A general tangent also changes with the strain: both stay positive definite and valid, but
+/// conjugate gradients take more iterations (`materials-study.md` 2: bent up to 15 %, stretched to twice the length 15
+/// to 65 % more), and a correction of plain passes with the factor alone (`contact::cwc`) converges only while no
+/// eigenvalue of factor^-1 A exceeds 2.
 pub trait ConstitutiveModel: Copy + Send + Sync + 'static {
     const TANGENT: Tangent;
-    /// Whether [`Self::differential`] is the derivative of [`Self::stress`] with R and the state frozen at every deformation. One that is not agrees with it
-    /// where nothing is strained, and differs elsewhere in order to be positive semidefinite.
+    /// Whether [`Self::differential`] is the derivative of [`Self::stress`] with R and the state frozen at every
+    /// deformation. One that is not agrees with it where nothing is strained, and differs elsewhere in order to be
+    /// positive semidefinite.
     const IS_TANGENT_EXACT: bool;
     /// Rows of four numbers that an element remembers from step to step beside its rotation.
     const STATE_ROWS: usize = 0;
 
     fn new(material: &Material) -> Self;
 
-    /// The moduli of small strains, which the device's elements, the lightness of a body and [`Tangent::Warped`] build on.
+    /// The moduli of small strains, which the device's elements, the lightness of a body and [`Tangent::Warped`] build
+    /// on.
     fn lame(&self) -> Lame;
 
     /// Energy of the volume [J].
@@ -56,8 +65,9 @@ pub trait ConstitutiveModel: Copy + Send + Sync + 'static {
     /// First Piola-Kirchhoff stress times the volume [J]: the derivative of [`Self::energy`] by G.
     fn stress<S: Simd>(&self, volume: Lanes<S>, at: &Deformation<S>) -> Matrix<S>;
 
-    /// Change of the stress times the volume [J] with a small change of G, for the matrix: linear in `change`, symmetric, positive semidefinite, and such that a
-    /// common rotation of the body meets no resistance where nothing is strained (one that resists it brakes every rotation, `materials-study.md` 1).
+    /// Change of the stress times the volume [J] with a small change of G, for the matrix: linear in `change`,
+    /// symmetric, positive semidefinite, and such that a common rotation of the body meets no resistance where nothing
+    /// is strained (one that resists it brakes every rotation, `materials-study.md` 1).
     fn differential<S: Simd>(&self, volume: Lanes<S>, at: &Deformation<S>, change: &Matrix<S>) -> Matrix<S>;
 
     /// The stress times the volume [J] after `time` [s] with the present rates of G [1/s], linear in them.
@@ -67,14 +77,14 @@ pub trait ConstitutiveModel: Copy + Send + Sync + 'static {
         [plus(&stress[0], time, &change[0]), plus(&stress[1], time, &change[1]), plus(&stress[2], time, &change[2])]
     }
 
-    /// Takes what an element remembered when the last step was accepted to the start of the next step [s], G and R being
-    /// those of that start.
+    /// Takes what an element remembered when the last step was accepted to the start of the next step [s], G and R
+    /// being those of that start.
     #[inline(always)]
     fn advance<S: Simd>(&self, _gradient: &Matrix<S>, _rotation: &Matrix<S>, _time_step: f64, _state: &mut [Row<S>]) {}
 }
 
-/// `mu (dG + R dG^T R) + lambda tr(R^T dG) R`: linear elasticity in the frame R. Symmetric, positive semidefinite, blind to changes that turn R
-/// (`elasticity.md` 3.1, W).
+/// `mu (dG + R dG^T R) + lambda tr(R^T dG) R`: linear elasticity in the frame R. Symmetric, positive semidefinite,
+/// blind to changes that turn R (`elasticity.md` 3.1, W).
 #[inline(always)]
 pub fn warped_differential<S: Simd>(mu: Lanes<S>, lambda: Lanes<S>, r: &Matrix<S>, change: &Matrix<S>) -> Matrix<S> {
     let b = times(&transpose(r), change);

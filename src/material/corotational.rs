@@ -1,11 +1,13 @@
-//! The corotational material: linear elasticity in the frame that turns with the element. Its twin is `shaders/material/corotational.wgsl`.
+//! The corotational material: linear elasticity in the frame that turns with the element. Its twin is
+//! `shaders/material/corotational.wgsl`.
 
 use pulp::Simd;
 
 use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, warped_differential};
 use crate::math::lanes::{Lanes, Matrix, plus, plus_identity, times, trace, transpose};
 
-/// With F = R S:  Psi = mu |S - I|^2 + lambda/2 tr(S - I)^2  (`elasticity.md` 3), where S stands for sym(R^T F) while R follows F.
+/// With F = R S:  Psi = mu |S - I|^2 + lambda/2 tr(S - I)^2  (`elasticity.md` 3), where S stands for sym(R^T F) while
+/// R follows F.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Corotational {
     lame: Lame,

@@ -1,8 +1,8 @@
 //! Materials: how a point of a body answers to a deformation.
 //!
-//! A material is one file here, with the numbers of its model and its [`ConstitutiveModel`], one kernel of the same name in
-//! `shaders/material`, and one line in the list below. Scenes, recordings, the element passes of both backends, reports,
-//! pictures and the tests of derivatives find it by that line.
+//! A material is one file here, with the numbers of its model and its [`ConstitutiveModel`], one kernel of the same
+//! name in `shaders/material`, and one line in the list below. Scenes, recordings, the element passes of both
+//! backends, reports, pictures and the tests of derivatives find it by that line.
 
 mod contract;
 #[cfg(test)]

@@ -44,7 +44,8 @@ fn turn(k: usize) -> Mat3 {
     Quat::from_scaled_axis(random(k).column(0) * 3.0).to_rotation_matrix().into_inner()
 }
 
-/// From small strains to elements that are turned inside out, each in a frame that is not quite that of its polar decomposition.
+/// From small strains to elements that are turned inside out, each in a frame that is not quite that of its polar
+/// decomposition.
 fn scrambled() -> Vec<Case> {
     let case = |k: usize| {
         let mut f = turn(k) * (Mat3::identity() + random(k + 50) * (0.02 * k as f64));

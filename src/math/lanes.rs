@@ -1,5 +1,5 @@
-//! A number for each lane of a register: a formula written once serves one element or as many as the processor takes at a
-//! time (`pulp` asks it).
+//! A number for each lane of a register: a formula written once serves one element or as many as the processor takes
+//! at a time (`pulp` asks it).
 
 use std::ops::{Add, Mul, Neg, Sub};
 

@@ -30,7 +30,8 @@ pub struct SoftBody {
     /// Velocity of each node at the start [m/s].
     pub velocities: Vec<Vec3>,
     pub color: Option<[f32; 3]>,
-    /// Parts of the surface do not pass through each other. Without, a body that starts inside out can come back to its shape.
+    /// Parts of the surface do not pass through each other. Without, a body that starts inside out can come back to
+    /// its shape.
     pub self_contact: bool,
 }
 

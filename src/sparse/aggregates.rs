@@ -1,6 +1,7 @@
 //! Parts of a body that move as rigid ones: the coarse space of the device's preconditioner (`fem-study.md` 5).
 //!
-//! They grow along the edges of the mesh: boxes would tie ears and limbs together across air, and cost twice the iterations.
+//! They grow along the edges of the mesh: boxes would tie ears and limbs together across air, and cost twice the
+//! iterations.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +12,8 @@ use crate::math::{Aabb, Vec3};
 
 /// Nodes of an aggregate of a small body.
 const NODES: usize = 36;
-/// Bodies with more aggregates than this get larger ones: the solve of the coarse problem grows faster than their number.
+/// Bodies with more aggregates than this get larger ones: the solve of the coarse problem grows faster than their
+/// number.
 const MANY: usize = 320;
 const GROWTH: f64 = 0.6;
 /// Fewer nodes may lie in one plane or on a line, and do not fix a rotation.
@@ -21,8 +23,9 @@ const ROUNDS: usize = 3;
 
 const NONE: u32 = u32::MAX;
 
-/// Groups of the free nodes of the body `range`, counted from its first one; `fixed` and `positions` are given for all nodes of the pattern. They grow from
-/// at most `most` seeds; parts that are not connected have groups of their own beyond.
+/// Groups of the free nodes of the body `range`, counted from its first one; `fixed` and `positions` are given for all
+/// nodes of the pattern. They grow from at most `most` seeds; parts that are not connected have groups of their own
+/// beyond.
 pub fn aggregates(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions: &[Vec3], most: usize) -> Vec<Vec<u32>> {
     let mut free: Vec<u32> = (0..range.len() as u32).filter(|i| !fixed[range.start + *i as usize]).collect();
     let body = Body { pattern, first: range.start, fixed: &fixed[range.clone()], positions: &positions[range.clone()] };
@@ -37,7 +40,8 @@ pub fn aggregates(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], posit
     groups
 }
 
-/// How many parts a body of `n` nodes gets: one for so many `nodes` each; where that makes `many` and more, their number grows with the power `growth` only.
+/// How many parts a body of `n` nodes gets: one for so many `nodes` each; where that makes `many` and more, their
+/// number grows with the power `growth` only.
 pub fn number_of_parts(n: usize, nodes: usize, many: usize, growth: f64) -> usize {
     let (few, many) = (n as f64 / nodes as f64, many as f64);
     (if few < many { few } else { many * (few / many).powf(growth) }).ceil() as usize
@@ -83,7 +87,8 @@ impl Body<'_> {
         nodes.iter().copied().min_by(|a, b| distance(*a).total_cmp(&distance(*b)).then(a.cmp(b))).unwrap_or(NONE)
     }
 
-    /// The free nodes that are nearest to each seed along the edges [Dijkstra]; what no seed reaches gets seeds of its own.
+    /// The free nodes that are nearest to each seed along the edges [Dijkstra]; what no seed reaches gets seeds of its
+    /// own.
     fn grow(&self, seeds: &mut Vec<u32>) -> Vec<Vec<u32>> {
         let mut owner = vec![NONE; self.positions.len()];
         let mut distance = vec![f64::INFINITY; self.positions.len()];

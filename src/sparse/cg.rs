@@ -12,7 +12,8 @@ pub struct Solved {
     pub converged: bool,
 }
 
-/// Solves `A x = b` to `|b - A x| <= tolerance` (2-norm, units of b) from the start value in `x`. A start value that is not better than zero is dropped. `work` keeps the vectors between calls.
+/// Solves `A x = b` to `|b - A x| <= tolerance` (2-norm, units of b) from the start value in `x`. A start value that
+/// is not better than zero is dropped. `work` keeps the vectors between calls.
 pub fn conjugate_gradient(
     system: &System,
     b: &[Vec3],

@@ -6,7 +6,8 @@ use super::two_level::{Layout, weights};
 use super::{FactorWork, NotPositiveDefinite, Pattern, RestFactor};
 use crate::math::{Mat3, Vec3};
 
-/// Added to each diagonal block of the coarse matrix, as a part of its mean: few nodes in a cell do not tell all that its points can do.
+/// Added to each diagonal block of the coarse matrix, as a part of its mean: few nodes in a cell do not tell all that
+/// its points can do.
 const SHIFT: f64 = 1e-4;
 /// As a part of the largest one, for points that move nothing.
 const LEAST: f64 = 1e-8;

@@ -1,4 +1,5 @@
-//! Products of three dense f32 rows, a node or a contact, with the widest registers that the processor has (`pulp` asks it).
+//! Products of three dense f32 rows, a node or a contact, with the widest registers that the processor has (`pulp`
+//! asks it).
 
 use std::ops::{Deref, DerefMut};
 

@@ -1,7 +1,8 @@
 //! Cells of a regular lattice over a body at rest: the coarse space of the two-level preconditioner.
 //!
-//! A field on the points of the lattice is carried to the nodes of the body trilinearly. A cell is what is connected inside of it, and cells share points only
-//! where the mesh connects them: fingers that lie in one box move each on its own [Nesme, Kry, Jerabkova & Faure 2009].
+//! A field on the points of the lattice is carried to the nodes of the body trilinearly. A cell is what is connected
+//! inside of it, and cells share points only where the mesh connects them: fingers that lie in one box move each on
+//! its own [Nesme, Kry, Jerabkova & Faure 2009].
 
 use std::ops::Range;
 
@@ -12,8 +13,9 @@ use crate::math::{Aabb, Vec3};
 
 /// Nodes of a cell of a small body.
 const NODES: usize = 32;
-/// Bodies with more cells than this get larger ones: the solve of the coarse problem grows faster than their number. Measured on bars of 52k to 1.05M tets: twice
-/// as many cells save one iteration of ten and cost as much, half as many cost three.
+/// Bodies with more cells than this get larger ones: the solve of the coarse problem grows faster than their number.
+/// Measured on bars of 52k to 1.05M tets: twice as many cells save one iteration of ten and cost as much, half as many
+/// cost three.
 const MANY: usize = 110;
 const GROWTH: f64 = 0.65;
 /// Halvings of the interval in which the size of a cell is looked for.
@@ -159,7 +161,8 @@ fn parts(body: &Body, free: &[u32], key: impl Fn(u32) -> i64) -> Vec<Vec<u32>> {
 mod tests {
     use super::*;
 
-    /// Two bars side by side, joined at one end, as nodes of a grid a meter apart: `n` long, 4 x 4 thick, with a gap that is smaller than a cell.
+    /// Two bars side by side, joined at one end, as nodes of a grid a meter apart: `n` long, 4 x 4 thick, with a gap
+    /// that is smaller than a cell.
     fn fork(n: usize) -> (Pattern, Vec<Vec3>) {
         let size = [n, 9, 4];
         let is_there = |[i, j, _]: [usize; 3]| j != 4 || i < 3;

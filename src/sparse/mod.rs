@@ -66,7 +66,8 @@ fn combine(y: &mut [Vec3], x: &[Vec3], f: impl Fn(&mut Vec3, &Vec3) + Sync) {
     }
 }
 
-/// `y = A x` for the rows `rows` of the blocks `values` on `pattern`, which must form a block of their own: `x` and `y` hold these rows only.
+/// `y = A x` for the rows `rows` of the blocks `values` on `pattern`, which must form a block of their own: `x` and
+/// `y` hold these rows only.
 pub fn multiply(pattern: &Pattern, values: &[Mat3], rows: &Range<usize>, x: &[Vec3], y: &mut [Vec3]) {
     let first = rows.start;
     y.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, y)| {
@@ -112,7 +113,8 @@ impl Pattern {
         for i in 0..n_nodes {
             row_starts[i + 1] += row_starts[i];
         }
-        // Ascending columns: first the lower neighbours (edges sorted by i arrive in order), then i itself, then the upper ones.
+        // Ascending columns: first the lower neighbours (edges sorted by i arrive in order), then i itself, then the
+        // upper ones.
         let mut next = row_starts.clone();
         let mut columns = vec![0u32; row_starts[n_nodes] as usize];
         let mut edge_blocks = vec![[0u32; 2]; edges.len()];

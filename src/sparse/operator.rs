@@ -50,7 +50,8 @@ pub fn clear_fixed(fixed: &[bool], rows: &Range<usize>, v: &mut [Vec3]) {
 }
 
 impl Operator {
-    /// `y = A x` on the rows `rows`, a block of their own (a body); `x` and `y` hold these rows only, and `x` must be zero at fixed nodes.
+    /// `y = A x` on the rows `rows`, a block of their own (a body); `x` and `y` hold these rows only, and `x` must be
+    /// zero at fixed nodes.
     pub fn apply(&self, pattern: &Pattern, fixed: &[bool], rows: &Range<usize>, x: &[Vec3], y: &mut [Vec3]) {
         let n_nodes = pattern.n_rows();
         let nodes = rows.start..rows.end.min(n_nodes).max(rows.start);

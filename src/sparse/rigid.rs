@@ -1,4 +1,5 @@
-//! Rigid motions of aggregates as a coarse space, and the dense inverse of its matrix: for the device (`fem-study.md` 5, 8).
+//! Rigid motions of aggregates as a coarse space, and the dense inverse of its matrix: for the device (`fem-study.md`
+//! 5, 8).
 //!
 //! The aggregate a moves its nodes by `t + w x d_i`, `d_i = R_a D_i`, with `D_i` from its centre in the rest pose.
 
@@ -10,7 +11,8 @@ use super::aggregates::aggregates;
 use super::{FactorWork, NotPositiveDefinite, Pattern, RestFactor};
 use crate::math::{Mat3, Vec3};
 
-/// Added to the rotations' diagonal of the coarse matrix, as a part of its mean: nodes on a line do not tell one of them.
+/// Added to the rotations' diagonal of the coarse matrix, as a part of its mean: nodes on a line do not tell one of
+/// them.
 const SHIFT: f64 = 1e-4;
 
 const NONE: u32 = u32::MAX;
@@ -25,8 +27,8 @@ pub struct RigidParts {
 }
 
 impl RigidParts {
-    /// Of the rows `range` of `pattern`, a block of their own (a body), without fixed nodes; `fixed` and `positions` (at rest) are given for all nodes. With
-    /// about `most` aggregates or fewer.
+    /// Of the rows `range` of `pattern`, a block of their own (a body), without fixed nodes; `fixed` and `positions`
+    /// (at rest) are given for all nodes. With about `most` aggregates or fewer.
     pub fn new(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions: &[Vec3], most: usize) -> Self {
         let (mut members, mut centers) = (vec![], vec![]);
         for mut group in aggregates(pattern, range, fixed, positions, most) {
@@ -105,8 +107,8 @@ impl RigidCoarse {
         RestFactor::new(&coarse, &sums, &(0..2 * n), &vec![false; 2 * n], &positions).map(Self)
     }
 
-    /// Inverse of the coarse matrix, symmetric to the last bit: for every pair (a, b) of aggregates, b after b within a, its 3x3 blocks from the force on b to
-    /// the shift of a, torque to shift, force to turn, torque to turn.
+    /// Inverse of the coarse matrix, symmetric to the last bit: for every pair (a, b) of aggregates, b after b within
+    /// a, its 3x3 blocks from the force on b to the shift of a, torque to shift, force to turn, torque to turn.
     pub fn inverse(&self) -> Vec<[Mat3; 4]> {
         let n = self.0.n_nodes() / 2;
         // Column 3 u + c: what a unit load c on the unknown u does.

@@ -1,8 +1,10 @@
-//! Sliced rows (SELL-8): the 3x3 blocks of eight rows side by side in f32, so that one register holds the same entry of eight blocks (`fem-study.md` 4).
+//! Sliced rows (SELL-8): the 3x3 blocks of eight rows side by side in f32, so that one register holds the same entry
+//! of eight blocks (`fem-study.md` 4).
 //!
-//! Vectors come in two forms: [`Slice`]s (the components of eight rows side by side), which all loops but one go through, and [`Node`]s (a row after the
-//! other), which the product gathers. Registers are turned from one form into the other by shuffles whose order of lanes is the machine's own affair; the
-//! blocks are brought in by the same shuffles. [`lanes`] tells the order to those who look at single rows.
+//! Vectors come in two forms: [`Slice`]s (the components of eight rows side by side), which all loops but one go
+//! through, and [`Node`]s (a row after the other), which the product gathers. Registers are turned from one form into
+//! the other by shuffles whose order of lanes is the machine's own affair; the blocks are brought in by the same
+//! shuffles. [`lanes`] tells the order to those who look at single rows.
 
 use std::ops::Range;
 
@@ -150,7 +152,8 @@ pub fn lanes() -> [usize; HEIGHT] {
     lanes
 }
 
-/// Where the blocks of a matrix stand: those of slice s in the slots `starts[s]..starts[s + 1]`, the diagonal ones first.
+/// Where the blocks of a matrix stand: those of slice s in the slots `starts[s]..starts[s + 1]`, the diagonal ones
+/// first.
 #[derive(Clone, Debug, Default)]
 pub struct SlicedPattern {
     pub starts: Vec<u32>,
@@ -177,8 +180,8 @@ pub struct Fill<'a> {
     pub first: usize,
     /// All blocks that `pattern.sources` names.
     pub blocks: &'a [Block],
-    /// For each row of these slices what the blocks of the row sum up to, and what the diagonal block has beyond for the inverse: multiples of the identity. A
-    /// row of zeros has the inverse 0.
+    /// For each row of these slices what the blocks of the row sum up to, and what the diagonal block has beyond for
+    /// the inverse: multiples of the identity. A row of zeros has the inverse 0.
     pub sums: &'a [Node],
     pub slots: &'a mut [Slot],
     pub inverses: &'a mut [Slot],

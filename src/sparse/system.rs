@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::{Operator, Pattern, clear_fixed};
 use crate::math::{Mat3, Vec3};
 
-/// A diagonal block of the matrix that no other one is coupled with (a body), and where its unknowns stand in the vectors of a system.
+/// A diagonal block of the matrix that no other one is coupled with (a body), and where its unknowns stand in the
+/// vectors of a system.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// Number of the body.

@@ -1,8 +1,10 @@
-//! Conjugate gradients in f32 with two levels of preconditioning: the inverse of the diagonal blocks, and fields on the points of a lattice (`fem-study.md` 5).
+//! Conjugate gradients in f32 with two levels of preconditioning: the inverse of the diagonal blocks, and fields on
+//! the points of a lattice (`fem-study.md` 5).
 //!
-//! The points p of the cell of a node i move it by `sum_p w_ip R_p u_p`, with trilinear weights of the rest pose. The coarse matrix `P^T A P` of the u is that of the
-//! rest pose, factored once a time step length; a step brings the rotations R_p only. Rigid motions of aggregates, which the study chose, take twice the iterations
-//! on large bodies: they tear at the seams, while such fields are continuous and hold all linear ones.
+//! The points p of the cell of a node i move it by `sum_p w_ip R_p u_p`, with trilinear weights of the rest pose. The
+//! coarse matrix `P^T A P` of the u is that of the rest pose, factored once a time step length; a step brings the
+//! rotations R_p only. Rigid motions of aggregates, which the study chose, take twice the iterations on large bodies:
+//! they tear at the seams, while such fields are continuous and hold all linear ones.
 
 #[cfg(test)]
 mod tests;
@@ -49,7 +51,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Of the rows `range` of `pattern`, a block of their own (a body), without fixed nodes; `fixed` and `positions` (at rest) are given for all nodes.
+    /// Of the rows `range` of `pattern`, a block of their own (a body), without fixed nodes; `fixed` and `positions`
+    /// (at rest) are given for all nodes.
     pub fn new(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions: &[Vec3]) -> Self {
         let Cells { nodes: parts, corners, places: within, points } = cells(pattern, range, fixed, positions);
         let (mut nodes, mut ranges) = (vec![], vec![]);
@@ -92,7 +95,8 @@ impl Layout {
         layout
     }
 
-    /// Blocks (i, j) of an edge e (i < j) come from the source 2 e, blocks (j, i) from 2 e + 1; a source of zeros stands behind all.
+    /// Blocks (i, j) of an edge e (i < j) come from the source 2 e, blocks (j, i) from 2 e + 1; a source of zeros
+    /// stands behind all.
     fn sliced(&self, pattern: &Pattern) -> SlicedPattern {
         let (none, zero) = (self.nodes.len() as u32, 2 * pattern.edges.len() as u32);
         let (mut starts, mut columns, mut sources) = (vec![0], vec![], vec![]);
@@ -171,8 +175,8 @@ pub struct TwoLevel {
 }
 
 impl TwoLevel {
-    /// Takes the matrix of a step. `blocks` are the blocks of all edges of the pattern, see [`Layout`]; `sum` tells of a node what its row sums up to [kg];
-    /// `springs` are those of the body; `rotation` of a point.
+    /// Takes the matrix of a step. `blocks` are the blocks of all edges of the pattern, see [`Layout`]; `sum` tells of
+    /// a node what its row sums up to [kg]; `springs` are those of the body; `rotation` of a point.
     pub fn assemble(
         &mut self,
         layout: &Layout,
@@ -216,8 +220,10 @@ impl TwoLevel {
         fill(Fill { pattern: &layout.pattern, first: 0, blocks, sums, slots, inverses });
     }
 
-    /// With the coarse factor or, without one, with the diagonal blocks alone: solves `A x = b` to `|b - A x| <= tolerance` (2-norm, units of b) from the start value in `x`, or from zero if that is better. `b` and `x` are those of the
-    /// nodes of the body; springs are part of A. x is zero at fixed nodes. The residual is that of the recursion; the true one stays above about 1e-7 |A| |x|.
+    /// With the coarse factor or, without one, with the diagonal blocks alone: solves `A x = b` to `|b - A x| <=
+    /// tolerance` (2-norm, units of b) from the start value in `x`, or from zero if that is better. `b` and `x` are
+    /// those of the nodes of the body; springs are part of A. x is zero at fixed nodes. The residual is that of the
+    /// recursion; the true one stays above about 1e-7 |A| |x|.
     pub fn solve(
         &mut self,
         layout: &Layout,
@@ -352,7 +358,8 @@ impl TwoLevel {
     }
 }
 
-/// A vector for each corner of a cell, or the factors of 1, x, y, xy, z, xz, yz, xyz: bit a of an index stands for the axis a.
+/// A vector for each corner of a cell, or the factors of 1, x, y, xy, z, xz, yz, xyz: bit a of an index stands for the
+/// axis a.
 type Trilinear = [[f32; 3]; 8];
 
 /// From values at the corners to the factors of the polynomial that takes them.

@@ -230,7 +230,9 @@ impl WithSimd for Check<'_> {
                     continue;
                 }
                 let mut holds = true;
-                store([is_definite; 4], &(0..S::F64_LANES), |lane, row| holds &= !self.tets.contains(&(here + lane)) || row[0] > 0.0);
+                let mut tets: [usize; LANES] = std::array::from_fn(|lane| here + lane);
+                let holds_in = |tet: &mut usize, row: [f64; 4]| holds &= !self.tets.contains(tet) || row[0] > 0.0;
+                store([is_definite; 4], &(0..S::F64_LANES), &mut tets[..S::F64_LANES], holds_in);
                 if !holds {
                     return false;
                 }

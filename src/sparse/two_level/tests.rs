@@ -4,7 +4,8 @@ use super::*;
 use crate::math::Quat;
 use crate::sparse::{Operator, Segment, System, conjugate_gradient, dot, elastic_box};
 
-/// The matrix of a box whose nodes are turned by R, R A R^T, in f64 and for the two-level solver, with and without a spring.
+/// The matrix of a box whose nodes are turned by R, R A R^T, in f64 and for the two-level solver, with and without a
+/// spring.
 struct Turned {
     pattern: Pattern,
     a: Operator,
