@@ -2,12 +2,25 @@
 // its transpose. Formula and source: `elastic::edge_block`.
 #import lib/params.wgsl
 #import lib/mat3.wgsl
+#import host/elastic
 
 @group(0) @binding(1) var<storage, read> edge_starts: array<u32>;
 @group(0) @binding(2) var<storage, read> edge_tets: array<u32>;
 @group(0) @binding(3) var<storage, read> edge_places: array<vec2u>;
 @group(0) @binding(4) var<storage, read> corner_gradients: array<vec4f>;
 @group(0) @binding(5) var<storage, read_write> blocks: array<Block>;
+@group(0) @binding(6) var<storage, read> edge_tangents: array<vec4f>;
+
+// The general tangent of a tet for the corners (i, j).
+fn general_block(tet: u32, i: u32, j: u32) -> mat3x3f {
+    let last = max(i, j);
+    let first = 3u * (ELEMENT_EDGES * tet + last * (last - 1u) / 2u + min(i, j));
+    let block = mat3x3f(edge_tangents[first].xyz, edge_tangents[first + 1u].xyz, edge_tangents[first + 2u].xyz);
+    if i < j {
+        return block;
+    }
+    return transpose(block);
+}
 
 @compute @workgroup_size(WORKGROUP)
 fn edge_blocks(@builtin(global_invocation_id) id: vec3u) {
@@ -15,14 +28,21 @@ fn edge_blocks(@builtin(global_invocation_id) id: vec3u) {
     if e >= params.n_edges {
         return;
     }
+    // The buffer is as long as this where some material has a general tangent only.
+    let has_general = arrayLength(&edge_tangents) >= 3u * ELEMENT_EDGES * params.n_tets;
     var sum = mat3x3f();
     for (var k = edge_starts[e]; k < edge_starts[e + 1u]; k++) {
         let item = edge_tets[k];
-        let first = (item >> 4u) * 4u;
-        let a = corner_gradients[first + ((item >> 2u) & 3u)];
-        let b = corner_gradients[first + (item & 3u)];
+        let tet = item / (ELEMENT_NODES * ELEMENT_NODES);
+        let i = item / ELEMENT_NODES % ELEMENT_NODES;
+        let j = item % ELEMENT_NODES;
+        let a = corner_gradients[ELEMENT_NODES * tet + i];
+        let b = corner_gradients[ELEMENT_NODES * tet + j];
         let outer = mat3_outer(a.xyz, b.xyz);
         sum += a.w * outer + transpose(outer) + mat3_diagonal(dot(a.xyz, b.xyz));
+        if has_general {
+            sum += general_block(tet, i, j);
+        }
     }
     let place = edge_places[e];
     let rows = transpose(sum);

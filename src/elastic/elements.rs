@@ -75,7 +75,7 @@ impl Tangents<f64> {
 
 impl TetGroups {
     /// Forces and tangents of all tets, with their rotations and states followed from those of the last step; or,
-    /// without `FOLLOW`, with those that are given. `states`: see `model::State::element_states`.
+    /// without `FOLLOW`, with those that are given. `states`: see [`State::rotations`].
     pub fn pass<T: Precision, const FOLLOW: bool>(
         &self,
         states: &mut [[f64; 4]],

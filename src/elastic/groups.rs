@@ -7,7 +7,7 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::element::{Element, Tet4};
-use crate::material::{Constitutive, ConstitutiveModel, Material, Tangent, Visitor};
+use crate::material::{Constitutive, Material, Tangent};
 use crate::math::Vec3;
 use crate::math::lanes::{Lanes, Matrix, Row};
 use crate::model::Tet;
@@ -80,7 +80,7 @@ impl TetGroups {
 
     /// Some tets have a tangent that is not [`Tangent::Warped`].
     pub(super) fn has_general_tangents(&self) -> bool {
-        self.runs.iter().any(|run| run.material.visit(HasGeneralTangent))
+        self.runs.iter().any(|run| run.material.model().tangent() == Tangent::General)
     }
 
     /// The gradient of node vectors (each followed by a zero) in the tets of the k-th register of group `g`.
@@ -100,27 +100,6 @@ impl TetGroups {
     }
 }
 
-/// The rows of state that an element of a material has.
-pub(super) struct StateRows;
-
-impl Visitor for StateRows {
-    type Output = usize;
-
-    fn visit<M: ConstitutiveModel>(self, _: M) -> usize {
-        M::STATE_ROWS
-    }
-}
-
-struct HasGeneralTangent;
-
-impl Visitor for HasGeneralTangent {
-    type Output = bool;
-
-    fn visit<M: ConstitutiveModel>(self, _: M) -> bool {
-        M::TANGENT == Tangent::General
-    }
-}
-
 fn runs(tets: &[Tet], materials: &[Material]) -> Vec<Run> {
     let mut runs: Vec<Run> = vec![];
     let mut first_row = 0;
@@ -128,7 +107,7 @@ fn runs(tets: &[Tet], materials: &[Material]) -> Vec<Run> {
         let first = runs.last().map_or(0, |run| run.tets.end);
         let material = &materials[tets_of_run[0].material as usize];
         let constitutive = Constitutive::new(material);
-        let rows_of_tet = constitutive.visit(StateRows);
+        let rows_of_tet = material.model.state_rows();
         runs.push(Run {
             tets: first..first + tets_of_run.len(),
             material: constitutive,

@@ -8,8 +8,6 @@ use crate::math::lanes::{Lanes, Row, from_matrix, to_matrix};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Model, State, Tet};
 
-use super::groups::StateRows;
-
 /// Gradient of the node vectors `a` in one tet; of displacements, that is G = F - I.
 pub fn gradient(tet: &Tet, a: &[Vec3]) -> Mat3 {
     let in_lanes = |v: &Vec3| [v.x, v.y, v.z].map(Lanes::<Scalar>::from);
@@ -29,7 +27,7 @@ pub fn strain_energy(model: &Model, state: &State) -> f64 {
     let mut rows = state.rotations[model.tets.len()..].iter();
     let energy = |tet: &Tet| {
         let material = &constitutive[tet.material as usize];
-        let remembered: Vec<Row<Scalar>> = rows.by_ref().take(material.visit(StateRows)).map(|row| row.map(Lanes::from)).collect();
+        let remembered: Vec<Row<Scalar>> = rows.by_ref().take(material.model().state_rows()).map(|row| row.map(Lanes::from)).collect();
         let g = gradient(tet, &state.displacements);
         // Only a tet that is not finite has no singular vectors.
         let Some(r) = nearest_rotation(&(g + Mat3::identity())) else { return f64::NAN };
@@ -52,7 +50,7 @@ pub fn cauchy_stress(tet: &Tet, materials: &[Material], displacements: &[Vec3]) 
     }
     let rotation = from_matrix(&nearest_rotation(&f)?);
     let material = Constitutive::new(&materials[tet.material as usize]);
-    let remembered = vec![[Lanes::from(0.0); 4]; material.visit(StateRows)];
+    let remembered = vec![[Lanes::from(0.0); 4]; material.model().state_rows()];
     let piola = material.stress(&Deformation { gradient: from_matrix(&g), rotation, state: &remembered });
     let sigma = piola * f.transpose() / det;
     // R^T P F^T R is symmetric, up to rounding.

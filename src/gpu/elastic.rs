@@ -1,12 +1,14 @@
 //! The elastic part of a step on the device: element pass, right-hand side, matrix, conjugate gradients, update.
 
 use super::device::{Device, DeviceError};
-use super::kernel::{Bound, Buffers, ByParity, Stage, kernels};
+use super::kernel::{Bound, Buffers, ByParity, DeclaredKernel, KernelSource, Stage, kernels};
 use super::layout::{self, BlockData, ControlData, ShareData, TetData};
 use super::limits::MAX_ROW_GROUPS;
 use super::tiles::Tiles;
 use super::upload::{Groups, shares};
 use super::wgsl::{HostModule, shared_constants, shared_slots};
+use crate::element::{Element, Tet4};
+use crate::material::{MaterialModel, Tangent};
 use crate::model::Model;
 
 pub static HOST: HostModule = HostModule {
@@ -17,6 +19,9 @@ pub static HOST: HostModule = HostModule {
         declare_slots(declarations);
         declare_tile_slots(declarations);
         declare_krylov(declarations);
+        for (model, name) in MaterialModel::NAMES.iter().enumerate() {
+            declarations.constant(&format!("MODEL_{}", name.to_uppercase()), model);
+        }
     },
 };
 
@@ -33,6 +38,9 @@ shared_constants! {
     TILE_SAMPLES: usize = crate::elastic::SAMPLES;
     /// Part of the momentum of an unloaded body that its residual is measured against.
     MOMENTUM_SHARE: f64 = crate::step::MOMENTUM_SHARE;
+    /// Nodes and edges of an element.
+    ELEMENT_NODES: usize = Tet4::NODES;
+    ELEMENT_EDGES: usize = Tet4::EDGES;
     /// Most improvements of a rotation in a step, and the correction [rad] after which there is another.
     MAX_ROTATION_STEPS: usize = crate::elastic::MAX_ROTATION_STEPS;
     ROTATION_TOLERANCE: f64 = crate::elastic::ROTATION_TOLERANCE;
@@ -74,10 +82,27 @@ shared_slots! {
     W: 1;
 }
 
+/// Kernels before the solve.
+pub struct Assembly {
+    /// One for each constitutive model that some tets have.
+    elements: Vec<Bound>,
+    system: SystemKernels,
+}
+
+/// The element passes of all constitutive models.
+pub static MATERIAL_KERNELS: [KernelSource; MaterialModel::ALL.len()] = {
+    let mut kernels = [KernelSource { name: "", host: &HOST }; MaterialModel::ALL.len()];
+    let mut k = 0;
+    while k < kernels.len() {
+        kernels[k].name = MaterialModel::KERNELS[k];
+        k += 1;
+    }
+    kernels
+};
+
 kernels! {
-    /// Kernels before the solve.
-    pub struct Assembly in "elastic", HOST {
-        elements: Bound,
+    /// Kernels that gather right-hand side and matrix.
+    pub struct SystemKernels in "elastic", HOST {
         grabs: Bound,
         right_hand_side: Bound,
         edge_blocks: Bound,
@@ -150,8 +175,10 @@ pub fn create_buffers(device: &Device, buffers: &mut Buffers, model: &Model, mos
         buffers.storage::<[f32; 4]>(name, tets)?;
     }
     for name in ["corner_forces", "corner_gradients"] {
-        buffers.storage::<[f32; 4]>(name, 4 * tets)?;
+        buffers.storage::<[f32; 4]>(name, Tet4::NODES * tets)?;
     }
+    let has_general_tangents = model.materials.iter().any(|material| material.model.tangent() == Tangent::General);
+    buffers.storage::<[[f32; 4]; 3]>("edge_tangents", if has_general_tangents { Tet4::EDGES * tets } else { 0 })?;
     buffers.storage::<BlockData>("blocks", model.pattern.n_blocks())?;
     buffers.storage::<[f32; 4]>("preconditioner", 3 * n + tiles.n_vectors())?;
     buffers.storage::<[f32; 4]>("krylov", VECTORS * n)?;
@@ -179,15 +206,24 @@ pub fn bytes_of_system(model: &Model) -> [u64; 2] {
 }
 
 impl Assembly {
+    /// `renamed`: (binding, buffer) pairs where names differ.
+    pub fn new(buffers: &Buffers, model: &Model, renamed: &[(&str, &str)]) -> Result<Self, DeviceError> {
+        let is_used = |model_index: usize| model.materials.iter().any(|material| material.model as usize == model_index);
+        let used = MATERIAL_KERNELS.iter().enumerate().filter(|(index, _)| is_used(*index));
+        let elements = used.map(|(_, source)| Bound::declared(*source, buffers, &[])).collect::<Result<_, _>>()?;
+        Ok(Self { elements, system: SystemKernels::new(buffers, renamed)? })
+    }
+
     pub fn record_elements(&self, pass: &mut wgpu::ComputePass, model: &Model) {
-        self.elements.dispatch(pass, model.tets.len());
+        self.elements.iter().for_each(|kernel| kernel.dispatch(pass, model.tets.len()));
     }
 
     pub fn record_system(&self, pass: &mut wgpu::ComputePass, model: &Model, n_grabs: usize, row_groups: u32) {
-        self.grabs.dispatch(pass, n_grabs);
-        self.right_hand_side.dispatch_groups(pass, [row_groups, 1, 1]);
-        self.edge_blocks.dispatch(pass, model.pattern.edges.len());
-        self.diagonals.dispatch(pass, model.n_nodes());
+        let SystemKernels { grabs, right_hand_side, edge_blocks, diagonals } = &self.system;
+        grabs.dispatch(pass, n_grabs);
+        right_hand_side.dispatch_groups(pass, [row_groups, 1, 1]);
+        edge_blocks.dispatch(pass, model.pattern.edges.len());
+        diagonals.dispatch(pass, model.n_nodes());
     }
 }
 

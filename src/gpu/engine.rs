@@ -19,7 +19,7 @@ use super::cwc::{CHECK_INTERVAL, Cwc, FACTOR, FORCE, ITERATIONS, Inverses, Islan
 use super::detection::{DetectionPlace, Detector};
 use super::device::{Device, DeviceError};
 use super::elastic::{Assembly, ConjugateGradient, bytes_of_system, create_buffers};
-use super::kernel::{Bound, Buffers, Stage};
+use super::kernel::{Bound, Buffers};
 use super::layout::{ControlData, split, three, vec4};
 use super::limits::MAX_WHOLE_NODES;
 use super::readback::{ReadbackBuffer, Stopwatch};
@@ -91,7 +91,7 @@ impl DeviceBackend {
         buffers.uniform("params", &[params_data(model, &Default::default(), &Default::default(), &groups)]);
         let skins = skins(&mut buffers, model)?;
         let engine = Self {
-            assembly: Assembly::new(&buffers, &[("rhs", "rhs_free")])?,
+            assembly: Assembly::new(&buffers, model, &[("rhs", "rhs_free")])?,
             cg: ConjugateGradient::new(&buffers, groups)?,
             cwc: Cwc::new(&device, &mut buffers)?,
             detector: Detector::new(&device, DetectionPlace::Auto),

@@ -48,6 +48,11 @@ shared_struct! {
         g2: [f32; 4],
         /// w: stiffness damping beta [s].
         g3: [f32; 4],
+        /// Constitutive model of its material, of the constants `MODEL_...`.
+        model: u32,
+        pad_0: u32,
+        pad_1: u32,
+        pad_2: u32,
     }
 }
 

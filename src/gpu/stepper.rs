@@ -116,7 +116,7 @@ impl GpuStepper {
         let skins = skins(&mut buffers, &model)?;
         let readback_bytes = (CONTROLS_AT + model.bodies.len() * size_of::<ControlData>()) as u64;
         let mut stepper = Self {
-            assembly: Assembly::new(&buffers, &[])?,
+            assembly: Assembly::new(&buffers, &model, &[])?,
             cg: ConjugateGradient::new(&buffers, groups)?,
             kernels: Kernels::new(&buffers, &[])?,
             skins,

@@ -136,7 +136,7 @@ impl Bench {
     }
 
     fn assemble(&self) {
-        let assembly = Assembly::new(&self.buffers, &[]).unwrap();
+        let assembly = Assembly::new(&self.buffers, &self.model, &[]).unwrap();
         self.run(|pass| {
             assembly.record_elements(pass, &self.model);
             assembly.record_system(pass, &self.model, 1, self.groups.rows);

@@ -60,8 +60,21 @@ macro_rules! models {
             pub const ALL: &[Self] = &[$(Self::$model),*];
             /// As scene files spell them; the kernels in `shaders/material` bear the same names.
             pub const NAMES: &[&str] = &[$(stringify!($file)),*];
+            /// The kernels of the device that are their element passes.
+            pub const KERNELS: &[&str] = &[$(concat!("material/", stringify!($file))),*];
             /// What each of them is, as the scene reference says it.
             pub const DESCRIPTIONS: &str = concat!("How it answers to a deformation.", $(" `", stringify!($file), "`: ", $doc),*);
+        }
+
+        impl MaterialModel {
+            pub fn tangent(self) -> Tangent {
+                match self { $(Self::$model => <$model as ConstitutiveModel>::TANGENT),* }
+            }
+
+            /// Rows of four numbers that an element remembers beside its rotation.
+            pub fn state_rows(self) -> usize {
+                match self { $(Self::$model => <$model as ConstitutiveModel>::STATE_ROWS),* }
+            }
         }
 
         impl Constitutive {

@@ -194,6 +194,11 @@ impl Model {
         self.bodies[self.node_bodies[node] as usize].material.mass_damping
     }
 
+    /// Rows of state that materials keep beside the rotations of their elements.
+    pub fn n_state_rows(&self) -> usize {
+        self.tets.iter().map(|tet| self.material(tet).model.state_rows()).sum()
+    }
+
     pub fn material(&self, tet: &Tet) -> &Material {
         &self.materials[tet.material as usize]
     }

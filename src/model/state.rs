@@ -13,7 +13,8 @@ pub struct State {
     pub displacements: Vec<Vec3>,
     /// [m/s]
     pub velocities: Vec<Vec3>,
-    /// Rotation of each tet as a quaternion (x, y, z, w): the warm start of the next extraction.
+    /// What elements remember: first the rotation of each tet as a quaternion (x, y, z, w), the warm start of the next
+    /// extraction; then, tet after tet, the rows of those whose material has a state of its own.
     pub rotations: Vec<[f64; 4]>,
     /// Change of all unknowns in the last step [m/s], [rad/s]: where the next solve starts.
     pub velocity_changes: Vec<Vec3>,
@@ -49,13 +50,15 @@ impl RigidState {
 impl State {
     /// Where `model` starts: undeformed, with its initial velocities.
     pub fn initial(model: &Model) -> Self {
+        let mut rotations = vec![[0.0, 0.0, 0.0, 1.0]; model.tets.len()];
+        rotations.resize(model.tets.len() + model.n_state_rows(), [0.0; 4]);
         let rigid = |r: &super::RigidBody| RigidState { pose: r.pose, velocity: r.velocity, angular_velocity: r.angular_velocity };
         Self {
             step: 0,
             time: 0.0,
             displacements: vec![Vec3::zeros(); model.n_nodes()],
             velocities: model.initial_velocities.clone(),
-            rotations: vec![[0.0, 0.0, 0.0, 1.0]; model.tets.len()],
+            rotations,
             velocity_changes: vec![Vec3::zeros(); model.n_unknowns()],
             rigid_bodies: model.rigid_bodies.iter().map(rigid).collect(),
             contacts: WarmStart::default(),

@@ -10,7 +10,8 @@ use crate::gpu::wgsl::{Field, HostModule};
 use crate::gpu::{cwc, detection, elastic, layout, stepper};
 
 const STAGES: &[&[KernelSource]] = &[
-    elastic::Assembly::KERNELS,
+    elastic::SystemKernels::KERNELS,
+    &elastic::MATERIAL_KERNELS,
     elastic::Kernels::KERNELS,
     stepper::Kernels::KERNELS,
     stepper::SurfaceKernels::KERNELS,

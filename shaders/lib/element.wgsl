@@ -1,5 +1,5 @@
-// One thread a tet: follows its rotation and leaves corner forces and rotated gradients in its own four slots.
-// Formula and source: `elastic::element`.
+// What the kernels of all materials share: the deformation of a tet, its rotation, and what it leaves for the gathers.
+// Formulas and sources: `element::Tet4`, `elastic::rotation::improve`, `elastic::pass`.
 #import lib/params.wgsl
 #import lib/mat3.wgsl
 #import lib/quat.wgsl
@@ -12,6 +12,18 @@
 @group(0) @binding(5) var<storage, read_write> rotations: array<vec4f>;
 @group(0) @binding(6) var<storage, read_write> corner_forces: array<vec4f>;
 @group(0) @binding(7) var<storage, read_write> corner_gradients: array<vec4f>;
+
+// How a tet is deformed at the start of a step (`material::Deformation`).
+struct Deformation {
+    gradient: mat3x3f, // G = F - I
+    rates: mat3x3f, // of G [1/s]
+    rotation: mat3x3f, // R - I
+}
+
+// Whether thread `t` has a tet of this constitutive model.
+fn element_is_of(t: u32, model: u32) -> bool {
+    return t < params.n_tets && tets[t].model == model;
+}
 
 // Correction of the rotation in its own frame [rad], from R^T F - I.
 fn rotation_correction(b: mat3x3f) -> vec3f {
@@ -28,15 +40,10 @@ fn rotation_correction(b: mat3x3f) -> vec3f {
     return w * min(1.0, 0.8 / max(length(w), 1e-12));
 }
 
-@compute @workgroup_size(WORKGROUP)
-fn elements(@builtin(global_invocation_id) id: vec3u) {
-    let t = thread_index(id);
-    if t >= params.n_tets {
-        return;
-    }
+// The deformation of tet `t`; its rotation is followed from where it was in the last step.
+fn element_deformation(t: u32) -> Deformation {
     let tet = tets[t];
     let n = tet.nodes;
-
     // Differences to corner 0: those of the high parts are exact, so a far body is as precise as a near one.
     let hi = displacements_hi[n.x].xyz;
     let lo = displacements_lo[n.x].xyz;
@@ -45,10 +52,8 @@ fn elements(@builtin(global_invocation_id) id: vec3u) {
     let u2 = (displacements_hi[n.z].xyz - hi) + (displacements_lo[n.z].xyz - lo);
     let u3 = (displacements_hi[n.w].xyz - hi) + (displacements_lo[n.w].xyz - lo);
     let g = mat3_outer(u1, tet.g1.xyz) + mat3_outer(u2, tet.g2.xyz) + mat3_outer(u3, tet.g3.xyz);
-    let g_v = mat3_outer(velocities[n.y].xyz - v, tet.g1.xyz) + mat3_outer(velocities[n.z].xyz - v, tet.g2.xyz)
+    let rates = mat3_outer(velocities[n.y].xyz - v, tet.g1.xyz) + mat3_outer(velocities[n.z].xyz - v, tet.g2.xyz)
         + mat3_outer(velocities[n.w].xyz - v, tet.g3.xyz);
-
-    // Rotation, from where it was in the last step.
     var q = rotations[t];
     var d = quat_matrix_minus_identity(q);
     for (var k = 0u; k < MAX_ROTATION_STEPS; k++) {
@@ -60,32 +65,35 @@ fn elements(@builtin(global_invocation_id) id: vec3u) {
         }
     }
     rotations[t] = q;
+    return Deformation(g, rates, d);
+}
 
-    // Stress times volume at the linear prediction, in the rotated frame.
+// How far ahead the prediction of a step looks [s], damping included.
+fn element_reach(t: u32) -> f32 {
+    return params.dt + tets[t].g3.w;
+}
+
+// Leaves the forces of minus the stress times the volume.
+fn element_scatter(t: u32, p: mat3x3f) {
+    let f1 = p * tets[t].g1.xyz;
+    let f2 = p * tets[t].g2.xyz;
+    let f3 = p * tets[t].g3.xyz;
+    corner_forces[ELEMENT_NODES * t] = vec4f(-(f1 + f2 + f3), 0.0);
+    corner_forces[ELEMENT_NODES * t + 1u] = vec4f(f1, 0.0);
+    corner_forces[ELEMENT_NODES * t + 2u] = vec4f(f2, 0.0);
+    corner_forces[ELEMENT_NODES * t + 3u] = vec4f(f3, 0.0);
+}
+
+// Leaves the vectors of a warped tangent: the matrix block of corners (i, j) is (lambda/mu) a_i a_j^T + a_j a_i^T + (a_i.a_j) I.
+fn element_warped_tangent(t: u32, r: mat3x3f) {
     let dt = params.dt;
-    let beta = tet.g3.w;
-    let predicted = g + (dt + beta) * g_v;
-    let b = predicted + transpose(d) * predicted + transpose(d);
-    let strain = 0.5 * (b + transpose(b));
-    let stress = (-2.0 * tet.g1.w) * strain - mat3_diagonal(tet.g2.w * mat3_trace(strain));
-    let r = d + mat3_diagonal(1.0);
-    let turned = r * stress;
-    let f1 = turned * tet.g1.xyz;
-    let f2 = turned * tet.g2.xyz;
-    let f3 = turned * tet.g3.xyz;
-    corner_forces[4u * t] = vec4f(-(f1 + f2 + f3), 0.0);
-    corner_forces[4u * t + 1u] = vec4f(f1, 0.0);
-    corner_forces[4u * t + 2u] = vec4f(f2, 0.0);
-    corner_forces[4u * t + 3u] = vec4f(f3, 0.0);
-
-    // The matrix block of corners (i, j) is (lambda/mu) a_i a_j^T + a_j a_i^T + (a_i.a_j) I.
-    let scale = sqrt(tet.g1.w * (dt * dt + dt * beta));
-    let lambda_over_mu = tet.g2.w / tet.g1.w;
-    let a1 = scale * (r * tet.g1.xyz);
-    let a2 = scale * (r * tet.g2.xyz);
-    let a3 = scale * (r * tet.g3.xyz);
-    corner_gradients[4u * t] = vec4f(-(a1 + a2 + a3), lambda_over_mu);
-    corner_gradients[4u * t + 1u] = vec4f(a1, lambda_over_mu);
-    corner_gradients[4u * t + 2u] = vec4f(a2, lambda_over_mu);
-    corner_gradients[4u * t + 3u] = vec4f(a3, lambda_over_mu);
+    let scale = sqrt(tets[t].g1.w * (dt * dt + dt * tets[t].g3.w));
+    let lambda_over_mu = tets[t].g2.w / tets[t].g1.w;
+    let a1 = scale * (r * tets[t].g1.xyz);
+    let a2 = scale * (r * tets[t].g2.xyz);
+    let a3 = scale * (r * tets[t].g3.xyz);
+    corner_gradients[ELEMENT_NODES * t] = vec4f(-(a1 + a2 + a3), lambda_over_mu);
+    corner_gradients[ELEMENT_NODES * t + 1u] = vec4f(a1, lambda_over_mu);
+    corner_gradients[ELEMENT_NODES * t + 2u] = vec4f(a2, lambda_over_mu);
+    corner_gradients[ELEMENT_NODES * t + 3u] = vec4f(a3, lambda_over_mu);
 }
