@@ -200,19 +200,14 @@ pub(super) fn as_rows_mut<S: Simd>(rows: &mut [S::f64s; 4]) -> &mut [[f64; 4]] {
     cast_slice_mut(rows)
 }
 
-/// Hands out the four numbers of each of `lanes` to as many `places`.
+/// Hands out the four numbers of each lane to as many `places`.
 #[inline(always)]
-pub fn store<S: Simd, R>(values: Row<S>, lanes: &Range<usize>, places: &mut [R], mut write: impl FnMut(&mut R, [f64; 4])) {
+pub fn store<S: Simd, R>(values: Row<S>, places: &mut [R], mut write: impl FnMut(&mut R, [f64; 4])) {
     let rows = Lanes::separate(values);
     let rows = cast_slice::<S::f64s, [f64; 4]>(&rows);
-    if places.len() == S::F64_LANES {
-        // Of a length that is known when this is compiled.
-        for lane in 0..S::F64_LANES {
-            write(&mut places[lane], rows[lane]);
-        }
-    } else {
-        for (place, row) in places.iter_mut().zip(&rows[lanes.clone()]) {
-            write(place, *row);
-        }
+    // Of a length that is known when this is compiled.
+    let places = &mut places[..S::F64_LANES];
+    for lane in 0..S::F64_LANES {
+        write(&mut places[lane], rows[lane]);
     }
 }

@@ -41,6 +41,21 @@ pub(super) struct Outputs<'a, T> {
 }
 
 impl<'a, T: Precision> Outputs<'a, T> {
+    /// Of the tets `tets`, each with so many rows of state.
+    #[inline(always)]
+    fn part(&mut self, tets: &Range<usize>, rows: usize) -> Outputs<'_, T> {
+        let at = tets.start - self.tets.start..tets.end - self.tets.start;
+        let edges = if self.edges.is_empty() { 0..0 } else { at.clone() };
+        Outputs {
+            tets: tets.clone(),
+            rotations: &mut self.rotations[at.clone()],
+            states: &mut self.states[at.start * rows..at.end * rows],
+            forces: &mut self.forces[at.clone()],
+            gradients: &mut self.gradients[at],
+            edges: &mut self.edges[edges],
+        }
+    }
+
     /// Of the tets before `tet` and from it on; `rows` of state belong to the first.
     fn split_at(self, tet: usize, rows: usize) -> [Self; 2] {
         let n = tet - self.tets.start;
@@ -115,75 +130,117 @@ impl<M: ConstitutiveModel, T: Precision, const FOLLOW: bool> WithSimd for Pass<'
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) {
-        let Range { start, end } = self.outputs.tets;
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { model, stiffness_damping, inputs, mut outputs } = self;
+        let reach = Lanes::splat(simd, stiffness_damping) + inputs.dt;
+        let Range { start, end } = outputs.tets;
         for g in start / LANES..end.div_ceil(LANES) {
             for k in 0..LANES / S::F64_LANES {
                 let first = g * LANES + k * S::F64_LANES;
-                // Lanes of other runs and those beyond the end are not kept.
-                let lanes = start.saturating_sub(first).min(S::F64_LANES)..end.saturating_sub(first).min(S::F64_LANES);
-                if !lanes.is_empty() {
-                    self.register(simd, [g, k], &lanes);
+                let kept = first.max(start)..(first + S::F64_LANES).min(end);
+                if kept.len() == S::F64_LANES {
+                    register::<_, _, _, FOLLOW>(simd, &model, reach, inputs, [g, k], outputs.part(&kept, M::STATE_ROWS));
+                } else if !kept.is_empty() {
+                    // Lanes of other runs and those beyond the end are not kept.
+                    let (mut part, mut spare) = (outputs.part(&kept, M::STATE_ROWS), Spare::default());
+                    spare.read(&part, kept.start - first, M::STATE_ROWS);
+                    register::<_, _, _, FOLLOW>(simd, &model, reach, inputs, [g, k], spare.all());
+                    spare.write(&mut part, kept.start - first, M::STATE_ROWS);
                 }
             }
         }
     }
 }
 
-impl<M: ConstitutiveModel, T: Precision, const FOLLOW: bool> Pass<'_, M, T, FOLLOW> {
-    /// The lanes `lanes` of the k-th register of group g.
-    #[inline(always)]
-    fn register<S: Simd>(&mut self, simd: S, [g, k]: [usize; 2], lanes: &Range<usize>) {
-        let Inputs { groups, motions, dt } = self.inputs;
-        let group = &groups.groups[g];
-        let element = group.register(simd, k);
-        let [displacements, velocities] = group.motions(simd, k, motions);
-        let gradient = Tet4::gradient(&element.gradients, &displacements);
-        let first = g * LANES + k * S::F64_LANES;
-        let start = self.outputs.tets.start;
-        let kept = first + lanes.start - start..first + lanes.end - start;
-        let rows = kept.start * M::STATE_ROWS..kept.end * M::STATE_ROWS;
-        let Outputs { rotations, states, forces, gradients, edges, .. } = &mut self.outputs;
-        let (rotations, states) = (&mut rotations[kept.clone()], &mut states[rows]);
-        let mut q = load(simd, lanes, |place| rotations[place]);
-        if FOLLOW {
-            q = rotation::follow(q, &plus_identity(&gradient));
-            store(q, lanes, rotations, |place, q| *place = q);
+/// Places for all lanes of a register.
+#[derive(Default)]
+struct Spare<T> {
+    rotations: [Quaternion; LANES],
+    states: [[[f64; 4]; LANES]; MAX_STATE_ROWS],
+    forces: [CornerForces; LANES],
+    gradients: [CornerGradients<T>; LANES],
+    edges: [EdgeTangents<T>; LANES],
+}
+
+impl<T: Precision> Spare<T> {
+    fn all(&mut self) -> Outputs<'_, T> {
+        let Self { rotations, states, forces, gradients, edges } = self;
+        Outputs { tets: 0..LANES, rotations, states: states.as_flattened_mut(), forces, gradients, edges }
+    }
+
+    /// Reads what `part`, the lanes from `first` on, begins with; other lanes take the nearest of them.
+    fn read(&mut self, part: &Outputs<T>, first: usize, rows: usize) {
+        for lane in 0..LANES {
+            let nearest = lane.clamp(first, first + part.tets.len() - 1) - first;
+            self.rotations[lane] = part.rotations[nearest];
+            let states = &mut self.states.as_flattened_mut()[rows * lane..][..rows];
+            states.copy_from_slice(&part.states[rows * nearest..][..rows]);
         }
-        let rotation = rotation::matrices(&q);
-        let mut state = [[Lanes::splat(simd, 0.0); 4]; MAX_STATE_ROWS];
-        let state = &mut state[..M::STATE_ROWS];
-        for (row, state) in state.iter_mut().enumerate() {
-            *state = load(simd, lanes, |place| states[place * M::STATE_ROWS + row]);
+    }
+
+    /// Writes to `part` what its lanes ended with.
+    fn write(&self, part: &mut Outputs<T>, first: usize, rows: usize) {
+        let n = part.tets.len();
+        part.rotations.copy_from_slice(&self.rotations[first..][..n]);
+        part.states.copy_from_slice(&self.states.as_flattened()[rows * first..][..rows * n]);
+        part.forces.copy_from_slice(&self.forces[first..][..n]);
+        part.gradients.copy_from_slice(&self.gradients[first..][..n]);
+        let n_edges = part.edges.len();
+        part.edges.copy_from_slice(&self.edges[first..][..n_edges]);
+    }
+}
+
+/// The tets of the k-th register of group g; `out` has a place for each lane.
+#[inline(always)]
+fn register<M: ConstitutiveModel, T: Precision, S: Simd, const FOLLOW: bool>(
+    simd: S,
+    model: &M,
+    reach: Lanes<S>,
+    inputs: Inputs,
+    [g, k]: [usize; 2],
+    out: Outputs<T>,
+) {
+    let Inputs { groups, motions, dt } = inputs;
+    let Outputs { rotations, states, forces, gradients, edges, .. } = out;
+    let element = groups.groups[g].register(simd, k);
+    let [displacements, velocities] = groups.groups[g].motions(simd, k, motions);
+    let gradient = Tet4::gradient(&element.gradients, &displacements);
+    let mut q = load(simd, |lane| rotations[lane]);
+    if FOLLOW {
+        q = rotation::follow(q, &plus_identity(&gradient));
+        store(q, rotations, |place, q| *place = q);
+    }
+    let rotation = rotation::matrices(&q);
+    let mut state = [[Lanes::splat(simd, 0.0); 4]; MAX_STATE_ROWS];
+    let state = &mut state[..M::STATE_ROWS];
+    for (row, state) in state.iter_mut().enumerate() {
+        *state = load(simd, |lane| states[lane * M::STATE_ROWS + row]);
+    }
+    if FOLLOW && M::STATE_ROWS > 0 {
+        model.advance(&gradient, &rotation, dt, state);
+        let mut lanes: [usize; LANES] = std::array::from_fn(|lane| lane);
+        for (row, state) in state.iter().enumerate() {
+            store(*state, &mut lanes, |lane, state| states[*lane * M::STATE_ROWS + row] = state);
         }
-        if FOLLOW && M::STATE_ROWS > 0 {
-            self.model.advance(&gradient, &rotation, dt, state);
-            let mut places: [usize; LANES] = std::array::from_fn(|place| place);
-            for (row, state) in state.iter().enumerate() {
-                store(*state, lanes, &mut places[..lanes.len()], |place, state| states[*place * M::STATE_ROWS + row] = state);
-            }
-        }
-        let at = Deformation { gradient, rotation, state };
-        let reach = Lanes::splat(simd, self.stiffness_damping) + dt;
-        let rates = Tet4::gradient(&element.gradients, &velocities);
-        let stress = self.model.predicted_stress(-element.volume, &at, &rates, reach);
-        let (zero, one) = (Lanes::splat(simd, 0.0), Lanes::splat(simd, 1.0));
-        let corners = Tet4::scatter(&element.gradients, &stress, one);
-        let vectors = match M::TANGENT {
-            Tangent::Warped => warped(&self.model, &element, &rotation, reach, dt),
-            Tangent::General => [[zero; 4]; Tet4::NODES],
-        };
-        let (forces, gradients) = (&mut forces[kept.clone()], &mut gradients[kept.clone()]);
-        for c in 0..Tet4::NODES {
-            let [x, y, z] = corners[c];
-            store(vectors[c], lanes, gradients, |place, a| place.0[c] = a.map(T::rounded));
-            store([x, y, z, zero], lanes, forces, |place, f| place[c] = f);
-        }
-        if M::TANGENT == Tangent::General {
-            general(&self.model, &element, &at, reach * dt, |edge, axis, column| {
-                store(column, lanes, &mut edges[kept.clone()], |place, column| place.0[edge][axis] = column.map(T::rounded));
-            });
-        }
+    }
+    let at = Deformation { gradient, rotation, state };
+    let rates = Tet4::gradient(&element.gradients, &velocities);
+    let stress = model.predicted_stress(-element.volume, &at, &rates, reach);
+    let (zero, one) = (Lanes::splat(simd, 0.0), Lanes::splat(simd, 1.0));
+    let corners = Tet4::scatter(&element.gradients, &stress, one);
+    let vectors = match M::TANGENT {
+        Tangent::Warped => warped(model, &element, &rotation, reach, dt),
+        Tangent::General => [[zero; 4]; Tet4::NODES],
+    };
+    for c in 0..Tet4::NODES {
+        let [x, y, z] = corners[c];
+        store(vectors[c], gradients, |place, a| place.0[c] = a.map(T::rounded));
+        store([x, y, z, zero], forces, |place, f| place[c] = f);
+    }
+    if M::TANGENT == Tangent::General {
+        general(model, &element, &at, reach * dt, |edge, axis, column| {
+            store(column, edges, |place, column| place.0[edge][axis] = column.map(T::rounded));
+        });
     }
 }
 
@@ -228,20 +285,12 @@ fn warped<M: ConstitutiveModel, S: Simd>(
     turned.map(|[x, y, z]| [x, y, z, ratio])
 }
 
-/// Four numbers of each lane: what `of` has at its place among `lanes`; a lane that is not one of them takes the
-/// nearest.
+/// Four numbers of each lane.
 #[inline(always)]
-fn load<S: Simd>(simd: S, lanes: &Range<usize>, of: impl Fn(usize) -> [f64; 4]) -> Row<S> {
+fn load<S: Simd>(simd: S, of: impl Fn(usize) -> [f64; 4]) -> Row<S> {
     let mut rows = [simd.splat_f64s(0.0); 4];
-    let rows_of_lanes = as_rows_mut::<S>(&mut rows);
-    if lanes.len() == S::F64_LANES {
-        for lane in 0..S::F64_LANES {
-            rows_of_lanes[lane] = of(lane);
-        }
-    } else {
-        for (lane, row) in rows_of_lanes.iter_mut().enumerate() {
-            *row = of(lane.clamp(lanes.start, lanes.end - 1) - lanes.start);
-        }
+    for (lane, row) in as_rows_mut::<S>(&mut rows).iter_mut().enumerate() {
+        *row = of(lane);
     }
     Lanes::join(simd, rows)
 }

@@ -14,7 +14,7 @@ use super::upload::{Groups, controls, params_data, upload_model};
 use super::{Device, Stepper as GpuStepper};
 use crate::cpu::CpuBackend;
 use crate::elastic::{Aggregates, Elements, SystemInputs, coarse_factors};
-use crate::material::Material;
+use crate::material::{Material, MaterialModel};
 use crate::math::{Mat3, Vec3};
 use crate::mesh::shapes;
 use crate::model::{Grab, HeldPoint, Loads, Params, Preconditioner, State};
@@ -34,6 +34,18 @@ pub(super) fn bar(cells: [u32; 3], damping: f64) -> Arc<Model> {
     let mut builder = ModelBuilder::default();
     builder.soft_body(body);
     Arc::new(builder.build().unwrap())
+}
+
+/// A bar of each constitutive model, the second half of its tets corotational with other moduli and damping.
+fn bars_of_two_materials() -> impl Iterator<Item = Bench> {
+    MaterialModel::ALL.iter().map(|first| {
+        let mut model = Arc::unwrap_or_clone(bar([5, 2, 2], 0.7));
+        model.materials[0].model = *first;
+        model.materials.push(Material { poisson_ratio: 0.45, young_modulus: 3e5, stiffness_damping: 0.002, ..Material::default() });
+        let half = model.tets.len() / 2;
+        model.tets[half..].iter_mut().for_each(|tet| tet.material = 1);
+        Bench::new(&Arc::new(model))
+    })
 }
 
 #[test]
@@ -168,7 +180,12 @@ fn columns(blocks: &[Mat3]) -> Vec<Vec3> {
 
 #[test]
 fn elements_are_those_of_the_cpu() {
-    let bench = Bench::new(&bar([5, 2, 2], 0.7));
+    for bench in bars_of_two_materials() {
+        compare_elements(&bench);
+    }
+}
+
+fn compare_elements(bench: &Bench) {
     bench.assemble();
     let n = bench.model.tets.len();
     let all = |of: &mut dyn Iterator<Item = &[[f64; 4]; 4]>| of.flatten().map(|[x, y, z, _]| Vec3::new(*x, *y, *z)).collect::<Vec<_>>();
@@ -201,7 +218,12 @@ fn a_far_body_is_as_precise_as_a_near_one() {
 
 #[test]
 fn right_hand_side_and_matrix_are_those_of_the_cpu() {
-    let bench = Bench::new(&bar([5, 2, 2], 0.7));
+    for bench in bars_of_two_materials() {
+        compare_systems(&bench);
+    }
+}
+
+fn compare_systems(bench: &Bench) {
     bench.assemble();
     let (wanted_rhs, a) = bench.cpu_system();
     let rhs = bench.vectors("rhs", bench.model.n_nodes());

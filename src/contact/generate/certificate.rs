@@ -232,7 +232,7 @@ impl WithSimd for Check<'_> {
                 let mut holds = true;
                 let mut tets: [usize; LANES] = std::array::from_fn(|lane| here + lane);
                 let holds_in = |tet: &mut usize, row: [f64; 4]| holds &= !self.tets.contains(tet) || row[0] > 0.0;
-                store([is_definite; 4], &(0..S::F64_LANES), &mut tets[..S::F64_LANES], holds_in);
+                store([is_definite; 4], &mut tets, holds_in);
                 if !holds {
                     return false;
                 }
