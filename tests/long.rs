@@ -1,4 +1,4 @@
-//! The experiments that take longest, in a binary of their own: below two minutes on two cores.
+//! The experiments that take longest, in a binary of their own.
 
 #[path = "suite/cases.rs"]
 mod cases;
@@ -39,6 +39,21 @@ fn wild_drags_of_fine_bodies_end_well() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+#[test]
+fn a_wild_drag_of_the_gallery_ends_well() {
+    let drag = wild_drag(Backend::Cpu, &coarse("gallery"), 6.0);
+    println!("gallery: {}", drag.told());
+    let faults = drag.faults("gallery");
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn limbs_of_the_gallery_do_not_pass_through_bodies() {
+    for name in ["bunny", "gallery"] {
+        assert_eq!(pulled_through(&coarse(name), &coarse(name), 120), 0, "{name}");
+    }
+}
+
 /// What a software driver computes in minutes: obstacles, rigid bodies, attachments.
 #[test]
 fn wild_drags_on_the_device_end_well() {
@@ -64,8 +79,9 @@ fn resident_megabytes() -> Option<f64> {
     Some(pages * 4096e-6)
 }
 
-/// Drags four points of a simulation around, ever others, by a third of its size and back in a second of simulated time, until `goes_on` says no to the number of
-/// steps done. Nothing overlaps after any step, and all numbers are finite. The most memory [MB].
+/// Drags four points of a simulation around, ever others, by a third of its size and back in a second of simulated
+/// time, until `goes_on` says no to the number of steps done. Nothing overlaps after any step, and all numbers are
+/// finite. The most memory [MB].
 fn drag_around(name: &str, simulation: &mut Simulation, goes_on: impl Fn(u32) -> bool) -> (u32, f64) {
     let model = simulation.model().clone();
     let centers = model.rigid_bodies.iter().map(|rigid| &rigid.pose.translation.vector);
@@ -99,7 +115,8 @@ fn drag_around(name: &str, simulation: &mut Simulation, goes_on: impl Fn(u32) ->
     (done, memory)
 }
 
-/// Drags for half of `seconds`, and the same once more from the start: it must come to the same bits, in the same memory.
+/// Drags for half of `seconds`, and the same once more from the start: it must come to the same bits, in the same
+/// memory.
 fn drag_on_the_device(name: &str, seconds: f64) {
     let start = std::time::Instant::now();
     let mut simulation = Backend::Gpu.simulation(&Scene::builtin(name).unwrap());
@@ -120,7 +137,8 @@ fn drag_on_the_device(name: &str, seconds: f64) {
     assert!(second < 1.1 * first + 16.0, "{name}: {first} MB, then {second} MB for the same steps");
 }
 
-/// With PLIANT_SOAK_MINUTES every scene for its share of them, or those of PLIANT_SOAK_SCENES (with commas between); without it, one.
+/// With PLIANT_SOAK_MINUTES every scene for its share of them, or those of PLIANT_SOAK_SCENES (with commas between);
+/// without it, one.
 #[test]
 fn dragging_on_the_device_leaves_nothing_behind() {
     let chosen = std::env::var("PLIANT_SOAK_SCENES").ok();
@@ -133,8 +151,8 @@ fn dragging_on_the_device_leaves_nothing_behind() {
     scenes.iter().for_each(|name| drag_on_the_device(name, seconds));
 }
 
-/// Four bodies are torn through the others, their targets jumping by metres in every step: nothing ever passes through anything.
-/// For `steps` steps, or for as many minutes as PLIANT_SOAK_MINUTES says.
+/// Four bodies are torn through the others, their targets jumping by metres in every step: nothing ever passes through
+/// anything. For `steps` steps, or for as many minutes as PLIANT_SOAK_MINUTES says.
 fn assert_never_tangled(scene: &str, steps: u32) {
     let minutes = soak_minutes();
     let start = std::time::Instant::now();

@@ -17,8 +17,9 @@ use crate::sim::Simulation;
 #[command(group = clap::ArgGroup::new("results").args(["record", "out"]).multiple(true))]
 pub struct ResultArgs {
     /// Write results into a file or series; may be repeated. The ending of the name says which:
-    /// .pvd .vtu (ParaView: all fields), .obj .ply (numbered files), .gltf .glb .usda (with animation), .pc2 .mdd (point caches),
-    /// .gif .mp4 (films), .png or a name without an ending (numbered pictures), .pliant (a recording for `pliant export`)
+    /// .pvd .vtu (ParaView: all fields), .obj .ply (numbered files), .gltf .glb .usda (with animation),
+    /// .pc2 .mdd (point caches), .gif .mp4 (films), .png or a name without an ending (numbered pictures),
+    /// .pliant (a recording for `pliant export`)
     #[arg(long, value_name = "FILE", verbatim_doc_comment)]
     pub out: Vec<PathBuf>,
     /// Write pictures (PNG) into a folder; the same as --out DIR

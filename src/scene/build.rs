@@ -182,8 +182,8 @@ impl Builder<'_> {
         })
     }
 
-    /// Adds all copies of deformable and rigid bodies. Returns the place of each body of the scene's list in the model; and for
-    /// deformable bodies, rigid ones and obstacles the entry of the scene's list that each copy is made from.
+    /// Adds all copies of deformable and rigid bodies. Returns the place of each body of the scene's list in the model;
+    /// and for deformable bodies, rigid ones and obstacles the entry of the scene's list that each copy is made from.
     fn add_bodies(&self, placed: &[Placed], builder: &mut ModelBuilder) -> Result<(Vec<Slot>, [Vec<u32>; 3]), SceneError> {
         let mut slots = vec![Slot::Soft(0); placed.len()];
         let mut entries = [vec![], vec![], vec![]];

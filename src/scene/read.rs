@@ -233,11 +233,8 @@ impl Reader<'_> {
                 preconditioner: Preconditioner::from_name(&simulation.text("preconditioner")).expect(CHECKED),
                 contact_tolerance: contact.number("tolerance"),
                 max_contact_iterations: simulation.integer("max_contact_iterations") as u32,
-                acceptance: Default::default(),
-                method: Default::default(),
-                gap_policy: Default::default(),
-                elastic_precision: Default::default(),
-                halvings: 0,
+                // The simulation sets the method and the acceptance policy.
+                ..Params::default()
             },
             backend: BackendChoice::from_name(&simulation.text("backend")).expect(CHECKED),
             solver: ContactMethod::from_name(&simulation.text("solver")).expect(CHECKED),

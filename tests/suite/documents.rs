@@ -1,7 +1,8 @@
 //! What documents and comments name is there: files, items of the source, commands, values of scenes.
 //!
-//! Checked are all `*.md` of the repository, of the changelog only its newest part, and the comments of the source. Only what stands between
-//! backticks, in code blocks or behind links is looked at; a word in capitals, such as NAME, stands for something that the reader puts in.
+//! Checked are all `*.md` of the repository, of the changelog only its newest part, and the comments of the source.
+//! Only what stands between backticks, in code blocks or behind links is looked at; a word in capitals, such as NAME,
+//! stands for something that the reader puts in.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -190,14 +191,16 @@ impl Repository {
         let is_ours =
             ending.is_some_and(|e| ["rs", "wgsl", "toml", "md", "sh", "py", "off", "ply", "mtx", "msh", "vtk", "ttf"].contains(&e));
         let has_folder = span.contains('/') && span.contains(char::is_alphabetic) && !span.starts_with(|c: char| c.is_ascii_digit());
-        let is_built = span.starts_with("target/");
+        // What builds and loading shaders make.
+        let is_built = span.starts_with("target/") || span.starts_with("host/");
         if !is_path || !(is_ours || has_folder) || is_built || is_unit(span) || self.has_file(folder(file), span) {
             return None;
         }
         Some(format!("there is no `{span}`"))
     }
 
-    /// Whether the path is one of this repository: from its root, from the folder `beside`, or the end of the path of a file.
+    /// Whether the path is one of this repository: from its root, from the folder `beside`, or the end of the path of a
+    /// file.
     fn has_file(&self, beside: &str, path: &str) -> bool {
         let path = path.trim_start_matches("./").trim_end_matches('/');
         // What is before the first name that the reader puts in must be there.

@@ -1,4 +1,5 @@
-//! The fuzz targets of `fuzz/`, driven by damaged files and noise: a bounded number of times with fixed seeds, without libFuzzer.
+//! The fuzz targets of `fuzz/`, driven by damaged files and noise: a bounded number of times with fixed seeds, without
+//! libFuzzer.
 
 use std::cell::Cell;
 use std::path::Path;

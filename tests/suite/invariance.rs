@@ -75,12 +75,13 @@ material = "rubber""#,
     ),
 ];
 
-/// Gaps of touching points may end anywhere within the contact tolerance (5e-6 m), and rounding decides where: positions
-/// agree to some of them. A motion that is chaotic, as of a ball that rolls off an edge, would make more of it.
+/// Gaps of touching points may end anywhere within the contact tolerance (5e-6 m), and rounding decides where:
+/// positions agree to some of them. A motion that is chaotic, as of a ball that rolls off an edge, would make more of
+/// it.
 const CONTACT_BOUND: f64 = 2.5e-5;
 
-/// Positions of all nodes and rigid bodies at some times, with the names of their bodies, sorted by these; and the numbers
-/// of steps that were taken back and that did not converge.
+/// Positions of all nodes and rigid bodies at some times, with the names of their bodies, sorted by these; and the
+/// numbers of steps that were taken back and that did not converge.
 fn motion(bodies: &[(&'static str, &str)], steps: u32) -> (Vec<(&'static str, Vec3)>, [u64; 2]) {
     let entries = bodies.iter().map(|(name, body)| format!("[[body]]\nname = \"{name}\"\n{body}\n"));
     let text = HEADER.to_owned() + &entries.collect::<String>();

@@ -1,4 +1,5 @@
-//! What the physics and contact tests share: bodies, backends, measures of a state, and two long experiments. Each test binary uses its part of it.
+//! What the physics and contact tests share: bodies, backends, measures of a state, and two long experiments. Each test
+//! binary uses its part of it.
 #![allow(dead_code)]
 
 use std::sync::{Arc, OnceLock};
@@ -11,8 +12,8 @@ use pliant::math::{Isometry, Mat3, Vec3};
 use pliant::mesh::{TetMesh, shapes};
 use pliant::model::{ContactMethod, Loads, Model, ModelBuilder, Obstacle, Params, SoftBody, State};
 use pliant::scene::{self, BackendChoice, Built, Scene};
-use pliant::sim::Threaded;
-use pliant::sim::{Command, Options, Simulation};
+use pliant::sim::checker::PenetrationChecker;
+use pliant::sim::{Command, Options, Simulation, Threaded};
 use pliant::step::ImplicitStepper;
 use pliant::step::Stepper;
 
@@ -149,7 +150,8 @@ pub fn max_speed(state: &State) -> f64 {
     state.velocities.iter().map(Vec3::norm).fold(0.0, f64::max)
 }
 
-/// Steps so large that inertia vanishes: each is a Newton-like step to rest, until no node moves further than `still` [m] in one. Returns the number of steps.
+/// Steps so large that inertia vanishes: each is a Newton-like step to rest, until no node moves further than `still`
+/// [m] in one. Returns the number of steps.
 pub fn to_rest(stepper: &mut dyn Stepper, params: &Params, loads: &Loads, still: f64) -> (State, u32) {
     for step in 1..=200 {
         stepper.step(params, loads).unwrap();
@@ -161,8 +163,9 @@ pub fn to_rest(stepper: &mut dyn Stepper, params: &Params, loads: &Loads, still:
     panic!("no rest in 200 steps");
 }
 
-/// Mean y displacement over the vertices at x = 1 [m] of the cantilever by the independent code in `benches/reference` (27-node bricks, full Newton): the limit
-/// that its meshes up to 40x8x8 cells tend to, by Richardson's extrapolation. It is known to 0.03 %.
+/// Mean y displacement over the vertices at x = 1 [m] of the cantilever by the independent code in `benches/reference`
+/// (27-node bricks, full Newton): the limit that its meshes up to 40x8x8 cells tend to, by Richardson's extrapolation.
+/// It is known to 0.03 %.
 pub const CANTILEVER_TIP: f64 = -0.5723;
 
 /// The scene `cantilever` at rest.
@@ -257,7 +260,8 @@ pub fn coarse(name: &str) -> Scene {
     scene
 }
 
-/// Holds every body at one point for 3 s of simulated time while the targets jump by metres in every step, lets go, and waits for rest for `patience` s.
+/// Holds every body at one point for 3 s of simulated time while the targets jump by metres in every step, lets go, and
+/// waits for rest for `patience` s.
 pub fn wild_drag(backend: Backend, scene: &Scene, patience: f64) -> WildDrag {
     let start = std::time::Instant::now();
     let mut simulation = backend.simulation(scene);
@@ -331,15 +335,14 @@ impl WildDrag {
             }
         };
         check(self.finite && self.non_finite == 0, "not finite".into());
-        // A blow that is not solved is taken back and done in halves: a few of the 300 steps and more.
-        check(self.rollbacks + self.unconverged < 100, format!("{} rollbacks, {} unconverged", self.rollbacks, self.unconverged));
+        // A blow that is not solved is taken back and done in halves: some of the 300 steps and more (measured: 19 of
+        // `spin`).
+        check(self.rollbacks + self.unconverged < 30, format!("{} rollbacks, {} unconverged", self.rollbacks, self.unconverged));
         check(self.inverted == 0, format!("{} tets inverted", self.inverted));
-        // A step that runs out of iterations in the middle of a blow may leave a point some tenths of a millimetre inside (measured: 0.5); the next ones put it out.
-        // Thrown against a roller or a block it can be more (measured: 2.6): such depths are told, and the end is checked.
-        let only_planes = !matches!(scene, "gallery" | "armadillo");
-        check(!only_planes || self.penetration[0] < 1e-3, format!("{:e} m deep on the way", self.penetration[0]));
-        check(self.penetration[1] < 1e-4, format!("{:e} m deep at the end", self.penetration[1]));
-        check(self.volumes.iter().all(|v| (v - 1.0).abs() < 0.02), format!("volumes {:?}", self.volumes));
+        // A step that would cross is taken back: nothing is ever inside of anything (measured: 0 for all).
+        check(self.penetration == [0.0, 0.0], format!("{:?} m deep on the way and at the end", self.penetration));
+        // Measured: at most 0.22 %, of `armadillo`.
+        check(self.volumes.iter().all(|v| (v - 1.0).abs() < 0.004), format!("volumes {:?}", self.volumes));
         // Nothing slows a body in empty space; its shape comes to rest.
         // What leans on the gallery's roller (0.05 m/s at its rim) goes on being turned.
         let is_slow = scene == "gallery" && self.speed < 0.1;
@@ -366,6 +369,34 @@ impl WildDrag {
             self.seconds
         )
     }
+}
+
+/// Pulls the part of each body that is furthest from its middle through it, to the other side and far beyond. Returns
+/// the number of steps after which a body of `strict`, the same scene with self-contact, overlaps itself or another
+/// one.
+pub fn pulled_through(scene: &Scene, strict: &Scene, steps: u32) -> u32 {
+    let strict = scene::build(strict).unwrap().model;
+    let checker = PenetrationChecker::new(&strict);
+    let mut simulation = Backend::Cpu.simulation(scene);
+    let model = simulation.model().clone();
+    let surface = model.surface_positions(&model.rest_positions);
+    for (id, body) in (0..).zip(&model.bodies) {
+        let nodes = &model.rest_positions[body.nodes.clone()];
+        let middle = nodes.iter().sum::<Vec3>() / nodes.len() as f64;
+        let reach = |triangle: usize| surface[model.surface.triangles[triangle][0] as usize] - middle;
+        let tip = body.triangles.clone().max_by(|a, b| reach(*a).norm().total_cmp(&reach(*b).norm())).unwrap();
+        let target = middle - reach(tip) * 2.0;
+        simulation.apply(&Command::Grab { id, triangle: tip as u32, barycentric: [0.3, 0.3, 0.4], target }).unwrap();
+    }
+    let mut overlapping = 0;
+    for _ in 0..steps {
+        simulation.step().unwrap();
+        overlapping += u32::from(!checker.overlaps(&strict, &simulation.state().unwrap()).is_empty());
+    }
+    let tally = simulation.tally();
+    let faults = format!("{} rollbacks, {} unconverged", tally.rollbacks, tally.unconverged_steps);
+    println!("{}: {overlapping} of {steps} steps overlap, {faults}", simulation.name());
+    overlapping
 }
 
 /// Signed distance [m] from an obstacle's surface, negative inside; written for these tests.

@@ -1,4 +1,5 @@
-//! Everything that needs more than one module: physics with known answers, backends against each other, scenes, the program.
+//! Everything that needs more than one module: physics with known answers, backends against each other, scenes, the
+//! program.
 
 mod architecture;
 mod attachments;

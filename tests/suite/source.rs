@@ -26,7 +26,8 @@ pub fn read(file: &Path) -> String {
     std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
-/// Names, `::`, braces and other marks of Rust source with their lines; and apart from them the texts. Comments and characters are left out.
+/// Names, `::`, braces and other marks of Rust source with their lines; and apart from them the texts. Comments and
+/// characters are left out.
 pub fn tokens(text: &str) -> (Vec<(String, usize)>, Vec<String>) {
     let chars: Vec<char> = text.chars().collect();
     let (mut tokens, mut texts, mut at, mut line) = (vec![], vec![], 0, 1);

@@ -120,8 +120,8 @@ pub fn free_bodies(model: &Model) -> impl Iterator<Item = usize> {
     (0..model.obstacle_body(0)).filter(|body| is_free(model, *body))
 }
 
-/// The first body under the ray, unless an obstacle of an exact shape hides it: the triangle in the mesh of a contact body, and that body. Deformable bodies share one
-/// mesh. `poses`: of the rigid bodies, and of the obstacles.
+/// The first body under the ray, unless an obstacle of an exact shape hides it: the triangle in the mesh of a contact
+/// body, and that body. Deformable bodies share one mesh. `poses`: of the rigid bodies, and of the obstacles.
 pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: [&[Isometry]; 2], ray: &Ray) -> Option<(Hit, usize)> {
     let [poses, obstacle_poses] = poses;
     let soft = || {
@@ -148,7 +148,8 @@ pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: [&[Isometry]; 2], 
 /// Steps along a ray to an obstacle, each as long as the way to its nearest point.
 const MOST_STEPS: usize = 100;
 
-/// Whether the ray meets the obstacle from outside before `distance` [m], and by more than a touch. A ray that begins within one sees through it.
+/// Whether the ray meets the obstacle from outside before `distance` [m], and by more than a touch. A ray that begins
+/// within one sees through it.
 fn hides(shape: &Shape, pose: &Isometry, ray: &Ray, distance: f64) -> bool {
     let gap = |along: f64| nearest(shape, &pose.inverse_transform_point(&ray.at(along).into()).coords).distance;
     let touch = 1e-3 * distance;
@@ -202,7 +203,8 @@ mod tests {
     use crate::mesh::shapes;
     use crate::model::{Mobility, ModelBuilder, Obstacle, SoftBody};
 
-    /// Cubes of 1 m beside each other: a soft one at x = 0, a free one at 3, a driven one at 6, another free one at 9, which is turned.
+    /// Cubes of 1 m beside each other: a soft one at x = 0, a free one at 3, a driven one at 6, another free one at 9,
+    /// which is turned.
     fn cubes() -> (Model, Vec<[f32; 4]>, Vec<Isometry>) {
         let tets = shapes::box_tets(Vec3::repeat(1.0), [1, 1, 1]);
         let surface = shapes::surface_box(Vec3::repeat(1.0));
@@ -251,7 +253,8 @@ mod tests {
         assert_eq!(free_bodies(&model).collect::<Vec<_>>(), [0, 1, 3]);
     }
 
-    /// A ball, a box, a cylinder and a floor in the way hide what is behind them, beside it they do not; what lies on a floor is seen, and what is below is not.
+    /// A ball, a box, a cylinder and a floor in the way hide what is behind them, beside it they do not; what lies on a
+    /// floor is seen, and what is below is not.
     #[test]
     fn obstacles_hide_what_is_behind_them() {
         let (mut model, positions, poses) = cubes();

@@ -263,7 +263,8 @@ impl<'a> Moment<'a> {
         pairs
     }
 
-    /// Edges of two bodies through triangles of each other; of one body through its own, where it is not grown together.
+    /// Edges of two bodies through triangles of each other; of one body through its own, where it is not grown
+    /// together.
     fn piercings(&self, a: u32, b: u32) -> Vec<Piercing> {
         let forest = &self.surfaces.forest;
         let (Some(root_a), Some(root_b)) = (forest.root(a), forest.root(b)) else { return vec![] };
