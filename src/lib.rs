@@ -12,6 +12,7 @@ pub mod cases;
 
 pub mod math;
 pub mod memory;
+pub mod cancel;
 pub mod disjoint_sets;
 pub mod output;
 pub mod mesh;

@@ -1,26 +1,30 @@
-//! What the worker drives: a simulation seen through the few things the window needs.
+//! The handle by which the worker drives a simulation: the few things that the window needs.
 
 use std::sync::Arc;
 
 use super::SceneSource;
 use super::contacts::ContactMark;
 use super::faults::Checkup;
+use crate::cancel::CancelToken;
 use crate::math::{Isometry, Vec3};
 use crate::model::Model;
 use crate::model::Params;
 use crate::render::{Camera, Light};
-use crate::sim::{Command, GrabView};
+use crate::sim::{Command, GrabView, Session};
 use crate::step::{StepReport, SurfacePositions};
 
 /// A simulation behind the window's needs; errors are sentences. (Tests put a slow one here.)
 pub trait Engine: Send {
-    fn step(&mut self) -> Result<StepReport, String>;
+    /// None if `cancel` was cancelled before the step was done; then nothing has moved.
+    fn step(&mut self, cancel: &CancelToken) -> Result<Option<StepReport>, String>;
     fn apply(&mut self, command: &Command) -> Result<(), String>;
+    /// The commands so far, as a session of `scene`.
+    fn session(&mut self, scene: String) -> Result<Session, String>;
     /// How things stand now, with what is wanted beside the rest.
     fn view(&mut self, wants: Wants) -> Result<View, String>;
 }
 
-/// What a view has only when it is shown: it has to be fetched from the device.
+/// Parts of a view that are fetched from the device only while they are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wants {
     pub nodes: bool,
@@ -53,9 +57,9 @@ pub struct SceneInfo {
     pub light: Light,
     /// Pictures a second of simulated time.
     pub frames_per_second: f64,
-    /// What reading and mending the meshes changed, one sentence each.
+    /// Changes that reading and mending made to the meshes, one sentence each.
     pub notes: Vec<String>,
-    /// Of mesh files with faults.
+    /// The findings in mesh files with faults.
     pub checkups: Vec<Checkup>,
 }
 
@@ -65,13 +69,13 @@ pub struct View {
     /// [s]
     pub time: f64,
     pub surface: SurfacePositions,
-    /// Of all nodes, `[x, y, z, 1]` [m], if they were wanted.
+    /// Positions of all nodes, `[x, y, z, 1]` [m], if they were wanted.
     pub nodes: Option<Vec<[f32; 4]>>,
     /// If they were wanted.
     pub contacts: Option<Vec<ContactMark>>,
-    /// Of `model.rigid_bodies`, now.
+    /// Poses of `model.rigid_bodies` now.
     pub rigid_poses: Vec<Isometry>,
-    /// Of `model.obstacles`, now.
+    /// Poses of `model.obstacles` now.
     pub obstacle_poses: Vec<Isometry>,
     /// Ends of `model.attachments` [m].
     pub attachments: Vec<[Vec3; 2]>,

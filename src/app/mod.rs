@@ -48,6 +48,15 @@ pub enum SceneSource {
 }
 
 impl SceneSource {
+    /// What `pliant run` calls it.
+    fn scene(&self) -> String {
+        match self {
+            Self::Default => crate::scene::gallery()[0].name.to_owned(),
+            Self::Gallery(name) => name.clone(),
+            Self::Path(path) => path.to_string_lossy().into_owned(),
+        }
+    }
+
     /// How the window calls it.
     fn label(&self) -> String {
         match self {

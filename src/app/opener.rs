@@ -9,6 +9,7 @@ use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
 use super::faults::Checkup;
 use super::worker::Opener;
 use super::{AppOptions, SceneSource};
+use crate::cancel::CancelToken;
 use crate::geometry::Shape;
 use crate::gpu;
 use crate::math::{Isometry, Quat, Vec3};
@@ -17,30 +18,34 @@ use crate::model::Params;
 use crate::model::{Mobility, ModelBuilder, Obstacle, RigidBody};
 use crate::render::{Camera, Light};
 use crate::scene::{self, Scene, Transform};
-use crate::sim::{Command, Options, Simulation};
+use crate::sim::{Command, Options, Session, Simulation};
 use crate::stage;
-use crate::step::{StepReport, SurfacePositions};
+use crate::step::{StepError, StepReport, SurfacePositions};
 
 /// Builds scenes on the window's device, with the backend that was asked for.
 pub fn opener(device: Arc<gpu::Device>, options: &AppOptions) -> Opener {
     let backend = options.backend;
-    Box::new(move |source| {
-        open(source, backend, &device).or_else(|refusal| match source {
-            SceneSource::Path(path) if scene::is_mesh(path) => refused(source, path, refusal),
+    Box::new(move |source, cancel| {
+        open(source, backend, &device, cancel).or_else(|refusal| match source {
+            SceneSource::Path(path) if scene::is_mesh(path) && !cancel.is_cancelled() => refused(source, path, refusal),
             _ => Err(refusal),
         })
     })
 }
 
-fn open(source: &SceneSource, backend: Option<scene::BackendChoice>, device: &Arc<gpu::Device>) -> Result<Loaded, String> {
+fn open(
+    source: &SceneSource,
+    backend: Option<scene::BackendChoice>,
+    device: &Arc<gpu::Device>,
+    cancel: &CancelToken,
+) -> Result<Loaded, String> {
     let start = Instant::now();
     let scene = match source {
-        SceneSource::Default => Scene::builtin(scene::gallery()[0].name),
-        SceneSource::Gallery(name) => Scene::builtin(name),
-        SceneSource::Path(path) => Scene::load(&path.to_string_lossy(), &[]),
+        SceneSource::Default | SceneSource::Gallery(_) => Scene::builtin(&source.scene()),
+        SceneSource::Path(_) => Scene::load(&source.scene(), &[]),
     };
     let scene = scene.map_err(sentence)?;
-    let built = scene::build(&scene).map_err(sentence)?;
+    let built = scene::build_unless(&scene, cancel).map_err(sentence)?;
     let (name, camera, light, recording) = (built.title.clone(), stage::camera(&built.camera), stage::light(&built.light), built.recording);
     let checkups: Vec<Checkup> = built.meshes.iter().filter_map(|origin| Checkup::of(origin, &built.model)).collect();
     let mut notes = built.notes.clone();
@@ -126,8 +131,12 @@ fn refused(source: &SceneSource, path: &Path, refusal: String) -> Result<Loaded,
 struct Still;
 
 impl Engine for Still {
-    fn step(&mut self) -> Result<StepReport, String> {
+    fn step(&mut self, _: &CancelToken) -> Result<Option<StepReport>, String> {
         Err("nothing came of this mesh that could move".into())
+    }
+
+    fn session(&mut self, _: String) -> Result<Session, String> {
+        Err("nothing was done here that could be saved".into())
     }
 
     fn apply(&mut self, _: &Command) -> Result<(), String> {
@@ -155,8 +164,16 @@ fn sentence(error: impl std::error::Error) -> String {
 }
 
 impl Engine for Simulation {
-    fn step(&mut self) -> Result<StepReport, String> {
-        Self::step(self).map_err(sentence)
+    fn step(&mut self, cancel: &CancelToken) -> Result<Option<StepReport>, String> {
+        match self.step_unless(cancel) {
+            Ok(report) => Ok(Some(report)),
+            Err(StepError::Cancelled { .. }) => Ok(None),
+            Err(error) => Err(sentence(error)),
+        }
+    }
+
+    fn session(&mut self, scene: String) -> Result<Session, String> {
+        Self::session(self, scene, vec![]).map_err(sentence)
     }
 
     fn apply(&mut self, command: &Command) -> Result<(), String> {
@@ -165,14 +182,15 @@ impl Engine for Simulation {
 
     fn view(&mut self, wants: Wants) -> Result<View, String> {
         let nodes = wants.nodes.then(|| self.node_positions()).transpose().map_err(sentence)?;
-        let state = wants.contacts.then(|| self.state()).transpose().map_err(sentence)?;
-        let obstacle_poses = self.obstacle_poses();
+        let (model, obstacle_poses) = (self.model().clone(), self.obstacle_poses());
+        let contacts = wants.contacts.then(|| self.state().map(|state| contact_marks(&model, state, &obstacle_poses)));
+        let contacts = contacts.transpose().map_err(sentence)?;
         Ok(View {
             step: self.step_index(),
             time: self.time(),
             surface: self.surface(),
             nodes: nodes.map(|nodes| nodes.iter().map(stage::vertex).collect()),
-            contacts: state.map(|state| contact_marks(self.model(), &state, &obstacle_poses)),
+            contacts,
             rigid_poses: self.rigid_poses().map_err(sentence)?,
             obstacle_poses,
             attachments: self.attachment_points().map_err(sentence)?,

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::output::{OutputError, OutputFile, create_folder};
+
 /// Newest first; at most `LIMIT` paths.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recent {
@@ -45,18 +47,14 @@ impl Recent {
         self.save()
     }
 
-    /// Through a second file, so that the list is never half written.
     fn save(&self) -> Result<(), String> {
         let Some(file) = &self.file else { return Ok(()) };
-        let write = || -> std::io::Result<()> {
-            if let Some(folder) = file.parent() {
-                std::fs::create_dir_all(folder)?;
-            }
-            let unfinished = file.with_extension("json.new");
-            std::fs::write(&unfinished, serde_json::to_string_pretty(&self.paths)?)?;
-            std::fs::rename(&unfinished, file)
+        let write = || {
+            file.parent().map_or(Ok(()), create_folder)?;
+            let text = serde_json::to_string_pretty(&self.paths).map_err(|error| OutputError::of(file, error.into()))?;
+            OutputFile::save(file, text.as_bytes())
         };
-        write().map_err(|error| format!("The list of recent files could not be written to {}: {error}.", file.display()))
+        write().map_err(|error: OutputError| format!("The list of recent files could not be written to {}: {error}.", file.display()))
     }
 }
 

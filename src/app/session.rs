@@ -1,4 +1,5 @@
-//! What the window knows and does, apart from windows: the worker's snapshots, the camera, grabs, recordings, panels.
+//! All that the window knows and does, apart from windows: the worker's snapshots, the camera, grabs, recordings,
+//! panels.
 
 mod flight;
 mod grabs;
@@ -14,7 +15,7 @@ use super::contacts::{self, ContactMark, Scale};
 use super::engine::{SceneInfo, View, Wants};
 use super::events::EventLog;
 use super::faults::Checkup;
-use super::files::Chosen;
+use super::files::{self, Chosen};
 use super::graphics::{Graphics, Picture};
 use super::pointer::{Effect, Input, Pointer};
 use super::recent::{Recent, config_folder};
@@ -32,7 +33,7 @@ use lookup::{Found, Lookup, Question};
 
 pub struct Session {
     worker: Worker,
-    /// What is drawn.
+    /// The snapshot that is drawn.
     shown: Arc<Snapshot>,
     /// Generation of the scene whose stage the renderer has.
     staged: u64,
@@ -48,7 +49,7 @@ pub struct Session {
     recent: Recent,
     gallery: Vec<GalleryItem>,
     recorder: Option<Recorder>,
-    /// Of the arrows of contacts.
+    /// The scale of the arrows of contacts.
     scale: Scale,
     log: EventLog,
     /// Where the 3D view is, in points.
@@ -61,7 +62,7 @@ pub struct Session {
     pub wishes: Wishes,
 }
 
-/// What only the window can do.
+/// Wishes that only the window can fulfil.
 #[derive(Default)]
 pub struct Wishes {
     pub quit: bool,
@@ -328,7 +329,7 @@ impl Session {
         }
     }
 
-    /// What the 3D view shall show.
+    /// The picture that the 3D view shall show.
     pub fn picture(&self) -> Picture {
         let [_, _, width, height] = self.viewport();
         Picture {
@@ -360,7 +361,7 @@ impl Session {
         overlays
     }
 
-    /// Those whose faults are marked.
+    /// The checkups whose faults are marked.
     fn checkups(&self) -> &[Checkup] {
         let scene = self.shown.scene.as_ref().filter(|_| self.ui.checkups);
         scene.map(|scene| scene.checkups.as_slice()).unwrap_or_default()
@@ -497,6 +498,7 @@ impl Session {
             }
             Action::Screenshot => self.screenshot_asked = true,
             Action::ToggleRecording => self.toggle_recording(),
+            Action::SaveSession => self.worker.send(Request::SaveSession(files::unused("pliant-session", ".jsonl"))),
             Action::Quit => self.wishes.quit = true,
             Action::PlayPause => self.worker.send(if self.shown.playing() { Request::Pause } else { Request::Play }),
             Action::StepOnce => self.worker.send(Request::StepOnce),

@@ -7,6 +7,7 @@ mod tests;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,11 +16,12 @@ use std::time::{Duration, Instant};
 
 use super::SceneSource;
 use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
+use crate::cancel::CancelToken;
 use crate::sim::Command;
 use crate::step::StepReport;
 use clock::{Clock, RealTimeFactor};
 
-/// What the window asks of the simulation.
+/// A wish of the window.
 #[derive(Debug)]
 pub enum Request {
     /// Builds a scene and shows it; the one before stays when that fails.
@@ -37,11 +39,26 @@ pub enum Request {
     /// Frames per second of simulated time: the thread waits at each frame until `FrameTaken`. None ends the recording.
     Record(Option<f64>),
     FrameTaken,
-    /// What snapshots shall have beside the rest.
+    /// The parts that snapshots shall have beside the rest.
     Want(Wants),
+    /// Writes what was done so far to a file.
+    SaveSession(PathBuf),
 }
 
-/// What the simulation thread is doing.
+impl Request {
+    /// Whether a step in progress, or the building of a scene, would be for nothing or is no longer wanted.
+    fn interrupts(&self) -> bool {
+        matches!(self, Self::Load(_) | Self::Reload | Self::Pause | Self::Command(_, Command::Reset))
+    }
+}
+
+/// A request on its way, with the token of all work that follows it: a later request that interrupts cancels it.
+struct Asked {
+    request: Request,
+    cancel: CancelToken,
+}
+
+/// The work of the simulation thread.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Activity {
     Empty,
@@ -69,7 +86,7 @@ pub struct Snapshot {
     pub frame_due: Option<u64>,
 }
 
-/// Something to tell the user in a sentence.
+/// A sentence for the user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notice {
     pub severity: Severity,
@@ -85,12 +102,14 @@ pub enum Severity {
 /// How many step times are kept for the plot.
 const HISTORY: usize = 240;
 
-/// Builds an engine for a scene; runs on the simulation's thread.
-pub type Opener = Box<dyn FnMut(&SceneSource) -> Result<Loaded, String> + Send>;
+/// Builds an engine for a scene, unless that is cancelled; runs on the simulation's thread.
+pub type Opener = Box<dyn FnMut(&SceneSource, &CancelToken) -> Result<Loaded, String> + Send>;
 
 /// Handle of the simulation's thread.
 pub struct Worker {
-    requests: Sender<Request>,
+    requests: Sender<Asked>,
+    /// The token of the work that the last request leads to.
+    cancel: Mutex<CancelToken>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -116,12 +135,16 @@ impl Worker {
             let shared = shared.clone();
             move || Loop::new(shared, receiver, open).run()
         })?;
-        Ok(Self { requests, shared, thread: Some(thread) })
+        Ok(Self { requests, cancel: Mutex::default(), shared, thread: Some(thread) })
     }
 
     /// Never blocks. After the thread ended nothing listens, and nothing needs to.
     pub fn send(&self, request: Request) {
-        let _ = self.requests.send(request);
+        let mut current = self.cancel.lock().unwrap_or_else(PoisonError::into_inner);
+        if request.interrupts() {
+            std::mem::take(&mut *current).cancel();
+        }
+        let _ = self.requests.send(Asked { request, cancel: current.clone() });
     }
 
     /// The newest snapshot; the lock is held for the copy of one pointer.
@@ -135,10 +158,10 @@ impl Worker {
 }
 
 impl Drop for Worker {
-    /// Lets a step in progress end if it does so soon; a long one ends with the process.
+    /// Waits until a step in progress has ended, if it does so soon; else it ends with the process.
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
-        self.send(Request::Pause); // wakes a thread that waits for requests
+        self.send(Request::Pause); // cancels what is in progress, and wakes a thread that waits for requests
         let deadline = Instant::now() + Duration::from_millis(1500);
         if let Some(thread) = self.thread.take() {
             while !thread.is_finished() && Instant::now() < deadline {
@@ -180,7 +203,9 @@ struct Recording {
 /// The thread's side.
 struct Loop {
     shared: Arc<Shared>,
-    requests: Receiver<Request>,
+    requests: Receiver<Asked>,
+    /// The token of the work that follows the request handled last.
+    cancel: CancelToken,
     open: Opener,
     engine: Option<Box<dyn Engine>>,
     source: Option<SceneSource>,
@@ -195,10 +220,11 @@ struct Loop {
 }
 
 impl Loop {
-    fn new(shared: Arc<Shared>, requests: Receiver<Request>, open: Opener) -> Self {
+    fn new(shared: Arc<Shared>, requests: Receiver<Asked>, open: Opener) -> Self {
         Self {
             shared,
             requests,
+            cancel: CancelToken::default(),
             open,
             engine: None,
             source: None,
@@ -216,7 +242,8 @@ impl Loop {
     fn run(mut self) {
         while !self.shared.stop.load(Ordering::Relaxed) {
             let requests = self.wait_for_requests();
-            for request in newest_moves(requests) {
+            for Asked { request, cancel } in newest_moves(requests) {
+                self.cancel = cancel;
                 self.handle(request);
             }
             if self.may_step() {
@@ -226,7 +253,7 @@ impl Loop {
     }
 
     /// Everything that was asked meanwhile; sleeps while there is nothing to do.
-    fn wait_for_requests(&mut self) -> Vec<Request> {
+    fn wait_for_requests(&mut self) -> Vec<Asked> {
         let mut requests = vec![];
         let wait = match (self.busy(), self.time()) {
             (false, _) => None,
@@ -300,6 +327,7 @@ impl Loop {
                 self.refresh_view();
                 self.publish();
             }
+            Request::SaveSession(path) => self.save_session(&path),
             Request::FrameTaken => {
                 if let Some(recording) = &mut self.recording
                     && recording.waiting
@@ -324,10 +352,19 @@ impl Loop {
         self.publish();
     }
 
+    fn save_session(&mut self, path: &Path) {
+        let Some(scene) = self.source.as_ref().map(SceneSource::scene) else { return };
+        let Some(session) = self.guarded(|engine| engine.session(scene)) else { return };
+        match session.and_then(|session| session.write(path).map_err(|error| error.to_string())) {
+            Ok(()) => self.notify(Severity::Info, format!("The session is in {0}; `pliant run --replay {0}` repeats it", path.display())),
+            Err(text) => self.notify(Severity::Error, text),
+        }
+    }
+
     fn load(&mut self, source: SceneSource) {
         self.next.activity = Activity::Building { name: source.label(), since: Instant::now() };
         self.post();
-        let opened = match catch_unwind(AssertUnwindSafe(|| (self.open)(&source))) {
+        let opened = match catch_unwind(AssertUnwindSafe(|| (self.open)(&source, &self.cancel))) {
             Ok(result) => result,
             Err(panic) => Err(format!("{} could not be built: {}", source.label(), panic_text(&*panic))),
         };
@@ -348,6 +385,10 @@ impl Loop {
                 self.steps_wanted = 0;
                 self.refresh_view();
                 self.set_playing(true);
+            }
+            Err(_) if self.cancel.is_cancelled() => {
+                self.notify(Severity::Info, format!("{} was not opened: that was stopped", source.label()));
+                self.publish();
             }
             Err(text) => {
                 self.notify(Severity::Error, text);
@@ -378,17 +419,19 @@ impl Loop {
 
     fn step(&mut self) {
         self.steps_wanted = self.steps_wanted.saturating_sub(1);
-        let start = Instant::now();
-        let result = self.guarded(|engine| engine.step());
+        let (start, cancel) = (Instant::now(), self.cancel.clone());
+        let result = self.guarded(|engine| engine.step(&cancel));
         let milliseconds = start.elapsed().as_secs_f64() * 1e3;
         match result {
             None => {}
+            // The request that has cancelled it is waiting.
+            Some(Ok(None)) => return,
             Some(Err(text)) => {
                 self.playing = false;
                 self.steps_wanted = 0;
                 self.notify(Severity::Error, format!("Paused: {text}"));
             }
-            Some(Ok(report)) => {
+            Some(Ok(Some(report))) => {
                 let history = Arc::make_mut(&mut self.next.step_ms);
                 history.push_back(milliseconds as f32);
                 if history.len() > HISTORY {
@@ -471,19 +514,25 @@ impl Loop {
     }
 }
 
-/// Of the moves of one grab only the newest counts: the older ones were never seen by a step.
-fn newest_moves(requests: Vec<Request>) -> Vec<Request> {
-    let mut kept: Vec<Request> = Vec::with_capacity(requests.len());
-    for request in requests {
-        if let (Request::Command(_, Command::MoveGrab { id, .. }), Some(Request::Command(_, Command::MoveGrab { id: last, .. }))) =
-            (&request, kept.last())
+/// Drops all moves of a grab but the newest: no step has seen the older moves.
+fn newest_moves(requests: Vec<Asked>) -> Vec<Asked> {
+    let mut kept: Vec<Asked> = Vec::with_capacity(requests.len());
+    for asked in requests {
+        if let (Some(id), Some(last)) = (moved_grab(&asked), kept.last().and_then(moved_grab))
             && id == last
         {
             kept.pop();
         }
-        kept.push(request);
+        kept.push(asked);
     }
     kept
+}
+
+fn moved_grab(asked: &Asked) -> Option<u32> {
+    match asked.request {
+        Request::Command(_, Command::MoveGrab { id, .. }) => Some(id),
+        _ => None,
+    }
 }
 
 /// Exponential mean over about ten steps, so that the numbers can be read.

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Failure;
 use super::results::{ResultArgs, Results};
 use super::run::progress;
+use super::{Failure, interrupt};
 use crate::export::{Recording, RecordingError};
 
 #[derive(Args)]
@@ -35,13 +35,14 @@ pub fn export(args: &ExportArgs) -> Result<(), Failure> {
         n => recording.frame(n - 1)?.time - recording.frame(0)?.time,
     };
     let mut results = Results::open(&args.results, subject, seconds, args.adapter.as_deref())?;
-    let bar = progress(recording.len() as u64, "frames");
+    let (bar, cancel) = (progress(recording.len() as u64, "frames"), interrupt::token());
     let taken = (0..recording.len()).try_for_each(|k| {
+        let interrupted = |_| Failure::Run(format!("interrupted after {k} of {} frames; all files end there", recording.len()));
+        cancel.check().map_err(interrupted)?;
         results.take_frame(&recording.frame(k)?)?;
         bar.inc(1);
         Ok(())
     });
-    bar.finish_and_clear();
     let finished = results.finish();
     taken.and(finished)
 }

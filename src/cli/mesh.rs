@@ -9,7 +9,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use super::Failure;
+use super::{Failure, interrupt};
 use crate::mesh::measure::{Deviation, Shape};
 use crate::mesh::{
     Border, Fineness, Format, MeshData, MeshError, MeshFile, Method, RESOLUTIONS, SurfaceMesh, TET_ENDINGS, TetMesh, assets, doctor,
@@ -93,8 +93,12 @@ pub fn mesh(args: &MeshArgs) -> Result<(), Failure> {
             notes.extend((surface != read).then(|| format!("the surface was mended: `pliant check {}` tells what was wrong", args.input)));
             let method = args.method.as_deref().and_then(Method::from_name).unwrap_or(Method::Stuffing);
             let fineness = args.tets.map_or(Fineness::Cells(args.resolution.unwrap_or(RESOLUTION)), Fineness::Tets);
-            let tets = clock.time(|| method.tetrahedralise(&surface, fineness, Border::Volume));
-            (tets.map_err(|error| in_file(&args.input, error))?, Some(method.name()), Some(surface))
+            let tets = clock.time(|| method.tetrahedralise(&surface, fineness, Border::Volume, &interrupt::token()));
+            let failed = |error| match error {
+                MeshError::Cancelled => Failure::Run("interrupted; nothing was written".into()),
+                error => in_file(&args.input, error),
+            };
+            (tets.map_err(failed)?, Some(method.name()), Some(surface))
         }
         MeshData::Tets(read) => {
             let asked = [("--method", args.method.is_some()), ("--resolution", args.resolution.is_some()), ("--tets", args.tets.is_some())];

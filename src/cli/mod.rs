@@ -16,6 +16,7 @@ mod check;
 mod export;
 mod film;
 mod info;
+mod interrupt;
 mod mesh;
 mod results;
 mod run;
@@ -29,7 +30,7 @@ use crate::app::{AppOptions, SceneSource};
 use crate::gpu::DeviceError;
 use crate::output::OutputError;
 use crate::scene::{BackendChoice, SceneError, builtin_scenes};
-use crate::sim::{SaveError, SimulationError};
+use crate::sim::{SaveError, SessionError, SimulationError};
 
 #[derive(Parser)]
 #[command(
@@ -107,6 +108,12 @@ impl From<SaveError> for Failure {
             SaveError::Step(_) => Self::Run(error.to_string()),
             _ => Self::Input(error.to_string()),
         }
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        Self::Input(error.to_string())
     }
 }
 
@@ -189,13 +196,15 @@ mod tests {
         let run = Cli::try_parse_from(["pliant", "run", "bunny", "--steps", "3", "--set", "a=1", "--set", "b=2"]).unwrap();
         assert!(matches!(run.command, Some(Command::Run(_))) && run.scene.is_none());
         assert!(Cli::try_parse_from(["pliant", "run", "--drop", "a.obj"]).is_ok());
+        assert!(Cli::try_parse_from(["pliant", "run", "bunny"]).is_ok(), "the scene says how long");
+        assert!(Cli::try_parse_from(["pliant", "run", "--replay", "x"]).is_ok(), "the session says which scene");
+        assert!(Cli::try_parse_from(["pliant", "run", "bunny", "--steps", "1", "--replay", "x"]).is_ok());
         assert!(Cli::try_parse_from(["pliant", "mesh", "a.obj", "-o", "a.msh", "--method", "voxel", "--tets", "1000"]).is_ok());
         for wrong in [
             vec!["pliant", "run", "--seconds", "1"],
             vec!["pliant", "run", "bunny", "--drop", "a.obj"],
-            vec!["pliant", "run", "bunny"],
             vec!["pliant", "run", "bunny", "--steps", "1", "--seconds", "1"],
-            vec!["pliant", "run", "bunny", "--steps", "1", "--replay", "x"],
+            vec!["pliant", "run", "--drop", "a.obj", "--replay", "x"],
             vec!["pliant", "run", "bunny", "--steps", "1", "--size", "10x10"],
             vec!["pliant", "run", "bunny", "--steps", "1", "--dt", "-1"],
             vec!["pliant", "run", "bunny", "--steps", "1", "--backend", "tpu"],

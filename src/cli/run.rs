@@ -5,23 +5,26 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use super::results::{ResultArgs, Results};
-use super::{ComputeArgs, Failure};
+use super::{ComputeArgs, Failure, interrupt};
+use crate::cancel::CancelToken;
 use crate::export::Subject;
 use crate::model::ContactMethod;
 use crate::output::{OutputFile, check_writable};
-use crate::scene::{Scene, build};
-use crate::sim::{Health, Options, Simulation};
+use crate::scene::{Built, Scene, build_unless};
+use crate::sim::report::Report;
+use crate::sim::{Health, Options, ResumedParams, Session, SessionHeader, Simulation};
+use crate::step::StepError;
 
 #[derive(Args)]
 pub struct RunArgs {
     /// Scene file, mesh file, or name of a scene of the gallery
-    #[arg(required_unless_present = "drop")]
+    #[arg(required_unless_present_any = ["drop", "replay"])]
     scene: Option<String>,
-    /// Drop a mesh onto a floor with default settings, and say whether it stays intact [default: for 2 s]
-    #[arg(long, value_name = "FILE", conflicts_with = "scene")]
+    /// Drop a mesh onto a floor with default settings, and say whether it stays intact
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scene", "replay"])]
     drop: Option<PathBuf>,
     #[command(flatten)]
     length: Length,
@@ -53,29 +56,36 @@ pub struct RunArgs {
     /// Start from a state that --save wrote; --steps and --seconds count from there
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
+    /// Give the commands of a session that the window saved, in its scene if no other is named [default length: the session's]
+    #[arg(long, value_name = "SESSION")]
+    replay: Option<PathBuf>,
 }
 
 #[derive(Args)]
 #[group(multiple = false)]
 struct Length {
     /// How many steps to compute
-    #[arg(long, value_name = "N", required_unless_present_any = ["seconds", "drop"])]
+    #[arg(long, value_name = "N")]
     steps: Option<u64>,
-    /// How long a time to compute, in simulated seconds
+    /// How long a time to compute, in simulated seconds [default: the scene's `recording.seconds`, else 2]
     #[arg(long, value_name = "T", value_parser = parse_duration)]
     seconds: Option<f64>,
 }
 
-/// How long a mesh falls and lies when nothing else is said.
-const DROP_SECONDS: f64 = 2.0;
-
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
-    let start = Instant::now();
-    let built = build(&scene(args)?)?;
-    let steps = match (args.length.steps, args.length.seconds) {
-        (Some(steps), _) => steps,
+    let (start, cancel) = (Instant::now(), interrupt::token());
+    let session = args.replay.as_deref().map(Session::read).transpose()?;
+    let flags = flags(args, session.as_ref());
+    let built = build_unless(&scene(args, session.as_ref(), &flags)?, &cancel);
+    if cancel.is_cancelled() {
+        return Err(Failure::Run("interrupted while the scene was built".into()));
+    }
+    let built = built?;
+    let steps = match (args.length.steps, args.length.seconds, &session) {
+        (Some(steps), ..) => steps,
+        (None, None, Some(session)) => session.n_steps(),
         // A hair less, so that 1 s of 0.01 s steps is 100 of them whatever the rounding.
-        (None, seconds) => (seconds.unwrap_or(DROP_SECONDS) / built.params.time_step - 1e-6).ceil().max(0.0) as u64,
+        (None, seconds, _) => (seconds.unwrap_or(built.recording.seconds) / built.params.time_step - 1e-6).ceil().max(0.0) as u64,
     };
 
     // Whatever cannot be written is known before the work begins.
@@ -83,30 +93,24 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     for path in args.report.iter().chain(&args.save) {
         check_writable(path)?;
     }
-    let mut options = Options {
+    let notes = built.notes.clone();
+    let seconds = steps as f64 * built.params.time_step;
+    let mut results = Results::open(&args.results, subject(&built), seconds, args.place.adapter.as_deref())?;
+    let options = Options {
         methods: Some(crate::lab::methods::row_solver),
         backend: args.place.backend(),
         adapter: args.place.adapter.clone(),
         threads: args.threads.map(|n| n as usize),
+        device: results.device(),
         ..Options::default()
     };
-    let notes = built.notes.clone();
-    let subject = Subject {
-        name: built.name.clone(),
-        model: built.model.clone(),
-        frames_per_second: built.recording.fps,
-        n_frames: 0,
-        camera: built.camera,
-        light: built.light,
-        size: built.recording.size,
-    };
-    let seconds = steps as f64 * built.params.time_step;
-    let mut results = Results::open(&args.results, subject, seconds, args.place.adapter.as_deref())?;
-    options.device = results.device();
     let mut simulation = Simulation::new(built, &options)?;
     simulation.set_measuring(args.report.is_some() || trace.is_some());
     if let Some(path) = &args.resume {
-        simulation.resume(path)?;
+        simulation.resume_with(path, resumed_params(&flags))?;
+    }
+    if let Some(session) = &session {
+        session.check_start(&simulation)?;
     }
     let build_ms = start.elapsed().as_secs_f64() * 1e3;
     describe(&simulation);
@@ -114,54 +118,83 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         eprintln!("note: {note}");
     }
 
-    if let Some(trace) = &mut trace {
+    let computed = compute(&mut simulation, session.as_ref(), steps, &mut trace, &mut results, &cancel);
+    // The results up to a failure are kept.
+    let finished = results.finish();
+    let done = computed?;
+    finished?;
+
+    let summary = simulation.report(build_ms)?;
+    write_files(args, &mut simulation, &summary, trace)?;
+    print(&summary, done);
+    if done < steps {
+        return Err(Failure::Run(format!("interrupted after {done} of {steps} steps; what was asked for ends there")));
+    }
+    if let Some(session) = session.filter(|session| session.header.last_step == summary.steps) {
+        compare(&session, &summary);
+    }
+    if args.drop.is_some() { verdict(&mut simulation) } else { Ok(()) }
+}
+
+/// Runs all steps, or as many as there are time for until `cancel` is cancelled; how many.
+fn compute(
+    simulation: &mut Simulation,
+    session: Option<&Session>,
+    steps: u64,
+    trace: &mut Option<OutputFile>,
+    results: &mut Results,
+    cancel: &CancelToken,
+) -> Result<u64, Failure> {
+    if let Some(trace) = trace {
         trace.write_line(&simulation.trace_header())?;
     }
-    let computed = compute(&mut simulation, steps, trace.as_mut(), &mut results);
-    // Results up to a failure are kept.
-    let finished = results.finish();
-    computed.and(finished)?;
+    let bar = progress(steps, "steps");
+    results.take(simulation)?;
+    for done in 0..steps {
+        replay(simulation, session)?;
+        match simulation.step_unless(cancel) {
+            Err(StepError::Cancelled { .. }) => return Ok(done),
+            stepped => stepped?,
+        };
+        if let Some(trace) = trace {
+            trace.write_line(&simulation.trace_row()?)?;
+        }
+        results.take(simulation)?;
+        bar.inc(1);
+    }
+    replay(simulation, session)?;
+    Ok(steps)
+}
+
+/// Gives the commands that a session has for now.
+fn replay(simulation: &mut Simulation, session: Option<&Session>) -> Result<(), Failure> {
+    let step = simulation.step_index();
+    for command in session.into_iter().flat_map(|session| session.commands_at(step)) {
+        let refused = |error| Failure::Input(format!("the session's command after step {step} does not fit the scene: {error}"));
+        simulation.apply(command).map_err(refused)?;
+    }
+    Ok(())
+}
+
+fn write_files(args: &RunArgs, simulation: &mut Simulation, summary: &Report, trace: Option<OutputFile>) -> Result<(), Failure> {
+    if let Some(path) = &args.save {
+        simulation.save(path).map_err(|error| Failure::Run(error.to_string()))?;
+    }
     if let Some(trace) = trace {
         trace.finish()?;
     }
-    conclude(args, &mut simulation, steps, build_ms)
-}
-
-fn compute(simulation: &mut Simulation, steps: u64, mut trace: Option<&mut OutputFile>, results: &mut Results) -> Result<(), Failure> {
-    let bar = progress(steps, "steps");
-    let mut compute = || -> Result<(), Failure> {
-        results.take(simulation)?;
-        for _ in 0..steps {
-            simulation.step()?;
-            if let Some(trace) = &mut trace {
-                trace.write_line(&simulation.trace_row()?)?;
-            }
-            results.take(simulation)?;
-            bar.inc(1);
-        }
-        Ok(())
-    };
-    let computed = compute();
-    bar.finish_and_clear();
-    computed
-}
-
-/// Writes the state and the report, and prints the figures.
-fn conclude(args: &RunArgs, simulation: &mut Simulation, steps: u64, build_ms: f64) -> Result<(), Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::Run(error.to_string());
-    let summary = simulation.report(build_ms).map_err(|error| failed(&error))?;
-    if let Some(path) = &args.save {
-        simulation.save(path).map_err(|error| failed(&error))?;
-    }
     if let Some(path) = &args.report {
         let mut report = OutputFile::create(path)?;
-        report.write_line(&serde_json::to_string_pretty(&summary).map_err(|error| failed(&error))?)?;
+        report.write_line(&serde_json::to_string_pretty(summary).map_err(|error| Failure::Run(error.to_string()))?)?;
         report.finish()?;
     }
+    Ok(())
+}
+
+fn print(summary: &Report, done: u64) {
     let ms = summary.timing.ms_per_step.map_or(0.0, |ms| ms.mean);
     say!(
-        "{} steps of {} s to time {:.4} s; {ms:.2} ms a step, {:.2} times real time; {:.1} iterations a step, {} steps did not converge",
-        steps,
+        "{done} steps of {} s to time {:.4} s; {ms:.2} ms a step, {:.2} times real time; {:.1} iterations a step, {} steps did not converge",
         summary.dt,
         summary.time,
         summary.timing.real_time_factor.unwrap_or(0.0),
@@ -170,23 +203,65 @@ fn conclude(args: &RunArgs, simulation: &mut Simulation, steps: u64, build_ms: f
     );
     say!("contact by {}: {}", summary.method.name, summary.method.reason);
     say!("state hash {}", summary.state_hash);
-    if args.drop.is_some() { verdict(simulation) } else { Ok(()) }
 }
 
-/// The scene with all changes that the command line asks for.
-fn scene(args: &RunArgs) -> Result<Scene, Failure> {
-    if args.place.backend.as_deref() == Some("cpu") && args.place.adapter.is_some() && !args.results.draws() {
-        return Err(Failure::Input("--adapter names a graphics adapter, and --backend cpu uses none; remove one of the two".into()));
+/// Says whether a whole session came to the state that it was saved with.
+fn compare(session: &Session, summary: &Report) {
+    let SessionHeader { state_hash, backend, version, .. } = &session.header;
+    if *state_hash == summary.state_hash {
+        say!("the session came to the same state, bit for bit");
+    } else {
+        eprintln!(
+            "note: the session was saved with the state {state_hash} (version {version}, backend {backend}); this is version {}, backend {}",
+            summary.version, summary.backend
+        );
     }
-    let mut flags = args.set.clone();
+}
+
+/// The run as its results see it.
+fn subject(built: &Built) -> Subject {
+    Subject {
+        name: built.name.clone(),
+        model: built.model.clone(),
+        frames_per_second: built.recording.fps,
+        n_frames: 0,
+        camera: built.camera,
+        light: built.light,
+        size: built.recording.size,
+    }
+}
+
+/// All changes of the scene's values: a session's, then those of the command line.
+fn flags(args: &RunArgs, session: Option<&Session>) -> Vec<String> {
+    let mut flags = session.map_or_else(Vec::new, |session| session.header.set.clone());
+    flags.extend(args.set.iter().cloned());
     // Checked by the same ranges as in the file, after all --set.
     flags.extend(args.dt.map(|dt| format!("simulation.time_step={dt:?}")));
     flags.extend(args.solver.iter().map(|name| format!("simulation.solver={name}")));
     debug_assert!(args.solver.as_deref().is_none_or(|name| ContactMethod::from_name(name).is_some()));
-    match (&args.scene, &args.drop) {
-        (_, Some(mesh)) => Ok(Scene::from_mesh_with(mesh, &flags)?),
-        (Some(scene), None) => Ok(Scene::load(scene, &flags)?),
-        (None, None) => Err(Failure::Input("name a scene, or a mesh to --drop".into())),
+    flags
+}
+
+/// A resumed run keeps its parameters, unless the command line gives some.
+fn resumed_params(flags: &[String]) -> ResumedParams {
+    let is_param = |flag: &String| flag.starts_with("simulation") || flag.starts_with("contact.tolerance");
+    if !flags.iter().any(is_param) {
+        return ResumedParams::Saved;
+    }
+    eprintln!("note: the parameters are those of the scene and the command line, not those of the saved state");
+    ResumedParams::Present
+}
+
+/// The scene with all changes.
+fn scene(args: &RunArgs, session: Option<&Session>, flags: &[String]) -> Result<Scene, Failure> {
+    if args.place.backend.as_deref() == Some("cpu") && args.place.adapter.is_some() && !args.results.draws() {
+        return Err(Failure::Input("--adapter names a graphics adapter, and --backend cpu uses none; remove one of the two".into()));
+    }
+    let named = args.scene.as_deref().or(session.map(|session| session.header.scene.as_str()));
+    match (named, &args.drop) {
+        (_, Some(mesh)) => Ok(Scene::from_mesh_with(mesh, flags)?),
+        (Some(scene), None) => Ok(Scene::load(scene, flags)?),
+        (None, None) => Err(Failure::Input("name a scene, a mesh to --drop, or a session to --replay".into())),
     }
 }
 
@@ -228,14 +303,14 @@ fn describe(simulation: &Simulation) {
     eprintln!("backend {place}: {}; solver {}", backend.reason, backend.solver);
 }
 
-/// Shown when stderr is a terminal.
+/// Shown when stderr is a terminal, and gone at the end.
 pub fn progress(n: u64, what: &str) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template(&format!("{{bar:40}} {{pos}}/{{len}} {what}, {{per_sec}}, {{eta}} left"));
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(n).with_style(style)
+    ProgressBar::new(n).with_style(style).with_finish(ProgressFinish::AndClear)
 }
 
 fn parse_time_step(text: &str) -> Result<f64, String> {

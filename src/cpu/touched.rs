@@ -38,6 +38,9 @@ pub struct TouchedIslands<'a> {
 impl TouchedIslands<'_> {
     pub fn solve(&self, island: &Island, local: &[u32], work: &mut IslandWork, scratch: &mut IslandScratch) {
         let Self { step, matrix, .. } = *self;
+        if step.loads.cancel.is_cancelled() {
+            return;
+        }
         let IslandScratch { solver, rhs, load, blocks: memory } = scratch;
         if solver.as_ref().is_none_or(|(method, _)| *method != step.method) {
             *solver = (self.methods)(step.method).map(|new| (step.method, new));
@@ -86,6 +89,9 @@ impl TouchedIslands<'_> {
             });
             if let Next::Done { converged } = next {
                 break converged;
+            }
+            if self.step.loads.cancel.is_cancelled() {
+                break false;
             }
         };
         report.stages.add(if contacts.is_empty() { "elastic solve" } else { "contact solve" }, clock() - start - detecting.total());

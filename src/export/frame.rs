@@ -61,8 +61,8 @@ impl Frames {
 
     /// The frame of the current state.
     pub fn take(&self, simulation: &mut Simulation) -> Result<Frame, StepError> {
-        let state = simulation.state()?;
-        Ok(self.of_state(simulation.model(), &state, simulation.time()))
+        let (model, time) = (simulation.model().clone(), simulation.time());
+        Ok(self.of_state(&model, simulation.state()?, time))
     }
 
     fn of_state(&self, model: &Model, state: &State, time: f64) -> Frame {

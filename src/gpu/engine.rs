@@ -37,7 +37,7 @@ use crate::geometry::{Bvh, Candidates, Mesh};
 use crate::math::{Mat3, Vec3};
 use crate::model::{AcceptancePolicy, ContactMethod, HeldPoint, Model, State};
 use crate::sparse::{Operator, Segment};
-use crate::step::{Backend, DeviceWork, IslandWork, StageWork, StepError, StepInputs, StepReport, SurfacePositions, Work};
+use crate::step::{Backend, DeviceWork, IslandWork, StageWork, StepError, StepInputs, StepReport, SurfacePositions, Work, check_cancelled};
 
 /// The device as backend.
 pub struct DeviceBackend {
@@ -250,7 +250,7 @@ impl Backend for DeviceBackend {
         if self.is_open {
             self.restore(model, state)?;
         }
-        (self.is_open, self.is_fresh, self.step) = (true, true, state.step);
+        (self.is_open, self.is_fresh, self.step) = (true, true, loads.step);
         self.work = DeviceWork::default();
         self.tiles.select(&self.buffers, model, params);
         link(step.system(), &mut self.links);

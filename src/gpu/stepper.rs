@@ -14,10 +14,11 @@ use super::readback::{ReadbackBuffer, Stopwatch, read};
 use super::staging::UploadStaging;
 use super::tiles::Tiles;
 use super::upload::{Groups, controls, params_data, upload_model};
+use crate::math::Vec3;
 use crate::model::Model;
 use crate::model::WarmStart;
 use crate::model::{HeldPoint, Loads, Params, State};
-use crate::step::{Choice, DeviceWork, StageWork, StepError, StepReport, Stepper, SurfacePositions};
+use crate::step::{Choice, DeviceWork, StageWork, StepError, StepReport, Stepper, SurfacePositions, check_cancelled};
 
 kernels! {
     /// The end of a step.
@@ -52,7 +53,11 @@ pub struct GpuStepper {
     stopwatch: Stopwatch,
     /// Of the step that is being recorded.
     work: DeviceWork,
+    /// Of the state, which is on the device.
     time: f64,
+    /// The state as it was fetched last, until it changes.
+    fetched: Option<State>,
+    /// The step that was begun last, by its number in errors.
     step: u64,
     /// Iterations of the last step: the size of the next first batch.
     last_iterations: u32,
@@ -126,6 +131,7 @@ impl GpuStepper {
             stopwatch: Stopwatch::new(&device),
             work: DeviceWork::default(),
             time: 0.0,
+            fetched: None,
             step: 0,
             last_iterations: 16,
             held: Held::default(),
@@ -158,6 +164,8 @@ impl GpuStepper {
         if let Some(fault) = self.device.fault() {
             return Err(self.lost(&fault));
         }
+        check_cancelled(loads)?;
+        (self.fetched, self.step) = (None, loads.step);
         let mut report = StepReport::default();
         self.write_loads(params, loads);
         self.surface = (self.surface + 1) % self.skins.len();
@@ -180,6 +188,10 @@ impl GpuStepper {
             if answer.controls.iter().all(|control| control.elastic_done != 0) {
                 break answer;
             }
+            if let Err(cancelled) = check_cancelled(loads) {
+                self.roll_back();
+                return Err(cancelled);
+            }
             iterations = self.batch(2 * iterations);
             encoder = self.encoder();
         };
@@ -199,7 +211,6 @@ impl GpuStepper {
             });
         }
         self.last_iterations = controls.iter().map(|control| control.iterations).max().unwrap_or(0);
-        self.step += 1;
         self.time += params.time_step;
         Ok(report)
     }
@@ -313,10 +324,55 @@ impl GpuStepper {
         self.buffers.write("velocities", &state.velocities.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>());
         self.buffers.write("rotations", &state.rotations.iter().map(|q| q.map(|c| c as f32)).collect::<Vec<_>>());
         self.buffers.write("dv", &state.velocity_changes.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>());
-        self.step = state.step;
-        self.time = state.time;
+        (self.fetched, self.time) = (None, state.time);
         let encoder = self.encoder();
         self.show(encoder);
+    }
+}
+
+/// The buffers of displacements, in two parts, and velocities.
+const MOTION: [&str; 3] = ["displacements_hi", "displacements_lo", "velocities"];
+
+fn held_nodes(point: &HeldPoint) -> [u32; 12] {
+    match point {
+        HeldPoint::Nodes { nodes, .. } => *nodes,
+        HeldPoint::Rigid { .. } => unreachable!("a model with rigid bodies is refused by `new`"),
+    }
+}
+
+impl GpuStepper {
+    /// Parts of buffers of `vec4<f32>` in one trip: of each a name, its first element and how many there are.
+    fn fetch(&self, parts: &[(&str, usize, usize)]) -> Result<Vec<[f32; 4]>, StepError> {
+        let bytes = parts.iter().map(|(.., n)| 16 * *n as u64).sum();
+        if bytes == 0 {
+            return Ok(vec![]);
+        }
+        let readback = ReadbackBuffer::new(&self.device, bytes);
+        let (mut encoder, mut at) = (self.encoder(), 0);
+        for (name, first, n) in parts.iter().filter(|(.., n)| *n > 0) {
+            let part = 16 * *n as u64;
+            readback.collect_from(&mut encoder, self.buffers.get(name), 16 * *first as u64, part, at);
+            at += part;
+        }
+        readback.submit(encoder, bytemuck::pod_collect_to_vec).map_err(|error| self.lost(&error))
+    }
+
+    fn fetch_state(&self) -> Result<State, StepError> {
+        let (n, n_tets) = (self.model.n_nodes(), self.model.tets.len());
+        let [high, low, velocities] = MOTION;
+        let values = self.fetch(&[(high, 0, n), (low, 0, n), (velocities, 0, n), ("dv", 0, n), ("rotations", 0, n_tets)])?;
+        let (of_nodes, rotations) = values.split_at(4 * n);
+        let part = |k: usize| &of_nodes[k * n..(k + 1) * n];
+        Ok(State {
+            time: self.time,
+            displacements: part(0).iter().zip(part(1)).map(|(high, low)| joined(high, low)).collect(),
+            velocities: part(2).iter().map(three).collect(),
+            velocity_changes: part(3).iter().map(three).collect(),
+            rotations: rotations.iter().map(|q| q.map(f64::from)).collect(),
+            rigid_bodies: vec![],
+            attachment_forces: vec![],
+            contacts: WarmStart::default(),
+        })
     }
 }
 
@@ -325,23 +381,30 @@ impl Stepper for GpuStepper {
         self.advance(params, loads)
     }
 
-    fn state(&mut self) -> Result<State, StepError> {
-        let n = self.model.n_nodes();
-        let vectors = |name| read::<[f32; 4]>(&self.device, &self.buffers, name, n).map_err(|error| self.lost(&error));
-        let all = |vectors: Vec<[f32; 4]>| vectors.iter().map(three).collect();
-        let (high, low) = (vectors("displacements_hi")?, vectors("displacements_lo")?);
-        let rotations = read::<[f32; 4]>(&self.device, &self.buffers, "rotations", self.model.tets.len());
-        Ok(State {
-            step: self.step,
-            time: self.time,
-            displacements: high.iter().zip(&low).map(|(high, low)| joined(high, low)).collect(),
-            velocities: all(vectors("velocities")?),
-            velocity_changes: all(vectors("dv")?),
-            rotations: rotations.map_err(|error| self.lost(&error))?.iter().map(|q| q.map(f64::from)).collect(),
-            rigid_bodies: vec![],
-            attachment_forces: vec![],
-            contacts: WarmStart::default(),
-        })
+    fn time(&self) -> f64 {
+        self.time
+    }
+
+    fn state(&mut self) -> Result<&State, StepError> {
+        let state = match self.fetched.take() {
+            Some(state) => state,
+            None => self.fetch_state()?,
+        };
+        Ok(self.fetched.insert(state))
+    }
+
+    fn motions(&mut self, points: &[HeldPoint]) -> Result<Vec<(Vec3, Vec3)>, StepError> {
+        let nodes: Vec<usize> = points.iter().flat_map(|point| held_nodes(point).map(|node| node as usize)).collect();
+        let parts: Vec<_> = MOTION.iter().flat_map(|name| nodes.iter().map(move |node| (*name, *node, 1))).collect();
+        let values = self.fetch(&parts)?;
+        let (high, rest) = values.split_at(nodes.len());
+        let (low, velocities) = rest.split_at(nodes.len());
+        let of_node = |node: usize| {
+            let k = nodes.iter().position(|n| *n == node).expect("all nodes of the points were fetched");
+            (joined(&high[k], &low[k]), three(&velocities[k]))
+        };
+        let of_rigid = |_| unreachable!("a model with rigid bodies is refused by `new`");
+        Ok(points.iter().map(|point| point.motion_from(&self.model, of_node, of_rigid)).collect())
     }
 
     fn set_state(&mut self, state: &State) -> Result<(), StepError> {

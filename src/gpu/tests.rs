@@ -119,7 +119,7 @@ impl Bench {
         let (tiles, groups) = create_buffers(&device, &mut buffers, model, most_whole).unwrap();
         let mut node_forces = scrambled(model.n_nodes(), 0.3, 99);
         node_forces[0] = Vec3::new(5.0, 0.0, 0.0);
-        let loads = Loads { grabs: vec![a_grab(model)], node_forces };
+        let loads = Loads { grabs: vec![a_grab(model)], node_forces, ..Loads::default() };
         let params = Params::default();
         let state = scrambled_state(model);
         buffers.uniform("params", &[params_data(model, &params, &loads, &groups)]);
@@ -458,14 +458,14 @@ fn fifty_steps_agree_with_the_cpu_and_repeat_themselves() {
             let report = stepper.step(&params, &loads).unwrap();
             assert!(report.converged && report.residual <= 1e-4, "{report:?}");
         }
-        (stepper.state().unwrap(), surface(&test_device(), &mut stepper, model.n_vertices()))
+        (stepper.state().unwrap().clone(), surface(&test_device(), &mut stepper, model.n_vertices()))
     };
     let mut cpu = ImplicitStepper::new(model.clone(), CpuBackend::default(), || 0.0).unwrap();
     let mut loads = Loads::default();
     let mut before = vec![];
     for step in 0..50 {
         loads.grabs = if (10..30).contains(&step) { vec![a_grab(&model)] } else { vec![] };
-        before = cpu.state().unwrap().displacements;
+        before = cpu.state().unwrap().displacements.clone();
         cpu.step(&params, &loads).unwrap();
     }
     let (found, skin) = run_gpu();
@@ -491,7 +491,7 @@ fn steps_after_the_first_make_no_buffers() {
     let step = |stepper: &mut GpuStepper, k: usize| {
         let grabs = if k % 3 == 1 { vec![a_grab(&model)] } else { vec![] };
         let node_forces = if k % 4 == 2 { scrambled(model.n_nodes(), 0.01, k) } else { vec![] };
-        stepper.step(&Params::default(), &Loads { grabs, node_forces }).unwrap();
+        stepper.step(&Params::default(), &Loads { grabs, node_forces, ..Loads::default() }).unwrap();
     };
     step(&mut stepper, 0);
     let before = device.n_created();
@@ -524,14 +524,14 @@ fn a_state_goes_to_the_device_and_back() {
     let model = bar([4, 2, 2], 0.1);
     let mut stepper = GpuStepper::new(test_device(), model.clone()).unwrap();
     (0..5).for_each(|_| drop(stepper.step(&Params::default(), &Loads::default()).unwrap()));
-    let saved = stepper.state().unwrap();
+    let saved = stepper.state().unwrap().clone();
     (0..5).for_each(|_| drop(stepper.step(&Params::default(), &Loads::default()).unwrap()));
-    let end = stepper.state().unwrap();
+    let end = stepper.state().unwrap().clone();
     let mut other = GpuStepper::new(test_device(), model).unwrap();
     other.set_state(&saved).unwrap();
-    assert!(other.state().unwrap() == saved);
+    assert!(*other.state().unwrap() == saved);
     (0..5).for_each(|_| drop(other.step(&Params::default(), &Loads::default()).unwrap()));
-    assert!(other.state().unwrap() == end, "a resumed run goes on as if it had not stopped");
+    assert!(*other.state().unwrap() == end, "a resumed run goes on as if it had not stopped");
 }
 
 #[test]
@@ -539,10 +539,10 @@ fn a_step_that_is_not_finite_is_taken_back() {
     let model = bar([3, 1, 1], 0.0);
     let mut stepper = GpuStepper::new(test_device(), model.clone()).unwrap();
     stepper.step(&Params::default(), &Loads::default()).unwrap();
-    let before = stepper.state().unwrap();
+    let before = stepper.state().unwrap().clone();
     let loads = Loads { node_forces: vec![Vec3::new(f64::NAN, 0.0, 0.0); model.n_nodes()], ..Loads::default() };
     let error = stepper.step(&Params::default(), &loads).unwrap_err();
     assert!(error.to_string().contains("\"bar\""), "{error}");
-    assert!(stepper.state().unwrap() == before);
+    assert!(*stepper.state().unwrap() == before);
     assert!(stepper.step(&Params::default(), &Loads::default()).unwrap().converged);
 }

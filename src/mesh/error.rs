@@ -1,4 +1,5 @@
 use super::read::At;
+use crate::cancel::Cancelled;
 
 /// A fault of a mesh or of its file: what is wrong, where, and what would mend it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -36,10 +37,18 @@ pub enum MeshError {
     NoTetGen,
     #[error("TetGen did not fill the surface: {reason}; choose another method: those of this program fill any surface")]
     TetGen { reason: String },
+    #[error("the filling of the surface was cancelled")]
+    Cancelled,
     #[error("the tet mesh has no tets; there is nothing to deform or to embed in")]
     NoTets,
     #[error("tet {tet} names node {node}, but the mesh has {nodes} nodes; correct the index")]
     TetIndex { tet: usize, node: u32, nodes: usize },
     #[error("tet {tet} has volume {volume:.3e}; its nodes must be ordered for a positive volume and must not lie in a plane")]
     TetVolume { tet: usize, volume: f64 },
+}
+
+impl From<Cancelled> for MeshError {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
 }

@@ -1,6 +1,7 @@
 //! What acts on the bodies in one step, beside gravity.
 
-use super::{Model, State};
+use super::{Model, RigidState, State};
+use crate::cancel::CancelToken;
 use crate::math::Vec3;
 
 /// A spring of zero rest length between a material point and a point in space, implicit in the step. With the held point's velocity
@@ -28,13 +29,24 @@ pub enum HeldPoint {
 impl HeldPoint {
     /// Where the point is [m], and its velocity [m/s].
     pub fn motion(&self, model: &Model, state: &State) -> (Vec3, Vec3) {
+        self.motion_from(model, |n| (state.displacements[n], state.velocities[n]), |r| state.rigid_bodies[r])
+    }
+
+    /// The same from displacements and velocities of nodes and from motions of rigid bodies, by their numbers.
+    pub fn motion_from(
+        &self,
+        model: &Model,
+        of_node: impl Fn(usize) -> (Vec3, Vec3),
+        of_rigid: impl Fn(usize) -> RigidState,
+    ) -> (Vec3, Vec3) {
         match *self {
             Self::Nodes { nodes, weights } => {
-                let gather = |x: &[Vec3]| nodes.iter().zip(&weights).map(|(n, w)| x[*n as usize] * *w).sum::<Vec3>();
-                (gather(&model.rest_positions) + gather(&state.displacements), gather(&state.velocities))
+                let gather = |x: &dyn Fn(usize) -> Vec3| nodes.iter().zip(&weights).map(|(n, w)| x(*n as usize) * *w).sum::<Vec3>();
+                let position = gather(&|n| model.rest_positions[n]) + gather(&|n| of_node(n).0);
+                (position, gather(&|n| of_node(n).1))
             }
             Self::Rigid { body, point } => {
-                let rigid = &state.rigid_bodies[body];
+                let rigid = of_rigid(body);
                 let arm = rigid.pose.rotation * point;
                 (rigid.pose.translation.vector + arm, rigid.velocity + rigid.angular_velocity.cross(&arm))
             }
@@ -45,10 +57,14 @@ impl HeldPoint {
 /// At most this many grabs act at once (a fixed-size array on the device).
 pub const MAX_GRABS: usize = 4;
 
-/// What acts on the bodies in one step, beside gravity.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// What a step is given beside the parameters: what acts on the bodies beside gravity, and who may end it.
+#[derive(Clone, Debug, Default)]
 pub struct Loads {
     pub grabs: Vec<Grab>,
     /// Force on each node [N]; empty for none.
     pub node_forces: Vec<Vec3>,
+    /// Steps that the simulation has done: the number by which errors name this one.
+    pub step: u64,
+    /// Ends the step, which then leaves the state as it was.
+    pub cancel: CancelToken,
 }

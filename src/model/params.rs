@@ -72,6 +72,11 @@ impl Preconditioner {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, choice)| *choice)
     }
+
+    /// The word that scenes use.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, choice)| *choice == self).map_or("", |(name, _)| name)
+    }
 }
 
 /// What a step must satisfy; it is an error else, which smaller steps may mend.

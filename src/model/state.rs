@@ -6,7 +6,6 @@ use crate::math::{Isometry, Quat, Vec3};
 /// What changes from step to step. Positions are `model.rest_positions + displacements`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
-    pub step: u64,
     /// [s]
     pub time: f64,
     /// [m]
@@ -54,7 +53,6 @@ impl State {
         rotations.resize(model.tets.len() + model.n_state_rows(), [0.0; 4]);
         let rigid = |r: &super::RigidBody| RigidState { pose: r.pose, velocity: r.velocity, angular_velocity: r.angular_velocity };
         Self {
-            step: 0,
             time: 0.0,
             displacements: vec![Vec3::zeros(); model.n_nodes()],
             velocities: model.initial_velocities.clone(),
@@ -80,7 +78,6 @@ impl State {
             }
         }
         self.velocity_changes.copy_from_slice(dv);
-        self.step += 1;
         self.time += dt;
     }
 

@@ -14,6 +14,7 @@ use super::read::{Amount, BodyContent, CameraContent, Collision, Content, Copies
 use super::regions::Region;
 use super::value::Origin;
 use super::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, Scene};
+use crate::cancel::CancelToken;
 use crate::geometry::Shape;
 use crate::material::Material;
 use crate::math::{Aabb, Isometry, Mat3, Vec3};
@@ -73,12 +74,18 @@ pub struct Probe {
 
 /// Reads the meshes and joins all bodies into a model.
 pub fn build(scene: &Scene) -> Result<Built, SceneError> {
-    Builder { scene, content: &scene.content }.build()
+    build_unless(scene, &CancelToken::default())
+}
+
+/// The same, which ends with an error soon after `cancel` is cancelled.
+pub fn build_unless(scene: &Scene, cancel: &CancelToken) -> Result<Built, SceneError> {
+    Builder { scene, content: &scene.content, cancel }.build()
 }
 
 struct Builder<'a> {
     scene: &'a Scene,
     content: &'a Content,
+    cancel: &'a CancelToken,
 }
 
 /// The bodies of a scene, made and placed.
@@ -147,6 +154,7 @@ impl Builder<'_> {
         let meshes = placed.iter().filter_map(|placed| self.mesh_origin(placed, &slots)).collect();
         add_obstacles(&placed, &frictions, [soft, rigid], &mut builder);
         builder.friction(frictions);
+        self.cancel.check().map_err(|cancelled| self.error(Origin::File(0), "", format!("its building was {cancelled}")))?;
         let mut model = builder.build().map_err(|e| self.error(Origin::File(0), "", e.to_string()))?;
         let target = |target: &Target| match slots[target.body] {
             Slot::Soft(first) => first + target.copy,
@@ -230,7 +238,7 @@ impl Builder<'_> {
         let mut placed = vec![];
         for (index, body) in self.content.bodies.iter().enumerate() {
             let folder = self.scene.folder.as_deref();
-            let mut made = Made::new(body, folder).map_err(|fault| self.fault(body, fault))?;
+            let mut made = Made::new(body, folder, self.cancel).map_err(|fault| self.fault(body, fault))?;
             if let Made::Solid(solid) = &mut made {
                 solid.set_collision(&body.collision, folder).map_err(|fault| self.collision_fault(body, fault))?;
             }

@@ -33,7 +33,7 @@ pub static SCENE: Table = Table {
         Field::new("probe", Kind::List(&PROBE), "", Optional("none"), "Named regions whose mean motion is reported."),
         Field::new("camera", Kind::Table(&CAMERA), "", Optional("a view of all bodies"), "Where the picture is taken from."),
         Field::new("light", Kind::Table(&LIGHT), "", Optional("all defaults"), "The key light."),
-        Field::new("recording", Kind::Table(&RECORDING), "", Optional("all defaults"), "Defaults of recorded pictures."),
+        Field::new("recording", Kind::Table(&RECORDING), "", Optional("all defaults"), "Defaults of runs and recorded pictures."),
     ],
 };
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::nodes::Transform;
 use super::read::{Anchor, BodyContent, Collision, Filling, Geometry, Role};
+use crate::cancel::CancelToken;
 use crate::geometry::Shape;
 use crate::math::{Aabb, Quat, Vec3};
 use crate::mesh::{
@@ -68,10 +69,10 @@ pub enum Made {
 }
 
 impl Made {
-    /// Makes the geometry of a body.
-    pub fn new(body: &BodyContent, folder: Option<&Path>) -> Result<Self, Fault> {
+    /// Makes the geometry of a body; `folder` is where the names of its files start.
+    pub fn new(body: &BodyContent, folder: Option<&Path>, cancel: &CancelToken) -> Result<Self, Fault> {
         match (&body.role, exact(&body.geometry)) {
-            (Role::Deformable { .. }, _) => Ok(Self::Solid(Box::new(solid(&body.geometry, body.anchor, &body.collision, folder)?))),
+            (Role::Deformable { .. }, _) => Ok(Self::Solid(Box::new(solid(body, folder, cancel)?))),
             (Role::Obstacle { .. }, Some(shape)) => Ok(Self::Exact(shape, anchor_point(body.anchor, &shape_bounds(&shape)))),
             _ => {
                 let mut surface = surface(&body.geometry, folder)?;
@@ -100,15 +101,15 @@ impl Made {
 }
 
 /// Tets and surface of a deformable body.
-fn solid(geometry: &Geometry, anchor: Anchor, collision: &Collision, folder: Option<&Path>) -> Result<Solid, Fault> {
-    let mut solid = match *geometry {
-        Geometry::Mesh { ref file, filling, size } => of_file(read(file, folder)?, filling, size, collision)?,
+fn solid(body: &BodyContent, folder: Option<&Path>, cancel: &CancelToken) -> Result<Solid, Fault> {
+    let mut solid = match body.geometry {
+        Geometry::Mesh { ref file, filling, size } => of_file(read(file, folder)?, filling, size, &body.collision, cancel)?,
         Geometry::Icosphere { radius, level, resolution } => {
-            embedded(shapes::icosphere(radius, level), Method::Voxel, Fineness::Cells(resolution))?
+            embedded(shapes::icosphere(radius, level), Method::Voxel, Fineness::Cells(resolution), cancel)?
         }
         ref shape => Solid::new(shape_tets(shape), None),
     };
-    solid.shift = anchor_point(anchor, &solid.surface_bounds());
+    solid.shift = anchor_point(body.anchor, &solid.surface_bounds());
     let shift = solid.shift;
     solid.tets.positions.iter_mut().for_each(|p| *p -= shift);
     Ok(solid)
@@ -194,7 +195,7 @@ const MOST_PIECES: f64 = 1e6;
 
 /// A solid of the tets of a file, or of its surface, mended and filled with tets. The longest side becomes `size` if
 /// given.
-fn of_file(file: MeshFile, filling: Filling, size: Option<f64>, collision: &Collision) -> Result<Solid, Fault> {
+fn of_file(file: MeshFile, filling: Filling, size: Option<f64>, collision: &Collision, cancel: &CancelToken) -> Result<Solid, Fault> {
     let mut notes = file.notes;
     let mut was_mended = |is_changed: bool| {
         notes.extend(is_changed.then(|| MENDED.to_owned()));
@@ -229,7 +230,7 @@ fn of_file(file: MeshFile, filling: Filling, size: Option<f64>, collision: &Coll
             if subdivides && found.area < MOST_PIECES * longest.powi(2) {
                 surface = surface.subdivided(longest);
             }
-            let mut solid = Solid { scale, touches_with_tets, ..embedded(surface, method, fineness)? };
+            let mut solid = Solid { scale, touches_with_tets, ..embedded(surface, method, fineness, cancel)? };
             if !found.is_solid() {
                 // Its triangles do not tell which side touches.
                 solid.collision = Some(solid.tets.boundary_skin());
@@ -255,10 +256,10 @@ const BORDER: Border = Border::Covering;
 const LEAST_FILLED: f64 = 0.05;
 
 /// Fills a surface with tets and embeds it in them.
-fn embedded(surface: SurfaceMesh, method: Method, fineness: Fineness) -> Result<Solid, Fault> {
-    let tets = method.tetrahedralise(&surface, fineness, BORDER)?;
+fn embedded(surface: SurfaceMesh, method: Method, fineness: Fineness, cancel: &CancelToken) -> Result<Solid, Fault> {
+    let tets = method.tetrahedralise(&surface, fineness, BORDER, cancel)?;
     let embedding = embed(&tets, &surface.positions)?;
-    let filled = voxel::enclosed_volume(&surface)?.map_or(1.0, |volume| (volume / tets.total_volume()).max(LEAST_FILLED));
+    let filled = voxel::enclosed_volume(&surface, cancel)?.map_or(1.0, |volume| (volume / tets.total_volume()).max(LEAST_FILLED));
     let SurfaceMesh { triangles, texture_coordinates, normals, .. } = surface;
     Ok(Solid { texture_coordinates, normals, filled, ..Solid::new(tets, Some((triangles, embedding))) })
 }

@@ -213,6 +213,7 @@ impl Reader<'_> {
     fn scene(&mut self, root: &Node) -> Content {
         let simulation = root.table("simulation");
         let contact = root.table("contact");
+        let recording = root.table("recording");
         let fixed_iterations = simulation.opt_integer("fixed_iterations");
         if fixed_iterations.is_some() && !["auto", "cr"].contains(&simulation.text("solver").as_str()) {
             self.complain(&simulation, "fixed_iterations", "works with the solvers auto and cr only; change `solver`, or leave this out");
@@ -245,7 +246,11 @@ impl Reader<'_> {
             probes: self.probes(root, &bodies),
             camera: self.camera(&root.table("camera")),
             light: self.light(&root.table("light")),
-            recording: RecordingSetting { fps: root.table("recording").number("fps"), size: root.table("recording").integers("size") },
+            recording: RecordingSetting {
+                fps: recording.number("fps"),
+                seconds: recording.number("seconds"),
+                size: recording.integers("size"),
+            },
             bodies,
         }
     }

@@ -42,6 +42,8 @@ pub struct LightSetting {
 pub struct RecordingSetting {
     /// Pictures a second of simulated time.
     pub fps: f64,
+    /// Simulated time of a run that is given no length [s].
+    pub seconds: f64,
     /// Width and height [pixels].
     pub size: [u32; 2],
 }

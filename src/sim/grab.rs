@@ -1,15 +1,15 @@
 //! Holding a material point of a surface.
 
-use super::CommandError;
+use super::{Command, CommandError};
 use crate::math::Vec3;
-use crate::model::Model;
-use crate::model::{Grab, HeldPoint, State};
+use crate::model::{Grab, HeldPoint, Model};
 
 /// Natural frequency of a body on its grab spring [rad/s]: a hand that follows at about 2 Hz.
 const FREQUENCY: f64 = 2.0 * std::f64::consts::PI * 2.0;
 /// Damping ratio of that spring.
 const DAMPING_RATIO: f64 = 0.5;
-/// The pull saturates at this many times the body's weight on earth: enough to throw it, too little to tear it, whatever the mouse does.
+/// The pull saturates at this many times the body's weight on earth: enough to throw a body, too little to tear it,
+/// whatever the mouse does.
 const MAX_WEIGHTS: f64 = 5.0;
 
 /// A grab as the simulation keeps it.
@@ -17,7 +17,10 @@ const MAX_WEIGHTS: f64 = 5.0;
 pub struct Held {
     pub id: u32,
     pub target: Vec3,
-    point: HeldPoint,
+    pub point: HeldPoint,
+    /// As `Command::Grab` gave them.
+    triangle: u32,
+    barycentric: [f64; 3],
     stiffness: f64,
     damping: f64,
     max_force: f64,
@@ -46,18 +49,18 @@ impl Held {
                 value: format!("{barycentric:?}"),
             });
         }
-        let barycentric = barycentric.map(|b| b / sum);
+        let weights = barycentric.map(|b| b / sum);
         let (point, mass) = match model.surface.triangles.get(triangle as usize) {
             Some(vertices) => {
                 let body = &model.bodies[model.surface.bodies[vertices[0] as usize] as usize];
-                (point_of_nodes(model, vertices, barycentric), body.mass)
+                (point_of_nodes(model, vertices, weights), body.mass)
             }
             None => {
                 let n_triangles = model.n_held_triangles();
                 let (body, local) =
                     model.held_rigid_triangle(triangle as usize).ok_or(CommandError::NoTriangle { triangle, n_triangles })?;
                 let rigid = &model.rigid_bodies[body];
-                let point = rigid.triangles[local].iter().zip(barycentric).map(|(v, b)| rigid.vertices[*v as usize] * b).sum();
+                let point = rigid.triangles[local].iter().zip(weights).map(|(v, b)| rigid.vertices[*v as usize] * b).sum();
                 (HeldPoint::Rigid { body, point }, rigid.mass().unwrap_or(0.0))
             }
         };
@@ -65,6 +68,8 @@ impl Held {
             id,
             target,
             point,
+            triangle,
+            barycentric,
             stiffness: mass * FREQUENCY * FREQUENCY,
             damping: 2.0 * DAMPING_RATIO * mass * FREQUENCY,
             max_force: MAX_WEIGHTS * mass * 9.81,
@@ -78,15 +83,19 @@ impl Held {
         if length > reach { point + offset * (reach / length) } else { self.target }
     }
 
-    /// The load that the next step takes.
-    pub fn load(&self, model: &Model, state: &State) -> Grab {
-        let (position, _) = self.point.motion(model, state);
-        let target = self.reachable_target(&position);
+    /// The command that starts this grab where it is now.
+    pub fn command(&self) -> Command {
+        Command::Grab { id: self.id, triangle: self.triangle, barycentric: self.barycentric, target: self.target }
+    }
+
+    /// The load that the next step takes, the held point being at `position` [m].
+    pub fn load(&self, position: &Vec3) -> Grab {
+        let target = self.reachable_target(position);
         Grab { point: self.point, stiffness: self.stiffness, damping: self.damping, target }
     }
 
-    pub fn view(&self, model: &Model, state: &State) -> GrabView {
-        let (point, velocity) = self.point.motion(model, state);
+    /// The grab, its point being at `point` [m] with `velocity` [m/s].
+    pub fn view(&self, (point, velocity): (Vec3, Vec3)) -> GrabView {
         let force = (self.reachable_target(&point) - point) * self.stiffness - velocity * self.damping;
         GrabView { id: self.id, point, target: self.target, force }
     }
@@ -196,7 +205,7 @@ mass = 3.0
         }
         let held = simulation.grabs().unwrap()[0];
         assert!((held.point - target).norm() < 2e-2, "{}", (held.point - target).norm());
-        let mut others = simulation.state().unwrap();
+        let mut others = simulation.state().unwrap().clone();
         assert_eq!(others.rigid_bodies.remove(0).pose, simulation.model().rigid_bodies[0].pose);
         assert!(others.displacements.iter().all(|u| u.norm() == 0.0));
         simulation.apply(&Command::ReleaseGrab { id: 1 }).unwrap();

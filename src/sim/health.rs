@@ -40,7 +40,8 @@ impl Health {
         }
     }
 
-    /// Whether nothing has burst (grown), collapsed (lost its volume) or turned inside out beyond a few elements of a bad mesh.
+    /// Whether nothing has burst (grown), collapsed (lost its volume) or turned inside out beyond a few elements of a
+    /// bad mesh.
     pub fn is_intact(&self) -> bool {
         (0.7..1.3).contains(&self.volume) && (0.4..1.6).contains(&self.longest) && self.inverted < 0.01
     }

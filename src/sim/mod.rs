@@ -1,76 +1,39 @@
 //! The one owner of a running simulation: apply a `Command`, `step`, look. Knows nothing of windows, threads or pace.
 
 pub mod checker;
+mod command;
 mod grab;
 mod health;
 pub mod report;
 mod save;
+mod session;
 mod start;
 mod tally;
 pub mod threads;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
 use checker::{Overlap, PenetrationChecker};
+pub use command::{Command, CommandError, CommandLog, LoggedCommand};
 pub use grab::GrabView;
 use grab::Held;
 pub use health::Health;
-pub use save::SaveError;
+pub use save::{ResumedParams, SaveError};
+pub use session::{Session, SessionError, SessionHeader};
 pub use start::{OverlapError, StartOverlap};
 pub use tally::{StepRecord, Tally};
 pub use threads::{StepperError, Threaded};
 
+use crate::cancel::CancelToken;
 use crate::contact::generate::set_apart;
 use crate::cpu::{CpuBackend, Methods};
 use crate::gpu;
 use crate::math::{Isometry, Vec3};
-use crate::model::Model;
-use crate::model::{AcceptancePolicy, ContactMethod, Loads, MAX_GRABS, Params, State};
+use crate::model::{AcceptancePolicy, ContactMethod, HeldPoint, Loads, MAX_GRABS, Model, Params, State};
 use crate::scene::{BackendChoice, Built, Force, Probe};
 use crate::step::{Backend, StepError, StepReport, Stepper, SurfacePositions};
-
-/// Everything that can be done to a running simulation. Recorded commands (step, command) replay to the same state.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Command {
-    /// Holds a material point: `barycentric` in surface triangle `triangle`. Triangles count through `model.surface.triangles`, then
-    /// through those of the free rigid bodies in their order (`Model::first_held_triangle`); static and driven bodies cannot be held.
-    /// `target` is where it is pulled to [m].
-    Grab {
-        id: u32,
-        triangle: u32,
-        barycentric: [f64; 3],
-        target: Vec3,
-    },
-    MoveGrab {
-        id: u32,
-        target: Vec3,
-    },
-    ReleaseGrab {
-        id: u32,
-    },
-    /// [m/s^2]
-    SetGravity(Vec3),
-    /// [s]
-    SetTimeStep(f64),
-    /// Back to the start; parameters stay.
-    Reset,
-}
-
-#[derive(Debug, thiserror::Error, PartialEq)]
-pub enum CommandError {
-    #[error(
-        "triangle {triangle} cannot be held: deformable and rigid bodies have {n_triangles} triangles, and static and driven bodies do not react"
-    )]
-    NoTriangle { triangle: u32, n_triangles: usize },
-    #[error("no grab has the number {id}; start one with Grab first")]
-    NoGrab { id: u32 },
-    #[error("{MAX_GRABS} grabs act already; release one first")]
-    TooManyGrabs,
-    #[error("{what} must be finite{and}, got {value}")]
-    BadValue { what: &'static str, and: &'static str, value: String },
-    #[error("{0}")]
-    Step(String),
-}
 
 #[derive(Debug, thiserror::Error)]
 pub enum SimulationError {
@@ -84,7 +47,7 @@ pub enum SimulationError {
     Overlap(#[from] OverlapError),
 }
 
-/// What the caller chooses beside the scene.
+/// The choices that a caller has beside the scene.
 #[derive(Clone, Default)]
 pub struct Options {
     /// Instead of the scene's.
@@ -95,7 +58,7 @@ pub struct Options {
     pub threads: Option<usize>,
     /// A device that is open already, for the GPU backend to share.
     pub device: Option<Arc<gpu::Device>>,
-    /// Where the GPU backend looks for contacts; what it comes to is the same.
+    /// Where the GPU backend looks for contacts; the result is the same.
     pub detection: gpu::DetectionPlace,
     /// Methods of contact of the CPU backend: those of the product, unless the laboratory brings more.
     pub methods: Option<Methods>,
@@ -103,19 +66,22 @@ pub struct Options {
     pub accept_unconverged: bool,
 }
 
-/// What computes, and why.
+/// The backend that computes, and the reason for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackendInfo {
     /// "cpu" or "gpu".
     pub backend: &'static str,
     pub adapter: Option<String>,
     pub solver: &'static str,
+    /// The methods of contact that it has.
+    pub methods: Vec<ContactMethod>,
     /// Threads of the CPU backend.
     pub threads: usize,
     pub reason: String,
 }
 
-/// A point without a contact force that is deeper than this many contact tolerances was missed, not merely solved with little accuracy.
+/// A point without a contact force that is deeper than this many contact tolerances was missed, not merely solved with
+/// little accuracy.
 const MISSED_TOLERANCES: f64 = 20.0;
 
 /// A step that fails is halved at most this often.
@@ -127,11 +93,13 @@ pub struct Simulation {
     params: Params,
     forces: Vec<Force>,
     probes: Vec<Probe>,
+    /// Owns the state, and with it the time.
     stepper: Box<dyn Stepper>,
     backend: BackendInfo,
     held: Vec<Held>,
+    /// Whole steps since the start, however many solves each of them took.
     step: u64,
-    time: f64,
+    log: CommandLog,
     tally: Tally,
     checker: PenetrationChecker,
     measuring: bool,
@@ -144,7 +112,7 @@ impl Simulation {
         let (mut stepper, backend) = open_backend(options.backend.unwrap_or(backend), solver, options, &model)?;
         let acceptance = if options.accept_unconverged { AcceptancePolicy::MustNotCross } else { AcceptancePolicy::MustConverge };
         let params = Params { method: solver, acceptance, ..params };
-        // A stepper that cannot take its start says so again in the first step, where it can be told.
+        // A stepper that cannot take its start fails in the first step too, and that failure is reported.
         let _ = stepper.set_state(&start);
         Ok(Self {
             name,
@@ -156,7 +124,7 @@ impl Simulation {
             backend,
             held: vec![],
             step: 0,
-            time: 0.0,
+            log: CommandLog::default(),
             tally: Tally::default(),
             checker,
             measuring: false,
@@ -184,17 +152,22 @@ impl Simulation {
         &self.backend
     }
 
-    /// Steps done since the start.
+    /// Whole steps done since the start: one divided into substeps, or halved, is one.
     pub fn step_index(&self) -> u64 {
         self.step
     }
 
     /// [s]
     pub fn time(&self) -> f64 {
-        self.time
+        self.stepper.time()
     }
 
-    /// What the steps so far told.
+    /// The commands since the start.
+    pub fn log(&self) -> &CommandLog {
+        &self.log
+    }
+
+    /// Statistics of the steps so far.
     pub fn tally(&self) -> &Tally {
         &self.tally
     }
@@ -204,15 +177,25 @@ impl Simulation {
         self.measuring = measuring;
     }
 
+    /// Does what a command says, and logs it. A command that is refused changes nothing.
     pub fn apply(&mut self, command: &Command) -> Result<(), CommandError> {
+        self.carry_out(command)?;
+        match command {
+            Command::Reset => self.log = CommandLog::of_reset(self.params.time_step, self.params.gravity),
+            _ => self.log.push(self.step, command.clone()),
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, command: &Command) -> Result<(), CommandError> {
         match *command {
             Command::Grab { id, triangle, barycentric, target } => {
                 finite("the target of a grab", &target)?;
                 let held = Held::new(&self.model, id, triangle, barycentric, target)?;
-                self.held.retain(|h| h.id != id);
-                if self.held.len() == MAX_GRABS {
+                if self.held.iter().filter(|h| h.id != id).count() == MAX_GRABS {
                     return Err(CommandError::TooManyGrabs);
                 }
+                self.held.retain(|h| h.id != id);
                 self.held.push(held);
             }
             Command::MoveGrab { id, target } => {
@@ -239,55 +222,76 @@ impl Simulation {
             Command::Reset => {
                 let state = start(&self.model, &self.params);
                 self.stepper.set_state(&state).map_err(|e| CommandError::Step(e.to_string()))?;
-                self.held.clear();
-                (self.step, self.time) = (0, 0.0);
-                self.tally = Tally::default();
+                self.continue_from(0, vec![]);
             }
         }
         Ok(())
     }
 
-    /// Advances by one time step. A step that fails is rolled back and retried in halves; if that fails too the state from before the step stands.
+    /// Goes on at the stepper's state after `step` steps, with new figures and a new log.
+    fn continue_from(&mut self, step: u64, held: Vec<Held>) {
+        (self.step, self.held) = (step, held);
+        (self.tally, self.log) = (Tally::default(), CommandLog::starting_at(step));
+    }
+
+    /// Advances by one time step. A step that fails is rolled back and retried in halves; if these fail too, the state
+    /// from before the step stands.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
+        self.step_unless(&CancelToken::default())
+    }
+
+    /// The same, which ends with `StepError::Cancelled` soon after `cancel` is cancelled and then leaves the state as it
+    /// was.
+    pub fn step_unless(&mut self, cancel: &CancelToken) -> Result<StepReport, StepError> {
         let start = std::time::Instant::now();
-        let substeps = self.params.substeps.max(1);
-        let dt = self.params.time_step / f64::from(substeps);
-        let mut report = self.advance(dt, 0)?;
-        for _ in 1..substeps {
-            report.follow(self.advance(dt, 0)?);
-        }
+        let report = self.advance_substeps(cancel)?;
         self.step += 1;
         let ms = start.elapsed().as_secs_f64() * 1e3;
         let penetration = if self.measuring { Some(self.measure()?) } else { None };
-        self.tally.record(&report, self.time, ms, penetration);
+        self.tally.record(&report, self.time(), ms, penetration);
         Ok(report)
     }
 
-    fn advance(&mut self, dt: f64, halvings: u32) -> Result<StepReport, StepError> {
+    fn advance_substeps(&mut self, cancel: &CancelToken) -> Result<StepReport, StepError> {
+        let substeps = self.params.substeps.max(1);
+        let dt = self.params.time_step / f64::from(substeps);
+        if substeps == 1 {
+            return self.advance(dt, 0, cancel);
+        }
+        let before = self.stepper.state()?.clone();
+        let advanced = (1..substeps).try_fold(self.advance(dt, 0, cancel)?, |mut report, _| {
+            report.follow(self.advance(dt, 0, cancel)?);
+            Ok(report)
+        });
+        self.unless_failed(advanced, &before)
+    }
+
+    /// Gives back the state before a solve that failed.
+    fn unless_failed(&mut self, advanced: Result<StepReport, StepError>, before: &State) -> Result<StepReport, StepError> {
+        if advanced.is_err() {
+            self.stepper.set_state(before)?;
+        }
+        advanced
+    }
+
+    fn advance(&mut self, dt: f64, halvings: u32, cancel: &CancelToken) -> Result<StepReport, StepError> {
         let acceptance = match halvings {
             0 => self.params.acceptance,
             MAX_HALVINGS => AcceptancePolicy::Anything,
             _ => AcceptancePolicy::MustNotCross,
         };
         let params = Params { time_step: dt, acceptance, halvings, ..self.params };
-        let loads = self.loads()?;
+        let loads = self.loads(cancel)?;
         match self.stepper.step(&params, &loads) {
-            Ok(report) => {
-                self.time += dt;
-                Ok(report)
-            }
+            Ok(report) => Ok(report),
             Err(StepError::NotFinite { .. } | StepError::Crossing { .. } | StepError::NotConverged { .. }) if halvings < MAX_HALVINGS => {
                 self.tally.rollbacks += 1;
-                let (before, time) = (self.stepper.state()?, self.time);
-                let halves = self.advance(dt * 0.5, halvings + 1).and_then(|mut first| {
-                    first.follow(self.advance(dt * 0.5, halvings + 1)?);
+                let before = self.stepper.state()?.clone();
+                let halves = self.advance(dt * 0.5, halvings + 1, cancel).and_then(|mut first| {
+                    first.follow(self.advance(dt * 0.5, halvings + 1, cancel)?);
                     Ok(first)
                 });
-                if halves.is_err() {
-                    self.stepper.set_state(&before)?;
-                    self.time = time;
-                }
-                halves
+                self.unless_failed(halves, &before)
             }
             Err(error) => {
                 if matches!(error, StepError::NotFinite { .. }) {
@@ -298,9 +302,9 @@ impl Simulation {
         }
     }
 
-    fn loads(&mut self) -> Result<Loads, StepError> {
-        let mut loads = Loads::default();
-        let time = self.time;
+    fn loads(&mut self, cancel: &CancelToken) -> Result<Loads, StepError> {
+        let mut loads = Loads { step: self.step, cancel: cancel.clone(), ..Loads::default() };
+        let time = self.time();
         for force in self.forces.iter().filter(|f| (f.start..f.end).contains(&time)) {
             loads.node_forces.resize(self.model.n_nodes(), Vec3::zeros());
             let mass: f64 = force.nodes.iter().map(|n| self.model.node_masses[*n as usize]).sum();
@@ -308,14 +312,19 @@ impl Simulation {
                 loads.node_forces[*n as usize] += force.force * (self.model.node_masses[*n as usize] / mass);
             }
         }
-        if !self.held.is_empty() {
-            let state = self.stepper.state()?;
-            loads.grabs = self.held.iter().map(|h| h.load(&self.model, &state)).collect();
-        }
+        let motions = self.held_motions()?;
+        loads.grabs = self.held.iter().zip(motions).map(|(held, (position, _))| held.load(&position)).collect();
         Ok(loads)
     }
 
-    pub fn state(&mut self) -> Result<State, StepError> {
+    /// Positions [m] and velocities [m/s] of the held points.
+    fn held_motions(&mut self) -> Result<Vec<(Vec3, Vec3)>, StepError> {
+        let points: Vec<HeldPoint> = self.held.iter().map(|held| held.point).collect();
+        self.stepper.motions(&points)
+    }
+
+    /// How everything stands, on the host.
+    pub fn state(&mut self) -> Result<&State, StepError> {
         self.stepper.state()
     }
 
@@ -339,7 +348,7 @@ impl Simulation {
 
     /// Poses of `model.obstacles` now.
     pub fn obstacle_poses(&self) -> Vec<Isometry> {
-        self.model.obstacles.iter().map(|o| o.pose_at(self.time)).collect()
+        self.model.obstacles.iter().map(|o| o.pose_at(self.time())).collect()
     }
 
     /// Where the ends of `model.attachments` are [m].
@@ -353,38 +362,35 @@ impl Simulation {
 
     /// The grabs in progress.
     pub fn grabs(&mut self) -> Result<Vec<GrabView>, StepError> {
-        if self.held.is_empty() {
-            return Ok(vec![]);
-        }
-        let state = self.stepper.state()?;
-        Ok(self.held.iter().map(|h| h.view(&self.model, &state)).collect())
+        let motions = self.held_motions()?;
+        Ok(self.held.iter().zip(motions).map(|(held, motion)| held.view(motion)).collect())
     }
 
     /// Deepest penetration on the present geometry, of bodies in obstacles, in one another and in themselves [m].
     pub fn penetration(&mut self) -> Result<f64, StepError> {
-        Ok(self.checker.penetration(&self.model, &self.stepper.state()?))
+        Ok(self.checker.penetration(&self.model, self.stepper.state()?))
     }
 
     /// Bodies with a surface of triangles that overlap on the present geometry, by the independent checker.
     pub fn overlaps(&mut self) -> Result<Vec<Overlap>, StepError> {
-        Ok(self.checker.overlaps(&self.model, &self.stepper.state()?))
+        Ok(self.checker.overlaps(&self.model, self.stepper.state()?))
     }
 
     /// Measures the geometry at the end of a step: counts missed contacts, returns the penetration [m].
     fn measure(&mut self) -> Result<f64, StepError> {
         let state = self.stepper.state()?;
-        let penetration = self.checker.penetration(&self.model, &state);
+        let penetration = self.checker.penetration(&self.model, state);
         let tolerance = MISSED_TOLERANCES * self.params.contact_tolerance;
         // Whatever was missed is as deep.
         if penetration > tolerance {
-            self.tally.missed_candidates += self.checker.missed_candidates(&self.model, &state, tolerance);
+            self.tally.missed_candidates += self.checker.missed_candidates(&self.model, state, tolerance);
         }
         Ok(penetration)
     }
 }
 
-/// The state at time 0. The first solve starts from free fall, so that a body which nothing holds falls with g t to the last bit and not to the solver's
-/// tolerance. Bodies that touch exactly are set apart.
+/// The state at time 0. The first solve starts from free fall, so that a body which nothing holds falls with g t to the
+/// last bit and not to the solver's tolerance. Bodies that touch exactly are set apart.
 fn start(model: &Model, params: &Params) -> State {
     let fall = params.gravity * (params.time_step / f64::from(params.substeps.max(1)));
     let nodes = model.fixed.iter().map(|fixed| if *fixed { Vec3::zeros() } else { fall });
@@ -410,13 +416,21 @@ fn finite(what: &'static str, v: &Vec3) -> Result<(), CommandError> {
     }
 }
 
-/// Refuses a method of contact that the backend does not have.
-fn check_method(method: ContactMethod, backend: &impl Backend, name: &'static str) -> Result<(), SimulationError> {
-    if method == ContactMethod::Auto || backend.offers(method) {
-        return Ok(());
+impl BackendInfo {
+    /// Refuses a method of contact that the backend does not have.
+    fn check_method(&self, method: ContactMethod) -> Result<(), SimulationError> {
+        if self.methods.contains(&method) {
+            return Ok(());
+        }
+        let offered: Vec<&str> = self.methods.iter().map(|method| method.name()).collect();
+        Err(SimulationError::Solver { solver: method.name(), backend: self.backend, offered: offered.join(", ") })
     }
-    let offered: Vec<&str> = ContactMethod::ALL.iter().filter(|(_, m)| backend.offers(*m)).map(|(name, _)| *name).collect();
-    Err(SimulationError::Solver { solver: method.name(), backend: name, offered: offered.join(", ") })
+}
+
+/// The methods of contact that a backend has; it can always choose one itself.
+fn methods_of(backend: &impl Backend) -> Vec<ContactMethod> {
+    let is_there = |method: &ContactMethod| *method == ContactMethod::Auto || backend.offers(*method);
+    ContactMethod::ALL.iter().map(|(_, method)| *method).filter(is_there).collect()
 }
 
 fn open_backend(
@@ -428,9 +442,11 @@ fn open_backend(
     let threads = options.threads.unwrap_or(0);
     let on_cpu = |reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
         let backend = options.methods.map_or_else(CpuBackend::default, CpuBackend::with_methods);
-        check_method(solver, &backend, "cpu")?;
+        let mut info =
+            BackendInfo { backend: "cpu", adapter: None, solver: solver.name(), methods: methods_of(&backend), threads: 0, reason };
+        info.check_method(solver)?;
         let stepper = Threaded::implicit(model.clone(), backend, threads)?;
-        let info = BackendInfo { backend: "cpu", adapter: None, solver: solver.name(), threads: stepper.threads(), reason };
+        info.threads = stepper.threads();
         Ok((Box::new(stepper), info))
     };
     let open = || match &options.device {
@@ -439,18 +455,18 @@ fn open_backend(
     };
     let on_gpu = |device: Arc<gpu::Device>, reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
         let adapter = Some(device.info.name.clone());
-        let is_resident = !model.may_touch() && model.rigid_bodies.is_empty();
-        let (stepper, threads): (Box<dyn Stepper>, usize) = if is_resident {
-            (Box::new(gpu::Stepper::new(device, model.clone())?), 1)
-        } else {
-            let backend = gpu::DeviceBackend::new(device, model)?.detecting(options.detection);
-            check_method(solver, &backend, "gpu")?;
-            let stepper = Threaded::implicit(model.clone(), backend, threads)?;
-            let threads = stepper.threads();
-            (Box::new(stepper), threads)
-        };
-        let info = BackendInfo { backend: "gpu", adapter, solver: solver.name(), threads, reason };
-        Ok((stepper, info))
+        // Where nothing touches, every method has nothing to do.
+        let methods = ContactMethod::ALL.map(|(_, method)| method).to_vec();
+        let mut info = BackendInfo { backend: "gpu", adapter, solver: solver.name(), methods, threads: 1, reason };
+        if !model.may_touch() && model.rigid_bodies.is_empty() {
+            return Ok((Box::new(gpu::Stepper::new(device, model.clone())?), info));
+        }
+        let backend = gpu::DeviceBackend::new(device, model)?.detecting(options.detection);
+        info.methods = methods_of(&backend);
+        info.check_method(solver)?;
+        let stepper = Threaded::implicit(model.clone(), backend, threads)?;
+        info.threads = stepper.threads();
+        Ok((Box::new(stepper), info))
     };
     match choice {
         BackendChoice::Cpu => on_cpu("asked for".into()),

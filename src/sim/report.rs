@@ -190,25 +190,26 @@ pub struct Faults {
 impl Simulation {
     /// Everything there is to say about the run so far. `build_ms`: wall time that reading and building took.
     pub fn report(&mut self, build_ms: f64) -> Result<Report, StepError> {
-        let state = self.state()?;
-        let (model, tally, backend, params) = (self.model(), self.tally(), self.backend(), self.params());
+        let Self { name, model, tally, backend, params, probes, stepper, step, .. } = self;
+        let time = stepper.time();
+        let state = stepper.state()?;
         let column = |f: fn(&super::StepRecord) -> f64| -> Vec<f64> { tally.records.iter().map(f).collect() };
         let contacts = mean_max(&column(|r| f64::from(r.contacts)));
         let iterations = column(|r| f64::from(r.iterations));
         Ok(Report {
-            scene: self.name().to_owned(),
+            scene: name.clone(),
             version: env!("CARGO_PKG_VERSION"),
             backend: backend.backend,
             adapter: backend.adapter.clone(),
             reason: backend.reason.clone(),
             threads: backend.threads,
             dt: params.time_step,
-            steps: self.step_index(),
-            time: self.time(),
+            steps: *step,
+            time,
             build_ms,
-            state_hash: state_hash(&state),
-            bodies: body_reports(model, &state),
-            energy: Energy { dissipated_by_friction: tally.dissipated_by_friction, ..Energy::of(model, &params.gravity, &state) },
+            state_hash: state_hash(state),
+            bodies: body_reports(model, state),
+            energy: Energy { dissipated_by_friction: tally.dissipated_by_friction, ..Energy::of(model, &params.gravity, state) },
             timing: timing(tally, params.time_step),
             method: MethodReport { name: tally.last.choice.method.name(), reason: tally.last.choice.reason },
             solver: SolverReport {
@@ -232,8 +233,8 @@ impl Simulation {
                 friction_force_total: tally.last.contact.friction_force_total,
                 pairs: tally.last.contact.pairs.iter().map(|pair| pair_report(model, pair)).collect(),
             },
-            probes: self.probes().iter().map(|probe| ProbeReport::of(probe, model, &state)).collect(),
-            attachments: attachment_reports(model, &state),
+            probes: probes.iter().map(|probe| ProbeReport::of(probe, model, state)).collect(),
+            attachments: attachment_reports(model, state),
             faults: Faults {
                 rollbacks: tally.rollbacks,
                 non_finite: tally.non_finite,
@@ -258,14 +259,16 @@ impl Simulation {
 
     /// The row of the last step in a trace; columns as in `trace_header`, empty where nothing was measured.
     pub fn trace_row(&mut self) -> Result<String, StepError> {
-        let state = self.state()?;
-        let (model, contact) = (self.model(), &self.tally().last.contact);
-        let record = self.tally().records.last().cloned().unwrap_or_default();
-        let energy = Energy::of(model, &self.params().gravity, &state);
+        let Self { model, tally, params, probes, stepper, step, .. } = self;
+        let time = stepper.time();
+        let state = stepper.state()?;
+        let contact = &tally.last.contact;
+        let record = tally.records.last().cloned().unwrap_or_default();
+        let energy = Energy::of(model, &params.gravity, state);
         let mut row = format!(
             "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
-            self.step_index(),
-            self.time(),
+            step,
+            time,
             record.ms,
             record.iterations,
             record.passes,
@@ -282,8 +285,8 @@ impl Simulation {
             energy.elastic,
             energy.gravitational
         );
-        for probe in self.probes() {
-            let probe = ProbeReport::of(probe, model, &state);
+        for probe in probes {
+            let probe = ProbeReport::of(probe, model, state);
             for x in [probe.position, probe.displacement, probe.velocity].concat() {
                 row.push_str(&format!(",{x}"));
             }
@@ -293,10 +296,11 @@ impl Simulation {
 }
 
 impl Energy {
-    /// Of a state; friction's share is not part of a state. Driven bodies have no mass that counts.
+    /// The energy of a state, without the dissipated energy, which no state has. Driven bodies have no mass that counts.
     ///
-    /// Elastic: `k (l - L)^2 / 2` of attachments, and `sum V (mu |S - I|^2 + lambda/2 tr(S - I)^2)` with F = R S. Only the singular values of F enter; the least one carries
-    /// the sign of det F, as R is a rotation.
+    /// The elastic part is `k (l - L)^2 / 2` of attachments, and `sum V (mu |S - I|^2 + lambda/2 tr(S - I)^2)` with
+    /// F = R S. Only the singular values of F enter; the least singular value carries the sign of det F, as R is a
+    /// rotation.
     pub fn of(model: &Model, gravity: &Vec3, state: &State) -> Self {
         let positions = state.positions(model);
         let nodes = || model.node_masses.iter().zip(positions.iter().zip(&state.velocities));
@@ -335,8 +339,8 @@ impl ProbeReport {
     }
 }
 
-/// Hash of all displacements and velocities, bit by bit: FNV-1a [Fowler, Noll & Vo 1991] on 64-bit words, with the high half folded
-/// down so that every bit counts. Rest positions are constant, so this tells positions apart as well.
+/// Hash of all displacements and velocities, bit by bit: FNV-1a [Fowler, Noll & Vo 1991] on 64-bit words, with the high
+/// half folded down so that every bit counts. Rest positions are constant, so other positions have another hash as well.
 pub fn state_hash(state: &State) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let of_rigid = |r: &RigidState| [r.pose.translation.vector, r.pose.rotation.imag(), r.velocity, r.angular_velocity];
@@ -358,7 +362,7 @@ fn body_reports(model: &Model, state: &State) -> Vec<BodyReport> {
     soft.chain(rigid).chain(exact).collect()
 }
 
-/// Of a body whose motion is given.
+/// The report on a body whose motion is given.
 fn given_report(name: &str, moves: bool) -> BodyReport {
     BodyReport {
         name: name.to_owned(),

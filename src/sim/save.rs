@@ -1,33 +1,50 @@
-//! A state on disk: a line of JSON that says what it is, then plain little-endian numbers.
+//! A state on disk: a line of JSON that names its scene, its parameters and its grabs, plain little-endian numbers, and
+//! a checksum of both.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::Simulation;
+use super::grab::Held;
+use super::{Command, Simulation, SimulationError};
 use crate::math::{Isometry, Quat, Vec3};
-use crate::model::{PairId, PairKind, WarmContact, WarmStart};
-use crate::model::{RigidState, State};
+use crate::model::{
+    ContactMethod, ElasticPrecision, GapPolicy, Model, PairId, PairKind, Params, Preconditioner, RigidState, State, WarmContact, WarmStart,
+};
+use crate::output::{OutputError, OutputFile};
 use crate::step::StepError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
-    #[error("cannot write {path}: {source}; nothing was saved")]
-    Write { path: PathBuf, source: std::io::Error },
-    #[error("cannot read {path}: {source}")]
+    #[error("{0}; nothing was saved")]
+    Write(#[from] OutputError),
+    #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("{path} is not a saved state of this program: {reason}")]
+    #[error("{} is not a saved state of this program: {reason}", path.display())]
     NotAState { path: PathBuf, reason: String },
     #[error(
-        "{path} was saved from another scene ({saved}, this one has {present}); open the scene it was saved from, with the same --set values"
+        "{} was saved from another scene ({saved}, this one has {present}); open the scene it was saved from, with the same --set values",
+        path.display()
     )]
     OtherScene { path: PathBuf, saved: String, present: String },
+    #[error(transparent)]
+    Solver(#[from] SimulationError),
     #[error(transparent)]
     Step(#[from] StepError),
 }
 
-#[derive(Serialize, Deserialize, PartialEq)]
+/// Whose parameters a resumed simulation goes on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResumedParams {
+    /// The parameters of the saved state: the run goes on bit for bit. Files of formats 2 and 3 have no parameters; the
+    /// simulation then keeps its own.
+    Saved,
+    /// The parameters that the simulation has.
+    Present,
+}
+
+#[derive(Serialize, Deserialize)]
 struct Header {
     format: String,
     scene: String,
@@ -41,113 +58,291 @@ struct Header {
     step: u64,
     /// Bits of the time [s], so that it comes back exactly.
     time_bits: u64,
+    /// None before format 4.
+    #[serde(default)]
+    params: Option<SavedParams>,
+    /// The grabs in progress, each as the command that starts it.
+    #[serde(default)]
+    grabs: Vec<Command>,
+    /// The name of each kind of pair, in the order by which contacts name it.
+    #[serde(default = "old_pair_kinds")]
+    pair_kinds: Vec<String>,
 }
 
-const FORMAT: &str = "pliant state 3";
-/// Without the slips of sticking contacts.
+/// `Params` as files have them: numbers and names.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedParams {
+    time_step: f64,
+    substeps: u32,
+    gravity: [f64; 3],
+    tolerance: f64,
+    max_iterations: u32,
+    fixed_iterations: Option<u32>,
+    preconditioner: String,
+    contact_tolerance: f64,
+    max_contact_iterations: u32,
+    method: String,
+    gap_policy: String,
+    elastic_precision: String,
+}
+
+const FORMAT: &str = "pliant state 4";
+/// Without parameters, grabs and checksum.
+const FORMAT_3: &str = "pliant state 3";
+/// Without the slips of sticking contacts, too.
 const FORMAT_2: &str = "pliant state 2";
 
+/// Numbers of a contact: three of its pair, normal force, whether it slides, friction force, and slip.
+const CONTACT_SIZE: usize = 11;
+const CONTACT_SIZE_2: usize = 8;
+/// Numbers of a rigid body: pose and two velocities.
+const RIGID_SIZE: usize = 13;
+const CHECKSUM_BYTES: usize = 8;
+
+/// Kinds of pairs as files before format 4 number them.
+fn old_pair_kinds() -> Vec<String> {
+    ["vertex_obstacle", "edge_obstacle", "triangle_obstacle", "vertex_triangle", "edge_edge"].map(str::to_owned).into()
+}
+
+fn pair_kind_name(kind: PairKind) -> &'static str {
+    match kind {
+        PairKind::VertexObstacle => "vertex_obstacle",
+        PairKind::EdgeObstacle => "edge_obstacle",
+        PairKind::TriangleObstacle => "triangle_obstacle",
+        PairKind::VertexTriangle => "vertex_triangle",
+        PairKind::EdgeEdge => "edge_edge",
+    }
+}
+
+const GAP_POLICIES: [(&str, GapPolicy); 2] = [("keep", GapPolicy::Keep), ("middle", GapPolicy::Middle)];
+const ELASTIC_PRECISIONS: [(&str, ElasticPrecision); 2] = [("single", ElasticPrecision::Single), ("double", ElasticPrecision::Double)];
+
+fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: &T) -> &'static str {
+    names.iter().find(|(_, named)| named == value).map(|(name, _)| *name).expect("all values have names")
+}
+
+fn of_name<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
+    names.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+}
+
 impl Simulation {
-    /// Writes the state to `path`: complete, or not at all.
+    /// Writes the state and all that acts on it to `path`: complete, or not at all.
     pub fn save(&mut self, path: &Path) -> Result<(), SaveError> {
+        let params = SavedParams::of(&self.params);
+        let (scene, step, grabs) = (self.name.clone(), self.step, self.held.iter().map(Held::command).collect());
         let state = self.stepper.state()?;
         let header = Header {
             format: FORMAT.into(),
-            scene: self.name.clone(),
+            scene,
             nodes: state.displacements.len(),
             tets: state.rotations.len(),
             rigid_bodies: state.rigid_bodies.len(),
             contacts: state.contacts.entries.len(),
             attachments: state.attachment_forces.len(),
-            step: self.step,
-            time_bits: self.time.to_bits(),
+            step,
+            time_bits: state.time.to_bits(),
+            params: Some(params),
+            grabs,
+            pair_kinds: PairKind::ALL.map(|kind| pair_kind_name(kind).to_owned()).into(),
         };
-        let write = |source| SaveError::Write { path: path.into(), source };
-        let mut bytes = serde_json::to_vec(&header).map_err(|e| write(e.into()))?;
+        let mut bytes = serde_json::to_vec(&header).map_err(|error| OutputError::of(path, error.into()))?;
         bytes.push(b'\n');
-        let mut put = |x: f64| bytes.extend_from_slice(&x.to_le_bytes());
-        state.displacements.iter().chain(&state.velocities).chain(&state.velocity_changes).flat_map(|v| v.iter()).for_each(|x| put(*x));
-        state.rotations.iter().flatten().for_each(|x| put(*x));
-        for rigid in &state.rigid_bodies {
-            rigid.pose.translation.vector.iter().chain(rigid.pose.rotation.coords.iter()).for_each(|x| put(*x));
-            rigid.velocity.iter().chain(rigid.angular_velocity.iter()).for_each(|x| put(*x));
-        }
-        for c in &state.contacts.entries {
-            let kind = PairKind::ALL.iter().position(|kind| *kind == c.pair.kind).unwrap_or_default() as f64;
-            let pair = [kind, f64::from(c.pair.first), f64::from(c.pair.second)];
-            pair.into_iter().chain([c.normal_force, f64::from(u8::from(c.sliding))]).for_each(&mut put);
-            c.friction_force.iter().chain(c.slip.iter()).for_each(|x| put(*x));
-        }
-        state.attachment_forces.iter().flat_map(|f| f.iter()).for_each(|x| put(*x));
-        let temporary = path.with_extension("partial");
-        fs::write(&temporary, &bytes).and_then(|()| fs::rename(&temporary, path)).map_err(|source| {
-            let _ = fs::remove_file(&temporary);
-            write(source)
-        })
+        put_numbers(state, |x| bytes.extend_from_slice(&x.to_le_bytes()));
+        bytes.extend_from_slice(&checksum(&bytes).to_le_bytes());
+        Ok(OutputFile::save(path, &bytes)?)
     }
 
-    /// Continues from a state that `save` wrote, of the same scene.
+    /// Continues from a state that `save` wrote, of the same scene, as if the run had not stopped.
     pub fn resume(&mut self, path: &Path) -> Result<(), SaveError> {
+        self.resume_with(path, ResumedParams::Saved)
+    }
+
+    /// The same with a choice of parameters.
+    pub fn resume_with(&mut self, path: &Path, whose: ResumedParams) -> Result<(), SaveError> {
         let bytes = fs::read(path).map_err(|source| SaveError::Read { path: path.into(), source })?;
         let bad = |reason: String| SaveError::NotAState { path: path.into(), reason };
-        let end = bytes.iter().position(|b| *b == b'\n').ok_or_else(|| bad("its first line is missing".into()))?;
-        let header: Header = serde_json::from_slice(&bytes[..end]).map_err(|e| bad(e.to_string()))?;
-        if header.format != FORMAT && header.format != FORMAT_2 {
-            return Err(bad(format!("its format is \"{}\", not \"{FORMAT}\"", header.format)));
-        }
-        let (nodes, tets, rigid) = (self.model.n_nodes(), self.model.tets.len(), self.model.rigid_bodies.len());
-        let attachments = self.model.attachments.len();
-        if (header.nodes, header.tets, header.rigid_bodies, header.attachments) != (nodes, tets, rigid, attachments) {
+        let (header, body) = parse(&bytes).map_err(bad)?;
+        let model = &self.model;
+        let of_scene = [model.n_nodes(), model.tets.len(), model.rigid_bodies.len(), model.attachments.len()];
+        if [header.nodes, header.tets, header.rigid_bodies, header.attachments] != of_scene {
             return Err(SaveError::OtherScene {
                 path: path.into(),
                 saved: format!("\"{}\", {} nodes, {} tets", header.scene, header.nodes, header.tets),
-                present: format!("{nodes} nodes, {tets} tets"),
+                present: format!("{} nodes, {} tets", of_scene[0], of_scene[1]),
             });
         }
-        let numbers: Vec<f64> = bytes[end + 1..].chunks_exact(8).map(|c| f64::from_le_bytes(c.try_into().unwrap_or_default())).collect();
-        // Velocity changes have two blocks more a rigid body.
-        let (tets_at, rigid_at) = (9 * nodes + 6 * rigid, 9 * nodes + 6 * rigid + 4 * tets);
-        let contacts_at = rigid_at + 13 * rigid;
-        let contact_size = if header.format == FORMAT { 11 } else { 8 };
-        let attachments_at = contacts_at + contact_size * header.contacts;
-        let expected = attachments_at + 3 * attachments;
-        if numbers.len() != expected || (bytes.len() - end - 1) % 8 != 0 {
-            return Err(bad(format!("it is cut off: {} of {expected} numbers", numbers.len())));
-        }
-        if let Some(at) = numbers.iter().position(|x| !x.is_finite()) {
-            return Err(bad(format!("number {at} is not finite")));
-        }
-        let vectors = |from: usize, n: usize| numbers[from..from + 3 * n].chunks_exact(3).map(Vec3::from_column_slice).collect();
-        let rigid_bodies = numbers[rigid_at..contacts_at].chunks_exact(13).map(|n| RigidState {
-            pose: Isometry::from_parts(
-                Vec3::new(n[0], n[1], n[2]).into(),
-                Quat::new_unchecked(nalgebra::Quaternion::new(n[6], n[3], n[4], n[5])),
-            ),
-            velocity: Vec3::new(n[7], n[8], n[9]),
-            angular_velocity: Vec3::new(n[10], n[11], n[12]),
-        });
-        let entry = |n: &[f64]| {
-            let kind = *PairKind::ALL.get(n[0] as usize)?;
-            let pair = PairId { kind, first: n[1] as u32, second: n[2] as u32 };
-            let friction_force = Vec3::new(n[5], n[6], n[7]);
-            let slip = n.get(8..).filter(|slip| !slip.is_empty()).map_or_else(Vec3::zeros, Vec3::from_column_slice);
-            Some(WarmContact { pair, normal_force: n[3], sliding: n[4] != 0.0, friction_force, slip, place: None })
+        let state = read_state(&header, body).map_err(bad)?;
+        let held = header.grabs.iter().map(|grab| held(model, grab)).collect::<Result<_, _>>().map_err(bad)?;
+        let params = match (header.params, whose) {
+            (Some(saved), ResumedParams::Saved) => {
+                saved.restored(&self.params).ok_or_else(|| bad("it names a method that is not known".into()))?
+            }
+            _ => self.params,
         };
-        let entries: Option<Vec<_>> = numbers[contacts_at..attachments_at].chunks_exact(contact_size).map(entry).collect();
-        let entries = entries.ok_or_else(|| bad("a contact is of a kind that this program does not know".into()))?;
-        let state = State {
-            step: header.step,
-            time: f64::from_bits(header.time_bits),
-            displacements: vectors(0, nodes),
-            velocities: vectors(3 * nodes, nodes),
-            velocity_changes: vectors(6 * nodes, nodes + 2 * rigid),
-            rigid_bodies: rigid_bodies.collect(),
-            rotations: numbers[tets_at..rigid_at].chunks_exact(4).map(|q| [q[0], q[1], q[2], q[3]]).collect(),
-            contacts: WarmStart { entries },
-            attachment_forces: vectors(attachments_at, attachments),
-        };
+        self.backend.check_method(params.method)?;
         self.stepper.set_state(&state)?;
-        (self.step, self.time) = (state.step, state.time);
+        self.params = params;
+        self.continue_from(header.step, held);
         Ok(())
     }
+}
+
+impl SavedParams {
+    fn of(params: &Params) -> Self {
+        // The acceptance policy is the caller's; no step between two whole ones is saved.
+        let &Params {
+            time_step,
+            substeps,
+            gravity,
+            tolerance,
+            max_iterations,
+            fixed_iterations,
+            preconditioner,
+            contact_tolerance,
+            max_contact_iterations,
+            method,
+            gap_policy,
+            elastic_precision,
+            halvings: _,
+            acceptance: _,
+        } = params;
+        Self {
+            time_step,
+            substeps,
+            gravity: gravity.into(),
+            tolerance,
+            max_iterations,
+            fixed_iterations,
+            preconditioner: preconditioner.name().into(),
+            contact_tolerance,
+            max_contact_iterations,
+            method: method.name().into(),
+            gap_policy: name_of(&GAP_POLICIES, &gap_policy).into(),
+            elastic_precision: name_of(&ELASTIC_PRECISIONS, &elastic_precision).into(),
+        }
+    }
+
+    /// The saved parameters, the others being those of `present`; none if this program does not know one of the names.
+    fn restored(self, present: &Params) -> Option<Params> {
+        Some(Params {
+            time_step: self.time_step,
+            substeps: self.substeps,
+            gravity: self.gravity.into(),
+            tolerance: self.tolerance,
+            max_iterations: self.max_iterations,
+            fixed_iterations: self.fixed_iterations,
+            preconditioner: Preconditioner::from_name(&self.preconditioner)?,
+            contact_tolerance: self.contact_tolerance,
+            max_contact_iterations: self.max_contact_iterations,
+            method: ContactMethod::from_name(&self.method)?,
+            gap_policy: of_name(&GAP_POLICIES, &self.gap_policy)?,
+            elastic_precision: of_name(&ELASTIC_PRECISIONS, &self.elastic_precision)?,
+            ..*present
+        })
+    }
+}
+
+/// A grab that was in progress.
+fn held(model: &Model, grab: &Command) -> Result<Held, String> {
+    match *grab {
+        Command::Grab { id, triangle, barycentric, target } => {
+            Held::new(model, id, triangle, barycentric, target).map_err(|error| error.to_string())
+        }
+        _ => Err("one of its grabs is none".into()),
+    }
+}
+
+/// The numbers of a state, in the order in which `read_state` takes them.
+fn put_numbers(state: &State, mut put: impl FnMut(f64)) {
+    state.displacements.iter().chain(&state.velocities).chain(&state.velocity_changes).flat_map(|v| v.iter()).for_each(|x| put(*x));
+    state.rotations.iter().flatten().for_each(|x| put(*x));
+    for rigid in &state.rigid_bodies {
+        rigid.pose.translation.vector.iter().chain(rigid.pose.rotation.coords.iter()).for_each(|x| put(*x));
+        rigid.velocity.iter().chain(rigid.angular_velocity.iter()).for_each(|x| put(*x));
+    }
+    for c in &state.contacts.entries {
+        let kind = PairKind::ALL.iter().position(|kind| *kind == c.pair.kind).expect("joints are not remembered as contacts") as f64;
+        let pair = [kind, f64::from(c.pair.first), f64::from(c.pair.second)];
+        pair.into_iter().chain([c.normal_force, f64::from(u8::from(c.sliding))]).for_each(&mut put);
+        c.friction_force.iter().chain(c.slip.iter()).for_each(|x| put(*x));
+    }
+    state.attachment_forces.iter().flat_map(|f| f.iter()).for_each(|x| put(*x));
+}
+
+/// The header of a file and the bytes of its numbers.
+fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
+    let end = bytes.iter().position(|b| *b == b'\n').ok_or("its first line is missing")?;
+    let header: Header = serde_json::from_slice(&bytes[..end]).map_err(|error| error.to_string())?;
+    let body = match header.format.as_str() {
+        FORMAT => {
+            let (content, sum) = bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or("it is cut off")?;
+            if content.len() <= end || u64::from_le_bytes(*sum) != checksum(content) {
+                return Err("its checksum does not fit: it was damaged or cut off".into());
+            }
+            &content[end + 1..]
+        }
+        FORMAT_3 | FORMAT_2 => &bytes[end + 1..],
+        other => return Err(format!("its format is \"{other}\", not \"{FORMAT}\"")),
+    };
+    Ok((header, body))
+}
+
+fn read_state(header: &Header, body: &[u8]) -> Result<State, String> {
+    let &Header { nodes, tets, rigid_bodies, contacts, attachments, .. } = header;
+    let contact_size = if header.format == FORMAT_2 { CONTACT_SIZE_2 } else { CONTACT_SIZE };
+    let (chunks, rest) = body.as_chunks::<8>();
+    let numbers: Vec<f64> = chunks.iter().map(|chunk| f64::from_le_bytes(*chunk)).collect();
+    // Velocity changes have two blocks more a rigid body.
+    let unknowns = nodes + 2 * rigid_bodies;
+    let expected = 3 * (2 * nodes + unknowns + attachments) + 4 * tets + RIGID_SIZE * rigid_bodies + contact_size * contacts;
+    if numbers.len() != expected || !rest.is_empty() {
+        return Err(format!("it is cut off: {} of {expected} numbers", numbers.len()));
+    }
+    if let Some(at) = numbers.iter().position(|x| !x.is_finite()) {
+        return Err(format!("number {at} is not finite"));
+    }
+    let mut left = &numbers[..];
+    let mut take = |n: usize| left.split_off(..n).unwrap_or_default();
+    let vectors = |numbers: &[f64]| numbers.chunks_exact(3).map(Vec3::from_column_slice).collect::<Vec<Vec3>>();
+    let kinds: Option<Vec<PairKind>> =
+        header.pair_kinds.iter().map(|name| PairKind::ALL.into_iter().find(|kind| pair_kind_name(*kind) == name)).collect();
+    let kinds = kinds.ok_or("it has contacts of a kind that this program does not know")?;
+    Ok(State {
+        time: f64::from_bits(header.time_bits),
+        displacements: vectors(take(3 * nodes)),
+        velocities: vectors(take(3 * nodes)),
+        velocity_changes: vectors(take(3 * unknowns)),
+        rotations: take(4 * tets).as_chunks().0.to_vec(),
+        rigid_bodies: take(RIGID_SIZE * rigid_bodies).chunks_exact(RIGID_SIZE).map(rigid_state).collect(),
+        contacts: WarmStart {
+            entries: take(contact_size * contacts)
+                .chunks_exact(contact_size)
+                .map(|numbers| warm_contact(numbers, &kinds))
+                .collect::<Option<_>>()
+                .ok_or("a contact is of a kind that it does not name")?,
+        },
+        attachment_forces: vectors(take(3 * attachments)),
+    })
+}
+
+fn rigid_state(n: &[f64]) -> RigidState {
+    let rotation = Quat::new_unchecked(nalgebra::Quaternion::new(n[6], n[3], n[4], n[5]));
+    RigidState {
+        pose: Isometry::from_parts(Vec3::new(n[0], n[1], n[2]).into(), rotation),
+        velocity: Vec3::new(n[7], n[8], n[9]),
+        angular_velocity: Vec3::new(n[10], n[11], n[12]),
+    }
+}
+
+/// None if the file does not name its kind of pair.
+fn warm_contact(n: &[f64], kinds: &[PairKind]) -> Option<WarmContact> {
+    let pair = PairId { kind: *kinds.get(n[0] as usize)?, first: n[1] as u32, second: n[2] as u32 };
+    let slip = n.get(8..).filter(|slip| !slip.is_empty()).map_or_else(Vec3::zeros, Vec3::from_column_slice);
+    Some(WarmContact { pair, normal_force: n[3], sliding: n[4] != 0.0, friction_force: Vec3::new(n[5], n[6], n[7]), slip, place: None })
+}
+
+/// FNV-1a [Fowler, Noll & Vo 1991]. A single changed byte always changes the sum: every turn of it is a bijection.
+fn checksum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }

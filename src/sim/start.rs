@@ -1,4 +1,4 @@
-//! A start in which bodies overlap is refused, with what would mend it: nobody could tell which way out of each other is meant.
+//! A start in which bodies overlap is refused with a remedy: nobody could guess which way out of each other is meant.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::model::State;
 /// Bodies may start as deep in obstacles as this part of their size: contact puts them out gently.
 const GENTLE: f64 = 1e-4;
 
-/// At most this many pairs are told.
+/// At most this many pairs are named.
 const NAMED: usize = 5;
 
 /// Bodies that overlap at the start.
@@ -56,7 +56,7 @@ fn rounded_out(x: f64) -> f64 {
         return 0.0;
     }
     let digit = 10f64.powf(x.abs().log10().floor() - 1.0);
-    // By way of text, so that 0.013 is not told as 0.013000000000000001.
+    // By way of text, so that 0.013 does not read 0.013000000000000001.
     format!("{:.1e}", (x.abs() / digit - 1e-9).ceil() * digit).parse::<f64>().unwrap_or(x.abs()).copysign(x)
 }
 

@@ -1,4 +1,4 @@
-//! What the steps of a run told, kept for reports and traces.
+//! Statistics of the steps of a run, kept for reports and traces.
 
 use crate::model::ContactMethod;
 use crate::step::{StageTimes, StepReport};

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use crate::cpu::CpuBackend;
 use crate::geometry::MeshError;
-use crate::model::{Loads, Model, Params, State};
+use crate::math::Vec3;
+use crate::model::{HeldPoint, Loads, Model, Params, State};
 use crate::step::{Backend, ImplicitStepper, StepError, StepReport, Stepper, SurfacePositions};
 
 #[derive(Debug, thiserror::Error)]
@@ -57,8 +58,16 @@ impl<S: Stepper> Stepper for Threaded<S> {
         self.pool.install(|| self.stepper.step(params, loads))
     }
 
-    fn state(&mut self) -> Result<State, StepError> {
+    fn time(&self) -> f64 {
+        self.stepper.time()
+    }
+
+    fn state(&mut self) -> Result<&State, StepError> {
         self.stepper.state()
+    }
+
+    fn motions(&mut self, points: &[HeldPoint]) -> Result<Vec<(Vec3, Vec3)>, StepError> {
+        self.stepper.motions(points)
     }
 
     fn set_state(&mut self, state: &State) -> Result<(), StepError> {

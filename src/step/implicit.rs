@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::choose::choose;
-use super::{Backend, Clock, StepError, StepInputs, StepReport, Stepper, SurfacePositions, Work};
+use super::{Backend, Clock, StepError, StepInputs, StepReport, Stepper, SurfacePositions, Work, check_cancelled};
 use crate::contact::generate::{Detection, InjectivityCertificate, Surfaces};
 use crate::contact::{Constraint, Source};
 use crate::elastic::TetGroups;
 use crate::geometry::{Bvh, Candidates, Crossing, MeshError};
 use crate::math::Vec3;
-use crate::model::{AcceptancePolicy, Loads, Model, Params, State};
+use crate::model::{AcceptancePolicy, HeldPoint, Loads, Model, Params, State};
 
 /// The semi-implicit step with any backend.
 pub struct ImplicitStepper<B> {
@@ -58,6 +58,7 @@ impl<B: Backend> ImplicitStepper<B> {
 
     /// One step.
     pub(crate) fn advance(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
+        check_cancelled(loads)?;
         let choice = choose(params, &self.model, loads, &self.backend, &mut self.work.mass_dominated);
         let mut report = StepReport::begin(self.clock, choice);
         loop {
@@ -116,7 +117,7 @@ impl<B: Backend> Solve<'_, B> {
 
     /// Solves all islands, searching again for what left its predicted way, and accepts or refuses what comes of it.
     fn solve_among(&mut self, candidates: &mut Candidates) -> Result<Solved, StepError> {
-        let StepInputs { model, groups, state, params, .. } = self.step;
+        let StepInputs { model, groups, state, params, loads, .. } = self.step;
         let (detection, mesh) = (self.detection, &self.detection.step.surfaces.mesh);
         let may_halve = params.acceptance != AcceptancePolicy::Anything;
         let mut crossing: Vec<Crossing> = vec![];
@@ -127,12 +128,13 @@ impl<B: Backend> Solve<'_, B> {
                 work.assign_contacts(detection, search == 0);
             });
             backend.solve_islands(step, detection, work, report)?;
+            check_cancelled(loads)?;
             report.follow(work.collect());
             if let Some(body) = not_finite(model, &work.dv) {
-                return Err(StepError::NotFinite { what: "the velocity", body, step: state.step });
+                return Err(StepError::NotFinite { what: "the velocity", body, step: loads.step });
             }
             if !report.converged && params.acceptance == AcceptancePolicy::MustConverge {
-                return Err(StepError::NotConverged { step: state.step });
+                return Err(StepError::NotConverged { step: loads.step });
             }
             // What left its box may have met what was not looked at.
             let end = detection.step.end_positions(&detection.step.surfaces.whole, &work.dv);
@@ -153,7 +155,7 @@ impl<B: Backend> Solve<'_, B> {
         if let Some(crossing) = crossing.first() {
             let [a, b] = mesh.bodies(crossing.pair).map(|b| model.contact_body_name(b as usize).to_owned());
             if may_halve {
-                return Err(StepError::Crossing { a, b, step: state.step });
+                return Err(StepError::Crossing { a, b, step: loads.step });
             }
             stop_before_crossing(detection, candidates, state, &mut self.work.dv);
             self.report.converged = false;
@@ -228,8 +230,16 @@ impl<B: Backend> Stepper for ImplicitStepper<B> {
         self.advance(params, loads)
     }
 
-    fn state(&mut self) -> Result<State, StepError> {
-        Ok(self.state.clone())
+    fn time(&self) -> f64 {
+        self.state.time
+    }
+
+    fn state(&mut self) -> Result<&State, StepError> {
+        Ok(&self.state)
+    }
+
+    fn motions(&mut self, points: &[HeldPoint]) -> Result<Vec<(Vec3, Vec3)>, StepError> {
+        Ok(points.iter().map(|point| point.motion(&self.model, &self.state)).collect())
     }
 
     fn set_state(&mut self, state: &State) -> Result<(), StepError> {

@@ -14,10 +14,11 @@ pub use inputs::{Drive, MOMENTUM_SHARE, StepInputs};
 pub use report::{Clock, DeviceWork, StageTimes, StageWork, StepReport};
 pub use work::{IslandWork, Work};
 
+use crate::cancel::Cancelled;
 use crate::contact::generate::Detection;
 use crate::geometry::{Bvh, Candidates, Mesh};
 use crate::math::Vec3;
-use crate::model::{ContactMethod, Loads, Model, Params, State};
+use crate::model::{ContactMethod, HeldPoint, Loads, Model, Params, State};
 
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
@@ -39,12 +40,21 @@ pub enum StepError {
     Cancelled { step: u64 },
 }
 
+/// An error once the step shall end. A step asks at its start, after each search and each round of relinearisation.
+pub fn check_cancelled(loads: &Loads) -> Result<(), StepError> {
+    loads.cancel.check().map_err(|Cancelled| StepError::Cancelled { step: loads.step })
+}
+
 /// A way to advance a model in time. Implementations own the state; a failed step leaves it as it was.
 pub trait Stepper: Send {
     /// Advances by `params.time_step`.
     fn step(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError>;
-    /// A copy of the state on the host, in f64.
-    fn state(&mut self) -> Result<State, StepError>;
+    /// Simulated time [s].
+    fn time(&self) -> f64;
+    /// The state on the host, in f64. A backend that has it elsewhere fetches it once a step.
+    fn state(&mut self) -> Result<&State, StepError>;
+    /// Positions [m] and velocities [m/s] of some material points: what `state` would say of them, without all the rest.
+    fn motions(&mut self, points: &[HeldPoint]) -> Result<Vec<(Vec3, Vec3)>, StepError>;
     /// Continues from `state` (same model).
     fn set_state(&mut self, state: &State) -> Result<(), StepError>;
     /// Positions of the surface vertices, for drawing and measuring.

@@ -149,7 +149,7 @@ fn all_solvers_move_springs_alike() {
         let lines = format!("solver = \"{solver}\"\n[contact]\ntolerance = 1e-7\n{CUBE}{}{springs}", weight("weight", [0.0, -0.4, 0.0]));
         let mut simulation = open(&scene(0.01, &lines)).unwrap();
         run(&mut simulation, 0.2, |_, _| ());
-        let state = simulation.state().unwrap();
+        let state = simulation.state().unwrap().clone();
         sound(&mut simulation);
         (state.displacements, state.rigid_bodies[0].pose.translation.vector)
     };

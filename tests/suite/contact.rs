@@ -56,7 +56,7 @@ impl Run {
     }
 
     fn state(&mut self) -> State {
-        self.simulation.state().unwrap()
+        self.simulation.state().unwrap().clone()
     }
 
     fn step(&mut self) -> (State, StepReport) {
@@ -66,7 +66,7 @@ impl Run {
         self.unconverged += u32::from(!report.converged);
         self.cone = self.cone.max(report.contact.max_cone_violation);
         self.complementarity = self.complementarity.max(report.contact.max_complementarity_error);
-        (state, report)
+        (state.clone(), report)
     }
 
     fn steps(&mut self, n: usize) -> (State, StepReport) {
@@ -406,7 +406,7 @@ fn contact_has_the_same_bits_for_any_number_of_threads() {
     let run = |threads: usize| {
         let mut stepper = Threaded::on_cpu(model.clone(), threads).unwrap();
         let reports: Vec<u32> = (0..40).map(|_| stepper.step(&Params::default(), &Loads::default()).unwrap().iterations).collect();
-        (stepper.state().unwrap(), reports)
+        (stepper.state().unwrap().clone(), reports)
     };
     let one = run(1);
     assert!(!one.0.contacts.entries.is_empty());

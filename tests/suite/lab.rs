@@ -157,7 +157,7 @@ pub fn to_rest(stepper: &mut dyn Stepper, params: &Params, loads: &Loads, still:
         stepper.step(params, loads).unwrap();
         let state = stepper.state().unwrap();
         if max_speed(&state) * params.time_step < still {
-            return (state, step);
+            return (state.clone(), step);
         }
     }
     panic!("no rest in 200 steps");
@@ -301,7 +301,7 @@ pub fn wild_drag(backend: Backend, scene: &Scene, patience: f64) -> WildDrag {
             break;
         }
     }
-    let state = simulation.state().unwrap();
+    let state = simulation.state().unwrap().clone();
     let f = deformations(&model, &state);
     let volumes =
         model.bodies.iter().map(|b| b.tets.clone().map(|t| f[t].determinant() * model.tets[t].volume).sum::<f64>() / b.volume).collect();

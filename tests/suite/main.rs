@@ -20,6 +20,7 @@ mod objects;
 mod physics;
 mod residuals;
 mod scenes;
+mod session;
 mod source;
 
 // Fuzz targets are written for libFuzzer; here each is a function.

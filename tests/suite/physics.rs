@@ -374,7 +374,7 @@ fn the_same_run_has_the_same_bits_for_any_number_of_threads() {
         for _ in 0..20 {
             stepper.step(&Params::default(), &Loads::default()).unwrap();
         }
-        stepper.state().unwrap()
+        stepper.state().unwrap().clone()
     };
     let one = run(1, 0.0);
     assert!(one == run(1, 0.0) && one == run(2, 0.0) && one == run(3, 0.0));
@@ -390,7 +390,7 @@ fn the_same_run_on_the_device_has_the_same_bits() {
         for _ in 0..20 {
             stepper.step(&Params::default(), &Loads::default()).unwrap();
         }
-        stepper.state().unwrap()
+        stepper.state().unwrap().clone()
     };
     assert!(run() == run());
 }

@@ -79,6 +79,7 @@ fn file_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
         }
     });
     answers.named("menu.File.Films", formats.response);
+    entry_ui(ui, answers, icon::FLOPPY_DISK, "Save session", "", Action::SaveSession);
     ui.separator();
     entry_ui(ui, answers, icon::SIGN_OUT, "Quit", "Ctrl+Q", Action::Quit);
 }

@@ -36,6 +36,7 @@ pub enum Action {
     ClearRecent,
     Screenshot,
     ToggleRecording,
+    SaveSession,
     Quit,
     PlayPause,
     StepOnce,

@@ -7,6 +7,7 @@ use crate::math::Vec3;
 use crate::model::ModelBuilder;
 use crate::model::Params;
 use crate::render::{Camera, Light};
+use crate::sim::Session;
 use crate::step::{StepReport, SurfacePositions};
 
 /// What the tests' engine does at its next steps.
@@ -16,6 +17,7 @@ struct Script {
     fail: AtomicBool,
     panic: AtomicBool,
     moves: AtomicU64,
+    cancelled: AtomicU64,
 }
 
 struct Scripted {
@@ -26,14 +28,25 @@ struct Scripted {
 const DT: f64 = 0.01;
 
 impl Engine for Scripted {
-    fn step(&mut self) -> Result<StepReport, String> {
-        std::thread::sleep(Duration::from_millis(self.script.step_ms.load(Ordering::SeqCst)));
+    fn step(&mut self, cancel: &CancelToken) -> Result<Option<StepReport>, String> {
+        let end = Instant::now() + Duration::from_millis(self.script.step_ms.load(Ordering::SeqCst));
+        while Instant::now() < end {
+            if cancel.is_cancelled() {
+                self.script.cancelled.fetch_add(1, Ordering::SeqCst);
+                return Ok(None);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
         if self.script.fail.load(Ordering::SeqCst) {
             return Err("the body \"jelly\" is not finite".into());
         }
         assert!(!self.script.panic.load(Ordering::SeqCst), "index 7 out of range");
         self.step += 1;
-        Ok(StepReport::default())
+        Ok(Some(StepReport::default()))
+    }
+
+    fn session(&mut self, scene: String) -> Result<Session, String> {
+        Err(format!("{scene} has no session"))
     }
 
     fn apply(&mut self, command: &Command) -> Result<(), String> {
@@ -82,11 +95,17 @@ fn info(source: &SceneSource) -> SceneInfo {
     }
 }
 
-/// A worker whose scenes are scripted; the scene "bad" cannot be built.
+/// A worker whose scenes are scripted; the scene "bad" cannot be built, and "endless" is built until that is cancelled.
 fn worker(script: &Arc<Script>) -> Worker {
     let script = script.clone();
-    let open: Opener = Box::new(move |source| match source {
+    let open: Opener = Box::new(move |source, cancel| match source {
         SceneSource::Gallery(name) if name == "bad" => Err("bad.toml, line 3: no such key".into()),
+        SceneSource::Gallery(name) if name == "endless" => {
+            while !cancel.is_cancelled() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err("cancelled".into())
+        }
         _ => Ok(Loaded { engine: Box::new(Scripted { script: script.clone(), step: 0 }), info: info(source) }),
     });
     Worker::spawn(open, || ()).unwrap()
@@ -254,4 +273,46 @@ fn what_was_changed_in_a_mesh_is_told() {
         std::thread::sleep(Duration::from_millis(2));
     };
     assert!(notices.len() == 1 && notices[0].severity == Severity::Info && notices[0].text.contains("mended"), "{notices:?}");
+}
+
+#[test]
+fn a_long_step_ends_when_it_is_no_longer_wanted() {
+    let script = Arc::new(Script::default());
+    let worker = worker(&script);
+    load(&worker, "a");
+    until(&worker, |s| step(s) >= 2);
+    script.step_ms.store(600_000, Ordering::SeqCst);
+    std::thread::sleep(Duration::from_millis(100)); // a step of ten minutes has begun
+    let before = step(&worker.snapshot());
+    worker.send(Request::Pause);
+    let paused = until(&worker, |s| s.activity == Activity::Paused);
+    assert_eq!((step(&paused), script.cancelled.load(Ordering::SeqCst)), (before, 1));
+    for (cancelled, request) in [(2, Request::Command(1, Command::Reset)), (3, Request::Reload)] {
+        worker.send(Request::Play);
+        until(&worker, Snapshot::playing);
+        std::thread::sleep(Duration::from_millis(100));
+        worker.send(request);
+        until(&worker, |s| step(s) == 0 && script.cancelled.load(Ordering::SeqCst) == cancelled);
+        worker.send(Request::Pause); // the step that was begun since
+        until(&worker, |s| s.activity == Activity::Paused);
+        script.cancelled.store(cancelled, Ordering::SeqCst);
+    }
+    worker.send(Request::Play);
+    until(&worker, Snapshot::playing);
+    let start = Instant::now();
+    drop(worker);
+    assert!(start.elapsed() < Duration::from_secs(1), "it waited for the step: {:?}", start.elapsed());
+}
+
+#[test]
+fn the_building_of_a_scene_can_be_cancelled() {
+    let worker = worker(&Arc::default());
+    load(&worker, "a");
+    until(&worker, |s| step(s) >= 2);
+    load(&worker, "endless");
+    until(&worker, |s| matches!(s.activity, Activity::Building { .. }));
+    load(&worker, "next");
+    until(&worker, |s| s.scene.as_ref().is_some_and(|scene| scene.name == "next") && step(s) >= 1);
+    let notices = worker.take_notices();
+    assert!(notices.len() == 1 && notices[0].severity == Severity::Info && notices[0].text.contains("endless"), "{notices:?}");
 }

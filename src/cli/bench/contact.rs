@@ -10,7 +10,7 @@ use super::{Failure, Milliseconds, Record, Size, check_writable, write};
 use crate::lab;
 use crate::model::ContactMethod;
 use crate::scene::{BackendChoice, Scene, build};
-use crate::sim::{Options, Simulation};
+use crate::sim::{Options, ResumedParams, Simulation};
 
 #[derive(Args)]
 pub struct ContactArgs {
@@ -139,7 +139,8 @@ fn run(args: &ContactArgs, solver: &str) -> Result<Record, Failure> {
     let mut simulation = Simulation::new(built, &options)?;
     simulation.set_measuring(true);
     if let Some(path) = &args.resume {
-        simulation.resume(path)?;
+        // Each method has its own.
+        simulation.resume_with(path, ResumedParams::Present)?;
     }
     let mut figures = Figures::default();
     let mut ms = vec![];

@@ -119,7 +119,7 @@ impl Backend for Probe {
             });
             Ok((sieved, found))
         });
-        let (sieved, found) = sieved.map_err(|error: DeviceError| lost(&error, step.state.step))?;
+        let (sieved, found) = sieved.map_err(|error: DeviceError| lost(&error, step.loads.step))?;
         *look_work = work_of(report);
         *differs |= found.is_some_and(|found| found != all);
         *survivors = sieved.map_or(0, |sieved| sieved.candidates.iter().map(Candidates::len).sum());
@@ -174,7 +174,7 @@ fn of_scene(scene: &str, args: &BenchArgs) -> Result<[Record; 4], Failure> {
     let figures = Arc::new(Mutex::new(Figures::default()));
     let probe = Probe { host: CpuBackend::default(), detector: Detector::new(&device, DetectionPlace::Device), figures: figures.clone() };
     let mut stepper = Threaded::implicit(model, probe, threads.unwrap_or(0)).map_err(|error| failed(&error))?;
-    stepper.set_state(&simulation.state().map_err(|error| failed(&error))?).map_err(|error| failed(&error))?;
+    stepper.set_state(simulation.state().map_err(|error| failed(&error))?).map_err(|error| failed(&error))?;
     let params = Params { acceptance: AcceptancePolicy::Anything, ..*simulation.params() };
     for k in 0..=MEASURED {
         stepper.step(&params, &Loads::default()).map_err(|error| failed(&error))?;

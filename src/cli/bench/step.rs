@@ -10,7 +10,7 @@ use super::floor::{Costs, Demand};
 use super::{BenchArgs, Failure, MachineArgs, Milliseconds, Record, Size, Stage};
 use crate::gpu::{DetectionPlace, Device};
 use crate::scene::{Scene, build};
-use crate::sim::{Options, Simulation};
+use crate::sim::{Options, ResumedParams, Simulation};
 use crate::step::{DeviceWork, StageTimes};
 
 #[derive(Args)]
@@ -87,7 +87,7 @@ fn steps(
     let options = Options { backend: place.backend(), adapter: place.adapter.clone(), threads, detection, device, ..Options::default() };
     let mut simulation = Simulation::new(built, &options)?;
     if let Some(path) = &args.step.resume {
-        simulation.resume(path)?;
+        simulation.resume_with(path, ResumedParams::Present)?;
     }
     let (mut ms, mut iterations, mut constraints) = (vec![], 0.0, 0);
     let (mut stages, mut work, mut round_trips) = (StageTimes::default(), DeviceWork::default(), 0.0);

@@ -278,7 +278,7 @@ fn run(place: DetectionPlace, n_steps: usize) -> (State, u32, u32) {
         active = active.max(report.contact.active);
         dispatches += report.device_work.0.iter().find(|(stage, _)| *stage == "detection").map_or(0, |(_, work)| work.dispatches);
     }
-    (stepper.state().unwrap(), active, dispatches)
+    (stepper.state().unwrap().clone(), active, dispatches)
 }
 
 #[test]

@@ -73,6 +73,7 @@ impl DeviceBackend {
         let mut courses: Vec<Course> = work.islands.list.iter().zip(&work.island_works).map(begin).collect();
         self.detector.forget();
         for round in 0.. {
+            check_cancelled(step.loads)?;
             if work.island_works.iter().all(|work| work.solved.is_some()) {
                 break;
             }

@@ -222,7 +222,7 @@ fn how_work_is_cut_changes_no_bit() {
             stepper.set_state(&landing).unwrap();
             let report = stepper.step(&Params::default(), &Loads::default()).unwrap();
             assert!(report.converged && report.contact.active > 16, "{report:?}");
-            (stepper.state().unwrap(), report.iterations, report.round_trips)
+            (stepper.state().unwrap().clone(), report.iterations, report.round_trips)
         };
         let (whole, parts) = (cut(8, ITERATIONS), cut(2, CHECK_INTERVAL));
         println!("{} iterations, {} and {} round trips", whole.1, whole.2, parts.2);
@@ -240,10 +240,10 @@ fn contacts_that_the_device_has_no_room_for_are_told() {
     let new = || ImplicitStepper::new(model.clone(), DeviceBackend::new(test_device(), &model).unwrap(), || 0.0).unwrap();
     let (mut small, mut large) = (new(), new());
     small.backend_mut().cwc.limit = 0;
-    let before = small.state().unwrap();
+    let before = small.state().unwrap().clone();
     let error = small.step(&params, &loads).unwrap_err();
     assert!(matches!(error, StepError::DeviceTooSmall { .. }) && error.to_string().contains("--backend cpu"), "{error}");
-    assert!(small.state().unwrap() == before);
+    assert!(*small.state().unwrap() == before);
     small.backend_mut().cwc.limit = u64::MAX;
     for stepper in [&mut small, &mut large] {
         assert!(stepper.step(&params, &loads).unwrap().converged);
@@ -263,10 +263,10 @@ fn a_step_that_fails_leaves_the_device_as_it_was() {
         step(stepper);
     }
     let bad = Loads { node_forces: vec![Vec3::repeat(f64::NAN); model.n_nodes()], ..Loads::default() };
-    let before = failing.state().unwrap();
+    let before = failing.state().unwrap().clone();
     let error = failing.step(&params, &bad).unwrap_err();
     assert!(matches!(error, StepError::NotFinite { .. }), "{error}");
-    assert!(failing.state().unwrap() == before);
+    assert!(*failing.state().unwrap() == before);
     for stepper in [&mut failing, &mut other] {
         step(stepper);
     }

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::fineness::{Fineness, RESOLUTIONS, check_resolution};
 use super::inside::{Inside, PointGrid};
+use crate::cancel::CancelToken;
 use crate::math::Vec3;
 use crate::mesh::{MeshError, SurfaceMesh, TetMesh};
 
@@ -18,13 +19,14 @@ const MAX_TRIES: usize = 4;
 pub(super) fn at_fineness(
     surface: &SurfaceMesh,
     fineness: Fineness,
+    cancel: &CancelToken,
     fill: impl Fn(&Inside, f64) -> Result<TetMesh, MeshError>,
 ) -> Result<TetMesh, MeshError> {
     if let Fineness::Cells(resolution) = fineness {
         check_resolution(resolution)?;
     }
     surface.check()?;
-    let inside = Inside::new(surface)?;
+    let inside = Inside::new(surface, cancel)?;
     let longest = surface.aabb().extent().max();
     let wanted = match fineness {
         Fineness::Cells(resolution) => return fill(&inside, longest / f64::from(resolution)),
@@ -135,10 +137,10 @@ impl BccLattice {
     }
 
     /// For each point whether it is inside.
-    pub(super) fn marks(&self, inside: &Inside) -> Vec<bool> {
-        let mut marks = inside.marks(&self.corners);
-        marks.extend(inside.marks(&self.centers));
-        marks
+    pub(super) fn marks(&self, inside: &Inside) -> Result<Vec<bool>, MeshError> {
+        let mut marks = inside.marks(&self.corners)?;
+        marks.extend(inside.marks(&self.centers)?);
+        Ok(marks)
     }
 
     /// A mesh of the parts of all tets. `parts_of` gives the parts of a tet by nodes below `nodes`, `position` the

@@ -8,6 +8,7 @@
 use super::bcc::{BccLattice, Edge, at_fineness};
 use super::fineness::Fineness;
 use super::inside::Inside;
+use crate::cancel::{CancelToken, Cancelled};
 use crate::math::{Aabb, Vec3};
 use crate::mesh::measure::dihedral_angles;
 use crate::mesh::tree::Tree;
@@ -26,24 +27,29 @@ const MIN_MOVE: f64 = 0.01;
 const SURFACE_GAP: f64 = 0.02;
 
 /// Tets around a surface: all of it lies inside, open or not. Inside is as for [`super::voxel::tetrahedralise`].
-pub fn tetrahedralise(surface: &SurfaceMesh, fineness: Fineness) -> Result<TetMesh, MeshError> {
-    let mut mesh = at_fineness(surface, fineness, |inside, spacing| Ok(cover(surface, inside, spacing)))?;
+pub fn tetrahedralise(surface: &SurfaceMesh, fineness: Fineness, cancel: &CancelToken) -> Result<TetMesh, MeshError> {
+    let mut mesh = at_fineness(surface, fineness, cancel, |inside, spacing| cover(surface, inside, spacing))?;
     // Twelve tets have the volume of a cell.
     let spacing = (12.0 * mesh.volume(0)).cbrt();
-    Smoother::new(&mesh, surface, spacing).smooth(&mut mesh.positions);
+    Smoother::new(&mesh, surface, spacing).smooth(&mut mesh.positions, cancel)?;
     Ok(mesh)
 }
 
 /// The tets of a lattice that have a point inside or touch a triangle.
-fn cover(surface: &SurfaceMesh, inside: &Inside, spacing: f64) -> TetMesh {
+fn cover(surface: &SurfaceMesh, inside: &Inside, spacing: f64) -> Result<TetMesh, MeshError> {
     let lattice = BccLattice::around(surface, spacing);
-    let is_inside = lattice.marks(inside);
+    let is_inside = lattice.marks(inside)?;
     let tree = inside.tree();
     let kept = |points: [usize; 4], _: [Edge; 6], _: bool| {
+        if inside.cancel.is_cancelled() {
+            return None;
+        }
         let holds = points.iter().any(|&point| is_inside[point]) || touches(tree, &points.map(|point| lattice.position(point)));
         holds.then_some(points.map(|point| point as u32))
     };
-    lattice.mesh(lattice.len(), kept, |point| lattice.position(point))
+    let mesh = lattice.mesh(lattice.len(), kept, |point| lattice.position(point));
+    inside.cancel.check()?;
+    Ok(mesh)
 }
 
 /// Whether a triangle meets a tet; it may say so of a few flat triangles that do not.
@@ -124,9 +130,10 @@ impl<'a> Smoother<'a> {
         Self { tree: Tree::new(surface), spacing, tets: mesh.tets.clone(), border, tets_at, border_at }
     }
 
-    fn smooth(&self, positions: &mut [Vec3]) {
+    fn smooth(&self, positions: &mut [Vec3], cancel: &CancelToken) -> Result<(), Cancelled> {
         for _ in 0..N_SWEEPS {
             for node in 0..positions.len() {
+                cancel.check()?;
                 let is_border = self.border_at.of_node(node).next().is_some();
                 let target = if is_border { self.border_target(node, positions) } else { self.inner_target(node, positions) };
                 if (target - positions[node]).norm() < MIN_MOVE * self.spacing {
@@ -144,6 +151,7 @@ impl<'a> Smoother<'a> {
                 }
             }
         }
+        Ok(())
     }
 
     /// The mean of the circumcentres of the tets around a node, weighted by volume: the minimum of the energy while the
@@ -209,10 +217,11 @@ mod tests {
         let builtin = |name: &str| parse_surface(name, assets::builtin(name).unwrap()).unwrap();
         let mut open = shapes::icosphere(1.0, 3);
         open.triangles.truncate(1000);
+        let cancel = CancelToken::default();
         for (name, surface) in
             [("ball", shapes::icosphere(1.0, 3)), ("open", open), ("bunny", builtin("bunny_coarse.obj")), ("knot", builtin("knot.off"))]
         {
-            let mesh = tetrahedralise(&surface, Fineness::Cells(14)).unwrap();
+            let mesh = tetrahedralise(&surface, Fineness::Cells(14), &cancel).unwrap();
             mesh.check().unwrap();
             let shape = Shape::of(&mesh);
             assert!(shape.dihedral[0] >= MIN_DIHEDRAL_ANGLE - 1e-9, "{name}: {:?}", shape.dihedral);
@@ -225,9 +234,10 @@ mod tests {
             };
             assert!(least(&mesh, &points) > -1e-9, "{name}: {:e}", least(&mesh, &points));
             // Tets that follow the surface do not hold it.
-            let stuffed = stuffing::tetrahedralise(&surface, Fineness::Cells(14)).unwrap();
+            let stuffed = stuffing::tetrahedralise(&surface, Fineness::Cells(14), &cancel).unwrap();
             assert!(least(&stuffed, &points[..60]) < -1e-4, "{name}");
-            let lattice = cover(&surface, &Inside::new(&surface).unwrap(), surface.aabb().extent().max() / 14.0).total_volume();
+            let lattice =
+                cover(&surface, &Inside::new(&surface, &cancel).unwrap(), surface.aabb().extent().max() / 14.0).unwrap().total_volume();
             assert!(shape.volume < 0.95 * lattice, "{name}: {} of {lattice}", shape.volume);
         }
     }

@@ -8,6 +8,7 @@
 use super::fineness::{Border, Fineness, RESOLUTIONS, check_resolution};
 use super::inside::Inside;
 use super::voxel::Grid;
+use crate::cancel::CancelToken;
 use crate::mesh::kuhn::KUHN;
 use crate::mesh::{MeshError, SurfaceMesh, TetMesh};
 
@@ -15,27 +16,27 @@ use crate::mesh::{MeshError, SurfaceMesh, TetMesh};
 pub const DIHEDRAL_ANGLES: [f64; 2] = [19.4, 144.8];
 
 /// A tet mesh of the same outside as [`super::voxel::tetrahedralise`] makes. A wanted number of tets is not exceeded.
-pub fn tetrahedralise(surface: &SurfaceMesh, fineness: Fineness, border: Border) -> Result<TetMesh, MeshError> {
+pub fn tetrahedralise(surface: &SurfaceMesh, fineness: Fineness, border: Border, cancel: &CancelToken) -> Result<TetMesh, MeshError> {
     if let Fineness::Cells(resolution) = fineness {
         check_resolution(resolution)?;
     }
     surface.check()?;
-    let inside = Inside::new(surface)?;
-    let mesh = |resolution: u32| {
+    let inside = Inside::new(surface, cancel)?;
+    let mesh = |resolution: u32| -> Result<TetMesh, MeshError> {
         let grid = Grid::around(surface, resolution);
-        let (kept, touched) = grid.kept(surface, &inside, border);
-        Octree::new(grid.cells, kept, &touched).tetrahedralise(&grid)
+        let (kept, touched) = grid.kept(surface, &inside, border)?;
+        Ok(Octree::new(grid.cells, kept, &touched).tetrahedralise(&grid))
     };
     match fineness {
-        Fineness::Cells(resolution) => Ok(mesh(resolution)),
+        Fineness::Cells(resolution) => mesh(resolution),
         Fineness::Tets(tets) => {
             // By halving: finer grids have more tets.
             let (mut low, mut high) = (*RESOLUTIONS.start(), *RESOLUTIONS.end() + 1);
             while high - low > 1 {
                 let middle = (low + high) / 2;
-                if mesh(middle).tets.len() as u64 <= tets { low = middle } else { high = middle }
+                if mesh(middle)?.tets.len() as u64 <= tets { low = middle } else { high = middle }
             }
-            Ok(mesh(low))
+            mesh(low)
         }
     }
 }
@@ -243,8 +244,8 @@ mod tests {
             ("knot", builtin("knot.off"), 32, 1.0),
         ];
         for (name, surface, resolution, most) in surfaces {
-            let fine = voxel::tetrahedralise(&surface, resolution, Border::Volume).unwrap();
-            let mesh = tetrahedralise(&surface, Fineness::Cells(resolution), Border::Volume).unwrap();
+            let fine = voxel::tetrahedralise(&surface, resolution, Border::Volume, &CancelToken::default()).unwrap();
+            let mesh = tetrahedralise(&surface, Fineness::Cells(resolution), Border::Volume, &CancelToken::default()).unwrap();
             mesh.check().unwrap();
             let shape = Shape::of(&mesh);
             extremes = [extremes[0].min(shape.dihedral[0]), extremes[1].max(shape.dihedral[1])];
@@ -260,8 +261,11 @@ mod tests {
     #[test]
     fn a_wanted_number_of_tets_is_not_exceeded() {
         let ball = shapes::icosphere(1.0, 3);
-        let got = tetrahedralise(&ball, Fineness::Tets(40_000), Border::Volume).unwrap().tets.len();
+        let got = tetrahedralise(&ball, Fineness::Tets(40_000), Border::Volume, &CancelToken::default()).unwrap().tets.len();
         assert!((35_000..=40_000).contains(&got), "{got}");
-        assert_eq!(tetrahedralise(&ball, Fineness::Cells(5), Border::Volume), voxel::tetrahedralise(&ball, 5, Border::Volume));
+        assert_eq!(
+            tetrahedralise(&ball, Fineness::Cells(5), Border::Volume, &CancelToken::default()),
+            voxel::tetrahedralise(&ball, 5, Border::Volume, &CancelToken::default())
+        );
     }
 }

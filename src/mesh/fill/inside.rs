@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
+use crate::cancel::CancelToken;
 use crate::math::{Aabb, Vec3};
 use crate::mesh::tree::Tree;
 use crate::mesh::{MeshError, SurfaceMesh, doctor};
@@ -16,6 +17,8 @@ pub(super) struct Inside<'a> {
     tree: OnceLock<Tree<'a>>,
     /// Whether the surface is open or its triangles disagree which side is outside.
     is_broken: bool,
+    /// Ends what is asked of many points.
+    pub cancel: CancelToken,
 }
 
 /// A regular grid of points, numbered along x first.
@@ -55,7 +58,8 @@ impl PointGrid {
 
 impl<'a> Inside<'a> {
     /// Refuses a closed surface that encloses no volume, and any surface without extent.
-    pub fn new(surface: &'a SurfaceMesh) -> Result<Self, MeshError> {
+    pub fn new(surface: &'a SurfaceMesh, cancel: &CancelToken) -> Result<Self, MeshError> {
+        cancel.check()?;
         let found = doctor::diagnose(surface);
         let is_broken = found.boundary_edges > 0 || found.misoriented_edges > 0;
         if !is_broken && !found.is_solid() {
@@ -64,7 +68,7 @@ impl<'a> Inside<'a> {
         if found.bounds.extent().max() <= 0.0 {
             return Err(MeshError::NoVolume { volume: 0.0 });
         }
-        Ok(Self { surface, tree: OnceLock::new(), is_broken })
+        Ok(Self { surface, tree: OnceLock::new(), is_broken, cancel: cancel.clone() })
     }
 
     /// The tree of the triangles, built at its first use.
@@ -135,22 +139,26 @@ impl<'a> Inside<'a> {
     }
 
     /// For each point of a grid, by its slot, whether it is inside.
-    pub fn marks(&self, points: &PointGrid) -> Vec<bool> {
-        if self.is_broken {
+    pub fn marks(&self, points: &PointGrid) -> Result<Vec<bool>, MeshError> {
+        let marks = if self.is_broken {
             self.tree();
-            (0..points.len()).into_par_iter().map(|slot| self.holds(&points.position(points.index(slot)))).collect()
+            let holds = |slot: usize| !self.cancel.is_cancelled() && self.holds(&points.position(points.index(slot)));
+            (0..points.len()).into_par_iter().map(holds).collect()
         } else {
             mark_rows(self.surface, points)
-        }
+        };
+        self.cancel.check()?;
+        Ok(marks)
     }
 
     /// Measures the part of each cell of a grid that is inside, and the volume inside, counted in cells; nothing for a
     /// surface that is not closed. `first` is the lowest corner. The parts are measured along rows in x; the sum is
     /// made as exact as the enclosed volume. Space that the surface winds around several times counts once.
-    pub fn shares(&self, first: Vec3, spacing: f64, cells: [usize; 3]) -> Option<(Vec<f64>, f64)> {
+    pub fn shares(&self, first: Vec3, spacing: f64, cells: [usize; 3]) -> Result<Option<(Vec<f64>, f64)>, MeshError> {
         if self.is_broken {
-            return None;
+            return Ok(None);
         }
+        self.cancel.check()?;
         let [nx, ny, nz] = cells;
         let apart = spacing / ROWS_PER_SIDE as f64;
         let rows =
@@ -181,8 +189,9 @@ impl<'a> Inside<'a> {
         };
         let sums: Vec<[f64; 2]> = shares.par_chunks_mut(nx).enumerate().map(measure).collect();
         let [filled, wound] = [0, 1].map(|i| sums.iter().map(|sum| sum[i]).sum::<f64>());
+        self.cancel.check()?;
         // The rows miss the same part of both volumes.
-        Some((shares, filled + self.surface.signed_volume() / spacing.powi(3) - wound))
+        Ok(Some((shares, filled + self.surface.signed_volume() / spacing.powi(3) - wound)))
     }
 }
 
@@ -267,7 +276,7 @@ mod tests {
         walled.positions.extend(ball.positions.iter().map(|p| p * 0.5));
         walled.triangles.extend(ball.triangles.iter().map(|t| t.map(|v| v + n)));
         for (surface, precision) in [(&ball, 0.0), (&walled, 0.0), (&open, 1e-4)] {
-            let inside = Inside::new(surface).unwrap();
+            let inside = Inside::new(surface, &CancelToken::default()).unwrap();
             for k in 0..50 {
                 let way = Vec3::new((k as f64 * 0.7).sin(), (k as f64 * 1.3).cos(), (k as f64 * 0.9).sin() - 1.0).normalize() * 1.7;
                 let share = inside.exit(&Vec3::new(0.1, 0.0, 0.0), &way, precision);
@@ -277,18 +286,18 @@ mod tests {
             }
         }
         // Where the ball is open the inside ends without a triangle.
-        let share = Inside::new(&open).unwrap().exit(&Vec3::zeros(), &(Vec3::z() * 2.0), 1e-4);
+        let share = Inside::new(&open, &CancelToken::default()).unwrap().exit(&Vec3::zeros(), &(Vec3::z() * 2.0), 1e-4);
         assert!((0.3..0.5).contains(&share), "{share}");
     }
 
     #[test]
     fn rows_and_winding_numbers_agree() {
         let elephant = parse_surface("elephant.off", assets::builtin("elephant.off").unwrap()).unwrap();
-        let inside = Inside::new(&elephant).unwrap();
+        let inside = Inside::new(&elephant, &CancelToken::default()).unwrap();
         let bounds = elephant.aabb();
         let spacing = bounds.extent().max() / 17.3;
         let points = PointGrid { first: bounds.min, spacing, count: [0, 1, 2].map(|k| (bounds.extent()[k] / spacing) as usize + 2) };
-        let marks = inside.marks(&points);
+        let marks = inside.marks(&points).unwrap();
         let wound = |slot: usize| inside.holds(&points.position(points.index(slot)));
         assert!((0..points.len()).all(|slot| points.slot(points.index(slot)) == slot && marks[slot] == wound(slot)));
         assert!((200..points.len() / 2).contains(&marks.iter().filter(|m| **m).count()));

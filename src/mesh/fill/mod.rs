@@ -13,6 +13,7 @@ pub mod voxel;
 pub use fineness::{Border, Fineness, RESOLUTIONS};
 
 use super::{MeshError, SurfaceMesh, TetMesh, doctor};
+use crate::cancel::CancelToken;
 
 /// A way to fill a surface with tets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,13 +49,20 @@ impl Method {
     }
 
     /// Fills a surface, which may be open or cross itself: see [`voxel::tetrahedralise`] for what is inside then.
-    pub fn tetrahedralise(self, surface: &SurfaceMesh, fineness: Fineness, border: Border) -> Result<TetMesh, MeshError> {
+    /// Ends with [`MeshError::Cancelled`] soon after `cancel` is.
+    pub fn tetrahedralise(
+        self,
+        surface: &SurfaceMesh,
+        fineness: Fineness,
+        border: Border,
+        cancel: &CancelToken,
+    ) -> Result<TetMesh, MeshError> {
         match self {
-            Self::Voxel => voxel::tetrahedralise(surface, voxel_resolution(surface, fineness, border), border),
-            Self::Graded => graded::tetrahedralise(surface, fineness, border),
-            Self::Bounding => bounding::tetrahedralise(surface, fineness),
-            Self::Stuffing => stuffing::tetrahedralise(surface, fineness),
-            Self::TetGen => tetgen::tetrahedralise(surface, fineness),
+            Self::Voxel => voxel::tetrahedralise(surface, voxel_resolution(surface, fineness, border), border, cancel),
+            Self::Graded => graded::tetrahedralise(surface, fineness, border, cancel),
+            Self::Bounding => bounding::tetrahedralise(surface, fineness, cancel),
+            Self::Stuffing => stuffing::tetrahedralise(surface, fineness, cancel),
+            Self::TetGen => tetgen::tetrahedralise(surface, fineness, cancel),
         }
     }
 }
@@ -63,5 +71,28 @@ fn voxel_resolution(surface: &SurfaceMesh, fineness: Fineness, border: Border) -
     match fineness {
         Fineness::Cells(resolution) => resolution,
         Fineness::Tets(tets) => voxel::resolution_for(&doctor::diagnose(surface), tets, border),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::shapes;
+
+    #[test]
+    fn all_methods_can_be_cancelled_wherever_they_are() {
+        let mut open = shapes::icosphere(1.0, 2);
+        open.triangles.pop();
+        for (surface, method) in [shapes::icosphere(1.0, 2), open].iter().flat_map(|surface| Method::ALL.map(|method| (surface, method))) {
+            let fill = |cancel| method.tetrahedralise(surface, Fineness::Cells(10), Border::Volume, &cancel);
+            let mut questions = 0;
+            // Twice as late each time, so that the beginning, the middle and the end are met.
+            while let Err(error) = fill(CancelToken::after(questions)) {
+                assert_eq!(error, MeshError::Cancelled, "{}, after {questions} questions", method.name());
+                questions = 2 * questions + 1;
+            }
+            assert!(questions >= 3, "{} asks {questions} times at most", method.name());
+            assert_eq!(fill(CancelToken::after(questions)), fill(CancelToken::default()), "{}", method.name());
+        }
     }
 }

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use super::bcc::{BccLattice, EDGES_PER_POINT, Edge, TET_EDGES, at_fineness};
 use super::fineness::Fineness;
 use super::inside::Inside;
+use crate::cancel::CancelToken;
 use crate::math::Vec3;
 use crate::mesh::{MeshError, SurfaceMesh, TetMesh};
 
@@ -31,15 +32,15 @@ const CUT_TOLERANCE: f64 = 1e-4;
 /// Tets around the inside of a surface, their border as near to it as the lattice is fine; what is thinner than a cell
 /// may be missing. Inside is as for [`super::voxel::tetrahedralise`]. Cells along the longest side are cubes of twelve
 /// tets.
-pub fn tetrahedralise(surface: &SurfaceMesh, fineness: Fineness) -> Result<TetMesh, MeshError> {
-    at_fineness(surface, fineness, |inside, spacing| fill(surface, inside, spacing))
+pub fn tetrahedralise(surface: &SurfaceMesh, fineness: Fineness, cancel: &CancelToken) -> Result<TetMesh, MeshError> {
+    at_fineness(surface, fineness, cancel, |inside, spacing| fill(surface, inside, spacing))
 }
 
 /// Fills a surface with cells of edge `spacing` [m].
 fn fill(surface: &SurfaceMesh, inside: &Inside, spacing: f64) -> Result<TetMesh, MeshError> {
     let lattice = BccLattice::around(surface, spacing);
-    let is_inside = lattice.marks(inside);
-    let cuts = cut_edges(&lattice, inside, &is_inside);
+    let is_inside = lattice.marks(inside)?;
+    let cuts = cut_edges(&lattice, inside, &is_inside)?;
     let moved = moved_points(&lattice, &cuts);
     let mesh = assemble(&lattice, &is_inside, &cuts, &moved);
     if mesh.tets.is_empty() {
@@ -61,19 +62,20 @@ struct Cut {
 }
 
 /// All edges with one end inside and one outside, in their order.
-fn cut_edges(lattice: &BccLattice, inside: &Inside, is_inside: &[bool]) -> Vec<Cut> {
+fn cut_edges(lattice: &BccLattice, inside: &Inside, is_inside: &[bool]) -> Result<Vec<Cut>, MeshError> {
     let crossing = |point: usize| {
         (0..EDGES_PER_POINT).filter(move |&kind| lattice.end(point, kind).is_some_and(|end| is_inside[end] != is_inside[point]))
     };
     let edges: Vec<Edge> =
         (0..lattice.len()).into_par_iter().flat_map_iter(|point| crossing(point).map(move |kind| Edge::new(point, kind))).collect();
     inside.tree();
-    let cut = |&edge: &Edge| {
+    let cut = |&edge: &Edge| -> Result<Cut, MeshError> {
+        inside.cancel.check()?;
         let [a, b] = lattice.ends(edge);
         let (inner, outer) = if is_inside[a] { (a, b) } else { (b, a) };
         let [from, to] = [inner, outer].map(|point| lattice.position(point));
         let share = inside.exit(&from, &to, CUT_TOLERANCE * lattice.corners.spacing);
-        Cut { edge, inside: inner, outside: outer, share, position: from.lerp(&to, share) }
+        Ok(Cut { edge, inside: inner, outside: outer, share, position: from.lerp(&to, share) })
     };
     edges.par_iter().map(cut).collect()
 }

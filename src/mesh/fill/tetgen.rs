@@ -5,24 +5,30 @@
 //! Pliant.
 
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use super::fineness::{Fineness, RESOLUTIONS, check_resolution};
+use crate::cancel::CancelToken;
 use crate::mesh::{MeshData, MeshError, SurfaceMesh, TetMesh, doctor, open_mesh};
 
 /// The program, as the search path knows it.
 const PROGRAM: &str = "tetgen";
 
+/// Between two questions whether the program has ended or shall end.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
 /// Fills a closed surface that does not cross itself. Tets are at most as large as cells of this fineness would make
 /// them, and smaller where the surface is finer.
-pub fn tetrahedralise(surface: &SurfaceMesh, fineness: Fineness) -> Result<TetMesh, MeshError> {
-    fill(surface, fineness, PROGRAM)
+pub fn tetrahedralise(surface: &SurfaceMesh, fineness: Fineness, cancel: &CancelToken) -> Result<TetMesh, MeshError> {
+    fill(surface, fineness, PROGRAM, cancel)
 }
 
-fn fill(surface: &SurfaceMesh, fineness: Fineness, program: &str) -> Result<TetMesh, MeshError> {
+fn fill(surface: &SurfaceMesh, fineness: Fineness, program: &str, cancel: &CancelToken) -> Result<TetMesh, MeshError> {
     surface.check()?;
     let found = doctor::diagnose(surface);
     if found.boundary_edges > 0 {
@@ -47,22 +53,46 @@ fn fill(surface: &SurfaceMesh, fineness: Fineness, program: &str) -> Result<TetM
     std::fs::write(&input, poly(surface)).map_err(|error| failed(format!("its input cannot be written ({error})")))?;
     // Q: no words; F: no file of faces; p: a surface is given; Y: it stays as it is; q: the radius around a tet is at
     // most this many times its shortest edge, where the surface allows; a: the largest volume.
-    let output =
-        Command::new(program).arg(format!("-QFpYq1.4a{largest}")).arg("surface.poly").current_dir(&folder.0).stdin(Stdio::null()).output();
-    let output = output.map_err(|error| match error.kind() {
-        ErrorKind::NotFound => MeshError::NoTetGen,
-        _ => failed(format!("it cannot be started ({error})")),
-    })?;
-    if !output.status.success() {
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
-        let line = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it says nothing").to_owned();
-        return Err(failed(format!("{line} ({})", output.status)));
-    }
+    run(program, &[&format!("-QFpYq1.4a{largest}"), "surface.poly"], &folder, cancel)?;
     let read = open_mesh(&folder.0.join("surface.1.node")).map_err(|error| failed(error.to_string()))?;
     match read.data {
         MeshData::Tets(tets) => Ok(doctor::mend_tets(tets)),
         MeshData::Surface(_) => Err(MeshError::NoTets),
+    }
+}
+
+/// Runs the program in a folder. What it says goes to files there: nobody empties a pipe while it runs.
+fn run(program: &str, arguments: &[&str], folder: &Folder, cancel: &CancelToken) -> Result<(), MeshError> {
+    let said = ["stdout", "stderr"].map(|name| folder.0.join(name));
+    let file = |path| File::create(path).map(Stdio::from).map_err(|error| failed(format!("its words cannot be kept ({error})")));
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(&folder.0).stdin(Stdio::null()).stdout(file(&said[0])?).stderr(file(&said[1])?);
+    let child = command.spawn().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => MeshError::NoTetGen,
+        _ => failed(format!("it cannot be started ({error})")),
+    })?;
+    let status = wait(child, cancel)?;
+    if status.success() {
+        return Ok(());
+    }
+    let said = said.map(|path| std::fs::read(path).unwrap_or_default()).concat();
+    let said = String::from_utf8_lossy(&said);
+    let line = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it says nothing");
+    Err(failed(format!("{line} ({status})")))
+}
+
+/// Waits for the end of the program, or ends it.
+fn wait(mut child: Child, cancel: &CancelToken) -> Result<ExitStatus, MeshError> {
+    loop {
+        if let Some(status) = child.try_wait().map_err(|error| failed(format!("its end cannot be awaited ({error})")))? {
+            return Ok(status);
+        }
+        if let Err(cancelled) = cancel.check() {
+            // Both fail only for a program that has ended already.
+            child.kill().and_then(|()| child.wait().map(drop)).unwrap_or_default();
+            return Err(cancelled.into());
+        }
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -114,10 +144,10 @@ mod tests {
     fn what_cannot_be_filled_is_told_before_the_program_is_called() {
         let mut open = shapes::icosphere(1.0, 1);
         open.triangles.pop();
-        assert_eq!(fill(&open, Fineness::Cells(8), "/no/such/tetgen"), Err(MeshError::Open { boundary_edges: 3 }));
+        assert_eq!(fill(&open, Fineness::Cells(8), "/no/such/tetgen", &CancelToken::default()), Err(MeshError::Open { boundary_edges: 3 }));
         let ball = shapes::icosphere(1.0, 1);
-        assert!(matches!(fill(&ball, Fineness::Cells(4), "/no/such/tetgen"), Err(MeshError::Resolution { .. })));
-        let missing = fill(&ball, Fineness::Cells(8), "/no/such/tetgen").unwrap_err();
+        assert!(matches!(fill(&ball, Fineness::Cells(4), "/no/such/tetgen", &CancelToken::default()), Err(MeshError::Resolution { .. })));
+        let missing = fill(&ball, Fineness::Cells(8), "/no/such/tetgen", &CancelToken::default()).unwrap_err();
         assert_eq!(missing, MeshError::NoTetGen);
         assert!(missing.to_string().contains("apt install tetgen") && missing.to_string().contains("AGPL"), "{missing}");
     }
@@ -145,15 +175,36 @@ mod tests {
             ),
         );
         let cube = shapes::surface_box(Vec3::repeat(2.0));
-        let mesh = fill(&cube, Fineness::Cells(8), &good).unwrap();
+        let mesh = fill(&cube, Fineness::Cells(8), &good, &CancelToken::default()).unwrap();
         assert!(mesh.tets.len() == 1 && (mesh.total_volume() - 1.0 / 6.0).abs() < 1e-12);
         let seen = std::fs::read_to_string(seen).unwrap();
         let lines: Vec<&str> = seen.lines().collect();
         assert_eq!(lines[..2], [format!("-QFpYq1.4a{} surface.poly", 0.25f64.powi(3) / 6.0).as_str(), "8 3 0 0"]);
         assert_eq!((lines[10], lines.len(), &lines[lines.len() - 2..]), ("12 0", 2 + 8 + 1 + 24 + 2, &["0", "0"][..]));
         for (lines, told) in [("echo two facets cross; exit 3", "two facets cross (exit status: 3)"), ("exit 0", "cannot be read")] {
-            let error = fill(&cube, Fineness::Tets(1000), &script("bad", lines)).unwrap_err().to_string();
+            let error = fill(&cube, Fineness::Tets(1000), &script("bad", lines), &CancelToken::default()).unwrap_err().to_string();
             assert!(error.contains(told), "{error}");
         }
+    }
+    #[cfg(unix)]
+    #[test]
+    fn a_program_that_is_cancelled_ends_and_leaves_nothing() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = Folder::new().unwrap();
+        let (program, place) = (folder.0.join("slow"), folder.0.join("place"));
+        std::fs::write(&program, format!("#!/bin/sh\npwd > {}.new\nmv {0}.new {0}\nexec sleep 600\n", place.display())).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let (cancel, program) = (CancelToken::default(), program.display().to_string());
+        let result = std::thread::scope(|scope| {
+            let filling = scope.spawn(|| fill(&shapes::surface_box(Vec3::repeat(2.0)), Fineness::Cells(8), &program, &cancel));
+            while !place.exists() {
+                std::thread::sleep(POLL_INTERVAL);
+            }
+            cancel.cancel();
+            filling.join().unwrap()
+        });
+        assert_eq!(result, Err(MeshError::Cancelled));
+        let files = std::fs::read_to_string(&place).unwrap();
+        assert!(!std::path::Path::new(files.trim()).exists(), "its files are still in {files}");
     }
 }

@@ -4,6 +4,7 @@
 use super::border;
 use super::fineness::{Border, RESOLUTIONS, check_resolution};
 use super::inside::{Inside, PointGrid};
+use crate::cancel::CancelToken;
 use crate::math::Vec3;
 use crate::mesh::kuhn::KuhnGrid;
 use crate::mesh::{MeshError, SurfaceMesh, TetMesh, doctor};
@@ -21,12 +22,12 @@ const GRID_MARGIN: f64 = 0.01;
 /// number is nearer to one than to zero, and all cells stay that the surface touches or that have their centre inside:
 /// there is no volume to meet, and such bodies touch others with the outside of their tets. A sheet becomes a layer of
 /// cells.
-pub fn tetrahedralise(surface: &SurfaceMesh, resolution: u32, border: Border) -> Result<TetMesh, MeshError> {
+pub fn tetrahedralise(surface: &SurfaceMesh, resolution: u32, border: Border, cancel: &CancelToken) -> Result<TetMesh, MeshError> {
     check_resolution(resolution)?;
     surface.check()?;
-    let inside = Inside::new(surface)?;
+    let inside = Inside::new(surface, cancel)?;
     let grid = Grid::around(surface, resolution);
-    let (kept, _) = grid.kept(surface, &inside, border);
+    let (kept, _) = grid.kept(surface, &inside, border)?;
     let lattice = KuhnGrid { cells: grid.cells, wrapped: None };
     Ok(lattice.tetrahedralise(|cell| kept[grid.slot(cell)], |_| 0, |point| grid.point(point.map(|i| i as f64))))
 }
@@ -52,11 +53,11 @@ pub fn resolution_for(found: &doctor::Diagnosis, tets: u64, border: Border) -> u
 /// The volume [m^3] that a closed surface encloses; space that the surface winds around several times counts once and
 /// is measured along rows, to about a hundredth. Nothing for a surface that is open or whose triangles disagree which
 /// side is outside.
-pub fn enclosed_volume(surface: &SurfaceMesh) -> Result<Option<f64>, MeshError> {
+pub fn enclosed_volume(surface: &SurfaceMesh, cancel: &CancelToken) -> Result<Option<f64>, MeshError> {
     surface.check()?;
     // The grid only finds where a surface overlaps itself; without overlap the sum is exact.
     let grid = Grid::around(surface, 24);
-    let found = Inside::new(surface)?.shares(grid.origin, grid.spacing, grid.cells);
+    let found = Inside::new(surface, cancel)?.shares(grid.origin, grid.spacing, grid.cells)?;
     Ok(found.map(|(_, cells)| cells * grid.spacing.powi(3)))
 }
 
@@ -69,15 +70,15 @@ pub(super) struct Grid {
 
 impl Grid {
     /// For each cell, by its slot: whether tets are made of it, and whether the surface touches it.
-    pub fn kept(&self, surface: &SurfaceMesh, inside: &Inside, border: Border) -> (Vec<bool>, Vec<bool>) {
+    pub fn kept(&self, surface: &SurfaceMesh, inside: &Inside, border: Border) -> Result<(Vec<bool>, Vec<bool>), MeshError> {
         let touched = touched(surface, self);
-        let mut kept = inside.marks(&PointGrid { first: self.center([0; 3]), spacing: self.spacing, count: self.cells });
+        let mut kept = inside.marks(&PointGrid { first: self.center([0; 3]), spacing: self.spacing, count: self.cells })?;
         kept.iter_mut().zip(&touched).for_each(|(kept, touched)| *kept |= touched);
-        let shares = if border == Border::Volume { inside.shares(self.origin, self.spacing, self.cells) } else { None };
+        let shares = if border == Border::Volume { inside.shares(self.origin, self.spacing, self.cells)? } else { None };
         if let Some((shares, volume)) = shares {
             border::trim(&mut kept, &touched, &shares, volume, self.cells);
         }
-        (kept, touched)
+        Ok((kept, touched))
     }
 
     pub fn around(surface: &SurfaceMesh, resolution: u32) -> Self {

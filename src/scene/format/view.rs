@@ -35,9 +35,16 @@ pub static LIGHT: Table = Table {
 
 pub static RECORDING: Table = Table {
     title: "[recording]",
-    doc: "Defaults of recorded pictures; `--fps` and `--size` override them.",
+    doc: "Defaults of runs and pictures; `--seconds`, `--fps` and `--size` override them.",
     fields: &[
         Field::new("fps", Kind::Number(from_to(1.0, 240.0)), "1/s", Default("30.0"), "Pictures a second of simulated time."),
+        Field::new(
+            "seconds",
+            Kind::Number(from_to(0.0, 1e6)),
+            "s",
+            Default("2.0"),
+            "Simulated time that `pliant run` computes unless `--steps` or `--seconds` says otherwise.",
+        ),
         Field::new("size", Kind::Integers { n: 2, min: 16, max: 8192 }, "pixels", Default("[1280, 720]"), "Width and height."),
     ],
 };

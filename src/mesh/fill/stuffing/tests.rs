@@ -7,7 +7,7 @@ fn builtin(name: &str) -> SurfaceMesh {
 }
 
 fn stuffed(surface: &SurfaceMesh, resolution: u32) -> TetMesh {
-    tetrahedralise(surface, Fineness::Cells(resolution)).unwrap()
+    tetrahedralise(surface, Fineness::Cells(resolution), &CancelToken::default()).unwrap()
 }
 
 /// The worst angles of the parts of a lattice tet, over all sides that its corners may be on, all ways in which these
@@ -134,13 +134,14 @@ fn the_volume_is_met_within_a_hundredth_at_64_cells() {
 fn a_wanted_number_of_tets_is_met() {
     for name in ["bunny.obj", "knot.off", "elephant.off"] {
         for wanted in [6_000, 50_000] {
-            let got = tetrahedralise(&builtin(name), Fineness::Tets(wanted)).unwrap().tets.len() as f64 / wanted as f64;
+            let got =
+                tetrahedralise(&builtin(name), Fineness::Tets(wanted), &CancelToken::default()).unwrap().tets.len() as f64 / wanted as f64;
             assert!((0.9..1.1).contains(&got), "{name}: {got} of {wanted}");
         }
     }
     // As far as the cells go.
     let ball = shapes::icosphere(1.0, 2);
-    assert_eq!(tetrahedralise(&ball, Fineness::Tets(1)).unwrap().tets.len(), stuffed(&ball, 8).tets.len());
+    assert_eq!(tetrahedralise(&ball, Fineness::Tets(1), &CancelToken::default()).unwrap().tets.len(), stuffed(&ball, 8).tets.len());
 }
 
 #[test]
@@ -176,7 +177,7 @@ fn unfit_surfaces_are_refused_with_a_reason() {
         positions: [[0., 0.], [1., 0.], [1., 1.], [0., 1.]].map(|[x, z]| Vec3::new(x, 0.0, z)).to_vec(),
         ..SurfaceMesh::default()
     };
-    assert_eq!(tetrahedralise(&sheet, Fineness::Cells(16)), Err(MeshError::TooThin { resolution: 16 }));
-    assert!(matches!(tetrahedralise(&sheet, Fineness::Cells(7)), Err(MeshError::Resolution { .. })));
-    assert_eq!(tetrahedralise(&SurfaceMesh::default(), Fineness::Cells(16)), Err(MeshError::Empty));
+    assert_eq!(tetrahedralise(&sheet, Fineness::Cells(16), &CancelToken::default()), Err(MeshError::TooThin { resolution: 16 }));
+    assert!(matches!(tetrahedralise(&sheet, Fineness::Cells(7), &CancelToken::default()), Err(MeshError::Resolution { .. })));
+    assert_eq!(tetrahedralise(&SurfaceMesh::default(), Fineness::Cells(16), &CancelToken::default()), Err(MeshError::Empty));
 }

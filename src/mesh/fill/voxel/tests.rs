@@ -9,7 +9,7 @@ fn builtin(name: &str) -> SurfaceMesh {
 /// Voxelises and checks what a body needs: equal positive tets, none of them far from the surface nor the surface from
 /// them.
 fn examine(name: &str, surface: &SurfaceMesh, resolution: u32) -> TetMesh {
-    let mesh = tetrahedralise(surface, resolution, Border::Volume).unwrap();
+    let mesh = tetrahedralise(surface, resolution, Border::Volume, &CancelToken::default()).unwrap();
     mesh.check().unwrap();
     let cell = surface.aabb().extent().max() / (f64::from(resolution) - 2.0 * GRID_MARGIN);
     for t in 0..mesh.tets.len() {
@@ -23,9 +23,10 @@ fn examine(name: &str, surface: &SurfaceMesh, resolution: u32) -> TetMesh {
 
 /// All cells that a surface touches or that have their centre inside, and the cells of which tets are made.
 fn covering_and_kept(surface: &SurfaceMesh, resolution: u32) -> (Grid, Vec<bool>, Vec<bool>) {
-    let inside = Inside::new(surface).unwrap();
+    let inside = Inside::new(surface, &CancelToken::default()).unwrap();
     let grid = Grid::around(surface, resolution);
-    let (covering, (kept, _)) = (grid.kept(surface, &inside, Border::Covering).0, grid.kept(surface, &inside, Border::Volume));
+    let kept = |border| grid.kept(surface, &inside, border).unwrap().0;
+    let (covering, kept) = (kept(Border::Covering), kept(Border::Volume));
     (grid, covering, kept)
 }
 
@@ -86,7 +87,7 @@ fn a_wanted_number_of_tets_is_nearly_met() {
         let surface = builtin(name);
         for (wanted, border) in [8_000, 60_000].into_iter().flat_map(|n| [(n, Border::Volume), (n, Border::Covering)]) {
             let resolution = resolution_for(&doctor::diagnose(&surface), wanted, border);
-            let got = tetrahedralise(&surface, resolution, border).unwrap().tets.len() as f64 / wanted as f64;
+            let got = tetrahedralise(&surface, resolution, border, &CancelToken::default()).unwrap().tets.len() as f64 / wanted as f64;
             assert!((0.75..1.15).contains(&got), "{name}: {got} of {wanted} at {resolution}, {border:?}");
         }
     }
@@ -97,7 +98,7 @@ fn a_wanted_number_of_tets_is_nearly_met() {
 fn covering_cells_hold_the_surface() {
     for (name, resolution) in [("bunny.obj", 24), ("armadillo.obj", 32), ("dragon.obj", 32)] {
         let surface = builtin(name);
-        let mesh = tetrahedralise(&surface, resolution, Border::Covering).unwrap();
+        let mesh = tetrahedralise(&surface, resolution, Border::Covering, &CancelToken::default()).unwrap();
         let embedding = embed(&mesh, &surface.positions).unwrap();
         let least = embedding.weights.iter().flatten().fold(f64::INFINITY, |least, &w| w.min(least));
         assert!(least >= -1e-9, "{name}: {least:e}");
@@ -146,7 +147,7 @@ fn cavities_stay_hollow_and_inverted_pieces_are_filled() {
     // Less the lens of height h = 0.75 on both sides: 2 pi h^2 (3 - h) / 3.
     let lens =
         2.0 * std::f64::consts::PI * 0.75f64.powi(2) * (3.0 - 0.75) / 3.0 * outer.signed_volume() / (4.0 * std::f64::consts::PI / 3.0);
-    let filled = tetrahedralise(&twice, 48, Border::Volume).unwrap().total_volume();
+    let filled = tetrahedralise(&twice, 48, Border::Volume, &CancelToken::default()).unwrap().total_volume();
     assert!((filled / (2.0 * outer.signed_volume() - lens) - 1.0).abs() < 5e-3, "{filled}");
 }
 
@@ -162,14 +163,14 @@ fn what_overlaps_encloses_its_volume_once() {
         let n = both.positions.len() as u32;
         both.positions.extend(other.positions);
         both.triangles.extend(other.triangles.iter().map(|t| t.map(|v| v + n)));
-        enclosed_volume(&both).unwrap().unwrap()
+        enclosed_volume(&both, &CancelToken::default()).unwrap().unwrap()
     };
     assert!((both(1.5) - 2.0).abs() < 1e-9, "{}", both(1.5));
     // What overlaps is measured along rows, some 74 x 74 of them.
     assert!((both(0.3) - 1.3).abs() < 0.7 / 74.0, "{}", both(0.3));
     let mut open = cube(0.0);
     open.triangles.pop();
-    assert_eq!(enclosed_volume(&open).unwrap(), None);
+    assert_eq!(enclosed_volume(&open, &CancelToken::default()).unwrap(), None);
 }
 
 #[test]
@@ -185,13 +186,18 @@ fn unfit_surfaces_are_refused_with_a_reason() {
     let cube = shapes::surface_box(Vec3::repeat(1.0));
     let mut inside_out = cube.clone();
     inside_out.triangles.iter_mut().for_each(|t| t.swap(0, 1));
-    assert!(matches!(tetrahedralise(&inside_out, 16, Border::Volume), Err(MeshError::NoVolume { volume }) if volume < 0.0));
+    assert!(
+        matches!(tetrahedralise(&inside_out, 16, Border::Volume, &CancelToken::default()), Err(MeshError::NoVolume { volume }) if volume < 0.0)
+    );
     let flat = cube.transformed(|p| Vec3::new(p.x, p.y, 0.0));
-    assert!(matches!(tetrahedralise(&flat, 16, Border::Volume), Err(MeshError::NoVolume { .. })));
+    assert!(matches!(tetrahedralise(&flat, 16, Border::Volume, &CancelToken::default()), Err(MeshError::NoVolume { .. })));
 
-    assert!(matches!(tetrahedralise(&cube, 4, Border::Volume), Err(MeshError::Resolution { min: 8, max: 128, .. })));
-    assert!(matches!(tetrahedralise(&cube, 129, Border::Volume), Err(MeshError::Resolution { .. })));
-    assert_eq!(tetrahedralise(&SurfaceMesh::default(), 16, Border::Volume), Err(MeshError::Empty));
+    assert!(matches!(
+        tetrahedralise(&cube, 4, Border::Volume, &CancelToken::default()),
+        Err(MeshError::Resolution { min: 8, max: 128, .. })
+    ));
+    assert!(matches!(tetrahedralise(&cube, 129, Border::Volume, &CancelToken::default()), Err(MeshError::Resolution { .. })));
+    assert_eq!(tetrahedralise(&SurfaceMesh::default(), 16, Border::Volume, &CancelToken::default()), Err(MeshError::Empty));
 }
 
 #[test]
@@ -207,7 +213,7 @@ fn broken_surfaces_are_filled_where_they_wind_around() {
     soup.triangles.iter_mut().step_by(7).for_each(|t| t.swap(0, 1));
     soup.triangles = soup.triangles.iter().enumerate().filter(|(i, _)| i % 10 != 0).map(|(_, t)| *t).collect();
     for (name, broken, least) in [("open", open, 0.75), ("soup", soup, 0.95)] {
-        let mesh = tetrahedralise(&broken, 24, Border::Volume).unwrap();
+        let mesh = tetrahedralise(&broken, 24, Border::Volume, &CancelToken::default()).unwrap();
         mesh.check().unwrap();
         // Of all cells that the whole ball touches.
         let part = mesh.tets.len() as f64 / 6.0 / whole;
@@ -219,9 +225,9 @@ fn broken_surfaces_are_filled_where_they_wind_around() {
         positions: [[0., 0.], [1., 0.], [1., 1.], [0., 1.]].map(|[x, z]| Vec3::new(x, 0.0, z)).to_vec(),
         ..SurfaceMesh::default()
     };
-    assert_eq!(tetrahedralise(&sheet, 16, Border::Volume).unwrap().tets.len(), 6 * 16 * 16);
+    assert_eq!(tetrahedralise(&sheet, 16, Border::Volume, &CancelToken::default()).unwrap().tets.len(), 6 * 16 * 16);
     let point = SurfaceMesh { positions: vec![Vec3::x()], triangles: vec![[0, 0, 0]], ..SurfaceMesh::default() };
-    assert!(matches!(tetrahedralise(&point, 16, Border::Volume), Err(MeshError::NoVolume { .. })));
+    assert!(matches!(tetrahedralise(&point, 16, Border::Volume, &CancelToken::default()), Err(MeshError::NoVolume { .. })));
 }
 
 #[test]

@@ -1,0 +1,79 @@
+//! The wish that lasting work ends early. A token knows no clock and no thread: the work asks it now and then.
+
+use std::sync::Arc;
+#[cfg(test)]
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Shared by the work and by everybody who may end it. A cancelled token stays cancelled: new work gets a new token.
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken(Arc<Flag>);
+
+#[derive(Debug, Default)]
+struct Flag {
+    is_cancelled: AtomicBool,
+    /// Which question from now on cancels the token; 0 for none.
+    #[cfg(test)]
+    questions_left: AtomicU32,
+}
+
+/// The work was cancelled before it was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cancelled")]
+pub struct Cancelled;
+
+impl CancelToken {
+    pub fn cancel(&self) {
+        self.0.is_cancelled.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        #[cfg(test)]
+        self.count_question();
+        self.0.is_cancelled.load(Ordering::Relaxed)
+    }
+
+    /// An error once the token is cancelled, for `?` between the parts of the work.
+    pub fn check(&self) -> Result<(), Cancelled> {
+        if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+impl CancelToken {
+    /// A token that says no `n` times and is cancelled then: the middle of some work, without a clock.
+    pub fn after(n: u32) -> Self {
+        let token = Self::default();
+        token.0.questions_left.store(n + 1, Ordering::Relaxed);
+        token
+    }
+
+    fn count_question(&self) {
+        let one_less = |left: u32| left.checked_sub(1);
+        if self.0.questions_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) == Ok(1) {
+            self.cancel();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_copies_of_a_token_are_cancelled_together_and_for_good() {
+        let (token, other) = (CancelToken::default(), CancelToken::default());
+        let copy = token.clone();
+        assert_eq!((copy.check(), copy.is_cancelled()), (Ok(()), false));
+        std::thread::scope(|scope| scope.spawn(move || token.cancel()).join().unwrap());
+        assert_eq!((copy.check(), copy.is_cancelled()), (Err(Cancelled), true));
+        assert_eq!(other.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_token_of_a_test_is_cancelled_after_some_questions() {
+        let token = CancelToken::after(3);
+        assert_eq!([(); 5].map(|()| token.is_cancelled()), [false, false, false, true, true]);
+        assert!(CancelToken::after(0).is_cancelled());
+    }
+}

@@ -1,0 +1,146 @@
+//! Everything that can be done to a running simulation, and the log of what was done.
+
+use serde::{Deserialize, Serialize};
+
+use crate::math::Vec3;
+use crate::model::MAX_GRABS;
+
+/// Something done to a running simulation between two steps. A start and its logged commands give the same state
+/// again, bit for bit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Command {
+    /// Holds a material point: `barycentric` in surface triangle `triangle`. Triangles count through
+    /// `model.surface.triangles`, then through the triangles of the free rigid bodies in their order
+    /// (`Model::first_held_triangle`); static and driven bodies cannot be held. The point is pulled to `target` [m].
+    Grab {
+        id: u32,
+        triangle: u32,
+        barycentric: [f64; 3],
+        #[serde(with = "components")]
+        target: Vec3,
+    },
+    MoveGrab {
+        id: u32,
+        #[serde(with = "components")]
+        target: Vec3,
+    },
+    ReleaseGrab {
+        id: u32,
+    },
+    /// [m/s^2]
+    SetGravity(#[serde(with = "components")] Vec3),
+    /// [s]
+    SetTimeStep(f64),
+    /// Back to the start; parameters stay.
+    Reset,
+}
+
+#[derive(Debug, thiserror::Error, PartialEq)]
+pub enum CommandError {
+    #[error(
+        "triangle {triangle} cannot be held: deformable and rigid bodies have {n_triangles} triangles, and static and driven bodies do not react"
+    )]
+    NoTriangle { triangle: u32, n_triangles: usize },
+    #[error("no grab has the number {id}; start one with Grab first")]
+    NoGrab { id: u32 },
+    #[error("{MAX_GRABS} grabs act already; release one first")]
+    TooManyGrabs,
+    #[error("{what} must be finite{and}, got {value}")]
+    BadValue { what: &'static str, and: &'static str, value: String },
+    #[error("{0}")]
+    Step(String),
+}
+
+/// A command that was applied, and how many steps were done by then.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoggedCommand {
+    pub step: u64,
+    pub command: Command,
+}
+
+/// The commands since a start, in their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CommandLog {
+    /// Steps that were done at the start of the log: none, or those of the saved state that was resumed.
+    pub first_step: u64,
+    pub entries: Vec<LoggedCommand>,
+}
+
+impl CommandLog {
+    /// A log that starts after `first_step` steps.
+    pub fn starting_at(first_step: u64) -> Self {
+        Self { first_step, entries: vec![] }
+    }
+
+    /// Logs a command. Only the last move of a grab between two steps is kept: no step has seen the others.
+    pub fn push(&mut self, step: u64, command: Command) {
+        if let (Command::MoveGrab { id, .. }, Some(LoggedCommand { step: last_step, command: Command::MoveGrab { id: last, .. } })) =
+            (&command, self.entries.last())
+            && (id, step) == (last, *last_step)
+        {
+            self.entries.pop();
+        }
+        self.entries.push(LoggedCommand { step, command });
+    }
+
+    /// The log right after a reset: what was before counts no more, except for the parameters that it left.
+    pub fn of_reset(time_step: f64, gravity: Vec3) -> Self {
+        let commands = [Command::SetTimeStep(time_step), Command::SetGravity(gravity), Command::Reset];
+        Self { first_step: 0, entries: commands.map(|command| LoggedCommand { step: 0, command }).into() }
+    }
+}
+
+/// A vector on disk: its three components.
+mod components {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::math::Vec3;
+
+    pub fn serialize<S: Serializer>(vector: &Vec3, serializer: S) -> Result<S::Ok, S::Error> {
+        <[f64; 3]>::from(*vector).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec3, D::Error> {
+        <[f64; 3]>::deserialize(deserializer).map(Vec3::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_survive_as_text_to_the_bit() {
+        let odd = Vec3::new(0.1 + 0.2, -1.0 / 3.0, 5e-324);
+        let commands = [
+            (Command::Grab { id: 1, triangle: 7, barycentric: [0.25, 1.0 / 3.0, f64::MIN_POSITIVE], target: odd }, "grab"),
+            (Command::MoveGrab { id: 1, target: odd }, "move_grab"),
+            (Command::ReleaseGrab { id: 1 }, "release_grab"),
+            (Command::SetGravity(odd), "set_gravity"),
+            (Command::SetTimeStep(0.1), "set_time_step"),
+            (Command::Reset, "reset"),
+        ];
+        for (command, name) in commands {
+            let text = serde_json::to_string(&LoggedCommand { step: 3, command: command.clone() }).unwrap();
+            assert!(text.contains(&format!("\"{name}\"")), "{text}");
+            assert_eq!(serde_json::from_str::<LoggedCommand>(&text).unwrap().command, command);
+        }
+        for wrong in [r#"{"step":1,"command":{"grap":{"id":1}}}"#, r#"{"step":1,"command":{"release_grab":{"id":1,"x":2}}}"#] {
+            assert!(serde_json::from_str::<LoggedCommand>(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn moves_that_no_step_has_seen_are_not_kept() {
+        let mut log = CommandLog::default();
+        let at = |x: f64| Command::MoveGrab { id: 1, target: Vec3::x() * x };
+        for (step, command) in [(0, at(1.0)), (0, at(2.0)), (1, at(3.0)), (1, Command::MoveGrab { id: 2, target: Vec3::x() }), (1, at(4.0))]
+        {
+            log.push(step, command);
+        }
+        let kept: Vec<_> = log.entries.iter().map(|entry| (entry.step, &entry.command)).collect();
+        assert_eq!(kept, [(0, &at(2.0)), (1, &at(3.0)), (1, &Command::MoveGrab { id: 2, target: Vec3::x() }), (1, &at(4.0))]);
+    }
+}

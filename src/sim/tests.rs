@@ -1,0 +1,278 @@
+//! Cancelled steps, saved states and sessions, on both backends.
+
+use std::path::PathBuf;
+
+use super::*;
+use crate::gpu::test_device;
+use crate::scene::{Scene, build};
+
+/// A soft cube that falls onto a floor beside a rigid block.
+const LANDING: &str = r#"
+format = 1
+[simulation]
+time_step = 0.01
+[contact]
+friction = 0.4
+[material.soft]
+young_modulus = 5e4
+poisson_ratio = 0.3
+density = 1000
+[[body]]
+name = "floor"
+kind = "static"
+shape = { type = "plane" }
+[[body]]
+name = "cube"
+material = "soft"
+shape = { type = "box", size = [0.1, 0.1, 0.1], cells = [3, 3, 3] }
+position = [0.0, 0.0505, 0.0]
+velocity = [0.5, -1.0, 0.0]
+[[body]]
+name = "block"
+kind = "rigid"
+density = 500
+shape = { type = "box", size = [0.1, 0.1, 0.1] }
+position = [0.102, 0.0505, 0.0]
+"#;
+
+/// A bar that touches nothing: the device keeps its state.
+const BAR: &str = r#"
+format = 1
+[material.soft]
+young_modulus = 5e4
+poisson_ratio = 0.3
+density = 1000
+[[body]]
+name = "bar"
+material = "soft"
+shape = { type = "box", size = [0.4, 0.1, 0.1], cells = [8, 2, 2] }
+fix = [{ side = "x-" }]
+self_contact = "off"
+"#;
+
+/// Where and what the tests run.
+const CASES: [(BackendChoice, &str); 4] =
+    [(BackendChoice::Cpu, LANDING), (BackendChoice::Cpu, BAR), (BackendChoice::Gpu, LANDING), (BackendChoice::Gpu, BAR)];
+
+fn simulation(backend: BackendChoice, text: &str, flags: &[&str]) -> Simulation {
+    let flags: Vec<String> = flags.iter().map(|flag| flag.to_string()).collect();
+    let scene = Scene::from_text("test", "test.toml", text, None, &flags).unwrap();
+    let device = (backend == BackendChoice::Gpu).then(test_device);
+    let options = Options { backend: Some(backend), threads: Some(1), device, ..Options::default() };
+    Simulation::new(build(&scene).unwrap(), &options).unwrap()
+}
+
+fn steps(simulation: &mut Simulation, n: usize) {
+    (0..n).for_each(|_| drop(simulation.step().unwrap()));
+}
+
+/// The state without what is only drawn.
+fn state(simulation: &mut Simulation) -> State {
+    let mut state = simulation.state().unwrap().clone();
+    state.contacts.entries.iter_mut().for_each(|contact| contact.place = None);
+    state
+}
+
+/// A file of one test that goes with it.
+struct TestFile(PathBuf);
+
+impl TestFile {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("pliant-{name}-{}", std::process::id())))
+    }
+}
+
+impl Drop for TestFile {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.0).unwrap_or_default();
+    }
+}
+
+fn grab(id: u32) -> Command {
+    Command::Grab { id, triangle: 3, barycentric: [0.2, 0.5, 0.4], target: Vec3::new(0.3, 0.2, 0.1) }
+}
+
+/// One of each kind, for a simulation in which the grab 1 is in progress.
+fn all_commands() -> [Command; 6] {
+    // A new command belongs into the list.
+    let _complete = |command: Command| match command {
+        Command::Grab { .. } | Command::MoveGrab { .. } | Command::ReleaseGrab { .. } => {}
+        Command::SetGravity(_) | Command::SetTimeStep(_) | Command::Reset => {}
+    };
+    [
+        grab(2),
+        Command::MoveGrab { id: 1, target: Vec3::new(-0.1, 0.4, 0.2) },
+        Command::ReleaseGrab { id: 1 },
+        Command::SetGravity(Vec3::new(1.0, -3.0, 0.5)),
+        Command::SetTimeStep(0.007),
+        Command::Reset,
+    ]
+}
+
+#[test]
+fn a_resume_after_any_command_goes_on_bit_for_bit() {
+    let file = TestFile::new("commands.state");
+    for (backend, text) in CASES {
+        let [mut whole, mut resumed] = [(); 2].map(|()| simulation(backend, text, &[]));
+        for command in all_commands() {
+            let context = format!("{backend:?}, {command:?}");
+            whole.apply(&Command::SetGravity(Vec3::new(0.0, -9.81, 0.0))).unwrap();
+            whole.apply(&Command::SetTimeStep(0.01)).unwrap();
+            whole.apply(&Command::Reset).unwrap();
+            whole.apply(&grab(1)).unwrap();
+            steps(&mut whole, 3);
+            whole.apply(&command).unwrap();
+            steps(&mut whole, 2);
+            whole.save(&file.0).unwrap();
+            let at_save = state(&mut whole);
+            assert!(text == BAR || command == Command::Reset || !at_save.contacts.entries.is_empty(), "{context}: nothing touches");
+            steps(&mut whole, 3);
+            resumed.resume(&file.0).unwrap();
+            assert!(state(&mut resumed) == at_save, "{context}: the state is another one");
+            assert_eq!((resumed.step_index(), resumed.time()), (at_save_step(&command), at_save.time), "{context}");
+            steps(&mut resumed, 3);
+            assert!(state(&mut resumed) == state(&mut whole), "{context}: it went on otherwise");
+            assert_eq!(resumed.grabs().unwrap(), whole.grabs().unwrap(), "{context}");
+            assert_eq!((resumed.params(), resumed.step_index()), (whole.params(), whole.step_index()), "{context}");
+            // Without the saved parameters and grabs it goes another way.
+            if matches!(command, Command::SetGravity(_) | Command::SetTimeStep(_)) {
+                let mut present = simulation(backend, text, &[]);
+                present.resume_with(&file.0, ResumedParams::Present).unwrap();
+                steps(&mut present, 3);
+                assert!(state(&mut present) != state(&mut whole), "{context}: the parameters make no difference");
+            }
+        }
+    }
+}
+
+fn at_save_step(command: &Command) -> u64 {
+    if *command == Command::Reset { 2 } else { 5 }
+}
+
+#[test]
+fn a_saved_state_brings_parameters_that_the_scene_does_not_have() {
+    let file = TestFile::new("parameters.state");
+    let flags = ["simulation.substeps=2", "contact.tolerance=2e-6", "simulation.solver=cr", "simulation.tolerance=1e-4"];
+    let mut saved = simulation(BackendChoice::Cpu, LANDING, &flags);
+    steps(&mut saved, 4);
+    saved.save(&file.0).unwrap();
+    let mut resumed = simulation(BackendChoice::Cpu, LANDING, &[]);
+    resumed.resume(&file.0).unwrap();
+    assert_eq!(resumed.params(), saved.params());
+    steps(&mut saved, 3);
+    steps(&mut resumed, 3);
+    assert!(state(&mut resumed) == state(&mut saved));
+}
+
+#[test]
+fn a_flipped_byte_is_refused() {
+    let file = TestFile::new("flipped.state");
+    let mut whole = simulation(BackendChoice::Cpu, LANDING, &[]);
+    whole.apply(&grab(1)).unwrap();
+    steps(&mut whole, 3);
+    whole.save(&file.0).unwrap();
+    let bytes = std::fs::read(&file.0).unwrap();
+    let mut other = simulation(BackendChoice::Cpu, LANDING, &[]);
+    let before = state(&mut other);
+    let header = bytes.iter().position(|b| *b == b'\n').unwrap();
+    for at in (0..header + 20).chain((header..bytes.len()).step_by(31)).chain(bytes.len() - 10..bytes.len()) {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        std::fs::write(&file.0, &flipped).unwrap();
+        let error = other.resume(&file.0).expect_err(&format!("byte {at} of {} is another one", bytes.len()));
+        assert!(matches!(error, SaveError::NotAState { .. } | SaveError::OtherScene { .. }), "{error}");
+    }
+    std::fs::write(&file.0, &bytes[..bytes.len() - 1]).unwrap();
+    assert!(other.resume(&file.0).unwrap_err().to_string().contains("damaged or cut off"));
+    assert!(state(&mut other) == before && other.grabs().unwrap().is_empty() && other.step_index() == 0, "a refused file left something");
+    std::fs::write(&file.0, &bytes).unwrap();
+    other.resume(&file.0).unwrap();
+}
+
+#[test]
+fn a_session_repeats_a_run_bit_for_bit() {
+    let file = TestFile::new("session.jsonl");
+    for (backend, text) in CASES {
+        let mut first = simulation(backend, text, &[]);
+        for command in all_commands() {
+            // Resets forget what was before them.
+            first.apply(&command).unwrap_or_default();
+            steps(&mut first, 1);
+        }
+        first.apply(&grab(1)).unwrap();
+        for k in 0..4 {
+            first.apply(&Command::MoveGrab { id: 1, target: Vec3::new(0.1 * f64::from(k), 0.3, 0.0) }).unwrap();
+            steps(&mut first, 1);
+        }
+        first.apply(&Command::SetGravity(Vec3::new(0.0, 2.0, 0.0))).unwrap();
+        steps(&mut first, 2);
+        assert!(first.apply(&Command::ReleaseGrab { id: 9 }).is_err());
+        first.session("test".into(), vec![]).unwrap().write(&file.0).unwrap();
+        let session = Session::read(&file.0).unwrap();
+        assert_eq!((session.n_steps(), session.commands.len()), (7, 9), "{:?}", session.commands);
+        let mut second = simulation(backend, text, &[]);
+        session.check_start(&second).unwrap();
+        for step in 0..session.n_steps() {
+            session.commands_at(step).for_each(|command| second.apply(command).unwrap());
+            steps(&mut second, 1);
+        }
+        assert!(state(&mut second) == state(&mut first), "{backend:?}");
+        assert_eq!(report::state_hash(second.state().unwrap()), session.header.state_hash, "{backend:?}");
+        assert_eq!(second.log(), first.log(), "{backend:?}");
+    }
+}
+
+#[test]
+fn a_session_that_is_wrong_says_where() {
+    let file = TestFile::new("wrong.jsonl");
+    let mut simulation = simulation(BackendChoice::Cpu, BAR, &[]);
+    simulation.apply(&grab(1)).unwrap();
+    steps(&mut simulation, 2);
+    simulation.apply(&Command::ReleaseGrab { id: 1 }).unwrap();
+    simulation.session("bar".into(), vec!["a=1".into()]).unwrap().write(&file.0).unwrap();
+    let text = std::fs::read_to_string(&file.0).unwrap();
+    assert!(text.lines().count() == 3 && text.contains(r#""scene":"bar","set":["a=1"]"#), "{text}");
+    for (from, to, told) in [
+        ("pliant session 1", "pliant session 9", "its format is \"pliant session 9\""),
+        ("release_grab", "release_hand", "line 3: unknown variant `release_hand`"),
+        ("\"step\":2,", "\"step\":7,", "line 3: step 7 is not from 0 to 2, the last step"),
+        ("{\"format\"", "{format", "its first line: "),
+    ] {
+        std::fs::write(&file.0, text.replace(from, to)).unwrap();
+        let error = Session::read(&file.0).unwrap_err().to_string();
+        assert!(error.contains(told) && error.contains("wrong.jsonl"), "{error}");
+    }
+    std::fs::write(&file.0, text.replace("\"first_step\":0", "\"first_step\":1").replace("\"step\":0", "\"step\":1")).unwrap();
+    let error = Session::read(&file.0).unwrap().check_start(&simulation).unwrap_err().to_string();
+    assert!(error.contains("after step 1") && error.contains("--resume"), "{error}");
+}
+
+/// At every place where a step asks whether to go on.
+#[test]
+fn a_step_that_is_cancelled_leaves_the_state_and_goes_on_to_the_same_bits() {
+    for (backend, text) in CASES {
+        for flags in [&[][..], &["simulation.substeps=3"]] {
+            let [mut whole, mut cancelled] = [(); 2].map(|()| simulation(backend, text, flags));
+            for simulation in [&mut whole, &mut cancelled] {
+                simulation.apply(&grab(1)).unwrap();
+                steps(simulation, 2);
+            }
+            let before = state(&mut cancelled);
+            let mut places = 0;
+            while let Err(error) = cancelled.step_unless(&CancelToken::after(places)) {
+                assert!(matches!(error, StepError::Cancelled { step: 2 }), "{error}");
+                assert!(state(&mut cancelled) == before, "{backend:?} {flags:?}, place {places}: the state has changed");
+                assert_eq!((cancelled.step_index(), cancelled.time()), (2, before.time));
+                places += 1;
+            }
+            // A solve on the device that ends at once asks at its start only.
+            let solves = if flags.is_empty() { 1 } else { 3 };
+            assert!(places >= if text == BAR { solves } else { 2 * solves }, "{backend:?} {flags:?}: asked {places} times only");
+            steps(&mut whole, 1);
+            assert!(state(&mut cancelled) == state(&mut whole), "{backend:?} {flags:?}: after {places} cancelled steps");
+            steps(&mut whole, 2);
+            steps(&mut cancelled, 2);
+            assert!(state(&mut cancelled) == state(&mut whole), "{backend:?} {flags:?}");
+        }
+    }
+}

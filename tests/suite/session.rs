@@ -1,0 +1,94 @@
+//! The program on the command line: sessions that are repeated, runs that are interrupted.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of one test that goes with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("pliant-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap_or_default();
+    }
+}
+
+fn pliant(arguments: &[&str], files: &[(&str, &Path)]) -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_pliant"));
+    program.args(arguments).args(["--backend", "cpu", "--threads", "1"]);
+    for (option, file) in files {
+        program.arg(option).arg(file);
+    }
+    program
+}
+
+fn said(output: &Output) -> String {
+    [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).concat()
+}
+
+fn report(path: &Path) -> serde_json::Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_session_names_its_scene_and_its_length() {
+    let folder = Folder::new("replay");
+    let (session, first, second) = (folder.file("a.jsonl"), folder.file("1.json"), folder.file("2.json"));
+    let header = |hash: &str| {
+        format!(
+            r#"{{"format":"pliant session 1","version":"0.1.0","scene":"cantilever","set":["simulation.time_step=0.005"],"first_step":0,"last_step":4,"backend":"cpu","state_hash":"{hash}"}}"#
+        )
+    };
+    let commands = r#"{"step":1,"command":{"set_gravity":[0.0,9.81,0.0]}}
+{"step":3,"command":{"set_time_step":0.002}}
+"#;
+    std::fs::write(&session, format!("{}\n{commands}", header("0"))).unwrap();
+    let ran = pliant(&["run"], &[("--replay", &session), ("--report", &first)]).output().unwrap();
+    assert!(ran.status.success() && said(&ran).contains("the session was saved with the state 0"), "{}", said(&ran));
+    let (found, hash) = (report(&first), report(&first)["state_hash"].as_str().unwrap().to_owned());
+    assert!(found["steps"] == 4 && (found["time"].as_f64().unwrap() - 0.017).abs() < 1e-12, "{found}");
+    std::fs::write(&session, format!("{}\n{commands}", header(&hash))).unwrap();
+    let ran = pliant(&["run"], &[("--replay", &session), ("--report", &second)]).output().unwrap();
+    assert!(ran.status.success() && said(&ran).contains("the same state, bit for bit"), "{}", said(&ran));
+    std::fs::write(&session, format!("{}\n{}", header(&hash), commands.replace("set_gravity", "set_gravitation"))).unwrap();
+    let refused = pliant(&["run"], &[("--replay", &session)]).output().unwrap();
+    assert!(refused.status.code() == Some(2) && said(&refused).contains("a.jsonl, line 2: unknown variant"), "{}", said(&refused));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_keeps_what_it_has() {
+    use std::io::{BufRead, BufReader};
+    let folder = Folder::new("interrupted");
+    let [state, first, trace, film] = ["a.state", "1.json", "a.csv", "a.pliant"].map(|name| folder.file(name));
+    let files = [("--save", &*state), ("--report", &*first), ("--trace", &*trace), ("--out", &*film)];
+    let mut program = pliant(&["run", "cantilever", "--steps", "1000000"], &files);
+    let mut running = program.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(running.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.starts_with("backend")), "it has not begun");
+    let sent = Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap();
+    let told: Vec<String> = lines.collect();
+    assert!(sent.success() && running.wait().unwrap().code() == Some(1), "{told:?}");
+    assert!(told.iter().any(|line| line.starts_with("error: interrupted after ") && line.contains("of 1000000 steps")), "{told:?}");
+    let done = report(&first)["steps"].as_u64().unwrap();
+    assert!(done < 1_000_000);
+    assert_eq!(std::fs::read_to_string(&trace).unwrap().lines().count() as u64, 1 + done);
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 4, "something half written is there");
+    let (second, whole) = (folder.file("2.json"), folder.file("3.json"));
+    let resumed = pliant(&["run", "cantilever", "--steps", "3"], &[("--resume", &state), ("--report", &second)]).output().unwrap();
+    assert!(resumed.status.success(), "{}", said(&resumed));
+    let steps = (done + 3).to_string();
+    assert!(pliant(&["run", "cantilever", "--steps", &steps], &[("--report", &whole)]).output().unwrap().status.success());
+    assert_eq!(report(&second)["state_hash"], report(&whole)["state_hash"], "after {done} steps and three more");
+}
