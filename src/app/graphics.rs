@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use egui_winit::winit::dpi::PhysicalSize;
-use egui_winit::winit::event_loop::OwnedDisplayHandle;
-use egui_winit::winit::window::Window;
+use winit::dpi::PhysicalSize;
+use winit::event_loop::OwnedDisplayHandle;
+use winit::window::Window;
 
 use crate::gpu;
 use crate::render::{Camera, Overlays, RenderOptions, Renderer, ViewOptions};

@@ -23,6 +23,7 @@ use super::recorder::{Recorder, screenshot};
 use super::ui::{Action, ContactLegend, GalleryItem, Outcome, UiContext, UiState};
 use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
+use crate::gpu;
 use crate::render::{Camera, Overlays, Positions, Ray, Shading, Theme, ViewOptions};
 use crate::sim::Command;
 use crate::stage;
@@ -185,7 +186,7 @@ impl Session {
         let Some(view) = &self.shown.view else { return Ok(()) };
         let positions = match &view.surface {
             SurfacePositions::Host(host) => Positions::Host(host),
-            SurfacePositions::Device(buffer) => Positions::Device(buffer),
+            SurfacePositions::Device(surface) => Positions::Device(gpu::surface_buffer(surface)),
         };
         let transforms = stage::transforms(&view.rigid_poses, &view.obstacle_poses);
         let placed = graphics.renderer.set_positions(positions).and_then(|()| graphics.renderer.set_rigid_transforms(&transforms));

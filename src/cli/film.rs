@@ -80,7 +80,7 @@ impl Film {
     pub fn take(&mut self, moment: &Moment, n: u64) -> Result<(), Failure> {
         match &moment.surface {
             SurfacePositions::Host(positions) => self.renderer.set_positions(Positions::Host(positions))?,
-            SurfacePositions::Device(buffer) => self.renderer.set_positions(Positions::Device(buffer))?,
+            SurfacePositions::Device(surface) => self.renderer.set_positions(Positions::Device(gpu::surface_buffer(surface)))?,
         }
         let transforms = stage::transforms(&moment.rigid_poses, &moment.obstacle_poses);
         self.renderer.set_rigid_transforms(&transforms)?;

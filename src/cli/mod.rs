@@ -25,8 +25,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::app::{AppOptions, SceneSource};
 use crate::gpu::DeviceError;
 use crate::output::OutputError;
 use crate::scene::{BackendChoice, SceneError, builtin_scenes};
@@ -139,8 +142,9 @@ pub fn command() -> clap::Command {
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("PLIANT_LOG").unwrap_or_else(|_| "error".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let wanted = std::env::var("PLIANT_LOG").ok().and_then(|text| text.parse().ok());
+    let filter: Targets = wanted.unwrap_or_else(|| Targets::new().with_default(LevelFilter::ERROR));
+    tracing_subscriber::registry().with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_filter(filter)).init();
     // Clap itself ends with status 2 on bad arguments, and 0 after --help.
     let cli = Cli::parse();
     let result = match &cli.command {
@@ -163,7 +167,14 @@ pub fn main() -> ExitCode {
     ExitCode::from(status)
 }
 
+#[cfg(not(feature = "window"))]
+fn window(_: &Cli) -> Result<(), Failure> {
+    Err(Failure::Input("this program was built without a window (the Cargo feature `window`); `pliant --help` lists what it can do".into()))
+}
+
+#[cfg(feature = "window")]
 fn window(cli: &Cli) -> Result<(), Failure> {
+    use crate::app::{AppOptions, SceneSource};
     let scene = match &cli.scene {
         None => SceneSource::Default,
         Some(name) => {

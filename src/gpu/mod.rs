@@ -35,3 +35,11 @@ pub(crate) use wgsl::{shared_slots, shared_struct};
 pub(crate) use device::test_device;
 #[cfg(test)]
 pub(crate) use tests::shaders::{check_kernels, check_structs};
+
+use std::any::Any;
+use std::sync::Arc;
+
+/// The buffer behind a surface that a stepper of this module handed out.
+pub fn surface_buffer(surface: &Arc<dyn Any + Send + Sync>) -> &wgpu::Buffer {
+    surface.downcast_ref().expect("this backend alone keeps surfaces on a device, and it hands out buffers")
+}

@@ -442,8 +442,8 @@ fn update_moves_and_marks_what_is_not_finite() {
 }
 
 fn surface(device: &Arc<Device>, stepper: &mut GpuStepper, n: usize) -> Vec<Vec3> {
-    let SurfacePositions::Device(buffer) = stepper.surface() else { panic!("the surface has left the device") };
-    super::readback::read_buffer::<[f32; 4]>(device, &buffer, n).unwrap().iter().map(three).collect()
+    let SurfacePositions::Device(surface) = stepper.surface() else { panic!("the surface has left the device") };
+    super::readback::read_buffer::<[f32; 4]>(device, super::surface_buffer(&surface), n).unwrap().iter().map(three).collect()
 }
 
 #[test]

@@ -53,6 +53,8 @@ pub fn module(device: &wgpu::Device, name: &str) -> wgpu::ShaderModule {
 
 #[cfg(test)]
 mod tests {
+    use wgpu::naga;
+
     use super::super::geometry::Corner;
     use super::super::uniforms::{Fit, Frame, Plane, TetsView, Vertex};
     use super::*;

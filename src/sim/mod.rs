@@ -1,5 +1,6 @@
 //! The one owner of a running simulation: apply a `Command`, `step`, look. Knows nothing of windows, threads or pace.
 
+mod backend;
 pub mod checker;
 mod command;
 mod grab;
@@ -15,6 +16,8 @@ mod tests;
 
 use std::sync::Arc;
 
+use backend::open_backend;
+pub use backend::{BackendInfo, Options};
 use checker::{Overlap, PenetrationChecker};
 pub use command::{Command, CommandError, CommandLog, LoggedCommand};
 pub use grab::GrabView;
@@ -28,56 +31,21 @@ pub use threads::{StepperError, Threaded};
 
 use crate::cancel::CancelToken;
 use crate::contact::generate::set_apart;
-use crate::cpu::{CpuBackend, Methods};
-use crate::gpu;
 use crate::math::{Isometry, Vec3};
-use crate::model::{AcceptancePolicy, ContactMethod, HeldPoint, Loads, MAX_GRABS, Model, Params, State};
-use crate::scene::{BackendChoice, Built, Force, Probe};
-use crate::step::{Backend, StepError, StepReport, Stepper, SurfacePositions};
+use crate::model::{AcceptancePolicy, HeldPoint, Loads, MAX_GRABS, Model, Params, State};
+use crate::scene::{Built, Force, Probe};
+use crate::step::{StepError, StepReport, Stepper, SurfacePositions};
 
 #[derive(Debug, thiserror::Error)]
 pub enum SimulationError {
     #[error("no GPU backend: {0}. Use --backend cpu (or backend = \"cpu\"), or auto to let the program choose")]
-    Device(#[from] gpu::DeviceError),
+    Device(#[from] backend::DeviceError),
     #[error(transparent)]
     Stepper(#[from] StepperError),
     #[error("the {backend} backend does not have the solver \"{solver}\"; it has {offered}")]
     Solver { solver: &'static str, backend: &'static str, offered: String },
     #[error(transparent)]
     Overlap(#[from] OverlapError),
-}
-
-/// The choices that a caller has beside the scene.
-#[derive(Clone, Default)]
-pub struct Options {
-    /// Instead of the scene's.
-    pub backend: Option<BackendChoice>,
-    /// Part of an adapter's name.
-    pub adapter: Option<String>,
-    /// Threads of the CPU backend; one a core if none.
-    pub threads: Option<usize>,
-    /// A device that is open already, for the GPU backend to share.
-    pub device: Option<Arc<gpu::Device>>,
-    /// Where the GPU backend looks for contacts; the result is the same.
-    pub detection: gpu::DetectionPlace,
-    /// Methods of contact of the CPU backend: those of the product, unless the laboratory brings more.
-    pub methods: Option<Methods>,
-    /// Steps whose contacts are not solved to their tolerance are taken as they are: to compare methods by what they leave.
-    pub accept_unconverged: bool,
-}
-
-/// The backend that computes, and the reason for it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BackendInfo {
-    /// "cpu" or "gpu".
-    pub backend: &'static str,
-    pub adapter: Option<String>,
-    pub solver: &'static str,
-    /// The methods of contact that it has.
-    pub methods: Vec<ContactMethod>,
-    /// Threads of the CPU backend.
-    pub threads: usize,
-    pub reason: String,
 }
 
 /// A point without a contact force that is deeper than this many contact tolerances was missed, not merely solved with
@@ -413,68 +381,5 @@ fn finite(what: &'static str, v: &Vec3) -> Result<(), CommandError> {
         Ok(())
     } else {
         Err(CommandError::BadValue { what, and: "", value: format!("{:?}", v.as_slice()) })
-    }
-}
-
-impl BackendInfo {
-    /// Refuses a method of contact that the backend does not have.
-    fn check_method(&self, method: ContactMethod) -> Result<(), SimulationError> {
-        if self.methods.contains(&method) {
-            return Ok(());
-        }
-        let offered: Vec<&str> = self.methods.iter().map(|method| method.name()).collect();
-        Err(SimulationError::Solver { solver: method.name(), backend: self.backend, offered: offered.join(", ") })
-    }
-}
-
-/// The methods of contact that a backend has; it can always choose one itself.
-fn methods_of(backend: &impl Backend) -> Vec<ContactMethod> {
-    let is_there = |method: &ContactMethod| *method == ContactMethod::Auto || backend.offers(*method);
-    ContactMethod::ALL.iter().map(|(_, method)| *method).filter(is_there).collect()
-}
-
-fn open_backend(
-    choice: BackendChoice,
-    solver: ContactMethod,
-    options: &Options,
-    model: &Arc<Model>,
-) -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
-    let threads = options.threads.unwrap_or(0);
-    let on_cpu = |reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
-        let backend = options.methods.map_or_else(CpuBackend::default, CpuBackend::with_methods);
-        let mut info =
-            BackendInfo { backend: "cpu", adapter: None, solver: solver.name(), methods: methods_of(&backend), threads: 0, reason };
-        info.check_method(solver)?;
-        let stepper = Threaded::implicit(model.clone(), backend, threads)?;
-        info.threads = stepper.threads();
-        Ok((Box::new(stepper), info))
-    };
-    let open = || match &options.device {
-        Some(device) => Ok(device.clone()),
-        None => gpu::Device::open(&gpu::DeviceRequest { adapter: options.adapter.clone(), ..Default::default() }),
-    };
-    let on_gpu = |device: Arc<gpu::Device>, reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
-        let adapter = Some(device.info.name.clone());
-        // Where nothing touches, every method has nothing to do.
-        let methods = ContactMethod::ALL.map(|(_, method)| method).to_vec();
-        let mut info = BackendInfo { backend: "gpu", adapter, solver: solver.name(), methods, threads: 1, reason };
-        if !model.may_touch() && model.rigid_bodies.is_empty() {
-            return Ok((Box::new(gpu::Stepper::new(device, model.clone())?), info));
-        }
-        let backend = gpu::DeviceBackend::new(device, model)?.detecting(options.detection);
-        info.methods = methods_of(&backend);
-        info.check_method(solver)?;
-        let stepper = Threaded::implicit(model.clone(), backend, threads)?;
-        info.threads = stepper.threads();
-        Ok((Box::new(stepper), info))
-    };
-    match choice {
-        BackendChoice::Cpu => on_cpu("asked for".into()),
-        BackendChoice::Gpu => on_gpu(open()?, "asked for".into()),
-        BackendChoice::Auto => match open() {
-            Ok(device) if device.is_hardware() => on_gpu(device, "a hardware adapter is there".into()),
-            Ok(device) => on_cpu(format!("the only adapter is software ({})", device.info.name)),
-            Err(error) => on_cpu(format!("no adapter: {error}")),
-        },
     }
 }

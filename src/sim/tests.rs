@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::gpu::test_device;
+use crate::scene::BackendChoice;
 use crate::scene::{Scene, build};
 
 /// A soft cube that falls onto a floor beside a rigid block.

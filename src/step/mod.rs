@@ -14,6 +14,9 @@ pub use inputs::{Drive, MOMENTUM_SHARE, StepInputs};
 pub use report::{Clock, DeviceWork, StageTimes, StageWork, StepReport};
 pub use work::{IslandWork, Work};
 
+use std::any::Any;
+use std::sync::Arc;
+
 use crate::cancel::Cancelled;
 use crate::contact::generate::Detection;
 use crate::geometry::{Bvh, Candidates, Mesh};
@@ -99,6 +102,7 @@ pub trait Backend: Send {
 /// Where the surface's vertices (x, y, z, 1) are.
 pub enum SurfacePositions {
     Host(Vec<[f32; 4]>),
-    /// A buffer of `vec4<f32>` on the device that computed them; complete in queue order.
-    Device(std::sync::Arc<wgpu::Buffer>),
+    /// A buffer of `vec4<f32>` on the device that computed them, complete in queue order. Only its backend can open it
+    /// (`gpu::surface_buffer`).
+    Device(Arc<dyn Any + Send + Sync>),
 }

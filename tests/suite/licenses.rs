@@ -27,6 +27,24 @@ fn licences_of_all_dependencies_are_allowed() {
 }
 
 #[test]
+fn every_font_has_its_licence_beside_it() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/fonts");
+    let table = std::fs::read_to_string(folder.join("README.md")).unwrap();
+    let mut fonts = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if !name.ends_with(".ttf") {
+            continue;
+        }
+        let row = table.lines().find(|l| l.contains(&format!("`{name}`"))).unwrap_or_else(|| panic!("{name} is not in the table"));
+        let licence = row.split('`').find(|word| word.starts_with("LICENSE")).unwrap_or_else(|| panic!("{row} names no licence"));
+        assert!(std::fs::read_to_string(folder.join(licence)).unwrap().contains("Copyright"), "{licence}");
+        fonts += 1;
+    }
+    assert!(fonts >= 4);
+}
+
+#[test]
 fn the_expression_decides() {
     let policy = Policy { allow: vec!["MIT".into(), "Zlib".into()], exceptions: BTreeMap::from([("odd".into(), vec!["MPL-2.0".into()])]) };
     for good in

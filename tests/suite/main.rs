@@ -7,6 +7,7 @@ mod cases;
 mod circles;
 mod collision_surface;
 mod contact;
+mod dependencies;
 mod device;
 mod documents;
 mod edges;

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use crate::app::worker::Snapshot;
 use crate::geometry::Shape;
 use crate::geometry::nearest;
+use crate::gpu;
 use crate::math::{Aabb, Isometry, Vec3};
 use crate::model::{Model, RigidBody};
 use crate::render::{Hit, Ray, pick};
@@ -71,7 +72,8 @@ impl Lookup {
         let questions = std::mem::take(&mut self.asked);
         match &view.surface {
             SurfacePositions::Host(positions) => Some(Found { snapshot: shown.clone(), positions: positions.clone(), questions }),
-            SurfacePositions::Device(buffer) => {
+            SurfacePositions::Device(surface) => {
+                let buffer = gpu::surface_buffer(surface);
                 let staging = device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some("app/lookup"),
                     size: buffer.size(),

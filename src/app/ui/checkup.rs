@@ -1,10 +1,9 @@
 //! The doctor's report of mesh files with faults, over the view at the upper left.
 
 use egui::{Area, Button, Color32, Id, Label, Order, Rect, RichText, ScrollArea, Sense, Ui, vec2};
-use egui_phosphor::regular as icon;
 
 use super::overlay::card;
-use super::{UiContext, UiResponse, UiState, theme};
+use super::{UiContext, UiResponse, UiState, icon, theme};
 use crate::app::faults::{COLORS, Checkup};
 use crate::app::format;
 use crate::render::Rgb;

@@ -6,9 +6,8 @@ use egui::{
     Align, Color32, CornerRadius, CursorIcon, DragValue, Frame, Label, Layout, Margin, Panel, Rect, RichText, ScrollArea, Sense, Stroke,
     Ui, pos2, vec2,
 };
-use egui_phosphor::regular as icon;
 
-use super::{Action, UiContext, UiResponse, theme};
+use super::{Action, UiContext, UiResponse, icon, theme};
 use crate::app::engine::{SceneInfo, View};
 use crate::app::format;
 use crate::contact::ContactReport;

@@ -1,9 +1,8 @@
 //! The bar at the top.
 
 use egui::{Align, Button, Frame, Layout, Margin, MenuBar, Panel, RichText, Ui, containers::menu::MenuConfig};
-use egui_phosphor::regular as icon;
 
-use super::{Action, UiContext, UiResponse, UiState, theme};
+use super::{Action, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::file_name;
 use crate::app::recorder::FORMATS;
 use crate::render::Shading;

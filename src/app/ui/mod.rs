@@ -1,6 +1,7 @@
 //! Everything that is drawn around and over the view. Panels only read; what the user wants comes back as `Action`s.
 
 mod checkup;
+mod icon;
 mod inspector;
 mod menu;
 mod overlay;

@@ -6,10 +6,9 @@ use egui::{
     Align2, Area, Button, Color32, CornerRadius, FontId, Frame, Id, Key, Margin, Modal, Order, Pos2, Rect, RichText, Shadow, Spinner,
     Stroke, TextEdit, Ui, vec2,
 };
-use egui_phosphor::regular as icon;
 
 use super::checkup::checkups_ui;
-use super::{Action, Toast, UiContext, UiResponse, UiState, theme};
+use super::{Action, Toast, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::worker::{Activity, Notice, Severity};
 use crate::app::{contacts, format};
 

@@ -1,9 +1,8 @@
 //! The line at the bottom: what computes, and what can be done next.
 
 use egui::{Align, Frame, Label, Layout, Margin, Panel, RichText, Ui};
-use egui_phosphor::regular as icon;
 
-use super::{UiContext, theme};
+use super::{UiContext, icon, theme};
 
 pub fn status_ui(root: &mut Ui, context: &UiContext) {
     let palette = theme::palette(root.ctx());

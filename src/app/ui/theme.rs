@@ -162,7 +162,7 @@ fn fonts() -> FontDefinitions {
     let text = add("inter", include_bytes!("../../../assets/fonts/Inter-Regular.ttf"));
     let strong = add("inter semibold", include_bytes!("../../../assets/fonts/Inter-SemiBold.ttf"));
     let figures = add("jetbrains mono", include_bytes!("../../../assets/fonts/JetBrainsMono-Regular.ttf"));
-    let icons = add("phosphor", egui_phosphor::Variant::Regular.font_bytes());
+    let icons = add("phosphor", include_bytes!("../../../assets/fonts/Phosphor-Regular.ttf"));
     let fallbacks = fonts.families.get(&FontFamily::Proportional).cloned().unwrap_or_default();
     for (family, first) in [(FontFamily::Proportional, text), (FontFamily::Name(STRONG.into()), strong), (FontFamily::Monospace, figures)] {
         fonts.families.insert(family, std::iter::once(first).chain(fallbacks.iter().cloned()).collect());

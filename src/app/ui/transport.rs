@@ -3,9 +3,8 @@
 use egui::{
     Align2, Area, Button, Color32, ComboBox, CornerRadius, Frame, Id, Margin, Order, Rect, Response, RichText, Shadow, Stroke, Ui, vec2,
 };
-use egui_phosphor::regular as icon;
 
-use super::{Action, UiContext, UiResponse, theme};
+use super::{Action, UiContext, UiResponse, icon, theme};
 use crate::app::format;
 
 const SPEEDS: [(f64, &str); 6] = [(0.1, "0.1×"), (0.25, "0.25×"), (0.5, "0.5×"), (1.0, "1×"), (2.0, "2×"), (f64::INFINITY, "Max")];

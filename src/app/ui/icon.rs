@@ -1,0 +1,63 @@
+//! Signs of the icon font, `assets/fonts/Phosphor-Regular.ttf`, by the names that <https://phosphoricons.com> gives them.
+
+/// Declares the signs, and the list of them for the test.
+macro_rules! signs {
+    ($($name:ident = $sign:literal,)*) => {
+        $(pub const $name: &str = $sign;)*
+        #[cfg(test)]
+        const ALL: &[&str] = &[$($name),*];
+    };
+}
+
+signs! {
+    ARROWS_CLOCKWISE = "\u{E094}",
+    ARROW_COUNTER_CLOCKWISE = "\u{E038}",
+    CAMERA = "\u{E10E}",
+    CARET_DOWN = "\u{E136}",
+    CARET_RIGHT = "\u{E13A}",
+    CHECK_CIRCLE = "\u{E184}",
+    CLOCK_COUNTER_CLOCKWISE = "\u{E1A0}",
+    CORNERS_OUT = "\u{E1D0}",
+    CPU = "\u{E610}",
+    CUBE = "\u{E1DA}",
+    EYE_SLASH = "\u{E224}",
+    FILM_STRIP = "\u{E792}",
+    FLOPPY_DISK = "\u{E248}",
+    FOLDER_OPEN = "\u{E256}",
+    GRAPHICS_CARD = "\u{E612}",
+    INFO = "\u{E2CE}",
+    KEYBOARD = "\u{E2D8}",
+    MOON = "\u{E330}",
+    PAUSE = "\u{E39E}",
+    PLAY = "\u{E3D0}",
+    RECORD = "\u{E3EE}",
+    SIDEBAR_SIMPLE = "\u{EC24}",
+    SIGN_OUT = "\u{E42A}",
+    SKIP_FORWARD = "\u{E5A6}",
+    STETHOSCOPE = "\u{E7EA}",
+    STOP = "\u{E46C}",
+    SUN = "\u{E472}",
+    TEXTBOX = "\u{EB0A}",
+    WARNING = "\u{E4E0}",
+    WARNING_CIRCLE = "\u{E4E2}",
+    X = "\u{E4F6}",
+    X_CIRCLE = "\u{E4F8}",
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::ui::theme;
+
+    #[test]
+    fn the_icon_font_has_every_sign() {
+        let ctx = egui::Context::default();
+        theme::install(&ctx);
+        let _ = ctx.run_ui(egui::RawInput::default(), |_| {});
+        let known = |text: &str| ctx.fonts_mut(|fonts| fonts.has_glyphs(&theme::icon_font(15.0), text));
+        assert!(ALL.len() > 20 && !known("\u{F0000}"));
+        for sign in ALL {
+            assert!(known(sign), "{}", sign.escape_unicode());
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The one place that opens a backend: the processor's, or the device's where the program is built with it.
+
+#[cfg_attr(not(feature = "gpu"), path = "backend/no_device.rs")]
+mod device;
+
+use std::sync::Arc;
+
+pub use device::{DetectionPlace, Device, DeviceError};
+
+use super::{SimulationError, Threaded};
+use crate::cpu::{CpuBackend, Methods};
+use crate::model::{ContactMethod, Model};
+use crate::scene::BackendChoice;
+use crate::step::{Backend, Stepper};
+
+/// The choices that a caller has beside the scene.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// Instead of the scene's.
+    pub backend: Option<BackendChoice>,
+    /// Part of an adapter's name.
+    pub adapter: Option<String>,
+    /// Threads of the CPU backend; one a core if none.
+    pub threads: Option<usize>,
+    /// A device that is open already, for the GPU backend to share.
+    pub device: Option<Arc<Device>>,
+    /// Where the GPU backend looks for contacts; the result is the same.
+    pub detection: DetectionPlace,
+    /// Methods of contact of the CPU backend: those of the product, unless the laboratory brings more.
+    pub methods: Option<Methods>,
+    /// Steps whose contacts are not solved to their tolerance are taken as they are: to compare methods by what they leave.
+    pub accept_unconverged: bool,
+}
+
+/// The backend that computes, and the reason for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BackendInfo {
+    /// "cpu" or "gpu".
+    pub backend: &'static str,
+    pub adapter: Option<String>,
+    pub solver: &'static str,
+    /// The methods of contact that it has.
+    pub methods: Vec<ContactMethod>,
+    /// Threads of the CPU backend.
+    pub threads: usize,
+    pub reason: String,
+}
+
+impl BackendInfo {
+    /// Refuses a method of contact that the backend does not have.
+    pub fn check_method(&self, method: ContactMethod) -> Result<(), SimulationError> {
+        if self.methods.contains(&method) {
+            return Ok(());
+        }
+        let offered: Vec<&str> = self.methods.iter().map(|method| method.name()).collect();
+        Err(SimulationError::Solver { solver: method.name(), backend: self.backend, offered: offered.join(", ") })
+    }
+}
+
+/// The methods of contact that a backend has; it can always choose one itself.
+fn methods_of(backend: &impl Backend) -> Vec<ContactMethod> {
+    let is_there = |method: &ContactMethod| *method == ContactMethod::Auto || backend.offers(*method);
+    ContactMethod::ALL.iter().map(|(_, method)| *method).filter(is_there).collect()
+}
+
+pub fn open_backend(
+    choice: BackendChoice,
+    solver: ContactMethod,
+    options: &Options,
+    model: &Arc<Model>,
+) -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
+    let threads = options.threads.unwrap_or(0);
+    let on_cpu = |reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
+        let backend = options.methods.map_or_else(CpuBackend::default, CpuBackend::with_methods);
+        let mut info =
+            BackendInfo { backend: "cpu", adapter: None, solver: solver.name(), methods: methods_of(&backend), threads: 0, reason };
+        info.check_method(solver)?;
+        let stepper = Threaded::implicit(model.clone(), backend, threads)?;
+        info.threads = stepper.threads();
+        Ok((Box::new(stepper), info))
+    };
+    let on_gpu = |device: Arc<Device>, reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
+        let adapter = Some(device::name(&device).to_owned());
+        // Where nothing touches, every method has nothing to do.
+        let methods = ContactMethod::ALL.map(|(_, method)| method).to_vec();
+        let mut info = BackendInfo { backend: "gpu", adapter, solver: solver.name(), methods, threads: 1, reason };
+        let stepper = device::stepper(device, model, solver, options, &mut info)?;
+        Ok((stepper, info))
+    };
+    match choice {
+        BackendChoice::Cpu => on_cpu("asked for".into()),
+        BackendChoice::Gpu => on_gpu(device::open(options)?, "asked for".into()),
+        BackendChoice::Auto => match device::open(options) {
+            Ok(device) if device::is_hardware(&device) => on_gpu(device, "a hardware adapter is there".into()),
+            Ok(device) => on_cpu(format!("the only adapter is software ({})", device::name(&device))),
+            Err(error) => on_cpu(format!("no adapter: {error}")),
+        },
+    }
+}

@@ -1,0 +1,43 @@
+//! Stands for the GPU backend in a build without it: a device cannot be had, and the error says why.
+
+use std::sync::Arc;
+
+use super::{BackendInfo, Options, SimulationError};
+use crate::model::{ContactMethod, Model};
+use crate::step::Stepper;
+
+/// There is none.
+#[derive(Clone, Copy, Debug)]
+pub enum Device {}
+
+/// There is nothing to choose.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DetectionPlace;
+
+#[derive(Debug, thiserror::Error, PartialEq)]
+pub enum DeviceError {
+    #[error("this program was built without the Cargo feature `gpu`")]
+    NotBuilt,
+}
+
+pub fn open(_: &Options) -> Result<Arc<Device>, DeviceError> {
+    Err(DeviceError::NotBuilt)
+}
+
+pub fn name(device: &Device) -> &str {
+    match *device {}
+}
+
+pub fn is_hardware(device: &Device) -> bool {
+    match *device {}
+}
+
+pub fn stepper(
+    device: Arc<Device>,
+    _: &Arc<Model>,
+    _: ContactMethod,
+    _: &Options,
+    _: &mut BackendInfo,
+) -> Result<Box<dyn Stepper>, SimulationError> {
+    match *device {}
+}
