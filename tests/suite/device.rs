@@ -106,7 +106,7 @@ fn single_steps_agree_with_the_cpu() {
 fn the_same_run_with_contacts_has_the_same_bits_on_the_device() {
     let run = |steps: u64| {
         let mut simulation = Backend::Gpu.simulation(&scene(TOWER));
-        assert_eq!(simulation.backend().solver, "cwc");
+        assert_eq!(simulation.backend().solver, "auto");
         while simulation.step_index() < steps {
             simulation.step().unwrap();
         }

@@ -20,7 +20,8 @@ pub fn open(text: &str) -> Result<Simulation, SimulationError> {
 pub fn start(scene: &Scene) -> Result<Simulation, SimulationError> {
     let on_device = std::env::var("PLIANT_TEST_BACKEND").is_ok_and(|backend| backend == "gpu");
     let (backend, device) = if on_device { (BackendChoice::Gpu, Some(crate::lab::device())) } else { (BackendChoice::Cpu, None) };
-    let options = Options { backend: Some(backend), device, threads: Some(1), ..Options::default() };
+    let options =
+        Options { backend: Some(backend), device, threads: Some(1), methods: Some(pliant::lab::methods::row_solver), ..Options::default() };
     let mut simulation = Simulation::new(scene::build(scene).unwrap(), &options)?;
     simulation.set_measuring(true);
     Ok(simulation)
