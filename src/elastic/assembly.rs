@@ -17,7 +17,7 @@ use crate::sparse::{CHUNK, Operator, Pattern, RankOne, SingleBlock};
 /// Rows that a thread fills at once.
 const ROWS: usize = 128;
 
-/// What the system of a step is made of, besides forces and tangents of the elements.
+/// Inputs of the system of a step besides forces and tangents of the elements.
 #[derive(Clone, Copy)]
 pub struct SystemInputs<'a> {
     pub model: &'a Model,
@@ -168,7 +168,7 @@ pub fn single_blocks(model: &Model, tangents: &Tangents<f32>, blocks: &mut Pages
     });
 }
 
-/// See [`single_blocks`]; of consecutive edges, from `first` on.
+/// Fills the blocks of consecutive edges, from `first` on ([`single_blocks`]).
 struct SingleBlocks<'a> {
     model: &'a Model,
     tangents: &'a Tangents<f32>,
@@ -229,7 +229,7 @@ fn turning_stiffnesses(model: &Model, state: &State) -> impl Iterator<Item = (us
     })
 }
 
-/// What a grab adds to the matrix for the velocity of its point [kg].
+/// The term of a grab in the matrix, for the velocity of its point [kg].
 fn grab_factor(grab: &Grab, dt: f64) -> f64 {
     dt * dt * grab.stiffness + dt * grab.damping
 }

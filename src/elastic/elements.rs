@@ -8,7 +8,7 @@ use super::rotation::Quaternion;
 use crate::element::{Element, Tet4};
 use crate::model::{Model, State};
 
-/// What all elements give to the system. The fourth component of a force is zero: sums of forces are single
+/// Forces and tangents of all elements. The fourth component of a force is zero: sums of forces are single
 /// instructions.
 #[derive(Clone, Debug, Default)]
 pub struct Elements {
@@ -23,9 +23,9 @@ pub type CornerForces = [[f64; 4]; Tet4::NODES];
 /// The parts of (dt^2 + dt beta) K of all elements. The block of an edge is the sum of both.
 #[derive(Clone, Debug, Default)]
 pub struct Tangents<T> {
-    /// Of elements with a warped tangent; zero in others.
+    /// Vectors of elements with a warped tangent; zero in other elements.
     pub gradients: Vec<CornerGradients<T>>,
-    /// Of elements with a general tangent, zero in others; empty where there are none.
+    /// Blocks of elements with a general tangent, zero in other elements; empty where no element has such a tangent.
     pub edges: Vec<EdgeTangents<T>>,
 }
 
@@ -40,7 +40,7 @@ pub struct CornerGradients<T>(pub [[T; 4]; Tet4::NODES]);
 #[repr(align(32))]
 pub struct EdgeTangents<T>(pub [[[T; 4]; 3]; Tet4::EDGES]);
 
-/// What tangents are kept in.
+/// The type of number that tangents are kept in.
 pub trait Precision: Copy + Default + Send + Sync {
     fn rounded(value: f64) -> Self;
 }

@@ -18,17 +18,17 @@ pub(super) const MAX_STATE_ROWS: usize = 4;
 
 type Vectors<S> = <Tet4 as Element>::Vectors<S>;
 
-/// What the pass reads besides the constants of the tets.
+/// The pass reads these besides the numbers of the material.
 #[derive(Clone, Copy)]
 pub(super) struct Inputs<'a> {
     pub groups: &'a TetGroups,
-    /// Of all nodes.
+    /// Motions of all nodes.
     pub motions: &'a [NodeMotion],
     /// [s]
     pub dt: f64,
 }
 
-/// What the pass writes for some consecutive tets.
+/// The pass writes these for some consecutive tets.
 pub(super) struct Outputs<'a, T> {
     pub tets: Range<usize>,
     pub rotations: &'a mut [Quaternion],
@@ -41,7 +41,7 @@ pub(super) struct Outputs<'a, T> {
 }
 
 impl<'a, T: Precision> Outputs<'a, T> {
-    /// Of the tets `tets`, each with so many rows of state.
+    /// The places of `tets`, each of which has `rows` rows of state.
     #[inline(always)]
     fn part(&mut self, tets: &Range<usize>, rows: usize) -> Outputs<'_, T> {
         let at = tets.start - self.tets.start..tets.end - self.tets.start;
@@ -56,7 +56,7 @@ impl<'a, T: Precision> Outputs<'a, T> {
         }
     }
 
-    /// Of the tets before `tet` and from it on; `rows` of state belong to the first.
+    /// The places of the tets before `tet` and those of the tets from it on; `rows` rows of state belong to the former.
     fn split_at(self, tet: usize, rows: usize) -> [Self; 2] {
         let n = tet - self.tets.start;
         let (rotations, rotations_after) = self.rotations.split_at_mut(n);

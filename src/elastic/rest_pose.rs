@@ -23,24 +23,24 @@ const COLUMNS_LIMIT: usize = 256 << 20;
 /// Factors of this many time steps are kept: a step that fails is halved and later whole again.
 const KEPT: usize = 2;
 
-/// Bodies of one shape and material have it in common.
+/// The factor and compliance that bodies of one shape and material share.
 #[derive(Debug)]
 pub struct RestShape {
     pub factor: RestFactor,
     pub columns: Columns,
 }
 
-/// Of one deformable body.
+/// The rest-pose factor of one deformable body, turned to its present pose.
 #[derive(Debug)]
 pub struct RestBody {
     pub shape: Arc<RestShape>,
-    /// From the rest pose of the body that the shape was made of to this one's.
+    /// Rotation from the rest pose of the body that the shape was made of to the rest pose of this body.
     pub turn: Mat3,
     /// Rotation of each node from the pose of the shape.
     pub rotations: Vec<Mat3>,
 }
 
-/// The matrix and the coarse space of one deformable body, and tets that tell how its points turn.
+/// The matrix layout and the coarse space of one deformable body, and the tets whose rotations its points take.
 #[derive(Debug)]
 pub struct Levels {
     pub layout: Layout,
@@ -48,20 +48,21 @@ pub struct Levels {
     samples: Vec<Vec<u32>>,
 }
 
-/// The parts of one deformable body that turn as one on the device, and tets that tell how.
+/// The aggregates of one deformable body, which move as rigid parts in the device's coarse space, and the tets whose
+/// rotations they take. The CPU's coarse space is [`Levels`].
 #[derive(Debug)]
 pub struct Aggregates {
     pub parts: RigidParts,
-    /// Up to [`SAMPLES`] tets of each.
+    /// Up to [`SAMPLES`] tets of each aggregate.
     pub samples: Vec<Vec<u32>>,
 }
 
 /// Factors for the time steps in use.
 #[derive(Debug, Default)]
 pub struct RestPoses {
-    /// The last used first.
+    /// Most recently used first.
     kept: Vec<Kept>,
-    /// Of all deformable bodies, once there is a factor.
+    /// One for each deformable body, once there is a factor.
     levels: Vec<Levels>,
 }
 
@@ -69,7 +70,7 @@ pub struct RestPoses {
 #[derive(Debug)]
 struct Kept {
     time_step: f64,
-    /// Of the deformable bodies, once they are asked for.
+    /// One for each deformable body, once they are needed.
     bodies: Vec<Option<RestBody>>,
     /// None where f32 does not hold the matrix.
     coarse: Vec<Option<Coarse>>,
@@ -107,12 +108,12 @@ impl RestPoses {
         }
     }
 
-    /// Of the time step that was selected: levels of all bodies and their coarse factors.
+    /// The levels of all bodies and their coarse factors for the selected time step.
     pub fn coarse(&self) -> (&[Levels], &[Option<Coarse>]) {
         (&self.levels, self.kept.first().map_or(&[], |kept| &kept.coarse))
     }
 
-    /// Of the last time step, as turned.
+    /// The factors of the last time step, as last turned.
     pub fn bodies(&self) -> &[Option<RestBody>] {
         self.kept.first().map_or(&[], |kept| &kept.bodies)
     }
@@ -136,7 +137,7 @@ fn node_rotation(model: &Model, tet_rotations: &[Quaternion], node: usize) -> Ma
     rotation::mean(tets.map(|tet| (tet_rotations[tet], model.tets[tet].volume)))
 }
 
-/// Up to this many tets of an aggregate, or around a point, tell its rotation.
+/// Most tets whose mean rotation an aggregate, or a point of the lattice, takes.
 pub const SAMPLES: usize = 12;
 
 /// The mean of the rotations of `samples`.
@@ -160,7 +161,7 @@ impl Levels {
         Self { samples: samples.collect(), layout }
     }
 
-    /// Of a point from the rest pose, by the tets around it.
+    /// Rotation of a point from the rest pose, by the tets around it.
     pub fn rotation(&self, point: usize, tet_rotations: &[Quaternion]) -> Mat3 {
         mean_rotation(&self.samples[point], tet_rotations)
     }
@@ -241,7 +242,7 @@ fn rest_bodies(model: &Model, a: &Operator) -> Vec<Option<RestBody>> {
         let columns = Columns::new(&factor, &touched[body], COLUMNS_LIMIT);
         Some(Arc::new(RestShape { factor, columns }))
     };
-    // Of each body the first that is like it, and how it is turned from there.
+    // For each body the first body of its shape, and the rotation from there.
     let mut firsts: Vec<usize> = vec![];
     let mut likeness: Vec<Option<(usize, Mat3)>> = vec![];
     for (body, range) in model.bodies.iter().map(|body| &body.nodes).enumerate() {
@@ -285,12 +286,12 @@ fn touched(model: &Model, body: &Body, attached: &[u32]) -> Vec<u32> {
     touched
 }
 
-/// How far two bodies may differ and still be of one shape, as a part of their size and of their matrix: rounding,
-/// seen through f32 columns.
+/// Largest difference of two bodies of one shape, as a part of their size and of their matrix: rounding, seen through
+/// f32 columns.
 const LIKENESS: f64 = 1e-9;
 
-/// The rotation R that takes the rest pose of the nodes `from` to that of `to`, if the block of the matrix of one is
-/// that of the other turned by it, A_to = R A_from R^T, with the same nodes held.
+/// The rotation R that takes the rest pose of the nodes `from` to the rest pose of `to`, if it takes the matrix along,
+/// A_to = R A_from R^T, and the same nodes are fixed.
 fn turn_between(model: &Model, a: &Operator, from: &Range<usize>, to: &Range<usize>) -> Option<Mat3> {
     let (pattern, fixed, positions) = (&model.pattern, &model.fixed, &model.rest_positions);
     if from.len() != to.len() || fixed[from.clone()] != fixed[to.clone()] {

@@ -14,7 +14,7 @@ use crate::math::lanes::{Lanes, Matrix, Vector};
 /// gradients and its part of the volume; the element pass, the encodings of nodes and edges below (and by
 /// `ELEMENT_NODES` those of the shaders) and the gather lists ask this contract only.
 ///
-/// What a 10-node tet would still have to change, as it stands on more than this contract:
+/// A 10-node tet would still have to change these places, which stand on more than this contract:
 /// - `model::Tet` has four nodes and four constant gradients, `node_masses` and `model::build` give a quarter of a tet
 ///   to each node;
 /// - the pass keeps one rotation, one state and one volume an element, not one a point (`elastic::elements`,
@@ -23,8 +23,9 @@ use crate::math::lanes::{Lanes, Matrix, Vector};
 ///   `shaders/elastic/skin`, VTK and glTF;
 /// - a grab holds three points of four nodes: `HeldPoint::Nodes`, `RankOne`, `GrabData`;
 /// - the certificate against self-contact needs a gradient that is constant in the element (`contact::generate`);
-/// - a diagonal block is minus the others of its row: right for every element whose shapes sum to one, so it stays;
 /// - mesh readers, generators and quality measures read and write corners only.
+///
+/// A diagonal block of the matrix is minus the others of its row: right for every element whose shapes sum to one.
 pub trait Element: Copy + Send + Sync + 'static {
     const NODES: usize;
     const QUADRATURE_POINTS: usize;

@@ -41,7 +41,7 @@ pub struct Tet4Rest {
 }
 
 impl Tet4Rest {
-    /// Of a tet with these corners [m]; its volume if that is not positive.
+    /// The rest shape of a tet with these corners [m]; an error is its volume, which is not positive.
     pub fn new(x: &[Vec3; 4]) -> Result<Self, f64> {
         let edges = Mat3::from_columns(&[x[1] - x[0], x[2] - x[0], x[3] - x[0]]);
         let volume = edges.determinant() / 6.0;

@@ -38,7 +38,7 @@ pub enum Tangent {
 /// [`Self::advance`]; both are kept when the step is accepted and dropped when it fails. Then R is frozen: the forces
 /// are those of [`Self::predicted_stress`], the matrix those of [`Self::differential`].
 ///
-/// What preconditions it. The factor of the rest pose and the coarse spaces take the matrix for that of the rest pose,
+/// Preconditioning. The factor of the rest pose and the coarse spaces take the matrix for that of the rest pose,
 /// node by node turned by R. For [`Tangent::Warped`] that is true up to differences of rotation between neighbours,
 /// whatever the strain. A general tangent also changes with the strain: both stay positive definite and valid, but
 /// conjugate gradients take more iterations (`materials-study.md` 2: bent up to 15 %, stretched to twice the length 15
@@ -50,7 +50,8 @@ pub trait ConstitutiveModel: Copy + Send + Sync + 'static {
     /// deformation. One that is not agrees with it where nothing is strained, and differs elsewhere in order to be
     /// positive semidefinite.
     const IS_TANGENT_EXACT: bool;
-    /// Rows of four numbers that an element remembers from step to step beside its rotation.
+    /// Rows of four numbers that an element remembers from step to step beside its rotation ([`crate::model::State`] keeps
+    /// them). The device keeps none yet, and frames of recordings, from which pictures take their stress, hold none.
     const STATE_ROWS: usize = 0;
 
     fn new(material: &Material) -> Self;

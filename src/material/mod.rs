@@ -62,7 +62,7 @@ macro_rules! models {
             pub const NAMES: &[&str] = &[$(stringify!($file)),*];
             /// The kernels of the device that are their element passes.
             pub const KERNELS: &[&str] = &[$(concat!("material/", stringify!($file))),*];
-            /// What each of them is, as the scene reference says it.
+            /// A sentence on each model, for the scene reference.
             pub const DESCRIPTIONS: &str = concat!("How it answers to a deformation.", $(" `", stringify!($file), "`: ", $doc),*);
         }
 

@@ -20,7 +20,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub struct Coarse(RestFactor);
 
-/// Of two cells the second, and the blocks between their corners.
+/// The second of two cells, and the blocks between the corners of both.
 type Couplings = Vec<(u32, [[Mat3; 8]; 8])>;
 
 impl Coarse {
@@ -90,7 +90,7 @@ fn neighbours(layout: &Layout, pattern: &Pattern, a: usize) -> Vec<u32> {
     found
 }
 
-/// What the rows of the cell `a` add to the coarse matrix.
+/// The part of the coarse matrix that the rows of the cell `a` make.
 fn couplings(layout: &Layout, pattern: &Pattern, blocks: &[Mat3], a: usize) -> Couplings {
     let mut found: Couplings = neighbours(layout, pattern, a).into_iter().map(|b| (b, [[Mat3::zeros(); 8]; 8])).collect();
     let mut columns = vec![];

@@ -27,7 +27,7 @@ pub struct RigidParts {
 }
 
 impl RigidParts {
-    /// Of the rows `range` of `pattern`, a block of their own (a body), without fixed nodes; `fixed` and `positions`
+    /// Covers the rows `range` of `pattern`, a block of their own (a body), without fixed nodes; `fixed` and `positions`
     /// (at rest) are given for all nodes. With about `most` aggregates or fewer.
     pub fn new(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions: &[Vec3], most: usize) -> Self {
         let (mut members, mut centers) = (vec![], vec![]);

@@ -264,7 +264,7 @@ pub fn times<S: Simd>(simd: S, blocks: &Slot, k: usize, [x, y, z]: &Registers<S>
 pub struct Product<'a> {
     pub pattern: &'a SlicedPattern,
     pub first: usize,
-    /// Of these slices.
+    /// Slots of these slices.
     pub slots: &'a [Slot],
     /// All rows.
     pub nodes: &'a [Node],

@@ -51,7 +51,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Of the rows `range` of `pattern`, a block of their own (a body), without fixed nodes; `fixed` and `positions`
+    /// Covers the rows `range` of `pattern`, a block of their own (a body), without fixed nodes; `fixed` and `positions`
     /// (at rest) are given for all nodes.
     pub fn new(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions: &[Vec3]) -> Self {
         let Cells { nodes: parts, corners, places: within, points } = cells(pattern, range, fixed, positions);
@@ -142,7 +142,7 @@ impl Layout {
     }
 }
 
-/// What a place in a cell takes of each corner.
+/// Trilinear weights of the corners of a cell at a place in it.
 pub(super) fn weights(f: &Vec3) -> [f64; 8] {
     std::array::from_fn(|corner| (0..3).map(|axis| if corner >> axis & 1 == 1 { f[axis] } else { 1.0 - f[axis] }).product())
 }
@@ -162,12 +162,12 @@ pub struct TwoLevel {
     z: Pages<Slice>,
     p: Pages<Slice>,
     q: Pages<Slice>,
-    /// Of the chunks.
+    /// Partial sums of the chunks.
     parts: Vec<[f64; 2]>,
-    /// Of the points: residual and correction in the rest pose.
+    /// Residual and correction of the points in the rest pose.
     coarse_residual: Vec<Vec3>,
     coarse_correction: Vec<Vec3>,
-    /// Of each cell: the residual summed up at its corners, and the correction as a polynomial of the place in it.
+    /// For each cell, the residual summed up at its corners, and the correction as a polynomial of the place in it.
     moments: Vec<Trilinear>,
     motions: Vec<Trilinear>,
     factor: FactorWork,

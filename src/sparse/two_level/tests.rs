@@ -35,7 +35,7 @@ fn turned(n_fixed: usize, springs: Vec<RankOne>) -> Turned {
     Turned { pattern, fixed, layout, coarse, system, a }
 }
 
-/// Of the answer to a load, from a start value; 2-norm of the true residual and of the load.
+/// 2-norms of the true residual of a solve from a start value, and of the load.
 fn solved(case: &mut Turned, start: impl Fn(usize) -> Vec3, tolerance: f64) -> (Solved, f64, f64) {
     let n = case.fixed.len();
     let is_free = |i: usize| if case.fixed[i] { 0.0 } else { 1.0 };
