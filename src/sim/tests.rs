@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::gpu::test_device;
-use crate::scene::BackendChoice;
-use crate::scene::{Scene, build};
+use crate::scene::{BackendChoice, Scene, build};
 
 /// A soft cube that falls onto a floor beside a rigid block.
 const LANDING: &str = r#"
@@ -52,14 +50,21 @@ self_contact = "off"
 "#;
 
 /// Where and what the tests run.
-const CASES: [(BackendChoice, &str); 4] =
-    [(BackendChoice::Cpu, LANDING), (BackendChoice::Cpu, BAR), (BackendChoice::Gpu, LANDING), (BackendChoice::Gpu, BAR)];
+const CASES: &[(BackendChoice, &str)] = &[
+    (BackendChoice::Cpu, LANDING),
+    (BackendChoice::Cpu, BAR),
+    #[cfg(feature = "gpu")]
+    (BackendChoice::Gpu, LANDING),
+    #[cfg(feature = "gpu")]
+    (BackendChoice::Gpu, BAR),
+];
 
 fn simulation(backend: BackendChoice, text: &str, flags: &[&str]) -> Simulation {
     let flags: Vec<String> = flags.iter().map(|flag| flag.to_string()).collect();
     let scene = Scene::from_text("test", "test.toml", text, None, &flags).unwrap();
-    let device = (backend == BackendChoice::Gpu).then(test_device);
-    let options = Options { backend: Some(backend), threads: Some(1), device, ..Options::default() };
+    let options = Options { backend: Some(backend), threads: Some(1), ..Options::default() };
+    #[cfg(feature = "gpu")]
+    let options = Options { device: (backend == BackendChoice::Gpu).then(crate::gpu::test_device), ..options };
     Simulation::new(build(&scene).unwrap(), &options).unwrap()
 }
 
@@ -113,7 +118,7 @@ fn all_commands() -> [Command; 6] {
 #[test]
 fn a_resume_after_any_command_goes_on_bit_for_bit() {
     let file = TestFile::new("commands.state");
-    for (backend, text) in CASES {
+    for &(backend, text) in CASES {
         let [mut whole, mut resumed] = [(); 2].map(|()| simulation(backend, text, &[]));
         for command in all_commands() {
             let context = format!("{backend:?}, {command:?}");
@@ -193,7 +198,7 @@ fn a_flipped_byte_is_refused() {
 #[test]
 fn a_session_repeats_a_run_bit_for_bit() {
     let file = TestFile::new("session.jsonl");
-    for (backend, text) in CASES {
+    for &(backend, text) in CASES {
         let mut first = simulation(backend, text, &[]);
         for command in all_commands() {
             // Resets forget what was before them.
@@ -251,7 +256,7 @@ fn a_session_that_is_wrong_says_where() {
 /// At every place where a step asks whether to go on.
 #[test]
 fn a_step_that_is_cancelled_leaves_the_state_and_goes_on_to_the_same_bits() {
-    for (backend, text) in CASES {
+    for &(backend, text) in CASES {
         for flags in [&[][..], &["simulation.substeps=3"]] {
             let [mut whole, mut cancelled] = [(); 2].map(|()| simulation(backend, text, flags));
             for simulation in [&mut whole, &mut cancelled] {
