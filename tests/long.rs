@@ -121,7 +121,7 @@ fn drag_on_the_device(name: &str, seconds: f64) {
     let start = std::time::Instant::now();
     let mut simulation = Backend::Gpu.simulation(&Scene::builtin(name).unwrap());
     let (steps, first) = drag_around(name, &mut simulation, |done| done < 3 || start.elapsed().as_secs_f64() < 0.5 * seconds);
-    let hash = report::state_hash(&simulation.state().unwrap());
+    let hash = report::state_hash(simulation.state().unwrap());
     let (first_tally, first_seconds) = (simulation.tally().clone(), start.elapsed().as_secs_f64());
     simulation.apply(&Command::Reset).unwrap();
     let (_, second) = drag_around(name, &mut simulation, |done| done < steps);
@@ -133,7 +133,7 @@ fn drag_on_the_device(name: &str, seconds: f64) {
         first_tally.non_finite
     );
     assert_eq!(first_tally.non_finite, 0, "{name}");
-    assert_eq!(report::state_hash(&simulation.state().unwrap()), hash, "{name}, {steps} steps");
+    assert_eq!(report::state_hash(simulation.state().unwrap()), hash, "{name}, {steps} steps");
     assert!(second < 1.1 * first + 16.0, "{name}: {first} MB, then {second} MB for the same steps");
 }
 

@@ -11,7 +11,8 @@ mod session;
 mod start;
 mod tally;
 pub mod threads;
-#[cfg(test)]
+// On both backends.
+#[cfg(all(test, feature = "gpu"))]
 mod tests;
 
 use std::sync::Arc;

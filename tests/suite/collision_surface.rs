@@ -74,7 +74,7 @@ fn a_saved_run_goes_on_as_if_it_had_not_stopped() {
     std::fs::remove_file(path).unwrap();
     run(&mut second, 0.1, |_, _| ());
     assert!(!second.state().unwrap().contacts.entries.is_empty(), "it touches nothing");
-    assert_eq!(state_hash(&whole.state().unwrap()), state_hash(&second.state().unwrap()));
+    assert_eq!(state_hash(whole.state().unwrap()), state_hash(second.state().unwrap()));
 }
 
 #[test]

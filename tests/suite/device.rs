@@ -74,15 +74,15 @@ fn single_steps_agree_with_the_cpu() {
             }
             let state = simulation.state().unwrap();
             let step = |stepper: &mut dyn Stepper, params: &Params| {
-                stepper.set_state(&state).unwrap();
+                stepper.set_state(state).unwrap();
                 let report = stepper.step(params, &Loads::default()).unwrap();
                 assert!(report.converged, "{name} {look}: {report:?}");
-                (places(&model, &stepper.state().unwrap()), report)
+                (places(&model, stepper.state().unwrap()), report)
             };
             let (wanted, _) = step(&mut cpu, &Params { contact_tolerance: 0.1 * params.contact_tolerance, ..params });
             let (rough, on_cpu) = step(&mut cpu, &params);
             let (found, on_device) = step(&mut device, &params);
-            let motion = farthest(&wanted, &places(&model, &state));
+            let motion = farthest(&wanted, &places(&model, state));
             let bound = (1e-4 * motion).max(1.5 * farthest(&rough, &wanted)).max(params.contact_tolerance);
             let (a, b) = (on_cpu.contact.contacts, on_device.contact.contacts);
             println!(
@@ -111,7 +111,7 @@ fn the_same_run_with_contacts_has_the_same_bits_on_the_device() {
             simulation.step().unwrap();
         }
         let contacts = simulation.tally().last.contact.active;
-        (state_hash(&simulation.state().unwrap()), contacts)
+        (state_hash(simulation.state().unwrap()), contacts)
     };
     let once = run(12);
     assert!(once.1 > 0, "nothing touches");
@@ -128,9 +128,9 @@ fn a_state_on_the_device_is_all_there_is() {
     }
     let state = simulation.state().unwrap();
     let after = |stepper: &mut dyn Stepper| {
-        stepper.set_state(&state).unwrap();
+        stepper.set_state(state).unwrap();
         (0..3).for_each(|_| drop(stepper.step(&params, &Loads::default()).unwrap()));
-        state_hash(&stepper.state().unwrap())
+        state_hash(stepper.state().unwrap())
     };
     let (mut used, mut fresh) = (with_engine(&model), with_engine(&model));
     used.step(&params, &Loads::default()).unwrap();

@@ -156,7 +156,7 @@ pub fn to_rest(stepper: &mut dyn Stepper, params: &Params, loads: &Loads, still:
     for step in 1..=200 {
         stepper.step(params, loads).unwrap();
         let state = stepper.state().unwrap();
-        if max_speed(&state) * params.time_step < still {
+        if max_speed(state) * params.time_step < still {
             return (state.clone(), step);
         }
     }
@@ -279,9 +279,9 @@ pub fn wild_drag(backend: Backend, scene: &Scene, patience: f64) -> WildDrag {
         let told = simulation.step();
         let state = simulation.state().unwrap();
         finite &= told.is_ok() && state.displacements.iter().chain(&state.velocities).all(|v| v.iter().all(|c| c.is_finite()));
-        top_speed = top_speed.max(max_speed(&state));
-        deepest = deepest.max(penetration(&model, &state));
-        max_speed(&state)
+        top_speed = top_speed.max(max_speed(state));
+        deepest = deepest.max(penetration(&model, state));
+        max_speed(state)
     };
     while simulation.time() < 3.0 - 1e-9 {
         for (id, home) in home.iter().enumerate().take(triangles.len()) {
@@ -391,7 +391,7 @@ pub fn pulled_through(scene: &Scene, strict: &Scene, steps: u32) -> u32 {
     let mut overlapping = 0;
     for _ in 0..steps {
         simulation.step().unwrap();
-        overlapping += u32::from(!checker.overlaps(&strict, &simulation.state().unwrap()).is_empty());
+        overlapping += u32::from(!checker.overlaps(&strict, simulation.state().unwrap()).is_empty());
     }
     let tally = simulation.tally();
     let faults = format!("{} rollbacks, {} unconverged", tally.rollbacks, tally.unconverged_steps);

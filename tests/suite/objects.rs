@@ -494,7 +494,7 @@ fn a_saved_run_goes_on_as_if_it_had_not_stopped() {
         second.resume(&path).unwrap();
         run(&mut second, time, ignore);
         assert!(!whole.state().unwrap().contacts.entries.is_empty(), "{name} touches nothing");
-        assert_eq!(state_hash(&whole.state().unwrap()), state_hash(&second.state().unwrap()), "{name}");
+        assert_eq!(state_hash(whole.state().unwrap()), state_hash(second.state().unwrap()), "{name}");
     }
     std::fs::remove_file(path).unwrap();
 }

@@ -58,7 +58,7 @@ fn the_same_run_has_the_same_bits() {
             simulation.step().unwrap();
         }
         assert!(simulation.tally().last.contact.active > 0, "nothing touches");
-        state_hash(&simulation.state().unwrap())
+        state_hash(simulation.state().unwrap())
     };
     assert_eq!(run(), run());
 }
@@ -66,11 +66,11 @@ fn the_same_run_has_the_same_bits() {
 /// Mean velocity [m/s].
 fn velocity(simulation: &mut Simulation) -> Vec3 {
     let (model, state) = (simulation.model().clone(), simulation.state().unwrap());
-    momentum(&model, &state) / model.bodies[0].mass
+    momentum(&model, state) / model.bodies[0].mass
 }
 
 fn now(simulation: &mut Simulation) -> Vec<Vec3> {
-    places(&simulation.model().clone(), &simulation.state().unwrap())
+    places(&simulation.model().clone(), simulation.state().unwrap())
 }
 
 /// Until `time` [s], every step by the laws.

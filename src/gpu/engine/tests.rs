@@ -219,7 +219,7 @@ fn how_work_is_cut_changes_no_bit() {
             engine.cwc.most_whole = most_whole;
             (engine.foreseen, engine.foreseen_iterations) = ([passes; 2], [iterations; 2]);
             let mut stepper = ImplicitStepper::new(model.clone(), engine, || 0.0).unwrap();
-            stepper.set_state(&landing).unwrap();
+            stepper.set_state(landing).unwrap();
             let report = stepper.step(&Params::default(), &Loads::default()).unwrap();
             assert!(report.converged && report.contact.active > 16, "{report:?}");
             (stepper.state().unwrap().clone(), report.iterations, report.round_trips)
