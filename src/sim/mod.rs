@@ -11,8 +11,7 @@ mod session;
 mod start;
 mod tally;
 pub mod threads;
-// On both backends.
-#[cfg(all(test, feature = "gpu"))]
+#[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
