@@ -146,6 +146,7 @@ fn the_tangent_is_symmetric_and_positive() {
 #[test]
 fn a_rotation_turns_everything() {
     for material in materials() {
+        let mut seen = 0.0_f64;
         for (k, case) in scrambled().iter().enumerate() {
             let (turn, change) = (turn(k + 40), random(k + 60));
             let turned = case.turned(&turn);
@@ -153,10 +154,11 @@ fn a_rotation_turns_everything() {
             assert!((before - after).abs() < 1e-9 * E, "{material:?} {k}: {before} {after}");
             let [before, after] = [case, &turned].map(|case| case.at(|at| material.stress(at)));
             assert!((turn * before - after).amax() < 1e-9 * E, "{material:?} {k}");
-            assert!((before - after).amax() > 1e-6 * E, "turning matters");
+            seen = seen.max((before - after).amax());
             let [before, after] = [(case, change), (&turned, turn * change)].map(|(c, d)| c.at(|at| material.differential(at, &d)));
             assert!((turn * before - after).amax() < 1e-9 * E, "{material:?} {k}");
         }
+        assert!(seen > 1e-2 * E, "{material:?}: turning matters");
     }
 }
 
