@@ -92,12 +92,14 @@ impl<T> DerefMut for Pooled<T> {
 /// The memory of a list for another one, of types of one layout: the same type with other lifetimes.
 pub fn reuse_allocation<A, B>(mut list: Vec<A>) -> Vec<B> {
     list.clear();
-    // Collecting into the memory of the source is what the standard library does where layouts agree; a test counts on it.
+    // Collecting into the memory of the source is what the standard library does where layouts agree; a test counts on
+    // it.
     list.into_iter().filter_map(|_| None).collect()
 }
 
-/// Numbers that begin with a line of the cache. Many of them stand in large pages (2 MB) where the system has such: looking up where each page of 4 kB is takes as
-/// long as reading it, and prefetching ends with it. Measured on a busy machine, the elastic solve of 415,000 tets: 139 ms a step instead of 155.
+/// Numbers that begin with a line of the cache. Many of them stand in large pages (2 MB) where the system has such:
+/// looking up where each page of 4 kB is takes as long as reading it, and prefetching ends with it. Measured on a busy
+/// machine, the elastic solve of 415,000 tets: 139 ms a step instead of 155.
 #[derive(Debug)]
 pub struct Pages<T> {
     memory: Memory,

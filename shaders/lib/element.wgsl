@@ -84,7 +84,8 @@ fn element_scatter(t: u32, p: mat3x3f) {
     corner_forces[ELEMENT_NODES * t + 3u] = vec4f(f3, 0.0);
 }
 
-// Leaves the vectors of a warped tangent: the matrix block of corners (i, j) is (lambda/mu) a_i a_j^T + a_j a_i^T + (a_i.a_j) I.
+// Leaves the vectors of a warped tangent: the matrix block of corners (i, j) is (lambda/mu) a_i a_j^T + a_j a_i^T +
+// (a_i.a_j) I.
 fn element_warped_tangent(t: u32, r: mat3x3f) {
     let dt = params.dt;
     let scale = sqrt(tets[t].g1.w * (dt * dt + dt * tets[t].g3.w));

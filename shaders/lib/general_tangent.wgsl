@@ -1,5 +1,5 @@
-// Tangents that are not warped: a block for each edge of a tet, three columns each (`elastic::EdgeTangents`). The vectors of
-// warped ones stay zero.
+// Tangents that are not warped: a block for each edge of a tet, three columns each (`elastic::EdgeTangents`). The
+// vectors of warped ones stay zero.
 #import lib/element.wgsl
 
 @group(0) @binding(8) var<storage, read_write> edge_tangents: array<vec4f>;

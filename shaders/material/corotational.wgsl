@@ -1,5 +1,5 @@
-// One thread a tet of a corotational material: follows its rotation and leaves corner forces and tangent in its own slots.
-// Formula and source: `material::Corotational`.
+// One thread a tet of a corotational material: follows its rotation and leaves corner forces and tangent in its own
+// slots. Formula and source: `material::Corotational`.
 #import lib/element.wgsl
 
 @compute @workgroup_size(WORKGROUP)

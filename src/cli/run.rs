@@ -56,7 +56,8 @@ pub struct RunArgs {
     /// Start from a state that --save wrote; --steps and --seconds count from there
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
-    /// Give the commands of a session that the window saved, in its scene if no other is named [default length: the session's]
+    /// Give the commands of a session that the window saved, in its scene if no other is named [default length: the
+    /// session's]
     #[arg(long, value_name = "SESSION")]
     replay: Option<PathBuf>,
 }

@@ -34,8 +34,8 @@ pub enum SourceId {
     Joint(u32),
 }
 
-/// How much the constraint moves by its own force, as far as the block diagonal of the matrix tells: the preconditioner of the conjugate
-/// residuals, and the scale of errors in the report.
+/// How much the constraint moves by its own force, as far as the block diagonal of the matrix tells: the preconditioner
+/// of the conjugate residuals, and the scale of errors in the report.
 #[derive(Clone, Debug)]
 pub struct Scaling {
     /// Diagonal of the compliance dt^2 C H D^-1 H^T C^T [m/N], bounded over constraints that share nodes.
@@ -83,8 +83,8 @@ impl Constraint {
         }
     }
 
-    /// Takes the geometry found at the end positions that belong to the velocity changes `dv`, with the entries of its sum in place.
-    /// Friction keeps its direction in space.
+    /// Takes the geometry found at the end positions that belong to the velocity changes `dv`, with the entries of its
+    /// sum in place. Friction keeps its direction in space.
     pub fn linearise(&mut self, found: &Linearisation, dv: impl Fn(usize) -> Vec3, dt: f64) {
         let friction = self.friction_in_space();
         let Source::Contact(point) = &mut self.source else { return };
@@ -130,7 +130,8 @@ impl Constraint {
         }
     }
 
-    /// Slides with the friction `gamma` [N] and the compliance across it. The tangents turn, so that the first one points along the friction.
+    /// Slides with the friction `gamma` [N] and the compliance across it. The tangents turn, so that the first one
+    /// points along the friction.
     pub fn slide(&mut self, gamma: &Vec3, compliance_across: f64) {
         self.force.status = Status::Sliding;
         let size = gamma.y.hypot(gamma.z);
@@ -209,7 +210,8 @@ impl Constraint {
         }
     }
 
-    /// The compliance S of the rows themselves in B = [A L^T; L -S] [m/N]: of a joint, and of a sliding contact with a row across its sliding.
+    /// The compliance S of the rows themselves in B = [A L^T; L -S] [m/N]: of a joint, and of a sliding contact with a
+    /// row across its sliding.
     pub fn row_compliance(&self) -> Vec3 {
         match self.law {
             Law::Bilateral { compliance } => compliance,

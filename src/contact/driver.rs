@@ -1,5 +1,6 @@
-//! The one relinearisation loop: rows are solved, the geometry that this moves is looked at, rows are renewed where it is not what they predicted, until
-//! nothing crosses any more. A method only solves given rows to a given accuracy; everything else is decided here, for all methods and backends.
+//! The one relinearisation loop: rows are solved, the geometry that this moves is looked at, rows are renewed where it
+//! is not what they predicted, until nothing crosses any more. A method only solves given rows to a given accuracy;
+//! everything else is decided here, for all methods and backends.
 //!
 //! ```text
 //!           +-----------------------------------------------------------+
@@ -106,10 +107,6 @@ impl Relinearisation {
         Self { limits, schedule, accuracy, total: RowsSolved::default(), relinearisations: 0 }
     }
 
-    pub fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
     /// Takes the last solve of the rows; false if the solve of the island has failed for good.
     fn goes_on(&mut self, solved: RowsSolved) -> bool {
         let total = &mut self.total;
@@ -137,7 +134,8 @@ impl Relinearisation {
         Next::SolveRows
     }
 
-    /// One turn of the loop: takes the solve of the rows, lets `renew` look at the geometry (it returns how many rows there are then), and decides.
+    /// One turn of the loop: takes the solve of the rows, lets `renew` look at the geometry (it returns how many rows
+    /// there are then), and decides.
     pub fn advance(&mut self, solved: RowsSolved, renew: impl FnOnce() -> (Renewal, usize)) -> Next {
         if !self.goes_on(solved) {
             return Next::Done { converged: false };

@@ -17,13 +17,15 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Force {
     pub status: Status,
-    /// Multipliers of the symmetric system [N]: the force on the first body is `-C^T multiplier` (`contact-cr.md` 2). Normal force =
+    /// Multipliers of the symmetric system [N]: the force on the first body is `-C^T multiplier` (`contact-cr.md` 2).
+    /// Normal force =
     /// -multiplier.x.
     pub multiplier: Vec3,
     /// gamma' of a sliding contact [N], same sign convention, first entry unused.
     pub sliding_force: Vec3,
-    /// Slip across the direction of sliding for each newton across it [m/N], of a contact whose tangents are turned to that direction: the
-    /// second tangential row of the conjugate residuals (`methods::contact_states`). Infinite: no such row.
+    /// Slip across the direction of sliding for each newton across it [m/N], of a contact whose tangents are turned to
+    /// that direction: the second tangential row of the conjugate residuals (`methods::contact_states`). Infinite: no
+    /// such row.
     pub sliding_compliance: f64,
 }
 
@@ -52,7 +54,8 @@ impl Force {
         }
     }
 
-    /// The rows that are in the system, as a projector: diag(1, 1, 1), diag(1, 0, 0), with a row across the sliding diag(1, 0, 1), or zero.
+    /// The rows that are in the system, as a projector: diag(1, 1, 1), diag(1, 0, 0), with a row across the sliding
+    /// diag(1, 0, 1), or zero.
     pub fn mask(&self, v: Vec3) -> Vec3 {
         match self.status {
             Status::Inactive => Vec3::zeros(),

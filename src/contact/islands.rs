@@ -1,4 +1,5 @@
-//! Islands: bodies that candidates, contacts and joints link with each other, and with no others. Each is a contact problem of its own.
+//! Islands: bodies that candidates, contacts and joints link with each other, and with no others. Each is a contact
+//! problem of its own.
 
 use crate::disjoint_sets::DisjointSets;
 use crate::geometry::{Candidates, Mesh, Mobility, Pair};
@@ -88,7 +89,8 @@ pub struct Islands {
 }
 
 impl Islands {
-    /// Splits the movable bodies into islands. `warm`: the bodies of the contacts of the last step, which are tried again though their features may part.
+    /// Splits the movable bodies into islands. `warm`: the bodies of the contacts of the last step, which are tried
+    /// again though their features may part.
     pub fn split(&mut self, model: &Model, mesh: &Mesh, candidates: &Candidates, warm: impl Iterator<Item = [u32; 2]>) {
         let movable = |b: u32| mesh.mobility[b as usize] != Mobility::Immovable;
         let faces = candidates.vertex_faces.iter().map(|&[vertex, triangle]| Pair::VertexFace { vertex, triangle });

@@ -2,11 +2,12 @@
 
 use crate::math::{Mat3, Vec3};
 
-/// The law between the force p [N] of a constraint on its first side and the motion u [m], both in its frame (normal, two tangents).
+/// The law between the force p [N] of a constraint on its first side and the motion u [m], both in its frame (normal,
+/// two tangents).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Law {
-    /// `0 <= p_n _|_ u_n >= 0`, `|p_t| <= friction p_n`, and `p_t` opposes the slip `u_t` (Coulomb, maximal dissipation). Zero friction
-    /// is allowed.
+    /// `0 <= p_n _|_ u_n >= 0`, `|p_t| <= friction p_n`, and `p_t` opposes the slip `u_t` (Coulomb, maximal
+    /// dissipation). Zero friction is allowed.
     Unilateral { friction: f64 },
     /// `u = 0`, the motion including `compliance * p` [m/N], which stands on the diagonal of W: a joint.
     Bilateral { compliance: Vec3 },
@@ -83,9 +84,9 @@ impl Law {
         }
     }
 
-    /// A step of length `step` (1: the scale of the contact itself) from p against the motion u, and back to the law: the normal force
-    /// first, then
-    /// friction in the cone of the new normal force. A contact that no force moves carries none.
+    /// A step of length `step` (1: the scale of the contact itself) from p against the motion u, and back to the law:
+    /// the normal force first, then friction in the cone of the new normal force. A contact that no force moves carries
+    /// none.
     #[inline]
     pub fn project(&self, p: &Vec3, u: &Vec3, step: f64, scale: &Scale) -> Vec3 {
         let (along_normal, along_tangent) = (step * scale.inverse_normal, step * scale.inverse_tangential);
@@ -101,7 +102,8 @@ impl Law {
         Vec3::new(normal, t1, t2)
     }
 
-    /// The force of one contact of diagonal block `w` that obeys the law (friction: one step of it) where the motion at the force `p` is u.
+    /// The force of one contact of diagonal block `w` that obeys the law (friction: one step of it) where the motion at
+    /// the force `p` is u.
     #[inline]
     pub fn relax(&self, p: &Vec3, u: &Vec3, w: &Mat3, scale: &Scale) -> Vec3 {
         match *self {

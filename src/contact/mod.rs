@@ -1,7 +1,8 @@
-//! Frictional contact as complementarity: rows J = C H, the methods that solve them, and the driver that makes rows follow the moved surfaces.
+//! Frictional contact as complementarity: rows J = C H, the methods that solve them, and the driver that makes rows
+//! follow the moved surfaces.
 //!
-//! H maps the unknowns (nodes, rigid bodies) to the relative velocity of two material points, C holds the directions (n, t1, t2) of a contact.
-//! A contact of any kind of surface, and a joint, is this one row type.
+//! H maps the unknowns (nodes, rigid bodies) to the relative velocity of two material points, C holds the directions
+//! (n, t1, t2) of a contact. A contact of any kind of surface, and a joint, is this one row type.
 
 mod constraint;
 pub mod driver;

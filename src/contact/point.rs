@@ -12,12 +12,13 @@ pub struct ContactPoint {
     pub pair: PairId,
     /// The first point at the last linearisation [m].
     pub position: Vec3,
-    /// Where on the first feature it is, of a pair with an obstacle: such a pair has a row for each point that was deepest once.
+    /// Where on the first feature it is, of a pair with an obstacle: such a pair has a row for each point that was
+    /// deepest once.
     pub weights: [f64; 3],
     /// The gap that counts as touching [m].
     pub contact_offset: f64,
-    /// How far the contact had slipped when the step began [m], in space; while it sticks it goes back by as much, so that what the
-    /// tolerance leaves of each step does not add up (the stick anchor of `contact-study.md` 7).
+    /// How far the contact had slipped when the step began [m], in space; while it sticks it goes back by as much, so
+    /// that what the tolerance leaves of each step does not add up (the stick anchor of `contact-study.md` 7).
     pub stick_anchor_offset: Vec3,
     pub life: RowLife,
 }

@@ -21,9 +21,10 @@ impl ContactPressure {
         Ok(Self { surfaces: Surfaces::new(model)?, n_vertices })
     }
 
-    /// Contact pressure [Pa] at each vertex of the deformable bodies' collision surfaces, then of the rigid bodies: the normal forces of the last step,
-    /// shared by the vertices of the features that meet by their weights in the contact point, over a third of the area of the triangles around the
-    /// vertex now. It depends on the mesh as point forces do: the force, and the mean over a patch of many vertices, do not.
+    /// Contact pressure [Pa] at each vertex of the deformable bodies' collision surfaces, then of the rigid bodies: the
+    /// normal forces of the last step, shared by the vertices of the features that meet by their weights in the contact
+    /// point, over a third of the area of the triangles around the vertex now. It depends on the mesh as point forces
+    /// do: the force, and the mean over a patch of many vertices, do not.
     pub fn of(&self, model: &Model, state: &State) -> Vec<f64> {
         let mesh = &self.surfaces.mesh;
         if state.contacts.entries.is_empty() {
@@ -46,7 +47,8 @@ impl ContactPressure {
         forces.iter().zip(&areas).map(|(force, area)| if *area > 0.0 { force / area } else { 0.0 }).collect()
     }
 
-    /// The vertices that share a contact's force, and how much of it each takes; those of obstacles of exact shape take none.
+    /// The vertices that share a contact's force, and how much of it each takes; those of obstacles of exact shape take
+    /// none.
     fn shares(&self, contact: &WarmContact, x: &[Vec3]) -> Vec<(u32, f64)> {
         let mesh = &self.surfaces.mesh;
         let (first, second) = (contact.pair.first, contact.pair.second);
@@ -64,7 +66,8 @@ impl ContactPressure {
     }
 }
 
-/// Weights of the corners of an edge or triangle at the contact point; equal ones where a state from disk does not tell the point.
+/// Weights of the corners of an edge or triangle at the contact point; equal ones where a state from disk does not tell
+/// the point.
 fn on_feature(corners: &[u32], contact: &WarmContact, x: &[Vec3]) -> Vec<(u32, f64)> {
     let n = corners.len();
     let point = contact.place.map(|[point, _]| point);

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::driver::RowsSolved;
 use super::{Constraint, Law, NaturalError, Scale};
 use crate::math::{Mat3, Vec3};
 use crate::sparse::{Columns, RestFactor, Segment, Solved, System, conjugate_gradient};
@@ -47,7 +48,8 @@ pub struct Block<'a> {
     pub segment: Segment,
     /// None: the block diagonal of A stands for A. Exact for a rigid body, slow for a deformable one.
     pub rest: Option<Rest<'a>>,
-    /// What the block of A makes of a common velocity of all its nodes [kg]; none where there is no such number (held or rigid bodies).
+    /// What the block of A makes of a common velocity of all its nodes [kg]; none where there is no such number (held
+    /// or rigid bodies).
     pub mass: Option<f64>,
 }
 
@@ -82,8 +84,8 @@ impl Problem<'_> {
         contact.row.apply(|unknown| a[self.place(unknown)], self.dt)
     }
 
-    /// Motion of a contact's rows over the step with its force `p` and the velocity change `dv` [m]: gap less the contact offset, and slip; of a joint
-    /// what its law says is zero.
+    /// Motion of a contact's rows over the step with its force `p` and the velocity change `dv` [m]: gap less the
+    /// contact offset, and slip; of a joint what its law says is zero.
     pub fn motion(&self, contact: &Constraint, p: &Vec3, dv: &[Vec3]) -> Vec3 {
         contact.row.offset + self.rows(contact, dv) + contact.law.compliance().component_mul(p)
     }
@@ -116,6 +118,12 @@ impl Problem<'_> {
         let (bound, iterations) = fixed_iterations.map_or((residual, max_elastic_iterations), |iterations| (0.0, iterations));
         let solved = conjugate_gradient(&self.system, self.rhs, dv, bound, iterations, work);
         Solved { converged: solved.converged || fixed_iterations.is_some(), ..solved }
+    }
+
+    /// The same as the solve of no rows, which every method but one with a factor does alike.
+    pub fn solve_no_rows(&self, dv: &mut [Vec3], work: &mut [Vec<Vec3>; 4]) -> RowsSolved {
+        let Solved { iterations, residual, converged } = self.solve_elastic(dv, work);
+        RowsSolved { iterations, residual, settled: converged, ..RowsSolved::default() }
     }
 
     /// Solves `A x = b` inside a method, to a residual of `bound` from the start value in `x`.
@@ -156,8 +164,9 @@ pub fn laws(contacts: &[Constraint]) -> Vec<Law> {
     contacts.iter().map(|c: &Constraint| c.law).collect()
 }
 
-/// The one momentum rule: a body that nothing holds changes its momentum by the impulses on it. `lost` [kg m/s] is the part that a solve has left out; the
-/// common motion of the nodes takes it, which moves gaps by less than the residual did. `mass` [kg]: as in [`Block::mass`].
+/// The one momentum rule: a body that nothing holds changes its momentum by the impulses on it. `lost` [kg m/s] is the
+/// part that a solve has left out; the common motion of the nodes takes it, which moves gaps by less than the residual
+/// did. `mass` [kg]: as in [`Block::mass`].
 pub fn restore_momentum(dv: &mut [Vec3], lost: Vec3, mass: f64) {
     let change = lost / mass;
     dv.iter_mut().for_each(|dv| *dv += change);

@@ -37,7 +37,8 @@ pub struct PairForce {
     pub contacts: u32,
 }
 
-/// Sums and errors over the contacts of one island after its solve; `dv`: velocity change of each unknown. The list of pairs is lent from `lists`.
+/// Sums and errors over the contacts of one island after its solve; `dv`: velocity change of each unknown. The list of
+/// pairs is lent from `lists`.
 pub fn report(contacts: &[Constraint], dv: impl Fn(usize) -> Vec3, dt: f64, lists: &Arc<Pool<Vec<PairForce>>>) -> ContactReport {
     let count = contacts.iter().filter(|c| c.point().is_some()).count() as u32;
     let mut report = ContactReport { contacts: count, pairs: Pooled::of(lists), ..ContactReport::default() };

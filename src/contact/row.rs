@@ -2,7 +2,8 @@
 
 use crate::math::{Mat3, Vec3};
 
-/// One entry of a row of H: what a block of unknowns adds to the velocity of the first material point relative to the second.
+/// One entry of a row of H: what a block of unknowns adds to the velocity of the first material point relative to the
+/// second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum JacobianEntry {
     /// `weight * v` of a node, or of the centre of mass of a rigid body.
@@ -49,8 +50,9 @@ impl JacobianEntry {
     }
 }
 
-/// The relative motion of two material points, linear in the velocity change dv of the step: `offset + dt C H dv` [m], in the frame of the
-/// constraint. Of a contact the first entry is the gap less the contact offset, the others are the slip.
+/// The relative motion of two material points, linear in the velocity change dv of the step: `offset + dt C H dv` [m],
+/// in the frame of the constraint. Of a contact the first entry is the gap less the contact offset, the others are the
+/// slip.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// H: entries on different unknowns; immovable sides have none.

@@ -1,4 +1,5 @@
-//! The CPU backend: the reference, in f64 with threads; bodies that nothing touches are solved in f32 where that is as good.
+//! The CPU backend: the reference, in f64 with threads; bodies that nothing touches are solved in f32 where that is as
+//! good.
 
 mod matrix;
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The outer passes of corrected warped compliance on a pile of soft cubes (`contact-study.md` 8), and the matrix of a turned body.
+//! The outer passes of corrected warped compliance on a pile of soft cubes (`contact-study.md` 8), and the matrix of a
+//! turned body.
 
 use std::sync::Arc;
 
@@ -148,7 +149,8 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
     (0..n).map(|_| pass()).collect()
 }
 
-/// Facts 3 and 6. Forces are sought to a tenth of what the elastic residual still moves, at the finest to half of the contact tolerance.
+/// Facts 3 and 6. Forces are sought to a tenth of what the elastic residual still moves, at the finest to half of the
+/// contact tolerance.
 #[test]
 fn each_pass_keeps_the_gaps_and_removes_most_of_the_elastic_residual() {
     let model = pile();
@@ -174,14 +176,16 @@ fn each_pass_keeps_the_gaps_and_removes_most_of_the_elastic_residual() {
             let is_left = pass.moves > 0.04 * tolerance;
             assert!(!is_left || next.residual < 0.2 * pass.residual, "{steps} steps: {} to {}", pass.residual, next.residual);
             assert!(pass.off < (0.1 * pass.foreseen).max(0.5 * tolerance), "{steps} steps: {pass:?}");
-            // What rests has one answer; friction of a landing ends differently where each contact is within the tolerance.
+            // What rests has one answer; friction of a landing ends differently where each contact is within the
+            // tolerance.
             let slack = if rests { 1e-9 } else { 4.0 * tolerance };
             assert!(pass.error < 1.5 * next.moves + slack, "{steps} steps: {pass:?}, then {next:?}");
         }
     }
 }
 
-/// A body that is turned as a whole has its matrix and the rotations of its nodes turned with it: what makes its warped compliance exact.
+/// A body that is turned as a whole has its matrix and the rotations of its nodes turned with it: what makes its warped
+/// compliance exact.
 #[test]
 fn the_matrix_of_a_turned_body_is_turned() {
     let mut builder = ModelBuilder::default();
@@ -299,7 +303,8 @@ fn one_thread() -> rayon::ThreadPool {
     rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap()
 }
 
-/// Heap allocations of the n-th step on, of a bar that is clamped and bends while another falls, by the one thread that makes the steps.
+/// Heap allocations of the n-th step on, of a bar that is clamped and bends while another falls, by the one thread that
+/// makes the steps.
 #[test]
 fn a_step_in_which_nothing_touches_allocates_nothing() {
     let mut builder = ModelBuilder::default();
@@ -321,8 +326,8 @@ fn a_step_in_which_nothing_touches_allocates_nothing() {
     assert_eq!(of_steps(20), vec![0; 20]);
 }
 
-/// The same of cubes that rest on each other, where lists have grown as long as they get: the report hands out the forces of pairs of bodies in memory that comes
-/// back.
+/// The same of cubes that rest on each other, where lists have grown as long as they get: the report hands out the
+/// forces of pairs of bodies in memory that comes back.
 #[test]
 fn a_step_of_what_rests_allocates_nothing() {
     let mut stepper = ImplicitStepper::new(pile(), CpuBackend::default(), || 0.0).unwrap();

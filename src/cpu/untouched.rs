@@ -1,4 +1,5 @@
-//! Islands without contacts, in f32: each deformable body by conjugate gradients with two levels, rigid bodies by their blocks.
+//! Islands without contacts, in f32: each deformable body by conjugate gradients with two levels, rigid bodies by their
+//! blocks.
 
 use super::matrix::Matrix;
 use crate::contact::islands::Island;
@@ -24,8 +25,8 @@ impl<'a> UntouchedBodies<'a> {
         Self { step, matrix, levels, coarse, clock }
     }
 
-    /// The velocity change of an island without contacts, body by body: `dv` holds the start value and the result. None if f32 does not hold the matrix of one
-    /// of the bodies. `systems`: their matrices.
+    /// The velocity change of an island without contacts, body by body: `dv` holds the start value and the result. None
+    /// if f32 does not hold the matrix of one of the bodies. `systems`: their matrices.
     pub fn solve(&self, island: &Island, systems: &mut [TwoLevel], dv: &mut [Vec3]) -> Option<StepReport> {
         let StepInputs { model, params, .. } = *self.step;
         if island.deformable().iter().any(|segment| self.coarse[segment.body as usize].is_none()) {

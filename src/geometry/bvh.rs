@@ -194,9 +194,9 @@ impl Bvh {
         self.moved.fill(false);
     }
 
-    /// Whether all positions `x` [m] lie in the boxes of the ends of their vertices. As long as they do, no pair that meets on the linear
-    /// motion there from the start of the last [`refit`](Self::refit) is missing from the candidates of the last
-    /// [`query`](Self::query).
+    /// Whether all positions `x` [m] lie in the boxes of the ends of their vertices. As long as they do, no pair that
+    /// meets on the linear motion there from the start of the last [`refit`](Self::refit) is missing from the
+    /// candidates of the last [`query`](Self::query).
     pub fn holds(&self, x: &[Vec3]) -> bool {
         self.is_idle() || self.vertex_sweeps.par_iter().zip(x).with_min_len(4096).all(|(sweep, p)| sweep.end.contains(p))
     }
@@ -255,7 +255,8 @@ impl Bvh {
         self.search(mesh, x, false, candidates);
     }
 
-    /// Adds to `candidates`, those of the last search, the pairs that a search finds now that vertices have left their boxes.
+    /// Adds to `candidates`, those of the last search, the pairs that a search finds now that vertices have left their
+    /// boxes.
     pub fn find_more(&mut self, mesh: &Mesh, x: &[Vec3], candidates: &mut Candidates) {
         self.search(mesh, x, true, candidates);
     }

@@ -139,8 +139,8 @@ pub fn nearest_on_feature(corners: &[Vec3], p: &Vec3) -> Vec3 {
     }
 }
 
-/// From the triangle to the vertex: the shortest vector, but for rounding. Not a number where the triangle has collapsed
-/// [Ericson 2005, Real-time collision detection, 5.1.5].
+/// From the triangle to the vertex: the shortest vector, but for rounding. Not a number where the triangle has
+/// collapsed [Ericson 2005, Real-time collision detection, 5.1.5].
 #[inline]
 pub(super) fn between_vertex_and_face(x: &[Vec3; 4]) -> Vec3 {
     let (ab, ac, ap) = (x[2] - x[1], x[3] - x[1], x[0] - x[1]);

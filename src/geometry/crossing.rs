@@ -134,8 +134,8 @@ impl LinearMotion {
         Self { pair, vertices, x0, x1 }
     }
 
-    /// From the second feature to the first, the shortest vector but for rounding of 1e-8 of their size; not a number if
-    /// one has collapsed.
+    /// From the second feature to the first, the shortest vector but for rounding of 1e-8 of their size; not a number
+    /// if one has collapsed.
     #[inline]
     fn between(&self, x: &[Vec3; 4]) -> Vec3 {
         match self.pair {

@@ -1,5 +1,5 @@
-//! Where surfaces meet: features of surfaces against each other in the linear motion of a step, and points against obstacles of
-//! exact shape.
+//! Where surfaces meet: features of surfaces against each other in the linear motion of a step, and points against
+//! obstacles of exact shape.
 
 #[cfg(test)]
 pub(crate) mod tests;

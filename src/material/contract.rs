@@ -50,8 +50,9 @@ pub trait ConstitutiveModel: Copy + Send + Sync + 'static {
     /// deformation. One that is not agrees with it where nothing is strained, and differs elsewhere in order to be
     /// positive semidefinite.
     const IS_TANGENT_EXACT: bool;
-    /// Rows of four numbers that an element remembers from step to step beside its rotation ([`crate::model::State`] keeps
-    /// them). The device keeps none yet, and frames of recordings, from which pictures take their stress, hold none.
+    /// Rows of four numbers that an element remembers from step to step beside its rotation ([`crate::model::State`]
+    /// keeps them). The device keeps none yet, and frames of recordings, from which pictures take their stress, hold
+    /// none.
     const STATE_ROWS: usize = 0;
 
     fn new(material: &Material) -> Self;

@@ -4,8 +4,10 @@ use super::{Model, RigidState, State};
 use crate::cancel::CancelToken;
 use crate::math::Vec3;
 
-/// A spring of zero rest length between a material point and a point in space, implicit in the step. With the held point's velocity
-/// `v_p = G v` it adds `(dt^2 k + dt c) G^T G` to the matrix, of a rigid body a block diagonal that bounds it (`elastic::matrix`).
+/// A spring of zero rest length between a material point and a point in space, implicit in the step. With the held
+/// point's velocity
+/// `v_p = G v` it adds `(dt^2 k + dt c) G^T G` to the matrix, of a rigid body a block diagonal that bounds it
+/// (`elastic::matrix`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grab {
     pub point: HeldPoint,
@@ -20,7 +22,8 @@ pub struct Grab {
 /// The material point that a grab holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HeldPoint {
-    /// `sum_k weights[k] x[nodes[k]]`: three surface vertices of a triangle times four nodes each. Unused ones have the weight 0.
+    /// `sum_k weights[k] x[nodes[k]]`: three surface vertices of a triangle times four nodes each. Unused ones have the
+    /// weight 0.
     Nodes { nodes: [u32; 12], weights: [f64; 12] },
     /// A point of the frame of `model.rigid_bodies[body]`, which is free [m].
     Rigid { body: usize, point: Vec3 },

@@ -117,8 +117,10 @@ pub struct Tet {
     pub body: u32,
 }
 
-/// Surfaces of all deformable bodies: those that are drawn and picked, or those that are in contact. Vertex `k` is the material point
-/// `sum_c weights[k][c] * x[nodes[k][c]]` (the mapping H of J = C H; a node of the boundary has the weights 1, 0, 0, 0).
+/// Surfaces of all deformable bodies: those that are drawn and picked, or those that are in contact. Vertex `k` is the
+/// material point
+/// `sum_c weights[k][c] * x[nodes[k][c]]` (the mapping H of J = C H; a node of the boundary has the weights 1, 0, 0,
+/// 0).
 #[derive(Clone, Debug, Default)]
 pub struct Surface {
     pub nodes: Vec<[u32; 4]>,
@@ -179,7 +181,8 @@ impl Surface {
     }
 }
 
-/// For edge e, from its lower node i to its higher node j: the corners i and j of the tets around it ([`Element::edge_item`]).
+/// For edge e, from its lower node i to its higher node j: the corners i and j of the tets around it
+/// ([`Element::edge_item`]).
 pub type EdgeTets = Lists;
 
 impl Model {

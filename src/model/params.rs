@@ -59,7 +59,8 @@ pub enum Preconditioner {
     /// Two levels, unless the number of iterations is fixed: that compares speeds with published figures of Jacobi's.
     #[default]
     Auto,
-    /// The inverse of the diagonal blocks, and fields on a lattice (`sparse::TwoLevel`); on the device rigid motions of aggregates (`sparse::RigidCoarse`).
+    /// The inverse of the diagonal blocks, and fields on a lattice (`sparse::TwoLevel`); on the device rigid motions of
+    /// aggregates (`sparse::RigidCoarse`).
     TwoLevel,
     /// The inverse of the diagonal blocks.
     Jacobi,
@@ -87,14 +88,16 @@ pub enum AcceptancePolicy {
     /// Nothing passes through anything.
     #[default]
     MustNotCross,
-    /// Nothing: a step whose surfaces would cross in spite of the solve is cut short. The last resort, when smaller steps fail too.
+    /// Nothing: a step whose surfaces would cross in spite of the solve is cut short. The last resort, when smaller
+    /// steps fail too.
     Anything,
 }
 
 /// The gap that remembered contacts aim at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GapPolicy {
-    /// The gap that they have, within the band of the contact tolerance, and they take back what they slipped: at rest in what rests.
+    /// The gap that they have, within the band of the contact tolerance, and they take back what they slipped: at rest
+    /// in what rests.
     #[default]
     Keep,
     /// The middle of the band, as published.

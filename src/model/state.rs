@@ -36,7 +36,8 @@ pub struct RigidState {
 }
 
 impl RigidState {
-    /// After a step [s] with the given changes of velocity: turned by the exponential of the new angular velocity (`elasticity.md` 10).
+    /// After a step [s] with the given changes of velocity: turned by the exponential of the new angular velocity
+    /// (`elasticity.md` 10).
     pub fn moved(&self, change: &Vec3, angular_change: &Vec3, dt: f64) -> Self {
         let (velocity, angular_velocity) = (self.velocity + change, self.angular_velocity + angular_change);
         let rotation = Quat::from_scaled_axis(angular_velocity * dt) * self.pose.rotation;

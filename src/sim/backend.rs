@@ -28,7 +28,8 @@ pub struct Options {
     pub detection: DetectionPlace,
     /// Methods of contact of the CPU backend: those of the product, unless the laboratory brings more.
     pub methods: Option<Methods>,
-    /// Steps whose contacts are not solved to their tolerance are taken as they are: to compare methods by what they leave.
+    /// Steps whose contacts are not solved to their tolerance are taken as they are: to compare methods by what they
+    /// leave.
     pub accept_unconverged: bool,
 }
 

@@ -208,8 +208,8 @@ impl Simulation {
         self.step_unless(&CancelToken::default())
     }
 
-    /// The same, which ends with `StepError::Cancelled` soon after `cancel` is cancelled and then leaves the state as it
-    /// was.
+    /// The same, which ends with `StepError::Cancelled` soon after `cancel` is cancelled and then leaves the state as
+    /// it was.
     pub fn step_unless(&mut self, cancel: &CancelToken) -> Result<StepReport, StepError> {
         let start = std::time::Instant::now();
         let report = self.advance_substeps(cancel)?;

@@ -296,7 +296,8 @@ impl Simulation {
 }
 
 impl Energy {
-    /// The energy of a state, without the dissipated energy, which no state has. Driven bodies have no mass that counts.
+    /// The energy of a state, without the dissipated energy, which no state has. Driven bodies have no mass that
+    /// counts.
     ///
     /// The elastic part is `k (l - L)^2 / 2` of attachments, and `sum V (mu |S - I|^2 + lambda/2 tr(S - I)^2)` with
     /// F = R S. Only the singular values of F enter; the least singular value carries the sign of det F, as R is a
@@ -340,7 +341,8 @@ impl ProbeReport {
 }
 
 /// Hash of all displacements and velocities, bit by bit: FNV-1a [Fowler, Noll & Vo 1991] on 64-bit words, with the high
-/// half folded down so that every bit counts. Rest positions are constant, so other positions have another hash as well.
+/// half folded down so that every bit counts. Rest positions are constant, so other positions have another hash as
+/// well.
 pub fn state_hash(state: &State) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let of_rigid = |r: &RigidState| [r.pose.translation.vector, r.pose.rotation.imag(), r.velocity, r.angular_velocity];

@@ -60,7 +60,8 @@ fn rounded_out(x: f64) -> f64 {
     format!("{:.1e}", (x.abs() / digit - 1e-9).ceil() * digit).parse::<f64>().unwrap_or(x.abs()).copysign(x)
 }
 
-/// Looks whether bodies overlap one another, or are deeper in obstacles than contact puts out gently. `contact_tolerance` [m].
+/// Looks whether bodies overlap one another, or are deeper in obstacles than contact puts out gently.
+/// `contact_tolerance` [m].
 pub fn check_start(checker: &PenetrationChecker, model: &Model, state: &State, contact_tolerance: f64) -> Result<(), OverlapError> {
     let among_bodies = checker.overlaps(model, state);
     let too_deep = |found: &InObstacle| found.depth > f64::max(4.0 * contact_tolerance, GENTLE * checker.size(model, state, found.body));

@@ -1,4 +1,5 @@
-//! Aggregates of nodes that move as rigid parts. They serve the coarse space of the device's preconditioner only (`rigid`,
+//! Aggregates of nodes that move as rigid parts. They serve the coarse space of the device's preconditioner only
+//! (`rigid`,
 //! `fem-study.md` 5); the CPU's is `lattice`.
 //!
 //! They grow along the edges of the mesh: boxes would tie ears and limbs together across air, and cost twice the

@@ -27,8 +27,8 @@ pub struct RigidParts {
 }
 
 impl RigidParts {
-    /// Covers the rows `range` of `pattern`, a block of their own (a body), without fixed nodes; `fixed` and `positions`
-    /// (at rest) are given for all nodes. With about `most` aggregates or fewer.
+    /// Covers the rows `range` of `pattern`, a block of their own (a body), without fixed nodes; `fixed` and
+    /// `positions` (at rest) are given for all nodes. With about `most` aggregates or fewer.
     pub fn new(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions: &[Vec3], most: usize) -> Self {
         let (mut members, mut centers) = (vec![], vec![]);
         for mut group in aggregates(pattern, range, fixed, positions, most) {

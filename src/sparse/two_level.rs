@@ -51,8 +51,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Covers the rows `range` of `pattern`, a block of their own (a body), without fixed nodes; `fixed` and `positions`
-    /// (at rest) are given for all nodes.
+    /// Covers the rows `range` of `pattern`, a block of their own (a body), without fixed nodes; `fixed` and
+    /// `positions` (at rest) are given for all nodes.
     pub fn new(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions: &[Vec3]) -> Self {
         let Cells { nodes: parts, corners, places: within, points } = cells(pattern, range, fixed, positions);
         let (mut nodes, mut ranges) = (vec![], vec![]);

@@ -11,13 +11,14 @@ pub struct Choice {
     pub reason: &'static str,
 }
 
-/// Where no diagonal block of A is more than this many times the mass of its node, bodies answer to a contact with little more than the nodes that it
-/// touches: constraint anticipation then takes a few sweeps. Measured with one thread, a step in ms with anticipation and with warped compliance:
+/// Where no diagonal block of A is more than this many times the mass of its node, bodies answer to a contact with
+/// little more than the nodes that it touches: constraint anticipation then takes a few sweeps. Measured with one
+/// thread, a step in ms with anticipation and with warped compliance:
 /// `pyramid` (2.3) 223 and 1074; `rings` (7.0) 59 and 62 in the heap; with two threads, from there to rest, 33 and 20.
 const MASS_DOMINATED: f64 = 4.0;
 
-/// The one place that decides how a step solves contact. `mass_dominated`: time step and finding of the last step, as the finding depends on both
-/// the model and the time step only.
+/// The one place that decides how a step solves contact. `mass_dominated`: time step and finding of the last step, as
+/// the finding depends on both the model and the time step only.
 pub fn choose(params: &Params, model: &Model, loads: &Loads, backend: &impl Backend, mass_dominated: &mut Option<(f64, bool)>) -> Choice {
     let cwc = |reason| Choice { method: ContactMethod::Cwc, reason };
     match params.method {

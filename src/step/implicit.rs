@@ -1,4 +1,5 @@
-//! One semi-implicit step, to be read from the top: what may touch, islands, velocity changes and contact forces, what crosses, the new state.
+//! One semi-implicit step, to be read from the top: what may touch, islands, velocity changes and contact forces, what
+//! crosses, the new state.
 
 use std::sync::Arc;
 
@@ -24,10 +25,12 @@ pub struct ImplicitStepper<B> {
     work: Work,
 }
 
-/// Vertices may end this many contact tolerances from their predicted positions, and `EDGE_MARGIN` more where edges are long.
+/// Vertices may end this many contact tolerances from their predicted positions, and `EDGE_MARGIN` more where edges are
+/// long.
 const MARGIN: f64 = 4.0;
 const EDGE_MARGIN: f64 = 16.0;
-/// Searches for candidates where a smaller step is no answer any more; more than one is needed only if bodies leave their predicted ways.
+/// Searches for candidates where a smaller step is no answer any more; more than one is needed only if bodies leave
+/// their predicted ways.
 const MAX_SEARCHES: usize = 4;
 /// Searches while a smaller step is a better answer than a third one.
 const MAX_SEARCHES_BEFORE_HALVING: usize = 2;
@@ -35,7 +38,8 @@ const MAX_SEARCHES_BEFORE_HALVING: usize = 2;
 /// How a solve of all islands ended.
 enum Solved {
     Accepted,
-    /// A body that was certified not to touch itself has lost its certificate on the way: the step is solved again without it.
+    /// A body that was certified not to touch itself has lost its certificate on the way: the step is solved again
+    /// without it.
     CertificateLost,
 }
 

@@ -29,8 +29,9 @@ pub struct Drive {
 pub const MOMENTUM_SHARE: f64 = 1e-2;
 
 impl Drive {
-    /// What the residual is measured against [kg m/s]: the impulse of the loads. Without any, the momentum and the impulse of the element forces
-    /// (`element_impulse`, their 2-norm), so that a free body is solved as well as a loaded one.
+    /// What the residual is measured against [kg m/s]: the impulse of the loads. Without any, the momentum and the
+    /// impulse of the element forces (`element_impulse`, their 2-norm), so that a free body is solved as well as a
+    /// loaded one.
     pub fn scale(&self, element_impulse: impl FnOnce() -> f64) -> f64 {
         let scale = if self.loads == 0.0 { MOMENTUM_SHARE * self.momentum + element_impulse() } else { self.loads };
         scale.max(self.least)

@@ -1,4 +1,5 @@
-//! One time step, above the backends. `ImplicitStepper` reads as the algorithm; a `Backend` computes its parts; `choose` says which method solves contact.
+//! One time step, above the backends. `ImplicitStepper` reads as the algorithm; a `Backend` computes its parts;
+//! `choose` says which method solves contact.
 
 mod choose;
 mod implicit;
@@ -56,7 +57,8 @@ pub trait Stepper: Send {
     fn time(&self) -> f64;
     /// The state on the host, in f64. A backend that has it elsewhere fetches it once a step.
     fn state(&mut self) -> Result<&State, StepError>;
-    /// Positions [m] and velocities [m/s] of some material points: what `state` would say of them, without all the rest.
+    /// Positions [m] and velocities [m/s] of some material points: what `state` would say of them, without all the
+    /// rest.
     fn motions(&mut self, points: &[HeldPoint]) -> Result<Vec<(Vec3, Vec3)>, StepError>;
     /// Continues from `state` (same model).
     fn set_state(&mut self, state: &State) -> Result<(), StepError>;
@@ -64,12 +66,13 @@ pub trait Stepper: Send {
     fn surface(&mut self) -> SurfacePositions;
 }
 
-/// What computes the parts of a step: threads and SIMD, or a device. It owns the matrix and all scratch; the stepper owns the state.
+/// What computes the parts of a step: threads and SIMD, or a device. It owns the matrix and all scratch; the stepper
+/// owns the state.
 pub trait Backend: Send {
     /// Whether contacts can be solved by `method`.
     fn offers(&self, method: ContactMethod) -> bool;
-    /// Elements and right-hand side at the step's state, and what follows from them; `dv` takes the start value of the solve. A step that was begun and
-    /// not committed has never been.
+    /// Elements and right-hand side at the step's state, and what follows from them; `dv` takes the start value of the
+    /// solve. A step that was begun and not committed has never been.
     fn begin(&mut self, step: &StepInputs, dv: &mut [Vec3], report: &mut StepReport) -> Result<(), StepError>;
     /// Pairs of features that may meet, as [`Bvh::find`] finds them.
     fn find_candidates(
@@ -83,7 +86,8 @@ pub trait Backend: Send {
         report.stages.time("detection", || bvh.find(mesh, x, candidates));
         Ok(())
     }
-    /// Solves all islands from the contacts that they were given, following the geometry with `detection` until nothing crosses any more.
+    /// Solves all islands from the contacts that they were given, following the geometry with `detection` until nothing
+    /// crosses any more.
     fn solve_islands(
         &mut self,
         step: &StepInputs,

@@ -6,7 +6,8 @@ use super::Choice;
 use crate::contact::ContactReport;
 use crate::contact::driver::Relinearisation;
 
-/// A clock: milliseconds since some start. The core asks for no time of day; whoever steps brings a clock for the figures.
+/// A clock: milliseconds since some start. The core asks for no time of day; whoever steps brings a clock for the
+/// figures.
 pub type Clock = fn() -> f64;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,8 +55,8 @@ impl StepReport {
         self.converged = converged;
     }
 
-    /// Joins the report of another body's solve in the same step: iterations are those of the slowest, residuals the worst, contacts and forces add up.
-    /// Times add up too: with several threads they are thread time.
+    /// Joins the report of another body's solve in the same step: iterations are those of the slowest, residuals the
+    /// worst, contacts and forces add up. Times add up too: with several threads they are thread time.
     pub fn join(&mut self, other: Self) {
         self.iterations = self.iterations.max(other.iterations);
         self.passes = self.passes.max(other.passes);
@@ -82,7 +83,8 @@ impl StepReport {
         }
     }
 
-    /// Joins the report of the next part of the same step: work adds up, errors keep the worst, contact forces are the later ones.
+    /// Joins the report of the next part of the same step: work adds up, errors keep the worst, contact forces are the
+    /// later ones.
     pub fn follow(&mut self, next: Self) {
         self.iterations += next.iterations;
         self.passes += next.passes;

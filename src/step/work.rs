@@ -53,7 +53,8 @@ impl Work {
         Self { dv: vec![Vec3::zeros(); model.n_unknowns()], ..Self::default() }
     }
 
-    /// Each island gets the contacts that it begins with: in the first search of a step the warm ones and the joints, later those that were found so far.
+    /// Each island gets the contacts that it begins with: in the first search of a step the warm ones and the joints,
+    /// later those that were found so far.
     pub fn assign_contacts(&mut self, detection: &Detection, is_first: bool) {
         let Self { dv, islands, island_works: works, found, .. } = self;
         works.resize_with(islands.list.len(), IslandWork::default);

@@ -1,5 +1,5 @@
-//! The import rule: a module uses only modules that stand before it in `src/lib.rs`, and the laboratory is used by the command line alone. Tests
-//! inside `src` are no exception.
+//! The import rule: a module uses only modules that stand before it in `src/lib.rs`, and the laboratory is used by the
+//! command line alone. Tests inside `src` are no exception.
 
 use std::path::PathBuf;
 
@@ -66,7 +66,8 @@ fn a_violation_is_seen() {
 /// The module of storages and methods that are only compared.
 const LABORATORY: &str = "lab";
 
-/// Uses of later modules, and of the laboratory outside the command line, in the file of the module `path`, as "LINE: what".
+/// Uses of later modules, and of the laboratory outside the command line, in the file of the module `path`, as "LINE:
+/// what".
 fn violations(order: &[String], path: &[String], text: &str) -> Vec<String> {
     let rank = |module: &str| order.iter().position(|m| m == module);
     let own = rank(&path[0]);

@@ -209,7 +209,8 @@ fn a_saved_run_goes_on_as_if_it_had_not_stopped() {
     assert_eq!(sound(&mut whole), sound(&mut resumed));
 }
 
-/// Two soft cubes on each other, the upper one askew; a spring ties points of the faces that touch, 7 mm apart, so that these slide and press until the points meet.
+/// Two soft cubes on each other, the upper one askew; a spring ties points of the faces that touch, 7 mm apart, so that
+/// these slide and press until the points meet.
 #[test]
 fn a_stiff_spring_between_faces_that_touch_pushes_nothing_through() {
     let cube = |name: &str, place: [f64; 3]| {

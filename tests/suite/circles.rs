@@ -1,5 +1,5 @@
-//! Files of one module do not import each other in circles. A file and the files of the folder that it owns count as one
-//! another's parts; tests may import what they test.
+//! Files of one module do not import each other in circles. A file and the files of the folder that it owns count as
+//! one another's parts; tests may import what they test.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -112,7 +112,8 @@ fn end_of_item(tokens: &[String], mut at: usize) -> usize {
     at
 }
 
-/// The names that a `use` brings and their paths; `at` is behind `use` or within a group after `prefix`. Returns where it ends.
+/// The names that a `use` brings and their paths; `at` is behind `use` or within a group after `prefix`. Returns where
+/// it ends.
 fn tree(tokens: &[String], mut at: usize, prefix: &[String], found: &mut Vec<(String, Path)>) -> usize {
     let mut path = prefix.to_vec();
     while at < tokens.len() {

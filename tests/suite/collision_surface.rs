@@ -24,8 +24,9 @@ fn lowest_drawn(simulation: &mut Simulation) -> f64 {
     model.surface_positions(&state.positions(&model)).iter().map(|p| p.y).fold(f64::INFINITY, f64::min)
 }
 
-/// Runs a scene with what is drawn and with the tets as what touches, until it rests; returns the points that can touch and those that do in the mean. What touches must
-/// end on the floor, and what is drawn a hundredth of a cell over the tets.
+/// Runs a scene with what is drawn and with the tets as what touches, until it rests; returns the points that can touch
+/// and those that do in the mean. What touches must end on the floor, and what is drawn a hundredth of a cell over the
+/// tets.
 fn rested(scene: impl Fn(&str) -> String) -> [(usize, f64); 2] {
     let margin = 0.01 * 0.1 / 7.98;
     [("drawn", 0.0), ("tets", margin)].map(|(collision, over)| {

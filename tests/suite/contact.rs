@@ -378,7 +378,8 @@ fn a_fast_body_does_not_pass_a_thin_wall() {
                 let (mut passed, mut inverted) = (0, 0);
                 for _ in 0..15 {
                     let (state, _) = run.step();
-                    // The surface is what meets the wall; inner nodes may overshoot it while a blow this hard crushes the body.
+                    // The surface is what meets the wall; inner nodes may overshoot it while a blow this hard crushes
+                    // the body.
                     let surface = model.surface_positions(&state.positions(&model));
                     passed = passed.max(surface.iter().filter(|x| x.x > -0.5 * thickness + 1e-4).count());
                     inverted = deformations(&model, &state).iter().filter(|f| f.determinant() <= 0.0).count();

@@ -57,8 +57,9 @@ pub fn farthest(a: &[Vec3], b: &[Vec3]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
 }
 
-/// From the same state both backends make the same step, with as many contacts. Gaps and slips are free within the contact tolerance, and the CPU's own answer moves
-/// with it: the device is to be as near to the CPU's answer for a tenth of the tolerance as the CPU itself, or nearer than 1e-4 of the motion.
+/// From the same state both backends make the same step, with as many contacts. Gaps and slips are free within the
+/// contact tolerance, and the CPU's own answer moves with it: the device is to be as near to the CPU's answer for a
+/// tenth of the tolerance as the CPU itself, or nearer than 1e-4 of the motion.
 #[test]
 fn single_steps_agree_with_the_cpu() {
     for (name, scene, looks) in [("tower", scene(TOWER), [2, 6, 12, 30]), ("attached", coarse("attached"), [5, 20, 40, 60])] {

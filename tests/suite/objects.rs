@@ -45,7 +45,8 @@ pub fn run(simulation: &mut Simulation, time: f64, mut look: impl FnMut(&mut Sim
 
 fn ignore(_: &mut Simulation, _: &StepReport) {}
 
-/// What is demanded of every run; returns its report. `unconverged`: how many steps may be taken back and halved, or end without.
+/// What is demanded of every run; returns its report. `unconverged`: how many steps may be taken back and halved, or
+/// end without.
 #[track_caller]
 fn assert_sound(simulation: &mut Simulation, unconverged: u64) -> Report {
     let report = simulation.report(0.0).unwrap();
@@ -310,7 +311,8 @@ fn a_soft_and_a_rigid_ball_collide_freely() {
     }
 }
 
-/// Acceleration [m/s^2] down a slope of a soft block of `size` [m] on another body's mesh, and its speed at the end [m/s]; all else is scaled with the size.
+/// Acceleration [m/s^2] down a slope of a soft block of `size` [m] on another body's mesh, and its speed at the end
+/// [m/s]; all else is scaled with the size.
 fn slide(ground: &str, size: f64, mu: f64, angle: f64) -> [f64; 2] {
     let (unit, second) = (size / 0.2, f64::sqrt(size / 0.2));
     let (dt, tolerance, young, damping) = (0.005 * second, 5e-6 * unit, 5e5 * unit, 0.005 * second);
@@ -452,7 +454,8 @@ fn stacks_that_touch_exactly_at_the_start_stand() {
     stack(&["rigid", "deformable", "rigid"], 0.013, table);
 }
 
-/// Formats before have no parameters, grabs and checksum, and the older one has eight numbers a contact, without its slip.
+/// Formats before have no parameters, grabs and checksum, and the older one has eight numbers a contact, without its
+/// slip.
 #[test]
 fn states_of_formats_before_are_read() {
     let path = std::env::temp_dir().join(format!("pliant-before-{}.state", std::process::id()));

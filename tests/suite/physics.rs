@@ -102,7 +102,8 @@ fn affine_maps_leave_inner_nodes_in_balance() {
     assert!(inner(&nodal_forces(&model, &u)) > 1e-7 * scale);
 }
 
-/// The same through the time step: with the border held in an affine map, inner nodes that start elsewhere come to rest on it.
+/// The same through the time step: with the border held in an affine map, inner nodes that start elsewhere come to rest
+/// on it.
 #[test]
 fn inner_nodes_settle_on_the_affine_map_of_the_border() {
     for &backend in Backend::ELASTIC {
@@ -258,8 +259,8 @@ fn momentum_of_a_tumbling_body_is_g_m_t() {
     }
 }
 
-/// The scene `spin`: what the time step itself takes from a free rotation. It starts unstrained, so the ring first stretches and rings for a moment; a
-/// step that is linear in itself may add a little energy there, and only there.
+/// The scene `spin`: what the time step itself takes from a free rotation. It starts unstrained, so the ring first
+/// stretches and rings for a moment; a step that is linear in itself may add a little energy there, and only there.
 #[test]
 fn a_spinning_ring_keeps_its_momentum_and_gains_no_energy() {
     for &backend in Backend::ELASTIC {

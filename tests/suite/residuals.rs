@@ -1,4 +1,5 @@
-//! Conjugate residuals (`--solver cr`): bodies and contacts of all kinds, against what is known and against the warped compliance.
+//! Conjugate residuals (`--solver cr`): bodies and contacts of all kinds, against what is known and against the warped
+//! compliance.
 
 use std::path::Path;
 
@@ -38,7 +39,8 @@ stiffness = 50.0
     scene(&format!("{TOWER}{rope}"))
 }
 
-/// What the published method leaves of force or gap [m] (`contact-cr.md` 9): the states are told within the contact tolerance, 5e-6 m.
+/// What the published method leaves of force or gap [m] (`contact-cr.md` 9): the states are told within the contact
+/// tolerance, 5e-6 m.
 const COMPLEMENTARITY: f64 = 5e-5;
 
 /// Forces obey the laws: the cone, and force or gap, as the report measures them.
@@ -131,7 +133,8 @@ fn a_soft_stack_gives_as_with_the_warped_compliance() {
     assert_eq!(by_residuals.report(0.0).unwrap().contact.max_penetration, Some(0.0));
 }
 
-/// What conjugate residuals do not solve in the iterations that they have is taken back, and solved in halves by the warped compliance.
+/// What conjugate residuals do not solve in the iterations that they have is taken back, and solved in halves by the
+/// warped compliance.
 #[test]
 fn steps_that_residuals_do_not_solve_are_solved_in_halves() {
     let mut scene = scene(TOWER);

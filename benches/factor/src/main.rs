@@ -1,9 +1,11 @@
-//! The factor of the rest pose (`pliant::sparse::RestFactor`) against the sparse Cholesky of faer, in the three uses that the program has: to factor a
-//! body's matrix, to solve for one right-hand side, and to find the columns of the inverse at nodes that touch.
+//! The factor of the rest pose (`pliant::sparse::RestFactor`) against the sparse Cholesky of faer, in the three uses
+//! that the program has: to factor a body's matrix, to solve for one right-hand side, and to find the columns of the
+//! inverse at nodes that touch.
 //!
 //!     cd benches/factor && cargo run --release -- [SCENE.toml[:BODY]]...
 //!
-//! All methods take turns in each round, so that other work on the machine is shared; the median of the rounds is printed.
+//! All methods take turns in each round, so that other work on the machine is shared; the median of the rounds is
+//! printed.
 
 mod matrix;
 mod methods;

@@ -1,4 +1,5 @@
-//! Signs of the icon font, `assets/fonts/Phosphor-Regular.ttf`, by the names that <https://phosphoricons.com> gives them.
+//! Signs of the icon font, `assets/fonts/Phosphor-Regular.ttf`, by the names that <https://phosphoricons.com> gives
+//! them.
 
 /// Declares the signs, and the list of them for the test.
 macro_rules! signs {

@@ -10,8 +10,8 @@ pub struct Clock {
     time: f64,
 }
 
-/// How far the simulation may lag before the clock forgives it, in seconds of the wall clock: the simulation never races
-/// to catch up.
+/// How far the simulation may lag before the clock forgives it, in seconds of the wall clock: the simulation never
+/// races to catch up.
 const MAX_LAG: f64 = 0.05;
 
 impl Clock {

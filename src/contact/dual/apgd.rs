@@ -1,5 +1,5 @@
-//! Accelerated projected gradient descent with adaptive restart; the radii of the friction discs move with the normal forces
-//! (Nesterov 1983; O'Donoghue & Candes 2015; Mazhar et al. 2015 for contact).
+//! Accelerated projected gradient descent with adaptive restart; the radii of the friction discs move with the normal
+//! forces (Nesterov 1983; O'Donoghue & Candes 2015; Mazhar et al. 2015 for contact).
 
 use super::{Point, Problem, Watch, Work, dot_scaled};
 use crate::math::Vec3;
@@ -9,8 +9,8 @@ const POWER_ITERATIONS: u32 = 8;
 pub const EIGENVALUE_MARGIN: f64 = 1.1;
 const CHECK_INTERVAL: u32 = 8;
 
-/// Goes on from the best point to the tolerance [m]; at most `bound` iterations. Returns how many it took, those of the step length
-/// included.
+/// Goes on from the best point to the tolerance [m]; at most `bound` iterations. Returns how many it took, those of the
+/// step length included.
 pub(super) fn iterate(problem: &Problem, tolerance: f64, bound: u32, work: &mut Work) -> u32 {
     let mut length = 1.0 / (EIGENVALUE_MARGIN * largest_eigenvalue(problem, work));
     if !length.is_finite() {

@@ -35,10 +35,10 @@ struct Group {
     gathered: usize,
 }
 
-/// W [m/N], symmetric positive semidefinite, 3x3 blocks in the contact frames. Blocks of contacts without a common movable body are zero
-/// and not stored.
-/// One dense row-major f32 block row for each group of contacts, over the contacts of its neighbour groups.
-/// Memory: 36 bytes a block, so 36 n m bytes for n contacts with m contacts each in their neighbourhood.
+/// W [m/N], symmetric positive semidefinite, 3x3 blocks in the contact frames. Blocks of contacts without a common
+/// movable body are zero and not stored. One dense row-major f32 block row for each group of contacts, over the
+/// contacts of its neighbour groups. Memory: 36 bytes a block, so 36 n m bytes for n contacts with m contacts each in
+/// their neighbourhood.
 #[derive(Clone, Debug, Default)]
 pub struct Compliance {
     groups: Vec<Group>,
@@ -82,10 +82,10 @@ impl Compliance {
     /// Most blocks that the caller of `assemble` fills at once.
     pub const AT_ONCE: usize = 64;
 
-    /// Lays out and fills W. `bodies[k]` are the movable bodies of contact k, or [`IMMOVABLE`]; contacts of one pair stand next to each
-    /// other.
-    /// `fill(k, columns, blocks)` writes the blocks (k, l), l in `columns` [m/N]; it is asked for the upper triangle only, and for
-    /// contacts l of one group at a time (all with the same two bodies).
+    /// Lays out and fills W. `bodies[k]` are the movable bodies of contact k, or [`IMMOVABLE`]; contacts of one pair
+    /// stand next to each other.
+    /// `fill(k, columns, blocks)` writes the blocks (k, l), l in `columns` [m/N]; it is asked for the upper triangle
+    /// only, and for contacts l of one group at a time (all with the same two bodies).
     pub fn assemble(&mut self, bodies: &[[u32; 2]], fill: impl Fn(usize, Range<usize>, &mut [Mat3]) + Sync) {
         self.lay_out(bodies);
         self.scales.clear();
@@ -213,9 +213,8 @@ impl Compliance {
         gathered[column..].fill(0.0);
     }
 
-    /// One sweep of block Gauss-Seidel over all contacts, ascending or descending: each contact in turn obeys its law, the other forces
-    /// fixed
-    /// (normal first, then friction in the cone of the new normal force).
+    /// One sweep of block Gauss-Seidel over all contacts, ascending or descending: each contact in turn obeys its law,
+    /// the other forces fixed (normal first, then friction in the cone of the new normal force).
     pub fn sweep(&self, laws: &[Law], free: &[Vec3], p: &mut [Vec3], ascending: bool, memory: &mut Gather) {
         memory.round(p, self.gathered_length);
         pulp::Arch::new().dispatch(Sweep { w: self, laws, free, p, ascending, memory });

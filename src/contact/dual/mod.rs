@@ -1,15 +1,16 @@
-//! The contact laws in the space of the contact forces: find p with  u = free + W p  so that p and u obey the law of every contact
-//! (`contact-study.md` 1, 2, 4).
+//! The contact laws in the space of the contact forces: find p with  u = free + W p  so that p and u obey the law of
+//! every contact (`contact-study.md` 1, 2, 4).
 //!
-//! Forces p [N] and motions u over the step [m] stand in the contact frame: normal, two tangents. The first entry of u is the gap less
-//! the safety
-//! distance, the others are the slip. W [m/N] is the compliance of all contacts, [`Compliance`].
+//! Forces p [N] and motions u over the step [m] stand in the contact frame: normal, two tangents. The first entry of u
+//! is the gap less the safety distance, the others are the slip. W [m/N] is the compliance of all contacts,
+//! [`Compliance`].
 //!
-//! [`solve`] is a spectral projected gradient; where that does not converge, an accelerated one goes on from the best forces found. [`ssn`] is an
-//! exact solver for small problems, to compare with. Everything is deterministic.
+//! [`solve`] is a spectral projected gradient; where that does not converge, an accelerated one goes on from the best
+//! forces found. [`ssn`] is an exact solver for small problems, to compare with. Everything is deterministic.
 //!
-//! A third method after these two is not worth its iterations: nonlinear conjugate gradients on Gauss-Seidel sweeps (Silcowitz-Hansen, Abel & Erleben
-//! 2010) were reached in 20 of 13,602 solves of 19 runs (gallery, rings, heaps of cubes, strings, stacks) and converged in none, after 2,475 products.
+//! A third method after these two is not worth its iterations: nonlinear conjugate gradients on Gauss-Seidel sweeps
+//! (Silcowitz-Hansen, Abel & Erleben 2010) were reached in 20 of 13,602 solves of 19 runs (gallery, rings, heaps of
+//! cubes, strings, stacks) and converged in none, after 2,475 products.
 
 mod apgd;
 mod compliance;
@@ -40,8 +41,8 @@ pub struct Options {
     pub tolerance: f64,
     /// Forces within the tolerance are improved to this part of it, if a few iterations do (0 to 1).
     pub aim: f64,
-    /// Bounds on the iterations of the spectral and of the accelerated gradient. What the first does not find soon takes it thousands: in 19 hard
-    /// impacts of a pile of cubes it needed 88 to over 3000 and the second 105 to 750.
+    /// Bounds on the iterations of the spectral and of the accelerated gradient. What the first does not find soon
+    /// takes it thousands: in 19 hard impacts of a pile of cubes it needed 88 to over 3000 and the second 105 to 750.
     pub iterations: [u32; 2],
 }
 
@@ -175,8 +176,8 @@ pub const IMPROVEMENTS: u32 = 24;
 /// Goes on from the best point to a tolerance [m] with a bound on the iterations; returns how many it took.
 type Iterate = fn(&Problem, f64, u32, &mut Work) -> u32;
 
-/// Finds forces from the start value in `p` (any; it is brought into the cones first). `p` takes the best forces found, whether or not
-/// they are good enough.
+/// Finds forces from the start value in `p` (any; it is brought into the cones first). `p` takes the best forces found,
+/// whether or not they are good enough.
 pub fn solve(problem: &Problem, p: &mut [Vec3], options: &Options, work: &mut Work) -> Outcome {
     let mut outcome = Outcome { method: Method::Spectral, iterations: 0, error: NaturalError::default(), converged: true };
     if p.is_empty() {
@@ -194,7 +195,8 @@ pub fn solve(problem: &Problem, p: &mut [Vec3], options: &Options, work: &mut Wo
         outcome.method = method;
         outcome.iterations += iterate(problem, options.tolerance, bound, work);
     }
-    // What is good enough is improved as far as that is cheap: else forces would wait until a resting body has moved by the tolerance, and it would never be still.
+    // What is good enough is improved as far as that is cheap: else forces would wait until a resting body has moved by
+    // the tolerance, and it would never be still.
     let aim = options.aim * options.tolerance;
     if work.best_error.max() < options.tolerance && work.best_error.max() >= aim {
         outcome.iterations += spg::iterate(problem, aim, IMPROVEMENTS, work);
@@ -205,8 +207,8 @@ pub fn solve(problem: &Problem, p: &mut [Vec3], options: &Options, work: &mut Wo
     outcome
 }
 
-/// Puts the start value, inside the cones, into `work.best`; the better of it and no force. False if the input is not finite: `p` is
-/// then zero.
+/// Puts the start value, inside the cones, into `work.best`; the better of it and no force. False if the input is not
+/// finite: `p` is then zero.
 fn start(problem: &Problem, p: &mut [Vec3], work: &mut Work) -> bool {
     let zero = Vec3::zeros();
     for (k, p) in p.iter_mut().enumerate() {

@@ -9,7 +9,8 @@ use crate::math::{Mat3, Vec3};
 const MAX_ITERATIONS: u32 = 100;
 /// Sweeps of Gauss-Seidel where the line search finds no better point.
 const HELP: u32 = 5;
-/// Part of the scale of a contact that keeps the matrix regular where contacts repeat each other; it does not move the solution.
+/// Part of the scale of a contact that keeps the matrix regular where contacts repeat each other; it does not move the
+/// solution.
 const REGULARISATION: f64 = 1e-9;
 
 /// As `solve`, with cubic effort a Newton step; in f64 on the stored W.

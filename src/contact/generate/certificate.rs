@@ -1,7 +1,9 @@
-//! Bodies that cannot touch themselves in a step, by a proof over their tets instead of a search among the pairs of their surface.
+//! Bodies that cannot touch themselves in a step, by a proof over their tets instead of a search among the pairs of
+//! their surface.
 //!
-//! Let the rest shape be convex and R a rotation with `sym(R^T F) > 0` in every tet, for the deformation gradients F at both ends of the step. Vertices go on
-//! straight ways, so F and with it sym(R^T F) is linear in time and positive all the way. On the segment between two points X, Y of the body
+//! Let the rest shape be convex and R a rotation with `sym(R^T F) > 0` in every tet, for the deformation gradients F at
+//! both ends of the step. Vertices go on straight ways, so F and with it sym(R^T F) is linear in time and positive all
+//! the way. On the segment between two points X, Y of the body
 //! `(Y - X) . R^T (y - x) = int (Y - X)^T R^T F (Y - X) > 0`: no two points ever come to the same place.
 
 use std::ops::Range;
@@ -83,8 +85,8 @@ impl InjectivityCertificate {
         self.proofs.iter().map(|proof| proof.rotation.is_some())
     }
 
-    /// Takes back the proofs that do not hold to the end of the step with the velocity change `dv`; true if there are such: then the step must be made without.
-    /// A proof may change its rotation.
+    /// Takes back the proofs that do not hold to the end of the step with the velocity change `dv`; true if there are
+    /// such: then the step must be made without. A proof may change its rotation.
     pub fn end(&mut self, model: &Model, groups: &TetGroups, state: &State, dv: &[Vec3], dt: f64) -> bool {
         if self.is_certified().all(|is_certified| !is_certified) {
             return false;
@@ -139,7 +141,8 @@ fn is_convex(model: &Model, body: &Body, mesh: &Mesh, rest: &[Vec3]) -> bool {
     if !body.self_contact || model.collision.weights[vertices.clone()].iter().any(|weights| weights[0] != 1.0) {
         return false;
     }
-    // A closed surface in one piece that bends inwards nowhere encloses a convex body [Tietze 1928, Nakajima 1928]; tets of its volume fill it.
+    // A closed surface in one piece that bends inwards nowhere encloses a convex body [Tietze 1928, Nakajima 1928];
+    // tets of its volume fill it.
     let triangles = &mesh.triangles[body.collision_triangles.clone()];
     let center = vertices.clone().map(|v| rest[v]).sum::<Vec3>() / vertices.len() as f64;
     let corners = |t: &[u32; 3]| t.map(|v| rest[v as usize] - center);
@@ -292,8 +295,8 @@ mod tests {
         assert_eq!(found, [true, false, false]);
     }
 
-    /// A bar that is turned and bent more and more: proofs end before its ends meet, and a tet that is turned inside out ends them at once. Two bars, so that
-    /// one group of tets belongs to both.
+    /// A bar that is turned and bent more and more: proofs end before its ends meet, and a tet that is turned inside
+    /// out ends them at once. Two bars, so that one group of tets belongs to both.
     #[test]
     fn proofs_hold_while_no_two_points_can_meet() {
         let bar = || shapes::box_tets(Vec3::new(1.0, 0.1, 0.1), [9, 1, 1]);

@@ -1,8 +1,10 @@
-//! Attachments as rows: springs are solved for together with the contacts, never as stiffness in the matrix, so that they may be as stiff as they like.
+//! Attachments as rows: springs are solved for together with the contacts, never as stiffness in the matrix, so that
+//! they may be as stiff as they like.
 //!
-//! A spring of stiffness k and damping c pulls with `k s + (c/dt) (s - s0)`, with s its stretch at the end of the step and s0 at the start. That is a row
-//! whose motion is `s - (c/dt) s0 / (k + c/dt)` and whose compliance is `1 / (k + c/dt)` (backward Euler). A spring without a length has three such rows. One
-//! with a length has one, along the line between its ends; across it, tension T over the distance l is a stiffness T/l, while compression, which would make
+//! A spring of stiffness k and damping c pulls with `k s + (c/dt) (s - s0)`, with s its stretch at the end of the step
+//! and s0 at the start. That is a row whose motion is `s - (c/dt) s0 / (k + c/dt)` and whose compliance is `1 / (k +
+//! c/dt)` (backward Euler). A spring without a length has three such rows. One with a length has one, along the line
+//! between its ends; across it, tension T over the distance l is a stiffness T/l, while compression, which would make
 //! it buckle, adds nothing.
 
 use super::{Detection, Moved};
@@ -28,7 +30,8 @@ struct Rows {
 }
 
 impl Detection<'_> {
-    /// Adds the springs of the `number`-th of the islands as rows, with the forces of the last step; the trial is where the solve starts.
+    /// Adds the springs of the `number`-th of the islands as rows, with the forces of the last step; the trial is where
+    /// the solve starts.
     pub fn attach(&self, islands: &Islands, number: usize, trial: &Trial, contacts: &mut Vec<Constraint>) {
         if self.model.attachments.is_empty() {
             return;
@@ -104,8 +107,9 @@ impl Detection<'_> {
         }
     }
 
-    /// The row of H of the first end less the second, into `entries`. Arms are those of the start of the step, and the matrix says how the pull turns with them
-    /// (`elastic::matrix`); arms that followed the body would turn a light one back and forth.
+    /// The row of H of the first end less the second, into `entries`. Arms are those of the start of the step, and the
+    /// matrix says how the pull turns with them (`elastic::matrix`); arms that followed the body would turn a light one
+    /// back and forth.
     fn put_entries_of(&self, attachment: &Attachment, entries: &mut Vec<JacobianEntry>) {
         let (model, state) = (self.model, self.step.state);
         entries.clear();
@@ -128,7 +132,8 @@ impl Detection<'_> {
     }
 }
 
-/// The force of the second end on the first one, turned around: it points from the second to the first where the joint pulls.
+/// The force of the second end on the first one, turned around: it points from the second to the first where the joint
+/// pulls.
 fn pull(joint: &Constraint) -> Vec3 {
     joint.row.frame.transpose() * joint.force.multiplier
 }

@@ -1,7 +1,7 @@
 //! Contacts of a step: found, linearised, and summed up.
 //!
-//! Surfaces start a step apart from each other, by induction. Their vertices go on straight lines; whatever would cross on the way becomes a row, and rows
-//! follow the moved geometry, until nothing crosses any more.
+//! Surfaces start a step apart from each other, by induction. Their vertices go on straight lines; whatever would cross
+//! on the way becomes a row, and rows follow the moved geometry, until nothing crosses any more.
 
 mod certificate;
 mod joints;
@@ -73,7 +73,8 @@ impl DetectionMemory {
 struct Look {
     /// Pairs that have a contact, with its place.
     known: Vec<(PairId, usize)>,
-    /// Of each contact between features where the pair is at the end, and how far its features are beside each other [m].
+    /// Of each contact between features where the pair is at the end, and how far its features are beside each other
+    /// [m].
     ends: Vec<Option<(Linearisation, f64)>>,
     entering: Entering,
     crossings: Crossings,
@@ -138,7 +139,8 @@ impl<'a> Detection<'a> {
         entries.iter().map(|e| self.exists(&e.pair).then(|| islands.owner(self.bodies(&e.pair))).flatten())
     }
 
-    /// Adds the contacts `warm` of the last step (places in its list), with the force that they carried; the trial is where the solve starts.
+    /// Adds the contacts `warm` of the last step (places in its list), with the force that they carried; the trial is
+    /// where the solve starts.
     pub fn remember(&self, warm: &[u32], trial: &Trial, contacts: &mut Vec<Constraint>) {
         if warm.is_empty() {
             return;
@@ -166,13 +168,14 @@ impl<'a> Detection<'a> {
         }));
     }
 
-    /// Follows springs, adds contacts for features of the island that would cross something with the velocity change `dv`, and renews the rows of active contacts whose
-    /// true gap has left (0, eps2).
+    /// Follows springs, adds contacts for features of the island that would cross something with the velocity change
+    /// `dv`, and renews the rows of active contacts whose true gap has left (0, eps2).
     pub fn renew_rows(&self, trial: &Trial, contacts: &mut Vec<Constraint>) -> Renewal {
         self.renew_rows_among(&trial.island.candidates, trial, &self.step.end_positions(trial.island, trial.dv), contacts)
     }
 
-    /// The same where `end` is known, and that of the candidates of the island only `candidates` can cross on the way there.
+    /// The same where `end` is known, and that of the candidates of the island only `candidates` can cross on the way
+    /// there.
     pub fn renew_rows_among(&self, candidates: &Candidates, trial: &Trial, end: &End, contacts: &mut Vec<Constraint>) -> Renewal {
         let moved = Moved { trial, end };
         let mut look = self.idle_looks.take().unwrap_or_default();
@@ -194,7 +197,8 @@ impl<'a> Detection<'a> {
         Renewal { gap_error: off, crosses }
     }
 
-    /// With more rows than this the solve of an island is given up: bodies have gone through each other, and smaller steps will find fewer.
+    /// With more rows than this the solve of an island is given up: bodies have gone through each other, and smaller
+    /// steps will find fewer.
     pub fn max_rows(&self, island: &Island, contacts: &[Constraint]) -> usize {
         let of_body = |body: usize| MIN_CONTACTS_LIMIT.max(3 * self.step.surfaces.vertices[body].len());
         let joints = contacts.iter().filter(|c| c.law.is_bilateral()).count();
@@ -251,8 +255,8 @@ impl<'a> Detection<'a> {
         self.step.at_end(&point.pair, normal, moved.end)
     }
 
-    /// Renews the rows whose gap at the end is another than they predicted, and drops those whose features have slid off each other; how far
-    /// gaps are from what the rows predicted [m], 0 if no row has changed. `ends`: memory.
+    /// Renews the rows whose gap at the end is another than they predicted, and drops those whose features have slid
+    /// off each other; how far gaps are from what the rows predicted [m], 0 if no row has changed. `ends`: memory.
     fn renew_stale(&self, contacts: &mut Vec<Constraint>, ends: &mut Vec<Option<(Linearisation, f64)>>, moved: &Moved) -> f64 {
         let end_of = |contact: &Constraint| Some(self.found(contact.point()?, &contact.row.normal(), moved));
         contacts.par_iter().with_min_len(CONTACTS).map(end_of).collect_into_vec(ends);
@@ -274,7 +278,8 @@ impl<'a> Detection<'a> {
                 return false;
             }
             let is_stale = if found.gap <= 0.0 {
-                // Features that are apart along the surface more than they overlap do not touch; if they cross, they are found to do so.
+                // Features that are apart along the surface more than they overlap do not touch; if they cross, they
+                // are found to do so.
                 aside <= -found.gap
             } else {
                 contact.is_active() && life.wants_renewal(found.gap, || self.predicted_gap(contact, moved), self.tolerance)
@@ -288,13 +293,14 @@ impl<'a> Detection<'a> {
         gap_error
     }
 
-    /// How far a gap [m] is from what its row predicted, where the row has changed: rows may change where gaps hardly do.
+    /// How far a gap [m] is from what its row predicted, where the row has changed: rows may change where gaps hardly
+    /// do.
     fn gap_error(&self, changed: bool, gap: f64) -> f64 {
         if changed { gap.abs().max(self.tolerance) } else { 0.0 }
     }
 
-    /// Gives features that cross a row, a new one or that which let them pass; the gap error [m]. `known`: pairs with a contact, sorted, with the
-    /// place of the contact.
+    /// Gives features that cross a row, a new one or that which let them pass; the gap error [m]. `known`: pairs with a
+    /// contact, sorted, with the place of the contact.
     fn add_crossing(
         &self,
         pair: PairId,

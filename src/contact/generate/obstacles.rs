@@ -1,4 +1,5 @@
-//! Features of surfaces against obstacles of exact shape: the nearest point of a vertex, edge or triangle to a convex shape.
+//! Features of surfaces against obstacles of exact shape: the nearest point of a vertex, edge or triangle to a convex
+//! shape.
 
 use arrayvec::ArrayVec;
 use rayon::prelude::*;
@@ -30,7 +31,8 @@ pub(super) struct Entering {
 /// Bodies that one thread looks at, at least.
 const BODIES: usize = 4;
 
-/// Planes that may tell a feature and an obstacle apart before the search for the deepest point, which takes as long as a thousand.
+/// Planes that may tell a feature and an obstacle apart before the search for the deepest point, which takes as long as
+/// a thousand.
 const PLANES: usize = 12;
 
 /// Evaluations of a search along a line: the interval shrinks by 0.62 each.
@@ -99,7 +101,8 @@ impl Detection<'_> {
         }
     }
 
-    /// Adds the features of the island that end inside an obstacle, with their rows: vertices, then the inside of edges and of triangles whose corners are outside.
+    /// Adds the features of the island that end inside an obstacle, with their rows: vertices, then the inside of edges
+    /// and of triangles whose corners are outside.
     pub(super) fn entering_obstacles(&self, moved: &Moved, memory: &mut Entering, found: &mut Vec<(PairId, Linearisation)>) {
         let segments = &moved.trial.island.segments;
         let n_parts = segments.len().div_ceil(BODIES);
@@ -143,7 +146,8 @@ impl Detection<'_> {
                 found.push((pair, row));
             }
         };
-        // Of vertices that hang on the same nodes the deepest comes first: what holds it holds most of the others, and those that are left come when it is looked again.
+        // Of vertices that hang on the same nodes the deepest comes first: what holds it holds most of the others, and
+        // those that are left come when it is looked again.
         let of_nodes = |v: usize| match model.collision.weights.get(v) {
             Some(weights) if weights[0] != 1.0 => model.collision.nodes[v],
             _ => [v as u32; 4],
@@ -157,8 +161,9 @@ impl Detection<'_> {
             return;
         }
         let gap = |v: u32| gaps[v as usize - vertices.start];
-        // A convex shape lies below each of its tangent planes: corners above one of them cannot enclose it. Planes at the points of the shape that are nearest to the middle, then to
-        // the point of the feature that is nearest to the last of them, and so on, come to the one across the shortest way.
+        // A convex shape lies below each of its tangent planes: corners above one of them cannot enclose it. Planes at
+        // the points of the shape that are nearest to the middle, then to the point of the feature that is nearest to
+        // the last of them, and so on, come to the one across the shortest way.
         let is_apart = |corners: &[u32]| {
             let corners: ArrayVec<Vec3, 3> =
                 corners.iter().map(|v| obstacle.pose_t1.inverse_transform_point(&end[*v as usize].into()).coords).collect();
@@ -169,8 +174,8 @@ impl Detection<'_> {
                 corners.iter().all(|x| (x - there.point).dot(&there.normal) > 0.0)
             })
         };
-        // No corner is further from the middle than from another corner. The middle of one that is twice as far from the shape (a gap is no more than the distance)
-        // is further from it than all corners are from the middle.
+        // No corner is further from the middle than from another corner. The middle of one that is twice as far from
+        // the shape (a gap is no more than the distance) is further from it than all corners are from the middle.
         let is_far = |corners: &[u32]| {
             let [first, others @ ..] = corners else { return false };
             let size2 = match others {

@@ -1,8 +1,10 @@
-//! The life of a contact's row in a step: when it takes another linearisation, how much of one it takes, and when it ends.
+//! The life of a contact's row in a step: when it takes another linearisation, how much of one it takes, and when it
+//! ends.
 //!
-//! A row is linear and the surfaces are not, so that the gap at the end of a trial motion may be another than the row predicted. Then the row
-//! is renewed, with normal and gap of the features at the end. Two things could go on forever, and each is ended by a state of its own: features
-//! that cross in spite of the row of the end, and normals that turn to and fro.
+//! A row is linear and the surfaces are not, so that the gap at the end of a trial motion may be another than the row
+//! predicted. Then the row is renewed, with normal and gap of the features at the end. Two things could go on forever,
+//! and each is ended by a state of its own: features that cross in spite of the row of the end, and normals that turn
+//! to and fro.
 //!
 //! ```text
 //!   remembered from the last step            found to cross in this step
@@ -15,7 +17,8 @@
 //!
 //!   Warm    may be dropped: other features touch instead.
 //!   Met     has crossed in a trial, and stays even where the features slide off each other.
-//!   Frozen  has crossed in spite of the row of the end: it keeps the row of the time of impact unless the features overlap at the end.
+//!   Frozen  has crossed in spite of the row of the end: it keeps the row of the time of impact
+//!           unless the features overlap at the end.
 //!
 //!           renewed                  renewed, none left
 //!   Following { left } --> left - 1 --------------------> Damped
@@ -112,8 +115,9 @@ impl RowLife {
         self.origin == Origin::Warm && aside > MAX_ASIDE * tolerance
     }
 
-    /// Whether an active row whose features have the gap `gap` > 0 at the end is renewed: if the gap is wide and not as wide as predicted. One
-    /// that stays wider than predicted (edges that are nearly parallel) is left to the next step, which begins from there.
+    /// Whether an active row whose features have the gap `gap` > 0 at the end is renewed: if the gap is wide and not as
+    /// wide as predicted. One that stays wider than predicted (edges that are nearly parallel) is left to the next
+    /// step, which begins from there.
     pub fn wants_renewal(&self, gap: f64, predicted_gap: impl FnOnce() -> f64, tolerance: f64) -> bool {
         let follows = self.origin != Origin::Frozen && matches!(self.damping, Damping::Following { left: 1.. });
         follows && gap >= tolerance && (gap - predicted_gap()).abs() >= PREDICTION_TOLERANCE * tolerance
@@ -144,8 +148,9 @@ impl RowLife {
         Aim { gap: self.secant_corrected_gap(present, aim.gap), ..aim }
     }
 
-    /// The gap that the row of a renewed contact is given. Where the closest points slide along as the features part, gaps open less than their
-    /// rows predict; features that still overlap after some renewals are asked for as much more as they fell short of before.
+    /// The gap that the row of a renewed contact is given. Where the closest points slide along as the features part,
+    /// gaps open less than their rows predict; features that still overlap after some renewals are asked for as much
+    /// more as they fell short of before.
     fn secant_corrected_gap(&mut self, present: &Present, gap: f64) -> f64 {
         let (opened, predicted) = (gap - self.last.gap, present.predicted_gap - self.last.given);
         let is_short = self.damping == Damping::Damped && gap <= 0.0 && predicted > PREDICTION_TOLERANCE * present.tolerance;

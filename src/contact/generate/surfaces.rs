@@ -15,14 +15,16 @@ use crate::model::{Mobility, Model, interpolate};
 use crate::model::{PairId, PairKind};
 use crate::sparse::Segment;
 
-/// The collision geometry of a model: vertices of the deformable bodies' collision surfaces, then those of the rigid bodies, then the corners of the boxes among the
-/// obstacles (which have edges; the round ones and planes stay exact shapes).
+/// The collision geometry of a model: vertices of the deformable bodies' collision surfaces, then those of the rigid
+/// bodies, then the corners of the boxes among the obstacles (which have edges; the round ones and planes stay exact
+/// shapes).
 #[derive(Debug)]
 pub struct Surfaces {
     pub mesh: Mesh,
     /// All vertices where the model starts [m].
     pub rest: Vec<Vec3>,
-    /// Carrier and place in its frame of every vertex after the deformable ones: a rigid body, or (counted on from them) an obstacle.
+    /// Carrier and place in its frame of every vertex after the deformable ones: a rigid body, or (counted on from
+    /// them) an obstacle.
     rigid_vertices: Vec<(u32, Vec3)>,
     /// Vertices, edges and triangles of each body (deformable, then rigid).
     pub vertices: Vec<Range<usize>>,
@@ -95,7 +97,8 @@ pub struct End<'s> {
 }
 
 impl Drop for End<'_> {
-    /// Leaves the memory to the next one, with all vertices where the script has them: many small islands would else copy the whole scene each time they move.
+    /// Leaves the memory to the next one, with all vertices where the script has them: many small islands would else
+    /// copy the whole scene each time they move.
     fn drop(&mut self) {
         for body in &self.bodies {
             let range = self.step.surfaces.vertices[*body as usize].clone();
@@ -250,7 +253,8 @@ impl<'a> SurfaceStep<'a> {
         }
     }
 
-    /// A remembered pair, with the geometry of the start of the step; none if its features are not within `near` [m] of each other any more.
+    /// A remembered pair, with the geometry of the start of the step; none if its features are not within `near` [m] of
+    /// each other any more.
     pub fn at_start(&self, pair: &PairId, end: &End, near: f64) -> Option<Linearisation> {
         let pair_of = collision_pair(pair);
         let found = geometry::closest(&self.surfaces.mesh, pair_of, &self.start);
@@ -259,7 +263,8 @@ impl<'a> SurfaceStep<'a> {
         (gap > 0.0 && found.distance < near).then(|| self.linearisation(pair, &found.weights, normal, end))
     }
 
-    /// A pair at the end of the step, on the side that `old_normal` tells; with how far the features are beside each other [m].
+    /// A pair at the end of the step, on the side that `old_normal` tells; with how far the features are beside each
+    /// other [m].
     pub fn at_end(&self, pair: &PairId, old_normal: &Vec3, end: &End) -> (Linearisation, f64) {
         let pair_of = collision_pair(pair);
         let found = geometry::closest(&self.surfaces.mesh, pair_of, &end.x);
@@ -269,7 +274,8 @@ impl<'a> SurfaceStep<'a> {
         (self.linearisation(pair, &found.weights, normal, end), aside)
     }
 
-    /// Candidates that cross on the way to `end`. Ways are straight where motion is not: what ends as it started has not met on the true way.
+    /// Candidates that cross on the way to `end`. Ways are straight where motion is not: what ends as it started has
+    /// not met on the true way.
     pub fn crossings(&self, candidates: &Candidates, end: &End) -> Vec<Crossing> {
         let mut crossings = Crossings::default();
         self.find_crossings(candidates, end, &mut crossings);
@@ -281,8 +287,9 @@ impl<'a> SurfaceStep<'a> {
         crossings.found.retain(|crossing| !crossing.returns);
     }
 
-    /// Adds the pairs of `candidates` that cross on the way to `end` to `met`. Those of flat and concave edges, and those from inside (what came in
-    /// leaves elsewhere), are told only if there is nothing else to do (`busy`, or other crossings): resolving the others mostly resolves them.
+    /// Adds the pairs of `candidates` that cross on the way to `end` to `met`. Those of flat and concave edges, and
+    /// those from inside (what came in leaves elsewhere), are told only if there is nothing else to do (`busy`, or
+    /// other crossings): resolving the others mostly resolves them.
     /// `known` tells which pairs have a row already.
     pub fn cross(
         &self,

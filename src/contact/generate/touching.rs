@@ -1,5 +1,6 @@
-//! Bodies that touch exactly at the start, as boxes put on one another by round numbers do. Contact keeps surfaces apart by induction, and what starts at distance
-//! zero has no side to be kept on: such bodies are set apart by a part of the contact tolerance, too little to be seen.
+//! Bodies that touch exactly at the start, as boxes put on one another by round numbers do. Contact keeps surfaces
+//! apart by induction, and what starts at distance zero has no side to be kept on: such bodies are set apart by a part
+//! of the contact tolerance, too little to be seen.
 
 use super::row_life::MAX_ASIDE;
 use super::{SAFETY, Surfaces};
@@ -24,8 +25,9 @@ struct Separation {
     least: f64,
 }
 
-/// Moves free bodies of `state` so that those which touch at the start have gaps of half the contact tolerance `tolerance` [m]. Bodies that nothing brings apart,
-/// such as a peg that fits its hole exactly, stay as near as they are. Returns how many bodies were moved.
+/// Moves free bodies of `state` so that those which touch at the start have gaps of half the contact tolerance
+/// `tolerance` [m]. Bodies that nothing brings apart, such as a peg that fits its hole exactly, stay as near as they
+/// are. Returns how many bodies were moved.
 pub fn set_apart(model: &Model, state: &mut State, tolerance: f64) -> usize {
     // Surfaces that cannot be tested are told by the solver.
     let Ok(surfaces) = Surfaces::new(model) else { return 0 };
@@ -123,8 +125,9 @@ fn separations(model: &Model, surfaces: &Surfaces, tolerance: f64) -> Vec<Separa
     separations
 }
 
-/// The plane between a pair on whose two sides the surfaces around it lie, as its normal towards the first feature and the distance; none where there is no such one: a
-/// corner that touches the rim of a face is kept by the face around the rim. `apart`: from the second to the first feature.
+/// The plane between a pair on whose two sides the surfaces around it lie, as its normal towards the first feature and
+/// the distance; none where there is no such one: a corner that touches the rim of a face is kept by the face around
+/// the rim. `apart`: from the second to the first feature.
 fn supporting_plane(mesh: &Mesh, pair: Pair, x: &[Vec3], neighbours: &[Vec<u32>], apart: &Vec3) -> Option<(Vec3, f64)> {
     let [a, b, c, d] = mesh.vertices(pair).map(|v| x[v as usize]);
     match pair {

@@ -1,7 +1,8 @@
 //! Iterative constraint anticipation [Otaduy, Tamstorf, Steinemann, Gross 2009; `contact-cr.md` 11].
 //!
-//! With dv* the solution without contacts and A = D + Lo + Up by 3x3 blocks, the part that contacts add to it is found by Gauss-Seidel, each sweep preceded by
-//! the contact problem of D, in which a contact meets only those that share nodes with it. An iteration takes two products with A.
+//! With dv* the solution without contacts and A = D + Lo + Up by 3x3 blocks, the part that contacts add to it is found
+//! by Gauss-Seidel, each sweep preceded by the contact problem of D, in which a contact meets only those that share
+//! nodes with it. An iteration takes two products with A.
 
 use rayon::prelude::*;
 
@@ -20,7 +21,8 @@ const MAX_SWEEPS: usize = 200;
 const SWEEP_TOLERANCE: f64 = 0.1;
 /// The velocity equation of an inner solve may miss this part of the bound of the whole.
 const INNER: f64 = 0.01;
-/// An impact many times the weight need not be solved to a thousandth of the weight: the residual may stay at this part of the first one.
+/// An impact many times the weight need not be solved to a thousandth of the weight: the residual may stay at this part
+/// of the first one.
 const RELATIVE_RESIDUAL: f64 = 1e-3;
 /// As an iteration of anticipation is cheap, there may be this many times the iterations of conjugate residuals.
 const ITERATIONS_FACTOR: u32 = 10;
@@ -55,13 +57,7 @@ impl RowSolver for Anticipation {
 
     fn solve_rows(&mut self, problem: &Problem, contacts: &mut [Constraint], dv: &mut [Vec3], _: f64) -> RowsSolved {
         if contacts.is_empty() {
-            let solved = problem.solve_elastic(dv, &mut self.cg);
-            return RowsSolved {
-                iterations: solved.iterations,
-                residual: solved.residual,
-                settled: solved.converged,
-                ..Default::default()
-            };
+            return problem.solve_no_rows(dv, &mut self.cg);
         }
         for vector in [&mut self.residual, &mut self.base, &mut self.force] {
             vector.resize(dv.len(), Vec3::zeros());
@@ -100,7 +96,8 @@ impl Anticipation {
         }
     }
 
-    /// The solution without contacts; what the start value has beside it is the first guess of what contacts add. Returns the bound on the residual.
+    /// The solution without contacts; what the start value has beside it is the first guess of what contacts add.
+    /// Returns the bound on the residual.
     fn start(&mut self, problem: &Problem, contacts: &[Constraint], p: &[Vec3], dv: &[Vec3]) -> f64 {
         let Self { free, correction, residual, cg, relative_residual, .. } = self;
         problem.residual(contacts, p, dv, residual);
@@ -125,7 +122,8 @@ impl Anticipation {
         force.fill(Vec3::zeros());
         problem.spread_all(contacts, p, 1.0, force);
         loop {
-            // Residual of A correction = J^T p, and the anticipated velocities: those of the next sweep if it saw the old values alone.
+            // Residual of A correction = J^T p, and the anticipated velocities: those of the next sweep if it saw the
+            // old values alone.
             problem.system.apply(correction, residual);
             for (i, base) in base.iter_mut().enumerate() {
                 dv[i] = free[i] + correction[i];

@@ -9,10 +9,12 @@ use crate::math::Vec3;
 pub enum Effort {
     /// All of them.
     Whole,
-    /// For a step that does not settle: sticking may turn into sliding but not back, and sliding forces keep their direction while their size follows
-    /// the cone. Such changes end; bodies stay apart and the cone holds, only some sliding contacts may point the wrong way.
+    /// For a step that does not settle: sticking may turn into sliding but not back, and sliding forces keep their
+    /// direction while their size follows the cone. Such changes end; bodies stay apart and the cone holds, only some
+    /// sliding contacts may point the wrong way.
     Settling,
-    /// The last resort: sliding forces stay as they are, so that what remains is a convex problem, and all rows that it needs are found.
+    /// The last resort: sliding forces stay as they are, so that what remains is a convex problem, and all rows that it
+    /// needs are found.
     Frozen,
 }
 
@@ -26,8 +28,8 @@ impl Effort {
         }
     }
 
-    /// How many contact tolerances count as one. Many points of a fine surface in few tets make more rows than there are motions to obey them; the last resort
-    /// takes their least-squares compromise.
+    /// How many contact tolerances count as one. Many points of a fine surface in few tets make more rows than there
+    /// are motions to obey them; the last resort takes their least-squares compromise.
     pub fn leniency(self) -> f64 {
         if self == Self::Frozen { LENIENCY } else { 1.0 }
     }
@@ -36,8 +38,9 @@ impl Effort {
 /// Of the last resort.
 pub const LENIENCY: f64 = 8.0;
 
-/// Friction forces of a finished solve agree with the law to this part of the mean limit mu lambda. The effect of one force, as a distance, does not tell:
-/// all points of a stiff block slide as one, and answer together many times as far as each by itself.
+/// Friction forces of a finished solve agree with the law to this part of the mean limit mu lambda. The effect of one
+/// force, as a distance, does not tell: all points of a stiff block slide as one, and answer together many times as far
+/// as each by itself.
 pub const FORCE_TOLERANCE: f64 = 1e-4;
 
 /// What an evaluation looks at in one contact.
@@ -89,7 +92,8 @@ pub struct Occasion {
 struct Scale {
     /// Constraint tolerance [m].
     tolerance: f64,
-    /// What one force may be off because the velocity equation is met to a residual only [N]; none is told while the solve goes on.
+    /// What one force may be off because the velocity equation is met to a residual only [N]; none is told while the
+    /// solve goes on.
     noise: Option<f64>,
     /// How far from the law a friction force may stay [N].
     slack: f64,
@@ -105,7 +109,8 @@ pub fn evaluate(problem: &Problem, options: &CrOptions, contacts: &mut [Constrai
         tolerance: problem.tolerance * occasion.effort.leniency(),
         noise,
         slack: noise.map_or(f64::INFINITY, |noise| noise.max(FORCE_TOLERANCE * mean_limit(contacts))),
-        // Normal forces answer to friction; where two contacts throw the load to and fro, the mean of their turns is the answer.
+        // Normal forces answer to friction; where two contacts throw the load to and fro, the mean of their turns is
+        // the answer.
         pace: 1.0 / f64::from(1 + occasion.rounds / 20),
     };
     let mut changed = false;
@@ -149,7 +154,8 @@ fn mean_limit(contacts: &[Constraint]) -> f64 {
     sum / f64::from(n.max(1))
 }
 
-/// `FrictionUpdate::Projection`: the contact obeys gamma = projection of gamma + slip/compliance on the disc of radius mu lambda (the natural map).
+/// `FrictionUpdate::Projection`: the contact obeys gamma = projection of gamma + slip/compliance on the disc of radius
+/// mu lambda (the natural map).
 fn project_friction(contact: &mut Constraint, look: &Look, scale: &Scale, effort: Effort) -> bool {
     let gamma = contact.force.friction();
     let violation = look.violation(contact);
@@ -200,8 +206,9 @@ fn project_friction(contact: &mut Constraint, look: &Look, scale: &Scale, effort
 }
 
 impl Constraint {
-    /// Slides with a force of the size `limit`, along gamma + slip/compliance = w. Newton's method on the natural map for a fixed limit: across w the force is
-    /// limit/|w| times that of w, so slip across = c (|w| - limit)/limit * force across.
+    /// Slides with a force of the size `limit`, along gamma + slip/compliance = w. Newton's method on the natural map
+    /// for a fixed limit: across w the force is limit/|w| times that of w, so slip across = c (|w| - limit)/limit *
+    /// force across.
     fn slide_along(&mut self, gamma: &Vec3, look: &Look, limit: f64) {
         let wanted = gamma + look.slip() / look.compliance;
         let size = wanted.norm();
@@ -212,8 +219,8 @@ impl Constraint {
     }
 }
 
-/// `FrictionUpdate::Turn`, the published rules with the corrections of `contact-cr.md` 4. The size is the mean of the present limit and the former force (an
-/// exponential average instead of one over the last two).
+/// `FrictionUpdate::Turn`, the published rules with the corrections of `contact-cr.md` 4. The size is the mean of the
+/// present limit and the former force (an exponential average instead of one over the last two).
 fn turn_friction(contact: &mut Constraint, look: &Look, scale: &Scale) -> bool {
     let gamma = contact.force.friction();
     let (size, slip) = (gamma.norm(), look.slip());

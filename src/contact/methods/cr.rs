@@ -1,9 +1,10 @@
-//! Preconditioned conjugate residuals on the whole system of velocities and multipliers, switching contact states on the way
-//! [Verschoor & Jalba 2019, Algorithm 1; Verschoor 2019, Algorithm 4; `contact-cr.md` 3, 6, 7].
+//! Preconditioned conjugate residuals on the whole system of velocities and multipliers, switching contact states on
+//! the way [Verschoor & Jalba 2019, Algorithm 1; Verschoor 2019, Algorithm 4; `contact-cr.md` 3, 6, 7].
 //!
-//! The unknown is y = (dv, z) of  B y = d,  B = [A L^T; L -S], d = (rhs - J_t^T gamma', -offset), with L the rows that are in the
-//! system and S the compliance of those that have one: springs, and sliding contacts that turn. The residual is split: r_u = rhs - A dv is carried by the recurrence, so a changed state costs no product with A. One product with A and
-//! one application of the preconditioner an iteration.
+//! The unknown is y = (dv, z) of  B y = d,  B = [A L^T; L -S], d = (rhs - J_t^T gamma', -offset), with L the rows that
+//! are in the system and S the compliance of those that have one: springs, and sliding contacts that turn. The residual
+//! is split: r_u = rhs - A dv is carried by the recurrence, so a changed state costs no product with A. One product
+//! with A and one application of the preconditioner an iteration.
 
 use super::RowSolver;
 use super::contact_states::{Effort, Occasion, evaluate};
@@ -75,7 +76,8 @@ impl Work {
         dot(&self.residual.v, &self.residual.v).sqrt()
     }
 
-    /// The residual in units of its bounds: that of the `velocities`, and `ROW_TOLERANCE` of a contact tolerance for the rows.
+    /// The residual in units of its bounds: that of the `velocities`, and `ROW_TOLERANCE` of a contact tolerance for
+    /// the rows.
     fn error(&self, velocities: f64, bound: f64, tolerance: f64) -> f64 {
         let rows = self.residual.c.iter().map(Vec3::amax).fold(0.0, f64::max);
         (velocities / bound).max(rows / (ROW_TOLERANCE * tolerance))
@@ -93,13 +95,7 @@ impl RowSolver for Cr {
 
     fn solve_rows(&mut self, problem: &Problem, rows: &mut [Constraint], dv: &mut [Vec3], accuracy: f64) -> RowsSolved {
         if rows.is_empty() {
-            let solved = problem.solve_elastic(dv, &mut self.cg);
-            return RowsSolved {
-                iterations: solved.iterations,
-                residual: solved.residual,
-                settled: solved.converged,
-                ..Default::default()
-            };
+            return problem.solve_no_rows(dv, &mut self.cg);
         }
         self.iterate(problem, rows, dv, accuracy.is_infinite())
     }
@@ -110,7 +106,8 @@ impl Cr {
         Self { options, ..Self::default() }
     }
 
-    /// The loop, until it has converged and no state changes any more. While rows may still change (`is_rough`) a rough solve shows how.
+    /// The loop, until it has converged and no state changes any more. While rows may still change (`is_rough`) a rough
+    /// solve shows how.
     fn iterate(&mut self, problem: &Problem, contacts: &mut [Constraint], dv: &mut [Vec3], is_rough: bool) -> RowsSolved {
         let Self { options, work, iterations, first_residual, .. } = self;
         let options = &*options;
@@ -211,9 +208,10 @@ pub const ROUGH_TOLERANCE: f64 = 3e-2;
 /// What the rows may miss, as a part of the contact tolerance: they aim at the middle of a band as wide as that.
 pub const ROW_TOLERANCE: f64 = 0.3;
 
-/// True when states should be looked at after `iterations` since the last look. `Turn`: each max(1, floor(log2(|r|/eps1) / 3)) iterations, the published law.
-/// `Projection`: when the error is `progress` < 1/2 of that after the states changed, as an inexact Newton method solves each of its linear systems, or after a
-/// fiftieth of the iterations that there are.
+/// True when states should be looked at after `iterations` since the last look. `Turn`: each max(1,
+/// floor(log2(|r|/eps1) / 3)) iterations, the published law.
+/// `Projection`: when the error is `progress` < 1/2 of that after the states changed, as an inexact Newton method
+/// solves each of its linear systems, or after a fiftieth of the iterations that there are.
 fn is_time(options: &CrOptions, max_iterations: u32, iterations: u32, progress: f64, error: f64) -> bool {
     match options.friction {
         FrictionUpdate::Turn => iterations >= (error.max(1.0).log2() / 3.0).floor().max(1.0) as u32,
@@ -269,8 +267,9 @@ fn clear_fixed(problem: &Problem, v: &mut [Vec3]) {
     problem.system.clear_fixed(v);
 }
 
-/// The `Full` preconditioner: the block inverse of [D L^T; L 0] with the block diagonal D of A and the diagonal S of L D^-1 L^T:
-/// a = D^-1 r;  t = S^-1 (L a - q);  result (a - D^-1 L^T t, t)  (`contact-cr.md` 6). `Diagonal`: (a, S^-1 q). `None`: (r, s q) with a number s.
+/// The `Full` preconditioner: the block inverse of [D L^T; L 0] with the block diagonal D of A and the diagonal S of L
+/// D^-1 L^T: a = D^-1 r;  t = S^-1 (L a - q);  result (a - D^-1 L^T t, t)  (`contact-cr.md` 6). `Diagonal`: (a, S^-1
+/// q). `None`: (r, s q) with a number s.
 fn precondition(problem: &Problem, options: &CrOptions, contacts: &[Constraint], r: &Pair, z: &mut Pair, scratch: &mut [Vec3]) {
     match options.preconditioner {
         Preconditioner::None => z.v.copy_from_slice(&r.v),

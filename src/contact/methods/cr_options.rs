@@ -9,8 +9,8 @@ const RELATIVE_RESIDUAL: f64 = 1e-3;
 /// How conjugate residuals go about it; all but the default is for comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct CrOptions {
-    /// The residual may stay at this part of the one that the step starts with: an impact many times the weight need not be solved to a thousandth of the
-    /// weight.
+    /// The residual may stay at this part of the one that the step starts with: an impact many times the weight need
+    /// not be solved to a thousandth of the weight.
     pub relative_residual: f64,
     pub preconditioner: Preconditioner,
     pub part: Part,
@@ -38,18 +38,21 @@ pub enum Preconditioner {
     Full,
     /// The two diagonals alone: D^-1 and the inverse diagonal of L D^-1 L^T.
     Diagonal,
-    /// The identity, but for one number that makes rows, which are metres, comparable with momenta: else the answer to how many iterations it takes would
-    /// depend on the unit of length.
+    /// The identity, but for one number that makes rows, which are metres, comparable with momenta: else the answer to
+    /// how many iterations it takes would depend on the unit of length.
     None,
 }
 
-/// How the force of a sliding contact finds its size and direction. Measured in the heap of `rings` (8 steps from 0.49 s): the projection takes 341
-/// iterations a step, the published turn 1149, and it solves for the direction, which the turn hardly changes. At rest the turn takes fewer.
+/// How the force of a sliding contact finds its size and direction. Measured in the heap of `rings` (8 steps from 0.49
+/// s): the projection takes 341 iterations a step, the published turn 1149, and it solves for the direction, which the
+/// turn hardly changes. At rest the turn takes fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrictionUpdate {
-    /// Newton's method on the projection on the cone: the force across the direction is an unknown of the system (`Constraint::turning`).
+    /// Newton's method on the projection on the cone: the force across the direction is an unknown of the system
+    /// (`Constraint::turning`).
     Projection,
-    /// The published one: a small turn towards the slip, and states looked at by the interval law (`contact-cr.md` 3, 5).
+    /// The published one: a small turn towards the slip, and states looked at by the interval law (`contact-cr.md` 3,
+    /// 5).
     Turn,
 }
 

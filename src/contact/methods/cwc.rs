@@ -1,9 +1,10 @@
-//! Corrected warped compliance: contact laws are solved in the space of the contact forces, with the compliance of the rest pose rotated node by
-//! node; outer passes correct the velocities with the true matrix (`contact-study.md` 4).
+//! Corrected warped compliance: contact laws are solved in the space of the contact forces, with the compliance of the
+//! rest pose rotated node by node; outer passes correct the velocities with the true matrix (`contact-study.md` 4).
 //!
-//! With R the rotations of the nodes and A0 the matrix of the rest pose, `A~^-1 r = R A0^-1 R^T r` stands for A^-1: in the compliance W~ = J A~^-1 J^T of the
-//! contacts, and as preconditioner of the elastic solve. Forces that are found with W~ move the contacts exactly as foreseen, so gaps, sticking and cones hold after
-//! every pass; the passes only remove what A~ leaves of the elastic residual.
+//! With R the rotations of the nodes and A0 the matrix of the rest pose, `A~^-1 r = R A0^-1 R^T r` stands for A^-1: in
+//! the compliance W~ = J A~^-1 J^T of the contacts, and as preconditioner of the elastic solve. Forces that are found
+//! with W~ move the contacts exactly as foreseen, so gaps, sticking and cones hold after every pass; the passes only
+//! remove what A~ leaves of the elastic residual.
 
 use super::RowSolver;
 use super::warped::{self, ContactIsland};
@@ -18,7 +19,8 @@ use crate::sparse::{FactorWork, System, axpy, dot, xpay};
 pub const MAX_PASSES: u32 = 12;
 /// Rows that may still change are solved to this part of how far gaps were from what the rows predicted.
 pub const SCHEDULE: Schedule = Schedule::Part(0.05);
-/// The elastic residual may still move this part of the contact tolerance: friction remembers how a landing was solved (`contact-study.md` 4.1).
+/// The elastic residual may still move this part of the contact tolerance: friction remembers how a landing was solved
+/// (`contact-study.md` 4.1).
 pub const ELASTIC_TOLERANCE: f64 = 0.04;
 
 /// The method with its vectors, kept between steps.
@@ -66,7 +68,8 @@ const SLOW: f64 = 0.2;
 const MAX_ELASTIC_ITERATIONS: u32 = 60;
 /// Forces are found to this part of what the elastic residual of the pass still moves.
 pub const FORCING: f64 = 0.1;
-/// Forces are sought to this part of the contact tolerance, and taken if they come as near as that: gaps that aim at the middle of the band stay in it.
+/// Forces are sought to this part of the contact tolerance, and taken if they come as near as that: gaps that aim at
+/// the middle of the band stay in it.
 const FINEST: f64 = 0.2;
 /// Bounds on the inner iterations of a pass that is not yet about the last digits.
 const FIRST_ITERATIONS: [u32; 2] = [80, 320];
@@ -195,7 +198,8 @@ impl Cwc {
     }
 }
 
-/// What is open by more than `gap` [m] is not in contact: the force that the tolerance has left there moves less than that.
+/// What is open by more than `gap` [m] is not in contact: the force that the tolerance has left there moves less than
+/// that.
 pub fn release(contacts: &mut [Constraint], dv: impl Fn(usize) -> Vec3, dt: f64, gap: f64) {
     for contact in contacts.iter_mut().filter(|c| c.is_active() && c.law.is_unilateral()) {
         if contact.row.motion(&dv, dt).x > gap {
@@ -233,7 +237,8 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Forces that obey the laws as far as W~ tells, island by island; the worst of their outcomes, with the iterations of the slowest.
+    /// Forces that obey the laws as far as W~ tells, island by island; the worst of their outcomes, with the iterations
+    /// of the slowest.
     fn solve_forces(&self, islands: &[ContactIsland], duals: &mut [DualWork], p: &mut [Vec3]) -> dual::Outcome {
         let iterations = match self.chain {
             Chain::First => FIRST_ITERATIONS,
@@ -341,8 +346,9 @@ fn invert(problem: &Problem, block: &Block, r: &[Vec3], z: &mut [Vec3], work: &m
     }
 }
 
-/// `z` so that A z is near `r`; returns the largest entry of A~^-1 r and the iterations of the slowest body. One application of A~^-1 a body, unless passes with
-/// that contract slowly: then conjugate gradients, which it preconditions.
+/// `z` so that A z is near `r`; returns the largest entry of A~^-1 r and the iterations of the slowest body. One
+/// application of A~^-1 a body, unless passes with that contract slowly: then conjugate gradients, which it
+/// preconditions.
 fn correct(problem: &Problem, r: &mut [Vec3], z: &mut [Vec3], tolerance: f64, work: &mut [BlockWork]) -> (f64, u32) {
     Parts { blocks: problem.blocks, r, z, work }.solve(&|block, r, z, work| {
         invert(problem, block, r, z, work);
@@ -363,7 +369,8 @@ fn largest(z: &[Vec3]) -> f64 {
     z.iter().map(Vec3::amax).fold(0.0, f64::max)
 }
 
-/// Solves A z = r on one block until A~^-1 of the residual moves nothing by more than `bound` [m]. At the start `z` is A~^-1 r; `r` is used up.
+/// Solves A z = r on one block until A~^-1 of the residual moves nothing by more than `bound` [m]. At the start `z` is
+/// A~^-1 r; `r` is used up.
 fn conjugate_gradient(problem: &Problem, block: &Block, r: &mut [Vec3], z: &mut [Vec3], bound: f64, work: &mut BlockWork) -> u32 {
     let mut vectors = std::mem::take(&mut work.krylov);
     for vector in &mut vectors {

@@ -1,4 +1,5 @@
-//! Methods that solve given rows: forces and velocity changes, nothing else. Geometry, renewal of rows and acceptance are the driver's.
+//! Methods that solve given rows: forces and velocity changes, nothing else. Geometry, renewal of rows and acceptance
+//! are the driver's.
 
 pub mod anticipation;
 mod contact_states;
@@ -23,12 +24,13 @@ pub trait RowSolver: Send {
     /// The solve of another problem begins, at the velocity change `dv`.
     fn begin(&mut self, problem: &Problem, dv: &[Vec3]);
 
-    /// Finds the forces of `rows` and the velocity changes `dv`, from those that they hold; gaps and slip to `accuracy` [m]. It may put the rows in
-    /// another order.
+    /// Finds the forces of `rows` and the velocity changes `dv`, from those that they hold; gaps and slip to `accuracy`
+    /// [m]. It may put the rows in another order.
     fn solve_rows(&mut self, problem: &Problem, rows: &mut [Constraint], dv: &mut [Vec3], accuracy: f64) -> RowsSolved;
 }
 
-/// The methods of the program by name; none where `method` is no method of the product (`Auto`, and those of the laboratory).
+/// The methods of the program by name; none where `method` is no method of the product (`Auto`, and those of the
+/// laboratory).
 pub fn row_solver(method: ContactMethod) -> Option<Box<dyn RowSolver>> {
     match method {
         ContactMethod::Cwc => Some(Box::<cwc::Cwc>::default()),

@@ -1,5 +1,5 @@
-//! The contact problem of the block diagonal D of the matrix, in which a contact meets only those that share nodes with it: groups of contacts that share none are
-//! problems of their own.
+//! The contact problem of the block diagonal D of the matrix, in which a contact meets only those that share nodes with
+//! it: groups of contacts that share none are problems of their own.
 
 use std::ops::Range;
 
@@ -76,8 +76,8 @@ impl Nodal {
         self.groups.len()
     }
 
-    /// Gauss-Seidel from the forces `p` [N] and the velocity changes `base` without contact forces, to and fro through each group until no force changes the motion of
-    /// its contact by more than `tolerance` [m].
+    /// Gauss-Seidel from the forces `p` [N] and the velocity changes `base` without contact forces, to and fro through
+    /// each group until no force changes the motion of its contact by more than `tolerance` [m].
     pub fn solve(&mut self, p: &mut [Vec3], base: &[Vec3], tolerance: f64, max_sweeps: usize) {
         self.groups.par_iter_mut().for_each(|group| group.solve(p, base, tolerance, max_sweeps));
         for group in &self.groups {

@@ -1,5 +1,5 @@
-//! The warped compliance W~ = dt^2 C H A~^-1 H^T C^T of the contacts, A~^-1 = R A0^-1 R^T with the rest pose A0 and the rotations R of the nodes
-//! (`contact-study.md` 4).
+//! The warped compliance W~ = dt^2 C H A~^-1 H^T C^T of the contacts, A~^-1 = R A0^-1 R^T with the rest pose A0 and the
+//! rotations R of the nodes (`contact-study.md` 4).
 
 #[cfg(test)]
 mod tests;
@@ -203,7 +203,8 @@ fn sort_contacts<K: Ord + Copy>(contacts: &mut [Constraint], order: &mut Vec<(K,
 /// Contacts whose levers a thread finds at once.
 const CHUNK: usize = 64;
 
-/// Hands the levers of each contact, from the first-th on, to `fill`, which tells how many each side has; halves of them to different threads.
+/// Hands the levers of each contact, from the first-th on, to `fill`, which tells how many each side has; halves of
+/// them to different threads.
 fn fill_levers(
     first: usize,
     spans: &mut [(usize, [usize; 2])],
@@ -302,7 +303,8 @@ fn put_levers(problem: &Problem, meeting: &Meeting, contact: &Constraint, levers
     counts
 }
 
-/// Adds what impulses at `places` of the body move at the lever: `dt C H R A0^-1`, still to be turned by the rotations of the places.
+/// Adds what impulses at `places` of the body move at the lever: `dt C H R A0^-1`, still to be turned by the rotations
+/// of the places.
 #[inline(always)]
 fn add_motions<S: Simd>(problem: &Problem, block: &Block, columns: &Requested, lever: &Lever, places: &[u32], motions: &mut [Rows]) {
     let matrix = [0, 1, 2].map(|r| [lever.matrix[(r, 0)], lever.matrix[(r, 1)], lever.matrix[(r, 2)]]);

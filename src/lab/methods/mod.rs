@@ -1,5 +1,5 @@
-//! Methods of contact to compare with: variants of conjugate residuals, staggered projections, and two on the exact compliance of the contacts, projected
-//! Gauss-Seidel and semi-smooth Newton (`contact-cr.md` 11).
+//! Methods of contact to compare with: variants of conjugate residuals, staggered projections, and two on the exact
+//! compliance of the contacts, projected Gauss-Seidel and semi-smooth Newton (`contact-cr.md` 11).
 
 mod exact;
 mod staggered;

@@ -1,5 +1,6 @@
-//! Staggered projections [Kaufman, Sueda, James, Pai 2008; `contact-cr.md` 11]: normal forces with friction fixed, then friction with the normal forces fixed, in
-//! turn. Both are convex and solved by conjugate residuals with state switching (the thesis' variant with two of them; here with discs instead of pyramids).
+//! Staggered projections [Kaufman, Sueda, James, Pai 2008; `contact-cr.md` 11]: normal forces with friction fixed, then
+//! friction with the normal forces fixed, in turn. Both are convex and solved by conjugate residuals with state
+//! switching (the thesis' variant with two of them; here with discs instead of pyramids).
 
 use super::ITERATIONS_FACTOR;
 use crate::contact::driver::{ACCEPTED, RowsSolved};
@@ -36,13 +37,7 @@ impl RowSolver for Staggered {
 
     fn solve_rows(&mut self, problem: &Problem, contacts: &mut [Constraint], dv: &mut [Vec3], _: f64) -> RowsSolved {
         if contacts.is_empty() {
-            let solved = problem.solve_elastic(dv, &mut self.cg);
-            return RowsSolved {
-                iterations: solved.iterations,
-                residual: solved.residual,
-                settled: solved.converged,
-                ..Default::default()
-            };
+            return problem.solve_no_rows(dv, &mut self.cg);
         }
         let before = self.iterations;
         let mut solved = RowsSolved::default();

@@ -12,7 +12,8 @@ use crate::math::{Mat3, Vec3};
 use crate::model::{PairId, PairKind};
 use crate::sparse::{Columns, Operator, Pattern, RestFactor, Segment, System, elastic_box};
 
-/// Two soft cubes, one on the other on a floor: the lower one slides, the upper one is dragged along. Springs pull at the upper one.
+/// Two soft cubes, one on the other on a floor: the lower one slides, the upper one is dragged along. Springs pull at
+/// the upper one.
 struct Stack {
     pattern: Pattern,
     a: Operator,
@@ -262,8 +263,9 @@ fn the_less_a_preconditioner_knows_the_more_iterations_it_needs() {
     }
 }
 
-/// The literature prints the multipliers of [A L^T; L 0] as the forces, >= 0. They are the forces with the other sign (`contact-cr.md` 2): active sets that are
-/// switched as printed pull at what is in touch, and let go of what is pushed.
+/// The literature prints the multipliers of [A L^T; L 0] as the forces, >= 0. They are the forces with the other sign
+/// (`contact-cr.md` 2): active sets that are switched as printed pull at what is in touch, and let go of what is
+/// pushed.
 #[test]
 fn multipliers_are_forces_with_the_other_sign() {
     let mut stack = stack(0.0);
@@ -279,8 +281,8 @@ fn multipliers_are_forces_with_the_other_sign() {
     assert!(rounds.is_none() && difference > 1e-2, "{rounds:?} rounds, {difference} m/s");
 }
 
-/// Active sets by dense solves without friction, forces being `sign` times the multipliers: after how many of 200 rounds nothing changes any more, and the last
-/// velocities.
+/// Active sets by dense solves without friction, forces being `sign` times the multipliers: after how many of 200
+/// rounds nothing changes any more, and the last velocities.
 fn switched(stack: &Stack, sign: f64) -> (Option<usize>, Vec<Vec3>) {
     let Stack { pattern, a, rhs, contacts, .. } = stack;
     let parts = Parts::new(stack);
@@ -318,7 +320,8 @@ fn switched(stack: &Stack, sign: f64) -> (Option<usize>, Vec<Vec3>) {
     }
 }
 
-/// Rows that say the same (two triangles that share the edge which is met) neither change the motion nor slow the solve down.
+/// Rows that say the same (two triangles that share the edge which is met) neither change the motion nor slow the solve
+/// down.
 #[test]
 fn repeated_rows_cost_no_iterations() {
     let once = stack(0.0);

@@ -1,7 +1,7 @@
 //! Block compressed sparse rows: N x N blocks, zeros explicit; N = 1 is CSR.
 //!
-//! The thesis has blocks row-major, one thread an entry, and so has the device (`Grouped`). Here they are column-major: an entry of x then multiplies a
-//! register of one column, and the sums need no shuffles.
+//! The thesis has blocks row-major, one thread an entry, and so has the device (`Grouped`). Here they are column-major:
+//! an entry of x then multiplies a register of one column, and the sums need no shuffles.
 
 use std::ops::Range;
 
@@ -92,7 +92,8 @@ impl<T: Real, const N: usize> Bcsr<T, N> {
         self.multiply_and_dot(x, y, None);
     }
 
-    /// [`Self::multiply`]; returns `x.y` if `dots` has places for the sums of the parts. A sum is the same for any number of threads.
+    /// [`Self::multiply`]; returns `x.y` if `dots` has places for the sums of the parts. A sum is the same for any
+    /// number of threads.
     pub fn multiply_and_dot(&self, x: &[T], y: &mut [T], dots: Option<&mut Vec<f64>>) -> f64 {
         let mut none = vec![];
         let with_dot = dots.is_some();
@@ -122,7 +123,8 @@ impl<T: Real, const N: usize> WithSimd for Rows<'_, T, N> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> f64 {
         let Self { matrix, rows, x, y, own } = self;
-        // A sum for each column of a block, and for small blocks of several blocks: sums that do not wait for each other.
+        // A sum for each column of a block, and for small blocks of several blocks: sums that do not wait for each
+        // other.
         const LONGEST: usize = 4;
         let mut blocks = &matrix.blocks[matrix.row_starts[rows.start] as usize..];
         let mut columns = &matrix.columns[matrix.row_starts[rows.start] as usize..];

@@ -1,4 +1,5 @@
-//! Conjugate gradients with the Jacobi preconditioner for any storage (`linear-algebra.md` 3), fused to three passes an iteration.
+//! Conjugate gradients with the Jacobi preconditioner for any storage (`linear-algebra.md` 3), fused to three passes an
+//! iteration.
 
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
@@ -21,7 +22,8 @@ pub struct CgWork<T> {
     sums: Vec<[f64; 2]>,
 }
 
-/// Solves `A x = b` to `|b - A x| <= tolerance` (2-norm) from the start value in `x`; A is symmetric positive definite, and
+/// Solves `A x = b` to `|b - A x| <= tolerance` (2-norm) from the start value in `x`; A is symmetric positive definite,
+/// and
 /// `inverse_diagonal` holds 1/A_kk. All are padded as [`Storage::padded`] says, with zeros.
 ///
 /// It is Algorithm 2 of the thesis in its unsplit form: with c_k = 1/sqrt(A_kk) its w.w is r.z, z = A_kk^-1 r.

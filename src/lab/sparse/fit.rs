@@ -12,8 +12,8 @@ pub enum FitError {
 
 const MAX_STEPS: usize = 200;
 
-/// Parameters p near `start` that make `sum_i (f(p, x_i) - y_i)^2` least [Levenberg 1944; Marquardt 1963]: the diagonal of J^T J is raised until a step
-/// helps. Derivatives are central differences.
+/// Parameters p near `start` that make `sum_i (f(p, x_i) - y_i)^2` least [Levenberg 1944; Marquardt 1963]: the diagonal
+/// of J^T J is raised until a step helps. Derivatives are central differences.
 pub fn fit<const P: usize>(f: impl Fn(&[f64; P], f64) -> f64, samples: &[(f64, f64)], start: [f64; P]) -> Result<[f64; P], FitError> {
     if samples.len() < P {
         return Err(FitError::TooFew { samples: samples.len(), parameters: P });

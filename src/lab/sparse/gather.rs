@@ -1,5 +1,5 @@
-//! The thesis' matrix update: every entry of the matrix is gathered from stored element matrices, by addresses that are found once
-//! (`linear-algebra.md` 2.7).
+//! The thesis' matrix update: every entry of the matrix is gathered from stored element matrices, by addresses that are
+//! found once (`linear-algebra.md` 2.7).
 
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
@@ -18,9 +18,11 @@ const CHUNK: usize = 1024;
 /// Where the entries of N x N blocks come from.
 #[derive(Clone, Debug)]
 pub struct IndexBlocks<const N: usize> {
-    /// Block b of the matrix has the index blocks `starts[b]..starts[b + 1]`: as many as the entry with the most contributions.
+    /// Block b of the matrix has the index blocks `starts[b]..starts[b + 1]`: as many as the entry with the most
+    /// contributions.
     starts: Vec<u32>,
-    /// Address of an entry among all element matrices, row-major one after the other, for each entry of a block by columns.
+    /// Address of an entry among all element matrices, row-major one after the other, for each entry of a block by
+    /// columns.
     addresses: Vec<[[u32; N]; N]>,
 }
 

@@ -1,5 +1,6 @@
 //! The thesis' three mappings of a product onto the threads of a device, with block reordering and block-row sorting
-//! (`linear-algebra.md` 2). What stands here as index computations is what the device runs; `shaders/lab/grouped.wgsl` is its twin.
+//! (`linear-algebra.md` 2). What stands here as index computations is what the device runs; `shaders/lab/grouped.wgsl`
+//! is its twin.
 
 use super::{Bcsr, Real};
 
@@ -56,7 +57,8 @@ pub fn position([bx, by]: [u32; 2], q: u32, s: u32, x: u32) -> u32 {
     s * (bx * by) + q * bx + x
 }
 
-/// A matrix in the order in which thread blocks read it. All block rows of a thread block are padded to the same number of steps.
+/// A matrix in the order in which thread blocks read it. All block rows of a thread block are padded to the same number
+/// of steps.
 #[derive(Clone, Debug)]
 pub struct Grouped<T> {
     /// N.
@@ -162,8 +164,8 @@ pub fn padded_blocks(lengths: &[u32], [bx, by]: [u32; 2], sorted: bool) -> usize
     longest.map(|longest| (longest.div_ceil(bx) * bx * by) as usize).sum()
 }
 
-/// B_x of the multiple-block-row mapping (2.4): the least padding among those with which at least `least_groups` thread blocks are at work, or
-/// the largest if none has so many. Of equal ones the smallest.
+/// B_x of the multiple-block-row mapping (2.4): the least padding among those with which at least `least_groups` thread
+/// blocks are at work, or the largest if none has so many. Of equal ones the smallest.
 pub fn tuned_slots(lengths: &[u32], n: u32, threads: u32, least_groups: usize) -> u32 {
     let most = threads / (n * n);
     let all: Vec<u32> = std::iter::successors(Some(1), |slots| Some(2 * slots)).take_while(|slots| *slots <= most).collect();

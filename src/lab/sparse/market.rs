@@ -1,8 +1,10 @@
-//! Matrix Market files [Boisvert, Pozo, Remington 1996]: real, integer or pattern; general or symmetric; coordinate or array.
+//! Matrix Market files [Boisvert, Pozo, Remington 1996]: real, integer or pattern; general or symmetric; coordinate or
+//! array.
 //!
-//! `sprs` 0.11 reads such files too, and the tests compare with it. It is not the reader here because it names no line in its errors, waits for ever at
-//! a file that ends before its size line, reserves the memory that a size line promises, panics at an index outside the matrix, passes over entries
-//! beyond those that were promised, and takes neither arrays nor, as real numbers, integers and patterns.
+//! `sprs` 0.11 reads such files too, and the tests compare with it. It is not the reader here because it names no line
+//! in its errors, waits for ever at a file that ends before its size line, reserves the memory that a size line
+//! promises, panics at an index outside the matrix, passes over entries beyond those that were promised, and takes
+//! neither arrays nor, as real numbers, integers and patterns.
 
 use super::Csr;
 
@@ -24,11 +26,12 @@ enum Values {
 
 /// Rows or columns that a matrix may have: indices are u32.
 const MOST: u64 = u32::MAX as u64;
-/// Bytes that the row starts of a matrix may take beyond those of its entries. A size line alone must not take the memory.
+/// Bytes that the row starts of a matrix may take beyond those of its entries. A size line alone must not take the
+/// memory.
 const EMPTY_ROWS: u64 = 1 << 24;
 
-/// The matrix in `text`. Both triangles of a symmetric one are filled. `name` is for messages. The number of entries that the header promises is
-/// compared with those found, and never used to reserve memory.
+/// The matrix in `text`. Both triangles of a symmetric one are filled. `name` is for messages. The number of entries
+/// that the header promises is compared with those found, and never used to reserve memory.
 pub fn parse_market(name: &str, text: &str) -> Result<Csr, MarketError> {
     let mut lines = text.lines().enumerate().map(|(number, line)| (number + 1, line));
     let wrong = |line: usize, found: &str, expected: &str| {

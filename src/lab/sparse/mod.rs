@@ -1,5 +1,6 @@
-//! The laboratory of sparse products: storages of any sparse matrix, the mappings of the thesis onto threads of a device, Jacobi conjugate
-//! gradients on one device and on several, and the model that predicts their time (`linear-algebra.md`).
+//! The laboratory of sparse products: storages of any sparse matrix, the mappings of the thesis onto threads of a
+//! device, Jacobi conjugate gradients on one device and on several, and the model that predicts their time
+//! (`linear-algebra.md`).
 
 mod bcsr;
 mod cg;
@@ -34,7 +35,8 @@ use std::ops::Range;
 /// Stored entries that a thread takes at once; parts depend on the matrix alone.
 const PART: usize = 32 * 1024;
 
-/// Where rows are cut so that the parts hold about [`PART`] entries each; `ends[i]` is the number of entries up to the end of row i.
+/// Where rows are cut so that the parts hold about [`PART`] entries each; `ends[i]` is the number of entries up to the
+/// end of row i.
 fn parts(ends: impl Iterator<Item = usize>) -> Vec<u32> {
     let mut cuts = vec![0];
     let (mut rows, mut last) = (0, 0);
@@ -51,7 +53,8 @@ fn parts(ends: impl Iterator<Item = usize>) -> Vec<u32> {
     cuts
 }
 
-/// `work(part, rows, their places in y)` for the rows between each two `cuts`, on as many threads as there are; a row has `width` places.
+/// `work(part, rows, their places in y)` for the rows between each two `cuts`, on as many threads as there are; a row
+/// has `width` places.
 fn in_parts<T: Send, P: Send>(
     cuts: &[u32],
     width: usize,

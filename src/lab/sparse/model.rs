@@ -1,5 +1,5 @@
-//! The performance model of the thesis: throughput curves, and what they say about conjugate gradients on one device and on several
-//! (`linear-algebra.md` 5).
+//! The performance model of the thesis: throughput curves, and what they say about conjugate gradients on one device
+//! and on several (`linear-algebra.md` 5).
 
 use super::{FitError, fit};
 
@@ -25,7 +25,8 @@ impl Throughput {
     /// Of a kernel that is part of another.
     pub const FREE: Self = Self::new(0.0, SIGMA_OF_LATENCY, f64::INFINITY);
 
-    /// The curve through measurements (m, GB/s) that show its rise, and the mean relative error it leaves. The fit starts from a latency and a bandwidth.
+    /// The curve through measurements (m, GB/s) that show its rise, and the mean relative error it leaves. The fit
+    /// starts from a latency and a bandwidth.
     pub fn fitted(samples: &[(f64, f64)]) -> Result<(Self, f64), FitError> {
         let of = |[mu, sigma, nu]: &[f64; 3]| Self::new(*mu, *sigma, *nu);
         let most = samples.iter().map(|(_, speed)| *speed).fold(0.0, f64::max);
@@ -36,8 +37,8 @@ impl Throughput {
         Ok((found, found.error(samples)))
     }
 
-    /// The curve through measurements (m, GB/s) that are all beyond its rise, and the mean relative error it leaves. They say nothing of mu and sigma: these are
-    /// those of a latency [s] that was measured by itself.
+    /// The curve through measurements (m, GB/s) that are all beyond its rise, and the mean relative error it leaves.
+    /// They say nothing of mu and sigma: these are those of a latency [s] that was measured by itself.
     pub fn saturated(latency: f64, samples: &[(f64, f64)]) -> Result<(Self, f64), FitError> {
         let most = samples.iter().map(|(_, speed)| *speed).fold(0.0, f64::max);
         let [nu] = fit(|[nu], m| Self::of_latency(latency, *nu).speed(m), samples, [most])?;
@@ -50,8 +51,8 @@ impl Throughput {
         samples.iter().map(|(m, speed)| (self.speed(*m) - speed).abs() / speed).sum::<f64>() / samples.len() as f64
     }
 
-    /// A latency [s] and then `nu` [GB/s]: `B = nu / (1 + latency nu / 4m)` is (3.3) with `2^mu = latency nu / 4` and sigma = 1/ln 2, close to all that the
-    /// thesis fitted.
+    /// A latency [s] and then `nu` [GB/s]: `B = nu / (1 + latency nu / 4m)` is (3.3) with `2^mu = latency nu / 4` and
+    /// sigma = 1/ln 2, close to all that the thesis fitted.
     pub fn of_latency(latency: f64, nu: f64) -> Self {
         Self::new((latency * nu * 1e9 / 4.0).log2(), SIGMA_OF_LATENCY, nu)
     }
@@ -99,7 +100,8 @@ impl CgModel {
             + 3.0 * self.reduction.seconds(x)
     }
 
-    /// Seconds of an iteration on `n` equal devices with about the same number of blocks each; v goes through the host (3.9).
+    /// Seconds of an iteration on `n` equal devices with about the same number of blocks each; v goes through the host
+    /// (3.9).
     pub fn iteration_on(&self, n: usize, x: f64, e: f64) -> f64 {
         if n == 1 {
             return self.iteration(x, e);
@@ -113,7 +115,8 @@ impl CgModel {
         self.iteration(x, e) / self.iteration_on(n, x, e)
     }
 
-    /// Operations of an iteration; stored zeros count only if `density`, the part of the stored entries that is not one, is 1 (3.6, 3.8).
+    /// Operations of an iteration; stored zeros count only if `density`, the part of the stored entries that is not
+    /// one, is 1 (3.6, 3.8).
     pub fn flops(x: f64, e: f64, density: f64) -> f64 {
         2.0 * e * density + FLOPS_A_ROW * x
     }

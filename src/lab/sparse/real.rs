@@ -33,7 +33,8 @@ pub trait Real:
     /// `self a + b` rounded once.
     fn fused(self, a: Self, b: Self) -> Self;
 
-    /// `self a + b`, in one instruction where the instruction set `S` has one. Loops of it become instructions on whole registers.
+    /// `self a + b`, in one instruction where the instruction set `S` has one. Loops of it become instructions on whole
+    /// registers.
     #[inline(always)]
     fn mul_add<S: Simd>(self, a: Self, b: Self) -> Self {
         if S::IS_SCALAR { self * a + b } else { self.fused(a, b) }

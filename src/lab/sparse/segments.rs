@@ -1,4 +1,5 @@
-//! Conjugate gradients on several devices (`linear-algebra.md` 4): every device owns consecutive block rows and a full copy of the direction v.
+//! Conjugate gradients on several devices (`linear-algebra.md` 4): every device owns consecutive block rows and a full
+//! copy of the direction v.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,10 +11,12 @@ use crate::sparse::Solved;
 /// Block rows of a device.
 pub type Segment = Range<usize>;
 
-/// Cuts the rows into `n` segments of consecutive rows whose numbers of blocks differ by at most the longest row L; `row_starts` counts blocks.
+/// Cuts the rows into `n` segments of consecutive rows whose numbers of blocks differ by at most the longest row L;
+/// `row_starts` counts blocks.
 ///
-/// Segments of lambda to lambda + L blocks exist for the largest lambda with which n smallest ones do not go over the end: no gap
-/// between cuts is wider than L, so all cuts between the ends of n smallest and n largest segments can be reached [Barany, Grinberg 2013].
+/// Segments of lambda to lambda + L blocks exist for the largest lambda with which n smallest ones do not go over the
+/// end: no gap between cuts is wider than L, so all cuts between the ends of n smallest and n largest segments can be
+/// reached [Barany, Grinberg 2013].
 pub fn segments(row_starts: &[u32], n: usize) -> Vec<Segment> {
     let starts: Vec<i64> = row_starts.iter().map(|start| i64::from(*start)).collect();
     let total = starts[starts.len() - 1];
@@ -69,7 +72,8 @@ struct Shared<T> {
     barrier: Barrier,
     /// The slices of v.
     slices: Vec<RwLock<Vec<T>>>,
-    /// Partial sums, two a worker. Three slots take turns: one barrier a reduction suffices, because nobody can be two reductions ahead.
+    /// Partial sums, two a worker. Three slots take turns: one barrier a reduction suffices, because nobody can be two
+    /// reductions ahead.
     slots: [Vec<[AtomicU64; 2]>; 3],
 }
 
@@ -96,8 +100,8 @@ impl<T: Real> Shared<T> {
     }
 }
 
-/// Solves `A x = b` from x = 0 to `|b - A x| <= tolerance`, each worker on a thread of its own. Three barriers an iteration: one for v, one for u.v, and
-/// one for r.z and r.r together, which the thesis counts as two.
+/// Solves `A x = b` from x = 0 to `|b - A x| <= tolerance`, each worker on a thread of its own. Three barriers an
+/// iteration: one for v, one for u.v, and one for r.z and r.r together, which the thesis counts as two.
 pub fn solve_on<T: Real, W: Worker<T>>(
     workers: Vec<W>,
     tolerance: f64,

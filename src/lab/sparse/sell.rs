@@ -1,5 +1,6 @@
-//! SELL: slices of L block rows of 3x3 blocks whose entries are interleaved, so that a register (8) or a warp (32) holds the same entry of several
-//! rows (Kreutzer et al. 2014, with blocks). Rows are sorted by length within windows, which saves padding and keeps neighbours near each other.
+//! SELL: slices of L block rows of 3x3 blocks whose entries are interleaved, so that a register (8) or a warp (32)
+//! holds the same entry of several rows (Kreutzer et al. 2014, with blocks). Rows are sorted by length within windows,
+//! which saves padding and keeps neighbours near each other.
 
 use std::ops::Range;
 
@@ -77,7 +78,8 @@ impl<T: Real, const L: usize> Sell<T, L> {
         self.places.len()
     }
 
-    /// As a device reads it: starts of the slices in steps and their end, then the block row of each lane, `u32::MAX` for none; columns; entries.
+    /// As a device reads it: starts of the slices in steps and their end, then the block row of each lane, `u32::MAX`
+    /// for none; columns; entries.
     pub fn arrays(&self) -> (Vec<u32>, Vec<u32>, Vec<T>) {
         let mut rows = self.slice_starts.clone();
         for (slice, places) in self.places.iter().enumerate() {

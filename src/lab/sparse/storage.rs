@@ -126,8 +126,8 @@ impl<T: Real> Storage<T> {
     }
 }
 
-/// Storages whose least traffic is this many times the least of all are not tried: memory bounds the product. In a cache instructions do, and stored zeros
-/// may save some.
+/// Storages whose least traffic is this many times the least of all are not tried: memory bounds the product. In a
+/// cache instructions do, and stored zeros may save some.
 const HOPELESS: f64 = 1.6;
 const HOPELESS_IN_CACHE: f64 = 5.0;
 /// Bytes of a matrix that the caches next to the cores may hold.

@@ -1,13 +1,14 @@
 //! Direct solves with one body's system matrix of the rest pose, factored once (`contact-study.md` 4, 5).
 //!
-//! Sparse Cholesky on a nested dissection of the body. For each block of the dissection the dense panel `[L11^-1; L21 L11^-1]` is kept in f32,
-//! so that a solve is nothing but dense products: forward  (y1, y2) <- (L11^-1 b1, y2 - L21 L11^-1 b1),  backward
-//! x1 = L11^-T y1 - (L21 L11^-1)^T x2.  A solve is bound by memory: f32 halves its time, and whoever solves with the true matrix
-//! corrects the rest.
+//! Sparse Cholesky on a nested dissection of the body. For each block of the dissection the dense panel `[L11^-1; L21
+//! L11^-1]` is kept in f32, so that a solve is nothing but dense products: forward  (y1, y2) <- (L11^-1 b1, y2 - L21
+//! L11^-1 b1),  backward x1 = L11^-T y1 - (L21 L11^-1)^T x2.  A solve is bound by memory: f32 halves its time, and
+//! whoever solves with the true matrix corrects the rest.
 //!
-//! Compared with faer 0.24 (supernodal, minimum degree; `benches/factor`) on the bodies of the gallery, one thread, medians of nine by turns on a busy
-//! machine. Every pass of every step solves, while a matrix is factored once a run and time step and a column found once a touched node: so this
-//! factor stays, though faer's factors sooner and finds columns sooner.
+//! Compared with faer 0.24 (supernodal, minimum degree; `benches/factor`) on the bodies of the gallery, one thread,
+//! medians of nine by turns on a busy machine. Every pass of every step solves, while a matrix is factored once a run
+//! and time step and a column found once a touched node: so this factor stays, though faer's factors sooner and finds
+//! columns sooner.
 //!
 //! | bunny, armadillo, dragon | this | faer f32 | faer f64 |
 //! |---|---|---|---|
@@ -17,8 +18,9 @@
 //! | memory [MB] | 7.1, 6.6, 8.6 | 5.4, 4.0, 6.6 | 10.9, 8.0, 13.2 |
 //! | error of a solution | 4e-7, 3e-7, 3e-7 | 1e-6, 6e-6, 3e-6 | 1e-14 |
 //!
-//! For a cube of `pile27` (125 nodes) a solve takes 5.1 us, faer's 18 and 21. With the order of this factor faer takes two to three times as long to
-//! factor and no less to solve; its simplicial form is slower in every use but for memory.
+//! For a cube of `pile27` (125 nodes) a solve takes 5.1 us, faer's 18 and 21. With the order of this factor faer takes
+//! two to three times as long to factor and no less to solve; its simplicial form is slower in every use but for
+//! memory.
 
 mod columns;
 mod front;
@@ -43,8 +45,8 @@ use order::Tree;
 #[error("the matrix is not positive definite")]
 pub struct NotPositiveDefinite;
 
-/// Factor of a symmetric positive definite matrix on the free nodes of one body. Nodes count from the first of the body; fixed nodes do
-/// not move.
+/// Factor of a symmetric positive definite matrix on the free nodes of one body. Nodes count from the first of the
+/// body; fixed nodes do not move.
 #[derive(Clone, Debug)]
 pub struct RestFactor {
     tree: Tree,
@@ -110,9 +112,10 @@ fn own_length(node: usize) -> usize {
 }
 
 impl RestFactor {
-    /// Factors the matrix `blocks` on the rows `range` of `pattern`, which must form a block of their own (a body), without the fixed
-    /// nodes.
-    /// `fixed` and `positions` (any that tell near from far, the rest positions) are given for all nodes of the pattern.
+    /// Factors the matrix `blocks` on the rows `range` of `pattern`, which must form a block of their own (a body),
+    /// without the fixed nodes.
+    /// `fixed` and `positions` (any that tell near from far, the rest positions) are given for all nodes of the
+    /// pattern.
     pub fn new(
         pattern: &Pattern,
         blocks: &[Mat3],
@@ -166,9 +169,9 @@ impl RestFactor {
         }
     }
 
-    /// As `solve`, for the right-hand sides in the rows of `values`: one column an unknown, in the order of elimination. Blocks of the
-    /// tree that `loaded`
-    /// does not name have no load; the result counts only in blocks that `wanted` names.
+    /// As `solve`, for the right-hand sides in the rows of `values`: one column an unknown, in the order of
+    /// elimination. Blocks of the tree that `loaded` does not name have no load; the result counts only in blocks that
+    /// `wanted` names.
     fn solve_rows(&self, values: &mut DMatrix<f32>, loaded: &[bool], wanted: &[bool]) {
         let n_rhs = values.nrows();
         // A cut between parts that are not connected has no nodes of its own.

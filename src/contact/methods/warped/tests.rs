@@ -18,7 +18,8 @@ fn dense(pattern: &Pattern, blocks: &[Mat3]) -> DMatrix<f64> {
     dense
 }
 
-/// Points of the first box, which hangs by a corner, against the ground and against the second box, in frames that look anywhere.
+/// Points of the first box, which hangs by a corner, against the ground and against the second box, in frames that look
+/// anywhere.
 fn contacts(nodes: u32) -> Vec<Constraint> {
     let frame = |k: u32| {
         let axis = Vec3::new(f64::from(k).sin(), (2.0 * f64::from(k)).cos(), 0.3);
@@ -40,8 +41,8 @@ fn contacts(nodes: u32) -> Vec<Constraint> {
     (0..12).step_by(2).chain((1..12).step_by(2)).map(contact).collect()
 }
 
-/// Largest difference of W~ from J A^-1 J^T, as a part of its largest entry: with the inverse of the rest pose in full precision, and as it is stored. The boxes are
-/// turned as wholes by `turns`, and their nodes in W~ by `nodes_turn`.
+/// Largest difference of W~ from J A^-1 J^T, as a part of its largest entry: with the inverse of the rest pose in full
+/// precision, and as it is stored. The boxes are turned as wholes by `turns`, and their nodes in W~ by `nodes_turn`.
 fn difference(turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> [f64; 2] {
     let (single, rest_blocks, places) = elastic_box(2, 0.1, DT);
     let n = single.n_rows();
