@@ -16,6 +16,7 @@ pub mod memory;
 pub mod cancel;
 pub mod disjoint_sets;
 pub mod output;
+pub mod body;
 pub mod mesh;
 pub mod geometry;
 pub mod material;

@@ -234,7 +234,7 @@ impl Session {
         for body in lookup::free_bodies(&scene.model) {
             let middle = stage::glam_vec(&lookup::bounds(&scene.model, positions, &view.rigid_poses, body).center());
             if let Some(([x, y], _)) = self.camera.project(middle, self.viewport()) {
-                self.log.say(format_args!("body {} {x:.0} {y:.0}", scene.model.contact_body_name(body)));
+                self.log.say(format_args!("body {} {x:.0} {y:.0}", scene.model.body_name(body)));
             }
         }
     }
@@ -453,7 +453,7 @@ impl Session {
                 if !self.pointer.awaits_pick() {
                     return;
                 }
-                let hit = lookup::hit_body(model, positions, all_poses, &ray).filter(|(_, body)| lookup::is_free(model, *body));
+                let hit = lookup::hit_body(model, positions, all_poses, &ray).filter(|(_, body)| model.is_movable(*body));
                 if let Some((hit, body)) = &hit {
                     self.start_grab(scene, *hit, *body);
                 }
@@ -468,7 +468,10 @@ impl Session {
                     None => lookup::bounds_of_all(model, positions, poses),
                 });
             }
-            Question::FrameBodies { first, count } => self.fly_to(&lookup::bounds_of(model, positions, poses, first..first + count)),
+            Question::FrameBodies { first, count } => {
+                let bodies = (first..first + count).map(|number| model.numbering().body(number));
+                self.fly_to(&lookup::bounds_of(model, positions, poses, bodies));
+            }
             Question::FrameAll => self.fly_to(&lookup::bounds_of_all(model, positions, poses)),
         }
     }

@@ -71,7 +71,10 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     }
     let (_, checker) = checked_start(model, &built.params).map_err(|error| Failure::Input(error.to_string()))?;
     for body in checker.grown_together() {
-        say!("note: the surface of \"{}\" crosses itself; it is taken as grown together there", model.contact_body_name(body as usize));
+        say!(
+            "note: the surface of \"{}\" crosses itself; it is taken as grown together there",
+            model.body_name(model.numbering().body(body as usize))
+        );
     }
     say!("{}: sound", args.target);
     Ok(())

@@ -1,6 +1,7 @@
 //! A constraint of the step, of a contact or of a joint: where it comes from, its row, its law and its force.
 
 use super::{ContactPoint, Force, Law, Linearisation, Row, Status};
+use crate::body::BodyRef;
 use crate::geometry::tangents;
 use crate::math::{Mat3, Vec3};
 use crate::model::{PairId, WarmContact};
@@ -9,8 +10,8 @@ use crate::model::{PairId, WarmContact};
 #[derive(Clone, Debug)]
 pub struct Constraint {
     pub source: Source,
-    /// Contact bodies of the two sides (`Model::contact_body_name`).
-    pub bodies: [u32; 2],
+    /// Of the two sides.
+    pub bodies: [BodyRef; 2],
     pub row: Row,
     pub law: Law,
     pub force: Force,
@@ -46,17 +47,17 @@ pub struct Scaling {
 
 impl Constraint {
     /// Of a contact, without a row yet.
-    pub fn contact(point: ContactPoint, bodies: [u32; 2], friction: f64) -> Self {
+    pub fn contact(point: ContactPoint, bodies: [BodyRef; 2], friction: f64) -> Self {
         Self::new(Source::Contact(point), bodies, Law::Unilateral { friction })
     }
 
     /// Of a joint, without a row yet. It sticks forever, also where it pulls.
-    pub fn joint(attachment: u32, bodies: [u32; 2], compliance: Vec3) -> Self {
+    pub fn joint(attachment: u32, bodies: [BodyRef; 2], compliance: Vec3) -> Self {
         let joint = Self::new(Source::Joint { attachment }, bodies, Law::Bilateral { compliance });
         Self { force: Force { status: Status::Sticking, ..Force::default() }, ..joint }
     }
 
-    fn new(source: Source, bodies: [u32; 2], law: Law) -> Self {
+    fn new(source: Source, bodies: [BodyRef; 2], law: Law) -> Self {
         let scaling = Scaling { compliance: Mat3::zeros(), stiffness: Mat3::zeros() };
         Self { source, bodies, row: Row::default(), law, force: Force::default(), scaling }
     }

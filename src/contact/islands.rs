@@ -1,8 +1,9 @@
 //! Islands: bodies that candidates, contacts and joints link with each other, and with no others. Each is a contact
 //! problem of its own.
 
+use crate::body::{BodyNumbering, BodyRef};
 use crate::disjoint_sets::DisjointSets;
-use crate::geometry::{Candidates, Mesh, Mobility, Pair};
+use crate::geometry::{Candidates, Mesh, Pair};
 use crate::math::Vec3;
 use crate::model::Model;
 use crate::sparse::Segment;
@@ -22,18 +23,20 @@ impl Island {
     /// All bodies, without candidates.
     pub fn whole(model: &Model) -> Self {
         let mut island = Self::default();
-        (0..model.bodies.len() + model.rigid_bodies.len()).for_each(|body| island.add(model, body));
+        let numbering = model.numbering();
+        (0..numbering.n_with_unknowns()).for_each(|number| island.add(model, numbering.body(number)));
         island
     }
 
-    fn add(&mut self, model: &Model, body: usize) {
-        let start = self.n_unknowns();
-        let unknowns = match body.checked_sub(model.bodies.len()) {
-            None => model.bodies[body].nodes.clone(),
-            Some(r) => model.linear_unknown(r)..model.angular_unknown(r) + 1,
+    fn add(&mut self, model: &Model, body: BodyRef) {
+        let (start, place) = (self.n_unknowns(), body.index());
+        let unknowns = if body.is_deformable() {
+            model.bodies[place].nodes.clone()
+        } else {
+            model.linear_unknown(place)..model.angular_unknown(place) + 1
         };
-        self.n_deformable += usize::from(body < model.bodies.len());
-        self.segments.push(Segment { body: body as u32, unknowns, start });
+        self.n_deformable += usize::from(body.is_deformable());
+        self.segments.push(Segment { body, unknowns, start });
     }
 
     fn clear(&mut self) {
@@ -51,12 +54,10 @@ impl Island {
         &self.segments[self.n_deformable..]
     }
 
-    /// Whether a joint between these bodies (none: the world) is solved here: where the first movable one is.
-    pub fn owns(&self, model: &Model, bodies: [Option<usize>; 2]) -> bool {
-        let is_movable =
-            |body: &usize| body.checked_sub(model.bodies.len()).is_none_or(|r| model.rigid_bodies.get(r).is_some_and(|r| r.is_free()));
-        let first = bodies.into_iter().flatten().find(is_movable);
-        first.is_some_and(|body| self.segments.binary_search_by_key(&(body as u32), |segment| segment.body).is_ok())
+    /// Whether a joint between these bodies is solved here: where the first movable one is.
+    pub fn owns(&self, model: &Model, bodies: [BodyRef; 2]) -> bool {
+        let first = bodies.into_iter().find(|body| model.is_movable(*body));
+        first.is_some_and(|body| self.segments.binary_search_by_key(&body, |segment| segment.body).is_ok())
     }
 
     pub fn n_unknowns(&self) -> usize {
@@ -83,38 +84,34 @@ pub struct Islands {
     pub list: Vec<Island>,
     /// Place of each unknown of the model among those of its island.
     pub local: Vec<u32>,
-    /// Island of each body, none of bodies that do not move.
+    /// Island of each body with unknowns, by its number; none of bodies that do not move.
     owners: Vec<Option<u32>>,
+    numbering: BodyNumbering,
     sets: DisjointSets,
 }
 
 impl Islands {
-    /// Splits the movable bodies into islands. `warm`: the bodies of the contacts of the last step, which are tried
-    /// again though their features may part.
-    pub fn split(&mut self, model: &Model, mesh: &Mesh, candidates: &Candidates, warm: impl Iterator<Item = [u32; 2]>) {
-        let movable = |b: u32| mesh.mobility[b as usize] != Mobility::Immovable;
-        let faces = candidates.vertex_faces.iter().map(|&[vertex, triangle]| Pair::VertexFace { vertex, triangle });
-        let edges = candidates.edge_edges.iter().map(|&[first, second]| Pair::EdgeEdge { first, second });
-        let joints = model.attachments.iter().filter_map(|joint| {
-            let [a, b] = joint.contact_bodies(model);
-            Some([a? as u32, b? as u32])
-        });
-        let Self { list, local, owners, sets } = self;
-        sets.reset(model.bodies.len() + model.rigid_bodies.len());
-        for [a, b] in faces.chain(edges).map(|pair| mesh.bodies(pair)).chain(joints).chain(warm) {
-            if movable(a) && movable(b) {
-                sets.join(a as usize, b as usize);
+    /// Splits the movable bodies into islands, and deals out the candidates. `link_bodies` tells the bodies that may
+    /// meet in this step; joints are known here.
+    pub fn split(&mut self, model: &Model, mesh: &Mesh, candidates: &Candidates, link_bodies: impl FnOnce(&mut dyn FnMut([BodyRef; 2]))) {
+        let Self { list, local, owners, sets, numbering } = self;
+        *numbering = model.numbering();
+        sets.reset(numbering.n_with_unknowns());
+        let mut link = |bodies: [BodyRef; 2]| {
+            if bodies.iter().all(|body| model.is_movable(*body))
+                && let [Some(a), Some(b)] = bodies.map(|body| numbering.number(body))
+            {
+                sets.join(a, b);
             }
-        }
-        Self::collect(model, movable, list, owners, sets);
+        };
+        link_bodies(&mut link);
+        model.attachments.iter().for_each(|joint| link(joint.bodies(model)));
+        Self::collect(model, list, owners, sets);
         local.resize(model.n_unknowns(), 0);
         for segment in list.iter().flat_map(|island| &island.segments) {
             local[segment.unknowns.clone()].iter_mut().zip(segment.start as u32..).for_each(|(local, place)| *local = place);
         }
-        let owner = |pair| {
-            let [a, b] = mesh.bodies(pair);
-            owners[if movable(a) { a } else { b } as usize]
-        };
+        let owner = |pair| mesh.bodies(pair).into_iter().find_map(|number| owners.get(number as usize).copied().flatten());
         for &[vertex, triangle] in &candidates.vertex_faces {
             let Some(owner) = owner(Pair::VertexFace { vertex, triangle }) else { continue };
             list[owner as usize].candidates.vertex_faces.push([vertex, triangle]);
@@ -126,20 +123,15 @@ impl Islands {
     }
 
     /// The bodies of each set, with those that do not move in none.
-    fn collect(
-        model: &Model,
-        movable: impl Fn(u32) -> bool,
-        list: &mut Vec<Island>,
-        owners: &mut Vec<Option<u32>>,
-        sets: &mut DisjointSets,
-    ) {
-        let n = model.bodies.len() + model.rigid_bodies.len();
+    fn collect(model: &Model, list: &mut Vec<Island>, owners: &mut Vec<Option<u32>>, sets: &mut DisjointSets) {
+        let numbering = model.numbering();
         owners.clear();
-        owners.resize(n, None);
+        owners.resize(numbering.n_with_unknowns(), None);
         let mut n_islands = 0;
-        for body in (0..n).filter(|body| movable(*body as u32)) {
+        let bodies = (0..numbering.n_with_unknowns()).map(|number| (number, numbering.body(number)));
+        for (number, body) in bodies.filter(|(_, body)| model.is_movable(*body)) {
             // The root of a set is its first body.
-            let root = sets.root(body);
+            let root = sets.root(number);
             let owner = match owners[root] {
                 Some(owner) => owner,
                 None => {
@@ -151,15 +143,16 @@ impl Islands {
                     n_islands as u32 - 1
                 }
             };
-            owners[body] = Some(owner);
+            owners[number] = Some(owner);
             list[owner as usize].add(model, body);
         }
         list.truncate(n_islands);
     }
 
     /// The island in which contacts of these two bodies are solved, if one of them moves.
-    pub fn owner(&self, bodies: [usize; 2]) -> Option<usize> {
-        bodies.iter().find_map(|body| self.owners.get(*body).copied().flatten()).map(|owner| owner as usize)
+    pub fn owner(&self, bodies: [BodyRef; 2]) -> Option<usize> {
+        let of_body = |body: BodyRef| self.owners.get(self.numbering.number(body)?).copied().flatten();
+        bodies.into_iter().find_map(of_body).map(|owner| owner as usize)
     }
 }
 

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::driver::RowsSolved;
 use super::{Constraint, Law, NaturalError, Scale};
+use crate::body::BodyRef;
 use crate::math::{Mat3, Vec3};
 use crate::sparse::{Columns, RestFactor, Segment, Solved, System, conjugate_gradient};
 
@@ -74,9 +75,9 @@ impl Problem<'_> {
         self.local[unknown] as usize
     }
 
-    /// Whether the contact body with this number is one of the island.
-    pub fn moves(&self, body: u32) -> bool {
-        self.system.segments.binary_search_by_key(&body, |segment| segment.body).is_ok()
+    /// The number of a body among those of the island; none of one that does not move.
+    pub fn block_of(&self, body: BodyRef) -> Option<usize> {
+        self.system.segments.binary_search_by_key(&body, |segment| segment.body).ok()
     }
 
     /// `dt C H a` of one contact.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::body::BodyRef;
 use crate::contact::{Constraint, Status};
 use crate::math::Vec3;
 use crate::memory::{Pool, Pooled};
@@ -26,11 +27,11 @@ pub struct ContactReport {
     pub pairs: Pooled<PairForce>,
 }
 
-/// Resultant contact force between two contact bodies (`Model::contact_body_name`).
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Resultant contact force between two bodies.
+#[derive(Clone, Debug, PartialEq)]
 pub struct PairForce {
-    /// By index, ascending.
-    pub bodies: [u32; 2],
+    /// Ascending.
+    pub bodies: [BodyRef; 2],
     /// [N], acting on the first body.
     pub normal: Vec3,
     pub friction: Vec3,
@@ -65,7 +66,7 @@ pub fn report(contacts: &[Constraint], dv: impl Fn(usize) -> Vec3, dt: f64, list
         let side = if a <= b { 1.0 } else { -1.0 };
         let key = [a.min(b), a.max(b)];
         let place = pairs.binary_search_by_key(&key, |pair| pair.bodies).unwrap_or_else(|place| {
-            pairs.insert(place, PairForce { bodies: key, ..PairForce::default() });
+            pairs.insert(place, PairForce { bodies: key, normal: Vec3::zeros(), friction: Vec3::zeros(), contacts: 0 });
             place
         });
         let pair = &mut pairs[place];

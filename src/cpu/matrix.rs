@@ -75,7 +75,7 @@ impl Matrix {
 
     /// Impulse of the element forces of an island (2-norm over corners) [kg m/s].
     pub fn element_impulse(&self, step: &StepInputs, island: &Island) -> f64 {
-        let bodies = island.deformable().iter().map(|segment| &step.model.bodies[segment.body as usize]);
+        let bodies = island.deformable().iter().map(|segment| &step.model.bodies[segment.body.index()]);
         let forces = bodies.flat_map(|body| &self.elements.forces[body.tets.clone()]);
         let forces2: f64 = forces.flatten().flatten().map(|f| f * f).sum();
         step.params.time_step * forces2.sqrt()

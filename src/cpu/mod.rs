@@ -61,7 +61,7 @@ impl CpuBackend {
         systems.resize_with(step.model.bodies.len(), TwoLevel::default);
         untouched.resize_with(untouched.len().max(work.islands.list.len()), Vec::new);
         for (island, own) in work.islands.list.iter().zip(&mut *untouched) {
-            own.extend(island.deformable().iter().map(|segment| std::mem::take(&mut systems[segment.body as usize])));
+            own.extend(island.deformable().iter().map(|segment| std::mem::take(&mut systems[segment.body.index()])));
         }
         let bodies = UntouchedBodies::new(step, matrix, rests, report.stages.clock());
         work.for_each_island(untouched, |island, local, work, systems| {
@@ -74,7 +74,7 @@ impl CpuBackend {
             work.solved = (work.contacts.is_empty() && solved.converged).then_some(solved);
         });
         for (island, own) in work.islands.list.iter().zip(untouched) {
-            island.deformable().iter().zip(own.drain(..)).for_each(|(segment, system)| systems[segment.body as usize] = system);
+            island.deformable().iter().zip(own.drain(..)).for_each(|(segment, system)| systems[segment.body.index()] = system);
         }
     }
 

@@ -104,14 +104,15 @@ impl TouchedIslands<'_> {
         let (model, rests) = (self.step.model, self.rests);
         let damped = move |mass_damping: f64| 1.0 + self.step.params.time_step * mass_damping;
         island.segments.iter().map(move |segment| {
-            let body = model.bodies.get(segment.body as usize);
-            let rest = rests.get(segment.body as usize).and_then(Option::as_ref).map(|rest| Rest {
+            let place = segment.body.is_deformable().then(|| segment.body.index());
+            let rest = place.and_then(|place| rests.get(place)?.as_ref()).map(|rest| Rest {
                 factor: &rest.shape.factor,
                 columns: &rest.shape.columns,
                 rotations: &rest.rotations,
             });
             let is_free = !model.fixed.get(segment.unknowns.clone()).unwrap_or_default().contains(&true);
-            let mass = body.filter(|_| is_free).map(|body| damped(body.material.mass_damping) * body.mass);
+            let mass =
+                place.filter(|_| is_free).map(|place| &model.bodies[place]).map(|body| damped(body.material.mass_damping) * body.mass);
             Block { segment: segment.clone(), rest, mass }
         })
     }

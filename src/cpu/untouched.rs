@@ -29,7 +29,7 @@ impl<'a> UntouchedBodies<'a> {
     /// if f32 does not hold the matrix of one of the bodies. `systems`: their matrices.
     pub fn solve(&self, island: &Island, systems: &mut [TwoLevel], dv: &mut [Vec3]) -> Option<StepReport> {
         let StepInputs { model, params, .. } = *self.step;
-        if island.deformable().iter().any(|segment| self.coarse[segment.body as usize].is_none()) {
+        if island.deformable().iter().any(|segment| self.coarse[segment.body.index()].is_none()) {
             return None;
         }
         let scale = self.step.drive(island).scale(|| self.matrix.element_impulse(self.step, island));
@@ -37,7 +37,7 @@ impl<'a> UntouchedBodies<'a> {
         let mut report = StepReport { converged: true, ..StepReport::timed(self.clock) };
         let mut residual2 = 0.0;
         for (segment, system) in island.deformable().iter().zip(systems) {
-            let Some(coarse) = &self.coarse[segment.body as usize] else { continue };
+            let Some(coarse) = &self.coarse[segment.body.index()] else { continue };
             let share = segment.unknowns.len() as f64 / n_nodes as f64;
             let Params { tolerance, max_iterations, fixed_iterations, .. } = *params;
             let limits = fixed_iterations.map_or((tolerance * scale * share.sqrt(), max_iterations), |iterations| (0.0, iterations));
@@ -67,7 +67,7 @@ impl<'a> UntouchedBodies<'a> {
         stages: &mut StageTimes,
     ) -> Solved {
         let StepInputs { model, params, .. } = *self.step;
-        let (body, levels): (&Body, &Levels) = (&model.bodies[segment.body as usize], &self.levels[segment.body as usize]);
+        let (body, levels): (&Body, &Levels) = (&model.bodies[segment.body.index()], &self.levels[segment.body.index()]);
         let is_ours = |spring: &&RankOne| body.nodes.contains(&(spring.nodes[0] as usize));
         let springs = || self.matrix.operator().rank_ones.iter().filter(is_ours);
         let damped = 1.0 + params.time_step * body.material.mass_damping;

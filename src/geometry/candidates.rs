@@ -1,5 +1,7 @@
 //! Pairs of features that may meet.
 
+use super::mesh::Pair;
+
 /// Pairs of features whose boxes overlap, each pair once, sorted. No pair shares a vertex.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidates {
@@ -16,6 +18,12 @@ impl Candidates {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// All, vertices with faces first.
+    pub fn pairs(&self) -> impl Iterator<Item = Pair> + '_ {
+        let faces = self.vertex_faces.iter().map(|&[vertex, triangle]| Pair::VertexFace { vertex, triangle });
+        faces.chain(self.edge_edges.iter().map(|&[first, second]| Pair::EdgeEdge { first, second }))
     }
 
     pub fn clear(&mut self) {

@@ -311,7 +311,7 @@ impl DeviceBackend {
         let dt = params.time_step;
         let segments = island.deformable();
         let of_nodes = |segment: &Segment| {
-            let body = &model.bodies[segment.body as usize];
+            let body = &model.bodies[segment.body.index()];
             let damping = dt * body.material.mass_damping;
             let mut lost = params.gravity * (dt * body.mass);
             for (i, dv) in segment.unknowns.clone().zip(&dv[segment.places()]) {
@@ -332,7 +332,7 @@ impl DeviceBackend {
             }
         }
         for (segment, lost) in segments.iter().zip(lost) {
-            let (b, nodes) = (segment.body as usize, &segment.unknowns);
+            let (b, nodes) = (segment.body.index(), &segment.unknowns);
             let holds = |point: &HeldPoint| matches!(point, HeldPoint::Nodes { nodes: held, .. } if nodes.contains(&(held[0] as usize)));
             if self.is_free[b] && !loads.grabs.iter().any(|grab| holds(&grab.point)) {
                 let mass = (1.0 + dt * model.bodies[b].material.mass_damping) * model.bodies[b].mass;

@@ -12,6 +12,7 @@ use super::readback::read;
 use super::tiles::Tiles;
 use super::upload::{Groups, controls, params_data, upload_model};
 use super::{Device, Stepper as GpuStepper};
+use crate::body::BodyRef;
 use crate::cpu::CpuBackend;
 use crate::elastic::{Aggregates, Elements, SystemInputs, coarse_factors};
 use crate::material::{Material, MaterialModel};
@@ -292,7 +293,7 @@ fn two_level_on_cpu(bench: &Bench, bound: f64) -> Solved {
 fn jacobi_on_cpu(bench: &Bench, bound: f64) -> Solved {
     let (rhs, a) = bench.cpu_system();
     let (Model { pattern, fixed, .. }, mut dv) = (&*bench.model, vec![Vec3::zeros(); rhs.len()]);
-    let segments = [Segment { body: 0, unknowns: 0..rhs.len(), start: 0 }];
+    let segments = [Segment { body: BodyRef::Deformable(0), unknowns: 0..rhs.len(), start: 0 }];
     let system = System { a: &a, pattern, fixed, segments: &segments };
     conjugate_gradient(&system, &rhs, &mut dv, bound, 200, &mut Default::default())
 }

@@ -1,6 +1,7 @@
 //! Springs between bodies.
 
 use super::Model;
+use crate::body::BodyRef;
 use crate::math::{Isometry, Vec3};
 
 /// A damped spring between two points: the force along it is `stiffness * (distance - length) + damping * d distance / dt`.
@@ -41,9 +42,9 @@ impl Attachment {
         self.ends.each_ref().map(|end| end.position(model, &displacement, &pose, time))
     }
 
-    /// The contact bodies (`Model::contact_body_name`) of the two ends; none of a point of the world.
-    pub fn contact_bodies(&self, model: &Model) -> [Option<usize>; 2] {
-        self.ends.each_ref().map(|end| end.contact_body(model))
+    /// The bodies of the two ends.
+    pub fn bodies(&self, model: &Model) -> [BodyRef; 2] {
+        self.ends.each_ref().map(|end| end.body(model))
     }
 }
 
@@ -58,12 +59,12 @@ impl End {
         }
     }
 
-    fn contact_body(&self, model: &Model) -> Option<usize> {
+    fn body(&self, model: &Model) -> BodyRef {
         match self {
-            Self::Nodes(nodes) => nodes.first().map(|(n, _)| model.node_bodies[*n as usize] as usize),
-            Self::Rigid { body, .. } => Some(model.bodies.len() + body),
-            Self::Obstacle { obstacle, .. } => Some(model.obstacle_body(*obstacle)),
-            Self::World(_) => None,
+            Self::Nodes(nodes) => nodes.first().map_or(BodyRef::World, |(n, _)| BodyRef::Deformable(model.node_bodies[*n as usize])),
+            Self::Rigid { body, .. } => BodyRef::Rigid(*body as u32),
+            Self::Obstacle { obstacle, .. } => BodyRef::Obstacle(*obstacle as u32),
+            Self::World(_) => BodyRef::World,
         }
     }
 }

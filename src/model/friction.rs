@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Coulomb's coefficient for every pair of contact bodies (`Model::contact_body_name` numbers them). Bodies of one class, such as
+/// Coulomb's coefficient for every pair of contact bodies (numbered by `body::BodyNumbering`). Bodies of one class, such as
 /// the copies of one body, share their values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrictionTable {

@@ -27,6 +27,7 @@ pub use warm_start::{PairId, PairKind, WarmContact, WarmStart};
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::body::{BodyNumbering, BodyRef};
 use crate::element::{Element, Tet4};
 use crate::material::Material;
 use crate::math::Vec3;
@@ -220,6 +221,14 @@ impl Model {
         self.n_nodes() + 2 * self.rigid_bodies.len()
     }
 
+    /// The body that an unknown belongs to.
+    pub fn body_of_unknown(&self, unknown: usize) -> BodyRef {
+        match unknown.checked_sub(self.n_nodes()) {
+            None => BodyRef::Deformable(self.node_bodies[unknown]),
+            Some(rigid) => BodyRef::Rigid(rigid as u32 / 2),
+        }
+    }
+
     /// Velocity of the centre of mass of a rigid body.
     pub fn linear_unknown(&self, rigid: usize) -> usize {
         self.n_nodes() + 2 * rigid
@@ -230,31 +239,37 @@ impl Model {
         self.linear_unknown(rigid) + 1
     }
 
-    /// Everything that can touch, in one numbering: deformable bodies, rigid bodies, obstacles.
-    pub fn contact_body_name(&self, index: usize) -> &str {
-        let (soft, rigid) = (self.bodies.len(), self.rigid_bodies.len());
-        match index {
-            i if i < soft => &self.bodies[i].name,
-            i if i < soft + rigid => &self.rigid_bodies[i - soft].name,
-            i => &self.obstacles[i - soft - rigid].name,
+    /// How all bodies are numbered in tables.
+    pub fn numbering(&self) -> BodyNumbering {
+        BodyNumbering { n_deformable: self.bodies.len(), n_rigid: self.rigid_bodies.len() }
+    }
+
+    pub fn body_name(&self, body: BodyRef) -> &str {
+        match body {
+            BodyRef::Deformable(_) => &self.bodies[body.index()].name,
+            BodyRef::Rigid(_) => &self.rigid_bodies[body.index()].name,
+            BodyRef::Obstacle(_) => &self.obstacles[body.index()].name,
+            BodyRef::World => "the world",
         }
     }
 
-    pub fn n_contact_bodies(&self) -> usize {
-        self.bodies.len() + self.rigid_bodies.len() + self.obstacles.len()
+    /// Whether a body has unknowns that change: deformable bodies and free rigid ones.
+    pub fn is_movable(&self, body: BodyRef) -> bool {
+        match body {
+            BodyRef::Deformable(_) => true,
+            BodyRef::Rigid(_) => self.rigid_bodies[body.index()].is_free(),
+            BodyRef::Obstacle(_) | BodyRef::World => false,
+        }
     }
 
-    /// Contact body of an obstacle.
-    pub fn obstacle_body(&self, obstacle: usize) -> usize {
-        self.bodies.len() + self.rigid_bodies.len() + obstacle
-    }
-
-    /// Coulomb's coefficient between two contact bodies.
-    pub fn friction_between(&self, a: usize, b: usize) -> f64 {
-        let (first, second) = (a.min(b), a.max(b));
-        match second.checked_sub(self.obstacle_body(0)) {
-            Some(obstacle) if first < self.bodies.len() => self.obstacles[obstacle].friction[first],
-            _ => self.friction.get(first, second),
+    /// Coulomb's coefficient between two bodies; zero of the world, which touches nothing.
+    pub fn friction_between(&self, a: BodyRef, b: BodyRef) -> f64 {
+        match [a.min(b), a.max(b)] {
+            [body @ BodyRef::Deformable(_), obstacle @ BodyRef::Obstacle(_)] => self.obstacles[obstacle.index()].friction[body.index()],
+            [a, b] => match [a, b].map(|body| self.numbering().number(body)) {
+                [Some(a), Some(b)] => self.friction.get(a, b),
+                _ => 0.0,
+            },
         }
     }
 

@@ -15,9 +15,15 @@ pub enum PairKind {
 impl PairKind {
     pub const ALL: [Self; 5] = [Self::VertexObstacle, Self::EdgeObstacle, Self::TriangleObstacle, Self::VertexTriangle, Self::EdgeEdge];
 
-    /// One side is an obstacle of exact shape; else both are features of surfaces.
-    pub fn is_with_obstacle(self) -> bool {
-        matches!(self, Self::VertexObstacle | Self::EdgeObstacle | Self::TriangleObstacle)
+    /// As saved runs write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::VertexObstacle => "vertex_obstacle",
+            Self::EdgeObstacle => "edge_obstacle",
+            Self::TriangleObstacle => "triangle_obstacle",
+            Self::VertexTriangle => "vertex_triangle",
+            Self::EdgeEdge => "edge_edge",
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod collision;
 use std::path::Path;
 
 use super::*;
+use crate::body::BodyRef;
 use crate::math::Vec3;
 
 const FLOOR_AND_BALL: &str = r#"format = 1
@@ -319,7 +320,8 @@ fn pairs_override_friction() {
     let built = build(&with(&["contact.pair=[{ a = \"floor\", b = \"ball\", friction = 0.9 }]"]).unwrap()).unwrap();
     assert_eq!(built.model.obstacles[0].friction, [0.9]);
     let built = build(&with(&["contact.pair=[{ a = \"ball\", b = \"ball\", friction = 0.7 }]"]).unwrap()).unwrap();
-    assert_eq!((built.model.friction_between(0, 0), built.model.friction_between(0, 1)), (0.7, 0.5));
+    let friction_with = |other| built.model.friction_between(BodyRef::Deformable(0), other);
+    assert_eq!((friction_with(BodyRef::Deformable(0)), friction_with(BodyRef::Obstacle(0))), (0.7, 0.5));
     let error = with(&["contact.pair=[{ a = \"floor\", b = \"floor\", friction = 0.9 }]"]).unwrap_err().to_string();
     assert!(error.contains("two bodies that nothing moves"), "{error}");
 }

@@ -446,8 +446,8 @@ fn attachment_reports(model: &Model, state: &State) -> Vec<AttachmentReport> {
 
 fn pair_report(model: &Model, pair: &PairForce) -> PairReport {
     PairReport {
-        a: model.contact_body_name(pair.bodies[0] as usize).to_owned(),
-        b: model.contact_body_name(pair.bodies[1] as usize).to_owned(),
+        a: model.body_name(pair.bodies[0]).to_owned(),
+        b: model.body_name(pair.bodies[1]).to_owned(),
         normal: pair.normal.into(),
         friction: pair.friction.into(),
         contacts: pair.contacts,

@@ -105,16 +105,6 @@ fn old_pair_kinds() -> Vec<String> {
     ["vertex_obstacle", "edge_obstacle", "triangle_obstacle", "vertex_triangle", "edge_edge"].map(str::to_owned).into()
 }
 
-fn pair_kind_name(kind: PairKind) -> &'static str {
-    match kind {
-        PairKind::VertexObstacle => "vertex_obstacle",
-        PairKind::EdgeObstacle => "edge_obstacle",
-        PairKind::TriangleObstacle => "triangle_obstacle",
-        PairKind::VertexTriangle => "vertex_triangle",
-        PairKind::EdgeEdge => "edge_edge",
-    }
-}
-
 const GAP_POLICIES: [(&str, GapPolicy); 2] = [("keep", GapPolicy::Keep), ("middle", GapPolicy::Middle)];
 const ELASTIC_PRECISIONS: [(&str, ElasticPrecision); 2] = [("single", ElasticPrecision::Single), ("double", ElasticPrecision::Double)];
 
@@ -144,7 +134,7 @@ impl Simulation {
             time_bits: state.time.to_bits(),
             params: Some(params),
             grabs,
-            pair_kinds: PairKind::ALL.map(|kind| pair_kind_name(kind).to_owned()).into(),
+            pair_kinds: PairKind::ALL.map(|kind| kind.name().to_owned()).into(),
         };
         let mut bytes = serde_json::to_vec(&header).map_err(|error| OutputError::of(path, error.into()))?;
         bytes.push(b'\n');
@@ -306,7 +296,7 @@ fn read_state(header: &Header, body: &[u8]) -> Result<State, String> {
     let mut take = |n: usize| left.split_off(..n).unwrap_or_default();
     let vectors = |numbers: &[f64]| numbers.chunks_exact(3).map(Vec3::from_column_slice).collect::<Vec<Vec3>>();
     let kinds: Option<Vec<PairKind>> =
-        header.pair_kinds.iter().map(|name| PairKind::ALL.into_iter().find(|kind| pair_kind_name(*kind) == name)).collect();
+        header.pair_kinds.iter().map(|name| PairKind::ALL.into_iter().find(|kind| kind.name() == name)).collect();
     let kinds = kinds.ok_or("it has contacts of a kind that this program does not know")?;
     Ok(State {
         time: f64::from_bits(header.time_bits),

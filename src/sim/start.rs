@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::checker::{InObstacle, PenetrationChecker};
+use crate::body::BodyRef;
 use crate::math::Vec3;
 use crate::model::Model;
 use crate::model::State;
@@ -70,17 +71,18 @@ pub fn check_start(checker: &PenetrationChecker, model: &Model, state: &State, c
     if count == 0 {
         return Ok(());
     }
-    let name = |body: usize| model.contact_body_name(body).to_owned();
+    let name = |body: BodyRef| model.body_name(body).to_owned();
+    let of_number = |number: usize| name(model.numbering().body(number));
     let of_bodies = among_bodies.iter().map(|overlap| {
         let [a, b] = overlap.bodies;
         let way_out = checker.way_out(model, state, [a, b]);
         // Upwards rather than into what lies below.
         let (moved, way_out) =
             if !checker.is_free(b as usize) || way_out.y < 0.0 && checker.is_free(a as usize) { (0, -way_out) } else { (1, way_out) };
-        StartOverlap { bodies: [name(a as usize), name(b as usize)], depth: overlap.depth, moved, way_out }
+        StartOverlap { bodies: [of_number(a as usize), of_number(b as usize)], depth: overlap.depth, moved, way_out }
     });
     let of_obstacles = in_obstacles.iter().map(|found| {
-        let bodies = [name(found.body), name(model.obstacle_body(found.obstacle))];
+        let bodies = [of_number(found.body), name(BodyRef::Obstacle(found.obstacle as u32))];
         StartOverlap { bodies, depth: found.depth, moved: 0, way_out: checker.way_out_of_obstacle(model, state, found) }
     });
     let named: Vec<StartOverlap> = of_bodies.chain(of_obstacles).take(NAMED).collect();

@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use super::{Operator, Pattern, clear_fixed};
+use crate::body::BodyRef;
 use crate::math::{Mat3, Vec3};
 
 /// A diagonal block of the matrix that no other one is coupled with (a body), and where its unknowns stand in the
 /// vectors of a system.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Number of the body.
-    pub body: u32,
+    pub body: BodyRef,
     /// Unknowns of the model.
     pub unknowns: Range<usize>,
     /// Place of the first unknown in vectors of the system.

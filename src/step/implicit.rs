@@ -128,7 +128,7 @@ impl<B: Backend> Solve<'_, B> {
         for search in 0..if may_halve { MAX_SEARCHES_BEFORE_HALVING } else { MAX_SEARCHES } {
             let Self { step, backend, bvh, certificate, work, report, .. } = self;
             report.stages.time("detection", || {
-                work.islands.split(model, mesh, candidates, detection.warm_bodies());
+                work.islands.split(model, mesh, candidates, |link| detection.link_bodies(candidates, link));
                 work.assign_contacts(detection, search == 0);
             });
             backend.solve_islands(step, detection, work, report)?;
@@ -151,13 +151,13 @@ impl<B: Backend> Solve<'_, B> {
             }
             // Each island has seen that none of its candidates crosses; else all are tested.
             let is_sure = left == 0 && report.converged && !work.crosses();
-            crossing = report.stages.time("detection", || if is_sure { vec![] } else { detection.step.crossings(candidates, &end) });
+            crossing = report.stages.time("detection", || if is_sure { vec![] } else { detection.crossings(candidates, &end) });
             if left == 0 || crossing.is_empty() {
                 break;
             }
         }
         if let Some(crossing) = crossing.first() {
-            let [a, b] = mesh.bodies(crossing.pair).map(|b| model.contact_body_name(b as usize).to_owned());
+            let [a, b] = detection.names(crossing);
             if may_halve {
                 return Err(StepError::Crossing { a, b, step: loads.step });
             }
@@ -210,7 +210,7 @@ fn stop_before_crossing(detection: &Detection, candidates: &Candidates, state: &
     let full: Vec<Vec3> = before.iter().zip(&*dv).map(|(v, dv)| v + dv).collect();
     let mut part = 1.0;
     for _ in 0..MAX_STOPS {
-        let found = detection.step.crossings(candidates, &detection.step.end_positions(whole, dv));
+        let found = detection.crossings(candidates, &detection.step.end_positions(whole, dv));
         let Some(earliest) = found.iter().map(|c| c.time).reduce(f64::min) else { return };
         part *= 0.5 * earliest;
         for ((dv, full), before) in dv.iter_mut().zip(&full).zip(&before) {
@@ -223,10 +223,7 @@ fn stop_before_crossing(detection: &Detection, candidates: &Candidates, state: &
 /// Name of the first body with a velocity that is not finite.
 fn not_finite(model: &Model, dv: &[Vec3]) -> Option<String> {
     let unknown = dv.iter().position(|dv| !dv.iter().all(|c| c.is_finite()))?;
-    Some(match unknown.checked_sub(model.n_nodes()) {
-        None => model.bodies[model.node_bodies[unknown] as usize].name.clone(),
-        Some(rigid) => model.rigid_bodies[rigid / 2].name.clone(),
-    })
+    Some(model.body_name(model.body_of_unknown(unknown)).to_owned())
 }
 
 impl<B: Backend> Stepper for ImplicitStepper<B> {

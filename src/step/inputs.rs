@@ -51,7 +51,7 @@ impl StepInputs<'_> {
         let nodes = || island.deformable().iter().flat_map(|segment| segment.unknowns.clone());
         let of_nodes = nodes().map(|i| (model.node_masses[i], state.velocities[i]));
         let of_rigid = island.rigid().iter().filter_map(|segment| {
-            let r = segment.body as usize - model.bodies.len();
+            let r = segment.body.index();
             let (mass, _) = model.rigid_bodies[r].inertia_in_space(&state.rigid_bodies[r].pose.rotation)?;
             Some((mass, state.rigid_bodies[r].velocity))
         });
@@ -62,7 +62,7 @@ impl StepInputs<'_> {
             scale += dt * nodes().map(|i| loads.node_forces[i].norm_squared()).sum::<f64>().sqrt();
         }
         // The impulse of a joint, or, if it is stiff, one that would take its stretch away.
-        for attachment in model.attachments.iter().filter(|a| island.owns(model, a.contact_bodies(model))) {
+        for attachment in model.attachments.iter().filter(|a| island.owns(model, a.bodies(model))) {
             let [a, b] = state.attachment_points(model, attachment);
             let stretch = ((a - b).norm() - attachment.length).abs();
             scale += dt * stretch / (1.0 / attachment.stiffness + dt * dt / mass2.sqrt());

@@ -66,7 +66,7 @@ impl Work {
         }
         if !is_first {
             for contact in found.drain(..) {
-                if let Some(owner) = islands.owner(contact.bodies.map(|b| b as usize)) {
+                if let Some(owner) = islands.owner(contact.bodies) {
                     works[owner].contacts.push(contact);
                 }
             }

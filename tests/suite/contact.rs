@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use nalgebra::{DMatrix, DVector};
+use pliant::body::BodyRef;
 use pliant::cpu::CpuBackend;
 use pliant::elastic;
 use pliant::elastic::SystemInputs;
@@ -320,7 +321,7 @@ fn balls_dropped_on_every_shape_stay_outside() {
             let mut hit = false;
             for _ in 0..150 {
                 let (_, report) = run.step();
-                hit |= report.contact.pairs.iter().any(|p| p.bodies.contains(&(model.obstacle_body(1) as u32)));
+                hit |= report.contact.pairs.iter().any(|p| p.bodies.contains(&BodyRef::Obstacle(1)));
             }
             let (state, _) = run.step();
             let c = center_of_mass(&model, &state);

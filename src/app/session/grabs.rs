@@ -6,6 +6,7 @@ use super::Session;
 use crate::app::engine::SceneInfo;
 use crate::app::ui::GrabMark;
 use crate::app::worker::Request;
+use crate::body::BodyRef;
 use crate::math::Vec3;
 use crate::render::Hit;
 use crate::sim::Command;
@@ -23,14 +24,14 @@ pub struct Grab {
 }
 
 impl Session {
-    /// `body`: a contact body that moves freely, and `hit` a triangle in its mesh.
-    pub(super) fn start_grab(&mut self, scene: &SceneInfo, hit: Hit, body: usize) {
+    /// `body` moves freely, and `hit` is a triangle in its mesh.
+    pub(super) fn start_grab(&mut self, scene: &SceneInfo, hit: Hit, body: BodyRef) {
         self.n_grabs = self.n_grabs.wrapping_add(1);
         let depth = (hit.point - double(self.camera.eye())).dot(&double(self.camera.forward()));
         let model = &scene.model;
-        let name = model.contact_body_name(body).to_owned();
+        let name = model.body_name(body).to_owned();
         // As commands count triangles.
-        let first = body.checked_sub(model.bodies.len()).map_or(0, |rigid| model.first_held_triangle(rigid));
+        let first = if body.is_deformable() { 0 } else { model.first_held_triangle(body.index()) };
         let triangle = first + hit.triangle;
         self.log.say(format_args!("grab body={name} triangle={triangle} point={:.4},{:.4},{:.4}", hit.point.x, hit.point.y, hit.point.z));
         let grab = Grab { id: self.n_grabs, generation: scene.generation, body: name, hit, depth, target: hit.point };

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use crate::app::worker::Snapshot;
-use crate::geometry::Shape;
-use crate::geometry::nearest;
+use crate::body::BodyRef;
+use crate::geometry::{Shape, nearest};
 use crate::gpu;
 use crate::math::{Aabb, Isometry, Vec3};
-use crate::model::{Model, RigidBody};
+use crate::model::Model;
 use crate::render::{Hit, Ray, pick};
 use crate::stage;
 use crate::step::SurfacePositions;
@@ -21,7 +21,7 @@ pub enum Question {
     Grab(Ray),
     /// Asks for the point to look at.
     FrameAt(Ray),
-    /// Contact bodies.
+    /// As bodies are numbered (`body::BodyNumbering`).
     FrameBodies {
         first: usize,
         count: usize,
@@ -109,27 +109,25 @@ impl Lookup {
     }
 }
 
-/// Whether a contact body moves freely: it can be held, and the picture is about it.
-pub fn is_free(model: &Model, body: usize) -> bool {
-    match body.checked_sub(model.bodies.len()) {
-        None => true,
-        Some(rigid) => model.rigid_bodies.get(rigid).is_some_and(RigidBody::is_free),
-    }
+/// The bodies with a mesh: deformable and rigid ones.
+fn bodies_with_mesh(model: &Model) -> impl Iterator<Item = BodyRef> {
+    let numbering = model.numbering();
+    (0..numbering.n_with_unknowns()).map(move |number| numbering.body(number))
 }
 
-/// The contact bodies that move freely.
-pub fn free_bodies(model: &Model) -> impl Iterator<Item = usize> {
-    (0..model.obstacle_body(0)).filter(|body| is_free(model, *body))
+/// The bodies that move freely: they can be held, and the picture is about them.
+pub fn free_bodies(model: &Model) -> impl Iterator<Item = BodyRef> {
+    bodies_with_mesh(model).filter(|body| model.is_movable(*body))
 }
 
-/// The first body under the ray, unless an obstacle of an exact shape hides it: the triangle in the mesh of a contact
-/// body, and that body. Deformable bodies share one mesh. `poses`: of the rigid bodies, and of the obstacles.
-pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: [&[Isometry]; 2], ray: &Ray) -> Option<(Hit, usize)> {
+/// The first body under the ray, unless an obstacle of an exact shape hides it: the triangle in the mesh of the body,
+/// and that body. Deformable bodies share one mesh. `poses`: of the rigid bodies, and of the obstacles.
+pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: [&[Isometry]; 2], ray: &Ray) -> Option<(Hit, BodyRef)> {
     let [poses, obstacle_poses] = poses;
     let soft = || {
         let hit = pick(ray, positions.get(..model.n_vertices())?, &model.surface.triangles)?;
         let body = model.bodies.iter().position(|body| body.triangles.contains(&hit.triangle))?;
-        Some((hit, body))
+        Some((hit, BodyRef::Deformable(body as u32)))
     };
     let rigid = model.rigid_bodies.iter().zip(poses).enumerate().filter_map(|(r, (body, pose))| {
         let local = Ray {
@@ -138,9 +136,9 @@ pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: [&[Isometry]; 2], 
         };
         let vertices: Vec<[f32; 4]> = body.vertices.iter().map(stage::vertex).collect();
         let hit = pick(&local, &vertices, &body.triangles)?;
-        Some((Hit { point: ray.at(hit.distance), ..hit }, model.bodies.len() + r))
+        Some((Hit { point: ray.at(hit.distance), ..hit }, BodyRef::Rigid(r as u32)))
     });
-    let is_seen = |(hit, _): &(Hit, usize)| {
+    let is_seen = |(hit, _): &(Hit, BodyRef)| {
         let mut obstacles = model.obstacles.iter().zip(obstacle_poses);
         !obstacles.any(|(obstacle, pose)| hides(&obstacle.shape, pose, ray, hit.distance))
     };
@@ -172,20 +170,23 @@ fn hides(shape: &Shape, pose: &Isometry, ray: &Ray, distance: f64) -> bool {
     false
 }
 
-/// The box around a contact body; empty around an exact obstacle.
-pub fn bounds(model: &Model, positions: &[[f32; 4]], poses: &[Isometry], body: usize) -> Aabb {
-    let Some(rigid) = body.checked_sub(model.bodies.len()) else {
-        let points = positions.get(model.bodies[body].vertices.clone()).unwrap_or_default();
-        return points.iter().fold(Aabb::EMPTY, |aabb, p| aabb.with(&Vec3::new(p[0].into(), p[1].into(), p[2].into())));
-    };
-    match (model.rigid_bodies.get(rigid), poses.get(rigid)) {
-        (Some(body), Some(pose)) => body.positions(pose).fold(Aabb::EMPTY, |aabb, p| aabb.with(&p)),
-        _ => Aabb::EMPTY,
+/// The box around a body; empty around an obstacle.
+pub fn bounds(model: &Model, positions: &[[f32; 4]], poses: &[Isometry], body: BodyRef) -> Aabb {
+    match body {
+        BodyRef::Deformable(_) => {
+            let points = positions.get(model.bodies[body.index()].vertices.clone()).unwrap_or_default();
+            points.iter().fold(Aabb::EMPTY, |aabb, p| aabb.with(&Vec3::new(p[0].into(), p[1].into(), p[2].into())))
+        }
+        BodyRef::Rigid(_) => {
+            let points = poses.get(body.index()).into_iter().flat_map(|pose| model.rigid_bodies[body.index()].positions(pose));
+            points.fold(Aabb::EMPTY, |aabb, p| aabb.with(&p))
+        }
+        BodyRef::Obstacle(_) | BodyRef::World => Aabb::EMPTY,
     }
 }
 
-/// The box around several contact bodies.
-pub fn bounds_of(model: &Model, positions: &[[f32; 4]], poses: &[Isometry], bodies: impl Iterator<Item = usize>) -> Aabb {
+/// The box around several bodies.
+pub fn bounds_of(model: &Model, positions: &[[f32; 4]], poses: &[Isometry], bodies: impl Iterator<Item = BodyRef>) -> Aabb {
     bodies.map(|body| bounds(model, positions, poses, body)).fold(Aabb::EMPTY, Aabb::joined)
 }
 
@@ -193,7 +194,7 @@ pub fn bounds_of(model: &Model, positions: &[[f32; 4]], poses: &[Isometry], bodi
 pub fn bounds_of_all(model: &Model, positions: &[[f32; 4]], poses: &[Isometry]) -> Aabb {
     match free_bodies(model).next() {
         Some(_) => bounds_of(model, positions, poses, free_bodies(model)),
-        None => bounds_of(model, positions, poses, 0..model.obstacle_body(0)),
+        None => bounds_of(model, positions, poses, bodies_with_mesh(model)),
     }
 }
 
@@ -203,7 +204,9 @@ mod tests {
     use crate::material::Material;
     use crate::math::{Mat3, Quat};
     use crate::mesh::shapes;
-    use crate::model::{Mobility, ModelBuilder, Obstacle, SoftBody};
+    use crate::model::{Mobility, ModelBuilder, Obstacle, RigidBody, SoftBody};
+
+    const BODIES: [BodyRef; 4] = [BodyRef::Deformable(0), BodyRef::Rigid(0), BodyRef::Rigid(1), BodyRef::Rigid(2)];
 
     /// Cubes of 1 m beside each other: a soft one at x = 0, a free one at 3, a driven one at 6, another free one at 9,
     /// which is turned.
@@ -236,23 +239,28 @@ mod tests {
     fn the_nearest_body_under_the_ray_is_found_where_it_is_now() {
         let (model, positions, poses) = cubes();
         let from_left = Ray { origin: Vec3::new(-5.0, 0.1, 0.2), direction: Vec3::x() };
-        assert_eq!(hit_body(&model, &positions, [&poses, &[]], &from_left).unwrap().1, 0);
-        for (x, body) in [(0.1, 0), (3.1, 1), (6.1, 2), (9.1, 3)] {
+        assert_eq!(hit_body(&model, &positions, [&poses, &[]], &from_left).unwrap().1, BodyRef::Deformable(0));
+        let [soft, first, given, second] = BODIES;
+        for (x, body) in [(0.1, soft), (3.1, first), (6.1, given), (9.1, second)] {
             let ray = Ray { origin: Vec3::new(x, 0.2, 5.0), direction: -Vec3::z() };
             let (hit, found) = hit_body(&model, &positions, [&poses, &[]], &ray).unwrap();
             assert_eq!(found, body);
             // The weights give the point that was hit, in the body's mesh.
             let at = |v: u32| match found {
-                0 => Vec3::from_fn(|i, _| positions[v as usize][i].into()),
-                r => (poses[r - 1] * nalgebra::Point3::from(model.rigid_bodies[r - 1].vertices[v as usize])).coords,
+                BodyRef::Rigid(r) => {
+                    (poses[r as usize] * nalgebra::Point3::from(model.rigid_bodies[r as usize].vertices[v as usize])).coords
+                }
+                _ => Vec3::from_fn(|i, _| positions[v as usize][i].into()),
             };
-            let triangle =
-                if found == 0 { model.surface.triangles[hit.triangle] } else { model.rigid_bodies[found - 1].triangles[hit.triangle] };
+            let triangle = match found {
+                BodyRef::Rigid(r) => model.rigid_bodies[r as usize].triangles[hit.triangle],
+                _ => model.surface.triangles[hit.triangle],
+            };
             let point: Vec3 = triangle.iter().zip(hit.barycentric).map(|(v, b)| at(*v) * b).sum();
-            assert!((point - hit.point).norm() < 1e-6 && (hit.point - ray.at(hit.distance)).norm() < 1e-9, "{found}");
+            assert!((point - hit.point).norm() < 1e-6 && (hit.point - ray.at(hit.distance)).norm() < 1e-9, "{found:?}");
         }
         assert!(hit_body(&model, &positions, [&poses, &[]], &Ray { origin: Vec3::new(1.5, 0.0, 5.0), direction: -Vec3::z() }).is_none());
-        assert_eq!(free_bodies(&model).collect::<Vec<_>>(), [0, 1, 3]);
+        assert_eq!(free_bodies(&model).collect::<Vec<_>>(), [soft, first, second]);
     }
 
     /// A ball, a box, a cylinder and a floor in the way hide what is behind them, beside it they do not; what lies on a
@@ -271,14 +279,14 @@ mod tests {
                 vec![Obstacle { name: "screen".into(), shape, pose: Isometry::identity(), motion: None, friction: vec![], color: None }];
             let found = |z: f64, ray: &Ray| hit_body(&model, &positions, [&poses, &[Isometry::translation(3.0, 0.0, z)]], ray);
             assert!(found(2.0, &ray(3.1, 0.1)).is_none(), "{shape:?}");
-            assert_eq!(found(2.0, &ray(3.4, 0.1)).unwrap().1, 1);
-            assert_eq!(found(-2.0, &ray(3.1, 0.1)).unwrap().1, 1);
-            assert_eq!(found(4.9, &Ray { origin: Vec3::new(3.1, 0.1, 4.9), direction: -Vec3::z() }).unwrap().1, 1);
+            assert_eq!(found(2.0, &ray(3.4, 0.1)).unwrap().1, BODIES[1]);
+            assert_eq!(found(-2.0, &ray(3.1, 0.1)).unwrap().1, BODIES[1]);
+            assert_eq!(found(4.9, &Ray { origin: Vec3::new(3.1, 0.1, 4.9), direction: -Vec3::z() }).unwrap().1, BODIES[1]);
         }
         model.obstacles[0].shape = Shape::Plane;
         let from_above = Ray { origin: Vec3::new(3.0, 4.0, 3.0), direction: Vec3::new(0.0, -1.0, -1.0).normalize() };
         let found = |y: f64| hit_body(&model, &positions, [&poses, &[Isometry::translation(0.0, y, 0.0)]], &from_above);
-        assert_eq!(found(-0.5).unwrap().1, 1);
+        assert_eq!(found(-0.5).unwrap().1, BODIES[1]);
         assert!(found(1.0).is_none());
     }
 
@@ -288,8 +296,8 @@ mod tests {
         let all = bounds_of_all(&model, &positions, &poses);
         let half = 0.5 * (0.6_f64.sin() + 0.6_f64.cos());
         assert!((all.min.x + 0.5).abs() < 1e-6 && (all.max.x - 9.0 - half).abs() < 1e-9);
-        assert!((bounds(&model, &positions, &poses, 3).extent().x - 2.0 * half).abs() < 1e-9);
-        assert!((bounds(&model, &positions, &poses, 2).center().x - 6.0).abs() < 1e-12);
-        assert_eq!(bounds(&model, &positions, &poses, 4), Aabb::EMPTY);
+        assert!((bounds(&model, &positions, &poses, BODIES[3]).extent().x - 2.0 * half).abs() < 1e-9);
+        assert!((bounds(&model, &positions, &poses, BODIES[2]).center().x - 6.0).abs() < 1e-12);
+        assert_eq!(bounds(&model, &positions, &poses, BodyRef::Obstacle(0)), Aabb::EMPTY);
     }
 }

@@ -10,6 +10,7 @@ use egui::{
 use super::{Action, UiContext, UiResponse, icon, theme};
 use crate::app::engine::{SceneInfo, View};
 use crate::app::format;
+use crate::body::BodyRef;
 use crate::contact::ContactReport;
 use crate::geometry::Shape;
 use crate::math::Vec3;
@@ -87,16 +88,18 @@ const MOST_LINES: usize = 24;
 fn scene_ui(ui: &mut Ui, scene: &SceneInfo, answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
     let model = &scene.model;
-    let n = model.obstacle_body(0);
+    let numbering = model.numbering();
+    let n = numbering.n_with_unknowns();
+    let name_of = |number: usize| model.body_name(numbering.body(number));
     let mut first = 0;
     while first < n {
-        let of_all = base_name(model.contact_body_name(first));
+        let of_all = base_name(name_of(first));
         let count = match n > MOST_LINES {
-            true => (first..n).take_while(|body| base_name(model.contact_body_name(*body)) == of_all).count(),
+            true => (first..n).take_while(|number| base_name(name_of(*number)) == of_all).count(),
             false => 1,
         };
-        let name = if count > 1 { of_all } else { model.contact_body_name(first) };
-        let (mark, mass, below) = body_line(model, first, palette.weak);
+        let name = if count > 1 { of_all } else { name_of(first) };
+        let (mark, mass, below) = body_line(model, numbering.body(first), palette.weak);
         let figure = match (mass, count) {
             (None, _) => String::new(),
             (Some(mass), 1) => format::mass(mass),
@@ -126,19 +129,20 @@ fn base_name(name: &str) -> &str {
 }
 
 /// The mark of a body that is a mesh, its mass [kg] if it has one, and a line that says what it is made of.
-fn body_line(model: &Model, body: usize, weak: Color32) -> (Mark, Option<f64>, String) {
+fn body_line(model: &Model, body: BodyRef, weak: Color32) -> (Mark, Option<f64>, String) {
     let colored = |color: Rgb| {
         let [r, g, b] = color.0.map(|c| (c * 255.0).round() as u8);
         Mark::Color(Color32::from_rgb(r, g, b))
     };
-    let Some(rigid) = body.checked_sub(model.bodies.len()) else {
-        let soft = &model.bodies[body];
+    let place = body.index();
+    if body.is_deformable() {
+        let soft = &model.bodies[place];
         let below = format!("{} tets · {} nodes", format::count(soft.tets.len()), format::count(soft.nodes.len()));
-        return (colored(body_color(model, body)), Some(soft.mass), below);
-    };
-    let body = &model.rigid_bodies[rigid];
+        return (colored(body_color(model, place)), Some(soft.mass), below);
+    }
+    let body = &model.rigid_bodies[place];
     let (mark, kind) = match body.mobility {
-        Mobility::Free { .. } => (colored(rigid_color(model, rigid)), "rigid"),
+        Mobility::Free { .. } => (colored(rigid_color(model, place)), "rigid"),
         Mobility::Driven(Some(_)) => (Mark::Icon(icon::CUBE, weak), "driven"),
         Mobility::Driven(None) => (Mark::Icon(icon::CUBE, weak), "static"),
     };

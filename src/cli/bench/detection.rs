@@ -107,14 +107,14 @@ impl Backend for Probe {
         let whole = Island::whole(step.model);
         let all = timed(on_host, || {
             let end = detection.step.end_positions(&whole, dv);
-            islands.iter().map(|island| detection.step.crossings(&island.candidates, &end)).collect::<Vec<_>>()
+            islands.iter().map(|island| detection.crossings(&island.candidates, &end)).collect::<Vec<_>>()
         });
         // The first look of a search brings the candidates too.
         self.detector.forget();
         let sieved = timed(on_device, || {
             let sieved = self.detector.sieve(detection, islands, |_| true, dv, report)?;
             let found = sieved.as_ref().map(|sieved| {
-                let crossings = |candidates: &Candidates| detection.step.crossings(candidates, &sieved.end);
+                let crossings = |candidates: &Candidates| detection.crossings(candidates, &sieved.end);
                 sieved.candidates.iter().map(crossings).collect::<Vec<_>>()
             });
             Ok((sieved, found))

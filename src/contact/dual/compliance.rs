@@ -9,9 +9,6 @@ use super::{Law, Scale};
 use crate::math::{Mat3, Vec3};
 use crate::sparse::lanes::{Entries, PADDING, dot3};
 
-/// A side of a contact that no force moves.
-pub const IMMOVABLE: u32 = u32::MAX;
-
 /// Contacts a thread takes at once.
 const CHUNK: usize = 64;
 
@@ -82,11 +79,11 @@ impl Compliance {
     /// Most blocks that the caller of `assemble` fills at once.
     pub const AT_ONCE: usize = 64;
 
-    /// Lays out and fills W. `bodies[k]` are the movable bodies of contact k, or [`IMMOVABLE`]; contacts of one pair
+    /// Lays out and fills W. `bodies[k]` are the movable bodies of contact k (none: does not move); contacts of one pair
     /// stand next to each other.
     /// `fill(k, columns, blocks)` writes the blocks (k, l), l in `columns` [m/N]; it is asked for the upper triangle
     /// only, and for contacts l of one group at a time (all with the same two bodies).
-    pub fn assemble(&mut self, bodies: &[[u32; 2]], fill: impl Fn(usize, Range<usize>, &mut [Mat3]) + Sync) {
+    pub fn assemble(&mut self, bodies: &[[Option<u32>; 2]], fill: impl Fn(usize, Range<usize>, &mut [Mat3]) + Sync) {
         self.lay_out(bodies);
         self.scales.clear();
         self.scales.resize(bodies.len(), Scale::default());
@@ -107,7 +104,7 @@ impl Compliance {
         self.entries.len()
     }
 
-    fn lay_out(&mut self, bodies: &[[u32; 2]]) {
+    fn lay_out(&mut self, bodies: &[[Option<u32>; 2]]) {
         let Layout { members, groups: adjacent } = &mut self.work;
         self.groups.clear();
         self.neighbours.clear();
@@ -116,7 +113,7 @@ impl Compliance {
         for (k, pair) in bodies.iter().enumerate() {
             if k == 0 || bodies[k - 1] != *pair {
                 let group = self.groups.len() as u32;
-                members.extend(pair.iter().filter(|b| **b != IMMOVABLE).map(|b| (*b, group)));
+                members.extend(pair.iter().flatten().map(|b| (*b, group)));
                 self.groups.push(Group { contacts: k..k, neighbours: 0..0, own_column: 0, width: 0, offset: 0, gathered: 0 });
             }
             self.group_of.push(self.groups.len() as u32 - 1);
@@ -129,7 +126,7 @@ impl Compliance {
         for g in 0..self.groups.len() {
             adjacent.clear();
             adjacent.push(g as u32);
-            for body in bodies[self.groups[g].contacts.start].iter().filter(|b| **b != IMMOVABLE) {
+            for body in bodies[self.groups[g].contacts.start].iter().flatten() {
                 let first = members.partition_point(|m| m.0 < *body);
                 adjacent.extend(members[first..].iter().take_while(|m| m.0 == *body).map(|m| m.1));
             }

@@ -20,7 +20,7 @@ mod ssn;
 mod tests;
 
 pub use apgd::EIGENVALUE_MARGIN;
-pub use compliance::{Compliance, Gather, IMMOVABLE};
+pub use compliance::{Compliance, Gather};
 pub use ssn::ssn;
 
 use super::law::{Law, NaturalError, Scale};

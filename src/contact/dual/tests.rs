@@ -6,7 +6,7 @@ use crate::math::Mat3;
 
 /// Bodies in a row, each elastic with `NODES` nodes; contacts of the first with the ground and of each with the next.
 struct Scene {
-    bodies: Vec<[u32; 2]>,
+    bodies: Vec<[Option<u32>; 2]>,
     dense: DMatrix<f64>,
     free: Vec<Vec3>,
     w: Compliance,
@@ -31,7 +31,7 @@ fn scene(seed: u64, n_bodies: usize, per_pair: usize, friction: f64, slip: f64) 
     let (mut bodies, mut free) = (vec![], vec![]);
     for k in 0..n_contacts {
         let b = k / per_pair;
-        bodies.push([b as u32, if b == 0 { IMMOVABLE } else { b as u32 - 1 }]);
+        bodies.push([Some(b as u32), (b as u32).checked_sub(1)]);
         let normal = Vec3::new(0.2 * random.signed(), 0.2 * random.signed(), 1.0).normalize();
         let t1 = normal.cross(&Vec3::x()).normalize();
         let frame = Mat3::from_rows(&[normal.transpose(), t1.transpose(), normal.cross(&t1).transpose()]);
@@ -209,10 +209,10 @@ fn ties_hold_and_yield_by_their_compliance() {
 fn the_product_is_that_of_the_dense_matrix_for_any_layout() {
     let mut random = Random::new(77);
     // Two runs of one pair, a group without movable bodies, and a long group.
-    let mut bodies = vec![[0, IMMOVABLE], [0, IMMOVABLE], [1, 0], [IMMOVABLE, IMMOVABLE], [2, 1], [0, IMMOVABLE]];
-    bodies.extend([[3, 2]; 45]);
+    let mut bodies = vec![[Some(0), None], [Some(0), None], [Some(1), Some(0)], [None, None], [Some(2), Some(1)], [Some(0), None]];
+    bodies.extend([[Some(3), Some(2)]; 45]);
     let n = bodies.len();
-    let meet = |k: usize, l: usize| bodies[k].iter().any(|b: &u32| *b != IMMOVABLE && bodies[l].contains(b));
+    let meet = |k: usize, l: usize| bodies[k].iter().any(|b: &Option<u32>| b.is_some() && bodies[l].contains(b));
     let mut dense = DMatrix::zeros(3 * n, 3 * n);
     for r in 0..3 * n {
         for c in 0..=r {
@@ -264,7 +264,7 @@ fn nothing_and_nonsense_are_reported() {
         assert!(p.iter().all(|p| p.iter().all(|x| x.is_finite())));
         // A contact that nothing moves.
         let mut w = Compliance::default();
-        w.assemble(&[[IMMOVABLE; 2]], |_, _, blocks| blocks.fill(Mat3::zeros()));
+        w.assemble(&[[None; 2]], |_, _, blocks| blocks.fill(Mat3::zeros()));
         let problem = Problem { w: &w, laws: &[Law::Unilateral { friction: 0.5 }], free: &[Vec3::new(-1.0, 0.0, 0.0)] };
         assert!(solver(&problem, &mut [Vec3::new(1.0, 0.0, 0.0)], &Options::default(), &mut work).converged);
     }

@@ -8,7 +8,6 @@
 //! it buckle, adds nothing.
 
 use super::{Detection, Moved};
-use crate::contact::dual::IMMOVABLE;
 use crate::contact::islands::{Islands, Trial};
 use crate::contact::{Constraint, JacobianEntry, Law};
 use crate::geometry::tangents;
@@ -39,8 +38,8 @@ impl Detection<'_> {
         let moved = Moved { trial, end: &self.step.end_positions(trial.island, trial.dv) };
         let attachments = self.model.attachments.iter().zip(&self.step.state.attachment_forces).enumerate();
         for (k, (attachment, force)) in attachments {
-            let bodies = attachment.contact_bodies(self.model).map(|body| body.map_or(IMMOVABLE, |b| b as u32));
-            if islands.owner(bodies.map(|b| b as usize)) != Some(number) {
+            let bodies = attachment.bodies(self.model);
+            if islands.owner(bodies) != Some(number) {
                 continue;
             }
             let mut joint = Constraint::joint(k as u32, bodies, Vec3::zeros());

@@ -4,47 +4,65 @@
 //! on the way becomes a row, and rows follow the moved geometry, until nothing crosses any more.
 
 mod certificate;
+pub mod contract;
 mod joints;
 mod obstacles;
+pub mod row_life;
+mod surface_pairs;
+mod surface_step;
 mod surfaces;
 mod touching;
 
 pub use certificate::InjectivityCertificate;
-pub use surfaces::{SurfaceMemory, SurfaceStep, Surfaces};
+pub use surface_step::{End, SurfaceMemory, SurfaceStep};
+pub use surfaces::Surfaces;
 pub use touching::set_apart;
-
-pub mod row_life;
-
-pub use self::surfaces::End;
-
-use super::islands::{Island, Islands, Trial};
 
 use rayon::prelude::*;
 
-use self::obstacles::Entering;
+use self::contract::{ContactGenerator, Met, Search};
+use self::obstacles::Obstacles;
 use self::row_life::{Aim, Present, RowLife};
+use self::surface_pairs::SurfacePairs;
+use super::islands::{Island, Islands, Trial};
+use crate::body::BodyRef;
 use crate::contact::{Constraint, ContactPoint, JacobianEntry, Linearisation, Source, Status};
-use crate::geometry::{Candidates, Crossings, MovingShape};
-use crate::math::Vec3;
+use crate::geometry::{Candidates, Crossing};
 use crate::memory::Pool;
-use crate::model::Model;
-use crate::model::{GapPolicy, Params, State};
-use crate::model::{PairId, PairKind};
+use crate::model::{GapPolicy, Model, PairId, PairKind, Params, State};
 
 /// The safety distance is the middle of the band (0, eps2) in which gaps of active contacts end.
 pub const SAFETY: f64 = 0.5;
-/// Points of an edge or a triangle whose weights are as near as this are one to an obstacle.
-const SAME_POINT: f64 = 0.02;
 /// At most so many tolerances of what a sticking contact has slipped are taken back in a step.
 const MAX_SLIPPED: f64 = 4.0;
 
-/// Geometry of one step: start positions, obstacles over the step, and how the rows follow the moved points.
+/// What makes contacts.
+#[derive(Debug, Default)]
+struct Generators {
+    obstacles: Obstacles,
+    surface_pairs: SurfacePairs,
+}
+
+impl Generators {
+    /// All, in the order in which they look.
+    fn all(&self) -> [&dyn ContactGenerator; 2] {
+        [&self.obstacles, &self.surface_pairs]
+    }
+
+    /// The one that makes pairs of this kind.
+    fn of(&self, kind: PairKind) -> &dyn ContactGenerator {
+        let found = self.all().into_iter().find(|generator| generator.kinds().contains(&kind));
+        found.expect("each kind of pair has its generator (tested)")
+    }
+}
+
+/// Contacts of one step: those that it begins with, those that trial motions find, and how their rows follow.
 pub struct Detection<'a> {
     pub model: &'a Model,
     pub step: SurfaceStep<'a>,
     dt: f64,
     tolerance: f64,
-    obstacles: Vec<MovingShape>,
+    generators: Generators,
     idle_looks: Pool<Look>,
     idle_entries: Pool<Vec<JacobianEntry>>,
     /// Remembered contacts aim at the gap that they have, not at the middle of the band.
@@ -55,7 +73,7 @@ pub struct Detection<'a> {
 #[derive(Debug, Default)]
 pub struct DetectionMemory {
     surfaces: SurfaceMemory,
-    obstacles: Vec<MovingShape>,
+    generators: Generators,
     idle_looks: Pool<Look>,
     /// Of contacts that are no more.
     idle_entries: Pool<Vec<JacobianEntry>>,
@@ -73,12 +91,10 @@ impl DetectionMemory {
 struct Look {
     /// Pairs that have a contact, with its place.
     known: Vec<(PairId, usize)>,
-    /// Of each contact between features where the pair is at the end, and how far its features are beside each other
-    /// [m].
+    /// Of each contact where its pair is at the end, and how far its features are beside each other [m]; none of a
+    /// joint.
     ends: Vec<Option<(Linearisation, f64)>>,
-    entering: Entering,
-    crossings: Crossings,
-    met: Vec<(PairId, Linearisation)>,
+    met: Met,
 }
 
 /// At least this many contacts are allowed for each body; three times its surface vertices if that is more.
@@ -104,17 +120,14 @@ struct Moved<'m> {
 
 impl<'a> Detection<'a> {
     pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, params: &Params, memory: DetectionMemory) -> Self {
-        let DetectionMemory { surfaces: surface_memory, mut obstacles, idle_looks, idle_entries } = memory;
-        let (t0, t1) = (state.time, state.time + params.time_step);
-        let moving = |o: &crate::model::Obstacle| MovingShape { shape: o.shape, pose_t0: o.pose_at(t0), pose_t1: o.pose_at(t1) };
-        obstacles.clear();
-        obstacles.extend(model.obstacles.iter().map(moving));
+        let DetectionMemory { surfaces: surface_memory, mut generators, idle_looks, idle_entries } = memory;
+        generators.obstacles.begin(model, [state.time, state.time + params.time_step]);
         Self {
             model,
             step: SurfaceStep::new(model, surfaces, state, params.time_step, surface_memory),
             dt: params.time_step,
             tolerance: params.contact_tolerance,
-            obstacles,
+            generators,
             idle_looks,
             idle_entries,
             keeps_gaps: params.gap_policy == GapPolicy::Keep,
@@ -123,14 +136,15 @@ impl<'a> Detection<'a> {
 
     /// What the next step may use again.
     pub fn into_memory(self) -> DetectionMemory {
-        let Self { step, obstacles, idle_looks, idle_entries, .. } = self;
-        DetectionMemory { surfaces: step.into_memory(), obstacles, idle_looks, idle_entries }
+        let Self { step, generators, idle_looks, idle_entries, .. } = self;
+        DetectionMemory { surfaces: step.into_memory(), generators, idle_looks, idle_entries }
     }
 
-    /// The bodies of the contacts of the last step that are still there.
-    pub fn warm_bodies(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
-        let entries = &self.step.state.contacts.entries;
-        entries.iter().filter(|e| self.exists(&e.pair)).map(|e| self.bodies(&e.pair).map(|body| body as u32))
+    /// Tells the bodies that may meet in this step: those of candidates, and those of the contacts of the last step
+    /// that are still there, which are tried again though their features may part.
+    pub fn link_bodies(&self, candidates: &Candidates, link: &mut dyn FnMut([BodyRef; 2])) {
+        self.generators.all().iter().for_each(|generator| generator.link(&self.step, candidates, link));
+        self.step.state.contacts.entries.iter().filter(|e| self.exists(&e.pair)).for_each(|e| link(self.bodies(&e.pair)));
     }
 
     /// The island in which each contact of the last step is solved, if it is still there.
@@ -148,11 +162,7 @@ impl<'a> Detection<'a> {
         let end = self.step.end_positions(trial.island, trial.dv);
         let entries = warm.iter().map(|k| &self.step.state.contacts.entries[*k as usize]);
         contacts.extend(entries.filter_map(|entry| {
-            let found = if entry.pair.kind.is_with_obstacle() {
-                self.obstacle_at_start(&entry.pair, &end)?
-            } else {
-                self.step.at_start(&entry.pair, &end, row_life::MAX_ASIDE * self.tolerance)?
-            };
+            let found = self.generators.of(entry.pair.kind).at_start(&entry.pair, self.near(), &end)?;
             let mut point = self.new_point(entry.pair);
             if self.keeps_gaps {
                 point.stick_anchor_offset = entry.slip * (MAX_SLIPPED * self.tolerance / entry.slip.norm()).min(1.0);
@@ -161,7 +171,7 @@ impl<'a> Detection<'a> {
                 point.contact_offset = gap_at_start.clamp(SAFETY * self.tolerance, 1.5 * SAFETY * self.tolerance);
             }
             let mut contact = self.new_contact(point);
-            self.step.put_entries(&found.sum, &end, &mut contact.row.entries);
+            end.put_entries(&found.sum, &mut contact.row.entries);
             contact.linearise(&found, |unknown| trial.at(unknown), self.dt);
             contact.warm_start(entry);
             Some(contact)
@@ -179,30 +189,43 @@ impl<'a> Detection<'a> {
     pub fn renew_rows_among(&self, candidates: &Candidates, trial: &Trial, end: &End, contacts: &mut Vec<Constraint>) -> Renewal {
         let moved = Moved { trial, end };
         let mut look = self.idle_looks.take().unwrap_or_default();
-        let Look { known, ends, entering, crossings, met } = &mut look;
-        let mut off = self.renew_stale(contacts, ends, &moved);
+        let Look { known, ends, met } = &mut look;
+        let mut gap_error = self.renew_stale(contacts, ends, &moved);
         known.clear();
         known.extend(contacts.iter().enumerate().filter_map(|(k, c)| Some((c.point()?.pair, k))));
         known.sort_unstable();
-        let is_known = |pair: &PairId| known.binary_search_by_key(pair, |(known, _)| *known).is_ok();
-        self.entering_obstacles(&moved, entering, met);
-        let n_entering = met.len();
-        self.step.cross(candidates, end, is_known, row_life::MAX_ASIDE * self.tolerance, off > 0.0 || n_entering > 0, crossings, met);
-        let crosses = met.len() > n_entering;
+        let mut crosses = false;
+        for generator in self.generators.all() {
+            let (before, is_busy) = (met.len(), gap_error > 0.0 || !met.is_empty());
+            generator.meet(&Search { island: trial.island, candidates, end, known, near: self.near(), is_busy }, met);
+            crosses |= generator.is_continuous() && met.len() > before;
+        }
         met.sort_by_key(|(pair, _)| *pair);
         for (pair, found) in met.drain(..) {
-            off = off.max(self.add_crossing(pair, found, known, contacts, &moved));
+            gap_error = gap_error.max(self.add_met(pair, found, known, contacts, &moved));
         }
         self.idle_looks.put(look);
-        Renewal { gap_error: off, crosses }
+        Renewal { gap_error, crosses }
+    }
+
+    /// Where surfaces cross on the way to `end`, whether their pairs have rows or not.
+    pub fn crossings(&self, candidates: &Candidates, end: &End) -> Vec<Crossing> {
+        SurfacePairs::crossings(candidates, end)
+    }
+
+    /// The names of the bodies of two crossing features.
+    pub fn names(&self, crossing: &Crossing) -> [String; 2] {
+        let name = |vertex: u32| self.model.body_name(self.step.surfaces.body_of_vertex(vertex)).to_owned();
+        let [a, _, _, b] = crossing.vertices;
+        [name(a), name(b)]
     }
 
     /// With more rows than this the solve of an island is given up: bodies have gone through each other, and smaller
     /// steps will find fewer.
     pub fn max_rows(&self, island: &Island, contacts: &[Constraint]) -> usize {
-        let of_body = |body: usize| MIN_CONTACTS_LIMIT.max(3 * self.step.surfaces.vertices[body].len());
+        let of_body = |body: BodyRef| MIN_CONTACTS_LIMIT.max(3 * self.step.surfaces.features(body).vertices.len());
         let joints = contacts.iter().filter(|c| c.law.is_bilateral()).count();
-        joints + island.segments.iter().map(|segment| of_body(segment.body as usize)).sum::<usize>()
+        joints + island.segments.iter().map(|segment| of_body(segment.body)).sum::<usize>()
     }
 
     /// The gap that the row of the contact predicts [m].
@@ -211,27 +234,18 @@ impl<'a> Detection<'a> {
         contact.row.motion(|unknown| moved.trial.at(unknown), self.dt).x + contact_offset
     }
 
-    /// False for a pair of another model.
-    fn exists(&self, pair: &PairId) -> bool {
-        let mesh = &self.step.surfaces.mesh;
-        let (vertices, edges, triangles, obstacles) = (mesh.body.len(), mesh.edges.len(), mesh.triangles.len(), self.obstacles.len());
-        let (first, second) = match pair.kind {
-            PairKind::VertexObstacle => (vertices, obstacles),
-            PairKind::EdgeObstacle => (edges, obstacles),
-            PairKind::TriangleObstacle => (triangles, obstacles),
-            PairKind::VertexTriangle => (vertices, triangles),
-            PairKind::EdgeEdge => (edges, edges),
-        };
-        (pair.first as usize) < first && (pair.second as usize) < second
+    /// Features of a pair that are further beside each other [m] do not touch.
+    fn near(&self) -> f64 {
+        row_life::MAX_ASIDE * self.tolerance
     }
 
-    /// The contact bodies of a pair.
-    fn bodies(&self, pair: &PairId) -> [usize; 2] {
-        if pair.kind.is_with_obstacle() {
-            [self.step.obstacle_feature_body(pair), self.model.obstacle_body(pair.second as usize)]
-        } else {
-            self.step.bodies(pair)
-        }
+    /// False for a pair of another model.
+    fn exists(&self, pair: &PairId) -> bool {
+        self.generators.of(pair.kind).exists(&self.step, pair)
+    }
+
+    fn bodies(&self, pair: &PairId) -> [BodyRef; 2] {
+        self.generators.of(pair.kind).bodies(&self.step, pair)
     }
 
     fn new_point(&self, pair: PairId) -> ContactPoint {
@@ -242,23 +256,18 @@ impl<'a> Detection<'a> {
     fn new_contact(&self, point: ContactPoint) -> Constraint {
         let bodies = self.bodies(&point.pair);
         let friction = self.model.friction_between(bodies[0], bodies[1]);
-        let mut contact = Constraint::contact(point, bodies.map(|b| b as u32), friction);
+        let mut contact = Constraint::contact(point, bodies, friction);
         contact.row.entries = self.idle_entries.take().unwrap_or_default();
         contact
-    }
-
-    /// The pair at the end of the step, and how far its features are beside each other [m].
-    fn found(&self, point: &ContactPoint, normal: &Vec3, moved: &Moved) -> (Linearisation, f64) {
-        if point.pair.kind.is_with_obstacle() {
-            return (self.obstacle_at_end(&point.pair, &point.weights, moved.end), 0.0);
-        }
-        self.step.at_end(&point.pair, normal, moved.end)
     }
 
     /// Renews the rows whose gap at the end is another than they predicted, and drops those whose features have slid
     /// off each other; how far gaps are from what the rows predicted [m], 0 if no row has changed. `ends`: memory.
     fn renew_stale(&self, contacts: &mut Vec<Constraint>, ends: &mut Vec<Option<(Linearisation, f64)>>, moved: &Moved) -> f64 {
-        let end_of = |contact: &Constraint| Some(self.found(contact.point()?, &contact.row.normal(), moved));
+        let end_of = |contact: &Constraint| {
+            let point = contact.point()?;
+            Some(self.generators.of(point.pair.kind).at_end(point, &contact.row.normal(), moved.end))
+        };
         contacts.par_iter().with_min_len(CONTACTS).map(end_of).collect_into_vec(ends);
         let mut ends = ends.drain(..);
         let mut gap_error = 0.0f64;
@@ -299,40 +308,30 @@ impl<'a> Detection<'a> {
         if changed { gap.abs().max(self.tolerance) } else { 0.0 }
     }
 
-    /// Gives features that cross a row, a new one or that which let them pass; the gap error [m]. `known`: pairs with a
+    /// Gives a pair that meets a row, a new one or that which let it pass; the gap error [m]. `known`: pairs with a
     /// contact, sorted, with the place of the contact.
-    fn add_crossing(
-        &self,
-        pair: PairId,
-        found: Linearisation,
-        known: &[(PairId, usize)],
-        contacts: &mut Vec<Constraint>,
-        moved: &Moved,
-    ) -> f64 {
+    fn add_met(&self, pair: PairId, found: Linearisation, known: &[(PairId, usize)], contacts: &mut Vec<Constraint>, moved: &Moved) -> f64 {
+        let generator = self.generators.of(pair.kind);
         let same = known.partition_point(|(known, _)| *known < pair)..known.partition_point(|(known, _)| *known <= pair);
-        let mut same = known[same].iter().map(|(_, place)| *place);
-        let with_obstacle = pair.kind.is_with_obstacle();
-        // An edge or a triangle that bends over an obstacle is held where it was deepest before, too.
-        let weights = |place: usize| contacts[place].point().map_or([0.0; 3], |point| point.weights);
-        let place = same.find(|place| !with_obstacle || apart(&weights(*place), &found.weights) < SAME_POINT);
-        let gap = found.gap;
-        let Some(place) = place else {
+        let is_same = |place: &usize| contacts[*place].point().is_some_and(|point| generator.is_same_contact(point, &found));
+        let Some(place) = known[same].iter().map(|(_, place)| *place).find(is_same) else {
+            let gap = found.gap;
             let mut contact = self.new_contact(ContactPoint { life: RowLife::met(), ..self.new_point(pair) });
             self.take(&mut contact, found, moved);
             contact.force.status = Status::Sliding;
             contacts.push(contact);
             return self.gap_error(true, gap);
         };
-        // Its row was renewed with the others.
-        if with_obstacle && self.obstacle_at_end(&pair, &weights(place), moved.end).gap < 0.0 {
+        let (contact, gap) = (&mut contacts[place], found.gap);
+        let (was_active, normal) = (contact.is_active(), contact.row.normal());
+        let Some(point) = contact.point_mut() else { return 0.0 };
+        if generator.is_continuous() {
+            // Its row let it pass: the one of the crossing does not.
+            point.life.on_crossing();
+        } else if generator.at_end(point, &normal, moved.end).0.gap < 0.0 {
+            // Its row was renewed with the others.
             return 0.0;
         }
-        // Its row let it pass: the one of the crossing does not.
-        let contact = &mut contacts[place];
-        if !with_obstacle && let Some(point) = contact.point_mut() {
-            point.life.on_crossing();
-        }
-        let was_active = contact.is_active();
         let changed = self.take(contact, found, moved);
         if !was_active {
             contact.force.status = Status::Sliding;
@@ -355,12 +354,21 @@ impl<'a> Detection<'a> {
     /// Takes the new linearisation; false if the row is the same as before.
     fn take(&self, contact: &mut Constraint, found: Linearisation, moved: &Moved) -> bool {
         let before = (contact.row.frame, contact.row.offset);
-        self.step.put_entries(&found.sum, moved.end, &mut contact.row.entries);
+        moved.end.put_entries(&found.sum, &mut contact.row.entries);
         contact.linearise(&found, |unknown| moved.trial.at(unknown), self.dt);
         (contact.row.frame - before.0).norm() > 1e-9 || (contact.row.offset - before.1).norm() > 1e-3 * self.tolerance
     }
 }
 
-fn apart(a: &[f64; 3], b: &[f64; 3]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_pair_has_one_generator() {
+        let generators = Generators::default();
+        for kind in PairKind::ALL {
+            assert_eq!(generators.all().iter().filter(|generator| generator.kinds().contains(&kind)).count(), 1, "{kind:?}");
+        }
+    }
 }

@@ -4,13 +4,14 @@
 use arrayvec::ArrayVec;
 use rayon::prelude::*;
 
-use super::surfaces::End;
-use super::{Detection, Moved};
-use crate::contact::Linearisation;
-use crate::geometry::Shape;
-use crate::geometry::{TangentPlane, nearest, nearest_on_feature};
+use super::contract::{ContactGenerator, Met, Search};
+use super::{End, SurfaceStep};
+use crate::body::BodyRef;
+use crate::contact::{ContactPoint, Linearisation};
+use crate::geometry::{MovingShape, Shape, TangentPlane, nearest, nearest_on_feature};
 use crate::math::{Aabb, Vec3};
-use crate::model::{PairId, PairKind};
+use crate::memory::Pool;
+use crate::model::{Model, PairId, PairKind};
 
 /// What one thread finds of the features that end inside an obstacle.
 #[derive(Debug, Default)]
@@ -22,10 +23,13 @@ struct Part {
     found: Vec<(PairId, Linearisation)>,
 }
 
-/// Memory of the search for features that end inside an obstacle.
+/// The generator of contacts with obstacles of exact shape.
 #[derive(Debug, Default)]
-pub(super) struct Entering {
-    parts: Vec<Part>,
+pub struct Obstacles {
+    /// Over the step.
+    shapes: Vec<MovingShape>,
+    /// Memory of the threads that search.
+    idle: Pool<Vec<Part>>,
 }
 
 /// Bodies that one thread looks at, at least.
@@ -38,23 +42,27 @@ const PLANES: usize = 12;
 /// Evaluations of a search along a line: the interval shrinks by 0.62 each.
 const SEARCH_STEPS: usize = 36;
 
-impl Detection<'_> {
-    /// The vertices of the first feature of a pair with an obstacle.
-    fn corners(&self, pair: &PairId) -> ArrayVec<u32, 3> {
-        let mesh = &self.step.surfaces.mesh;
-        match pair.kind {
-            PairKind::EdgeObstacle => mesh.edges[pair.first as usize].into_iter().collect(),
-            PairKind::TriangleObstacle => mesh.triangles[pair.first as usize].into(),
-            _ => [pair.first].into_iter().collect(),
-        }
+/// A point of the first feature of a pair may have a row of its own if one of its weights differs by this much.
+const SAME_POINT: f64 = 0.02;
+
+impl Obstacles {
+    /// Where the obstacles are in the step from `t0` to `t1` [s].
+    pub fn begin(&mut self, model: &Model, [t0, t1]: [f64; 2]) {
+        let moving = |o: &crate::model::Obstacle| MovingShape { shape: o.shape, pose_t0: o.pose_at(t0), pose_t1: o.pose_at(t1) };
+        self.shapes.clear();
+        self.shapes.extend(model.obstacles.iter().map(moving));
+    }
+
+    fn shape_of(&self, pair: &PairId) -> &MovingShape {
+        &self.shapes[pair.second as usize]
     }
 
     /// The weights of the point of the first feature that is deepest (or nearest) at `x`.
-    fn deepest(&self, pair: &PairId, x: &[Vec3], at_end: bool) -> [f64; 3] {
-        let obstacle = &self.obstacles[pair.second as usize];
+    fn deepest(&self, pair: &PairId, step: &SurfaceStep, x: &[Vec3], at_end: bool) -> [f64; 3] {
+        let obstacle = self.shape_of(pair);
         let pose = if at_end { &obstacle.pose_t1 } else { &obstacle.pose_t0 };
         let distance = |p: &Vec3| nearest(&obstacle.shape, &pose.inverse_transform_point(&(*p).into()).coords).distance;
-        match self.corners(pair)[..] {
+        match corners(step, pair)[..] {
             [a, b] => {
                 let [a, b] = [a, b].map(|v| x[v as usize]);
                 let s = least(|s| distance(&(a + (b - a) * s))).0;
@@ -71,77 +79,41 @@ impl Detection<'_> {
         }
     }
 
-    /// A point of the first feature of a pair with an obstacle, at the end of the step.
-    pub fn obstacle_at_end(&self, pair: &PairId, weights: &[f64; 3], end: &End) -> Linearisation {
-        let vertices = self.corners(pair);
-        let (x0, x1) = (combine(&vertices, weights, &self.step.start), combine(&vertices, weights, &end.x));
-        let plane = self.obstacles[pair.second as usize].tangent_plane(&x0, &x1);
-        self.obstacle_linearisation(&vertices, weights, &plane, &x0, &x1)
-    }
-
-    /// A remembered pair, with the geometry of the start of the step: the obstacle carries the point along.
-    pub fn obstacle_at_start(&self, pair: &PairId, end: &End) -> Option<Linearisation> {
-        let (vertices, weights) = (self.corners(pair), self.deepest(pair, &self.step.start, false));
-        let x0 = combine(&vertices, &weights, &self.step.start);
-        let obstacle = self.obstacles.get(pair.second as usize)?;
-        let carried = obstacle.pose_t1 * (obstacle.pose_t0.inverse() * nalgebra::Point3::from(x0));
-        let plane = obstacle.tangent_plane(&x0, &carried.coords);
-        Some(self.obstacle_linearisation(&vertices, &weights, &plane, &x0, &combine(&vertices, &weights, &end.x)))
-    }
-
-    /// `x0`, `x1`: where the point of the vertices begins and ends [m].
-    fn obstacle_linearisation(&self, vertices: &[u32], weights: &[f64; 3], plane: &TangentPlane, x0: &Vec3, x1: &Vec3) -> Linearisation {
-        Linearisation {
-            sum: vertices.iter().copied().zip(*weights).collect(),
-            normal: plane.normal,
-            gap: (x1 - plane.point).dot(&plane.normal),
-            slip: x1 - x0 - plane.displacement,
-            point: *x1,
-            weights: *weights,
-        }
-    }
-
-    /// Adds the features of the island that end inside an obstacle, with their rows: vertices, then the inside of edges
-    /// and of triangles whose corners are outside.
-    pub(super) fn entering_obstacles(&self, moved: &Moved, memory: &mut Entering, found: &mut Vec<(PairId, Linearisation)>) {
-        let segments = &moved.trial.island.segments;
-        let n_parts = segments.len().div_ceil(BODIES);
-        memory.parts.resize_with(n_parts.max(memory.parts.len()), Part::default);
-        memory.parts[..n_parts].par_iter_mut().enumerate().for_each(|(k, part)| {
-            let bodies = segments[k * BODIES..].iter().take(BODIES).map(|segment| segment.body as usize);
-            bodies.for_each(|body| self.enter(body, moved, part));
-        });
-        memory.parts.iter_mut().for_each(|part| found.append(&mut part.found));
+    /// A point of the first feature of a pair, at the end of the step.
+    fn point_at_end(&self, pair: &PairId, weights: &[f64; 3], end: &End) -> Linearisation {
+        let vertices = corners(end.step, pair);
+        let (x0, x1) = (combine(&vertices, weights, &end.step.start), combine(&vertices, weights, &end.x));
+        linearisation(&vertices, weights, &self.shape_of(pair).tangent_plane(&x0, &x1), &x0, &x1)
     }
 
     /// The features of a body that end inside an obstacle.
-    fn enter(&self, body: usize, moved: &Moved, part: &mut Part) {
-        if body.checked_sub(self.model.bodies.len()).is_some_and(|r| !self.model.rigid_bodies[r].is_free()) {
+    fn enter(&self, body: BodyRef, end: &End, part: &mut Part) {
+        if !end.step.model.is_movable(body) {
             return;
         }
-        let vertices = self.step.surfaces.vertices[body].clone();
-        let swept = vertices.fold(Aabb::EMPTY, |aabb, v| aabb.with(&self.step.start[v]).with(&moved.end.x[v]));
-        for o in (0..self.obstacles.len()).filter(|o| self.may_touch(*o, &swept)) {
-            self.entering(body, o, moved, part);
+        let vertices = end.step.surfaces.features(body).vertices.clone();
+        let swept = vertices.fold(Aabb::EMPTY, |aabb, v| aabb.with(&end.step.start[v]).with(&end.x[v]));
+        for o in (0..self.shapes.len()).filter(|o| self.may_touch(*o, &swept)) {
+            self.enter_obstacle(body, o, end, part);
         }
     }
 
-    fn entering(&self, body: usize, o: usize, moved: &Moved, part: &mut Part) {
+    /// Vertices, then the inside of edges and of triangles whose corners are outside.
+    fn enter_obstacle(&self, body: BodyRef, o: usize, moved: &End, part: &mut Part) {
         let Part { gaps, inside, found } = part;
-        let model = self.model;
-        let (surfaces, obstacle) = (self.step.surfaces, &self.obstacles[o]);
-        let mesh = &surfaces.mesh;
-        let (start, end) = (&self.step.start, &moved.end.x);
+        let (step, obstacle) = (moved.step, &self.shapes[o]);
+        let (mesh, model, features) = (&step.surfaces.mesh, step.model, step.surfaces.features(body));
+        let (start, end) = (&step.start, &moved.x);
         // Boxes are among the surfaces.
         if matches!(obstacle.shape, Shape::Box { .. }) {
             return;
         }
-        let vertices = surfaces.vertices[body].clone();
+        let vertices = features.vertices.clone();
         let gap_of = |v: usize| obstacle.tangent_plane(&start[v], &end[v]).gap;
         vertices.clone().into_par_iter().with_min_len(256).map(gap_of).collect_into_vec(gaps);
         let mut add = |kind, first: usize| {
             let pair = PairId { kind, first: first as u32, second: o as u32 };
-            let row = self.obstacle_at_end(&pair, &self.deepest(&pair, &moved.end.x, true), moved.end);
+            let row = self.point_at_end(&pair, &self.deepest(&pair, step, end, true), moved);
             if row.gap < 0.0 {
                 found.push((pair, row));
             }
@@ -194,13 +166,13 @@ impl Detection<'_> {
                 add(kind, k);
             }
         };
-        surfaces.edges[body].clone().for_each(|e| add_inside(PairKind::EdgeObstacle, e, &mesh.edges[e]));
-        surfaces.triangles[body].clone().for_each(|t| add_inside(PairKind::TriangleObstacle, t, &mesh.triangles[t]));
+        features.edges.clone().for_each(|e| add_inside(PairKind::EdgeObstacle, e, &mesh.edges[e]));
+        features.triangles.clone().for_each(|t| add_inside(PairKind::TriangleObstacle, t, &mesh.triangles[t]));
     }
 
     /// False only if no point of the box can be inside the obstacle at any time of the step.
     fn may_touch(&self, o: usize, aabb: &Aabb) -> bool {
-        let obstacle = &self.obstacles[o];
+        let obstacle = &self.shapes[o];
         let (center, radius) = (aabb.center(), 0.5 * aabb.extent().norm());
         [&obstacle.pose_t0, &obstacle.pose_t1].iter().any(|pose| {
             let local = pose.inverse_transform_point(&center.into()).coords;
@@ -210,6 +182,86 @@ impl Detection<'_> {
             };
             nearest(&obstacle.shape, &local).distance < radius + reach
         })
+    }
+}
+
+impl ContactGenerator for Obstacles {
+    fn kinds(&self) -> &'static [PairKind] {
+        &[PairKind::VertexObstacle, PairKind::EdgeObstacle, PairKind::TriangleObstacle]
+    }
+
+    fn exists(&self, step: &SurfaceStep, pair: &PairId) -> bool {
+        let mesh = &step.surfaces.mesh;
+        let n_features = match pair.kind {
+            PairKind::EdgeObstacle => mesh.edges.len(),
+            PairKind::TriangleObstacle => mesh.triangles.len(),
+            _ => mesh.body.len(),
+        };
+        (pair.first as usize) < n_features && (pair.second as usize) < self.shapes.len()
+    }
+
+    fn bodies(&self, step: &SurfaceStep, pair: &PairId) -> [BodyRef; 2] {
+        [step.surfaces.body_of_vertex(corners(step, pair)[0]), BodyRef::Obstacle(pair.second)]
+    }
+
+    /// The obstacle carries the point along.
+    fn at_start(&self, pair: &PairId, _near: f64, end: &End) -> Option<Linearisation> {
+        let start = &end.step.start;
+        let (vertices, weights) = (corners(end.step, pair), self.deepest(pair, end.step, start, false));
+        let x0 = combine(&vertices, &weights, start);
+        let obstacle = self.shape_of(pair);
+        let carried = obstacle.pose_t1 * (obstacle.pose_t0.inverse() * nalgebra::Point3::from(x0));
+        let plane = obstacle.tangent_plane(&x0, &carried.coords);
+        Some(linearisation(&vertices, &weights, &plane, &x0, &combine(&vertices, &weights, &end.x)))
+    }
+
+    fn at_end(&self, point: &ContactPoint, _normal: &Vec3, end: &End) -> (Linearisation, f64) {
+        (self.point_at_end(&point.pair, &point.weights, end), 0.0)
+    }
+
+    /// Features of the island that end inside an obstacle.
+    fn meet(&self, search: &Search, met: &mut Met) {
+        let mut parts = self.idle.take().unwrap_or_default();
+        let segments = &search.island.segments;
+        let n_parts = segments.len().div_ceil(BODIES);
+        parts.resize_with(n_parts.max(parts.len()), Part::default);
+        parts[..n_parts].par_iter_mut().enumerate().for_each(|(k, part)| {
+            let bodies = segments[k * BODIES..].iter().take(BODIES).map(|segment| segment.body);
+            bodies.for_each(|body| self.enter(body, search.end, part));
+        });
+        parts.iter_mut().for_each(|part| met.append(&mut part.found));
+        self.idle.put(parts);
+    }
+
+    fn is_continuous(&self) -> bool {
+        false
+    }
+
+    /// An edge or a triangle that bends over an obstacle is held where it was deepest before, too.
+    fn is_same_contact(&self, point: &ContactPoint, found: &Linearisation) -> bool {
+        point.weights.iter().zip(&found.weights).all(|(a, b)| (a - b).abs() < SAME_POINT)
+    }
+}
+
+/// The vertices of the first feature of a pair.
+fn corners(step: &SurfaceStep, pair: &PairId) -> ArrayVec<u32, 3> {
+    let mesh = &step.surfaces.mesh;
+    match pair.kind {
+        PairKind::EdgeObstacle => mesh.edges[pair.first as usize].into_iter().collect(),
+        PairKind::TriangleObstacle => mesh.triangles[pair.first as usize].into(),
+        _ => [pair.first].into_iter().collect(),
+    }
+}
+
+/// `x0`, `x1`: where the point of the vertices begins and ends [m].
+fn linearisation(vertices: &[u32], weights: &[f64; 3], plane: &TangentPlane, x0: &Vec3, x1: &Vec3) -> Linearisation {
+    Linearisation {
+        sum: vertices.iter().copied().zip(*weights).collect(),
+        normal: plane.normal,
+        gap: (x1 - plane.point).dot(&plane.normal),
+        slip: x1 - x0 - plane.displacement,
+        point: *x1,
+        weights: *weights,
     }
 }
 

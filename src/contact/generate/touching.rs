@@ -4,11 +4,10 @@
 
 use super::row_life::MAX_ASIDE;
 use super::{SAFETY, Surfaces};
-use crate::geometry::Shape;
-use crate::geometry::{self, Bvh, Mesh, Pair, nearest};
+use crate::body::BodyRef;
+use crate::geometry::{self, Bvh, Mesh, Pair, Shape, nearest};
 use crate::math::Vec3;
-use crate::model::Model;
-use crate::model::State;
+use crate::model::{Model, State};
 
 /// Surfaces nearer than this part of the contact tolerance touch.
 const TOUCHING: f64 = 0.1;
@@ -19,6 +18,7 @@ const SWEEPS: usize = 1000;
 
 /// Two bodies may come no nearer than `least` along `normal`, which points to the first.
 struct Separation {
+    /// Their numbers.
     bodies: [usize; 2],
     normal: Vec3,
     distance: f64,
@@ -35,8 +35,9 @@ pub fn set_apart(model: &Model, state: &mut State, tolerance: f64) -> usize {
     if separations.iter().all(|s| s.distance >= TOUCHING * tolerance) {
         return 0;
     }
-    let is_free: Vec<bool> =
-        (0..model.bodies.len() + model.rigid_bodies.len() + model.obstacles.len()).map(|b| is_free(model, b)).collect();
+    let numbering = model.numbering();
+    let n_bodies = numbering.n_with_unknowns() + model.obstacles.len();
+    let is_free: Vec<bool> = (0..n_bodies).map(|number| is_free(model, numbering.body(number))).collect();
     let mut motions = vec![Vec3::zeros(); is_free.len()];
     for _ in 0..SWEEPS {
         let mut worst = 0.0f64;
@@ -58,21 +59,22 @@ pub fn set_apart(model: &Model, state: &mut State, tolerance: f64) -> usize {
         }
     }
     let mut n_moved = 0;
-    for (body, motion) in motions.iter().enumerate().filter(|(_, motion)| **motion != Vec3::zeros()) {
+    for (number, motion) in motions.iter().enumerate().filter(|(_, motion)| **motion != Vec3::zeros()) {
         n_moved += 1;
-        match body.checked_sub(model.bodies.len()) {
-            None => state.displacements[model.bodies[body].nodes.clone()].iter_mut().for_each(|u| *u += motion),
-            Some(r) => state.rigid_bodies[r].pose.translation.vector += motion,
+        let body = numbering.body(number);
+        if body.is_deformable() {
+            state.displacements[model.bodies[body.index()].nodes.clone()].iter_mut().for_each(|u| *u += motion);
+        } else {
+            state.rigid_bodies[body.index()].pose.translation.vector += motion;
         }
     }
     n_moved
 }
 
-fn is_free(model: &Model, body: usize) -> bool {
-    match body.checked_sub(model.bodies.len()) {
-        None => !model.fixed[model.bodies[body].nodes.clone()].contains(&true),
-        Some(r) => model.rigid_bodies.get(r).is_some_and(|r| r.is_free()),
-    }
+/// Whether a body can be moved as a whole.
+fn is_free(model: &Model, body: BodyRef) -> bool {
+    let is_held = || body.is_deformable() && model.fixed[model.bodies[body.index()].nodes.clone()].contains(&true);
+    model.is_movable(body) && !is_held()
 }
 
 /// What keeps bodies apart that are near each other where the model starts.
@@ -111,11 +113,11 @@ fn separations(model: &Model, surfaces: &Surfaces, tolerance: f64) -> Vec<Separa
     // Obstacles of exact shape put bodies out on their own: they only must not be pushed deeper.
     for (o, obstacle) in model.obstacles.iter().enumerate().filter(|(_, o)| !matches!(o.shape, Shape::Box { .. })) {
         let pose = obstacle.pose_at(0.0);
-        for (body, vertices) in surfaces.vertices.iter().enumerate() {
-            for x in &x[vertices.clone()] {
+        for number in 0..surfaces.numbering.n_with_unknowns() {
+            for x in &x[surfaces.features(surfaces.numbering.body(number)).vertices.clone()] {
                 let found = nearest(&obstacle.shape, &pose.inverse_transform_point(&(*x).into()).coords);
                 if found.distance < MAX_ASIDE * tolerance {
-                    let bodies = [body, model.obstacle_body(o)];
+                    let bodies = [number, surfaces.numbering.n_with_unknowns() + o];
                     let normal = pose.rotation * found.normal;
                     separations.push(Separation { bodies, normal, distance: found.distance, least: least.min(found.distance) });
                 }

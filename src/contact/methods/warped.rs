@@ -10,7 +10,8 @@ use nalgebra::Matrix3;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::contact::dual::{Compliance, IMMOVABLE};
+use crate::body::BodyRef;
+use crate::contact::dual::Compliance;
 use crate::contact::{Block, Constraint, Problem, SourceId};
 use crate::disjoint_sets::DisjointSets;
 use crate::math::Mat3;
@@ -73,7 +74,7 @@ struct Meeting {
 }
 
 /// By what contacts are sorted: island, bodies and pair.
-type Place = (u32, [u32; 2], SourceId);
+type Place = (u32, [BodyRef; 2], SourceId);
 
 /// Memory of [`assemble`].
 #[derive(Debug, Default)]
@@ -87,7 +88,7 @@ pub(super) struct Scratch {
     levers: Levers,
     /// Places of each block that are touched, and the columns of the rest compliance for them.
     touched: Vec<(Vec<u32>, Requested)>,
-    bodies: Vec<[u32; 2]>,
+    bodies: Vec<[Option<u32>; 2]>,
     motions: Pool<Vec<Rows>>,
 }
 
@@ -97,7 +98,7 @@ pub(super) fn assemble(problem: &Problem, contacts: &mut [Constraint], islands: 
     let Scratch { classes, island_of, order, meetings, meeting_of, levers, touched, bodies, motions } = scratch;
     // Blocks are in the order of their bodies.
     let n_blocks = blocks.len();
-    let block_of_body = |body: u32| blocks.binary_search_by_key(&body, |block| block.segment.body).ok();
+    let block_of_body = |body: BodyRef| problem.block_of(body);
     find_islands(n_blocks, contacts.iter().map(|c| c.bodies.map(block_of_body)), classes, island_of);
     let island_of_contact = |c: &Constraint| c.bodies.iter().find_map(|b| block_of_body(*b)).map_or(u32::MAX, |b| island_of[b]);
     sort_contacts(contacts, order, |c| (island_of_contact(c), c.bodies, c.id()));
@@ -150,7 +151,7 @@ pub(super) fn assemble(problem: &Problem, contacts: &mut [Constraint], islands: 
         }
     }
     bodies.clear();
-    bodies.extend(contacts.iter().map(|c| c.bodies.map(|b| if block_of_body(b).is_some() { b } else { IMMOVABLE })));
+    bodies.extend(contacts.iter().map(|c| blocks_of(c).map(|block| block.map(|block| block as u32))));
 
     let mut n_islands = 0;
     for range in chunks(contacts, |a, b| island_of_contact(a) == island_of_contact(b)) {

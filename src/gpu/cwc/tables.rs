@@ -7,6 +7,7 @@ use super::layout::{
     ANGULAR, CwcData, CwcTables, GROUP_CONTACTS, GroupData, IslandData, JacobianEntryData, LINEAR, MemberData, NODE, PLANES, RowData,
     SUM_SLOTS, SideData, TouchedData, VECTORS,
 };
+use crate::body::BodyRef;
 use crate::contact::{Constraint, JacobianEntry};
 use crate::elastic::RestBody;
 use crate::gpu::layout::{NONE, vec4};
@@ -62,7 +63,7 @@ struct TouchedUnknowns<'a> {
 
 /// A contact on one of its bodies.
 struct Member {
-    body: u32,
+    body: BodyRef,
     contact: u32,
     side: usize,
     entries: Range<usize>,
@@ -81,15 +82,11 @@ impl TouchedUnknowns<'_> {
         self.unknowns.partition_point(|touched| (*touched as usize) < unknown)
     }
 
-    /// Deformable bodies count first, then rigid bodies, which have two unknowns each.
-    fn body(&self, unknown: usize) -> u32 {
-        match unknown.checked_sub(self.model.n_nodes()) {
-            None => self.model.node_bodies[unknown],
-            Some(rigid) => (self.model.bodies.len() + rigid / 2) as u32,
-        }
+    fn body(&self, unknown: usize) -> BodyRef {
+        self.model.body_of_unknown(unknown)
     }
 
-    fn of_body(&self, body: u32) -> Range<usize> {
+    fn of_body(&self, body: BodyRef) -> Range<usize> {
         let first = self.unknowns.partition_point(|unknown| self.body(*unknown as usize) < body);
         first..self.unknowns.partition_point(|unknown| self.body(*unknown as usize) <= body)
     }
@@ -158,15 +155,15 @@ impl Tables {
             let group = |k: usize| GroupData { island: i as u32, first: k as u32, end: (k + GROUP_CONTACTS).min(end) as u32 };
             groups.extend((first..end).step_by(GROUP_CONTACTS).map(group));
             island_of.resize(end, i as u32);
-            island.segments.iter().for_each(|segment| body_islands[segment.body as usize] = i as u32);
+            island.segments.iter().for_each(|segment| body_islands[segment.body.index()] = i as u32);
             let is_whole = island.contacts.len() <= most_whole;
             self.has_shared |= !is_whole;
             self.has_whole |= is_whole;
             island_words.push(IslandData {
                 first_group,
                 end_group: groups.len() as u32,
-                first_body: island.segments.first().map_or(0, |segment| segment.body),
-                end_body: island.segments.last().map_or(0, |segment| segment.body + 1),
+                first_body: island.segments.first().map_or(0, |segment| segment.body.index() as u32),
+                end_body: island.segments.last().map_or(0, |segment| segment.body.index() as u32 + 1),
                 accuracy: island.accuracy as f32,
                 is_whole: is_whole.into(),
             });

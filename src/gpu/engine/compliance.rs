@@ -135,10 +135,10 @@ impl DeviceBackend {
                 continue;
             }
             for segment in island.deformable() {
-                let control = &mut all[segment.body as usize];
+                let control = &mut all[segment.body.index()];
                 (control.remembered, control.elastic_done) = (0, 0);
                 if !island_work.contacts.is_empty() {
-                    control.energy_target = energy_target(step, segment.body as usize, course.progress.accuracy);
+                    control.energy_target = energy_target(step, segment.body.index(), course.progress.accuracy);
                 }
             }
         }
@@ -255,7 +255,7 @@ impl DeviceBackend {
                 let found = &answer.dv[segment.unknowns.clone()];
                 work.dv[segment.places()].iter_mut().zip(found).for_each(|(dv, found)| *dv = three(found));
             }
-            let controls = || island.deformable().iter().map(|segment| &answer.controls[segment.body as usize]);
+            let controls = || island.deformable().iter().map(|segment| &answer.controls[segment.body.index()]);
             course.solved = RowsSolved {
                 iterations: controls().map(|control| control.contact_iterations + control.iterations).max().unwrap_or(0),
                 residual: controls().map(|c| f64::from(c.residual2).sqrt() / f64::from(c.scale)).fold(0.0, f64::max),

@@ -3,6 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::*;
+use crate::body::BodyRef;
 use crate::contact::{Constraint, ContactPoint, JacobianEntry, Law};
 use crate::cpu::CpuBackend;
 use crate::elastic::{SystemInputs, TetGroups, elements, matrix};
@@ -57,7 +58,11 @@ pub fn contacts(model: &Model) -> Vec<Constraint> {
         let axis = Vec3::new(f64::from(k).sin(), (2.0 * f64::from(k)).cos(), 0.3);
         let frame = nalgebra::Rotation3::new(axis * f64::from(k)).into_inner();
         let pair = PairId { kind: PairKind::VertexTriangle, first: k, second: 0 };
-        let mut contact = Constraint::contact(ContactPoint::new(pair), [0, if with_brick { 1 } else { 2 }], 0.5);
+        let mut contact = Constraint::contact(
+            ContactPoint::new(pair),
+            [BodyRef::Deformable(0), if with_brick { BodyRef::Rigid(0) } else { BodyRef::Obstacle(0) }],
+            0.5,
+        );
         (contact.row.entries, contact.row.frame) = (entries, frame);
         if k == 4 {
             contact.law = Law::Bilateral { compliance: Vec3::new(1e-4, 2e-4, 3e-4) };

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{INNER, ITERATIONS_FACTOR};
 use crate::contact::driver::{ACCEPTED, RowsSolved};
-use crate::contact::dual::{self, Compliance, Gather, IMMOVABLE};
+use crate::contact::dual::{self, Compliance, Gather};
 use crate::contact::methods::{RowSolver, cwc};
 use crate::contact::problem::{forces, laws};
 use crate::contact::{Constraint, Problem};
@@ -66,7 +66,7 @@ impl ExactCompliance {
         let segments = problem.system.segments;
         let body_of = |unknown: usize| segments.partition_point(|segment| segment.unknowns.end <= unknown);
         // A side without entries does not move.
-        let pairs: Vec<[u32; 2]> = contacts.iter().map(|c| c.bodies.map(|b| if problem.moves(b) { b } else { IMMOVABLE })).collect();
+        let pairs: Vec<[Option<u32>; 2]> = contacts.iter().map(|c| c.bodies.map(|body| problem.block_of(body).map(|k| k as u32))).collect();
         let lever = |contact: &Constraint, entry: &crate::contact::JacobianEntry| {
             let unknown = entry.unknown();
             Lever { body: body_of(unknown), unknown, matrix: contact.row.frame * entry.matrix() * problem.dt }

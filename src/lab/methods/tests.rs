@@ -1,8 +1,8 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::*;
+use crate::body::BodyRef;
 use crate::contact::driver::ACCEPTED;
-use crate::contact::dual::IMMOVABLE;
 use crate::contact::methods::anticipation::Anticipation;
 use crate::contact::methods::{cwc, nodal};
 use crate::contact::problem::laws;
@@ -31,7 +31,7 @@ fn contact(number: u32, bodies: [u32; 2], friction: f64, entries: Vec<JacobianEn
     let [t1, t2] = tangents(&normal);
     let frame = Mat3::from_rows(&[normal.transpose(), t1.transpose(), t2.transpose()]);
     let pair = PairId { kind: PairKind::VertexTriangle, first: number, second: 0 };
-    let mut contact = Constraint::contact(ContactPoint::new(pair), bodies, friction);
+    let mut contact = Constraint::contact(ContactPoint::new(pair), bodies.map(BodyRef::Deformable), friction);
     contact.row = Row { entries, frame, offset: frame * offset };
     contact
 }
@@ -71,7 +71,7 @@ fn stack(friction: f64) -> Stack {
     let top = |i: usize| JacobianEntry::Linear { unknown: n + node(i, CELLS, 1), weight: 1.0 };
     for (k, (i, other, compliance)) in [(0, None, 1e-3f64), (2, Some(node(3, 1, 3)), 1e-9)].into_iter().enumerate() {
         let entries = std::iter::once(top(i)).chain(other.map(|unknown| JacobianEntry::Linear { unknown, weight: -1.0 })).collect();
-        let bodies = [1, if other.is_some() { 0 } else { IMMOVABLE }];
+        let bodies = [BodyRef::Deformable(1), if other.is_some() { BodyRef::Deformable(0) } else { BodyRef::World }];
         let offset = Vec3::new(-2e-3, 0.0, 1e-3) * compliance.sqrt();
         let mut joint = Constraint::joint(k as u32, bodies, Vec3::repeat(compliance));
         (joint.row.entries, joint.row.offset) = (entries, offset);
@@ -124,7 +124,8 @@ struct Parts {
 impl Parts {
     fn new(stack: &Stack) -> Self {
         let n = stack.rhs.len() / 2;
-        let segments: Vec<Segment> = (0..2).map(|k| Segment { body: k as u32, unknowns: k * n..(k + 1) * n, start: k * n }).collect();
+        let segments: Vec<Segment> =
+            (0..2).map(|k| Segment { body: BodyRef::Deformable(k as u32), unknowns: k * n..(k + 1) * n, start: k * n }).collect();
         let rest = |segment: &Segment| {
             let factor = RestFactor::new(&stack.pattern, &stack.a.blocks, &segment.unknowns, &stack.fixed, &stack.positions).unwrap();
             let nodes: Vec<u32> = (0..n as u32).collect();

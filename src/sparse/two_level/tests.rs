@@ -1,6 +1,7 @@
 //! The two-level solver against the one in f64.
 
 use super::*;
+use crate::body::BodyRef;
 use crate::math::Quat;
 use crate::sparse::{Operator, Segment, System, conjugate_gradient, dot, elastic_box};
 
@@ -61,7 +62,7 @@ fn the_true_residual_meets_the_tolerance_in_few_iterations() {
         let b: Vec<Vec3> =
             (0..n).map(|i| if i < n_fixed { Vec3::zeros() } else { Vec3::new((i as f64).sin(), (1.7 * i as f64).cos(), 2.0) }).collect();
         let mut x = vec![Vec3::zeros(); n];
-        let segments = [Segment { body: 0, unknowns: 0..n, start: 0 }];
+        let segments = [Segment { body: BodyRef::Deformable(0), unknowns: 0..n, start: 0 }];
         let system = System { a: &case.a, pattern: &case.pattern, fixed: &case.fixed, segments: &segments };
         let jacobi = conjugate_gradient(&system, &b, &mut x, 1e-4 * load, 2000, &mut Default::default());
         assert!(2 * outcome.iterations < jacobi.iterations, "{outcome:?} {jacobi:?}");

@@ -1,6 +1,7 @@
 use nalgebra::DMatrix;
 
 use super::*;
+use crate::body::BodyRef;
 use crate::contact::{ContactPoint, JacobianEntry, Rest};
 use crate::math::Vec3;
 use crate::model::{PairId, PairKind};
@@ -33,7 +34,8 @@ fn contacts(nodes: u32) -> Vec<Constraint> {
             entries.extend([linear(nodes + b, -0.6), linear(nodes + (b + 1) % nodes, -0.4)]);
         }
         let pair = PairId { kind: PairKind::VertexTriangle, first: k, second: 0 };
-        let mut contact = Constraint::contact(ContactPoint::new(pair), [0, if k.is_multiple_of(2) { 1 } else { 2 }], 0.5);
+        let mut contact =
+            Constraint::contact(ContactPoint::new(pair), [0, if k.is_multiple_of(2) { 1 } else { 2 }].map(BodyRef::Deformable), 0.5);
         (contact.row.entries, contact.row.frame) = (entries, frame(k));
         contact
     };
@@ -82,7 +84,7 @@ fn difference(turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> [f64; 2] {
     let bodies = ranges.into_iter().zip(&factors).zip(&columns).zip(&rotations).zip(0..);
     let blocks: Vec<Block> = bodies
         .map(|((((unknowns, factor), columns), rotations), body)| Block {
-            segment: Segment { body, start: unknowns.start, unknowns },
+            segment: Segment { body: BodyRef::Deformable(body), start: unknowns.start, unknowns },
             rest: Some(Rest { factor, columns, rotations }),
             mass: None,
         })

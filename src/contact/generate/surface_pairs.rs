@@ -1,0 +1,148 @@
+//! Pairs of features of surfaces: what crosses on the way to the end of a trial motion, and the rows of what does.
+
+use super::contract::{ContactGenerator, Met, Search};
+use super::{End, SurfaceStep, Surfaces};
+use crate::body::BodyRef;
+use crate::contact::{ContactPoint, Linearisation};
+use crate::geometry::{self, Candidates, Crossing, Crossings, Mesh, Pair};
+use crate::math::Vec3;
+use crate::memory::Pool;
+use crate::model::{PairId, PairKind};
+
+/// The generator of contacts between surfaces, the ones of rigid bodies and boxes included.
+#[derive(Debug, Default)]
+pub struct SurfacePairs {
+    idle: Pool<Crossings>,
+}
+
+impl SurfacePairs {
+    /// Candidates that cross on the way to `end`. Ways are straight where motion is not: what ends as it started has
+    /// not met on the true way.
+    pub fn crossings(candidates: &Candidates, end: &End) -> Vec<Crossing> {
+        let mut crossings = Crossings::default();
+        find_crossings(candidates, end, &mut crossings);
+        crossings.found
+    }
+}
+
+impl ContactGenerator for SurfacePairs {
+    fn kinds(&self) -> &'static [PairKind] {
+        &[PairKind::VertexTriangle, PairKind::EdgeEdge]
+    }
+
+    fn exists(&self, step: &SurfaceStep, pair: &PairId) -> bool {
+        let mesh = &step.surfaces.mesh;
+        let (first, second) = match pair.kind {
+            PairKind::EdgeEdge => (mesh.edges.len(), mesh.edges.len()),
+            _ => (mesh.body.len(), mesh.triangles.len()),
+        };
+        (pair.first as usize) < first && (pair.second as usize) < second
+    }
+
+    fn bodies(&self, step: &SurfaceStep, pair: &PairId) -> [BodyRef; 2] {
+        step.surfaces.mesh.bodies(features(pair)).map(|number| step.surfaces.numbering.body(number as usize))
+    }
+
+    fn link(&self, step: &SurfaceStep, candidates: &Candidates, link: &mut dyn FnMut([BodyRef; 2])) {
+        let Surfaces { mesh, numbering, .. } = step.surfaces;
+        candidates.pairs().for_each(|pair| link(mesh.bodies(pair).map(|number| numbering.body(number as usize))));
+    }
+
+    fn at_start(&self, pair: &PairId, near: f64, end: &End) -> Option<Linearisation> {
+        let (mesh, start) = (&end.step.surfaces.mesh, &end.step.start);
+        let found = geometry::closest(mesh, features(pair), start);
+        let normal = geometry::pushing_direction(mesh, features(pair), start, &found.direction, found.clamped);
+        let gap = found.distance * found.direction.dot(&normal);
+        (gap > 0.0 && found.distance < near).then(|| linearisation(features(pair), &found.weights, normal, end))
+    }
+
+    fn at_end(&self, point: &ContactPoint, normal: &Vec3, end: &End) -> (Linearisation, f64) {
+        at_end(features(&point.pair), normal, end)
+    }
+
+    /// Pairs of flat and concave edges, and those from inside (what came in leaves elsewhere), are told only if there is
+    /// nothing else to do: resolving the others mostly resolves them.
+    fn meet(&self, search: &Search, met: &mut Met) {
+        let mut crossings = self.idle.take().unwrap_or_default();
+        let (mesh, start) = (&search.end.step.surfaces.mesh, &search.end.step.start);
+        find_crossings(search.candidates, search.end, &mut crossings);
+        let comes_first = |crossing: &Crossing| mesh.meets_outside(crossing.pair, start, &crossing.normal);
+        let any_first = search.is_busy || crossings.found.iter().any(comes_first);
+        let told = crossings.found.iter().filter(|crossing| !any_first || comes_first(crossing));
+        met.extend(told.map(|crossing| (pair_id(&crossing.pair), of_crossing(crossing, search))));
+        self.idle.put(crossings);
+    }
+
+    fn is_continuous(&self) -> bool {
+        true
+    }
+}
+
+fn find_crossings(candidates: &Candidates, end: &End, crossings: &mut Crossings) {
+    crossings.find(&end.step.surfaces.mesh, candidates, &end.step.start, &end.x);
+    crossings.found.retain(|crossing| !crossing.returns);
+}
+
+/// The row of features that cross: of a contact that they have and that overlaps at the end, the one of the end; else
+/// one that pushes them back to where they start, or the one of the touch.
+fn of_crossing(crossing: &Crossing, search: &Search) -> Linearisation {
+    let (mesh, start, end) = (&search.end.step.surfaces.mesh, &search.end.step.start, search.end);
+    if search.is_known(&pair_id(&crossing.pair)) {
+        let (found, aside) = at_end(crossing.pair, &crossing.normal, end);
+        if found.gap < 0.0 && aside < search.near {
+            return found;
+        }
+    }
+    let at_touch = linearisation(crossing.pair, &crossing.weights, crossing.normal, end);
+    let separation = combine(mesh, crossing.pair, &crossing.weights, start);
+    let normal = geometry::pushing_direction(mesh, crossing.pair, start, &crossing.normal, false);
+    let pushed = linearisation(crossing.pair, &crossing.weights, normal, end);
+    if pushed.gap < 0.0 && separation.dot(&normal) > 0.0 { pushed } else { at_touch }
+}
+
+/// A pair at the end of the step, on the side that `old_normal` tells; with how far the features are beside each other
+/// [m].
+fn at_end(pair: Pair, old_normal: &Vec3, end: &End) -> (Linearisation, f64) {
+    let mesh = &end.step.surfaces.mesh;
+    let found = geometry::closest(mesh, pair, &end.x);
+    let normal = geometry::pushing_direction(mesh, pair, &end.x, old_normal, found.clamped);
+    let apart = found.direction * found.distance;
+    let aside = (apart - normal * apart.dot(&normal)).norm();
+    (linearisation(pair, &found.weights, normal, end), aside)
+}
+
+fn combine(mesh: &Mesh, pair: Pair, weights: &[f64; 4], x: &[Vec3]) -> Vec3 {
+    mesh.vertices(pair).iter().zip(weights).map(|(v, w)| x[*v as usize] * *w).sum()
+}
+
+fn linearisation(pair: Pair, weights: &[f64; 4], normal: Vec3, end: &End) -> Linearisation {
+    let mesh = &end.step.surfaces.mesh;
+    let vertices = mesh.vertices(pair);
+    let separation = combine(mesh, pair, weights, &end.x);
+    let slip = separation - combine(mesh, pair, weights, &end.step.start);
+    let first_side = vertices.iter().zip(weights).filter(|(_, w)| **w > 0.0);
+    let (sum, weight) = first_side.fold((Vec3::zeros(), 0.0), |(sum, weight), (v, w)| (sum + end.x[*v as usize] * *w, weight + w));
+    let point = if weight > 0.0 { sum / weight } else { sum };
+    Linearisation {
+        sum: vertices.into_iter().zip(*weights).collect(),
+        normal,
+        gap: separation.dot(&normal),
+        slip,
+        point,
+        weights: [1.0, 0.0, 0.0],
+    }
+}
+
+fn features(pair: &PairId) -> Pair {
+    match pair.kind {
+        PairKind::EdgeEdge => Pair::EdgeEdge { first: pair.first, second: pair.second },
+        _ => Pair::VertexFace { vertex: pair.first, triangle: pair.second },
+    }
+}
+
+fn pair_id(pair: &Pair) -> PairId {
+    match *pair {
+        Pair::VertexFace { vertex, triangle } => PairId { kind: PairKind::VertexTriangle, first: vertex, second: triangle },
+        Pair::EdgeEdge { first, second } => PairId { kind: PairKind::EdgeEdge, first, second },
+    }
+}
