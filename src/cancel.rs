@@ -48,6 +48,12 @@ impl CancelToken {
         token
     }
 
+    /// One that nobody cancels.
+    pub fn never() -> &'static Self {
+        static NEVER: std::sync::LazyLock<CancelToken> = std::sync::LazyLock::new(CancelToken::default);
+        &NEVER
+    }
+
     fn count_question(&self) {
         let one_less = |left: u32| left.checked_sub(1);
         if self.0.questions_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) == Ok(1) {

@@ -5,8 +5,9 @@ use rayon::prelude::*;
 use super::driver::RowsSolved;
 use super::{Constraint, Law, NaturalError, Scale};
 use crate::body::BodyRef;
+use crate::cancel::CancelToken;
 use crate::math::{Mat3, Vec3};
-use crate::sparse::{Columns, RestFactor, Segment, Solved, System, conjugate_gradient};
+use crate::sparse::{Columns, RestFactor, Segment, Solved, System, Until, conjugate_gradient};
 
 /// The velocity changes of an island in a step, before contact: `A dv = rhs`.
 #[derive(Clone, Copy)]
@@ -24,6 +25,8 @@ pub struct Problem<'a> {
     /// eps2 [m].
     pub tolerance: f64,
     pub bounds: Bounds,
+    /// Methods ask it at each of their iterations, and give up once it is cancelled (`RowsSolved::exhausted`).
+    pub cancel: &'a CancelToken,
 }
 
 /// How far a solve goes, and how long.
@@ -113,11 +116,15 @@ impl Problem<'_> {
         self.system.clear_fixed(r);
     }
 
+    fn until(&self, residual: f64, iterations: u32) -> Until<'_> {
+        Until { residual, iterations, cancel: self.cancel }
+    }
+
     /// Solves `A dv = rhs` without contacts, from the start value in `dv`.
     pub fn solve_elastic(&self, dv: &mut [Vec3], work: &mut [Vec<Vec3>; 4]) -> Solved {
         let Bounds { residual, max_elastic_iterations, fixed_iterations, .. } = self.bounds;
         let (bound, iterations) = fixed_iterations.map_or((residual, max_elastic_iterations), |iterations| (0.0, iterations));
-        let solved = conjugate_gradient(&self.system, self.rhs, dv, bound, iterations, work);
+        let solved = conjugate_gradient(&self.system, self.rhs, dv, self.until(bound, iterations), work);
         Solved { converged: solved.converged || fixed_iterations.is_some(), ..solved }
     }
 
@@ -129,7 +136,7 @@ impl Problem<'_> {
 
     /// Solves `A x = b` inside a method, to a residual of `bound` from the start value in `x`.
     pub fn solve_inner(&self, b: &[Vec3], x: &mut [Vec3], bound: f64, work: &mut [Vec<Vec3>; 4]) {
-        conjugate_gradient(&self.system, b, x, bound, MAX_INNER_ITERATIONS, work);
+        conjugate_gradient(&self.system, b, x, self.until(bound, MAX_INNER_ITERATIONS), work);
     }
 
     /// `dt^2 C H D^-1 H^T C^T` of one contact, D the block diagonal of A, and the compliance of a joint [m/N].

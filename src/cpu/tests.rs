@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::cancel::CancelToken;
 use crate::contact::driver::ACCEPTED;
 use crate::contact::driver::{Limits, Next, Relinearisation};
 use crate::contact::generate::DetectionMemory;
@@ -17,7 +18,7 @@ use crate::material::Material;
 use crate::math::{Isometry, Mat3, Quat, Vec3};
 use crate::mesh::shapes;
 use crate::model::{ContactMethod, FrictionTable, HeldPoint, Loads, Model, ModelBuilder, Obstacle, Params, SoftBody, State};
-use crate::sparse::{Operator, System, conjugate_gradient, dot};
+use crate::sparse::{Operator, System, Until, conjugate_gradient, dot};
 use crate::step::{ImplicitStepper, Stepper, choose, predict_positions};
 
 /// Eight cubes in two layers over a floor, the upper ones shifted: `scenes/peers/pile8.toml` with fewer cells.
@@ -86,7 +87,7 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
         gives_up: false,
     };
     let tolerance = params.contact_tolerance;
-    let problem = Problem { system, blocks: &blocks, local: &local, dt, rhs: &rhs, tolerance, bounds };
+    let problem = Problem { system, blocks: &blocks, local: &local, dt, rhs: &rhs, tolerance, bounds, cancel: CancelToken::never() };
     fn trial<'a>(island: &'a Island, local: &'a [u32], dv: &'a [Vec3]) -> Trial<'a> {
         Trial { island, local, dv }
     }
@@ -120,7 +121,8 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
         let forces: Vec<Vec3> = contacts.iter().map(Constraint::force_on_first).collect();
         problem.residual(&contacts, &forces, &dv, &mut r);
         let residual = dot(&r, &r).sqrt();
-        conjugate_gradient(&system, &r, &mut z, 1e-6 * residual, 4000, &mut Default::default());
+        let until = Until { residual: 1e-6 * residual, iterations: 4000, cancel: CancelToken::never() };
+        conjugate_gradient(&system, &r, &mut z, until, &mut Default::default());
         let largest = |z: &mut dyn Iterator<Item = Vec3>| z.map(|z| z.amax()).fold(0.0, f64::max) * dt;
         let moves = largest(&mut z.iter().copied());
         let mut foreseen = 0.0f64;

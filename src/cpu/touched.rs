@@ -59,6 +59,7 @@ impl TouchedIslands<'_> {
             rhs,
             tolerance: step.params.contact_tolerance,
             bounds: bounds(step, scale),
+            cancel: &step.loads.cancel,
         };
         let mut report = StepReport::timed(self.clock);
         self.relinearise(&problem, island, solver.as_mut(), work, &mut report);
@@ -81,6 +82,9 @@ impl TouchedIslands<'_> {
         solver.begin(problem, dv);
         let converged = loop {
             let solved = solver.solve_rows(problem, contacts, dv, progress.accuracy);
+            if problem.cancel.is_cancelled() {
+                break false;
+            }
             let next = progress.advance(solved, || {
                 let trial = Trial { island, local: problem.local, dv };
                 let renewal = detecting.time("detection", || self.detection.renew_rows(&trial, contacts));
@@ -89,9 +93,6 @@ impl TouchedIslands<'_> {
             });
             if let Next::Done { converged } = next {
                 break converged;
-            }
-            if self.step.loads.cancel.is_cancelled() {
-                break false;
             }
         };
         report.stages.add(if contacts.is_empty() { "elastic solve" } else { "contact solve" }, clock() - start - detecting.total());

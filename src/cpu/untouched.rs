@@ -7,7 +7,7 @@ use crate::contact::problem::restore_momentum;
 use crate::elastic::{Levels, RestPoses};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Body, Params};
-use crate::sparse::{Coarse, RankOne, Segment, Solved, TwoLevel};
+use crate::sparse::{Coarse, RankOne, Segment, Solved, TwoLevel, Until};
 use crate::step::{Clock, StageTimes, StepInputs, StepReport};
 
 /// What the elastic solve of untouched bodies needs.
@@ -40,8 +40,10 @@ impl<'a> UntouchedBodies<'a> {
             let Some(coarse) = &self.coarse[segment.body.index()] else { continue };
             let share = segment.unknowns.len() as f64 / n_nodes as f64;
             let Params { tolerance, max_iterations, fixed_iterations, .. } = *params;
-            let limits = fixed_iterations.map_or((tolerance * scale * share.sqrt(), max_iterations), |iterations| (0.0, iterations));
-            let solved = self.solve_body(segment, coarse, system, limits, &mut dv[segment.places()], &mut report.stages);
+            let (residual, iterations) =
+                fixed_iterations.map_or((tolerance * scale * share.sqrt(), max_iterations), |iterations| (0.0, iterations));
+            let until = Until { residual, iterations, cancel: &self.step.loads.cancel };
+            let solved = self.solve_body(segment, coarse, system, until, &mut dv[segment.places()], &mut report.stages);
             report.iterations = report.iterations.max(solved.iterations);
             report.converged &= solved.converged || fixed_iterations.is_some();
             residual2 += solved.residual * solved.residual;
@@ -62,7 +64,7 @@ impl<'a> UntouchedBodies<'a> {
         segment: &Segment,
         coarse: &Coarse,
         system: &mut TwoLevel,
-        (bound, max_iterations): (f64, u32),
+        until: Until,
         dv: &mut [Vec3],
         stages: &mut StageTimes,
     ) -> Solved {
@@ -80,7 +82,7 @@ impl<'a> UntouchedBodies<'a> {
         stages.time("elastic solve", || {
             let rhs = &self.matrix.rhs()[body.nodes.clone()];
             let coarse = params.is_two_level().then_some(coarse);
-            let solved = system.solve(&levels.layout, coarse, rhs, dv, bound, max_iterations);
+            let solved = system.solve(&levels.layout, coarse, rhs, dv, until);
             let is_free = springs().next().is_none() && !model.fixed[body.nodes.clone()].contains(&true);
             if is_free {
                 // The matrix takes a common velocity to the masses: the sum of the residual is momentum that is lost.

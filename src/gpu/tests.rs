@@ -13,6 +13,7 @@ use super::tiles::Tiles;
 use super::upload::{Groups, controls, params_data, upload_model};
 use super::{Device, Stepper as GpuStepper};
 use crate::body::BodyRef;
+use crate::cancel::CancelToken;
 use crate::cpu::CpuBackend;
 use crate::elastic::{Aggregates, Elements, SystemInputs, coarse_factors};
 use crate::material::{Material, MaterialModel};
@@ -20,7 +21,7 @@ use crate::math::{Mat3, Vec3};
 use crate::mesh::shapes;
 use crate::model::{Grab, HeldPoint, Loads, Params, Preconditioner, State};
 use crate::model::{Model, ModelBuilder, SoftBody};
-use crate::sparse::{Operator, Segment, Solved, System, axpy, conjugate_gradient, dot, xpay};
+use crate::sparse::{Operator, Segment, Solved, System, Until, axpy, conjugate_gradient, dot, xpay};
 use crate::step::ImplicitStepper;
 use crate::step::{Stepper, SurfacePositions};
 
@@ -295,7 +296,8 @@ fn jacobi_on_cpu(bench: &Bench, bound: f64) -> Solved {
     let (Model { pattern, fixed, .. }, mut dv) = (&*bench.model, vec![Vec3::zeros(); rhs.len()]);
     let segments = [Segment { body: BodyRef::Deformable(0), unknowns: 0..rhs.len(), start: 0 }];
     let system = System { a: &a, pattern, fixed, segments: &segments };
-    conjugate_gradient(&system, &rhs, &mut dv, bound, 200, &mut Default::default())
+    let until = Until { residual: bound, iterations: 200, cancel: CancelToken::never() };
+    conjugate_gradient(&system, &rhs, &mut dv, until, &mut Default::default())
 }
 
 /// Solves on the device, in one workgroup where the body has up to `most_whole` nodes.

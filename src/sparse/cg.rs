@@ -1,6 +1,7 @@
 //! Conjugate gradients, preconditioned by the block diagonal (`linear-algebra.md` 3).
 
 use super::{System, axpy, dot, xpay};
+use crate::cancel::CancelToken;
 use crate::math::Vec3;
 
 /// How a solve ended.
@@ -12,16 +13,26 @@ pub struct Solved {
     pub converged: bool,
 }
 
-/// Solves `A x = b` to `|b - A x| <= tolerance` (2-norm, units of b) from the start value in `x`. A start value that
-/// is not better than zero is dropped. `work` keeps the vectors between calls.
-pub fn conjugate_gradient(
-    system: &System,
-    b: &[Vec3],
-    x: &mut [Vec3],
-    tolerance: f64,
-    max_iterations: u32,
-    work: &mut [Vec<Vec3>; 4],
-) -> Solved {
+/// When a solve ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Until<'a> {
+    /// 2-norm of `b - A x`, in the units of b.
+    pub residual: f64,
+    pub iterations: u32,
+    /// Asked at each iteration.
+    pub cancel: &'a CancelToken,
+}
+
+impl Until<'_> {
+    /// Whether a solve that has come so far goes on.
+    pub fn goes_on(&self, residual: f64, iterations: u32) -> bool {
+        residual > self.residual && iterations < self.iterations && !self.cancel.is_cancelled()
+    }
+}
+
+/// Solves `A x = b` from the start value in `x`. A start value that is not better than zero is dropped. `work` keeps the
+/// vectors between calls.
+pub fn conjugate_gradient(system: &System, b: &[Vec3], x: &mut [Vec3], until: Until, work: &mut [Vec<Vec3>; 4]) -> Solved {
     let [r, z, p, q] = work;
     for vector in [&mut *r, z, p, q] {
         vector.resize(b.len(), Vec3::zeros());
@@ -40,7 +51,7 @@ pub fn conjugate_gradient(
     }
     let mut rho = 0.0;
     let mut iterations = 0;
-    while residual2.sqrt() > tolerance && iterations < max_iterations {
+    while until.goes_on(residual2.sqrt(), iterations) {
         system.precondition(r, z);
         let rho_new = dot(r, z);
         let beta = if iterations == 0 { 0.0 } else { rho_new / rho };
@@ -61,5 +72,5 @@ pub fn conjugate_gradient(
         iterations += 1;
     }
     let residual = residual2.sqrt();
-    Solved { iterations, residual, converged: residual <= tolerance }
+    Solved { iterations, residual, converged: residual <= until.residual }
 }

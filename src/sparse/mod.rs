@@ -12,7 +12,7 @@ mod sell;
 mod system;
 mod two_level;
 
-pub use cg::{Solved, conjugate_gradient};
+pub use cg::{Solved, Until, conjugate_gradient};
 pub use coarse::Coarse;
 #[cfg(test)]
 pub use factor::tests::elastic_box;

@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use super::coarse::Coarse;
 use super::lattice::{Cells, cells};
 use super::sell::{self, Block, Fill, HEIGHT, Node, Product, Slice, SlicedPattern, Slot, registers, slice_nodes, unslice};
-use super::{FactorWork, Pattern, RankOne, Solved};
+use super::{FactorWork, Pattern, RankOne, Solved, Until};
 use crate::math::{Mat3, Vec3};
 use crate::memory::Pages;
 
@@ -224,15 +224,7 @@ impl TwoLevel {
     /// tolerance` (2-norm, units of b) from the start value in `x`, or from zero if that is better. `b` and `x` are
     /// those of the nodes of the body; springs are part of A. x is zero at fixed nodes. The residual is that of the
     /// recursion; the true one stays above about 1e-7 |A| |x|.
-    pub fn solve(
-        &mut self,
-        layout: &Layout,
-        coarse: Option<&Coarse>,
-        b: &[Vec3],
-        x: &mut [Vec3],
-        tolerance: f64,
-        max_iterations: u32,
-    ) -> Solved {
+    pub fn solve(&mut self, layout: &Layout, coarse: Option<&Coarse>, b: &[Vec3], x: &mut [Vec3], until: Until) -> Solved {
         self.take(layout, x);
         slice_nodes(&self.rows, &mut self.p);
         self.product(layout);
@@ -251,7 +243,7 @@ impl TwoLevel {
         self.motions.fill(Trilinear::default());
         let mut rho = 0.0;
         let mut iterations = 0;
-        while residual2.sqrt() > tolerance && iterations < max_iterations {
+        while until.goes_on(residual2.sqrt(), iterations) {
             let rho_new = fine + coarse.map_or(0.0, |coarse| self.correct_coarsely(layout, coarse));
             let beta = if iterations == 0 { 0.0 } else { rho_new / rho };
             rho = rho_new;
@@ -269,7 +261,7 @@ impl TwoLevel {
             *x = Vec3::new(row[0].into(), row[1].into(), row[2].into());
         }
         let residual = residual2.sqrt();
-        Solved { iterations, residual, converged: residual <= tolerance }
+        Solved { iterations, residual, converged: residual <= until.residual }
     }
 
     /// Puts `v` into the rows.

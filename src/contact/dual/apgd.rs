@@ -24,6 +24,9 @@ pub(super) fn iterate(problem: &Problem, tolerance: f64, bound: u32, work: &mut 
     ahead_motion.copy_from_slice(&at.u);
     let mut theta = 1.0f64;
     for iteration in 1..=bound {
+        if problem.cancel.is_cancelled() {
+            return iteration;
+        }
         problem.project(ahead, ahead_motion, length, &mut next.p);
         problem.w.product(&next.p, problem.free, &mut next.u, gather);
         let uphill = climbs(problem, ahead, at, next);

@@ -24,6 +24,7 @@ pub use compliance::{Compliance, Gather};
 pub use ssn::ssn;
 
 use super::law::{Law, NaturalError, Scale};
+use crate::cancel::CancelToken;
 use crate::math::Vec3;
 
 /// What to solve. All slices have one entry a contact.
@@ -33,6 +34,8 @@ pub struct Problem<'a> {
     pub laws: &'a [Law],
     /// Motion without contact forces [m].
     pub free: &'a [Vec3],
+    /// Asked at each iteration.
+    pub cancel: &'a CancelToken,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

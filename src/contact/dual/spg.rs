@@ -18,6 +18,9 @@ pub(super) fn iterate(problem: &Problem, tolerance: f64, bound: u32, work: &mut 
     at.copy_from(best);
     let mut length = FIRST_STEP;
     for iteration in 1..=bound {
+        if problem.cancel.is_cancelled() {
+            return iteration;
+        }
         problem.project(&at.p, &at.u, length, &mut next.p);
         problem.w.product(&next.p, problem.free, &mut next.u, gather);
         let change = Change::between(problem, at, next);

@@ -1,6 +1,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::*;
+use crate::cancel::CancelToken;
 use crate::cases::Random;
 use crate::math::Mat3;
 
@@ -65,7 +66,7 @@ impl Scene {
     }
 
     fn problem(&self) -> Problem<'_> {
-        Problem { w: &self.w, laws: &self.laws, free: &self.free }
+        Problem { w: &self.w, laws: &self.laws, free: &self.free, cancel: CancelToken::never() }
     }
 
     /// Every contact twice.
@@ -248,7 +249,8 @@ fn nothing_and_nonsense_are_reported() {
     let mut w = Compliance::default();
     w.assemble(&[], |_, _, _| {});
     for solver in [solve, ssn] {
-        let outcome = solver(&Problem { w: &w, laws: &[], free: &[] }, &mut [], &Options::default(), &mut work);
+        let outcome =
+            solver(&Problem { w: &w, laws: &[], free: &[], cancel: CancelToken::never() }, &mut [], &Options::default(), &mut work);
         assert!(outcome.converged && outcome.iterations == 0);
         let mut bad = scene(1, 2, 4, 0.5, 1e-3);
         bad.free[3].y = f64::NAN;
@@ -265,7 +267,8 @@ fn nothing_and_nonsense_are_reported() {
         // A contact that nothing moves.
         let mut w = Compliance::default();
         w.assemble(&[[None; 2]], |_, _, blocks| blocks.fill(Mat3::zeros()));
-        let problem = Problem { w: &w, laws: &[Law::Unilateral { friction: 0.5 }], free: &[Vec3::new(-1.0, 0.0, 0.0)] };
+        let problem =
+            Problem { w: &w, laws: &[Law::Unilateral { friction: 0.5 }], free: &[Vec3::new(-1.0, 0.0, 0.0)], cancel: CancelToken::never() };
         assert!(solver(&problem, &mut [Vec3::new(1.0, 0.0, 0.0)], &Options::default(), &mut work).converged);
     }
 }

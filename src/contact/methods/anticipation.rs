@@ -135,7 +135,7 @@ impl Anticipation {
             if is_small && problem.natural_error(contacts, p, &scales, dv).max() <= tolerance {
                 return true;
             }
-            if *iterations >= ITERATIONS_FACTOR * problem.bounds.max_iterations {
+            if *iterations >= ITERATIONS_FACTOR * problem.bounds.max_iterations || problem.cancel.is_cancelled() {
                 return false;
             }
             nodal.solve(p, base, SWEEP_TOLERANCE * tolerance, MAX_SWEEPS);

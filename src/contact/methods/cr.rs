@@ -133,7 +133,7 @@ impl Cr {
                 since_evaluation += 1;
             }
             solved.residual = work.velocity_residual();
-            solved.exhausted = *iterations >= max_iterations;
+            solved.exhausted = *iterations >= max_iterations || problem.cancel.is_cancelled();
             let effort = Effort::at(*iterations, max_iterations);
             let error = work.error(solved.residual, bound, problem.tolerance * effort.leniency());
             let converged = error <= 1.0;

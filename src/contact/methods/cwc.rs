@@ -150,6 +150,10 @@ impl Cwc {
             (block.contraction, block.last) = (0.0, 0.0);
         }
         for _ in 0..*max_passes {
+            if problem.cancel.is_cancelled() {
+                outcome.exhausted = true;
+                break;
+            }
             problem.residual(contacts, p, dv, residual);
             outcome.residual = dot(residual, residual).sqrt();
             // Without contacts the residual tells when to stop.
@@ -257,7 +261,7 @@ impl Rows<'_> {
                 *free = self.problem.motion(contact, p, self.dv) - *free;
             }
             let laws = &self.laws[range.clone()];
-            dual::solve(&dual::Problem { w: compliance, laws, free }, p, &options, dual)
+            dual::solve(&dual::Problem { w: compliance, laws, free, cancel: self.problem.cancel }, p, &options, dual)
         };
         on_contact_islands(islands, duals, p, &on_island)
     }
@@ -383,7 +387,7 @@ fn conjugate_gradient(problem: &Problem, block: &Block, r: &mut [Vec3], z: &mut 
     let System { a, pattern, fixed, .. } = problem.system;
     let mut rho = dot(r, preconditioned);
     let mut iterations = 0;
-    while iterations < MAX_ELASTIC_ITERATIONS {
+    while iterations < MAX_ELASTIC_ITERATIONS && !problem.cancel.is_cancelled() {
         iterations += 1;
         a.apply(pattern, fixed, &block.segment.unknowns, direction, product);
         let alpha = rho / dot(direction, product);

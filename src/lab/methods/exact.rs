@@ -11,7 +11,7 @@ use crate::contact::methods::{RowSolver, cwc};
 use crate::contact::problem::{forces, laws};
 use crate::contact::{Constraint, Problem};
 use crate::math::{Mat3, Vec3};
-use crate::sparse::{Segment, System, conjugate_gradient, dot};
+use crate::sparse::{Segment, System, Until, conjugate_gradient, dot};
 
 /// Columns are solved for to this part of their load.
 const COLUMN_TOLERANCE: f64 = 1e-8;
@@ -109,8 +109,8 @@ fn columns_of(problem: &Problem, body: &Segment, unknown: usize) -> Vec<Matrix3<
     for c in 0..3 {
         let (mut load, mut x) = (vec![Vec3::zeros(); n], vec![Vec3::zeros(); n]);
         load[unknown - body.unknowns.start][c] = 1.0;
-        let bound = MAX_COLUMN_ITERATIONS;
-        conjugate_gradient(&system, &load, &mut x, COLUMN_TOLERANCE, bound, &mut work);
+        let until = Until { residual: COLUMN_TOLERANCE, iterations: MAX_COLUMN_ITERATIONS, cancel: problem.cancel };
+        conjugate_gradient(&system, &load, &mut x, until, &mut work);
         columns.iter_mut().zip(&x).for_each(|(columns, x)| columns.set_column(c, &x.cast::<f32>()));
     }
     columns
@@ -156,7 +156,7 @@ impl Exact {
             *free = problem.motion(contact, p, dv) - *free;
         }
         let laws = laws(contacts);
-        let in_forces = dual::Problem { w, laws: &laws, free: &free };
+        let in_forces = dual::Problem { w, laws: &laws, free: &free, cancel: problem.cancel };
         match self.inner {
             Inner::Newton => {
                 let options = dual::Options { tolerance: REFERENCE * tolerance, ..Default::default() };

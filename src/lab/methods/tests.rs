@@ -2,6 +2,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::*;
 use crate::body::BodyRef;
+use crate::cancel::CancelToken;
 use crate::contact::driver::ACCEPTED;
 use crate::contact::methods::anticipation::Anticipation;
 use crate::contact::methods::{cwc, nodal};
@@ -161,6 +162,7 @@ impl Parts {
                 max_iterations: 20_000,
                 gives_up: false,
             },
+            cancel: CancelToken::never(),
         }
     }
 }

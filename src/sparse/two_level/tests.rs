@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::body::BodyRef;
+use crate::cancel::CancelToken;
 use crate::math::Quat;
 use crate::sparse::{Operator, Segment, System, conjugate_gradient, dot, elastic_box};
 
@@ -43,7 +44,8 @@ fn solved(case: &mut Turned, start: impl Fn(usize) -> Vec3, tolerance: f64) -> (
     let b: Vec<Vec3> = (0..n).map(|i| Vec3::new((i as f64).sin(), (1.7 * i as f64).cos(), 2.0) * is_free(i)).collect();
     let mut x: Vec<Vec3> = (0..n).map(|i| start(i) * is_free(i)).collect();
     let bound = tolerance * dot(&b, &b).sqrt();
-    let solved = case.system.solve(&case.layout, Some(&case.coarse), &b, &mut x, bound, 200);
+    let until = Until { residual: bound, iterations: 200, cancel: CancelToken::never() };
+    let solved = case.system.solve(&case.layout, Some(&case.coarse), &b, &mut x, until);
     assert!((0..n).all(|i| !case.fixed[i] || x[i] == Vec3::zeros()));
     let mut r = vec![Vec3::zeros(); n];
     case.a.apply(&case.pattern, &case.fixed, &(0..n), &x, &mut r);
@@ -64,10 +66,11 @@ fn the_true_residual_meets_the_tolerance_in_few_iterations() {
         let mut x = vec![Vec3::zeros(); n];
         let segments = [Segment { body: BodyRef::Deformable(0), unknowns: 0..n, start: 0 }];
         let system = System { a: &case.a, pattern: &case.pattern, fixed: &case.fixed, segments: &segments };
-        let jacobi = conjugate_gradient(&system, &b, &mut x, 1e-4 * load, 2000, &mut Default::default());
+        let until = Until { residual: 1e-4 * load, iterations: 2000, cancel: CancelToken::never() };
+        let jacobi = conjugate_gradient(&system, &b, &mut x, until, &mut Default::default());
         assert!(2 * outcome.iterations < jacobi.iterations, "{outcome:?} {jacobi:?}");
         let mut alone = vec![Vec3::zeros(); n];
-        let single = case.system.solve(&case.layout, None, &b, &mut alone, 1e-4 * load, 2000);
+        let single = case.system.solve(&case.layout, None, &b, &mut alone, until);
         assert!(single.converged && single.iterations.abs_diff(jacobi.iterations) <= 2, "{single:?} {jacobi:?}");
         // From the answer there is nothing left to do; a start that is far off is dropped.
         let (again, ..) = solved(&mut case, |i| x[i], 2e-4);
