@@ -30,6 +30,27 @@ fn every_module_is_in_the_order() {
     }
 }
 
+/// What physics does not know: clocks, threads of its own, devices, windows, memory maps.
+const OF_THE_MACHINE: [&str; 8] = ["Instant", "SystemTime", "ThreadPool", "thread", "wgpu", "winit", "egui", "memmap2"];
+
+#[test]
+fn below_the_simulation_only_backends_know_the_machine() {
+    let order = module_order();
+    let before_scene = &order[..order.iter().position(|module| module == "scene").unwrap()];
+    let mut found = vec![];
+    for file in source::files(&src()) {
+        let name = file.strip_prefix(src()).unwrap().to_string_lossy().replace('\\', "/");
+        let Some(path) = module_path(&name).filter(|path| before_scene.contains(&path[0]) && path[0] != "gpu") else { continue };
+        let (tokens, _) = tokens(&read(&file));
+        let is_of_the_machine = |token: &str| OF_THE_MACHINE.contains(&token);
+        // `memory` is what allocates, in large pages where there are such; all others see slices.
+        let is_allowed = |token: &str| path[0] == "memory" && token == "memmap2" || path.last().is_some_and(|last| last == "tests");
+        let words = tokens.iter().filter(|token| is_of_the_machine(&token.0) && !is_allowed(&token.0));
+        found.extend(words.map(|token| format!("src/{name}:{}: {}", token.1, token.0)));
+    }
+    assert!(found.is_empty(), "clocks, threads, devices and memory maps belong to backends and to `sim`:\n{}", found.join("\n"));
+}
+
 #[test]
 fn a_violation_is_seen() {
     let order: Vec<String> = ["math", "mesh", "solver", "gpu", "app", LABORATORY, "cli"].map(String::from).to_vec();
