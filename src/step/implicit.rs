@@ -30,7 +30,7 @@ pub struct ImplicitStepper<B> {
 const MARGIN: f64 = 4.0;
 const EDGE_MARGIN: f64 = 16.0;
 /// Searches for candidates where a smaller step is no answer any more; more than one is needed only if bodies leave
-/// their predicted ways.
+/// their predicted trajectories.
 const MAX_SEARCHES: usize = 4;
 /// Searches while a smaller step is a better answer than a third one.
 const MAX_SEARCHES_BEFORE_HALVING: usize = 2;
@@ -119,7 +119,7 @@ impl<B: Backend> Solve<'_, B> {
         backend.find_candidates(bvh, &detection.step.surfaces.mesh, &detection.step.start, candidates, report)
     }
 
-    /// Solves all islands, searching again for what left its predicted way, and accepts or refuses what comes of it.
+    /// Solves all islands, searching again for what left its predicted trajectory, and accepts or refuses what comes of it.
     fn solve_among(&mut self, candidates: &mut Candidates) -> Result<Solved, StepError> {
         let StepInputs { model, groups, state, params, loads, .. } = self.step;
         let (detection, mesh) = (self.detection, &self.detection.step.surfaces.mesh);

@@ -2,7 +2,7 @@
 //! their surface.
 //!
 //! Let the rest shape be convex and R a rotation with `sym(R^T F) > 0` in every tet, for the deformation gradients F at
-//! both ends of the step. Vertices go on straight ways, so F and with it sym(R^T F) is linear in time and positive all
+//! both ends of the step. Vertices go on straight lines, so F and with it sym(R^T F) is linear in time and positive all
 //! the way. On the segment between two points X, Y of the body
 //! `(Y - X) . R^T (y - x) = int (Y - X)^T R^T F (Y - X) > 0`: no two points ever come to the same place.
 

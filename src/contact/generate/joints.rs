@@ -52,7 +52,7 @@ impl Detection<'_> {
         }
     }
 
-    /// Renews the rows of a joint that has left the way they predicted; false if they stay.
+    /// Renews the rows of a joint that moves otherwise than they predicted; false if they stay.
     pub(super) fn follow(&self, joint: &mut Constraint, attachment: u32, moved: &Moved) -> bool {
         let (pull, attachment) = (pull(joint), &self.model.attachments[attachment as usize]);
         let rows = self.rows_of(attachment, &pull, moved);

@@ -63,7 +63,7 @@ pub struct Detection<'a> {
     dt: f64,
     tolerance: f64,
     generators: Generators,
-    idle_looks: Pool<Look>,
+    idle_renewals: Pool<Renewing>,
     idle_entries: Pool<Vec<JacobianEntry>>,
     /// Remembered contacts aim at the gap that they have, not at the middle of the band.
     keeps_gaps: bool,
@@ -74,7 +74,7 @@ pub struct Detection<'a> {
 pub struct DetectionMemory {
     surfaces: SurfaceMemory,
     generators: Generators,
-    idle_looks: Pool<Look>,
+    idle_renewals: Pool<Renewing>,
     /// Of contacts that are no more.
     idle_entries: Pool<Vec<JacobianEntry>>,
 }
@@ -86,9 +86,9 @@ impl DetectionMemory {
     }
 }
 
-/// Memory of a look at the moved geometry.
+/// Memory of one renewal of the rows.
 #[derive(Debug, Default)]
-struct Look {
+struct Renewing {
     /// Pairs that have a contact, with its place.
     known: Vec<(PairId, usize)>,
     /// Of each contact where its pair is at the end, and how far its features are beside each other [m]; none of a
@@ -120,7 +120,7 @@ struct Moved<'m> {
 
 impl<'a> Detection<'a> {
     pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, params: &Params, memory: DetectionMemory) -> Self {
-        let DetectionMemory { surfaces: surface_memory, mut generators, idle_looks, idle_entries } = memory;
+        let DetectionMemory { surfaces: surface_memory, mut generators, idle_renewals, idle_entries } = memory;
         generators.obstacles.begin(model, [state.time, state.time + params.time_step]);
         Self {
             model,
@@ -128,7 +128,7 @@ impl<'a> Detection<'a> {
             dt: params.time_step,
             tolerance: params.contact_tolerance,
             generators,
-            idle_looks,
+            idle_renewals,
             idle_entries,
             keeps_gaps: params.gap_policy == GapPolicy::Keep,
         }
@@ -136,8 +136,8 @@ impl<'a> Detection<'a> {
 
     /// What the next step may use again.
     pub fn into_memory(self) -> DetectionMemory {
-        let Self { step, generators, idle_looks, idle_entries, .. } = self;
-        DetectionMemory { surfaces: step.into_memory(), generators, idle_looks, idle_entries }
+        let Self { step, generators, idle_renewals, idle_entries, .. } = self;
+        DetectionMemory { surfaces: step.into_memory(), generators, idle_renewals, idle_entries }
     }
 
     /// Tells the bodies that may meet in this step: those of candidates, and those of the contacts of the last step
@@ -188,8 +188,8 @@ impl<'a> Detection<'a> {
     /// there.
     pub fn renew_rows_among(&self, candidates: &Candidates, trial: &Trial, end: &End, contacts: &mut Vec<Constraint>) -> Renewal {
         let moved = Moved { trial, end };
-        let mut look = self.idle_looks.take().unwrap_or_default();
-        let Look { known, ends, met } = &mut look;
+        let mut scratch = self.idle_renewals.take().unwrap_or_default();
+        let Renewing { known, ends, met } = &mut scratch;
         let mut gap_error = self.renew_stale(contacts, ends, &moved);
         known.clear();
         known.extend(contacts.iter().enumerate().filter_map(|(k, c)| Some((c.point()?.pair, k))));
@@ -204,7 +204,7 @@ impl<'a> Detection<'a> {
         for (pair, found) in met.drain(..) {
             gap_error = gap_error.max(self.add_met(pair, found, known, contacts, &moved));
         }
-        self.idle_looks.put(look);
+        self.idle_renewals.put(scratch);
         Renewal { gap_error, crosses }
     }
 

@@ -16,8 +16,8 @@ pub struct SurfacePairs {
 }
 
 impl SurfacePairs {
-    /// Candidates that cross on the way to `end`. Ways are straight where motion is not: what ends as it started has
-    /// not met on the true way.
+    /// Candidates that cross on the way to `end`. Trajectories are taken to be straight: what
+    /// ends on the side on which it started has not met on the true one.
     pub fn crossings(candidates: &Candidates, end: &End) -> Vec<Crossing> {
         let mut crossings = Crossings::default();
         find_crossings(candidates, end, &mut crossings);

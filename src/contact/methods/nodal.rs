@@ -18,7 +18,7 @@ pub struct Nodal {
 #[derive(Debug)]
 struct Group {
     rows: Vec<Row>,
-    levers: Vec<Lever>,
+    jacobian: Vec<JacobianBlock>,
     /// Unknowns of the contacts, and D^-1 of the forces on them on top of what the solve begins with.
     unknowns: Vec<u32>,
     velocities: Vec<Vec3>,
@@ -28,7 +28,7 @@ struct Group {
 #[derive(Debug)]
 struct Row {
     contact: u32,
-    levers: Range<usize>,
+    jacobian: Range<usize>,
     law: Law,
     block: Mat3,
     scale: Scale,
@@ -39,7 +39,7 @@ struct Row {
 
 /// What a contact and an unknown do to each other.
 #[derive(Debug)]
-struct Lever {
+struct JacobianBlock {
     /// Place among the unknowns of the group.
     unknown: u32,
     /// dt C H [s]: motion of the contact from a velocity change.
@@ -93,17 +93,17 @@ impl Group {
             members.iter().flat_map(|k| &contacts[*k].row.entries).map(|entry| problem.place(entry.unknown()) as u32).collect();
         unknowns.sort_unstable();
         unknowns.dedup();
-        let mut levers = vec![];
+        let mut jacobian = vec![];
         let mut row = |k: &usize| {
             let contact = &contacts[*k];
-            levers.extend(contact.row.entries.iter().map(|entry| {
+            jacobian.extend(contact.row.entries.iter().map(|entry| {
                 let motion = contact.row.frame * entry.matrix() * problem.dt;
                 let unknown = unknowns.partition_point(|u| (*u as usize) < problem.place(entry.unknown())) as u32;
-                Lever { unknown, motion, velocity: problem.system.a.inverse_diagonals[entry.unknown()] * motion.transpose() }
+                JacobianBlock { unknown, motion, velocity: problem.system.a.inverse_diagonals[entry.unknown()] * motion.transpose() }
             }));
             Row {
                 contact: *k as u32,
-                levers: levers.len() - contact.row.entries.len()..levers.len(),
+                jacobian: jacobian.len() - contact.row.entries.len()..jacobian.len(),
                 law: laws[*k],
                 block: blocks[*k],
                 scale: Scale::new(&blocks[*k]),
@@ -112,33 +112,33 @@ impl Group {
             }
         };
         let rows = members.iter().map(&mut row).collect();
-        Self { rows, levers, unknowns, velocities: vec![], forces: vec![] }
+        Self { rows, jacobian, unknowns, velocities: vec![], forces: vec![] }
     }
 
     fn solve(&mut self, p: &[Vec3], base: &[Vec3], tolerance: f64, max_sweeps: usize) {
-        let Self { rows, levers, unknowns, velocities, forces } = self;
+        let Self { rows, jacobian, unknowns, velocities, forces } = self;
         forces.clear();
         forces.extend(rows.iter().map(|row| p[row.contact as usize]));
         velocities.clear();
         velocities.extend(unknowns.iter().map(|u| base[*u as usize]));
-        let push = |levers: &[Lever], force: &Vec3, velocities: &mut [Vec3]| {
-            levers.iter().for_each(|lever| velocities[lever.unknown as usize] += lever.velocity * force);
+        let push = |jacobian: &[JacobianBlock], force: &Vec3, velocities: &mut [Vec3]| {
+            jacobian.iter().for_each(|block| velocities[block.unknown as usize] += block.velocity * force);
         };
         for (row, force) in rows.iter().zip(&*forces) {
-            push(&levers[row.levers.clone()], force, velocities);
+            push(&jacobian[row.jacobian.clone()], force, velocities);
         }
         for sweep in 0..max_sweeps {
             let mut largest = 0.0f64;
             for i in 0..rows.len() {
                 let k = if sweep % 2 == 0 { i } else { rows.len() - 1 - i };
                 let (row, force) = (&rows[k], &mut forces[k]);
-                let levers = &levers[row.levers.clone()];
+                let jacobian = &jacobian[row.jacobian.clone()];
                 let motion = row.offset + row.give.component_mul(force);
-                let motion = levers.iter().fold(motion, |sum, lever| sum + lever.motion * velocities[lever.unknown as usize]);
+                let motion = jacobian.iter().fold(motion, |sum, block| sum + block.motion * velocities[block.unknown as usize]);
                 let change = row.law.relax(force, &motion, &row.block, &row.scale) - *force;
                 if change != Vec3::zeros() {
                     *force += change;
-                    push(levers, &change, velocities);
+                    push(jacobian, &change, velocities);
                     largest = largest.max(change.x.abs() * row.scale.normal).max(change.y.hypot(change.z) * row.scale.tangential);
                 }
             }

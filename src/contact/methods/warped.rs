@@ -30,34 +30,34 @@ type Rows = [[f32; 4]; 3];
 
 /// One entry of a contact's row of H: `matrix` is dt C H R for it.
 #[derive(Clone, Debug, Default)]
-struct Lever {
+struct JacobianBlock {
     /// Node of the body, or unknown of the rigid body.
     place: u32,
-    /// Where it stands among those of the meeting.
+    /// Where it stands among those of its pair of bodies.
     slot: u32,
     matrix: Matrix3<f32>,
     transposed: Rows,
 }
 
-/// The levers of all contacts, on their two sides.
+/// The entries of the rows of all contacts, on their two sides.
 #[derive(Debug, Default)]
-struct Levers {
-    all: Vec<Lever>,
+struct Jacobian {
+    all: Vec<JacobianBlock>,
     /// Of each contact: its first one, and how many each side has.
     spans: Vec<(usize, [usize; 2])>,
 }
 
-impl Levers {
+impl Jacobian {
     fn range(&self, contact: usize, side: usize) -> Range<usize> {
         let (first, [n, m]) = self.spans[contact];
         if side == 0 { first..first + n } else { first + n..first + n + m }
     }
 
-    fn of(&self, contact: usize, side: usize) -> &[Lever] {
+    fn of(&self, contact: usize, side: usize) -> &[JacobianBlock] {
         &self.all[self.range(contact, side)]
     }
 
-    fn of_mut(&mut self, contact: usize, side: usize) -> &mut [Lever] {
+    fn of_mut(&mut self, contact: usize, side: usize) -> &mut [JacobianBlock] {
         let range = self.range(contact, side);
         &mut self.all[range]
     }
@@ -65,11 +65,11 @@ impl Levers {
 
 /// What the contacts of one pair of bodies have in common.
 #[derive(Debug, Default)]
-struct Meeting {
+struct BodyPair {
     contacts: Range<usize>,
     /// Number of the movable block on each side; a body that meets itself is on the first.
     blocks: [Option<usize>; 2],
-    /// Places that levers of each side have, ascending.
+    /// Places that entries of each side have, ascending.
     places: [Vec<u32>; 2],
 }
 
@@ -83,9 +83,9 @@ pub(super) struct Scratch {
     classes: DisjointSets,
     island_of: Vec<u32>,
     order: Vec<(Place, usize)>,
-    meetings: Vec<Meeting>,
-    meeting_of: Vec<usize>,
-    levers: Levers,
+    body_pairs: Vec<BodyPair>,
+    pair_of: Vec<usize>,
+    jacobian: Jacobian,
     /// Places of each block that are touched, and the columns of the rest compliance for them.
     touched: Vec<(Vec<u32>, Requested)>,
     bodies: Vec<[Option<u32>; 2]>,
@@ -95,7 +95,7 @@ pub(super) struct Scratch {
 /// Puts the contacts in order, by island, then by pair of bodies, and fills W~ of each island.
 pub(super) fn assemble(problem: &Problem, contacts: &mut [Constraint], islands: &mut Vec<ContactIsland>, scratch: &mut Scratch) {
     let blocks = problem.blocks;
-    let Scratch { classes, island_of, order, meetings, meeting_of, levers, touched, bodies, motions } = scratch;
+    let Scratch { classes, island_of, order, body_pairs, pair_of, jacobian, touched, bodies, motions } = scratch;
     // Blocks are in the order of their bodies.
     let n_blocks = blocks.len();
     let block_of_body = |body: BodyRef| problem.block_of(body);
@@ -105,39 +105,39 @@ pub(super) fn assemble(problem: &Problem, contacts: &mut [Constraint], islands: 
     let contacts: &[Constraint] = contacts;
     // As `Compliance` groups them: what does not move is one.
     let blocks_of = |c: &Constraint| c.bodies.map(block_of_body);
-    meeting_of.clear();
+    pair_of.clear();
     for range in chunks(contacts, |a, b| blocks_of(a) == blocks_of(b)) {
-        let m = meeting_of.last().map_or(0, |m| m + 1);
-        meeting_of.resize(range.end, m);
-        if m == meetings.len() {
-            meetings.push(Meeting::default());
+        let m = pair_of.last().map_or(0, |m| m + 1);
+        pair_of.resize(range.end, m);
+        if m == body_pairs.len() {
+            body_pairs.push(BodyPair::default());
         }
-        (meetings[m].blocks, meetings[m].contacts) = (blocks_of(&contacts[range.start]), range);
+        (body_pairs[m].blocks, body_pairs[m].contacts) = (blocks_of(&contacts[range.start]), range);
     }
     // Others keep their memory.
-    let meetings = &mut meetings[..meeting_of.last().map_or(0, |m| m + 1)];
+    let body_pairs = &mut body_pairs[..pair_of.last().map_or(0, |m| m + 1)];
 
-    let Levers { all, spans } = levers;
-    let mut n_levers = 0;
+    let Jacobian { all, spans } = jacobian;
+    let mut n_entries = 0;
     spans.clear();
     spans.extend(contacts.iter().map(|contact| {
-        n_levers += contact.row.entries.len();
-        (n_levers - contact.row.entries.len(), [0; 2])
+        n_entries += contact.row.entries.len();
+        (n_entries - contact.row.entries.len(), [0; 2])
     }));
-    all.resize(n_levers, Lever::default());
-    let fill = |k: usize, levers: &mut [Lever]| put_levers(problem, &meetings[meeting_of[k]], &contacts[k], levers);
-    fill_levers(0, spans, all, &fill);
+    all.resize(n_entries, JacobianBlock::default());
+    let fill = |k: usize, jacobian: &mut [JacobianBlock]| put_jacobian(problem, &body_pairs[pair_of[k]], &contacts[k], jacobian);
+    fill_jacobian(0, spans, all, &fill);
     touched.resize_with(n_blocks, Default::default);
     touched.iter_mut().for_each(|(nodes, _)| nodes.clear());
-    for Meeting { contacts, blocks, places } in meetings.iter_mut() {
+    for BodyPair { contacts, blocks, places } in body_pairs.iter_mut() {
         for (side, places) in places.iter_mut().enumerate() {
             places.clear();
-            places.extend(contacts.clone().flat_map(|k| levers.of(k, side)).map(|lever| lever.place));
+            places.extend(contacts.clone().flat_map(|k| jacobian.of(k, side)).map(|entry| entry.place));
             places.sort_unstable();
             places.dedup();
             for k in contacts.clone() {
-                for lever in levers.of_mut(k, side) {
-                    lever.slot = places.partition_point(|place| *place < lever.place) as u32;
+                for entry in jacobian.of_mut(k, side) {
+                    entry.slot = places.partition_point(|place| *place < entry.place) as u32;
                 }
             }
             if let Some(block) = blocks[side] {
@@ -162,7 +162,7 @@ pub(super) fn assemble(problem: &Problem, contacts: &mut [Constraint], islands: 
         n_islands += 1;
     }
     islands.truncate(n_islands);
-    let (meetings, levers, columns) = (&meetings[..], &*levers, &touched[..]);
+    let (body_pairs, jacobian, columns) = (&body_pairs[..], &*jacobian, &touched[..]);
     islands.par_iter_mut().for_each(|ContactIsland { contacts: range, compliance }| {
         let first = range.start;
         compliance.assemble(&bodies[range.clone()], |k, columns_of_w, out| {
@@ -170,9 +170,9 @@ pub(super) fn assemble(problem: &Problem, contacts: &mut [Constraint], islands: 
             Arch::new().dispatch(FillBlocks {
                 problem,
                 columns,
-                levers,
-                own: (&meetings[meeting_of[first + k]], first + k),
-                other: (&meetings[meeting_of[first + columns_of_w.start]], first + columns_of_w.start),
+                jacobian,
+                own: (&body_pairs[pair_of[first + k]], first + k),
+                other: (&body_pairs[pair_of[first + columns_of_w.start]], first + columns_of_w.start),
                 motions: &mut memory,
                 out,
             });
@@ -201,42 +201,42 @@ fn sort_contacts<K: Ord + Copy>(contacts: &mut [Constraint], order: &mut Vec<(K,
     }
 }
 
-/// Contacts whose levers a thread finds at once.
+/// Contacts whose entries a thread finds at once.
 const CHUNK: usize = 64;
 
-/// Hands the levers of each contact, from the first-th on, to `fill`, which tells how many each side has; halves of
+/// Hands the entries of each contact, from the first-th on, to `fill`, which says how many each side has; halves of
 /// them to different threads.
-fn fill_levers(
+fn fill_jacobian(
     first: usize,
     spans: &mut [(usize, [usize; 2])],
-    levers: &mut [Lever],
-    fill: &(impl Fn(usize, &mut [Lever]) -> [usize; 2] + Sync),
+    jacobian: &mut [JacobianBlock],
+    fill: &(impl Fn(usize, &mut [JacobianBlock]) -> [usize; 2] + Sync),
 ) {
     let Some((start, _)) = spans.first() else { return };
     let start = *start;
     if spans.len() > CHUNK {
         let half = spans.len() / 2;
         let (spans, spans_after) = spans.split_at_mut(half);
-        let (levers, levers_after) = levers.split_at_mut(spans_after[0].0 - start);
-        rayon::join(|| fill_levers(first, spans, levers, fill), || fill_levers(first + half, spans_after, levers_after, fill));
+        let (jacobian, jacobian_after) = jacobian.split_at_mut(spans_after[0].0 - start);
+        rayon::join(|| fill_jacobian(first, spans, jacobian, fill), || fill_jacobian(first + half, spans_after, jacobian_after, fill));
         return;
     }
-    let n = levers.len();
+    let n = jacobian.len();
     for k in 0..spans.len() {
         let end = spans.get(k + 1).map_or(n, |(next, _)| next - start);
-        spans[k].1 = fill(first + k, &mut levers[spans[k].0 - start..end]);
+        spans[k].1 = fill(first + k, &mut jacobian[spans[k].0 - start..end]);
     }
 }
 
-/// The blocks of W~ of one contact with some of a meeting.
+/// The blocks of W~ of one contact with some of a pair of bodies.
 struct FillBlocks<'a> {
     problem: &'a Problem<'a>,
     /// Of each block.
     columns: &'a [(Vec<u32>, Requested)],
-    levers: &'a Levers,
-    /// The contact and its meeting; the first of the others and theirs.
-    own: (&'a Meeting, usize),
-    other: (&'a Meeting, usize),
+    jacobian: &'a Jacobian,
+    /// The contact and its pair of bodies; the first of the others and theirs.
+    own: (&'a BodyPair, usize),
+    other: (&'a BodyPair, usize),
     /// Memory.
     motions: &'a mut Vec<Rows>,
     out: &'a mut [Mat3],
@@ -247,20 +247,20 @@ impl WithSimd for FillBlocks<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { problem, columns, levers, own: (own, contact), other: (other, first), motions, out } = self;
+        let Self { problem, columns, jacobian, own: (own, contact), other: (other, first), motions, out } = self;
         let mut sums = [[[0.0; 4]; 3]; Compliance::AT_ONCE];
         for (own_side, block) in own.blocks.iter().enumerate() {
             let Some(block) = block else { continue };
             let Some(side) = other.blocks.iter().position(|b| b == &Some(*block)) else { continue };
             motions.clear();
             motions.resize(other.places[side].len(), Rows::default());
-            for lever in levers.of(contact, own_side) {
-                add_motions::<S>(problem, &problem.blocks[*block], &columns[*block].1, lever, &other.places[side], motions);
+            for entry in jacobian.of(contact, own_side) {
+                add_motions::<S>(problem, &problem.blocks[*block], &columns[*block].1, entry, &other.places[side], motions);
             }
             for (k, sum) in (first..first + out.len()).zip(&mut sums) {
-                for lever in levers.of(k, side) {
-                    let motion = &motions[lever.slot as usize];
-                    add_product::<S>(&[0, 1, 2].map(|r| [motion[r][0], motion[r][1], motion[r][2]]), &lever.transposed, sum);
+                for entry in jacobian.of(k, side) {
+                    let motion = &motions[entry.slot as usize];
+                    add_product::<S>(&[0, 1, 2].map(|r| [motion[r][0], motion[r][1], motion[r][2]]), &entry.transposed, sum);
                 }
             }
         }
@@ -278,18 +278,18 @@ fn chunks<'c>(contacts: &'c [Constraint], same: impl Fn(&Constraint, &Constraint
     })
 }
 
-/// Puts the levers of a contact on its two sides, and tells how many each has.
-fn put_levers(problem: &Problem, meeting: &Meeting, contact: &Constraint, levers: &mut [Lever]) -> [usize; 2] {
+/// Puts the entries of a contact on its two sides, and says how many each has.
+fn put_jacobian(problem: &Problem, body_pair: &BodyPair, contact: &Constraint, jacobian: &mut [JacobianBlock]) -> [usize; 2] {
     let blocks = problem.blocks;
     let mut counts = [0; 2];
-    let mut levers = levers.iter_mut();
+    let mut jacobian = jacobian.iter_mut();
     for side in 0..2 {
         for entry in &contact.row.entries {
             let in_block = |block: &Option<usize>| block.is_some_and(|b| blocks[b].segment.unknowns.contains(&entry.unknown()));
-            if meeting.blocks.iter().position(in_block) != Some(side) {
+            if body_pair.blocks.iter().position(in_block) != Some(side) {
                 continue;
             }
-            let (Some(block), Some(lever)) = (meeting.blocks[side].map(|b| &blocks[b]), levers.next()) else { continue };
+            let (Some(block), Some(out)) = (body_pair.blocks[side].map(|b| &blocks[b]), jacobian.next()) else { continue };
             let place = entry.unknown() - block.segment.unknowns.start;
             let mut matrix = contact.row.frame * entry.matrix() * problem.dt;
             if let Some(rest) = &block.rest {
@@ -297,23 +297,30 @@ fn put_levers(problem: &Problem, meeting: &Meeting, contact: &Constraint, levers
             }
             let matrix = matrix.cast::<f32>();
             let transposed = [0, 1, 2].map(|r| [matrix[(0, r)], matrix[(1, r)], matrix[(2, r)], 0.0]);
-            *lever = Lever { place: place as u32, slot: 0, matrix, transposed };
+            *out = JacobianBlock { place: place as u32, slot: 0, matrix, transposed };
             counts[side] += 1;
         }
     }
     counts
 }
 
-/// Adds what impulses at `places` of the body move at the lever: `dt C H R A0^-1`, still to be turned by the rotations
+/// Adds what impulses at `places` of the body move at the entry of a row: `dt C H R A0^-1`, still to be turned by the rotations
 /// of the places.
 #[inline(always)]
-fn add_motions<S: Simd>(problem: &Problem, block: &Block, columns: &Requested, lever: &Lever, places: &[u32], motions: &mut [Rows]) {
-    let matrix = [0, 1, 2].map(|r| [lever.matrix[(r, 0)], lever.matrix[(r, 1)], lever.matrix[(r, 2)]]);
+fn add_motions<S: Simd>(
+    problem: &Problem,
+    block: &Block,
+    columns: &Requested,
+    entry: &JacobianBlock,
+    places: &[u32],
+    motions: &mut [Rows],
+) {
+    let matrix = [0, 1, 2].map(|r| [entry.matrix[(r, 0)], entry.matrix[(r, 1)], entry.matrix[(r, 2)]]);
     let rows = |m: &Mat3| [0, 1, 2].map(|r| [m[(r, 0)] as f32, m[(r, 1)] as f32, m[(r, 2)] as f32, 0.0]);
     // The block diagonal of A, for a body without a factor or where a column is missing.
     let own = |turned: &dyn Fn(Mat3) -> Mat3| {
-        let inverse = problem.system.a.inverse_diagonals[block.segment.unknowns.start + lever.place as usize];
-        places.binary_search(&lever.place).ok().map(|slot| (slot, rows(&turned(inverse))))
+        let inverse = problem.system.a.inverse_diagonals[block.segment.unknowns.start + entry.place as usize];
+        places.binary_search(&entry.place).ok().map(|slot| (slot, rows(&turned(inverse))))
     };
     let Some(rest) = &block.rest else {
         if let Some((slot, inverse)) = own(&|inverse| inverse) {
@@ -321,19 +328,19 @@ fn add_motions<S: Simd>(problem: &Problem, block: &Block, columns: &Requested, l
         }
         return;
     };
-    if let Some(column) = columns.column(rest.columns, lever.place) {
+    if let Some(column) = columns.column(rest.columns, entry.place) {
         for (place, motion) in places.iter().zip(motions) {
             if let Some(b) = column.block(*place) {
-                // Block (place, lever) column by column is block (lever, place) row by row.
+                // Block (place, entry) column by column is block (entry, place) row by row.
                 add_product::<S>(&matrix, &[[b[0], b[1], b[2], 0.0], [b[3], b[4], b[5], 0.0], [b[6], b[7], b[8], 0.0]], motion);
             }
         }
         return;
     }
-    let rotation = &rest.rotations[lever.place as usize];
+    let rotation = &rest.rotations[entry.place as usize];
     let own = own(&|inverse| rotation.tr_mul(&(inverse * rotation)));
     for (slot, (place, motion)) in places.iter().zip(motions).enumerate() {
-        let stored = columns.get(rest.columns, lever.place, *place).map(|block| rows(&block));
+        let stored = columns.get(rest.columns, entry.place, *place).map(|block| rows(&block));
         if let Some(block) = stored.or_else(|| own.filter(|(own, _)| *own == slot).map(|(_, block)| block)) {
             add_product::<S>(&matrix, &block, motion);
         }

@@ -53,7 +53,7 @@ struct ExactCompliance {
 }
 
 /// One entry of a row of H: `matrix` is dt C H.
-struct Lever {
+struct JacobianBlock {
     body: usize,
     unknown: usize,
     matrix: Mat3,
@@ -67,12 +67,13 @@ impl ExactCompliance {
         let body_of = |unknown: usize| segments.partition_point(|segment| segment.unknowns.end <= unknown);
         // A side without entries does not move.
         let pairs: Vec<[Option<u32>; 2]> = contacts.iter().map(|c| c.bodies.map(|body| problem.block_of(body).map(|k| k as u32))).collect();
-        let lever = |contact: &Constraint, entry: &crate::contact::JacobianEntry| {
+        let jacobian_block = |contact: &Constraint, entry: &crate::contact::JacobianEntry| {
             let unknown = entry.unknown();
-            Lever { body: body_of(unknown), unknown, matrix: contact.row.frame * entry.matrix() * problem.dt }
+            JacobianBlock { body: body_of(unknown), unknown, matrix: contact.row.frame * entry.matrix() * problem.dt }
         };
-        let levers: Vec<Vec<Lever>> = contacts.iter().map(|c| c.row.entries.iter().map(|e| lever(c, e)).collect()).collect();
-        let mut missing: Vec<(usize, usize)> = levers.iter().flatten().map(|l| (l.unknown, l.body)).collect();
+        let jacobian: Vec<Vec<JacobianBlock>> =
+            contacts.iter().map(|c| c.row.entries.iter().map(|e| jacobian_block(c, e)).collect()).collect();
+        let mut missing: Vec<(usize, usize)> = jacobian.iter().flatten().map(|l| (l.unknown, l.body)).collect();
         missing.sort_unstable();
         missing.dedup();
         missing.retain(|(unknown, _)| self.columns[problem.place(*unknown)].is_none());
@@ -82,14 +83,14 @@ impl ExactCompliance {
             self.columns[problem.place(unknown)] = Some(columns);
         }
         let columns = &self.columns;
-        let inverse = |a: &Lever, b: &Lever| {
+        let inverse = |a: &JacobianBlock, b: &JacobianBlock| {
             columns[problem.place(b.unknown)].as_ref().map(|c| c[a.unknown - segments[a.body].unknowns.start].cast::<f64>())
         };
         self.w.assemble(&pairs, |k, columns, out| {
             for (l, out) in columns.zip(out) {
                 *out = if k == l { Mat3::from_diagonal(&contacts[k].law.compliance()) } else { Mat3::zeros() };
-                for a in &levers[k] {
-                    for b in levers[l].iter().filter(|b| b.body == a.body) {
+                for a in &jacobian[k] {
+                    for b in jacobian[l].iter().filter(|b| b.body == a.body) {
                         if let Some(inverse) = inverse(a, b) {
                             *out += a.matrix * inverse * b.matrix.transpose();
                         }
