@@ -10,7 +10,7 @@ use crate::math::{Isometry, Vec3};
 use crate::model::Model;
 use crate::model::Params;
 use crate::render::{Camera, Light};
-use crate::sim::{Command, GrabView, Session};
+use crate::sim::{BackendInfo, Command, GrabView, Session};
 use crate::step::{StepReport, SurfacePositions};
 
 /// A simulation behind the window's needs; errors are sentences. (Tests put a slow one here.)
@@ -44,12 +44,6 @@ pub struct SceneInfo {
     pub source: SceneSource,
     pub name: String,
     pub model: Arc<Model>,
-    /// "cpu" or "gpu".
-    pub backend: String,
-    pub adapter: Option<String>,
-    pub solver: String,
-    /// Why this backend.
-    pub reason: String,
     /// [ms]
     pub build_ms: f64,
     /// Where the scene wants to be seen from.
@@ -81,4 +75,6 @@ pub struct View {
     pub attachments: Vec<[Vec3; 2]>,
     pub grabs: Vec<GrabView>,
     pub params: Params,
+    /// What computes now; none where nothing can move.
+    pub backend: Option<Arc<BackendInfo>>,
 }

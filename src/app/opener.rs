@@ -53,16 +53,11 @@ fn open(
     notes.retain(|note| checkups.is_empty() || !note.ends_with(scene::MENDED));
     let options = Options { backend, device: Some(device.clone()), ..Options::default() };
     let simulation = Simulation::new(built, &options).map_err(sentence)?;
-    let ran = simulation.backend();
     let info = SceneInfo {
         generation: 0, // the worker counts
         source: source.clone(),
         name,
         model: simulation.model().clone(),
-        backend: ran.backend.to_string(),
-        adapter: ran.adapter.clone(),
-        solver: ran.solver.to_string(),
-        reason: ran.reason.clone(),
         build_ms: start.elapsed().as_secs_f64() * 1e3,
         camera,
         light,
@@ -113,10 +108,6 @@ fn refused(source: &SceneSource, path: &Path, refusal: String) -> Result<Loaded,
         source: source.clone(),
         name: source.label(),
         model: Arc::new(builder.build().map_err(sentence)?),
-        backend: "none".into(),
-        adapter: None,
-        solver: "none".into(),
-        reason: "There is nothing to simulate".into(),
         build_ms: start.elapsed().as_secs_f64() * 1e3,
         camera,
         light: Light::default(),
@@ -155,6 +146,7 @@ impl Engine for Still {
             attachments: vec![],
             grabs: vec![],
             params: Params::default(),
+            backend: None,
         })
     }
 }
@@ -196,6 +188,7 @@ impl Engine for Simulation {
             attachments: self.attachment_points().map_err(sentence)?,
             grabs: self.grabs().map_err(sentence)?,
             params: *self.params(),
+            backend: Some(self.backend().clone()),
         })
     }
 }

@@ -202,7 +202,8 @@ impl Session {
         let new_scene = now.scene.as_ref().map(|s| s.generation) != before.scene.as_ref().map(|s| s.generation);
         if let (true, Some(scene)) = (new_scene, &now.scene) {
             let (tets, nodes) = (scene.model.tets.len(), scene.model.n_nodes());
-            log.say(format_args!("scene loaded {} backend={} tets={tets} nodes={nodes}", scene.name, scene.backend));
+            let backend = now.view.as_ref().and_then(|view| view.backend.as_ref()).map_or("none", |info| info.backend);
+            log.say(format_args!("scene loaded {} backend={backend} tets={tets} nodes={nodes}", scene.name));
         }
         if let Some(view) = &now.view {
             if new_scene || before.view.as_ref().is_none_or(|b| b.step != view.step) {

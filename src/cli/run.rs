@@ -119,11 +119,15 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         eprintln!("note: {note}");
     }
 
+    let opened = simulation.backend().clone();
     let computed = compute(&mut simulation, session.as_ref(), steps, &mut trace, &mut results, &cancel);
     // The results up to a failure are kept.
     let finished = results.finish();
     let done = computed?;
     finished?;
+    if *simulation.backend() != opened {
+        eprintln!("note: {}", simulation.backend().reason);
+    }
 
     let summary = simulation.report(build_ms)?;
     write_files(args, &mut simulation, &summary, trace)?;

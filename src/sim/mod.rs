@@ -33,7 +33,7 @@ use crate::cancel::CancelToken;
 use crate::contact::generate::set_apart;
 use crate::math::{Isometry, Vec3};
 use crate::model::{AcceptancePolicy, HeldPoint, Loads, MAX_GRABS, Model, Params, State};
-use crate::scene::{Built, Force, Probe};
+use crate::scene::{BackendChoice, Built, Force, Probe};
 use crate::step::{StepError, StepReport, Stepper, SurfacePositions};
 
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +63,9 @@ pub struct Simulation {
     probes: Vec<Probe>,
     /// Owns the state, and with it the time.
     stepper: Box<dyn Stepper>,
-    backend: BackendInfo,
+    backend: Arc<BackendInfo>,
+    /// How the CPU goes on where the device has no room for a step; none if the backend was asked for by name.
+    fallback: Option<Options>,
     held: Vec<Held>,
     /// Whole steps since the start, however many solves each of them took.
     step: u64,
@@ -77,7 +79,9 @@ impl Simulation {
     pub fn new(built: Built, options: &Options) -> Result<Self, SimulationError> {
         let Built { name, model, params, forces, probes, backend, solver, .. } = built;
         let (start, checker) = checked_start(&model, &params)?;
-        let (mut stepper, backend) = open_backend(options.backend.unwrap_or(backend), solver, options, &model)?;
+        let choice = options.backend.unwrap_or(backend);
+        let (mut stepper, backend) = open_backend(choice, solver, options, &model)?;
+        let fallback = (choice == BackendChoice::Auto && backend.backend == "gpu").then(|| options.clone());
         let acceptance = if options.accept_unconverged { AcceptancePolicy::MustNotCross } else { AcceptancePolicy::MustConverge };
         let params = Params { method: solver, acceptance, ..params };
         // A stepper that cannot take its start fails in the first step too, and that failure is reported.
@@ -89,7 +93,8 @@ impl Simulation {
             forces,
             probes,
             stepper,
-            backend,
+            backend: Arc::new(backend),
+            fallback,
             held: vec![],
             step: 0,
             log: CommandLog::default(),
@@ -116,7 +121,8 @@ impl Simulation {
         &self.probes
     }
 
-    pub fn backend(&self) -> &BackendInfo {
+    /// The backend that computes now: the CPU in place of a device that had no room for a step.
+    pub fn backend(&self) -> &Arc<BackendInfo> {
         &self.backend
     }
 
@@ -261,6 +267,10 @@ impl Simulation {
                 });
                 self.unless_failed(halves, &before)
             }
+            Err(error @ StepError::DeviceTooSmall { .. }) if self.fallback.is_some() => {
+                self.go_on_on_cpu(&error)?;
+                self.advance(dt, halvings, cancel)
+            }
             Err(error) => {
                 if matches!(error, StepError::NotFinite { .. }) {
                     self.tally.non_finite += 1;
@@ -268,6 +278,20 @@ impl Simulation {
                 Err(error)
             }
         }
+    }
+
+    /// Takes the state of the device to the CPU backend, for good: one that changed to and fro would be neither fast nor
+    /// easy to understand.
+    fn go_on_on_cpu(&mut self, error: &StepError) -> Result<(), StepError> {
+        let Some(options) = self.fallback.take() else { return Ok(()) };
+        let state = self.stepper.state()?.clone();
+        let no_room = |reason: String| StepError::DeviceTooSmall { step: self.step, reason };
+        let (stepper, info) =
+            open_backend(BackendChoice::Cpu, self.params.method, &options, &self.model).map_err(|error| no_room(error.to_string()))?;
+        self.stepper = stepper;
+        self.stepper.set_state(&state)?;
+        self.backend = Arc::new(BackendInfo { reason: format!("{error}. The CPU goes on"), ..info });
+        Ok(())
     }
 
     fn loads(&mut self, cancel: &CancelToken) -> Result<Loads, StepError> {

@@ -282,3 +282,69 @@ fn a_step_that_is_cancelled_leaves_the_state_and_goes_on_to_the_same_bits() {
         }
     }
 }
+
+/// A device that has no room for the contacts of the `fails_at`-th step; else the CPU.
+struct Cramped {
+    inner: Box<dyn Stepper>,
+    steps: u64,
+    fails_at: u64,
+}
+
+impl Stepper for Cramped {
+    fn step(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
+        if self.steps == self.fails_at {
+            return Err(StepError::DeviceTooSmall { step: loads.step, reason: "a buffer is too large".into() });
+        }
+        self.steps += 1;
+        self.inner.step(params, loads)
+    }
+
+    fn time(&self) -> f64 {
+        self.inner.time()
+    }
+
+    fn state(&mut self) -> Result<&State, StepError> {
+        self.inner.state()
+    }
+
+    fn motions(&mut self, points: &[HeldPoint]) -> Result<Vec<(Vec3, Vec3)>, StepError> {
+        self.inner.motions(points)
+    }
+
+    fn set_state(&mut self, state: &State) -> Result<(), StepError> {
+        self.inner.set_state(state)
+    }
+
+    fn surface(&mut self) -> SurfacePositions {
+        self.inner.surface()
+    }
+}
+
+/// Where the program chose the device, the CPU takes over from the state that the device left; where a person did, the
+/// error says what to do.
+#[test]
+fn the_cpu_goes_on_where_the_device_has_no_room() {
+    let cramped = |fallback: Option<Options>| {
+        let mut simulation = simulation(BackendChoice::Cpu, LANDING, &[]);
+        let (inner, _) = open_backend(BackendChoice::Cpu, simulation.params.method, &Options::default(), &simulation.model).unwrap();
+        let inner = std::mem::replace(&mut simulation.stepper, inner);
+        simulation.stepper = Box::new(Cramped { inner, steps: 0, fails_at: 3 });
+        simulation.fallback = fallback;
+        simulation.apply(&grab(1)).unwrap();
+        simulation
+    };
+    let [mut whole, mut chosen] = [simulation(BackendChoice::Cpu, LANDING, &[]), cramped(Some(Options::default()))];
+    whole.apply(&grab(1)).unwrap();
+    steps(&mut whole, 6);
+    steps(&mut chosen, 6);
+    assert!(state(&mut whole) == state(&mut chosen));
+    assert_eq!((chosen.backend().backend, chosen.step_index()), ("cpu", 6));
+    assert!(chosen.backend().reason.contains("a buffer is too large") && chosen.fallback.is_none(), "{}", chosen.backend().reason);
+
+    let mut asked_for = cramped(None);
+    steps(&mut asked_for, 3);
+    let before = state(&mut asked_for);
+    let error = asked_for.step().unwrap_err();
+    assert!(matches!(error, StepError::DeviceTooSmall { step: 3, .. }), "{error}");
+    assert!(state(&mut asked_for) == before);
+}

@@ -40,7 +40,9 @@ fn below_the_simulation_only_backends_know_the_machine() {
     let mut found = vec![];
     for file in source::files(&src()) {
         let name = file.strip_prefix(src()).unwrap().to_string_lossy().replace('\\', "/");
-        let Some(path) = module_path(&name).filter(|path| before_scene.contains(&path[0]) && path[0] != "gpu") else { continue };
+        if !module_path(&name).is_some_and(|path| before_scene.contains(&path[0]) && path[0] != "gpu") {
+            continue;
+        }
         let (tokens, _) = tokens(&read(&file));
         let is_of_the_machine = |token: &str| OF_THE_MACHINE.contains(&token);
         // `memory` is what allocates, in large pages where there are such; all others see slices. TetGen is a program

@@ -41,7 +41,7 @@ pub fn inspector_ui(root: &mut Ui, context: &UiContext, answers: &mut UiResponse
                     section_ui(ui, "Solver", |ui| solver_ui(ui, report));
                     section_ui(ui, "Contact", |ui| contact_ui(ui, &report.contact));
                 }
-                section_ui(ui, "Elements", |ui| elements_ui(ui, scene));
+                section_ui(ui, "Elements", |ui| elements_ui(ui, scene, snapshot.view.as_deref()));
             });
         });
     });
@@ -292,7 +292,7 @@ fn contact_ui(ui: &mut Ui, contact: &ContactReport) {
     row_ui(ui, "Complementarity", format::length(contact.max_complementarity_error));
 }
 
-fn elements_ui(ui: &mut Ui, scene: &SceneInfo) {
+fn elements_ui(ui: &mut Ui, scene: &SceneInfo, view: Option<&View>) {
     let model = &scene.model;
     row_ui(ui, "Tetrahedra", format::count(model.tets.len()));
     row_ui(ui, "Nodes", format::count(model.n_nodes()));
@@ -309,5 +309,7 @@ fn elements_ui(ui: &mut Ui, scene: &SceneInfo) {
         row_ui(ui, "Rigid triangles", format::count(model.rigid_bodies.iter().map(|body| body.triangles.len()).sum()));
     }
     row_ui(ui, "Built in", format::milliseconds(scene.build_ms));
-    row_ui(ui, "Solver", scene.solver.clone());
+    if let Some(backend) = view.and_then(|view| view.backend.as_ref()) {
+        row_ui(ui, "Solver", backend.solver.to_owned());
+    }
 }

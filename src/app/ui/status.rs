@@ -11,15 +11,15 @@ pub fn status_ui(root: &mut Ui, context: &UiContext) {
         ui.horizontal_centered(|ui| {
             let small = |text: String| RichText::new(text).size(11.5).color(palette.weak);
             // Nothing came of a mesh that is refused.
-            if let Some(scene) = context.snapshot.scene.as_ref().filter(|scene| scene.backend != "none") {
-                let (glyph, name) = match scene.backend.as_str() {
+            if let Some(ran) = context.snapshot.view.as_ref().and_then(|view| view.backend.as_ref()) {
+                let (glyph, name) = match ran.backend {
                     "gpu" => (icon::GRAPHICS_CARD, "GPU"),
                     _ => (icon::CPU, "CPU"),
                 };
                 ui.label(theme::icon(glyph, 14.0).color(palette.accent));
-                let adapter = scene.adapter.as_ref().map(|name| format!("{name}\n")).unwrap_or_default();
+                let adapter = ran.adapter.as_ref().map(|name| format!("{name}\n")).unwrap_or_default();
                 ui.label(small(format!("Simulated on the {name}")))
-                    .on_hover_text(format!("{adapter}Solver: {}. {}", scene.solver, scene.reason));
+                    .on_hover_text(format!("{adapter}Solver: {}. {}", ran.solver, ran.reason));
                 ui.label(small("·".into()));
             }
             let short = context.adapter.split(" (").next().unwrap_or_default();

@@ -72,6 +72,7 @@ impl Engine for Scripted {
             attachments: vec![],
             grabs: vec![],
             params: Params::default(),
+            backend: None,
         })
     }
 }
@@ -82,10 +83,6 @@ fn info(source: &SceneSource) -> SceneInfo {
         source: source.clone(),
         name: source.label(),
         model: Arc::new(ModelBuilder::default().build().expect("nothing is a model")),
-        backend: "cpu".into(),
-        adapter: None,
-        solver: "cr".into(),
-        reason: String::new(),
         build_ms: 0.0,
         camera: Camera::default(),
         light: Light::default(),

@@ -10,7 +10,8 @@ use super::{Failure, Milliseconds, Record, Size, check_writable, write};
 use crate::lab;
 use crate::model::ContactMethod;
 use crate::scene::{BackendChoice, Scene, build};
-use crate::sim::{Options, ResumedParams, Simulation};
+use crate::sim::{Options, ResumedParams, Simulation, Tally};
+use crate::step::StepReport;
 
 #[derive(Args)]
 pub struct ContactArgs {
@@ -125,6 +126,32 @@ pub fn bench(args: &ContactArgs) -> Result<(), Failure> {
 }
 
 fn run(args: &ContactArgs, solver: &str) -> Result<Record, Failure> {
+    let mut simulation = open(args, solver)?;
+    let mut figures = Figures::default();
+    let mut ms = vec![];
+    let start = Instant::now();
+    for _ in 0..args.steps {
+        if start.elapsed().as_secs() >= u64::from(args.limit) {
+            figures.stopped = Some(format!("{} s are over", args.limit));
+            break;
+        }
+        match simulation.step() {
+            Ok(report) => {
+                let total = simulation.tally().records.last().map_or(0.0, |record| record.ms);
+                ms.push(total);
+                figures.add(&report, total);
+            }
+            Err(error) => {
+                figures.stopped = Some(error.to_string());
+                break;
+            }
+        }
+    }
+    figures.finish(simulation.tally());
+    Ok(record(&simulation, figures, Milliseconds::of(ms)))
+}
+
+fn open(args: &ContactArgs, solver: &str) -> Result<Simulation, Failure> {
     let mut flags = args.set.clone();
     flags.push(format!("simulation.solver={solver}"));
     let built = build(&Scene::load(&args.scene, &flags)?)?;
@@ -142,59 +169,54 @@ fn run(args: &ContactArgs, solver: &str) -> Result<Record, Failure> {
         // Each method has its own.
         simulation.resume_with(path, ResumedParams::Present)?;
     }
-    let mut figures = Figures::default();
-    let mut ms = vec![];
-    let start = Instant::now();
-    for _ in 0..args.steps {
-        if start.elapsed().as_secs() >= u64::from(args.limit) {
-            figures.stopped = Some(format!("{} s are over", args.limit));
-            break;
-        }
-        let report = match simulation.step() {
-            Ok(report) => report,
-            Err(error) => {
-                figures.stopped = Some(error.to_string());
-                break;
-            }
-        };
-        let total = simulation.tally().records.last().map_or(0.0, |record| record.ms);
-        ms.push(total);
-        figures.steps += 1;
+    Ok(simulation)
+}
+
+impl Figures {
+    /// Adds a step that took `total` [ms].
+    fn add(&mut self, report: &StepReport, total: f64) {
+        self.steps += 1;
         if report.contact.contacts == 0 {
-            continue;
+            return;
         }
         let stage = |name: &str| report.stages.times.iter().find(|(stage, _)| *stage == name).map_or(0.0, |(_, ms)| *ms);
-        figures.steps_with_contacts += 1;
-        figures.iterations_mean += f64::from(report.iterations);
-        figures.iterations_max = figures.iterations_max.max(report.iterations);
-        figures.passes_mean += f64::from(report.passes);
-        figures.restarts_mean += f64::from(report.restarts);
-        figures.relinearisations_mean += f64::from(report.relinearisations);
-        figures.ms_solve += stage("contact solve") + stage("elastic solve");
-        figures.ms_detection += stage("detection");
-        figures.ms_total += total;
-        figures.contacts_max = figures.contacts_max.max(report.contact.contacts);
+        self.steps_with_contacts += 1;
+        self.iterations_mean += f64::from(report.iterations);
+        self.iterations_max = self.iterations_max.max(report.iterations);
+        self.passes_mean += f64::from(report.passes);
+        self.restarts_mean += f64::from(report.restarts);
+        self.relinearisations_mean += f64::from(report.relinearisations);
+        self.ms_solve += stage("contact solve") + stage("elastic solve");
+        self.ms_detection += stage("detection");
+        self.ms_total += total;
+        self.contacts_max = self.contacts_max.max(report.contact.contacts);
     }
-    let steps = f64::from(figures.steps_with_contacts.max(1));
-    for sum in [
-        &mut figures.iterations_mean,
-        &mut figures.passes_mean,
-        &mut figures.restarts_mean,
-        &mut figures.relinearisations_mean,
-        &mut figures.ms_solve,
-        &mut figures.ms_detection,
-        &mut figures.ms_total,
-    ] {
-        *sum /= steps;
+
+    /// Makes means of the sums, and takes what the tally knows.
+    fn finish(&mut self, tally: &Tally) {
+        let steps = f64::from(self.steps_with_contacts.max(1));
+        for sum in [
+            &mut self.iterations_mean,
+            &mut self.passes_mean,
+            &mut self.restarts_mean,
+            &mut self.relinearisations_mean,
+            &mut self.ms_solve,
+            &mut self.ms_detection,
+            &mut self.ms_total,
+        ] {
+            *sum /= steps;
+        }
+        self.unconverged_steps = tally.unconverged_steps;
+        self.rollbacks = tally.rollbacks;
+        self.max_penetration = tally.max_penetration.unwrap_or(0.0);
+        self.max_complementarity_error = tally.max_complementarity_error;
+        self.max_cone_violation = tally.max_cone_violation;
     }
-    let (model, backend, tally) = (simulation.model(), simulation.backend(), simulation.tally());
-    figures.unconverged_steps = tally.unconverged_steps;
-    figures.rollbacks = tally.rollbacks;
-    figures.max_penetration = tally.max_penetration.unwrap_or(0.0);
-    figures.max_complementarity_error = tally.max_complementarity_error;
-    figures.max_cone_violation = tally.max_cone_violation;
-    let ms = Milliseconds::of(ms);
-    Ok(Record {
+}
+
+fn record(simulation: &Simulation, figures: Figures, ms: Milliseconds) -> Record {
+    let (model, backend) = (simulation.model(), simulation.backend());
+    Record {
         bench: "contact",
         case: simulation.name().to_owned(),
         solver: backend.solver,
@@ -213,5 +235,5 @@ fn run(args: &ContactArgs, solver: &str) -> Result<Record, Failure> {
         ms,
         contact: Some(figures),
         ..Record::default()
-    })
+    }
 }

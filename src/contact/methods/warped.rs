@@ -129,22 +129,7 @@ pub(super) fn assemble(problem: &Problem, contacts: &mut [Constraint], islands: 
     fill_jacobian(0, spans, all, &fill);
     touched.resize_with(n_blocks, Default::default);
     touched.iter_mut().for_each(|(nodes, _)| nodes.clear());
-    for BodyPair { contacts, blocks, places } in body_pairs.iter_mut() {
-        for (side, places) in places.iter_mut().enumerate() {
-            places.clear();
-            places.extend(contacts.clone().flat_map(|k| jacobian.of(k, side)).map(|entry| entry.place));
-            places.sort_unstable();
-            places.dedup();
-            for k in contacts.clone() {
-                for entry in jacobian.of_mut(k, side) {
-                    entry.slot = places.partition_point(|place| *place < entry.place) as u32;
-                }
-            }
-            if let Some(block) = blocks[side] {
-                touched[block].0.extend_from_slice(places);
-            }
-        }
-    }
+    assign_slots(body_pairs, jacobian, touched);
     for (block, (nodes, requested)) in blocks.iter().zip(touched.iter_mut()) {
         if let Some(rest) = &block.rest {
             rest.columns.request(rest.factor, nodes, requested);
@@ -183,6 +168,27 @@ pub(super) fn assemble(problem: &Problem, contacts: &mut [Constraint], islands: 
         });
     });
     touched.iter_mut().for_each(|(_, requested)| requested.clear());
+}
+
+/// Says which places each pair of bodies touches on its two sides, where each entry stands among them, and which places
+/// of each block are touched.
+fn assign_slots(body_pairs: &mut [BodyPair], jacobian: &mut Jacobian, touched: &mut [(Vec<u32>, Requested)]) {
+    for BodyPair { contacts, blocks, places } in body_pairs.iter_mut() {
+        for (side, places) in places.iter_mut().enumerate() {
+            places.clear();
+            places.extend(contacts.clone().flat_map(|k| jacobian.of(k, side)).map(|entry| entry.place));
+            places.sort_unstable();
+            places.dedup();
+            for k in contacts.clone() {
+                for entry in jacobian.of_mut(k, side) {
+                    entry.slot = places.partition_point(|place| *place < entry.place) as u32;
+                }
+            }
+            if let Some(block) = blocks[side] {
+                touched[block].0.extend_from_slice(places);
+            }
+        }
+    }
 }
 
 /// Sorts stably by a key that is asked for once a contact.
