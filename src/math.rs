@@ -52,3 +52,18 @@ pub fn split_mut<T>(mut v: &mut [T], lengths: impl IntoIterator<Item = usize>) -
     }
     parts
 }
+
+/// A vector on disk: its three components.
+pub mod components {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Vec3;
+
+    pub fn serialize<S: Serializer>(vector: &Vec3, serializer: S) -> Result<S::Ok, S::Error> {
+        <[f64; 3]>::from(*vector).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec3, D::Error> {
+        <[f64; 3]>::deserialize(deserializer).map(Vec3::from)
+    }
+}

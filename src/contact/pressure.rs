@@ -1,11 +1,8 @@
 //! How hard bodies press on each other, for files and pictures.
 
-use super::generate::{SurfaceMemory, SurfaceStep, Surfaces};
-use crate::geometry::{MeshError, Pair, closest};
-use crate::math::Vec3;
-use crate::model::Model;
-use crate::model::State;
-use crate::model::{PairKind, WarmContact};
+use super::generate::{Generators, SurfaceMemory, SurfaceStep, Surfaces};
+use crate::geometry::MeshError;
+use crate::model::{Model, State};
 
 /// The contact pressure of states of one model.
 #[derive(Debug)]
@@ -30,10 +27,11 @@ impl ContactPressure {
         if state.contacts.entries.is_empty() {
             return vec![0.0; self.n_vertices];
         }
-        let x = SurfaceStep::new(model, &self.surfaces, state, 0.0, SurfaceMemory::default()).start;
+        let (step, generators) = (SurfaceStep::new(model, &self.surfaces, state, 0.0, SurfaceMemory::default()), Generators::default());
+        let x = &step.start;
         let mut forces = vec![0.0; x.len()];
         for contact in &state.contacts.entries {
-            for (vertex, share) in self.shares(contact, &x) {
+            for (vertex, share) in generators.of(contact.pair.kind).shares(&step, contact, x) {
                 forces[vertex as usize] += share * contact.normal_force;
             }
         }
@@ -46,43 +44,4 @@ impl ContactPressure {
         forces.truncate(self.n_vertices);
         forces.iter().zip(&areas).map(|(force, area)| if *area > 0.0 { force / area } else { 0.0 }).collect()
     }
-
-    /// The vertices that share a contact's force, and how much of it each takes; those of obstacles of exact shape take
-    /// none.
-    fn shares(&self, contact: &WarmContact, x: &[Vec3]) -> Vec<(u32, f64)> {
-        let mesh = &self.surfaces.mesh;
-        let (first, second) = (contact.pair.first, contact.pair.second);
-        let meeting = |pair: Pair| {
-            let weights = closest(mesh, pair, x).weights.map(f64::abs);
-            mesh.vertices(pair).into_iter().zip(weights).collect()
-        };
-        match contact.pair.kind {
-            PairKind::VertexObstacle => vec![(first, 1.0)],
-            PairKind::EdgeObstacle => on_feature(&mesh.edges[first as usize], contact, x),
-            PairKind::TriangleObstacle => on_feature(&mesh.triangles[first as usize], contact, x),
-            PairKind::VertexTriangle => meeting(Pair::VertexFace { vertex: first, triangle: second }),
-            PairKind::EdgeEdge => meeting(Pair::EdgeEdge { first, second }),
-        }
-    }
-}
-
-/// Weights of the corners of an edge or triangle at the contact point; equal ones where a state from disk does not tell
-/// the point.
-fn on_feature(corners: &[u32], contact: &WarmContact, x: &[Vec3]) -> Vec<(u32, f64)> {
-    let n = corners.len();
-    let point = contact.place.map(|[point, _]| point);
-    let weights = point.map_or_else(
-        || vec![1.0 / n as f64; n],
-        |point| {
-            let p: Vec<Vec3> = corners.iter().map(|v| x[*v as usize]).collect();
-            let opposite = |i: usize| match n {
-                2 => (p[1 - i] - point).norm(),
-                _ => (p[(i + 1) % 3] - point).cross(&(p[(i + 2) % 3] - point)).norm(),
-            };
-            let parts: Vec<f64> = (0..n).map(opposite).collect();
-            let sum: f64 = parts.iter().sum();
-            parts.iter().map(|part| if sum > 0.0 { part / sum } else { 1.0 / n as f64 }).collect()
-        },
-    );
-    corners.iter().copied().zip(weights).collect()
 }

@@ -1,9 +1,12 @@
 //! What may be turned while a simulation runs.
 
+use serde::{Deserialize, Serialize};
+
 use crate::math::Vec3;
 
 /// Methods that solve contact with friction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ContactMethod {
     /// The method that suits the step best (`step::choose`).
     #[default]
@@ -42,6 +45,17 @@ impl ContactMethod {
         ("ssn", Self::Ssn),
     ];
 
+    /// All names, for what lists them.
+    pub const NAMES: [&'static str; Self::ALL.len()] = {
+        let mut names = [""; Self::ALL.len()];
+        let mut k = 0;
+        while k < names.len() {
+            names[k] = Self::ALL[k].0;
+            k += 1;
+        }
+        names
+    };
+
     /// The method with the name that scenes and `--solver` use.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, method)| *method)
@@ -54,7 +68,8 @@ impl ContactMethod {
 }
 
 /// Preconditioners of the conjugate gradients that solve what nothing touches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Preconditioner {
     /// Two levels, unless the number of iterations is fixed: that compares speeds with published figures of Jacobi's.
     #[default]
@@ -94,7 +109,8 @@ pub enum AcceptancePolicy {
 }
 
 /// The gap that remembered contacts aim at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GapPolicy {
     /// The gap that they have, within the band of the contact tolerance, and they take back what they slipped: at rest
     /// in what rests.
@@ -105,7 +121,8 @@ pub enum GapPolicy {
 }
 
 /// The precision in which bodies are solved that nothing touches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ElasticPrecision {
     /// f32 with residuals in f64, where f32 holds the matrix.
     #[default]
@@ -114,14 +131,17 @@ pub enum ElasticPrecision {
     Double,
 }
 
-/// What may be turned while running.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What may be turned while running. A saved state holds all that is not skipped; a value that an older file lacks is
+/// the default.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Params {
     /// [s]
     pub time_step: f64,
     /// Equal parts that a step is made of, each solved by itself.
     pub substeps: u32,
     /// [m/s^2]
+    #[serde(with = "crate::math::components")]
     pub gravity: Vec3,
     /// The elastic solve stops when the residual is below this fraction of the step's driving impulse [-].
     pub tolerance: f64,
@@ -138,8 +158,11 @@ pub struct Params {
     pub method: ContactMethod,
     pub gap_policy: GapPolicy,
     pub elastic_precision: ElasticPrecision,
-    /// Times that the step has been halved, as it was refused.
+    /// Times that the step has been halved, as it was refused; no step between two whole ones is saved.
+    #[serde(skip)]
     pub halvings: u32,
+    /// The caller's.
+    #[serde(skip)]
     pub acceptance: AcceptancePolicy,
 }
 

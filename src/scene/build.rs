@@ -20,7 +20,7 @@ use crate::material::Material;
 use crate::math::{Aabb, Isometry, Mat3, Vec3};
 use crate::mesh::{MeshError, SurfaceMesh, assets, doctor, mass_properties};
 use crate::model::Params;
-use crate::model::{ContactMethod, FrictionTable, Mobility, Model, ModelBuilder, Obstacle, RigidBody, SoftBody};
+use crate::model::{FrictionTable, Mobility, Model, ModelBuilder, Obstacle, RigidBody, SoftBody};
 
 /// A scene ready to be simulated.
 #[derive(Clone, Debug)]
@@ -31,7 +31,6 @@ pub struct Built {
     pub model: Arc<Model>,
     pub params: Params,
     pub backend: BackendChoice,
-    pub solver: ContactMethod,
     pub forces: Vec<Force>,
     pub probes: Vec<Probe>,
     pub camera: CameraSetting,
@@ -180,7 +179,6 @@ impl Builder<'_> {
             model: Arc::new(model),
             params: content.params,
             backend: content.backend,
-            solver: content.solver,
             forces,
             probes,
             light: content.light,

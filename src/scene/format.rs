@@ -5,6 +5,7 @@ mod view;
 use self::view::{CAMERA, LIGHT, RECORDING};
 use super::spec::{ANY, Field, Kind, Presence, Table, above_to, from_to};
 use crate::material::MaterialModel;
+use crate::model::ContactMethod;
 use Presence::{Default, Optional, Required};
 
 const DEFORMABLE: &[&str] = &["deformable"];
@@ -52,7 +53,7 @@ static SIMULATION: Table = Table {
         Field::new("gravity", Kind::Vector(ANY), "m/s^2", Default("[0.0, -9.81, 0.0]"), "Acceleration of free fall."),
         Field::new(
             "solver",
-            Kind::Choice(&["auto", "cwc", "cr", "cr-diag", "cr-none", "cr-turn", "ica", "sp", "pgs", "ssn"]),
+            Kind::Choice(&ContactMethod::NAMES),
             "",
             Default("\"auto\""),
             "Solver of elasticity and contact. `auto`: `ica` where masses dominate in the time step, nothing is held by springs and the backend has it (the CPU), else `cwc`; the report says which and why. `cwc`: corrected \

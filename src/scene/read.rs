@@ -27,7 +27,6 @@ pub struct Content {
     pub description: String,
     pub params: Params,
     pub backend: BackendChoice,
-    pub solver: ContactMethod,
     pub friction: f64,
     /// (body, body, coefficient), by index into `bodies`, the lower one first.
     pub pair_frictions: Vec<(usize, usize, f64)>,
@@ -234,11 +233,11 @@ impl Reader<'_> {
                 preconditioner: Preconditioner::from_name(&simulation.text("preconditioner")).expect(CHECKED),
                 contact_tolerance: contact.number("tolerance"),
                 max_contact_iterations: simulation.integer("max_contact_iterations") as u32,
-                // The simulation sets the method and the acceptance policy.
+                method: ContactMethod::from_name(&simulation.text("solver")).expect(CHECKED),
+                // The simulation sets the acceptance policy.
                 ..Params::default()
             },
             backend: BackendChoice::from_name(&simulation.text("backend")).expect(CHECKED),
-            solver: ContactMethod::from_name(&simulation.text("solver")).expect(CHECKED),
             friction: contact.number("friction"),
             pair_frictions: self.pairs(&contact, &bodies),
             attachments: self.attachments(root, &bodies),

@@ -9,7 +9,7 @@ pub use device::{DetectionPlace, Device, DeviceError};
 
 use super::{SimulationError, Threaded};
 use crate::cpu::{CpuBackend, Methods};
-use crate::model::{ContactMethod, Model};
+use crate::model::{ContactMethod, Model, Params};
 use crate::scene::BackendChoice;
 use crate::step::{Backend, Stepper};
 
@@ -66,16 +66,16 @@ fn methods_of(backend: &impl Backend) -> Vec<ContactMethod> {
 
 pub fn open_backend(
     choice: BackendChoice,
-    solver: ContactMethod,
+    params: &Params,
     options: &Options,
     model: &Arc<Model>,
 ) -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
-    let threads = options.threads.unwrap_or(0);
+    let (threads, method) = (options.threads.unwrap_or(0), params.method);
     let on_cpu = |reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
         let backend = options.methods.map_or_else(CpuBackend::default, CpuBackend::with_methods);
         let mut info =
-            BackendInfo { backend: "cpu", adapter: None, solver: solver.name(), methods: methods_of(&backend), threads: 0, reason };
-        info.check_method(solver)?;
+            BackendInfo { backend: "cpu", adapter: None, solver: method.name(), methods: methods_of(&backend), threads: 0, reason };
+        info.check_method(method)?;
         let stepper = Threaded::implicit(model.clone(), backend, threads)?;
         info.threads = stepper.threads();
         Ok((Box::new(stepper), info))
@@ -84,8 +84,8 @@ pub fn open_backend(
         let adapter = Some(device::name(&device).to_owned());
         // Where nothing touches, every method has nothing to do.
         let methods = ContactMethod::ALL.map(|(_, method)| method).to_vec();
-        let mut info = BackendInfo { backend: "gpu", adapter, solver: solver.name(), methods, threads: 1, reason };
-        let stepper = device::stepper(device, model, solver, options, &mut info)?;
+        let mut info = BackendInfo { backend: "gpu", adapter, solver: method.name(), methods, threads: 1, reason };
+        let stepper = device::stepper(device, model, method, options, &mut info)?;
         Ok((stepper, info))
     };
     match choice {

@@ -17,19 +17,19 @@ pub enum Command {
         id: u32,
         triangle: u32,
         barycentric: [f64; 3],
-        #[serde(with = "components")]
+        #[serde(with = "crate::math::components")]
         target: Vec3,
     },
     MoveGrab {
         id: u32,
-        #[serde(with = "components")]
+        #[serde(with = "crate::math::components")]
         target: Vec3,
     },
     ReleaseGrab {
         id: u32,
     },
     /// [m/s^2]
-    SetGravity(#[serde(with = "components")] Vec3),
+    SetGravity(#[serde(with = "crate::math::components")] Vec3),
     /// [s]
     SetTimeStep(f64),
     /// Back to the start; parameters stay.
@@ -89,21 +89,6 @@ impl CommandLog {
     pub fn of_reset(time_step: f64, gravity: Vec3) -> Self {
         let commands = [Command::SetTimeStep(time_step), Command::SetGravity(gravity), Command::Reset];
         Self { first_step: 0, entries: commands.map(|command| LoggedCommand { step: 0, command }).into() }
-    }
-}
-
-/// A vector on disk: its three components.
-mod components {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use crate::math::Vec3;
-
-    pub fn serialize<S: Serializer>(vector: &Vec3, serializer: S) -> Result<S::Ok, S::Error> {
-        <[f64; 3]>::from(*vector).serialize(serializer)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec3, D::Error> {
-        <[f64; 3]>::deserialize(deserializer).map(Vec3::from)
     }
 }
 

@@ -77,13 +77,13 @@ pub struct Simulation {
 
 impl Simulation {
     pub fn new(built: Built, options: &Options) -> Result<Self, SimulationError> {
-        let Built { name, model, params, forces, probes, backend, solver, .. } = built;
+        let Built { name, model, params, forces, probes, backend, .. } = built;
         let (start, checker) = checked_start(&model, &params)?;
         let choice = options.backend.unwrap_or(backend);
-        let (mut stepper, backend) = open_backend(choice, solver, options, &model)?;
+        let (mut stepper, backend) = open_backend(choice, &params, options, &model)?;
         let fallback = (choice == BackendChoice::Auto && backend.backend == "gpu").then(|| options.clone());
         let acceptance = if options.accept_unconverged { AcceptancePolicy::MustNotCross } else { AcceptancePolicy::MustConverge };
-        let params = Params { method: solver, acceptance, ..params };
+        let params = Params { acceptance, ..params };
         // A stepper that cannot take its start fails in the first step too, and that failure is reported.
         let _ = stepper.set_state(&start);
         Ok(Self {
@@ -287,7 +287,7 @@ impl Simulation {
         let state = self.stepper.state()?.clone();
         let no_room = |reason: String| StepError::DeviceTooSmall { step: self.step, reason };
         let (stepper, info) =
-            open_backend(BackendChoice::Cpu, self.params.method, &options, &self.model).map_err(|error| no_room(error.to_string()))?;
+            open_backend(BackendChoice::Cpu, &self.params, &options, &self.model).map_err(|error| no_room(error.to_string()))?;
         self.stepper = stepper;
         self.stepper.set_state(&state)?;
         self.backend = Arc::new(BackendInfo { reason: format!("{error}. The CPU goes on"), ..info });

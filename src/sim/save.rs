@@ -9,9 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::grab::Held;
 use super::{Command, Simulation, SimulationError};
 use crate::math::{Isometry, Quat, Vec3};
-use crate::model::{
-    ContactMethod, ElasticPrecision, GapPolicy, Model, PairId, PairKind, Params, Preconditioner, RigidState, State, WarmContact, WarmStart,
-};
+use crate::model::{Model, PairId, PairKind, Params, RigidState, State, WarmContact, WarmStart};
 use crate::output::{OutputError, OutputFile};
 use crate::step::StepError;
 
@@ -60,31 +58,13 @@ struct Header {
     time_bits: u64,
     /// None before format 4.
     #[serde(default)]
-    params: Option<SavedParams>,
+    params: Option<Params>,
     /// The grabs in progress, each as the command that starts it.
     #[serde(default)]
     grabs: Vec<Command>,
     /// The name of each kind of pair, in the order by which contacts name it.
     #[serde(default = "old_pair_kinds")]
     pair_kinds: Vec<String>,
-}
-
-/// `Params` as files have them: numbers and names.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SavedParams {
-    time_step: f64,
-    substeps: u32,
-    gravity: [f64; 3],
-    tolerance: f64,
-    max_iterations: u32,
-    fixed_iterations: Option<u32>,
-    preconditioner: String,
-    contact_tolerance: f64,
-    max_contact_iterations: u32,
-    method: String,
-    gap_policy: String,
-    elastic_precision: String,
 }
 
 const FORMAT: &str = "pliant state 4";
@@ -105,21 +85,9 @@ fn old_pair_kinds() -> Vec<String> {
     ["vertex_obstacle", "edge_obstacle", "triangle_obstacle", "vertex_triangle", "edge_edge"].map(str::to_owned).into()
 }
 
-const GAP_POLICIES: [(&str, GapPolicy); 2] = [("keep", GapPolicy::Keep), ("middle", GapPolicy::Middle)];
-const ELASTIC_PRECISIONS: [(&str, ElasticPrecision); 2] = [("single", ElasticPrecision::Single), ("double", ElasticPrecision::Double)];
-
-fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: &T) -> &'static str {
-    names.iter().find(|(_, named)| named == value).map(|(name, _)| *name).expect("all values have names")
-}
-
-fn of_name<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
-    names.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
-}
-
 impl Simulation {
     /// Writes the state and all that acts on it to `path`: complete, or not at all.
     pub fn save(&mut self, path: &Path) -> Result<(), SaveError> {
-        let params = SavedParams::of(&self.params);
         let (scene, step, grabs) = (self.name.clone(), self.step, self.held.iter().map(Held::command).collect());
         let state = self.stepper.state()?;
         let header = Header {
@@ -132,7 +100,7 @@ impl Simulation {
             attachments: state.attachment_forces.len(),
             step,
             time_bits: state.time.to_bits(),
-            params: Some(params),
+            params: Some(self.params),
             grabs,
             pair_kinds: PairKind::ALL.map(|kind| kind.name().to_owned()).into(),
         };
@@ -165,9 +133,8 @@ impl Simulation {
         let state = read_state(&header, body).map_err(bad)?;
         let held = header.grabs.iter().map(|grab| held(model, grab)).collect::<Result<_, _>>().map_err(bad)?;
         let params = match (header.params, whose) {
-            (Some(saved), ResumedParams::Saved) => {
-                saved.restored(&self.params).ok_or_else(|| bad("it names a method that is not known".into()))?
-            }
+            // No step between two whole ones is saved, and which ones are accepted is the caller's.
+            (Some(saved), ResumedParams::Saved) => Params { acceptance: self.params.acceptance, ..saved },
             _ => self.params,
         };
         self.backend.check_method(params.method)?;
@@ -175,61 +142,6 @@ impl Simulation {
         self.params = params;
         self.continue_from(header.step, held);
         Ok(())
-    }
-}
-
-impl SavedParams {
-    fn of(params: &Params) -> Self {
-        // The acceptance policy is the caller's; no step between two whole ones is saved.
-        let &Params {
-            time_step,
-            substeps,
-            gravity,
-            tolerance,
-            max_iterations,
-            fixed_iterations,
-            preconditioner,
-            contact_tolerance,
-            max_contact_iterations,
-            method,
-            gap_policy,
-            elastic_precision,
-            halvings: _,
-            acceptance: _,
-        } = params;
-        Self {
-            time_step,
-            substeps,
-            gravity: gravity.into(),
-            tolerance,
-            max_iterations,
-            fixed_iterations,
-            preconditioner: preconditioner.name().into(),
-            contact_tolerance,
-            max_contact_iterations,
-            method: method.name().into(),
-            gap_policy: name_of(&GAP_POLICIES, &gap_policy).into(),
-            elastic_precision: name_of(&ELASTIC_PRECISIONS, &elastic_precision).into(),
-        }
-    }
-
-    /// The saved parameters, the others being those of `present`; none if this program does not know one of the names.
-    fn restored(self, present: &Params) -> Option<Params> {
-        Some(Params {
-            time_step: self.time_step,
-            substeps: self.substeps,
-            gravity: self.gravity.into(),
-            tolerance: self.tolerance,
-            max_iterations: self.max_iterations,
-            fixed_iterations: self.fixed_iterations,
-            preconditioner: Preconditioner::from_name(&self.preconditioner)?,
-            contact_tolerance: self.contact_tolerance,
-            max_contact_iterations: self.max_contact_iterations,
-            method: ContactMethod::from_name(&self.method)?,
-            gap_policy: of_name(&GAP_POLICIES, &self.gap_policy)?,
-            elastic_precision: of_name(&ELASTIC_PRECISIONS, &self.elastic_precision)?,
-            ..*present
-        })
     }
 }
 

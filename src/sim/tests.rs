@@ -326,7 +326,7 @@ impl Stepper for Cramped {
 fn the_cpu_goes_on_where_the_device_has_no_room() {
     let cramped = |fallback: Option<Options>| {
         let mut simulation = simulation(BackendChoice::Cpu, LANDING, &[]);
-        let (inner, _) = open_backend(BackendChoice::Cpu, simulation.params.method, &Options::default(), &simulation.model).unwrap();
+        let (inner, _) = open_backend(BackendChoice::Cpu, &simulation.params, &Options::default(), &simulation.model).unwrap();
         let inner = std::mem::replace(&mut simulation.stepper, inner);
         simulation.stepper = Box::new(Cramped { inner, steps: 0, fails_at: 3 });
         simulation.fallback = fallback;

@@ -35,8 +35,7 @@ impl<B: Backend> Threaded<ImplicitStepper<B>> {
     /// # Errors
     /// If the threads cannot be started, or the surfaces cannot be tested for contact.
     pub fn implicit(model: Arc<Model>, backend: B, threads: usize) -> Result<Self, StepperError> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-        Ok(Self { pool, stepper: ImplicitStepper::new(model, backend, clock)? })
+        Self::new(ImplicitStepper::new(model, backend, clock)?, threads)
     }
 }
 
@@ -48,6 +47,15 @@ impl Threaded<ImplicitStepper<CpuBackend>> {
 }
 
 impl<S> Threaded<S> {
+    /// Steps of `stepper` on some threads; 0 takes one a core.
+    ///
+    /// # Errors
+    /// If the threads cannot be started.
+    pub fn new(stepper: S, threads: usize) -> Result<Self, StepperError> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+        Ok(Self { pool, stepper })
+    }
+
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
     }

@@ -46,7 +46,8 @@ impl Backend {
     /// A simulation of a model that no scene describes.
     pub fn simulation_of(self, model: &Arc<Model>, solver: ContactMethod, params: Params) -> Simulation {
         let scene = Scene::from_text("model", "model", "format = 1", None, &[]).unwrap();
-        self.start(Built { model: model.clone(), params, solver, ..scene::build(&scene).unwrap() })
+        let params = Params { method: solver, ..params };
+        self.start(Built { model: model.clone(), params, ..scene::build(&scene).unwrap() })
     }
 
     fn start(self, built: Built) -> Simulation {

@@ -4,7 +4,7 @@
 //!   Surfaces, State --> SurfaceStep (where all vertices start)
 //!                            |  velocity change of a trial
 //!                            v
-//!                           End (where they end) --> ContactGenerator::meet --> pairs that meet, with their rows
+//!                          Moved (where it brings things) --> ContactGenerator::meet --> pairs that meet, with their rows
 //! ```
 //!
 //! A generator knows one kind of geometry. Everything else is the same for all and stands in [`super::Detection`]: what
@@ -12,21 +12,33 @@
 
 use super::{End, SurfaceStep};
 use crate::body::BodyRef;
-use crate::contact::{ContactPoint, Linearisation};
-use crate::geometry::Candidates;
-use crate::model::{PairId, PairKind};
-
-use super::super::islands::Island;
+use crate::contact::islands::Trial;
+use crate::contact::{ContactPoint, JacobianEntry, Linearisation};
+use crate::geometry::{Candidates, Crossing};
+use crate::math::Vec3;
+use crate::model::{Model, PairId, PairKind, WarmContact};
 
 /// Pairs that meet in a trial motion, with what their rows are made of.
 pub type Met = Vec<(PairId, Linearisation)>;
 
+/// A trial motion, and where it brings the surfaces. The velocity changes tell of everything that has no vertices.
+#[derive(Clone, Copy)]
+pub struct Moved<'m> {
+    pub trial: &'m Trial<'m>,
+    pub end: &'m End<'m>,
+}
+
+impl<'m> Moved<'m> {
+    pub fn step(&self) -> &'m SurfaceStep<'m> {
+        self.end.step
+    }
+}
+
 /// Where a generator looks for pairs that meet.
 pub struct Search<'s> {
-    pub island: &'s Island,
-    /// Of the pairs of features that may meet those which can in this trial.
+    pub moved: Moved<'s>,
+    /// Of the pairs of features of surfaces that may meet those which can in this trial.
     pub candidates: &'s Candidates,
-    pub end: &'s End<'s>,
     /// Pairs that have a contact, sorted, with the place of the contact.
     pub known: &'s [(PairId, usize)],
     /// Features of a pair that are further beside each other than this [m] do not touch.
@@ -42,9 +54,12 @@ impl Search<'_> {
 }
 
 /// Candidates and rows for a trial motion, of one kind of geometry.
-pub trait ContactGenerator: Sync {
+pub trait ContactGenerator: Send + Sync {
     /// The pairs that it makes, and no other generator.
     fn kinds(&self) -> &'static [PairKind];
+
+    /// A step from `times[0]` to `times[1]` [s] begins.
+    fn begin(&mut self, _model: &Model, _times: [f64; 2]) {}
 
     /// False for a pair of another model.
     fn exists(&self, step: &SurfaceStep, pair: &PairId) -> bool;
@@ -52,26 +67,44 @@ pub trait ContactGenerator: Sync {
     /// The bodies of the two features.
     fn bodies(&self, step: &SurfaceStep, pair: &PairId) -> [BodyRef; 2];
 
-    /// Tells the bodies that may meet in this step, if both are movable: they belong to one island.
+    /// Tells the bodies that may meet in this step, if both are movable: they belong to one island. `candidates` are
+    /// those of surfaces.
     fn link(&self, _step: &SurfaceStep, _candidates: &Candidates, _link: &mut dyn FnMut([BodyRef; 2])) {}
 
     /// A remembered pair, with the geometry of the start of the step; none if its features are not within `near` [m] of
     /// each other any more.
-    fn at_start(&self, pair: &PairId, near: f64, end: &End) -> Option<Linearisation>;
+    fn at_start(&self, pair: &PairId, near: f64, moved: &Moved) -> Option<Linearisation>;
 
     /// The pair of a contact at the end of a trial motion, on the side that the contact's `normal` tells; with how far
     /// the features are beside each other [m].
-    fn at_end(&self, point: &ContactPoint, normal: &crate::math::Vec3, end: &End) -> (Linearisation, f64);
+    fn at_end(&self, point: &ContactPoint, normal: &Vec3, moved: &Moved) -> (Linearisation, f64);
 
     /// Adds the pairs that meet in a trial motion.
     fn meet(&self, search: &Search, met: &mut Met);
 
+    /// The row of H of a pair, into `entries`. `Linearisation::sum` names vertices, unless a generator says otherwise
+    /// here.
+    fn put_entries(&self, found: &Linearisation, moved: &Moved, entries: &mut Vec<JacobianEntry>) {
+        moved.end.put_entries(&found.sum, entries);
+    }
+
     /// Continuous: pairs meet that cross anywhere on the way, and no step ends after such a way. Else those that
     /// overlap at the end.
-    fn is_continuous(&self) -> bool;
+    fn is_continuous(&self) -> bool {
+        false
+    }
+
+    /// What crosses on the way to `end`, whether it has a contact or not; of a continuous generator.
+    fn crossings(&self, _candidates: &Candidates, _end: &End) -> Vec<Crossing> {
+        vec![]
+    }
 
     /// Whether `found` belongs to the contact at `point`, which is of the same pair: pairs may have several contacts.
     fn is_same_contact(&self, _point: &ContactPoint, _found: &Linearisation) -> bool {
         true
     }
+
+    /// The vertices that share the force of a contact, where they are at the positions `x` [m], and how much of it each
+    /// takes, for the pressure on surfaces; those of exact shapes take none.
+    fn shares(&self, step: &SurfaceStep, contact: &WarmContact, x: &[Vec3]) -> Vec<(u32, f64)>;
 }

@@ -7,7 +7,8 @@
 //! between its ends; across it, tension T over the distance l is a stiffness T/l, while compression, which would make
 //! it buckle, adds nothing.
 
-use super::{Detection, Moved};
+use super::Detection;
+use super::contract::Moved;
 use crate::contact::islands::{Islands, Trial};
 use crate::contact::{Constraint, JacobianEntry, Law};
 use crate::geometry::tangents;

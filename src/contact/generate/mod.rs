@@ -20,7 +20,7 @@ pub use touching::set_apart;
 
 use rayon::prelude::*;
 
-use self::contract::{ContactGenerator, Met, Search};
+use self::contract::{ContactGenerator, Met, Moved, Search};
 use self::obstacles::Obstacles;
 use self::row_life::{Aim, Present, RowLife};
 use self::surface_pairs::SurfacePairs;
@@ -38,7 +38,7 @@ const MAX_SLIPPED: f64 = 4.0;
 
 /// What makes contacts.
 #[derive(Debug, Default)]
-struct Generators {
+pub struct Generators {
     obstacles: Obstacles,
     surface_pairs: SurfacePairs,
 }
@@ -49,8 +49,12 @@ impl Generators {
         [&self.obstacles, &self.surface_pairs]
     }
 
+    fn all_mut(&mut self) -> [&mut dyn ContactGenerator; 2] {
+        [&mut self.obstacles, &mut self.surface_pairs]
+    }
+
     /// The one that makes pairs of this kind.
-    fn of(&self, kind: PairKind) -> &dyn ContactGenerator {
+    pub fn of(&self, kind: PairKind) -> &dyn ContactGenerator {
         let found = self.all().into_iter().find(|generator| generator.kinds().contains(&kind));
         found.expect("each kind of pair has its generator (tested)")
     }
@@ -112,16 +116,11 @@ pub struct Renewal {
     pub crosses: bool,
 }
 
-/// A trial motion, and where it brings the surfaces.
-struct Moved<'m> {
-    trial: &'m Trial<'m>,
-    end: &'m End<'m>,
-}
-
 impl<'a> Detection<'a> {
     pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, params: &Params, memory: DetectionMemory) -> Self {
         let DetectionMemory { surfaces: surface_memory, mut generators, idle_renewals, idle_entries } = memory;
-        generators.obstacles.begin(model, [state.time, state.time + params.time_step]);
+        let times = [state.time, state.time + params.time_step];
+        generators.all_mut().into_iter().for_each(|generator| generator.begin(model, times));
         Self {
             model,
             step: SurfaceStep::new(model, surfaces, state, params.time_step, surface_memory),
@@ -159,10 +158,11 @@ impl<'a> Detection<'a> {
         if warm.is_empty() {
             return;
         }
-        let end = self.step.end_positions(trial.island, trial.dv);
+        let moved = Moved { trial, end: &self.step.end_positions(trial.island, trial.dv) };
         let entries = warm.iter().map(|k| &self.step.state.contacts.entries[*k as usize]);
         contacts.extend(entries.filter_map(|entry| {
-            let found = self.generators.of(entry.pair.kind).at_start(&entry.pair, self.near(), &end)?;
+            let generator = self.generators.of(entry.pair.kind);
+            let found = generator.at_start(&entry.pair, self.near(), &moved)?;
             let mut point = self.new_point(entry.pair);
             if self.keeps_gaps {
                 point.stick_anchor_offset = entry.slip * (MAX_SLIPPED * self.tolerance / entry.slip.norm()).min(1.0);
@@ -171,7 +171,7 @@ impl<'a> Detection<'a> {
                 point.contact_offset = gap_at_start.clamp(SAFETY * self.tolerance, 1.5 * SAFETY * self.tolerance);
             }
             let mut contact = self.new_contact(point);
-            end.put_entries(&found.sum, &mut contact.row.entries);
+            generator.put_entries(&found, &moved, &mut contact.row.entries);
             contact.linearise(&found, |unknown| trial.at(unknown), self.dt);
             contact.warm_start(entry);
             Some(contact)
@@ -197,7 +197,7 @@ impl<'a> Detection<'a> {
         let mut crosses = false;
         for generator in self.generators.all() {
             let (before, is_busy) = (met.len(), gap_error > 0.0 || !met.is_empty());
-            generator.meet(&Search { island: trial.island, candidates, end, known, near: self.near(), is_busy }, met);
+            generator.meet(&Search { moved, candidates, known, near: self.near(), is_busy }, met);
             crosses |= generator.is_continuous() && met.len() > before;
         }
         met.sort_by_key(|(pair, _)| *pair);
@@ -208,9 +208,9 @@ impl<'a> Detection<'a> {
         Renewal { gap_error, crosses }
     }
 
-    /// Where surfaces cross on the way to `end`, whether their pairs have rows or not.
+    /// What crosses on the way to `end`, whether its pairs have rows or not.
     pub fn crossings(&self, candidates: &Candidates, end: &End) -> Vec<Crossing> {
-        SurfacePairs::crossings(candidates, end)
+        self.generators.all().iter().flat_map(|generator| generator.crossings(candidates, end)).collect()
     }
 
     /// The names of the bodies of two crossing features.
@@ -266,7 +266,7 @@ impl<'a> Detection<'a> {
     fn renew_stale(&self, contacts: &mut Vec<Constraint>, ends: &mut Vec<Option<(Linearisation, f64)>>, moved: &Moved) -> f64 {
         let end_of = |contact: &Constraint| {
             let point = contact.point()?;
-            Some(self.generators.of(point.pair.kind).at_end(point, &contact.row.normal(), moved.end))
+            Some(self.generators.of(point.pair.kind).at_end(point, &contact.row.normal(), moved))
         };
         contacts.par_iter().with_min_len(CONTACTS).map(end_of).collect_into_vec(ends);
         let mut ends = ends.drain(..);
@@ -328,7 +328,7 @@ impl<'a> Detection<'a> {
         if generator.is_continuous() {
             // Its row let it pass: the one of the crossing does not.
             point.life.on_crossing();
-        } else if generator.at_end(point, &normal, moved.end).0.gap < 0.0 {
+        } else if generator.at_end(point, &normal, moved).0.gap < 0.0 {
             // Its row was renewed with the others.
             return 0.0;
         }
@@ -354,7 +354,9 @@ impl<'a> Detection<'a> {
     /// Takes the new linearisation; false if the row is the same as before.
     fn take(&self, contact: &mut Constraint, found: Linearisation, moved: &Moved) -> bool {
         let before = (contact.row.frame, contact.row.offset);
-        moved.end.put_entries(&found.sum, &mut contact.row.entries);
+        if let Some(point) = contact.point() {
+            self.generators.of(point.pair.kind).put_entries(&found, moved, &mut contact.row.entries);
+        }
         contact.linearise(&found, |unknown| moved.trial.at(unknown), self.dt);
         (contact.row.frame - before.0).norm() > 1e-9 || (contact.row.offset - before.1).norm() > 1e-3 * self.tolerance
     }

@@ -4,14 +4,14 @@
 use arrayvec::ArrayVec;
 use rayon::prelude::*;
 
-use super::contract::{ContactGenerator, Met, Search};
+use super::contract::{ContactGenerator, Met, Moved, Search};
 use super::{End, SurfaceStep};
 use crate::body::BodyRef;
 use crate::contact::{ContactPoint, Linearisation};
 use crate::geometry::{MovingShape, Shape, TangentPlane, nearest, nearest_on_feature};
 use crate::math::{Aabb, Vec3};
 use crate::memory::Pool;
-use crate::model::{Model, PairId, PairKind};
+use crate::model::{Model, PairId, PairKind, WarmContact};
 
 /// What one thread finds of the features that end inside an obstacle.
 #[derive(Debug, Default)]
@@ -46,13 +46,6 @@ const SEARCH_STEPS: usize = 36;
 const SAME_POINT: f64 = 0.02;
 
 impl Obstacles {
-    /// Where the obstacles are in the step from `t0` to `t1` [s].
-    pub fn begin(&mut self, model: &Model, [t0, t1]: [f64; 2]) {
-        let moving = |o: &crate::model::Obstacle| MovingShape { shape: o.shape, pose_t0: o.pose_at(t0), pose_t1: o.pose_at(t1) };
-        self.shapes.clear();
-        self.shapes.extend(model.obstacles.iter().map(moving));
-    }
-
     fn shape_of(&self, pair: &PairId) -> &MovingShape {
         &self.shapes[pair.second as usize]
     }
@@ -190,6 +183,12 @@ impl ContactGenerator for Obstacles {
         &[PairKind::VertexObstacle, PairKind::EdgeObstacle, PairKind::TriangleObstacle]
     }
 
+    fn begin(&mut self, model: &Model, [t0, t1]: [f64; 2]) {
+        let moving = |o: &crate::model::Obstacle| MovingShape { shape: o.shape, pose_t0: o.pose_at(t0), pose_t1: o.pose_at(t1) };
+        self.shapes.clear();
+        self.shapes.extend(model.obstacles.iter().map(moving));
+    }
+
     fn exists(&self, step: &SurfaceStep, pair: &PairId) -> bool {
         let mesh = &step.surfaces.mesh;
         let n_features = match pair.kind {
@@ -205,7 +204,8 @@ impl ContactGenerator for Obstacles {
     }
 
     /// The obstacle carries the point along.
-    fn at_start(&self, pair: &PairId, _near: f64, end: &End) -> Option<Linearisation> {
+    fn at_start(&self, pair: &PairId, _near: f64, moved: &Moved) -> Option<Linearisation> {
+        let end = moved.end;
         let start = &end.step.start;
         let (vertices, weights) = (corners(end.step, pair), self.deepest(pair, end.step, start, false));
         let x0 = combine(&vertices, &weights, start);
@@ -215,26 +215,29 @@ impl ContactGenerator for Obstacles {
         Some(linearisation(&vertices, &weights, &plane, &x0, &combine(&vertices, &weights, &end.x)))
     }
 
-    fn at_end(&self, point: &ContactPoint, _normal: &Vec3, end: &End) -> (Linearisation, f64) {
-        (self.point_at_end(&point.pair, &point.weights, end), 0.0)
+    fn at_end(&self, point: &ContactPoint, _normal: &Vec3, moved: &Moved) -> (Linearisation, f64) {
+        (self.point_at_end(&point.pair, &point.weights, moved.end), 0.0)
     }
 
     /// Features of the island that end inside an obstacle.
     fn meet(&self, search: &Search, met: &mut Met) {
         let mut parts = self.idle.take().unwrap_or_default();
-        let segments = &search.island.segments;
+        let segments = &search.moved.trial.island.segments;
         let n_parts = segments.len().div_ceil(BODIES);
         parts.resize_with(n_parts.max(parts.len()), Part::default);
         parts[..n_parts].par_iter_mut().enumerate().for_each(|(k, part)| {
             let bodies = segments[k * BODIES..].iter().take(BODIES).map(|segment| segment.body);
-            bodies.for_each(|body| self.enter(body, search.end, part));
+            bodies.for_each(|body| self.enter(body, search.moved.end, part));
         });
         parts.iter_mut().for_each(|part| met.append(&mut part.found));
         self.idle.put(parts);
     }
 
-    fn is_continuous(&self) -> bool {
-        false
+    fn shares(&self, step: &SurfaceStep, contact: &WarmContact, x: &[Vec3]) -> Vec<(u32, f64)> {
+        match corners(step, &contact.pair)[..] {
+            [vertex] => vec![(vertex, 1.0)],
+            ref corners => shares_of_corners(corners, contact, x),
+        }
     }
 
     /// An edge or a triangle that bends over an obstacle is held where it was deepest before, too.
@@ -251,6 +254,27 @@ fn corners(step: &SurfaceStep, pair: &PairId) -> ArrayVec<u32, 3> {
         PairKind::TriangleObstacle => mesh.triangles[pair.first as usize].into(),
         _ => [pair.first].into_iter().collect(),
     }
+}
+
+/// Weights of the corners of an edge or triangle at the contact point; equal ones where a state from disk does not tell
+/// the point.
+fn shares_of_corners(corners: &[u32], contact: &WarmContact, x: &[Vec3]) -> Vec<(u32, f64)> {
+    let n = corners.len();
+    let point = contact.place.map(|[point, _]| point);
+    let weights = point.map_or_else(
+        || vec![1.0 / n as f64; n],
+        |point| {
+            let p: Vec<Vec3> = corners.iter().map(|v| x[*v as usize]).collect();
+            let opposite = |i: usize| match n {
+                2 => (p[1 - i] - point).norm(),
+                _ => (p[(i + 1) % 3] - point).cross(&(p[(i + 2) % 3] - point)).norm(),
+            };
+            let parts: Vec<f64> = (0..n).map(opposite).collect();
+            let sum: f64 = parts.iter().sum();
+            parts.iter().map(|part| if sum > 0.0 { part / sum } else { 1.0 / n as f64 }).collect()
+        },
+    );
+    corners.iter().copied().zip(weights).collect()
 }
 
 /// `x0`, `x1`: where the point of the vertices begins and ends [m].

@@ -1,28 +1,18 @@
 //! Pairs of features of surfaces: what crosses on the way to the end of a trial motion, and the rows of what does.
 
-use super::contract::{ContactGenerator, Met, Search};
+use super::contract::{ContactGenerator, Met, Moved, Search};
 use super::{End, SurfaceStep, Surfaces};
 use crate::body::BodyRef;
 use crate::contact::{ContactPoint, Linearisation};
 use crate::geometry::{self, Candidates, Crossing, Crossings, Mesh, Pair};
 use crate::math::Vec3;
 use crate::memory::Pool;
-use crate::model::{PairId, PairKind};
+use crate::model::{PairId, PairKind, WarmContact};
 
 /// The generator of contacts between surfaces, the ones of rigid bodies and boxes included.
 #[derive(Debug, Default)]
 pub struct SurfacePairs {
     idle: Pool<Crossings>,
-}
-
-impl SurfacePairs {
-    /// Candidates that cross on the way to `end`. Trajectories are taken to be straight: what
-    /// ends on the side on which it started has not met on the true one.
-    pub fn crossings(candidates: &Candidates, end: &End) -> Vec<Crossing> {
-        let mut crossings = Crossings::default();
-        find_crossings(candidates, end, &mut crossings);
-        crossings.found
-    }
 }
 
 impl ContactGenerator for SurfacePairs {
@@ -48,7 +38,8 @@ impl ContactGenerator for SurfacePairs {
         candidates.pairs().for_each(|pair| link(mesh.bodies(pair).map(|number| numbering.body(number as usize))));
     }
 
-    fn at_start(&self, pair: &PairId, near: f64, end: &End) -> Option<Linearisation> {
+    fn at_start(&self, pair: &PairId, near: f64, moved: &Moved) -> Option<Linearisation> {
+        let end = moved.end;
         let (mesh, start) = (&end.step.surfaces.mesh, &end.step.start);
         let found = geometry::closest(mesh, features(pair), start);
         let normal = geometry::pushing_direction(mesh, features(pair), start, &found.direction, found.clamped);
@@ -56,16 +47,17 @@ impl ContactGenerator for SurfacePairs {
         (gap > 0.0 && found.distance < near).then(|| linearisation(features(pair), &found.weights, normal, end))
     }
 
-    fn at_end(&self, point: &ContactPoint, normal: &Vec3, end: &End) -> (Linearisation, f64) {
-        at_end(features(&point.pair), normal, end)
+    fn at_end(&self, point: &ContactPoint, normal: &Vec3, moved: &Moved) -> (Linearisation, f64) {
+        at_end(features(&point.pair), normal, moved.end)
     }
 
     /// Pairs of flat and concave edges, and those from inside (what came in leaves elsewhere), are told only if there is
     /// nothing else to do: resolving the others mostly resolves them.
     fn meet(&self, search: &Search, met: &mut Met) {
         let mut crossings = self.idle.take().unwrap_or_default();
-        let (mesh, start) = (&search.end.step.surfaces.mesh, &search.end.step.start);
-        find_crossings(search.candidates, search.end, &mut crossings);
+        let step = search.moved.step();
+        let (mesh, start) = (&step.surfaces.mesh, &step.start);
+        find_crossings(search.candidates, search.moved.end, &mut crossings);
         let comes_first = |crossing: &Crossing| mesh.meets_outside(crossing.pair, start, &crossing.normal);
         let any_first = search.is_busy || crossings.found.iter().any(comes_first);
         let told = crossings.found.iter().filter(|crossing| !any_first || comes_first(crossing));
@@ -76,8 +68,21 @@ impl ContactGenerator for SurfacePairs {
     fn is_continuous(&self) -> bool {
         true
     }
+
+    fn crossings(&self, candidates: &Candidates, end: &End) -> Vec<Crossing> {
+        let mut crossings = Crossings::default();
+        find_crossings(candidates, end, &mut crossings);
+        crossings.found
+    }
+
+    fn shares(&self, step: &SurfaceStep, contact: &WarmContact, x: &[Vec3]) -> Vec<(u32, f64)> {
+        let (mesh, pair) = (&step.surfaces.mesh, features(&contact.pair));
+        let weights = geometry::closest(mesh, pair, x).weights.map(f64::abs);
+        mesh.vertices(pair).into_iter().zip(weights).collect()
+    }
 }
 
+/// Trajectories are taken to be straight: what ends on the side on which it started has not met on the true one.
 fn find_crossings(candidates: &Candidates, end: &End, crossings: &mut Crossings) {
     crossings.find(&end.step.surfaces.mesh, candidates, &end.step.start, &end.x);
     crossings.found.retain(|crossing| !crossing.returns);
@@ -86,7 +91,8 @@ fn find_crossings(candidates: &Candidates, end: &End, crossings: &mut Crossings)
 /// The row of features that cross: of a contact that they have and that overlaps at the end, the one of the end; else
 /// one that pushes them back to where they start, or the one of the touch.
 fn of_crossing(crossing: &Crossing, search: &Search) -> Linearisation {
-    let (mesh, start, end) = (&search.end.step.surfaces.mesh, &search.end.step.start, search.end);
+    let (step, end) = (search.moved.step(), search.moved.end);
+    let (mesh, start) = (&step.surfaces.mesh, &step.start);
     if search.is_known(&pair_id(&crossing.pair)) {
         let (found, aside) = at_end(crossing.pair, &crossing.normal, end);
         if found.gap < 0.0 && aside < search.near {
