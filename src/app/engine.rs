@@ -58,6 +58,7 @@ pub struct SceneInfo {
 }
 
 /// The changing part of a simulation, as the window shows it.
+#[derive(Default)]
 pub struct View {
     pub step: u64,
     /// [s]
@@ -75,6 +76,8 @@ pub struct View {
     pub attachments: Vec<[Vec3; 2]>,
     pub grabs: Vec<GrabView>,
     pub params: Params,
+    /// What was wanted.
+    pub wants: Wants,
     /// What computes now; none where nothing can move.
     pub backend: Option<Arc<BackendInfo>>,
 }

@@ -14,13 +14,12 @@ use crate::geometry::Shape;
 use crate::gpu;
 use crate::math::{Isometry, Quat, Vec3};
 use crate::mesh::open_mesh;
-use crate::model::Params;
 use crate::model::{Mobility, ModelBuilder, Obstacle, RigidBody};
 use crate::render::{Camera, Light};
 use crate::scene::{self, Scene, Transform};
 use crate::sim::{Command, Options, Session, Simulation};
 use crate::stage;
-use crate::step::{StepError, StepReport, SurfacePositions};
+use crate::step::{StepError, StepReport};
 
 /// Builds scenes on the window's device, with the backend that was asked for.
 pub fn opener(device: Arc<gpu::Device>, options: &AppOptions) -> Opener {
@@ -136,17 +135,12 @@ impl Engine for Still {
 
     fn view(&mut self, wants: Wants) -> Result<View, String> {
         Ok(View {
-            step: 0,
-            time: 0.0,
-            surface: SurfacePositions::Host(vec![]),
             nodes: wants.nodes.then(Vec::new),
             contacts: wants.contacts.then(Vec::new),
             rigid_poses: vec![Isometry::identity()],
             obstacle_poses: vec![Isometry::identity()],
-            attachments: vec![],
-            grabs: vec![],
-            params: Params::default(),
-            backend: None,
+            wants,
+            ..View::default()
         })
     }
 }
@@ -188,6 +182,7 @@ impl Engine for Simulation {
             attachments: self.attachment_points().map_err(sentence)?,
             grabs: self.grabs().map_err(sentence)?,
             params: *self.params(),
+            wants,
             backend: Some(self.backend().clone()),
         })
     }

@@ -524,8 +524,7 @@ impl Session {
     fn want(&mut self) {
         let nodes = self.ui.options.shading == Shading::Tets || self.checkups().iter().any(Checkup::moves);
         let wanted = Wants { nodes, contacts: self.ui.contacts };
-        let has = self.shown.view.as_ref().map(|view| Wants { nodes: view.nodes.is_some(), contacts: view.contacts.is_some() });
-        if has.is_some_and(|has| has != wanted) {
+        if self.shown.view.as_ref().is_some_and(|view| view.wants != wanted) {
             self.worker.send(Request::Want(wanted));
         }
     }

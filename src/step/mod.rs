@@ -110,3 +110,9 @@ pub enum SurfacePositions {
     /// (`gpu::surface_buffer`).
     Device(Arc<dyn Any + Send + Sync>),
 }
+
+impl Default for SurfacePositions {
+    fn default() -> Self {
+        Self::Host(vec![])
+    }
+}

@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use super::*;
 use crate::math::Vec3;
 use crate::model::ModelBuilder;
-use crate::model::Params;
 use crate::render::{Camera, Light};
 use crate::sim::Session;
-use crate::step::{StepReport, SurfacePositions};
+use crate::step::StepReport;
 
 /// What the tests' engine does at its next steps.
 #[derive(Default)]
@@ -60,20 +59,8 @@ impl Engine for Scripted {
         Ok(())
     }
 
-    fn view(&mut self, _: Wants) -> Result<View, String> {
-        Ok(View {
-            step: self.step,
-            time: self.step as f64 * DT,
-            surface: SurfacePositions::Host(vec![]),
-            nodes: None,
-            contacts: None,
-            rigid_poses: vec![],
-            obstacle_poses: vec![],
-            attachments: vec![],
-            grabs: vec![],
-            params: Params::default(),
-            backend: None,
-        })
+    fn view(&mut self, wants: Wants) -> Result<View, String> {
+        Ok(View { step: self.step, time: self.step as f64 * DT, wants, ..View::default() })
     }
 }
 
