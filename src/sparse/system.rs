@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Operator, Pattern, clear_fixed};
+use super::{CHUNK, Operator, Pattern, clear_fixed};
 use crate::body::BodyRef;
 use crate::math::{Mat3, Vec3};
 
@@ -50,18 +50,12 @@ impl<'a> System<'a> {
 
     /// `y = A x`; `x` must be zero at fixed nodes.
     pub fn apply(&self, x: &[Vec3], y: &mut [Vec3]) {
-        for segment in self.segments {
-            let places = segment.places();
-            self.a.apply(self.pattern, self.fixed, &segment.unknowns, &x[places.clone()], &mut y[places]);
-        }
+        for_each_segment(self.segments, x, y, &|segment, x, y| self.a.apply(self.pattern, self.fixed, &segment.unknowns, x, y));
     }
 
     /// `z = D^-1 r` with the block diagonal D of A.
     pub fn precondition(&self, r: &[Vec3], z: &mut [Vec3]) {
-        for segment in self.segments {
-            let places = segment.places();
-            self.a.precondition(&segment.unknowns, &r[places.clone()], &mut z[places]);
-        }
+        for_each_segment(self.segments, r, z, &|segment, r, z| self.a.precondition(&segment.unknowns, r, z));
     }
 
     /// Inverses of the diagonal blocks, in the order of the vectors.
@@ -75,5 +69,22 @@ impl<'a> System<'a> {
         for segment in self.segments {
             clear_fixed(self.fixed, &segment.unknowns, &mut v[segment.places()]);
         }
+    }
+}
+
+/// Hands each segment its parts of two vectors that begin with that of the first, halves of the segments to different
+/// threads where they are worth it.
+fn for_each_segment(segments: &[Segment], x: &[Vec3], y: &mut [Vec3], each: &(impl Fn(&Segment, &[Vec3], &mut [Vec3]) + Sync)) {
+    let Some(first) = segments.first() else { return };
+    if let ([_, _, ..], true) = (segments, y.len() > CHUNK) {
+        let (left, right) = segments.split_at(segments.len() / 2);
+        let middle = right[0].start - first.start;
+        let ((x_left, x_right), (y_left, y_right)) = (x.split_at(middle), y.split_at_mut(middle));
+        rayon::join(|| for_each_segment(left, x_left, y_left, each), || for_each_segment(right, x_right, y_right, each));
+        return;
+    }
+    for segment in segments {
+        let places = segment.start - first.start..segment.places().end - first.start;
+        each(segment, &x[places.clone()], &mut y[places]);
     }
 }
