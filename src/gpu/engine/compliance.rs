@@ -186,9 +186,11 @@ impl DeviceBackend {
             let settled =
                 answer.islands.chunks_exact(VECTORS).all(|island| island[FACTOR][2] != 0.0 || island[FACTOR][3] >= cwc::MAX_PASSES as f32);
             let is_hopeless = answer.islands.chunks_exact(VECTORS).any(|island| island[PROGRESS][3] >= MAX_ROUND);
-            if (solved && settled) || is_hopeless || answer.fault().is_some() || !is_finite(&answer.dv) {
+            // Nothing is learnt from a solve that was cut short.
+            let is_cancelled = step.loads.cancel.is_cancelled();
+            if (solved && settled) || is_hopeless || is_cancelled || answer.fault().is_some() || !is_finite(&answer.dv) {
                 answer.rotations = rotations;
-                if !tables.rows.is_empty() {
+                if !tables.rows.is_empty() && !is_cancelled {
                     self.foreseen[kind] = (answer.passes() as u32).clamp(*PASSES.start(), *PASSES.end());
                     self.foreseen_iterations[kind] = answer.iterations().next_multiple_of(CHECK_INTERVAL).clamp(*CUT.start(), *CUT.end());
                 }
