@@ -31,7 +31,7 @@ fn wild_drags_of_fine_bodies_end_well() {
     for name in ["bunny", "armadillo"] {
         let drag = wild_drag(Backend::Cpu, &Scene::builtin(name).unwrap(), 6.0);
         println!("{name}: {}", drag.told());
-        let faults = drag.faults(name);
+        let faults = drag.faults(&format!("fine {name}"));
         if !faults.is_empty() {
             wrong.push((name, faults));
         }

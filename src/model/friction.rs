@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Coulomb's coefficient for every pair of contact bodies (numbered by `body::BodyNumbering`). Bodies of one class, such as
-/// the copies of one body, share their values.
+/// Coulomb's coefficient for every pair of bodies (numbered by `body::BodyNumbering`). Bodies of one class, such as the
+/// copies of one body, share their values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrictionTable {
     default: f64,

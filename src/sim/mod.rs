@@ -280,8 +280,8 @@ impl Simulation {
         }
     }
 
-    /// Takes the state of the device to the CPU backend, for good: one that changed to and fro would be neither fast nor
-    /// easy to understand.
+    /// Takes the state of the device to the CPU backend, for good: one that changed to and fro would be neither fast
+    /// nor easy to understand.
     fn go_on_on_cpu(&mut self, error: &StepError) -> Result<(), StepError> {
         let Some(options) = self.fallback.take() else { return Ok(()) };
         let state = self.stepper.state()?.clone();

@@ -30,8 +30,8 @@ impl Until<'_> {
     }
 }
 
-/// Solves `A x = b` from the start value in `x`. A start value that is not better than zero is dropped. `work` keeps the
-/// vectors between calls.
+/// Solves `A x = b` from the start value in `x`. A start value that is not better than zero is dropped. `work` keeps
+/// the vectors between calls.
 pub fn conjugate_gradient(system: &System, b: &[Vec3], x: &mut [Vec3], until: Until, work: &mut [Vec<Vec3>; 4]) -> Solved {
     let [r, z, p, q] = work;
     for vector in [&mut *r, z, p, q] {

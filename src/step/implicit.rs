@@ -119,7 +119,8 @@ impl<B: Backend> Solve<'_, B> {
         backend.find_candidates(bvh, &detection.step.surfaces.mesh, &detection.step.start, candidates, report)
     }
 
-    /// Solves all islands, searching again for what left its predicted trajectory, and accepts or refuses what comes of it.
+    /// Solves all islands, searching again for what left its predicted trajectory, and accepts or refuses what comes of
+    /// it.
     fn solve_among(&mut self, candidates: &mut Candidates) -> Result<Solved, StepError> {
         let StepInputs { model, groups, state, params, loads, .. } = self.step;
         let (detection, mesh) = (self.detection, &self.detection.step.surfaces.mesh);

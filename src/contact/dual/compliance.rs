@@ -79,7 +79,7 @@ impl Compliance {
     /// Most blocks that the caller of `assemble` fills at once.
     pub const AT_ONCE: usize = 64;
 
-    /// Lays out and fills W. `bodies[k]` are the movable bodies of contact k (none: does not move); contacts of one pair
+    /// Lays out and fills W. `bodies[k]` are the movable bodies of contact k (none: it stays); contacts of one pair
     /// stand next to each other.
     /// `fill(k, columns, blocks)` writes the blocks (k, l), l in `columns` [m/N]; it is asked for the upper triangle
     /// only, and for contacts l of one group at a time (all with the same two bodies).

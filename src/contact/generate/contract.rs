@@ -4,7 +4,7 @@
 //!   Surfaces, State --> SurfaceStep (where all vertices start)
 //!                            |  velocity change of a trial
 //!                            v
-//!                          Moved (where it brings things) --> ContactGenerator::meet --> pairs that meet, with their rows
+//!                          Moved (where it brings things) --> ContactGenerator::meet --> pairs that meet, their rows
 //! ```
 //!
 //! A generator knows one kind of geometry. Everything else is the same for all and stands in [`super::Detection`]: what

@@ -51,8 +51,8 @@ impl ContactGenerator for SurfacePairs {
         at_end(features(&point.pair), normal, moved.end)
     }
 
-    /// Pairs of flat and concave edges, and those from inside (what came in leaves elsewhere), are told only if there is
-    /// nothing else to do: resolving the others mostly resolves them.
+    /// Pairs of flat and concave edges, and those from inside (what came in leaves elsewhere), are told only if there
+    /// is nothing else to do: resolving the others mostly resolves them.
     fn meet(&self, search: &Search, met: &mut Met) {
         let mut crossings = self.idle.take().unwrap_or_default();
         let step = search.moved.step();

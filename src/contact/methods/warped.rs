@@ -310,8 +310,8 @@ fn put_jacobian(problem: &Problem, body_pair: &BodyPair, contact: &Constraint, j
     counts
 }
 
-/// Adds what impulses at `places` of the body move at the entry of a row: `dt C H R A0^-1`, still to be turned by the rotations
-/// of the places.
+/// Adds what impulses at `places` of the body move at the entry of a row: `dt C H R A0^-1`, still to be turned by the
+/// rotations of the places.
 #[inline(always)]
 fn add_motions<S: Simd>(
     problem: &Problem,
