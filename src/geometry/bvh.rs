@@ -3,7 +3,7 @@
 
 mod elsewhere;
 mod features;
-mod listed;
+mod leaf_pairs;
 mod search;
 mod sweep;
 
@@ -13,9 +13,9 @@ use rayon::prelude::*;
 
 use super::candidates::{Candidates, Sorter};
 use super::mesh::{Mesh, Mobility};
-use super::self_pairs::SelfPairs;
 use crate::math::{Aabb, Vec3};
 use features::{Features, any_of};
+use leaf_pairs::{LeafFeatures, LeafPairs};
 use sweep::LANES;
 pub(super) use sweep::{Bounds, Sweep};
 
@@ -44,23 +44,23 @@ pub struct Bvh {
     /// How far an end may be from where it is predicted, beside the margin, and the most of that for each body [m].
     room: f64,
     max_room: Vec<f64>,
+    /// Whether the boxes of the features of each leaf are around those of their vertices.
+    is_leaf_fitted: Vec<bool>,
+    /// Whether the sweeps of nodes are around those of the vertices.
     fitted: Fitted,
     /// Vertices whose boxes have changed since the last search, where not all have.
     moved: Vec<bool>,
     /// Nodes with such vertices.
     has_moved: Vec<bool>,
     margin: f64,
-    /// Of each body that may meet itself, its pairs with itself.
-    self_pairs: Vec<SelfPairs>,
-    /// Root of each body's subtree, and whether its pairs with itself are all listed in `self_pairs`.
-    roots: Vec<u32>,
-    is_listed: Vec<bool>,
+    /// Pairs of leaves that need not be looked at.
+    leaf_pairs: LeafPairs,
     /// Of each body, whether it is known not to touch itself.
     is_certified: Vec<bool>,
     search: Search,
 }
 
-/// Whether the sweeps of features and nodes are around those of the vertices.
+/// Which sweeps of nodes are around those of the vertices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fitted {
     No,
@@ -74,22 +74,28 @@ enum Fitted {
 struct Search {
     /// Pairs of nodes of two levels of the tree.
     levels: [Vec<(u32, u32)>; 2],
-    /// Pairs that were found before tasks were made.
-    above: Candidates,
+    /// Pairs of leaves that were found before tasks were made, and all.
+    above: Vec<(u32, u32)>,
+    leaves: Vec<(u32, u32)>,
+    /// Leaves of which boxes of features are needed.
+    is_used: Vec<bool>,
     tasks: Vec<Task>,
     sorters: [Sorter; 2],
 }
 
-/// A part of a search: pairs of nodes to be looked at, and what they came to.
+/// A part of a search: pairs of nodes to be looked at, the pairs of leaves that they came to, and the pairs of features
+/// of such leaves.
 #[derive(Clone, Debug, Default)]
 struct Task {
     stack: Vec<(u32, u32)>,
+    leaves: Vec<(u32, u32)>,
     found: Candidates,
 }
 
 /// Most room, in mean edge lengths of the body: a fast and finely divided body is not to have pairs with itself for
 /// that.
-const MAX_ROOM_IN_EDGES: f64 = 0.25;
+const MAX_ROOM_IN_EDGES: f64 = 0.05;
+
 impl Bvh {
     /// The tree over rest positions `x` [m] of all vertices. Boxes are empty until the first [`refit`](Self::refit).
     pub fn new(mesh: &Mesh, x: &[Vec3]) -> Self {
@@ -124,40 +130,71 @@ impl Bvh {
                 });
             });
         }
-        let sweeps = vec![Sweep::EMPTY; nodes.len()];
-        let mut of_body = vec![(vec![], 0.0, 0u32); mesh.mobility.len()];
-        mesh.body.iter().enumerate().for_each(|(v, body)| of_body[*body as usize].0.push(v as u32));
+        let mut lengths = vec![(0.0, 0u32); mesh.mobility.len()];
         for &[a, b] in &mesh.edges {
-            let (_, length, count) = &mut of_body[mesh.body[a as usize] as usize];
+            let (length, count) = &mut lengths[mesh.body[a as usize] as usize];
             *length += (x[b as usize] - x[a as usize]).norm();
             *count += 1;
         }
-        let max_room = of_body.iter().map(|(_, length, count)| MAX_ROOM_IN_EDGES * length / f64::from((*count).max(1))).collect();
-        let meets_itself = |body: usize| mesh.mobility[body] == Mobility::Deformable && roots[body] != Mesh::NONE;
-        let of_body = of_body.into_iter().enumerate().filter(|(body, _)| meets_itself(*body));
-        let self_pairs =
-            of_body.map(|(body, (vertices, length, count))| SelfPairs::new(body as u32, vertices, length / f64::from(count))).collect();
-        let (vertex_sweeps, is_listed) = (vec![Sweep::EMPTY; mesh.body.len()], vec![false; roots.len()]);
-        let is_certified = is_listed.clone();
-        Self {
+        let mean_edges: Vec<f64> = lengths.iter().map(|(length, count)| length / f64::from((*count).max(1))).collect();
+        let mut tree = Self {
             has_moved: vec![false; nodes.len()],
+            sweeps: vec![Sweep::EMPTY; nodes.len()],
             nodes,
-            sweeps,
+            is_leaf_fitted: vec![false; triangles.n_leaves()],
             vertices,
             edges,
             triangles,
-            vertex_sweeps,
+            vertex_sweeps: vec![Sweep::EMPTY; mesh.body.len()],
             room: 0.0,
-            max_room,
+            max_room: mean_edges.iter().map(|length| MAX_ROOM_IN_EDGES * length).collect(),
             fitted: Fitted::Yes,
             moved: vec![false; mesh.body.len()],
             margin: 0.0,
-            self_pairs,
-            roots,
-            is_listed,
-            is_certified,
+            leaf_pairs: LeafPairs::default(),
+            is_certified: vec![false; mesh.mobility.len()],
             search: Search::default(),
+        };
+        tree.find_leaf_pairs(mesh, x, &mean_edges, &roots);
+        tree
+    }
+
+    /// Finds the pairs of leaves of one body that are near each other in the rest positions `x` [m].
+    fn find_leaf_pairs(&mut self, mesh: &Mesh, x: &[Vec3], mean_edges: &[f64], roots: &[u32]) {
+        let meets_itself = |body: usize| mesh.mobility[body] == Mobility::Deformable;
+        let of_body = |(body, length): (usize, &f64)| if meets_itself(body) { LeafPairs::near(*length) } else { 0.0 };
+        let near: Vec<f64> = mean_edges.iter().enumerate().map(of_body).collect();
+        let still = |half: &dyn Fn(usize) -> f64| {
+            x.iter().zip(&mesh.body).map(|(x, body)| Sweep::still(x, half(*body as usize))).collect::<Vec<_>>()
+        };
+        // The boxes of leaves are not known before their vertices are.
+        self.leaf_pairs = LeafPairs::new(&self.features(mesh), x, &near, vec![]);
+        self.vertex_sweeps = still(&|body| 0.5 * near[body]);
+        self.fitted = Fitted::No;
+        self.fit_nodes();
+        let mut stack: Vec<(u32, u32)> = vec![];
+        let with_pairs = roots.iter().enumerate().filter(|(body, root)| **root != Mesh::NONE && meets_itself(*body));
+        stack.extend(with_pairs.map(|(_, root)| (*root, *root)));
+        let mut leaves = vec![];
+        while let Some(pair) = stack.pop() {
+            self.visit(mesh, pair, &mut stack, &mut leaves);
         }
+        let pairs = leaves.iter().map(|(a, b)| [*a, *b].map(|node| self.nodes[node as usize].right_or_leaf)).collect();
+        self.leaf_pairs = LeafPairs::new(&self.features(mesh), x, &near, pairs);
+        // What rests as it was made is known from the start.
+        self.vertex_sweeps = still(&|_| 0.0);
+        self.update_leaf_pairs(mesh, x);
+        self.fitted = Fitted::No;
+    }
+
+    fn features<'a>(&'a self, mesh: &'a Mesh) -> LeafFeatures<'a> {
+        LeafFeatures { mesh, vertices: &self.vertices, edges: &self.edges, triangles: &self.triangles }
+    }
+
+    fn update_leaf_pairs(&mut self, mesh: &Mesh, x: &[Vec3]) {
+        let mut leaf_pairs = std::mem::take(&mut self.leaf_pairs);
+        leaf_pairs.update(&self.features(mesh), x, &self.vertex_sweeps, &|body| self.meets_itself(mesh, body as usize));
+        self.leaf_pairs = leaf_pairs;
     }
 
     /// Sets for the first bodies whether a certificate says that they do not touch themselves: their pairs with
@@ -169,9 +206,7 @@ impl Bvh {
     /// Whether there are no pairs but those of one body with itself, which does not touch itself: then no box is
     /// needed, and none is made.
     pub fn is_idle(&self) -> bool {
-        self.nodes
-            .first()
-            .is_none_or(|root| root.body != Mesh::NONE && (self.self_pairs.is_empty() || self.is_certified[root.body as usize]))
+        self.nodes.first().is_none_or(|root| root.body != Mesh::NONE && (!self.leaf_pairs.any() || self.is_certified[root.body as usize]))
     }
 
     /// Sets the trajectories of the vertices: from `x` to an end about `x + displacements` [m]. In each coordinate the
@@ -183,7 +218,6 @@ impl Bvh {
         if self.is_idle() {
             return;
         }
-        self.update_self_pairs(mesh, x, displacements);
         let Self { vertex_sweeps, max_room, .. } = self;
         let sweep = |((sweep, (x, displacement)), body): ((&mut Sweep, (&Vec3, &Vec3)), &u32)| {
             let half = displacement.map(|d| margin + (room + d.abs()).min(max_room[*body as usize]));
@@ -192,6 +226,7 @@ impl Bvh {
         vertex_sweeps.par_iter_mut().zip(x.par_iter().zip(displacements)).zip(&mesh.body).with_min_len(4096).for_each(sweep);
         self.fitted = Fitted::No;
         self.moved.fill(false);
+        self.update_leaf_pairs(mesh, x);
     }
 
     /// Whether all positions `x` [m] lie in the boxes of the ends of their vertices. As long as they do, no pair that
@@ -216,28 +251,40 @@ impl Bvh {
             }
         }
         if n_left > 0 {
-            self.is_listed.fill(false);
             self.flag_moved_nodes();
             self.fitted = if self.fitted == Fitted::No { Fitted::No } else { Fitted::Mostly };
         }
         n_left
     }
 
-    fn fit_boxes(&mut self) {
-        let Self { nodes, sweeps, vertices, edges, triangles, vertex_sweeps, fitted, moved, has_moved, .. } = self;
-        let moved = match std::mem::replace(fitted, Fitted::Yes) {
+    /// Fits the sweeps of the nodes to those of the vertices.
+    fn fit_nodes(&mut self) {
+        let Self { nodes, sweeps, leaf_pairs, vertex_sweeps, fitted, has_moved, is_leaf_fitted, .. } = self;
+        let all = match std::mem::replace(fitted, Fitted::Yes) {
             Fitted::Yes => return,
-            Fitted::Mostly => Some(&moved[..]),
-            Fitted::No => None,
+            Fitted::Mostly => false,
+            Fitted::No => true,
         };
-        vertices.fit(vertex_sweeps, moved);
-        edges.fit(vertex_sweeps, moved);
-        triangles.fit(vertex_sweeps, moved);
-        for i in (0..nodes.len()).rev().filter(|i| moved.is_none() || has_moved[*i]) {
+        for i in (0..nodes.len()).rev().filter(|i| all || has_moved[*i]) {
             let right_or_leaf = nodes[i].right_or_leaf;
-            let is_leaf = nodes[i].end as usize == i + 1;
-            sweeps[i] = if is_leaf { triangles.around(right_or_leaf) } else { sweeps[i + 1].union(&sweeps[right_or_leaf as usize]) };
+            sweeps[i] = if nodes[i].end as usize == i + 1 {
+                is_leaf_fitted[right_or_leaf as usize] = false;
+                let vertices = leaf_pairs.vertices(right_or_leaf).iter();
+                vertices.fold(Sweep::EMPTY, |all, v| all.union(&vertex_sweeps[*v as usize]))
+            } else {
+                sweeps[i + 1].union(&sweeps[right_or_leaf as usize])
+            };
         }
+    }
+
+    /// Fits the boxes of the features of some leaves.
+    fn fit_leaves(&mut self, is_used: &[bool]) {
+        let Self { vertices, edges, triangles, vertex_sweeps, is_leaf_fitted, .. } = self;
+        let is_due = |leaf: u32| is_used[leaf as usize] && !is_leaf_fitted[leaf as usize];
+        vertices.fit(vertex_sweeps, is_due);
+        edges.fit(vertex_sweeps, is_due);
+        triangles.fit(vertex_sweeps, is_due);
+        is_leaf_fitted.iter_mut().zip(is_used).for_each(|(fitted, used)| *fitted |= used);
     }
 
     /// All pairs of features that may meet as long as no vertex ends outside of its box, but for some that are seen to
@@ -263,24 +310,28 @@ impl Bvh {
 
     /// Finds the nodes with vertices that are flagged as moved.
     fn flag_moved_nodes(&mut self) {
-        let Self { nodes, triangles, moved, has_moved, .. } = self;
+        let Self { nodes, leaf_pairs, moved, has_moved, vertex_sweeps, .. } = self;
         has_moved.clear();
         has_moved.resize(nodes.len(), false);
         for i in (0..nodes.len()).rev() {
             let right_or_leaf = nodes[i].right_or_leaf as usize;
             has_moved[i] = if nodes[i].end as usize == i + 1 {
-                let lanes = LANES * triangles.starts[right_or_leaf]..LANES * triangles.starts[right_or_leaf + 1];
-                any_of(triangles.corners[lanes].iter().flatten(), moved)
+                any_of(leaf_pairs.vertices(right_or_leaf as u32), moved)
             } else {
                 has_moved[i + 1] || has_moved[right_or_leaf]
             };
         }
+        let mut of_leaf = vec![false; leaf_pairs.n_leaves()];
+        let leaves = nodes.iter().enumerate().filter(|(i, node)| node.end as usize == i + 1);
+        leaves.for_each(|(i, node)| of_leaf[node.right_or_leaf as usize] = has_moved[i]);
+        leaf_pairs.move_on(vertex_sweeps, |leaf| of_leaf[leaf as usize]);
     }
 
     /// Every box lies in that of its parent and holds what it stands for.
     #[cfg(test)]
     pub(super) fn check(&mut self, mesh: &Mesh) {
-        self.fit_boxes();
+        self.fit_nodes();
+        self.fit_leaves(&vec![true; self.is_leaf_fitted.len()]);
         for (i, node) in self.nodes.iter().enumerate() {
             let inside = |b: &Sweep| assert_eq!(self.sweeps[i].union(b), self.sweeps[i]);
             if node.end as usize > i + 1 {

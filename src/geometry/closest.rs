@@ -139,6 +139,21 @@ pub fn nearest_on_feature(corners: &[Vec3], p: &Vec3) -> Vec3 {
     }
 }
 
+/// Weights of the corners of a vertex, an edge or a triangle in its point nearest to `p`.
+pub fn nearest_weights(corners: &[Vec3], p: &Vec3) -> [f64; 3] {
+    match corners {
+        [a, b, c] => {
+            let [_, a, b, c] = vertex_face(&[*p, *a, *b, *c]).weights;
+            [-a, -b, -c]
+        }
+        [a, b] => {
+            let s = project(p, a, b);
+            [1.0 - s, s, 0.0]
+        }
+        _ => [1.0, 0.0, 0.0],
+    }
+}
+
 /// From the triangle to the vertex: the shortest vector, but for rounding. Not a number where the triangle has
 /// collapsed [Ericson 2005, Real-time collision detection, 5.1.5].
 #[inline]

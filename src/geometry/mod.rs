@@ -10,13 +10,12 @@ mod crossing;
 mod cubic;
 mod mesh;
 mod obstacle;
-mod self_pairs;
 mod shape;
 
 pub use bvh::{Bvh, Leaves};
 pub use candidates::Candidates;
-pub use closest::{Closest, closest, nearest_on_feature, pushing_direction};
+pub use closest::{Closest, closest, nearest_on_feature, nearest_weights, pushing_direction};
 pub use crossing::{Crossing, Crossings, MAX_TOUCH_OF_GAP, crossings, first_crossing, safe_fractions};
 pub use mesh::{Mesh, MeshError, Mobility, Pair};
-pub use obstacle::{MovingShape, Nearest, TangentPlane, half_thickness, nearest, tangents};
+pub use obstacle::{GapBounds, MovingShape, Nearest, TangentPlane, deepest_weights, half_thickness, nearest, tangents};
 pub use shape::Shape;

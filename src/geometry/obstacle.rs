@@ -1,6 +1,9 @@
 //! Where surface points and obstacles meet: signed distances and the linearisation that a contact row is made of.
 
+use arrayvec::ArrayVec;
+
 use super::Shape;
+use super::closest::nearest_weights;
 use crate::math::{Isometry, Vec3};
 
 /// Nearest point of a shape's boundary, in the shape's frame.
@@ -50,6 +53,24 @@ fn nearest_on_box(half: &Vec3, p: &Vec3) -> Nearest {
     let mut point = *p;
     point[axis] = half[axis] * normal[axis];
     Nearest { distance: -depth[axis], normal, point }
+}
+
+/// Weights of the corners of an edge or triangle, in the shape's frame, in its point that is deepest in the shape or
+/// nearest to it; none where no formula tells it.
+///
+/// The distance of a sphere is that of its middle less the radius, and the distance of a cylinder is never less than
+/// that of its axis less the radius: where both are the same, the point nearest to the axis is the deepest.
+pub fn deepest_weights(shape: &Shape, corners: &[Vec3]) -> Option<[f64; 3]> {
+    let (radius, flattened): (f64, ArrayVec<Vec3, 3>) = match *shape {
+        Shape::Sphere { radius } => (radius, corners.iter().copied().collect()),
+        Shape::Cylinder { radius, .. } => (radius, corners.iter().map(|x| Vec3::new(x.x, 0.0, x.z)).collect()),
+        Shape::Plane | Shape::Box { .. } => return None,
+    };
+    let weights = nearest_weights(&flattened, &Vec3::zeros());
+    let sum = |points: &[Vec3]| points.iter().zip(weights).map(|(x, w)| x * w).sum::<Vec3>();
+    let of_axis = sum(&flattened).norm() - radius;
+    let is_deepest = of_axis > -radius && nearest(shape, &sum(corners)).distance <= of_axis + 1e-14 * radius;
+    is_deepest.then_some(weights)
 }
 
 /// Smallest half thickness of a shape [m]: a point that moves less than this in a step cannot pass through unseen.
@@ -127,6 +148,60 @@ impl MovingShape {
     }
 }
 
+/// What tells the gap of most points without a tangent plane.
+#[derive(Clone, Copy, Debug)]
+pub enum GapBounds {
+    /// The plane at the end of the step: a point of it [m], and its normal.
+    Plane { point: Vec3, normal: Vec3 },
+    /// A ball around the shape at both ends of the step.
+    Ball {
+        /// [m]
+        centers: [Vec3; 2],
+        radius: f64,
+        /// How much further than its centre a point at unit distance goes as the shape turns, at most [-].
+        turn: f64,
+    },
+}
+
+impl GapBounds {
+    /// The gap [m] of a point that goes from `x0` to `x1` [m]: exact for a plane; for a point that stays out of the
+    /// ball all the way a lower bound of the distance, above 0; none else.
+    pub fn gap(&self, x0: &Vec3, x1: &Vec3) -> Option<f64> {
+        match self {
+            Self::Plane { point, normal } => Some((x1 - point).dot(normal)),
+            Self::Ball { centers, radius, turn } => {
+                // Seen from the shape, the point goes straight, and no further than this.
+                let (from, to) = (x0 - centers[0], x1 - centers[1]);
+                let distance = to.norm() - radius;
+                let way = (to - from).norm() + turn * from.norm();
+                (distance > way).then_some(distance)
+            }
+        }
+    }
+}
+
+impl MovingShape {
+    /// What tells the gap of most points.
+    pub fn gap_bounds(&self) -> GapBounds {
+        let Self { shape, pose_t0, pose_t1 } = self;
+        let radius = match *shape {
+            Shape::Plane => {
+                let there = nearest(shape, &Vec3::zeros());
+                return GapBounds::Plane {
+                    point: pose_t1.transform_point(&there.point.into()).coords,
+                    normal: pose_t1.rotation * there.normal,
+                };
+            }
+            Shape::Box { half_extents } => half_extents.norm(),
+            Shape::Sphere { radius } => radius,
+            Shape::Cylinder { radius, half_height } => radius.hypot(half_height),
+        };
+        // The 2-norm of the difference of two rotations by their angle.
+        let turn = 2.0 * (0.5 * pose_t0.rotation.angle_to(&pose_t1.rotation)).sin() + f64::EPSILON;
+        GapBounds::Ball { centers: [pose_t0, pose_t1].map(|pose| pose.translation.vector), radius, turn }
+    }
+}
+
 /// Two unit vectors that form a right-handed orthonormal frame with the unit vector `n`
 /// [Duff et al. 2017, Building an orthonormal basis, revisited].
 pub fn tangents(n: &Vec3) -> [Vec3; 2] {
@@ -190,6 +265,51 @@ mod tests {
         };
         let plane = wall.tangent_plane(&Vec3::new(0.2, 0.1, 0.0), &Vec3::new(-0.3, 0.1, 0.0));
         assert!((plane.normal - Vec3::x()).norm() < 1e-12 && plane.gap < -0.34, "{plane:?}");
+    }
+
+    #[test]
+    fn no_point_of_a_feature_is_deeper_than_the_one_of_the_formula() {
+        let mut told = 0;
+        for shape in &SHAPES[2..] {
+            for k in 1..400 {
+                let middle = sample(k) * 0.8;
+                let corners: Vec<Vec3> = (1..4).map(|i| middle + sample(31 * k + i) * 0.2).collect();
+                for corners in [&corners[..], &corners[..2]] {
+                    let Some(weights) = deepest_weights(shape, corners) else { continue };
+                    told += 1;
+                    let distance = |weights: [f64; 3]| nearest(shape, &corners.iter().zip(weights).map(|(x, w)| x * w).sum::<Vec3>()).distance;
+                    let least = distance(weights);
+                    for point in (1..50).map(sample) {
+                        let (s, t) = (0.5 + 0.5 * point.x, if corners.len() == 3 { 0.5 + 0.5 * point.y } else { 0.0 });
+                        assert!(distance([1.0 - s, s * (1.0 - t), s * t]) > least - 1e-13, "{shape:?} {k}");
+                    }
+                }
+            }
+        }
+        assert!(told > 800, "{told}");
+    }
+
+    #[test]
+    fn bounds_of_gaps_are_below_the_gaps_of_all_ways() {
+        let turned = Isometry::new(Vec3::new(0.05, -0.02, 0.03), Vec3::new(0.2, 0.1, -0.3));
+        let mut told = 0;
+        for shape in SHAPES {
+            let moving = MovingShape { shape, pose_t0: Isometry::identity(), pose_t1: turned };
+            let bounds = moving.gap_bounds();
+            for k in 1..2000 {
+                let x0 = sample(k) * 2.0;
+                let x1 = x0 + sample(7 * k) * 0.4;
+                let Some(gap) = bounds.gap(&x0, &x1) else { continue };
+                told += 1;
+                let plane = moving.tangent_plane(&x0, &x1);
+                let p1 = turned.inverse_transform_point(&x1.into()).coords;
+                match shape {
+                    Shape::Plane => assert!((gap - plane.gap).abs() < 1e-14),
+                    _ => assert!(gap > 0.0 && plane.gap > 0.0 && gap <= nearest(&shape, &p1).distance + 1e-15),
+                }
+            }
+        }
+        assert!(told > 3000, "{told}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::contract::{ContactGenerator, Met, Moved, Search};
 use super::{End, SurfaceStep};
 use crate::body::BodyRef;
 use crate::contact::{ContactPoint, Linearisation};
-use crate::geometry::{MovingShape, Shape, TangentPlane, nearest, nearest_on_feature};
+use crate::geometry::{MovingShape, Shape, TangentPlane, deepest_weights, nearest, nearest_on_feature};
 use crate::math::{Aabb, Vec3};
 use crate::memory::Pool;
 use crate::model::{Model, PairId, PairKind, WarmContact};
@@ -32,9 +32,6 @@ pub struct Obstacles {
     idle: Pool<Vec<Part>>,
 }
 
-/// Bodies that one thread looks at, at least.
-const BODIES: usize = 4;
-
 /// Planes that may tell a feature and an obstacle apart before the search for the deepest point, which takes as long as
 /// a thousand.
 const PLANES: usize = 12;
@@ -54,22 +51,12 @@ impl Obstacles {
     fn deepest(&self, pair: &PairId, step: &SurfaceStep, x: &[Vec3], at_end: bool) -> [f64; 3] {
         let obstacle = self.shape_of(pair);
         let pose = if at_end { &obstacle.pose_t1 } else { &obstacle.pose_t0 };
-        let distance = |p: &Vec3| nearest(&obstacle.shape, &pose.inverse_transform_point(&(*p).into()).coords).distance;
-        match corners(step, pair)[..] {
-            [a, b] => {
-                let [a, b] = [a, b].map(|v| x[v as usize]);
-                let s = least(|s| distance(&(a + (b - a) * s))).0;
-                [1.0 - s, s, 0.0]
-            }
-            [a, b, c] => {
-                let [a, b, c] = [a, b, c].map(|v| x[v as usize]);
-                let along = |t: f64| least(|s| distance(&(a * (1.0 - s) + (b * (1.0 - t) + c * t) * s)));
-                let t = least(|t| along(t).1).0;
-                let s = along(t).0;
-                [1.0 - s, s * (1.0 - t), s * t]
-            }
-            _ => [1.0, 0.0, 0.0],
+        let at = |v: &u32| pose.inverse_transform_point(&x[*v as usize].into()).coords;
+        let corners: ArrayVec<Vec3, 3> = corners(step, pair).iter().map(at).collect();
+        if corners.len() == 1 {
+            return [1.0, 0.0, 0.0];
         }
+        deepest_weights(&obstacle.shape, &corners).unwrap_or_else(|| searched(&obstacle.shape, &corners))
     }
 
     /// A point of the first feature of a pair, at the end of the step.
@@ -84,10 +71,21 @@ impl Obstacles {
         if !end.step.model.is_movable(body) {
             return;
         }
-        let vertices = end.step.surfaces.features(body).vertices.clone();
-        let swept = vertices.fold(Aabb::EMPTY, |aabb, v| aabb.with(&end.step.start[v]).with(&end.x[v]));
-        for o in (0..self.shapes.len()).filter(|o| self.may_touch(*o, &swept)) {
-            self.enter_obstacle(body, o, end, part);
+        let mut swept = None;
+        for (o, obstacle) in self.shapes.iter().enumerate() {
+            let is_met = match obstacle.shape {
+                // Boxes are among the surfaces.
+                Shape::Box { .. } => false,
+                Shape::Plane => true,
+                Shape::Sphere { .. } | Shape::Cylinder { .. } => {
+                    let vertices = || end.step.surfaces.features(body).vertices.clone();
+                    let all = || vertices().fold(Aabb::EMPTY, |aabb, v| aabb.with(&end.step.start[v]).with(&end.x[v]));
+                    self.may_touch(o, swept.get_or_insert_with(all))
+                }
+            };
+            if is_met {
+                self.enter_obstacle(body, o, end, part);
+            }
         }
     }
 
@@ -97,13 +95,10 @@ impl Obstacles {
         let (step, obstacle) = (moved.step, &self.shapes[o]);
         let (mesh, model, features) = (&step.surfaces.mesh, step.model, step.surfaces.features(body));
         let (start, end) = (&step.start, &moved.x);
-        // Boxes are among the surfaces.
-        if matches!(obstacle.shape, Shape::Box { .. }) {
-            return;
-        }
         let vertices = features.vertices.clone();
-        let gap_of = |v: usize| obstacle.tangent_plane(&start[v], &end[v]).gap;
-        vertices.clone().into_par_iter().with_min_len(256).map(gap_of).collect_into_vec(gaps);
+        let bounds = obstacle.gap_bounds();
+        let gap_of = |v: usize| bounds.gap(&start[v], &end[v]).unwrap_or_else(|| obstacle.tangent_plane(&start[v], &end[v]).gap);
+        vertices.clone().into_par_iter().with_min_len(1024).map(gap_of).collect_into_vec(gaps);
         let mut add = |kind, first: usize| {
             let pair = PairId { kind, first: first as u32, second: o as u32 };
             let row = self.point_at_end(&pair, &self.deepest(&pair, step, end, true), moved);
@@ -125,37 +120,44 @@ impl Obstacles {
         if obstacle.shape == Shape::Plane {
             return;
         }
+        // No point of a feature is further from its first corner than its longest edge, and a gap is no more than the
+        // distance.
+        let is_far = |gap: f64, size2: f64| gap > 0.0 && gap * gap > (1.0 + 1e-9) * size2;
+        let nearest_gap = gaps.iter().copied().fold(f64::INFINITY, f64::min);
+        let length2 = |a: u32, b: u32| (end[a as usize] - end[b as usize]).norm_squared();
+        let longest2 = features.edges.clone().map(|e| length2(mesh.edges[e][0], mesh.edges[e][1])).fold(0.0, f64::max);
+        if is_far(nearest_gap, longest2) {
+            return;
+        }
         let gap = |v: u32| gaps[v as usize - vertices.start];
         // A convex shape lies below each of its tangent planes: corners above one of them cannot enclose it. Planes at
         // the points of the shape that are nearest to the middle, then to the point of the feature that is nearest to
         // the last of them, and so on, come to the one across the shortest way.
-        let is_apart = |corners: &[u32]| {
-            let corners: ArrayVec<Vec3, 3> =
-                corners.iter().map(|v| obstacle.pose_t1.inverse_transform_point(&end[*v as usize].into()).coords).collect();
+        let is_apart = |corners: &[Vec3], n_planes: usize| {
             let mut point = corners.iter().sum::<Vec3>() / corners.len() as f64;
-            (0..PLANES).any(|_| {
+            (0..n_planes).any(|_| {
                 let there = nearest(&obstacle.shape, &point);
-                point = nearest_on_feature(&corners, &there.point);
-                corners.iter().all(|x| (x - there.point).dot(&there.normal) > 0.0)
+                let is_above = corners.iter().all(|x| (x - there.point).dot(&there.normal) > 0.0);
+                if !is_above {
+                    point = nearest_on_feature(corners, &there.point);
+                }
+                is_above
             })
         };
-        // No corner is further from the middle than from another corner. The middle of one that is twice as far from
-        // the shape (a gap is no more than the distance) is further from it than all corners are from the middle.
-        let is_far = |corners: &[u32]| {
-            let [first, others @ ..] = corners else { return false };
-            let size2 = match others {
-                [b] => (end[*b as usize] - end[*first as usize]).norm_squared(),
-                _ => corners
-                    .iter()
-                    .zip(corners.iter().cycle().skip(1))
-                    .map(|(a, b)| (end[*a as usize] - end[*b as usize]).norm_squared())
-                    .fold(0.0, f64::max),
-            };
-            let gap = gap(*first);
-            gap > 0.0 && gap * gap > 4.1 * size2
+        let size2 = |corners: &[u32]| match *corners {
+            [a, b] => length2(a, b),
+            [a, b, c] => length2(a, b).max(length2(b, c)).max(length2(c, a)),
+            _ => 0.0,
         };
         let mut add_inside = |kind, k: usize, corners: &[u32]| {
-            if corners.iter().all(|v| gap(*v) >= 0.0) && !is_far(corners) && !is_apart(corners) {
+            let first = gap(corners[0]);
+            if is_far(first, longest2) || corners.iter().any(|v| gap(*v) < 0.0) || is_far(first, size2(corners)) {
+                return;
+            }
+            let local: ArrayVec<Vec3, 3> =
+                corners.iter().map(|v| obstacle.pose_t1.inverse_transform_point(&end[*v as usize].into()).coords).collect();
+            // The first plane mostly tells; a formula is cheaper than more of them, and they than a search.
+            if !is_apart(&local, 1) && (deepest_weights(&obstacle.shape, &local).is_some() || !is_apart(&local, PLANES)) {
                 add(kind, k);
             }
         };
@@ -223,12 +225,8 @@ impl ContactGenerator for Obstacles {
     fn meet(&self, search: &Search, met: &mut Met) {
         let mut parts = self.idle.take().unwrap_or_default();
         let segments = &search.moved.trial.island.segments;
-        let n_parts = segments.len().div_ceil(BODIES);
-        parts.resize_with(n_parts.max(parts.len()), Part::default);
-        parts[..n_parts].par_iter_mut().enumerate().for_each(|(k, part)| {
-            let bodies = segments[k * BODIES..].iter().take(BODIES).map(|segment| segment.body);
-            bodies.for_each(|body| self.enter(body, search.moved.end, part));
-        });
+        parts.resize_with(segments.len().max(parts.len()), Part::default);
+        parts.par_iter_mut().zip(segments).for_each(|(part, segment)| self.enter(segment.body, search.moved.end, part));
         parts.iter_mut().for_each(|part| met.append(&mut part.found));
         self.idle.put(parts);
     }
@@ -291,6 +289,25 @@ fn linearisation(vertices: &[u32], weights: &[f64; 3], plane: &TangentPlane, x0:
 
 fn combine(vertices: &[u32], weights: &[f64], x: &[Vec3]) -> Vec3 {
     vertices.iter().zip(weights).map(|(v, w)| x[*v as usize] * *w).sum()
+}
+
+/// The weights of the deepest (or nearest) point of an edge or triangle in the frame of a convex shape, by nested
+/// searches along lines.
+fn searched(shape: &Shape, corners: &[Vec3]) -> [f64; 3] {
+    let distance = |p: &Vec3| nearest(shape, p).distance;
+    match *corners {
+        [a, b] => {
+            let s = least(|s| distance(&(a + (b - a) * s))).0;
+            [1.0 - s, s, 0.0]
+        }
+        [a, b, c] => {
+            let along = |t: f64| least(|s| distance(&(a * (1.0 - s) + (b * (1.0 - t) + c * t) * s)));
+            let t = least(|t| along(t).1).0;
+            let s = along(t).0;
+            [1.0 - s, s * (1.0 - t), s * t]
+        }
+        _ => [1.0, 0.0, 0.0],
+    }
 }
 
 /// Where in [0, 1] the convex function `f` is least, and its value there (golden section).

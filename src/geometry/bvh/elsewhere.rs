@@ -4,7 +4,6 @@
 use rayon::prelude::*;
 
 use super::Bvh;
-use super::features::Features;
 use crate::geometry::candidates::{Candidates, Sorter};
 use crate::geometry::mesh::{Mesh, Mobility};
 use crate::math::Vec3;
@@ -46,17 +45,15 @@ impl Bvh {
         bytemuck::cast_slice(&self.vertex_sweeps)
     }
 
-    /// Whether a body is to be searched for pairs of its own, beside those that are listed.
+    /// Whether a body is to be searched for pairs of its own.
     pub fn meets_itself(&self, mesh: &Mesh, body: usize) -> bool {
-        mesh.mobility[body] == Mobility::Deformable && !self.is_listed[body] && !self.is_certified[body]
+        mesh.mobility[body] == Mobility::Deformable && !self.is_certified[body]
     }
 
     /// The candidates, as of [`query`](Bvh::query), if `found` are all pairs of features that may meet by their boxes
     /// and share no vertex, of bodies that may meet: two of which one is movable, or one that
     /// [`meets_itself`](Bvh::meets_itself). In any order.
     pub fn candidates_among(&self, mesh: &Mesh, x: &[Vec3], found: &Candidates) -> Candidates {
-        let mut listed = Candidates::default();
-        self.add_listed(mesh, &mut listed);
         let near = |pairs: &[[u32; 2]], is_face: bool| {
             let (vertex_faces, edge_edges) = if is_face { (pairs.to_vec(), vec![]) } else { (vec![], pairs.to_vec()) };
             let mut part = Candidates { vertex_faces, edge_edges };
@@ -64,7 +61,7 @@ impl Bvh {
             if is_face { part.vertex_faces } else { part.edge_edges }
         };
         let all = |of: &dyn Fn(&Candidates) -> &Vec<[u32; 2]>, is_face: bool, limits: [usize; 2]| {
-            let chunks: Vec<&[[u32; 2]]> = [of(&listed), of(found)].into_iter().flat_map(|pairs| pairs.chunks(PAIRS_PER_TASK)).collect();
+            let chunks: Vec<&[[u32; 2]]> = of(found).chunks(PAIRS_PER_TASK).collect();
             let kept: Vec<Vec<[u32; 2]>> = chunks.into_par_iter().map(|pairs| near(pairs, is_face)).collect();
             let mut pairs = vec![];
             Sorter::default().sort(kept.iter(), limits, &mut pairs);
@@ -73,13 +70,5 @@ impl Bvh {
         let vertex_faces = all(&|c| &c.vertex_faces, true, [mesh.body.len(), mesh.triangles.len()]);
         let edge_edges = all(&|c| &c.edge_edges, false, [mesh.edges.len(); 2]);
         Candidates { vertex_faces, edge_edges }
-    }
-}
-
-impl<const N: usize> Features<N> {
-    /// The features of a leaf and their vertices.
-    fn of_leaf(&self, leaf: u32) -> impl Iterator<Item = (u32, [u32; N])> + '_ {
-        let lanes = super::LANES * self.starts[leaf as usize]..super::LANES * self.starts[leaf as usize + 1];
-        self.items[lanes.clone()].iter().copied().zip(self.corners[lanes].iter().copied()).filter(|(item, _)| *item != Mesh::NONE)
     }
 }

@@ -14,11 +14,13 @@ pub(super) struct Features<const N: usize> {
     /// The features of all lanes, [`Mesh::NONE`] for empty ones, and their vertices.
     pub items: Vec<u32>,
     pub corners: Vec<[u32; N]>,
+    /// Leaf of each block.
+    leaves: Vec<u32>,
 }
 
 impl<const N: usize> Features<N> {
     pub fn new() -> Self {
-        Self { starts: vec![0], boxes: Vec::new(), items: Vec::new(), corners: Vec::new() }
+        Self { starts: vec![0], boxes: Vec::new(), items: Vec::new(), corners: Vec::new(), leaves: Vec::new() }
     }
 
     pub fn add_leaf(&mut self, features: impl Iterator<Item = (u32, [u32; N])>) {
@@ -30,23 +32,35 @@ impl<const N: usize> Features<N> {
         self.items.resize(lanes, Mesh::NONE);
         self.corners.resize(lanes, [Mesh::NONE; N]);
         self.boxes.resize(lanes / LANES, Block::EMPTY);
+        self.leaves.resize(self.boxes.len(), self.n_leaves() as u32);
         self.starts.push(self.boxes.len());
     }
 
-    /// Only blocks with a vertex that is flagged in `moved`, if there are flags.
-    pub fn fit(&mut self, vertex_sweeps: &[Sweep], moved: Option<&[bool]>) {
-        let fit = |(block, corners): (&mut Block, &[[u32; N]])| {
-            if moved.is_some_and(|moved| !any_of(corners.iter().flatten(), moved)) {
+    pub fn n_leaves(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The features of a leaf and their vertices.
+    pub fn of_leaf(&self, leaf: u32) -> impl Iterator<Item = (u32, [u32; N])> + '_ {
+        let lanes = LANES * self.starts[leaf as usize]..LANES * self.starts[leaf as usize + 1];
+        self.items[lanes.clone()].iter().copied().zip(self.corners[lanes].iter().copied()).filter(|(item, _)| *item != Mesh::NONE)
+    }
+
+    /// Fits the boxes of the leaves that are due.
+    pub fn fit(&mut self, vertex_sweeps: &[Sweep], is_due: impl Fn(u32) -> bool + Sync) {
+        let fit = |((block, corners), leaf): ((&mut Block, &[[u32; N]]), &u32)| {
+            if !is_due(*leaf) {
                 return;
             }
             for (lane, corners) in corners.iter().enumerate().filter(|(_, c)| c[0] != Mesh::NONE) {
                 block.set(lane, &corners.iter().fold(Sweep::EMPTY, |all, v| all.union(&vertex_sweeps[*v as usize])));
             }
         };
-        self.boxes.par_iter_mut().zip(self.corners.par_chunks(LANES)).with_min_len(512).for_each(fit);
+        self.boxes.par_iter_mut().zip(self.corners.par_chunks(LANES)).zip(&self.leaves).with_min_len(512).for_each(fit);
     }
 
     /// The sweep of all features of a leaf.
+    #[cfg(test)]
     pub fn around(&self, leaf: u32) -> Sweep {
         let blocks = &self.boxes[self.starts[leaf as usize]..self.starts[leaf as usize + 1]];
         blocks.iter().flat_map(|block| (0..LANES).map(|lane| block.get(lane))).fold(Sweep::EMPTY, |all, one| all.union(&one))

@@ -12,6 +12,8 @@ use crate::math::Vec3;
 
 /// Enough independent parts of a search to keep all threads busy.
 const MIN_SEARCH_TASKS: usize = 128;
+/// Pairs of leaves whose features one task compares.
+const LEAF_PAIRS_PER_TASK: usize = 64;
 
 impl Bvh {
     /// Adds what may meet to `candidates`: only pairs with a vertex that has left its box, or all.
@@ -19,50 +21,58 @@ impl Bvh {
         if self.is_idle() {
             return;
         }
-        self.fit_boxes();
+        self.fit_nodes();
         // The upper levels of the search one by one, until there are enough tasks.
-        let Search { levels: [mut level, mut next], mut above, mut tasks, mut sorters } = std::mem::take(&mut self.search);
+        let Search { levels: [mut level, mut next], mut above, mut leaves, mut is_used, mut tasks, mut sorters } =
+            std::mem::take(&mut self.search);
         let is_wanted = |(a, b): (u32, u32)| !only_left || self.has_moved[a as usize] || self.has_moved[b as usize];
-        let keep = |found: &mut Candidates| {
-            if only_left {
-                found.vertex_faces.retain(|[v, t]| self.moved[*v as usize] || any_of(&mesh.triangles[*t as usize], &self.moved));
-                found.edge_edges.retain(|[e, f]| [e, f].iter().any(|edge| any_of(&mesh.edges[**edge as usize], &self.moved)));
-            }
-            self.keep_near(mesh, x, found);
-        };
         level.clear();
         level.push((0, 0));
         above.clear();
-        if !only_left {
-            self.add_listed(mesh, &mut above);
-        }
         while !level.is_empty() && level.len() < MIN_SEARCH_TASKS {
             for pair in level.drain(..).filter(|pair| is_wanted(*pair)) {
                 self.visit(mesh, pair, &mut next, &mut above);
             }
             std::mem::swap(&mut level, &mut next);
         }
-        keep(&mut above);
         tasks.resize_with(tasks.len().max(level.len()), Task::default);
-        tasks[..level.len()].par_iter_mut().zip(&level).for_each(|(Task { stack, found }, pair)| {
-            found.clear();
+        tasks[..level.len()].par_iter_mut().zip(&level).for_each(|(Task { stack, leaves, .. }, pair)| {
+            leaves.clear();
             stack.push(*pair);
             while let Some(pair) = stack.pop() {
                 if is_wanted(pair) {
-                    self.visit(mesh, pair, stack, found);
+                    self.visit(mesh, pair, stack, leaves);
                 }
             }
-            keep(found);
         });
-        let below = &tasks[..level.len()];
-        let parts = || std::iter::once(&above).chain(below.iter().map(|task| &task.found));
+        leaves.clear();
+        leaves.append(&mut above);
+        tasks[..level.len()].iter().for_each(|task| leaves.extend_from_slice(&task.leaves));
+        is_used.clear();
+        is_used.resize(self.is_leaf_fitted.len(), false);
+        let number = |node: u32| self.nodes[node as usize].right_or_leaf as usize;
+        leaves.iter().for_each(|(a, b)| [a, b].iter().for_each(|node| is_used[number(**node)] = true));
+        self.fit_leaves(&is_used);
+        let chunks = || leaves.par_chunks(LEAF_PAIRS_PER_TASK);
+        tasks.resize_with(tasks.len().max(chunks().len()), Task::default);
+        tasks.par_iter_mut().zip(chunks()).for_each(|(Task { found, .. }, pairs)| {
+            found.clear();
+            pairs.iter().for_each(|pair| self.compare(*pair, found));
+            if only_left {
+                found.vertex_faces.retain(|[v, t]| self.moved[*v as usize] || any_of(&mesh.triangles[*t as usize], &self.moved));
+                found.edge_edges.retain(|[e, f]| [e, f].iter().any(|edge| any_of(&mesh.edges[**edge as usize], &self.moved)));
+            }
+            self.keep_near(mesh, x, found);
+        });
+        let n_chunks = chunks().len();
+        let parts = || tasks[..n_chunks].iter().map(|task| &task.found);
         let Candidates { vertex_faces, edge_edges } = candidates;
         let [of_faces, of_edges] = &mut sorters;
         rayon::join(
             || of_faces.sort(parts().map(|p| &p.vertex_faces), [mesh.body.len(), mesh.triangles.len()], vertex_faces),
             || of_edges.sort(parts().map(|p| &p.edge_edges), [mesh.edges.len(); 2], edge_edges),
         );
-        self.search = Search { levels: [level, next], above, tasks, sorters };
+        self.search = Search { levels: [level, next], above, leaves, is_used, tasks, sorters };
         self.moved.fill(false);
     }
 
@@ -83,38 +93,44 @@ impl Bvh {
         });
     }
 
-    /// One step of the search: a pair of nodes becomes pairs of their children on the stack, two leaves become pairs of
-    /// features.
+    /// One step of the search: a pair of nodes becomes pairs of their children on the stack, or a pair of leaves that
+    /// may meet.
     #[inline]
-    pub(super) fn visit(&self, mesh: &Mesh, (a, b): (u32, u32), stack: &mut Vec<(u32, u32)>, found: &mut Candidates) {
+    pub(super) fn visit(&self, mesh: &Mesh, (a, b): (u32, u32), stack: &mut Vec<(u32, u32)>, leaves: &mut Vec<(u32, u32)>) {
         let (first, second) = (&self.nodes[a as usize], &self.nodes[b as usize]);
         if a == b {
             let meets_itself = first.body == Mesh::NONE || self.meets_itself(mesh, first.body as usize);
             if !(meets_itself && first.mobile) {
                 return;
             }
-            if first.end == a + 1 {
-                let (leaf, sweep) = (first.right_or_leaf, &self.sweeps[a as usize]);
-                self.edges.meet(leaf, &self.edges, leaf, sweep, &mut found.edge_edges);
-                return self.vertices.meet(leaf, &self.triangles, leaf, sweep, &mut found.vertex_faces);
+            if first.end != a + 1 {
+                let (left, right) = (a + 1, first.right_or_leaf);
+                return stack.extend([(right, right), (left, right), (left, left)]);
             }
-            let (left, right) = (a + 1, first.right_or_leaf);
-            return stack.extend([(right, right), (left, right), (left, left)]);
-        }
-        // Two nodes of a rigid body do not come here: the search has stopped at the root of the body.
-        if !(first.mobile || second.mobile) || !self.sweeps[a as usize].may_meet(&self.sweeps[b as usize]) {
+        } else if !(first.mobile || second.mobile) || !self.sweeps[a as usize].may_meet(&self.sweeps[b as usize]) {
+            // Two nodes of a rigid body do not come here: the search has stopped at the root of the body.
             return;
         }
         match (first.end - a, second.end - b) {
             (1, 1) => {
-                let (leaf_a, leaf_b) = (first.right_or_leaf, second.right_or_leaf);
-                let (sweep_a, sweep_b) = (&self.sweeps[a as usize], &self.sweeps[b as usize]);
-                self.edges.meet(leaf_a, &self.edges, leaf_b, sweep_b, &mut found.edge_edges);
-                self.vertices.meet(leaf_a, &self.triangles, leaf_b, sweep_b, &mut found.vertex_faces);
-                self.vertices.meet(leaf_b, &self.triangles, leaf_a, sweep_a, &mut found.vertex_faces);
+                let is_one_body = first.body == second.body;
+                if !(is_one_body && self.leaf_pairs.are_apart(first.right_or_leaf, second.right_or_leaf)) {
+                    leaves.push((a, b));
+                }
             }
             (m, n) if m >= n => stack.extend([(first.right_or_leaf, b), (a + 1, b)]),
             _ => stack.extend([(a, second.right_or_leaf), (a, b + 1)]),
+        }
+    }
+
+    /// Adds the pairs of features of two leaves that may meet by their boxes.
+    fn compare(&self, (a, b): (u32, u32), found: &mut Candidates) {
+        let [leaf_a, leaf_b] = [a, b].map(|node| self.nodes[node as usize].right_or_leaf);
+        let (sweep_a, sweep_b) = (&self.sweeps[a as usize], &self.sweeps[b as usize]);
+        self.edges.meet(leaf_a, &self.edges, leaf_b, sweep_b, &mut found.edge_edges);
+        self.vertices.meet(leaf_a, &self.triangles, leaf_b, sweep_b, &mut found.vertex_faces);
+        if a != b {
+            self.vertices.meet(leaf_b, &self.triangles, leaf_a, sweep_a, &mut found.vertex_faces);
         }
     }
 }

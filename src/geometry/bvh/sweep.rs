@@ -85,6 +85,12 @@ impl Sweep {
         Self { start: bounds, end: bounds }
     }
 
+    /// Bounds of the motion from the box of the start to that of the end [m].
+    pub(super) fn motion(&self) -> [Vec3; 2] {
+        let between = |to: &[f32; 4], from: &[f32; 4]| Vec3::from_fn(|k, _| f64::from(to[k]) - f64::from(from[k]));
+        [between(&self.end.lo, &self.start.hi), between(&self.end.hi, &self.start.lo)]
+    }
+
     #[inline]
     pub(in crate::geometry) fn union(&self, other: &Self) -> Self {
         Self { start: self.start.union(&other.start), end: self.end.union(&other.end) }
