@@ -13,6 +13,7 @@ pub mod cases;
 
 pub mod math;
 pub mod memory;
+pub mod budget;
 pub mod cancel;
 pub mod disjoint_sets;
 pub mod output;

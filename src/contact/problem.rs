@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::driver::RowsSolved;
 use super::{Constraint, Law, NaturalError, Scale};
 use crate::body::BodyRef;
+use crate::budget::Allowance;
 use crate::cancel::CancelToken;
 use crate::math::{Mat3, Vec3};
 use crate::sparse::{Columns, RestFactor, Segment, Solved, System, Until, conjugate_gradient};
@@ -27,6 +28,8 @@ pub struct Problem<'a> {
     pub bounds: Bounds,
     /// Methods ask it at each of their iterations, and give up once it is cancelled (`RowsSolved::exhausted`).
     pub cancel: &'a CancelToken,
+    /// Methods count their work in it, and give up in the same way once it is spent.
+    pub allowance: &'a Allowance,
 }
 
 /// How far a solve goes, and how long.
@@ -73,6 +76,20 @@ const MIN_CONTACTS_PER_TASK: usize = 256;
 const MAX_INNER_ITERATIONS: u32 = 20_000;
 
 impl Problem<'_> {
+    /// A method may not go on: the step is cancelled, or has done the work that it may do.
+    pub fn must_end(&self) -> bool {
+        self.cancel.is_cancelled() || self.allowance.is_spent()
+    }
+
+    /// Work of a product with the matrix of the bodies [bytes].
+    pub fn product_work(&self) -> u64 {
+        let n_blocks = |segment: &Segment| match self.system.pattern.row_starts.get(segment.unknowns.start..=segment.unknowns.end) {
+            Some(rows) if segment.body.is_deformable() => (rows[rows.len() - 1] - rows[0]) as usize,
+            _ => segment.unknowns.len(),
+        };
+        (self.system.segments.iter().map(n_blocks).sum::<usize>() * size_of::<Mat3>()) as u64
+    }
+
     /// Place of an unknown of the model in vectors of the system.
     pub fn place(&self, unknown: usize) -> usize {
         self.local[unknown] as usize

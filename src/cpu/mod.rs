@@ -91,7 +91,9 @@ impl CpuBackend {
             }
         });
         let rests = if has_rests { rests.bodies() } else { &[] };
-        let touched = TouchedIslands { step, detection, matrix, rests, methods: *methods, clock: report.stages.clock() };
+        let (work_left, n_islands) = (step.loads.budget.left(), work.islands.list.len());
+        let (methods, clock) = (*methods, report.stages.clock());
+        let touched = TouchedIslands { step, detection, matrix, rests, methods, clock, work_left, n_islands };
         work.for_each_island(islands, |island, local, work, scratch| {
             if work.solved.is_none() {
                 touched.solve(island, local, work, scratch);

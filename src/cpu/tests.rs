@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::budget::Allowance;
 use crate::cancel::CancelToken;
 use crate::contact::driver::ACCEPTED;
 use crate::contact::driver::{Limits, Next, Relinearisation};
@@ -87,7 +88,7 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
         gives_up: false,
     };
     let tolerance = params.contact_tolerance;
-    let problem = Problem { system, blocks: &blocks, local: &local, dt, rhs: &rhs, tolerance, bounds, cancel: CancelToken::never() };
+    let problem = Problem { system, blocks: &blocks, local: &local, dt, rhs: &rhs, tolerance, bounds, cancel: CancelToken::never(), allowance: Allowance::endless() };
     fn trial<'a>(island: &'a Island, local: &'a [u32], dv: &'a [Vec3]) -> Trial<'a> {
         Trial { island, local, dv }
     }
@@ -121,7 +122,7 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
         let forces: Vec<Vec3> = contacts.iter().map(Constraint::force_on_first).collect();
         problem.residual(&contacts, &forces, &dv, &mut r);
         let residual = dot(&r, &r).sqrt();
-        let until = Until { residual: 1e-6 * residual, iterations: 4000, cancel: CancelToken::never() };
+        let until = Until { residual: 1e-6 * residual, iterations: 4000, cancel: CancelToken::never(), allowance: Allowance::endless() };
         conjugate_gradient(&system, &r, &mut z, until, &mut Default::default());
         let largest = |z: &mut dyn Iterator<Item = Vec3>| z.map(|z| z.amax()).fold(0.0, f64::max) * dt;
         let moves = largest(&mut z.iter().copied());

@@ -2,6 +2,7 @@
 
 use super::Methods;
 use super::matrix::Matrix;
+use crate::budget::Allowance;
 use crate::contact::driver::{Limits, Next, Relinearisation};
 use crate::contact::generate::Detection;
 use crate::contact::islands::{Island, Trial};
@@ -33,6 +34,9 @@ pub struct TouchedIslands<'a> {
     pub rests: &'a [Option<RestBody>],
     pub methods: Methods,
     pub clock: Clock,
+    /// What all islands together may do [bytes], if there is a limit.
+    pub work_left: Option<u64>,
+    pub n_islands: usize,
 }
 
 impl TouchedIslands<'_> {
@@ -49,6 +53,8 @@ impl TouchedIslands<'_> {
         let Some((_, solver)) = solver else { return };
         let scale = step.drive(island).scale(|| matrix.element_impulse(step, island));
         island.gather(matrix.rhs(), rhs);
+        let share = island.n_unknowns() as f64 / step.model.n_unknowns() as f64;
+        let allowance = Allowance::of_island(self.work_left, self.n_islands, share);
         let mut blocks: Vec<Block> = reuse_allocation(std::mem::take(memory));
         blocks.extend(self.blocks(island));
         let problem = Problem {
@@ -58,11 +64,13 @@ impl TouchedIslands<'_> {
             dt: step.params.time_step,
             rhs,
             tolerance: step.params.contact_tolerance,
-            bounds: bounds(step, scale),
+            bounds: bounds(step, island, scale),
             cancel: &step.loads.cancel,
+            allowance: &allowance,
         };
         let mut report = StepReport::timed(self.clock);
         self.relinearise(&problem, island, solver.as_mut(), work, &mut report);
+        step.loads.budget.take(&allowance);
         // All methods are measured with the same scales.
         update_compliances(&problem, &mut work.contacts, load);
         report.residual /= scale;
@@ -81,10 +89,8 @@ impl TouchedIslands<'_> {
         let (start, mut detecting) = (clock(), StageTimes::new(clock));
         solver.begin(problem, dv);
         let converged = loop {
-            let solved = solver.solve_rows(problem, contacts, dv, progress.accuracy);
-            if problem.cancel.is_cancelled() {
-                break false;
-            }
+            let mut solved = solver.solve_rows(problem, contacts, dv, progress.accuracy);
+            solved.exhausted |= problem.must_end();
             let next = progress.advance(solved, || {
                 let trial = Trial { island, local: problem.local, dv };
                 let renewal = detecting.time("detection", || self.detection.renew_rows(&trial, contacts));
@@ -120,11 +126,13 @@ impl TouchedIslands<'_> {
 }
 
 /// How far and how long an island is solved; `scale`: its driving impulse [kg m/s].
-fn bounds(step: &StepInputs, scale: f64) -> Bounds {
+fn bounds(step: &StepInputs, island: &Island, scale: f64) -> Bounds {
     let params = step.params;
+    let nodes = island.deformable().iter().flat_map(|segment| &step.state.velocities[segment.unknowns.clone()]);
+    let fastest = nodes.map(Vec3::norm_squared).fold(0.0, f64::max).sqrt();
     Bounds {
         residual: params.tolerance * scale,
-        elastic_tolerance: cwc::ELASTIC_TOLERANCE * params.contact_tolerance,
+        elastic_tolerance: cwc::elastic_tolerance(params.contact_tolerance, params.time_step * fastest),
         max_elastic_iterations: params.max_iterations,
         fixed_iterations: params.fixed_iterations,
         max_iterations: params.max_contact_iterations,

@@ -203,6 +203,11 @@ impl Bvh {
         self.is_certified.iter_mut().zip(bodies).for_each(|(known, is_certified)| *known = is_certified);
     }
 
+    /// Mean length of the edges of a body in the rest positions [m].
+    pub fn mean_edge(&self, body: usize) -> f64 {
+        self.max_room[body] / MAX_ROOM_IN_EDGES
+    }
+
     /// Whether there are no pairs but those of one body with itself, which does not touch itself: then no box is
     /// needed, and none is made.
     pub fn is_idle(&self) -> bool {
@@ -236,8 +241,9 @@ impl Bvh {
         self.is_idle() || self.vertex_sweeps.par_iter().zip(x).with_min_len(4096).all(|(sweep, p)| sweep.end.contains(p))
     }
 
-    /// Makes the boxes of the ends hold the positions `x` [m] too and returns how many vertices had left theirs: if
-    /// any, pairs may be missing, and [`find_more`](Self::find_more) finds them [collision thesis, 6.5.3].
+    /// Takes the boxes of the ends that do not hold the positions `x` [m] there, and returns how many those are: if any,
+    /// pairs may be missing, and [`find_more`](Self::find_more) finds them [collision thesis, 6.5.3]. The old places are
+    /// given up: boxes around both would meet whatever lies between.
     pub fn cover(&mut self, mesh: &Mesh, x: &[Vec3]) -> usize {
         if self.is_idle() {
             return 0;
@@ -245,7 +251,7 @@ impl Bvh {
         let mut n_left = 0;
         for (v, ((Sweep { end, .. }, p), body)) in self.vertex_sweeps.iter_mut().zip(x).zip(&mesh.body).enumerate() {
             if !end.contains(p) {
-                *end = end.union(&Bounds::swept(p, p, self.margin + self.room.min(self.max_room[*body as usize])));
+                *end = Bounds::swept(p, p, self.margin + self.room.min(self.max_room[*body as usize]));
                 self.moved[v] = true;
                 n_left += 1;
             }

@@ -1,6 +1,7 @@
 //! What acts on the bodies in one step, beside gravity.
 
 use super::{Model, RigidState, State};
+use crate::budget::Budget;
 use crate::cancel::CancelToken;
 use crate::math::Vec3;
 
@@ -70,4 +71,6 @@ pub struct Loads {
     pub step: u64,
     /// Ends the step, which then leaves the state as it was.
     pub cancel: CancelToken,
+    /// What the step may do before what would cross is limited in its motion.
+    pub budget: Budget,
 }

@@ -152,6 +152,9 @@ pub struct Params {
     pub preconditioner: Preconditioner,
     /// eps2 [m]: gaps of active contacts end in (0, eps2), complementarity holds to it.
     pub contact_tolerance: f64,
+    /// The work that a step may do, as the time that it takes on a slow core [ms]; 0 for as much as it takes. It is
+    /// counted, not clocked (`budget::WORK_PER_MS`). When it is used up, what would cross is limited in its motion.
+    pub max_step_ms: f64,
     /// Bound on conjugate-residual iterations a step; baselines may take ten times as many.
     pub max_contact_iterations: u32,
     /// How contacts are solved.
@@ -177,6 +180,7 @@ impl Default for Params {
             fixed_iterations: None,
             preconditioner: Preconditioner::default(),
             contact_tolerance: 5e-6,
+            max_step_ms: 0.0,
             max_contact_iterations: 900,
             method: ContactMethod::Cwc,
             gap_policy: GapPolicy::default(),

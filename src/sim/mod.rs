@@ -29,6 +29,7 @@ pub use start::{OverlapError, StartOverlap};
 pub use tally::{StepRecord, Tally};
 pub use threads::{StepperError, Threaded};
 
+use crate::budget::Budget;
 use crate::cancel::CancelToken;
 use crate::contact::generate::set_apart;
 use crate::math::{Isometry, Vec3};
@@ -54,6 +55,13 @@ const MISSED_TOLERANCES: f64 = 20.0;
 
 /// A step that fails is halved at most this often.
 const MAX_HALVINGS: u32 = 4;
+
+/// Who and what may end a whole step.
+#[derive(Clone)]
+struct Control {
+    cancel: CancelToken,
+    budget: Budget,
+}
 
 pub struct Simulation {
     name: String,
@@ -218,7 +226,8 @@ impl Simulation {
     /// it was.
     pub fn step_unless(&mut self, cancel: &CancelToken) -> Result<StepReport, StepError> {
         let start = std::time::Instant::now();
-        let report = self.advance_substeps(cancel)?;
+        let control = Control { cancel: cancel.clone(), budget: Budget::of_ms(self.params.max_step_ms) };
+        let report = self.advance_substeps(&control)?;
         self.step += 1;
         let ms = start.elapsed().as_secs_f64() * 1e3;
         let penetration = if self.measuring { Some(self.measure()?) } else { None };
@@ -226,15 +235,15 @@ impl Simulation {
         Ok(report)
     }
 
-    fn advance_substeps(&mut self, cancel: &CancelToken) -> Result<StepReport, StepError> {
+    fn advance_substeps(&mut self, control: &Control) -> Result<StepReport, StepError> {
         let substeps = self.params.substeps.max(1);
         let dt = self.params.time_step / f64::from(substeps);
         if substeps == 1 {
-            return self.advance(dt, 0, cancel);
+            return self.advance(dt, 0, control);
         }
         let before = self.stepper.state()?.clone();
-        let advanced = (1..substeps).try_fold(self.advance(dt, 0, cancel)?, |mut report, _| {
-            report.follow(self.advance(dt, 0, cancel)?);
+        let advanced = (1..substeps).try_fold(self.advance(dt, 0, control)?, |mut report, _| {
+            report.follow(self.advance(dt, 0, control)?);
             Ok(report)
         });
         self.unless_failed(advanced, &before)
@@ -248,28 +257,28 @@ impl Simulation {
         advanced
     }
 
-    fn advance(&mut self, dt: f64, halvings: u32, cancel: &CancelToken) -> Result<StepReport, StepError> {
+    fn advance(&mut self, dt: f64, halvings: u32, control: &Control) -> Result<StepReport, StepError> {
         let acceptance = match halvings {
             0 => self.params.acceptance,
             MAX_HALVINGS => AcceptancePolicy::Anything,
             _ => AcceptancePolicy::MustNotCross,
         };
         let params = Params { time_step: dt, acceptance, halvings, ..self.params };
-        let loads = self.loads(cancel)?;
+        let loads = self.loads(control)?;
         match self.stepper.step(&params, &loads) {
             Ok(report) => Ok(report),
             Err(StepError::NotFinite { .. } | StepError::Crossing { .. } | StepError::NotConverged { .. }) if halvings < MAX_HALVINGS => {
                 self.tally.rollbacks += 1;
                 let before = self.stepper.state()?.clone();
-                let halves = self.advance(dt * 0.5, halvings + 1, cancel).and_then(|mut first| {
-                    first.follow(self.advance(dt * 0.5, halvings + 1, cancel)?);
+                let halves = self.advance(dt * 0.5, halvings + 1, control).and_then(|mut first| {
+                    first.follow(self.advance(dt * 0.5, halvings + 1, control)?);
                     Ok(first)
                 });
                 self.unless_failed(halves, &before)
             }
             Err(error @ StepError::DeviceTooSmall { .. }) if self.fallback.is_some() => {
                 self.go_on_on_cpu(&error)?;
-                self.advance(dt, halvings, cancel)
+                self.advance(dt, halvings, control)
             }
             Err(error) => {
                 if matches!(error, StepError::NotFinite { .. }) {
@@ -294,8 +303,9 @@ impl Simulation {
         Ok(())
     }
 
-    fn loads(&mut self, cancel: &CancelToken) -> Result<Loads, StepError> {
-        let mut loads = Loads { step: self.step, cancel: cancel.clone(), ..Loads::default() };
+    fn loads(&mut self, control: &Control) -> Result<Loads, StepError> {
+        let Control { cancel, budget } = control.clone();
+        let mut loads = Loads { step: self.step, cancel, budget, ..Loads::default() };
         let time = self.time();
         for force in self.forces.iter().filter(|f| (f.start..f.end).contains(&time)) {
             loads.node_forces.resize(self.model.n_nodes(), Vec3::zeros());

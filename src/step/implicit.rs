@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::choose::choose;
+use super::limit::Limiter;
 use super::{Backend, Clock, StepError, StepInputs, StepReport, Stepper, SurfacePositions, Work, check_cancelled};
 use crate::contact::generate::{Detection, InjectivityCertificate, Surfaces};
 use crate::contact::{Constraint, Source};
@@ -135,6 +136,10 @@ impl<B: Backend> Solve<'_, B> {
             backend.solve_islands(step, detection, work, report)?;
             check_cancelled(loads)?;
             report.follow(work.collect());
+            if loads.budget.is_exceeded() {
+                self.limit(candidates);
+                return Ok(Solved::Accepted);
+            }
             if let Some(body) = not_finite(model, &work.dv) {
                 return Err(StepError::NotFinite { what: "the velocity", body, step: loads.step });
             }
@@ -162,10 +167,18 @@ impl<B: Backend> Solve<'_, B> {
             if may_halve {
                 return Err(StepError::Crossing { a, b, step: loads.step });
             }
-            stop_before_crossing(detection, candidates, state, &mut self.work.dv);
-            self.report.converged = false;
+            self.limit(candidates);
         }
         Ok(Solved::Accepted)
+    }
+
+    /// Accepts the step as far as it was solved: what would cross is limited in its motion.
+    fn limit(&mut self, candidates: &mut Candidates) {
+        let Self { step: StepInputs { model, state, params, .. }, detection, bvh, work, report, .. } = self;
+        let limiter = Limiter { model, state, detection, bvh, dt: params.time_step };
+        let n_vertices = report.stages.time("detection", || limiter.limit(candidates, &mut work.dv));
+        report.limited = Some(n_vertices as u32);
+        report.converged = false;
     }
 }
 
@@ -198,27 +211,6 @@ pub(crate) fn predict_positions(detection: &Detection, bvh: &mut Bvh, dv: &[Vec3
     motions.extend(end.x.iter().zip(start).map(|(x1, x0)| x1 - x0));
     let tolerance = params.contact_tolerance;
     bvh.refit(mesh, start, motions, MARGIN * tolerance, EDGE_MARGIN * tolerance);
-}
-
-/// Times that velocities are scaled down before everything stops.
-const MAX_STOPS: u32 = 8;
-
-/// The last resort: all velocities are scaled so that nothing goes as far as to where something would cross.
-fn stop_before_crossing(detection: &Detection, candidates: &Candidates, state: &State, dv: &mut [Vec3]) {
-    let whole = &detection.step.surfaces.whole;
-    let rigid = state.rigid_bodies.iter().flat_map(|r| [r.velocity, r.angular_velocity]);
-    let before: Vec<Vec3> = state.velocities.iter().copied().chain(rigid).collect();
-    let full: Vec<Vec3> = before.iter().zip(&*dv).map(|(v, dv)| v + dv).collect();
-    let mut part = 1.0;
-    for _ in 0..MAX_STOPS {
-        let found = detection.crossings(candidates, &detection.step.end_positions(whole, dv));
-        let Some(earliest) = found.iter().map(|c| c.time).reduce(f64::min) else { return };
-        part *= 0.5 * earliest;
-        for ((dv, full), before) in dv.iter_mut().zip(&full).zip(&before) {
-            *dv = full * part - before;
-        }
-    }
-    dv.iter_mut().zip(&before).for_each(|(dv, before)| *dv = -before);
 }
 
 /// Name of the first body with a velocity that is not finite.

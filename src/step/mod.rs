@@ -4,6 +4,7 @@
 mod choose;
 mod implicit;
 mod inputs;
+mod limit;
 mod report;
 mod work;
 

@@ -25,6 +25,9 @@ pub struct StepReport {
     /// Final residual 2-norm relative to the driving impulse [-].
     pub residual: f64,
     pub converged: bool,
+    /// The step was accepted before its contacts were solved, and so many vertices were limited in their motion, so
+    /// that nothing crosses.
+    pub limited: Option<u32>,
     pub contact: ContactReport,
     pub stages: StageTimes,
     /// Empty on the CPU.
@@ -92,6 +95,7 @@ impl StepReport {
         self.relinearisations += next.relinearisations;
         self.residual = self.residual.max(next.residual);
         self.converged &= next.converged;
+        self.limited = self.limited.max(next.limited);
         for (stage, ms) in next.stages.times {
             self.stages.add(stage, ms);
         }

@@ -11,6 +11,8 @@
 //! is remembered from step to step, the life of a row, when a row is renewed.
 
 use super::{End, SurfaceStep};
+use arrayvec::ArrayVec;
+
 use crate::body::BodyRef;
 use crate::contact::islands::Trial;
 use crate::contact::{ContactPoint, JacobianEntry, Linearisation};
@@ -51,6 +53,18 @@ impl Search<'_> {
     pub fn is_known(&self, pair: &PairId) -> bool {
         self.known.binary_search_by_key(pair, |(known, _)| *known).is_ok()
     }
+}
+
+/// Two features in each other's way.
+#[derive(Clone, Debug)]
+pub struct Overlap {
+    pub bodies: [BodyRef; 2],
+    /// Of both features, without those of exact shapes.
+    pub vertices: ArrayVec<u32, 4>,
+    /// Part of the way that they can go.
+    pub time: f64,
+    /// Motion of the one that does not react, if there is one [m].
+    pub immovable_motion: Vec3,
 }
 
 /// Candidates and rows for a trial motion, of one kind of geometry.
@@ -98,6 +112,9 @@ pub trait ContactGenerator: Send + Sync {
     fn crossings(&self, _candidates: &Candidates, _end: &End) -> Vec<Crossing> {
         vec![]
     }
+
+    /// What is in the way of a trial motion to `end`.
+    fn overlaps(&self, candidates: &Candidates, end: &End) -> Vec<Overlap>;
 
     /// Whether `found` belongs to the contact at `point`, which is of the same pair: pairs may have several contacts.
     fn is_same_contact(&self, _point: &ContactPoint, _found: &Linearisation) -> bool {

@@ -21,6 +21,7 @@ pub use touching::set_apart;
 use rayon::prelude::*;
 
 use self::contract::{ContactGenerator, Met, Moved, Search};
+pub use self::contract::Overlap;
 use self::obstacles::Obstacles;
 use self::row_life::{Aim, Present, RowLife};
 use self::surface_pairs::SurfacePairs;
@@ -211,6 +212,11 @@ impl<'a> Detection<'a> {
     /// What crosses on the way to `end`, whether its pairs have rows or not.
     pub fn crossings(&self, candidates: &Candidates, end: &End) -> Vec<Crossing> {
         self.generators.all().iter().flat_map(|generator| generator.crossings(candidates, end)).collect()
+    }
+
+    /// What crosses on the way to `end`, and what goes into an obstacle and is inside of it there.
+    pub fn overlaps(&self, candidates: &Candidates, end: &End) -> Vec<Overlap> {
+        self.generators.all().iter().flat_map(|generator| generator.overlaps(candidates, end)).collect()
     }
 
     /// The names of the bodies of two crossing features.

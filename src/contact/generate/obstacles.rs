@@ -4,11 +4,11 @@
 use arrayvec::ArrayVec;
 use rayon::prelude::*;
 
-use super::contract::{ContactGenerator, Met, Moved, Search};
+use super::contract::{ContactGenerator, Met, Moved, Overlap, Search};
 use super::{End, SurfaceStep};
 use crate::body::BodyRef;
 use crate::contact::{ContactPoint, Linearisation};
-use crate::geometry::{MovingShape, Shape, TangentPlane, deepest_weights, nearest, nearest_on_feature};
+use crate::geometry::{Candidates, MovingShape, Shape, TangentPlane, deepest_weights, nearest, nearest_on_feature};
 use crate::math::{Aabb, Vec3};
 use crate::memory::Pool;
 use crate::model::{Model, PairId, PairKind, WarmContact};
@@ -38,6 +38,9 @@ const PLANES: usize = 12;
 
 /// Evaluations of a search along a line: the interval shrinks by 0.62 each.
 const SEARCH_STEPS: usize = 36;
+
+/// What goes less than this into an obstacle [m] goes with it.
+const LEAST_WAY: f64 = 1e-12;
 
 /// A point of the first feature of a pair may have a row of its own if one of its weights differs by this much.
 const SAME_POINT: f64 = 0.02;
@@ -229,6 +232,25 @@ impl ContactGenerator for Obstacles {
         parts.par_iter_mut().zip(segments).for_each(|(part, segment)| self.enter(segment.body, search.moved.end, part));
         parts.iter_mut().for_each(|part| met.append(&mut part.found));
         self.idle.put(parts);
+    }
+
+    fn overlaps(&self, _: &Candidates, end: &End) -> Vec<Overlap> {
+        let mut part = Part::default();
+        let bodies = &end.step.surfaces.whole.segments;
+        bodies.iter().for_each(|segment| self.enter(segment.body, end, &mut part));
+        let goes_in = |(_, row): &(PairId, Linearisation)| row.slip.dot(&row.normal) < -LEAST_WAY;
+        let overlap = |(pair, row): (PairId, Linearisation)| {
+            let (vertices, way) = (corners(end.step, &pair), -row.slip.dot(&row.normal));
+            let start = combine(&vertices, &row.weights, &end.step.start);
+            Overlap {
+                bodies: self.bodies(end.step, &pair),
+                vertices: vertices.into_iter().collect(),
+                time: ((row.gap + way) / way).clamp(0.0, 1.0),
+                // Along the surface it moves past.
+                immovable_motion: row.normal * (row.point - start - row.slip).dot(&row.normal),
+            }
+        };
+        part.found.into_iter().filter(goes_in).map(overlap).collect()
     }
 
     fn shares(&self, step: &SurfaceStep, contact: &WarmContact, x: &[Vec3]) -> Vec<(u32, f64)> {

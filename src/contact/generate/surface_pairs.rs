@@ -1,6 +1,8 @@
 //! Pairs of features of surfaces: what crosses on the way to the end of a trial motion, and the rows of what does.
 
-use super::contract::{ContactGenerator, Met, Moved, Search};
+use arrayvec::ArrayVec;
+
+use super::contract::{ContactGenerator, Met, Moved, Overlap, Search};
 use super::{End, SurfaceStep, Surfaces};
 use crate::body::BodyRef;
 use crate::contact::{ContactPoint, Linearisation};
@@ -73,6 +75,19 @@ impl ContactGenerator for SurfacePairs {
         let mut crossings = Crossings::default();
         find_crossings(candidates, end, &mut crossings);
         crossings.found
+    }
+
+    fn overlaps(&self, candidates: &Candidates, end: &End) -> Vec<Overlap> {
+        let (mesh, numbering) = (&end.step.surfaces.mesh, end.step.surfaces.numbering);
+        let overlap = |crossing: Crossing| {
+            let bodies = mesh.bodies(crossing.pair).map(|number| numbering.body(number as usize));
+            let motion = |v: &u32| end.x[*v as usize] - end.step.start[*v as usize];
+            let still: ArrayVec<u32, 4> =
+                crossing.vertices.into_iter().filter(|v| !end.step.model.is_movable(end.step.surfaces.body_of_vertex(*v))).collect();
+            let immovable_motion = still.iter().map(motion).sum::<Vec3>() / still.len().max(1) as f64;
+            Overlap { bodies, vertices: crossing.vertices.into(), time: crossing.time, immovable_motion }
+        };
+        self.crossings(candidates, end).into_iter().map(overlap).collect()
     }
 
     fn shares(&self, step: &SurfaceStep, contact: &WarmContact, x: &[Vec3]) -> Vec<(u32, f64)> {

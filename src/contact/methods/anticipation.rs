@@ -135,9 +135,10 @@ impl Anticipation {
             if is_small && problem.natural_error(contacts, p, &scales, dv).max() <= tolerance {
                 return true;
             }
-            if *iterations >= ITERATIONS_FACTOR * problem.bounds.max_iterations || problem.cancel.is_cancelled() {
+            if *iterations >= ITERATIONS_FACTOR * problem.bounds.max_iterations || problem.must_end() {
                 return false;
             }
+            problem.allowance.spend(2 * problem.product_work());
             nodal.solve(p, base, SWEEP_TOLERANCE * tolerance, MAX_SWEEPS);
             force.fill(Vec3::zeros());
             problem.spread_all(contacts, p, 1.0, force);

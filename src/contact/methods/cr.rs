@@ -129,11 +129,12 @@ impl Cr {
             let stuck = !alpha.is_finite();
             if !stuck {
                 work.advance(alpha, contacts, dv);
+                problem.allowance.spend(problem.product_work());
                 *iterations += 1;
                 since_evaluation += 1;
             }
             solved.residual = work.velocity_residual();
-            solved.exhausted = *iterations >= max_iterations || problem.cancel.is_cancelled();
+            solved.exhausted = *iterations >= max_iterations || problem.must_end();
             let effort = Effort::at(*iterations, max_iterations);
             let error = work.error(solved.residual, bound, problem.tolerance * effort.leniency());
             let converged = error <= 1.0;

@@ -19,9 +19,19 @@ use crate::sparse::{FactorWork, System, axpy, dot, xpay};
 pub const MAX_PASSES: u32 = 12;
 /// Rows that may still change are solved to this part of how far gaps were from what the rows predicted.
 pub const SCHEDULE: Schedule = Schedule::Part(0.05);
-/// The elastic residual may still move this part of the contact tolerance: friction remembers how a landing was solved
-/// (`contact-study.md` 4.1).
-pub const ELASTIC_TOLERANCE: f64 = 0.04;
+/// The elastic residual may still move this part of the contact tolerance at rest, as friction remembers how a landing
+/// was solved (`contact-study.md` 4.1), and this part where bodies are fast.
+const ELASTIC_TOLERANCES: [f64; 2] = [0.04, 0.4];
+/// Between the two it may move this part of the longest way that a node of the island goes.
+const ELASTIC_PART: f64 = 1e-3;
+
+/// What the elastic residual of an island may still move [m], with the contact `tolerance` [m] and the longest `motion`
+/// of a node in the step, as it starts [m].
+pub fn elastic_tolerance(tolerance: f64, motion: f64) -> f64 {
+    let [at_rest, fast] = ELASTIC_TOLERANCES.map(|part| part * tolerance);
+    // Written so that a motion that is not a number is at rest.
+    (ELASTIC_PART * motion).max(at_rest).min(fast)
+}
 
 /// The method with its vectors, kept between steps.
 #[derive(Debug)]
@@ -73,6 +83,11 @@ pub const FORCING: f64 = 0.1;
 const FINEST: f64 = 0.2;
 /// Bounds on the inner iterations of a pass that is not yet about the last digits.
 const FIRST_ITERATIONS: [u32; 2] = [80, 320];
+/// Work of the assembly of a block of W~ [bytes]: some 100 ns.
+const BLOCK_WORK: u64 = 3000;
+/// Inner and elastic iterations that are made whatever is left of the allowance.
+const LEAST_ITERATIONS: u64 = 4;
+
 impl Default for Cwc {
     fn default() -> Self {
         Self::with_max_passes(MAX_PASSES)
@@ -136,6 +151,11 @@ impl Cwc {
         outcome: &mut RowsSolved,
     ) -> bool {
         let Self { islands, assembly, laws, forces: [p, before], residual, z, blocks: block_work, duals, max_passes, failures, .. } = self;
+        problem.allowance.spend(least_assembly_work(problem, contacts));
+        if problem.must_end() {
+            outcome.exhausted = true;
+            return false;
+        }
         warped::assemble(problem, contacts, islands, assembly);
         duals.resize_with(islands.len(), DualWork::default);
         laws.clear();
@@ -149,11 +169,14 @@ impl Cwc {
         for block in block_work.iter_mut() {
             (block.contraction, block.last) = (0.0, 0.0);
         }
+        let stored: usize = islands.iter().map(|island| island.compliance.n_entries()).sum();
+        let product_of_w = (stored * size_of::<f32>()) as u64;
         for _ in 0..*max_passes {
-            if problem.cancel.is_cancelled() {
+            if problem.must_end() {
                 outcome.exhausted = true;
                 break;
             }
+            problem.allowance.spend(problem.product_work() + 2 * solve_work(problem));
             problem.residual(contacts, p, dv, residual);
             outcome.residual = dot(residual, residual).sqrt();
             // Without contacts the residual tells when to stop.
@@ -161,6 +184,7 @@ impl Cwc {
             let (largest, iterations) = correct(problem, residual, z, bound, block_work);
             let moves = largest * problem.dt;
             outcome.iterations += iterations;
+            problem.allowance.spend(u64::from(iterations - 1) * (problem.product_work() + solve_work(problem)));
             let still = if contacts.is_empty() { outcome.residual <= bounds.residual } else { moves < elastic_tolerance };
             if still && settled {
                 if !contacts.is_empty() {
@@ -183,6 +207,7 @@ impl Cwc {
             let rows = Rows { problem, contacts, laws, dv, tolerance, aim, chain };
             let found = rows.solve_forces(islands, duals, p);
             outcome.iterations += found.iterations;
+            problem.allowance.spend(u64::from(found.iterations) * product_of_w);
             // What the whole chain cannot do better is taken within the tolerance itself.
             settled = is_last && (found.converged || found.error.max() < accuracy / ACCEPTED);
             *failures += u32::from(is_last && !found.converged);
@@ -248,6 +273,10 @@ impl Rows<'_> {
             Chain::First => FIRST_ITERATIONS,
             Chain::Whole => dual::Options::default().iterations,
         };
+        // No more of them than what is left of the allowance.
+        let stored: usize = islands.iter().map(|island| island.compliance.n_entries()).sum();
+        let affordable = self.problem.allowance.left() / (stored * size_of::<f32>()).max(1) as u64;
+        let iterations = iterations.map(|bound| u64::from(bound).min(affordable.max(LEAST_ITERATIONS)) as u32);
         let options = dual::Options { tolerance: self.tolerance, aim: self.aim / self.tolerance, iterations };
         let on_island = |ContactIsland { contacts: range, compliance }: &ContactIsland, work: &mut DualWork, p: &mut [Vec3]| {
             let DualWork { dual, gather, zero, free } = work;
@@ -337,6 +366,18 @@ fn invert_all(problem: &Problem, r: &mut [Vec3], z: &mut [Vec3], work: &mut [Blo
     });
 }
 
+/// Work of the assembly of W~ for these contacts [bytes]: rows of one body meet each other.
+fn least_assembly_work(problem: &Problem, contacts: &[Constraint]) -> u64 {
+    let mut rows = vec![0u64; problem.blocks.len()];
+    contacts.iter().flat_map(|contact| contact.bodies).filter_map(|body| problem.block_of(body)).for_each(|block| rows[block] += 1);
+    BLOCK_WORK * rows.iter().map(|n| n * n / 2).sum::<u64>()
+}
+
+/// Work of one application of A~^-1 to all bodies [bytes]: a solve reads a factor twice.
+fn solve_work(problem: &Problem) -> u64 {
+    problem.blocks.iter().filter_map(|block| block.rest.as_ref()).map(|rest| 2 * rest.factor.memory() as u64).sum()
+}
+
 fn invert(problem: &Problem, block: &Block, r: &[Vec3], z: &mut [Vec3], work: &mut BlockWork) {
     match &block.rest {
         None => problem.system.a.precondition(&block.segment.unknowns, r, z),
@@ -386,8 +427,11 @@ fn conjugate_gradient(problem: &Problem, block: &Block, r: &mut [Vec3], z: &mut 
     z.fill(Vec3::zeros());
     let System { a, pattern, fixed, .. } = problem.system;
     let mut rho = dot(r, preconditioned);
+    // Bodies are solved side by side: what they may do was told before.
+    let affordable = problem.allowance.left() / (problem.product_work() + solve_work(problem)).max(1);
+    let most = affordable.clamp(LEAST_ITERATIONS, u64::from(MAX_ELASTIC_ITERATIONS)) as u32;
     let mut iterations = 0;
-    while iterations < MAX_ELASTIC_ITERATIONS && !problem.cancel.is_cancelled() {
+    while iterations < most && !problem.cancel.is_cancelled() {
         iterations += 1;
         a.apply(pattern, fixed, &block.segment.unknowns, direction, product);
         let alpha = rho / dot(direction, product);

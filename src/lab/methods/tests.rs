@@ -2,6 +2,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::*;
 use crate::body::BodyRef;
+use crate::budget::Allowance;
 use crate::cancel::CancelToken;
 use crate::contact::driver::ACCEPTED;
 use crate::contact::methods::anticipation::Anticipation;
@@ -163,6 +164,7 @@ impl Parts {
                 gives_up: false,
             },
             cancel: CancelToken::never(),
+            allowance: Allowance::endless(),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::RestFactor;
 use crate::math::Mat3;
 
 /// Nodes whose columns are computed in one pass over the factor, and kept together.
-const GROUP: usize = 16;
+const GROUP: usize = 4;
 
 /// A lazily filled part of `G = A^-1`: for touched nodes j the blocks (i, j) with all nodes i of a given set (the surface), in f32.
 /// Memory: 36 bytes for each i and j, at most `limit` and what is in use. Nodes come in fixed groups, so that a column has the same bits whenever, by whomever and

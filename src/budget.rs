@@ -1,0 +1,122 @@
+//! How much work a step may do. It is counted and not clocked, so that the same input gives the same bits on every
+//! machine.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Work of a millisecond [bytes that solvers read]: what a core streams from its caches.
+pub const WORK_PER_MS: f64 = 3e7;
+/// Part of the budget that each attempt of a step may use whatever the ones before have used.
+const LEAST_PART: u64 = 16;
+
+/// The work of one whole step, shared by all its attempts and parts.
+#[derive(Clone, Debug, Default)]
+pub struct Budget {
+    /// None: as much as it takes.
+    limit: Option<u64>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    spent: AtomicU64,
+    is_exceeded: AtomicBool,
+}
+
+/// What one island may use in one attempt.
+#[derive(Debug)]
+pub struct Allowance {
+    limit: u64,
+    spent: AtomicU64,
+}
+
+impl Budget {
+    /// Of about this time on one core [ms]; unlimited if it is 0 (or not a number).
+    pub fn of_ms(ms: f64) -> Self {
+        Self { limit: (ms > 0.0).then_some((ms * WORK_PER_MS) as u64), shared: Arc::default() }
+    }
+
+    /// What is left [bytes], for an attempt that begins; none if there is no limit.
+    pub fn left(&self) -> Option<u64> {
+        let limit = self.limit?;
+        Some(limit.saturating_sub(self.shared.spent.load(Ordering::Relaxed)).max(limit / LEAST_PART))
+    }
+
+    /// Takes what an island has used. Sums of whole numbers: the order of the islands does not matter.
+    pub fn take(&self, allowance: &Allowance) {
+        self.shared.spent.fetch_add(allowance.spent.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.shared.is_exceeded.fetch_or(allowance.is_spent(), Ordering::Relaxed);
+    }
+
+    /// An island has used up its allowance.
+    pub fn is_exceeded(&self) -> bool {
+        self.shared.is_exceeded.load(Ordering::Relaxed)
+    }
+}
+
+impl Allowance {
+    /// As much as it takes.
+    pub const fn unlimited() -> Self {
+        Self { limit: u64::MAX, spent: AtomicU64::new(0) }
+    }
+
+    /// Of what is `left` for all islands, an equal part and the `share` of the island in all unknowns: together they are
+    /// no more than twice what is left (seldom are all of them in trouble), and a small island in trouble has enough.
+    pub fn of_island(left: Option<u64>, n_islands: usize, share: f64) -> Self {
+        let part = |left: u64| (left as f64 * (share + 1.0 / n_islands.max(1) as f64).min(1.0)) as u64;
+        Self { limit: left.map_or(u64::MAX, part), spent: AtomicU64::new(0) }
+    }
+
+    /// Counts work [bytes].
+    pub fn spend(&self, work: u64) {
+        self.spent.fetch_add(work, Ordering::Relaxed);
+    }
+
+    pub fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.spent.load(Ordering::Relaxed))
+    }
+
+    pub fn is_spent(&self) -> bool {
+        self.limit < u64::MAX && self.left() == 0
+    }
+}
+
+#[cfg(test)]
+impl Allowance {
+    /// One that is never used up.
+    pub fn endless() -> &'static Self {
+        static ENDLESS: Allowance = Allowance::unlimited();
+        &ENDLESS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn islands_share_what_is_left_and_none_is_without() {
+        let budget = Budget::of_ms(10.0);
+        let left = budget.left();
+        let parts: Vec<Allowance> = [0.9, 0.1].iter().map(|share| Allowance::of_island(left, 2, *share)).collect();
+        assert!(parts.iter().map(Allowance::left).sum::<u64>() <= 2 * left.unwrap());
+        parts[1].spend(parts[1].left());
+        budget.take(&parts[0]);
+        assert!(!budget.is_exceeded());
+        budget.take(&parts[1]);
+        assert!(budget.is_exceeded() && budget.left() < left);
+        parts[0].spend(u64::MAX / 2);
+        budget.take(&parts[0]);
+        assert_eq!(budget.left(), Some((10.0 * WORK_PER_MS) as u64 / LEAST_PART));
+    }
+
+    #[test]
+    fn without_a_limit_nothing_is_ever_spent() {
+        let budget = Budget::of_ms(0.0);
+        let all = Allowance::of_island(budget.left(), 1, 1.0);
+        all.spend(u64::MAX);
+        budget.take(&all);
+        assert!(!all.is_spent() && !budget.is_exceeded() && budget.left().is_none());
+        assert!(Budget::of_ms(f64::NAN).left().is_none());
+    }
+}
