@@ -64,6 +64,7 @@ impl<B: Backend> ImplicitStepper<B> {
     /// One step.
     pub(crate) fn advance(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
         check_cancelled(loads)?;
+        self.work.unlimited.clear();
         let choice = choose(params, &self.model, loads, &self.backend, &mut self.work.mass_dominated);
         let mut report = StepReport::begin(self.clock, choice);
         loop {
@@ -82,6 +83,11 @@ impl<B: Backend> ImplicitStepper<B> {
         let Self { backend, model, state, work, .. } = self;
         report.stages.time("update", || {
             state.advance(model, &work.dv, params.time_step);
+            if !work.unlimited.is_empty() {
+                // The next solve starts from what this one found, not from what stopped it.
+                state.velocity_changes.copy_from_slice(&work.unlimited);
+                work.unlimited.clear();
+            }
             remember(state, &work.found, &mut work.order, params.time_step);
             work.detection_memory.keep(&mut work.found);
             backend.commit(model, state)
@@ -175,6 +181,7 @@ impl<B: Backend> Solve<'_, B> {
     /// Accepts the step as far as it was solved: what would cross is limited in its motion.
     fn limit(&mut self, candidates: &mut Candidates) {
         let Self { step: StepInputs { model, state, params, .. }, detection, bvh, work, report, .. } = self;
+        work.unlimited.clone_from(&work.dv);
         let limiter = Limiter { model, state, detection, bvh, dt: params.time_step };
         let n_vertices = report.stages.time("detection", || limiter.limit(candidates, &mut work.dv));
         report.limited = Some(n_vertices as u32);

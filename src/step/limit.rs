@@ -22,6 +22,8 @@ const HOLDING_ROUND: usize = 5;
 const ROUNDS: usize = 14;
 /// What is left of a motion in each round beyond the local ones.
 const SHRINKING: f64 = 0.25;
+/// Nodes around one that is limited give way, so far from it.
+const SOFT_NODES: usize = 3;
 /// A motion of which less is left stops.
 const LEAST: f64 = 1e-6;
 /// No node goes further from the common motion of its body than this, in mean edge lengths: what goes further is beyond
@@ -77,6 +79,7 @@ impl Limiter<'_> {
                 break;
             }
             drop(end);
+            self.soften(&mut limits);
             self.apply(&numbering, &full, &mut limits, dv);
             // Other ways than those that were predicted.
             let mesh = &self.detection.step.surfaces.mesh;
@@ -147,6 +150,19 @@ impl Limiter<'_> {
                 if own > furthest {
                     limits.keep(node, furthest / own);
                 }
+            }
+        }
+    }
+
+    /// Lets nodes near those that are limited give up a part of their motion too, half as much from node to node: else
+    /// tets between them would be crushed, and the next step could not be solved either.
+    fn soften(&self, limits: &mut Limits) {
+        let pattern = &self.model.pattern;
+        for _ in 0..SOFT_NODES {
+            let before = limits.kept.clone();
+            let least = |node: usize| pattern.row(node).map(|block| before[pattern.columns[block] as usize]).fold(1.0, f64::min);
+            for (node, kept) in limits.kept[..self.model.n_nodes()].iter_mut().enumerate() {
+                *kept = kept.min(0.5 + 0.5 * least(node));
             }
         }
     }

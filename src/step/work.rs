@@ -22,6 +22,8 @@ pub struct Work {
     pub island_works: Vec<IslandWork>,
     pub(super) detection_memory: DetectionMemory,
     pub(super) candidates: Candidates,
+    /// Velocity changes as they were solved, of a step that was then limited; else empty.
+    pub(super) unlimited: Vec<Vec3>,
     /// Contacts of all islands, as solved.
     pub(super) found: Vec<Constraint>,
     /// Memory of what the next step remembers.

@@ -238,19 +238,21 @@ impl ContactGenerator for Obstacles {
         let mut part = Part::default();
         let bodies = &end.step.surfaces.whole.segments;
         bodies.iter().for_each(|segment| self.enter(segment.body, end, &mut part));
-        let goes_in = |(_, row): &(PairId, Linearisation)| row.slip.dot(&row.normal) < -LEAST_WAY;
         let overlap = |(pair, row): (PairId, Linearisation)| {
-            let (vertices, way) = (corners(end.step, &pair), -row.slip.dot(&row.normal));
+            let (vertices, obstacle) = (corners(end.step, &pair), self.shape_of(&pair));
             let start = combine(&vertices, &row.weights, &end.step.start);
-            Overlap {
+            let before = nearest(&obstacle.shape, &obstacle.pose_t0.inverse_transform_point(&start.into()).coords).distance;
+            // What was as deep goes with the obstacle, or comes out.
+            let goes_in = before - row.gap > LEAST_WAY;
+            goes_in.then(|| Overlap {
                 bodies: self.bodies(end.step, &pair),
                 vertices: vertices.into_iter().collect(),
-                time: ((row.gap + way) / way).clamp(0.0, 1.0),
+                time: (before / (before - row.gap)).clamp(0.0, 1.0),
                 // Along the surface it moves past.
                 immovable_motion: row.normal * (row.point - start - row.slip).dot(&row.normal),
-            }
+            })
         };
-        part.found.into_iter().filter(goes_in).map(overlap).collect()
+        part.found.into_iter().filter_map(overlap).collect()
     }
 
     fn shares(&self, step: &SurfaceStep, contact: &WarmContact, x: &[Vec3]) -> Vec<(u32, f64)> {
