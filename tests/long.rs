@@ -4,8 +4,11 @@
 mod cases;
 #[path = "suite/lab.rs"]
 mod lab;
+#[path = "suite/odd_meshes.rs"]
+mod odd_meshes;
 
 use lab::*;
+use odd_meshes::odd_meshes;
 use pliant::math::{Aabb, Vec3};
 use pliant::scene::Scene;
 use pliant::sim::{Command, Simulation, report};
@@ -194,4 +197,19 @@ fn wild_drags_never_tangle_strings() {
 #[test]
 fn wild_drags_never_tangle_rings() {
     assert_never_tangled("rings", 100);
+}
+
+/// PLIANT_ODD_MESHES names some (with commas between), or says "all"; without it, one of each kind of fault.
+#[test]
+fn odd_meshes_land_and_rest() {
+    let chosen = std::env::var("PLIANT_ODD_MESHES").unwrap_or_default();
+    let mut wrong = vec![];
+    for odd in odd_meshes().iter().filter(|odd| chosen == "all" || chosen.split(',').any(|name| name == odd.name)) {
+        let fall = odd.fall(2.0);
+        println!("{fall:?}");
+        if fall.health.lowest.abs() > 2e-3 {
+            wrong.push(fall);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -275,7 +275,7 @@ fn verdict(simulation: &mut Simulation) -> Result<(), Failure> {
     let positions = simulation.node_positions().map_err(|error| Failure::Run(error.to_string()))?;
     let health = Health::of(simulation.model(), &positions);
     let text = format!(
-        "volume {:.1} % and longest side {:.1} % of those at rest, {:.2} % of the tets inverted, lowest point at {:.2} mm",
+        "volume {:.1} % and longest side {:.1} % of those at rest, {:.2} % of it inverted, lowest point at {:.2} mm",
         100.0 * health.volume,
         100.0 * health.longest,
         100.0 * health.inverted,

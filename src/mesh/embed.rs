@@ -2,17 +2,24 @@ use rayon::prelude::*;
 
 use super::tree::Tree;
 use super::{Embedding, MeshError, SurfaceMesh, TetMesh};
+use crate::cancel::CancelToken;
 use crate::math::{Aabb, Vec3};
 
 /// Finds for each point the tet that contains it and the point's barycentric weights there. A point outside every tet
 /// goes to the nearest tet, with some weights negative.
 pub fn embed(tets: &TetMesh, points: &[Vec3]) -> Result<Embedding, MeshError> {
+    embed_unless(tets, points, &CancelToken::default())
+}
+
+/// The same, which ends with [`MeshError::Cancelled`] soon after `cancel` is cancelled.
+pub fn embed_unless(tets: &TetMesh, points: &[Vec3], cancel: &CancelToken) -> Result<Embedding, MeshError> {
     tets.check()?;
     if let Some(vertex) = points.iter().position(|p| !p.iter().all(|x| x.is_finite())) {
         return Err(MeshError::NotFinite { vertex });
     }
     let grid = TetGrid::new(tets);
-    let inside: Vec<Option<usize>> = points.par_iter().map(|point| grid.locate(point)).collect();
+    let inside: Vec<Option<usize>> = points.par_iter().map(|point| if cancel.is_cancelled() { None } else { grid.locate(point) }).collect();
+    cancel.check()?;
     // The tet nearest to a point outside lies at the border.
     let (mut surface, mut owners) = (SurfaceMesh::default(), vec![]);
     if inside.contains(&None) {
@@ -21,10 +28,12 @@ pub fn embed(tets: &TetMesh, points: &[Vec3]) -> Result<Embedding, MeshError> {
     }
     let border = Tree::new(&surface);
     let locate = |(inside, point): (&Option<usize>, &Vec3)| {
-        let tet = inside.unwrap_or_else(|| owners[border.closest_triangle(point)] as usize);
+        let nearest = || if cancel.is_cancelled() { 0 } else { owners[border.closest_triangle(point)] as usize };
+        let tet = inside.unwrap_or_else(nearest);
         (tets.tets[tet], weights(&tets.corners(tet), point))
     };
     let (nodes, weights) = inside.par_iter().zip(points).map(locate).unzip();
+    cancel.check()?;
     Ok(Embedding { nodes, weights })
 }
 
@@ -50,7 +59,7 @@ fn weights([a, b, c, d]: &[Vec3; 4], point: &Vec3) -> [f64; 4] {
 }
 
 /// Each cell lists the tets whose boxes touch it.
-struct TetGrid<'a> {
+pub(super) struct TetGrid<'a> {
     mesh: &'a TetMesh,
     bounds: Aabb,
     cells: [usize; 3],
@@ -62,7 +71,7 @@ struct TetGrid<'a> {
 }
 
 impl<'a> TetGrid<'a> {
-    fn new(mesh: &'a TetMesh) -> Self {
+    pub fn new(mesh: &'a TetMesh) -> Self {
         let bounds = Aabb::of(&mesh.positions);
         // About two tets a cell when they fill the box; never more than 256 cells along an axis.
         let edge = (bounds.extent().product() / mesh.tets.len() as f64 * 2.0).cbrt();
@@ -114,7 +123,7 @@ impl<'a> TetGrid<'a> {
 
     /// The tet that holds a point. On a border between tets it is the tet in which the point lies deepest; the first of
     /// equals.
-    fn locate(&self, point: &Vec3) -> Option<usize> {
+    pub fn locate(&self, point: &Vec3) -> Option<usize> {
         let mut best = (f64::NEG_INFINITY, 0);
         for &tet in self.tets_of(self.cell(point)) {
             let weights = weights(&self.mesh.corners(tet as usize), point);
