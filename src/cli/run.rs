@@ -15,7 +15,7 @@ use crate::model::ContactMethod;
 use crate::output::{OutputFile, check_writable};
 use crate::scene::{Built, Scene, build_unless};
 use crate::sim::report::Report;
-use crate::sim::{Health, Options, ResumedParams, Session, SessionHeader, Simulation};
+use crate::sim::{Health, Options, ResumedParams, Session, SessionHeader, Simulation, SimulationError};
 use crate::step::StepError;
 
 #[derive(Args)]
@@ -105,7 +105,10 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         device: results.device(),
         ..Options::default()
     };
-    let mut simulation = Simulation::new(built, &options)?;
+    let mut simulation = match Simulation::new_unless(built, &options, &cancel) {
+        Err(SimulationError::Cancelled(_)) => return Err(Failure::Run("interrupted before the first step".into())),
+        opened => opened?,
+    };
     simulation.set_measuring(args.report.is_some() || trace.is_some());
     if let Some(path) = &args.resume {
         simulation.resume_with(path, resumed_params(&flags))?;

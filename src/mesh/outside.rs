@@ -41,9 +41,11 @@ impl TetMesh {
         });
         let mut part = |tet: u32| parts.root(self.tets[tet as usize][0] as usize);
         let covers = self.covers(&border, &owners, cancel)?;
-        let is_inner: Vec<bool> = covers.iter().zip(&owners).map(|(cover, owner)| {
-            cover.is_some_and(|by| by.iter().all(|tet| part(*tet) == part(*owner)))
-        }).collect();
+        let is_inner: Vec<bool> = covers
+            .iter()
+            .zip(&owners)
+            .map(|(cover, owner)| cover.is_some_and(|by| by.iter().all(|tet| part(*tet) == part(*owner))))
+            .collect();
         let (inner, outer): (Vec<_>, Vec<_>) = border.into_iter().zip(is_inner).partition(|(_, is_inner)| *is_inner);
         let outer: Vec<[u32; 3]> = outer.into_iter().map(|(face, _)| face).collect();
         let (triangles, embedding) = self.skin_of(&outer);
@@ -86,7 +88,11 @@ mod tests {
     use crate::mesh::{SurfaceMesh, shapes};
 
     fn surface(mesh: &TetMesh, outside: &Outside) -> SurfaceMesh {
-        SurfaceMesh { positions: outside.embedding.positions(&mesh.positions), triangles: outside.triangles.clone(), ..SurfaceMesh::default() }
+        SurfaceMesh {
+            positions: outside.embedding.positions(&mesh.positions),
+            triangles: outside.triangles.clone(),
+            ..SurfaceMesh::default()
+        }
     }
 
     #[test]

@@ -9,8 +9,8 @@ use crate::cancel::{CancelToken, Cancelled};
 use crate::geometry::Shape;
 use crate::math::{Aabb, Quat, Vec3};
 use crate::mesh::{
-    Border, CornerNormals, Embedding, Fineness, MeshData, MeshError, MeshFile, Method, Outside, SurfaceMesh, TetMesh, assets, doctor, embed_unless,
-    fill::voxel, open_mesh_unless, parse_surface, shapes,
+    Border, CornerNormals, Embedding, Fineness, MeshData, MeshError, MeshFile, Method, Outside, SurfaceMesh, TetMesh, assets, doctor,
+    embed_unless, fill::voxel, open_mesh_unless, parse_surface, shapes,
 };
 
 /// Tets and surface of a deformable body before it is placed.
@@ -401,7 +401,9 @@ impl Solid {
             }
             AtRest::PassesThroughItself(n) => {
                 self.passes_through_itself = true;
-                format!("the surface crosses or touches itself at rest in {n} places: the body passes through itself, and touches others only")
+                format!(
+                    "the surface crosses or touches itself at rest in {n} places: the body passes through itself, and touches others only"
+                )
             }
         };
         self.notes.push(note);

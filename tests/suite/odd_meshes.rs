@@ -63,7 +63,10 @@ fn cube() -> TetMesh {
 fn tet_meshes() -> Vec<(&'static str, TetMesh)> {
     let mut all = vec![
         ("one_tet", TetMesh { positions: vec![Vec3::zeros(), Vec3::x(), Vec3::y(), Vec3::z()], tets: vec![[0, 1, 2, 3]] }),
-        ("one_flat_tet", TetMesh { positions: vec![Vec3::zeros(), Vec3::x(), Vec3::z(), Vec3::new(0.3, 0.002, 0.3)], tets: vec![[0, 2, 1, 3]] }),
+        (
+            "one_flat_tet",
+            TetMesh { positions: vec![Vec3::zeros(), Vec3::x(), Vec3::z(), Vec3::new(0.3, 0.002, 0.3)], tets: vec![[0, 2, 1, 3]] },
+        ),
         ("slivers_1e-3", slivers(1e-3)),
         ("slivers_1e-6", slivers(1e-6)),
         ("slivers_1e-8", slivers(1e-8)),
@@ -86,7 +89,10 @@ fn tet_meshes() -> Vec<(&'static str, TetMesh)> {
         ("inverted_tets", every(&cube(), 3, |tet| tet.swap(0, 1))),
         ("all_inverted", every(&cube(), 1, |tet| tet.swap(0, 1))),
         ("degenerate_tets", degenerate()),
-        ("missing_tets", TetMesh { tets: cube().tets.into_iter().enumerate().filter(|(t, _)| t % 5 != 0).map(|(_, tet)| tet).collect(), ..cube() }),
+        (
+            "missing_tets",
+            TetMesh { tets: cube().tets.into_iter().enumerate().filter(|(t, _)| t % 5 != 0).map(|(_, tet)| tet).collect(), ..cube() },
+        ),
         ("thin_sheet", shapes::box_tets(Vec3::new(1.0, 0.01, 1.0), [12, 1, 12])),
         ("very_thin_sheet", shapes::box_tets(Vec3::new(1.0, 0.001, 1.0), [8, 1, 8])),
         ("thin_rod", shapes::box_tets(Vec3::new(1.0, 0.01, 0.01), [60, 1, 1])),
@@ -105,7 +111,11 @@ fn surfaces() -> Vec<(&'static str, SurfaceMesh)> {
     let cube = || shapes::surface_box(Vec3::repeat(1.0));
     let ball = || shapes::icosphere(0.5, 2);
     let mut random = Random(5);
-    let triangle = SurfaceMesh { positions: vec![Vec3::zeros(), Vec3::x(), Vec3::new(0.2, 0.3, 0.8)], triangles: vec![[0, 1, 2]], ..SurfaceMesh::default() };
+    let triangle = SurfaceMesh {
+        positions: vec![Vec3::zeros(), Vec3::x(), Vec3::new(0.2, 0.3, 0.8)],
+        triangles: vec![[0, 1, 2]],
+        ..SurfaceMesh::default()
+    };
     let mut open = cube();
     open.triangles.truncate(10);
     let mut flipped = ball();
@@ -131,7 +141,8 @@ fn surfaces() -> Vec<(&'static str, SurfaceMesh)> {
         triangles: (0..100).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect(),
         ..SurfaceMesh::default()
     };
-    let pieces: Vec<SurfaceMesh> = (0..18).map(|k| placed(&open, 0.3, random.vector() * 0.8 + Vec3::repeat(0.001 * f64::from(k)))).collect();
+    let pieces: Vec<SurfaceMesh> =
+        (0..18).map(|k| placed(&open, 0.3, random.vector() * 0.8 + Vec3::repeat(0.001 * f64::from(k)))).collect();
     let stacked = |shift: Vec3| union(&[cube(), placed(&cube(), 1.0, shift)]);
     vec![
         ("one_triangle", triangle),

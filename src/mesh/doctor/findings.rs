@@ -181,10 +181,10 @@ pub(super) mod of_tets {
     };
     pub const SOFTER_TETS: Wording = Wording {
         fault: "softer_tets",
-        one: "tet is so flat that it would be more than 100 times as stiff as those around it",
-        many: "tets are so flat that they would be more than 100 times as stiff as those around them",
+        one: "tet is so flat that it would be hundreds of times as stiff as those around it",
+        many: "tets are so flat that they would be hundreds of times as stiff as those around them",
         remedy: "mending drops them",
-        rest: "they are simulated softer, down to that; no shape or mass changes",
+        rest: "they are simulated softer, about as those around; no shape or mass changes",
     };
     pub const INNER_FACES: Wording = Wording {
         fault: "inner_faces",

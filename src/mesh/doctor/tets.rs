@@ -134,12 +134,13 @@ pub fn tet_notes(mended: &TetMesh, outside: &Outside, mending: &Mending) -> Vec<
     let Mending { welded_nodes, swallowed_tets } = *mending;
     let inner = outside.inner_faces.len();
     let softer = softening(mended).map_or(0, |factors| factors.iter().filter(|factor| **factor < 1.0).count());
-    notes.extend((welded_nodes > 0).then(|| format!("{welded_nodes} nodes were welded to others at their places, where faces of tets met")));
+    notes
+        .extend((welded_nodes > 0).then(|| format!("{welded_nodes} nodes were welded to others at their places, where faces of tets met")));
     notes.extend((swallowed_tets > 0).then(|| format!("{swallowed_tets} tets are left out: their parts lie wholly in other parts")));
     notes.extend((inner > 0).then(|| format!("the tets do not conform: {inner} faces that lie inside are no surface and touch nothing")));
-    notes.extend((softer > 0).then(|| {
-        format!("{softer} nearly flat tets are simulated softer, at most as stiff as 100 well-shaped ones around them")
-    }));
+    notes.extend(
+        (softer > 0).then(|| format!("{softer} nearly flat tets are simulated softer, about as stiff as well-shaped ones around them")),
+    );
     notes
 }
 

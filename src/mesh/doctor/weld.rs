@@ -126,3 +126,55 @@ fn pieces_of_nodes(mesh: &TetMesh) -> Vec<u32> {
     });
     (0..mesh.positions.len()).map(|node| parts.root(node) as u32).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::cancel::CancelToken;
+    use crate::math::Vec3;
+    use crate::mesh::doctor::{Mending, mend_tets_unless};
+    use crate::mesh::{TetMesh, shapes};
+
+    fn mended(mesh: TetMesh) -> (TetMesh, Mending) {
+        mend_tets_unless(mesh, CancelToken::never()).unwrap()
+    }
+
+    fn with(mesh: &TetMesh, other: &TetMesh, shift: Vec3) -> TetMesh {
+        let (mut both, first) = (mesh.clone(), mesh.positions.len() as u32);
+        both.positions.extend(other.positions.iter().map(|p| p + shift));
+        both.tets.extend(other.tets.iter().map(|tet| tet.map(|node| node + first)));
+        both
+    }
+
+    #[test]
+    fn nodes_are_welded_where_faces_or_tets_meet_and_nowhere_else() {
+        let cube = shapes::box_tets(Vec3::repeat(1.0), [2, 2, 2]);
+        // Each tet with nodes of its own, a hair off.
+        let place = |node: u32, t: usize| cube.positions[node as usize] + Vec3::new(1.0, -0.7, 0.4) * (1e-8 * t as f64);
+        let alone = TetMesh {
+            positions: cube.tets.iter().enumerate().flat_map(|(t, tet)| tet.map(|node| place(node, t))).collect(),
+            tets: (0..cube.tets.len() as u32).map(|t| [0, 1, 2, 3].map(|c| 4 * t + c)).collect(),
+        };
+        let (joined, mending) = mended(alone.clone());
+        assert_eq!((joined.positions.len(), joined.tets.len()), (cube.positions.len(), cube.tets.len()));
+        assert_eq!(mending, Mending { welded_nodes: alone.positions.len() - cube.positions.len(), swallowed_tets: 0 });
+        assert_eq!(joined.boundary().len(), cube.boundary().len());
+
+        // Face on face they become one; the same body twice is there once; edge at edge they stay two.
+        let (joined, mending) = mended(with(&cube, &cube, Vec3::y()));
+        assert_eq!((joined.positions.len(), mending.welded_nodes), (2 * cube.positions.len() - 9, 9));
+        assert_eq!(mended(with(&cube, &cube, Vec3::zeros())).0, cube);
+        let beside = with(&cube, &cube, Vec3::new(1.0, 1.0, 0.0));
+        assert_eq!(mended(beside.clone()), (beside, Mending::default()));
+        assert_eq!(mended(cube.clone()), (cube, Mending::default()));
+    }
+
+    #[test]
+    fn a_part_that_lies_in_another_is_left_out() {
+        let (cube, small) = (shapes::box_tets(Vec3::repeat(1.0), [3, 3, 3]), shapes::box_tets(Vec3::repeat(0.3), [1, 1, 1]));
+        for (inside, n) in [(Vec3::new(0.1, 0.02, 0.03), small.tets.len()), (Vec3::new(0.4, 0.0, 0.0), 0), (Vec3::x() * 2.0, 0)] {
+            let (mended, mending) = mended(with(&cube, &small, inside));
+            assert_eq!(mending.swallowed_tets, n, "{inside:?}");
+            assert_eq!(mended.tets.len(), cube.tets.len() + small.tets.len() - n, "{inside:?}");
+        }
+    }
+}

@@ -155,12 +155,7 @@ pub fn read_mesh(name: &str, bytes: &[u8], format: Format, beside: Beside) -> Re
 }
 
 /// The same, which ends with [`MeshError::Cancelled`] soon after `cancel` is cancelled.
-fn read_mesh_unless(
-    name: &str,
-    bytes: &[u8],
-    format: Format,
-    (beside, cancel): (Beside, &CancelToken),
-) -> Result<MeshFile, MeshError> {
+fn read_mesh_unless(name: &str, bytes: &[u8], format: Format, (beside, cancel): (Beside, &CancelToken)) -> Result<MeshFile, MeshError> {
     let read = read(name, Source { bytes, cancel }, format, beside);
     // Whatever a reader says that was cut short.
     cancel.check()?;
