@@ -24,7 +24,7 @@ const FLATTEST: f64 = 1e-3;
 /// grows without bound as V goes to 0. Shape and volume stay as they are, so that a rotation still leaves no stress and
 /// no mass is lost.
 pub fn softening(mesh: &TetMesh) -> Option<Vec<f64>> {
-    let qualities: Vec<f64> = (0..mesh.tets.len()).map(|t| mesh.tet_quality(t)).collect();
+    let qualities: Vec<f64> = (0..mesh.tets.len()).map(|t| mesh.tet_quality(t).abs()).collect();
     if qualities.iter().all(|quality| *quality >= STIFF) {
         return None;
     }
@@ -54,7 +54,7 @@ pub fn softening(mesh: &TetMesh) -> Option<Vec<f64>> {
 
 fn stiffnesses(mesh: &TetMesh, tet: usize) -> [f64; 4] {
     let [a, b, c, d] = mesh.corners(tet);
-    let volume = mesh.volume(tet);
+    let volume = mesh.volume(tet).abs();
     [[b, c, d], [a, d, c], [a, b, d], [a, c, b]].map(|[p, q, r]| (q - p).cross(&(r - p)).norm_squared() / (36.0 * volume))
 }
 

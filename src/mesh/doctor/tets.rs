@@ -154,14 +154,28 @@ pub fn mend_tets(mesh: TetMesh) -> TetMesh {
 /// Does what [`mend_tets`] does and counts what was joined and left out. Ends soon after `cancel` is cancelled.
 pub fn mend_tets_unless(mut mesh: TetMesh, cancel: &CancelToken) -> Result<(TetMesh, Mending), Cancelled> {
     let mut mending = Mending::default();
+    // Flat tets first: faces meet where one stood between.
+    mesh.tets = sound_tets(&mesh);
+    cancel.check()?;
     if let Some(welded) = welded(&mesh, cancel)? {
         mending.welded_nodes = (0..).zip(&welded).filter(|(node, first)| node != *first).count();
         mesh.tets.iter_mut().flatten().for_each(|node| *node = welded[*node as usize]);
+        mesh.tets = sound_tets(&mesh);
     }
-    let qualities: Vec<f64> = (0..mesh.tets.len()).map(|t| quality(&mesh, t)).collect();
+    if let Some(flags) = swallowed(&mesh, cancel)? {
+        mending.swallowed_tets = flags.iter().filter(|is_swallowed| **is_swallowed).count();
+        let mut flags = flags.into_iter();
+        mesh.tets.retain(|_| flags.next() == Some(false));
+    }
+    Ok((without_unused_nodes(mesh), mending))
+}
+
+/// The tets that have a volume and do not repeat another, in an order of their nodes that makes it positive.
+fn sound_tets(mesh: &TetMesh) -> Vec<[u32; 4]> {
     let mut seen = HashSet::new();
     let mut tets = Vec::with_capacity(mesh.tets.len());
-    for (&(mut tet), quality) in mesh.tets.iter().zip(qualities) {
+    for (t, &(mut tet)) in mesh.tets.iter().enumerate() {
+        let quality = quality(mesh, t);
         if is_flat(quality) || !seen.insert(sorted(tet)) {
             continue;
         }
@@ -170,14 +184,7 @@ pub fn mend_tets_unless(mut mesh: TetMesh, cancel: &CancelToken) -> Result<(TetM
         }
         tets.push(tet);
     }
-    mesh.tets = tets;
-    cancel.check()?;
-    if let Some(flags) = swallowed(&mesh, cancel)? {
-        mending.swallowed_tets = flags.iter().filter(|is_swallowed| **is_swallowed).count();
-        let mut flags = flags.into_iter();
-        mesh.tets.retain(|_| flags.next() == Some(false));
-    }
-    Ok((without_unused_nodes(mesh), mending))
+    tets
 }
 
 fn without_unused_nodes(mut mesh: TetMesh) -> TetMesh {
