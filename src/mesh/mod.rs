@@ -14,6 +14,7 @@ mod read;
 pub mod shapes;
 mod slivers;
 mod surface;
+mod tet_grid;
 mod tets;
 mod tree;
 mod write;

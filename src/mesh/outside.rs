@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::embed::TetGrid;
-use super::{Embedding, TetMesh};
+use super::tet_grid::TetGrid;
+use super::{Embedding, SurfaceMesh, TetMesh};
 use crate::cancel::{CancelToken, Cancelled};
 use crate::disjoint_sets::DisjointSets;
 use crate::math::Vec3;
@@ -22,6 +22,14 @@ pub struct Outside {
     pub embedding: Embedding,
     /// Faces of one tet that lie inside of their own part all the same: the tets do not conform there.
     pub inner_faces: Vec<[u32; 3]>,
+}
+
+impl Outside {
+    /// The same as a mesh of its own, without the inner nodes. `tets`: those that it is the outside of.
+    pub fn into_surface(self, tets: &TetMesh) -> SurfaceMesh {
+        let positions = self.embedding.positions(&tets.positions);
+        SurfaceMesh { positions, triangles: self.triangles, ..SurfaceMesh::default() }
+    }
 }
 
 impl TetMesh {
@@ -85,15 +93,7 @@ impl TetMesh {
 mod tests {
     use super::*;
     use crate::mesh::doctor::diagnose;
-    use crate::mesh::{SurfaceMesh, shapes};
-
-    fn surface(mesh: &TetMesh, outside: &Outside) -> SurfaceMesh {
-        SurfaceMesh {
-            positions: outside.embedding.positions(&mesh.positions),
-            triangles: outside.triangles.clone(),
-            ..SurfaceMesh::default()
-        }
-    }
+    use crate::mesh::shapes;
 
     #[test]
     fn faces_that_do_not_fit_are_no_outside() {
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(mesh.boundary().len(), 12);
         let outside = mesh.outside();
         assert_eq!((outside.triangles.len(), outside.inner_faces.len()), (8, 4));
-        let found = diagnose(&surface(&mesh, &outside));
+        let found = diagnose(&outside.into_surface(&mesh));
         assert!(found.is_solid() && found.is_manifold(), "{found:?}");
         assert!((found.signed_volume - mesh.total_volume()).abs() < 1e-12);
 

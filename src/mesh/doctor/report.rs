@@ -193,7 +193,7 @@ fn tet_findings(mesh: &TetMesh, mended: &TetMesh, [before, after]: [&TetDiagnosi
     found.add(&of_tets::SWALLOWED_TETS, vec![], Outcome { before: mending.swallowed_tets, after: 0 });
     let inner = faults.inner_faces.iter().map(|face| face.map(|node| mesh.positions[node as usize]).to_vec()).collect();
     found.add(&of_tets::INNER_FACES, inner, counts(|d| d.inner_faces));
-    let skin = diagnose(&mended.surface());
+    let skin = diagnose(&mended.outside().into_surface(mended));
     let edges = Outcome { before: skin.non_manifold_edges, after: skin.non_manifold_edges };
     found.add(&of_tets::NON_MANIFOLD_EDGES, Vec::new(), edges);
     found.0

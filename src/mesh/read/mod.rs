@@ -41,11 +41,14 @@ pub enum MeshData {
 }
 
 impl MeshFile {
-    /// The surface, or the boundary of the tets.
+    /// The surface, or the outside of the tets.
     pub fn into_surface(self) -> SurfaceMesh {
         match self.data {
             MeshData::Surface(surface) => surface,
-            MeshData::Tets(tets) => super::doctor::mend_tets(tets).surface(),
+            MeshData::Tets(tets) => {
+                let tets = super::doctor::mend_tets(tets);
+                tets.outside().into_surface(&tets)
+            }
         }
     }
 }
