@@ -153,7 +153,7 @@ mod tests {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/mushroom_open.off");
         let built = build(&Scene::from_mesh_with(&path, &["body.body.tets=1000".into()]).unwrap()).unwrap();
         let [origin] = &built.meshes[..] else { panic!("one file") };
-        let checkup = Checkup::of(origin, &built.model).unwrap();
+        let checkup = Checkup::of(origin, &built.model, CancelToken::never()).unwrap();
         // Open at the foot, which is the bottom of the body or its top: its edges are lines of two points.
         let hole = checkup.report.findings.iter().find(|finding| finding.fault == "boundary_edges").unwrap();
         assert!(hole.count == 64 && checkup.outlines.iter().all(|outline| outline.points.len() == 2));
@@ -172,6 +172,6 @@ mod tests {
         assert_eq!(checkup.overlays(None, glam::Vec3::Z, 1.0), Overlays::default());
         // A sound file gives none.
         let sound = MeshOrigin { file: path.with_file_name("joint.off"), ..origin.clone() };
-        assert!(Checkup::of(&sound, &built.model).is_none());
+        assert!(Checkup::of(&sound, &built.model, CancelToken::never()).is_none());
     }
 }
