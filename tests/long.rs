@@ -216,7 +216,10 @@ fn odd_meshes_land_and_rest() {
     for name in names {
         let odd = all.iter().find(|odd| odd.name == name).unwrap_or_else(|| panic!("there is no odd mesh {name}"));
         let fall = odd.fall(2.0);
-        println!("{fall:?}");
+        println!(
+            "{}: {:?}, {:.1} s, {} solves taken back, worst step {:.0} times the median; {:?}",
+            fall.name, fall.health, fall.duration, fall.rollbacks, fall.worst_over_median, fall.notes
+        );
         let is_fine = fall.is_done && fall.health.is_intact() && fall.unconverged_steps == 0 && fall.penetration < 1e-5;
         if !is_fine || !(-1e-5..1e-3).contains(&fall.health.lowest) {
             wrong.push(fall);
