@@ -44,8 +44,8 @@ pub struct Colors {
 pub const COLORS: Colors = Colors { mended: Rgb::hex(0x6ff2d4), left: Rgb::hex(0xffd24a) };
 
 impl Checkup {
-    /// Marks of a file that became a body of the model; none where nothing is wrong with it, where it cannot be read any
-    /// more, or once `cancel` is cancelled.
+    /// Marks of a file that became a body of the model; none where nothing is wrong with it, where it cannot be read
+    /// any more, or once `cancel` is cancelled.
     pub fn of(origin: &MeshOrigin, model: &Model, cancel: &CancelToken) -> Option<Self> {
         let report = examine_unless(&open_mesh_unless(&origin.file, cancel).ok()?, cancel).ok()?;
         if report.findings.is_empty() {

@@ -1,5 +1,5 @@
-//! Ctrl+C, and the signal that asks a program to end (`kill`, a shutdown, a job that is out of time): the first ends the
-//! work soon and in order, the second at once.
+//! Ctrl+C, and the signal that asks a program to end (`kill`, a shutdown, a job that is out of time): the first
+//! ends the work soon and in order, the second at once.
 
 use crate::cancel::CancelToken;
 

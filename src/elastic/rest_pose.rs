@@ -79,7 +79,7 @@ struct Kept {
 
 impl RestPoses {
     /// Makes the coarse factors of this time step, and, if `needs_factors`, those for contact where something may
-    /// touch; unless they are there. Where `cancel` is cancelled meanwhile some are missing, and the next call makes them.
+    /// touch; unless they are there. Where `cancel` is cancelled meanwhile some are missing; the next call makes them.
     pub fn select(&mut self, model: &Model, params: &Params, needs_factors: bool, cancel: &CancelToken) {
         if self.levels.len() < model.bodies.len() {
             self.levels = model.bodies.par_iter().map(|body| Levels::new(model, body)).collect();

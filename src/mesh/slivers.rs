@@ -9,9 +9,9 @@ pub const SLIVER: f64 = 0.05;
 /// those around it, which solvers take easily.
 const STIFF: f64 = 1e-2;
 
-/// A tet of this quality or a worse one is at most as stiff at a node as the stiffest well-shaped tet there: it turns over
-/// with the slightest motion of its nodes, and its stiffness with it, which must not be more than what the factor of the
-/// rest pose can correct. In between the bound grows in proportion.
+/// A tet of this quality or a worse one is at most as stiff at a node as the stiffest well-shaped tet there: it turns
+/// over with the slightest motion of its nodes, and its stiffness with it, which must not be more than what the factor
+/// of the rest pose can correct. In between the bound grows in proportion.
 const TURNS: f64 = 1e-4;
 
 /// Where there is no well-shaped tet around, as in a thin sheet, only tets of a lower quality are made softer: flatter

@@ -386,8 +386,8 @@ impl Solid {
         Ok(())
     }
 
-    /// Sets apart what touches itself at rest, by about `tolerance` [m]; what cannot be set apart, or crosses itself, passes
-    /// through itself from then on.
+    /// Sets apart what touches itself at rest, by about `tolerance` [m]; what cannot be set apart, or crosses itself,
+    /// passes through itself from then on.
     pub fn settle(&mut self, tolerance: f64, cancel: &CancelToken) -> Result<(), Cancelled> {
         let mut skin = match self.collision.as_ref().or(self.surface.as_ref()) {
             Some(skin) => skin.clone(),

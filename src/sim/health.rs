@@ -10,7 +10,8 @@ pub struct Health {
     pub volume: f64,
     /// Longest side of the bounding box, as a part of that at rest.
     pub longest: f64,
-    /// Part of the volume at rest whose tets are turned inside out: slivers, which turn with every breath, hardly count.
+    /// Part of the volume at rest whose tets are turned inside out: slivers, which turn with every breath, hardly
+    /// count.
     pub inverted: f64,
     /// Height of the lowest point of the surface that touches [m].
     pub lowest: f64,
