@@ -4,8 +4,11 @@
 mod cases;
 #[path = "suite/lab.rs"]
 mod lab;
+#[path = "suite/odd_meshes.rs"]
+mod odd_meshes;
 
 use lab::*;
+use odd_meshes::odd_meshes;
 use pliant::math::{Aabb, Vec3};
 use pliant::scene::Scene;
 use pliant::sim::{Command, Simulation, report};
@@ -194,4 +197,33 @@ fn wild_drags_never_tangle_strings() {
 #[test]
 fn wild_drags_never_tangle_rings() {
     assert_never_tangled("rings", 100);
+}
+
+/// One of each kind of fault.
+const ODD: &str = "one_tet,slivers_1e-8,slivers_on_the_border,slivers_between_cells,shaken_until_inverted,mixed_diagonals,hanging_nodes,\
+                   coarse_on_fine,tets_of_their_own,twice_the_same_body,overlapping_boxes,box_in_a_box,degenerate_tets,very_thin_sheet,\
+                   touching_at_a_corner,a_hair_into_each_other,one_triangle,eighteen_open_pieces,nested_shells,cubes_with_a_part_of_a_face,\
+                   moebius_strip,flat_box,through_itself,soup";
+
+/// Meshes of others fall, come to rest on the floor and stay what they are, each in its time. PLIANT_ODD_MESHES names
+/// others (with commas between), or says "all".
+#[test]
+fn odd_meshes_land_and_rest() {
+    let chosen = std::env::var("PLIANT_ODD_MESHES").unwrap_or_else(|_| ODD.to_owned());
+    let all = odd_meshes();
+    let names: Vec<&str> = if chosen == "all" { all.iter().map(|odd| odd.name).collect() } else { chosen.split(',').collect() };
+    let mut wrong = vec![];
+    for name in names {
+        let odd = all.iter().find(|odd| odd.name == name).unwrap_or_else(|| panic!("there is no odd mesh {name}"));
+        let fall = odd.fall(2.0);
+        println!(
+            "{}: {:?}, {:.1} s, {} solves taken back, worst step {:.0} times the median; {:?}",
+            fall.name, fall.health, fall.duration, fall.rollbacks, fall.worst_over_median, fall.notes
+        );
+        let is_fine = fall.is_done && fall.health.is_intact() && fall.unconverged_steps == 0 && fall.penetration < 1e-5;
+        if !is_fine || !(-1e-5..1e-3).contains(&fall.health.lowest) {
+            wrong.push(fall);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::file_name;
+use crate::cancel::CancelToken;
 use crate::math::Vec3;
-use crate::mesh::doctor::{Report, examine};
-use crate::mesh::{Embedding, MeshFile, TetMesh, embed, open_mesh};
+use crate::mesh::doctor::{Report, examine, examine_unless};
+use crate::mesh::{Embedding, MeshFile, TetMesh, embed_unless, open_mesh_unless};
 use crate::model::Model;
 use crate::render::{Overlays, Point, Rgb, Segment};
 use crate::scene::{MeshOrigin, Transform};
@@ -43,10 +44,10 @@ pub struct Colors {
 pub const COLORS: Colors = Colors { mended: Rgb::hex(0x6ff2d4), left: Rgb::hex(0xffd24a) };
 
 impl Checkup {
-    /// Marks of a file that became a body of the model; none where nothing is wrong with it, or where it cannot be read
-    /// any more.
-    pub fn of(origin: &MeshOrigin, model: &Model) -> Option<Self> {
-        let report = examine(&open_mesh(&origin.file).ok()?);
+    /// Marks of a file that became a body of the model; none where nothing is wrong with it, where it cannot be read
+    /// any more, or once `cancel` is cancelled.
+    pub fn of(origin: &MeshOrigin, model: &Model, cancel: &CancelToken) -> Option<Self> {
+        let report = examine_unless(&open_mesh_unless(&origin.file, cancel).ok()?, cancel).ok()?;
         if report.findings.is_empty() {
             return None;
         }
@@ -57,7 +58,7 @@ impl Checkup {
             positions: model.rest_positions[body.nodes.clone()].to_vec(),
             tets: model.tets[body.tets.clone()].iter().map(|tet| tet.nodes.map(|node| node - first)).collect(),
         };
-        let mut embedding = embed(&tets, &checkup.points).ok()?;
+        let mut embedding = embed_unless(&tets, &checkup.points, cancel).ok()?;
         embedding.nodes.iter_mut().flatten().for_each(|node| *node += first);
         checkup.embedding = Some(embedding);
         Some(checkup)
@@ -152,7 +153,7 @@ mod tests {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/mushroom_open.off");
         let built = build(&Scene::from_mesh_with(&path, &["body.body.tets=1000".into()]).unwrap()).unwrap();
         let [origin] = &built.meshes[..] else { panic!("one file") };
-        let checkup = Checkup::of(origin, &built.model).unwrap();
+        let checkup = Checkup::of(origin, &built.model, CancelToken::never()).unwrap();
         // Open at the foot, which is the bottom of the body or its top: its edges are lines of two points.
         let hole = checkup.report.findings.iter().find(|finding| finding.fault == "boundary_edges").unwrap();
         assert!(hole.count == 64 && checkup.outlines.iter().all(|outline| outline.points.len() == 2));
@@ -171,6 +172,6 @@ mod tests {
         assert_eq!(checkup.overlays(None, glam::Vec3::Z, 1.0), Overlays::default());
         // A sound file gives none.
         let sound = MeshOrigin { file: path.with_file_name("joint.off"), ..origin.clone() };
-        assert!(Checkup::of(&sound, &built.model).is_none());
+        assert!(Checkup::of(&sound, &built.model, CancelToken::never()).is_none());
     }
 }

@@ -46,12 +46,13 @@ fn open(
     let scene = scene.map_err(sentence)?;
     let built = scene::build_unless(&scene, cancel).map_err(sentence)?;
     let (name, camera, light, recording) = (built.title.clone(), stage::camera(&built.camera), stage::light(&built.light), built.recording);
-    let checkups: Vec<Checkup> = built.meshes.iter().filter_map(|origin| Checkup::of(origin, &built.model)).collect();
+    let checkups: Vec<Checkup> = built.meshes.iter().filter_map(|origin| Checkup::of(origin, &built.model, cancel)).collect();
+    cancel.check().map_err(sentence)?;
     let mut notes = built.notes.clone();
     // The message says in full what was wrong.
     notes.retain(|note| checkups.is_empty() || !note.ends_with(scene::MENDED));
     let options = Options { backend, device: Some(device.clone()), ..Options::default() };
-    let simulation = Simulation::new(built, &options).map_err(sentence)?;
+    let simulation = Simulation::new_unless(built, &options, cancel).map_err(sentence)?;
     let info = SceneInfo {
         generation: 0, // the worker counts
         source: source.clone(),

@@ -1,11 +1,12 @@
-//! Ctrl+C: the first ends the work soon and in order, the second at once.
+//! Ctrl+C, and the signal that asks a program to end (`kill`, a shutdown, a job that is out of time): the first
+//! ends the work soon and in order, the second at once.
 
 use crate::cancel::CancelToken;
 
 /// As shells count the end by a signal: 128 and its number.
 const KILLED_BY_INTERRUPT: i32 = 130;
 
-/// A token that Ctrl+C cancels. Where Ctrl+C cannot be caught it ends the program, as ever.
+/// A token that such a signal cancels. Where it cannot be caught it ends the program, as ever.
 pub fn token() -> CancelToken {
     let cancel = CancelToken::default();
     let on_interrupt = cancel.clone();
@@ -14,7 +15,7 @@ pub fn token() -> CancelToken {
             std::process::exit(KILLED_BY_INTERRUPT);
         }
         on_interrupt.cancel();
-        eprintln!("interrupted: what there is so far is being finished; Ctrl+C again ends at once");
+        eprintln!("interrupted: what there is so far is being finished; once more ends at once");
     };
     ctrlc::set_handler(handler).unwrap_or_default();
     cancel

@@ -10,10 +10,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use super::{Failure, interrupt};
+use crate::cancel::CancelToken;
 use crate::mesh::measure::{Deviation, Shape};
 use crate::mesh::{
     Border, Fineness, Format, MeshData, MeshError, MeshFile, Method, RESOLUTIONS, SurfaceMesh, TET_ENDINGS, TetMesh, assets, doctor,
-    open_mesh, parse_surface, write_tets,
+    open_mesh_unless, parse_surface, write_tets,
 };
 use crate::output::{OutputFile, check_writable};
 
@@ -84,20 +85,22 @@ pub fn mesh(args: &MeshArgs) -> Result<(), Failure> {
     check_writable(&args.output)?;
     args.report.as_deref().map_or(Ok(()), check_writable)?;
 
+    let cancel = interrupt::token();
+    let failed = |error| match error {
+        MeshError::Cancelled => Failure::Run("interrupted; nothing was written".into()),
+        MeshError::File { .. } => Failure::Input(error.to_string()),
+        error => in_file(&args.input, error),
+    };
     let mut clock = Clock::new(&["read", "mend", "fill", "measure", "write"]);
-    let file = clock.time(|| read(&args.input))?;
+    let file = clock.time(|| read(&args.input, &cancel))?.map_err(failed)?;
     let mut notes = file.notes;
     let (tets, method, surface) = match file.data {
         MeshData::Surface(read) => {
-            let surface = clock.time(|| doctor::mend(read.clone()));
+            let (surface, _) = clock.time(|| doctor::mend_unless(read.clone(), &cancel)).map_err(|cancelled| failed(cancelled.into()))?;
             notes.extend((surface != read).then(|| format!("the surface was mended: `pliant check {}` tells what was wrong", args.input)));
             let method = args.method.as_deref().and_then(Method::from_name).unwrap_or(Method::Stuffing);
             let fineness = args.tets.map_or(Fineness::Cells(args.resolution.unwrap_or(RESOLUTION)), Fineness::Tets);
-            let tets = clock.time(|| method.tetrahedralise(&surface, fineness, Border::Volume, &interrupt::token()));
-            let failed = |error| match error {
-                MeshError::Cancelled => Failure::Run("interrupted; nothing was written".into()),
-                error => in_file(&args.input, error),
-            };
+            let tets = clock.time(|| method.tetrahedralise(&surface, fineness, Border::Volume, &cancel));
             (tets.map_err(failed)?, Some(method.name()), Some(surface))
         }
         MeshData::Tets(read) => {
@@ -108,13 +111,16 @@ pub fn mesh(args: &MeshArgs) -> Result<(), Failure> {
                     args.input
                 )));
             }
-            let tets = clock.time(|| doctor::mend_tets(read.clone()));
+            let mended = clock.time(|| doctor::mend_tets_unless(read.clone(), &cancel)).map_err(|cancelled| failed(cancelled.into()))?;
+            let (tets, mending) = mended;
             notes.extend((tets != read).then(|| format!("the tets were mended: `pliant check {}` tells what was wrong", args.input)));
-            clock.time(|| tets.check()).map_err(|error| in_file(&args.input, error))?;
+            clock.time(|| tets.check()).map_err(failed)?;
+            notes.extend(doctor::tet_notes(&tets, &tets.outside(), &mending));
             (tets, None, None)
         }
     };
     let (shape, measured) = clock.time(|| (Shape::of(&tets), surface.map(|surface| compare(&surface, &tets))));
+    cancel.check().map_err(|cancelled| failed(cancelled.into()))?;
     let (surface, hausdorff) = measured.unzip();
     let written = clock.time(|| {
         let text = write_tets(&tets, format).unwrap_or_default();
@@ -146,15 +152,12 @@ fn in_file(file: &str, error: MeshError) -> Failure {
     Failure::Input(format!("{file}: {error}"))
 }
 
-fn read(input: &str) -> Result<MeshFile, Failure> {
-    let parsed = match input.strip_prefix("builtin:") {
-        None => return open_mesh(Path::new(input)).map_err(|error| Failure::Input(error.to_string())),
-        Some(name) => match assets::builtin(name) {
-            Some(bytes) => parse_surface(name, bytes).map(MeshFile::from),
-            None => return Err(Failure::Input(format!("no mesh {name} is built in; choose one of {}", assets::NAMES.join(", ")))),
-        },
-    };
-    parsed.map_err(|error| Failure::Input(error.to_string()))
+fn read(input: &str, cancel: &CancelToken) -> Result<Result<MeshFile, MeshError>, Failure> {
+    let Some(name) = input.strip_prefix("builtin:") else { return Ok(open_mesh_unless(Path::new(input), cancel)) };
+    match assets::builtin(name) {
+        Some(bytes) => Ok(parse_surface(name, bytes).map(MeshFile::from)),
+        None => Err(Failure::Input(format!("no mesh {name} is built in; choose one of {}", assets::NAMES.join(", ")))),
+    }
 }
 
 fn compare(surface: &SurfaceMesh, tets: &TetMesh) -> (Surface, Hausdorff) {
@@ -248,6 +251,8 @@ impl fmt::Display for Report {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+
+    use crate::mesh::open_mesh;
 
     use super::*;
 

@@ -15,7 +15,7 @@ use crate::model::ContactMethod;
 use crate::output::{OutputFile, check_writable};
 use crate::scene::{Built, Scene, build_unless};
 use crate::sim::report::Report;
-use crate::sim::{Health, Options, ResumedParams, Session, SessionHeader, Simulation};
+use crate::sim::{Health, Options, ResumedParams, Session, SessionHeader, Simulation, SimulationError};
 use crate::step::StepError;
 
 #[derive(Args)]
@@ -105,7 +105,10 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         device: results.device(),
         ..Options::default()
     };
-    let mut simulation = Simulation::new(built, &options)?;
+    let mut simulation = match Simulation::new_unless(built, &options, &cancel) {
+        Err(SimulationError::Cancelled(_)) => return Err(Failure::Run("interrupted before the first step".into())),
+        opened => opened?,
+    };
     simulation.set_measuring(args.report.is_some() || trace.is_some());
     if let Some(path) = &args.resume {
         simulation.resume_with(path, resumed_params(&flags))?;
@@ -275,7 +278,7 @@ fn verdict(simulation: &mut Simulation) -> Result<(), Failure> {
     let positions = simulation.node_positions().map_err(|error| Failure::Run(error.to_string()))?;
     let health = Health::of(simulation.model(), &positions);
     let text = format!(
-        "volume {:.1} % and longest side {:.1} % of those at rest, {:.2} % of the tets inverted, lowest point at {:.2} mm",
+        "volume {:.1} % and longest side {:.1} % of those at rest, {:.2} % of it inverted, lowest point at {:.2} mm",
         100.0 * health.volume,
         100.0 * health.longest,
         100.0 * health.inverted,

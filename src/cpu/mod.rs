@@ -17,7 +17,7 @@ use crate::elastic::RestPoses;
 use crate::math::Vec3;
 use crate::model::{ContactMethod, ElasticPrecision, Model, State};
 use crate::sparse::TwoLevel;
-use crate::step::{Backend, IslandWork, StepError, StepInputs, StepReport, SurfacePositions, Work};
+use crate::step::{Backend, IslandWork, StepError, StepInputs, StepReport, SurfacePositions, Work, check_cancelled};
 
 /// Makes the solver of a method, if it knows the method.
 pub type Methods = fn(ContactMethod) -> Option<Box<dyn RowSolver>>;
@@ -47,16 +47,23 @@ impl CpuBackend {
     }
 
     /// Islands without contacts, in f32, if they end without any.
-    fn solve_untouched(&mut self, step: &StepInputs, detection: &Detection, work: &mut Work, report: &mut StepReport) {
+    fn solve_untouched(
+        &mut self,
+        step: &StepInputs,
+        detection: &Detection,
+        work: &mut Work,
+        report: &mut StepReport,
+    ) -> Result<(), StepError> {
         let is_untouched = |work: &IslandWork| work.contacts.is_empty();
         if step.params.elastic_precision == ElasticPrecision::Double || !work.island_works.iter().any(is_untouched) {
-            return;
+            return Ok(());
         }
         let Self { matrix, rests, systems, untouched, .. } = self;
         report.stages.time("assembly", || {
-            rests.select(step.model, step.params, step.method == ContactMethod::Cwc);
+            rests.select(step.model, step.params, step.method == ContactMethod::Cwc, &step.loads.cancel);
             matrix.assemble_single(step);
         });
+        check_cancelled(step.loads)?;
         // The matrices go to the islands of their bodies, and back.
         systems.resize_with(step.model.bodies.len(), TwoLevel::default);
         untouched.resize_with(untouched.len().max(work.islands.list.len()), Vec::new);
@@ -76,20 +83,28 @@ impl CpuBackend {
         for (island, own) in work.islands.list.iter().zip(untouched) {
             island.deformable().iter().zip(own.drain(..)).for_each(|(segment, system)| systems[segment.body.index()] = system);
         }
+        Ok(())
     }
 
     /// Islands that are not solved yet, in f64.
-    fn solve_touched(&mut self, step: &StepInputs, detection: &Detection, work: &mut Work, report: &mut StepReport) {
+    fn solve_touched(
+        &mut self,
+        step: &StepInputs,
+        detection: &Detection,
+        work: &mut Work,
+        report: &mut StepReport,
+    ) -> Result<(), StepError> {
         if work.island_works.iter().all(|work| work.solved.is_some()) {
-            return;
+            return Ok(());
         }
         let Self { matrix, rests, islands, methods, .. } = self;
         let has_rests = step.method == ContactMethod::Cwc;
         report.stages.time("assembly", || {
             if matrix.assemble_double(step) && has_rests {
-                rests.turn(step.model, step.params, matrix.rotations());
+                rests.turn(step.model, step.params, matrix.rotations(), &step.loads.cancel);
             }
         });
+        check_cancelled(step.loads)?;
         let rests = if has_rests { rests.bodies() } else { &[] };
         let (work_left, n_islands) = (step.loads.budget.left(), work.islands.list.len());
         let (methods, clock) = (*methods, report.stages.clock());
@@ -99,6 +114,7 @@ impl CpuBackend {
                 touched.solve(island, local, work, scratch);
             }
         });
+        Ok(())
     }
 }
 
@@ -121,9 +137,8 @@ impl Backend for CpuBackend {
         work: &mut Work,
         report: &mut StepReport,
     ) -> Result<(), StepError> {
-        self.solve_untouched(step, detection, work, report);
-        self.solve_touched(step, detection, work, report);
-        Ok(())
+        self.solve_untouched(step, detection, work, report)?;
+        self.solve_touched(step, detection, work, report)
     }
 
     fn commit(&mut self, _: &Model, state: &mut State) -> Result<(), StepError> {

@@ -64,7 +64,7 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
     right_hand_side(inputs, &elements_now.forces, &mut rhs);
     matrix(inputs, &elements_now.tangents, &mut a, &mut vec![]);
     let mut poses = RestPoses::default();
-    poses.turn(model, params, &rotations);
+    poses.turn(model, params, &rotations, CancelToken::never());
     let rests = poses.bodies();
     let detection = Detection::new(model, surfaces, state, params, DetectionMemory::default());
     let mut bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
@@ -204,7 +204,7 @@ fn the_matrix_of_a_turned_body_is_turned() {
         let inputs = SystemInputs { model: &model, state, params: &params, loads: &Loads::default() };
         matrix(inputs, &elements_now.tangents, &mut a, &mut vec![]);
         let mut poses = RestPoses::default();
-        poses.turn(&model, &params, &rotations);
+        poses.turn(&model, &params, &rotations, CancelToken::never());
         (a.blocks, poses.bodies()[0].as_ref().unwrap().rotations.clone())
     };
     let rest = State::initial(&model);
@@ -239,7 +239,7 @@ fn bodies_that_are_alike_share_a_shape() {
     let model = Arc::new(builder.build().unwrap());
     let params = Params::default();
     let mut poses = RestPoses::default();
-    poses.turn(&model, &params, &State::initial(&model).rotations);
+    poses.turn(&model, &params, &State::initial(&model).rotations, CancelToken::never());
     let rests = poses.bodies();
     let shape = |k: usize| Arc::as_ptr(&rests[k].as_ref().unwrap().shape);
     assert_eq!([shape(1), shape(2)], [shape(0); 2]);

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::rotation::{self, Quaternion};
 use super::{SystemInputs, elements, matrix};
+use crate::cancel::CancelToken;
 use crate::element::{Element, Tet4};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Body, End, Model};
@@ -78,15 +79,15 @@ struct Kept {
 
 impl RestPoses {
     /// Makes the coarse factors of this time step, and, if `needs_factors`, those for contact where something may
-    /// touch; unless they are there.
-    pub fn select(&mut self, model: &Model, params: &Params, needs_factors: bool) {
+    /// touch; unless they are there. Where `cancel` is cancelled meanwhile some are missing; the next call makes them.
+    pub fn select(&mut self, model: &Model, params: &Params, needs_factors: bool, cancel: &CancelToken) {
         if self.levels.len() < model.bodies.len() {
             self.levels = model.bodies.par_iter().map(|body| Levels::new(model, body)).collect();
         }
-        self.keep(model, params, needs_factors && model.may_touch());
+        self.keep(model, params, needs_factors && model.may_touch(), cancel);
     }
 
-    fn keep(&mut self, model: &Model, params: &Params, needs_factors: bool) {
+    fn keep(&mut self, model: &Model, params: &Params, needs_factors: bool, cancel: &CancelToken) {
         match self.kept.iter().position(|kept| kept.time_step == params.time_step) {
             Some(place) => self.kept[..=place].rotate_right(1),
             None => {
@@ -100,10 +101,14 @@ impl RestPoses {
         if needs_factors || needs_coarse {
             let a = rest_matrix(model, params);
             if needs_factors {
-                kept.bodies = rest_bodies(model, &a);
+                kept.bodies = rest_bodies(model, &a, cancel);
             }
             if needs_coarse {
                 kept.coarse = coarse_of_matrix(model, params, |body| Coarse::new(&self.levels[body].layout, &model.pattern, &a.blocks));
+            }
+            // What was cut short is not kept.
+            if cancel.is_cancelled() {
+                self.kept.remove(0);
             }
         }
     }
@@ -119,9 +124,10 @@ impl RestPoses {
     }
 
     /// Turns the factors of this time step by the rotations of the tets.
-    pub fn turn(&mut self, model: &Model, params: &Params, tet_rotations: &[Quaternion]) {
-        self.keep(model, params, true);
-        for (body, rest) in model.bodies.iter().zip(&mut self.kept[0].bodies) {
+    pub fn turn(&mut self, model: &Model, params: &Params, tet_rotations: &[Quaternion], cancel: &CancelToken) {
+        self.keep(model, params, true, cancel);
+        let Some(kept) = self.kept.first_mut() else { return };
+        for (body, rest) in model.bodies.iter().zip(&mut kept.bodies) {
             let Some(rest) = rest else { continue };
             let turn = rest.turn;
             rest.rotations.par_iter_mut().with_min_len(128).zip(body.nodes.clone()).for_each(|(rotation, node)| {
@@ -228,7 +234,7 @@ fn coarse_of_matrix<T: Send>(
 }
 
 /// Factors of all deformable bodies, one for those of the same shape.
-fn rest_bodies(model: &Model, a: &Operator) -> Vec<Option<RestBody>> {
+fn rest_bodies(model: &Model, a: &Operator, cancel: &CancelToken) -> Vec<Option<RestBody>> {
     let held = |end: &End| match end {
         End::Nodes(nodes) => nodes.iter().map(|(n, _)| *n).collect(),
         _ => vec![],
@@ -238,7 +244,7 @@ fn rest_bodies(model: &Model, a: &Operator) -> Vec<Option<RestBody>> {
     // Not positive definite only where the material is not: then conjugate gradients do without.
     let shape_of = |body: usize| {
         let range = &model.bodies[body].nodes;
-        let factor = RestFactor::new(&model.pattern, &a.blocks, range, &model.fixed, &model.rest_positions).ok()?;
+        let factor = RestFactor::new_unless(&model.pattern, &a.blocks, range, (&model.fixed, &model.rest_positions), cancel).ok()?;
         let columns = Columns::new(&factor, &touched[body], COLUMNS_LIMIT);
         Some(Arc::new(RestShape { factor, columns }))
     };

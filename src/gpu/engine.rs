@@ -258,7 +258,8 @@ impl Backend for DeviceBackend {
         self.inverses.extend(self.links.rigid_blocks.iter().map(|block| block.try_inverse().unwrap_or_else(Mat3::zeros)));
         self.rigid_rhs.resize(2 * model.rigid_bodies.len(), Vec3::zeros());
         rigid_right_hand_side(step.system(), &mut self.rigid_rhs);
-        self.rests.select(model, params, true);
+        self.rests.select(model, params, true, &loads.cancel);
+        check_cancelled(loads)?;
         dv.copy_from_slice(&state.velocity_changes);
         for ((dv, inverse), rhs) in dv[model.n_nodes()..].iter_mut().zip(&self.inverses).zip(&self.rigid_rhs) {
             *dv = inverse * rhs;

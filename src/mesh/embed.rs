@@ -1,18 +1,26 @@
 use rayon::prelude::*;
 
+use super::tet_grid::{TetGrid, weights};
 use super::tree::Tree;
 use super::{Embedding, MeshError, SurfaceMesh, TetMesh};
-use crate::math::{Aabb, Vec3};
+use crate::cancel::CancelToken;
+use crate::math::Vec3;
 
 /// Finds for each point the tet that contains it and the point's barycentric weights there. A point outside every tet
 /// goes to the nearest tet, with some weights negative.
 pub fn embed(tets: &TetMesh, points: &[Vec3]) -> Result<Embedding, MeshError> {
+    embed_unless(tets, points, &CancelToken::default())
+}
+
+/// The same, which ends with [`MeshError::Cancelled`] soon after `cancel` is cancelled.
+pub fn embed_unless(tets: &TetMesh, points: &[Vec3], cancel: &CancelToken) -> Result<Embedding, MeshError> {
     tets.check()?;
     if let Some(vertex) = points.iter().position(|p| !p.iter().all(|x| x.is_finite())) {
         return Err(MeshError::NotFinite { vertex });
     }
     let grid = TetGrid::new(tets);
-    let inside: Vec<Option<usize>> = points.par_iter().map(|point| grid.locate(point)).collect();
+    let inside: Vec<Option<usize>> = points.par_iter().map(|point| if cancel.is_cancelled() { None } else { grid.locate(point) }).collect();
+    cancel.check()?;
     // The tet nearest to a point outside lies at the border.
     let (mut surface, mut owners) = (SurfaceMesh::default(), vec![]);
     if inside.contains(&None) {
@@ -21,10 +29,12 @@ pub fn embed(tets: &TetMesh, points: &[Vec3]) -> Result<Embedding, MeshError> {
     }
     let border = Tree::new(&surface);
     let locate = |(inside, point): (&Option<usize>, &Vec3)| {
-        let tet = inside.unwrap_or_else(|| owners[border.closest_triangle(point)] as usize);
+        let nearest = || if cancel.is_cancelled() { 0 } else { owners[border.closest_triangle(point)] as usize };
+        let tet = inside.unwrap_or_else(nearest);
         (tets.tets[tet], weights(&tets.corners(tet), point))
     };
     let (nodes, weights) = inside.par_iter().zip(points).map(locate).unzip();
+    cancel.check()?;
     Ok(Embedding { nodes, weights })
 }
 
@@ -35,105 +45,6 @@ impl Embedding {
             nodes.iter().zip(weights).map(|(&node, weight)| node_positions[node as usize] * *weight).sum()
         };
         self.nodes.iter().zip(&self.weights).map(point).collect()
-    }
-}
-
-/// Rounding may put a point on a face outside of the tets on both of its sides, by this part of their size.
-const WEIGHT_TOLERANCE: f64 = 1e-10;
-
-/// Barycentric weights of a point in a tet, by ratios of volumes.
-fn weights([a, b, c, d]: &[Vec3; 4], point: &Vec3) -> [f64; 4] {
-    let (ab, ac, ad, ap) = (b - a, c - a, d - a, point - a);
-    let volume = ab.dot(&ac.cross(&ad));
-    let w = [ap.dot(&ac.cross(&ad)), ab.dot(&ap.cross(&ad)), ab.dot(&ac.cross(&ap))].map(|part| part / volume);
-    [1.0 - w[0] - w[1] - w[2], w[0], w[1], w[2]]
-}
-
-/// Each cell lists the tets whose boxes touch it.
-struct TetGrid<'a> {
-    mesh: &'a TetMesh,
-    bounds: Aabb,
-    cells: [usize; 3],
-    /// Edges of a cell [m].
-    spacing: Vec3,
-    /// The tets of cell `c` are `tets[starts[c]..starts[c + 1]]`.
-    starts: Vec<u32>,
-    tets: Vec<u32>,
-}
-
-impl<'a> TetGrid<'a> {
-    fn new(mesh: &'a TetMesh) -> Self {
-        let bounds = Aabb::of(&mesh.positions);
-        // About two tets a cell when they fill the box; never more than 256 cells along an axis.
-        let edge = (bounds.extent().product() / mesh.tets.len() as f64 * 2.0).cbrt();
-        let cells = std::array::from_fn(|axis| ((bounds.extent()[axis] / edge).ceil() as usize).clamp(1, 256));
-        let spacing = bounds.extent().component_div(&Vec3::from(cells.map(|n| n as f64)));
-        let mut grid = Self { mesh, bounds, cells, spacing, starts: Vec::new(), tets: Vec::new() };
-
-        let slots = cells.iter().product::<usize>();
-        let mut counts = vec![0u32; slots + 1];
-        grid.each_listing(|slot, _| counts[slot + 1] += 1);
-        for slot in 0..slots {
-            counts[slot + 1] += counts[slot];
-        }
-        let mut listed = vec![0; counts[slots] as usize];
-        let mut next = counts.clone();
-        grid.each_listing(|slot, tet| {
-            listed[next[slot] as usize] = tet;
-            next[slot] += 1;
-        });
-        (grid.starts, grid.tets) = (counts, listed);
-        grid
-    }
-
-    /// Calls `list(cell, tet)` for every cell that the box of a tet touches.
-    fn each_listing(&self, mut list: impl FnMut(usize, u32)) {
-        for tet in 0..self.mesh.tets.len() {
-            let bounds = Aabb::of(&self.mesh.corners(tet));
-            let (min, max) = (self.cell(&bounds.min), self.cell(&bounds.max));
-            each_cell(min, max, |cell| list(self.slot(cell), tet as u32));
-        }
-    }
-
-    /// The cell of a point, or the nearest cell when the point lies outside the grid.
-    fn cell(&self, point: &Vec3) -> [usize; 3] {
-        std::array::from_fn(|axis| {
-            // A cast from float saturates, so that negative values give cell 0.
-            (((point[axis] - self.bounds.min[axis]) / self.spacing[axis]) as usize).min(self.cells[axis] - 1)
-        })
-    }
-
-    fn slot(&self, cell: [usize; 3]) -> usize {
-        (cell[2] * self.cells[1] + cell[1]) * self.cells[0] + cell[0]
-    }
-
-    fn tets_of(&self, cell: [usize; 3]) -> &[u32] {
-        let slot = self.slot(cell);
-        &self.tets[self.starts[slot] as usize..self.starts[slot + 1] as usize]
-    }
-
-    /// The tet that holds a point. On a border between tets it is the tet in which the point lies deepest; the first of
-    /// equals.
-    fn locate(&self, point: &Vec3) -> Option<usize> {
-        let mut best = (f64::NEG_INFINITY, 0);
-        for &tet in self.tets_of(self.cell(point)) {
-            let weights = weights(&self.mesh.corners(tet as usize), point);
-            let least = weights.into_iter().fold(f64::INFINITY, f64::min);
-            if least > best.0 {
-                best = (least, tet as usize);
-            }
-        }
-        (best.0 >= -WEIGHT_TOLERANCE).then_some(best.1)
-    }
-}
-
-fn each_cell(min: [usize; 3], max: [usize; 3], mut visit: impl FnMut([usize; 3])) {
-    for k in min[2]..=max[2] {
-        for j in min[1]..=max[1] {
-            for i in min[0]..=max[0] {
-                visit([i, j, k]);
-            }
-        }
     }
 }
 

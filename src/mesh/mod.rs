@@ -9,18 +9,23 @@ pub mod fill;
 mod kuhn;
 mod mass;
 pub mod measure;
+mod outside;
 mod read;
 pub mod shapes;
+mod slivers;
 mod surface;
+mod tet_grid;
 mod tets;
 mod tree;
 mod write;
 
-pub use embed::embed;
+pub use embed::{embed, embed_unless};
 pub use error::MeshError;
 pub use fill::{Border, Fineness, Method, RESOLUTIONS};
 pub use mass::{MassProperties, mass_properties};
-pub use read::{At, Beside, ENDINGS, Format, MeshData, MeshFile, open_mesh, parse_surface, read_mesh, read_surface};
+pub use outside::Outside;
+pub use read::{At, Beside, ENDINGS, Format, MeshData, MeshFile, open_mesh, open_mesh_unless, parse_surface, read_mesh, read_surface};
+pub use slivers::{SLIVER, softening};
 pub use tets::Quality;
 pub use write::{TET_ENDINGS, write_obj, write_tets};
 

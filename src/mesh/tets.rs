@@ -53,7 +53,11 @@ impl TetMesh {
 
     /// The boundary as triangles over its own vertices, and the node of each of these vertices, in their order.
     pub fn boundary_skin(&self) -> (Vec<[u32; 3]>, Embedding) {
-        let boundary = self.boundary();
+        self.skin_of(&self.boundary())
+    }
+
+    /// Faces as triangles over their own vertices, and the node of each of these vertices, in their order.
+    pub(super) fn skin_of(&self, boundary: &[[u32; 3]]) -> (Vec<[u32; 3]>, Embedding) {
         let mut vertex = vec![u32::MAX; self.positions.len()];
         boundary.iter().flatten().for_each(|&node| vertex[node as usize] = 0);
         let mut embedding = Embedding::default();

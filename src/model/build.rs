@@ -4,10 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Body, FrictionTable, Lists, Model, Obstacle, RigidBody, Surface, Tet};
+use crate::cancel::{CancelToken, Cancelled};
 use crate::element::{Element, Tet4, Tet4Rest};
 use crate::material::Material;
 use crate::math::Vec3;
-use crate::mesh::{CornerNormals, Embedding, TetMesh};
+use crate::mesh::{CornerNormals, Embedding, TetMesh, softening};
 use crate::sparse::Pattern;
 
 /// A deformable body as it enters a model; all geometry in the world frame.
@@ -45,6 +46,8 @@ pub enum ModelError {
     NotFinite { body: String, node: usize },
     #[error("node {node} of body \"{body}\" belongs to no tet; remove unused nodes from the mesh")]
     Unused { body: String, node: usize },
+    #[error("the building of the model was {0}")]
+    Cancelled(#[from] Cancelled),
 }
 
 #[derive(Default)]
@@ -110,6 +113,11 @@ impl ModelBuilder {
 
     /// Joins everything into one numbering.
     pub fn build(self) -> Result<Model, ModelError> {
+        self.build_unless(&CancelToken::default())
+    }
+
+    /// The same, which ends with [`ModelError::Cancelled`] soon after `cancel` is cancelled.
+    pub fn build_unless(self, cancel: &CancelToken) -> Result<Model, ModelError> {
         let mut model = Model {
             bodies: vec![],
             rigid_bodies: self.rigid_bodies,
@@ -133,11 +141,12 @@ impl ModelBuilder {
         let mut drawn = Surface::default();
         let mut touching = self.bodies.iter().any(|body| body.collision.is_some()).then(Surface::default);
         for (index, body) in self.bodies.into_iter().enumerate() {
+            cancel.check()?;
             append(&mut model, &mut drawn, touching.as_mut(), index as u32, body)?;
         }
         model.surface = Arc::new(drawn);
         model.collision = touching.map_or_else(|| model.surface.clone(), Arc::new);
-        connect(&mut model);
+        connect(&mut model, cancel)?;
         Ok(model)
     }
 }
@@ -166,6 +175,8 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
         return Err(ModelError::NotFinite { body: name, node });
     }
     let material_index = model.material_index(&material);
+    // The material of the body comes first, whether all tets are made of it or none.
+    let softer = softening(&tets);
     let offset = first_node as u32;
     let mut masses = vec![0.0; tets.positions.len()];
     let mut total_volume = 0.0;
@@ -178,7 +189,11 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
             masses[*n as usize] += material.density * volume / Tet4::NODES as f64;
         }
         total_volume += volume;
-        model.tets.push(Tet { nodes: nodes.map(|n| n + offset), gradients, volume, material: material_index, body: index });
+        let material = match softer.as_ref().map(|factors| factors[t]) {
+            None | Some(1.0) => material_index,
+            Some(factor) => model.material_index(&Material { young_modulus: factor * material.young_modulus, ..material }),
+        };
+        model.tets.push(Tet { nodes: nodes.map(|n| n + offset), gradients, volume, material, body: index });
     }
     if let Some(node) = masses.iter().position(|m| *m == 0.0) {
         return Err(ModelError::Unused { body: name, node });
@@ -239,7 +254,7 @@ impl Surface {
 }
 
 /// Edges, pattern and the gather lists.
-fn connect(model: &mut Model) {
+fn connect(model: &mut Model, cancel: &CancelToken) -> Result<(), Cancelled> {
     let mut pairs: Vec<(u64, u32)> = Vec::with_capacity(model.tets.len() * Tet4::EDGES);
     for (t, tet) in model.tets.iter().enumerate() {
         for a in 0..Tet4::NODES {
@@ -251,7 +266,9 @@ fn connect(model: &mut Model) {
             }
         }
     }
+    cancel.check()?;
     pairs.sort_unstable();
+    cancel.check()?;
     let mut edges: Vec<[u32; 2]> = vec![];
     let mut listed = Vec::with_capacity(pairs.len());
     for (key, item) in pairs {
@@ -262,8 +279,11 @@ fn connect(model: &mut Model) {
         listed.push((edges.len() as u32 - 1, item));
     }
     model.edge_tets = Lists::from_pairs(edges.len(), &listed);
+    cancel.check()?;
     model.pattern = Pattern::new(model.n_nodes(), edges);
+    cancel.check()?;
     let corners_of = |(t, tet): (usize, &Tet)| [0, 1, 2, 3].map(|c| (tet.nodes[c], Tet4::corner_item(t, c)));
     let corners: Vec<_> = model.tets.iter().enumerate().flat_map(corners_of).collect();
     model.node_corners = Lists::from_pairs(model.n_nodes(), &corners);
+    Ok(())
 }

@@ -153,8 +153,8 @@ impl Builder<'_> {
         let meshes = placed.iter().filter_map(|placed| self.mesh_origin(placed, &slots)).collect();
         add_obstacles(&placed, &frictions, [soft, rigid], &mut builder);
         builder.friction(frictions);
-        self.cancel.check().map_err(|cancelled| self.error(Origin::File(0), "", format!("its building was {cancelled}")))?;
-        let mut model = builder.build().map_err(|e| self.error(Origin::File(0), "", e.to_string()))?;
+        self.check_cancelled()?;
+        let mut model = builder.build_unless(self.cancel).map_err(|e| self.error(Origin::File(0), "", e.to_string()))?;
         let target = |target: &Target| match slots[target.body] {
             Slot::Soft(first) => first + target.copy,
             Slot::Rigid(_) | Slot::Obstacle(_) => unreachable!("forces and probes name deformable bodies"),
@@ -200,6 +200,7 @@ impl Builder<'_> {
                     slots[*index] = Slot::Soft(entries[0].len());
                     entries[0].extend(copies());
                     for (copy, placement) in placements.iter().enumerate() {
+                        self.check_cancelled()?;
                         builder.soft_body(self.soft_body(body, copy, placement, solid)?);
                     }
                 }
@@ -238,7 +239,7 @@ impl Builder<'_> {
             let folder = self.scene.folder.as_deref();
             let mut made = Made::new(body, folder, self.cancel).map_err(|fault| self.fault(body, fault))?;
             if let Made::Solid(solid) = &mut made {
-                solid.set_collision(&body.collision, folder).map_err(|fault| self.collision_fault(body, fault))?;
+                solid.set_collision(&body.collision, folder, self.cancel).map_err(|fault| self.collision_fault(body, fault))?;
             }
             placed.push(Placed { index, body, made, placements: vec![] });
         }
@@ -261,6 +262,13 @@ impl Builder<'_> {
                 }
             }
         }
+        for Placed { body, made, placements, .. } in &mut placed {
+            let (Made::Solid(solid), true, Some(place)) = (made, body.self_contact, placements.first()) else { continue };
+            if solid.may_settle {
+                let tolerance = self.content.params.contact_tolerance / place.scaling();
+                solid.settle(tolerance, self.cancel).map_err(|cancelled| self.fault(body, cancelled.into()))?;
+            }
+        }
         Ok(placed)
     }
 
@@ -268,6 +276,10 @@ impl Builder<'_> {
         let Copies::Scatter { origin, .. } = body.copies else { unreachable!("only scattered copies search for room") };
         let message = format!("copy {copy} finds no place that is free; enlarge the box from min to max, or give a smaller count");
         self.error(origin, &format!("body.{}.scatter", body.name), message)
+    }
+
+    fn check_cancelled(&self) -> Result<(), SceneError> {
+        self.cancel.check().map_err(|cancelled| self.error(Origin::File(0), "", format!("its building was {cancelled}")))
     }
 
     fn error(&self, origin: Origin, key: &str, message: String) -> SceneError {
@@ -316,7 +328,7 @@ impl Builder<'_> {
             soft.normals = solid.normals.as_ref().map(|normals| normals.iter().map(|n| n.map(|n| turned(n, placement))).collect());
         }
         soft.collision.clone_from(&solid.collision);
-        (soft.color, soft.self_contact) = (body.color, body.self_contact);
+        (soft.color, soft.self_contact) = (body.color, body.self_contact && !solid.passes_through_itself);
         let center = center_of_mass(&soft);
         soft.velocities = soft.tets.positions.iter().map(|p| velocity + angular_velocity.cross(&(p - center))).collect();
         for region in fix {

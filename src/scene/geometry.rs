@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
+use super::at_rest::{self, AtRest, Skin};
 use super::nodes::Transform;
 use super::read::{Anchor, BodyContent, Collision, Filling, Geometry, Role};
-use crate::cancel::CancelToken;
+use crate::cancel::{CancelToken, Cancelled};
 use crate::geometry::Shape;
 use crate::math::{Aabb, Quat, Vec3};
 use crate::mesh::{
-    Border, CornerNormals, Embedding, Fineness, MeshData, MeshError, MeshFile, Method, SurfaceMesh, TetMesh, assets, doctor, embed,
-    fill::voxel, open_mesh, parse_surface, shapes,
+    Border, CornerNormals, Embedding, Fineness, MeshData, MeshError, MeshFile, Method, Outside, SurfaceMesh, TetMesh, assets, doctor,
+    embed_unless, fill::voxel, open_mesh_unless, parse_surface, shapes,
 };
 
 /// Tets and surface of a deformable body before it is placed.
@@ -25,6 +26,10 @@ pub struct Solid {
     pub collision: Option<Skin>,
     /// Unless the scene says what touches, it is not the drawn surface.
     touches_with_tets: bool,
+    /// It is looked at whether what touches meets itself at rest: not where the scene names a surface for that.
+    pub may_settle: bool,
+    /// What touches meets itself at rest, and cannot be set apart.
+    pub passes_through_itself: bool,
     /// Changes by the reader and the doctor, one sentence each.
     pub notes: Vec<String>,
     /// Part of the tets' volume that the body fills: tets that hold its surface have a larger volume than it encloses,
@@ -34,9 +39,6 @@ pub struct Solid {
     scale: f64,
     shift: Vec3,
 }
-
-/// Triangles, and where their vertices lie in the tets.
-type Skin = (Vec<[u32; 3]>, Embedding);
 
 /// A mesh that cannot become a solid, with the reason and what would mend it.
 pub enum Fault {
@@ -49,6 +51,12 @@ pub enum Fault {
         vertex: usize,
         distance: f64,
     },
+}
+
+impl From<Cancelled> for Fault {
+    fn from(cancelled: Cancelled) -> Self {
+        Self::Mesh(cancelled.into())
+    }
 }
 
 impl From<MeshError> for Fault {
@@ -75,7 +83,7 @@ impl Made {
             (Role::Deformable { .. }, _) => Ok(Self::Solid(Box::new(solid(body, folder, cancel)?))),
             (Role::Obstacle { .. }, Some(shape)) => Ok(Self::Exact(shape, anchor_point(body.anchor, &shape_bounds(&shape)))),
             _ => {
-                let mut surface = surface(&body.geometry, folder)?;
+                let mut surface = surface(&body.geometry, folder, cancel)?;
                 let shift = anchor_point(body.anchor, &surface.aabb());
                 surface.positions.iter_mut().for_each(|p| *p -= shift);
                 Ok(Self::Surface(surface))
@@ -103,7 +111,7 @@ impl Made {
 /// Tets and surface of a deformable body.
 fn solid(body: &BodyContent, folder: Option<&Path>, cancel: &CancelToken) -> Result<Solid, Fault> {
     let mut solid = match body.geometry {
-        Geometry::Mesh { ref file, filling, size } => of_file(read(file, folder)?, filling, size, &body.collision, cancel)?,
+        Geometry::Mesh { ref file, filling, size } => of_file(read(file, folder, cancel)?, filling, size, &body.collision, cancel)?,
         Geometry::Icosphere { radius, level, resolution } => {
             embedded(shapes::icosphere(radius, level), Method::Voxel, Fineness::Cells(resolution), cancel)?
         }
@@ -116,10 +124,10 @@ fn solid(body: &BodyContent, folder: Option<&Path>, cancel: &CancelToken) -> Res
 }
 
 /// The surface of a rigid body, or of a static or driven one.
-fn surface(geometry: &Geometry, folder: Option<&Path>) -> Result<SurfaceMesh, Fault> {
+fn surface(geometry: &Geometry, folder: Option<&Path>, cancel: &CancelToken) -> Result<SurfaceMesh, Fault> {
     let surface = match *geometry {
         Geometry::Mesh { ref file, size, .. } => {
-            let mut surface = load(file, folder)?;
+            let mut surface = load(file, folder, cancel)?;
             rescale(&mut surface.positions, size);
             surface
         }
@@ -202,18 +210,22 @@ fn of_file(file: MeshFile, filling: Filling, size: Option<f64>, collision: &Coll
     };
     let solid = match file.data {
         MeshData::Tets(read) => {
-            let mut tets = doctor::mend_tets(read.clone());
+            let (mut tets, mending) = doctor::mend_tets_unless(read.clone(), cancel)?;
             was_mended(tets != read);
             tets.check()?;
             let scale = rescale(&mut tets.positions, size);
-            Solid { scale, ..Solid::new(tets, None) }
+            let outside = tets.outside_unless(cancel)?;
+            notes.extend(doctor::tet_notes(&tets, &outside, &mending));
+            let skin = (!outside.inner_faces.is_empty()).then_some((outside.triangles, outside.embedding));
+            Solid { scale, may_settle: true, ..Solid::new(tets, skin) }
         }
         MeshData::Surface(read) => {
-            let (mut surface, lids) = doctor::mend_and_close(read.clone());
+            let (mut surface, lids) = doctor::mend_unless(read.clone(), cancel)?;
             was_mended(surface != read);
             surface.check()?;
             let scale = rescale(&mut surface.positions, size);
             let found = doctor::diagnose(&surface);
+            cancel.check()?;
             let Filling { method, fineness, subdivides } = filling;
             let resolution = match fineness {
                 Fineness::Cells(resolution) => resolution,
@@ -224,13 +236,14 @@ fn of_file(file: MeshFile, filling: Filling, size: Option<f64>, collision: &Coll
             let cell = found.bounds.extent().max() / f64::from(resolution);
             let is_thin = 2.0 * found.signed_volume < cell * found.area;
             let touches_with_tets = matches!(collision, Collision::Auto)
-                && (is_thin || lids > 0 || found.degenerate_triangles > 0 || doctor::crosses_itself(&surface));
+                && (is_thin || lids > 0 || found.degenerate_triangles > 0 || doctor::crosses_itself(&surface, cancel)?);
             let fineness = if method == Method::Voxel { Fineness::Cells(resolution) } else { fineness };
             let longest = LONGEST_EDGE * found.bounds.extent().max() / f64::from(resolution);
             if subdivides && found.area < MOST_PIECES * longest.powi(2) {
                 surface = surface.subdivided(longest);
             }
-            let mut solid = Solid { scale, touches_with_tets, ..embedded(surface, method, fineness, cancel)? };
+            let may_settle = matches!(collision, Collision::Auto);
+            let mut solid = Solid { scale, touches_with_tets, may_settle, ..embedded(surface, method, fineness, cancel)? };
             if !found.is_solid() {
                 // Its triangles do not tell which side touches.
                 solid.collision = Some(solid.tets.boundary_skin());
@@ -258,7 +271,7 @@ const LEAST_FILLED: f64 = 0.05;
 /// Fills a surface with tets and embeds it in them.
 fn embedded(surface: SurfaceMesh, method: Method, fineness: Fineness, cancel: &CancelToken) -> Result<Solid, Fault> {
     let tets = method.tetrahedralise(&surface, fineness, BORDER, cancel)?;
-    let embedding = embed(&tets, &surface.positions)?;
+    let embedding = embed_unless(&tets, &surface.positions, cancel)?;
     let filled = voxel::enclosed_volume(&surface, cancel)?.map_or(1.0, |volume| (volume / tets.total_volume()).max(LEAST_FILLED));
     let SurfaceMesh { triangles, texture_coordinates, normals, .. } = surface;
     Ok(Solid { texture_coordinates, normals, filled, ..Solid::new(tets, Some((triangles, embedding))) })
@@ -286,8 +299,8 @@ fn solid_surface(surface: &SurfaceMesh) -> Result<(), MeshError> {
 }
 
 /// Reads the surface of a mesh and mends what can be mended.
-fn load(file: &str, folder: Option<&Path>) -> Result<SurfaceMesh, Fault> {
-    let surface = doctor::mend(read(file, folder)?.into_surface());
+fn load(file: &str, folder: Option<&Path>, cancel: &CancelToken) -> Result<SurfaceMesh, Fault> {
+    let (surface, _) = doctor::mend_unless(read(file, folder, cancel)?.into_surface(), cancel)?;
     surface.check()?;
     Ok(surface)
 }
@@ -299,15 +312,15 @@ fn rescale(positions: &mut [Vec3], size: Option<f64>) -> f64 {
     scale
 }
 
-fn read(file: &str, folder: Option<&Path>) -> Result<MeshFile, Fault> {
+fn read(file: &str, folder: Option<&Path>, cancel: &CancelToken) -> Result<MeshFile, Fault> {
     if let Some(name) = file.strip_prefix("builtin:") {
         let bytes = assets::builtin(name).ok_or(Fault::UnknownBuiltin)?;
         return Ok(parse_surface(name, bytes)?.into());
     }
     let path = Path::new(file);
     match folder {
-        Some(folder) => Ok(open_mesh(&folder.join(path))?),
-        None if path.is_absolute() => Ok(open_mesh(path)?),
+        Some(folder) => Ok(open_mesh_unless(&folder.join(path), cancel)?),
+        None if path.is_absolute() => Ok(open_mesh_unless(path, cancel)?),
         None => Err(Fault::NoFolder),
     }
 }
@@ -330,6 +343,8 @@ impl Solid {
             normals: None,
             collision: None,
             touches_with_tets: false,
+            may_settle: false,
+            passes_through_itself: false,
             notes: Vec::new(),
             filled: 1.0,
             scale: 1.0,
@@ -338,7 +353,7 @@ impl Solid {
     }
 
     /// Gives the solid the surface that touches.
-    pub fn set_collision(&mut self, collision: &Collision, folder: Option<&Path>) -> Result<(), Fault> {
+    pub fn set_collision(&mut self, collision: &Collision, folder: Option<&Path>, cancel: &CancelToken) -> Result<(), Fault> {
         self.collision = match collision {
             // Which may be the tets where the drawn surface is no border of a solid.
             Collision::Drawn => return Ok(()),
@@ -352,18 +367,46 @@ impl Solid {
             }
             Collision::Auto => return Ok(()),
             // The boundary of the tets is what is drawn where there is no other surface.
-            Collision::Tets => self.surface.is_some().then(|| self.tets.boundary_skin()),
+            Collision::Tets if self.surface.is_some() => {
+                let Outside { triangles, embedding, .. } = self.tets.outside_unless(cancel)?;
+                Some((triangles, embedding))
+            }
+            Collision::Tets => None,
             Collision::Mesh(file) => {
-                let mut surface = load(file, folder)?;
+                let mut surface = load(file, folder, cancel)?;
                 surface.positions.iter_mut().for_each(|p| *p = *p * self.scale - self.shift);
                 solid_surface(&surface)?;
-                let embedding = embed(&self.tets, &surface.positions)?;
+                let embedding = embed_unless(&self.tets, &surface.positions, cancel)?;
                 if let Some(vertex) = embedding.weights.iter().position(|weights| weights.iter().any(|w| *w < -FAR)) {
                     return Err(Fault::Outside { vertex, distance: self.distance_outside(&embedding, vertex) });
                 }
                 Some((surface.triangles, embedding))
             }
         };
+        Ok(())
+    }
+
+    /// Sets apart what touches itself at rest, by about `tolerance` [m]; what cannot be set apart, or crosses itself,
+    /// passes through itself from then on.
+    pub fn settle(&mut self, tolerance: f64, cancel: &CancelToken) -> Result<(), Cancelled> {
+        let mut skin = match self.collision.as_ref().or(self.surface.as_ref()) {
+            Some(skin) => skin.clone(),
+            None => self.tets.boundary_skin(),
+        };
+        let note = match at_rest::settle(&self.tets, &mut skin, tolerance, cancel)? {
+            AtRest::Apart => return Ok(()),
+            AtRest::SetApart(n) => {
+                self.collision = Some(skin);
+                format!("the surface touches itself at rest: {n} points of what touches were moved inwards, by about the contact tolerance")
+            }
+            AtRest::PassesThroughItself(n) => {
+                self.passes_through_itself = true;
+                format!(
+                    "the surface crosses or touches itself at rest in {n} places: the body passes through itself, and touches others only"
+                )
+            }
+        };
+        self.notes.push(note);
         Ok(())
     }
 

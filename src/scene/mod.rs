@@ -3,6 +3,7 @@
 //! `format` declares every value once. A `Document` is the file as written, with places; a `Scene` is a document whose
 //! values have been checked and read; `build` makes meshes of it and joins them into a `Model`.
 
+mod at_rest;
 mod build;
 mod check;
 mod color;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::*;
 use crate::body::BodyRef;
+use crate::cancel::CancelToken;
 use crate::math::Vec3;
 
 const FLOOR_AND_BALL: &str = r#"format = 1
@@ -383,4 +384,21 @@ fn the_reference_is_up_to_date() {
 fn the_schema_is_up_to_date() {
     let text = serde_json::to_string_pretty(&json_schema()).unwrap() + "\n";
     assert_up_to_date("scenes/schema.json", &text);
+}
+
+/// Reading, mending, filling, embedding, placing and joining ask now and then.
+#[test]
+fn a_scene_in_the_making_can_be_cancelled_wherever_it_is() {
+    for (name, least) in [("tetgen_sample.ele", 31), ("cow.off", 255), ("rotor.off", 255), ("mushroom_open.off", 255)] {
+        let path: std::path::PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "data", name].iter().collect();
+        let scene = Scene::from_mesh_with(&path, &["body.body.tets=1500".to_owned()]).unwrap();
+        let mut questions = 0;
+        while let Err(error) = build_unless(&scene, &CancelToken::after(questions)) {
+            assert!(error.to_string().contains("cancelled"), "{name}, after {questions} questions: {error}");
+            questions = 2 * questions + 1;
+        }
+        assert!(questions >= least, "{name} asks {questions} times at most");
+        let (late, whole) = (build_unless(&scene, &CancelToken::after(questions)).unwrap(), build(&scene).unwrap());
+        assert_eq!((late.model.rest_positions.clone(), late.notes), (whole.model.rest_positions.clone(), whole.notes), "{name}");
+    }
 }

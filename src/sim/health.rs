@@ -10,7 +10,8 @@ pub struct Health {
     pub volume: f64,
     /// Longest side of the bounding box, as a part of that at rest.
     pub longest: f64,
-    /// Part of the tets that are turned inside out.
+    /// Part of the volume at rest whose tets are turned inside out: slivers, which turn with every breath, hardly
+    /// count.
     pub inverted: f64,
     /// Height of the lowest point of the surface that touches [m].
     pub lowest: f64,
@@ -22,20 +23,20 @@ impl Health {
             let [a, b, c, d] = nodes.map(|n| x[n as usize]);
             (b - a).cross(&(c - a)).dot(&(d - a)) / 6.0
         };
-        let (mut now, mut rest, mut inverted) = (0.0, 0.0, 0usize);
+        let (mut now, mut rest, mut inverted) = (0.0, 0.0, 0.0);
         for tet in &model.tets {
             let v = volume(positions, tet.nodes);
             now += v;
             rest += tet.volume;
             // NaN counts too.
-            inverted += usize::from(v.is_nan() || v <= 0.0);
+            inverted += if v.is_nan() || v <= 0.0 { tet.volume } else { 0.0 };
         }
         let bounds = Aabb::of(positions);
         let touching = model.collision.positions(positions);
         Self {
             volume: now / rest,
             longest: bounds.extent().max() / Aabb::of(&model.rest_positions).extent().max(),
-            inverted: inverted as f64 / model.tets.len() as f64,
+            inverted: inverted / rest,
             lowest: Aabb::of(&touching).min.y,
         }
     }

@@ -30,7 +30,7 @@ pub use tally::{StepRecord, Tally};
 pub use threads::{StepperError, Threaded};
 
 use crate::budget::Budget;
-use crate::cancel::CancelToken;
+use crate::cancel::{CancelToken, Cancelled};
 use crate::contact::generate::set_apart;
 use crate::math::{Isometry, Vec3};
 use crate::model::{AcceptancePolicy, HeldPoint, Loads, MAX_GRABS, Model, Params, State};
@@ -47,6 +47,8 @@ pub enum SimulationError {
     Solver { solver: &'static str, backend: &'static str, offered: String },
     #[error(transparent)]
     Overlap(#[from] OverlapError),
+    #[error("the opening of the simulation was {0}")]
+    Cancelled(#[from] Cancelled),
 }
 
 /// A point without a contact force that is deeper than this many contact tolerances was missed, not merely solved with
@@ -69,6 +71,8 @@ pub struct Simulation {
     params: Params,
     forces: Vec<Force>,
     probes: Vec<Probe>,
+    /// On the meshes, for the report.
+    notes: Vec<String>,
     /// Owns the state, and with it the time.
     stepper: Box<dyn Stepper>,
     backend: Arc<BackendInfo>,
@@ -85,8 +89,19 @@ pub struct Simulation {
 
 impl Simulation {
     pub fn new(built: Built, options: &Options) -> Result<Self, SimulationError> {
-        let Built { name, model, params, forces, probes, backend, .. } = built;
-        let (start, checker) = checked_start(&model, &params)?;
+        Self::new_unless(built, options, &CancelToken::default())
+    }
+
+    /// The same, which ends with [`SimulationError::Cancelled`] soon after `cancel` is cancelled.
+    pub fn new_unless(built: Built, options: &Options, cancel: &CancelToken) -> Result<Self, SimulationError> {
+        let Built { name, model, params, forces, probes, backend, notes, .. } = built;
+        cancel.check()?;
+        let start = start(&model, &params);
+        cancel.check()?;
+        let checker = PenetrationChecker::new(&model);
+        cancel.check()?;
+        start::check_start(&checker, &model, &start, params.contact_tolerance)?;
+        cancel.check()?;
         let choice = options.backend.unwrap_or(backend);
         let (mut stepper, backend) = open_backend(choice, &params, options, &model)?;
         let fallback = (choice == BackendChoice::Auto && backend.backend == "gpu").then(|| options.clone());
@@ -94,12 +109,14 @@ impl Simulation {
         let params = Params { acceptance, ..params };
         // A stepper that cannot take its start fails in the first step too, and that failure is reported.
         let _ = stepper.set_state(&start);
+        cancel.check()?;
         Ok(Self {
             name,
             model,
             params,
             forces,
             probes,
+            notes,
             stepper,
             backend: Arc::new(backend),
             fallback,

@@ -42,6 +42,8 @@ pub struct Report {
     pub probes: Vec<ProbeReport>,
     pub attachments: Vec<AttachmentReport>,
     pub faults: Faults,
+    /// What was changed in the meshes, and how they are simulated, one sentence each with the name of the body.
+    pub notes: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -190,7 +192,7 @@ pub struct Faults {
 impl Simulation {
     /// Everything there is to say about the run so far. `build_ms`: wall time that reading and building took.
     pub fn report(&mut self, build_ms: f64) -> Result<Report, StepError> {
-        let Self { name, model, tally, backend, params, probes, stepper, step, .. } = self;
+        let Self { name, model, tally, backend, params, probes, stepper, step, notes, .. } = self;
         let time = stepper.time();
         let state = stepper.state()?;
         let column = |f: fn(&super::StepRecord) -> f64| -> Vec<f64> { tally.records.iter().map(f).collect() };
@@ -198,6 +200,7 @@ impl Simulation {
         let iterations = column(|r| f64::from(r.iterations));
         Ok(Report {
             scene: name.clone(),
+            notes: notes.clone(),
             version: env!("CARGO_PKG_VERSION"),
             backend: backend.backend,
             adapter: backend.adapter.clone(),

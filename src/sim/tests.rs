@@ -348,3 +348,35 @@ fn the_cpu_goes_on_where_the_device_has_no_room() {
     assert!(matches!(error, StepError::DeviceTooSmall { step: 3, .. }), "{error}");
     assert!(state(&mut asked_for) == before);
 }
+
+/// With the factors of the rest pose, which the first step makes, and all that is opened before it.
+#[test]
+fn the_opening_and_the_first_step_can_be_cancelled_wherever_they_are() {
+    let built = build(&Scene::from_text("landing", "landing.toml", LANDING, None, &[]).unwrap()).unwrap();
+    let options = Options { backend: Some(BackendChoice::Cpu), ..Options::default() };
+    let mut questions = 0;
+    let mut simulation = loop {
+        match Simulation::new_unless(built.clone(), &options, &CancelToken::after(questions)) {
+            Ok(simulation) => break simulation,
+            Err(error) => assert!(matches!(error, SimulationError::Cancelled(_)), "{error}"),
+        }
+        questions += 1;
+    };
+    assert!(questions >= 4, "{questions}");
+    let mut whole = Simulation::new(built, &options).unwrap();
+    let before = state(&mut simulation);
+    let mut questions = 0;
+    while let Err(error) = simulation.step_unless(&CancelToken::after(questions)) {
+        assert!(matches!(error, StepError::Cancelled { step: 0 }), "{error}");
+        assert!(state(&mut simulation) == before, "after {questions} questions");
+        questions += 1;
+    }
+    // More often than a later step: once a block of the factor.
+    assert!(questions >= 8, "asked {questions} times only");
+    for simulation in [&mut whole, &mut simulation] {
+        steps(simulation, 3);
+    }
+    assert_eq!(whole.step_index() + 1, simulation.step_index());
+    steps(&mut whole, 1);
+    assert!(state(&mut simulation) == state(&mut whole));
+}

@@ -66,18 +66,24 @@ fn a_session_names_its_scene_and_its_length() {
     assert!(refused.status.code() == Some(2) && said(&refused).contains("a.jsonl, line 2: unknown variant"), "{}", said(&refused));
 }
 
+/// Ctrl+C, and `kill`.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_keeps_what_it_has() {
+    ["-INT", "-TERM"].into_iter().for_each(interrupted_run);
+}
+
+#[cfg(unix)]
+fn interrupted_run(signal: &str) {
     use std::io::{BufRead, BufReader};
-    let folder = Folder::new("interrupted");
+    let folder = Folder::new(&format!("interrupted{signal}"));
     let [state, first, trace, film] = ["a.state", "1.json", "a.csv", "a.pliant"].map(|name| folder.file(name));
     let files = [("--save", &*state), ("--report", &*first), ("--trace", &*trace), ("--out", &*film)];
     let mut program = pliant(&["run", "cantilever", "--steps", "1000000"], &files);
     let mut running = program.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(running.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.starts_with("backend")), "it has not begun");
-    let sent = Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap();
+    let sent = Command::new("kill").args([signal, &running.id().to_string()]).status().unwrap();
     let told: Vec<String> = lines.collect();
     assert!(sent.success() && running.wait().unwrap().code() == Some(1), "{told:?}");
     assert!(told.iter().any(|line| line.starts_with("error: interrupted after ") && line.contains("of 1000000 steps")), "{told:?}");

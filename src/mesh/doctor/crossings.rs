@@ -1,5 +1,6 @@
 use rayon::prelude::*;
 
+use crate::cancel::{CancelToken, Cancelled};
 use crate::math::{Aabb, Vec3};
 use crate::mesh::SurfaceMesh;
 use crate::mesh::tree::Tree;
@@ -22,8 +23,13 @@ const PLANE_TOLERANCE: f64 = 1e-12;
 /// Finds where a surface passes through itself, in the order of the triangles. Triangles that only touch, share an edge
 /// or lie in one plane do not cross. At most 100,000 are found.
 pub fn crossings(surface: &SurfaceMesh) -> Vec<Crossing> {
+    crossings_unless(surface, &CancelToken::default()).expect("nobody cancels it")
+}
+
+/// The same, which ends soon after `cancel` is cancelled.
+pub fn crossings_unless(surface: &SurfaceMesh, cancel: &CancelToken) -> Result<Vec<Crossing>, Cancelled> {
     if surface.triangles.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let tree = Tree::new(surface);
     let mut found: Vec<Crossing> = Vec::new();
@@ -32,6 +38,9 @@ pub fn crossings(surface: &SurfaceMesh) -> Vec<Crossing> {
         let part: Vec<Vec<Crossing>> = (begin..surface.triangles.len().min(begin + 4096))
             .into_par_iter()
             .map(|a| {
+                if cancel.is_cancelled() {
+                    return Vec::new();
+                }
                 let corners = surface.corners(a);
                 let mut own = Vec::new();
                 tree.near(&Aabb::of(&corners), |b| {
@@ -45,23 +54,26 @@ pub fn crossings(surface: &SurfaceMesh) -> Vec<Crossing> {
                 own
             })
             .collect();
+        cancel.check()?;
         found.extend(part.into_iter().flatten());
         if found.len() >= MAX_CROSSINGS {
             found.truncate(MAX_CROSSINGS);
             break;
         }
     }
-    found
+    Ok(found)
 }
 
-/// Whether a surface passes through itself anywhere, as [`crossings`] finds it.
-pub fn crosses_itself(surface: &SurfaceMesh) -> bool {
+/// Whether a surface passes through itself anywhere, as [`crossings`] finds it. Ends soon after `cancel` is cancelled.
+pub fn crosses_itself(surface: &SurfaceMesh, cancel: &CancelToken) -> Result<bool, Cancelled> {
     let tree = Tree::new(surface);
-    (0..surface.triangles.len()).into_par_iter().any(|a| {
-        let mut crosses = false;
+    let crosses = (0..surface.triangles.len()).into_par_iter().any(|a| {
+        let mut crosses = cancel.is_cancelled();
         tree.near(&Aabb::of(&surface.corners(a)), |b| crosses = crosses || (b > a && crossing(surface, a, b).is_some()));
         crosses
-    })
+    });
+    cancel.check()?;
+    Ok(crosses)
 }
 
 /// Finds the point where an edge of one triangle passes the inside of the other.
@@ -109,7 +121,7 @@ mod tests {
             both.positions.extend(cube.positions.iter().map(|p| p + shift));
             both.triangles.extend(cube.triangles.iter().map(|t| t.map(|v| v + 8)));
             let found = crossings(&both);
-            assert_eq!(crosses_itself(&both), !found.is_empty());
+            assert_eq!(crosses_itself(&both, CancelToken::never()), Ok(!found.is_empty()));
             found
         };
         assert_eq!(joined(Vec3::x() * 1.5), []);

@@ -179,6 +179,27 @@ pub(super) mod of_tets {
         remedy: "mending drops them",
         rest: "they slow the solver; mesh again with a bound on quality if it matters",
     };
+    pub const SOFTER_TETS: Wording = Wording {
+        fault: "softer_tets",
+        one: "tet is so flat that it would be hundreds of times as stiff as those around it",
+        many: "tets are so flat that they would be hundreds of times as stiff as those around them",
+        remedy: "mending drops them",
+        rest: "they are simulated softer, about as those around; no shape or mass changes",
+    };
+    pub const INNER_FACES: Wording = Wording {
+        fault: "inner_faces",
+        one: "face of the border lies inside of the body",
+        many: "faces of the border lie inside of the body",
+        remedy: "mending joins the tets there",
+        rest: "the tets do not conform there; such faces are no surface and touch nothing",
+    };
+    pub const SWALLOWED_TETS: Wording = Wording {
+        fault: "swallowed_tets",
+        one: "tet belongs to a part that lies wholly in other parts",
+        many: "tets belong to parts that lie wholly in other parts",
+        remedy: "mending leaves them out",
+        rest: "leave them out",
+    };
     pub const UNUSED_NODES: Wording = Wording {
         fault: "unused_nodes",
         one: "node belongs to no tet",
@@ -190,8 +211,8 @@ pub(super) mod of_tets {
         fault: "duplicate_nodes",
         one: "node repeats the place of another",
         many: "nodes repeat the places of others",
-        remedy: "the others belong to no tet",
-        rest: "the tets are not joined there; weld them if that is not meant",
+        remedy: "mending welds them where faces meet",
+        rest: "no faces meet there, and the tets are not joined; weld them if that is not meant",
     };
     pub const PIECES: Wording = Wording {
         fault: "pieces",

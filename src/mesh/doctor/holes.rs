@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::sides::sides;
+use super::sides::{sides, sorted};
 use crate::math::Vec3;
 use crate::mesh::SurfaceMesh;
 
@@ -21,6 +21,7 @@ const MAX_STEPS: usize = 1 << 31;
 pub(super) fn close_small_holes(surface: &mut SurfaceMesh) {
     let all_sides = sides(&surface.triangles);
     let mut edges: HashSet<[u32; 2]> = all_sides.iter().map(|side| side.ends).collect();
+    let triangles: HashSet<[u32; 3]> = surface.triangles.iter().map(sorted).collect();
     // A hole runs against its triangles.
     let mut rims: Vec<[u32; 2]> = Vec::new();
     for edge in all_sides.chunk_by(|a, b| a.ends == b.ends).filter(|edge| edge.len() == 1) {
@@ -39,7 +40,9 @@ pub(super) fn close_small_holes(surface: &mut SurfaceMesh) {
         let corners: Vec<Vec3> = hole.iter().map(|&v| surface.positions[v as usize]).collect();
         let is_taken = |i: usize, j: usize| edges.contains(&ordered(hole[i], hole[j]));
         let Some((area, lid)) = least_area_lid(&corners, is_taken) else { continue };
-        if area <= largest {
+        // The rim of a lone triangle is no hole: with a lid on it there would be nothing in between.
+        let is_back = lid.iter().any(|triangle| triangles.contains(&sorted(&triangle.map(|i| hole[i]))));
+        if area <= largest && !is_back {
             for triangle in lid {
                 let [a, b, c] = triangle.map(|i| hole[i]);
                 edges.extend([ordered(a, b), ordered(b, c), ordered(c, a)]);

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::holes::close_small_holes;
 use super::orientation::orient;
 use super::sides::{place, sides, sorted};
+use crate::cancel::{CancelToken, Cancelled};
 use crate::disjoint_sets::DisjointSets;
 use crate::mesh::SurfaceMesh;
 
@@ -19,6 +20,11 @@ pub fn mend(surface: SurfaceMesh) -> SurfaceMesh {
 
 /// Does what [`mend`] does and counts the triangles that now close holes.
 pub fn mend_and_close(surface: SurfaceMesh) -> (SurfaceMesh, usize) {
+    mend_unless(surface, &CancelToken::default()).expect("nobody cancels it")
+}
+
+/// The same, which ends soon after `cancel` is cancelled.
+pub fn mend_unless(surface: SurfaceMesh, cancel: &CancelToken) -> Result<(SurfaceMesh, usize), Cancelled> {
     let mut first_at: HashMap<[u64; 3], u32> = HashMap::new();
     let welded: Vec<u32> =
         (0..).zip(&surface.positions).map(|(vertex, position)| *first_at.entry(place(position)).or_insert(vertex)).collect();
@@ -28,10 +34,12 @@ pub fn mend_and_close(surface: SurfaceMesh) -> (SurfaceMesh, usize) {
         .zip(surface.triangles.iter().map(|t| t.map(|v| welded[v as usize])))
         .filter(|&(_, [a, b, c])| a != b && b != c && c != a && seen.insert(rotated([a, b, c])))
         .unzip();
+    cancel.check()?;
     if let Some(is_kept) = without_inner_walls(&triangles) {
         (kept, triangles) = kept.into_iter().zip(triangles).zip(is_kept).filter(|(_, is_kept)| *is_kept).map(|(kept, _)| kept).unzip();
     }
 
+    cancel.check()?;
     // Vertices keep their order.
     let mut index_of = vec![u32::MAX; surface.positions.len()];
     triangles.as_flattened().iter().for_each(|&vertex| index_of[vertex as usize] = 0);
@@ -43,15 +51,18 @@ pub fn mend_and_close(surface: SurfaceMesh) -> (SurfaceMesh, usize) {
     mended.triangles = triangles.iter().map(|t| t.map(|v| index_of[v as usize])).collect();
     mended.texture_coordinates = surface.texture_coordinates.map(|texture| kept.iter().map(|&t| texture[t]).collect());
     mended.normals = surface.normals.map(|normals| kept.iter().map(|&t| normals[t]).collect());
+    cancel.check()?;
     orient(&mut mended);
+    cancel.check()?;
     let before = mended.triangles.len();
     close_small_holes(&mut mended);
+    cancel.check()?;
     let lids = mended.triangles.len() - before;
     // A piece that was open has an outside only now.
     if lids > 0 {
         orient(&mut mended);
     }
-    (mended, lids)
+    Ok((mended, lids))
 }
 
 /// Finds triangles that are there twice, facing both ways, and drops both where they are a wall between parts of one

@@ -4,11 +4,12 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::crossings::crossings;
+use super::crossings::crossings_unless;
 use super::diagnosis::{self, Diagnosis, diagnose};
 use super::findings::{Finding, Findings, Outcome, of_surfaces, of_tets};
-use super::mend::mend;
-use super::tets::{self, TetDiagnosis, diagnose_tets, mend_tets};
+use super::mend::mend_unless;
+use super::tets::{self, Mending, TetDiagnosis, diagnose_tets, mend_tets_unless};
+use crate::cancel::{CancelToken, Cancelled};
 use crate::math::Aabb;
 use crate::mesh::{MeshData, MeshFile, SurfaceMesh, TetMesh};
 
@@ -45,9 +46,14 @@ pub struct Report {
 
 /// Examines a mesh as it was read.
 pub fn examine(file: &MeshFile) -> Report {
+    examine_unless(file, &CancelToken::default()).expect("nobody cancels it")
+}
+
+/// The same, which ends soon after `cancel` is cancelled.
+pub fn examine_unless(file: &MeshFile, cancel: &CancelToken) -> Result<Report, Cancelled> {
     match &file.data {
-        MeshData::Surface(surface) => examine_surface(surface, &file.notes),
-        MeshData::Tets(mesh) => examine_tets(mesh, &file.notes),
+        MeshData::Surface(surface) => examine_surface(surface, &file.notes, cancel),
+        MeshData::Tets(mesh) => examine_tets(mesh, &file.notes, cancel),
     }
 }
 
@@ -77,9 +83,12 @@ impl fmt::Display for Report {
     }
 }
 
-fn examine_surface(surface: &SurfaceMesh, notes: &[String]) -> Report {
-    let mended = mend(surface.clone());
-    let (before, after) = (diagnose(surface), diagnose(&mended));
+fn examine_surface(surface: &SurfaceMesh, notes: &[String], cancel: &CancelToken) -> Result<Report, Cancelled> {
+    let (mended, _) = mend_unless(surface.clone(), cancel)?;
+    let before = diagnose(surface);
+    cancel.check()?;
+    let after = diagnose(&mended);
+    cancel.check()?;
     let verdict = if after.is_solid() {
         "sound: it can be simulated"
     } else if mended.triangles.is_empty() {
@@ -88,7 +97,7 @@ fn examine_surface(surface: &SurfaceMesh, notes: &[String]) -> Report {
         "broken: it can be simulated as the cells of a grid that touch it or lie inside by its winding number; it then touches others with \
          the outside of its tets"
     };
-    Report {
+    Ok(Report {
         kind: "surface",
         vertices: before.vertices,
         cells: before.triangles,
@@ -98,15 +107,20 @@ fn examine_surface(surface: &SurfaceMesh, notes: &[String]) -> Report {
         area: Some(before.area),
         quality: None,
         notes: with_hint(notes, &before.bounds),
-        findings: surface_findings(surface, &mended, &before, &after),
+        findings: surface_findings(surface, &mended, [&before, &after], cancel)?,
         is_fit: !mended.triangles.is_empty(),
         is_sound: after.is_solid(),
         verdict: verdict.to_owned(),
-    }
+    })
 }
 
 /// The faults of a surface, counted `before` and `after` mending.
-fn surface_findings(surface: &SurfaceMesh, mended: &SurfaceMesh, before: &Diagnosis, after: &Diagnosis) -> Vec<Finding> {
+fn surface_findings(
+    surface: &SurfaceMesh,
+    mended: &SurfaceMesh,
+    [before, after]: [&Diagnosis; 2],
+    cancel: &CancelToken,
+) -> Result<Vec<Finding>, Cancelled> {
     let faults = diagnosis::faults(surface);
     let vertices = |list: &[u32]| list.iter().map(|&v| vec![surface.positions[v as usize]]).collect::<Vec<_>>();
     let edges = |list: &[[u32; 2]]| list.iter().map(|ends| ends.map(|v| surface.positions[v as usize]).to_vec()).collect::<Vec<_>>();
@@ -125,21 +139,24 @@ fn surface_findings(surface: &SurfaceMesh, mended: &SurfaceMesh, before: &Diagno
     if before.is_inside_out() {
         found.add(&of_surfaces::INSIDE_OUT, Vec::new(), Outcome { before: 1, after: usize::from(after.is_inside_out()) });
     }
-    let crossings = crossings(mended);
+    let crossings = crossings_unless(mended, cancel)?;
     let places = crossings.iter().map(|crossing| vec![crossing.place]).collect();
     found.add(&of_surfaces::SELF_INTERSECTIONS, places, Outcome { before: crossings.len(), after: crossings.len() });
-    found.0
+    Ok(found.0)
 }
 
-fn examine_tets(mesh: &TetMesh, notes: &[String]) -> Report {
-    let mended = mend_tets(mesh.clone());
-    let (before, after) = (diagnose_tets(mesh), diagnose_tets(&mended));
+fn examine_tets(mesh: &TetMesh, notes: &[String], cancel: &CancelToken) -> Result<Report, Cancelled> {
+    let (mended, mending) = mend_tets_unless(mesh.clone(), cancel)?;
+    let before = diagnose_tets(mesh);
+    cancel.check()?;
+    let after = diagnose_tets(&mended);
+    cancel.check()?;
     let verdict = if mended.tets.is_empty() {
         "unfit: no tet with a volume is left"
     } else {
         "sound: it can be simulated, its tets are the elements"
     };
-    Report {
+    Ok(Report {
         kind: "tets",
         vertices: before.nodes,
         cells: before.tets,
@@ -149,15 +166,15 @@ fn examine_tets(mesh: &TetMesh, notes: &[String]) -> Report {
         area: None,
         quality: Some([before.quality.worst, before.quality.mean]),
         notes: with_hint(notes, &before.bounds),
-        findings: tet_findings(mesh, &mended, &before, &after),
+        findings: tet_findings(mesh, &mended, [&before, &after], &mending),
         is_fit: !mended.tets.is_empty(),
         is_sound: !mended.tets.is_empty(),
         verdict: verdict.to_owned(),
-    }
+    })
 }
 
 /// The faults of a tet mesh, counted `before` and `after` mending.
-fn tet_findings(mesh: &TetMesh, mended: &TetMesh, before: &TetDiagnosis, after: &TetDiagnosis) -> Vec<Finding> {
+fn tet_findings(mesh: &TetMesh, mended: &TetMesh, [before, after]: [&TetDiagnosis; 2], mending: &Mending) -> Vec<Finding> {
     let faults = tets::faults(mesh);
     let nodes = |list: &[u32]| list.iter().map(|&n| vec![mesh.positions[n as usize]]).collect::<Vec<_>>();
     let cells = |list: &[u32]| list.iter().map(|&t| mesh.corners(t as usize).to_vec()).collect::<Vec<_>>();
@@ -167,12 +184,16 @@ fn tet_findings(mesh: &TetMesh, mended: &TetMesh, before: &TetDiagnosis, after: 
     found.add(&of_tets::FLAT_TETS, cells(&faults.flat), counts(|d| d.flat));
     found.add(&of_tets::REPEATED_TETS, cells(&faults.repeated), counts(|d| d.repeated));
     found.add(&of_tets::SLIVERS, cells(&faults.slivers), counts(|d| d.slivers));
+    found.add(&of_tets::SOFTER_TETS, cells(&faults.softer), counts(|d| d.softer));
     found.add(&of_tets::UNUSED_NODES, nodes(&faults.unused), counts(|d| d.unused_nodes));
     found.add(&of_tets::DUPLICATE_NODES, nodes(&faults.duplicate), counts(|d| d.duplicate_nodes));
     if after.pieces > 1 {
         found.add(&of_tets::PIECES, nodes(&faults.pieces), Outcome { before: after.pieces, after: after.pieces });
     }
-    let skin = diagnose(&mended.surface());
+    found.add(&of_tets::SWALLOWED_TETS, vec![], Outcome { before: mending.swallowed_tets, after: 0 });
+    let inner = faults.inner_faces.iter().map(|face| face.map(|node| mesh.positions[node as usize]).to_vec()).collect();
+    found.add(&of_tets::INNER_FACES, inner, counts(|d| d.inner_faces));
+    let skin = diagnose(&mended.outside().into_surface(mended));
     let edges = Outcome { before: skin.non_manifold_edges, after: skin.non_manifold_edges };
     found.add(&of_tets::NON_MANIFOLD_EDGES, Vec::new(), edges);
     found.0

@@ -1,8 +1,10 @@
 use std::collections::HashSet;
 
+use super::weld::{swallowed, welded};
+use crate::cancel::{CancelToken, Cancelled};
 use crate::disjoint_sets::DisjointSets;
 use crate::math::Aabb;
-use crate::mesh::{Quality, TetMesh};
+use crate::mesh::{Outside, Quality, SLIVER, TetMesh, softening};
 
 /// Facts about a tet mesh. Counts are 0 in a mesh fit for simulation, except the first two and `pieces`.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,15 +25,16 @@ pub struct TetDiagnosis {
     pub unused_nodes: usize,
     /// Parts that share no node.
     pub pieces: usize,
+    /// Faces of one tet that lie inside of their part.
+    pub inner_faces: usize,
+    /// Tets that are simulated softer than their material.
+    pub softer: usize,
     /// Volume of all tets, whatever their order [m^3].
     pub volume: f64,
     /// Quality of all tets, whatever their order.
     pub quality: Quality,
     pub bounds: Aabb,
 }
-
-/// Tets of a lower quality move as they should, but slow the solver and hold large strains.
-pub const SLIVER: f64 = 0.05;
 
 /// Tets of a lower quality have no volume beyond rounding, and no shape functions.
 const FLAT_QUALITY: f64 = 1e-9;
@@ -46,6 +49,8 @@ pub(super) struct Faults {
     pub unused: Vec<u32>,
     /// The lowest node of each piece.
     pub pieces: Vec<u32>,
+    pub inner_faces: Vec<[u32; 3]>,
+    pub softer: Vec<u32>,
 }
 
 /// Examines a tet mesh whose indices are in range.
@@ -63,6 +68,8 @@ pub fn diagnose_tets(mesh: &TetMesh) -> TetDiagnosis {
         duplicate_nodes: faults.duplicate.len(),
         unused_nodes: faults.unused.len(),
         pieces: faults.pieces.len(),
+        inner_faces: faults.inner_faces.len(),
+        softer: faults.softer.len(),
         volume: (0..mesh.tets.len()).map(|t| mesh.volume(t).abs()).sum(),
         quality: Quality { worst, mean: sum / mesh.tets.len().max(1) as f64 },
         bounds: Aabb::of(&mesh.positions),
@@ -89,6 +96,8 @@ pub(super) fn faults(mesh: &TetMesh) -> Faults {
         duplicate,
         unused: nodes().filter(|&node| !used[node as usize]).collect(),
         pieces: pieces_of(mesh),
+        inner_faces: mesh.outside().inner_faces,
+        softer: softening(mesh).map_or(vec![], |factors| tets().filter(|&t| factors[t as usize] < 1.0).collect()),
     }
 }
 
@@ -110,29 +119,84 @@ fn pieces_of(mesh: &TetMesh) -> Vec<u32> {
     (0..used.len()).filter(|&node| used[node] && parts.root(node) == node).map(|node| node as u32).collect()
 }
 
-/// Swaps two nodes of tets of negative volume; drops tets of no volume, tets that repeat another, and unused nodes.
-/// Nodes and tets keep their order, and nodes at one place stay apart: they may be a cut.
+/// Changes to the tets of a mesh beside those that a count of its faults tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mending {
+    /// Nodes that became one with an earlier one.
+    pub welded_nodes: usize,
+    /// Tets of parts that lie wholly in other parts, which are left out.
+    pub swallowed_tets: usize,
+}
+
+/// Sentences on what was changed in tets and on how they are simulated, beside what their faults are.
+pub fn tet_notes(mended: &TetMesh, outside: &Outside, mending: &Mending) -> Vec<String> {
+    let mut notes = vec![];
+    let Mending { welded_nodes, swallowed_tets } = *mending;
+    let inner = outside.inner_faces.len();
+    let softer = softening(mended).map_or(0, |factors| factors.iter().filter(|factor| **factor < 1.0).count());
+    notes
+        .extend((welded_nodes > 0).then(|| format!("{welded_nodes} nodes were welded to others at their places, where faces of tets met")));
+    notes.extend((swallowed_tets > 0).then(|| format!("{swallowed_tets} tets are left out: their parts lie wholly in other parts")));
+    notes.extend((inner > 0).then(|| format!("the tets do not conform: {inner} faces that lie inside are no surface and touch nothing")));
+    notes.extend(
+        (softer > 0).then(|| format!("{softer} nearly flat tets are simulated softer, about as stiff as well-shaped ones around them")),
+    );
+    notes
+}
+
+/// Welds nodes at one place where faces meet there; swaps two nodes of tets of negative volume; drops tets of no
+/// volume, tets that repeat another, parts that lie wholly in other parts, and unused nodes. Nodes and tets keep their
+/// order, and other nodes at one place stay apart: parts may touch there in an edge alone.
 pub fn mend_tets(mesh: TetMesh) -> TetMesh {
-    let qualities: Vec<f64> = (0..mesh.tets.len()).map(|t| quality(&mesh, t)).collect();
+    mend_tets_unless(mesh, &CancelToken::default()).expect("nobody cancels it").0
+}
+
+/// Does what [`mend_tets`] does and counts what was joined and left out. Ends soon after `cancel` is cancelled.
+pub fn mend_tets_unless(mut mesh: TetMesh, cancel: &CancelToken) -> Result<(TetMesh, Mending), Cancelled> {
+    let mut mending = Mending::default();
+    // Flat tets first: faces meet where one stood between.
+    mesh.tets = sound_tets(&mesh);
+    cancel.check()?;
+    if let Some(welded) = welded(&mesh, cancel)? {
+        mending.welded_nodes = (0..).zip(&welded).filter(|(node, first)| node != *first).count();
+        mesh.tets.iter_mut().flatten().for_each(|node| *node = welded[*node as usize]);
+        mesh.tets = sound_tets(&mesh);
+    }
+    if let Some(flags) = swallowed(&mesh, cancel)? {
+        mending.swallowed_tets = flags.iter().filter(|is_swallowed| **is_swallowed).count();
+        let mut flags = flags.into_iter();
+        mesh.tets.retain(|_| flags.next() == Some(false));
+    }
+    Ok((without_unused_nodes(mesh), mending))
+}
+
+/// The tets that have a volume and do not repeat another, in an order of their nodes that makes it positive.
+fn sound_tets(mesh: &TetMesh) -> Vec<[u32; 4]> {
     let mut seen = HashSet::new();
-    let mut mended = TetMesh::default();
-    for (&(mut tet), quality) in mesh.tets.iter().zip(qualities) {
+    let mut tets = Vec::with_capacity(mesh.tets.len());
+    for (t, &(mut tet)) in mesh.tets.iter().enumerate() {
+        let quality = quality(mesh, t);
         if is_flat(quality) || !seen.insert(sorted(tet)) {
             continue;
         }
         if quality < 0.0 {
             tet.swap(2, 3);
         }
-        mended.tets.push(tet);
+        tets.push(tet);
     }
+    tets
+}
+
+fn without_unused_nodes(mut mesh: TetMesh) -> TetMesh {
     let mut index_of = vec![u32::MAX; mesh.positions.len()];
-    mended.tets.iter().flatten().for_each(|&node| index_of[node as usize] = 0);
+    mesh.tets.iter().flatten().for_each(|&node| index_of[node as usize] = 0);
+    let mut positions = Vec::with_capacity(mesh.positions.len());
     for (index, position) in index_of.iter_mut().zip(mesh.positions).filter(|(index, _)| **index == 0) {
-        *index = mended.positions.len() as u32;
-        mended.positions.push(position);
+        *index = positions.len() as u32;
+        positions.push(position);
     }
-    mended.tets.iter_mut().flatten().for_each(|node| *node = index_of[*node as usize]);
-    mended
+    mesh.tets.iter_mut().flatten().for_each(|node| *node = index_of[*node as usize]);
+    TetMesh { positions, tets: mesh.tets }
 }
 
 fn quality(mesh: &TetMesh, tet: usize) -> f64 {

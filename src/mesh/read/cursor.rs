@@ -2,7 +2,8 @@
 
 use std::str::FromStr;
 
-use super::{At, Fault};
+use super::{At, Fault, Source};
+use crate::cancel::CancelToken;
 use crate::math::Vec3;
 
 /// How the numbers of a file are written.
@@ -71,19 +72,34 @@ pub(super) struct Cursor<'a> {
     /// The beginning of the word, line or bytes read last: faults name this place.
     last: usize,
     comment: Option<u8>,
+    cancel: &'a CancelToken,
+    /// Words, lines and bytes that were asked for.
+    asked: u32,
 }
+
+/// A cursor asks whether it is cancelled once in so many words.
+const WORDS_PER_QUESTION: u32 = 1024;
 
 const CUT_OFF: &str = "it may be cut off: fetch or export it again";
 
 impl<'a> Cursor<'a> {
-    pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, last: 0, comment: None }
+    pub fn new(source: Source<'a>) -> Self {
+        Self::within(source, 0, source.bytes.len())
     }
 
     /// A cursor at `at` that ends before `end`; its faults count from the beginning of the file.
-    pub fn within(bytes: &'a [u8], at: usize, end: usize) -> Self {
-        let end = end.min(bytes.len());
-        Self { bytes: &bytes[..end], at: at.min(end), last: at.min(end), comment: None }
+    pub fn within(source: Source<'a>, at: usize, end: usize) -> Self {
+        let end = end.min(source.bytes.len());
+        Self { bytes: &source.bytes[..end], at: at.min(end), last: at.min(end), comment: None, cancel: source.cancel, asked: 0 }
+    }
+
+    /// Once it is cancelled a file has no more: its reader ends, with whatever fault, and that it was cancelled is told
+    /// instead.
+    fn end_if_cancelled(&mut self) {
+        self.asked += 1;
+        if self.asked.is_multiple_of(WORDS_PER_QUESTION) && self.cancel.is_cancelled() {
+            self.at = self.bytes.len();
+        }
     }
 
     /// Takes what follows `mark` on its line for a comment.
@@ -113,6 +129,7 @@ impl<'a> Cursor<'a> {
 
     /// The rest of the line, without its end; nothing at the end of the file.
     pub fn line(&mut self) -> Option<&'a [u8]> {
+        self.end_if_cancelled();
         self.last = self.at;
         let rest = &self.bytes[self.at..];
         if rest.is_empty() {
@@ -125,6 +142,7 @@ impl<'a> Cursor<'a> {
 
     /// Goes to the next word and says whether the file has another.
     pub fn skip_blanks(&mut self) -> bool {
+        self.end_if_cancelled();
         loop {
             let rest = &self.bytes[self.at..];
             let blanks = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -177,6 +195,7 @@ impl<'a> Cursor<'a> {
 
     /// The next `n` bytes; messages call them `what`.
     pub fn take(&mut self, n: usize, what: &str) -> Result<&'a [u8], Fault> {
+        self.end_if_cancelled();
         self.last = self.at;
         let end = self.at.checked_add(n).filter(|&end| end <= self.bytes.len());
         let end = end.ok_or_else(|| {
@@ -334,7 +353,7 @@ mod tests {
 
     #[test]
     fn counts_are_not_believed() {
-        let mut cursor = Cursor::new(b"\n4000000000 1 2");
+        let mut cursor = Cursor::new(Source { bytes: b"\n4000000000 1 2", cancel: CancelToken::never() });
         let fault = cursor.count(Encoding::Text, Scalar::U64, 2, "vertices").unwrap_err();
         assert!(fault.at == At::Line(2) && fault.reason.contains("4000000000 vertices"), "{fault:?}");
     }

@@ -14,7 +14,7 @@ use nalgebra::{Matrix4, Point3};
 use self::buffers::{CUT_OFF, EXPORT_AGAIN, check_views, chunks, load, missing};
 use self::document::Document;
 use super::cursor::{Scalar, shortened};
-use super::{Fault, MeshFile};
+use super::{Fault, MeshFile, Source};
 use crate::math::{Mat3, Vec3};
 use crate::mesh::{CornerNormals, SurfaceMesh};
 
@@ -45,8 +45,8 @@ struct Part {
     is_mirrored: bool,
 }
 
-pub(super) fn parse(bytes: &[u8], beside: super::Beside) -> Result<MeshFile, Fault> {
-    let (json, binary) = if bytes.starts_with(b"glTF") { chunks(bytes)? } else { (bytes, None) };
+pub(super) fn parse(source: Source, beside: super::Beside) -> Result<MeshFile, Fault> {
+    let (json, binary) = if source.bytes.starts_with(b"glTF") { chunks(source)? } else { (source.bytes, None) };
     let document: Document = serde_json::from_slice(json).map_err(|error| {
         let reason = format!("the JSON is not that of glTF ({error})");
         Fault::new(shortened_reason(&reason), EXPORT_AGAIN)

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::cells::{Cells, Shape};
 use super::cursor::{Cursor, Encoding, Scalar, shortened};
-use super::{Fault, MeshFile};
+use super::{Fault, MeshFile, Source};
 
 struct Reader<'a> {
     cursor: Cursor<'a>,
@@ -16,8 +16,8 @@ struct Reader<'a> {
 
 const EXPORT_AGAIN: &str = "export it again from Gmsh, as version 4.1 or 2.2";
 
-pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
-    let mut cursor = Cursor::new(bytes);
+pub(super) fn parse(source: Source) -> Result<MeshFile, Fault> {
+    let mut cursor = Cursor::new(source);
     let magic = cursor.word("$MeshFormat")?;
     if magic != "$MeshFormat" {
         return Err(cursor.fault(format!("expected $MeshFormat, found '{}': this is no Gmsh file", shortened(magic)), EXPORT_AGAIN));

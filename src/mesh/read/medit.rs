@@ -2,13 +2,13 @@
 
 use super::cells::{Cells, Shape};
 use super::cursor::{Cursor, Encoding, Scalar, shortened};
-use super::{Fault, MeshFile};
+use super::{Fault, MeshFile, Source};
 
 const T: Encoding = Encoding::Text;
 const EXPORT_AGAIN: &str = "export it again as text in three dimensions";
 
-pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
-    let mut cursor = Cursor::new(bytes).with_comments(b'#');
+pub(super) fn parse(source: Source) -> Result<MeshFile, Fault> {
+    let mut cursor = Cursor::new(source).with_comments(b'#');
     let magic = cursor.word("MeshVersionFormatted")?;
     if !magic.starts_with("MeshVersionFormatted") {
         return Err(cursor.fault(format!("expected MeshVersionFormatted, found '{}'", shortened(magic)), EXPORT_AGAIN));

@@ -20,6 +20,7 @@ use std::path::Path;
 
 use super::surface::normalised;
 use super::{CornerNormals, MeshError, SurfaceMesh, TetMesh};
+use crate::cancel::CancelToken;
 use crate::math::Vec3;
 
 /// The content of a mesh file.
@@ -40,11 +41,14 @@ pub enum MeshData {
 }
 
 impl MeshFile {
-    /// The surface, or the boundary of the tets.
+    /// The surface, or the outside of the tets.
     pub fn into_surface(self) -> SurfaceMesh {
         match self.data {
             MeshData::Surface(surface) => surface,
-            MeshData::Tets(tets) => super::doctor::mend_tets(tets).surface(),
+            MeshData::Tets(tets) => {
+                let tets = super::doctor::mend_tets(tets);
+                tets.outside().into_surface(&tets)
+            }
         }
     }
 }
@@ -130,28 +134,64 @@ impl Format {
 /// Gives the bytes of another file beside the mesh file, by its name, or the reason why it cannot be read.
 pub type Beside<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
 
+/// The bytes of a file, and the token that ends its reading.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    bytes: &'a [u8],
+    cancel: &'a CancelToken,
+}
+
+/// A reader of lines asks whether it is cancelled once in so many.
+const LINES_PER_QUESTION: usize = 256;
+
+impl<'a> Source<'a> {
+    /// Lines, which end where the reading is cancelled.
+    fn until_cancelled<T>(self, lines: impl Iterator<Item = T> + 'a) -> impl Iterator<Item = T> + 'a {
+        let goes_on = move |(n, _): &(usize, T)| !(n % LINES_PER_QUESTION == 0 && self.cancel.is_cancelled());
+        (1..).zip(lines).take_while(goes_on).map(|(_, line)| line)
+    }
+}
+
 /// Reads a mesh from memory. Messages call it `name`; `beside` gives the other files of formats that have several.
 pub fn read_mesh(name: &str, bytes: &[u8], format: Format, beside: Beside) -> Result<MeshFile, MeshError> {
+    read_mesh_unless(name, bytes, format, (beside, &CancelToken::default()))
+}
+
+/// The same, which ends with [`MeshError::Cancelled`] soon after `cancel` is cancelled.
+fn read_mesh_unless(name: &str, bytes: &[u8], format: Format, (beside, cancel): (Beside, &CancelToken)) -> Result<MeshFile, MeshError> {
+    let read = read(name, Source { bytes, cancel }, format, beside);
+    // Whatever a reader says that was cut short.
+    cancel.check()?;
+    read
+}
+
+fn read(name: &str, source: Source, format: Format, beside: Beside) -> Result<MeshFile, MeshError> {
+    let bytes = source.bytes;
     if bytes.is_empty() {
         return Err(Fault::new("the file is empty", "export it again").at(name));
     }
     let read = match format {
-        Format::Obj => obj::parse(bytes),
-        Format::Off => off::parse(bytes),
-        Format::Ply => ply::parse(bytes),
-        Format::Stl => stl::parse(bytes),
-        Format::Gltf => gltf::parse(bytes, beside),
-        Format::Gmsh => gmsh::parse(bytes),
-        Format::Vtk => vtk::parse(bytes),
-        Format::Vtu => vtu::parse(bytes),
-        Format::Medit => medit::parse(bytes),
-        Format::TetGen => return read_pair(name, bytes, beside),
+        Format::Obj => obj::parse(source),
+        Format::Off => off::parse(source),
+        Format::Ply => ply::parse(source),
+        Format::Stl => stl::parse(source),
+        Format::Gltf => gltf::parse(source, beside),
+        Format::Gmsh => gmsh::parse(source),
+        Format::Vtk => vtk::parse(source),
+        Format::Vtu => vtu::parse(source),
+        Format::Medit => medit::parse(source),
+        Format::TetGen => return read_pair(name, source, beside),
     };
     checked(name, read.map_err(|fault| fault.at(name))?)
 }
 
 /// Reads a mesh file and, where its format has several files, the others beside it.
 pub fn open_mesh(path: &Path) -> Result<MeshFile, MeshError> {
+    open_mesh_unless(path, &CancelToken::default())
+}
+
+/// The same, which ends with [`MeshError::Cancelled`] soon after `cancel` is cancelled.
+pub fn open_mesh_unless(path: &Path, cancel: &CancelToken) -> Result<MeshFile, MeshError> {
     let name = path.display().to_string();
     let bytes = std::fs::read(path)
         .map_err(|error| Fault::new(format!("the file cannot be read ({error})"), "check its path and permissions").at(&name))?;
@@ -169,7 +209,7 @@ pub fn open_mesh(path: &Path) -> Result<MeshFile, MeshError> {
             Err(error) => Err(format!("{} cannot be read ({error})", path.display())),
         }
     };
-    let mut file = read_mesh(&name, &bytes, format, &beside)?;
+    let mut file = read_mesh_unless(&name, &bytes, format, (&beside, cancel))?;
     if Format::of_name(&name).is_some_and(|named| named != format) {
         file.notes.push(format!("what the file holds is {format:?}, whatever its name says"));
     }
@@ -187,13 +227,14 @@ pub fn parse_surface(name: &str, bytes: &[u8]) -> Result<SurfaceMesh, MeshError>
     read_mesh(name, bytes, format, &|_| Err("it has no files beside it".into())).map(MeshFile::into_surface)
 }
 
-fn read_pair(name: &str, bytes: &[u8], beside: Beside) -> Result<MeshFile, MeshError> {
+fn read_pair(name: &str, source: Source, beside: Beside) -> Result<MeshFile, MeshError> {
     let path = Path::new(name);
     let is_node = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("node"));
     let other = path.with_extension(if is_node { "ele" } else { "node" });
     let companion = beside(&other.file_name().unwrap_or_default().to_string_lossy())
         .map_err(|reason| Fault::new(format!("its other half is missing: {reason}"), "keep .node and .ele together").at(name))?;
-    let (node, ele) = if is_node { (bytes, companion.as_slice()) } else { (companion.as_slice(), bytes) };
+    let companion = Source { bytes: &companion, ..source };
+    let (node, ele) = if is_node { (source, companion) } else { (companion, source) };
     let read = tetgen::parse(node, ele).map_err(|(in_node, fault)| {
         let file = if in_node == is_node { name.to_owned() } else { other.display().to_string() };
         fault.at(&file)

@@ -1,18 +1,18 @@
 //! Wavefront OBJ. We have our own reader because `tobj` keeps f32, names no line in its errors, reorders the vertices
 //! and cuts the surface apart where groups or texture seams meet.
 
-use super::{Fault, MeshFile, parse_point, push_fan};
+use super::{Fault, MeshFile, Source, parse_point, push_fan};
 use crate::mesh::SurfaceMesh;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
+pub(super) fn parse(source: Source) -> Result<MeshFile, Fault> {
     // Names of groups and materials may be in any encoding; the parts we read are ASCII.
-    let text = String::from_utf8_lossy(bytes);
+    let text = String::from_utf8_lossy(source.bytes);
     let mut surface = SurfaceMesh::default();
     let (mut texture, mut normals) = (Corners::<2>::new(1), Corners::<3>::new(2));
     let mut polygon = Vec::new();
     // Faces may come before their vertices, so the largest index is checked at the end, with its line.
     let mut largest = (0, 0);
-    for (line, content) in (1..).zip(text.lines()) {
+    for (line, content) in source.until_cancelled((1..).zip(text.lines())) {
         let content = content.split('#').next().unwrap_or("");
         let mut words = content.split_ascii_whitespace();
         match words.next() {

@@ -1,13 +1,13 @@
 //! Object File Format: a header, three counts, the vertices, the faces. `COFF`, `NOFF` and the like carry more values
 //! on a vertex line; they and the colours of faces are ignored.
 
-use super::{Fault, MeshFile, parse_point, push_fan};
+use super::{Fault, MeshFile, Source, parse_point, push_fan};
 use crate::mesh::SurfaceMesh;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
-    let text = String::from_utf8_lossy(bytes);
-    let mut lines = (1..)
-        .zip(text.lines())
+pub(super) fn parse(source: Source) -> Result<MeshFile, Fault> {
+    let text = String::from_utf8_lossy(source.bytes);
+    let mut lines = source
+        .until_cancelled((1..).zip(text.lines()))
         .map(|(line, content)| (line, content.split('#').next().unwrap_or("").trim()))
         .filter(|(_, content)| !content.is_empty());
 

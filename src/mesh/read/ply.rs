@@ -1,7 +1,7 @@
 //! Stanford PLY, ASCII and binary of both byte orders.
 
 use super::cursor::{Cursor, Encoding, Scalar, shortened};
-use super::{Fault, MeshFile, push_fan};
+use super::{Fault, MeshFile, Source, push_fan};
 use crate::math::Vec3;
 use crate::mesh::SurfaceMesh;
 
@@ -18,8 +18,8 @@ struct Property {
     list: Option<Scalar>,
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
-    let mut cursor = Cursor::new(bytes);
+pub(super) fn parse(source: Source) -> Result<MeshFile, Fault> {
+    let mut cursor = Cursor::new(source);
     let (encoding, elements) = header(&mut cursor)?;
     let mut surface = SurfaceMesh::default();
     let (mut texture, mut normals) = (Texture::default(), Vec::new());

@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 
 use super::cursor::{Cursor, Encoding, Scalar, shortened};
-use super::{Fault, MeshFile};
+use super::{Fault, MeshFile, Source};
 use crate::math::Vec3;
 use crate::mesh::SurfaceMesh;
 
 const HEADER_BYTES: usize = 80;
 const TRIANGLE_BYTES: usize = 50;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
-    let surface = if is_binary(bytes) { binary(bytes)? } else { text(bytes)? };
+pub(super) fn parse(source: Source) -> Result<MeshFile, Fault> {
+    let surface = if is_binary(source.bytes) { binary(source)? } else { text(source)? };
     Ok(surface.into())
 }
 
@@ -40,8 +40,8 @@ impl Vertices {
     }
 }
 
-fn binary(bytes: &[u8]) -> Result<SurfaceMesh, Fault> {
-    let mut cursor = Cursor::new(bytes);
+fn binary(source: Source) -> Result<SurfaceMesh, Fault> {
+    let mut cursor = Cursor::new(source);
     cursor.take(HEADER_BYTES, "the header")?;
     let count = cursor.count(Encoding::LittleEndian, Scalar::U32, TRIANGLE_BYTES, "triangles")?;
     let mut vertices = Vertices::default();
@@ -57,8 +57,8 @@ fn binary(bytes: &[u8]) -> Result<SurfaceMesh, Fault> {
     Ok(vertices.surface)
 }
 
-fn text(bytes: &[u8]) -> Result<SurfaceMesh, Fault> {
-    let mut cursor = Cursor::new(bytes);
+fn text(source: Source) -> Result<SurfaceMesh, Fault> {
+    let mut cursor = Cursor::new(source);
     let mut vertices = Vertices::default();
     let mut corners = Vec::new();
     let mut expected = "'solid' and then facets";

@@ -423,3 +423,30 @@ fn errors_name_file_line_reason_and_remedy() {
     let pair = read_mesh("d/a.ele", b"1 4 0\n1 1 1 1 9\n", Format::TetGen, &|_| Ok(b"1 3 0 0\n1 0 0 0\n".to_vec()));
     assert!(pair.unwrap_err().to_string().starts_with("d/a.ele:2: a tet names node 9, but the last one is 1"));
 }
+
+#[test]
+fn reading_ends_wherever_it_is_cancelled() {
+    for name in [
+        "bear.vtk",
+        "bear.msh",
+        "bear.mesh",
+        "bear.node",
+        "bear.vtu",
+        "bear_v41_binary.msh",
+        "bear_skin.obj",
+        "cow.off",
+        "sphere_ascii.stl",
+        "ant_parts.ply",
+        "box_textured.glb",
+    ] {
+        let mut questions = 0;
+        while let Err(error) = open_mesh_unless(&fixture(name), &CancelToken::after(questions)) {
+            assert_eq!(error, MeshError::Cancelled, "{name}, after {questions} questions");
+            questions = 2 * questions + 1;
+        }
+        // Files of a few thousand lines are asked about several times on the way; the others at the end.
+        let is_long = std::fs::metadata(fixture(name)).unwrap().len() > 100_000 && !name.ends_with("vtu");
+        assert!(questions >= if is_long { 7 } else { 1 }, "{name}: {questions}");
+        assert_eq!(open_mesh_unless(&fixture(name), &CancelToken::after(questions)), open_mesh(&fixture(name)), "{name}");
+    }
+}

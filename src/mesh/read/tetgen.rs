@@ -3,12 +3,12 @@
 
 use super::cells::{Cells, Shape};
 use super::cursor::{Cursor, Encoding, Scalar};
-use super::{Fault, MeshFile};
+use super::{Fault, MeshFile, Source};
 
 const T: Encoding = Encoding::Text;
 
 /// Parses a pair. Faults do not say in which of the two they are: `Err((is_node, fault))` does.
-pub(super) fn parse(node: &[u8], ele: &[u8]) -> Result<MeshFile, (bool, Fault)> {
+pub(super) fn parse(node: Source, ele: Source) -> Result<MeshFile, (bool, Fault)> {
     let mut cells = Cells::default();
     let base = nodes(node, &mut cells).map_err(|fault| (true, fault))?;
     elements(ele, base, &mut cells).map_err(|fault| (false, fault))?;
@@ -16,8 +16,8 @@ pub(super) fn parse(node: &[u8], ele: &[u8]) -> Result<MeshFile, (bool, Fault)> 
 }
 
 /// Reads the points and returns the number of the first.
-fn nodes(bytes: &[u8], cells: &mut Cells) -> Result<u64, Fault> {
-    let mut cursor = Cursor::new(bytes).with_comments(b'#');
+fn nodes(source: Source, cells: &mut Cells) -> Result<u64, Fault> {
+    let mut cursor = Cursor::new(source).with_comments(b'#');
     let count = cursor.count(T, Scalar::U64, 8, "nodes")?;
     let dimension: u32 = cursor.number("the dimension")?;
     if dimension != 3 {
@@ -42,8 +42,8 @@ fn nodes(bytes: &[u8], cells: &mut Cells) -> Result<u64, Fault> {
     Ok(base)
 }
 
-fn elements(bytes: &[u8], base: u64, cells: &mut Cells) -> Result<(), Fault> {
-    let mut cursor = Cursor::new(bytes).with_comments(b'#');
+fn elements(source: Source, base: u64, cells: &mut Cells) -> Result<(), Fault> {
+    let mut cursor = Cursor::new(source).with_comments(b'#');
     let count = cursor.count(T, Scalar::U64, 10, "tets")?;
     let n_nodes: usize = cursor.number("the number of nodes of a tet")?;
     if n_nodes != 4 && n_nodes != 10 {

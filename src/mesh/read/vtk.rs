@@ -8,7 +8,7 @@
 
 use super::cells::{Cells, Shape};
 use super::cursor::{Cursor, Encoding, Scalar, shortened};
-use super::{Fault, MeshFile};
+use super::{Fault, MeshFile, Source};
 
 const EXPORT_AGAIN: &str = "export it again as an unstructured grid (.vtu, .vtk) or as another format";
 
@@ -22,8 +22,8 @@ struct Reader<'a> {
     types: Vec<u64>,
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
-    let mut cursor = Cursor::new(bytes);
+pub(super) fn parse(source: Source) -> Result<MeshFile, Fault> {
+    let mut cursor = Cursor::new(source);
     if !cursor.line().is_some_and(|line| line.starts_with(b"# vtk DataFile")) {
         return Err(cursor.fault("expected '# vtk DataFile Version ...' on the first line", EXPORT_AGAIN));
     }

@@ -9,7 +9,7 @@ use quick_xml::events::{BytesStart, Event};
 use super::cells::Cells;
 use super::cursor::{Cursor, Encoding, Scalar, base64, shortened};
 use super::vtk::add_cell;
-use super::{At, Fault, MeshFile};
+use super::{At, Fault, MeshFile, Source};
 use crate::math::Vec3;
 
 const EXPORT_AGAIN: &str = "export it again as .vtu, with text, base64 or appended data";
@@ -44,7 +44,8 @@ struct Piece {
     cells: Vec<Array>,
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
+pub(super) fn parse(source: Source) -> Result<MeshFile, Fault> {
+    let bytes = source.bytes;
     // Raw data are no XML: only what stands before them is read as such.
     let appended = find(bytes, b"<AppendedData");
     let head = &bytes[..appended.unwrap_or(bytes.len())];
@@ -58,7 +59,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
     };
     let pieces = outline(head, &mut storage)?;
     if let Some(at) = appended {
-        let mut cursor = Cursor::within(bytes, at, bytes.len());
+        let mut cursor = Cursor::within(source, at, bytes.len());
         cursor.skip_past(b">");
         let tag = String::from_utf8_lossy(&bytes[at..cursor.at()]).into_owned();
         if !cursor.skip_past(b"_") {
@@ -68,7 +69,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<MeshFile, Fault> {
     }
     let mut cells = Cells::default();
     for piece in &pieces {
-        storage.add_piece(bytes, piece, &mut cells)?;
+        storage.add_piece(source, piece, &mut cells)?;
     }
     cells.finish()
 }
@@ -172,13 +173,13 @@ impl Storage {
         wrong.map_or(Ok(()), Err)
     }
 
-    fn add_piece(&mut self, bytes: &[u8], piece: &Piece, cells: &mut Cells) -> Result<(), Fault> {
+    fn add_piece(&mut self, source: Source, piece: &Piece, cells: &mut Cells) -> Result<(), Fault> {
         let fault = |reason: String| Fault { at: At::Byte(piece.at), ..Fault::new(reason, EXPORT_AGAIN) };
         let points = piece.points.as_ref().ok_or_else(|| fault("the piece has no points".into()))?;
         if points.components.is_some_and(|n| n != 3) {
             return Err(fault("points must have three components".into()));
         }
-        let coordinates = self.numbers(bytes, points)?;
+        let coordinates = self.numbers(source, points)?;
         let first = cells.positions.len();
         for (i, point) in coordinates.chunks(3).enumerate() {
             match point {
@@ -189,7 +190,7 @@ impl Storage {
         let n_points = cells.positions.len() - first;
         let mut list = |name: &str| {
             let array = piece.cells.iter().find(|array| array.name == name);
-            self.numbers(bytes, array.ok_or_else(|| fault(format!("its cells have no array named '{name}'")))?)
+            self.numbers(source, array.ok_or_else(|| fault(format!("its cells have no array named '{name}'")))?)
         };
         let (connectivity, ends, types) = (list("connectivity")?, list("offsets")?, list("types")?);
         if ends.len() != types.len() {
@@ -218,7 +219,8 @@ impl Storage {
     }
 
     /// All numbers of an array.
-    fn numbers(&mut self, bytes: &[u8], array: &Array) -> Result<Vec<f64>, Fault> {
+    fn numbers(&mut self, source: Source, array: &Array) -> Result<Vec<f64>, Fault> {
+        let bytes = source.bytes;
         let (begin, end) = array.text;
         let fault = |reason: &str| {
             let reason = format!("the array '{}': {reason}", shortened(if array.name.is_empty() { "points" } else { &array.name }));
@@ -238,7 +240,7 @@ impl Storage {
             _ => return Err(fault("its type is not known")),
         };
         if array.format == "ascii" {
-            let mut cursor = Cursor::within(bytes, begin, end);
+            let mut cursor = Cursor::within(source, begin, end);
             let mut numbers = Vec::new();
             while cursor.skip_blanks() {
                 numbers.push(cursor.scalar(Encoding::Text, kind, "a number")?);

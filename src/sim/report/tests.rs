@@ -137,7 +137,10 @@ fn the_json_has_the_fields_of_the_contract() {
     assert_eq!(simulation.trace_row().unwrap().split(',').count(), columns);
     let json = serde_json::to_value(simulation.report(1.0).unwrap()).unwrap();
     for (pointer, keys) in [
-        ("", "scene version backend adapter solver threads dt steps time build_ms state_hash bodies energy timing contact probes faults"),
+        (
+            "",
+            "scene version backend adapter solver threads dt steps time build_ms state_hash bodies energy timing contact probes faults notes",
+        ),
         ("/bodies/0", "name kind nodes tets surface_triangles mass volume volume_ratio center_of_mass linear_momentum"),
         ("/bodies/0", "angular_momentum lowest highest max_speed inverted_tets"),
         ("/energy", "kinetic elastic gravitational total dissipated_by_friction"),

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::order::{Block, Tree};
 use super::{Entries, NotPositiveDefinite, Panel};
+use crate::cancel::CancelToken;
 use crate::math::Mat3;
 use crate::sparse::Pattern;
 
@@ -24,6 +25,14 @@ pub struct Matrix<'a> {
     pub pattern: &'a Pattern,
     pub blocks: &'a [Mat3],
     pub first: usize,
+    /// Ends the elimination, as if the matrix were not positive definite.
+    pub cancel: &'a CancelToken,
+}
+
+impl Matrix<'_> {
+    fn check_cancelled(&self) -> Result<(), NotPositiveDefinite> {
+        self.cancel.check().map_err(|_| NotPositiveDefinite)
+    }
 }
 
 /// Panels of all blocks, in their order.
@@ -34,6 +43,7 @@ pub fn eliminate(matrix: &Matrix, tree: &Tree) -> Result<Vec<Panel<Entries>>, No
 
 /// Panels of `root` and what stands below it, and what the elimination leaves for the nodes `later` of the root (lower triangle).
 fn subtree(matrix: &Matrix, tree: &Tree, root: usize) -> Result<(Vec<Panel<Entries>>, DMatrix<f64>), NotPositiveDefinite> {
+    matrix.check_cancelled()?;
     let block = &tree.blocks[root];
     let below: Vec<_> = if block.own.start < PARALLEL {
         block.children.iter().map(|child| subtree(matrix, tree, *child)).collect::<Result<_, _>>()?
@@ -48,7 +58,8 @@ fn subtree(matrix: &Matrix, tree: &Tree, root: usize) -> Result<(Vec<Panel<Entri
         front.add_left(block, &tree.blocks[*child].later, &left);
     }
     let Front { own, coupling, mut later } = front;
-    let inverse = inverse_of_factor(own)?;
+    let inverse = inverse_of_factor(own, matrix)?;
+    matrix.check_cancelled()?;
     // L21 = A21 L11^-T, then A22 - L21 L21^T and L21 L11^-1; of triangles only what is not zero.
     let (n, m) = (inverse.nrows(), later.nrows());
     let mut lower = DMatrix::zeros(m, n);
@@ -56,10 +67,12 @@ fn subtree(matrix: &Matrix, tree: &Tree, root: usize) -> Result<(Vec<Panel<Entri
         let inverse = inverse.view((columns.start, 0), (columns.len(), columns.end)).transpose();
         lower.gemm(1.0, &coupling.columns(0, columns.end), &inverse, 0.0);
     });
+    matrix.check_cancelled()?;
     by_columns(&mut later, |columns, mut later| {
         let mut below = later.rows_mut(columns.start, m - columns.start);
         below.gemm(-1.0, &lower.rows(columns.start, m - columns.start), &lower.rows(columns.start, columns.len()).transpose(), 1.0);
     });
+    matrix.check_cancelled()?;
     let mut coupling = coupling;
     by_columns(&mut coupling, |columns, mut coupling| {
         let rest = n - columns.start;
@@ -150,18 +163,19 @@ impl Front {
 }
 
 /// L^-1 of `a = L L^T`, of which the lower triangle is read; by halves, so that nearly all work is matrix products.
-fn inverse_of_factor(mut a: DMatrix<f64>) -> Result<DMatrix<f64>, NotPositiveDefinite> {
+fn inverse_of_factor(mut a: DMatrix<f64>, matrix: &Matrix) -> Result<DMatrix<f64>, NotPositiveDefinite> {
+    matrix.check_cancelled()?;
     let n = a.nrows();
     if n <= SMALL {
         return small_inverse_of_factor(a);
     }
     let half = n / 2;
     let rest = n - half;
-    let first = inverse_of_factor(a.view((0, 0), (half, half)).into_owned())?;
+    let first = inverse_of_factor(a.view((0, 0), (half, half)).into_owned(), matrix)?;
     let coupling = a.view((half, 0), (rest, half)) * first.transpose();
     let mut second = a.view_mut((half, half), (rest, rest)).into_owned();
     second.gemm(-1.0, &coupling, &coupling.transpose(), 1.0);
-    let second = inverse_of_factor(second)?;
+    let second = inverse_of_factor(second, matrix)?;
     a.fill(0.0);
     a.view_mut((half, 0), (rest, half)).gemm(-1.0, &(&second * coupling), &first, 0.0);
     a.view_mut((0, 0), (half, half)).copy_from(&first);

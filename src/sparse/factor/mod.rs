@@ -37,6 +37,7 @@ use pulp::{Simd, WithSimd};
 
 use super::Pattern;
 use super::lanes::{Entries, PADDING, add_transposed3, dot3};
+use crate::cancel::CancelToken;
 use crate::math::{Mat3, Vec3};
 use crate::memory::Pages;
 use order::Tree;
@@ -123,8 +124,19 @@ impl RestFactor {
         fixed: &[bool],
         positions: &[Vec3],
     ) -> Result<Self, NotPositiveDefinite> {
+        Self::new_unless(pattern, blocks, range, (fixed, positions), &CancelToken::default())
+    }
+
+    /// The same, which ends soon after `cancel` is cancelled, as if the matrix were not positive definite.
+    pub fn new_unless(
+        pattern: &Pattern,
+        blocks: &[Mat3],
+        range: &Range<usize>,
+        (fixed, positions): (&[bool], &[Vec3]),
+        cancel: &CancelToken,
+    ) -> Result<Self, NotPositiveDefinite> {
         let tree = order::dissect(pattern, range, fixed, positions);
-        let parts = front::eliminate(&front::Matrix { pattern, blocks, first: range.start }, &tree)?;
+        let parts = front::eliminate(&front::Matrix { pattern, blocks, first: range.start, cancel }, &tree)?;
         let mut entries = Pages::zeros(parts.iter().map(|panel| panel.entries.len()).sum());
         let mut end = 0;
         let panels = parts.iter().map(|panel| {

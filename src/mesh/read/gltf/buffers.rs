@@ -2,15 +2,15 @@
 
 use super::document::{Buffer, BufferView};
 use crate::mesh::read::cursor::{Cursor, Encoding, Scalar, base64};
-use crate::mesh::read::{Beside, Fault};
+use crate::mesh::read::{Beside, Fault, Source};
 
 pub const EXPORT_AGAIN: &str = "export it again, uncompressed, as .glb";
 pub const CUT_OFF: &str = "it may be cut off: fetch it again, or export it again as .glb";
 
 /// The JSON and the binary chunk of a .glb file.
-pub fn chunks(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Fault> {
+pub fn chunks(source: Source<'_>) -> Result<(&[u8], Option<&[u8]>), Fault> {
     const LE: Encoding = Encoding::LittleEndian;
-    let mut cursor = Cursor::new(bytes);
+    let mut cursor = Cursor::new(source);
     cursor.take(4, "the magic word")?;
     let version = cursor.whole(LE, Scalar::U32, "the version")?;
     if version != 2 {
