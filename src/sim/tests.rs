@@ -283,17 +283,30 @@ fn a_step_that_is_cancelled_leaves_the_state_and_goes_on_to_the_same_bits() {
     }
 }
 
-/// A device that has no room for the contacts of the `fails_at`-th step; else the CPU.
+/// A device that has no room for the contacts of the `fails_at`-th step, and that does not converge in steps longer
+/// than `longest` [s]; else the CPU.
 struct Cramped {
     inner: Box<dyn Stepper>,
     steps: u64,
     fails_at: u64,
+    longest: f64,
+}
+
+impl Cramped {
+    fn put_into(simulation: &mut Simulation, fails_at: u64, longest: f64) {
+        let (inner, _) = open_backend(BackendChoice::Cpu, &simulation.params, &Options::default(), &simulation.model).unwrap();
+        let inner = std::mem::replace(&mut simulation.stepper, inner);
+        simulation.stepper = Box::new(Self { inner, steps: 0, fails_at, longest });
+    }
 }
 
 impl Stepper for Cramped {
     fn step(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
         if self.steps == self.fails_at {
             return Err(StepError::DeviceTooSmall { step: loads.step, reason: "a buffer is too large".into() });
+        }
+        if params.time_step > self.longest {
+            return Err(StepError::NotConverged { step: loads.step });
         }
         self.steps += 1;
         self.inner.step(params, loads)
@@ -326,9 +339,7 @@ impl Stepper for Cramped {
 fn the_cpu_goes_on_where_the_device_has_no_room() {
     let cramped = |fallback: Option<Options>| {
         let mut simulation = simulation(BackendChoice::Cpu, LANDING, &[]);
-        let (inner, _) = open_backend(BackendChoice::Cpu, &simulation.params, &Options::default(), &simulation.model).unwrap();
-        let inner = std::mem::replace(&mut simulation.stepper, inner);
-        simulation.stepper = Box::new(Cramped { inner, steps: 0, fails_at: 3 });
+        Cramped::put_into(&mut simulation, 3, f64::INFINITY);
         simulation.fallback = fallback;
         simulation.apply(&grab(1)).unwrap();
         simulation
@@ -347,4 +358,27 @@ fn the_cpu_goes_on_where_the_device_has_no_room() {
     let error = asked_for.step().unwrap_err();
     assert!(matches!(error, StepError::DeviceTooSmall { step: 3, .. }), "{error}");
     assert!(state(&mut asked_for) == before);
+}
+
+/// The work of a step counts all of its parts, and the refused attempts with them.
+#[test]
+fn the_work_of_a_step_is_counted() {
+    let mut simulation = simulation(BackendChoice::Cpu, LANDING, &[]);
+    let whole = simulation.step().unwrap();
+    assert_eq!((whole.attempts, whole.searches), (1, 1), "nothing has left its predicted trajectory");
+    assert!(whole.contact.contacts == 0 && whole.solves == 0 && whole.dual_iterations == 0, "it falls: {whole:?}");
+    let landed = (0..8).map(|_| simulation.step().unwrap()).find(|report| report.contact.active > 0).unwrap();
+    // Each pass corrects with the factor, and moves with it what the forces have changed.
+    assert!(landed.solves >= 2 * landed.passes && landed.passes > 0, "{landed:?}");
+    assert!((1..=landed.iterations).contains(&landed.dual_iterations), "{landed:?}");
+    // Refused as a whole and in halves, done in quarters.
+    Cramped::put_into(&mut simulation, u64::MAX, 0.003);
+    let (before, rollbacks) = (simulation.time(), simulation.tally().rollbacks);
+    simulation.stepper.set_state(&State { time: before, ..State::initial(&simulation.model) }).unwrap();
+    let quartered = simulation.step().unwrap();
+    assert_eq!((quartered.attempts, simulation.tally().rollbacks - rollbacks), (7, 3));
+    assert!(quartered.searches >= 4, "{quartered:?}");
+    let report = simulation.report(0.0).unwrap().solver;
+    assert_eq!(report.attempts.max, 7.0);
+    assert!(report.solves.max >= f64::from(landed.solves) && report.dual_iterations.max >= f64::from(landed.dual_iterations));
 }
