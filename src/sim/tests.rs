@@ -382,3 +382,46 @@ fn the_work_of_a_step_is_counted() {
     assert_eq!(report.attempts.max, 7.0);
     assert!(report.solves.max >= f64::from(landed.solves) && report.dual_iterations.max >= f64::from(landed.dual_iterations));
 }
+
+/// The same bits, whether the scene's hand pulls or a person gives the commands, with halved steps too; and a run that
+/// is resumed while the hand holds goes on.
+#[test]
+fn a_recorded_hand_does_what_commands_do() {
+    let hand = "[[grab]]\nbody = \"block\"\npoint = [0.16, 0.1, 0.06]\n\
+                path = [{ time = 0.015, position = [0.2, 0.2, 0] }, { time = 0.065, position = [0.2, 0.6, 0.1] }]\n";
+    let mut recorded = simulation(BackendChoice::Cpu, &format!("{LANDING}{hand}"), &[]);
+    let mut given = simulation(BackendChoice::Cpu, LANDING, &[]);
+    let grab = build(&Scene::from_text("test", "test.toml", &format!("{LANDING}{hand}"), None, &[]).unwrap()).unwrap().grabs[0].clone();
+    let file = TestFile::new("hand");
+    for step in 0..10 {
+        let time = given.time();
+        let command = match (grab.target_at(time), given.grabs().unwrap().first()) {
+            (Some(target), None) => Some(Command::Grab { id: 1, triangle: grab.triangle, barycentric: grab.barycentric, target }),
+            (Some(target), Some(_)) => Some(Command::MoveGrab { id: 1, target }),
+            (None, Some(_)) => Some(Command::ReleaseGrab { id: 1 }),
+            (None, None) => None,
+        };
+        command.iter().for_each(|command| given.apply(command).unwrap());
+        let points = |simulation: &mut Simulation| simulation.grabs().unwrap().iter().map(|grab| grab.target).collect::<Vec<_>>();
+        assert_eq!(points(&mut recorded), points(&mut given), "step {step}");
+        assert_eq!(points(&mut given).len(), usize::from((2..7).contains(&step)), "step {step}");
+        if step == 5 {
+            recorded.save(&file.0).unwrap();
+            recorded = simulation(BackendChoice::Cpu, &format!("{LANDING}{hand}"), &[]);
+            recorded.resume(&file.0).unwrap();
+        }
+        steps(&mut recorded, 1);
+        steps(&mut given, 1);
+        assert!(state(&mut recorded) == state(&mut given), "step {step}");
+    }
+    assert!(recorded.log().entries.is_empty(), "a session of the scene must not pull twice");
+    let mut free = simulation(BackendChoice::Cpu, LANDING, &[]);
+    steps(&mut free, 10);
+    assert!(state(&mut free) != state(&mut recorded));
+    // The hand counts among those that a person has.
+    recorded.apply(&Command::Reset).unwrap();
+    (1..4).for_each(|id| recorded.apply(&self::grab(id)).unwrap());
+    assert_eq!(recorded.apply(&self::grab(4)), Err(CommandError::TooManyGrabs));
+    steps(&mut recorded, 7);
+    recorded.apply(&self::grab(4)).unwrap();
+}
