@@ -122,10 +122,7 @@ fn complaints_name_place_key_and_what_is_accepted() {
             &format!("{body}{ball}[[attachment]]\nstiffness = 1\nfrom = {{ body = \"b\" }}\nto = {{ point = [0, 0, 0] }}"),
             &["attachment.0.from: an end is a point of the world, or a body with"],
         ),
-        (
-            &format!("{body}{ball}[[grab]]\nbody = \"c\"\npoint = [0, 0, 0]\npath = {TWO_PLACES}"),
-            &["grab.0.body: there is no body \"c\""],
-        ),
+        (&format!("{body}{ball}[[grab]]\nbody = \"c\"\npoint = [0, 0, 0]\npath = {TWO_PLACES}"), &["grab.0.body: there is no body \"c\""]),
         (
             &format!("{body}kind = \"static\"\n{PLANE}[[grab]]\nname = \"hand\"\nbody = \"b\"\npoint = [0, 0, 0]\npath = {TWO_PLACES}"),
             &["grab.hand.body: no hand moves \"b\", which is static or driven; name a deformable or rigid body"],
@@ -276,7 +273,9 @@ fn the_throw_is_the_gallery_with_a_hand() {
     let values = |name: &str| {
         let entry = builtin_scenes().find(|entry| entry.name == name).unwrap();
         let mut values: toml::Table = entry.text.parse().unwrap();
-        ["title", "description", "recording", "grab"].map(|key| values.remove(key));
+        for key in ["title", "description", "recording", "grab"] {
+            values.remove(key);
+        }
         values
     };
     assert_eq!(values("throw"), values("gallery"));

@@ -221,7 +221,8 @@ fn print(record: &Record) {
         record.threads,
         record.adapter.as_deref().unwrap_or(record.backend)
     );
-    for stage in record.stages.iter().flatten() {
+    // The table has the times; of a device the work stands beside them.
+    for stage in record.stages.iter().flatten().filter(|_| record.backend == "gpu") {
         let dispatches = stage.dispatches.map_or_else(String::new, |n| format!("{n:9.1} dispatches"));
         let bytes = stage.bytes.map_or_else(String::new, |bytes| format!("{:9.3} MB", 1e-6 * bytes));
         say!("    {:16} {:9.3} ms {:5.1} % {dispatches} {bytes}", stage.stage, stage.ms, 100.0 * stage.share);

@@ -132,13 +132,16 @@ impl StepFigures {
 
     pub fn print(&self) {
         say!("    {:20} {:>11} {:>11} {:>11} {:>11}", "a step", "mean", "median", "p95", "max");
-        self.counts.iter().for_each(|row| print_row(row.name, &row.over_steps, 1));
-        say!("    {:20} {:>11} {:>11} {:>11} {:>11}", "ms", "mean", "median", "p95", "max");
-        self.times.iter().for_each(|row| print_row(row.name, &row.over_steps, 3));
+        self.counts.iter().for_each(|row| say!("{}", line(row.name, &row.over_steps, 1)));
+        say!("    {:20} {:>11} {:>11} {:>11} {:>11}   share", "ms", "mean", "median", "p95", "max");
+        for row in &self.times {
+            let share = 100.0 * row.over_steps.mean / self.whole().mean;
+            say!("{} {share:5.1} %", line(row.name, &row.over_steps, 3));
+        }
         if let (Some(elastic), Some(over)) = (&self.elastic_step, &self.over_elastic_step) {
             let stages: Vec<String> = elastic.stages.iter().map(|(stage, ms)| format!("{stage} {ms:.3}")).collect();
             say!("    elastic step: {:.3} ms ({})", elastic.ms, stages.join(", "));
-            print_row("step / elastic step", over, 2);
+            say!("{}", line("step / elastic step", over, 2));
         }
         let penetration = self.max_penetration.map_or_else(String::new, |depth| format!(", penetration {depth:.1e} m"));
         say!(
@@ -151,8 +154,8 @@ impl StepFigures {
     }
 }
 
-fn print_row(name: &str, Statistics { mean, median, p95, max }: &Statistics, digits: usize) {
-    say!("    {name:20} {mean:11.digits$} {median:11.digits$} {p95:11.digits$} {max:11.digits$}");
+fn line(name: &str, Statistics { mean, median, p95, max }: &Statistics, digits: usize) -> String {
+    format!("    {name:20} {mean:11.digits$} {median:11.digits$} {p95:11.digits$} {max:11.digits$}")
 }
 
 /// Times of the same run with a number of threads.
