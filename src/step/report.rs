@@ -66,7 +66,8 @@ impl StepReport {
     }
 
     /// Joins the report of another body's solve in the same step: iterations are those of the slowest, residuals the
-    /// worst; contacts, forces, solves and iterations for the forces alone add up. Times add up too: with several threads they are thread time.
+    /// worst; contacts, forces, solves and iterations for the forces alone add up. Times add up too: with several
+    /// threads they are thread time.
     pub fn join(&mut self, other: Self) {
         self.iterations = self.iterations.max(other.iterations);
         self.passes = self.passes.max(other.passes);

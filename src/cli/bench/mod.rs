@@ -187,7 +187,8 @@ impl BenchArgs {
 struct MachineArgs {
     #[command(flatten)]
     place: ComputeArgs,
-    /// Threads of the CPU; the device takes none; several numbers, as 1,2, compare them in bench step [default: one a core]
+    /// Threads of the CPU; the device takes none; several numbers, as 1,2, compare them in bench step [default: one a
+    /// core]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Vec<u32>,
     /// Write the records (JSON)
