@@ -370,7 +370,7 @@ fn the_work_of_a_step_is_counted() {
     let landed = (0..8).map(|_| simulation.step().unwrap()).find(|report| report.contact.active > 0).unwrap();
     // Each pass corrects with the factor, and moves with it what the forces have changed.
     assert!(landed.solves >= 2 * landed.passes && landed.passes > 0, "{landed:?}");
-    assert!((1..=landed.iterations).contains(&landed.dual_iterations), "{landed:?}");
+    assert!(landed.dual_iterations > 0, "{landed:?}");
     // Refused as a whole and in halves, done in quarters.
     Cramped::put_into(&mut simulation, u64::MAX, 0.003);
     let (before, rollbacks) = (simulation.time(), simulation.tally().rollbacks);
