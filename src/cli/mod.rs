@@ -14,6 +14,7 @@ macro_rules! say {
 mod bench;
 mod check;
 mod export;
+mod figures;
 mod film;
 mod info;
 mod interrupt;

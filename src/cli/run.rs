@@ -7,12 +7,13 @@ use std::time::Instant;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
+use super::figures::Figures;
 use super::results::{ResultArgs, Results};
 use super::{ComputeArgs, Failure, interrupt};
 use crate::cancel::CancelToken;
 use crate::export::Subject;
 use crate::model::ContactMethod;
-use crate::output::{OutputFile, check_writable};
+use crate::output::check_writable;
 use crate::scene::{Built, Scene, build_unless};
 use crate::sim::report::Report;
 use crate::sim::{Health, Options, ResumedParams, Session, SessionHeader, Simulation, SimulationError};
@@ -42,10 +43,10 @@ pub struct RunArgs {
     /// Change a value of the scene, for instance body.bar.shape.cells=[40,8,8]; may be repeated
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
-    /// Write a report (JSON)
+    /// Write a report (JSON), and renew it while the run goes on
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Write a row of numbers for each step (CSV)
+    /// Write a row of numbers for each step (CSV), as soon as it is done
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     #[command(flatten)]
@@ -85,15 +86,12 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let steps = match (args.length.steps, args.length.seconds, &session) {
         (Some(steps), ..) => steps,
         (None, None, Some(session)) => session.n_steps(),
-        // A hair less, so that 1 s of 0.01 s steps is 100 of them whatever the rounding.
-        (None, seconds, _) => (seconds.unwrap_or(built.recording.seconds) / built.params.time_step - 1e-6).ceil().max(0.0) as u64,
+        (None, seconds, _) => built.n_steps(seconds.unwrap_or(built.recording.seconds)),
     };
 
     // Whatever cannot be written is known before the work begins.
-    let mut trace = args.trace.as_deref().map(OutputFile::create).transpose()?;
-    for path in args.report.iter().chain(&args.save) {
-        check_writable(path)?;
-    }
+    let mut figures = Figures::open(args.trace.as_deref(), args.report.as_deref())?;
+    args.save.as_deref().map(check_writable).transpose()?;
     let notes = built.notes.clone();
     let seconds = steps as f64 * built.params.time_step;
     let mut results = Results::open(&args.results, subject(&built), seconds, args.place.adapter.as_deref())?;
@@ -109,7 +107,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         Err(SimulationError::Cancelled(_)) => return Err(Failure::Run("interrupted before the first step".into())),
         opened => opened?,
     };
-    simulation.set_measuring(args.report.is_some() || trace.is_some());
+    simulation.set_measuring(figures.measures());
     if let Some(path) = &args.resume {
         simulation.resume_with(path, resumed_params(&flags))?;
     }
@@ -123,17 +121,21 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
 
     let opened = simulation.backend().clone();
-    let computed = compute(&mut simulation, session.as_ref(), steps, &mut trace, &mut results, &cancel);
-    // The results up to a failure are kept.
+    figures.begin(&mut simulation, build_ms)?;
+    let computed = compute(&mut simulation, session.as_ref(), steps, &mut figures, &mut results, &cancel);
+    // Results and figures up to a failure are kept.
     let finished = results.finish();
+    let summary = figures.finish(&mut simulation, matches!(computed, Ok(done) if done == steps));
     let done = computed?;
     finished?;
+    let summary = summary?;
     if *simulation.backend() != opened {
         eprintln!("note: {}", simulation.backend().reason);
     }
 
-    let summary = simulation.report(build_ms)?;
-    write_files(args, &mut simulation, &summary, trace)?;
+    if let Some(path) = &args.save {
+        simulation.save(path).map_err(|error| Failure::Run(error.to_string()))?;
+    }
     print(&summary, done);
     if done < steps {
         return Err(Failure::Run(format!("interrupted after {done} of {steps} steps; what was asked for ends there")));
@@ -149,13 +151,10 @@ fn compute(
     simulation: &mut Simulation,
     session: Option<&Session>,
     steps: u64,
-    trace: &mut Option<OutputFile>,
+    figures: &mut Figures,
     results: &mut Results,
     cancel: &CancelToken,
 ) -> Result<u64, Failure> {
-    if let Some(trace) = trace {
-        trace.write_line(&simulation.trace_header())?;
-    }
     let bar = progress(steps, "steps");
     results.take(simulation)?;
     for done in 0..steps {
@@ -164,9 +163,7 @@ fn compute(
             Err(StepError::Cancelled { .. }) => return Ok(done),
             stepped => stepped?,
         };
-        if let Some(trace) = trace {
-            trace.write_line(&simulation.trace_row()?)?;
-        }
+        figures.take(simulation)?;
         results.take(simulation)?;
         bar.inc(1);
     }
@@ -180,21 +177,6 @@ fn replay(simulation: &mut Simulation, session: Option<&Session>) -> Result<(), 
     for command in session.into_iter().flat_map(|session| session.commands_at(step)) {
         let refused = |error| Failure::Input(format!("the session's command after step {step} does not fit the scene: {error}"));
         simulation.apply(command).map_err(refused)?;
-    }
-    Ok(())
-}
-
-fn write_files(args: &RunArgs, simulation: &mut Simulation, summary: &Report, trace: Option<OutputFile>) -> Result<(), Failure> {
-    if let Some(path) = &args.save {
-        simulation.save(path).map_err(|error| Failure::Run(error.to_string()))?;
-    }
-    if let Some(trace) = trace {
-        trace.finish()?;
-    }
-    if let Some(path) = &args.report {
-        let mut report = OutputFile::create(path)?;
-        report.write_line(&serde_json::to_string_pretty(summary).map_err(|error| Failure::Run(error.to_string()))?)?;
-        report.finish()?;
     }
     Ok(())
 }

@@ -46,6 +46,10 @@ pub struct RowsSolved {
     pub passes: u32,
     /// Beginnings of a Krylov space anew.
     pub restarts: u32,
+    /// Applications of the factor of the rest pose.
+    pub solves: u32,
+    /// Iterations for the forces alone.
+    pub dual_iterations: u32,
     /// Inner solves that did not reach their accuracy.
     pub failures: u32,
     /// 2-norm of the velocity residual [kg m/s].
@@ -113,6 +117,8 @@ impl Relinearisation {
         total.iterations += solved.iterations;
         total.passes += solved.passes;
         total.restarts += solved.restarts;
+        total.solves += solved.solves;
+        total.dual_iterations += solved.dual_iterations;
         total.failures += solved.failures;
         (total.residual, total.settled, total.exhausted) = (solved.residual, solved.settled, solved.exhausted);
         let is_hopeless = self.limits.gives_up && total.failures >= MAX_FAILURES && !solved.settled;

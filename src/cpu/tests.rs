@@ -122,7 +122,7 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
         let forces: Vec<Vec3> = contacts.iter().map(Constraint::force_on_first).collect();
         problem.residual(&contacts, &forces, &dv, &mut r);
         let residual = dot(&r, &r).sqrt();
-        let until = Until { residual: 1e-6 * residual, iterations: 4000, cancel: CancelToken::never(), allowance: Allowance::endless() };
+        let until = Until { residual: 1e-6 * residual, iterations: 4000, cancel: CancelToken::never() };
         conjugate_gradient(&system, &r, &mut z, until, &mut Default::default());
         let largest = |z: &mut dyn Iterator<Item = Vec3>| z.map(|z| z.amax()).fold(0.0, f64::max) * dt;
         let moves = largest(&mut z.iter().copied());

@@ -1,11 +1,13 @@
 //! From a checked scene to a model and everything else that a simulation starts with.
 
 mod attachments;
+mod grabs;
 
 use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use self::grabs::RecordedGrab;
 use super::error::{Place, SceneError, quoted_list};
 use super::geometry::{Fault, Made, Solid, scaled};
 use super::nodes::Transform;
@@ -32,6 +34,7 @@ pub struct Built {
     pub params: Params,
     pub backend: BackendChoice,
     pub forces: Vec<Force>,
+    pub grabs: Vec<RecordedGrab>,
     pub probes: Vec<Probe>,
     pub camera: CameraSetting,
     pub light: LightSetting,
@@ -40,6 +43,14 @@ pub struct Built {
     pub notes: Vec<String>,
     /// The mesh files that deformable bodies came of.
     pub meshes: Vec<MeshOrigin>,
+}
+
+impl Built {
+    /// Steps in `seconds` of simulated time.
+    pub fn n_steps(&self, seconds: f64) -> u64 {
+        // A hair less, so that 1 s of 0.01 s steps is 100 of them whatever the rounding.
+        (seconds / self.params.time_step - 1e-6).ceil().max(0.0) as u64
+    }
 }
 
 /// Body that a mesh file became; the first one if it has several copies.
@@ -172,6 +183,7 @@ impl Builder<'_> {
             probes.push(Probe { name: probe.name.clone(), vertices, nodes });
         }
         model.attachments = content.attachments.iter().map(|a| self.attachment(a, &slots, &model)).collect::<Result<_, _>>()?;
+        let grabs = content.grabs.iter().map(|grab| self.grab(grab, &slots, &model)).collect();
         Ok(Built {
             name: self.scene.name().to_owned(),
             title: self.scene.title().to_owned(),
@@ -180,6 +192,7 @@ impl Builder<'_> {
             params: content.params,
             backend: content.backend,
             forces,
+            grabs,
             probes,
             light: content.light,
             recording: content.recording,

@@ -1,7 +1,9 @@
 //! Every value of a scene file, declared once: `format = 1`. y is up, units are SI.
 
+mod grab;
 mod view;
 
+use self::grab::GRAB;
 use self::view::{CAMERA, LIGHT, RECORDING};
 use super::spec::{ANY, Field, Kind, Presence, Table, above_to, from_to};
 use crate::material::MaterialModel;
@@ -31,6 +33,7 @@ pub static SCENE: Table = Table {
         Field::new("body", Kind::List(&BODY), "", Optional("an empty scene"), "The bodies."),
         Field::new("attachment", Kind::List(&ATTACHMENT), "", Optional("none"), "Springs between bodies, or from a body to the world."),
         Field::new("force", Kind::List(&FORCE), "", Optional("none"), "Constant forces during a span of time."),
+        Field::new("grab", Kind::List(&GRAB), "", Optional("none"), "Recorded hands that carry bodies and let go."),
         Field::new("probe", Kind::List(&PROBE), "", Optional("none"), "Named regions whose mean motion is reported."),
         Field::new("camera", Kind::Table(&CAMERA), "", Optional("a view of all bodies"), "Where the picture is taken from."),
         Field::new("light", Kind::Table(&LIGHT), "", Optional("all defaults"), "The key light."),

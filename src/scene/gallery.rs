@@ -28,6 +28,7 @@ pub fn experiments() -> &'static [GalleryEntry] {
         "cubes",
         "wedge",
         "strings",
+        "throw",
         "mixed",
         "rigid_stack",
         "rigid_house_of_cards",

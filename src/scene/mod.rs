@@ -27,7 +27,7 @@ mod value;
 
 use std::path::{Path, PathBuf};
 
-pub use build::{Built, Force, MeshOrigin, Probe, build, build_unless};
+pub use build::{Built, Force, MeshOrigin, Probe, RecordedGrab, build, build_unless};
 pub use error::{Diagnostic, Place, SceneError};
 pub use gallery::{GalleryEntry, builtin_scenes, experiments, gallery};
 pub use geometry::MENDED;

@@ -33,6 +33,7 @@ pub struct Content {
     pub bodies: Vec<BodyContent>,
     pub attachments: Vec<AttachmentContent>,
     pub forces: Vec<ForceContent>,
+    pub grabs: Vec<GrabContent>,
     pub probes: Vec<ProbeContent>,
     pub camera: CameraContent,
     pub light: LightSetting,
@@ -165,6 +166,15 @@ pub struct ForceContent {
 }
 
 #[derive(Clone, Debug)]
+pub struct GrabContent {
+    /// Deformable or rigid.
+    pub target: Target,
+    pub point: Vec3,
+    /// Times, which rise, and places.
+    pub path: Vec<(f64, Vec3)>,
+}
+
+#[derive(Clone, Debug)]
 pub struct ProbeContent {
     pub name: String,
     pub target: Target,
@@ -242,6 +252,7 @@ impl Reader<'_> {
             pair_frictions: self.pairs(&contact, &bodies),
             attachments: self.attachments(root, &bodies),
             forces: self.forces(root, &bodies),
+            grabs: self.grabs(root, &bodies),
             probes: self.probes(root, &bodies),
             camera: self.camera(&root.table("camera")),
             light: self.light(&root.table("light")),

@@ -45,6 +45,7 @@ fn complaint(lines: &str) -> String {
     }
 }
 
+const TWO_PLACES: &str = "[{ time = 1, position = [0, 0, 0] }, { time = 2, position = [0, 1, 0] }]";
 const PLANE: &str = "shape = { type = \"plane\" }\n";
 
 #[test]
@@ -121,6 +122,23 @@ fn complaints_name_place_key_and_what_is_accepted() {
         (
             &format!("{body}{ball}[[attachment]]\nstiffness = 1\nfrom = {{ body = \"b\" }}\nto = {{ point = [0, 0, 0] }}"),
             &["attachment.0.from: an end is a point of the world, or a body with"],
+        ),
+        (&format!("{body}{ball}[[grab]]\nbody = \"c\"\npoint = [0, 0, 0]\npath = {TWO_PLACES}"), &["grab.0.body: there is no body \"c\""]),
+        (
+            &format!("{body}kind = \"static\"\n{PLANE}[[grab]]\nname = \"hand\"\nbody = \"b\"\npoint = [0, 0, 0]\npath = {TWO_PLACES}"),
+            &["grab.hand.body: no hand moves \"b\", which is static or driven; name a deformable or rigid body"],
+        ),
+        (
+            &format!("{body}{ball}[[grab]]\nbody = \"b\"\npoint = [0, 0, 0]\npath = [{{ time = 1, position = [0, 0, 0] }}]"),
+            &["grab.0.path: a hand needs a place where it takes hold and one where it lets go"],
+        ),
+        (
+            &format!("{body}{ball}[[grab]]\nbody = \"b\"\npoint = [0, 0, 0]\npath = {}", TWO_PLACES.replace("time = 2", "time = 1")),
+            &["grab.0.path.1.time: the place before is at 1 s; give a later time"],
+        ),
+        (
+            &format!("{body}{ball}{}", format!("[[grab]]\nbody = \"b\"\npoint = [0, 0, 0]\npath = {TWO_PLACES}\n").repeat(5)),
+            &["grab.4: these are more than 4 grabs; leave some out"],
         ),
         ("[[attachment]]\nstiffness = 1\nfrom = { point = [0, 0, 1] }\nto = { point = [0, 0, 0] }", &["both ends are points of the world"]),
         (
@@ -248,6 +266,46 @@ fn the_gallery_lists_every_file_of_the_folder() {
     files.sort();
     names.sort();
     assert_eq!(files, names);
+}
+
+/// What is measured on the one is true of the other until the hand pulls.
+#[test]
+fn the_throw_is_the_gallery_with_a_hand() {
+    let values = |name: &str| {
+        let entry = builtin_scenes().find(|entry| entry.name == name).unwrap();
+        let mut values: toml::Table = entry.text.parse().unwrap();
+        for key in ["title", "description", "recording", "grab"] {
+            values.remove(key);
+        }
+        values
+    };
+    assert_eq!(values("throw"), values("gallery"));
+    let [throw, gallery] = ["throw", "gallery"].map(|name| build(&Scene::builtin(name).unwrap()).unwrap());
+    assert_eq!((throw.grabs.len(), gallery.grabs.len(), throw.n_steps(throw.recording.seconds)), (1, 0, 200));
+    let grab = &throw.grabs[0];
+    let held = throw.model.surface.triangles[grab.triangle as usize][0];
+    assert_eq!(throw.model.bodies[throw.model.surface.bodies[held as usize] as usize].name, "dragon");
+    assert!(grab.target_at(0.0).is_some() && !grab.is_over(0.59) && grab.is_over(0.6));
+}
+
+#[test]
+fn a_hand_holds_the_nearest_vertex() {
+    let text = format!(
+        "format = 1\n[[body]]\nname = \"soft\"\nshape = {{ type = \"box\", size = [1, 1, 1], cells = [2, 2, 2] }}\nposition = [3, 0, 0]\n\
+         [[body]]\nname = \"block\"\nkind = \"rigid\"\nshape = {{ type = \"box\", size = [1, 1, 1] }}\n\
+         [[grab]]\nbody = \"soft\"\npoint = [2.4, 0.1, -0.6]\npath = {TWO_PLACES}\n[[grab]]\nbody = \"block\"\npoint = [0.4, 2, -0.3]\npath = {TWO_PLACES}\n"
+    );
+    let built = build(&scene(&text).unwrap()).unwrap();
+    let model = &built.model;
+    let corner = |grab: &RecordedGrab| grab.barycentric.iter().position(|b| *b == 1.0).unwrap();
+    let [soft, block] = &built.grabs[..] else { panic!("two hands") };
+    let vertex = model.surface.triangles[soft.triangle as usize][corner(soft)];
+    let place = model.surface_positions(&model.rest_positions)[vertex as usize];
+    assert!((place - Vec3::new(2.5, 0.0, -0.5)).norm() < 1e-12, "{place}");
+    let (rigid, local) = model.held_rigid_triangle(block.triangle as usize).unwrap();
+    let rigid = &model.rigid_bodies[rigid];
+    let place = rigid.vertices[rigid.triangles[local][corner(block)] as usize];
+    assert!((place - Vec3::new(0.5, 0.5, -0.5)).norm() < 1e-12, "{place}");
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub enum CommandError {
     NoTriangle { triangle: u32, n_triangles: usize },
     #[error("no grab has the number {id}; start one with Grab first")]
     NoGrab { id: u32 },
-    #[error("{MAX_GRABS} grabs act already; release one first")]
+    #[error("{MAX_GRABS} grabs act already, or will by the scene; release one first")]
     TooManyGrabs,
     #[error("{what} must be finite{and}, got {value}")]
     BadValue { what: &'static str, and: &'static str, value: String },

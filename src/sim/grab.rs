@@ -3,6 +3,7 @@
 use super::{Command, CommandError};
 use crate::math::Vec3;
 use crate::model::{Grab, HeldPoint, Model};
+use crate::scene::RecordedGrab;
 
 /// Natural frequency of a body on its grab spring [rad/s]: a hand that follows at about 2 Hz.
 const FREQUENCY: f64 = 2.0 * std::f64::consts::PI * 2.0;
@@ -98,6 +99,33 @@ impl Held {
     pub fn view(&self, (point, velocity): (Vec3, Vec3)) -> GrabView {
         let force = (self.reachable_target(&point) - point) * self.stiffness - velocity * self.damping;
         GrabView { id: self.id, point, target: self.target, force }
+    }
+}
+
+/// A recorded hand of the scene. It depends on the time alone, so it needs no place in logs and saved states.
+#[derive(Clone, Debug)]
+pub struct Hand {
+    held: Held,
+    recorded: RecordedGrab,
+}
+
+impl Hand {
+    /// The hands of a scene. Their numbers go down from the highest, so that commands do not meet them.
+    pub fn all(model: &Model, recorded: Vec<RecordedGrab>) -> Result<Vec<Self>, CommandError> {
+        let hand = |(id, recorded): (u32, RecordedGrab)| {
+            let held = Held::new(model, id, recorded.triangle, recorded.barycentric, Vec3::zeros())?;
+            Ok(Self { held, recorded })
+        };
+        (0..=u32::MAX).rev().zip(recorded).map(hand).collect()
+    }
+
+    /// The grab at `time` [s], while the hand holds.
+    pub fn held_at(&self, time: f64) -> Option<Held> {
+        Some(Held { target: self.recorded.target_at(time)?, ..self.held.clone() })
+    }
+
+    pub fn is_over(&self, time: f64) -> bool {
+        self.recorded.is_over(time)
     }
 }
 

@@ -21,7 +21,7 @@ pub use backend::{BackendInfo, Options};
 use checker::{Overlap, PenetrationChecker};
 pub use command::{Command, CommandError, CommandLog, LoggedCommand};
 pub use grab::GrabView;
-use grab::Held;
+use grab::{Hand, Held};
 pub use health::Health;
 pub use save::{ResumedParams, SaveError};
 pub use session::{Session, SessionError, SessionHeader};
@@ -49,6 +49,8 @@ pub enum SimulationError {
     Overlap(#[from] OverlapError),
     #[error("the opening of the simulation was {0}")]
     Cancelled(#[from] Cancelled),
+    #[error("a recorded grab of the scene does not fit its bodies: {0}")]
+    Hand(#[from] CommandError),
 }
 
 /// A point without a contact force that is deeper than this many contact tolerances was missed, not merely solved with
@@ -78,7 +80,10 @@ pub struct Simulation {
     backend: Arc<BackendInfo>,
     /// How the CPU goes on where the device has no room for a step; none if the backend was asked for by name.
     fallback: Option<Options>,
+    /// Grabs that commands have begun.
     held: Vec<Held>,
+    /// The scene's recorded hands.
+    hands: Vec<Hand>,
     /// Whole steps since the start, however many solves each of them took.
     step: u64,
     log: CommandLog,
@@ -94,7 +99,7 @@ impl Simulation {
 
     /// The same, which ends with [`SimulationError::Cancelled`] soon after `cancel` is cancelled.
     pub fn new_unless(built: Built, options: &Options, cancel: &CancelToken) -> Result<Self, SimulationError> {
-        let Built { name, model, params, forces, probes, backend, notes, .. } = built;
+        let Built { name, model, params, forces, grabs, probes, backend, notes, .. } = built;
         cancel.check()?;
         let start = start(&model, &params);
         cancel.check()?;
@@ -102,6 +107,7 @@ impl Simulation {
         cancel.check()?;
         start::check_start(&checker, &model, &start, params.contact_tolerance)?;
         cancel.check()?;
+        let hands = Hand::all(&model, grabs)?;
         let choice = options.backend.unwrap_or(backend);
         let (mut stepper, backend) = open_backend(choice, &params, options, &model)?;
         let fallback = (choice == BackendChoice::Auto && backend.backend == "gpu").then(|| options.clone());
@@ -121,6 +127,7 @@ impl Simulation {
             backend: Arc::new(backend),
             fallback,
             held: vec![],
+            hands,
             step: 0,
             log: CommandLog::default(),
             tally: Tally::default(),
@@ -191,7 +198,9 @@ impl Simulation {
             Command::Grab { id, triangle, barycentric, target } => {
                 finite("the target of a grab", &target)?;
                 let held = Held::new(&self.model, id, triangle, barycentric, target)?;
-                if self.held.iter().filter(|h| h.id != id).count() == MAX_GRABS {
+                let time = self.time();
+                let others = self.held.iter().filter(|h| h.id != id).count() + self.hands.iter().filter(|hand| !hand.is_over(time)).count();
+                if others >= MAX_GRABS {
                     return Err(CommandError::TooManyGrabs);
                 }
                 self.held.retain(|h| h.id != id);
@@ -283,12 +292,13 @@ impl Simulation {
         let params = Params { time_step: dt, acceptance, halvings, ..self.params };
         let loads = self.loads(control)?;
         match self.stepper.step(&params, &loads) {
-            Ok(report) => Ok(report),
+            Ok(report) => Ok(StepReport { attempts: 1, ..report }),
             Err(StepError::NotFinite { .. } | StepError::Crossing { .. } | StepError::NotConverged { .. }) if halvings < MAX_HALVINGS => {
                 self.tally.rollbacks += 1;
                 let before = self.stepper.state()?.clone();
                 let halves = self.advance(dt * 0.5, halvings + 1, control).and_then(|mut first| {
                     first.follow(self.advance(dt * 0.5, halvings + 1, control)?);
+                    first.attempts += 1;
                     Ok(first)
                 });
                 self.unless_failed(halves, &before)
@@ -332,13 +342,19 @@ impl Simulation {
             }
         }
         let motions = self.held_motions()?;
-        loads.grabs = self.held.iter().zip(motions).map(|(held, (position, _))| held.load(&position)).collect();
+        loads.grabs = self.acting().zip(motions).map(|(held, (position, _))| held.load(&position)).collect();
         Ok(loads)
+    }
+
+    /// The grabs that act now: those of commands, then those of the scene's hands.
+    fn acting(&self) -> impl Iterator<Item = Held> {
+        let time = self.time();
+        self.held.iter().cloned().chain(self.hands.iter().filter_map(move |hand| hand.held_at(time)))
     }
 
     /// Positions [m] and velocities [m/s] of the held points.
     fn held_motions(&mut self) -> Result<Vec<(Vec3, Vec3)>, StepError> {
-        let points: Vec<HeldPoint> = self.held.iter().map(|held| held.point).collect();
+        let points: Vec<HeldPoint> = self.acting().map(|held| held.point).collect();
         self.stepper.motions(&points)
     }
 
@@ -379,10 +395,10 @@ impl Simulation {
         Ok(self.model.attachments.iter().map(|attachment| state.attachment_points(&self.model, attachment)).collect())
     }
 
-    /// The grabs in progress.
+    /// The grabs in progress, those of the scene's hands too.
     pub fn grabs(&mut self) -> Result<Vec<GrabView>, StepError> {
         let motions = self.held_motions()?;
-        Ok(self.held.iter().zip(motions).map(|(held, motion)| held.view(motion)).collect())
+        Ok(self.acting().zip(motions).map(|(held, motion)| held.view(motion)).collect())
     }
 
     /// Deepest penetration on the present geometry, of bodies in obstacles, in one another and in themselves [m].

@@ -27,6 +27,8 @@ pub struct Report {
     /// Time step [s].
     pub dt: f64,
     pub steps: u64,
+    /// False while the run goes on; what was asked for was not all done if it stays so.
+    pub finished: bool,
     /// Simulated time [s].
     pub time: f64,
     /// Wall time from the scene file to the first step.
@@ -83,7 +85,7 @@ pub struct Energy {
 #[derive(Clone, Debug, Serialize)]
 pub struct Timing {
     /// Null before the first step.
-    pub ms_per_step: Option<TimeStatistics>,
+    pub ms_per_step: Option<Statistics>,
     /// Mean ms a step of each stage.
     pub stages: serde_json::Map<String, serde_json::Value>,
     /// Simulated time over wall time.
@@ -91,7 +93,7 @@ pub struct Timing {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct TimeStatistics {
+pub struct Statistics {
     pub mean: f64,
     pub median: f64,
     pub p95: f64,
@@ -132,6 +134,14 @@ pub struct SolverReport {
     /// Of conjugate residuals; null for other methods.
     pub restarts: Option<MeanMax>,
     pub relinearisations: MeanMax,
+    /// Applications of the factor of the rest pose, a step.
+    pub solves: MeanMax,
+    /// Inner iterations for the contact forces alone, a step.
+    pub dual_iterations: MeanMax,
+    /// Searches for candidates, a step.
+    pub searches: MeanMax,
+    /// Times that a step was begun, whole or in parts.
+    pub attempts: MeanMax,
     pub residual: Max,
     pub unconverged_steps: u64,
     /// Submissions to the device that the host has waited for, a step.
@@ -208,6 +218,7 @@ impl Simulation {
             threads: backend.threads,
             dt: params.time_step,
             steps: *step,
+            finished: false,
             time,
             build_ms,
             state_hash: state_hash(state),
@@ -221,6 +232,10 @@ impl Simulation {
                 passes: mean_max(&column(|r| f64::from(r.passes))),
                 restarts: restarts(tally),
                 relinearisations: mean_max(&column(|r| f64::from(r.relinearisations))),
+                solves: mean_max(&column(|r| f64::from(r.solves))),
+                dual_iterations: mean_max(&column(|r| f64::from(r.dual_iterations))),
+                searches: mean_max(&column(|r| f64::from(r.searches))),
+                attempts: mean_max(&column(|r| f64::from(r.attempts))),
                 residual: Max { max: tally.max_residual },
                 unconverged_steps: tally.unconverged_steps,
                 round_trips: mean_max(&column(|r| f64::from(r.round_trips))),
@@ -295,6 +310,13 @@ impl Simulation {
             }
         }
         Ok(row)
+    }
+}
+
+impl Statistics {
+    /// All 0 of no values.
+    pub fn of(values: &[f64]) -> Self {
+        Self { mean: mean(values), median: quantile(values, 0.5), p95: quantile(values, 0.95), max: max(values) }
     }
 }
 
@@ -459,8 +481,7 @@ fn pair_report(model: &Model, pair: &PairForce) -> PairReport {
 
 fn timing(tally: &Tally, time_step: f64) -> Timing {
     let ms: Vec<f64> = tally.records.iter().map(|r| r.ms).collect();
-    let ms_per_step =
-        (!ms.is_empty()).then(|| TimeStatistics { mean: mean(&ms), median: quantile(&ms, 0.5), p95: quantile(&ms, 0.95), max: max(&ms) });
+    let ms_per_step = (!ms.is_empty()).then(|| Statistics::of(&ms));
     Timing {
         ms_per_step,
         stages: tally.stages.times.iter().map(|(stage, ms)| ((*stage).to_owned(), (ms / tally.steps as f64).into())).collect(),

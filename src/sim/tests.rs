@@ -283,17 +283,30 @@ fn a_step_that_is_cancelled_leaves_the_state_and_goes_on_to_the_same_bits() {
     }
 }
 
-/// A device that has no room for the contacts of the `fails_at`-th step; else the CPU.
+/// A device that has no room for the contacts of the `fails_at`-th step, and that does not converge in steps longer
+/// than `longest` [s]; else the CPU.
 struct Cramped {
     inner: Box<dyn Stepper>,
     steps: u64,
     fails_at: u64,
+    longest: f64,
+}
+
+impl Cramped {
+    fn put_into(simulation: &mut Simulation, fails_at: u64, longest: f64) {
+        let (inner, _) = open_backend(BackendChoice::Cpu, &simulation.params, &Options::default(), &simulation.model).unwrap();
+        let inner = std::mem::replace(&mut simulation.stepper, inner);
+        simulation.stepper = Box::new(Self { inner, steps: 0, fails_at, longest });
+    }
 }
 
 impl Stepper for Cramped {
     fn step(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
         if self.steps == self.fails_at {
             return Err(StepError::DeviceTooSmall { step: loads.step, reason: "a buffer is too large".into() });
+        }
+        if params.time_step > self.longest {
+            return Err(StepError::NotConverged { step: loads.step });
         }
         self.steps += 1;
         self.inner.step(params, loads)
@@ -326,9 +339,7 @@ impl Stepper for Cramped {
 fn the_cpu_goes_on_where_the_device_has_no_room() {
     let cramped = |fallback: Option<Options>| {
         let mut simulation = simulation(BackendChoice::Cpu, LANDING, &[]);
-        let (inner, _) = open_backend(BackendChoice::Cpu, &simulation.params, &Options::default(), &simulation.model).unwrap();
-        let inner = std::mem::replace(&mut simulation.stepper, inner);
-        simulation.stepper = Box::new(Cramped { inner, steps: 0, fails_at: 3 });
+        Cramped::put_into(&mut simulation, 3, f64::INFINITY);
         simulation.fallback = fallback;
         simulation.apply(&grab(1)).unwrap();
         simulation
@@ -379,4 +390,70 @@ fn the_opening_and_the_first_step_can_be_cancelled_wherever_they_are() {
     assert_eq!(whole.step_index() + 1, simulation.step_index());
     steps(&mut whole, 1);
     assert!(state(&mut simulation) == state(&mut whole));
+}
+
+/// The work of a step counts all of its parts, and the refused attempts with them.
+#[test]
+fn the_work_of_a_step_is_counted() {
+    let free = simulation(BackendChoice::Cpu, BAR, &[]).step().unwrap();
+    assert_eq!((free.attempts, free.searches), (1, 1));
+    assert!(free.contact.contacts == 0 && free.solves == 0 && free.dual_iterations == 0, "it touches nothing: {free:?}");
+    let mut simulation = simulation(BackendChoice::Cpu, LANDING, &[]);
+    let landed = (0..8).map(|_| simulation.step().unwrap()).find(|report| report.contact.active > 0).unwrap();
+    // Each pass corrects with the factor, and moves with it what the forces have changed.
+    assert!(landed.solves >= 2 * landed.passes && landed.passes > 0, "{landed:?}");
+    assert!(landed.dual_iterations > 0, "{landed:?}");
+    // Refused as a whole and in halves, done in quarters.
+    Cramped::put_into(&mut simulation, u64::MAX, 0.003);
+    let (before, rollbacks) = (simulation.time(), simulation.tally().rollbacks);
+    simulation.stepper.set_state(&State { time: before, ..State::initial(&simulation.model) }).unwrap();
+    let quartered = simulation.step().unwrap();
+    assert_eq!((quartered.attempts, simulation.tally().rollbacks - rollbacks), (7, 3));
+    assert!(quartered.searches >= 4, "{quartered:?}");
+    let report = simulation.report(0.0).unwrap().solver;
+    assert_eq!(report.attempts.max, 7.0);
+    assert!(report.solves.max >= f64::from(landed.solves) && report.dual_iterations.max >= f64::from(landed.dual_iterations));
+}
+
+/// The same bits, whether the scene's hand pulls or a person gives the commands, with halved steps too; and a run that
+/// is resumed while the hand holds goes on.
+#[test]
+fn a_recorded_hand_does_what_commands_do() {
+    let hand = "[[grab]]\nbody = \"block\"\npoint = [0.16, 0.1, 0.06]\n\
+                path = [{ time = 0.015, position = [0.2, 0.2, 0] }, { time = 0.065, position = [0.2, 0.6, 0.1] }]\n";
+    let mut recorded = simulation(BackendChoice::Cpu, &format!("{LANDING}{hand}"), &[]);
+    let mut given = simulation(BackendChoice::Cpu, LANDING, &[]);
+    let grab = build(&Scene::from_text("test", "test.toml", &format!("{LANDING}{hand}"), None, &[]).unwrap()).unwrap().grabs[0].clone();
+    let file = TestFile::new("hand");
+    for step in 0..10 {
+        let time = given.time();
+        let command = match (grab.target_at(time), given.grabs().unwrap().first()) {
+            (Some(target), None) => Some(Command::Grab { id: 1, triangle: grab.triangle, barycentric: grab.barycentric, target }),
+            (Some(target), Some(_)) => Some(Command::MoveGrab { id: 1, target }),
+            (None, Some(_)) => Some(Command::ReleaseGrab { id: 1 }),
+            (None, None) => None,
+        };
+        command.iter().for_each(|command| given.apply(command).unwrap());
+        let points = |simulation: &mut Simulation| simulation.grabs().unwrap().iter().map(|grab| grab.target).collect::<Vec<_>>();
+        assert_eq!(points(&mut recorded), points(&mut given), "step {step}");
+        assert_eq!(points(&mut given).len(), usize::from((2..7).contains(&step)), "step {step}");
+        if step == 5 {
+            recorded.save(&file.0).unwrap();
+            recorded = simulation(BackendChoice::Cpu, &format!("{LANDING}{hand}"), &[]);
+            recorded.resume(&file.0).unwrap();
+        }
+        steps(&mut recorded, 1);
+        steps(&mut given, 1);
+        assert!(state(&mut recorded) == state(&mut given), "step {step}");
+    }
+    assert!(recorded.log().entries.is_empty(), "a session of the scene must not pull twice");
+    let mut free = simulation(BackendChoice::Cpu, LANDING, &[]);
+    steps(&mut free, 10);
+    assert!(state(&mut free) != state(&mut recorded));
+    // The hand counts among those that a person has.
+    recorded.apply(&Command::Reset).unwrap();
+    (1..4).for_each(|id| recorded.apply(&self::grab(id)).unwrap());
+    assert_eq!(recorded.apply(&self::grab(4)), Err(CommandError::TooManyGrabs));
+    steps(&mut recorded, 7);
+    recorded.apply(&self::grab(4)).unwrap();
 }

@@ -123,6 +123,7 @@ impl<B: Backend> Solve<'_, B> {
             bvh.set_certified(certificate.is_certified());
             predict_positions(detection, bvh, &state.velocity_changes, params, &mut work.predicted);
         });
+        report.searches += 1;
         backend.find_candidates(bvh, &detection.step.surfaces.mesh, &detection.step.start, candidates, report)
     }
 
@@ -159,6 +160,7 @@ impl<B: Backend> Solve<'_, B> {
                 return Ok(Solved::CertificateLost);
             }
             if left > 0 {
+                report.searches += 1;
                 report.stages.time("detection", || bvh.find_more(mesh, &detection.step.start, candidates));
             }
             // Each island has seen that none of its candidates crosses; else all are tested.

@@ -22,6 +22,14 @@ pub struct StepReport {
     pub restarts: u32,
     /// Renewals of the rows from the moved geometry.
     pub relinearisations: u32,
+    /// Applications of the factor of the rest pose, in all islands together.
+    pub solves: u32,
+    /// Inner iterations for the contact forces alone, in all islands together.
+    pub dual_iterations: u32,
+    /// Searches for candidates.
+    pub searches: u32,
+    /// Times that the step was begun, whole or in parts: those that were refused and halved count too.
+    pub attempts: u32,
     /// Final residual 2-norm relative to the driving impulse [-].
     pub residual: f64,
     pub converged: bool,
@@ -54,17 +62,22 @@ impl StepReport {
         self.passes = total.passes;
         self.restarts = total.restarts;
         self.relinearisations = progress.relinearisations;
+        self.solves += total.solves;
+        self.dual_iterations += total.dual_iterations;
         self.residual = total.residual;
         self.converged = converged;
     }
 
     /// Joins the report of another body's solve in the same step: iterations are those of the slowest, residuals the
-    /// worst, contacts and forces add up. Times add up too: with several threads they are thread time.
+    /// worst; contacts, forces, solves and iterations for the forces alone add up. Times add up too: with several
+    /// threads they are thread time.
     pub fn join(&mut self, other: Self) {
         self.iterations = self.iterations.max(other.iterations);
         self.passes = self.passes.max(other.passes);
         self.restarts = self.restarts.max(other.restarts);
         self.relinearisations = self.relinearisations.max(other.relinearisations);
+        self.solves += other.solves;
+        self.dual_iterations += other.dual_iterations;
         self.residual = self.residual.max(other.residual);
         self.converged &= other.converged;
         for (stage, ms) in other.stages.times {
@@ -93,6 +106,10 @@ impl StepReport {
         self.passes += next.passes;
         self.restarts += next.restarts;
         self.relinearisations += next.relinearisations;
+        self.solves += next.solves;
+        self.dual_iterations += next.dual_iterations;
+        self.searches += next.searches;
+        self.attempts += next.attempts;
         self.residual = self.residual.max(next.residual);
         self.converged &= next.converged;
         self.limited = self.limited.max(next.limited);
@@ -180,6 +197,11 @@ impl StageTimes {
             // No step has so many; one beyond would be missing here.
             None => drop(self.times.try_push((stage, milliseconds))),
         }
+    }
+
+    /// Time of one stage [ms].
+    pub fn of(&self, stage: &str) -> f64 {
+        self.times.iter().find(|(name, _)| *name == stage).map_or(0.0, |(_, ms)| *ms)
     }
 
     pub fn total(&self) -> f64 {

@@ -1,6 +1,7 @@
 //! The scenes of the gallery, pulled about; those that take minutes and the device in `tests/long.rs`.
 
-use pliant::scene::gallery;
+use pliant::scene::{BackendChoice, Scene, build, gallery};
+use pliant::sim::{Options, Simulation, report};
 
 use crate::lab::*;
 
@@ -28,4 +29,23 @@ fn limbs_do_not_pass_through_bodies() {
     let mut open = coarse("armadillo");
     open.set("body.armadillo.self_contact=off").unwrap();
     assert!(pulled_through(&open, &coarse("armadillo"), 120) > 0);
+}
+
+/// The beginning of the throw, of coarse bodies: the hand lifts the dragon, and threads do not change a bit of it.
+#[test]
+fn a_throw_has_the_same_bits_for_any_number_of_threads() {
+    let flags = ["bunny", "armadillo", "dragon"].map(|body| format!("body.{body}.resolution=10"));
+    let run = |threads| {
+        let scene = Scene::load("throw", &flags).unwrap();
+        let options = Options { backend: Some(BackendChoice::Cpu), threads: Some(threads), ..Options::default() };
+        let mut simulation = Simulation::new(build(&scene).unwrap(), &options).unwrap();
+        for _ in 0..40 {
+            assert!(simulation.step().unwrap().converged);
+        }
+        let lowest = simulation.report(0.0).unwrap().bodies.iter().find(|body| body.name == "dragon").and_then(|body| body.lowest);
+        (report::state_hash(simulation.state().unwrap()), lowest.unwrap())
+    };
+    let ((hash, lowest), (same, _)) = (run(1), run(2));
+    assert_eq!(hash, same);
+    assert!(lowest > 0.2, "the dragon is at {lowest} m");
 }

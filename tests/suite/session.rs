@@ -98,3 +98,39 @@ fn interrupted_run(signal: &str) {
     assert!(pliant(&["run", "cantilever", "--steps", &steps], &[("--report", &whole)]).output().unwrap().status.success());
     assert_eq!(report(&second)["state_hash"], report(&whole)["state_hash"], "after {done} steps and three more");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_killed_leaves_its_figures_up_to_a_whole_step() {
+    let folder = Folder::new("killed");
+    let [figures, trace, whole] = ["a.json", "a.csv", "b.json"].map(|name| folder.file(name));
+    // Those of another run, which must not pass for its own.
+    std::fs::write(&figures, "{}").unwrap();
+    for wanted in [0, 3, 20] {
+        let mut program = pliant(&["run", "cantilever", "--steps", "1000000"], &[("--report", &figures), ("--trace", &trace)]);
+        let mut running = program.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+        let has_begun = |found: &serde_json::Value| found["steps"].as_u64().is_some_and(|steps| steps >= wanted);
+        // At any time what stands there is whole.
+        while !has_begun(&report(&figures)) {
+            assert!(running.try_wait().unwrap().is_none(), "it has ended");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        running.kill().unwrap();
+        running.wait().unwrap();
+        let found = report(&figures);
+        let done = found["steps"].as_u64().unwrap();
+        assert!(found["finished"] == false && (wanted..1_000_000).contains(&done), "{found}");
+        let rows = std::fs::read_to_string(&trace).unwrap();
+        assert!(rows.ends_with('\n'), "the last row is cut off: {rows}");
+        let rows: Vec<Vec<&str>> = rows.lines().map(|row| row.split(',').collect()).collect();
+        let steps: Vec<u64> = rows[1..].iter().map(|row| row[0].parse().unwrap()).collect();
+        assert!(rows.iter().all(|row| row.len() == rows[0].len()) && steps.iter().copied().eq(1..=steps.len() as u64), "{rows:?}");
+        assert!(steps.len() as u64 >= done, "the trace has {} steps, the report {done}", steps.len());
+        // They are the figures of that step.
+        let ran = pliant(&["run", "cantilever", "--steps", &done.to_string()], &[("--report", &whole)]).output().unwrap();
+        assert!(ran.status.success(), "{}", said(&ran));
+        let other = report(&whole);
+        assert!(other["finished"] == true && other["state_hash"] == found["state_hash"] && other["time"] == found["time"], "{other}");
+        std::fs::write(&figures, "{}").unwrap();
+    }
+}

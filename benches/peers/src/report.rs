@@ -73,8 +73,8 @@ impl Report {
     /// The scenes as a Markdown table.
     pub fn table(&self) -> String {
         let mut table = String::from(
-            "| scene | engine | ms/frame: median | mean | worst | ratio | penetration [mm] | at the end | top, tip [m] | lean [mm] \
-             | kinetic energy [J] | drift [mm/s] | acceleration [m/s^2] |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+            "| scene | engine | ms/frame: median | mean | worst | worst/mean | ratio | penetration [mm] | at the end | top, tip [m] | lean [mm] \
+             | kinetic energy [J] | drift [mm/s] | acceleration [m/s^2] |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
         );
         for scene in &self.scenes {
             for engine in &scene.engines {
@@ -85,6 +85,7 @@ impl Report {
                     format!("{:.2}", ms.median),
                     format!("{:.2}", ms.mean),
                     format!("{:.2}", ms.max),
+                    format!("{:.1}", ms.max / ms.mean),
                     format!("{:.1}", engine.ratio),
                     cell(figures.penetration, |m| format!("{:.4}", m * 1e3)),
                     cell(figures.final_penetration, |m| format!("{:.4}", m * 1e3)),

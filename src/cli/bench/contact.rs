@@ -179,15 +179,14 @@ impl Figures {
         if report.contact.contacts == 0 {
             return;
         }
-        let stage = |name: &str| report.stages.times.iter().find(|(stage, _)| *stage == name).map_or(0.0, |(_, ms)| *ms);
         self.steps_with_contacts += 1;
         self.iterations_mean += f64::from(report.iterations);
         self.iterations_max = self.iterations_max.max(report.iterations);
         self.passes_mean += f64::from(report.passes);
         self.restarts_mean += f64::from(report.restarts);
         self.relinearisations_mean += f64::from(report.relinearisations);
-        self.ms_solve += stage("contact solve") + stage("elastic solve");
-        self.ms_detection += stage("detection");
+        self.ms_solve += report.stages.of("contact solve") + report.stages.of("elastic solve");
+        self.ms_detection += report.stages.of("detection");
         self.ms_total += total;
         self.contacts_max = self.contacts_max.max(report.contact.contacts);
     }

@@ -150,8 +150,10 @@ impl Backend for Probe {
 }
 
 pub fn bench(args: &BenchArgs) -> Result<Vec<Record>, Failure> {
-    let default = ["rings".to_owned()];
-    let scenes = if args.step.scene.is_empty() { &default[..] } else { &args.step.scene };
+    let mut scenes = args.scenes();
+    if scenes.is_empty() {
+        scenes.push("rings");
+    }
     let mut records = vec![];
     for scene in scenes {
         records.extend(of_scene(scene, args)?);
@@ -161,11 +163,11 @@ pub fn bench(args: &BenchArgs) -> Result<Vec<Record>, Failure> {
 
 fn of_scene(scene: &str, args: &BenchArgs) -> Result<[Record; 4], Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::Run(error.to_string());
-    let MachineArgs { place, threads, .. } = &args.machine;
+    let MachineArgs { place, .. } = &args.machine;
     let request = DeviceRequest { adapter: place.adapter.clone(), ..DeviceRequest::default() };
     let device = Device::open(&request).map_err(|error| failed(&error))?;
     let built = build(&Scene::load(scene, &args.step.set)?)?;
-    let (model, threads) = (built.model.clone(), threads.map(|n| n as usize));
+    let (model, threads) = (built.model.clone(), args.machine.threads());
     let options = Options { backend: Some(BackendChoice::Cpu), threads, ..Options::default() };
     let mut simulation = Simulation::new(built, &options)?;
     for _ in 0..args.step.steps.unwrap_or(BEFORE) {

@@ -5,12 +5,14 @@ mod contact;
 mod copy;
 mod detection;
 mod device;
+mod elastic_step;
 mod floor;
 mod matrices;
 mod measure;
 mod model;
 mod spmv;
 mod step;
+mod step_figures;
 mod update;
 
 use std::path::{Path, PathBuf};
@@ -21,16 +23,16 @@ use serde::Serialize;
 use super::{ComputeArgs, Failure};
 use crate::gpu::{Device, DeviceRequest};
 use crate::output::{OutputFile, check_writable};
-use crate::scene::BackendChoice;
+use crate::scene::{BackendChoice, builtin_scenes};
 
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct BenchArgs {
     #[command(subcommand)]
     command: Option<BenchCommand>,
-    /// What to measure [default: step]
-    #[arg(value_name = "NAME", value_enum)]
-    names: Vec<Name>,
+    /// What to measure, and scenes for step and detection [default: step]
+    #[arg(value_name = "NAME|SCENE", value_parser = Word::parse, long_help = Word::help())]
+    words: Vec<Word>,
     #[command(flatten)]
     matrices: matrices::MatrixArgs,
     #[command(flatten)]
@@ -85,28 +87,71 @@ impl Name {
         }
     }
 
+    fn takes_threads(self) -> bool {
+        self == Self::Step
+    }
+
     fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 }
 
+/// A word of the command line.
+#[derive(Clone, Debug)]
+enum Word {
+    Name(Name),
+    Scene(String),
+}
+
+impl Word {
+    fn parse(text: &str) -> Result<Self, String> {
+        if let Ok(name) = Name::from_str(text, false) {
+            return Ok(Self::Name(name));
+        }
+        if Path::new(text).is_file() || builtin_scenes().any(|entry| entry.name == text) {
+            return Ok(Self::Scene(text.to_owned()));
+        }
+        let names: Vec<String> = Name::value_variants().iter().map(|name| name.name()).collect();
+        Err(format!("it is neither something to measure ({}) nor a scene file nor a scene of the gallery", names.join(", ")))
+    }
+
+    fn help() -> String {
+        let mut text = String::from("What to measure, and scenes for step and detection [default: step]\n\nWhat can be measured:");
+        for value in Name::value_variants().iter().filter_map(ValueEnum::to_possible_value) {
+            let about = value.get_help().map(ToString::to_string).unwrap_or_default();
+            text.push_str(&format!("\n- {}: {about}", value.get_name()));
+        }
+        text
+    }
+}
+
 impl BenchArgs {
-    fn names(&self) -> &[Name] {
-        if self.names.is_empty() { &[Name::Step] } else { &self.names }
+    fn names(&self) -> Vec<Name> {
+        let names = self.words.iter().filter_map(|word| if let Word::Name(name) = word { Some(*name) } else { None });
+        let names: Vec<Name> = names.collect();
+        if names.is_empty() { vec![Name::Step] } else { names }
+    }
+
+    /// The scenes that are named, as words or by `--scene`.
+    fn scenes(&self) -> Vec<&str> {
+        let words = self.words.iter().filter_map(|word| if let Word::Scene(scene) = word { Some(scene.as_str()) } else { None });
+        words.chain(self.step.scene.iter().map(String::as_str)).collect()
     }
 
     /// Refuses options that nothing of what is measured takes.
     fn check(&self) -> Result<(), Failure> {
         use Name::{Cg, Detection, Model, Rotation, Spmv, Step, Update};
-        let options: [(&str, bool, &[Name]); 10] = [
+        let options: [(&str, bool, &[Name]); 12] = [
             ("--mesh", !self.matrices.mesh.is_empty(), &[Spmv, Cg, Rotation, Update, Model]),
             ("--matrix", !self.matrices.matrix.is_empty(), &[Spmv, Cg, Model]),
             ("--size", self.size.is_some(), &[Spmv, Cg, Rotation, Update, Step, Model]),
             ("--iterations", self.cg.iterations.is_some(), &[Cg]),
             ("--devices", self.cg.devices.is_some(), &[Cg]),
-            ("--scene", !self.step.scene.is_empty(), &[Step, Detection]),
+            ("--scene", !self.scenes().is_empty(), &[Step, Detection]),
             ("--set", !self.step.set.is_empty(), &[Step, Detection]),
             ("--steps", self.step.steps.is_some(), &[Step, Detection]),
+            ("--warm-up", self.step.warm_up.is_some(), &[Step]),
+            ("--check", self.step.check, &[Step]),
             ("--detection", self.step.detection.is_some(), &[Step]),
             ("--predict", self.step.predict.is_some(), &[Step]),
         ];
@@ -116,7 +161,11 @@ impl BenchArgs {
                 return Err(Failure::Input(format!("{option} is for bench {}; leave it out or name one of these", takers.join(", "))));
             }
         }
-        let on_cpu_only = self.names().iter().find(|name| matches!(name, Rotation | Update));
+        if let Some(name) = self.names().iter().find(|name| self.machine.threads.len() > 1 && !name.takes_threads()) {
+            return Err(Failure::Input(format!("bench {} takes one number of threads; several are for bench step", name.name())));
+        }
+        let names = self.names();
+        let on_cpu_only = names.iter().find(|name| matches!(name, Rotation | Update));
         match on_cpu_only {
             Some(name) if self.machine.place.backend() == Some(BackendChoice::Gpu) => {
                 Err(Failure::Input(format!("bench {} measures the CPU; leave out --backend gpu", name.name())))
@@ -138,9 +187,10 @@ impl BenchArgs {
 struct MachineArgs {
     #[command(flatten)]
     place: ComputeArgs,
-    /// Threads of the CPU; the device takes none [default: one a core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    threads: Option<u32>,
+    /// Threads of the CPU; the device takes none; several numbers, as 1,2, compare them in bench step [default: one a
+    /// core]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: Vec<u32>,
     /// Write the records (JSON)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -156,8 +206,12 @@ impl MachineArgs {
         Device::open(&request).map(Some).map_err(|error| Failure::Run(error.to_string()))
     }
 
+    fn threads(&self) -> Option<usize> {
+        self.threads.first().map(|n| *n as usize)
+    }
+
     fn pool(&self) -> Result<rayon::ThreadPool, Failure> {
-        let threads = self.threads.map_or(0, |n| n as usize);
+        let threads = self.threads().unwrap_or(0);
         rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| Failure::Run(error.to_string()))
     }
 }
@@ -195,6 +249,12 @@ struct Record {
     floors: Vec<floor::Floor>,
     note: Option<String>,
     contact: Option<contact::Figures>,
+    /// Work and times of each step of a scene.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<step_figures::StepFigures>,
+    /// Against the same steps with another number of threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speed_up: Option<step_figures::SpeedUp>,
     model: Option<model::Prediction>,
 }
 
@@ -324,6 +384,8 @@ mod tests {
             "detection --scene rings",
             "step --backend gpu --predict 3,2000,50",
             "copy spmv --matrix a.mtx",
+            "step gallery rings --threads 1,2 --warm-up 3 --check",
+            "gallery",
         ] {
             assert_eq!(checked(right), Ok(()), "{right}");
         }
@@ -339,6 +401,9 @@ mod tests {
             ("--detection elsewhere", "elsewhere"),
             ("spmv --size 16 --mesh 2x2x4", "--mesh"),
             ("nothing", "nothing"),
+            ("spmv gallery", "--scene"),
+            ("detection gallery --threads 1,2", "detection takes one number"),
+            ("cg --warm-up 3", "--warm-up"),
         ] {
             assert!(checked(wrong).is_err_and(|error| error.contains(named)), "{wrong}: {:?}", checked(wrong));
         }

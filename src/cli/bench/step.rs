@@ -2,29 +2,38 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 use clap::Args;
 
+use super::elastic_step;
 use super::floor::{Costs, Demand};
-use super::{BenchArgs, Failure, MachineArgs, Milliseconds, Record, Size, Stage};
+use super::step_figures::{Columns, End, OfThreads, SpeedUp, StepFigures, speed_up};
+use super::{BenchArgs, Failure, Milliseconds, Record, Size, Stage};
 use crate::gpu::{DetectionPlace, Device};
 use crate::scene::{Scene, build};
+use crate::sim::report::state_hash;
 use crate::sim::{Options, ResumedParams, Simulation};
 use crate::step::{DeviceWork, StageTimes};
 
 #[derive(Args)]
 pub struct StepArgs {
-    /// Scene file, or name of a scene of the gallery, for step and detection; may be repeated [default: bunny, falling
-    /// and resting on the floor]
+    /// Scene file, or name of a scene of the gallery, for step and detection; may be repeated; may stand behind the
+    /// names too [default: bunny, falling and resting on the floor]
     #[arg(long, value_name = "SCENE")]
     pub scene: Vec<String>,
     /// Change a value of the scenes; may be repeated
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Steps that are measured [default: 30]; for detection, those before the measured ones [default: 40]
+    /// Steps that are measured [default: the length of a scene that is named, 30 of the bunny and after --resume]; for
+    /// detection, those before the measured ones [default: 40]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub steps: Option<u32>,
+    /// Steps before the measured ones [default: none of a scene that is named, 5 of the bunny and after --resume]
+    #[arg(long, value_name = "N")]
+    pub warm_up: Option<u32>,
+    /// Measure the penetration after each step of step too, beside its time
+    #[arg(long)]
+    pub check: bool,
     /// Where contacts are looked for with --backend gpu: the result is the same [default: auto, which takes the faster
     /// one on hardware and the host else]
     #[arg(long, value_name = "PLACE", value_parser = ["auto", "host", "device"])]
@@ -41,13 +50,24 @@ pub struct StepArgs {
 const WARM_UP: u32 = 5;
 const STEPS: u32 = 30;
 
+/// What is run.
+struct Case<'a> {
+    /// Its name in the figures, if it is not the scene's.
+    name: Option<&'a str>,
+    scene: &'a str,
+    flags: &'a [String],
+    /// The scene was named: all its steps count, the first ones too.
+    is_named: bool,
+}
+
 pub fn bench(args: &BenchArgs) -> Result<Vec<Record>, Failure> {
-    let StepArgs { scene, set, resume, .. } = &args.step;
-    if let (Some(path), 0 | 2..) = (resume, scene.len()) {
+    let StepArgs { set, resume, .. } = &args.step;
+    let scenes = args.scenes();
+    if let (Some(path), 0 | 2..) = (resume, scenes.len()) {
         return Err(Failure::Input(format!(
             "{}: a state belongs to one scene, and {} were named; name it with --scene",
             path.display(),
-            scene.len()
+            scenes.len()
         )));
     }
     let machine = match args.machine.device()? {
@@ -55,47 +75,71 @@ pub fn bench(args: &BenchArgs) -> Result<Vec<Record>, Failure> {
         None => None,
     };
     let mut records = vec![];
-    if scene.is_empty() {
+    if scenes.is_empty() {
         // Elasticity alone, and with contact from the start.
-        for (case, place) in [("bunny falling", "[0,50,0]"), ("bunny resting", "[0,0.0001,0]")] {
+        for (name, place) in [("bunny falling", "[0,50,0]"), ("bunny resting", "[0,0.0001,0]")] {
             let mut flags = vec![format!("body.bunny.position={place}")];
             flags.extend(args.size.map(|n| format!("body.bunny.resolution={n}")));
             flags.extend_from_slice(set);
-            records.push(steps(Some(case), "bunny", &flags, args, &machine)?);
+            let case = Case { name: Some(name), scene: "bunny", flags: &flags, is_named: false };
+            records.extend(with_threads(&case, args, &machine)?);
         }
     }
-    for scene in scene {
-        records.push(steps(None, scene, set, args, &machine)?);
+    for scene in scenes {
+        let case = Case { name: None, scene, flags: set, is_named: resume.is_none() };
+        records.extend(with_threads(&case, args, &machine)?);
+    }
+    Ok(records)
+}
+
+/// Runs a case with each number of threads that is asked for, and compares them with the first.
+fn with_threads(case: &Case, args: &BenchArgs, machine: &Option<(Arc<Device>, Costs)>) -> Result<Vec<Record>, Failure> {
+    let counts: Vec<Option<u32>> = match args.machine.threads.as_slice() {
+        [] => vec![None],
+        some => some.iter().copied().map(Some).collect(),
+    };
+    let mut records: Vec<Record> = vec![];
+    for threads in counts {
+        let mut record = steps(case, threads, args, machine)?;
+        print(&record);
+        if let Some((first, first_figures)) = records.first().and_then(|first| Some((first, first.step.as_ref()?)))
+            && let Some(figures) = &record.step
+        {
+            let of = |record: &Record, figures: &StepFigures| OfThreads { threads: record.threads, whole: figures.whole() };
+            record.speed_up = speed_up(&of(first, first_figures), &of(&record, figures));
+            record.speed_up.iter().for_each(SpeedUp::print);
+            if figures.state_hash() != first_figures.state_hash() {
+                let message = format!("{}: {} and {} threads came to different states", record.case, first.threads, record.threads);
+                return Err(Failure::Run(message));
+            }
+        }
+        records.push(record);
     }
     Ok(records)
 }
 
 /// `machine`: the device that is asked for, and what it charges.
-fn steps(
-    case: Option<&str>,
-    scene: &str,
-    flags: &[String],
-    args: &BenchArgs,
-    machine: &Option<(Arc<Device>, Costs)>,
-) -> Result<Record, Failure> {
-    let built = build(&Scene::load(scene, flags)?)?;
-    let MachineArgs { place, threads, .. } = &args.machine;
-    let count = args.step.steps.unwrap_or(STEPS);
+fn steps(case: &Case, threads: Option<u32>, args: &BenchArgs, machine: &Option<(Arc<Device>, Costs)>) -> Result<Record, Failure> {
+    let built = build(&Scene::load(case.scene, case.flags)?)?;
+    let place = &args.machine.place;
+    let (warm_up, count) = if case.is_named { (0, built.n_steps(built.recording.seconds) as u32) } else { (WARM_UP, STEPS) };
+    let (warm_up, count) = (args.step.warm_up.unwrap_or(warm_up), args.step.steps.unwrap_or(count).max(1));
     let detection = args.step.detection.as_deref().and_then(DetectionPlace::from_name).unwrap_or_default();
-    let threads = threads.map(|n| n as usize);
     let device = machine.as_ref().map(|(device, _)| device.clone());
+    let threads = threads.map(|n| n as usize);
     let options = Options { backend: place.backend(), adapter: place.adapter.clone(), threads, detection, device, ..Options::default() };
-    let mut simulation = Simulation::new(built, &options)?;
+    let mut simulation = Simulation::new(built.clone(), &options)?;
+    simulation.set_measuring(args.step.check);
     if let Some(path) = &args.step.resume {
         simulation.resume_with(path, ResumedParams::Present)?;
     }
-    let (mut ms, mut iterations, mut constraints) = (vec![], 0.0, 0);
+    let (mut columns, mut iterations, mut constraints) = (Columns::default(), 0.0, 0);
     let (mut stages, mut work, mut round_trips) = (StageTimes::default(), DeviceWork::default(), 0.0);
-    for i in 0..WARM_UP + count {
-        let start = Instant::now();
+    for i in 0..warm_up + count {
         let report = simulation.step().map_err(|error| Failure::Run(error.to_string()))?;
-        if i >= WARM_UP {
-            ms.push(start.elapsed().as_secs_f64() * 1e3);
+        if i >= warm_up {
+            // The checker's time is not in it.
+            columns.add(&report, simulation.tally().records.last().map_or(0.0, |record| record.ms));
             iterations += f64::from(report.iterations) / f64::from(count);
             constraints = constraints.max(3 * report.contact.contacts);
             round_trips += f64::from(report.round_trips) / f64::from(count);
@@ -103,6 +147,20 @@ fn steps(
             report.device_work.0.iter().for_each(|(stage, part)| work.add(stage, *part));
         }
     }
+    let state_hash = state_hash(simulation.state().map_err(|error| Failure::Run(error.to_string()))?);
+    // The stages of a device say little of its time.
+    let elastic_step = match simulation.backend().backend {
+        "cpu" => Some(elastic_step::measure(built, &options)?),
+        _ => None,
+    };
+    let ms = columns.ms.clone();
+    let figures = columns.finish(End {
+        time_step: simulation.params().time_step,
+        unconverged_steps: simulation.tally().unconverged_steps,
+        max_penetration: simulation.tally().max_penetration,
+        state_hash,
+        elastic_step,
+    });
     let (model, backend) = (simulation.model(), simulation.backend());
     let total: f64 = ms.iter().sum();
     stages.add("other", total - stages.total());
@@ -130,9 +188,9 @@ fn steps(
         floors.extend(args.step.predict.map(|costs| costs.floor(demand)));
     }
     let ms = Milliseconds::of(ms);
-    let record = Record {
+    Ok(Record {
         bench: "step",
-        case: case.unwrap_or(simulation.name()).to_owned(),
+        case: case.name.unwrap_or(simulation.name()).to_owned(),
         solver: backend.solver,
         backend: backend.backend,
         adapter: backend.adapter.clone(),
@@ -145,15 +203,14 @@ fn steps(
         stages: Some(stages),
         floors,
         note: Some(backend.reason.clone()),
+        step: Some(figures),
         ..Record::default()
-    };
-    print(&record);
-    Ok(record)
+    })
 }
 
 fn print(record: &Record) {
     say!(
-        "{}: {:.2} ms median ({:.2} to {:.2}), {:.1} steps/s, {:.1} iterations, {} tets, on {}",
+        "{}: {:.2} ms median ({:.2} to {:.2}), {:.1} steps/s, {:.1} iterations, {} tets, {} threads, on {}",
         record.case,
         record.ms.median,
         record.ms.min,
@@ -161,9 +218,11 @@ fn print(record: &Record) {
         record.steps_per_s.unwrap_or(0.0),
         record.iterations.unwrap_or(0.0),
         record.size.tets,
+        record.threads,
         record.adapter.as_deref().unwrap_or(record.backend)
     );
-    for stage in record.stages.iter().flatten() {
+    // The table has the times; of a device the work stands beside them.
+    for stage in record.stages.iter().flatten().filter(|_| record.backend == "gpu") {
         let dispatches = stage.dispatches.map_or_else(String::new, |n| format!("{n:9.1} dispatches"));
         let bytes = stage.bytes.map_or_else(String::new, |bytes| format!("{:9.3} MB", 1e-6 * bytes));
         say!("    {:16} {:9.3} ms {:5.1} % {dispatches} {bytes}", stage.stage, stage.ms, 100.0 * stage.share);
@@ -171,6 +230,7 @@ fn print(record: &Record) {
     for (floor, device) in record.floors.iter().zip(["this device", "a device of these costs"]) {
         floor.print(device);
     }
+    record.step.iter().for_each(StepFigures::print);
 }
 
 #[cfg(test)]

@@ -70,6 +70,8 @@ struct BlockWork {
     /// How much of the correction of a pass is left in the next; the last correction [m].
     contraction: f64,
     last: f64,
+    /// Applications of the factor since they were last asked for.
+    solves: u32,
 }
 
 /// Passes contract slower than this: the elastic solve becomes a conjugate-gradient one.
@@ -136,6 +138,7 @@ impl RowSolver for Cwc {
         let before = self.failures;
         solved.settled = self.iterate(problem, rows, dv, accuracy, &mut solved);
         solved.failures = self.failures - before;
+        solved.solves = self.blocks.iter_mut().map(|block| std::mem::take(&mut block.solves)).sum();
         solved
     }
 }
@@ -207,6 +210,7 @@ impl Cwc {
             let rows = Rows { problem, contacts, laws, dv, tolerance, aim, chain };
             let found = rows.solve_forces(islands, duals, p);
             outcome.iterations += found.iterations;
+            outcome.dual_iterations += found.iterations;
             problem.allowance.spend(u64::from(found.iterations) * product_of_w);
             // What the whole chain cannot do better is taken within the tolerance itself.
             settled = is_last && (found.converged || found.error.max() < accuracy / ACCEPTED);
@@ -386,6 +390,7 @@ fn invert(problem: &Problem, block: &Block, r: &[Vec3], z: &mut [Vec3], work: &m
             rotated.clear();
             rotated.extend(r.iter().zip(rest.rotations).map(|(r, rotation)| rotation.tr_mul(r)));
             rest.factor.solve(rotated, z, factor);
+            work.solves += 1;
             z.iter_mut().zip(rest.rotations).for_each(|(z, rotation)| *z = rotation * *z);
         }
     }

@@ -108,7 +108,7 @@ fn the_device_finds_what_the_host_finds() {
             if let Some(last) = expected.vertex_faces.last() {
                 found.vertex_faces.retain(|pair| pair != last);
                 let fewer = bvh.candidates_among(&mesh, &x, &found).len();
-                assert!(fewer < expected.len() || bvh.lists(mesh.body[last[0] as usize] as usize));
+                assert!(fewer < expected.len());
             }
             x.iter_mut().zip(&reach).for_each(|(x, reach)| *x += reach * 0.3);
         }

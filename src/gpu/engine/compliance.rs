@@ -281,7 +281,8 @@ impl DeviceBackend {
             are_settled[*k] = factor[2] != 0.0;
             let Course { solved, factor: told, .. } = &mut courses[*k];
             solved.passes = factor[3] as u32;
-            solved.iterations += island[PROGRESS][1] as u32;
+            solved.dual_iterations = island[PROGRESS][1] as u32;
+            solved.iterations += solved.dual_iterations;
             solved.failures = u32::from(!are_settled[*k]);
             *told = factor[1];
         }

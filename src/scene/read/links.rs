@@ -1,7 +1,8 @@
-//! Entries that name bodies and parts of bodies: regions, contact pairs, attachments, forces, probes.
+//! Entries that name bodies and parts of bodies: regions, contact pairs, attachments, forces, grabs, probes.
 
-use super::{AttachmentContent, BodyContent, EndContent, ForceContent, ProbeContent, Reader, Role, Target};
-use crate::math::Aabb;
+use super::{AttachmentContent, BodyContent, EndContent, ForceContent, GrabContent, ProbeContent, Reader, Role, Target};
+use crate::math::{Aabb, Vec3};
+use crate::model::MAX_GRABS;
 use crate::scene::error::unknown;
 use crate::scene::node::{CHECKED, Node};
 use crate::scene::regions::{Extent, Region};
@@ -144,6 +145,42 @@ impl Reader<'_> {
             }
         }
         forces
+    }
+
+    pub(super) fn grabs(&mut self, root: &Node, bodies: &[BodyContent]) -> Vec<GrabContent> {
+        let mut grabs = vec![];
+        for (index, node) in root.list("grab").iter().enumerate() {
+            if index == MAX_GRABS {
+                let problem = format!("these are more than {MAX_GRABS} grabs; leave some out");
+                self.complaints.add(node.value.origin, node.path.clone(), problem);
+            }
+            let path = self.path(node);
+            let Some(target) = self.any_target(node, "body", bodies) else { continue };
+            if matches!(bodies[target.body].role, Role::Obstacle { .. }) {
+                let problem =
+                    format!("no hand moves \"{}\", which is static or driven; name a deformable or rigid body", node.text("body"));
+                self.complain(node, "body", problem);
+                continue;
+            }
+            grabs.push(GrabContent { target, point: node.vector("point"), path });
+        }
+        grabs
+    }
+
+    /// The path of a hand.
+    fn path(&mut self, node: &Node) -> Vec<(f64, Vec3)> {
+        let mut path: Vec<(f64, Vec3)> = vec![];
+        for place in node.list("path") {
+            let time = place.number("time");
+            if let Some((before, _)) = path.last().filter(|(before, _)| *before >= time) {
+                self.complain(&place, "time", format!("the place before is at {before} s; give a later time"));
+            }
+            path.push((time, place.vector("position")));
+        }
+        if path.len() < 2 {
+            self.complain(node, "path", "a hand needs a place where it takes hold and one where it lets go; give two places or more");
+        }
+        path
     }
 
     pub(super) fn probes(&mut self, root: &Node, bodies: &[BodyContent]) -> Vec<ProbeContent> {

@@ -139,14 +139,14 @@ fn the_json_has_the_fields_of_the_contract() {
     for (pointer, keys) in [
         (
             "",
-            "scene version backend adapter solver threads dt steps time build_ms state_hash bodies energy timing contact probes faults notes",
+            "scene version backend adapter solver threads dt steps finished time build_ms state_hash bodies energy timing contact probes faults notes",
         ),
         ("/bodies/0", "name kind nodes tets surface_triangles mass volume volume_ratio center_of_mass linear_momentum"),
         ("/bodies/0", "angular_momentum lowest highest max_speed inverted_tets"),
         ("/energy", "kinetic elastic gravitational total dissipated_by_friction"),
         ("/timing", "ms_per_step stages real_time_factor"),
         ("/timing/ms_per_step", "mean median p95 max"),
-        ("/solver", "iterations passes restarts relinearisations residual unconverged_steps"),
+        ("/solver", "iterations passes restarts relinearisations solves dual_iterations searches attempts residual unconverged_steps"),
         ("/solver/iterations", "mean median max"),
         ("/contact", "contacts constraints max_penetration max_gap_of_active max_complementarity_error max_cone_violation"),
         ("/contact", "normal_force_total friction_force_total pairs"),

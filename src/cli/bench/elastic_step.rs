@@ -1,0 +1,82 @@
+//! The elastic step of a scene: what a step of it takes where nothing touches. Contact is held against it.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::Failure;
+use crate::model::{Model, Surface};
+use crate::scene::Built;
+use crate::sim::{Options, Simulation};
+
+/// Steps whose mean is taken.
+const STEPS: u32 = 60;
+/// Steps before them: the first one makes the factors.
+const WARM_UP: u32 = 5;
+const STAGES: [&str; 4] = ["elements", "assembly", "elastic solve", "update"];
+
+/// Times of a step in which nothing touches [ms].
+#[derive(Clone, Debug, Serialize)]
+pub struct ElasticStep {
+    /// Elements, assembly, elastic solve and update together, as their stages are timed.
+    pub ms: f64,
+    pub stages: [(&'static str, f64); STAGES.len()],
+}
+
+/// Measures the elastic step of a scene: the mean of 60 steps without gravity, forces, grabs and contact.
+pub fn measure(built: Built, options: &Options) -> Result<ElasticStep, Failure> {
+    let mut simulation = Simulation::new(without_contact(built), options)?;
+    let mut stages = STAGES.map(|stage| (stage, 0.0));
+    for step in 0..WARM_UP + STEPS {
+        let report = simulation.step().map_err(|error| Failure::Run(format!("the elastic step: {error}")))?;
+        if step < WARM_UP {
+            continue;
+        }
+        for (stage, ms) in &mut stages {
+            *ms += report.stages.of(stage) / f64::from(STEPS);
+        }
+    }
+    Ok(ElasticStep { ms: stages.iter().map(|(_, ms)| ms).sum(), stages })
+}
+
+/// The same bodies in the same places, which nothing pulls and which pass through all others.
+fn without_contact(mut built: Built) -> Built {
+    built.params.gravity = crate::math::Vec3::zeros();
+    built.forces.clear();
+    built.grabs.clear();
+    built.probes.clear();
+    let mut model = Model { obstacles: vec![], attachments: vec![], collision: Arc::new(Surface::default()), ..(*built.model).clone() };
+    for body in &mut model.bodies {
+        (body.collision_vertices, body.collision_triangles, body.self_contact) = (0..0, 0..0, false);
+    }
+    for rigid in &mut model.rigid_bodies {
+        rigid.vertices.clear();
+        rigid.triangles.clear();
+    }
+    built.model = Arc::new(model);
+    built
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::{BackendChoice, Scene, build};
+
+    #[test]
+    fn nothing_touches_in_the_elastic_step_of_a_pile() {
+        let path = format!("{}/scenes/peers/pile8.toml", env!("CARGO_MANIFEST_DIR"));
+        let options = Options { backend: Some(BackendChoice::Cpu), threads: Some(1), ..Options::default() };
+        let built = build(&Scene::load(&path, &[]).unwrap()).unwrap();
+        let contacts = |built: Built| {
+            let mut simulation = Simulation::new(built, &options).unwrap();
+            (0..12).map(|_| simulation.step().unwrap().contact.contacts).sum::<u32>()
+        };
+        let falling =
+            |built: Built| Built { params: crate::model::Params { gravity: crate::math::Vec3::y() * -9.81, ..built.params }, ..built };
+        assert_eq!(contacts(falling(without_contact(built.clone()))), 0, "it falls through the floor");
+        assert!(contacts(built.clone()) > 0, "the scene itself touches");
+        let elastic = measure(built, &options).unwrap();
+        let sum: f64 = elastic.stages.iter().map(|(_, ms)| ms).sum();
+        assert!(elastic.ms > 0.0 && elastic.ms == sum && elastic.stages.iter().all(|(_, ms)| *ms > 0.0), "{elastic:?}");
+    }
+}
