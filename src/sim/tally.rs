@@ -1,7 +1,7 @@
 //! Statistics of the steps of a run, kept for reports and traces.
 
 use crate::model::ContactMethod;
-use crate::step::{StageTimes, StepReport};
+use crate::step::{StageTimes, StageWork, StepReport};
 
 /// One step in numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,6 +16,8 @@ pub struct StepRecord {
     pub restarts: Option<u32>,
     pub relinearisations: u32,
     pub round_trips: u32,
+    /// What the step has asked of a device.
+    pub device: StageWork,
     pub residual: f64,
     pub converged: bool,
     pub contacts: u32,
@@ -67,6 +69,7 @@ impl Tally {
             restarts: has_restarts(report.choice.method).then_some(report.restarts),
             relinearisations: report.relinearisations,
             round_trips: report.round_trips,
+            device: report.device_work.total(),
             residual: report.residual,
             converged: report.converged,
             contacts: report.contact.contacts,

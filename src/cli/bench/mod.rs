@@ -322,7 +322,8 @@ mod tests {
             "--scene rings --steps 3",
             "--scene rings --backend gpu --detection device",
             "detection --scene rings",
-            "step --backend gpu --predict 3,2000,50",
+            "step --backend gpu --predict 3,2,1,0.5,10,1000,100,10,50",
+            "step --backend gpu --predict h200",
             "copy spmv --matrix a.mtx",
         ] {
             assert_eq!(checked(right), Ok(()), "{right}");
@@ -334,8 +335,8 @@ mod tests {
             ("spmv --steps 3", "--steps"),
             ("update cg --backend gpu", "--backend"),
             ("spmv --detection host", "--detection"),
-            ("spmv --predict 3,2000,50", "--predict"),
-            ("--predict 3,2000", "three positive numbers"),
+            ("spmv --predict igpu", "--predict"),
+            ("--predict 3,2000", "nine positive numbers"),
             ("--detection elsewhere", "elsewhere"),
             ("spmv --size 16 --mesh 2x2x4", "--mesh"),
             ("nothing", "nothing"),
