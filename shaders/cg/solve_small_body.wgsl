@@ -9,10 +9,24 @@
 // Rows of a thread.
 const WHOLE_ROWS: u32 = MAX_WHOLE_NODES / WORKGROUP;
 
-// Of every tile: load in the rest pose, then correction in space.
+// Threads that share a tile, next to each other, and turns in which all tiles have theirs.
+const TILE_THREADS: u32 = 4u;
+const TILE_TURNS: u32 = TILE_THREADS * MAX_WHOLE_TILES / WORKGROUP;
+// Of every tile: load in the rest pose, then correction in space; and the parts of its threads.
 var<workgroup> loads: array<vec3f, 2u * MAX_WHOLE_TILES>;
 var<workgroup> motions: array<vec3f, 2u * MAX_WHOLE_TILES>;
+var<workgroup> parts: array<vec3f, 2u * TILE_THREADS * MAX_WHOLE_TILES>;
 var<workgroup> stops: u32;
+
+// Sum of the parts of the threads of tile t.
+fn tile_sum(t: u32) -> Motion {
+    var sum = Motion();
+    for (var p = TILE_THREADS * t; p < TILE_THREADS * (t + 1u); p++) {
+        sum.shift += parts[2u * p];
+        sum.turn += parts[2u * p + 1u];
+    }
+    return sum;
+}
 
 @compute @workgroup_size(WORKGROUP)
 fn solve_small_body(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
@@ -23,9 +37,11 @@ fn solve_small_body(@builtin(workgroup_id) group: vec3u, @builtin(local_invocati
     let end = tile_of(first_tile + tile.n_tiles - 1u).end;
     // In the members' order: first A p, then P r.
     var own: array<vec3f, WHOLE_ROWS>;
-    var turns: mat3x3f;
-    if lane < tile.n_tiles {
-        turns = tile_rotation(first_tile + lane);
+    // Of the tiles that this thread has a part in.
+    var turns: array<mat3x3f, TILE_TURNS>;
+    let n_parts = select(0u, TILE_THREADS * tile.n_tiles, params.is_two_level != 0u);
+    for (var p = lane; p < n_parts; p += WORKGROUP) {
+        turns[p / WORKGROUP] = tile_rotation(first_tile + p / TILE_THREADS);
     }
 
     // `x` holds the direction; the first is P r itself.
@@ -69,30 +85,41 @@ fn solve_small_body(@builtin(workgroup_id) group: vec3u, @builtin(local_invocati
         }
         storageBarrier();
 
-        // The coarse correction, one thread a tile.
-        if lane < tile.n_tiles && params.is_two_level != 0u {
-            let own_tile = tile_of(first_tile + lane);
+        // The coarse correction, some threads a tile: its load,
+        for (var p = lane; p < n_parts; p += WORKGROUP) {
+            let own_tile = tile_of(first_tile + p / TILE_THREADS);
             var load = Motion();
-            for (var m = own_tile.first; m < own_tile.end; m++) {
+            for (var m = own_tile.first + p % TILE_THREADS; m < own_tile.end; m += TILE_THREADS) {
                 let member = member_of(m);
-                let r = residual[member.node].xyz * turns;
-                load = Motion(load.shift + r, load.turn + cross(member.arm, r));
+                load = motion_plus(load, member.arm, residual[member.node].xyz * turns[p / WORKGROUP]);
             }
+            parts[2u * p] = load.shift;
+            parts[2u * p + 1u] = load.turn;
+        }
+        workgroupBarrier();
+        if lane < tile.n_tiles {
+            let load = tile_sum(lane);
             loads[2u * lane] = load.shift;
             loads[2u * lane + 1u] = load.turn;
         }
         workgroupBarrier();
-        if lane < tile.n_tiles {
+        // and its row of the product with the inverse.
+        for (var p = lane; p < n_parts; p += WORKGROUP) {
             var motion = Motion();
-            let n = select(0u, tile.n_tiles, params.is_two_level != 0u);
-            for (var t = 0u; t < n; t++) {
+            for (var t = p % TILE_THREADS; t < tile.n_tiles; t += TILE_THREADS) {
                 // The block of the pair the other way round: side by side in memory for the threads.
-                let inverse = coarse_block(tile.coarse + 9u * tile.n_tiles * t + lane, tile.n_tiles);
+                let inverse = coarse_block(tile.coarse + 9u * tile.n_tiles * t + p / TILE_THREADS, tile.n_tiles);
                 motion.shift += loads[2u * t] * inverse.shift_of_force + loads[2u * t + 1u] * inverse.turn_of_force;
                 motion.turn += loads[2u * t] * inverse.shift_of_torque + loads[2u * t + 1u] * inverse.turn_of_torque;
             }
-            motions[2u * lane] = turns * motion.shift;
-            motions[2u * lane + 1u] = turns * motion.turn;
+            parts[2u * p] = turns[p / WORKGROUP] * motion.shift;
+            parts[2u * p + 1u] = turns[p / WORKGROUP] * motion.turn;
+        }
+        workgroupBarrier();
+        if lane < tile.n_tiles {
+            let motion = tile_sum(lane);
+            motions[2u * lane] = motion.shift;
+            motions[2u * lane + 1u] = motion.turn;
         }
         workgroupBarrier();
 

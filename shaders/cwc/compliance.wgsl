@@ -1,5 +1,5 @@
 // One workgroup a member (a contact on one of its bodies): its blocks of the compliance of the body,
-// dt^2 C L R A0^-1 R^T L^T C^T with the Jacobian entries L of the members. Twin: `contact::warped`.
+// dt^2 C L R A0^-1 R^T L^T C^T with the Jacobian entries L of the members, up to the diagonal. Twin: `contact::warped`.
 #import lib/cwc.wgsl
 #import lib/quat.wgsl
 #import lib/preconditioner.wgsl
@@ -56,7 +56,8 @@ fn inverse_block(i: u32, a: Touched, j: u32, b: Touched) -> mat3x3f {
 
 @compute @workgroup_size(WORKGROUP)
 fn compliance(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
-    let own = cwc_member(group.x + group.y * (GRID_ROW / WORKGROUP));
+    let place = group.x + group.y * (GRID_ROW / WORKGROUP);
+    let own = cwc_member(place);
     let row = cwc_rows[own.contact];
     for (var p = lane; p < own.n_touched; p += WORKGROUP) {
         let j = own.first_touched + p;
@@ -76,7 +77,7 @@ fn compliance(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_ind
     }
     storageBarrier();
     workgroupBarrier();
-    for (var k = lane; k < own.n_members; k += WORKGROUP) {
+    for (var k = lane; k <= place - own.first_member; k += WORKGROUP) {
         let member = cwc_member(own.first_member + k);
         let other = cwc_rows[member.contact];
         var sum = mat3x3f();

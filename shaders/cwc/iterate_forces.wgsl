@@ -1,7 +1,7 @@
 // One workgroup four contacts of an island that many share: an iteration of the accelerated projected gradient. The
 // forces of the iteration before are accepted or not, the motion with the present forces is found, and the next forces
-// follow, all in one dispatch: every workgroup of an island adds up the same partial sums and comes to the same
-// decision. Twin: `contact::dual::apgd`.
+// follow, all in one dispatch: every workgroup of an island adds up the same partial sums (`join_sums` does so for large
+// islands) and comes to the same decision. Twin: `contact::dual::apgd`.
 #import lib/cwc_sums.wgsl
 #import lib/cwc_step.wgsl
 #import lib/parity.wgsl
@@ -14,7 +14,7 @@ fn iterate_forces(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_in
     let kept = cwc_state[cwc_solve(group.island, 2u * parity.now + 1u)];
     let factor = cwc_state[cwc_solve(group.island, CWC_SOLVE_FACTOR)];
     let was_over = state.z != 0.0;
-    let sums = cwc_join_slot(lane, island, CWC_SUM_ITERATE + 1u - parity.now);
+    let sums = cwc_join_slot(lane, group.island, island, CWC_SUM_ITERATE + 1u - parity.now);
     let d = step_decide(state, kept, factor, island.accuracy, sums);
 
     let k = group.first + lane / CWC_LANES;

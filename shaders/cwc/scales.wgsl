@@ -18,7 +18,7 @@ fn scales(@builtin(global_invocation_id) id: vec3u) {
         if side.n_members == 0u {
             continue;
         }
-        let b = 9u * (side.weights + side.own * side.n_members + side.own);
+        let b = cwc_block(side.weights, side.own, side.own);
         if s == 0u || row.sides[0].n_members == 0u {
             cwc_weights[b] += row.compliance.x;
             cwc_weights[b + 4u] += row.compliance.y;

@@ -20,6 +20,11 @@ fn cwc_solve(island: u32, vector: u32) -> u32 {
     return cwc.solves + island * CWC_SOLVE_VECTORS + vector;
 }
 
+// First word of a block of the compliance of a body, of which the lower triangle is kept.
+fn cwc_block(weights: u32, row: u32, column: u32) -> u32 {
+    return 9u * (weights + row * (row + 1u) / 2u + column);
+}
+
 // Whether the iterations of a pass of the island are to go on: they may be recorded in several parts.
 fn cwc_goes_on(island: u32) -> bool {
     let state = cwc_state[cwc_solve(island, CWC_SOLVE_STATE)];

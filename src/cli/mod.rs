@@ -76,7 +76,7 @@ enum Command {
 /// Where to compute.
 #[derive(Args, Clone, Default)]
 struct ComputeArgs {
-    /// Where to compute [default: what the scene says, else auto: the GPU when a hardware adapter is there]
+    /// Where to compute [default: what the scene says, else auto: the GPU where it is faster]
     #[arg(long, value_name = "BACKEND", value_parser = ["auto", "gpu", "cpu"])]
     backend: Option<String>,
     /// Graphics adapter whose name contains this (see `pliant info`)

@@ -14,7 +14,7 @@ use crate::cancel::CancelToken;
 use crate::export::Subject;
 use crate::model::ContactMethod;
 use crate::output::check_writable;
-use crate::scene::{Built, Scene, build_unless};
+use crate::scene::{BackendChoice, Built, Scene, build_unless};
 use crate::sim::report::Report;
 use crate::sim::{Health, Options, ResumedParams, Session, SessionHeader, Simulation, SimulationError};
 use crate::step::StepError;
@@ -95,9 +95,10 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let notes = built.notes.clone();
     let seconds = steps as f64 * built.params.time_step;
     let mut results = Results::open(&args.results, subject(&built), seconds, args.place.adapter.as_deref())?;
+    let of_session = session.as_ref().map(|session| &*session.header.backend);
     let options = Options {
         methods: Some(crate::lab::methods::row_solver),
-        backend: args.place.backend(),
+        backend: backend(args.place.backend(), of_session),
         adapter: args.place.adapter.clone(),
         threads: args.threads.map(|n| n as usize),
         device: results.device(),
@@ -169,6 +170,11 @@ fn compute(
     }
     replay(simulation, session)?;
     Ok(steps)
+}
+
+/// The backend that is asked for; else that of the session, which is part of what is repeated.
+fn backend(asked: Option<BackendChoice>, of_session: Option<&str>) -> Option<BackendChoice> {
+    asked.or_else(|| of_session.and_then(BackendChoice::from_name))
 }
 
 /// Gives the commands that a session has for now.
@@ -325,5 +331,12 @@ mod tests {
         for wrong in ["0", "-1", "nan", "inf", "2", "x"] {
             assert!(parse_time_step(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_session_is_repeated_on_its_backend() {
+        assert_eq!(backend(None, None), None);
+        assert_eq!(backend(None, Some("gpu")), Some(BackendChoice::Gpu));
+        assert_eq!(backend(Some(BackendChoice::Cpu), Some("gpu")), Some(BackendChoice::Cpu));
     }
 }

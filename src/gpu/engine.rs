@@ -24,7 +24,7 @@ use super::layout::{ControlData, split, three, vec4};
 use super::limits::MAX_WHOLE_NODES;
 use super::readback::{ReadbackBuffer, Stopwatch};
 use super::staging::UploadStaging;
-use super::stepper::{Held, skins, upload_staging};
+use super::stepper::{Held, TRANSFER, skins, upload_staging};
 use super::tiles::Tiles;
 use super::upload::{Groups, controls, params_data, upload_model};
 use crate::contact::generate::Detection;
@@ -76,6 +76,8 @@ pub struct DeviceBackend {
     foreseen: [u32; 2],
     /// Likewise iterations for the forces in a pass.
     foreseen_iterations: [u32; 2],
+    /// Elastic iterations and iterations for the forces that were recorded in the present round.
+    recorded: [u32; 2],
     step: u64,
 }
 
@@ -112,6 +114,7 @@ impl DeviceBackend {
             is_free: model.bodies.iter().map(|body| !model.fixed[body.nodes.clone()].contains(&true)).collect(),
             foreseen: [*compliance::PASSES.start(); 2],
             foreseen_iterations: [*compliance::CUT.end(); 2],
+            recorded: [0; 2],
             step: 0,
             groups,
             tiles,
@@ -156,7 +159,7 @@ impl DeviceBackend {
         let before = self.buffers.n_dispatches();
         let mut pass = self.stopwatch.pass(encoder, stage);
         what(self, &mut pass);
-        self.work.add(stage, StageWork { dispatches: self.buffers.n_dispatches() - before, bytes: 0 });
+        self.work.add(stage, StageWork { dispatches: self.buffers.n_dispatches() - before, ..StageWork::default() });
     }
 
     /// Submits and waits for `parts` of buffers, each a name, its first byte and how many there are, which `read`
@@ -186,6 +189,8 @@ impl DeviceBackend {
         });
         staging.take_back();
         let (answer, times) = submitted?;
+        let fetched = (end - CONTROLS_AT as usize) as u64;
+        self.work.add(TRANSFER, StageWork { sent: self.staging.take_sent(), fetched, ..StageWork::default() });
         report.round_trips += 1;
         match times {
             Some(times) => times.into_iter().for_each(|(stage, ms)| report.stages.add(stage, ms)),

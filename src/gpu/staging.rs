@@ -14,6 +14,8 @@ pub struct UploadStaging {
     bytes: Vec<u8>,
     copies: Vec<Copy>,
     owner: Owner,
+    /// Bytes that were recorded since they were asked for last.
+    sent: u64,
 }
 
 /// Who may look into the buffer.
@@ -38,7 +40,7 @@ impl UploadStaging {
     /// For contents of up to `bytes` a submission, `parts` of them.
     pub fn new(device: &Arc<Device>, bytes: usize, parts: usize) -> Self {
         let buffer = create(device, bytes + parts * ALIGNMENT);
-        Self { device: device.clone(), buffer, bytes: vec![], copies: vec![], owner: Owner::Host }
+        Self { device: device.clone(), buffer, bytes: vec![], copies: vec![], owner: Owner::Host, sent: 0 }
     }
 
     /// `contents` are to be in `target` from `offset` [bytes] on.
@@ -67,9 +69,15 @@ impl UploadStaging {
         self.buffer.unmap();
         for Copy { target, offset, from, bytes } in self.copies.drain(..) {
             encoder.copy_buffer_to_buffer(&self.buffer, from, &target, offset, bytes);
+            self.sent += bytes;
         }
         self.bytes.clear();
         Ok(())
+    }
+
+    /// Bytes that have gone to the device since this was asked last.
+    pub fn take_sent(&mut self) -> u64 {
+        std::mem::take(&mut self.sent)
     }
 
     /// Gives the buffer back to the host, once the device has read it.

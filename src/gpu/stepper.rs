@@ -1,5 +1,6 @@
 //! The step on the device. Twin of `step::ImplicitStepper`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -57,8 +58,16 @@ pub struct GpuStepper {
     time: f64,
     /// The state as it was fetched last, until it changes.
     fetched: Option<State>,
+    /// Nodes that the grabs of the step hold: its answer brings their motions.
+    watched: Vec<u32>,
+    /// By ascending node: displacements [m] and velocities [m/s] that are known, until the state changes.
+    known: BTreeMap<u32, (Vec3, Vec3)>,
+    /// Submissions since the last step that the host has waited for.
+    round_trips: u32,
     /// The step that was begun last, by its number in errors.
     step: u64,
+    /// Iterations that were recorded for it.
+    recorded: u32,
     /// Iterations of the last step: the size of the next first batch.
     last_iterations: u32,
     held: Held,
@@ -91,13 +100,21 @@ impl Held {
 /// Layout of the readback buffer.
 const FAULT_AT: u64 = 0;
 const TIMES_AT: u64 = 256;
-const CONTROLS_AT: usize = (TIMES_AT + Stopwatch::BYTES) as usize;
+const WATCHED_AT: usize = (TIMES_AT + Stopwatch::BYTES) as usize;
+const CONTROLS_AT: usize = WATCHED_AT + MOTION.len() * MAX_WATCHED * 16;
+/// Nodes of the points of all grabs.
+const MAX_WATCHED: usize = MAX_GRABS * 12;
 
 /// What comes back after a submission.
 struct Answer {
     controls: Vec<ControlData>,
     fault: u32,
+    /// Of the watched nodes, for each of [`MOTION`].
+    watched: Vec<[f32; 4]>,
 }
+
+/// Stage of what goes to the device and comes back.
+pub(super) const TRANSFER: &str = "transfer";
 
 const SURFACES: [&str; 3] = ["surface_0", "surface_1", "surface_2"];
 /// What a failed step must give back, and where it is kept.
@@ -132,7 +149,11 @@ impl GpuStepper {
             work: DeviceWork::default(),
             time: 0.0,
             fetched: None,
+            watched: vec![],
+            known: BTreeMap::new(),
+            round_trips: 0,
             step: 0,
+            recorded: 0,
             last_iterations: 16,
             held: Held::default(),
             groups,
@@ -165,8 +186,10 @@ impl GpuStepper {
             return Err(self.lost(&fault));
         }
         check_cancelled(loads)?;
-        (self.fetched, self.step) = (None, loads.step);
-        let mut report = StepReport::default();
+        (self.fetched, self.step, self.recorded) = (None, loads.step, 0);
+        self.known.clear();
+        self.watched = watched_nodes(loads.grabs.iter().take(MAX_GRABS).map(|grab| &grab.point));
+        let mut report = StepReport { round_trips: std::mem::take(&mut self.round_trips), ..StepReport::default() };
         self.write_loads(params, loads);
         self.surface = (self.surface + 1) % self.skins.len();
         let mut encoder = self.encoder();
@@ -181,9 +204,10 @@ impl GpuStepper {
         self.record(&mut encoder, "assembly", |s, pass| s.assembly.record_system(pass, &s.model, n_grabs, s.groups.rows));
         self.record(&mut encoder, "elastic solve", |s, pass| s.cg.record_start(pass));
         let mut iterations = self.batch(self.last_iterations + 2);
-        let Answer { controls, fault } = loop {
+        let Answer { controls, fault, watched } = loop {
             self.record(&mut encoder, "elastic solve", |s, pass| s.cg.record_iterations(pass, &s.buffers, iterations));
             self.record_end(&mut encoder);
+            self.recorded += iterations;
             let answer = self.submit(encoder, &mut report).map_err(|error| self.lost(&error))?;
             if answer.controls.iter().all(|control| control.elastic_done != 0) {
                 break answer;
@@ -198,6 +222,7 @@ impl GpuStepper {
         if fault != 0 || controls.iter().any(|control| !control.residual2.is_finite()) {
             return Err(self.not_finite(fault));
         }
+        self.learn(&watched);
         self.count_bytes(params, &controls);
         report.device_work = std::mem::take(&mut self.work);
         report.converged = true;
@@ -251,7 +276,7 @@ impl GpuStepper {
         let before = self.buffers.n_dispatches();
         let mut pass = self.stopwatch.pass(encoder, stage);
         what(self, &mut pass);
-        self.work.add(stage, StageWork { dispatches: self.buffers.n_dispatches() - before, bytes: 0 });
+        self.work.add(stage, StageWork { dispatches: self.buffers.n_dispatches() - before, ..StageWork::default() });
     }
 
     /// New state and surface, once everything is solved.
@@ -267,10 +292,12 @@ impl GpuStepper {
     fn count_bytes(&mut self, params: &Params, controls: &[ControlData]) {
         let [elements, assembly] = bytes_of_system(&self.model);
         let [iteration, start] = self.tiles.bytes_of_iteration(&self.model, params.is_two_level());
-        let solve = start + controls.iter().map(|control| u64::from(control.iterations)).max().unwrap_or(0) * iteration;
+        let iterations = controls.iter().map(|control| control.iterations).max().unwrap_or(0);
+        let solve = start + u64::from(iterations) * iteration;
         for (stage, bytes) in [("elements", elements), ("assembly", assembly), ("elastic solve", solve)] {
-            self.work.add(stage, StageWork { dispatches: 0, bytes });
+            self.work.add(stage, StageWork { bytes, ..StageWork::default() });
         }
+        self.work.add("elastic solve", self.groups.loops(self.recorded, iterations));
     }
 
     /// Submits and waits for the small answer; adds the times of the stages.
@@ -279,22 +306,40 @@ impl GpuStepper {
         let control_bytes = self.model.bodies.len() * size_of::<ControlData>();
         self.readback.collect(&mut encoder, self.buffers.get("reductions"), control_bytes as u64, CONTROLS_AT as u64);
         self.readback.collect(&mut encoder, self.buffers.get("fault"), 4, FAULT_AT);
+        let watched = MOTION.iter().flat_map(|name| self.watched.iter().map(move |node| (name, *node)));
+        for (k, (name, node)) in watched.enumerate() {
+            let at = (WATCHED_AT + 16 * k) as u64;
+            self.readback.collect_from(&mut encoder, self.buffers.get(name), 16 * u64::from(node), 16, at);
+        }
+        let watched_bytes = 16 * MOTION.len() * self.watched.len();
+        let fetched = (control_bytes + 4 + watched_bytes) as u64;
+        self.work.add(TRANSFER, StageWork { sent: self.staging.take_sent(), fetched, ..StageWork::default() });
         self.stopwatch.collect(&mut encoder, &self.readback, TIMES_AT);
         let Self { readback, stopwatch, staging, .. } = self;
         let submitted = readback.submit(encoder, |bytes| {
             let answer = Answer {
                 controls: bytemuck::pod_collect_to_vec(&bytes[CONTROLS_AT..][..control_bytes]),
                 fault: bytemuck::pod_read_unaligned(&bytes[FAULT_AT as usize..][..4]),
+                watched: bytemuck::pod_collect_to_vec(&bytes[WATCHED_AT..][..watched_bytes]),
             };
             (answer, stopwatch.read(&bytes[TIMES_AT as usize..]))
         });
         staging.take_back();
         let (answer, times) = submitted?;
+        report.round_trips += 1;
         match times {
             Some(times) => times.into_iter().for_each(|(stage, ms)| report.stages.add(stage, ms)),
             None => report.stages.add("step", start.elapsed().as_secs_f64() * 1e3),
         }
         Ok(answer)
+    }
+
+    /// Keeps the motions of the watched nodes: of each of [`MOTION`] one vector a node.
+    fn learn(&mut self, motions: &[[f32; 4]]) {
+        let n = self.watched.len();
+        for (k, node) in self.watched.iter().enumerate() {
+            self.known.insert(*node, (joined(&motions[k], &motions[n + k]), three(&motions[2 * n + k])));
+        }
     }
 
     /// Gives back the state before the step.
@@ -325,6 +370,7 @@ impl GpuStepper {
         self.buffers.write("rotations", &state.rotations.iter().map(|q| q.map(|c| c as f32)).collect::<Vec<_>>());
         self.buffers.write("dv", &state.velocity_changes.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>());
         (self.fetched, self.time) = (None, state.time);
+        self.known.clear();
         let encoder = self.encoder();
         self.show(encoder);
     }
@@ -333,20 +379,26 @@ impl GpuStepper {
 /// The buffers of displacements, in two parts, and velocities.
 const MOTION: [&str; 3] = ["displacements_hi", "displacements_lo", "velocities"];
 
-fn held_nodes(point: &HeldPoint) -> [u32; 12] {
-    match point {
+/// The nodes of some points, ascending and each once.
+fn watched_nodes<'p>(points: impl Iterator<Item = &'p HeldPoint>) -> Vec<u32> {
+    let nodes = |point: &HeldPoint| match point {
         HeldPoint::Nodes { nodes, .. } => *nodes,
         HeldPoint::Rigid { .. } => unreachable!("a model with rigid bodies is refused by `new`"),
-    }
+    };
+    let mut watched: Vec<u32> = points.flat_map(nodes).collect();
+    watched.sort_unstable();
+    watched.dedup();
+    watched
 }
 
 impl GpuStepper {
     /// Parts of buffers of `vec4<f32>` in one trip: of each a name, its first element and how many there are.
-    fn fetch(&self, parts: &[(&str, usize, usize)]) -> Result<Vec<[f32; 4]>, StepError> {
+    fn fetch(&mut self, parts: &[(&str, usize, usize)]) -> Result<Vec<[f32; 4]>, StepError> {
         let bytes = parts.iter().map(|(.., n)| 16 * *n as u64).sum();
         if bytes == 0 {
             return Ok(vec![]);
         }
+        self.round_trips += 1;
         let readback = ReadbackBuffer::new(&self.device, bytes);
         let (mut encoder, mut at) = (self.encoder(), 0);
         for (name, first, n) in parts.iter().filter(|(.., n)| *n > 0) {
@@ -357,7 +409,7 @@ impl GpuStepper {
         readback.submit(encoder, bytemuck::pod_collect_to_vec).map_err(|error| self.lost(&error))
     }
 
-    fn fetch_state(&self) -> Result<State, StepError> {
+    fn fetch_state(&mut self) -> Result<State, StepError> {
         let (n, n_tets) = (self.model.n_nodes(), self.model.tets.len());
         let [high, low, velocities] = MOTION;
         let values = self.fetch(&[(high, 0, n), (low, 0, n), (velocities, 0, n), ("dv", 0, n), ("rotations", 0, n_tets)])?;
@@ -394,15 +446,16 @@ impl Stepper for GpuStepper {
     }
 
     fn motions(&mut self, points: &[HeldPoint]) -> Result<Vec<(Vec3, Vec3)>, StepError> {
-        let nodes: Vec<usize> = points.iter().flat_map(|point| held_nodes(point).map(|node| node as usize)).collect();
-        let parts: Vec<_> = MOTION.iter().flat_map(|name| nodes.iter().map(move |node| (*name, *node, 1))).collect();
-        let values = self.fetch(&parts)?;
-        let (high, rest) = values.split_at(nodes.len());
-        let (low, velocities) = rest.split_at(nodes.len());
-        let of_node = |node: usize| {
-            let k = nodes.iter().position(|n| *n == node).expect("all nodes of the points were fetched");
-            (joined(&high[k], &low[k]), three(&velocities[k]))
-        };
+        if let Some(state) = &self.fetched {
+            return Ok(points.iter().map(|point| point.motion(&self.model, state)).collect());
+        }
+        // The step has brought those of the points that it held; others are fetched once.
+        let missing: Vec<u32> = watched_nodes(points.iter()).into_iter().filter(|node| !self.known.contains_key(node)).collect();
+        let parts: Vec<_> = MOTION.iter().flat_map(|name| missing.iter().map(move |node| (*name, *node as usize, 1))).collect();
+        let motions = self.fetch(&parts)?;
+        self.watched = missing;
+        self.learn(&motions);
+        let of_node = |node: usize| self.known[&(node as u32)];
         let of_rigid = |_| unreachable!("a model with rigid bodies is refused by `new`");
         Ok(points.iter().map(|point| point.motion_from(&self.model, of_node, of_rigid)).collect())
     }

@@ -1,5 +1,6 @@
 //! Every kernel against its CPU twin on scrambled input; and each comparison shows that it can fail.
 
+mod budgets;
 pub mod shaders;
 
 use std::sync::Arc;

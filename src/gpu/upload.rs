@@ -12,6 +12,7 @@ use super::limits::WORKGROUP;
 use crate::material::Lame;
 use crate::math::Vec3;
 use crate::model::{Grab, HeldPoint, Loads, Model, Params};
+use crate::step::StageWork;
 
 /// Workgroups of the kernels over rows and tiles, and where the tables of the matrix stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +25,18 @@ pub struct Groups {
     /// Bodies that are solved in one workgroup.
     pub whole: u32,
     pub pattern: [[u32; 4]; Pattern::OFFSETS],
+}
+
+impl Groups {
+    /// What the loops of an elastic solve leave in the figures, of which `recorded` iterations were recorded and the
+    /// slowest body took `taken`: dispatches that were empty, and turns within one workgroup.
+    pub fn loops(&self, recorded: u32, taken: u32) -> StageWork {
+        StageWork {
+            empty: if self.loop_tiles > 0 { 2 * recorded.saturating_sub(taken) } else { 0 },
+            serial: if self.whole > 0 { taken } else { 0 },
+            ..StageWork::default()
+        }
+    }
 }
 
 /// The constant buffers of a model.

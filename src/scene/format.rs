@@ -69,7 +69,7 @@ static SIMULATION: Table = Table {
             Kind::Choice(&["auto", "gpu", "cpu"]),
             "",
             Default("\"auto\""),
-            "Where to compute; `auto` takes the GPU when a hardware adapter is there.",
+            "Where to compute; `auto` takes the GPU where there is a hardware adapter on which the first steps are faster; the report says why, and a session is repeated on the backend that computed it.",
         ),
         Field::new(
             "tolerance",

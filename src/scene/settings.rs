@@ -4,7 +4,7 @@ use crate::math::Vec3;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendChoice {
-    /// The GPU when a hardware adapter is there.
+    /// The GPU where a hardware adapter makes the first steps faster.
     #[default]
     Auto,
     Gpu,

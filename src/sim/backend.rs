@@ -1,12 +1,15 @@
 //! The one place that opens a backend: the processor's, or the device's where the program is built with it.
 
+mod auto;
 #[cfg_attr(not(feature = "gpu"), path = "backend/no_device.rs")]
 mod device;
 
 use std::sync::Arc;
 
+use auto::{Race, reason_for_cpu};
 pub use device::{DetectionPlace, Device, DeviceError};
 
+use super::threads::clock;
 use super::{SimulationError, Threaded};
 use crate::cpu::{CpuBackend, Methods};
 use crate::model::{ContactMethod, Model, Params};
@@ -64,14 +67,18 @@ fn methods_of(backend: &impl Backend) -> Vec<ContactMethod> {
     ContactMethod::ALL.iter().map(|(_, method)| *method).filter(is_there).collect()
 }
 
-pub fn open_backend(
-    choice: BackendChoice,
-    params: &Params,
-    options: &Options,
-    model: &Arc<Model>,
-) -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
+type Opened = (Box<dyn Stepper>, BackendInfo);
+
+/// Which of the two makes the first steps faster.
+fn faster(mut device: Opened, mut cpu: Opened, params: &Params) -> Opened {
+    let race = Race::run(&mut *cpu.0, &mut *device.0, params, clock);
+    let (stepper, info) = if race.is_won_by_device() { device } else { cpu };
+    (stepper, BackendInfo { reason: race.reason(), ..info })
+}
+
+pub fn open_backend(choice: BackendChoice, params: &Params, options: &Options, model: &Arc<Model>) -> Result<Opened, SimulationError> {
     let (threads, method) = (options.threads.unwrap_or(0), params.method);
-    let on_cpu = |reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
+    let on_cpu = |reason: String| -> Result<Opened, SimulationError> {
         let backend = options.methods.map_or_else(CpuBackend::default, CpuBackend::with_methods);
         let mut info =
             BackendInfo { backend: "cpu", adapter: None, solver: method.name(), methods: methods_of(&backend), threads: 0, reason };
@@ -80,7 +87,7 @@ pub fn open_backend(
         info.threads = stepper.threads();
         Ok((Box::new(stepper), info))
     };
-    let on_gpu = |device: Arc<Device>, reason: String| -> Result<(Box<dyn Stepper>, BackendInfo), SimulationError> {
+    let on_gpu = |device: Arc<Device>, reason: String| -> Result<Opened, SimulationError> {
         let adapter = Some(device::name(&device).to_owned());
         // Where nothing touches, every method has nothing to do.
         let methods = ContactMethod::ALL.map(|(_, method)| method).to_vec();
@@ -92,7 +99,13 @@ pub fn open_backend(
         BackendChoice::Cpu => on_cpu("asked for".into()),
         BackendChoice::Gpu => on_gpu(device::open(options)?, "asked for".into()),
         BackendChoice::Auto => match device::open(options) {
-            Ok(device) if device::is_hardware(&device) => on_gpu(device, "a hardware adapter is there".into()),
+            Ok(device) if device::is_hardware(&device) => match reason_for_cpu(model, params) {
+                Some(reason) => on_cpu(reason),
+                None => match on_gpu(device, String::new()) {
+                    Ok(on_device) => Ok(faster(on_device, on_cpu(String::new())?, params)),
+                    Err(error) => on_cpu(format!("the device cannot take this scene: {error}")),
+                },
+            },
             Ok(device) => on_cpu(format!("the only adapter is software ({})", device::name(&device))),
             Err(error) => on_cpu(format!("no adapter: {error}")),
         },

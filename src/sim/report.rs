@@ -146,6 +146,23 @@ pub struct SolverReport {
     pub unconverged_steps: u64,
     /// Submissions to the device that the host has waited for, a step.
     pub round_trips: MeanMax,
+    /// What a step asks of the device; null on the CPU.
+    pub device: Option<DeviceReport>,
+}
+
+/// Counts of a step on a device, which no load of the machine changes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DeviceReport {
+    /// Recorded, with those that turned out empty.
+    pub dispatches: MeanMax,
+    pub empty_dispatches: MeanMax,
+    /// Submissions that the host has waited for.
+    pub blocking_trips: MeanMax,
+    /// Least bytes that the kernels move.
+    pub bytes: MeanMax,
+    /// Bytes from the host to the device, and back.
+    pub bytes_sent: MeanMax,
+    pub bytes_fetched: MeanMax,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -239,6 +256,14 @@ impl Simulation {
                 residual: Max { max: tally.max_residual },
                 unconverged_steps: tally.unconverged_steps,
                 round_trips: mean_max(&column(|r| f64::from(r.round_trips))),
+                device: backend.adapter.is_some().then(|| DeviceReport {
+                    dispatches: mean_max(&column(|r| f64::from(r.device.dispatches))),
+                    empty_dispatches: mean_max(&column(|r| f64::from(r.device.empty))),
+                    blocking_trips: mean_max(&column(|r| f64::from(r.round_trips))),
+                    bytes: mean_max(&column(|r| r.device.bytes as f64)),
+                    bytes_sent: mean_max(&column(|r| r.device.sent as f64)),
+                    bytes_fetched: mean_max(&column(|r| r.device.fetched as f64)),
+                }),
             },
             contact: ContactSummary {
                 contacts,

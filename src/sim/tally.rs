@@ -1,7 +1,7 @@
 //! Statistics of the steps of a run, kept for reports and traces.
 
 use crate::model::ContactMethod;
-use crate::step::{StageTimes, StepReport};
+use crate::step::{StageTimes, StageWork, StepReport};
 
 /// One step in numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +20,8 @@ pub struct StepRecord {
     pub searches: u32,
     pub attempts: u32,
     pub round_trips: u32,
+    /// What the step has asked of a device.
+    pub device: StageWork,
     pub residual: f64,
     pub converged: bool,
     pub contacts: u32,
@@ -75,6 +77,7 @@ impl Tally {
             searches: report.searches,
             attempts: report.attempts,
             round_trips: report.round_trips,
+            device: report.device_work.total(),
             residual: report.residual,
             converged: report.converged,
             contacts: report.contact.contacts,

@@ -136,6 +136,24 @@ pub struct StageWork {
     pub dispatches: u32,
     /// Least bytes of the dispatches that are not empty: each array once, twice where it is read and written.
     pub bytes: u64,
+    /// Of the recorded dispatches, those that turned out empty: the loops that they belong to were over.
+    pub empty: u32,
+    /// Turns of loops within kernels of one workgroup, one after another: those of the slowest.
+    pub serial: u32,
+    /// Bytes that the host has sent, and those that it has fetched.
+    pub sent: u64,
+    pub fetched: u64,
+}
+
+impl std::ops::AddAssign for StageWork {
+    fn add_assign(&mut self, other: Self) {
+        self.dispatches += other.dispatches;
+        self.bytes += other.bytes;
+        self.empty += other.empty;
+        self.serial += other.serial;
+        self.sent += other.sent;
+        self.fetched += other.fetched;
+    }
 }
 
 /// Work of the stages of a step, in the order in which they first ran.
@@ -145,12 +163,17 @@ pub struct DeviceWork(pub Vec<(&'static str, StageWork)>);
 impl DeviceWork {
     pub fn add(&mut self, stage: &'static str, work: StageWork) {
         match self.0.iter_mut().find(|(name, _)| *name == stage) {
-            Some((_, total)) => {
-                total.dispatches += work.dispatches;
-                total.bytes += work.bytes;
-            }
+            Some((_, total)) => *total += work,
             None => self.0.push((stage, work)),
         }
+    }
+
+    /// Of all stages.
+    pub fn total(&self) -> StageWork {
+        self.0.iter().fold(StageWork::default(), |mut total, (_, work)| {
+            total += *work;
+            total
+        })
     }
 }
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::elastic_step;
-use super::floor::{Costs, Demand};
+use super::floor::{Costs, Demand, StageDemand};
 use super::step_figures::{Columns, End, OfThreads, SpeedUp, StepFigures, speed_up};
-use super::{BenchArgs, Failure, Milliseconds, Record, Size, Stage};
+use super::{BenchArgs, Failure, MachineArgs, Milliseconds, Record, Size, Stage};
 use crate::gpu::{DetectionPlace, Device};
 use crate::scene::{Scene, build};
 use crate::sim::report::state_hash;
@@ -41,9 +41,8 @@ pub struct StepArgs {
     /// Start step from a state that `pliant run --save` wrote, of the one scene that is named
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
-    /// Predict the steps of --backend gpu for a device with these costs too: microseconds a dispatch, GB/s of copies,
-    /// microseconds a round trip
-    #[arg(long, value_name = "US,GB/S,US")]
+    /// Predict the steps of --backend gpu for another device too: rtx4070, h200, igpu, or nine costs of its own
+    #[arg(long, value_name = "DEVICE")]
     pub predict: Option<Costs>,
 }
 
@@ -178,14 +177,15 @@ fn steps(case: &Case, threads: Option<u32>, args: &BenchArgs, machine: &Option<(
     let mut floors = vec![];
     if let Some((_, costs)) = machine {
         let of_device = |stage: &&Stage| stage.dispatches.is_some() || stage.stage == "device";
+        let (steps, total) = (f64::from(count), work.total());
         let demand = Demand {
-            dispatches: stages.iter().filter_map(|stage| stage.dispatches).sum(),
-            bytes: stages.iter().filter_map(|stage| stage.bytes).sum(),
+            stages: work.0.iter().map(|(_, work)| StageDemand::of(work, steps)).collect(),
+            transfer: (total.sent + total.fetched) as f64 / steps,
             round_trips,
             host_ms: stages.iter().filter(|stage| !of_device(stage) && stage.stage != "other").map(|stage| stage.ms).sum(),
         };
-        floors.push(costs.floor(demand));
-        floors.extend(args.step.predict.map(|costs| costs.floor(demand)));
+        floors.extend(args.step.predict.map(|costs| costs.floor(demand.clone())));
+        floors.insert(0, costs.floor(demand));
     }
     let ms = Milliseconds::of(ms);
     Ok(Record {

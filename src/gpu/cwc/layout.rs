@@ -38,6 +38,9 @@ shared_constants! {
     pub MAX_PASSES: f64 = cwc::MAX_PASSES as f64;
     /// Contacts of a workgroup.
     pub GROUP_CONTACTS: usize = 4;
+    /// Places in the indirect arguments.
+    pub ARGUMENTS_GROUPS: u32 = 0;
+    pub ARGUMENTS_ISLANDS: u32 = 1;
     /// Threads of a contact, next to each other.
     LANES: usize = WORKGROUP as usize / GROUP_CONTACTS;
     /// Forces are sought to this part of the accuracy, so that what rests becomes still; within the accuracy itself
@@ -118,6 +121,8 @@ shared_slots! {
     /// (error of the last pass [m], iterations of all passes, reciprocal of the largest eigenvalue, passes together
     /// with those that only continued the elastic solve).
     pub PROGRESS: 1;
+    /// What the workgroups of a large island have left of the last iteration, added up.
+    SUMS: 1;
 }
 
 shared_struct! {
@@ -137,13 +142,18 @@ shared_struct! {
         solves: u32,
         /// and of the rotations of the touched unknowns.
         rotations: u32,
+        /// Each workgroup of an island of at most this many adds up what all of them have left.
+        max_joined: u32,
+        pad_0: u32,
+        pad_1: u32,
+        pad_2: u32,
     }
 }
 
 shared_struct! {
     /// A contact on a movable body.
     pub struct SideData as "Side" {
-        /// First block of the compliance of the body in `cwc_weights`.
+        /// First block of the compliance of the body in `cwc_weights`: the lower triangle, row by row.
         weights: u32,
         first_member: u32,
         /// Members of the body; 0 for no body.
@@ -182,7 +192,7 @@ shared_struct! {
     pub struct IslandData as "CwcIsland" {
         first_group: u32,
         end_group: u32,
-        /// Deformable bodies.
+        /// Deformable bodies, in `island_bodies`.
         first_body: u32,
         end_body: u32,
         /// Of gaps [m].
@@ -203,7 +213,7 @@ shared_struct! {
         n_touched: u32,
         /// Its first block in `cwc_motions`.
         motions: u32,
-        /// Its first block in `cwc_weights`.
+        /// Its first block in `cwc_weights`, where its row of the lower triangle begins.
         weights: u32,
         /// Members of its body.
         first_member: u32,
@@ -252,5 +262,7 @@ word_table! {
         rest_rotations: [f32; 4] => cwc_rest_rotation,
         /// Island of each deformable body, or `NONE`.
         body_islands: u32 => cwc_body_island,
+        /// Deformable bodies, island by island.
+        island_bodies: u32 => cwc_island_body,
     }
 }

@@ -15,9 +15,11 @@ use std::sync::Arc;
 
 pub use columns::ColumnStore;
 pub use layout::{FACTOR, FORCE, ITERATIONS, PROGRESS, SCALE, VECTORS};
+#[cfg(test)]
+pub use tables::triangle;
 pub use tables::{Inverses, IslandRows, Tables};
 
-use self::layout::{CwcData, HOST, RowData, WHOLE_DISPATCHES};
+use self::layout::{ARGUMENTS_GROUPS, ARGUMENTS_ISLANDS, CwcData, HOST, IslandData, RowData, WHOLE_DISPATCHES};
 use super::device::{Device, DeviceError};
 use super::kernel::{Bound, Buffers, ByParity, Stage, groups_for, kernels};
 use super::limits::WORKGROUP;
@@ -36,6 +38,10 @@ fn most_whole(device: &Device) -> usize {
     if device.is_hardware() { WORKGROUP as usize } else { 256 }
 }
 
+/// Most workgroups of an island that each add up what all of them have left. 256, of 1024 contacts, read 1 MB from the
+/// cache of a card, which takes no longer than the dispatch of `join_sums`; that grows with the square.
+const MAX_JOINED: u32 = 256;
+
 kernels! {
     /// Kernels of a pass over the contacts.
     pub struct Kernels in "cwc", HOST {
@@ -46,6 +52,7 @@ kernels! {
         scatter_forces: Bound,
         measure_error: Bound,
         update_status: Bound,
+        join_sums: ByParity,
         iterate_forces: ByParity,
         finish_pass: Bound,
         solve_small_island: Bound,
@@ -57,9 +64,12 @@ pub struct Cwc {
     columns: ColumnStore,
     /// Islands of up to this many contacts are solved in one workgroup.
     pub most_whole: usize,
+    pub max_joined: u32,
     /// The present solve, with whether it has islands that many workgroups share, and islands that one workgroup holds.
     data: CwcData,
     has: [bool; 2],
+    /// Whether there are islands whose sums are added up on their own.
+    has_large: bool,
     /// Largest buffer [bytes].
     pub limit: u64,
 }
@@ -82,15 +92,17 @@ impl Cwc {
         }
         let arguments =
             wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::INDIRECT | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-        buffers.zeroed("cwc_arguments", 16, arguments)?;
+        buffers.zeroed("cwc_arguments", 32, arguments)?;
         let mut columns = ColumnStore::default();
         columns.upload(buffers)?;
         Ok(Self {
             kernels: Kernels::new(buffers, &[])?,
             columns,
             most_whole: most_whole(device),
+            max_joined: MAX_JOINED,
             data: CwcData::default(),
             has: [false; 2],
+            has_large: false,
             limit: device.largest_buffer(),
         })
     }
@@ -118,8 +130,10 @@ impl Cwc {
         if is_new {
             self.kernels.rebind(buffers)?;
         }
-        (self.data, self.has) = (tables.data, [tables.has_shared, tables.has_whole]);
-        staging.put(buffers.get("cwc"), 0, &[tables.data]);
+        (self.data, self.has) = (CwcData { max_joined: self.max_joined, ..tables.data }, [tables.has_shared, tables.has_whole]);
+        let is_large = |island: &IslandData| island.is_whole == 0 && island.end_group - island.first_group > self.max_joined;
+        self.has_large = tables.sections.islands.iter().any(is_large);
+        staging.put(buffers.get("cwc"), 0, &[self.data]);
         staging.put(buffers.get("cwc_words"), 0, &tables.words);
         staging.put(buffers.get("cwc_rows"), 0, &tables.rows);
         staging.put(buffers.get("cwc_state"), (16 * FORCE * tables.rows.len()) as u64, &tables.forces);
@@ -155,15 +169,24 @@ impl Cwc {
         if self.data.n_contacts == 0 {
             return;
         }
-        let Kernels { measure_error, update_status, iterate_forces, finish_pass, solve_small_island, .. } = &self.kernels;
-        measure_error.dispatch_groups(pass, [self.data.n_groups, 1, 1]);
-        update_status.dispatch_groups(pass, [1, 1, 1]);
+        let Kernels { measure_error, update_status, join_sums, iterate_forces, finish_pass, solve_small_island, .. } = &self.kernels;
         let [has_shared, has_whole] = self.has;
+        let of_islands = groups_for((self.data.n_islands * WORKGROUP) as usize);
+        measure_error.dispatch_groups(pass, [self.data.n_groups, 1, 1]);
+        update_status.dispatch_groups(pass, of_islands);
         for _ in 0..if has_whole { WHOLE_DISPATCHES } else { 0 } {
-            solve_small_island.dispatch_groups(pass, groups_for((self.data.n_islands * WORKGROUP) as usize));
+            solve_small_island.dispatch_groups(pass, of_islands);
         }
-        for k in 0..if has_shared { iterations } else { 0 } {
-            iterate_forces.at(k).dispatch_indirect(pass, buffers.get("cwc_arguments"), 0);
+        if !has_shared {
+            return;
+        }
+        let arguments = buffers.get("cwc_arguments");
+        finish_pass.dispatch_groups(pass, [1, 1, 1]);
+        for k in 0..iterations {
+            if self.has_large {
+                join_sums.at(k).dispatch_indirect(pass, arguments, ARGUMENTS_ISLANDS);
+            }
+            iterate_forces.at(k).dispatch_indirect(pass, arguments, ARGUMENTS_GROUPS);
             if (k + 1) % CHECK_INTERVAL == 0 {
                 finish_pass.dispatch_groups(pass, [1, 1, 1]);
             }

@@ -145,7 +145,7 @@ impl Tables {
 
     /// Islands with their workgroups; the island of each contact.
     fn put_islands(&mut self, islands: &[IslandRows], n_bodies: usize, most_whole: usize) -> Vec<u32> {
-        let CwcTables { groups, islands: island_words, body_islands, .. } = &mut self.sections;
+        let CwcTables { groups, islands: island_words, body_islands, island_bodies, .. } = &mut self.sections;
         body_islands.resize(n_bodies, NONE);
         self.factors = islands.iter().map(|island| island.factor).collect();
         let mut island_of = vec![];
@@ -155,15 +155,19 @@ impl Tables {
             let group = |k: usize| GroupData { island: i as u32, first: k as u32, end: (k + GROUP_CONTACTS).min(end) as u32 };
             groups.extend((first..end).step_by(GROUP_CONTACTS).map(group));
             island_of.resize(end, i as u32);
-            island.segments.iter().for_each(|segment| body_islands[segment.body.index()] = i as u32);
+            let first_body = island_bodies.len() as u32;
+            for body in island.segments.iter().map(|segment| segment.body.index()) {
+                body_islands[body] = i as u32;
+                island_bodies.push(body as u32);
+            }
             let is_whole = island.contacts.len() <= most_whole;
             self.has_shared |= !is_whole;
             self.has_whole |= is_whole;
             island_words.push(IslandData {
                 first_group,
                 end_group: groups.len() as u32,
-                first_body: island.segments.first().map_or(0, |segment| segment.body.index() as u32),
-                end_body: island.segments.last().map_or(0, |segment| segment.body.index() as u32 + 1),
+                first_body,
+                end_body: island_bodies.len() as u32,
                 accuracy: island.accuracy as f32,
                 is_whole: is_whole.into(),
             });
@@ -186,7 +190,7 @@ impl Tables {
                     first_touched: unknowns.start as u32,
                     n_touched: unknowns.len() as u32,
                     motions: (self.n_motions + own * unknowns.len()) as u32,
-                    weights: (self.n_weights + own * body.len()) as u32,
+                    weights: (self.n_weights + triangle(own)) as u32,
                     first_member,
                     n_members: body.len() as u32,
                 });
@@ -194,7 +198,7 @@ impl Tables {
                     SideData { weights: self.n_weights as u32, first_member, n_members: body.len() as u32, own: own as u32 };
             }
             self.n_motions += body.len() * unknowns.len();
-            self.n_weights += body.len() * body.len();
+            self.n_weights += triangle(body.len());
         }
     }
 
@@ -218,10 +222,12 @@ impl Tables {
             sums: sums as u32,
             solves: solves as u32,
             rotations: rotations as u32,
+            ..CwcData::default()
         };
     }
 
-    /// Least bytes of an iteration for the forces: the compliance, and seven vectors of each contact.
+    /// Least bytes of an iteration for the forces: the lower triangle of the compliance, and seven vectors of each
+    /// contact.
     pub fn bytes_of_iteration(&self) -> u64 {
         (36 * self.n_weights + 7 * 16 * self.rows.len()) as u64
     }
@@ -230,6 +236,11 @@ impl Tables {
     pub fn bytes_of_compliance(&self) -> u64 {
         (36 * (2 * self.n_motions + self.n_weights) + 4 * self.words.len() + size_of::<RowData>() * self.rows.len()) as u64
     }
+}
+
+/// Blocks of the first `rows` rows of a lower triangle.
+pub fn triangle(rows: usize) -> usize {
+    rows * (rows + 1) / 2
 }
 
 /// The touched unknowns with their incidences; where their inverses stand is left open.

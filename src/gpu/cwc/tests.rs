@@ -146,8 +146,10 @@ impl Bench {
             for side in self.tables.rows[k].sides {
                 for j in 0..side.n_members {
                     let other = self.tables.sections.member_contacts[(side.first_member + j) as usize] as usize;
-                    let block = &self.weights[9 * (side.weights + side.own * side.n_members + j) as usize..][..9];
-                    sum += Mat3::from_row_iterator(block.iter().map(|x| f64::from(*x))) * self.vector(plane, other);
+                    let (row, column) = (side.own.max(j) as usize, side.own.min(j) as usize);
+                    let block = &self.weights[9 * (side.weights as usize + triangle(row) + column)..][..9];
+                    let block = Mat3::from_row_iterator(block.iter().map(|x| f64::from(*x)));
+                    sum += if j > side.own { block.transpose() } else { block } * self.vector(plane, other);
                 }
             }
             sum
@@ -291,7 +293,7 @@ fn update_status_decides_as_its_twin() {
     }
     for is_solved in [true, false] {
         bench.buffers.write("reductions", &[ControlData { elastic_done: u32::from(is_solved), ..ControlData::default() }]);
-        let state = bench.run(|kernels, pass| kernels.update_status.dispatch_groups(pass, [1, 1, 1]));
+        let state = bench.run(|kernels, pass| kernels.update_status.dispatch_groups(pass, [cases.len() as u32, 1, 1]));
         for island in 0..cases.len() {
             let vectors = [STATE, FACTOR, PROGRESS].map(|vector| lanes(bench.solve(island, vector)));
             let [sums, curvature] = [SUM_ITERATE, SUM_PROBE].map(|slot| lanes(bench.sum(slot, island)));
@@ -304,21 +306,41 @@ fn update_status_decides_as_its_twin() {
             assert!((off < 1e-5) != goes_on, "{island}: {found:?} instead of {wanted:?}");
             assert!(!goes_on || state[first..][..VECTORS] == bench.state[first..][..VECTORS]);
         }
-        let arguments = read::<u32>(&bench.device, &bench.buffers, "cwc_arguments", 3).unwrap();
-        assert_eq!(arguments, [bench.tables.data.n_groups, 1, 1]);
+    }
+    // An island of several workgroups: sums, and the largest error.
+    let mut bench = Bench::new(&[9]);
+    let (vectors, mut all) = ([cases[1].0, cases[1].1, [0.5, 10.0, 0.25, 3.0]], [[0.0; 4]; 2]);
+    for (vector, values) in [STATE, FACTOR, PROGRESS].into_iter().zip(vectors) {
+        *bench.solve(0, vector) = values.map(|x| x as f32);
+    }
+    for group in 0..bench.tables.data.n_groups as usize {
+        let k = group as f64;
+        let of_group = [[1e-3 * (1.0 + k), ACCURACY * (2.0 - k), 2e-3, 0.0], [1.0 + k, 0.0, 2.0 + k, 0.0]];
+        for ((slot, values), all) in [SUM_ITERATE, SUM_PROBE].into_iter().zip(of_group).zip(&mut all) {
+            *bench.sum(slot, group) = values.map(|x| x as f32);
+            *all = [all[0] + values[0], all[1].max(values[1]), all[2] + values[2], 0.0];
+        }
+    }
+    bench.buffers.write("reductions", &[ControlData { elastic_done: 1, ..ControlData::default() }]);
+    let state = bench.run(|kernels, pass| kernels.update_status.dispatch_groups(pass, [1, 1, 1]));
+    let wanted = updated(vectors, all[0], all[1], true);
+    let first = bench.tables.data.solves as usize;
+    for (vector, wanted) in [STATE, STATE + 1, FACTOR, PROGRESS].into_iter().zip(wanted) {
+        lanes(&state[first + vector]).iter().zip(wanted).for_each(|(found, wanted)| assert_close(*found, wanted));
     }
 }
 
 #[test]
 fn finish_pass_ends_the_iterations_once_all_islands_are_over() {
     let mut bench = Bench::new(&[4, 9]);
-    for (overs, wanted) in [([0.0, 1.0], 1u32), ([1.0, 1.0], 0)] {
+    let n_groups = bench.tables.data.n_groups;
+    for (overs, wanted) in [([0.0, 1.0], [n_groups, 1, 1, 0, 2, 1, 1, 0]), ([1.0, 1.0], [0; 8])] {
         for (island, over) in overs.into_iter().enumerate() {
             *bench.solve(island, STATE) = [1.0, 1.0, over, 8.0];
         }
-        bench.buffers.write("cwc_arguments", &[1u32, 1, 1, 0]);
+        bench.buffers.write("cwc_arguments", &[7u32; 8]);
         bench.run(|kernels, pass| kernels.finish_pass.dispatch_groups(pass, [1, 1, 1]));
-        assert_eq!(read::<u32>(&bench.device, &bench.buffers, "cwc_arguments", 1).unwrap(), [wanted]);
+        assert_eq!(read::<u32>(&bench.device, &bench.buffers, "cwc_arguments", 8).unwrap(), wanted);
     }
 }
 

@@ -50,13 +50,14 @@ impl DetectionPlace {
     }
 }
 
-/// The device searches from this many surface vertices on. No card has been measured. Two busy cores search `bunnies`
-/// (44,520 vertices) in 38 ms, where the device takes 10 dispatches, 68 MB and a round trip: .2 ms if these cost 3
-/// us, 2 TB/s and 50 us (`pliant bench detection --scene bunnies`).
-const MIN_VERTICES: usize = 4096;
-/// The device sieves from this many candidates on: the host takes some .1 us each, the device a dispatch and a round
-/// trip.
-const MIN_PAIRS: usize = 4096;
+/// The device searches from this many vertices of bodies that move on: they, not the pairs that are left in the end, are
+/// what a search works on. Two busy cores search `bunnies` (44,520 vertices) in 38 ms, .9 us a vertex, where the device
+/// takes 10 dispatches, 68 MB and a round trip: .2 ms if these cost 3 us, 2 TB/s and 80 us (`pliant bench detection
+/// --scene bunnies`). No card has been measured: at this many the host would take four times as long.
+const MIN_VERTICES: usize = 1024;
+/// The device sieves from this many candidates on: the host takes some .1 us each in every round, the device a dispatch
+/// and a round trip, and at this many both take as long. The heap of `rings` has 3,500.
+const MIN_PAIRS: usize = 1024;
 
 /// Pairs that there is room for at first.
 const CAPACITY: usize = 1 << 16;
@@ -77,6 +78,11 @@ pub struct Sieved<'d> {
     pub candidates: Vec<Candidates>,
 }
 
+/// Vertices of bodies that move.
+fn n_searching(mesh: &Mesh) -> usize {
+    mesh.body.iter().filter(|body| mesh.mobility[**body as usize] != Mobility::Immovable).count()
+}
+
 impl Detector {
     pub fn new(device: &Arc<Device>, place: DetectionPlace) -> Self {
         let place = if place == DetectionPlace::Auto && !device.is_hardware() { DetectionPlace::Host } else { place };
@@ -89,7 +95,7 @@ impl Detector {
             return Ok(bvh.query(mesh, x));
         }
         let start = Instant::now();
-        let found = if self.place.is_on_device(x.len(), MIN_VERTICES) { self.search(bvh, mesh, report)? } else { None };
+        let found = if self.place.is_on_device(n_searching(mesh), MIN_VERTICES) { self.search(bvh, mesh, report)? } else { None };
         let candidates = match &found {
             Some(found) => bvh.candidates_among(mesh, x, found),
             None => bvh.query(mesh, x),

@@ -307,6 +307,7 @@ impl Search {
         let edge_edges = pairs.split_off(n_faces);
         self.work.dispatches = self.buffers.n_dispatches() - before;
         self.work.bytes = self.bytes(n, vertex_sweeps.len());
+        self.work.sent = self.staging.take_sent();
         Ok(Some(Candidates { vertex_faces: pairs, edge_edges }))
     }
 
@@ -351,6 +352,7 @@ impl Search {
             ([counts[0], counts[1]], bytemuck::pod_collect_to_vec(&content[16..16 + bytes as usize]))
         });
         self.staging.take_back();
+        self.work.fetched += 8 + bytes;
         self.round_trips += 1;
         submitted
     }

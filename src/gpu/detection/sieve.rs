@@ -188,7 +188,13 @@ impl Sieve {
         let bits = bits?;
         // Pairs and features are read, the positions at least once; bits are written.
         let bytes_moved = n * (8 + 16) + 24 * end.len() + n / 8;
-        self.work = StageWork { dispatches: self.buffers.n_dispatches() - before, bytes: bytes_moved as u64 };
+        self.work = StageWork {
+            dispatches: self.buffers.n_dispatches() - before,
+            bytes: bytes_moved as u64,
+            sent: self.staging.take_sent(),
+            fetched: bytes,
+            ..StageWork::default()
+        };
         let kept = |(part, [faces, edges]): (&Candidates, &[Range<usize>; 2])| Candidates {
             vertex_faces: kept(&bits, faces, &part.vertex_faces),
             edge_edges: kept(&bits, edges, &part.edge_edges),

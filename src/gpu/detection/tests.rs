@@ -296,6 +296,13 @@ fn size_alone_decides_where_nothing_is_forced() {
     assert_eq!(chosen(DetectionPlace::Auto), [false, false, true, true]);
     assert_eq!(chosen(DetectionPlace::Host), [false; 4]);
     assert_eq!(chosen(DetectionPlace::Device), [true; 4]);
+    // The heap of `rings`, the scene that the device is there for: vertices that search, and candidates that are left.
+    assert!(DetectionPlace::Auto.is_on_device(8640, MIN_VERTICES) && DetectionPlace::Auto.is_on_device(3500, MIN_PAIRS));
+    // What does not move does not search.
+    let (mut mesh, _) = meshes().swap_remove(0);
+    let all = n_searching(&mesh);
+    mesh.mobility[0] = Mobility::Immovable;
+    assert!(n_searching(&mesh) < all && all <= mesh.body.len());
     // Steps on a software adapter stay on the host.
     assert_eq!(Detector::new(&test_device(), DetectionPlace::Auto).place == DetectionPlace::Host, !test_device().is_hardware());
 }

@@ -153,6 +153,7 @@ impl DeviceBackend {
         let model = step.model;
         let mut rotations = None;
         let mut is_new = true;
+        self.recorded = [0; 2];
         let mut passes = 0;
         loop {
             let (mut encoder, is_fresh) = self.begin_submission(step)?;
@@ -169,15 +170,18 @@ impl DeviceBackend {
                 _ => *PASSES.start(),
             };
             for _ in 0..n_passes {
+                let elastic_iterations = ELASTIC_ITERATIONS[usize::from(passes > 0 && !goes_on)];
                 self.record(&mut encoder, "elastic solve", |s, pass| {
                     if !goes_on {
                         s.cwc.record_scatter(pass, model.bodies.len());
                         s.cg.record_start(pass);
                     }
-                    s.cg.record_iterations(pass, &s.buffers, ELASTIC_ITERATIONS[usize::from(passes > 0 && !goes_on)]);
+                    s.cg.record_iterations(pass, &s.buffers, elastic_iterations);
                 });
                 let iterations = self.foreseen_iterations[kind];
                 self.record(&mut encoder, "contact solve", |s, pass| s.cwc.record_forces(pass, &s.buffers, iterations));
+                self.recorded[0] += elastic_iterations;
+                self.recorded[1] += iterations;
                 passes += 1;
             }
             let mut answer = self.submit(encoder, model, tables, is_fresh, report)?;
@@ -242,8 +246,16 @@ impl DeviceBackend {
         let contact = tables.bytes_of_compliance() + inner * tables.bytes_of_iteration();
         let elastic = passes * start + u64::from(iterations) * iteration;
         for (stage, bytes) in [("elements", elements), ("assembly", assembly), ("elastic solve", elastic), ("contact solve", contact)] {
-            self.work.add(stage, StageWork { dispatches: 0, bytes });
+            self.work.add(stage, StageWork { bytes, ..StageWork::default() });
         }
+        self.work.add("elastic solve", self.groups.loops(self.recorded[0], iterations));
+        // Iterations of the slowest island of each kind.
+        let of_kind = |is_whole: u32| {
+            let islands = answer.islands.chunks_exact(VECTORS).zip(&tables.sections.islands);
+            islands.filter(|(_, data)| data.is_whole == is_whole).map(|(island, _)| island[PROGRESS][1] as u32).max().unwrap_or(0)
+        };
+        let empty = if tables.has_shared { self.recorded[1].saturating_sub(of_kind(0)) } else { 0 };
+        self.work.add("contact solve", StageWork { empty, serial: of_kind(1), ..StageWork::default() });
     }
 
     /// Takes over what a round came to: velocity changes, forces and states of the islands that were in it, with

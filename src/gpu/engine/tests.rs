@@ -7,6 +7,7 @@ use crate::body::BodyRef;
 use crate::contact::{Constraint, ContactPoint, JacobianEntry, Law};
 use crate::cpu::CpuBackend;
 use crate::elastic::{SystemInputs, TetGroups, elements, matrix};
+use crate::gpu::cwc::triangle;
 use crate::gpu::device::test_device;
 use crate::gpu::readback::read;
 use crate::material::Material;
@@ -143,9 +144,11 @@ fn the_compliance_of_contacts_is_that_of_the_matrix() {
         for side in row.sides {
             for j in 0..side.n_members {
                 let other = tables.sections.member_contacts[(side.first_member + j) as usize] as usize;
-                let block = &weights[9 * (side.weights + side.own * side.n_members + j) as usize..][..9];
+                let (row, column) = (side.own.max(j) as usize, side.own.min(j) as usize);
+                let block = &weights[9 * (side.weights as usize + triangle(row) + column)..][..9];
+                let block = Mat3::from_row_iterator(block.iter().map(|x| f64::from(*x)));
                 let mut place = found.fixed_view_mut::<3, 3>(3 * k, 3 * other);
-                place += Mat3::from_row_iterator(block.iter().map(|x| f64::from(*x)));
+                place += if j > side.own { block.transpose() } else { block };
             }
         }
     }
@@ -206,6 +209,28 @@ fn forces_are_the_same_in_one_workgroup_and_in_many() {
     let apart = one.iter().zip(&many).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
     assert!(active > 16 && apart < Params::default().contact_tolerance, "{active} {apart:e}");
     assert!(one == run(256).0 && many == run(0).0, "the same bits");
+}
+
+/// Who adds up the sums of an island that many workgroups share changes no bit.
+#[test]
+fn sums_of_large_islands_are_added_up_once() {
+    let model = falling(3);
+    let run = |max_joined: u32| {
+        let mut engine = DeviceBackend::new(test_device(), &model).unwrap();
+        (engine.cwc.most_whole, engine.cwc.max_joined) = (0, max_joined);
+        let mut stepper = ImplicitStepper::new(model.clone(), engine, || 0.0).unwrap();
+        let (mut dispatches, mut active) = (0, 0);
+        for _ in 0..3 {
+            let report = stepper.step(&Params::default(), &Loads::default()).unwrap();
+            active = report.contact.active.max(active);
+            dispatches += report.device_work.0.iter().map(|(_, work)| work.dispatches).sum::<u32>();
+        }
+        (stepper.state().unwrap().clone(), active, dispatches)
+    };
+    let (once, each) = (run(2), run(u32::MAX));
+    assert!(once.0 == each.0 && each.1 > 16, "{}", each.1);
+    // The sums take dispatches of their own.
+    assert!(once.2 > each.2 + each.2 / 4, "{} {}", once.2, each.2);
 }
 
 /// Passes of a submission and iterations of a recorded pass are a cut: what is recorded beyond what is needed changes

@@ -1,5 +1,8 @@
 //! The GPU backend as `sim` sees it. `no_device` stands in its place in a build without it.
 
+#[cfg(test)]
+mod budgets;
+
 use std::sync::Arc;
 
 use super::{BackendInfo, Options, SimulationError, methods_of};
