@@ -21,6 +21,10 @@ use crate::sim::{Command, Options, Session, Simulation};
 use crate::stage;
 use crate::step::{StepError, StepReport};
 
+/// Work that a step may do in the window where the scene does not say it [ms]: whoever pulls a body is not to wait
+/// longer.
+pub const MAX_STEP_MS: f64 = 250.0;
+
 /// Builds scenes on the window's device, with the backend that was asked for.
 pub fn opener(device: Arc<gpu::Device>, options: &AppOptions) -> Opener {
     let backend = options.backend;
@@ -44,7 +48,10 @@ fn open(
         SceneSource::Path(_) => Scene::load(&source.scene(), &[]),
     };
     let scene = scene.map_err(sentence)?;
-    let built = scene::build_unless(&scene, cancel).map_err(sentence)?;
+    let mut built = scene::build_unless(&scene, cancel).map_err(sentence)?;
+    if built.params.max_step_ms == 0.0 {
+        built.params.max_step_ms = MAX_STEP_MS;
+    }
     let (name, camera, light, recording) = (built.title.clone(), stage::camera(&built.camera), stage::light(&built.light), built.recording);
     let checkups: Vec<Checkup> = built.meshes.iter().filter_map(|origin| Checkup::of(origin, &built.model, cancel)).collect();
     cancel.check().map_err(sentence)?;
@@ -160,7 +167,9 @@ impl Engine for Simulation {
     }
 
     fn session(&mut self, scene: String) -> Result<Session, String> {
-        Self::session(self, scene, vec![]).map_err(sentence)
+        // What the window has chosen is a part of what is repeated.
+        let set = vec![format!("simulation.max_step_ms={:?}", self.params().max_step_ms)];
+        Self::session(self, scene, set).map_err(sentence)
     }
 
     fn apply(&mut self, command: &Command) -> Result<(), String> {

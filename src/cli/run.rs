@@ -37,6 +37,13 @@ pub struct RunArgs {
     /// Solver instead of the scene's
     #[arg(long, value_name = "NAME", value_parser = ContactMethod::ALL.map(|(name, _)| name))]
     solver: Option<String>,
+    /// Work that a step may do, as the time that it takes on one core [ms]; what would still cross is then limited in
+    /// its motion [default: the scene's, else as much as it takes]
+    #[arg(long, value_name = "MS")]
+    max_step_ms: Option<f64>,
+    /// Fail if a step did not converge, was taken back or was limited
+    #[arg(long)]
+    strict: bool,
     /// Threads of the CPU backend [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
@@ -144,7 +151,24 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if let Some(session) = session.filter(|session| session.header.last_step == summary.steps) {
         compare(&session, &summary);
     }
-    if args.drop.is_some() { verdict(&mut simulation) } else { Ok(()) }
+    if args.drop.is_some() {
+        verdict(&mut simulation)?;
+    }
+    if args.strict { strict(&summary) } else { Ok(()) }
+}
+
+/// A failure that names what `--strict` does not let pass.
+fn strict(summary: &Report) -> Result<(), Failure> {
+    let counts = [
+        (summary.solver.unconverged_steps, "did not converge"),
+        (summary.solver.limited_steps, "were limited"),
+        (summary.faults.rollbacks, "were taken back"),
+    ];
+    let told: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    if told.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Run(format!("--strict: of the steps, {}; smaller time steps or a larger --max-step-ms may help", told.join(", "))))
 }
 
 /// Runs all steps, or as many as there are time for until `cancel` is cancelled; how many.
@@ -190,12 +214,13 @@ fn replay(simulation: &mut Simulation, session: Option<&Session>) -> Result<(), 
 fn print(summary: &Report, done: u64) {
     let ms = summary.timing.ms_per_step.map_or(0.0, |ms| ms.mean);
     say!(
-        "{done} steps of {} s to time {:.4} s; {ms:.2} ms a step, {:.2} times real time; {:.1} iterations a step, {} steps did not converge",
+        "{done} steps of {} s to time {:.4} s; {ms:.2} ms a step, {:.2} times real time; {:.1} iterations a step, {} steps did not converge, {} were limited",
         summary.dt,
         summary.time,
         summary.timing.real_time_factor.unwrap_or(0.0),
         summary.solver.iterations.mean,
-        summary.solver.unconverged_steps
+        summary.solver.unconverged_steps,
+        summary.solver.limited_steps
     );
     say!("contact by {}: {}", summary.method.name, summary.method.reason);
     say!("state hash {}", summary.state_hash);
@@ -233,6 +258,7 @@ fn flags(args: &RunArgs, session: Option<&Session>) -> Vec<String> {
     flags.extend(args.set.iter().cloned());
     // Checked by the same ranges as in the file, after all --set.
     flags.extend(args.dt.map(|dt| format!("simulation.time_step={dt:?}")));
+    flags.extend(args.max_step_ms.map(|ms| format!("simulation.max_step_ms={ms:?}")));
     flags.extend(args.solver.iter().map(|name| format!("simulation.solver={name}")));
     debug_assert!(args.solver.as_deref().is_none_or(|name| ContactMethod::from_name(name).is_some()));
     flags

@@ -53,6 +53,14 @@ static SIMULATION: Table = Table {
             Default("1"),
             "Solves that one step is divided into, of equal duration.",
         ),
+        Field::new(
+            "max_step_ms",
+            Kind::Number(from_to(0.0, 1e6)),
+            "ms",
+            Default("0.0"),
+            "Work that one step may do, as the time that it takes on one core; 0 for as much as it takes (the window then takes 250). It is counted, not clocked: \
+             the same scene gives the same bits on every machine. A step that has used it up is told as limited: what would cross is limited in its motion.",
+        ),
         Field::new("gravity", Kind::Vector(ANY), "m/s^2", Default("[0.0, -9.81, 0.0]"), "Acceleration of free fall."),
         Field::new(
             "solver",

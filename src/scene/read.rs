@@ -236,6 +236,7 @@ impl Reader<'_> {
             params: Params {
                 time_step: simulation.number("time_step"),
                 substeps: simulation.integer("substeps") as u32,
+                max_step_ms: simulation.number("max_step_ms"),
                 gravity: simulation.vector("gravity"),
                 tolerance: simulation.number("tolerance"),
                 max_iterations: simulation.integer("max_iterations") as u32,

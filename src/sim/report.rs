@@ -144,6 +144,8 @@ pub struct SolverReport {
     pub attempts: MeanMax,
     pub residual: Max,
     pub unconverged_steps: u64,
+    /// Those among them that had done the work that they may do: what would cross was limited in its motion.
+    pub limited_steps: u64,
     /// Submissions to the device that the host has waited for, a step.
     pub round_trips: MeanMax,
     /// What a step asks of the device; null on the CPU.
@@ -255,6 +257,7 @@ impl Simulation {
                 attempts: mean_max(&column(|r| f64::from(r.attempts))),
                 residual: Max { max: tally.max_residual },
                 unconverged_steps: tally.unconverged_steps,
+                limited_steps: tally.limited_steps,
                 round_trips: mean_max(&column(|r| f64::from(r.round_trips))),
                 device: backend.adapter.is_some().then(|| DeviceReport {
                     dispatches: mean_max(&column(|r| f64::from(r.device.dispatches))),

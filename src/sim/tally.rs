@@ -40,6 +40,7 @@ pub struct Tally {
     pub stages: StageTimes,
     pub steps: u64,
     pub unconverged_steps: u64,
+    pub limited_steps: u64,
     pub rollbacks: u64,
     pub non_finite: u64,
     /// Points that were deep in an obstacle, and edges that were deep in a surface, without a contact force; summed
@@ -89,6 +90,7 @@ impl Tally {
         }
         self.steps += 1;
         self.unconverged_steps += u64::from(!report.converged);
+        self.limited_steps += u64::from(report.limited.is_some());
         self.max_residual = self.max_residual.max(report.residual);
         if let Some(depth) = penetration {
             self.max_penetration = Some(self.max_penetration.map_or(depth, |d| d.max(depth)));

@@ -275,10 +275,14 @@ fn solver_ui(ui: &mut Ui, report: &StepReport) {
     row_ui(ui, "Relinearisations", report.relinearisations.to_string());
     row_ui(ui, "Residual", format!("{:.1e}", report.residual));
     let palette = theme::palette(ui.ctx());
-    if !report.converged {
-        ui.horizontal(|ui| {
+    let fault = match report.limited {
+        Some(vertices) => Some(format!("The last step was too hard for its time: {} points were limited", format::count(vertices as usize))),
+        None => (!report.converged).then(|| "The last step did not converge".to_owned()),
+    };
+    if let Some(fault) = fault {
+        ui.horizontal_wrapped(|ui| {
             ui.label(theme::icon(icon::WARNING, 14.0).color(palette.error));
-            ui.label(RichText::new("The last step did not converge").size(12.0).color(palette.error));
+            ui.label(RichText::new(fault).size(12.0).color(palette.error));
         });
     }
 }

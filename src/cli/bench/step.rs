@@ -8,7 +8,7 @@ use clap::Args;
 use super::elastic_step;
 use super::floor::{Costs, Demand, StageDemand};
 use super::step_figures::{Columns, End, OfThreads, SpeedUp, StepFigures, speed_up};
-use super::{BenchArgs, Failure, MachineArgs, Milliseconds, Record, Size, Stage};
+use super::{BenchArgs, Failure, Milliseconds, Record, Size, Stage};
 use crate::gpu::{DetectionPlace, Device};
 use crate::scene::{Scene, build};
 use crate::sim::report::state_hash;

@@ -369,6 +369,8 @@ impl DeviceBackend {
 fn energy_target(step: &StepInputs, body: usize, accuracy: f64) -> f32 {
     let body = &step.model.bodies[body];
     let finest = driver::ACCEPTED * step.params.contact_tolerance;
-    let velocity = cwc::ELASTIC_TOLERANCE * step.params.contact_tolerance * (accuracy / finest) / step.params.time_step;
+    let fastest = step.state.velocities[body.nodes.clone()].iter().map(Vec3::norm_squared).fold(0.0, f64::max).sqrt();
+    let dt = step.params.time_step;
+    let velocity = cwc::elastic_tolerance(step.params.contact_tolerance, dt * fastest) * (accuracy / finest) / dt;
     (body.mass / body.nodes.len() as f64 * velocity * velocity) as f32
 }
