@@ -1,7 +1,7 @@
 // One workgroup four contacts of an island that many share: an iteration of the accelerated projected gradient. The
 // forces of the iteration before are accepted or not, the motion with the present forces is found, and the next forces
-// follow, all in one dispatch: every workgroup of an island adds up the same partial sums (`join_sums` does so for large
-// islands) and comes to the same decision. Twin: `contact::dual::apgd`.
+// follow, all in one dispatch: every workgroup of an island adds up the same partial sums (for a large one `join_sums`
+// has done so) and comes to the same decision. Twin: `contact::dual::apgd`.
 #import lib/cwc_sums.wgsl
 #import lib/cwc_step.wgsl
 #import lib/parity.wgsl

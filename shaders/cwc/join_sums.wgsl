@@ -1,5 +1,5 @@
-// One workgroup an island: what the workgroups of a large one have left of the last iteration is added up once, where each
-// of them would have to add up all: that grows with the square. In the same order: the bits do not tell who has done it.
+// One workgroup an island: what the workgroups of a large one have left of the last iteration is added up once, where
+// each of them would have to add up all: that grows with the square. The order is the same, and so are the bits.
 #import lib/cwc_sums.wgsl
 #import lib/parity.wgsl
 

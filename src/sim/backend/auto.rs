@@ -106,7 +106,7 @@ mod tests {
         assert!(reason("bunny", &["body.bunny.resolution=8"]).unwrap().contains("the largest body"));
         assert!(reason("rings", &[]).unwrap().contains("tets"));
         // Nothing touches: all tets count.
-        assert!(reason("cantilever", &["body.bar.shape.cells=[4,2,2]", "body.bar.self_contact=false"]).unwrap().contains("the scene"));
+        assert!(reason("cantilever", &["body.bar.shape.cells=[4,2,2]", "body.bar.self_contact=\"off\""]).unwrap().contains("the scene"));
         assert_eq!(reason("cantilever", &["body.bar.shape.cells=[50,8,8]"]), None);
     }
 

@@ -55,7 +55,7 @@ const CUBES: &[&str] = &[
 const GALLERY: &[&str] = &["body.bunny.resolution=10", "body.armadillo.resolution=12", "body.dragon.resolution=14"];
 /// Eight rings of `rings`.
 const RINGS: &[&str] = &["body.ring.scatter={count=8,seed=7,min=[-0.15,0.12,-0.15],max=[0.15,0.9,0.15]}"];
-const BAR: &[&str] = &["body.bar.shape.cells=[12,3,3]", "body.bar.self_contact=false"];
+const BAR: &[&str] = &["body.bar.shape.cells=[12,3,3]", "body.bar.self_contact=\"off\""];
 
 fn scene(name: &str, flags: &[&str]) -> Scene {
     let flags: Vec<String> = flags.iter().map(|flag| flag.to_string()).collect();
