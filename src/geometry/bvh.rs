@@ -156,6 +156,9 @@ impl Bvh {
             search: Search::default(),
         };
         tree.find_leaf_pairs(mesh, x, &mean_edges, &roots);
+        // Bodies that bend have more pairs of leaves to compare.
+        tree.search.leaves.reserve(tree.leaf_pairs.n_pairs());
+        tree.search.above.reserve(tree.leaf_pairs.n_pairs());
         tree
     }
 

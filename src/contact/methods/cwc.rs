@@ -43,6 +43,7 @@ pub struct Cwc {
     cg: [Vec<Vec3>; 4],
     islands: Vec<ContactIsland>,
     assembly: warped::Scratch,
+    rows_of_blocks: Vec<u64>,
     laws: Vec<Law>,
     /// Forces of the contacts, and those before a pass.
     forces: [Vec<Vec3>; 2],
@@ -105,6 +106,7 @@ impl Cwc {
             cg: Default::default(),
             islands: vec![],
             assembly: Default::default(),
+            rows_of_blocks: vec![],
             laws: vec![],
             forces: Default::default(),
             duals: vec![],
@@ -153,8 +155,8 @@ impl Cwc {
         accuracy: f64,
         outcome: &mut RowsSolved,
     ) -> bool {
-        let Self { islands, assembly, laws, forces: [p, before], residual, z, blocks: block_work, duals, max_passes, failures, .. } = self;
-        problem.allowance.spend(least_assembly_work(problem, contacts));
+        let Self { islands, assembly, rows_of_blocks, laws, forces: [p, before], residual, z, blocks: block_work, duals, max_passes, failures, .. } = self;
+        problem.allowance.spend(assembly_work(problem, contacts, rows_of_blocks));
         if problem.must_end() {
             outcome.exhausted = true;
             return false;
@@ -371,8 +373,10 @@ fn invert_all(problem: &Problem, r: &mut [Vec3], z: &mut [Vec3], work: &mut [Blo
 }
 
 /// Work of the assembly of W~ for these contacts [bytes]: rows of one body meet each other.
-fn least_assembly_work(problem: &Problem, contacts: &[Constraint]) -> u64 {
-    let mut rows = vec![0u64; problem.blocks.len()];
+/// `rows`: memory.
+fn assembly_work(problem: &Problem, contacts: &[Constraint], rows: &mut Vec<u64>) -> u64 {
+    rows.clear();
+    rows.resize(problem.blocks.len(), 0);
     contacts.iter().flat_map(|contact| contact.bodies).filter_map(|body| problem.block_of(body)).for_each(|block| rows[block] += 1);
     BLOCK_WORK * rows.iter().map(|n| n * n / 2).sum::<u64>()
 }

@@ -23,9 +23,8 @@ use crate::math::{Aabb, Mat3, Vec3};
 #[derive(Clone, Debug, Default)]
 pub(super) struct LeafPairs {
     leaves: Vec<Leaf>,
-    /// Vertices of each leaf, and where they are in the leaf's frame at its reference [m].
+    /// Vertices of each leaf.
     vertices: Vec<u32>,
-    reference: Vec<Vec3>,
     /// Pairs of leaves (the lesser first, sorted), and the first one of each leaf.
     pairs: Vec<LeafPair>,
     starts: Vec<u32>,
@@ -39,8 +38,10 @@ struct Leaf {
     corners: [u32; 3],
     /// Features are looked at up to this distance [m]; 0 if the body does not meet itself.
     near: f64,
-    /// How many references it has had, and searches since the last one.
-    reference: u32,
+    /// Where its vertices are in its frame at its reference [m]; how many references it has had, and searches since the
+    /// last one.
+    reference: Vec<Vec3>,
+    n_references: u32,
     age: u32,
     rotation: Mat3,
     origin: Vec3,
@@ -111,7 +112,6 @@ impl LeafPairs {
             let body = features.mesh.body[own[0] as usize] as usize;
             all.leaves.push(Leaf::new(first..n, corners_of(own, x), near[body]));
         }
-        all.reference.resize(all.vertices.len(), Vec3::zeros());
         near_pairs.iter_mut().for_each(|pair| pair.sort_unstable());
         near_pairs.sort_unstable();
         near_pairs.dedup();
@@ -134,6 +134,10 @@ impl LeafPairs {
         self.leaves.len()
     }
 
+    pub fn n_pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
     /// The vertices of a leaf.
     pub fn vertices(&self, leaf: u32) -> &[u32] {
         &self.vertices[self.leaves[leaf as usize].vertices.clone()]
@@ -150,20 +154,13 @@ impl LeafPairs {
     /// Follows the shape of all leaves to `x` [m] and says which pairs are apart in a step with these sweeps of the
     /// vertices. Pairs of which too little is known are measured anew.
     pub fn update(&mut self, features: &LeafFeatures, x: &[Vec3], sweeps: &[Sweep], is_wanted: &(impl Fn(u32) -> bool + Sync)) {
-        let Self { leaves, vertices, reference, pairs, .. } = self;
-        let mut rest = &mut reference[..];
-        let mut with_reference: Vec<(&mut Leaf, &mut [Vec3])> = Vec::with_capacity(leaves.len());
-        for leaf in leaves.iter_mut() {
-            let (own, after) = rest.split_at_mut(leaf.vertices.len());
-            rest = after;
+        let Self { leaves, vertices, pairs, .. } = self;
+        leaves.par_iter_mut().with_min_len(MIN_LEAVES).for_each(|leaf| {
             if leaf.near > 0.0 && is_wanted(features.mesh.body[leaf.corners[0] as usize]) {
-                with_reference.push((leaf, own));
+                let vertices = &vertices[leaf.vertices.clone()];
+                leaf.follow(vertices, x);
+                leaf.motion = motion_of(vertices, sweeps);
             }
-        }
-        with_reference.par_iter_mut().with_min_len(MIN_LEAVES).for_each(|(leaf, reference)| {
-            let vertices = &vertices[leaf.vertices.clone()];
-            leaf.follow(vertices, reference, x);
-            leaf.motion = motion_of(vertices, sweeps);
         });
         let leaves = &*leaves;
         pairs.par_iter_mut().with_min_len(MIN_PAIRS).for_each(|pair| {
@@ -213,7 +210,8 @@ impl Leaf {
             vertices,
             corners,
             near,
-            reference: 0,
+            reference: vec![],
+            n_references: 0,
             age: MIN_AGE,
             rotation: Mat3::identity(),
             origin: Vec3::zeros(),
@@ -225,7 +223,7 @@ impl Leaf {
     }
 
     /// Takes the frame to `x` [m], and a new reference where the shape has changed much.
-    fn follow(&mut self, vertices: &[u32], reference: &mut [Vec3], x: &[Vec3]) {
+    fn follow(&mut self, vertices: &[u32], x: &[Vec3]) {
         let [a, b, c] = self.corners.map(|v| x[v as usize]);
         self.origin = (a + b + c) / 3.0;
         self.age = self.age.saturating_add(1);
@@ -235,16 +233,18 @@ impl Leaf {
         self.rotation = Mat3::from_columns(&[along, normal.cross(&along), normal]);
         let local = |v: u32| self.rotation.tr_mul(&(x[v as usize] - self.origin));
         self.size = vertices.iter().map(|v| x[*v as usize].amax()).fold(0.0, f64::max);
-        if self.reference > 0 {
+        if self.n_references > 0 {
             // One that is not finite is the most.
             let furthest = |most: f64, d: f64| if d <= most { most } else { d };
             self.deformation =
-                vertices.iter().zip(&*reference).map(|(v, before)| (local(*v) - before).norm_squared()).fold(0.0, furthest).sqrt();
+                vertices.iter().zip(&self.reference).map(|(v, before)| (local(*v) - before).norm_squared()).fold(0.0, furthest).sqrt();
         }
         if self.deformation > MAX_DEFORMATION * self.near && self.age > MIN_AGE {
-            reference.iter_mut().zip(vertices).for_each(|(reference, v)| *reference = local(*v));
-            self.radius = reference.iter().map(Vec3::norm).fold(0.0, f64::max);
-            self.reference += 1;
+            let (rotation, origin) = (self.rotation, self.origin);
+            self.reference.clear();
+            self.reference.extend(vertices.iter().map(|v| rotation.tr_mul(&(x[*v as usize] - origin))));
+            self.radius = self.reference.iter().map(Vec3::norm).fold(0.0, f64::max);
+            self.n_references += 1;
             (self.age, self.deformation) = (0, 0.0);
         }
     }
@@ -273,7 +273,7 @@ impl LeafPair {
 
     /// How far the features of the leaves are apart at least [m].
     fn distance_now(&self, a: &Leaf, b: &Leaf) -> f64 {
-        if self.least == 0.0 || self.references != [a.reference, b.reference] {
+        if self.least == 0.0 || self.references != [a.n_references, b.n_references] {
             return 0.0;
         }
         let (rotation, origin) = Self::placement(a, b);
@@ -285,7 +285,7 @@ impl LeafPair {
 
     /// Makes the present shape of the two leaves their common reference.
     fn measure(&mut self, a: &Leaf, b: &Leaf, least: f64) {
-        self.references = [a.reference, b.reference];
+        self.references = [a.n_references, b.n_references];
         (self.rotation, self.origin) = Self::placement(a, b);
         self.deformation = a.deformation + b.deformation;
         self.least = least;

@@ -133,12 +133,12 @@ fn columns_are_those_of_the_inverse_and_stay_in_their_memory() {
     fixed[3] = true;
     let factor = RestFactor::new(&pattern, &blocks, &(0..n), &fixed, &positions).unwrap();
     let surface: Vec<u32> = (0..n as u32).filter(|i| positions[*i as usize].iter().any(|x| *x < 1e-9 || *x > 0.1 - 1e-9)).collect();
-    // Room for four groups of 16.
+    // Room for 17 groups of 4.
     let column = 36 * surface.len();
     let columns = Columns::new(&factor, &surface, 70 * column);
     let asked = [0, 3, 7, surface[19]];
     let found = requested(&columns, &factor, &asked);
-    assert!(found.is_complete && (4 * column..=64 * column).contains(&columns.memory()));
+    assert!(found.is_complete && (4 * column..=68 * column).contains(&columns.memory()));
     let (mut x, mut work) = (vec![Vec3::zeros(); n], FactorWork::default());
     let largest = found.get(&columns, 0, 0).unwrap().amax();
     for j in asked {
@@ -162,7 +162,7 @@ fn columns_are_those_of_the_inverse_and_stay_in_their_memory() {
     // The oldest go.
     for j in surface.iter().skip(20) {
         let one = requested(&columns, &factor, &[*j]);
-        assert!(one.is_complete && one.column(&columns, *j).is_some() && columns.memory() <= 64 * column);
+        assert!(one.is_complete && one.column(&columns, *j).is_some() && columns.memory() <= 68 * column);
     }
-    assert!(!requested(&columns, &factor, &surface).is_complete && columns.memory() <= 64 * column);
+    assert!(!requested(&columns, &factor, &surface).is_complete && columns.memory() <= 68 * column);
 }
