@@ -457,3 +457,59 @@ fn a_recorded_hand_does_what_commands_do() {
     steps(&mut recorded, 7);
     recorded.apply(&self::grab(4)).unwrap();
 }
+
+/// Two soft cubes that fall on each other and on a floor.
+const STACK: &str = r#"
+format = 1
+[simulation]
+time_step = 0.01
+[material.soft]
+young_modulus = 2e4
+poisson_ratio = 0.3
+density = 1000
+[[body]]
+name = "floor"
+kind = "static"
+shape = { type = "plane" }
+[[body]]
+name = "lower"
+material = "soft"
+shape = { type = "box", size = [0.1, 0.1, 0.1], cells = [3, 3, 3] }
+position = [0.0, 0.08, 0.0]
+[[body]]
+name = "upper"
+material = "soft"
+shape = { type = "box", size = [0.1, 0.1, 0.1], cells = [3, 3, 3] }
+position = [0.02, 0.2, 0.01]
+rotation = [20.0, 30.0, 0.0]
+"#;
+
+/// With next to no work nothing is solved: what would cross is limited, the rest falls on, and it is told.
+#[test]
+fn a_step_without_work_is_limited_and_crosses_nothing() {
+    let run = |threads: usize, budget: &str| {
+        let flags = [format!("simulation.max_step_ms={budget}")];
+        let built = build(&Scene::from_text("stack", "stack.toml", STACK, None, &flags).unwrap()).unwrap();
+        let options = Options { backend: Some(BackendChoice::Cpu), threads: Some(threads), ..Options::default() };
+        let mut simulation = Simulation::new(built, &options).unwrap();
+        let mut deepest = 0.0f64;
+        for _ in 0..40 {
+            simulation.step().unwrap();
+            deepest = deepest.max(simulation.penetration().unwrap());
+        }
+        let lowest = |simulation: &mut Simulation, body: usize| {
+            let nodes = simulation.model().bodies[body].nodes.clone();
+            simulation.node_positions().unwrap()[nodes].iter().map(|x| x.y).fold(f64::INFINITY, f64::min)
+        };
+        let heights = [lowest(&mut simulation, 0), lowest(&mut simulation, 1)];
+        (simulation.tally().limited_steps, deepest, heights, state(&mut simulation))
+    };
+    let (limited, deepest, [lower, upper], at_end) = run(1, "0.0001");
+    assert!(limited > 10, "{limited} steps were limited");
+    assert!(deepest == 0.0, "{deepest} m deep");
+    // They start at 0.03 m and above 0.12 m.
+    assert!(lower < 2e-3 && upper < 0.105, "{lower} m and {upper} m above the floor");
+    assert!(run(2, "0.0001").3 == at_end, "the same bits on two threads");
+    let (limited, deepest, ..) = run(1, "0.0");
+    assert_eq!((limited, deepest), (0, 0.0));
+}
