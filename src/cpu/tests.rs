@@ -88,7 +88,17 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
         gives_up: false,
     };
     let tolerance = params.contact_tolerance;
-    let problem = Problem { system, blocks: &blocks, local: &local, dt, rhs: &rhs, tolerance, bounds, cancel: CancelToken::never(), allowance: Allowance::endless() };
+    let problem = Problem {
+        system,
+        blocks: &blocks,
+        local: &local,
+        dt,
+        rhs: &rhs,
+        tolerance,
+        bounds,
+        cancel: CancelToken::never(),
+        allowance: Allowance::endless(),
+    };
     fn trial<'a>(island: &'a Island, local: &'a [u32], dv: &'a [Vec3]) -> Trial<'a> {
         Trial { island, local, dv }
     }

@@ -277,7 +277,8 @@ mod tests {
                 for corners in [&corners[..], &corners[..2]] {
                     let Some(weights) = deepest_weights(shape, corners) else { continue };
                     told += 1;
-                    let distance = |weights: [f64; 3]| nearest(shape, &corners.iter().zip(weights).map(|(x, w)| x * w).sum::<Vec3>()).distance;
+                    let distance =
+                        |weights: [f64; 3]| nearest(shape, &corners.iter().zip(weights).map(|(x, w)| x * w).sum::<Vec3>()).distance;
                     let least = distance(weights);
                     for point in (1..50).map(sample) {
                         let (s, t) = (0.5 + 0.5 * point.x, if corners.len() == 3 { 0.5 + 0.5 * point.y } else { 0.0 });

@@ -144,8 +144,7 @@ impl<B: Backend> Solve<'_, B> {
             check_cancelled(loads)?;
             report.follow(work.collect());
             if loads.budget.is_exceeded() {
-                self.limit(candidates);
-                return Ok(Solved::Accepted);
+                return Ok(self.limit(candidates));
             }
             if let Some(body) = not_finite(model, &work.dv) {
                 return Err(StepError::NotFinite { what: "the velocity", body, step: loads.step });
@@ -175,19 +174,24 @@ impl<B: Backend> Solve<'_, B> {
             if may_halve {
                 return Err(StepError::Crossing { a, b, step: loads.step });
             }
-            self.limit(candidates);
+            return Ok(self.limit(candidates));
         }
         Ok(Solved::Accepted)
     }
 
     /// Accepts the step as far as it was solved: what would cross is limited in its motion.
-    fn limit(&mut self, candidates: &mut Candidates) {
-        let Self { step: StepInputs { model, state, params, .. }, detection, bvh, work, report, .. } = self;
+    fn limit(&mut self, candidates: &mut Candidates) -> Solved {
+        let Self { step: StepInputs { model, groups, state, params, .. }, detection, bvh, certificate, work, report, .. } = self;
         work.unlimited.clone_from(&work.dv);
         let limiter = Limiter { model, state, detection, bvh, dt: params.time_step };
         let n_vertices = report.stages.time("detection", || limiter.limit(candidates, &mut work.dv));
         report.limited = Some(n_vertices as u32);
         report.converged = false;
+        // Pairs of certified bodies with themselves were not among the candidates.
+        if report.stages.time("detection", || certificate.end(model, groups, state, &work.dv, params.time_step)) {
+            return Solved::CertificateLost;
+        }
+        Solved::Accepted
     }
 }
 

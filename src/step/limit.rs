@@ -182,7 +182,9 @@ impl Limiter<'_> {
             let held = if let [Some(_), Some(_)] = movable { None } else { Some(overlap.immovable_motion / self.dt) };
             let unknowns: Vec<usize> = overlap.vertices.iter().flat_map(|v| self.unknowns_of_vertex(*v)).collect();
             let blocked = held.or_else(|| unknowns.iter().find_map(|unknown| limits.blocked[*unknown]));
-            if round >= HOLDING_ROUND && let Some(own) = movable.into_iter().flatten().next() {
+            if round >= HOLDING_ROUND
+                && let Some(own) = movable.into_iter().flatten().next()
+            {
                 let root = limits.sets.root(own);
                 limits.held[root] = limits.held[root].or(blocked);
             }

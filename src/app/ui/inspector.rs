@@ -276,7 +276,9 @@ fn solver_ui(ui: &mut Ui, report: &StepReport) {
     row_ui(ui, "Residual", format!("{:.1e}", report.residual));
     let palette = theme::palette(ui.ctx());
     let fault = match report.limited {
-        Some(vertices) => Some(format!("The last step was too hard for its time: {} points were limited", format::count(vertices as usize))),
+        Some(vertices) => {
+            Some(format!("The last step was too hard for its time: {} points were limited", format::count(vertices as usize)))
+        }
         None => (!report.converged).then(|| "The last step did not converge".to_owned()),
     };
     if let Some(fault) = fault {

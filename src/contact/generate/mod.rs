@@ -20,8 +20,8 @@ pub use touching::set_apart;
 
 use rayon::prelude::*;
 
-use self::contract::{ContactGenerator, Met, Moved, Search};
 pub use self::contract::Overlap;
+use self::contract::{ContactGenerator, Met, Moved, Search};
 use self::obstacles::Obstacles;
 use self::row_life::{Aim, Present, RowLife};
 use self::surface_pairs::SurfacePairs;

@@ -155,7 +155,20 @@ impl Cwc {
         accuracy: f64,
         outcome: &mut RowsSolved,
     ) -> bool {
-        let Self { islands, assembly, rows_of_blocks, laws, forces: [p, before], residual, z, blocks: block_work, duals, max_passes, failures, .. } = self;
+        let Self {
+            islands,
+            assembly,
+            rows_of_blocks,
+            laws,
+            forces: [p, before],
+            residual,
+            z,
+            blocks: block_work,
+            duals,
+            max_passes,
+            failures,
+            ..
+        } = self;
         problem.allowance.spend(assembly_work(problem, contacts, rows_of_blocks));
         if problem.must_end() {
             outcome.exhausted = true;

@@ -102,8 +102,17 @@ fn difference(turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> [f64; 2] {
         max_iterations: 0,
         gives_up: false,
     };
-    let problem =
-        Problem { system, blocks: &blocks, local: &local, dt: DT, rhs: &rhs, tolerance: 5e-6, bounds, cancel: CancelToken::never(), allowance: Allowance::endless() };
+    let problem = Problem {
+        system,
+        blocks: &blocks,
+        local: &local,
+        dt: DT,
+        rhs: &rhs,
+        tolerance: 5e-6,
+        bounds,
+        cancel: CancelToken::never(),
+        allowance: Allowance::endless(),
+    };
     let rest_inverse = free(&dense(&pattern, &rest));
     // dt C H R of the contacts, in full precision.
     let mut turned_rows = DMatrix::zeros(3 * m, 6 * n);
