@@ -244,9 +244,9 @@ impl Bvh {
         self.is_idle() || self.vertex_sweeps.par_iter().zip(x).with_min_len(4096).all(|(sweep, p)| sweep.end.contains(p))
     }
 
-    /// Takes the boxes of the ends that do not hold the positions `x` [m] there, and returns how many those are: if any,
-    /// pairs may be missing, and [`find_more`](Self::find_more) finds them [collision thesis, 6.5.3]. The old places are
-    /// given up: boxes around both would meet whatever lies between.
+    /// Takes the boxes of the ends that do not hold the positions `x` [m] there, and returns how many those are: if
+    /// any, pairs may be missing, and [`find_more`](Self::find_more) finds them [collision thesis, 6.5.3]. The old places
+    /// are given up: boxes around both would meet whatever lies between.
     pub fn cover(&mut self, mesh: &Mesh, x: &[Vec3]) -> usize {
         if self.is_idle() {
             return 0;

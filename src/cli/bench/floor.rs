@@ -201,7 +201,8 @@ impl Floor {
 mod tests {
     use super::*;
 
-    /// Dispatch 3 us, empty 2, recording 1, loop 0.5; cache 10 MB at 1000 GB/s, memory 100 GB/s, bus 10 GB/s, trip 50 us.
+    /// Dispatch 3 us, empty 2, recording 1, loop 0.5; cache 10 MB at 1000 GB/s, memory 100 GB/s, bus 10 GB/s,
+    /// trip 50 us.
     const DEVICE: &str = "3,2,1,0.5,10,1000,100,10,50";
 
     #[test]

@@ -369,7 +369,8 @@ fn least_between<const N: usize, const M: usize>(
 }
 
 impl LeafFeatures<'_> {
-    /// Distance of the nearest two features without a common vertex of two leaves at `x` [m], or `near` if that is less.
+    /// Distance of the nearest two features without a common vertex of two leaves at `x` [m], or `near` if that is
+    /// less.
     fn least_distance(&self, [a, b]: [u32; 2], x: &[Vec3], near: f64) -> f64 {
         let at = |v: u32| x[v as usize];
         let of_edges = |[a, b]: &[u32; 2], [c, d]: &[u32; 2]| between_edges(&[at(*a), at(*b), at(*c), at(*d)]);
