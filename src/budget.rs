@@ -61,7 +61,8 @@ impl Allowance {
     }
 
     /// Of what is `left` for all islands, an equal part and the `share` of the island in all unknowns: together they
-    /// are no more than twice what is left (seldom are all of them in trouble), and a small island in trouble has enough.
+    /// are no more than twice what is left (seldom are all of them in trouble), and a small island in trouble has
+    /// enough.
     pub fn of_island(left: Option<u64>, n_islands: usize, share: f64) -> Self {
         let part = |left: u64| (left as f64 * (share + 1.0 / n_islands.max(1) as f64).min(1.0)) as u64;
         Self { limit: left.map_or(u64::MAX, part), spent: AtomicU64::new(0) }

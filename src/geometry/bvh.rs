@@ -245,8 +245,8 @@ impl Bvh {
     }
 
     /// Takes the boxes of the ends that do not hold the positions `x` [m] there, and returns how many those are: if
-    /// any, pairs may be missing, and [`find_more`](Self::find_more) finds them [collision thesis, 6.5.3]. The old places
-    /// are given up: boxes around both would meet whatever lies between.
+    /// any, pairs may be missing, and [`find_more`](Self::find_more) finds them [collision thesis, 6.5.3]. The old
+    /// places are given up: boxes around both would meet whatever lies between.
     pub fn cover(&mut self, mesh: &Mesh, x: &[Vec3]) -> usize {
         if self.is_idle() {
             return 0;

@@ -340,7 +340,8 @@ fn the_search_finds_what_brute_force_finds() {
             assert!(!met.is_empty());
             assert_eq!(met, crossings(&mesh, &found, &x, &there));
             assert!(found.len() > 100);
-            // A tree made from scratch there has other nodes but finds the same, as long as its other edges bound nothing.
+            // A tree made from scratch there has other nodes but finds the same, as long as its other edges bound
+            // nothing.
             let near: Vec<Vec3> = reach.iter().map(|r| r * 0.2).collect();
             let trees = [Bvh::new(&mesh, &x), bvh.clone()].map(|mut tree| {
                 tree.refit(&mesh, &x, &near, 0.01, 0.005);

@@ -50,8 +50,8 @@ impl DetectionPlace {
     }
 }
 
-/// The device searches from this many vertices of bodies that move on: they, not the pairs that are left in the end, are
-/// what a search works on. Two busy cores search `bunnies` (44,520 vertices) in 38 ms, .9 us a vertex, where the device
+/// The device searches from this many vertices of bodies that move on: they, not the pairs that are left in the end,
+/// are what a search works on. Two busy cores search `bunnies` (44,520 vertices) in 38 ms, .9 us a vertex, where the device
 /// takes 10 dispatches, 68 MB and a round trip: .2 ms if these cost 3 us, 2 TB/s and 80 us (`pliant bench detection
 /// --scene bunnies`). No card has been measured: at this many the host would take four times as long.
 const MIN_VERTICES: usize = 1024;

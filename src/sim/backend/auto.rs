@@ -6,9 +6,9 @@ use crate::cpu::CpuBackend;
 use crate::model::{ContactMethod, Loads, Model, Params};
 use crate::step::{Stepper, choose};
 
-/// Bodies of fewer tets are faster on the CPU whatever the card, as long as the host drives their contacts: a step waits
-/// for the device once a round at least, .08 ms each, while the CPU computes 3,000 tets in less than a millisecond. Heaps
-/// of small bodies wait most often: ten times a step in the heap of `rings`.
+/// Bodies of fewer tets are faster on the CPU whatever the card, as long as the host drives their contacts: a step
+/// waits for the device once a round at least, .08 ms each, while the CPU computes 3,000 tets in less than a
+/// millisecond. Heaps of small bodies wait most often: ten times a step in the heap of `rings`.
 const MIN_TETS: usize = 4000;
 
 /// Steps of a race on each side, of which the first warms up.
