@@ -33,8 +33,8 @@ const EDGE_MARGIN: f64 = 16.0;
 /// Searches for candidates where a smaller step is no answer any more; more than one is needed only if bodies leave
 /// their predicted trajectories.
 const MAX_SEARCHES: usize = 4;
-/// Searches while a smaller step is a better answer than a third one.
-const MAX_SEARCHES_BEFORE_HALVING: usize = 2;
+/// Searches while a smaller step is a better answer than a fourth one.
+const MAX_SEARCHES_BEFORE_HALVING: usize = 3;
 
 /// How a solve of all islands ended.
 enum Solved {

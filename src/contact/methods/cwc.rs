@@ -8,6 +8,7 @@
 
 use super::RowSolver;
 use super::warped::{self, ContactIsland};
+use super::working_set::WorkingSet;
 use crate::contact::driver::{ACCEPTED, MAX_FAILURES, RowsSolved, Schedule};
 use crate::contact::dual;
 use crate::contact::problem::restore_momentum;
@@ -51,6 +52,7 @@ pub struct Cwc {
     residual: Vec<Vec3>,
     z: Vec<Vec3>,
     blocks: Vec<BlockWork>,
+    working_set: WorkingSet,
 }
 
 /// Memory of the solves of an island.
@@ -113,6 +115,7 @@ impl Cwc {
             residual: vec![],
             z: vec![],
             blocks: vec![],
+            working_set: WorkingSet::default(),
         }
     }
 }
@@ -138,7 +141,18 @@ impl RowSolver for Cwc {
             solved.iterations = problem.solve_elastic(dv, &mut self.cg).iterations;
         }
         let before = self.failures;
-        solved.settled = self.iterate(problem, rows, dv, accuracy, &mut solved);
+        let mut set = std::mem::take(&mut self.working_set);
+        let mut n = set.begin(problem, rows, dv, accuracy);
+        loop {
+            let is_touched = !rows.is_empty();
+            solved.settled = self.iterate(problem, &mut rows[..n], is_touched, dv, accuracy, &mut solved);
+            let grown = if solved.settled { set.grow(problem, rows, n, dv, accuracy) } else { n };
+            if grown == n {
+                break;
+            }
+            n = grown;
+        }
+        self.working_set = set;
         solved.failures = self.failures - before;
         solved.solves = self.blocks.iter_mut().map(|block| std::mem::take(&mut block.solves)).sum();
         solved
@@ -146,11 +160,13 @@ impl RowSolver for Cwc {
 }
 
 impl Cwc {
-    /// Forces and velocities for the present rows, gaps to `accuracy` [m]; true if both are within their tolerances.
+    /// Forces and velocities for the rows `contacts`, gaps to `accuracy` [m]; true if both are within their tolerances.
+    /// `is_touched`: these may be none of some rows.
     fn iterate(
         &mut self,
         problem: &Problem,
         contacts: &mut [Constraint],
+        is_touched: bool,
         dv: &mut [Vec3],
         accuracy: f64,
         outcome: &mut RowsSolved,
@@ -198,14 +214,14 @@ impl Cwc {
             problem.residual(contacts, p, dv, residual);
             outcome.residual = dot(residual, residual).sqrt();
             // Without contacts the residual tells when to stop.
-            let bound = if contacts.is_empty() { 0.0 } else { elastic_tolerance };
+            let bound = if is_touched { elastic_tolerance } else { 0.0 };
             let (largest, iterations) = correct(problem, residual, z, bound, block_work);
             let moves = largest * problem.dt;
             outcome.iterations += iterations;
             problem.allowance.spend(u64::from(iterations - 1) * (problem.product_work() + solve_work(problem)));
-            let still = if contacts.is_empty() { outcome.residual <= bounds.residual } else { moves < elastic_tolerance };
+            let still = if is_touched { moves < elastic_tolerance } else { outcome.residual <= bounds.residual };
             if still && settled {
-                if !contacts.is_empty() {
+                if is_touched {
                     keep_momentum(problem.blocks, residual, dv);
                 }
                 store(contacts, p);

@@ -8,6 +8,7 @@ mod cr_options;
 pub mod cwc;
 pub mod nodal;
 mod warped;
+mod working_set;
 
 use super::driver::{RowsSolved, Schedule};
 use super::{Constraint, Problem};
