@@ -7,11 +7,11 @@ use crate::contact::{Constraint, JacobianEntry, Problem, SourceId};
 use crate::math::Vec3;
 
 /// Rows whose gap ends within so many contact tolerances, or so many times the accuracy of the solve, are near.
-const NEAR: f64 = 4.0;
-const NEAR_IN_ACCURACIES: f64 = 10.0;
+const NEAR: f64 = 2.0;
+const NEAR_IN_ACCURACIES: f64 = 2.0;
 /// Of the rows of two bodies that are taken up at once, more than this many are thinned to the deepest of each node: the
 /// others mostly follow from these.
-const FEW: usize = 64;
+const FEW: usize = 16;
 /// After so many times whatever overlaps is taken up.
 const MAX_THINNED: u32 = 8;
 
