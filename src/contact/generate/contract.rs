@@ -85,9 +85,10 @@ pub trait ContactGenerator: Send + Sync {
     /// those of surfaces.
     fn link(&self, _step: &SurfaceStep, _candidates: &Candidates, _link: &mut dyn FnMut([BodyRef; 2])) {}
 
-    /// A remembered pair, with the geometry of the start of the step; none if its features are not within `near` [m] of
-    /// each other any more.
-    fn at_start(&self, pair: &PairId, near: f64, moved: &Moved) -> Option<Linearisation>;
+    /// A remembered contact: where it sticks, with the geometry of the start of the step; where it slides, as the
+    /// generator sees fit, with that of the trial motion. None if its features are not within `near` [m] of each other
+    /// any more.
+    fn at_start(&self, contact: &WarmContact, near: f64, moved: &Moved) -> Option<Linearisation>;
 
     /// The pair of a contact at the end of a trial motion, on the side that the contact's `normal` tells; with how far
     /// the features are beside each other [m].

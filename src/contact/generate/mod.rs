@@ -163,7 +163,7 @@ impl<'a> Detection<'a> {
         let entries = warm.iter().map(|k| &self.step.state.contacts.entries[*k as usize]);
         contacts.extend(entries.filter_map(|entry| {
             let generator = self.generators.of(entry.pair.kind);
-            let found = generator.at_start(&entry.pair, self.near(), &moved)?;
+            let found = generator.at_start(entry, self.near(), &moved)?;
             let mut point = self.new_point(entry.pair);
             if self.keeps_gaps {
                 point.stick_anchor_offset = entry.slip * (MAX_SLIPPED * self.tolerance / entry.slip.norm()).min(1.0);

@@ -208,10 +208,15 @@ impl ContactGenerator for Obstacles {
         [step.surfaces.body_of_vertex(corners(step, pair)[0]), BodyRef::Obstacle(pair.second)]
     }
 
-    /// The obstacle carries the point along.
-    fn at_start(&self, pair: &PairId, _near: f64, moved: &Moved) -> Option<Linearisation> {
-        let end = moved.end;
+    /// The obstacle carries a point along that sticks to it. One that slides gets the plane where it is expected to
+    /// come to: on the way of s past a radius of R the plane of the start errs by s^2 / 2 R, and the row would be
+    /// renewed in every step.
+    fn at_start(&self, contact: &WarmContact, _near: f64, moved: &Moved) -> Option<Linearisation> {
+        let (pair, end) = (&contact.pair, moved.end);
         let start = &end.step.start;
+        if contact.sliding {
+            return Some(self.point_at_end(pair, &self.deepest(pair, end.step, &end.x, true), end));
+        }
         let (vertices, weights) = (corners(end.step, pair), self.deepest(pair, end.step, start, false));
         let x0 = combine(&vertices, &weights, start);
         let obstacle = self.shape_of(pair);

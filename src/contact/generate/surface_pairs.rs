@@ -40,8 +40,8 @@ impl ContactGenerator for SurfacePairs {
         candidates.pairs().for_each(|pair| link(mesh.bodies(pair).map(|number| numbering.body(number as usize))));
     }
 
-    fn at_start(&self, pair: &PairId, near: f64, moved: &Moved) -> Option<Linearisation> {
-        let end = moved.end;
+    fn at_start(&self, contact: &WarmContact, near: f64, moved: &Moved) -> Option<Linearisation> {
+        let (pair, end) = (&contact.pair, moved.end);
         let (mesh, start) = (&end.step.surfaces.mesh, &end.step.start);
         let found = geometry::closest(mesh, features(pair), start);
         let normal = geometry::pushing_direction(mesh, features(pair), start, &found.direction, found.clamped);
