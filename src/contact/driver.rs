@@ -54,6 +54,8 @@ pub struct RowsSolved {
     pub failures: u32,
     /// 2-norm of the velocity residual [kg m/s].
     pub residual: f64,
+    /// What the method has solved to, where it saw that finer is not worth while yet [m]; else zero.
+    pub accuracy: f64,
     /// Forces and velocities are within the accuracy.
     pub settled: bool,
     /// The method may not go on: its iterations are used up, or its numbers are not finite.
@@ -121,13 +123,14 @@ impl Relinearisation {
         total.dual_iterations += solved.dual_iterations;
         total.failures += solved.failures;
         (total.residual, total.settled, total.exhausted) = (solved.residual, solved.settled, solved.exhausted);
+        total.accuracy = solved.accuracy;
         let is_hopeless = self.limits.gives_up && total.failures >= MAX_FAILURES && !solved.settled;
         !is_hopeless && !solved.exhausted
     }
 
     /// Decides after the rows were renewed; `n_rows`: how many there are now.
     fn decide(&mut self, renewal: &Renewal, n_rows: usize) -> Next {
-        let was_rough = self.accuracy > self.limits.finest();
+        let was_rough = self.accuracy.max(self.total.accuracy) > self.limits.finest();
         self.accuracy = self.schedule.after(self.accuracy, self.limits.finest(), renewal.gap_error);
         let changed = renewal.gap_error > 0.0;
         if !changed && was_rough {

@@ -41,6 +41,8 @@ pub struct Cwc {
     max_passes: u32,
     /// Inner solves that have failed since the beginning.
     failures: u32,
+    /// The first rows of a problem are to be solved.
+    is_first: bool,
     cg: [Vec<Vec3>; 4],
     islands: Vec<ContactIsland>,
     assembly: warped::Scratch,
@@ -86,6 +88,9 @@ pub const FORCING: f64 = 0.1;
 /// Forces are sought to this part of the contact tolerance, and taken if they come as near as that: gaps that aim at
 /// the middle of the band stay in it.
 const FINEST: f64 = 0.2;
+/// The first rows of a problem are solved to this part of what the first pass moves, if that is rougher than asked for:
+/// so far from where they began, bodies are going to meet others, and at other places.
+const ROUGH: f64 = 0.02;
 /// Bounds on the inner iterations of a pass that is not yet about the last digits.
 const FIRST_ITERATIONS: [u32; 2] = [80, 320];
 /// Work of the assembly of a block of W~ [bytes]: some 100 ns.
@@ -105,6 +110,7 @@ impl Cwc {
         Self {
             max_passes,
             failures: 0,
+            is_first: true,
             cg: Default::default(),
             islands: vec![],
             assembly: Default::default(),
@@ -127,6 +133,7 @@ impl RowSolver for Cwc {
 
     fn begin(&mut self, problem: &Problem, dv: &[Vec3]) {
         self.failures = 0;
+        self.is_first = true;
         for vector in [&mut self.residual, &mut self.z] {
             vector.resize(dv.len(), Vec3::zeros());
         }
@@ -141,18 +148,7 @@ impl RowSolver for Cwc {
             solved.iterations = problem.solve_elastic(dv, &mut self.cg).iterations;
         }
         let before = self.failures;
-        let mut set = std::mem::take(&mut self.working_set);
-        let mut n = set.begin(problem, rows, dv, accuracy);
-        loop {
-            let is_touched = !rows.is_empty();
-            solved.settled = self.iterate(problem, &mut rows[..n], is_touched, dv, accuracy, &mut solved);
-            let grown = if solved.settled { set.grow(problem, rows, n, dv, accuracy) } else { n };
-            if grown == n {
-                break;
-            }
-            n = grown;
-        }
-        self.working_set = set;
+        solved.settled = self.iterate(problem, rows, dv, accuracy, &mut solved);
         solved.failures = self.failures - before;
         solved.solves = self.blocks.iter_mut().map(|block| std::mem::take(&mut block.solves)).sum();
         solved
@@ -160,15 +156,13 @@ impl RowSolver for Cwc {
 }
 
 impl Cwc {
-    /// Forces and velocities for the rows `contacts`, gaps to `accuracy` [m]; true if both are within their tolerances.
-    /// `is_touched`: these may be none of some rows.
+    /// Forces and velocities for the present rows, gaps to `accuracy` [m]; true if both are within their tolerances.
     fn iterate(
         &mut self,
         problem: &Problem,
-        contacts: &mut [Constraint],
-        is_touched: bool,
+        rows: &mut [Constraint],
         dv: &mut [Vec3],
-        accuracy: f64,
+        mut accuracy: f64,
         outcome: &mut RowsSolved,
     ) -> bool {
         let Self {
@@ -183,29 +177,37 @@ impl Cwc {
             duals,
             max_passes,
             failures,
+            is_first,
+            working_set,
             ..
         } = self;
-        problem.allowance.spend(assembly_work(problem, contacts, rows_of_blocks));
-        if problem.must_end() {
-            outcome.exhausted = true;
-            return false;
-        }
-        warped::assemble(problem, contacts, islands, assembly);
-        duals.resize_with(islands.len(), DualWork::default);
-        laws.clear();
-        laws.extend(contacts.iter().map(|c: &Constraint| c.law));
-        p.clear();
-        p.extend(contacts.iter().map(Constraint::force_on_first));
         let bounds = &problem.bounds;
-        let elastic_tolerance = bounds.elastic_tolerance * (accuracy / (ACCEPTED * problem.tolerance));
-        // Forces are found with the velocities of the first pass.
-        let mut settled = contacts.is_empty();
+        let is_touched = !rows.is_empty();
         for block in block_work.iter_mut() {
             (block.contraction, block.last) = (0.0, 0.0);
         }
-        let stored: usize = islands.iter().map(|island| island.compliance.n_entries()).sum();
-        let product_of_w = (stored * size_of::<f32>()) as u64;
-        for _ in 0..*max_passes {
+        let mut n_rows = working_set.begin(problem, rows, dv, accuracy);
+        let mut is_assembled = false;
+        // Forces are found with the velocities of the first pass.
+        let mut settled = false;
+        let mut product_of_w = 0;
+        let mut passes_left = *max_passes;
+        while passes_left > 0 {
+            let contacts = &mut rows[..n_rows];
+            if !std::mem::replace(&mut is_assembled, true) {
+                problem.allowance.spend(assembly_work(problem, contacts, rows_of_blocks));
+                if !problem.must_end() {
+                    warped::assemble(problem, contacts, islands, assembly);
+                }
+                duals.resize_with(islands.len(), DualWork::default);
+                laws.clear();
+                laws.extend(contacts.iter().map(|c: &Constraint| c.law));
+                p.clear();
+                p.extend(contacts.iter().map(Constraint::force_on_first));
+                let stored: usize = islands.iter().map(|island| island.compliance.n_entries()).sum();
+                product_of_w = (stored * size_of::<f32>()) as u64;
+                settled = contacts.is_empty();
+            }
             if problem.must_end() {
                 outcome.exhausted = true;
                 break;
@@ -214,12 +216,16 @@ impl Cwc {
             problem.residual(contacts, p, dv, residual);
             outcome.residual = dot(residual, residual).sqrt();
             // Without contacts the residual tells when to stop.
-            let bound = if is_touched { elastic_tolerance } else { 0.0 };
+            let bound = if is_touched { elastic_part(problem, accuracy) } else { 0.0 };
             let (largest, iterations) = correct(problem, residual, z, bound, block_work);
             let moves = largest * problem.dt;
             outcome.iterations += iterations;
             problem.allowance.spend(u64::from(iterations - 1) * (problem.product_work() + solve_work(problem)));
-            let still = if is_touched { moves < elastic_tolerance } else { outcome.residual <= bounds.residual };
+            if std::mem::take(is_first) && is_touched && ROUGH * moves > accuracy {
+                accuracy = ROUGH * moves;
+                outcome.accuracy = accuracy;
+            }
+            let still = if is_touched { moves < elastic_part(problem, accuracy) } else { outcome.residual <= bounds.residual };
             if still && settled {
                 if is_touched {
                     keep_momentum(problem.blocks, residual, dv);
@@ -230,36 +236,45 @@ impl Cwc {
             }
             dv.iter_mut().zip(&*z).for_each(|(v, z)| *v += z);
             outcome.passes += 1;
-            if contacts.is_empty() {
-                continue;
-            }
+            passes_left -= 1;
             let aim = f64::max(FINEST / ACCEPTED * accuracy, FORCING * moves);
             let tolerance = accuracy.max(aim);
-            let is_last = tolerance == accuracy;
-            before.clone_from(p);
-            let chain = if is_last && *failures < MAX_FAILURES { Chain::Whole } else { Chain::First };
-            let rows = Rows { problem, contacts, laws, dv, tolerance, aim, chain };
-            let found = rows.solve_forces(islands, duals, p);
-            outcome.iterations += found.iterations;
-            outcome.dual_iterations += found.iterations;
-            problem.allowance.spend(u64::from(found.iterations) * product_of_w);
-            // What the whole chain cannot do better is taken within the tolerance itself.
-            settled = is_last && (found.converged || found.error.max() < accuracy / ACCEPTED);
-            *failures += u32::from(is_last && !found.converged);
-            if bounds.gives_up && *failures >= MAX_FAILURES && !settled {
-                break;
+            if !contacts.is_empty() {
+                let is_last = tolerance == accuracy;
+                before.clone_from(p);
+                let chain = if is_last && *failures < MAX_FAILURES { Chain::Whole } else { Chain::First };
+                let found = Rows { problem, contacts, laws, dv, tolerance, aim, chain }.solve_forces(islands, duals, p);
+                outcome.iterations += found.iterations;
+                outcome.dual_iterations += found.iterations;
+                problem.allowance.spend(u64::from(found.iterations) * product_of_w);
+                // What the whole chain cannot do better is taken within the tolerance itself.
+                settled = is_last && (found.converged || found.error.max() < accuracy / ACCEPTED);
+                *failures += u32::from(is_last && !found.converged);
+                if bounds.gives_up && *failures >= MAX_FAILURES && !settled {
+                    break;
+                }
+                // The change of the forces moves the bodies as predicted.
+                residual.fill(Vec3::zeros());
+                for ((contact, p), before) in contacts.iter().zip(&*p).zip(&*before) {
+                    problem.spread(contact, &(p - before), 1.0, residual);
+                }
+                invert_all(problem, residual, z, block_work);
+                dv.iter_mut().zip(&*z).for_each(|(v, z)| *v += z);
             }
-            // The change of the forces moves the bodies as predicted.
-            residual.fill(Vec3::zeros());
-            for ((contact, p), before) in contacts.iter().zip(&*p).zip(&*before) {
-                problem.spread(contact, &(p - before), 1.0, residual);
+            let grown = working_set.grow(problem, rows, n_rows, dv, tolerance);
+            if grown > n_rows {
+                store(&mut rows[..n_rows], p);
+                (n_rows, is_assembled, passes_left) = (grown, false, *max_passes);
             }
-            invert_all(problem, residual, z, block_work);
-            dv.iter_mut().zip(&*z).for_each(|(v, z)| *v += z);
         }
-        store(contacts, p);
+        store(&mut rows[..n_rows], p);
         false
     }
+}
+
+/// What the elastic residual may still move [m] where rows are solved to `accuracy` [m].
+fn elastic_part(problem: &Problem, accuracy: f64) -> f64 {
+    problem.bounds.elastic_tolerance * (accuracy / (ACCEPTED * problem.tolerance))
 }
 
 /// What is open by more than `gap` [m] is not in contact: the force that the tolerance has left there moves less than

@@ -45,7 +45,7 @@ impl WorkingSet {
         self.take_up(problem, rows, n, dv, near(problem, accuracy))
     }
 
-    /// After a solve of the first `n` rows that found `dv`: puts those after them that overlap, and what is near in
+    /// After a pass over the first `n` rows that came to `dv`: puts those after them that overlap, and what is near in
     /// their company, and says how many there are then; as many as before if none overlaps by more than `accuracy` [m].
     pub fn grow(&mut self, problem: &Problem, rows: &mut [Constraint], n: usize, dv: &[Vec3], accuracy: f64) -> usize {
         let overlaps = rows[n..].iter().any(|row| gap(problem, row, dv) < -accuracy);
