@@ -64,7 +64,8 @@ impl WorkingSet {
             (!is_far).then(|| Taken { bodies: row.bodies, gap, id: row.id(), place })
         }));
         if *n_choices <= MAX_THINNED && taken.len() > FEW {
-            taken.sort_unstable_by(|a, b| a.bodies.cmp(&b.bodies).then(a.gap.total_cmp(&b.gap)).then((a.id, a.place).cmp(&(b.id, b.place))));
+            taken
+                .sort_unstable_by(|a, b| a.bodies.cmp(&b.bodies).then(a.gap.total_cmp(&b.gap)).then((a.id, a.place).cmp(&(b.id, b.place))));
             is_covered.resize(problem.local.len(), false);
             let mut kept = 0;
             let mut start = 0;
