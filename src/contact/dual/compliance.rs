@@ -1,6 +1,7 @@
 //! The compliance matrix W of the contacts: what a force at one contact does to the motion at another.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -8,6 +9,9 @@ use rayon::prelude::*;
 use super::{Law, Scale};
 use crate::math::{Mat3, Vec3};
 use crate::sparse::lanes::{Entries, PADDING, dot3};
+
+/// The stamp of the next assembly; 0 is none.
+static STAMPS: AtomicU64 = AtomicU64::new(1);
 
 /// Contacts a thread takes at once.
 const CHUNK: usize = 64;
@@ -45,6 +49,8 @@ pub struct Compliance {
     entries: Entries,
     scales: Vec<Scale>,
     gathered_length: usize,
+    /// Another one for each assembly.
+    stamp: u64,
     work: Layout,
 }
 
@@ -84,6 +90,7 @@ impl Compliance {
     /// `fill(k, columns, blocks)` writes the blocks (k, l), l in `columns` [m/N]; it is asked for the upper triangle
     /// only, and for contacts l of one group at a time (all with the same two bodies).
     pub fn assemble(&mut self, bodies: &[[Option<u32>; 2]], fill: impl Fn(usize, Range<usize>, &mut [Mat3]) + Sync) {
+        self.stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
         self.lay_out(bodies);
         self.scales.clear();
         self.scales.resize(bodies.len(), Scale::default());
@@ -93,6 +100,35 @@ impl Compliance {
 
     pub fn n_contacts(&self) -> usize {
         self.scales.len()
+    }
+
+    /// A number that tells the last assembly from all others.
+    pub(super) fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
+    /// The first contact that shares a body with contact k.
+    pub(super) fn first_neighbour(&self, k: usize) -> usize {
+        self.neighbours[self.groups[self.group_of[k] as usize].neighbours.clone()].first().map_or(k, |contacts| contacts.start)
+    }
+
+    /// Puts the blocks (k, l), l in `columns`, into three rows with `stride` entries from row to row; those that are not
+    /// stored are left as they are.
+    pub(super) fn put_blocks(&self, k: usize, columns: Range<usize>, stride: usize, rows: &mut [f32]) {
+        let group = &self.groups[self.group_of[k] as usize];
+        let own = group.offset + 3 * (k - group.contacts.start) * group.width;
+        let mut column = 0;
+        for contacts in &self.neighbours[group.neighbours.clone()] {
+            let (first, end) = (contacts.start.max(columns.start), contacts.end.min(columns.end));
+            if first < end {
+                for r in 0..3 {
+                    let from = own + r * group.width + column + 3 * (first - contacts.start);
+                    let to = r * stride + 3 * (first - columns.start);
+                    rows[to..to + 3 * (end - first)].copy_from_slice(&self.entries[from..from + 3 * (end - first)]);
+                }
+            }
+            column += 3 * contacts.len();
+        }
     }
 
     pub fn scales(&self) -> &[Scale] {

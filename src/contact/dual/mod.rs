@@ -5,15 +5,17 @@
 //! is the gap less the safety distance, the others are the slip. W [m/N] is the compliance of all contacts,
 //! [`Compliance`].
 //!
-//! [`solve`] is a spectral projected gradient; where that does not converge, an accelerated one goes on from the best
-//! forces found. [`ssn`] is an exact solver for small problems, to compare with. Everything is deterministic.
+//! [`solve`] is a spectral projected gradient; where that does not converge, a splitting with a factor of W goes on from
+//! the best forces found, and after it an accelerated gradient. [`ssn`] is an exact solver for small problems, to compare with. Everything is deterministic.
 //!
 //! A third method after these two is not worth its iterations: nonlinear conjugate gradients on Gauss-Seidel sweeps
 //! (Silcowitz-Hansen, Abel & Erleben 2010) were reached in 20 of 13,602 solves of 19 runs (gallery, rings, heaps of
 //! cubes, strings, stacks) and converged in none, after 2,475 products.
 
+mod admm;
 mod apgd;
 mod compliance;
+mod shifted;
 mod spg;
 mod ssn;
 #[cfg(test)]
@@ -26,6 +28,8 @@ pub use ssn::ssn;
 use super::law::{Law, NaturalError, Scale};
 use crate::cancel::CancelToken;
 use crate::math::Vec3;
+use crate::sparse::lanes::Entries;
+use shifted::ShiftedFactor;
 
 /// What to solve. All slices have one entry a contact.
 #[derive(Clone, Copy)]
@@ -44,14 +48,14 @@ pub struct Options {
     pub tolerance: f64,
     /// Forces within the tolerance are improved to this part of it, if a few iterations do (0 to 1).
     pub aim: f64,
-    /// Bounds on the iterations of the spectral and of the accelerated gradient. What the first does not find soon
-    /// takes it thousands: in 19 hard impacts of a pile of cubes it needed 88 to over 3000 and the second 105 to 750.
-    pub iterations: [u32; 2],
+    /// Bounds on the iterations of the spectral gradient, the splitting and the accelerated gradient. What the first
+    /// does not find soon takes it thousands (see [`admm`]).
+    pub iterations: [u32; 3],
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { tolerance: 2.5e-6, aim: 1.0, iterations: [100, 800] }
+        Self { tolerance: 2.5e-6, aim: 1.0, iterations: [100, 600, 800] }
     }
 }
 
@@ -59,6 +63,8 @@ impl Default for Options {
 pub enum Method {
     /// Spectral projected gradient (Barzilai-Borwein).
     Spectral,
+    /// Alternating direction method of multipliers.
+    Splitting,
     /// Accelerated projected gradient descent with restarts.
     Accelerated,
     /// Semi-smooth Newton.
@@ -70,7 +76,7 @@ pub enum Method {
 pub struct Outcome {
     /// The last method that was used.
     pub method: Method,
-    /// Products with W of all methods.
+    /// Products with W of all methods, and solves with its factor.
     pub iterations: u32,
     /// Of the forces that are handed back; infinite if the input was not finite.
     pub error: NaturalError,
@@ -86,6 +92,9 @@ pub struct Work {
     best_error: NaturalError,
     points: [Point; 2],
     directions: [Vec<Vec3>; 2],
+    factor: ShiftedFactor,
+    solution: Entries,
+    block: Entries,
 }
 
 /// Forces [N] and the motion with them [m].
@@ -190,7 +199,8 @@ pub fn solve(problem: &Problem, p: &mut [Vec3], options: &Options, work: &mut Wo
     if !start(problem, p, work) {
         return Outcome { error: NaturalError::UNKNOWN, converged: false, ..outcome };
     }
-    let methods: [(Method, Iterate); 2] = [(Method::Spectral, spg::iterate), (Method::Accelerated, apgd::iterate)];
+    let methods: [(Method, Iterate); 3] =
+        [(Method::Spectral, spg::iterate), (Method::Splitting, admm::iterate), (Method::Accelerated, apgd::iterate)];
     for ((method, iterate), bound) in methods.into_iter().zip(options.iterations) {
         if work.best_error.max() < options.tolerance {
             break;

@@ -92,8 +92,9 @@ fn largest_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).amax()).fold(0.0, f64::max)
 }
 
-const SPECTRAL: [u32; 2] = [4000, 0];
-const ACCELERATED: [u32; 2] = [0, 4000];
+const SPECTRAL: [u32; 3] = [4000, 0, 0];
+const SPLITTING: [u32; 3] = [0, 4000, 0];
+const ACCELERATED: [u32; 3] = [0, 0, 4000];
 
 /// (sliding, sticking) contacts of a solution.
 fn count(scene: &Scene, p: &[Vec3]) -> (usize, usize) {
@@ -113,13 +114,13 @@ fn all_solvers_find_the_same_motion() {
         for (tolerance, agreement) in [(1e-6, 5e-6), (5e-9, 1e-7)] {
             let mut work = Work::default();
             let mut reference = vec![Vec3::zeros(); scene.free.len()];
-            let exact = Options { tolerance: 1e-12, aim: 1.0, iterations: [0; 2] };
+            let exact = Options { tolerance: 1e-12, aim: 1.0, iterations: [0; 3] };
             let outcome = ssn(&scene.problem(), &mut reference, &exact, &mut work);
             assert!(outcome.converged, "Newton, seed {seed}: {outcome:?}");
             let counts = count(&scene, &reference);
             seen = (seen.0 + counts.0, seen.1 + counts.1);
             let reference = scene.exact_motion(&reference);
-            for iterations in [SPECTRAL, ACCELERATED] {
+            for iterations in [SPECTRAL, SPLITTING, ACCELERATED] {
                 let mut p = vec![Vec3::zeros(); scene.free.len()];
                 let outcome = solve(&scene.problem(), &mut p, &Options { tolerance, aim: 1.0, iterations }, &mut work);
                 assert!(outcome.converged, "seed {seed}: {outcome:?}");
@@ -135,7 +136,7 @@ fn all_solvers_find_the_same_motion() {
 fn forces_stay_in_their_cones() {
     for seed in 10..20 {
         let scene = scene(seed, 3, 8, 0.5, 1e-3);
-        for iterations in [SPECTRAL, ACCELERATED, [3, 3]] {
+        for iterations in [SPECTRAL, SPLITTING, ACCELERATED, [3, 30, 3]] {
             let mut p = vec![Vec3::new(-1.0, 1.0, f64::NAN); scene.free.len()];
             solve(&scene.problem(), &mut p, &Options { iterations, ..Options::default() }, &mut Work::default());
             for p in p {
@@ -194,7 +195,7 @@ fn ties_hold_and_yield_by_their_compliance() {
     scene.assemble();
     let mut p = vec![Vec3::zeros(); scene.free.len()];
     let mut work = Work::default();
-    for iterations in [SPECTRAL, ACCELERATED] {
+    for iterations in [SPECTRAL, SPLITTING, ACCELERATED] {
         p.fill(Vec3::zeros());
         let outcome = solve(&scene.problem(), &mut p, &Options { tolerance: 1e-8, aim: 1.0, iterations }, &mut work);
         assert!(outcome.converged, "{outcome:?}");
@@ -262,7 +263,7 @@ fn nothing_and_nonsense_are_reported() {
         bad.dense[(5, 9)] = f64::NAN;
         bad.dense[(9, 5)] = f64::NAN;
         bad.assemble();
-        assert!(!solver(&bad.problem(), &mut p, &Options { iterations: [30; 2], ..Options::default() }, &mut work).converged);
+        assert!(!solver(&bad.problem(), &mut p, &Options { iterations: [30; 3], ..Options::default() }, &mut work).converged);
         assert!(p.iter().all(|p| p.iter().all(|x| x.is_finite())));
         // A contact that nothing moves.
         let mut w = Compliance::default();

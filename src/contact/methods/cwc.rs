@@ -92,7 +92,7 @@ const FINEST: f64 = 0.2;
 /// so far from where they began, bodies are going to meet others, and at other places.
 const ROUGH: f64 = 0.02;
 /// Bounds on the inner iterations of a pass that is not yet about the last digits.
-const FIRST_ITERATIONS: [u32; 2] = [80, 320];
+const FIRST_ITERATIONS: [u32; 3] = [80, 300, 320];
 /// Work of the assembly of a block of W~ [bytes]: some 100 ns.
 const BLOCK_WORK: u64 = 3000;
 /// Inner and elastic iterations that are made whatever is left of the allowance.
@@ -264,7 +264,7 @@ impl Cwc {
             let grown = working_set.grow(problem, rows, n_rows, dv, tolerance);
             if grown > n_rows {
                 store(&mut rows[..n_rows], p);
-                (n_rows, is_assembled, passes_left) = (grown, false, *max_passes);
+                (n_rows, is_assembled, passes_left) = (grown, false, passes_left.max(*max_passes / 2));
             }
         }
         store(&mut rows[..n_rows], p);

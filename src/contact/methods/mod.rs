@@ -26,7 +26,8 @@ pub trait RowSolver: Send {
     fn begin(&mut self, problem: &Problem, dv: &[Vec3]);
 
     /// Finds the forces of `rows` and the velocity changes `dv`, from those that they hold; gaps and slip to `accuracy`
-    /// [m]. It may put the rows in another order.
+    /// [m]. It may put the rows in another order, and solve the first ones of a problem less finely
+    /// ([`RowsSolved::accuracy`]).
     fn solve_rows(&mut self, problem: &Problem, rows: &mut [Constraint], dv: &mut [Vec3], accuracy: f64) -> RowsSolved;
 }
 

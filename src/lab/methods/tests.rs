@@ -178,7 +178,10 @@ fn solved(stack: &Stack, solver: Solver) -> (Vec<Vec3>, Vec<Constraint>, [u32; 2
     let mut dv = vec![Vec3::zeros(); stack.rhs.len()];
     let mut method = solver.boxed();
     method.begin(&problem, &dv);
-    let found = method.solve_rows(&problem, &mut contacts, &mut dv, ACCEPTED * problem.tolerance);
+    let mut solve = || method.solve_rows(&problem, &mut contacts, &mut dv, ACCEPTED * problem.tolerance);
+    // The first one may be rough, and tells so.
+    let first = solve();
+    let found = if first.accuracy > 0.0 { solve() } else { first };
     let (iterations, restarts, converged) = (found.iterations, found.restarts + found.passes, found.settled);
     assert!(converged, "{solver:?} does not converge in {iterations} iterations");
     for spring in contacts.iter().filter(|c| c.law.is_bilateral()) {
