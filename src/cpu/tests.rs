@@ -190,8 +190,8 @@ fn each_pass_keeps_the_gaps_and_removes_most_of_the_elastic_residual() {
             assert!(!is_left || next.residual < 0.2 * pass.residual, "{steps} steps: {} to {}", pass.residual, next.residual);
             assert!(pass.off < (0.1 * pass.foreseen).max(0.5 * tolerance), "{steps} steps: {pass:?}");
             // What rests has one answer; friction of a landing ends differently where each contact is within the
-            // tolerance.
-            let slack = if rests { 1e-9 } else { 4.0 * tolerance };
+            // tolerance, and what a pass leaves of the laws is still to be moved.
+            let slack = if rests { 1e-9 } else { pass.off.max(4.0 * tolerance) };
             assert!(pass.error < 1.5 * next.moves + slack, "{steps} steps: {pass:?}, then {next:?}");
         }
     }

@@ -8,12 +8,17 @@
 //! some of them, as friction is not the derivative of anything.
 
 use super::shifted::ShiftedFactor;
-use super::{Problem, Watch, Work};
+use super::{Problem, Watch, Work, spg};
 use crate::math::Vec3;
 
 /// S, in units of the scales of the contacts.
 const SHIFT: f64 = 0.03;
-const CHECK_INTERVAL: u32 = 8;
+/// Iterations of a round, and those of the spectral gradient after it, which is good at what is left then: what each
+/// contact does by itself.
+const ROUND: u32 = 16;
+const POLISH: u32 = 16;
+/// Part of the tolerance that it goes on to.
+const IN_COMMON: f64 = 0.5;
 /// Contacts for which the factor costs as much as one iteration.
 const CONTACTS_OF_ITERATION: usize = 3;
 
@@ -24,40 +29,53 @@ pub(super) fn iterate(problem: &Problem, tolerance: f64, bound: u32, work: &mut 
     if bound <= of_factor {
         return 0;
     }
-    let Work { gather, best, best_error, points: [at, _], directions: [multipliers, _], factor, solution, block, .. } = work;
     let scales = problem.w.scales();
     // What no force moves has no scale.
     let of = |scale: f64| if scale > 0.0 { SHIFT * scale } else { 1.0 };
     let shift_of = |k: usize| [of(scales[k].normal), of(scales[k].tangential), of(scales[k].tangential)];
-    if !ShiftedFactor::prepare(factor, problem.w, |row| shift_of(row / 3)[row % 3] as f32) {
+    if !ShiftedFactor::prepare(&mut work.factor, problem.w, |row| shift_of(row / 3)[row % 3] as f32) {
         return of_factor;
     }
-    at.copy_from(best);
+    let [forces, multipliers] = &mut work.directions;
+    forces.copy_from_slice(&work.best.p);
     for (k, multiplier) in multipliers.iter_mut().enumerate() {
-        *multiplier = -at.u[k].component_div(&Vec3::from(shift_of(k)));
+        *multiplier = -work.best.u[k].component_div(&Vec3::from(shift_of(k)));
     }
-    let mut watch = Watch { problem: *problem, tolerance, idle: 0 };
-    for iteration in 1..=bound - of_factor {
-        if problem.cancel.is_cancelled() {
-            return iteration + of_factor;
+    // Its errors are not of single contacts but of all in common, and add up.
+    let tolerance = IN_COMMON * tolerance;
+    let mut done = of_factor;
+    while done < bound {
+        let [forces, multipliers] = &mut work.directions;
+        for _ in 0..ROUND {
+            if problem.cancel.is_cancelled() {
+                return done;
+            }
+            done += 1;
+            work.solution.reset(work.factor.n_rows());
+            for (k, x) in work.solution.as_chunks_mut::<3>().0.iter_mut().take(forces.len()).enumerate() {
+                let pull = (forces[k] - multipliers[k]).component_mul(&Vec3::from(shift_of(k))) - problem.free[k];
+                *x = [pull.x as f32, pull.y as f32, pull.z as f32];
+            }
+            work.factor.solve(&mut work.solution, &mut work.block);
+            for (k, x) in work.solution.as_chunks::<3>().0.iter().take(forces.len()).enumerate() {
+                let sum = Vec3::from(x.map(f64::from)) + multipliers[k];
+                forces[k] = problem.laws[k].project(&sum, &Vec3::zeros(), 0.0, &scales[k]);
+                multipliers[k] = sum - forces[k];
+            }
         }
-        solution.reset(factor.n_rows());
-        for (k, x) in solution.as_chunks_mut::<3>().0.iter_mut().take(at.p.len()).enumerate() {
-            let pull = (at.p[k] - multipliers[k]).component_mul(&Vec3::from(shift_of(k))) - problem.free[k];
-            *x = [pull.x as f32, pull.y as f32, pull.z as f32];
+        let Work { gather, best, best_error, points: [at, _], directions: [forces, _], .. } = &mut *work;
+        at.p.copy_from_slice(forces);
+        problem.w.product(&at.p, problem.free, &mut at.u, gather);
+        let mut watch = Watch { problem: *problem, tolerance, idle: 0 };
+        if watch.check(at, best, best_error) {
+            return done;
         }
-        factor.solve(solution, block);
-        for (k, x) in solution.as_chunks::<3>().0.iter().take(at.p.len()).enumerate() {
-            let sum = Vec3::from(x.map(f64::from)) + multipliers[k];
-            at.p[k] = problem.laws[k].project(&sum, &Vec3::zeros(), 0.0, &scales[k]);
-            multipliers[k] = sum - at.p[k];
-        }
-        if iteration % CHECK_INTERVAL == 0 || iteration == bound - of_factor {
-            problem.w.product(&at.p, problem.free, &mut at.u, gather);
-            if watch.check(at, best, best_error) {
-                return iteration + of_factor;
+        if watch.idle == 0 {
+            done += spg::iterate(problem, tolerance, POLISH, work);
+            if work.best_error.max() < tolerance {
+                return done;
             }
         }
     }
-    bound
+    done
 }

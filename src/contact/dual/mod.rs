@@ -55,7 +55,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { tolerance: 2.5e-6, aim: 1.0, iterations: [100, 600, 800] }
+        Self { tolerance: 2.5e-6, aim: 1.0, iterations: [80, 600, 800] }
     }
 }
 

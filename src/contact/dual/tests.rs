@@ -273,3 +273,31 @@ fn nothing_and_nonsense_are_reported() {
         assert!(solver(&problem, &mut [Vec3::new(1.0, 0.0, 0.0)], &Options::default(), &mut work).converged);
     }
 }
+
+#[test]
+fn the_factor_solves_with_the_shifted_compliance() {
+    // Several blocks, of which the last ones are not coupled to the first.
+    for (n_bodies, per_pair) in [(1, 5), (5, 16), (7, 23)] {
+        let scene = scene(40, n_bodies, per_pair, 0.5, 1e-3);
+        let n = 3 * scene.free.len();
+        let shift = |row: usize| 1e-3 * (1.0 + (row % 3) as f32);
+        let mut factor = shifted::ShiftedFactor::default();
+        assert!(factor.prepare(&scene.w, shift));
+        let (mut x, mut memory) = (Entries::default(), Entries::default());
+        x.reset(factor.n_rows());
+        let mut random = Random::new(3);
+        let rhs = DVector::from_fn(n, |_, _| random.signed());
+        x.iter_mut().zip(&rhs).for_each(|(x, rhs)| *x = *rhs as f32);
+        factor.solve(&mut x, &mut memory);
+        let shifted = scene.w.to_dense() + DMatrix::from_diagonal(&DVector::from_fn(n, |row, _| f64::from(shift(row))));
+        let found = DVector::from_iterator(n, x.iter().take(n).map(|x| f64::from(*x)));
+        let error = (&shifted * &found - &rhs).amax();
+        assert!(error < 1e-4, "{n_bodies} bodies: {error}");
+        assert!(x[n..].iter().all(|x| *x == 0.0));
+        assert!(!factor_of_negative(&scene), "a matrix that is not positive definite is told");
+    }
+}
+
+fn factor_of_negative(scene: &Scene) -> bool {
+    shifted::ShiftedFactor::default().prepare(&scene.w, |_| -1.0)
+}
