@@ -53,8 +53,15 @@ pub struct Bvh {
     /// Nodes with such vertices.
     has_moved: Vec<bool>,
     margin: f64,
-    /// Pairs of leaves that need not be looked at.
+    /// What is known of near pairs of leaves of one body.
     leaf_pairs: LeafPairs,
+    /// Whether that is known of other sweeps of the vertices or of other bodies.
+    are_leaf_pairs_stale: bool,
+    /// Nodes with leaves that may meet leaves of their body which are not near.
+    is_lost: Vec<bool>,
+    /// Node of each leaf, and root of each body or [`Mesh::NONE`].
+    leaf_nodes: Vec<u32>,
+    roots: Vec<u32>,
     /// Of each body, whether it is known not to touch itself.
     is_certified: Vec<bool>,
     search: Search,
@@ -77,6 +84,8 @@ struct Search {
     /// Pairs of leaves that were found before tasks were made, and all.
     above: Vec<(u32, u32)>,
     leaves: Vec<(u32, u32)>,
+    /// Pairs of leaves with lists of near features.
+    listed: Vec<u32>,
     /// Leaves of which boxes of features are needed.
     is_used: Vec<bool>,
     tasks: Vec<Task>,
@@ -137,7 +146,12 @@ impl Bvh {
             *count += 1;
         }
         let mean_edges: Vec<f64> = lengths.iter().map(|(length, count)| length / f64::from((*count).max(1))).collect();
+        let leaf_nodes = (0u32..).zip(&nodes).filter(|(i, node)| node.end == i + 1).map(|(i, _)| i).collect();
         let mut tree = Self {
+            are_leaf_pairs_stale: false,
+            is_lost: vec![false; nodes.len()],
+            leaf_nodes,
+            roots,
             has_moved: vec![false; nodes.len()],
             sweeps: vec![Sweep::EMPTY; nodes.len()],
             nodes,
@@ -155,7 +169,7 @@ impl Bvh {
             is_certified: vec![false; mesh.mobility.len()],
             search: Search::default(),
         };
-        tree.find_leaf_pairs(mesh, x, &mean_edges, &roots);
+        tree.find_leaf_pairs(mesh, x, &mean_edges);
         // Bodies that bend have more pairs of leaves to compare.
         tree.search.leaves.reserve(tree.leaf_pairs.n_pairs());
         tree.search.above.reserve(tree.leaf_pairs.n_pairs());
@@ -163,29 +177,18 @@ impl Bvh {
     }
 
     /// Finds the pairs of leaves of one body that are near each other in the rest positions `x` [m].
-    fn find_leaf_pairs(&mut self, mesh: &Mesh, x: &[Vec3], mean_edges: &[f64], roots: &[u32]) {
+    fn find_leaf_pairs(&mut self, mesh: &Mesh, x: &[Vec3], mean_edges: &[f64]) {
         let meets_itself = |body: usize| mesh.mobility[body] == Mobility::Deformable;
         let of_body = |(body, length): (usize, &f64)| if meets_itself(body) { LeafPairs::near(*length) } else { 0.0 };
         let near: Vec<f64> = mean_edges.iter().enumerate().map(of_body).collect();
-        let still = |half: &dyn Fn(usize) -> f64| {
-            x.iter().zip(&mesh.body).map(|(x, body)| Sweep::still(x, half(*body as usize))).collect::<Vec<_>>()
-        };
-        // The boxes of leaves are not known before their vertices are.
-        self.leaf_pairs = LeafPairs::new(&self.features(mesh), x, &near, vec![]);
-        self.vertex_sweeps = still(&|body| 0.5 * near[body]);
-        self.fitted = Fitted::No;
-        self.fit_nodes();
-        let mut stack: Vec<(u32, u32)> = vec![];
-        let with_pairs = roots.iter().enumerate().filter(|(body, root)| **root != Mesh::NONE && meets_itself(*body));
-        stack.extend(with_pairs.map(|(_, root)| (*root, *root)));
-        let mut leaves = vec![];
-        while let Some(pair) = stack.pop() {
-            self.visit(mesh, pair, &mut stack, &mut leaves);
+        self.leaf_pairs = LeafPairs::new(&self.features(mesh), x, &near);
+        for body in (0..near.len()).filter(|body| meets_itself(*body)) {
+            if self.roots[body] != Mesh::NONE {
+                self.renew_leaf_pairs(mesh, body, x);
+            }
         }
-        let pairs = leaves.iter().map(|(a, b)| [*a, *b].map(|node| self.nodes[node as usize].right_or_leaf)).collect();
-        self.leaf_pairs = LeafPairs::new(&self.features(mesh), x, &near, pairs);
         // What rests as it was made is known from the start.
-        self.vertex_sweeps = still(&|_| 0.0);
+        self.vertex_sweeps.iter_mut().zip(x).for_each(|(sweep, x)| *sweep = Sweep::still(x, 0.0));
         self.update_leaf_pairs(mesh, x);
         self.fitted = Fitted::No;
     }
@@ -194,16 +197,43 @@ impl Bvh {
         LeafFeatures { mesh, vertices: &self.vertices, edges: &self.edges, triangles: &self.triangles }
     }
 
+    /// Says what is known of the pairs of leaves of one body at `x` [m], and which leaves may meet others.
     fn update_leaf_pairs(&mut self, mesh: &Mesh, x: &[Vec3]) {
         let mut leaf_pairs = std::mem::take(&mut self.leaf_pairs);
-        leaf_pairs.update(&self.features(mesh), x, &self.vertex_sweeps, &|body| self.meets_itself(mesh, body as usize));
+        let is_wanted = |body| self.meets_itself(mesh, body as usize);
+        let due = leaf_pairs.follow(&self.features(mesh), x, &self.vertex_sweeps, &is_wanted);
+        self.leaf_pairs = leaf_pairs;
+        due.into_iter().for_each(|body| self.renew_leaf_pairs(mesh, body, x));
+        let mut leaf_pairs = std::mem::take(&mut self.leaf_pairs);
+        leaf_pairs.update(&self.features(mesh), x, &self.vertex_sweeps);
+        self.leaf_pairs = leaf_pairs;
+        self.are_leaf_pairs_stale = false;
+        let Self { nodes, is_lost, leaf_pairs, .. } = self;
+        for i in (0..nodes.len()).rev() {
+            let right_or_leaf = nodes[i].right_or_leaf;
+            is_lost[i] = if nodes[i].end as usize == i + 1 {
+                leaf_pairs.is_lost(right_or_leaf)
+            } else {
+                is_lost[i + 1] || is_lost[right_or_leaf as usize]
+            };
+        }
+    }
+
+    /// Makes `x` [m] the reference of the pairs of leaves of a body.
+    fn renew_leaf_pairs(&mut self, mesh: &Mesh, body: usize, x: &[Vec3]) {
+        let near_pairs = self.near_leaves(body, x, LeafPairs::near(self.mean_edge(body)));
+        let mut leaf_pairs = std::mem::take(&mut self.leaf_pairs);
+        leaf_pairs.renew(&self.features(mesh), body, x, near_pairs);
         self.leaf_pairs = leaf_pairs;
     }
 
     /// Sets for the first bodies whether a certificate says that they do not touch themselves: their pairs with
     /// themselves are then left out.
     pub fn set_certified(&mut self, bodies: impl IntoIterator<Item = bool>) {
-        self.is_certified.iter_mut().zip(bodies).for_each(|(known, is_certified)| *known = is_certified);
+        for (known, is_certified) in self.is_certified.iter_mut().zip(bodies) {
+            self.are_leaf_pairs_stale |= *known != is_certified;
+            *known = is_certified;
+        }
     }
 
     /// Mean length of the edges of a body in the rest positions [m].
@@ -261,6 +291,7 @@ impl Bvh {
         }
         if n_left > 0 {
             self.flag_moved_nodes();
+            self.are_leaf_pairs_stale = true;
             self.fitted = if self.fitted == Fitted::No { Fitted::No } else { Fitted::Mostly };
         }
         n_left
@@ -319,7 +350,7 @@ impl Bvh {
 
     /// Finds the nodes with vertices that are flagged as moved.
     fn flag_moved_nodes(&mut self) {
-        let Self { nodes, leaf_pairs, moved, has_moved, vertex_sweeps, .. } = self;
+        let Self { nodes, leaf_pairs, moved, has_moved, .. } = self;
         has_moved.clear();
         has_moved.resize(nodes.len(), false);
         for i in (0..nodes.len()).rev() {
@@ -330,10 +361,6 @@ impl Bvh {
                 has_moved[i + 1] || has_moved[right_or_leaf]
             };
         }
-        let mut of_leaf = vec![false; leaf_pairs.n_leaves()];
-        let leaves = nodes.iter().enumerate().filter(|(i, node)| node.end as usize == i + 1);
-        leaves.for_each(|(i, node)| of_leaf[node.right_or_leaf as usize] = has_moved[i]);
-        leaf_pairs.move_on(vertex_sweeps, |leaf| of_leaf[leaf as usize]);
     }
 
     /// Every box lies in that of its parent and holds what it stands for.

@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use super::features::any_of;
-use super::sweep::Sweep;
+use super::leaf_pairs::NearFeatures;
+use super::sweep::{Bounds, Sweep};
 use super::{Bvh, Search, Task};
 use crate::geometry::candidates::Candidates;
 use crate::geometry::closest::{between_edges, between_vertex_and_face};
@@ -14,6 +15,8 @@ use crate::math::Vec3;
 const MIN_SEARCH_TASKS: usize = 128;
 /// Pairs of leaves whose features one task compares.
 const LEAF_PAIRS_PER_TASK: usize = 64;
+/// The same where only features of lists are compared.
+const LISTED_PAIRS_PER_TASK: usize = 512;
 
 impl Bvh {
     /// Adds what may meet to `candidates`: only pairs with a vertex that has left its box, or all.
@@ -22,8 +25,11 @@ impl Bvh {
             return;
         }
         self.fit_nodes();
+        if self.are_leaf_pairs_stale {
+            self.update_leaf_pairs(mesh, x);
+        }
         // The upper levels of the search one by one, until there are enough tasks.
-        let Search { levels: [mut level, mut next], mut above, mut leaves, mut is_used, mut tasks, mut sorters } =
+        let Search { levels: [mut level, mut next], mut above, mut leaves, mut listed, mut is_used, mut tasks, mut sorters } =
             std::mem::take(&mut self.search);
         let is_wanted = |(a, b): (u32, u32)| !only_left || self.has_moved[a as usize] || self.has_moved[b as usize];
         level.clear();
@@ -48,31 +54,39 @@ impl Bvh {
         leaves.clear();
         leaves.append(&mut above);
         tasks[..level.len()].iter().for_each(|task| leaves.extend_from_slice(&task.leaves));
+        // Leaves of one body that are near each other are not looked for in the tree.
+        let nodes_of = |pair: [u32; 2]| pair.map(|leaf| self.leaf_nodes[leaf as usize]).into();
+        let may_meet = |(a, b): &(u32, u32)| self.sweeps[*a as usize].may_meet(&self.sweeps[*b as usize]);
+        leaves.extend(self.leaf_pairs.unknown().map(nodes_of).filter(|pair| is_wanted(*pair) && may_meet(pair)));
+        listed.clear();
+        listed.extend(self.leaf_pairs.listed().filter(|(_, ends)| is_wanted(nodes_of(*ends))).map(|(pair, _)| pair));
         is_used.clear();
         is_used.resize(self.is_leaf_fitted.len(), false);
         let number = |node: u32| self.nodes[node as usize].right_or_leaf as usize;
         leaves.iter().for_each(|(a, b)| [a, b].iter().for_each(|node| is_used[number(**node)] = true));
         self.fit_leaves(&is_used);
-        let chunks = || leaves.par_chunks(LEAF_PAIRS_PER_TASK);
-        tasks.resize_with(tasks.len().max(chunks().len()), Task::default);
-        tasks.par_iter_mut().zip(chunks()).for_each(|(Task { found, .. }, pairs)| {
+        let (chunks, lists) = (leaves.chunks(LEAF_PAIRS_PER_TASK), listed.chunks(LISTED_PAIRS_PER_TASK));
+        let chunks: Vec<(&[(u32, u32)], &[u32])> =
+            chunks.map(|pairs| (pairs, &[][..])).chain(lists.map(|pairs| (&[][..], pairs))).collect();
+        tasks.resize_with(tasks.len().max(chunks.len()), Task::default);
+        tasks.par_iter_mut().zip(&chunks).for_each(|(Task { found, .. }, (pairs, lists))| {
             found.clear();
             pairs.iter().for_each(|pair| self.compare(*pair, found));
+            lists.iter().for_each(|pair| self.compare_listed(mesh, *pair, found));
             if only_left {
                 found.vertex_faces.retain(|[v, t]| self.moved[*v as usize] || any_of(&mesh.triangles[*t as usize], &self.moved));
                 found.edge_edges.retain(|[e, f]| [e, f].iter().any(|edge| any_of(&mesh.edges[**edge as usize], &self.moved)));
             }
             self.keep_near(mesh, x, found);
         });
-        let n_chunks = chunks().len();
-        let parts = || tasks[..n_chunks].iter().map(|task| &task.found);
+        let parts = || tasks[..chunks.len()].iter().map(|task| &task.found);
         let Candidates { vertex_faces, edge_edges } = candidates;
         let [of_faces, of_edges] = &mut sorters;
         rayon::join(
             || of_faces.sort(parts().map(|p| &p.vertex_faces), [mesh.body.len(), mesh.triangles.len()], vertex_faces),
             || of_edges.sort(parts().map(|p| &p.edge_edges), [mesh.edges.len(); 2], edge_edges),
         );
-        self.search = Search { levels: [level, next], above, leaves, is_used, tasks, sorters };
+        self.search = Search { levels: [level, next], above, leaves, listed, is_used, tasks, sorters };
         self.moved.fill(false);
     }
 
@@ -98,6 +112,10 @@ impl Bvh {
     #[inline]
     pub(super) fn visit(&self, mesh: &Mesh, (a, b): (u32, u32), stack: &mut Vec<(u32, u32)>, leaves: &mut Vec<(u32, u32)>) {
         let (first, second) = (&self.nodes[a as usize], &self.nodes[b as usize]);
+        let is_one_body = first.body == second.body && first.body != Mesh::NONE;
+        if is_one_body && !(self.is_lost[a as usize] || self.is_lost[b as usize]) {
+            return;
+        }
         if a == b {
             let meets_itself = first.body == Mesh::NONE || self.meets_itself(mesh, first.body as usize);
             if !(meets_itself && first.mobile) {
@@ -113,13 +131,58 @@ impl Bvh {
         }
         match (first.end - a, second.end - b) {
             (1, 1) => {
-                let is_one_body = first.body == second.body;
-                if !(is_one_body && self.leaf_pairs.are_apart(first.right_or_leaf, second.right_or_leaf)) {
+                if !(is_one_body && self.leaf_pairs.contains(first.right_or_leaf, second.right_or_leaf)) {
                     leaves.push((a, b));
                 }
             }
             (m, n) if m >= n => stack.extend([(first.right_or_leaf, b), (a + 1, b)]),
             _ => stack.extend([(a, second.right_or_leaf), (a, b + 1)]),
+        }
+    }
+
+    /// Pairs of leaves of a body whose boxes at `x` [m] have no `near` [m] between them.
+    pub(super) fn near_leaves(&self, body: usize, x: &[Vec3], near: f64) -> Vec<[u32; 2]> {
+        let root = self.roots[body] as usize;
+        let nodes = &self.nodes[root..self.nodes[root].end as usize];
+        let is_leaf = |i: usize| nodes[i].end as usize == root + i + 1;
+        let right = |i: usize| nodes[i].right_or_leaf as usize - root;
+        let mut boxes = vec![Bounds::EMPTY; nodes.len()];
+        for i in (0..nodes.len()).rev() {
+            boxes[i] = if is_leaf(i) {
+                let vertices = self.leaf_pairs.vertices(nodes[i].right_or_leaf).iter().map(|v| &x[*v as usize]);
+                vertices.fold(Bounds::EMPTY, |all, x| all.union(&Bounds::swept(x, x, 0.5 * near)))
+            } else {
+                boxes[i + 1].union(&boxes[right(i)])
+            };
+        }
+        let (mut found, mut stack) = (vec![], vec![(0, 0)]);
+        while let Some((a, b)) = stack.pop() {
+            if a == b && !is_leaf(a) {
+                stack.extend([(a + 1, a + 1), (a + 1, right(a)), (right(a), right(a))]);
+            } else if boxes[a].overlaps(&boxes[b]) {
+                let size = |i: usize| nodes[i].end as usize - i;
+                match (is_leaf(a), is_leaf(b)) {
+                    (true, true) => found.push([a, b].map(|i| nodes[i].right_or_leaf)),
+                    (is_leaf, _) if !is_leaf && size(a) >= size(b) => stack.extend([(a + 1, b), (right(a), b)]),
+                    (_, is_leaf) if !is_leaf => stack.extend([(a, b + 1), (a, right(b))]),
+                    _ => stack.extend([(a + 1, b), (right(a), b)]),
+                }
+            }
+        }
+        found
+    }
+
+    /// Adds the pairs of features on the list of two leaves that may meet by their boxes.
+    fn compare_listed(&self, mesh: &Mesh, pair: u32, found: &mut Candidates) {
+        let sweep = |vertices: &[u32]| vertices.iter().fold(Sweep::EMPTY, |all, v| all.union(&self.vertex_sweeps[*v as usize]));
+        for NearFeatures { items: [a, b], are_edges, .. } in self.leaf_pairs.near_features(pair) {
+            if *are_edges {
+                if sweep(&mesh.edges[*a as usize]).may_meet(&sweep(&mesh.edges[*b as usize])) {
+                    found.edge_edges.push([*a.min(b), *a.max(b)]);
+                }
+            } else if self.vertex_sweeps[*a as usize].may_meet(&sweep(&mesh.triangles[*b as usize])) {
+                found.vertex_faces.push([*a, *b]);
+            }
         }
     }
 

@@ -11,7 +11,7 @@ pub(in crate::geometry) struct Bounds {
 }
 
 impl Bounds {
-    const EMPTY: Self = Self { lo: [f32::INFINITY; 4], hi: [f32::NEG_INFINITY; 4] };
+    pub(super) const EMPTY: Self = Self { lo: [f32::INFINITY; 4], hi: [f32::NEG_INFINITY; 4] };
 
     /// The box about a point with these half sides [m].
     pub(super) fn about(p: &Vec3, half: &Vec3) -> Self {
@@ -43,6 +43,10 @@ impl Bounds {
             sum.hi[k] = if other.hi[k] > self.hi[k] { other.hi[k] } else { self.hi[k] };
         }
         sum
+    }
+
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
+        (0..3).all(|k| self.lo[k] <= other.hi[k] && other.lo[k] <= self.hi[k])
     }
 
     /// The least p.d of all points p of the box.

@@ -31,14 +31,15 @@ fn a_body_that_changes_its_shape_is_found_to_meet_itself() {
         let height = 0.52 + 0.48 * (0.05 * step as f64).cos();
         rest.iter().map(|x| turn * Vec3::new(x.x, x.y, x.z * height)).collect::<Vec<_>>()
     };
-    let (mut skipped, mut all_apart_steps, mut found_pairs) = (0, 0, 0);
+    let (mut skipped, mut listed, mut all_apart_steps, mut found_pairs) = (0, 0, 0, 0);
     for step in 0..126 {
         // Now and then it moves too fast to pass over anything.
         let reach = if step % 40 == 39 { 0.3 } else { 0.005 };
         let (x, reach): (_, Vec<Vec3>) = (shape(step), rest.iter().map(|_| random.vector() * reach).collect());
         bvh.refit(&mesh, &x, &reach, MARGIN, 0.0);
         let found = bvh.query(&mesh, &x);
-        let [n_pairs, n_apart] = bvh.leaf_pairs.counts();
+        let [n_pairs, n_apart, n_listed] = bvh.leaf_pairs.counts();
+        listed += n_listed;
         skipped += n_apart;
         all_apart_steps += usize::from(n_apart == n_pairs);
         // A tree with another past finds the same.
@@ -60,5 +61,6 @@ fn a_body_that_changes_its_shape_is_found_to_meet_itself() {
         }
     }
     assert!(skipped > 500 && all_apart_steps < 126, "{skipped} pairs of leaves were passed over, all of them {all_apart_steps} times");
+    assert!(listed > 100, "{listed} pairs had lists of near features");
     assert!(found_pairs > 100, "{found_pairs} pairs in all");
 }
