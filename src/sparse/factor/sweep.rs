@@ -1,4 +1,5 @@
-//! The solve for one right-hand side: a sweep forward through the tree and one back.
+//! The solve for one right-hand side: a sweep forward through the tree and one back. A change of contact forces loads
+//! few blocks: of those without any load the panel is not read, and nothing is where nothing is loaded.
 
 use pulp::{Simd, WithSimd};
 
@@ -8,6 +9,10 @@ use crate::sparse::lanes::{add_transposed3, dot3};
 /// Length of the rows of the own node k of a block, less the zeros above the diagonal.
 fn own_length(node: usize) -> usize {
     (3 * node + 3).next_multiple_of(PADDING)
+}
+
+fn is_zero(values: &[f32]) -> bool {
+    values.iter().all(|value| *value == 0.0)
 }
 
 /// Turns the values, a right-hand side in the order of elimination, into the solution.
@@ -24,6 +29,9 @@ impl WithSimd for Solve<'_> {
         let FactorWork { values, sum } = self.work;
         let tree = &self.factor.tree;
         for (b, block) in tree.blocks.iter().enumerate() {
+            if is_zero(&values[3 * block.own.start..3 * block.own.end]) {
+                continue;
+            }
             let panel = self.factor.panel(b);
             // Padded rows reach into the values of the next block, with zeros.
             let (first, n_own) = (3 * block.own.start, block.own.len());
@@ -39,6 +47,10 @@ impl WithSimd for Solve<'_> {
             }
         }
         for (b, block) in tree.blocks.iter().enumerate().rev() {
+            let later_is_zero = || block.later.iter().all(|place| is_zero(&values[3 * *place as usize..3 * *place as usize + 3]));
+            if is_zero(&values[3 * block.own.start..3 * block.own.end]) && later_is_zero() {
+                continue;
+            }
             let panel = self.factor.panel(b);
             let (first, n_own) = (3 * block.own.start, block.own.len());
             sum.reset(panel.stride);
