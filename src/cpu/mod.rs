@@ -10,12 +10,13 @@ mod untouched;
 use self::matrix::Matrix;
 use self::touched::{IslandScratch, TouchedIslands};
 use self::untouched::UntouchedBodies;
+use crate::cancel::CancelToken;
 use crate::contact::generate::Detection;
 use crate::contact::islands::Trial;
 use crate::contact::methods::{self, RowSolver};
 use crate::elastic::RestPoses;
 use crate::math::Vec3;
-use crate::model::{ContactMethod, ElasticPrecision, Model, State};
+use crate::model::{ContactMethod, ElasticPrecision, Model, Params, State};
 use crate::sparse::TwoLevel;
 use crate::step::{Backend, IslandWork, StepError, StepInputs, StepReport, SurfacePositions, Work, check_cancelled};
 
@@ -121,6 +122,12 @@ impl CpuBackend {
 impl Backend for CpuBackend {
     fn offers(&self, method: ContactMethod) -> bool {
         (self.methods)(method).is_some()
+    }
+
+    fn prepare(&mut self, model: &Model, params: &Params, method: ContactMethod, cancel: &CancelToken) {
+        if method == ContactMethod::Cwc {
+            self.rests.prepare(model, params, cancel);
+        }
     }
 
     fn begin(&mut self, step: &StepInputs, dv: &mut [Vec3], report: &mut StepReport) -> Result<(), StepError> {

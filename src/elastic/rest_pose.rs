@@ -87,6 +87,14 @@ impl RestPoses {
         self.keep(model, params, needs_factors && model.may_touch(), cancel);
     }
 
+    /// Makes the factors for contact of this time step, where something may touch, unless they are there or `cancel` is
+    /// cancelled meanwhile.
+    pub fn prepare(&mut self, model: &Model, params: &Params, cancel: &CancelToken) {
+        if model.may_touch() {
+            self.keep(model, params, true, cancel);
+        }
+    }
+
     fn keep(&mut self, model: &Model, params: &Params, needs_factors: bool, cancel: &CancelToken) {
         match self.kept.iter().position(|kept| kept.time_step == params.time_step) {
             Some(place) => self.kept[..=place].rotate_right(1),

@@ -27,6 +27,7 @@ use super::staging::UploadStaging;
 use super::stepper::{Held, TRANSFER, skins, upload_staging};
 use super::tiles::Tiles;
 use super::upload::{Groups, controls, params_data, upload_model};
+use crate::cancel::CancelToken;
 use crate::contact::generate::Detection;
 use crate::contact::islands::{Island, Trial};
 use crate::contact::methods::cwc;
@@ -35,7 +36,7 @@ use crate::contact::{Constraint, contact_report, driver};
 use crate::elastic::{Quaternion, RestPoses, link, rigid_right_hand_side};
 use crate::geometry::{Bvh, Candidates, Mesh};
 use crate::math::{Mat3, Vec3};
-use crate::model::{AcceptancePolicy, ContactMethod, HeldPoint, Model, State};
+use crate::model::{AcceptancePolicy, ContactMethod, HeldPoint, Model, Params, State};
 use crate::sparse::{Operator, Segment};
 use crate::step::{Backend, DeviceWork, IslandWork, StageWork, StepError, StepInputs, StepReport, SurfacePositions, Work, check_cancelled};
 
@@ -233,6 +234,10 @@ fn is_finite(vectors: &[[f32; 4]]) -> bool {
 impl Backend for DeviceBackend {
     fn offers(&self, method: ContactMethod) -> bool {
         method == ContactMethod::Cwc
+    }
+
+    fn prepare(&mut self, model: &Model, params: &Params, _: ContactMethod, cancel: &CancelToken) {
+        self.rests.prepare(model, params, cancel);
     }
 
     fn find_candidates(

@@ -115,6 +115,7 @@ impl Simulation {
         let params = Params { acceptance, ..params };
         // A stepper that cannot take its start fails in the first step too, and that failure is reported.
         let _ = stepper.set_state(&start);
+        stepper.prepare(&Params { time_step: solve_duration(&params), ..params }, cancel);
         cancel.check()?;
         Ok(Self {
             name,
@@ -263,7 +264,7 @@ impl Simulation {
 
     fn advance_substeps(&mut self, control: &Control) -> Result<StepReport, StepError> {
         let substeps = self.params.substeps.max(1);
-        let dt = self.params.time_step / f64::from(substeps);
+        let dt = solve_duration(&self.params);
         if substeps == 1 {
             return self.advance(dt, 0, control);
         }
@@ -424,10 +425,15 @@ impl Simulation {
     }
 }
 
+/// Duration of each of the solves that a step is divided into [s].
+fn solve_duration(params: &Params) -> f64 {
+    params.time_step / f64::from(params.substeps.max(1))
+}
+
 /// The state at time 0. The first solve starts from free fall, so that a body which nothing holds falls with g t to the
 /// last bit and not to the solver's tolerance. Bodies that touch exactly are set apart.
 fn start(model: &Model, params: &Params) -> State {
-    let fall = params.gravity * (params.time_step / f64::from(params.substeps.max(1)));
+    let fall = params.gravity * solve_duration(params);
     let nodes = model.fixed.iter().map(|fixed| if *fixed { Vec3::zeros() } else { fall });
     let rigid = model.rigid_bodies.iter().flat_map(|r| [if r.is_free() { fall } else { Vec3::zeros() }, Vec3::zeros()]);
     let velocity_changes = nodes.chain(rigid).collect();

@@ -360,7 +360,7 @@ fn the_cpu_goes_on_where_the_device_has_no_room() {
     assert!(state(&mut asked_for) == before);
 }
 
-/// With the factors of the rest pose, which the first step makes, and all that is opened before it.
+/// With the factors of the rest pose, which the opening makes.
 #[test]
 fn the_opening_and_the_first_step_can_be_cancelled_wherever_they_are() {
     let built = build(&Scene::from_text("landing", "landing.toml", LANDING, None, &[]).unwrap()).unwrap();
@@ -373,7 +373,8 @@ fn the_opening_and_the_first_step_can_be_cancelled_wherever_they_are() {
         }
         questions += 1;
     };
-    assert!(questions >= 4, "{questions}");
+    // More often than a step: once a block of the factor.
+    assert!(questions >= 12, "asked {questions} times only");
     let mut whole = Simulation::new(built, &options).unwrap();
     let before = state(&mut simulation);
     let mut questions = 0;
@@ -382,8 +383,7 @@ fn the_opening_and_the_first_step_can_be_cancelled_wherever_they_are() {
         assert!(state(&mut simulation) == before, "after {questions} questions");
         questions += 1;
     }
-    // More often than a later step: once a block of the factor.
-    assert!(questions >= 8, "asked {questions} times only");
+    assert!(questions >= 3, "asked {questions} times only");
     for simulation in [&mut whole, &mut simulation] {
         steps(simulation, 3);
     }

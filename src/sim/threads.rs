@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use crate::cancel::CancelToken;
 use crate::cpu::CpuBackend;
 use crate::geometry::MeshError;
 use crate::math::Vec3;
@@ -62,6 +63,10 @@ impl<S> Threaded<S> {
 }
 
 impl<S: Stepper> Stepper for Threaded<S> {
+    fn prepare(&mut self, params: &Params, cancel: &CancelToken) {
+        self.pool.install(|| self.stepper.prepare(params, cancel));
+    }
+
     fn step(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
         self.pool.install(|| self.stepper.step(params, loads))
     }

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use super::choose::choose;
+use super::choose::{Choice, choose};
 use super::limit::Limiter;
 use super::{Backend, Clock, StepError, StepInputs, StepReport, Stepper, SurfacePositions, Work, check_cancelled};
+use crate::cancel::CancelToken;
 use crate::contact::generate::{Detection, InjectivityCertificate, Surfaces};
 use crate::contact::{Constraint, Source};
 use crate::elastic::TetGroups;
@@ -233,6 +234,11 @@ fn not_finite(model: &Model, dv: &[Vec3]) -> Option<String> {
 }
 
 impl<B: Backend> Stepper for ImplicitStepper<B> {
+    fn prepare(&mut self, params: &Params, cancel: &CancelToken) {
+        let Choice { method, .. } = choose(params, &self.model, &Loads::default(), &self.backend, &mut self.work.mass_dominated);
+        self.backend.prepare(&self.model, params, method, cancel);
+    }
+
     fn step(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
         self.advance(params, loads)
     }

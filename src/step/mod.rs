@@ -19,7 +19,7 @@ pub use work::{IslandWork, Work};
 use std::any::Any;
 use std::sync::Arc;
 
-use crate::cancel::Cancelled;
+use crate::cancel::{CancelToken, Cancelled};
 use crate::contact::generate::Detection;
 use crate::geometry::{Bvh, Candidates, Mesh};
 use crate::math::Vec3;
@@ -52,6 +52,9 @@ pub fn check_cancelled(loads: &Loads) -> Result<(), StepError> {
 
 /// A way to advance a model in time. Implementations own the state; a failed step leaves it as it was.
 pub trait Stepper: Send {
+    /// Makes what steps with `params` will need and need not wait for, such as factors; no step depends on it. Soon
+    /// after `cancel` is cancelled it ends without.
+    fn prepare(&mut self, _params: &Params, _cancel: &CancelToken) {}
     /// Advances by `params.time_step`.
     fn step(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError>;
     /// Simulated time [s].
@@ -72,6 +75,8 @@ pub trait Stepper: Send {
 pub trait Backend: Send {
     /// Whether contacts can be solved by `method`.
     fn offers(&self, method: ContactMethod) -> bool;
+    /// Makes what steps with `params` and `method` will need and need not wait for; see [`Stepper::prepare`].
+    fn prepare(&mut self, _model: &Model, _params: &Params, _method: ContactMethod, _cancel: &CancelToken) {}
     /// Elements and right-hand side at the step's state, and what follows from them; `dv` takes the start value of the
     /// solve. A step that was begun and not committed has never been.
     fn begin(&mut self, step: &StepInputs, dv: &mut [Vec3], report: &mut StepReport) -> Result<(), StepError>;
