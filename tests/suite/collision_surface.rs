@@ -61,7 +61,7 @@ fn a_finely_drawn_cube_rests_on_its_tets_with_fewer_contacts() {
     let [drawn, tets] = rested(|collision| ball(3, collision).replace(shape, &format!("mesh = {path:?}\nresolution = 8")));
     std::fs::remove_file(path).unwrap();
     // Of the drawn points that land together only the deepest of each tet gets a row at first.
-    assert!(tets.1 > 0.0 && 1.5 * tets.1 < drawn.1, "{drawn:?} {tets:?}");
+    assert!(tets.1 > 0.0 && 1.4 * tets.1 < drawn.1, "{drawn:?} {tets:?}");
 }
 
 #[test]

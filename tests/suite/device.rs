@@ -57,7 +57,7 @@ pub fn farthest(a: &[Vec3], b: &[Vec3]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
 }
 
-/// From the same state both backends make the same step, with as many contacts. Gaps and slips are free within the
+/// From the same state both backends make the same step, with as many active contacts. Gaps and slips are free within the
 /// contact tolerance, and the CPU's own answer moves with it: the device is to be as near to the CPU's answer for a
 /// tenth of the tolerance as the CPU itself, or nearer than 1e-4 of the motion.
 #[test]
@@ -85,7 +85,8 @@ fn single_steps_agree_with_the_cpu() {
             let (found, on_device) = step(&mut device, &params);
             let motion = farthest(&wanted, &places(&model, state));
             let bound = (1e-4 * motion).max(1.5 * farthest(&rough, &wanted)).max(params.contact_tolerance);
-            let (a, b) = (on_cpu.contact.contacts, on_device.contact.contacts);
+            // The device solves all rows that it meets, the CPU those that matter: they come to others on the way.
+            let (a, b) = (on_cpu.contact.active, on_device.contact.active);
             println!(
                 "{name} {look}: device {:.1e} off, CPU {:.1e}, motion {motion:.1e}, contacts {b} and {a}, {} round trips",
                 farthest(&found, &wanted),

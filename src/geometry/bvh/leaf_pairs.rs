@@ -244,6 +244,12 @@ impl LeafPairs {
         let count = |known: Known| self.known.iter().filter(|k| **k == known).count();
         [self.ends.len(), count(Known::Apart), count(Known::Listed)]
     }
+
+    /// How many leaves are where their bodies take them.
+    #[cfg(test)]
+    pub fn n_quiet(&self) -> usize {
+        self.bodies.standings.iter().filter(|standing| **standing == Standing::Quiet).count()
+    }
 }
 
 impl LeafPair {

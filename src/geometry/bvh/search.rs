@@ -65,21 +65,23 @@ impl Bvh {
         let number = |node: u32| self.nodes[node as usize].right_or_leaf as usize;
         leaves.iter().for_each(|(a, b)| [a, b].iter().for_each(|node| is_used[number(**node)] = true));
         self.fit_leaves(&is_used);
-        let (chunks, lists) = (leaves.chunks(LEAF_PAIRS_PER_TASK), listed.chunks(LISTED_PAIRS_PER_TASK));
-        let chunks: Vec<(&[(u32, u32)], &[u32])> =
-            chunks.map(|pairs| (pairs, &[][..])).chain(lists.map(|pairs| (&[][..], pairs))).collect();
-        tasks.resize_with(tasks.len().max(chunks.len()), Task::default);
-        tasks.par_iter_mut().zip(&chunks).for_each(|(Task { found, .. }, (pairs, lists))| {
+        let n_of_leaves = leaves.len().div_ceil(LEAF_PAIRS_PER_TASK);
+        let n_tasks = n_of_leaves + listed.len().div_ceil(LISTED_PAIRS_PER_TASK);
+        tasks.resize_with(tasks.len().max(n_tasks), Task::default);
+        tasks[..n_tasks].par_iter_mut().enumerate().for_each(|(k, Task { found, .. })| {
             found.clear();
-            pairs.iter().for_each(|pair| self.compare(*pair, found));
-            lists.iter().for_each(|pair| self.compare_listed(mesh, *pair, found));
+            if k < n_of_leaves {
+                part(&leaves, k, LEAF_PAIRS_PER_TASK).iter().for_each(|pair| self.compare(*pair, found));
+            } else {
+                part(&listed, k - n_of_leaves, LISTED_PAIRS_PER_TASK).iter().for_each(|pair| self.compare_listed(mesh, *pair, found));
+            }
             if only_left {
                 found.vertex_faces.retain(|[v, t]| self.moved[*v as usize] || any_of(&mesh.triangles[*t as usize], &self.moved));
                 found.edge_edges.retain(|[e, f]| [e, f].iter().any(|edge| any_of(&mesh.edges[**edge as usize], &self.moved)));
             }
             self.keep_near(mesh, x, found);
         });
-        let parts = || tasks[..chunks.len()].iter().map(|task| &task.found);
+        let parts = || tasks[..n_tasks].iter().map(|task| &task.found);
         let Candidates { vertex_faces, edge_edges } = candidates;
         let [of_faces, of_edges] = &mut sorters;
         rayon::join(
@@ -196,4 +198,9 @@ impl Bvh {
             self.vertices.meet(leaf_b, &self.triangles, leaf_a, sweep_a, &mut found.vertex_faces);
         }
     }
+}
+
+/// The k-th `n` items of a list, or what is left of them.
+fn part<T>(list: &[T], k: usize, n: usize) -> &[T] {
+    &list[k * n..list.len().min((k + 1) * n)]
 }

@@ -18,6 +18,8 @@ pub(super) struct Body {
     near: f64,
     is_followed: bool,
     rotation: Quat,
+    /// The same as a matrix.
+    matrix: Mat3,
     /// Means of one vertex of each leaf at the reference and now, and their motion in the step [m].
     from: Vec3,
     to: Vec3,
@@ -78,6 +80,7 @@ impl Bodies {
             near: 0.0,
             is_followed: false,
             rotation: Quat::identity(),
+            matrix: Mat3::identity(),
             from: Vec3::zeros(),
             to: Vec3::zeros(),
             motion: Vec3::zeros(),
@@ -119,7 +122,6 @@ impl Bodies {
                 body.fit(&leaves[body.leaves.clone()], reference, x, sweeps);
             }
         });
-        let matrices: Vec<Mat3> = self.list.iter().map(|body| body.rotation.to_rotation_matrix().into_inner()).collect();
         let Self { list, reference, vertices: strays, .. } = self;
         let stray = |(v, stray): (usize, &mut Stray)| {
             let number = mesh.body[v] as usize;
@@ -127,7 +129,7 @@ impl Bodies {
             if body.is_followed {
                 let [low, high] = sweeps[v].motion();
                 *stray = Stray {
-                    now: (x[v] - body.to - matrices[number] * (reference[v] - body.from)).norm(),
+                    now: (x[v] - body.to - body.matrix * (reference[v] - body.from)).norm(),
                     in_step: (high - body.motion).sup(&(body.motion - low)).norm() + BOX_ROUNDING * x[v].amax(),
                 };
             }
@@ -178,7 +180,7 @@ impl Bodies {
     /// Makes `x` [m] the reference of a body.
     pub fn renew(&mut self, mesh: &Mesh, leaves: &[Leaf], number: usize, x: &[Vec3]) {
         let body = &mut self.list[number];
-        (body.rotation, body.age) = (Quat::identity(), 0);
+        (body.rotation, body.matrix, body.age) = (Quat::identity(), Mat3::identity(), 0);
         body.from = mean(&leaves[body.leaves.clone()], x);
         body.to = body.from;
         let of_body = self.reference.iter_mut().zip(x).zip(&mesh.body).filter(|(_, body)| **body as usize == number);
@@ -224,6 +226,7 @@ impl Body {
             self.rotation = Quat::from_matrix_eps(&(spread / size), FIT_ACCURACY, FIT_STEPS, self.rotation);
             self.rotation.renormalize();
         }
+        self.matrix = self.rotation.to_rotation_matrix().into_inner();
     }
 }
 

@@ -64,3 +64,27 @@ fn a_body_that_changes_its_shape_is_found_to_meet_itself() {
     assert!(listed > 100, "{listed} pairs had lists of near features");
     assert!(found_pairs > 100, "{found_pairs} pairs in all");
 }
+
+/// A cube that only moves and turns is not looked at again; one that is bent is, until it stays so.
+#[test]
+fn what_moves_with_its_body_is_passed_over() {
+    let (triangles, rest) = cube(5, 1.0, Vec3::repeat(-0.5));
+    let mesh = Mesh::new(triangles, vec![0; rest.len()], vec![Mobility::Deformable]).unwrap();
+    let mut bvh = Bvh::new(&mesh, &rest);
+    let still = vec![Vec3::zeros(); rest.len()];
+    let mut n_quiet = |shape: &dyn Fn(&Vec3) -> Vec3, step: usize| {
+        let turn = Quat::from_scaled_axis(Vec3::new(0.3, 1.0, -0.2) * (0.1 * step as f64));
+        let x: Vec<Vec3> = rest.iter().map(|x| turn * shape(x) + Vec3::x() * (0.3 * step as f64)).collect();
+        bvh.refit(&mesh, &x, &still, MARGIN, 0.0);
+        bvh.query(&mesh, &x);
+        bvh.leaf_pairs.n_quiet()
+    };
+    // What is known of the rest positions is bounded by the first step.
+    n_quiet(&|x| *x, 0);
+    let n_all = n_quiet(&|x| *x, 1);
+    assert!(n_all > 10 && (2..20).all(|step| n_quiet(&|x| *x, step) == n_all), "{n_all}");
+    let bent = |x: &Vec3| Vec3::new(x.x + 0.8 * x.z * x.z, x.y, x.z);
+    assert!(n_quiet(&bent, 20) < n_all / 2);
+    let after: Vec<usize> = (21..60).map(|step| n_quiet(&bent, step)).collect();
+    assert_eq!(after.last(), Some(&n_all), "{after:?}");
+}
