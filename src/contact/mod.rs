@@ -24,7 +24,7 @@ pub use force::{Force, Status};
 pub use law::{Law, NaturalError, Scale};
 pub use point::{ContactPoint, Linearisation};
 pub use pressure::ContactPressure;
-pub use problem::{Block, Bounds, Problem, Rest};
+pub use problem::{Block, Bounds, Problem, Rest, Single};
 pub use report::{ContactReport, PairForce, report as contact_report};
 pub use row::{JacobianEntry, Row};
 pub use scaling::update_compliances;

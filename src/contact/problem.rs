@@ -8,7 +8,7 @@ use crate::body::BodyRef;
 use crate::budget::Allowance;
 use crate::cancel::CancelToken;
 use crate::math::{Mat3, Vec3};
-use crate::sparse::{Columns, RestFactor, Segment, Solved, System, Until, conjugate_gradient};
+use crate::sparse::{Columns, RestFactor, Segment, Solved, System, TwoLevelSystem, Until, conjugate_gradient};
 
 /// The velocity changes of an island in a step, before contact: `A dv = rhs`.
 #[derive(Clone, Copy)]
@@ -55,6 +55,9 @@ pub struct Block<'a> {
     pub segment: Segment,
     /// None: the block diagonal of A stands for A. Exact for a rigid body, slow for a deformable one.
     pub rest: Option<Rest<'a>>,
+    /// Of a deformable body: its matrix in f32, where that is exact enough and quicker than the factor. Where all
+    /// deformable bodies of a problem have it, `System::a` holds rigid bodies only ([`Problem::is_single`]).
+    pub single: Option<Single<'a>>,
     /// What the block of A makes of a common velocity of all its nodes [kg]; none where there is no such number (held
     /// or rigid bodies).
     pub mass: Option<f64>,
@@ -68,6 +71,15 @@ pub struct Rest<'a> {
     pub columns: &'a Columns,
     /// Rotation of each node of the body from the pose that the factor knows.
     pub rotations: &'a [Mat3],
+}
+
+/// The matrix of a deformable body in f32, and what its rows sum up to.
+#[derive(Clone, Copy)]
+pub struct Single<'a> {
+    pub system: TwoLevelSystem<'a>,
+    /// Masses of its nodes [kg], and how much more mass damping makes of them.
+    pub node_masses: &'a [f64],
+    pub damped: f64,
 }
 
 /// Contacts that one thread takes, at least.
@@ -88,6 +100,23 @@ impl Problem<'_> {
             _ => segment.unknowns.len(),
         };
         (self.system.segments.iter().map(n_blocks).sum::<usize>() * size_of::<Mat3>()) as u64
+    }
+
+    /// Whether all deformable bodies, and one at least, have their matrix in f32.
+    pub fn is_single(&self) -> bool {
+        let mut deformable = self.blocks.iter().filter(|block| block.segment.body.is_deformable()).peekable();
+        deformable.peek().is_some() && deformable.all(|block| block.single.is_some())
+    }
+
+    /// Inverse of the diagonal block of an unknown of the model.
+    pub fn inverse_diagonal(&self, unknown: usize) -> Mat3 {
+        let after = self.blocks.partition_point(|block| block.segment.unknowns.start <= unknown);
+        match after.checked_sub(1).and_then(|block| self.blocks[block].single.map(|single| (block, single))) {
+            Some((block, Single { system, .. })) if self.blocks[block].segment.unknowns.contains(&unknown) => {
+                system.matrix.inverse_diagonal(system.layout, unknown - self.blocks[block].segment.unknowns.start)
+            }
+            _ => self.system.a.inverse_diagonals[unknown],
+        }
     }
 
     /// Place of an unknown of the model in vectors of the system.
@@ -158,7 +187,7 @@ impl Problem<'_> {
 
     /// `dt^2 C H D^-1 H^T C^T` of one contact, D the block diagonal of A, and the compliance of a joint [m/N].
     pub fn own_compliance(&self, contact: &Constraint) -> Mat3 {
-        let share = |e: &super::JacobianEntry| e.matrix() * self.system.a.inverse_diagonals[e.unknown()] * e.matrix().transpose();
+        let share = |e: &super::JacobianEntry| e.matrix() * self.inverse_diagonal(e.unknown()) * e.matrix().transpose();
         let inverse_mass: Mat3 = contact.row.entries.iter().map(share).sum();
         contact.row.frame * inverse_mass * contact.row.frame.transpose() * (self.dt * self.dt)
             + Mat3::from_diagonal(&contact.law.compliance())

@@ -19,7 +19,7 @@ pub fn update_compliances(problem: &Problem, contacts: &mut [Constraint], load: 
         for entry in &contact.row.entries {
             let loaded = load[problem.place(entry.unknown())];
             let share = if contact.is_active() { loaded } else { loaded + entry.weight() };
-            let inverse = problem.system.a.inverse_diagonals[entry.unknown()];
+            let inverse = problem.inverse_diagonal(entry.unknown());
             let coefficient = entry.matrix();
             // |weight| share = weight^2 (share / |weight|).
             inverse_mass += coefficient * inverse * coefficient.transpose() * (share / entry.weight());

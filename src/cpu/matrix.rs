@@ -24,16 +24,17 @@ pub struct Matrix {
     is_assembled: bool,
     edge_blocks: Vec<Mat3>,
     single_blocks: Pages<SingleBlock>,
+    /// They are there for this step.
+    has_single_blocks: bool,
 }
 
 impl Matrix {
-    /// Rotations, forces and tangents of all tets, and the right-hand side.
-    pub fn begin(&mut self, step: &StepInputs, stages: &mut StageTimes) {
+    /// Rotations, forces and tangents of all tets, and the right-hand side. `double`: the matrix will be asked for in
+    /// f64.
+    pub fn begin(&mut self, step: &StepInputs, double: bool, stages: &mut StageTimes) {
         let StepInputs { model, groups, state, params, .. } = *step;
         let Self { rotations, motions, elements: Elements { forces, tangents }, single_tangents, rhs, .. } = self;
-        // What touched will touch.
-        let will_touch = !state.contacts.entries.is_empty() || !model.attachments.is_empty();
-        self.has_double_tangents = params.elastic_precision == ElasticPrecision::Double || will_touch;
+        self.has_double_tangents = params.elastic_precision == ElasticPrecision::Double || double;
         stages.time("elements", || {
             rotations.clone_from(&state.rotations);
             gather_motions(&state.displacements, &state.velocities, motions);
@@ -46,13 +47,19 @@ impl Matrix {
             rhs.resize(model.n_unknowns(), Vec3::zeros());
             right_hand_side(step.system(), forces, rhs);
         });
-        self.is_assembled = false;
+        (self.is_assembled, self.has_single_blocks) = (false, false);
     }
 
-    /// The matrix of bodies that nothing touches.
+    /// The blocks of the matrix in f32, its rigid bodies and springs; unless they are there.
     pub fn assemble_single(&mut self, step: &StepInputs) {
         let model = step.model;
-        link(step.system(), &mut self.a);
+        if std::mem::replace(&mut self.has_single_blocks, true) {
+            return;
+        }
+        if !self.is_assembled {
+            link(step.system(), &mut self.a);
+            self.a.invert_rigid(model.n_nodes());
+        }
         if self.has_double_tangents {
             self.elements.tangents.round(&mut self.single_tangents);
         }

@@ -1,23 +1,24 @@
 //! The CPU backend: the reference, in f64 with threads; bodies that nothing touches are solved in f32 where that is as
 //! good.
 
+mod body_system;
 mod matrix;
 #[cfg(test)]
 mod tests;
 mod touched;
 mod untouched;
 
+use self::body_system::BodySystem;
 use self::matrix::Matrix;
 use self::touched::{IslandScratch, TouchedIslands};
 use self::untouched::UntouchedBodies;
 use crate::cancel::CancelToken;
 use crate::contact::generate::Detection;
-use crate::contact::islands::Trial;
+use crate::contact::islands::{Island, Trial};
 use crate::contact::methods::{self, RowSolver};
 use crate::elastic::RestPoses;
 use crate::math::Vec3;
 use crate::model::{ContactMethod, ElasticPrecision, Model, Params, State};
-use crate::sparse::TwoLevel;
 use crate::step::{Backend, IslandWork, StepError, StepInputs, StepReport, SurfacePositions, Work, check_cancelled};
 
 /// Makes the solver of a method, if it knows the method.
@@ -29,10 +30,12 @@ pub struct CpuBackend {
     matrix: Matrix,
     rests: RestPoses,
     /// Matrices of the deformable bodies in f32.
-    systems: Vec<TwoLevel>,
+    systems: Vec<BodySystem>,
     islands: Vec<IslandScratch>,
     /// Matrices of the bodies of each island, while islands without contacts are solved.
-    untouched: Vec<Vec<TwoLevel>>,
+    untouched: Vec<Vec<BodySystem>>,
+    /// The factors of the rest pose are turned to this step.
+    is_turned: bool,
 }
 
 impl Default for CpuBackend {
@@ -44,7 +47,15 @@ impl Default for CpuBackend {
 impl CpuBackend {
     /// With other methods than those of the product: the laboratory's.
     pub fn with_methods(methods: Methods) -> Self {
-        Self { methods, matrix: Matrix::default(), rests: RestPoses::default(), systems: vec![], islands: vec![], untouched: vec![] }
+        Self {
+            methods,
+            matrix: Matrix::default(),
+            rests: RestPoses::default(),
+            systems: vec![],
+            islands: vec![],
+            untouched: vec![],
+            is_turned: false,
+        }
     }
 
     /// Islands without contacts, in f32, if they end without any.
@@ -65,12 +76,8 @@ impl CpuBackend {
             matrix.assemble_single(step);
         });
         check_cancelled(step.loads)?;
-        // The matrices go to the islands of their bodies, and back.
-        systems.resize_with(step.model.bodies.len(), TwoLevel::default);
         untouched.resize_with(untouched.len().max(work.islands.list.len()), Vec::new);
-        for (island, own) in work.islands.list.iter().zip(&mut *untouched) {
-            own.extend(island.deformable().iter().map(|segment| std::mem::take(&mut systems[segment.body.index()])));
-        }
+        lend(systems, &work.islands.list, &mut *untouched);
         let bodies = UntouchedBodies::new(step, matrix, rests, report.stages.clock());
         work.for_each_island(untouched, |island, local, work, systems| {
             if !is_untouched(work) {
@@ -81,13 +88,11 @@ impl CpuBackend {
             work.crosses = solved.stages.time("detection", || detection.renew_rows(&trial, &mut work.contacts)).crosses;
             work.solved = (work.contacts.is_empty() && solved.converged).then_some(solved);
         });
-        for (island, own) in work.islands.list.iter().zip(untouched) {
-            island.deformable().iter().zip(own.drain(..)).for_each(|(segment, system)| systems[segment.body.index()] = system);
-        }
+        take_back(systems, &work.islands.list, &mut *untouched);
         Ok(())
     }
 
-    /// Islands that are not solved yet, in f64.
+    /// Islands that are not solved yet: in f64, and the matrices of large bodies in f32.
     fn solve_touched(
         &mut self,
         step: &StepInputs,
@@ -98,23 +103,34 @@ impl CpuBackend {
         if work.island_works.iter().all(|work| work.solved.is_some()) {
             return Ok(());
         }
-        let Self { matrix, rests, islands, methods, .. } = self;
+        let Self { matrix, rests, islands, methods, systems, is_turned, .. } = self;
         let has_rests = step.method == ContactMethod::Cwc;
         report.stages.time("assembly", || {
-            if matrix.assemble_double(step) && has_rests {
+            if has_rests && !std::mem::replace(is_turned, true) {
                 rests.turn(step.model, step.params, matrix.rotations(), &step.loads.cancel);
+            }
+            let is_single = |island: &Island| has_rests && rests.are_single(step.params, island.deformable());
+            let open = || work.islands.list.iter().zip(&work.island_works).filter(|(_, work)| work.solved.is_none());
+            if !open().all(|(island, _)| is_single(island)) {
+                matrix.assemble_double(step);
+            }
+            if open().any(|(island, _)| is_single(island)) {
+                matrix.assemble_single(step);
             }
         });
         check_cancelled(step.loads)?;
-        let rests = if has_rests { rests.bodies() } else { &[] };
         let (work_left, n_islands) = (step.loads.budget.left(), work.islands.list.len());
         let (methods, clock) = (*methods, report.stages.clock());
+        let rests = has_rests.then_some(&*rests);
         let touched = TouchedIslands { step, detection, matrix, rests, methods, clock, work_left, n_islands };
+        islands.resize_with(islands.len().max(n_islands), IslandScratch::default);
+        lend(systems, &work.islands.list, islands.iter_mut().map(|scratch| &mut scratch.systems));
         work.for_each_island(islands, |island, local, work, scratch| {
             if work.solved.is_none() {
                 touched.solve(island, local, work, scratch);
             }
         });
+        take_back(systems, &work.islands.list, islands.iter_mut().map(|scratch| &mut scratch.systems));
         Ok(())
     }
 }
@@ -131,7 +147,15 @@ impl Backend for CpuBackend {
     }
 
     fn begin(&mut self, step: &StepInputs, dv: &mut [Vec3], report: &mut StepReport) -> Result<(), StepError> {
-        self.matrix.begin(step, &mut report.stages);
+        self.is_turned = false;
+        self.systems.iter_mut().for_each(BodySystem::forget);
+        // What touched will touch.
+        let will_touch = !step.state.contacts.entries.is_empty() || !step.model.attachments.is_empty();
+        if will_touch && step.method == ContactMethod::Cwc {
+            report.stages.time("assembly", || self.rests.prepare(step.model, step.params, &step.loads.cancel));
+        }
+        let is_single = step.method == ContactMethod::Cwc && self.rests.are_all_single(step.params);
+        self.matrix.begin(step, will_touch && !is_single, &mut report.stages);
         // What touched will touch: the solve starts from the change of the last step.
         dv.copy_from_slice(&step.state.velocity_changes);
         Ok(())
@@ -160,5 +184,21 @@ impl Backend for CpuBackend {
     fn surface(&mut self, model: &Model, state: &State) -> SurfacePositions {
         let positions = model.surface_positions(&state.positions(model));
         SurfacePositions::Host(positions.iter().map(|p| [p.x as f32, p.y as f32, p.z as f32, 1.0]).collect())
+    }
+}
+
+/// The matrices go to the islands of their bodies.
+fn lend<'m>(systems: &mut Vec<BodySystem>, islands: &[Island], lists: impl IntoIterator<Item = &'m mut Vec<BodySystem>>) {
+    let n_bodies = islands.iter().flat_map(Island::deformable).map(|segment| segment.body.index() + 1).max().unwrap_or(0);
+    systems.resize_with(systems.len().max(n_bodies), BodySystem::default);
+    for (island, own) in islands.iter().zip(lists) {
+        own.extend(island.deformable().iter().map(|segment| std::mem::take(&mut systems[segment.body.index()])));
+    }
+}
+
+/// And back.
+fn take_back<'m>(systems: &mut [BodySystem], islands: &[Island], lists: impl IntoIterator<Item = &'m mut Vec<BodySystem>>) {
+    for (island, own) in islands.iter().zip(lists) {
+        island.deformable().iter().zip(own.drain(..)).for_each(|(segment, system)| systems[segment.body.index()] = system);
     }
 }

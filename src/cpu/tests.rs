@@ -76,7 +76,7 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
     for (segment, rest) in island.segments.iter().zip(rests) {
         let RestBody { shape, rotations, .. } = rest.as_ref().unwrap();
         let rest = Some(Rest { factor: &shape.factor, columns: &shape.columns, rotations });
-        blocks.push(Block { segment: segment.clone(), rest, mass: Some(model.bodies[segment.body.index()].mass) });
+        blocks.push(Block { segment: segment.clone(), rest, single: None, mass: Some(model.bodies[segment.body.index()].mass) });
     }
     let system = System { a: &a, pattern: &model.pattern, fixed: &model.fixed, segments: &island.segments };
     let bounds = Bounds {

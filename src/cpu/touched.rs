@@ -1,18 +1,21 @@
 //! Islands with contacts: the method solves the rows, the driver renews them.
 
+use rayon::prelude::*;
+
 use super::Methods;
+use super::body_system::{BodySystem, damped};
 use super::matrix::Matrix;
 use crate::budget::Allowance;
 use crate::contact::driver::{Limits, Next, Relinearisation};
 use crate::contact::generate::Detection;
 use crate::contact::islands::{Island, Trial};
 use crate::contact::methods::{RowSolver, cwc};
-use crate::contact::{Block, Bounds, Problem, Rest, contact_report, update_compliances};
-use crate::elastic::RestBody;
+use crate::contact::{Block, Bounds, Problem, Rest, Single, contact_report, update_compliances};
+use crate::elastic::RestPoses;
 use crate::math::Vec3;
 use crate::memory::reuse_allocation;
 use crate::model::{AcceptancePolicy, ContactMethod};
-use crate::sparse::System;
+use crate::sparse::{Segment, System, TwoLevelSystem};
 use crate::step::{Clock, IslandWork, StageTimes, StepInputs, StepReport};
 
 /// What the solve of an island keeps from step to step.
@@ -23,6 +26,8 @@ pub struct IslandScratch {
     load: Vec<f64>,
     /// Memory of a list of blocks.
     blocks: Vec<Block<'static>>,
+    /// Matrices of the bodies of the island.
+    pub systems: Vec<BodySystem>,
 }
 
 /// The islands of a step that are solved in f64.
@@ -30,8 +35,8 @@ pub struct TouchedIslands<'a> {
     pub step: &'a StepInputs<'a>,
     pub detection: &'a Detection<'a>,
     pub matrix: &'a Matrix,
-    /// Rest poses of the deformable bodies; empty for methods that have none.
-    pub rests: &'a [Option<RestBody>],
+    /// Rest poses of the deformable bodies; none for methods without.
+    pub rests: Option<&'a RestPoses>,
     pub methods: Methods,
     pub clock: Clock,
     /// What all islands together may do [bytes], if there is a limit.
@@ -45,7 +50,7 @@ impl TouchedIslands<'_> {
         if step.loads.cancel.is_cancelled() {
             return;
         }
-        let IslandScratch { solver, rhs, load, blocks: memory } = scratch;
+        let IslandScratch { solver, rhs, load, blocks: memory, systems } = scratch;
         if solver.as_ref().is_none_or(|(method, _)| *method != step.method) {
             *solver = (self.methods)(step.method).map(|new| (step.method, new));
         }
@@ -56,7 +61,8 @@ impl TouchedIslands<'_> {
         let share = island.n_unknowns() as f64 / step.model.n_unknowns() as f64;
         let allowance = Allowance::of_island(self.work_left, self.n_islands, share);
         let mut blocks: Vec<Block> = reuse_allocation(std::mem::take(memory));
-        blocks.extend(self.blocks(island));
+        self.assemble_single(island, systems);
+        blocks.extend(self.blocks(island, systems));
         let problem = Problem {
             system: System { a: matrix.operator(), pattern: &step.model.pattern, fixed: &step.model.fixed, segments: &island.segments },
             blocks: &blocks,
@@ -106,21 +112,36 @@ impl TouchedIslands<'_> {
         report.take_progress(&progress, converged);
     }
 
+    /// The matrices of the bodies of an island in f32, if it is solved with these.
+    fn assemble_single(&self, island: &Island, systems: &mut [BodySystem]) {
+        let (deformable, Some((rests, (levels, _)))) = (island.deformable(), self.rests.map(|rests| (rests, rests.coarse()))) else { return };
+        if rests.are_single(self.step.params, deformable) {
+            let assemble = |(segment, system): (&Segment, &mut BodySystem)| {
+                system.assemble(self.step, self.matrix, &levels[segment.body.index()], segment);
+            };
+            deformable.par_iter().zip(systems).for_each(assemble);
+        }
+    }
+
     /// The bodies of an island as blocks of the matrix.
-    fn blocks(&self, island: &Island) -> impl Iterator<Item = Block<'_>> {
-        let (model, rests) = (self.step.model, self.rests);
-        let damped = move |mass_damping: f64| 1.0 + self.step.params.time_step * mass_damping;
-        island.segments.iter().map(move |segment| {
+    fn blocks<'b>(&'b self, island: &'b Island, systems: &'b [BodySystem]) -> impl Iterator<Item = Block<'b>> {
+        let (step, model) = (self.step, self.step.model);
+        let is_single = self.rests.is_some_and(|rests| rests.are_single(step.params, island.deformable()));
+        island.segments.iter().enumerate().map(move |(k, segment)| {
             let place = segment.body.is_deformable().then(|| segment.body.index());
-            let rest = place.and_then(|place| rests.get(place)?.as_ref()).map(|rest| Rest {
+            let rest = place.zip(self.rests).and_then(|(place, rests)| rests.bodies().get(place)?.as_ref()).map(|rest| Rest {
                 factor: &rest.shape.factor,
                 columns: &rest.shape.columns,
                 rotations: &rest.rotations,
             });
+            let single = place.zip(self.rests).filter(|_| is_single).map(|(place, rests)| {
+                let (levels, coarse) = rests.coarse();
+                let system = TwoLevelSystem { layout: &levels[place].layout, coarse: coarse[place].as_ref(), matrix: &systems[k].matrix };
+                Single { system, node_masses: &model.node_masses[segment.unknowns.clone()], damped: damped(step, segment) }
+            });
             let is_free = !model.fixed.get(segment.unknowns.clone()).unwrap_or_default().contains(&true);
-            let mass =
-                place.filter(|_| is_free).map(|place| &model.bodies[place]).map(|body| damped(body.material.mass_damping) * body.mass);
-            Block { segment: segment.clone(), rest, mass }
+            let mass = place.filter(|_| is_free).map(|place| damped(step, segment) * model.bodies[place].mass);
+            Block { segment: segment.clone(), rest, single, mass }
         })
     }
 }

@@ -1,13 +1,14 @@
 //! Islands without contacts, in f32: each deformable body by conjugate gradients with two levels, rigid bodies by their
 //! blocks.
 
+use super::body_system::{BodySystem, damped, springs_of};
 use super::matrix::Matrix;
 use crate::contact::islands::Island;
 use crate::contact::problem::restore_momentum;
 use crate::elastic::{Levels, RestPoses};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Body, Params};
-use crate::sparse::{Coarse, RankOne, Segment, Solved, TwoLevel, Until};
+use crate::sparse::{Coarse, Segment, Solved, TwoLevelSystem, Until};
 use crate::step::{Clock, StageTimes, StepInputs, StepReport};
 
 /// What the elastic solve of untouched bodies needs.
@@ -27,7 +28,7 @@ impl<'a> UntouchedBodies<'a> {
 
     /// The velocity change of an island without contacts, body by body: `dv` holds the start value and the result. None
     /// if f32 does not hold the matrix of one of the bodies. `systems`: their matrices.
-    pub fn solve(&self, island: &Island, systems: &mut [TwoLevel], dv: &mut [Vec3]) -> Option<StepReport> {
+    pub fn solve(&self, island: &Island, systems: &mut [BodySystem], dv: &mut [Vec3]) -> Option<StepReport> {
         let StepInputs { model, params, .. } = *self.step;
         if island.deformable().iter().any(|segment| self.coarse[segment.body.index()].is_none()) {
             return None;
@@ -63,30 +64,23 @@ impl<'a> UntouchedBodies<'a> {
         &self,
         segment: &Segment,
         coarse: &Coarse,
-        system: &mut TwoLevel,
+        system: &mut BodySystem,
         until: Until,
         dv: &mut [Vec3],
         stages: &mut StageTimes,
     ) -> Solved {
         let StepInputs { model, params, .. } = *self.step;
         let (body, levels): (&Body, &Levels) = (&model.bodies[segment.body.index()], &self.levels[segment.body.index()]);
-        let is_ours = |spring: &&RankOne| body.nodes.contains(&(spring.nodes[0] as usize));
-        let springs = || self.matrix.operator().rank_ones.iter().filter(is_ours);
-        let damped = 1.0 + params.time_step * body.material.mass_damping;
-        stages.time("assembly", || {
-            let sum = |i: usize| damped * model.node_masses[i];
-            let rotations = self.matrix.rotations();
-            system
-                .assemble(&levels.layout, self.matrix.single_blocks(), sum, springs().copied(), |point| levels.rotation(point, rotations));
-        });
+        stages.time("assembly", || system.assemble(self.step, self.matrix, levels, segment));
         stages.time("elastic solve", || {
+            let BodySystem { matrix, work, .. } = system;
             let rhs = &self.matrix.rhs()[body.nodes.clone()];
             let coarse = params.is_two_level().then_some(coarse);
-            let solved = system.solve(&levels.layout, coarse, rhs, dv, until);
-            let is_free = springs().next().is_none() && !model.fixed[body.nodes.clone()].contains(&true);
+            let solved = TwoLevelSystem { layout: &levels.layout, coarse, matrix }.solve(rhs, dv, until, work);
+            let is_free = springs_of(self.matrix, segment).next().is_none() && !model.fixed[body.nodes.clone()].contains(&true);
             if is_free {
                 // The matrix takes a common velocity to the masses: the sum of the residual is momentum that is lost.
-                let masses = &model.node_masses[body.nodes.clone()];
+                let (masses, damped) = (&model.node_masses[body.nodes.clone()], damped(self.step, segment));
                 let lost = rhs.iter().sum::<Vec3>() - dv.iter().zip(masses).map(|(dv, m)| dv * *m).sum::<Vec3>() * damped;
                 restore_momentum(dv, lost, damped * body.mass);
             }

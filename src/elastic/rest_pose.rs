@@ -11,14 +11,18 @@ use crate::cancel::CancelToken;
 use crate::element::{Element, Tet4};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Body, End, Model};
-use crate::model::{Loads, Params, State};
-use crate::sparse::{Coarse, Columns, Layout, NotPositiveDefinite, Operator, RestFactor, RigidCoarse, RigidParts};
+use crate::model::{ElasticPrecision, Loads, Params, State};
+use crate::sparse::{Coarse, Columns, Layout, NotPositiveDefinite, Operator, RestFactor, RigidCoarse, RigidParts, Segment};
 
 /// Bodies with more nodes go without a factor: its memory and the time to make it grow faster than what it saves.
 const MAX_NODES: usize = 20_000;
 /// Where no diagonal block is more than this many times the mass of its node, rounding to f32 leaves the matrix
 /// positive definite.
 const SINGLE: f64 = 1e5;
+/// The same where contacts are solved, whose gaps are to be exact to a part of the contact tolerance.
+const SINGLE_IN_CONTACT: f64 = 3e3;
+/// Iterations on the matrix in f32 that do as much as a solve with the factor, which reads its memory twice.
+const ITERATIONS: usize = 10;
 /// Memory of the compliance columns of one body [bytes].
 const COLUMNS_LIMIT: usize = 256 << 20;
 /// Factors of this many time steps are kept: a step that fails is halved and later whole again.
@@ -75,15 +79,14 @@ struct Kept {
     bodies: Vec<Option<RestBody>>,
     /// None where f32 does not hold the matrix.
     coarse: Vec<Option<Coarse>>,
+    /// Of each deformable body, whether contact is solved with its matrix in f32; once the others are there.
+    single: Vec<bool>,
 }
 
 impl RestPoses {
     /// Makes the coarse factors of this time step, and, if `needs_factors`, those for contact where something may
     /// touch; unless they are there. Where `cancel` is cancelled meanwhile some are missing; the next call makes them.
     pub fn select(&mut self, model: &Model, params: &Params, needs_factors: bool, cancel: &CancelToken) {
-        if self.levels.len() < model.bodies.len() {
-            self.levels = model.bodies.par_iter().map(|body| Levels::new(model, body)).collect();
-        }
         self.keep(model, params, needs_factors && model.may_touch(), cancel);
     }
 
@@ -96,10 +99,13 @@ impl RestPoses {
     }
 
     fn keep(&mut self, model: &Model, params: &Params, needs_factors: bool, cancel: &CancelToken) {
+        if self.levels.len() < model.bodies.len() {
+            self.levels = model.bodies.par_iter().map(|body| Levels::new(model, body)).collect();
+        }
         match self.kept.iter().position(|kept| kept.time_step == params.time_step) {
             Some(place) => self.kept[..=place].rotate_right(1),
             None => {
-                self.kept.insert(0, Kept { time_step: params.time_step, bodies: vec![], coarse: vec![] });
+                self.kept.insert(0, Kept { time_step: params.time_step, bodies: vec![], coarse: vec![], single: vec![] });
                 self.kept.truncate(KEPT);
             }
         }
@@ -117,8 +123,37 @@ impl RestPoses {
             // What was cut short is not kept.
             if cancel.is_cancelled() {
                 self.kept.remove(0);
+                return;
             }
         }
+        let Self { kept, levels } = self;
+        let Kept { bodies, coarse, single, .. } = &mut kept[0];
+        if single.len() < bodies.len().min(coarse.len()) {
+            let of_body = |((body, rest), (levels, coarse)): ((&Body, &Option<RestBody>), (&Levels, &Option<Coarse>))| {
+                let is_quicker = |rest: &RestBody| 2 * rest.shape.factor.memory() > ITERATIONS * levels.layout.matrix_memory();
+                coarse.is_some() && rest.as_ref().is_some_and(is_quicker) && stiffness(model, body, params.time_step) < SINGLE_IN_CONTACT
+            };
+            *single = model.bodies.iter().zip(&*bodies).zip(levels.iter().zip(&*coarse)).map(of_body).collect();
+        }
+    }
+
+    /// Whether the contacts of each deformable body are solved with its matrix in f32. Known once the factors of the time
+    /// step are there.
+    fn single(&self, params: &Params) -> &[bool] {
+        let is_known = |kept: &&Kept| kept.time_step == params.time_step && params.elastic_precision != ElasticPrecision::Double;
+        self.kept.first().filter(is_known).map_or(&[], |kept| &kept.single)
+    }
+
+    /// Whether the contacts of an island with these bodies are solved with their matrices in f32.
+    pub fn are_single(&self, params: &Params, bodies: &[Segment]) -> bool {
+        let single = self.single(params);
+        !bodies.is_empty() && bodies.iter().all(|segment| single.get(segment.body.index()) == Some(&true))
+    }
+
+    /// The same of all deformable bodies.
+    pub fn are_all_single(&self, params: &Params) -> bool {
+        let single = self.single(params);
+        !single.is_empty() && single.iter().all(|single| *single)
     }
 
     /// The levels of all bodies and their coarse factors for the selected time step.

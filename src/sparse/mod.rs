@@ -21,7 +21,7 @@ pub use operator::{Operator, RankOne, clear_fixed};
 pub use rigid::{RigidCoarse, RigidParts};
 pub use sell::Block as SingleBlock;
 pub use system::{Segment, System};
-pub use two_level::{Layout, TwoLevel};
+pub use two_level::{Corrected, Enough, Layout, TwoLevel, TwoLevelSystem, TwoLevelWork};
 
 use std::ops::Range;
 

@@ -74,21 +74,26 @@ impl Operator {
         }
     }
 
+    /// Inverts the diagonal blocks of the rigid bodies alone.
+    pub fn invert_rigid(&mut self, n_nodes: usize) {
+        self.inverse_diagonals.resize(n_nodes + self.rigid_blocks.len(), Mat3::zeros());
+        for (inverse, block) in self.inverse_diagonals[n_nodes..].iter_mut().zip(&self.rigid_blocks) {
+            // Zero for a driven body, which has no mass that counts.
+            *inverse = block.try_inverse().unwrap_or_else(Mat3::zeros);
+        }
+    }
+
     /// Inverts the diagonal blocks, once the blocks and rank-one terms of a step stand.
     pub fn invert_diagonals(&mut self, pattern: &Pattern, fixed: &[bool]) {
+        self.invert_rigid(pattern.n_rows());
         let mut extra = vec![];
         for term in &self.rank_ones {
             for (n, w) in term.nodes.iter().zip(&term.weights) {
                 extra.push((*n, term.factor * w * w));
             }
         }
-        self.inverse_diagonals.resize(pattern.n_rows() + self.rigid_blocks.len(), Mat3::zeros());
         let (blocks, diagonals) = (&self.blocks, &pattern.diagonals);
-        let (nodes, rigid) = self.inverse_diagonals.split_at_mut(pattern.n_rows());
-        for (inverse, block) in rigid.iter_mut().zip(&self.rigid_blocks) {
-            // Zero for a driven body, which has no mass that counts.
-            *inverse = block.try_inverse().unwrap_or_else(Mat3::zeros);
-        }
+        let nodes = &mut self.inverse_diagonals[..pattern.n_rows()];
         nodes.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, inverses)| {
             for (k, inverse) in inverses.iter_mut().enumerate() {
                 let i = chunk * CHUNK + k;

@@ -6,6 +6,8 @@
 //! with W~ move the contacts exactly as foreseen, so gaps, sticking and cones hold after every pass; the passes only
 //! remove what A~ leaves of the elastic residual.
 
+mod single;
+
 use super::RowSolver;
 use super::warped::{self, ContactIsland};
 use super::working_set::WorkingSet;
@@ -14,7 +16,7 @@ use crate::contact::dual;
 use crate::contact::problem::restore_momentum;
 use crate::contact::{Block, Constraint, Law, NaturalError, Problem};
 use crate::math::Vec3;
-use crate::sparse::{FactorWork, System, axpy, dot, xpay};
+use crate::sparse::{FactorWork, System, TwoLevelWork, axpy, dot, xpay};
 
 /// Elastic corrections with fixed rows, at most.
 pub const MAX_PASSES: u32 = 12;
@@ -77,6 +79,8 @@ struct BlockWork {
     last: f64,
     /// Applications of the factor since they were last asked for.
     solves: u32,
+    /// Corrections with the matrix in f32.
+    single: TwoLevelWork,
 }
 
 /// Passes contract slower than this: the elastic solve becomes a conjugate-gradient one.
@@ -142,6 +146,12 @@ impl RowSolver for Cwc {
 
     fn solve_rows(&mut self, problem: &Problem, rows: &mut [Constraint], dv: &mut [Vec3], accuracy: f64) -> RowsSolved {
         let mut solved = RowsSolved::default();
+        if problem.is_single() {
+            let before = self.failures;
+            solved.settled = self.iterate_single(problem, rows, dv, accuracy, &mut solved);
+            solved.failures = self.failures - before;
+            return solved;
+        }
         let is_large = |block: &Block| block.rest.is_none() && block.segment.unknowns.len() > 2;
         if rows.is_empty() && problem.blocks.iter().any(is_large) {
             // Without a factor, one long solve is better than many short ones.

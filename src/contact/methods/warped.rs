@@ -325,7 +325,7 @@ fn add_motions<S: Simd>(
     let rows = |m: &Mat3| [0, 1, 2].map(|r| [m[(r, 0)] as f32, m[(r, 1)] as f32, m[(r, 2)] as f32, 0.0]);
     // The block diagonal of A, for a body without a factor or where a column is missing.
     let own = |turned: &dyn Fn(Mat3) -> Mat3| {
-        let inverse = problem.system.a.inverse_diagonals[block.segment.unknowns.start + entry.place as usize];
+        let inverse = problem.inverse_diagonal(block.segment.unknowns.start + entry.place as usize);
         places.binary_search(&entry.place).ok().map(|slot| (slot, rows(&turned(inverse))))
     };
     let Some(rest) = &block.rest else {

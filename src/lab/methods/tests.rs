@@ -142,6 +142,7 @@ impl Parts {
         let block = |(segment, (factor, columns)): (&Segment, _)| Block {
             segment: segment.clone(),
             rest: Some(Rest { factor, columns, rotations: &self.rotations }),
+            single: None,
             mass: None,
         };
         self.segments.iter().zip(self.rests.iter().map(|(factor, columns)| (factor, columns))).map(block).collect()

@@ -4,7 +4,7 @@ use super::*;
 use crate::body::BodyRef;
 use crate::cancel::CancelToken;
 use crate::math::Quat;
-use crate::sparse::{Operator, Segment, System, conjugate_gradient, dot, elastic_box};
+use crate::sparse::{Coarse, Operator, Segment, Solved, System, Until, conjugate_gradient, dot, elastic_box};
 
 /// The matrix of a box whose nodes are turned by R, R A R^T, in f64 and for the two-level solver, with and without a
 /// spring.
@@ -14,7 +14,13 @@ struct Turned {
     fixed: Vec<bool>,
     layout: Layout,
     coarse: Coarse,
-    system: TwoLevel,
+    matrix: TwoLevel,
+}
+
+impl Turned {
+    fn system(&self, coarse: bool) -> TwoLevelSystem<'_> {
+        TwoLevelSystem { layout: &self.layout, coarse: coarse.then_some(&self.coarse), matrix: &self.matrix }
+    }
 }
 
 fn turned(n_fixed: usize, springs: Vec<RankOne>) -> Turned {
@@ -32,20 +38,20 @@ fn turned(n_fixed: usize, springs: Vec<RankOne>) -> Turned {
     sources.push(Block::default());
     // Rows sum up to the masses.
     let mass = |i: usize| pattern.row(i).map(|b| a.blocks[b].trace() / 3.0).sum::<f64>();
-    let mut system = TwoLevel::default();
-    system.assemble(&layout, &sources, mass, a.rank_ones.iter().copied(), |_| turn);
-    Turned { pattern, fixed, layout, coarse, system, a }
+    let mut matrix = TwoLevel::default();
+    matrix.assemble(&layout, &sources, mass, a.rank_ones.iter().copied(), |_| turn);
+    Turned { pattern, fixed, layout, coarse, matrix, a }
 }
 
 /// 2-norms of the true residual of a solve from a start value, and of the load.
-fn solved(case: &mut Turned, start: impl Fn(usize) -> Vec3, tolerance: f64) -> (Solved, f64, f64) {
+fn solved(case: &Turned, start: impl Fn(usize) -> Vec3, tolerance: f64) -> (Solved, f64, f64) {
     let n = case.fixed.len();
     let is_free = |i: usize| if case.fixed[i] { 0.0 } else { 1.0 };
     let b: Vec<Vec3> = (0..n).map(|i| Vec3::new((i as f64).sin(), (1.7 * i as f64).cos(), 2.0) * is_free(i)).collect();
     let mut x: Vec<Vec3> = (0..n).map(|i| start(i) * is_free(i)).collect();
     let bound = tolerance * dot(&b, &b).sqrt();
     let until = Until { residual: bound, iterations: 200, cancel: CancelToken::never() };
-    let solved = case.system.solve(&case.layout, Some(&case.coarse), &b, &mut x, until);
+    let solved = case.system(true).solve(&b, &mut x, until, &mut TwoLevelWork::default());
     assert!((0..n).all(|i| !case.fixed[i] || x[i] == Vec3::zeros()));
     let mut r = vec![Vec3::zeros(); n];
     case.a.apply(&case.pattern, &case.fixed, &(0..n), &x, &mut r);
@@ -56,8 +62,8 @@ fn solved(case: &mut Turned, start: impl Fn(usize) -> Vec3, tolerance: f64) -> (
 #[test]
 fn the_true_residual_meets_the_tolerance_in_few_iterations() {
     for n_fixed in [0, 100] {
-        let mut case = turned(n_fixed, vec![]);
-        let (outcome, residual, load) = solved(&mut case, |_| Vec3::zeros(), 1e-4);
+        let case = turned(n_fixed, vec![]);
+        let (outcome, residual, load) = solved(&case, |_| Vec3::zeros(), 1e-4);
         assert!(outcome.converged && residual < 1.1e-4 * load, "{outcome:?} {residual} {load}");
         // The block diagonal alone takes more than twice as many.
         let n = case.fixed.len();
@@ -70,12 +76,12 @@ fn the_true_residual_meets_the_tolerance_in_few_iterations() {
         let jacobi = conjugate_gradient(&system, &b, &mut x, until, &mut Default::default());
         assert!(2 * outcome.iterations < jacobi.iterations, "{outcome:?} {jacobi:?}");
         let mut alone = vec![Vec3::zeros(); n];
-        let single = case.system.solve(&case.layout, None, &b, &mut alone, until);
+        let single = case.system(false).solve(&b, &mut alone, until, &mut TwoLevelWork::default());
         assert!(single.converged && single.iterations.abs_diff(jacobi.iterations) <= 2, "{single:?} {jacobi:?}");
         // From the answer there is nothing left to do; a start that is far off is dropped.
-        let (again, ..) = solved(&mut case, |i| x[i], 2e-4);
+        let (again, ..) = solved(&case, |i| x[i], 2e-4);
         assert!(again.iterations <= 1, "{again:?}");
-        let (afresh, ..) = solved(&mut case, |_| Vec3::repeat(1e3), 1e-4);
+        let (afresh, ..) = solved(&case, |_| Vec3::repeat(1e3), 1e-4);
         assert_eq!(afresh, outcome);
     }
 }
@@ -84,7 +90,40 @@ fn the_true_residual_meets_the_tolerance_in_few_iterations() {
 fn springs_are_part_of_the_matrix() {
     let nodes = [999, 998, 997, 989, 5, 0, 0, 0, 0, 0, 0, 0];
     let weights = [0.4, 0.3, 0.2, 0.05, 0.05, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-    let mut case = turned(100, vec![RankOne { nodes, weights, factor: 30.0 }]);
-    let (outcome, residual, load) = solved(&mut case, |_| Vec3::zeros(), 1e-4);
+    let case = turned(100, vec![RankOne { nodes, weights, factor: 30.0 }]);
+    let (outcome, residual, load) = solved(&case, |_| Vec3::zeros(), 1e-4);
     assert!(outcome.converged && residual < 1.1e-4 * load, "{outcome:?} {residual} {load}");
+}
+
+#[test]
+fn corrections_go_on_from_what_is_left() {
+    let nodes = [999, 998, 997, 989, 5, 0, 0, 0, 0, 0, 0, 0];
+    let weights = [0.4, 0.3, 0.2, 0.05, 0.05, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    let case = turned(100, vec![RankOne { nodes, weights, factor: 30.0 }]);
+    let n = case.fixed.len();
+    let load = |k: f64| (0..n).map(|i| Vec3::new((k * i as f64).sin(), 1.0, k) * if i < 100 { 0.0 } else { 1.0 }).collect::<Vec<_>>();
+    let (first, change) = (load(0.3), load(2.1));
+    let residual = |b: &[Vec3], x: &[Vec3]| {
+        let mut r = vec![Vec3::zeros(); n];
+        case.a.apply(&case.pattern, &case.fixed, &(0..n), x, &mut r);
+        r.iter().zip(b).map(|(r, b)| (b - r).norm_squared()).sum::<f64>().sqrt()
+    };
+    let (system, mut work, mut x) = (case.system(true), TwoLevelWork::default(), vec![Vec3::zeros(); n]);
+    system.begin_corrections(&first, &x, &mut work);
+    let enough = |left: f64, part: f64| Enough { left, part, iterations: 200, cancel: CancelToken::never() };
+    let rough = system.correct(enough(0.0, 0.05), &mut x, &mut work);
+    assert!(rough.iterations > 2 && (residual(&first, &x) / rough.residual - 1.0).abs() < 1e-3, "{rough:?}");
+    let both: Vec<Vec3> = first.iter().zip(&change).map(|(a, b)| a + b).collect();
+    system.add_load(&change, &mut work);
+    let fine = system.correct(enough(1e-5 * rough.largest, 0.0), &mut x, &mut work);
+    assert!(fine.iterations > rough.iterations && fine.left <= 1e-5 * rough.largest, "{fine:?}");
+    assert!((residual(&both, &x) / fine.residual - 1.0).abs() < 0.1 && fine.residual < 1e-4 * rough.residual, "{fine:?}");
+    // Nothing is left to do, and what must end at once does nothing.
+    let again = system.correct(enough(fine.left * 1.001, 0.0), &mut x, &mut work);
+    assert_eq!((again.iterations, again.largest), (0, 0.0));
+    // The block of a node as the matrix in f64 has it.
+    for node in [0, 5, 100, 998, 999] {
+        let (single, double) = (case.matrix.inverse_diagonal(&case.layout, node), case.a.inverse_diagonals[node]);
+        assert!((single - double).amax() <= 1e-5 * double.amax(), "{single} {double}");
+    }
 }

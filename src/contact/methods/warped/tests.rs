@@ -88,6 +88,7 @@ fn difference(turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> [f64; 2] {
         .map(|((((unknowns, factor), columns), rotations), body)| Block {
             segment: Segment { body: BodyRef::Deformable(body), start: unknowns.start, unknowns },
             rest: Some(Rest { factor, columns, rotations }),
+            single: None,
             mass: None,
         })
         .collect();

@@ -1,0 +1,241 @@
+//! Passes where the deformable bodies have their matrix in f32. Velocities are corrected by conjugate gradients of two
+//! levels on the true matrix, whose residual goes on from pass to pass: an iteration reads a tenth of what a solve with
+//! the factor reads, and bodies that are far from their rest pose take no more of them. W~ only finds the forces; gaps
+//! and slip are those of the true compliance, and say when the forces are good.
+
+use super::{ACCEPTED, BlockWork, Chain, Cwc, DualWork, FINEST, FORCING, MAX_FAILURES, ROUGH, Rows};
+use super::{assembly_work, elastic_part, release, store};
+use crate::contact::driver::RowsSolved;
+use crate::contact::methods::warped::{self, ContactIsland};
+use crate::contact::problem::restore_momentum;
+use crate::contact::{Block, Constraint, NaturalError, Problem, Single};
+use crate::math::Vec3;
+use crate::sparse::{Corrected, Enough};
+
+/// A pass corrects velocities to this part of what it begins with.
+const PART: f64 = 0.01;
+/// Most iterations of a pass.
+const MAX_ITERATIONS: u32 = 80;
+
+impl Cwc {
+    /// Forces and velocities for the present rows, gaps to `accuracy` [m]; true if both are within their tolerances.
+    pub(super) fn iterate_single(
+        &mut self,
+        problem: &Problem,
+        rows: &mut [Constraint],
+        dv: &mut [Vec3],
+        mut accuracy: f64,
+        outcome: &mut RowsSolved,
+    ) -> bool {
+        let Self {
+            islands,
+            assembly,
+            rows_of_blocks,
+            laws,
+            forces: [p, before],
+            residual: change,
+            z: load,
+            blocks: block_work,
+            duals,
+            max_passes,
+            failures,
+            is_first,
+            working_set,
+            ..
+        } = self;
+        let bounds = &problem.bounds;
+        let is_touched = !rows.is_empty();
+        let mut n_rows = working_set.begin(problem, rows, dv, accuracy);
+        load.copy_from_slice(problem.rhs);
+        for row in &rows[..n_rows] {
+            problem.spread(row, &row.force_on_first(), 1.0, load);
+        }
+        problem.system.clear_fixed(load);
+        SingleParts::of(problem, load, dv, block_work).for_each(&|block, load, dv, work| {
+            if let Some(Single { system, .. }) = block.single {
+                system.begin_corrections(load, dv, &mut work.single);
+            }
+            Corrected::default()
+        });
+        let mut is_assembled = false;
+        let mut product_of_w = 0;
+        let (mut tolerance, mut acceptable, mut part) = (accuracy, accuracy, PART);
+        for passes_left in (0..*max_passes).rev() {
+            if problem.must_end() {
+                outcome.exhausted = true;
+                break;
+            }
+            // Without contacts the residual tells when to stop.
+            let bound = if is_touched { elastic_part(problem, accuracy) } else { 0.0 };
+            let enough = Enough { left: bound / problem.dt, part, iterations: MAX_ITERATIONS, cancel: problem.cancel };
+            let corrected = SingleParts::of(problem, load, dv, block_work).for_each(&|block, load, dv, work| correct(problem, block, load, dv, enough, work));
+            problem.allowance.spend(u64::from(corrected.iterations + 1) * product_work(problem));
+            outcome.iterations += corrected.iterations;
+            outcome.passes += 1;
+            outcome.residual = corrected.residual;
+            let moves = corrected.largest * problem.dt;
+            if std::mem::take(is_first) && is_touched && ROUGH * moves > accuracy {
+                accuracy = ROUGH * moves;
+                outcome.accuracy = accuracy;
+                (tolerance, acceptable) = (tolerance.max(accuracy), accuracy);
+            }
+            if !is_touched {
+                if outcome.residual <= bounds.residual {
+                    return true;
+                }
+                continue;
+            }
+            let grown = working_set.grow(problem, rows, n_rows, dv, tolerance);
+            if grown > n_rows || !is_assembled {
+                if is_assembled {
+                    store(&mut rows[..n_rows], p);
+                }
+                (n_rows, is_assembled) = (grown, true);
+                problem.allowance.spend(assembly_work(problem, &rows[..n_rows], rows_of_blocks));
+                if problem.must_end() {
+                    outcome.exhausted = true;
+                    return false;
+                }
+                warped::assemble(problem, &mut rows[..n_rows], islands, assembly);
+                duals.resize_with(islands.len(), DualWork::default);
+                laws.clear();
+                laws.extend(rows[..n_rows].iter().map(|c: &Constraint| c.law));
+                p.clear();
+                p.extend(rows[..n_rows].iter().map(Constraint::force_on_first));
+                let stored: usize = islands.iter().map(|island| island.compliance.n_entries()).sum();
+                product_of_w = (stored * size_of::<f32>()) as u64;
+            }
+            let contacts = &mut rows[..n_rows];
+            let error = natural_error(problem, contacts, p, islands, dv);
+            let is_still = corrected.left * problem.dt <= bound;
+            if error < acceptable {
+                if is_still {
+                    keep_momentum(problem, load, dv);
+                    store(contacts, p);
+                    release(contacts, |unknown| dv[problem.place(unknown)], problem.dt, accuracy / ACCEPTED);
+                    return true;
+                }
+                part = 0.0;
+                continue;
+            }
+            if passes_left == 0 {
+                break;
+            }
+            part = PART;
+            let aim = f64::max(FINEST / ACCEPTED * accuracy, FORCING * error);
+            tolerance = accuracy.max(aim);
+            let is_last = tolerance == accuracy;
+            before.clone_from(p);
+            let chain = if is_last && *failures < MAX_FAILURES { Chain::Whole } else { Chain::First };
+            let found = Rows { problem, contacts, laws, dv, tolerance, aim, chain }.solve_forces(islands, duals, p);
+            outcome.iterations += found.iterations;
+            outcome.dual_iterations += found.iterations;
+            problem.allowance.spend(u64::from(found.iterations) * product_of_w);
+            // What the whole chain cannot do better is taken within the tolerance itself.
+            acceptable = if is_last && !found.converged { accuracy / ACCEPTED } else { accuracy };
+            *failures += u32::from(is_last && !found.converged);
+            if bounds.gives_up && *failures >= MAX_FAILURES && found.error.max() >= acceptable {
+                break;
+            }
+            change.fill(Vec3::zeros());
+            for ((contact, p), before) in contacts.iter().zip(&*p).zip(&*before) {
+                problem.spread(contact, &(p - before), 1.0, change);
+            }
+            problem.system.clear_fixed(change);
+            load.iter_mut().zip(&*change).for_each(|(load, change)| *load += change);
+            SingleParts::of(problem, change, dv, block_work).for_each(&|block, change, _, work| {
+                if let Some(Single { system, .. }) = block.single {
+                    system.add_load(change, &mut work.single);
+                }
+                Corrected::default()
+            });
+        }
+        if is_assembled {
+            store(&mut rows[..n_rows], p);
+        }
+        false
+    }
+}
+
+/// Corrects the velocity changes `dv` of a body under its load.
+fn correct(problem: &Problem, block: &Block, load: &[Vec3], dv: &mut [Vec3], enough: Enough, work: &mut BlockWork) -> Corrected {
+    if let Some(Single { system, .. }) = block.single {
+        return system.correct(enough, dv, &mut work.single);
+    }
+    // The block diagonal of a rigid body is its matrix.
+    let inverses = &problem.system.a.inverse_diagonals[block.segment.unknowns.clone()];
+    let mut largest = 0.0f64;
+    for ((dv, load), inverse) in dv.iter_mut().zip(load).zip(inverses) {
+        let found = inverse * load;
+        largest = largest.max((found - *dv).amax());
+        *dv = found;
+    }
+    Corrected { largest, ..Corrected::default() }
+}
+
+/// Largest natural map of the contacts, with the velocity changes as they are [m].
+fn natural_error(problem: &Problem, contacts: &[Constraint], p: &[Vec3], islands: &[ContactIsland], dv: &[Vec3]) -> f64 {
+    let of_island = |ContactIsland { contacts: range, compliance }: &ContactIsland| {
+        problem.natural_error(&contacts[range.clone()], &p[range.clone()], compliance.scales(), dv)
+    };
+    // What is not a number is the most.
+    let worse = |most: f64, error: NaturalError| if error.max() <= most { most } else { error.max() };
+    islands.iter().map(of_island).fold(0.0, worse)
+}
+
+/// A body changes its momentum by the impulses on it, whatever the matrix in f32 makes of them.
+fn keep_momentum(problem: &Problem, load: &[Vec3], dv: &mut [Vec3]) {
+    for block in problem.blocks {
+        let (Some(mass), Some(Single { node_masses, damped, .. })) = (block.mass, block.single) else { continue };
+        let range = block.segment.places();
+        let own: Vec3 = dv[range.clone()].iter().zip(node_masses).map(|(dv, mass)| dv * *mass).sum();
+        restore_momentum(&mut dv[range.clone()], load[range].iter().sum::<Vec3>() - own * damped, mass);
+    }
+}
+
+/// What a product with the matrices of all bodies reads [bytes].
+fn product_work(problem: &Problem) -> u64 {
+    problem.blocks.iter().filter_map(|block| block.single).map(|single| single.system.layout.matrix_memory() as u64).sum()
+}
+
+/// Consecutive blocks with their memory and their parts of two vectors.
+struct SingleParts<'a, 'b> {
+    blocks: &'a [Block<'b>],
+    load: &'a [Vec3],
+    dv: &'a mut [Vec3],
+    work: &'a mut [BlockWork],
+}
+
+impl<'a, 'b> SingleParts<'a, 'b> {
+    fn of(problem: &Problem<'b>, load: &'a [Vec3], dv: &'a mut [Vec3], work: &'a mut [BlockWork]) -> Self
+    where
+        'b: 'a,
+    {
+        Self { blocks: problem.blocks, load, dv, work }
+    }
+
+    /// Hands each block to `each`, halves of them to different threads; returns the largest of what it tells.
+    fn for_each(self, each: &(impl Fn(&Block, &[Vec3], &mut [Vec3], &mut BlockWork) -> Corrected + Sync)) -> Corrected {
+        let Self { blocks, load, dv, work } = self;
+        match blocks {
+            [] => Corrected::default(),
+            [block] => each(block, load, dv, &mut work[0]),
+            [first, ..] => {
+                let (blocks, blocks_after) = blocks.split_at(blocks.len() / 2);
+                let here = blocks_after[0].segment.start - first.segment.start;
+                let ((load, load_after), (dv, dv_after)) = (load.split_at(here), dv.split_at_mut(here));
+                let (work, work_after) = work.split_at_mut(blocks.len());
+                let (a, b) = rayon::join(
+                    || SingleParts { blocks, load, dv, work }.for_each(each),
+                    || SingleParts { blocks: blocks_after, load: load_after, dv: dv_after, work: work_after }.for_each(each),
+                );
+                Corrected {
+                    iterations: a.iterations.max(b.iterations),
+                    largest: a.largest.max(b.largest),
+                    left: a.left.max(b.left),
+                    residual: a.residual.hypot(b.residual),
+                }
+            }
+        }
+    }
+}

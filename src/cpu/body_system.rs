@@ -1,0 +1,44 @@
+//! The matrix of one deformable body in f32.
+
+use super::matrix::Matrix;
+use crate::elastic::Levels;
+use crate::sparse::{RankOne, Segment, TwoLevel, TwoLevelWork};
+use crate::step::StepInputs;
+
+/// The matrix of a body, once it is assembled in a step, and memory of its solve.
+#[derive(Default)]
+pub struct BodySystem {
+    pub matrix: TwoLevel,
+    pub work: TwoLevelWork,
+    is_assembled: bool,
+}
+
+impl BodySystem {
+    /// Another step begins.
+    pub fn forget(&mut self) {
+        self.is_assembled = false;
+    }
+
+    /// Takes the matrix of a body in a step, unless it is there.
+    pub fn assemble(&mut self, step: &StepInputs, matrix: &Matrix, levels: &Levels, segment: &Segment) {
+        if std::mem::replace(&mut self.is_assembled, true) {
+            return;
+        }
+        let (model, rotations) = (step.model, matrix.rotations());
+        let damped = damped(step, segment);
+        let sum = |i: usize| damped * model.node_masses[i];
+        let springs = springs_of(matrix, segment).copied();
+        self.matrix.assemble(&levels.layout, matrix.single_blocks(), sum, springs, |point| levels.rotation(point, rotations));
+    }
+}
+
+/// What mass damping makes of a mass of the body in a step.
+pub fn damped(step: &StepInputs, segment: &Segment) -> f64 {
+    1.0 + step.params.time_step * step.model.bodies[segment.body.index()].material.mass_damping
+}
+
+/// The springs that hold a body.
+pub fn springs_of<'m>(matrix: &'m Matrix, segment: &Segment) -> impl Iterator<Item = &'m RankOne> {
+    let nodes = segment.unknowns.clone();
+    matrix.operator().rank_ones.iter().filter(move |spring| nodes.contains(&(spring.nodes[0] as usize)))
+}
