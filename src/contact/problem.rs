@@ -7,6 +7,7 @@ use super::{Constraint, Law, NaturalError, Scale};
 use crate::body::BodyRef;
 use crate::budget::Allowance;
 use crate::cancel::CancelToken;
+use crate::elastic::NodeRotations;
 use crate::math::{Mat3, Vec3};
 use crate::sparse::{Columns, RestFactor, Segment, Solved, System, TwoLevelSystem, Until, conjugate_gradient};
 
@@ -70,7 +71,7 @@ pub struct Rest<'a> {
     /// Compliance of the nodes that surface points move with.
     pub columns: &'a Columns,
     /// Rotation of each node of the body from the pose that the factor knows.
-    pub rotations: &'a [Mat3],
+    pub rotations: NodeRotations<'a>,
 }
 
 /// The matrix of a deformable body in f32, and what its rows sum up to.

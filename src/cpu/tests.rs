@@ -13,7 +13,7 @@ use crate::contact::islands::Island;
 use crate::contact::methods::RowSolver;
 use crate::contact::methods::cwc::Cwc;
 use crate::contact::{Block, Bounds, Constraint, Problem, Rest, Status};
-use crate::elastic::{RestBody, RestPoses, SystemInputs, elements, matrix, right_hand_side, stiffness};
+use crate::elastic::{RestPoses, RestShape, SystemInputs, elements, matrix, right_hand_side, stiffness};
 use crate::geometry::{Bvh, Shape};
 use crate::material::Material;
 use crate::math::{Isometry, Mat3, Quat, Vec3};
@@ -73,9 +73,10 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
     let island = Island { candidates, ..Island::whole(model) };
     let local: Vec<u32> = (0..model.n_unknowns() as u32).collect();
     let mut blocks: Vec<Block> = vec![];
-    for (segment, rest) in island.segments.iter().zip(rests) {
-        let RestBody { shape, rotations, .. } = rest.as_ref().unwrap();
-        let rest = Some(Rest { factor: &shape.factor, columns: &shape.columns, rotations });
+    for (k, (segment, rest)) in island.segments.iter().zip(rests).enumerate() {
+        let body = rest.as_ref().unwrap();
+        let RestShape { factor, columns } = &*body.shape;
+        let rest = Some(Rest { factor, columns, rotations: body.rotations(model, k, &rotations) });
         blocks.push(Block { segment: segment.clone(), rest, single: None, mass: Some(model.bodies[segment.body.index()].mass) });
     }
     let system = System { a: &a, pattern: &model.pattern, fixed: &model.fixed, segments: &island.segments };
@@ -137,12 +138,13 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
         let largest = |z: &mut dyn Iterator<Item = Vec3>| z.map(|z| z.amax()).fold(0.0, f64::max) * dt;
         let moves = largest(&mut z.iter().copied());
         let mut foreseen = 0.0f64;
-        for (body, rest) in model.bodies.iter().zip(rests) {
-            let RestBody { shape, rotations, .. } = rest.as_ref().unwrap();
-            let turned: Vec<Vec3> = r[body.nodes.clone()].iter().zip(rotations).map(|(r, rotation)| rotation.tr_mul(r)).collect();
+        for (k, (body, rest)) in model.bodies.iter().zip(rests).enumerate() {
+            let rest = rest.as_ref().unwrap();
+            let turns = rest.rotations(model, k, &rotations);
+            let turned: Vec<Vec3> = r[body.nodes.clone()].iter().enumerate().map(|(i, r)| turns.get(i).tr_mul(r)).collect();
             let mut z = turned.clone();
-            shape.factor.solve(&turned, &mut z, &mut Default::default());
-            foreseen = foreseen.max(largest(&mut z.iter().zip(rotations).map(|(z, rotation)| rotation * z)));
+            rest.shape.factor.solve(&turned, &mut z, &mut Default::default());
+            foreseen = foreseen.max(largest(&mut z.iter().enumerate().map(|(i, z)| turns.get(i) * z)));
         }
         let mut solver = Cwc::with_max_passes(1);
         solver.begin(&problem, &dv);
@@ -215,7 +217,8 @@ fn the_matrix_of_a_turned_body_is_turned() {
         matrix(inputs, &elements_now.tangents, &mut a, &mut vec![]);
         let mut poses = RestPoses::default();
         poses.turn(&model, &params, &rotations, CancelToken::never());
-        (a.blocks, poses.bodies()[0].as_ref().unwrap().rotations.clone())
+        let found = poses.bodies()[0].as_ref().unwrap().rotations(&model, 0, &rotations);
+        (a.blocks, (0..model.n_nodes()).map(|node| found.get(node)).collect::<Vec<_>>())
     };
     let rest = State::initial(&model);
     let mut turned = rest.clone();
@@ -260,15 +263,16 @@ fn bodies_that_are_alike_share_a_shape() {
     let mut a = Operator::default();
     let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &Loads::default() };
     matrix(inputs, &elements_now.tangents, &mut a, &mut vec![]);
-    for (body, rest) in model.bodies.iter().zip(rests) {
+    for (k, (body, rest)) in model.bodies.iter().zip(rests).enumerate() {
         let rest = rest.as_ref().unwrap();
+        let rotations = rest.rotations(&model, k, &state.rotations);
         let x: Vec<Vec3> = (0..body.nodes.len()).map(|i| Vec3::new((i as f64).sin(), 1.0, (3.0 * i as f64).cos())).collect();
         let mut b = x.clone();
         a.apply(&model.pattern, &model.fixed, &body.nodes, &x, &mut b);
-        let turned: Vec<Vec3> = b.iter().zip(&rest.rotations).map(|(b, r)| r.tr_mul(b)).collect();
+        let turned: Vec<Vec3> = b.iter().enumerate().map(|(i, b)| rotations.get(i).tr_mul(b)).collect();
         let mut found = x.clone();
         rest.shape.factor.solve(&turned, &mut found, &mut Default::default());
-        let off = found.iter().zip(&rest.rotations).zip(&x).map(|((y, r), x)| (r * y - x).norm()).fold(0.0, f64::max);
+        let off = found.iter().zip(&x).enumerate().map(|(i, (y, x))| (rotations.get(i) * y - x).norm()).fold(0.0, f64::max);
         assert!(off < 1e-4, "{off}");
     }
 }

@@ -61,7 +61,8 @@ impl TouchedIslands<'_> {
         let share = island.n_unknowns() as f64 / step.model.n_unknowns() as f64;
         let allowance = Allowance::of_island(self.work_left, self.n_islands, share);
         let mut blocks: Vec<Block> = reuse_allocation(std::mem::take(memory));
-        self.assemble_single(island, systems);
+        let mut report = StepReport::timed(self.clock);
+        report.stages.time("assembly", || self.assemble_single(island, systems));
         blocks.extend(self.blocks(island, systems));
         let problem = Problem {
             system: System { a: matrix.operator(), pattern: &step.model.pattern, fixed: &step.model.fixed, segments: &island.segments },
@@ -74,7 +75,6 @@ impl TouchedIslands<'_> {
             cancel: &step.loads.cancel,
             allowance: &allowance,
         };
-        let mut report = StepReport::timed(self.clock);
         self.relinearise(&problem, island, solver.as_mut(), work, &mut report);
         step.loads.budget.take(&allowance);
         // All methods are measured with the same scales.
@@ -114,7 +114,9 @@ impl TouchedIslands<'_> {
 
     /// The matrices of the bodies of an island in f32, if it is solved with these.
     fn assemble_single(&self, island: &Island, systems: &mut [BodySystem]) {
-        let (deformable, Some((rests, (levels, _)))) = (island.deformable(), self.rests.map(|rests| (rests, rests.coarse()))) else { return };
+        let (deformable, Some((rests, (levels, _)))) = (island.deformable(), self.rests.map(|rests| (rests, rests.coarse()))) else {
+            return;
+        };
         if rests.are_single(self.step.params, deformable) {
             let assemble = |(segment, system): (&Segment, &mut BodySystem)| {
                 system.assemble(self.step, self.matrix, &levels[segment.body.index()], segment);
@@ -129,11 +131,13 @@ impl TouchedIslands<'_> {
         let is_single = self.rests.is_some_and(|rests| rests.are_single(step.params, island.deformable()));
         island.segments.iter().enumerate().map(move |(k, segment)| {
             let place = segment.body.is_deformable().then(|| segment.body.index());
-            let rest = place.zip(self.rests).and_then(|(place, rests)| rests.bodies().get(place)?.as_ref()).map(|rest| Rest {
-                factor: &rest.shape.factor,
-                columns: &rest.shape.columns,
-                rotations: &rest.rotations,
-            });
+            let rest = place.zip(self.rests).and_then(|(place, rests)| Some((place, rests.bodies().get(place)?.as_ref()?))).map(
+                |(place, rest)| Rest {
+                    factor: &rest.shape.factor,
+                    columns: &rest.shape.columns,
+                    rotations: rest.rotations(model, place, self.matrix.rotations()),
+                },
+            );
             let single = place.zip(self.rests).filter(|_| is_single).map(|(place, rests)| {
                 let (levels, coarse) = rests.coarse();
                 let system = TwoLevelSystem { layout: &levels[place].layout, coarse: coarse[place].as_ref(), matrix: &systems[k].matrix };

@@ -1,10 +1,11 @@
 //! The rest pose as a preconditioner: one factor a shape and time step, turned by the rotations of the nodes.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
+use super::node_rotations::{Asked, NodeRotations, node_rotation};
 use super::rotation::{self, Quaternion};
 use super::{SystemInputs, elements, matrix};
 use crate::cancel::CancelToken;
@@ -41,8 +42,21 @@ pub struct RestBody {
     pub shape: Arc<RestShape>,
     /// Rotation from the rest pose of the body that the shape was made of to the rest pose of this body.
     pub turn: Mat3,
-    /// Rotation of each node from the pose of the shape.
-    pub rotations: Vec<Mat3>,
+    /// Rotation of each node from the pose of the shape; of a body whose contacts are solved with its matrix in f32
+    /// those that were asked for.
+    rotations: Vec<Mat3>,
+    asked: Vec<OnceLock<Mat3>>,
+}
+
+impl RestBody {
+    /// Rotations of the nodes of the body number `body` in the step to whose tet rotations it was last turned.
+    pub fn rotations<'a>(&'a self, model: &'a Model, body: usize, tet_rotations: &'a [Quaternion]) -> NodeRotations<'a> {
+        let Self { turn, rotations, asked, .. } = self;
+        match asked.is_empty() {
+            true => NodeRotations::All(rotations),
+            false => NodeRotations::Asked(Asked { model, tet_rotations, first: model.bodies[body].nodes.start, turn: *turn, found: asked }),
+        }
+    }
 }
 
 /// The matrix layout and the coarse space of one deformable body, and the tets whose rotations its points take.
@@ -170,20 +184,20 @@ impl RestPoses {
     pub fn turn(&mut self, model: &Model, params: &Params, tet_rotations: &[Quaternion], cancel: &CancelToken) {
         self.keep(model, params, true, cancel);
         let Some(kept) = self.kept.first_mut() else { return };
-        for (body, rest) in model.bodies.iter().zip(&mut kept.bodies) {
+        let is_single = kept.single.iter().copied().chain(std::iter::repeat(false));
+        for ((body, rest), is_single) in model.bodies.iter().zip(&mut kept.bodies).zip(is_single) {
             let Some(rest) = rest else { continue };
+            rest.asked.clear();
+            if is_single {
+                rest.asked.resize_with(body.nodes.len(), OnceLock::new);
+                continue;
+            }
             let turn = rest.turn;
             rest.rotations.par_iter_mut().with_min_len(128).zip(body.nodes.clone()).for_each(|(rotation, node)| {
                 *rotation = node_rotation(model, tet_rotations, node) * turn;
             });
         }
     }
-}
-
-/// Mean of the rotations of the tets at a node, weighted with their volumes.
-fn node_rotation(model: &Model, tet_rotations: &[Quaternion], node: usize) -> Mat3 {
-    let tets = model.node_corners.get(node).iter().map(|corner| Tet4::corner_of(*corner).0);
-    rotation::mean(tets.map(|tet| (tet_rotations[tet], model.tets[tet].volume)))
 }
 
 /// Most tets whose mean rotation an aggregate, or a point of the lattice, takes.
@@ -312,7 +326,7 @@ fn rest_bodies(model: &Model, a: &Operator, cancel: &CancelToken) -> Vec<Option<
     let shapes: Vec<Option<Arc<RestShape>>> = firsts.par_iter().map(|body| shape_of(*body)).collect();
     let rest_body = |(body, alike): (&Body, Option<(usize, Mat3)>)| {
         let (shape, turn) = alike?;
-        Some(RestBody { shape: shapes[shape].clone()?, turn, rotations: vec![Mat3::identity(); body.nodes.len()] })
+        Some(RestBody { shape: shapes[shape].clone()?, turn, rotations: vec![Mat3::identity(); body.nodes.len()], asked: vec![] })
     };
     model.bodies.iter().zip(likeness).map(rest_body).collect()
 }

@@ -21,10 +21,11 @@
 //!           unless the features overlap at the end.
 //!
 //!           renewed                  renewed, none left
-//!   Following { left } --> left - 1 --------------------> Damped
+//!   Following { left } --> left - 1 --------------------> Damped { turns: 1 } --> turns + 1
 //!
 //!   Following  takes the normal of the end, turned by 15 degrees at most.
-//!   Damped     turns half of the way, and asks for more of a gap that opens less than its rows predicted (a secant).
+//!   Damped     turns half of the way, then a third, a fourth and so on: to the mean of the normals that it meets. And
+//!              it asks for more of a gap that opens less than its rows predicted (a secant).
 //! ```
 
 use crate::math::Vec3;
@@ -62,7 +63,7 @@ enum Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Damping {
     Following { left: u32 },
-    Damped,
+    Damped { turns: u32 },
 }
 
 /// The last renewal: the gap that the features had, and the one that the row was given [m].
@@ -126,13 +127,14 @@ impl RowLife {
     /// The normal and the gap that an active row takes of `found`, those of its features at the end.
     pub fn on_renewal(&mut self, present: &Present, found: Aim) -> Aim {
         self.damping = match self.damping {
-            Damping::Following { left } if left > 0 => Damping::Following { left: left - 1 },
-            _ => Damping::Damped,
+            Damping::Following { left: 0 } => Damping::Damped { turns: 1 },
+            Damping::Following { left } => Damping::Following { left: left - 1 },
+            Damping::Damped { turns } => Damping::Damped { turns: turns + 1 },
         };
         let separation = found.normal * found.gap;
         let mut aim = found;
-        if self.damping == Damping::Damped
-            && let Some(middle) = (present.normal + aim.normal).try_normalize(MIN_NORMAL_SUM)
+        if let Damping::Damped { turns } = self.damping
+            && let Some(middle) = (present.normal * f64::from(turns) + aim.normal).try_normalize(MIN_NORMAL_SUM)
         {
             aim = Aim { normal: middle, gap: separation.dot(&middle) };
         }
@@ -153,7 +155,7 @@ impl RowLife {
     /// more as they fell short of before.
     fn secant_corrected_gap(&mut self, present: &Present, gap: f64) -> f64 {
         let (opened, predicted) = (gap - self.last.gap, present.predicted_gap - self.last.given);
-        let is_short = self.damping == Damping::Damped && gap <= 0.0 && predicted > PREDICTION_TOLERANCE * present.tolerance;
+        let is_short = matches!(self.damping, Damping::Damped { .. }) && gap <= 0.0 && predicted > PREDICTION_TOLERANCE * present.tolerance;
         let share = if is_short { (opened / predicted).clamp(MIN_SHARE_OF_OPENING, 1.0) } else { 1.0 };
         let given = present.contact_offset - (present.contact_offset - gap) / share;
         self.last = Renewed { gap, given };
@@ -204,6 +206,12 @@ mod tests {
         assert!(!life.wants_renewal(2.0 * TOLERANCE, || 0.0, TOLERANCE));
         let aim = life.on_renewal(&present(Vec3::x(), 0.0), Aim { normal: turned(10.0), gap: overlap });
         assert!((angle(&aim) - 5.0).abs() < 1e-9);
+        let mut again = life;
+        for turns in 2..5 {
+            let aim = again.on_renewal(&present(turned(5.0), 0.0), Aim { normal: turned(-5.0), gap: overlap });
+            let least = 10.0 / f64::from(turns + 1);
+            assert!((angle(&aim) - (5.0 - least)).abs() < 0.02, "{turns}: {}", angle(&aim));
+        }
         // The gap has hardly opened though the row predicted that it would: the secant asks for five times as much.
         assert!(aim.gap < 4.0 * overlap, "{}", aim.gap);
         let aim = RowLife::met().on_renewal(&present(Vec3::x(), 0.0), Aim { normal: turned(40.0), gap: overlap });

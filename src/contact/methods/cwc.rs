@@ -446,10 +446,10 @@ fn invert(problem: &Problem, block: &Block, r: &[Vec3], z: &mut [Vec3], work: &m
         Some(rest) => {
             let BlockWork { rotated, factor, .. } = work;
             rotated.clear();
-            rotated.extend(r.iter().zip(rest.rotations).map(|(r, rotation)| rotation.tr_mul(r)));
+            rotated.extend(r.iter().enumerate().map(|(node, r)| rest.rotations.get(node).tr_mul(r)));
             rest.factor.solve(rotated, z, factor);
             work.solves += 1;
-            z.iter_mut().zip(rest.rotations).for_each(|(z, rotation)| *z = rotation * *z);
+            z.iter_mut().enumerate().for_each(|(node, z)| *z = rest.rotations.get(node) * *z);
         }
     }
 }

@@ -299,7 +299,7 @@ fn put_jacobian(problem: &Problem, body_pair: &BodyPair, contact: &Constraint, j
             let place = entry.unknown() - block.segment.unknowns.start;
             let mut matrix = contact.row.frame * entry.matrix() * problem.dt;
             if let Some(rest) = &block.rest {
-                matrix *= rest.rotations[place];
+                matrix *= rest.rotations.get(place);
             }
             let matrix = matrix.cast::<f32>();
             let transposed = [0, 1, 2].map(|r| [matrix[(0, r)], matrix[(1, r)], matrix[(2, r)], 0.0]);
@@ -343,7 +343,7 @@ fn add_motions<S: Simd>(
         }
         return;
     }
-    let rotation = &rest.rotations[entry.place as usize];
+    let rotation = rest.rotations.get(entry.place as usize);
     let own = own(&|inverse| rotation.tr_mul(&(inverse * rotation)));
     for (slot, (place, motion)) in places.iter().zip(motions).enumerate() {
         let stored = columns.get(rest.columns, entry.place, *place).map(|block| rows(&block));

@@ -9,6 +9,7 @@ use crate::contact::methods::anticipation::Anticipation;
 use crate::contact::methods::{cwc, nodal};
 use crate::contact::problem::laws;
 use crate::contact::{Block, Bounds, Constraint, ContactPoint, JacobianEntry, Problem, Rest, Row, Scale, Source, Status};
+use crate::elastic::NodeRotations;
 use crate::geometry::tangents;
 use crate::math::{Mat3, Vec3};
 use crate::model::{PairId, PairKind};
@@ -141,7 +142,7 @@ impl Parts {
     fn blocks(&self) -> Vec<Block<'_>> {
         let block = |(segment, (factor, columns)): (&Segment, _)| Block {
             segment: segment.clone(),
-            rest: Some(Rest { factor, columns, rotations: &self.rotations }),
+            rest: Some(Rest { factor, columns, rotations: NodeRotations::All(&self.rotations) }),
             single: None,
             mass: None,
         };

@@ -115,9 +115,9 @@ fn corrections_go_on_from_what_is_left() {
     assert!(rough.iterations > 2 && (residual(&first, &x) / rough.residual - 1.0).abs() < 1e-3, "{rough:?}");
     let both: Vec<Vec3> = first.iter().zip(&change).map(|(a, b)| a + b).collect();
     system.add_load(&change, &mut work);
-    let fine = system.correct(enough(1e-5 * rough.largest, 0.0), &mut x, &mut work);
-    assert!(fine.iterations > rough.iterations && fine.left <= 1e-5 * rough.largest, "{fine:?}");
-    assert!((residual(&both, &x) / fine.residual - 1.0).abs() < 0.1 && fine.residual < 1e-4 * rough.residual, "{fine:?}");
+    let fine = system.correct(enough(1e-3 * rough.largest, 0.0), &mut x, &mut work);
+    assert!(fine.iterations > rough.iterations && fine.left <= 1e-3 * rough.largest, "{fine:?}");
+    assert!((residual(&both, &x) / fine.residual - 1.0).abs() < 0.1 && fine.residual < 0.1 * rough.residual, "{fine:?}");
     // Nothing is left to do, and what must end at once does nothing.
     let again = system.correct(enough(fine.left * 1.001, 0.0), &mut x, &mut work);
     assert_eq!((again.iterations, again.largest), (0, 0.0));

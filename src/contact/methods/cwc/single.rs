@@ -12,8 +12,10 @@ use crate::contact::{Block, Constraint, NaturalError, Problem, Single};
 use crate::math::Vec3;
 use crate::sparse::{Corrected, Enough};
 
-/// A pass corrects velocities to this part of what it begins with.
-const PART: f64 = 0.01;
+/// A pass after which others follow corrects velocities to this part of what it begins with: W~ leaves as much.
+const PART: f64 = 0.03;
+/// The elastic residual moves no more than this part of the accuracy: else it would be what the forces are sought for.
+const CLEAR: f64 = 0.15;
 /// Most iterations of a pass.
 const MAX_ITERATIONS: u32 = 80;
 
@@ -66,9 +68,10 @@ impl Cwc {
                 break;
             }
             // Without contacts the residual tells when to stop.
-            let bound = if is_touched { elastic_part(problem, accuracy) } else { 0.0 };
+            let bound = if is_touched { elastic_part(problem, accuracy).min(CLEAR * accuracy) } else { 0.0 };
             let enough = Enough { left: bound / problem.dt, part, iterations: MAX_ITERATIONS, cancel: problem.cancel };
-            let corrected = SingleParts::of(problem, load, dv, block_work).for_each(&|block, load, dv, work| correct(problem, block, load, dv, enough, work));
+            let corrected = SingleParts::of(problem, load, dv, block_work)
+                .for_each(&|block, load, dv, work| correct(problem, block, load, dv, enough, work));
             problem.allowance.spend(u64::from(corrected.iterations + 1) * product_work(problem));
             outcome.iterations += corrected.iterations;
             outcome.passes += 1;
@@ -121,7 +124,8 @@ impl Cwc {
             if passes_left == 0 {
                 break;
             }
-            part = PART;
+            // The next pass may be the last.
+            part = if PART * error < acceptable { 0.0 } else { PART };
             let aim = f64::max(FINEST / ACCEPTED * accuracy, FORCING * error);
             tolerance = accuracy.max(aim);
             let is_last = tolerance == accuracy;

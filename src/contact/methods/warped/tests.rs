@@ -5,6 +5,7 @@ use crate::body::BodyRef;
 use crate::budget::Allowance;
 use crate::cancel::CancelToken;
 use crate::contact::{ContactPoint, JacobianEntry, Rest};
+use crate::elastic::NodeRotations;
 use crate::math::Vec3;
 use crate::model::{PairId, PairKind};
 use crate::sparse::{Columns, Operator, Pattern, RestFactor, Segment, System, elastic_box};
@@ -87,7 +88,7 @@ fn difference(turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> [f64; 2] {
     let blocks: Vec<Block> = bodies
         .map(|((((unknowns, factor), columns), rotations), body)| Block {
             segment: Segment { body: BodyRef::Deformable(body), start: unknowns.start, unknowns },
-            rest: Some(Rest { factor, columns, rotations }),
+            rest: Some(Rest { factor, columns, rotations: NodeRotations::All(rotations) }),
             single: None,
             mass: None,
         })
