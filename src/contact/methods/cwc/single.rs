@@ -3,7 +3,7 @@
 //! the factor reads, and bodies that are far from their rest pose take no more of them. W~ only finds the forces; gaps
 //! and slip are those of the true compliance, and say when the forces are good.
 
-use super::{ACCEPTED, BlockWork, Chain, Cwc, DualWork, FINEST, FORCING, MAX_FAILURES, ROUGH, Rows};
+use super::{ACCEPTED, BlockWork, Chain, Cwc, DualWork, FINEST, MAX_FAILURES, Rows};
 use super::{assembly_work, elastic_part, release, store};
 use crate::contact::driver::RowsSolved;
 use crate::contact::methods::warped::{self, ContactIsland};
@@ -13,9 +13,15 @@ use crate::math::Vec3;
 use crate::sparse::{Corrected, Enough};
 
 /// A pass after which others follow corrects velocities to this part of what it begins with: W~ leaves as much.
-const PART: f64 = 0.03;
-/// The elastic residual moves no more than this part of the accuracy: else it would be what the forces are sought for.
-const CLEAR: f64 = 0.15;
+const PART: f64 = 0.05;
+/// The elastic residual moves no more than this part of the accuracy, or of the error before the pass: else it would be
+/// what the forces are sought for.
+const CLEAR: f64 = 0.3;
+const CLEAR_OF_ERROR: f64 = 0.03;
+/// Forces are found to this part of the error before: W~ leaves about as much.
+const FORCING: f64 = 0.05;
+/// As `super::ROUGH`; passes are cheaper here, and so is to come back.
+const ROUGH: f64 = 0.05;
 /// Most iterations of a pass.
 const MAX_ITERATIONS: u32 = 80;
 
@@ -60,6 +66,7 @@ impl Cwc {
             Corrected::default()
         });
         let mut is_assembled = false;
+        let mut last_error = f64::INFINITY;
         let mut product_of_w = 0;
         let (mut tolerance, mut acceptable, mut part) = (accuracy, accuracy, PART);
         for passes_left in (0..*max_passes).rev() {
@@ -68,7 +75,8 @@ impl Cwc {
                 break;
             }
             // Without contacts the residual tells when to stop.
-            let bound = if is_touched { elastic_part(problem, accuracy).min(CLEAR * accuracy) } else { 0.0 };
+            let bound =
+                if is_touched { elastic_part(problem, accuracy).min((CLEAR * accuracy).max(CLEAR_OF_ERROR * last_error)) } else { 0.0 };
             let enough = Enough { left: bound / problem.dt, part, iterations: MAX_ITERATIONS, cancel: problem.cancel };
             let corrected = SingleParts::of(problem, load, dv, block_work)
                 .for_each(&|block, load, dv, work| correct(problem, block, load, dv, enough, work));
@@ -126,6 +134,7 @@ impl Cwc {
             }
             // The next pass may be the last.
             part = if PART * error < acceptable { 0.0 } else { PART };
+            last_error = error;
             let aim = f64::max(FINEST / ACCEPTED * accuracy, FORCING * error);
             tolerance = accuracy.max(aim);
             let is_last = tolerance == accuracy;
