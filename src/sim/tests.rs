@@ -1,5 +1,7 @@
 //! Cancelled steps, saved states and sessions, on both backends.
 
+mod large_bodies;
+
 use std::path::PathBuf;
 
 use super::*;

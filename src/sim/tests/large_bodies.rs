@@ -1,0 +1,84 @@
+//! Contacts of bodies that are large enough for their matrix in f32.
+
+use super::*;
+use crate::contact::driver::ACCEPTED;
+use crate::model::ElasticPrecision;
+
+/// A soft block of 2,197 nodes that slides over the floor, bends over a bar, and meets a rigid block.
+const SLIDING: &str = r#"
+format = 1
+[simulation]
+time_step = 0.01
+[contact]
+friction = 0.3
+[material.soft]
+young_modulus = 3e4
+poisson_ratio = 0.35
+density = 1000
+[[body]]
+name = "floor"
+kind = "static"
+shape = { type = "plane" }
+[[body]]
+name = "bar"
+kind = "static"
+shape = { type = "cylinder", radius = 0.02, height = 0.4 }
+position = [0.04, 0.0, 0.0]
+rotation = [90.0, 0.0, 0.0]
+[[body]]
+name = "soft"
+material = "soft"
+shape = { type = "box", size = [0.2, 0.2, 0.2], cells = [12, 12, 12] }
+position = [0.0, 0.123, 0.0]
+velocity = [0.4, -0.5, 0.0]
+[[body]]
+name = "block"
+kind = "rigid"
+density = 500
+shape = { type = "box", size = [0.1, 0.1, 0.1] }
+position = [0.155, 0.0503, 0.0]
+"#;
+
+#[test]
+fn both_precisions_come_to_the_same_state() {
+    let [mut single, mut double] = [(); 2].map(|()| simulation(BackendChoice::Cpu, SLIDING, &[]));
+    double.params.elastic_precision = ElasticPrecision::Double;
+    let tolerance = single.params().contact_tolerance;
+    let (mut n_compared, mut most_active) = (0, 0);
+    for step in 0..8 {
+        // Each step from where the other is: a landing forks easily.
+        let start = single.state().unwrap().clone();
+        double.stepper.set_state(&start).unwrap();
+        let [of_single, of_double] = [&mut single, &mut double].map(|simulation| simulation.step().unwrap());
+        assert!(of_single.converged && of_single.contact.max_complementarity_error < ACCEPTED * tolerance, "{of_single:?}");
+        assert!(of_single.contact.max_gap_of_active < 1.5 * tolerance && of_single.contact.max_cone_violation < 1e-12, "{of_single:?}");
+        most_active = most_active.max(of_single.contact.active);
+        if of_double.contact.contacts > 0 {
+            assert!(of_single.solves == 0 && of_double.solves > 0, "the factor is left alone");
+        }
+        if of_single.attempts == 1 && of_double.attempts == 1 {
+            let [a, b] = [&mut single, &mut double].map(|simulation| simulation.state().unwrap().displacements.clone());
+            let off = a.iter().zip(&b).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+            assert!(off < 4.0 * tolerance, "step {step}: {off}");
+            n_compared += 1;
+        }
+    }
+    assert!(n_compared >= 6 && most_active > 50, "{n_compared} {most_active}");
+}
+
+#[test]
+fn a_resumed_run_and_other_threads_give_the_same_bits() {
+    let file = TestFile::new("large.state");
+    let [mut whole, mut resumed] = [(); 2].map(|()| simulation(BackendChoice::Cpu, SLIDING, &[]));
+    steps(&mut whole, 3);
+    whole.save(&file.0).unwrap();
+    steps(&mut whole, 3);
+    resumed.resume(&file.0).unwrap();
+    steps(&mut resumed, 3);
+    assert!(state(&mut resumed) == state(&mut whole), "it went on otherwise");
+    let scene = build(&Scene::from_text("test", "test.toml", SLIDING, None, &[]).unwrap()).unwrap();
+    let options = Options { backend: Some(BackendChoice::Cpu), threads: Some(3), ..Options::default() };
+    let mut threaded = Simulation::new(scene, &options).unwrap();
+    steps(&mut threaded, 6);
+    assert!(state(&mut threaded) == state(&mut whole), "three threads make a difference");
+}
