@@ -53,8 +53,7 @@ impl TouchedIslands<'_> {
         let Some((_, solver)) = solver else { return };
         let scale = step.drive(island).scale(|| matrix.element_impulse(step, island));
         island.gather(matrix.rhs(), rhs);
-        let share = island.n_unknowns() as f64 / step.model.n_unknowns() as f64;
-        let allowance = Allowance::of_island(self.work_left, self.n_islands, share);
+        let allowance = Allowance::of_island(self.work_left, self.n_islands, island.share(step.model));
         let mut blocks: Vec<Block> = reuse_allocation(std::mem::take(memory));
         blocks.extend(self.blocks(island));
         let problem = Problem {
@@ -95,6 +94,7 @@ impl TouchedIslands<'_> {
                 let trial = Trial { island, local: problem.local, dv };
                 let renewal = detecting.time("detection", || self.detection.renew_rows(&trial, contacts));
                 *crosses = renewal.crosses;
+                problem.allowance.spend(self.detection.renewal_work(island, contacts));
                 (renewal, contacts.len())
             });
             if let Next::Done { converged } = next {
