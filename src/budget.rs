@@ -6,8 +6,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Work of a millisecond [bytes that solvers read]: what a core streams from its caches.
 pub const WORK_PER_MS: f64 = 3e7;
+/// Work of a pair of features that a search finds [bytes]: some 200 ns; of a test whether a pair crosses; of a contact
+/// that is compared with the moved geometry; of a vertex that is compared with an obstacle of exact shape.
+pub const CANDIDATE_WORK: u64 = 6000;
+pub const CROSSING_WORK: u64 = 1500;
+pub const CONTACT_WORK: u64 = 15_000;
+pub const VERTEX_WORK: u64 = 2000;
 /// Part of the budget that each attempt of a step may use whatever the ones before have used.
 const LEAST_PART: u64 = 16;
+/// Part of the budget that limiting what would cross may use.
+const LIMITING_PART: u64 = 4;
 
 /// The work of one whole step, shared by all its attempts and parts.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +31,7 @@ struct Shared {
     is_exceeded: AtomicBool,
 }
 
-/// What one island may use in one attempt.
+/// What one island may use in one attempt, or the limiting of a step.
 #[derive(Debug)]
 pub struct Allowance {
     limit: u64,
@@ -40,6 +48,30 @@ impl Budget {
     pub fn left(&self) -> Option<u64> {
         let limit = self.limit?;
         Some(limit.saturating_sub(self.shared.spent.load(Ordering::Relaxed)).max(limit / LEAST_PART))
+    }
+
+    /// Counts work [bytes] that is not of one island.
+    pub fn spend(&self, work: u64) {
+        self.shared.spent.fetch_add(work, Ordering::Relaxed);
+    }
+
+    /// All of the work is done.
+    pub fn is_spent(&self) -> bool {
+        self.limit.is_some_and(|limit| self.shared.spent.load(Ordering::Relaxed) >= limit)
+    }
+
+    /// What failed may be tried again in parts, which take as much together.
+    pub fn affords_another_attempt(&self) -> bool {
+        self.limit.is_none_or(|limit| self.shared.spent.load(Ordering::Relaxed) <= limit / 2)
+    }
+
+    /// What the limiting of a step may use beside all that.
+    pub fn of_limiting(&self) -> Allowance {
+        Allowance { limit: self.limit.map_or(u64::MAX, |limit| limit / LIMITING_PART), spent: AtomicU64::new(0) }
+    }
+
+    pub fn is_limited(&self) -> bool {
+        self.limit.is_some()
     }
 
     /// Takes what an island has used. Sums of whole numbers: the order of the islands does not matter.
@@ -61,16 +93,20 @@ impl Allowance {
     }
 
     /// Of what is `left` for all islands, an equal part and the `share` of the island in all unknowns: together they
-    /// are no more than twice what is left (seldom are all of them in trouble), and a small island in trouble has
-    /// enough.
+    /// are no more than one and a half times what is left (seldom are all of them in trouble), and a small island in
+    /// trouble has enough.
     pub fn of_island(left: Option<u64>, n_islands: usize, share: f64) -> Self {
-        let part = |left: u64| (left as f64 * (share + 1.0 / n_islands.max(1) as f64).min(1.0)) as u64;
+        let part = |left: u64| (left as f64 * (0.75 * (share + 1.0 / n_islands.max(1) as f64)).min(1.0)) as u64;
         Self { limit: left.map_or(u64::MAX, part), spent: AtomicU64::new(0) }
     }
 
     /// Counts work [bytes].
     pub fn spend(&self, work: u64) {
         self.spent.fetch_add(work, Ordering::Relaxed);
+    }
+
+    pub fn spent(&self) -> u64 {
+        self.spent.load(Ordering::Relaxed)
     }
 
     pub fn left(&self) -> u64 {
@@ -100,7 +136,7 @@ mod tests {
         let budget = Budget::of_ms(10.0);
         let left = budget.left();
         let parts: Vec<Allowance> = [0.9, 0.1].iter().map(|share| Allowance::of_island(left, 2, *share)).collect();
-        assert!(parts.iter().map(Allowance::left).sum::<u64>() <= 2 * left.unwrap());
+        assert!(2 * parts.iter().map(Allowance::left).sum::<u64>() <= 3 * left.unwrap());
         parts[1].spend(parts[1].left());
         budget.take(&parts[0]);
         assert!(!budget.is_exceeded());
@@ -112,11 +148,23 @@ mod tests {
     }
 
     #[test]
+    fn what_fails_late_is_not_tried_again() {
+        let budget = Budget::of_ms(10.0);
+        budget.spend((5.0 * WORK_PER_MS) as u64);
+        assert!(budget.affords_another_attempt() && !budget.is_spent());
+        budget.spend(1);
+        assert!(!budget.affords_another_attempt() && !budget.is_spent());
+        budget.spend((5.0 * WORK_PER_MS) as u64);
+        assert!(budget.is_spent() && !budget.is_exceeded());
+    }
+
+    #[test]
     fn without_a_limit_nothing_is_ever_spent() {
         let budget = Budget::of_ms(0.0);
         let all = Allowance::of_island(budget.left(), 1, 1.0);
         all.spend(u64::MAX);
         budget.take(&all);
+        assert!(!budget.is_spent() && budget.affords_another_attempt());
         assert!(!all.is_spent() && !budget.is_exceeded() && budget.left().is_none());
         assert!(Budget::of_ms(f64::NAN).left().is_none());
     }

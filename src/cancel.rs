@@ -33,6 +33,11 @@ impl CancelToken {
         self.0.is_cancelled.load(Ordering::Relaxed)
     }
 
+    /// The same for work that asks very often; tests do not count these questions.
+    pub fn has_been_cancelled(&self) -> bool {
+        self.0.is_cancelled.load(Ordering::Relaxed)
+    }
+
     /// An error once the token is cancelled, for `?` between the parts of the work.
     pub fn check(&self) -> Result<(), Cancelled> {
         if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }

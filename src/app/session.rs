@@ -517,6 +517,7 @@ impl Session {
             Action::FrameBodies { first, count } => self.lookup.ask(Question::FrameBodies { first, count }),
             Action::SetGravity(gravity) => self.command(Command::SetGravity(gravity)),
             Action::SetTimeStep(seconds) => self.command(Command::SetTimeStep(seconds)),
+            Action::SetMaxStepMs(ms) => self.command(Command::SetMaxStepMs(ms)),
         }
     }
 

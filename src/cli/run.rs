@@ -41,7 +41,7 @@ pub struct RunArgs {
     /// its motion [default: the scene's, else as much as it takes]
     #[arg(long, value_name = "MS")]
     max_step_ms: Option<f64>,
-    /// Fail if a step did not converge, was taken back or was limited
+    /// Fail if a step did not converge, was taken back or was limited, or left a body hanging in mid-air
     #[arg(long)]
     strict: bool,
     /// Threads of the CPU backend [default: one a core]
@@ -145,6 +145,11 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         simulation.save(path).map_err(|error| Failure::Run(error.to_string()))?;
     }
     print(&summary, done);
+    for name in &summary.faults.hanging_bodies {
+        eprintln!(
+            "note: \"{name}\" stood still in mid-air though nothing held it: a fault of the solve, or of a --max-step-ms that is too small"
+        );
+    }
     if done < steps {
         return Err(Failure::Run(format!("interrupted after {done} of {steps} steps; what was asked for ends there")));
     }
@@ -164,7 +169,8 @@ fn strict(summary: &Report) -> Result<(), Failure> {
         (summary.solver.limited_steps, "were limited"),
         (summary.faults.rollbacks, "were taken back"),
     ];
-    let told: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    let mut told: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    told.extend(summary.faults.hanging_bodies.iter().map(|name| format!("some left \"{name}\" hanging in mid-air")));
     if told.is_empty() {
         return Ok(());
     }

@@ -64,6 +64,11 @@ impl Island {
         self.segments.last().map_or(0, |segment| segment.places().end)
     }
 
+    /// The part of the unknowns of the model that it has.
+    pub fn share(&self, model: &Model) -> f64 {
+        self.n_unknowns() as f64 / model.n_unknowns() as f64
+    }
+
     /// The unknowns of the island out of those of the model, into `local`.
     pub fn gather(&self, all: &[Vec3], local: &mut Vec<Vec3>) {
         local.clear();

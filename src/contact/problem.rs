@@ -87,6 +87,8 @@ pub struct Single<'a> {
 const MIN_CONTACTS_PER_TASK: usize = 256;
 /// Bound on the iterations of an elastic solve inside a method.
 const MAX_INNER_ITERATIONS: u32 = 20_000;
+/// Elastic iterations that are made whatever is left of the allowance.
+const LEAST_INNER_ITERATIONS: u64 = 4;
 
 impl Problem<'_> {
     /// A method may not go on: the step is cancelled, or has done the work that it may do.
@@ -118,6 +120,11 @@ impl Problem<'_> {
             }
             _ => self.system.a.inverse_diagonals[unknown],
         }
+    }
+
+    /// Work of an iteration of conjugate gradients [bytes]: vectors come to as much as the matrix.
+    fn iteration_work(&self) -> u64 {
+        2 * self.product_work()
     }
 
     /// Place of an unknown of the model in vectors of the system.
@@ -163,15 +170,24 @@ impl Problem<'_> {
         self.system.clear_fixed(r);
     }
 
+    /// No more iterations than what is left of the allowance.
     fn until(&self, residual: f64, iterations: u32) -> Until<'_> {
+        let affordable = self.allowance.left() / self.iteration_work().max(1);
+        let iterations = iterations.min(affordable.max(LEAST_INNER_ITERATIONS).min(u64::from(u32::MAX)) as u32);
         Until { residual, iterations, cancel: self.cancel }
+    }
+
+    fn count(&self, solved: Solved) -> Solved {
+        self.allowance.spend(u64::from(solved.iterations) * self.iteration_work());
+        solved
     }
 
     /// Solves `A dv = rhs` without contacts, from the start value in `dv`.
     pub fn solve_elastic(&self, dv: &mut [Vec3], work: &mut [Vec<Vec3>; 4]) -> Solved {
         let Bounds { residual, max_elastic_iterations, fixed_iterations, .. } = self.bounds;
-        let (bound, iterations) = fixed_iterations.map_or((residual, max_elastic_iterations), |iterations| (0.0, iterations));
-        let solved = conjugate_gradient(&self.system, self.rhs, dv, self.until(bound, iterations), work);
+        let exactly = |iterations: u32| Until { residual: 0.0, iterations, cancel: self.cancel };
+        let until = fixed_iterations.map_or_else(|| self.until(residual, max_elastic_iterations), exactly);
+        let solved = self.count(conjugate_gradient(&self.system, self.rhs, dv, until, work));
         Solved { converged: solved.converged || fixed_iterations.is_some(), ..solved }
     }
 
@@ -183,7 +199,7 @@ impl Problem<'_> {
 
     /// Solves `A x = b` inside a method, to a residual of `bound` from the start value in `x`.
     pub fn solve_inner(&self, b: &[Vec3], x: &mut [Vec3], bound: f64, work: &mut [Vec<Vec3>; 4]) {
-        conjugate_gradient(&self.system, b, x, self.until(bound, MAX_INNER_ITERATIONS), work);
+        self.count(conjugate_gradient(&self.system, b, x, self.until(bound, MAX_INNER_ITERATIONS), work));
     }
 
     /// `dt^2 C H D^-1 H^T C^T` of one contact, D the block diagonal of A, and the compliance of a joint [m/N].

@@ -12,6 +12,7 @@ use self::body_system::BodySystem;
 use self::matrix::Matrix;
 use self::touched::{IslandScratch, TouchedIslands};
 use self::untouched::UntouchedBodies;
+use crate::budget::Allowance;
 use crate::cancel::CancelToken;
 use crate::contact::generate::Detection;
 use crate::contact::islands::{Island, Trial};
@@ -79,11 +80,17 @@ impl CpuBackend {
         untouched.resize_with(untouched.len().max(work.islands.list.len()), Vec::new);
         lend(systems, &work.islands.list, &mut *untouched);
         let bodies = UntouchedBodies::new(step, matrix, rests, report.stages.clock());
+        let (budget, n_islands) = (&step.loads.budget, work.islands.list.len());
+        let work_left = budget.left();
         work.for_each_island(untouched, |island, local, work, systems| {
             if !is_untouched(work) {
                 return;
             }
-            let Some(mut solved) = bodies.solve(island, systems, &mut work.dv) else { return };
+            let allowance = Allowance::of_island(work_left, n_islands, island.share(step.model));
+            let solved = bodies.solve(island, systems, &mut work.dv, &allowance);
+            // What is not solved so is solved in f64: that decides whether the budget is exceeded.
+            budget.spend(allowance.spent());
+            let Some(mut solved) = solved else { return };
             let trial = Trial { island, local, dv: &work.dv };
             work.crosses = solved.stages.time("detection", || detection.renew_rows(&trial, &mut work.contacts)).crosses;
             work.solved = (work.contacts.is_empty() && solved.converged).then_some(solved);

@@ -58,8 +58,7 @@ impl TouchedIslands<'_> {
         let Some((_, solver)) = solver else { return };
         let scale = step.drive(island).scale(|| matrix.element_impulse(step, island));
         island.gather(matrix.rhs(), rhs);
-        let share = island.n_unknowns() as f64 / step.model.n_unknowns() as f64;
-        let allowance = Allowance::of_island(self.work_left, self.n_islands, share);
+        let allowance = Allowance::of_island(self.work_left, self.n_islands, island.share(step.model));
         let mut blocks: Vec<Block> = reuse_allocation(std::mem::take(memory));
         let mut report = StepReport::timed(self.clock);
         report.stages.time("assembly", || self.assemble_single(island, systems));
@@ -101,6 +100,7 @@ impl TouchedIslands<'_> {
                 let trial = Trial { island, local: problem.local, dv };
                 let renewal = detecting.time("detection", || self.detection.renew_rows(&trial, contacts));
                 *crosses = renewal.crosses;
+                problem.allowance.spend(self.detection.renewal_work(island, contacts));
                 (renewal, contacts.len())
             });
             if let Next::Done { converged } = next {

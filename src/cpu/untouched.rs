@@ -3,6 +3,7 @@
 
 use super::body_system::{BodySystem, damped, springs_of};
 use super::matrix::Matrix;
+use crate::budget::Allowance;
 use crate::contact::islands::Island;
 use crate::contact::problem::restore_momentum;
 use crate::elastic::{Levels, RestPoses};
@@ -10,6 +11,11 @@ use crate::math::{Mat3, Vec3};
 use crate::model::{Body, Params};
 use crate::sparse::{Coarse, Segment, Solved, TwoLevelSystem, Until};
 use crate::step::{Clock, StageTimes, StepInputs, StepReport};
+
+/// Work of an iteration for each block of the matrix [bytes]: it is read, and the coarse factor with it.
+const ITERATION_WORK: u64 = 72;
+/// Iterations that are made whatever is left of the allowance.
+const LEAST_ITERATIONS: u64 = 16;
 
 /// What the elastic solve of untouched bodies needs.
 pub struct UntouchedBodies<'a> {
@@ -28,7 +34,7 @@ impl<'a> UntouchedBodies<'a> {
 
     /// The velocity change of an island without contacts, body by body: `dv` holds the start value and the result. None
     /// if f32 does not hold the matrix of one of the bodies. `systems`: their matrices.
-    pub fn solve(&self, island: &Island, systems: &mut [BodySystem], dv: &mut [Vec3]) -> Option<StepReport> {
+    pub fn solve(&self, island: &Island, systems: &mut [BodySystem], dv: &mut [Vec3], allowance: &Allowance) -> Option<StepReport> {
         let StepInputs { model, params, .. } = *self.step;
         if island.deformable().iter().any(|segment| self.coarse[segment.body.index()].is_none()) {
             return None;
@@ -43,8 +49,13 @@ impl<'a> UntouchedBodies<'a> {
             let Params { tolerance, max_iterations, fixed_iterations, .. } = *params;
             let (residual, iterations) =
                 fixed_iterations.map_or((tolerance * scale * share.sqrt(), max_iterations), |iterations| (0.0, iterations));
+            let rows = &model.pattern.row_starts[segment.unknowns.start..=segment.unknowns.end];
+            let product_work = u64::from(rows[rows.len() - 1] - rows[0]) * ITERATION_WORK;
+            let affordable = (allowance.left() / product_work.max(1)).max(LEAST_ITERATIONS).min(u64::from(u32::MAX)) as u32;
+            let iterations = if fixed_iterations.is_some() { iterations } else { iterations.min(affordable) };
             let until = Until { residual, iterations, cancel: &self.step.loads.cancel };
             let solved = self.solve_body(segment, coarse, system, until, &mut dv[segment.places()], &mut report.stages);
+            allowance.spend(u64::from(solved.iterations) * product_work);
             report.iterations = report.iterations.max(solved.iterations);
             report.converged &= solved.converged || fixed_iterations.is_some();
             residual2 += solved.residual * solved.residual;

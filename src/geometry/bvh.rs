@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::candidates::{Candidates, Sorter};
 use super::mesh::{Mesh, Mobility};
+use crate::cancel::CancelToken;
 use crate::math::{Aabb, Vec3};
 use features::{Features, any_of};
 use leaf_pairs::{LeafFeatures, LeafPairs};
@@ -65,6 +66,23 @@ pub struct Bvh {
     /// Of each body, whether it is known not to touch itself.
     is_certified: Vec<bool>,
     search: Search,
+    limit: SearchLimit,
+    is_complete: bool,
+}
+
+/// When a search is ended before its end.
+#[derive(Clone, Debug)]
+pub struct SearchLimit {
+    /// Pairs that a search finds, at most.
+    pub candidates: usize,
+    /// Asked now and then.
+    pub cancel: CancelToken,
+}
+
+impl Default for SearchLimit {
+    fn default() -> Self {
+        Self { candidates: usize::MAX, cancel: CancelToken::default() }
+    }
 }
 
 /// Which sweeps of nodes are around those of the vertices.
@@ -168,6 +186,8 @@ impl Bvh {
             leaf_pairs: LeafPairs::default(),
             is_certified: vec![false; mesh.mobility.len()],
             search: Search::default(),
+            limit: SearchLimit::default(),
+            is_complete: true,
         };
         tree.find_leaf_pairs(mesh, x, &mean_edges);
         // Bodies that bend have more pairs of leaves to compare.
@@ -252,7 +272,7 @@ impl Bvh {
     /// `margin + room` [m] and the length of the displacement, of which the last two count for at most a part of a mean
     /// edge. The boxes of features and nodes are fitted when a search needs them.
     pub fn refit(&mut self, mesh: &Mesh, x: &[Vec3], displacements: &[Vec3], margin: f64, room: f64) {
-        (self.margin, self.room) = (margin, room);
+        (self.margin, self.room, self.is_complete) = (margin, room, true);
         if self.is_idle() {
             return;
         }
@@ -265,6 +285,22 @@ impl Bvh {
         self.fitted = Fitted::No;
         self.moved.fill(false);
         self.update_leaf_pairs(mesh, x);
+    }
+
+    /// Bounds the searches from now on.
+    pub fn limit_search(&mut self, limit: SearchLimit) {
+        self.limit = limit;
+    }
+
+    /// False if a search since the last [`refit`](Self::refit) was ended before its end: its pairs are missing.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// Pairs that a search has found which came to `n`: as many as it may find, at least, if it was ended before its
+    /// end.
+    pub fn n_found(&self, n: usize) -> usize {
+        if self.is_complete { n } else { n.max(self.limit.candidates) }
     }
 
     /// Whether all positions `x` [m] lie in the boxes of the ends of their vertices. As long as they do, no pair that

@@ -12,7 +12,7 @@ mod mesh;
 mod obstacle;
 mod shape;
 
-pub use bvh::{Bvh, Leaves};
+pub use bvh::{Bvh, Leaves, SearchLimit};
 pub use candidates::Candidates;
 pub use closest::{Closest, closest, nearest_on_feature, nearest_weights, pushing_direction};
 pub use crossing::{Crossing, Crossings, MAX_TOUCH_OF_GAP, crossings, first_crossing, safe_fractions};

@@ -6,6 +6,7 @@ use proptest::prelude::{Strategy, any};
 use proptest::sample::select;
 
 use super::*;
+use crate::cancel::CancelToken;
 use crate::cases::{Random, for_all};
 use crate::math::{Quat, Vec3};
 
@@ -502,6 +503,27 @@ fn what_leaves_its_box_is_found_again() {
     assert!(!crossings(&mesh, &after, &x0, &x1).is_empty());
     assert!(before.edge_edges.iter().all(|p| after.edge_edges.binary_search(p).is_ok()));
     assert!(bvh.holds(&x1) && bvh.cover(&mesh, &x1) == 0);
+}
+
+#[test]
+fn a_search_is_ended_where_it_finds_too_many_pairs() {
+    let (mesh, x) = stack(&[(2, 0.1, Vec3::zeros()), (2, 0.1, Vec3::new(0.02, 0.03, 0.11))], Mobility::Deformable);
+    let still = vec![Vec3::zeros(); x.len()];
+    let mut bvh = Bvh::new(&mesh, &x);
+    let mut search = |limit: SearchLimit| {
+        bvh.limit_search(limit);
+        bvh.refit(&mesh, &x, &still, 0.01, 0.0);
+        let found = bvh.query(&mesh, &x);
+        (found.len(), bvh.is_complete(), bvh.n_found(found.len()))
+    };
+    let (all, is_complete, counted) = search(SearchLimit::default());
+    assert!(all > 10 && is_complete && counted == all, "{all} pairs");
+    assert_eq!(search(SearchLimit { candidates: all, ..SearchLimit::default() }), (all, true, all));
+    assert_eq!(search(SearchLimit { candidates: all - 1, ..SearchLimit::default() }), (0, false, all - 1));
+    let cancelled = CancelToken::default();
+    cancelled.cancel();
+    assert!(!search(SearchLimit { candidates: all, cancel: cancelled }).1);
+    assert_eq!(search(SearchLimit::default()), (all, true, all));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::math::Vec3;
-use crate::model::MAX_GRABS;
+use crate::model::{MAX_GRABS, Params};
 
 /// Something done to a running simulation between two steps. A start and its logged commands give the same state
 /// again, bit for bit.
@@ -32,6 +32,8 @@ pub enum Command {
     SetGravity(#[serde(with = "crate::math::components")] Vec3),
     /// [s]
     SetTimeStep(f64),
+    /// Work that a step may do [ms], 0 for as much as it takes: `Params::max_step_ms`.
+    SetMaxStepMs(f64),
     /// Back to the start; parameters stay.
     Reset,
 }
@@ -86,8 +88,9 @@ impl CommandLog {
     }
 
     /// The log right after a reset: what was before counts no more, except for the parameters that it left.
-    pub fn of_reset(time_step: f64, gravity: Vec3) -> Self {
-        let commands = [Command::SetTimeStep(time_step), Command::SetGravity(gravity), Command::Reset];
+    pub fn of_reset(params: &Params) -> Self {
+        let Params { time_step, gravity, max_step_ms, .. } = *params;
+        let commands = [Command::SetTimeStep(time_step), Command::SetGravity(gravity), Command::SetMaxStepMs(max_step_ms), Command::Reset];
         Self { first_step: 0, entries: commands.map(|command| LoggedCommand { step: 0, command }).into() }
     }
 }
@@ -105,6 +108,7 @@ mod tests {
             (Command::ReleaseGrab { id: 1 }, "release_grab"),
             (Command::SetGravity(odd), "set_gravity"),
             (Command::SetTimeStep(0.1), "set_time_step"),
+            (Command::SetMaxStepMs(0.1), "set_max_step_ms"),
             (Command::Reset, "reset"),
         ];
         for (command, name) in commands {

@@ -35,7 +35,7 @@ use crate::contact::generate::set_apart;
 use crate::math::{Isometry, Vec3};
 use crate::model::{AcceptancePolicy, HeldPoint, Loads, MAX_GRABS, Model, Params, State};
 use crate::scene::{BackendChoice, Built, Force, Probe};
-use crate::step::{StepError, StepReport, Stepper, SurfacePositions};
+use crate::step::{StepError, StepReport, Stepper, SurfacePositions, free_fall};
 
 #[derive(Debug, thiserror::Error)]
 pub enum SimulationError {
@@ -188,7 +188,7 @@ impl Simulation {
     pub fn apply(&mut self, command: &Command) -> Result<(), CommandError> {
         self.carry_out(command)?;
         match command {
-            Command::Reset => self.log = CommandLog::of_reset(self.params.time_step, self.params.gravity),
+            Command::Reset => self.log = CommandLog::of_reset(&self.params),
             _ => self.log.push(self.step, command.clone()),
         }
         Ok(())
@@ -228,6 +228,12 @@ impl Simulation {
                 }
                 self.params.time_step = dt;
             }
+            Command::SetMaxStepMs(ms) => {
+                if !(ms.is_finite() && ms >= 0.0) {
+                    return Err(CommandError::BadValue { what: "the work of a step", and: " and not below 0", value: ms.to_string() });
+                }
+                self.params.max_step_ms = ms;
+            }
             Command::Reset => {
                 let state = start(&self.model, &self.params);
                 self.stepper.set_state(&state).map_err(|e| CommandError::Step(e.to_string()))?;
@@ -254,11 +260,12 @@ impl Simulation {
     pub fn step_unless(&mut self, cancel: &CancelToken) -> Result<StepReport, StepError> {
         let start = std::time::Instant::now();
         let control = Control { cancel: cancel.clone(), budget: Budget::of_ms(self.params.max_step_ms) };
-        let report = self.advance_substeps(&control)?;
+        let mut report = self.advance_substeps(&control)?;
         self.step += 1;
         let ms = start.elapsed().as_secs_f64() * 1e3;
         let penetration = if self.measuring { Some(self.measure()?) } else { None };
         self.tally.record(&report, self.time(), ms, penetration);
+        report.hanging = self.tally.hanging_now().collect();
         Ok(report)
     }
 
@@ -433,10 +440,7 @@ fn solve_duration(params: &Params) -> f64 {
 /// The state at time 0. The first solve starts from free fall, so that a body which nothing holds falls with g t to the
 /// last bit and not to the solver's tolerance. Bodies that touch exactly are set apart.
 fn start(model: &Model, params: &Params) -> State {
-    let fall = params.gravity * solve_duration(params);
-    let nodes = model.fixed.iter().map(|fixed| if *fixed { Vec3::zeros() } else { fall });
-    let rigid = model.rigid_bodies.iter().flat_map(|r| [if r.is_free() { fall } else { Vec3::zeros() }, Vec3::zeros()]);
-    let velocity_changes = nodes.chain(rigid).collect();
+    let velocity_changes = free_fall(model, &Params { time_step: solve_duration(params), ..*params }).collect();
     let mut state = State { velocity_changes, ..State::initial(model) };
     set_apart(model, &mut state, params.contact_tolerance);
     state

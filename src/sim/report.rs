@@ -210,10 +210,12 @@ pub struct AttachmentReport {
     pub force: [f64; 3],
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Faults {
     pub rollbacks: u64,
     pub non_finite: u64,
+    /// Names of bodies that stood still in mid-air though nothing held them.
+    pub hanging_bodies: Vec<String>,
     /// Null if the penetration was not measured.
     pub missed_candidates: Option<u64>,
 }
@@ -284,6 +286,7 @@ impl Simulation {
             faults: Faults {
                 rollbacks: tally.rollbacks,
                 non_finite: tally.non_finite,
+                hanging_bodies: tally.hanging_bodies.iter().map(|body| model.body_name(*body).to_owned()).collect(),
                 missed_candidates: tally.max_penetration.map(|_| tally.missed_candidates),
             },
         })

@@ -1,5 +1,6 @@
 //! Statistics of the steps of a run, kept for reports and traces.
 
+use crate::body::BodyRef;
 use crate::model::ContactMethod;
 use crate::step::{StageTimes, StageWork, StepReport};
 
@@ -32,6 +33,9 @@ pub struct StepRecord {
 
 /// Steps beyond this many are forgotten from the front (a window may run for days).
 const MAX_RECORDS: usize = 200_000;
+/// A body hangs in mid-air once it has stood still for so many steps: a single one is a matter of the contact that it
+/// has just lost.
+const HANGING_STEPS: u32 = 5;
 
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
@@ -41,6 +45,10 @@ pub struct Tally {
     pub steps: u64,
     pub unconverged_steps: u64,
     pub limited_steps: u64,
+    /// Bodies that stood still for some steps though nothing held them, in the order in which that was seen.
+    pub hanging_bodies: Vec<BodyRef>,
+    /// Those that do so now, and for how many steps.
+    still_steps: Vec<(BodyRef, u32)>,
     pub rollbacks: u64,
     pub non_finite: u64,
     /// Points that were deep in an obstacle, and edges that were deep in a surface, without a contact force; summed
@@ -91,6 +99,7 @@ impl Tally {
         self.steps += 1;
         self.unconverged_steps += u64::from(!report.converged);
         self.limited_steps += u64::from(report.limited.is_some());
+        self.count_hanging(&report.hanging);
         self.max_residual = self.max_residual.max(report.residual);
         if let Some(depth) = penetration {
             self.max_penetration = Some(self.max_penetration.map_or(depth, |d| d.max(depth)));
@@ -101,5 +110,30 @@ impl Tally {
         self.max_cone_violation = self.max_cone_violation.max(contact.max_cone_violation);
         self.dissipated_by_friction += contact.dissipated_by_friction;
         self.last = report.clone();
+    }
+
+    fn count_hanging(&mut self, hanging: &[BodyRef]) {
+        let Self { still_steps, hanging_bodies, .. } = self;
+        still_steps.retain(|(body, _)| hanging.contains(body));
+        for body in hanging {
+            let steps = match still_steps.iter_mut().find(|(known, _)| known == body) {
+                Some((_, steps)) => {
+                    *steps += 1;
+                    *steps
+                }
+                None => {
+                    still_steps.push((*body, 1));
+                    1
+                }
+            };
+            if steps >= HANGING_STEPS && !hanging_bodies.contains(body) {
+                hanging_bodies.push(*body);
+            }
+        }
+    }
+
+    /// Bodies that stand still now, and have for some steps, though nothing holds them.
+    pub fn hanging_now(&self) -> impl Iterator<Item = BodyRef> {
+        self.still_steps.iter().filter(|(_, steps)| *steps >= HANGING_STEPS).map(|(body, _)| *body)
     }
 }

@@ -101,11 +101,11 @@ fn grab(id: u32) -> Command {
 }
 
 /// One of each kind, for a simulation in which the grab 1 is in progress.
-fn all_commands() -> [Command; 6] {
+fn all_commands() -> [Command; 7] {
     // A new command belongs into the list.
     let _complete = |command: Command| match command {
         Command::Grab { .. } | Command::MoveGrab { .. } | Command::ReleaseGrab { .. } => {}
-        Command::SetGravity(_) | Command::SetTimeStep(_) | Command::Reset => {}
+        Command::SetGravity(_) | Command::SetTimeStep(_) | Command::SetMaxStepMs(_) | Command::Reset => {}
     };
     [
         grab(2),
@@ -113,6 +113,7 @@ fn all_commands() -> [Command; 6] {
         Command::ReleaseGrab { id: 1 },
         Command::SetGravity(Vec3::new(1.0, -3.0, 0.5)),
         Command::SetTimeStep(0.007),
+        Command::SetMaxStepMs(0.01),
         Command::Reset,
     ]
 }
@@ -126,6 +127,7 @@ fn a_resume_after_any_command_goes_on_bit_for_bit() {
             let context = format!("{backend:?}, {command:?}");
             whole.apply(&Command::SetGravity(Vec3::new(0.0, -9.81, 0.0))).unwrap();
             whole.apply(&Command::SetTimeStep(0.01)).unwrap();
+            whole.apply(&Command::SetMaxStepMs(0.0)).unwrap();
             whole.apply(&Command::Reset).unwrap();
             whole.apply(&grab(1)).unwrap();
             steps(&mut whole, 3);
@@ -217,7 +219,7 @@ fn a_session_repeats_a_run_bit_for_bit() {
         assert!(first.apply(&Command::ReleaseGrab { id: 9 }).is_err());
         first.session("test".into(), vec![]).unwrap().write(&file.0).unwrap();
         let session = Session::read(&file.0).unwrap();
-        assert_eq!((session.n_steps(), session.commands.len()), (7, 9), "{:?}", session.commands);
+        assert_eq!((session.n_steps(), session.commands.len()), (7, 10), "{:?}", session.commands);
         let mut second = simulation(backend, text, &[]);
         session.check_start(&second).unwrap();
         for step in 0..session.n_steps() {

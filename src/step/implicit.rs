@@ -4,13 +4,16 @@
 use std::sync::Arc;
 
 use super::choose::{Choice, choose};
-use super::limit::Limiter;
+use super::hanging::Hanging;
+use super::limit::{Limited, Limiter};
+use super::predict::{free_fall, predict_positions};
 use super::{Backend, Clock, StepError, StepInputs, StepReport, Stepper, SurfacePositions, Work, check_cancelled};
+use crate::budget::{CANDIDATE_WORK, CROSSING_WORK};
 use crate::cancel::CancelToken;
 use crate::contact::generate::{Detection, InjectivityCertificate, Surfaces};
 use crate::contact::{Constraint, Source};
 use crate::elastic::TetGroups;
-use crate::geometry::{Bvh, Candidates, Crossing, MeshError};
+use crate::geometry::{Bvh, Candidates, Crossing, Mesh, MeshError, SearchLimit};
 use crate::math::Vec3;
 use crate::model::{AcceptancePolicy, HeldPoint, Loads, Model, Params, State};
 
@@ -25,17 +28,18 @@ pub struct ImplicitStepper<B> {
     certificate: InjectivityCertificate,
     pub(crate) state: State,
     work: Work,
+    hanging: Hanging,
 }
 
-/// Vertices may end this many contact tolerances from their predicted positions, and `EDGE_MARGIN` more where edges are
-/// long.
-const MARGIN: f64 = 4.0;
-const EDGE_MARGIN: f64 = 16.0;
 /// Searches for candidates where a smaller step is no answer any more; more than one is needed only if bodies leave
 /// their predicted trajectories.
 const MAX_SEARCHES: usize = 4;
 /// Searches while a smaller step is a better answer than a fourth one.
 const MAX_SEARCHES_BEFORE_HALVING: usize = 3;
+/// Most pairs that a search finds: more fit into no memory, and only what flies to pieces has so many.
+const MAX_CANDIDATES: usize = 5_000_000;
+/// Pairs for each triangle that a search finds whatever is left of the budget; what rests has a tenth of one.
+const LEAST_CANDIDATES: usize = 4;
 
 /// How a solve of all islands ended.
 enum Solved {
@@ -54,7 +58,7 @@ impl<B: Backend> ImplicitStepper<B> {
         let certificate = InjectivityCertificate::new(&model, &surfaces.mesh, &surfaces.rest);
         let groups = TetGroups::new(&model.tets, &model.materials);
         let (state, work) = (State::initial(&model), Work::new(&model));
-        Ok(Self { backend, clock, groups, state, work, model, surfaces, bvh, certificate })
+        Ok(Self { backend, clock, groups, state, work, hanging: Hanging::default(), model, surfaces, bvh, certificate })
     }
 
     #[cfg(test)]
@@ -81,7 +85,9 @@ impl<B: Backend> ImplicitStepper<B> {
                 break;
             }
         }
-        let Self { backend, model, state, work, .. } = self;
+        let Self { backend, model, groups, state, work, hanging, .. } = self;
+        let step = StepInputs { model, groups, state, params, loads, method: choice.method };
+        report.hanging = hanging.find(&step, &work.dv, &work.found);
         report.stages.time("update", || {
             state.advance(model, &work.dv, params.time_step);
             if !work.unlimited.is_empty() {
@@ -118,14 +124,19 @@ impl<B: Backend> Solve<'_, B> {
 
     /// Pairs of features that may meet if velocities change as they did in the last step.
     fn find_candidates(&mut self, candidates: &mut Candidates) -> Result<(), StepError> {
-        let Self { step: StepInputs { model, groups, state, params, .. }, detection, backend, bvh, certificate, work, report } = self;
+        let Self { step: StepInputs { model, groups, state, params, loads, .. }, detection, backend, bvh, certificate, work, report } =
+            self;
         report.stages.time("detection", || {
             certificate.start(model, groups, state);
             bvh.set_certified(certificate.is_certified());
             predict_positions(detection, bvh, &state.velocity_changes, params, &mut work.predicted);
         });
         report.searches += 1;
-        backend.find_candidates(bvh, &detection.step.surfaces.mesh, &detection.step.start, candidates, report)
+        let mesh = &detection.step.surfaces.mesh;
+        bvh.limit_search(search_limit(loads, mesh));
+        backend.find_candidates(bvh, mesh, &detection.step.start, candidates, report)?;
+        loads.budget.spend(CANDIDATE_WORK * bvh.n_found(candidates.len()) as u64);
+        check_cancelled(loads)
     }
 
     /// Solves all islands, searching again for what left its predicted trajectory, and accepts or refuses what comes of
@@ -135,6 +146,11 @@ impl<B: Backend> Solve<'_, B> {
         let (detection, mesh) = (self.detection, &self.detection.step.surfaces.mesh);
         let may_halve = params.acceptance != AcceptancePolicy::Anything;
         let mut crossing: Vec<Crossing> = vec![];
+        if !self.bvh.is_complete() {
+            // What was predicted is of no use, then or in the next step.
+            self.work.dv.iter_mut().zip(free_fall(model, params)).for_each(|(dv, fall)| *dv = fall);
+            return self.refuse(StepError::NotConverged { step: loads.step }, candidates);
+        }
         for search in 0..if may_halve { MAX_SEARCHES_BEFORE_HALVING } else { MAX_SEARCHES } {
             let Self { step, backend, bvh, certificate, work, report, .. } = self;
             report.stages.time("detection", || {
@@ -145,13 +161,13 @@ impl<B: Backend> Solve<'_, B> {
             check_cancelled(loads)?;
             report.follow(work.collect());
             if loads.budget.is_exceeded() {
-                return Ok(self.limit(candidates));
+                return self.limit(candidates);
             }
             if let Some(body) = not_finite(model, &work.dv) {
-                return Err(StepError::NotFinite { what: "the velocity", body, step: loads.step });
+                return self.refuse(StepError::NotFinite { what: "the velocity", body, step: loads.step }, candidates);
             }
             if !report.converged && params.acceptance == AcceptancePolicy::MustConverge {
-                return Err(StepError::NotConverged { step: loads.step });
+                return self.refuse(StepError::NotConverged { step: loads.step }, candidates);
             }
             // What left its box may have met what was not looked at.
             let end = detection.step.end_positions(&detection.step.surfaces.whole, &work.dv);
@@ -161,39 +177,79 @@ impl<B: Backend> Solve<'_, B> {
             }
             if left > 0 {
                 report.searches += 1;
+                let before = candidates.len();
+                bvh.limit_search(search_limit(loads, mesh));
                 report.stages.time("detection", || bvh.find_more(mesh, &detection.step.start, candidates));
+                loads.budget.spend(CANDIDATE_WORK * bvh.n_found(candidates.len() - before) as u64);
+                check_cancelled(loads)?;
+                if !bvh.is_complete() {
+                    return self.refuse(StepError::NotConverged { step: loads.step }, candidates);
+                }
             }
             // Each island has seen that none of its candidates crosses; else all are tested.
             let is_sure = left == 0 && report.converged && !work.crosses();
             crossing = report.stages.time("detection", || if is_sure { vec![] } else { detection.crossings(candidates, &end) });
-            if left == 0 || crossing.is_empty() {
+            if !is_sure {
+                loads.budget.spend(CROSSING_WORK * candidates.len() as u64);
+            }
+            if left == 0 || crossing.is_empty() || loads.budget.is_spent() {
                 break;
             }
         }
         if let Some(crossing) = crossing.first() {
             let [a, b] = detection.names(crossing);
-            if may_halve {
-                return Err(StepError::Crossing { a, b, step: loads.step });
-            }
-            return Ok(self.limit(candidates));
+            return self.refuse(StepError::Crossing { a, b, step: loads.step }, candidates);
         }
         Ok(Solved::Accepted)
     }
 
+    /// A step that is not accepted as it is fails, so that it is halved, where that may be and can still be afforded.
+    /// Else what would cross is limited; without a budget nothing that is not finite is accepted.
+    fn refuse(&mut self, error: StepError, candidates: &mut Candidates) -> Result<Solved, StepError> {
+        let StepInputs { params, loads: Loads { budget, .. }, .. } = self.step;
+        let may_halve = params.acceptance != AcceptancePolicy::Anything && budget.affords_another_attempt();
+        if may_halve || (matches!(error, StepError::NotFinite { .. }) && !budget.is_limited()) {
+            return Err(error);
+        }
+        self.limit(candidates)
+    }
+
     /// Accepts the step as far as it was solved: what would cross is limited in its motion.
-    fn limit(&mut self, candidates: &mut Candidates) -> Solved {
-        let Self { step: StepInputs { model, groups, state, params, .. }, detection, bvh, certificate, work, report, .. } = self;
+    fn limit(&mut self, candidates: &mut Candidates) -> Result<Solved, StepError> {
+        let Self { step: StepInputs { model, groups, state, params, loads, .. }, detection, bvh, certificate, work, report, .. } = self;
         work.unlimited.clone_from(&work.dv);
-        let limiter = Limiter { model, state, detection, bvh, dt: params.time_step };
-        let n_vertices = report.stages.time("detection", || limiter.limit(candidates, &mut work.dv));
+        let (allowance, limit) = (loads.budget.of_limiting(), search_limit(loads, &detection.step.surfaces.mesh));
+        let limiter = Limiter {
+            model,
+            state,
+            detection,
+            bvh,
+            dt: params.time_step,
+            tolerance: params.contact_tolerance,
+            limit,
+            allowance: &allowance,
+        };
+        let Limited { n_vertices, is_torn } = report.stages.time("detection", || limiter.limit(candidates, &mut work.dv));
+        if is_torn {
+            work.unlimited.clear();
+            work.unlimited.extend(free_fall(model, params));
+        }
+        check_cancelled(loads)?;
         report.limited = Some(n_vertices as u32);
         report.converged = false;
         // Pairs of certified bodies with themselves were not among the candidates.
         if report.stages.time("detection", || certificate.end(model, groups, state, &work.dv, params.time_step)) {
-            return Solved::CertificateLost;
+            return Ok(Solved::CertificateLost);
         }
-        Solved::Accepted
+        Ok(Solved::Accepted)
     }
+}
+
+/// How many pairs a search may find with what is left of the budget.
+fn search_limit(loads: &Loads, mesh: &Mesh) -> SearchLimit {
+    let affordable = |left: u64| ((left / CANDIDATE_WORK) as usize).max(LEAST_CANDIDATES * mesh.triangles.len());
+    let candidates = loads.budget.left().map_or(MAX_CANDIDATES, affordable).min(MAX_CANDIDATES);
+    SearchLimit { candidates, cancel: loads.cancel.clone() }
 }
 
 /// Keeps what the next step begins with: forces of joints and of active contacts. `order`: memory.
@@ -212,19 +268,6 @@ fn remember(state: &mut State, contacts: &[Constraint], order: &mut Vec<u32>, dt
     entries.clear();
     entries.extend(order.iter().filter_map(|k| contacts[*k as usize].memory(|unknown| velocity_changes[unknown], dt)));
     entries.dedup_by(|next, first| first.pair == next.pair && first.join(next));
-}
-
-/// Fits the boxes of the vertices to their motions (`motions`: memory) with the velocity changes `dv` of the last step.
-pub(crate) fn predict_positions(detection: &Detection, bvh: &mut Bvh, dv: &[Vec3], params: &Params, motions: &mut Vec<Vec3>) {
-    if bvh.is_idle() {
-        return;
-    }
-    let (start, mesh) = (&detection.step.start, &detection.step.surfaces.mesh);
-    let end = detection.step.end_positions(&detection.step.surfaces.whole, dv);
-    motions.clear();
-    motions.extend(end.x.iter().zip(start).map(|(x1, x0)| x1 - x0));
-    let tolerance = params.contact_tolerance;
-    bvh.refit(mesh, start, motions, MARGIN * tolerance, EDGE_MARGIN * tolerance);
 }
 
 /// Name of the first body with a velocity that is not finite.

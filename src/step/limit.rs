@@ -3,15 +3,17 @@
 //! Nodes that carry crossing features give up a part of their motion, those around them as far as they cross then. What
 //! they keep is a common motion of all bodies that are in each other's way: v + omega x r takes all points through
 //! affine maps, under which nothing meets that was apart. So a tangle goes on falling and turning, whatever its parts
-//! do; only what crosses something that does not move stops with it.
+//! do; only what crosses something that does not move stops with it. A body that goes far in a step keeps its common
+//! motion from the beginning, and goes a part of the way to what does not move: node by node it would be crushed.
 
 use std::ops::Range;
 
+use super::predict::refit_about;
 use crate::body::{BodyNumbering, BodyRef};
-use crate::contact::generate::{Detection, Overlap};
-use crate::contact::islands::Island;
+use crate::budget::{Allowance, CANDIDATE_WORK, CROSSING_WORK};
+use crate::contact::generate::{Detection, End, Overlap};
 use crate::disjoint_sets::DisjointSets;
-use crate::geometry::{Bvh, Candidates};
+use crate::geometry::{Bvh, Candidates, SearchLimit};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Model, State};
 
@@ -20,12 +22,16 @@ const LOCAL_ROUNDS: usize = 8;
 /// Round from which what does not react holds all limited nodes of the bodies that it meets.
 const HOLDING_ROUND: usize = 5;
 const ROUNDS: usize = 14;
+/// Rounds that are left when the work is used up.
+const LAST_ROUNDS: usize = 2;
 /// What is left of a motion in each round beyond the local ones.
 const SHRINKING: f64 = 0.25;
 /// Nodes around one that is limited give way, so far from it.
 const SOFT_NODES: usize = 3;
 /// A motion of which less is left stops.
 const LEAST: f64 = 1e-6;
+/// A body that goes this many mean edge lengths in a step goes as a whole.
+const FAR_EDGES: f64 = 8.0;
 /// No node goes further from the common motion of its body than this, in mean edge lengths: what goes further is beyond
 /// all searches.
 const MAX_EDGES: f64 = 1.0;
@@ -37,6 +43,19 @@ pub(super) struct Limiter<'a> {
     pub detection: &'a Detection<'a>,
     pub bvh: &'a mut Bvh,
     pub dt: f64,
+    /// Contact tolerance [m].
+    pub tolerance: f64,
+    /// Of its searches, and of all its work: when that is used up, bodies that would cross keep their common motion.
+    pub limit: SearchLimit,
+    pub allowance: &'a Allowance,
+}
+
+/// How the limiting of a step ended.
+pub(super) struct Limited {
+    /// Vertices that are limited in their motion.
+    pub n_vertices: usize,
+    /// Something went so far that the motion says nothing about the next step.
+    pub is_torn: bool,
 }
 
 /// How much each unknown keeps of its own motion, and what it keeps instead.
@@ -45,6 +64,13 @@ struct Limits {
     sets: DisjointSets,
     /// By the root of a set: the velocity of what holds it [m/s], if that does not react.
     held: Vec<Option<Vec3>>,
+    /// By the root of a set: the part that its common motion keeps beside that velocity.
+    approach: Vec<f64>,
+    /// By body: whether it goes far.
+    is_far: Vec<bool>,
+    /// What bodies and unknowns keep of what they had, by the overlaps of a round.
+    body_parts: Vec<f64>,
+    parts: Vec<f64>,
     /// By unknown: what it keeps of its own motion, and the velocity of what does not react and is in its way [m/s].
     kept: Vec<f64>,
     blocked: Vec<Option<Vec3>>,
@@ -58,8 +84,8 @@ struct CommonMotion {
 }
 
 impl Limiter<'_> {
-    /// Changes `dv` so that nothing crosses, and returns how many vertices are limited for that.
-    pub fn limit(self, candidates: &mut Candidates, dv: &mut [Vec3]) -> usize {
+    /// Changes `dv` so that nothing crosses.
+    pub fn limit(mut self, candidates: &mut Candidates, dv: &mut [Vec3]) -> Limited {
         let numbering = self.model.numbering();
         self.stop_what_is_not_finite(dv);
         let full = self.velocities(dv);
@@ -67,30 +93,73 @@ impl Limiter<'_> {
         let mut limits = Limits {
             sets: DisjointSets::new(n),
             held: (0..n).map(|number| self.has_fixed_nodes(numbering.body(number)).then(Vec3::zeros)).collect(),
+            approach: vec![1.0; n],
+            is_far: vec![false; n],
+            body_parts: vec![1.0; n],
+            parts: vec![1.0; dv.len()],
             kept: vec![1.0; dv.len()],
             blocked: vec![None; dv.len()],
         };
-        self.bound_deformation(&numbering, &full, &mut limits);
+        let is_torn = self.bound_deformation(&numbering, &full, &mut limits);
         self.apply(&numbering, &full, &mut limits, dv);
-        for round in 0..ROUNDS {
-            let whole = &self.detection.step.surfaces.whole;
-            let end = self.detection.step.end_positions(whole, dv);
+        self.bvh.limit_search(self.limit.clone());
+        self.search_again(candidates, dv);
+        let mut round = 0;
+        if !self.bvh.is_complete() {
+            self.keep_common_motions(&numbering, &full, &mut limits, dv);
+            self.search_again(candidates, dv);
+            round = LOCAL_ROUNDS;
+        }
+        while round < ROUNDS && self.bvh.is_complete() {
+            let end = self.end(dv);
+            self.allowance.spend(CROSSING_WORK * candidates.len() as u64);
             if !self.mark(&numbering, &self.detection.overlaps(candidates, &end), round, &mut limits) {
                 break;
             }
             drop(end);
             self.soften(&mut limits);
             self.apply(&numbering, &full, &mut limits, dv);
-            // Other ways than those that were predicted.
-            let mesh = &self.detection.step.surfaces.mesh;
-            let end = self.detection.step.end_positions(whole, dv);
-            if self.bvh.cover(mesh, &end.x) > 0 {
-                self.bvh.find_more(mesh, &self.detection.step.start, candidates);
-            }
+            self.search_again(candidates, dv);
+            round = if self.allowance.is_spent() { (round + 1).max(ROUNDS - LAST_ROUNDS) } else { round + 1 };
         }
-        self.stop_where_it_crosses(candidates, dv);
+        if self.bvh.is_complete() {
+            self.stop_where_it_crosses(candidates, dv);
+        } else {
+            self.stop(dv);
+        }
         let limited = |v: usize| self.unknowns_of_vertex(v as u32).into_iter().any(|unknown| limits.kept[unknown] < 1.0);
-        (0..self.detection.step.start.len()).filter(|v| limited(*v)).count()
+        let n_vertices = (0..self.detection.step.start.len()).filter(|v| limited(*v)).count();
+        Limited { n_vertices, is_torn }
+    }
+
+    fn end(&self, dv: &[Vec3]) -> End<'_> {
+        let step = &self.detection.step;
+        step.end_positions(&step.surfaces.whole, dv)
+    }
+
+    /// Searches for what may meet on other trajectories than those that were predicted; all anew if the last search was
+    /// given up.
+    fn search_again(&mut self, candidates: &mut Candidates, dv: &[Vec3]) {
+        let (step, before) = (&self.detection.step, candidates.len());
+        let (mesh, end) = (&step.surfaces.mesh, step.end_positions(&step.surfaces.whole, dv));
+        if !self.bvh.is_complete() {
+            refit_about(self.bvh, step, &end, self.tolerance, &mut vec![]);
+            self.bvh.find(mesh, &step.start, candidates);
+            self.allowance.spend(CANDIDATE_WORK * self.bvh.n_found(candidates.len()) as u64);
+        } else if self.bvh.cover(mesh, &end.x) > 0 {
+            self.bvh.find_more(mesh, &step.start, candidates);
+            self.allowance.spend(CANDIDATE_WORK * self.bvh.n_found(candidates.len() - before) as u64);
+        }
+    }
+
+    /// Deformable bodies give up all their own motion: affine maps let no body cross itself, and nobody has to search
+    /// for that.
+    fn keep_common_motions(&mut self, numbering: &BodyNumbering, full: &[Vec3], limits: &mut Limits, dv: &mut [Vec3]) {
+        limits.kept[..self.model.n_nodes()].fill(0.0);
+        let n_deformable = self.model.bodies.len();
+        limits.is_far[..n_deformable].iter_mut().zip(&limits.held).for_each(|(is_far, held)| *is_far = held.is_none());
+        self.bvh.set_certified(self.model.bodies.iter().map(|_| true));
+        self.apply(numbering, full, limits, dv);
     }
 
     /// A body whose solve has gone out of all bounds keeps its velocity.
@@ -136,22 +205,29 @@ impl Limiter<'_> {
         }
     }
 
-    /// Limits what goes far from the common motion of its body.
-    fn bound_deformation(&self, numbering: &BodyNumbering, full: &[Vec3], limits: &mut Limits) {
+    /// Limits what goes far from the common motion of its body; whether there is such a thing.
+    fn bound_deformation(&self, numbering: &BodyNumbering, full: &[Vec3], limits: &mut Limits) -> bool {
+        let mut is_torn = false;
         for number in 0..self.model.bodies.len() {
-            let body = numbering.body(number);
-            let common = match limits.held[number] {
-                Some(velocity) => CommonMotion { velocity, angular_velocity: Vec3::zeros(), center: Vec3::zeros() },
-                None => self.common_motion(&[body], full),
-            };
+            let (body, is_held) = (numbering.body(number), limits.held[number].is_some());
+            let common = self.held_motion(&[body], full, limits.held[number], 0.0);
             let furthest = MAX_EDGES * self.bvh.mean_edge(number);
+            limits.is_far[number] = !is_held && self.dt * common.velocity.norm() > FAR_EDGES * self.bvh.mean_edge(number);
+            if is_held {
+                limits.approach[number] = 0.0;
+            } else if limits.is_far[number] {
+                self.unknowns(body).for_each(|node| limits.kept[node] = 0.0);
+            }
             for node in self.unknowns(body) {
                 let own = self.dt * (full[node] - common.at(&self.position(node))).norm();
-                if own > furthest {
+                // Also what is not finite any more.
+                if own.is_nan() || own > furthest {
                     limits.keep(node, furthest / own);
+                    is_torn = true;
                 }
             }
         }
+        is_torn
     }
 
     /// Lets nodes near those that are limited give up a part of their motion too, half as much from node to node: else
@@ -172,35 +248,46 @@ impl Limiter<'_> {
         for overlap in overlaps {
             let movable = overlap.bodies.map(|body| numbering.number(body).filter(|_| self.model.is_movable(body)));
             if let [Some(a), Some(b)] = movable {
-                let held = [a, b].map(|body| limits.held[limits.sets.root(body)]);
+                let roots = [a, b].map(|body| limits.sets.root(body));
                 limits.sets.join(a, b);
                 let root = limits.sets.root(a);
-                limits.held[root] = held[0].or(held[1]);
+                limits.held[root] = limits.held[roots[0]].or(limits.held[roots[1]]);
+                limits.approach[root] = limits.approach[roots[0]].min(limits.approach[roots[1]]);
             }
             // What does not react holds the nodes that meet it, they hold those that meet them, and what is left then
             // holds all that hangs together with it.
             let held = if let [Some(_), Some(_)] = movable { None } else { Some(overlap.immovable_motion / self.dt) };
             let unknowns: Vec<usize> = overlap.vertices.iter().flat_map(|v| self.unknowns_of_vertex(*v)).collect();
             let blocked = held.or_else(|| unknowns.iter().find_map(|unknown| limits.blocked[*unknown]));
-            if round >= HOLDING_ROUND
-                && let Some(own) = movable.into_iter().flatten().next()
+            let part = if round + 1 == ROUNDS { 0.0 } else { 0.5 * overlap.time };
+            if let Some(own) = movable.into_iter().flatten().next()
+                && (round >= HOLDING_ROUND || limits.is_far[own])
+                && blocked.is_some()
             {
                 let root = limits.sets.root(own);
                 limits.held[root] = limits.held[root].or(blocked);
+                limits.body_parts[own] = limits.body_parts[own].min(if limits.is_far[own] { part } else { 0.0 });
+            }
+            if movable.into_iter().flatten().any(|own| limits.is_far[own]) {
+                // What meets such a body goes with it.
+                for number in movable.into_iter().flatten() {
+                    self.unknowns(numbering.body(number)).for_each(|unknown| limits.parts[unknown] = 0.0);
+                }
+                continue;
             }
             if round < LOCAL_ROUNDS {
-                let part = 0.5 * overlap.time;
                 for unknown in unknowns {
-                    limits.keep(unknown, part);
+                    limits.parts[unknown] = limits.parts[unknown].min(part);
                     limits.blocked[unknown] = blocked.filter(|_| held.is_some() || round > 0).or(limits.blocked[unknown]);
                 }
             } else {
-                let part = if round + 1 == ROUNDS { 0.0 } else { SHRINKING };
+                let part = part.min(SHRINKING);
                 for number in movable.into_iter().flatten() {
-                    self.unknowns(numbering.body(number)).for_each(|unknown| limits.keep(unknown, part));
+                    self.unknowns(numbering.body(number)).for_each(|unknown| limits.parts[unknown] = limits.parts[unknown].min(part));
                 }
             }
         }
+        limits.take_parts();
         !overlaps.is_empty()
     }
 
@@ -222,10 +309,7 @@ impl Limiter<'_> {
             if !members.iter().any(is_limited) {
                 continue;
             }
-            let common = match limits.held[root] {
-                Some(velocity) => CommonMotion { velocity, angular_velocity: Vec3::zeros(), center: Vec3::zeros() },
-                None => self.common_motion(&members, full),
-            };
+            let common = self.held_motion(&members, full, limits.held[root], limits.approach[root]);
             for body in members {
                 let is_limited = |unknown: &usize| limits.kept[*unknown] < 1.0 && self.model.fixed.get(*unknown) != Some(&true);
                 for unknown in self.unknowns(body).filter(is_limited) {
@@ -238,6 +322,18 @@ impl Limiter<'_> {
                     dv[unknown] = common + (full[unknown] - common) * limits.kept[unknown] - before[unknown];
                 }
             }
+        }
+    }
+
+    /// The common motion of bodies, of which only a part is left beside the velocity of what holds them.
+    fn held_motion(&self, bodies: &[BodyRef], full: &[Vec3], held: Option<Vec3>, approach: f64) -> CommonMotion {
+        match held {
+            Some(velocity) if approach == 0.0 => CommonMotion { velocity, angular_velocity: Vec3::zeros(), center: Vec3::zeros() },
+            Some(held) => {
+                let CommonMotion { velocity, angular_velocity, center } = self.common_motion(bodies, full);
+                CommonMotion { velocity: held + (velocity - held) * approach, angular_velocity: angular_velocity * approach, center }
+            }
+            None => self.common_motion(bodies, full),
         }
     }
 
@@ -280,23 +376,43 @@ impl Limiter<'_> {
     /// If all that was not enough, everything goes only as far as to where something would cross.
     fn stop_where_it_crosses(&self, candidates: &Candidates, dv: &mut [Vec3]) {
         const MAX_STOPS: u32 = 8;
-        let whole: &Island = &self.detection.step.surfaces.whole;
         let before: Vec<Vec3> = self.before().collect();
         let full = self.velocities(dv);
         let mut part = 1.0;
-        for _ in 0..MAX_STOPS {
-            let found = self.detection.crossings(candidates, &self.detection.step.end_positions(whole, dv));
-            let Some(earliest) = found.iter().map(|c| c.time).reduce(f64::min) else { return };
+        for _ in 0..if self.allowance.is_spent() { 1 } else { MAX_STOPS } {
+            self.allowance.spend(CROSSING_WORK * candidates.len() as u64);
+            let found = self.detection.overlaps(candidates, &self.end(dv));
+            let Some(earliest) = found.iter().map(|overlap| overlap.time).reduce(f64::min) else { return };
             part *= 0.5 * earliest;
             for ((dv, full), before) in dv.iter_mut().zip(&full).zip(&before) {
                 *dv = full * part - before;
             }
         }
-        dv.iter_mut().zip(&before).for_each(|(dv, before)| *dv = -before);
+        self.stop(dv);
+    }
+
+    /// Nothing moves in this step.
+    fn stop(&self, dv: &mut [Vec3]) {
+        dv.iter_mut().zip(self.before()).for_each(|(dv, before)| *dv = -before);
     }
 }
 
 impl Limits {
+    /// Takes what the overlaps of a round leave. However many overlaps a body has, the earliest says how far it goes.
+    fn take_parts(&mut self) {
+        for number in 0..self.body_parts.len() {
+            let part = std::mem::replace(&mut self.body_parts[number], 1.0);
+            let root = self.sets.root(number);
+            self.approach[root] *= part;
+        }
+        for unknown in 0..self.parts.len() {
+            let part = std::mem::replace(&mut self.parts[unknown], 1.0);
+            if part < 1.0 {
+                self.keep(unknown, part);
+            }
+        }
+    }
+
     fn keep(&mut self, unknown: usize, part: f64) {
         self.kept[unknown] = if self.kept[unknown] * part < LEAST { 0.0 } else { self.kept[unknown] * part };
     }

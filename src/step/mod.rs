@@ -2,17 +2,20 @@
 //! `choose` says which method solves contact.
 
 mod choose;
+mod hanging;
 mod implicit;
 mod inputs;
 mod limit;
+mod predict;
 mod report;
 mod work;
 
 pub use choose::{Choice, choose};
 pub use implicit::ImplicitStepper;
-#[cfg(test)]
-pub(crate) use implicit::predict_positions;
 pub use inputs::{Drive, MOMENTUM_SHARE, StepInputs};
+pub use predict::free_fall;
+#[cfg(test)]
+pub(crate) use predict::predict_positions;
 pub use report::{Clock, DeviceWork, StageTimes, StageWork, StepReport};
 pub use work::{IslandWork, Work};
 

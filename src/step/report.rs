@@ -3,6 +3,7 @@
 use arrayvec::ArrayVec;
 
 use super::Choice;
+use crate::body::BodyRef;
 use crate::contact::ContactReport;
 use crate::contact::driver::Relinearisation;
 
@@ -36,6 +37,8 @@ pub struct StepReport {
     /// The step was accepted before its contacts were solved, and so many vertices were limited in their motion, so
     /// that nothing crosses.
     pub limited: Option<u32>,
+    /// Bodies that stood still though nothing holds them, ascending; of a whole step those that have for some steps.
+    pub hanging: Vec<BodyRef>,
     pub contact: ContactReport,
     pub stages: StageTimes,
     /// Empty on the CPU.
@@ -113,6 +116,7 @@ impl StepReport {
         self.residual = self.residual.max(next.residual);
         self.converged &= next.converged;
         self.limited = self.limited.max(next.limited);
+        self.hanging.retain(|body| next.hanging.contains(body));
         for (stage, ms) in next.stages.times {
             self.stages.add(stage, ms);
         }

@@ -1,6 +1,7 @@
 //! Everything that needs more than one module: physics with known answers, backends against each other, scenes, the
 //! program.
 
+mod absurd;
 mod architecture;
 mod attachments;
 mod cases;

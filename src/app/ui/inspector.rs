@@ -38,7 +38,7 @@ pub fn inspector_ui(root: &mut Ui, context: &UiContext, answers: &mut UiResponse
                 }
                 if let Some(report) = &snapshot.report {
                     section_ui(ui, "Stages", |ui| stages_ui(ui, &snapshot.stages));
-                    section_ui(ui, "Solver", |ui| solver_ui(ui, report));
+                    section_ui(ui, "Solver", |ui| solver_ui(ui, scene, report));
                     section_ui(ui, "Contact", |ui| contact_ui(ui, &report.contact));
                 }
                 section_ui(ui, "Elements", |ui| elements_ui(ui, scene, snapshot.view.as_deref()));
@@ -250,6 +250,17 @@ fn parameters_ui(ui: &mut Ui, view: &View, answers: &mut UiResponse) {
             }
         });
     });
+    ui.horizontal(|ui| {
+        name(ui, "Work of a step");
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let mut ms = view.params.max_step_ms;
+            let field = DragValue::new(&mut ms).speed(1.0).range(0.0..=1e6).max_decimals(0).suffix(" ms");
+            let told = "The most that a step may do, as time on one core; 0 for as much as it takes. What would cross then is limited";
+            if answers.named("parameter.max_step_ms", ui.add(field).on_hover_text(told)).changed() {
+                answers.act(Action::SetMaxStepMs(ms));
+            }
+        });
+    });
 }
 
 /// A bar a stage, as long as its share.
@@ -267,7 +278,7 @@ fn stages_ui(ui: &mut Ui, stages: &[(&'static str, f64)]) {
     row_ui(ui, "total", format::milliseconds(total));
 }
 
-fn solver_ui(ui: &mut Ui, report: &StepReport) {
+fn solver_ui(ui: &mut Ui, scene: &SceneInfo, report: &StepReport) {
     row_ui(ui, "Iterations", format::count(report.iterations as usize));
     row_ui(ui, "Passes", report.passes.to_string());
     row_ui(ui, "Method", report.choice.method.name().to_owned());
@@ -275,18 +286,23 @@ fn solver_ui(ui: &mut Ui, report: &StepReport) {
     row_ui(ui, "Relinearisations", report.relinearisations.to_string());
     row_ui(ui, "Residual", format!("{:.1e}", report.residual));
     let palette = theme::palette(ui.ctx());
-    let fault = match report.limited {
-        Some(vertices) => {
-            Some(format!("The last step was too hard for its time: {} points were limited", format::count(vertices as usize)))
-        }
-        None => (!report.converged).then(|| "The last step did not converge".to_owned()),
-    };
-    if let Some(fault) = fault {
+    let faults = step_faults(scene, report);
+    for fault in faults {
         ui.horizontal_wrapped(|ui| {
             ui.label(theme::icon(icon::WARNING, 14.0).color(palette.error));
             ui.label(RichText::new(fault).size(12.0).color(palette.error));
         });
     }
+}
+
+/// What was wrong with a step, a sentence each.
+pub fn step_faults(scene: &SceneInfo, report: &StepReport) -> Vec<String> {
+    let limited = match report.limited {
+        Some(n) => Some(format!("The last step was too hard for its time: {} points were limited", format::count(n as usize))),
+        None => (!report.converged).then(|| "The last step did not converge".to_owned()),
+    };
+    let hanging = report.hanging.iter().map(|body| format!("\"{}\" stands still though nothing holds it", scene.model.body_name(*body)));
+    limited.into_iter().chain(hanging).collect()
 }
 
 fn contact_ui(ui: &mut Ui, contact: &ContactReport) {

@@ -51,6 +51,8 @@ pub enum Action {
     },
     SetGravity(Vec3),
     SetTimeStep(f64),
+    /// [ms]
+    SetMaxStepMs(f64),
 }
 
 /// State that the panels keep between frames.

@@ -2,6 +2,7 @@
 
 use egui::{Align, Frame, Label, Layout, Margin, Panel, RichText, Ui};
 
+use super::inspector::step_faults;
 use super::{UiContext, icon, theme};
 
 pub fn status_ui(root: &mut Ui, context: &UiContext) {
@@ -24,6 +25,13 @@ pub fn status_ui(root: &mut Ui, context: &UiContext) {
             }
             let short = context.adapter.split(" (").next().unwrap_or_default();
             ui.label(small(format!("drawn by {short}"))).on_hover_text(context.adapter);
+            if let (Some(scene), Some(report)) = (&context.snapshot.scene, &context.snapshot.report)
+                && let Some(fault) = step_faults(scene, report).pop()
+            {
+                ui.label(small("·".into()));
+                ui.label(theme::icon(icon::WARNING, 14.0).color(palette.error));
+                ui.label(small(fault).color(palette.error));
+            }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 let hint = if context.grab.is_some() {
                     "Release to let go   ·   Shift moves it nearer or away"

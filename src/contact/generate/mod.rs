@@ -27,6 +27,7 @@ use self::row_life::{Aim, Present, RowLife};
 use self::surface_pairs::SurfacePairs;
 use super::islands::{Island, Islands, Trial};
 use crate::body::BodyRef;
+use crate::budget::{CONTACT_WORK, CROSSING_WORK, VERTEX_WORK};
 use crate::contact::{Constraint, ContactPoint, JacobianEntry, Linearisation, Source, Status};
 use crate::geometry::{Candidates, Crossing};
 use crate::memory::Pool;
@@ -232,6 +233,14 @@ impl<'a> Detection<'a> {
         let of_body = |body: BodyRef| MIN_CONTACTS_LIMIT.max(3 * self.step.surfaces.features(body).vertices.len());
         let joints = contacts.iter().filter(|c| c.law.is_bilateral()).count();
         joints + island.segments.iter().map(|segment| of_body(segment.body)).sum::<usize>()
+    }
+
+    /// Work of a renewal of the rows of an island [bytes].
+    pub fn renewal_work(&self, island: &Island, contacts: &[Constraint]) -> u64 {
+        let n_vertices: usize = island.segments.iter().map(|segment| self.step.surfaces.features(segment.body).vertices.len()).sum();
+        island.candidates.len() as u64 * CROSSING_WORK
+            + contacts.len() as u64 * CONTACT_WORK
+            + (n_vertices * self.model.obstacles.len()) as u64 * VERTEX_WORK
     }
 
     /// The gap that the row of the contact predicts [m].

@@ -139,7 +139,9 @@ impl Anticipation {
                 return false;
             }
             problem.allowance.spend(2 * problem.product_work());
-            nodal.solve(p, base, SWEEP_TOLERANCE * tolerance, MAX_SWEEPS);
+            // No more sweeps than what is left of the allowance.
+            let affordable = (problem.allowance.left() / nodal.sweep_work().max(1)).clamp(1, MAX_SWEEPS as u64) as usize;
+            problem.allowance.spend(nodal.solve(p, base, SWEEP_TOLERANCE * tolerance, affordable));
             force.fill(Vec3::zeros());
             problem.spread_all(contacts, p, 1.0, force);
             sweep(&problem.system, force, correction);

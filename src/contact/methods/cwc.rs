@@ -14,7 +14,7 @@ use super::working_set::WorkingSet;
 use crate::contact::driver::{ACCEPTED, MAX_FAILURES, RowsSolved, Schedule};
 use crate::contact::dual;
 use crate::contact::problem::restore_momentum;
-use crate::contact::{Block, Constraint, Law, NaturalError, Problem};
+use crate::contact::{Block, Constraint, JacobianEntry, Law, NaturalError, Problem};
 use crate::math::Vec3;
 use crate::sparse::{FactorWork, System, TwoLevelWork, axpy, dot, xpay};
 
@@ -49,6 +49,8 @@ pub struct Cwc {
     islands: Vec<ContactIsland>,
     assembly: warped::Scratch,
     rows_of_blocks: Vec<u64>,
+    /// By unknown of the problem: whether its column of the compliance was counted, or needs not be.
+    counted: Vec<bool>,
     laws: Vec<Law>,
     /// Forces of the contacts, and those before a pass.
     forces: [Vec<Vec3>; 2],
@@ -97,8 +99,10 @@ const FINEST: f64 = 0.2;
 const ROUGH: f64 = 0.02;
 /// Bounds on the inner iterations of a pass that is not yet about the last digits.
 const FIRST_ITERATIONS: [u32; 3] = [80, 300, 320];
-/// Work of the assembly of a block of W~ [bytes]: some 100 ns.
-const BLOCK_WORK: u64 = 3000;
+/// Work of the assembly of a block of W~ [bytes]: some 400 ns between contacts of large bodies (gallery).
+const BLOCK_WORK: u64 = 12_000;
+/// Work of an iteration for the forces, in what W~ takes in memory: laws and vectors come to as much again.
+const ITERATION_WORK: usize = 2;
 /// Inner and elastic iterations that are made whatever is left of the allowance.
 const LEAST_ITERATIONS: u64 = 4;
 
@@ -119,6 +123,7 @@ impl Cwc {
             islands: vec![],
             assembly: Default::default(),
             rows_of_blocks: vec![],
+            counted: vec![],
             laws: vec![],
             forces: Default::default(),
             duals: vec![],
@@ -142,6 +147,8 @@ impl RowSolver for Cwc {
             vector.resize(dv.len(), Vec3::zeros());
         }
         self.blocks.resize_with(problem.blocks.len(), BlockWork::default);
+        self.counted.clear();
+        self.counted.resize(dv.len(), false);
     }
 
     fn solve_rows(&mut self, problem: &Problem, rows: &mut [Constraint], dv: &mut [Vec3], accuracy: f64) -> RowsSolved {
@@ -179,6 +186,7 @@ impl Cwc {
             islands,
             assembly,
             rows_of_blocks,
+            counted,
             laws,
             forces: [p, before],
             residual,
@@ -197,15 +205,19 @@ impl Cwc {
             (block.contraction, block.last) = (0.0, 0.0);
         }
         let mut n_rows = working_set.begin(problem, rows, dv, accuracy);
+        if *is_first {
+            // The last step had the columns of what it remembers: they are mostly there, and no budget depends on that.
+            columns_work(problem, rows, counted);
+        }
         let mut is_assembled = false;
         // Forces are found with the velocities of the first pass.
         let mut settled = false;
-        let mut product_of_w = 0;
+        let mut iteration_work = 0;
         let mut passes_left = *max_passes;
         while passes_left > 0 {
             let contacts = &mut rows[..n_rows];
             if !std::mem::replace(&mut is_assembled, true) {
-                problem.allowance.spend(assembly_work(problem, contacts, rows_of_blocks));
+                problem.allowance.spend(assembly_work(problem, contacts, rows_of_blocks) + columns_work(problem, contacts, counted));
                 if !problem.must_end() {
                     warped::assemble(problem, contacts, islands, assembly);
                 }
@@ -215,7 +227,7 @@ impl Cwc {
                 p.clear();
                 p.extend(contacts.iter().map(Constraint::force_on_first));
                 let stored: usize = islands.iter().map(|island| island.compliance.n_entries()).sum();
-                product_of_w = (stored * size_of::<f32>()) as u64;
+                iteration_work = (ITERATION_WORK * stored * size_of::<f32>()) as u64;
                 settled = contacts.is_empty();
             }
             if problem.must_end() {
@@ -256,7 +268,7 @@ impl Cwc {
                 let found = Rows { problem, contacts, laws, dv, tolerance, aim, chain }.solve_forces(islands, duals, p);
                 outcome.iterations += found.iterations;
                 outcome.dual_iterations += found.iterations;
-                problem.allowance.spend(u64::from(found.iterations) * product_of_w);
+                problem.allowance.spend(u64::from(found.iterations) * iteration_work);
                 // What the whole chain cannot do better is taken within the tolerance itself.
                 settled = is_last && (found.converged || found.error.max() < accuracy / ACCEPTED);
                 *failures += u32::from(is_last && !found.converged);
@@ -335,8 +347,12 @@ impl Rows<'_> {
         };
         // No more of them than what is left of the allowance.
         let stored: usize = islands.iter().map(|island| island.compliance.n_entries()).sum();
-        let affordable = self.problem.allowance.left() / (stored * size_of::<f32>()).max(1) as u64;
-        let iterations = iterations.map(|bound| u64::from(bound).min(affordable.max(LEAST_ITERATIONS)) as u32);
+        let mut affordable = self.problem.allowance.left() / (ITERATION_WORK * stored * size_of::<f32>()).max(1) as u64;
+        let iterations = iterations.map(|bound| {
+            let granted = u64::from(bound).min(affordable.max(LEAST_ITERATIONS));
+            affordable = affordable.saturating_sub(granted);
+            granted as u32
+        });
         let options = dual::Options { tolerance: self.tolerance, aim: self.aim / self.tolerance, iterations };
         let on_island = |ContactIsland { contacts: range, compliance }: &ContactIsland, work: &mut DualWork, p: &mut [Vec3]| {
             let DualWork { dual, gather, zero, free } = work;
@@ -433,6 +449,21 @@ fn assembly_work(problem: &Problem, contacts: &[Constraint], rows: &mut Vec<u64>
     rows.resize(problem.blocks.len(), 0);
     contacts.iter().flat_map(|contact| contact.bodies).filter_map(|body| problem.block_of(body)).for_each(|block| rows[block] += 1);
     BLOCK_WORK * rows.iter().map(|n| n * n / 2).sum::<u64>()
+}
+
+/// Work of the columns of the rest compliance of the nodes that these contacts touch, where it is not counted yet
+/// [bytes]: each takes about as long as the factor is read once.
+fn columns_work(problem: &Problem, contacts: &[Constraint], counted: &mut [bool]) -> u64 {
+    let mut work = 0;
+    for contact in contacts {
+        for block in contact.bodies.iter().filter_map(|body| problem.block_of(*body)) {
+            let Block { segment, rest: Some(rest), .. } = &problem.blocks[block] else { continue };
+            let entries = contact.row.entries.iter().map(JacobianEntry::unknown).filter(|unknown| segment.unknowns.contains(unknown));
+            let new = entries.filter(|unknown| !std::mem::replace(&mut counted[problem.place(*unknown)], true)).count();
+            work += new as u64 * rest.factor.memory() as u64;
+        }
+    }
+    work
 }
 
 /// Work of one application of A~^-1 to all bodies [bytes]: a solve reads a factor twice.

@@ -77,12 +77,19 @@ impl Nodal {
     }
 
     /// Gauss-Seidel from the forces `p` [N] and the velocity changes `base` without contact forces, to and fro through
-    /// each group until no force changes the motion of its contact by more than `tolerance` [m].
-    pub fn solve(&mut self, p: &mut [Vec3], base: &[Vec3], tolerance: f64, max_sweeps: usize) {
-        self.groups.par_iter_mut().for_each(|group| group.solve(p, base, tolerance, max_sweeps));
+    /// each group until no force changes the motion of its contact by more than `tolerance` [m]. Returns the work of
+    /// that [bytes].
+    pub fn solve(&mut self, p: &mut [Vec3], base: &[Vec3], tolerance: f64, max_sweeps: usize) -> u64 {
+        let work = self.groups.par_iter_mut().map(|group| group.solve(p, base, tolerance, max_sweeps) * group.sweep_work()).sum();
         for group in &self.groups {
             group.rows.iter().zip(&group.forces).for_each(|(row, force)| p[row.contact as usize] = *force);
         }
+        work
+    }
+
+    /// Work of a sweep through all groups [bytes].
+    pub fn sweep_work(&self) -> u64 {
+        self.groups.iter().map(Group::sweep_work).sum()
     }
 }
 
@@ -115,7 +122,13 @@ impl Group {
         Self { rows, jacobian, unknowns, velocities: vec![], forces: vec![] }
     }
 
-    fn solve(&mut self, p: &[Vec3], base: &[Vec3], tolerance: f64, max_sweeps: usize) {
+    /// What a sweep reads, and as much again for the laws.
+    fn sweep_work(&self) -> u64 {
+        2 * (self.rows.len() * size_of::<Row>() + self.jacobian.len() * size_of::<JacobianBlock>()) as u64
+    }
+
+    /// Returns how many sweeps it took.
+    fn solve(&mut self, p: &[Vec3], base: &[Vec3], tolerance: f64, max_sweeps: usize) -> u64 {
         let Self { rows, jacobian, unknowns, velocities, forces } = self;
         forces.clear();
         forces.extend(rows.iter().map(|row| p[row.contact as usize]));
@@ -143,8 +156,9 @@ impl Group {
                 }
             }
             if largest <= tolerance {
-                break;
+                return sweep as u64 + 1;
             }
         }
+        max_sweeps as u64
     }
 }

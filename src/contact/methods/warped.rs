@@ -132,7 +132,7 @@ pub(super) fn assemble(problem: &Problem, contacts: &mut [Constraint], islands: 
     assign_slots(body_pairs, jacobian, touched);
     for (block, (nodes, requested)) in blocks.iter().zip(touched.iter_mut()) {
         if let Some(rest) = &block.rest {
-            rest.columns.request(rest.factor, nodes, requested);
+            rest.columns.request(rest.factor, nodes, problem.cancel, requested);
         }
     }
     bodies.clear();
@@ -151,6 +151,10 @@ pub(super) fn assemble(problem: &Problem, contacts: &mut [Constraint], islands: 
     islands.par_iter_mut().for_each(|ContactIsland { contacts: range, compliance }| {
         let first = range.start;
         compliance.assemble(&bodies[range.clone()], |k, columns_of_w, out| {
+            // Thousands of contacts take seconds.
+            if problem.cancel.has_been_cancelled() {
+                return;
+            }
             let mut memory = motions.take().unwrap_or_default();
             Arch::new().dispatch(FillBlocks {
                 problem,

@@ -1,5 +1,7 @@
 //! The search of the tree for pairs of features that may meet.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rayon::prelude::*;
 
 use super::features::any_of;
@@ -13,6 +15,9 @@ use crate::math::Vec3;
 
 /// Enough independent parts of a search to keep all threads busy.
 const MIN_SEARCH_TASKS: usize = 128;
+/// A search asks whether it is cancelled once for so many pairs of leaves that it finds, and tasks that compare them.
+const LEAF_PAIRS_PER_QUESTION: usize = 4096;
+const TASKS_PER_QUESTION: usize = 64;
 /// Pairs of leaves whose features one task compares.
 const LEAF_PAIRS_PER_TASK: usize = 64;
 /// The same where only features of lists are compared.
@@ -42,10 +47,15 @@ impl Bvh {
             std::mem::swap(&mut level, &mut next);
         }
         tasks.resize_with(tasks.len().max(level.len()), Task::default);
+        let cancel = self.limit.cancel.clone();
         tasks[..level.len()].par_iter_mut().zip(&level).for_each(|(Task { stack, leaves, .. }, pair)| {
             leaves.clear();
+            stack.clear();
             stack.push(*pair);
             while let Some(pair) = stack.pop() {
+                if leaves.len() % LEAF_PAIRS_PER_QUESTION == LEAF_PAIRS_PER_QUESTION - 1 && cancel.is_cancelled() {
+                    break;
+                }
                 if is_wanted(pair) {
                     self.visit(mesh, pair, stack, leaves);
                 }
@@ -68,8 +78,14 @@ impl Bvh {
         let n_of_leaves = leaves.len().div_ceil(LEAF_PAIRS_PER_TASK);
         let n_tasks = n_of_leaves + listed.len().div_ceil(LISTED_PAIRS_PER_TASK);
         tasks.resize_with(tasks.len().max(n_tasks), Task::default);
+        // Whether all are more than the limit does not depend on the order of the tasks.
+        let n_found = AtomicUsize::new(0);
+        let is_full = || n_found.load(Ordering::Relaxed) > self.limit.candidates;
         tasks[..n_tasks].par_iter_mut().enumerate().for_each(|(k, Task { found, .. })| {
             found.clear();
+            if is_full() || (k % TASKS_PER_QUESTION == TASKS_PER_QUESTION - 1 && cancel.is_cancelled()) {
+                return;
+            }
             if k < n_of_leaves {
                 part(&leaves, k, LEAF_PAIRS_PER_TASK).iter().for_each(|pair| self.compare(*pair, found));
             } else {
@@ -80,14 +96,19 @@ impl Bvh {
                 found.edge_edges.retain(|[e, f]| [e, f].iter().any(|edge| any_of(&mesh.edges[**edge as usize], &self.moved)));
             }
             self.keep_near(mesh, x, found);
+            n_found.fetch_add(found.len(), Ordering::Relaxed);
         });
+        let is_ended = is_full() || cancel.is_cancelled();
         let parts = || tasks[..n_tasks].iter().map(|task| &task.found);
         let Candidates { vertex_faces, edge_edges } = candidates;
         let [of_faces, of_edges] = &mut sorters;
-        rayon::join(
-            || of_faces.sort(parts().map(|p| &p.vertex_faces), [mesh.body.len(), mesh.triangles.len()], vertex_faces),
-            || of_edges.sort(parts().map(|p| &p.edge_edges), [mesh.edges.len(); 2], edge_edges),
-        );
+        if !is_ended {
+            rayon::join(
+                || of_faces.sort(parts().map(|p| &p.vertex_faces), [mesh.body.len(), mesh.triangles.len()], vertex_faces),
+                || of_edges.sort(parts().map(|p| &p.edge_edges), [mesh.edges.len(); 2], edge_edges),
+            );
+        }
+        self.is_complete &= !is_ended;
         self.search = Search { levels: [level, next], above, leaves, listed, is_used, tasks, sorters };
         self.moved.fill(false);
     }

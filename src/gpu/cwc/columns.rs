@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::cancel::CancelToken;
 use crate::elastic::{RestBody, RestShape};
 use crate::gpu::{Buffers, DeviceError};
 use crate::model::Model;
@@ -61,7 +62,7 @@ impl ColumnStore {
                 continue;
             }
             let mut found = Requested::default();
-            shape.columns.request(&shape.factor, &missing, &mut found);
+            shape.columns.request(&shape.factor, &missing, &CancelToken::default(), &mut found);
             for node in missing {
                 let (Some(column), Some(row)) = (found.column(&shape.columns, node), shape.columns.row(node)) else { continue };
                 let end = self.used + shape.columns.n_rows();

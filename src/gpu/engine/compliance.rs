@@ -2,6 +2,7 @@
 //! (`contact::driver`). Twin: `contact::methods::cwc`.
 
 use super::*;
+use crate::budget::Allowance;
 use crate::contact::driver::{Limits, Next, Relinearisation, RowsSolved};
 
 /// What a submission answers.
@@ -49,6 +50,8 @@ pub const PASSES: std::ops::RangeInclusive<u32> = 2..=6;
 pub const CUT: std::ops::RangeInclusive<u32> = 24..=ITERATIONS;
 /// Elastic iterations of the first pass of a round, and of the others, which begin near the solution.
 const ELASTIC_ITERATIONS: [u32; 2] = [64, 32];
+/// A device reads as fast as so many cores, at least.
+const CORES_OF_DEVICE: u64 = 8;
 /// Bound on the passes of a round, with those that only go on with an elastic solve.
 const MAX_ROUND: f32 = 60.0;
 
@@ -72,14 +75,23 @@ impl DeviceBackend {
         };
         let mut courses: Vec<Course> = work.islands.list.iter().zip(&work.island_works).map(begin).collect();
         self.detector.forget();
+        let allowance = Allowance::of_island(step.loads.budget.left(), 1, 1.0);
         for round in 0.. {
             check_cancelled(step.loads)?;
             if work.island_works.iter().all(|work| work.solved.is_some()) {
                 break;
             }
+            let before = self.work.total().bytes;
             self.solve_round(step, work, &mut courses, round.min(1), report)?;
+            allowance.spend((self.work.total().bytes - before) / CORES_OF_DEVICE);
+            let open = work.islands.list.iter().zip(&work.island_works).filter(|(_, work)| work.solved.is_none());
+            allowance.spend(open.map(|(island, work)| detection.renewal_work(island, &work.contacts)).sum());
+            if allowance.is_spent() {
+                courses.iter_mut().for_each(|course| course.solved.exhausted = true);
+            }
             self.renew_rows(step, detection, work, &mut courses, report).map_err(|error| self.lost(&error))?;
         }
+        step.loads.budget.take(&allowance);
         for (stage, work) in std::mem::take(&mut self.work).0 {
             report.device_work.add(stage, work);
         }

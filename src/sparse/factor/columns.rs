@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::RestFactor;
 use super::many::ManyValues;
+use crate::cancel::CancelToken;
 use crate::math::Mat3;
 
 /// Most nodes whose columns are computed in one pass over the factor: three full lines of right-hand sides.
@@ -109,8 +110,9 @@ impl Columns {
     }
 
     /// Brings the columns of `nodes` to `found`; those that are missing are computed. If the request alone is larger
-    /// than the memory, some of its nodes stay without. Nodes outside the set are passed over.
-    pub fn request(&self, factor: &RestFactor, nodes: &[u32], found: &mut Requested) {
+    /// than the memory, some of its nodes stay without, and so they do once `cancel` is cancelled. Nodes outside the set
+    /// are passed over.
+    pub fn request(&self, factor: &RestFactor, nodes: &[u32], cancel: &CancelToken, found: &mut Requested) {
         let Requested { asked, columns, is_complete } = found;
         let rows = nodes.iter().map(|node| self.row_of[*node as usize]).filter(|row| *row != u32::MAX);
         asked.clear();
@@ -123,7 +125,11 @@ impl Columns {
         asked.retain(|row| columns[*row].is_none());
         if !asked.is_empty() {
             // Not under the lock: a thread that waits here for others takes up work of theirs, which may ask too.
-            let computed: Vec<_> = asked.par_chunks(AT_ONCE).flat_map_iter(|rows| self.compute(factor, rows)).collect();
+            let computed: Vec<_> = asked
+                .par_chunks(AT_ONCE)
+                .filter(|_| !cancel.has_been_cancelled())
+                .flat_map_iter(|rows| self.compute(factor, rows))
+                .collect();
             for (row, blocks) in &computed {
                 columns[*row] = Some(blocks.clone());
             }

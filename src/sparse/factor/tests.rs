@@ -2,6 +2,7 @@ use nalgebra::DMatrix;
 
 use super::columns::Column;
 use super::*;
+use crate::cancel::CancelToken;
 use crate::sparse::multiply;
 
 /// A box of `n`^3 cubes of six tetrahedra each (Kuhn), `side` [m], linear elasticity: pattern, blocks of `M + dt^2 K`, rest positions.
@@ -115,7 +116,7 @@ fn bodies_stand_for_themselves_and_every_node_may_be_fixed() {
 
 fn requested(columns: &Columns, factor: &RestFactor, nodes: &[u32]) -> Requested {
     let mut found = Requested::default();
-    columns.request(factor, nodes, &mut found);
+    columns.request(factor, nodes, CancelToken::never(), &mut found);
     found
 }
 

@@ -3,8 +3,8 @@
 //! the factor reads, and bodies that are far from their rest pose take no more of them. W~ only finds the forces; gaps
 //! and slip are those of the true compliance, and say when the forces are good.
 
-use super::{ACCEPTED, BlockWork, Chain, Cwc, DualWork, FINEST, MAX_FAILURES, Rows};
-use super::{assembly_work, elastic_part, release, store};
+use super::{ACCEPTED, BlockWork, Chain, Cwc, DualWork, FINEST, ITERATION_WORK, LEAST_ITERATIONS, MAX_FAILURES, Rows};
+use super::{assembly_work, columns_work, elastic_part, release, store};
 use crate::contact::driver::RowsSolved;
 use crate::contact::methods::warped::{self, ContactIsland};
 use crate::contact::problem::restore_momentum;
@@ -39,6 +39,7 @@ impl Cwc {
             islands,
             assembly,
             rows_of_blocks,
+            counted,
             laws,
             forces: [p, before],
             residual: change,
@@ -54,6 +55,10 @@ impl Cwc {
         let bounds = &problem.bounds;
         let is_touched = !rows.is_empty();
         let mut n_rows = working_set.begin(problem, rows, dv, accuracy);
+        if *is_first {
+            // As for the other bodies, what is remembered has its columns.
+            columns_work(problem, rows, counted);
+        }
         load.copy_from_slice(problem.rhs);
         for row in &rows[..n_rows] {
             problem.spread(row, &row.force_on_first(), 1.0, load);
@@ -67,7 +72,8 @@ impl Cwc {
         });
         let mut is_assembled = false;
         let mut last_error = f64::INFINITY;
-        let mut product_of_w = 0;
+        let mut iteration_work = 0;
+        let correction_work = correction_work(problem);
         let (mut tolerance, mut acceptable, mut part) = (accuracy, accuracy, PART);
         for passes_left in (0..*max_passes).rev() {
             if problem.must_end() {
@@ -77,10 +83,12 @@ impl Cwc {
             // Without contacts the residual tells when to stop.
             let bound =
                 if is_touched { elastic_part(problem, accuracy).min((CLEAR * accuracy).max(CLEAR_OF_ERROR * last_error)) } else { 0.0 };
-            let enough = Enough { left: bound / problem.dt, part, iterations: MAX_ITERATIONS, cancel: problem.cancel };
+            let affordable = problem.allowance.left() / correction_work.max(1);
+            let iterations = affordable.clamp(LEAST_ITERATIONS, u64::from(MAX_ITERATIONS)) as u32;
+            let enough = Enough { left: bound / problem.dt, part, iterations, cancel: problem.cancel };
             let corrected = SingleParts::of(problem, load, dv, block_work)
                 .for_each(&|block, load, dv, work| correct(problem, block, load, dv, enough, work));
-            problem.allowance.spend(u64::from(corrected.iterations + 1) * product_work(problem));
+            problem.allowance.spend(u64::from(corrected.iterations + 1) * correction_work);
             outcome.iterations += corrected.iterations;
             outcome.passes += 1;
             outcome.residual = corrected.residual;
@@ -102,7 +110,8 @@ impl Cwc {
                     store(&mut rows[..n_rows], p);
                 }
                 (n_rows, is_assembled) = (grown, true);
-                problem.allowance.spend(assembly_work(problem, &rows[..n_rows], rows_of_blocks));
+                let taken = &rows[..n_rows];
+                problem.allowance.spend(assembly_work(problem, taken, rows_of_blocks) + columns_work(problem, taken, counted));
                 if problem.must_end() {
                     outcome.exhausted = true;
                     return false;
@@ -114,7 +123,7 @@ impl Cwc {
                 p.clear();
                 p.extend(rows[..n_rows].iter().map(Constraint::force_on_first));
                 let stored: usize = islands.iter().map(|island| island.compliance.n_entries()).sum();
-                product_of_w = (stored * size_of::<f32>()) as u64;
+                iteration_work = (ITERATION_WORK * stored * size_of::<f32>()) as u64;
             }
             let contacts = &mut rows[..n_rows];
             let error = natural_error(problem, contacts, p, islands, dv);
@@ -143,7 +152,7 @@ impl Cwc {
             let found = Rows { problem, contacts, laws, dv, tolerance, aim, chain }.solve_forces(islands, duals, p);
             outcome.iterations += found.iterations;
             outcome.dual_iterations += found.iterations;
-            problem.allowance.spend(u64::from(found.iterations) * product_of_w);
+            problem.allowance.spend(u64::from(found.iterations) * iteration_work);
             // What the whole chain cannot do better is taken within the tolerance itself.
             acceptable = if is_last && !found.converged { accuracy / ACCEPTED } else { accuracy };
             *failures += u32::from(is_last && !found.converged);
@@ -206,9 +215,10 @@ fn keep_momentum(problem: &Problem, load: &[Vec3], dv: &mut [Vec3]) {
     }
 }
 
-/// What a product with the matrices of all bodies reads [bytes].
-fn product_work(problem: &Problem) -> u64 {
-    problem.blocks.iter().filter_map(|block| block.single).map(|single| single.system.layout.matrix_memory() as u64).sum()
+/// Work of an iteration of the corrections of all bodies [bytes]: vectors and coarse factors come to as much as the
+/// matrices.
+fn correction_work(problem: &Problem) -> u64 {
+    2 * problem.blocks.iter().filter_map(|block| block.single).map(|single| single.system.layout.matrix_memory() as u64).sum()
 }
 
 /// Consecutive blocks with their memory and their parts of two vectors.
