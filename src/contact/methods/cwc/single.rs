@@ -218,7 +218,8 @@ fn keep_momentum(problem: &Problem, load: &[Vec3], dv: &mut [Vec3]) {
 /// Work of an iteration of the corrections of all bodies [bytes]: vectors and coarse factors come to as much as the
 /// matrices.
 fn correction_work(problem: &Problem) -> u64 {
-    2 * problem.blocks.iter().filter_map(|block| block.single).map(|single| single.system.layout.matrix_memory() as u64).sum()
+    let memories = problem.blocks.iter().filter_map(|block| block.single).map(|single| single.system.layout.matrix_memory());
+    2 * memories.sum::<usize>() as u64
 }
 
 /// Consecutive blocks with their memory and their parts of two vectors.
