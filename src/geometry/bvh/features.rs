@@ -1,5 +1,6 @@
 //! Features of surfaces, leaf by leaf, in boxes that are compared eight at a time.
 
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::sweep::{Block, LANES, Sweep};
@@ -48,15 +49,10 @@ impl<const N: usize> Features<N> {
 
     /// Fits the boxes of the leaves that are due.
     pub fn fit(&mut self, vertex_sweeps: &[Sweep], is_due: impl Fn(u32) -> bool + Sync) {
-        let fit = |((block, corners), leaf): ((&mut Block, &[[u32; N]]), &u32)| {
-            if !is_due(*leaf) {
-                return;
-            }
-            for (lane, corners) in corners.iter().enumerate().filter(|(_, c)| c[0] != Mesh::NONE) {
-                block.set(lane, &corners.iter().fold(Sweep::EMPTY, |all, v| all.union(&vertex_sweeps[*v as usize])));
-            }
-        };
-        self.boxes.par_iter_mut().zip(self.corners.par_chunks(LANES)).zip(&self.leaves).with_min_len(512).for_each(fit);
+        let parts = (self.boxes.par_chunks_mut(BLOCKS), self.corners.par_chunks(BLOCKS * LANES), self.leaves.par_chunks(BLOCKS));
+        parts.into_par_iter().for_each(|(boxes, corners, leaves)| {
+            Arch::new().dispatch(FitBlocks { boxes, corners, leaves, vertex_sweeps, is_due: &is_due });
+        });
     }
 
     /// The sweep of all features of a leaf.
@@ -67,7 +63,7 @@ impl<const N: usize> Features<N> {
     }
 
     /// Calls `each` with the lanes of a leaf, from `from` on, that may meet `sweep`.
-    #[inline]
+    #[inline(always)]
     pub fn meeting(&self, leaf: u32, sweep: &Sweep, from: usize, mut each: impl FnMut(usize)) {
         for block in self.starts[leaf as usize].max(from / LANES)..self.starts[leaf as usize + 1] {
             let first = block * LANES;
@@ -81,7 +77,7 @@ impl<const N: usize> Features<N> {
 
     /// Adds the pairs of features of leaf `a` of this and of leaf `b` of `other`, the latter in `sweep_b`, that may
     /// meet and share no vertex. Within one leaf of the same features each pair comes once.
-    #[inline]
+    #[inline(always)]
     pub fn meet<const M: usize>(&self, a: u32, other: &Features<M>, b: u32, sweep_b: &Sweep, found: &mut Vec<[u32; 2]>) {
         let within = M == N && a == b;
         self.meeting(a, sweep_b, 0, |i| {
@@ -100,6 +96,32 @@ impl<const N: usize> Features<N> {
                 }
             });
         });
+    }
+}
+
+/// Blocks that one thread takes at a time.
+const BLOCKS: usize = 512;
+
+/// [`Features::fit`], with the widest registers.
+struct FitBlocks<'a, const N: usize, D> {
+    boxes: &'a mut [Block],
+    corners: &'a [[u32; N]],
+    leaves: &'a [u32],
+    vertex_sweeps: &'a [Sweep],
+    is_due: &'a D,
+}
+
+impl<const N: usize, D: Fn(u32) -> bool> WithSimd for FitBlocks<'_, N, D> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { boxes, corners, leaves, vertex_sweeps, is_due } = self;
+        for ((block, corners), _) in boxes.iter_mut().zip(corners.chunks(LANES)).zip(leaves).filter(|(_, leaf)| is_due(**leaf)) {
+            for (lane, corners) in corners.iter().enumerate().filter(|(_, c)| c[0] != Mesh::NONE) {
+                block.set(lane, &corners.iter().fold(Sweep::EMPTY, |all, v| all.union(&vertex_sweeps[*v as usize])));
+            }
+        }
     }
 }
 
