@@ -65,8 +65,8 @@ impl Drop for End<'_> {
 /// Memory of an end.
 #[derive(Debug, Default)]
 struct EndMemory {
-    /// If it is of this step, all vertices but those of `bodies` are where the script has them: many small islands would
-    /// else copy the whole scene each time they move.
+    /// If it is of this step, all vertices but those of `bodies` are where the script has them: many small islands
+    /// would else copy the whole scene each time they move.
     x: Vec<Vec3>,
     centers: Vec<Vec3>,
     bodies: Vec<BodyRef>,

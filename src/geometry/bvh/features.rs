@@ -63,7 +63,7 @@ impl<const N: usize> Features<N> {
     }
 
     /// Calls `each` with the lanes of a leaf, from `from` on, that may meet `sweep`.
-    #[inline(always)]
+    #[inline]
     pub fn meeting(&self, leaf: u32, sweep: &Sweep, from: usize, mut each: impl FnMut(usize)) {
         for block in self.starts[leaf as usize].max(from / LANES)..self.starts[leaf as usize + 1] {
             let first = block * LANES;
@@ -77,7 +77,7 @@ impl<const N: usize> Features<N> {
 
     /// Adds the pairs of features of leaf `a` of this and of leaf `b` of `other`, the latter in `sweep_b`, that may
     /// meet and share no vertex. Within one leaf of the same features each pair comes once.
-    #[inline(always)]
+    #[inline]
     pub fn meet<const M: usize>(&self, a: u32, other: &Features<M>, b: u32, sweep_b: &Sweep, found: &mut Vec<[u32; 2]>) {
         let within = M == N && a == b;
         self.meeting(a, sweep_b, 0, |i| {

@@ -1,6 +1,5 @@
 //! The search of the tree for pairs of features that may meet.
 
-use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::features::any_of;
@@ -73,12 +72,16 @@ impl Bvh {
         tasks.resize_with(tasks.len().max(n_tasks), Task::default);
         tasks[..n_tasks].par_iter_mut().enumerate().for_each(|(k, Task { found, .. })| {
             found.clear();
-            let (leaves, listed): (&[_], &[_]) = if k < n_of_leaves {
-                (part(&leaves, k, LEAF_PAIRS_PER_TASK), &[])
+            if k < n_of_leaves {
+                part(&leaves, k, LEAF_PAIRS_PER_TASK).iter().for_each(|pair| self.compare(*pair, found));
             } else {
-                (&[], part(&listed, k - n_of_leaves, LISTED_PAIRS_PER_TASK))
-            };
-            Arch::new().dispatch(Compare { bvh: &*self, mesh, x, leaves, listed, only_left, found });
+                part(&listed, k - n_of_leaves, LISTED_PAIRS_PER_TASK).iter().for_each(|pair| self.compare_listed(mesh, *pair, found));
+            }
+            if only_left {
+                found.vertex_faces.retain(|[v, t]| self.moved[*v as usize] || any_of(&mesh.triangles[*t as usize], &self.moved));
+                found.edge_edges.retain(|[e, f]| [e, f].iter().any(|edge| any_of(&mesh.edges[**edge as usize], &self.moved)));
+            }
+            self.keep_near(mesh, x, found);
         });
         let parts = || tasks[..n_tasks].iter().map(|task| &task.found);
         let Candidates { vertex_faces, edge_edges } = candidates;
@@ -93,7 +96,6 @@ impl Bvh {
 
     /// Drops the pairs whose features have a plane between them at the start and a parallel one at the end: across the
     /// shortest way between them at `x`.
-    #[inline(always)]
     pub(in crate::geometry) fn keep_near(&self, mesh: &Mesh, x: &[Vec3], found: &mut Candidates) {
         let at = |v: u32| x[v as usize];
         let of = |v: u32| &self.vertex_sweeps[v as usize];
@@ -175,7 +177,6 @@ impl Bvh {
     }
 
     /// Adds the pairs of features on the list of two leaves that may meet by their boxes.
-    #[inline(always)]
     fn compare_listed(&self, mesh: &Mesh, pair: u32, found: &mut Candidates) {
         let sweep = |vertices: &[u32]| vertices.iter().fold(Sweep::EMPTY, |all, v| all.union(&self.vertex_sweeps[*v as usize]));
         for NearFeatures { items: [a, b], are_edges, .. } in self.leaf_pairs.near_features(pair) {
@@ -190,7 +191,6 @@ impl Bvh {
     }
 
     /// Adds the pairs of features of two leaves that may meet by their boxes.
-    #[inline(always)]
     fn compare(&self, (a, b): (u32, u32), found: &mut Candidates) {
         let [leaf_a, leaf_b] = [a, b].map(|node| self.nodes[node as usize].right_or_leaf);
         let (sweep_a, sweep_b) = (&self.sweeps[a as usize], &self.sweeps[b as usize]);
@@ -199,34 +199,6 @@ impl Bvh {
         if a != b {
             self.vertices.meet(leaf_b, &self.triangles, leaf_a, sweep_a, &mut found.vertex_faces);
         }
-    }
-}
-
-/// Compares the features of pairs of leaves, with the widest registers.
-struct Compare<'a> {
-    bvh: &'a Bvh,
-    mesh: &'a Mesh,
-    x: &'a [Vec3],
-    leaves: &'a [(u32, u32)],
-    /// Pairs with lists of near features.
-    listed: &'a [u32],
-    only_left: bool,
-    found: &'a mut Candidates,
-}
-
-impl WithSimd for Compare<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { bvh, mesh, x, leaves, listed, only_left, found } = self;
-        leaves.iter().for_each(|pair| bvh.compare(*pair, found));
-        listed.iter().for_each(|pair| bvh.compare_listed(mesh, *pair, found));
-        if only_left {
-            found.vertex_faces.retain(|[v, t]| bvh.moved[*v as usize] || any_of(&mesh.triangles[*t as usize], &bvh.moved));
-            found.edge_edges.retain(|[e, f]| [e, f].iter().any(|edge| any_of(&mesh.edges[**edge as usize], &bvh.moved)));
-        }
-        bvh.keep_near(mesh, x, found);
     }
 }
 

@@ -16,7 +16,7 @@ impl Bounds {
     pub(super) const EMPTY: Self = Self { lo: [f32::INFINITY; 4], hi: [f32::NEG_INFINITY; 4] };
 
     /// The box around the segment from `a` to `b`, inflated by `margin` [m].
-    #[inline(always)]
+    #[inline]
     pub(in crate::geometry) fn swept(a: &Vec3, b: &Vec3, margin: f64) -> Self {
         let mut bounds = Self { lo: [0.0; 4], hi: [0.0; 4] };
         for k in 0..3 {
@@ -42,7 +42,7 @@ impl Bounds {
     }
 
     /// The least p.d of all points p of the box.
-    #[inline(always)]
+    #[inline]
     pub(super) fn least(&self, d: &Vec3) -> f64 {
         let along = |k: usize| d[k] * f64::from(if d[k] > 0.0 { self.lo[k] } else { self.hi[k] });
         along(0) + along(1) + along(2)
@@ -95,7 +95,7 @@ impl Sweep {
 
     /// False where one coordinate is less at the start and at the end: then it is so at all times between, for the
     /// difference changes at a constant rate. Features that move together are separated as well as features at rest.
-    #[inline(always)]
+    #[inline]
     pub(in crate::geometry) fn may_meet(&self, other: &Self) -> bool {
         let mut apart = false;
         for k in 0..4 {
@@ -107,7 +107,7 @@ impl Sweep {
 
     /// Whether planes across `d`, one at the start and one at the end, have all of `first` on their positive side and
     /// all of `second` on the other.
-    #[inline(always)]
+    #[inline]
     pub(super) fn are_parted(d: &Vec3, first: &[&Self], second: &[&Self]) -> bool {
         let least =
             |sweeps: &[&Self], d: &Vec3, of: fn(&Self) -> &Bounds| sweeps.iter().map(|s| of(s).least(d)).fold(f64::INFINITY, f64::min);
@@ -138,8 +138,8 @@ impl WithSimd for FitSweeps<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self { sweeps, bodies, x, displacements, margin, room, max_room } = self;
-        // As `below` and `above`, but without a branch and so by one rounding wider: numbers that are too small for that
-        // are rounded by the least of all.
+        // As `below` and `above`, but without a branch and so by one rounding wider; numbers that are too small for a
+        // part of themselves are rounded by the least of all.
         let least = f64::from(f32::MIN_POSITIVE);
         for (((sweep, x), motion), body) in sweeps.iter_mut().zip(x).zip(displacements).zip(bodies) {
             let most = max_room[*body as usize];
@@ -252,7 +252,7 @@ impl Block {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn meeting(&self, sweep: &Sweep) -> u32 {
         let mut marks = [0; LANES];
         self.mark(sweep, &mut marks);
