@@ -32,6 +32,7 @@ pub(super) struct LeafPairs {
     bodies: Bodies,
     /// Pairs of leaves that were near each other at the reference of their body, the lesser first, sorted.
     ends: Vec<[u32; 2]>,
+    are_ends_new: bool,
     incident: Incident,
     pairs: Vec<LeafPair>,
     /// What is known of each pair, and whether it was looked at in the last update.
@@ -194,7 +195,8 @@ impl LeafPairs {
         near_pairs.sort_unstable();
         near_pairs.dedup();
         let leaves = self.bodies.list[body].leaves.clone();
-        let old = self.incident.starts[leaves.start] as usize..self.incident.starts[leaves.end] as usize;
+        let first_of = |leaf: usize| self.ends.partition_point(|pair| (pair[0] as usize) < leaf);
+        let old = first_of(leaves.start)..first_of(leaves.end);
         // What is known of pairs is kept.
         let mut before = self.ends[old.clone()].iter().zip(self.pairs[old.clone()].iter_mut().zip(&self.known[old.clone()])).peekable();
         let (mut pairs, mut known) = (vec![], vec![]);
@@ -210,19 +212,23 @@ impl LeafPairs {
         self.ends.splice(old.clone(), near_pairs);
         self.pairs.splice(old.clone(), pairs);
         self.known.splice(old, known);
-        self.incident = Incident::new(self.leaves.len(), &self.ends);
+        self.are_ends_new = true;
     }
 
     /// Says what is known of the pairs of the bodies that are [`followed`](Self::follow). Pairs of which too little is
     /// known are measured anew.
     pub fn update(&mut self, features: &LeafFeatures, x: &[Vec3], sweeps: &[Sweep]) {
+        // Many bodies may have been renewed.
+        if std::mem::take(&mut self.are_ends_new) {
+            self.incident = Incident::new(self.leaves.len(), &self.ends);
+        }
         self.update_pairs(features, x, sweeps, &|_| true);
         self.bound_slack(true);
     }
 
     /// Says what is known of the pairs with leaves that are meant.
     fn update_pairs(&mut self, features: &LeafFeatures, x: &[Vec3], sweeps: &[Sweep], is_meant: &(impl Fn(u32) -> bool + Sync)) {
-        let Self { leaves, vertices, pairs, ends, known, spares, is_due, is_needed, bodies, incident } = self;
+        let Self { leaves, vertices, pairs, ends, known, spares, is_due, is_needed, bodies, incident, .. } = self;
         let of_pair = |([a, b], known): (&[u32; 2], &Known)| {
             let [first, second] = [a, b].map(|leaf| bodies.standings[*leaf as usize]);
             let are_quiet = first == Standing::Quiet && second == Standing::Quiet;
@@ -245,8 +251,8 @@ impl LeafPairs {
         );
     }
 
-    /// As [`follow`](Self::follow) and [`update`](Self::update), after the ends of some vertices have changed in the same
-    /// step: only of the leaves that have such.
+    /// As [`follow`](Self::follow) and [`update`](Self::update), after the ends of some vertices have changed in the
+    /// same step: only of the leaves that have such.
     pub fn update_moved(
         &mut self,
         features: &LeafFeatures,
@@ -283,10 +289,19 @@ impl LeafPairs {
 impl Incident {
     /// Of `n` leaves. `ends`: the leaves of each pair, sorted.
     fn new(n: usize, ends: &[[u32; 2]]) -> Self {
-        let starts = (0..=n as u32).map(|leaf| ends.partition_point(|pair| pair[0] < leaf) as u32).collect();
-        let mut others: Vec<u32> = (0..ends.len() as u32).collect();
-        others.sort_by_key(|pair| ends[*pair as usize][1]);
-        let other_starts = (0..=n as u32).map(|leaf| others.partition_point(|pair| ends[*pair as usize][1] < leaf) as u32).collect();
+        let starts_of = |end: usize| {
+            let mut starts = vec![0; n + 1];
+            ends.iter().for_each(|pair| starts[pair[end] as usize + 1] += 1);
+            (0..n).for_each(|leaf| starts[leaf + 1] += starts[leaf]);
+            starts
+        };
+        let (starts, other_starts): (Vec<u32>, Vec<u32>) = (starts_of(0), starts_of(1));
+        let (mut next, mut others) = (other_starts.clone(), vec![0; ends.len()]);
+        for (pair, [_, greater]) in (0u32..).zip(ends) {
+            let place = &mut next[*greater as usize];
+            others[*place as usize] = pair;
+            *place += 1;
+        }
         Self { starts, other_starts, others }
     }
 
