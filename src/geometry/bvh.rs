@@ -9,6 +9,7 @@ mod sweep;
 
 pub use elsewhere::Leaves;
 
+use pulp::Arch;
 use rayon::prelude::*;
 
 use super::candidates::{Candidates, Sorter};
@@ -18,6 +19,7 @@ use crate::math::{Aabb, Vec3};
 use features::{Features, any_of};
 use leaf_pairs::{LeafFeatures, LeafPairs};
 use sweep::LANES;
+use sweep::{AreContained, FitSweeps};
 pub(super) use sweep::{Bounds, Sweep};
 
 /// A node; the left child follows it.
@@ -38,6 +40,8 @@ struct Node {
 pub struct Bvh {
     nodes: Vec<Node>,
     sweeps: Vec<Sweep>,
+    /// Those of the leaves.
+    leaf_sweeps: Vec<Sweep>,
     vertices: Features<1>,
     edges: Features<2>,
     triangles: Features<3>,
@@ -56,8 +60,8 @@ pub struct Bvh {
     margin: f64,
     /// What is known of near pairs of leaves of one body.
     leaf_pairs: LeafPairs,
-    /// Whether that is known of other sweeps of the vertices or of other bodies.
-    are_leaf_pairs_stale: bool,
+    /// Whether that is known of these sweeps of the vertices and of these bodies.
+    leaf_pairs_followed: Fitted,
     /// Nodes with leaves that may meet leaves of their body which are not near.
     is_lost: Vec<bool>,
     /// Node of each leaf, and root of each body or [`Mesh::NONE`].
@@ -85,7 +89,7 @@ impl Default for SearchLimit {
     }
 }
 
-/// Which sweeps of nodes are around those of the vertices.
+/// Which of what follows from the sweeps of the vertices does follow from the present ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fitted {
     No,
@@ -118,6 +122,9 @@ struct Task {
     leaves: Vec<(u32, u32)>,
     found: Candidates,
 }
+
+/// Vertices that one thread takes at a time.
+const VERTICES: usize = 2048;
 
 /// Most room, in mean edge lengths of the body: a fast and finely divided body is not to have pairs with itself for
 /// that.
@@ -166,13 +173,14 @@ impl Bvh {
         let mean_edges: Vec<f64> = lengths.iter().map(|(length, count)| length / f64::from((*count).max(1))).collect();
         let leaf_nodes = (0u32..).zip(&nodes).filter(|(i, node)| node.end == i + 1).map(|(i, _)| i).collect();
         let mut tree = Self {
-            are_leaf_pairs_stale: false,
+            leaf_pairs_followed: Fitted::No,
             is_lost: vec![false; nodes.len()],
             leaf_nodes,
             roots,
             has_moved: vec![false; nodes.len()],
             sweeps: vec![Sweep::EMPTY; nodes.len()],
             nodes,
+            leaf_sweeps: vec![Sweep::EMPTY; triangles.n_leaves()],
             is_leaf_fitted: vec![false; triangles.n_leaves()],
             vertices,
             edges,
@@ -227,7 +235,22 @@ impl Bvh {
         let mut leaf_pairs = std::mem::take(&mut self.leaf_pairs);
         leaf_pairs.update(&self.features(mesh), x, &self.vertex_sweeps);
         self.leaf_pairs = leaf_pairs;
-        self.are_leaf_pairs_stale = false;
+        self.leaf_pairs_followed = Fitted::Yes;
+        self.flag_lost_nodes();
+    }
+
+    /// The same after some vertices have left their boxes, of the leaves that have such: what is known of the others
+    /// still holds.
+    fn update_moved_leaf_pairs(&mut self, mesh: &Mesh, x: &[Vec3]) {
+        let mut leaf_pairs = std::mem::take(&mut self.leaf_pairs);
+        let has_moved = |leaf: u32| self.has_moved[self.leaf_nodes[leaf as usize] as usize];
+        leaf_pairs.update_moved(&self.features(mesh), x, &self.vertex_sweeps, &self.moved, &has_moved);
+        self.leaf_pairs = leaf_pairs;
+        self.flag_lost_nodes();
+    }
+
+    /// Finds the nodes with leaves that may meet leaves of their body which are not near.
+    fn flag_lost_nodes(&mut self) {
         let Self { nodes, is_lost, leaf_pairs, .. } = self;
         for i in (0..nodes.len()).rev() {
             let right_or_leaf = nodes[i].right_or_leaf;
@@ -251,7 +274,9 @@ impl Bvh {
     /// themselves are then left out.
     pub fn set_certified(&mut self, bodies: impl IntoIterator<Item = bool>) {
         for (known, is_certified) in self.is_certified.iter_mut().zip(bodies) {
-            self.are_leaf_pairs_stale |= *known != is_certified;
+            if *known != is_certified {
+                self.leaf_pairs_followed = Fitted::No;
+            }
             *known = is_certified;
         }
     }
@@ -277,11 +302,11 @@ impl Bvh {
             return;
         }
         let Self { vertex_sweeps, max_room, .. } = self;
-        let sweep = |((sweep, (x, displacement)), body): ((&mut Sweep, (&Vec3, &Vec3)), &u32)| {
-            let half = displacement.map(|d| margin + (room + d.abs()).min(max_room[*body as usize]));
-            *sweep = Sweep { start: Bounds::about(x, &Vec3::zeros()), end: Bounds::about(&(x + displacement), &half) };
-        };
-        vertex_sweeps.par_iter_mut().zip(x.par_iter().zip(displacements)).zip(&mesh.body).with_min_len(4096).for_each(sweep);
+        let parts = (vertex_sweeps.par_chunks_mut(VERTICES), mesh.body.par_chunks(VERTICES));
+        let motions = (x.par_chunks(VERTICES), displacements.par_chunks(VERTICES));
+        (parts, motions).into_par_iter().for_each(|((sweeps, bodies), (x, displacements))| {
+            Arch::new().dispatch(FitSweeps { sweeps, bodies, x, displacements, margin, room, max_room });
+        });
         self.fitted = Fitted::No;
         self.moved.fill(false);
         self.update_leaf_pairs(mesh, x);
@@ -317,39 +342,52 @@ impl Bvh {
         if self.is_idle() {
             return 0;
         }
-        let mut n_left = 0;
-        for (v, ((Sweep { end, .. }, p), body)) in self.vertex_sweeps.iter_mut().zip(x).zip(&mesh.body).enumerate() {
-            if !end.contains(p) {
-                *end = Bounds::swept(p, p, self.margin + self.room.min(self.max_room[*body as usize]));
-                self.moved[v] = true;
-                n_left += 1;
+        let Self { vertex_sweeps, max_room, moved, margin, room, .. } = self;
+        let parts = (vertex_sweeps.par_chunks_mut(VERTICES), moved.par_chunks_mut(VERTICES), mesh.body.par_chunks(VERTICES));
+        let of_part = |((sweeps, moved, bodies), x): ((&mut [Sweep], &mut [bool], &[u32]), &[Vec3])| {
+            if Arch::new().dispatch(AreContained { sweeps, x }) {
+                return 0;
             }
-        }
+            let mut n_left = 0;
+            for (((Sweep { end, .. }, p), body), moved) in sweeps.iter_mut().zip(x).zip(bodies).zip(moved) {
+                if !end.contains(p) {
+                    *end = Bounds::swept(p, p, *margin + room.min(max_room[*body as usize]));
+                    *moved = true;
+                    n_left += 1;
+                }
+            }
+            n_left
+        };
+        let n_left = (parts, x.par_chunks(VERTICES)).into_par_iter().map(of_part).sum();
         if n_left > 0 {
             self.flag_moved_nodes();
-            self.are_leaf_pairs_stale = true;
-            self.fitted = if self.fitted == Fitted::No { Fitted::No } else { Fitted::Mostly };
+            for fitted in [&mut self.fitted, &mut self.leaf_pairs_followed] {
+                *fitted = if *fitted == Fitted::No { Fitted::No } else { Fitted::Mostly };
+            }
         }
         n_left
     }
 
     /// Fits the sweeps of the nodes to those of the vertices.
     fn fit_nodes(&mut self) {
-        let Self { nodes, sweeps, leaf_pairs, vertex_sweeps, fitted, has_moved, is_leaf_fitted, .. } = self;
+        let Self { nodes, sweeps, leaf_sweeps, leaf_nodes, leaf_pairs, vertex_sweeps, fitted, has_moved, is_leaf_fitted, .. } = self;
         let all = match std::mem::replace(fitted, Fitted::Yes) {
             Fitted::Yes => return,
             Fitted::Mostly => false,
             Fitted::No => true,
         };
+        let fit = |(leaf, (sweep, is_fitted)): (usize, (&mut Sweep, &mut bool))| {
+            if all || has_moved[leaf_nodes[leaf] as usize] {
+                let vertices = leaf_pairs.vertices(leaf as u32).iter();
+                *sweep = vertices.fold(Sweep::EMPTY, |all, v| all.union(&vertex_sweeps[*v as usize]));
+                *is_fitted = false;
+            }
+        };
+        leaf_sweeps.par_iter_mut().zip(is_leaf_fitted).enumerate().with_min_len(256).for_each(fit);
         for i in (0..nodes.len()).rev().filter(|i| all || has_moved[*i]) {
-            let right_or_leaf = nodes[i].right_or_leaf;
-            sweeps[i] = if nodes[i].end as usize == i + 1 {
-                is_leaf_fitted[right_or_leaf as usize] = false;
-                let vertices = leaf_pairs.vertices(right_or_leaf).iter();
-                vertices.fold(Sweep::EMPTY, |all, v| all.union(&vertex_sweeps[*v as usize]))
-            } else {
-                sweeps[i + 1].union(&sweeps[right_or_leaf as usize])
-            };
+            let right_or_leaf = nodes[i].right_or_leaf as usize;
+            let is_leaf = nodes[i].end as usize == i + 1;
+            sweeps[i] = if is_leaf { leaf_sweeps[right_or_leaf] } else { sweeps[i + 1].union(&sweeps[right_or_leaf]) };
         }
     }
 

@@ -1,10 +1,11 @@
 //! Where surface points and obstacles meet: signed distances and the linearisation that a contact row is made of.
 
 use arrayvec::ArrayVec;
+use pulp::{Arch, Simd, WithSimd};
 
 use super::Shape;
 use super::closest::nearest_weights;
-use crate::math::{Isometry, Vec3};
+use crate::math::{Isometry, Mat3, Vec3};
 
 /// Nearest point of a shape's boundary, in the shape's frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -161,11 +162,14 @@ pub enum GapBounds {
         /// How much further than its centre a point at unit distance goes as the shape turns, at most [-].
         turn: f64,
     },
+    /// A cylinder at both ends of the step: its middle [m], and its frame from space.
+    Cylinder { radius: f64, half_height: f64, centers: [Vec3; 2], frames: [Mat3; 2] },
 }
 
 impl GapBounds {
     /// The gap [m] of a point that goes from `x0` to `x1` [m]: exact for a plane; for a point that stays out of the
-    /// ball all the way a lower bound of the distance, above 0; none else.
+    /// ball or cylinder all the way a lower bound of the distance, above 0; none else.
+    #[inline(always)]
     pub fn gap(&self, x0: &Vec3, x1: &Vec3) -> Option<f64> {
         match self {
             Self::Plane { point, normal } => Some((x1 - point).dot(normal)),
@@ -176,6 +180,39 @@ impl GapBounds {
                 let way = (to - from).norm() + turn * from.norm();
                 (distance > way).then_some(distance)
             }
+            Self::Cylinder { radius, half_height, centers, frames } => {
+                let [from, to] = [frames[0] * (x0 - centers[0]), frames[1] * (x1 - centers[1])];
+                let (across, along) = ((to.x * to.x + to.z * to.z).sqrt() - radius, to.y.abs() - half_height);
+                let (across, along) = (across.max(0.0), along.max(0.0));
+                let distance = (across * across + along * along).sqrt();
+                (distance > (to - from).norm()).then_some(distance)
+            }
+        }
+    }
+
+    /// The gaps [m] of points that go from `x0` to `x1` [m], with the widest registers; not a number where
+    /// [`gap`](Self::gap) tells none.
+    pub fn gaps(&self, x0: &[Vec3], x1: &[Vec3], gaps: &mut [f64]) {
+        Arch::new().dispatch(Gaps { bounds: self, x0, x1, gaps });
+    }
+}
+
+/// [`GapBounds::gaps`].
+struct Gaps<'a> {
+    bounds: &'a GapBounds,
+    x0: &'a [Vec3],
+    x1: &'a [Vec3],
+    gaps: &'a mut [f64],
+}
+
+impl WithSimd for Gaps<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { bounds, x0, x1, gaps } = self;
+        for ((gap, x0), x1) in gaps.iter_mut().zip(x0).zip(x1) {
+            *gap = bounds.gap(x0, x1).unwrap_or(f64::NAN);
         }
     }
 }
@@ -194,7 +231,14 @@ impl MovingShape {
             }
             Shape::Box { half_extents } => half_extents.norm(),
             Shape::Sphere { radius } => radius,
-            Shape::Cylinder { radius, half_height } => radius.hypot(half_height),
+            Shape::Cylinder { radius, half_height } => {
+                return GapBounds::Cylinder {
+                    radius,
+                    half_height,
+                    centers: [pose_t0, pose_t1].map(|pose| pose.translation.vector),
+                    frames: [pose_t0, pose_t1].map(|pose| pose.rotation.inverse().to_rotation_matrix().into_inner()),
+                };
+            }
         };
         // The 2-norm of the difference of two rotations by their angle.
         let turn = 2.0 * (0.5 * pose_t0.rotation.angle_to(&pose_t1.rotation)).sin() + f64::EPSILON;

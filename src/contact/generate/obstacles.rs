@@ -1,7 +1,10 @@
 //! Features of surfaces against obstacles of exact shape: the nearest point of a vertex, edge or triangle to a convex
 //! shape.
 
+use std::sync::OnceLock;
+
 use arrayvec::ArrayVec;
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::contract::{ContactGenerator, Met, Moved, Overlap, Search};
@@ -20,6 +23,9 @@ struct Part {
     gaps: Vec<f64>,
     /// Vertices inside of it: the nodes that they hang on, and their gaps [m].
     inside: Vec<([u32; 4], f64, usize)>,
+    /// Vertices that are near enough for an edge or a triangle at them to be inside, and such triangles.
+    near: Vec<usize>,
+    triangles: Vec<u32>,
     found: Vec<(PairId, Linearisation)>,
 }
 
@@ -28,6 +34,8 @@ struct Part {
 pub struct Obstacles {
     /// Over the step.
     shapes: Vec<MovingShape>,
+    /// Length of the longest edge at the start of the step of each body that is near a round obstacle [m].
+    longest_edges: Vec<OnceLock<f64>>,
     /// Memory of the threads that search.
     idle: Pool<Vec<Part>>,
 }
@@ -38,6 +46,9 @@ const PLANES: usize = 12;
 
 /// Evaluations of a search along a line: the interval shrinks by 0.62 each.
 const SEARCH_STEPS: usize = 36;
+
+/// Vertices that one thread takes at a time.
+const VERTICES: usize = 2048;
 
 /// What goes less than this into an obstacle [m] goes with it.
 const LEAST_WAY: f64 = 1e-12;
@@ -81,27 +92,46 @@ impl Obstacles {
                 Shape::Box { .. } => false,
                 Shape::Plane => true,
                 Shape::Sphere { .. } | Shape::Cylinder { .. } => {
-                    let vertices = || end.step.surfaces.features(body).vertices.clone();
-                    let all = || vertices().fold(Aabb::EMPTY, |aabb, v| aabb.with(&end.step.start[v]).with(&end.x[v]));
-                    self.may_touch(o, swept.get_or_insert_with(all))
+                    let vertices = end.step.surfaces.features(body).vertices.clone();
+                    let all = || Swept::of(&end.step.start[vertices.clone()], &end.x[vertices]);
+                    self.may_touch(o, &swept.get_or_insert_with(all).bounds)
                 }
             };
             if is_met {
-                self.enter_obstacle(body, o, end, part);
+                self.enter_obstacle(body, o, end, swept.as_ref(), part);
             }
         }
     }
 
+    /// The longest edge of a body at the start of the step [m].
+    fn longest_edge(&self, body: BodyRef, step: &SurfaceStep) -> f64 {
+        let longest = || {
+            let edges = &step.surfaces.mesh.edges[step.surfaces.features(body).edges.clone()];
+            let length2 = |&[a, b]: &[u32; 2]| (step.start[a as usize] - step.start[b as usize]).norm_squared();
+            edges.iter().map(length2).fold(0.0, f64::max).sqrt()
+        };
+        let kept = step.surfaces.numbering.number(body).and_then(|number| self.longest_edges.get(number));
+        kept.map_or_else(longest, |kept| *kept.get_or_init(longest))
+    }
+
     /// Vertices, then the inside of edges and of triangles whose corners are outside.
-    fn enter_obstacle(&self, body: BodyRef, o: usize, moved: &End, part: &mut Part) {
-        let Part { gaps, inside, found } = part;
+    fn enter_obstacle(&self, body: BodyRef, o: usize, moved: &End, swept: Option<&Swept>, part: &mut Part) {
+        let Part { gaps, inside, near, triangles, found } = part;
         let (step, obstacle) = (moved.step, &self.shapes[o]);
         let (mesh, model, features) = (&step.surfaces.mesh, step.model, step.surfaces.features(body));
         let (start, end) = (&step.start, &moved.x);
         let vertices = features.vertices.clone();
         let bounds = obstacle.gap_bounds();
-        let gap_of = |v: usize| bounds.gap(&start[v], &end[v]).unwrap_or_else(|| obstacle.tangent_plane(&start[v], &end[v]).gap);
-        vertices.clone().into_par_iter().with_min_len(1024).map(gap_of).collect_into_vec(gaps);
+        let nearest_of = |(gaps, (x0, x1)): (&mut [f64], (&[Vec3], &[Vec3]))| {
+            bounds.gaps(x0, x1, gaps);
+            for ((gap, x0), x1) in gaps.iter_mut().zip(x0).zip(x1).filter(|((gap, _), _)| gap.is_nan()) {
+                *gap = obstacle.tangent_plane(x0, x1).gap;
+            }
+            gaps.iter().copied().fold(f64::INFINITY, f64::min)
+        };
+        gaps.resize(vertices.len(), 0.0);
+        let ways = (start[vertices.clone()].par_chunks(VERTICES), end[vertices.clone()].par_chunks(VERTICES));
+        let nearest_gap = (gaps.par_chunks_mut(VERTICES), ways).into_par_iter().map(nearest_of).reduce(|| f64::INFINITY, f64::min);
         let mut add = |kind, first: usize| {
             let pair = PairId { kind, first: first as u32, second: o as u32 };
             let row = self.point_at_end(&pair, &self.deepest(&pair, step, end, true), moved);
@@ -116,19 +146,18 @@ impl Obstacles {
             _ => [v as u32; 4],
         };
         inside.clear();
-        inside.extend(vertices.clone().zip(&*gaps).filter(|(_, gap)| **gap < 0.0).map(|(v, gap)| (of_nodes(v), *gap, v)));
+        if nearest_gap < 0.0 {
+            inside.extend(vertices.clone().zip(&*gaps).filter(|(_, gap)| **gap < 0.0).map(|(v, gap)| (of_nodes(v), *gap, v)));
+        }
         inside.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
         inside.chunk_by(|a, b| a.0 == b.0).for_each(|same| add(PairKind::VertexObstacle, same[0].2));
         // A plane is met by corners first.
-        if obstacle.shape == Shape::Plane {
-            return;
-        }
+        let Some(swept) = swept.filter(|_| obstacle.shape != Shape::Plane) else { return };
         // No point of a feature is further from its first corner than its longest edge, and a gap is no more than the
         // distance.
         let is_far = |gap: f64, size2: f64| gap > 0.0 && gap * gap > (1.0 + 1e-9) * size2;
-        let nearest_gap = gaps.iter().copied().fold(f64::INFINITY, f64::min);
         let length2 = |a: u32, b: u32| (end[a as usize] - end[b as usize]).norm_squared();
-        let longest2 = features.edges.clone().map(|e| length2(mesh.edges[e][0], mesh.edges[e][1])).fold(0.0, f64::max);
+        let longest2 = (self.longest_edge(body, step) + 2.0 * swept.way).powi(2);
         if is_far(nearest_gap, longest2) {
             return;
         }
@@ -153,8 +182,7 @@ impl Obstacles {
             _ => 0.0,
         };
         let mut add_inside = |kind, k: usize, corners: &[u32]| {
-            let first = gap(corners[0]);
-            if is_far(first, longest2) || corners.iter().any(|v| gap(*v) < 0.0) || is_far(first, size2(corners)) {
+            if is_far(gap(corners[0]), size2(corners)) || corners.iter().any(|v| gap(*v) < 0.0) {
                 return;
             }
             let local: ArrayVec<Vec3, 3> =
@@ -164,8 +192,15 @@ impl Obstacles {
                 add(kind, k);
             }
         };
-        features.edges.clone().for_each(|e| add_inside(PairKind::EdgeObstacle, e, &mesh.edges[e]));
-        features.triangles.clone().for_each(|t| add_inside(PairKind::TriangleObstacle, t, &mesh.triangles[t]));
+        near.clear();
+        near.extend(vertices.clone().zip(&*gaps).filter(|(_, gap)| !is_far(**gap, longest2)).map(|(v, _)| v));
+        for e in near.iter().flat_map(|v| step.surfaces.edges_of_first.get(*v)) {
+            add_inside(PairKind::EdgeObstacle, *e as usize, &mesh.edges[*e as usize]);
+        }
+        triangles.clear();
+        triangles.extend(near.iter().flat_map(|v| step.surfaces.triangles_of_first.get(*v)));
+        triangles.sort_unstable();
+        triangles.iter().for_each(|t| add_inside(PairKind::TriangleObstacle, *t as usize, &mesh.triangles[*t as usize]));
     }
 
     /// False only if no point of the box can be inside the obstacle at any time of the step.
@@ -192,6 +227,8 @@ impl ContactGenerator for Obstacles {
         let moving = |o: &crate::model::Obstacle| MovingShape { shape: o.shape, pose_t0: o.pose_at(t0), pose_t1: o.pose_at(t1) };
         self.shapes.clear();
         self.shapes.extend(model.obstacles.iter().map(moving));
+        self.longest_edges.clear();
+        self.longest_edges.resize_with(model.numbering().n_with_unknowns(), OnceLock::new);
     }
 
     fn exists(&self, step: &SurfaceStep, pair: &PairId) -> bool {
@@ -270,6 +307,46 @@ impl ContactGenerator for Obstacles {
     /// An edge or a triangle that bends over an obstacle is held where it was deepest before, too.
     fn is_same_contact(&self, point: &ContactPoint, found: &Linearisation) -> bool {
         point.weights.iter().zip(&found.weights).all(|(a, b)| (a - b).abs() < SAME_POINT)
+    }
+}
+
+/// Where vertices go in a trial motion.
+struct Swept {
+    /// Around their starts and ends.
+    bounds: Aabb,
+    /// The longest way [m].
+    way: f64,
+}
+
+impl Swept {
+    fn of(x0: &[Vec3], x1: &[Vec3]) -> Self {
+        Arch::new().dispatch(Sweeping { x0, x1 })
+    }
+}
+
+/// [`Swept::of`], with the widest registers.
+struct Sweeping<'a> {
+    x0: &'a [Vec3],
+    x1: &'a [Vec3],
+}
+
+impl WithSimd for Sweeping<'_> {
+    type Output = Swept;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Swept {
+        let (mut lo, mut hi, mut way2) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3], 0.0f64);
+        let (lesser, greater) = (|a: f64, b: f64| if a < b { a } else { b }, |a: f64, b: f64| if a > b { a } else { b });
+        for (x0, x1) in self.x0.iter().zip(self.x1) {
+            let (x0, x1): ([f64; 3], [f64; 3]) = ((*x0).into(), (*x1).into());
+            for k in 0..3 {
+                lo[k] = lesser(lesser(x0[k], x1[k]), lo[k]);
+                hi[k] = greater(greater(x0[k], x1[k]), hi[k]);
+            }
+            let way: [f64; 3] = std::array::from_fn(|k| x1[k] - x0[k]);
+            way2 = greater(way[0] * way[0] + way[1] * way[1] + way[2] * way[2], way2);
+        }
+        Swept { bounds: Aabb { min: lo.into(), max: hi.into() }, way: way2.sqrt() }
     }
 }
 

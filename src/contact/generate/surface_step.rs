@@ -1,5 +1,6 @@
 //! Surfaces over one step: where their vertices start, where a trial motion brings them, and the rows of sums of them.
 
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::Surfaces;
@@ -8,7 +9,7 @@ use crate::contact::JacobianEntry;
 use crate::contact::islands::Island;
 use crate::math::{Isometry, Vec3};
 use crate::memory::Pool;
-use crate::model::{Mobility, Model, State, interpolate};
+use crate::model::{Mobility, Model, State};
 use crate::sparse::Segment;
 
 /// Where everything ends with some velocity change.
@@ -19,6 +20,7 @@ pub struct End<'s> {
     centers: Vec<Vec3>,
     pub step: &'s SurfaceStep<'s>,
     bodies: Vec<BodyRef>,
+    motions: Vec<Row>,
 }
 
 impl End<'_> {
@@ -52,24 +54,24 @@ impl End<'_> {
 }
 
 impl Drop for End<'_> {
-    /// Leaves the memory to the next one, with all vertices where the script has them: many small islands would else
-    /// copy the whole scene each time they move.
+    /// Leaves the memory to the next one.
     fn drop(&mut self) {
-        for body in &self.bodies {
-            let range = self.step.surfaces.features(*body).vertices.clone();
-            self.x[range.clone()].copy_from_slice(&self.step.scripted[range]);
-        }
         let [x, centers] = [&mut self.x, &mut self.centers].map(std::mem::take);
-        self.step.idle_ends.put(EndMemory { x, centers, bodies: std::mem::take(&mut self.bodies) });
+        let (bodies, motions) = (std::mem::take(&mut self.bodies), std::mem::take(&mut self.motions));
+        self.step.idle_ends.put(EndMemory { x, centers, bodies, motions, is_of_step: true });
     }
 }
 
 /// Memory of an end.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct EndMemory {
+    /// If it is of this step, all vertices but those of `bodies` are where the script has them: many small islands
+    /// would else copy the whole scene each time they move.
     x: Vec<Vec3>,
     centers: Vec<Vec3>,
     bodies: Vec<BodyRef>,
+    motions: Vec<Row>,
+    is_of_step: bool,
 }
 
 /// Memory that goes from step to step.
@@ -77,6 +79,7 @@ struct EndMemory {
 pub struct SurfaceMemory {
     start: Vec<Vec3>,
     scripted: Vec<Vec3>,
+    rows: Vec<Row>,
     idle_ends: Pool<EndMemory>,
 }
 
@@ -90,21 +93,25 @@ pub struct SurfaceStep<'a> {
     pub start: Vec<Vec3>,
     /// Where the vertices end that follow a script; the others at the start [m].
     scripted: Vec<Vec3>,
+    /// Memory.
+    rows: Vec<Row>,
     /// Memory of ends that are no longer in use.
     idle_ends: Pool<EndMemory>,
 }
 
 impl<'a> SurfaceStep<'a> {
     pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, dt: f64, memory: SurfaceMemory) -> Self {
-        let SurfaceMemory { mut start, mut scripted, mut idle_ends } = memory;
+        let SurfaceMemory { mut start, mut scripted, mut rows, mut idle_ends } = memory;
         start.resize(surfaces.mesh.body.len(), Vec3::zeros());
-        let soft = &mut start[..model.collision.n_vertices()];
-        let (rest, displacements) = (&model.rest_positions, &state.displacements);
-        soft.par_iter_mut().with_min_len(512).zip(&model.collision.nodes).zip(&model.collision.weights).for_each(
-            |((x, nodes), weights)| {
-                *x = interpolate(rest, nodes, weights) + interpolate(displacements, nodes, weights);
-            },
-        );
+        rows.clear();
+        rows.extend(state.displacements.iter().map(row_of));
+        let collision = &model.collision;
+        let soft = &mut start[..collision.n_vertices()];
+        let parts = (soft.par_chunks_mut(VERTICES), surfaces.rest.par_chunks(VERTICES));
+        let of_nodes = (collision.nodes.par_chunks(VERTICES), collision.weights.par_chunks(VERTICES));
+        (parts, of_nodes).into_par_iter().for_each(|((x, from), (nodes, weights))| {
+            Arch::new().dispatch(Displace { x, from, nodes, weights, rows: &rows, first: 0, factor: 1.0 });
+        });
         scripted.clone_from(&start);
         for (k, (carrier, local)) in (model.collision.n_vertices()..).zip(&surfaces.carried_vertices) {
             let (place, local) = (carrier.index(), nalgebra::Point3::from(*local));
@@ -118,35 +125,32 @@ impl<'a> SurfaceStep<'a> {
             start[k] = (pose * local).coords;
             scripted[k] = (script.unwrap_or(pose) * local).coords;
         }
-        for EndMemory { x, .. } in idle_ends.all_mut() {
-            x.clone_from(&scripted);
-        }
-        Self { model, surfaces, state, dt, start, scripted, idle_ends }
+        idle_ends.all_mut().iter_mut().for_each(|end| end.is_of_step = false);
+        Self { model, surfaces, state, dt, start, scripted, rows, idle_ends }
     }
 
     /// What the next step may use again.
     pub fn into_memory(self) -> SurfaceMemory {
-        SurfaceMemory { start: self.start, scripted: self.scripted, idle_ends: self.idle_ends }
+        SurfaceMemory { start: self.start, scripted: self.scripted, rows: self.rows, idle_ends: self.idle_ends }
     }
 
     /// Where the vertices of an island end with the velocity change `dv` of its unknowns; the others stay.
     pub fn end_positions(&self, island: &Island, dv: &[Vec3]) -> End<'_> {
-        let mut memory = self.idle_ends.take().unwrap_or_else(|| EndMemory {
-            x: self.scripted.clone(),
-            centers: vec![Vec3::zeros(); self.model.rigid_bodies.len()],
-            bodies: vec![],
-        });
-        let EndMemory { x: end, centers, bodies } = &mut memory;
+        let mut memory = self.idle_ends.take().unwrap_or_default();
+        self.restore_others(&mut memory, island);
+        let EndMemory { x: end, centers, bodies, motions, .. } = &mut memory;
         let (model, velocities) = (self.model, &self.state.velocities);
+        let collision = &model.collision;
         for Segment { body, unknowns, start } in island.deformable() {
             let range = self.surfaces.features(*body).vertices.clone();
-            end[range.clone()].par_iter_mut().with_min_len(512).zip(range).for_each(|(x, k)| {
-                let (nodes, weights) = (&model.collision.nodes[k], &model.collision.weights[k]);
-                let velocity = |n: u32| velocities[n as usize] + dv[n as usize - unknowns.start + start];
-                // A mesh that is its own surface has vertices at its nodes.
-                let motion =
-                    if weights[0] == 1.0 { velocity(nodes[0]) } else { nodes.iter().zip(weights).map(|(n, w)| velocity(*n) * *w).sum() };
-                *x += motion * self.dt;
+            motions.clear();
+            let changes = &dv[*start..start + unknowns.len()];
+            motions.extend(velocities[unknowns.clone()].iter().zip(changes).map(|(v, dv)| row_of(&(v + dv))));
+            let (rows, first, factor) = (&*motions, unknowns.start, self.dt);
+            let parts = (end[range.clone()].par_chunks_mut(VERTICES), self.start[range.clone()].par_chunks(VERTICES));
+            let of_nodes = (collision.nodes[range.clone()].par_chunks(VERTICES), collision.weights[range].par_chunks(VERTICES));
+            (parts, of_nodes).into_par_iter().for_each(|((x, from), (nodes, weights))| {
+                Arch::new().dispatch(Displace { x, from, nodes, weights, rows, first, factor });
             });
         }
         for Segment { body, start, .. } in island.rigid() {
@@ -160,8 +164,30 @@ impl<'a> SurfaceStep<'a> {
         }
         bodies.clear();
         bodies.extend(island.segments.iter().map(|segment| segment.body));
-        let EndMemory { x, centers, bodies } = memory;
-        End { x, centers, bodies, step: self }
+        let EndMemory { x, centers, bodies, motions, .. } = memory;
+        End { x, centers, bodies, motions, step: self }
+    }
+
+    /// Brings all vertices but those of the island to where the script has them.
+    fn restore_others(&self, memory: &mut EndMemory, island: &Island) {
+        let EndMemory { x, centers, bodies, is_of_step, .. } = memory;
+        if *is_of_step {
+            let is_other = |body: &&BodyRef| island.segments.binary_search_by_key(*body, |segment| segment.body).is_err();
+            for body in bodies.iter().filter(is_other) {
+                let range = self.surfaces.features(*body).vertices.clone();
+                x[range.clone()].copy_from_slice(&self.scripted[range]);
+            }
+            return;
+        }
+        x.resize(self.scripted.len(), Vec3::zeros());
+        centers.resize(self.model.rigid_bodies.len(), Vec3::zeros());
+        let mut first = 0;
+        for Segment { body, .. } in island.deformable() {
+            let range = self.surfaces.features(*body).vertices.clone();
+            x[first..range.start].copy_from_slice(&self.scripted[first..range.start]);
+            first = range.end;
+        }
+        x[first..].copy_from_slice(&self.scripted[first..]);
     }
 
     /// The pose of a rigid body at the end, with the changes of its linear and angular velocity.
@@ -170,6 +196,52 @@ impl<'a> SurfaceStep<'a> {
         match rigid.mobility {
             Mobility::Driven(_) => rigid.pose_at(self.state.time + self.dt),
             Mobility::Free { .. } => self.state.rigid_bodies[r].moved(linear, angular, self.dt).pose,
+        }
+    }
+}
+
+/// Three numbers of a node, and a zero: one register.
+type Row = [f64; 4];
+
+fn row_of(x: &Vec3) -> Row {
+    [x.x, x.y, x.z, 0.0]
+}
+
+/// Vertices that one thread takes at a time.
+const VERTICES: usize = 2048;
+
+/// `x = from + factor` times the interpolated rows of the nodes, those of node `first` and the following ones; by the
+/// widest registers, in the order of [`interpolate`](crate::model::interpolate).
+struct Displace<'a> {
+    x: &'a mut [Vec3],
+    from: &'a [Vec3],
+    nodes: &'a [[u32; 4]],
+    weights: &'a [[f64; 4]],
+    rows: &'a [Row],
+    first: usize,
+    factor: f64,
+}
+
+impl WithSimd for Displace<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { x, from, nodes, weights, rows, first, factor } = self;
+        for (((x, from), nodes), weights) in x.iter_mut().zip(from).zip(nodes).zip(weights) {
+            let row = |corner: usize| &rows[nodes[corner] as usize - first];
+            // A mesh that is its own surface has vertices at its nodes.
+            let mut sum = *row(0);
+            if weights[0] != 1.0 {
+                sum = [0.0; 4];
+                for corner in 0..4 {
+                    let row = row(corner);
+                    for k in 0..4 {
+                        sum[k] += row[k] * weights[corner];
+                    }
+                }
+            }
+            *x = Vec3::new(from.x + sum[0] * factor, from.y + sum[1] * factor, from.z + sum[2] * factor);
         }
     }
 }

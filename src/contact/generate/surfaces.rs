@@ -6,7 +6,7 @@ use crate::body::{BodyNumbering, BodyRef};
 use crate::contact::islands::Island;
 use crate::geometry::{Mesh, MeshError, Mobility, Shape};
 use crate::math::{Isometry, Vec3};
-use crate::model::Model;
+use crate::model::{Lists, Model};
 
 /// Vertices of the deformable bodies' collision surfaces, then those of the rigid bodies, then the corners of the boxes
 /// among the obstacles (which have edges; the round ones and planes stay exact shapes).
@@ -19,6 +19,9 @@ pub struct Surfaces {
     pub rest: Vec<Vec3>,
     /// Carrier and place in its frame of every vertex after the deformable ones: a rigid body or an obstacle.
     pub carried_vertices: Vec<(BodyRef, Vec3)>,
+    /// The edges and the triangles of each vertex that is their first, in order.
+    pub edges_of_first: Lists,
+    pub triangles_of_first: Lists,
     /// Of each deformable and each rigid body.
     features: Vec<Features>,
     /// All bodies.
@@ -67,6 +70,9 @@ impl Surfaces {
             triangles,
         });
         let features = features.collect();
+        let by_first = |firsts: &mut dyn Iterator<Item = u32>| Lists::from_pairs(mesh.body.len(), &firsts.zip(0..).collect::<Vec<_>>());
+        let edges_of_first = by_first(&mut mesh.edges.iter().map(|ends| ends[0]));
+        let triangles_of_first = by_first(&mut mesh.triangles.iter().map(|corners| corners[0]));
         let mut rest = model.collision.positions(&model.rest_positions);
         let pose_at_start = |carrier: &BodyRef| match carrier {
             BodyRef::Rigid(_) => model.rigid_bodies[carrier.index()].pose,
@@ -75,7 +81,7 @@ impl Surfaces {
         };
         rest.extend(carried_vertices.iter().map(|(carrier, v)| (pose_at_start(carrier) * nalgebra::Point3::from(*v)).coords));
         let numbering = model.numbering();
-        Ok(Self { mesh, numbering, rest, carried_vertices, features, whole: Island::whole(model) })
+        Ok(Self { mesh, numbering, rest, carried_vertices, edges_of_first, triangles_of_first, features, whole: Island::whole(model) })
     }
 
     /// The body of a vertex of the mesh.

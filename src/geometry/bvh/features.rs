@@ -1,5 +1,6 @@
 //! Features of surfaces, leaf by leaf, in boxes that are compared eight at a time.
 
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::sweep::{Block, LANES, Sweep};
@@ -48,15 +49,10 @@ impl<const N: usize> Features<N> {
 
     /// Fits the boxes of the leaves that are due.
     pub fn fit(&mut self, vertex_sweeps: &[Sweep], is_due: impl Fn(u32) -> bool + Sync) {
-        let fit = |((block, corners), leaf): ((&mut Block, &[[u32; N]]), &u32)| {
-            if !is_due(*leaf) {
-                return;
-            }
-            for (lane, corners) in corners.iter().enumerate().filter(|(_, c)| c[0] != Mesh::NONE) {
-                block.set(lane, &corners.iter().fold(Sweep::EMPTY, |all, v| all.union(&vertex_sweeps[*v as usize])));
-            }
-        };
-        self.boxes.par_iter_mut().zip(self.corners.par_chunks(LANES)).zip(&self.leaves).with_min_len(512).for_each(fit);
+        let parts = (self.boxes.par_chunks_mut(BLOCKS), self.corners.par_chunks(BLOCKS * LANES), self.leaves.par_chunks(BLOCKS));
+        parts.into_par_iter().for_each(|(boxes, corners, leaves)| {
+            Arch::new().dispatch(FitBlocks { boxes, corners, leaves, vertex_sweeps, is_due: &is_due });
+        });
     }
 
     /// The sweep of all features of a leaf.
@@ -100,6 +96,32 @@ impl<const N: usize> Features<N> {
                 }
             });
         });
+    }
+}
+
+/// Blocks that one thread takes at a time.
+const BLOCKS: usize = 512;
+
+/// [`Features::fit`], with the widest registers.
+struct FitBlocks<'a, const N: usize, D> {
+    boxes: &'a mut [Block],
+    corners: &'a [[u32; N]],
+    leaves: &'a [u32],
+    vertex_sweeps: &'a [Sweep],
+    is_due: &'a D,
+}
+
+impl<const N: usize, D: Fn(u32) -> bool> WithSimd for FitBlocks<'_, N, D> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { boxes, corners, leaves, vertex_sweeps, is_due } = self;
+        for ((block, corners), _) in boxes.iter_mut().zip(corners.chunks(LANES)).zip(leaves).filter(|(_, leaf)| is_due(**leaf)) {
+            for (lane, corners) in corners.iter().enumerate().filter(|(_, c)| c[0] != Mesh::NONE) {
+                block.set(lane, &corners.iter().fold(Sweep::EMPTY, |all, v| all.union(&vertex_sweeps[*v as usize])));
+            }
+        }
     }
 }
 

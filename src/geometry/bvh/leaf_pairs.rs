@@ -7,6 +7,9 @@ mod measure;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::sweep::Sweep;
@@ -27,16 +30,28 @@ pub(super) struct LeafPairs {
     /// Vertices of each leaf.
     vertices: Vec<u32>,
     bodies: Bodies,
-    /// Pairs of leaves that were near each other at the reference of their body (the lesser first, sorted), and the
-    /// first one of each leaf.
+    /// Pairs of leaves that were near each other at the reference of their body, the lesser first, sorted.
     ends: Vec<[u32; 2]>,
-    starts: Vec<u32>,
+    are_ends_new: bool,
+    incident: Incident,
     pairs: Vec<LeafPair>,
     /// What is known of each pair, and whether it was looked at in the last update.
     known: Vec<Known>,
     is_due: Vec<bool>,
+    /// How far apart leaves are that were looked at in the last update and are apart [m]; of the others no bound.
+    spares: Vec<f64>,
     /// Leaves whose frames are needed.
     is_needed: Vec<bool>,
+}
+
+/// The pairs of each leaf.
+#[derive(Clone, Debug, Default)]
+struct Incident {
+    /// Of each leaf the first pair whose lesser leaf it is, and the end.
+    starts: Vec<u32>,
+    /// The same in `others`: the pairs whose greater leaf it is.
+    other_starts: Vec<u32>,
+    others: Vec<u32>,
 }
 
 /// Which features of two leaves may meet.
@@ -80,9 +95,9 @@ const NEAR_IN_EDGES: f64 = 0.7;
 const WAITS: [u32; 2] = [4, 64];
 /// Uses for which a measurement was worth its time.
 const MIN_USES: u32 = 8;
-/// Leaves and pairs that one thread takes, at least.
-const MIN_LEAVES: usize = 64;
-const MIN_PAIRS: usize = 256;
+/// Leaves and pairs that one thread takes at a time.
+const LEAVES: usize = 128;
+const PAIRS: usize = 512;
 
 impl LeafPairs {
     /// Of the leaves with these `features`, at rest at `x` [m], without pairs; `near` [m] of each body is how near
@@ -100,7 +115,7 @@ impl LeafPairs {
             all.leaves.push(Leaf::new(first..n, corners_of(own, x), near[body_of(own[0])]));
         }
         all.is_needed = vec![false; all.leaves.len()];
-        all.starts = vec![0; all.leaves.len() + 1];
+        all.incident = Incident::new(all.leaves.len(), &[]);
         all.bodies = Bodies::new(&all.leaves, near.len(), |leaf| body_of(leaf.corners[0]), x);
         all
     }
@@ -129,8 +144,7 @@ impl LeafPairs {
     #[inline]
     pub fn contains(&self, a: u32, b: u32) -> bool {
         let (first, second) = (a.min(b), a.max(b));
-        let row = self.starts[first as usize] as usize..self.starts[first as usize + 1] as usize;
-        self.ends[row].iter().find(|pair| pair[1] >= second).is_some_and(|pair| pair[1] == second)
+        self.ends[self.incident.of_lesser(first as usize)].iter().find(|pair| pair[1] >= second).is_some_and(|pair| pair[1] == second)
     }
 
     /// Whether the leaf may meet leaves of its body with which it is no pair.
@@ -181,7 +195,8 @@ impl LeafPairs {
         near_pairs.sort_unstable();
         near_pairs.dedup();
         let leaves = self.bodies.list[body].leaves.clone();
-        let old = self.starts[leaves.start] as usize..self.starts[leaves.end] as usize;
+        let first_of = |leaf: usize| self.ends.partition_point(|pair| (pair[0] as usize) < leaf);
+        let old = first_of(leaves.start)..first_of(leaves.end);
         // What is known of pairs is kept.
         let mut before = self.ends[old.clone()].iter().zip(self.pairs[old.clone()].iter_mut().zip(&self.known[old.clone()])).peekable();
         let (mut pairs, mut known) = (vec![], vec![]);
@@ -197,45 +212,64 @@ impl LeafPairs {
         self.ends.splice(old.clone(), near_pairs);
         self.pairs.splice(old.clone(), pairs);
         self.known.splice(old, known);
-        let ends = &self.ends;
-        self.starts = (0..=self.leaves.len() as u32).map(|leaf| ends.partition_point(|pair| pair[0] < leaf) as u32).collect();
+        self.are_ends_new = true;
     }
 
     /// Says what is known of the pairs of the bodies that are [`followed`](Self::follow). Pairs of which too little is
     /// known are measured anew.
     pub fn update(&mut self, features: &LeafFeatures, x: &[Vec3], sweeps: &[Sweep]) {
-        let Self { leaves, vertices, pairs, ends, known, is_due, is_needed, bodies, .. } = self;
-        is_needed.fill(false);
-        is_due.clear();
-        is_due.extend(ends.iter().zip(&*known).map(|([a, b], known)| {
+        // Many bodies may have been renewed.
+        if std::mem::take(&mut self.are_ends_new) {
+            self.incident = Incident::new(self.leaves.len(), &self.ends);
+        }
+        self.update_pairs(features, x, sweeps, &|_| true);
+        self.bound_slack(true);
+    }
+
+    /// Says what is known of the pairs with leaves that are meant.
+    fn update_pairs(&mut self, features: &LeafFeatures, x: &[Vec3], sweeps: &[Sweep], is_meant: &(impl Fn(u32) -> bool + Sync)) {
+        let Self { leaves, vertices, pairs, ends, known, spares, is_due, is_needed, bodies, incident, .. } = self;
+        let of_pair = |([a, b], known): (&[u32; 2], &Known)| {
             let [first, second] = [a, b].map(|leaf| bodies.standings[*leaf as usize]);
-            let is_due = first != Standing::Idle && !(*known == Known::Apart && first == Standing::Quiet && second == Standing::Quiet);
-            if is_due {
-                [a, b].iter().for_each(|leaf| is_needed[**leaf as usize] = true);
-            }
-            is_due
-        }));
-        leaves.par_iter_mut().zip(&*is_needed).with_min_len(MIN_LEAVES).for_each(|(leaf, is_needed)| {
-            if *is_needed {
-                let vertices = &vertices[leaf.vertices.clone()];
-                leaf.follow(vertices, x);
-                leaf.motion = motion_of(vertices, sweeps);
-            }
+            let are_quiet = first == Standing::Quiet && second == Standing::Quiet;
+            first != Standing::Idle && (is_meant(*a) || is_meant(*b)) && !(*known == Known::Apart && are_quiet)
+        };
+        ends.par_iter().zip(&*known).with_min_len(PAIRS).map(of_pair).collect_into_vec(is_due);
+        let is_any_due = |k: usize| incident.of(k).any(|pair| is_due[pair]);
+        (0..leaves.len()).into_par_iter().with_min_len(LEAVES).map(is_any_due).collect_into_vec(is_needed);
+        let of_leaves = (leaves.par_chunks_mut(LEAVES), is_needed.par_chunks(LEAVES));
+        of_leaves.into_par_iter().for_each(|(leaves, is_needed)| {
+            Arch::new().dispatch(FollowLeaves { leaves, is_needed, vertices, x, sweeps });
         });
-        let leaves = &*leaves;
-        pairs.par_iter_mut().zip(known.par_iter_mut()).zip(&*ends).zip(&*is_due).with_min_len(MIN_PAIRS).for_each(
-            |(((pair, known), ends), is_due)| {
-                if *is_due {
-                    *known = pair.update(*ends, leaves, features, x);
-                }
+        spares.resize(pairs.len(), f64::INFINITY);
+        let (leaves, is_due) = (&*leaves, &*is_due);
+        let of_pairs = (pairs.par_chunks_mut(PAIRS), known.par_chunks_mut(PAIRS), spares.par_chunks_mut(PAIRS));
+        (of_pairs, (ends.par_chunks(PAIRS), is_due.par_chunks(PAIRS))).into_par_iter().for_each(
+            |((pairs, known, spares), (ends, is_due))| {
+                Arch::new().dispatch(UpdatePairs { pairs, known, spares, ends, is_due, leaves, features, x });
             },
         );
-        bodies.begin_slack();
-        for (((pair, known), ends), _) in pairs.iter().zip(&*known).zip(&*ends).zip(&*is_due).filter(|(_, is_due)| **is_due) {
-            if *known == Known::Apart {
-                bodies.bound_slack(*ends, pair.least - pair.change);
-            }
-        }
+    }
+
+    /// As [`follow`](Self::follow) and [`update`](Self::update), after the ends of some vertices have changed in the
+    /// same step: only of the leaves that have such.
+    pub fn update_moved(
+        &mut self,
+        features: &LeafFeatures,
+        x: &[Vec3],
+        sweeps: &[Sweep],
+        moved: &[bool],
+        has_moved: &(impl Fn(u32) -> bool + Sync),
+    ) {
+        self.bodies.follow_moved(features.mesh, (&self.leaves, &self.vertices), x, sweeps, moved, has_moved);
+        self.update_pairs(features, x, sweeps, has_moved);
+        self.bound_slack(false);
+    }
+
+    /// Bounds how far leaves may stray by the pairs that were looked at; see [`Bodies::bound_slack`].
+    fn bound_slack(&mut self, are_all: bool) {
+        let Self { leaves, bodies, incident, spares, .. } = self;
+        bodies.bound_slack(leaves, are_all, |k| incident.of(k).map(|pair| spares[pair]).fold(f64::INFINITY, f64::min));
     }
 
     /// How many pairs there are, how many of them are apart, and how many have a list of near features.
@@ -249,6 +283,90 @@ impl LeafPairs {
     #[cfg(test)]
     pub fn n_quiet(&self) -> usize {
         self.bodies.standings.iter().filter(|standing| **standing == Standing::Quiet).count()
+    }
+}
+
+impl Incident {
+    /// Of `n` leaves. `ends`: the leaves of each pair, sorted.
+    fn new(n: usize, ends: &[[u32; 2]]) -> Self {
+        let starts_of = |end: usize| {
+            let mut starts = vec![0; n + 1];
+            ends.iter().for_each(|pair| starts[pair[end] as usize + 1] += 1);
+            (0..n).for_each(|leaf| starts[leaf + 1] += starts[leaf]);
+            starts
+        };
+        let (starts, other_starts): (Vec<u32>, Vec<u32>) = (starts_of(0), starts_of(1));
+        let (mut next, mut others) = (other_starts.clone(), vec![0; ends.len()]);
+        for (pair, [_, greater]) in (0u32..).zip(ends) {
+            let place = &mut next[*greater as usize];
+            others[*place as usize] = pair;
+            *place += 1;
+        }
+        Self { starts, other_starts, others }
+    }
+
+    /// The pairs whose lesser leaf is `leaf`.
+    fn of_lesser(&self, leaf: usize) -> Range<usize> {
+        self.starts[leaf] as usize..self.starts[leaf + 1] as usize
+    }
+
+    /// The pairs of a leaf; that of the leaf with itself comes twice.
+    fn of(&self, leaf: usize) -> impl Iterator<Item = usize> + '_ {
+        let others = self.other_starts[leaf] as usize..self.other_starts[leaf + 1] as usize;
+        self.of_lesser(leaf).chain(self.others[others].iter().map(|pair| *pair as usize))
+    }
+}
+
+/// Follows the leaves that are needed, with the widest registers.
+struct FollowLeaves<'a> {
+    leaves: &'a mut [Leaf],
+    is_needed: &'a [bool],
+    vertices: &'a [u32],
+    x: &'a [Vec3],
+    sweeps: &'a [Sweep],
+}
+
+impl WithSimd for FollowLeaves<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { leaves, is_needed, vertices, x, sweeps } = self;
+        for (leaf, _) in leaves.iter_mut().zip(is_needed).filter(|(_, is_needed)| **is_needed) {
+            let vertices = &vertices[leaf.vertices.clone()];
+            leaf.follow(vertices, x);
+            leaf.motion = motion_of(vertices, sweeps);
+        }
+    }
+}
+
+/// Updates the pairs that are due, with the widest registers.
+struct UpdatePairs<'a> {
+    pairs: &'a mut [LeafPair],
+    known: &'a mut [Known],
+    spares: &'a mut [f64],
+    ends: &'a [[u32; 2]],
+    is_due: &'a [bool],
+    leaves: &'a [Leaf],
+    features: &'a LeafFeatures<'a>,
+    x: &'a [Vec3],
+}
+
+impl WithSimd for UpdatePairs<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { pairs, known, spares, ends, is_due, leaves, features, x } = self;
+        for ((((pair, known), spare), ends), is_due) in pairs.iter_mut().zip(known).zip(spares).zip(ends).zip(is_due) {
+            *spare = f64::INFINITY;
+            if *is_due {
+                *known = pair.update(*ends, leaves, features, x);
+                if *known == Known::Apart {
+                    *spare = pair.least - pair.change;
+                }
+            }
+        }
     }
 }
 
@@ -271,11 +389,13 @@ impl LeafPair {
     }
 
     /// The second leaf in the frame of the first.
+    #[inline(always)]
     fn placement(a: &Leaf, b: &Leaf) -> (Mat3, Vec3) {
         (a.rotation.tr_mul(&b.rotation), a.rotation.tr_mul(&(b.origin - a.origin)))
     }
 
     /// What is known in a step in which the boxes of vertices bring features nearer by `added` [m] at most.
+    #[inline(always)]
     fn known(&self) -> Known {
         if self.least > self.limit {
             Known::Apart
@@ -287,6 +407,7 @@ impl LeafPair {
     }
 
     /// Says what is known at `x` [m], and measures the pair if that is too little.
+    #[inline(always)]
     fn update(&mut self, ends: [u32; 2], leaves: &[Leaf], features: &LeafFeatures, x: &[Vec3]) -> Known {
         let [a, b] = ends.map(|leaf| &leaves[leaf as usize]);
         let added = added(a, b);
@@ -312,6 +433,7 @@ impl LeafPair {
     }
 
     /// How much nearer features may be than at the common reference of the leaves [m].
+    #[inline(always)]
     fn change_to(&self, a: &Leaf, b: &Leaf) -> f64 {
         if self.references != [a.n_references, b.n_references] {
             return f64::INFINITY;

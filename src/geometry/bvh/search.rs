@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::features::any_of;
 use super::leaf_pairs::NearFeatures;
 use super::sweep::{Bounds, Sweep};
-use super::{Bvh, Search, Task};
+use super::{Bvh, Fitted, Search, Task};
 use crate::geometry::candidates::Candidates;
 use crate::geometry::closest::{between_edges, between_vertex_and_face};
 use crate::geometry::mesh::Mesh;
@@ -29,10 +29,12 @@ impl Bvh {
         if self.is_idle() {
             return;
         }
-        self.fit_nodes();
-        if self.are_leaf_pairs_stale {
-            self.update_leaf_pairs(mesh, x);
+        match self.leaf_pairs_followed {
+            Fitted::No => self.update_leaf_pairs(mesh, x),
+            Fitted::Mostly => self.update_moved_leaf_pairs(mesh, x),
+            Fitted::Yes => {}
         }
+        self.fit_nodes();
         // The upper levels of the search one by one, until there are enough tasks.
         let Search { levels: [mut level, mut next], mut above, mut leaves, mut listed, mut is_used, mut tasks, mut sorters } =
             std::mem::take(&mut self.search);

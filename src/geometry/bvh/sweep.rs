@@ -1,5 +1,7 @@
 //! Boxes around the trajectories of points: one at the start and one at the end.
 
+use pulp::{Simd, WithSimd};
+
 use crate::math::Vec3;
 
 /// A box in single precision, rounded outwards. Four lanes, so that one comparison is one vector instruction.
@@ -13,16 +15,6 @@ pub(in crate::geometry) struct Bounds {
 impl Bounds {
     pub(super) const EMPTY: Self = Self { lo: [f32::INFINITY; 4], hi: [f32::NEG_INFINITY; 4] };
 
-    /// The box about a point with these half sides [m].
-    pub(super) fn about(p: &Vec3, half: &Vec3) -> Self {
-        let mut bounds = Self { lo: [0.0; 4], hi: [0.0; 4] };
-        for k in 0..3 {
-            bounds.lo[k] = below(p[k] - half[k]);
-            bounds.hi[k] = above(p[k] + half[k]);
-        }
-        bounds
-    }
-
     /// The box around the segment from `a` to `b`, inflated by `margin` [m].
     #[inline]
     pub(in crate::geometry) fn swept(a: &Vec3, b: &Vec3, margin: f64) -> Self {
@@ -35,7 +27,7 @@ impl Bounds {
         bounds
     }
 
-    #[inline]
+    #[inline(always)]
     pub(in crate::geometry) fn union(&self, other: &Self) -> Self {
         let mut sum = *self;
         for k in 0..4 {
@@ -90,12 +82,13 @@ impl Sweep {
     }
 
     /// Bounds of the motion from the box of the start to that of the end [m].
+    #[inline(always)]
     pub(super) fn motion(&self) -> [Vec3; 2] {
         let between = |to: &[f32; 4], from: &[f32; 4]| Vec3::from_fn(|k, _| f64::from(to[k]) - f64::from(from[k]));
         [between(&self.end.lo, &self.start.hi), between(&self.end.hi, &self.start.lo)]
     }
 
-    #[inline]
+    #[inline(always)]
     pub(in crate::geometry) fn union(&self, other: &Self) -> Self {
         Self { start: self.start.union(&other.start), end: self.end.union(&other.end) }
     }
@@ -123,6 +116,71 @@ impl Sweep {
     }
 }
 
+/// Fits sweeps to the motions of vertices, with the widest registers: from `x` to an end about `x + displacements` [m];
+/// see [`Bvh::refit`](super::Bvh::refit).
+pub(super) struct FitSweeps<'a> {
+    pub sweeps: &'a mut [Sweep],
+    pub bodies: &'a [u32],
+    pub x: &'a [Vec3],
+    pub displacements: &'a [Vec3],
+    pub margin: f64,
+    pub room: f64,
+    /// Of each body.
+    pub max_room: &'a [f64],
+}
+
+/// Two roundings to single precision, in parts of the number.
+const TWO_ROUNDINGS: f64 = f32::EPSILON as f64;
+
+impl WithSimd for FitSweeps<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { sweeps, bodies, x, displacements, margin, room, max_room } = self;
+        // As `below` and `above`, but without a branch and so by one rounding wider; numbers that are too small for a
+        // part of themselves are rounded by the least of all.
+        let least = f64::from(f32::MIN_POSITIVE);
+        for (((sweep, x), motion), body) in sweeps.iter_mut().zip(x).zip(displacements).zip(bodies) {
+            let most = max_room[*body as usize];
+            let (mut start, mut end) = (Bounds { lo: [0.0; 4], hi: [0.0; 4] }, Bounds { lo: [0.0; 4], hi: [0.0; 4] });
+            for k in 0..3 {
+                let there = x[k] + motion[k];
+                let half = margin + (room + motion[k].abs()).min(most);
+                let (lo, hi) = (there - half, there + half);
+                let rounding = |a: f64| a.abs() * TWO_ROUNDINGS + least;
+                start.lo[k] = (x[k] - rounding(x[k])) as f32;
+                start.hi[k] = (x[k] + rounding(x[k])) as f32;
+                end.lo[k] = (lo - rounding(lo)) as f32;
+                end.hi[k] = (hi + rounding(hi)) as f32;
+            }
+            *sweep = Sweep { start, end };
+        }
+    }
+}
+
+/// Whether all positions `x` [m] lie in the boxes of the ends.
+pub(super) struct AreContained<'a> {
+    pub sweeps: &'a [Sweep],
+    pub x: &'a [Vec3],
+}
+
+impl WithSimd for AreContained<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> bool {
+        let Self { sweeps, x } = self;
+        let mut all = true;
+        for (Sweep { end, .. }, p) in sweeps.iter().zip(x) {
+            for k in 0..3 {
+                all &= (f64::from(end.lo[k]) <= p[k]) & (p[k] <= f64::from(end.hi[k]));
+            }
+        }
+        all
+    }
+}
+
 /// Boxes side by side, so that one box is compared with all of them at once.
 #[derive(Clone, Copy, Debug)]
 struct Lanes {
@@ -143,6 +201,7 @@ pub(super) const LANES: usize = 8;
 impl Lanes {
     const EMPTY: Self = Self { lo: [[f32::INFINITY; LANES]; 3], hi: [[f32::NEG_INFINITY; LANES]; 3] };
 
+    #[inline(always)]
     fn set(&mut self, lane: usize, bounds: &Bounds) {
         for k in 0..3 {
             self.lo[k][lane] = bounds.lo[k];
@@ -150,6 +209,7 @@ impl Lanes {
         }
     }
 
+    #[inline(always)]
     fn get(&self, lane: usize) -> Bounds {
         let mut bounds = Bounds { lo: [0.0; 4], hi: [0.0; 4] };
         for k in 0..3 {
@@ -163,11 +223,13 @@ impl Lanes {
 impl Block {
     pub(super) const EMPTY: Self = Self { start: Lanes::EMPTY, end: Lanes::EMPTY };
 
+    #[inline(always)]
     pub(super) fn set(&mut self, lane: usize, sweep: &Sweep) {
         self.start.set(lane, &sweep.start);
         self.end.set(lane, &sweep.end);
     }
 
+    #[inline(always)]
     pub(super) fn get(&self, lane: usize) -> Sweep {
         Sweep { start: self.start.get(lane), end: self.end.get(lane) }
     }

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::super::sweep::Sweep;
@@ -64,6 +65,9 @@ pub(super) struct Bodies {
     slack: Vec<f64>,
 }
 
+/// Vertices that one thread takes at a time, and leaves, at least.
+const VERTICES: usize = 2048;
+const LEAVES: usize = 256;
 /// Searches from one reference of a body to the next, at first and at most.
 const MIN_AGES: [u32; 2] = [8, 64];
 /// A body takes a new reference if more than this part of its leaves would be nearer to it.
@@ -123,41 +127,47 @@ impl Bodies {
             }
         });
         let Self { list, reference, vertices: strays, .. } = self;
-        let stray = |(v, stray): (usize, &mut Stray)| {
-            let number = mesh.body[v] as usize;
-            let body = &list[number];
-            if body.is_followed {
-                let [low, high] = sweeps[v].motion();
-                *stray = Stray {
-                    now: (x[v] - body.to - body.matrix * (reference[v] - body.from)).norm(),
-                    in_step: (high - body.motion).sup(&(body.motion - low)).norm() + BOX_ROUNDING * x[v].amax(),
-                };
-            }
-        };
-        strays.par_iter_mut().enumerate().with_min_len(1024).for_each(stray);
-        for (b, body) in self.list.iter().enumerate() {
-            for k in body.leaves.clone() {
-                self.standings[k] = Standing::Idle;
-                if body.is_followed {
-                    // What is not finite is the most.
-                    let worse = |a: f64, b: f64| if b <= a { a } else { b };
-                    let of_leaf = vertices[leaves[k].vertices.clone()].iter().map(|v| self.vertices[*v as usize]);
-                    self.leaves[k] = of_leaf.fold(Stray::default(), |all, one| Stray {
-                        now: worse(all.now, one.now),
-                        in_step: worse(all.in_step, one.in_step),
-                    });
-                    self.standings[k] = self.standing(b, k);
-                }
-            }
-        }
+        let places = (x.par_chunks(VERTICES), reference.par_chunks(VERTICES));
+        let others = (sweeps.par_chunks(VERTICES), mesh.body.par_chunks(VERTICES));
+        (strays.par_chunks_mut(VERTICES), places, others).into_par_iter().for_each(|(strays, (x, reference), (sweeps, numbers))| {
+            Arch::new().dispatch(FollowVertices { strays, bodies: list, x, reference, sweeps, numbers });
+        });
+        self.stand(mesh, (leaves, vertices), &|_| true);
     }
 
-    fn standing(&self, body: usize, leaf: usize) -> Standing {
-        let strayed = self.leaves[leaf].now + self.leaves[leaf].in_step;
-        if strayed < self.slack[leaf] {
-            return Standing::Quiet;
+    /// Says how far the leaves that are meant have strayed, and whether they are where their bodies take them.
+    /// `vertices`: those of all leaves.
+    fn stand(&mut self, mesh: &Mesh, (leaves, vertices): (&[Leaf], &[u32]), is_meant: &(impl Fn(u32) -> bool + Sync)) {
+        let Self { list, vertices: strays, leaves: of_leaves, standings, slack, .. } = self;
+        let all = of_leaves.par_iter_mut().zip(standings).zip(&*slack).zip(leaves).enumerate().with_min_len(LEAVES);
+        all.filter(|(k, _)| is_meant(*k as u32)).for_each(|(_, (((stray, standing), slack), leaf))| {
+            let body = &list[mesh.body[leaf.corners[0] as usize] as usize];
+            *standing = Standing::Idle;
+            if body.is_followed {
+                *stray = most(&vertices[leaf.vertices.clone()], strays);
+                *standing = body.standing(stray, *slack);
+            }
+        });
+    }
+
+    /// As [`follow`](Self::follow), in the same step, of the vertices that are flagged as moved and of the leaves that
+    /// have such.
+    pub fn follow_moved(
+        &mut self,
+        mesh: &Mesh,
+        (leaves, vertices): (&[Leaf], &[u32]),
+        x: &[Vec3],
+        sweeps: &[Sweep],
+        moved: &[bool],
+        has_moved: &(impl Fn(u32) -> bool + Sync),
+    ) {
+        for v in (0..moved.len()).filter(|v| moved[*v]) {
+            let body = &self.list[mesh.body[v] as usize];
+            if body.is_followed {
+                self.vertices[v].in_step = body.stray_in_step(&x[v], &sweeps[v]);
+            }
         }
-        if strayed < 0.5 * self.list[body].near { Standing::Strayed } else { Standing::Lost }
+        self.stand(mesh, (leaves, vertices), has_moved);
     }
 
     /// Bodies that should take a new reference.
@@ -189,28 +199,84 @@ impl Bodies {
             (self.leaves[k].now, self.slack[k]) = (0.0, f64::NEG_INFINITY);
         }
         for k in self.list[number].leaves.clone() {
-            self.standings[k] = self.standing(number, k);
+            self.standings[k] = self.list[number].standing(&self.leaves[k], self.slack[k]);
         }
     }
 
-    /// Begins to bound how far leaves may stray whose pairs are all looked at.
-    pub fn begin_slack(&mut self) {
-        for body in self.list.iter().filter(|body| body.is_followed) {
-            for k in body.leaves.clone().filter(|k| self.standings[*k] != Standing::Quiet) {
-                self.slack[k] = 0.5 * body.near;
+    /// Bounds how far leaves may stray: of the pairs of each that were looked at the nearest are apart by what
+    /// `spare_of` says [m]. If `are_all` were looked at of the leaves that are not quiet, other bounds do not count.
+    pub fn bound_slack(&mut self, leaves: &[Leaf], are_all: bool, spare_of: impl Fn(usize) -> f64 + Sync) {
+        let Self { slack, standings, leaves: strays, .. } = self;
+        let all = slack.par_iter_mut().zip(standings).zip(strays).zip(leaves).enumerate().with_min_len(LEAVES);
+        all.for_each(|(k, (((slack, standing), stray), leaf))| {
+            if *standing == Standing::Idle {
+                return;
             }
-        }
+            if are_all && *standing != Standing::Quiet {
+                *slack = 0.5 * leaf.near;
+            }
+            // Two leaves come nearer by what both stray.
+            *slack = slack.min(0.5 * spare_of(k) - stray.now);
+        });
     }
+}
 
-    /// Two leaves are apart by `distance` [m] now.
-    pub fn bound_slack(&mut self, leaves: [u32; 2], distance: f64) {
-        for k in leaves.map(|leaf| leaf as usize) {
-            self.slack[k] = self.slack[k].min(0.5 * distance - self.leaves[k].now);
+/// The most that the vertices of a leaf have strayed, by the `strays` of all.
+fn most(vertices: &[u32], strays: &[Stray]) -> Stray {
+    // What is not finite is the most.
+    let worse = |a: f64, b: f64| if b <= a { a } else { b };
+    vertices
+        .iter()
+        .map(|v| strays[*v as usize])
+        .fold(Stray::default(), |all, one| Stray { now: worse(all.now, one.now), in_step: worse(all.in_step, one.in_step) })
+}
+
+/// How far vertices have strayed from their bodies, with the widest registers.
+struct FollowVertices<'a> {
+    strays: &'a mut [Stray],
+    bodies: &'a [Body],
+    x: &'a [Vec3],
+    reference: &'a [Vec3],
+    sweeps: &'a [Sweep],
+    /// Of the bodies of the vertices.
+    numbers: &'a [u32],
+}
+
+impl WithSimd for FollowVertices<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { strays, bodies, x, reference, sweeps, numbers } = self;
+        for ((((stray, x), reference), sweep), number) in strays.iter_mut().zip(x).zip(reference).zip(sweeps).zip(numbers) {
+            let body = &bodies[*number as usize];
+            if body.is_followed {
+                let now = (x - body.to - body.matrix * (reference - body.from)).norm();
+                *stray = Stray { now, in_step: body.stray_in_step(x, sweep) };
+            }
         }
     }
 }
 
 impl Body {
+    fn standing(&self, stray: &Stray, slack: f64) -> Standing {
+        let strayed = stray.now + stray.in_step;
+        if strayed < slack {
+            Standing::Quiet
+        } else if strayed < 0.5 * self.near {
+            Standing::Strayed
+        } else {
+            Standing::Lost
+        }
+    }
+
+    /// [`Stray::in_step`] of a vertex that starts at `x` [m].
+    #[inline(always)]
+    fn stray_in_step(&self, x: &Vec3, sweep: &Sweep) -> f64 {
+        let [low, high] = sweep.motion();
+        (high - self.motion).sup(&(self.motion - low)).norm() + BOX_ROUNDING * x.amax()
+    }
+
     /// Finds the rigid motion: the best one of one vertex of each leaf. Any other would do, less well.
     fn fit(&mut self, leaves: &[Leaf], reference: &[Vec3], x: &[Vec3], sweeps: &[Sweep]) {
         self.to = mean(leaves, x);

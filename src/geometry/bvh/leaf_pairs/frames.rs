@@ -56,6 +56,7 @@ impl Leaf {
     }
 
     /// Takes the frame to `x` [m], and a new reference where the shape has changed much.
+    #[inline(always)]
     pub fn follow(&mut self, vertices: &[u32], x: &[Vec3]) {
         let [a, b, c] = self.corners.map(|v| x[v as usize]);
         self.origin = (a + b + c) / 3.0;
@@ -84,12 +85,14 @@ impl Leaf {
 }
 
 /// How much nearer to each other the boxes of the vertices may bring features of two leaves in a step [m].
+#[inline(always)]
 pub(super) fn added(a: &Leaf, b: &Leaf) -> f64 {
     let nearer = (a.motion.max - b.motion.min).sup(&(b.motion.max - a.motion.min));
     nearer.norm() + BOX_ROUNDING * a.size.max(b.size)
 }
 
 /// Bounds of the motions of vertices from the box of their start to that of their end.
+#[inline(always)]
 pub(super) fn motion_of(vertices: &[u32], sweeps: &[Sweep]) -> Aabb {
     vertices.iter().map(|v| sweeps[*v as usize].motion()).fold(Aabb::EMPTY, |all, [low, high]| all.with(&low).with(&high))
 }

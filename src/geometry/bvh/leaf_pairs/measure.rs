@@ -1,6 +1,7 @@
 //! How far the features of two leaves are from each other.
 
 use arrayvec::ArrayVec;
+use pulp::{Arch, Simd, WithSimd};
 
 use super::super::features::Features;
 use super::super::sweep::LANES;
@@ -36,6 +37,7 @@ struct Ball<const N: usize> {
     radius: f64,
 }
 
+#[inline(always)]
 fn balls<const N: usize>(features: &Features<N>, leaf: u32, x: &[Vec3]) -> ArrayVec<Ball<N>, MAX_FEATURES> {
     let ball = |(item, corners): (u32, [u32; N])| {
         let center = corners.iter().map(|v| x[*v as usize]).sum::<Vec3>() / N as f64;
@@ -47,6 +49,7 @@ fn balls<const N: usize>(features: &Features<N>, leaf: u32, x: &[Vec3]) -> Array
 
 /// Calls `each` with the features without a common vertex that are nearer to each other than `reach` [m], and their
 /// distance; it returns the reach for those that follow. Returns the last one.
+#[inline(always)]
 fn for_each_within<const N: usize, const M: usize>(
     reach: f64,
     first: &[Ball<N>],
@@ -73,16 +76,34 @@ fn for_each_within<const N: usize, const M: usize>(
     reach
 }
 
-impl LeafFeatures<'_> {
-    /// Distance of the nearest two features without a common vertex of two leaves at `x` [m], or `near` if that is
-    /// less.
-    pub fn least_distance(&self, leaves: [u32; 2], x: &[Vec3], near: f64) -> f64 {
+/// [`LeafFeatures::least_distance`], with the widest registers.
+struct LeastDistance<'a> {
+    features: &'a LeafFeatures<'a>,
+    leaves: [u32; 2],
+    x: &'a [Vec3],
+    near: f64,
+}
+
+impl WithSimd for LeastDistance<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        let Self { features, leaves, x, near } = self;
         let mut least = near;
-        self.for_each_near(leaves, x, near, |pair| {
+        features.for_each_near(leaves, x, near, |pair| {
             least = least.min(pair.distance);
             least
         });
         least
+    }
+}
+
+impl LeafFeatures<'_> {
+    /// Distance of the nearest two features without a common vertex of two leaves at `x` [m], or `near` if that is
+    /// less.
+    pub fn least_distance(&self, leaves: [u32; 2], x: &[Vec3], near: f64) -> f64 {
+        Arch::new().dispatch(LeastDistance { features: self, leaves, x, near })
     }
 
     /// All features without a common vertex of two leaves that are nearer to each other than `near` at `x` [m], the
@@ -100,6 +121,7 @@ impl LeafFeatures<'_> {
     }
 
     /// `each` returns how near features that follow have to be [m].
+    #[inline(always)]
     fn for_each_near(&self, [a, b]: [u32; 2], x: &[Vec3], near: f64, mut each: impl FnMut(NearFeatures) -> f64) {
         let at = |v: u32| x[v as usize];
         let of_edges = |[a, b]: &[u32; 2], [c, d]: &[u32; 2]| between_edges(&[at(*a), at(*b), at(*c), at(*d)]);
