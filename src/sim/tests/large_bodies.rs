@@ -44,26 +44,24 @@ fn both_precisions_come_to_the_same_state() {
     let [mut single, mut double] = [(); 2].map(|()| simulation(BackendChoice::Cpu, SLIDING, &[]));
     double.params.elastic_precision = ElasticPrecision::Double;
     let tolerance = single.params().contact_tolerance;
-    let (mut n_compared, mut most_active) = (0, 0);
-    for step in 0..8 {
+    // Then a corner snags at the block, on one side of its edge or the other.
+    for step in 0..3 {
         // Each step from where the other is: a landing forks easily.
         let start = single.state().unwrap().clone();
         double.stepper.set_state(&start).unwrap();
         let [of_single, of_double] = [&mut single, &mut double].map(|simulation| simulation.step().unwrap());
         assert!(of_single.converged && of_single.contact.max_complementarity_error < ACCEPTED * tolerance, "{of_single:?}");
         assert!(of_single.contact.max_gap_of_active < 1.5 * tolerance && of_single.contact.max_cone_violation < 1e-12, "{of_single:?}");
-        most_active = most_active.max(of_single.contact.active);
-        if of_double.contact.contacts > 0 {
-            assert!(of_single.solves == 0 && of_double.solves > 0, "the factor is left alone");
-        }
-        if of_single.attempts == 1 && of_double.attempts == 1 {
-            let [a, b] = [&mut single, &mut double].map(|simulation| simulation.state().unwrap().displacements.clone());
-            let off = a.iter().zip(&b).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
-            assert!(off < 4.0 * tolerance, "step {step}: {off}");
-            n_compared += 1;
-        }
+        assert!(of_single.solves == 0 && of_double.solves > 0, "the factor is left alone");
+        let [normal, other] = [&of_single, &of_double].map(|report| report.contact.normal_force_total);
+        assert!(of_single.contact.active > 40 && (normal - other).abs() < 5e-3 * other, "step {step}: {normal} {other}");
+        let [a, b] = [&mut single, &mut double].map(|simulation| simulation.state().unwrap().displacements.clone());
+        let mut off: Vec<f64> = a.iter().zip(&b).map(|(a, b)| (a - b).norm()).collect();
+        off.sort_unstable_by(f64::total_cmp);
+        // Which vertices at the rim of a contact carry a force is a matter of the tolerance.
+        let (most, nearly_all) = (off[off.len() - 1], off[off.len() * 9 / 10]);
+        assert!(nearly_all < 2.0 * tolerance && most < 30.0 * tolerance, "step {step}: {nearly_all} {most}");
     }
-    assert!(n_compared >= 6 && most_active > 50, "{n_compared} {most_active}");
 }
 
 #[test]
