@@ -20,6 +20,8 @@ const CLEAR: f64 = 0.3;
 const CLEAR_OF_ERROR: f64 = 0.03;
 /// Forces are found to this part of the error before: W~ leaves about as much.
 const FORCING: f64 = 0.05;
+/// An error that falls to no less than this part in a pass hardly falls.
+const STALLED: f64 = 0.5;
 /// As `super::ROUGH`; passes are cheaper here, and so is to come back.
 const ROUGH: f64 = 0.05;
 /// Most iterations of a pass.
@@ -143,7 +145,6 @@ impl Cwc {
             }
             // The next pass may be the last.
             part = if PART * error < acceptable { 0.0 } else { PART };
-            last_error = error;
             let aim = f64::max(FINEST / ACCEPTED * accuracy, FORCING * error);
             tolerance = accuracy.max(aim);
             let is_last = tolerance == accuracy;
@@ -155,7 +156,9 @@ impl Cwc {
             problem.allowance.spend(u64::from(found.iterations) * iteration_work);
             // What the whole chain cannot do better is taken within the tolerance itself.
             acceptable = if is_last && !found.converged { accuracy / ACCEPTED } else { accuracy };
-            *failures += u32::from(is_last && !found.converged);
+            // The error is what the forces left, or W~: where it stays, searching on with these rows is in vain.
+            let stalls = error > STALLED * std::mem::replace(&mut last_error, error);
+            *failures += u32::from(!found.converged && (is_last || stalls));
             if bounds.gives_up && *failures >= MAX_FAILURES && found.error.max() >= acceptable {
                 break;
             }
