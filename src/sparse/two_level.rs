@@ -199,6 +199,13 @@ impl TwoLevel {
         fill(Fill { pattern: &layout.pattern, first: 0, blocks, sums, slots, inverses });
     }
 
+    /// What the springs of the matrix make of `x` over the nodes of the body, summed up over these: the rest of the matrix
+    /// makes of a common velocity what its rows sum up to.
+    pub fn sum_of_springs(&self, layout: &Layout, x: &[Vec3]) -> Vec3 {
+        let of_spring = |spring: &RankOne| spring.gather(x, layout.range.start) * (spring.factor * spring.weights.iter().sum::<f64>());
+        self.springs.iter().map(of_spring).sum()
+    }
+
     /// Inverse of the diagonal block of a node, counted from the first of the body, springs included; zero at fixed
     /// nodes.
     pub fn inverse_diagonal(&self, layout: &Layout, node: usize) -> Mat3 {

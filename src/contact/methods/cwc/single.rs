@@ -211,10 +211,11 @@ fn natural_error(problem: &Problem, contacts: &[Constraint], p: &[Vec3], islands
 /// A body changes its momentum by the impulses on it, whatever the matrix in f32 makes of them.
 fn keep_momentum(problem: &Problem, load: &[Vec3], dv: &mut [Vec3]) {
     for block in problem.blocks {
-        let (Some(mass), Some(Single { node_masses, damped, .. })) = (block.mass, block.single) else { continue };
-        let range = block.segment.places();
-        let own: Vec3 = dv[range.clone()].iter().zip(node_masses).map(|(dv, mass)| dv * *mass).sum();
-        restore_momentum(&mut dv[range.clone()], load[range].iter().sum::<Vec3>() - own * damped, mass);
+        let (Some(mass), Some(Single { system, node_masses, damped })) = (block.mass, block.single) else { continue };
+        let (load, dv) = (&load[block.segment.places()], &mut dv[block.segment.places()]);
+        let own = dv.iter().zip(node_masses).map(|(dv, mass)| dv * *mass).sum::<Vec3>() * damped;
+        let of_springs = system.matrix.sum_of_springs(system.layout, dv);
+        restore_momentum(dv, load.iter().sum::<Vec3>() - own - of_springs, mass);
     }
 }
 
