@@ -143,6 +143,7 @@ impl RestPoses {
         let Self { kept, levels } = self;
         let Kept { bodies, coarse, single, .. } = &mut kept[0];
         if single.len() < bodies.len().min(coarse.len()) {
+            #[allow(clippy::type_complexity)] // lists side by side
             let of_body = |((body, rest), (levels, coarse)): ((&Body, &Option<RestBody>), (&Levels, &Option<Coarse>))| {
                 let is_quicker = |rest: &RestBody| 2 * rest.shape.factor.memory() > ITERATIONS * levels.layout.matrix_memory();
                 coarse.is_some() && rest.as_ref().is_some_and(is_quicker) && stiffness(model, body, params.time_step) < SINGLE_IN_CONTACT

@@ -344,6 +344,7 @@ impl Bvh {
         }
         let Self { vertex_sweeps, max_room, moved, margin, room, .. } = self;
         let parts = (vertex_sweeps.par_chunks_mut(VERTICES), moved.par_chunks_mut(VERTICES), mesh.body.par_chunks(VERTICES));
+        #[allow(clippy::type_complexity)] // slices side by side
         let of_part = |((sweeps, moved, bodies), x): ((&mut [Sweep], &mut [bool], &[u32]), &[Vec3])| {
             if Arch::new().dispatch(AreContained { sweeps, x }) {
                 return 0;

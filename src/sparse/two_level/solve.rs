@@ -126,7 +126,7 @@ impl TwoLevelSystem<'_> {
             let rho_new = fine + work.correct_coarsely(self);
             let beta = if done.iterations == 0 { 0.0 } else { rho_new / rho };
             rho = rho_new;
-            done.left = work.turn_direction(self.layout, beta).into();
+            done.left = work.turn_direction(self.layout, beta);
             if done.iterations == 0 {
                 bound = bound.max(enough.part * done.left);
             }
