@@ -66,7 +66,7 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
     let mut poses = RestPoses::default();
     poses.turn(model, params, &rotations, CancelToken::never());
     let rests = poses.bodies();
-    let detection = Detection::new(model, surfaces, state, params, DetectionMemory::default());
+    let detection = Detection::new(model, surfaces, state, params, CancelToken::never(), DetectionMemory::default());
     let mut bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
     predict_positions(&detection, &mut bvh, &state.velocity_changes, params, &mut vec![]);
     let candidates = bvh.query(&surfaces.mesh, &detection.step.start);

@@ -3,6 +3,7 @@
 
 mod elsewhere;
 mod features;
+mod frontier;
 mod leaf_pairs;
 mod search;
 mod sweep;
@@ -13,6 +14,7 @@ use pulp::Arch;
 use rayon::prelude::*;
 
 use super::candidates::{Candidates, Sorter};
+use super::hosts::{Hosts, NodeMotions};
 use super::mesh::{Mesh, Mobility};
 use crate::cancel::CancelToken;
 use crate::math::{Aabb, Vec3};
@@ -58,15 +60,20 @@ pub struct Bvh {
     /// Nodes with such vertices.
     has_moved: Vec<bool>,
     margin: f64,
-    /// What is known of near pairs of leaves of one body.
+    /// Near pairs of leaves of one body.
     leaf_pairs: LeafPairs,
-    /// Whether that is known of these sweeps of the vertices and of these bodies.
-    leaf_pairs_followed: Fitted,
-    /// Nodes with leaves that may meet leaves of their body which are not near.
-    is_lost: Vec<bool>,
+    /// Of each body that may meet itself the pairs of nodes below which all pairs of its leaves are that are not near.
+    frontier: Vec<Vec<(u32, u32)>>,
+    /// First vertex of each leaf in the list of those of all leaves, and the end.
+    leaf_starts: Vec<u32>,
+    leaf_vertices: Vec<u32>,
+    /// Leaf of each vertex, edge and triangle; [`Mesh::NONE`] of a vertex without triangles.
+    leaf_of: [Vec<u32>; 3],
     /// Node of each leaf, and root of each body or [`Mesh::NONE`].
     leaf_nodes: Vec<u32>,
     roots: Vec<u32>,
+    /// Whether any body may meet itself.
+    any_meets_itself: bool,
     /// Of each body, whether it is known not to touch itself.
     is_certified: Vec<bool>,
     search: Search,
@@ -105,6 +112,8 @@ struct Search {
     levels: [Vec<(u32, u32)>; 2],
     /// Pairs of leaves that were found before tasks were made, and all.
     above: Vec<(u32, u32)>,
+    /// Parts of the frontiers of bodies.
+    parts: Vec<(usize, usize)>,
     leaves: Vec<(u32, u32)>,
     /// Pairs of leaves with lists of near features.
     listed: Vec<u32>,
@@ -133,6 +142,19 @@ const MAX_ROOM_IN_EDGES: f64 = 0.05;
 impl Bvh {
     /// The tree over rest positions `x` [m] of all vertices. Boxes are empty until the first [`refit`](Self::refit).
     pub fn new(mesh: &Mesh, x: &[Vec3]) -> Self {
+        Self::carried(mesh, x, &Hosts::default())
+    }
+
+    /// The same where tets carry the vertices: neighbours in a body that is hardly deformed are passed over then, once
+    /// it is told how nodes move ([`follow_nodes`](Self::follow_nodes)).
+    pub fn carried(mesh: &Mesh, x: &[Vec3], hosts: &Hosts) -> Self {
+        let mut lengths = vec![(0.0, 0u32); mesh.mobility.len()];
+        for &[a, b] in &mesh.edges {
+            let (length, count) = &mut lengths[mesh.body[a as usize] as usize];
+            *length += (x[b as usize] - x[a as usize]).norm();
+            *count += 1;
+        }
+        let mean_edges: Vec<f64> = lengths.iter().map(|(length, count)| length / f64::from((*count).max(1))).collect();
         let center = |t: u32| {
             let [a, b, c] = mesh.triangles[t as usize].map(|v| x[v as usize]);
             (a + b + c) / 3.0
@@ -164,19 +186,18 @@ impl Bvh {
                 });
             });
         }
-        let mut lengths = vec![(0.0, 0u32); mesh.mobility.len()];
-        for &[a, b] in &mesh.edges {
-            let (length, count) = &mut lengths[mesh.body[a as usize] as usize];
-            *length += (x[b as usize] - x[a as usize]).norm();
-            *count += 1;
-        }
-        let mean_edges: Vec<f64> = lengths.iter().map(|(length, count)| length / f64::from((*count).max(1))).collect();
         let leaf_nodes = (0u32..).zip(&nodes).filter(|(i, node)| node.end == i + 1).map(|(i, _)| i).collect();
+        let (leaf_starts, leaf_vertices) = vertices_of_leaves(&triangles);
+        let leaf_of =
+            [vertices.leaf_of_items(mesh.body.len()), edges.leaf_of_items(mesh.edges.len()), triangles.leaf_of_items(mesh.triangles.len())];
         let mut tree = Self {
-            leaf_pairs_followed: Fitted::No,
-            is_lost: vec![false; nodes.len()],
             leaf_nodes,
+            leaf_starts,
+            leaf_vertices,
+            leaf_of,
             roots,
+            frontier: vec![],
+            any_meets_itself: mesh.mobility.contains(&Mobility::Deformable),
             has_moved: vec![false; nodes.len()],
             sweeps: vec![Sweep::EMPTY; nodes.len()],
             nodes,
@@ -197,88 +218,57 @@ impl Bvh {
             limit: SearchLimit::default(),
             is_complete: true,
         };
-        tree.find_leaf_pairs(mesh, x, &mean_edges);
-        // Bodies that bend have more pairs of leaves to compare.
-        tree.search.leaves.reserve(tree.leaf_pairs.n_pairs());
-        tree.search.above.reserve(tree.leaf_pairs.n_pairs());
+        let meets_itself = |body: &usize| mesh.mobility[*body] == Mobility::Deformable && tree.roots[*body] != Mesh::NONE;
+        let near = |body: usize| tree.near_leaves(body, x, LeafPairs::near(mean_edges[body]));
+        if !hosts.tets.is_empty() {
+            let pairs = (0..mean_edges.len()).filter(meets_itself).flat_map(near).collect();
+            let Self { vertices, edges, triangles, .. } = &tree;
+            tree.leaf_pairs = LeafPairs::new(&LeafFeatures { mesh, vertices, edges, triangles, hosts }, x, pairs, &mean_edges);
+            // Bodies that bend have more pairs of leaves to compare.
+            tree.search.leaves.reserve(tree.leaf_pairs.n_pairs());
+            tree.search.above.reserve(tree.leaf_pairs.n_pairs());
+        }
+        let of_body = |body: usize| if mesh.mobility[body] == Mobility::Deformable { tree.frontier_of(body) } else { vec![] };
+        tree.frontier = (0..mean_edges.len()).map(of_body).collect();
         tree
     }
 
-    /// Finds the pairs of leaves of one body that are near each other in the rest positions `x` [m].
-    fn find_leaf_pairs(&mut self, mesh: &Mesh, x: &[Vec3], mean_edges: &[f64]) {
-        let meets_itself = |body: usize| mesh.mobility[body] == Mobility::Deformable;
-        let of_body = |(body, length): (usize, &f64)| if meets_itself(body) { LeafPairs::near(*length) } else { 0.0 };
-        let near: Vec<f64> = mean_edges.iter().enumerate().map(of_body).collect();
-        self.leaf_pairs = LeafPairs::new(&self.features(mesh), x, &near);
-        for body in (0..near.len()).filter(|body| meets_itself(*body)) {
-            if self.roots[body] != Mesh::NONE {
-                self.renew_leaf_pairs(mesh, body, x);
+    /// The vertices of a leaf.
+    fn vertices_of_leaf(&self, leaf: u32) -> &[u32] {
+        &self.leaf_vertices[self.leaf_starts[leaf as usize] as usize..self.leaf_starts[leaf as usize + 1] as usize]
+    }
+
+    /// Says how the nodes of the tets move in the step of the last [`refit`](Self::refit), as expected: what is too
+    /// little deformed to meet is passed over.
+    pub fn follow_nodes(&mut self, nodes: &NodeMotions) {
+        if !self.is_idle() {
+            self.leaf_pairs.follow(nodes);
+        }
+    }
+
+    /// Says how they really move. Returns how many vertices are in leaves that are more deformed than expected: if any,
+    /// pairs may be missing, and [`find_more`](Self::find_more) finds them.
+    pub fn cover_nodes(&mut self, nodes: &NodeMotions) -> usize {
+        if self.is_idle() {
+            return 0;
+        }
+        let Self { leaf_pairs, moved, leaf_starts, leaf_vertices, .. } = self;
+        let mut n_reopened = 0;
+        leaf_pairs.follow_ends(nodes, |leaf| {
+            for v in &leaf_vertices[leaf_starts[leaf as usize] as usize..leaf_starts[leaf as usize + 1] as usize] {
+                n_reopened += usize::from(!std::mem::replace(&mut moved[*v as usize], true));
             }
+        });
+        if n_reopened > 0 {
+            self.flag_moved_nodes();
         }
-        // What rests as it was made is known from the start.
-        self.vertex_sweeps.iter_mut().zip(x).for_each(|(sweep, x)| *sweep = Sweep::still(x, 0.0));
-        self.update_leaf_pairs(mesh, x);
-        self.fitted = Fitted::No;
-    }
-
-    fn features<'a>(&'a self, mesh: &'a Mesh) -> LeafFeatures<'a> {
-        LeafFeatures { mesh, vertices: &self.vertices, edges: &self.edges, triangles: &self.triangles }
-    }
-
-    /// Says what is known of the pairs of leaves of one body at `x` [m], and which leaves may meet others.
-    fn update_leaf_pairs(&mut self, mesh: &Mesh, x: &[Vec3]) {
-        let mut leaf_pairs = std::mem::take(&mut self.leaf_pairs);
-        let is_wanted = |body| self.meets_itself(mesh, body as usize);
-        let due = leaf_pairs.follow(&self.features(mesh), x, &self.vertex_sweeps, &is_wanted);
-        self.leaf_pairs = leaf_pairs;
-        due.into_iter().for_each(|body| self.renew_leaf_pairs(mesh, body, x));
-        let mut leaf_pairs = std::mem::take(&mut self.leaf_pairs);
-        leaf_pairs.update(&self.features(mesh), x, &self.vertex_sweeps);
-        self.leaf_pairs = leaf_pairs;
-        self.leaf_pairs_followed = Fitted::Yes;
-        self.flag_lost_nodes();
-    }
-
-    /// The same after some vertices have left their boxes, of the leaves that have such: what is known of the others
-    /// still holds.
-    fn update_moved_leaf_pairs(&mut self, mesh: &Mesh, x: &[Vec3]) {
-        let mut leaf_pairs = std::mem::take(&mut self.leaf_pairs);
-        let has_moved = |leaf: u32| self.has_moved[self.leaf_nodes[leaf as usize] as usize];
-        leaf_pairs.update_moved(&self.features(mesh), x, &self.vertex_sweeps, &self.moved, &has_moved);
-        self.leaf_pairs = leaf_pairs;
-        self.flag_lost_nodes();
-    }
-
-    /// Finds the nodes with leaves that may meet leaves of their body which are not near.
-    fn flag_lost_nodes(&mut self) {
-        let Self { nodes, is_lost, leaf_pairs, .. } = self;
-        for i in (0..nodes.len()).rev() {
-            let right_or_leaf = nodes[i].right_or_leaf;
-            is_lost[i] = if nodes[i].end as usize == i + 1 {
-                leaf_pairs.is_lost(right_or_leaf)
-            } else {
-                is_lost[i + 1] || is_lost[right_or_leaf as usize]
-            };
-        }
-    }
-
-    /// Makes `x` [m] the reference of the pairs of leaves of a body.
-    fn renew_leaf_pairs(&mut self, mesh: &Mesh, body: usize, x: &[Vec3]) {
-        let near_pairs = self.near_leaves(body, x, LeafPairs::near(self.mean_edge(body)));
-        let mut leaf_pairs = std::mem::take(&mut self.leaf_pairs);
-        leaf_pairs.renew(&self.features(mesh), body, x, near_pairs);
-        self.leaf_pairs = leaf_pairs;
+        n_reopened
     }
 
     /// Sets for the first bodies whether a certificate says that they do not touch themselves: their pairs with
     /// themselves are then left out.
     pub fn set_certified(&mut self, bodies: impl IntoIterator<Item = bool>) {
-        for (known, is_certified) in self.is_certified.iter_mut().zip(bodies) {
-            if *known != is_certified {
-                self.leaf_pairs_followed = Fitted::No;
-            }
-            *known = is_certified;
-        }
+        self.is_certified.iter_mut().zip(bodies).for_each(|(known, is_certified)| *known = is_certified);
     }
 
     /// Mean length of the edges of a body in the rest positions [m].
@@ -289,7 +279,7 @@ impl Bvh {
     /// Whether there are no pairs but those of one body with itself, which does not touch itself: then no box is
     /// needed, and none is made.
     pub fn is_idle(&self) -> bool {
-        self.nodes.first().is_none_or(|root| root.body != Mesh::NONE && (!self.leaf_pairs.any() || self.is_certified[root.body as usize]))
+        self.nodes.first().is_none_or(|root| root.body != Mesh::NONE && (!self.any_meets_itself || self.is_certified[root.body as usize]))
     }
 
     /// Sets the trajectories of the vertices: from `x` to an end about `x + displacements` [m]. In each coordinate the
@@ -309,7 +299,7 @@ impl Bvh {
         });
         self.fitted = Fitted::No;
         self.moved.fill(false);
-        self.update_leaf_pairs(mesh, x);
+        self.leaf_pairs.forget();
     }
 
     /// Bounds the searches from now on.
@@ -362,8 +352,8 @@ impl Bvh {
         let n_left = (parts, x.par_chunks(VERTICES)).into_par_iter().map(of_part).sum();
         if n_left > 0 {
             self.flag_moved_nodes();
-            for fitted in [&mut self.fitted, &mut self.leaf_pairs_followed] {
-                *fitted = if *fitted == Fitted::No { Fitted::No } else { Fitted::Mostly };
+            if self.fitted == Fitted::Yes {
+                self.fitted = Fitted::Mostly;
             }
         }
         n_left
@@ -371,7 +361,19 @@ impl Bvh {
 
     /// Fits the sweeps of the nodes to those of the vertices.
     fn fit_nodes(&mut self) {
-        let Self { nodes, sweeps, leaf_sweeps, leaf_nodes, leaf_pairs, vertex_sweeps, fitted, has_moved, is_leaf_fitted, .. } = self;
+        let Self {
+            nodes,
+            sweeps,
+            leaf_sweeps,
+            leaf_nodes,
+            leaf_starts,
+            leaf_vertices,
+            vertex_sweeps,
+            fitted,
+            has_moved,
+            is_leaf_fitted,
+            ..
+        } = self;
         let all = match std::mem::replace(fitted, Fitted::Yes) {
             Fitted::Yes => return,
             Fitted::Mostly => false,
@@ -379,8 +381,8 @@ impl Bvh {
         };
         let fit = |(leaf, (sweep, is_fitted)): (usize, (&mut Sweep, &mut bool))| {
             if all || has_moved[leaf_nodes[leaf] as usize] {
-                let vertices = leaf_pairs.vertices(leaf as u32).iter();
-                *sweep = vertices.fold(Sweep::EMPTY, |all, v| all.union(&vertex_sweeps[*v as usize]));
+                let vertices = &leaf_vertices[leaf_starts[leaf] as usize..leaf_starts[leaf + 1] as usize];
+                *sweep = vertices.iter().fold(Sweep::EMPTY, |all, v| all.union(&vertex_sweeps[*v as usize]));
                 *is_fitted = false;
             }
         };
@@ -425,13 +427,13 @@ impl Bvh {
 
     /// Finds the nodes with vertices that are flagged as moved.
     fn flag_moved_nodes(&mut self) {
-        let Self { nodes, leaf_pairs, moved, has_moved, .. } = self;
+        let Self { nodes, leaf_starts, leaf_vertices, moved, has_moved, .. } = self;
         has_moved.clear();
         has_moved.resize(nodes.len(), false);
         for i in (0..nodes.len()).rev() {
             let right_or_leaf = nodes[i].right_or_leaf as usize;
             has_moved[i] = if nodes[i].end as usize == i + 1 {
-                any_of(leaf_pairs.vertices(right_or_leaf as u32), moved)
+                any_of(&leaf_vertices[leaf_starts[right_or_leaf] as usize..leaf_starts[right_or_leaf + 1] as usize], moved)
             } else {
                 has_moved[i + 1] || has_moved[right_or_leaf]
             };
@@ -460,6 +462,20 @@ impl Bvh {
         assert_eq!(filled(&self.triangles.items), mesh.triangles.len());
         assert_eq!(filled(&self.edges.items), mesh.edges.len());
     }
+}
+
+/// All vertices of the triangles of each leaf, each once a leaf: the first place of each leaf in the list and the end,
+/// and the list.
+fn vertices_of_leaves(triangles: &Features<3>) -> (Vec<u32>, Vec<u32>) {
+    let (mut starts, mut all) = (vec![0], vec![]);
+    for leaf in 0..triangles.n_leaves() as u32 {
+        let mut own: Vec<u32> = triangles.of_leaf(leaf).flat_map(|(_, corners)| corners).collect();
+        own.sort_unstable();
+        own.dedup();
+        all.append(&mut own);
+        starts.push(all.len() as u32);
+    }
+    (starts, all)
 }
 
 /// Adds the subtree over `items` (center and index): halves at the median along the longest extent of the centers,

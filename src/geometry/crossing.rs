@@ -6,6 +6,7 @@ use super::candidates::Candidates;
 use super::closest::{Closest, NEARLY_PARALLEL, between_edges, between_vertex_and_face, edge_edge, vertex_face, weighted};
 use super::cubic::{Cubic, Times};
 use super::mesh::{Mesh, Pair};
+use crate::cancel::CancelToken;
 use crate::math::Vec3;
 
 /// First touch of two features. A pair that touches already at the start is taken to come from the side opposite to its
@@ -57,19 +58,19 @@ pub struct Crossings {
 /// First crossings of all candidates, sorted by pair. The same for any number of threads.
 pub fn crossings(mesh: &Mesh, candidates: &Candidates, x0: &[Vec3], x1: &[Vec3]) -> Vec<Crossing> {
     let mut crossings = Crossings::default();
-    crossings.find(mesh, candidates, x0, x1);
+    crossings.find(mesh, candidates, x0, x1, &CancelToken::default());
     crossings.found
 }
 
 impl Crossings {
-    /// As [`crossings`], into `found`.
-    pub fn find(&mut self, mesh: &Mesh, candidates: &Candidates, x0: &[Vec3], x1: &[Vec3]) {
+    /// As [`crossings`], into `found`. Ends soon after `cancel` is cancelled, with a part of them.
+    pub fn find(&mut self, mesh: &Mesh, candidates: &Candidates, x0: &[Vec3], x1: &[Vec3], cancel: &CancelToken) {
         let Self { found, parts } = self;
         let vertex_faces = |&[vertex, triangle]: &[u32; 2]| first_crossing(mesh, Pair::VertexFace { vertex, triangle }, x0, x1);
         let edge_edges = |&[first, second]: &[u32; 2]| first_crossing(mesh, Pair::EdgeEdge { first, second }, x0, x1);
         found.clear();
-        search(&candidates.vertex_faces, vertex_faces, parts, found);
-        search(&candidates.edge_edges, edge_edges, parts, found);
+        search(&candidates.vertex_faces, vertex_faces, cancel, parts, found);
+        search(&candidates.edge_edges, edge_edges, cancel, parts, found);
     }
 }
 
@@ -77,12 +78,14 @@ impl Crossings {
 fn search(
     pairs: &[[u32; 2]],
     cross: impl Fn(&[u32; 2]) -> Option<Crossing> + Sync,
+    cancel: &CancelToken,
     parts: &mut Vec<Vec<Crossing>>,
     found: &mut Vec<Crossing>,
 ) {
     parts.resize_with(parts.len().max(pairs.len().div_ceil(CANDIDATES_PER_TASK)), Vec::new);
     (pairs.par_chunks(CANDIDATES_PER_TASK), &mut parts[..])
         .into_par_iter()
+        .filter(|_| !cancel.has_been_cancelled())
         .for_each(|(pairs, part)| part.extend(pairs.iter().filter_map(&cross)));
     parts.iter_mut().for_each(|part| found.append(part));
 }

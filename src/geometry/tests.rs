@@ -527,6 +527,26 @@ fn a_search_is_ended_where_it_finds_too_many_pairs() {
 }
 
 #[test]
+fn a_cancelled_test_of_pairs_is_not_made_and_the_next_one_is_whole() {
+    let (mesh, x0) = stack(&[(2, 0.1, Vec3::zeros()), (2, 0.1, Vec3::new(0.02, 0.03, 0.11))], Mobility::Deformable);
+    let down = |(x, body): (&Vec3, &u32)| if *body == 1 { x - Vec3::z() * 0.02 } else { *x };
+    let x1: Vec<Vec3> = x0.iter().zip(&mesh.body).map(down).collect();
+    let mut bvh = Bvh::new(&mesh, &x0);
+    let motions: Vec<Vec3> = x1.iter().zip(&x0).map(|(x1, x0)| x1 - x0).collect();
+    bvh.refit(&mesh, &x0, &motions, 0.0, 0.0);
+    let candidates = bvh.query(&mesh, &x0);
+    let whole = crossings(&mesh, &candidates, &x0, &x1);
+    assert!(!whole.is_empty());
+    let cancelled = CancelToken::default();
+    cancelled.cancel();
+    let mut found = Crossings::default();
+    found.find(&mesh, &candidates, &x0, &x1, &cancelled);
+    assert!(found.found.is_empty());
+    found.find(&mesh, &candidates, &x0, &x1, CancelToken::never());
+    assert_eq!(found.found, whole);
+}
+
+#[test]
 fn what_crosses_nothing_does_not_intersect() {
     let gap = 2.5e-6;
     let (mesh, start) = stack(&[(3, 0.1, Vec3::zeros()), (2, 0.1, Vec3::new(0.011, 0.023, 0.1 + gap))], Mobility::Deformable);

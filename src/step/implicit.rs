@@ -54,7 +54,7 @@ impl<B: Backend> ImplicitStepper<B> {
     /// If the surfaces cannot be tested for contact.
     pub fn new(model: Arc<Model>, backend: B, clock: Clock) -> Result<Self, MeshError> {
         let surfaces = Surfaces::new(&model)?;
-        let bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
+        let bvh = Bvh::carried(&surfaces.mesh, &surfaces.rest, &Surfaces::hosts(&model));
         let certificate = InjectivityCertificate::new(&model, &surfaces.mesh, &surfaces.rest);
         let groups = TetGroups::new(&model.tets, &model.materials);
         let (state, work) = (State::initial(&model), Work::new(&model));
@@ -78,7 +78,7 @@ impl<B: Backend> ImplicitStepper<B> {
             let step = StepInputs { model, groups, state, params, loads, method: choice.method };
             backend.begin(&step, &mut work.dv, &mut report)?;
             let memory = std::mem::take(&mut work.detection_memory);
-            let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, memory));
+            let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, &loads.cancel, memory));
             let solved = Solve { step, detection: &detection, backend, bvh, certificate, work, report: &mut report }.run();
             self.work.detection_memory = detection.into_memory();
             if matches!(solved?, Solved::Accepted) {
@@ -171,7 +171,7 @@ impl<B: Backend> Solve<'_, B> {
             }
             // What left its box may have met what was not looked at.
             let end = detection.step.end_positions(&detection.step.surfaces.whole, &work.dv);
-            let left = report.stages.time("detection", || bvh.cover(mesh, &end.x));
+            let left = report.stages.time("detection", || bvh.cover(mesh, &end.x) + bvh.cover_nodes(&end.node_motions()));
             if report.stages.time("detection", || certificate.end(model, groups, state, &work.dv, params.time_step)) {
                 return Ok(Solved::CertificateLost);
             }
@@ -191,6 +191,7 @@ impl<B: Backend> Solve<'_, B> {
             crossing = report.stages.time("detection", || if is_sure { vec![] } else { detection.crossings(candidates, &end) });
             if !is_sure {
                 loads.budget.spend(CROSSING_WORK * candidates.len() as u64);
+                check_cancelled(loads)?;
             }
             if left == 0 || crossing.is_empty() || loads.budget.is_spent() {
                 break;

@@ -146,7 +146,7 @@ impl Limiter<'_> {
             refit_about(self.bvh, step, &end, self.tolerance, &mut vec![]);
             self.bvh.find(mesh, &step.start, candidates);
             self.allowance.spend(CANDIDATE_WORK * self.bvh.n_found(candidates.len()) as u64);
-        } else if self.bvh.cover(mesh, &end.x) > 0 {
+        } else if self.bvh.cover(mesh, &end.x) + self.bvh.cover_nodes(&end.node_motions()) > 0 {
             self.bvh.find_more(mesh, &step.start, candidates);
             self.allowance.spend(CANDIDATE_WORK * self.bvh.n_found(candidates.len() - before) as u64);
         }

@@ -25,6 +25,7 @@ pub(super) fn refit_about(bvh: &mut Bvh, step: &SurfaceStep, end: &End, toleranc
     motions.clear();
     motions.extend(end.x.iter().zip(start).map(|(x1, x0)| x1 - x0));
     bvh.refit(mesh, start, motions, MARGIN * tolerance, EDGE_MARGIN * tolerance);
+    bvh.follow_nodes(&end.node_motions());
 }
 
 /// The velocity changes of all unknowns in the free fall of a step.

@@ -33,7 +33,7 @@ pub(super) fn iterate(problem: &Problem, tolerance: f64, bound: u32, work: &mut 
     // What no force moves has no scale.
     let of = |scale: f64| if scale > 0.0 { SHIFT * scale } else { 1.0 };
     let shift_of = |k: usize| [of(scales[k].normal), of(scales[k].tangential), of(scales[k].tangential)];
-    if !ShiftedFactor::prepare(&mut work.factor, problem.w, |row| shift_of(row / 3)[row % 3] as f32) {
+    if !ShiftedFactor::prepare(&mut work.factor, problem.w, |row| shift_of(row / 3)[row % 3] as f32, problem.cancel) {
         return of_factor;
     }
     let [forces, multipliers] = &mut work.directions;

@@ -71,6 +71,9 @@ fn largest_eigenvalue(problem: &Problem, work: &mut Work) -> f64 {
     }
     let mut eigenvalue = 0.0;
     for _ in 0..POWER_ITERATIONS {
+        if problem.cancel.has_been_cancelled() {
+            break;
+        }
         let norm = x.iter().zip(problem.w.scales()).map(|(x, scale)| dot_scaled(x, x, scale)).sum::<f64>().sqrt();
         x.iter_mut().for_each(|x| *x /= norm);
         problem.w.product(x, zero, u, gather);

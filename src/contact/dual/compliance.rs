@@ -7,6 +7,7 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{Law, Scale};
+use crate::cancel::CancelToken;
 use crate::math::{Mat3, Vec3};
 use crate::sparse::lanes::{Entries, PADDING, dot3};
 
@@ -18,6 +19,8 @@ const CHUNK: usize = 64;
 
 /// Below this many entries a product is done by the calling thread: waking others costs more.
 const PARALLEL: usize = 1024 * 1024;
+/// Columns that are copied to the other triangle at once: as many cache lines are read.
+const MIRRORED_COLUMNS: usize = 16;
 
 /// Contacts of one body pair: they stand next to each other and meet the same others.
 #[derive(Clone, Debug)]
@@ -88,14 +91,15 @@ impl Compliance {
     /// Lays out and fills W. `bodies[k]` are the movable bodies of contact k (none: it stays); contacts of one pair
     /// stand next to each other.
     /// `fill(k, columns, blocks)` writes the blocks (k, l), l in `columns` [m/N]; it is asked for the upper triangle
-    /// only, and for contacts l of one group at a time (all with the same two bodies).
-    pub fn assemble(&mut self, bodies: &[[Option<u32>; 2]], fill: impl Fn(usize, Range<usize>, &mut [Mat3]) + Sync) {
+    /// only, and for contacts l of one group at a time (all with the same two bodies). Once `cancel` is cancelled W is
+    /// left as it is: thousands of contacts take seconds.
+    pub fn assemble(&mut self, bodies: &[[Option<u32>; 2]], cancel: &CancelToken, fill: impl Fn(usize, Range<usize>, &mut [Mat3]) + Sync) {
         self.stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
         self.lay_out(bodies);
         self.scales.clear();
         self.scales.resize(bodies.len(), Scale::default());
         fill_groups(&self.groups, &self.neighbours, &mut self.entries, &mut self.scales, &fill);
-        self.mirror();
+        self.mirror(cancel);
     }
 
     pub fn n_contacts(&self) -> usize {
@@ -190,8 +194,8 @@ impl Compliance {
         self.entries.reset(offset);
     }
 
-    /// Copies the upper triangle to the lower one.
-    fn mirror(&mut self) {
+    /// Copies the upper triangle to the lower one, some columns at a time: each is read along a row of its own.
+    fn mirror(&mut self, cancel: &CancelToken) {
         for group in &self.groups {
             let (before, own) = self.entries.split_at_mut(group.offset);
             let mut column = 0;
@@ -201,17 +205,26 @@ impl Compliance {
                 }
                 let other = &self.groups[self.group_of[contacts.start] as usize];
                 let back = column_of(&self.neighbours[other.neighbours.clone()], group.contacts.start);
-                for (k, l) in pairs(group.contacts.len(), contacts.len()) {
-                    for (r, c) in pairs(3, 3) {
-                        own[(3 * k + r) * group.width + column + 3 * l + c] =
-                            before[other.offset + (3 * l + c) * other.width + back + 3 * k + r];
+                for columns in tiles(3 * contacts.len()) {
+                    if cancel.has_been_cancelled() {
+                        return;
+                    }
+                    for row in 0..3 * group.contacts.len() {
+                        for c in columns.clone() {
+                            own[row * group.width + column + c] = before[other.offset + c * other.width + back + row];
+                        }
                     }
                 }
                 column += 3 * contacts.len();
             }
-            for row in 0..3 * group.contacts.len() {
-                for c in 0..row / 3 * 3 {
-                    own[row * group.width + group.own_column + c] = own[c * group.width + group.own_column + row];
+            for columns in tiles(3 * group.contacts.len()) {
+                if cancel.has_been_cancelled() {
+                    return;
+                }
+                for row in columns.start..3 * group.contacts.len() {
+                    for c in columns.start..columns.end.min(row / 3 * 3) {
+                        own[row * group.width + group.own_column + c] = own[c * group.width + group.own_column + row];
+                    }
                 }
             }
         }
@@ -279,6 +292,11 @@ impl Compliance {
 
 fn pairs(n: usize, m: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..n).flat_map(move |i| (0..m).map(move |j| (i, j)))
+}
+
+/// Columns that are mirrored at once.
+fn tiles(n_columns: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..n_columns).step_by(MIRRORED_COLUMNS).map(move |first| first..n_columns.min(first + MIRRORED_COLUMNS))
 }
 
 /// Column of the contacts that start with `first` among the neighbours.

@@ -3,6 +3,7 @@
 use pulp::{Simd, WithSimd};
 
 use super::Compliance;
+use crate::cancel::CancelToken;
 use crate::sparse::lanes::{Entries, add_transposed3, dot3};
 
 /// Contacts of a block, and its rows.
@@ -32,12 +33,12 @@ pub(super) struct ShiftedFactor {
 
 impl ShiftedFactor {
     /// Makes the factor of W with `shift` [m/N] on its diagonal, if it is not there yet; false if that is not positive
-    /// definite as far as f32 tells.
-    pub fn prepare(&mut self, w: &Compliance, shift: impl Fn(usize) -> f32) -> bool {
+    /// definite as far as f32 tells, or once `cancel` is cancelled: the factor of thousands of contacts takes seconds.
+    pub fn prepare(&mut self, w: &Compliance, shift: impl Fn(usize) -> f32, cancel: &CancelToken) -> bool {
         if self.stamp != w.stamp() {
             self.stamp = w.stamp();
             self.lay_out(w);
-            self.is_definite = pulp::Arch::new().dispatch(Factor { factor: self, w, shift });
+            self.is_definite = pulp::Arch::new().dispatch(Factor { factor: self, w, shift, cancel });
         }
         self.is_definite
     }
@@ -89,6 +90,7 @@ struct Factor<'a, F> {
     factor: &'a mut ShiftedFactor,
     w: &'a Compliance,
     shift: F,
+    cancel: &'a CancelToken,
 }
 
 impl<F: Fn(usize) -> f32> WithSimd for Factor<'_, F> {
@@ -96,13 +98,17 @@ impl<F: Fn(usize) -> f32> WithSimd for Factor<'_, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> bool {
-        let Self { factor, w, shift } = self;
+        let Self { factor, w, shift, cancel } = self;
         let mut block = std::mem::take(&mut factor.block);
         let mut square = std::mem::take(&mut factor.square);
         let mut is_definite = true;
         // Loops, not closures: these would not be compiled for the wide registers.
         'rows: for i in 0..factor.first.len() {
             for j in factor.first[i]..=i {
+                if cancel.has_been_cancelled() {
+                    is_definite = false;
+                    break 'rows;
+                }
                 put_block(w, i, j, &shift, &mut block);
                 subtract_products(simd, factor, i, j, &mut block);
                 if j < i {

@@ -14,6 +14,7 @@ use super::{End, SurfaceStep};
 use arrayvec::ArrayVec;
 
 use crate::body::BodyRef;
+use crate::cancel::CancelToken;
 use crate::contact::islands::Trial;
 use crate::contact::{ContactPoint, JacobianEntry, Linearisation};
 use crate::geometry::{Candidates, Crossing};
@@ -47,6 +48,8 @@ pub struct Search<'s> {
     pub near: f64,
     /// Rows have changed already: what only matters if nothing else does may be left out.
     pub is_busy: bool,
+    /// Once it is cancelled a part of what meets is enough: the step ends.
+    pub cancel: &'s CancelToken,
 }
 
 impl Search<'_> {
@@ -109,13 +112,14 @@ pub trait ContactGenerator: Send + Sync {
         false
     }
 
-    /// What crosses on the way to `end`, whether it has a contact or not; of a continuous generator.
-    fn crossings(&self, _candidates: &Candidates, _end: &End) -> Vec<Crossing> {
+    /// What crosses on the way to `end`, whether it has a contact or not; of a continuous generator. Only a part of it
+    /// once `cancel` is cancelled.
+    fn crossings(&self, _candidates: &Candidates, _end: &End, _cancel: &CancelToken) -> Vec<Crossing> {
         vec![]
     }
 
-    /// What is in the way of a trial motion to `end`.
-    fn overlaps(&self, candidates: &Candidates, end: &End) -> Vec<Overlap>;
+    /// What is in the way of a trial motion to `end`; only a part of it once `cancel` is cancelled.
+    fn overlaps(&self, candidates: &Candidates, end: &End, cancel: &CancelToken) -> Vec<Overlap>;
 
     /// Whether `found` belongs to the contact at `point`, which is of the same pair: pairs may have several contacts.
     fn is_same_contact(&self, _point: &ContactPoint, _found: &Linearisation) -> bool {

@@ -28,6 +28,7 @@ use self::surface_pairs::SurfacePairs;
 use super::islands::{Island, Islands, Trial};
 use crate::body::BodyRef;
 use crate::budget::{CONTACT_WORK, CROSSING_WORK, VERTEX_WORK};
+use crate::cancel::CancelToken;
 use crate::contact::{Constraint, ContactPoint, JacobianEntry, Linearisation, Source, Status};
 use crate::geometry::{Candidates, Crossing};
 use crate::memory::Pool;
@@ -73,6 +74,8 @@ pub struct Detection<'a> {
     idle_entries: Pool<Vec<JacobianEntry>>,
     /// Remembered contacts aim at the gap that they have, not at the middle of the band.
     keeps_gaps: bool,
+    /// Of the step: once it is cancelled, renewals, crossings and overlaps are not complete.
+    cancel: CancelToken,
 }
 
 /// Memory that goes from step to step.
@@ -119,7 +122,14 @@ pub struct Renewal {
 }
 
 impl<'a> Detection<'a> {
-    pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, params: &Params, memory: DetectionMemory) -> Self {
+    pub fn new(
+        model: &'a Model,
+        surfaces: &'a Surfaces,
+        state: &'a State,
+        params: &Params,
+        cancel: &CancelToken,
+        memory: DetectionMemory,
+    ) -> Self {
         let DetectionMemory { surfaces: surface_memory, mut generators, idle_renewals, idle_entries } = memory;
         let times = [state.time, state.time + params.time_step];
         generators.all_mut().into_iter().for_each(|generator| generator.begin(model, times));
@@ -132,6 +142,7 @@ impl<'a> Detection<'a> {
             idle_renewals,
             idle_entries,
             keeps_gaps: params.gap_policy == GapPolicy::Keep,
+            cancel: cancel.clone(),
         }
     }
 
@@ -199,7 +210,7 @@ impl<'a> Detection<'a> {
         let mut crosses = false;
         for generator in self.generators.all() {
             let (before, is_busy) = (met.len(), gap_error > 0.0 || !met.is_empty());
-            generator.meet(&Search { moved, candidates, known, near: self.near(), is_busy }, met);
+            generator.meet(&Search { moved, candidates, known, near: self.near(), is_busy, cancel: &self.cancel }, met);
             crosses |= generator.is_continuous() && met.len() > before;
         }
         met.sort_by_key(|(pair, _)| *pair);
@@ -212,12 +223,12 @@ impl<'a> Detection<'a> {
 
     /// What crosses on the way to `end`, whether its pairs have rows or not.
     pub fn crossings(&self, candidates: &Candidates, end: &End) -> Vec<Crossing> {
-        self.generators.all().iter().flat_map(|generator| generator.crossings(candidates, end)).collect()
+        self.generators.all().iter().flat_map(|generator| generator.crossings(candidates, end, &self.cancel)).collect()
     }
 
     /// What crosses on the way to `end`, and what goes into an obstacle and is inside of it there.
     pub fn overlaps(&self, candidates: &Candidates, end: &End) -> Vec<Overlap> {
-        self.generators.all().iter().flat_map(|generator| generator.overlaps(candidates, end)).collect()
+        self.generators.all().iter().flat_map(|generator| generator.overlaps(candidates, end, &self.cancel)).collect()
     }
 
     /// The names of the bodies of two crossing features.

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::contract::{ContactGenerator, Met, Moved, Overlap, Search};
 use super::{End, SurfaceStep};
 use crate::body::BodyRef;
+use crate::cancel::CancelToken;
 use crate::contact::{ContactPoint, Linearisation};
 use crate::geometry::{Candidates, MovingShape, Shape, TangentPlane, deepest_weights, nearest, nearest_on_feature};
 use crate::math::{Aabb, Vec3};
@@ -276,7 +277,7 @@ impl ContactGenerator for Obstacles {
         self.idle.put(parts);
     }
 
-    fn overlaps(&self, _: &Candidates, end: &End) -> Vec<Overlap> {
+    fn overlaps(&self, _: &Candidates, end: &End, _: &CancelToken) -> Vec<Overlap> {
         let mut part = Part::default();
         let bodies = &end.step.surfaces.whole.segments;
         bodies.iter().for_each(|segment| self.enter(segment.body, end, &mut part));

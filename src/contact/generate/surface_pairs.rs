@@ -5,6 +5,7 @@ use arrayvec::ArrayVec;
 use super::contract::{ContactGenerator, Met, Moved, Overlap, Search};
 use super::{End, SurfaceStep, Surfaces};
 use crate::body::BodyRef;
+use crate::cancel::CancelToken;
 use crate::contact::{ContactPoint, Linearisation};
 use crate::geometry::{self, Candidates, Crossing, Crossings, Mesh, Pair};
 use crate::math::Vec3;
@@ -59,7 +60,7 @@ impl ContactGenerator for SurfacePairs {
         let mut crossings = self.idle.take().unwrap_or_default();
         let step = search.moved.step();
         let (mesh, start) = (&step.surfaces.mesh, &step.start);
-        find_crossings(search.candidates, search.moved.end, &mut crossings);
+        find_crossings(search.candidates, search.moved.end, search.cancel, &mut crossings);
         let comes_first = |crossing: &Crossing| mesh.meets_outside(crossing.pair, start, &crossing.normal);
         let any_first = search.is_busy || crossings.found.iter().any(comes_first);
         let told = crossings.found.iter().filter(|crossing| !any_first || comes_first(crossing));
@@ -71,13 +72,13 @@ impl ContactGenerator for SurfacePairs {
         true
     }
 
-    fn crossings(&self, candidates: &Candidates, end: &End) -> Vec<Crossing> {
+    fn crossings(&self, candidates: &Candidates, end: &End, cancel: &CancelToken) -> Vec<Crossing> {
         let mut crossings = Crossings::default();
-        find_crossings(candidates, end, &mut crossings);
+        find_crossings(candidates, end, cancel, &mut crossings);
         crossings.found
     }
 
-    fn overlaps(&self, candidates: &Candidates, end: &End) -> Vec<Overlap> {
+    fn overlaps(&self, candidates: &Candidates, end: &End, cancel: &CancelToken) -> Vec<Overlap> {
         let (mesh, numbering) = (&end.step.surfaces.mesh, end.step.surfaces.numbering);
         let overlap = |crossing: Crossing| {
             let bodies = mesh.bodies(crossing.pair).map(|number| numbering.body(number as usize));
@@ -87,7 +88,7 @@ impl ContactGenerator for SurfacePairs {
             let immovable_motion = still.iter().map(motion).sum::<Vec3>() / still.len().max(1) as f64;
             Overlap { bodies, vertices: crossing.vertices.into(), time: crossing.time, immovable_motion }
         };
-        self.crossings(candidates, end).into_iter().map(overlap).collect()
+        self.crossings(candidates, end, cancel).into_iter().map(overlap).collect()
     }
 
     fn shares(&self, step: &SurfaceStep, contact: &WarmContact, x: &[Vec3]) -> Vec<(u32, f64)> {
@@ -98,8 +99,8 @@ impl ContactGenerator for SurfacePairs {
 }
 
 /// Trajectories are taken to be straight: what ends on the side on which it started has not met on the true one.
-fn find_crossings(candidates: &Candidates, end: &End, crossings: &mut Crossings) {
-    crossings.find(&end.step.surfaces.mesh, candidates, &end.step.start, &end.x);
+fn find_crossings(candidates: &Candidates, end: &End, cancel: &CancelToken, crossings: &mut Crossings) {
+    crossings.find(&end.step.surfaces.mesh, candidates, &end.step.start, &end.x, cancel);
     crossings.found.retain(|crossing| !crossing.returns);
 }
 

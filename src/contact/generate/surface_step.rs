@@ -7,6 +7,7 @@ use super::Surfaces;
 use crate::body::BodyRef;
 use crate::contact::JacobianEntry;
 use crate::contact::islands::Island;
+use crate::geometry::NodeMotions;
 use crate::math::{Isometry, Vec3};
 use crate::memory::Pool;
 use crate::model::{Mobility, Model, State};
@@ -20,10 +21,16 @@ pub struct End<'s> {
     centers: Vec<Vec3>,
     pub step: &'s SurfaceStep<'s>,
     bodies: Vec<BodyRef>,
-    motions: Vec<Row>,
+    /// Velocities of the nodes of the island [m/s].
+    velocities: Vec<Row>,
 }
 
 impl End<'_> {
+    /// How all nodes move; of an end of the whole scene.
+    pub fn node_motions(&self) -> NodeMotions<'_> {
+        NodeMotions { displacements: &self.step.rows, velocities: &self.velocities, dt: self.step.dt }
+    }
+
     /// The row of H of a weighted sum of up to four vertices, into `entries`.
     pub fn put_entries(&self, sum: &[(u32, f64)], entries: &mut Vec<JacobianEntry>) {
         let (model, surfaces) = (self.step.model, self.step.surfaces);
@@ -57,8 +64,8 @@ impl Drop for End<'_> {
     /// Leaves the memory to the next one.
     fn drop(&mut self) {
         let [x, centers] = [&mut self.x, &mut self.centers].map(std::mem::take);
-        let (bodies, motions) = (std::mem::take(&mut self.bodies), std::mem::take(&mut self.motions));
-        self.step.idle_ends.put(EndMemory { x, centers, bodies, motions, is_of_step: true });
+        let (bodies, velocities) = (std::mem::take(&mut self.bodies), std::mem::take(&mut self.velocities));
+        self.step.idle_ends.put(EndMemory { x, centers, bodies, velocities, is_of_step: true });
     }
 }
 
@@ -70,7 +77,7 @@ struct EndMemory {
     x: Vec<Vec3>,
     centers: Vec<Vec3>,
     bodies: Vec<BodyRef>,
-    motions: Vec<Row>,
+    velocities: Vec<Row>,
     is_of_step: bool,
 }
 
@@ -93,7 +100,7 @@ pub struct SurfaceStep<'a> {
     pub start: Vec<Vec3>,
     /// Where the vertices end that follow a script; the others at the start [m].
     scripted: Vec<Vec3>,
-    /// Memory.
+    /// Displacements of the nodes at the start [m].
     rows: Vec<Row>,
     /// Memory of ends that are no longer in use.
     idle_ends: Pool<EndMemory>,
@@ -138,15 +145,15 @@ impl<'a> SurfaceStep<'a> {
     pub fn end_positions(&self, island: &Island, dv: &[Vec3]) -> End<'_> {
         let mut memory = self.idle_ends.take().unwrap_or_default();
         self.restore_others(&mut memory, island);
-        let EndMemory { x: end, centers, bodies, motions, .. } = &mut memory;
-        let (model, velocities) = (self.model, &self.state.velocities);
+        let EndMemory { x: end, centers, bodies, velocities, .. } = &mut memory;
+        let (model, before) = (self.model, &self.state.velocities);
         let collision = &model.collision;
+        velocities.clear();
         for Segment { body, unknowns, start } in island.deformable() {
             let range = self.surfaces.features(*body).vertices.clone();
-            motions.clear();
             let changes = &dv[*start..start + unknowns.len()];
-            motions.extend(velocities[unknowns.clone()].iter().zip(changes).map(|(v, dv)| row_of(&(v + dv))));
-            let (rows, first, factor) = (&*motions, unknowns.start, self.dt);
+            velocities.extend(before[unknowns.clone()].iter().zip(changes).map(|(v, dv)| row_of(&(v + dv))));
+            let (rows, first, factor) = (&velocities[*start..], unknowns.start, self.dt);
             let parts = (end[range.clone()].par_chunks_mut(VERTICES), self.start[range.clone()].par_chunks(VERTICES));
             let of_nodes = (collision.nodes[range.clone()].par_chunks(VERTICES), collision.weights[range].par_chunks(VERTICES));
             (parts, of_nodes).into_par_iter().for_each(|((x, from), (nodes, weights))| {
@@ -164,8 +171,8 @@ impl<'a> SurfaceStep<'a> {
         }
         bodies.clear();
         bodies.extend(island.segments.iter().map(|segment| segment.body));
-        let EndMemory { x, centers, bodies, motions, .. } = memory;
-        End { x, centers, bodies, motions, step: self }
+        let EndMemory { x, centers, bodies, velocities, .. } = memory;
+        End { x, centers, bodies, velocities, step: self }
     }
 
     /// Brings all vertices but those of the island to where the script has them.

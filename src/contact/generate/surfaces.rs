@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::body::{BodyNumbering, BodyRef};
 use crate::contact::islands::Island;
-use crate::geometry::{Mesh, MeshError, Mobility, Shape};
+use crate::geometry::{HostTet, Hosts, Mesh, MeshError, Mobility, Shape};
 use crate::math::{Isometry, Vec3};
 use crate::model::{Lists, Model};
 
@@ -82,6 +82,31 @@ impl Surfaces {
         rest.extend(carried_vertices.iter().map(|(carrier, v)| (pose_at_start(carrier) * nalgebra::Point3::from(*v)).coords));
         let numbering = model.numbering();
         Ok(Self { mesh, numbering, rest, carried_vertices, edges_of_first, triangles_of_first, features, whole: Island::whole(model) })
+    }
+
+    /// The tets that carry the vertices of the deformable bodies.
+    pub fn hosts(model: &Model) -> Hosts {
+        let collision = &model.collision;
+        let mut hosts = Hosts { starts: vec![0], ..Hosts::default() };
+        for (nodes, weights) in collision.nodes.iter().zip(&collision.weights) {
+            let at_first = model.node_corners.get(nodes[0] as usize).iter().map(|corner| corner / 4);
+            if weights[0] == 1.0 {
+                hosts.of_vertices.extend(at_first);
+            } else {
+                hosts.of_vertices.extend(at_first.filter(|tet| nodes.iter().all(|node| model.tets[*tet as usize].nodes.contains(node))));
+            }
+            hosts.starts.push(hosts.of_vertices.len() as u32);
+        }
+        hosts.tets = model
+            .tets
+            .iter()
+            .map(|tet| HostTet {
+                nodes: tet.nodes,
+                corners: tet.nodes.map(|node| model.rest_positions[node as usize]),
+                gradients: tet.gradients,
+            })
+            .collect();
+        hosts
     }
 
     /// The body of a vertex of the mesh.

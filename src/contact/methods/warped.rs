@@ -89,7 +89,7 @@ pub(super) struct Scratch {
     /// Places of each block that are touched, and the columns of the rest compliance for them.
     touched: Vec<(Vec<u32>, Requested)>,
     bodies: Vec<[Option<u32>; 2]>,
-    motions: Pool<Vec<Rows>>,
+    motions: Pool<Vec<Option<Rows>>>,
 }
 
 /// Puts the contacts in order, by island, then by pair of bodies, and fills W~ of each island.
@@ -150,7 +150,7 @@ pub(super) fn assemble(problem: &Problem, contacts: &mut [Constraint], islands: 
     let (body_pairs, jacobian, columns) = (&body_pairs[..], &*jacobian, &touched[..]);
     islands.par_iter_mut().for_each(|ContactIsland { contacts: range, compliance }| {
         let first = range.start;
-        compliance.assemble(&bodies[range.clone()], |k, columns_of_w, out| {
+        compliance.assemble(&bodies[range.clone()], problem.cancel, |k, columns_of_w, out| {
             // Thousands of contacts take seconds.
             if problem.cancel.has_been_cancelled() {
                 return;
@@ -247,8 +247,8 @@ struct FillBlocks<'a> {
     /// The contact and its pair of bodies; the first of the others and theirs.
     own: (&'a BodyPair, usize),
     other: (&'a BodyPair, usize),
-    /// Memory.
-    motions: &'a mut Vec<Rows>,
+    /// Memory: what the contact moves at places of the others, as far as it was asked for.
+    motions: &'a mut Vec<Option<Rows>>,
     out: &'a mut [Mat3],
 }
 
@@ -263,13 +263,13 @@ impl WithSimd for FillBlocks<'_> {
             let Some(block) = block else { continue };
             let Some(side) = other.blocks.iter().position(|b| b == &Some(*block)) else { continue };
             motions.clear();
-            motions.resize(other.places[side].len(), Rows::default());
-            for entry in jacobian.of(contact, own_side) {
-                add_motions::<S>(problem, &problem.blocks[*block], &columns[*block].1, entry, &other.places[side], motions);
-            }
+            motions.resize(other.places[side].len(), None);
+            let impulses = jacobian.of(contact, own_side);
             for (k, sum) in (first..first + out.len()).zip(&mut sums) {
                 for entry in jacobian.of(k, side) {
-                    let motion = &motions[entry.slot as usize];
+                    // Those before the contact have places of their own, which are left out.
+                    let motion = motions[entry.slot as usize]
+                        .get_or_insert_with(|| motion::<S>(problem, &problem.blocks[*block], &columns[*block].1, impulses, entry.place));
                     add_product::<S>(&[0, 1, 2].map(|r| [motion[r][0], motion[r][1], motion[r][2]]), &entry.transposed, sum);
                 }
             }
@@ -314,47 +314,39 @@ fn put_jacobian(problem: &Problem, body_pair: &BodyPair, contact: &Constraint, j
     counts
 }
 
-/// Adds what impulses at `places` of the body move at the entry of a row: `dt C H R A0^-1`, still to be turned by the
-/// rotations of the places.
+/// What an impulse at `place` of the body moves at the row of a contact with these entries: `dt C H R A0^-1`, still to be
+/// turned by the rotation of the place.
 #[inline(always)]
-fn add_motions<S: Simd>(
-    problem: &Problem,
-    block: &Block,
-    columns: &Requested,
-    entry: &JacobianBlock,
-    places: &[u32],
-    motions: &mut [Rows],
-) {
-    let matrix = [0, 1, 2].map(|r| [entry.matrix[(r, 0)], entry.matrix[(r, 1)], entry.matrix[(r, 2)]]);
+fn motion<S: Simd>(problem: &Problem, block: &Block, columns: &Requested, entries: &[JacobianBlock], place: u32) -> Rows {
     let rows = |m: &Mat3| [0, 1, 2].map(|r| [m[(r, 0)] as f32, m[(r, 1)] as f32, m[(r, 2)] as f32, 0.0]);
-    // The block diagonal of A, for a body without a factor or where a column is missing.
-    let own = |turned: &dyn Fn(Mat3) -> Mat3| {
-        let inverse = problem.inverse_diagonal(block.segment.unknowns.start + entry.place as usize);
-        places.binary_search(&entry.place).ok().map(|slot| (slot, rows(&turned(inverse))))
-    };
-    let Some(rest) = &block.rest else {
-        if let Some((slot, inverse)) = own(&|inverse| inverse) {
-            add_product::<S>(&matrix, &inverse, &mut motions[slot]);
-        }
-        return;
-    };
-    if let Some(column) = columns.column(rest.columns, entry.place) {
-        for (place, motion) in places.iter().zip(motions) {
-            if let Some(b) = column.block(*place) {
-                // Block (place, entry) column by column is block (entry, place) row by row.
-                add_product::<S>(&matrix, &[[b[0], b[1], b[2], 0.0], [b[3], b[4], b[5], 0.0], [b[6], b[7], b[8], 0.0]], motion);
+    let mut motion = Rows::default();
+    for entry in entries {
+        let matrix = [0, 1, 2].map(|r| [entry.matrix[(r, 0)], entry.matrix[(r, 1)], entry.matrix[(r, 2)]]);
+        // The block diagonal of A, for a body without a factor or where a column is missing.
+        let inverse = || problem.inverse_diagonal(block.segment.unknowns.start + place as usize);
+        let is_own = entry.place == place;
+        let Some(rest) = &block.rest else {
+            if is_own {
+                add_product::<S>(&matrix, &rows(&inverse()), &mut motion);
             }
+            continue;
+        };
+        if let Some(column) = columns.column(rest.columns, entry.place) {
+            if let Some(b) = column.block(place) {
+                // Block (place, entry) column by column is block (entry, place) row by row.
+                add_product::<S>(&matrix, &[[b[0], b[1], b[2], b[3]], [b[3], b[4], b[5], b[6]], [b[6], b[7], b[8], 0.0]], &mut motion);
+            }
+            continue;
         }
-        return;
-    }
-    let rotation = rest.rotations.get(entry.place as usize);
-    let own = own(&|inverse| rotation.tr_mul(&(inverse * rotation)));
-    for (slot, (place, motion)) in places.iter().zip(motions).enumerate() {
-        let stored = columns.get(rest.columns, entry.place, *place).map(|block| rows(&block));
-        if let Some(block) = stored.or_else(|| own.filter(|(own, _)| *own == slot).map(|(_, block)| block)) {
-            add_product::<S>(&matrix, &block, motion);
+        let own = || {
+            let rotation = rest.rotations.get(place as usize);
+            is_own.then(|| rotation.tr_mul(&(inverse() * rotation)))
+        };
+        if let Some(block) = columns.get(rest.columns, entry.place, place).or_else(own) {
+            add_product::<S>(&matrix, &rows(&block), &mut motion);
         }
     }
+    motion
 }
 
 /// `out += a b`.

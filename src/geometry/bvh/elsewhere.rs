@@ -53,11 +53,25 @@ impl Bvh {
     /// The candidates, as of [`query`](Bvh::query), if `found` are all pairs of features that may meet by their boxes
     /// and share no vertex, of bodies that may meet: two of which one is movable, or one that
     /// [`meets_itself`](Bvh::meets_itself). In any order.
-    pub fn candidates_among(&self, mesh: &Mesh, x: &[Vec3], found: &Candidates) -> Candidates {
+    pub fn candidates_among(&mut self, mesh: &Mesh, x: &[Vec3], found: &Candidates) -> Candidates {
+        self.fit_nodes();
+        let this = &*self;
         let near = |pairs: &[[u32; 2]], is_face: bool| {
             let (vertex_faces, edge_edges) = if is_face { (pairs.to_vec(), vec![]) } else { (vec![], pairs.to_vec()) };
             let mut part = Candidates { vertex_faces, edge_edges };
-            self.keep_near(mesh, x, &mut part);
+            let [of_vertices, of_edges, of_triangles] = &this.leaf_of;
+            let may_meet = |&[a, b]: &[u32; 2], are_edges: bool| {
+                let leaves = if are_edges {
+                    [of_edges[a as usize], of_edges[b as usize]]
+                } else {
+                    [of_vertices[a as usize], of_triangles[b as usize]]
+                };
+                this.leaf_pairs.may_meet(leaves, are_edges, [a, b])
+                    && (this.leaf_pairs.contains(leaves[0], leaves[1]) || leaves[0] == leaves[1] || !this.are_leaves_parted(leaves))
+            };
+            part.vertex_faces.retain(|pair| may_meet(pair, false));
+            part.edge_edges.retain(|pair| may_meet(pair, true));
+            this.keep_near(mesh, x, &mut part);
             if is_face { part.vertex_faces } else { part.edge_edges }
         };
         let all = |of: &dyn Fn(&Candidates) -> &Vec<[u32; 2]>, is_face: bool, limits: [usize; 2]| {

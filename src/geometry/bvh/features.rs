@@ -47,6 +47,14 @@ impl<const N: usize> Features<N> {
         self.items[lanes.clone()].iter().copied().zip(self.corners[lanes].iter().copied()).filter(|(item, _)| *item != Mesh::NONE)
     }
 
+    /// The leaf of each of `n` items, [`Mesh::NONE`] of one that no leaf has.
+    pub fn leaf_of_items(&self, n: usize) -> Vec<u32> {
+        let mut leaves = vec![Mesh::NONE; n];
+        let lanes = self.items.iter().zip(0..).filter(|(item, _)| **item != Mesh::NONE);
+        lanes.for_each(|(item, lane): (&u32, usize)| leaves[*item as usize] = self.leaves[lane / LANES]);
+        leaves
+    }
+
     /// Fits the boxes of the leaves that are due.
     pub fn fit(&mut self, vertex_sweeps: &[Sweep], is_due: impl Fn(u32) -> bool + Sync) {
         let parts = (self.boxes.par_chunks_mut(BLOCKS), self.corners.par_chunks(BLOCKS * LANES), self.leaves.par_chunks(BLOCKS));

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::features::any_of;
 use super::leaf_pairs::NearFeatures;
 use super::sweep::{Bounds, Sweep};
-use super::{Bvh, Fitted, Search, Task};
+use super::{Bvh, Search, Task};
 use crate::geometry::candidates::Candidates;
 use crate::geometry::closest::{between_edges, between_vertex_and_face};
 use crate::geometry::mesh::Mesh;
@@ -20,6 +20,8 @@ const LEAF_PAIRS_PER_QUESTION: usize = 4096;
 const TASKS_PER_QUESTION: usize = 64;
 /// Pairs of leaves whose features one task compares.
 const LEAF_PAIRS_PER_TASK: usize = 64;
+/// Pairs of nodes of one body that one task begins with.
+const FRONTIER_PER_TASK: usize = 2048;
 /// The same where only features of lists are compared.
 const LISTED_PAIRS_PER_TASK: usize = 512;
 
@@ -29,22 +31,19 @@ impl Bvh {
         if self.is_idle() {
             return;
         }
-        match self.leaf_pairs_followed {
-            Fitted::No => self.update_leaf_pairs(mesh, x),
-            Fitted::Mostly => self.update_moved_leaf_pairs(mesh, x),
-            Fitted::Yes => {}
-        }
         self.fit_nodes();
         // The upper levels of the search one by one, until there are enough tasks.
-        let Search { levels: [mut level, mut next], mut above, mut leaves, mut listed, mut is_used, mut tasks, mut sorters } =
+        let Search { levels: [mut level, mut next], mut parts, mut above, mut leaves, mut listed, mut is_used, mut tasks, mut sorters } =
             std::mem::take(&mut self.search);
         let is_wanted = |(a, b): (u32, u32)| !only_left || self.has_moved[a as usize] || self.has_moved[b as usize];
         level.clear();
         level.push((0, 0));
         above.clear();
+        // Pairs of one body come from its frontier.
+        let is_between = |(a, b): (u32, u32)| a != b || self.nodes[a as usize].body == Mesh::NONE;
         while !level.is_empty() && level.len() < MIN_SEARCH_TASKS {
-            for pair in level.drain(..).filter(|pair| is_wanted(*pair)) {
-                self.visit(mesh, pair, &mut next, &mut above);
+            for pair in level.drain(..).filter(|pair| is_wanted(*pair) && is_between(*pair)) {
+                self.visit(pair, &mut next, &mut above);
             }
             std::mem::swap(&mut level, &mut next);
         }
@@ -58,20 +57,44 @@ impl Bvh {
                 if leaves.len() % LEAF_PAIRS_PER_QUESTION == LEAF_PAIRS_PER_QUESTION - 1 && cancel.is_cancelled() {
                     break;
                 }
-                if is_wanted(pair) {
-                    self.visit(mesh, pair, stack, leaves);
+                if is_wanted(pair) && is_between(pair) {
+                    self.visit(pair, stack, leaves);
+                }
+            }
+        });
+        parts.clear();
+        for (body, pairs) in self.frontier.iter().enumerate().filter(|(body, _)| self.meets_itself(mesh, *body)) {
+            parts.extend((0..pairs.len().div_ceil(FRONTIER_PER_TASK)).map(|k| (body, k)));
+        }
+        let n_tasks = level.len() + parts.len();
+        tasks.resize_with(tasks.len().max(n_tasks), Task::default);
+        tasks[level.len()..n_tasks].par_iter_mut().zip(&parts).for_each(|(Task { stack, leaves, .. }, (body, k))| {
+            leaves.clear();
+            stack.clear();
+            let may_meet = |(a, b): &(u32, u32)| self.sweeps[*a as usize].may_meet(&self.sweeps[*b as usize]);
+            for pair in part(&self.frontier[*body], *k, FRONTIER_PER_TASK).iter().filter(|pair| is_wanted(**pair) && may_meet(pair)) {
+                stack.push(*pair);
+                while let Some(pair) = stack.pop() {
+                    if leaves.len() % LEAF_PAIRS_PER_QUESTION == LEAF_PAIRS_PER_QUESTION - 1 && cancel.is_cancelled() {
+                        return;
+                    }
+                    if is_wanted(pair) {
+                        self.visit(pair, stack, leaves);
+                    }
                 }
             }
         });
         leaves.clear();
         leaves.append(&mut above);
-        tasks[..level.len()].iter().for_each(|task| leaves.extend_from_slice(&task.leaves));
+        tasks[..n_tasks].iter().for_each(|task| leaves.extend_from_slice(&task.leaves));
         // Leaves of one body that are near each other are not looked for in the tree.
         let nodes_of = |pair: [u32; 2]| pair.map(|leaf| self.leaf_nodes[leaf as usize]).into();
         let may_meet = |(a, b): &(u32, u32)| self.sweeps[*a as usize].may_meet(&self.sweeps[*b as usize]);
-        leaves.extend(self.leaf_pairs.unknown().map(nodes_of).filter(|pair| is_wanted(*pair) && may_meet(pair)));
+        let meets_itself = |(a, _): (u32, u32)| self.meets_itself(mesh, self.nodes[a as usize].body as usize);
+        let is_searched = |pair: (u32, u32)| is_wanted(pair) && meets_itself(pair);
+        leaves.extend(self.leaf_pairs.unknown().map(nodes_of).filter(|pair| is_searched(*pair) && may_meet(pair)));
         listed.clear();
-        listed.extend(self.leaf_pairs.listed().filter(|(_, ends)| is_wanted(nodes_of(*ends))).map(|(pair, _)| pair));
+        listed.extend(self.leaf_pairs.listed().filter(|(_, ends)| is_searched(nodes_of(*ends))).map(|(pair, _)| pair));
         is_used.clear();
         is_used.resize(self.is_leaf_fitted.len(), false);
         let number = |node: u32| self.nodes[node as usize].right_or_leaf as usize;
@@ -101,17 +124,17 @@ impl Bvh {
             n_found.fetch_add(found.len(), Ordering::Relaxed);
         });
         let is_ended = is_full() || cancel.is_cancelled();
-        let parts = || tasks[..n_tasks].iter().map(|task| &task.found);
+        let found = || tasks[..n_tasks].iter().map(|task| &task.found);
         let Candidates { vertex_faces, edge_edges } = candidates;
         let [of_faces, of_edges] = &mut sorters;
         if !is_ended {
             rayon::join(
-                || of_faces.sort(parts().map(|p| &p.vertex_faces), [mesh.body.len(), mesh.triangles.len()], vertex_faces),
-                || of_edges.sort(parts().map(|p| &p.edge_edges), [mesh.edges.len(); 2], edge_edges),
+                || of_faces.sort(found().map(|p| &p.vertex_faces), [mesh.body.len(), mesh.triangles.len()], vertex_faces),
+                || of_edges.sort(found().map(|p| &p.edge_edges), [mesh.edges.len(); 2], edge_edges),
             );
         }
         self.is_complete &= !is_ended;
-        self.search = Search { levels: [level, next], above, leaves, listed, is_used, tasks, sorters };
+        self.search = Search { levels: [level, next], parts, above, leaves, listed, is_used, tasks, sorters };
         self.moved.fill(false);
     }
 
@@ -123,27 +146,22 @@ impl Bvh {
         found.vertex_faces.retain(|&[v, t]| {
             let [a, b, c] = mesh.triangles[t as usize];
             let d = between_vertex_and_face(&[at(v), at(a), at(b), at(c)]);
-            !Sweep::are_parted(&d, &[of(v)], &[of(a), of(b), of(c)])
+            !Sweep::are_parted(&d, [of(v)], [of(a), of(b), of(c)])
         });
         found.edge_edges.retain(|&[e, f]| {
             let ([a, b], [c, d]) = (mesh.edges[e as usize], mesh.edges[f as usize]);
             let n = between_edges(&[at(a), at(b), at(c), at(d)]);
-            !Sweep::are_parted(&n, &[of(a), of(b)], &[of(c), of(d)])
+            !Sweep::are_parted(&n, [of(a), of(b)], [of(c), of(d)])
         });
     }
 
     /// One step of the search: a pair of nodes becomes pairs of their children on the stack, or a pair of leaves that
     /// may meet.
     #[inline]
-    pub(super) fn visit(&self, mesh: &Mesh, (a, b): (u32, u32), stack: &mut Vec<(u32, u32)>, leaves: &mut Vec<(u32, u32)>) {
+    pub(super) fn visit(&self, (a, b): (u32, u32), stack: &mut Vec<(u32, u32)>, leaves: &mut Vec<(u32, u32)>) {
         let (first, second) = (&self.nodes[a as usize], &self.nodes[b as usize]);
-        let is_one_body = first.body == second.body && first.body != Mesh::NONE;
-        if is_one_body && !(self.is_lost[a as usize] || self.is_lost[b as usize]) {
-            return;
-        }
         if a == b {
-            let meets_itself = first.body == Mesh::NONE || self.meets_itself(mesh, first.body as usize);
-            if !(meets_itself && first.mobile) {
+            if !first.mobile {
                 return;
             }
             if first.end != a + 1 {
@@ -151,18 +169,25 @@ impl Bvh {
                 return stack.extend([(right, right), (left, right), (left, left)]);
             }
         } else if !(first.mobile || second.mobile) || !self.sweeps[a as usize].may_meet(&self.sweeps[b as usize]) {
-            // Two nodes of a rigid body do not come here: the search has stopped at the root of the body.
             return;
         }
         match (first.end - a, second.end - b) {
             (1, 1) => {
-                if !(is_one_body && self.leaf_pairs.contains(first.right_or_leaf, second.right_or_leaf)) {
+                if a == b || !self.are_leaves_parted([first.right_or_leaf, second.right_or_leaf]) {
                     leaves.push((a, b));
                 }
             }
             (m, n) if m >= n => stack.extend([(first.right_or_leaf, b), (a + 1, b)]),
             _ => stack.extend([(a, second.right_or_leaf), (a, b + 1)]),
         }
+    }
+
+    /// Whether planes across the way between the middles of two leaves, one at the start and one at the end, have all
+    /// vertices of the first on one side and those of the second on the other.
+    pub(super) fn are_leaves_parted(&self, leaves: [u32; 2]) -> bool {
+        let [a, b] = leaves.map(|leaf| self.leaf_sweeps[leaf as usize].start.center());
+        let [first, second] = leaves.map(|leaf| self.vertices_of_leaf(leaf).iter().map(|v| &self.vertex_sweeps[*v as usize]));
+        Sweep::are_parted(&(a - b), first, second)
     }
 
     /// Pairs of leaves of a body whose boxes at `x` [m] have no `near` [m] between them.
@@ -174,7 +199,7 @@ impl Bvh {
         let mut boxes = vec![Bounds::EMPTY; nodes.len()];
         for i in (0..nodes.len()).rev() {
             boxes[i] = if is_leaf(i) {
-                let vertices = self.leaf_pairs.vertices(nodes[i].right_or_leaf).iter().map(|v| &x[*v as usize]);
+                let vertices = self.vertices_of_leaf(nodes[i].right_or_leaf).iter().map(|v| &x[*v as usize]);
                 vertices.fold(Bounds::EMPTY, |all, x| all.union(&Bounds::swept(x, x, 0.5 * near)))
             } else {
                 boxes[i + 1].union(&boxes[right(i)])

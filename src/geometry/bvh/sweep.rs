@@ -37,6 +37,10 @@ impl Bounds {
         sum
     }
 
+    pub(super) fn center(&self) -> Vec3 {
+        Vec3::from_fn(|k, _| 0.5 * (f64::from(self.lo[k]) + f64::from(self.hi[k])))
+    }
+
     pub(super) fn overlaps(&self, other: &Self) -> bool {
         (0..3).all(|k| self.lo[k] <= other.hi[k] && other.lo[k] <= self.hi[k])
     }
@@ -75,19 +79,6 @@ pub(in crate::geometry) struct Sweep {
 impl Sweep {
     pub(super) const EMPTY: Self = Self { start: Bounds::EMPTY, end: Bounds::EMPTY };
 
-    /// The sweep of features at rest in a cube about `p` with this half side [m].
-    pub(super) fn still(p: &Vec3, half: f64) -> Self {
-        let bounds = Bounds::swept(p, p, half);
-        Self { start: bounds, end: bounds }
-    }
-
-    /// Bounds of the motion from the box of the start to that of the end [m].
-    #[inline(always)]
-    pub(super) fn motion(&self) -> [Vec3; 2] {
-        let between = |to: &[f32; 4], from: &[f32; 4]| Vec3::from_fn(|k, _| f64::from(to[k]) - f64::from(from[k]));
-        [between(&self.end.lo, &self.start.hi), between(&self.end.hi, &self.start.lo)]
-    }
-
     #[inline(always)]
     pub(in crate::geometry) fn union(&self, other: &Self) -> Self {
         Self { start: self.start.union(&other.start), end: self.end.union(&other.end) }
@@ -108,11 +99,15 @@ impl Sweep {
     /// Whether planes across `d`, one at the start and one at the end, have all of `first` on their positive side and
     /// all of `second` on the other.
     #[inline]
-    pub(super) fn are_parted(d: &Vec3, first: &[&Self], second: &[&Self]) -> bool {
-        let least =
-            |sweeps: &[&Self], d: &Vec3, of: fn(&Self) -> &Bounds| sweeps.iter().map(|s| of(s).least(d)).fold(f64::INFINITY, f64::min);
-        let is_parted = |of: fn(&Self) -> &Bounds| least(first, d, of) > -least(second, &-d, of);
-        is_parted(|sweep| &sweep.start) && is_parted(|sweep| &sweep.end)
+    pub(super) fn are_parted<'s, A, B>(d: &Vec3, first: A, second: B) -> bool
+    where
+        A: IntoIterator<Item = &'s Self>,
+        B: IntoIterator<Item = &'s Self>,
+    {
+        let nearer = |least: [f64; 2], sweep: &Self, d: &Vec3| [least[0].min(sweep.start.least(d)), least[1].min(sweep.end.least(d))];
+        let of_first = first.into_iter().fold([f64::INFINITY; 2], |least, sweep| nearer(least, sweep, d));
+        let of_second = second.into_iter().fold([f64::INFINITY; 2], |least, sweep| nearer(least, sweep, &-d));
+        of_first[0] > -of_second[0] && of_first[1] > -of_second[1]
     }
 }
 

@@ -10,17 +10,19 @@ pub const LINE: usize = PADDING;
 
 /// Right-hand sides and then solutions, in lines: in each one an entry of [`LINE`] right-hand sides for each unknown in
 /// the order of elimination. A right-hand side has the same bits whatever stands beside it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ManyValues {
+    /// Memory of lines that are not in use is kept.
     lines: Vec<Entries>,
+    n_lines: usize,
 }
 
 impl ManyValues {
     /// Zeros: `n_rhs` right-hand sides of `n_unknowns`.
-    pub fn new(n_rhs: usize, n_unknowns: usize) -> Self {
-        let mut lines = vec![Entries::default(); n_rhs.div_ceil(LINE)];
-        lines.iter_mut().for_each(|line| line.reset(LINE * n_unknowns));
-        Self { lines }
+    pub fn reset(&mut self, n_rhs: usize, n_unknowns: usize) {
+        self.n_lines = n_rhs.div_ceil(LINE);
+        self.lines.resize_with(self.lines.len().max(self.n_lines), Entries::default);
+        self.lines[..self.n_lines].iter_mut().for_each(|line| line.reset(LINE * n_unknowns));
     }
 
     pub fn get(&self, rhs: usize, unknown: usize) -> f32 {
@@ -69,7 +71,7 @@ impl SolveMany<'_> {
         let blocks = &factor.tree.blocks;
         for (b, block) in blocks.iter().enumerate().filter(|(b, _)| loaded[*b]) {
             let panel = factor.panel(b);
-            for line in &mut values.lines {
+            for line in &mut values.lines[..values.n_lines] {
                 forward::<S, N, ROWS>(simd, block, &panel, S::as_mut_simd_f32s(line).0);
             }
         }
@@ -77,7 +79,7 @@ impl SolveMany<'_> {
         for (b, block) in blocks.iter().enumerate().rev().filter(|(b, _)| wanted[*b]) {
             let panel = factor.panel(b);
             known.reset(LINE * 3 * (block.own.len() + block.later.len()));
-            for line in &mut values.lines {
+            for line in &mut values.lines[..values.n_lines] {
                 backward::<S, N, ROWS>(simd, block, &panel, S::as_mut_simd_f32s(line).0, S::as_mut_simd_f32s(&mut known).0);
             }
         }

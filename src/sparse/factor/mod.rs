@@ -127,9 +127,13 @@ impl RestFactor {
 
     /// `x = A^-1 rhs`, to about 1e-6 of the largest entry; zero at fixed nodes. One entry a node of the body.
     pub fn solve(&self, rhs: &[Vec3], x: &mut [Vec3], work: &mut FactorWork) {
-        work.values.clear();
-        work.values.extend(self.tree.nodes.iter().flat_map(|node| rhs[*node as usize].iter().map(|r| *r as f32)));
         work.values.resize(3 * self.tree.nodes.len() + PADDING, 0.0);
+        let (values, padding) = work.values.split_at_mut(3 * self.tree.nodes.len());
+        for (value, node) in values.as_chunks_mut::<3>().0.iter_mut().zip(&self.tree.nodes) {
+            let rhs = &rhs[*node as usize];
+            *value = [rhs.x as f32, rhs.y as f32, rhs.z as f32];
+        }
+        padding.fill(0.0);
         pulp::Arch::new().dispatch(Solve { factor: self, work });
         for (x, place) in x.iter_mut().zip(&self.tree.places) {
             let at = 3 * *place as usize;

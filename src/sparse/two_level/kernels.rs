@@ -4,15 +4,15 @@ use pulp::{Simd, WithSimd};
 
 use crate::sparse::sell::{self, HEIGHT, Node, Slice, Slot, registers};
 
-/// A vector for each corner of a cell, or the factors of 1, x, y, xy, z, xz, yz, xyz: bit a of an index stands for the
-/// axis a.
-pub type Trilinear = [[f32; 3]; 8];
+/// A vector and a zero for each corner of a cell, or the factors of 1, x, y, xy, z, xz, yz, xyz: bit a of an index stands
+/// for the axis a.
+pub type Trilinear = [Node; 8];
 
 /// From values at the corners to the factors of the polynomial that takes them.
 pub fn to_polynomial(values: &mut Trilinear) {
     for bit in [1, 2, 4] {
         for k in (0..8).filter(|k| k & bit == 0) {
-            for c in 0..3 {
+            for c in 0..4 {
                 values[k | bit][c] -= values[k][c];
             }
         }
@@ -23,7 +23,7 @@ pub fn to_polynomial(values: &mut Trilinear) {
 pub fn to_corners(sums: &mut Trilinear) {
     for bit in [1, 2, 4] {
         for k in (0..8).filter(|k| k & bit == 0) {
-            for c in 0..3 {
+            for c in 0..4 {
                 sums[k][c] -= sums[k | bit][c];
             }
         }

@@ -258,8 +258,8 @@ impl TwoLevelWork {
             to_corners(moments);
         });
         for ((residual, rotation), slots) in coarse_residual.iter_mut().zip(rotations).zip(&layout.at_points) {
-            let moments = slots.iter().map(|slot| moments[*slot as usize / 8][*slot as usize % 8]);
-            let sum = moments.fold(Vec3::zeros(), |sum, [x, y, z]| sum + Vec3::new(x.into(), y.into(), z.into()));
+            let moments = slots.iter().map(|slot| moments.as_flattened()[*slot as usize]);
+            let sum = moments.fold(Vec3::zeros(), |sum, [x, y, z, _]| sum + Vec3::new(x.into(), y.into(), z.into()));
             *residual = rotation.tr_mul(&sum);
         }
         coarse.solve(coarse_residual, coarse_correction, factor);
@@ -268,7 +268,10 @@ impl TwoLevelWork {
             *correction = *rotation * *correction;
         }
         for (motion, corners) in motions.iter_mut().zip(&layout.corners) {
-            *motion = corners.map(|point| coarse_correction[point as usize].map(|c| c as f32).into());
+            *motion = corners.map(|point| {
+                let correction = &coarse_correction[point as usize];
+                [correction.x as f32, correction.y as f32, correction.z as f32, 0.0]
+            });
             to_polynomial(motion);
         }
         product
