@@ -460,7 +460,7 @@ fn columns_work(problem: &Problem, contacts: &[Constraint], counted: &mut [bool]
             let Block { segment, rest: Some(rest), .. } = &problem.blocks[block] else { continue };
             let entries = contact.row.entries.iter().map(JacobianEntry::unknown).filter(|unknown| segment.unknowns.contains(unknown));
             let new = entries.filter(|unknown| !std::mem::replace(&mut counted[problem.place(*unknown)], true)).count();
-            work += new as u64 * rest.factor.memory() as u64;
+            work += new as u64 * rest.columns.way_memory() as u64;
         }
     }
     work

@@ -331,19 +331,11 @@ fn motion<S: Simd>(problem: &Problem, block: &Block, columns: &Requested, entrie
             }
             continue;
         };
-        if let Some(column) = columns.column(rest.columns, entry.place) {
-            if let Some(b) = column.block(place) {
-                // Block (place, entry) column by column is block (entry, place) row by row.
-                add_product::<S>(&matrix, &[[b[0], b[1], b[2], b[3]], [b[3], b[4], b[5], b[6]], [b[6], b[7], b[8], 0.0]], &mut motion);
-            }
-            continue;
-        }
-        let own = || {
+        if let Some(b) = columns.block(rest.columns, entry.place, place) {
+            add_product::<S>(&matrix, &b.map(|row| [row[0], row[1], row[2], 0.0]), &mut motion);
+        } else if is_own {
             let rotation = rest.rotations.get(place as usize);
-            is_own.then(|| rotation.tr_mul(&(inverse() * rotation)))
-        };
-        if let Some(block) = columns.get(rest.columns, entry.place, place).or_else(own) {
-            add_product::<S>(&matrix, &rows(&block), &mut motion);
+            add_product::<S>(&matrix, &rows(&rotation.tr_mul(&(inverse() * rotation))), &mut motion);
         }
     }
     motion

@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::cancel::CancelToken;
 use crate::elastic::{RestBody, RestShape};
 use crate::gpu::{Buffers, DeviceError};
 use crate::model::Model;
-use crate::sparse::Requested;
 
 /// Name of the buffer.
 const COLUMNS: &str = "cwc_columns";
@@ -61,15 +59,13 @@ impl ColumnStore {
             if missing.is_empty() {
                 continue;
             }
-            let mut found = Requested::default();
-            shape.columns.request(&shape.factor, &missing, &CancelToken::default(), &mut found);
-            for node in missing {
-                let (Some(column), Some(row)) = (found.column(&shape.columns, node), shape.columns.row(node)) else { continue };
+            for (node, column) in missing.iter().zip(shape.columns.whole(&shape.factor, &missing)) {
+                let Some(row) = shape.columns.row(*node) else { continue };
                 let end = self.used + shape.columns.n_rows();
                 if end * BYTES > LIMIT as usize {
                     return false;
                 }
-                self.pending.push((self.used, column.blocks().to_vec()));
+                self.pending.push((self.used, column));
                 self.shapes[held].places[row as usize] = self.used as u32;
                 self.used = end;
             }

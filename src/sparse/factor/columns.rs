@@ -1,87 +1,108 @@
-//! Columns of the inverse, kept node by node: what a force on one node of the surface does to the others.
+//! Blocks of the inverse between nodes of the surface: what an impulse on one does to another.
+//!
+//! With `A = L L^T` and `Y = L^-1` the block of nodes i and j is `G_ij = y_i^T y_j`, and column y_j has entries only in
+//! the blocks of the tree from that of node j to the root. So a node that is touched takes a short sweep up its way
+//! (`contact-speed.md` 4.2 c), and each pair of touched nodes one product over the way that both have in common.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::RestFactor;
 use super::many::ManyValues;
+use super::{Entries, PADDING, RestFactor};
 use crate::cancel::CancelToken;
-use crate::math::Mat3;
 use crate::memory::Pool;
 
-/// Most nodes whose columns are computed in one pass over the factor: three full lines of right-hand sides.
+/// Most nodes that go up the tree together: three full lines of right-hand sides.
 const AT_ONCE: usize = 16;
+/// Nodes whose products one thread takes, at least.
+const NODES: usize = 8;
+/// A block that nobody has asked for: no block of a factor is like that.
+const ABSENT: Block = [f32::NAN; 9];
 
-/// A lazily filled part of `G = A^-1`: for touched nodes j the blocks (i, j) with all nodes i of a given set (the
-/// surface), in f32. Memory: 36 bytes for each i and j, at most `limit` and what is in use. A column has the same bits
-/// whenever, by whomever and with whichever others it is asked for: a run that is resumed goes on as if it had not
-/// stopped.
+/// A lazily filled part of `G = A^-1` in f32: for nodes that are touched, of a given set (the surface), the blocks that
+/// they have with each other. Memory: a number of columns, and what is in use. A block has the same bits whenever, by
+/// whomever and with whichever others it is asked for: a run that is resumed goes on as if it had not stopped.
 #[derive(Debug)]
 pub struct Columns {
     /// Row of each node, `u32::MAX` for nodes outside the set.
     row_of: Vec<u32>,
     /// By row: in the order of the tree, where neighbours share most of the way.
     nodes: Vec<u32>,
+    /// Block of the tree of each row; none of fixed nodes.
+    block_of: Vec<Option<usize>>,
+    /// Of each block of the tree.
+    ways: Vec<Way>,
     /// Blocks of the tree that hold rows, and all above them.
     wanted: Vec<bool>,
     /// Most columns that are kept, and most that one request gets.
     capacity: usize,
+    way_memory: usize,
     kept: Mutex<Kept>,
     /// Memory of the solves: fresh pages would take a third of their time.
     solves: Pool<ManyValues>,
 }
 
-/// The blocks of a column, by row.
-type Blocks = Arc<[[f32; 9]]>;
+/// The block of two nodes [1/kg], column after column: that of an impulse on the one at the velocity of the other.
+type Block = [f32; 9];
+
+/// The way from the root of the tree to one of its blocks.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    parent: Option<usize>,
+    /// Entries from the root through this block, each block padded to full registers.
+    end: usize,
+    /// Memory of the panels from the root through this block [bytes].
+    memory: usize,
+}
+
+/// What is known of a node that was touched.
+#[derive(Clone, Debug)]
+struct Column {
+    /// y of the three axes, one after the other, each from the root on.
+    forward: Arc<Entries>,
+    /// By row, [`ABSENT`] where nobody has asked; empty before the first time.
+    blocks: Vec<Block>,
+}
+
+impl Column {
+    fn block(&self, row: usize) -> Option<&Block> {
+        self.blocks.get(row).filter(|block| !block[0].is_nan())
+    }
+}
 
 #[derive(Debug)]
 struct Kept {
     /// By row, with the number of the last request.
-    columns: Vec<Option<(Blocks, u64)>>,
+    columns: Vec<Option<(Arc<Column>, u64)>>,
     n_requests: u64,
 }
 
-/// The columns that a request found: those of its nodes, as many as the memory allows. They are of the [`Columns`] that
-/// it was made to.
+/// What a request found: the blocks between its nodes, as far as the memory allows. They are of the [`Columns`] that it
+/// was made to.
 #[derive(Debug, Default)]
 pub struct Requested {
     asked: Vec<usize>,
-    columns: Vec<Option<Blocks>>,
+    new: Vec<usize>,
+    /// By row.
+    columns: Vec<Option<Arc<Column>>>,
     /// No node of the set is without its column.
     pub is_complete: bool,
 }
 
-/// What an impulse on one node does to the nodes of the set.
-#[derive(Clone, Copy, Debug)]
-pub struct Column<'a> {
-    blocks: &'a [[f32; 9]],
-    row_of: &'a [u32],
-}
-
-impl<'a> Column<'a> {
-    /// The blocks of all rows of the set [1/kg], column by column.
-    pub fn blocks(&self) -> &'a [[f32; 9]] {
-        self.blocks
-    }
-
-    /// Its block at node i [1/kg], column by column; `None` outside the set.
-    pub fn block(&self, i: u32) -> Option<&[f32; 9]> {
-        self.blocks.get(self.row_of[i as usize] as usize)
-    }
-}
-
 impl Requested {
-    /// The block (i, j) [1/kg]: velocity of node i for an impulse on node j; `None` where neither column was requested.
-    pub fn get(&self, of: &Columns, i: u32, j: u32) -> Option<Mat3> {
-        let block = |i, j| Some(Mat3::from_iterator(self.column(of, j)?.block(i)?.iter().map(|v| f64::from(*v))));
-        block(i, j).or_else(|| block(j, i).map(|block| block.transpose()))
-    }
-
-    /// The column of node j, if it was requested.
-    pub fn column<'a>(&'a self, of: &'a Columns, j: u32) -> Option<Column<'a>> {
-        let blocks = self.columns.get(of.row_of[j as usize] as usize)?.as_ref()?;
-        Some(Column { blocks, row_of: &of.row_of })
+    /// The block (i, j) [1/kg], row after row: velocity of node i for an impulse on node j; `None` unless both were
+    /// asked for.
+    #[inline(always)]
+    pub fn block(&self, of: &Columns, i: u32, j: u32) -> Option<[[f32; 3]; 3]> {
+        let [i, j] = [i, j].map(|node| of.row_of[node as usize] as usize);
+        let block = |of: usize, at: usize| self.columns.get(of)?.as_ref()?.block(at);
+        if let Some(b) = block(i, j) {
+            // G is symmetric: columns of (j, i) are rows of (i, j).
+            return Some([[b[0], b[1], b[2]], [b[3], b[4], b[5]], [b[6], b[7], b[8]]]);
+        }
+        block(j, i).map(|b| [[b[0], b[3], b[6]], [b[1], b[4], b[7]], [b[2], b[5], b[8]]])
     }
 
     /// Lets the columns go; memory is kept for the next request.
@@ -102,108 +123,243 @@ impl Columns {
         for (row, node) in nodes.iter().enumerate() {
             row_of[*node as usize] = row as u32;
         }
-        let mut wanted = vec![false; tree.blocks.len()];
-        for (b, block) in tree.blocks.iter().enumerate() {
-            let holds_row = tree.nodes[block.own.clone()].iter().any(|node| row_of[*node as usize] != u32::MAX);
-            wanted[b] = holds_row || block.children.iter().any(|child| wanted[*child]);
+        let mut ways = vec![Way { parent: None, end: 0, memory: 0 }; tree.blocks.len()];
+        // Parents stand after their children.
+        for (b, block) in tree.blocks.iter().enumerate().rev() {
+            ways[b].end += (3 * block.own.len()).next_multiple_of(PADDING);
+            ways[b].memory += size_of_val(factor.panel(b).entries);
+            for child in &block.children {
+                ways[*child] = Way { parent: Some(b), ..ways[b] };
+            }
         }
+        let block_of: Vec<_> = nodes
+            .iter()
+            .map(|node| tree.places[*node as usize])
+            .map(|place| (place != u32::MAX).then(|| tree.blocks.partition_point(|block| block.own.end <= place as usize)))
+            .collect();
+        let mut wanted = vec![false; tree.blocks.len()];
+        block_of.iter().flatten().for_each(|b| mark_way(&ways, *b, &mut wanted));
+        let longest = ways.iter().map(|way| way.end).max().unwrap_or(0);
+        let column_memory = (nodes.len() * size_of::<Block>() + 3 * longest * size_of::<f32>()).max(1);
         let kept = Mutex::new(Kept { columns: vec![None; nodes.len()], n_requests: 0 });
-        let column_memory = nodes.len() * size_of::<[f32; 9]>();
-        Self { row_of, wanted, capacity: (limit / column_memory.max(1)).max(1), nodes, kept, solves: Pool::default() }
+        let capacity = (limit / column_memory).max(1);
+        let way_memory = ways.iter().map(|way| way.memory).max().unwrap_or(0);
+        Self { row_of, nodes, block_of, ways, wanted, capacity, way_memory, kept, solves: Pool::default() }
     }
 
-    /// Brings the columns of `nodes` to `found`; those that are missing are computed. If the request alone is larger
+    /// Brings the blocks between `nodes` to `found`; those that are missing are computed. If the request alone is larger
     /// than the memory, some of its nodes stay without, and so they do once `cancel` is cancelled. Nodes outside the set
     /// are passed over.
     pub fn request(&self, factor: &RestFactor, nodes: &[u32], cancel: &CancelToken, found: &mut Requested) {
-        let Requested { asked, columns, is_complete } = found;
-        let rows = nodes.iter().map(|node| self.row_of[*node as usize]).filter(|row| *row != u32::MAX);
+        let Requested { asked, new, columns, is_complete } = found;
         asked.clear();
-        asked.extend(rows.map(|row| row as usize));
+        asked.extend(nodes.iter().filter_map(|node| self.row(*node)).map(|row| row as usize));
         asked.sort_unstable();
         asked.dedup();
         *is_complete = asked.len() <= self.capacity;
         asked.truncate(self.capacity);
         self.kept().find(asked, columns);
-        asked.retain(|row| columns[*row].is_none());
-        if !asked.is_empty() {
-            // Not under the lock: a thread that waits here for others takes up work of theirs, which may ask too.
-            let computed: Vec<_> = asked
-                .par_chunks(AT_ONCE)
-                .filter(|_| !cancel.has_been_cancelled())
-                .flat_map_iter(|rows| self.compute(factor, rows))
-                .collect();
-            for (row, blocks) in &computed {
-                columns[*row] = Some(blocks.clone());
-            }
-            self.kept().keep(computed, self.capacity);
+        new.clear();
+        new.extend(asked.iter().filter(|row| columns[**row].is_none()));
+        // Not under the lock: a thread that waits here for others takes up work of theirs, which may ask too.
+        let forwards: Vec<_> =
+            new.par_chunks(AT_ONCE).filter(|_| !cancel.has_been_cancelled()).flat_map_iter(|rows| self.forward(factor, rows)).collect();
+        for (row, forward) in forwards {
+            columns[row] = Some(Arc::new(Column { forward: Arc::new(forward), blocks: vec![] }));
+        }
+        let (asked, before) = (&asked[..], &columns[..]);
+        let filled: Vec<_> = asked
+            .par_iter()
+            .enumerate()
+            .with_min_len(NODES)
+            .filter_map(|(k, row)| Some((*row, self.fill(*row, &asked[..=k], before)?)))
+            .collect();
+        if !filled.is_empty() {
+            filled.iter().for_each(|(row, column)| columns[*row] = Some(column.clone()));
+            self.kept().keep(filled, self.capacity);
         }
     }
 
-    /// Row of node i in a column; `None` outside the set.
+    /// Row of node i; `None` outside the set.
     pub fn row(&self, i: u32) -> Option<u32> {
         Some(self.row_of[i as usize]).filter(|row| *row != u32::MAX)
     }
 
-    /// Rows of a column.
+    /// The most that a node reads on its way up the tree [bytes].
+    pub fn way_memory(&self) -> usize {
+        self.way_memory
+    }
+
+    /// Nodes of the set.
     pub fn n_rows(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// The blocks of all rows with `nodes`, which are of the set.
+    pub fn whole(&self, factor: &RestFactor, nodes: &[u32]) -> Vec<Vec<Block>> {
+        let rows: Vec<usize> = nodes.iter().filter_map(|node| self.row(*node)).map(|row| row as usize).collect();
+        let columns = rows.par_chunks(AT_ONCE).flat_map_iter(|rows| {
+            let mut values = self.solves.take().unwrap_or_default();
+            let loaded = self.load(factor, rows, &mut values);
+            factor.solve_forward(&mut values, &loaded);
+            factor.solve_backward(&mut values, &self.wanted);
+            let block = |k: usize, place: u32| {
+                // Fixed nodes do not move.
+                let unknown = (place != u32::MAX).then_some(3 * place as usize);
+                unknown.map_or([0.0; 9], |unknown| std::array::from_fn(|e| values.get(3 * k + e / 3, unknown + e % 3)))
+            };
+            let column = |k: usize| self.nodes.iter().map(|node| block(k, factor.tree.places[*node as usize])).collect::<Vec<_>>();
+            let columns: Vec<_> = (0..rows.len()).map(column).collect();
+            self.solves.put(values);
+            columns
+        });
+        columns.collect()
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Memory of the columns [bytes].
-    pub fn memory(&self) -> usize {
-        self.kept().columns.iter().flatten().count() * self.nodes.len() * size_of::<[f32; 9]>()
+    /// Most columns that are kept.
+    #[cfg(test)]
+    pub fn capacity(&self) -> usize {
+        self.capacity
     }
 
-    /// The columns of the nodes in `rows`, with their rows.
-    fn compute(&self, factor: &RestFactor, rows: &[usize]) -> Vec<(usize, Blocks)> {
+    /// Columns that are kept.
+    #[cfg(test)]
+    pub fn n_kept(&self) -> usize {
+        self.kept().columns.iter().flatten().count()
+    }
+
+    /// Unit impulses on the three axes of the nodes in `rows`; returns the blocks of the tree that have a load then.
+    fn load(&self, factor: &RestFactor, rows: &[usize], values: &mut ManyValues) -> Vec<bool> {
         let tree = &factor.tree;
-        let places: Vec<u32> = rows.iter().map(|row| tree.places[self.nodes[*row] as usize]).collect();
-        let mut values = self.solves.take().unwrap_or_default();
         values.reset(3 * rows.len(), 3 * tree.nodes.len());
-        for (k, place) in places.iter().enumerate().filter(|(_, place)| **place != u32::MAX) {
-            (0..3).for_each(|axis| values.set(3 * k + axis, 3 * *place as usize + axis, 1.0));
-        }
         let mut loaded = vec![false; tree.blocks.len()];
-        for (b, block) in tree.blocks.iter().enumerate() {
-            loaded[b] =
-                places.iter().any(|place| block.own.contains(&(*place as usize))) || block.children.iter().any(|child| loaded[*child]);
+        for (k, row) in rows.iter().enumerate() {
+            if let Some(block) = self.block_of[*row] {
+                let place = tree.places[self.nodes[*row] as usize] as usize;
+                (0..3).for_each(|axis| values.set(3 * k + axis, 3 * place + axis, 1.0));
+                mark_way(&self.ways, block, &mut loaded);
+            }
         }
-        factor.solve_many(&mut values, &loaded, &self.wanted);
-        let block = |k: usize, place: u32| {
-            // Fixed nodes do not move.
-            let unknown = (place != u32::MAX).then_some(3 * place as usize);
-            unknown.map_or([0.0; 9], |unknown| std::array::from_fn(|e| values.get(3 * k + e / 3, unknown + e % 3)))
+        loaded
+    }
+
+    /// y of the nodes in `rows`, with their rows.
+    fn forward(&self, factor: &RestFactor, rows: &[usize]) -> Vec<(usize, Entries)> {
+        let mut values = self.solves.take().unwrap_or_default();
+        let loaded = self.load(factor, rows, &mut values);
+        factor.solve_forward(&mut values, &loaded);
+        let forward = |k: usize, block: Option<usize>| {
+            let mut forward = Entries::default();
+            let length = block.map_or(0, |block| self.ways[block].end);
+            forward.reset(3 * length);
+            for (block, way) in self.way(block) {
+                let own = &factor.tree.blocks[block].own;
+                let start = way.end - (3 * own.len()).next_multiple_of(PADDING);
+                for axis in 0..3 {
+                    let entries = &mut forward[axis * length + start..][..3 * own.len()];
+                    entries.iter_mut().zip(3 * own.start..).for_each(|(entry, unknown)| *entry = values.get(3 * k + axis, unknown));
+                }
+            }
+            forward
         };
-        let column = |k: usize| self.nodes.iter().map(|node| block(k, tree.places[*node as usize])).collect::<Blocks>();
-        let columns = rows.iter().enumerate().map(|(k, row)| (*row, column(k))).collect();
+        let forwards = rows.iter().enumerate().map(|(k, row)| (*row, forward(k, self.block_of[*row]))).collect();
         self.solves.put(values);
-        columns
+        forwards
+    }
+
+    /// The column of `row` with the blocks that it and its `partners` have not: none if nothing is missing.
+    fn fill(&self, row: usize, partners: &[usize], columns: &[Option<Arc<Column>>]) -> Option<Arc<Column>> {
+        let own = columns[row].as_ref()?;
+        let is_missing = |partner: &Column, at: usize| own.block(at).is_none() && partner.block(row).is_none();
+        let mut missing =
+            partners.iter().filter_map(|at| Some((*at, columns[*at].as_ref()?))).filter(|(at, partner)| is_missing(partner, *at));
+        let first = missing.next()?;
+        let mut filled = Column::clone(own);
+        filled.blocks.resize(self.n_rows(), ABSENT);
+        for (at, partner) in std::iter::once(first).chain(missing) {
+            let common = self.common_way(self.block_of[row], self.block_of[at]);
+            filled.blocks[at] = Arch::new().dispatch(Products { of: &partner.forward, with: &own.forward, common });
+        }
+        Some(Arc::new(filled))
+    }
+
+    /// A block of the tree and those above it.
+    fn way(&self, block: Option<usize>) -> impl Iterator<Item = (usize, Way)> {
+        std::iter::successors(block, |block| self.ways[*block].parent).map(|block| (block, self.ways[block]))
+    }
+
+    /// Entries that the ways to two blocks of the tree have in common.
+    fn common_way(&self, a: Option<usize>, b: Option<usize>) -> usize {
+        let (Some(mut a), Some(mut b)) = (a, b) else { return 0 };
+        while a != b {
+            // Parents stand after their children.
+            let (lower, higher) = (a.min(b), a.max(b));
+            let Some(parent) = self.ways[lower].parent else { return 0 };
+            (a, b) = (parent, higher);
+        }
+        self.ways[a].end
+    }
+}
+
+/// Names a block of the tree and those above it.
+fn mark_way(ways: &[Way], block: usize, marked: &mut [bool]) {
+    let mut next = Some(block);
+    while let Some(block) = next.filter(|block| !marked[*block]) {
+        marked[block] = true;
+        next = ways[block].parent;
+    }
+}
+
+/// Products of the three axes of two nodes over the way that they have in common.
+struct Products<'a> {
+    of: &'a [f32],
+    with: &'a [f32],
+    common: usize,
+}
+
+impl WithSimd for Products<'_> {
+    type Output = Block;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Block {
+        let Self { of, with, common } = self;
+        let axes = |y: &'_ [f32]| [0, 1, 2].map(|axis| axis * y.len() / 3);
+        let [a, b] =
+            [(of, axes(of)), (with, axes(with))].map(|(y, starts)| starts.map(|start| S::as_simd_f32s(&y[start..start + common]).0));
+        let mut sums = [[simd.splat_f32s(0.0); 3]; 3];
+        for (((a0, a1), a2), ((b0, b1), b2)) in a[0].iter().zip(a[1]).zip(a[2]).zip(b[0].iter().zip(b[1]).zip(b[2])) {
+            for (sums, b) in sums.iter_mut().zip([b0, b1, b2]) {
+                for (sum, a) in sums.iter_mut().zip([a0, a1, a2]) {
+                    *sum = simd.mul_add_f32s(*a, *b, *sum);
+                }
+            }
+        }
+        std::array::from_fn(|e| simd.reduce_sum_f32s(sums[e / 3][e % 3]))
     }
 }
 
 impl Kept {
     /// Those of `asked` that are here, by row.
-    fn find(&mut self, asked: &[usize], found: &mut Vec<Option<Blocks>>) {
+    fn find(&mut self, asked: &[usize], found: &mut Vec<Option<Arc<Column>>>) {
         self.n_requests += 1;
         found.clear();
         found.resize(self.columns.len(), None);
         for row in asked {
-            if let Some((blocks, last)) = &mut self.columns[*row] {
+            if let Some((column, last)) = &mut self.columns[*row] {
                 *last = self.n_requests;
-                found[*row] = Some(blocks.clone());
+                found[*row] = Some(column.clone());
             }
         }
     }
 
     /// Those that were not asked for longest make room.
-    fn keep(&mut self, computed: Vec<(usize, Blocks)>, capacity: usize) {
-        for (row, blocks) in computed {
-            self.columns[row] = Some((blocks, self.n_requests));
+    fn keep(&mut self, filled: Vec<(usize, Arc<Column>)>, capacity: usize) {
+        for (row, column) in filled {
+            self.columns[row] = Some((column, self.n_requests));
         }
         let mut last: Vec<(u64, usize)> =
             self.columns.iter().enumerate().filter_map(|(row, kept)| kept.as_ref().map(|(_, last)| (*last, row))).collect();

@@ -35,21 +35,26 @@ impl ManyValues {
 }
 
 impl RestFactor {
-    /// Solves for all right-hand sides of `values`. Blocks of the tree that `loaded` does not name have no load; the
-    /// result counts only in blocks that `wanted` names, with all above them.
-    pub fn solve_many(&self, values: &mut ManyValues, loaded: &[bool], wanted: &[bool]) {
-        Arch::new().dispatch(SolveMany { factor: self, values, loaded, wanted });
+    /// Takes the right-hand sides b of `values` to `y = L^-1 b`, A = L L^T. Blocks of the tree that `loaded` does not
+    /// name have no load.
+    pub fn solve_forward(&self, values: &mut ManyValues, loaded: &[bool]) {
+        Arch::new().dispatch(Sweep { factor: self, values, blocks: loaded, is_forward: true });
+    }
+
+    /// Takes y to `x = L^-T y`, which counts only in blocks of the tree that `wanted` names, with all above them.
+    pub fn solve_backward(&self, values: &mut ManyValues, wanted: &[bool]) {
+        Arch::new().dispatch(Sweep { factor: self, values, blocks: wanted, is_forward: false });
     }
 }
 
-struct SolveMany<'a> {
+struct Sweep<'a> {
     factor: &'a RestFactor,
     values: &'a mut ManyValues,
-    loaded: &'a [bool],
-    wanted: &'a [bool],
+    blocks: &'a [bool],
+    is_forward: bool,
 }
 
-impl WithSimd for SolveMany<'_> {
+impl WithSimd for Sweep<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -64,19 +69,22 @@ impl WithSimd for SolveMany<'_> {
     }
 }
 
-impl SolveMany<'_> {
+impl Sweep<'_> {
     #[inline(always)]
     fn sweep<S: Simd, const N: usize, const ROWS: usize>(self, simd: S) {
-        let Self { factor, values, loaded, wanted } = self;
-        let blocks = &factor.tree.blocks;
-        for (b, block) in blocks.iter().enumerate().filter(|(b, _)| loaded[*b]) {
-            let panel = factor.panel(b);
-            for line in &mut values.lines[..values.n_lines] {
-                forward::<S, N, ROWS>(simd, block, &panel, S::as_mut_simd_f32s(line).0);
+        let Self { factor, values, blocks, is_forward } = self;
+        let taken = factor.tree.blocks.iter().enumerate().filter(|(b, _)| blocks[*b]);
+        if is_forward {
+            for (b, block) in taken {
+                let panel = factor.panel(b);
+                for line in &mut values.lines[..values.n_lines] {
+                    forward::<S, N, ROWS>(simd, block, &panel, S::as_mut_simd_f32s(line).0);
+                }
             }
+            return;
         }
         let mut known = Entries::default();
-        for (b, block) in blocks.iter().enumerate().rev().filter(|(b, _)| wanted[*b]) {
+        for (b, block) in taken.rev() {
             let panel = factor.panel(b);
             known.reset(LINE * 3 * (block.own.len() + block.later.len()));
             for line in &mut values.lines[..values.n_lines] {

@@ -1,6 +1,5 @@
 use nalgebra::DMatrix;
 
-use super::columns::Column;
 use super::*;
 use crate::cancel::CancelToken;
 use crate::sparse::multiply;
@@ -111,7 +110,8 @@ fn bodies_stand_for_themselves_and_every_node_may_be_fixed() {
     factor.solve(&rhs, &mut solutions[0], &mut FactorWork::default());
     assert!(solutions[0].iter().all(|x| *x == Vec3::zeros()));
     let pair = Columns::new(&factor, &[0, 1], 1 << 20);
-    assert!(requested(&pair, &factor, &[]).get(&pair, 0, 1).is_none());
+    assert!(requested(&pair, &factor, &[]).block(&pair, 0, 1).is_none());
+    assert_eq!(requested(&pair, &factor, &[0, 1]).block(&pair, 0, 1), Some([[0.0; 3]; 3]));
 }
 
 fn requested(columns: &Columns, factor: &RestFactor, nodes: &[u32]) -> Requested {
@@ -130,55 +130,50 @@ fn a_matrix_that_is_not_positive_definite_is_refused() {
 }
 
 #[test]
-fn columns_are_those_of_the_inverse_and_stay_in_their_memory() {
+fn blocks_are_those_of_the_inverse_and_stay_in_their_memory() {
     let (pattern, blocks, positions) = elastic_box(5, 0.1, 1.0 / 60.0);
     let n = positions.len();
     let mut fixed = vec![false; n];
     fixed[3] = true;
     let factor = RestFactor::new(&pattern, &blocks, &(0..n), &fixed, &positions).unwrap();
     let surface: Vec<u32> = (0..n as u32).filter(|i| positions[*i as usize].iter().any(|x| *x < 1e-9 || *x > 0.1 - 1e-9)).collect();
-    let column = 36 * surface.len();
-    let columns = Columns::new(&factor, &surface, 70 * column);
-    let asked = [0, 3, 7, surface[19]];
+    let one = 36 * surface.len() + 12 * 3 * n;
+    let columns = Columns::new(&factor, &surface, 70 * one);
+    let asked = [0, 3, 7, surface[19], surface[60]];
     let found = requested(&columns, &factor, &asked);
-    assert!(found.is_complete && columns.memory() == 4 * column);
+    assert!(found.is_complete && columns.n_kept() == asked.len());
     let (mut x, mut work) = (vec![Vec3::zeros(); n], FactorWork::default());
-    let largest = found.get(&columns, 0, 0).unwrap().amax();
-    for j in asked {
+    let whole = columns.whole(&factor, &asked);
+    let block = |i: u32, j: u32| found.block(&columns, i, j).unwrap();
+    let largest = block(0, 0).as_flattened().iter().fold(0.0, |most: f32, x| most.max(x.abs()));
+    for (j, column) in asked.into_iter().zip(&whole) {
         for axis in 0..3 {
             let mut rhs = vec![Vec3::zeros(); n];
             rhs[j as usize][axis] = 1.0;
             factor.solve(&rhs, &mut x, &mut work);
+            for i in asked {
+                let wanted: [f32; 3] = x[i as usize].map(|x| x as f32).into();
+                assert!((0..3).all(|r| (block(i, j)[r][axis] - wanted[r]).abs() < 1e-5 * largest), "{i} {j}");
+                assert!((0..3).all(|r| block(i, j)[r][axis].to_bits() == block(j, i)[axis][r].to_bits()));
+            }
             for i in &surface {
-                let block = found.get(&columns, *i, j).unwrap();
-                assert!((block.column(axis) - x[*i as usize]).amax() < 1e-5 * largest, "{i} {j}");
-                assert!(found.get(&columns, j, *i).is_some());
+                let entries = &column[columns.row(*i).unwrap() as usize][3 * axis..3 * axis + 3];
+                assert!((0..3).all(|r| (f64::from(entries[r]) - x[*i as usize][r]).abs() < 1e-5 * f64::from(largest)), "{i} {j}");
             }
         }
     }
-    // The same bits, whatever was asked for before.
-    let others = Columns::new(&factor, &surface, 1 << 20);
-    requested(&others, &factor, &[7]);
-    let all = requested(&others, &factor, &surface);
-    assert!(all.is_complete && others.memory() == surface.len() * column);
-    assert!(surface.iter().all(|i| found.get(&columns, *i, 7) == all.get(&others, *i, 7)));
+    assert_eq!(block(3, 7), [[0.0; 3]; 3], "what is fixed does not move");
     // The oldest go.
     for j in surface.iter().skip(20) {
         let one = requested(&columns, &factor, &[*j]);
-        assert!(one.is_complete && one.column(&columns, *j).is_some() && columns.memory() <= 70 * column);
+        assert!(one.is_complete && one.block(&columns, *j, *j).is_some() && columns.n_kept() <= columns.capacity());
     }
-    assert!(!requested(&columns, &factor, &surface).is_complete && columns.memory() <= 70 * column);
-}
-
-/// Largest difference between the columns of `body` and those of the dense inverse, as a part of its largest entry.
-fn error_of_columns(columns: &Columns, found: &Requested, surface: &[u32], inverse: &DMatrix<f64>) -> f64 {
-    let error = |i: u32, j: u32| (found.get(columns, i, j).unwrap() - inverse.fixed_view::<3, 3>(3 * i as usize, 3 * j as usize)).amax();
-    let pairs = surface.iter().flat_map(|j| surface.iter().map(move |i| (*i, *j)));
-    pairs.map(|(i, j)| error(i, j)).fold(0.0, f64::max) / inverse.amax()
+    assert!((70..surface.len()).contains(&columns.capacity()));
+    assert!(!requested(&columns, &factor, &surface).is_complete && columns.n_kept() <= columns.capacity());
 }
 
 #[test]
-fn columns_are_those_of_the_dense_inverse_whatever_is_computed_beside_them() {
+fn blocks_are_those_of_the_dense_inverse_whatever_is_computed_beside_them() {
     let (pattern, blocks, positions) = elastic_box(4, 0.1, 1.0 / 60.0);
     let n = positions.len();
     let mut dense = DMatrix::zeros(3 * n, 3 * n);
@@ -192,17 +187,23 @@ fn columns_are_those_of_the_dense_inverse_whatever_is_computed_beside_them() {
     let surface: Vec<u32> = (0..n as u32).filter(|i| positions[*i as usize].iter().any(|x| *x < 1e-9)).collect();
     let columns = Columns::new(&factor, &surface, 1 << 24);
     let all = requested(&columns, &factor, &surface);
-    assert!(error_of_columns(&columns, &all, &surface, &inverse) < 2e-6);
-    assert!(error_of_columns(&columns, &all, &surface, &(1.0001 * &inverse)) > 2e-6);
-    // In each place of a line, next to others and alone.
-    for n_beside in [1, 2, 5, 6, 17] {
-        let others = Columns::new(&factor, &surface, 1 << 24);
-        for nodes in surface.chunks(n_beside).take(20) {
+    let pairs = || surface.iter().flat_map(|j| surface.iter().map(move |i| (*i, *j)));
+    let entry = |i: u32, j: u32, e: usize| f64::from(all.block(&columns, i, j).unwrap()[e % 3][e / 3]);
+    let off = |inverse: &DMatrix<f64>| {
+        let error = |(i, j): (u32, u32), e: usize| (entry(i, j, e) - inverse[(3 * i as usize + e % 3, 3 * j as usize + e / 3)]).abs();
+        pairs().flat_map(|pair| (0..9).map(move |e| error(pair, e))).fold(0.0, f64::max) / inverse.amax()
+    };
+    assert!(off(&inverse) < 2e-6);
+    assert!(off(&(1.0001 * &inverse)) > 2e-6);
+    // In each place of a line, next to others and alone, and where two have met others before they meet.
+    let others = Columns::new(&factor, &surface, 1 << 24);
+    let bits = |block: Option<[[f32; 3]; 3]>| block.map(|block| block.map(|row| row.map(f32::to_bits)));
+    for (n_beside, from) in [1, 2, 5, 6, 17].into_iter().flat_map(|n| [(n, 0), (n, 3)]) {
+        for nodes in surface[from..].chunks(n_beside).take(20) {
             let found = requested(&others, &factor, nodes);
-            for j in nodes {
-                let (one, other) = (all.column(&columns, *j).unwrap(), found.column(&others, *j).unwrap());
-                let bits = |column: Column| column.blocks().as_flattened().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-                assert_eq!(bits(one), bits(other), "{n_beside} {j}");
+            for (i, j) in nodes.iter().flat_map(|i| nodes.iter().map(move |j| (*i, *j))) {
+                assert_eq!(bits(found.block(&others, i, j)), bits(all.block(&columns, i, j)), "{n_beside} {i} {j}");
+                assert!(found.block(&others, i, j).is_some());
             }
         }
     }
