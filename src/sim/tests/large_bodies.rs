@@ -94,7 +94,9 @@ fn on_the_floor() -> String {
 fn a_grabbed_body_in_contact_keeps_its_momentum() {
     let [mut single, mut double] = [(); 2].map(|()| simulation(BackendChoice::Cpu, &on_the_floor(), &[]));
     double.params.elastic_precision = ElasticPrecision::Double;
-    [&mut single, &mut double].into_iter().for_each(|simulation| simulation.apply(&grab(1)).unwrap());
+    // Outwards: a corner that is pulled through its body folds, and what it meets then is a matter of rounding.
+    let grab = Command::Grab { id: 1, triangle: 3, barycentric: [0.2, 0.5, 0.4], target: Vec3::new(-0.3, 0.02, -0.2) };
+    [&mut single, &mut double].into_iter().for_each(|simulation| simulation.apply(&grab).unwrap());
     for step in 0..6 {
         let start = single.state().unwrap().clone();
         double.stepper.set_state(&start).unwrap();
@@ -106,6 +108,6 @@ fn a_grabbed_body_in_contact_keeps_its_momentum() {
         let [before, a, b] = [momentum(&start), momentum(single.state().unwrap()), momentum(double.state().unwrap())];
         // A landing forks within its tolerance; a spring left out of the balance is off by a tenth.
         let (off, change) = ((a - b).norm(), (b - before).norm());
-        assert!(off < 1e-2 * change, "step {step}: {off} {change}");
+        assert!(off < 1e-3 * change, "step {step}: {off} {change}");
     }
 }
