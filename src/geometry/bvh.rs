@@ -242,7 +242,7 @@ impl Bvh {
     /// little deformed to meet is passed over.
     pub fn follow_nodes(&mut self, nodes: &NodeMotions) {
         if !self.is_idle() {
-            self.leaf_pairs.follow(nodes);
+            self.leaf_pairs.follow(nodes, &self.is_certified);
         }
     }
 
@@ -252,9 +252,9 @@ impl Bvh {
         if self.is_idle() {
             return 0;
         }
-        let Self { leaf_pairs, moved, leaf_starts, leaf_vertices, .. } = self;
+        let Self { leaf_pairs, moved, leaf_starts, leaf_vertices, is_certified, .. } = self;
         let mut n_reopened = 0;
-        leaf_pairs.follow_ends(nodes, |leaf| {
+        leaf_pairs.follow_ends(nodes, is_certified, |leaf| {
             for v in &leaf_vertices[leaf_starts[leaf as usize] as usize..leaf_starts[leaf as usize + 1] as usize] {
                 n_reopened += usize::from(!std::mem::replace(&mut moved[*v as usize], true));
             }

@@ -173,16 +173,17 @@ impl LeafPairs {
         self.n_open.fill(ALL);
     }
 
-    /// Says which features may meet where nodes move so, or nearly so at the end.
-    pub fn follow(&mut self, nodes: &NodeMotions) {
-        self.strains.follow(nodes);
+    /// Says which features may meet where nodes move so, or nearly so at the end; of all bodies but the `certified`
+    /// ones, whose leaves are not compared.
+    pub fn follow(&mut self, nodes: &NodeMotions, certified: &[bool]) {
+        self.strains.follow(nodes, certified);
         self.open_pairs();
     }
 
     /// Says which features may meet where nodes move so in the step that was [followed](Self::follow) with other ends;
     /// calls `reopened` with the leaves of which more features may meet than before.
-    pub fn follow_ends(&mut self, nodes: &NodeMotions, mut reopened: impl FnMut(u32)) {
-        if !self.strains.follow_ends(nodes) {
+    pub fn follow_ends(&mut self, nodes: &NodeMotions, certified: &[bool], mut reopened: impl FnMut(u32)) {
+        if !self.strains.follow_ends(nodes, certified) {
             return;
         }
         self.open_pairs();

@@ -119,7 +119,7 @@ impl Paths {
         vertices.sort_unstable();
         vertices.dedup();
         let n = vertices.len();
-        let tets = strains.tets_of_both(leaves);
+        let tets = strains.tets_of_both(features.hosts, leaves);
         let carries =
             |tet: &HostTet, v: u32| features.hosts.of(v).iter().any(|host| features.hosts.tets[*host as usize].nodes == tet.nodes);
         let carriers_of = |v: &u32| tets.iter().copied().filter(|tet| carries(tet, *v)).collect();

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::join::join_leaves;
 use super::{LeafFeatures, STRAIN_MARGIN};
-use crate::geometry::hosts::{HostTet, NodeMotions};
+use crate::geometry::hosts::{HostTet, Hosts, NodeMotions};
 use crate::math::Mat3;
 
 /// Nine entries of a deformation gradient, and three zeros.
@@ -100,10 +100,21 @@ impl LeafStrain {
     }
 }
 
+/// What each step reads of a tet: as little as can be, it is all that it costs.
+#[derive(Clone, Copy, Debug)]
+struct Tet {
+    nodes: [u32; 4],
+    /// Gradients of the shape functions of all nodes but the first [1/m].
+    gradients: [[f32; 3]; 3],
+    body: u32,
+}
+
 /// The tets that carry leaves, and how they are deformed in the present step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Strains {
-    tets: Vec<HostTet>,
+    tets: Vec<Tet>,
+    /// Their numbers among all tets that carry something.
+    hosts: Vec<u32>,
     /// Those that leaves were last followed with: the true ones at the end are within [`STRAIN_MARGIN`] of them.
     gradients: Vec<Gradients>,
     /// Memory: whether the ends were further from them.
@@ -141,12 +152,16 @@ impl Strains {
         join_leaves(features.hosts, pairs, &mut hosts);
         let mut all = Self { starts: vec![0], ..Self::default() };
         let mut numbers = vec![u32::MAX; features.hosts.tets.len()];
-        for own in hosts {
+        for (own, leaf) in hosts.into_iter().zip(0..) {
+            let body = features.triangles.of_leaf(leaf).next().map_or(0, |(_, corners)| features.mesh.body[corners[0] as usize]);
             for host in own {
                 let number = &mut numbers[host as usize];
                 if *number == u32::MAX {
                     *number = all.tets.len() as u32;
-                    all.tets.push(features.hosts.tets[host as usize]);
+                    let HostTet { nodes, gradients: [_, gradients @ ..], .. } = features.hosts.tets[host as usize];
+                    let gradients = gradients.map(|gradient| gradient.map(|entry| entry as f32).into());
+                    all.tets.push(Tet { nodes, gradients, body });
+                    all.hosts.push(host);
                 }
                 all.of_leaves.push(*number);
             }
@@ -168,27 +183,38 @@ impl Strains {
     }
 
     /// The tets of two leaves.
-    pub fn tets_of_both(&self, leaves: [u32; 2]) -> Vec<&HostTet> {
+    pub fn tets_of_both<'h>(&self, hosts: &'h Hosts, leaves: [u32; 2]) -> Vec<&'h HostTet> {
         let mut tets: Vec<u32> = leaves.iter().flat_map(|leaf| self.tets_of(*leaf)).copied().collect();
         tets.sort_unstable();
         tets.dedup();
-        tets.into_iter().map(|tet| &self.tets[tet as usize]).collect()
+        tets.into_iter().map(|tet| &hosts.tets[self.hosts[tet as usize] as usize]).collect()
     }
 
-    /// Follows all leaves to where nodes move.
-    pub fn follow(&mut self, nodes: &NodeMotions) {
-        let Self { tets, gradients, has_changed, .. } = self;
-        gradients.par_iter_mut().zip(tets).with_min_len(TETS).for_each(|(gradients, tet)| *gradients = gradients_of(tet, nodes));
-        has_changed.fill(true);
+    /// Follows the leaves of all bodies but the `certified` ones, which do not touch themselves, to where nodes move.
+    pub fn follow(&mut self, nodes: &NodeMotions, certified: &[bool]) {
+        let Self { tets, gradients, has_changed, starts, of_leaves, .. } = self;
+        let follow = |(gradients, tet): (&mut Gradients, &Tet)| {
+            if !certified[tet.body as usize] {
+                *gradients = gradients_of(tet, nodes);
+            }
+        };
+        gradients.par_iter_mut().zip(&*tets).with_min_len(TETS).for_each(follow);
+        for (has_changed, range) in has_changed.iter_mut().zip(starts.windows(2)) {
+            let first = of_leaves[range[0] as usize..range[1] as usize].first();
+            *has_changed = first.is_some_and(|tet| !certified[tets[*tet as usize].body as usize]);
+        }
         self.update();
     }
 
     /// The same where other ends were expected, of the leaves with tets that end otherwise by more than the margin:
     /// how the others were followed still holds. False if there are no such leaves.
-    pub fn follow_ends(&mut self, nodes: &NodeMotions) -> bool {
+    pub fn follow_ends(&mut self, nodes: &NodeMotions, certified: &[bool]) -> bool {
         let Self { tets, gradients, are_far, starts, of_leaves, has_changed, .. } = self;
         // Ends within the margin are not taken: small changes would else add up unseen.
-        let renew = |(tet, gradients): (&HostTet, &mut Gradients)| {
+        let renew = |(tet, gradients): (&Tet, &mut Gradients)| {
+            if certified[tet.body as usize] {
+                return false;
+            }
             let end = gradients_of(tet, nodes).end;
             let is_near = distance2(&end, &gradients.end) < STRAIN_MARGIN * STRAIN_MARGIN;
             if !is_near {
@@ -228,15 +254,17 @@ impl Strains {
 
 /// The deformation gradients of a tet at both ends of a step.
 #[inline(always)]
-fn gradients_of(tet: &HostTet, nodes: &NodeMotions) -> Gradients {
+fn gradients_of(tet: &Tet, nodes: &NodeMotions) -> Gradients {
     let mut found = Gradients::default();
+    let [first, others @ ..] = tet.nodes.map(|node| (&nodes.displacements[node as usize], &nodes.velocities[node as usize]));
     for row in 0..3 {
         let (mut start, mut change) = ([0.0; 3], [0.0; 3]);
-        for (node, gradient) in tet.nodes.iter().zip(&tet.gradients) {
-            let (displacement, velocity) = (nodes.displacements[*node as usize][row], nodes.velocities[*node as usize][row]);
+        for ((displacement, velocity), gradient) in others.iter().zip(&tet.gradients) {
+            // Differences first: far from its rest place nothing of a body would be left in f32.
+            let (displacement, velocity) = (displacement[row] - first.0[row], velocity[row] - first.1[row]);
             for k in 0..3 {
-                start[k] += displacement * gradient[k];
-                change[k] += velocity * gradient[k];
+                start[k] += displacement * f64::from(gradient[k]);
+                change[k] += velocity * f64::from(gradient[k]);
             }
         }
         start[row] += 1.0;
