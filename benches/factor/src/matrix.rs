@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
+use pliant::material::Lame;
 use pliant::math::{Mat3, Vec3};
 use pliant::model::Model;
 use pliant::scene::{Scene, build};
@@ -35,9 +36,10 @@ impl RestMatrix {
             blocks[model.pattern.diagonals[i] as usize] += Mat3::identity() * (model.node_masses[i] * (1.0 + dt * alpha));
         }
         for tet in &model.tets[tets] {
+            let Lame { mu, lambda, .. } = model.material(tet).lame();
             for (i, a) in tet.nodes.iter().zip(&tet.gradients) {
                 for (j, b) in tet.nodes.iter().zip(&tet.gradients) {
-                    let block = a * b.transpose() * tet.lambda + (b * a.transpose() + Mat3::identity() * a.dot(b)) * tet.mu;
+                    let block = a * b.transpose() * lambda + (b * a.transpose() + Mat3::identity() * a.dot(b)) * mu;
                     let row = model.pattern.row(*i as usize);
                     let place = row.start
                         + model.pattern.columns[row].binary_search(j).map_err(|_| anyhow::anyhow!("a block outside the pattern"))?;

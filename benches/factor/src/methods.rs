@@ -10,7 +10,7 @@ use faer::sparse::{SparseColMat, Triplet};
 use faer::traits::RealField;
 use faer::{Conj, Mat, Par, Side};
 use pliant::math::Vec3;
-use pliant::sparse::{Columns, FactorWork, Requested, RestFactor};
+use pliant::sparse::{Columns, FactorWork, RestFactor};
 
 use crate::matrix::RestMatrix;
 
@@ -109,10 +109,10 @@ impl Factored for Pliant {
 
     fn columns(&mut self, matrix: &RestMatrix, nodes: &[u32]) -> Vec<Vec3> {
         let columns = Columns::new(&self.factor, &matrix.touched, COLUMNS_LIMIT);
-        let mut found = Requested::default();
-        columns.request(&self.factor, nodes, &mut found);
-        let block = |i: &u32| found.get(&columns, *i, nodes[0]).map_or_else(Vec3::zeros, |block| block.column(0).into());
-        matrix.touched.iter().map(block).collect()
+        let whole = columns.whole(&self.factor, nodes);
+        let row = |i: &u32| columns.row(*i).zip(whole.first());
+        let entry = |(row, first): (u32, &Vec<[f32; 9]>)| Vec3::from_fn(|axis, _| f64::from(first[row as usize][axis]));
+        matrix.touched.iter().map(|i| row(i).map_or_else(Vec3::zeros, entry)).collect()
     }
 }
 
