@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use super::{Failure, interrupt};
-use crate::cancel::CancelToken;
+use crate::cancel::{CancelToken, Cancelled};
 use crate::mesh::measure::{Deviation, Shape};
 use crate::mesh::{
     Border, Fineness, Format, MeshData, MeshError, MeshFile, Method, RESOLUTIONS, SurfaceMesh, TET_ENDINGS, TetMesh, assets, doctor,
@@ -119,8 +119,8 @@ pub fn mesh(args: &MeshArgs) -> Result<(), Failure> {
             (tets, None, None)
         }
     };
-    let (shape, measured) = clock.time(|| (Shape::of(&tets), surface.map(|surface| compare(&surface, &tets))));
-    cancel.check().map_err(|cancelled| failed(cancelled.into()))?;
+    let (shape, measured) = clock.time(|| (Shape::of(&tets), surface.map(|surface| compare(&surface, &tets, &cancel)).transpose()));
+    let measured = measured.and_then(|measured| cancel.check().map(|()| measured)).map_err(|cancelled| failed(cancelled.into()))?;
     let (surface, hausdorff) = measured.unzip();
     let written = clock.time(|| {
         let text = write_tets(&tets, format).unwrap_or_default();
@@ -160,12 +160,12 @@ fn read(input: &str, cancel: &CancelToken) -> Result<Result<MeshFile, MeshError>
     }
 }
 
-fn compare(surface: &SurfaceMesh, tets: &TetMesh) -> (Surface, Hausdorff) {
+fn compare(surface: &SurfaceMesh, tets: &TetMesh, cancel: &CancelToken) -> Result<(Surface, Hausdorff), Cancelled> {
     let found = doctor::diagnose(surface);
     let border = tets.surface();
     let hausdorff = Hausdorff {
-        from_surface: Deviation::between(surface, &border, SAMPLES),
-        from_border: Deviation::between(&border, surface, SAMPLES),
+        from_surface: Deviation::between_unless(surface, &border, SAMPLES, cancel)?,
+        from_border: Deviation::between_unless(&border, surface, SAMPLES, cancel)?,
     };
     let surface = Surface {
         vertices: found.vertices,
@@ -174,7 +174,7 @@ fn compare(surface: &SurfaceMesh, tets: &TetMesh) -> (Surface, Hausdorff) {
         volume: found.signed_volume,
         is_closed: found.is_solid(),
     };
-    (surface, hausdorff)
+    Ok((surface, hausdorff))
 }
 
 /// Takes the time of one stage after the other, and shows a bar when stderr is a terminal.

@@ -20,9 +20,9 @@ use crate::cancel::CancelToken;
 use crate::math::{Aabb, Vec3};
 use features::{Features, any_of};
 use leaf_pairs::{LeafFeatures, LeafPairs};
-use sweep::LANES;
 use sweep::{AreContained, FitSweeps};
 pub(super) use sweep::{Bounds, Sweep};
+use sweep::{LANES, MAX_MARGIN_IN_ROOMS};
 
 /// A node; the left child follows it.
 #[derive(Clone, Copy, Debug)]
@@ -284,8 +284,8 @@ impl Bvh {
 
     /// Sets the trajectories of the vertices: from `x` to an end about `x + displacements` [m]. In each coordinate the
     /// end may be off by
-    /// `margin + room` [m] and the length of the displacement, of which the last two count for at most a part of a mean
-    /// edge. The boxes of features and nodes are fitted when a search needs them.
+    /// `margin + room` [m] and the length of the displacement, which count for at most a part of a mean edge: the margin
+    /// for one, the other two for another. The boxes of features and nodes are fitted when a search needs them.
     pub fn refit(&mut self, mesh: &Mesh, x: &[Vec3], displacements: &[Vec3], margin: f64, room: f64) {
         (self.margin, self.room, self.is_complete) = (margin, room, true);
         if self.is_idle() {
@@ -342,7 +342,8 @@ impl Bvh {
             let mut n_left = 0;
             for (((Sweep { end, .. }, p), body), moved) in sweeps.iter_mut().zip(x).zip(bodies).zip(moved) {
                 if !end.contains(p) {
-                    *end = Bounds::swept(p, p, *margin + room.min(max_room[*body as usize]));
+                    let most = max_room[*body as usize];
+                    *end = Bounds::swept(p, p, margin.min(MAX_MARGIN_IN_ROOMS * most) + room.min(most));
                     *moved = true;
                     n_left += 1;
                 }

@@ -570,6 +570,15 @@ fn what_crosses_nothing_does_not_intersect() {
 }
 
 #[test]
+fn what_is_smaller_than_the_margin_is_not_near_to_all_of_itself() {
+    let (mesh, x) = stack(&[(6, 2e-5, Vec3::zeros())], Mobility::Deformable);
+    let (mut bvh, mut found) = (Bvh::new(&mesh, &x), Candidates::default());
+    bvh.refit(&mesh, &x, &vec![Vec3::zeros(); x.len()], 2e-5, 0.0);
+    bvh.find(&mesh, &x, &mut found);
+    assert!(found.len() < 20 * mesh.triangles.len(), "{}", found.len());
+}
+
+#[test]
 fn a_random_walk_held_back_before_each_touch_never_intersects() {
     let (mesh, mut x) = stack(&[(2, 0.1, Vec3::zeros()), (2, 0.1, Vec3::new(0.01, 0.02, 0.1 + 1e-4))], Mobility::Deformable);
     let mut random = Random::new(23);

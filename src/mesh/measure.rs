@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::tree::Tree;
 use super::{SurfaceMesh, TetMesh, doctor};
+use crate::cancel::{CancelToken, Cancelled};
 use crate::math::Vec3;
 
 /// Extent, angles and shapes of all tets of a mesh.
@@ -98,14 +99,25 @@ impl Shape {
 impl Deviation {
     /// Measures how far points of one surface are from another: its vertices, and about `samples` points spread evenly
     /// over its triangles.
-    pub fn between(surface: &SurfaceMesh, other: &SurfaceMesh, samples: usize) -> Self {
+    ///
+    /// # Errors
+    /// If `cancel` is cancelled meanwhile.
+    pub fn between_unless(surface: &SurfaceMesh, other: &SurfaceMesh, samples: usize, cancel: &CancelToken) -> Result<Self, Cancelled> {
         let tree = Tree::new(other);
         let points = sampled(surface, samples);
-        let distances: Vec<f64> = points.par_iter().map(|point| tree.distance(point)).collect();
+        let of_chunk = |points: &[Vec3]| -> Result<Vec<f64>, Cancelled> {
+            cancel.check()?;
+            Ok(points.iter().map(|point| tree.distance(point)).collect())
+        };
+        let chunks: Vec<Vec<f64>> = points.par_chunks(POINTS_PER_QUESTION).map(of_chunk).collect::<Result<_, _>>()?;
+        let distances = chunks.concat();
         let largest = distances.iter().fold(0.0, |largest: f64, d| largest.max(*d));
-        Self { largest, mean: distances.iter().sum::<f64>() / distances.len() as f64, samples: distances.len() }
+        Ok(Self { largest, mean: distances.iter().sum::<f64>() / distances.len() as f64, samples: distances.len() })
     }
 }
+
+/// Points that are measured between two questions whether to go on: some milliseconds.
+const POINTS_PER_QUESTION: usize = 256;
 
 /// The vertices of a surface, and points of its triangles in proportion to their areas.
 fn sampled(surface: &SurfaceMesh, samples: usize) -> Vec<Vec3> {
@@ -181,7 +193,7 @@ mod tests {
         let ball = shapes::icosphere(1.0, 4);
         let larger = ball.transformed(|p| p * 1.1);
         for (a, b) in [(&ball, &larger), (&larger, &ball)] {
-            let found = Deviation::between(a, b, 5000);
+            let found = Deviation::between_unless(a, b, 5000, CancelToken::never()).unwrap();
             assert!(
                 (found.largest - 0.1).abs() < 1e-3 && (found.mean - 0.1).abs() < 5e-3 && (5000..9000).contains(&found.samples),
                 "{found:?}"
@@ -190,7 +202,12 @@ mod tests {
         // A spike that is nearer to no other point than its own height.
         let mut spiked = ball.clone();
         spiked.positions[0] *= 1.5;
-        assert!((Deviation::between(&spiked, &ball, 1000).largest - 0.5).abs() < 1e-3);
-        assert!(Deviation::between(&ball, &spiked, 1000).largest < 0.1);
+        let largest = |a, b| Deviation::between_unless(a, b, 1000, CancelToken::never()).unwrap().largest;
+        assert!((largest(&spiked, &ball) - 0.5).abs() < 1e-3);
+        assert!(largest(&ball, &spiked) < 0.1);
+        // At each of its questions it can be cancelled.
+        for question in 0..4 {
+            assert_eq!(Deviation::between_unless(&ball, &spiked, 1000, &CancelToken::after(question)).err(), Some(Cancelled));
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Semi-smooth Newton on the Alart-Curnier function, dense: a reference for small problems (Alart & Curnier 1991).
+//! Semi-smooth Newton on the Alart-Curnier function, dense: exact, for small problems (Alart & Curnier 1991).
 
 use nalgebra::{DMatrix, DVector};
 
@@ -30,9 +30,11 @@ pub fn ssn(problem: &Problem, p: &mut [Vec3], options: &Options, work: &mut Work
         let error = problem.error(&blocks(&x), &blocks(&u));
         if error.max() < outcome.error.max() {
             (work.best.p, work.best.u, outcome.error) = (blocks(&x), blocks(&u), error);
+            work.best_error = error;
         }
         outcome.converged = outcome.error.max() < options.tolerance;
-        if outcome.converged || outcome.iterations == MAX_ITERATIONS || error == NaturalError::UNKNOWN {
+        let is_over = outcome.iterations == MAX_ITERATIONS || problem.cancel.is_cancelled();
+        if outcome.converged || is_over || error == NaturalError::UNKNOWN {
             break;
         }
         outcome.iterations += 1;

@@ -185,6 +185,19 @@ fn without_friction_the_forces_solve_the_quadratic_programme() {
 }
 
 #[test]
+fn few_contacts_that_nothing_else_solves_are_for_newton() {
+    let no_others = Options { tolerance: 1e-7, aim: 1.0, iterations: [0; 3] };
+    for (n_bodies, converges) in [(2, true), (12, false)] {
+        let scene = scene(8, n_bodies, 8, 0.4, 1e-3);
+        let mut p = vec![Vec3::zeros(); scene.free.len()];
+        let outcome = solve(&scene.problem(), &mut p, &no_others, &mut Work::default());
+        assert_eq!((p.len() <= MAX_NEWTON_CONTACTS, outcome.converged), (converges, converges), "{outcome:?}");
+        let error = scene.problem().error(&p, &scene.exact_motion(&p)).max();
+        assert!(!converges || (outcome.method == Method::Newton && error < 1e-6), "{error}");
+    }
+}
+
+#[test]
 fn ties_hold_and_yield_by_their_compliance() {
     let mut scene = scene(9, 2, 8, 0.5, 1e-3);
     let softness = 2e-4;

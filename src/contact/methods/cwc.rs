@@ -9,6 +9,7 @@
 mod single;
 
 use super::RowSolver;
+use super::secant::Secants;
 use super::warped::{self, ContactIsland};
 use super::working_set::WorkingSet;
 use crate::contact::driver::{ACCEPTED, MAX_FAILURES, RowsSolved, Schedule};
@@ -74,13 +75,16 @@ struct DualWork {
 struct BlockWork {
     rotated: Vec<Vec3>,
     factor: FactorWork,
-    /// Preconditioned residual, direction and its product of the conjugate gradients.
-    krylov: [Vec<Vec3>; 3],
+    /// Preconditioned residual, direction and its product of the conjugate gradients; their first residual, and that
+    /// preconditioned.
+    krylov: [Vec<Vec3>; 5],
     /// How much of the correction of a pass is left in the next; the last correction [m].
     contraction: f64,
     last: f64,
     /// Applications of the factor since they were last asked for.
     solves: u32,
+    /// What the factor leaves out.
+    secants: Secants,
     /// Corrections with the matrix in f32.
     single: TwoLevelWork,
 }
@@ -147,6 +151,7 @@ impl RowSolver for Cwc {
             vector.resize(dv.len(), Vec3::zeros());
         }
         self.blocks.resize_with(problem.blocks.len(), BlockWork::default);
+        self.blocks.iter_mut().for_each(|block| block.secants.forget());
         self.counted.clear();
         self.counted.resize(dv.len(), false);
     }
@@ -219,7 +224,7 @@ impl Cwc {
             if !std::mem::replace(&mut is_assembled, true) {
                 problem.allowance.spend(assembly_work(problem, contacts, rows_of_blocks) + columns_work(problem, contacts, counted));
                 if !problem.must_end() {
-                    warped::assemble(problem, contacts, islands, assembly);
+                    warped::assemble(problem, contacts, block_work.iter().map(|work| &work.secants), islands, assembly);
                 }
                 duals.resize_with(islands.len(), DualWork::default);
                 laws.clear();
@@ -258,6 +263,11 @@ impl Cwc {
             }
             dv.iter_mut().zip(&*z).for_each(|(v, z)| *v += z);
             outcome.passes += 1;
+            if is_touched && learns(block_work) {
+                store(contacts, p);
+                is_assembled = false;
+                continue;
+            }
             passes_left -= 1;
             let aim = f64::max(FINEST / ACCEPTED * accuracy, FORCING * moves);
             let tolerance = accuracy.max(aim);
@@ -442,6 +452,11 @@ fn invert_all(problem: &Problem, r: &mut [Vec3], z: &mut [Vec3], work: &mut [Blo
     });
 }
 
+/// Whether the last correction has changed A~^-1 of a body.
+fn learns(work: &mut [BlockWork]) -> bool {
+    work.iter_mut().fold(false, |learns, work| work.secants.take_new() | learns)
+}
+
 /// Work of the assembly of W~ for these contacts [bytes]: rows of one body meet each other.
 /// `rows`: memory.
 fn assembly_work(problem: &Problem, contacts: &[Constraint], rows: &mut Vec<u64>) -> u64 {
@@ -475,12 +490,13 @@ fn invert(problem: &Problem, block: &Block, r: &[Vec3], z: &mut [Vec3], work: &m
     match &block.rest {
         None => problem.system.a.precondition(&block.segment.unknowns, r, z),
         Some(rest) => {
-            let BlockWork { rotated, factor, .. } = work;
+            let BlockWork { rotated, factor, secants, .. } = work;
             rotated.clear();
             rotated.extend(r.iter().enumerate().map(|(node, r)| rest.rotations.get(node).tr_mul(r)));
             rest.factor.solve(rotated, z, factor);
             work.solves += 1;
             z.iter_mut().enumerate().for_each(|(node, z)| *z = rest.rotations.get(node) * *z);
+            secants.add(r, z);
         }
     }
 }
@@ -515,7 +531,9 @@ fn conjugate_gradient(problem: &Problem, block: &Block, r: &mut [Vec3], z: &mut 
     for vector in &mut vectors {
         vector.resize(z.len(), Vec3::zeros());
     }
-    let [preconditioned, direction, product] = &mut vectors;
+    let [preconditioned, direction, product, first, first_preconditioned] = &mut vectors;
+    first.copy_from_slice(r);
+    first_preconditioned.copy_from_slice(z);
     preconditioned.copy_from_slice(z);
     direction.copy_from_slice(z);
     z.fill(Vec3::zeros());
@@ -541,6 +559,12 @@ fn conjugate_gradient(problem: &Problem, block: &Block, r: &mut [Vec3], z: &mut 
         let rho_new = dot(r, preconditioned);
         xpay(direction, preconditioned, rho_new / rho);
         rho = rho_new;
+    }
+    if block.rest.is_some() {
+        // What the correction took of the residual is its product with A.
+        axpy(first, -1.0, r);
+        axpy(first_preconditioned, -1.0, preconditioned);
+        work.secants.learn(z, first, first_preconditioned);
     }
     work.krylov = vectors;
     iterations

@@ -7,6 +7,7 @@ pub mod cr;
 mod cr_options;
 pub mod cwc;
 pub mod nodal;
+mod secant;
 mod warped;
 mod working_set;
 

@@ -10,6 +10,7 @@ use nalgebra::Matrix3;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
+use super::secant::{SecantMotions, Secants};
 use crate::body::BodyRef;
 use crate::contact::dual::Compliance;
 use crate::contact::{Block, Constraint, Problem, SourceId};
@@ -92,8 +93,14 @@ pub(super) struct Scratch {
     motions: Pool<Vec<Option<Rows>>>,
 }
 
-/// Puts the contacts in order, by island, then by pair of bodies, and fills W~ of each island.
-pub(super) fn assemble(problem: &Problem, contacts: &mut [Constraint], islands: &mut Vec<ContactIsland>, scratch: &mut Scratch) {
+/// Puts the contacts in order, by island, then by pair of bodies, and fills W~ of each island. `secants`: of each block.
+pub(super) fn assemble<'a>(
+    problem: &Problem,
+    contacts: &mut [Constraint],
+    secants: impl Iterator<Item = &'a Secants>,
+    islands: &mut Vec<ContactIsland>,
+    scratch: &mut Scratch,
+) {
     let blocks = problem.blocks;
     let Scratch { classes, island_of, order, body_pairs, pair_of, jacobian, touched, bodies, motions } = scratch;
     // Blocks are in the order of their bodies.
@@ -147,6 +154,7 @@ pub(super) fn assemble(problem: &Problem, contacts: &mut [Constraint], islands: 
         n_islands += 1;
     }
     islands.truncate(n_islands);
+    let secant_motions = SecantMotions::new(problem, contacts, secants);
     let (body_pairs, jacobian, columns) = (&body_pairs[..], &*jacobian, &touched[..]);
     islands.par_iter_mut().for_each(|ContactIsland { contacts: range, compliance }| {
         let first = range.start;
@@ -166,6 +174,7 @@ pub(super) fn assemble(problem: &Problem, contacts: &mut [Constraint], islands: 
                 out,
             });
             motions.put(memory);
+            secant_motions.add(first + k, first + columns_of_w.start..first + columns_of_w.end, out);
             if columns_of_w.contains(&k) {
                 out[k - columns_of_w.start] += Mat3::from_diagonal(&contacts[first + k].law.compliance());
             }

@@ -111,6 +111,10 @@ impl Sweep {
     }
 }
 
+/// Most of the margin, in the most that its body has of the room: else what is as small as the contact tolerance would
+/// be near to all of itself.
+pub(super) const MAX_MARGIN_IN_ROOMS: f64 = 2.0;
+
 /// Fits sweeps to the motions of vertices, with the widest registers: from `x` to an end about `x + displacements` [m];
 /// see [`Bvh::refit`](super::Bvh::refit).
 pub(super) struct FitSweeps<'a> {
@@ -141,7 +145,7 @@ impl WithSimd for FitSweeps<'_> {
             let (mut start, mut end) = (Bounds { lo: [0.0; 4], hi: [0.0; 4] }, Bounds { lo: [0.0; 4], hi: [0.0; 4] });
             for k in 0..3 {
                 let there = x[k] + motion[k];
-                let half = margin + (room + motion[k].abs()).min(most);
+                let half = margin.min(MAX_MARGIN_IN_ROOMS * most) + (room + motion[k].abs()).min(most);
                 let (lo, hi) = (there - half, there + half);
                 let rounding = |a: f64| a.abs() * TWO_ROUNDINGS + least;
                 start.lo[k] = (x[k] - rounding(x[k])) as f32;

@@ -118,7 +118,7 @@ impl Cwc {
                     outcome.exhausted = true;
                     return false;
                 }
-                warped::assemble(problem, &mut rows[..n_rows], islands, assembly);
+                warped::assemble(problem, &mut rows[..n_rows], block_work.iter().map(|work| &work.secants), islands, assembly);
                 duals.resize_with(islands.len(), DualWork::default);
                 laws.clear();
                 laws.extend(rows[..n_rows].iter().map(|c: &Constraint| c.law));

@@ -16,7 +16,8 @@ fn examine(name: &str, surface: &SurfaceMesh, resolution: u32) -> TetMesh {
         assert!((mesh.volume(t) / cell.powi(3) * 6.0 - 1.0).abs() < 1e-9, "{name}: tet {t}");
     }
     let border = mesh.surface();
-    let [out, over] = [(surface, &border), (&border, surface)].map(|(a, b)| Deviation::between(a, b, 2000).largest / cell);
+    let [out, over] = [(surface, &border), (&border, surface)]
+        .map(|(a, b)| Deviation::between_unless(a, b, 2000, CancelToken::never()).unwrap().largest / cell);
     assert!(out < 3f64.sqrt() && over < 3f64.sqrt(), "{name}: {out} {over}");
     mesh
 }

@@ -1,0 +1,144 @@
+//! What the factor of the rest pose underrates, learnt from the elastic corrections of a solve.
+//!
+//! Forces that change by f move a body by A~^-1 f as foreseen, and the elastic correction by (A^-1 - A~^-1) f more. Where
+//! A^-1 is more than twice A~^-1, as along a hinge that has turned, each correction undoes more than the forces before it
+//! have done, and passes never end. A correction z is found with its product g = A z, and with z' = z - A~^-1 g the
+//! symmetric rank-one update of quasi-Newton methods,
+//!
+//! ```text
+//! A~^-1 + z' z'^T / (z' . g)
+//! ```
+//!
+//! is right for g and for all g before [Nocedal & Wright 2006, 6.2]. It is taken only where z' . g is positive, and not
+//! small, so that A~^-1 stays positive definite; where A~^-1 is too large, passes converge without.
+
+use std::ops::Range;
+
+use crate::contact::{Constraint, Problem};
+use crate::math::{Mat3, Vec3};
+use crate::sparse::{axpy, dot};
+
+/// A correction that goes further than foreseen by more than this part is learnt: from 1 on passes diverge, and below
+/// they contract by themselves.
+const UNDERRATED: f64 = 0.5;
+/// Most secants of a body in a step, as each is read with every application of the factor: what folds has a few hinges.
+const MAX_SECANTS: usize = 24;
+
+/// One term of the update: `z' / sqrt(z' . g)`.
+type Secant = Vec<Vec3>;
+
+/// What is known of one body in one step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Secants {
+    known: Vec<Secant>,
+    has_new: bool,
+}
+
+impl Secants {
+    /// For another matrix.
+    pub fn forget(&mut self) {
+        self.known.clear();
+        self.has_new = false;
+    }
+
+    /// `z += sum s (s . r)`: what the rest pose leaves out of A^-1 r.
+    pub fn add(&self, r: &[Vec3], z: &mut [Vec3]) {
+        for secant in &self.known {
+            axpy(z, dot(secant, r), secant);
+        }
+    }
+
+    /// Takes a correction with its product A z, and with what was `foreseen` for that, A~^-1 A z.
+    pub fn learn(&mut self, z: &[Vec3], product: &[Vec3], foreseen: &[Vec3]) {
+        let expected = dot(foreseen, product);
+        let more = dot(z, product) - expected;
+        if self.known.len() < MAX_SECANTS && more.is_finite() && expected > 0.0 && more > UNDERRATED * expected {
+            let scale = 1.0 / more.sqrt();
+            self.known.push(z.iter().zip(foreseen).map(|(z, foreseen)| (z - foreseen) * scale).collect());
+            self.has_new = true;
+        }
+    }
+
+    /// Whether something was learnt since this was last asked.
+    pub fn take_new(&mut self) -> bool {
+        std::mem::take(&mut self.has_new)
+    }
+}
+
+/// The secants of all bodies as contacts see them: what W~ is to be added to.
+#[derive(Debug, Default)]
+pub(super) struct SecantMotions(Vec<Vec<Vec3>>);
+
+impl SecantMotions {
+    /// Motions of the rows of `contacts` along the secants of each block of the problem [m/sqrt(N m)].
+    pub fn new<'a>(problem: &Problem, contacts: &[Constraint], secants: impl Iterator<Item = &'a Secants>) -> Self {
+        let mut motions = vec![];
+        for (block, secants) in problem.blocks.iter().zip(secants) {
+            let unknowns = &block.segment.unknowns;
+            for secant in &secants.known {
+                let of_body = |unknown: usize| if unknowns.contains(&unknown) { secant[unknown - unknowns.start] } else { Vec3::zeros() };
+                motions.push(contacts.iter().map(|contact| contact.row.apply(of_body, problem.dt)).collect());
+            }
+        }
+        Self(motions)
+    }
+
+    /// Adds to the blocks of W~ of one contact with others.
+    pub fn add(&self, contact: usize, others: Range<usize>, blocks: &mut [Mat3]) {
+        for motions in &self.0 {
+            let own = motions[contact];
+            blocks.iter_mut().zip(&motions[others.clone()]).for_each(|(block, other)| *block += own * other.transpose());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A body of three nodes whose matrix is `STIFFNESS`, and of which the factor knows the identity.
+    const STIFFNESS: [f64; 3] = [0.01, 0.2, 4.0];
+
+    fn scaled(x: &[Vec3]) -> Vec<Vec3> {
+        x.iter().zip(STIFFNESS).map(|(x, a)| x * a).collect()
+    }
+
+    fn inverse(secants: &Secants, r: &[Vec3]) -> Vec<Vec3> {
+        let mut z = r.to_vec();
+        secants.add(r, &mut z);
+        z
+    }
+
+    /// Learns from the correction `z`; whether that was new.
+    fn learns(secants: &mut Secants, z: &[Vec3]) -> bool {
+        let product = scaled(z);
+        secants.learn(z, &product, &inverse(secants, &product));
+        secants.take_new()
+    }
+
+    #[test]
+    fn what_is_underrated_is_right_after_each_correction() {
+        let mut secants = Secants::default();
+        let mixed = [Vec3::new(1.0, 0.5, 0.0), Vec3::new(0.3, -1.0, 0.1), Vec3::zeros()];
+        let other = [Vec3::new(1.0, -0.5, 0.2), Vec3::new(0.0, 0.4, 0.1), Vec3::zeros()];
+        for z in [&mixed, &other] {
+            assert!(learns(&mut secants, z));
+        }
+        // The later one leaves the first one right, and neither is news any more.
+        for z in [&mixed, &other] {
+            let error = inverse(&secants, &scaled(z)).iter().zip(z).map(|(found, z)| (found - z).amax()).fold(0.0, f64::max);
+            assert!(error < 1e-9, "{error}");
+            assert!(!learns(&mut secants, z));
+        }
+        secants.forget();
+        assert_eq!(inverse(&secants, &mixed), mixed);
+    }
+
+    #[test]
+    fn what_is_overrated_or_not_finite_is_not_learnt() {
+        let mut secants = Secants::default();
+        assert!(!learns(&mut secants, &[Vec3::zeros(), Vec3::zeros(), Vec3::x()]));
+        assert!(!learns(&mut secants, &[Vec3::zeros(); 3]));
+        assert!(!learns(&mut secants, &[Vec3::repeat(f64::NAN); 3]));
+    }
+}
