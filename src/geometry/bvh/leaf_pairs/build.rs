@@ -129,8 +129,7 @@ impl Paths {
             lengths[i][i] = 0.0;
             for j in 0..i {
                 let [a, b] = [i, j].map(|k| &x[vertices[k] as usize]);
-                let all = carriers[i].iter().flat_map(|s| carriers[j].iter().map(move |t| path(a, s, b, t)));
-                let shortest = all.fold(f64::INFINITY, f64::min) as f32;
+                let shortest = shortest_path(a, &carriers[i], b, &carriers[j]) as f32;
                 // Different vertices at one place are no common vertex.
                 lengths[i][j] = shortest.max(f32::MIN_POSITIVE).next_up();
                 lengths[j][i] = lengths[i][j];
@@ -211,11 +210,25 @@ fn join_over_nodes(
     }
 }
 
+/// Length of the shortest path from a point of the tets `of_a` to one of the tets `of_b` through what two of them have
+/// in common [m].
+fn shortest_path(a: &Vec3, of_a: &[&HostTet], b: &Vec3, of_b: &[&HostTet]) -> f64 {
+    let straight = (a - b).norm();
+    if of_a.iter().any(|s| of_b.iter().any(|t| std::ptr::eq(*s, *t))) {
+        return straight;
+    }
+    let mut shortest = f64::INFINITY;
+    for length in of_a.iter().flat_map(|s| of_b.iter().map(|t| path(a, s, b, t))) {
+        shortest = shortest.min(length);
+        if shortest <= straight {
+            break;
+        }
+    }
+    shortest
+}
+
 /// Length of a path from a point of tet `s` to one of tet `t` through what they have in common [m].
 fn path(a: &Vec3, s: &HostTet, b: &Vec3, t: &HostTet) -> f64 {
-    if s.nodes == t.nodes {
-        return (a - b).norm();
-    }
     let common = s.nodes.iter().zip(&s.corners).filter(|(node, _)| t.nodes.contains(node)).map(|(_, corner)| *corner);
     let common: ArrayVec<Vec3, 4> = common.collect();
     let over = |via: &Vec3| (a - via).norm() + (b - via).norm();
