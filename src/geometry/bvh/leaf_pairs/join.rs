@@ -1,7 +1,5 @@
 //! Tets between those of near leaves, so that paths lead from one leaf to the other.
 
-use std::collections::BTreeMap;
-
 use rayon::prelude::*;
 
 use crate::geometry::hosts::Hosts;
@@ -35,44 +33,97 @@ pub(super) fn join_leaves(hosts: &Hosts, pairs: &[[u32; 2]], of_leaves: &mut [Ve
         }
         n
     };
-    let is_loose = |pair: &&[u32; 2]| {
-        let mut tets = tets_of(of_leaves, pair);
-        gather(&mut tets) < tets.len()
-    };
-    let loose: Vec<[u32; 2]> = pairs.par_iter().with_min_len(64).filter(is_loose).copied().collect();
-    for pair in &loose {
+    // Each from its own tets, whatever the others come to: in any order, on any thread.
+    let join = |search: &mut Search, pair: &[u32; 2]| {
         let mut tets = tets_of(of_leaves, pair);
         let n = gather(&mut tets);
-        if n == tets.len() {
-            continue;
-        }
         let (joined, others) = tets.split_at(n);
-        // From tet to tet over common nodes, all of one distance before those of the next.
-        let mut before: BTreeMap<u32, Option<u32>> = joined.iter().map(|tet| (*tet, None)).collect();
-        let mut front: Vec<u32> = joined.to_vec();
-        'search: for _ in 0..MAX_JOINING {
-            let mut next = vec![];
-            for tet in front {
-                for other in nodes_of(tet).iter().flat_map(|node| &at_node[*node as usize]) {
-                    if others.contains(other) {
-                        let mut way = tet;
-                        while let Some(Some(previous)) = before.get(&way) {
-                            of_leaves[pair[0] as usize].push(way);
-                            way = *previous;
-                        }
-                        break 'search;
-                    }
-                    if !before.contains_key(other) {
-                        before.insert(*other, Some(tet));
-                        next.push(*other);
-                    }
-                }
-            }
-            front = next;
-        }
-    }
+        let way = if others.is_empty() { vec![] } else { search.way(joined, others) };
+        (!way.is_empty()).then_some((pair[0], way))
+    };
+    let ways: Vec<(u32, Vec<u32>)> =
+        pairs.par_iter().with_min_len(64).map_init(|| Search::new(hosts, &at_node), join).flatten_iter().collect();
+    ways.into_iter().for_each(|(leaf, way)| of_leaves[leaf as usize].extend(way));
     for own in of_leaves {
         own.sort_unstable();
         own.dedup();
+    }
+}
+
+/// A search for a way from tets to others over common nodes. What is known of tets and nodes is as at the beginning
+/// between searches.
+struct Search<'a> {
+    hosts: &'a Hosts,
+    at_node: &'a [Vec<u32>],
+    tets: Vec<Known>,
+    /// Of each node the place in `near` of the tet that came to it.
+    of_nodes: Vec<Option<usize>>,
+    /// Tets that were come to, each with the place of the one before it; and the nodes.
+    near: Vec<(u32, Option<usize>)>,
+    nodes: Vec<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    Nothing,
+    Near,
+    Other,
+}
+
+impl<'a> Search<'a> {
+    fn new(hosts: &'a Hosts, at_node: &'a [Vec<u32>]) -> Self {
+        let (tets, of_nodes) = (vec![Known::Nothing; hosts.tets.len()], vec![None; at_node.len()]);
+        Self { hosts, at_node, tets, of_nodes, near: vec![], nodes: vec![] }
+    }
+
+    /// The tets of a shortest way from one of `joined` to one of `others`, without these; none if there is no way over
+    /// few tets.
+    fn way(&mut self, joined: &[u32], others: &[u32]) -> Vec<u32> {
+        others.iter().for_each(|tet| self.tets[*tet as usize] = Known::Other);
+        joined.iter().for_each(|tet| self.come_to(*tet, None));
+        let mut last = self.last_of_way();
+        let mut way = vec![];
+        while let Some((tet, Some(before))) = last.map(|last| self.near[last]) {
+            way.push(tet);
+            last = Some(before);
+        }
+        let known = others.iter().chain(self.near.iter().map(|(tet, _)| tet));
+        known.for_each(|tet| self.tets[*tet as usize] = Known::Nothing);
+        self.nodes.drain(..).for_each(|node| self.of_nodes[node as usize] = None);
+        self.near.clear();
+        way
+    }
+
+    /// The tet before the first of the others, all of one distance before those of the next.
+    fn last_of_way(&mut self) -> Option<usize> {
+        let at_node = self.at_node;
+        let mut front = 0;
+        for _ in 0..MAX_JOINING {
+            let end = self.nodes.len();
+            for k in front..end {
+                let node = self.nodes[k] as usize;
+                let from = self.of_nodes[node];
+                for tet in &at_node[node] {
+                    match self.tets[*tet as usize] {
+                        Known::Other => return from,
+                        Known::Nothing => self.come_to(*tet, from),
+                        Known::Near => {}
+                    }
+                }
+            }
+            front = end;
+        }
+        None
+    }
+
+    fn come_to(&mut self, tet: u32, from: Option<usize>) {
+        self.tets[tet as usize] = Known::Near;
+        for node in self.hosts.tets[tet as usize].nodes {
+            if self.of_nodes[node as usize].is_none() {
+                self.of_nodes[node as usize] = Some(self.near.len());
+                self.nodes.push(node);
+            }
+        }
+        self.near.push((tet, from));
     }
 }
