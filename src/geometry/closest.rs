@@ -51,7 +51,10 @@ pub fn pushing_direction(mesh: &Mesh, pair: Pair, x: &[Vec3], toward: &Vec3, at_
         _ => return normal,
     };
     let of_second = second.in_normal_cone(&(normal * side)) * side;
-    -first.in_normal_cone(&(-of_second * side)) * side
+    let of_both = -first.in_normal_cone(&(-of_second * side)) * side;
+    // Where an end of the first edge is near, its cone may have nothing across the second one: features that push each
+    // other along an edge never come apart, and creep on and on.
+    if second.is_along(&of_both) { of_second } else { of_both }
 }
 
 /// Sine of the angle between edges below which their cross product says more about rounding and small deformation than
@@ -237,7 +240,9 @@ fn nearest<const N: usize>(x: &[Vec3; 4], all: [[f64; 4]; N]) -> [f64; 4] {
 mod tests {
     use super::*;
     use crate::cases::for_all;
+    use crate::geometry::Mobility;
     use crate::geometry::tests::corners;
+    use crate::geometry::tests::cube;
 
     /// The definition, on a grid of points of both features.
     fn sampled(x: &[Vec3; 4], face: bool) -> f64 {
@@ -295,6 +300,29 @@ mod tests {
             for c in [vertex_face(&x), edge_edge(&x)] {
                 assert!((c.direction.norm() - 1.0).abs() < 1e-12 && c.distance.is_finite() && c.weights.iter().all(|w| w.is_finite()));
             }
+        }
+    }
+
+    /// A small cube stands on a large one, flush at z = 0: an upright edge of it ends at a lying one.
+    #[test]
+    fn nothing_is_pushed_along_an_edge() {
+        let (below, mut x) = cube(1, 1.0, Vec3::zeros());
+        let (above, of_above) = cube(1, 0.5, Vec3::new(0.25, 1.0 + 4e-6, 0.0));
+        let n = x.len() as u32;
+        let triangles = below.into_iter().chain(above.into_iter().map(|t| t.map(|v| v + n))).collect();
+        let bodies = (0..2 * n).map(|v| v / n).collect();
+        let mesh = Mesh::new(triangles, bodies, vec![Mobility::Deformable; 2]).unwrap();
+        x.extend(of_above);
+        let edge = |a: Vec3, b: Vec3| {
+            let is_end = |v: u32| [a, b].iter().any(|end| (x[v as usize] - end).norm() < 1e-5);
+            (0..mesh.edges.len() as u32).find(|e| mesh.edges[*e as usize].into_iter().all(is_end)).unwrap()
+        };
+        let upright = edge(Vec3::new(0.25, 1.0, 0.0), Vec3::new(0.25, 1.5, 0.0));
+        let lying = edge(Vec3::y(), Vec3::new(1.0, 1.0, 0.0));
+        let pair = Pair::EdgeEdge { first: upright, second: lying };
+        for toward in [Vec3::new(0.6, 0.8, -0.1), Vec3::new(0.3, 0.9, -0.3), Vec3::new(0.9, 0.4, -0.1)] {
+            let found = pushing_direction(&mesh, pair, &x, &toward.normalize(), true);
+            assert!(found.cross(&Vec3::x()).norm() > 0.1, "{toward:?} {found:?}");
         }
     }
 }

@@ -220,7 +220,15 @@ impl NormalCone {
         }
         if n.dot(&n1) > n.dot(&n2) { n1 } else { n2 }
     }
+
+    /// Whether a direction (unit) goes along the edge.
+    pub fn is_along(&self, n: &Vec3) -> bool {
+        self.along.is_some_and(|along| along.cross(n).norm() < ALONG)
+    }
 }
+
+/// Sine of the angle between an edge and a direction up to which a push in that direction brings nothing away from it.
+const ALONG: f64 = 0.1;
 
 /// Sine of the angle up to which an edge counts as flat.
 const FLAT: f64 = 1e-9;
