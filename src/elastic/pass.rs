@@ -9,7 +9,7 @@ use super::groups::{LANES, NodeMotion, Register, Run, TetGroups, as_rows_mut, st
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
 use crate::material::{ConstitutiveModel, Deformation, Lame, Tangent, Visitor};
-use crate::math::lanes::{Lanes, Matrix, Row, plus_identity, times_vector};
+use crate::math::lanes::{Lanes, Matrix, Row, plus_identity, scaled, times_vector};
 
 /// Tets that a thread takes at once.
 const CHUNK: usize = 256;
@@ -225,9 +225,11 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd, const FOLLOW: bool>(
     }
     let at = Deformation { gradient, rotation, state };
     let rates = Tet4::gradient(&element.gradients, &velocities);
-    let stress = model.predicted_stress(-element.volume, &at, &rates, reach);
+    let at = model.kinematics(&at);
+    let moduli = model.moduli(element.volume, &at);
+    let stress = model.predicted_stress(element.volume, &at, &moduli, &rates, reach);
     let (zero, one) = (Lanes::splat(simd, 0.0), Lanes::splat(simd, 1.0));
-    let corners = Tet4::scatter(&element.gradients, &stress, one);
+    let corners = Tet4::scatter(&element.gradients, &stress, -one);
     let vectors = match M::TANGENT {
         Tangent::Warped => warped(model, &element, &rotation, reach, dt),
         Tangent::General => [[zero; 4]; Tet4::NODES],
@@ -238,7 +240,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd, const FOLLOW: bool>(
         store([x, y, z, zero], forces, |place, f| place[c] = f);
     }
     if M::TANGENT == Tangent::General {
-        general(model, &element, &at, reach * dt, |edge, axis, column| {
+        general(model, &element, &at, &moduli, reach * dt, |edge, axis, column| {
             store(column, edges, |place, column| place.0[edge][axis] = column.map(T::rounded));
         });
     }
@@ -249,7 +251,8 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd, const FOLLOW: bool>(
 fn general<M: ConstitutiveModel, S: Simd>(
     model: &M,
     element: &Register<S>,
-    at: &Deformation<S>,
+    at: &M::Kinematics<S>,
+    moduli: &M::Moduli<S>,
     factor: Lanes<S>,
     mut keep: impl FnMut(usize, usize, Row<S>),
 ) {
@@ -259,8 +262,8 @@ fn general<M: ConstitutiveModel, S: Simd>(
     for j in 1..Tet4::NODES {
         for axis in 0..3 {
             let mut change = [[zero; 3]; 3];
-            change[axis] = gradients[j];
-            let stress = model.differential(element.volume * factor, at, &change);
+            change[axis] = scaled(&gradients[j], factor);
+            let stress = model.differential(at, moduli, &change);
             for i in 0..j {
                 let [x, y, z] = times_vector(&stress, &gradients[i]);
                 keep(Tet4::edge_number(i, j), axis, [x, y, z, zero]);
