@@ -274,7 +274,16 @@ where
             }
         }
     }
-    if is_mixed { mixed_columns(tangents, edge_tets) } else { warped_block(&t, ratio) }
+    if is_mixed {
+        return mixed_columns(tangents, edge_tets);
+    }
+    let mut block = warped_block(&t, ratio);
+    if !tangents.volume_gradients.is_empty() {
+        for item in edge_tets {
+            add_volume_block(&mut block, tangents, *item);
+        }
+    }
+    block
 }
 
 /// [`edge_columns`] of an edge with tets of different lambda/mu, or with general tangents: tet by tet.
@@ -289,6 +298,9 @@ where
         let (tet, [i, j]) = Tet4::edge_of(*item);
         let (ai, aj) = (&tangents.gradients[tet].0[i], &tangents.gradients[tet].0[j]);
         let warped = warped_block(&[0, 1, 2].map(|c| ai.map(|x| x * aj[c])), ai[3]);
+        if !tangents.volume_gradients.is_empty() {
+            add_volume_block(&mut block, tangents, *item);
+        }
         let general = tangents.edges.get(tet).map(|edges| &edges.0[Tet4::edge_number(i.min(j), i.max(j))]);
         for c in 0..3 {
             for r in 0..3 {
@@ -300,6 +312,19 @@ where
         }
     }
     block
+}
+
+/// Adds c_i c_j^T, by columns.
+#[inline(always)]
+fn add_volume_block<T: Copy + AddAssign + Mul<Output = T>>(block: &mut [[T; 3]; 3], tangents: &Tangents<T>, item: u32) {
+    let (tet, [i, j]) = Tet4::edge_of(item);
+    let gradients = &tangents.volume_gradients[tet].0;
+    let (ci, cj) = (&gradients[i], &gradients[j]);
+    for c in 0..3 {
+        for r in 0..3 {
+            block[c][r] += ci[r] * cj[c];
+        }
+    }
 }
 
 /// ratio T + T^T + tr(T) I, by columns.
