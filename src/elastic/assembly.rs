@@ -260,6 +260,11 @@ fn edge_columns<T>(tangents: &Tangents<T>, edge_tets: &[u32]) -> [[T; 3]; 3]
 where
     T: Copy + Default + PartialEq + Add<Output = T> + AddAssign + Mul<Output = T>,
 {
+    if tangents.gradients.is_empty() {
+        let mut block = [[T::default(); 3]; 3];
+        edge_tets.iter().for_each(|item| add_general_block(&mut block, tangents, *item));
+        return block;
+    }
     let ratio = edge_tets.first().map_or(T::default(), |item| tangents.gradients[Tet4::edge_of(*item).0].0[0][3]);
     let mut t = [[T::default(); 4]; 3];
     let mut is_mixed = !tangents.edges.is_empty();
@@ -301,17 +306,28 @@ where
         if !tangents.volume_gradients.is_empty() {
             add_volume_block(&mut block, tangents, *item);
         }
-        let general = tangents.edges.get(tet).map(|edges| &edges.0[Tet4::edge_number(i.min(j), i.max(j))]);
+        if !tangents.edges.is_empty() {
+            add_general_block(&mut block, tangents, *item);
+        }
         for c in 0..3 {
             for r in 0..3 {
                 block[c][r] += warped[c][r];
-                if let Some(columns) = general {
-                    block[c][r] += if i < j { columns[c][r] } else { columns[r][c] };
-                }
             }
         }
     }
     block
+}
+
+/// Adds the block of a general tangent, by columns.
+#[inline(always)]
+fn add_general_block<T: Copy + AddAssign>(block: &mut [[T; 3]; 3], tangents: &Tangents<T>, item: u32) {
+    let (tet, [i, j]) = Tet4::edge_of(item);
+    let columns = &tangents.edges[tet].0[Tet4::edge_number(i.min(j), i.max(j))];
+    for c in 0..3 {
+        for r in 0..3 {
+            block[c][r] += if i < j { columns[c][r] } else { columns[r][c] };
+        }
+    }
 }
 
 /// Adds c_i c_j^T, by columns.

@@ -24,7 +24,7 @@ pub type CornerForces = [[f64; 4]; Tet4::NODES];
 /// The parts of (dt^2 + dt beta) K of all elements. The block of an edge is the sum of both.
 #[derive(Clone, Debug, Default)]
 pub struct Tangents<T> {
-    /// Vectors of elements with a warped tangent; zero in other elements.
+    /// Vectors of elements with a warped or mixed tangent; zero in other elements, empty where all tangents are general.
     pub gradients: Vec<CornerGradients<T>>,
     /// sqrt(lambda V (dt^2 + dt beta)) C g_c for each corner of elements with a mixed tangent, whose block of corners
     /// (i, j) is a_j a_i^T + (a_i.a_j) I + c_i c_j^T; zero in other elements, empty where no element has such a tangent.
@@ -92,7 +92,8 @@ impl TetGroups {
     ) {
         let n = self.n_tets();
         forces.resize(n, Default::default());
-        tangents.gradients.resize(n, CornerGradients::default());
+        let has_vectors = self.has_tangents(Tangent::Warped) || self.has_tangents(Tangent::Mixed);
+        tangents.gradients.resize(if has_vectors { n } else { 0 }, CornerGradients::default());
         tangents.volume_gradients.resize(if self.has_tangents(Tangent::Mixed) { n } else { 0 }, CornerGradients::default());
         tangents.edges.resize(if self.has_tangents(Tangent::General) { n } else { 0 }, EdgeTangents::default());
         let (rotations, states) = states.split_at_mut(n);

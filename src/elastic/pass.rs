@@ -37,6 +37,7 @@ pub(super) struct Outputs<'a, T> {
     /// Rows of state of those tets that have some.
     pub states: &'a mut [[f64; 4]],
     pub forces: &'a mut [CornerForces],
+    /// Empty where all tangents are general.
     pub gradients: &'a mut [CornerGradients<T>],
     /// Empty where no tangent is mixed.
     pub volume_gradients: &'a mut [CornerGradients<T>],
@@ -50,13 +51,14 @@ impl<'a, T: Precision> Outputs<'a, T> {
     fn part(&mut self, tets: &Range<usize>, rows: usize) -> Outputs<'_, T> {
         let at = tets.start - self.tets.start..tets.end - self.tets.start;
         let kept = |is_empty: bool| if is_empty { 0..0 } else { at.clone() };
+        let gradients = kept(self.gradients.is_empty());
         let (volume_gradients, edges) = (kept(self.volume_gradients.is_empty()), kept(self.edges.is_empty()));
         Outputs {
             tets: tets.clone(),
             rotations: &mut self.rotations[at.clone()],
             states: &mut self.states[at.start * rows..at.end * rows],
             forces: &mut self.forces[at.clone()],
-            gradients: &mut self.gradients[at.clone()],
+            gradients: &mut self.gradients[gradients],
             volume_gradients: &mut self.volume_gradients[volume_gradients],
             edges: &mut self.edges[edges],
         }
@@ -74,7 +76,8 @@ impl<'a, T: Precision> Outputs<'a, T> {
         let (rotations, rotations_after) = self.rotations.split_at_mut(n);
         let (states, states_after) = self.states.split_at_mut(rows);
         let (forces, forces_after) = self.forces.split_at_mut(n);
-        let (gradients, gradients_after) = self.gradients.split_at_mut(n);
+        let n_vectors = n.min(self.gradients.len());
+        let (gradients, gradients_after) = self.gradients.split_at_mut(n_vectors);
         let n_mixed = n.min(self.volume_gradients.len());
         let (volume_gradients, volume_gradients_after) = self.volume_gradients.split_at_mut(n_mixed);
         let n_edges = n.min(self.edges.len());
@@ -205,7 +208,8 @@ impl<T: Precision> Spare<T> {
         part.rotations.copy_from_slice(&self.rotations[first..][..n]);
         part.states.copy_from_slice(&self.states.as_flattened()[rows * first..][..rows * n]);
         part.forces.copy_from_slice(&self.forces[first..][..n]);
-        part.gradients.copy_from_slice(&self.gradients[first..][..n]);
+        let n_vectors = part.gradients.len();
+        part.gradients.copy_from_slice(&self.gradients[first..][..n_vectors]);
         let n_mixed = part.volume_gradients.len();
         part.volume_gradients.copy_from_slice(&self.volume_gradients[first..][..n_mixed]);
         let n_edges = part.edges.len();
@@ -260,7 +264,9 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     };
     for c in 0..Tet4::NODES {
         let [x, y, z] = corners[c];
-        store(vectors[c], gradients, |place, a| place.0[c] = a.map(T::rounded));
+        if !gradients.is_empty() {
+            store(vectors[c], gradients, |place, a| place.0[c] = a.map(T::rounded));
+        }
         store([x, y, z, zero], forces, |place, f| place[c] = f);
     }
     if M::TANGENT == Tangent::Mixed {

@@ -4,7 +4,7 @@
 use pulp::Simd;
 
 use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, VolumeChange};
-use crate::math::lanes::{Lanes, Matrix, Vector, dot, plus_identity, scaled, times, times_vector, transpose};
+use crate::math::lanes::{Lanes, Matrix, Vector, choose, dot, plus_identity, scaled, times, times_vector, transpose};
 use crate::math::singular::{Singular, of_eigenvalues};
 
 /// Energy density of an isotropic solid as a function of its principal stretches s, the signed singular values of F
@@ -50,6 +50,8 @@ pub struct Principal<E>(E);
 /// diagonal `H diag(M)`, and beside it `even` times the symmetric part of M and `odd` times its skew part.
 #[derive(Clone, Copy, Debug)]
 pub struct PrincipalModuli<S: Simd> {
+    /// p
+    stress: Vector<S>,
     /// H
     along: Matrix<S>,
     /// (p_i - p_j) / (s_i - s_j) of the pairs [`PAIRS`].
@@ -62,6 +64,8 @@ pub struct PrincipalModuli<S: Simd> {
 const PAIRS: [[usize; 2]; 3] = [[0, 1], [0, 2], [1, 2]];
 /// Stretches that are nearer to each other are taken for equal in the differences of stresses.
 const EQUAL: f64 = 1e-6;
+/// Minors that are smaller than this part of their scale may be those of an indefinite matrix.
+const LEAST_PART: f64 = 1e-9;
 /// Bound on the odd modulus, where two stretches sum to zero, as a part of mu + lambda.
 const MAX_ODD: f64 = 1e6;
 
@@ -84,7 +88,7 @@ impl<E: StretchEnergy> Principal<E> {
             odd[k] = ratio.max(-most).min(zero + most) * volume;
         }
         let along = [scaled(&hessian[0], volume), scaled(&hessian[1], volume), scaled(&hessian[2], volume)];
-        PrincipalModuli { along, even, odd }
+        PrincipalModuli { stress: scaled(&p, volume), along, even, odd }
     }
 }
 
@@ -136,7 +140,7 @@ impl<E: StretchEnergy> ConstitutiveModel for Principal<E> {
     #[inline(always)]
     fn moduli<S: Simd>(&self, volume: Lanes<S>, at: &Singular<S>) -> PrincipalModuli<S> {
         let mut moduli = self.exact_moduli(volume, &at.values);
-        moduli.along = of_eigenvalues(&moduli.along, E::filtered);
+        moduli.along = filtered(&moduli.along, E::filtered);
         for k in 0..3 {
             moduli.even[k] = E::filtered(moduli.even[k]);
             // Absolute values here would stiffen what is compressed and turns.
@@ -178,6 +182,24 @@ impl<E: StretchEnergy> ConstitutiveModel for Principal<E> {
     }
 
     #[inline(always)]
+    fn predicted_stress<S: Simd>(
+        &self,
+        _: Lanes<S>,
+        at: &Singular<S>,
+        moduli: &PrincipalModuli<S>,
+        rates: &Matrix<S>,
+        time: Lanes<S>,
+    ) -> Matrix<S> {
+        let odd = scaled(&moduli.odd, time * 0.0);
+        let mut stress = PrincipalModuli { odd, ..*moduli }.times(&at.in_frame(rates));
+        for r in 0..3 {
+            stress[r] = scaled(&stress[r], time);
+            stress[r][r] = stress[r][r] + moduli.stress[r];
+        }
+        at.out_of_frame(&stress)
+    }
+
+    #[inline(always)]
     fn derivative<S: Simd>(&self, volume: Lanes<S>, at: &Singular<S>, change: &Matrix<S>) -> Matrix<S> {
         at.out_of_frame(&self.exact_moduli(volume, &at.values).times(&at.in_frame(change)))
     }
@@ -196,6 +218,25 @@ impl<E: StretchEnergy> ConstitutiveModel for Principal<E> {
     fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3] {
         self.0.volume_energy(change)
     }
+}
+
+/// A symmetric matrix with its eigenvalues filtered: itself where it is positive definite (by the signs of its minors),
+/// as it is nearly everywhere.
+#[inline(always)]
+fn filtered<S: Simd>(h: &Matrix<S>, filter: impl Fn(Lanes<S>) -> Lanes<S>) -> Matrix<S> {
+    let cofactors = crate::math::lanes::cofactors(h);
+    let size = h[0][0] + h[1][1] + h[2][2];
+    let margins = [
+        h[0][0] - size * LEAST_PART,
+        cofactors[2][2] - size * size * LEAST_PART,
+        dot(&h[0], &cofactors[0]) - size * size * size * LEAST_PART,
+    ];
+    let definite = margins[0].min(margins[1]).min(margins[2]);
+    if (-definite).largest() < 0.0 {
+        return *h;
+    }
+    let found = of_eigenvalues(h, filter);
+    [choose(definite, &h[0], &found[0]), choose(definite, &h[1], &found[1]), choose(definite, &h[2], &found[2])]
 }
 
 #[inline(always)]
