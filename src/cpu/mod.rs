@@ -17,7 +17,7 @@ use crate::cancel::CancelToken;
 use crate::contact::generate::Detection;
 use crate::contact::islands::{Island, Trial};
 use crate::contact::methods::{self, RowSolver};
-use crate::elastic::RestPoses;
+use crate::elastic::{Quaternion, RestPoses};
 use crate::math::Vec3;
 use crate::model::{ContactMethod, ElasticPrecision, Model, Params, State};
 use crate::step::{Backend, IslandWork, StepError, StepInputs, StepReport, SurfacePositions, Work, check_cancelled};
@@ -166,6 +166,10 @@ impl Backend for CpuBackend {
         // What touched will touch: the solve starts from the change of the last step.
         dv.copy_from_slice(&step.state.velocity_changes);
         Ok(())
+    }
+
+    fn element_states<'s>(&'s self, _: &'s State) -> &'s [Quaternion] {
+        self.matrix.rotations()
     }
 
     fn solve_islands(

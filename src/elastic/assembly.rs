@@ -26,6 +26,22 @@ pub struct SystemInputs<'a> {
     pub loads: &'a Loads,
 }
 
+/// How the mass of a node answers in a step: `m (factor dv - momentum)` is the impulse that it takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Inertia {
+    pub factor: f64,
+    /// [m/s]
+    pub momentum: Vec3,
+}
+
+impl SystemInputs<'_> {
+    /// The inertia of a node, with its mass damping.
+    pub fn inertia(&self, node: usize) -> Inertia {
+        let damping = self.params.time_step * self.model.mass_damping(node);
+        Inertia { factor: 1.0 + damping, momentum: self.state.velocities[node] * -damping }
+    }
+}
+
 /// The right-hand side of  A dv = rhs  [kg m/s]: dt (f_el(x + (dt + beta) v) + m g + f_ext) - dt alpha m v, with R
 /// frozen in f_el. It is Algorithm 3 of the thesis (corrected signs, `elasticity.md` 3.2, 7) in the unknown dv = v' -
 /// v. Zero at fixed nodes. Of a free rigid body: weight and gyroscopic torque, and what attachments say to its
@@ -33,7 +49,6 @@ pub struct SystemInputs<'a> {
 pub fn right_hand_side(inputs: SystemInputs, corner_forces: &[CornerForces], rhs: &mut [Vec3]) {
     let SystemInputs { model, state, params, loads } = inputs;
     let dt = params.time_step;
-    let velocities = &state.velocities;
     let (nodes, rigid) = rhs.split_at_mut(model.n_nodes());
     rigid_right_hand_side(inputs, rigid);
     nodes.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, rhs)| {
@@ -43,8 +58,7 @@ pub fn right_hand_side(inputs: SystemInputs, corner_forces: &[CornerForces], rhs
             if let Some(extra) = loads.node_forces.get(i) {
                 force += extra;
             }
-            let alpha = model.mass_damping(i);
-            *rhs = (force - velocities[i] * (alpha * model.node_masses[i])) * dt;
+            *rhs = force * dt + inputs.inertia(i).momentum * model.node_masses[i];
         }
     });
     for grab in &loads.grabs {
@@ -80,8 +94,8 @@ pub fn rigid_right_hand_side(inputs: SystemInputs, rhs: &mut [Vec3]) {
     }
 }
 
-/// Impulse of a grab on its point [kg m/s].
-fn pull(grab: &Grab, model: &Model, state: &State, dt: f64) -> Vec3 {
+/// Impulse of a grab on its point [kg m/s], where the velocities of the start do not change.
+pub fn pull(grab: &Grab, model: &Model, state: &State, dt: f64) -> Vec3 {
     let (position, velocity) = grab.point.motion(model, state);
     (grab.target - position) * (dt * grab.stiffness) - velocity * grab_factor(grab, dt)
 }
@@ -95,18 +109,17 @@ fn pull(grab: &Grab, model: &Model, state: &State, dt: f64) -> Vec3 {
 /// it from above (|a - b|^2 <= 2 |a|^2 + 2 |b|^2). The right-hand side is exact: the step stays stable and the
 /// equilibrium is the same; while it is held, a body answers as if it were heavier by the part 2 s / m.
 pub fn matrix(inputs: SystemInputs, tangents: &Tangents<f64>, a: &mut Operator, edge_blocks: &mut Vec<Mat3>) {
-    let SystemInputs { model, params, .. } = inputs;
-    let (dt, pattern) = (params.time_step, &model.pattern);
+    let model = inputs.model;
+    let pattern = &model.pattern;
     edge_blocks.resize(pattern.edges.len(), Mat3::zeros());
     edge_blocks.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, blocks)| {
         Arch::new().dispatch(EdgeBlocks { model, tangents, first: chunk * CHUNK, blocks });
     });
     a.blocks.resize(pattern.n_blocks(), Mat3::zeros());
     let fill = |i: usize, part: &mut [Mat3]| {
-        let alpha = model.mass_damping(i);
         let (row, diagonal) = (pattern.row(i), pattern.diagonals[i] as usize);
         let first = row.start;
-        let mut sum = Mat3::identity() * (model.node_masses[i] * (1.0 + dt * alpha));
+        let mut sum = Mat3::identity() * (model.node_masses[i] * inputs.inertia(i).factor);
         for b in row.start..diagonal {
             part[b - first] = edge_blocks[pattern.block_edges[b] as usize].transpose();
             sum -= part[b - first];
@@ -230,7 +243,7 @@ fn turning_stiffnesses(model: &Model, state: &State) -> impl Iterator<Item = (us
 }
 
 /// The term of a grab in the matrix, for the velocity of its point [kg].
-fn grab_factor(grab: &Grab, dt: f64) -> f64 {
+pub fn grab_factor(grab: &Grab, dt: f64) -> f64 {
     dt * dt * grab.stiffness + dt * grab.damping
 }
 

@@ -287,7 +287,7 @@ fn warped<M: ConstitutiveModel, S: Simd>(
 
 /// Four numbers of each lane.
 #[inline(always)]
-fn load<S: Simd>(simd: S, of: impl Fn(usize) -> [f64; 4]) -> Row<S> {
+pub(super) fn load<S: Simd>(simd: S, of: impl Fn(usize) -> [f64; 4]) -> Row<S> {
     let mut rows = [simd.splat_f64s(0.0); 4];
     for (lane, row) in as_rows_mut::<S>(&mut rows).iter_mut().enumerate() {
         *row = of(lane);

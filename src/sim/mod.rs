@@ -301,7 +301,7 @@ impl Simulation {
         let loads = self.loads(control)?;
         match self.stepper.step(&params, &loads) {
             Ok(report) => Ok(StepReport { attempts: 1, ..report }),
-            Err(StepError::NotFinite { .. } | StepError::Crossing { .. } | StepError::NotConverged { .. }) if halvings < MAX_HALVINGS => {
+            Err(error) if error.may_halve() && halvings < MAX_HALVINGS => {
                 self.tally.rollbacks += 1;
                 let before = self.stepper.state()?.clone();
                 let halves = self.advance(dt * 0.5, halvings + 1, control).and_then(|mut first| {

@@ -169,6 +169,13 @@ impl<B: Backend> Solve<'_, B> {
             if !report.converged && params.acceptance == AcceptancePolicy::MustConverge {
                 return self.refuse(StepError::NotConverged { step: loads.step }, candidates);
             }
+            let held = report.stages.time("elements", || {
+                work.guard.hold_back(step, backend.element_states(state), &work.found, report.residual, &mut work.dv)
+            });
+            report.energy_halvings += held.halvings;
+            if let Some(error) = held.refused {
+                return self.refuse(error, candidates);
+            }
             // What left its box may have met what was not looked at.
             let end = detection.step.end_positions(&detection.step.surfaces.whole, &work.dv);
             let left = report.stages.time("detection", || bvh.cover(mesh, &end.x) + bvh.cover_nodes(&end.node_motions()));
@@ -187,7 +194,7 @@ impl<B: Backend> Solve<'_, B> {
                 }
             }
             // Each island has seen that none of its candidates crosses; else all are tested.
-            let is_sure = left == 0 && report.converged && !work.crosses();
+            let is_sure = left == 0 && report.converged && held.halvings == 0 && !work.crosses();
             crossing = report.stages.time("detection", || if is_sure { vec![] } else { detection.crossings(candidates, &end) });
             if !is_sure {
                 loads.budget.spend(CROSSING_WORK * candidates.len() as u64);

@@ -37,6 +37,8 @@ pub struct StepReport {
     /// The step was accepted before its contacts were solved, and so many vertices were limited in their motion, so
     /// that nothing crosses.
     pub limited: Option<u32>,
+    /// Halvings of the motions of bodies that would have gained energy (`step/guard.rs`).
+    pub energy_halvings: u32,
     /// Bodies that stood still though nothing holds them, ascending; of a whole step those that have for some steps.
     pub hanging: Vec<BodyRef>,
     pub contact: ContactReport,
@@ -116,6 +118,7 @@ impl StepReport {
         self.residual = self.residual.max(next.residual);
         self.converged &= next.converged;
         self.limited = self.limited.max(next.limited);
+        self.energy_halvings += next.energy_halvings;
         self.hanging.retain(|body| next.hanging.contains(body));
         for (stage, ms) in next.stages.times {
             self.stages.add(stage, ms);
