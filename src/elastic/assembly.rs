@@ -24,9 +24,19 @@ pub struct SystemInputs<'a> {
     pub state: &'a State,
     pub params: &'a Params,
     pub loads: &'a Loads,
+    /// Deformable bodies that make a step of second order; empty where none does.
+    pub second_order: &'a [bool],
 }
 
-/// How the mass of a node answers in a step: `m (factor dv - momentum)` is the impulse that it takes.
+/// How the mass of a node answers in a step, its mass damping included: `m (factor dv - momentum)` is the impulse that it
+/// takes.
+///
+/// Of backward Euler that is m (v' - v) with v' = v + dv. In a step of second order v + dv is the mean velocity w' of the
+/// step, velocities end at v' = (3 w' - w) / 2 with that of the last step, w, and
+///
+/// ```text
+/// m (3/2 v' - 2 v + 1/2 v_old) = m (9/4 dv - (3/4 w - 1/4 v - 1/2 v_old))
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Inertia {
     pub factor: f64,
@@ -34,11 +44,40 @@ pub struct Inertia {
     pub momentum: Vec3,
 }
 
+/// `dv` enters velocities at the end of a step of second order with this factor.
+pub const SECOND_ORDER: f64 = 1.5;
+
 impl SystemInputs<'_> {
-    /// The inertia of a node, with its mass damping.
+    /// Whether a deformable body makes a step of second order.
+    pub fn is_second_order(&self, body: usize) -> bool {
+        self.second_order.get(body) == Some(&true)
+    }
+
     pub fn inertia(&self, node: usize) -> Inertia {
         let damping = self.params.time_step * self.model.mass_damping(node);
-        Inertia { factor: 1.0 + damping, momentum: self.state.velocities[node] * -damping }
+        let factor = self.mass_factor(self.model.node_bodies[node] as usize);
+        let damped = self.undisturbed(node) * -damping;
+        if !self.is_second_order(self.model.node_bodies[node] as usize) {
+            return Inertia { factor, momentum: damped };
+        }
+        let (velocity, history) = (self.state.velocities[node], &self.state.history);
+        let momentum = history.mean_velocities[node] * 0.75 - velocity * 0.25 - history.previous_velocities[node] * 0.5;
+        Inertia { factor, momentum: momentum + damped }
+    }
+
+    /// [`Inertia::factor`] of the nodes of a deformable body.
+    pub fn mass_factor(&self, body: usize) -> f64 {
+        let damping = self.params.time_step * self.model.bodies[body].material.mass_damping;
+        if self.is_second_order(body) { SECOND_ORDER * SECOND_ORDER + SECOND_ORDER * damping } else { 1.0 + damping }
+    }
+
+    /// The velocity of a node at the end of the step where velocities do not change [m/s].
+    pub fn undisturbed(&self, node: usize) -> Vec3 {
+        let velocity = self.state.velocities[node];
+        if !self.is_second_order(self.model.node_bodies[node] as usize) {
+            return velocity;
+        }
+        velocity * SECOND_ORDER - self.state.history.mean_velocities[node] * (SECOND_ORDER - 1.0)
     }
 }
 
@@ -47,7 +86,7 @@ impl SystemInputs<'_> {
 /// v. Zero at fixed nodes. Of a free rigid body: weight and gyroscopic torque, and what attachments say to its
 /// turning.
 pub fn right_hand_side(inputs: SystemInputs, corner_forces: &[CornerForces], rhs: &mut [Vec3]) {
-    let SystemInputs { model, state, params, loads } = inputs;
+    let SystemInputs { model, state, params, loads, .. } = inputs;
     let dt = params.time_step;
     let (nodes, rigid) = rhs.split_at_mut(model.n_nodes());
     rigid_right_hand_side(inputs, rigid);
@@ -73,7 +112,7 @@ pub fn right_hand_side(inputs: SystemInputs, corner_forces: &[CornerForces], rhs
 
 /// The part of [`right_hand_side`] that belongs to the rigid bodies, two unknowns each.
 pub fn rigid_right_hand_side(inputs: SystemInputs, rhs: &mut [Vec3]) {
-    let SystemInputs { model, state, params, loads } = inputs;
+    let SystemInputs { model, state, params, loads, .. } = inputs;
     let dt = params.time_step;
     for ((body, state), rhs) in model.rigid_bodies.iter().zip(&state.rigid_bodies).zip(rhs.chunks_exact_mut(2)) {
         rhs.fill(Vec3::zeros());
@@ -148,7 +187,7 @@ fn fill_rows(pattern: &Pattern, rows: Range<usize>, blocks: &mut [Mat3], fill: &
 
 /// The part of the matrix that is not in the blocks of the nodes: rigid bodies and springs.
 pub fn link(inputs: SystemInputs, a: &mut Operator) {
-    let SystemInputs { model, state, params, loads } = inputs;
+    let SystemInputs { model, state, params, loads, .. } = inputs;
     let dt = params.time_step;
     a.rigid_blocks.clear();
     for (body, state) in model.rigid_bodies.iter().zip(&state.rigid_bodies) {
@@ -360,7 +399,7 @@ mod tests {
         let blocks = |grabs: Vec<Grab>| {
             let mut a = Operator::default();
             let loads = Loads { grabs, ..Loads::default() };
-            let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &loads };
+            let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &loads, second_order: &[] };
             matrix(inputs, &Tangents::default(), &mut a, &mut vec![]);
             a.rigid_blocks
         };

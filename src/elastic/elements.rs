@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::groups::{NodeMotion, TetGroups, gather_motions};
-use super::pass::{Inputs, Outputs, pass};
+use super::pass::{Inputs, Iterate, Outputs, pass};
 use super::rotation::Quaternion;
 use crate::element::{Element, Tet4};
 use crate::model::{Model, State};
@@ -84,6 +84,19 @@ impl TetGroups {
         forces: &mut Vec<CornerForces>,
         tangents: &mut Tangents<T>,
     ) {
+        self.pass_about::<T, FOLLOW>(states, motions, None, dt, forces, tangents);
+    }
+
+    /// The same about an iterate of the non-linear step.
+    pub fn pass_about<T: Precision, const FOLLOW: bool>(
+        &self,
+        states: &mut [[f64; 4]],
+        motions: &[NodeMotion],
+        iterate: Option<Iterate>,
+        dt: f64,
+        forces: &mut Vec<CornerForces>,
+        tangents: &mut Tangents<T>,
+    ) {
         let n = self.n_tets();
         forces.resize(n, Default::default());
         tangents.gradients.resize(n, CornerGradients::default());
@@ -93,7 +106,7 @@ impl TetGroups {
         }
         let (rotations, states) = states.split_at_mut(n);
         let outputs = Outputs { tets: 0..n, rotations, states, forces, gradients: &mut tangents.gradients, edges: &mut tangents.edges };
-        pass::<T, FOLLOW>(Inputs { groups: self, motions, dt }, &self.runs, outputs);
+        pass::<T, FOLLOW>(Inputs { groups: self, motions, dt, iterate }, &self.runs, outputs);
     }
 }
 

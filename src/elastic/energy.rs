@@ -1,16 +1,18 @@
-//! The energy pass: what the elements gain on a straight way of their nodes. One loop over the registers of the tets,
-//! like the element pass, compiled once for each constitutive model.
+//! The energy pass: what the elements gain on a straight way of their nodes, and their forces at its end. One loop over the
+//! registers of the tets, like the element pass, compiled once for each constitutive model.
 
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
 
+use super::elements::CornerForces;
 use super::groups::{LANES, NodeMotion, Run, TetGroups, store};
 use super::pass::{MAX_STATE_ROWS, load};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
 use crate::material::{ConstitutiveModel, Deformation, Tangent, Visitor};
-use crate::math::lanes::{Lanes, Matrix, dot, plus, plus_identity};
+use crate::math::lanes::{Lanes, Matrix, Row, dot, plus, plus_identity};
 
 /// Tets that a thread takes at once.
 const CHUNK: usize = 256;
@@ -61,6 +63,21 @@ impl TetGroups {
             let gains = &mut gains[own.start - tets.start..own.end - tets.start];
             run.material.visit(OfRun { groups: self, way, run, tets: own, gains });
         }
+    }
+
+    /// Forces of all elements on their corners [N] with the displacements and, where stiffness damping sees them,
+    /// velocities of `motions`. Frames follow from those of `states`.
+    pub fn forces_at(&self, states: &[Quaternion], motions: &[NodeMotion], forces: &mut Vec<CornerForces>) {
+        forces.resize(self.n_tets(), CornerForces::default());
+        let chunks = forces.par_chunks_mut(CHUNK).enumerate();
+        chunks.for_each(|(chunk, forces)| {
+            let tets = chunk * CHUNK..chunk * CHUNK + forces.len();
+            for run in self.runs_of(&tets) {
+                let own = run.tets.start.max(tets.start)..run.tets.end.min(tets.end);
+                let forces = &mut forces[own.start - tets.start..own.end - tets.start];
+                run.material.visit(ForcesOfRun { groups: self, states, motions, run, tets: own, forces });
+            }
+        });
     }
 
     /// Whether the energy of all these elements is quadratic as a step takes it, with their frames kept, and its tangent is
@@ -126,6 +143,24 @@ impl<M: ConstitutiveModel> WithSimd for Pass<'_, M> {
     }
 }
 
+/// Frames and rows of state of the tets from `first` on; lanes of other runs take the nearest tet of this one.
+#[inline(always)]
+fn remembered<M: ConstitutiveModel, S: Simd>(
+    simd: S,
+    groups: &TetGroups,
+    states: &[Quaternion],
+    run: &Run,
+    first: usize,
+) -> (Row<S>, [Row<S>; MAX_STATE_ROWS]) {
+    let tet = |lane: usize| (first + lane).clamp(run.tets.start, run.tets.end - 1);
+    let mut state = [[Lanes::splat(simd, 0.0); 4]; MAX_STATE_ROWS];
+    for (row, state) in state[..M::STATE_ROWS].iter_mut().enumerate() {
+        let of_tet = |lane: usize| (tet(lane) - run.tets.start) * M::STATE_ROWS + row;
+        *state = load(simd, |lane| states[groups.n_tets() + run.first_row + of_tet(lane)]);
+    }
+    (load(simd, |lane| states[tet(lane)]), state)
+}
+
 /// The gains of the tets from `first` on, a register of them.
 #[inline(always)]
 fn register<M: ConstitutiveModel, S: Simd>(simd: S, model: &M, groups: &TetGroups, way: &Way, run: &Run, first: usize) -> Lanes<S> {
@@ -135,21 +170,12 @@ fn register<M: ConstitutiveModel, S: Simd>(simd: S, model: &M, groups: &TetGroup
     let gradient = Tet4::gradient(&element.gradients, &displacements);
     let rates = Tet4::gradient(&element.gradients, &velocities);
     let time = Lanes::splat(simd, way.time);
-    let end: Matrix<S> =
-        [plus(&gradient[0], time, &rates[0]), plus(&gradient[1], time, &rates[1]), plus(&gradient[2], time, &rates[2])];
-    // Lanes of other runs take the nearest tet of this one.
-    let tet = |lane: usize| (first + lane).clamp(run.tets.start, run.tets.end - 1);
-    let mut q = load(simd, |lane| way.states[tet(lane)]);
-    let mut q_end = q;
+    let end: Matrix<S> = [plus(&gradient[0], time, &rates[0]), plus(&gradient[1], time, &rates[1]), plus(&gradient[2], time, &rates[2])];
+    let (mut q, state) = remembered::<M, S>(simd, groups, way.states, run, first);
+    let (state, mut q_end) = (&state[..M::STATE_ROWS], q);
     if M::TANGENT == Tangent::General || way.turns_frames {
         q = rotation::follow(q, &plus_identity(&gradient));
         q_end = rotation::follow(q, &plus_identity(&end));
-    }
-    let mut state = [[Lanes::splat(simd, 0.0); 4]; MAX_STATE_ROWS];
-    let state = &mut state[..M::STATE_ROWS];
-    for (row, state) in state.iter_mut().enumerate() {
-        let of_tet = |lane: usize| (tet(lane) - run.tets.start) * M::STATE_ROWS + row;
-        *state = load(simd, |lane| way.states[groups.n_tets() + run.first_row + of_tet(lane)]);
     }
     let at = Deformation { gradient, rotation: rotation::matrices(&q), state };
     let at_end = Deformation { gradient: end, rotation: rotation::matrices(&q_end), state };
@@ -164,5 +190,62 @@ fn register<M: ConstitutiveModel, S: Simd>(simd: S, model: &M, groups: &TetGroup
             work * (run.stiffness_damping * damping.time_step) + gain
         }
         _ => gain,
+    }
+}
+
+/// Tets of one material, on one thread.
+struct ForcesOfRun<'a> {
+    groups: &'a TetGroups,
+    states: &'a [Quaternion],
+    motions: &'a [NodeMotion],
+    run: &'a Run,
+    tets: Range<usize>,
+    forces: &'a mut [CornerForces],
+}
+
+impl Visitor for ForcesOfRun<'_> {
+    type Output = ();
+
+    fn visit<M: ConstitutiveModel>(self, model: M) {
+        Arch::new().dispatch(ForcesPass { model, of: self });
+    }
+}
+
+struct ForcesPass<'a, M> {
+    model: M,
+    of: ForcesOfRun<'a>,
+}
+
+impl<M: ConstitutiveModel> WithSimd for ForcesPass<'_, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { model, of: ForcesOfRun { groups, states, motions, run, tets, forces } } = self;
+        for first in (tets.start / S::F64_LANES * S::F64_LANES..tets.end).step_by(S::F64_LANES) {
+            let (g, k) = (first / LANES, first % LANES / S::F64_LANES);
+            let element = groups.groups[g].register(simd, k);
+            let [displacements, velocities] = groups.groups[g].motions(simd, k, motions);
+            let gradient = Tet4::gradient(&element.gradients, &displacements);
+            let (q, state) = remembered::<M, S>(simd, groups, states, run, first);
+            let q = rotation::follow(q, &plus_identity(&gradient));
+            let at = Deformation { gradient, rotation: rotation::matrices(&q), state: &state[..M::STATE_ROWS] };
+            let mut stress = model.stress(-element.volume, &at);
+            if run.stiffness_damping > 0.0 {
+                let rates = Tet4::gradient(&element.gradients, &velocities);
+                let damping = model.differential(-element.volume * run.stiffness_damping, &at, &rates);
+                for (stress, damping) in stress.iter_mut().zip(&damping) {
+                    *stress = plus(stress, Lanes::splat(simd, 1.0), damping);
+                }
+            }
+            let (zero, one) = (Lanes::splat(simd, 0.0), Lanes::splat(simd, 1.0));
+            let corners = Tet4::scatter(&element.gradients, &stress, one);
+            let mut lanes = [CornerForces::default(); LANES];
+            for (c, [x, y, z]) in corners.into_iter().enumerate() {
+                store([x, y, z, zero], &mut lanes, |forces, force| forces[c] = force);
+            }
+            let kept = first.max(tets.start)..(first + S::F64_LANES).min(tets.end);
+            forces[kept.start - tets.start..kept.end - tets.start].copy_from_slice(&lanes[kept.start - first..kept.end - first]);
+        }
     }
 }

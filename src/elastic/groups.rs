@@ -78,6 +78,11 @@ impl TetGroups {
         self.runs.last().map_or(0, |run| run.tets.end)
     }
 
+    /// Tets of whole groups, with those beyond the end.
+    pub fn n_lanes(&self) -> usize {
+        self.groups.len() * LANES
+    }
+
     /// Some tets have a tangent that is not [`Tangent::Warped`].
     pub(super) fn has_general_tangents(&self) -> bool {
         self.runs.iter().any(|run| run.material.model().tangent() == Tangent::General)

@@ -226,7 +226,12 @@ fn the_block_of_an_edge_between_materials_is_the_sum() {
         let edges: Vec<Mat3> = (0..model.pattern.edges.len()).map(|e| edge_block(&found.tangents, model.edge_tets.get(e))).collect();
         let mut a = Operator::default();
         let (state, params, loads) = (State::initial(&model), Params::default(), Loads::default());
-        matrix(SystemInputs { model: &model, state: &state, params: &params, loads: &loads }, &found.tangents, &mut a, &mut vec![]);
+        matrix(
+            SystemInputs { model: &model, state: &state, params: &params, loads: &loads, second_order: &[] },
+            &found.tangents,
+            &mut a,
+            &mut vec![],
+        );
         let rounded: Vec<Mat3> = (0..edges.len()).map(|e| Mat3::from_fn(|r, c| f64::from(singles[2 * e][c][r]))).collect();
         (edges, rounded)
     };

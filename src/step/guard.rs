@@ -10,7 +10,7 @@ mod tests;
 
 use std::ops::Range;
 
-use super::potential::{Potential, Way, gather_impulses};
+use super::potential::{Potential, gather_impulses};
 use super::{StepError, StepInputs};
 use crate::body::BodyRef;
 use crate::contact::Constraint;
@@ -21,9 +21,6 @@ use crate::model::{Body, Model};
 /// A motion is halved at most this often; one that still gains energy is given up but for the common motion of its body.
 /// The hard starts of the study take up to 7.
 const MAX_HALVINGS: u32 = 12;
-/// Rounding of the energy of an element, in parts of its volume times its moduli: a body at rest gains as much.
-const ROUNDING: f64 = 1e-13;
-
 /// Memory of the guard, kept from step to step.
 #[derive(Default)]
 pub(super) struct Guard {
@@ -85,7 +82,7 @@ impl Guard {
         for body in bodies() {
             let from = |node: usize| dv[node] - own[node];
             let course = potential.way(body, from, own);
-            let allowed = allowed(model, body, &course, residual);
+            let allowed = course.allowed(model, body, residual);
             let gain = |part: f64, gains: &[f64]| course.gain(part, gains[body.tets.clone()].iter().sum());
             if gain(1.0, gains) <= allowed {
                 continue;
@@ -119,16 +116,6 @@ fn guarded_bodies(step: &StepInputs) -> Vec<Range<usize>> {
         debug_assert!(!body.tets.is_empty());
     }
     ranges
-}
-
-/// How much a body may gain [J]: what the residual of the solve, and rounding, let it.
-fn allowed(model: &Model, body: &Body, course: &Way, residual: f64) -> f64 {
-    let stiffness = |tet: &crate::model::Tet| {
-        let lame = model.material(tet).lame();
-        (lame.lambda + 2.0 * lame.mu) * tet.volume
-    };
-    let rounding = ROUNDING * model.tets[body.tets.clone()].iter().map(stiffness).sum::<f64>();
-    residual * course.drive * course.length + rounding
 }
 
 /// The velocity of the centre of mass [m/s]; zero of a body that is fixed somewhere.

@@ -14,7 +14,10 @@ use super::StepInputs;
 use crate::contact::Constraint;
 use crate::elastic::{grab_factor, pull};
 use crate::math::Vec3;
-use crate::model::{Body, HeldPoint};
+use crate::model::{Body, HeldPoint, Model, Tet};
+
+/// Rounding of the energy of an element, in parts of its volume times its moduli: a body at rest gains as much.
+const ROUNDING: f64 = 1e-13;
 
 /// The potential in one step.
 pub(super) struct Potential<'a> {
@@ -35,6 +38,16 @@ pub(super) struct Way {
 }
 
 impl Way {
+    /// How much the body may gain [J]: what a residual, as a part of the driving impulse, and rounding let it.
+    pub fn allowed(&self, model: &Model, body: &Body, residual: f64) -> f64 {
+        let stiffness = |tet: &Tet| {
+            let lame = model.material(tet).lame();
+            (lame.lambda + 2.0 * lame.mu) * tet.volume
+        };
+        let rounding = ROUNDING * model.tets[body.tets.clone()].iter().map(stiffness).sum::<f64>();
+        residual * self.drive * self.length + rounding
+    }
+
     /// What the body gains after a part of the way, where its elements gain `strain_energy` [J].
     pub fn gain(&self, part: f64, strain_energy: f64) -> f64 {
         (self.linear + 0.5 * part * self.quadratic) * part + strain_energy
