@@ -80,8 +80,8 @@ impl TetGroups {
         });
     }
 
-    /// Whether the energy of all these elements is quadratic as a step takes it, with their frames kept, and its tangent is
-    /// exact: then the velocities of the step are where the potential is least.
+    /// Whether the energy of all these elements is quadratic as a step takes it, with their frames kept: then the velocities
+    /// of the step are where the potential is least.
     pub fn are_quadratic(&self, tets: &Range<usize>) -> bool {
         self.runs_of(tets).iter().all(|run| run.material.visit(IsQuadratic))
     }
@@ -100,7 +100,7 @@ impl Visitor for IsQuadratic {
     type Output = bool;
 
     fn visit<M: ConstitutiveModel>(self, _: M) -> bool {
-        M::TANGENT == Tangent::Warped && M::IS_TANGENT_EXACT
+        M::TANGENT == Tangent::Warped
     }
 }
 
@@ -179,10 +179,11 @@ fn register<M: ConstitutiveModel, S: Simd>(simd: S, model: &M, groups: &TetGroup
     }
     let at = Deformation { gradient, rotation: rotation::matrices(&q), state };
     let at_end = Deformation { gradient: end, rotation: rotation::matrices(&q_end), state };
-    let gain = model.energy(element.volume, &at_end) - model.energy(element.volume, &at);
+    let at = model.kinematics(&at);
+    let gain = model.energy(element.volume, &model.kinematics(&at_end)) - model.energy(element.volume, &at);
     match way.damping {
         Some(damping) if run.stiffness_damping > 0.0 => {
-            let change = model.differential(element.volume, &at, &rates);
+            let change = model.differential(&at, &model.moduli(element.volume, &at), &rates);
             let part = way.time / damping.time_step;
             let before = groups.gradient(simd, g, k, damping.velocities);
             let along = |a: &Matrix<S>| dot(&change[0], &a[0]) + dot(&change[1], &a[1]) + dot(&change[2], &a[2]);
@@ -230,16 +231,17 @@ impl<M: ConstitutiveModel> WithSimd for ForcesPass<'_, M> {
             let (q, state) = remembered::<M, S>(simd, groups, states, run, first);
             let q = rotation::follow(q, &plus_identity(&gradient));
             let at = Deformation { gradient, rotation: rotation::matrices(&q), state: &state[..M::STATE_ROWS] };
-            let mut stress = model.stress(-element.volume, &at);
+            let at = model.kinematics(&at);
+            let mut stress = model.stress(element.volume, &at);
             if run.stiffness_damping > 0.0 {
                 let rates = Tet4::gradient(&element.gradients, &velocities);
-                let damping = model.differential(-element.volume * run.stiffness_damping, &at, &rates);
+                let damping = model.differential(&at, &model.moduli(element.volume, &at), &rates);
                 for (stress, damping) in stress.iter_mut().zip(&damping) {
-                    *stress = plus(stress, Lanes::splat(simd, 1.0), damping);
+                    *stress = plus(stress, Lanes::splat(simd, run.stiffness_damping), damping);
                 }
             }
             let (zero, one) = (Lanes::splat(simd, 0.0), Lanes::splat(simd, 1.0));
-            let corners = Tet4::scatter(&element.gradients, &stress, one);
+            let corners = Tet4::scatter(&element.gradients, &stress, -one);
             let mut lanes = [CornerForces::default(); LANES];
             for (c, [x, y, z]) in corners.into_iter().enumerate() {
                 store([x, y, z, zero], &mut lanes, |forces, force| forces[c] = force);

@@ -240,18 +240,20 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd, const FOLLOW: bool>(
     }
     let at = Deformation { gradient, rotation, state };
     let rates = Tet4::gradient(&element.gradients, &velocities);
+    let at = model.kinematics(&at);
+    let moduli = model.moduli(element.volume, &at);
     let (zero, one) = (Lanes::splat(simd, 0.0), Lanes::splat(simd, 1.0));
     let (stress, reach) = match iterate {
-        None => (model.predicted_stress(-element.volume, &at, &rates, reach), reach),
+        None => (model.predicted_stress(element.volume, &at, &moduli, &rates, reach), reach),
         Some(Iterate { changes, damped, .. }) => {
             let (beta, step) = (reach + -dt, Lanes::splat(simd, -dt));
             let change = groups.gradient(simd, g, k, changes);
             let mut back = [scaled(&rates[0], beta), scaled(&rates[1], beta), scaled(&rates[2], beta)];
-            let mut stress = model.stress(-element.volume, &at);
             for (back, change) in back.iter_mut().zip(&change) {
                 *back = plus(back, step, change);
             }
-            let moved = model.differential(-element.volume, &at, &back);
+            let mut stress = model.stress(element.volume, &at);
+            let moved = model.differential(&at, &moduli, &back);
             for (stress, moved) in stress.iter_mut().zip(&moved) {
                 *stress = plus(stress, one, moved);
             }
@@ -259,7 +261,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd, const FOLLOW: bool>(
             (stress, Lanes::new(simd, damped[k]).mul_add(beta, reach))
         }
     };
-    let corners = Tet4::scatter(&element.gradients, &stress, one);
+    let corners = Tet4::scatter(&element.gradients, &stress, -one);
     let vectors = match M::TANGENT {
         Tangent::Warped => warped(model, &element, &rotation, reach, dt),
         Tangent::General => [[zero; 4]; Tet4::NODES],
@@ -270,7 +272,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd, const FOLLOW: bool>(
         store([x, y, z, zero], forces, |place, f| place[c] = f);
     }
     if M::TANGENT == Tangent::General {
-        general(model, &element, &at, reach * dt, |edge, axis, column| {
+        general(model, &element, &at, &moduli, reach * dt, |edge, axis, column| {
             store(column, edges, |place, column| place.0[edge][axis] = column.map(T::rounded));
         });
     }
@@ -281,7 +283,8 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd, const FOLLOW: bool>(
 fn general<M: ConstitutiveModel, S: Simd>(
     model: &M,
     element: &Register<S>,
-    at: &Deformation<S>,
+    at: &M::Kinematics<S>,
+    moduli: &M::Moduli<S>,
     factor: Lanes<S>,
     mut keep: impl FnMut(usize, usize, Row<S>),
 ) {
@@ -291,8 +294,8 @@ fn general<M: ConstitutiveModel, S: Simd>(
     for j in 1..Tet4::NODES {
         for axis in 0..3 {
             let mut change = [[zero; 3]; 3];
-            change[axis] = gradients[j];
-            let stress = model.differential(element.volume * factor, at, &change);
+            change[axis] = scaled(&gradients[j], factor);
+            let stress = model.differential(at, moduli, &change);
             for i in 0..j {
                 let [x, y, z] = times_vector(&stress, &gradients[i]);
                 keep(Tet4::edge_number(i, j), axis, [x, y, z, zero]);

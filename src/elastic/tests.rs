@@ -8,7 +8,7 @@ use super::pass::{Inputs, Outputs, Pass};
 use super::stress::gradient;
 use super::*;
 use crate::element::{Element, Tet4, Tet4Rest};
-use crate::material::{ConstitutiveModel, Corotational, Deformation, Lame, Material, Tangent};
+use crate::material::{ConstitutiveModel, Corotational, Deformation, InFrame, Lame, Material, Tangent};
 use crate::math::lanes::{Lanes, Matrix, Row};
 use crate::math::{Mat3, Quat, Vec3};
 use crate::mesh::TetMesh;
@@ -142,8 +142,9 @@ struct Counting(Corotational);
 
 impl ConstitutiveModel for Counting {
     const TANGENT: Tangent = Tangent::General;
-    const IS_TANGENT_EXACT: bool = true;
     const STATE_ROWS: usize = 2;
+    type Kinematics<S: pulp::Simd> = InFrame<S>;
+    type Moduli<S: pulp::Simd> = [Lanes<S>; 2];
 
     fn new(material: &Material) -> Self {
         Self(Corotational::new(material))
@@ -153,17 +154,29 @@ impl ConstitutiveModel for Counting {
         self.0.lame()
     }
 
-    fn energy<S: pulp::Simd>(&self, volume: Lanes<S>, at: &Deformation<S>) -> Lanes<S> {
+    fn kinematics<S: pulp::Simd>(&self, at: &Deformation<S>) -> InFrame<S> {
+        assert_eq!(at.state.len(), 2);
+        self.0.kinematics(at)
+    }
+
+    fn energy<S: pulp::Simd>(&self, volume: Lanes<S>, at: &InFrame<S>) -> Lanes<S> {
         self.0.energy(volume, at)
     }
 
-    fn stress<S: pulp::Simd>(&self, volume: Lanes<S>, at: &Deformation<S>) -> Matrix<S> {
+    fn stress<S: pulp::Simd>(&self, volume: Lanes<S>, at: &InFrame<S>) -> Matrix<S> {
         self.0.stress(volume, at)
     }
 
-    fn differential<S: pulp::Simd>(&self, volume: Lanes<S>, at: &Deformation<S>, change: &Matrix<S>) -> Matrix<S> {
-        assert_eq!(at.state.len(), 2);
-        self.0.differential(volume, at, change)
+    fn moduli<S: pulp::Simd>(&self, volume: Lanes<S>, at: &InFrame<S>) -> [Lanes<S>; 2] {
+        self.0.moduli(volume, at)
+    }
+
+    fn differential<S: pulp::Simd>(&self, at: &InFrame<S>, moduli: &[Lanes<S>; 2], change: &Matrix<S>) -> Matrix<S> {
+        self.0.differential(at, moduli, change)
+    }
+
+    fn derivative<S: pulp::Simd>(&self, volume: Lanes<S>, at: &InFrame<S>, change: &Matrix<S>) -> Matrix<S> {
+        self.0.derivative(volume, at, change)
     }
 
     fn advance<S: pulp::Simd>(&self, gradient: &Matrix<S>, _: &Matrix<S>, time_step: f64, state: &mut [Row<S>]) {

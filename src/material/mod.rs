@@ -9,6 +9,7 @@ mod contract;
 mod tests;
 
 pub use contract::{ConstitutiveModel, Deformation, Tangent, warped_differential};
+pub use corotational::InFrame;
 
 use pulp::Scalar;
 
@@ -88,17 +89,25 @@ macro_rules! models {
 
             /// Energy density [J/m^3] at one point.
             pub fn energy(&self, at: &Deformation<Scalar>) -> f64 {
-                match self { $(Self::$model(model) => model.energy(Lanes::from(1.0), at).into()),* }
+                match self { $(Self::$model(model) => model.energy(Lanes::from(1.0), &model.kinematics(at)).into()),* }
             }
 
             /// First Piola-Kirchhoff stress [Pa] at one point.
             pub fn stress(&self, at: &Deformation<Scalar>) -> Mat3 {
-                match self { $(Self::$model(model) => to_matrix(&model.stress(Lanes::from(1.0), at))),* }
+                match self { $(Self::$model(model) => to_matrix(&model.stress(Lanes::from(1.0), &model.kinematics(at)))),* }
             }
 
             /// Change of the stress [Pa] with a change of G, as the matrix of a step takes it.
             pub fn differential(&self, at: &Deformation<Scalar>, change: &Mat3) -> Mat3 {
-                match self { $(Self::$model(model) => to_matrix(&model.differential(Lanes::from(1.0), at, &from_matrix(change)))),* }
+                match self { $(Self::$model(model) => {
+                    let at = model.kinematics(at);
+                    to_matrix(&model.differential(&at, &model.moduli(Lanes::from(1.0), &at), &from_matrix(change)))
+                }),* }
+            }
+
+            /// Derivative of the stress [Pa] along a change of G.
+            pub fn derivative(&self, at: &Deformation<Scalar>, change: &Mat3) -> Mat3 {
+                match self { $(Self::$model(model) => to_matrix(&model.derivative(Lanes::from(1.0), &model.kinematics(at), &from_matrix(change)))),* }
             }
 
             pub fn visit<V: Visitor>(self, visitor: V) -> V::Output {
