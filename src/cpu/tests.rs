@@ -1,6 +1,8 @@
 //! The outer passes of corrected warped compliance on a pile of soft cubes (`contact-study.md` 8), and the matrix of a
 //! turned body.
 
+mod integration;
+
 use std::sync::Arc;
 
 use super::*;
