@@ -111,6 +111,9 @@ pub enum Integration {
 impl Integration {
     pub const ALL: [(&'static str, Self); 3] = [("semi_implicit", Self::SemiImplicit), ("newton", Self::Newton), ("bdf2", Self::Bdf2)];
 
+    /// All names, for what lists them.
+    pub const NAMES: [&'static str; Self::ALL.len()] = [Self::ALL[0].0, Self::ALL[1].0, Self::ALL[2].0];
+
     /// By the word that scenes use.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, choice)| *choice)

@@ -142,6 +142,7 @@ impl Simulation {
             _ => self.params,
         };
         self.backend.check_method(params.method)?;
+        self.backend.check_integration(params.integration).map_err(SimulationError::Integration)?;
         self.stepper.set_state(&state)?;
         self.params = params;
         self.continue_from(header.step, held);

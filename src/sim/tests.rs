@@ -5,6 +5,7 @@ mod large_bodies;
 use std::path::PathBuf;
 
 use super::*;
+use crate::model::Integration;
 use crate::scene::{BackendChoice, Scene, build};
 
 /// A soft cube that falls onto a floor beside a rigid block.
@@ -101,11 +102,11 @@ fn grab(id: u32) -> Command {
 }
 
 /// One of each kind, for a simulation in which the grab 1 is in progress.
-fn all_commands() -> [Command; 7] {
+fn all_commands() -> [Command; 8] {
     // A new command belongs into the list.
     let _complete = |command: Command| match command {
         Command::Grab { .. } | Command::MoveGrab { .. } | Command::ReleaseGrab { .. } => {}
-        Command::SetGravity(_) | Command::SetTimeStep(_) | Command::SetMaxStepMs(_) | Command::Reset => {}
+        Command::SetGravity(_) | Command::SetTimeStep(_) | Command::SetMaxStepMs(_) | Command::SetIntegration(_) | Command::Reset => {}
     };
     [
         grab(2),
@@ -114,6 +115,7 @@ fn all_commands() -> [Command; 7] {
         Command::SetGravity(Vec3::new(1.0, -3.0, 0.5)),
         Command::SetTimeStep(0.007),
         Command::SetMaxStepMs(0.01),
+        Command::SetIntegration(Integration::SemiImplicit),
         Command::Reset,
     ]
 }

@@ -40,7 +40,10 @@ fn explore() {
             let mut stepper = stepper(&model);
             let reports: Vec<StepReport> = (0..20).map(|_| stepper.step(&params, &Loads::default()).unwrap()).collect();
             let last = reports.last().unwrap();
-            println!("{material:?} {tolerance:e}: {} its, residual {:e}, linear {}", last.newton_iterations, last.newton_residual, last.iterations);
+            println!(
+                "{material:?} {tolerance:e}: {} its, residual {:e}, linear {}",
+                last.newton_iterations, last.newton_residual, last.iterations
+            );
         }
         // Spin.
         let model = bar(material, 0.3, false, 0.0);
@@ -57,12 +60,17 @@ fn explore() {
                 its += stepper.step(&params, &Loads::default()).unwrap().newton_iterations;
             }
             let state = stepper.state().unwrap();
-            println!("{material:?} {integration:?} L {} E {} its {its}", angular_momentum(&model, state).norm() / before.0, total_energy(&model, state) / before.1);
+            println!(
+                "{material:?} {integration:?} L {} E {} its {its}",
+                angular_momentum(&model, state).norm() / before.0,
+                total_energy(&model, state) / before.1
+            );
         }
         // Order.
         let model = bar(material, 0.3, true, 0.0);
         let end = |integration: Integration, n: u32| {
-            let params = Params { integration, time_step: 0.16 / f64::from(n), tolerance: 1e-10, newton_tolerance: 1e-10, ..Params::default() };
+            let params =
+                Params { integration, time_step: 0.16 / f64::from(n), tolerance: 1e-10, newton_tolerance: 1e-10, ..Params::default() };
             let mut stepper = stepper(&model);
             for _ in 0..n {
                 stepper.step(&params, &Loads::default()).unwrap();
