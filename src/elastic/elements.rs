@@ -106,7 +106,7 @@ impl TetGroups {
         }
         let (rotations, states) = states.split_at_mut(n);
         let outputs = Outputs { tets: 0..n, rotations, states, forces, gradients: &mut tangents.gradients, edges: &mut tangents.edges };
-        pass::<T, FOLLOW>(Inputs { groups: self, motions, dt, iterate }, &self.runs, outputs);
+        pass(Inputs { groups: self, motions, dt, follow: FOLLOW, iterate }, &self.runs, outputs);
     }
 }
 
