@@ -1,6 +1,7 @@
 //! The outer passes of corrected warped compliance on a pile of soft cubes (`contact-study.md` 8), and the matrix of a
 //! turned body.
 
+mod hard_starts;
 mod integration;
 
 use std::sync::Arc;

@@ -158,7 +158,7 @@ pub fn matrix(inputs: SystemInputs, tangents: &Tangents<f64>, a: &mut Operator, 
     let fill = |i: usize, part: &mut [Mat3]| {
         let (row, diagonal) = (pattern.row(i), pattern.diagonals[i] as usize);
         let first = row.start;
-        let mut sum = Mat3::identity() * (model.node_masses[i] * inputs.inertia(i).factor);
+        let mut sum = Mat3::identity() * (model.node_masses[i] * inputs.mass_factor(model.node_bodies[i] as usize));
         for b in row.start..diagonal {
             part[b - first] = edge_blocks[pattern.block_edges[b] as usize].transpose();
             sum -= part[b - first];

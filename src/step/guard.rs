@@ -5,9 +5,6 @@
 //! A body whose elements are all corotational is not looked at: with the frames of the step its potential is quadratic,
 //! and the velocities of the step are where that is least. Every other body costs a pass over its energies.
 
-#[cfg(test)]
-mod tests;
-
 use std::ops::Range;
 
 use super::potential::{Potential, gather_impulses};
@@ -19,8 +16,8 @@ use crate::math::Vec3;
 use crate::model::{Body, Model};
 
 /// A motion is halved at most this often; one that still gains energy is given up but for the common motion of its body.
-/// The hard starts of the study take up to 7.
 const MAX_HALVINGS: u32 = 12;
+
 /// Memory of the guard, kept from step to step.
 #[derive(Default)]
 pub(super) struct Guard {

@@ -29,7 +29,7 @@ pub struct ImplicitStepper<B> {
     certificate: InjectivityCertificate,
     pub(crate) state: State,
     work: Work,
-    newton: Newton,
+    pub(crate) newton: Newton,
     hanging: Hanging,
 }
 
