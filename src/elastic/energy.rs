@@ -173,7 +173,7 @@ fn register<M: ConstitutiveModel, S: Simd>(simd: S, model: &M, groups: &TetGroup
     let end: Matrix<S> = [plus(&gradient[0], time, &rates[0]), plus(&gradient[1], time, &rates[1]), plus(&gradient[2], time, &rates[2])];
     let (mut q, state) = remembered::<M, S>(simd, groups, way.states, run, first);
     let (state, mut q_end) = (&state[..M::STATE_ROWS], q);
-    if M::TANGENT == Tangent::General || way.turns_frames {
+    if M::TANGENT != Tangent::Warped || way.turns_frames {
         q = rotation::follow(q, &plus_identity(&gradient));
         q_end = rotation::follow(q, &plus_identity(&end));
     }

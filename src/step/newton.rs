@@ -61,7 +61,7 @@ pub(crate) struct Newton {
 }
 
 /// What comes after an iteration.
-pub(super) enum Next {
+pub(crate) enum Next {
     Linearise,
     Done {
         /// The last way was not gone to its end, so that contacts are not where they were solved.

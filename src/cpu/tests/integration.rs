@@ -150,15 +150,15 @@ fn residuals(model: MaterialModel, stretch: Vec3) -> Vec<f64> {
     let mut stepper = stepper(&bar);
     stepper.set_state(&moving(&bar, displacement, |_| Vec3::zeros())).unwrap();
     stepper.step(&Params { time_step: 2e-3, ..params(Integration::Newton, 1e-11) }, &Loads::default()).unwrap();
-    println!("{model:?}, stretched by {:?}: {:.1e?}", stretch.as_slice(), stepper.newton.residuals);
+    println!("{model:?}, stretched by {:?}: {:?}", stretch.as_slice(), stepper.newton.residuals);
     stepper.newton.residuals.clone()
 }
 
-/// Where no element is compressed the matrix is the exact tangent, and the residual falls quadratically; elsewhere it was
-/// made positive, and the residual falls by a good part in each iteration.
+/// Where no element is compressed the matrix of a principal model is the exact tangent, and the residual falls quadratically;
+/// elsewhere it was made positive, and the residual falls by a good part in each iteration.
 #[test]
 fn the_residual_of_a_bent_bar_falls_quadratically() {
-    for model in [MaterialModel::NeoHookean, MaterialModel::StableNeoHookean] {
+    for model in [MaterialModel::NeoHookean, MaterialModel::MooneyRivlin] {
         let pulled = residuals(model, Vec3::new(0.4, 0.2, 0.2));
         let [.., before, last] = pulled[..] else { panic!("{pulled:?}") };
         assert!(pulled.len() <= 5 && last < 1e-11, "{pulled:?}");
