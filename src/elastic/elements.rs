@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::groups::{NodeMotion, TetGroups, gather_motions};
-use super::pass::{Inputs, Outputs, pass};
+use super::pass::{Inputs, Iterate, Outputs, pass};
 use super::rotation::Quaternion;
 use crate::element::{Element, Tet4};
 use crate::material::Tangent;
@@ -90,6 +90,19 @@ impl TetGroups {
         forces: &mut Vec<CornerForces>,
         tangents: &mut Tangents<T>,
     ) {
+        self.pass_about::<T, FOLLOW>(states, motions, None, dt, forces, tangents);
+    }
+
+    /// The same about an iterate of the non-linear step.
+    pub fn pass_about<T: Precision, const FOLLOW: bool>(
+        &self,
+        states: &mut [[f64; 4]],
+        motions: &[NodeMotion],
+        iterate: Option<Iterate>,
+        dt: f64,
+        forces: &mut Vec<CornerForces>,
+        tangents: &mut Tangents<T>,
+    ) {
         let n = self.n_tets();
         forces.resize(n, Default::default());
         let has_vectors = self.has_tangents(Tangent::Warped) || self.has_tangents(Tangent::Mixed);
@@ -106,7 +119,7 @@ impl TetGroups {
             volume_gradients: &mut tangents.volume_gradients,
             edges: &mut tangents.edges,
         };
-        pass(Inputs { groups: self, motions, dt, follow: FOLLOW }, &self.runs, outputs);
+        pass(Inputs { groups: self, motions, dt, follow: FOLLOW, iterate }, &self.runs, outputs);
     }
 }
 

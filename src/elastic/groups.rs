@@ -78,6 +78,11 @@ impl TetGroups {
         self.runs.last().map_or(0, |run| run.tets.end)
     }
 
+    /// Tets of whole groups, with those beyond the end.
+    pub fn n_lanes(&self) -> usize {
+        self.groups.len() * LANES
+    }
+
     /// Some tets have a tangent of this form.
     pub(super) fn has_tangents(&self, tangent: Tangent) -> bool {
         self.runs.iter().any(|run| run.material.model().tangent() == tangent)

@@ -164,7 +164,7 @@ impl Bench {
 
     fn cpu_system(&self) -> (Vec<Vec3>, Operator) {
         let (model, elements) = (&self.model, self.cpu_elements(&self.state));
-        let inputs = SystemInputs { model, state: &self.state, params: &self.params, loads: &self.loads };
+        let inputs = SystemInputs { model, state: &self.state, params: &self.params, loads: &self.loads, second_order: &[] };
         let (mut rhs, mut a) = (vec![Vec3::zeros(); model.n_nodes()], Operator::default());
         crate::elastic::right_hand_side(inputs, &elements.forces, &mut rhs);
         crate::elastic::matrix(inputs, &elements.tangents, &mut a, &mut vec![]);

@@ -18,6 +18,7 @@ use egui::{Rect, Response, Ui};
 use super::recent::Recent;
 use super::worker::{Notice, Snapshot};
 use crate::math::Vec3;
+use crate::model::Integration;
 use crate::record::FilmFormat;
 use crate::render::ViewOptions;
 use crate::scene::{self, Scene};
@@ -53,6 +54,7 @@ pub enum Action {
     SetTimeStep(f64),
     /// [ms]
     SetMaxStepMs(f64),
+    SetIntegration(Integration),
 }
 
 /// State that the panels keep between frames.
