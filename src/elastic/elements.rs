@@ -2,8 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::groups::{NodeMotion, TetGroups, gather_motions};
+use super::groups::{NodeMotion, Patches, TetGroups, gather_motions};
 use super::pass::{Inputs, Outputs, pass};
+use super::patches::{self, EdgeBlock};
 use super::rotation::Quaternion;
 use crate::element::{Element, Tet4};
 use crate::model::{Model, State};
@@ -12,8 +13,17 @@ use crate::model::{Model, State};
 /// instructions.
 #[derive(Clone, Debug, Default)]
 pub struct Elements {
-    pub forces: Vec<CornerForces>,
+    pub forces: Forces,
     pub tangents: Tangents<f64>,
+}
+
+/// Forces on the corners of all elements [N].
+#[derive(Clone, Debug, Default)]
+pub struct Forces {
+    /// Of tets; nothing of those that are parts of other elements.
+    pub tets: Vec<CornerForces>,
+    /// Of elements of several tets, corner by corner ([`Model::patch_corners`]).
+    pub patches: Vec<[f64; 4]>,
 }
 
 /// Elastic and stiffness-damping force on each corner of a tet [N], evaluated at the linear prediction `x + (dt +
@@ -27,6 +37,8 @@ pub struct Tangents<T> {
     pub gradients: Vec<CornerGradients<T>>,
     /// Blocks of elements with a general tangent, zero in other elements; empty where no element has such a tangent.
     pub edges: Vec<EdgeTangents<T>>,
+    /// Blocks of the edges of elements of several tets, of which each has [`Element::EDGES`].
+    pub patches: Vec<EdgeBlock<T>>,
 }
 
 /// sqrt(mu V (dt^2 + dt beta)) R g_c for each corner of a tet, followed by lambda/mu: the matrix block of corners (i,
@@ -70,30 +82,55 @@ impl Tangents<f64> {
             rounded.0 = exact.0.map(|block| block.map(|column| column.map(|x| x as f32)));
         };
         rounded.edges.par_iter_mut().with_min_len(1024).zip(&self.edges).for_each(round);
+        rounded.patches.resize(self.patches.len(), EdgeBlock::default());
+        let round = |(rounded, exact): (&mut EdgeBlock<f32>, &EdgeBlock<f64>)| *rounded = exact.map(|column| column.map(|x| x as f32));
+        rounded.patches.par_iter_mut().with_min_len(4096).zip(&self.patches).for_each(round);
     }
 }
 
 impl TetGroups {
-    /// Forces and tangents of all tets, with their rotations and states followed from those of the last step; or,
+    /// Forces and tangents of all elements, with their rotations and states followed from those of the last step; or,
     /// without `FOLLOW`, with those that are given. `states`: see [`State::rotations`].
     pub fn pass<T: Precision, const FOLLOW: bool>(
         &self,
         states: &mut [[f64; 4]],
         motions: &[NodeMotion],
         dt: f64,
-        forces: &mut Vec<CornerForces>,
+        forces: &mut Forces,
         tangents: &mut Tangents<T>,
     ) {
-        let n = self.n_tets();
-        forces.resize(n, Default::default());
+        let n = self.n_tets;
+        forces.tets.resize(n, Default::default());
         tangents.gradients.resize(n, CornerGradients::default());
         tangents.edges.clear();
         if self.has_general_tangents() {
             tangents.edges.resize(n, EdgeTangents::default());
         }
         let (rotations, states) = states.split_at_mut(n);
-        let outputs = Outputs { tets: 0..n, rotations, states, forces, gradients: &mut tangents.gradients, edges: &mut tangents.edges };
-        pass::<T, FOLLOW>(Inputs { groups: self, motions, dt }, &self.runs, outputs);
+        for stretch in self.stretches.iter().filter(|stretch| !stretch.is_empty()) {
+            let runs = &self.runs[stretch.clone()];
+            let tets = runs[0].tets.start..runs[runs.len() - 1].tets.end;
+            let first_row = runs[0].first_row;
+            let edges = if tangents.edges.is_empty() { 0..0 } else { tets.clone() };
+            let outputs = Outputs {
+                rotations: &mut rotations[tets.clone()],
+                states: &mut states[first_row..],
+                forces: &mut forces.tets[tets.clone()],
+                gradients: &mut tangents.gradients[tets.clone()],
+                edges: &mut tangents.edges[edges],
+                tets,
+            };
+            pass::<T, FOLLOW>(Inputs { groups: self, motions, dt }, runs, outputs);
+        }
+        let Some(Patches { cells, tets10, n_corners, n_edges }) = &self.patches else { return };
+        forces.patches.resize(n_corners[1], [0.0; 4]);
+        tangents.patches.resize(n_edges[1], EdgeBlock::default());
+        let (cell_forces, tet_forces) = forces.patches.split_at_mut(n_corners[0]);
+        let (cell_edges, tet_edges) = tangents.patches.split_at_mut(n_edges[0]);
+        let inputs = patches::Inputs { motions, dt };
+        let of_cells = patches::Outputs { firsts: [0; 3], rotations: &mut *rotations, states: &mut *states, forces: cell_forces, edges: cell_edges };
+        cells.pass::<T, FOLLOW>(inputs, of_cells);
+        tets10.pass::<T, FOLLOW>(inputs, patches::Outputs { firsts: [0; 3], rotations, states, forces: tet_forces, edges: tet_edges });
     }
 }
 
@@ -101,7 +138,6 @@ impl TetGroups {
 pub fn elements(model: &Model, state: &State, dt: f64) -> (Elements, Vec<Quaternion>) {
     let (mut found, mut motions, mut states) = (Elements::default(), vec![], state.rotations.clone());
     gather_motions(&state.displacements, &state.velocities, &mut motions);
-    let groups = TetGroups::new(&model.tets, &model.materials);
-    groups.pass::<_, true>(&mut states, &motions, dt, &mut found.forces, &mut found.tangents);
+    TetGroups::of(model).pass::<_, true>(&mut states, &motions, dt, &mut found.forces, &mut found.tangents);
     (found, states)
 }

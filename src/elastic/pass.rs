@@ -5,7 +5,7 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::elements::{CornerForces, CornerGradients, EdgeTangents, Precision};
-use super::groups::{LANES, NodeMotion, Register, Run, TetGroups, as_rows_mut, store};
+use super::groups::{LANES, NodeMotion, Register, Run, TetGroups, load, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
 use crate::material::{ConstitutiveModel, Deformation, Lame, Tangent, Visitor};
@@ -286,14 +286,4 @@ fn warped<M: ConstitutiveModel, S: Simd>(
     let turned: Vectors<S> = Tet4::scatter(&element.gradients, rotation, scale);
     let ratio = scale * 0.0 + lambda / mu;
     turned.map(|[x, y, z]| [x, y, z, ratio])
-}
-
-/// Four numbers of each lane.
-#[inline(always)]
-fn load<S: Simd>(simd: S, of: impl Fn(usize) -> [f64; 4]) -> Row<S> {
-    let mut rows = [simd.splat_f64s(0.0); 4];
-    for (lane, row) in as_rows_mut::<S>(&mut rows).iter_mut().enumerate() {
-        *row = of(lane);
-    }
-    Lanes::join(simd, rows)
 }

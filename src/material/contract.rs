@@ -27,6 +27,15 @@ pub enum Tangent {
     General,
 }
 
+/// How much larger a point has become, as a model measures it: J, or the trace of a strain.
+#[derive(Clone, Copy, Debug)]
+pub struct VolumeChange<S: Simd> {
+    /// theta [-]
+    pub value: Lanes<S>,
+    /// d theta / d F
+    pub gradient: Matrix<S>,
+}
+
 /// A hyper-elastic solid: energy, first Piola-Kirchhoff stress and tangent at one point, for as many elements as the
 /// processor takes side by side.
 ///
@@ -37,6 +46,10 @@ pub enum Tangent {
 /// How it enters a step. At the start of a step the pass follows the rotation R of each element and calls
 /// [`Self::advance`]; both are kept when the step is accepted and dropped when it fails. Then the forces are those of
 /// [`Self::predicted_stress`], the matrix those of [`Self::differential`].
+///
+/// Locking. Elements of several points replace the volume change theta of their points by its mean
+/// (`materials-study.md` 3). So the energy must be that of [`Self::without_volume_energy`] plus a function U of theta,
+/// which is [`Self::volume_energy`].
 ///
 /// Preconditioning. The factor of the rest pose and the coarse spaces take the matrix for that of the rest pose,
 /// node by node turned by R. For [`Tangent::Warped`] that is true up to differences of rotation between neighbours,
@@ -105,6 +118,14 @@ pub trait ConstitutiveModel: Copy + Send + Sync + 'static {
         let (stress, change) = (self.stress(volume, at), self.rate_differential(at, moduli, rates));
         [plus(&stress[0], time, &change[0]), plus(&stress[1], time, &change[1]), plus(&stress[2], time, &change[2])]
     }
+
+    /// The same model without its energy of volume changes: the first of Lame's parameters is 0 in it.
+    fn without_volume_energy(&self) -> Self;
+
+    fn volume_change<S: Simd>(&self, at: &Self::Kinematics<S>) -> VolumeChange<S>;
+
+    /// U, its slope and its curvature [J/m^3] at a volume change; a curvature that is negative is given as 0.
+    fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3];
 
     /// Takes what an element remembered when the last step was accepted to the start of the next step [s], G and R
     /// being those of that start.

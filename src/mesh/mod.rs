@@ -10,6 +10,7 @@ mod kuhn;
 mod mass;
 pub mod measure;
 mod outside;
+pub mod quadratic;
 mod read;
 pub mod shapes;
 mod slivers;

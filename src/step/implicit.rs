@@ -56,7 +56,7 @@ impl<B: Backend> ImplicitStepper<B> {
         let surfaces = Surfaces::new(&model)?;
         let bvh = Bvh::carried(&surfaces.mesh, &surfaces.rest, &Surfaces::hosts(&model));
         let certificate = InjectivityCertificate::new(&model, &surfaces.mesh, &surfaces.rest);
-        let groups = TetGroups::new(&model.tets, &model.materials);
+        let groups = TetGroups::of(&model);
         let (state, work) = (State::initial(&model), Work::new(&model));
         Ok(Self { backend, clock, groups, state, work, hanging: Hanging::default(), model, surfaces, bvh, certificate })
     }
