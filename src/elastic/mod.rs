@@ -11,6 +11,8 @@ mod rest_pose;
 pub(crate) mod rotation;
 mod stress;
 #[cfg(test)]
+mod patch_tests;
+#[cfg(test)]
 mod tests;
 
 pub use assembly::{SystemInputs, edge_block, link, matrix, right_hand_side, rigid_right_hand_side, single_blocks};
