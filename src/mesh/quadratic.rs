@@ -20,6 +20,59 @@ pub const NODES: usize = 10;
 /// Sorted.
 pub type Middles = [([u32; 2], Vec3)];
 
+/// Where edges of tets of ten nodes have their middle [m], found by the places of their ends: those stay as they are
+/// when a mesh is mended, unlike numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EdgeMiddles {
+    /// Sorted.
+    edges: Vec<(Ends, Vec3)>,
+}
+
+/// The bits of both ends of an edge, the lesser first.
+type Ends = [[u64; 3]; 2];
+
+/// Middles off the straight edge by less than this part of its length are rounded.
+const STRAIGHT: f64 = 1e-9;
+
+impl EdgeMiddles {
+    /// From both ends and the middle of each edge; of edges that are there twice one counts.
+    pub fn new(edges: impl Iterator<Item = [Vec3; 3]>) -> Self {
+        let mut edges: Vec<(Ends, Vec3)> = edges.map(|[a, b, middle]| (ends(&a, &b), middle)).collect();
+        edges.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| bits(&a.1).cmp(&bits(&b.1))));
+        edges.dedup_by_key(|(ends, _)| *ends);
+        Self { edges }
+    }
+
+    /// Without tets of ten nodes.
+    pub fn is_empty(&self) -> bool {
+        self.edges.is_empty()
+    }
+
+    /// Of the edges of a mesh, those that are not in the middle between their ends; sorted.
+    pub fn on(&self, mesh: &TetMesh) -> Vec<([u32; 2], Vec3)> {
+        if self.is_empty() {
+            return vec![];
+        }
+        let middle_of = |edge: [u32; 2]| {
+            let [a, b] = edge.map(|node| mesh.positions[node as usize]);
+            let found = self.edges.binary_search_by_key(&ends(&a, &b), |(ends, _)| *ends).ok()?;
+            let middle = self.edges[found].1;
+            ((middle - (a + b) * 0.5).norm() > STRAIGHT * (a - b).norm()).then_some((edge, middle))
+        };
+        mesh.edges().into_iter().filter_map(middle_of).collect()
+    }
+}
+
+fn bits(p: &Vec3) -> [u64; 3] {
+    // The two zeros are one place.
+    [p.x, p.y, p.z].map(|x| (x + 0.0).to_bits())
+}
+
+fn ends(a: &Vec3, b: &Vec3) -> Ends {
+    let (a, b) = (bits(a), bits(b));
+    [a.min(b), a.max(b)]
+}
+
 /// The parts at the corners.
 const CORNERS: [[usize; 4]; 4] = [[0, 4, 5, 6], [4, 1, 7, 8], [5, 7, 2, 9], [6, 8, 9, 3]];
 /// The parts of the octahedron between them, around each of its diagonals.
