@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::groups::{NodeMotion, Patches, TetGroups, gather_motions};
 use super::pass::{Inputs, Outputs, pass};
-use super::patches::{self, EdgeBlock};
+use super::patches::{self, EdgeBlock, EdgeBlocks};
 use super::rotation::Quaternion;
 use crate::element::{Element, Tet4};
 use crate::model::{Model, State};
@@ -55,6 +55,7 @@ pub struct EdgeTangents<T>(pub [[[T; 4]; 3]; Tet4::EDGES]);
 /// The type of number that tangents are kept in.
 pub trait Precision: Copy + Default + Send + Sync {
     fn rounded(value: f64) -> Self;
+    fn edges(blocks: &mut [EdgeBlock<Self>]) -> EdgeBlocks<'_>;
 }
 
 impl Precision for f64 {
@@ -62,12 +63,20 @@ impl Precision for f64 {
     fn rounded(value: f64) -> Self {
         value
     }
+
+    fn edges(blocks: &mut [EdgeBlock<f64>]) -> EdgeBlocks<'_> {
+        EdgeBlocks::Double(blocks)
+    }
 }
 
 impl Precision for f32 {
     #[inline(always)]
     fn rounded(value: f64) -> Self {
         value as f32
+    }
+
+    fn edges(blocks: &mut [EdgeBlock<f32>]) -> EdgeBlocks<'_> {
+        EdgeBlocks::Single(blocks)
     }
 }
 
@@ -120,17 +129,18 @@ impl TetGroups {
                 edges: &mut tangents.edges[edges],
                 tets,
             };
-            pass::<T, FOLLOW>(Inputs { groups: self, motions, dt }, runs, outputs);
+            pass(Inputs { groups: self, motions, dt, follow: FOLLOW }, runs, outputs);
         }
         let Some(Patches { cells, tets10, n_corners, n_edges }) = &self.patches else { return };
         forces.patches.resize(n_corners[1], [0.0; 4]);
         tangents.patches.resize(n_edges[1], EdgeBlock::default());
         let (cell_forces, tet_forces) = forces.patches.split_at_mut(n_corners[0]);
         let (cell_edges, tet_edges) = tangents.patches.split_at_mut(n_edges[0]);
-        let inputs = patches::Inputs { motions, dt };
-        let of_cells = patches::Outputs { firsts: [0; 3], rotations: &mut *rotations, states: &mut *states, forces: cell_forces, edges: cell_edges };
-        cells.pass::<T, FOLLOW>(inputs, of_cells);
-        tets10.pass::<T, FOLLOW>(inputs, patches::Outputs { firsts: [0; 3], rotations, states, forces: tet_forces, edges: tet_edges });
+        let inputs = patches::Inputs { motions, dt, follow: FOLLOW };
+        let edges = T::edges(cell_edges);
+        cells.pass(inputs, patches::Outputs { firsts: [0; 3], rotations: &mut *rotations, states: &mut *states, forces: cell_forces, edges });
+        let edges = T::edges(tet_edges);
+        tets10.pass(inputs, patches::Outputs { firsts: [0; 3], rotations, states, forces: tet_forces, edges });
     }
 }
 

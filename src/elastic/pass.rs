@@ -26,6 +26,8 @@ pub(super) struct Inputs<'a> {
     pub motions: &'a [NodeMotion],
     /// [s]
     pub dt: f64,
+    /// Rotations and states are followed from those of the last step; else taken as they are.
+    pub follow: bool,
 }
 
 /// The pass writes these for some consecutive tets.
@@ -56,6 +58,12 @@ impl<'a, T: Precision> Outputs<'a, T> {
         }
     }
 
+    #[inline(always)]
+    fn all(&mut self) -> Outputs<'_, T> {
+        let Self { tets, rotations, states, forces, gradients, edges } = self;
+        Outputs { tets: tets.clone(), rotations, states, forces, gradients, edges }
+    }
+
     /// The places of the tets before `tet` and those of the tets from it on; `rows` rows of state belong to the former.
     fn split_at(self, tet: usize, rows: usize) -> [Self; 2] {
         let n = tet - self.tets.start;
@@ -80,53 +88,52 @@ impl<'a, T: Precision> Outputs<'a, T> {
 }
 
 /// Fills `outputs`, the tets of `runs`; halves of the runs, then halves of a long run to different threads.
-pub(super) fn pass<T: Precision, const FOLLOW: bool>(inputs: Inputs, runs: &[Run], outputs: Outputs<T>) {
+pub(super) fn pass<T: Precision>(inputs: Inputs, runs: &[Run], outputs: Outputs<T>) {
     match runs {
         [] => {}
-        [run] if outputs.tets.len() <= CHUNK => run.material.visit(OfRun::<T, FOLLOW> { inputs, run, outputs }),
+        [run] if outputs.tets.len() <= CHUNK => run.material.visit(OfRun::<T> { inputs, run, outputs }),
         [run] => {
             let middle = (outputs.tets.start + outputs.tets.len() / 2).next_multiple_of(CHUNK);
             if middle >= outputs.tets.end {
-                return run.material.visit(OfRun::<T, FOLLOW> { inputs, run, outputs });
+                return run.material.visit(OfRun::<T> { inputs, run, outputs });
             }
             let rows = (middle - outputs.tets.start) * run.rows_of_tet;
             let [before, after] = outputs.split_at(middle, rows);
-            rayon::join(|| pass::<T, FOLLOW>(inputs, runs, before), || pass::<T, FOLLOW>(inputs, runs, after));
+            rayon::join(|| pass(inputs, runs, before), || pass(inputs, runs, after));
         }
         _ => {
             let (first, second) = runs.split_at(runs.len() / 2);
             let [before, after] = outputs.split_at(second[0].tets.start, second[0].first_row - first[0].first_row);
-            rayon::join(|| pass::<T, FOLLOW>(inputs, first, before), || pass::<T, FOLLOW>(inputs, second, after));
+            rayon::join(|| pass(inputs, first, before), || pass(inputs, second, after));
         }
     }
 }
 
 /// Tets of one material, on one thread.
-struct OfRun<'a, T, const FOLLOW: bool> {
+struct OfRun<'a, T> {
     inputs: Inputs<'a>,
     run: &'a Run,
     outputs: Outputs<'a, T>,
 }
 
-impl<T: Precision, const FOLLOW: bool> Visitor for OfRun<'_, T, FOLLOW> {
+impl<T: Precision> Visitor for OfRun<'_, T> {
     type Output = ();
 
     fn visit<M: ConstitutiveModel>(self, model: M) {
         let Self { inputs, run, outputs } = self;
-        Arch::new().dispatch(Pass::<_, _, FOLLOW> { model, stiffness_damping: run.stiffness_damping, inputs, outputs });
+        Arch::new().dispatch(Pass { model, stiffness_damping: run.stiffness_damping, inputs, outputs });
     }
 }
 
-/// The tets of one thread, all of one model. Rotations and states are followed from those of the last step, or,
-/// without `FOLLOW`, taken as they are.
-pub(super) struct Pass<'a, M, T, const FOLLOW: bool> {
+/// The tets of one thread, all of one model.
+pub(super) struct Pass<'a, M, T> {
     pub model: M,
     pub stiffness_damping: f64,
     pub inputs: Inputs<'a>,
     pub outputs: Outputs<'a, T>,
 }
 
-impl<M: ConstitutiveModel, T: Precision, const FOLLOW: bool> WithSimd for Pass<'_, M, T, FOLLOW> {
+impl<M: ConstitutiveModel, T: Precision> WithSimd for Pass<'_, M, T> {
     type Output = ();
 
     #[inline(always)]
@@ -138,13 +145,19 @@ impl<M: ConstitutiveModel, T: Precision, const FOLLOW: bool> WithSimd for Pass<'
             for k in 0..LANES / S::F64_LANES {
                 let first = g * LANES + k * S::F64_LANES;
                 let kept = first.max(start)..(first + S::F64_LANES).min(end);
-                if kept.len() == S::F64_LANES {
-                    register::<_, _, _, FOLLOW>(simd, &model, reach, inputs, [g, k], outputs.part(&kept, M::STATE_ROWS));
-                } else if !kept.is_empty() {
-                    // Lanes of other runs and those beyond the end are not kept.
-                    let (mut part, mut spare) = (outputs.part(&kept, M::STATE_ROWS), Spare::default());
+                if kept.is_empty() {
+                    continue;
+                }
+                // Lanes of other runs and those beyond the end are not kept. (One call: the formulas of all models are
+                // compiled into it.)
+                let mut part = outputs.part(&kept, M::STATE_ROWS);
+                let is_whole = kept.len() == S::F64_LANES;
+                let mut spare = (!is_whole).then(Spare::default);
+                if let Some(spare) = &mut spare {
                     spare.read(&part, kept.start - first, M::STATE_ROWS);
-                    register::<_, _, _, FOLLOW>(simd, &model, reach, inputs, [g, k], spare.all());
+                }
+                register(simd, &model, reach, inputs, [g, k], spare.as_mut().map_or_else(|| part.all(), Spare::all));
+                if let Some(spare) = &spare {
                     spare.write(&mut part, kept.start - first, M::STATE_ROWS);
                 }
             }
@@ -192,7 +205,7 @@ impl<T: Precision> Spare<T> {
 
 /// The tets of the k-th register of group g; `out` has a place for each lane.
 #[inline(always)]
-fn register<M: ConstitutiveModel, T: Precision, S: Simd, const FOLLOW: bool>(
+fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     simd: S,
     model: &M,
     reach: Lanes<S>,
@@ -200,13 +213,13 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd, const FOLLOW: bool>(
     [g, k]: [usize; 2],
     out: Outputs<T>,
 ) {
-    let Inputs { groups, motions, dt } = inputs;
+    let Inputs { groups, motions, dt, follow } = inputs;
     let Outputs { rotations, states, forces, gradients, edges, .. } = out;
     let element = groups.groups[g].register(simd, k);
     let [displacements, velocities] = groups.groups[g].motions(simd, k, motions);
     let gradient = Tet4::gradient(&element.gradients, &displacements);
     let mut q = load(simd, |lane| rotations[lane]);
-    if FOLLOW {
+    if follow {
         q = rotation::follow(q, &plus_identity(&gradient));
         store(q, rotations, |place, q| *place = q);
     }
@@ -216,7 +229,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd, const FOLLOW: bool>(
     for (row, state) in state.iter_mut().enumerate() {
         *state = load(simd, |lane| states[lane * M::STATE_ROWS + row]);
     }
-    if FOLLOW && M::STATE_ROWS > 0 {
+    if follow && M::STATE_ROWS > 0 {
         model.advance(&gradient, &rotation, dt, state);
         let mut lanes: [usize; LANES] = std::array::from_fn(|lane| lane);
         for (row, state) in state.iter().enumerate() {

@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::elements::Precision;
 use super::groups::{LANES, NodeMotion, load, load_rows, store};
 use super::pass::MAX_STATE_ROWS;
 use super::rotation::{self, Quaternion};
@@ -18,6 +17,35 @@ const CHUNK: usize = 16;
 
 /// The columns of a block, each followed by a zero.
 pub type EdgeBlock<T> = [[T; 4]; 3];
+
+/// Blocks in f64 or in f32.
+pub enum EdgeBlocks<'a> {
+    Double(&'a mut [EdgeBlock<f64>]),
+    Single(&'a mut [EdgeBlock<f32>]),
+}
+
+impl EdgeBlocks<'_> {
+    fn split_at(self, place: usize) -> [Self; 2] {
+        match self {
+            Self::Double(blocks) => {
+                let (before, after) = blocks.split_at_mut(place);
+                [Self::Double(before), Self::Double(after)]
+            }
+            Self::Single(blocks) => {
+                let (before, after) = blocks.split_at_mut(place);
+                [Self::Single(before), Self::Single(after)]
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn set(&mut self, place: usize, column: usize, value: [f64; 4]) {
+        match self {
+            Self::Double(blocks) => blocks[place][column] = value,
+            Self::Single(blocks) => blocks[place][column] = value.map(|x| x as f32),
+        }
+    }
+}
 
 /// The constants of all elements of a kind in groups of [`LANES`]. No group has elements of two materials.
 #[derive(Clone, Debug)]
@@ -57,7 +85,7 @@ struct Part {
 }
 
 /// What the pass writes for some consecutive elements.
-pub(super) struct Outputs<'a, T> {
+pub(super) struct Outputs<'a> {
     /// First of the elements, of their tets and of the rows of their states.
     pub firsts: [usize; 3],
     pub rotations: &'a mut [Quaternion],
@@ -65,7 +93,7 @@ pub(super) struct Outputs<'a, T> {
     /// N a patch.
     pub forces: &'a mut [[f64; 4]],
     /// [`Element::EDGES`] a patch.
-    pub edges: &'a mut [EdgeBlock<T>],
+    pub edges: EdgeBlocks<'a>,
 }
 
 /// The pass reads these besides the constants.
@@ -74,6 +102,8 @@ pub(super) struct Inputs<'a> {
     pub motions: &'a [NodeMotion],
     /// [s]
     pub dt: f64,
+    /// Rotations and states are followed from those of the last step, else taken as they are.
+    pub follow: bool,
 }
 
 impl<const N: usize, const P: usize> PatchGroups<N, P> {
@@ -103,28 +133,28 @@ impl<const N: usize, const P: usize> PatchGroups<N, P> {
     }
 
     /// Forces and tangents of all elements.
-    pub fn pass<T: Precision, const FOLLOW: bool>(&self, inputs: Inputs, outputs: Outputs<T>) {
-        self.pass_parts::<T, FOLLOW>(inputs, &self.parts, outputs);
+    pub fn pass(&self, inputs: Inputs, outputs: Outputs) {
+        self.pass_parts(inputs, &self.parts, outputs);
     }
 
     /// Halves of the parts to different threads.
-    fn pass_parts<T: Precision, const FOLLOW: bool>(&self, inputs: Inputs, parts: &[Part], outputs: Outputs<T>) {
+    fn pass_parts(&self, inputs: Inputs, parts: &[Part], outputs: Outputs) {
         match parts {
             [] => {}
-            [part] => part.material.visit(OfPart::<T, N, P, FOLLOW> { groups: self, part, inputs, outputs: outputs.from(part, N) }),
+            [part] => part.material.visit(OfPart { groups: self, part, inputs, outputs: outputs.from(part, N) }),
             _ => {
                 let (before, after) = parts.split_at(parts.len() / 2);
                 let [outputs, outputs_after] = outputs.split_at(&after[0], N);
                 rayon::join(
-                    || self.pass_parts::<T, FOLLOW>(inputs, before, outputs),
-                    || self.pass_parts::<T, FOLLOW>(inputs, after, outputs_after),
+                    || self.pass_parts(inputs, before, outputs),
+                    || self.pass_parts(inputs, after, outputs_after),
                 );
             }
         }
     }
 }
 
-impl<T> Outputs<'_, T> {
+impl Outputs<'_> {
     /// Those before a part and those from it on.
     fn split_at(self, part: &Part, nodes: usize) -> [Self; 2] {
         let [first_patch, first_tet, first_row] = self.firsts;
@@ -132,7 +162,7 @@ impl<T> Outputs<'_, T> {
         let (rotations, rotations_after) = self.rotations.split_at_mut(part.tets.start - first_tet);
         let (states, states_after) = self.states.split_at_mut(part.rows.start - first_row);
         let (forces, forces_after) = self.forces.split_at_mut(n * nodes);
-        let (edges, edges_after) = self.edges.split_at_mut(n * (nodes * (nodes - 1) / 2));
+        let [edges, edges_after] = self.edges.split_at(n * (nodes * (nodes - 1) / 2));
         let firsts = [part.patches.start, part.tets.start, part.rows.start];
         [
             Self { firsts: self.firsts, rotations, states, forces, edges },
@@ -163,14 +193,14 @@ impl<const N: usize, const P: usize> Group<N, P> {
 }
 
 /// The elements of a part, all of one model.
-struct OfPart<'a, T, const N: usize, const P: usize, const FOLLOW: bool> {
+struct OfPart<'a, const N: usize, const P: usize> {
     groups: &'a PatchGroups<N, P>,
     part: &'a Part,
     inputs: Inputs<'a>,
-    outputs: Outputs<'a, T>,
+    outputs: Outputs<'a>,
 }
 
-impl<T: Precision, const N: usize, const P: usize, const FOLLOW: bool> Visitor for OfPart<'_, T, N, P, FOLLOW> {
+impl<const N: usize, const P: usize> Visitor for OfPart<'_, N, P> {
     type Output = ();
 
     fn visit<M: ConstitutiveModel>(self, model: M) {
@@ -178,12 +208,12 @@ impl<T: Precision, const N: usize, const P: usize, const FOLLOW: bool> Visitor f
     }
 }
 
-struct Pass<'a, M, T, const N: usize, const P: usize, const FOLLOW: bool> {
+struct Pass<'a, M, const N: usize, const P: usize> {
     model: M,
-    of: OfPart<'a, T, N, P, FOLLOW>,
+    of: OfPart<'a, N, P>,
 }
 
-impl<M: ConstitutiveModel, T: Precision, const N: usize, const P: usize, const FOLLOW: bool> WithSimd for Pass<'_, M, T, N, P, FOLLOW> {
+impl<M: ConstitutiveModel, const N: usize, const P: usize> WithSimd for Pass<'_, M, N, P> {
     type Output = ();
 
     #[inline(always)]
@@ -197,7 +227,7 @@ impl<M: ConstitutiveModel, T: Precision, const N: usize, const P: usize, const F
                 let n = group.len.saturating_sub(first).min(S::F64_LANES);
                 if n > 0 {
                     let of = Register { group, lanes: [first, n], patch: g * LANES + first, part };
-                    register::<_, _, _, N, P, FOLLOW>(simd, [&model, &deviatoric], reach, inputs, &of, &mut outputs);
+                    register(simd, [&model, &deviatoric], reach, inputs, &of, &mut outputs);
                 }
             }
         }
@@ -291,13 +321,13 @@ struct Point<S: Simd, K: Copy, D: Copy> {
 }
 
 #[inline(always)]
-fn register<M: ConstitutiveModel, T: Precision, S: Simd, const N: usize, const P: usize, const FOLLOW: bool>(
+fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
     simd: S,
     [model, deviatoric]: [&M; 2],
     reach: Lanes<S>,
     inputs: Inputs,
     of: &Register<N, P>,
-    out: &mut Outputs<T>,
+    out: &mut Outputs,
 ) {
     let [displacements, velocities] = of.motions(simd, inputs.motions);
     let zero = Lanes::splat(simd, 0.0);
@@ -307,7 +337,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd, const N: usize, const P
         let gradients = of.gradients(simd, p);
         let gradient = Patch::<N, P>::gradient(&gradients, &displacements);
         let mut q = load(simd, |lane| out.rotations[of.tet(lane, p)]);
-        if FOLLOW {
+        if inputs.follow {
             q = rotation::follow(q, &plus_identity(&gradient));
             of.remember(p, q, |tet, q| out.rotations[tet] = q);
         }
@@ -317,7 +347,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd, const N: usize, const P
         for (row, state) in state.iter_mut().enumerate() {
             *state = load(simd, |lane| out.states[of.tet(lane, p) * M::STATE_ROWS + row]);
         }
-        if FOLLOW && M::STATE_ROWS > 0 {
+        if inputs.follow && M::STATE_ROWS > 0 {
             deviatoric.advance(&gradient, &rotation, inputs.dt, state);
             for (row, state) in state.iter().enumerate() {
                 of.remember(p, *state, |tet, state| out.states[tet * M::STATE_ROWS + row] = state);
@@ -382,7 +412,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd, const N: usize, const P
             let edge = Patch::<N, P>::edge_number(i, j);
             for c in 0..3 {
                 let [x, y, z] = plus(&blocks[i][c], of_volume[c], &swellings[i]);
-                of.store([x, y, z, zero], |lane, column| out.edges[(of.patch + lane) * n_edges + edge][c] = column.map(T::rounded));
+                of.store([x, y, z, zero], |lane, column| out.edges.set((of.patch + lane) * n_edges + edge, c, column));
             }
         }
     }

@@ -104,8 +104,8 @@ fn alone<M: ConstitutiveModel>(model: M, beta: f64, tets: &[Tet], state: &State,
     let Elements { forces: Forces { tets: forces, .. }, tangents: Tangents { gradients, edges, .. } } = &mut found;
     let (rotations, rows) = states.split_at_mut(n);
     let outputs = Outputs { tets: 0..n, rotations, states: rows, forces, gradients, edges };
-    let inputs = Inputs { groups: &groups, motions: &motions, dt };
-    Pass::<_, _, true> { model, stiffness_damping: beta, inputs, outputs }.with_simd(Scalar::new());
+    let inputs = Inputs { groups: &groups, motions: &motions, dt, follow: true };
+    Pass { model, stiffness_damping: beta, inputs, outputs }.with_simd(Scalar::new());
     (found, states)
 }
 

@@ -44,6 +44,9 @@ shared_constants! {
     /// Most improvements of a rotation in a step, and the correction [rad] after which there is another.
     MAX_ROTATION_STEPS: usize = crate::elastic::MAX_ROTATION_STEPS;
     ROTATION_TOLERANCE: f64 = crate::elastic::ROTATION_TOLERANCE;
+    /// J below which materials go on as expansions.
+    NEO_HOOKEAN_LEAST_J: f64 = crate::material::NEO_HOOKEAN_LEAST_J;
+    MOONEY_RIVLIN_LEAST_J: f64 = crate::material::MOONEY_RIVLIN_LEAST_J;
     /// Sums of a tile that a product leaves, from `TILE_SUMS` on.
     TILE_SLOTS_OF_SUMS: usize = TILE_IMAGE - TILE_SUMS;
 }

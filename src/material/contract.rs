@@ -49,7 +49,7 @@ pub struct VolumeChange<S: Simd> {
 ///
 /// Locking. Elements of several points replace the volume change theta of their points by its mean
 /// (`materials-study.md` 3). So the energy must be that of [`Self::without_volume_energy`] plus a function U of theta,
-/// which is [`Self::volume_energy`].
+/// which is [`Self::volume_energy`]; a continuation through inversion may do without, if both parts are continued.
 ///
 /// Preconditioning. The factor of the rest pose and the coarse spaces take the matrix for that of the rest pose,
 /// node by node turned by R. For [`Tangent::Warped`] that is true up to differences of rotation between neighbours,
