@@ -138,7 +138,10 @@ impl TetGroups {
         let (cell_edges, tet_edges) = tangents.patches.split_at_mut(n_edges[0]);
         let inputs = patches::Inputs { motions, dt, follow: FOLLOW };
         let edges = T::edges(cell_edges);
-        cells.pass(inputs, patches::Outputs { firsts: [0; 3], rotations: &mut *rotations, states: &mut *states, forces: cell_forces, edges });
+        cells.pass(
+            inputs,
+            patches::Outputs { firsts: [0; 3], rotations: &mut *rotations, states: &mut *states, forces: cell_forces, edges },
+        );
         let edges = T::edges(tet_edges);
         tets10.pass(inputs, patches::Outputs { firsts: [0; 3], rotations, states, forces: tet_forces, edges });
     }

@@ -1,12 +1,14 @@
 //! Every kind of element with every constitutive model.
 
 use super::*;
+use crate::cancel::CancelToken;
+use crate::contact::islands::Island;
 use crate::element::ElementKind;
 use crate::material::{Material, MaterialModel};
 use crate::math::{Mat3, Quat, Vec3};
 use crate::mesh::{TetMesh, shapes};
 use crate::model::{Loads, Model, ModelBuilder, Params, SoftBody, State};
-use crate::sparse::Operator;
+use crate::sparse::{Operator, System, Until, conjugate_gradient};
 
 const E: f64 = 5e5;
 const DT: f64 = 0.01;
@@ -237,64 +239,100 @@ fn bodies_of_several_kinds_do_not_mix() {
     }
 }
 
+/// Weights of the nodes [N], distributed by the shape functions, as the study has them: those of corners of quadratic
+/// tets point upwards.
+fn consistent_weights(model: &Model, gravity: Vec3) -> Vec<Vec3> {
+    let mut weights = vec![Vec3::zeros(); model.n_nodes()];
+    for tet in &model.tets10 {
+        let force = gravity * (tet.volume() * model.materials[tet.material as usize].density);
+        for (c, node) in tet.nodes.iter().enumerate() {
+            weights[*node as usize] += force * if c < 4 { -0.05 } else { 0.2 };
+        }
+    }
+    if model.tets10.is_empty() {
+        weights = model.node_masses.iter().map(|m| gravity * *m).collect();
+    }
+    weights
+}
+
 /// Tip drop [m] of the cantilever of `materials-study.md` 3, 1 x .2 x .2 m, of 5 n x n x n cells, at rest: steps
-/// without inertia until nothing moves.
-fn tip_drop(kind: ElementKind, material: Material, n: u32) -> f64 {
+/// without inertia until nothing moves. None where they do not come to rest.
+fn tip_drop(kind: ElementKind, material: Material, n: u32) -> Option<f64> {
     let mesh = shapes::box_tets(Vec3::new(1.0, 0.2, 0.2), [5 * n, n, n]);
     let model = model_of(kind, material, mesh, |x| x.x < -0.5 + 1e-9);
-    let params = Params { time_step: 10.0, ..Params::default() };
-    let loads = Loads::default();
+    let params = Params { time_step: 10.0, gravity: Vec3::zeros(), ..Params::default() };
+    let weights = consistent_weights(&model, Vec3::new(0.0, -9.81, 0.0));
+    let loads = Loads { node_forces: weights.clone(), ..Loads::default() };
     let mut state = displaced(&model, |x| *x);
     let (mut work, mut x) = (Default::default(), vec![Vec3::zeros(); model.n_unknowns()]);
-    let segments = crate::contact::islands::Island::whole(&model).segments;
-    for iteration in 0..200 {
+    let segments = Island::whole(&model).segments;
+    for _ in 0..200 {
         let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &loads };
         let (found, rotations) = elements(&model, &state, params.time_step);
         let (mut a, mut rhs) = (Operator::default(), vec![Vec3::zeros(); model.n_unknowns()]);
         right_hand_side(inputs, &found.forces, &mut rhs);
         matrix(inputs, &found.tangents, &mut a, &mut vec![]);
         let norm = rhs.iter().map(|r| r.norm_squared()).sum::<f64>().sqrt();
-        let system = crate::sparse::System { a: &a, pattern: &model.pattern, fixed: &model.fixed, segments: &segments };
-        let until = crate::sparse::Until { residual: 1e-3 * norm, iterations: 3000, cancel: crate::cancel::CancelToken::never() };
+        let system = System { a: &a, pattern: &model.pattern, fixed: &model.fixed, segments: &segments };
+        let until = Until { residual: 1e-3 * norm, iterations: 3000, cancel: CancelToken::never() };
         x.fill(Vec3::zeros());
-        crate::sparse::conjugate_gradient(&system, &rhs, &mut x, until, &mut work);
+        conjugate_gradient(&system, &rhs, &mut x, until, &mut work);
         let moved = largest(&x) * params.time_step;
         let potential = |part: f64| {
             let mut at = state.clone();
             at.displacements.iter_mut().zip(&x).for_each(|(u, x)| *u += x * (params.time_step * part));
-            let weight: f64 = at.displacements.iter().zip(&model.node_masses).map(|(u, m)| params.gravity.dot(u) * m).sum();
-            strain_energy(&model, &at) - weight
+            strain_energy(&model, &at) - at.displacements.iter().zip(&weights).map(|(u, f)| u.dot(f)).sum::<f64>()
         };
         // Far steps would turn elements over.
         let (mut part, before) = ((0.1 / moved).min(1.0), potential(0.0));
         while potential(part) > before && part > 1e-3 {
             part *= 0.5;
         }
-        println!("  {iteration} moved {moved:e} part {part} energy {before}");
         state.displacements.iter_mut().zip(&x).for_each(|(u, x)| *u += x * (params.time_step * part));
         state.rotations = rotations;
         if moved < 1e-7 {
-            let tip: Vec<f64> = model.rest_positions.iter().zip(&state.displacements).filter(|(x, _)| x.x > 0.5 - 1e-9).map(|(_, u)| u.y).collect();
-            println!("{kind:?} {n}: {} in {iteration}", -tip.iter().sum::<f64>() / tip.len() as f64);
-            return -tip.iter().sum::<f64>() / tip.len() as f64;
+            let at_tip = model.rest_positions.iter().zip(&state.displacements).filter(|(x, _)| x.x > 0.5 - 1e-9);
+            let drops: Vec<f64> = at_tip.map(|(_, u)| -u.y).collect();
+            return Some(drops.iter().sum::<f64>() / drops.len() as f64);
         }
     }
-    f64::NAN
+    None
 }
 
+/// The table of `materials-study.md` 3, to its last digit: 810 tets of four nodes alone and by cells, 240 and 810 tets
+/// of ten. What they converge to is .5648 (corotational) and .5693 (neo-Hookean) at a ratio of Poisson of .45, .5618 and
+/// .5668 at .49.
 #[test]
 fn cantilevers_of_the_study() {
-    let cor = |nu| material(MaterialModel::Corotational, nu);
-    for (kind, n, nu, wanted) in [
-        (ElementKind::Linear, 3, 0.45, 0.336421),
-        (ElementKind::Averaged, 3, 0.45, 0.476427),
-        (ElementKind::Averaged, 3, 0.49, 0.470113),
-        (ElementKind::Quadratic, 2, 0.45, 0.569448),
-        (ElementKind::Quadratic, 2, 0.49, 0.565938),
-        (ElementKind::Quadratic, 3, 0.45, 0.566258),
-        (ElementKind::Quadratic, 3, 0.49, 0.563071),
+    use ElementKind::{Averaged, Linear, Quadratic};
+    use MaterialModel::{Corotational, NeoHookean, StableNeoHookean};
+    for (kind, n, model, nu, wanted) in [
+        (Linear, 3, Corotational, 0.45, 0.336421),
+        (Averaged, 3, Corotational, 0.45, 0.476427),
+        (Averaged, 3, Corotational, 0.49, 0.470113),
+        (Averaged, 3, StableNeoHookean, 0.45, 0.480953),
+        (Averaged, 3, NeoHookean, 0.45, 0.480900),
+        (Quadratic, 2, Corotational, 0.45, 0.569448),
+        (Quadratic, 2, Corotational, 0.49, 0.565938),
+        (Quadratic, 2, StableNeoHookean, 0.49, 0.572915),
+        (Quadratic, 3, Corotational, 0.49, 0.563071),
+        (Quadratic, 3, NeoHookean, 0.45, 0.571623),
     ] {
-        let found = tip_drop(kind, cor(nu), n);
-        println!("{kind:?} {n} {nu}: {found:.6} {wanted}");
+        let found = tip_drop(kind, material(model, nu), n).unwrap_or_else(|| panic!("{kind:?} {n} {model:?} {nu}: no rest"));
+        println!("{kind:?} {n} {model:?} {nu}: {found:.6}, wanted {wanted}");
+        assert!((found - wanted).abs() < 2e-6, "{kind:?} {n} {model:?} {nu}: {found:.6}, wanted {wanted}");
     }
+}
+
+/// Points that are embedded in the parts of quadratic tets follow every affine motion, with weights that are not
+/// negative.
+#[test]
+fn embedded_points_follow_affine_motions() {
+    let mesh = block().quadratic(&[]).0;
+    let centres: Vec<Vec3> = (0..mesh.tets.len()).map(|t| mesh.corners(t).iter().sum::<Vec3>() / 4.0 + random(t) * 1e-4).collect();
+    let embedding = crate::mesh::embed(&mesh, &centres).unwrap();
+    assert!(embedding.weights.iter().flatten().all(|w| *w >= 0.0));
+    let moved: Vec<Vec3> = mesh.positions.iter().map(|x| STRAIN * x).collect();
+    let off = embedding.positions(&moved).iter().zip(&centres).map(|(found, x)| (found - STRAIN * x).norm()).fold(0.0, f64::max);
+    assert!(off < 1e-14, "{off:e}");
 }

@@ -145,10 +145,7 @@ impl<const N: usize, const P: usize> PatchGroups<N, P> {
             _ => {
                 let (before, after) = parts.split_at(parts.len() / 2);
                 let [outputs, outputs_after] = outputs.split_at(&after[0], N);
-                rayon::join(
-                    || self.pass_parts(inputs, before, outputs),
-                    || self.pass_parts(inputs, after, outputs_after),
-                );
+                rayon::join(|| self.pass_parts(inputs, before, outputs), || self.pass_parts(inputs, after, outputs_after));
             }
         }
     }
@@ -395,6 +392,14 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
 
     let factor = reach * inputs.dt;
     let stiffening = curvature * per_volume * factor;
+    // sqrt(mu V reach dt) R g of warped tangents.
+    let mut turned = [[[zero; 3]; N]; P];
+    if M::TANGENT == Tangent::Warped {
+        for (p, point) in points.iter().enumerate() {
+            let Some(Point { rotation, volume, .. }) = point else { continue };
+            turned[p] = Patch::<N, P>::scatter(&of.gradients(simd, p), rotation, (*volume * factor * deviatoric.lame().mu).sqrt());
+        }
+    }
     let n_edges = Patch::<N, P>::EDGES;
     for j in 1..N {
         let of_volume = scaled(&swellings[j], stiffening);
@@ -402,10 +407,9 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
         let mut blocks = [[[zero; 3]; 3]; N];
         for (p, point) in points.iter().enumerate() {
             let Some(point) = point else { continue };
-            let gradients = of.gradients(simd, p);
             match M::TANGENT {
-                Tangent::Warped => warped(deviatoric, point, &gradients, j, factor, &mut blocks),
-                Tangent::General => general(deviatoric, point, &gradients, j, factor, &mut blocks),
+                Tangent::Warped => warped(&turned[p], j, &mut blocks),
+                Tangent::General => general(deviatoric, point, &of.gradients(simd, p), j, factor, &mut blocks),
             }
         }
         for i in 0..j {
@@ -418,29 +422,20 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
     }
 }
 
-/// Adds the blocks of a point: column c of K_ij is `V dP[e_c g_j^T] g_i`, and with that of
-/// [`crate::material::warped_differential`] `mu V (a_j a_i^T + (a_i . a_j) I)` with a = R g.
+/// Adds the blocks of a point with a warped tangent, `a_j a_i^T + (a_i . a_j) I` by columns: those of
+/// [`crate::material::warped_differential`] with a = sqrt(mu V) R g.
 #[inline(always)]
-fn warped<M: ConstitutiveModel, S: Simd, const N: usize>(
-    model: &M,
-    point: &Point<S, M::Kinematics<S>, M::Moduli<S>>,
-    gradients: &[Vector<S>; N],
-    j: usize,
-    factor: Lanes<S>,
-    blocks: &mut [Matrix<S>; N],
-) {
-    let at_j = scaled(&times_vector(&point.rotation, &gradients[j]), point.volume * factor * model.lame().mu);
+fn warped<S: Simd, const N: usize>(turned: &[Vector<S>; N], j: usize, blocks: &mut [Matrix<S>; N]) {
     for i in 0..j {
-        let at_i = times_vector(&point.rotation, &gradients[i]);
-        let product = dot(&at_i, &at_j);
+        let product = dot(&turned[i], &turned[j]);
         for c in 0..3 {
-            blocks[i][c] = plus(&blocks[i][c], at_i[c], &at_j);
+            blocks[i][c] = plus(&blocks[i][c], turned[i][c], &turned[j]);
             blocks[i][c][c] = blocks[i][c][c] + product;
         }
     }
 }
 
-/// The same of any tangent.
+/// The same of any tangent: column c of K_ij is `V dP[e_c g_j^T] g_i`.
 #[inline(always)]
 fn general<M: ConstitutiveModel, S: Simd, const N: usize>(
     model: &M,

@@ -132,7 +132,10 @@ fn lanes_and_materials_do_not_mix() {
             assert!(a.iter().zip(&b).all(|(x, y)| near(*x, *y, norm)), "{t}: {a:?} {b:?}");
         }
         let other = &single[1 - tets[t].material as usize].0;
-        assert!((other.forces.tets[t][1][0] - found.forces.tets[t][1][0]).abs() > 1e-3 * found.forces.tets[t][1][0].abs(), "materials differ");
+        assert!(
+            (other.forces.tets[t][1][0] - found.forces.tets[t][1][0]).abs() > 1e-3 * found.forces.tets[t][1][0].abs(),
+            "materials differ"
+        );
     }
 }
 

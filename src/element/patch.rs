@@ -5,8 +5,8 @@ use std::ops::Range;
 use pulp::Simd;
 
 use super::Element;
-use crate::math::lanes::{Lanes, Matrix, Vector, minus, scaled, times_vector};
 use crate::math::Vec3;
+use crate::math::lanes::{Lanes, Matrix, Vector, minus, scaled, times_vector};
 use crate::mesh::quadratic::{self, POINTS, jacobian, shape_derivatives};
 
 /// What the tets of a body are for elasticity (`materials-study.md` 3).

@@ -194,7 +194,7 @@ fn compare_elements(bench: &Bench) {
     let all = |of: &mut dyn Iterator<Item = &[[f64; 4]; 4]>| of.flatten().map(|[x, y, z, _]| Vec3::new(*x, *y, *z)).collect::<Vec<_>>();
     let (forces, gradients) = (bench.vectors("corner_forces", 4 * n), bench.vectors("corner_gradients", 4 * n));
     let wanted = bench.cpu_elements(&bench.state);
-    let force_error = |of: &Elements| relative_error(&forces, &all(&mut of.forces.iter()));
+    let force_error = |of: &Elements| relative_error(&forces, &all(&mut of.forces.tets.iter()));
     let gradient_error = |of: &Elements| relative_error(&gradients, &all(&mut of.tangents.gradients.iter().map(|g| &g.0)));
     assert!(force_error(&wanted) < 2e-6, "{:e}", force_error(&wanted));
     assert!(gradient_error(&wanted) < 2e-6, "{:e}", gradient_error(&wanted));
@@ -213,7 +213,7 @@ fn a_far_body_is_as_precise_as_a_near_one() {
     bench.buffers.write("displacements_hi", &high);
     bench.buffers.write("displacements_lo", &low);
     bench.assemble();
-    let forces = bench.cpu_elements(&bench.state).forces;
+    let forces = bench.cpu_elements(&bench.state).forces.tets;
     let wanted: Vec<_> = forces.iter().flatten().map(|[x, y, z, _]| Vec3::new(*x, *y, *z)).collect();
     let error = relative_error(&bench.vectors("corner_forces", wanted.len()), &wanted);
     assert!(error < 2e-6, "{error:e}");

@@ -319,3 +319,33 @@ fn expansions_join_smoothly() {
         assert!((at(0.7) - at(0.71)).amax() > 1e-3 * E, "{model:?}: it changes");
     }
 }
+
+/// Energy and stress are those of the model without volume energy and of its function of the volume change, where no
+/// continuation holds; both derivatives are right everywhere.
+#[test]
+fn the_energy_of_volume_changes_stands_apart() {
+    for material in materials() {
+        let deviatoric = material.without_volume_energy();
+        let mut split = 0;
+        for (k, case) in scrambled().iter().chain(&at_rest()).enumerate() {
+            let (change, gradient) = case.at(|at| material.volume_change(at));
+            let along = random(k + 11);
+            let moved = |step: f64| case.moved(&along, step).at(|at| material.volume_change(at)).0;
+            let slope = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+            assert!((slope - gradient.dot(&along)).abs() < 1e-6, "{material:?} {k}: {slope} {}", gradient.dot(&along));
+            let at = |step: f64| material.volume_energy(change + step);
+            let [energy, pressure, curvature] = at(0.0);
+            assert!(((at(1e-6)[0] - at(-1e-6)[0]) / 2e-6 - pressure).abs() < 1e-4 * E * (1.0 + change.abs()), "{material:?} {k}");
+            let slope = (at(1e-6)[1] - at(-1e-6)[1]) / 2e-6;
+            assert!(curvature >= 0.0 && (slope.max(0.0) - curvature).abs() < 1e-4 * E * (1.0 + change.abs()), "{material:?} {k}");
+            if (case.g + Mat3::identity()).determinant() > 0.75 {
+                split += 1;
+                let rest = case.at(|at| deviatoric.energy(at));
+                assert!((case.at(|at| material.energy(at)) - rest - energy).abs() < 1e-9 * E, "{material:?} {k}");
+                let stress = case.at(|at| deviatoric.stress(at)) + gradient * pressure;
+                assert!((case.at(|at| material.stress(at)) - stress).amax() < 1e-8 * E, "{material:?} {k}");
+            }
+        }
+        assert!(split > 6, "{split}");
+    }
+}

@@ -49,7 +49,9 @@ pub enum ModelError {
     NotFinite { body: String, node: usize },
     #[error("node {node} of body \"{body}\" belongs to no tet; remove unused nodes from the mesh")]
     Unused { body: String, node: usize },
-    #[error("body \"{body}\" has no elements \"averaged\": its tets are no cells of a lattice; fill it with voxels, or give it \"quadratic\" ones")]
+    #[error(
+        "body \"{body}\" has no elements \"averaged\": its tets are no cells of a lattice; fill it with voxels, or give it \"quadratic\" ones"
+    )]
     NoCells { body: String },
     #[error("body \"{body}\" has no elements \"quadratic\": its tets are not eight parts each of tets of ten nodes that turn over nowhere")]
     NoTets10 { body: String },

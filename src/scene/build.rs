@@ -141,9 +141,11 @@ fn message(fault: Fault, file: Option<&str>) -> String {
         Fault::NoFolder => {
             "a scene inside the program has no folder; name a mesh of the program (\"builtin:bunny.obj\") or give a full path".into()
         }
-        Fault::NoCells => "the tets are no cells of a lattice, which averaged elements are; take element = \"quadratic\", or a mesh that is filled with \
+        Fault::NoCells => {
+            "the tets are no cells of a lattice, which averaged elements are; take element = \"quadratic\", or a mesh that is filled with \
                            method = \"voxel\", or a box"
-            .into(),
+                .into()
+        }
         Fault::UnknownBuiltin => format!("the program has no mesh of this name; it has {}", quoted_list(assets::NAMES.iter().copied())),
         Fault::Outside { vertex, distance } => of_file(format!(
             "vertex {vertex} is {distance:.2e} m outside the tets of the body; give a surface that is near the drawn one, in the same \

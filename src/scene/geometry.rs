@@ -156,7 +156,9 @@ impl Elements {
 fn solid(body: &BodyContent, folder: Option<&Path>, cancel: &CancelToken) -> Result<Solid, Fault> {
     let elements = Elements::of(body);
     let mut solid = match body.geometry {
-        Geometry::Mesh { ref file, filling, size } => of_file(read(file, folder, cancel)?, filling, size, &body.collision, elements, cancel)?,
+        Geometry::Mesh { ref file, filling, size } => {
+            of_file(read(file, folder, cancel)?, filling, size, &body.collision, elements, cancel)?
+        }
         Geometry::Icosphere { radius, level, resolution } => {
             embedded(shapes::icosphere(radius, level), Method::Voxel, Fineness::Cells(resolution), elements, cancel)?
         }
@@ -339,13 +341,7 @@ const BORDER: Border = Border::Covering;
 const LEAST_FILLED: f64 = 0.05;
 
 /// Fills a surface with tets and embeds it in them.
-fn embedded(
-    surface: SurfaceMesh,
-    method: Method,
-    fineness: Fineness,
-    elements: Elements,
-    cancel: &CancelToken,
-) -> Result<Solid, Fault> {
+fn embedded(surface: SurfaceMesh, method: Method, fineness: Fineness, elements: Elements, cancel: &CancelToken) -> Result<Solid, Fault> {
     let tets = method.tetrahedralise(&surface, fineness, BORDER, cancel)?;
     let (tets, element) = elements.of_tets(tets, method == Method::Voxel)?;
     let embedding = embed_unless(&tets, &surface.positions, cancel)?;
