@@ -392,9 +392,9 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
 
     let factor = reach * inputs.dt;
     let stiffening = curvature * per_volume * factor;
-    // sqrt(mu V reach dt) R g of warped tangents.
+    // sqrt(mu V reach dt) R g of warped and mixed tangents, which are alike without lambda.
     let mut turned = [[[zero; 3]; N]; P];
-    if M::TANGENT == Tangent::Warped {
+    if M::TANGENT != Tangent::General {
         for (p, point) in points.iter().enumerate() {
             let Some(Point { rotation, volume, .. }) = point else { continue };
             turned[p] = Patch::<N, P>::scatter(&of.gradients(simd, p), rotation, (*volume * factor * deviatoric.lame().mu).sqrt());
@@ -408,7 +408,7 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
         for (p, point) in points.iter().enumerate() {
             let Some(point) = point else { continue };
             match M::TANGENT {
-                Tangent::Warped => warped(&turned[p], j, &mut blocks),
+                Tangent::Warped | Tangent::Mixed => warped(&turned[p], j, &mut blocks),
                 Tangent::General => general(deviatoric, point, &of.gradients(simd, p), j, factor, &mut blocks),
             }
         }

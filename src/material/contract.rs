@@ -3,7 +3,7 @@
 use pulp::Simd;
 
 use super::{Lame, Material};
-use crate::math::lanes::{Lanes, Matrix, Row, plus, times, trace, transpose};
+use crate::math::lanes::{Lanes, Matrix, Row, Vector, plus, times, times_vector, trace, transpose};
 
 /// How an element is deformed at a point of its quadrature, and what it remembers there.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,9 @@ pub enum Tangent {
     /// [`warped_differential`] with the moduli at rest: an element keeps one vector for each node, and an edge gathers
     /// its block from those.
     Warped,
+    /// [`warped_differential`] without lambda, and `lambda (C : dG) C` with the derivative C of the volume change
+    /// ([`ConstitutiveModel::volume_change`]): an element keeps two vectors for each node.
+    Mixed,
     /// Any other: an element keeps a block for each of its edges, made of differentials along the shape gradients.
     General,
 }
@@ -49,7 +52,7 @@ pub struct VolumeChange<S: Simd> {
 ///
 /// Locking. Elements of several points replace the volume change theta of their points by its mean
 /// (`materials-study.md` 3). So the energy must be that of [`Self::without_volume_energy`] plus a function U of theta,
-/// which is [`Self::volume_energy`]; a continuation through inversion may do without, if both parts are continued.
+/// which is [`Self::volume_energy`]; but for inverted points of models that are expanded there.
 ///
 /// Preconditioning. The factor of the rest pose and the coarse spaces take the matrix for that of the rest pose,
 /// node by node turned by R. For [`Tangent::Warped`] that is true up to differences of rotation between neighbours,
@@ -92,6 +95,20 @@ pub trait ConstitutiveModel: Copy + Send + Sync + 'static {
     /// Change of the stress times the volume [J] with a small change of G, for the matrix: linear in `change`,
     /// symmetric, positive semidefinite. It agrees with [`Self::derivative`] where nothing is strained.
     fn differential<S: Simd>(&self, at: &Self::Kinematics<S>, moduli: &Self::Moduli<S>, change: &Matrix<S>) -> Matrix<S>;
+
+    /// The block of two nodes with the shape gradients a and b [1/m]: its columns are `dP[e_c b^T] a` of
+    /// [`Self::differential`].
+    #[inline(always)]
+    fn block<S: Simd>(&self, at: &Self::Kinematics<S>, moduli: &Self::Moduli<S>, a: &Vector<S>, b: &Vector<S>) -> Matrix<S> {
+        let zero = a[0] * 0.0;
+        let mut columns = [[zero; 3]; 3];
+        for axis in 0..3 {
+            let mut change = [[zero; 3]; 3];
+            change[axis] = *b;
+            columns[axis] = times_vector(&self.differential(at, moduli, &change), a);
+        }
+        transpose(&columns)
+    }
 
     /// The change of the stress times the volume [J] that present rates of G predict. It differs from
     /// [`Self::differential`] in what resists a rotation of strained elements: predicted, that would eat the spin of

@@ -121,7 +121,13 @@ impl ConstitutiveModel for Corotational {
 
     #[inline(always)]
     fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3] {
-        let slope = change * self.lame.lambda;
-        [change * slope * 0.5, slope, change * 0.0 + self.lame.lambda]
+        quadratic(self.lame.lambda, change)
     }
+}
+
+/// `k/2 x^2`, its slope and its curvature.
+#[inline(always)]
+pub(super) fn quadratic<S: Simd>(k: f64, x: Lanes<S>) -> [Lanes<S>; 3] {
+    let slope = x * k;
+    [x * slope * 0.5, slope, x * 0.0 + k]
 }

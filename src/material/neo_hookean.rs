@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use super::principal::{Principal, StretchEnergy, determinant, squared_logarithm};
+use super::principal::{Principal, StretchEnergy, cofactors, logarithmic};
 use super::{Lame, Material};
 use crate::math::lanes::{Lanes, Matrix, Vector, choose, dot, plus, scaled, times_vector, transpose};
 
@@ -256,12 +256,14 @@ impl StretchEnergy for NeoHookeanEnergy {
 
     #[inline(always)]
     fn volume_change<S: Simd>(&self, s: &Vector<S>) -> (Lanes<S>, Vector<S>) {
-        determinant(s)
+        (s[0] * s[1] * s[2], cofactors(s))
     }
 
+    /// `lambda/2 (ln J)^2`.
     #[inline(always)]
     fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3] {
-        squared_logarithm(self.lame.lambda, LEAST_J, change)
+        let [value, slope, curvature] = logarithmic([0.0, self.lame.lambda], LEAST_J, change);
+        [value, slope, curvature.max(0.0)]
     }
 }
 

@@ -3,6 +3,7 @@
 
 use pulp::Simd;
 
+use super::corotational::quadratic;
 use super::principal::{Principal, StretchEnergy};
 use super::{Lame, Material};
 use crate::math::lanes::{Lanes, Matrix, Vector, dot};
@@ -64,7 +65,7 @@ impl StretchEnergy for StVenantKirchhoffEnergy {
         Self { lame: Lame { lambda: 0.0, ..self.lame } }
     }
 
-    /// tr(E)
+    /// tr(E).
     #[inline(always)]
     fn volume_change<S: Simd>(&self, s: &Vector<S>) -> (Lanes<S>, Vector<S>) {
         ((dot(s, s) + -3.0) * 0.5, *s)
@@ -72,7 +73,6 @@ impl StretchEnergy for StVenantKirchhoffEnergy {
 
     #[inline(always)]
     fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3] {
-        let slope = change * self.lame.lambda;
-        [change * slope * 0.5, slope, change * 0.0 + self.lame.lambda]
+        quadratic(self.lame.lambda, change)
     }
 }
