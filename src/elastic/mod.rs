@@ -7,6 +7,7 @@ mod energy;
 pub(crate) mod groups;
 mod node_rotations;
 mod pass;
+mod patch_energy;
 mod patches;
 mod rest_pose;
 pub(crate) mod rotation;
