@@ -7,8 +7,8 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::elements::CornerForces;
-use super::groups::{LANES, NodeMotion, Run, TetGroups, store};
-use super::pass::{MAX_STATE_ROWS, load};
+use super::groups::{LANES, NodeMotion, Run, TetGroups, load, store};
+use super::pass::MAX_STATE_ROWS;
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
 use crate::material::{ConstitutiveModel, Deformation, Tangent, Visitor};
@@ -68,7 +68,7 @@ impl TetGroups {
     /// Forces of all elements on their corners [N] with the displacements and, where stiffness damping sees them,
     /// velocities of `motions`. Frames follow from those of `states`.
     pub fn forces_at(&self, states: &[Quaternion], motions: &[NodeMotion], forces: &mut Vec<CornerForces>) {
-        forces.resize(self.n_tets(), CornerForces::default());
+        forces.resize(self.n_tets, CornerForces::default());
         let chunks = forces.par_chunks_mut(CHUNK).enumerate();
         chunks.for_each(|(chunk, forces)| {
             let tets = chunk * CHUNK..chunk * CHUNK + forces.len();
@@ -156,7 +156,7 @@ fn remembered<M: ConstitutiveModel, S: Simd>(
     let mut state = [[Lanes::splat(simd, 0.0); 4]; MAX_STATE_ROWS];
     for (row, state) in state[..M::STATE_ROWS].iter_mut().enumerate() {
         let of_tet = |lane: usize| (tet(lane) - run.tets.start) * M::STATE_ROWS + row;
-        *state = load(simd, |lane| states[groups.n_tets() + run.first_row + of_tet(lane)]);
+        *state = load(simd, |lane| states[groups.n_tets + run.first_row + of_tet(lane)]);
     }
     (load(simd, |lane| states[tet(lane)]), state)
 }

@@ -14,6 +14,7 @@ use super::settings::{BackendChoice, LightSetting, RecordingSetting};
 use super::spec::Kind;
 use super::value::{Origin, Value};
 use super::{Document, check};
+use crate::element::ElementKind;
 use crate::material::{Material, MaterialModel};
 use crate::math::Vec3;
 use crate::mesh::{Fineness, Method};
@@ -64,6 +65,9 @@ pub struct BodyContent {
 pub enum Role {
     Deformable {
         material: Material,
+        /// None: what suits material and tets.
+        element: Option<ElementKind>,
+        element_origin: Origin,
         velocity: Vec3,
         angular_velocity: Vec3,
         fix: Vec<Region>,
@@ -334,6 +338,8 @@ impl Reader<'_> {
         let role = match kind.as_str() {
             "deformable" => Role::Deformable {
                 material: self.body_material(node, materials),
+                element: ElementKind::from_name(&node.text("element")),
+                element_origin: node.origin("element"),
                 velocity: node.vector("velocity"),
                 angular_velocity: node.vector("angular_velocity"),
                 fix: node.list("fix").iter().filter_map(|n| self.region(n)).collect(),

@@ -51,7 +51,9 @@ pub enum CommandError {
     TooManyGrabs,
     #[error("{what} must be finite{and}, got {value}")]
     BadValue { what: &'static str, and: &'static str, value: String },
-    #[error("the {backend} backend does not have integration = \"{integration}\"; open the scene with --backend cpu")]
+    #[error(
+        "the {backend} backend does not have integration = \"{integration}\" for these bodies; it needs --backend cpu and element = \"linear\""
+    )]
     NoIntegration { integration: &'static str, backend: &'static str },
     #[error("{0}")]
     Step(String),

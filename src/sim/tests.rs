@@ -1,5 +1,6 @@
 //! Cancelled steps, saved states and sessions, on both backends.
 
+mod elements;
 mod large_bodies;
 
 use std::path::PathBuf;
@@ -56,6 +57,7 @@ self_contact = "off"
 const CASES: &[(BackendChoice, &str)] = &[
     (BackendChoice::Cpu, LANDING),
     (BackendChoice::Cpu, BAR),
+    (BackendChoice::Cpu, elements::KINDS),
     #[cfg(feature = "gpu")]
     (BackendChoice::Gpu, LANDING),
     #[cfg(feature = "gpu")]

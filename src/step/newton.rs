@@ -22,7 +22,7 @@ use crate::body::BodyRef;
 use crate::contact::Constraint;
 use crate::contact::islands::{Island, Islands};
 use crate::contact::methods::cwc::elastic_tolerance;
-use crate::elastic::{self, CornerForces, NodeMotion, Quaternion, SECOND_ORDER, gather_motions, grab_factor, right_hand_side};
+use crate::elastic::{self, Forces, NodeMotion, Quaternion, SECOND_ORDER, gather_motions, grab_factor, right_hand_side};
 use crate::math::Vec3;
 use crate::model::{AcceptancePolicy, Grab, HeldPoint, Integration, Model, Params, State};
 use crate::sparse::{RankOne, Segment};
@@ -58,7 +58,7 @@ pub(crate) struct Newton {
     rows: Vec<[f64; 4]>,
     motions: Vec<NodeMotion>,
     gains: Vec<f64>,
-    forces: Vec<CornerForces>,
+    forces: Forces,
     residual: Vec<Vec3>,
 }
 
@@ -243,7 +243,7 @@ impl Newton {
         velocities.clear();
         velocities.extend((0..model.n_nodes()).map(|i| end_velocity(&system, model, i, iterate)));
         gather_motions(displacements, velocities, motions);
-        groups.forces_at(states, motions, forces);
+        groups.forces_at(states, motions, &mut forces.tets);
         residual.resize(model.n_unknowns(), Vec3::zeros());
         right_hand_side(system, forces, residual);
         for (node, residual) in residual[..model.n_nodes()].iter_mut().enumerate().filter(|(node, _)| !model.fixed[*node]) {
@@ -287,7 +287,7 @@ impl Newton {
         let residual2: f64 = nodes.map(|node| self.residual[node].norm_squared()).sum();
         let bodies = || island.deformable().iter().map(|segment| &step.model.bodies[segment.body.index()]);
         let of_elements = || {
-            let forces = bodies().flat_map(|body| &self.forces[body.tets.clone()]);
+            let forces = bodies().flat_map(|body| &self.forces.tets[body.tets.clone()]);
             step.params.time_step * forces.flatten().flatten().map(|f| f * f).sum::<f64>().sqrt()
         };
         residual2.sqrt() / step.drive(island).scale(of_elements)

@@ -19,7 +19,7 @@ fn nodal_forces(model: &Model, displacements: &[Vec3]) -> Vec<Vec3> {
     let still = vec![Vec3::zeros(); model.n_nodes()];
     let mut state = State { displacements: displacements.to_vec(), velocities: still.clone(), ..State::initial(model) };
     (0..7).for_each(|_| state.rotations = elastic::elements(model, &state, 0.01).1);
-    let corners = elastic::elements(model, &state, 0.01).0.forces;
+    let corners = elastic::elements(model, &state, 0.01).0.forces.tets;
     let mut forces = still;
     for (tet, corners) in model.tets.iter().zip(corners) {
         for (node, [x, y, z, _]) in tet.nodes.iter().zip(corners) {
