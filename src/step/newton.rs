@@ -49,6 +49,8 @@ pub(crate) struct Newton {
     pub is_smooth: Vec<bool>,
     /// After each iteration of the step, relative to the driving impulse, of the worst island.
     pub residuals: Vec<f64>,
+    /// Islands with contacts or joints.
+    is_touched: Vec<bool>,
     impulses: Vec<Vec3>,
     along: Vec<Vec3>,
     displacements: Vec<Vec3>,
@@ -102,7 +104,10 @@ impl Newton {
         report.newton_iterations += 1;
         let StepInputs { model, state, params, loads, .. } = *step;
         gather_impulses(step, contacts, &mut self.impulses);
-        let is_cut = self.search(step, states, islands, contacts, dv);
+        self.is_touched.clear();
+        self.is_touched.resize(islands.list.len(), false);
+        contacts.iter().filter_map(|contact| islands.owner(contact.bodies)).for_each(|owner| self.is_touched[owner] = true);
+        let is_cut = self.search(step, states, islands, dv);
         let moved: Vec<f64> = islands.list.iter().map(|island| self.moved(model, island, dv, params.time_step)).collect();
         self.iterate.copy_from_slice(dv);
         let was_second = self.second_order.contains(&true);
@@ -113,10 +118,9 @@ impl Newton {
         let (mut is_solved, mut worst): (bool, (f64, usize)) = (!fell_back && !is_cut, (0.0, 0));
         for (k, (island, moved)) in islands.list.iter().zip(&moved).enumerate() {
             let residual = self.residual_of(step, island);
-            let is_touched = contacts.iter().any(|contact| islands.owner(contact.bodies) == Some(k));
             let fastest = island.deformable().iter().flat_map(|segment| &state.velocities[segment.unknowns.clone()]);
             let fastest = params.time_step * fastest.map(Vec3::norm_squared).fold(0.0, f64::max).sqrt();
-            let is_still = is_touched && *moved <= elastic_tolerance(params.contact_tolerance, fastest);
+            let is_still = self.is_touched[k] && *moved <= elastic_tolerance(params.contact_tolerance, fastest);
             is_solved &= residual <= params.newton_tolerance || is_still;
             // Written so that a residual that is not a number is the worst.
             if !(residual <= worst.0) {
@@ -144,11 +148,11 @@ impl Newton {
     }
 
     /// Halves the ways of islands until no body of them gains by it; true if any is cut short.
-    fn search(&mut self, step: &StepInputs, states: &[Quaternion], islands: &Islands, contacts: &[Constraint], dv: &mut [Vec3]) -> bool {
+    fn search(&mut self, step: &StepInputs, states: &[Quaternion], islands: &Islands, dv: &mut [Vec3]) -> bool {
         let StepInputs { model, groups, state, params, .. } = *step;
         let step = &StepInputs { second_order: &self.second_order, ..*step };
         let (dt, system) = (params.time_step, step.system());
-        let Self { iterate, along, displacements, velocities, rows, motions, gains, impulses, .. } = self;
+        let Self { iterate, along, displacements, velocities, rows, motions, gains, impulses, is_touched, .. } = self;
         along.clear();
         along.extend(dv.iter().zip(&*iterate).map(|(dv, iterate)| dv - iterate));
         displacements.clear();
@@ -183,7 +187,7 @@ impl Newton {
                 }
             }
             if part < 1.0 {
-                is_cut |= contacts.iter().any(|contact| islands.owner(contact.bodies) == Some(k));
+                is_cut |= is_touched[k];
                 for unknown in island.segments.iter().flat_map(|segment| segment.unknowns.clone()) {
                     dv[unknown] = iterate[unknown] + along[unknown] * part;
                 }
