@@ -199,7 +199,11 @@ impl Live {
             }
         })
         .context("the simulation's thread could not be started")?;
-        let mut session = Session::new(worker, log, Verifier::new(Options { backend: options.backend, adapter: options.adapter.clone(), ..Options::default() }));
+        let mut session = Session::new(
+            worker,
+            log,
+            Verifier::new(Options { backend: options.backend, adapter: options.adapter.clone(), ..Options::default() }),
+        );
         session.open(options.scene.clone());
         window.request_redraw();
         Ok(Self {

@@ -74,7 +74,8 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
             save_png(&path, &picture::picture(check)).map_err(|error| Failure::Run(error.to_string()))?;
         }
     }
-    let names = |wanted: fn(&&CheckReport) -> bool| report.checks.iter().filter(wanted).map(|check| check.name).collect::<Vec<_>>().join(", ");
+    let names =
+        |wanted: fn(&&CheckReport) -> bool| report.checks.iter().filter(wanted).map(|check| check.name).collect::<Vec<_>>().join(", ");
     if cancel.is_cancelled() {
         return Err(Failure::Run("the checks were cancelled before all of them had run".into()));
     }

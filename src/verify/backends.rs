@@ -1,9 +1,10 @@
 //! Whether the device computes what the CPU computes.
 
 use super::bench::{Bench, alone};
-use super::check::{Check, Measure, Outcome, Unmeasured};
+use super::check::{Check, Measure, Outcome};
 use super::motion::shaken_box;
 use super::plot::{Axis, Plot, Style};
+use super::unmeasured::Unmeasured;
 use crate::material::MaterialModel;
 use crate::math::Vec3;
 use crate::model::Params;
@@ -84,7 +85,9 @@ fn open(bench: &mut Bench, case: Option<MaterialModel>, choice: BackendChoice) -
         None => bench.simulate_scene(DROP),
     });
     opened.map_err(|error| match error {
-        Unmeasured::Simulation(SimulationError::Device(reason)) => Unmeasured::NotPossible(format!("there is no graphics card to compare with: {reason}")),
+        Unmeasured::Simulation(SimulationError::Device(reason)) => {
+            Unmeasured::NotPossible(format!("there is no graphics card to compare with: {reason}"))
+        }
         error => error,
     })
 }

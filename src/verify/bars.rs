@@ -3,8 +3,9 @@
 use std::f64::consts::PI;
 
 use super::bench::{Bench, alone, bar, held, mean, surface_loads};
-use super::check::{Check, Measure, Outcome, Unmeasured};
+use super::check::{Check, Measure, Outcome};
 use super::plot::{Axis, Plot, Style};
+use super::unmeasured::Unmeasured;
 use crate::material::MaterialModel;
 use crate::math::Vec3;
 use crate::model::Params;
@@ -50,7 +51,8 @@ fn sag(bench: &Bench, model: MaterialModel, nu: f64, cells_along: u32) -> Result
 
 fn cantilever(bench: &mut Bench) -> Result<Outcome, Unmeasured> {
     let mut measures = vec![];
-    let known: Vec<(MaterialModel, f64)> = SAME_MESH.iter().filter_map(|(name, sag)| Some((MaterialModel::from_name(name)?, *sag))).collect();
+    let known: Vec<(MaterialModel, f64)> =
+        SAME_MESH.iter().filter_map(|(name, sag)| Some((MaterialModel::from_name(name)?, *sag))).collect();
     for (model, expected) in &known {
         let what = format!("{}: sag of 810 tets, nu = 0.45", model.name());
         measures.push(Measure::relative(what, *expected, sag(bench, *model, 0.45, 15)?, 1e-3, "m"));
@@ -70,10 +72,14 @@ fn cantilever(bench: &mut Bench) -> Result<Outcome, Unmeasured> {
     measures.push(Measure::relative("corotational: sag, extrapolated from these", CONVERGED, limit, 0.01, "m"));
     let plot = Plot::new(Axis::linear("cell over length", ""), Axis::linear("sag of the end", "m"))
         .with(Style::Points, "measured, nu = 0.2", found.iter().copied())
-        .with(Style::Line, "extrapolated as h^2", (0..=20).map(|i| f64::from(i) * 0.005).map(|h| {
-            let slope = (found[1][1] - found[2][1]) / (found[1][0].powi(2) - found[2][0].powi(2));
-            [h, limit + slope * h * h]
-        }))
+        .with(
+            Style::Line,
+            "extrapolated as h^2",
+            (0..=20).map(|i| f64::from(i) * 0.005).map(|h| {
+                let slope = (found[1][1] - found[2][1]) / (found[1][0].powi(2) - found[2][0].powi(2));
+                [h, limit + slope * h * h]
+            }),
+        )
         .with(Style::Expected, "converged, another code", [0.0, 0.1].map(|h| [h, CONVERGED]));
     Ok(Outcome { measures, plot })
 }
@@ -159,7 +165,11 @@ fn frequency(bench: &mut Bench) -> Result<Outcome, Unmeasured> {
         bench.done(f64::from(step) / f64::from(steps_a_period * periods));
     }
     // Between the first and the last time that the end passes the middle.
-    let crossings: Vec<f64> = motion.windows(2).filter(|w| w[0][1] * w[1][1] < 0.0).map(|w| w[0][0] - w[0][1] * (w[1][0] - w[0][0]) / (w[1][1] - w[0][1])).collect();
+    let crossings: Vec<f64> = motion
+        .windows(2)
+        .filter(|w| w[0][1] * w[1][1] < 0.0)
+        .map(|w| w[0][0] - w[0][1] * (w[1][0] - w[0][0]) / (w[1][1] - w[0][1]))
+        .collect();
     let found = match crossings[..] {
         [first, .., last] => 0.5 * (crossings.len() - 1) as f64 / (last - first),
         _ => f64::NAN,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::check::Unmeasured;
+use super::unmeasured::Unmeasured;
 use crate::cancel::CancelToken;
 use crate::material::{Material, MaterialModel};
 use crate::math::{Mat3, Vec3};

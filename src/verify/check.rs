@@ -4,11 +4,7 @@ use serde::Serialize;
 
 use super::bench::Bench;
 use super::plot::Plot;
-use crate::cancel::Cancelled;
-use crate::model::ModelError;
-use crate::scene::SceneError;
-use crate::sim::SimulationError;
-use crate::step::StepError;
+use super::unmeasured::Unmeasured;
 
 /// One known answer that the program is held against.
 pub struct Check {
@@ -74,34 +70,5 @@ impl Outcome {
     /// Whether there are numbers and all are within their tolerances.
     pub fn is_green(&self) -> bool {
         !self.measures.is_empty() && self.measures.iter().all(Measure::is_green)
-    }
-}
-
-/// Why a check has no numbers.
-#[derive(Debug, thiserror::Error)]
-pub enum Unmeasured {
-    /// The machine lacks what the check needs.
-    #[error("{0}")]
-    NotPossible(String),
-    #[error(transparent)]
-    Cancelled(#[from] Cancelled),
-    #[error("no rest after {steps} steps: a node still moves by {moved:.1e} m in a step")]
-    NoRest { steps: u32, moved: f64 },
-    #[error("the time step met a fault: {0}")]
-    Step(StepError),
-    #[error("the simulation could not be opened: {0}")]
-    Simulation(#[from] SimulationError),
-    #[error("the body could not be built: {0}")]
-    Model(#[from] ModelError),
-    #[error("the scene could not be read: {0}")]
-    Scene(#[from] SceneError),
-}
-
-impl From<StepError> for Unmeasured {
-    fn from(error: StepError) -> Self {
-        match error {
-            StepError::Cancelled { .. } => Self::Cancelled(Cancelled),
-            error => Self::Step(error),
-        }
     }
 }

@@ -1,8 +1,9 @@
 //! Contact with friction, and the pressure under a ball.
 
 use super::bench::{Bench, with_obstacles};
-use super::check::{Check, Measure, Outcome, Unmeasured};
+use super::check::{Check, Measure, Outcome};
 use super::plot::{Axis, Plot, Style};
+use super::unmeasured::Unmeasured;
 use crate::geometry::Shape;
 use crate::material::MaterialModel;
 use crate::math::{Isometry, Quat, Vec3};
@@ -56,7 +57,9 @@ fn stick_slip(bench: &mut Bench) -> Result<Outcome, Unmeasured> {
             for step in 1..=2 * SETTLING {
                 bench.step(&mut simulation)?;
                 motion.push(center(&mut simulation)?);
-                bench.done((k as f64 + 0.5 * (f64::from(u8::from(sliding)) + f64::from(step) / f64::from(2 * SETTLING))) / SIZES.len() as f64);
+                bench.done(
+                    (k as f64 + 0.5 * (f64::from(u8::from(sliding)) + f64::from(step) / f64::from(2 * SETTLING))) / SIZES.len() as f64,
+                );
             }
             let ([at, speed], [later_at, later_speed]) = (motion[SETTLING as usize], motion[2 * SETTLING as usize]);
             outcome.measures.push(if sliding {
@@ -67,11 +70,16 @@ fn stick_slip(bench: &mut Bench) -> Result<Outcome, Unmeasured> {
                 Measure::error(format!("{name}: creep below the angle, as a part of a free fall"), creep, 1e-5, "")
             });
             let curve = motion.iter().enumerate().step_by(8).map(|(step, [_, speed])| [step as f64, speed / (G * duration)]);
-            outcome.plot = outcome.plot.with(Style::Points, format!("{name}, {}", if sliding { "above" } else { "below" }), curve.collect::<Vec<_>>());
+            outcome.plot =
+                outcome.plot.with(Style::Points, format!("{name}, {}", if sliding { "above" } else { "below" }), curve.collect::<Vec<_>>());
         }
     }
     let steps = f64::from(2 * SETTLING);
-    outcome.plot = outcome.plot.with(Style::Expected, "Coulomb", [[0.0, 0.0], [steps, expected(1.2) / G]]).with(Style::Expected, "", [[0.0, 0.0], [steps, 0.0]]);
+    outcome.plot = outcome.plot.with(Style::Expected, "Coulomb", [[0.0, 0.0], [steps, expected(1.2) / G]]).with(
+        Style::Expected,
+        "",
+        [[0.0, 0.0], [steps, 0.0]],
+    );
     Ok(outcome)
 }
 

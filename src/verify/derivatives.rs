@@ -3,8 +3,9 @@
 use pulp::Scalar;
 
 use super::bench::{Bench, noise};
-use super::check::{Check, Measure, Outcome, Unmeasured};
+use super::check::{Check, Measure, Outcome};
 use super::plot::{Axis, Plot, Style};
+use super::unmeasured::Unmeasured;
 use crate::material::{Constitutive, ConstitutiveModel, Deformation, Material, MaterialModel, Visitor};
 use crate::math::lanes::from_matrix;
 use crate::math::{Mat3, Quat, Vec3};
@@ -110,7 +111,11 @@ fn derivatives(bench: &mut Bench) -> Result<Outcome, Unmeasured> {
             let name = kind.name();
             let place = if what == "tangent" && !is_exact { " at rest" } else { "" };
             outcome.measures.push(Measure::error(format!("{name}: largest error of the {what}{place} over E"), worst, BOUND, ""));
-            outcome.plot = outcome.plot.with(Style::Points, format!("{name}: {what}"), (0..).zip(errors).map(|(k, e)| [f64::from(k), *e]).collect::<Vec<_>>());
+            outcome.plot = outcome.plot.with(
+                Style::Points,
+                format!("{name}: {what}"),
+                (0..).zip(errors).map(|(k, e)| [f64::from(k), *e]).collect::<Vec<_>>(),
+            );
         }
         bench.done((done + 1) as f64 / MaterialModel::ALL.len() as f64);
     }

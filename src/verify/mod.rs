@@ -16,9 +16,11 @@ mod report;
 #[cfg(test)]
 mod tests;
 mod uniform;
+mod unmeasured;
 
-pub use check::{Check, Measure, Outcome, Unmeasured};
+pub use check::{Check, Measure, Outcome};
 pub use report::{CheckReport, Report, Verdict, figure};
+pub use unmeasured::Unmeasured;
 
 use std::time::Instant;
 
@@ -96,4 +98,16 @@ pub fn select(names: &[String]) -> Result<Vec<&'static Check>, String> {
         return Err(unknown(&format!("there is no check \"{name}\""), name, CHECKS.iter().map(|check| check.name)));
     }
     Ok(CHECKS.iter().filter(|check| names.is_empty() || names.iter().any(|name| name == check.name)).collect())
+}
+
+/// `docs/verify.md`: all checks in words.
+pub fn reference() -> String {
+    let mut text = "# Known answers\n\nMade from the list in `src/verify`; a test keeps it up to date. `pliant verify` and the menu Verify of the window run these \
+                    checks on your machine, from the public side of the simulation, and show each number beside the one that it should be, with a picture.\n\
+                    `--only NAME` picks some, `--backend gpu` runs them on the graphics card, `--json FILE` and `--pictures DIR` keep what a bug report needs.\n"
+        .to_owned();
+    for Check { name, title, meaning, setup, source, .. } in CHECKS {
+        text += &format!("\n## {title} (`{name}`)\n\n{meaning}\n\n- Experiment: {setup}.\n- Expected from: {source}.\n");
+    }
+    text
 }

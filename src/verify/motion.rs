@@ -1,8 +1,9 @@
 //! Bodies that nothing holds: what a step must keep.
 
 use super::bench::{Bench, alone, bar, held, noise};
-use super::check::{Check, Measure, Outcome, Unmeasured};
+use super::check::{Check, Measure, Outcome};
 use super::plot::{Axis, Plot, Style};
+use super::unmeasured::Unmeasured;
 use crate::elastic::strain_energy;
 use crate::material::MaterialModel;
 use crate::math::Vec3;
@@ -103,11 +104,14 @@ pub const ANGULAR_MOMENTUM: Check = Check {
 };
 
 fn angular_momentum(bench: &mut Bench) -> Result<Outcome, Unmeasured> {
-    let mut outcome = Outcome { plot: Plot::new(Axis::linear("turns", ""), Axis::linear("angular momentum left", "")), ..Outcome::default() };
-    outcome.plot = outcome.plot.with(Style::Expected, "conserved", [[0.0, 1.0], [1.0, 1.0]]).with(Style::Limit, "limit", [[0.0, 0.99], [1.0, 0.99]]);
+    let mut outcome =
+        Outcome { plot: Plot::new(Axis::linear("turns", ""), Axis::linear("angular momentum left", "")), ..Outcome::default() };
+    outcome.plot =
+        outcome.plot.with(Style::Expected, "conserved", [[0.0, 1.0], [1.0, 1.0]]).with(Style::Limit, "limit", [[0.0, 0.99], [1.0, 0.99]]);
     let spin = 10.0;
     for (k, material) in MaterialModel::ALL.iter().enumerate() {
-        let mut body = SoftBody::with_boundary_surface("cube", bench.material(*material, 1e5, 0.3), shapes::box_tets(Vec3::repeat(0.2), [3; 3]));
+        let mut body =
+            SoftBody::with_boundary_surface("cube", bench.material(*material, 1e5, 0.3), shapes::box_tets(Vec3::repeat(0.2), [3; 3]));
         body.velocities = body.tets.positions.iter().map(|p| Vec3::new(0.0, 0.0, spin).cross(p)).collect();
         let model = alone(body)?;
         let params = Params { gravity: Vec3::zeros(), tolerance: bench.pick(1e-8, 1e-5), ..Params::default() };

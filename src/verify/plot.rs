@@ -94,10 +94,24 @@ pub enum Anchor {
 /// Something to draw; y points down, in the units of the size that the plot was laid out for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mark {
-    Line { points: Vec<[f32; 2]>, tone: Tone, width: f32, dashed: bool },
-    Dot { at: [f32; 2], tone: Tone, radius: f32 },
+    Line {
+        points: Vec<[f32; 2]>,
+        tone: Tone,
+        width: f32,
+        dashed: bool,
+    },
+    Dot {
+        at: [f32; 2],
+        tone: Tone,
+        radius: f32,
+    },
     /// One line of text, its middle at the height of `at`.
-    Text { at: [f32; 2], anchor: Anchor, text: String, tone: Tone },
+    Text {
+        at: [f32; 2],
+        anchor: Anchor,
+        text: String,
+        tone: Tone,
+    },
 }
 
 /// Height of the letters that the layout leaves room for.
@@ -124,7 +138,8 @@ impl Span {
         let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
         // One number alone, and numbers that are the same but for rounding, stand in the middle.
         let least = if scale == Scale::Linear { 1e-9 * low.abs().max(high.abs()).max(1e-300) } else { 0.5 };
-        let pad = if high - low > least { 0.06 * (high - low) } else { if scale == Scale::Linear { 0.5 * low.abs().max(1e-12) } else { 0.5 } };
+        let pad =
+            if high - low > least { 0.06 * (high - low) } else { if scale == Scale::Linear { 0.5 * low.abs().max(1e-12) } else { 0.5 } };
         let (low, high) = (low - pad, high + pad);
         let step = match scale {
             Scale::Linear => round_step((high - low) / most_ticks as f64),

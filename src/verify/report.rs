@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use super::check::{Check, Measure, Outcome, Unmeasured};
+use super::check::{Check, Measure, Outcome};
 use super::plot::Plot;
+use super::unmeasured::Unmeasured;
 use crate::sim::Machine;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -95,7 +95,9 @@ fn a_run_tells_where_it_is_and_can_be_cancelled() {
 
 #[test]
 fn figures_are_short() {
-    for (x, text) in [(0.0, "0"), (1e-6, "1e-6"), (-1.23456e-9, "-1.2346e-9"), (0.336421, "0.33642"), (1465.2, "1465.2"), (4e7, "4e7"), (100.0, "100")] {
+    for (x, text) in
+        [(0.0, "0"), (1e-6, "1e-6"), (-1.23456e-9, "-1.2346e-9"), (0.336421, "0.33642"), (1465.2, "1465.2"), (4e7, "4e7"), (100.0, "100")]
+    {
         assert_eq!(figure(x), text);
     }
 }
@@ -108,7 +110,11 @@ fn a_plot_lays_out_its_curves_within_its_paper() {
         Plot::new(Axis::linear("time", "s"), Axis::linear("height", "m"))
             .with(Style::Expected, "expected", [[0.0, 0.0], [1.0, -5.0]])
             .with(Style::Points, "measured", [[0.5, -2.5]]),
-        Plot::new(Axis::linear("case", ""), Axis::logarithmic("error", "")).with(Style::Line, "error", [[0.0, 1e-16], [3.0, 1e-9], [4.0, 0.0]]),
+        Plot::new(Axis::linear("case", ""), Axis::logarithmic("error", "")).with(
+            Style::Line,
+            "error",
+            [[0.0, 1e-16], [3.0, 1e-9], [4.0, 0.0]],
+        ),
         // One point, and none at all.
         Plot::new(Axis::linear("x", ""), Axis::linear("y", "")).with(Style::Points, "", [[2.0, 3.0]]),
         Plot::default(),
@@ -123,10 +129,12 @@ fn a_plot_lays_out_its_curves_within_its_paper() {
             assert!((0.0..=size[0]).contains(&x) && (0.0..=size[1]).contains(&y), "{x} {y} of {plot:?}");
         }
         let dots = marks.iter().filter(|mark| matches!(mark, Mark::Dot { .. })).count();
-        let points: usize = plot.curves.iter().filter(|c| c.style == Style::Points).map(|c| c.points.len() + usize::from(!c.name.is_empty())).sum();
+        let points: usize =
+            plot.curves.iter().filter(|c| c.style == Style::Points).map(|c| c.points.len() + usize::from(!c.name.is_empty())).sum();
         assert_eq!(dots, points);
     }
     let upwards = Plot::new(Axis::default(), Axis::default()).with(Style::Line, "", [[0.0, 0.0], [1.0, 1.0]]).marks(size);
-    let line = upwards.iter().rev().find_map(|mark| if let Mark::Line { points, .. } = mark { Some(points.clone()) } else { None }).unwrap();
+    let line =
+        upwards.iter().rev().find_map(|mark| if let Mark::Line { points, .. } = mark { Some(points.clone()) } else { None }).unwrap();
     assert!(line[1][0] > line[0][0] && line[1][1] < line[0][1], "y grows upwards on paper: {line:?}");
 }

@@ -1,8 +1,9 @@
 //! Bodies in a state of uniform stress, which linear elements hold exactly: the patch test and the elastic moduli.
 
 use super::bench::{Bench, alone, bar, held, mean, scramble, tractions};
-use super::check::{Check, Measure, Outcome, Unmeasured};
+use super::check::{Check, Measure, Outcome};
 use super::plot::{Axis, Plot, Style};
+use super::unmeasured::Unmeasured;
 use crate::elastic::{cauchy_stress, deformation_gradient};
 use crate::material::{Constitutive, Deformation, MaterialModel};
 use crate::math::lanes::from_matrix;
@@ -18,7 +19,8 @@ const BOX: Vec3 = Vec3::new(0.3, 0.2, 0.25);
 const CELLS: [u32; 3] = [4, 3, 3];
 /// Steps to rest.
 const SETTLING: u32 = 40;
-const SETUP: &str = "a box of 0.3 x 0.2 x 0.25 m, 80 nodes, 216 tets, inner nodes moved about by up to a fifth of a cell; E = 0.5 MPa, nu = 0.3";
+const SETUP: &str =
+    "a box of 0.3 x 0.2 x 0.25 m, 80 nodes, 216 tets, inner nodes moved about by up to a fifth of a cell; E = 0.5 MPa, nu = 0.3";
 
 pub const PATCH: Check = Check {
     name: "patch",
@@ -113,7 +115,8 @@ fn patch(bench: &mut Bench) -> Result<Outcome, Unmeasured> {
                 outcome.plot = outcome.plot.with(Style::Points, format!("measured {component}"), found);
             }
             let ends = |axis: usize| [0.0, BOX.x].map(|x| [x, along_x[axis] * x]);
-            outcome.plot = (0..3).fold(outcome.plot, |plot, axis| plot.with(Style::Expected, if axis == 0 { "expected" } else { "" }, ends(axis)));
+            outcome.plot =
+                (0..3).fold(outcome.plot, |plot, axis| plot.with(Style::Expected, if axis == 0 { "expected" } else { "" }, ends(axis)));
         }
         bench.done((k + 1) as f64 / MaterialModel::ALL.len() as f64);
     }
@@ -207,7 +210,8 @@ fn hydrostatic(bench: &mut Bench) -> Result<Outcome, Unmeasured> {
     over_models(bench, plot, |bench, model, share| {
         let pressure = share * STRAIN * modulus;
         let (body, state) = loaded(bench, model, &(Mat3::identity() * -pressure), |_| false)?;
-        let volume: f64 = body.tets.iter().map(|tet| tet.volume * (deformation_gradient(tet, &state.displacements).determinant() - 1.0)).sum();
+        let volume: f64 =
+            body.tets.iter().map(|tet| tet.volume * (deformation_gradient(tet, &state.displacements).determinant() - 1.0)).sum();
         let found = -volume / body.bodies[0].volume;
         let measure = Measure::relative(format!("{}: loss of volume", model.name()), share * STRAIN, found, bench.pick(1e-3, 1e-2), "");
         Ok(([found, pressure], vec![measure]))

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use egui::{
-    Align, Align2, Button, Color32, CornerRadius, FontId, Id, Label, Layout, ProgressBar, Rect, RichText, ScrollArea, Sense, Shape, Spinner,
-    Stroke, Ui, pos2, vec2,
+    Align, Align2, Button, Color32, CornerRadius, FontId, Id, Label, Layout, ProgressBar, Rect, RichText, ScrollArea, Sense, Shape,
+    Spinner, Stroke, Ui, pos2, vec2,
 };
 
 use super::overlay::card;
@@ -220,7 +220,8 @@ fn measure_ui(ui: &mut Ui, measure: &Measure) {
         ui.label(theme::icon(glyph, 15.0).color(color));
         ui.vertical(|ui| {
             ui.spacing_mut().item_spacing.y = 1.0;
-            let numbers = format!("{} of {} ± {} {}", figure(measure.measured), figure(measure.expected), figure(measure.tolerance), measure.unit);
+            let numbers =
+                format!("{} of {} ± {} {}", figure(measure.measured), figure(measure.expected), figure(measure.tolerance), measure.unit);
             ui.add(Label::new(RichText::new(&measure.what).size(12.0)).wrap());
             ui.add(Label::new(RichText::new(numbers.trim_end()).font(theme::figures(11.5)).color(palette.weak)).selectable(true));
         });
@@ -240,7 +241,8 @@ fn plot_ui(ui: &mut Ui, plot: &Plot) {
     for mark in plot.marks([paper.width(), paper.height()]) {
         match mark {
             Mark::Line { points, tone, width, dashed } => {
-                let (points, stroke): (Vec<_>, _) = (points.into_iter().map(place).collect(), Stroke::new(width, color(palette, dark, tone)));
+                let (points, stroke): (Vec<_>, _) =
+                    (points.into_iter().map(place).collect(), Stroke::new(width, color(palette, dark, tone)));
                 if dashed {
                     painter.extend(Shape::dashed_line(&points, stroke, 5.0, 4.0));
                 } else {

@@ -131,7 +131,8 @@ mod tests {
             let outcome = Outcome { measures: vec![Measure::error("error", 0.0, 1.0, "")], plot };
             picture(&CheckReport::new(&CHECKS[0], Ok(outcome), 0.0))
         };
-        let plot = Plot::new(Axis::linear("time", "s"), Axis::linear("height", "m")).with(Style::Expected, "expected", [[0.0, 0.0], [1.0, 1.0]]);
+        let plot =
+            Plot::new(Axis::linear("time", "s"), Axis::linear("height", "m")).with(Style::Expected, "expected", [[0.0, 0.0], [1.0, 1.0]]);
         let with = shown(plot.clone().with(Style::Points, "measured", [[0.25, 0.25], [0.75, 0.75]]));
         let count = |image: &Image, ink: [u8; 3]| image.pixels.chunks(4).filter(|p| p[..3] == ink).count();
         assert_eq!((with.width, with.height), (1040, 788));

@@ -52,7 +52,8 @@ pub fn describe_adapters() -> Vec<String> {
     let adapters = gpu::list_adapters();
     if adapters.is_empty() {
         return vec![
-            "no graphics adapter was found: install a Vulkan driver (on Debian or Ubuntu `apt-get install mesa-vulkan-drivers libvulkan1`)".into(),
+            "no graphics adapter was found: install a Vulkan driver (on Debian or Ubuntu `apt-get install mesa-vulkan-drivers libvulkan1`)"
+                .into(),
             "--backend auto uses the CPU, because there is no adapter".into(),
         ];
     }
