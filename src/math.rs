@@ -1,6 +1,7 @@
 //! Small fixed-size linear algebra in f64: the CPU side of every formula.
 
 pub mod lanes;
+pub mod singular;
 
 pub type Vec3 = nalgebra::Vector3<f64>;
 pub type Mat3 = nalgebra::Matrix3<f64>;

@@ -13,5 +13,10 @@ fn mat3_diagonal(d: f32) -> mat3x3f {
 
 // Inverse times determinant.
 fn mat3_adjugate(m: mat3x3f) -> mat3x3f {
-    return transpose(mat3x3f(cross(m[1], m[2]), cross(m[2], m[0]), cross(m[0], m[1])));
+    return transpose(mat3_cofactors(m));
+}
+
+// det(A) A^-T.
+fn mat3_cofactors(m: mat3x3f) -> mat3x3f {
+    return mat3x3f(cross(m[1], m[2]), cross(m[2], m[0]), cross(m[0], m[1]));
 }

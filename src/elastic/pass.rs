@@ -9,7 +9,7 @@ use super::groups::{LANES, NodeMotion, Register, Run, TetGroups, as_rows_mut, st
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
 use crate::material::{ConstitutiveModel, Deformation, Lame, Tangent, Visitor};
-use crate::math::lanes::{Lanes, Matrix, Row, plus_identity, times_vector};
+use crate::math::lanes::{Lanes, Matrix, Row, plus_identity, scaled};
 
 /// Tets that a thread takes at once.
 const CHUNK: usize = 256;
@@ -26,6 +26,8 @@ pub(super) struct Inputs<'a> {
     pub motions: &'a [NodeMotion],
     /// [s]
     pub dt: f64,
+    /// Rotations and states are followed from those of the last step; else taken as they are.
+    pub follow: bool,
 }
 
 /// The pass writes these for some consecutive tets.
@@ -35,8 +37,11 @@ pub(super) struct Outputs<'a, T> {
     /// Rows of state of those tets that have some.
     pub states: &'a mut [[f64; 4]],
     pub forces: &'a mut [CornerForces],
+    /// Empty where all tangents are general.
     pub gradients: &'a mut [CornerGradients<T>],
-    /// Empty where all tangents are warped.
+    /// Empty where no tangent is mixed.
+    pub volume_gradients: &'a mut [CornerGradients<T>],
+    /// Empty where no tangent is general.
     pub edges: &'a mut [EdgeTangents<T>],
 }
 
@@ -45,15 +50,24 @@ impl<'a, T: Precision> Outputs<'a, T> {
     #[inline(always)]
     fn part(&mut self, tets: &Range<usize>, rows: usize) -> Outputs<'_, T> {
         let at = tets.start - self.tets.start..tets.end - self.tets.start;
-        let edges = if self.edges.is_empty() { 0..0 } else { at.clone() };
+        let kept = |is_empty: bool| if is_empty { 0..0 } else { at.clone() };
+        let gradients = kept(self.gradients.is_empty());
+        let (volume_gradients, edges) = (kept(self.volume_gradients.is_empty()), kept(self.edges.is_empty()));
         Outputs {
             tets: tets.clone(),
             rotations: &mut self.rotations[at.clone()],
             states: &mut self.states[at.start * rows..at.end * rows],
             forces: &mut self.forces[at.clone()],
-            gradients: &mut self.gradients[at],
+            gradients: &mut self.gradients[gradients],
+            volume_gradients: &mut self.volume_gradients[volume_gradients],
             edges: &mut self.edges[edges],
         }
+    }
+
+    #[inline(always)]
+    fn all(&mut self) -> Outputs<'_, T> {
+        let Self { tets, rotations, states, forces, gradients, volume_gradients, edges } = self;
+        Outputs { tets: tets.clone(), rotations, states, forces, gradients, volume_gradients, edges }
     }
 
     /// The places of the tets before `tet` and those of the tets from it on; `rows` rows of state belong to the former.
@@ -62,17 +76,21 @@ impl<'a, T: Precision> Outputs<'a, T> {
         let (rotations, rotations_after) = self.rotations.split_at_mut(n);
         let (states, states_after) = self.states.split_at_mut(rows);
         let (forces, forces_after) = self.forces.split_at_mut(n);
-        let (gradients, gradients_after) = self.gradients.split_at_mut(n);
+        let n_vectors = n.min(self.gradients.len());
+        let (gradients, gradients_after) = self.gradients.split_at_mut(n_vectors);
+        let n_mixed = n.min(self.volume_gradients.len());
+        let (volume_gradients, volume_gradients_after) = self.volume_gradients.split_at_mut(n_mixed);
         let n_edges = n.min(self.edges.len());
         let (edges, edges_after) = self.edges.split_at_mut(n_edges);
         [
-            Self { tets: self.tets.start..tet, rotations, states, forces, gradients, edges },
+            Self { tets: self.tets.start..tet, rotations, states, forces, gradients, volume_gradients, edges },
             Self {
                 tets: tet..self.tets.end,
                 rotations: rotations_after,
                 states: states_after,
                 forces: forces_after,
                 gradients: gradients_after,
+                volume_gradients: volume_gradients_after,
                 edges: edges_after,
             },
         ]
@@ -80,53 +98,52 @@ impl<'a, T: Precision> Outputs<'a, T> {
 }
 
 /// Fills `outputs`, the tets of `runs`; halves of the runs, then halves of a long run to different threads.
-pub(super) fn pass<T: Precision, const FOLLOW: bool>(inputs: Inputs, runs: &[Run], outputs: Outputs<T>) {
+pub(super) fn pass<T: Precision>(inputs: Inputs, runs: &[Run], outputs: Outputs<T>) {
     match runs {
         [] => {}
-        [run] if outputs.tets.len() <= CHUNK => run.material.visit(OfRun::<T, FOLLOW> { inputs, run, outputs }),
+        [run] if outputs.tets.len() <= CHUNK => run.material.visit(OfRun::<T> { inputs, run, outputs }),
         [run] => {
             let middle = (outputs.tets.start + outputs.tets.len() / 2).next_multiple_of(CHUNK);
             if middle >= outputs.tets.end {
-                return run.material.visit(OfRun::<T, FOLLOW> { inputs, run, outputs });
+                return run.material.visit(OfRun::<T> { inputs, run, outputs });
             }
             let rows = (middle - outputs.tets.start) * run.rows_of_tet;
             let [before, after] = outputs.split_at(middle, rows);
-            rayon::join(|| pass::<T, FOLLOW>(inputs, runs, before), || pass::<T, FOLLOW>(inputs, runs, after));
+            rayon::join(|| pass(inputs, runs, before), || pass(inputs, runs, after));
         }
         _ => {
             let (first, second) = runs.split_at(runs.len() / 2);
             let [before, after] = outputs.split_at(second[0].tets.start, second[0].first_row - first[0].first_row);
-            rayon::join(|| pass::<T, FOLLOW>(inputs, first, before), || pass::<T, FOLLOW>(inputs, second, after));
+            rayon::join(|| pass(inputs, first, before), || pass(inputs, second, after));
         }
     }
 }
 
 /// Tets of one material, on one thread.
-struct OfRun<'a, T, const FOLLOW: bool> {
+struct OfRun<'a, T> {
     inputs: Inputs<'a>,
     run: &'a Run,
     outputs: Outputs<'a, T>,
 }
 
-impl<T: Precision, const FOLLOW: bool> Visitor for OfRun<'_, T, FOLLOW> {
+impl<T: Precision> Visitor for OfRun<'_, T> {
     type Output = ();
 
     fn visit<M: ConstitutiveModel>(self, model: M) {
         let Self { inputs, run, outputs } = self;
-        Arch::new().dispatch(Pass::<_, _, FOLLOW> { model, stiffness_damping: run.stiffness_damping, inputs, outputs });
+        Arch::new().dispatch(Pass { model, stiffness_damping: run.stiffness_damping, inputs, outputs });
     }
 }
 
-/// The tets of one thread, all of one model. Rotations and states are followed from those of the last step, or,
-/// without `FOLLOW`, taken as they are.
-pub(super) struct Pass<'a, M, T, const FOLLOW: bool> {
+/// The tets of one thread, all of one model.
+pub(super) struct Pass<'a, M, T> {
     pub model: M,
     pub stiffness_damping: f64,
     pub inputs: Inputs<'a>,
     pub outputs: Outputs<'a, T>,
 }
 
-impl<M: ConstitutiveModel, T: Precision, const FOLLOW: bool> WithSimd for Pass<'_, M, T, FOLLOW> {
+impl<M: ConstitutiveModel, T: Precision> WithSimd for Pass<'_, M, T> {
     type Output = ();
 
     #[inline(always)]
@@ -138,13 +155,19 @@ impl<M: ConstitutiveModel, T: Precision, const FOLLOW: bool> WithSimd for Pass<'
             for k in 0..LANES / S::F64_LANES {
                 let first = g * LANES + k * S::F64_LANES;
                 let kept = first.max(start)..(first + S::F64_LANES).min(end);
-                if kept.len() == S::F64_LANES {
-                    register::<_, _, _, FOLLOW>(simd, &model, reach, inputs, [g, k], outputs.part(&kept, M::STATE_ROWS));
-                } else if !kept.is_empty() {
-                    // Lanes of other runs and those beyond the end are not kept.
-                    let (mut part, mut spare) = (outputs.part(&kept, M::STATE_ROWS), Spare::default());
+                if kept.is_empty() {
+                    continue;
+                }
+                // Lanes of other runs and those beyond the end are not kept. (One call: the formulas of all models are
+                // compiled into it.)
+                let mut part = outputs.part(&kept, M::STATE_ROWS);
+                let is_whole = kept.len() == S::F64_LANES;
+                let mut spare = (!is_whole).then(Spare::default);
+                if let Some(spare) = &mut spare {
                     spare.read(&part, kept.start - first, M::STATE_ROWS);
-                    register::<_, _, _, FOLLOW>(simd, &model, reach, inputs, [g, k], spare.all());
+                }
+                register(simd, &model, reach, inputs, [g, k], spare.as_mut().map_or_else(|| part.all(), Spare::all));
+                if let Some(spare) = &spare {
                     spare.write(&mut part, kept.start - first, M::STATE_ROWS);
                 }
             }
@@ -159,13 +182,14 @@ struct Spare<T> {
     states: [[[f64; 4]; LANES]; MAX_STATE_ROWS],
     forces: [CornerForces; LANES],
     gradients: [CornerGradients<T>; LANES],
+    volume_gradients: [CornerGradients<T>; LANES],
     edges: [EdgeTangents<T>; LANES],
 }
 
 impl<T: Precision> Spare<T> {
     fn all(&mut self) -> Outputs<'_, T> {
-        let Self { rotations, states, forces, gradients, edges } = self;
-        Outputs { tets: 0..LANES, rotations, states: states.as_flattened_mut(), forces, gradients, edges }
+        let Self { rotations, states, forces, gradients, volume_gradients, edges } = self;
+        Outputs { tets: 0..LANES, rotations, states: states.as_flattened_mut(), forces, gradients, volume_gradients, edges }
     }
 
     /// Reads what `part`, the lanes from `first` on, begins with; other lanes take the nearest of them.
@@ -184,7 +208,10 @@ impl<T: Precision> Spare<T> {
         part.rotations.copy_from_slice(&self.rotations[first..][..n]);
         part.states.copy_from_slice(&self.states.as_flattened()[rows * first..][..rows * n]);
         part.forces.copy_from_slice(&self.forces[first..][..n]);
-        part.gradients.copy_from_slice(&self.gradients[first..][..n]);
+        let n_vectors = part.gradients.len();
+        part.gradients.copy_from_slice(&self.gradients[first..][..n_vectors]);
+        let n_mixed = part.volume_gradients.len();
+        part.volume_gradients.copy_from_slice(&self.volume_gradients[first..][..n_mixed]);
         let n_edges = part.edges.len();
         part.edges.copy_from_slice(&self.edges[first..][..n_edges]);
     }
@@ -192,7 +219,7 @@ impl<T: Precision> Spare<T> {
 
 /// The tets of the k-th register of group g; `out` has a place for each lane.
 #[inline(always)]
-fn register<M: ConstitutiveModel, T: Precision, S: Simd, const FOLLOW: bool>(
+fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     simd: S,
     model: &M,
     reach: Lanes<S>,
@@ -200,13 +227,13 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd, const FOLLOW: bool>(
     [g, k]: [usize; 2],
     out: Outputs<T>,
 ) {
-    let Inputs { groups, motions, dt } = inputs;
-    let Outputs { rotations, states, forces, gradients, edges, .. } = out;
+    let Inputs { groups, motions, dt, follow } = inputs;
+    let Outputs { rotations, states, forces, gradients, volume_gradients, edges, .. } = out;
     let element = groups.groups[g].register(simd, k);
     let [displacements, velocities] = groups.groups[g].motions(simd, k, motions);
     let gradient = Tet4::gradient(&element.gradients, &displacements);
     let mut q = load(simd, |lane| rotations[lane]);
-    if FOLLOW {
+    if follow {
         q = rotation::follow(q, &plus_identity(&gradient));
         store(q, rotations, |place, q| *place = q);
     }
@@ -216,7 +243,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd, const FOLLOW: bool>(
     for (row, state) in state.iter_mut().enumerate() {
         *state = load(simd, |lane| states[lane * M::STATE_ROWS + row]);
     }
-    if FOLLOW && M::STATE_ROWS > 0 {
+    if follow && M::STATE_ROWS > 0 {
         model.advance(&gradient, &rotation, dt, state);
         let mut lanes: [usize; LANES] = std::array::from_fn(|lane| lane);
         for (row, state) in state.iter().enumerate() {
@@ -225,64 +252,89 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd, const FOLLOW: bool>(
     }
     let at = Deformation { gradient, rotation, state };
     let rates = Tet4::gradient(&element.gradients, &velocities);
-    let stress = model.predicted_stress(-element.volume, &at, &rates, reach);
+    let at = model.kinematics(&at);
+    let moduli = model.moduli(element.volume, &at);
+    let stress = model.predicted_stress(element.volume, &at, &moduli, &rates, reach);
     let (zero, one) = (Lanes::splat(simd, 0.0), Lanes::splat(simd, 1.0));
-    let corners = Tet4::scatter(&element.gradients, &stress, one);
+    let corners = Tet4::scatter(&element.gradients, &stress, -one);
     let vectors = match M::TANGENT {
-        Tangent::Warped => warped(model, &element, &rotation, reach, dt),
+        Tangent::Warped => warped(model, &element, &rotation, reach * dt),
+        Tangent::Mixed => shearing(model, &element, &rotation, reach * dt),
         Tangent::General => [[zero; 4]; Tet4::NODES],
     };
     for c in 0..Tet4::NODES {
         let [x, y, z] = corners[c];
-        store(vectors[c], gradients, |place, a| place.0[c] = a.map(T::rounded));
+        if !gradients.is_empty() {
+            store(vectors[c], gradients, |place, a| place.0[c] = a.map(T::rounded));
+        }
         store([x, y, z, zero], forces, |place, f| place[c] = f);
     }
+    if M::TANGENT == Tangent::Mixed {
+        let scale = (element.volume * reach * (dt * model.lame().lambda)).sqrt();
+        let vectors: Vectors<S> = Tet4::scatter(&element.gradients, &model.volume_change(&at).gradient, scale);
+        for c in 0..Tet4::NODES {
+            let [x, y, z] = vectors[c];
+            store([x, y, z, zero], volume_gradients, |place, a| place.0[c] = a.map(T::rounded));
+        }
+    }
     if M::TANGENT == Tangent::General {
-        general(model, &element, &at, reach * dt, |edge, axis, column| {
+        general(model, &element, &at, &moduli, reach * dt, |edge, axis, column| {
             store(column, edges, |place, column| place.0[edge][axis] = column.map(T::rounded));
         });
     }
 }
 
-/// Hands out the blocks of the edges, column by column: column a of K_ij is `V dP[e_a g_j^T] g_i`.
+/// Hands out the blocks of the edges, column by column, times `factor`.
 #[inline(always)]
 fn general<M: ConstitutiveModel, S: Simd>(
     model: &M,
     element: &Register<S>,
-    at: &Deformation<S>,
+    at: &M::Kinematics<S>,
+    moduli: &M::Moduli<S>,
     factor: Lanes<S>,
     mut keep: impl FnMut(usize, usize, Row<S>),
 ) {
-    let zero = factor * 0.0;
     let [a, b, c] = element.gradients;
     let gradients = [[-(a[0] + b[0] + c[0]), -(a[1] + b[1] + c[1]), -(a[2] + b[2] + c[2])], a, b, c];
     for j in 1..Tet4::NODES {
-        for axis in 0..3 {
-            let mut change = [[zero; 3]; 3];
-            change[axis] = gradients[j];
-            let stress = model.differential(element.volume * factor, at, &change);
-            for i in 0..j {
-                let [x, y, z] = times_vector(&stress, &gradients[i]);
-                keep(Tet4::edge_number(i, j), axis, [x, y, z, zero]);
+        for i in 0..j {
+            let block = model.block(at, moduli, &gradients[i], &scaled(&gradients[j], factor));
+            for axis in 0..3 {
+                keep(Tet4::edge_number(i, j), axis, [block[0][axis], block[1][axis], block[2][axis], factor * 0.0]);
             }
         }
     }
 }
 
-/// sqrt(mu V reach dt) R g_c of each node, and lambda/mu: see [`CornerGradients`].
+/// sqrt(mu V factor) R g_c of each node, and lambda/mu: see [`CornerGradients`].
 #[inline(always)]
 fn warped<M: ConstitutiveModel, S: Simd>(
     model: &M,
     element: &Register<S>,
     rotation: &Matrix<S>,
-    reach: Lanes<S>,
-    dt: f64,
+    factor: Lanes<S>,
 ) -> [Row<S>; Tet4::NODES] {
     let Lame { mu, lambda } = model.lame();
-    let scale = (element.volume * mu * reach * dt).sqrt();
+    let mut vectors = shearing(model, element, rotation, factor);
+    vectors.iter_mut().for_each(|vector| vector[3] = vector[3] + lambda / mu);
+    vectors
+}
+
+/// The same with zeros for lambda/mu.
+#[inline(always)]
+fn shearing<M: ConstitutiveModel, S: Simd>(
+    model: &M,
+    element: &Register<S>,
+    rotation: &Matrix<S>,
+    factor: Lanes<S>,
+) -> [Row<S>; Tet4::NODES] {
+    let scale = (element.volume * factor * model.lame().mu).sqrt();
     let turned: Vectors<S> = Tet4::scatter(&element.gradients, rotation, scale);
-    let ratio = scale * 0.0 + lambda / mu;
-    turned.map(|[x, y, z]| [x, y, z, ratio])
+    let mut vectors = [[scale * 0.0; 4]; Tet4::NODES];
+    for c in 0..Tet4::NODES {
+        vectors[c][..3].copy_from_slice(&turned[c]);
+    }
+    vectors
 }
 
 /// Four numbers of each lane.

@@ -44,6 +44,9 @@ shared_constants! {
     /// Most improvements of a rotation in a step, and the correction [rad] after which there is another.
     MAX_ROTATION_STEPS: usize = crate::elastic::MAX_ROTATION_STEPS;
     ROTATION_TOLERANCE: f64 = crate::elastic::ROTATION_TOLERANCE;
+    /// J below which materials go on as expansions.
+    NEO_HOOKEAN_LEAST_J: f64 = crate::material::NEO_HOOKEAN_LEAST_J;
+    MOONEY_RIVLIN_LEAST_J: f64 = crate::material::MOONEY_RIVLIN_LEAST_J;
     /// Sums of a tile that a product leaves, from `TILE_SUMS` on.
     TILE_SLOTS_OF_SUMS: usize = TILE_IMAGE - TILE_SUMS;
 }
@@ -177,7 +180,8 @@ pub fn create_buffers(device: &Device, buffers: &mut Buffers, model: &Model, mos
     for name in ["corner_forces", "corner_gradients"] {
         buffers.storage::<[f32; 4]>(name, Tet4::NODES * tets)?;
     }
-    let has_general_tangents = model.materials.iter().any(|material| material.model.tangent() == Tangent::General);
+    // Mixed ones are kept edge by edge here.
+    let has_general_tangents = model.materials.iter().any(|material| material.model.tangent() != Tangent::Warped);
     buffers.storage::<[[f32; 4]; 3]>("edge_tangents", if has_general_tangents { Tet4::EDGES * tets } else { 0 })?;
     buffers.storage::<BlockData>("blocks", model.pattern.n_blocks())?;
     buffers.storage::<[f32; 4]>("preconditioner", 3 * n + tiles.n_vectors())?;

@@ -50,9 +50,10 @@ shared_struct! {
         g3: [f32; 4],
         /// Constitutive model of its material, of the constants `MODEL_...`.
         model: u32,
+        /// Of a Mooney-Rivlin material.
+        mooney_share: f32,
         pad_0: u32,
         pad_1: u32,
-        pad_2: u32,
     }
 }
 

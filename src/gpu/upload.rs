@@ -48,7 +48,8 @@ pub fn upload_model(buffers: &mut Buffers, model: &Model) -> Result<(), DeviceEr
             let (material, [_, a, b, c]) = (model.material(tet), tet.gradients);
             let Lame { mu, lambda } = material.lame();
             let [g1, g2, g3] = [vec4(&a, mu * tet.volume), vec4(&b, lambda * tet.volume), vec4(&c, material.stiffness_damping)];
-            TetData { nodes: tet.nodes, g1, g2, g3, model: material.model as u32, pad_0: 0, pad_1: 0, pad_2: 0 }
+            let (model, mooney_share) = (material.model as u32, material.mooney_share as f32);
+            TetData { nodes: tet.nodes, g1, g2, g3, model, mooney_share, pad_0: 0, pad_1: 0 }
         })
         .collect();
     buffers.upload("tets", &tets)?;

@@ -3,7 +3,7 @@
 
 use pulp::Simd;
 
-use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, warped_differential};
+use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, VolumeChange, warped_differential};
 use crate::math::lanes::{Lanes, Matrix, plus, plus_identity, times, trace, transpose};
 
 /// With F = R S:  Psi = mu |S - I|^2 + lambda/2 tr(S - I)^2  (`elasticity.md` 3), where S stands for sym(R^T F) while
@@ -13,9 +13,27 @@ pub struct Corotational {
     lame: Lame,
 }
 
+/// A deformation gradient and the frame it is seen in.
+#[derive(Clone, Copy, Debug)]
+pub struct InFrame<S: Simd> {
+    /// F
+    pub deformation_gradient: Matrix<S>,
+    /// R
+    pub rotation: Matrix<S>,
+}
+
+impl<S: Simd> InFrame<S> {
+    #[inline(always)]
+    pub fn new(at: &Deformation<S>) -> Self {
+        Self { deformation_gradient: plus_identity(&at.gradient), rotation: at.rotation }
+    }
+}
+
 impl ConstitutiveModel for Corotational {
     const TANGENT: Tangent = Tangent::Warped;
-    const IS_TANGENT_EXACT: bool = true;
+    type Kinematics<S: Simd> = InFrame<S>;
+    /// mu and lambda times the volume [J].
+    type Moduli<S: Simd> = [Lanes<S>; 2];
 
     fn new(material: &Material) -> Self {
         Self { lame: material.lame() }
@@ -26,8 +44,13 @@ impl ConstitutiveModel for Corotational {
     }
 
     #[inline(always)]
-    fn energy<S: Simd>(&self, volume: Lanes<S>, at: &Deformation<S>) -> Lanes<S> {
-        let b = times(&transpose(&at.rotation), &plus_identity(&at.gradient));
+    fn kinematics<S: Simd>(&self, at: &Deformation<S>) -> InFrame<S> {
+        InFrame::new(at)
+    }
+
+    #[inline(always)]
+    fn energy<S: Simd>(&self, volume: Lanes<S>, at: &InFrame<S>) -> Lanes<S> {
+        let b = times(&transpose(&at.rotation), &at.deformation_gradient);
         let strain_trace = trace(&b) + -3.0;
         let mut norm2 = strain_trace * 0.0;
         for i in 0..3 {
@@ -39,31 +62,11 @@ impl ConstitutiveModel for Corotational {
         (norm2 * self.lame.mu + strain_trace * strain_trace * (0.5 * self.lame.lambda)) * volume
     }
 
-    #[inline(always)]
-    fn stress<S: Simd>(&self, volume: Lanes<S>, at: &Deformation<S>) -> Matrix<S> {
-        self.stress_in_frame(volume, &at.rotation, &plus_identity(&at.gradient))
-    }
-
-    #[inline(always)]
-    fn differential<S: Simd>(&self, volume: Lanes<S>, at: &Deformation<S>, change: &Matrix<S>) -> Matrix<S> {
-        warped_differential(volume * self.lame.mu, volume * self.lame.lambda, &at.rotation, change)
-    }
-
-    /// The stress is linear in G while R is frozen.
-    #[inline(always)]
-    fn predicted_stress<S: Simd>(&self, volume: Lanes<S>, at: &Deformation<S>, rates: &Matrix<S>, time: Lanes<S>) -> Matrix<S> {
-        let [a, b, c] = plus_identity(&at.gradient);
-        let predicted = [plus(&a, time, &rates[0]), plus(&b, time, &rates[1]), plus(&c, time, &rates[2])];
-        self.stress_in_frame(volume, &at.rotation, &predicted)
-    }
-}
-
-impl Corotational {
     /// `P = R (2 mu E + lambda tr(E) I)` with `E = sym(R^T F) - I`.
     #[inline(always)]
-    fn stress_in_frame<S: Simd>(&self, volume: Lanes<S>, r: &Matrix<S>, f: &Matrix<S>) -> Matrix<S> {
+    fn stress<S: Simd>(&self, volume: Lanes<S>, at: &InFrame<S>) -> Matrix<S> {
         let (mu, lambda) = (volume * self.lame.mu, volume * self.lame.lambda);
-        let b = times(&transpose(r), f);
+        let b = times(&transpose(&at.rotation), &at.deformation_gradient);
         // 2 mu sym(R^T F), then what belongs to the diagonal.
         let mut turned_back = b;
         let diagonal = (trace(&b) + -3.0) * lambda - (mu + mu);
@@ -73,6 +76,58 @@ impl Corotational {
             }
             turned_back[i][i] = turned_back[i][i] + diagonal;
         }
-        times(r, &turned_back)
+        times(&at.rotation, &turned_back)
     }
+
+    #[inline(always)]
+    fn moduli<S: Simd>(&self, volume: Lanes<S>, _: &InFrame<S>) -> [Lanes<S>; 2] {
+        [volume * self.lame.mu, volume * self.lame.lambda]
+    }
+
+    #[inline(always)]
+    fn differential<S: Simd>(&self, at: &InFrame<S>, &[mu, lambda]: &[Lanes<S>; 2], change: &Matrix<S>) -> Matrix<S> {
+        warped_differential(mu, lambda, &at.rotation, change)
+    }
+
+    #[inline(always)]
+    fn derivative<S: Simd>(&self, volume: Lanes<S>, at: &InFrame<S>, change: &Matrix<S>) -> Matrix<S> {
+        self.differential(at, &self.moduli(volume, at), change)
+    }
+
+    /// The stress is linear in G while R is frozen.
+    #[inline(always)]
+    fn predicted_stress<S: Simd>(
+        &self,
+        volume: Lanes<S>,
+        at: &InFrame<S>,
+        _: &[Lanes<S>; 2],
+        rates: &Matrix<S>,
+        time: Lanes<S>,
+    ) -> Matrix<S> {
+        let [a, b, c] = &at.deformation_gradient;
+        let predicted = [plus(a, time, &rates[0]), plus(b, time, &rates[1]), plus(c, time, &rates[2])];
+        self.stress(volume, &InFrame { deformation_gradient: predicted, ..*at })
+    }
+
+    fn without_volume_energy(&self) -> Self {
+        Self { lame: Lame { lambda: 0.0, ..self.lame } }
+    }
+
+    /// tr(S - I), seen in the frame.
+    #[inline(always)]
+    fn volume_change<S: Simd>(&self, at: &InFrame<S>) -> VolumeChange<S> {
+        VolumeChange { value: trace(&times(&transpose(&at.rotation), &at.deformation_gradient)) + -3.0, gradient: at.rotation }
+    }
+
+    #[inline(always)]
+    fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3] {
+        quadratic(self.lame.lambda, change)
+    }
+}
+
+/// `k/2 x^2`, its slope and its curvature.
+#[inline(always)]
+pub(super) fn quadratic<S: Simd>(k: f64, x: Lanes<S>) -> [Lanes<S>; 3] {
+    let slope = x * k;
+    [x * slope * 0.5, slope, x * 0.0 + k]
 }

@@ -5,10 +5,14 @@
 //! backends, reports, pictures and the tests of derivatives find it by that line.
 
 mod contract;
+mod principal;
 #[cfg(test)]
 mod tests;
 
-pub use contract::{ConstitutiveModel, Deformation, Tangent, warped_differential};
+pub use contract::{ConstitutiveModel, Deformation, Tangent, VolumeChange, warped_differential};
+pub use corotational::InFrame;
+pub use mooney_rivlin::LEAST_J as MOONEY_RIVLIN_LEAST_J;
+pub use neo_hookean::LEAST_J as NEO_HOOKEAN_LEAST_J;
 
 use pulp::Scalar;
 
@@ -25,6 +29,8 @@ pub struct Material {
     pub poisson_ratio: f64,
     /// Mass density at rest [kg/m^3], > 0.
     pub density: f64,
+    /// Part of the shear modulus that belongs to the second invariant, of [`MaterialModel::MooneyRivlin`] [-], in [0, 0.5).
+    pub mooney_share: f64,
     /// Rayleigh damping proportional to mass, alpha [1/s], >= 0.
     pub mass_damping: f64,
     /// Rayleigh damping proportional to stiffness, beta [s], >= 0.
@@ -88,17 +94,43 @@ macro_rules! models {
 
             /// Energy density [J/m^3] at one point.
             pub fn energy(&self, at: &Deformation<Scalar>) -> f64 {
-                match self { $(Self::$model(model) => model.energy(Lanes::from(1.0), at).into()),* }
+                match self { $(Self::$model(model) => model.energy(Lanes::from(1.0), &model.kinematics(at)).into()),* }
             }
 
             /// First Piola-Kirchhoff stress [Pa] at one point.
             pub fn stress(&self, at: &Deformation<Scalar>) -> Mat3 {
-                match self { $(Self::$model(model) => to_matrix(&model.stress(Lanes::from(1.0), at))),* }
+                match self { $(Self::$model(model) => to_matrix(&model.stress(Lanes::from(1.0), &model.kinematics(at)))),* }
             }
 
             /// Change of the stress [Pa] with a change of G, as the matrix of a step takes it.
             pub fn differential(&self, at: &Deformation<Scalar>, change: &Mat3) -> Mat3 {
-                match self { $(Self::$model(model) => to_matrix(&model.differential(Lanes::from(1.0), at, &from_matrix(change)))),* }
+                match self { $(Self::$model(model) => {
+                    let at = model.kinematics(at);
+                    to_matrix(&model.differential(&at, &model.moduli(Lanes::from(1.0), &at), &from_matrix(change)))
+                }),* }
+            }
+
+            /// Derivative of the stress [Pa] along a change of G.
+            pub fn derivative(&self, at: &Deformation<Scalar>, change: &Mat3) -> Mat3 {
+                match self { $(Self::$model(model) => to_matrix(&model.derivative(Lanes::from(1.0), &model.kinematics(at), &from_matrix(change)))),* }
+            }
+
+            /// The same without its energy of volume changes.
+            pub fn without_volume_energy(&self) -> Self {
+                match self { $(Self::$model(model) => Self::$model(model.without_volume_energy())),* }
+            }
+
+            /// The volume change of one point and its derivative by F.
+            pub fn volume_change(&self, at: &Deformation<Scalar>) -> (f64, Mat3) {
+                match self { $(Self::$model(model) => {
+                    let change = model.volume_change(&model.kinematics(at));
+                    (change.value.into(), to_matrix(&change.gradient))
+                }),* }
+            }
+
+            /// U, its slope and its curvature [J/m^3] at a volume change.
+            pub fn volume_energy(&self, change: f64) -> [f64; 3] {
+                match self { $(Self::$model(model) => model.volume_energy(Lanes::<Scalar>::from(change)).map(f64::from)),* }
             }
 
             pub fn visit<V: Visitor>(self, visitor: V) -> V::Output {
@@ -110,6 +142,12 @@ macro_rules! models {
 
 models! {
     Corotational in corotational: "linear elasticity in the frame that turns with each element.";
+    CorotationalProjected in corotational_projected: "the same with the exact tangent, made positive.";
+    CorotationalTruncated in corotational_truncated: "the same with a tangent that resists rotation, for comparisons.";
+    NeoHookean in neo_hookean: "rubber and tissue, with forces that go on through inversion; below a Poisson's ratio of 0.4 the best of the non-linear ones.";
+    StableNeoHookean in stable_neo_hookean: "rubber and tissue, the quickest and steadiest of the non-linear ones; for Poisson's ratios from 0.4 on.";
+    StVenantKirchhoff in st_venant_kirchhoff: "linear in Green's strain, a reference: it gives way under compression.";
+    MooneyRivlin in mooney_rivlin: "rubber with a second modulus, `mooney_share`.";
 }
 
 impl MaterialModel {
@@ -137,6 +175,7 @@ impl Default for Material {
             young_modulus: 1e5,
             poisson_ratio: 0.3,
             density: 1000.0,
+            mooney_share: 0.2,
             mass_damping: 0.0,
             stiffness_damping: 0.0,
         }

@@ -82,6 +82,15 @@ impl<S: Simd> Lanes<S> {
         Self { values: self.simd.select_f64s(positive, yes.values, no.values), ..self }
     }
 
+    /// A function of the number of each lane, one after the other.
+    #[inline(always)]
+    pub fn map(mut self, f: impl Fn(f64) -> f64) -> Self {
+        for value in bytemuck::cast_slice_mut::<S::f64s, f64>(std::slice::from_mut(&mut self.values)) {
+            *value = f(*value);
+        }
+        self
+    }
+
     /// The largest number of all lanes.
     #[inline(always)]
     pub fn largest(self) -> f64 {
@@ -186,6 +195,23 @@ pub fn minus<S: Simd>(a: &Vector<S>, b: &Vector<S>) -> Vector<S> {
 #[inline(always)]
 pub fn plus<S: Simd>(a: &Vector<S>, factor: Lanes<S>, b: &Vector<S>) -> Vector<S> {
     [factor.mul_add(b[0], a[0]), factor.mul_add(b[1], a[1]), factor.mul_add(b[2], a[2])]
+}
+
+#[inline(always)]
+pub fn cross<S: Simd>(a: &Vector<S>, b: &Vector<S>) -> Vector<S> {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+/// Cofactors: det(A) A^-T.
+#[inline(always)]
+pub fn cofactors<S: Simd>([a, b, c]: &Matrix<S>) -> Matrix<S> {
+    [cross(b, c), cross(c, a), cross(a, b)]
+}
+
+/// `sum_ij A_ij B_ij`.
+#[inline(always)]
+pub fn contract<S: Simd>(a: &Matrix<S>, b: &Matrix<S>) -> Lanes<S> {
+    dot(&a[0], &b[0]) + dot(&a[1], &b[1]) + dot(&a[2], &b[2])
 }
 
 /// `yes` in the lanes where `number` is positive, else `no`.

@@ -172,6 +172,13 @@ static MATERIAL: Table = Table {
             "How much it narrows when pulled; 0.5 would be incompressible.",
         ),
         Field::new(
+            "mooney_share",
+            Kind::Number(from_to(0.0, 0.3)),
+            "",
+            Default("0.2"),
+            "Part of the shear modulus that belongs to the second invariant, in the model `mooney_rivlin`.",
+        ),
+        Field::new(
             "density",
             Kind::Number(above_to(0.0, 1e6)),
             "kg/m^3",

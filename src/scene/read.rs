@@ -529,6 +529,7 @@ fn material(node: &Node) -> Material {
         young_modulus: node.number("young_modulus"),
         poisson_ratio: node.number("poisson_ratio"),
         density: node.number("density"),
+        mooney_share: node.number("mooney_share"),
         mass_damping: node.number("mass_damping"),
         stiffness_damping: node.number("stiffness_damping"),
     }

@@ -65,6 +65,8 @@ pub struct Body {
     /// Constitutive model of its material; recordings that do not name it know the corotational one only.
     #[serde(default)]
     pub material: Option<String>,
+    #[serde(default)]
+    pub mooney_share: Option<f64>,
     /// Whether the drawn surface has texture coordinates.
     pub texture: bool,
     /// Whether the drawn surface has normals from its file. Recordings without normals may leave this out.
@@ -111,6 +113,7 @@ impl Header {
         let model = &subject.model;
         let bodies = model.bodies.iter().map(|body| Body {
             material: Some(body.material.model.name().to_owned()),
+            mooney_share: Some(body.material.mooney_share),
             name: body.name.clone(),
             nodes: body.nodes.len(),
             tets: body.tets.len(),

@@ -204,7 +204,8 @@ fn soft_body(body: &Body, arrays: &mut Unpacker) -> Option<SoftBody> {
         return None;
     };
     let model = body.material.as_ref().map_or(Some(MaterialModel::Corotational), |name| MaterialModel::from_name(name))?;
-    let material = Material { model, young_modulus, poisson_ratio, density, mass_damping, stiffness_damping };
+    let mooney_share = body.mooney_share.unwrap_or(Material::default().mooney_share);
+    let material = Material { model, young_modulus, poisson_ratio, density, mooney_share, mass_damping, stiffness_damping };
     let tets = TetMesh { positions: arrays.vectors(body.nodes)?, tets: below(arrays.array(body.tets)?, body.nodes)? };
     let (surface_triangles, embedding) = skin(&body.surface, body.nodes, arrays)?;
     let collision = match &body.collision {
