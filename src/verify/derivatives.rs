@@ -14,8 +14,8 @@ pub const DERIVATIVES: Check = Check {
     name: "derivatives",
     title: "Derivatives of the materials",
     meaning: "Every material's stress is the slope of its energy, and its stiffness the slope of its stress.",
-    setup: "24 deformations of a point, strains up to 0.5, a quarter of them turned inside out, in frames that are not quite theirs; central \
-            differences of 1e-5; a tangent that is made positive on purpose is compared where nothing is strained",
+    setup: "24 deformations of a point, strains up to 0.5, a quarter of them turned inside out, in frames that are not quite theirs; \
+            central differences of 1e-5; the matrix of a step, which is made positive, where nothing is strained",
     source: "P = dPsi/dF and dP = d2Psi/dF2 : dF by differences, as parts of Young's modulus",
     run: derivatives,
 };
@@ -60,14 +60,19 @@ fn turn(k: usize) -> Mat3 {
     Quat::from_scaled_axis(noise(k + 20) * 3.0).to_rotation_matrix().into_inner()
 }
 
-struct IsExact;
+struct LetsTurn;
 
-impl Visitor for IsExact {
+impl Visitor for LetsTurn {
     type Output = bool;
 
     fn visit<M: ConstitutiveModel>(self, _: M) -> bool {
-        M::IS_TANGENT_EXACT
+        M::LETS_TURN
     }
+}
+
+/// Whether the matrix of a model lets an unstrained body turn.
+pub fn lets_turn(model: MaterialModel) -> bool {
+    Constitutive::new(&Material { model, ..Material::default() }).visit(LetsTurn)
 }
 
 /// Largest error of the stress [Pa].
@@ -81,42 +86,45 @@ fn stress_error(model: &Constitutive, truth: &Constitutive, case: &Case) -> f64 
     (model.stress(&case.moved(&Mat3::zeros(), 0.0)) - wanted).amax()
 }
 
-/// Largest error of the tangent along a change of unit size [Pa].
-fn tangent_error(model: &Constitutive, truth: &Constitutive, case: &Case, change: &Mat3) -> f64 {
+/// Change of the stress [Pa] with a change of unit size, by differences.
+fn difference(truth: &Constitutive, case: &Case, change: &Mat3) -> Mat3 {
     let stress = |step: f64| truth.stress(&case.moved(change, step));
-    let wanted = (stress(STEP) - stress(-STEP)) / (2.0 * STEP);
-    (model.differential(&case.moved(&Mat3::zeros(), 0.0), change) - wanted).amax()
+    (stress(STEP) - stress(-STEP)) / (2.0 * STEP)
 }
 
 fn derivatives(bench: &mut Bench) -> Result<Outcome, Unmeasured> {
-    let mut outcome = Outcome {
-        plot: Plot::new(Axis::linear("deformation", "number"), Axis::logarithmic("error over E", "")).with(
-            Style::Limit,
-            "limit",
-            [[0.0, BOUND], [(CASES - 1) as f64, BOUND]],
-        ),
-        ..Outcome::default()
-    };
+    let plot = Plot::new(Axis::linear("deformation", "number"), Axis::logarithmic("error over E", ""));
+    let limit = [[0.0, BOUND], [(CASES - 1) as f64, BOUND]];
+    let mut outcome = Outcome { plot: plot.with(Style::Limit, "limit", limit), ..Outcome::default() };
     for (done, kind) in MaterialModel::ALL.iter().enumerate() {
         bench.cancel.check()?;
         let material = |young_modulus: f64| Material { model: *kind, young_modulus, poisson_ratio: 0.3, ..Material::default() };
         let (model, truth) = (Constitutive::new(&material(E * bench.stiffening)), Constitutive::new(&material(E)));
-        let is_exact = model.visit(IsExact);
-        let floor = |error: f64| (error / E).max(1e-16);
-        let stress: Vec<f64> = (0..CASES).map(|k| floor(stress_error(&model, &truth, &Case::strained(k)))).collect();
-        let at = |k: usize| if is_exact { Case::strained(k) } else { Case::turned_only(k) };
-        let tangent: Vec<f64> = (0..CASES).map(|k| floor(tangent_error(&model, &truth, &at(k), &random(k + 30)))).collect();
-        for (what, errors) in [("stress", &stress), ("tangent", &tangent)] {
-            let worst = errors.iter().copied().fold(0.0, |worst: f64, e| if e.is_nan() { f64::NAN } else { worst.max(e) });
-            let name = kind.name();
-            let place = if what == "tangent" && !is_exact { " at rest" } else { "" };
-            outcome.measures.push(Measure::error(format!("{name}: largest error of the {what}{place} over E"), worst, BOUND, ""));
-            outcome.plot = outcome.plot.with(
-                Style::Points,
-                format!("{name}: {what}"),
-                (0..).zip(errors).map(|(k, e)| [f64::from(k), *e]).collect::<Vec<_>>(),
-            );
+        let here = |case: &Case| case.moved(&Mat3::zeros(), 0.0);
+        let of = |k: usize| (Case::strained(k), Case::turned_only(k), random(k + 30));
+        let part = |error: f64| (error / E).max(1e-16);
+        let stress: Vec<f64> = (0..CASES).map(|k| part(stress_error(&model, &truth, &of(k).0))).collect();
+        let derivative = |k: usize| {
+            let (strained, _, change) = of(k);
+            part((model.derivative(&here(&strained), &change) - difference(&truth, &strained, &change)).amax())
+        };
+        let at_rest = |k: usize| {
+            let (_, turned, change) = of(k);
+            part((model.differential(&here(&turned), &change) - difference(&truth, &turned, &change)).amax())
+        };
+        let derivative: Vec<f64> = (0..CASES).map(derivative).collect();
+        let mut measured = vec![("stress", &stress), ("derivative of the stress", &derivative)];
+        // One that resists rotation is there to be compared with.
+        let at_rest: Vec<f64> = (0..CASES).map(at_rest).collect();
+        if lets_turn(*kind) {
+            measured.push(("matrix of a step, at rest", &at_rest));
         }
+        for (what, errors) in measured {
+            let worst = errors.iter().copied().fold(0.0, |worst: f64, e| if e.is_nan() { f64::NAN } else { worst.max(e) });
+            outcome.measures.push(Measure::error(format!("{}: error of the {what}, over E", kind.name()), worst, BOUND, ""));
+        }
+        let larger = (0..CASES).map(|k| [k as f64, stress[k].max(derivative[k])]);
+        outcome.plot = outcome.plot.with(Style::Points, kind.name(), larger);
         bench.done((done + 1) as f64 / MaterialModel::ALL.len() as f64);
     }
     Ok(outcome)

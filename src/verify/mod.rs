@@ -1,8 +1,8 @@
 //! Known answers that the program is held against on the user's own machine: `pliant verify`, and the menu of the same
 //! name.
 //!
-//! A check is one entry of [`CHECKS`]: what it says, and a function that makes simulations as any caller of [`crate::sim`]
-//! would, and measures them.
+//! A check is one entry of [`CHECKS`]: what it says, and a function that makes simulations as any caller of
+//! [`crate::sim`] would, and measures them.
 
 mod backends;
 mod bars;
@@ -102,9 +102,11 @@ pub fn select(names: &[String]) -> Result<Vec<&'static Check>, String> {
 
 /// `docs/verify.md`: all checks in words.
 pub fn reference() -> String {
-    let mut text = "# Known answers\n\nMade from the list in `src/verify`; a test keeps it up to date. `pliant verify` and the menu Verify of the window run these \
-                    checks on your machine, from the public side of the simulation, and show each number beside the one that it should be, with a picture.\n\
-                    `--only NAME` picks some, `--backend gpu` runs them on the graphics card, `--json FILE` and `--pictures DIR` keep what a bug report needs.\n"
+    let mut text = "# Known answers\n\n\
+        Made from the list in `src/verify`; a test keeps it up to date. `pliant verify` and the menu Verify of the window run\n\
+        these checks on your machine, from the public side of the simulation, and show each number beside the one that it\n\
+        should be, with a picture. `--only NAME` picks some, `--backend gpu` runs them on the graphics card, `--json FILE` and\n\
+        `--pictures DIR` keep what a bug report needs.\n"
         .to_owned();
     for Check { name, title, meaning, setup, source, .. } in CHECKS {
         text += &format!("\n## {title} (`{name}`)\n\n{meaning}\n\n- Experiment: {setup}.\n- Expected from: {source}.\n");

@@ -59,6 +59,15 @@ impl Axis {
 }
 
 impl Plot {
+    /// Height on paper that leaves the curves as much room as others have, however long the legend is.
+    pub fn height(&self, without_legend: f32) -> f32 {
+        without_legend + LINE * self.legend_lines() as f32
+    }
+
+    fn legend_lines(&self) -> usize {
+        self.curves.iter().filter(|curve| !curve.name.is_empty()).count().div_ceil(2)
+    }
+
     pub fn new(x: Axis, y: Axis) -> Self {
         Self { x, y, curves: vec![] }
     }
@@ -138,8 +147,11 @@ impl Span {
         let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
         // One number alone, and numbers that are the same but for rounding, stand in the middle.
         let least = if scale == Scale::Linear { 1e-9 * low.abs().max(high.abs()).max(1e-300) } else { 0.5 };
-        let pad =
-            if high - low > least { 0.06 * (high - low) } else { if scale == Scale::Linear { 0.5 * low.abs().max(1e-12) } else { 0.5 } };
+        let pad = match scale {
+            _ if high - low > least => 0.06 * (high - low),
+            Scale::Linear => 0.5 * low.abs().max(1e-12),
+            Scale::Logarithmic => 0.5,
+        };
         let (low, high) = (low - pad, high + pad);
         let step = match scale {
             Scale::Linear => round_step((high - low) / most_ticks as f64),
@@ -198,9 +210,8 @@ impl Plot {
         let (x, y) = (Span::around(&self.x, values(0), 6), Span::around(&self.y, values(1), 5));
         let y_labels = y.labels();
         let widest = y_labels.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(1) as f32;
-        let legend = self.curves.iter().filter(|curve| !curve.name.is_empty()).count();
         let (left, right) = (widest * LETTER_WIDTH + 14.0, width - 12.0);
-        let (top, bottom) = (LETTERS + 12.0, height - 2.0 * LETTERS - 18.0 - LINE * legend.div_ceil(2) as f32);
+        let (top, bottom) = (LETTERS + 12.0, height - 2.0 * LETTERS - 18.0 - LINE * self.legend_lines() as f32);
         let at = |p: &[f64; 2]| Some([left + x.place(p[0])? * (right - left), bottom - y.place(p[1])? * (bottom - top)]);
         let line = |points: Vec<[f32; 2]>, tone, width| Mark::Line { points, tone, width, dashed: false };
         let text = |at, anchor, text, tone| Mark::Text { at, anchor, text, tone };

@@ -230,7 +230,7 @@ fn measure_ui(ui: &mut Ui, measure: &Measure) {
 
 /// The picture of a check.
 fn plot_ui(ui: &mut Ui, plot: &Plot) {
-    let size = vec2(ui.available_width(), 238.0);
+    let size = vec2(ui.available_width(), plot.height(214.0));
     let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
     let palette = theme::palette(ui.ctx());
     ui.painter().rect_filled(rect, CornerRadius::same(9), palette.well);

@@ -8,8 +8,9 @@ use crate::render::Image;
 use crate::verify::plot::{Anchor, LETTERS, Mark, Tone};
 use crate::verify::{CheckReport, Verdict};
 
-/// Size of the plot in its own units, and pixels for one of these.
-const SIZE: [f32; 2] = [520.0, 360.0];
+/// Width of the plot in its own units, its height without the legend, and pixels for one of these.
+const WIDTH: f32 = 520.0;
+const HEIGHT: f32 = 340.0;
 const SCALE: f32 = 2.0;
 /// Room for the title.
 const TITLE: f32 = 34.0;
@@ -36,7 +37,8 @@ fn color(tone: Tone) -> [u8; 3] {
 
 /// The plot of a check on white, under its title and verdict.
 pub fn picture(check: &CheckReport) -> Image {
-    let [width, height] = [SIZE[0] * SCALE, (SIZE[1] + TITLE) * SCALE].map(|side| side as u32);
+    let size = [WIDTH, check.plot.height(HEIGHT)];
+    let [width, height] = [size[0] * SCALE, (size[1] + TITLE) * SCALE].map(|side| side as u32);
     let Some(mut paper) = Pixmap::new(width, height) else { return Image { width: 0, height: 0, pixels: vec![] } };
     paper.fill(Color::WHITE);
     let (verdict, ink) = match check.verdict {
@@ -45,8 +47,8 @@ pub fn picture(check: &CheckReport) -> Image {
         Verdict::NotRun => ("not run", color(Tone::Label)),
     };
     write(&mut paper, STRONG, check.title, [16.0, 0.5 * TITLE + 2.0], Anchor::Left, 15.0, INK);
-    write(&mut paper, STRONG, verdict, [SIZE[0] - 12.0, 0.5 * TITLE + 2.0], Anchor::Right, 13.0, ink);
-    for mark in check.plot.marks(SIZE) {
+    write(&mut paper, STRONG, verdict, [WIDTH - 12.0, 0.5 * TITLE + 2.0], Anchor::Right, 13.0, ink);
+    for mark in check.plot.marks(size) {
         draw(&mut paper, &mark);
     }
     Image { width, height, pixels: paper.data().to_vec() }
@@ -135,7 +137,7 @@ mod tests {
             Plot::new(Axis::linear("time", "s"), Axis::linear("height", "m")).with(Style::Expected, "expected", [[0.0, 0.0], [1.0, 1.0]]);
         let with = shown(plot.clone().with(Style::Points, "measured", [[0.25, 0.25], [0.75, 0.75]]));
         let count = |image: &Image, ink: [u8; 3]| image.pixels.chunks(4).filter(|p| p[..3] == ink).count();
-        assert_eq!((with.width, with.height), (1040, 788));
+        assert_eq!((with.width, with.height), (1040, 780));
         // The verdict is green in both; dots only in one.
         assert!(count(&with, GREEN) > count(&shown(plot), GREEN) + 100);
         assert!(count(&with, INK) > 400, "the expected line and the title: {}", count(&with, INK));
