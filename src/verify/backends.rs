@@ -15,7 +15,8 @@ pub const CPU_GPU: Check = Check {
     name: "cpu_gpu",
     title: "CPU against GPU",
     meaning: "The graphics card moves bodies as the processor does, to the accuracy of its numbers.",
-    setup: "a shaken box of 270 tets in free flight, every material, and a ball of 384 tets that drops onto a floor with friction; 40 steps of 10 ms on each",
+    setup: "a shaken box of 270 tets in free flight, of every material, and a ball of 384 tets that drops onto a floor with friction; \
+            40 steps of 10 ms on each",
     source: "the CPU in f64; the card computes in f32",
     run: cpu_gpu,
 };

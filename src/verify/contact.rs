@@ -96,8 +96,8 @@ pub const HERTZ: Check = Check {
     title: "Hertz contact",
     meaning: "A ball pressed into a flat body touches it on a disc of the right size, with the right force.",
     setup: "a rigid ball of radius 1 m pressed 10 mm into a block of 6 m across and 3 m deep that is held below, without friction; \
-            E = 1 MPa, nu = 0.3; 4 and 6 cells under the radius of the contact (0.1 m): 34,560 and 116,640 tets; the force is extrapolated as h^2 \
-            from both, the radius is that of the finer one",
+            E = 1 MPa, nu = 0.3; 4 and 6 cells under the radius of the contact (0.1 m): 34,560 and 116,640 tets; the force is extrapolated \
+            as h^2 from both, the radius is that of the finer one",
     source: "Hertz: a^2 = R d, F = 4/3 E* sqrt(R) d^(3/2), E* = E / (1 - nu^2), so a^3 = 3 F R / (4 E*)",
     run: hertz,
 };
