@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::groups::{Patches, TetGroups};
-use super::pass::{Inputs, Outputs, pass};
+use super::pass::{Inputs, Iterate, Outputs, pass};
 use super::patches::{self, EdgeBlock, EdgeBlocks};
 use super::registers::{NodeMotion, gather_motions};
 use super::rotation::Quaternion;
@@ -115,6 +115,19 @@ impl TetGroups {
         forces: &mut Forces,
         tangents: &mut Tangents<T>,
     ) {
+        self.pass_about::<T, FOLLOW>(states, motions, None, dt, forces, tangents);
+    }
+
+    /// The same about an iterate of the non-linear step.
+    pub fn pass_about<T: Precision, const FOLLOW: bool>(
+        &self,
+        states: &mut [[f64; 4]],
+        motions: &[NodeMotion],
+        iterate: Option<Iterate>,
+        dt: f64,
+        forces: &mut Forces,
+        tangents: &mut Tangents<T>,
+    ) {
         let n = self.n_tets;
         forces.tets.resize(n, Default::default());
         let has_vectors = self.has_tangents(Tangent::Warped) || self.has_tangents(Tangent::Mixed);
@@ -137,7 +150,7 @@ impl TetGroups {
                 edges: &mut tangents.edges[edges],
                 tets,
             };
-            pass(Inputs { groups: self, motions, dt, follow: FOLLOW }, runs, outputs);
+            pass(Inputs { groups: self, motions, dt, follow: FOLLOW, iterate }, runs, outputs);
         }
         let Some(Patches { cells, tets10, n_corners, n_edges }) = &self.patches else { return };
         forces.patches.resize(n_corners[1], [0.0; 4]);

@@ -110,6 +110,11 @@ impl TetGroups {
         all
     }
 
+    /// Tets of whole groups, with those beyond the end.
+    pub fn n_lanes(&self) -> usize {
+        self.groups.len() * LANES
+    }
+
     /// Some tets have a tangent of this form.
     pub(super) fn has_tangents(&self, tangent: Tangent) -> bool {
         self.runs.iter().any(|run| run.material.model().tangent() == tangent)

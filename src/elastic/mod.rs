@@ -3,9 +3,11 @@
 
 mod assembly;
 pub(crate) mod elements;
+mod energy;
 mod groups;
 mod node_rotations;
 mod pass;
+mod patch_energy;
 mod patches;
 pub(crate) mod registers;
 mod rest_pose;
@@ -16,10 +18,14 @@ mod patch_tests;
 #[cfg(test)]
 mod tests;
 
-pub use assembly::{SystemInputs, edge_block, link, matrix, right_hand_side, rigid_right_hand_side, single_blocks};
+pub use assembly::{
+    Inertia, SECOND_ORDER, SystemInputs, edge_block, grab_factor, link, matrix, pull, right_hand_side, rigid_right_hand_side, single_blocks,
+};
 pub use elements::{CornerForces, CornerGradients, EdgeTangents, Elements, Forces, Tangents, elements};
+pub use energy::{Damping, Way};
 pub use groups::TetGroups;
 pub use node_rotations::NodeRotations;
+pub use pass::Iterate;
 pub use registers::{NodeMotion, gather_motions};
 pub use rest_pose::{Aggregates, Levels, RestBody, RestPoses, RestShape, SAMPLES, coarse_factors, stiffness};
 pub use rotation::{IDENTITY, MAX_STEPS as MAX_ROTATION_STEPS, Quaternion, TOLERANCE as ROTATION_TOLERANCE};

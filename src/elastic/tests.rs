@@ -114,7 +114,7 @@ fn alone<M: ConstitutiveModel>(model: M, beta: f64, tets: &[Tet], state: &State,
     let Elements { forces: Forces { tets: forces, .. }, tangents: Tangents { gradients, volume_gradients, edges, .. } } = &mut found;
     let (rotations, rows) = states.split_at_mut(n);
     let outputs = Outputs { tets: 0..n, rotations, states: rows, forces, gradients, volume_gradients, edges };
-    let inputs = Inputs { groups: &groups, motions: &motions, dt, follow: true };
+    let inputs = Inputs { groups: &groups, motions: &motions, dt, follow: true, iterate: None };
     Pass { model, stiffness_damping: beta, inputs, outputs }.with_simd(Scalar::new());
     (found, states)
 }
@@ -300,7 +300,12 @@ fn the_block_of_an_edge_between_materials_is_the_sum() {
         let edges: Vec<Mat3> = (0..model.pattern.edges.len()).map(|e| edge_block(&found.tangents, model.edge_tets.get(e))).collect();
         let mut a = Operator::default();
         let (state, params, loads) = (State::initial(&model), Params::default(), Loads::default());
-        matrix(SystemInputs { model: &model, state: &state, params: &params, loads: &loads }, &found.tangents, &mut a, &mut vec![]);
+        matrix(
+            SystemInputs { model: &model, state: &state, params: &params, loads: &loads, second_order: &[] },
+            &found.tangents,
+            &mut a,
+            &mut vec![],
+        );
         let rounded: Vec<Mat3> = (0..edges.len()).map(|e| Mat3::from_fn(|r, c| f64::from(singles[2 * e][c][r]))).collect();
         (edges, rounded)
     };

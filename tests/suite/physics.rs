@@ -57,7 +57,7 @@ fn stiffness_of_a_free_element_has_six_zero_eigenvalues_and_the_block_form() {
     let params = no_gravity();
     let (elements, _) = elastic::elements(&model, &state, params.time_step);
     let (mut a, mut blocks) = (Default::default(), vec![]);
-    let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &Loads::default() };
+    let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &Loads::default(), second_order: &[] };
     elastic::matrix(inputs, &elements.tangents, &mut a, &mut blocks);
     let dt2 = params.time_step * params.time_step;
     let mut k = nalgebra::DMatrix::<f64>::zeros(12, 12);
