@@ -7,7 +7,7 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::elements::CornerForces;
-use super::groups::{Patches, Run, TetGroups};
+use super::groups::{Run, TetGroups};
 use super::registers::{LANES, MAX_STATE_ROWS, NodeMotion, load, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
@@ -44,27 +44,17 @@ pub struct Damping<'a> {
 }
 
 impl TetGroups {
-    /// The energy [J] that each of `tets` has at the end of the way more than at its start; to `gains`, one a tet. An
-    /// element of several tets has its gain at the first of them.
+    /// The energy [J] that each of `tets` has at the end of the way more than at its start; to `gains`, one a tet.
     ///
     /// Differences are taken element by element, so that the sum does not drown in the rounding of large energies.
     /// Those of a hyper-elastic model are of its energy at both ends. Those of a corotational one keep its frame, as the
     /// forces of a step do, unless the way turns frames.
     pub fn energy_gains(&self, way: Way, tets: Range<usize>, gains: &mut [f64]) {
-        self.gains_of_tets(way, tets.clone(), gains);
-        if let Some(Patches { cells, tets10, .. }) = &self.patches {
-            cells.energy_gains(&way, self.n_tets, &tets, gains);
-            tets10.energy_gains(&way, self.n_tets, &tets, gains);
-        }
-    }
-
-    /// The same of tets that are elements.
-    fn gains_of_tets(&self, way: Way, tets: Range<usize>, gains: &mut [f64]) {
         if tets.len() > CHUNK {
             let middle = (tets.start + tets.len() / 2).next_multiple_of(CHUNK);
             if middle < tets.end {
                 let (before, after) = gains.split_at_mut(middle - tets.start);
-                rayon::join(|| self.gains_of_tets(way, tets.start..middle, before), || self.gains_of_tets(way, middle..tets.end, after));
+                rayon::join(|| self.energy_gains(way, tets.start..middle, before), || self.energy_gains(way, middle..tets.end, after));
                 return;
             }
         }
@@ -93,9 +83,7 @@ impl TetGroups {
     /// Whether the energy of all these elements is quadratic as a step takes it, with their frames kept: then the velocities
     /// of the step are where the potential is least.
     pub fn are_quadratic(&self, tets: &Range<usize>) -> bool {
-        let of_patches = self.patches.iter().flat_map(|patches| patches.cells.parts_of(tets).chain(patches.tets10.parts_of(tets)));
-        let materials = self.runs_of(tets).iter().map(|run| &run.material).chain(of_patches.map(|part| &part.material));
-        materials.into_iter().all(|material| material.visit(IsQuadratic))
+        self.runs_of(tets).iter().all(|run| run.material.visit(IsQuadratic))
     }
 
     /// The runs that some consecutive tets belong to.

@@ -7,7 +7,6 @@ mod energy;
 mod groups;
 mod node_rotations;
 mod pass;
-mod patch_energy;
 mod patches;
 pub(crate) mod registers;
 mod rest_pose;

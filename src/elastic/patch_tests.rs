@@ -137,34 +137,6 @@ fn forces_are_minus_the_gradient_of_the_energy() {
     }
 }
 
-/// What elements gain on a way, as the energy guard asks it, is the difference of their energies.
-#[test]
-fn gains_on_a_way_are_differences_of_energies() {
-    for (kind, constitutive) in kinds_and_models() {
-        let model = model_of(kind, material(constitutive, 0.45), block(), |_| false);
-        let state = displaced(&model, |x| STRAIN * x + random((x.norm() * 1e4) as usize) * 0.02);
-        let velocities: Vec<Vec3> = (0..model.n_nodes()).map(|k| random(k + 7)).collect();
-        let mut motions = vec![];
-        gather_motions(&state.displacements, &velocities, &mut motions);
-        let way = Way { states: &state.rotations, motions: &motions, time: 0.02, turns_frames: true, damping: None };
-        let groups = TetGroups::of(&model);
-        let mut gains = vec![f64::NAN; model.tets.len()];
-        groups.energy_gains(way, 0..model.tets.len(), &mut gains);
-        let mut moved = state.clone();
-        moved.displacements.iter_mut().zip(&velocities).for_each(|(u, v)| *u += v * 0.02);
-        let [before, after] = [&state, &moved].map(|state| strain_energy(&model, state));
-        let gain: f64 = gains.iter().sum();
-        assert!((gain - (after - before)).abs() < 1e-6 * after, "{kind:?} {constitutive:?}: {gain} {}", after - before);
-        assert!((after - before).abs() > 1e-3 * after, "{kind:?} {constitutive:?}: it changes");
-        // A part of the body alone, and whether the guard looks at it.
-        let half = model.tets.len() / 12 * 6;
-        let mut some = vec![f64::NAN; half];
-        groups.energy_gains(way, 0..half, &mut some);
-        assert!(kind == ElementKind::Quadratic || some == gains[..half]);
-        assert_eq!(groups.are_quadratic(&(0..model.tets.len())), constitutive == MaterialModel::Corotational);
-    }
-}
-
 /// At rest the matrix is the derivative of the forces, and the impulse of velocities is that of the matrix.
 #[test]
 fn the_matrix_is_the_derivative_of_the_forces() {

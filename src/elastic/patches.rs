@@ -49,36 +49,36 @@ impl EdgeBlocks<'_> {
 /// The constants of all elements of a kind in groups of [`LANES`]. No group has elements of two materials.
 #[derive(Clone, Debug)]
 pub(super) struct PatchGroups<const N: usize, const P: usize> {
-    pub groups: Vec<Group<N, P>>,
-    pub parts: Vec<Part>,
+    groups: Vec<Group<N, P>>,
+    parts: Vec<Part>,
 }
 
 /// Elements side by side; those beyond the end are the last one once more.
 #[derive(Clone, Debug)]
-pub(super) struct Group<const N: usize, const P: usize> {
+struct Group<const N: usize, const P: usize> {
     /// [1/m]
     gradients: [[[[f64; LANES]; 3]; N]; P],
     /// [m^3]
-    pub volumes: [[f64; LANES]; P],
+    volumes: [[f64; LANES]; P],
     nodes: [[u32; N]; LANES],
     /// First tet of each.
-    pub tets: [u32; LANES],
+    tets: [u32; LANES],
     /// Points that all have.
     n_points: [u8; LANES],
     n_tets: [u8; LANES],
     /// Elements that are not there twice.
-    pub len: usize,
+    len: usize,
 }
 
 /// Consecutive elements of one material, for one thread.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
-    pub groups: Range<usize>,
+struct Part {
+    groups: Range<usize>,
     patches: Range<usize>,
-    pub tets: Range<usize>,
+    tets: Range<usize>,
     /// Rows of state of the tets.
-    pub rows: Range<usize>,
-    pub material: Constitutive,
+    rows: Range<usize>,
+    material: Constitutive,
     /// beta [s]
     stiffness_damping: f64,
 }
@@ -231,24 +231,24 @@ impl<M: ConstitutiveModel, const N: usize, const P: usize> WithSimd for Pass<'_,
 }
 
 /// Elements of a group that a register takes.
-pub(super) struct Register<'a, const N: usize, const P: usize> {
-    pub group: &'a Group<N, P>,
+struct Register<'a, const N: usize, const P: usize> {
+    group: &'a Group<N, P>,
     /// First, and how many of them are kept.
-    pub lanes: [usize; 2],
+    lanes: [usize; 2],
     /// The first, counted from that of the part.
-    pub patch: usize,
-    pub part: &'a Part,
+    patch: usize,
+    part: &'a Part,
 }
 
 impl<const N: usize, const P: usize> Register<'_, N, P> {
     #[inline(always)]
-    pub fn number<S: Simd>(&self, simd: S, of: &[f64; LANES]) -> Lanes<S> {
+    fn number<S: Simd>(&self, simd: S, of: &[f64; LANES]) -> Lanes<S> {
         let (values, _) = S::as_simd_f64s(of);
         Lanes::new(simd, values[self.lanes[0] / S::F64_LANES])
     }
 
     #[inline(always)]
-    pub fn gradients<S: Simd>(&self, simd: S, point: usize) -> [Vector<S>; N] {
+    fn gradients<S: Simd>(&self, simd: S, point: usize) -> [Vector<S>; N] {
         let mut gradients = [[Lanes::splat(simd, 0.0); 3]; N];
         for c in 0..N {
             for axis in 0..3 {
@@ -260,7 +260,7 @@ impl<const N: usize, const P: usize> Register<'_, N, P> {
 
     /// Displacements and velocities of the nodes.
     #[inline(always)]
-    pub fn motions<S: Simd>(&self, simd: S, motions: &[NodeMotion]) -> [[Vector<S>; N]; 2] {
+    fn motions<S: Simd>(&self, simd: S, motions: &[NodeMotion]) -> [[Vector<S>; N]; 2] {
         let mut found = [[[Lanes::splat(simd, 0.0); 3]; N]; 2];
         let nodes = &self.group.nodes[self.lanes[0]..][..S::F64_LANES];
         for c in 0..N {
@@ -275,14 +275,14 @@ impl<const N: usize, const P: usize> Register<'_, N, P> {
     /// The tet of a lane that keeps a point, counted from the first one of the part; the last it has where it lacks the
     /// point.
     #[inline(always)]
-    pub fn tet(&self, lane: usize, point: usize) -> usize {
+    fn tet(&self, lane: usize, point: usize) -> usize {
         let lane = self.lanes[0] + lane;
         self.group.tets[lane] as usize - self.part.tets.start + point.min(self.group.n_points[lane] as usize - 1)
     }
 
     /// Writes four numbers of each element that is kept.
     #[inline(always)]
-    pub fn store<S: Simd>(&self, row: Row<S>, mut write: impl FnMut(usize, [f64; 4])) {
+    fn store<S: Simd>(&self, row: Row<S>, mut write: impl FnMut(usize, [f64; 4])) {
         let mut lanes: [usize; LANES] = from_fn(|lane| lane);
         store(row, &mut lanes, |lane, row| {
             if *lane < self.lanes[1] {
