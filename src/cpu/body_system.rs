@@ -34,7 +34,7 @@ impl BodySystem {
 
 /// What mass damping makes of a mass of the body in a step.
 pub fn damped(step: &StepInputs, segment: &Segment) -> f64 {
-    1.0 + step.params.time_step * step.model.bodies[segment.body.index()].material.mass_damping
+    1.0 + step.params.time_step * step.model.bodies[segment.body.index()].mass_damping
 }
 
 /// The springs that hold a body.

@@ -76,6 +76,11 @@ fn faster(mut device: Opened, mut cpu: Opened, params: &Params) -> Opened {
     (stepper, BackendInfo { reason: race.reason(), ..info })
 }
 
+/// The choices with a device that is open, for all backends that are opened with them to share.
+pub fn with_device(options: &Options) -> Result<Options, DeviceError> {
+    Ok(Options { device: Some(device::open(options)?), ..options.clone() })
+}
+
 pub fn open_backend(choice: BackendChoice, params: &Params, options: &Options, model: &Arc<Model>) -> Result<Opened, SimulationError> {
     let (threads, method) = (options.threads.unwrap_or(0), params.method);
     let on_cpu = |reason: String| -> Result<Opened, SimulationError> {

@@ -1,6 +1,6 @@
 //! The part that volume formats share: cells of several shapes over one list of nodes.
 
-use super::{Fault, MeshData, MeshFile};
+use super::{Fault, MeshData, MeshFile, Tags};
 use crate::math::Vec3;
 use crate::mesh::{SurfaceMesh, TetMesh};
 
@@ -42,11 +42,25 @@ impl Shape {
     }
 }
 
+/// Names of arrays of cell data in which programs keep tags, in small letters, the likelier first.
+const TAG_ARRAYS: [&str; 9] =
+    ["material", "gmsh:physical", "medit:ref", "physicalids", "cellentityids", "materialids", "region", "tag", "attribute"];
+
+/// Which of the arrays of cell data, each with its name and whether it has one whole number a cell, has the tags.
+pub(super) fn tag_array<'a>(arrays: impl Iterator<Item = (&'a str, bool)> + Clone) -> Option<usize> {
+    let named = |wanted: &&str| arrays.clone().position(|(name, is_whole)| is_whole && name.eq_ignore_ascii_case(wanted));
+    TAG_ARRAYS.iter().find_map(named).or_else(|| arrays.clone().position(|(_, is_whole)| is_whole))
+}
+
 /// Gathers nodes and cells.
 #[derive(Default)]
 pub(super) struct Cells {
     pub positions: Vec<Vec3>,
     tets: Vec<[u32; 4]>,
+    /// The tag of the cells that are added next, and those of the tets that were added.
+    pub tag: i64,
+    tags: Vec<i64>,
+    pub tag_names: Vec<(i64, String)>,
     triangles: Vec<[u32; 3]>,
     /// The number of cells with more nodes than corners.
     curved: usize,
@@ -75,6 +89,7 @@ impl Cells {
             (Shape::Pyramid, corners) => self.split(2, shape, corners),
             _ => self.points_and_lines += 1,
         }
+        self.tags.resize(self.tets.len(), self.tag);
     }
 
     /// Adds a polygon as a fan of triangles.
@@ -99,6 +114,11 @@ impl Cells {
         }
     }
 
+    /// Puts other tags in the place of those of the tets.
+    pub fn set_tags(&mut self, tag: impl Fn(i64) -> i64) {
+        self.tags.iter_mut().for_each(|old| *old = tag(*old));
+    }
+
     /// The tets if there are any, else the triangles as a surface.
     pub fn finish(mut self) -> Result<MeshFile, Fault> {
         let [hexahedra, wedges, pyramids] = self.split;
@@ -119,14 +139,17 @@ impl Cells {
                 self.notes.push(format!("{} points and lines are left out", self.points_and_lines));
             }
             let surface = SurfaceMesh { positions: self.positions, triangles: self.triangles, ..SurfaceMesh::default() };
-            return Ok(MeshFile { data: MeshData::Surface(surface), notes: self.notes });
+            return Ok(MeshFile { notes: self.notes, ..surface.into() });
         }
         let lower = self.points_and_lines + self.triangles.len() - self.quads;
         if lower > 0 {
             self.notes
                 .push(format!("{lower} points, lines and faces beside the tets are left out: the outside of the tets is the surface"));
         }
-        Ok(MeshFile { data: MeshData::Tets(TetMesh { positions: self.positions, tets: self.tets }), notes: self.notes })
+        // Programs that give no tags write zeros.
+        let has_tags = self.tags.iter().any(|tag| *tag != 0);
+        let tags = if has_tags { Tags { of_tets: self.tags, names: self.tag_names } } else { Tags::default() };
+        Ok(MeshFile { data: MeshData::Tets(TetMesh { positions: self.positions, tets: self.tets }), tags, notes: self.notes })
     }
 }
 
