@@ -1,9 +1,23 @@
 //! `pliant info`: this program and the adapters it could use.
 
+use clap::Args;
+
 use super::Failure;
 use crate::gpu::{AdapterDescription, list_adapters};
+use crate::material::presets::{PRESETS, Preset};
 
-pub fn info() -> Result<(), Failure> {
+#[derive(Args, Clone, Copy)]
+pub struct InfoArgs {
+    /// List the presets of materials instead, with where their numbers come from
+    #[arg(long)]
+    materials: bool,
+}
+
+pub fn info(args: InfoArgs) -> Result<(), Failure> {
+    if args.materials {
+        materials();
+        return Ok(());
+    }
     say!("pliant {}", env!("CARGO_PKG_VERSION"));
     say!("{} cores for the CPU backend", std::thread::available_parallelism().map_or(1, |n| n.get()));
     let adapters = list_adapters();
@@ -27,6 +41,13 @@ pub fn info() -> Result<(), Failure> {
         Some(best) => say!("\n--backend gpu and auto use {}, because it is the first hardware adapter", best.info.name),
     }
     Ok(())
+}
+
+fn materials() {
+    say!("{:<18} {:<20} {:>10} {:>6} {:>8}", "preset", "model", "E [Pa]", "nu", "kg/m^3");
+    for Preset { name, model, young_modulus, poisson_ratio, density, source } in PRESETS {
+        say!("{name:<18} {:<20} {young_modulus:>10e} {poisson_ratio:>6} {density:>8}  {source}", model.name());
+    }
 }
 
 fn describe(adapter: &AdapterDescription) {

@@ -69,8 +69,8 @@ enum Command {
     Mesh(mesh::MeshArgs),
     /// Measure how fast this machine is
     Bench(Box<bench::BenchArgs>),
-    /// Describe this program and the graphics adapters it could use
-    Info,
+    /// Describe this program and the graphics adapters it could use, or the materials that it knows
+    Info(info::InfoArgs),
 }
 
 /// Where to compute.
@@ -155,7 +155,7 @@ pub fn main() -> ExitCode {
         Some(Command::Check(args)) => check::check(args),
         Some(Command::Mesh(args)) => mesh::mesh(args),
         Some(Command::Bench(args)) => bench::bench(args),
-        Some(Command::Info) => info::info(),
+        Some(Command::Info(args)) => info::info(*args),
     };
     let (message, status) = match result {
         Ok(()) => return ExitCode::SUCCESS,

@@ -76,7 +76,9 @@ impl Model {
                 damping += material.mass_damping * mass_of_tet;
             }
             // Alike all over: to the last bit.
-            let alike = |number: fn(&Material) -> f64| of_body.iter().all(|tet| number(of(tet)) == number(of(&of_body[0]))).then(|| number(of(&of_body[0])));
+            let alike = |number: fn(&Material) -> f64| {
+                of_body.iter().all(|tet| number(of(tet)) == number(of(&of_body[0]))).then(|| number(of(&of_body[0])))
+            };
             body.volume = volume;
             body.mass = alike(|material| material.density).map_or(mass, |density| density * volume);
             body.mass_damping = alike(|material| material.mass_damping).unwrap_or(damping / mass);

@@ -3,6 +3,7 @@
 mod checkup;
 mod icon;
 mod inspector;
+mod material;
 mod menu;
 mod overlay;
 mod status;
@@ -18,6 +19,7 @@ use egui::{Rect, Response, Ui};
 use super::recent::Recent;
 use super::worker::{Notice, Snapshot};
 use crate::math::Vec3;
+use crate::model::NamedMaterial;
 use crate::record::FilmFormat;
 use crate::render::ViewOptions;
 use crate::scene::{self, Scene};
@@ -53,6 +55,7 @@ pub enum Action {
     SetTimeStep(f64),
     /// [ms]
     SetMaxStepMs(f64),
+    SetMaterial(NamedMaterial),
 }
 
 /// State that the panels keep between frames.

@@ -34,7 +34,15 @@ pub(super) fn parse(source: Source) -> Result<MeshFile, Fault> {
         "BINARY" => Encoding::BigEndian,
         other => return Err(cursor.fault(format!("expected ASCII or BINARY, found '{}'", shortened(other)), EXPORT_AGAIN)),
     };
-    let mut reader = Reader { cursor, encoding, cells: Cells::default(), connectivity: Vec::new(), ends: Vec::new(), types: Vec::new(), has_cell_tags: false };
+    let mut reader = Reader {
+        cursor,
+        encoding,
+        cells: Cells::default(),
+        connectivity: Vec::new(),
+        ends: Vec::new(),
+        types: Vec::new(),
+        has_cell_tags: false,
+    };
     reader.sections()?;
     if !reader.has_cell_tags {
         reader.cells.set_tags(|_| 0);

@@ -13,8 +13,13 @@ const SIDE: Field = Field::new(
     Optional("not by a side"),
     "All that lies on this side of the body's bounding box.",
 );
-const SPHERES: Field =
-    Field::new("spheres", Kind::List(&SPHERE), "", Optional("not by spheres"), "All that lies in one of these, as strokes of a brush paint it.");
+const SPHERES: Field = Field::new(
+    "spheres",
+    Kind::List(&SPHERE),
+    "",
+    Optional("not by spheres"),
+    "All that lies in one of these, as strokes of a brush paint it.",
+);
 
 pub(super) static REGION: Table = Table {
     title: "region",

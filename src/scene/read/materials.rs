@@ -35,7 +35,8 @@ impl Reader<'_> {
             _ => MaterialModel::from_name(&node.text("model")).expect(CHECKED),
         };
         for (key, of) in OF_MODELS.iter().filter(|(key, of)| node.has(key) && *of != model) {
-            let message = format!("this is of the model {}, and this material is {}; remove it or change the model", of.name(), model.name());
+            let message =
+                format!("this is of the model {}, and this material is {}; remove it or change the model", of.name(), model.name());
             self.complain(node, key, message);
         }
         Material {
