@@ -519,6 +519,7 @@ impl Session {
             Action::SetTimeStep(seconds) => self.command(Command::SetTimeStep(seconds)),
             Action::SetMaxStepMs(ms) => self.command(Command::SetMaxStepMs(ms)),
             Action::SetMaterial(material) => self.command(Command::SetMaterial(material)),
+            Action::SetIntegration(integration) => self.command(Command::SetIntegration(integration)),
         }
     }
 

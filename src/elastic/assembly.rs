@@ -24,6 +24,61 @@ pub struct SystemInputs<'a> {
     pub state: &'a State,
     pub params: &'a Params,
     pub loads: &'a Loads,
+    /// Deformable bodies that make a step of second order; empty where none does.
+    pub second_order: &'a [bool],
+}
+
+/// How the mass of a node answers in a step, its mass damping included: `m (factor dv - momentum)` is the impulse that it
+/// takes.
+///
+/// Of backward Euler that is m (v' - v) with v' = v + dv. In a step of second order v + dv is the mean velocity w' of the
+/// step, velocities end at v' = (3 w' - w) / 2 with that of the last step, w, and
+///
+/// ```text
+/// m (3/2 v' - 2 v + 1/2 v_old) = m (9/4 dv - (3/4 w - 1/4 v - 1/2 v_old))
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Inertia {
+    pub factor: f64,
+    /// [m/s]
+    pub momentum: Vec3,
+}
+
+/// `dv` enters velocities at the end of a step of second order with this factor.
+pub const SECOND_ORDER: f64 = 1.5;
+
+impl SystemInputs<'_> {
+    /// Whether a deformable body makes a step of second order.
+    pub fn is_second_order(&self, body: usize) -> bool {
+        self.second_order.get(body) == Some(&true)
+    }
+
+    pub fn inertia(&self, node: usize) -> Inertia {
+        let damping = self.params.time_step * self.model.mass_damping(node);
+        let factor = self.mass_factor(self.model.node_bodies[node] as usize);
+        let damped = self.undisturbed(node) * -damping;
+        if !self.is_second_order(self.model.node_bodies[node] as usize) {
+            return Inertia { factor, momentum: damped };
+        }
+        let (velocity, history) = (self.state.velocities[node], &self.state.history);
+        let momentum = history.mean_velocities[node] * 0.75 - velocity * 0.25 - history.previous_velocities[node] * 0.5;
+        Inertia { factor, momentum: momentum + damped }
+    }
+
+    /// [`Inertia::factor`] of the nodes of a deformable body.
+    pub fn mass_factor(&self, body: usize) -> f64 {
+        let damping = self.params.time_step * self.model.bodies[body].mass_damping;
+        if self.is_second_order(body) { SECOND_ORDER * SECOND_ORDER + SECOND_ORDER * damping } else { 1.0 + damping }
+    }
+
+    /// The velocity of a node at the end of the step where velocities do not change [m/s].
+    pub fn undisturbed(&self, node: usize) -> Vec3 {
+        let velocity = self.state.velocities[node];
+        if !self.is_second_order(self.model.node_bodies[node] as usize) {
+            return velocity;
+        }
+        velocity * SECOND_ORDER - self.state.history.mean_velocities[node] * (SECOND_ORDER - 1.0)
+    }
 }
 
 /// The right-hand side of  A dv = rhs  [kg m/s]: dt (f_el(x + (dt + beta) v) + m g + f_ext) - dt alpha m v, with R
@@ -31,9 +86,8 @@ pub struct SystemInputs<'a> {
 /// v. Zero at fixed nodes. Of a free rigid body: weight and gyroscopic torque, and what attachments say to its
 /// turning.
 pub fn right_hand_side(inputs: SystemInputs, corner_forces: &[CornerForces], rhs: &mut [Vec3]) {
-    let SystemInputs { model, state, params, loads } = inputs;
+    let SystemInputs { model, state, params, loads, .. } = inputs;
     let dt = params.time_step;
-    let velocities = &state.velocities;
     let (nodes, rigid) = rhs.split_at_mut(model.n_nodes());
     rigid_right_hand_side(inputs, rigid);
     nodes.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, rhs)| {
@@ -43,8 +97,7 @@ pub fn right_hand_side(inputs: SystemInputs, corner_forces: &[CornerForces], rhs
             if let Some(extra) = loads.node_forces.get(i) {
                 force += extra;
             }
-            let alpha = model.mass_damping(i);
-            *rhs = (force - velocities[i] * (alpha * model.node_masses[i])) * dt;
+            *rhs = force * dt + inputs.inertia(i).momentum * model.node_masses[i];
         }
     });
     for grab in &loads.grabs {
@@ -59,7 +112,7 @@ pub fn right_hand_side(inputs: SystemInputs, corner_forces: &[CornerForces], rhs
 
 /// The part of [`right_hand_side`] that belongs to the rigid bodies, two unknowns each.
 pub fn rigid_right_hand_side(inputs: SystemInputs, rhs: &mut [Vec3]) {
-    let SystemInputs { model, state, params, loads } = inputs;
+    let SystemInputs { model, state, params, loads, .. } = inputs;
     let dt = params.time_step;
     for ((body, state), rhs) in model.rigid_bodies.iter().zip(&state.rigid_bodies).zip(rhs.chunks_exact_mut(2)) {
         rhs.fill(Vec3::zeros());
@@ -80,8 +133,8 @@ pub fn rigid_right_hand_side(inputs: SystemInputs, rhs: &mut [Vec3]) {
     }
 }
 
-/// Impulse of a grab on its point [kg m/s].
-fn pull(grab: &Grab, model: &Model, state: &State, dt: f64) -> Vec3 {
+/// Impulse of a grab on its point [kg m/s], where the velocities of the start do not change.
+pub fn pull(grab: &Grab, model: &Model, state: &State, dt: f64) -> Vec3 {
     let (position, velocity) = grab.point.motion(model, state);
     (grab.target - position) * (dt * grab.stiffness) - velocity * grab_factor(grab, dt)
 }
@@ -95,18 +148,17 @@ fn pull(grab: &Grab, model: &Model, state: &State, dt: f64) -> Vec3 {
 /// it from above (|a - b|^2 <= 2 |a|^2 + 2 |b|^2). The right-hand side is exact: the step stays stable and the
 /// equilibrium is the same; while it is held, a body answers as if it were heavier by the part 2 s / m.
 pub fn matrix(inputs: SystemInputs, tangents: &Tangents<f64>, a: &mut Operator, edge_blocks: &mut Vec<Mat3>) {
-    let SystemInputs { model, params, .. } = inputs;
-    let (dt, pattern) = (params.time_step, &model.pattern);
+    let model = inputs.model;
+    let pattern = &model.pattern;
     edge_blocks.resize(pattern.edges.len(), Mat3::zeros());
     edge_blocks.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, blocks)| {
         Arch::new().dispatch(EdgeBlocks { model, tangents, first: chunk * CHUNK, blocks });
     });
     a.blocks.resize(pattern.n_blocks(), Mat3::zeros());
     let fill = |i: usize, part: &mut [Mat3]| {
-        let alpha = model.mass_damping(i);
         let (row, diagonal) = (pattern.row(i), pattern.diagonals[i] as usize);
         let first = row.start;
-        let mut sum = Mat3::identity() * (model.node_masses[i] * (1.0 + dt * alpha));
+        let mut sum = Mat3::identity() * (model.node_masses[i] * inputs.mass_factor(model.node_bodies[i] as usize));
         for b in row.start..diagonal {
             part[b - first] = edge_blocks[pattern.block_edges[b] as usize].transpose();
             sum -= part[b - first];
@@ -135,7 +187,7 @@ fn fill_rows(pattern: &Pattern, rows: Range<usize>, blocks: &mut [Mat3], fill: &
 
 /// The part of the matrix that is not in the blocks of the nodes: rigid bodies and springs.
 pub fn link(inputs: SystemInputs, a: &mut Operator) {
-    let SystemInputs { model, state, params, loads } = inputs;
+    let SystemInputs { model, state, params, loads, .. } = inputs;
     let dt = params.time_step;
     a.rigid_blocks.clear();
     for (body, state) in model.rigid_bodies.iter().zip(&state.rigid_bodies) {
@@ -230,7 +282,7 @@ fn turning_stiffnesses(model: &Model, state: &State) -> impl Iterator<Item = (us
 }
 
 /// The term of a grab in the matrix, for the velocity of its point [kg].
-fn grab_factor(grab: &Grab, dt: f64) -> f64 {
+pub fn grab_factor(grab: &Grab, dt: f64) -> f64 {
     dt * dt * grab.stiffness + dt * grab.damping
 }
 
@@ -260,6 +312,11 @@ fn edge_columns<T>(tangents: &Tangents<T>, edge_tets: &[u32]) -> [[T; 3]; 3]
 where
     T: Copy + Default + PartialEq + Add<Output = T> + AddAssign + Mul<Output = T>,
 {
+    if tangents.gradients.is_empty() {
+        let mut block = [[T::default(); 3]; 3];
+        edge_tets.iter().for_each(|item| add_general_block(&mut block, tangents, *item));
+        return block;
+    }
     let ratio = edge_tets.first().map_or(T::default(), |item| tangents.gradients[Tet4::edge_of(*item).0].0[0][3]);
     let mut t = [[T::default(); 4]; 3];
     let mut is_mixed = !tangents.edges.is_empty();
@@ -274,7 +331,16 @@ where
             }
         }
     }
-    if is_mixed { mixed_columns(tangents, edge_tets) } else { warped_block(&t, ratio) }
+    if is_mixed {
+        return mixed_columns(tangents, edge_tets);
+    }
+    let mut block = warped_block(&t, ratio);
+    if !tangents.volume_gradients.is_empty() {
+        for item in edge_tets {
+            add_volume_block(&mut block, tangents, *item);
+        }
+    }
+    block
 }
 
 /// [`edge_columns`] of an edge with tets of different lambda/mu, or with general tangents: tet by tet.
@@ -289,17 +355,44 @@ where
         let (tet, [i, j]) = Tet4::edge_of(*item);
         let (ai, aj) = (&tangents.gradients[tet].0[i], &tangents.gradients[tet].0[j]);
         let warped = warped_block(&[0, 1, 2].map(|c| ai.map(|x| x * aj[c])), ai[3]);
-        let general = tangents.edges.get(tet).map(|edges| &edges.0[Tet4::edge_number(i.min(j), i.max(j))]);
+        if !tangents.volume_gradients.is_empty() {
+            add_volume_block(&mut block, tangents, *item);
+        }
+        if !tangents.edges.is_empty() {
+            add_general_block(&mut block, tangents, *item);
+        }
         for c in 0..3 {
             for r in 0..3 {
                 block[c][r] += warped[c][r];
-                if let Some(columns) = general {
-                    block[c][r] += if i < j { columns[c][r] } else { columns[r][c] };
-                }
             }
         }
     }
     block
+}
+
+/// Adds the block of a general tangent, by columns.
+#[inline(always)]
+fn add_general_block<T: Copy + AddAssign>(block: &mut [[T; 3]; 3], tangents: &Tangents<T>, item: u32) {
+    let (tet, [i, j]) = Tet4::edge_of(item);
+    let columns = &tangents.edges[tet].0[Tet4::edge_number(i.min(j), i.max(j))];
+    for c in 0..3 {
+        for r in 0..3 {
+            block[c][r] += if i < j { columns[c][r] } else { columns[r][c] };
+        }
+    }
+}
+
+/// Adds c_i c_j^T, by columns.
+#[inline(always)]
+fn add_volume_block<T: Copy + AddAssign + Mul<Output = T>>(block: &mut [[T; 3]; 3], tangents: &Tangents<T>, item: u32) {
+    let (tet, [i, j]) = Tet4::edge_of(item);
+    let gradients = &tangents.volume_gradients[tet].0;
+    let (ci, cj) = (&gradients[i], &gradients[j]);
+    for c in 0..3 {
+        for r in 0..3 {
+            block[c][r] += ci[r] * cj[c];
+        }
+    }
 }
 
 /// ratio T + T^T + tr(T) I, by columns.
@@ -347,7 +440,7 @@ mod tests {
         let blocks = |grabs: Vec<Grab>| {
             let mut a = Operator::default();
             let loads = Loads { grabs, ..Loads::default() };
-            let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &loads };
+            let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &loads, second_order: &[] };
             matrix(inputs, &Tangents::default(), &mut a, &mut vec![]);
             a.rigid_blocks
         };

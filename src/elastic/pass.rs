@@ -9,7 +9,7 @@ use super::groups::{LANES, NodeMotion, Register, Run, TetGroups, as_rows_mut, st
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
 use crate::material::{ConstitutiveModel, Deformation, Lame, Tangent, Visitor};
-use crate::math::lanes::{Lanes, Matrix, Row, plus_identity, scaled, times_vector};
+use crate::math::lanes::{Lanes, Matrix, Row, plus, plus_identity, scaled};
 
 /// Tets that a thread takes at once.
 const CHUNK: usize = 256;
@@ -28,6 +28,21 @@ pub(super) struct Inputs<'a> {
     pub dt: f64,
     /// Rotations and states are followed from those of the last step; else taken as they are.
     pub follow: bool,
+    pub iterate: Option<Iterate<'a>>,
+}
+
+/// An iterate of the non-linear step, about which the pass linearises in place of the start: displacements are those that
+/// it leads to, and velocities those of the end of the step where none change ([`super::SystemInputs::undisturbed`]). Its
+/// forces are such that the right-hand side made of them is that of the whole velocity change:
+/// `f(y) + dt K dv - beta K v`.
+#[derive(Clone, Copy)]
+pub struct Iterate<'a> {
+    /// Velocity changes of the nodes [m/s], each followed by a zero.
+    pub changes: &'a [[f64; 4]],
+    /// Of each tet, beyond one: the part of a velocity change that stiffness damping sees; up to a multiple of [`LANES`].
+    pub damped: &'a [f64],
+    /// It is the first of its step: what elements remember is taken to the start of the step.
+    pub is_first: bool,
 }
 
 /// The pass writes these for some consecutive tets.
@@ -37,8 +52,11 @@ pub(super) struct Outputs<'a, T> {
     /// Rows of state of those tets that have some.
     pub states: &'a mut [[f64; 4]],
     pub forces: &'a mut [CornerForces],
+    /// Empty where all tangents are general.
     pub gradients: &'a mut [CornerGradients<T>],
-    /// Empty where all tangents are warped.
+    /// Empty where no tangent is mixed.
+    pub volume_gradients: &'a mut [CornerGradients<T>],
+    /// Empty where no tangent is general.
     pub edges: &'a mut [EdgeTangents<T>],
 }
 
@@ -47,21 +65,24 @@ impl<'a, T: Precision> Outputs<'a, T> {
     #[inline(always)]
     fn part(&mut self, tets: &Range<usize>, rows: usize) -> Outputs<'_, T> {
         let at = tets.start - self.tets.start..tets.end - self.tets.start;
-        let edges = if self.edges.is_empty() { 0..0 } else { at.clone() };
+        let kept = |is_empty: bool| if is_empty { 0..0 } else { at.clone() };
+        let gradients = kept(self.gradients.is_empty());
+        let (volume_gradients, edges) = (kept(self.volume_gradients.is_empty()), kept(self.edges.is_empty()));
         Outputs {
             tets: tets.clone(),
             rotations: &mut self.rotations[at.clone()],
             states: &mut self.states[at.start * rows..at.end * rows],
             forces: &mut self.forces[at.clone()],
-            gradients: &mut self.gradients[at],
+            gradients: &mut self.gradients[gradients],
+            volume_gradients: &mut self.volume_gradients[volume_gradients],
             edges: &mut self.edges[edges],
         }
     }
 
     #[inline(always)]
     fn all(&mut self) -> Outputs<'_, T> {
-        let Self { tets, rotations, states, forces, gradients, edges } = self;
-        Outputs { tets: tets.clone(), rotations, states, forces, gradients, edges }
+        let Self { tets, rotations, states, forces, gradients, volume_gradients, edges } = self;
+        Outputs { tets: tets.clone(), rotations, states, forces, gradients, volume_gradients, edges }
     }
 
     /// The places of the tets before `tet` and those of the tets from it on; `rows` rows of state belong to the former.
@@ -70,17 +91,21 @@ impl<'a, T: Precision> Outputs<'a, T> {
         let (rotations, rotations_after) = self.rotations.split_at_mut(n);
         let (states, states_after) = self.states.split_at_mut(rows);
         let (forces, forces_after) = self.forces.split_at_mut(n);
-        let (gradients, gradients_after) = self.gradients.split_at_mut(n);
+        let n_vectors = n.min(self.gradients.len());
+        let (gradients, gradients_after) = self.gradients.split_at_mut(n_vectors);
+        let n_mixed = n.min(self.volume_gradients.len());
+        let (volume_gradients, volume_gradients_after) = self.volume_gradients.split_at_mut(n_mixed);
         let n_edges = n.min(self.edges.len());
         let (edges, edges_after) = self.edges.split_at_mut(n_edges);
         [
-            Self { tets: self.tets.start..tet, rotations, states, forces, gradients, edges },
+            Self { tets: self.tets.start..tet, rotations, states, forces, gradients, volume_gradients, edges },
             Self {
                 tets: tet..self.tets.end,
                 rotations: rotations_after,
                 states: states_after,
                 forces: forces_after,
                 gradients: gradients_after,
+                volume_gradients: volume_gradients_after,
                 edges: edges_after,
             },
         ]
@@ -172,13 +197,14 @@ struct Spare<T> {
     states: [[[f64; 4]; LANES]; MAX_STATE_ROWS],
     forces: [CornerForces; LANES],
     gradients: [CornerGradients<T>; LANES],
+    volume_gradients: [CornerGradients<T>; LANES],
     edges: [EdgeTangents<T>; LANES],
 }
 
 impl<T: Precision> Spare<T> {
     fn all(&mut self) -> Outputs<'_, T> {
-        let Self { rotations, states, forces, gradients, edges } = self;
-        Outputs { tets: 0..LANES, rotations, states: states.as_flattened_mut(), forces, gradients, edges }
+        let Self { rotations, states, forces, gradients, volume_gradients, edges } = self;
+        Outputs { tets: 0..LANES, rotations, states: states.as_flattened_mut(), forces, gradients, volume_gradients, edges }
     }
 
     /// Reads what `part`, the lanes from `first` on, begins with; other lanes take the nearest of them.
@@ -197,7 +223,10 @@ impl<T: Precision> Spare<T> {
         part.rotations.copy_from_slice(&self.rotations[first..][..n]);
         part.states.copy_from_slice(&self.states.as_flattened()[rows * first..][..rows * n]);
         part.forces.copy_from_slice(&self.forces[first..][..n]);
-        part.gradients.copy_from_slice(&self.gradients[first..][..n]);
+        let n_vectors = part.gradients.len();
+        part.gradients.copy_from_slice(&self.gradients[first..][..n_vectors]);
+        let n_mixed = part.volume_gradients.len();
+        part.volume_gradients.copy_from_slice(&self.volume_gradients[first..][..n_mixed]);
         let n_edges = part.edges.len();
         part.edges.copy_from_slice(&self.edges[first..][..n_edges]);
     }
@@ -213,8 +242,8 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     [g, k]: [usize; 2],
     out: Outputs<T>,
 ) {
-    let Inputs { groups, motions, dt, follow } = inputs;
-    let Outputs { rotations, states, forces, gradients, edges, .. } = out;
+    let Inputs { groups, motions, dt, follow, iterate } = inputs;
+    let Outputs { rotations, states, forces, gradients, volume_gradients, edges, .. } = out;
     let element = groups.groups[g].register(simd, k);
     let [displacements, velocities] = groups.groups[g].motions(simd, k, motions);
     let gradient = Tet4::gradient(&element.gradients, &displacements);
@@ -229,7 +258,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     for (row, state) in state.iter_mut().enumerate() {
         *state = load(simd, |lane| states[lane * M::STATE_ROWS + row]);
     }
-    if follow && M::STATE_ROWS > 0 {
+    if follow && M::STATE_ROWS > 0 && iterate.is_none_or(|iterate| iterate.is_first) {
         model.advance(&gradient, &rotation, dt, state);
         let mut lanes: [usize; LANES] = std::array::from_fn(|lane| lane);
         for (row, state) in state.iter().enumerate() {
@@ -240,17 +269,45 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     let rates = Tet4::gradient(&element.gradients, &velocities);
     let at = model.kinematics(&at);
     let moduli = model.moduli(element.volume, &at);
-    let stress = model.predicted_stress(element.volume, &at, &moduli, &rates, reach);
     let (zero, one) = (Lanes::splat(simd, 0.0), Lanes::splat(simd, 1.0));
+    let (stress, reach) = match iterate {
+        None => (model.predicted_stress(element.volume, &at, &moduli, &rates, reach), reach),
+        Some(Iterate { changes, damped, .. }) => {
+            let (beta, step) = (reach + -dt, Lanes::splat(simd, -dt));
+            let change = groups.gradient(simd, g, k, changes);
+            let mut back = [scaled(&rates[0], beta), scaled(&rates[1], beta), scaled(&rates[2], beta)];
+            for (back, change) in back.iter_mut().zip(&change) {
+                *back = plus(back, step, change);
+            }
+            let mut stress = model.stress(element.volume, &at);
+            let moved = model.differential(&at, &moduli, &back);
+            for (stress, moved) in stress.iter_mut().zip(&moved) {
+                *stress = plus(stress, one, moved);
+            }
+            let (damped, _) = S::as_simd_f64s(&damped[g * LANES..(g + 1) * LANES]);
+            (stress, Lanes::new(simd, damped[k]).mul_add(beta, reach))
+        }
+    };
     let corners = Tet4::scatter(&element.gradients, &stress, -one);
     let vectors = match M::TANGENT {
-        Tangent::Warped => warped(model, &element, &rotation, reach, dt),
+        Tangent::Warped => warped(model, &element, &rotation, reach * dt),
+        Tangent::Mixed => shearing(model, &element, &rotation, reach * dt),
         Tangent::General => [[zero; 4]; Tet4::NODES],
     };
     for c in 0..Tet4::NODES {
         let [x, y, z] = corners[c];
-        store(vectors[c], gradients, |place, a| place.0[c] = a.map(T::rounded));
+        if !gradients.is_empty() {
+            store(vectors[c], gradients, |place, a| place.0[c] = a.map(T::rounded));
+        }
         store([x, y, z, zero], forces, |place, f| place[c] = f);
+    }
+    if M::TANGENT == Tangent::Mixed {
+        let scale = (element.volume * reach * (dt * model.lame().lambda)).sqrt();
+        let vectors: Vectors<S> = Tet4::scatter(&element.gradients, &model.volume_change(&at).gradient, scale);
+        for c in 0..Tet4::NODES {
+            let [x, y, z] = vectors[c];
+            store([x, y, z, zero], volume_gradients, |place, a| place.0[c] = a.map(T::rounded));
+        }
     }
     if M::TANGENT == Tangent::General {
         general(model, &element, &at, &moduli, reach * dt, |edge, axis, column| {
@@ -259,7 +316,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     }
 }
 
-/// Hands out the blocks of the edges, column by column: column a of K_ij is `V dP[e_a g_j^T] g_i`.
+/// Hands out the blocks of the edges, column by column, times `factor`.
 #[inline(always)]
 fn general<M: ConstitutiveModel, S: Simd>(
     model: &M,
@@ -269,41 +326,52 @@ fn general<M: ConstitutiveModel, S: Simd>(
     factor: Lanes<S>,
     mut keep: impl FnMut(usize, usize, Row<S>),
 ) {
-    let zero = factor * 0.0;
     let [a, b, c] = element.gradients;
     let gradients = [[-(a[0] + b[0] + c[0]), -(a[1] + b[1] + c[1]), -(a[2] + b[2] + c[2])], a, b, c];
     for j in 1..Tet4::NODES {
-        for axis in 0..3 {
-            let mut change = [[zero; 3]; 3];
-            change[axis] = scaled(&gradients[j], factor);
-            let stress = model.differential(at, moduli, &change);
-            for i in 0..j {
-                let [x, y, z] = times_vector(&stress, &gradients[i]);
-                keep(Tet4::edge_number(i, j), axis, [x, y, z, zero]);
+        for i in 0..j {
+            let block = model.block(at, moduli, &gradients[i], &scaled(&gradients[j], factor));
+            for axis in 0..3 {
+                keep(Tet4::edge_number(i, j), axis, [block[0][axis], block[1][axis], block[2][axis], factor * 0.0]);
             }
         }
     }
 }
 
-/// sqrt(mu V reach dt) R g_c of each node, and lambda/mu: see [`CornerGradients`].
+/// sqrt(mu V factor) R g_c of each node, and lambda/mu: see [`CornerGradients`].
 #[inline(always)]
 fn warped<M: ConstitutiveModel, S: Simd>(
     model: &M,
     element: &Register<S>,
     rotation: &Matrix<S>,
-    reach: Lanes<S>,
-    dt: f64,
+    factor: Lanes<S>,
 ) -> [Row<S>; Tet4::NODES] {
     let Lame { mu, lambda } = model.lame();
-    let scale = (element.volume * mu * reach * dt).sqrt();
+    let mut vectors = shearing(model, element, rotation, factor);
+    vectors.iter_mut().for_each(|vector| vector[3] = vector[3] + lambda / mu);
+    vectors
+}
+
+/// The same with zeros for lambda/mu.
+#[inline(always)]
+fn shearing<M: ConstitutiveModel, S: Simd>(
+    model: &M,
+    element: &Register<S>,
+    rotation: &Matrix<S>,
+    factor: Lanes<S>,
+) -> [Row<S>; Tet4::NODES] {
+    let scale = (element.volume * factor * model.lame().mu).sqrt();
     let turned: Vectors<S> = Tet4::scatter(&element.gradients, rotation, scale);
-    let ratio = scale * 0.0 + lambda / mu;
-    turned.map(|[x, y, z]| [x, y, z, ratio])
+    let mut vectors = [[scale * 0.0; 4]; Tet4::NODES];
+    for c in 0..Tet4::NODES {
+        vectors[c][..3].copy_from_slice(&turned[c]);
+    }
+    vectors
 }
 
 /// Four numbers of each lane.
 #[inline(always)]
-fn load<S: Simd>(simd: S, of: impl Fn(usize) -> [f64; 4]) -> Row<S> {
+pub(super) fn load<S: Simd>(simd: S, of: impl Fn(usize) -> [f64; 4]) -> Row<S> {
     let mut rows = [simd.splat_f64s(0.0); 4];
     for (lane, row) in as_rows_mut::<S>(&mut rows).iter_mut().enumerate() {
         *row = of(lane);

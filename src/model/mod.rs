@@ -21,9 +21,9 @@ pub use loads::{Grab, HeldPoint, Loads, MAX_GRABS};
 pub use materials::NamedMaterial;
 pub use motion::{Keyframe, Keyframes, Motion};
 pub use obstacle::Obstacle;
-pub use params::{AcceptancePolicy, ContactMethod, ElasticPrecision, GapPolicy, Params, Preconditioner};
+pub use params::{AcceptancePolicy, ContactMethod, ElasticPrecision, GapPolicy, Integration, Params, Preconditioner};
 pub use rigid::{Mobility, RigidBody};
-pub use state::{RigidState, State};
+pub use state::{History, RigidState, State};
 pub use warm_start::{PairId, PairKind, WarmContact, WarmStart};
 
 use std::ops::Range;

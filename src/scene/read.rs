@@ -19,7 +19,7 @@ use super::{Document, check};
 use crate::material::Material;
 use crate::math::Vec3;
 use crate::mesh::{Fineness, Method};
-use crate::model::{ContactMethod, Keyframe, Keyframes, Motion, NamedMaterial};
+use crate::model::{ContactMethod, Integration, Keyframe, Keyframes, Motion, NamedMaterial};
 use crate::model::{Params, Preconditioner};
 
 /// Content of a scene, with references resolved to indices.
@@ -248,6 +248,8 @@ impl Reader<'_> {
                 contact_tolerance: contact.number("tolerance"),
                 max_contact_iterations: simulation.integer("max_contact_iterations") as u32,
                 method: ContactMethod::from_name(&simulation.text("solver")).expect(CHECKED),
+                integration: Integration::from_name(&simulation.text("integration")).expect(CHECKED),
+                newton_tolerance: simulation.number("newton_tolerance"),
                 // The simulation sets the acceptance policy.
                 ..Params::default()
             },

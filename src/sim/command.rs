@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::math::Vec3;
-use crate::model::{MAX_GRABS, NamedMaterial, Params};
+use crate::model::{Integration, MAX_GRABS, NamedMaterial, Params};
 
 /// Something done to a running simulation between two steps. A start and its logged commands give the same state
 /// again, bit for bit.
@@ -37,6 +37,7 @@ pub enum Command {
     /// Gives the material of this name (`Model::named_materials`) other numbers or another model, in all that is made of
     /// it. The state stays; the same command with the material from before takes it back.
     SetMaterial(NamedMaterial),
+    SetIntegration(Integration),
     /// Back to the start; parameters stay.
     Reset,
 }
@@ -57,6 +58,8 @@ pub enum CommandError {
     NoMaterial { name: String, offered: String },
     #[error("material \"{name}\": {fault}")]
     BadMaterial { name: String, fault: String },
+    #[error("the {backend} backend does not have integration = \"{integration}\"; open the scene with --backend cpu")]
+    NoIntegration { integration: &'static str, backend: &'static str },
     #[error("{0}")]
     Step(String),
 }
@@ -98,8 +101,13 @@ impl CommandLog {
     /// The log right after a reset: what was before counts no more, except for the parameters and the materials that it
     /// left.
     pub fn of_reset(params: &Params, materials: &[NamedMaterial]) -> Self {
-        let Params { time_step, gravity, max_step_ms, .. } = *params;
-        let params = [Command::SetTimeStep(time_step), Command::SetGravity(gravity), Command::SetMaxStepMs(max_step_ms)];
+        let Params { time_step, gravity, max_step_ms, integration, .. } = *params;
+        let params = [
+            Command::SetTimeStep(time_step),
+            Command::SetGravity(gravity),
+            Command::SetMaxStepMs(max_step_ms),
+            Command::SetIntegration(integration),
+        ];
         let materials = materials.iter().cloned().map(Command::SetMaterial);
         let commands = params.into_iter().chain(materials).chain([Command::Reset]);
         Self { first_step: 0, entries: commands.map(|command| LoggedCommand { step: 0, command }).collect() }
@@ -123,6 +131,7 @@ mod tests {
             (Command::SetTimeStep(0.1), "set_time_step"),
             (Command::SetMaxStepMs(0.1), "set_max_step_ms"),
             (Command::SetMaterial(odd_material), "set_material"),
+            (Command::SetIntegration(Integration::Bdf2), "set_integration"),
             (Command::Reset, "reset"),
         ];
         for (command, name) in commands {

@@ -51,7 +51,9 @@ pub enum SimulationError {
     #[error("the opening of the simulation was {0}")]
     Cancelled(#[from] Cancelled),
     #[error("a recorded grab of the scene does not fit its bodies: {0}")]
-    Hand(#[from] CommandError),
+    Hand(CommandError),
+    #[error(transparent)]
+    Integration(CommandError),
 }
 
 /// A point without a contact force that is deeper than this many contact tolerances was missed, not merely solved with
@@ -112,7 +114,7 @@ impl Simulation {
         cancel.check()?;
         start::check_start(&checker, &model, &start, params.contact_tolerance)?;
         cancel.check()?;
-        let hands = Hand::all(&model, grabs)?;
+        let hands = Hand::all(&model, grabs).map_err(SimulationError::Hand)?;
         let scene_materials = model.named_materials.clone();
         let choice = options.backend.unwrap_or(backend);
         let (mut stepper, backend) = open_backend(choice, &params, options, &model)?;
@@ -243,6 +245,10 @@ impl Simulation {
                 }
                 self.params.max_step_ms = ms;
             }
+            Command::SetIntegration(integration) => {
+                self.backend.check_integration(integration)?;
+                self.params.integration = integration;
+            }
             Command::Reset => {
                 let state = start(&self.model, &self.params);
                 self.stepper.set_state(&state).map_err(|e| CommandError::Step(e.to_string()))?;
@@ -310,7 +316,7 @@ impl Simulation {
         let loads = self.loads(control)?;
         match self.stepper.step(&params, &loads) {
             Ok(report) => Ok(StepReport { attempts: 1, ..report }),
-            Err(StepError::NotFinite { .. } | StepError::Crossing { .. } | StepError::NotConverged { .. }) if halvings < MAX_HALVINGS => {
+            Err(error) if error.may_halve() && halvings < MAX_HALVINGS => {
                 self.tally.rollbacks += 1;
                 let before = self.stepper.state()?.clone();
                 let halves = self.advance(dt * 0.5, halvings + 1, control).and_then(|mut first| {

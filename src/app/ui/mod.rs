@@ -19,7 +19,7 @@ use egui::{Rect, Response, Ui};
 use super::recent::Recent;
 use super::worker::{Notice, Snapshot};
 use crate::math::Vec3;
-use crate::model::NamedMaterial;
+use crate::model::{Integration, NamedMaterial};
 use crate::record::FilmFormat;
 use crate::render::ViewOptions;
 use crate::scene::{self, Scene};
@@ -56,6 +56,7 @@ pub enum Action {
     /// [ms]
     SetMaxStepMs(f64),
     SetMaterial(NamedMaterial),
+    SetIntegration(Integration),
 }
 
 /// State that the panels keep between frames.

@@ -182,7 +182,7 @@ impl<'a> Update<'a> {
     /// The gather.
     pub fn matrix(&mut self, state: usize) {
         let Beam { model, params, states, .. } = self.beam;
-        let inputs = SystemInputs { model, state: &states[state % 2], params, loads: &self.loads };
+        let inputs = SystemInputs { model, state: &states[state % 2], params, loads: &self.loads, second_order: &[] };
         matrix(inputs, &self.elements.tangents, &mut self.a, &mut self.edge_blocks);
     }
 }

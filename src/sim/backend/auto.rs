@@ -3,7 +3,7 @@
 //! stands in the report and in the session, and a session is repeated on the backend that it names.
 
 use crate::cpu::CpuBackend;
-use crate::model::{ContactMethod, Loads, Model, Params};
+use crate::model::{ContactMethod, Integration, Loads, Model, Params};
 use crate::step::{Stepper, choose};
 
 /// Bodies of fewer tets are faster on the CPU whatever the card, as long as the host drives their contacts: a step
@@ -24,6 +24,9 @@ pub fn reason_for_cpu(model: &Model, params: &Params) -> Option<String> {
     let choice = choose(params, model, &Loads::default(), &CpuBackend::default(), &mut None);
     if choice.method == ContactMethod::Ica && params.method == ContactMethod::Auto {
         return Some(format!("{}: the CPU has anticipation for that, a device does not", choice.reason));
+    }
+    if params.integration != Integration::SemiImplicit {
+        return Some(format!("integration = \"{}\": the CPU has that, a device does not", params.integration.name()));
     }
     let of_bodies = model.bodies.iter().map(|body| body.tets.len());
     let (largest, all) = (of_bodies.clone().max().unwrap_or(0), of_bodies.sum::<usize>());
@@ -108,6 +111,7 @@ mod tests {
         // Nothing touches: all tets count.
         assert!(reason("cantilever", &["body.bar.shape.cells=[4,2,2]", "body.bar.self_contact=\"off\""]).unwrap().contains("the scene"));
         assert_eq!(reason("cantilever", &["body.bar.shape.cells=[50,8,8]"]), None);
+        assert!(reason("cantilever", &["body.bar.shape.cells=[50,8,8]", "simulation.integration=bdf2"]).unwrap().contains("\"bdf2\""));
     }
 
     /// Takes its time by a clock that it moves itself.
