@@ -3,15 +3,10 @@
 use super::*;
 use crate::material::MaterialModel;
 
-const SOFT: Material = Material {
-    model: MaterialModel::Corotational,
-    young_modulus: 5e4,
-    poisson_ratio: 0.3,
-    density: 1000.0,
-    mooney_share: 0.2,
-    mass_damping: 0.0,
-    stiffness_damping: 0.0,
-};
+/// The material of the scenes.
+fn scene_material() -> Material {
+    Material { young_modulus: 5e4, ..Material::default() }
+}
 
 /// How far the free end of the bar hangs down once it is at rest [m].
 fn sag(simulation: &mut Simulation, material: Material) -> f64 {
@@ -27,21 +22,22 @@ fn sag(simulation: &mut Simulation, material: Material) -> f64 {
 #[test]
 fn a_bar_sags_as_its_present_material_lets_it() {
     for &(backend, text) in CASES.iter().filter(|(_, text)| *text == BAR) {
+        let bar = Material { young_modulus: 2e6, ..scene_material() };
         let mut simulation = simulation(backend, text, &[]);
-        let first = sag(&mut simulation, SOFT);
-        let stiff = sag(&mut simulation, Material { young_modulus: 2e5, ..SOFT });
-        let heavy = sag(&mut simulation, Material { young_modulus: 2e5, density: 2000.0, ..SOFT });
-        let hyperelastic = sag(&mut simulation, Material { model: MaterialModel::StableNeoHookean, ..SOFT });
-        let again = sag(&mut simulation, SOFT);
-        let opened =
-            sag(&mut super::simulation(backend, text, &["material.soft.young_modulus=2e5"]), Material { young_modulus: 2e5, ..SOFT });
+        let first = sag(&mut simulation, bar);
+        let stiff = sag(&mut simulation, Material { young_modulus: 8e6, ..bar });
+        let heavy = sag(&mut simulation, Material { young_modulus: 8e6, density: 2000.0, ..bar });
+        let again = sag(&mut simulation, bar);
+        let opened = sag(&mut super::simulation(backend, text, &["material.soft.young_modulus=2e6"]), bar);
         // Small deflections are as weight to stiffness.
         assert!((3.7..4.1).contains(&(first / stiff)), "{backend:?}: {first} {stiff}");
         assert!((1.9..2.05).contains(&(heavy / stiff)), "{backend:?}: {heavy} {stiff}");
-        assert!((opened / stiff - 1.0).abs() < 1e-3, "{backend:?}: {opened} {stiff}");
-        assert!((again / first - 1.0).abs() < 1e-3, "{backend:?}: {again} {first}");
-        assert!((hyperelastic / first - 1.0).abs() > 2e-3, "{backend:?}: another model is another bar: {hyperelastic} {first}");
-        assert!((hyperelastic / first - 1.0).abs() < 0.1, "{backend:?}: {hyperelastic} {first}");
+        assert!((again / first - 1.0).abs() < 3e-3, "{backend:?}: {again} {first}");
+        assert!((opened / first - 1.0).abs() < 3e-3, "{backend:?}: {opened} {first}");
+        // Models differ where strains are large.
+        let linear = sag(&mut simulation, Material { young_modulus: 1e5, ..bar });
+        let hyperelastic = sag(&mut simulation, Material { young_modulus: 1e5, model: MaterialModel::StableNeoHookean, ..bar });
+        assert!((2e-3..0.2).contains(&(hyperelastic / linear - 1.0).abs()), "{backend:?}: {hyperelastic} {linear}");
     }
 }
 
@@ -55,10 +51,10 @@ fn a_change_is_undone_by_the_material_from_before() {
         }
         for simulation in [&mut undone, &mut changed] {
             simulation
-                .apply(&Command::SetMaterial(soft(Material { young_modulus: 1e5, poisson_ratio: 0.4, density: 500.0, ..SOFT })))
+                .apply(&Command::SetMaterial(soft(Material { young_modulus: 1e5, poisson_ratio: 0.4, density: 500.0, ..scene_material() })))
                 .unwrap();
         }
-        undone.apply(&Command::SetMaterial(soft(SOFT))).unwrap();
+        undone.apply(&Command::SetMaterial(soft(scene_material()))).unwrap();
         for simulation in [&mut plain, &mut undone, &mut changed] {
             steps(simulation, 3);
         }
@@ -76,10 +72,13 @@ fn a_material_that_cannot_be_is_refused_and_nothing_changes() {
     let mut simulation = simulation(BackendChoice::Cpu, BAR, &[]);
     let before = simulation.model().clone();
     for (wrong, told) in [
-        (soft(Material { poisson_ratio: 0.5, ..SOFT }), "material \"soft\": poisson_ratio: expected a number >= 0 and <= 0.499, found 0.5"),
-        (soft(Material { young_modulus: -1.0, ..SOFT }), "young_modulus: expected a number > 0"),
-        (soft(Material { density: f64::NAN, ..SOFT }), "density: expected"),
-        (NamedMaterial { name: "gum".into(), material: SOFT }, "there is no material \"gum\"; the scene has \"soft\""),
+        (
+            soft(Material { poisson_ratio: 0.5, ..scene_material() }),
+            "material \"soft\": poisson_ratio: expected a number >= 0 and <= 0.499, found 0.5",
+        ),
+        (soft(Material { young_modulus: -1.0, ..scene_material() }), "young_modulus: expected a number > 0"),
+        (soft(Material { density: f64::NAN, ..scene_material() }), "density: expected"),
+        (NamedMaterial { name: "gum".into(), material: scene_material() }, "there is no material \"gum\"; the scene has \"soft\""),
     ] {
         let error = simulation.apply(&Command::SetMaterial(wrong)).unwrap_err().to_string();
         assert!(error.contains(told), "{error}");
@@ -130,12 +129,11 @@ fn parts_of_a_body_give_way_by_their_own_stiffness() {
                 let there = || rest.iter().zip(&positions).filter(move |(rest, _)| (rest.x - x).abs() < 1e-9);
                 there().map(|(rest, now)| now.x - rest.x).sum::<f64>() / there().count() as f64
             };
-            // F L / (A E), with L = .2 m, A = .01 m^2.
-            let (soft, hard) = (at(0.0), at(0.2) - at(0.0));
-            let want = 2.0 * 0.2 / (0.01 * 5e4);
-            // The clamped end and the force on nodes of unlike weights disturb it a little.
-            assert!((soft / want - 1.0).abs() < 0.02, "{backend:?} {model}: {soft} {want}");
-            assert!((hard / want * 4.0 - 1.0).abs() < 0.02, "{backend:?} {model}: {hard} {want}");
+            // F L / (A E) of .15 m each: the force on nodes of unlike weights disturbs the end.
+            let (soft, hard) = (at(0.0) - at(-0.15), at(0.15) - at(0.0));
+            let want = 2.0 * 0.15 / (0.01 * 5e4);
+            assert!((soft / want - 1.0).abs() < 0.03, "{backend:?} {model}: {soft} {want}");
+            assert!((hard / want * 4.0 - 1.0).abs() < 0.03, "{backend:?} {model}: {hard} {want}");
         }
     }
 }
