@@ -4,8 +4,10 @@ use crate::contact::islands::Island;
 use crate::elastic::{
     Elements, Iterate, NodeMotion, Quaternion, SECOND_ORDER, Tangents, gather_motions, link, matrix, right_hand_side, single_blocks,
 };
+use crate::element::ElementKind;
 use crate::math::{Mat3, Vec3};
 use crate::memory::Pages;
+use crate::model::Body;
 use crate::sparse::{Operator, SingleBlock};
 use crate::step::{StageTimes, StepInputs};
 
@@ -128,9 +130,13 @@ impl Matrix {
 
     /// Impulse of the element forces of an island (2-norm over corners) [kg m/s].
     pub fn element_impulse(&self, step: &StepInputs, island: &Island) -> f64 {
-        let bodies = island.deformable().iter().map(|segment| &step.model.bodies[segment.body.index()]);
-        let forces = bodies.flat_map(|body| &self.elements.forces[body.tets.clone()]);
-        let forces2: f64 = forces.flatten().flatten().map(|f| f * f).sum();
+        let (model, forces) = (step.model, &self.elements.forces);
+        let of_body = |body: &Body| match body.element {
+            ElementKind::Linear => forces.tets[body.tets.clone()].as_flattened(),
+            _ => &forces.patches[model.patch_corners(body)],
+        };
+        let bodies = island.deformable().iter().map(|segment| &model.bodies[segment.body.index()]);
+        let forces2: f64 = bodies.flat_map(of_body).flatten().map(|f| f * f).sum();
         step.params.time_step * forces2.sqrt()
     }
 

@@ -6,7 +6,8 @@ use std::ops::{Add, AddAssign, Mul, Range};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::elements::{CornerForces, Tangents};
+use super::elements::{CornerForces, Forces, Tangents};
+use super::patches::EdgeBlock;
 use crate::element::{Element, Tet4};
 use crate::math::{Mat3, Vec3};
 use crate::memory::Pages;
@@ -85,7 +86,7 @@ impl SystemInputs<'_> {
 /// frozen in f_el. It is Algorithm 3 of the thesis (corrected signs, `elasticity.md` 3.2, 7) in the unknown dv = v' -
 /// v. Zero at fixed nodes. Of a free rigid body: weight and gyroscopic torque, and what attachments say to its
 /// turning.
-pub fn right_hand_side(inputs: SystemInputs, corner_forces: &[CornerForces], rhs: &mut [Vec3]) {
+pub fn right_hand_side(inputs: SystemInputs, forces: &Forces, rhs: &mut [Vec3]) {
     let SystemInputs { model, state, params, loads, .. } = inputs;
     let dt = params.time_step;
     let (nodes, rigid) = rhs.split_at_mut(model.n_nodes());
@@ -93,7 +94,7 @@ pub fn right_hand_side(inputs: SystemInputs, corner_forces: &[CornerForces], rhs
     nodes.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, rhs)| {
         for (k, rhs) in rhs.iter_mut().enumerate() {
             let i = chunk * CHUNK + k;
-            let mut force = params.gravity * model.node_masses[i] + corner_force(corner_forces, model.node_corners.get(i));
+            let mut force = params.gravity * model.node_masses[i] + node_force(model, forces, i);
             if let Some(extra) = loads.node_forces.get(i) {
                 force += extra;
             }
@@ -234,7 +235,7 @@ impl WithSimd for SingleBlocks<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         for (k, pair) in self.blocks.chunks_exact_mut(2).enumerate() {
-            let block = edge_columns(self.tangents, self.model.edge_tets.get(self.first + k));
+            let block = columns_of(self.model, self.tangents, self.first + k);
             for c in 0..3 {
                 for r in 0..3 {
                     pair[0][c][r] = block[c][r];
@@ -259,7 +260,7 @@ impl WithSimd for EdgeBlocks<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         for k in 0..self.blocks.len() {
-            self.blocks[k] = edge_block(self.tangents, self.model.edge_tets.get(self.first + k));
+            self.blocks[k] = columns_of(self.model, self.tangents, self.first + k).into();
         }
     }
 }
@@ -287,6 +288,15 @@ pub fn grab_factor(grab: &Grab, dt: f64) -> f64 {
 }
 
 /// Sum of the forces on one node [N].
+fn node_force(model: &Model, forces: &Forces, node: usize) -> Vec3 {
+    if !model.node_patches.is_empty() && !model.node_patches.get(node).is_empty() {
+        let forces = model.node_patches.get(node).iter().map(|corner| forces.patches[*corner as usize]);
+        return forces.map(|[x, y, z, _]| Vec3::new(x, y, z)).sum();
+    }
+    corner_force(&forces.tets, model.node_corners.get(node))
+}
+
+/// Sum of the forces of tets on one node [N].
 fn corner_force(forces: &[CornerForces], corners: &[u32]) -> Vec3 {
     let mut sum = [0.0; 4];
     for corner in corners {
@@ -299,7 +309,43 @@ fn corner_force(forces: &[CornerForces], corners: &[u32]) -> Vec3 {
     Vec3::new(sum[0], sum[1], sum[2])
 }
 
-/// The block of one edge, see [`edge_columns`].
+/// The columns of the block of an edge.
+#[inline(always)]
+fn columns_of<T>(model: &Model, tangents: &Tangents<T>, edge: usize) -> [[T; 3]; 3]
+where
+    T: Copy + Default + PartialEq + Add<Output = T> + AddAssign + Mul<Output = T>,
+{
+    if !model.edge_patches.is_empty() && !model.edge_patches.get(edge).is_empty() {
+        return patch_columns(&tangents.patches, model.edge_patches.get(edge));
+    }
+    edge_columns(tangents, model.edge_tets.get(edge))
+}
+
+/// Sum of the blocks of an edge ([`Model::patch_edge`]), by columns.
+#[inline(always)]
+fn patch_columns<T: Copy + Default + AddAssign>(blocks: &[EdgeBlock<T>], items: &[u32]) -> [[T; 3]; 3] {
+    let mut sum = [[T::default(); 4]; 3];
+    let mut transposed = sum;
+    for item in items {
+        let sum = if item % 2 == 0 { &mut sum } else { &mut transposed };
+        let block = &blocks[(item / 2) as usize];
+        for c in 0..3 {
+            for r in 0..4 {
+                sum[c][r] += block[c][r];
+            }
+        }
+    }
+    let mut columns = [[T::default(); 3]; 3];
+    for c in 0..3 {
+        for r in 0..3 {
+            columns[c][r] = sum[c][r];
+            columns[c][r] += transposed[r][c];
+        }
+    }
+    columns
+}
+
+/// The block of one edge of tets, see [`edge_columns`].
 #[inline(always)]
 pub fn edge_block(tangents: &Tangents<f64>, edge_tets: &[u32]) -> Mat3 {
     edge_columns(tangents, edge_tets).into()

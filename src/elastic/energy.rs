@@ -7,8 +7,8 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::elements::CornerForces;
-use super::groups::{LANES, NodeMotion, Run, TetGroups, store};
-use super::pass::{MAX_STATE_ROWS, load};
+use super::groups::{LANES, NodeMotion, Patches, Run, TetGroups, load, store};
+use super::pass::MAX_STATE_ROWS;
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
 use crate::material::{ConstitutiveModel, Deformation, Tangent, Visitor};
@@ -44,17 +44,27 @@ pub struct Damping<'a> {
 }
 
 impl TetGroups {
-    /// The energy [J] that each of `tets` has at the end of the way more than at its start; to `gains`, one a tet.
+    /// The energy [J] that each of `tets` has at the end of the way more than at its start; to `gains`, one a tet. An
+    /// element of several tets has its gain at the first of them.
     ///
     /// Differences are taken element by element, so that the sum does not drown in the rounding of large energies.
     /// Those of a hyper-elastic model are of its energy at both ends. Those of a corotational one keep its frame, as the
     /// forces of a step do, unless the way turns frames.
     pub fn energy_gains(&self, way: Way, tets: Range<usize>, gains: &mut [f64]) {
+        self.gains_of_tets(way, tets.clone(), gains);
+        if let Some(Patches { cells, tets10, .. }) = &self.patches {
+            cells.energy_gains(&way, self.n_tets, &tets, gains);
+            tets10.energy_gains(&way, self.n_tets, &tets, gains);
+        }
+    }
+
+    /// The same of tets that are elements.
+    fn gains_of_tets(&self, way: Way, tets: Range<usize>, gains: &mut [f64]) {
         if tets.len() > CHUNK {
             let middle = (tets.start + tets.len() / 2).next_multiple_of(CHUNK);
             if middle < tets.end {
                 let (before, after) = gains.split_at_mut(middle - tets.start);
-                rayon::join(|| self.energy_gains(way, tets.start..middle, before), || self.energy_gains(way, middle..tets.end, after));
+                rayon::join(|| self.gains_of_tets(way, tets.start..middle, before), || self.gains_of_tets(way, middle..tets.end, after));
                 return;
             }
         }
@@ -68,7 +78,7 @@ impl TetGroups {
     /// Forces of all elements on their corners [N] with the displacements and, where stiffness damping sees them,
     /// velocities of `motions`. Frames follow from those of `states`.
     pub fn forces_at(&self, states: &[Quaternion], motions: &[NodeMotion], forces: &mut Vec<CornerForces>) {
-        forces.resize(self.n_tets(), CornerForces::default());
+        forces.resize(self.n_tets, CornerForces::default());
         let chunks = forces.par_chunks_mut(CHUNK).enumerate();
         chunks.for_each(|(chunk, forces)| {
             let tets = chunk * CHUNK..chunk * CHUNK + forces.len();
@@ -83,7 +93,9 @@ impl TetGroups {
     /// Whether the energy of all these elements is quadratic as a step takes it, with their frames kept: then the velocities
     /// of the step are where the potential is least.
     pub fn are_quadratic(&self, tets: &Range<usize>) -> bool {
-        self.runs_of(tets).iter().all(|run| run.material.visit(IsQuadratic))
+        let of_patches = self.patches.iter().flat_map(|patches| patches.cells.parts_of(tets).chain(patches.tets10.parts_of(tets)));
+        let materials = self.runs_of(tets).iter().map(|run| &run.material).chain(of_patches.map(|part| &part.material));
+        materials.into_iter().all(|material| material.visit(IsQuadratic))
     }
 
     /// The runs that some consecutive tets belong to.
@@ -156,7 +168,7 @@ fn remembered<M: ConstitutiveModel, S: Simd>(
     let mut state = [[Lanes::splat(simd, 0.0); 4]; MAX_STATE_ROWS];
     for (row, state) in state[..M::STATE_ROWS].iter_mut().enumerate() {
         let of_tet = |lane: usize| (tet(lane) - run.tets.start) * M::STATE_ROWS + row;
-        *state = load(simd, |lane| states[groups.n_tets() + run.first_row + of_tet(lane)]);
+        *state = load(simd, |lane| states[groups.n_tets + run.first_row + of_tet(lane)]);
     }
     (load(simd, |lane| states[tet(lane)]), state)
 }

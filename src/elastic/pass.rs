@@ -5,7 +5,7 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::elements::{CornerForces, CornerGradients, EdgeTangents, Precision};
-use super::groups::{LANES, NodeMotion, Register, Run, TetGroups, as_rows_mut, store};
+use super::groups::{LANES, NodeMotion, Register, Run, TetGroups, load, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
 use crate::material::{ConstitutiveModel, Deformation, Lame, Tangent, Visitor};
@@ -367,14 +367,4 @@ fn shearing<M: ConstitutiveModel, S: Simd>(
         vectors[c][..3].copy_from_slice(&turned[c]);
     }
     vectors
-}
-
-/// Four numbers of each lane.
-#[inline(always)]
-pub(super) fn load<S: Simd>(simd: S, of: impl Fn(usize) -> [f64; 4]) -> Row<S> {
-    let mut rows = [simd.splat_f64s(0.0); 4];
-    for (lane, row) in as_rows_mut::<S>(&mut rows).iter_mut().enumerate() {
-        *row = of(lane);
-    }
-    Lanes::join(simd, rows)
 }

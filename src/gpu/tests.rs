@@ -194,7 +194,7 @@ fn compare_elements(bench: &Bench) {
     let all = |of: &mut dyn Iterator<Item = &[[f64; 4]; 4]>| of.flatten().map(|[x, y, z, _]| Vec3::new(*x, *y, *z)).collect::<Vec<_>>();
     let (forces, gradients) = (bench.vectors("corner_forces", 4 * n), bench.vectors("corner_gradients", 4 * n));
     let wanted = bench.cpu_elements(&bench.state);
-    let force_error = |of: &Elements| relative_error(&forces, &all(&mut of.forces.iter()));
+    let force_error = |of: &Elements| relative_error(&forces, &all(&mut of.forces.tets.iter()));
     // The others keep blocks of edges here; `right_hand_side_and_matrix_are_those_of_the_cpu` compares those.
     let is_warped: Vec<bool> = bench.model.tets.iter().map(|tet| bench.model.material(tet).model.tangent() == Tangent::Warped).collect();
     let warped = |vectors: &[Vec3]| vectors.iter().enumerate().filter(|(k, _)| is_warped[k / 4]).map(|(_, v)| *v).collect::<Vec<_>>();
@@ -226,7 +226,7 @@ fn inverted_elements_are_those_of_the_cpu() {
         assert!(model.tets[..n].iter().filter(|tet| det(tet) < 0.0).count() > n / 20);
         let found = bench.vectors("corner_forces", 4 * n);
         let forces = |state: &State| {
-            bench.cpu_elements(state).forces[..n].as_flattened().iter().map(|[x, y, z, _]| Vec3::new(*x, *y, *z)).collect::<Vec<_>>()
+            bench.cpu_elements(state).forces.tets[..n].as_flattened().iter().map(|[x, y, z, _]| Vec3::new(*x, *y, *z)).collect::<Vec<_>>()
         };
         let error = relative_error(&found, &forces(&bench.state));
         assert!(error < 1e-4, "{:?} {error:e}", model.materials[0].model);
@@ -251,7 +251,7 @@ fn a_far_body_is_as_precise_as_a_near_one() {
     bench.buffers.write("displacements_hi", &high);
     bench.buffers.write("displacements_lo", &low);
     bench.assemble();
-    let forces = bench.cpu_elements(&bench.state).forces;
+    let forces = bench.cpu_elements(&bench.state).forces.tets;
     let wanted: Vec<_> = forces.iter().flatten().map(|[x, y, z, _]| Vec3::new(*x, *y, *z)).collect();
     let error = relative_error(&bench.vectors("corner_forces", wanted.len()), &wanted);
     assert!(error < 2e-6, "{error:e}");

@@ -182,6 +182,7 @@ size = 0.3
 origin = "bottom"
 position = [0.0, 0.05, 0.0]
 material = "rubber"
+element = "linear"
 [[body]]
 name = "floor"
 kind = "static"

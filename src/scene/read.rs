@@ -16,6 +16,7 @@ use super::regions::{MaterialRegion, Region};
 use super::settings::{BackendChoice, LightSetting, RecordingSetting};
 use super::value::Origin;
 use super::{Document, check};
+use crate::element::ElementKind;
 use crate::material::Material;
 use crate::math::Vec3;
 use crate::mesh::{Fineness, Method};
@@ -67,6 +68,9 @@ pub enum Role {
     Deformable {
         material: NamedMaterial,
         regions: Vec<MaterialRegion>,
+        /// None: what suits material and tets.
+        element: Option<ElementKind>,
+        element_origin: Origin,
         velocity: Vec3,
         angular_velocity: Vec3,
         fix: Vec<Region>,
@@ -332,6 +336,8 @@ impl Reader<'_> {
             "deformable" => Role::Deformable {
                 material: self.named_material(node, materials),
                 regions: node.list("region").iter().filter_map(|n| self.material_region(n, materials)).collect(),
+                element: ElementKind::from_name(&node.text("element")),
+                element_origin: node.origin("element"),
                 velocity: node.vector("velocity"),
                 angular_velocity: node.vector("angular_velocity"),
                 fix: node.list("fix").iter().filter_map(|n| self.region(n)).collect(),

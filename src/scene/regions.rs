@@ -58,20 +58,25 @@ impl Region {
         (0..points.len() as u32).filter(|&i| inside(&points[i as usize])).collect()
     }
 
-    /// Indices of the tets of this part: those with a node at a side, those whose centre is inside of all others.
-    pub fn select_tets(&self, tets: &TetMesh) -> Vec<u32> {
+    /// The elements of this part: those with a node at a side, those whose centre is inside of all others. Each is of
+    /// `parts` tets in a row.
+    pub fn select_elements(&self, tets: &TetMesh, parts: usize) -> Vec<u32> {
         let bounds = Aabb::of(&tets.positions);
         if let Extent::Side { .. } = self.extent {
             let mut is_there = vec![false; tets.positions.len()];
             self.select(&tets.positions, &bounds).into_iter().for_each(|node| is_there[node as usize] = true);
-            let touches = |tet: &u32| tets.tets[*tet as usize].iter().any(|node| is_there[*node as usize]);
-            return (0..tets.tets.len() as u32).filter(touches).collect();
+            let touches = |of_element: &[[u32; 4]]| of_element.as_flattened().iter().any(|node| is_there[*node as usize]);
+            return (0..).zip(tets.tets.chunks(parts)).filter(|(_, tets)| touches(tets)).map(|(element, _)| element).collect();
         }
-        self.select(&centers(tets), &bounds)
+        self.select(&centers(tets, parts), &bounds)
     }
 }
 
-/// The centres of tets.
-pub fn centers(tets: &TetMesh) -> Vec<Vec3> {
-    tets.tets.iter().map(|nodes| nodes.iter().map(|n| tets.positions[*n as usize]).sum::<Vec3>() / 4.0).collect()
+/// The centres of elements, each of `parts` tets in a row.
+pub fn centers(tets: &TetMesh, parts: usize) -> Vec<Vec3> {
+    let center = |of_element: &[[u32; 4]]| {
+        let nodes = of_element.as_flattened();
+        nodes.iter().map(|n| tets.positions[*n as usize]).sum::<Vec3>() / nodes.len() as f64
+    };
+    tets.tets.chunks(parts).map(center).collect()
 }

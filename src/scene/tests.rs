@@ -1,6 +1,7 @@
 mod bodies;
 mod collision;
 mod materials;
+mod elements;
 
 use std::path::Path;
 

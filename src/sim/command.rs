@@ -58,7 +58,9 @@ pub enum CommandError {
     NoMaterial { name: String, offered: String },
     #[error("material \"{name}\": {fault}")]
     BadMaterial { name: String, fault: String },
-    #[error("the {backend} backend does not have integration = \"{integration}\"; open the scene with --backend cpu")]
+    #[error(
+        "the {backend} backend does not have integration = \"{integration}\" for these bodies; it needs --backend cpu and element = \"linear\""
+    )]
     NoIntegration { integration: &'static str, backend: &'static str },
     #[error("{0}")]
     Step(String),

@@ -1,5 +1,6 @@
 //! Cancelled steps, saved states and sessions, on both backends.
 
+mod elements;
 mod large_bodies;
 mod materials;
 
@@ -58,6 +59,7 @@ self_contact = "off"
 const CASES: &[(BackendChoice, &str)] = &[
     (BackendChoice::Cpu, LANDING),
     (BackendChoice::Cpu, BAR),
+    (BackendChoice::Cpu, elements::KINDS),
     #[cfg(feature = "gpu")]
     (BackendChoice::Gpu, LANDING),
     #[cfg(feature = "gpu")]

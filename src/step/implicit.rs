@@ -67,7 +67,7 @@ impl<B: Backend> ImplicitStepper<B> {
         let surfaces = Surfaces::new(&model)?;
         let bvh = Bvh::carried(&surfaces.mesh, &surfaces.rest, &Surfaces::hosts(&model));
         let certificate = InjectivityCertificate::new(&model, &surfaces.mesh, &surfaces.rest);
-        let groups = TetGroups::new(&model.tets, &model.materials);
+        let groups = TetGroups::of(&model);
         let (state, work) = (State::initial(&model), Work::new(&model));
         let (newton, hanging) = (Newton::default(), Hanging::default());
         Ok(Self { backend, clock, groups, state, work, newton, hanging, model, surfaces, bvh, certificate })

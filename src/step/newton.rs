@@ -22,7 +22,7 @@ use crate::body::BodyRef;
 use crate::contact::Constraint;
 use crate::contact::islands::{Island, Islands};
 use crate::contact::methods::cwc::elastic_tolerance;
-use crate::elastic::{self, CornerForces, NodeMotion, Quaternion, SECOND_ORDER, gather_motions, grab_factor, right_hand_side};
+use crate::elastic::{self, Forces, NodeMotion, Quaternion, SECOND_ORDER, gather_motions, grab_factor, right_hand_side};
 use crate::math::Vec3;
 use crate::model::{AcceptancePolicy, Grab, HeldPoint, Integration, Model, Params, State};
 use crate::sparse::{RankOne, Segment};
@@ -49,6 +49,8 @@ pub(crate) struct Newton {
     pub is_smooth: Vec<bool>,
     /// After each iteration of the step, relative to the driving impulse, of the worst island.
     pub residuals: Vec<f64>,
+    /// Islands with contacts or joints.
+    is_touched: Vec<bool>,
     impulses: Vec<Vec3>,
     along: Vec<Vec3>,
     displacements: Vec<Vec3>,
@@ -56,7 +58,7 @@ pub(crate) struct Newton {
     rows: Vec<[f64; 4]>,
     motions: Vec<NodeMotion>,
     gains: Vec<f64>,
-    forces: Vec<CornerForces>,
+    forces: Forces,
     residual: Vec<Vec3>,
 }
 
@@ -102,7 +104,10 @@ impl Newton {
         report.newton_iterations += 1;
         let StepInputs { model, state, params, loads, .. } = *step;
         gather_impulses(step, contacts, &mut self.impulses);
-        let is_cut = self.search(step, states, islands, contacts, dv);
+        self.is_touched.clear();
+        self.is_touched.resize(islands.list.len(), false);
+        contacts.iter().filter_map(|contact| islands.owner(contact.bodies)).for_each(|owner| self.is_touched[owner] = true);
+        let is_cut = self.search(step, states, islands, dv);
         let moved: Vec<f64> = islands.list.iter().map(|island| self.moved(model, island, dv, params.time_step)).collect();
         self.iterate.copy_from_slice(dv);
         let was_second = self.second_order.contains(&true);
@@ -113,10 +118,9 @@ impl Newton {
         let (mut is_solved, mut worst): (bool, (f64, usize)) = (!fell_back && !is_cut, (0.0, 0));
         for (k, (island, moved)) in islands.list.iter().zip(&moved).enumerate() {
             let residual = self.residual_of(step, island);
-            let is_touched = contacts.iter().any(|contact| islands.owner(contact.bodies) == Some(k));
             let fastest = island.deformable().iter().flat_map(|segment| &state.velocities[segment.unknowns.clone()]);
             let fastest = params.time_step * fastest.map(Vec3::norm_squared).fold(0.0, f64::max).sqrt();
-            let is_still = is_touched && *moved <= elastic_tolerance(params.contact_tolerance, fastest);
+            let is_still = self.is_touched[k] && *moved <= elastic_tolerance(params.contact_tolerance, fastest);
             is_solved &= residual <= params.newton_tolerance || is_still;
             // Written so that a residual that is not a number is the worst.
             if !(residual <= worst.0) {
@@ -144,11 +148,11 @@ impl Newton {
     }
 
     /// Halves the ways of islands until no body of them gains by it; true if any is cut short.
-    fn search(&mut self, step: &StepInputs, states: &[Quaternion], islands: &Islands, contacts: &[Constraint], dv: &mut [Vec3]) -> bool {
+    fn search(&mut self, step: &StepInputs, states: &[Quaternion], islands: &Islands, dv: &mut [Vec3]) -> bool {
         let StepInputs { model, groups, state, params, .. } = *step;
         let step = &StepInputs { second_order: &self.second_order, ..*step };
         let (dt, system) = (params.time_step, step.system());
-        let Self { iterate, along, displacements, velocities, rows, motions, gains, impulses, .. } = self;
+        let Self { iterate, along, displacements, velocities, rows, motions, gains, impulses, is_touched, .. } = self;
         along.clear();
         along.extend(dv.iter().zip(&*iterate).map(|(dv, iterate)| dv - iterate));
         displacements.clear();
@@ -183,7 +187,7 @@ impl Newton {
                 }
             }
             if part < 1.0 {
-                is_cut |= contacts.iter().any(|contact| islands.owner(contact.bodies) == Some(k));
+                is_cut |= is_touched[k];
                 for unknown in island.segments.iter().flat_map(|segment| segment.unknowns.clone()) {
                     dv[unknown] = iterate[unknown] + along[unknown] * part;
                 }
@@ -239,7 +243,7 @@ impl Newton {
         velocities.clear();
         velocities.extend((0..model.n_nodes()).map(|i| end_velocity(&system, model, i, iterate)));
         gather_motions(displacements, velocities, motions);
-        groups.forces_at(states, motions, forces);
+        groups.forces_at(states, motions, &mut forces.tets);
         residual.resize(model.n_unknowns(), Vec3::zeros());
         right_hand_side(system, forces, residual);
         for (node, residual) in residual[..model.n_nodes()].iter_mut().enumerate().filter(|(node, _)| !model.fixed[*node]) {
@@ -283,7 +287,7 @@ impl Newton {
         let residual2: f64 = nodes.map(|node| self.residual[node].norm_squared()).sum();
         let bodies = || island.deformable().iter().map(|segment| &step.model.bodies[segment.body.index()]);
         let of_elements = || {
-            let forces = bodies().flat_map(|body| &self.forces[body.tets.clone()]);
+            let forces = bodies().flat_map(|body| &self.forces.tets[body.tets.clone()]);
             step.params.time_step * forces.flatten().flatten().map(|f| f * f).sum::<f64>().sqrt()
         };
         residual2.sqrt() / step.drive(island).scale(of_elements)

@@ -159,7 +159,7 @@ pub struct Update<'a> {
 impl<'a> Update<'a> {
     pub fn new(beam: &'a Beam) -> Self {
         Self {
-            groups: TetGroups::new(&beam.model.tets, &beam.model.materials),
+            groups: TetGroups::of(&beam.model),
             motions: vec![],
             loads: Loads::default(),
             rotations: beam.states[0].rotations.clone(),

@@ -197,8 +197,8 @@ impl fmt::Display for Row {
         write!(
             f,
             " halvings {:4} ({:.2} %) refused {:3}",
-            sum(&|o| f64::from(o.halvings)),
-            100.0 * sum(&|o| f64::from(o.halvings)) / steps,
+            self.halvings(),
+            100.0 * f64::from(self.halvings()) / steps,
             sum(&|o| f64::from(o.refused))
         )?;
         write!(f, " newton {:.2} momentum {:.0e}", sum(&|o| f64::from(o.newton_iterations)) / steps, largest(&|o| o.momentum))?;

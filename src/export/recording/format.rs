@@ -8,6 +8,7 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use serde::{Deserialize, Serialize};
 
+use crate::element::ElementKind;
 use crate::export::{Frame, Subject};
 use crate::geometry::Shape;
 use crate::material::Material;
@@ -67,6 +68,9 @@ pub struct Body {
     /// are the first array.
     #[serde(default)]
     pub materials: Vec<Material>,
+    /// What its tets are for elasticity: "linear", unless it is named.
+    #[serde(default)]
+    pub element: Option<String>,
     /// Whether the drawn surface has texture coordinates.
     pub texture: bool,
     /// Whether the drawn surface has normals from its file. Recordings without normals may leave this out.
@@ -113,6 +117,7 @@ impl Header {
         let model = &subject.model;
         let bodies = model.bodies.iter().map(|body| Body {
             materials: model.materials_of(body).0,
+            element: (body.element != ElementKind::Linear).then(|| body.element.name().to_owned()),
             name: body.name.clone(),
             nodes: body.nodes.len(),
             tets: body.tets.len(),

@@ -122,7 +122,7 @@ fn the_compliance_of_contacts_is_that_of_the_matrix() {
     let reference = wanted(&model, &state, &params, &contacts);
 
     let loads = Loads::default();
-    let groups = TetGroups::new(&model.tets, &model.materials);
+    let groups = TetGroups::of(&model);
     let step = StepInputs {
         model: &model,
         groups: &groups,

@@ -2,7 +2,7 @@
 
 use super::{Fault, MeshData, MeshFile, Tags};
 use crate::math::Vec3;
-use crate::mesh::{SurfaceMesh, TetMesh};
+use crate::mesh::{EdgeMiddles, SurfaceMesh, TetMesh};
 
 /// The shape of a cell, whatever its order. Corners come first among its nodes, in the order of VTK (and Gmsh).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,9 @@ pub(super) struct Cells {
     tags: Vec<i64>,
     pub tag_names: Vec<(i64, String)>,
     triangles: Vec<[u32; 3]>,
-    /// The number of cells with more nodes than corners.
+    /// Ends and middle of the edges of tets of ten nodes.
+    middles: Vec<[u32; 3]>,
+    /// The number of other cells with more nodes than corners.
     curved: usize,
     points_and_lines: usize,
     quads: usize,
@@ -72,11 +74,16 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// Adds a cell by its nodes, corners first; other nodes are left out. The caller sees to it that there are enough
-    /// nodes.
+    /// Adds a cell by its nodes in the order of VTK, corners first. Of tets the middles of edges are kept if they are ten
+    /// nodes; all others are left out. The caller sees to it that there are enough nodes.
     pub fn add(&mut self, shape: Shape, nodes: &[u32]) {
         let corners = &nodes[..shape.corners()];
-        self.curved += usize::from(nodes.len() > corners.len());
+        match (shape, nodes) {
+            (Shape::Tet, &[a, b, c, d, ab, bc, ca, ad, bd, cd]) => {
+                self.middles.extend([[a, b, ab], [b, c, bc], [c, a, ca], [a, d, ad], [b, d, bd], [c, d, cd]]);
+            }
+            _ => self.curved += usize::from(nodes.len() > corners.len()),
+        }
         match (shape, corners) {
             (Shape::Triangle, &[a, b, c]) => self.triangles.push([a, b, c]),
             (Shape::Quad, &[a, b, c, d]) => {
@@ -149,7 +156,11 @@ impl Cells {
         // Programs that give no tags write zeros.
         let has_tags = self.tags.iter().any(|tag| *tag != 0);
         let tags = if has_tags { Tags { of_tets: self.tags, names: self.tag_names } } else { Tags::default() };
-        Ok(MeshFile { data: MeshData::Tets(TetMesh { positions: self.positions, tets: self.tets }), tags, notes: self.notes })
+        // Nodes that are not there are complained of where the tets are checked.
+        let place = |node: u32| self.positions.get(node as usize).copied();
+        let middles = self.middles.iter().filter_map(|[a, b, middle]| Some([place(*a)?, place(*b)?, place(*middle)?]));
+        let middles = EdgeMiddles::new(middles);
+        Ok(MeshFile { data: MeshData::Tets(TetMesh { positions: self.positions, tets: self.tets }), middles, tags, notes: self.notes })
     }
 }
 

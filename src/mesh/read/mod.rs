@@ -19,7 +19,7 @@ use std::fmt;
 use std::path::Path;
 
 use super::surface::normalised;
-use super::{CornerNormals, MeshError, SurfaceMesh, TetMesh};
+use super::{CornerNormals, EdgeMiddles, MeshError, SurfaceMesh, TetMesh};
 use crate::cancel::CancelToken;
 use crate::math::Vec3;
 
@@ -28,6 +28,8 @@ use crate::math::Vec3;
 pub struct MeshFile {
     pub data: MeshData,
     pub tags: Tags,
+    /// Of tets of ten nodes.
+    pub middles: EdgeMiddles,
     /// A sentence on each thing that was changed or left out.
     pub notes: Vec<String>,
 }
@@ -82,7 +84,7 @@ impl MeshFile {
 
 impl From<SurfaceMesh> for MeshFile {
     fn from(surface: SurfaceMesh) -> Self {
-        Self { data: MeshData::Surface(surface), tags: Tags::default(), notes: Vec::new() }
+        Self { data: MeshData::Surface(surface), tags: Tags::default(), middles: EdgeMiddles::default(), notes: Vec::new() }
     }
 }
 

@@ -20,6 +20,9 @@ const SHARE: f64 = 0.7;
 
 /// Why the CPU is faster, if the scene alone tells.
 pub fn reason_for_cpu(model: &Model, params: &Params) -> Option<String> {
+    if let Some(body) = model.body_of_patches() {
+        return Some(format!("\"{}\" has elements \"{}\", which a device does not compute yet", body.name, body.element.name()));
+    }
     // On the CPU every method is there.
     let choice = choose(params, model, &Loads::default(), &CpuBackend::default(), &mut None);
     if choice.method == ContactMethod::Ica && params.method == ContactMethod::Auto {
