@@ -43,6 +43,8 @@ impl Simulation {
         let (mut stepper, info) = open_backend(choice, &self.params, &self.options, &model)?;
         // A state that a stepper cannot take fails in its next step too, and that failure is reported.
         let _ = stepper.set_state(state);
+        self.held.iter_mut().for_each(|held| held.reweigh(&model));
+        self.hands.iter_mut().for_each(|hand| hand.reweigh(&model));
         // Why this backend computes is what it was.
         let reason = self.backend.reason.clone();
         (self.model, self.stepper, self.backend) = (model, stepper, Arc::new(BackendInfo { reason, ..info }));
