@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::groups::{NodeMotion, Patches, TetGroups, gather_motions};
+use super::groups::{Patches, TetGroups};
 use super::pass::{Inputs, Iterate, Outputs, pass};
 use super::patches::{self, EdgeBlock, EdgeBlocks};
+use super::registers::{NodeMotion, gather_motions};
 use super::rotation::Quaternion;
 use crate::element::{Element, Tet4};
 use crate::material::Tangent;

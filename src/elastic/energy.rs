@@ -7,8 +7,8 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::elements::CornerForces;
-use super::groups::{LANES, NodeMotion, Patches, Run, TetGroups, load, store};
-use super::pass::MAX_STATE_ROWS;
+use super::groups::{Patches, Run, TetGroups};
+use super::registers::{LANES, MAX_STATE_ROWS, NodeMotion, load, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
 use crate::material::{ConstitutiveModel, Deformation, Tangent, Visitor};

@@ -4,11 +4,12 @@
 mod assembly;
 pub(crate) mod elements;
 mod energy;
-pub(crate) mod groups;
+mod groups;
 mod node_rotations;
 mod pass;
 mod patch_energy;
 mod patches;
+pub(crate) mod registers;
 mod rest_pose;
 pub(crate) mod rotation;
 mod stress;
@@ -22,9 +23,10 @@ pub use assembly::{
 };
 pub use elements::{CornerForces, CornerGradients, EdgeTangents, Elements, Forces, Tangents, elements};
 pub use energy::{Damping, Way};
-pub use groups::{NodeMotion, TetGroups, gather_motions};
+pub use groups::TetGroups;
 pub use node_rotations::NodeRotations;
 pub use pass::Iterate;
+pub use registers::{NodeMotion, gather_motions};
 pub use rest_pose::{Aggregates, Levels, RestBody, RestPoses, RestShape, SAMPLES, coarse_factors, stiffness};
 pub use rotation::{IDENTITY, MAX_STEPS as MAX_ROTATION_STEPS, Quaternion, TOLERANCE as ROTATION_TOLERANCE};
 pub use stress::{cauchy_stresses, deformation_gradient, strain_energy, von_mises};

@@ -5,7 +5,8 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::elements::{CornerForces, CornerGradients, EdgeTangents, Precision};
-use super::groups::{LANES, NodeMotion, Register, Run, TetGroups, load, store};
+use super::groups::{Register, Run, TetGroups};
+use super::registers::{LANES, MAX_STATE_ROWS, NodeMotion, load, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
 use crate::material::{ConstitutiveModel, Deformation, Lame, Tangent, Visitor};
@@ -13,8 +14,6 @@ use crate::math::lanes::{Lanes, Matrix, Row, plus, plus_identity, scaled};
 
 /// Tets that a thread takes at once.
 const CHUNK: usize = 256;
-/// Most rows of state of a material.
-pub(super) const MAX_STATE_ROWS: usize = 4;
 
 type Vectors<S> = <Tet4 as Element>::Vectors<S>;
 

@@ -7,9 +7,8 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::energy::Way;
-use super::groups::{LANES, load};
-use super::pass::MAX_STATE_ROWS;
 use super::patches::{Part, PatchGroups, Register};
+use super::registers::{LANES, MAX_STATE_ROWS, load};
 use super::rotation;
 use crate::element::{Element, Patch};
 use crate::material::{ConstitutiveModel, Deformation, Tangent, Visitor};

@@ -170,7 +170,8 @@ fn gains_on_a_way_are_differences_of_energies() {
 #[test]
 fn the_matrix_is_the_derivative_of_the_forces() {
     let params = Params { time_step: DT, ..Params::default() };
-    for (kind, constitutive) in kinds_and_models() {
+    // A matrix that resists rotation is none where nothing is strained either.
+    for (kind, constitutive) in kinds_and_models().filter(|(_, model)| model.lets_turn()) {
         let model = model_of(kind, material(constitutive, 0.45), block(), |_| false);
         let state = displaced(&model, |x| *x);
         let a = assembled(&model, &state, &params);

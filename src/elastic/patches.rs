@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::groups::{LANES, NodeMotion, load, load_rows, store};
-use super::pass::MAX_STATE_ROWS;
+use super::registers::{LANES, MAX_STATE_ROWS, NodeMotion, load, load_rows, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Patch};
 use crate::material::{Constitutive, ConstitutiveModel, Deformation, Material, Tangent, Visitor};

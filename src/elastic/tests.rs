@@ -3,8 +3,9 @@
 use pulp::{Scalar, WithSimd};
 
 use super::elements::{CornerGradients, EdgeTangents};
-use super::groups::{Group, LANES, SideBySide, gather_motions, rows_of};
+use super::groups::{Group, SideBySide, rows_of};
 use super::pass::{Inputs, Outputs, Pass};
+use super::registers::LANES;
 use super::stress::gradient;
 use super::*;
 use crate::element::{Element, Tet4, Tet4Rest};

@@ -8,12 +8,13 @@
 use std::ops::Range;
 
 use super::TetMesh;
-use super::tets::EDGES;
 use crate::math::{Mat3, Vec3};
 
 /// Linear tets of a quadratic one.
 pub const PARTS: usize = 8;
-/// Nodes of a quadratic tet: its corners, then the middles of [`EDGES`].
+/// The edges of a tet by its corners.
+pub(super) const EDGES: [[usize; 2]; 6] = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]];
+/// Nodes of a quadratic tet: its corners, then the middles of its edges.
 pub const NODES: usize = 10;
 
 /// The middle of each edge that is curved or not halved: nodes of the edge, the lower first, and where it is [m].

@@ -256,7 +256,7 @@ impl Model {
     }
 
     /// How lists of edges name a block of the element pass: its place, and whether it is taken transposed.
-    pub(crate) fn patch_edge(place: usize, transposed: bool) -> u32 {
+    pub fn patch_edge(place: usize, transposed: bool) -> u32 {
         2 * place as u32 + u32::from(transposed)
     }
 

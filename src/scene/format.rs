@@ -1,11 +1,13 @@
 //! Every value of a scene file, declared once: `format = 1`. y is up, units are SI.
 
+mod element;
 mod grab;
 mod material;
 mod region;
 mod simulation;
 mod view;
 
+use self::element::ELEMENT;
 use self::grab::GRAB;
 pub use self::material::MATERIAL;
 use self::region::{MATERIAL_REGION, REGION};
@@ -174,17 +176,7 @@ static BODY: Table = Table {
             "Point that `position` places and `rotation` turns about: the mesh's own origin (a shape's centre), the centre of its bounding box, or the centre of that box's bottom.",
         ),
         Field::new("material", Kind::Text, "", Optional("a material of all defaults"), "Name of a material.").only(DEFORMABLE),
-        Field::new(
-            "element",
-            Kind::Choice(&["auto", "linear", "averaged", "quadratic"]),
-            "",
-            Default("\"auto\""),
-            "What the tets are for elasticity. `linear`: each on its own; nearly incompressible materials then bend far too little (`poisson_ratio` 0.45: 12 % with 10,000 tets). \
-             `averaged`: the tets of each cell of a voxel filling share one volume change (4 %). `quadratic`: tets of ten nodes with one volume change each, curved where a file has \
-             curved ones (0.4 % with 810 tets, which are about as much work as 10,000 linear ones). `auto`: `linear` below a `poisson_ratio` of 0.4, from there on `averaged` for voxel \
-             fillings and `quadratic` for all others; `quadratic` for files of tets of ten nodes. The CPU has all, the GPU `linear` alone.",
-        )
-        .only(DEFORMABLE),
+        ELEMENT.only(DEFORMABLE),
         Field::new("density", Kind::Number(above_to(0.0, 1e6)), "kg/m^3", Optional("1000, or as `mass` says"), "Mass of a volume.")
             .only(RIGID),
         Field::new("mass", Kind::Number(above_to(0.0, 1e9)), "kg", Optional("as `density` says"), "Mass of each copy; instead of `density`.")

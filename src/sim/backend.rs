@@ -7,7 +7,7 @@ mod device;
 use std::sync::Arc;
 
 use auto::{Race, reason_for_cpu};
-pub use device::{DetectionPlace, Device, DeviceError};
+pub use device::{DetectionPlace, Device, DeviceError, describe_adapters};
 
 use super::threads::clock;
 use super::{CommandError, SimulationError, Threaded};
@@ -95,6 +95,33 @@ fn faster(mut device: Opened, mut cpu: Opened, params: &Params) -> Opened {
 /// The choices with a device that is open, for all backends that are opened with them to share.
 pub fn with_device(options: &Options) -> Result<Options, DeviceError> {
     Ok(Options { device: Some(device::open(options)?), ..options.clone() })
+}
+
+/// The backend for a run of small scenes, none of which says whether a device pays: the device if it is asked for, or if
+/// there is a hardware adapter and nothing is asked for. Returns the options that name it, with the device open, and
+/// the reason.
+///
+/// # Errors
+/// If the device is asked for and cannot be opened.
+pub fn settle_backend(options: &Options) -> Result<(Options, String), SimulationError> {
+    let on_cpu = |reason: String| Ok((Options { backend: Some(BackendChoice::Cpu), ..options.clone() }, reason));
+    let on_gpu = |device: Arc<Device>, reason: String| {
+        Ok((Options { backend: Some(BackendChoice::Gpu), device: Some(device), ..options.clone() }, reason))
+    };
+    match options.backend.unwrap_or_default() {
+        BackendChoice::Cpu => on_cpu("asked for".into()),
+        BackendChoice::Gpu => on_gpu(device::open(options)?, "asked for".into()),
+        BackendChoice::Auto => match device::open(options) {
+            Ok(device) if device::is_hardware(&device) => on_gpu(device, "there is a hardware adapter".into()),
+            Ok(device) => on_cpu(format!("the only adapter is software ({})", device::name(&device))),
+            Err(error) => on_cpu(format!("no adapter: {error}")),
+        },
+    }
+}
+
+/// Name of the open device of some options.
+pub fn adapter_name(options: &Options) -> Option<&str> {
+    options.device.as_deref().map(device::name)
 }
 
 pub fn open_backend(choice: BackendChoice, params: &Params, options: &Options, model: &Arc<Model>) -> Result<Opened, SimulationError> {

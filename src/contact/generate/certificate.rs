@@ -12,7 +12,8 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::disjoint_sets::DisjointSets;
-use crate::elastic::groups::{LANES, TetGroups, store};
+use crate::elastic::TetGroups;
+use crate::elastic::registers::{LANES, store};
 use crate::elastic::rotation;
 use crate::geometry::Mesh;
 use crate::math::lanes::{Lanes, Matrix, times, transpose};
