@@ -51,7 +51,8 @@ fn displaced(model: &Model, f: impl Fn(&Vec3) -> Vec3) -> State {
 
 /// Elastic forces on the nodes [N], those on fixed ones too.
 fn forces(model: &Model, state: &State) -> Vec<Vec3> {
-    let free = Model { fixed: vec![false; model.n_nodes()], ..model.clone() };
+    let mut free = model.clone();
+    free.fixed.fill(false);
     let params = Params { gravity: Vec3::zeros(), time_step: DT, ..Params::default() };
     let (found, _) = elements(model, state, DT);
     let mut rhs = vec![Vec3::zeros(); model.n_unknowns()];
