@@ -1,5 +1,5 @@
-//! The energy pass: what the elements gain on a straight way of their nodes, and their forces at its end. One loop over the
-//! registers of the tets, like the element pass, compiled once for each constitutive model.
+//! The energy pass: what the elements gain on a straight way of their nodes, and their forces at its end. One loop over
+//! the registers of the tets, like the element pass, compiled once for each constitutive model.
 
 use std::ops::Range;
 
@@ -48,8 +48,8 @@ impl TetGroups {
     /// element of several tets has its gain at the first of them.
     ///
     /// Differences are taken element by element, so that the sum does not drown in the rounding of large energies.
-    /// Those of a hyper-elastic model are of its energy at both ends. Those of a corotational one keep its frame, as the
-    /// forces of a step do, unless the way turns frames.
+    /// Those of a hyper-elastic model are of its energy at both ends. Those of a corotational one keep its frame, as
+    /// the forces of a step do, unless the way turns frames.
     pub fn energy_gains(&self, way: Way, tets: Range<usize>, gains: &mut [f64]) {
         self.gains_of_tets(way, tets.clone(), gains);
         if let Some(Patches { cells, tets10, .. }) = &self.patches {
@@ -90,8 +90,8 @@ impl TetGroups {
         });
     }
 
-    /// Whether the energy of all these elements is quadratic as a step takes it, with their frames kept: then the velocities
-    /// of the step are where the potential is least.
+    /// Whether the energy of all these elements is quadratic as a step takes it, with their frames kept: then the
+    /// velocities of the step are where the potential is least.
     pub fn are_quadratic(&self, tets: &Range<usize>) -> bool {
         let of_patches = self.patches.iter().flat_map(|patches| patches.cells.parts_of(tets).chain(patches.tets10.parts_of(tets)));
         let materials = self.runs_of(tets).iter().map(|run| &run.material).chain(of_patches.map(|part| &part.material));
