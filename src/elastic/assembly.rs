@@ -68,7 +68,7 @@ impl SystemInputs<'_> {
 
     /// [`Inertia::factor`] of the nodes of a deformable body.
     pub fn mass_factor(&self, body: usize) -> f64 {
-        let damping = self.params.time_step * self.model.bodies[body].material.mass_damping;
+        let damping = self.params.time_step * self.model.bodies[body].mass_damping;
         if self.is_second_order(body) { SECOND_ORDER * SECOND_ORDER + SECOND_ORDER * damping } else { 1.0 + damping }
     }
 

@@ -252,15 +252,16 @@ impl Aggregates {
 /// The largest mean entry of a diagonal block of a body's matrix, in units of the mass of its node. Rotations do not
 /// change it.
 pub fn stiffness(model: &Model, body: &Body, dt: f64) -> f64 {
-    let (alpha, beta) = (body.material.mass_damping, body.material.stiffness_damping);
     let of_node = |i: usize| {
         let trace = |item: &u32| {
             let (tet, corner) = Tet4::corner_of(*item);
-            let (tet, lame) = (&model.tets[tet], model.material(&model.tets[tet]).lame());
-            (lame.lambda + 4.0 * lame.mu) * tet.volume * tet.gradients[corner].norm_squared()
+            let tet = &model.tets[tet];
+            let (material, lame) = (model.material(tet), model.material(tet).lame());
+            let reach = dt + material.stiffness_damping;
+            reach * (lame.lambda + 4.0 * lame.mu) * tet.volume * tet.gradients[corner].norm_squared()
         };
         let trace: f64 = model.node_corners.get(i).iter().map(trace).sum();
-        1.0 + dt * alpha + dt * (dt + beta) * trace / (3.0 * model.node_masses[i])
+        1.0 + dt * body.mass_damping + dt * trace / (3.0 * model.node_masses[i])
     };
     body.nodes.clone().map(of_node).fold(0.0, f64::max)
 }

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Body, FrictionTable, Lists, Model, Obstacle, RigidBody, Surface, Tet};
+use super::materials::Derivation;
+use super::{Body, FrictionTable, Lists, Model, NamedMaterial, Obstacle, RigidBody, Surface, Tet};
 use crate::cancel::{CancelToken, Cancelled};
 use crate::element::{Cell, Element, ElementKind, Patch, Tet4, Tet4Rest, Tet10};
-use crate::material::Material;
 use crate::math::Vec3;
 use crate::mesh::{CornerNormals, Embedding, TetMesh, quadratic, softening};
 use crate::sparse::Pattern;
@@ -15,7 +15,11 @@ use crate::sparse::Pattern;
 #[derive(Clone, Debug)]
 pub struct SoftBody {
     pub name: String,
-    pub material: Material,
+    pub material: NamedMaterial,
+    /// Tets that are made of something else; what comes later prevails.
+    pub regions: Vec<(NamedMaterial, Vec<u32>)>,
+    /// Part of the volume of its tets that the body fills, in (0, 1]: it is as much lighter.
+    pub filled: f64,
     pub tets: TetMesh,
     /// What the tets are for elasticity. Of [`ElementKind::Quadratic`] they are parts (`TetMesh::quadratic`), of
     /// [`ElementKind::Averaged`] a lattice.
@@ -70,12 +74,14 @@ pub struct ModelBuilder {
 
 impl SoftBody {
     /// A body whose surface is the boundary of its tets.
-    pub fn with_boundary_surface(name: impl Into<String>, material: Material, tets: TetMesh) -> Self {
+    pub fn with_boundary_surface(name: impl Into<String>, material: impl Into<NamedMaterial>, tets: TetMesh) -> Self {
         let (surface_triangles, embedding) = tets.boundary_skin();
         let n = tets.positions.len();
         Self {
             name: name.into(),
-            material,
+            material: material.into(),
+            regions: vec![],
+            filled: 1.0,
             tets,
             element: ElementKind::Linear,
             surface_triangles,
@@ -144,6 +150,8 @@ impl ModelBuilder {
             cells: vec![],
             tets10: vec![],
             materials: vec![],
+            named_materials: vec![],
+            derivations: vec![],
             surface: Arc::default(),
             collision: Arc::default(),
             pattern: Pattern::default(),
@@ -160,6 +168,7 @@ impl ModelBuilder {
         }
         model.surface = Arc::new(drawn);
         model.collision = touching.map_or_else(|| model.surface.clone(), Arc::new);
+        model.weigh();
         connect(&mut model, cancel)?;
         Ok(model)
     }
@@ -171,6 +180,8 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
     let SoftBody {
         name,
         material,
+        regions,
+        filled,
         tets,
         element,
         surface_triangles,
@@ -189,30 +200,30 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
     if let Some(node) = tets.positions.iter().position(|p| !p.iter().all(|c| c.is_finite())) {
         return Err(ModelError::NotFinite { body: name, node });
     }
-    let material_index = model.material_index(&material);
     // The material of the body comes first, whether all tets are made of it or none.
+    let own = Derivation { named: model.named_material(&material), stiffness: 1.0, filled };
+    let material_of_body = model.tet_material(own);
+    let mut named = vec![own.named; tets.tets.len()];
+    for (material, tets) in &regions {
+        let place = model.named_material(material);
+        tets.iter().for_each(|tet| named[*tet as usize] = place);
+    }
     let softer = softening(&tets);
     let offset = first_node as u32;
-    let mut masses = vec![0.0; tets.positions.len()];
-    let mut total_volume = 0.0;
+    let mut is_used = vec![false; tets.positions.len()];
     for (t, nodes) in tets.tets.iter().enumerate() {
         let Tet4Rest { gradients, volume } = match Tet4Rest::new(&nodes.map(|n| tets.positions[n as usize])) {
             Ok(rest) => rest,
             Err(volume) => return Err(ModelError::NonPositiveVolume { body: name, tet: t, volume }),
         };
-        for n in nodes {
-            masses[*n as usize] += material.density * volume / Tet4::NODES as f64;
-        }
-        total_volume += volume;
+        nodes.iter().for_each(|n| is_used[*n as usize] = true);
         // Parts of one element are of one material.
         let of_material = if element == ElementKind::Quadratic { t - t % quadratic::PARTS } else { t };
-        let material = match softer.as_ref().map(|factors| factors[of_material]) {
-            None | Some(1.0) => material_index,
-            Some(factor) => model.material_index(&Material { young_modulus: factor * material.young_modulus, ..material }),
-        };
+        let stiffness = softer.as_ref().map_or(1.0, |factors| factors[of_material]);
+        let material = model.tet_material(Derivation { named: named[of_material], stiffness, filled });
         model.tets.push(Tet { nodes: nodes.map(|n| n + offset), gradients, volume, material, body: index });
     }
-    if let Some(node) = masses.iter().position(|m| *m == 0.0) {
+    if let Some(node) = is_used.iter().position(|used| !used) {
         return Err(ModelError::Unused { body: name, node });
     }
     let n = tets.positions.len();
@@ -225,7 +236,8 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
     };
     model.bodies.push(Body {
         name,
-        material,
+        material: model.materials[material_of_body as usize],
+        derivation: own,
         nodes: first_node..first_node + n,
         tets: first_tet..model.tets.len(),
         element,
@@ -235,30 +247,21 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
         collision_vertices,
         collision_triangles,
         has_own_collision: collision.is_some(),
-        mass: material.density * total_volume,
-        volume: total_volume,
+        // Weighed once all bodies are there.
+        mass: 0.0,
+        volume: 0.0,
+        mass_damping: 0.0,
         color,
         self_contact,
         texture_coordinates,
         normals,
     });
     model.rest_positions.extend(tets.positions);
-    model.node_masses.extend(masses);
+    model.node_masses.extend(std::iter::repeat_n(0.0, n));
     model.fixed.extend(fixed);
     model.initial_velocities.extend(velocities);
     model.node_bodies.extend(std::iter::repeat_n(index, n));
     Ok(())
-}
-
-impl Model {
-    /// Place of a material in the list, which gets it if it is new.
-    fn material_index(&mut self, material: &Material) -> u32 {
-        let known = self.materials.iter().position(|known| known == material);
-        known.unwrap_or_else(|| {
-            self.materials.push(*material);
-            self.materials.len() - 1
-        }) as u32
-    }
 }
 
 impl Model {

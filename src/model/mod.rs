@@ -6,6 +6,7 @@ mod attachment;
 mod build;
 mod friction;
 mod loads;
+mod materials;
 mod motion;
 mod obstacle;
 mod params;
@@ -17,6 +18,7 @@ pub use attachment::{Attachment, End};
 pub use build::{ModelBuilder, ModelError, SoftBody};
 pub use friction::FrictionTable;
 pub use loads::{Grab, HeldPoint, Loads, MAX_GRABS};
+pub use materials::NamedMaterial;
 pub use motion::{Keyframe, Keyframes, Motion};
 pub use obstacle::Obstacle;
 pub use params::{AcceptancePolicy, ContactMethod, ElasticPrecision, GapPolicy, Integration, Params, Preconditioner};
@@ -68,6 +70,10 @@ pub struct Model {
     pub tets10: Vec<Tet10>,
     /// What tets are made of, each once.
     pub materials: Vec<Material>,
+    /// How each of these follows from the named ones.
+    derivations: Vec<materials::Derivation>,
+    /// What bodies and regions are made of by the scene.
+    pub named_materials: Vec<NamedMaterial>,
     /// What is drawn, picked and recorded.
     pub surface: Arc<Surface>,
     /// What touches: the drawn surface itself, unless a body has another one for that.
@@ -90,7 +96,9 @@ pub struct Model {
 #[derive(Clone, Debug)]
 pub struct Body {
     pub name: String,
+    /// What it is made of where no region of it says otherwise.
     pub material: Material,
+    derivation: materials::Derivation,
     pub nodes: Range<usize>,
     pub tets: Range<usize>,
     pub element: ElementKind,
@@ -110,6 +118,8 @@ pub struct Body {
     pub mass: f64,
     /// Rest volume [m^3].
     pub volume: f64,
+    /// Rayleigh damping proportional to mass [1/s]: the mean over its tets by mass, as drag acts on the body as a whole.
+    pub mass_damping: f64,
     /// Colour to draw it with, linear RGB, if the scene says.
     pub color: Option<[f32; 3]>,
     /// Parts of its surface do not pass through each other.
@@ -210,7 +220,7 @@ impl Model {
 
     /// Rayleigh damping of a node proportional to mass, alpha [1/s]: that of its body.
     pub fn mass_damping(&self, node: usize) -> f64 {
-        self.bodies[self.node_bodies[node] as usize].material.mass_damping
+        self.bodies[self.node_bodies[node] as usize].mass_damping
     }
 
     /// Rows of state that materials keep beside the rotations of their elements.

@@ -2,15 +2,18 @@
 
 mod element;
 mod grab;
+mod material;
+mod region;
 mod simulation;
 mod view;
 
 use self::element::ELEMENT;
 use self::grab::GRAB;
+pub use self::material::MATERIAL;
+use self::region::{MATERIAL_REGION, REGION};
 use self::simulation::SIMULATION;
 use self::view::{CAMERA, LIGHT, RECORDING};
 use super::spec::{ANY, Field, Kind, Presence, Table, above_to, from_to};
-use crate::material::MaterialModel;
 use Presence::{Default, Optional, Required};
 
 const DEFORMABLE: &[&str] = &["deformable"];
@@ -74,56 +77,6 @@ static PAIR: Table = Table {
         Field::new("a", Kind::Text, "", Required, "Name of a body."),
         Field::new("b", Kind::Text, "", Required, "Name of the other body."),
         Field::new("friction", Kind::Number(from_to(0.0, 10.0)), "", Required, "Coulomb's coefficient of this pair."),
-    ],
-};
-
-static MATERIAL: Table = Table {
-    title: "[material.NAME]",
-    doc: "An isotropic elastic material.",
-    fields: &[
-        Field::new("model", Kind::Choice(MaterialModel::NAMES), "", Default("\"corotational\""), MaterialModel::DESCRIPTIONS),
-        Field::new(
-            "young_modulus",
-            Kind::Number(above_to(0.0, 1e13)),
-            "Pa",
-            Default("1e5"),
-            "Stiffness: about 1e4 for jelly, 1e5 for soft rubber, 1e7 for tyres.",
-        ),
-        Field::new(
-            "poisson_ratio",
-            Kind::Number(from_to(0.0, 0.499)),
-            "",
-            Default("0.3"),
-            "How much it narrows when pulled; 0.5 would be incompressible.",
-        ),
-        Field::new(
-            "mooney_share",
-            Kind::Number(from_to(0.0, 0.3)),
-            "",
-            Default("0.2"),
-            "Part of the shear modulus that belongs to the second invariant, in the model `mooney_rivlin`.",
-        ),
-        Field::new(
-            "density",
-            Kind::Number(above_to(0.0, 1e6)),
-            "kg/m^3",
-            Default("1000.0"),
-            "Mass of a volume at rest: of what a closed surface encloses, whatever the tets that hold it.",
-        ),
-        Field::new(
-            "mass_damping",
-            Kind::Number(NOT_NEGATIVE),
-            "1/s",
-            Default("0.0"),
-            "Rayleigh damping proportional to mass: drag, also on a free flight.",
-        ),
-        Field::new(
-            "stiffness_damping",
-            Kind::Number(NOT_NEGATIVE),
-            "s",
-            Default("0.0"),
-            "Rayleigh damping proportional to stiffness: vibration dies away, motion as a whole does not.",
-        ),
     ],
 };
 
@@ -247,6 +200,8 @@ static BODY: Table = Table {
             "At the start, about the centre of mass, along the world's axes.",
         )
         .only(FREE),
+        Field::new("region", Kind::List(&MATERIAL_REGION), "", Optional("one material"), "Parts that are made of another material.")
+            .only(DEFORMABLE),
         Field::new("fix", Kind::List(&REGION), "", Optional("nothing is fixed"), "Regions whose nodes never move.").only(DEFORMABLE),
         Field::new(
             "self_contact",
@@ -388,22 +343,6 @@ const TYPE: Field = Field::new(
 const RADIUS: Field = Field::new("radius", Kind::Number(POSITIVE), "m", Required, "Distance from the axis or centre to the surface.");
 const SHAPE_RESOLUTION: Field =
     Field::new("resolution", Kind::Integer { min: 2, max: 128 }, "cells", Default("12"), "Cells across the shape.").only(FREE);
-
-static REGION: Table = Table {
-    title: "region",
-    doc: "A part of a body at rest: a box along the world's axes (`min` and `max`), or a `side` of the body's own bounding box in the world.",
-    fields: &[
-        Field::new("min", Kind::Vector(ANY), "m", Optional("`side` is needed"), "Lowest corner of the box, in the world."),
-        Field::new("max", Kind::Vector(ANY), "m", Optional("`side` is needed"), "Highest corner of the box, in the world."),
-        Field::new(
-            "side",
-            Kind::Choice(&["x-", "x+", "y-", "y+", "z-", "z+"]),
-            "",
-            Optional("`min` and `max` are needed"),
-            "All that lies on this side of the body's bounding box.",
-        ),
-    ],
-};
 
 static MOTION: Table = Table {
     title: "motion",

@@ -10,9 +10,10 @@ use crate::element::ElementKind;
 use crate::geometry::Shape;
 use crate::math::{Aabb, Quat, Vec3};
 use crate::mesh::{
-    Border, CornerNormals, Embedding, Fineness, MeshData, MeshError, MeshFile, Method, Outside, SurfaceMesh, TetMesh, assets, doctor,
+    Border, CornerNormals, Embedding, Fineness, MeshData, MeshError, MeshFile, Method, Outside, SurfaceMesh, Tags, TetMesh, assets, doctor,
     embed_unless, fill::voxel, open_mesh_unless, parse_surface, shapes,
 };
+use crate::model::NamedMaterial;
 
 /// Tets and surface of a deformable body before it is placed.
 pub struct Solid {
@@ -33,6 +34,8 @@ pub struct Solid {
     pub may_settle: bool,
     /// What touches meets itself at rest, and cannot be set apart.
     pub passes_through_itself: bool,
+    /// Of the tets, by their file.
+    pub tags: Tags,
     /// Changes by the reader and the doctor, one sentence each.
     pub notes: Vec<String>,
     /// Part of the tets' volume that the body fills: tets that hold its surface have a larger volume than it encloses,
@@ -126,7 +129,10 @@ struct Elements {
 impl Elements {
     fn of(body: &BodyContent) -> Self {
         match &body.role {
-            Role::Deformable { material, element, .. } => Self { asked: *element, locks: material.poisson_ratio >= LOCKING },
+            Role::Deformable { material, regions, element, .. } => {
+                let locks = |named: &NamedMaterial| named.material.poisson_ratio >= LOCKING;
+                Self { asked: *element, locks: locks(material) || regions.iter().any(|region| locks(&region.material)) }
+            }
             _ => Self { asked: None, locks: false },
         }
     }
@@ -289,7 +295,8 @@ fn of_file(
                 _ => elements.of_tets(tets, false)?,
             };
             let skin = (!outside.inner_faces.is_empty()).then_some((outside.triangles, outside.embedding));
-            Solid { scale, may_settle: true, ..Solid::new(tets, skin) }
+            let tags = Tags { of_tets: mending.of_left_tets(&file.tags.of_tets), ..file.tags };
+            Solid { scale, may_settle: true, tags, ..Solid::new(tets, skin) }
         }
         MeshData::Surface(read) => {
             let (mut surface, lids) = doctor::mend_unless(read.clone(), cancel)?;
@@ -419,6 +426,7 @@ impl Solid {
             touches_with_tets: false,
             may_settle: false,
             passes_through_itself: false,
+            tags: Tags::default(),
             notes: Vec::new(),
             filled: 1.0,
             scale: 1.0,

@@ -32,6 +32,7 @@ pub use error::{Diagnostic, Place, SceneError, unknown};
 pub use gallery::{GalleryEntry, builtin_scenes, experiments, gallery};
 pub use geometry::MENDED;
 pub use nodes::Transform;
+pub use read::material_fault;
 pub use reference::{json_schema, reference};
 pub use settings::{BackendChoice, CameraSetting, LightSetting, RecordingSetting};
 

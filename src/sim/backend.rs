@@ -92,6 +92,11 @@ fn faster(mut device: Opened, mut cpu: Opened, params: &Params) -> Opened {
     (stepper, BackendInfo { reason: race.reason(), ..info })
 }
 
+/// The choices with a device that is open, for all backends that are opened with them to share.
+pub fn with_device(options: &Options) -> Result<Options, DeviceError> {
+    Ok(Options { device: Some(device::open(options)?), ..options.clone() })
+}
+
 /// The backend for a run of small scenes, none of which says whether a device pays: the device if it is asked for, or if
 /// there is a hardware adapter and nothing is asked for. Returns the options that name it, with the device open, and
 /// the reason.
@@ -132,10 +137,6 @@ pub fn open_backend(choice: BackendChoice, params: &Params, options: &Options, m
             threads: 0,
             reason,
         };
-        // The residual of the non-linear step is not yet formed by elements of several tets.
-        if model.body_of_patches().is_some() {
-            info.integrations.retain(|integration| *integration == Integration::SemiImplicit);
-        }
         info.check_method(method)?;
         info.check_integration(params.integration).map_err(SimulationError::Integration)?;
         let stepper = Threaded::implicit(model.clone(), backend, threads)?;

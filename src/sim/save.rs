@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::grab::Held;
 use super::{Command, Simulation, SimulationError};
 use crate::math::{Isometry, Quat, Vec3};
-use crate::model::{History, Model, PairId, PairKind, Params, RigidState, State, WarmContact, WarmStart};
+use crate::model::{History, Model, NamedMaterial, PairId, PairKind, Params, RigidState, State, WarmContact, WarmStart};
 use crate::output::{OutputError, OutputFile};
 use crate::step::StepError;
 
@@ -62,6 +62,9 @@ struct Header {
     /// None before format 4.
     #[serde(default)]
     params: Option<Params>,
+    /// Materials that are not those of the scene any more.
+    #[serde(default)]
+    materials: Vec<NamedMaterial>,
     /// The grabs in progress, each as the command that starts it.
     #[serde(default)]
     grabs: Vec<Command>,
@@ -92,6 +95,7 @@ impl Simulation {
     /// Writes the state and all that acts on it to `path`: complete, or not at all.
     pub fn save(&mut self, path: &Path) -> Result<(), SaveError> {
         let (scene, step, grabs) = (self.name.clone(), self.step, self.held.iter().map(Held::command).collect());
+        let materials = self.changed_materials();
         let state = self.stepper.state()?;
         let header = Header {
             format: FORMAT.into(),
@@ -105,6 +109,7 @@ impl Simulation {
             time_bits: state.time.to_bits(),
             history_bits: (!state.history.is_smooth.is_empty()).then_some(state.history.time_step.to_bits()),
             params: Some(self.params),
+            materials,
             grabs,
             pair_kinds: PairKind::ALL.map(|kind| kind.name().to_owned()).into(),
         };
@@ -125,7 +130,14 @@ impl Simulation {
         let bytes = fs::read(path).map_err(|source| SaveError::Read { path: path.into(), source })?;
         let bad = |reason: String| SaveError::NotAState { path: path.into(), reason };
         let (header, body) = parse(&bytes).map_err(bad)?;
-        let model = &self.model;
+        let changed = match whose {
+            ResumedParams::Saved => {
+                let materials = self.scene_materials.iter().chain(&header.materials).cloned().collect::<Vec<_>>();
+                self.model_of(&materials).map_err(|error| bad(error.to_string()))?
+            }
+            ResumedParams::Present => None,
+        };
+        let model = changed.as_ref().unwrap_or(&self.model);
         let of_scene = [model.n_nodes(), model.tets.len(), model.rigid_bodies.len(), model.attachments.len()];
         if [header.nodes, header.tets, header.rigid_bodies, header.attachments] != of_scene {
             return Err(SaveError::OtherScene {
@@ -143,6 +155,9 @@ impl Simulation {
         };
         self.backend.check_method(params.method)?;
         self.backend.check_integration(params.integration).map_err(SimulationError::Integration)?;
+        if let Some(model) = changed {
+            self.go_on_with(model, &state)?;
+        }
         self.stepper.set_state(&state)?;
         self.params = params;
         self.continue_from(header.step, held);

@@ -2,10 +2,12 @@
 
 mod elements;
 mod large_bodies;
+mod materials;
 
 use std::path::PathBuf;
 
 use super::*;
+use crate::material::Material;
 use crate::model::Integration;
 use crate::scene::{BackendChoice, Scene, build};
 
@@ -103,12 +105,18 @@ fn grab(id: u32) -> Command {
     Command::Grab { id, triangle: 3, barycentric: [0.2, 0.5, 0.4], target: Vec3::new(0.3, 0.2, 0.1) }
 }
 
+/// Another material of the name that the scenes have.
+fn soft(material: Material) -> NamedMaterial {
+    NamedMaterial { name: "soft".into(), material }
+}
+
 /// One of each kind, for a simulation in which the grab 1 is in progress.
-fn all_commands() -> [Command; 8] {
+fn all_commands() -> [Command; 9] {
     // A new command belongs into the list.
     let _complete = |command: Command| match command {
         Command::Grab { .. } | Command::MoveGrab { .. } | Command::ReleaseGrab { .. } => {}
-        Command::SetGravity(_) | Command::SetTimeStep(_) | Command::SetMaxStepMs(_) | Command::SetIntegration(_) | Command::Reset => {}
+        Command::SetGravity(_) | Command::SetTimeStep(_) | Command::SetMaxStepMs(_) | Command::Reset => {}
+        Command::SetIntegration(_) | Command::SetMaterial(_) => {}
     };
     [
         grab(2),
@@ -117,6 +125,7 @@ fn all_commands() -> [Command; 8] {
         Command::SetGravity(Vec3::new(1.0, -3.0, 0.5)),
         Command::SetTimeStep(0.007),
         Command::SetMaxStepMs(0.01),
+        Command::SetMaterial(soft(Material { young_modulus: 3e4, density: 700.0, ..Material::default() })),
         Command::SetIntegration(Integration::SemiImplicit),
         Command::Reset,
     ]
@@ -268,7 +277,7 @@ fn a_session_repeats_a_run_bit_for_bit() {
         assert!(first.apply(&Command::ReleaseGrab { id: 9 }).is_err());
         first.session("test".into(), vec![]).unwrap().write(&file.0).unwrap();
         let session = Session::read(&file.0).unwrap();
-        assert_eq!((session.n_steps(), session.commands.len()), (7, 11), "{:?}", session.commands);
+        assert_eq!((session.n_steps(), session.commands.len()), (7, 12), "{:?}", session.commands);
         let mut second = simulation(backend, text, &[]);
         session.check_start(&second).unwrap();
         for step in 0..session.n_steps() {
@@ -390,22 +399,22 @@ impl Stepper for Cramped {
 /// error says what to do.
 #[test]
 fn the_cpu_goes_on_where_the_device_has_no_room() {
-    let cramped = |fallback: Option<Options>| {
+    let cramped = |falls_back: bool| {
         let mut simulation = simulation(BackendChoice::Cpu, LANDING, &[]);
         Cramped::put_into(&mut simulation, 3, f64::INFINITY);
-        simulation.fallback = fallback;
+        simulation.falls_back = falls_back;
         simulation.apply(&grab(1)).unwrap();
         simulation
     };
-    let [mut whole, mut chosen] = [simulation(BackendChoice::Cpu, LANDING, &[]), cramped(Some(Options::default()))];
+    let [mut whole, mut chosen] = [simulation(BackendChoice::Cpu, LANDING, &[]), cramped(true)];
     whole.apply(&grab(1)).unwrap();
     steps(&mut whole, 6);
     steps(&mut chosen, 6);
     assert!(state(&mut whole) == state(&mut chosen));
     assert_eq!((chosen.backend().backend, chosen.step_index()), ("cpu", 6));
-    assert!(chosen.backend().reason.contains("a buffer is too large") && chosen.fallback.is_none(), "{}", chosen.backend().reason);
+    assert!(chosen.backend().reason.contains("a buffer is too large") && !chosen.falls_back, "{}", chosen.backend().reason);
 
-    let mut asked_for = cramped(None);
+    let mut asked_for = cramped(false);
     steps(&mut asked_for, 3);
     let before = state(&mut asked_for);
     let error = asked_for.step().unwrap_err();

@@ -1,4 +1,5 @@
 mod gltf;
+mod tags;
 
 use std::path::PathBuf;
 
