@@ -8,9 +8,8 @@ use rayon::prelude::*;
 
 use super::elements::{CornerForces, Forces};
 use super::groups::{Patches, Run, TetGroups};
-use super::pass::Iterate;
 use super::patches::EdgeBlock;
-use super::registers::{LANES, MAX_STATE_ROWS, NodeMotion, load, store};
+use super::registers::{Iterate, LANES, MAX_STATE_ROWS, NodeMotion, load, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
 use crate::material::{ConstitutiveModel, Deformation, Tangent, Visitor};
