@@ -29,11 +29,11 @@ pub struct SystemInputs<'a> {
     pub second_order: &'a [bool],
 }
 
-/// How the mass of a node answers in a step, its mass damping included: `m (factor dv - momentum)` is the impulse that it
-/// takes.
+/// How the mass of a node answers in a step, its mass damping included: `m (factor dv - momentum)` is the impulse that
+/// it takes.
 ///
-/// Of backward Euler that is m (v' - v) with v' = v + dv. In a step of second order v + dv is the mean velocity w' of the
-/// step, velocities end at v' = (3 w' - w) / 2 with that of the last step, w, and
+/// Of backward Euler that is m (v' - v) with v' = v + dv. In a step of second order v + dv is the mean velocity w' of
+/// the step, velocities end at v' = (3 w' - w) / 2 with that of the last step, w, and
 ///
 /// ```text
 /// m (3/2 v' - 2 v + 1/2 v_old) = m (9/4 dv - (3/4 w - 1/4 v - 1/2 v_old))

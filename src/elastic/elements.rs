@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 
 use super::groups::{Patches, TetGroups};
-use super::pass::{Inputs, Iterate, Outputs, pass};
+use super::pass::{Inputs, Outputs, pass};
 use super::patches::{self, EdgeBlock, EdgeBlocks};
-use super::registers::{NodeMotion, gather_motions};
+use super::registers::{Iterate, NodeMotion, gather_motions};
 use super::rotation::Quaternion;
 use crate::element::{Element, Tet4};
 use crate::material::Tangent;

@@ -1,5 +1,5 @@
-//! The energy pass: what the elements gain on a straight way of their nodes, and their forces at its end. One loop over the
-//! registers of the tets, like the element pass, compiled once for each constitutive model.
+//! The energy pass: what the elements gain on a straight way of their nodes, and their forces at its end. One loop over
+//! the registers of the tets, like the element pass, compiled once for each constitutive model.
 
 use std::ops::Range;
 
@@ -8,9 +8,8 @@ use rayon::prelude::*;
 
 use super::elements::{CornerForces, Forces};
 use super::groups::{Patches, Run, TetGroups};
-use super::pass::Iterate;
 use super::patches::EdgeBlock;
-use super::registers::{LANES, MAX_STATE_ROWS, NodeMotion, load, store};
+use super::registers::{Iterate, LANES, MAX_STATE_ROWS, NodeMotion, load, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
 use crate::material::{ConstitutiveModel, Deformation, Tangent, Visitor};
@@ -58,8 +57,8 @@ impl TetGroups {
     /// The energy [J] that each of `tets` has at the end of the way more than at its start; to `gains`, one a tet.
     ///
     /// Differences are taken element by element, so that the sum does not drown in the rounding of large energies.
-    /// Those of a hyper-elastic model are of its energy at both ends. Those of a corotational one keep its frame, as the
-    /// forces of a step do, unless the way turns frames.
+    /// Those of a hyper-elastic model are of its energy at both ends. Those of a corotational one keep its frame, as
+    /// the forces of a step do, unless the way turns frames.
     /// Of elements of several tets the first tet has the gain of all. `tets`: those of whole bodies.
     pub fn energy_gains(&self, way: Way, tets: Range<usize>, gains: &mut [f64]) {
         gains.fill(0.0);
@@ -112,8 +111,8 @@ impl TetGroups {
         self.pass_patches::<f64, true>(followed, motions, Some(iterate), 0.0, &mut forces.patches, tangents);
     }
 
-    /// Whether the energy of all these elements is quadratic as a step takes it, with their frames kept: then the velocities
-    /// of the step are where the potential is least.
+    /// Whether the energy of all these elements is quadratic as a step takes it, with their frames kept: then the
+    /// velocities of the step are where the potential is least.
     pub fn are_quadratic(&self, tets: &Range<usize>) -> bool {
         let of_patches =
             self.patches.as_ref().is_none_or(|Patches { cells, tets10, .. }| cells.are_quadratic(tets) && tets10.are_quadratic(tets));

@@ -24,8 +24,7 @@ pub use elements::{CornerForces, CornerGradients, EdgeTangents, Elements, Forces
 pub use energy::{Damping, ForcesMemory, Way};
 pub use groups::TetGroups;
 pub use node_rotations::NodeRotations;
-pub use pass::Iterate;
-pub use registers::{NodeMotion, gather_motions};
+pub use registers::{Iterate, NodeMotion, gather_motions};
 pub use rest_pose::{Aggregates, Levels, RestBody, RestPoses, RestShape, SAMPLES, coarse_factors, stiffness};
 pub use rotation::{IDENTITY, MAX_STEPS as MAX_ROTATION_STEPS, Quaternion, TOLERANCE as ROTATION_TOLERANCE};
 pub use stress::{cauchy_stresses, deformation_gradient, strain_energy, von_mises};

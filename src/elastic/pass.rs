@@ -6,7 +6,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::elements::{CornerForces, CornerGradients, EdgeTangents, Precision};
 use super::groups::{Register, Run, TetGroups};
-use super::registers::{LANES, MAX_STATE_ROWS, NodeMotion, load, store};
+use super::registers::{Iterate, LANES, MAX_STATE_ROWS, NodeMotion, load, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
 use crate::material::{ConstitutiveModel, Deformation, Lame, Tangent, Visitor};
@@ -28,20 +28,6 @@ pub(super) struct Inputs<'a> {
     /// Rotations and states are followed from those of the last step; else taken as they are.
     pub follow: bool,
     pub iterate: Option<Iterate<'a>>,
-}
-
-/// An iterate of the non-linear step, about which the pass linearises in place of the start: displacements are those that
-/// it leads to, and velocities those of the end of the step where none change ([`super::SystemInputs::undisturbed`]). Its
-/// forces are such that the right-hand side made of them is that of the whole velocity change:
-/// `f(y) + dt K dv - beta K v`.
-#[derive(Clone, Copy)]
-pub struct Iterate<'a> {
-    /// Velocity changes of the nodes [m/s], each followed by a zero.
-    pub changes: &'a [[f64; 4]],
-    /// Of each tet, beyond one: the part of a velocity change that stiffness damping sees; up to a multiple of [`LANES`].
-    pub damped: &'a [f64],
-    /// It is the first of its step: what elements remember is taken to the start of the step.
-    pub is_first: bool,
 }
 
 /// The pass writes these for some consecutive tets.

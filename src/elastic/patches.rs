@@ -7,8 +7,7 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::pass::Iterate;
-use super::registers::{LANES, MAX_STATE_ROWS, NodeMotion, load, load_rows, store};
+use super::registers::{Iterate, LANES, MAX_STATE_ROWS, NodeMotion, load, load_rows, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Patch};
 use crate::material::{Constitutive, ConstitutiveModel, Deformation, Material, Tangent, Visitor};

@@ -17,6 +17,21 @@ pub(super) const MAX_STATE_ROWS: usize = 4;
 #[repr(align(64))]
 pub struct NodeMotion(pub(super) [[f64; 4]; 2]);
 
+/// An iterate of the non-linear step, about which the pass linearises in place of the start: displacements are those
+/// that it leads to, and velocities those of the end of the step where none change
+/// ([`super::SystemInputs::undisturbed`]). Its forces are such that the right-hand side made of them is that of the
+/// whole velocity change: `f(y) + dt K dv - beta K v`.
+#[derive(Clone, Copy)]
+pub struct Iterate<'a> {
+    /// Velocity changes of the nodes [m/s], each followed by a zero.
+    pub changes: &'a [[f64; 4]],
+    /// Of each tet, beyond one: the part of a velocity change that stiffness damping sees; up to a multiple of
+    /// [`LANES`].
+    pub damped: &'a [f64],
+    /// It is the first of its step: what elements remember is taken to the start of the step.
+    pub is_first: bool,
+}
+
 /// Brings displacements and velocities together, node by node.
 pub fn gather_motions(displacements: &[Vec3], velocities: &[Vec3], motions: &mut Vec<NodeMotion>) {
     motions.resize(displacements.len(), NodeMotion::default());

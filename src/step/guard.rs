@@ -15,7 +15,8 @@ use crate::elastic::{self, NodeMotion, Quaternion, gather_motions};
 use crate::math::Vec3;
 use crate::model::{Body, Model};
 
-/// A motion is halved at most this often; one that still gains energy is given up but for the common motion of its body.
+/// A motion is halved at most this often; one that still gains energy is given up but for the common motion of its
+/// body.
 const MAX_HALVINGS: u32 = 12;
 
 /// Memory of the guard, kept from step to step.
@@ -35,14 +36,15 @@ pub(super) struct Guard {
 pub(super) struct Guarded {
     /// Halvings of the motions of all bodies together.
     pub halvings: u32,
-    /// A body that something touches had to be held back, which keeps no friction and no gap: smaller steps may mend it.
+    /// A body that something touches had to be held back, which keeps no friction and no gap: smaller steps may mend
+    /// it.
     pub refused: Option<StepError>,
 }
 
 impl Guard {
-    /// Holds back what gains energy with the velocity changes `dv`, body by body: velocities beside the common motion of
-    /// the body, which keeps its momentum, are halved until it gains none. `states`: what elements remember in this step;
-    /// `contacts`: all that were solved, with their forces; `residual`: what the solve has left, as a part of the
+    /// Holds back what gains energy with the velocity changes `dv`, body by body: velocities beside the common motion
+    /// of the body, which keeps its momentum, are halved until it gains none. `states`: what elements remember in this
+    /// step; `contacts`: all that were solved, with their forces; `residual`: what the solve has left, as a part of the
     /// driving impulse.
     pub fn hold_back(
         &mut self,

@@ -224,7 +224,8 @@ impl<B: Backend> Solve<'_, B> {
         Ok(Solved::Accepted)
     }
 
-    /// Solves the islands as they are, again and again where Newton's method asks for it, and holds back what gains energy.
+    /// Solves the islands as they are, again and again where Newton's method asks for it, and holds back what gains
+    /// energy.
     fn solve_islands(&mut self) -> Result<Islands, StepError> {
         let Self { step, newton, detection, backend, work, report, .. } = self;
         let StepInputs { model, state, params, loads, .. } = *step;

@@ -11,10 +11,11 @@
 //! velocities lead to may be turned inside out (`materials-study.md` 1). From there each body goes on along a straight
 //! way as far as its incremental potential falls, with the contact forces of the iteration taken as given.
 //!
-//! A step of second order is the two-step backward differentiation formula. Its unknown is the mean velocity of the step,
-//! so that everything moves by `dt (v + dv)` here as well; [`SystemInputs::inertia`](crate::elastic::SystemInputs) has
-//! its momentum. A body makes the step by backward Euler where there is no history of this time step, and where a contact
-//! pushes it, in this step or in the last one: what contact makes jump would jump back with what the formula remembers.
+//! A step of second order is the two-step backward differentiation formula. Its unknown is the mean velocity of the
+//! step, so that everything moves by `dt (v + dv)` here as well;
+//! [`SystemInputs::inertia`](crate::elastic::SystemInputs) has its momentum. A body makes the step by backward Euler
+//! where there is no history of this time step, and where a contact pushes it, in this step or in the last one: what
+//! contact makes jump would jump back with what the formula remembers.
 
 use super::potential::{Potential, gather_impulses};
 use super::{StepError, StepInputs, StepReport};
@@ -32,8 +33,8 @@ use crate::sparse::{RankOne, Segment};
 const MAX_ITERATIONS: u32 = 30;
 /// A way is halved at most this often.
 const MAX_HALVINGS: u32 = 30;
-/// Linear systems are solved to this part of the residual, times the residual itself where that is below one: enough for
-/// errors to fall quadratically.
+/// Linear systems are solved to this part of the residual, times the residual itself where that is below one: enough
+/// for errors to fall quadratically.
 const FORCING: f64 = 0.1;
 /// The first systems are solved to this part of the driving impulse.
 const FIRST: f64 = 1e-2;
@@ -92,8 +93,8 @@ impl Newton {
     }
 
     /// Goes on from the iterate towards the velocity changes `dv` that the linear step has found with `contacts`, and
-    /// measures what is left of the non-linear equation; `dv` takes where that leads. `states`: what elements remember at
-    /// the iterate; `step`: without iterate.
+    /// measures what is left of the non-linear equation; `dv` takes where that leads. `states`: what elements remember
+    /// at the iterate; `step`: without iterate.
     pub fn advance(
         &mut self,
         step: &StepInputs,
@@ -124,8 +125,7 @@ impl Newton {
             let fastest = params.time_step * fastest.map(Vec3::norm_squared).fold(0.0, f64::max).sqrt();
             let is_still = self.is_touched[k] && *moved <= elastic_tolerance(params.contact_tolerance, fastest);
             is_solved &= residual <= params.newton_tolerance || is_still;
-            // Written so that a residual that is not a number is the worst.
-            if !(residual <= worst.0) {
+            if residual > worst.0 || residual.is_nan() {
                 worst = (residual, k);
             }
         }
@@ -261,8 +261,8 @@ impl Newton {
         }
     }
 
-    /// Bodies that nothing holds and nothing touches change their momentum by what acts on them: their common motion takes
-    /// what the solve has left of that.
+    /// Bodies that nothing holds and nothing touches change their momentum by what acts on them: their common motion
+    /// takes what the solve has left of that.
     fn restore_momentum(&mut self, step: &StepInputs, dv: &mut [Vec3]) {
         let StepInputs { model, loads, .. } = *step;
         for (b, body) in model.bodies.iter().enumerate() {

@@ -5,10 +5,10 @@
 //! e(dv) = factor/2 |dv|^2_M - momentum . dv + Psi(x + dt (v + dv)) - impulses . dv   [J]
 //! ```
 //!
-//! with the mass factor and the momentum of [`SystemInputs::inertia`], the strain energy Psi with what stiffness damping
-//! takes, and the impulses of gravity, loads, grabs and contacts, whose forces count as given. Its gradient is minus the
-//! residual of the step; for backward Euler it is |y - x - dt v|^2_M / (2 dt^2) + Psi(y) up to a constant
-//! (`materials-study.md` 0.3). Only differences along straight ways are asked for.
+//! with the mass factor and the momentum of [`SystemInputs::inertia`](crate::elastic::SystemInputs::inertia), the
+//! strain energy Psi with what stiffness damping takes, and the impulses of gravity, loads, grabs and contacts, whose
+//! forces count as given. Its gradient is minus the residual of the step; for backward Euler it is |y - x - dt v|^2_M /
+//! (2 dt^2) + Psi(y) up to a constant (`materials-study.md` 0.3). Only differences along straight ways are asked for.
 
 use super::StepInputs;
 use crate::contact::Constraint;

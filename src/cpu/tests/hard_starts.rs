@@ -1,5 +1,5 @@
-//! The hard starts of the study of materials (`materials-study.md` 1): a free cube that is crushed, pulled, turned inside
-//! out, flattened or scrambled, and let go. `tests/long.rs` runs all of them, the library's tests a few.
+//! The hard starts of the study of materials (`materials-study.md` 1): a free cube that is crushed, pulled, turned
+//! inside out, flattened or scrambled, and let go. `tests/long.rs` runs all of them, the library's tests a few.
 
 use std::fmt;
 use std::sync::Arc;

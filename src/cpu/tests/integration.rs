@@ -88,7 +88,8 @@ fn errors_fall_with_the_order_of_the_integration() {
     }
 }
 
-/// A stretched bar swings lengthwise: backward Euler eats its energy, the step of second order hardly any. None adds some.
+/// A stretched bar swings lengthwise: backward Euler eats its energy, the step of second order hardly any. None adds
+/// some.
 #[test]
 fn second_order_keeps_the_energy_of_what_vibrates() {
     let bar = bar(MaterialModel::NeoHookean, false, [0.0; 2]);
@@ -111,8 +112,8 @@ fn second_order_keeps_the_energy_of_what_vibrates() {
     assert!(second > 2.0 * newton.max(euler), "{euler} {newton} {second}");
 }
 
-/// The semi-implicit step keeps the spin of a cube (`materials-study.md` 0.2); Newton's loses a third of it in a turn, the
-/// step of second order some percent.
+/// The semi-implicit step keeps the spin of a cube (`materials-study.md` 0.2); Newton's loses a third of it in a turn,
+/// the step of second order some percent.
 #[test]
 fn spin_is_kept() {
     for model in MODELS {
@@ -155,8 +156,8 @@ fn residuals(model: MaterialModel, stretch: Vec3) -> Vec<f64> {
     stepper.newton.residuals.clone()
 }
 
-/// Where no element is compressed the matrix of a principal model is the exact tangent, and the residual falls quadratically;
-/// elsewhere it was made positive, and the residual falls by a good part in each iteration.
+/// Where no element is compressed the matrix of a principal model is the exact tangent, and the residual falls
+/// quadratically; elsewhere it was made positive, and the residual falls by a good part in each iteration.
 #[test]
 fn the_residual_of_a_bent_bar_falls_quadratically() {
     for model in [MaterialModel::NeoHookean, MaterialModel::MooneyRivlin] {
