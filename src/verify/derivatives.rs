@@ -71,8 +71,14 @@ impl Visitor for LetsTurn {
 }
 
 /// Whether the matrix of a model lets an unstrained body turn.
-pub fn lets_turn(model: MaterialModel) -> bool {
+fn lets_turn(model: MaterialModel) -> bool {
     Constitutive::new(&Material { model, ..Material::default() }).visit(LetsTurn)
+}
+
+/// The models whose bodies move and come to rest as they should: those whose matrix lets an unstrained body turn. One
+/// that resists is there to be compared with; it brakes spins, and creeps towards rest.
+pub fn sound_models() -> Vec<MaterialModel> {
+    MaterialModel::ALL.iter().copied().filter(|model| lets_turn(*model)).collect()
 }
 
 /// Largest error of the stress [Pa].

@@ -142,7 +142,7 @@ fn row_ui(ui: &mut Ui, rect: Rect, check: &Check, report: Option<&CheckReport>, 
     let palette = theme::palette(ui.ctx());
     let sign = Rect::from_center_size(rect.left_center() + vec2(18.0, 0.0), vec2(16.0, 16.0));
     if running {
-        ui.put(sign, Spinner::new().size(15.0).color(palette.accent));
+        Spinner::new().color(palette.accent).paint_at(ui, sign);
     } else {
         let (glyph, color) = verdict(palette, report);
         ui.painter().text(sign.center(), Align2::CENTER_CENTER, glyph, theme::icon_font(17.0), color);
