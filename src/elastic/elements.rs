@@ -134,7 +134,8 @@ impl TetGroups {
         tangents.gradients.resize(if has_vectors { n } else { 0 }, CornerGradients::default());
         tangents.volume_gradients.resize(if self.has_tangents(Tangent::Mixed) { n } else { 0 }, CornerGradients::default());
         tangents.edges.resize(if self.has_tangents(Tangent::General) { n } else { 0 }, EdgeTangents::default());
-        let (rotations, states) = states.split_at_mut(n);
+        let all_states = states;
+        let (rotations, states) = all_states.split_at_mut(n);
         for stretch in self.stretches.iter().filter(|stretch| !stretch.is_empty()) {
             let runs = &self.runs[stretch.clone()];
             let tets = runs[0].tets.start..runs[runs.len() - 1].tets.end;
@@ -152,12 +153,27 @@ impl TetGroups {
             };
             pass(Inputs { groups: self, motions, dt, follow: FOLLOW, iterate }, runs, outputs);
         }
+        let states = &mut *all_states;
+        self.pass_patches::<T, FOLLOW>(states, motions, iterate, dt, &mut forces.patches, &mut tangents.patches);
+    }
+
+    /// The same of the elements of several tets alone.
+    pub(super) fn pass_patches<T: Precision, const FOLLOW: bool>(
+        &self,
+        states: &mut [[f64; 4]],
+        motions: &[NodeMotion],
+        iterate: Option<Iterate>,
+        dt: f64,
+        forces: &mut Vec<[f64; 4]>,
+        tangents: &mut Vec<EdgeBlock<T>>,
+    ) {
         let Some(Patches { cells, tets10, n_corners, n_edges }) = &self.patches else { return };
-        forces.patches.resize(n_corners[1], [0.0; 4]);
-        tangents.patches.resize(n_edges[1], EdgeBlock::default());
-        let (cell_forces, tet_forces) = forces.patches.split_at_mut(n_corners[0]);
-        let (cell_edges, tet_edges) = tangents.patches.split_at_mut(n_edges[0]);
-        let inputs = patches::Inputs { motions, dt, follow: FOLLOW };
+        let (rotations, states) = states.split_at_mut(self.n_tets);
+        forces.resize(n_corners[1], [0.0; 4]);
+        tangents.resize(n_edges[1], EdgeBlock::default());
+        let (cell_forces, tet_forces) = forces.split_at_mut(n_corners[0]);
+        let (cell_edges, tet_edges) = tangents.split_at_mut(n_edges[0]);
+        let inputs = patches::Inputs { motions, dt, follow: FOLLOW, iterate };
         let edges = T::edges(cell_edges);
         cells.pass(
             inputs,

@@ -6,8 +6,10 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::elements::CornerForces;
+use super::elements::{CornerForces, Forces};
 use super::groups::{Patches, Run, TetGroups};
+use super::pass::Iterate;
+use super::patches::EdgeBlock;
 use super::registers::{LANES, MAX_STATE_ROWS, NodeMotion, load, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
@@ -43,22 +45,31 @@ pub struct Damping<'a> {
     pub factor: f64,
 }
 
+/// Memory of [`TetGroups::forces_at`].
+#[derive(Default)]
+pub struct ForcesMemory {
+    states: Vec<Quaternion>,
+    changes: Vec<[f64; 4]>,
+    damped: Vec<f64>,
+    tangents: Vec<EdgeBlock<f64>>,
+}
+
 impl TetGroups {
-    /// The energy [J] that each of `tets` has at the end of the way more than at its start; to `gains`, one a tet. An
-    /// element of several tets has its gain at the first of them.
+    /// The energy [J] that each of `tets` has at the end of the way more than at its start; to `gains`, one a tet.
     ///
     /// Differences are taken element by element, so that the sum does not drown in the rounding of large energies.
     /// Those of a hyper-elastic model are of its energy at both ends. Those of a corotational one keep its frame, as the
     /// forces of a step do, unless the way turns frames.
+    /// Of elements of several tets the first tet has the gain of all. `tets`: those of whole bodies.
     pub fn energy_gains(&self, way: Way, tets: Range<usize>, gains: &mut [f64]) {
-        self.gains_of_tets(way, tets.clone(), gains);
+        gains.fill(0.0);
         if let Some(Patches { cells, tets10, .. }) = &self.patches {
-            cells.energy_gains(&way, self.n_tets, &tets, gains);
-            tets10.energy_gains(&way, self.n_tets, &tets, gains);
+            cells.energy_gains(way, self.n_tets, &tets, gains);
+            tets10.energy_gains(way, self.n_tets, &tets, gains);
         }
+        self.gains_of_tets(way, tets, gains);
     }
 
-    /// The same of tets that are elements.
     fn gains_of_tets(&self, way: Way, tets: Range<usize>, gains: &mut [f64]) {
         if tets.len() > CHUNK {
             let middle = (tets.start + tets.len() / 2).next_multiple_of(CHUNK);
@@ -77,9 +88,9 @@ impl TetGroups {
 
     /// Forces of all elements on their corners [N] with the displacements and, where stiffness damping sees them,
     /// velocities of `motions`. Frames follow from those of `states`.
-    pub fn forces_at(&self, states: &[Quaternion], motions: &[NodeMotion], forces: &mut Vec<CornerForces>) {
-        forces.resize(self.n_tets, CornerForces::default());
-        let chunks = forces.par_chunks_mut(CHUNK).enumerate();
+    pub fn forces_at(&self, states: &[Quaternion], motions: &[NodeMotion], forces: &mut Forces, memory: &mut ForcesMemory) {
+        forces.tets.resize(self.n_tets, CornerForces::default());
+        let chunks = forces.tets.par_chunks_mut(CHUNK).enumerate();
         chunks.for_each(|(chunk, forces)| {
             let tets = chunk * CHUNK..chunk * CHUNK + forces.len();
             for run in self.runs_of(&tets) {
@@ -88,14 +99,25 @@ impl TetGroups {
                 run.material.visit(ForcesOfRun { groups: self, states, motions, run, tets: own, forces });
             }
         });
+        if self.patches.is_none() {
+            return;
+        }
+        // About an iterate that changes nothing, the forces of their pass are those at its end.
+        let ForcesMemory { states: followed, changes, damped, tangents } = memory;
+        followed.clear();
+        followed.extend_from_slice(states);
+        changes.resize(motions.len(), [0.0; 4]);
+        damped.resize(self.n_lanes(), 0.0);
+        let iterate = Iterate { changes, damped, is_first: false };
+        self.pass_patches::<f64, true>(followed, motions, Some(iterate), 0.0, &mut forces.patches, tangents);
     }
 
     /// Whether the energy of all these elements is quadratic as a step takes it, with their frames kept: then the velocities
     /// of the step are where the potential is least.
     pub fn are_quadratic(&self, tets: &Range<usize>) -> bool {
-        let of_patches = self.patches.iter().flat_map(|patches| patches.cells.parts_of(tets).chain(patches.tets10.parts_of(tets)));
-        let materials = self.runs_of(tets).iter().map(|run| &run.material).chain(of_patches.map(|part| &part.material));
-        materials.into_iter().all(|material| material.visit(IsQuadratic))
+        let of_patches =
+            self.patches.as_ref().is_none_or(|Patches { cells, tets10, .. }| cells.are_quadratic(tets) && tets10.are_quadratic(tets));
+        of_patches && self.runs_of(tets).iter().all(|run| run.material.visit(IsQuadratic))
     }
 
     /// The runs that some consecutive tets belong to.
@@ -106,7 +128,8 @@ impl TetGroups {
     }
 }
 
-struct IsQuadratic;
+/// Whether the energy of a model is quadratic in its frame.
+pub(super) struct IsQuadratic;
 
 impl Visitor for IsQuadratic {
     type Output = bool;

@@ -7,7 +7,6 @@ mod energy;
 mod groups;
 mod node_rotations;
 mod pass;
-mod patch_energy;
 mod patches;
 pub(crate) mod registers;
 mod rest_pose;
@@ -22,7 +21,7 @@ pub use assembly::{
     Inertia, SECOND_ORDER, SystemInputs, edge_block, grab_factor, link, matrix, pull, right_hand_side, rigid_right_hand_side, single_blocks,
 };
 pub use elements::{CornerForces, CornerGradients, EdgeTangents, Elements, Forces, Tangents, elements};
-pub use energy::{Damping, Way};
+pub use energy::{Damping, ForcesMemory, Way};
 pub use groups::TetGroups;
 pub use node_rotations::NodeRotations;
 pub use pass::Iterate;

@@ -1,10 +1,13 @@
 //! The pass over elements of several tets, whose points share one volume change.
 
+mod energy;
+
 use std::array::from_fn;
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::pass::Iterate;
 use super::registers::{LANES, MAX_STATE_ROWS, NodeMotion, load, load_rows, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Patch};
@@ -49,36 +52,36 @@ impl EdgeBlocks<'_> {
 /// The constants of all elements of a kind in groups of [`LANES`]. No group has elements of two materials.
 #[derive(Clone, Debug)]
 pub(super) struct PatchGroups<const N: usize, const P: usize> {
-    pub groups: Vec<Group<N, P>>,
-    pub parts: Vec<Part>,
+    groups: Vec<Group<N, P>>,
+    parts: Vec<Part>,
 }
 
 /// Elements side by side; those beyond the end are the last one once more.
 #[derive(Clone, Debug)]
-pub(super) struct Group<const N: usize, const P: usize> {
+struct Group<const N: usize, const P: usize> {
     /// [1/m]
     gradients: [[[[f64; LANES]; 3]; N]; P],
     /// [m^3]
-    pub volumes: [[f64; LANES]; P],
+    volumes: [[f64; LANES]; P],
     nodes: [[u32; N]; LANES],
     /// First tet of each.
-    pub tets: [u32; LANES],
+    tets: [u32; LANES],
     /// Points that all have.
     n_points: [u8; LANES],
     n_tets: [u8; LANES],
     /// Elements that are not there twice.
-    pub len: usize,
+    len: usize,
 }
 
 /// Consecutive elements of one material, for one thread.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
-    pub groups: Range<usize>,
+struct Part {
+    groups: Range<usize>,
     patches: Range<usize>,
-    pub tets: Range<usize>,
+    tets: Range<usize>,
     /// Rows of state of the tets.
-    pub rows: Range<usize>,
-    pub material: Constitutive,
+    rows: Range<usize>,
+    material: Constitutive,
     /// beta [s]
     stiffness_damping: f64,
 }
@@ -103,6 +106,7 @@ pub(super) struct Inputs<'a> {
     pub dt: f64,
     /// Rotations and states are followed from those of the last step, else taken as they are.
     pub follow: bool,
+    pub iterate: Option<Iterate<'a>>,
 }
 
 impl<const N: usize, const P: usize> PatchGroups<N, P> {
@@ -231,24 +235,24 @@ impl<M: ConstitutiveModel, const N: usize, const P: usize> WithSimd for Pass<'_,
 }
 
 /// Elements of a group that a register takes.
-pub(super) struct Register<'a, const N: usize, const P: usize> {
-    pub group: &'a Group<N, P>,
+struct Register<'a, const N: usize, const P: usize> {
+    group: &'a Group<N, P>,
     /// First, and how many of them are kept.
-    pub lanes: [usize; 2],
+    lanes: [usize; 2],
     /// The first, counted from that of the part.
-    pub patch: usize,
-    pub part: &'a Part,
+    patch: usize,
+    part: &'a Part,
 }
 
 impl<const N: usize, const P: usize> Register<'_, N, P> {
     #[inline(always)]
-    pub fn number<S: Simd>(&self, simd: S, of: &[f64; LANES]) -> Lanes<S> {
+    fn number<S: Simd>(&self, simd: S, of: &[f64; LANES]) -> Lanes<S> {
         let (values, _) = S::as_simd_f64s(of);
         Lanes::new(simd, values[self.lanes[0] / S::F64_LANES])
     }
 
     #[inline(always)]
-    pub fn gradients<S: Simd>(&self, simd: S, point: usize) -> [Vector<S>; N] {
+    fn gradients<S: Simd>(&self, simd: S, point: usize) -> [Vector<S>; N] {
         let mut gradients = [[Lanes::splat(simd, 0.0); 3]; N];
         for c in 0..N {
             for axis in 0..3 {
@@ -260,7 +264,7 @@ impl<const N: usize, const P: usize> Register<'_, N, P> {
 
     /// Displacements and velocities of the nodes.
     #[inline(always)]
-    pub fn motions<S: Simd>(&self, simd: S, motions: &[NodeMotion]) -> [[Vector<S>; N]; 2] {
+    fn motions<S: Simd>(&self, simd: S, motions: &[NodeMotion]) -> [[Vector<S>; N]; 2] {
         let mut found = [[[Lanes::splat(simd, 0.0); 3]; N]; 2];
         let nodes = &self.group.nodes[self.lanes[0]..][..S::F64_LANES];
         for c in 0..N {
@@ -272,17 +276,29 @@ impl<const N: usize, const P: usize> Register<'_, N, P> {
         found
     }
 
+    /// Vectors of the nodes, each followed by a zero.
+    #[inline(always)]
+    fn vectors<S: Simd>(&self, simd: S, of: &[[f64; 4]]) -> [Vector<S>; N] {
+        let mut found = [[Lanes::splat(simd, 0.0); 3]; N];
+        let nodes = &self.group.nodes[self.lanes[0]..][..S::F64_LANES];
+        for (c, found) in found.iter_mut().enumerate() {
+            let [x, y, z, _] = load_rows(simd, nodes, |nodes| of[nodes[c] as usize]);
+            *found = [x, y, z];
+        }
+        found
+    }
+
     /// The tet of a lane that keeps a point, counted from the first one of the part; the last it has where it lacks the
     /// point.
     #[inline(always)]
-    pub fn tet(&self, lane: usize, point: usize) -> usize {
+    fn tet(&self, lane: usize, point: usize) -> usize {
         let lane = self.lanes[0] + lane;
         self.group.tets[lane] as usize - self.part.tets.start + point.min(self.group.n_points[lane] as usize - 1)
     }
 
     /// Writes four numbers of each element that is kept.
     #[inline(always)]
-    pub fn store<S: Simd>(&self, row: Row<S>, mut write: impl FnMut(usize, [f64; 4])) {
+    fn store<S: Simd>(&self, row: Row<S>, mut write: impl FnMut(usize, [f64; 4])) {
         let mut lanes: [usize; LANES] = from_fn(|lane| lane);
         store(row, &mut lanes, |lane, row| {
             if *lane < self.lanes[1] {
@@ -327,6 +343,8 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
 ) {
     let [displacements, velocities] = of.motions(simd, inputs.motions);
     let zero = Lanes::splat(simd, 0.0);
+    let changes = inputs.iterate.map_or([[zero; 3]; N], |iterate| of.vectors(simd, iterate.changes));
+    let (beta, step) = (reach + -inputs.dt, Lanes::splat(simd, -inputs.dt));
     let (mut volume, mut change, mut change_rate) = (zero, zero, zero);
     let mut points: [Option<Point<S, M::Kinematics<S>, M::Moduli<S>>>; P] = [None; P];
     for p in 0..P {
@@ -343,7 +361,7 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
         for (row, state) in state.iter_mut().enumerate() {
             *state = load(simd, |lane| out.states[of.tet(lane, p) * M::STATE_ROWS + row]);
         }
-        if inputs.follow && M::STATE_ROWS > 0 {
+        if inputs.follow && M::STATE_ROWS > 0 && inputs.iterate.is_none_or(|iterate| iterate.is_first) {
             deviatoric.advance(&gradient, &rotation, inputs.dt, state);
             for (row, state) in state.iter().enumerate() {
                 of.remember(p, *state, |tet, state| out.states[tet * M::STATE_ROWS + row] = state);
@@ -352,8 +370,24 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
         let v = of.number(simd, &of.group.volumes[p]);
         let kinematics = deviatoric.kinematics(&Deformation { gradient, rotation, state });
         let moduli = deviatoric.moduli(v, &kinematics);
-        let rates = Patch::<N, P>::gradient(&gradients, &velocities);
-        let stress = deviatoric.predicted_stress(v, &kinematics, &moduli, &rates, reach);
+        let mut rates = Patch::<N, P>::gradient(&gradients, &velocities);
+        let stress = if inputs.iterate.is_none() {
+            deviatoric.predicted_stress(v, &kinematics, &moduli, &rates, reach)
+        } else {
+            // Back to where velocities do not change, as the pass over tets does.
+            let change = Patch::<N, P>::gradient(&gradients, &changes);
+            let mut stress = deviatoric.stress(v, &kinematics);
+            for row in 0..3 {
+                rates[row] = plus(&scaled(&rates[row], beta), step, &change[row]);
+            }
+            let moved = deviatoric.differential(&kinematics, &moduli, &rates);
+            for row in 0..3 {
+                for column in 0..3 {
+                    stress[row][column] = stress[row][column] + moved[row][column];
+                }
+            }
+            stress
+        };
         let here = model.volume_change(&kinematics);
         let swelling = [scaled(&here.gradient[0], v), scaled(&here.gradient[1], v), scaled(&here.gradient[2], v)];
         volume = volume + v;
@@ -365,7 +399,14 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
     }
     let per_volume = volume.inverse();
     let [_, slope, curvature] = model.volume_energy(change * per_volume);
-    let pressure = slope + reach * curvature * change_rate * per_volume;
+    let (ahead, reach) = match inputs.iterate {
+        None => (reach, reach),
+        Some(Iterate { damped, .. }) => {
+            let damped: [f64; LANES] = from_fn(|lane| damped[of.group.tets[lane] as usize]);
+            (zero + 1.0, of.number(simd, &damped).mul_add(beta, reach))
+        }
+    };
+    let pressure = slope + ahead * curvature * change_rate * per_volume;
 
     let mut forces = [[zero; 3]; N];
     // Derivatives of the mean volume change by the nodes, times the volume.

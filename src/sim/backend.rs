@@ -137,10 +137,6 @@ pub fn open_backend(choice: BackendChoice, params: &Params, options: &Options, m
             threads: 0,
             reason,
         };
-        // The residual of the non-linear step is not yet formed by elements of several tets.
-        if model.body_of_patches().is_some() {
-            info.integrations.retain(|integration| *integration == Integration::SemiImplicit);
-        }
         info.check_method(method)?;
         info.check_integration(params.integration).map_err(SimulationError::Integration)?;
         let stepper = Threaded::implicit(model.clone(), backend, threads)?;

@@ -22,9 +22,10 @@ use crate::body::BodyRef;
 use crate::contact::Constraint;
 use crate::contact::islands::{Island, Islands};
 use crate::contact::methods::cwc::elastic_tolerance;
-use crate::elastic::{self, Forces, NodeMotion, Quaternion, SECOND_ORDER, gather_motions, grab_factor, right_hand_side};
+use crate::elastic::{self, Forces, ForcesMemory, NodeMotion, Quaternion, SECOND_ORDER, gather_motions, grab_factor, right_hand_side};
+use crate::element::ElementKind;
 use crate::math::Vec3;
-use crate::model::{AcceptancePolicy, Grab, HeldPoint, Integration, Model, Params, State};
+use crate::model::{AcceptancePolicy, Body, Grab, HeldPoint, Integration, Model, Params, State};
 use crate::sparse::{RankOne, Segment};
 
 /// Iterations after which a smaller step is a better answer.
@@ -59,6 +60,7 @@ pub(crate) struct Newton {
     motions: Vec<NodeMotion>,
     gains: Vec<f64>,
     forces: Forces,
+    forces_memory: ForcesMemory,
     residual: Vec<Vec3>,
 }
 
@@ -237,13 +239,13 @@ impl Newton {
         let StepInputs { model, groups, state, params, loads, .. } = *step;
         let step = &StepInputs { second_order: &self.second_order, ..*step };
         let (dt, system) = (params.time_step, step.system());
-        let Self { iterate, displacements, velocities, motions, forces, residual, impulses, .. } = self;
+        let Self { iterate, displacements, velocities, motions, forces, forces_memory, residual, impulses, .. } = self;
         displacements.clear();
         displacements.extend((0..model.n_nodes()).map(|i| state.displacements[i] + (state.velocities[i] + iterate[i]) * dt));
         velocities.clear();
         velocities.extend((0..model.n_nodes()).map(|i| end_velocity(&system, model, i, iterate)));
         gather_motions(displacements, velocities, motions);
-        groups.forces_at(states, motions, &mut forces.tets);
+        groups.forces_at(states, motions, forces, forces_memory);
         residual.resize(model.n_unknowns(), Vec3::zeros());
         right_hand_side(system, forces, residual);
         for (node, residual) in residual[..model.n_nodes()].iter_mut().enumerate().filter(|(node, _)| !model.fixed[*node]) {
@@ -286,10 +288,11 @@ impl Newton {
         let nodes = island.deformable().iter().flat_map(|segment| segment.unknowns.clone());
         let residual2: f64 = nodes.map(|node| self.residual[node].norm_squared()).sum();
         let bodies = || island.deformable().iter().map(|segment| &step.model.bodies[segment.body.index()]);
-        let of_elements = || {
-            let forces = bodies().flat_map(|body| &self.forces.tets[body.tets.clone()]);
-            step.params.time_step * forces.flatten().flatten().map(|f| f * f).sum::<f64>().sqrt()
+        let of_body = |body: &Body| match body.element {
+            ElementKind::Linear => self.forces.tets[body.tets.clone()].as_flattened(),
+            _ => &self.forces.patches[step.model.patch_corners(body)],
         };
+        let of_elements = || step.params.time_step * bodies().flat_map(of_body).flatten().map(|f| f * f).sum::<f64>().sqrt();
         residual2.sqrt() / step.drive(island).scale(of_elements)
     }
 }

@@ -3,6 +3,7 @@
 use super::hard_starts::Row;
 use super::*;
 use crate::elastic::strain_energy;
+use crate::element::ElementKind;
 use crate::material::MaterialModel;
 use crate::model::Integration;
 use crate::step::StepReport;
@@ -250,5 +251,30 @@ fn hard_starts_are_solved_by_newtons_method() {
         let row = Row::run(MaterialModel::StableNeoHookean, integration, &[1e5], &[0.45], 2);
         println!("{row}");
         row.check();
+    }
+}
+
+/// Elements of several tets are solved, too: what is measured at the end is what the linear steps have led to.
+#[test]
+fn newtons_method_solves_every_kind_of_element() {
+    for (name, kind) in ElementKind::ALL {
+        let material = Material { model: MaterialModel::NeoHookean, young_modulus: 2e5, poisson_ratio: 0.45, ..Material::default() };
+        let mut mesh = shapes::box_tets(Vec3::new(1.0, 0.2, 0.2), [4, 2, 2]);
+        if kind == ElementKind::Quadratic {
+            mesh = mesh.quadratic(&[]).0;
+        }
+        let mut body = SoftBody::with_boundary_surface("bar", material, mesh);
+        body.element = kind;
+        body.fixed = body.tets.positions.iter().map(|x| x.x < -0.499).collect();
+        let mut builder = ModelBuilder::default();
+        builder.soft_body(body);
+        let bar = Arc::new(builder.build().unwrap());
+        for integration in [Integration::Newton, Integration::Bdf2] {
+            let (_, reports) = run(&bar, &State::initial(&bar), &params(integration, 1e-8), 10);
+            let most = reports.iter().map(|report| report.newton_iterations).max().unwrap();
+            let residual = reports.iter().map(|report| report.newton_residual).fold(0.0, f64::max);
+            println!("{name} {integration:?}: at most {most} iterations, residual {residual:.1e}");
+            assert!(residual <= 1e-8 && most <= 12, "{name} {integration:?}: {most} {residual:e}");
+        }
     }
 }

@@ -10,7 +10,7 @@ fn kind(lines: &str) -> ElementKind {
     build(&scene(&text).unwrap_or_else(|e| panic!("{e}"))).unwrap_or_else(|e| panic!("{e}")).model.bodies[0].element
 }
 
-const BALL: &str = "mesh = \"builtin:bunny_coarse.obj\"\nsize = 0.2\nresolution = 6";
+const BALL: &str = "mesh = \"builtin:bunny_coarse.obj\"\nsize = 0.2\nresolution = 8";
 const BOX: &str = "shape = { type = \"box\", size = [0.3, 0.1, 0.1], cells = [3, 1, 1] }";
 
 #[test]
