@@ -71,7 +71,7 @@ pub struct Model {
     /// What tets are made of, each once.
     pub materials: Vec<Material>,
     /// How each of these follows from the named ones.
-    derivations: Vec<materials::Derivation>,
+    pub(crate) derivations: Vec<materials::Derivation>,
     /// What bodies and regions are made of by the scene.
     pub named_materials: Vec<NamedMaterial>,
     /// What is drawn, picked and recorded.
@@ -98,7 +98,7 @@ pub struct Body {
     pub name: String,
     /// What it is made of where no region of it says otherwise.
     pub material: Material,
-    derivation: materials::Derivation,
+    pub(crate) derivation: materials::Derivation,
     pub nodes: Range<usize>,
     pub tets: Range<usize>,
     pub element: ElementKind,
