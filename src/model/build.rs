@@ -30,9 +30,11 @@ pub struct SoftBody {
     pub fixed: Vec<bool>,
     /// Velocity of each node at the start [m/s].
     pub velocities: Vec<Vec3>,
+    /// Where each node starts, from where it is at rest [m].
+    pub displacements: Vec<Vec3>,
     pub color: Option<[f32; 3]>,
-    /// Parts of the surface do not pass through each other. Without, a body that starts inside out can come back to
-    /// its shape.
+    /// Parts of the surface do not pass through each other, once they do not do so at the start
+    /// ([`State::tangled`](super::State)).
     pub self_contact: bool,
 }
 
@@ -75,6 +77,7 @@ impl SoftBody {
             collision: None,
             fixed: vec![false; n],
             velocities: vec![Vec3::zeros(); n],
+            displacements: vec![Vec3::zeros(); n],
             color: None,
             self_contact: true,
         }
@@ -128,6 +131,7 @@ impl ModelBuilder {
             rest_positions: vec![],
             node_masses: vec![],
             initial_velocities: vec![],
+            initial_displacements: vec![],
             fixed: vec![],
             node_bodies: vec![],
             tets: vec![],
@@ -165,6 +169,7 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
         collision,
         fixed,
         velocities,
+        displacements,
         color,
         self_contact,
     } = body;
@@ -226,6 +231,7 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
     model.node_masses.extend(masses);
     model.fixed.extend(fixed);
     model.initial_velocities.extend(velocities);
+    model.initial_displacements.extend(displacements);
     model.node_bodies.extend(std::iter::repeat_n(index, n));
     Ok(())
 }

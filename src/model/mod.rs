@@ -49,12 +49,14 @@ pub struct Model {
     pub attachments: Vec<Attachment>,
     /// Friction coefficients of pairs that are not a deformable body and an obstacle.
     pub friction: FrictionTable,
-    /// Node positions at rest [m], in the world frame: the undeformed shape is also where the body starts.
+    /// Node positions at rest [m], in the world frame.
     pub rest_positions: Vec<Vec3>,
     /// Lumped mass of each node [kg], a quarter of each tet.
     pub node_masses: Vec<f64>,
     /// Velocities at the start [m/s].
     pub initial_velocities: Vec<Vec3>,
+    /// Where nodes start, from where they are at rest [m].
+    pub initial_displacements: Vec<Vec3>,
     /// Nodes that never move.
     pub fixed: Vec<bool>,
     /// Body of each node.

@@ -23,6 +23,10 @@ pub struct State {
     pub contacts: WarmStart,
     /// Force of each of the model's attachments on its first end in the last step [N].
     pub attachment_forces: Vec<Vec3>,
+    /// Of each deformable body, whether its surface may pass through itself or be inside out. Contact keeps surfaces
+    /// apart by induction, and would hold such a one as it is: a tangled body meets others, but not itself, until a
+    /// step ends with its surface whole.
+    pub tangled: Vec<bool>,
 }
 
 /// Motion of a rigid body.
@@ -48,8 +52,15 @@ impl RigidState {
 }
 
 impl State {
-    /// Where `model` starts: undeformed, with its initial velocities.
+    /// Where `model` starts. What starts deformed may be tangled, until a step has looked.
     pub fn initial(model: &Model) -> Self {
+        let displacements = model.initial_displacements.clone();
+        let is_deformed = |body: &super::Body| body.self_contact && displacements[body.nodes.clone()].iter().any(|u| *u != Vec3::zeros());
+        Self { tangled: model.bodies.iter().map(is_deformed).collect(), displacements, ..Self::at_rest(model) }
+    }
+
+    /// `model` undeformed, with its initial velocities.
+    pub fn at_rest(model: &Model) -> Self {
         let mut rotations = vec![[0.0, 0.0, 0.0, 1.0]; model.tets.len()];
         rotations.resize(model.tets.len() + model.n_state_rows(), [0.0; 4]);
         let rigid = |r: &super::RigidBody| RigidState { pose: r.pose, velocity: r.velocity, angular_velocity: r.angular_velocity };
@@ -62,6 +73,7 @@ impl State {
             rigid_bodies: model.rigid_bodies.iter().map(rigid).collect(),
             contacts: WarmStart::default(),
             attachment_forces: vec![Vec3::zeros(); model.attachments.len()],
+            tangled: vec![false; model.bodies.len()],
         }
     }
 

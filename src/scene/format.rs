@@ -1,9 +1,11 @@
 //! Every value of a scene file, declared once: `format = 1`. y is up, units are SI.
 
 mod grab;
+mod start;
 mod view;
 
 use self::grab::GRAB;
+use self::start::{START, START_SEED};
 use self::view::{CAMERA, LIGHT, RECORDING};
 use super::spec::{ANY, Field, Kind, Presence, Table, above_to, from_to};
 use crate::material::MaterialModel;
@@ -222,8 +224,8 @@ static GROUP: Table = Table {
 
 static BODY: Table = Table {
     title: "[[body]]",
-    doc: "A body, from a mesh file or from a shape. Deformable bodies start undeformed where they are placed. Nothing may overlap at \
-          the start.",
+    doc: "A body, from a mesh file or from a shape. Deformable bodies start undeformed where they are placed, unless `start` says \
+          otherwise. Nothing may overlap at the start.",
     fields: &[
         Field::new("name", Kind::Name, "", Required, "Unique among bodies."),
         Field::new(
@@ -321,6 +323,8 @@ static BODY: Table = Table {
             "At the start, about the centre of mass, along the world's axes.",
         )
         .only(FREE),
+        START,
+        START_SEED,
         Field::new("fix", Kind::List(&REGION), "", Optional("nothing is fixed"), "Regions whose nodes never move.").only(DEFORMABLE),
         Field::new(
             "self_contact",

@@ -12,6 +12,7 @@ use super::nodes::{Group, Transform, local, world_transforms};
 use super::regions::Region;
 use super::settings::{BackendChoice, LightSetting, RecordingSetting};
 use super::spec::Kind;
+use super::start::Start;
 use super::value::{Origin, Value};
 use super::{Document, check};
 use crate::material::{Material, MaterialModel};
@@ -66,6 +67,8 @@ pub enum Role {
         material: Material,
         velocity: Vec3,
         angular_velocity: Vec3,
+        start: Start,
+        start_seed: u64,
         fix: Vec<Region>,
     },
     Rigid {
@@ -334,6 +337,8 @@ impl Reader<'_> {
                 material: self.body_material(node, materials),
                 velocity: node.vector("velocity"),
                 angular_velocity: node.vector("angular_velocity"),
+                start: Start::from_name(&node.text("start")).unwrap_or(Start::Rest),
+                start_seed: node.integer("start_seed") as u64,
                 fix: node.list("fix").iter().filter_map(|n| self.region(n)).collect(),
             },
             "rigid" => Role::Rigid {

@@ -53,6 +53,9 @@ struct Header {
     /// None in files from before there were any.
     #[serde(default)]
     attachments: usize,
+    /// Deformable bodies that are tangled, ascending; none in files from before there were any.
+    #[serde(default)]
+    tangled: Vec<usize>,
     step: u64,
     /// Bits of the time [s], so that it comes back exactly.
     time_bits: u64,
@@ -98,6 +101,7 @@ impl Simulation {
             rigid_bodies: state.rigid_bodies.len(),
             contacts: state.contacts.entries.len(),
             attachments: state.attachment_forces.len(),
+            tangled: (0..state.tangled.len()).filter(|body| state.tangled[*body]).collect(),
             step,
             time_bits: state.time.to_bits(),
             params: Some(self.params),
@@ -130,7 +134,7 @@ impl Simulation {
                 present: format!("{} nodes, {} tets", of_scene[0], of_scene[1]),
             });
         }
-        let state = read_state(&header, body).map_err(bad)?;
+        let state = read_state(&header, body, model.bodies.len()).map_err(bad)?;
         let held = header.grabs.iter().map(|grab| held(model, grab)).collect::<Result<_, _>>().map_err(bad)?;
         let params = match (header.params, whose) {
             // No step between two whole ones is saved, and which ones are accepted is the caller's.
@@ -190,7 +194,7 @@ fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
     Ok((header, body))
 }
 
-fn read_state(header: &Header, body: &[u8]) -> Result<State, String> {
+fn read_state(header: &Header, body: &[u8], n_bodies: usize) -> Result<State, String> {
     let &Header { nodes, tets, rigid_bodies, contacts, attachments, .. } = header;
     let contact_size = if header.format == FORMAT_2 { CONTACT_SIZE_2 } else { CONTACT_SIZE };
     let (chunks, rest) = body.as_chunks::<8>();
@@ -225,6 +229,7 @@ fn read_state(header: &Header, body: &[u8]) -> Result<State, String> {
                 .ok_or("a contact is of a kind that it does not name")?,
         },
         attachment_forces: vectors(take(3 * attachments)),
+        tangled: (0..n_bodies).map(|body| header.tangled.contains(&body)).collect(),
     })
 }
 

@@ -45,6 +45,8 @@ pub struct Tally {
     pub steps: u64,
     pub unconverged_steps: u64,
     pub limited_steps: u64,
+    /// Steps after which a body was tangled.
+    pub tangled_steps: u64,
     /// Bodies that stood still for some steps though nothing held them, in the order in which that was seen.
     pub hanging_bodies: Vec<BodyRef>,
     /// Those that do so now, and for how many steps.
@@ -99,6 +101,7 @@ impl Tally {
         self.steps += 1;
         self.unconverged_steps += u64::from(!report.converged);
         self.limited_steps += u64::from(report.limited.is_some());
+        self.tangled_steps += u64::from(!report.tangled.is_empty());
         self.count_hanging(&report.hanging);
         self.max_residual = self.max_residual.max(report.residual);
         if let Some(depth) = penetration {

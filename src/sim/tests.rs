@@ -1,6 +1,7 @@
 //! Cancelled steps, saved states and sessions, on both backends.
 
 mod large_bodies;
+mod scratch;
 
 use std::path::PathBuf;
 

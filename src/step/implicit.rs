@@ -8,9 +8,10 @@ use super::hanging::Hanging;
 use super::limit::{Limited, Limiter};
 use super::predict::{free_fall, predict_positions};
 use super::{Backend, Clock, StepError, StepInputs, StepReport, Stepper, SurfacePositions, Work, check_cancelled};
+use crate::body::BodyRef;
 use crate::budget::{CANDIDATE_WORK, CROSSING_WORK};
 use crate::cancel::CancelToken;
-use crate::contact::generate::{Detection, InjectivityCertificate, Surfaces};
+use crate::contact::generate::{Detection, InjectivityCertificate, Surfaces, untangle};
 use crate::contact::{Constraint, Source};
 use crate::elastic::TetGroups;
 use crate::geometry::{Bvh, Candidates, Crossing, Mesh, MeshError, SearchLimit};
@@ -85,7 +86,7 @@ impl<B: Backend> ImplicitStepper<B> {
                 break;
             }
         }
-        let Self { backend, model, groups, state, work, hanging, .. } = self;
+        let Self { backend, model, groups, state, work, hanging, surfaces, .. } = self;
         let step = StepInputs { model, groups, state, params, loads, method: choice.method };
         report.hanging = hanging.find(&step, &work.dv, &work.found);
         report.stages.time("update", || {
@@ -95,10 +96,13 @@ impl<B: Backend> ImplicitStepper<B> {
                 state.velocity_changes.copy_from_slice(&work.unlimited);
                 work.unlimited.clear();
             }
+            untangle(model, surfaces, state);
             remember(state, &work.found, &mut work.order, params.time_step);
             work.detection_memory.keep(&mut work.found);
             backend.commit(model, state)
         })?;
+        let bodies = self.state.tangled.iter().enumerate().filter(|(_, is_tangled)| **is_tangled);
+        report.tangled = bodies.map(|(body, _)| BodyRef::Deformable(body as u32)).collect();
         Ok(report)
     }
 }
@@ -128,7 +132,8 @@ impl<B: Backend> Solve<'_, B> {
             self;
         report.stages.time("detection", || {
             certificate.start(model, groups, state);
-            bvh.set_certified(certificate.is_certified());
+            // What is tangled has no pairs with itself, either.
+            bvh.set_certified(certificate.is_certified().zip(&state.tangled).map(|(certified, tangled)| certified || *tangled));
             predict_positions(detection, bvh, &state.velocity_changes, params, &mut work.predicted);
         });
         report.searches += 1;

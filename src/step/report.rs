@@ -39,6 +39,8 @@ pub struct StepReport {
     pub limited: Option<u32>,
     /// Bodies that stood still though nothing holds them, ascending; of a whole step those that have for some steps.
     pub hanging: Vec<BodyRef>,
+    /// Bodies whose surface passes through itself or is inside out at the end, ascending ([`State::tangled`](crate::model::State)).
+    pub tangled: Vec<BodyRef>,
     pub contact: ContactReport,
     pub stages: StageTimes,
     /// Empty on the CPU.
@@ -117,6 +119,7 @@ impl StepReport {
         self.converged &= next.converged;
         self.limited = self.limited.max(next.limited);
         self.hanging.retain(|body| next.hanging.contains(body));
+        self.tangled = next.tangled;
         for (stage, ms) in next.stages.times {
             self.stages.add(stage, ms);
         }
