@@ -78,9 +78,9 @@ impl TetGroups {
         self.runs.last().map_or(0, |run| run.tets.end)
     }
 
-    /// Some tets have a tangent that is not [`Tangent::Warped`].
-    pub(super) fn has_general_tangents(&self) -> bool {
-        self.runs.iter().any(|run| run.material.model().tangent() == Tangent::General)
+    /// Some tets have a tangent of this form.
+    pub(super) fn has_tangents(&self, tangent: Tangent) -> bool {
+        self.runs.iter().any(|run| run.material.model().tangent() == tangent)
     }
 
     /// The gradient of node vectors (each followed by a zero) in the tets of the k-th register of group `g`.
