@@ -71,7 +71,12 @@ impl TetGroups {
             let rows = rows_of(tets, group);
             Arch::new().dispatch(SideBySide { rows: &rows, group });
         }
-        Self { groups, runs: runs(tets, materials) }
+        Self { groups, runs: runs(tets, materials, &[]) }
+    }
+
+    /// Bodies that are `tangled` answer as [`Material::recovering`] says, all others as they are made.
+    pub fn set_tangled(&mut self, tets: &[Tet], materials: &[Material], tangled: &[bool]) {
+        self.runs = runs(tets, materials, tangled);
     }
 
     pub(super) fn n_tets(&self) -> usize {
@@ -100,13 +105,15 @@ impl TetGroups {
     }
 }
 
-fn runs(tets: &[Tet], materials: &[Material]) -> Vec<Run> {
+fn runs(tets: &[Tet], materials: &[Material], tangled: &[bool]) -> Vec<Run> {
+    let is_tangled = |tet: &Tet| tangled.get(tet.body as usize) == Some(&true);
     let mut runs: Vec<Run> = vec![];
     let mut first_row = 0;
-    for tets_of_run in tets.chunk_by(|a, b| a.material == b.material) {
+    for tets_of_run in tets.chunk_by(|a, b| a.material == b.material && is_tangled(a) == is_tangled(b)) {
         let first = runs.last().map_or(0, |run| run.tets.end);
         let material = &materials[tets_of_run[0].material as usize];
-        let constitutive = Constitutive::new(material);
+        let is_tangled = is_tangled(&tets_of_run[0]);
+        let constitutive = Constitutive::new(&if is_tangled { material.recovering() } else { *material });
         let rows_of_tet = material.model.state_rows();
         runs.push(Run {
             tets: first..first + tets_of_run.len(),

@@ -195,6 +195,11 @@ impl Model {
         links > 0 || self.bodies.len() + self.rigid_bodies.len() > 1 || self.bodies.iter().any(|body| body.self_contact)
     }
 
+    /// Whether a body starts in another shape than it has at rest.
+    pub fn starts_deformed(&self, body: &Body) -> bool {
+        self.initial_displacements[body.nodes.clone()].iter().any(|u| *u != Vec3::zeros())
+    }
+
     /// Rayleigh damping of a node proportional to mass, alpha [1/s]: that of its body.
     pub fn mass_damping(&self, node: usize) -> f64 {
         self.bodies[self.node_bodies[node] as usize].material.mass_damping

@@ -23,9 +23,10 @@ pub struct State {
     pub contacts: WarmStart,
     /// Force of each of the model's attachments on its first end in the last step [N].
     pub attachment_forces: Vec<Vec3>,
-    /// Of each deformable body, whether its surface may pass through itself or be inside out. Contact keeps surfaces
-    /// apart by induction, and would hold such a one as it is: a tangled body meets others, but not itself, until a
-    /// step ends with its surface whole.
+    /// Of each deformable body, whether it may pass through itself or be inside out. Contact keeps surfaces apart by
+    /// induction, and would hold such a body as it is. Until a step ends with its surface whole and its elements about
+    /// as large as at rest, a tangled body meets others, but not itself, and is elastic as
+    /// [`Material::recovering`](crate::material::Material::recovering) says.
     pub tangled: Vec<bool>,
 }
 
@@ -55,8 +56,7 @@ impl State {
     /// Where `model` starts. What starts deformed may be tangled, until a step has looked.
     pub fn initial(model: &Model) -> Self {
         let displacements = model.initial_displacements.clone();
-        let is_deformed = |body: &super::Body| body.self_contact && displacements[body.nodes.clone()].iter().any(|u| *u != Vec3::zeros());
-        Self { tangled: model.bodies.iter().map(is_deformed).collect(), displacements, ..Self::at_rest(model) }
+        Self { tangled: model.bodies.iter().map(|body| model.starts_deformed(body)).collect(), displacements, ..Self::at_rest(model) }
     }
 
     /// `model` undeformed, with its initial velocities.

@@ -1,7 +1,7 @@
 //! Cancelled steps, saved states and sessions, on both backends.
 
 mod large_bodies;
-mod scratch;
+mod recovery;
 
 use std::path::PathBuf;
 

@@ -57,8 +57,9 @@ impl<B: Backend> ImplicitStepper<B> {
         let surfaces = Surfaces::new(&model)?;
         let bvh = Bvh::carried(&surfaces.mesh, &surfaces.rest, &Surfaces::hosts(&model));
         let certificate = InjectivityCertificate::new(&model, &surfaces.mesh, &surfaces.rest);
-        let groups = TetGroups::new(&model.tets, &model.materials);
         let (state, work) = (State::initial(&model), Work::new(&model));
+        let mut groups = TetGroups::new(&model.tets, &model.materials);
+        groups.set_tangled(&model.tets, &model.materials, &state.tangled);
         Ok(Self { backend, clock, groups, state, work, hanging: Hanging::default(), model, surfaces, bvh, certificate })
     }
 
@@ -96,7 +97,9 @@ impl<B: Backend> ImplicitStepper<B> {
                 state.velocity_changes.copy_from_slice(&work.unlimited);
                 work.unlimited.clear();
             }
-            untangle(model, surfaces, state);
+            if untangle(model, surfaces, state) {
+                groups.set_tangled(&model.tets, &model.materials, &state.tangled);
+            }
             remember(state, &work.found, &mut work.order, params.time_step);
             work.detection_memory.keep(&mut work.found);
             backend.commit(model, state)
@@ -306,6 +309,7 @@ impl<B: Backend> Stepper for ImplicitStepper<B> {
 
     fn set_state(&mut self, state: &State) -> Result<(), StepError> {
         self.state.clone_from(state);
+        self.groups.set_tangled(&self.model.tets, &self.model.materials, &state.tangled);
         self.certificate.forget();
         self.backend.restore(&self.model, state)
     }

@@ -1,7 +1,7 @@
 //! Bodies whose surface passes through itself. Contact keeps surfaces apart by induction: what starts a step apart ends
 //! it apart. A body that starts scrambled, flattened or mirrored has no such start, and continuous tests would hold its
-//! features on the wrong sides of each other. It is left alone until its surface is whole, and meets itself from then
-//! on (`collision-detection.md` A4: leaving an inversion is not misread as a collision).
+//! features on the wrong sides of each other. It is left alone until it has found back to its shape, and meets itself
+//! from then on (`collision-detection.md` A4: leaving an inversion is not misread as a collision).
 
 use std::ops::Range;
 
@@ -12,17 +12,38 @@ use crate::disjoint_sets::DisjointSets;
 use crate::geometry::Mesh;
 use crate::math::Vec3;
 use crate::mesh::{SurfaceMesh, doctor};
-use crate::model::{Model, State};
+use crate::model::{Model, State, Tet};
 
-/// Takes the mark from those tangled bodies of `state` whose surfaces have become whole.
-pub fn untangle(model: &Model, surfaces: &Surfaces, state: &mut State) {
+/// Elements whose volume differs by more than this part from that at rest are still on their way.
+const SETTLED: f64 = 0.1;
+/// A body may be whole with this part of its volume in elements that are not: slivers of a bad mesh.
+const UNSETTLED_VOLUME: f64 = 0.01;
+
+/// Takes the mark from those tangled bodies of `state` that have become whole; true if there were such.
+pub fn untangle(model: &Model, surfaces: &Surfaces, state: &mut State) -> bool {
     if !state.tangled.contains(&true) {
-        return;
+        return false;
     }
-    let x = model.collision.positions(&state.positions(model));
+    let nodes = state.positions(model);
+    let x = model.collision.positions(&nodes);
+    let mut any = false;
     for (b, is_tangled) in state.tangled.iter_mut().enumerate().filter(|(_, is_tangled)| **is_tangled) {
-        *is_tangled = !is_whole(surfaces, BodyRef::Deformable(b as u32), &x);
+        let may_meet_itself = || !model.bodies[b].self_contact || is_whole(surfaces, BodyRef::Deformable(b as u32), &x);
+        *is_tangled = !(is_settled(model, b, &nodes) && may_meet_itself());
+        any |= !*is_tangled;
     }
+    any
+}
+
+/// Whether the elements of a body have about their volumes at rest: its own law then takes over without a blow.
+fn is_settled(model: &Model, body: usize, nodes: &[Vec3]) -> bool {
+    let body = &model.bodies[body];
+    let ratio = |tet: &Tet| {
+        let [a, b, c, d] = tet.nodes.map(|n| nodes[n as usize]);
+        (b - a).cross(&(c - a)).dot(&(d - a)) / (6.0 * tet.volume)
+    };
+    let unsettled = model.tets[body.tets.clone()].iter().filter(|tet| (ratio(tet) - 1.0).abs() > SETTLED);
+    unsettled.map(|tet| tet.volume).sum::<f64>() <= UNSETTLED_VOLUME * body.volume
 }
 
 /// Whether the surface of a body crosses itself nowhere and its closed parts face outwards as they do at rest.
@@ -69,16 +90,26 @@ mod tests {
     use crate::mesh::shapes;
     use crate::model::{ModelBuilder, SoftBody};
 
-    /// Whether a bar of 0.4 m is still tangled where `place` puts its nodes.
-    fn stays_tangled(place: impl Fn(&Vec3) -> Vec3) -> bool {
+    /// A bar of 0.4 m that starts where `place` puts its nodes.
+    fn bar(place: impl Fn(&Vec3) -> Vec3) -> (Model, Surfaces, State) {
         let tets = shapes::box_tets(Vec3::new(0.4, 0.1, 0.1), [8, 2, 2]);
         let mut builder = ModelBuilder::default();
         let displacements = tets.positions.iter().map(|x| place(x) - x).collect();
         builder.soft_body(SoftBody { displacements, ..SoftBody::with_boundary_surface("bar", Material::default(), tets) });
         let model = builder.build().unwrap();
-        let mut state = State::initial(&model);
+        let (surfaces, state) = (Surfaces::new(&model).unwrap(), State::initial(&model));
+        (model, surfaces, state)
+    }
+
+    fn is_whole_where(place: impl Fn(&Vec3) -> Vec3) -> bool {
+        let (model, surfaces, state) = bar(place);
+        is_whole(&surfaces, BodyRef::Deformable(0), &model.collision.positions(&state.positions(&model)))
+    }
+
+    fn stays_tangled(place: impl Fn(&Vec3) -> Vec3) -> bool {
+        let (model, surfaces, mut state) = bar(place);
         assert_eq!(state.tangled, [true]);
-        untangle(&model, &Surfaces::new(&model).unwrap(), &mut state);
+        assert_ne!(untangle(&model, &surfaces, &mut state), state.tangled[0]);
         state.tangled[0]
     }
 
@@ -90,26 +121,28 @@ mod tests {
 
     #[test]
     fn surfaces_that_are_whole_are_told_from_tangled_ones() {
-        assert!(!stays_tangled(|x| bent(x, 3.0)));
-        assert!(!stays_tangled(|x| bent(x, 6.0)));
-        assert!(stays_tangled(|x| bent(x, 6.5)));
+        let is_whole = |angle: f64| is_whole_where(|x| bent(x, angle));
+        assert!(is_whole(3.0) && is_whole(6.0) && !is_whole(6.5));
         // Inside out it crosses itself nowhere.
-        assert!(stays_tangled(|x| Vec3::new(-x.x, x.y, x.z)));
-        assert!(stays_tangled(|x| Vec3::new(x.x, 0.0, x.z)));
+        assert!(!is_whole_where(|x| Vec3::new(-x.x, x.y, x.z)));
+        assert!(!is_whole_where(|x| Vec3::new(x.x, 0.0, x.z)));
         // Turned about it is whole.
+        assert!(is_whole_where(|x| Vec3::new(-x.x, -x.y, x.z)));
         assert!(!stays_tangled(|x| Vec3::new(-x.x, -x.y, x.z)));
+        // Whole, but squeezed.
+        assert!(is_whole_where(|x| x * 0.9) && stays_tangled(|x| x * 0.9) && !stays_tangled(|x| x * 0.99));
     }
 
     #[test]
-    fn what_starts_at_rest_or_does_not_meet_itself_is_not_tangled() {
+    fn what_starts_at_rest_is_not_tangled() {
         let tets = shapes::box_tets(Vec3::repeat(0.1), [1; 3]);
         let displacements: Vec<Vec3> = tets.positions.iter().map(|x| Vec3::new(-2.0 * x.x, 0.0, 0.0)).collect();
         let at_rest = SoftBody::with_boundary_surface("at rest", Material::default(), tets.clone());
         let mirrored = SoftBody { displacements, ..SoftBody::with_boundary_surface("mirrored", Material::default(), tets) };
         let mut builder = ModelBuilder::default();
-        builder.soft_body(at_rest).soft_body(SoftBody { self_contact: false, ..mirrored.clone() }).soft_body(mirrored);
+        builder.soft_body(at_rest).soft_body(mirrored);
         let model = builder.build().unwrap();
-        assert_eq!(State::initial(&model).tangled, [false, false, true]);
-        assert_eq!(State::at_rest(&model).tangled, [false; 3]);
+        assert_eq!(State::initial(&model).tangled, [false, true]);
+        assert_eq!(State::at_rest(&model).tangled, [false; 2]);
     }
 }

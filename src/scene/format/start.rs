@@ -10,7 +10,7 @@ pub const START: Field = Field::new(
     "",
     Default("\"rest\""),
     "Shape in which it starts: at `rest`; `scrambled`, each node anywhere in the box around it; `flattened` to a sheet at half its height; \
-     or `mirrored`, its left on its right. A body that so passes through itself does not meet itself until it has found out of that.",
+     or `mirrored`, its left on its right. Until a body has found back from there it passes through itself.",
 )
 .only(DEFORMABLE);
 

@@ -25,6 +25,9 @@ pub fn reason_for_cpu(model: &Model, params: &Params) -> Option<String> {
     if choice.method == ContactMethod::Ica && params.method == ContactMethod::Auto {
         return Some(format!("{}: the CPU has anticipation for that, a device does not", choice.reason));
     }
+    if model.bodies.iter().any(|body| model.starts_deformed(body)) {
+        return Some("a body starts deformed, and finds back by a law that only the CPU has".into());
+    }
     let of_bodies = model.bodies.iter().map(|body| body.tets.len());
     let (largest, all) = (of_bodies.clone().max().unwrap_or(0), of_bodies.sum::<usize>());
     let (n_tets, what) = if model.may_touch() { (largest, "the largest body") } else { (all, "the scene") };
