@@ -32,6 +32,7 @@ pub mod cpu;
 pub mod gpu;
 pub mod scene;
 pub mod sim;
+pub mod verify;
 #[cfg(feature = "cli")]
 pub mod render;
 #[cfg(feature = "cli")]

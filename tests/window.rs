@@ -208,6 +208,35 @@ fn bad_files_are_told_and_the_window_lives() {
 }
 
 #[test]
+fn checks_run_beside_the_simulation() {
+    let mut window = Driver::start(&["spin"]);
+    window.wait("scene loaded");
+    window.focus();
+    // One alone.
+    window.click("menu.Verify");
+    window.click("menu.Verify.Show");
+    window.click("verify.shear");
+    window.click("verify.one");
+    let ended = window.wait("verify ended=1");
+    assert!(ended.contains("passed=1 failed=0"), "{ended}");
+    // All: the simulation goes on meanwhile, and so does the window.
+    window.click("verify.run");
+    window.wait_for("some checks to end", |line| line.starts_with("verify ended=") && number(line, "passed") >= 4.0);
+    window.wait("step ");
+    window.click("verify.cancel");
+    window.wait("widget verify.run");
+    window.click("verify.save");
+    let saved = window.wait("verify saved ");
+    let report = std::fs::read_to_string(saved.trim_start_matches("verify saved ")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert!(report["passed"].as_u64().unwrap() >= 4 && report["failed"] == 0, "{report:#}");
+    window.click("verify.close");
+    window.wait("gone verify.close");
+    window.key("ctrl+q");
+    assert!(window.exit_status().success());
+}
+
+#[test]
 fn without_a_display_a_sentence_says_what_to_do() {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_pliant"))
         .env_remove("DISPLAY")

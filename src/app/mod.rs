@@ -16,6 +16,7 @@ mod recent;
 mod recorder;
 mod session;
 mod ui;
+mod verifier;
 mod window;
 mod worker;
 

@@ -1,6 +1,7 @@
 //! All that the window knows and does, apart from windows: the worker's snapshots, the camera, grabs, recordings,
 //! panels.
 
+mod checks;
 mod flight;
 mod grabs;
 mod keys;
@@ -21,6 +22,7 @@ use super::pointer::{Effect, Input, Pointer};
 use super::recent::{Recent, config_folder};
 use super::recorder::{Recorder, screenshot};
 use super::ui::{Action, ContactLegend, GalleryItem, Outcome, UiContext, UiState};
+use super::verifier::Verifier;
 use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
 use crate::gpu;
@@ -53,6 +55,7 @@ pub struct Session {
     /// The scale of the arrows of contacts.
     scale: Scale,
     log: EventLog,
+    verifier: Verifier,
     /// Where the 3D view is, in points.
     view: Rect,
     pixels_per_point: f32,
@@ -71,7 +74,7 @@ pub struct Wishes {
 }
 
 impl Session {
-    pub fn new(worker: Worker, log: EventLog) -> Self {
+    pub fn new(worker: Worker, log: EventLog, verifier: Verifier) -> Self {
         let shown = worker.snapshot();
         Self {
             worker,
@@ -90,6 +93,7 @@ impl Session {
             recorder: None,
             scale: Scale::default(),
             log,
+            verifier,
             view: Rect::ZERO,
             pixels_per_point: 1.0,
             ready: false,
@@ -256,6 +260,8 @@ impl Session {
         let adapter = graphics.device.info.name.clone();
         let grab = self.grab_mark();
         let contacts = self.ui.contacts.then(|| ContactLegend { force: self.scale.force, count: self.contacts().len() });
+        let checks = self.verifier.board();
+        self.log_checks(&checks);
         let mut ui = std::mem::take(&mut self.ui);
         let output = context.run_ui(input, |root| {
             let shown = UiContext {
@@ -267,6 +273,7 @@ impl Session {
                 contacts,
                 adapter: &adapter,
                 picture: graphics.view_texture,
+                checks: &checks,
             };
             outcome = Some(ui::show(root, &mut ui, &shown));
         });
@@ -518,6 +525,8 @@ impl Session {
             Action::SetGravity(gravity) => self.command(Command::SetGravity(gravity)),
             Action::SetTimeStep(seconds) => self.command(Command::SetTimeStep(seconds)),
             Action::SetMaxStepMs(ms) => self.command(Command::SetMaxStepMs(ms)),
+            Action::SetIntegration(integration) => self.command(Command::SetIntegration(integration)),
+            Action::Checks(action) => self.act_on_checks(action),
         }
     }
 

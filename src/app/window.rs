@@ -18,8 +18,10 @@ use super::graphics::{Graphics, Panels};
 use super::opener::opener;
 use super::session::Session;
 use super::ui::theme;
+use super::verifier::Verifier;
 use super::worker::{Severity, Worker};
 use super::{AppOptions, SceneSource};
+use crate::sim::Options;
 
 /// Opens the window and stays until it is closed.
 pub fn run(options: AppOptions) -> anyhow::Result<()> {
@@ -197,7 +199,11 @@ impl Live {
             }
         })
         .context("the simulation's thread could not be started")?;
-        let mut session = Session::new(worker, log);
+        let mut session = Session::new(
+            worker,
+            log,
+            Verifier::new(Options { backend: options.backend, adapter: options.adapter.clone(), ..Options::default() }),
+        );
         session.open(options.scene.clone());
         window.request_redraw();
         Ok(Self {

@@ -21,6 +21,7 @@ mod interrupt;
 mod mesh;
 mod results;
 mod run;
+mod verify;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -70,6 +71,8 @@ enum Command {
     Mesh(mesh::MeshArgs),
     /// Measure how fast this machine is
     Bench(Box<bench::BenchArgs>),
+    /// Hold this program against known answers, on this machine
+    Verify(verify::VerifyArgs),
     /// Describe this program and the graphics adapters it could use
     Info,
 }
@@ -156,6 +159,7 @@ pub fn main() -> ExitCode {
         Some(Command::Check(args)) => check::check(args),
         Some(Command::Mesh(args)) => mesh::mesh(args),
         Some(Command::Bench(args)) => bench::bench(args),
+        Some(Command::Verify(args)) => verify::verify(args),
         Some(Command::Info) => info::info(),
     };
     let (message, status) = match result {

@@ -6,11 +6,12 @@ use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::element::{Element, Tet4};
+use super::patches::PatchGroups;
+use crate::element::{Cell, Element, ElementKind, Patch, Tet4};
 use crate::material::{Constitutive, Material, Tangent};
 use crate::math::Vec3;
 use crate::math::lanes::{Lanes, Matrix, Row};
-use crate::model::Tet;
+use crate::model::{Model, Tet};
 
 /// Tets side by side.
 pub const LANES: usize = 8;
@@ -29,11 +30,27 @@ pub fn gather_motions(displacements: &[Vec3], velocities: &[Vec3], motions: &mut
     motions.par_iter_mut().with_min_len(4096).zip(displacements).zip(velocities).for_each(join);
 }
 
-/// The constants of all tets in groups of [`LANES`], and the runs of tets of one material.
+/// The constants of all tets in groups of [`LANES`], the runs of tets of one material, and what other elements there
+/// are.
 #[derive(Clone, Debug, Default)]
 pub struct TetGroups {
     pub(super) groups: Vec<Group>,
+    /// Of tets that are elements.
     pub(super) runs: Vec<Run>,
+    /// Runs without other tets between them.
+    pub(super) stretches: Vec<Range<usize>>,
+    pub(super) n_tets: usize,
+    pub(super) patches: Option<Patches>,
+}
+
+/// Elements of several tets.
+#[derive(Clone, Debug)]
+pub(super) struct Patches {
+    pub cells: PatchGroups<8, 6>,
+    pub tets10: PatchGroups<10, 4>,
+    /// How many corners and edges they have, and how many of them are those of cells.
+    pub n_corners: [usize; 2],
+    pub n_edges: [usize; 2],
 }
 
 /// Consecutive tets of one material. A register across the end of a run is evaluated once for each of its runs.
@@ -71,16 +88,54 @@ impl TetGroups {
             let rows = rows_of(tets, group);
             Arch::new().dispatch(SideBySide { rows: &rows, group });
         }
-        Self { groups, runs: runs(tets, materials, &[]) }
+        let runs = runs(tets, materials, &[]);
+        Self { groups, stretches: vec![0..runs.len()], runs, n_tets: tets.len(), patches: None }
     }
 
-    /// Bodies that are `tangled` answer as [`Material::recovering`] says, all others as they are made.
-    pub fn set_tangled(&mut self, tets: &[Tet], materials: &[Material], tangled: &[bool]) {
-        self.runs = runs(tets, materials, tangled);
+    /// Of all bodies of a model.
+    pub fn of(model: &Model) -> Self {
+        Self::of_tangled(model, &[])
     }
 
-    pub(super) fn n_tets(&self) -> usize {
-        self.runs.last().map_or(0, |run| run.tets.end)
+    /// The same, where bodies that are `tangled` answer as [`Material::recovering`] says.
+    pub fn of_tangled(model: &Model, tangled: &[bool]) -> Self {
+        let mut all = Self::new(&model.tets, &model.materials);
+        all.runs = runs(&model.tets, &model.materials, tangled);
+        all.stretches = vec![0..all.runs.len()];
+        if model.n_patch_corners() == 0 {
+            return all;
+        }
+        // The rows of state follow each other over all tets, whatever elements they are of.
+        let first_row = |tet: usize| {
+            let run = &all.runs[all.runs.partition_point(|run| run.tets.end <= tet)];
+            run.first_row + (tet - run.tets.start) * run.rows_of_tet
+        };
+        let materials: Vec<Material> = model.materials.iter().copied().chain(model.materials.iter().map(Material::recovering)).collect();
+        let patches = Patches {
+            cells: PatchGroups::new(&recovering(&model.cells, model, tangled), &materials, first_row),
+            tets10: PatchGroups::new(&recovering(&model.tets10, model, tangled), &materials, first_row),
+            n_corners: [model.first_corner_of_tets10(), model.n_patch_corners()],
+            n_edges: [Cell::EDGES * model.cells.len(), model.n_patch_edges()],
+        };
+        let mut runs: Vec<Run> = vec![];
+        let mut stretches: Vec<Range<usize>> = vec![];
+        for body in model.bodies.iter().filter(|body| body.element == ElementKind::Linear) {
+            let is_next = runs.last().is_some_and(|run| run.tets.end == body.tets.start);
+            let first = if is_next { stretches.pop().map_or(runs.len(), |stretch| stretch.start) } else { runs.len() };
+            for run in all.runs.iter().filter(|run| run.tets.start < body.tets.end && run.tets.end > body.tets.start) {
+                let tets = run.tets.start.max(body.tets.start)..run.tets.end.min(body.tets.end);
+                let first_row = first_row(tets.start);
+                runs.push(Run { tets, first_row, ..run.clone() });
+            }
+            stretches.push(first..runs.len());
+        }
+        (all.runs, all.stretches, all.patches) = (runs, stretches, Some(patches));
+        all
+    }
+
+    /// Tets of whole groups, with those beyond the end.
+    pub fn n_lanes(&self) -> usize {
+        self.groups.len() * LANES
     }
 
     /// Some tets have a tangent of this form.
@@ -103,6 +158,13 @@ impl TetGroups {
         }
         Tet4::gradient(&group.register(simd, k).gradients, &corners)
     }
+}
+
+/// Elements whose bodies are tangled have the material that follows theirs by as many places as the model has.
+fn recovering<const N: usize, const P: usize>(patches: &[Patch<N, P>], model: &Model, tangled: &[bool]) -> Vec<Patch<N, P>> {
+    let is_tangled = |patch: &Patch<N, P>| tangled.get(model.tets[patch.tets[0] as usize].body as usize) == Some(&true);
+    let shift = |patch: &Patch<N, P>| if is_tangled(patch) { model.materials.len() as u32 } else { 0 };
+    patches.iter().map(|patch| Patch { material: patch.material + shift(patch), ..patch.clone() }).collect()
 }
 
 fn runs(tets: &[Tet], materials: &[Material], tangled: &[bool]) -> Vec<Run> {
@@ -205,6 +267,26 @@ impl WithSimd for SideBySide<'_> {
 #[inline(always)]
 pub(super) fn as_rows_mut<S: Simd>(rows: &mut [S::f64s; 4]) -> &mut [[f64; 4]] {
     cast_slice_mut(rows)
+}
+
+/// Four numbers of each lane.
+#[inline(always)]
+pub(super) fn load<S: Simd>(simd: S, of: impl Fn(usize) -> [f64; 4]) -> Row<S> {
+    let mut rows = [simd.splat_f64s(0.0); 4];
+    for (lane, row) in as_rows_mut::<S>(&mut rows).iter_mut().enumerate() {
+        *row = of(lane);
+    }
+    Lanes::join(simd, rows)
+}
+
+/// Four numbers of each lane, which `of` gives for its place.
+#[inline(always)]
+pub(super) fn load_rows<S: Simd, R>(simd: S, places: &[R], of: impl Fn(&R) -> [f64; 4]) -> Row<S> {
+    let mut rows = [simd.splat_f64s(0.0); 4];
+    for (row, place) in as_rows_mut::<S>(&mut rows).iter_mut().zip(places) {
+        *row = of(place);
+    }
+    Lanes::join(simd, rows)
 }
 
 /// Hands out the four numbers of each lane to as many `places`.

@@ -12,7 +12,7 @@ use crate::cancel::CancelToken;
 use crate::element::{Element, Tet4};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Body, End, Model};
-use crate::model::{ElasticPrecision, Loads, Params, State};
+use crate::model::{Loads, Params, State};
 use crate::sparse::{Coarse, Columns, Layout, NotPositiveDefinite, Operator, RestFactor, RigidCoarse, RigidParts, Segment};
 
 /// Bodies with more nodes go without a factor: its memory and the time to make it grow faster than what it saves.
@@ -155,7 +155,7 @@ impl RestPoses {
     /// Whether the contacts of each deformable body are solved with its matrix in f32. Known once the factors of the time
     /// step are there.
     fn single(&self, params: &Params) -> &[bool] {
-        let is_known = |kept: &&Kept| kept.time_step == params.time_step && params.elastic_precision != ElasticPrecision::Double;
+        let is_known = |kept: &&Kept| kept.time_step == params.time_step && !params.is_double();
         self.kept.first().filter(is_known).map_or(&[], |kept| &kept.single)
     }
 
@@ -270,7 +270,7 @@ fn rest_matrix(model: &Model, params: &Params) -> Operator {
     let state = State { velocities: vec![Vec3::zeros(); model.n_nodes()], ..State::at_rest(model) };
     let (at_rest, _) = elements(model, &state, params.time_step);
     let mut a = Operator::default();
-    let inputs = SystemInputs { model, state: &state, params, loads: &Loads::default() };
+    let inputs = SystemInputs { model, state: &state, params, loads: &Loads::default(), second_order: &[] };
     matrix(inputs, &at_rest.tangents, &mut a, &mut vec![]);
     a
 }

@@ -1,19 +1,16 @@
 //! Fields over nodes, tets and vertices that follow from a frame.
 
-use rayon::prelude::*;
-
 use super::Frame;
 use super::surfaces::Surfaces;
-use crate::elastic::{cauchy_stress, von_mises};
+use crate::elastic::{cauchy_stresses, von_mises};
 use crate::material::Material;
 use crate::math::{Mat3, Vec3};
 use crate::model::Model;
 
 /// Cauchy stress of each tet [Pa], and von Mises' equivalent of it; zero in a tet without volume.
 pub fn stresses(model: &Model, frame: &Frame) -> (Vec<Mat3>, Vec<f32>) {
-    let stress =
-        model.tets.par_iter().with_min_len(256).map(|tet| cauchy_stress(tet, &model.materials, &frame.displacements).unwrap_or_default());
-    stress.map(|s| (s, von_mises(&s) as f32)).unzip()
+    let stresses = cauchy_stresses(model, &frame.displacements);
+    stresses.into_iter().map(|stress| stress.unwrap_or_default()).map(|s| (s, von_mises(&s) as f32)).unzip()
 }
 
 /// Contact pressure at the nodes [Pa]: the mean over the vertices that a node carries, by area and weight.

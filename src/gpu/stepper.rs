@@ -18,7 +18,7 @@ use super::upload::{Groups, controls, params_data, upload_model};
 use crate::math::Vec3;
 use crate::model::Model;
 use crate::model::WarmStart;
-use crate::model::{HeldPoint, Loads, Params, State};
+use crate::model::{HeldPoint, History, Loads, Params, State};
 use crate::step::{Choice, DeviceWork, StageWork, StepError, StepReport, Stepper, SurfacePositions, check_cancelled};
 
 kernels! {
@@ -426,6 +426,7 @@ impl GpuStepper {
             contacts: WarmStart::default(),
             // Where nothing touches nothing is told apart.
             tangled: vec![false; self.model.bodies.len()],
+            history: History::default(),
         })
     }
 }

@@ -91,6 +91,11 @@ macro_rules! models {
                 match self { $(Self::$model => <$model as ConstitutiveModel>::TANGENT),* }
             }
 
+            /// See [`ConstitutiveModel::LETS_TURN`].
+            pub fn lets_turn(self) -> bool {
+                match self { $(Self::$model => <$model as ConstitutiveModel>::LETS_TURN),* }
+            }
+
             /// Rows of four numbers that an element remembers beside its rotation.
             pub fn state_rows(self) -> usize {
                 match self { $(Self::$model => <$model as ConstitutiveModel>::STATE_ROWS),* }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::{Body, FrictionTable, Lists, Model, Obstacle, RigidBody, Surface, Tet};
 use crate::cancel::{CancelToken, Cancelled};
-use crate::element::{Element, Tet4, Tet4Rest};
+use crate::element::{Cell, Element, ElementKind, Patch, Tet4, Tet4Rest, Tet10};
 use crate::material::Material;
 use crate::math::Vec3;
-use crate::mesh::{CornerNormals, Embedding, TetMesh, softening};
+use crate::mesh::{CornerNormals, Embedding, TetMesh, quadratic, softening};
 use crate::sparse::Pattern;
 
 /// A deformable body as it enters a model; all geometry in the world frame.
@@ -17,6 +17,9 @@ pub struct SoftBody {
     pub name: String,
     pub material: Material,
     pub tets: TetMesh,
+    /// What the tets are for elasticity. Of [`ElementKind::Quadratic`] they are parts (`TetMesh::quadratic`), of
+    /// [`ElementKind::Averaged`] a lattice.
+    pub element: ElementKind,
     /// The drawn surface: its triangles, and where its vertices lie in the tets.
     pub surface_triangles: Vec<[u32; 3]>,
     pub embedding: Embedding,
@@ -48,6 +51,12 @@ pub enum ModelError {
     NotFinite { body: String, node: usize },
     #[error("node {node} of body \"{body}\" belongs to no tet; remove unused nodes from the mesh")]
     Unused { body: String, node: usize },
+    #[error(
+        "body \"{body}\" has no elements \"averaged\": its tets are no cells of a lattice; fill it with voxels, or give it \"quadratic\" ones"
+    )]
+    NoCells { body: String },
+    #[error("body \"{body}\" has no elements \"quadratic\": its tets are not eight parts each of tets of ten nodes that turn over nowhere")]
+    NoTets10 { body: String },
     #[error("the building of the model was {0}")]
     Cancelled(#[from] Cancelled),
 }
@@ -70,6 +79,7 @@ impl SoftBody {
             name: name.into(),
             material,
             tets,
+            element: ElementKind::Linear,
             surface_triangles,
             embedding,
             texture_coordinates: None,
@@ -135,12 +145,16 @@ impl ModelBuilder {
             fixed: vec![],
             node_bodies: vec![],
             tets: vec![],
+            cells: vec![],
+            tets10: vec![],
             materials: vec![],
             surface: Arc::default(),
             collision: Arc::default(),
             pattern: Pattern::default(),
             edge_tets: Lists::default(),
+            edge_patches: Lists::default(),
             node_corners: Lists::default(),
+            node_patches: Lists::default(),
         };
         let mut drawn = Surface::default();
         let mut touching = self.bodies.iter().any(|body| body.collision.is_some()).then(Surface::default);
@@ -162,6 +176,7 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
         name,
         material,
         tets,
+        element,
         surface_triangles,
         embedding,
         texture_coordinates,
@@ -194,7 +209,9 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
             masses[*n as usize] += material.density * volume / Tet4::NODES as f64;
         }
         total_volume += volume;
-        let material = match softer.as_ref().map(|factors| factors[t]) {
+        // Parts of one element are of one material.
+        let of_material = if element == ElementKind::Quadratic { t - t % quadratic::PARTS } else { t };
+        let material = match softer.as_ref().map(|factors| factors[of_material]) {
             None | Some(1.0) => material_index,
             Some(factor) => model.material_index(&Material { young_modulus: factor * material.young_modulus, ..material }),
         };
@@ -204,6 +221,7 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
         return Err(ModelError::Unused { body: name, node });
     }
     let n = tets.positions.len();
+    let patches = model.append_patches(&name, element, &tets, [first_node, first_tet])?;
     let (vertices, triangles) = drawn.append(index, offset, &surface_triangles, &embedding);
     let (collision_triangles, collision_embedding) = collision.as_ref().map_or((&surface_triangles, &embedding), |(t, e)| (t, e));
     let (collision_vertices, collision_triangles) = match touching {
@@ -215,6 +233,8 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
         material,
         nodes: first_node..first_node + n,
         tets: first_tet..model.tets.len(),
+        element,
+        patches,
         vertices,
         triangles,
         collision_vertices,
@@ -247,6 +267,45 @@ impl Model {
     }
 }
 
+impl Model {
+    /// Adds the elements of a body whose tets are there; its first node and tet are given.
+    fn append_patches(
+        &mut self,
+        body: &str,
+        element: ElementKind,
+        mesh: &TetMesh,
+        [first_node, first_tet]: [usize; 2],
+    ) -> Result<Range<usize>, ModelError> {
+        match element {
+            ElementKind::Linear => Ok(0..0),
+            ElementKind::Averaged => {
+                let no_cells = || ModelError::NoCells { body: body.into() };
+                let first = self.cells.len();
+                for cell in mesh.lattice_cells().ok_or_else(no_cells)? {
+                    let tets = &self.tets[first_tet + cell.start..first_tet + cell.end];
+                    let mut begin = first_tet + cell.start;
+                    for same in tets.chunk_by(|a, b| a.material == b.material) {
+                        let of_tets: Vec<_> = same.iter().map(|tet| (tet.nodes, tet.gradients, tet.volume)).collect();
+                        self.cells.push(Cell::new(&of_tets, begin, same[0].material).ok_or_else(no_cells)?);
+                        begin += same.len();
+                    }
+                }
+                Ok(first..self.cells.len())
+            }
+            ElementKind::Quadratic => {
+                let no_tets = || ModelError::NoTets10 { body: body.into() };
+                let first = self.tets10.len();
+                for (t, nodes) in mesh.ten_nodes().ok_or_else(no_tets)?.into_iter().enumerate() {
+                    let (x, tet) = (nodes.map(|n| mesh.positions[n as usize]), first_tet + quadratic::PARTS * t);
+                    let nodes = nodes.map(|n| n + first_node as u32);
+                    self.tets10.push(Tet10::new(nodes, &x, tet, self.tets[tet].material).ok_or_else(no_tets)?);
+                }
+                Ok(first..self.tets10.len())
+            }
+        }
+    }
+}
+
 impl Surface {
     /// Adds the surface of a body whose first node is `offset`; returns its vertices and triangles.
     fn append(&mut self, body: u32, offset: u32, triangles: &[[u32; 3]], embedding: &Embedding) -> (Range<usize>, Range<usize>) {
@@ -262,34 +321,74 @@ impl Surface {
 /// Edges, pattern and the gather lists.
 fn connect(model: &mut Model, cancel: &CancelToken) -> Result<(), Cancelled> {
     let mut pairs: Vec<(u64, u32)> = Vec::with_capacity(model.tets.len() * Tet4::EDGES);
-    for (t, tet) in model.tets.iter().enumerate() {
-        for a in 0..Tet4::NODES {
-            for b in a + 1..Tet4::NODES {
-                let mut corners = [a, b];
-                corners.sort_unstable_by_key(|c| tet.nodes[*c]);
-                let [i, j] = corners.map(|c| u64::from(tet.nodes[c]));
-                pairs.push(((i << 32) | j, Tet4::edge_item(t, corners)));
-            }
+    for body in model.bodies.iter().filter(|body| body.element == ElementKind::Linear) {
+        for t in body.tets.clone() {
+            edges_of(&model.tets[t].nodes, |key, corners| pairs.push((key, Tet4::edge_item(t, corners))));
         }
     }
+    let mut patch_pairs = patch_pairs(&model.cells, 0);
+    patch_pairs.extend(self::patch_pairs(&model.tets10, Cell::EDGES * model.cells.len()));
     cancel.check()?;
     pairs.sort_unstable();
     cancel.check()?;
-    let mut edges: Vec<[u32; 2]> = vec![];
-    let mut listed = Vec::with_capacity(pairs.len());
-    for (key, item) in pairs {
-        let edge = [(key >> 32) as u32, key as u32];
-        if edges.last() != Some(&edge) {
-            edges.push(edge);
-        }
-        listed.push((edges.len() as u32 - 1, item));
-    }
-    model.edge_tets = Lists::from_pairs(edges.len(), &listed);
+    patch_pairs.sort_unstable();
     cancel.check()?;
-    model.pattern = Pattern::new(model.n_nodes(), edges);
+    // Bodies are of one kind of element, so that both lists have edges of their own.
+    let keys = pairs.chunk_by(|a, b| a.0 == b.0).chain(patch_pairs.chunk_by(|a, b| a.0 == b.0)).map(|same| same[0].0);
+    let mut keys: Vec<u64> = keys.collect();
+    if !patch_pairs.is_empty() {
+        keys.sort_unstable();
+    }
+    model.edge_tets = lists_of(&keys, &pairs);
+    model.edge_patches = if patch_pairs.is_empty() { Lists::default() } else { lists_of(&keys, &patch_pairs) };
+    cancel.check()?;
+    model.pattern = Pattern::new(model.n_nodes(), keys.iter().map(|key| [(key >> 32) as u32, *key as u32]).collect());
     cancel.check()?;
     let corners_of = |(t, tet): (usize, &Tet)| [0, 1, 2, 3].map(|c| (tet.nodes[c], Tet4::corner_item(t, c)));
     let corners: Vec<_> = model.tets.iter().enumerate().flat_map(corners_of).collect();
     model.node_corners = Lists::from_pairs(model.n_nodes(), &corners);
+    if model.n_patch_corners() > 0 {
+        let nodes = model.cells.iter().flat_map(|cell| &cell.nodes).chain(model.tets10.iter().flat_map(|tet| &tet.nodes));
+        let corners: Vec<_> = nodes.copied().zip(0..).collect();
+        model.node_patches = Lists::from_pairs(model.n_nodes(), &corners);
+    }
     Ok(())
+}
+
+/// Calls `each` with the edges of an element: both nodes as one number, the lower first, and their corners.
+fn edges_of<const N: usize>(nodes: &[u32; N], mut each: impl FnMut(u64, [usize; 2])) {
+    for a in 0..N {
+        for b in (a + 1..N).filter(|b| nodes[a] != nodes[*b]) {
+            let mut corners = [a, b];
+            corners.sort_unstable_by_key(|c| nodes[*c]);
+            let [i, j] = corners.map(|c| u64::from(nodes[c]));
+            each((i << 32) | j, corners);
+        }
+    }
+}
+
+/// The edges of elements, the first block of which is at `first`.
+fn patch_pairs<const N: usize, const P: usize>(patches: &[Patch<N, P>], first: usize) -> Vec<(u64, u32)> {
+    let mut pairs = Vec::with_capacity(patches.len() * Patch::<N, P>::EDGES);
+    for (k, patch) in patches.iter().enumerate() {
+        let first = first + k * Patch::<N, P>::EDGES;
+        edges_of(&patch.nodes, |key, [i, j]| {
+            let place = first + Patch::<N, P>::edge_number(i.min(j), i.max(j));
+            pairs.push((key, Model::patch_edge(place, i > j)));
+        });
+    }
+    pairs
+}
+
+/// For each of the ascending `keys` the items of its pairs, which are sorted.
+fn lists_of(keys: &[u64], pairs: &[(u64, u32)]) -> Lists {
+    let mut listed = Vec::with_capacity(pairs.len());
+    let mut edge = 0;
+    for (key, item) in pairs {
+        while keys[edge] != *key {
+            edge += 1;
+        }
+        listed.push((edge as u32, *item));
+    }
+    Lists::from_pairs(keys.len(), &listed)
 }

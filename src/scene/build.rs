@@ -141,6 +141,11 @@ fn message(fault: Fault, file: Option<&str>) -> String {
         Fault::NoFolder => {
             "a scene inside the program has no folder; name a mesh of the program (\"builtin:bunny.obj\") or give a full path".into()
         }
+        Fault::NoCells => {
+            "the tets are no cells of a lattice, which averaged elements are; take element = \"quadratic\", or a mesh that is filled with \
+                           method = \"voxel\", or a box"
+                .into()
+        }
         Fault::UnknownBuiltin => format!("the program has no mesh of this name; it has {}", quoted_list(assets::NAMES.iter().copied())),
         Fault::Outside { vertex, distance } => of_file(format!(
             "vertex {vertex} is {distance:.2e} m outside the tets of the body; give a surface that is near the drawn one, in the same \
@@ -300,6 +305,9 @@ impl Builder<'_> {
     }
 
     fn fault(&self, body: &BodyContent, fault: Fault) -> SceneError {
+        if let (Fault::NoCells, Role::Deformable { element_origin, .. }) = (&fault, &body.role) {
+            return self.error(*element_origin, &format!("body.{}.element", body.name), message(fault, None));
+        }
         if let (Fault::Mesh(error), true) = (&fault, self.scene.document.generated) {
             return self.mesh_fault(error.clone());
         }
@@ -327,7 +335,7 @@ impl Builder<'_> {
     }
 
     fn soft_body(&self, body: &BodyContent, copy: usize, placement: &Transform, solid: &Solid) -> Result<SoftBody, SceneError> {
-        let Role::Deformable { material, velocity, angular_velocity, start, start_seed, fix } = &body.role else {
+        let Role::Deformable { material, velocity, angular_velocity, start, start_seed, fix, .. } = &body.role else {
             unreachable!("called for deformable bodies only")
         };
         let mut tets = solid.tets.clone();
@@ -341,6 +349,7 @@ impl Builder<'_> {
             soft.normals = solid.normals.as_ref().map(|normals| normals.iter().map(|n| n.map(|n| turned(n, placement))).collect());
         }
         soft.collision.clone_from(&solid.collision);
+        soft.element = solid.element;
         (soft.color, soft.self_contact) = (body.color, body.self_contact && !solid.passes_through_itself);
         let center = center_of_mass(&soft);
         soft.velocities = soft.tets.positions.iter().map(|p| velocity + angular_velocity.cross(&(p - center))).collect();

@@ -91,7 +91,7 @@ impl<'a> Complaints<'a> {
 }
 
 /// `problem`, the accepted word nearest to `word`, and all accepted words.
-pub(super) fn unknown<'a>(problem: &str, word: &str, accepted: impl IntoIterator<Item = &'a str>) -> String {
+pub fn unknown<'a>(problem: &str, word: &str, accepted: impl IntoIterator<Item = &'a str>) -> String {
     let accepted: Vec<&str> = accepted.into_iter().collect();
     let suggestion = match nearest(word, &accepted) {
         Some(candidate) => format!("; did you mean \"{candidate}\"?"),

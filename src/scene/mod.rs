@@ -29,7 +29,7 @@ mod value;
 use std::path::{Path, PathBuf};
 
 pub use build::{Built, Force, MeshOrigin, Probe, RecordedGrab, build, build_unless};
-pub use error::{Diagnostic, Place, SceneError};
+pub use error::{Diagnostic, Place, SceneError, unknown};
 pub use gallery::{GalleryEntry, builtin_scenes, experiments, gallery};
 pub use geometry::MENDED;
 pub use nodes::Transform;
@@ -182,6 +182,7 @@ size = 0.3
 origin = "bottom"
 position = [0.0, 0.05, 0.0]
 material = "rubber"
+element = "linear"
 [[body]]
 name = "floor"
 kind = "static"

@@ -15,10 +15,11 @@ use super::spec::Kind;
 use super::start::Start;
 use super::value::{Origin, Value};
 use super::{Document, check};
+use crate::element::ElementKind;
 use crate::material::{Material, MaterialModel};
 use crate::math::Vec3;
 use crate::mesh::{Fineness, Method};
-use crate::model::{ContactMethod, Keyframe, Keyframes, Motion};
+use crate::model::{ContactMethod, Integration, Keyframe, Keyframes, Motion};
 use crate::model::{Params, Preconditioner};
 
 /// Content of a scene, with references resolved to indices.
@@ -65,6 +66,9 @@ pub struct BodyContent {
 pub enum Role {
     Deformable {
         material: Material,
+        /// None: what suits material and tets.
+        element: Option<ElementKind>,
+        element_origin: Origin,
         velocity: Vec3,
         angular_velocity: Vec3,
         start: Start,
@@ -248,6 +252,8 @@ impl Reader<'_> {
                 contact_tolerance: contact.number("tolerance"),
                 max_contact_iterations: simulation.integer("max_contact_iterations") as u32,
                 method: ContactMethod::from_name(&simulation.text("solver")).expect(CHECKED),
+                integration: Integration::from_name(&simulation.text("integration")).expect(CHECKED),
+                newton_tolerance: simulation.number("newton_tolerance"),
                 // The simulation sets the acceptance policy.
                 ..Params::default()
             },
@@ -335,6 +341,8 @@ impl Reader<'_> {
         let role = match kind.as_str() {
             "deformable" => Role::Deformable {
                 material: self.body_material(node, materials),
+                element: ElementKind::from_name(&node.text("element")),
+                element_origin: node.origin("element"),
                 velocity: node.vector("velocity"),
                 angular_velocity: node.vector("angular_velocity"),
                 start: Start::from_name(&node.text("start")).unwrap_or(Start::Rest),

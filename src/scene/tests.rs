@@ -1,5 +1,6 @@
 mod bodies;
 mod collision;
+mod elements;
 
 use std::path::Path;
 

@@ -7,12 +7,12 @@ mod device;
 use std::sync::Arc;
 
 use auto::{Race, reason_for_cpu};
-pub use device::{DetectionPlace, Device, DeviceError};
+pub use device::{DetectionPlace, Device, DeviceError, describe_adapters};
 
 use super::threads::clock;
-use super::{SimulationError, Threaded};
+use super::{CommandError, SimulationError, Threaded};
 use crate::cpu::{CpuBackend, Methods};
-use crate::model::{ContactMethod, Model, Params};
+use crate::model::{ContactMethod, Integration, Model, Params};
 use crate::scene::BackendChoice;
 use crate::step::{Backend, Stepper};
 
@@ -45,6 +45,8 @@ pub struct BackendInfo {
     pub solver: &'static str,
     /// The methods of contact that it has.
     pub methods: Vec<ContactMethod>,
+    /// How it advances time.
+    pub integrations: Vec<Integration>,
     /// Threads of the CPU backend.
     pub threads: usize,
     pub reason: String,
@@ -61,10 +63,24 @@ impl BackendInfo {
     }
 }
 
+impl BackendInfo {
+    /// Refuses a way to advance time that the backend does not have.
+    pub fn check_integration(&self, integration: Integration) -> Result<(), CommandError> {
+        if self.integrations.contains(&integration) {
+            return Ok(());
+        }
+        Err(CommandError::NoIntegration { integration: integration.name(), backend: self.backend })
+    }
+}
+
 /// The methods of contact that a backend has; it can always choose one itself.
 fn methods_of(backend: &impl Backend) -> Vec<ContactMethod> {
     let is_there = |method: &ContactMethod| *method == ContactMethod::Auto || backend.offers(*method);
     ContactMethod::ALL.iter().map(|(_, method)| *method).filter(is_there).collect()
+}
+
+fn integrations_of(backend: &impl Backend) -> Vec<Integration> {
+    Integration::ALL.iter().map(|(_, integration)| *integration).filter(|integration| backend.offers_integration(*integration)).collect()
 }
 
 type Opened = (Box<dyn Stepper>, BackendInfo);
@@ -76,13 +92,52 @@ fn faster(mut device: Opened, mut cpu: Opened, params: &Params) -> Opened {
     (stepper, BackendInfo { reason: race.reason(), ..info })
 }
 
+/// The backend for a run of small scenes, none of which says whether a device pays: the device if it is asked for, or if
+/// there is a hardware adapter and nothing is asked for. Returns the options that name it, with the device open, and
+/// the reason.
+///
+/// # Errors
+/// If the device is asked for and cannot be opened.
+pub fn settle_backend(options: &Options) -> Result<(Options, String), SimulationError> {
+    let on_cpu = |reason: String| Ok((Options { backend: Some(BackendChoice::Cpu), ..options.clone() }, reason));
+    let on_gpu = |device: Arc<Device>, reason: String| {
+        Ok((Options { backend: Some(BackendChoice::Gpu), device: Some(device), ..options.clone() }, reason))
+    };
+    match options.backend.unwrap_or_default() {
+        BackendChoice::Cpu => on_cpu("asked for".into()),
+        BackendChoice::Gpu => on_gpu(device::open(options)?, "asked for".into()),
+        BackendChoice::Auto => match device::open(options) {
+            Ok(device) if device::is_hardware(&device) => on_gpu(device, "there is a hardware adapter".into()),
+            Ok(device) => on_cpu(format!("the only adapter is software ({})", device::name(&device))),
+            Err(error) => on_cpu(format!("no adapter: {error}")),
+        },
+    }
+}
+
+/// Name of the open device of some options.
+pub fn adapter_name(options: &Options) -> Option<&str> {
+    options.device.as_deref().map(device::name)
+}
+
 pub fn open_backend(choice: BackendChoice, params: &Params, options: &Options, model: &Arc<Model>) -> Result<Opened, SimulationError> {
     let (threads, method) = (options.threads.unwrap_or(0), params.method);
     let on_cpu = |reason: String| -> Result<Opened, SimulationError> {
         let backend = options.methods.map_or_else(CpuBackend::default, CpuBackend::with_methods);
-        let mut info =
-            BackendInfo { backend: "cpu", adapter: None, solver: method.name(), methods: methods_of(&backend), threads: 0, reason };
+        let mut info = BackendInfo {
+            backend: "cpu",
+            adapter: None,
+            solver: method.name(),
+            methods: methods_of(&backend),
+            integrations: integrations_of(&backend),
+            threads: 0,
+            reason,
+        };
+        // The residual of the non-linear step is not yet formed by elements of several tets.
+        if model.body_of_patches().is_some() {
+            info.integrations.retain(|integration| *integration == Integration::SemiImplicit);
+        }
         info.check_method(method)?;
+        info.check_integration(params.integration).map_err(SimulationError::Integration)?;
         let stepper = Threaded::implicit(model.clone(), backend, threads)?;
         info.threads = stepper.threads();
         Ok((Box::new(stepper), info))
@@ -91,7 +146,9 @@ pub fn open_backend(choice: BackendChoice, params: &Params, options: &Options, m
         let adapter = Some(device::name(&device).to_owned());
         // Where nothing touches, every method has nothing to do.
         let methods = ContactMethod::ALL.map(|(_, method)| method).to_vec();
-        let mut info = BackendInfo { backend: "gpu", adapter, solver: method.name(), methods, threads: 1, reason };
+        let integrations = vec![Integration::SemiImplicit];
+        let mut info = BackendInfo { backend: "gpu", adapter, solver: method.name(), methods, integrations, threads: 1, reason };
+        info.check_integration(params.integration).map_err(SimulationError::Integration)?;
         let stepper = device::stepper(device, model, method, options, &mut info)?;
         Ok((stepper, info))
     };

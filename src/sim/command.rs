@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::math::Vec3;
-use crate::model::{MAX_GRABS, Params};
+use crate::model::{Integration, MAX_GRABS, Params};
 
 /// Something done to a running simulation between two steps. A start and its logged commands give the same state
 /// again, bit for bit.
@@ -34,6 +34,7 @@ pub enum Command {
     SetTimeStep(f64),
     /// Work that a step may do [ms], 0 for as much as it takes: `Params::max_step_ms`.
     SetMaxStepMs(f64),
+    SetIntegration(Integration),
     /// Back to the start; parameters stay.
     Reset,
 }
@@ -50,6 +51,10 @@ pub enum CommandError {
     TooManyGrabs,
     #[error("{what} must be finite{and}, got {value}")]
     BadValue { what: &'static str, and: &'static str, value: String },
+    #[error(
+        "the {backend} backend does not have integration = \"{integration}\" for these bodies; it needs --backend cpu and element = \"linear\""
+    )]
+    NoIntegration { integration: &'static str, backend: &'static str },
     #[error("{0}")]
     Step(String),
 }
@@ -89,8 +94,14 @@ impl CommandLog {
 
     /// The log right after a reset: what was before counts no more, except for the parameters that it left.
     pub fn of_reset(params: &Params) -> Self {
-        let Params { time_step, gravity, max_step_ms, .. } = *params;
-        let commands = [Command::SetTimeStep(time_step), Command::SetGravity(gravity), Command::SetMaxStepMs(max_step_ms), Command::Reset];
+        let Params { time_step, gravity, max_step_ms, integration, .. } = *params;
+        let commands = [
+            Command::SetTimeStep(time_step),
+            Command::SetGravity(gravity),
+            Command::SetMaxStepMs(max_step_ms),
+            Command::SetIntegration(integration),
+            Command::Reset,
+        ];
         Self { first_step: 0, entries: commands.map(|command| LoggedCommand { step: 0, command }).into() }
     }
 }
@@ -109,6 +120,7 @@ mod tests {
             (Command::SetGravity(odd), "set_gravity"),
             (Command::SetTimeStep(0.1), "set_time_step"),
             (Command::SetMaxStepMs(0.1), "set_max_step_ms"),
+            (Command::SetIntegration(Integration::Bdf2), "set_integration"),
             (Command::Reset, "reset"),
         ];
         for (command, name) in commands {

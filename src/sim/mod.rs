@@ -5,6 +5,7 @@ pub mod checker;
 mod command;
 mod grab;
 mod health;
+mod machine;
 pub mod report;
 mod save;
 mod session;
@@ -17,12 +18,13 @@ mod tests;
 use std::sync::Arc;
 
 use backend::open_backend;
-pub use backend::{BackendInfo, Options};
+pub use backend::{BackendInfo, Options, adapter_name, settle_backend};
 use checker::{Overlap, PenetrationChecker};
 pub use command::{Command, CommandError, CommandLog, LoggedCommand};
 pub use grab::GrabView;
 use grab::{Hand, Held};
 pub use health::Health;
+pub use machine::Machine;
 pub use save::{ResumedParams, SaveError};
 pub use session::{Session, SessionError, SessionHeader};
 pub use start::{OverlapError, StartOverlap};
@@ -50,7 +52,9 @@ pub enum SimulationError {
     #[error("the opening of the simulation was {0}")]
     Cancelled(#[from] Cancelled),
     #[error("a recorded grab of the scene does not fit its bodies: {0}")]
-    Hand(#[from] CommandError),
+    Hand(CommandError),
+    #[error(transparent)]
+    Integration(CommandError),
 }
 
 /// A point without a contact force that is deeper than this many contact tolerances was missed, not merely solved with
@@ -107,7 +111,7 @@ impl Simulation {
         cancel.check()?;
         start::check_start(&checker, &model, &start, params.contact_tolerance)?;
         cancel.check()?;
-        let hands = Hand::all(&model, grabs)?;
+        let hands = Hand::all(&model, grabs).map_err(SimulationError::Hand)?;
         let choice = options.backend.unwrap_or(backend);
         let (mut stepper, backend) = open_backend(choice, &params, options, &model)?;
         let fallback = (choice == BackendChoice::Auto && backend.backend == "gpu").then(|| options.clone());
@@ -234,6 +238,10 @@ impl Simulation {
                 }
                 self.params.max_step_ms = ms;
             }
+            Command::SetIntegration(integration) => {
+                self.backend.check_integration(integration)?;
+                self.params.integration = integration;
+            }
             Command::Reset => {
                 let state = start(&self.model, &self.params);
                 self.stepper.set_state(&state).map_err(|e| CommandError::Step(e.to_string()))?;
@@ -301,7 +309,7 @@ impl Simulation {
         let loads = self.loads(control)?;
         match self.stepper.step(&params, &loads) {
             Ok(report) => Ok(StepReport { attempts: 1, ..report }),
-            Err(StepError::NotFinite { .. } | StepError::Crossing { .. } | StepError::NotConverged { .. }) if halvings < MAX_HALVINGS => {
+            Err(error) if error.may_halve() && halvings < MAX_HALVINGS => {
                 self.tally.rollbacks += 1;
                 let before = self.stepper.state()?.clone();
                 let halves = self.advance(dt * 0.5, halvings + 1, control).and_then(|mut first| {

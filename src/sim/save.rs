@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::grab::Held;
 use super::{Command, Simulation, SimulationError};
 use crate::math::{Isometry, Quat, Vec3};
-use crate::model::{Model, PairId, PairKind, Params, RigidState, State, WarmContact, WarmStart};
+use crate::model::{History, Model, PairId, PairKind, Params, RigidState, State, WarmContact, WarmStart};
 use crate::output::{OutputError, OutputFile};
 use crate::step::StepError;
 
@@ -59,6 +59,9 @@ struct Header {
     step: u64,
     /// Bits of the time [s], so that it comes back exactly.
     time_bits: u64,
+    /// Bits of the time step [s] of the history of a step of second order; none where there is no history.
+    #[serde(default)]
+    history_bits: Option<u64>,
     /// None before format 4.
     #[serde(default)]
     params: Option<Params>,
@@ -104,6 +107,7 @@ impl Simulation {
             tangled: (0..state.tangled.len()).filter(|body| state.tangled[*body]).collect(),
             step,
             time_bits: state.time.to_bits(),
+            history_bits: (!state.history.is_smooth.is_empty()).then_some(state.history.time_step.to_bits()),
             params: Some(self.params),
             grabs,
             pair_kinds: PairKind::ALL.map(|kind| kind.name().to_owned()).into(),
@@ -142,6 +146,7 @@ impl Simulation {
             _ => self.params,
         };
         self.backend.check_method(params.method)?;
+        self.backend.check_integration(params.integration).map_err(SimulationError::Integration)?;
         self.stepper.set_state(&state)?;
         self.params = params;
         self.continue_from(header.step, held);
@@ -174,6 +179,9 @@ fn put_numbers(state: &State, mut put: impl FnMut(f64)) {
         c.friction_force.iter().chain(c.slip.iter()).for_each(|x| put(*x));
     }
     state.attachment_forces.iter().flat_map(|f| f.iter()).for_each(|x| put(*x));
+    let History { mean_velocities, previous_velocities, is_smooth, .. } = &state.history;
+    mean_velocities.iter().chain(previous_velocities).flat_map(|v| v.iter()).for_each(|x| put(*x));
+    is_smooth.iter().for_each(|is_smooth| put(f64::from(u8::from(*is_smooth))));
 }
 
 /// The header of a file and the bytes of its numbers.
@@ -194,6 +202,7 @@ fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
     Ok((header, body))
 }
 
+/// `n_bodies`: deformable bodies of the scene.
 fn read_state(header: &Header, body: &[u8], n_bodies: usize) -> Result<State, String> {
     let &Header { nodes, tets, rigid_bodies, contacts, attachments, .. } = header;
     let contact_size = if header.format == FORMAT_2 { CONTACT_SIZE_2 } else { CONTACT_SIZE };
@@ -201,7 +210,8 @@ fn read_state(header: &Header, body: &[u8], n_bodies: usize) -> Result<State, St
     let numbers: Vec<f64> = chunks.iter().map(|chunk| f64::from_le_bytes(*chunk)).collect();
     // Velocity changes have two blocks more a rigid body.
     let unknowns = nodes + 2 * rigid_bodies;
-    let expected = 3 * (2 * nodes + unknowns + attachments) + 4 * tets + RIGID_SIZE * rigid_bodies + contact_size * contacts;
+    let history = header.history_bits.map_or(0, |_| 3 * 2 * nodes + n_bodies);
+    let expected = 3 * (2 * nodes + unknowns + attachments) + 4 * tets + RIGID_SIZE * rigid_bodies + contact_size * contacts + history;
     if numbers.len() != expected || !rest.is_empty() {
         return Err(format!("it is cut off: {} of {expected} numbers", numbers.len()));
     }
@@ -230,6 +240,12 @@ fn read_state(header: &Header, body: &[u8], n_bodies: usize) -> Result<State, St
         },
         attachment_forces: vectors(take(3 * attachments)),
         tangled: (0..n_bodies).map(|body| header.tangled.contains(&body)).collect(),
+        history: header.history_bits.map_or_else(History::default, |time_step| History {
+            time_step: f64::from_bits(time_step),
+            mean_velocities: vectors(take(3 * nodes)),
+            previous_velocities: vectors(take(3 * nodes)),
+            is_smooth: take(n_bodies).iter().map(|is_smooth| *is_smooth != 0.0).collect(),
+        }),
     })
 }
 

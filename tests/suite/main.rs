@@ -24,6 +24,7 @@ mod residuals;
 mod scenes;
 mod session;
 mod source;
+mod verify;
 
 // Fuzz targets are written for libFuzzer; here each is a function.
 extern crate self as libfuzzer_sys;

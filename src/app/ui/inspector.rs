@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use egui::{
-    Align, Color32, CornerRadius, CursorIcon, DragValue, Frame, Label, Layout, Margin, Panel, Rect, RichText, ScrollArea, Sense, Stroke,
-    Ui, pos2, vec2,
+    Align, Color32, ComboBox, CornerRadius, CursorIcon, DragValue, Frame, Label, Layout, Margin, Panel, Rect, RichText, ScrollArea, Sense,
+    Stroke, Ui, pos2, vec2,
 };
 
 use super::{Action, UiContext, UiResponse, icon, theme};
@@ -14,7 +14,7 @@ use crate::body::BodyRef;
 use crate::contact::ContactReport;
 use crate::geometry::Shape;
 use crate::math::Vec3;
-use crate::model::{Mobility, Model};
+use crate::model::{Integration, Mobility, Model};
 use crate::render::Rgb;
 use crate::stage::{body_color, rigid_color};
 use crate::step::StepReport;
@@ -251,6 +251,24 @@ fn parameters_ui(ui: &mut Ui, view: &View, answers: &mut UiResponse) {
         });
     });
     ui.horizontal(|ui| {
+        name(ui, "Integration");
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let offered = view.backend.as_ref().map_or(&[][..], |backend| &backend.integrations);
+            let chosen = view.params.integration;
+            let shown = ComboBox::from_id_salt("integration").selected_text(chosen.name()).show_ui(ui, |ui| {
+                for (label, integration) in Integration::ALL.iter().filter(|(_, integration)| offered.contains(integration)) {
+                    let choice = ui.selectable_label(*integration == chosen, *label);
+                    if answers.named(format!("parameter.integration.{label}"), choice).clicked() {
+                        answers.act(Action::SetIntegration(*integration));
+                    }
+                }
+            });
+            let told =
+                "Backward Euler linearised once, or solved by Newton's method, or a method of second order; the CPU has the latter two";
+            answers.named("parameter.integration", shown.response.on_hover_text(told));
+        });
+    });
+    ui.horizontal(|ui| {
         name(ui, "Work of a step");
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let mut ms = view.params.max_step_ms;
@@ -285,6 +303,13 @@ fn solver_ui(ui: &mut Ui, scene: &SceneInfo, report: &StepReport) {
     ui.label(egui::RichText::new(report.choice.reason).small().weak());
     row_ui(ui, "Relinearisations", report.relinearisations.to_string());
     row_ui(ui, "Residual", format!("{:.1e}", report.residual));
+    if report.newton_iterations > 0 {
+        row_ui(ui, "Newton iterations", report.newton_iterations.to_string());
+        row_ui(ui, "Newton residual", format!("{:.1e}", report.newton_residual));
+    }
+    if report.energy_halvings > 0 {
+        row_ui(ui, "Energy halvings", report.energy_halvings.to_string());
+    }
     let palette = theme::palette(ui.ctx());
     let faults = step_faults(scene, report);
     for fault in faults {

@@ -2,10 +2,11 @@
 
 use egui::{Align, Button, Frame, Layout, Margin, MenuBar, Panel, RichText, Ui, containers::menu::MenuConfig};
 
-use super::{Action, UiContext, UiResponse, UiState, icon, theme};
+use super::{Action, CheckAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::file_name;
 use crate::app::recorder::FORMATS;
 use crate::render::Shading;
+use crate::verify::CHECKS;
 
 pub fn menu_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
     let palette = theme::palette(root.ctx());
@@ -21,6 +22,8 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers:
             answers.named("menu.Gallery", shown);
             let view = ui.menu_button("View", |ui| view_menu_ui(ui, state, context, answers)).response;
             answers.named("menu.View", view);
+            let verify = ui.menu_button("Verify", |ui| verify_menu_ui(ui, state, context, answers)).response;
+            answers.named("menu.Verify", verify);
             let help = ui.menu_button("Help", |ui| help_menu_ui(ui, state, answers)).response;
             answers.named("menu.Help", help);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -125,6 +128,27 @@ fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     if ui.add(Button::new(with_icon(icon::EYE_SLASH, "Hide panels")).shortcut_text("Tab")).clicked() {
         state.panels_visible = false;
         ui.close();
+    }
+}
+
+fn verify_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
+    let show = ui.button(with_icon(icon::SEAL_CHECK, "Show the checks"));
+    state.verify_open |= answers.named("menu.Verify.Show", show).clicked();
+    if context.checks.running.is_some() {
+        entry_ui(ui, answers, icon::STOP, "Cancel the run", "", Action::Checks(CheckAction::Cancel));
+        return;
+    }
+    let all = ui.button(with_icon(icon::PLAY, "Run all checks"));
+    if answers.named("menu.Verify.Run", all).clicked() {
+        answers.act(Action::Checks(CheckAction::Run(None)));
+        state.verify_open = true;
+    }
+    ui.separator();
+    for (place, check) in CHECKS.iter().enumerate() {
+        if ui.button(check.title).on_hover_text(check.meaning).clicked() {
+            answers.act(Action::Checks(CheckAction::Run(Some(place))));
+            (state.verify_open, state.verify_selected) = (true, place);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod overlay;
 mod status;
 pub mod theme;
 mod transport;
+mod verify;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,8 +17,10 @@ use std::time::Instant;
 use egui::{Rect, Response, Ui};
 
 use super::recent::Recent;
+use super::verifier::Board;
 use super::worker::{Notice, Snapshot};
 use crate::math::Vec3;
+use crate::model::Integration;
 use crate::record::FilmFormat;
 use crate::render::ViewOptions;
 use crate::scene::{self, Scene};
@@ -53,6 +56,17 @@ pub enum Action {
     SetTimeStep(f64),
     /// [ms]
     SetMaxStepMs(f64),
+    SetIntegration(Integration),
+    Checks(CheckAction),
+}
+
+/// A wish about the checks of the Verify menu.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckAction {
+    /// The one with this place in `verify::CHECKS`, or all.
+    Run(Option<usize>),
+    Cancel,
+    SaveReport,
 }
 
 /// State that the panels keep between frames.
@@ -61,6 +75,10 @@ pub struct UiState {
     pub inspector_open: bool,
     pub keys_open: bool,
     pub about_open: bool,
+    /// The list of checks is shown.
+    pub verify_open: bool,
+    /// Place in `verify::CHECKS` of the one that is shown in full.
+    pub verify_selected: usize,
     /// The path field, with what is typed in it.
     pub path_field: Option<String>,
     pub dark: bool,
@@ -94,6 +112,7 @@ pub struct UiContext<'a> {
     pub adapter: &'a str,
     /// The 3D view.
     pub picture: egui::TextureId,
+    pub checks: &'a Board,
 }
 
 /// A scene of the gallery.
@@ -128,6 +147,8 @@ impl Default for UiState {
             inspector_open: true,
             keys_open: false,
             about_open: false,
+            verify_open: false,
+            verify_selected: 0,
             path_field: None,
             dark: true,
             options: ViewOptions::default(),
@@ -176,6 +197,7 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
     let whole = Rect::from_min_max(egui::Pos2::ZERO, egui::pos2(1.0, 1.0));
     root.painter().image(context.picture, view, whole, egui::Color32::WHITE);
     overlay::overlay_ui(root, view, state, context, &mut answers);
+    verify::verify_ui(root, state, context, &mut answers);
     if state.panels_visible {
         transport::transport_ui(root, view, context, &mut answers);
     }

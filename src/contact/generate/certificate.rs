@@ -301,7 +301,7 @@ mod tests {
     fn proofs_hold_while_no_two_points_can_meet() {
         let bar = || shapes::box_tets(Vec3::new(1.0, 0.1, 0.1), [9, 1, 1]);
         let model = model(vec![bar(), bar()]);
-        let groups = TetGroups::new(&model.tets, &model.materials);
+        let groups = TetGroups::of(&model);
         let turn = Quat::from_scaled_axis(Vec3::new(0.4, -2.0, 1.0));
         let bent = |x: &Vec3, angle: f64| {
             let (radius, phi) = (1.0 / angle, x.x * angle);

@@ -8,6 +8,7 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use serde::{Deserialize, Serialize};
 
+use crate::element::ElementKind;
 use crate::export::{Frame, Subject};
 use crate::geometry::Shape;
 use crate::math::{Isometry, Quat, Vec3};
@@ -67,6 +68,9 @@ pub struct Body {
     pub material: Option<String>,
     #[serde(default)]
     pub mooney_share: Option<f64>,
+    /// What its tets are for elasticity: "linear", unless it is named.
+    #[serde(default)]
+    pub element: Option<String>,
     /// Whether the drawn surface has texture coordinates.
     pub texture: bool,
     /// Whether the drawn surface has normals from its file. Recordings without normals may leave this out.
@@ -114,6 +118,7 @@ impl Header {
         let bodies = model.bodies.iter().map(|body| Body {
             material: Some(body.material.model.name().to_owned()),
             mooney_share: Some(body.material.mooney_share),
+            element: (body.element != ElementKind::Linear).then(|| body.element.name().to_owned()),
             name: body.name.clone(),
             nodes: body.nodes.len(),
             tets: body.tets.len(),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::format::{BLOCK_HEAD, Body, FORMAT, FRAME, GEOMETRY, Header, Rigid, Skin, Unpacker, check_sum, shape};
+use crate::element::ElementKind;
 use crate::export::{Frame, Subject};
 use crate::material::{Material, MaterialModel};
 use crate::math::{Mat3, Vec3};
@@ -214,7 +215,9 @@ fn soft_body(body: &Body, arrays: &mut Unpacker) -> Option<SoftBody> {
     };
     let texture_coordinates = corners(body.texture, body.surface.triangles, arrays)?;
     let normals = corners(body.normals, body.surface.triangles, arrays)?;
+    let element = body.element.as_ref().map_or(Some(ElementKind::Linear), |name| ElementKind::from_name(name))?;
     Some(SoftBody {
+        element,
         texture_coordinates,
         normals,
         name: body.name.clone(),

@@ -2,7 +2,7 @@
 
 use super::{Fault, MeshData, MeshFile};
 use crate::math::Vec3;
-use crate::mesh::{SurfaceMesh, TetMesh};
+use crate::mesh::{EdgeMiddles, SurfaceMesh, TetMesh};
 
 /// The shape of a cell, whatever its order. Corners come first among its nodes, in the order of VTK (and Gmsh).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,9 @@ pub(super) struct Cells {
     pub positions: Vec<Vec3>,
     tets: Vec<[u32; 4]>,
     triangles: Vec<[u32; 3]>,
-    /// The number of cells with more nodes than corners.
+    /// Ends and middle of the edges of tets of ten nodes.
+    middles: Vec<[u32; 3]>,
+    /// The number of other cells with more nodes than corners.
     curved: usize,
     points_and_lines: usize,
     quads: usize,
@@ -58,11 +60,16 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// Adds a cell by its nodes, corners first; other nodes are left out. The caller sees to it that there are enough
-    /// nodes.
+    /// Adds a cell by its nodes in the order of VTK, corners first. Of tets the middles of edges are kept if they are ten
+    /// nodes; all others are left out. The caller sees to it that there are enough nodes.
     pub fn add(&mut self, shape: Shape, nodes: &[u32]) {
         let corners = &nodes[..shape.corners()];
-        self.curved += usize::from(nodes.len() > corners.len());
+        match (shape, nodes) {
+            (Shape::Tet, &[a, b, c, d, ab, bc, ca, ad, bd, cd]) => {
+                self.middles.extend([[a, b, ab], [b, c, bc], [c, a, ca], [a, d, ad], [b, d, bd], [c, d, cd]]);
+            }
+            _ => self.curved += usize::from(nodes.len() > corners.len()),
+        }
         match (shape, corners) {
             (Shape::Triangle, &[a, b, c]) => self.triangles.push([a, b, c]),
             (Shape::Quad, &[a, b, c, d]) => {
@@ -119,14 +126,18 @@ impl Cells {
                 self.notes.push(format!("{} points and lines are left out", self.points_and_lines));
             }
             let surface = SurfaceMesh { positions: self.positions, triangles: self.triangles, ..SurfaceMesh::default() };
-            return Ok(MeshFile { data: MeshData::Surface(surface), notes: self.notes });
+            return Ok(MeshFile { notes: self.notes, ..surface.into() });
         }
         let lower = self.points_and_lines + self.triangles.len() - self.quads;
         if lower > 0 {
             self.notes
                 .push(format!("{lower} points, lines and faces beside the tets are left out: the outside of the tets is the surface"));
         }
-        Ok(MeshFile { data: MeshData::Tets(TetMesh { positions: self.positions, tets: self.tets }), notes: self.notes })
+        // Nodes that are not there are complained of where the tets are checked.
+        let place = |node: u32| self.positions.get(node as usize).copied();
+        let middles = self.middles.iter().filter_map(|[a, b, middle]| Some([place(*a)?, place(*b)?, place(*middle)?]));
+        let middles = EdgeMiddles::new(middles);
+        Ok(MeshFile { data: MeshData::Tets(TetMesh { positions: self.positions, tets: self.tets }), middles, notes: self.notes })
     }
 }
 

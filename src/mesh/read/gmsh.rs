@@ -137,6 +137,10 @@ impl Reader<'_> {
             let node = self.node_at.get(&tag).copied();
             nodes.push(node.ok_or_else(|| self.fault(format!("an element names node {tag}, which the file does not have")))?);
         }
+        if shape == Shape::Tet && n_nodes == 10 {
+            // Gmsh has the last two edges the other way round.
+            nodes.swap(8, 9);
+        }
         self.cells.add(shape, nodes);
         Ok(())
     }

@@ -19,7 +19,7 @@ use std::fmt;
 use std::path::Path;
 
 use super::surface::normalised;
-use super::{CornerNormals, MeshError, SurfaceMesh, TetMesh};
+use super::{CornerNormals, EdgeMiddles, MeshError, SurfaceMesh, TetMesh};
 use crate::cancel::CancelToken;
 use crate::math::Vec3;
 
@@ -27,6 +27,8 @@ use crate::math::Vec3;
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshFile {
     pub data: MeshData,
+    /// Of tets of ten nodes.
+    pub middles: EdgeMiddles,
     /// A sentence on each thing that was changed or left out.
     pub notes: Vec<String>,
 }
@@ -55,7 +57,7 @@ impl MeshFile {
 
 impl From<SurfaceMesh> for MeshFile {
     fn from(surface: SurfaceMesh) -> Self {
-        Self { data: MeshData::Surface(surface), notes: Vec::new() }
+        Self { data: MeshData::Surface(surface), middles: EdgeMiddles::default(), notes: Vec::new() }
     }
 }
 

@@ -6,8 +6,9 @@ mod budgets;
 use std::sync::Arc;
 
 use super::{BackendInfo, Options, SimulationError, methods_of};
-use crate::gpu::{self, DeviceBackend, DeviceRequest};
+use crate::gpu::{self, AdapterDescription, DeviceBackend, DeviceRequest};
 pub use crate::gpu::{DetectionPlace, Device, DeviceError};
+use crate::material::Tangent;
 use crate::model::{ContactMethod, Model};
 use crate::sim::Threaded;
 use crate::step::Stepper;
@@ -36,7 +37,9 @@ pub fn stepper(
     options: &Options,
     info: &mut BackendInfo,
 ) -> Result<Box<dyn Stepper>, SimulationError> {
-    if !model.may_touch() && model.rigid_bodies.is_empty() {
+    // The energy guard is the host's: only bodies that it does not look at are stepped without the host.
+    let is_guarded = model.materials.iter().any(|material| material.model.tangent() != Tangent::Warped);
+    if !is_guarded && !model.may_touch() && model.rigid_bodies.is_empty() {
         return Ok(Box::new(gpu::Stepper::new(device, model.clone())?));
     }
     let backend = DeviceBackend::new(device, model)?.detecting(options.detection);
@@ -45,4 +48,54 @@ pub fn stepper(
     let stepper = Threaded::implicit(model.clone(), backend, options.threads.unwrap_or(0))?;
     info.threads = stepper.threads();
     Ok(Box::new(stepper))
+}
+
+/// The adapters, best first, and which one would be used, in lines of text.
+pub fn describe_adapters() -> Vec<String> {
+    let adapters = gpu::list_adapters();
+    if adapters.is_empty() {
+        return vec![
+            "no graphics adapter was found: install a Vulkan driver (on Debian or Ubuntu `apt-get install mesa-vulkan-drivers libvulkan1`)"
+                .into(),
+            "--backend auto uses the CPU, because there is no adapter".into(),
+        ];
+    }
+    let mut lines: Vec<String> = adapters.iter().flat_map(describe).collect();
+    lines.push(String::new());
+    // `list_adapters` has the best first.
+    match adapters.iter().find(|a| a.unsuitable.is_none()) {
+        None => lines.push("--backend auto uses the CPU, because no adapter can run the kernels".into()),
+        Some(best) if best.info.device_type == wgpu::DeviceType::Cpu => {
+            lines.push(format!("--backend gpu uses {}", best.info.name));
+            lines.push("--backend auto uses the CPU, because the only adapter is software".into());
+        }
+        Some(best) => lines.push(format!("--backend gpu and auto use {}, because it is the first hardware adapter", best.info.name)),
+    }
+    lines
+}
+
+fn describe(adapter: &AdapterDescription) -> Vec<String> {
+    let info = &adapter.info;
+    let mut lines = vec![String::new(), format!("{} ({:?}, {:?})", info.name, info.device_type, info.backend)];
+    if !info.driver.is_empty() {
+        lines.push(format!("  driver    {} {}", info.driver, info.driver_info));
+    }
+    let limits = &adapter.limits;
+    lines.push(format!(
+        "  limits    buffers of {} MiB, {} storage buffers a stage, {} invocations a workgroup, textures of {} pixels",
+        limits.max_buffer_size >> 20,
+        limits.max_storage_buffers_per_shader_stage,
+        limits.max_compute_invocations_per_workgroup,
+        limits.max_texture_dimension_2d
+    ));
+    let interesting = [
+        ("timestamps", wgpu::Features::TIMESTAMP_QUERY),
+        ("subgroups", wgpu::Features::SUBGROUP),
+        ("f16", wgpu::Features::SHADER_F16),
+        ("f64", wgpu::Features::SHADER_F64),
+    ];
+    let features: Vec<&str> = interesting.iter().filter(|(_, f)| adapter.features.contains(*f)).map(|(name, _)| *name).collect();
+    lines.push(format!("  features  {}", if features.is_empty() { "none of interest".into() } else { features.join(", ") }));
+    lines.extend(adapter.unsuitable.as_ref().map(|reason| format!("  cannot be used: {reason}")));
+    lines
 }

@@ -41,3 +41,8 @@ pub fn stepper(
 ) -> Result<Box<dyn Stepper>, SimulationError> {
     match *device {}
 }
+
+/// A sentence in place of the adapters.
+pub fn describe_adapters() -> Vec<String> {
+    vec![format!("graphics adapters are not used: {}", DeviceError::NotBuilt)]
+}

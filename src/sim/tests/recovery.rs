@@ -21,6 +21,7 @@ stiffness_damping = 0.005
 name = "cube"
 shape = { type = "box", size = [0.2, 0.2, 0.2], cells = [3, 3, 3] }
 material = "solid"
+element = "linear"
 "#;
 
 fn cube(flags: &[String]) -> Simulation {

@@ -1,0 +1,54 @@
+//! What the window does with the checks of the Verify menu.
+
+use std::path::PathBuf;
+
+use super::Session;
+use crate::app::files;
+use crate::app::ui::CheckAction;
+use crate::app::verifier::Board;
+use crate::app::worker::Severity;
+use crate::output::OutputFile;
+use crate::verify::{Report, Verdict};
+
+impl Session {
+    pub(super) fn act_on_checks(&mut self, action: CheckAction) {
+        match action {
+            CheckAction::Run(only) => {
+                if let Err(error) = self.verifier.start(only) {
+                    self.tell(Severity::Error, format!("The checks could not be started: {error}."));
+                }
+            }
+            CheckAction::Cancel => self.verifier.cancel(),
+            CheckAction::SaveReport => {
+                let board = self.verifier.board();
+                let Some(report) = &board.report else { return };
+                match save(report) {
+                    Ok([text, json]) => {
+                        self.log.say(format_args!("verify saved {}", json.display()));
+                        self.tell(Severity::Info, format!("The report is in {} and {}", text.display(), json.display()));
+                    }
+                    Err(error) => self.tell(Severity::Error, error),
+                }
+            }
+        }
+    }
+
+    /// `verify ended N passed=..`: for each frame after which more checks have ended.
+    pub(super) fn log_checks(&mut self, board: &Board) {
+        if std::mem::replace(&mut self.verifier.n_logged, board.n_ended) != board.n_ended {
+            let count = |wanted: Verdict| board.rows.iter().flatten().filter(|report| report.verdict == wanted).count();
+            let [passed, failed, not_run] = [Verdict::Passed, Verdict::Failed, Verdict::NotRun].map(count);
+            self.log.say(format_args!("verify ended={} passed={passed} failed={failed} not_run={not_run}", board.n_ended));
+        }
+    }
+}
+
+/// Under new names in the pictures folder: text for people, JSON for programs.
+fn save(report: &Report) -> Result<[PathBuf; 2], String> {
+    let json = report.json().map_err(|error| error.to_string())?;
+    let paths = [".txt", ".json"].map(|ending| files::unused("pliant-verify", ending));
+    for (path, content) in paths.iter().zip([report.text(), json]) {
+        OutputFile::save(path, content.as_bytes()).map_err(|error| error.to_string())?;
+    }
+    Ok(paths)
+}
