@@ -43,6 +43,7 @@ pub struct EdgeTangents<T>(pub [[[T; 4]; 3]; Tet4::EDGES]);
 /// The type of number that tangents are kept in.
 pub trait Precision: Copy + Default + Send + Sync {
     fn rounded(value: f64) -> Self;
+    fn exact(self) -> f64;
 }
 
 impl Precision for f64 {
@@ -50,12 +51,22 @@ impl Precision for f64 {
     fn rounded(value: f64) -> Self {
         value
     }
+
+    #[inline(always)]
+    fn exact(self) -> f64 {
+        self
+    }
 }
 
 impl Precision for f32 {
     #[inline(always)]
     fn rounded(value: f64) -> Self {
         value as f32
+    }
+
+    #[inline(always)]
+    fn exact(self) -> f64 {
+        f64::from(self)
     }
 }
 

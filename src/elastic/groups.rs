@@ -7,9 +7,9 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::element::{Element, Tet4};
-use crate::material::{Constitutive, Material, Tangent};
+use crate::material::{Constitutive, ConstitutiveModel, Material, Plasticity, StretchLimit, Tangent};
 use crate::math::Vec3;
-use crate::math::lanes::{Lanes, Matrix, Row};
+use crate::math::lanes::{Lanes, Matrix, Row, plus, times_vector};
 use crate::model::Tet;
 
 /// Tets side by side.
@@ -46,6 +46,10 @@ pub(super) struct Run {
     /// Place of its first row of state among those of all runs.
     pub first_row: usize,
     pub rows_of_tet: usize,
+    pub plasticity: Option<Plasticity>,
+    /// What is laid over the model.
+    pub stretch_limit: Option<StretchLimit>,
+    pub tangent: Tangent,
 }
 
 /// Tets side by side; those beyond the end are the last one once more.
@@ -80,7 +84,7 @@ impl TetGroups {
 
     /// Some tets have a tangent that is not [`Tangent::Warped`].
     pub(super) fn has_general_tangents(&self) -> bool {
-        self.runs.iter().any(|run| run.material.model().tangent() == Tangent::General)
+        self.runs.iter().any(|run| run.tangent == Tangent::General)
     }
 
     /// The gradient of node vectors (each followed by a zero) in the tets of the k-th register of group `g`.
@@ -107,17 +111,34 @@ fn runs(tets: &[Tet], materials: &[Material]) -> Vec<Run> {
         let first = runs.last().map_or(0, |run| run.tets.end);
         let material = &materials[tets_of_run[0].material as usize];
         let constitutive = Constitutive::new(material);
-        let rows_of_tet = material.model.state_rows();
+        let rows_of_tet = material.state_rows();
         runs.push(Run {
             tets: first..first + tets_of_run.len(),
             material: constitutive,
             stiffness_damping: material.stiffness_damping,
             first_row,
             rows_of_tet,
+            plasticity: material.plasticity,
+            stretch_limit: material.stretch_limits.map(|_| StretchLimit::new(material)),
+            tangent: material.tangent(),
         });
         first_row += rows_of_tet * tets_of_run.len();
     }
     runs
+}
+
+impl<S: Simd> Register<S> {
+    /// Measures the tets from the shape to which they would return, given U_p^-1 - I ([`Plasticity`]), whose volume is
+    /// the same; returns F_e - I.
+    #[inline(always)]
+    pub fn reshape(&mut self, change: &Matrix<S>, displacements: &<Tet4 as Element>::Vectors<S>) -> Matrix<S> {
+        let one = self.volume * 0.0 + 1.0;
+        for gradient in &mut self.gradients {
+            *gradient = plus(gradient, one, &times_vector(change, gradient));
+        }
+        let [a, b, c] = Tet4::gradient(&self.gradients, displacements);
+        [plus(&a, one, &change[0]), plus(&b, one, &change[1]), plus(&c, one, &change[2])]
+    }
 }
 
 impl Group {

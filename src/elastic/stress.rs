@@ -3,16 +3,16 @@
 use pulp::Scalar;
 
 use crate::element::{Element, Tet4};
-use crate::material::{Constitutive, Deformation, Material};
+use crate::material::{Constitutive, ConstitutiveModel, Deformation, Material, StretchLimit};
 use crate::math::lanes::{Lanes, Row, from_matrix, to_matrix};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Model, State, Tet};
 
 /// Gradient of the node vectors `a` in one tet; of displacements, that is G = F - I.
 pub fn gradient(tet: &Tet, a: &[Vec3]) -> Mat3 {
-    let in_lanes = |v: &Vec3| [v.x, v.y, v.z].map(Lanes::<Scalar>::from);
-    let [_, kept @ ..] = tet.gradients.each_ref().map(in_lanes);
-    to_matrix(&Tet4::gradient(&kept, &tet.nodes.map(|n| in_lanes(&a[n as usize]))))
+    let vector = |v: &Vec3| [v.x, v.y, v.z].map(Lanes::<Scalar>::from);
+    let [_, kept @ ..] = tet.gradients.each_ref().map(vector);
+    to_matrix(&Tet4::gradient(&kept, &tet.nodes.map(|n| vector(&a[n as usize]))))
 }
 
 /// Deformation gradient F of one tet, from the displacements [m] of all nodes.
@@ -24,35 +24,54 @@ pub fn deformation_gradient(tet: &Tet, displacements: &[Vec3]) -> Mat3 {
 /// function of positions and what materials remember.
 pub fn strain_energy(model: &Model, state: &State) -> f64 {
     let constitutive: Vec<Constitutive> = model.materials.iter().map(Constitutive::new).collect();
-    let mut rows = state.rotations[model.tets.len()..].iter();
-    let energy = |tet: &Tet| {
-        let material = &constitutive[tet.material as usize];
-        let remembered: Vec<Row<Scalar>> = rows.by_ref().take(material.model().state_rows()).map(|row| row.map(Lanes::from)).collect();
-        let g = gradient(tet, &state.displacements);
+    let limits: Vec<Option<StretchLimit>> = model.materials.iter().map(limit).collect();
+    let energy = |(tet, rows): (&Tet, &[[f64; 4]])| {
+        let m = tet.material as usize;
+        let g = model.materials[m].plastic_rows(rows).elastic_gradient(&gradient(tet, &state.displacements));
         // Only a tet that is not finite has no singular vectors.
         let Some(r) = nearest_rotation(&(g + Mat3::identity())) else { return f64::NAN };
-        tet.volume * material.energy(&Deformation { gradient: from_matrix(&g), rotation: from_matrix(&r), state: &remembered })
+        let remembered = in_lanes(rows);
+        let at = Deformation { gradient: from_matrix(&g), rotation: from_matrix(&r), state: &remembered };
+        let beyond = limits[m].map_or(0.0, |limit| limit.energy(Lanes::from(1.0), &limit.kinematics(&at)).into());
+        tet.volume * (constitutive[m].energy(&at) + beyond)
     };
-    model.tets.iter().map(energy).sum()
+    model.tets.iter().zip(state_rows(model, &state.rotations[model.tets.len()..])).map(energy).sum()
+}
+
+/// The rows of state of each tet, none where `rows` ends before.
+pub fn state_rows<'a>(model: &Model, mut rows: &'a [[f64; 4]]) -> Vec<&'a [[f64; 4]]> {
+    model.tets.iter().map(|tet| rows.split_off(..model.material(tet).state_rows()).unwrap_or_default()).collect()
+}
+
+fn in_lanes(rows: &[[f64; 4]]) -> Vec<Row<Scalar>> {
+    rows.iter().map(|row| row.map(Lanes::from)).collect()
+}
+
+fn limit(material: &Material) -> Option<StretchLimit> {
+    material.stretch_limits.map(|_| StretchLimit::new(material))
 }
 
 /// Cauchy stress [Pa] of a tet with the displacements [m] of all nodes: `sigma = P F^T / det F` with the first
-/// Piola-Kirchhoff stress P of its material as it was before any step. Elastic only, without damping.
+/// Piola-Kirchhoff stress P of its material, `rows` being what it remembers (as before any step if those are none).
+/// Elastic only, without damping.
 ///
 /// R is the rotation nearest to F, so that the stress is a function of the positions alone; the step's own rotation may
 /// still follow an older orientation while a tet is inside out. None of a tet without volume.
-pub fn cauchy_stress(tet: &Tet, materials: &[Material], displacements: &[Vec3]) -> Option<Mat3> {
+pub fn cauchy_stress(tet: &Tet, materials: &[Material], displacements: &[Vec3], rows: &[[f64; 4]]) -> Option<Mat3> {
     let g = gradient(tet, displacements);
     let f = g + Mat3::identity();
     let det = f.determinant();
     if det == 0.0 || !det.is_finite() {
         return None;
     }
-    let rotation = from_matrix(&nearest_rotation(&f)?);
-    let material = Constitutive::new(&materials[tet.material as usize]);
-    let remembered = vec![[Lanes::from(0.0); 4]; material.model().state_rows()];
-    let piola = material.stress(&Deformation { gradient: from_matrix(&g), rotation, state: &remembered });
-    let sigma = piola * f.transpose() / det;
+    // sigma = P_e F_e^T / det F_e, as what is plastic has the determinant 1.
+    let material = &materials[tet.material as usize];
+    let g = material.plastic_rows(rows).elastic_gradient(&g);
+    let f = g + Mat3::identity();
+    let remembered = in_lanes(rows);
+    let at = Deformation { gradient: from_matrix(&g), rotation: from_matrix(&nearest_rotation(&f)?), state: &remembered };
+    let beyond = limit(material).map_or_else(Mat3::zeros, |limit| to_matrix(&limit.stress(Lanes::from(1.0), &limit.kinematics(&at))));
+    let sigma = (Constitutive::new(material).stress(&at) + beyond) * f.transpose() / det;
     // R^T P F^T R is symmetric, up to rounding.
     Some((sigma + sigma.transpose()) * 0.5)
 }
@@ -102,7 +121,7 @@ mod tests {
         let turn = Quat::from_scaled_axis(Vec3::new(0.3, -2.0, 1.0)).to_rotation_matrix();
         let displacements = displaced(&model, &(turn.matrix() * stretch));
         for tet in &model.tets {
-            let stress = cauchy_stress(tet, &model.materials, &displacements).unwrap();
+            let stress = cauchy_stress(tet, &model.materials, &displacements, &[]).unwrap();
             // Along the bar, which the turn carries along; second order in the strain is left out.
             let along = turn.matrix().transpose() * stress * turn.matrix();
             let want = Mat3::from_diagonal(&Vec3::new(e * strain, 0.0, 0.0));
@@ -121,7 +140,7 @@ mod tests {
             strain_energy(&model, &state) / model.bodies[0].volume
         };
         let f = Mat3::new(1.2, 0.3, -0.1, -0.4, 0.9, 0.2, 0.1, -0.2, 1.1);
-        let sigma = cauchy_stress(tet, &model.materials, &displaced(&model, &f)).unwrap();
+        let sigma = cauchy_stress(tet, &model.materials, &displaced(&model, &f), &[]).unwrap();
         let piola = sigma * f.try_inverse().unwrap().transpose() * f.determinant();
         for (i, j) in (0..3).flat_map(|i| (0..3).map(move |j| (i, j))) {
             let step = |h: f64| {
@@ -133,8 +152,9 @@ mod tests {
             assert!((piola[(i, j)] - difference).abs() < 1e-5 * model.materials[0].lame().mu, "{} {difference}", piola[(i, j)]);
         }
         // And a mirrored tet has a finite one.
-        let mirrored = cauchy_stress(tet, &model.materials, &displaced(&model, &Mat3::from_diagonal(&Vec3::new(1.0, 1.0, -0.2)))).unwrap();
+        let mirrored =
+            cauchy_stress(tet, &model.materials, &displaced(&model, &Mat3::from_diagonal(&Vec3::new(1.0, 1.0, -0.2))), &[]).unwrap();
         assert!(mirrored.iter().all(|x| x.is_finite()));
-        assert!(cauchy_stress(tet, &model.materials, &displaced(&model, &Mat3::zeros())).is_none());
+        assert!(cauchy_stress(tet, &model.materials, &displaced(&model, &Mat3::zeros()), &[]).is_none());
     }
 }

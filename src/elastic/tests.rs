@@ -104,7 +104,7 @@ fn alone<M: ConstitutiveModel>(model: M, beta: f64, tets: &[Tet], state: &State,
     let (rotations, rows) = states.split_at_mut(n);
     let outputs = Outputs { tets: 0..n, rotations, states: rows, forces, gradients, edges };
     let inputs = Inputs { groups: &groups, motions: &motions, dt, follow: true };
-    Pass { model, stiffness_damping: beta, inputs, outputs }.with_simd(Scalar::new());
+    Pass { model, stiffness_damping: beta, rows_of_tet: M::STATE_ROWS, flow: None, adds: false, inputs, outputs }.with_simd(Scalar::new());
     (found, states)
 }
 

@@ -4,15 +4,16 @@ use rayon::prelude::*;
 
 use super::Frame;
 use super::surfaces::Surfaces;
-use crate::elastic::{cauchy_stress, von_mises};
+use crate::elastic::{cauchy_stress, state_rows, von_mises};
 use crate::material::Material;
 use crate::math::{Mat3, Vec3};
-use crate::model::Model;
+use crate::model::{Model, Tet};
 
 /// Cauchy stress of each tet [Pa], and von Mises' equivalent of it; zero in a tet without volume.
 pub fn stresses(model: &Model, frame: &Frame) -> (Vec<Mat3>, Vec<f32>) {
-    let stress =
-        model.tets.par_iter().with_min_len(256).map(|tet| cauchy_stress(tet, &model.materials, &frame.displacements).unwrap_or_default());
+    let rows = state_rows(model, &frame.states);
+    let stress = |(tet, rows): (&Tet, &&[[f64; 4]])| cauchy_stress(tet, &model.materials, &frame.displacements, rows).unwrap_or_default();
+    let stress = model.tets.par_iter().with_min_len(256).zip(&rows).map(stress);
     stress.map(|s| (s, von_mises(&s) as f32)).unzip()
 }
 

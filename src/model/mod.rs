@@ -200,7 +200,7 @@ impl Model {
 
     /// Rows of state that materials keep beside the rotations of their elements.
     pub fn n_state_rows(&self) -> usize {
-        self.tets.iter().map(|tet| self.material(tet).model.state_rows()).sum()
+        self.tets.iter().map(|tet| self.material(tet).state_rows()).sum()
     }
 
     pub fn material(&self, tet: &Tet) -> &Material {

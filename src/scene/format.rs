@@ -1,12 +1,13 @@
 //! Every value of a scene file, declared once: `format = 1`. y is up, units are SI.
 
 mod grab;
+mod material;
 mod view;
 
 use self::grab::GRAB;
+use self::material::MATERIAL;
 use self::view::{CAMERA, LIGHT, RECORDING};
 use super::spec::{ANY, Field, Kind, Presence, Table, above_to, from_to};
-use crate::material::MaterialModel;
 use crate::model::ContactMethod;
 use Presence::{Default, Optional, Required};
 
@@ -149,56 +150,6 @@ static PAIR: Table = Table {
         Field::new("a", Kind::Text, "", Required, "Name of a body."),
         Field::new("b", Kind::Text, "", Required, "Name of the other body."),
         Field::new("friction", Kind::Number(from_to(0.0, 10.0)), "", Required, "Coulomb's coefficient of this pair."),
-    ],
-};
-
-static MATERIAL: Table = Table {
-    title: "[material.NAME]",
-    doc: "An isotropic elastic material.",
-    fields: &[
-        Field::new("model", Kind::Choice(MaterialModel::NAMES), "", Default("\"corotational\""), MaterialModel::DESCRIPTIONS),
-        Field::new(
-            "young_modulus",
-            Kind::Number(above_to(0.0, 1e13)),
-            "Pa",
-            Default("1e5"),
-            "Stiffness: about 1e4 for jelly, 1e5 for soft rubber, 1e7 for tyres.",
-        ),
-        Field::new(
-            "poisson_ratio",
-            Kind::Number(from_to(0.0, 0.499)),
-            "",
-            Default("0.3"),
-            "How much it narrows when pulled; 0.5 would be incompressible.",
-        ),
-        Field::new(
-            "mooney_share",
-            Kind::Number(from_to(0.0, 0.3)),
-            "",
-            Default("0.2"),
-            "Part of the shear modulus that belongs to the second invariant, in the model `mooney_rivlin`.",
-        ),
-        Field::new(
-            "density",
-            Kind::Number(above_to(0.0, 1e6)),
-            "kg/m^3",
-            Default("1000.0"),
-            "Mass of a volume at rest: of what a closed surface encloses, whatever the tets that hold it.",
-        ),
-        Field::new(
-            "mass_damping",
-            Kind::Number(NOT_NEGATIVE),
-            "1/s",
-            Default("0.0"),
-            "Rayleigh damping proportional to mass: drag, also on a free flight.",
-        ),
-        Field::new(
-            "stiffness_damping",
-            Kind::Number(NOT_NEGATIVE),
-            "s",
-            Default("0.0"),
-            "Rayleigh damping proportional to stiffness: vibration dies away, motion as a whole does not.",
-        ),
     ],
 };
 

@@ -14,7 +14,7 @@ use super::settings::{BackendChoice, LightSetting, RecordingSetting};
 use super::spec::Kind;
 use super::value::{Origin, Value};
 use super::{Document, check};
-use crate::material::{Material, MaterialModel};
+use crate::material::{Material, MaterialModel, Plasticity, StretchLimits};
 use crate::math::Vec3;
 use crate::mesh::{Fineness, Method};
 use crate::model::{ContactMethod, Keyframe, Keyframes, Motion};
@@ -283,7 +283,17 @@ impl Reader<'_> {
     fn materials(&mut self, root: &Node) -> BTreeMap<String, Material> {
         let Some(Kind::Named(table)) = root.table.field("material").map(|f| f.kind) else { unreachable!("declared as named tables") };
         let entries = root.value.get("material").map_or(&[][..], Value::entries);
-        entries.iter().map(|entry| (entry.key.clone(), material(&Node { value: &entry.value, table, path: String::new() }))).collect()
+        let mut materials = BTreeMap::new();
+        for entry in entries {
+            let node = Node { value: &entry.value, table, path: format!("material.{}", entry.key) };
+            for key in ["creep", "max_plastic_strain"] {
+                if node.has(key) && !node.has("yield_strain") {
+                    self.complain(&node, key, "this is for materials that flow; give yield_strain, or remove it");
+                }
+            }
+            materials.insert(entry.key.clone(), material(&node));
+        }
+        materials
     }
 
     fn groups(&mut self, root: &Node) -> BTreeMap<String, Transform> {
@@ -532,6 +542,12 @@ fn material(node: &Node) -> Material {
         mooney_share: node.number("mooney_share"),
         mass_damping: node.number("mass_damping"),
         stiffness_damping: node.number("stiffness_damping"),
+        plasticity: node.opt_number("yield_strain").map(|yield_strain| Plasticity {
+            yield_strain,
+            creep: node.number("creep"),
+            max_strain: node.number("max_plastic_strain"),
+        }),
+        stretch_limits: StretchLimits::new(node.opt_number("min_stretch"), node.opt_number("max_stretch")),
     }
 }
 

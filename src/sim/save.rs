@@ -47,6 +47,7 @@ struct Header {
     format: String,
     scene: String,
     nodes: usize,
+    /// Rotations of tets, and the rows that they remember beside those.
     tets: usize,
     rigid_bodies: usize,
     contacts: usize,
@@ -122,7 +123,7 @@ impl Simulation {
         let bad = |reason: String| SaveError::NotAState { path: path.into(), reason };
         let (header, body) = parse(&bytes).map_err(bad)?;
         let model = &self.model;
-        let of_scene = [model.n_nodes(), model.tets.len(), model.rigid_bodies.len(), model.attachments.len()];
+        let of_scene = [model.n_nodes(), model.tets.len() + model.n_state_rows(), model.rigid_bodies.len(), model.attachments.len()];
         if [header.nodes, header.tets, header.rigid_bodies, header.attachments] != of_scene {
             return Err(SaveError::OtherScene {
                 path: path.into(),

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::export::{Frame, Subject};
 use crate::geometry::Shape;
+use crate::material::{Plasticity, StretchLimits};
 use crate::math::{Isometry, Quat, Vec3};
 use crate::model::Model;
 use crate::scene::{CameraSetting, LightSetting};
@@ -67,6 +68,10 @@ pub struct Body {
     pub material: Option<String>,
     #[serde(default)]
     pub mooney_share: Option<f64>,
+    #[serde(default)]
+    pub plasticity: Option<Plasticity>,
+    #[serde(default)]
+    pub stretch_limits: Option<StretchLimits>,
     /// Whether the drawn surface has texture coordinates.
     pub texture: bool,
     /// Whether the drawn surface has normals from its file. Recordings without normals may leave this out.
@@ -105,7 +110,7 @@ const ARRAYS_OF_GEOMETRY: &str = "for each body: material 5 f64 (young_modulus, 
     rest_positions f64 x 3 nodes, tets u32 x 4, surface nodes u32 x 4 and weights f64 x 4 and triangles u32 x 3, the same of what touches, texture coordinates f32 x 2 x 3 triangles, \
     normals f32 x 3 x 3 triangles; for each rigid body: pose 7 f64, vertices f64 x 3, triangles u32 x 3, texture coordinates and normals as above; for each obstacle: pose 7 f64, 3 f64 of its shape";
 const ARRAYS_OF_FRAME: &str = "time f64; displacements f64 x 3 nodes; velocities f32 x 3 nodes; poses 7 f64 (position, quaternion x y z w) of rigid \
-    bodies, of obstacles; ends of attachments f64 x 6; contact pressure f32 of vertices that touch, of rigid bodies. Every array has the \
+    bodies, of obstacles; ends of attachments f64 x 6; contact pressure f32 of vertices that touch, of rigid bodies; 8 f64 of each tet of a plastic material (the inverse of the plastic stretch less one: xx yy zz 0 yz xz xy 0). Every array has the \
     first bytes of all its numbers, then all second ones, ...; little-endian; blocks are compressed with deflate";
 
 impl Header {
@@ -114,6 +119,8 @@ impl Header {
         let bodies = model.bodies.iter().map(|body| Body {
             material: Some(body.material.model.name().to_owned()),
             mooney_share: Some(body.material.mooney_share),
+            plasticity: body.material.plasticity,
+            stretch_limits: body.material.stretch_limits,
             name: body.name.clone(),
             nodes: body.nodes.len(),
             tets: body.tets.len(),
@@ -248,6 +255,7 @@ pub fn frame_block(frame: &Frame) -> Vec<u8> {
     }
     pack.vectors(frame.attachments.as_flattened());
     pack.array(&frame.contact_pressures);
+    pack.array(&frame.states);
     pack.block(FRAME)
 }
 

@@ -205,7 +205,18 @@ fn soft_body(body: &Body, arrays: &mut Unpacker) -> Option<SoftBody> {
     };
     let model = body.material.as_ref().map_or(Some(MaterialModel::Corotational), |name| MaterialModel::from_name(name))?;
     let mooney_share = body.mooney_share.unwrap_or(Material::default().mooney_share);
-    let material = Material { model, young_modulus, poisson_ratio, density, mooney_share, mass_damping, stiffness_damping };
+    let (plasticity, stretch_limits) = (body.plasticity, body.stretch_limits);
+    let material = Material {
+        model,
+        young_modulus,
+        poisson_ratio,
+        density,
+        mooney_share,
+        mass_damping,
+        stiffness_damping,
+        plasticity,
+        stretch_limits,
+    };
     let tets = TetMesh { positions: arrays.vectors(body.nodes)?, tets: below(arrays.array(body.tets)?, body.nodes)? };
     let (surface_triangles, embedding) = skin(&body.surface, body.nodes, arrays)?;
     let collision = match &body.collision {
@@ -279,6 +290,7 @@ fn frame(model: &Model, attachments: usize, arrays: &mut Unpacker) -> Option<Fra
         obstacle_poses: arrays.poses(model.obstacles.len())?,
         attachments: arrays.vectors(2 * attachments)?.chunks_exact(2).map(|ends| [ends[0], ends[1]]).collect(),
         contact_pressures: arrays.finite(n_pressures, |p: &f32| p.is_finite())?,
+        states: arrays.finite(model.n_state_rows(), |row: &[f64; 4]| row.iter().all(|x| x.is_finite()))?,
     };
     arrays.is_at_end().then_some(frame)
 }
