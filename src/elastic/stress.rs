@@ -30,7 +30,7 @@ pub fn strain_energy(model: &Model, state: &State) -> f64 {
         let g = model.materials[m].plastic_rows(rows).elastic_gradient(&gradient(tet, &state.displacements));
         // Only a tet that is not finite has no singular vectors.
         let Some(r) = nearest_rotation(&(g + Mat3::identity())) else { return f64::NAN };
-        let remembered = in_lanes(rows);
+        let remembered = own_rows(&model.materials[m], rows);
         let at = Deformation { gradient: from_matrix(&g), rotation: from_matrix(&r), state: &remembered };
         let beyond = limits[m].map_or(0.0, |limit| limit.energy(Lanes::from(1.0), &limit.kinematics(&at)).into());
         tet.volume * (constitutive[m].energy(&at) + beyond)
@@ -43,8 +43,9 @@ pub fn state_rows<'a>(model: &Model, mut rows: &'a [[f64; 4]]) -> Vec<&'a [[f64;
     model.tets.iter().map(|tet| rows.split_off(..model.material(tet).state_rows()).unwrap_or_default()).collect()
 }
 
-fn in_lanes(rows: &[[f64; 4]]) -> Vec<Row<Scalar>> {
-    rows.iter().map(|row| row.map(Lanes::from)).collect()
+/// What the model itself remembers.
+fn own_rows(material: &Material, rows: &[[f64; 4]]) -> Vec<Row<Scalar>> {
+    rows.iter().take(material.model.state_rows()).map(|row| row.map(Lanes::from)).collect()
 }
 
 fn limit(material: &Material) -> Option<StretchLimit> {
@@ -68,7 +69,7 @@ pub fn cauchy_stress(tet: &Tet, materials: &[Material], displacements: &[Vec3], 
     let material = &materials[tet.material as usize];
     let g = material.plastic_rows(rows).elastic_gradient(&g);
     let f = g + Mat3::identity();
-    let remembered = in_lanes(rows);
+    let remembered = own_rows(material, rows);
     let at = Deformation { gradient: from_matrix(&g), rotation: from_matrix(&nearest_rotation(&f)?), state: &remembered };
     let beyond = limit(material).map_or_else(Mat3::zeros, |limit| to_matrix(&limit.stress(Lanes::from(1.0), &limit.kinematics(&at))));
     let sigma = (Constitutive::new(material).stress(&at) + beyond) * f.transpose() / det;

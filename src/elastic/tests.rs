@@ -1,5 +1,7 @@
 //! The element pass against single numbers, and the gather of tangents.
 
+mod reshaped;
+
 use pulp::{Scalar, WithSimd};
 
 use super::elements::{CornerGradients, EdgeTangents};

@@ -136,3 +136,6 @@ impl Plasticity {
         Some(PlasticRows::of_change(&change))
     }
 }
+
+#[cfg(test)]
+mod tests;

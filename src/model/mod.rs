@@ -203,6 +203,18 @@ impl Model {
         self.tets.iter().map(|tet| self.material(tet).state_rows()).sum()
     }
 
+    /// The materials of a body that damp vibrations, one of those that damp alike.
+    pub fn damping_materials(&self, body: &Body) -> Vec<&Material> {
+        let mut found: Vec<&Material> = vec![];
+        for material in self.tets[body.tets.clone()].iter().map(|tet| self.material(tet)) {
+            let damping = |m: &Material| [m.mass_damping, m.stiffness_damping];
+            if damping(material) != [0.0; 2] && found.iter().all(|known| damping(known) != damping(material)) {
+                found.push(material);
+            }
+        }
+        found
+    }
+
     pub fn material(&self, tet: &Tet) -> &Material {
         &self.materials[tet.material as usize]
     }
