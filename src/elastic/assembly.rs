@@ -260,6 +260,11 @@ fn edge_columns<T>(tangents: &Tangents<T>, edge_tets: &[u32]) -> [[T; 3]; 3]
 where
     T: Copy + Default + PartialEq + Add<Output = T> + AddAssign + Mul<Output = T>,
 {
+    if tangents.gradients.is_empty() {
+        let mut block = [[T::default(); 3]; 3];
+        edge_tets.iter().for_each(|item| add_general_block(&mut block, tangents, *item));
+        return block;
+    }
     let ratio = edge_tets.first().map_or(T::default(), |item| tangents.gradients[Tet4::edge_of(*item).0].0[0][3]);
     let mut t = [[T::default(); 4]; 3];
     let mut is_mixed = !tangents.edges.is_empty();
@@ -274,7 +279,16 @@ where
             }
         }
     }
-    if is_mixed { mixed_columns(tangents, edge_tets) } else { warped_block(&t, ratio) }
+    if is_mixed {
+        return mixed_columns(tangents, edge_tets);
+    }
+    let mut block = warped_block(&t, ratio);
+    if !tangents.volume_gradients.is_empty() {
+        for item in edge_tets {
+            add_volume_block(&mut block, tangents, *item);
+        }
+    }
+    block
 }
 
 /// [`edge_columns`] of an edge with tets of different lambda/mu, or with general tangents: tet by tet.
@@ -289,17 +303,44 @@ where
         let (tet, [i, j]) = Tet4::edge_of(*item);
         let (ai, aj) = (&tangents.gradients[tet].0[i], &tangents.gradients[tet].0[j]);
         let warped = warped_block(&[0, 1, 2].map(|c| ai.map(|x| x * aj[c])), ai[3]);
-        let general = tangents.edges.get(tet).map(|edges| &edges.0[Tet4::edge_number(i.min(j), i.max(j))]);
+        if !tangents.volume_gradients.is_empty() {
+            add_volume_block(&mut block, tangents, *item);
+        }
+        if !tangents.edges.is_empty() {
+            add_general_block(&mut block, tangents, *item);
+        }
         for c in 0..3 {
             for r in 0..3 {
                 block[c][r] += warped[c][r];
-                if let Some(columns) = general {
-                    block[c][r] += if i < j { columns[c][r] } else { columns[r][c] };
-                }
             }
         }
     }
     block
+}
+
+/// Adds the block of a general tangent, by columns.
+#[inline(always)]
+fn add_general_block<T: Copy + AddAssign>(block: &mut [[T; 3]; 3], tangents: &Tangents<T>, item: u32) {
+    let (tet, [i, j]) = Tet4::edge_of(item);
+    let columns = &tangents.edges[tet].0[Tet4::edge_number(i.min(j), i.max(j))];
+    for c in 0..3 {
+        for r in 0..3 {
+            block[c][r] += if i < j { columns[c][r] } else { columns[r][c] };
+        }
+    }
+}
+
+/// Adds c_i c_j^T, by columns.
+#[inline(always)]
+fn add_volume_block<T: Copy + AddAssign + Mul<Output = T>>(block: &mut [[T; 3]; 3], tangents: &Tangents<T>, item: u32) {
+    let (tet, [i, j]) = Tet4::edge_of(item);
+    let gradients = &tangents.volume_gradients[tet].0;
+    let (ci, cj) = (&gradients[i], &gradients[j]);
+    for c in 0..3 {
+        for r in 0..3 {
+            block[c][r] += ci[r] * cj[c];
+        }
+    }
 }
 
 /// ratio T + T^T + tr(T) I, by columns.

@@ -6,6 +6,7 @@ use super::groups::{NodeMotion, TetGroups, gather_motions};
 use super::pass::{Inputs, Outputs, pass};
 use super::rotation::Quaternion;
 use crate::element::{Element, Tet4};
+use crate::material::Tangent;
 use crate::model::{Model, State};
 
 /// Forces and tangents of all elements. The fourth component of a force is zero: sums of forces are single
@@ -23,8 +24,11 @@ pub type CornerForces = [[f64; 4]; Tet4::NODES];
 /// The parts of (dt^2 + dt beta) K of all elements. The block of an edge is the sum of both.
 #[derive(Clone, Debug, Default)]
 pub struct Tangents<T> {
-    /// Vectors of elements with a warped tangent; zero in other elements.
+    /// Vectors of elements with a warped or mixed tangent; zero in other elements, empty where all tangents are general.
     pub gradients: Vec<CornerGradients<T>>,
+    /// sqrt(lambda V (dt^2 + dt beta)) C g_c for each corner of elements with a mixed tangent, whose block of corners
+    /// (i, j) is a_j a_i^T + (a_i.a_j) I + c_i c_j^T; zero in other elements, empty where no element has such a tangent.
+    pub volume_gradients: Vec<CornerGradients<T>>,
     /// Blocks of elements with a general tangent, zero in other elements; empty where no element has such a tangent.
     pub edges: Vec<EdgeTangents<T>>,
 }
@@ -73,9 +77,11 @@ impl Precision for f32 {
 impl Tangents<f64> {
     /// The same in f32.
     pub fn round(&self, rounded: &mut Tangents<f32>) {
-        rounded.gradients.resize(self.gradients.len(), CornerGradients::default());
         let round = |(rounded, exact): (&mut CornerGradients<f32>, &CornerGradients<f64>)| rounded.0 = exact.0.map(|g| g.map(|g| g as f32));
-        rounded.gradients.par_iter_mut().with_min_len(4096).zip(&self.gradients).for_each(round);
+        for (rounded, exact) in [(&mut rounded.gradients, &self.gradients), (&mut rounded.volume_gradients, &self.volume_gradients)] {
+            rounded.resize(exact.len(), CornerGradients::default());
+            rounded.par_iter_mut().with_min_len(4096).zip(exact).for_each(round);
+        }
         rounded.edges.resize(self.edges.len(), EdgeTangents::default());
         let round = |(rounded, exact): (&mut EdgeTangents<f32>, &EdgeTangents<f64>)| {
             rounded.0 = exact.0.map(|block| block.map(|column| column.map(|x| x as f32)));
@@ -97,13 +103,20 @@ impl TetGroups {
     ) {
         let n = self.n_tets();
         forces.resize(n, Default::default());
-        tangents.gradients.resize(n, CornerGradients::default());
-        tangents.edges.clear();
-        if self.has_general_tangents() {
-            tangents.edges.resize(n, EdgeTangents::default());
-        }
+        let has_vectors = self.has_tangents(Tangent::Warped) || self.has_tangents(Tangent::Mixed);
+        tangents.gradients.resize(if has_vectors { n } else { 0 }, CornerGradients::default());
+        tangents.volume_gradients.resize(if self.has_tangents(Tangent::Mixed) { n } else { 0 }, CornerGradients::default());
+        tangents.edges.resize(if self.has_tangents(Tangent::General) { n } else { 0 }, EdgeTangents::default());
         let (rotations, states) = states.split_at_mut(n);
-        let outputs = Outputs { tets: 0..n, rotations, states, forces, gradients: &mut tangents.gradients, edges: &mut tangents.edges };
+        let outputs = Outputs {
+            tets: 0..n,
+            rotations,
+            states,
+            forces,
+            gradients: &mut tangents.gradients,
+            volume_gradients: &mut tangents.volume_gradients,
+            edges: &mut tangents.edges,
+        };
         pass(Inputs { groups: self, motions, dt, follow: FOLLOW }, &self.runs, outputs);
     }
 }

@@ -49,7 +49,6 @@ pub(super) struct Run {
     pub plasticity: Option<Plasticity>,
     /// What is laid over the model.
     pub stretch_limit: Option<StretchLimit>,
-    pub tangent: Tangent,
 }
 
 /// Tets side by side; those beyond the end are the last one once more.
@@ -82,9 +81,10 @@ impl TetGroups {
         self.runs.last().map_or(0, |run| run.tets.end)
     }
 
-    /// Some tets have a tangent that is not [`Tangent::Warped`].
-    pub(super) fn has_general_tangents(&self) -> bool {
-        self.runs.iter().any(|run| run.tangent == Tangent::General)
+    /// Some tets have a tangent of this form.
+    pub(super) fn has_tangents(&self, tangent: Tangent) -> bool {
+        let has = |run: &Run| run.material.model().tangent() == tangent || tangent == Tangent::General && run.stretch_limit.is_some();
+        self.runs.iter().any(has)
     }
 
     /// The gradient of node vectors (each followed by a zero) in the tets of the k-th register of group `g`.
@@ -120,7 +120,6 @@ fn runs(tets: &[Tet], materials: &[Material]) -> Vec<Run> {
             rows_of_tet,
             plasticity: material.plasticity,
             stretch_limit: material.stretch_limits.map(|_| StretchLimit::new(material)),
-            tangent: material.tangent(),
         });
         first_row += rows_of_tet * tets_of_run.len();
     }

@@ -12,7 +12,7 @@ use crate::material::{
     Constitutive, ConstitutiveModel, Deformation, Lame, PLASTIC_ROWS, PlasticRows, Plasticity, Tangent, Visitor, plastic_change,
 };
 use crate::math::Mat3;
-use crate::math::lanes::{Lanes, Matrix, Row, plus_identity, scaled, times_vector};
+use crate::math::lanes::{Lanes, Matrix, Row, plus_identity, scaled};
 
 /// Tets that a thread takes at once.
 const CHUNK: usize = 256;
@@ -40,8 +40,11 @@ pub(super) struct Outputs<'a, T> {
     /// Rows of state of those tets that have some.
     pub states: &'a mut [[f64; 4]],
     pub forces: &'a mut [CornerForces],
+    /// Empty where all tangents are general.
     pub gradients: &'a mut [CornerGradients<T>],
-    /// Empty where all tangents are warped.
+    /// Empty where no tangent is mixed.
+    pub volume_gradients: &'a mut [CornerGradients<T>],
+    /// Empty where no tangent is general.
     pub edges: &'a mut [EdgeTangents<T>],
 }
 
@@ -50,21 +53,24 @@ impl<'a, T: Precision> Outputs<'a, T> {
     #[inline(always)]
     fn part(&mut self, tets: &Range<usize>, rows: usize) -> Outputs<'_, T> {
         let at = tets.start - self.tets.start..tets.end - self.tets.start;
-        let edges = if self.edges.is_empty() { 0..0 } else { at.clone() };
+        let kept = |is_empty: bool| if is_empty { 0..0 } else { at.clone() };
+        let gradients = kept(self.gradients.is_empty());
+        let (volume_gradients, edges) = (kept(self.volume_gradients.is_empty()), kept(self.edges.is_empty()));
         Outputs {
             tets: tets.clone(),
             rotations: &mut self.rotations[at.clone()],
             states: &mut self.states[at.start * rows..at.end * rows],
             forces: &mut self.forces[at.clone()],
-            gradients: &mut self.gradients[at],
+            gradients: &mut self.gradients[gradients],
+            volume_gradients: &mut self.volume_gradients[volume_gradients],
             edges: &mut self.edges[edges],
         }
     }
 
     #[inline(always)]
     fn all(&mut self) -> Outputs<'_, T> {
-        let Self { tets, rotations, states, forces, gradients, edges } = self;
-        Outputs { tets: tets.clone(), rotations, states, forces, gradients, edges }
+        let Self { tets, rotations, states, forces, gradients, volume_gradients, edges } = self;
+        Outputs { tets: tets.clone(), rotations, states, forces, gradients, volume_gradients, edges }
     }
 
     /// The places of the tets before `tet` and those of the tets from it on; `rows` rows of state belong to the former.
@@ -73,17 +79,21 @@ impl<'a, T: Precision> Outputs<'a, T> {
         let (rotations, rotations_after) = self.rotations.split_at_mut(n);
         let (states, states_after) = self.states.split_at_mut(rows);
         let (forces, forces_after) = self.forces.split_at_mut(n);
-        let (gradients, gradients_after) = self.gradients.split_at_mut(n);
+        let n_vectors = n.min(self.gradients.len());
+        let (gradients, gradients_after) = self.gradients.split_at_mut(n_vectors);
+        let n_mixed = n.min(self.volume_gradients.len());
+        let (volume_gradients, volume_gradients_after) = self.volume_gradients.split_at_mut(n_mixed);
         let n_edges = n.min(self.edges.len());
         let (edges, edges_after) = self.edges.split_at_mut(n_edges);
         [
-            Self { tets: self.tets.start..tet, rotations, states, forces, gradients, edges },
+            Self { tets: self.tets.start..tet, rotations, states, forces, gradients, volume_gradients, edges },
             Self {
                 tets: tet..self.tets.end,
                 rotations: rotations_after,
                 states: states_after,
                 forces: forces_after,
                 gradients: gradients_after,
+                volume_gradients: volume_gradients_after,
                 edges: edges_after,
             },
         ]
@@ -126,11 +136,20 @@ impl<T: Precision> Visitor for OfRun<'_, T> {
         let Self { inputs, run, mut outputs } = self;
         let &Run { material, stiffness_damping, rows_of_tet, plasticity, stretch_limit, .. } = run;
         let (flow, outputs_of_model) = (plasticity.map(|rule| Flow { rule, material }), outputs.all());
-        Arch::new().dispatch(Pass { model, stiffness_damping, rows_of_tet, flow, adds: false, inputs, outputs: outputs_of_model });
+        Arch::new().dispatch(Pass {
+            model,
+            stiffness_damping,
+            rows_of_tet,
+            flow,
+            adds: Adds::default(),
+            inputs,
+            outputs: outputs_of_model,
+        });
         // Of what is remembered, the limit takes what the model left.
         if let Some(model) = stretch_limit {
             let inputs = Inputs { follow: false, ..inputs };
-            Arch::new().dispatch(Pass { model, stiffness_damping, rows_of_tet, flow, adds: true, inputs, outputs });
+            let adds = Adds { forces: true, edges: M::TANGENT == Tangent::General };
+            Arch::new().dispatch(Pass { model, stiffness_damping, rows_of_tet, flow, adds, inputs, outputs });
         }
     }
 }
@@ -141,8 +160,7 @@ pub(super) struct Pass<'a, M, T> {
     pub stiffness_damping: f64,
     pub rows_of_tet: usize,
     pub flow: Option<Flow>,
-    /// Forces and edges are added to those that are there.
-    pub adds: bool,
+    pub adds: Adds,
     pub inputs: Inputs<'a>,
     pub outputs: Outputs<'a, T>,
 }
@@ -180,6 +198,13 @@ impl<M: ConstitutiveModel, T: Precision> WithSimd for Pass<'_, M, T> {
     }
 }
 
+/// A pass adds to what is there, instead of taking its place.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Adds {
+    pub forces: bool,
+    pub edges: bool,
+}
+
 /// Plastic flow of the elements of a run.
 #[derive(Clone, Copy)]
 pub(super) struct Flow {
@@ -193,7 +218,7 @@ struct Layer<S: Simd, M> {
     reach: Lanes<S>,
     rows_of_tet: usize,
     flow: Option<Flow>,
-    adds: bool,
+    adds: Adds,
 }
 
 /// Places for all lanes of a register.
@@ -203,13 +228,14 @@ struct Spare<T> {
     states: [[[f64; 4]; LANES]; MAX_STATE_ROWS],
     forces: [CornerForces; LANES],
     gradients: [CornerGradients<T>; LANES],
+    volume_gradients: [CornerGradients<T>; LANES],
     edges: [EdgeTangents<T>; LANES],
 }
 
 impl<T: Precision> Spare<T> {
     fn all(&mut self) -> Outputs<'_, T> {
-        let Self { rotations, states, forces, gradients, edges } = self;
-        Outputs { tets: 0..LANES, rotations, states: states.as_flattened_mut(), forces, gradients, edges }
+        let Self { rotations, states, forces, gradients, volume_gradients, edges } = self;
+        Outputs { tets: 0..LANES, rotations, states: states.as_flattened_mut(), forces, gradients, volume_gradients, edges }
     }
 
     /// Reads what `part`, the lanes from `first` on, begins with; other lanes take the nearest of them.
@@ -223,6 +249,7 @@ impl<T: Precision> Spare<T> {
         // What the limit adds to.
         self.forces[first..][..part.forces.len()].copy_from_slice(part.forces);
         self.gradients[first..][..part.gradients.len()].copy_from_slice(part.gradients);
+        self.volume_gradients[first..][..part.volume_gradients.len()].copy_from_slice(part.volume_gradients);
         self.edges[first..][..part.edges.len()].copy_from_slice(part.edges);
     }
 
@@ -232,7 +259,10 @@ impl<T: Precision> Spare<T> {
         part.rotations.copy_from_slice(&self.rotations[first..][..n]);
         part.states.copy_from_slice(&self.states.as_flattened()[rows * first..][..rows * n]);
         part.forces.copy_from_slice(&self.forces[first..][..n]);
-        part.gradients.copy_from_slice(&self.gradients[first..][..n]);
+        let n_vectors = part.gradients.len();
+        part.gradients.copy_from_slice(&self.gradients[first..][..n_vectors]);
+        let n_mixed = part.volume_gradients.len();
+        part.volume_gradients.copy_from_slice(&self.volume_gradients[first..][..n_mixed]);
         let n_edges = part.edges.len();
         part.edges.copy_from_slice(&self.edges[first..][..n_edges]);
     }
@@ -248,7 +278,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     out: Outputs<T>,
 ) {
     let Inputs { groups, motions, dt, follow } = inputs;
-    let Outputs { rotations, states, forces, gradients, edges, .. } = out;
+    let Outputs { rotations, states, forces, gradients, volume_gradients, edges, .. } = out;
     let &Layer { ref model, reach, rows_of_tet, flow, adds } = layer;
     let mut element = groups.groups[g].register(simd, k);
     let [displacements, velocities] = groups.groups[g].motions(simd, k, motions);
@@ -287,23 +317,34 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     let (zero, one) = (Lanes::splat(simd, 0.0), Lanes::splat(simd, 1.0));
     let corners = Tet4::scatter(&element.gradients, &stress, -one);
     let vectors = match M::TANGENT {
-        Tangent::Warped => warped(model, &element, &rotation, reach, dt),
+        Tangent::Warped => warped(model, &element, &rotation, reach * dt),
+        Tangent::Mixed => shearing(model, &element, &rotation, reach * dt),
         Tangent::General => [[zero; 4]; Tet4::NODES],
     };
     for c in 0..Tet4::NODES {
         let [x, y, z] = corners[c];
-        if adds {
+        if adds.forces {
             store([x, y, z, zero], forces, |place, f| add(&mut place[c], f));
             continue;
         }
-        store(vectors[c], gradients, |place, a| place.0[c] = a.map(T::rounded));
+        if !gradients.is_empty() {
+            store(vectors[c], gradients, |place, a| place.0[c] = a.map(T::rounded));
+        }
         store([x, y, z, zero], forces, |place, f| place[c] = f);
+    }
+    if M::TANGENT == Tangent::Mixed {
+        let scale = (element.volume * reach * (dt * model.lame().lambda)).sqrt();
+        let vectors: Vectors<S> = Tet4::scatter(&element.gradients, &model.volume_change(&at).gradient, scale);
+        for c in 0..Tet4::NODES {
+            let [x, y, z] = vectors[c];
+            store([x, y, z, zero], volume_gradients, |place, a| place.0[c] = a.map(T::rounded));
+        }
     }
     if M::TANGENT == Tangent::General {
         general(model, &element, &at, &moduli, reach * dt, |edge, axis, column| {
             store(column, edges, |place, column| {
                 let place = &mut place.0[edge][axis];
-                let mut sum = if adds { place.map(T::exact) } else { [0.0; 4] };
+                let mut sum = if adds.edges { place.map(T::exact) } else { [0.0; 4] };
                 add(&mut sum, column);
                 *place = sum.map(T::rounded);
             });
@@ -341,7 +382,7 @@ fn add(sum: &mut [f64; 4], x: [f64; 4]) {
     }
 }
 
-/// Hands out the blocks of the edges, column by column: column a of K_ij is `V dP[e_a g_j^T] g_i`.
+/// Hands out the blocks of the edges, column by column, times `factor`.
 #[inline(always)]
 fn general<M: ConstitutiveModel, S: Simd>(
     model: &M,
@@ -351,36 +392,47 @@ fn general<M: ConstitutiveModel, S: Simd>(
     factor: Lanes<S>,
     mut keep: impl FnMut(usize, usize, Row<S>),
 ) {
-    let zero = factor * 0.0;
     let [a, b, c] = element.gradients;
     let gradients = [[-(a[0] + b[0] + c[0]), -(a[1] + b[1] + c[1]), -(a[2] + b[2] + c[2])], a, b, c];
     for j in 1..Tet4::NODES {
-        for axis in 0..3 {
-            let mut change = [[zero; 3]; 3];
-            change[axis] = scaled(&gradients[j], factor);
-            let stress = model.differential(at, moduli, &change);
-            for i in 0..j {
-                let [x, y, z] = times_vector(&stress, &gradients[i]);
-                keep(Tet4::edge_number(i, j), axis, [x, y, z, zero]);
+        for i in 0..j {
+            let block = model.block(at, moduli, &gradients[i], &scaled(&gradients[j], factor));
+            for axis in 0..3 {
+                keep(Tet4::edge_number(i, j), axis, [block[0][axis], block[1][axis], block[2][axis], factor * 0.0]);
             }
         }
     }
 }
 
-/// sqrt(mu V reach dt) R g_c of each node, and lambda/mu: see [`CornerGradients`].
+/// sqrt(mu V factor) R g_c of each node, and lambda/mu: see [`CornerGradients`].
 #[inline(always)]
 fn warped<M: ConstitutiveModel, S: Simd>(
     model: &M,
     element: &Register<S>,
     rotation: &Matrix<S>,
-    reach: Lanes<S>,
-    dt: f64,
+    factor: Lanes<S>,
 ) -> [Row<S>; Tet4::NODES] {
     let Lame { mu, lambda } = model.lame();
-    let scale = (element.volume * mu * reach * dt).sqrt();
+    let mut vectors = shearing(model, element, rotation, factor);
+    vectors.iter_mut().for_each(|vector| vector[3] = vector[3] + lambda / mu);
+    vectors
+}
+
+/// The same with zeros for lambda/mu.
+#[inline(always)]
+fn shearing<M: ConstitutiveModel, S: Simd>(
+    model: &M,
+    element: &Register<S>,
+    rotation: &Matrix<S>,
+    factor: Lanes<S>,
+) -> [Row<S>; Tet4::NODES] {
+    let scale = (element.volume * factor * model.lame().mu).sqrt();
     let turned: Vectors<S> = Tet4::scatter(&element.gradients, rotation, scale);
-    let ratio = scale * 0.0 + lambda / mu;
-    turned.map(|[x, y, z]| [x, y, z, ratio])
+    let mut vectors = [[scale * 0.0; 4]; Tet4::NODES];
+    for c in 0..Tet4::NODES {
+        vectors[c][..3].copy_from_slice(&turned[c]);
+    }
+    vectors
 }
 
 /// Four numbers of each lane.

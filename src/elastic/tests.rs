@@ -6,12 +6,14 @@ use pulp::{Scalar, WithSimd};
 
 use super::elements::{CornerGradients, EdgeTangents};
 use super::groups::{Group, LANES, SideBySide, gather_motions, rows_of};
-use super::pass::{Inputs, Outputs, Pass};
+use super::pass::{Adds, Inputs, Outputs, Pass};
 use super::stress::gradient;
 use super::*;
 use crate::element::{Element, Tet4, Tet4Rest};
-use crate::material::{ConstitutiveModel, Corotational, Deformation, InFrame, Lame, Material, Tangent};
-use crate::math::lanes::{Lanes, Matrix, Row};
+use crate::material::{
+    Constitutive, ConstitutiveModel, Corotational, Deformation, InFrame, Lame, Material, MaterialModel, Tangent, VolumeChange,
+};
+use crate::math::lanes::{Lanes, Matrix, Row, from_matrix};
 use crate::math::{Mat3, Quat, Vec3};
 use crate::mesh::TetMesh;
 use crate::model::{Loads, Model, ModelBuilder, Params, SoftBody, State, Tet};
@@ -101,12 +103,16 @@ fn alone<M: ConstitutiveModel>(model: M, beta: f64, tets: &[Tet], state: &State,
     let (mut motions, n, mut states) = (vec![], tets.len(), state.rotations.clone());
     gather_motions(&state.displacements, &state.velocities, &mut motions);
     let gradients = vec![CornerGradients::default(); n];
-    let mut found = Elements { forces: vec![[[0.0; 4]; 4]; n], tangents: Tangents { gradients, edges: vec![EdgeTangents::default(); n] } };
-    let Elements { forces, tangents: Tangents { gradients, edges } } = &mut found;
+    let mut found = Elements {
+        forces: vec![[[0.0; 4]; 4]; n],
+        tangents: Tangents { gradients, volume_gradients: vec![CornerGradients::default(); n], edges: vec![EdgeTangents::default(); n] },
+    };
+    let Elements { forces, tangents: Tangents { gradients, volume_gradients, edges } } = &mut found;
     let (rotations, rows) = states.split_at_mut(n);
-    let outputs = Outputs { tets: 0..n, rotations, states: rows, forces, gradients, edges };
+    let outputs = Outputs { tets: 0..n, rotations, states: rows, forces, gradients, volume_gradients, edges };
     let inputs = Inputs { groups: &groups, motions: &motions, dt, follow: true };
-    Pass { model, stiffness_damping: beta, rows_of_tet: M::STATE_ROWS, flow: None, adds: false, inputs, outputs }.with_simd(Scalar::new());
+    Pass { model, stiffness_damping: beta, rows_of_tet: M::STATE_ROWS, flow: None, adds: Adds::default(), inputs, outputs }
+        .with_simd(Scalar::new());
     (found, states)
 }
 
@@ -181,6 +187,18 @@ impl ConstitutiveModel for Counting {
         self.0.derivative(volume, at, change)
     }
 
+    fn without_volume_energy(&self) -> Self {
+        Self(self.0.without_volume_energy())
+    }
+
+    fn volume_change<S: pulp::Simd>(&self, at: &InFrame<S>) -> VolumeChange<S> {
+        self.0.volume_change(at)
+    }
+
+    fn volume_energy<S: pulp::Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3] {
+        self.0.volume_energy(change)
+    }
+
     fn advance<S: pulp::Simd>(&self, gradient: &Matrix<S>, _: &Matrix<S>, time_step: f64, state: &mut [Row<S>]) {
         state[0][3] = state[0][3] + 1.0;
         state[1][0] = state[1][0] + gradient[0][1] * time_step;
@@ -217,6 +235,41 @@ fn a_general_tangent_and_a_state_are_kept() {
         let (before, after) = (&state.rotations[n + 2 * t..][..2], &states[n + 2 * t..][..2]);
         assert_eq!(after[0], [before[0][0], before[0][1], before[0][2], before[0][3] + 1.0]);
         assert!((after[1][0] - before[1][0] - 0.01 * g[(0, 1)]).abs() < 1e-15 && after[1][1..] == before[1][1..]);
+    }
+}
+
+/// However an element keeps its tangent, an edge gathers the differential of its model, beside elements that keep theirs
+/// otherwise.
+#[test]
+fn edges_gather_the_differential_of_every_model() {
+    for (k, model) in MaterialModel::ALL.iter().enumerate() {
+        let n = 11;
+        let (tets, state, mut materials) = scrambled(n);
+        materials[1].model = *model;
+        materials[0].model = MaterialModel::ALL[(k + 1) % MaterialModel::ALL.len()];
+        let (mut found, mut motions, mut rotations) = (Elements::default(), vec![], state.rotations.clone());
+        gather_motions(&state.displacements, &state.velocities, &mut motions);
+        TetGroups::new(&tets, &materials).pass::<_, true>(&mut rotations, &motions, 0.01, &mut found.forces, &mut found.tangents);
+        for (t, tet) in tets.iter().enumerate() {
+            let material = &materials[tet.material as usize];
+            let (g, r) = (gradient(tet, &state.displacements), rotation::matrix(&rotations[t]));
+            let at = Deformation { gradient: from_matrix(&g), rotation: from_matrix(&r), state: &[] };
+            let constitutive = Constitutive::new(material);
+            for [i, j] in [[0, 1], [2, 1], [3, 0], [2, 3]] {
+                let factor = tet.volume * 0.01 * (0.01 + material.stiffness_damping);
+                let column = |axis: usize| {
+                    let mut change = Mat3::zeros();
+                    change.set_row(axis, &tet.gradients[j].transpose());
+                    constitutive.differential(&at, &change) * tet.gradients[i] * factor
+                };
+                let wanted = Mat3::from_columns(&[0, 1, 2].map(column));
+                let block = edge_block(&found.tangents, &[Tet4::edge_item(t, [i, j])]);
+                assert!((block - wanted).norm() < 1e-9 * wanted.norm(), "{model:?} {t} {i} {j}: {block} {wanted}");
+                let other = edge_block(&found.tangents, &[Tet4::edge_item(t, [j, i])]);
+                assert!((other.transpose() - wanted).norm() < 1e-9 * wanted.norm(), "{model:?} {t} {i} {j}");
+                assert!(t == 0 || (other - wanted).norm() > 1e-6 * wanted.norm(), "{model:?} {t} {i} {j}: it is not symmetric");
+            }
+        }
     }
 }
 

@@ -180,7 +180,8 @@ pub fn create_buffers(device: &Device, buffers: &mut Buffers, model: &Model, mos
     for name in ["corner_forces", "corner_gradients"] {
         buffers.storage::<[f32; 4]>(name, Tet4::NODES * tets)?;
     }
-    let has_general_tangents = model.materials.iter().any(|material| material.tangent() == Tangent::General);
+    // Mixed ones are kept edge by edge here.
+    let has_general_tangents = model.materials.iter().any(|material| material.model.tangent() != Tangent::Warped);
     buffers.storage::<[[f32; 4]; 3]>("edge_tangents", if has_general_tangents { Tet4::EDGES * tets } else { 0 })?;
     buffers.storage::<BlockData>("blocks", model.pattern.n_blocks())?;
     buffers.storage::<[f32; 4]>("preconditioner", 3 * n + tiles.n_vectors())?;

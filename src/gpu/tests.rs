@@ -205,6 +205,40 @@ fn compare_elements(bench: &Bench) {
     assert!(force_error(&wrong) > 1e-4 && gradient_error(&wrong) > 2e-6, "{:e} {:e}", force_error(&wrong), gradient_error(&wrong));
 }
 
+/// Forces and matrix of every model where elements are flattened and turned inside out.
+#[test]
+fn inverted_elements_are_those_of_the_cpu() {
+    for mut bench in bars_of_two_materials() {
+        let model = bench.model.clone();
+        for (i, u) in scrambled(model.n_nodes(), 0.06, 3).into_iter().enumerate().filter(|(i, _)| !model.fixed[*i]) {
+            bench.state.displacements[i] = u;
+        }
+        let (high, low): (Vec<_>, Vec<_>) = bench.state.displacements.iter().map(split).unzip();
+        bench.buffers.write("displacements_hi", &high);
+        bench.buffers.write("displacements_lo", &low);
+        bench.assemble();
+        let n = model.tets.iter().filter(|tet| tet.material == 0).count();
+        let det = |tet: &crate::model::Tet| crate::elastic::deformation_gradient(tet, &bench.state.displacements).determinant();
+        assert!(model.tets[..n].iter().filter(|tet| det(tet) < 0.0).count() > n / 20);
+        let found = bench.vectors("corner_forces", 4 * n);
+        let forces = |state: &State| {
+            bench.cpu_elements(state).forces[..n].as_flattened().iter().map(|[x, y, z, _]| Vec3::new(*x, *y, *z)).collect::<Vec<_>>()
+        };
+        let error = relative_error(&found, &forces(&bench.state));
+        assert!(error < 1e-4, "{:?} {error:e}", model.materials[0].model);
+        let mut other = bench.state.clone();
+        other.displacements.iter_mut().for_each(|u| *u *= 1.001);
+        assert!(relative_error(&found, &forces(&other)) > 1e-4);
+        let blocks_found = blocks(&read(&bench.device, &bench.buffers, "blocks", model.pattern.n_blocks()).unwrap());
+        let mut wanted = bench.cpu_system().1.blocks;
+        for i in (0..model.n_nodes()).filter(|i| model.fixed[*i]) {
+            wanted[model.pattern.row(i)].fill(Mat3::zeros());
+        }
+        let error = relative_error(&columns(&blocks_found), &columns(&wanted));
+        assert!(error < 1e-4, "{:?} {error:e}", model.materials[0].model);
+    }
+}
+
 #[test]
 fn a_far_body_is_as_precise_as_a_near_one() {
     let mut bench = Bench::new(&bar([4, 2, 2], 0.0));

@@ -3,7 +3,7 @@
 use pulp::Simd;
 
 use super::{Lame, Material};
-use crate::math::lanes::{Lanes, Matrix, Row, plus, times, trace, transpose};
+use crate::math::lanes::{Lanes, Matrix, Row, Vector, plus, times, times_vector, trace, transpose};
 
 /// How an element is deformed at a point of its quadrature, and what it remembers there.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +23,20 @@ pub enum Tangent {
     /// [`warped_differential`] with the moduli at rest: an element keeps one vector for each node, and an edge gathers
     /// its block from those.
     Warped,
+    /// [`warped_differential`] without lambda, and `lambda (C : dG) C` with the derivative C of the volume change
+    /// ([`ConstitutiveModel::volume_change`]): an element keeps two vectors for each node.
+    Mixed,
     /// Any other: an element keeps a block for each of its edges, made of differentials along the shape gradients.
     General,
+}
+
+/// How much larger a point has become, as a model measures it: J, or the trace of a strain.
+#[derive(Clone, Copy, Debug)]
+pub struct VolumeChange<S: Simd> {
+    /// theta [-]
+    pub value: Lanes<S>,
+    /// d theta / d F
+    pub gradient: Matrix<S>,
 }
 
 /// A hyper-elastic solid: energy, first Piola-Kirchhoff stress and tangent at one point, for as many elements as the
@@ -37,6 +49,10 @@ pub enum Tangent {
 /// How it enters a step. At the start of a step the pass follows the rotation R of each element and calls
 /// [`Self::advance`]; both are kept when the step is accepted and dropped when it fails. Then the forces are those of
 /// [`Self::predicted_stress`], the matrix those of [`Self::differential`].
+///
+/// Locking. Elements of several points replace the volume change theta of their points by its mean
+/// (`materials-study.md` 3). So the energy must be that of [`Self::without_volume_energy`] plus a function U of theta,
+/// which is [`Self::volume_energy`]; but for inverted points of models that are expanded there.
 ///
 /// Preconditioning. The factor of the rest pose and the coarse spaces take the matrix for that of the rest pose,
 /// node by node turned by R. For [`Tangent::Warped`] that is true up to differences of rotation between neighbours,
@@ -79,6 +95,20 @@ pub trait ConstitutiveModel: Copy + Send + Sync + 'static {
     /// symmetric, positive semidefinite. It agrees with [`Self::derivative`] where nothing is strained.
     fn differential<S: Simd>(&self, at: &Self::Kinematics<S>, moduli: &Self::Moduli<S>, change: &Matrix<S>) -> Matrix<S>;
 
+    /// The block of two nodes with the shape gradients a and b [1/m]: its columns are `dP[e_c b^T] a` of
+    /// [`Self::differential`].
+    #[inline(always)]
+    fn block<S: Simd>(&self, at: &Self::Kinematics<S>, moduli: &Self::Moduli<S>, a: &Vector<S>, b: &Vector<S>) -> Matrix<S> {
+        let zero = a[0] * 0.0;
+        let mut columns = [[zero; 3]; 3];
+        for axis in 0..3 {
+            let mut change = [[zero; 3]; 3];
+            change[axis] = *b;
+            columns[axis] = times_vector(&self.differential(at, moduli, &change), a);
+        }
+        transpose(&columns)
+    }
+
     /// The change of the stress times the volume [J] that present rates of G predict. It differs from
     /// [`Self::differential`] in what resists a rotation of strained elements: predicted, that would eat the spin of
     /// a body (`materials-study.md` 0.2).
@@ -104,6 +134,14 @@ pub trait ConstitutiveModel: Copy + Send + Sync + 'static {
         let (stress, change) = (self.stress(volume, at), self.rate_differential(at, moduli, rates));
         [plus(&stress[0], time, &change[0]), plus(&stress[1], time, &change[1]), plus(&stress[2], time, &change[2])]
     }
+
+    /// The same model without its energy of volume changes: the first of Lame's parameters is 0 in it.
+    fn without_volume_energy(&self) -> Self;
+
+    fn volume_change<S: Simd>(&self, at: &Self::Kinematics<S>) -> VolumeChange<S>;
+
+    /// U, its slope and its curvature [J/m^3] at a volume change; a curvature that is negative is given as 0.
+    fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3];
 
     /// Takes what an element remembered when the last step was accepted to the start of the next step [s], G and R
     /// being those of that start.

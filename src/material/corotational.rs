@@ -3,7 +3,7 @@
 
 use pulp::Simd;
 
-use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, warped_differential};
+use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, VolumeChange, warped_differential};
 use crate::math::lanes::{Lanes, Matrix, plus, plus_identity, times, trace, transpose};
 
 /// With F = R S:  Psi = mu |S - I|^2 + lambda/2 tr(S - I)^2  (`elasticity.md` 3), where S stands for sym(R^T F) while
@@ -108,4 +108,26 @@ impl ConstitutiveModel for Corotational {
         let predicted = [plus(a, time, &rates[0]), plus(b, time, &rates[1]), plus(c, time, &rates[2])];
         self.stress(volume, &InFrame { deformation_gradient: predicted, ..*at })
     }
+
+    fn without_volume_energy(&self) -> Self {
+        Self { lame: Lame { lambda: 0.0, ..self.lame } }
+    }
+
+    /// tr(S - I), seen in the frame.
+    #[inline(always)]
+    fn volume_change<S: Simd>(&self, at: &InFrame<S>) -> VolumeChange<S> {
+        VolumeChange { value: trace(&times(&transpose(&at.rotation), &at.deformation_gradient)) + -3.0, gradient: at.rotation }
+    }
+
+    #[inline(always)]
+    fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3] {
+        quadratic(self.lame.lambda, change)
+    }
+}
+
+/// `k/2 x^2`, its slope and its curvature.
+#[inline(always)]
+pub(super) fn quadratic<S: Simd>(k: f64, x: Lanes<S>) -> [Lanes<S>; 3] {
+    let slope = x * k;
+    [x * slope * 0.5, slope, x * 0.0 + k]
 }

@@ -3,6 +3,7 @@
 
 use pulp::Simd;
 
+use super::corotational::quadratic;
 use super::principal::{Principal, StretchEnergy};
 use super::{Lame, Material};
 use crate::math::lanes::{Lanes, Matrix, Vector};
@@ -50,5 +51,21 @@ impl StretchEnergy for CorotationalEnergy {
     #[inline(always)]
     fn filtered<S: Simd>(eigenvalue: Lanes<S>) -> Lanes<S> {
         eigenvalue.max(0.0)
+    }
+
+    fn without_volume_energy(&self) -> Self {
+        Self { lame: Lame { lambda: 0.0, ..self.lame } }
+    }
+
+    /// tr(S - I).
+    #[inline(always)]
+    fn volume_change<S: Simd>(&self, s: &Vector<S>) -> (Lanes<S>, Vector<S>) {
+        let one = s[0] * 0.0 + 1.0;
+        (s[0] + s[1] + s[2] + -3.0, [one; 3])
+    }
+
+    #[inline(always)]
+    fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3] {
+        quadratic(self.lame.lambda, change)
     }
 }

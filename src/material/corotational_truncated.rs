@@ -4,7 +4,7 @@
 use pulp::Simd;
 
 use super::corotational::{Corotational, InFrame};
-use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent};
+use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, VolumeChange};
 use crate::math::lanes::{Lanes, Matrix, contract, plus, scaled};
 
 /// [`Corotational`], but for the matrix: `2 mu dF + lambda tr(R^T dF) R` (`elasticity.md` 3.1, T), the matrix of
@@ -66,5 +66,19 @@ impl ConstitutiveModel for CorotationalTruncated {
     #[inline(always)]
     fn derivative<S: Simd>(&self, volume: Lanes<S>, at: &InFrame<S>, change: &Matrix<S>) -> Matrix<S> {
         self.0.derivative(volume, at, change)
+    }
+
+    fn without_volume_energy(&self) -> Self {
+        Self(self.0.without_volume_energy())
+    }
+
+    #[inline(always)]
+    fn volume_change<S: Simd>(&self, at: &InFrame<S>) -> VolumeChange<S> {
+        self.0.volume_change(at)
+    }
+
+    #[inline(always)]
+    fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3] {
+        self.0.volume_energy(change)
     }
 }

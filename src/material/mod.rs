@@ -11,7 +11,7 @@ mod stretch_limit;
 #[cfg(test)]
 mod tests;
 
-pub use contract::{ConstitutiveModel, Deformation, Tangent, warped_differential};
+pub use contract::{ConstitutiveModel, Deformation, Tangent, VolumeChange, warped_differential};
 pub use corotational::InFrame;
 pub use mooney_rivlin::LEAST_J as MOONEY_RIVLIN_LEAST_J;
 pub use neo_hookean::LEAST_J as NEO_HOOKEAN_LEAST_J;
@@ -125,6 +125,24 @@ macro_rules! models {
                 match self { $(Self::$model(model) => to_matrix(&model.derivative(Lanes::from(1.0), &model.kinematics(at), &from_matrix(change)))),* }
             }
 
+            /// The same without its energy of volume changes.
+            pub fn without_volume_energy(&self) -> Self {
+                match self { $(Self::$model(model) => Self::$model(model.without_volume_energy())),* }
+            }
+
+            /// The volume change of one point and its derivative by F.
+            pub fn volume_change(&self, at: &Deformation<Scalar>) -> (f64, Mat3) {
+                match self { $(Self::$model(model) => {
+                    let change = model.volume_change(&model.kinematics(at));
+                    (change.value.into(), to_matrix(&change.gradient))
+                }),* }
+            }
+
+            /// U, its slope and its curvature [J/m^3] at a volume change.
+            pub fn volume_energy(&self, change: f64) -> [f64; 3] {
+                match self { $(Self::$model(model) => model.volume_energy(Lanes::<Scalar>::from(change)).map(f64::from)),* }
+            }
+
             pub fn visit<V: Visitor>(self, visitor: V) -> V::Output {
                 match self { $(Self::$model(model) => visitor.visit(model)),* }
             }
@@ -157,11 +175,6 @@ impl Material {
     pub fn lame(&self) -> Lame {
         let (e, nu) = (self.young_modulus, self.poisson_ratio);
         Lame { mu: e / (2.0 * (1.0 + nu)), lambda: e * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)) }
-    }
-
-    /// Of all that an element of this material has.
-    pub fn tangent(&self) -> Tangent {
-        if self.stretch_limits.is_some() { Tangent::General } else { self.model.tangent() }
     }
 
     /// Rows of four numbers that an element remembers beside its rotation: those of its model, then those of its

@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use super::principal::{Principal, StretchEnergy};
+use super::principal::{Principal, StretchEnergy, cofactors, logarithmic};
 use super::{Lame, Material};
 use crate::math::lanes::{Lanes, Matrix, Vector, dot};
 
@@ -22,33 +22,22 @@ pub struct MooneyRivlinEnergy {
 pub const LEAST_J: f64 = 0.7;
 
 impl MooneyRivlinEnergy {
-    /// U, U', U'' of `J = s_0 s_1 s_2`.
+    fn of(lame: Lame, mu_2: f64) -> Self {
+        Self { lame, mu_1: lame.mu - mu_2, mu_2 }
+    }
+
+    /// U, U', U''.
     #[inline(always)]
     fn volumetric<S: Simd>(&self, s: &Vector<S>) -> [Lanes<S>; 3] {
-        let (linear, square) = (self.mu_1 + 2.0 * self.mu_2, self.lame.lambda - 2.0 * self.mu_2);
-        let j = s[0] * s[1] * s[2];
-        let inside = j.max(LEAST_J);
-        let (log, inverse) = (inside.map(f64::ln), inside.inverse());
-        let value = log * (log * (0.5 * square) + -linear);
-        let slope = (log * square + -linear) * inverse;
-        let curvature = (-(log * square) + (linear + square)) * inverse * inverse;
-        // Zero where J is inside.
-        let below = j - inside;
-        [value + below * (slope + below * curvature * 0.5), slope + below * curvature, curvature]
+        let numbers = [-(self.mu_1 + 2.0 * self.mu_2), self.lame.lambda - 2.0 * self.mu_2];
+        logarithmic(numbers, LEAST_J, s[0] * s[1] * s[2])
     }
-}
-
-/// `dJ/ds`: products of two stretches.
-#[inline(always)]
-fn volume_gradient<S: Simd>(s: &Vector<S>) -> Vector<S> {
-    [s[1] * s[2], s[2] * s[0], s[0] * s[1]]
 }
 
 impl StretchEnergy for MooneyRivlinEnergy {
     fn new(material: &Material) -> Self {
         let lame = material.lame();
-        let mu_2 = material.mooney_share * lame.mu;
-        Self { lame, mu_1: lame.mu - mu_2, mu_2 }
+        Self::of(lame, material.mooney_share * lame.mu)
     }
 
     fn lame(&self) -> Lame {
@@ -57,13 +46,13 @@ impl StretchEnergy for MooneyRivlinEnergy {
 
     #[inline(always)]
     fn energy<S: Simd>(&self, s: &Vector<S>) -> Lanes<S> {
-        let (c, [value, ..]) = (volume_gradient(s), self.volumetric(s));
+        let (c, [value, ..]) = (cofactors(s), self.volumetric(s));
         (dot(s, s) + -3.0) * (0.5 * self.mu_1) + (dot(&c, &c) + -3.0) * (0.5 * self.mu_2) + value
     }
 
     #[inline(always)]
     fn gradient<S: Simd>(&self, s: &Vector<S>) -> Vector<S> {
-        let (c, [_, slope, _], squares) = (volume_gradient(s), self.volumetric(s), dot(s, s));
+        let (c, [_, slope, _], squares) = (cofactors(s), self.volumetric(s), dot(s, s));
         let mut p = c;
         for i in 0..3 {
             p[i] = s[i] * ((squares - s[i] * s[i]) * self.mu_2 + self.mu_1) + slope * c[i];
@@ -73,7 +62,7 @@ impl StretchEnergy for MooneyRivlinEnergy {
 
     #[inline(always)]
     fn hessian<S: Simd>(&self, s: &Vector<S>) -> Matrix<S> {
-        let (c, [_, slope, curvature], squares) = (volume_gradient(s), self.volumetric(s), dot(s, s));
+        let (c, [_, slope, curvature], squares) = (cofactors(s), self.volumetric(s), dot(s, s));
         let mut h = [c; 3];
         for i in 0..3 {
             for j in 0..3 {
@@ -82,5 +71,21 @@ impl StretchEnergy for MooneyRivlinEnergy {
             }
         }
         h
+    }
+
+    fn without_volume_energy(&self) -> Self {
+        Self::of(Lame { lambda: 0.0, ..self.lame }, self.mu_2)
+    }
+
+    #[inline(always)]
+    fn volume_change<S: Simd>(&self, s: &Vector<S>) -> (Lanes<S>, Vector<S>) {
+        (s[0] * s[1] * s[2], cofactors(s))
+    }
+
+    /// `lambda/2 (ln J)^2`.
+    #[inline(always)]
+    fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3] {
+        let [value, slope, curvature] = logarithmic([0.0, self.lame.lambda], LEAST_J, change);
+        [value, slope, curvature.max(0.0)]
     }
 }

@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use super::principal::{Principal, StretchEnergy};
+use super::principal::{Principal, StretchEnergy, cofactors, logarithmic};
 use super::{Lame, Material};
 use crate::math::lanes::{Lanes, Matrix, Vector, choose, dot, plus, scaled, times_vector, transpose};
 
@@ -248,6 +248,22 @@ impl StretchEnergy for NeoHookeanEnergy {
         }
         let found = self.hessian_beyond(&Ray::new(s));
         [choose(beyond, &found[0], &inside[0]), choose(beyond, &found[1], &inside[1]), choose(beyond, &found[2], &inside[2])]
+    }
+
+    fn without_volume_energy(&self) -> Self {
+        Self { lame: Lame { lambda: 0.0, ..self.lame } }
+    }
+
+    #[inline(always)]
+    fn volume_change<S: Simd>(&self, s: &Vector<S>) -> (Lanes<S>, Vector<S>) {
+        (s[0] * s[1] * s[2], cofactors(s))
+    }
+
+    /// `lambda/2 (ln J)^2`.
+    #[inline(always)]
+    fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3] {
+        let [value, slope, curvature] = logarithmic([0.0, self.lame.lambda], LEAST_J, change);
+        [value, slope, curvature.max(0.0)]
     }
 }
 

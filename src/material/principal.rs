@@ -3,8 +3,8 @@
 
 use pulp::Simd;
 
-use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent};
-use crate::math::lanes::{Lanes, Matrix, Vector, dot, plus_identity, scaled};
+use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, VolumeChange};
+use crate::math::lanes::{Lanes, Matrix, Vector, choose, dot, plus_identity, scaled, times, times_vector, transpose};
 use crate::math::singular::{Singular, of_eigenvalues};
 
 /// Energy density of an isotropic solid as a function of its principal stretches s, the signed singular values of F
@@ -24,6 +24,15 @@ pub trait StretchEnergy: Copy + Send + Sync + 'static {
     /// d2Psi/ds2 [Pa].
     fn hessian<S: Simd>(&self, s: &Vector<S>) -> Matrix<S>;
 
+    /// See [`ConstitutiveModel::without_volume_energy`].
+    fn without_volume_energy(&self) -> Self;
+
+    /// The volume change theta and its derivative by the stretches.
+    fn volume_change<S: Simd>(&self, s: &Vector<S>) -> (Lanes<S>, Vector<S>);
+
+    /// See [`ConstitutiveModel::volume_energy`].
+    fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3];
+
     /// What the matrix of a step takes of an eigenvalue of the tangent. The absolute value needs no parameter and no
     /// hard start ended without numbers; cut off at zero, directions of volume are soft where J is small and a step
     /// overshoots it by orders (`materials-study.md` 0.1 and 1).
@@ -41,6 +50,8 @@ pub struct Principal<E>(E);
 /// diagonal `H diag(M)`, and beside it `even` times the symmetric part of M and `odd` times its skew part.
 #[derive(Clone, Copy, Debug)]
 pub struct PrincipalModuli<S: Simd> {
+    /// p
+    stress: Vector<S>,
     /// H
     along: Matrix<S>,
     /// (p_i - p_j) / (s_i - s_j) of the pairs [`PAIRS`].
@@ -53,6 +64,8 @@ pub struct PrincipalModuli<S: Simd> {
 const PAIRS: [[usize; 2]; 3] = [[0, 1], [0, 2], [1, 2]];
 /// Stretches that are nearer to each other are taken for equal in the differences of stresses.
 const EQUAL: f64 = 1e-6;
+/// Minors that are smaller than this part of their scale may be those of an indefinite matrix.
+const LEAST_PART: f64 = 1e-9;
 /// Bound on the odd modulus, where two stretches sum to zero, as a part of mu + lambda.
 const MAX_ODD: f64 = 1e6;
 
@@ -75,7 +88,7 @@ impl<E: StretchEnergy> Principal<E> {
             odd[k] = ratio.max(-most).min(zero + most) * volume;
         }
         let along = [scaled(&hessian[0], volume), scaled(&hessian[1], volume), scaled(&hessian[2], volume)];
-        PrincipalModuli { along, even, odd }
+        PrincipalModuli { stress: scaled(&p, volume), along, even, odd }
     }
 }
 
@@ -121,15 +134,13 @@ impl<E: StretchEnergy> ConstitutiveModel for Principal<E> {
 
     #[inline(always)]
     fn stress<S: Simd>(&self, volume: Lanes<S>, at: &Singular<S>) -> Matrix<S> {
-        let p = scaled(&self.0.gradient(&at.values), volume);
-        let zero = volume * 0.0;
-        at.out_of_frame(&[[p[0], zero, zero], [zero, p[1], zero], [zero, zero, p[2]]])
+        at.out_of_frame(&diagonal(&scaled(&self.0.gradient(&at.values), volume)))
     }
 
     #[inline(always)]
     fn moduli<S: Simd>(&self, volume: Lanes<S>, at: &Singular<S>) -> PrincipalModuli<S> {
         let mut moduli = self.exact_moduli(volume, &at.values);
-        moduli.along = of_eigenvalues(&moduli.along, E::filtered);
+        moduli.along = filtered(&moduli.along, E::filtered);
         for k in 0..3 {
             moduli.even[k] = E::filtered(moduli.even[k]);
             // Absolute values here would stiffen what is compressed and turns.
@@ -143,6 +154,27 @@ impl<E: StretchEnergy> ConstitutiveModel for Principal<E> {
         at.out_of_frame(&moduli.times(&at.in_frame(change)))
     }
 
+    /// In the frame of the singular vectors, with x = V^T a and y = V^T b, the block has the entries
+    /// `H_cc x_c y_c + sum_l (even + odd)_cl / 2 x_l y_l` and `H_rc x_r y_c + (even - odd)_rc / 2 x_c y_r`.
+    #[inline(always)]
+    fn block<S: Simd>(&self, at: &Singular<S>, moduli: &PrincipalModuli<S>, a: &Vector<S>, b: &Vector<S>) -> Matrix<S> {
+        let (x, y) = (times_vector(&at.right, a), times_vector(&at.right, b));
+        let mut block = moduli.along;
+        for r in 0..3 {
+            for c in 0..3 {
+                block[r][c] = block[r][c] * x[r] * y[c];
+            }
+        }
+        for (k, [i, j]) in PAIRS.into_iter().enumerate() {
+            let (sum, difference) = ((moduli.even[k] + moduli.odd[k]) * 0.5, (moduli.even[k] - moduli.odd[k]) * 0.5);
+            block[i][i] = block[i][i] + sum * x[j] * y[j];
+            block[j][j] = block[j][j] + sum * x[i] * y[i];
+            block[i][j] = block[i][j] + difference * x[j] * y[i];
+            block[j][i] = block[j][i] + difference * x[i] * y[j];
+        }
+        times(&times(&transpose(&at.left), &block), &at.left)
+    }
+
     #[inline(always)]
     fn rate_differential<S: Simd>(&self, at: &Singular<S>, moduli: &PrincipalModuli<S>, rates: &Matrix<S>) -> Matrix<S> {
         let odd = scaled(&moduli.odd, moduli.odd[0] * 0.0);
@@ -150,7 +182,84 @@ impl<E: StretchEnergy> ConstitutiveModel for Principal<E> {
     }
 
     #[inline(always)]
+    fn predicted_stress<S: Simd>(
+        &self,
+        _: Lanes<S>,
+        at: &Singular<S>,
+        moduli: &PrincipalModuli<S>,
+        rates: &Matrix<S>,
+        time: Lanes<S>,
+    ) -> Matrix<S> {
+        let odd = scaled(&moduli.odd, time * 0.0);
+        let mut stress = PrincipalModuli { odd, ..*moduli }.times(&at.in_frame(rates));
+        for r in 0..3 {
+            stress[r] = scaled(&stress[r], time);
+            stress[r][r] = stress[r][r] + moduli.stress[r];
+        }
+        at.out_of_frame(&stress)
+    }
+
+    #[inline(always)]
     fn derivative<S: Simd>(&self, volume: Lanes<S>, at: &Singular<S>, change: &Matrix<S>) -> Matrix<S> {
         at.out_of_frame(&self.exact_moduli(volume, &at.values).times(&at.in_frame(change)))
     }
+
+    fn without_volume_energy(&self) -> Self {
+        Self(self.0.without_volume_energy())
+    }
+
+    #[inline(always)]
+    fn volume_change<S: Simd>(&self, at: &Singular<S>) -> VolumeChange<S> {
+        let (value, gradient) = self.0.volume_change(&at.values);
+        VolumeChange { value, gradient: at.out_of_frame(&diagonal(&gradient)) }
+    }
+
+    #[inline(always)]
+    fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3] {
+        self.0.volume_energy(change)
+    }
+}
+
+/// A symmetric matrix with its eigenvalues filtered: itself where it is positive definite (by the signs of its minors),
+/// as it is nearly everywhere.
+#[inline(always)]
+fn filtered<S: Simd>(h: &Matrix<S>, filter: impl Fn(Lanes<S>) -> Lanes<S>) -> Matrix<S> {
+    let cofactors = crate::math::lanes::cofactors(h);
+    let size = h[0][0] + h[1][1] + h[2][2];
+    let margins = [
+        h[0][0] - size * LEAST_PART,
+        cofactors[2][2] - size * size * LEAST_PART,
+        dot(&h[0], &cofactors[0]) - size * size * size * LEAST_PART,
+    ];
+    let definite = margins[0].min(margins[1]).min(margins[2]);
+    if (-definite).largest() < 0.0 {
+        return *h;
+    }
+    let found = of_eigenvalues(h, filter);
+    [choose(definite, &h[0], &found[0]), choose(definite, &h[1], &found[1]), choose(definite, &h[2], &found[2])]
+}
+
+#[inline(always)]
+fn diagonal<S: Simd>(d: &Vector<S>) -> Matrix<S> {
+    let zero = d[0] * 0.0;
+    [[d[0], zero, zero], [zero, d[1], zero], [zero, zero, d[2]]]
+}
+
+/// `dJ/ds`: products of two stretches.
+#[inline(always)]
+pub(super) fn cofactors<S: Simd>(s: &Vector<S>) -> Vector<S> {
+    [s[1] * s[2], s[2] * s[0], s[0] * s[1]]
+}
+
+/// `linear ln J + square/2 (ln J)^2`, its slope and its curvature; below J = `least` their expansion of second order.
+#[inline(always)]
+pub(super) fn logarithmic<S: Simd>([linear, square]: [f64; 2], least: f64, j: Lanes<S>) -> [Lanes<S>; 3] {
+    let inside = j.max(least);
+    let (log, inverse) = (inside.map(f64::ln), inside.inverse());
+    let value = log * (log * (0.5 * square) + linear);
+    let slope = (log * square + linear) * inverse;
+    let curvature = (-(log * square) + (square - linear)) * inverse * inverse;
+    // Zero where J is inside.
+    let below = j - inside;
+    [value + below * (slope + below * curvature * 0.5), slope + below * curvature, curvature]
 }

@@ -3,9 +3,10 @@
 
 use pulp::Simd;
 
+use super::corotational::quadratic;
 use super::principal::{Principal, StretchEnergy};
 use super::{Lame, Material};
-use crate::math::lanes::{Lanes, Matrix, Vector};
+use crate::math::lanes::{Lanes, Matrix, Vector, dot};
 
 pub type StVenantKirchhoff = Principal<StVenantKirchhoffEnergy>;
 
@@ -58,5 +59,20 @@ impl StretchEnergy for StVenantKirchhoffEnergy {
             h[i][i] = h[i][i] + stress[i] + s[i] * s[i] * (2.0 * self.lame.mu);
         }
         h
+    }
+
+    fn without_volume_energy(&self) -> Self {
+        Self { lame: Lame { lambda: 0.0, ..self.lame } }
+    }
+
+    /// tr(E).
+    #[inline(always)]
+    fn volume_change<S: Simd>(&self, s: &Vector<S>) -> (Lanes<S>, Vector<S>) {
+        ((dot(s, s) + -3.0) * 0.5, *s)
+    }
+
+    #[inline(always)]
+    fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3] {
+        quadratic(self.lame.lambda, change)
     }
 }

@@ -3,7 +3,8 @@
 
 use pulp::Simd;
 
-use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent};
+use super::corotational::quadratic;
+use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, VolumeChange};
 use crate::math::lanes::{Lanes, Matrix, cofactors, contract, cross, dot, plus, plus_identity, times, transpose};
 
 /// `Psi = mu/2 (|F|^2 - 3) + l/2 (J - a)^2 - l/2 (1 - a)^2` with `l = lambda + mu`, `a = 1 + mu/l` [Smith, de Goes and
@@ -28,16 +29,21 @@ pub struct WithCofactors<S: Simd> {
     determinant: Lanes<S>,
 }
 
+impl StableNeoHookean {
+    fn of(lame: Lame) -> Self {
+        let volumetric = lame.lambda + lame.mu;
+        Self { lame, volumetric, rest: 1.0 + lame.mu / volumetric }
+    }
+}
+
 impl ConstitutiveModel for StableNeoHookean {
-    const TANGENT: Tangent = Tangent::General;
+    const TANGENT: Tangent = Tangent::Mixed;
     type Kinematics<S: Simd> = WithCofactors<S>;
     /// mu and lambda times the volume [J].
     type Moduli<S: Simd> = [Lanes<S>; 2];
 
     fn new(material: &Material) -> Self {
-        let lame = material.lame();
-        let volumetric = lame.lambda + lame.mu;
-        Self { lame, volumetric, rest: 1.0 + lame.mu / volumetric }
+        Self::of(material.lame())
     }
 
     fn lame(&self) -> Lame {
@@ -94,6 +100,21 @@ impl ConstitutiveModel for StableNeoHookean {
         let l = volume * self.volumetric;
         let found = combined(change, volume * self.lame.mu, &at.cofactors, contract(&at.cofactors, change) * l);
         combined(&found, one, &changes, (at.determinant + -self.rest) * l)
+    }
+
+    /// `mu/2 (|F|^2 - 3) - mu (J - 1) + mu/2 (J - 1)^2`; the volume has lambda/2 (J - 1)^2.
+    fn without_volume_energy(&self) -> Self {
+        Self::of(Lame { lambda: 0.0, ..self.lame })
+    }
+
+    #[inline(always)]
+    fn volume_change<S: Simd>(&self, at: &WithCofactors<S>) -> VolumeChange<S> {
+        VolumeChange { value: at.determinant, gradient: at.cofactors }
+    }
+
+    #[inline(always)]
+    fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3] {
+        quadratic(self.lame.lambda, change + -1.0)
     }
 }
 

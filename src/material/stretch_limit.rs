@@ -80,6 +80,22 @@ impl StretchEnergy for Excess {
         hessian
     }
 
+    /// It has none.
+    fn without_volume_energy(&self) -> Self {
+        *self
+    }
+
+    #[inline(always)]
+    fn volume_change<S: pulp::Simd>(&self, s: &Vector<S>) -> (Lanes<S>, Vector<S>) {
+        let one = s[0] * 0.0 + 1.0;
+        (s[0] + s[1] + s[2] + -3.0, [one, one, one])
+    }
+
+    #[inline(always)]
+    fn volume_energy<S: pulp::Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3] {
+        [change * 0.0; 3]
+    }
+
     /// Nothing is negative but what turns.
     #[inline(always)]
     fn filtered<S: pulp::Simd>(eigenvalue: Lanes<S>) -> Lanes<S> {

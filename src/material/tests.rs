@@ -346,3 +346,26 @@ fn limits_of_stretch_are_stiff_and_smooth() {
     let pulled = |s: f64| energy(&Case { g: Mat3::from_diagonal(&Vec3::new(s - 1.0, 0.0, 0.0)), r: Mat3::identity() });
     assert!(pulled(1.2) == 0.0 && pulled(0.7) == 0.0 && (pulled(1.3) - 0.5 * 10.0 * E * 0.01).abs() < 1e-6 * E);
 }
+
+/// Energy and stress are those without volume changes and those of U; where a model is not expanded.
+#[test]
+fn the_energy_of_volume_changes_stands_apart() {
+    for material in materials() {
+        let mut seen = 0.0_f64;
+        for case in scrambled().iter().filter(|case| (case.g + Mat3::identity()).determinant() > 0.7) {
+            let rest = material.without_volume_energy();
+            let (theta, gradient) = case.at(|at| material.volume_change(at));
+            let [energy, slope, curvature] = material.volume_energy(theta);
+            let whole = case.at(|at| material.energy(at));
+            assert!((case.at(|at| rest.energy(at)) + energy - whole).abs() < 1e-9 * E, "{material:?}");
+            let stress = case.at(|at| material.stress(at));
+            assert!((case.at(|at| rest.stress(at)) + gradient * slope - stress).amax() < 1e-9 * E, "{material:?}");
+            let [before, after] = [-1e-5, 1e-5].map(|step| material.volume_energy(theta + step));
+            assert!(
+                ((after[0] - before[0]) / 2e-5 - slope).abs() < 1e-7 * E && ((after[1] - before[1]) / 2e-5 - curvature).abs() < 1e-6 * E
+            );
+            seen = seen.max(energy);
+        }
+        assert!(seen > 1e-3 * E, "{material:?}: volumes change");
+    }
+}

@@ -6,8 +6,9 @@ use super::lanes::{Lanes, Matrix, Vector, choose, cross, dot, minus, plus, scale
 
 /// Most sweeps of rotations; four or five are usual.
 const MAX_SWEEPS: usize = 12;
-/// Square of the cosine between two columns, or of an entry beside the diagonal as a part of the matrix, that is none.
-const NEGLIGIBLE2: f64 = 1e-31;
+/// Square of the cosine between two columns, or of an entry beside the diagonal as a part of the matrix, of which the
+/// next sweep leaves nothing: it converges quadratically.
+const LAST2: f64 = 1e-15;
 /// What divides nothing by nothing.
 const TINY: f64 = 1e-150;
 
@@ -30,12 +31,13 @@ impl<S: Simd> Singular<S> {
         let zero = f[0][0] * 0.0;
         let mut columns = transpose(f);
         let mut right = [[zero + 1.0, zero, zero], [zero, zero + 1.0, zero], [zero, zero, zero + 1.0]];
+        let mut unsettled = zero + 1.0;
         for _ in 0..MAX_SWEEPS {
-            let (mut next, mut next_right, mut unsettled) = (columns, right, zero);
+            let (mut next, mut next_right, mut again) = (columns, right, zero);
             for [p, q] in [[0, 1], [0, 2], [1, 2]] {
                 let (a, b, c) = (dot(&next[p], &next[p]), dot(&next[q], &next[q]), dot(&next[p], &next[q]));
-                let skew = c * c - a * b * NEGLIGIBLE2;
-                unsettled = skew.choose(zero + 1.0, unsettled);
+                let skew = c * c - a * b * LAST2;
+                again = skew.choose(zero + 1.0, again);
                 let turn = Turn::diagonalising(b - a, c);
                 turn.apply(&mut next, p, q);
                 turn.apply(&mut next_right, p, q);
@@ -45,6 +47,7 @@ impl<S: Simd> Singular<S> {
                 columns[k] = choose(unsettled, &next[k], &columns[k]);
                 right[k] = choose(unsettled, &next_right[k], &right[k]);
             }
+            unsettled = unsettled.min(again);
             if unsettled.largest() <= 0.0 {
                 break;
             }
@@ -87,13 +90,10 @@ pub fn of_eigenvalues<S: Simd>(a: &Matrix<S>, f: impl Fn(Lanes<S>) -> Lanes<S>) 
     let zero = a[0][0] * 0.0;
     let mut h = *a;
     let mut vectors = [[zero + 1.0, zero, zero], [zero, zero + 1.0, zero], [zero, zero, zero + 1.0]];
+    let mut unsettled = zero + 1.0;
     for _ in 0..MAX_SWEEPS {
         let norm2 = dot(&h[0], &h[0]) + dot(&h[1], &h[1]) + dot(&h[2], &h[2]);
-        let beside = h[0][1] * h[0][1] + h[0][2] * h[0][2] + h[1][2] * h[1][2];
-        let unsettled = beside - norm2 * NEGLIGIBLE2;
-        if unsettled.largest() <= 0.0 {
-            break;
-        }
+        let again = h[0][1] * h[0][1] + h[0][2] * h[0][2] + h[1][2] * h[1][2] - norm2 * LAST2;
         let (mut next, mut next_vectors) = (h, vectors);
         for [p, q] in [[0, 1], [0, 2], [1, 2]] {
             let turn = Turn::diagonalising(next[q][q] - next[p][p], next[p][q]);
@@ -106,6 +106,10 @@ pub fn of_eigenvalues<S: Simd>(a: &Matrix<S>, f: impl Fn(Lanes<S>) -> Lanes<S>) 
         for k in 0..3 {
             h[k] = choose(unsettled, &next[k], &h[k]);
             vectors[k] = choose(unsettled, &next_vectors[k], &vectors[k]);
+        }
+        unsettled = unsettled.min(again);
+        if unsettled.largest() <= 0.0 {
+            break;
         }
     }
     let mut sum = [[zero; 3]; 3];

@@ -149,6 +149,8 @@ fn neighbours_in_a_register_flow_on_their_own() {
         let (mut found, mut states, mut single) = (Elements::default(), states.to_vec(), Tangents::<f32>::default());
         let groups = TetGroups::new(tets, &materials);
         groups.pass::<_, true>(&mut states, &motions, 0.01, &mut found.forces, &mut found.tangents);
+        // Once more, into the same places.
+        groups.pass::<_, false>(&mut states, &motions, 0.01, &mut found.forces, &mut found.tangents);
         groups.pass::<_, false>(&mut states, &motions, 0.01, &mut found.forces, &mut single);
         (found, states, single)
     };

@@ -122,7 +122,11 @@ self_contact = "off"
 #[test]
 fn vibrations_die_away_by_their_damping_ratio() {
     let log_decrement = |flags: &[&str]| {
-        let flags = [&["material.soft.young_modulus=5e6", "simulation.time_step=0.0005", "simulation.gravity=[0,0,0]", "simulation.tolerance=1e-6"], flags].concat();
+        let flags = [
+            &["material.soft.young_modulus=5e6", "simulation.time_step=0.0005", "simulation.gravity=[0,0,0]", "simulation.tolerance=1e-6"],
+            flags,
+        ]
+        .concat();
         let mut simulation = simulation(BackendChoice::Cpu, BAR, &flags);
         let model = simulation.model().clone();
         // About the first mode of bending: the others are higher, and fade or stay small.
