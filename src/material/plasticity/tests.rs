@@ -82,17 +82,19 @@ fn published(creep: f64, time_step: f64) -> f64 {
 
 /// `materials-study.md` 5, columns "overstress, trace-free": yield, creep and maximum; peak stress [Pa] and residual.
 /// The study's law is linear in strains S - I, ours is not: they agree where strains are small, so that the loop is run
-/// with all strains 1e-5 times as large. At full size ours differs by what a strain of .3 is away from small.
+/// with all strains 1e-5 times as large. At full size (the last column, by a program of its own that knows the one axis
+/// only) logarithmic strains make the residual 0 to 4 % larger, and the peak stress, a nominal one of a bar that has
+/// thinned, 16 % less to 1 % more.
 #[test]
 fn a_bar_has_the_figures_of_the_study() {
     let table = [
-        ([0.05, 10.0, 1.0], [49629.9, 0.097285]),
-        ([0.05, 10.0, 0.1], [109175.0, 0.071621]),
-        ([0.05, 100.0, 1.0], [23937.4, 0.047875]),
-        ([0.1, 10.0, 1.0], [72820.0, 0.133138]),
+        ([0.05, 10.0, 1.0], [49629.9, 0.097285], [42727.05, 0.1000603]),
+        ([0.05, 10.0, 0.1], [109175.0, 0.071621], [91271.62, 0.0744947]),
+        ([0.05, 100.0, 1.0], [23937.4, 0.047875], [24104.84, 0.0494709]),
+        ([0.1, 10.0, 1.0], [72820.0, 0.133138], [65927.67, 0.1334150]),
     ];
     let (scale, dt) = (1e-5, 0.01);
-    for ([yield_strain, creep, max], wanted) in table {
+    for ([yield_strain, creep, max], wanted, at_full_size) in table {
         let small = Bar::new(MaterialModel::Corotational, [yield_strain * scale, published(creep, dt), max * scale]);
         let found = small.loaded(0.3, scale, dt);
         for (found, wanted) in [found.peak, found.residual].into_iter().zip(wanted) {
@@ -102,7 +104,9 @@ fn a_bar_has_the_figures_of_the_study() {
         let product = Bar::new(MaterialModel::Corotational, [yield_strain * scale, creep, max * scale]).loaded(0.3, scale, dt);
         assert!((product.peak / found.peak - 1.0).abs() > 1e-5 || max < 1.0, "{} {}", product.peak, found.peak);
         let full = Bar::new(MaterialModel::Corotational, [yield_strain, published(creep, dt), max]).loaded(0.3, 1.0, dt);
-        println!("full {yield_strain} {creep} {max}: {} {} {}", full.peak, full.residual, full.work);
+        for (found, wanted) in [full.peak, full.residual].into_iter().zip(at_full_size) {
+            assert!((found - wanted).abs() < 1e-6 * wanted, "{yield_strain} {creep} {max}: {found} {wanted}");
+        }
     }
     for (dt, wanted) in [(0.02, 0.092915), (0.005, 0.099436), (0.0025, 0.100501), (0.00125, 0.101031)] {
         let found = Bar::new(MaterialModel::Corotational, [0.05 * scale, published(10.0, dt), scale]).loaded(0.3, scale, dt);

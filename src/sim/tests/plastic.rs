@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use super::*;
 use crate::math::Mat3;
 
-/// What of F is left in each tet.
+/// F of each tet.
 fn deformations(simulation: &mut Simulation) -> Vec<Mat3> {
     let model = simulation.model().clone();
     let state = simulation.state().unwrap();
@@ -17,7 +17,7 @@ fn volume(simulation: &mut Simulation) -> f64 {
     model.tets.iter().zip(deformations(simulation)).map(|(tet, f)| tet.volume * f.determinant()).sum()
 }
 
-/// A scene of the gallery, run to its end; the steps, and those that were accepted only for lack of work.
+/// A scene of the gallery, run to its end on the CPU.
 fn run(name: &str, flags: &[&str]) -> Simulation {
     let flags: Vec<String> = flags.iter().map(|flag| flag.to_string()).collect();
     let built = build(&Scene::load(name, &flags).unwrap()).unwrap();
@@ -30,7 +30,7 @@ fn run(name: &str, flags: &[&str]) -> Simulation {
     simulation
 }
 
-/// Greatest change of the gap between two nodes at rest, as a part of it: what is left of a deformation, wherever it is.
+/// Greatest strain of a tet in any direction.
 fn left(simulation: &mut Simulation) -> f64 {
     let strain = |f: Mat3| ((f.transpose() * f).symmetric_eigenvalues().map(f64::sqrt).add_scalar(-1.0)).amax();
     deformations(simulation).into_iter().map(strain).fold(0.0, f64::max)
@@ -159,39 +159,5 @@ fn vibrations_die_away_by_their_damping_ratio() {
         println!("{flags:?}: zeta {zeta:.5}, measured {found:.5}, of the step {:.5}, {frequency:.3} Hz", of_step / (2.0 * PI));
         assert!((found - zeta).abs() < 0.04 * zeta, "{found} {zeta}");
         assert!(zeta > 0.02);
-    }
-}
-
-#[test]
-#[ignore]
-fn tune() {
-    let (path, flags) = (std::env::var("SCENE").unwrap(), std::env::var("FLAGS").unwrap_or_default());
-    let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-    let built = build(&Scene::load(&path, &flags).unwrap()).unwrap();
-    let n = built.n_steps(built.recording.seconds);
-    let options = Options { backend: Some(BackendChoice::Cpu), ..Options::default() };
-    let mut simulation = Simulation::new(built, &options).unwrap();
-    let every: u64 = std::env::var("EVERY").ok().and_then(|t| t.parse().ok()).unwrap_or(20);
-    for step in 0..n {
-        let clock = std::time::Instant::now();
-        let report = simulation.step().unwrap();
-        let ms = clock.elapsed().as_secs_f64() * 1e3;
-        if step % every == 0 || step + 1 == n || !report.converged {
-            let model = simulation.model().clone();
-            let v = volume(&mut simulation) / model.bodies[0].volume;
-            let l = left(&mut simulation);
-            let x = model.surface_positions(&simulation.state().unwrap().positions(&model));
-            let (low, high) = x.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x.y), b.max(x.y)));
-            println!(
-                "{step} {ms:.1} ms converged {} volume {v:.5} strain {l:.4} y {low:.4} .. {high:.4} {:?}",
-                report.converged, report.contact
-            );
-            if let Ok(out) = std::env::var("DUMP") {
-                let mut text = String::new();
-                x.iter().for_each(|x| text += &format!("v {} {} {}\n", x.x, x.y, x.z));
-                model.surface.triangles.iter().for_each(|t| text += &format!("f {} {} {}\n", t[0], t[1], t[2]));
-                std::fs::write(format!("{out}_{step}.obj"), text).unwrap();
-            }
-        }
     }
 }
