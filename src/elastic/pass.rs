@@ -377,8 +377,8 @@ impl Flow {
 
 #[inline(always)]
 fn add(sum: &mut [f64; 4], x: [f64; 4]) {
-    for k in 0..4 {
-        sum[k] += x[k];
+    for (sum, x) in sum.iter_mut().zip(x) {
+        *sum += x;
     }
 }
 
