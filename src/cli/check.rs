@@ -60,6 +60,10 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
         if body.has_own_collision {
             say!("{}: touches with {} triangles of its own", body.name, body.collision_triangles.len());
         }
+        for material in model.damping_materials(body) {
+            let [a, b, c] = [1.0, 10.0, 100.0].map(|frequency| material.damping_ratio(frequency));
+            say!("{}: damping ratio of vibrations {a:.4} at 1 Hz, {b:.4} at 10 Hz, {c:.4} at 100 Hz (1 and more: no swing)", body.name);
+        }
     }
     for body in &model.rigid_bodies {
         let extent = Aabb::of(&body.vertices).extent();

@@ -61,6 +61,7 @@ pub struct EdgeTangents<T>(pub [[[T; 4]; 3]; Tet4::EDGES]);
 pub trait Precision: Copy + Default + Send + Sync {
     fn rounded(value: f64) -> Self;
     fn edges(blocks: &mut [EdgeBlock<Self>]) -> EdgeBlocks<'_>;
+    fn exact(self) -> f64;
 }
 
 impl Precision for f64 {
@@ -72,6 +73,11 @@ impl Precision for f64 {
     fn edges(blocks: &mut [EdgeBlock<f64>]) -> EdgeBlocks<'_> {
         EdgeBlocks::Double(blocks)
     }
+
+    #[inline(always)]
+    fn exact(self) -> f64 {
+        self
+    }
 }
 
 impl Precision for f32 {
@@ -82,6 +88,11 @@ impl Precision for f32 {
 
     fn edges(blocks: &mut [EdgeBlock<f32>]) -> EdgeBlocks<'_> {
         EdgeBlocks::Single(blocks)
+    }
+
+    #[inline(always)]
+    fn exact(self) -> f64 {
+        f64::from(self)
     }
 }
 

@@ -12,8 +12,8 @@ use super::patches::EdgeBlock;
 use super::registers::{Iterate, LANES, MAX_STATE_ROWS, NodeMotion, load, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
-use crate::material::{ConstitutiveModel, Deformation, Tangent, Visitor};
-use crate::math::lanes::{Lanes, Matrix, Row, dot, plus, plus_identity};
+use crate::material::{ConstitutiveModel, Deformation, PLASTIC_ROWS, Tangent, Visitor, plastic_change};
+use crate::math::lanes::{Lanes, Matrix, Row, dot, plus, plus_identity, times};
 
 /// Tets that a thread takes at once.
 const CHUNK: usize = 256;
@@ -81,7 +81,10 @@ impl TetGroups {
         for run in self.runs_of(&tets) {
             let own = run.tets.start.max(tets.start)..run.tets.end.min(tets.end);
             let gains = &mut gains[own.start - tets.start..own.end - tets.start];
-            run.material.visit(OfRun { groups: self, way, run, tets: own, gains });
+            run.material.visit(OfRun { groups: self, way, run, tets: own.clone(), gains: &mut *gains, adds: false });
+            if let Some(limit) = run.stretch_limit {
+                OfRun { groups: self, way, run, tets: own, gains, adds: true }.visit(limit);
+            }
         }
     }
 
@@ -95,7 +98,18 @@ impl TetGroups {
             for run in self.runs_of(&tets) {
                 let own = run.tets.start.max(tets.start)..run.tets.end.min(tets.end);
                 let forces = &mut forces[own.start - tets.start..own.end - tets.start];
-                run.material.visit(ForcesOfRun { groups: self, states, motions, run, tets: own, forces });
+                run.material.visit(ForcesOfRun {
+                    groups: self,
+                    states,
+                    motions,
+                    run,
+                    tets: own.clone(),
+                    forces: &mut *forces,
+                    adds: false,
+                });
+                if let Some(limit) = run.stretch_limit {
+                    ForcesOfRun { groups: self, states, motions, run, tets: own, forces, adds: true }.visit(limit);
+                }
             }
         });
         if self.patches.is_none() {
@@ -116,7 +130,7 @@ impl TetGroups {
     pub fn are_quadratic(&self, tets: &Range<usize>) -> bool {
         let of_patches =
             self.patches.as_ref().is_none_or(|Patches { cells, tets10, .. }| cells.are_quadratic(tets) && tets10.are_quadratic(tets));
-        of_patches && self.runs_of(tets).iter().all(|run| run.material.visit(IsQuadratic))
+        of_patches && self.runs_of(tets).iter().all(|run| run.material.visit(IsQuadratic) && run.stretch_limit.is_none())
     }
 
     /// The runs that some consecutive tets belong to.
@@ -145,6 +159,8 @@ struct OfRun<'a> {
     run: &'a Run,
     tets: Range<usize>,
     gains: &'a mut [f64],
+    /// To what is there, instead of taking its place.
+    adds: bool,
 }
 
 impl Visitor for OfRun<'_> {
@@ -165,47 +181,57 @@ impl<M: ConstitutiveModel> WithSimd for Pass<'_, M> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { model, of: OfRun { groups, way, run, tets, gains } } = self;
+        let Self { model, of: OfRun { groups, way, run, tets, gains, adds } } = self;
         for first in (tets.start / S::F64_LANES * S::F64_LANES..tets.end).step_by(S::F64_LANES) {
             let gain = register::<M, S>(simd, &model, groups, &way, run, first);
             let (zero, mut lanes) = (gain * 0.0, [0.0; LANES]);
             store([gain, zero, zero, zero], &mut lanes, |lane, [gain, ..]| *lane = gain);
             // Lanes of other runs and those beyond the end are not kept.
             let kept = first.max(tets.start)..(first + S::F64_LANES).min(tets.end);
-            gains[kept.start - tets.start..kept.end - tets.start].copy_from_slice(&lanes[kept.start - first..kept.end - first]);
+            let (gains, lanes) = (&mut gains[kept.start - tets.start..kept.end - tets.start], &lanes[kept.start - first..kept.end - first]);
+            gains.iter_mut().zip(lanes).for_each(|(gain, lane)| *gain = if adds { *gain + lane } else { *lane });
         }
     }
 }
 
+/// What the tets of a register remember.
+struct Remembered<S: Simd> {
+    rotation: Row<S>,
+    state: [Row<S>; MAX_STATE_ROWS],
+    /// U_p^-1 - I where the material flows ([`crate::material::Plasticity`]).
+    flowed: Option<Matrix<S>>,
+}
+
 /// Frames and rows of state of the tets from `first` on; lanes of other runs take the nearest tet of this one.
 #[inline(always)]
-fn remembered<M: ConstitutiveModel, S: Simd>(
-    simd: S,
-    groups: &TetGroups,
-    states: &[Quaternion],
-    run: &Run,
-    first: usize,
-) -> (Row<S>, [Row<S>; MAX_STATE_ROWS]) {
+fn remembered<M: ConstitutiveModel, S: Simd>(simd: S, groups: &TetGroups, states: &[Quaternion], run: &Run, first: usize) -> Remembered<S> {
     let tet = |lane: usize| (first + lane).clamp(run.tets.start, run.tets.end - 1);
+    let row_of = |lane: usize, row: usize| groups.n_tets + run.first_row + (tet(lane) - run.tets.start) * run.rows_of_tet + row;
     let mut state = [[Lanes::splat(simd, 0.0); 4]; MAX_STATE_ROWS];
     for (row, state) in state[..M::STATE_ROWS].iter_mut().enumerate() {
-        let of_tet = |lane: usize| (tet(lane) - run.tets.start) * M::STATE_ROWS + row;
-        *state = load(simd, |lane| states[groups.n_tets + run.first_row + of_tet(lane)]);
+        *state = load(simd, |lane| states[row_of(lane, row)]);
     }
-    (load(simd, |lane| states[tet(lane)]), state)
+    let flowed = run.plasticity.map(|_| {
+        let first = run.rows_of_tet - PLASTIC_ROWS;
+        plastic_change(&[load(simd, |lane| states[row_of(lane, first)]), load(simd, |lane| states[row_of(lane, first + 1)])])
+    });
+    Remembered { rotation: load(simd, |lane| states[tet(lane)]), state, flowed }
 }
 
 /// The gains of the tets from `first` on, a register of them.
 #[inline(always)]
 fn register<M: ConstitutiveModel, S: Simd>(simd: S, model: &M, groups: &TetGroups, way: &Way, run: &Run, first: usize) -> Lanes<S> {
     let (g, k) = (first / LANES, first % LANES / S::F64_LANES);
-    let element = groups.groups[g].register(simd, k);
+    let mut element = groups.groups[g].register(simd, k);
     let [displacements, velocities] = groups.groups[g].motions(simd, k, way.motions);
-    let gradient = Tet4::gradient(&element.gradients, &displacements);
+    let Remembered { rotation: mut q, state, flowed } = remembered::<M, S>(simd, groups, way.states, run, first);
+    let gradient = match &flowed {
+        None => Tet4::gradient(&element.gradients, &displacements),
+        Some(change) => element.reshape(change, &displacements),
+    };
     let rates = Tet4::gradient(&element.gradients, &velocities);
     let time = Lanes::splat(simd, way.time);
     let end: Matrix<S> = [plus(&gradient[0], time, &rates[0]), plus(&gradient[1], time, &rates[1]), plus(&gradient[2], time, &rates[2])];
-    let (mut q, state) = remembered::<M, S>(simd, groups, way.states, run, first);
     let (state, mut q_end) = (&state[..M::STATE_ROWS], q);
     if M::TANGENT != Tangent::Warped || way.turns_frames {
         q = rotation::follow(q, &plus_identity(&gradient));
@@ -220,6 +246,7 @@ fn register<M: ConstitutiveModel, S: Simd>(simd: S, model: &M, groups: &TetGroup
             let change = model.differential(&at, &model.moduli(element.volume, &at), &rates);
             let part = way.time / damping.time_step;
             let before = groups.gradient(simd, g, k, damping.velocities);
+            let before = flowed.map_or(before, |change| times(&before, &plus_identity(&change)));
             let along = |a: &Matrix<S>| dot(&change[0], &a[0]) + dot(&change[1], &a[1]) + dot(&change[2], &a[2]);
             let work = along(&before) * part + along(&rates) * (0.5 * damping.factor * part * part);
             work * (run.stiffness_damping * damping.time_step) + gain
@@ -236,6 +263,8 @@ struct ForcesOfRun<'a> {
     run: &'a Run,
     tets: Range<usize>,
     forces: &'a mut [CornerForces],
+    /// To what is there, instead of taking its place.
+    adds: bool,
 }
 
 impl Visitor for ForcesOfRun<'_> {
@@ -256,13 +285,16 @@ impl<M: ConstitutiveModel> WithSimd for ForcesPass<'_, M> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { model, of: ForcesOfRun { groups, states, motions, run, tets, forces } } = self;
+        let Self { model, of: ForcesOfRun { groups, states, motions, run, tets, forces, adds } } = self;
         for first in (tets.start / S::F64_LANES * S::F64_LANES..tets.end).step_by(S::F64_LANES) {
             let (g, k) = (first / LANES, first % LANES / S::F64_LANES);
-            let element = groups.groups[g].register(simd, k);
+            let mut element = groups.groups[g].register(simd, k);
             let [displacements, velocities] = groups.groups[g].motions(simd, k, motions);
-            let gradient = Tet4::gradient(&element.gradients, &displacements);
-            let (q, state) = remembered::<M, S>(simd, groups, states, run, first);
+            let Remembered { rotation: q, state, flowed } = remembered::<M, S>(simd, groups, states, run, first);
+            let gradient = match &flowed {
+                None => Tet4::gradient(&element.gradients, &displacements),
+                Some(change) => element.reshape(change, &displacements),
+            };
             let q = rotation::follow(q, &plus_identity(&gradient));
             let at = Deformation { gradient, rotation: rotation::matrices(&q), state: &state[..M::STATE_ROWS] };
             let at = model.kinematics(&at);
@@ -281,7 +313,11 @@ impl<M: ConstitutiveModel> WithSimd for ForcesPass<'_, M> {
                 store([x, y, z, zero], &mut lanes, |forces, force| forces[c] = force);
             }
             let kept = first.max(tets.start)..(first + S::F64_LANES).min(tets.end);
-            forces[kept.start - tets.start..kept.end - tets.start].copy_from_slice(&lanes[kept.start - first..kept.end - first]);
+            let (forces, lanes) =
+                (&mut forces[kept.start - tets.start..kept.end - tets.start], &lanes[kept.start - first..kept.end - first]);
+            for (place, force) in forces.as_flattened_mut().as_flattened_mut().iter_mut().zip(lanes.as_flattened().as_flattened()) {
+                *place = if adds { *place + force } else { *force };
+            }
         }
     }
 }

@@ -8,8 +8,8 @@ use pulp::{Arch, Simd, WithSimd};
 use super::patches::PatchGroups;
 use super::registers::{LANES, NodeMotion, as_rows_mut};
 use crate::element::{Cell, Element, ElementKind, Patch, Tet4};
-use crate::material::{Constitutive, Material, Tangent};
-use crate::math::lanes::{Lanes, Matrix};
+use crate::material::{Constitutive, ConstitutiveModel, Material, Plasticity, StretchLimit, Tangent};
+use crate::math::lanes::{Lanes, Matrix, plus, times_vector};
 use crate::model::{Model, Tet};
 
 /// Numbers of a tet in a group: the gradients of three corners and the volume.
@@ -48,6 +48,9 @@ pub(super) struct Run {
     /// Place of its first row of state among those of all runs.
     pub first_row: usize,
     pub rows_of_tet: usize,
+    pub plasticity: Option<Plasticity>,
+    /// What is laid over the model.
+    pub stretch_limit: Option<StretchLimit>,
 }
 
 /// Tets side by side; those beyond the end are the last one once more.
@@ -125,7 +128,8 @@ impl TetGroups {
 
     /// Some tets have a tangent of this form.
     pub(super) fn has_tangents(&self, tangent: Tangent) -> bool {
-        self.runs.iter().any(|run| run.material.model().tangent() == tangent)
+        let has = |run: &Run| run.material.model().tangent() == tangent || tangent == Tangent::General && run.stretch_limit.is_some();
+        self.runs.iter().any(has)
     }
 
     /// The gradient of node vectors (each followed by a zero) in the tets of the k-th register of group `g`.
@@ -159,19 +163,36 @@ fn runs(tets: &[Tet], materials: &[Material], tangled: &[bool]) -> Vec<Run> {
     for tets_of_run in tets.chunk_by(|a, b| a.material == b.material && is_tangled(a) == is_tangled(b)) {
         let first = runs.last().map_or(0, |run| run.tets.end);
         let material = &materials[tets_of_run[0].material as usize];
+        // The law of a tangled body is elastic; what flows keeps its rows meanwhile.
         let is_tangled = is_tangled(&tets_of_run[0]);
         let constitutive = Constitutive::new(&if is_tangled { material.recovering() } else { *material });
-        let rows_of_tet = material.model.state_rows();
+        let rows_of_tet = material.state_rows();
         runs.push(Run {
             tets: first..first + tets_of_run.len(),
             material: constitutive,
             stiffness_damping: material.stiffness_damping,
             first_row,
             rows_of_tet,
+            plasticity: material.plasticity.filter(|_| !is_tangled),
+            stretch_limit: material.stretch_limits.filter(|_| !is_tangled).map(|_| StretchLimit::new(material)),
         });
         first_row += rows_of_tet * tets_of_run.len();
     }
     runs
+}
+
+impl<S: Simd> Register<S> {
+    /// Measures the tets from the shape to which they would return, given U_p^-1 - I ([`Plasticity`]), whose volume is
+    /// the same; returns F_e - I.
+    #[inline(always)]
+    pub fn reshape(&mut self, change: &Matrix<S>, displacements: &<Tet4 as Element>::Vectors<S>) -> Matrix<S> {
+        let one = self.volume * 0.0 + 1.0;
+        for gradient in &mut self.gradients {
+            *gradient = plus(gradient, one, &times_vector(change, gradient));
+        }
+        let [a, b, c] = Tet4::gradient(&self.gradients, displacements);
+        [plus(&a, one, &change[0]), plus(&b, one, &change[1]), plus(&c, one, &change[2])]
+    }
 }
 
 impl Group {

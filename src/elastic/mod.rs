@@ -27,4 +27,4 @@ pub use node_rotations::NodeRotations;
 pub use registers::{Iterate, NodeMotion, gather_motions};
 pub use rest_pose::{Aggregates, Levels, RestBody, RestPoses, RestShape, SAMPLES, coarse_factors, stiffness};
 pub use rotation::{IDENTITY, MAX_STEPS as MAX_ROTATION_STEPS, Quaternion, TOLERANCE as ROTATION_TOLERANCE};
-pub use stress::{cauchy_stresses, deformation_gradient, strain_energy, von_mises};
+pub use stress::{cauchy_stresses, deformation_gradient, state_rows, strain_energy, von_mises};

@@ -9,8 +9,11 @@ use super::groups::{Register, Run, TetGroups};
 use super::registers::{Iterate, LANES, MAX_STATE_ROWS, NodeMotion, load, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
-use crate::material::{ConstitutiveModel, Deformation, Lame, Tangent, Visitor};
-use crate::math::lanes::{Lanes, Matrix, Row, plus, plus_identity, scaled};
+use crate::material::{
+    Constitutive, ConstitutiveModel, Deformation, Lame, PLASTIC_ROWS, PlasticRows, Plasticity, Tangent, Visitor, plastic_change,
+};
+use crate::math::Mat3;
+use crate::math::lanes::{Lanes, Matrix, Row, plus, plus_identity, scaled, times};
 
 /// Tets that a thread takes at once.
 const CHUNK: usize = 256;
@@ -130,8 +133,24 @@ impl<T: Precision> Visitor for OfRun<'_, T> {
     type Output = ();
 
     fn visit<M: ConstitutiveModel>(self, model: M) {
-        let Self { inputs, run, outputs } = self;
-        Arch::new().dispatch(Pass { model, stiffness_damping: run.stiffness_damping, inputs, outputs });
+        let Self { inputs, run, mut outputs } = self;
+        let &Run { material, stiffness_damping, rows_of_tet, plasticity, stretch_limit, .. } = run;
+        let (flow, outputs_of_model) = (plasticity.map(|rule| Flow { rule, material }), outputs.all());
+        Arch::new().dispatch(Pass {
+            model,
+            stiffness_damping,
+            rows_of_tet,
+            flow,
+            adds: Adds::default(),
+            inputs,
+            outputs: outputs_of_model,
+        });
+        // Of what is remembered, the limit takes what the model left.
+        if let Some(model) = stretch_limit {
+            let inputs = Inputs { follow: false, ..inputs };
+            let adds = Adds { forces: true, edges: M::TANGENT == Tangent::General };
+            Arch::new().dispatch(Pass { model, stiffness_damping, rows_of_tet, flow, adds, inputs, outputs });
+        }
     }
 }
 
@@ -139,6 +158,9 @@ impl<T: Precision> Visitor for OfRun<'_, T> {
 pub(super) struct Pass<'a, M, T> {
     pub model: M,
     pub stiffness_damping: f64,
+    pub rows_of_tet: usize,
+    pub flow: Option<Flow>,
+    pub adds: Adds,
     pub inputs: Inputs<'a>,
     pub outputs: Outputs<'a, T>,
 }
@@ -148,8 +170,9 @@ impl<M: ConstitutiveModel, T: Precision> WithSimd for Pass<'_, M, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { model, stiffness_damping, inputs, mut outputs } = self;
+        let Self { model, stiffness_damping, rows_of_tet, flow, adds, inputs, mut outputs } = self;
         let reach = Lanes::splat(simd, stiffness_damping) + inputs.dt;
+        let layer = Layer { model, reach, rows_of_tet, flow, adds };
         let Range { start, end } = outputs.tets;
         for g in start / LANES..end.div_ceil(LANES) {
             for k in 0..LANES / S::F64_LANES {
@@ -160,19 +183,42 @@ impl<M: ConstitutiveModel, T: Precision> WithSimd for Pass<'_, M, T> {
                 }
                 // Lanes of other runs and those beyond the end are not kept. (One call: the formulas of all models are
                 // compiled into it.)
-                let mut part = outputs.part(&kept, M::STATE_ROWS);
+                let mut part = outputs.part(&kept, rows_of_tet);
                 let is_whole = kept.len() == S::F64_LANES;
                 let mut spare = (!is_whole).then(Spare::default);
                 if let Some(spare) = &mut spare {
-                    spare.read(&part, kept.start - first, M::STATE_ROWS);
+                    spare.read(&part, kept.start - first, rows_of_tet);
                 }
-                register(simd, &model, reach, inputs, [g, k], spare.as_mut().map_or_else(|| part.all(), Spare::all));
+                register(simd, &layer, inputs, [g, k], spare.as_mut().map_or_else(|| part.all(), Spare::all));
                 if let Some(spare) = &spare {
-                    spare.write(&mut part, kept.start - first, M::STATE_ROWS);
+                    spare.write(&mut part, kept.start - first, rows_of_tet);
                 }
             }
         }
     }
+}
+
+/// A pass adds to what is there, instead of taking its place.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Adds {
+    pub forces: bool,
+    pub edges: bool,
+}
+
+/// Plastic flow of the elements of a run.
+#[derive(Clone, Copy)]
+pub(super) struct Flow {
+    pub rule: Plasticity,
+    pub material: Constitutive,
+}
+
+/// What a pass does with each register.
+struct Layer<S: Simd, M> {
+    model: M,
+    reach: Lanes<S>,
+    rows_of_tet: usize,
+    flow: Option<Flow>,
+    adds: Adds,
 }
 
 /// Places for all lanes of a register.
@@ -200,6 +246,11 @@ impl<T: Precision> Spare<T> {
             let states = &mut self.states.as_flattened_mut()[rows * lane..][..rows];
             states.copy_from_slice(&part.states[rows * nearest..][..rows]);
         }
+        // What the limit adds to.
+        self.forces[first..][..part.forces.len()].copy_from_slice(part.forces);
+        self.gradients[first..][..part.gradients.len()].copy_from_slice(part.gradients);
+        self.volume_gradients[first..][..part.volume_gradients.len()].copy_from_slice(part.volume_gradients);
+        self.edges[first..][..part.edges.len()].copy_from_slice(part.edges);
     }
 
     /// Writes to `part` what its lanes ended with.
@@ -221,17 +272,29 @@ impl<T: Precision> Spare<T> {
 #[inline(always)]
 fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     simd: S,
-    model: &M,
-    reach: Lanes<S>,
+    layer: &Layer<S, M>,
     inputs: Inputs,
     [g, k]: [usize; 2],
     out: Outputs<T>,
 ) {
     let Inputs { groups, motions, dt, follow, iterate } = inputs;
     let Outputs { rotations, states, forces, gradients, volume_gradients, edges, .. } = out;
-    let element = groups.groups[g].register(simd, k);
+    let &Layer { ref model, reach, rows_of_tet, flow, adds } = layer;
+    let mut element = groups.groups[g].register(simd, k);
     let [displacements, velocities] = groups.groups[g].motions(simd, k, motions);
-    let gradient = Tet4::gradient(&element.gradients, &displacements);
+    let mut gradient = Tet4::gradient(&element.gradients, &displacements);
+    // How the shape has flowed: dF_e = dF (I + this).
+    let mut reshaped = None;
+    if let Some(flow) = &flow {
+        if follow && iterate.is_none_or(|iterate| iterate.is_first) {
+            flow.advance(&gradient, dt, rows_of_tet, states);
+        }
+        let place = |lane: usize| (lane + 1) * rows_of_tet - PLASTIC_ROWS;
+        let rows = [load(simd, |lane| states[place(lane)]), load(simd, |lane| states[place(lane) + 1])];
+        let change = plastic_change(&rows);
+        gradient = element.reshape(&change, &displacements);
+        reshaped = Some(plus_identity(&change));
+    }
     let mut q = load(simd, |lane| rotations[lane]);
     if follow {
         q = rotation::follow(q, &plus_identity(&gradient));
@@ -241,13 +304,13 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     let mut state = [[Lanes::splat(simd, 0.0); 4]; MAX_STATE_ROWS];
     let state = &mut state[..M::STATE_ROWS];
     for (row, state) in state.iter_mut().enumerate() {
-        *state = load(simd, |lane| states[lane * M::STATE_ROWS + row]);
+        *state = load(simd, |lane| states[lane * rows_of_tet + row]);
     }
     if follow && M::STATE_ROWS > 0 && iterate.is_none_or(|iterate| iterate.is_first) {
         model.advance(&gradient, &rotation, dt, state);
         let mut lanes: [usize; LANES] = std::array::from_fn(|lane| lane);
         for (row, state) in state.iter().enumerate() {
-            store(*state, &mut lanes, |lane, state| states[*lane * M::STATE_ROWS + row] = state);
+            store(*state, &mut lanes, |lane, state| states[*lane * rows_of_tet + row] = state);
         }
     }
     let at = Deformation { gradient, rotation, state };
@@ -260,6 +323,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
         Some(Iterate { changes, damped, .. }) => {
             let (beta, step) = (reach + -dt, Lanes::splat(simd, -dt));
             let change = groups.gradient(simd, g, k, changes);
+            let change = reshaped.map_or(change, |reshaped| times(&change, &reshaped));
             let mut back = [scaled(&rates[0], beta), scaled(&rates[1], beta), scaled(&rates[2], beta)];
             for (back, change) in back.iter_mut().zip(&change) {
                 *back = plus(back, step, change);
@@ -281,6 +345,10 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     };
     for c in 0..Tet4::NODES {
         let [x, y, z] = corners[c];
+        if adds.forces {
+            store([x, y, z, zero], forces, |place, f| add(&mut place[c], f));
+            continue;
+        }
         if !gradients.is_empty() {
             store(vectors[c], gradients, |place, a| place.0[c] = a.map(T::rounded));
         }
@@ -293,15 +361,50 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
             let [x, y, z] = vectors[c];
             store([x, y, z, zero], volume_gradients, |place, a| place.0[c] = a.map(T::rounded));
         }
-    } else if !volume_gradients.is_empty() {
+    } else if !volume_gradients.is_empty() && !adds.forces {
         volume_gradients.fill(CornerGradients::default());
     }
     if M::TANGENT == Tangent::General {
         general(model, &element, &at, &moduli, reach * dt, |edge, axis, column| {
-            store(column, edges, |place, column| place.0[edge][axis] = column.map(T::rounded));
+            store(column, edges, |place, column| {
+                let place = &mut place.0[edge][axis];
+                let mut sum = if adds.edges { place.map(T::exact) } else { [0.0; 4] };
+                add(&mut sum, column);
+                *place = sum.map(T::rounded);
+            });
         });
-    } else if !edges.is_empty() {
+    } else if !edges.is_empty() && !adds.forces {
         edges.fill(EdgeTangents::default());
+    }
+}
+
+impl Flow {
+    /// Takes what the elements of a register remember to the start of this step.
+    #[inline(always)]
+    fn advance<S: Simd>(&self, gradient: &Matrix<S>, dt: f64, rows_of_tet: usize, states: &mut [[f64; 4]]) {
+        let mut gradients = [[[0.0; 4]; LANES]; 3];
+        for (row, places) in gradient.iter().zip(&mut gradients) {
+            store([row[0], row[1], row[2], row[0] * 0.0], places, |place, row| *place = row);
+        }
+        for (lane, states) in states.chunks_exact_mut(rows_of_tet).take(S::F64_LANES).enumerate() {
+            self.advance_one(&gradients.map(|rows| rows[lane]), dt, states);
+        }
+    }
+
+    /// One element, given the rows of its gradient. (Compiled once, whatever the model of the pass.)
+    #[inline(never)]
+    fn advance_one(&self, gradient: &[[f64; 4]; 3], dt: f64, states: &mut [[f64; 4]]) {
+        if let Some(rows) = states.last_chunk_mut() {
+            let gradient = Mat3::from_fn(|r, c| gradient[r][c]);
+            *rows = self.rule.advance(&self.material, &gradient, dt, PlasticRows(*rows)).0;
+        }
+    }
+}
+
+#[inline(always)]
+fn add(sum: &mut [f64; 4], x: [f64; 4]) {
+    for (sum, x) in sum.iter_mut().zip(x) {
+        *sum += x;
     }
 }
 

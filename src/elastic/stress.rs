@@ -6,16 +6,16 @@ use pulp::Scalar;
 use rayon::prelude::*;
 
 use crate::element::{Element, ElementKind, Patch, Tet4};
-use crate::material::{Constitutive, Deformation, Material};
+use crate::material::{Constitutive, ConstitutiveModel, Deformation, Material, StretchLimit};
 use crate::math::lanes::{Lanes, Row, from_matrix, to_matrix};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Model, State, Tet};
 
 /// Gradient of the node vectors `a` in one tet; of displacements, that is G = F - I.
 pub fn gradient(tet: &Tet, a: &[Vec3]) -> Mat3 {
-    let in_lanes = |v: &Vec3| [v.x, v.y, v.z].map(Lanes::<Scalar>::from);
-    let [_, kept @ ..] = tet.gradients.each_ref().map(in_lanes);
-    to_matrix(&Tet4::gradient(&kept, &tet.nodes.map(|n| in_lanes(&a[n as usize]))))
+    let vector = |v: &Vec3| [v.x, v.y, v.z].map(Lanes::<Scalar>::from);
+    let [_, kept @ ..] = tet.gradients.each_ref().map(vector);
+    to_matrix(&Tet4::gradient(&kept, &tet.nodes.map(|n| vector(&a[n as usize]))))
 }
 
 /// Deformation gradient F of one tet, from the displacements [m] of all nodes.
@@ -27,21 +27,21 @@ pub fn deformation_gradient(tet: &Tet, displacements: &[Vec3]) -> Mat3 {
 /// a function of positions and what materials remember.
 pub fn strain_energy(model: &Model, state: &State) -> f64 {
     let constitutive: Vec<Constitutive> = model.materials.iter().map(Constitutive::new).collect();
-    let mut rows = state.rotations[model.tets.len()..].iter();
-    let mut remembered = |tet: &Tet| -> Vec<Row<Scalar>> {
-        rows.by_ref().take(constitutive[tet.material as usize].model().state_rows()).map(|row| row.map(Lanes::from)).collect()
-    };
+    let limits: Vec<Option<StretchLimit>> = model.materials.iter().map(limit).collect();
+    let rows = state_rows(model, &state.rotations[model.tets.len()..]);
     let mut energy = 0.0;
     for body in &model.bodies {
         if body.element == ElementKind::Linear {
-            for tet in &model.tets[body.tets.clone()] {
-                let deformed = Deformed::new(gradient(tet, &state.displacements), remembered(tet));
-                energy += tet.volume * deformed.ask(|at| constitutive[tet.material as usize].energy(at)).unwrap_or(f64::NAN);
+            for (tet, rows) in model.tets[body.tets.clone()].iter().zip(&rows[body.tets.clone()]) {
+                let m = tet.material as usize;
+                let deformed = Deformed::of_tet(tet, &model.materials[m], &state.displacements, rows);
+                let beyond =
+                    |at: &Deformation<Scalar>| limits[m].map_or(0.0, |limit| limit.energy(Lanes::from(1.0), &limit.kinematics(at)).into());
+                energy += tet.volume * deformed.ask(|at| constitutive[m].energy(at) + beyond(at)).unwrap_or(f64::NAN);
             }
             continue;
         }
-        let states: Vec<Vec<Row<Scalar>>> = model.tets[body.tets.clone()].iter().map(&mut remembered).collect();
-        let state_of = |tet: usize| states[tet - body.tets.start].clone();
+        let state_of = |tet: usize| own_rows(model.material(&model.tets[tet]), rows[tet]);
         let cells = if body.element == ElementKind::Averaged { &model.cells[body.patches.clone()] } else { &[] };
         let tets10 = if body.element == ElementKind::Quadratic { &model.tets10[body.patches.clone()] } else { &[] };
         energy += cells.iter().map(|patch| patch_energy(patch, &constitutive, state, state_of)).sum::<f64>();
@@ -61,6 +61,11 @@ impl Deformed {
     fn new(gradient: Mat3, remembered: Vec<Row<Scalar>>) -> Self {
         // Only what is not finite has no singular vectors.
         Self { rotation: nearest_rotation(&(gradient + Mat3::identity())), gradient, remembered }
+    }
+
+    /// Of a tet, from the shape to which it has flowed.
+    fn of_tet(tet: &Tet, material: &Material, displacements: &[Vec3], rows: &[[f64; 4]]) -> Self {
+        Self::new(material.plastic_rows(rows).elastic_gradient(&gradient(tet, displacements)), own_rows(material, rows))
     }
 
     fn ask<T>(&self, f: impl Fn(&Deformation<Scalar>) -> T) -> Option<T> {
@@ -104,9 +109,11 @@ fn patch_energy<const N: usize, const P: usize>(
 }
 
 /// [`cauchy_stress`] of all tets. Those that are parts of one element have the pressure of their common volume change.
-pub fn cauchy_stresses(model: &Model, displacements: &[Vec3]) -> Vec<Option<Mat3>> {
-    let stress = |tet: &Tet| cauchy_stress(tet, &model.materials, displacements);
-    let mut stresses: Vec<_> = model.tets.par_iter().with_min_len(256).map(stress).collect();
+/// `states`: the rows of state of all tets ([`state_rows`]); as before any step where there are none.
+pub fn cauchy_stresses(model: &Model, displacements: &[Vec3], states: &[[f64; 4]]) -> Vec<Option<Mat3>> {
+    let rows = state_rows(model, states);
+    let stress = |(tet, rows): (&Tet, &&[[f64; 4]])| cauchy_stress(tet, &model.materials, displacements, rows);
+    let mut stresses: Vec<_> = model.tets.par_iter().with_min_len(256).zip(&rows).map(stress).collect();
     let mut share = |tets: Range<usize>, of_tets: Vec<Option<Mat3>>| stresses[tets].copy_from_slice(&of_tets);
     for cell in &model.cells {
         share(cell.tets(), patch_stresses(cell, model, displacements));
@@ -131,15 +138,35 @@ fn patch_stresses<const N: usize, const P: usize>(patch: &Patch<N, P>, model: &M
     model.tets[patch.tets()].iter().map(of_tet).collect()
 }
 
+/// The rows of state of each tet, none where `rows` ends before.
+pub fn state_rows<'a>(model: &Model, mut rows: &'a [[f64; 4]]) -> Vec<&'a [[f64; 4]]> {
+    model.tets.iter().map(|tet| rows.split_off(..model.material(tet).state_rows()).unwrap_or_default()).collect()
+}
+
+/// What the model itself remembers.
+fn own_rows(material: &Material, rows: &[[f64; 4]]) -> Vec<Row<Scalar>> {
+    rows.iter().take(material.model.state_rows()).map(|row| row.map(Lanes::from)).collect()
+}
+
+fn limit(material: &Material) -> Option<StretchLimit> {
+    material.stretch_limits.map(|_| StretchLimit::new(material))
+}
+
 /// Cauchy stress [Pa] of a tet with the displacements [m] of all nodes: `sigma = P F^T / det F` with the first
-/// Piola-Kirchhoff stress P of its material as it was before any step. Elastic only, without damping.
+/// Piola-Kirchhoff stress P of its material, `rows` being what it remembers (as before any step if those are none).
+/// Elastic only, without damping.
 ///
 /// R is the rotation nearest to F, so that the stress is a function of the positions alone; the step's own rotation may
 /// still follow an older orientation while a tet is inside out. None of a tet without volume.
-pub fn cauchy_stress(tet: &Tet, materials: &[Material], displacements: &[Vec3]) -> Option<Mat3> {
-    let material = Constitutive::new(&materials[tet.material as usize]);
-    let deformed = Deformed::new(gradient(tet, displacements), vec![[Lanes::from(0.0); 4]; material.model().state_rows()]);
-    to_cauchy(&deformed.ask(|at| material.stress(at))?, &(deformed.gradient + Mat3::identity()))
+pub fn cauchy_stress(tet: &Tet, materials: &[Material], displacements: &[Vec3], rows: &[[f64; 4]]) -> Option<Mat3> {
+    let material = &materials[tet.material as usize];
+    let (constitutive, limit) = (Constitutive::new(material), limit(material));
+    let beyond = |at: &Deformation<Scalar>| {
+        limit.map_or_else(Mat3::zeros, |limit| to_matrix(&limit.stress(Lanes::from(1.0), &limit.kinematics(at))))
+    };
+    // sigma = P_e F_e^T / det F_e, as what is plastic has the determinant 1.
+    let deformed = Deformed::of_tet(tet, material, displacements, rows);
+    to_cauchy(&deformed.ask(|at| constitutive.stress(at) + beyond(at))?, &(deformed.gradient + Mat3::identity()))
 }
 
 fn to_cauchy(piola: &Mat3, f: &Mat3) -> Option<Mat3> {
@@ -197,7 +224,7 @@ mod tests {
         let turn = Quat::from_scaled_axis(Vec3::new(0.3, -2.0, 1.0)).to_rotation_matrix();
         let displacements = displaced(&model, &(turn.matrix() * stretch));
         for tet in &model.tets {
-            let stress = cauchy_stress(tet, &model.materials, &displacements).unwrap();
+            let stress = cauchy_stress(tet, &model.materials, &displacements, &[]).unwrap();
             // Along the bar, which the turn carries along; second order in the strain is left out.
             let along = turn.matrix().transpose() * stress * turn.matrix();
             let want = Mat3::from_diagonal(&Vec3::new(e * strain, 0.0, 0.0));
@@ -216,7 +243,7 @@ mod tests {
             strain_energy(&model, &state) / model.bodies[0].volume
         };
         let f = Mat3::new(1.2, 0.3, -0.1, -0.4, 0.9, 0.2, 0.1, -0.2, 1.1);
-        let sigma = cauchy_stress(tet, &model.materials, &displaced(&model, &f)).unwrap();
+        let sigma = cauchy_stress(tet, &model.materials, &displaced(&model, &f), &[]).unwrap();
         let piola = sigma * f.try_inverse().unwrap().transpose() * f.determinant();
         for (i, j) in (0..3).flat_map(|i| (0..3).map(move |j| (i, j))) {
             let step = |h: f64| {
@@ -228,8 +255,9 @@ mod tests {
             assert!((piola[(i, j)] - difference).abs() < 1e-5 * model.materials[0].lame().mu, "{} {difference}", piola[(i, j)]);
         }
         // And a mirrored tet has a finite one.
-        let mirrored = cauchy_stress(tet, &model.materials, &displaced(&model, &Mat3::from_diagonal(&Vec3::new(1.0, 1.0, -0.2)))).unwrap();
+        let mirrored =
+            cauchy_stress(tet, &model.materials, &displaced(&model, &Mat3::from_diagonal(&Vec3::new(1.0, 1.0, -0.2))), &[]).unwrap();
         assert!(mirrored.iter().all(|x| x.is_finite()));
-        assert!(cauchy_stress(tet, &model.materials, &displaced(&model, &Mat3::zeros())).is_none());
+        assert!(cauchy_stress(tet, &model.materials, &displaced(&model, &Mat3::zeros()), &[]).is_none());
     }
 }

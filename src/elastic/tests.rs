@@ -1,10 +1,12 @@
 //! The element pass against single numbers, and the gather of tangents.
 
+mod reshaped;
+
 use pulp::{Scalar, WithSimd};
 
 use super::elements::{CornerGradients, EdgeTangents};
 use super::groups::{Group, SideBySide, rows_of};
-use super::pass::{Inputs, Outputs, Pass};
+use super::pass::{Adds, Inputs, Outputs, Pass};
 use super::registers::LANES;
 use super::stress::gradient;
 use super::*;
@@ -115,7 +117,8 @@ fn alone<M: ConstitutiveModel>(model: M, beta: f64, tets: &[Tet], state: &State,
     let (rotations, rows) = states.split_at_mut(n);
     let outputs = Outputs { tets: 0..n, rotations, states: rows, forces, gradients, volume_gradients, edges };
     let inputs = Inputs { groups: &groups, motions: &motions, dt, follow: true, iterate: None };
-    Pass { model, stiffness_damping: beta, inputs, outputs }.with_simd(Scalar::new());
+    Pass { model, stiffness_damping: beta, rows_of_tet: M::STATE_ROWS, flow: None, adds: Adds::default(), inputs, outputs }
+        .with_simd(Scalar::new());
     (found, states)
 }
 

@@ -8,7 +8,7 @@ use crate::model::Model;
 
 /// Cauchy stress of each tet [Pa], and von Mises' equivalent of it; zero in a tet without volume.
 pub fn stresses(model: &Model, frame: &Frame) -> (Vec<Mat3>, Vec<f32>) {
-    let stresses = cauchy_stresses(model, &frame.displacements);
+    let stresses = cauchy_stresses(model, &frame.displacements, &frame.states);
     stresses.into_iter().map(|stress| stress.unwrap_or_default()).map(|s| (s, von_mises(&s) as f32)).unzip()
 }
 

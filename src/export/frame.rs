@@ -46,6 +46,8 @@ pub struct Frame {
     /// Contact pressure [Pa] at the vertices of the collision surfaces, then of the rigid bodies
     /// (`contact::ContactPressure`).
     pub contact_pressures: Vec<f32>,
+    /// What tets remember beside their rotations, as in [`State::rotations`].
+    pub states: Vec<[f64; 4]>,
 }
 
 /// Makes frames of one simulation.
@@ -75,6 +77,7 @@ impl Frames {
             attachments: model.attachments.iter().map(|attachment| state.attachment_points(model, attachment)).collect(),
             contact_pressures: self.contact_pressure.of(model, state).into_iter().map(|p| p as f32).collect(),
             displacements: state.displacements.clone(),
+            states: state.rotations[model.tets.len()..].to_vec(),
         }
     }
 }

@@ -470,6 +470,7 @@ fn still(subject: &Subject) -> Frame {
         obstacle_poses: vec![],
         attachments: vec![],
         contact_pressures: vec![0.0; model.n_vertices() + model.rigid_bodies[0].vertices.len()],
+        states: vec![],
     }
 }
 

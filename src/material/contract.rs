@@ -66,8 +66,7 @@ pub trait ConstitutiveModel: Copy + Send + Sync + 'static {
     /// rotation (`materials-study.md` 1).
     const LETS_TURN: bool = true;
     /// Rows of four numbers that an element remembers from step to step beside its rotation ([`crate::model::State`]
-    /// keeps them). The device keeps none yet, and frames of recordings, from which pictures take their stress, hold
-    /// none.
+    /// keeps them). The device keeps none yet.
     const STATE_ROWS: usize = 0;
 
     /// What energy, stress and tangent of one deformation share, such as singular vectors.

@@ -5,8 +5,10 @@
 //! backends, reports, pictures and the tests of derivatives find it by that line.
 
 mod contract;
+mod plasticity;
 pub mod presets;
 mod principal;
+mod stretch_limit;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +16,10 @@ pub use contract::{ConstitutiveModel, Deformation, Tangent, VolumeChange, warped
 pub use corotational::InFrame;
 pub use mooney_rivlin::LEAST_J as MOONEY_RIVLIN_LEAST_J;
 pub use neo_hookean::LEAST_J as NEO_HOOKEAN_LEAST_J;
+pub use plasticity::{PLASTIC_ROWS, PlasticRows, Plasticity, plastic_change};
+pub use stretch_limit::{StretchLimit, StretchLimits};
+
+use std::f64::consts::PI;
 
 use pulp::Scalar;
 use serde::{Deserialize, Serialize};
@@ -38,6 +44,17 @@ pub struct Material {
     pub mass_damping: f64,
     /// Rayleigh damping proportional to stiffness, beta [s], >= 0.
     pub stiffness_damping: f64,
+    /// It flows; with any model.
+    pub plasticity: Option<Plasticity>,
+    /// It stiffens beyond these; with any model.
+    pub stretch_limits: Option<StretchLimits>,
+}
+
+impl Material {
+    /// It flows or has limits of stretch, which elements of several tets do not know yet.
+    pub fn is_for_linear_tets(&self) -> bool {
+        self.plasticity.is_some() || self.stretch_limits.is_some()
+    }
 }
 
 /// Poisson's ratio of a tangled body is not above this one.
@@ -189,6 +206,27 @@ impl Material {
         let (e, nu) = (self.young_modulus, self.poisson_ratio);
         Lame { mu: e / (2.0 * (1.0 + nu)), lambda: e * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)) }
     }
+
+    /// Rows of four numbers that an element remembers beside its rotation: those of its model, then those of its
+    /// plastic flow.
+    pub fn state_rows(&self) -> usize {
+        self.model.state_rows() + if self.plasticity.is_some() { PLASTIC_ROWS } else { 0 }
+    }
+
+    /// What an element remembers of plastic flow, from all of its rows; as at the start if it is given none.
+    pub fn plastic_rows(&self, rows: &[[f64; 4]]) -> PlasticRows {
+        match rows.last_chunk() {
+            Some(rows) if self.plasticity.is_some() => PlasticRows(*rows),
+            _ => PlasticRows::default(),
+        }
+    }
+
+    /// The part of critical damping that Rayleigh's gives a vibration of `frequency` [Hz]:
+    /// `zeta = alpha/(4 pi f) + beta pi f`. Its amplitude falls by exp(-2 pi zeta) a period; one of 1 or more does not
+    /// swing.
+    pub fn damping_ratio(&self, frequency: f64) -> f64 {
+        self.mass_damping / (4.0 * PI * frequency) + self.stiffness_damping * PI * frequency
+    }
 }
 
 impl Default for Material {
@@ -201,6 +239,8 @@ impl Default for Material {
             mooney_share: 0.2,
             mass_damping: 0.0,
             stiffness_damping: 0.0,
+            plasticity: None,
+            stretch_limits: None,
         }
     }
 }

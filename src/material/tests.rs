@@ -3,7 +3,7 @@
 use pulp::Scalar;
 
 use super::*;
-use crate::math::lanes::from_matrix;
+use crate::math::lanes::{Lanes, from_matrix, to_matrix};
 use crate::math::{Mat3, Quat, Vec3};
 
 const E: f64 = 5e5;
@@ -308,6 +308,33 @@ fn expansions_join_smoothly() {
         assert!((inside - beyond).amax() < 1e-6 * E, "{model:?} {inside} {beyond}");
         assert!((at(0.7) - at(0.71)).amax() > 1e-3 * E, "{model:?}: it changes");
     }
+}
+
+/// What is laid over the models: zero within the limits, the derivative of its energy beyond, and never negative.
+#[test]
+fn limits_of_stretch_are_stiff_and_smooth() {
+    let limits = StretchLimits::new(Some(0.7), Some(1.2));
+    let limit = StretchLimit::new(&Material { young_modulus: E, stretch_limits: limits, ..Material::default() });
+    let energy = |case: &Case| -> f64 { case.at(|at| limit.energy(Lanes::from(1.0), &limit.kinematics(at)).into()) };
+    let stress = |case: &Case| case.at(|at| to_matrix(&limit.stress(Lanes::from(1.0), &limit.kinematics(at))));
+    let mut beyond = 0;
+    for (k, case) in scrambled().iter().enumerate() {
+        let change = random(k + 30);
+        let slope = (energy(&case.moved(&change, 1e-6)) - energy(&case.moved(&change, -1e-6))) / 2e-6;
+        assert!((slope - stress(case).dot(&change)).abs() < 1e-5 * E, "{k}");
+        let derivative = case.at(|at| to_matrix(&limit.derivative(Lanes::from(1.0), &limit.kinematics(at), &from_matrix(&change))));
+        let wanted = (stress(&case.moved(&change, 1e-6)) - stress(&case.moved(&change, -1e-6))) / 2e-6;
+        assert!((derivative - wanted).amax() < 1e-4 * E, "{k}: {derivative} {wanted}");
+        let along = case.at(|at| {
+            let at = limit.kinematics(at);
+            to_matrix(&limit.differential(&at, &limit.moduli(Lanes::from(1.0), &at), &from_matrix(&change)))
+        });
+        assert!(change.dot(&along) > -1e-9 * E, "{k}");
+        beyond += usize::from(energy(case) > 0.0);
+    }
+    assert!(beyond > 8 && beyond < 24, "{beyond}");
+    let pulled = |s: f64| energy(&Case { g: Mat3::from_diagonal(&Vec3::new(s - 1.0, 0.0, 0.0)), r: Mat3::identity() });
+    assert!(pulled(1.2) == 0.0 && pulled(0.7) == 0.0 && (pulled(1.3) - 0.5 * 10.0 * E * 0.01).abs() < 1e-6 * E);
 }
 
 /// Energy and stress are those without volume changes and those of U; where a model is not expanded.

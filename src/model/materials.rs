@@ -133,10 +133,10 @@ impl State {
         state.rotations.truncate(n);
         let mut rows = &self.rotations[n..];
         for (before, after) in from.tets.iter().zip(&to.tets) {
-            let (before, after) = (from.material(before).model, to.material(after).model);
+            let (before, after) = (from.material(before), to.material(after));
             let (own, rest) = rows.split_at(before.state_rows());
             rows = rest;
-            match before == after {
+            match before.model == after.model && before.state_rows() == after.state_rows() {
                 true => state.rotations.extend_from_slice(own),
                 false => state.rotations.resize(state.rotations.len() + after.state_rows(), [0.0; 4]),
             }

@@ -232,7 +232,19 @@ impl Model {
 
     /// Rows of state that materials keep beside the rotations of their elements.
     pub fn n_state_rows(&self) -> usize {
-        self.tets.iter().map(|tet| self.material(tet).model.state_rows()).sum()
+        self.tets.iter().map(|tet| self.material(tet).state_rows()).sum()
+    }
+
+    /// The materials of a body that damp vibrations, one of those that damp alike.
+    pub fn damping_materials(&self, body: &Body) -> Vec<&Material> {
+        let mut found: Vec<&Material> = vec![];
+        for material in self.tets[body.tets.clone()].iter().map(|tet| self.material(tet)) {
+            let damping = |m: &Material| [m.mass_damping, m.stiffness_damping];
+            if damping(material) != [0.0; 2] && found.iter().all(|known| damping(known) != damping(material)) {
+                found.push(material);
+            }
+        }
+        found
     }
 
     /// Corners of elements of several tets: eight of each cell, then ten of each tet of ten nodes.

@@ -13,7 +13,8 @@ pub struct State {
     /// [m/s]
     pub velocities: Vec<Vec3>,
     /// What elements remember: first the rotation of each tet as a quaternion (x, y, z, w), the warm start of the next
-    /// extraction; then, tet after tet, the rows of those whose material has a state of its own.
+    /// extraction; then, tet after tet, the rows of those whose material has a state of its own
+    /// ([`crate::material::Material::state_rows`]).
     pub rotations: Vec<[f64; 4]>,
     /// Change of all unknowns in the last step [m/s], [rad/s]: where the next solve starts.
     pub velocity_changes: Vec<Vec3>,

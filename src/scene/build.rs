@@ -146,6 +146,9 @@ fn message(fault: Fault, file: Option<&str>) -> String {
                            method = \"voxel\", or a box"
                 .into()
         }
+        Fault::Flows => "a material that flows (yield_strain) or has limits of stretch (min_stretch, max_stretch) needs tets that are elements of their \
+                         own; take element = \"linear\", or remove those values"
+            .into(),
         Fault::UnknownBuiltin => format!("the program has no mesh of this name; it has {}", quoted_list(assets::NAMES.iter().copied())),
         Fault::Outside { vertex, distance } => of_file(format!(
             "vertex {vertex} is {distance:.2e} m outside the tets of the body; give a surface that is near the drawn one, in the same \
@@ -309,7 +312,7 @@ impl Builder<'_> {
     }
 
     fn fault(&self, body: &BodyContent, fault: Fault) -> SceneError {
-        if let (Fault::NoCells, Role::Deformable { element_origin, .. }) = (&fault, &body.role) {
+        if let (Fault::NoCells | Fault::Flows, Role::Deformable { element_origin, .. }) = (&fault, &body.role) {
             return self.error(*element_origin, &format!("body.{}.element", body.name), message(fault, None));
         }
         if let (Fault::Mesh(error), true) = (&fault, self.scene.document.generated) {

@@ -29,6 +29,8 @@ pub fn experiments() -> &'static [GalleryEntry] {
         "wedge",
         "strings",
         "throw",
+        "dent",
+        "creases",
         "mixed",
         "rigid_stack",
         "rigid_house_of_cards",

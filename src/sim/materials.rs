@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::backend::{open_backend, with_device};
 use super::{BackendInfo, CommandError, Simulation, SimulationError};
+use crate::element::ElementKind;
 use crate::model::{Model, NamedMaterial, State};
 use crate::scene::{BackendChoice, material_fault};
 
@@ -26,6 +27,21 @@ impl Simulation {
             let model = changed.as_ref().unwrap_or(&self.model);
             if !model.named_materials.contains(named) {
                 changed = Some(model.with_material(named).ok_or_else(|| self.no_material(&named.name))?);
+            }
+        }
+        // Elements are chosen at the start.
+        let is_of_patches = |model: &Model, place: u32| {
+            let bodies = model.bodies.iter().filter(|body| body.element != ElementKind::Linear);
+            bodies.flat_map(|body| &model.tets[body.tets.clone()]).any(|tet| tet.material == place)
+        };
+        if let Some(model) = &changed {
+            let flowing = (0..).zip(&model.materials).filter(|(_, material)| material.is_for_linear_tets());
+            if flowing.into_iter().any(|(place, _)| is_of_patches(model, place)) {
+                let fault = "what flows or has limits of stretch needs element = \"linear\", which is chosen at the start".to_owned();
+                return Err(CommandError::BadMaterial {
+                    name: materials.last().map(|named| named.name.clone()).unwrap_or_default(),
+                    fault,
+                });
             }
         }
         Ok(changed.map(Arc::new))

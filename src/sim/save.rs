@@ -47,6 +47,7 @@ struct Header {
     format: String,
     scene: String,
     nodes: usize,
+    /// Rotations of tets, and the rows that they remember beside those.
     tets: usize,
     rigid_bodies: usize,
     contacts: usize,
@@ -142,7 +143,7 @@ impl Simulation {
             ResumedParams::Present => None,
         };
         let model = changed.as_ref().unwrap_or(&self.model);
-        let of_scene = [model.n_nodes(), model.tets.len(), model.rigid_bodies.len(), model.attachments.len()];
+        let of_scene = [model.n_nodes(), model.tets.len() + model.n_state_rows(), model.rigid_bodies.len(), model.attachments.len()];
         if [header.nodes, header.tets, header.rigid_bodies, header.attachments] != of_scene {
             return Err(SaveError::OtherScene {
                 path: path.into(),

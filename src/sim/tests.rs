@@ -4,6 +4,7 @@ mod elements;
 mod large_bodies;
 mod materials;
 mod recovery;
+mod plastic;
 
 use std::path::PathBuf;
 
@@ -56,11 +57,35 @@ fix = [{ side = "x-" }]
 self_contact = "off"
 "#;
 
+/// A cube that lands hard and keeps a part of that.
+const CLAY: &str = r#"
+format = 1
+[simulation]
+time_step = 0.01
+[material.clay]
+model = "neo_hookean"
+young_modulus = 5e4
+poisson_ratio = 0.3
+yield_strain = 0.005
+creep = 80
+[[body]]
+name = "floor"
+kind = "static"
+shape = { type = "plane" }
+[[body]]
+name = "cube"
+material = "clay"
+shape = { type = "box", size = [0.1, 0.1, 0.1], cells = [3, 3, 3] }
+position = [0.0, 0.0502, 0.0]
+velocity = [0.5, -1.0, 0.0]
+"#;
+
 /// Where and what the tests run.
 const CASES: &[(BackendChoice, &str)] = &[
     (BackendChoice::Cpu, LANDING),
     (BackendChoice::Cpu, BAR),
     (BackendChoice::Cpu, elements::KINDS),
+    (BackendChoice::Cpu, CLAY),
     #[cfg(feature = "gpu")]
     (BackendChoice::Gpu, LANDING),
     #[cfg(feature = "gpu")]

@@ -131,7 +131,7 @@ fn patch(bench: &mut Bench) -> Result<Outcome, Unmeasured> {
 /// Forces of the elements on their nodes [N], from the stress that reports and pictures show.
 fn element_forces(model: &Model, state: &State) -> Vec<Vec3> {
     let mut forces = vec![Vec3::zeros(); model.n_nodes()];
-    for (tet, stress) in model.tets.iter().zip(cauchy_stresses(model, &state.displacements)) {
+    for (tet, stress) in model.tets.iter().zip(cauchy_stresses(model, &state.displacements, &[])) {
         let f = deformation_gradient(tet, &state.displacements);
         let piola = stress
             .zip(f.try_inverse())

@@ -33,6 +33,9 @@ pub fn inspector_ui(root: &mut Ui, context: &UiContext, answers: &mut UiResponse
                     return;
                 };
                 section_ui(ui, "Scene", |ui| scene_ui(ui, scene, snapshot.view.as_deref(), answers));
+                if scene.model.bodies.iter().any(|body| !scene.model.damping_materials(body).is_empty()) {
+                    section_ui(ui, "Damping", |ui| damping_ui(ui, &scene.model));
+                }
                 if let Some(view) = &snapshot.view {
                     section_ui(ui, "Run", |ui| run_ui(ui, context, view));
                     section_ui(ui, "Parameters", |ui| parameters_ui(ui, view, answers));
@@ -72,6 +75,22 @@ fn section_ui(ui: &mut Ui, title: &str, contents: impl FnOnce(&mut Ui)) {
     let line = Stroke::new(1.0, palette.border);
     ui.painter().hline(ui.max_rect().x_range(), ui.cursor().top(), line);
     ui.add_space(4.0);
+}
+
+/// The damping ratios that bodies give their vibrations; copies of one body in one line.
+fn damping_ui(ui: &mut Ui, model: &Model) {
+    row_ui(ui, "Part of critical at", "1 / 10 / 100 Hz");
+    let mut before = "";
+    for body in &model.bodies {
+        let name = base_name(&body.name);
+        if std::mem::replace(&mut before, name) == name {
+            continue;
+        }
+        for material in model.damping_materials(body) {
+            let [a, b, c] = [1.0, 10.0, 100.0].map(|frequency| 100.0 * material.damping_ratio(frequency));
+            row_ui(ui, name, format!("{a:.2} / {b:.1} / {c:.0} %"));
+        }
+    }
 }
 
 /// A name and its value in steady figures.

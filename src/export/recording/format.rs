@@ -109,7 +109,7 @@ const ARRAYS_OF_GEOMETRY: &str = "for each body: material 5 f64 (young_modulus, 
     rest_positions f64 x 3 nodes, tets u32 x 4, surface nodes u32 x 4 and weights f64 x 4 and triangles u32 x 3, the same of what touches, texture coordinates f32 x 2 x 3 triangles, \
     normals f32 x 3 x 3 triangles, of a body of several materials the place u32 of each tet's among them; for each rigid body: pose 7 f64, vertices f64 x 3, triangles u32 x 3, texture coordinates and normals as above; for each obstacle: pose 7 f64, 3 f64 of its shape";
 const ARRAYS_OF_FRAME: &str = "time f64; displacements f64 x 3 nodes; velocities f32 x 3 nodes; poses 7 f64 (position, quaternion x y z w) of rigid \
-    bodies, of obstacles; ends of attachments f64 x 6; contact pressure f32 of vertices that touch, of rigid bodies. Every array has the \
+    bodies, of obstacles; ends of attachments f64 x 6; contact pressure f32 of vertices that touch, of rigid bodies; 8 f64 of each tet of a plastic material (the inverse of the plastic stretch less one: xx yy zz 0 yz xz xy 0). Every array has the \
     first bytes of all its numbers, then all second ones, ...; little-endian; blocks are compressed with deflate";
 
 impl Header {
@@ -256,6 +256,7 @@ pub fn frame_block(frame: &Frame) -> Vec<u8> {
     }
     pack.vectors(frame.attachments.as_flattened());
     pack.array(&frame.contact_pressures);
+    pack.array(&frame.states);
     pack.block(FRAME)
 }
 

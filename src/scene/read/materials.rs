@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Reader;
 use crate::material::presets::Preset;
-use crate::material::{Material, MaterialModel};
+use crate::material::{Material, MaterialModel, Plasticity, StretchLimits};
 use crate::model::NamedMaterial;
 use crate::scene::error::unknown;
 use crate::scene::format::MATERIAL;
@@ -39,6 +39,9 @@ impl Reader<'_> {
                 format!("this is of the model {}, and this material is {}; remove it or change the model", of.name(), model.name());
             self.complain(node, key, message);
         }
+        for key in ["creep", "max_plastic_strain"].into_iter().filter(|key| node.has(key) && !node.has("yield_strain")) {
+            self.complain(node, key, "this is for materials that flow; give yield_strain, or remove it");
+        }
         Material {
             model,
             young_modulus: number("young_modulus", |m| m.young_modulus),
@@ -47,6 +50,12 @@ impl Reader<'_> {
             mooney_share: number("mooney_share", |m| m.mooney_share),
             mass_damping: number("mass_damping", |m| m.mass_damping),
             stiffness_damping: number("stiffness_damping", |m| m.stiffness_damping),
+            plasticity: node.opt_number("yield_strain").map(|yield_strain| Plasticity {
+                yield_strain,
+                creep: node.number("creep"),
+                max_strain: node.number("max_plastic_strain"),
+            }),
+            stretch_limits: StretchLimits::new(node.opt_number("min_stretch"), node.opt_number("max_stretch")),
         }
     }
 
@@ -91,7 +100,11 @@ pub fn material_fault(material: &Material) -> Option<String> {
         ("mass_damping", mass_damping),
         ("stiffness_damping", stiffness_damping),
     ];
-    numbers.into_iter().find_map(|(key, value)| {
+    let of_flow = material
+        .plasticity
+        .iter()
+        .flat_map(|flow| [("yield_strain", flow.yield_strain), ("creep", flow.creep), ("max_plastic_strain", flow.max_strain)]);
+    numbers.into_iter().chain(of_flow).find_map(|(key, value)| {
         let field = MATERIAL.field(key)?;
         let Kind::Number(range) = field.kind else { return None };
         (!range.contains(value)).then(|| format!("{key}: expected {}, found {value}", field.accepted()))

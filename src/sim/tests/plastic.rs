@@ -1,0 +1,163 @@
+//! Bodies that flow, that stiffen, and that are damped.
+
+use std::f64::consts::PI;
+
+use super::*;
+use crate::math::Mat3;
+
+/// F of each tet.
+fn deformations(simulation: &mut Simulation) -> Vec<Mat3> {
+    let model = simulation.model().clone();
+    let state = simulation.state().unwrap();
+    model.tets.iter().map(|tet| crate::elastic::deformation_gradient(tet, &state.displacements)).collect()
+}
+
+fn volume(simulation: &mut Simulation) -> f64 {
+    let model = simulation.model().clone();
+    model.tets.iter().zip(deformations(simulation)).map(|(tet, f)| tet.volume * f.determinant()).sum()
+}
+
+/// A scene of the gallery, run to its end on the CPU.
+fn run(name: &str, flags: &[&str]) -> Simulation {
+    let flags: Vec<String> = flags.iter().map(|flag| flag.to_string()).collect();
+    let built = build(&Scene::load(name, &flags).unwrap()).unwrap();
+    let n = built.n_steps(built.recording.seconds);
+    let options = Options { backend: Some(BackendChoice::Cpu), ..Options::default() };
+    let mut simulation = Simulation::new(built, &options).unwrap();
+    for step in 0..n {
+        assert!(simulation.step().unwrap().converged, "{name}, step {step}");
+    }
+    simulation
+}
+
+/// Greatest strain of a tet in any direction.
+fn left(simulation: &mut Simulation) -> f64 {
+    let strain = |f: Mat3| ((f.transpose() * f).symmetric_eigenvalues().map(f64::sqrt).add_scalar(-1.0)).amax();
+    deformations(simulation).into_iter().map(strain).fold(0.0, f64::max)
+}
+
+/// Coarse, so that the test is quick; the ball has left a second before the end.
+#[test]
+fn a_dent_stays_in_clay_and_not_in_rubber() {
+    let coarse = ["body.block.shape.cells=[6,3,6]"];
+    let mut clay = run("dent", &coarse);
+    let depth = |simulation: &mut Simulation| {
+        let model = simulation.model().clone();
+        let x = model.surface_positions(&simulation.state().unwrap().positions(&model));
+        let top = x.iter().zip(model.surface_positions(&model.rest_positions)).filter(|(_, rest)| rest.y > 0.1499);
+        top.map(|(x, rest)| rest.y - x.y).fold(0.0, f64::max)
+    };
+    let mut rubber = run("dent", &[coarse[0], "material.clay.yield_strain=10"]);
+    let [of_clay, of_rubber] = [&mut clay, &mut rubber].map(depth);
+    assert!(of_clay > 0.03 && of_rubber < 2e-3, "{of_clay} {of_rubber}");
+    let whole = clay.model().bodies[0].volume;
+    let now = volume(&mut clay);
+    assert!((now / whole - 1.0).abs() < 0.01, "{now} of {whole}");
+    // It is at rest: the dent does not fill again.
+    let before = depth(&mut clay);
+    steps(&mut clay, 100);
+    assert!((depth(&mut clay) - before).abs() < 1e-4, "{before} {}", depth(&mut clay));
+}
+
+#[test]
+fn creases_stay_in_lead_and_not_in_rubber() {
+    let coarse = ["body.sheet.shape.cells=[30,1,4]"];
+    let mut lead = run("creases", &coarse);
+    let mut rubber = run("creases", &[coarse[0], "material.lead.yield_strain=10", "material.lead.mass_damping=10"]);
+    let [of_lead, of_rubber] = [&mut lead, &mut rubber].map(left);
+    assert!(of_lead > 0.03 && of_rubber < 0.3 * of_lead, "{of_lead} {of_rubber}");
+    let whole = lead.model().bodies[0].volume;
+    let now = volume(&mut lead);
+    assert!((now / whole - 1.0).abs() < 0.01, "{now} of {whole}");
+}
+
+/// A bar that could flow, but is not strained enough, moves as one that could not.
+#[test]
+fn below_the_yield_strain_motion_is_elastic_bit_for_bit() {
+    let moved = |flags: &[&str]| {
+        let mut simulation = simulation(BackendChoice::Cpu, BAR, flags);
+        steps(&mut simulation, 40);
+        let State { displacements, velocities, .. } = state(&mut simulation);
+        (displacements, velocities)
+    };
+    let elastic = moved(&[]);
+    assert!(moved(&["material.soft.yield_strain=2"]) == elastic);
+    assert!(moved(&["material.soft.yield_strain=0.01"]) != elastic);
+}
+
+/// A bar that hangs on itself, thrice as long as at rest: with a limit not much longer than that.
+#[test]
+fn limits_hold_what_hangs() {
+    let hanging = r#"
+format = 1
+[material.soft]
+young_modulus = 1000
+poisson_ratio = 0.3
+density = 1000
+mass_damping = 6
+[[body]]
+name = "strap"
+material = "soft"
+shape = { type = "box", size = [0.1, 0.4, 0.1], cells = [2, 8, 2] }
+fix = [{ side = "y+" }]
+self_contact = "off"
+"#;
+    let longest = |flags: &[&str]| {
+        let mut simulation = simulation(BackendChoice::Cpu, hanging, flags);
+        steps(&mut simulation, 200);
+        let stretches = deformations(&mut simulation).into_iter().map(|f| (f.transpose() * f).symmetric_eigenvalues().map(f64::sqrt).max());
+        stretches.fold(0.0, f64::max)
+    };
+    for model in ["corotational", "stable_neo_hookean"] {
+        let of_model = format!("material.soft.model=\"{model}\"");
+        let [free, limited] =
+            [vec![], vec!["material.soft.max_stretch=1.2"]].map(|flags| longest(&[vec![of_model.as_str()], flags].concat()));
+        println!("{model}: {free} {limited}");
+        assert!(free > 2.5 && limited < 1.2 + 0.12 * (free - 1.2), "{model}: {free} {limited}");
+    }
+}
+
+/// A clamped bar that vibrates freely dies away as its damping ratio says. The time step damps too: that is measured
+/// on a bar without damping of its own.
+#[test]
+fn vibrations_die_away_by_their_damping_ratio() {
+    let log_decrement = |flags: &[&str]| {
+        let flags = [
+            &["material.soft.young_modulus=5e6", "simulation.time_step=0.0005", "simulation.gravity=[0,0,0]", "simulation.tolerance=1e-6"],
+            flags,
+        ]
+        .concat();
+        let mut simulation = simulation(BackendChoice::Cpu, BAR, &flags);
+        let model = simulation.model().clone();
+        // About the first mode of bending: the others are higher, and fade or stay small.
+        let mut start = simulation.state().unwrap().clone();
+        for (v, x) in start.velocities.iter_mut().zip(&model.rest_positions) {
+            v.y = 0.02 * ((x.x + 0.2) / 0.4).powi(2);
+        }
+        simulation.stepper.set_state(&start).unwrap();
+        let tip = model.rest_positions.iter().position(|x| x.x > 0.1999).unwrap();
+        let (mut peaks, mut before) = (vec![], [0.0; 2]);
+        for step in 1..=4000 {
+            simulation.step().unwrap();
+            let y = simulation.state().unwrap().displacements[tip].y;
+            if before[1] > before[0] && before[1] >= y && before[1] > 0.0 {
+                peaks.push((step, before[1]));
+            }
+            before = [before[1], y];
+        }
+        let ([(first, a), .., (last, b)], n) = (&peaks[..], peaks.len() - 1) else { panic!("{peaks:?}") };
+        let period = 0.0005 * f64::from(last - first) / n as f64;
+        ((a / b).ln() / n as f64, 1.0 / period)
+    };
+    let (of_step, frequency) = log_decrement(&[]);
+    for flags in [["material.soft.mass_damping=5"], ["material.soft.stiffness_damping=0.002"]] {
+        let (measured, _) = log_decrement(&flags);
+        let material =
+            *simulation(BackendChoice::Cpu, BAR, &flags).model().material(&simulation(BackendChoice::Cpu, BAR, &flags).model().tets[0]);
+        let zeta = material.damping_ratio(frequency);
+        let found = (measured - of_step) / (2.0 * PI);
+        println!("{flags:?}: zeta {zeta:.5}, measured {found:.5}, of the step {:.5}, {frequency:.3} Hz", of_step / (2.0 * PI));
+        assert!((found - zeta).abs() < 0.04 * zeta, "{found} {zeta}");
+        assert!(zeta > 0.02);
+    }
+}
