@@ -11,38 +11,13 @@ use super::groups::{Patches, Run, TetGroups};
 use super::patches::EdgeBlock;
 use super::registers::{Iterate, LANES, MAX_STATE_ROWS, NodeMotion, load, store};
 use super::rotation::{self, Quaternion};
+use super::way::{IsQuadratic, Way};
 use crate::element::{Element, Tet4};
 use crate::material::{ConstitutiveModel, Deformation, PLASTIC_ROWS, Tangent, Visitor, plastic_change};
 use crate::math::lanes::{Lanes, Matrix, Row, dot, plus, plus_identity, times};
 
 /// Tets that a thread takes at once.
 const CHUNK: usize = 256;
-
-/// A straight way of all nodes: from their displacements on with their velocities, for a time.
-#[derive(Clone, Copy)]
-pub struct Way<'a> {
-    /// What elements remember, as [`crate::model::State::rotations`], rows of state taken to this step.
-    pub states: &'a [Quaternion],
-    /// Displacements at the start of the way [m] and velocities along it [m/s].
-    pub motions: &'a [NodeMotion],
-    /// How long nodes move [s].
-    pub time: f64,
-    /// Frames of elements with a warped tangent follow the way; else they stay, as the step takes them.
-    pub turns_frames: bool,
-    /// Where stiffness damping counts, too.
-    pub damping: Option<Damping<'a>>,
-}
-
-/// Stiffness damping along a way: velocities begin with some and change by those of the way.
-#[derive(Clone, Copy)]
-pub struct Damping<'a> {
-    /// Velocities of the nodes at the start of the way [m/s], each followed by a zero.
-    pub velocities: &'a [[f64; 4]],
-    /// [s]
-    pub time_step: f64,
-    /// Change of the damped velocity with that of the mean velocity of the step: 1, or 3/2 of second order.
-    pub factor: f64,
-}
 
 /// Memory of [`TetGroups::forces_at`].
 #[derive(Default)]
@@ -138,17 +113,6 @@ impl TetGroups {
         let first = self.runs.partition_point(|run| run.tets.end <= tets.start);
         let end = self.runs.partition_point(|run| run.tets.start < tets.end);
         &self.runs[first..end.max(first)]
-    }
-}
-
-/// Whether the energy of a model is quadratic in its frame.
-pub(super) struct IsQuadratic;
-
-impl Visitor for IsQuadratic {
-    type Output = bool;
-
-    fn visit<M: ConstitutiveModel>(self, _: M) -> bool {
-        M::TANGENT == Tangent::Warped
     }
 }
 

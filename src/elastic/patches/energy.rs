@@ -1,7 +1,7 @@
 //! What elements of several tets gain in energy on a way of their nodes: see `elastic::energy`.
 
 use super::*;
-use crate::elastic::energy::{IsQuadratic, Way};
+use crate::elastic::way::{IsQuadratic, Way};
 
 impl<const N: usize, const P: usize> PatchGroups<N, P> {
     /// The energy of all these elements is quadratic as a step takes it.
