@@ -159,7 +159,7 @@ fn energy(material: &Constitutive, gradient: &Mat3, rows: PlasticRows) -> f64 {
 /// Elements that are turned, stretched, crushed and mirrored at random, one deformation after the other.
 #[test]
 fn flow_never_adds_energy_and_keeps_the_volume() {
-    let rule = Plasticity { yield_strain: 0.05, creep: 20.0, max_strain: 0.6 };
+    let rule = Plasticity { yield_strain: 0.05, creep: 20.0, max_strain: 0.2 };
     for model in MaterialModel::ALL {
         let material = constitutive(*model, 0.45);
         let (mut rows, mut n_flowed, mut n_kept, mut reached) = (PlasticRows::default(), 0, 0, 0.0_f64);
