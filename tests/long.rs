@@ -2,6 +2,8 @@
 
 #[path = "suite/cases.rs"]
 mod cases;
+#[path = "../src/cpu/tests/hard_starts.rs"]
+mod hard_starts;
 #[path = "suite/lab.rs"]
 mod lab;
 #[path = "suite/odd_meshes.rs"]
@@ -11,7 +13,9 @@ use lab::*;
 use odd_meshes::odd_meshes;
 use pliant::math::{Aabb, Vec3};
 use pliant::scene::Scene;
+// For the file that the library's own tests have, too.
 use pliant::sim::{Command, Simulation, report};
+use pliant::{cpu, elastic, material, math, mesh, model, step};
 
 /// The acceptance: within 1 % at 80x16x16, and an error that falls with the square of the cell size.
 #[test]
@@ -226,4 +230,16 @@ fn odd_meshes_land_and_rest() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The acceptance of the energy guard: of 54 starts of each model none ends with what is not finite, and none ever has more
+/// energy than at its start.
+#[test]
+fn no_hard_start_of_any_material_gains_energy() {
+    let rows: Vec<hard_starts::Row> = material::MaterialModel::ALL
+        .iter()
+        .map(|model| hard_starts::Row::run(*model, model::Integration::SemiImplicit, &[1e4, 1e5, 1e6], &[0.3, 0.45, 0.49], 3))
+        .collect();
+    rows.iter().for_each(|row| println!("{row}"));
+    rows.iter().for_each(hard_starts::Row::check);
 }

@@ -7,8 +7,7 @@ use super::contacts::ContactMark;
 use super::faults::Checkup;
 use crate::cancel::CancelToken;
 use crate::math::{Isometry, Vec3};
-use crate::model::Model;
-use crate::model::Params;
+use crate::model::{Model, NamedMaterial, Params};
 use crate::render::{Camera, Light};
 use crate::sim::{BackendInfo, Command, GrabView, Session};
 use crate::step::{StepReport, SurfacePositions};
@@ -76,6 +75,10 @@ pub struct View {
     pub attachments: Vec<[Vec3; 2]>,
     pub grabs: Vec<GrabView>,
     pub params: Params,
+    /// The materials as they are now.
+    pub materials: Vec<NamedMaterial>,
+    /// Masses of the deformable bodies as they are now [kg].
+    pub masses: Vec<f64>,
     /// What was wanted.
     pub wants: Wants,
     /// What computes now; none where nothing can move.

@@ -192,6 +192,8 @@ impl Engine for Simulation {
             attachments: self.attachment_points().map_err(sentence)?,
             grabs: self.grabs().map_err(sentence)?,
             params: *self.params(),
+            masses: model.bodies.iter().map(|body| body.mass).collect(),
+            materials: model.named_materials.clone(),
             wants,
             backend: Some(self.backend().clone()),
         })

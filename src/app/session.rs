@@ -525,6 +525,8 @@ impl Session {
             Action::SetGravity(gravity) => self.command(Command::SetGravity(gravity)),
             Action::SetTimeStep(seconds) => self.command(Command::SetTimeStep(seconds)),
             Action::SetMaxStepMs(ms) => self.command(Command::SetMaxStepMs(ms)),
+            Action::SetMaterial(material) => self.command(Command::SetMaterial(material)),
+            Action::SetIntegration(integration) => self.command(Command::SetIntegration(integration)),
             Action::Checks(action) => self.act_on_checks(action),
         }
     }

@@ -514,24 +514,21 @@ impl Loop {
     }
 }
 
-/// Drops all moves of a grab but the newest: no step has seen the older moves.
+/// Drops all moves of a grab and all changes of a material but the newest: no step has seen the older ones.
 fn newest_moves(requests: Vec<Asked>) -> Vec<Asked> {
     let mut kept: Vec<Asked> = Vec::with_capacity(requests.len());
     for asked in requests {
-        if let (Some(id), Some(last)) = (moved_grab(&asked), kept.last().and_then(moved_grab))
-            && id == last
-        {
-            kept.pop();
-        }
+        kept.pop_if(|last| is_overridden(&last.request, &asked.request));
         kept.push(asked);
     }
     kept
 }
 
-fn moved_grab(asked: &Asked) -> Option<u32> {
-    match asked.request {
-        Request::Command(_, Command::MoveGrab { id, .. }) => Some(id),
-        _ => None,
+fn is_overridden(last: &Request, new: &Request) -> bool {
+    match (last, new) {
+        (Request::Command(_, Command::MoveGrab { id: last, .. }), Request::Command(_, Command::MoveGrab { id, .. })) => last == id,
+        (Request::Command(_, Command::SetMaterial(last)), Request::Command(_, Command::SetMaterial(new))) => last.name == new.name,
+        _ => false,
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::Failure;
+use crate::element::ElementKind;
 use crate::math::Aabb;
 use crate::mesh::{doctor, open_mesh};
 use crate::model::Mobility;
@@ -50,6 +51,12 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
             body.nodes.len(),
             body.triangles.len()
         );
+        let n_elements = body.patches.len();
+        match body.element {
+            ElementKind::Linear => {}
+            ElementKind::Averaged => say!("{}: {n_elements} averaged elements, the cells of its tets", body.name),
+            ElementKind::Quadratic => say!("{}: {n_elements} quadratic elements, of which the tets are parts", body.name),
+        }
         if body.has_own_collision {
             say!("{}: touches with {} triangles of its own", body.name, body.collision_triangles.len());
         }

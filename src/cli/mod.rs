@@ -72,8 +72,8 @@ enum Command {
     Bench(Box<bench::BenchArgs>),
     /// Hold this program against known answers, on this machine
     Verify(verify::VerifyArgs),
-    /// Describe this program and the graphics adapters it could use
-    Info,
+    /// Describe this program and the graphics adapters it could use, or the materials that it knows
+    Info(info::InfoArgs),
 }
 
 /// Where to compute.
@@ -159,7 +159,7 @@ pub fn main() -> ExitCode {
         Some(Command::Mesh(args)) => mesh::mesh(args),
         Some(Command::Bench(args)) => bench::bench(args),
         Some(Command::Verify(args)) => verify::verify(args),
-        Some(Command::Info) => info::info(),
+        Some(Command::Info(args)) => info::info(*args),
     };
     let (message, status) = match result {
         Ok(()) => return ExitCode::SUCCESS,

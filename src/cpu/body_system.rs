@@ -32,9 +32,9 @@ impl BodySystem {
     }
 }
 
-/// What mass damping makes of a mass of the body in a step.
+/// What the matrix makes of a mass of the body in a step.
 pub fn damped(step: &StepInputs, segment: &Segment) -> f64 {
-    1.0 + step.params.time_step * step.model.bodies[segment.body.index()].material.mass_damping
+    step.system().mass_factor(segment.body.index())
 }
 
 /// The springs that hold a body.

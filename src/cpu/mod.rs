@@ -17,9 +17,9 @@ use crate::cancel::CancelToken;
 use crate::contact::generate::Detection;
 use crate::contact::islands::{Island, Trial};
 use crate::contact::methods::{self, RowSolver};
-use crate::elastic::RestPoses;
+use crate::elastic::{Quaternion, RestPoses};
 use crate::math::Vec3;
-use crate::model::{ContactMethod, ElasticPrecision, Model, Params, State};
+use crate::model::{ContactMethod, Integration, Model, Params, State};
 use crate::step::{Backend, IslandWork, StepError, StepInputs, StepReport, SurfacePositions, Work, check_cancelled};
 
 /// Makes the solver of a method, if it knows the method.
@@ -68,7 +68,7 @@ impl CpuBackend {
         report: &mut StepReport,
     ) -> Result<(), StepError> {
         let is_untouched = |work: &IslandWork| work.contacts.is_empty();
-        if step.params.elastic_precision == ElasticPrecision::Double || !work.island_works.iter().any(is_untouched) {
+        if step.params.is_double() || !work.island_works.iter().any(is_untouched) {
             return Ok(());
         }
         let Self { matrix, rests, systems, untouched, .. } = self;
@@ -166,6 +166,21 @@ impl Backend for CpuBackend {
         // What touched will touch: the solve starts from the change of the last step.
         dv.copy_from_slice(&step.state.velocity_changes);
         Ok(())
+    }
+
+    fn offers_integration(&self, _: Integration) -> bool {
+        true
+    }
+
+    fn linearise(&mut self, step: &StepInputs, report: &mut StepReport) -> Result<(), StepError> {
+        self.is_turned = false;
+        self.systems.iter_mut().for_each(BodySystem::forget);
+        self.matrix.linearise(step, false, true, &mut report.stages);
+        Ok(())
+    }
+
+    fn element_states<'s>(&'s self, _: &'s State) -> &'s [Quaternion] {
+        self.matrix.rotations()
     }
 
     fn solve_islands(

@@ -1,6 +1,9 @@
 //! The outer passes of corrected warped compliance on a pile of soft cubes (`contact-study.md` 8), and the matrix of a
 //! turned body.
 
+mod hard_starts;
+mod integration;
+
 use std::sync::Arc;
 
 use super::*;
@@ -60,7 +63,7 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
     let (loads, dt) = (Loads::default(), params.time_step);
     let (elements_now, rotations) = elements(model, state, dt);
     let (mut rhs, mut a) = (vec![Vec3::zeros(); model.n_unknowns()], Operator::default());
-    let inputs = SystemInputs { model, state, params, loads: &loads };
+    let inputs = SystemInputs { model, state, params, loads: &loads, second_order: &[] };
     right_hand_side(inputs, &elements_now.forces, &mut rhs);
     matrix(inputs, &elements_now.tangents, &mut a, &mut vec![]);
     let mut poses = RestPoses::default();
@@ -213,7 +216,7 @@ fn the_matrix_of_a_turned_body_is_turned() {
     let assembled = |state: &State| {
         let (elements_now, rotations) = elements(&model, state, params.time_step);
         let mut a = Operator::default();
-        let inputs = SystemInputs { model: &model, state, params: &params, loads: &Loads::default() };
+        let inputs = SystemInputs { model: &model, state, params: &params, loads: &Loads::default(), second_order: &[] };
         matrix(inputs, &elements_now.tangents, &mut a, &mut vec![]);
         let mut poses = RestPoses::default();
         poses.turn(&model, &params, &rotations, CancelToken::never());
@@ -261,7 +264,7 @@ fn bodies_that_are_alike_share_a_shape() {
     let state = State::initial(&model);
     let (elements_now, _) = elements(&model, &state, params.time_step);
     let mut a = Operator::default();
-    let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &Loads::default() };
+    let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &Loads::default(), second_order: &[] };
     matrix(inputs, &elements_now.tangents, &mut a, &mut vec![]);
     for (k, (body, rest)) in model.bodies.iter().zip(rests).enumerate() {
         let rest = rest.as_ref().unwrap();
@@ -293,7 +296,7 @@ fn stiffness_is_the_largest_diagonal_block() {
     let dt = params.time_step;
     let (elements_now, _) = elements(&model, &state, dt);
     let mut a = Operator::default();
-    let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &Loads::default() };
+    let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &Loads::default(), second_order: &[] };
     matrix(inputs, &elements_now.tangents, &mut a, &mut vec![]);
     let of_node = |i: usize| a.blocks[model.pattern.diagonals[i] as usize].trace() / (3.0 * model.node_masses[i]);
     let wanted = (0..model.n_nodes()).map(of_node).fold(0.0, f64::max);

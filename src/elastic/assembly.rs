@@ -6,7 +6,8 @@ use std::ops::{Add, AddAssign, Mul, Range};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::elements::{CornerForces, Tangents};
+use super::elements::{CornerForces, Forces, Tangents};
+use super::patches::EdgeBlock;
 use crate::element::{Element, Tet4};
 use crate::math::{Mat3, Vec3};
 use crate::memory::Pages;
@@ -24,27 +25,80 @@ pub struct SystemInputs<'a> {
     pub state: &'a State,
     pub params: &'a Params,
     pub loads: &'a Loads,
+    /// Deformable bodies that make a step of second order; empty where none does.
+    pub second_order: &'a [bool],
+}
+
+/// How the mass of a node answers in a step, its mass damping included: `m (factor dv - momentum)` is the impulse that
+/// it takes.
+///
+/// Of backward Euler that is m (v' - v) with v' = v + dv. In a step of second order v + dv is the mean velocity w' of
+/// the step, velocities end at v' = (3 w' - w) / 2 with that of the last step, w, and
+///
+/// ```text
+/// m (3/2 v' - 2 v + 1/2 v_old) = m (9/4 dv - (3/4 w - 1/4 v - 1/2 v_old))
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Inertia {
+    pub factor: f64,
+    /// [m/s]
+    pub momentum: Vec3,
+}
+
+/// `dv` enters velocities at the end of a step of second order with this factor.
+pub const SECOND_ORDER: f64 = 1.5;
+
+impl SystemInputs<'_> {
+    /// Whether a deformable body makes a step of second order.
+    pub fn is_second_order(&self, body: usize) -> bool {
+        self.second_order.get(body) == Some(&true)
+    }
+
+    pub fn inertia(&self, node: usize) -> Inertia {
+        let damping = self.params.time_step * self.model.mass_damping(node);
+        let factor = self.mass_factor(self.model.node_bodies[node] as usize);
+        let damped = self.undisturbed(node) * -damping;
+        if !self.is_second_order(self.model.node_bodies[node] as usize) {
+            return Inertia { factor, momentum: damped };
+        }
+        let (velocity, history) = (self.state.velocities[node], &self.state.history);
+        let momentum = history.mean_velocities[node] * 0.75 - velocity * 0.25 - history.previous_velocities[node] * 0.5;
+        Inertia { factor, momentum: momentum + damped }
+    }
+
+    /// [`Inertia::factor`] of the nodes of a deformable body.
+    pub fn mass_factor(&self, body: usize) -> f64 {
+        let damping = self.params.time_step * self.model.bodies[body].mass_damping;
+        if self.is_second_order(body) { SECOND_ORDER * SECOND_ORDER + SECOND_ORDER * damping } else { 1.0 + damping }
+    }
+
+    /// The velocity of a node at the end of the step where velocities do not change [m/s].
+    pub fn undisturbed(&self, node: usize) -> Vec3 {
+        let velocity = self.state.velocities[node];
+        if !self.is_second_order(self.model.node_bodies[node] as usize) {
+            return velocity;
+        }
+        velocity * SECOND_ORDER - self.state.history.mean_velocities[node] * (SECOND_ORDER - 1.0)
+    }
 }
 
 /// The right-hand side of  A dv = rhs  [kg m/s]: dt (f_el(x + (dt + beta) v) + m g + f_ext) - dt alpha m v, with R
 /// frozen in f_el. It is Algorithm 3 of the thesis (corrected signs, `elasticity.md` 3.2, 7) in the unknown dv = v' -
 /// v. Zero at fixed nodes. Of a free rigid body: weight and gyroscopic torque, and what attachments say to its
 /// turning.
-pub fn right_hand_side(inputs: SystemInputs, corner_forces: &[CornerForces], rhs: &mut [Vec3]) {
-    let SystemInputs { model, state, params, loads } = inputs;
+pub fn right_hand_side(inputs: SystemInputs, forces: &Forces, rhs: &mut [Vec3]) {
+    let SystemInputs { model, state, params, loads, .. } = inputs;
     let dt = params.time_step;
-    let velocities = &state.velocities;
     let (nodes, rigid) = rhs.split_at_mut(model.n_nodes());
     rigid_right_hand_side(inputs, rigid);
     nodes.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, rhs)| {
         for (k, rhs) in rhs.iter_mut().enumerate() {
             let i = chunk * CHUNK + k;
-            let mut force = params.gravity * model.node_masses[i] + corner_force(corner_forces, model.node_corners.get(i));
+            let mut force = params.gravity * model.node_masses[i] + node_force(model, forces, i);
             if let Some(extra) = loads.node_forces.get(i) {
                 force += extra;
             }
-            let alpha = model.mass_damping(i);
-            *rhs = (force - velocities[i] * (alpha * model.node_masses[i])) * dt;
+            *rhs = force * dt + inputs.inertia(i).momentum * model.node_masses[i];
         }
     });
     for grab in &loads.grabs {
@@ -59,7 +113,7 @@ pub fn right_hand_side(inputs: SystemInputs, corner_forces: &[CornerForces], rhs
 
 /// The part of [`right_hand_side`] that belongs to the rigid bodies, two unknowns each.
 pub fn rigid_right_hand_side(inputs: SystemInputs, rhs: &mut [Vec3]) {
-    let SystemInputs { model, state, params, loads } = inputs;
+    let SystemInputs { model, state, params, loads, .. } = inputs;
     let dt = params.time_step;
     for ((body, state), rhs) in model.rigid_bodies.iter().zip(&state.rigid_bodies).zip(rhs.chunks_exact_mut(2)) {
         rhs.fill(Vec3::zeros());
@@ -80,8 +134,8 @@ pub fn rigid_right_hand_side(inputs: SystemInputs, rhs: &mut [Vec3]) {
     }
 }
 
-/// Impulse of a grab on its point [kg m/s].
-fn pull(grab: &Grab, model: &Model, state: &State, dt: f64) -> Vec3 {
+/// Impulse of a grab on its point [kg m/s], where the velocities of the start do not change.
+pub fn pull(grab: &Grab, model: &Model, state: &State, dt: f64) -> Vec3 {
     let (position, velocity) = grab.point.motion(model, state);
     (grab.target - position) * (dt * grab.stiffness) - velocity * grab_factor(grab, dt)
 }
@@ -95,18 +149,17 @@ fn pull(grab: &Grab, model: &Model, state: &State, dt: f64) -> Vec3 {
 /// it from above (|a - b|^2 <= 2 |a|^2 + 2 |b|^2). The right-hand side is exact: the step stays stable and the
 /// equilibrium is the same; while it is held, a body answers as if it were heavier by the part 2 s / m.
 pub fn matrix(inputs: SystemInputs, tangents: &Tangents<f64>, a: &mut Operator, edge_blocks: &mut Vec<Mat3>) {
-    let SystemInputs { model, params, .. } = inputs;
-    let (dt, pattern) = (params.time_step, &model.pattern);
+    let model = inputs.model;
+    let pattern = &model.pattern;
     edge_blocks.resize(pattern.edges.len(), Mat3::zeros());
     edge_blocks.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, blocks)| {
         Arch::new().dispatch(EdgeBlocks { model, tangents, first: chunk * CHUNK, blocks });
     });
     a.blocks.resize(pattern.n_blocks(), Mat3::zeros());
     let fill = |i: usize, part: &mut [Mat3]| {
-        let alpha = model.mass_damping(i);
         let (row, diagonal) = (pattern.row(i), pattern.diagonals[i] as usize);
         let first = row.start;
-        let mut sum = Mat3::identity() * (model.node_masses[i] * (1.0 + dt * alpha));
+        let mut sum = Mat3::identity() * (model.node_masses[i] * inputs.mass_factor(model.node_bodies[i] as usize));
         for b in row.start..diagonal {
             part[b - first] = edge_blocks[pattern.block_edges[b] as usize].transpose();
             sum -= part[b - first];
@@ -135,7 +188,7 @@ fn fill_rows(pattern: &Pattern, rows: Range<usize>, blocks: &mut [Mat3], fill: &
 
 /// The part of the matrix that is not in the blocks of the nodes: rigid bodies and springs.
 pub fn link(inputs: SystemInputs, a: &mut Operator) {
-    let SystemInputs { model, state, params, loads } = inputs;
+    let SystemInputs { model, state, params, loads, .. } = inputs;
     let dt = params.time_step;
     a.rigid_blocks.clear();
     for (body, state) in model.rigid_bodies.iter().zip(&state.rigid_bodies) {
@@ -182,7 +235,7 @@ impl WithSimd for SingleBlocks<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         for (k, pair) in self.blocks.chunks_exact_mut(2).enumerate() {
-            let block = edge_columns(self.tangents, self.model.edge_tets.get(self.first + k));
+            let block = columns_of(self.model, self.tangents, self.first + k);
             for c in 0..3 {
                 for r in 0..3 {
                     pair[0][c][r] = block[c][r];
@@ -207,7 +260,7 @@ impl WithSimd for EdgeBlocks<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         for k in 0..self.blocks.len() {
-            self.blocks[k] = edge_block(self.tangents, self.model.edge_tets.get(self.first + k));
+            self.blocks[k] = columns_of(self.model, self.tangents, self.first + k).into();
         }
     }
 }
@@ -230,11 +283,20 @@ fn turning_stiffnesses(model: &Model, state: &State) -> impl Iterator<Item = (us
 }
 
 /// The term of a grab in the matrix, for the velocity of its point [kg].
-fn grab_factor(grab: &Grab, dt: f64) -> f64 {
+pub fn grab_factor(grab: &Grab, dt: f64) -> f64 {
     dt * dt * grab.stiffness + dt * grab.damping
 }
 
 /// Sum of the forces on one node [N].
+fn node_force(model: &Model, forces: &Forces, node: usize) -> Vec3 {
+    if !model.node_patches.is_empty() && !model.node_patches.get(node).is_empty() {
+        let forces = model.node_patches.get(node).iter().map(|corner| forces.patches[*corner as usize]);
+        return forces.map(|[x, y, z, _]| Vec3::new(x, y, z)).sum();
+    }
+    corner_force(&forces.tets, model.node_corners.get(node))
+}
+
+/// Sum of the forces of tets on one node [N].
 fn corner_force(forces: &[CornerForces], corners: &[u32]) -> Vec3 {
     let mut sum = [0.0; 4];
     for corner in corners {
@@ -247,7 +309,43 @@ fn corner_force(forces: &[CornerForces], corners: &[u32]) -> Vec3 {
     Vec3::new(sum[0], sum[1], sum[2])
 }
 
-/// The block of one edge, see [`edge_columns`].
+/// The columns of the block of an edge.
+#[inline(always)]
+fn columns_of<T>(model: &Model, tangents: &Tangents<T>, edge: usize) -> [[T; 3]; 3]
+where
+    T: Copy + Default + PartialEq + Add<Output = T> + AddAssign + Mul<Output = T>,
+{
+    if !model.edge_patches.is_empty() && !model.edge_patches.get(edge).is_empty() {
+        return patch_columns(&tangents.patches, model.edge_patches.get(edge));
+    }
+    edge_columns(tangents, model.edge_tets.get(edge))
+}
+
+/// Sum of the blocks of an edge ([`Model::patch_edge`]), by columns.
+#[inline(always)]
+fn patch_columns<T: Copy + Default + AddAssign>(blocks: &[EdgeBlock<T>], items: &[u32]) -> [[T; 3]; 3] {
+    let mut sum = [[T::default(); 4]; 3];
+    let mut transposed = sum;
+    for item in items {
+        let sum = if item % 2 == 0 { &mut sum } else { &mut transposed };
+        let block = &blocks[(item / 2) as usize];
+        for c in 0..3 {
+            for r in 0..4 {
+                sum[c][r] += block[c][r];
+            }
+        }
+    }
+    let mut columns = [[T::default(); 3]; 3];
+    for c in 0..3 {
+        for r in 0..3 {
+            columns[c][r] = sum[c][r];
+            columns[c][r] += transposed[r][c];
+        }
+    }
+    columns
+}
+
+/// The block of one edge of tets, see [`edge_columns`].
 #[inline(always)]
 pub fn edge_block(tangents: &Tangents<f64>, edge_tets: &[u32]) -> Mat3 {
     edge_columns(tangents, edge_tets).into()
@@ -388,7 +486,7 @@ mod tests {
         let blocks = |grabs: Vec<Grab>| {
             let mut a = Operator::default();
             let loads = Loads { grabs, ..Loads::default() };
-            let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &loads };
+            let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &loads, second_order: &[] };
             matrix(inputs, &Tangents::default(), &mut a, &mut vec![]);
             a.rigid_blocks
         };

@@ -2,8 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::groups::{NodeMotion, TetGroups, gather_motions};
+use super::groups::{Patches, TetGroups};
 use super::pass::{Inputs, Outputs, pass};
+use super::patches::{self, EdgeBlock, EdgeBlocks};
+use super::registers::{Iterate, NodeMotion, gather_motions};
 use super::rotation::Quaternion;
 use crate::element::{Element, Tet4};
 use crate::material::Tangent;
@@ -13,8 +15,17 @@ use crate::model::{Model, State};
 /// instructions.
 #[derive(Clone, Debug, Default)]
 pub struct Elements {
-    pub forces: Vec<CornerForces>,
+    pub forces: Forces,
     pub tangents: Tangents<f64>,
+}
+
+/// Forces on the corners of all elements [N].
+#[derive(Clone, Debug, Default)]
+pub struct Forces {
+    /// Of tets; nothing of those that are parts of other elements.
+    pub tets: Vec<CornerForces>,
+    /// Of elements of several tets, corner by corner ([`Model::patch_corners`]).
+    pub patches: Vec<[f64; 4]>,
 }
 
 /// Elastic and stiffness-damping force on each corner of a tet [N], evaluated at the linear prediction `x + (dt +
@@ -31,6 +42,8 @@ pub struct Tangents<T> {
     pub volume_gradients: Vec<CornerGradients<T>>,
     /// Blocks of elements with a general tangent, zero in other elements; empty where no element has such a tangent.
     pub edges: Vec<EdgeTangents<T>>,
+    /// Blocks of the edges of elements of several tets, of which each has [`Element::EDGES`].
+    pub patches: Vec<EdgeBlock<T>>,
 }
 
 /// sqrt(mu V (dt^2 + dt beta)) R g_c for each corner of a tet, followed by lambda/mu: the matrix block of corners (i,
@@ -47,6 +60,7 @@ pub struct EdgeTangents<T>(pub [[[T; 4]; 3]; Tet4::EDGES]);
 /// The type of number that tangents are kept in.
 pub trait Precision: Copy + Default + Send + Sync {
     fn rounded(value: f64) -> Self;
+    fn edges(blocks: &mut [EdgeBlock<Self>]) -> EdgeBlocks<'_>;
 }
 
 impl Precision for f64 {
@@ -54,12 +68,20 @@ impl Precision for f64 {
     fn rounded(value: f64) -> Self {
         value
     }
+
+    fn edges(blocks: &mut [EdgeBlock<f64>]) -> EdgeBlocks<'_> {
+        EdgeBlocks::Double(blocks)
+    }
 }
 
 impl Precision for f32 {
     #[inline(always)]
     fn rounded(value: f64) -> Self {
         value as f32
+    }
+
+    fn edges(blocks: &mut [EdgeBlock<f32>]) -> EdgeBlocks<'_> {
+        EdgeBlocks::Single(blocks)
     }
 }
 
@@ -76,37 +98,89 @@ impl Tangents<f64> {
             rounded.0 = exact.0.map(|block| block.map(|column| column.map(|x| x as f32)));
         };
         rounded.edges.par_iter_mut().with_min_len(1024).zip(&self.edges).for_each(round);
+        rounded.patches.resize(self.patches.len(), EdgeBlock::default());
+        let round = |(rounded, exact): (&mut EdgeBlock<f32>, &EdgeBlock<f64>)| *rounded = exact.map(|column| column.map(|x| x as f32));
+        rounded.patches.par_iter_mut().with_min_len(4096).zip(&self.patches).for_each(round);
     }
 }
 
 impl TetGroups {
-    /// Forces and tangents of all tets, with their rotations and states followed from those of the last step; or,
+    /// Forces and tangents of all elements, with their rotations and states followed from those of the last step; or,
     /// without `FOLLOW`, with those that are given. `states`: see [`State::rotations`].
     pub fn pass<T: Precision, const FOLLOW: bool>(
         &self,
         states: &mut [[f64; 4]],
         motions: &[NodeMotion],
         dt: f64,
-        forces: &mut Vec<CornerForces>,
+        forces: &mut Forces,
         tangents: &mut Tangents<T>,
     ) {
-        let n = self.n_tets();
-        forces.resize(n, Default::default());
+        self.pass_about::<T, FOLLOW>(states, motions, None, dt, forces, tangents);
+    }
+
+    /// The same about an iterate of the non-linear step.
+    pub fn pass_about<T: Precision, const FOLLOW: bool>(
+        &self,
+        states: &mut [[f64; 4]],
+        motions: &[NodeMotion],
+        iterate: Option<Iterate>,
+        dt: f64,
+        forces: &mut Forces,
+        tangents: &mut Tangents<T>,
+    ) {
+        let n = self.n_tets;
+        forces.tets.resize(n, Default::default());
         let has_vectors = self.has_tangents(Tangent::Warped) || self.has_tangents(Tangent::Mixed);
         tangents.gradients.resize(if has_vectors { n } else { 0 }, CornerGradients::default());
         tangents.volume_gradients.resize(if self.has_tangents(Tangent::Mixed) { n } else { 0 }, CornerGradients::default());
         tangents.edges.resize(if self.has_tangents(Tangent::General) { n } else { 0 }, EdgeTangents::default());
-        let (rotations, states) = states.split_at_mut(n);
-        let outputs = Outputs {
-            tets: 0..n,
-            rotations,
-            states,
-            forces,
-            gradients: &mut tangents.gradients,
-            volume_gradients: &mut tangents.volume_gradients,
-            edges: &mut tangents.edges,
-        };
-        pass(Inputs { groups: self, motions, dt, follow: FOLLOW }, &self.runs, outputs);
+        let all_states = states;
+        let (rotations, states) = all_states.split_at_mut(n);
+        for stretch in self.stretches.iter().filter(|stretch| !stretch.is_empty()) {
+            let runs = &self.runs[stretch.clone()];
+            let tets = runs[0].tets.start..runs[runs.len() - 1].tets.end;
+            let kept = |is_empty: bool| if is_empty { 0..0 } else { tets.clone() };
+            let (vectors, volumes) = (kept(tangents.gradients.is_empty()), kept(tangents.volume_gradients.is_empty()));
+            let edges = kept(tangents.edges.is_empty());
+            let outputs = Outputs {
+                rotations: &mut rotations[tets.clone()],
+                states: &mut states[runs[0].first_row..],
+                forces: &mut forces.tets[tets.clone()],
+                gradients: &mut tangents.gradients[vectors],
+                volume_gradients: &mut tangents.volume_gradients[volumes],
+                edges: &mut tangents.edges[edges],
+                tets,
+            };
+            pass(Inputs { groups: self, motions, dt, follow: FOLLOW, iterate }, runs, outputs);
+        }
+        let states = &mut *all_states;
+        self.pass_patches::<T, FOLLOW>(states, motions, iterate, dt, &mut forces.patches, &mut tangents.patches);
+    }
+
+    /// The same of the elements of several tets alone.
+    pub(super) fn pass_patches<T: Precision, const FOLLOW: bool>(
+        &self,
+        states: &mut [[f64; 4]],
+        motions: &[NodeMotion],
+        iterate: Option<Iterate>,
+        dt: f64,
+        forces: &mut Vec<[f64; 4]>,
+        tangents: &mut Vec<EdgeBlock<T>>,
+    ) {
+        let Some(Patches { cells, tets10, n_corners, n_edges }) = &self.patches else { return };
+        let (rotations, states) = states.split_at_mut(self.n_tets);
+        forces.resize(n_corners[1], [0.0; 4]);
+        tangents.resize(n_edges[1], EdgeBlock::default());
+        let (cell_forces, tet_forces) = forces.split_at_mut(n_corners[0]);
+        let (cell_edges, tet_edges) = tangents.split_at_mut(n_edges[0]);
+        let inputs = patches::Inputs { motions, dt, follow: FOLLOW, iterate };
+        let edges = T::edges(cell_edges);
+        cells.pass(
+            inputs,
+            patches::Outputs { firsts: [0; 3], rotations: &mut *rotations, states: &mut *states, forces: cell_forces, edges },
+        );
+        let edges = T::edges(tet_edges);
+        tets10.pass(inputs, patches::Outputs { firsts: [0; 3], rotations, states, forces: tet_forces, edges });
     }
 }
 
@@ -114,7 +188,6 @@ impl TetGroups {
 pub fn elements(model: &Model, state: &State, dt: f64) -> (Elements, Vec<Quaternion>) {
     let (mut found, mut motions, mut states) = (Elements::default(), vec![], state.rotations.clone());
     gather_motions(&state.displacements, &state.velocities, &mut motions);
-    let groups = TetGroups::new(&model.tets, &model.materials);
-    groups.pass::<_, true>(&mut states, &motions, dt, &mut found.forces, &mut found.tangents);
+    TetGroups::of(model).pass::<_, true>(&mut states, &motions, dt, &mut found.forces, &mut found.tangents);
     (found, states)
 }

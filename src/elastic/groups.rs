@@ -2,38 +2,40 @@
 
 use std::ops::Range;
 
-use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+use bytemuck::{Pod, Zeroable};
 use pulp::{Arch, Simd, WithSimd};
-use rayon::prelude::*;
 
-use crate::element::{Element, Tet4};
+use super::patches::PatchGroups;
+use super::registers::{LANES, NodeMotion, as_rows_mut};
+use crate::element::{Cell, Element, ElementKind, Tet4};
 use crate::material::{Constitutive, Material, Tangent};
-use crate::math::Vec3;
-use crate::math::lanes::{Lanes, Matrix, Row};
-use crate::model::Tet;
+use crate::math::lanes::{Lanes, Matrix};
+use crate::model::{Model, Tet};
 
-/// Tets side by side.
-pub const LANES: usize = 8;
 /// Numbers of a tet in a group: the gradients of three corners and the volume.
 const NUMBERS: usize = 10;
 
-/// Displacement and velocity of a node, each followed by a zero: a line of the cache.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(align(64))]
-pub struct NodeMotion(pub(super) [[f64; 4]; 2]);
-
-/// Brings displacements and velocities together, node by node.
-pub fn gather_motions(displacements: &[Vec3], velocities: &[Vec3], motions: &mut Vec<NodeMotion>) {
-    motions.resize(displacements.len(), NodeMotion::default());
-    let join = |((motion, u), v): ((&mut NodeMotion, &Vec3), &Vec3)| *motion = NodeMotion([[u.x, u.y, u.z, 0.0], [v.x, v.y, v.z, 0.0]]);
-    motions.par_iter_mut().with_min_len(4096).zip(displacements).zip(velocities).for_each(join);
-}
-
-/// The constants of all tets in groups of [`LANES`], and the runs of tets of one material.
+/// The constants of all tets in groups of [`LANES`], the runs of tets of one material, and what other elements there
+/// are.
 #[derive(Clone, Debug, Default)]
 pub struct TetGroups {
     pub(super) groups: Vec<Group>,
+    /// Of tets that are elements.
     pub(super) runs: Vec<Run>,
+    /// Runs without other tets between them.
+    pub(super) stretches: Vec<Range<usize>>,
+    pub(super) n_tets: usize,
+    pub(super) patches: Option<Patches>,
+}
+
+/// Elements of several tets.
+#[derive(Clone, Debug)]
+pub(super) struct Patches {
+    pub cells: PatchGroups<8, 6>,
+    pub tets10: PatchGroups<10, 4>,
+    /// How many corners and edges they have, and how many of them are those of cells.
+    pub n_corners: [usize; 2],
+    pub n_edges: [usize; 2],
 }
 
 /// Consecutive tets of one material. A register across the end of a run is evaluated once for each of its runs.
@@ -71,11 +73,46 @@ impl TetGroups {
             let rows = rows_of(tets, group);
             Arch::new().dispatch(SideBySide { rows: &rows, group });
         }
-        Self { groups, runs: runs(tets, materials) }
+        let runs = runs(tets, materials);
+        Self { groups, stretches: vec![0..runs.len()], runs, n_tets: tets.len(), patches: None }
     }
 
-    pub(super) fn n_tets(&self) -> usize {
-        self.runs.last().map_or(0, |run| run.tets.end)
+    /// Of all bodies of a model.
+    pub fn of(model: &Model) -> Self {
+        let mut all = Self::new(&model.tets, &model.materials);
+        if model.n_patch_corners() == 0 {
+            return all;
+        }
+        // The rows of state follow each other over all tets, whatever elements they are of.
+        let first_row = |tet: usize| {
+            let run = &all.runs[all.runs.partition_point(|run| run.tets.end <= tet)];
+            run.first_row + (tet - run.tets.start) * run.rows_of_tet
+        };
+        let patches = Patches {
+            cells: PatchGroups::new(&model.cells, &model.materials, first_row),
+            tets10: PatchGroups::new(&model.tets10, &model.materials, first_row),
+            n_corners: [model.first_corner_of_tets10(), model.n_patch_corners()],
+            n_edges: [Cell::EDGES * model.cells.len(), model.n_patch_edges()],
+        };
+        let mut runs: Vec<Run> = vec![];
+        let mut stretches: Vec<Range<usize>> = vec![];
+        for body in model.bodies.iter().filter(|body| body.element == ElementKind::Linear) {
+            let is_next = runs.last().is_some_and(|run| run.tets.end == body.tets.start);
+            let first = if is_next { stretches.pop().map_or(runs.len(), |stretch| stretch.start) } else { runs.len() };
+            for run in all.runs.iter().filter(|run| run.tets.start < body.tets.end && run.tets.end > body.tets.start) {
+                let tets = run.tets.start.max(body.tets.start)..run.tets.end.min(body.tets.end);
+                let first_row = first_row(tets.start);
+                runs.push(Run { tets, first_row, ..run.clone() });
+            }
+            stretches.push(first..runs.len());
+        }
+        (all.runs, all.stretches, all.patches) = (runs, stretches, Some(patches));
+        all
+    }
+
+    /// Tets of whole groups, with those beyond the end.
+    pub fn n_lanes(&self) -> usize {
+        self.groups.len() * LANES
     }
 
     /// Some tets have a tangent of this form.
@@ -191,23 +228,5 @@ impl WithSimd for SideBySide<'_> {
                 }
             }
         }
-    }
-}
-
-/// Four numbers for each lane.
-#[inline(always)]
-pub(super) fn as_rows_mut<S: Simd>(rows: &mut [S::f64s; 4]) -> &mut [[f64; 4]] {
-    cast_slice_mut(rows)
-}
-
-/// Hands out the four numbers of each lane to as many `places`.
-#[inline(always)]
-pub fn store<S: Simd, R>(values: Row<S>, places: &mut [R], mut write: impl FnMut(&mut R, [f64; 4])) {
-    let rows = Lanes::separate(values);
-    let rows = cast_slice::<S::f64s, [f64; 4]>(&rows);
-    // Of a length that is known when this is compiled.
-    let places = &mut places[..S::F64_LANES];
-    for lane in 0..S::F64_LANES {
-        write(&mut places[lane], rows[lane]);
     }
 }

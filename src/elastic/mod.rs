@@ -3,19 +3,28 @@
 
 mod assembly;
 pub(crate) mod elements;
-pub(crate) mod groups;
+mod energy;
+mod groups;
 mod node_rotations;
 mod pass;
+mod patches;
+pub(crate) mod registers;
 mod rest_pose;
 pub(crate) mod rotation;
 mod stress;
 #[cfg(test)]
+mod patch_tests;
+#[cfg(test)]
 mod tests;
 
-pub use assembly::{SystemInputs, edge_block, link, matrix, right_hand_side, rigid_right_hand_side, single_blocks};
-pub use elements::{CornerForces, CornerGradients, EdgeTangents, Elements, Tangents, elements};
-pub use groups::{NodeMotion, TetGroups, gather_motions};
+pub use assembly::{
+    Inertia, SECOND_ORDER, SystemInputs, edge_block, grab_factor, link, matrix, pull, right_hand_side, rigid_right_hand_side, single_blocks,
+};
+pub use elements::{CornerForces, CornerGradients, EdgeTangents, Elements, Forces, Tangents, elements};
+pub use energy::{Damping, ForcesMemory, Way};
+pub use groups::TetGroups;
 pub use node_rotations::NodeRotations;
+pub use registers::{Iterate, NodeMotion, gather_motions};
 pub use rest_pose::{Aggregates, Levels, RestBody, RestPoses, RestShape, SAMPLES, coarse_factors, stiffness};
 pub use rotation::{IDENTITY, MAX_STEPS as MAX_ROTATION_STEPS, Quaternion, TOLERANCE as ROTATION_TOLERANCE};
-pub use stress::{cauchy_stress, deformation_gradient, strain_energy, von_mises};
+pub use stress::{cauchy_stresses, deformation_gradient, strain_energy, von_mises};

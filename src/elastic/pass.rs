@@ -5,16 +5,15 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::elements::{CornerForces, CornerGradients, EdgeTangents, Precision};
-use super::groups::{LANES, NodeMotion, Register, Run, TetGroups, as_rows_mut, store};
+use super::groups::{Register, Run, TetGroups};
+use super::registers::{Iterate, LANES, MAX_STATE_ROWS, NodeMotion, load, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
 use crate::material::{ConstitutiveModel, Deformation, Lame, Tangent, Visitor};
-use crate::math::lanes::{Lanes, Matrix, Row, plus_identity, scaled};
+use crate::math::lanes::{Lanes, Matrix, Row, plus, plus_identity, scaled};
 
 /// Tets that a thread takes at once.
 const CHUNK: usize = 256;
-/// Most rows of state of a material.
-pub(super) const MAX_STATE_ROWS: usize = 4;
 
 type Vectors<S> = <Tet4 as Element>::Vectors<S>;
 
@@ -28,6 +27,7 @@ pub(super) struct Inputs<'a> {
     pub dt: f64,
     /// Rotations and states are followed from those of the last step; else taken as they are.
     pub follow: bool,
+    pub iterate: Option<Iterate<'a>>,
 }
 
 /// The pass writes these for some consecutive tets.
@@ -227,7 +227,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     [g, k]: [usize; 2],
     out: Outputs<T>,
 ) {
-    let Inputs { groups, motions, dt, follow } = inputs;
+    let Inputs { groups, motions, dt, follow, iterate } = inputs;
     let Outputs { rotations, states, forces, gradients, volume_gradients, edges, .. } = out;
     let element = groups.groups[g].register(simd, k);
     let [displacements, velocities] = groups.groups[g].motions(simd, k, motions);
@@ -243,7 +243,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     for (row, state) in state.iter_mut().enumerate() {
         *state = load(simd, |lane| states[lane * M::STATE_ROWS + row]);
     }
-    if follow && M::STATE_ROWS > 0 {
+    if follow && M::STATE_ROWS > 0 && iterate.is_none_or(|iterate| iterate.is_first) {
         model.advance(&gradient, &rotation, dt, state);
         let mut lanes: [usize; LANES] = std::array::from_fn(|lane| lane);
         for (row, state) in state.iter().enumerate() {
@@ -254,8 +254,25 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     let rates = Tet4::gradient(&element.gradients, &velocities);
     let at = model.kinematics(&at);
     let moduli = model.moduli(element.volume, &at);
-    let stress = model.predicted_stress(element.volume, &at, &moduli, &rates, reach);
     let (zero, one) = (Lanes::splat(simd, 0.0), Lanes::splat(simd, 1.0));
+    let (stress, reach) = match iterate {
+        None => (model.predicted_stress(element.volume, &at, &moduli, &rates, reach), reach),
+        Some(Iterate { changes, damped, .. }) => {
+            let (beta, step) = (reach + -dt, Lanes::splat(simd, -dt));
+            let change = groups.gradient(simd, g, k, changes);
+            let mut back = [scaled(&rates[0], beta), scaled(&rates[1], beta), scaled(&rates[2], beta)];
+            for (back, change) in back.iter_mut().zip(&change) {
+                *back = plus(back, step, change);
+            }
+            let mut stress = model.stress(element.volume, &at);
+            let moved = model.differential(&at, &moduli, &back);
+            for (stress, moved) in stress.iter_mut().zip(&moved) {
+                *stress = plus(stress, one, moved);
+            }
+            let (damped, _) = S::as_simd_f64s(&damped[g * LANES..(g + 1) * LANES]);
+            (stress, Lanes::new(simd, damped[k]).mul_add(beta, reach))
+        }
+    };
     let corners = Tet4::scatter(&element.gradients, &stress, -one);
     let vectors = match M::TANGENT {
         Tangent::Warped => warped(model, &element, &rotation, reach * dt),
@@ -335,14 +352,4 @@ fn shearing<M: ConstitutiveModel, S: Simd>(
         vectors[c][..3].copy_from_slice(&turned[c]);
     }
     vectors
-}
-
-/// Four numbers of each lane.
-#[inline(always)]
-fn load<S: Simd>(simd: S, of: impl Fn(usize) -> [f64; 4]) -> Row<S> {
-    let mut rows = [simd.splat_f64s(0.0); 4];
-    for (lane, row) in as_rows_mut::<S>(&mut rows).iter_mut().enumerate() {
-        *row = of(lane);
-    }
-    Lanes::join(simd, rows)
 }

@@ -12,7 +12,7 @@ use crate::cancel::CancelToken;
 use crate::element::{Element, Tet4};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Body, End, Model};
-use crate::model::{ElasticPrecision, Loads, Params, State};
+use crate::model::{Loads, Params, State};
 use crate::sparse::{Coarse, Columns, Layout, NotPositiveDefinite, Operator, RestFactor, RigidCoarse, RigidParts, Segment};
 
 /// Bodies with more nodes go without a factor: its memory and the time to make it grow faster than what it saves.
@@ -155,7 +155,7 @@ impl RestPoses {
     /// Whether the contacts of each deformable body are solved with its matrix in f32. Known once the factors of the time
     /// step are there.
     fn single(&self, params: &Params) -> &[bool] {
-        let is_known = |kept: &&Kept| kept.time_step == params.time_step && params.elastic_precision != ElasticPrecision::Double;
+        let is_known = |kept: &&Kept| kept.time_step == params.time_step && !params.is_double();
         self.kept.first().filter(is_known).map_or(&[], |kept| &kept.single)
     }
 
@@ -252,15 +252,16 @@ impl Aggregates {
 /// The largest mean entry of a diagonal block of a body's matrix, in units of the mass of its node. Rotations do not
 /// change it.
 pub fn stiffness(model: &Model, body: &Body, dt: f64) -> f64 {
-    let (alpha, beta) = (body.material.mass_damping, body.material.stiffness_damping);
     let of_node = |i: usize| {
         let trace = |item: &u32| {
             let (tet, corner) = Tet4::corner_of(*item);
-            let (tet, lame) = (&model.tets[tet], model.material(&model.tets[tet]).lame());
-            (lame.lambda + 4.0 * lame.mu) * tet.volume * tet.gradients[corner].norm_squared()
+            let tet = &model.tets[tet];
+            let (material, lame) = (model.material(tet), model.material(tet).lame());
+            let reach = dt + material.stiffness_damping;
+            reach * (lame.lambda + 4.0 * lame.mu) * tet.volume * tet.gradients[corner].norm_squared()
         };
         let trace: f64 = model.node_corners.get(i).iter().map(trace).sum();
-        1.0 + dt * alpha + dt * (dt + beta) * trace / (3.0 * model.node_masses[i])
+        1.0 + dt * body.mass_damping + dt * trace / (3.0 * model.node_masses[i])
     };
     body.nodes.clone().map(of_node).fold(0.0, f64::max)
 }
@@ -270,7 +271,7 @@ fn rest_matrix(model: &Model, params: &Params) -> Operator {
     let state = State { velocities: vec![Vec3::zeros(); model.n_nodes()], ..State::initial(model) };
     let (at_rest, _) = elements(model, &state, params.time_step);
     let mut a = Operator::default();
-    let inputs = SystemInputs { model, state: &state, params, loads: &Loads::default() };
+    let inputs = SystemInputs { model, state: &state, params, loads: &Loads::default(), second_order: &[] };
     matrix(inputs, &at_rest.tangents, &mut a, &mut vec![]);
     a
 }

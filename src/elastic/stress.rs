@@ -1,8 +1,11 @@
 //! Strain, energy and stress of a state, for reports, files and pictures; the step computes its own in lanes.
 
-use pulp::Scalar;
+use std::ops::Range;
 
-use crate::element::{Element, Tet4};
+use pulp::Scalar;
+use rayon::prelude::*;
+
+use crate::element::{Element, ElementKind, Patch, Tet4};
 use crate::material::{Constitutive, Deformation, Material};
 use crate::math::lanes::{Lanes, Row, from_matrix, to_matrix};
 use crate::math::{Mat3, Vec3};
@@ -20,20 +23,112 @@ pub fn deformation_gradient(tet: &Tet, displacements: &[Vec3]) -> Mat3 {
     gradient(tet, displacements) + Mat3::identity()
 }
 
-/// Strain energy of all tets [J]. The frame of each is that of the rotation nearest to F, so that the energy is a
-/// function of positions and what materials remember.
+/// Strain energy of all elements [J]. The frame of each point is that of the rotation nearest to F, so that the energy is
+/// a function of positions and what materials remember.
 pub fn strain_energy(model: &Model, state: &State) -> f64 {
     let constitutive: Vec<Constitutive> = model.materials.iter().map(Constitutive::new).collect();
     let mut rows = state.rotations[model.tets.len()..].iter();
-    let energy = |tet: &Tet| {
-        let material = &constitutive[tet.material as usize];
-        let remembered: Vec<Row<Scalar>> = rows.by_ref().take(material.model().state_rows()).map(|row| row.map(Lanes::from)).collect();
-        let g = gradient(tet, &state.displacements);
-        // Only a tet that is not finite has no singular vectors.
-        let Some(r) = nearest_rotation(&(g + Mat3::identity())) else { return f64::NAN };
-        tet.volume * material.energy(&Deformation { gradient: from_matrix(&g), rotation: from_matrix(&r), state: &remembered })
+    let mut remembered = |tet: &Tet| -> Vec<Row<Scalar>> {
+        rows.by_ref().take(constitutive[tet.material as usize].model().state_rows()).map(|row| row.map(Lanes::from)).collect()
     };
-    model.tets.iter().map(energy).sum()
+    let mut energy = 0.0;
+    for body in &model.bodies {
+        if body.element == ElementKind::Linear {
+            for tet in &model.tets[body.tets.clone()] {
+                let deformed = Deformed::new(gradient(tet, &state.displacements), remembered(tet));
+                energy += tet.volume * deformed.ask(|at| constitutive[tet.material as usize].energy(at)).unwrap_or(f64::NAN);
+            }
+            continue;
+        }
+        let states: Vec<Vec<Row<Scalar>>> = model.tets[body.tets.clone()].iter().map(&mut remembered).collect();
+        let state_of = |tet: usize| states[tet - body.tets.start].clone();
+        let cells = if body.element == ElementKind::Averaged { &model.cells[body.patches.clone()] } else { &[] };
+        let tets10 = if body.element == ElementKind::Quadratic { &model.tets10[body.patches.clone()] } else { &[] };
+        energy += cells.iter().map(|patch| patch_energy(patch, &constitutive, state, state_of)).sum::<f64>();
+        energy += tets10.iter().map(|patch| patch_energy(patch, &constitutive, state, state_of)).sum::<f64>();
+    }
+    energy
+}
+
+/// Deformation gradient and state of a point, in the frame of the rotation nearest to it; None where it is not finite.
+struct Deformed {
+    gradient: Mat3,
+    rotation: Option<Mat3>,
+    remembered: Vec<Row<Scalar>>,
+}
+
+impl Deformed {
+    fn new(gradient: Mat3, remembered: Vec<Row<Scalar>>) -> Self {
+        // Only what is not finite has no singular vectors.
+        Self { rotation: nearest_rotation(&(gradient + Mat3::identity())), gradient, remembered }
+    }
+
+    fn ask<T>(&self, f: impl Fn(&Deformation<Scalar>) -> T) -> Option<T> {
+        let rotation = from_matrix(&self.rotation?);
+        Some(f(&Deformation { gradient: from_matrix(&self.gradient), rotation, state: &self.remembered }))
+    }
+}
+
+/// Gradient of the node vectors `a` at a point of an element.
+fn patch_gradient<const N: usize, const P: usize>(patch: &Patch<N, P>, point: usize, a: &[Vec3]) -> Mat3 {
+    let first = a[patch.nodes[0] as usize];
+    (1..N).map(|c| (a[patch.nodes[c] as usize] - first) * patch.gradients[point][c].transpose()).sum()
+}
+
+/// The mean volume change of an element, and its energy at `state` without that of the volume change [J].
+fn patch_parts<const N: usize, const P: usize>(
+    patch: &Patch<N, P>,
+    material: &Constitutive,
+    displacements: &[Vec3],
+    state_of: impl Fn(usize) -> Vec<Row<Scalar>>,
+) -> Option<[f64; 2]> {
+    let (mut change, mut energy) = (0.0, 0.0);
+    let deviatoric = material.without_volume_energy();
+    for p in 0..patch.n_points() {
+        let deformed = Deformed::new(patch_gradient(patch, p, displacements), state_of(patch.tets().start + p));
+        change += patch.volumes[p] * deformed.ask(|at| material.volume_change(at).0)?;
+        energy += patch.volumes[p] * deformed.ask(|at| deviatoric.energy(at))?;
+    }
+    Some([change / patch.volume(), energy])
+}
+
+fn patch_energy<const N: usize, const P: usize>(
+    patch: &Patch<N, P>,
+    constitutive: &[Constitutive],
+    state: &State,
+    state_of: impl Fn(usize) -> Vec<Row<Scalar>>,
+) -> f64 {
+    let material = &constitutive[patch.material as usize];
+    let parts = patch_parts(patch, material, &state.displacements, state_of);
+    parts.map_or(f64::NAN, |[change, energy]| energy + patch.volume() * material.volume_energy(change)[0])
+}
+
+/// [`cauchy_stress`] of all tets. Those that are parts of one element have the pressure of their common volume change.
+pub fn cauchy_stresses(model: &Model, displacements: &[Vec3]) -> Vec<Option<Mat3>> {
+    let stress = |tet: &Tet| cauchy_stress(tet, &model.materials, displacements);
+    let mut stresses: Vec<_> = model.tets.par_iter().with_min_len(256).map(stress).collect();
+    let mut share = |tets: Range<usize>, of_tets: Vec<Option<Mat3>>| stresses[tets].copy_from_slice(&of_tets);
+    for cell in &model.cells {
+        share(cell.tets(), patch_stresses(cell, model, displacements));
+    }
+    for tet in &model.tets10 {
+        share(tet.tets(), patch_stresses(tet, model, displacements));
+    }
+    stresses
+}
+
+fn patch_stresses<const N: usize, const P: usize>(patch: &Patch<N, P>, model: &Model, displacements: &[Vec3]) -> Vec<Option<Mat3>> {
+    let material = Constitutive::new(&model.materials[patch.material as usize]);
+    let at_start = || vec![[Lanes::from(0.0); 4]; material.model().state_rows()];
+    let parts = patch_parts(patch, &material, displacements, |_| at_start());
+    let deviatoric = material.without_volume_energy();
+    let of_tet = |tet: &Tet| {
+        let [_, pressure, _] = material.volume_energy(parts?[0]);
+        let deformed = Deformed::new(gradient(tet, displacements), at_start());
+        let piola = deformed.ask(|at| deviatoric.stress(at) + material.volume_change(at).1 * pressure)?;
+        to_cauchy(&piola, &(deformed.gradient + Mat3::identity()))
+    };
+    model.tets[patch.tets()].iter().map(of_tet).collect()
 }
 
 /// Cauchy stress [Pa] of a tet with the displacements [m] of all nodes: `sigma = P F^T / det F` with the first
@@ -42,16 +137,16 @@ pub fn strain_energy(model: &Model, state: &State) -> f64 {
 /// R is the rotation nearest to F, so that the stress is a function of the positions alone; the step's own rotation may
 /// still follow an older orientation while a tet is inside out. None of a tet without volume.
 pub fn cauchy_stress(tet: &Tet, materials: &[Material], displacements: &[Vec3]) -> Option<Mat3> {
-    let g = gradient(tet, displacements);
-    let f = g + Mat3::identity();
+    let material = Constitutive::new(&materials[tet.material as usize]);
+    let deformed = Deformed::new(gradient(tet, displacements), vec![[Lanes::from(0.0); 4]; material.model().state_rows()]);
+    to_cauchy(&deformed.ask(|at| material.stress(at))?, &(deformed.gradient + Mat3::identity()))
+}
+
+fn to_cauchy(piola: &Mat3, f: &Mat3) -> Option<Mat3> {
     let det = f.determinant();
     if det == 0.0 || !det.is_finite() {
         return None;
     }
-    let rotation = from_matrix(&nearest_rotation(&f)?);
-    let material = Constitutive::new(&materials[tet.material as usize]);
-    let remembered = vec![[Lanes::from(0.0); 4]; material.model().state_rows()];
-    let piola = material.stress(&Deformation { gradient: from_matrix(&g), rotation, state: &remembered });
     let sigma = piola * f.transpose() / det;
     // R^T P F^T R is symmetric, up to rounding.
     Some((sigma + sigma.transpose()) * 0.5)

@@ -3,8 +3,9 @@
 use pulp::{Scalar, WithSimd};
 
 use super::elements::{CornerGradients, EdgeTangents};
-use super::groups::{Group, LANES, SideBySide, gather_motions, rows_of};
+use super::groups::{Group, SideBySide, rows_of};
 use super::pass::{Inputs, Outputs, Pass};
+use super::registers::LANES;
 use super::stress::gradient;
 use super::*;
 use crate::element::{Element, Tet4, Tet4Rest};
@@ -35,7 +36,7 @@ fn state(model: &Model, displacements: Vec<Vec3>, turn: Quat) -> State {
 }
 
 fn forces(model: &Model, state: &State) -> [Vec3; 4] {
-    elements(model, state, 0.01).0.forces[0].map(|[x, y, z, _]| Vec3::new(x, y, z))
+    elements(model, state, 0.01).0.forces.tets[0].map(|[x, y, z, _]| Vec3::new(x, y, z))
 }
 
 #[test]
@@ -93,7 +94,7 @@ fn scrambled(n: usize) -> (Vec<Tet>, State, Vec<Material>) {
 
 /// The pass over one model's tets, number by number.
 fn alone<M: ConstitutiveModel>(model: M, beta: f64, tets: &[Tet], state: &State, dt: f64) -> (Elements, Vec<[f64; 4]>) {
-    let mut groups = TetGroups { groups: vec![Group::zeroed(); tets.len().div_ceil(LANES)], runs: vec![] };
+    let mut groups = TetGroups { groups: vec![Group::zeroed(); tets.len().div_ceil(LANES)], ..TetGroups::default() };
     for (group, tets) in groups.groups.iter_mut().zip(tets.chunks(LANES)) {
         let rows = rows_of(tets, group);
         SideBySide { rows: &rows, group }.with_simd(Scalar::new());
@@ -102,13 +103,18 @@ fn alone<M: ConstitutiveModel>(model: M, beta: f64, tets: &[Tet], state: &State,
     gather_motions(&state.displacements, &state.velocities, &mut motions);
     let gradients = vec![CornerGradients::default(); n];
     let mut found = Elements {
-        forces: vec![[[0.0; 4]; 4]; n],
-        tangents: Tangents { gradients, volume_gradients: vec![CornerGradients::default(); n], edges: vec![EdgeTangents::default(); n] },
+        forces: Forces { tets: vec![[[0.0; 4]; 4]; n], patches: vec![] },
+        tangents: Tangents {
+            gradients,
+            volume_gradients: vec![CornerGradients::default(); n],
+            edges: vec![EdgeTangents::default(); n],
+            patches: vec![],
+        },
     };
-    let Elements { forces, tangents: Tangents { gradients, volume_gradients, edges } } = &mut found;
+    let Elements { forces: Forces { tets: forces, .. }, tangents: Tangents { gradients, volume_gradients, edges, .. } } = &mut found;
     let (rotations, rows) = states.split_at_mut(n);
     let outputs = Outputs { tets: 0..n, rotations, states: rows, forces, gradients, volume_gradients, edges };
-    let inputs = Inputs { groups: &groups, motions: &motions, dt, follow: true };
+    let inputs = Inputs { groups: &groups, motions: &motions, dt, follow: true, iterate: None };
     Pass { model, stiffness_damping: beta, inputs, outputs }.with_simd(Scalar::new());
     (found, states)
 }
@@ -130,13 +136,16 @@ fn lanes_and_materials_do_not_mix() {
         let (found, states) = &single[tets[t].material as usize];
         let near = |a: f64, b: f64, scale: f64| (a - b).abs() <= 1e-9 * scale;
         assert!(rotations[t].iter().zip(&states[t]).all(|(a, b)| near(*a, *b, 1.0)), "{t}: {:?} {:?}", rotations[t], states[t]);
-        let vectors = |of: &Elements| [of.forces[t], of.tangents.gradients[t].0].as_flattened().to_vec();
+        let vectors = |of: &Elements| [of.forces.tets[t], of.tangents.gradients[t].0].as_flattened().to_vec();
         for (a, b) in vectors(&together).into_iter().zip(vectors(found)) {
             let norm = b.iter().map(|b| b * b).sum::<f64>().sqrt();
             assert!(a.iter().zip(&b).all(|(x, y)| near(*x, *y, norm)), "{t}: {a:?} {b:?}");
         }
         let other = &single[1 - tets[t].material as usize].0;
-        assert!((other.forces[t][1][0] - found.forces[t][1][0]).abs() > 1e-3 * found.forces[t][1][0].abs(), "materials differ");
+        assert!(
+            (other.forces.tets[t][1][0] - found.forces.tets[t][1][0]).abs() > 1e-3 * found.forces.tets[t][1][0].abs(),
+            "materials differ"
+        );
     }
 }
 
@@ -225,8 +234,8 @@ fn a_general_tangent_and_a_state_are_kept() {
                 assert!(i < j || (a - a.transpose()).norm() < 1e-12 * a.norm() || (a.transpose() - b).norm() > 1e-6 * a.norm());
             }
         }
-        for (a, b) in warped.forces[t].iter().flatten().zip(general.forces[t].iter().flatten()) {
-            assert!((a - b).abs() < 1e-9 * warped.forces[t].iter().flatten().map(|f| f.abs()).fold(0.0, f64::max));
+        for (a, b) in warped.forces.tets[t].iter().flatten().zip(general.forces.tets[t].iter().flatten()) {
+            assert!((a - b).abs() < 1e-9 * warped.forces.tets[t].iter().flatten().map(|f| f.abs()).fold(0.0, f64::max));
         }
         let g = gradient(tet, &state.displacements);
         let (before, after) = (&state.rotations[n + 2 * t..][..2], &states[n + 2 * t..][..2]);
@@ -291,7 +300,12 @@ fn the_block_of_an_edge_between_materials_is_the_sum() {
         let edges: Vec<Mat3> = (0..model.pattern.edges.len()).map(|e| edge_block(&found.tangents, model.edge_tets.get(e))).collect();
         let mut a = Operator::default();
         let (state, params, loads) = (State::initial(&model), Params::default(), Loads::default());
-        matrix(SystemInputs { model: &model, state: &state, params: &params, loads: &loads }, &found.tangents, &mut a, &mut vec![]);
+        matrix(
+            SystemInputs { model: &model, state: &state, params: &params, loads: &loads, second_order: &[] },
+            &found.tangents,
+            &mut a,
+            &mut vec![],
+        );
         let rounded: Vec<Mat3> = (0..edges.len()).map(|e| Mat3::from_fn(|r, c| f64::from(singles[2 * e][c][r]))).collect();
         (edges, rounded)
     };

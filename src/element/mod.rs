@@ -1,29 +1,23 @@
 //! Elements: how the vectors of a few nodes make a displacement gradient, and how a stress makes forces on them.
 
+mod patch;
 mod tet4;
 
+pub use patch::{Cell, ElementKind, Patch, Tet10};
 pub use tet4::{Tet4, Tet4Rest};
 
 use pulp::Simd;
 
 use crate::math::lanes::{Lanes, Matrix, Vector};
 
-/// A finite element, for as many of a kind as the processor takes side by side. [`Tet4`] is the only instance.
+/// A finite element, for as many of a kind as the processor takes side by side: [`Tet4`], and the [`Patch`]es of several
+/// tets.
 ///
 /// The integral of an energy or force over an element is a sum over its quadrature points, each with its shape
-/// gradients and its part of the volume; the element pass, the encodings of nodes and edges below (and by
-/// `ELEMENT_NODES` those of the shaders) and the gather lists ask this contract only.
-///
-/// A 10-node tet would still have to change these places, which stand on more than this contract:
-/// - `model::Tet` has four nodes and four constant gradients, `node_masses` and `model::build` give a quarter of a tet
-///   to each node;
-/// - the pass keeps one rotation, one state and one volume an element, not one a point (`elastic::elements`,
-///   `State::rotations`, `TetData` on the device);
-/// - a surface point is embedded in four nodes: `Surface::{nodes, weights}`, the points of contacts, `interpolate`,
-///   `shaders/elastic/skin`, VTK and glTF;
-/// - a grab holds three points of four nodes: `HeldPoint::Nodes`, `RankOne`, `GrabData`;
-/// - the certificate against self-contact needs a gradient that is constant in the element (`contact::generate`);
-/// - mesh readers, generators and quality measures read and write corners only.
+/// gradients and its part of the volume; the element passes, the encodings of nodes and edges below (and by
+/// `ELEMENT_NODES` those of the shaders) and the gather lists ask this contract only. What asks where things are
+/// (surfaces, contact, grabs, files, pictures) knows linear tets alone: `model::Tet`, of which a patch has several. So
+/// a surface point has four nodes and weights that are not negative in every body.
 ///
 /// A diagonal block of the matrix is minus the others of its row: right for every element whose shapes sum to one.
 pub trait Element: Copy + Send + Sync + 'static {

@@ -1,19 +1,15 @@
 //! Fields over nodes, tets and vertices that follow from a frame.
 
-use rayon::prelude::*;
-
 use super::Frame;
 use super::surfaces::Surfaces;
-use crate::elastic::{cauchy_stress, von_mises};
-use crate::material::Material;
+use crate::elastic::{cauchy_stresses, von_mises};
 use crate::math::{Mat3, Vec3};
 use crate::model::Model;
 
 /// Cauchy stress of each tet [Pa], and von Mises' equivalent of it; zero in a tet without volume.
 pub fn stresses(model: &Model, frame: &Frame) -> (Vec<Mat3>, Vec<f32>) {
-    let stress =
-        model.tets.par_iter().with_min_len(256).map(|tet| cauchy_stress(tet, &model.materials, &frame.displacements).unwrap_or_default());
-    stress.map(|s| (s, von_mises(&s) as f32)).unzip()
+    let stresses = cauchy_stresses(model, &frame.displacements);
+    stresses.into_iter().map(|stress| stress.unwrap_or_default()).map(|s| (s, von_mises(&s) as f32)).unzip()
 }
 
 /// Contact pressure at the nodes [Pa]: the mean over the vertices that a node carries, by area and weight.
@@ -58,19 +54,6 @@ pub fn surface_pressures(model: &Model, surfaces: &Surfaces, frame: &Frame, of_n
 pub fn surface_velocities(model: &Model, surfaces: &Surfaces, frame: &Frame) -> Vec<[f32; 3]> {
     let velocities: Vec<Vec3> = frame.velocities.iter().map(|v| Vec3::from(v.map(f64::from))).collect();
     surfaces.vectors_of_nodes(model, &velocities).iter().map(single).collect()
-}
-
-/// The number of each body's material, counted in the order of the bodies.
-pub fn material_numbers(model: &Model) -> Vec<i32> {
-    let mut known: Vec<Material> = vec![];
-    let number = |body: &crate::model::Body| {
-        let place = known.iter().position(|material| *material == body.material);
-        place.unwrap_or_else(|| {
-            known.push(body.material);
-            known.len() - 1
-        }) as i32
-    };
-    model.bodies.iter().map(number).collect()
 }
 
 pub fn single(v: &Vec3) -> [f32; 3] {

@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use rayon::prelude::*;
 
-use super::fields::{material_numbers, node_pressures, single, stresses, surface_pressures, surface_velocities};
+use super::fields::{node_pressures, single, stresses, surface_pressures, surface_velocities};
 use super::surfaces::{Carrier, Surfaces};
 use super::{Exporter, Frame, Subject, Written, stem};
 use crate::math::Vec3;
@@ -24,7 +24,6 @@ pub struct Series {
     folder: PathBuf,
     subject: Subject,
     surfaces: Surfaces,
-    materials: Vec<i32>,
     /// Time and names of each frame's files.
     entries: Vec<(f64, Vec<String>)>,
     bytes: u64,
@@ -36,8 +35,8 @@ impl Series {
         let folder = path.with_extension("");
         check_writable(&index)?;
         create_folder(&folder)?;
-        let (surfaces, materials) = (Surfaces::new(&subject.model), material_numbers(&subject.model));
-        Ok(Self { index, folder, subject: subject.clone(), surfaces, materials, entries: vec![], bytes: 0 })
+        let surfaces = Surfaces::new(&subject.model);
+        Ok(Self { index, folder, subject: subject.clone(), surfaces, entries: vec![], bytes: 0 })
     }
 
     fn put(&mut self, name: &str, dataset: &Dataset, time: f64) -> Result<String, OutputError> {
@@ -54,7 +53,7 @@ impl Exporter for Series {
         let mut names = vec![];
         let pressures = node_pressures(&self.subject.model, frame);
         if !self.subject.model.tets.is_empty() {
-            let tets = tets(&self.subject.model, &self.materials, frame, &pressures);
+            let tets = tets(&self.subject.model, frame, &pressures);
             names.push(self.put(&format!("tets_{k:05}.vtu"), &tets, frame.time)?);
         }
         let surfaces = polygons(&self.subject.model, &self.surfaces, frame, &pressures);
@@ -84,7 +83,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }
 
-fn tets(model: &Model, materials: &[i32], frame: &Frame, pressures: &[f64]) -> Dataset {
+fn tets(model: &Model, frame: &Frame, pressures: &[f64]) -> Dataset {
     let (stress, von_mises) = stresses(model, frame);
     let points = frame.node_positions(model).iter().map(single).collect::<Vec<_>>();
     let n = model.tets.len();
@@ -106,7 +105,7 @@ fn tets(model: &Model, materials: &[i32], frame: &Frame, pressures: &[f64]) -> D
                     floats("stress", 9, &stress.iter().flat_map(|s| s.as_slice()).map(|x| *x as f32).collect::<Vec<_>>()),
                     floats("von_mises", 1, &von_mises),
                     integers("body", &model.tets.iter().map(|tet| tet.body as i32).collect::<Vec<_>>()),
-                    integers("material", &model.tets.iter().map(|tet| materials[tet.body as usize]).collect::<Vec<_>>()),
+                    integers("material", &model.tets.iter().map(|tet| model.named_material_of(tet) as i32).collect::<Vec<_>>()),
                 ],
             ),
             ("Points", vec![vectors("Points", &points)]),

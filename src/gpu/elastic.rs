@@ -155,6 +155,9 @@ pub fn create_buffers(device: &Device, buffers: &mut Buffers, model: &Model, mos
     if model.bodies.len() > most {
         return Err(DeviceError::TooManyBodies { bodies: model.bodies.len(), most });
     }
+    if let Some(body) = model.body_of_patches() {
+        return Err(DeviceError::Elements { body: body.name.clone(), element: body.element.name() });
+    }
     let mut shares = shares(model, most_row_groups(device).max(model.bodies.len() as u32));
     let (tiles, groups, words) = Tiles::new(model, &shares, most_whole);
     shares.resize(most, ShareData::default());

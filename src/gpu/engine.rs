@@ -323,7 +323,7 @@ impl DeviceBackend {
         let segments = island.deformable();
         let of_nodes = |segment: &Segment| {
             let body = &model.bodies[segment.body.index()];
-            let damping = dt * body.material.mass_damping;
+            let damping = dt * body.mass_damping;
             let mut lost = params.gravity * (dt * body.mass);
             for (i, dv) in segment.unknowns.clone().zip(&dv[segment.places()]) {
                 lost -= (state.velocities[i] * damping + dv * (1.0 + damping)) * model.node_masses[i];
@@ -346,7 +346,7 @@ impl DeviceBackend {
             let (b, nodes) = (segment.body.index(), &segment.unknowns);
             let holds = |point: &HeldPoint| matches!(point, HeldPoint::Nodes { nodes: held, .. } if nodes.contains(&(held[0] as usize)));
             if self.is_free[b] && !loads.grabs.iter().any(|grab| holds(&grab.point)) {
-                let mass = (1.0 + dt * model.bodies[b].material.mass_damping) * model.bodies[b].mass;
+                let mass = (1.0 + dt * model.bodies[b].mass_damping) * model.bodies[b].mass;
                 restore_momentum(&mut dv[segment.places()], lost, mass);
             }
         }

@@ -18,7 +18,7 @@ use super::upload::{Groups, controls, params_data, upload_model};
 use crate::math::Vec3;
 use crate::model::Model;
 use crate::model::WarmStart;
-use crate::model::{HeldPoint, Loads, Params, State};
+use crate::model::{HeldPoint, History, Loads, Params, State};
 use crate::step::{Choice, DeviceWork, StageWork, StepError, StepReport, Stepper, SurfacePositions, check_cancelled};
 
 kernels! {
@@ -424,6 +424,7 @@ impl GpuStepper {
             rigid_bodies: vec![],
             attachment_forces: vec![],
             contacts: WarmStart::default(),
+            history: History::default(),
         })
     }
 }

@@ -5,6 +5,7 @@
 //! backends, reports, pictures and the tests of derivatives find it by that line.
 
 mod contract;
+pub mod presets;
 mod principal;
 #[cfg(test)]
 mod tests;
@@ -15,12 +16,14 @@ pub use mooney_rivlin::LEAST_J as MOONEY_RIVLIN_LEAST_J;
 pub use neo_hookean::LEAST_J as NEO_HOOKEAN_LEAST_J;
 
 use pulp::Scalar;
+use serde::{Deserialize, Serialize};
 
 use crate::math::Mat3;
 use crate::math::lanes::{Lanes, from_matrix, to_matrix};
 
-/// What a body is made of.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What a body is made of. As text, numbers that are left out have their defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Material {
     pub model: MaterialModel,
     /// Young's modulus E [Pa], > 0.
@@ -55,7 +58,8 @@ macro_rules! models {
         $(mod $file; pub use $file::$model;)*
 
         /// The constitutive models.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
         pub enum MaterialModel { $(#[doc = $doc] $model),* }
 
         /// The numbers of a material as its constitutive model takes them.
@@ -75,6 +79,11 @@ macro_rules! models {
         impl MaterialModel {
             pub fn tangent(self) -> Tangent {
                 match self { $(Self::$model => <$model as ConstitutiveModel>::TANGENT),* }
+            }
+
+            /// See [`ConstitutiveModel::LETS_TURN`].
+            pub fn lets_turn(self) -> bool {
+                match self { $(Self::$model => <$model as ConstitutiveModel>::LETS_TURN),* }
             }
 
             /// Rows of four numbers that an element remembers beside its rotation.

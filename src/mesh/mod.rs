@@ -10,6 +10,7 @@ mod kuhn;
 mod mass;
 pub mod measure;
 mod outside;
+pub mod quadratic;
 mod read;
 pub mod shapes;
 mod slivers;
@@ -24,7 +25,10 @@ pub use error::MeshError;
 pub use fill::{Border, Fineness, Method, RESOLUTIONS};
 pub use mass::{MassProperties, mass_properties};
 pub use outside::Outside;
-pub use read::{At, Beside, ENDINGS, Format, MeshData, MeshFile, open_mesh, open_mesh_unless, parse_surface, read_mesh, read_surface};
+pub use quadratic::EdgeMiddles;
+pub use read::{
+    At, Beside, ENDINGS, Format, MeshData, MeshFile, Tags, open_mesh, open_mesh_unless, parse_surface, read_mesh, read_surface,
+};
 pub use slivers::{SLIVER, softening};
 pub use tets::Quality;
 pub use write::{TET_ENDINGS, write_obj, write_tets};

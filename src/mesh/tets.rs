@@ -1,5 +1,6 @@
 use rayon::prelude::*;
 
+use super::quadratic::EDGES;
 use super::{Embedding, MeshError, SurfaceMesh, TetMesh};
 use crate::math::Vec3;
 
@@ -12,7 +13,6 @@ pub struct Quality {
 
 /// The faces of a positive tet, counter-clockwise seen from outside.
 const FACES: [[usize; 3]; 4] = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]];
-const EDGES: [[usize; 2]; 6] = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]];
 
 impl TetMesh {
     /// The four corners of a tet [m].

@@ -6,6 +6,7 @@ mod attachment;
 mod build;
 mod friction;
 mod loads;
+mod materials;
 mod motion;
 mod obstacle;
 mod params;
@@ -17,18 +18,19 @@ pub use attachment::{Attachment, End};
 pub use build::{ModelBuilder, ModelError, SoftBody};
 pub use friction::FrictionTable;
 pub use loads::{Grab, HeldPoint, Loads, MAX_GRABS};
+pub use materials::NamedMaterial;
 pub use motion::{Keyframe, Keyframes, Motion};
 pub use obstacle::Obstacle;
-pub use params::{AcceptancePolicy, ContactMethod, ElasticPrecision, GapPolicy, Params, Preconditioner};
+pub use params::{AcceptancePolicy, ContactMethod, ElasticPrecision, GapPolicy, Integration, Params, Preconditioner};
 pub use rigid::{Mobility, RigidBody};
-pub use state::{RigidState, State};
+pub use state::{History, RigidState, State};
 pub use warm_start::{PairId, PairKind, WarmContact, WarmStart};
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::body::{BodyNumbering, BodyRef};
-use crate::element::{Element, Tet4};
+use crate::element::{Cell, Element, ElementKind, Tet4, Tet10};
 use crate::material::Material;
 use crate::math::Vec3;
 use crate::mesh::CornerNormals;
@@ -59,9 +61,19 @@ pub struct Model {
     pub fixed: Vec<bool>,
     /// Body of each node.
     pub node_bodies: Vec<u32>,
+    /// Where bodies are: contact, pictures and files know these alone. Of bodies of linear elements they are the
+    /// elements, too.
     pub tets: Vec<Tet>,
+    /// Elements of [`ElementKind::Averaged`] bodies.
+    pub cells: Vec<Cell>,
+    /// Elements of [`ElementKind::Quadratic`] bodies.
+    pub tets10: Vec<Tet10>,
     /// What tets are made of, each once.
     pub materials: Vec<Material>,
+    /// How each of these follows from the named ones.
+    derivations: Vec<materials::Derivation>,
+    /// What bodies and regions are made of by the scene.
+    pub named_materials: Vec<NamedMaterial>,
     /// What is drawn, picked and recorded.
     pub surface: Arc<Surface>,
     /// What touches: the drawn surface itself, unless a body has another one for that.
@@ -70,17 +82,28 @@ pub struct Model {
     pub pattern: Pattern,
     /// For each mesh edge (`pattern.edges`), the tets that share it and which corners its two nodes are.
     pub edge_tets: EdgeTets,
+    /// For each edge, the blocks of cells and tets of ten nodes that it gets ([`Model::patch_edge`]); no lists where
+    /// there are no such elements.
+    pub edge_patches: Lists,
     /// For each node, the tet corners that stand on it ([`Element::corner_item`]).
     pub node_corners: Lists,
+    /// For each node, the corners of cells and tets of ten nodes ([`Model::first_corner_of_tets10`]); no lists where there
+    /// are no such elements.
+    pub node_patches: Lists,
 }
 
 /// A deformable body: ranges into the shared arrays.
 #[derive(Clone, Debug)]
 pub struct Body {
     pub name: String,
+    /// What it is made of where no region of it says otherwise.
     pub material: Material,
+    derivation: materials::Derivation,
     pub nodes: Range<usize>,
     pub tets: Range<usize>,
+    pub element: ElementKind,
+    /// Its elements among `Model::cells` or `Model::tets10`; none of linear ones.
+    pub patches: Range<usize>,
     /// Vertices of the drawn surface.
     pub vertices: Range<usize>,
     /// Triangles of the drawn surface.
@@ -95,6 +118,8 @@ pub struct Body {
     pub mass: f64,
     /// Rest volume [m^3].
     pub volume: f64,
+    /// Rayleigh damping proportional to mass [1/s]: the mean over its tets by mass, as drag acts on the body as a whole.
+    pub mass_damping: f64,
     /// Colour to draw it with, linear RGB, if the scene says.
     pub color: Option<[f32; 3]>,
     /// Parts of its surface do not pass through each other.
@@ -105,7 +130,7 @@ pub struct Body {
     pub normals: Option<Vec<CornerNormals>>,
 }
 
-/// Rest data of one linear tetrahedron.
+/// A linear tetrahedron at rest.
 #[derive(Clone, Copy, Debug)]
 pub struct Tet {
     pub nodes: [u32; Tet4::NODES],
@@ -195,12 +220,44 @@ impl Model {
 
     /// Rayleigh damping of a node proportional to mass, alpha [1/s]: that of its body.
     pub fn mass_damping(&self, node: usize) -> f64 {
-        self.bodies[self.node_bodies[node] as usize].material.mass_damping
+        self.bodies[self.node_bodies[node] as usize].mass_damping
     }
 
     /// Rows of state that materials keep beside the rotations of their elements.
     pub fn n_state_rows(&self) -> usize {
         self.tets.iter().map(|tet| self.material(tet).model.state_rows()).sum()
+    }
+
+    /// Corners of elements of several tets: eight of each cell, then ten of each tet of ten nodes.
+    pub fn n_patch_corners(&self) -> usize {
+        self.first_corner_of_tets10() + Tet10::NODES * self.tets10.len()
+    }
+
+    pub fn first_corner_of_tets10(&self) -> usize {
+        Cell::NODES * self.cells.len()
+    }
+
+    /// The corners of the patches of a body.
+    pub fn patch_corners(&self, body: &Body) -> Range<usize> {
+        let Range { start, end } = body.patches;
+        match body.element {
+            ElementKind::Linear => 0..0,
+            ElementKind::Averaged => Cell::NODES * start..Cell::NODES * end,
+            ElementKind::Quadratic => {
+                let first = self.first_corner_of_tets10();
+                first + Tet10::NODES * start..first + Tet10::NODES * end
+            }
+        }
+    }
+
+    /// Blocks that the edges of elements of several tets have in the element pass.
+    pub fn n_patch_edges(&self) -> usize {
+        Cell::EDGES * self.cells.len() + Tet10::EDGES * self.tets10.len()
+    }
+
+    /// How lists of edges name a block of the element pass: its place, and whether it is taken transposed.
+    pub fn patch_edge(place: usize, transposed: bool) -> u32 {
+        2 * place as u32 + u32::from(transposed)
     }
 
     pub fn material(&self, tet: &Tet) -> &Material {
@@ -304,6 +361,11 @@ impl Model {
     /// The first body whose collision surface is not the drawn one.
     pub fn body_with_own_collision(&self) -> Option<&Body> {
         self.bodies.iter().find(|body| body.has_own_collision)
+    }
+
+    /// The first body whose elements are made of several tets.
+    pub fn body_of_patches(&self) -> Option<&Body> {
+        self.bodies.iter().find(|body| body.element != ElementKind::Linear)
     }
 
     /// Diagonal of the box around all rest positions [m]; a length scale for tolerances.

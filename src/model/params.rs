@@ -95,6 +95,36 @@ impl Preconditioner {
     }
 }
 
+/// How a step advances time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Integration {
+    /// Backward Euler, linearised once a step.
+    #[default]
+    SemiImplicit,
+    /// Backward Euler, solved by Newton's method.
+    Newton,
+    /// The two-step backward differentiation formula, solved by Newton's method; see `step/newton.rs`.
+    Bdf2,
+}
+
+impl Integration {
+    pub const ALL: [(&'static str, Self); 3] = [("semi_implicit", Self::SemiImplicit), ("newton", Self::Newton), ("bdf2", Self::Bdf2)];
+
+    /// All names, for what lists them.
+    pub const NAMES: [&'static str; Self::ALL.len()] = [Self::ALL[0].0, Self::ALL[1].0, Self::ALL[2].0];
+
+    /// By the word that scenes use.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, choice)| *choice)
+    }
+
+    /// The word that scenes use.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, choice)| *choice == self).map_or("", |(name, _)| name)
+    }
+}
+
 /// What a step must satisfy; it is an error else, which smaller steps may mend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AcceptancePolicy {
@@ -159,6 +189,10 @@ pub struct Params {
     pub max_contact_iterations: u32,
     /// How contacts are solved.
     pub method: ContactMethod,
+    pub integration: Integration,
+    /// Newton's method stops when the residual of the non-linear equation is below this fraction of the step's driving
+    /// impulse [-].
+    pub newton_tolerance: f64,
     pub gap_policy: GapPolicy,
     pub elastic_precision: ElasticPrecision,
     /// Times that the step has been halved, as it was refused; no step between two whole ones is saved.
@@ -183,6 +217,8 @@ impl Default for Params {
             max_step_ms: 0.0,
             max_contact_iterations: 900,
             method: ContactMethod::Cwc,
+            integration: Integration::default(),
+            newton_tolerance: 1e-6,
             gap_policy: GapPolicy::default(),
             elastic_precision: ElasticPrecision::default(),
             halvings: 0,
@@ -192,6 +228,11 @@ impl Default for Params {
 }
 
 impl Params {
+    /// Whether the matrix is wanted in f64 everywhere: Newton's method comes no nearer to the solution than its matrix.
+    pub fn is_double(&self) -> bool {
+        self.elastic_precision == ElasticPrecision::Double || self.integration != Integration::SemiImplicit
+    }
+
     /// Whether steps without contacts are solved with two levels.
     pub fn is_two_level(&self) -> bool {
         match self.preconditioner {

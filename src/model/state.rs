@@ -23,6 +23,34 @@ pub struct State {
     pub contacts: WarmStart,
     /// Force of each of the model's attachments on its first end in the last step [N].
     pub attachment_forces: Vec<Vec3>,
+    pub history: History,
+}
+
+/// What a step of second order begins with besides; empty where the last step was of another kind.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    /// Of the last step [s].
+    pub time_step: f64,
+    /// Of each node: how far it went in the last step by the time that took, and its velocity at the start of that step
+    /// [m/s].
+    pub mean_velocities: Vec<Vec3>,
+    pub previous_velocities: Vec<Vec3>,
+    /// Of each deformable body: no contact has pushed it in the last step, so that its velocities have not jumped.
+    pub is_smooth: Vec<bool>,
+}
+
+impl History {
+    pub fn clear(&mut self) {
+        self.time_step = 0.0;
+        self.mean_velocities.clear();
+        self.previous_velocities.clear();
+        self.is_smooth.clear();
+    }
+
+    /// Whether a body may go on with a step of second order.
+    pub fn serves(&self, body: usize, time_step: f64) -> bool {
+        self.time_step == time_step && self.is_smooth.get(body) == Some(&true)
+    }
 }
 
 /// Motion of a rigid body.
@@ -62,6 +90,7 @@ impl State {
             rigid_bodies: model.rigid_bodies.iter().map(rigid).collect(),
             contacts: WarmStart::default(),
             attachment_forces: vec![Vec3::zeros(); model.attachments.len()],
+            history: History::default(),
         }
     }
 
@@ -80,6 +109,26 @@ impl State {
         }
         self.velocity_changes.copy_from_slice(dv);
         self.time += dt;
+    }
+
+    /// The same of a step of second order: `dv` takes velocities to the mean ones of the step, which end at
+    /// `(3 mean - last mean) / 2` where a body is of `second_order`. `is_smooth`: see [`History`].
+    pub fn advance_second_order(&mut self, model: &Model, dv: &[Vec3], dt: f64, second_order: &[bool], is_smooth: &[bool]) {
+        let history = &mut self.history;
+        history.time_step = dt;
+        history.previous_velocities.clone_from(&self.velocities);
+        history.is_smooth.clear();
+        history.is_smooth.extend_from_slice(is_smooth);
+        self.advance(model, dv, dt);
+        let means = &mut self.history.mean_velocities;
+        means.resize(model.n_nodes(), Vec3::zeros());
+        for (node, (velocity, last)) in self.velocities.iter_mut().zip(means).enumerate() {
+            let mean = *velocity;
+            if second_order[model.node_bodies[node] as usize] {
+                *velocity = (mean * 3.0 - *last) * 0.5;
+            }
+            *last = mean;
+        }
     }
 
     /// Node positions [m].

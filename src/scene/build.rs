@@ -2,6 +2,7 @@
 
 mod attachments;
 mod grabs;
+mod regions;
 
 use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
@@ -18,11 +19,10 @@ use super::value::Origin;
 use super::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, Scene};
 use crate::cancel::CancelToken;
 use crate::geometry::Shape;
-use crate::material::Material;
 use crate::math::{Aabb, Isometry, Mat3, Vec3};
 use crate::mesh::{MeshError, SurfaceMesh, assets, doctor, mass_properties};
 use crate::model::Params;
-use crate::model::{FrictionTable, Mobility, Model, ModelBuilder, Obstacle, RigidBody, SoftBody};
+use crate::model::{FrictionTable, Mobility, Model, ModelBuilder, NamedMaterial, Obstacle, RigidBody, SoftBody};
 
 /// A scene ready to be simulated.
 #[derive(Clone, Debug)]
@@ -141,6 +141,11 @@ fn message(fault: Fault, file: Option<&str>) -> String {
         Fault::NoFolder => {
             "a scene inside the program has no folder; name a mesh of the program (\"builtin:bunny.obj\") or give a full path".into()
         }
+        Fault::NoCells => {
+            "the tets are no cells of a lattice, which averaged elements are; take element = \"quadratic\", or a mesh that is filled with \
+                           method = \"voxel\", or a box"
+                .into()
+        }
         Fault::UnknownBuiltin => format!("the program has no mesh of this name; it has {}", quoted_list(assets::NAMES.iter().copied())),
         Fault::Outside { vertex, distance } => of_file(format!(
             "vertex {vertex} is {distance:.2e} m outside the tets of the body; give a surface that is near the drawn one, in the same \
@@ -212,9 +217,13 @@ impl Builder<'_> {
                 Made::Solid(solid) => {
                     slots[*index] = Slot::Soft(entries[0].len());
                     entries[0].extend(copies());
+                    let regions = match placements.first() {
+                        Some(placement) => self.regions(body, placement, solid)?,
+                        None => vec![],
+                    };
                     for (copy, placement) in placements.iter().enumerate() {
                         self.check_cancelled()?;
-                        builder.soft_body(self.soft_body(body, copy, placement, solid)?);
+                        builder.soft_body(self.soft_body(body, copy, placement, (solid, &regions))?);
                     }
                 }
                 Made::Surface(surface) => {
@@ -300,6 +309,9 @@ impl Builder<'_> {
     }
 
     fn fault(&self, body: &BodyContent, fault: Fault) -> SceneError {
+        if let (Fault::NoCells, Role::Deformable { element_origin, .. }) = (&fault, &body.role) {
+            return self.error(*element_origin, &format!("body.{}.element", body.name), message(fault, None));
+        }
         if let (Fault::Mesh(error), true) = (&fault, self.scene.document.generated) {
             return self.mesh_fault(error.clone());
         }
@@ -326,14 +338,21 @@ impl Builder<'_> {
         SceneError::one(Place::File { file }, "", message)
     }
 
-    fn soft_body(&self, body: &BodyContent, copy: usize, placement: &Transform, solid: &Solid) -> Result<SoftBody, SceneError> {
-        let Role::Deformable { material, velocity, angular_velocity, fix } = &body.role else {
+    fn soft_body(
+        &self,
+        body: &BodyContent,
+        copy: usize,
+        placement: &Transform,
+        (solid, regions): (&Solid, &[(NamedMaterial, Vec<u32>)]),
+    ) -> Result<SoftBody, SceneError> {
+        let Role::Deformable { material, velocity, angular_velocity, fix, .. } = &body.role else {
             unreachable!("called for deformable bodies only")
         };
         let mut tets = solid.tets.clone();
         place(&mut tets.positions, placement);
-        let material = Material { density: material.density * solid.filled, ..*material };
-        let mut soft = SoftBody::with_boundary_surface(body.copy_name(copy), material, tets);
+        let mut soft = SoftBody::with_boundary_surface(body.copy_name(copy), material.clone(), tets);
+        soft.filled = solid.filled;
+        soft.regions.extend_from_slice(regions);
         if let Some((triangles, embedding)) = &solid.surface {
             soft.surface_triangles.clone_from(triangles);
             soft.embedding.clone_from(embedding);
@@ -341,6 +360,7 @@ impl Builder<'_> {
             soft.normals = solid.normals.as_ref().map(|normals| normals.iter().map(|n| n.map(|n| turned(n, placement))).collect());
         }
         soft.collision.clone_from(&solid.collision);
+        soft.element = solid.element;
         (soft.color, soft.self_contact) = (body.color, body.self_contact && !solid.passes_through_itself);
         let center = center_of_mass(&soft);
         soft.velocities = soft.tets.positions.iter().map(|p| velocity + angular_velocity.cross(&(p - center))).collect();
@@ -444,12 +464,17 @@ fn place(points: &mut [Vec3], placement: &Transform) {
     points.iter_mut().for_each(|p| *p = (placement * nalgebra::Point3::from(*p)).coords);
 }
 
-/// The centre of mass of a body of uniform density, by the volumes of its tets.
+/// The centre of mass of a body, by the volumes and densities of its tets.
 fn center_of_mass(soft: &SoftBody) -> Vec3 {
+    // As parts of the density of the body.
+    let mut densities = vec![1.0; soft.tets.tets.len()];
+    for (region, tets) in &soft.regions {
+        tets.iter().for_each(|tet| densities[*tet as usize] = region.material.density / soft.material.material.density);
+    }
     let (mut sum, mut total) = (Vec3::zeros(), 0.0);
-    for nodes in &soft.tets.tets {
+    for (nodes, density) in soft.tets.tets.iter().zip(densities) {
         let x = nodes.map(|n| soft.tets.positions[n as usize]);
-        let volume = Mat3::from_columns(&[x[1] - x[0], x[2] - x[0], x[3] - x[0]]).determinant() / 6.0;
+        let volume = density * Mat3::from_columns(&[x[1] - x[0], x[2] - x[0], x[3] - x[0]]).determinant() / 6.0;
         sum += x.iter().sum::<Vec3>() * (volume / 4.0);
         total += volume;
     }

@@ -1,7 +1,7 @@
 //! The check of a file against the declared format: types, ranges, unknown and missing keys. References between entries
 //! come later.
 
-use super::error::{Complaints, unknown};
+use super::error::{Complaints, did_you_mean, unknown};
 use super::spec::{Kind, Presence, Table};
 use super::value::{Data, Value};
 
@@ -33,6 +33,7 @@ fn check_value(value: &Value, kind: &Kind, accepted: &str, path: &str, complaint
         Kind::Number(range) => value.number().is_some_and(|x| range.contains(x)),
         Kind::Integer { min, max } => value.integer().is_some_and(|i| (*min..=*max).contains(&i)),
         Kind::Text => value.text().is_some(),
+        Kind::Label => value.text().is_some() || value.integer().is_some(),
         Kind::Name => value.text().is_some_and(is_name),
         Kind::Choice(words) => value.text().is_some_and(|t| words.contains(&t)),
         Kind::Color => value.text().is_some_and(|t| super::color::parse(t).is_some()),
@@ -78,7 +79,11 @@ fn check_value(value: &Value, kind: &Kind, accepted: &str, path: &str, complaint
         },
     };
     if !in_range {
-        complaints.add(value.origin, path, format!("expected {accepted}, found {}", found(value, kind)));
+        let meant = match (kind, value.text()) {
+            (Kind::Choice(words), Some(word)) => did_you_mean(word, words),
+            _ => String::new(),
+        };
+        complaints.add(value.origin, path, format!("expected {accepted}, found {}{meant}", found(value, kind)));
     }
 }
 

@@ -93,11 +93,16 @@ impl<'a> Complaints<'a> {
 /// `problem`, the accepted word nearest to `word`, and all accepted words.
 pub fn unknown<'a>(problem: &str, word: &str, accepted: impl IntoIterator<Item = &'a str>) -> String {
     let accepted: Vec<&str> = accepted.into_iter().collect();
-    let suggestion = match nearest(word, &accepted) {
-        Some(candidate) => format!("; did you mean \"{candidate}\"?"),
-        None => ".".into(),
+    let suggestion = match did_you_mean(word, &accepted) {
+        nothing if nothing.is_empty() => ".".into(),
+        suggestion => suggestion,
     };
     format!("{problem}{suggestion} Accepted: {}", quoted_list(accepted))
+}
+
+/// The end of a sentence about a misspelt word; empty where no candidate is near.
+pub(super) fn did_you_mean(word: &str, candidates: &[&str]) -> String {
+    nearest(word, candidates).map_or_else(String::new, |candidate| format!("; did you mean \"{candidate}\"?"))
 }
 
 /// The candidate that a misspelt word may have meant, if one is near.

@@ -1,13 +1,19 @@
 //! Every value of a scene file, declared once: `format = 1`. y is up, units are SI.
 
+mod element;
 mod grab;
+mod material;
+mod region;
+mod simulation;
 mod view;
 
+use self::element::ELEMENT;
 use self::grab::GRAB;
+pub use self::material::MATERIAL;
+use self::region::{MATERIAL_REGION, REGION};
+use self::simulation::SIMULATION;
 use self::view::{CAMERA, LIGHT, RECORDING};
 use super::spec::{ANY, Field, Kind, Presence, Table, above_to, from_to};
-use crate::material::MaterialModel;
-use crate::model::ContactMethod;
 use Presence::{Default, Optional, Required};
 
 const DEFORMABLE: &[&str] = &["deformable"];
@@ -41,84 +47,6 @@ pub static SCENE: Table = Table {
     ],
 };
 
-static SIMULATION: Table = Table {
-    title: "[simulation]",
-    doc: "How time advances.",
-    fields: &[
-        Field::new("time_step", Kind::Number(above_to(0.0, 1.0)), "s", Default("0.01"), "Simulated time of one step."),
-        Field::new(
-            "substeps",
-            Kind::Integer { min: 1, max: 100 },
-            "",
-            Default("1"),
-            "Solves that one step is divided into, of equal duration.",
-        ),
-        Field::new(
-            "max_step_ms",
-            Kind::Number(from_to(0.0, 1e6)),
-            "ms",
-            Default("0.0"),
-            "Work that one step may do, as the time that it takes on one core; 0 for as much as it takes (the window then takes 250). It is counted, not clocked: \
-             the same scene gives the same bits on every machine. A step that has used it up is told as limited: what would cross is limited in its motion.",
-        ),
-        Field::new("gravity", Kind::Vector(ANY), "m/s^2", Default("[0.0, -9.81, 0.0]"), "Acceleration of free fall."),
-        Field::new(
-            "solver",
-            Kind::Choice(&ContactMethod::NAMES),
-            "",
-            Default("\"auto\""),
-            "Solver of elasticity and contact. `auto`: `ica` where masses dominate in the time step, nothing is held by springs and the backend has it (the CPU), else `cwc`; the report says which and why. `cwc`: corrected \
-             warped compliance; `ica`: iterative constraint anticipation; `cr`: conjugate residuals with contact states (steps that it does not solve are halved and \
-             given to `cwc`), `cr-diag` with the diagonal preconditioner only, `cr-none` with none, `cr-turn` with the published friction update. For comparison: `sp`, \
-             staggered projections; `pgs`, projected Gauss-Seidel; `ssn`, semi-smooth Newton. The GPU has `cwc`.",
-        ),
-        Field::new(
-            "backend",
-            Kind::Choice(&["auto", "gpu", "cpu"]),
-            "",
-            Default("\"auto\""),
-            "Where to compute; `auto` takes the GPU where there is a hardware adapter on which the first steps are faster; the report says why, and a session is repeated on the backend that computed it.",
-        ),
-        Field::new(
-            "tolerance",
-            Kind::Number(above_to(0.0, 0.1)),
-            "",
-            Default("1e-3"),
-            "The elastic solve stops when its residual is below this fraction of the step's driving impulse.",
-        ),
-        Field::new(
-            "max_iterations",
-            Kind::Integer { min: 1, max: 1_000_000 },
-            "",
-            Default("2000"),
-            "Bound on conjugate-gradient iterations a step.",
-        ),
-        Field::new(
-            "fixed_iterations",
-            Kind::Integer { min: 1, max: 1_000_000 },
-            "",
-            Optional("as many as `tolerance` takes"),
-            "Exactly so many conjugate-gradient iterations, however accurate they are, in a step in which nothing touches: to compare speeds. \
-             For the solvers `auto` and `cr`.",
-        ),
-        Field::new(
-            "preconditioner",
-            Kind::Choice(&["auto", "two_level", "jacobi"]),
-            "",
-            Default("\"auto\""),
-            "Preconditioner of the conjugate gradients in steps in which nothing touches: `two_level` moves parts of a body as rigid ones besides, and takes a fraction of \
-             the iterations; `jacobi` has the diagonal blocks alone. `auto` takes `two_level`, and `jacobi` with `fixed_iterations`. On the CPU, solvers other than `auto` and `cwc` have `jacobi` only.",
-        ),
-        Field::new(
-            "max_contact_iterations",
-            Kind::Integer { min: 1, max: 1_000_000 },
-            "",
-            Default("900"),
-            "Bound on conjugate-residual iterations a step.",
-        ),
-    ],
-};
-
 static CONTACT: Table = Table {
     title: "[contact]",
     doc: "Contact of bodies with each other.",
@@ -149,56 +77,6 @@ static PAIR: Table = Table {
         Field::new("a", Kind::Text, "", Required, "Name of a body."),
         Field::new("b", Kind::Text, "", Required, "Name of the other body."),
         Field::new("friction", Kind::Number(from_to(0.0, 10.0)), "", Required, "Coulomb's coefficient of this pair."),
-    ],
-};
-
-static MATERIAL: Table = Table {
-    title: "[material.NAME]",
-    doc: "An isotropic elastic material.",
-    fields: &[
-        Field::new("model", Kind::Choice(MaterialModel::NAMES), "", Default("\"corotational\""), MaterialModel::DESCRIPTIONS),
-        Field::new(
-            "young_modulus",
-            Kind::Number(above_to(0.0, 1e13)),
-            "Pa",
-            Default("1e5"),
-            "Stiffness: about 1e4 for jelly, 1e5 for soft rubber, 1e7 for tyres.",
-        ),
-        Field::new(
-            "poisson_ratio",
-            Kind::Number(from_to(0.0, 0.499)),
-            "",
-            Default("0.3"),
-            "How much it narrows when pulled; 0.5 would be incompressible.",
-        ),
-        Field::new(
-            "mooney_share",
-            Kind::Number(from_to(0.0, 0.3)),
-            "",
-            Default("0.2"),
-            "Part of the shear modulus that belongs to the second invariant, in the model `mooney_rivlin`.",
-        ),
-        Field::new(
-            "density",
-            Kind::Number(above_to(0.0, 1e6)),
-            "kg/m^3",
-            Default("1000.0"),
-            "Mass of a volume at rest: of what a closed surface encloses, whatever the tets that hold it.",
-        ),
-        Field::new(
-            "mass_damping",
-            Kind::Number(NOT_NEGATIVE),
-            "1/s",
-            Default("0.0"),
-            "Rayleigh damping proportional to mass: drag, also on a free flight.",
-        ),
-        Field::new(
-            "stiffness_damping",
-            Kind::Number(NOT_NEGATIVE),
-            "s",
-            Default("0.0"),
-            "Rayleigh damping proportional to stiffness: vibration dies away, motion as a whole does not.",
-        ),
     ],
 };
 
@@ -298,6 +176,7 @@ static BODY: Table = Table {
             "Point that `position` places and `rotation` turns about: the mesh's own origin (a shape's centre), the centre of its bounding box, or the centre of that box's bottom.",
         ),
         Field::new("material", Kind::Text, "", Optional("a material of all defaults"), "Name of a material.").only(DEFORMABLE),
+        ELEMENT.only(DEFORMABLE),
         Field::new("density", Kind::Number(above_to(0.0, 1e6)), "kg/m^3", Optional("1000, or as `mass` says"), "Mass of a volume.")
             .only(RIGID),
         Field::new("mass", Kind::Number(above_to(0.0, 1e9)), "kg", Optional("as `density` says"), "Mass of each copy; instead of `density`.")
@@ -321,6 +200,8 @@ static BODY: Table = Table {
             "At the start, about the centre of mass, along the world's axes.",
         )
         .only(FREE),
+        Field::new("region", Kind::List(&MATERIAL_REGION), "", Optional("one material"), "Parts that are made of another material.")
+            .only(DEFORMABLE),
         Field::new("fix", Kind::List(&REGION), "", Optional("nothing is fixed"), "Regions whose nodes never move.").only(DEFORMABLE),
         Field::new(
             "self_contact",
@@ -462,22 +343,6 @@ const TYPE: Field = Field::new(
 const RADIUS: Field = Field::new("radius", Kind::Number(POSITIVE), "m", Required, "Distance from the axis or centre to the surface.");
 const SHAPE_RESOLUTION: Field =
     Field::new("resolution", Kind::Integer { min: 2, max: 128 }, "cells", Default("12"), "Cells across the shape.").only(FREE);
-
-static REGION: Table = Table {
-    title: "region",
-    doc: "A part of a body at rest: a box along the world's axes (`min` and `max`), or a `side` of the body's own bounding box in the world.",
-    fields: &[
-        Field::new("min", Kind::Vector(ANY), "m", Optional("`side` is needed"), "Lowest corner of the box, in the world."),
-        Field::new("max", Kind::Vector(ANY), "m", Optional("`side` is needed"), "Highest corner of the box, in the world."),
-        Field::new(
-            "side",
-            Kind::Choice(&["x-", "x+", "y-", "y+", "z-", "z+"]),
-            "",
-            Optional("`min` and `max` are needed"),
-            "All that lies on this side of the body's bounding box.",
-        ),
-    ],
-};
 
 static MOTION: Table = Table {
     title: "motion",

@@ -6,16 +6,20 @@ use super::at_rest::{self, AtRest, Skin};
 use super::nodes::Transform;
 use super::read::{Anchor, BodyContent, Collision, Filling, Geometry, Role};
 use crate::cancel::{CancelToken, Cancelled};
+use crate::element::ElementKind;
 use crate::geometry::Shape;
 use crate::math::{Aabb, Quat, Vec3};
 use crate::mesh::{
-    Border, CornerNormals, Embedding, Fineness, MeshData, MeshError, MeshFile, Method, Outside, SurfaceMesh, TetMesh, assets, doctor,
+    Border, CornerNormals, Embedding, Fineness, MeshData, MeshError, MeshFile, Method, Outside, SurfaceMesh, Tags, TetMesh, assets, doctor,
     embed_unless, fill::voxel, open_mesh_unless, parse_surface, shapes,
 };
+use crate::model::NamedMaterial;
 
 /// Tets and surface of a deformable body before it is placed.
 pub struct Solid {
     pub tets: TetMesh,
+    /// What they are for elasticity.
+    pub element: ElementKind,
     /// An embedded surface; none when it is the boundary of the tets.
     pub surface: Option<Skin>,
     /// Texture coordinates of the corners of its triangles, if the surface has a texture.
@@ -30,6 +34,8 @@ pub struct Solid {
     pub may_settle: bool,
     /// What touches meets itself at rest, and cannot be set apart.
     pub passes_through_itself: bool,
+    /// Of the tets, by their file.
+    pub tags: Tags,
     /// Changes by the reader and the doctor, one sentence each.
     pub notes: Vec<String>,
     /// Part of the tets' volume that the body fills: tets that hold its surface have a larger volume than it encloses,
@@ -46,6 +52,8 @@ pub enum Fault {
     /// A relative path in a scene that has no folder.
     NoFolder,
     UnknownBuiltin,
+    /// Averaged elements are asked for, and there are no cells of a lattice.
+    NoCells,
     /// A vertex of a collision surface so far [m] out of the tets that it cannot be meant.
     Outside {
         vertex: usize,
@@ -108,14 +116,59 @@ impl Made {
     }
 }
 
+/// From this ratio of Poisson on linear tets lock: they bend far too little (`materials-study.md` 0.7).
+const LOCKING: f64 = 0.4;
+
+/// What the scene says about the elements of a body.
+#[derive(Clone, Copy)]
+struct Elements {
+    asked: Option<ElementKind>,
+    locks: bool,
+}
+
+impl Elements {
+    fn of(body: &BodyContent) -> Self {
+        match &body.role {
+            Role::Deformable { material, regions, element, .. } => {
+                let locks = |named: &NamedMaterial| named.material.poisson_ratio >= LOCKING;
+                Self { asked: *element, locks: locks(material) || regions.iter().any(|region| locks(&region.material)) }
+            }
+            _ => Self { asked: None, locks: false },
+        }
+    }
+
+    /// `is_lattice`: the tets are cells of a lattice; `is_curved`: a file has tets of ten nodes.
+    fn kind(self, is_lattice: bool, is_curved: bool) -> ElementKind {
+        self.asked.unwrap_or(match (self.locks, is_lattice) {
+            _ if is_curved => ElementKind::Quadratic,
+            (false, _) => ElementKind::Linear,
+            (true, true) => ElementKind::Averaged,
+            (true, false) => ElementKind::Quadratic,
+        })
+    }
+
+    /// The tets as their elements need them.
+    fn of_tets(self, tets: TetMesh, is_lattice: bool) -> Result<(TetMesh, ElementKind), Fault> {
+        let kind = self.kind(is_lattice, false);
+        match kind {
+            ElementKind::Averaged if tets.lattice_cells().is_none() => Err(Fault::NoCells),
+            ElementKind::Quadratic => Ok((tets.quadratic(&[]).0, kind)),
+            _ => Ok((tets, kind)),
+        }
+    }
+}
+
 /// Tets and surface of a deformable body.
 fn solid(body: &BodyContent, folder: Option<&Path>, cancel: &CancelToken) -> Result<Solid, Fault> {
+    let elements = Elements::of(body);
     let mut solid = match body.geometry {
-        Geometry::Mesh { ref file, filling, size } => of_file(read(file, folder, cancel)?, filling, size, &body.collision, cancel)?,
-        Geometry::Icosphere { radius, level, resolution } => {
-            embedded(shapes::icosphere(radius, level), Method::Voxel, Fineness::Cells(resolution), cancel)?
+        Geometry::Mesh { ref file, filling, size } => {
+            of_file(read(file, folder, cancel)?, filling, size, &body.collision, elements, cancel)?
         }
-        ref shape => Solid::new(shape_tets(shape), None),
+        Geometry::Icosphere { radius, level, resolution } => {
+            embedded(shapes::icosphere(radius, level), Method::Voxel, Fineness::Cells(resolution), elements, cancel)?
+        }
+        ref shape => Solid::new(elements.of_tets(shape_tets(shape), false)?, None),
     };
     solid.shift = anchor_point(body.anchor, &solid.surface_bounds());
     let shift = solid.shift;
@@ -203,7 +256,14 @@ const MOST_PIECES: f64 = 1e6;
 
 /// A solid of the tets of a file, or of its surface, mended and filled with tets. The longest side becomes `size` if
 /// given.
-fn of_file(file: MeshFile, filling: Filling, size: Option<f64>, collision: &Collision, cancel: &CancelToken) -> Result<Solid, Fault> {
+fn of_file(
+    file: MeshFile,
+    filling: Filling,
+    size: Option<f64>,
+    collision: &Collision,
+    elements: Elements,
+    cancel: &CancelToken,
+) -> Result<Solid, Fault> {
     let mut notes = file.notes;
     let mut was_mended = |is_changed: bool| {
         notes.extend(is_changed.then(|| MENDED.to_owned()));
@@ -213,11 +273,30 @@ fn of_file(file: MeshFile, filling: Filling, size: Option<f64>, collision: &Coll
             let (mut tets, mending) = doctor::mend_tets_unless(read.clone(), cancel)?;
             was_mended(tets != read);
             tets.check()?;
+            let mut middles = file.middles.on(&tets);
             let scale = rescale(&mut tets.positions, size);
-            let outside = tets.outside_unless(cancel)?;
+            middles.iter_mut().for_each(|(_, p)| *p *= scale);
+            let mut outside = tets.outside_unless(cancel)?;
             notes.extend(doctor::tet_notes(&tets, &outside, &mending));
+            let kind = elements.kind(false, !file.middles.is_empty());
+            let tets = match kind {
+                ElementKind::Quadratic => {
+                    let (tets, straightened) = tets.quadratic(&middles);
+                    if straightened > 0 {
+                        notes.push(format!("{straightened} curved tets have no volume somewhere: their edges are straight instead"));
+                    }
+                    outside = tets.outside_unless(cancel)?;
+                    (tets, kind)
+                }
+                _ if !middles.is_empty() => {
+                    notes.push(format!("the tets are curved, and taken by their corners alone: elements are \"{}\"", kind.name()));
+                    elements.of_tets(tets, false)?
+                }
+                _ => elements.of_tets(tets, false)?,
+            };
             let skin = (!outside.inner_faces.is_empty()).then_some((outside.triangles, outside.embedding));
-            Solid { scale, may_settle: true, ..Solid::new(tets, skin) }
+            let tags = Tags { of_tets: mending.of_left_tets(&file.tags.of_tets), ..file.tags };
+            Solid { scale, may_settle: true, tags, ..Solid::new(tets, skin) }
         }
         MeshData::Surface(read) => {
             let (mut surface, lids) = doctor::mend_unless(read.clone(), cancel)?;
@@ -243,7 +322,7 @@ fn of_file(file: MeshFile, filling: Filling, size: Option<f64>, collision: &Coll
                 surface = surface.subdivided(longest);
             }
             let may_settle = matches!(collision, Collision::Auto);
-            let mut solid = Solid { scale, touches_with_tets, may_settle, ..embedded(surface, method, fineness, cancel)? };
+            let mut solid = Solid { scale, touches_with_tets, may_settle, ..embedded(surface, method, fineness, elements, cancel)? };
             if !found.is_solid() {
                 // Its triangles do not tell which side touches.
                 solid.collision = Some(solid.tets.boundary_skin());
@@ -269,12 +348,13 @@ const BORDER: Border = Border::Covering;
 const LEAST_FILLED: f64 = 0.05;
 
 /// Fills a surface with tets and embeds it in them.
-fn embedded(surface: SurfaceMesh, method: Method, fineness: Fineness, cancel: &CancelToken) -> Result<Solid, Fault> {
+fn embedded(surface: SurfaceMesh, method: Method, fineness: Fineness, elements: Elements, cancel: &CancelToken) -> Result<Solid, Fault> {
     let tets = method.tetrahedralise(&surface, fineness, BORDER, cancel)?;
+    let (tets, element) = elements.of_tets(tets, method == Method::Voxel)?;
     let embedding = embed_unless(&tets, &surface.positions, cancel)?;
     let filled = voxel::enclosed_volume(&surface, cancel)?.map_or(1.0, |volume| (volume / tets.total_volume()).max(LEAST_FILLED));
     let SurfaceMesh { triangles, texture_coordinates, normals, .. } = surface;
-    Ok(Solid { texture_coordinates, normals, filled, ..Solid::new(tets, Some((triangles, embedding))) })
+    Ok(Solid { texture_coordinates, normals, filled, ..Solid::new((tets, element), Some((triangles, embedding))) })
 }
 
 /// Refuses a surface that is open or whose triangles do not agree which side is outside.
@@ -335,9 +415,10 @@ impl Solid {
         Transform::from_parts((-self.shift).into(), Quat::identity(), self.scale)
     }
 
-    fn new(tets: TetMesh, surface: Option<Skin>) -> Self {
+    fn new((tets, element): (TetMesh, ElementKind), surface: Option<Skin>) -> Self {
         Self {
             tets,
+            element,
             surface,
             texture_coordinates: None,
             normals: None,
@@ -345,6 +426,7 @@ impl Solid {
             touches_with_tets: false,
             may_settle: false,
             passes_through_itself: false,
+            tags: Tags::default(),
             notes: Vec::new(),
             filled: 1.0,
             scale: 1.0,

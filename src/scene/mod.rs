@@ -32,6 +32,7 @@ pub use error::{Diagnostic, Place, SceneError, unknown};
 pub use gallery::{GalleryEntry, builtin_scenes, experiments, gallery};
 pub use geometry::MENDED;
 pub use nodes::Transform;
+pub use read::material_fault;
 pub use reference::{json_schema, reference};
 pub use settings::{BackendChoice, CameraSetting, LightSetting, RecordingSetting};
 
@@ -181,6 +182,7 @@ size = 0.3
 origin = "bottom"
 position = [0.0, 0.05, 0.0]
 material = "rubber"
+element = "linear"
 [[body]]
 name = "floor"
 kind = "static"

@@ -49,6 +49,12 @@ impl<'a> Node<'a> {
         self.find(key)?.text().map(str::to_owned)
     }
 
+    /// A text, or a whole number as one.
+    pub fn opt_label(&self, key: &str) -> Option<String> {
+        let value = self.find(key)?;
+        value.text().map(str::to_owned).or_else(|| value.integer().map(|number| number.to_string()))
+    }
+
     pub fn text(&self, key: &str) -> String {
         self.opt_text(key).expect(CHECKED)
     }

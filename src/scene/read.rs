@@ -1,23 +1,26 @@
 //! From a document that keeps to the format to typed content: names resolved, values that exclude each other refused.
 
 mod links;
+mod materials;
 mod shapes;
 
 use std::collections::BTreeMap;
+
+pub use materials::material_fault;
 
 use super::error::{Complaints, SceneError, unknown};
 use super::format::SCENE;
 use super::node::{CHECKED, Node};
 use super::nodes::{Group, Transform, local, world_transforms};
-use super::regions::Region;
+use super::regions::{MaterialRegion, Region};
 use super::settings::{BackendChoice, LightSetting, RecordingSetting};
-use super::spec::Kind;
-use super::value::{Origin, Value};
+use super::value::Origin;
 use super::{Document, check};
-use crate::material::{Material, MaterialModel};
+use crate::element::ElementKind;
+use crate::material::Material;
 use crate::math::Vec3;
 use crate::mesh::{Fineness, Method};
-use crate::model::{ContactMethod, Keyframe, Keyframes, Motion};
+use crate::model::{ContactMethod, Integration, Keyframe, Keyframes, Motion, NamedMaterial};
 use crate::model::{Params, Preconditioner};
 
 /// Content of a scene, with references resolved to indices.
@@ -63,7 +66,11 @@ pub struct BodyContent {
 #[derive(Clone, Debug)]
 pub enum Role {
     Deformable {
-        material: Material,
+        material: NamedMaterial,
+        regions: Vec<MaterialRegion>,
+        /// None: what suits material and tets.
+        element: Option<ElementKind>,
+        element_origin: Origin,
         velocity: Vec3,
         angular_velocity: Vec3,
         fix: Vec<Region>,
@@ -245,6 +252,8 @@ impl Reader<'_> {
                 contact_tolerance: contact.number("tolerance"),
                 max_contact_iterations: simulation.integer("max_contact_iterations") as u32,
                 method: ContactMethod::from_name(&simulation.text("solver")).expect(CHECKED),
+                integration: Integration::from_name(&simulation.text("integration")).expect(CHECKED),
+                newton_tolerance: simulation.number("newton_tolerance"),
                 // The simulation sets the acceptance policy.
                 ..Params::default()
             },
@@ -278,12 +287,6 @@ impl Reader<'_> {
                 self.complain(node, "name", format!("there are two {what} of the name \"{name}\"; names must differ"));
             }
         }
-    }
-
-    fn materials(&mut self, root: &Node) -> BTreeMap<String, Material> {
-        let Some(Kind::Named(table)) = root.table.field("material").map(|f| f.kind) else { unreachable!("declared as named tables") };
-        let entries = root.value.get("material").map_or(&[][..], Value::entries);
-        entries.iter().map(|entry| (entry.key.clone(), material(&Node { value: &entry.value, table, path: String::new() }))).collect()
     }
 
     fn groups(&mut self, root: &Node) -> BTreeMap<String, Transform> {
@@ -331,7 +334,10 @@ impl Reader<'_> {
         let copies = self.copies(node);
         let role = match kind.as_str() {
             "deformable" => Role::Deformable {
-                material: self.body_material(node, materials),
+                material: self.named_material(node, materials),
+                regions: node.list("region").iter().filter_map(|n| self.material_region(n, materials)).collect(),
+                element: ElementKind::from_name(&node.text("element")),
+                element_origin: node.origin("element"),
                 velocity: node.vector("velocity"),
                 angular_velocity: node.vector("angular_velocity"),
                 fix: node.list("fix").iter().filter_map(|n| self.region(n)).collect(),
@@ -390,19 +396,6 @@ impl Reader<'_> {
                 self.complaints.add(entry.key_origin, key, message);
             }
         }
-    }
-
-    fn body_material(&mut self, node: &Node, materials: &BTreeMap<String, Material>) -> Material {
-        let Some(name) = node.opt_text("material") else { return Material::default() };
-        materials.get(&name).copied().unwrap_or_else(|| {
-            let message = if materials.is_empty() {
-                format!("there is no material \"{name}\"; add a table [material.{name}]")
-            } else {
-                unknown(&format!("there is no material \"{name}\""), &name, materials.keys().map(String::as_str))
-            };
-            self.complain(node, "material", message);
-            Material::default()
-        })
     }
 
     fn amount(&mut self, node: &Node) -> Amount {
@@ -520,18 +513,6 @@ impl BodyContent {
     /// Name of a copy in the model.
     pub fn copy_name(&self, copy: usize) -> String {
         if matches!(self.copies, Copies::One) { self.name.clone() } else { format!("{}[{copy}]", self.name) }
-    }
-}
-
-fn material(node: &Node) -> Material {
-    Material {
-        model: MaterialModel::from_name(&node.text("model")).expect("the format accepts names of models only"),
-        young_modulus: node.number("young_modulus"),
-        poisson_ratio: node.number("poisson_ratio"),
-        density: node.number("density"),
-        mooney_share: node.number("mooney_share"),
-        mass_damping: node.number("mass_damping"),
-        stiffness_damping: node.number("stiffness_damping"),
     }
 }
 

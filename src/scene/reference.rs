@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::format::SCENE;
 use super::spec::{Field, Kind, Presence, Range, Table};
+use crate::material::presets::{PRESETS, Preset};
 
 /// JSON Schema (2020-12) of a scene file.
 pub fn json_schema() -> Value {
@@ -43,6 +44,7 @@ fn kind_schema(kind: &Kind) -> Value {
         Kind::Number(range) => number_schema(range),
         Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Kind::Text => json!({ "type": "string" }),
+        Kind::Label => json!({ "type": ["string", "integer"] }),
         Kind::Name => json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]+$" }),
         Kind::Choice(words) => json!({ "enum": words }),
         Kind::Color => json!({ "anyOf": [{ "type": "string", "pattern": "^#[0-9a-fA-F]{6}$" }, { "enum": super::color::palette() }] }),
@@ -92,7 +94,19 @@ pub fn reference() -> String {
     let _ = writeln!(text, "{}.", super::color::palette().join(", "));
     let mut written: Vec<*const Table> = vec![];
     table_reference(&SCENE, &mut text, &mut written);
+    presets_reference(&mut text);
     text
+}
+
+fn presets_reference(text: &mut String) {
+    text.push_str(
+        "\n## Presets of materials\n\n\
+         `preset` of a material names one of these. A ratio of Poisson of 0.48 to 0.494 stands for what is nearly incompressible.\n\n\
+         | preset | model | `young_modulus` [Pa] | `poisson_ratio` | `density` [kg/m^3] | where the numbers come from |\n|---|---|---|---|---|---|\n",
+    );
+    for Preset { name, model, young_modulus, poisson_ratio, density, source } in PRESETS {
+        let _ = writeln!(text, "| `{name}` | `{}` | {young_modulus:e} | {poisson_ratio} | {density} | {source} |", model.name());
+    }
 }
 
 /// A table, then the tables inside it; each once.

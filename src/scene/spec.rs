@@ -37,6 +37,8 @@ pub enum Kind {
     },
     /// Any text.
     Text,
+    /// A text or a whole number.
+    Label,
     /// Letters, digits, `_` and `-`: a word that paths and column headers can hold.
     Name,
     Choice(&'static [&'static str]),
@@ -127,6 +129,7 @@ impl Kind {
             Kind::Number(range) => with("a number", range),
             Kind::Integer { min, max } => format!("an integer from {min} to {max}"),
             Kind::Text => "a text".into(),
+            Kind::Label => "a text or a whole number".into(),
             Kind::Name => "a name of letters, digits, _ and -".into(),
             Kind::Choice(words) => {
                 let words: Vec<_> = words.iter().map(|w| format!("\"{w}\"")).collect();

@@ -1,5 +1,7 @@
 mod bodies;
 mod collision;
+mod materials;
+mod elements;
 
 use std::path::Path;
 
@@ -400,7 +402,7 @@ fn defaults_agree_with_the_library() {
     // A caller of the library names a method; a scene leaves the choice to the step.
     assert_eq!(content.params, crate::model::Params { method: crate::model::ContactMethod::Auto, ..Default::default() });
     let read::Role::Deformable { material, .. } = &content.bodies[0].role else { panic!("deformable is the default") };
-    assert_eq!(*material, crate::material::Material::default());
+    assert_eq!(material.material, crate::material::Material::default());
 }
 
 #[test]

@@ -10,9 +10,9 @@ use auto::{Race, reason_for_cpu};
 pub use device::{DetectionPlace, Device, DeviceError, describe_adapters};
 
 use super::threads::clock;
-use super::{SimulationError, Threaded};
+use super::{CommandError, SimulationError, Threaded};
 use crate::cpu::{CpuBackend, Methods};
-use crate::model::{ContactMethod, Model, Params};
+use crate::model::{ContactMethod, Integration, Model, Params};
 use crate::scene::BackendChoice;
 use crate::step::{Backend, Stepper};
 
@@ -45,6 +45,8 @@ pub struct BackendInfo {
     pub solver: &'static str,
     /// The methods of contact that it has.
     pub methods: Vec<ContactMethod>,
+    /// How it advances time.
+    pub integrations: Vec<Integration>,
     /// Threads of the CPU backend.
     pub threads: usize,
     pub reason: String,
@@ -61,10 +63,24 @@ impl BackendInfo {
     }
 }
 
+impl BackendInfo {
+    /// Refuses a way to advance time that the backend does not have.
+    pub fn check_integration(&self, integration: Integration) -> Result<(), CommandError> {
+        if self.integrations.contains(&integration) {
+            return Ok(());
+        }
+        Err(CommandError::NoIntegration { integration: integration.name(), backend: self.backend })
+    }
+}
+
 /// The methods of contact that a backend has; it can always choose one itself.
 fn methods_of(backend: &impl Backend) -> Vec<ContactMethod> {
     let is_there = |method: &ContactMethod| *method == ContactMethod::Auto || backend.offers(*method);
     ContactMethod::ALL.iter().map(|(_, method)| *method).filter(is_there).collect()
+}
+
+fn integrations_of(backend: &impl Backend) -> Vec<Integration> {
+    Integration::ALL.iter().map(|(_, integration)| *integration).filter(|integration| backend.offers_integration(*integration)).collect()
 }
 
 type Opened = (Box<dyn Stepper>, BackendInfo);
@@ -74,6 +90,11 @@ fn faster(mut device: Opened, mut cpu: Opened, params: &Params) -> Opened {
     let race = Race::run(&mut *cpu.0, &mut *device.0, params, clock);
     let (stepper, info) = if race.is_won_by_device() { device } else { cpu };
     (stepper, BackendInfo { reason: race.reason(), ..info })
+}
+
+/// The choices with a device that is open, for all backends that are opened with them to share.
+pub fn with_device(options: &Options) -> Result<Options, DeviceError> {
+    Ok(Options { device: Some(device::open(options)?), ..options.clone() })
 }
 
 /// The backend for a run of small scenes, none of which says whether a device pays: the device if it is asked for, or if
@@ -107,9 +128,17 @@ pub fn open_backend(choice: BackendChoice, params: &Params, options: &Options, m
     let (threads, method) = (options.threads.unwrap_or(0), params.method);
     let on_cpu = |reason: String| -> Result<Opened, SimulationError> {
         let backend = options.methods.map_or_else(CpuBackend::default, CpuBackend::with_methods);
-        let mut info =
-            BackendInfo { backend: "cpu", adapter: None, solver: method.name(), methods: methods_of(&backend), threads: 0, reason };
+        let mut info = BackendInfo {
+            backend: "cpu",
+            adapter: None,
+            solver: method.name(),
+            methods: methods_of(&backend),
+            integrations: integrations_of(&backend),
+            threads: 0,
+            reason,
+        };
         info.check_method(method)?;
+        info.check_integration(params.integration).map_err(SimulationError::Integration)?;
         let stepper = Threaded::implicit(model.clone(), backend, threads)?;
         info.threads = stepper.threads();
         Ok((Box::new(stepper), info))
@@ -118,7 +147,9 @@ pub fn open_backend(choice: BackendChoice, params: &Params, options: &Options, m
         let adapter = Some(device::name(&device).to_owned());
         // Where nothing touches, every method has nothing to do.
         let methods = ContactMethod::ALL.map(|(_, method)| method).to_vec();
-        let mut info = BackendInfo { backend: "gpu", adapter, solver: method.name(), methods, threads: 1, reason };
+        let integrations = vec![Integration::SemiImplicit];
+        let mut info = BackendInfo { backend: "gpu", adapter, solver: method.name(), methods, integrations, threads: 1, reason };
+        info.check_integration(params.integration).map_err(SimulationError::Integration)?;
         let stepper = device::stepper(device, model, method, options, &mut info)?;
         Ok((stepper, info))
     };

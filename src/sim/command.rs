@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::math::Vec3;
-use crate::model::{MAX_GRABS, Params};
+use crate::model::{Integration, MAX_GRABS, NamedMaterial, Params};
 
 /// Something done to a running simulation between two steps. A start and its logged commands give the same state
 /// again, bit for bit.
@@ -34,6 +34,10 @@ pub enum Command {
     SetTimeStep(f64),
     /// Work that a step may do [ms], 0 for as much as it takes: `Params::max_step_ms`.
     SetMaxStepMs(f64),
+    /// Gives the material of this name (`Model::named_materials`) other numbers or another model, in all that is made of
+    /// it. The state stays; the same command with the material from before takes it back.
+    SetMaterial(NamedMaterial),
+    SetIntegration(Integration),
     /// Back to the start; parameters stay.
     Reset,
 }
@@ -50,6 +54,14 @@ pub enum CommandError {
     TooManyGrabs,
     #[error("{what} must be finite{and}, got {value}")]
     BadValue { what: &'static str, and: &'static str, value: String },
+    #[error("there is no material \"{name}\"; the scene has {offered}")]
+    NoMaterial { name: String, offered: String },
+    #[error("material \"{name}\": {fault}")]
+    BadMaterial { name: String, fault: String },
+    #[error(
+        "the {backend} backend does not have integration = \"{integration}\" for these bodies; it needs --backend cpu and element = \"linear\""
+    )]
+    NoIntegration { integration: &'static str, backend: &'static str },
     #[error("{0}")]
     Step(String),
 }
@@ -76,32 +88,43 @@ impl CommandLog {
         Self { first_step, entries: vec![] }
     }
 
-    /// Logs a command. Only the last move of a grab between two steps is kept: no step has seen the others.
+    /// Logs a command. Only the last move of a grab between two steps is kept, and the last change of a material: no
+    /// step has seen the others.
     pub fn push(&mut self, step: u64, command: Command) {
-        if let (Command::MoveGrab { id, .. }, Some(LoggedCommand { step: last_step, command: Command::MoveGrab { id: last, .. } })) =
-            (&command, self.entries.last())
-            && (id, step) == (last, *last_step)
-        {
-            self.entries.pop();
-        }
+        let is_overridden = |last: &LoggedCommand| match (&last.command, &command) {
+            (Command::MoveGrab { id: last, .. }, Command::MoveGrab { id, .. }) => last == id,
+            (Command::SetMaterial(last), Command::SetMaterial(new)) => last.name == new.name,
+            _ => false,
+        };
+        self.entries.pop_if(|last| last.step == step && is_overridden(last));
         self.entries.push(LoggedCommand { step, command });
     }
 
-    /// The log right after a reset: what was before counts no more, except for the parameters that it left.
-    pub fn of_reset(params: &Params) -> Self {
-        let Params { time_step, gravity, max_step_ms, .. } = *params;
-        let commands = [Command::SetTimeStep(time_step), Command::SetGravity(gravity), Command::SetMaxStepMs(max_step_ms), Command::Reset];
-        Self { first_step: 0, entries: commands.map(|command| LoggedCommand { step: 0, command }).into() }
+    /// The log right after a reset: what was before counts no more, except for the parameters and the materials that it
+    /// left.
+    pub fn of_reset(params: &Params, materials: &[NamedMaterial]) -> Self {
+        let Params { time_step, gravity, max_step_ms, integration, .. } = *params;
+        let params = [
+            Command::SetTimeStep(time_step),
+            Command::SetGravity(gravity),
+            Command::SetMaxStepMs(max_step_ms),
+            Command::SetIntegration(integration),
+        ];
+        let materials = materials.iter().cloned().map(Command::SetMaterial);
+        let commands = params.into_iter().chain(materials).chain([Command::Reset]);
+        Self { first_step: 0, entries: commands.map(|command| LoggedCommand { step: 0, command }).collect() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::material::{Material, MaterialModel};
 
     #[test]
     fn commands_survive_as_text_to_the_bit() {
         let odd = Vec3::new(0.1 + 0.2, -1.0 / 3.0, 5e-324);
+        let odd_material = NamedMaterial { name: "gum".into(), material: Material { young_modulus: 1e5 / 3.0, ..Material::default() } };
         let commands = [
             (Command::Grab { id: 1, triangle: 7, barycentric: [0.25, 1.0 / 3.0, f64::MIN_POSITIVE], target: odd }, "grab"),
             (Command::MoveGrab { id: 1, target: odd }, "move_grab"),
@@ -109,6 +132,8 @@ mod tests {
             (Command::SetGravity(odd), "set_gravity"),
             (Command::SetTimeStep(0.1), "set_time_step"),
             (Command::SetMaxStepMs(0.1), "set_max_step_ms"),
+            (Command::SetMaterial(odd_material), "set_material"),
+            (Command::SetIntegration(Integration::Bdf2), "set_integration"),
             (Command::Reset, "reset"),
         ];
         for (command, name) in commands {
@@ -119,6 +144,17 @@ mod tests {
         for wrong in [r#"{"step":1,"command":{"grap":{"id":1}}}"#, r#"{"step":1,"command":{"release_grab":{"id":1,"x":2}}}"#] {
             assert!(serde_json::from_str::<LoggedCommand>(wrong).is_err(), "{wrong}");
         }
+    }
+
+    /// A person may leave out what stays at its default; models go by the names of scene files.
+    #[test]
+    fn a_material_may_be_written_in_part() {
+        for model in MaterialModel::ALL {
+            let text = format!(r#"{{"set_material":{{"name":"gum","material":{{"model":"{}","poisson_ratio":0.4}}}}}}"#, model.name());
+            let Command::SetMaterial(named) = serde_json::from_str(&text).unwrap() else { panic!("{text}") };
+            assert_eq!(named.material, Material { model: *model, poisson_ratio: 0.4, ..Material::default() });
+        }
+        assert!(serde_json::from_str::<Command>(r#"{"set_material":{"name":"gum","material":{"stifness":1.0}}}"#).is_err());
     }
 
     #[test]

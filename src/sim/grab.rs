@@ -77,6 +77,13 @@ impl Held {
         })
     }
 
+    /// Pulls as hard as suits the masses of `model`, which has the surfaces of the model before.
+    pub fn reweigh(&mut self, model: &Model) {
+        if let Ok(held) = Self::new(model, self.id, self.triangle, self.barycentric, self.target) {
+            *self = held;
+        }
+    }
+
     /// The target, no further from the point than where the pull saturates.
     fn reachable_target(&self, point: &Vec3) -> Vec3 {
         let (offset, reach) = (self.target - point, self.max_force / self.stiffness);
@@ -122,6 +129,11 @@ impl Hand {
     /// The grab at `time` [s], while the hand holds.
     pub fn held_at(&self, time: f64) -> Option<Held> {
         Some(Held { target: self.recorded.target_at(time)?, ..self.held.clone() })
+    }
+
+    /// See [`Held::reweigh`].
+    pub fn reweigh(&mut self, model: &Model) {
+        self.held.reweigh(model);
     }
 
     pub fn is_over(&self, time: f64) -> bool {

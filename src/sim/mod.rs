@@ -6,6 +6,7 @@ mod command;
 mod grab;
 mod health;
 mod machine;
+mod materials;
 pub mod report;
 mod save;
 mod session;
@@ -35,7 +36,7 @@ use crate::budget::Budget;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::contact::generate::set_apart;
 use crate::math::{Isometry, Vec3};
-use crate::model::{AcceptancePolicy, HeldPoint, Loads, MAX_GRABS, Model, Params, State};
+use crate::model::{AcceptancePolicy, HeldPoint, Loads, MAX_GRABS, Model, NamedMaterial, Params, State};
 use crate::scene::{BackendChoice, Built, Force, Probe};
 use crate::step::{StepError, StepReport, Stepper, SurfacePositions, free_fall};
 
@@ -52,7 +53,9 @@ pub enum SimulationError {
     #[error("the opening of the simulation was {0}")]
     Cancelled(#[from] Cancelled),
     #[error("a recorded grab of the scene does not fit its bodies: {0}")]
-    Hand(#[from] CommandError),
+    Hand(CommandError),
+    #[error(transparent)]
+    Integration(CommandError),
 }
 
 /// A point without a contact force that is deeper than this many contact tolerances was missed, not merely solved with
@@ -80,8 +83,12 @@ pub struct Simulation {
     /// Owns the state, and with it the time.
     stepper: Box<dyn Stepper>,
     backend: Arc<BackendInfo>,
-    /// How the CPU goes on where the device has no room for a step; none if the backend was asked for by name.
-    fallback: Option<Options>,
+    /// How backends are opened.
+    options: Options,
+    /// The CPU goes on where the device has no room for a step, as the device was not asked for by name.
+    falls_back: bool,
+    /// The materials as the scene has them.
+    scene_materials: Vec<NamedMaterial>,
     /// Grabs that commands have begun.
     held: Vec<Held>,
     /// The scene's recorded hands.
@@ -109,10 +116,11 @@ impl Simulation {
         cancel.check()?;
         start::check_start(&checker, &model, &start, params.contact_tolerance)?;
         cancel.check()?;
-        let hands = Hand::all(&model, grabs)?;
+        let hands = Hand::all(&model, grabs).map_err(SimulationError::Hand)?;
+        let scene_materials = model.named_materials.clone();
         let choice = options.backend.unwrap_or(backend);
         let (mut stepper, backend) = open_backend(choice, &params, options, &model)?;
-        let fallback = (choice == BackendChoice::Auto && backend.backend == "gpu").then(|| options.clone());
+        let falls_back = choice == BackendChoice::Auto && backend.backend == "gpu";
         let acceptance = if options.accept_unconverged { AcceptancePolicy::MustNotCross } else { AcceptancePolicy::MustConverge };
         let params = Params { acceptance, ..params };
         // A stepper that cannot take its start fails in the first step too, and that failure is reported.
@@ -128,7 +136,9 @@ impl Simulation {
             notes,
             stepper,
             backend: Arc::new(backend),
-            fallback,
+            options: options.clone(),
+            falls_back,
+            scene_materials,
             held: vec![],
             hands,
             step: 0,
@@ -190,7 +200,7 @@ impl Simulation {
     pub fn apply(&mut self, command: &Command) -> Result<(), CommandError> {
         self.carry_out(command)?;
         match command {
-            Command::Reset => self.log = CommandLog::of_reset(&self.params),
+            Command::Reset => self.log = CommandLog::of_reset(&self.params, &self.changed_materials()),
             _ => self.log.push(self.step, command.clone()),
         }
         Ok(())
@@ -198,6 +208,7 @@ impl Simulation {
 
     fn carry_out(&mut self, command: &Command) -> Result<(), CommandError> {
         match *command {
+            Command::SetMaterial(ref named) => self.set_materials(std::slice::from_ref(named))?,
             Command::Grab { id, triangle, barycentric, target } => {
                 finite("the target of a grab", &target)?;
                 let held = Held::new(&self.model, id, triangle, barycentric, target)?;
@@ -235,6 +246,10 @@ impl Simulation {
                     return Err(CommandError::BadValue { what: "the work of a step", and: " and not below 0", value: ms.to_string() });
                 }
                 self.params.max_step_ms = ms;
+            }
+            Command::SetIntegration(integration) => {
+                self.backend.check_integration(integration)?;
+                self.params.integration = integration;
             }
             Command::Reset => {
                 let state = start(&self.model, &self.params);
@@ -303,7 +318,7 @@ impl Simulation {
         let loads = self.loads(control)?;
         match self.stepper.step(&params, &loads) {
             Ok(report) => Ok(StepReport { attempts: 1, ..report }),
-            Err(StepError::NotFinite { .. } | StepError::Crossing { .. } | StepError::NotConverged { .. }) if halvings < MAX_HALVINGS => {
+            Err(error) if error.may_halve() && halvings < MAX_HALVINGS => {
                 self.tally.rollbacks += 1;
                 let before = self.stepper.state()?.clone();
                 let halves = self.advance(dt * 0.5, halvings + 1, control).and_then(|mut first| {
@@ -313,7 +328,7 @@ impl Simulation {
                 });
                 self.unless_failed(halves, &before)
             }
-            Err(error @ StepError::DeviceTooSmall { .. }) if self.fallback.is_some() => {
+            Err(error @ StepError::DeviceTooSmall { .. }) if self.falls_back => {
                 self.go_on_on_cpu(&error)?;
                 self.advance(dt, halvings, control)
             }
@@ -329,11 +344,12 @@ impl Simulation {
     /// Takes the state of the device to the CPU backend, for good: one that changed to and fro would be neither fast
     /// nor easy to understand.
     fn go_on_on_cpu(&mut self, error: &StepError) -> Result<(), StepError> {
-        let Some(options) = self.fallback.take() else { return Ok(()) };
+        self.falls_back = false;
         let state = self.stepper.state()?.clone();
-        let no_room = |reason: String| StepError::DeviceTooSmall { step: self.step, reason };
+        let step = self.step;
+        let no_room = |reason: String| StepError::DeviceTooSmall { step, reason };
         let (stepper, info) =
-            open_backend(BackendChoice::Cpu, &self.params, &options, &self.model).map_err(|error| no_room(error.to_string()))?;
+            open_backend(BackendChoice::Cpu, &self.params, &self.options, &self.model).map_err(|error| no_room(error.to_string()))?;
         self.stepper = stepper;
         self.stepper.set_state(&state)?;
         self.backend = Arc::new(BackendInfo { reason: format!("{error}. The CPU goes on"), ..info });

@@ -10,7 +10,7 @@ use crate::contact::PairForce;
 use crate::elastic::{deformation_gradient, strain_energy};
 use crate::math::Vec3;
 use crate::model::{Attachment, Mobility, Model, RigidBody, interpolate};
-use crate::model::{RigidState, State};
+use crate::model::{History, RigidState, State};
 use crate::scene::Probe;
 use crate::step::StepError;
 
@@ -125,6 +125,14 @@ pub struct MethodReport {
     pub reason: &'static str,
 }
 
+/// Newton's method over the steps that were solved by it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct NewtonReport {
+    pub iterations: MeanMax,
+    /// 2-norm of the residual of the non-linear equation relative to the driving impulse.
+    pub residual: Max,
+}
+
 #[derive(Clone, Debug, Serialize)]
 pub struct SolverReport {
     pub name: &'static str,
@@ -134,6 +142,10 @@ pub struct SolverReport {
     /// Of conjugate residuals; null for other methods.
     pub restarts: Option<MeanMax>,
     pub relinearisations: MeanMax,
+    /// Of Newton's method; null where steps are linearised once.
+    pub newton: Option<NewtonReport>,
+    /// Halvings of motions that would have gained energy, in all steps together.
+    pub energy_halvings: u64,
     /// Applications of the factor of the rest pose, a step.
     pub solves: MeanMax,
     /// Inner iterations for the contact forces alone, a step.
@@ -253,6 +265,8 @@ impl Simulation {
                 passes: mean_max(&column(|r| f64::from(r.passes))),
                 restarts: restarts(tally),
                 relinearisations: mean_max(&column(|r| f64::from(r.relinearisations))),
+                newton: newton(tally),
+                energy_halvings: tally.energy_halvings,
                 solves: mean_max(&column(|r| f64::from(r.solves))),
                 dual_iterations: mean_max(&column(|r| f64::from(r.dual_iterations))),
                 searches: mean_max(&column(|r| f64::from(r.searches))),
@@ -296,7 +310,7 @@ impl Simulation {
     pub fn trace_header(&self) -> String {
         let mut header = String::from(
             "step,time,ms,iterations,passes,restarts,relinearisations,residual,converged,contacts,active,penetration,normal_force,\
-             friction_force,kinetic,elastic,gravitational",
+             friction_force,kinetic,elastic,gravitational,newton_iterations,newton_residual,energy_halvings",
         );
         for probe in self.probes() {
             for column in ["x", "y", "z", "ux", "uy", "uz", "vx", "vy", "vz"] {
@@ -315,7 +329,7 @@ impl Simulation {
         let record = tally.records.last().cloned().unwrap_or_default();
         let energy = Energy::of(model, &params.gravity, state);
         let mut row = format!(
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             step,
             time,
             record.ms,
@@ -332,7 +346,10 @@ impl Simulation {
             contact.friction_force_total,
             energy.kinetic,
             energy.elastic,
-            energy.gravitational
+            energy.gravitational,
+            record.newton.map_or(String::new(), |(iterations, _)| iterations.to_string()),
+            record.newton.map_or(String::new(), |(_, residual)| residual.to_string()),
+            record.energy_halvings
         );
         for probe in probes {
             let probe = ProbeReport::of(probe, model, state);
@@ -396,13 +413,15 @@ impl ProbeReport {
     }
 }
 
-/// Hash of all displacements and velocities, bit by bit: FNV-1a [Fowler, Noll & Vo 1991] on 64-bit words, with the high
+/// Hash of all displacements and velocities, those of the last step of second order too, bit by bit: FNV-1a [Fowler, Noll & Vo 1991] on 64-bit words, with the high
 /// half folded down so that every bit counts. Rest positions are constant, so other positions have another hash as
 /// well.
 pub fn state_hash(state: &State) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let of_rigid = |r: &RigidState| [r.pose.translation.vector, r.pose.rotation.imag(), r.velocity, r.angular_velocity];
-    for vector in state.displacements.iter().chain(&state.velocities).copied().chain(state.rigid_bodies.iter().flat_map(of_rigid)) {
+    let History { mean_velocities, previous_velocities, .. } = &state.history;
+    let of_nodes = state.displacements.iter().chain(&state.velocities).chain(mean_velocities).chain(previous_velocities).copied();
+    for vector in of_nodes.chain(state.rigid_bodies.iter().flat_map(of_rigid)) {
         for x in vector.iter() {
             hash = (hash ^ x.to_bits()).wrapping_mul(0x0000_0100_0000_01b3);
             hash ^= hash >> 32;
@@ -532,6 +551,12 @@ fn max(values: &[f64]) -> f64 {
 fn restarts(tally: &Tally) -> Option<MeanMax> {
     let restarts: Vec<f64> = tally.records.iter().filter_map(|r| r.restarts.map(f64::from)).collect();
     (!restarts.is_empty()).then(|| mean_max(&restarts))
+}
+
+fn newton(tally: &Tally) -> Option<NewtonReport> {
+    let (iterations, residuals): (Vec<f64>, Vec<f64>) =
+        tally.records.iter().filter_map(|r| r.newton).map(|(n, r)| (f64::from(n), r)).unzip();
+    (!iterations.is_empty()).then(|| NewtonReport { iterations: mean_max(&iterations), residual: Max { max: max(&residuals) } })
 }
 
 fn mean_max(values: &[f64]) -> MeanMax {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::grab::Held;
 use super::{Command, Simulation, SimulationError};
 use crate::math::{Isometry, Quat, Vec3};
-use crate::model::{Model, PairId, PairKind, Params, RigidState, State, WarmContact, WarmStart};
+use crate::model::{History, Model, NamedMaterial, PairId, PairKind, Params, RigidState, State, WarmContact, WarmStart};
 use crate::output::{OutputError, OutputFile};
 use crate::step::StepError;
 
@@ -56,9 +56,15 @@ struct Header {
     step: u64,
     /// Bits of the time [s], so that it comes back exactly.
     time_bits: u64,
+    /// Bits of the time step [s] of the history of a step of second order; none where there is no history.
+    #[serde(default)]
+    history_bits: Option<u64>,
     /// None before format 4.
     #[serde(default)]
     params: Option<Params>,
+    /// Materials that are not those of the scene any more.
+    #[serde(default)]
+    materials: Vec<NamedMaterial>,
     /// The grabs in progress, each as the command that starts it.
     #[serde(default)]
     grabs: Vec<Command>,
@@ -89,6 +95,7 @@ impl Simulation {
     /// Writes the state and all that acts on it to `path`: complete, or not at all.
     pub fn save(&mut self, path: &Path) -> Result<(), SaveError> {
         let (scene, step, grabs) = (self.name.clone(), self.step, self.held.iter().map(Held::command).collect());
+        let materials = self.changed_materials();
         let state = self.stepper.state()?;
         let header = Header {
             format: FORMAT.into(),
@@ -100,7 +107,9 @@ impl Simulation {
             attachments: state.attachment_forces.len(),
             step,
             time_bits: state.time.to_bits(),
+            history_bits: (!state.history.is_smooth.is_empty()).then_some(state.history.time_step.to_bits()),
             params: Some(self.params),
+            materials,
             grabs,
             pair_kinds: PairKind::ALL.map(|kind| kind.name().to_owned()).into(),
         };
@@ -121,7 +130,14 @@ impl Simulation {
         let bytes = fs::read(path).map_err(|source| SaveError::Read { path: path.into(), source })?;
         let bad = |reason: String| SaveError::NotAState { path: path.into(), reason };
         let (header, body) = parse(&bytes).map_err(bad)?;
-        let model = &self.model;
+        let changed = match whose {
+            ResumedParams::Saved => {
+                let materials = self.scene_materials.iter().chain(&header.materials).cloned().collect::<Vec<_>>();
+                self.model_of(&materials).map_err(|error| bad(error.to_string()))?
+            }
+            ResumedParams::Present => None,
+        };
+        let model = changed.as_ref().unwrap_or(&self.model);
         let of_scene = [model.n_nodes(), model.tets.len(), model.rigid_bodies.len(), model.attachments.len()];
         if [header.nodes, header.tets, header.rigid_bodies, header.attachments] != of_scene {
             return Err(SaveError::OtherScene {
@@ -130,7 +146,7 @@ impl Simulation {
                 present: format!("{} nodes, {} tets", of_scene[0], of_scene[1]),
             });
         }
-        let state = read_state(&header, body).map_err(bad)?;
+        let state = read_state(&header, body, model.bodies.len()).map_err(bad)?;
         let held = header.grabs.iter().map(|grab| held(model, grab)).collect::<Result<_, _>>().map_err(bad)?;
         let params = match (header.params, whose) {
             // No step between two whole ones is saved, and which ones are accepted is the caller's.
@@ -138,6 +154,10 @@ impl Simulation {
             _ => self.params,
         };
         self.backend.check_method(params.method)?;
+        self.backend.check_integration(params.integration).map_err(SimulationError::Integration)?;
+        if let Some(model) = changed {
+            self.go_on_with(model, &state)?;
+        }
         self.stepper.set_state(&state)?;
         self.params = params;
         self.continue_from(header.step, held);
@@ -170,6 +190,9 @@ fn put_numbers(state: &State, mut put: impl FnMut(f64)) {
         c.friction_force.iter().chain(c.slip.iter()).for_each(|x| put(*x));
     }
     state.attachment_forces.iter().flat_map(|f| f.iter()).for_each(|x| put(*x));
+    let History { mean_velocities, previous_velocities, is_smooth, .. } = &state.history;
+    mean_velocities.iter().chain(previous_velocities).flat_map(|v| v.iter()).for_each(|x| put(*x));
+    is_smooth.iter().for_each(|is_smooth| put(f64::from(u8::from(*is_smooth))));
 }
 
 /// The header of a file and the bytes of its numbers.
@@ -190,14 +213,16 @@ fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
     Ok((header, body))
 }
 
-fn read_state(header: &Header, body: &[u8]) -> Result<State, String> {
+/// `n_bodies`: deformable bodies of the scene.
+fn read_state(header: &Header, body: &[u8], n_bodies: usize) -> Result<State, String> {
     let &Header { nodes, tets, rigid_bodies, contacts, attachments, .. } = header;
     let contact_size = if header.format == FORMAT_2 { CONTACT_SIZE_2 } else { CONTACT_SIZE };
     let (chunks, rest) = body.as_chunks::<8>();
     let numbers: Vec<f64> = chunks.iter().map(|chunk| f64::from_le_bytes(*chunk)).collect();
     // Velocity changes have two blocks more a rigid body.
     let unknowns = nodes + 2 * rigid_bodies;
-    let expected = 3 * (2 * nodes + unknowns + attachments) + 4 * tets + RIGID_SIZE * rigid_bodies + contact_size * contacts;
+    let history = header.history_bits.map_or(0, |_| 3 * 2 * nodes + n_bodies);
+    let expected = 3 * (2 * nodes + unknowns + attachments) + 4 * tets + RIGID_SIZE * rigid_bodies + contact_size * contacts + history;
     if numbers.len() != expected || !rest.is_empty() {
         return Err(format!("it is cut off: {} of {expected} numbers", numbers.len()));
     }
@@ -225,6 +250,12 @@ fn read_state(header: &Header, body: &[u8]) -> Result<State, String> {
                 .ok_or("a contact is of a kind that it does not name")?,
         },
         attachment_forces: vectors(take(3 * attachments)),
+        history: header.history_bits.map_or_else(History::default, |time_step| History {
+            time_step: f64::from_bits(time_step),
+            mean_velocities: vectors(take(3 * nodes)),
+            previous_velocities: vectors(take(3 * nodes)),
+            is_smooth: take(n_bodies).iter().map(|is_smooth| *is_smooth != 0.0).collect(),
+        }),
     })
 }
 

@@ -24,6 +24,9 @@ pub struct StepRecord {
     /// What the step has asked of a device.
     pub device: StageWork,
     pub residual: f64,
+    /// Iterations of Newton's method and what it left, where the step was solved by it.
+    pub newton: Option<(u32, f64)>,
+    pub energy_halvings: u32,
     pub converged: bool,
     pub contacts: u32,
     pub active_contacts: u32,
@@ -55,6 +58,8 @@ pub struct Tally {
     /// over the measured steps.
     pub missed_candidates: u64,
     pub max_residual: f64,
+    /// Halvings of motions that would have gained energy.
+    pub energy_halvings: u64,
     pub max_penetration: Option<f64>,
     pub max_gap_of_active: f64,
     pub max_complementarity_error: f64,
@@ -88,6 +93,8 @@ impl Tally {
             round_trips: report.round_trips,
             device: report.device_work.total(),
             residual: report.residual,
+            newton: (report.newton_iterations > 0).then_some((report.newton_iterations, report.newton_residual)),
+            energy_halvings: report.energy_halvings,
             converged: report.converged,
             contacts: report.contact.contacts,
             active_contacts: report.contact.active,
@@ -100,6 +107,7 @@ impl Tally {
         self.unconverged_steps += u64::from(!report.converged);
         self.limited_steps += u64::from(report.limited.is_some());
         self.count_hanging(&report.hanging);
+        self.energy_halvings += u64::from(report.energy_halvings);
         self.max_residual = self.max_residual.max(report.residual);
         if let Some(depth) = penetration {
             self.max_penetration = Some(self.max_penetration.map_or(depth, |d| d.max(depth)));

@@ -1,10 +1,14 @@
 //! Cancelled steps, saved states and sessions, on both backends.
 
+mod elements;
 mod large_bodies;
+mod materials;
 
 use std::path::PathBuf;
 
 use super::*;
+use crate::material::Material;
+use crate::model::Integration;
 use crate::scene::{BackendChoice, Scene, build};
 
 /// A soft cube that falls onto a floor beside a rigid block.
@@ -55,6 +59,7 @@ self_contact = "off"
 const CASES: &[(BackendChoice, &str)] = &[
     (BackendChoice::Cpu, LANDING),
     (BackendChoice::Cpu, BAR),
+    (BackendChoice::Cpu, elements::KINDS),
     #[cfg(feature = "gpu")]
     (BackendChoice::Gpu, LANDING),
     #[cfg(feature = "gpu")]
@@ -100,12 +105,18 @@ fn grab(id: u32) -> Command {
     Command::Grab { id, triangle: 3, barycentric: [0.2, 0.5, 0.4], target: Vec3::new(0.3, 0.2, 0.1) }
 }
 
+/// Another material of the name that the scenes have.
+fn soft(material: Material) -> NamedMaterial {
+    NamedMaterial { name: "soft".into(), material }
+}
+
 /// One of each kind, for a simulation in which the grab 1 is in progress.
-fn all_commands() -> [Command; 7] {
+fn all_commands() -> [Command; 9] {
     // A new command belongs into the list.
     let _complete = |command: Command| match command {
         Command::Grab { .. } | Command::MoveGrab { .. } | Command::ReleaseGrab { .. } => {}
         Command::SetGravity(_) | Command::SetTimeStep(_) | Command::SetMaxStepMs(_) | Command::Reset => {}
+        Command::SetIntegration(_) | Command::SetMaterial(_) => {}
     };
     [
         grab(2),
@@ -114,8 +125,55 @@ fn all_commands() -> [Command; 7] {
         Command::SetGravity(Vec3::new(1.0, -3.0, 0.5)),
         Command::SetTimeStep(0.007),
         Command::SetMaxStepMs(0.01),
+        Command::SetMaterial(soft(Material { young_modulus: 3e4, density: 700.0, ..Material::default() })),
+        Command::SetIntegration(Integration::SemiImplicit),
         Command::Reset,
     ]
+}
+
+/// What a step of second order remembers is saved, too.
+#[test]
+fn a_resume_in_the_middle_of_any_integration_goes_on_bit_for_bit() {
+    let file = TestFile::new("integration.state");
+    for text in [LANDING, BAR] {
+        for (name, integration) in Integration::ALL {
+            let flags = [format!("simulation.integration={name}")];
+            let [mut whole, mut resumed] = [(); 2].map(|()| simulation(BackendChoice::Cpu, text, &[&flags[0]]));
+            steps(&mut whole, 4);
+            whole.save(&file.0).unwrap();
+            assert_eq!(whole.state().unwrap().history.is_smooth.is_empty(), integration != Integration::Bdf2);
+            steps(&mut whole, 4);
+            resumed.resume(&file.0).unwrap();
+            steps(&mut resumed, 4);
+            assert!(state(&mut whole) == state(&mut resumed), "{name}");
+            if text != BAR {
+                continue; // what touches has no history
+            }
+            // Without its history a run goes on otherwise.
+            resumed.resume(&file.0).unwrap();
+            let mut other = state(&mut resumed);
+            other.history.clear();
+            resumed.stepper.set_state(&other).unwrap();
+            steps(&mut resumed, 4);
+            assert_eq!(state(&mut whole) == state(&mut resumed), integration != Integration::Bdf2, "{name}");
+        }
+    }
+}
+
+#[test]
+fn an_integration_that_is_not_there_is_refused() {
+    let text = BAR.replace("format = 1", "format = 1\n[simulation]\nintegration = \"bdf3\"");
+    let error = Scene::from_text("test", "test.toml", &text, None, &[]).unwrap_err().to_string();
+    let accepted = Integration::NAMES.iter().all(|name| error.contains(name));
+    assert!(error.contains("test.toml:4") && error.contains("bdf3") && accepted, "{error}");
+    let mut on_cpu = simulation(BackendChoice::Cpu, BAR, &[]);
+    on_cpu.apply(&Command::SetIntegration(Integration::Bdf2)).unwrap();
+    assert_eq!(on_cpu.params().integration, Integration::Bdf2);
+    let device = BackendInfo { backend: "gpu", integrations: vec![Integration::SemiImplicit], ..(**on_cpu.backend()).clone() };
+    on_cpu.backend = Arc::new(device);
+    let error = on_cpu.apply(&Command::SetIntegration(Integration::Newton)).unwrap_err().to_string();
+    assert!(error.contains("integration = \"newton\"") && error.contains("gpu"), "{error}");
+    assert_eq!(on_cpu.params().integration, Integration::Bdf2);
 }
 
 #[test]
@@ -219,7 +277,7 @@ fn a_session_repeats_a_run_bit_for_bit() {
         assert!(first.apply(&Command::ReleaseGrab { id: 9 }).is_err());
         first.session("test".into(), vec![]).unwrap().write(&file.0).unwrap();
         let session = Session::read(&file.0).unwrap();
-        assert_eq!((session.n_steps(), session.commands.len()), (7, 10), "{:?}", session.commands);
+        assert_eq!((session.n_steps(), session.commands.len()), (7, 12), "{:?}", session.commands);
         let mut second = simulation(backend, text, &[]);
         session.check_start(&second).unwrap();
         for step in 0..session.n_steps() {
@@ -341,22 +399,22 @@ impl Stepper for Cramped {
 /// error says what to do.
 #[test]
 fn the_cpu_goes_on_where_the_device_has_no_room() {
-    let cramped = |fallback: Option<Options>| {
+    let cramped = |falls_back: bool| {
         let mut simulation = simulation(BackendChoice::Cpu, LANDING, &[]);
         Cramped::put_into(&mut simulation, 3, f64::INFINITY);
-        simulation.fallback = fallback;
+        simulation.falls_back = falls_back;
         simulation.apply(&grab(1)).unwrap();
         simulation
     };
-    let [mut whole, mut chosen] = [simulation(BackendChoice::Cpu, LANDING, &[]), cramped(Some(Options::default()))];
+    let [mut whole, mut chosen] = [simulation(BackendChoice::Cpu, LANDING, &[]), cramped(true)];
     whole.apply(&grab(1)).unwrap();
     steps(&mut whole, 6);
     steps(&mut chosen, 6);
     assert!(state(&mut whole) == state(&mut chosen));
     assert_eq!((chosen.backend().backend, chosen.step_index()), ("cpu", 6));
-    assert!(chosen.backend().reason.contains("a buffer is too large") && chosen.fallback.is_none(), "{}", chosen.backend().reason);
+    assert!(chosen.backend().reason.contains("a buffer is too large") && !chosen.falls_back, "{}", chosen.backend().reason);
 
-    let mut asked_for = cramped(None);
+    let mut asked_for = cramped(false);
     steps(&mut asked_for, 3);
     let before = state(&mut asked_for);
     let error = asked_for.step().unwrap_err();

@@ -72,7 +72,7 @@ impl Hanging {
             let body = numbering.body(number);
             if let BodyRef::Deformable(_) = body {
                 let body = &model.bodies[body.index()];
-                let damping = dt * body.material.mass_damping;
+                let damping = dt * body.mass_damping;
                 let is_pushed = |node: usize| loads.node_forces.get(node).is_some_and(|force| *force != Vec3::zeros());
                 cluster.is_held |= body.nodes.clone().any(|node| model.fixed[node] || is_pushed(node));
                 for node in body.nodes.clone() {

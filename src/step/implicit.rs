@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::choose::{Choice, choose};
 use super::hanging::Hanging;
 use super::limit::{Limited, Limiter};
+use super::newton::{Newton, Next};
 use super::predict::{free_fall, predict_positions};
 use super::{Backend, Clock, StepError, StepInputs, StepReport, Stepper, SurfacePositions, Work, check_cancelled};
 use crate::budget::{CANDIDATE_WORK, CROSSING_WORK};
@@ -15,7 +16,7 @@ use crate::contact::{Constraint, Source};
 use crate::elastic::TetGroups;
 use crate::geometry::{Bvh, Candidates, Crossing, Mesh, MeshError, SearchLimit};
 use crate::math::Vec3;
-use crate::model::{AcceptancePolicy, HeldPoint, Loads, Model, Params, State};
+use crate::model::{AcceptancePolicy, HeldPoint, Integration, Loads, Model, Params, State};
 
 /// The semi-implicit step with any backend.
 pub struct ImplicitStepper<B> {
@@ -28,6 +29,7 @@ pub struct ImplicitStepper<B> {
     certificate: InjectivityCertificate,
     pub(crate) state: State,
     work: Work,
+    pub(crate) newton: Newton,
     hanging: Hanging,
 }
 
@@ -40,6 +42,15 @@ const MAX_SEARCHES_BEFORE_HALVING: usize = 3;
 const MAX_CANDIDATES: usize = 5_000_000;
 /// Pairs for each triangle that a search finds whatever is left of the budget; what rests has a tenth of one.
 const LEAST_CANDIDATES: usize = 4;
+
+/// How islands were solved with the candidates that they have.
+#[derive(PartialEq)]
+enum Islands {
+    Solved,
+    /// Some bodies do not move as they were solved.
+    HeldBack,
+    BudgetExceeded,
+}
 
 /// How a solve of all islands ended.
 enum Solved {
@@ -56,9 +67,10 @@ impl<B: Backend> ImplicitStepper<B> {
         let surfaces = Surfaces::new(&model)?;
         let bvh = Bvh::carried(&surfaces.mesh, &surfaces.rest, &Surfaces::hosts(&model));
         let certificate = InjectivityCertificate::new(&model, &surfaces.mesh, &surfaces.rest);
-        let groups = TetGroups::new(&model.tets, &model.materials);
+        let groups = TetGroups::of(&model);
         let (state, work) = (State::initial(&model), Work::new(&model));
-        Ok(Self { backend, clock, groups, state, work, hanging: Hanging::default(), model, surfaces, bvh, certificate })
+        let (newton, hanging) = (Newton::default(), Hanging::default());
+        Ok(Self { backend, clock, groups, state, work, newton, hanging, model, surfaces, bvh, certificate })
     }
 
     #[cfg(test)]
@@ -74,22 +86,31 @@ impl<B: Backend> ImplicitStepper<B> {
         let mut report = StepReport::begin(self.clock, choice);
         loop {
             report.converged = true;
-            let Self { backend, model, groups, state, work, surfaces, bvh, certificate, .. } = self;
-            let step = StepInputs { model, groups, state, params, loads, method: choice.method };
-            backend.begin(&step, &mut work.dv, &mut report)?;
+            let Self { backend, model, groups, state, work, newton, surfaces, bvh, certificate, .. } = self;
+            let step = StepInputs { model, groups, state, params, loads, method: choice.method, second_order: &[], iterate: None };
+            let mut newton = (params.integration != Integration::SemiImplicit).then_some(newton);
+            newton.iter_mut().for_each(|newton| newton.begin(model, state, params));
+            let inputs = newton.as_ref().map_or(step, |newton| newton.inputs(&step));
+            backend.begin(&inputs, &mut work.dv, &mut report)?;
             let memory = std::mem::take(&mut work.detection_memory);
             let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, &loads.cancel, memory));
-            let solved = Solve { step, detection: &detection, backend, bvh, certificate, work, report: &mut report }.run();
+            let solved = Solve { step, newton, detection: &detection, backend, bvh, certificate, work, report: &mut report }.run();
             self.work.detection_memory = detection.into_memory();
             if matches!(solved?, Solved::Accepted) {
                 break;
             }
         }
-        let Self { backend, model, groups, state, work, hanging, .. } = self;
-        let step = StepInputs { model, groups, state, params, loads, method: choice.method };
+        let Self { backend, model, groups, state, work, newton, hanging, .. } = self;
+        let step = StepInputs { model, groups, state, params, loads, method: choice.method, second_order: &[], iterate: None };
         report.hanging = hanging.find(&step, &work.dv, &work.found);
         report.stages.time("update", || {
-            state.advance(model, &work.dv, params.time_step);
+            if params.integration == Integration::Bdf2 {
+                newton.end(report.limited.is_some());
+                state.advance_second_order(model, &work.dv, params.time_step, &newton.second_order, &newton.is_smooth);
+            } else {
+                state.history.clear();
+                state.advance(model, &work.dv, params.time_step);
+            }
             if !work.unlimited.is_empty() {
                 // The next solve starts from what this one found, not from what stopped it.
                 state.velocity_changes.copy_from_slice(&work.unlimited);
@@ -105,7 +126,10 @@ impl<B: Backend> ImplicitStepper<B> {
 
 /// The solve of one step: candidates, islands, forces, until nothing crosses.
 struct Solve<'a, B> {
+    /// At the start of the step.
     step: StepInputs<'a>,
+    /// Unless the step is linearised once.
+    newton: Option<&'a mut Newton>,
     detection: &'a Detection<'a>,
     backend: &'a mut B,
     bvh: &'a mut Bvh,
@@ -124,8 +148,9 @@ impl<B: Backend> Solve<'_, B> {
 
     /// Pairs of features that may meet if velocities change as they did in the last step.
     fn find_candidates(&mut self, candidates: &mut Candidates) -> Result<(), StepError> {
-        let Self { step: StepInputs { model, groups, state, params, loads, .. }, detection, backend, bvh, certificate, work, report } =
-            self;
+        let Self {
+            step: StepInputs { model, groups, state, params, loads, .. }, detection, backend, bvh, certificate, work, report, ..
+        } = self;
         report.stages.time("detection", || {
             certificate.start(model, groups, state);
             bvh.set_certified(certificate.is_certified());
@@ -152,23 +177,18 @@ impl<B: Backend> Solve<'_, B> {
             return self.refuse(StepError::NotConverged { step: loads.step }, candidates);
         }
         for search in 0..if may_halve { MAX_SEARCHES_BEFORE_HALVING } else { MAX_SEARCHES } {
-            let Self { step, backend, bvh, certificate, work, report, .. } = self;
+            let Self { work, report, .. } = self;
             report.stages.time("detection", || {
                 work.islands.split(model, mesh, candidates, |link| detection.link_bodies(candidates, link));
                 work.assign_contacts(detection, search == 0);
             });
-            backend.solve_islands(step, detection, work, report)?;
-            check_cancelled(loads)?;
-            report.follow(work.collect());
-            if loads.budget.is_exceeded() {
-                return self.limit(candidates);
-            }
-            if let Some(body) = not_finite(model, &work.dv) {
-                return self.refuse(StepError::NotFinite { what: "the velocity", body, step: loads.step }, candidates);
-            }
-            if !report.converged && params.acceptance == AcceptancePolicy::MustConverge {
-                return self.refuse(StepError::NotConverged { step: loads.step }, candidates);
-            }
+            let is_held = match self.solve_islands() {
+                Ok(Islands::BudgetExceeded) => return self.limit(candidates),
+                Ok(solved) => solved == Islands::HeldBack,
+                Err(error) if error.may_halve() => return self.refuse(error, candidates),
+                Err(error) => return Err(error),
+            };
+            let Self { bvh, certificate, work, report, .. } = self;
             // What left its box may have met what was not looked at.
             let end = detection.step.end_positions(&detection.step.surfaces.whole, &work.dv);
             let left = report.stages.time("detection", || bvh.cover(mesh, &end.x) + bvh.cover_nodes(&end.node_motions()));
@@ -187,7 +207,7 @@ impl<B: Backend> Solve<'_, B> {
                 }
             }
             // Each island has seen that none of its candidates crosses; else all are tested.
-            let is_sure = left == 0 && report.converged && !work.crosses();
+            let is_sure = left == 0 && report.converged && !is_held && !work.crosses();
             crossing = report.stages.time("detection", || if is_sure { vec![] } else { detection.crossings(candidates, &end) });
             if !is_sure {
                 loads.budget.spend(CROSSING_WORK * candidates.len() as u64);
@@ -202,6 +222,41 @@ impl<B: Backend> Solve<'_, B> {
             return self.refuse(StepError::Crossing { a, b, step: loads.step }, candidates);
         }
         Ok(Solved::Accepted)
+    }
+
+    /// Solves the islands as they are, again and again where Newton's method asks for it, and holds back what gains
+    /// energy.
+    fn solve_islands(&mut self) -> Result<Islands, StepError> {
+        let Self { step, newton, detection, backend, work, report, .. } = self;
+        let StepInputs { model, state, params, loads, .. } = *step;
+        loop {
+            let inputs = newton.as_ref().map_or(*step, |newton| newton.inputs(step));
+            backend.solve_islands(&inputs, detection, work, report)?;
+            check_cancelled(loads)?;
+            report.follow(work.collect());
+            if loads.budget.is_exceeded() {
+                return Ok(Islands::BudgetExceeded);
+            }
+            if let Some(body) = not_finite(model, &work.dv) {
+                return Err(StepError::NotFinite { what: "the velocity", body, step: loads.step });
+            }
+            if !report.converged && params.acceptance == AcceptancePolicy::MustConverge {
+                return Err(StepError::NotConverged { step: loads.step });
+            }
+            let (states, Work { islands, found, dv, guard, .. }) = (backend.element_states(state), &mut **work);
+            let Some(newton) = newton else {
+                let residual = report.residual;
+                let held = report.stages.time("elements", || guard.hold_back(step, states, found, residual, dv));
+                report.energy_halvings += held.halvings;
+                let solved = if held.halvings > 0 { Islands::HeldBack } else { Islands::Solved };
+                return held.refused.map_or(Ok(solved), Err);
+            };
+            if let Next::Done { is_cut } = newton.advance(step, states, islands, found, dv, report)? {
+                return Ok(if is_cut { Islands::HeldBack } else { Islands::Solved });
+            }
+            backend.linearise(&newton.inputs(step), report)?;
+            report.stages.time("detection", || work.assign_contacts(detection, false));
+        }
     }
 
     /// A step that is not accepted as it is fails, so that it is halved, where that may be and can still be afforded.

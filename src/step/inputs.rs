@@ -2,6 +2,7 @@
 
 use crate::contact::islands::Island;
 use crate::elastic::{SystemInputs, TetGroups};
+use crate::math::Vec3;
 use crate::model::{ContactMethod, Loads, Model, Params, State};
 
 /// What a step is given; nothing of it changes in the step.
@@ -14,6 +15,11 @@ pub struct StepInputs<'a> {
     pub loads: &'a Loads,
     /// How contact is solved.
     pub method: ContactMethod,
+    /// Deformable bodies that make a step of second order; empty where none does.
+    pub second_order: &'a [bool],
+    /// Velocity changes of all unknowns about which the step is linearised, once more or for the first time; none where
+    /// it is linearised at its start, once.
+    pub iterate: Option<&'a [Vec3]>,
 }
 
 /// What drives an island through a step [kg m/s], 2-norms over its nodes and rigid bodies.
@@ -41,7 +47,8 @@ impl Drive {
 impl StepInputs<'_> {
     /// What the matrix and the right-hand side are made from.
     pub fn system(&self) -> SystemInputs<'_> {
-        SystemInputs { model: self.model, state: self.state, params: self.params, loads: self.loads }
+        let Self { model, state, params, loads, second_order, .. } = *self;
+        SystemInputs { model, state, params, loads, second_order }
     }
 
     /// What drives an island, but for the element forces.

@@ -2,10 +2,13 @@
 //! `choose` says which method solves contact.
 
 mod choose;
+mod guard;
 mod hanging;
 mod implicit;
 mod inputs;
 mod limit;
+mod newton;
+mod potential;
 mod predict;
 mod report;
 mod work;
@@ -24,9 +27,10 @@ use std::sync::Arc;
 
 use crate::cancel::{CancelToken, Cancelled};
 use crate::contact::generate::Detection;
+use crate::elastic::Quaternion;
 use crate::geometry::{Bvh, Candidates, Mesh};
 use crate::math::Vec3;
-use crate::model::{ContactMethod, HeldPoint, Loads, Model, Params, State};
+use crate::model::{ContactMethod, HeldPoint, Integration, Loads, Model, Params, State};
 
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
@@ -42,10 +46,34 @@ pub enum StepError {
     Crossing { a: String, b: String, step: u64 },
     #[error("the contacts of step {step} were not solved to their tolerance; the state before the step was kept. Try a smaller time step")]
     NotConverged { step: u64 },
+    #[error(
+        "\"{body}\" would gain energy in step {step}, most of it in its tet {tet} (the first is 0): it is deformed too much for a step of this length, and what touches it keeps its motion from being held back; the state before the step was kept. Try a smaller time step, or a material that resists less"
+    )]
+    GainsEnergy { body: String, tet: usize, step: u64 },
+    #[error(
+        "Newton's method left \"{body}\" with a residual of {residual:.1e} after {iterations} iterations of step {step}; the state before the step was kept. Try a smaller time step, a larger newton_tolerance, or integration = \"semi_implicit\""
+    )]
+    NewtonFailed { body: String, residual: f64, iterations: u32, step: u64 },
+    #[error("this backend does not have integration = \"{integration}\", asked for in step {step}; use --backend cpu")]
+    NoIntegration { integration: &'static str, step: u64 },
     #[error("the contacts of step {step} do not fit on the device: {reason}. The state before the step was kept; use --backend cpu")]
     DeviceTooSmall { step: u64, reason: String },
     #[error("step {step} was cancelled; the state before the step was kept")]
     Cancelled { step: u64 },
+}
+
+impl StepError {
+    /// Whether smaller steps may come through where this one has failed.
+    pub fn may_halve(&self) -> bool {
+        match self {
+            Self::NotFinite { .. }
+            | Self::Crossing { .. }
+            | Self::NotConverged { .. }
+            | Self::GainsEnergy { .. }
+            | Self::NewtonFailed { .. } => true,
+            Self::NoIntegration { .. } | Self::DeviceLost { .. } | Self::DeviceTooSmall { .. } | Self::Cancelled { .. } => false,
+        }
+    }
 }
 
 /// An error once the step shall end. A step asks at its start, after each search and each round of relinearisation.
@@ -94,6 +122,20 @@ pub trait Backend: Send {
     ) -> Result<(), StepError> {
         report.stages.time("detection", || bvh.find(mesh, x, candidates));
         Ok(())
+    }
+    /// Whether steps are advanced in this way.
+    fn offers_integration(&self, integration: Integration) -> bool {
+        integration == Integration::SemiImplicit
+    }
+    /// Elements and right-hand side at another iterate of the step that was begun ([`StepInputs::iterate`]); of a backend
+    /// that offers Newton's method.
+    fn linearise(&mut self, step: &StepInputs, _report: &mut StepReport) -> Result<(), StepError> {
+        Err(StepError::NoIntegration { integration: step.params.integration.name(), step: step.loads.step })
+    }
+    /// What elements remember in the step that was begun: the rotations of their frames, and rows of state taken to its
+    /// start. A backend that has them elsewhere gives those of the last step.
+    fn element_states<'s>(&'s self, state: &'s State) -> &'s [Quaternion] {
+        &state.rotations
     }
     /// Solves all islands from the contacts that they were given, following the geometry with `detection` until nothing
     /// crosses any more.

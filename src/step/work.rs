@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::StepReport;
+use super::guard::Guard;
 use crate::contact::generate::{Detection, DetectionMemory};
 use crate::contact::islands::{Island, Islands, Trial};
 use crate::contact::{Constraint, PairForce};
@@ -30,6 +31,7 @@ pub struct Work {
     pub(super) order: Vec<u32>,
     /// Predicted motions of all vertices [m].
     pub(super) predicted: Vec<Vec3>,
+    pub(super) guard: Guard,
     /// Time step, and whether the masses of all bodies dominate their stiffness in it.
     pub(super) mass_dominated: Option<(f64, bool)>,
 }

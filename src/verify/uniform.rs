@@ -5,7 +5,7 @@ use super::check::{Check, Measure, Outcome};
 use super::derivatives::sound_models;
 use super::plot::{Axis, Plot, Style};
 use super::unmeasured::Unmeasured;
-use crate::elastic::{cauchy_stress, deformation_gradient};
+use crate::elastic::{cauchy_stresses, deformation_gradient};
 use crate::material::{Constitutive, Deformation, MaterialModel};
 use crate::math::lanes::from_matrix;
 use crate::math::{Mat3, Vec3};
@@ -131,9 +131,9 @@ fn patch(bench: &mut Bench) -> Result<Outcome, Unmeasured> {
 /// Forces of the elements on their nodes [N], from the stress that reports and pictures show.
 fn element_forces(model: &Model, state: &State) -> Vec<Vec3> {
     let mut forces = vec![Vec3::zeros(); model.n_nodes()];
-    for tet in &model.tets {
+    for (tet, stress) in model.tets.iter().zip(cauchy_stresses(model, &state.displacements)) {
         let f = deformation_gradient(tet, &state.displacements);
-        let piola = cauchy_stress(tet, &model.materials, &state.displacements)
+        let piola = stress
             .zip(f.try_inverse())
             .map_or_else(|| Mat3::repeat(f64::NAN), |(sigma, inverse)| sigma * inverse.transpose() * f.determinant());
         for (node, gradient) in tet.nodes.iter().zip(&tet.gradients) {

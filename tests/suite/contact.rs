@@ -213,7 +213,7 @@ fn a_frictionless_step_solves_the_quadratic_programme() {
 
     // The dense problem.
     let (elements, _) = elastic::elements(&model, &state, dt);
-    let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &Loads::default() };
+    let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &Loads::default(), second_order: &[] };
     let mut rhs = vec![Vec3::zeros(); model.n_nodes()];
     elastic::right_hand_side(inputs, &elements.forces, &mut rhs);
     let (mut operator, mut blocks) = (Default::default(), vec![]);

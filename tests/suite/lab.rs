@@ -186,6 +186,7 @@ impl Cantilever {
         let mut scene = Scene::builtin("cantilever").unwrap();
         scene.set(&format!("body.bar.shape.cells=[{},{},{}]", cells[0], cells[1], cells[2])).unwrap();
         scene.set(&format!("material.rubber.poisson_ratio={poisson_ratio}")).unwrap();
+        scene.set("body.bar.element=linear").unwrap();
         let built = scene::build(&scene).unwrap();
         let tip_nodes = &built.probes.iter().find(|p| p.name == "tip").unwrap().nodes;
         let model = built.model;

@@ -19,7 +19,7 @@ fn nodal_forces(model: &Model, displacements: &[Vec3]) -> Vec<Vec3> {
     let still = vec![Vec3::zeros(); model.n_nodes()];
     let mut state = State { displacements: displacements.to_vec(), velocities: still.clone(), ..State::initial(model) };
     (0..7).for_each(|_| state.rotations = elastic::elements(model, &state, 0.01).1);
-    let corners = elastic::elements(model, &state, 0.01).0.forces;
+    let corners = elastic::elements(model, &state, 0.01).0.forces.tets;
     let mut forces = still;
     for (tet, corners) in model.tets.iter().zip(corners) {
         for (node, [x, y, z, _]) in tet.nodes.iter().zip(corners) {
@@ -57,7 +57,7 @@ fn stiffness_of_a_free_element_has_six_zero_eigenvalues_and_the_block_form() {
     let params = no_gravity();
     let (elements, _) = elastic::elements(&model, &state, params.time_step);
     let (mut a, mut blocks) = (Default::default(), vec![]);
-    let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &Loads::default() };
+    let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &Loads::default(), second_order: &[] };
     elastic::matrix(inputs, &elements.tangents, &mut a, &mut blocks);
     let dt2 = params.time_step * params.time_step;
     let mut k = nalgebra::DMatrix::<f64>::zeros(12, 12);

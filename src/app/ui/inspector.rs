@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use egui::{
-    Align, Color32, CornerRadius, CursorIcon, DragValue, Frame, Label, Layout, Margin, Panel, Rect, RichText, ScrollArea, Sense, Stroke,
-    Ui, pos2, vec2,
+    Align, Color32, ComboBox, CornerRadius, CursorIcon, DragValue, Frame, Label, Layout, Margin, Panel, Rect, RichText, ScrollArea, Sense,
+    Stroke, Ui, pos2, vec2,
 };
 
+use super::material::materials_ui;
 use super::{Action, UiContext, UiResponse, icon, theme};
 use crate::app::engine::{SceneInfo, View};
 use crate::app::format;
@@ -14,7 +15,7 @@ use crate::body::BodyRef;
 use crate::contact::ContactReport;
 use crate::geometry::Shape;
 use crate::math::Vec3;
-use crate::model::{Mobility, Model};
+use crate::model::{Integration, Mobility, Model};
 use crate::render::Rgb;
 use crate::stage::{body_color, rigid_color};
 use crate::step::StepReport;
@@ -31,10 +32,13 @@ pub fn inspector_ui(root: &mut Ui, context: &UiContext, answers: &mut UiResponse
                     ui.weak("No scene is open.");
                     return;
                 };
-                section_ui(ui, "Scene", |ui| scene_ui(ui, scene, answers));
+                section_ui(ui, "Scene", |ui| scene_ui(ui, scene, snapshot.view.as_deref(), answers));
                 if let Some(view) = &snapshot.view {
                     section_ui(ui, "Run", |ui| run_ui(ui, context, view));
                     section_ui(ui, "Parameters", |ui| parameters_ui(ui, view, answers));
+                    if !view.materials.is_empty() {
+                        section_ui(ui, "Material", |ui| materials_ui(ui, &view.materials, answers));
+                    }
                 }
                 if let Some(report) = &snapshot.report {
                     section_ui(ui, "Stages", |ui| stages_ui(ui, &snapshot.stages));
@@ -85,7 +89,7 @@ fn row_ui(ui: &mut Ui, name: &str, value: impl Into<String>) {
 /// Scenes with more bodies than this list the copies of one body in one line.
 const MOST_LINES: usize = 24;
 
-fn scene_ui(ui: &mut Ui, scene: &SceneInfo, answers: &mut UiResponse) {
+fn scene_ui(ui: &mut Ui, scene: &SceneInfo, view: Option<&View>, answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
     let model = &scene.model;
     let numbering = model.numbering();
@@ -99,7 +103,7 @@ fn scene_ui(ui: &mut Ui, scene: &SceneInfo, answers: &mut UiResponse) {
             false => 1,
         };
         let name = if count > 1 { of_all } else { name_of(first) };
-        let (mark, mass, below) = body_line(model, numbering.body(first), palette.weak);
+        let (mark, mass, below) = body_line(model, view, numbering.body(first), palette.weak);
         let figure = match (mass, count) {
             (None, _) => String::new(),
             (Some(mass), 1) => format::mass(mass),
@@ -129,7 +133,7 @@ fn base_name(name: &str) -> &str {
 }
 
 /// The mark of a body that is a mesh, its mass [kg] if it has one, and a line that says what it is made of.
-fn body_line(model: &Model, body: BodyRef, weak: Color32) -> (Mark, Option<f64>, String) {
+fn body_line(model: &Model, view: Option<&View>, body: BodyRef, weak: Color32) -> (Mark, Option<f64>, String) {
     let colored = |color: Rgb| {
         let [r, g, b] = color.0.map(|c| (c * 255.0).round() as u8);
         Mark::Color(Color32::from_rgb(r, g, b))
@@ -138,7 +142,8 @@ fn body_line(model: &Model, body: BodyRef, weak: Color32) -> (Mark, Option<f64>,
     if body.is_deformable() {
         let soft = &model.bodies[place];
         let below = format!("{} tets · {} nodes", format::count(soft.tets.len()), format::count(soft.nodes.len()));
-        return (colored(body_color(model, place)), Some(soft.mass), below);
+        let mass = view.and_then(|view| view.masses.get(place)).unwrap_or(&soft.mass);
+        return (colored(body_color(model, place)), Some(*mass), below);
     }
     let body = &model.rigid_bodies[place];
     let (mark, kind) = match body.mobility {
@@ -251,6 +256,24 @@ fn parameters_ui(ui: &mut Ui, view: &View, answers: &mut UiResponse) {
         });
     });
     ui.horizontal(|ui| {
+        name(ui, "Integration");
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let offered = view.backend.as_ref().map_or(&[][..], |backend| &backend.integrations);
+            let chosen = view.params.integration;
+            let shown = ComboBox::from_id_salt("integration").selected_text(chosen.name()).show_ui(ui, |ui| {
+                for (label, integration) in Integration::ALL.iter().filter(|(_, integration)| offered.contains(integration)) {
+                    let choice = ui.selectable_label(*integration == chosen, *label);
+                    if answers.named(format!("parameter.integration.{label}"), choice).clicked() {
+                        answers.act(Action::SetIntegration(*integration));
+                    }
+                }
+            });
+            let told =
+                "Backward Euler linearised once, or solved by Newton's method, or a method of second order; the CPU has the latter two";
+            answers.named("parameter.integration", shown.response.on_hover_text(told));
+        });
+    });
+    ui.horizontal(|ui| {
         name(ui, "Work of a step");
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let mut ms = view.params.max_step_ms;
@@ -285,6 +308,13 @@ fn solver_ui(ui: &mut Ui, scene: &SceneInfo, report: &StepReport) {
     ui.label(egui::RichText::new(report.choice.reason).small().weak());
     row_ui(ui, "Relinearisations", report.relinearisations.to_string());
     row_ui(ui, "Residual", format!("{:.1e}", report.residual));
+    if report.newton_iterations > 0 {
+        row_ui(ui, "Newton iterations", report.newton_iterations.to_string());
+        row_ui(ui, "Newton residual", format!("{:.1e}", report.newton_residual));
+    }
+    if report.energy_halvings > 0 {
+        row_ui(ui, "Energy halvings", report.energy_halvings.to_string());
+    }
     let palette = theme::palette(ui.ctx());
     let faults = step_faults(scene, report);
     for fault in faults {

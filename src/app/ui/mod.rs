@@ -3,6 +3,7 @@
 mod checkup;
 mod icon;
 mod inspector;
+mod material;
 mod menu;
 mod overlay;
 mod status;
@@ -20,6 +21,7 @@ use super::recent::Recent;
 use super::verifier::Board;
 use super::worker::{Notice, Snapshot};
 use crate::math::Vec3;
+use crate::model::{Integration, NamedMaterial};
 use crate::record::FilmFormat;
 use crate::render::ViewOptions;
 use crate::scene::{self, Scene};
@@ -55,6 +57,8 @@ pub enum Action {
     SetTimeStep(f64),
     /// [ms]
     SetMaxStepMs(f64),
+    SetMaterial(NamedMaterial),
+    SetIntegration(Integration),
     Checks(CheckAction),
 }
 

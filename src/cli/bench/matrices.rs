@@ -159,7 +159,7 @@ pub struct Update<'a> {
 impl<'a> Update<'a> {
     pub fn new(beam: &'a Beam) -> Self {
         Self {
-            groups: TetGroups::new(&beam.model.tets, &beam.model.materials),
+            groups: TetGroups::of(&beam.model),
             motions: vec![],
             loads: Loads::default(),
             rotations: beam.states[0].rotations.clone(),
@@ -182,7 +182,7 @@ impl<'a> Update<'a> {
     /// The gather.
     pub fn matrix(&mut self, state: usize) {
         let Beam { model, params, states, .. } = self.beam;
-        let inputs = SystemInputs { model, state: &states[state % 2], params, loads: &self.loads };
+        let inputs = SystemInputs { model, state: &states[state % 2], params, loads: &self.loads, second_order: &[] };
         matrix(inputs, &self.elements.tangents, &mut self.a, &mut self.edge_blocks);
     }
 }

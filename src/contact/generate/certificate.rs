@@ -12,7 +12,8 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::disjoint_sets::DisjointSets;
-use crate::elastic::groups::{LANES, TetGroups, store};
+use crate::elastic::TetGroups;
+use crate::elastic::registers::{LANES, store};
 use crate::elastic::rotation;
 use crate::geometry::Mesh;
 use crate::math::lanes::{Lanes, Matrix, times, transpose};
@@ -301,7 +302,7 @@ mod tests {
     fn proofs_hold_while_no_two_points_can_meet() {
         let bar = || shapes::box_tets(Vec3::new(1.0, 0.1, 0.1), [9, 1, 1]);
         let model = model(vec![bar(), bar()]);
-        let groups = TetGroups::new(&model.tets, &model.materials);
+        let groups = TetGroups::of(&model);
         let turn = Quat::from_scaled_axis(Vec3::new(0.4, -2.0, 1.0));
         let bent = |x: &Vec3, angle: f64| {
             let (radius, phi) = (1.0 / angle, x.x * angle);

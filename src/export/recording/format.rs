@@ -8,8 +8,10 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use serde::{Deserialize, Serialize};
 
+use crate::element::ElementKind;
 use crate::export::{Frame, Subject};
 use crate::geometry::Shape;
+use crate::material::Material;
 use crate::math::{Isometry, Quat, Vec3};
 use crate::model::Model;
 use crate::scene::{CameraSetting, LightSetting};
@@ -62,11 +64,13 @@ pub struct Body {
     /// The collision surface, where it is not the drawn surface.
     pub collision: Option<Skin>,
     pub self_contact: bool,
-    /// Constitutive model of its material; recordings that do not name it know the corotational one only.
+    /// Its materials, first that of the body itself. Recordings without have one corotational material, whose numbers
+    /// are the first array.
     #[serde(default)]
-    pub material: Option<String>,
+    pub materials: Vec<Material>,
+    /// What its tets are for elasticity: "linear", unless it is named.
     #[serde(default)]
-    pub mooney_share: Option<f64>,
+    pub element: Option<String>,
     /// Whether the drawn surface has texture coordinates.
     pub texture: bool,
     /// Whether the drawn surface has normals from its file. Recordings without normals may leave this out.
@@ -103,7 +107,7 @@ pub struct Obstacle {
 
 const ARRAYS_OF_GEOMETRY: &str = "for each body: material 5 f64 (young_modulus, poisson_ratio, density, mass_damping, stiffness_damping), \
     rest_positions f64 x 3 nodes, tets u32 x 4, surface nodes u32 x 4 and weights f64 x 4 and triangles u32 x 3, the same of what touches, texture coordinates f32 x 2 x 3 triangles, \
-    normals f32 x 3 x 3 triangles; for each rigid body: pose 7 f64, vertices f64 x 3, triangles u32 x 3, texture coordinates and normals as above; for each obstacle: pose 7 f64, 3 f64 of its shape";
+    normals f32 x 3 x 3 triangles, of a body of several materials the place u32 of each tet's among them; for each rigid body: pose 7 f64, vertices f64 x 3, triangles u32 x 3, texture coordinates and normals as above; for each obstacle: pose 7 f64, 3 f64 of its shape";
 const ARRAYS_OF_FRAME: &str = "time f64; displacements f64 x 3 nodes; velocities f32 x 3 nodes; poses 7 f64 (position, quaternion x y z w) of rigid \
     bodies, of obstacles; ends of attachments f64 x 6; contact pressure f32 of vertices that touch, of rigid bodies. Every array has the \
     first bytes of all its numbers, then all second ones, ...; little-endian; blocks are compressed with deflate";
@@ -112,8 +116,8 @@ impl Header {
     pub fn of(subject: &Subject) -> Self {
         let model = &subject.model;
         let bodies = model.bodies.iter().map(|body| Body {
-            material: Some(body.material.model.name().to_owned()),
-            mooney_share: Some(body.material.mooney_share),
+            materials: model.materials_of(body).0,
+            element: (body.element != ElementKind::Linear).then(|| body.element.name().to_owned()),
             name: body.name.clone(),
             nodes: body.nodes.len(),
             tets: body.tets.len(),
@@ -223,6 +227,10 @@ pub fn geometry_block(model: &Model) -> Vec<u8> {
         }
         pack.array(body.texture_coordinates.as_deref().unwrap_or_default());
         pack.array(body.normals.as_deref().unwrap_or_default());
+        let (materials, of_tets) = model.materials_of(body);
+        if materials.len() > 1 {
+            pack.array(&of_tets);
+        }
     }
     for (body, normals) in model.rigid_bodies.iter().zip(&model.rigid_normals) {
         pack.array(&pose_numbers(&body.pose));

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::format::{BLOCK_HEAD, Body, FORMAT, FRAME, GEOMETRY, Header, Rigid, Skin, Unpacker, check_sum, shape};
+use crate::element::ElementKind;
 use crate::export::{Frame, Subject};
-use crate::material::{Material, MaterialModel};
+use crate::material::Material;
 use crate::math::{Mat3, Vec3};
 use crate::mesh::{Embedding, TetMesh};
-use crate::model::{Mobility, Model, ModelBuilder, Obstacle, RigidBody, SoftBody};
+use crate::model::{Mobility, Model, ModelBuilder, NamedMaterial, Obstacle, RigidBody, SoftBody};
 
 /// The reason why a recording cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -203,9 +204,8 @@ fn soft_body(body: &Body, arrays: &mut Unpacker) -> Option<SoftBody> {
     let [young_modulus, poisson_ratio, density, mass_damping, stiffness_damping] = arrays.finite(5, |x: &f64| x.is_finite())?[..] else {
         return None;
     };
-    let model = body.material.as_ref().map_or(Some(MaterialModel::Corotational), |name| MaterialModel::from_name(name))?;
-    let mooney_share = body.mooney_share.unwrap_or(Material::default().mooney_share);
-    let material = Material { model, young_modulus, poisson_ratio, density, mooney_share, mass_damping, stiffness_damping };
+    let old = Material { young_modulus, poisson_ratio, density, mass_damping, stiffness_damping, ..Material::default() };
+    let material = body.materials.first().copied().unwrap_or(old);
     let tets = TetMesh { positions: arrays.vectors(body.nodes)?, tets: below(arrays.array(body.tets)?, body.nodes)? };
     let (surface_triangles, embedding) = skin(&body.surface, body.nodes, arrays)?;
     let collision = match &body.collision {
@@ -214,11 +214,16 @@ fn soft_body(body: &Body, arrays: &mut Unpacker) -> Option<SoftBody> {
     };
     let texture_coordinates = corners(body.texture, body.surface.triangles, arrays)?;
     let normals = corners(body.normals, body.surface.triangles, arrays)?;
+    let regions = regions(body, arrays)?;
+    let element = body.element.as_ref().map_or(Some(ElementKind::Linear), |name| ElementKind::from_name(name))?;
     Some(SoftBody {
+        element,
         texture_coordinates,
         normals,
         name: body.name.clone(),
-        material,
+        material: named("", material),
+        regions,
+        filled: 1.0,
         tets,
         surface_triangles,
         embedding,
@@ -228,6 +233,24 @@ fn soft_body(body: &Body, arrays: &mut Unpacker) -> Option<SoftBody> {
         color: body.color,
         self_contact: body.self_contact,
     })
+}
+
+/// The materials of a body beside its own, and the tets of each; none where the array of tets does not fit.
+fn regions(body: &Body, arrays: &mut Unpacker) -> Option<Vec<(NamedMaterial, Vec<u32>)>> {
+    let Some((_, others)) = body.materials.split_first().filter(|(_, others)| !others.is_empty()) else { return Some(vec![]) };
+    let of_tets: Vec<u32> = arrays.array(body.tets)?;
+    if of_tets.iter().any(|place| *place as usize > others.len()) {
+        return None;
+    }
+    let of_material = |(place, material): (u32, &Material)| {
+        let tets = (0..).zip(&of_tets).filter(|(_, of_tet)| **of_tet == place).map(|(tet, _)| tet).collect();
+        (named(&format!("{} {place}", body.name), *material), tets)
+    };
+    Some((1..).zip(others).map(of_material).collect())
+}
+
+fn named(name: &str, material: Material) -> NamedMaterial {
+    NamedMaterial { name: name.to_owned(), material }
 }
 
 fn skin(skin: &Skin, nodes: usize, arrays: &mut Unpacker) -> Option<(Vec<[u32; 3]>, Embedding)> {

@@ -77,7 +77,7 @@ pub fn contacts(model: &Model) -> Vec<Constraint> {
 fn wanted(model: &Model, state: &State, params: &Params, contacts: &[Constraint]) -> DMatrix<f64> {
     let (found, _) = elements(model, state, params.time_step);
     let mut a = Operator::default();
-    matrix(SystemInputs { model, state, params, loads: &Loads::default() }, &found.tangents, &mut a, &mut vec![]);
+    matrix(SystemInputs { model, state, params, loads: &Loads::default(), second_order: &[] }, &found.tangents, &mut a, &mut vec![]);
     let n = 3 * model.n_unknowns();
     let mut dense = DMatrix::zeros(n, n);
     for i in 0..model.n_nodes() {
@@ -122,8 +122,17 @@ fn the_compliance_of_contacts_is_that_of_the_matrix() {
     let reference = wanted(&model, &state, &params, &contacts);
 
     let loads = Loads::default();
-    let groups = TetGroups::new(&model.tets, &model.materials);
-    let step = StepInputs { model: &model, groups: &groups, state: &state, params: &params, loads: &loads, method: ContactMethod::Cwc };
+    let groups = TetGroups::of(&model);
+    let step = StepInputs {
+        model: &model,
+        groups: &groups,
+        state: &state,
+        params: &params,
+        loads: &loads,
+        method: ContactMethod::Cwc,
+        second_order: &[],
+        iterate: None,
+    };
     let mut dv = vec![Vec3::zeros(); model.n_unknowns()];
     let mut engine = DeviceBackend::new(test_device(), &model).unwrap();
     engine.begin(&step, &mut dv, &mut StepReport::default()).unwrap();

@@ -251,7 +251,12 @@ mod tests {
     fn tets_are_told_too() {
         let mut mesh = shapes::box_tets(Vec3::repeat(1.0), [2, 2, 2]);
         mesh.tets[4].swap(0, 1);
-        let report = examine(&MeshFile { data: MeshData::Tets(mesh), notes: vec!["a note".into()] });
+        let report = examine(&MeshFile {
+            data: MeshData::Tets(mesh),
+            tags: Default::default(),
+            middles: Default::default(),
+            notes: vec!["a note".into()],
+        });
         assert_eq!((report.findings.len(), report.findings[0].fault, report.findings[0].left), (1, "inverted_tets", 0));
         assert!(report.to_string().contains("note: a note") && report.verdict.starts_with("sound"), "{report}");
     }

@@ -120,18 +120,28 @@ fn pieces_of(mesh: &TetMesh) -> Vec<u32> {
 }
 
 /// Changes to the tets of a mesh beside those that a count of its faults tells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mending {
     /// Nodes that became one with an earlier one.
     pub welded_nodes: usize,
     /// Tets of parts that lie wholly in other parts, which are left out.
     pub swallowed_tets: usize,
+    /// Places of all tets that are left out, whatever the reason; ascending.
+    pub left_out: Vec<u32>,
+}
+
+impl Mending {
+    /// The values of the tets that are left, of one value for each tet before.
+    pub fn of_left_tets<T: Copy>(&self, values: &[T]) -> Vec<T> {
+        let is_left = |place: &u32| self.left_out.binary_search(place).is_err();
+        (0..).zip(values).filter(|(place, _)| is_left(place)).map(|(_, value)| *value).collect()
+    }
 }
 
 /// Sentences on what was changed in tets and on how they are simulated, beside what their faults are.
 pub fn tet_notes(mended: &TetMesh, outside: &Outside, mending: &Mending) -> Vec<String> {
     let mut notes = vec![];
-    let Mending { welded_nodes, swallowed_tets } = *mending;
+    let Mending { welded_nodes, swallowed_tets, .. } = *mending;
     let inner = outside.inner_faces.len();
     let softer = softening(mended).map_or(0, |factors| factors.iter().filter(|factor| **factor < 1.0).count());
     notes
@@ -154,26 +164,35 @@ pub fn mend_tets(mesh: TetMesh) -> TetMesh {
 /// Does what [`mend_tets`] does and counts what was joined and left out. Ends soon after `cancel` is cancelled.
 pub fn mend_tets_unless(mut mesh: TetMesh, cancel: &CancelToken) -> Result<(TetMesh, Mending), Cancelled> {
     let mut mending = Mending::default();
+    let n_tets = mesh.tets.len() as u32;
+    let mut kept: Vec<u32> = (0..n_tets).collect();
     // Flat tets first: faces meet where one stood between.
-    mesh.tets = sound_tets(&mesh);
+    keep_sound_tets(&mut mesh, &mut kept);
     cancel.check()?;
     if let Some(welded) = welded(&mesh, cancel)? {
         mending.welded_nodes = (0..).zip(&welded).filter(|(node, first)| node != *first).count();
         mesh.tets.iter_mut().flatten().for_each(|node| *node = welded[*node as usize]);
-        mesh.tets = sound_tets(&mesh);
+        keep_sound_tets(&mut mesh, &mut kept);
     }
     if let Some(flags) = swallowed(&mesh, cancel)? {
         mending.swallowed_tets = flags.iter().filter(|is_swallowed| **is_swallowed).count();
-        let mut flags = flags.into_iter();
-        mesh.tets.retain(|_| flags.next() == Some(false));
+        let mut of_tets = flags.iter();
+        mesh.tets.retain(|_| of_tets.next() == Some(&false));
+        let mut of_places = flags.iter();
+        kept.retain(|_| of_places.next() == Some(&false));
+    }
+    if (kept.len() as u32) < n_tets {
+        mending.left_out = (0..n_tets).filter(|place| kept.binary_search(place).is_err()).collect();
     }
     Ok((without_unused_nodes(mesh), mending))
 }
 
-/// The tets that have a volume and do not repeat another, in an order of their nodes that makes it positive.
-fn sound_tets(mesh: &TetMesh) -> Vec<[u32; 4]> {
+/// Keeps the tets that have a volume and do not repeat another, in an order of their nodes that makes it positive; and
+/// of `places` those of the tets that are kept.
+fn keep_sound_tets(mesh: &mut TetMesh, places: &mut Vec<u32>) {
     let mut seen = HashSet::new();
     let mut tets = Vec::with_capacity(mesh.tets.len());
+    let mut kept = Vec::with_capacity(mesh.tets.len());
     for (t, &(mut tet)) in mesh.tets.iter().enumerate() {
         let quality = quality(mesh, t);
         if is_flat(quality) || !seen.insert(sorted(tet)) {
@@ -183,8 +202,9 @@ fn sound_tets(mesh: &TetMesh) -> Vec<[u32; 4]> {
             tet.swap(2, 3);
         }
         tets.push(tet);
+        kept.push(places[t]);
     }
-    tets
+    (mesh.tets, *places) = (tets, kept);
 }
 
 fn without_unused_nodes(mut mesh: TetMesh) -> TetMesh {

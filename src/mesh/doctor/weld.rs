@@ -156,7 +156,7 @@ mod tests {
         };
         let (joined, mending) = mended(alone.clone());
         assert_eq!((joined.positions.len(), joined.tets.len()), (cube.positions.len(), cube.tets.len()));
-        assert_eq!(mending, Mending { welded_nodes: alone.positions.len() - cube.positions.len(), swallowed_tets: 0 });
+        assert_eq!(mending, Mending { welded_nodes: alone.positions.len() - cube.positions.len(), ..Mending::default() });
         assert_eq!(joined.boundary().len(), cube.boundary().len());
 
         // Face on face they become one; the same body twice is there once; edge at edge they stay two.

@@ -1,8 +1,8 @@
 //! The part that volume formats share: cells of several shapes over one list of nodes.
 
-use super::{Fault, MeshData, MeshFile};
+use super::{Fault, MeshData, MeshFile, Tags};
 use crate::math::Vec3;
-use crate::mesh::{SurfaceMesh, TetMesh};
+use crate::mesh::{EdgeMiddles, SurfaceMesh, TetMesh};
 
 /// The shape of a cell, whatever its order. Corners come first among its nodes, in the order of VTK (and Gmsh).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,13 +42,29 @@ impl Shape {
     }
 }
 
+/// Names of arrays of cell data in which programs keep tags, in small letters, the likelier first.
+const TAG_ARRAYS: [&str; 9] =
+    ["material", "gmsh:physical", "medit:ref", "physicalids", "cellentityids", "materialids", "region", "tag", "attribute"];
+
+/// Which of the arrays of cell data, each with its name and whether it has one whole number a cell, has the tags.
+pub(super) fn tag_array<'a>(arrays: impl Iterator<Item = (&'a str, bool)> + Clone) -> Option<usize> {
+    let named = |wanted: &&str| arrays.clone().position(|(name, is_whole)| is_whole && name.eq_ignore_ascii_case(wanted));
+    TAG_ARRAYS.iter().find_map(named).or_else(|| arrays.clone().position(|(_, is_whole)| is_whole))
+}
+
 /// Gathers nodes and cells.
 #[derive(Default)]
 pub(super) struct Cells {
     pub positions: Vec<Vec3>,
     tets: Vec<[u32; 4]>,
+    /// The tag of the cells that are added next, and those of the tets that were added.
+    pub tag: i64,
+    tags: Vec<i64>,
+    pub tag_names: Vec<(i64, String)>,
     triangles: Vec<[u32; 3]>,
-    /// The number of cells with more nodes than corners.
+    /// Ends and middle of the edges of tets of ten nodes.
+    middles: Vec<[u32; 3]>,
+    /// The number of other cells with more nodes than corners.
     curved: usize,
     points_and_lines: usize,
     quads: usize,
@@ -58,11 +74,16 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// Adds a cell by its nodes, corners first; other nodes are left out. The caller sees to it that there are enough
-    /// nodes.
+    /// Adds a cell by its nodes in the order of VTK, corners first. Of tets the middles of edges are kept if they are ten
+    /// nodes; all others are left out. The caller sees to it that there are enough nodes.
     pub fn add(&mut self, shape: Shape, nodes: &[u32]) {
         let corners = &nodes[..shape.corners()];
-        self.curved += usize::from(nodes.len() > corners.len());
+        match (shape, nodes) {
+            (Shape::Tet, &[a, b, c, d, ab, bc, ca, ad, bd, cd]) => {
+                self.middles.extend([[a, b, ab], [b, c, bc], [c, a, ca], [a, d, ad], [b, d, bd], [c, d, cd]]);
+            }
+            _ => self.curved += usize::from(nodes.len() > corners.len()),
+        }
         match (shape, corners) {
             (Shape::Triangle, &[a, b, c]) => self.triangles.push([a, b, c]),
             (Shape::Quad, &[a, b, c, d]) => {
@@ -75,6 +96,7 @@ impl Cells {
             (Shape::Pyramid, corners) => self.split(2, shape, corners),
             _ => self.points_and_lines += 1,
         }
+        self.tags.resize(self.tets.len(), self.tag);
     }
 
     /// Adds a polygon as a fan of triangles.
@@ -99,6 +121,11 @@ impl Cells {
         }
     }
 
+    /// Puts other tags in the place of those of the tets.
+    pub fn set_tags(&mut self, tag: impl Fn(i64) -> i64) {
+        self.tags.iter_mut().for_each(|old| *old = tag(*old));
+    }
+
     /// The tets if there are any, else the triangles as a surface.
     pub fn finish(mut self) -> Result<MeshFile, Fault> {
         let [hexahedra, wedges, pyramids] = self.split;
@@ -119,14 +146,21 @@ impl Cells {
                 self.notes.push(format!("{} points and lines are left out", self.points_and_lines));
             }
             let surface = SurfaceMesh { positions: self.positions, triangles: self.triangles, ..SurfaceMesh::default() };
-            return Ok(MeshFile { data: MeshData::Surface(surface), notes: self.notes });
+            return Ok(MeshFile { notes: self.notes, ..surface.into() });
         }
         let lower = self.points_and_lines + self.triangles.len() - self.quads;
         if lower > 0 {
             self.notes
                 .push(format!("{lower} points, lines and faces beside the tets are left out: the outside of the tets is the surface"));
         }
-        Ok(MeshFile { data: MeshData::Tets(TetMesh { positions: self.positions, tets: self.tets }), notes: self.notes })
+        // Programs that give no tags write zeros.
+        let has_tags = self.tags.iter().any(|tag| *tag != 0);
+        let tags = if has_tags { Tags { of_tets: self.tags, names: self.tag_names } } else { Tags::default() };
+        // Nodes that are not there are complained of where the tets are checked.
+        let place = |node: u32| self.positions.get(node as usize).copied();
+        let middles = self.middles.iter().filter_map(|[a, b, middle]| Some([place(*a)?, place(*b)?, place(*middle)?]));
+        let middles = EdgeMiddles::new(middles);
+        Ok(MeshFile { data: MeshData::Tets(TetMesh { positions: self.positions, tets: self.tets }), middles, tags, notes: self.notes })
     }
 }
 

@@ -1,4 +1,5 @@
-//! Gmsh MSH, versions 2.2 and 4.1, ASCII and binary. Only nodes and elements are read; other sections are skipped.
+//! Gmsh MSH, versions 2.2 and 4.1, ASCII and binary. Nodes, elements and physical groups are read; other sections are
+//! skipped.
 
 use std::collections::HashMap;
 
@@ -11,6 +12,8 @@ struct Reader<'a> {
     encoding: Encoding,
     /// The node of each tag, which may be any number.
     node_at: HashMap<u64, u32>,
+    /// In version 4: tags of volumes and of the first physical group of each, 0 without one.
+    volumes: Vec<(i64, i64)>,
     cells: Cells,
 }
 
@@ -42,7 +45,7 @@ pub(super) fn parse(source: Source) -> Result<MeshFile, Fault> {
             _ => return Err(cursor.byte_fault("expected the number 1, which tells the byte order", EXPORT_AGAIN)),
         };
     }
-    let mut reader = Reader { cursor, encoding, node_at: HashMap::new(), cells: Cells::default() };
+    let mut reader = Reader { cursor, encoding, node_at: HashMap::new(), volumes: Vec::new(), cells: Cells::default() };
     reader.sections(is_four)?;
     reader.cells.finish()
 }
@@ -68,6 +71,12 @@ impl Reader<'_> {
                         self.elements_2()?
                     }
                     self.end("$EndElements")?;
+                }
+                b"$PhysicalNames" => self.physical_names()?,
+                b"$Entities" if is_four => {
+                    self.begin();
+                    self.entities()?;
+                    self.end("$EndEntities")?;
                 }
                 _ if word.starts_with(b"$End") => {}
                 _ if word.starts_with(b"$") => {
@@ -107,9 +116,55 @@ impl Reader<'_> {
         self.cursor.whole(self.encoding, Scalar::I32, what)
     }
 
-    /// Skips an int, which may be negative.
-    fn skip_int(&mut self, what: &str) -> Result<(), Fault> {
-        self.cursor.scalar(self.encoding, Scalar::I32, what).map(drop)
+    /// An int, which may be negative.
+    fn signed(&mut self, what: &str) -> Result<i64, Fault> {
+        self.cursor.scalar(self.encoding, Scalar::I32, what).map(|number| number as i64)
+    }
+
+    /// Lines `dimension tag "name"`, also in binary files.
+    fn physical_names(&mut self) -> Result<(), Fault> {
+        while let Some(line) = self.cursor.line() {
+            if line.starts_with(b"$End") {
+                return Ok(());
+            }
+            let line = String::from_utf8_lossy(line);
+            let mut parts = line.splitn(3, char::is_whitespace);
+            if let (Some("3"), Some(tag), Some(name)) = (parts.next(), parts.next(), parts.next())
+                && let Ok(tag) = tag.parse()
+            {
+                self.cells.tag_names.push((tag, name.trim().trim_matches('"').to_owned()));
+            }
+        }
+        Err(self.cursor.fault("the section $PhysicalNames has no end", EXPORT_AGAIN))
+    }
+
+    /// Points, curves, surfaces and volumes: the tag, the place or the box, physical groups, and what bounds it.
+    fn entities(&mut self) -> Result<(), Fault> {
+        let mut counts = [0; 4];
+        for (count, what) in counts.iter_mut().zip(["points", "curves", "surfaces", "volumes"]) {
+            *count = self.cursor.count(self.encoding, Scalar::U64, 4, what)?;
+        }
+        for (dimension, count) in counts.into_iter().enumerate() {
+            for _ in 0..count {
+                let tag = self.signed("the tag of an entity")?;
+                for _ in 0..if dimension == 0 { 3 } else { 6 } {
+                    self.cursor.scalar(self.encoding, Scalar::F64, "the place of an entity")?;
+                }
+                let mut group = 0;
+                for k in 0..self.cursor.count(self.encoding, Scalar::U64, 2, "physical groups")? {
+                    let number = self.signed("a physical group")?;
+                    group = if k == 0 { number } else { group };
+                }
+                if dimension == 3 {
+                    self.volumes.push((tag, group));
+                }
+                for _ in 0..if dimension == 0 { 0 } else { self.cursor.count(self.encoding, Scalar::U64, 2, "bounds of an entity")? } {
+                    self.signed("a bound of an entity")?;
+                }
+            }
+        }
+        self.volumes.sort_unstable();
+        Ok(())
     }
 
     fn size(&mut self, what: &str) -> Result<u64, Fault> {
@@ -136,6 +191,10 @@ impl Reader<'_> {
             let tag = self.cursor.whole(self.encoding, wide, "a node of an element")?;
             let node = self.node_at.get(&tag).copied();
             nodes.push(node.ok_or_else(|| self.fault(format!("an element names node {tag}, which the file does not have")))?);
+        }
+        if shape == Shape::Tet && n_nodes == 10 {
+            // Gmsh has the last two edges the other way round.
+            nodes.swap(8, 9);
         }
         self.cells.add(shape, nodes);
         Ok(())
@@ -177,10 +236,13 @@ impl Reader<'_> {
             let tags = self.int("the number of tags")?;
             for _ in 0..block {
                 if self.encoding != Encoding::Text {
-                    self.skip_int("the number of an element")?;
+                    self.signed("the number of an element")?;
                 }
-                for _ in 0..tags {
-                    self.skip_int("a tag")?;
+                // The first is the physical group.
+                self.cells.tag = 0;
+                for k in 0..tags {
+                    let tag = self.signed("a tag")?;
+                    self.cells.tag = if k == 0 { tag } else { self.cells.tag };
                 }
                 self.element(kind, Scalar::I32, &mut nodes)?;
             }
@@ -197,7 +259,7 @@ impl Reader<'_> {
         let mut tags = Vec::new();
         for _ in 0..blocks {
             let dimension = self.int("the dimension of an entity")?.min(3);
-            self.skip_int("the tag of an entity")?;
+            self.signed("the tag of an entity")?;
             let is_parametric = self.int("whether nodes have parameters")? != 0;
             let count = self.cursor.count(self.encoding, Scalar::U64, 8, "nodes")?;
             tags.clear();
@@ -214,6 +276,14 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// The physical group of a volume; the volume's own tag where no volume of the file belongs to a group.
+    fn tag_of_volume(&self, volume: i64) -> i64 {
+        match self.volumes.binary_search_by_key(&volume, |(tag, _)| *tag) {
+            Ok(place) if self.volumes.iter().any(|(_, group)| *group != 0) => self.volumes[place].1,
+            _ => volume,
+        }
+    }
+
     fn elements_4(&mut self) -> Result<(), Fault> {
         let blocks = self.cursor.count(self.encoding, Scalar::U64, 4, "blocks of elements")?;
         for what in ["the number of elements", "the lowest tag", "the highest tag"] {
@@ -221,8 +291,9 @@ impl Reader<'_> {
         }
         let mut nodes = Vec::new();
         for _ in 0..blocks {
-            self.skip_int("the dimension of an entity")?;
-            self.skip_int("the tag of an entity")?;
+            let dimension = self.signed("the dimension of an entity")?;
+            let entity = self.signed("the tag of an entity")?;
+            self.cells.tag = if dimension == 3 { self.tag_of_volume(entity) } else { 0 };
             let kind = self.kind()?;
             let count = self.cursor.count(self.encoding, Scalar::U64, 4, "elements")?;
             for _ in 0..count {

@@ -65,7 +65,7 @@ pub(super) fn parse(source: Source) -> Result<MeshFile, Fault> {
                 }
                 nodes.push(node);
             }
-            cursor.number::<f64>("the reference of a cell")?;
+            cells.tag = cursor.number::<f64>("the reference of a cell")? as i64;
             cells.add(shape, &nodes);
         }
     }

@@ -1,6 +1,6 @@
 //! Readers of mesh files: surfaces from OBJ, OFF, PLY, STL and glTF, tets from Gmsh, VTK, TetGen and MEDIT files (which
-//! may hold surfaces too). Everything but positions, cells, texture coordinates and normals is ignored. No count in a
-//! file is believed: a reader reserves no memory that the bytes of the file do not fill.
+//! may hold surfaces too). Everything but positions, cells, tags of tets, texture coordinates and normals is ignored. No
+//! count in a file is believed: a reader reserves no memory that the bytes of the file do not fill.
 
 mod cells;
 mod cursor;
@@ -19,7 +19,7 @@ use std::fmt;
 use std::path::Path;
 
 use super::surface::normalised;
-use super::{CornerNormals, MeshError, SurfaceMesh, TetMesh};
+use super::{CornerNormals, EdgeMiddles, MeshError, SurfaceMesh, TetMesh};
 use crate::cancel::CancelToken;
 use crate::math::Vec3;
 
@@ -27,8 +27,37 @@ use crate::math::Vec3;
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshFile {
     pub data: MeshData,
+    pub tags: Tags,
+    /// Of tets of ten nodes.
+    pub middles: EdgeMiddles,
     /// A sentence on each thing that was changed or left out.
     pub notes: Vec<String>,
+}
+
+/// Numbers that a file gives to groups of its tets: physical groups, references, or an array of cell data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tags {
+    /// One for each tet; empty where the file has none.
+    pub of_tets: Vec<i64>,
+    /// Names of numbers, where the file has some.
+    pub names: Vec<(i64, String)>,
+}
+
+impl Tags {
+    /// The number of a tag that is given by its name or its number, if a tet has it.
+    pub fn find(&self, tag: &str) -> Option<i64> {
+        let named = self.names.iter().find(|(_, name)| name == tag).map(|(number, _)| *number);
+        named.or_else(|| tag.parse().ok()).filter(|number| self.of_tets.contains(number))
+    }
+
+    /// The tags of the tets, ascending, as people read them: `2 ("core")`.
+    pub fn describe(&self) -> Vec<String> {
+        let mut numbers = self.of_tets.clone();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let name = |number: &i64| self.names.iter().find(|(named, _)| named == number).map(|(_, name)| format!("{number} (\"{name}\")"));
+        numbers.iter().map(|number| name(number).unwrap_or_else(|| number.to_string())).collect()
+    }
 }
 
 /// A mesh: a surface or tets.
@@ -55,7 +84,7 @@ impl MeshFile {
 
 impl From<SurfaceMesh> for MeshFile {
     fn from(surface: SurfaceMesh) -> Self {
-        Self { data: MeshData::Surface(surface), notes: Vec::new() }
+        Self { data: MeshData::Surface(surface), tags: Tags::default(), middles: EdgeMiddles::default(), notes: Vec::new() }
     }
 }
 

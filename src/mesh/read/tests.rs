@@ -1,4 +1,5 @@
 mod gltf;
+mod tags;
 
 use std::path::PathBuf;
 
@@ -165,8 +166,10 @@ const CUBE: &str = "0 0 0  1 0 0  1 1 0  0 1 0  0 0 1  1 0 1  1 1 1  0 1 1";
 
 /// A cube as one hexahedron, and a tet with ten nodes, in every format that has such cells.
 #[test]
-fn hexahedra_are_split_and_curved_tets_read_by_their_corners() {
-    let ten = "0 0 0  1 0 0  0 1 0  0 0 1  .5 0 0  .5 .5 0  0 .5 0  0 0 .5  .5 0 .5  0 .5 .5";
+fn hexahedra_are_split_and_curved_tets_keep_the_middles_of_their_edges() {
+    // The edge from (0, 1, 0) to (0, 0, 1) is curved.
+    let ten = "0 0 0  1 0 0  0 1 0  0 0 1  .5 0 0  .5 .5 0  0 .5 0  0 0 .5  .5 0 .5  .1 .5 .5";
+    let ten_of_gmsh = "0 0 0  1 0 0  0 1 0  0 0 1  .5 0 0  .5 .5 0  0 .5 0  0 0 .5  .1 .5 .5  .5 0 .5";
     let numbered = |points: &str, first: usize| {
         let words: Vec<&str> = points.split_whitespace().collect();
         words.chunks(3).enumerate().map(|(i, p)| format!("{} {}\n", i + first, p.join(" "))).collect::<String>()
@@ -188,7 +191,7 @@ fn hexahedra_are_split_and_curved_tets_read_by_their_corners() {
     };
     let msh2 = format!(
         "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n10\n{}$EndNodes\n$Elements\n2\n1 15 2 0 1 1\n2 11 2 0 1 {}\n$EndElements\n",
-        numbered(ten, 1),
+        numbered(ten_of_gmsh, 1),
         from_one(10)
     );
     let vtk = |points: &str, n: usize, cells: &str, kind: usize| {
@@ -199,18 +202,22 @@ fn hexahedra_are_split_and_curved_tets_read_by_their_corners() {
     let vtk5 = format!("CELLS 2 8\nOFFSETS vtktypeint64\n0 8\nCONNECTIVITY vtktypeint64\n{eight}");
     for (name, text, n_tets, volume, note) in [
         ("hex.msh", msh4(CUBE, 8, 5), 6, 1.0, "1 hexahedra are split into six tets each"),
-        ("ten.msh", msh4(ten, 10, 11), 1, 1.0 / 6.0, "1 curved cells are read by their corners"),
+        ("ten.msh", msh4(ten_of_gmsh, 10, 11), 1, 1.0 / 6.0, ""),
         ("two.msh", msh2, 1, 1.0 / 6.0, "1 points, lines and faces"),
         ("hex.mesh", medit(CUBE, 8, "Hexahedra"), 6, 1.0, "hexahedra are split"),
-        ("ten.mesh", medit(ten, 10, "TetrahedraP2"), 1, 1.0 / 6.0, "curved"),
+        ("ten.mesh", medit(ten, 10, "TetrahedraP2"), 1, 1.0 / 6.0, ""),
         ("hex.vtk", vtk(CUBE, 8, &format!("CELLS 1 9\n8 {eight}"), 12), 6, 1.0, "hexahedra"),
         ("new.vtk", vtk(CUBE, 8, &vtk5, 12), 6, 1.0, "hexahedra"),
         ("voxel.vtk", vtk(CUBE, 8, "CELLS 1 9\n8 0 1 3 2 4 5 7 6", 11), 6, 1.0, "hexahedra"),
-        ("ten.vtk", vtk(ten, 10, "CELLS 1 11\n10 0 1 2 3 4 5 6 7 8 9", 24), 1, 1.0 / 6.0, "curved"),
+        ("ten.vtk", vtk(ten, 10, "CELLS 1 11\n10 0 1 2 3 4 5 6 7 8 9", 24), 1, 1.0 / 6.0, ""),
     ] {
         let file = read(name, &text).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
-        assert!(file.notes.iter().any(|found| found.contains(note)), "{name}: {:?}", file.notes);
+        assert!(note.is_empty() || file.notes.iter().any(|found| found.contains(note)), "{name}: {:?}", file.notes);
+        let middles = file.middles.clone();
         let mesh = mend_tets(tets(file));
+        let curved: Vec<Vec3> = middles.on(&mesh).into_iter().map(|(_, middle)| middle).collect();
+        assert_eq!((curved.len(), middles.is_empty()), (usize::from(n_tets == 1), n_tets != 1), "{name}");
+        assert!(curved.iter().all(|middle| *middle == Vec3::new(0.1, 0.5, 0.5)), "{name}: {curved:?}");
         assert_eq!(mesh.tets.len(), n_tets, "{name}");
         assert!((mesh.total_volume() - volume).abs() < 1e-12, "{name}");
     }

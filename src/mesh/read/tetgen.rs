@@ -63,8 +63,11 @@ fn elements(source: Source, base: u64, cells: &mut Cells) -> Result<(), Fault> {
             }
             tet.push(node);
         }
-        for _ in 0..attributes {
-            cursor.number::<f64>("an attribute of a tet")?;
+        for attribute in 0..attributes {
+            let value: f64 = cursor.number("an attribute of a tet")?;
+            if attribute == 0 {
+                cells.tag = value as i64;
+            }
         }
         cells.add(Shape::Tet, &tet);
     }

@@ -6,7 +6,7 @@ use std::io::Read;
 
 use quick_xml::events::{BytesStart, Event};
 
-use super::cells::Cells;
+use super::cells::{Cells, tag_array};
 use super::cursor::{Cursor, Encoding, Scalar, base64, shortened};
 use super::vtk::add_cell;
 use super::{At, Fault, MeshFile, Source};
@@ -42,6 +42,7 @@ struct Piece {
     at: usize,
     points: Option<Array>,
     cells: Vec<Array>,
+    cell_data: Vec<Array>,
 }
 
 pub(super) fn parse(source: Source) -> Result<MeshFile, Fault> {
@@ -129,6 +130,7 @@ fn keep(pieces: &mut [Piece], section: &str, array: Array) {
         match section {
             "Points" => piece.points = Some(array),
             "Cells" => piece.cells.push(array),
+            "CellData" => piece.cell_data.push(array),
             _ => {}
         }
     }
@@ -196,6 +198,7 @@ impl Storage {
         if ends.len() != types.len() {
             return Err(fault(format!("there are {} offsets, but {} types of cells", ends.len(), types.len())));
         }
+        let tags = self.tags(source, piece, types.len());
         let mut nodes = Vec::new();
         let mut begin = 0;
         for (i, (&end, &kind)) in ends.iter().zip(&types).enumerate() {
@@ -212,10 +215,19 @@ impl Storage {
                 }
                 nodes.push((first + node as usize) as u32);
             }
+            cells.tag = tags.get(i).map_or(0, |tag| *tag as i64);
             add_cell(cells, i, kind as u64, &nodes).map_err(fault)?;
             begin = end;
         }
         Ok(())
+    }
+
+    /// The tags of the cells, if an array has them. An array that cannot be read is as none: tags are not worth an error.
+    fn tags(&mut self, source: Source, piece: &Piece, n_cells: usize) -> Vec<f64> {
+        let is_whole = |array: &Array| array.components.is_none_or(|n| n == 1) && (array.kind.contains("Int"));
+        let place = tag_array(piece.cell_data.iter().map(|array| (array.name.as_str(), is_whole(array))));
+        let numbers = place.and_then(|place| self.numbers(source, &piece.cell_data[place]).ok());
+        numbers.filter(|numbers| numbers.len() == n_cells).unwrap_or_default()
     }
 
     /// All numbers of an array.

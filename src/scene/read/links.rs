@@ -9,20 +9,24 @@ use crate::scene::regions::{Extent, Region};
 
 impl Reader<'_> {
     pub(super) fn region(&mut self, node: &Node) -> Option<Region> {
-        let extent = match (node.opt_vector("min"), node.opt_vector("max"), node.opt_text("side")) {
-            (Some(min), Some(max), None) => {
+        let spheres = node.has("spheres").then(|| node.list("spheres"));
+        let extent = match (node.opt_vector("min"), node.opt_vector("max"), node.opt_text("side"), spheres) {
+            (Some(min), Some(max), None, None) => {
                 if (0..3).any(|i| min[i] > max[i]) {
                     self.complain(node, "max", "no coordinate of max may be below that of min; swap them");
                     return None;
                 }
                 Extent::Box(Aabb { min, max })
             }
-            (None, None, Some(side)) => {
+            (None, None, Some(side), None) => {
                 let axis = "xyz".find(&side[..1]).expect(CHECKED);
                 Extent::Side { axis, high: side.ends_with('+') }
             }
+            (None, None, None, Some(spheres)) => {
+                Extent::Spheres(spheres.iter().map(|sphere| (sphere.vector("center"), sphere.number("radius"))).collect())
+            }
             _ => {
-                let problem = "a region is either a box, with min and max, or a side; give one of the two";
+                let problem = "a region is either a box, with min and max, or a side, or spheres; give one of them";
                 self.complaints.add(node.value.origin, node.path.clone(), problem);
                 return None;
             }

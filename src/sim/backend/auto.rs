@@ -3,7 +3,7 @@
 //! stands in the report and in the session, and a session is repeated on the backend that it names.
 
 use crate::cpu::CpuBackend;
-use crate::model::{ContactMethod, Loads, Model, Params};
+use crate::model::{ContactMethod, Integration, Loads, Model, Params};
 use crate::step::{Stepper, choose};
 
 /// Bodies of fewer tets are faster on the CPU whatever the card, as long as the host drives their contacts: a step
@@ -20,10 +20,16 @@ const SHARE: f64 = 0.7;
 
 /// Why the CPU is faster, if the scene alone tells.
 pub fn reason_for_cpu(model: &Model, params: &Params) -> Option<String> {
+    if let Some(body) = model.body_of_patches() {
+        return Some(format!("\"{}\" has elements \"{}\", which a device does not compute yet", body.name, body.element.name()));
+    }
     // On the CPU every method is there.
     let choice = choose(params, model, &Loads::default(), &CpuBackend::default(), &mut None);
     if choice.method == ContactMethod::Ica && params.method == ContactMethod::Auto {
         return Some(format!("{}: the CPU has anticipation for that, a device does not", choice.reason));
+    }
+    if params.integration != Integration::SemiImplicit {
+        return Some(format!("integration = \"{}\": the CPU has that, a device does not", params.integration.name()));
     }
     let of_bodies = model.bodies.iter().map(|body| body.tets.len());
     let (largest, all) = (of_bodies.clone().max().unwrap_or(0), of_bodies.sum::<usize>());
@@ -108,6 +114,7 @@ mod tests {
         // Nothing touches: all tets count.
         assert!(reason("cantilever", &["body.bar.shape.cells=[4,2,2]", "body.bar.self_contact=\"off\""]).unwrap().contains("the scene"));
         assert_eq!(reason("cantilever", &["body.bar.shape.cells=[50,8,8]"]), None);
+        assert!(reason("cantilever", &["body.bar.shape.cells=[50,8,8]", "simulation.integration=bdf2"]).unwrap().contains("\"bdf2\""));
     }
 
     /// Takes its time by a clock that it moves itself.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::{BackendInfo, Options, SimulationError, methods_of};
 use crate::gpu::{self, AdapterDescription, DeviceBackend, DeviceRequest};
 pub use crate::gpu::{DetectionPlace, Device, DeviceError};
+use crate::material::Tangent;
 use crate::model::{ContactMethod, Model};
 use crate::sim::Threaded;
 use crate::step::Stepper;
@@ -36,7 +37,9 @@ pub fn stepper(
     options: &Options,
     info: &mut BackendInfo,
 ) -> Result<Box<dyn Stepper>, SimulationError> {
-    if !model.may_touch() && model.rigid_bodies.is_empty() {
+    // The energy guard is the host's: only bodies that it does not look at are stepped without the host.
+    let is_guarded = model.materials.iter().any(|material| material.model.tangent() != Tangent::Warped);
+    if !is_guarded && !model.may_touch() && model.rigid_bodies.is_empty() {
         return Ok(Box::new(gpu::Stepper::new(device, model.clone())?));
     }
     let backend = DeviceBackend::new(device, model)?.detecting(options.detection);

@@ -31,8 +31,8 @@ fn cubes() -> Model {
 }
 
 fn found(model: &Model, params: &Params, state: &State, loads: &Loads, dv: &[Vec3], contacts: &[Constraint]) -> Vec<BodyRef> {
-    let groups = TetGroups::new(&model.tets, &model.materials);
-    let step = StepInputs { model, groups: &groups, state, params, loads, method: ContactMethod::Cwc };
+    let groups = TetGroups::of(model);
+    let step = StepInputs { model, groups: &groups, state, params, loads, method: ContactMethod::Cwc, second_order: &[], iterate: None };
     Hanging::default().find(&step, dv, contacts)
 }
 

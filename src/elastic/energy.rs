@@ -1,0 +1,287 @@
+//! The energy pass: what the elements gain on a straight way of their nodes, and their forces at its end. One loop over
+//! the registers of the tets, like the element pass, compiled once for each constitutive model.
+
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::elements::{CornerForces, Forces};
+use super::groups::{Patches, Run, TetGroups};
+use super::patches::EdgeBlock;
+use super::registers::{Iterate, LANES, MAX_STATE_ROWS, NodeMotion, load, store};
+use super::rotation::{self, Quaternion};
+use crate::element::{Element, Tet4};
+use crate::material::{ConstitutiveModel, Deformation, Tangent, Visitor};
+use crate::math::lanes::{Lanes, Matrix, Row, dot, plus, plus_identity};
+
+/// Tets that a thread takes at once.
+const CHUNK: usize = 256;
+
+/// A straight way of all nodes: from their displacements on with their velocities, for a time.
+#[derive(Clone, Copy)]
+pub struct Way<'a> {
+    /// What elements remember, as [`crate::model::State::rotations`], rows of state taken to this step.
+    pub states: &'a [Quaternion],
+    /// Displacements at the start of the way [m] and velocities along it [m/s].
+    pub motions: &'a [NodeMotion],
+    /// How long nodes move [s].
+    pub time: f64,
+    /// Frames of elements with a warped tangent follow the way; else they stay, as the step takes them.
+    pub turns_frames: bool,
+    /// Where stiffness damping counts, too.
+    pub damping: Option<Damping<'a>>,
+}
+
+/// Stiffness damping along a way: velocities begin with some and change by those of the way.
+#[derive(Clone, Copy)]
+pub struct Damping<'a> {
+    /// Velocities of the nodes at the start of the way [m/s], each followed by a zero.
+    pub velocities: &'a [[f64; 4]],
+    /// [s]
+    pub time_step: f64,
+    /// Change of the damped velocity with that of the mean velocity of the step: 1, or 3/2 of second order.
+    pub factor: f64,
+}
+
+/// Memory of [`TetGroups::forces_at`].
+#[derive(Default)]
+pub struct ForcesMemory {
+    states: Vec<Quaternion>,
+    changes: Vec<[f64; 4]>,
+    damped: Vec<f64>,
+    tangents: Vec<EdgeBlock<f64>>,
+}
+
+impl TetGroups {
+    /// The energy [J] that each of `tets` has at the end of the way more than at its start; to `gains`, one a tet.
+    ///
+    /// Differences are taken element by element, so that the sum does not drown in the rounding of large energies.
+    /// Those of a hyper-elastic model are of its energy at both ends. Those of a corotational one keep its frame, as
+    /// the forces of a step do, unless the way turns frames.
+    /// Of elements of several tets the first tet has the gain of all. `tets`: those of whole bodies.
+    pub fn energy_gains(&self, way: Way, tets: Range<usize>, gains: &mut [f64]) {
+        gains.fill(0.0);
+        if let Some(Patches { cells, tets10, .. }) = &self.patches {
+            cells.energy_gains(way, self.n_tets, &tets, gains);
+            tets10.energy_gains(way, self.n_tets, &tets, gains);
+        }
+        self.gains_of_tets(way, tets, gains);
+    }
+
+    fn gains_of_tets(&self, way: Way, tets: Range<usize>, gains: &mut [f64]) {
+        if tets.len() > CHUNK {
+            let middle = (tets.start + tets.len() / 2).next_multiple_of(CHUNK);
+            if middle < tets.end {
+                let (before, after) = gains.split_at_mut(middle - tets.start);
+                rayon::join(|| self.gains_of_tets(way, tets.start..middle, before), || self.gains_of_tets(way, middle..tets.end, after));
+                return;
+            }
+        }
+        for run in self.runs_of(&tets) {
+            let own = run.tets.start.max(tets.start)..run.tets.end.min(tets.end);
+            let gains = &mut gains[own.start - tets.start..own.end - tets.start];
+            run.material.visit(OfRun { groups: self, way, run, tets: own, gains });
+        }
+    }
+
+    /// Forces of all elements on their corners [N] with the displacements and, where stiffness damping sees them,
+    /// velocities of `motions`. Frames follow from those of `states`.
+    pub fn forces_at(&self, states: &[Quaternion], motions: &[NodeMotion], forces: &mut Forces, memory: &mut ForcesMemory) {
+        forces.tets.resize(self.n_tets, CornerForces::default());
+        let chunks = forces.tets.par_chunks_mut(CHUNK).enumerate();
+        chunks.for_each(|(chunk, forces)| {
+            let tets = chunk * CHUNK..chunk * CHUNK + forces.len();
+            for run in self.runs_of(&tets) {
+                let own = run.tets.start.max(tets.start)..run.tets.end.min(tets.end);
+                let forces = &mut forces[own.start - tets.start..own.end - tets.start];
+                run.material.visit(ForcesOfRun { groups: self, states, motions, run, tets: own, forces });
+            }
+        });
+        if self.patches.is_none() {
+            return;
+        }
+        // About an iterate that changes nothing, the forces of their pass are those at its end.
+        let ForcesMemory { states: followed, changes, damped, tangents } = memory;
+        followed.clear();
+        followed.extend_from_slice(states);
+        changes.resize(motions.len(), [0.0; 4]);
+        damped.resize(self.n_lanes(), 0.0);
+        let iterate = Iterate { changes, damped, is_first: false };
+        self.pass_patches::<f64, true>(followed, motions, Some(iterate), 0.0, &mut forces.patches, tangents);
+    }
+
+    /// Whether the energy of all these elements is quadratic as a step takes it, with their frames kept: then the
+    /// velocities of the step are where the potential is least.
+    pub fn are_quadratic(&self, tets: &Range<usize>) -> bool {
+        let of_patches =
+            self.patches.as_ref().is_none_or(|Patches { cells, tets10, .. }| cells.are_quadratic(tets) && tets10.are_quadratic(tets));
+        of_patches && self.runs_of(tets).iter().all(|run| run.material.visit(IsQuadratic))
+    }
+
+    /// The runs that some consecutive tets belong to.
+    fn runs_of(&self, tets: &Range<usize>) -> &[Run] {
+        let first = self.runs.partition_point(|run| run.tets.end <= tets.start);
+        let end = self.runs.partition_point(|run| run.tets.start < tets.end);
+        &self.runs[first..end.max(first)]
+    }
+}
+
+/// Whether the energy of a model is quadratic in its frame.
+pub(super) struct IsQuadratic;
+
+impl Visitor for IsQuadratic {
+    type Output = bool;
+
+    fn visit<M: ConstitutiveModel>(self, _: M) -> bool {
+        M::TANGENT == Tangent::Warped
+    }
+}
+
+/// Tets of one material, on one thread.
+struct OfRun<'a> {
+    groups: &'a TetGroups,
+    way: Way<'a>,
+    run: &'a Run,
+    tets: Range<usize>,
+    gains: &'a mut [f64],
+}
+
+impl Visitor for OfRun<'_> {
+    type Output = ();
+
+    fn visit<M: ConstitutiveModel>(self, model: M) {
+        Arch::new().dispatch(Pass { model, of: self });
+    }
+}
+
+struct Pass<'a, M> {
+    model: M,
+    of: OfRun<'a>,
+}
+
+impl<M: ConstitutiveModel> WithSimd for Pass<'_, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { model, of: OfRun { groups, way, run, tets, gains } } = self;
+        for first in (tets.start / S::F64_LANES * S::F64_LANES..tets.end).step_by(S::F64_LANES) {
+            let gain = register::<M, S>(simd, &model, groups, &way, run, first);
+            let (zero, mut lanes) = (gain * 0.0, [0.0; LANES]);
+            store([gain, zero, zero, zero], &mut lanes, |lane, [gain, ..]| *lane = gain);
+            // Lanes of other runs and those beyond the end are not kept.
+            let kept = first.max(tets.start)..(first + S::F64_LANES).min(tets.end);
+            gains[kept.start - tets.start..kept.end - tets.start].copy_from_slice(&lanes[kept.start - first..kept.end - first]);
+        }
+    }
+}
+
+/// Frames and rows of state of the tets from `first` on; lanes of other runs take the nearest tet of this one.
+#[inline(always)]
+fn remembered<M: ConstitutiveModel, S: Simd>(
+    simd: S,
+    groups: &TetGroups,
+    states: &[Quaternion],
+    run: &Run,
+    first: usize,
+) -> (Row<S>, [Row<S>; MAX_STATE_ROWS]) {
+    let tet = |lane: usize| (first + lane).clamp(run.tets.start, run.tets.end - 1);
+    let mut state = [[Lanes::splat(simd, 0.0); 4]; MAX_STATE_ROWS];
+    for (row, state) in state[..M::STATE_ROWS].iter_mut().enumerate() {
+        let of_tet = |lane: usize| (tet(lane) - run.tets.start) * M::STATE_ROWS + row;
+        *state = load(simd, |lane| states[groups.n_tets + run.first_row + of_tet(lane)]);
+    }
+    (load(simd, |lane| states[tet(lane)]), state)
+}
+
+/// The gains of the tets from `first` on, a register of them.
+#[inline(always)]
+fn register<M: ConstitutiveModel, S: Simd>(simd: S, model: &M, groups: &TetGroups, way: &Way, run: &Run, first: usize) -> Lanes<S> {
+    let (g, k) = (first / LANES, first % LANES / S::F64_LANES);
+    let element = groups.groups[g].register(simd, k);
+    let [displacements, velocities] = groups.groups[g].motions(simd, k, way.motions);
+    let gradient = Tet4::gradient(&element.gradients, &displacements);
+    let rates = Tet4::gradient(&element.gradients, &velocities);
+    let time = Lanes::splat(simd, way.time);
+    let end: Matrix<S> = [plus(&gradient[0], time, &rates[0]), plus(&gradient[1], time, &rates[1]), plus(&gradient[2], time, &rates[2])];
+    let (mut q, state) = remembered::<M, S>(simd, groups, way.states, run, first);
+    let (state, mut q_end) = (&state[..M::STATE_ROWS], q);
+    if M::TANGENT != Tangent::Warped || way.turns_frames {
+        q = rotation::follow(q, &plus_identity(&gradient));
+        q_end = rotation::follow(q, &plus_identity(&end));
+    }
+    let at = Deformation { gradient, rotation: rotation::matrices(&q), state };
+    let at_end = Deformation { gradient: end, rotation: rotation::matrices(&q_end), state };
+    let at = model.kinematics(&at);
+    let gain = model.energy(element.volume, &model.kinematics(&at_end)) - model.energy(element.volume, &at);
+    match way.damping {
+        Some(damping) if run.stiffness_damping > 0.0 => {
+            let change = model.differential(&at, &model.moduli(element.volume, &at), &rates);
+            let part = way.time / damping.time_step;
+            let before = groups.gradient(simd, g, k, damping.velocities);
+            let along = |a: &Matrix<S>| dot(&change[0], &a[0]) + dot(&change[1], &a[1]) + dot(&change[2], &a[2]);
+            let work = along(&before) * part + along(&rates) * (0.5 * damping.factor * part * part);
+            work * (run.stiffness_damping * damping.time_step) + gain
+        }
+        _ => gain,
+    }
+}
+
+/// Tets of one material, on one thread.
+struct ForcesOfRun<'a> {
+    groups: &'a TetGroups,
+    states: &'a [Quaternion],
+    motions: &'a [NodeMotion],
+    run: &'a Run,
+    tets: Range<usize>,
+    forces: &'a mut [CornerForces],
+}
+
+impl Visitor for ForcesOfRun<'_> {
+    type Output = ();
+
+    fn visit<M: ConstitutiveModel>(self, model: M) {
+        Arch::new().dispatch(ForcesPass { model, of: self });
+    }
+}
+
+struct ForcesPass<'a, M> {
+    model: M,
+    of: ForcesOfRun<'a>,
+}
+
+impl<M: ConstitutiveModel> WithSimd for ForcesPass<'_, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { model, of: ForcesOfRun { groups, states, motions, run, tets, forces } } = self;
+        for first in (tets.start / S::F64_LANES * S::F64_LANES..tets.end).step_by(S::F64_LANES) {
+            let (g, k) = (first / LANES, first % LANES / S::F64_LANES);
+            let element = groups.groups[g].register(simd, k);
+            let [displacements, velocities] = groups.groups[g].motions(simd, k, motions);
+            let gradient = Tet4::gradient(&element.gradients, &displacements);
+            let (q, state) = remembered::<M, S>(simd, groups, states, run, first);
+            let q = rotation::follow(q, &plus_identity(&gradient));
+            let at = Deformation { gradient, rotation: rotation::matrices(&q), state: &state[..M::STATE_ROWS] };
+            let at = model.kinematics(&at);
+            let mut stress = model.stress(element.volume, &at);
+            if run.stiffness_damping > 0.0 {
+                let rates = Tet4::gradient(&element.gradients, &velocities);
+                let damping = model.differential(&at, &model.moduli(element.volume, &at), &rates);
+                for (stress, damping) in stress.iter_mut().zip(&damping) {
+                    *stress = plus(stress, Lanes::splat(simd, run.stiffness_damping), damping);
+                }
+            }
+            let (zero, one) = (Lanes::splat(simd, 0.0), Lanes::splat(simd, 1.0));
+            let corners = Tet4::scatter(&element.gradients, &stress, -one);
+            let mut lanes = [CornerForces::default(); LANES];
+            for (c, [x, y, z]) in corners.into_iter().enumerate() {
+                store([x, y, z, zero], &mut lanes, |forces, force| forces[c] = force);
+            }
+            let kept = first.max(tets.start)..(first + S::F64_LANES).min(tets.end);
+            forces[kept.start - tets.start..kept.end - tets.start].copy_from_slice(&lanes[kept.start - first..kept.end - first]);
+        }
+    }
+}

@@ -1,0 +1,499 @@
+//! The pass over elements of several tets, whose points share one volume change.
+
+mod energy;
+
+use std::array::from_fn;
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::registers::{Iterate, LANES, MAX_STATE_ROWS, NodeMotion, load, load_rows, store};
+use super::rotation::{self, Quaternion};
+use crate::element::{Element, Patch};
+use crate::material::{Constitutive, ConstitutiveModel, Deformation, Material, Tangent, Visitor};
+use crate::math::lanes::{Lanes, Matrix, Row, Vector, dot, plus, plus_identity, scaled, times_vector};
+
+/// Groups that a thread takes at once.
+const CHUNK: usize = 16;
+
+/// The columns of a block, each followed by a zero.
+pub type EdgeBlock<T> = [[T; 4]; 3];
+
+/// Blocks in f64 or in f32.
+pub enum EdgeBlocks<'a> {
+    Double(&'a mut [EdgeBlock<f64>]),
+    Single(&'a mut [EdgeBlock<f32>]),
+}
+
+impl EdgeBlocks<'_> {
+    fn split_at(self, place: usize) -> [Self; 2] {
+        match self {
+            Self::Double(blocks) => {
+                let (before, after) = blocks.split_at_mut(place);
+                [Self::Double(before), Self::Double(after)]
+            }
+            Self::Single(blocks) => {
+                let (before, after) = blocks.split_at_mut(place);
+                [Self::Single(before), Self::Single(after)]
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn set(&mut self, place: usize, column: usize, value: [f64; 4]) {
+        match self {
+            Self::Double(blocks) => blocks[place][column] = value,
+            Self::Single(blocks) => blocks[place][column] = value.map(|x| x as f32),
+        }
+    }
+}
+
+/// The constants of all elements of a kind in groups of [`LANES`]. No group has elements of two materials.
+#[derive(Clone, Debug)]
+pub(super) struct PatchGroups<const N: usize, const P: usize> {
+    groups: Vec<Group<N, P>>,
+    parts: Vec<Part>,
+}
+
+/// Elements side by side; those beyond the end are the last one once more.
+#[derive(Clone, Debug)]
+struct Group<const N: usize, const P: usize> {
+    /// [1/m]
+    gradients: [[[[f64; LANES]; 3]; N]; P],
+    /// [m^3]
+    volumes: [[f64; LANES]; P],
+    nodes: [[u32; N]; LANES],
+    /// First tet of each.
+    tets: [u32; LANES],
+    /// Points that all have.
+    n_points: [u8; LANES],
+    n_tets: [u8; LANES],
+    /// Elements that are not there twice.
+    len: usize,
+}
+
+/// Consecutive elements of one material, for one thread.
+#[derive(Clone, Debug)]
+struct Part {
+    groups: Range<usize>,
+    patches: Range<usize>,
+    tets: Range<usize>,
+    /// Rows of state of the tets.
+    rows: Range<usize>,
+    material: Constitutive,
+    /// beta [s]
+    stiffness_damping: f64,
+}
+
+/// What the pass writes for some consecutive elements.
+pub(super) struct Outputs<'a> {
+    /// First of the elements, of their tets and of the rows of their states.
+    pub firsts: [usize; 3],
+    pub rotations: &'a mut [Quaternion],
+    pub states: &'a mut [[f64; 4]],
+    /// N a patch.
+    pub forces: &'a mut [[f64; 4]],
+    /// [`Element::EDGES`] a patch.
+    pub edges: EdgeBlocks<'a>,
+}
+
+/// The pass reads these besides the constants.
+#[derive(Clone, Copy)]
+pub(super) struct Inputs<'a> {
+    pub motions: &'a [NodeMotion],
+    /// [s]
+    pub dt: f64,
+    /// Rotations and states are followed from those of the last step, else taken as they are.
+    pub follow: bool,
+    pub iterate: Option<Iterate<'a>>,
+}
+
+impl<const N: usize, const P: usize> PatchGroups<N, P> {
+    /// `first_row` tells where the rows of state of a tet begin.
+    pub fn new(patches: &[Patch<N, P>], materials: &[Material], first_row: impl Fn(usize) -> usize) -> Self {
+        let (mut groups, mut parts) = (vec![], vec![]);
+        let mut begin = 0;
+        for same in patches.chunk_by(|a, b| a.material == b.material && a.tets[1] == b.tets[0]) {
+            let material = &materials[same[0].material as usize];
+            for patches in same.chunks(CHUNK * LANES) {
+                let first = groups.len();
+                groups.extend(patches.chunks(LANES).map(Group::new));
+                let tets = patches[0].tets().start..patches[patches.len() - 1].tets().end;
+                let row = first_row(tets.start);
+                parts.push(Part {
+                    groups: first..groups.len(),
+                    patches: begin..begin + patches.len(),
+                    rows: row..row + material.model.state_rows() * tets.len(),
+                    tets,
+                    material: Constitutive::new(material),
+                    stiffness_damping: material.stiffness_damping,
+                });
+                begin += patches.len();
+            }
+        }
+        Self { groups, parts }
+    }
+
+    /// Forces and tangents of all elements.
+    pub fn pass(&self, inputs: Inputs, outputs: Outputs) {
+        self.pass_parts(inputs, &self.parts, outputs);
+    }
+
+    /// Halves of the parts to different threads.
+    fn pass_parts(&self, inputs: Inputs, parts: &[Part], outputs: Outputs) {
+        match parts {
+            [] => {}
+            [part] => part.material.visit(OfPart { groups: self, part, inputs, outputs: outputs.from(part, N) }),
+            _ => {
+                let (before, after) = parts.split_at(parts.len() / 2);
+                let [outputs, outputs_after] = outputs.split_at(&after[0], N);
+                rayon::join(|| self.pass_parts(inputs, before, outputs), || self.pass_parts(inputs, after, outputs_after));
+            }
+        }
+    }
+}
+
+impl Outputs<'_> {
+    /// Those before a part and those from it on.
+    fn split_at(self, part: &Part, nodes: usize) -> [Self; 2] {
+        let [first_patch, first_tet, first_row] = self.firsts;
+        let n = part.patches.start - first_patch;
+        let (rotations, rotations_after) = self.rotations.split_at_mut(part.tets.start - first_tet);
+        let (states, states_after) = self.states.split_at_mut(part.rows.start - first_row);
+        let (forces, forces_after) = self.forces.split_at_mut(n * nodes);
+        let [edges, edges_after] = self.edges.split_at(n * (nodes * (nodes - 1) / 2));
+        let firsts = [part.patches.start, part.tets.start, part.rows.start];
+        [
+            Self { firsts: self.firsts, rotations, states, forces, edges },
+            Self { firsts, rotations: rotations_after, states: states_after, forces: forces_after, edges: edges_after },
+        ]
+    }
+
+    /// Those from a part on.
+    fn from(self, part: &Part, nodes: usize) -> Self {
+        let [_, after] = self.split_at(part, nodes);
+        after
+    }
+}
+
+impl<const N: usize, const P: usize> Group<N, P> {
+    fn new(patches: &[Patch<N, P>]) -> Self {
+        let at = |lane: usize| &patches[lane.min(patches.len() - 1)];
+        Self {
+            gradients: from_fn(|p| from_fn(|c| from_fn(|axis| from_fn(|lane| at(lane).gradients[p][c][axis])))),
+            volumes: from_fn(|p| from_fn(|lane| at(lane).volumes[p])),
+            nodes: from_fn(|lane| at(lane).nodes),
+            tets: from_fn(|lane| at(lane).tets[0]),
+            n_points: from_fn(|lane| at(lane).n_points() as u8),
+            n_tets: from_fn(|lane| at(lane).tets().len() as u8),
+            len: patches.len(),
+        }
+    }
+}
+
+/// The elements of a part, all of one model.
+struct OfPart<'a, const N: usize, const P: usize> {
+    groups: &'a PatchGroups<N, P>,
+    part: &'a Part,
+    inputs: Inputs<'a>,
+    outputs: Outputs<'a>,
+}
+
+impl<const N: usize, const P: usize> Visitor for OfPart<'_, N, P> {
+    type Output = ();
+
+    fn visit<M: ConstitutiveModel>(self, model: M) {
+        Arch::new().dispatch(Pass { model, of: self });
+    }
+}
+
+struct Pass<'a, M, const N: usize, const P: usize> {
+    model: M,
+    of: OfPart<'a, N, P>,
+}
+
+impl<M: ConstitutiveModel, const N: usize, const P: usize> WithSimd for Pass<'_, M, N, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { model, of: OfPart { groups, part, inputs, mut outputs } } = self;
+        let reach = Lanes::splat(simd, part.stiffness_damping) + inputs.dt;
+        let deviatoric = model.without_volume_energy();
+        for (g, group) in groups.groups[part.groups.clone()].iter().enumerate() {
+            for k in 0..LANES / S::F64_LANES {
+                let first = k * S::F64_LANES;
+                let n = group.len.saturating_sub(first).min(S::F64_LANES);
+                if n > 0 {
+                    let of = Register { group, lanes: [first, n], patch: g * LANES + first, part };
+                    register(simd, [&model, &deviatoric], reach, inputs, &of, &mut outputs);
+                }
+            }
+        }
+    }
+}
+
+/// Elements of a group that a register takes.
+struct Register<'a, const N: usize, const P: usize> {
+    group: &'a Group<N, P>,
+    /// First, and how many of them are kept.
+    lanes: [usize; 2],
+    /// The first, counted from that of the part.
+    patch: usize,
+    part: &'a Part,
+}
+
+impl<const N: usize, const P: usize> Register<'_, N, P> {
+    #[inline(always)]
+    fn number<S: Simd>(&self, simd: S, of: &[f64; LANES]) -> Lanes<S> {
+        let (values, _) = S::as_simd_f64s(of);
+        Lanes::new(simd, values[self.lanes[0] / S::F64_LANES])
+    }
+
+    #[inline(always)]
+    fn gradients<S: Simd>(&self, simd: S, point: usize) -> [Vector<S>; N] {
+        let mut gradients = [[Lanes::splat(simd, 0.0); 3]; N];
+        for c in 0..N {
+            for axis in 0..3 {
+                gradients[c][axis] = self.number(simd, &self.group.gradients[point][c][axis]);
+            }
+        }
+        gradients
+    }
+
+    /// Displacements and velocities of the nodes.
+    #[inline(always)]
+    fn motions<S: Simd>(&self, simd: S, motions: &[NodeMotion]) -> [[Vector<S>; N]; 2] {
+        let mut found = [[[Lanes::splat(simd, 0.0); 3]; N]; 2];
+        let nodes = &self.group.nodes[self.lanes[0]..][..S::F64_LANES];
+        for c in 0..N {
+            for which in 0..2 {
+                let [x, y, z, _] = load_rows(simd, nodes, |nodes| motions[nodes[c] as usize].0[which]);
+                found[which][c] = [x, y, z];
+            }
+        }
+        found
+    }
+
+    /// Vectors of the nodes, each followed by a zero.
+    #[inline(always)]
+    fn vectors<S: Simd>(&self, simd: S, of: &[[f64; 4]]) -> [Vector<S>; N] {
+        let mut found = [[Lanes::splat(simd, 0.0); 3]; N];
+        let nodes = &self.group.nodes[self.lanes[0]..][..S::F64_LANES];
+        for (c, found) in found.iter_mut().enumerate() {
+            let [x, y, z, _] = load_rows(simd, nodes, |nodes| of[nodes[c] as usize]);
+            *found = [x, y, z];
+        }
+        found
+    }
+
+    /// The tet of a lane that keeps a point, counted from the first one of the part; the last it has where it lacks the
+    /// point.
+    #[inline(always)]
+    fn tet(&self, lane: usize, point: usize) -> usize {
+        let lane = self.lanes[0] + lane;
+        self.group.tets[lane] as usize - self.part.tets.start + point.min(self.group.n_points[lane] as usize - 1)
+    }
+
+    /// Writes four numbers of each element that is kept.
+    #[inline(always)]
+    fn store<S: Simd>(&self, row: Row<S>, mut write: impl FnMut(usize, [f64; 4])) {
+        let mut lanes: [usize; LANES] = from_fn(|lane| lane);
+        store(row, &mut lanes, |lane, row| {
+            if *lane < self.lanes[1] {
+                write(*lane, row);
+            }
+        });
+    }
+
+    /// Writes what a tet remembers of a point to all tets that keep it.
+    #[inline(always)]
+    fn remember<S: Simd>(&self, point: usize, row: Row<S>, mut write: impl FnMut(usize, [f64; 4])) {
+        self.store(row, |lane, row| {
+            let at = self.lanes[0] + lane;
+            for k in (point..self.group.n_tets[at] as usize).step_by(P) {
+                write(self.group.tets[at] as usize - self.part.tets.start + k, row);
+            }
+        });
+    }
+}
+
+/// A point of the elements of a register.
+#[derive(Clone, Copy)]
+struct Point<S: Simd, K: Copy, D: Copy> {
+    kinematics: K,
+    moduli: D,
+    rotation: Matrix<S>,
+    /// Of the deviatoric model, times the volume.
+    stress: Matrix<S>,
+    /// d theta / d F times the volume.
+    swelling: Matrix<S>,
+    volume: Lanes<S>,
+}
+
+#[inline(always)]
+fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
+    simd: S,
+    [model, deviatoric]: [&M; 2],
+    reach: Lanes<S>,
+    inputs: Inputs,
+    of: &Register<N, P>,
+    out: &mut Outputs,
+) {
+    let [displacements, velocities] = of.motions(simd, inputs.motions);
+    let zero = Lanes::splat(simd, 0.0);
+    let changes = inputs.iterate.map_or([[zero; 3]; N], |iterate| of.vectors(simd, iterate.changes));
+    let (beta, step) = (reach + -inputs.dt, Lanes::splat(simd, -inputs.dt));
+    let (mut volume, mut change, mut change_rate) = (zero, zero, zero);
+    let mut points: [Option<Point<S, M::Kinematics<S>, M::Moduli<S>>>; P] = [None; P];
+    for p in 0..P {
+        let gradients = of.gradients(simd, p);
+        let gradient = Patch::<N, P>::gradient(&gradients, &displacements);
+        let mut q = load(simd, |lane| out.rotations[of.tet(lane, p)]);
+        if inputs.follow {
+            q = rotation::follow(q, &plus_identity(&gradient));
+            of.remember(p, q, |tet, q| out.rotations[tet] = q);
+        }
+        let rotation = rotation::matrices(&q);
+        let mut state = [[zero; 4]; MAX_STATE_ROWS];
+        let state = &mut state[..M::STATE_ROWS];
+        for (row, state) in state.iter_mut().enumerate() {
+            *state = load(simd, |lane| out.states[of.tet(lane, p) * M::STATE_ROWS + row]);
+        }
+        if inputs.follow && M::STATE_ROWS > 0 && inputs.iterate.is_none_or(|iterate| iterate.is_first) {
+            deviatoric.advance(&gradient, &rotation, inputs.dt, state);
+            for (row, state) in state.iter().enumerate() {
+                of.remember(p, *state, |tet, state| out.states[tet * M::STATE_ROWS + row] = state);
+            }
+        }
+        let v = of.number(simd, &of.group.volumes[p]);
+        let kinematics = deviatoric.kinematics(&Deformation { gradient, rotation, state });
+        let moduli = deviatoric.moduli(v, &kinematics);
+        let mut rates = Patch::<N, P>::gradient(&gradients, &velocities);
+        let stress = if inputs.iterate.is_none() {
+            deviatoric.predicted_stress(v, &kinematics, &moduli, &rates, reach)
+        } else {
+            // Back to where velocities do not change, as the pass over tets does.
+            let change = Patch::<N, P>::gradient(&gradients, &changes);
+            let mut stress = deviatoric.stress(v, &kinematics);
+            for row in 0..3 {
+                rates[row] = plus(&scaled(&rates[row], beta), step, &change[row]);
+            }
+            let moved = deviatoric.differential(&kinematics, &moduli, &rates);
+            for row in 0..3 {
+                for column in 0..3 {
+                    stress[row][column] = stress[row][column] + moved[row][column];
+                }
+            }
+            stress
+        };
+        let here = model.volume_change(&kinematics);
+        let swelling = [scaled(&here.gradient[0], v), scaled(&here.gradient[1], v), scaled(&here.gradient[2], v)];
+        volume = volume + v;
+        change = here.value.mul_add(v, change);
+        for row in 0..3 {
+            change_rate = change_rate + dot(&swelling[row], &rates[row]);
+        }
+        points[p] = Some(Point { kinematics, moduli, rotation, stress, swelling, volume: v });
+    }
+    let per_volume = volume.inverse();
+    let [_, slope, curvature] = model.volume_energy(change * per_volume);
+    let (ahead, reach) = match inputs.iterate {
+        None => (reach, reach),
+        Some(Iterate { damped, .. }) => {
+            let damped: [f64; LANES] = from_fn(|lane| damped[of.group.tets[lane] as usize]);
+            (zero + 1.0, of.number(simd, &damped).mul_add(beta, reach))
+        }
+    };
+    let pressure = slope + ahead * curvature * change_rate * per_volume;
+
+    let mut forces = [[zero; 3]; N];
+    // Derivatives of the mean volume change by the nodes, times the volume.
+    let mut swellings = [[zero; 3]; N];
+    for (p, point) in points.iter().enumerate() {
+        let Some(Point { stress, swelling, .. }) = point else { continue };
+        let gradients = of.gradients(simd, p);
+        let mut all = *stress;
+        for row in 0..3 {
+            all[row] = plus(&stress[row], pressure, &swelling[row]);
+        }
+        for c in 0..N {
+            let (force, swell) = (times_vector(&all, &gradients[c]), times_vector(swelling, &gradients[c]));
+            for axis in 0..3 {
+                forces[c][axis] = forces[c][axis] - force[axis];
+                swellings[c][axis] = swellings[c][axis] + swell[axis];
+            }
+        }
+    }
+    for (c, [x, y, z]) in forces.into_iter().enumerate() {
+        of.store([x, y, z, zero], |lane, force| out.forces[(of.patch + lane) * N + c] = force);
+    }
+
+    let factor = reach * inputs.dt;
+    let stiffening = curvature * per_volume * factor;
+    // sqrt(mu V reach dt) R g of warped and mixed tangents, which are alike without lambda.
+    let mut turned = [[[zero; 3]; N]; P];
+    if M::TANGENT != Tangent::General {
+        for (p, point) in points.iter().enumerate() {
+            let Some(Point { rotation, volume, .. }) = point else { continue };
+            turned[p] = Patch::<N, P>::scatter(&of.gradients(simd, p), rotation, (*volume * factor * deviatoric.lame().mu).sqrt());
+        }
+    }
+    let n_edges = Patch::<N, P>::EDGES;
+    for j in 1..N {
+        let of_volume = scaled(&swellings[j], stiffening);
+        // Columns of the blocks of the edges (i, j).
+        let mut blocks = [[[zero; 3]; 3]; N];
+        for (p, point) in points.iter().enumerate() {
+            let Some(point) = point else { continue };
+            match M::TANGENT {
+                Tangent::Warped | Tangent::Mixed => warped(&turned[p], j, &mut blocks),
+                Tangent::General => general(deviatoric, point, &of.gradients(simd, p), j, factor, &mut blocks),
+            }
+        }
+        for i in 0..j {
+            let edge = Patch::<N, P>::edge_number(i, j);
+            for c in 0..3 {
+                let [x, y, z] = plus(&blocks[i][c], of_volume[c], &swellings[i]);
+                of.store([x, y, z, zero], |lane, column| out.edges.set((of.patch + lane) * n_edges + edge, c, column));
+            }
+        }
+    }
+}
+
+/// Adds the blocks of a point with a warped tangent, `a_j a_i^T + (a_i . a_j) I` by columns: those of
+/// [`crate::material::warped_differential`] with a = sqrt(mu V) R g.
+#[inline(always)]
+fn warped<S: Simd, const N: usize>(turned: &[Vector<S>; N], j: usize, blocks: &mut [Matrix<S>; N]) {
+    for i in 0..j {
+        let product = dot(&turned[i], &turned[j]);
+        for c in 0..3 {
+            blocks[i][c] = plus(&blocks[i][c], turned[i][c], &turned[j]);
+            blocks[i][c][c] = blocks[i][c][c] + product;
+        }
+    }
+}
+
+/// The same of any tangent: column c of K_ij is `V dP[e_c g_j^T] g_i`.
+#[inline(always)]
+fn general<M: ConstitutiveModel, S: Simd, const N: usize>(
+    model: &M,
+    point: &Point<S, M::Kinematics<S>, M::Moduli<S>>,
+    gradients: &[Vector<S>; N],
+    j: usize,
+    factor: Lanes<S>,
+    blocks: &mut [Matrix<S>; N],
+) {
+    let zero = factor * 0.0;
+    for c in 0..3 {
+        let mut change = [[zero; 3]; 3];
+        change[c] = scaled(&gradients[j], factor);
+        let stress = model.differential(&point.kinematics, &point.moduli, &change);
+        for i in 0..j {
+            let force = times_vector(&stress, &gradients[i]);
+            for axis in 0..3 {
+                blocks[i][c][axis] = blocks[i][c][axis] + force[axis];
+            }
+        }
+    }
+}

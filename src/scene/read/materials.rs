@@ -1,0 +1,99 @@
+//! Materials, and what is made of them.
+
+use std::collections::BTreeMap;
+
+use super::Reader;
+use crate::material::presets::Preset;
+use crate::material::{Material, MaterialModel};
+use crate::model::NamedMaterial;
+use crate::scene::error::unknown;
+use crate::scene::format::MATERIAL;
+use crate::scene::node::{CHECKED, Node};
+use crate::scene::regions::{MaterialRegion, TetChoice};
+use crate::scene::spec::Kind;
+use crate::scene::value::Value;
+
+/// Values that some models alone have.
+const OF_MODELS: &[(&str, MaterialModel)] = &[("mooney_share", MaterialModel::MooneyRivlin)];
+
+impl Reader<'_> {
+    pub(super) fn materials(&mut self, root: &Node) -> BTreeMap<String, Material> {
+        let Some(Kind::Named(table)) = root.table.field("material").map(|f| f.kind) else { unreachable!("declared as named tables") };
+        let entries = root.value.get("material").map_or(&[][..], Value::entries);
+        let node = |key: &str, value| Node { value, table, path: format!("material.{key}") };
+        entries.iter().map(|entry| (entry.key.clone(), self.material(&node(&entry.key, &entry.value)))).collect()
+    }
+
+    fn material(&mut self, node: &Node) -> Material {
+        let preset = node.opt_text("preset").and_then(|name| Preset::find(&name)).map(Preset::material);
+        let number = |key: &str, of_preset: fn(&Material) -> f64| match &preset {
+            Some(preset) if !node.has(key) => of_preset(preset),
+            _ => node.number(key),
+        };
+        let model = match &preset {
+            Some(preset) if !node.has("model") => preset.model,
+            _ => MaterialModel::from_name(&node.text("model")).expect(CHECKED),
+        };
+        for (key, of) in OF_MODELS.iter().filter(|(key, of)| node.has(key) && *of != model) {
+            let message =
+                format!("this is of the model {}, and this material is {}; remove it or change the model", of.name(), model.name());
+            self.complain(node, key, message);
+        }
+        Material {
+            model,
+            young_modulus: number("young_modulus", |m| m.young_modulus),
+            poisson_ratio: number("poisson_ratio", |m| m.poisson_ratio),
+            density: number("density", |m| m.density),
+            mooney_share: number("mooney_share", |m| m.mooney_share),
+            mass_damping: number("mass_damping", |m| m.mass_damping),
+            stiffness_damping: number("stiffness_damping", |m| m.stiffness_damping),
+        }
+    }
+
+    /// The material that a body or a region names; that of all defaults if it names none.
+    pub(super) fn named_material(&mut self, node: &Node, materials: &BTreeMap<String, Material>) -> NamedMaterial {
+        let Some(name) = node.opt_text("material") else { return Material::default().into() };
+        if let Some(material) = materials.get(&name) {
+            return NamedMaterial { material: *material, name };
+        }
+        let message = if materials.is_empty() {
+            format!("there is no material \"{name}\"; add a table [material.{name}]")
+        } else {
+            unknown(&format!("there is no material \"{name}\""), &name, materials.keys().map(String::as_str))
+        };
+        self.complain(node, "material", message);
+        Material::default().into()
+    }
+
+    pub(super) fn material_region(&mut self, node: &Node, materials: &BTreeMap<String, Material>) -> Option<MaterialRegion> {
+        let material = self.named_material(node, materials);
+        let tets = match node.opt_label("tag") {
+            None => TetChoice::Place(self.region(node)?),
+            Some(tag) => {
+                if let Some(other) = ["min", "max", "side", "spheres"].into_iter().find(|key| node.has(key)) {
+                    self.complain(node, other, "the tets of this region are chosen by a tag already; remove one of the two");
+                }
+                TetChoice::Tag { tag, origin: node.origin("tag"), key: node.key("tag") }
+            }
+        };
+        Some(MaterialRegion { material, tets })
+    }
+}
+
+/// What is wrong with the numbers of a material by the ranges of scene files, as a sentence; none if nothing is.
+pub fn material_fault(material: &Material) -> Option<String> {
+    let Material { young_modulus, poisson_ratio, density, mooney_share, mass_damping, stiffness_damping, .. } = *material;
+    let numbers = [
+        ("young_modulus", young_modulus),
+        ("poisson_ratio", poisson_ratio),
+        ("density", density),
+        ("mooney_share", mooney_share),
+        ("mass_damping", mass_damping),
+        ("stiffness_damping", stiffness_damping),
+    ];
+    numbers.into_iter().find_map(|(key, value)| {
+        let field = MATERIAL.field(key)?;
+        let Kind::Number(range) = field.kind else { return None };
+        (!range.contains(value)).then(|| format!("{key}: expected {}, found {value}", field.accepted()))
+    })
+}

@@ -1,0 +1,139 @@
+//! Materials that are changed while a simulation runs, and bodies of several materials, on both backends.
+
+use super::*;
+use crate::material::MaterialModel;
+
+/// The material of the scenes.
+fn scene_material() -> Material {
+    Material { young_modulus: 5e4, ..Material::default() }
+}
+
+/// How far the free end of the bar hangs down once it is at rest [m].
+fn sag(simulation: &mut Simulation, material: Material) -> f64 {
+    simulation.apply(&Command::SetMaterial(soft(Material { mass_damping: 30.0, ..material }))).unwrap();
+    simulation.apply(&Command::SetTimeStep(0.05)).unwrap();
+    steps(simulation, 60);
+    let positions = simulation.node_positions().unwrap();
+    let rest = &simulation.model().rest_positions;
+    rest.iter().zip(&positions).map(|(rest, now)| rest.y - now.y).fold(0.0, f64::max)
+}
+
+/// The same simulation hangs as one that was opened with the other material, and back again.
+#[test]
+fn a_bar_sags_as_its_present_material_lets_it() {
+    for &(backend, text) in CASES.iter().filter(|(_, text)| *text == BAR) {
+        let bar = Material { young_modulus: 2e6, ..scene_material() };
+        let mut simulation = simulation(backend, text, &[]);
+        let first = sag(&mut simulation, bar);
+        let stiff = sag(&mut simulation, Material { young_modulus: 8e6, ..bar });
+        let heavy = sag(&mut simulation, Material { young_modulus: 8e6, density: 2000.0, ..bar });
+        let again = sag(&mut simulation, bar);
+        let opened = sag(&mut super::simulation(backend, text, &["material.soft.young_modulus=2e6"]), bar);
+        // Small deflections are as weight to stiffness.
+        assert!((3.7..4.1).contains(&(first / stiff)), "{backend:?}: {first} {stiff}");
+        assert!((1.9..2.05).contains(&(heavy / stiff)), "{backend:?}: {heavy} {stiff}");
+        assert!((again / first - 1.0).abs() < 3e-3, "{backend:?}: {again} {first}");
+        assert!((opened / first - 1.0).abs() < 3e-3, "{backend:?}: {opened} {first}");
+        // Models differ where strains are large.
+        let linear = sag(&mut simulation, Material { young_modulus: 1e5, ..bar });
+        let hyperelastic = sag(&mut simulation, Material { young_modulus: 1e5, model: MaterialModel::StableNeoHookean, ..bar });
+        assert!((2e-3..0.2).contains(&(hyperelastic / linear - 1.0).abs()), "{backend:?}: {hyperelastic} {linear}");
+    }
+}
+
+/// A change that is taken back before a step leaves nothing behind, and one that is not makes another run.
+#[test]
+fn a_change_is_undone_by_the_material_from_before() {
+    for &(backend, text) in CASES {
+        let [mut plain, mut undone, mut changed] = [(); 3].map(|()| simulation(backend, text, &[]));
+        for simulation in [&mut plain, &mut undone, &mut changed] {
+            steps(simulation, 3);
+        }
+        for simulation in [&mut undone, &mut changed] {
+            simulation
+                .apply(&Command::SetMaterial(soft(Material { young_modulus: 1e5, poisson_ratio: 0.4, density: 500.0, ..scene_material() })))
+                .unwrap();
+        }
+        undone.apply(&Command::SetMaterial(soft(scene_material()))).unwrap();
+        for simulation in [&mut plain, &mut undone, &mut changed] {
+            steps(simulation, 3);
+        }
+        assert!(state(&mut undone) == state(&mut plain), "{backend:?}");
+        assert!(state(&mut changed) != state(&mut plain), "{backend:?}");
+        assert_eq!(undone.log().entries.len(), 1, "no step has seen the first change");
+        assert!(undone.model().node_masses == plain.model().node_masses && undone.changed_materials().is_empty());
+        let ratio = changed.model().bodies[0].mass / plain.model().bodies[0].mass;
+        assert!((ratio - 0.5).abs() < 1e-12, "{ratio}");
+    }
+}
+
+#[test]
+fn a_material_that_cannot_be_is_refused_and_nothing_changes() {
+    let mut simulation = simulation(BackendChoice::Cpu, BAR, &[]);
+    let before = simulation.model().clone();
+    for (wrong, told) in [
+        (
+            soft(Material { poisson_ratio: 0.5, ..scene_material() }),
+            "material \"soft\": poisson_ratio: expected a number >= 0 and <= 0.499, found 0.5",
+        ),
+        (soft(Material { young_modulus: -1.0, ..scene_material() }), "young_modulus: expected a number > 0"),
+        (soft(Material { density: f64::NAN, ..scene_material() }), "density: expected"),
+        (NamedMaterial { name: "gum".into(), material: scene_material() }, "there is no material \"gum\"; the scene has \"soft\""),
+    ] {
+        let error = simulation.apply(&Command::SetMaterial(wrong)).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    assert!(Arc::ptr_eq(&before, simulation.model()) && simulation.log().entries.is_empty());
+}
+
+/// Two bars in a row, of which one is stiffer and lighter: what hangs at the end draws both alike, so that their
+/// elongations are as 1 / E. (nu = 0: a bar in tension is uniform.)
+const CHAIN: &str = r#"
+format = 1
+[simulation]
+gravity = [0, 0, 0]
+time_step = 0.05
+tolerance = 1e-6
+[material.soft]
+young_modulus = 5e4
+poisson_ratio = 0.0
+mass_damping = 30.0
+[material.hard]
+young_modulus = 2e5
+poisson_ratio = 0.0
+density = 500
+mass_damping = 30.0
+[[body]]
+name = "bar"
+material = "soft"
+shape = { type = "box", size = [0.4, 0.1, 0.1], cells = [8, 2, 2] }
+fix = [{ side = "x-" }]
+self_contact = "off"
+region = [{ material = "hard", min = [0, -1, -1], max = [1, 1, 1] }]
+[[force]]
+body = "bar"
+region = { side = "x+" }
+force = [2.0, 0, 0]
+"#;
+
+#[test]
+fn parts_of_a_body_give_way_by_their_own_stiffness() {
+    for &(backend, _) in CASES.iter().filter(|(_, text)| *text == BAR) {
+        for model in ["corotational", "stable_neo_hookean"] {
+            let mut simulation = simulation(backend, CHAIN, &[&format!("material.hard.model={model}")]);
+            assert!((simulation.model().bodies[0].mass - 0.004 * 0.75 * 1000.0).abs() < 1e-12);
+            steps(&mut simulation, 80);
+            let positions = simulation.node_positions().unwrap();
+            let rest = simulation.model().rest_positions.clone();
+            let at = |x: f64| {
+                let there = || rest.iter().zip(&positions).filter(move |(rest, _)| (rest.x - x).abs() < 1e-9);
+                there().map(|(rest, now)| now.x - rest.x).sum::<f64>() / there().count() as f64
+            };
+            // F L / (A E) of .15 m each: the force on nodes of unlike weights disturbs the end.
+            let (soft, hard) = (at(0.0) - at(-0.15), at(0.15) - at(0.0));
+            let want = 2.0 * 0.15 / (0.01 * 5e4);
+            assert!((soft / want - 1.0).abs() < 0.03, "{backend:?} {model}: {soft} {want}");
+            assert!((hard / want * 4.0 - 1.0).abs() < 0.03, "{backend:?} {model}: {hard} {want}");
+        }
+    }
+}
