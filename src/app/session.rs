@@ -503,11 +503,7 @@ impl Session {
             Action::OpenPath(path) => self.open(SceneSource::Path(path)),
             Action::OpenGallery(name) => self.open(SceneSource::Gallery(name)),
             Action::Reload => self.worker.send(Request::Reload),
-            Action::ClearRecent => {
-                if let Err(text) = self.recent.clear() {
-                    self.tell(Severity::Error, text);
-                }
-            }
+            Action::ClearRecent => self.recent.clear().unwrap_or_else(|text| self.tell(Severity::Error, text)),
             Action::Screenshot => self.screenshot_asked = true,
             Action::ToggleRecording => self.toggle_recording(),
             Action::SaveSession => self.worker.send(Request::SaveSession(files::unused("pliant-session", ".jsonl"))),

@@ -7,7 +7,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::patches::PatchGroups;
 use super::registers::{LANES, NodeMotion, as_rows_mut};
-use crate::element::{Cell, Element, ElementKind, Tet4};
+use crate::element::{Cell, Element, ElementKind, Patch, Tet4};
 use crate::material::{Constitutive, Material, Tangent};
 use crate::math::lanes::{Lanes, Matrix};
 use crate::model::{Model, Tet};
@@ -73,13 +73,20 @@ impl TetGroups {
             let rows = rows_of(tets, group);
             Arch::new().dispatch(SideBySide { rows: &rows, group });
         }
-        let runs = runs(tets, materials);
+        let runs = runs(tets, materials, &[]);
         Self { groups, stretches: vec![0..runs.len()], runs, n_tets: tets.len(), patches: None }
     }
 
     /// Of all bodies of a model.
     pub fn of(model: &Model) -> Self {
+        Self::of_tangled(model, &[])
+    }
+
+    /// The same, where bodies that are `tangled` answer as [`Material::recovering`] says.
+    pub fn of_tangled(model: &Model, tangled: &[bool]) -> Self {
         let mut all = Self::new(&model.tets, &model.materials);
+        all.runs = runs(&model.tets, &model.materials, tangled);
+        all.stretches = vec![0..all.runs.len()];
         if model.n_patch_corners() == 0 {
             return all;
         }
@@ -88,9 +95,10 @@ impl TetGroups {
             let run = &all.runs[all.runs.partition_point(|run| run.tets.end <= tet)];
             run.first_row + (tet - run.tets.start) * run.rows_of_tet
         };
+        let materials: Vec<Material> = model.materials.iter().copied().chain(model.materials.iter().map(Material::recovering)).collect();
         let patches = Patches {
-            cells: PatchGroups::new(&model.cells, &model.materials, first_row),
-            tets10: PatchGroups::new(&model.tets10, &model.materials, first_row),
+            cells: PatchGroups::new(&recovering(&model.cells, model, tangled), &materials, first_row),
+            tets10: PatchGroups::new(&recovering(&model.tets10, model, tangled), &materials, first_row),
             n_corners: [model.first_corner_of_tets10(), model.n_patch_corners()],
             n_edges: [Cell::EDGES * model.cells.len(), model.n_patch_edges()],
         };
@@ -137,13 +145,22 @@ impl TetGroups {
     }
 }
 
-fn runs(tets: &[Tet], materials: &[Material]) -> Vec<Run> {
+/// Elements whose bodies are tangled have the material that follows theirs by as many places as the model has.
+fn recovering<const N: usize, const P: usize>(patches: &[Patch<N, P>], model: &Model, tangled: &[bool]) -> Vec<Patch<N, P>> {
+    let is_tangled = |patch: &Patch<N, P>| tangled.get(model.tets[patch.tets[0] as usize].body as usize) == Some(&true);
+    let shift = |patch: &Patch<N, P>| if is_tangled(patch) { model.materials.len() as u32 } else { 0 };
+    patches.iter().map(|patch| Patch { material: patch.material + shift(patch), ..patch.clone() }).collect()
+}
+
+fn runs(tets: &[Tet], materials: &[Material], tangled: &[bool]) -> Vec<Run> {
+    let is_tangled = |tet: &Tet| tangled.get(tet.body as usize) == Some(&true);
     let mut runs: Vec<Run> = vec![];
     let mut first_row = 0;
-    for tets_of_run in tets.chunk_by(|a, b| a.material == b.material) {
+    for tets_of_run in tets.chunk_by(|a, b| a.material == b.material && is_tangled(a) == is_tangled(b)) {
         let first = runs.last().map_or(0, |run| run.tets.end);
         let material = &materials[tets_of_run[0].material as usize];
-        let constitutive = Constitutive::new(material);
+        let is_tangled = is_tangled(&tets_of_run[0]);
+        let constitutive = Constitutive::new(&if is_tangled { material.recovering() } else { *material });
         let rows_of_tet = material.model.state_rows();
         runs.push(Run {
             tets: first..first + tets_of_run.len(),

@@ -293,11 +293,15 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
             let [x, y, z] = vectors[c];
             store([x, y, z, zero], volume_gradients, |place, a| place.0[c] = a.map(T::rounded));
         }
+    } else if !volume_gradients.is_empty() {
+        volume_gradients.fill(CornerGradients::default());
     }
     if M::TANGENT == Tangent::General {
         general(model, &element, &at, &moduli, reach * dt, |edge, axis, column| {
             store(column, edges, |place, column| place.0[edge][axis] = column.map(T::rounded));
         });
+    } else if !edges.is_empty() {
+        edges.fill(EdgeTangents::default());
     }
 }
 

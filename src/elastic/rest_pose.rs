@@ -268,7 +268,7 @@ pub fn stiffness(model: &Model, body: &Body, dt: f64) -> f64 {
 
 /// The matrix of the undeformed bodies at rest.
 fn rest_matrix(model: &Model, params: &Params) -> Operator {
-    let state = State { velocities: vec![Vec3::zeros(); model.n_nodes()], ..State::initial(model) };
+    let state = State { velocities: vec![Vec3::zeros(); model.n_nodes()], ..State::at_rest(model) };
     let (at_rest, _) = elements(model, &state, params.time_step);
     let mut a = Operator::default();
     let inputs = SystemInputs { model, state: &state, params, loads: &Loads::default(), second_order: &[] };

@@ -424,6 +424,8 @@ impl GpuStepper {
             rigid_bodies: vec![],
             attachment_forces: vec![],
             contacts: WarmStart::default(),
+            // Where nothing touches nothing is told apart.
+            tangled: vec![false; self.model.bodies.len()],
             history: History::default(),
         })
     }

@@ -40,6 +40,20 @@ pub struct Material {
     pub stiffness_damping: f64,
 }
 
+/// Poisson's ratio of a tangled body is not above this one.
+const MAX_RECOVERING_POISSON_RATIO: f64 = 0.3;
+
+impl Material {
+    /// The law by which a tangled body finds back to its shape: the corotational one with a moderate Poisson's ratio.
+    /// Laws of their own do not, or not always. The energy of St. Venant-Kirchhoff is the same of a mirrored body as at
+    /// rest, and F = 0 is a minimum of that of the stable neo-Hookean solid, whose second derivative there is mu. Near
+    /// incompressible, scrambled bodies come to rest with every element upright around each other
+    /// (`materials-study.md` 4, which lowers Poisson's ratio; that alone leaves those two).
+    pub fn recovering(&self) -> Self {
+        Self { model: MaterialModel::Corotational, poisson_ratio: self.poisson_ratio.min(MAX_RECOVERING_POISSON_RATIO), ..*self }
+    }
+}
+
 /// Lame's parameters [Pa].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lame {

@@ -37,9 +37,11 @@ pub struct SoftBody {
     pub fixed: Vec<bool>,
     /// Velocity of each node at the start [m/s].
     pub velocities: Vec<Vec3>,
+    /// Where each node starts, from where it is at rest [m].
+    pub displacements: Vec<Vec3>,
     pub color: Option<[f32; 3]>,
-    /// Parts of the surface do not pass through each other. Without, a body that starts inside out can come back to
-    /// its shape.
+    /// Parts of the surface do not pass through each other, once they do not do so at the start
+    /// ([`State::tangled`](super::State)).
     pub self_contact: bool,
 }
 
@@ -91,6 +93,7 @@ impl SoftBody {
             collision: None,
             fixed: vec![false; n],
             velocities: vec![Vec3::zeros(); n],
+            displacements: vec![Vec3::zeros(); n],
             color: None,
             self_contact: true,
         }
@@ -144,6 +147,7 @@ impl ModelBuilder {
             rest_positions: vec![],
             node_masses: vec![],
             initial_velocities: vec![],
+            initial_displacements: vec![],
             fixed: vec![],
             node_bodies: vec![],
             tets: vec![],
@@ -191,6 +195,7 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
         collision,
         fixed,
         velocities,
+        displacements,
         color,
         self_contact,
     } = body;
@@ -260,6 +265,7 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
     model.node_masses.extend(std::iter::repeat_n(0.0, n));
     model.fixed.extend(fixed);
     model.initial_velocities.extend(velocities);
+    model.initial_displacements.extend(displacements);
     model.node_bodies.extend(std::iter::repeat_n(index, n));
     Ok(())
 }

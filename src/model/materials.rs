@@ -24,7 +24,7 @@ impl From<Material> for NamedMaterial {
 
 /// How the material of some tets follows from a named one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Derivation {
+pub(crate) struct Derivation {
     /// Place in [`Model::named_materials`].
     pub named: u32,
     /// Factor of Young's modulus, below 1 of tets that are nearly flat (`mesh::softening`).

@@ -51,12 +51,14 @@ pub struct Model {
     pub attachments: Vec<Attachment>,
     /// Friction coefficients of pairs that are not a deformable body and an obstacle.
     pub friction: FrictionTable,
-    /// Node positions at rest [m], in the world frame: the undeformed shape is also where the body starts.
+    /// Node positions at rest [m], in the world frame.
     pub rest_positions: Vec<Vec3>,
     /// Lumped mass of each node [kg], a quarter of each tet.
     pub node_masses: Vec<f64>,
     /// Velocities at the start [m/s].
     pub initial_velocities: Vec<Vec3>,
+    /// Where nodes start, from where they are at rest [m].
+    pub initial_displacements: Vec<Vec3>,
     /// Nodes that never move.
     pub fixed: Vec<bool>,
     /// Body of each node.
@@ -71,7 +73,7 @@ pub struct Model {
     /// What tets are made of, each once.
     pub materials: Vec<Material>,
     /// How each of these follows from the named ones.
-    derivations: Vec<materials::Derivation>,
+    pub(crate) derivations: Vec<materials::Derivation>,
     /// What bodies and regions are made of by the scene.
     pub named_materials: Vec<NamedMaterial>,
     /// What is drawn, picked and recorded.
@@ -98,7 +100,7 @@ pub struct Body {
     pub name: String,
     /// What it is made of where no region of it says otherwise.
     pub material: Material,
-    derivation: materials::Derivation,
+    pub(crate) derivation: materials::Derivation,
     pub nodes: Range<usize>,
     pub tets: Range<usize>,
     pub element: ElementKind,
@@ -216,6 +218,11 @@ impl Model {
     pub fn may_touch(&self) -> bool {
         let links = self.obstacles.len() + self.attachments.len();
         links > 0 || self.bodies.len() + self.rigid_bodies.len() > 1 || self.bodies.iter().any(|body| body.self_contact)
+    }
+
+    /// Whether a body starts in another shape than it has at rest.
+    pub fn starts_deformed(&self, body: &Body) -> bool {
+        self.initial_displacements[body.nodes.clone()].iter().any(|u| *u != Vec3::zeros())
     }
 
     /// Rayleigh damping of a node proportional to mass, alpha [1/s]: that of its body.

@@ -23,6 +23,11 @@ pub struct State {
     pub contacts: WarmStart,
     /// Force of each of the model's attachments on its first end in the last step [N].
     pub attachment_forces: Vec<Vec3>,
+    /// Of each deformable body, whether it may pass through itself or be inside out. Contact keeps surfaces apart by
+    /// induction, and would hold such a body as it is. Until a step ends with its surface whole and its elements about
+    /// as large as at rest, a tangled body meets others, but not itself, and is elastic as
+    /// [`Material::recovering`](crate::material::Material::recovering) says.
+    pub tangled: Vec<bool>,
     pub history: History,
 }
 
@@ -76,8 +81,14 @@ impl RigidState {
 }
 
 impl State {
-    /// Where `model` starts: undeformed, with its initial velocities.
+    /// Where `model` starts. What starts deformed may be tangled, until a step has looked.
     pub fn initial(model: &Model) -> Self {
+        let displacements = model.initial_displacements.clone();
+        Self { tangled: model.bodies.iter().map(|body| model.starts_deformed(body)).collect(), displacements, ..Self::at_rest(model) }
+    }
+
+    /// `model` undeformed, with its initial velocities.
+    pub fn at_rest(model: &Model) -> Self {
         let mut rotations = vec![[0.0, 0.0, 0.0, 1.0]; model.tets.len()];
         rotations.resize(model.tets.len() + model.n_state_rows(), [0.0; 4]);
         let rigid = |r: &super::RigidBody| RigidState { pose: r.pose, velocity: r.velocity, angular_velocity: r.angular_velocity };
@@ -90,6 +101,7 @@ impl State {
             rigid_bodies: model.rigid_bodies.iter().map(rigid).collect(),
             contacts: WarmStart::default(),
             attachment_forces: vec![Vec3::zeros(); model.attachments.len()],
+            tangled: vec![false; model.bodies.len()],
             history: History::default(),
         }
     }

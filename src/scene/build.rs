@@ -345,7 +345,7 @@ impl Builder<'_> {
         placement: &Transform,
         (solid, regions): (&Solid, &[(NamedMaterial, Vec<u32>)]),
     ) -> Result<SoftBody, SceneError> {
-        let Role::Deformable { material, velocity, angular_velocity, fix, .. } = &body.role else {
+        let Role::Deformable { material, velocity, angular_velocity, start, start_seed, fix, .. } = &body.role else {
             unreachable!("called for deformable bodies only")
         };
         let mut tets = solid.tets.clone();
@@ -370,6 +370,9 @@ impl Builder<'_> {
                 soft.velocities[node as usize] = Vec3::zeros();
             }
         }
+        // Seeds of copies are far from one another.
+        let seed = start_seed + ((copy as u64) << 32);
+        soft.displacements = start.displacements(seed, &soft.tets.positions, &soft.fixed);
         self.check_size(body, &soft.tets.positions)?;
         Ok(soft)
     }

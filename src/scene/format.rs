@@ -5,6 +5,7 @@ mod grab;
 mod material;
 mod region;
 mod simulation;
+mod start;
 mod view;
 
 use self::element::ELEMENT;
@@ -12,6 +13,7 @@ use self::grab::GRAB;
 pub use self::material::MATERIAL;
 use self::region::{MATERIAL_REGION, REGION};
 use self::simulation::SIMULATION;
+use self::start::{START, START_SEED};
 use self::view::{CAMERA, LIGHT, RECORDING};
 use super::spec::{ANY, Field, Kind, Presence, Table, above_to, from_to};
 use Presence::{Default, Optional, Required};
@@ -100,8 +102,8 @@ static GROUP: Table = Table {
 
 static BODY: Table = Table {
     title: "[[body]]",
-    doc: "A body, from a mesh file or from a shape. Deformable bodies start undeformed where they are placed. Nothing may overlap at \
-          the start.",
+    doc: "A body, from a mesh file or from a shape. Deformable bodies start undeformed where they are placed, unless `start` says \
+          otherwise. Nothing may overlap at the start.",
     fields: &[
         Field::new("name", Kind::Name, "", Required, "Unique among bodies."),
         Field::new(
@@ -202,6 +204,8 @@ static BODY: Table = Table {
         .only(FREE),
         Field::new("region", Kind::List(&MATERIAL_REGION), "", Optional("one material"), "Parts that are made of another material.")
             .only(DEFORMABLE),
+        START,
+        START_SEED,
         Field::new("fix", Kind::List(&REGION), "", Optional("nothing is fixed"), "Regions whose nodes never move.").only(DEFORMABLE),
         Field::new(
             "self_contact",

@@ -17,7 +17,7 @@ pub fn gallery() -> &'static [GalleryEntry] {
     scenes!["gallery", "bunny", "armadillo", "cantilever", "incline", "attached", "spin"]
 }
 
-/// Scenes by which contact is measured, many of them large.
+/// Scenes by which contact and materials are measured, many of them large.
 pub fn experiments() -> &'static [GalleryEntry] {
     scenes![
         "rings",
@@ -32,6 +32,11 @@ pub fn experiments() -> &'static [GalleryEntry] {
         "mixed",
         "rigid_stack",
         "rigid_house_of_cards",
+        "armadillo_cylinders",
+        "squeeze",
+        "stretch",
+        "twist",
+        "inversion",
     ]
 }
 

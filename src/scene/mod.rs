@@ -21,6 +21,7 @@ mod regions;
 mod set;
 mod settings;
 mod spec;
+mod start;
 #[cfg(test)]
 mod tests;
 mod value;

@@ -14,6 +14,7 @@ use super::node::{CHECKED, Node};
 use super::nodes::{Group, Transform, local, world_transforms};
 use super::regions::{MaterialRegion, Region};
 use super::settings::{BackendChoice, LightSetting, RecordingSetting};
+use super::start::Start;
 use super::value::Origin;
 use super::{Document, check};
 use crate::element::ElementKind;
@@ -73,6 +74,8 @@ pub enum Role {
         element_origin: Origin,
         velocity: Vec3,
         angular_velocity: Vec3,
+        start: Start,
+        start_seed: u64,
         fix: Vec<Region>,
     },
     Rigid {
@@ -340,6 +343,8 @@ impl Reader<'_> {
                 element_origin: node.origin("element"),
                 velocity: node.vector("velocity"),
                 angular_velocity: node.vector("angular_velocity"),
+                start: Start::from_name(&node.text("start")).unwrap_or(Start::Rest),
+                start_seed: node.integer("start_seed") as u64,
                 fix: node.list("fix").iter().filter_map(|n| self.region(n)).collect(),
             },
             "rigid" => Role::Rigid {

@@ -6,6 +6,7 @@ mod tests;
 use serde::Serialize;
 
 use super::{Simulation, Tally};
+use crate::body::BodyRef;
 use crate::contact::PairForce;
 use crate::elastic::{deformation_gradient, strain_energy};
 use crate::math::Vec3;
@@ -226,6 +227,10 @@ pub struct AttachmentReport {
 pub struct Faults {
     pub rollbacks: u64,
     pub non_finite: u64,
+    /// Steps in which a body passed through itself: it had started so, and contact leaves it alone until it does not.
+    pub tangled_steps: u64,
+    /// Names of the bodies that do so at the end.
+    pub tangled_bodies: Vec<String>,
     /// Names of bodies that stood still in mid-air though nothing held them.
     pub hanging_bodies: Vec<String>,
     /// Null if the penetration was not measured.
@@ -300,7 +305,9 @@ impl Simulation {
             faults: Faults {
                 rollbacks: tally.rollbacks,
                 non_finite: tally.non_finite,
-                hanging_bodies: tally.hanging_bodies.iter().map(|body| model.body_name(*body).to_owned()).collect(),
+                tangled_steps: tally.tangled_steps,
+                tangled_bodies: names(model, &tally.last.tangled),
+                hanging_bodies: names(model, &tally.hanging_bodies),
                 missed_candidates: tally.max_penetration.map(|_| tally.missed_candidates),
             },
         })
@@ -413,18 +420,27 @@ impl ProbeReport {
     }
 }
 
-/// Hash of all displacements and velocities, those of the last step of second order too, bit by bit: FNV-1a [Fowler, Noll & Vo 1991] on 64-bit words, with the high
+fn names(model: &Model, bodies: &[BodyRef]) -> Vec<String> {
+    bodies.iter().map(|body| model.body_name(*body).to_owned()).collect()
+}
+
+/// Hash of all displacements and velocities, those of the last step of second order and what is tangled too, bit by bit: FNV-1a [Fowler, Noll & Vo 1991] on 64-bit words, with the high
 /// half folded down so that every bit counts. Rest positions are constant, so other positions have another hash as
 /// well.
 pub fn state_hash(state: &State) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let of_rigid = |r: &RigidState| [r.pose.translation.vector, r.pose.rotation.imag(), r.velocity, r.angular_velocity];
+    let tangled = state.tangled.iter().enumerate().filter(|(_, is_tangled)| **is_tangled);
+    let mut take = |bits: u64| {
+        hash = (hash ^ bits).wrapping_mul(0x0000_0100_0000_01b3);
+        hash ^= hash >> 32;
+    };
+    tangled.for_each(|(body, _)| take(body as u64));
     let History { mean_velocities, previous_velocities, .. } = &state.history;
     let of_nodes = state.displacements.iter().chain(&state.velocities).chain(mean_velocities).chain(previous_velocities).copied();
     for vector in of_nodes.chain(state.rigid_bodies.iter().flat_map(of_rigid)) {
         for x in vector.iter() {
-            hash = (hash ^ x.to_bits()).wrapping_mul(0x0000_0100_0000_01b3);
-            hash ^= hash >> 32;
+            take(x.to_bits());
         }
     }
     format!("{hash:016x}")

@@ -53,6 +53,9 @@ struct Header {
     /// None in files from before there were any.
     #[serde(default)]
     attachments: usize,
+    /// Deformable bodies that are tangled, ascending; none in files from before there were any.
+    #[serde(default)]
+    tangled: Vec<usize>,
     step: u64,
     /// Bits of the time [s], so that it comes back exactly.
     time_bits: u64,
@@ -105,6 +108,7 @@ impl Simulation {
             rigid_bodies: state.rigid_bodies.len(),
             contacts: state.contacts.entries.len(),
             attachments: state.attachment_forces.len(),
+            tangled: (0..state.tangled.len()).filter(|body| state.tangled[*body]).collect(),
             step,
             time_bits: state.time.to_bits(),
             history_bits: (!state.history.is_smooth.is_empty()).then_some(state.history.time_step.to_bits()),
@@ -250,6 +254,7 @@ fn read_state(header: &Header, body: &[u8], n_bodies: usize) -> Result<State, St
                 .ok_or("a contact is of a kind that it does not name")?,
         },
         attachment_forces: vectors(take(3 * attachments)),
+        tangled: (0..n_bodies).map(|body| header.tangled.contains(&body)).collect(),
         history: header.history_bits.map_or_else(History::default, |time_step| History {
             time_step: f64::from_bits(time_step),
             mean_velocities: vectors(take(3 * nodes)),

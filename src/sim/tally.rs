@@ -48,6 +48,8 @@ pub struct Tally {
     pub steps: u64,
     pub unconverged_steps: u64,
     pub limited_steps: u64,
+    /// Steps after which a body was tangled.
+    pub tangled_steps: u64,
     /// Bodies that stood still for some steps though nothing held them, in the order in which that was seen.
     pub hanging_bodies: Vec<BodyRef>,
     /// Those that do so now, and for how many steps.
@@ -106,6 +108,7 @@ impl Tally {
         self.steps += 1;
         self.unconverged_steps += u64::from(!report.converged);
         self.limited_steps += u64::from(report.limited.is_some());
+        self.tangled_steps += u64::from(!report.tangled.is_empty());
         self.count_hanging(&report.hanging);
         self.energy_halvings += u64::from(report.energy_halvings);
         self.max_residual = self.max_residual.max(report.residual);

@@ -3,6 +3,7 @@
 mod elements;
 mod large_bodies;
 mod materials;
+mod recovery;
 
 use std::path::PathBuf;
 

@@ -4,14 +4,16 @@
 use std::sync::Arc;
 
 use super::choose::{Choice, choose};
+use super::guard::Guard;
 use super::hanging::Hanging;
 use super::limit::{Limited, Limiter};
 use super::newton::{Newton, Next};
 use super::predict::{free_fall, predict_positions};
 use super::{Backend, Clock, StepError, StepInputs, StepReport, Stepper, SurfacePositions, Work, check_cancelled};
+use crate::body::BodyRef;
 use crate::budget::{CANDIDATE_WORK, CROSSING_WORK};
 use crate::cancel::CancelToken;
-use crate::contact::generate::{Detection, InjectivityCertificate, Surfaces};
+use crate::contact::generate::{Detection, InjectivityCertificate, Surfaces, untangle};
 use crate::contact::{Constraint, Source};
 use crate::elastic::TetGroups;
 use crate::geometry::{Bvh, Candidates, Crossing, Mesh, MeshError, SearchLimit};
@@ -67,8 +69,8 @@ impl<B: Backend> ImplicitStepper<B> {
         let surfaces = Surfaces::new(&model)?;
         let bvh = Bvh::carried(&surfaces.mesh, &surfaces.rest, &Surfaces::hosts(&model));
         let certificate = InjectivityCertificate::new(&model, &surfaces.mesh, &surfaces.rest);
-        let groups = TetGroups::of(&model);
         let (state, work) = (State::initial(&model), Work::new(&model));
+        let groups = TetGroups::of_tangled(&model, &state.tangled);
         let (newton, hanging) = (Newton::default(), Hanging::default());
         Ok(Self { backend, clock, groups, state, work, newton, hanging, model, surfaces, bvh, certificate })
     }
@@ -100,7 +102,7 @@ impl<B: Backend> ImplicitStepper<B> {
                 break;
             }
         }
-        let Self { backend, model, groups, state, work, newton, hanging, .. } = self;
+        let Self { backend, model, groups, state, work, newton, hanging, surfaces, .. } = self;
         let step = StepInputs { model, groups, state, params, loads, method: choice.method, second_order: &[], iterate: None };
         report.hanging = hanging.find(&step, &work.dv, &work.found);
         report.stages.time("update", || {
@@ -116,10 +118,16 @@ impl<B: Backend> ImplicitStepper<B> {
                 state.velocity_changes.copy_from_slice(&work.unlimited);
                 work.unlimited.clear();
             }
+            if untangle(model, surfaces, state) {
+                *groups = TetGroups::of_tangled(model, &state.tangled);
+                work.guard = Guard::default();
+            }
             remember(state, &work.found, &mut work.order, params.time_step);
             work.detection_memory.keep(&mut work.found);
             backend.commit(model, state)
         })?;
+        let bodies = self.state.tangled.iter().enumerate().filter(|(_, is_tangled)| **is_tangled);
+        report.tangled = bodies.map(|(body, _)| BodyRef::Deformable(body as u32)).collect();
         Ok(report)
     }
 }
@@ -153,7 +161,8 @@ impl<B: Backend> Solve<'_, B> {
         } = self;
         report.stages.time("detection", || {
             certificate.start(model, groups, state);
-            bvh.set_certified(certificate.is_certified());
+            // What is tangled has no pairs with itself, either.
+            bvh.set_certified(certificate.is_certified().zip(&state.tangled).map(|(certified, tangled)| certified || *tangled));
             predict_positions(detection, bvh, &state.velocity_changes, params, &mut work.predicted);
         });
         report.searches += 1;
@@ -356,6 +365,8 @@ impl<B: Backend> Stepper for ImplicitStepper<B> {
 
     fn set_state(&mut self, state: &State) -> Result<(), StepError> {
         self.state.clone_from(state);
+        self.groups = TetGroups::of_tangled(&self.model, &state.tangled);
+        self.work.guard = Guard::default();
         self.certificate.forget();
         self.backend.restore(&self.model, state)
     }

@@ -46,6 +46,8 @@ pub struct StepReport {
     pub energy_halvings: u32,
     /// Bodies that stood still though nothing holds them, ascending; of a whole step those that have for some steps.
     pub hanging: Vec<BodyRef>,
+    /// Bodies whose surface passes through itself or is inside out at the end, ascending ([`State::tangled`](crate::model::State)).
+    pub tangled: Vec<BodyRef>,
     pub contact: ContactReport,
     pub stages: StageTimes,
     /// Empty on the CPU.
@@ -127,6 +129,7 @@ impl StepReport {
         self.newton_iterations += next.newton_iterations;
         self.newton_residual = self.newton_residual.max(next.newton_residual);
         self.hanging.retain(|body| next.hanging.contains(body));
+        self.tangled = next.tangled;
         for (stage, ms) in next.stages.times {
             self.stages.add(stage, ms);
         }

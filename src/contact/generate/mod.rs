@@ -11,11 +11,13 @@ pub mod row_life;
 mod surface_pairs;
 mod surface_step;
 mod surfaces;
+mod tangled;
 mod touching;
 
 pub use certificate::InjectivityCertificate;
 pub use surface_step::{End, SurfaceMemory, SurfaceStep};
 pub use surfaces::Surfaces;
+pub use tangled::untangle;
 pub use touching::set_apart;
 
 use rayon::prelude::*;

@@ -230,6 +230,7 @@ fn soft_body(body: &Body, arrays: &mut Unpacker) -> Option<SoftBody> {
         collision,
         fixed: vec![false; body.nodes],
         velocities: vec![Vec3::zeros(); body.nodes],
+        displacements: vec![Vec3::zeros(); body.nodes],
         color: body.color,
         self_contact: body.self_contact,
     })

@@ -8,7 +8,7 @@ fn shares_cover_every_body() {
     let tets = crate::mesh::shapes::box_tets(Vec3::new(1.0, 1.0, 1.0), [4, 4, 4]);
     let mut builder = crate::model::ModelBuilder::default();
     for name in ["a", "b", "c"] {
-        builder.soft_body(crate::model::SoftBody::with_boundary_surface(name, Default::default(), tets.clone()));
+        builder.soft_body(crate::model::SoftBody::with_boundary_surface(name, crate::material::Material::default(), tets.clone()));
     }
     let model = builder.build().unwrap();
     for most in [64, 5, 3] {

@@ -28,6 +28,9 @@ pub fn reason_for_cpu(model: &Model, params: &Params) -> Option<String> {
     if choice.method == ContactMethod::Ica && params.method == ContactMethod::Auto {
         return Some(format!("{}: the CPU has anticipation for that, a device does not", choice.reason));
     }
+    if model.bodies.iter().any(|body| model.starts_deformed(body)) {
+        return Some("a body starts deformed, and finds back by a law that only the CPU has".into());
+    }
     if params.integration != Integration::SemiImplicit {
         return Some(format!("integration = \"{}\": the CPU has that, a device does not", params.integration.name()));
     }

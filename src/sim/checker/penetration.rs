@@ -6,7 +6,7 @@ use super::obstacles;
 use super::surfaces::{Crossing, Kind, Overlap, Surfaces};
 use crate::geometry::Shape;
 use crate::math::{Aabb, Isometry, Vec3};
-use crate::model::{Model, PairKind, State, WarmContact, WarmStart};
+use crate::model::{Model, PairKind, State, WarmContact};
 
 /// Measures how deep the bodies of a model are in one another and in its obstacles. Bodies count as the model's contact
 /// bodies do.
@@ -36,19 +36,22 @@ impl PenetrationChecker {
             first += rigid.vertices.len() as u32;
         }
         let bodies: Vec<u32> = ranges.iter().enumerate().flat_map(|(b, range)| range.clone().map(move |_| b as u32)).collect();
-        let surfaces = Surfaces::new(&vertices(model, &State::initial(model)), &triangles, &bodies, &kinds);
+        let surfaces = Surfaces::new(&vertices(model, &State::at_rest(model)), &triangles, &bodies, &kinds);
         Self { surfaces, triangles, ranges, kinds }
     }
 
     /// Deepest penetration of any two bodies, of a body by itself, and of bodies and obstacles [m].
     pub fn penetration(&self, model: &Model, state: &State) -> f64 {
-        let among_surfaces = self.surfaces.max_penetration(&vertices(model, state));
+        let among_surfaces = self.overlaps(model, state).iter().map(|overlap| overlap.depth).fold(0.0, f64::max);
         self.in_obstacles(model, state).iter().map(|found| found.depth).fold(among_surfaces, f64::max)
     }
 
-    /// Bodies that overlap, or that overlap themselves but do not so at rest.
+    /// Bodies that overlap, or that overlap themselves but do not so at rest. What tangled bodies do to themselves is
+    /// told elsewhere (`Faults::tangled_bodies`).
     pub fn overlaps(&self, model: &Model, state: &State) -> Vec<Overlap> {
-        self.surfaces.overlaps(&vertices(model, state))
+        let mut overlaps = self.surfaces.overlaps(&vertices(model, state));
+        overlaps.retain(|overlap| !is_tangled(state, overlap.bodies));
+        overlaps
     }
 
     /// Deformable bodies that cross themselves at rest: they are taken as grown together there.
@@ -63,16 +66,17 @@ impl PenetrationChecker {
         let poses: Vec<Isometry> = model.obstacles.iter().map(|o| o.pose_at(state.time)).collect();
         let of_bodies = &vertices[..model.collision.n_vertices()];
         let in_obstacles = obstacles::missed_candidates(model, of_bodies, &poses, &state.contacts, tolerance);
-        in_obstacles + self.missed_crossings(&vertices, &state.contacts, tolerance)
+        in_obstacles + self.missed_crossings(&vertices, state, tolerance)
     }
 
     /// Crossings of surfaces without a contact force near by: one between the features that cross is within their size.
-    fn missed_crossings(&self, vertices: &[Vec3], contacts: &WarmStart, tolerance: f64) -> u64 {
+    fn missed_crossings(&self, vertices: &[Vec3], state: &State, tolerance: f64) -> u64 {
         let of_surfaces = |contact: &&WarmContact| matches!(contact.pair.kind, PairKind::VertexTriangle | PairKind::EdgeEdge);
         let points: Vec<Vec3> =
-            contacts.entries.iter().filter(of_surfaces).filter_map(|contact| contact.place.map(|[point, _]| point)).collect();
+            state.contacts.entries.iter().filter(of_surfaces).filter_map(|contact| contact.place.map(|[point, _]| point)).collect();
         let is_held = |crossing: &Crossing| points.iter().any(|point| (point - crossing.point).norm() <= crossing.reach);
-        self.surfaces.crossings(vertices, tolerance).iter().filter(|crossing| !is_held(crossing)).count() as u64
+        let is_missed = |crossing: &&Crossing| !is_tangled(state, crossing.bodies) && !is_held(crossing);
+        self.surfaces.crossings(vertices, tolerance).iter().filter(is_missed).count() as u64
     }
 
     /// Depth [m, > 0] of each body in each obstacle it is in. Bodies that nothing moves may stand in obstacles.
@@ -166,6 +170,11 @@ pub struct InObstacle {
     pub obstacle: usize,
     /// [m, > 0]
     pub depth: f64,
+}
+
+/// Whether two bodies are the same one, and it may pass through itself now.
+fn is_tangled(state: &State, [a, b]: [u32; 2]) -> bool {
+    a == b && state.tangled.get(a as usize) == Some(&true)
 }
 
 /// Vertices of the collision surfaces of the deformable bodies, then of the rigid ones [m].

@@ -1,0 +1,116 @@
+//! Bodies that start scrambled, flattened and mirrored find back to their shape, of every material and with
+//! self-contact on.
+
+use super::*;
+use crate::material::MaterialModel;
+use crate::math::{Aabb, Mat3};
+use crate::scene::{BackendChoice, Scene, build};
+
+/// A cube of 162 tets.
+const CUBE: &str = r#"
+format = 1
+[simulation]
+time_step = 0.01
+gravity = [0.0, 0.0, 0.0]
+[material.solid]
+young_modulus = 1e5
+poisson_ratio = 0.3
+density = 1000.0
+stiffness_damping = 0.005
+[[body]]
+name = "cube"
+shape = { type = "box", size = [0.2, 0.2, 0.2], cells = [3, 3, 3] }
+material = "solid"
+element = "linear"
+"#;
+
+fn cube(flags: &[String]) -> Simulation {
+    let scene = Scene::from_text("cube", "cube.toml", CUBE, None, flags).unwrap();
+    Simulation::new(build(&scene).unwrap(), &Options { backend: Some(BackendChoice::Cpu), threads: Some(1), ..Options::default() }).unwrap()
+}
+
+fn flags(model: &str, start: &str, poisson_ratio: f64) -> Vec<String> {
+    vec![
+        format!("material.solid.model={model}"),
+        format!("body.cube.start={start}"),
+        format!("material.solid.poisson_ratio={poisson_ratio}"),
+    ]
+}
+
+/// Largest distance of a node from where the nearest rigid motion of the rest shape has it, as a part of the size.
+fn deviation(simulation: &mut Simulation) -> f64 {
+    let model = simulation.model().clone();
+    let x = simulation.state().unwrap().positions(&model);
+    let mean = |points: &[Vec3]| points.iter().sum::<Vec3>() / points.len() as f64;
+    let (now, rest) = (mean(&x), mean(&model.rest_positions));
+    let both = || x.iter().zip(&model.rest_positions).map(|(x, rest_x)| (x - now, rest_x - rest));
+    let svd = both().map(|(x, rest_x)| x * rest_x.transpose()).sum::<Mat3>().svd(true, true);
+    let (u, v_t) = (svd.u.unwrap(), svd.v_t.unwrap());
+    let rotation = u * Mat3::from_diagonal(&Vec3::new(1.0, 1.0, (u * v_t).determinant())) * v_t;
+    let largest = both().map(|(x, rest_x)| (x - rotation * rest_x).norm()).fold(0.0, f64::max);
+    largest / Aabb::of(&model.rest_positions).extent().max()
+}
+
+fn tangled(simulation: &mut Simulation) -> bool {
+    simulation.state().unwrap().tangled.contains(&true)
+}
+
+#[test]
+fn every_material_recovers_from_every_start() {
+    let mut wrong = vec![];
+    for model in MaterialModel::NAMES {
+        for start in ["scrambled", "flattened", "mirrored"] {
+            for poisson_ratio in [0.2, 0.45, 0.49] {
+                let mut simulation = cube(&flags(model, start, poisson_ratio));
+                simulation.set_measuring(true);
+                assert!(tangled(&mut simulation));
+                let ends = (0..300).try_for_each(|_| simulation.step().map(|_| ()));
+                let (off, tangled) = (deviation(&mut simulation), tangled(&mut simulation));
+                let inverted = simulation.report(0.0).unwrap().bodies[0].inverted_tets;
+                let penetration = simulation.tally().max_penetration;
+                if ends.is_err() || !(off < 0.01) || tangled || inverted != Some(0) || penetration != Some(0.0) {
+                    wrong.push(format!("{model}, {start}, nu {poisson_ratio}: {ends:?}, off by {off:.4}, tangled {tangled}, {inverted:?} inverted, {penetration:?}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// What holds the surfaces of others apart holds a body that starts inside out as it is.
+#[test]
+fn contact_would_hold_a_mirrored_body() {
+    let mut simulation = cube(&flags("corotational", "mirrored", 0.3));
+    let mut held = simulation.state().unwrap().clone();
+    held.tangled = vec![false];
+    simulation.stepper.set_state(&held).unwrap();
+    for _ in 0..100 {
+        let _ = simulation.step();
+    }
+    assert!(deviation(&mut simulation) > 0.1);
+}
+
+#[test]
+fn what_is_tangled_is_told_saved_and_hashed() {
+    let path = std::env::temp_dir().join(format!("pliant_tangled_{}.state", std::process::id()));
+    let flags = flags("neo_hookean", "scrambled", 0.3);
+    let mut simulation = cube(&flags);
+    for _ in 0..3 {
+        simulation.step().unwrap();
+    }
+    let faults = simulation.report(0.0).unwrap().faults;
+    assert_eq!((faults.tangled_steps, faults.tangled_bodies), (3, vec!["cube".to_owned()]));
+    simulation.save(&path).unwrap();
+    let state = simulation.state().unwrap().clone();
+    let whole = State { tangled: vec![false], ..state.clone() };
+    assert_ne!(report::state_hash(&state), report::state_hash(&whole));
+    let mut resumed = cube(&flags);
+    resumed.resume(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(*resumed.state().unwrap(), state);
+    for _ in 0..3 {
+        simulation.step().unwrap();
+        resumed.step().unwrap();
+    }
+    assert_eq!(*resumed.state().unwrap(), *simulation.state().unwrap());
+}
