@@ -6,7 +6,7 @@ use super::bench::{Bench, noise};
 use super::check::{Check, Measure, Outcome};
 use super::plot::{Axis, Plot, Style};
 use super::unmeasured::Unmeasured;
-use crate::material::{Constitutive, ConstitutiveModel, Deformation, Material, MaterialModel, Visitor};
+use crate::material::{Constitutive, Deformation, Material, MaterialModel};
 use crate::math::lanes::from_matrix;
 use crate::math::{Mat3, Quat, Vec3};
 
@@ -60,25 +60,10 @@ fn turn(k: usize) -> Mat3 {
     Quat::from_scaled_axis(noise(k + 20) * 3.0).to_rotation_matrix().into_inner()
 }
 
-struct LetsTurn;
-
-impl Visitor for LetsTurn {
-    type Output = bool;
-
-    fn visit<M: ConstitutiveModel>(self, _: M) -> bool {
-        M::LETS_TURN
-    }
-}
-
-/// Whether the matrix of a model lets an unstrained body turn.
-fn lets_turn(model: MaterialModel) -> bool {
-    Constitutive::new(&Material { model, ..Material::default() }).visit(LetsTurn)
-}
-
 /// The models whose bodies move and come to rest as they should: those whose matrix lets an unstrained body turn. One
 /// that resists is there to be compared with; it brakes spins, and creeps towards rest.
 pub fn sound_models() -> Vec<MaterialModel> {
-    MaterialModel::ALL.iter().copied().filter(|model| lets_turn(*model)).collect()
+    MaterialModel::ALL.iter().copied().filter(|model| model.lets_turn()).collect()
 }
 
 /// Largest error of the stress [Pa].
@@ -122,7 +107,7 @@ fn derivatives(bench: &mut Bench) -> Result<Outcome, Unmeasured> {
         let mut measured = vec![("stress", &stress), ("derivative of the stress", &derivative)];
         // One that resists rotation is there to be compared with.
         let at_rest: Vec<f64> = (0..CASES).map(at_rest).collect();
-        if lets_turn(*kind) {
+        if kind.lets_turn() {
             measured.push(("matrix of a step, at rest", &at_rest));
         }
         for (what, errors) in measured {
