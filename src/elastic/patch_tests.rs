@@ -1,14 +1,14 @@
 //! Every kind of element with every constitutive model.
 
 use super::*;
+use crate::body::BodyRef;
 use crate::cancel::CancelToken;
-use crate::contact::islands::Island;
 use crate::element::ElementKind;
 use crate::material::{Material, MaterialModel};
 use crate::math::{Mat3, Quat, Vec3};
 use crate::mesh::{TetMesh, shapes};
 use crate::model::{Loads, Model, ModelBuilder, Params, SoftBody, State};
-use crate::sparse::{Operator, System, Until, conjugate_gradient};
+use crate::sparse::{Operator, Segment, System, Until, conjugate_gradient};
 
 const E: f64 = 5e5;
 const DT: f64 = 0.01;
@@ -271,7 +271,7 @@ fn tip_drop(kind: ElementKind, material: Material, n: u32) -> Option<f64> {
     let loads = Loads { node_forces: weights.clone(), ..Loads::default() };
     let mut state = displaced(&model, |x| *x);
     let (mut work, mut x) = (Default::default(), vec![Vec3::zeros(); model.n_unknowns()]);
-    let segments = Island::whole(&model).segments;
+    let segments = [Segment { body: BodyRef::Deformable(0), unknowns: 0..model.n_nodes(), start: 0 }];
     for _ in 0..200 {
         let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &loads, second_order: &[] };
         let (found, rotations) = elements(&model, &state, params.time_step);
