@@ -45,7 +45,7 @@ use crate::sim::{SaveError, SessionError, SimulationError};
     after_help = "Without a command the window opens. SCENE is a scene file, a mesh (OBJ, OFF, PLY, STL, glTF, Gmsh, VTK, TetGen, MEDIT) or a scene of the gallery: \
                   gallery, bunny, armadillo, cantilever, incline, attached, spin; or an experiment with contact and materials: throw, rings, rings_stiff, \
                   pyramid, bunnies, bearing, cubes, wedge, strings, mixed, rigid_stack, rigid_house_of_cards, armadillo_cylinders, squeeze, \
-                  stretch, twist, inversion."
+                  stretch, twist, inversion, dent, creases."
 )]
 struct Cli {
     #[command(subcommand)]

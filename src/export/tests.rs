@@ -16,7 +16,6 @@ backend = "cpu"
 [material.soft]
 young_modulus = 2e4
 [material.hard]
-young_modulus = 1e5
 [[body]]
 name = "ball"
 shape = { type = "sphere", radius = 0.1, resolution = 4 }

@@ -22,8 +22,6 @@ time_step = 0.01
 friction = 0.4
 [material.soft]
 young_modulus = 5e4
-poisson_ratio = 0.3
-density = 1000
 [[body]]
 name = "floor"
 kind = "static"
@@ -47,8 +45,6 @@ const BAR: &str = r#"
 format = 1
 [material.soft]
 young_modulus = 5e4
-poisson_ratio = 0.3
-density = 1000
 [[body]]
 name = "bar"
 material = "soft"
