@@ -36,6 +36,9 @@ pub struct Plasticity {
     pub max_strain: f64,
 }
 
+/// Part by which roundings may lengthen a strain on its way through the rows that keep it.
+const ROUNDING: f64 = 1e-13;
+
 /// Rows of four numbers that a plastic element remembers: U_p^-1 - I by its diagonal and by its entries (1, 2), (0, 2),
 /// (0, 1). All zero where nothing has flowed.
 pub const PLASTIC_ROWS: usize = 2;
@@ -130,7 +133,7 @@ impl Plasticity {
         let mut strains = strains.add_scalar(-strains.mean());
         let norm = strains.norm();
         if norm > self.max_strain {
-            strains *= self.max_strain / norm;
+            strains *= self.max_strain * (1.0 - ROUNDING) / norm;
         }
         let change = eigen.eigenvectors * Mat3::from_diagonal(&strains.map(|strain| (-strain).exp_m1())) * eigen.eigenvectors.transpose();
         Some(PlasticRows::of_change(&change))

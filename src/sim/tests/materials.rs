@@ -44,7 +44,7 @@ fn a_bar_sags_as_its_present_material_lets_it() {
 /// A change that is taken back before a step leaves nothing behind, and one that is not makes another run.
 #[test]
 fn a_change_is_undone_by_the_material_from_before() {
-    for &(backend, text) in CASES {
+    for &(backend, text) in CASES.iter().filter(|(_, text)| [LANDING, BAR].contains(text)) {
         let [mut plain, mut undone, mut changed] = [(); 3].map(|()| simulation(backend, text, &[]));
         for simulation in [&mut plain, &mut undone, &mut changed] {
             steps(simulation, 3);
