@@ -28,7 +28,8 @@ fuzz_target!(|data: &[u8]| {
     }
     let _ = examine(&surface.into()).to_string();
     let tets = TetMesh { positions, tets: corners.as_chunks::<4>().0.to_vec() };
-    let _ = examine(&MeshFile { data: MeshData::Tets(tets.clone()), middles: Default::default(), tags: Default::default(), notes: vec![] }).to_string();
+    let _ = examine(&MeshFile { data: MeshData::Tets(tets.clone()), middles: Default::default(), tags: Default::default(), notes: vec![] })
+        .to_string();
     let mended = mend_tets(tets);
     assert!(mended.tets.is_empty() || mended.check().is_ok());
 });
