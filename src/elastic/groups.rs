@@ -77,7 +77,7 @@ impl TetGroups {
             Arch::new().dispatch(SideBySide { rows: &rows, group });
         }
         let runs = runs(tets, materials, &[]);
-        Self { groups, stretches: vec![0..runs.len()], runs, n_tets: tets.len(), patches: None }
+        Self { groups, stretches: std::iter::once(0..runs.len()).collect(), runs, n_tets: tets.len(), patches: None }
     }
 
     /// Of all bodies of a model.
@@ -89,7 +89,7 @@ impl TetGroups {
     pub fn of_tangled(model: &Model, tangled: &[bool]) -> Self {
         let mut all = Self::new(&model.tets, &model.materials);
         all.runs = runs(&model.tets, &model.materials, tangled);
-        all.stretches = vec![0..all.runs.len()];
+        all.stretches = std::iter::once(0..all.runs.len()).collect();
         if model.n_patch_corners() == 0 {
             return all;
         }
@@ -153,7 +153,7 @@ impl TetGroups {
 fn recovering<const N: usize, const P: usize>(patches: &[Patch<N, P>], model: &Model, tangled: &[bool]) -> Vec<Patch<N, P>> {
     let is_tangled = |patch: &Patch<N, P>| tangled.get(model.tets[patch.tets[0] as usize].body as usize) == Some(&true);
     let shift = |patch: &Patch<N, P>| if is_tangled(patch) { model.materials.len() as u32 } else { 0 };
-    patches.iter().map(|patch| Patch { material: patch.material + shift(patch), ..patch.clone() }).collect()
+    patches.iter().map(|patch| Patch { material: patch.material + shift(patch), ..*patch }).collect()
 }
 
 fn runs(tets: &[Tet], materials: &[Material], tangled: &[bool]) -> Vec<Run> {

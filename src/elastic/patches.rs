@@ -331,6 +331,9 @@ struct Point<S: Simd, K: Copy, D: Copy> {
     volume: Lanes<S>,
 }
 
+/// The points of the elements of a register, once they are known.
+type Points<S, M, const P: usize> = [Option<Point<S, <M as ConstitutiveModel>::Kinematics<S>, <M as ConstitutiveModel>::Moduli<S>>>; P];
+
 #[inline(always)]
 fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
     simd: S,
@@ -345,7 +348,7 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
     let changes = inputs.iterate.map_or([[zero; 3]; N], |iterate| of.vectors(simd, iterate.changes));
     let (beta, step) = (reach + -inputs.dt, Lanes::splat(simd, -inputs.dt));
     let (mut volume, mut change, mut change_rate) = (zero, zero, zero);
-    let mut points: [Option<Point<S, M::Kinematics<S>, M::Moduli<S>>>; P] = [None; P];
+    let mut points: Points<S, M, P> = [None; P];
     for p in 0..P {
         let gradients = of.gradients(simd, p);
         let gradient = Patch::<N, P>::gradient(&gradients, &displacements);

@@ -227,7 +227,7 @@ impl Grading {
 /// Sums over the contacts, in rings of some width [m].
 fn measure(state: &State, width: f64) -> Pressed {
     let (mut force, mut moment) = (0.0, 0.0);
-    let mut rings = vec![0.0; 16];
+    let mut rings = [0.0; 16];
     for contact in &state.contacts.entries {
         let Some([place, normal]) = contact.place else { continue };
         let (upwards, distance) = (contact.normal_force * normal.y.abs(), place.xz().norm());

@@ -71,7 +71,7 @@ fn a_flowed_element_is_one_of_another_rest_shape() {
         let [a, b] = [strain_energy(&one, &state), strain_energy(&other, &of_other)];
         assert!((a - b).abs() < 1e-9 * b, "{model:?}: {a} {b}");
         let [a, b] = [(&one, &state), (&other, &of_other)]
-            .map(|(model, state)| cauchy_stresses(&model, &state.displacements, &state.rotations[1..])[0].unwrap());
+            .map(|(model, state)| cauchy_stresses(model, &state.displacements, &state.rotations[1..])[0].unwrap());
         assert!((a - b).norm() < 1e-9 * b.norm(), "{model:?}: {a} {b}");
         // The shape matters.
         let forgotten = elements(&one, &moving(&one, &positions(), Some(PlasticRows::default())), 0.01).0;
