@@ -149,6 +149,6 @@ mod tests {
         verifier.start(None).unwrap();
         verifier.cancel();
         let board = wait(&verifier);
-        assert!(board.rows[place("hertz")].is_none() && board.running.is_none());
+        assert!(board.rows[place("cpu_gpu")].is_none() && board.running.is_none());
     }
 }

@@ -245,7 +245,7 @@ fn diagonal<S: Simd>(d: &Vector<S>) -> Matrix<S> {
     [[d[0], zero, zero], [zero, d[1], zero], [zero, zero, d[2]]]
 }
 
-/// `dJ/ds`: products of two stretches.
+/// The derivatives of J by the stretches: products of two of them.
 #[inline(always)]
 pub(super) fn cofactors<S: Simd>(s: &Vector<S>) -> Vector<S> {
     [s[1] * s[2], s[2] * s[0], s[0] * s[1]]

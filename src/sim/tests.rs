@@ -58,7 +58,7 @@ const CLAY: &str = r#"
 format = 1
 [simulation]
 time_step = 0.01
-[material.clay]
+[material.soft]
 model = "neo_hookean"
 young_modulus = 5e4
 poisson_ratio = 0.3
@@ -70,7 +70,7 @@ kind = "static"
 shape = { type = "plane" }
 [[body]]
 name = "cube"
-material = "clay"
+material = "soft"
 shape = { type = "box", size = [0.1, 0.1, 0.1], cells = [3, 3, 3] }
 position = [0.0, 0.0502, 0.0]
 velocity = [0.5, -1.0, 0.0]
@@ -299,7 +299,7 @@ fn a_session_repeats_a_run_bit_for_bit() {
         assert!(first.apply(&Command::ReleaseGrab { id: 9 }).is_err());
         first.session("test".into(), vec![]).unwrap().write(&file.0).unwrap();
         let session = Session::read(&file.0).unwrap();
-        assert_eq!((session.n_steps(), session.commands.len()), (7, 11), "{:?}", session.commands);
+        assert_eq!((session.n_steps(), session.commands.len()), (7, 12), "{:?}", session.commands);
         let mut second = simulation(backend, text, &[]);
         session.check_start(&second).unwrap();
         for step in 0..session.n_steps() {

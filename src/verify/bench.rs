@@ -7,7 +7,7 @@ use crate::cancel::CancelToken;
 use crate::material::{Material, MaterialModel};
 use crate::math::{Mat3, Vec3};
 use crate::mesh::{TetMesh, shapes};
-use crate::model::{Model, ModelBuilder, Obstacle, Params, SoftBody, State};
+use crate::model::{Model, ModelBuilder, Params, SoftBody, State};
 use crate::scene::{self, BackendChoice, Built, Force, Scene};
 use crate::sim::{Options, Simulation};
 
@@ -103,16 +103,8 @@ impl Bench<'_> {
 
 /// A model of one deformable body that does not meet itself.
 pub fn alone(body: SoftBody) -> Result<Model, Unmeasured> {
-    with_obstacles(SoftBody { self_contact: false, ..body }, vec![])
-}
-
-/// A model of one deformable body and what it may meet.
-pub fn with_obstacles(body: SoftBody, obstacles: Vec<Obstacle>) -> Result<Model, Unmeasured> {
     let mut builder = ModelBuilder::default();
-    builder.soft_body(body);
-    for obstacle in obstacles {
-        builder.obstacle(obstacle);
-    }
+    builder.soft_body(SoftBody { self_contact: false, ..body });
     Ok(builder.build()?)
 }
 

@@ -44,7 +44,6 @@ pub const CHECKS: &[Check] = &[
     motion::ANGULAR_MOMENTUM,
     motion::ENERGY,
     contact::STICK_SLIP,
-    contact::HERTZ,
     derivatives::DERIVATIVES,
     backends::CPU_GPU,
 ];

@@ -41,7 +41,7 @@ fn every_check_passes_and_has_its_picture() {
 fn bad_arguments_are_told_before_anything_runs() {
     let folder = folder("bad");
     for (arguments, part) in [
-        (&["--only", "hertx"][..], "did you mean \"hertz\"?"),
+        (&["--only", "torsoin"][..], "did you mean \"torsion\"?"),
         (&["--only", "bending"], "patch"),
         (&["--backend", "tpu"], "tpu"),
         (&["--only", "shear", "--json", "missing/report.json"], "missing"),

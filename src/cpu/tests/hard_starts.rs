@@ -108,7 +108,7 @@ impl Case {
             outcome.largest = outcome.largest.max(energy(&model, state) / start);
             let momentum: Vec3 = state.velocities.iter().zip(&model.node_masses).map(|(v, m)| v * *m).sum();
             fastest = state.velocities.iter().map(Vec3::norm).fold(fastest, f64::max);
-            outcome.momentum = outcome.momentum.max(momentum.norm() / (model.bodies[0].mass * fastest));
+            outcome.momentum = outcome.momentum.max(momentum.norm() / (model.bodies[0].mass * f64::max(fastest, NO_MOTION)));
         }
         let state = stepper.state().expect("on the host");
         let volume = model.bodies[0].volume * material.lame().mu;
@@ -125,6 +125,9 @@ impl Case {
         outcome
     }
 }
+
+/// What moves slower than this [m/s] does not move: a mirror image without energy has roundings only.
+const NO_MOTION: f64 = 1e-9;
 
 /// A step, or its halves; false if that fails, too.
 fn advance(stepper: &mut ImplicitStepper<CpuBackend>, params: &Params, halvings: u32, outcome: &mut Outcome) -> bool {
