@@ -232,8 +232,8 @@ fn odd_meshes_land_and_rest() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The acceptance of the energy guard: of 54 starts of each model none ends with what is not finite, and none ever has more
-/// energy than at its start.
+/// The acceptance of the energy guard: of 54 starts of each model none ends with what is not finite, and none ever has
+/// more energy than at its start.
 #[test]
 fn no_hard_start_of_any_material_gains_energy() {
     let rows: Vec<hard_starts::Row> = material::MaterialModel::ALL

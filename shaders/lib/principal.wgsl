@@ -1,6 +1,6 @@
 // Isotropic materials by their principal stretches: singular vectors, and the tangent in their frame. Formulas and
-// sources: `math::singular`, `material::principal`. Strains e = s - 1 stand for stretches: in f32 small strains would be
-// lost in them.
+// sources: `math::singular`, `material::principal`. Strains e = s - 1 stand for stretches: in f32 small strains would
+// be lost in them.
 #import lib/general_tangent.wgsl
 
 // F = U diag(1 + e) V^T with rotations U, V; 1 + e.z bears the sign of det F.

@@ -35,10 +35,12 @@ pub type CornerForces = [[f64; 4]; Tet4::NODES];
 /// The parts of (dt^2 + dt beta) K of all elements. The block of an edge is the sum of both.
 #[derive(Clone, Debug, Default)]
 pub struct Tangents<T> {
-    /// Vectors of elements with a warped or mixed tangent; zero in other elements, empty where all tangents are general.
+    /// Vectors of elements with a warped or mixed tangent; zero in other elements, empty where all tangents are
+    /// general.
     pub gradients: Vec<CornerGradients<T>>,
     /// sqrt(lambda V (dt^2 + dt beta)) C g_c for each corner of elements with a mixed tangent, whose block of corners
-    /// (i, j) is a_j a_i^T + (a_i.a_j) I + c_i c_j^T; zero in other elements, empty where no element has such a tangent.
+    /// (i, j) is a_j a_i^T + (a_i.a_j) I + c_i c_j^T; zero in other elements, empty where no element has such a
+    /// tangent.
     pub volume_gradients: Vec<CornerGradients<T>>,
     /// Blocks of elements with a general tangent, zero in other elements; empty where no element has such a tangent.
     pub edges: Vec<EdgeTangents<T>>,

@@ -306,8 +306,8 @@ fn tip_drop(kind: ElementKind, material: Material, n: u32) -> Option<f64> {
 }
 
 /// The table of `materials-study.md` 3, to its last digit: 810 tets of four nodes alone and by cells, 240 and 810 tets
-/// of ten. What they converge to is .5648 (corotational) and .5693 (neo-Hookean) at a ratio of Poisson of .45, .5618 and
-/// .5668 at .49.
+/// of ten. What they converge to is .5648 (corotational) and .5693 (neo-Hookean) at a ratio of Poisson of .45, .5618
+/// and .5668 at .49.
 #[test]
 fn cantilevers_of_the_study() {
     use ElementKind::{Averaged, Linear, Quadratic};
@@ -343,8 +343,8 @@ fn embedded_points_follow_affine_motions() {
     assert!(off < 1e-14, "{off:e}");
 }
 
-/// What elements gain on a way is the difference of their energies, and its slope is minus their forces: of every model and
-/// kind, where frames follow.
+/// What elements gain on a way is the difference of their energies, and its slope is minus their forces: of every model
+/// and kind, where frames follow.
 #[test]
 fn gains_on_a_way_are_differences_of_energies_and_have_the_forces_for_slope() {
     for (kind, material_model) in kinds_and_models() {

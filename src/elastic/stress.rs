@@ -23,8 +23,8 @@ pub fn deformation_gradient(tet: &Tet, displacements: &[Vec3]) -> Mat3 {
     gradient(tet, displacements) + Mat3::identity()
 }
 
-/// Strain energy of all elements [J]. The frame of each point is that of the rotation nearest to F, so that the energy is
-/// a function of positions and what materials remember.
+/// Strain energy of all elements [J]. The frame of each point is that of the rotation nearest to F, so that the energy
+/// is a function of positions and what materials remember.
 pub fn strain_energy(model: &Model, state: &State) -> f64 {
     let constitutive: Vec<Constitutive> = model.materials.iter().map(Constitutive::new).collect();
     let limits: Vec<Option<StretchLimit>> = model.materials.iter().map(limit).collect();

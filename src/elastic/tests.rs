@@ -247,8 +247,8 @@ fn a_general_tangent_and_a_state_are_kept() {
     }
 }
 
-/// However an element keeps its tangent, an edge gathers the differential of its model, beside elements that keep theirs
-/// otherwise.
+/// However an element keeps its tangent, an edge gathers the differential of its model, beside elements that keep
+/// theirs otherwise.
 #[test]
 fn edges_gather_the_differential_of_every_model() {
     for (k, model) in MaterialModel::ALL.iter().enumerate() {

@@ -10,8 +10,8 @@ use pulp::Simd;
 
 use crate::math::lanes::{Lanes, Matrix, Vector};
 
-/// A finite element, for as many of a kind as the processor takes side by side: [`Tet4`], and the [`Patch`]es of several
-/// tets.
+/// A finite element, for as many of a kind as the processor takes side by side: [`Tet4`], and the [`Patch`]es of
+/// several tets.
 ///
 /// The integral of an energy or force over an element is a sum over its quadrature points, each with its shape
 /// gradients and its part of the volume; the element passes, the encodings of nodes and edges below (and by

@@ -10,8 +10,8 @@ use crate::math::lanes::{Lanes, Matrix, Vector};
 
 pub type CorotationalProjected = Principal<CorotationalEnergy>;
 
-/// `Psi = mu |s - 1|^2 + lambda/2 (sum (s - 1))^2`: the energy of [`super::Corotational`] with the rotation nearest to F,
-/// whose tangent knows that the rotation turns with F (`elasticity.md` 3.1, E).
+/// `Psi = mu |s - 1|^2 + lambda/2 (sum (s - 1))^2`: the energy of [`super::Corotational`] with the rotation nearest to
+/// F, whose tangent knows that the rotation turns with F (`elasticity.md` 3.1, E).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CorotationalEnergy {
     lame: Lame,

@@ -38,7 +38,8 @@ pub struct Material {
     pub poisson_ratio: f64,
     /// Mass density at rest [kg/m^3], > 0.
     pub density: f64,
-    /// Part of the shear modulus that belongs to the second invariant, of [`MaterialModel::MooneyRivlin`] [-], in [0, 0.5).
+    /// Part of the shear modulus that belongs to the second invariant, of [`MaterialModel::MooneyRivlin`] [-], in [0,
+    /// 0.5).
     pub mooney_share: f64,
     /// Rayleigh damping proportional to mass, alpha [1/s], >= 0.
     pub mass_damping: f64,

@@ -25,7 +25,8 @@ use crate::math::{Mat3, Vec3};
 /// second order of the strains: U then changes by exp(-a d) exactly, an overstress decays to the yield surface and
 /// never below, and det U_p = 1 as tr d = 0. Where that would raise the elastic energy the element keeps its shape:
 /// at the maximum when it is strained in another direction, and where a model stiffens under less shear (corotational,
-/// crushed: to half of its volume at nu = .3, by a fifth of it at .45). An element without volume or turned inside out does not flow.
+/// crushed: to half of its volume at nu = .3, by a fifth of it at .45). An element without volume or turned inside out
+/// does not flow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plasticity {
     /// |dev ln U| up to which nothing flows [-], > 0.

@@ -25,8 +25,8 @@ impl StretchLimits {
     }
 }
 
-/// Stiffness beyond the limits as a part of Young's modulus. A body that hangs on itself then exceeds them by a tenth of
-/// the strain that would have carried it; more costs more iterations, since the rest pose does not know of it.
+/// Stiffness beyond the limits as a part of Young's modulus. A body that hangs on itself then exceeds them by a tenth
+/// of the strain that would have carried it; more costs more iterations, since the rest pose does not know of it.
 const STIFFNESS: f64 = 10.0;
 
 /// `Psi = k/2 sum_i (s_i - q_i)^2`, q the principal stretches cut to the limits (`elasticity.md` 8, with `k = 2 mu'`).

@@ -24,8 +24,8 @@ pub struct Singular<S: Simd> {
 }
 
 impl<S: Simd> Singular<S> {
-    /// By one-sided rotations [Hestenes 1958]: columns of F V are turned until they stand at right angles, so that small
-    /// values are as exact as large ones.
+    /// By one-sided rotations [Hestenes 1958]: columns of F V are turned until they stand at right angles, so that
+    /// small values are as exact as large ones.
     #[inline(always)]
     pub fn of(f: &Matrix<S>) -> Self {
         let zero = f[0][0] * 0.0;

@@ -89,8 +89,8 @@ pub struct Model {
     pub edge_patches: Lists,
     /// For each node, the tet corners that stand on it ([`Element::corner_item`]).
     pub node_corners: Lists,
-    /// For each node, the corners of cells and tets of ten nodes ([`Model::first_corner_of_tets10`]); no lists where there
-    /// are no such elements.
+    /// For each node, the corners of cells and tets of ten nodes ([`Model::first_corner_of_tets10`]); no lists where
+    /// there are no such elements.
     pub node_patches: Lists,
 }
 
@@ -120,7 +120,8 @@ pub struct Body {
     pub mass: f64,
     /// Rest volume [m^3].
     pub volume: f64,
-    /// Rayleigh damping proportional to mass [1/s]: the mean over its tets by mass, as drag acts on the body as a whole.
+    /// Rayleigh damping proportional to mass [1/s]: the mean over its tets by mass, as drag acts on the body as a
+    /// whole.
     pub mass_damping: f64,
     /// Colour to draw it with, linear RGB, if the scene says.
     pub color: Option<[f32; 3]>,

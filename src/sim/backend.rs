@@ -97,8 +97,8 @@ pub fn with_device(options: &Options) -> Result<Options, DeviceError> {
     Ok(Options { device: Some(device::open(options)?), ..options.clone() })
 }
 
-/// The backend for a run of small scenes, none of which says whether a device pays: the device if it is asked for, or if
-/// there is a hardware adapter and nothing is asked for. Returns the options that name it, with the device open, and
+/// The backend for a run of small scenes, none of which says whether a device pays: the device if it is asked for, or
+/// if there is a hardware adapter and nothing is asked for. Returns the options that name it, with the device open, and
 /// the reason.
 ///
 /// # Errors

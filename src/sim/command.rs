@@ -34,8 +34,8 @@ pub enum Command {
     SetTimeStep(f64),
     /// Work that a step may do [ms], 0 for as much as it takes: `Params::max_step_ms`.
     SetMaxStepMs(f64),
-    /// Gives the material of this name (`Model::named_materials`) other numbers or another model, in all that is made of
-    /// it. The state stays; the same command with the material from before takes it back.
+    /// Gives the material of this name (`Model::named_materials`) other numbers or another model, in all that is made
+    /// of it. The state stays; the same command with the material from before takes it back.
     SetMaterial(NamedMaterial),
     SetIntegration(Integration),
     /// Back to the start; parameters stay.

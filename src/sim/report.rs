@@ -424,9 +424,9 @@ fn names(model: &Model, bodies: &[BodyRef]) -> Vec<String> {
     bodies.iter().map(|body| model.body_name(*body).to_owned()).collect()
 }
 
-/// Hash of all displacements and velocities, those of the last step of second order and what is tangled too, bit by bit: FNV-1a [Fowler, Noll & Vo 1991] on 64-bit words, with the high
-/// half folded down so that every bit counts. Rest positions are constant, so other positions have another hash as
-/// well.
+/// Hash of all displacements and velocities, those of the last step of second order and what is tangled too, bit by
+/// bit: FNV-1a [Fowler, Noll & Vo 1991] on 64-bit words, with the high half folded down so that every bit counts. Rest
+/// positions are constant, so other positions have another hash as well.
 pub fn state_hash(state: &State) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let of_rigid = |r: &RigidState| [r.pose.translation.vector, r.pose.rotation.imag(), r.velocity, r.angular_velocity];

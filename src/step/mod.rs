@@ -127,8 +127,8 @@ pub trait Backend: Send {
     fn offers_integration(&self, integration: Integration) -> bool {
         integration == Integration::SemiImplicit
     }
-    /// Elements and right-hand side at another iterate of the step that was begun ([`StepInputs::iterate`]); of a backend
-    /// that offers Newton's method.
+    /// Elements and right-hand side at another iterate of the step that was begun ([`StepInputs::iterate`]); of a
+    /// backend that offers Newton's method.
     fn linearise(&mut self, step: &StepInputs, _report: &mut StepReport) -> Result<(), StepError> {
         Err(StepError::NoIntegration { integration: step.params.integration.name(), step: step.loads.step })
     }

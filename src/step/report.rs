@@ -46,7 +46,8 @@ pub struct StepReport {
     pub energy_halvings: u32,
     /// Bodies that stood still though nothing holds them, ascending; of a whole step those that have for some steps.
     pub hanging: Vec<BodyRef>,
-    /// Bodies whose surface passes through itself or is inside out at the end, ascending ([`State::tangled`](crate::model::State)).
+    /// Bodies whose surface passes through itself or is inside out at the end, ascending
+    /// ([`State::tangled`](crate::model::State)).
     pub tangled: Vec<BodyRef>,
     pub contact: ContactReport,
     pub stages: StageTimes,

@@ -20,8 +20,8 @@ const BOX: Vec3 = Vec3::new(0.3, 0.2, 0.25);
 const CELLS: [u32; 3] = [4, 3, 3];
 /// Steps to rest.
 const SETTLING: u32 = 40;
-/// Part of the largest displacement that the patch test may be off by: the steps to rest leave up to 3e-8 of it with the
-/// tangents that differ most from the derivative (`neo_hookean`, `mooney_rivlin`).
+/// Part of the largest displacement that the patch test may be off by: the steps to rest leave up to 3e-8 of it with
+/// the tangents that differ most from the derivative (`neo_hookean`, `mooney_rivlin`).
 const PATCH_BOUND: f64 = 1e-7;
 const SETUP: &str =
     "a box of 0.3 x 0.2 x 0.25 m, 80 nodes, 216 tets, inner nodes moved about by up to a fifth of a cell; E = 0.5 MPa, nu = 0.3";

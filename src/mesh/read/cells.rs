@@ -74,8 +74,8 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// Adds a cell by its nodes in the order of VTK, corners first. Of tets the middles of edges are kept if they are ten
-    /// nodes; all others are left out. The caller sees to it that there are enough nodes.
+    /// Adds a cell by its nodes in the order of VTK, corners first. Of tets the middles of edges are kept if they are
+    /// ten nodes; all others are left out. The caller sees to it that there are enough nodes.
     pub fn add(&mut self, shape: Shape, nodes: &[u32]) {
         let corners = &nodes[..shape.corners()];
         match (shape, nodes) {

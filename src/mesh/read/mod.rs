@@ -1,6 +1,6 @@
 //! Readers of mesh files: surfaces from OBJ, OFF, PLY, STL and glTF, tets from Gmsh, VTK, TetGen and MEDIT files (which
-//! may hold surfaces too). Everything but positions, cells, tags of tets, texture coordinates and normals is ignored. No
-//! count in a file is believed: a reader reserves no memory that the bytes of the file do not fill.
+//! may hold surfaces too). Everything but positions, cells, tags of tets, texture coordinates and normals is ignored.
+//! No count in a file is believed: a reader reserves no memory that the bytes of the file do not fill.
 
 mod cells;
 mod cursor;

@@ -222,7 +222,8 @@ impl Storage {
         Ok(())
     }
 
-    /// The tags of the cells, if an array has them. An array that cannot be read is as none: tags are not worth an error.
+    /// The tags of the cells, if an array has them. An array that cannot be read is as none: tags are not worth an
+    /// error.
     fn tags(&mut self, source: Source, piece: &Piece, n_cells: usize) -> Vec<f64> {
         let is_whole = |array: &Array| array.components.is_none_or(|n| n == 1) && (array.kind.contains("Int"));
         let place = tag_array(piece.cell_data.iter().map(|array| (array.name.as_str(), is_whole(array))));

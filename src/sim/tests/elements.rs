@@ -110,8 +110,8 @@ fn blocks_multiplied(poisson_ratio: f64, element: &str, cells: &str) -> f64 {
     f64::from(iterations) * blocks as f64
 }
 
-/// 810 quadratic tets, which are right within 0.6 %, are at most 1.3 times the work of 10,290 linear ones, which are 12 %
-/// and more off; 240 of them, right within 2 %, 0.6 times (`materials-study.md` 3).
+/// 810 quadratic tets, which are right within 0.6 %, are at most 1.3 times the work of 10,290 linear ones, which are 12
+/// % and more off; 240 of them, right within 2 %, 0.6 times (`materials-study.md` 3).
 #[test]
 fn right_answers_cost_about_as_much_as_wrong_ones() {
     for poisson_ratio in [0.45, 0.49] {
