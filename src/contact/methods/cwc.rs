@@ -171,6 +171,14 @@ impl RowSolver for Cwc {
         }
         let before = self.failures;
         solved.settled = self.iterate(problem, rows, dv, accuracy, &mut solved);
+        if rows.is_empty() && !solved.settled && !solved.exhausted {
+            // The factor of the rest pose says nothing of a pose that is far from it (a mirror image): without it.
+            let alone = problem.solve_elastic(dv, &mut self.cg);
+            solved.iterations += alone.iterations;
+            (solved.settled, solved.residual) = (alone.converged, alone.residual);
+            problem.residual(rows, &[], dv, &mut self.residual);
+            keep_momentum(problem.blocks, &self.residual, dv);
+        }
         solved.failures = self.failures - before;
         solved.solves = self.blocks.iter_mut().map(|block| std::mem::take(&mut block.solves)).sum();
         solved
