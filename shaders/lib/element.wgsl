@@ -48,15 +48,15 @@ fn element_is_point(t: u32) -> bool {
 }
 
 // G and its rates.
-struct Motion {
+struct ElementMotion {
     gradient: mat3x3f,
     rates: mat3x3f,
 }
 
 // How tet `t` moves; from the shape to which it would return, where that has flowed.
-fn element_motion(t: u32) -> Motion {
+fn element_motion(t: u32) -> ElementMotion {
     if element_is_point(t) {
-        return Motion(point_gradient(t, 0u), point_gradient(t, 1u));
+        return ElementMotion(point_gradient(t, 0u), point_gradient(t, 1u));
     }
     let tet = tets[t];
     let n = tet.nodes;
@@ -76,7 +76,7 @@ fn element_motion(t: u32) -> Motion {
         let beside = rotations[tet.plastic_row + 1u];
         g += mat3x3f(along.x, beside.z, beside.y, beside.z, along.y, beside.x, beside.y, beside.x, along.z);
     }
-    return Motion(g, rates);
+    return ElementMotion(g, rates);
 }
 
 // The deformation of tet `t`; its rotation is followed from where it was in the last step.

@@ -15,7 +15,7 @@ struct PrincipalModuli {
 }
 
 // A material without its energy of volume changes, at a point.
-struct Point {
+struct QuadraturePoint {
     stress: mat3x3f, // as predicted, times the volume [J]
     u: mat3x3f,
     v: mat3x3f,
@@ -40,7 +40,7 @@ fn point_gradient(t: u32, part: u32) -> mat3x3f {
     return mat3x3f(edge_tangents[k].xyz, edge_tangents[k + 1u].xyz, edge_tangents[k + 2u].xyz);
 }
 
-fn point_store(t: u32, p: Point) {
+fn point_store(t: u32, p: QuadraturePoint) {
     let k = point_place(t);
     let along = p.moduli.along;
     let diagonal = vec3f(along[0].x, along[1].y, along[2].z);
@@ -54,7 +54,7 @@ fn point_store(t: u32, p: Point) {
     edge_tangents[k + 12u] = vec4f(p.change, p.change_rate, 0.0, 0.0);
 }
 
-fn point_load(t: u32) -> Point {
+fn point_load(t: u32) -> QuadraturePoint {
     let k = point_place(t);
     let along = mat3x3f(
         edge_tangents[k].w, edge_tangents[k + 9u].w, edge_tangents[k + 10u].w,
@@ -63,7 +63,7 @@ fn point_load(t: u32) -> Point {
     );
     let even = vec3f(edge_tangents[k + 3u].w, edge_tangents[k + 4u].w, edge_tangents[k + 5u].w);
     let odd = vec3f(edge_tangents[k + 6u].w, edge_tangents[k + 7u].w, edge_tangents[k + 8u].w);
-    return Point(
+    return QuadraturePoint(
         mat3x3f(edge_tangents[k].xyz, edge_tangents[k + 1u].xyz, edge_tangents[k + 2u].xyz),
         mat3x3f(edge_tangents[k + 3u].xyz, edge_tangents[k + 4u].xyz, edge_tangents[k + 5u].xyz),
         mat3x3f(edge_tangents[k + 6u].xyz, edge_tangents[k + 7u].xyz, edge_tangents[k + 8u].xyz),
@@ -76,7 +76,7 @@ fn point_load(t: u32) -> Point {
 
 // The block of two nodes with the shape gradients a and b: column c is dP[e_c b^T] a. Twin:
 // `material::Principal::block`.
-fn point_block(p: Point, a: vec3f, b: vec3f) -> mat3x3f {
+fn point_block(p: QuadraturePoint, a: vec3f, b: vec3f) -> mat3x3f {
     let x = transpose(p.v) * a;
     let y = transpose(p.v) * b;
     var block = mat3x3f(p.moduli.along[0] * x * y.x, p.moduli.along[1] * x * y.y, p.moduli.along[2] * x * y.z);

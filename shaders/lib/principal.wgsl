@@ -191,7 +191,7 @@ fn principal_element(t: u32, at: Deformation, frame: Principal, p: vec3f, hessia
     let predicted = principal_predicted(frame, moduli, p, at.rates, element_reach(t));
     if element_is_point(t) {
         let swelling = u * principal_diagonal(theta.slopes) * transpose(v);
-        point_store(t, Point(predicted, u, v, moduli, theta.value, mat3_dot(swelling, at.rates), swelling));
+        point_store(t, QuadraturePoint(predicted, u, v, moduli, theta.value, mat3_dot(swelling, at.rates), swelling));
         return;
     }
     element_scatter(t, -1.0 * predicted);

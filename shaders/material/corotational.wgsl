@@ -19,7 +19,7 @@ fn corotational(@builtin(global_invocation_id) id: vec3u) {
     if element_is_point(t) {
         let change = mat3_trace(at.gradient + transpose(d) * at.gradient + transpose(d));
         let moduli = point_warped(tets[t].g1.w);
-        point_store(t, Point(-1.0 * (r * stress), r, mat3_diagonal(1.0), moduli, change, mat3_dot(r, at.rates), r));
+        point_store(t, QuadraturePoint(-1.0 * (r * stress), r, mat3_diagonal(1.0), moduli, change, mat3_dot(r, at.rates), r));
         return;
     }
     element_scatter(t, r * stress);

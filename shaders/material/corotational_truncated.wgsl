@@ -22,7 +22,7 @@ fn corotational_truncated(@builtin(global_invocation_id) id: vec3u) {
         let change = mat3_trace(at.gradient + transpose(d) * at.gradient + transpose(d));
         let moduli = PrincipalModuli(mat3_diagonal(2.0 * mu), vec3f(2.0 * mu), vec3f(2.0 * mu));
         let one = mat3_diagonal(1.0);
-        point_store(t, Point(-1.0 * (r * stress), one, one, moduli, change, mat3_dot(r, at.rates), r));
+        point_store(t, QuadraturePoint(-1.0 * (r * stress), one, one, moduli, change, mat3_dot(r, at.rates), r));
         return;
     }
     element_scatter(t, r * stress);

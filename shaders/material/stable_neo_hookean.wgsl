@@ -21,7 +21,7 @@ fn stable_neo_hookean(@builtin(global_invocation_id) id: vec3u) {
     let predicted = stress + element_reach(t) * mixed_differential(mu, lambda, r, cofactors, at.rates);
     if element_is_point(t) {
         let rate = mat3_dot(cofactors, at.rates);
-        point_store(t, Point(predicted, r, mat3_diagonal(1.0), point_warped(mu), dilatation, rate, cofactors));
+        point_store(t, QuadraturePoint(predicted, r, mat3_diagonal(1.0), point_warped(mu), dilatation, rate, cofactors));
         return;
     }
     element_scatter(t, -1.0 * predicted);
