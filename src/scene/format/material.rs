@@ -65,7 +65,7 @@ pub static MATERIAL: Table = Table {
             "",
             Optional("it springs back from anything"),
             "Elastic strain beyond which it flows and stays deformed, with any `model`: length of the deviator of the logarithmic strain, \
-             which is 0.82 (1 + `poisson_ratio`) times that of a bar that is pulled. Up to it the material is elastic. On the CPU.",
+             which is 0.82 (1 + `poisson_ratio`) times that of a bar that is pulled. Up to it the material is elastic.",
         ),
         Field::new(
             "creep",
@@ -86,7 +86,7 @@ pub static MATERIAL: Table = Table {
             Kind::Number(above_to(0.0, 1.0)),
             "",
             Optional("no limit"),
-            "Length as a part of that at rest below which it becomes ten times as stiff, with any `model`, in every direction. On the CPU.",
+            "Length as a part of that at rest below which it becomes ten times as stiff, with any `model`, in every direction.",
         ),
         Field::new(
             "max_stretch",

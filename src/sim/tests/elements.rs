@@ -97,7 +97,7 @@ fn the_device_has_all_elements() {
     assert!(found == again, "the same bits each time");
     let off = |of: &[Vec3]| of.iter().zip(&wanted).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
     assert!(off(&found) < 2e-3, "{:e}", off(&found));
-    assert!(wanted.iter().all(|u| u.norm() > 4e-3), "they have moved");
+    assert!(wanted.iter().any(|u| u.norm() > 0.02), "they have moved");
 }
 
 /// Blocks that conjugate gradients multiply in 20 steps of the bar that `scenes/bench/locking.toml` is, while it falls.
