@@ -7,7 +7,7 @@ use super::limits::MAX_ROW_GROUPS;
 use super::tiles::Tiles;
 use super::upload::{Groups, shares};
 use super::wgsl::{HostModule, shared_constants, shared_slots};
-use crate::element::{Cell, Element, Tet4, Tet10};
+use crate::element::{Cell, Element, ElementKind, Tet4, Tet10};
 use crate::material::{Material, MaterialModel, Tangent};
 use crate::model::Model;
 
@@ -231,13 +231,18 @@ fn has_edge_tangents(model: &Model) -> bool {
 /// Least bytes of the element pass, and of the right-hand side with the matrix.
 pub fn bytes_of_system(model: &Model) -> [u64; 2] {
     let (n, tets, blocks) = (model.n_nodes(), model.tets.len(), size_of::<BlockData>() * model.pattern.n_blocks());
+    let of_linear = model.bodies.iter().filter(|body| body.element == ElementKind::Linear);
+    let linear: usize = of_linear.map(|body| body.tets.len()).sum();
     // Rotations read and written, forces and gradients of four corners written; displacements in two parts and
     // velocities read.
-    let elements = tets * (size_of::<TetData>() + 2 * 16 + 2 * 4 * 16) + n * 3 * 16 + bytes_of_patches(model);
-    // Corners with their lists, masses, velocities, the impulse; an item for each edge and tet, gradients, blocks
-    // written; read again, and diagonals.
-    let rhs = tets * 4 * (16 + 4) + n * (16 + 16 + 16);
-    let matrix = 4 * model.edge_tets.items.len() + tets * 4 * 16 + 2 * blocks + n * 2 * size_of::<BlockData>();
+    let elements = tets * (size_of::<TetData>() + 2 * 16) + linear * 2 * 4 * 16 + n * 3 * 16 + bytes_of_patches(model);
+    // Corners with their lists, masses, velocities, the impulse; an item for each edge and element, gradients or blocks,
+    // blocks written; read again, and diagonals.
+    let corners = linear * Tet4::NODES + model.n_patch_corners();
+    let rhs = corners * (16 + 4) + n * (16 + 16 + 16);
+    let items = model.edge_tets.items.len() + model.edge_patches.items.len();
+    let tangents = linear * 4 * 16 + model.n_patch_edges() * 3 * 16;
+    let matrix = 4 * items + tangents + 2 * blocks + n * 2 * size_of::<BlockData>();
     [elements as u64, (rhs + matrix) as u64]
 }
 
@@ -246,14 +251,14 @@ fn bytes_of_patches(model: &Model) -> usize {
     fn of<E: Element>() -> usize {
         // Each point with its gradients, its deformation and what its material leaves, written and read; forces and
         // blocks written.
-        let point = 16 * E::NODES + 2 * 16 * (6 + WORDS_OF_POINT / 4);
+        let point = 16 * E::NODES + 2 * 16 * (6 + VECTORS_OF_POINT);
         size_of::<PatchData>() + E::QUADRATURE_POINTS * point + E::NODES * (4 + 16) + E::EDGES * 3 * 16
     }
     model.cells.len() * of::<Cell>() + model.tets10.len() * of::<Tet10>()
 }
 
-/// Numbers that a point leaves (`shaders/lib/point.wgsl`).
-const WORDS_OF_POINT: usize = 52;
+/// Vectors that a point leaves (`shaders/lib/point.wgsl`).
+const VECTORS_OF_POINT: usize = 13;
 
 impl Assembly {
     /// `renamed`: (binding, buffer) pairs where names differ.

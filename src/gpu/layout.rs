@@ -54,8 +54,8 @@ shared_struct! {
         model: u32,
         /// Of a Mooney-Rivlin material.
         mooney_share: f32,
-        /// Of the tet [m^3].
-        volume: f32,
+        /// Of its rotation in the mean at a node, mu times its own volume [J].
+        weight: f32,
         /// 1 if it keeps a point of a patch, 0 if it is an element.
         is_point: u32,
         /// Strains beyond which it stiffens, and the stiffness there, k V [J]; 0 where it has no limits.

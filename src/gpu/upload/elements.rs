@@ -56,7 +56,7 @@ fn tet_data(tet: &Tet, material: &Material, rows: PlasticRows, n_rows: usize, fi
         g3: vec4(&c, material.stiffness_damping),
         model: material.model as u32,
         mooney_share: material.mooney_share as f32,
-        volume: tet.volume as f32,
+        weight: (mu * tet.volume) as f32,
         is_point: 0,
         min_strain: limits.min.map_or(f32::MIN, |stretch| (stretch - 1.0) as f32),
         max_strain: limits.max.map_or(f32::MAX, |stretch| (stretch - 1.0) as f32),

@@ -88,9 +88,11 @@ fn every_material_recovers_from_every_start() {
 #[cfg(feature = "gpu")]
 #[test]
 fn tangled_bodies_recover_on_the_device() {
-    for (model, start, element) in
-        [("st_venant_kirchhoff", "mirrored", "linear"), ("stable_neo_hookean", "flattened", "linear"), ("neo_hookean", "scrambled", "averaged")]
-    {
+    for (model, start, element) in [
+        ("st_venant_kirchhoff", "mirrored", "linear"),
+        ("stable_neo_hookean", "flattened", "linear"),
+        ("neo_hookean", "scrambled", "averaged"),
+    ] {
         let mut flags = flags(model, start, 0.45);
         flags.push(format!("body.cube.element={element}"));
         let mut simulation = cube_on(BackendChoice::Gpu, &flags);
