@@ -14,7 +14,7 @@ struct Drawn {
     @builtin(position) clip: vec4f,
     @location(0) @interpolate(perspective, centroid) world: vec3f,
     @location(1) @interpolate(perspective, centroid) normal: vec3f,
-    @location(2) @interpolate(flat) albedo: vec4f,
+    @location(2) @interpolate(perspective, centroid) albedo: vec4f,
 }
 
 fn drawn(world: vec3f, normal: vec3f, color: vec3f, satin: f32) -> Drawn {
@@ -33,18 +33,18 @@ fn vs_rigid(v: Vertex, @builtin(instance_index) instance: u32) -> Drawn {
     return drawn((m * vec4f(v.position, 1.0)).xyz, (m * vec4f(v.normal, 0.0)).xyz, v.color.rgb, v.satin);
 }
 
-fn body_surface(v: Drawn, open: f32) -> Surface {
-    return Surface(v.world, normalize(v.normal), v.albedo.rgb, v.albedo.w, open);
+fn body_surface(v: Drawn, front: bool, open: f32) -> Surface {
+    return Surface(v.world, facing(v.normal, front), v.albedo.rgb, v.albedo.w, open);
 }
 
 @fragment
-fn fs_body(v: Drawn) -> @location(0) vec4f {
-    return display(shade(body_surface(v, openness(v.clip.xy))), v.clip.xy);
+fn fs_body(v: Drawn, @builtin(front_facing) front: bool) -> @location(0) vec4f {
+    return display(shade(body_surface(v, front, openness(v.clip.xy))), v.clip.xy);
 }
 
 @fragment
-fn fs_body_parts(v: Drawn) -> Parts {
-    return parts(body_surface(v, 1.0));
+fn fs_body_parts(v: Drawn, @builtin(front_facing) front: bool) -> Parts {
+    return parts(body_surface(v, front, 1.0));
 }
 
 struct StoredVertex {
@@ -61,7 +61,7 @@ struct Wire {
     @builtin(position) clip: vec4f,
     @location(0) @interpolate(perspective, centroid) world: vec3f,
     @location(1) @interpolate(perspective, centroid) normal: vec3f,
-    @location(2) @interpolate(flat) albedo: vec4f,
+    @location(2) @interpolate(perspective, centroid) albedo: vec4f,
     @location(3) corner: vec3f,
 }
 
@@ -77,22 +77,22 @@ fn vs_wire(@builtin(vertex_index) index: u32, @builtin(instance_index) instance:
     return Wire(d.clip, d.world, d.normal, d.albedo, corner);
 }
 
-fn wire_surface(v: Wire, open: f32) -> Surface {
+fn wire_surface(v: Wire, front: bool, open: f32) -> Surface {
     // Distance to the nearest edge in pixels, from how fast each barycentric coordinate falls on the screen.
     let rate = fwidth(v.corner);
     let pixels = v.corner / max(rate, vec3f(1e-6));
     let edge = 1.0 - smoothstep(0.4, 1.3, min(pixels.x, min(pixels.y, pixels.z)));
     // Edges fade where triangles are smaller than a few pixels, else the body would turn black.
     let weight = edge * 0.75 * (1.0 - smoothstep(0.15, 0.6, max(rate.x, max(rate.y, rate.z))));
-    return Surface(v.world, normalize(v.normal), v.albedo.rgb * (1.0 - 0.95 * weight), v.albedo.w, open);
+    return Surface(v.world, facing(v.normal, front), v.albedo.rgb * (1.0 - 0.95 * weight), v.albedo.w, open);
 }
 
 @fragment
-fn fs_wire(v: Wire) -> @location(0) vec4f {
-    return display(shade(wire_surface(v, openness(v.clip.xy))), v.clip.xy);
+fn fs_wire(v: Wire, @builtin(front_facing) front: bool) -> @location(0) vec4f {
+    return display(shade(wire_surface(v, front, openness(v.clip.xy))), v.clip.xy);
 }
 
 @fragment
-fn fs_wire_parts(v: Wire) -> Parts {
-    return parts(wire_surface(v, 1.0));
+fn fs_wire_parts(v: Wire, @builtin(front_facing) front: bool) -> Parts {
+    return parts(wire_surface(v, front, 1.0));
 }

@@ -59,7 +59,9 @@ fn fs_floor(v: Varying) -> @location(0) vec4f {
 
 fn slab_surface(v: Varying, open: f32) -> Surface {
     let albedo = planes[v.plane].color.rgb * (1.0 - 0.32 * grid(v.local.xz));
-    return Surface(v.world, planes[v.plane].world_from_plane[1].xyz, albedo, 0.0, open);
+    let up = planes[v.plane].world_from_plane[1].xyz;
+    let n = select(-up, up, dot(up, frame.eye.xyz - v.world) > 0.0);
+    return Surface(v.world, n, albedo, 0.0, open);
 }
 
 @fragment

@@ -54,7 +54,8 @@ struct Surface {
 // Linear radiance towards the camera.
 fn shade(s: Surface) -> vec3f {
     let view = normalize(frame.eye.xyz - s.world);
-    let n = select(-s.normal, s.normal, dot(s.normal, view) > 0.0);
+    // What leans over the edge is lit as what is just seen.
+    let n = normalize(s.normal + view * max(0.02 - dot(s.normal, view), 0.0));
     let n_dot_v = max(dot(n, view), 0.0);
     let n_dot_l = dot(n, frame.to_light.xyz);
     let visibility = key_visibility(s.world, n);

@@ -9,6 +9,12 @@ fn openness(pixel: vec2f) -> f32 {
     return textureSampleLevel(occlusion_map, map_sampler, pixel * frame.size.zw, 0.0).x;
 }
 
+// The normal of the side that is seen. (By the triangle: smooth normals rightly lean over the edge of what is seen, and
+// turned round they would look into the body.)
+fn facing(normal: vec3f, front: bool) -> vec3f {
+    return normalize(select(-normal, normal, front));
+}
+
 struct Parts {
     @location(0) albedo: vec4f,
     @location(1) normal: vec4f,

@@ -54,18 +54,18 @@ fn vs_tets(@builtin(vertex_index) index: u32) -> Varying {
     return Varying(frame.clip_from_world * vec4f(c.world, 1.0), c.world, c.normal, albedo);
 }
 
-fn tets_surface(v: Varying, open: f32) -> Surface {
-    return Surface(v.world, normalize(v.normal), v.albedo, 0.0, open);
+fn tets_surface(v: Varying, front: bool, open: f32) -> Surface {
+    return Surface(v.world, facing(v.normal, front), v.albedo, 0.0, open);
 }
 
 @fragment
-fn fs_tets(v: Varying) -> @location(0) vec4f {
-    return display(shade(tets_surface(v, openness(v.clip.xy))), v.clip.xy);
+fn fs_tets(v: Varying, @builtin(front_facing) front: bool) -> @location(0) vec4f {
+    return display(shade(tets_surface(v, front, openness(v.clip.xy))), v.clip.xy);
 }
 
 @fragment
-fn fs_tets_parts(v: Varying) -> Parts {
-    return parts(tets_surface(v, 1.0));
+fn fs_tets_parts(v: Varying, @builtin(front_facing) front: bool) -> Parts {
+    return parts(tets_surface(v, front, 1.0));
 }
 
 @vertex

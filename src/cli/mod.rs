@@ -34,7 +34,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::gpu::DeviceError;
 use crate::output::OutputError;
-use crate::scene::{BackendChoice, SceneError, builtin_scenes};
+use crate::scene::{BackendChoice, SceneError, builtin_scenes, did_you_mean};
 use crate::sim::{SaveError, SessionError, SimulationError};
 
 #[derive(Parser)]
@@ -75,6 +75,10 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Describe this program and the graphics adapters it could use, or the materials that it knows
     Info(info::InfoArgs),
+    /// Write what completes its commands in a shell: `pliant completions bash > ~/.local/share/bash-completion/completions/pliant`
+    Completions { shell: clap_complete::Shell },
+    /// Write its manual page: `pliant man | man -l -`
+    Man,
 }
 
 /// Where to compute.
@@ -151,7 +155,13 @@ pub fn main() -> ExitCode {
     let filter: Targets = wanted.unwrap_or_else(|| Targets::new().with_default(LevelFilter::ERROR));
     tracing_subscriber::registry().with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_filter(filter)).init();
     // Clap itself ends with status 2 on bad arguments, and 0 after --help.
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| match misspelt_command(std::env::args().skip(1)) {
+        Some(sentence) => {
+            eprintln!("error: {sentence}");
+            std::process::exit(2);
+        }
+        None => error.exit(),
+    });
     let result = match &cli.command {
         None => window(&cli),
         Some(Command::Run(args)) => run::run(args),
@@ -161,6 +171,11 @@ pub fn main() -> ExitCode {
         Some(Command::Bench(args)) => bench::bench(args),
         Some(Command::Verify(args)) => verify::verify(args),
         Some(Command::Info(args)) => info::info(*args),
+        Some(Command::Completions { shell }) => {
+            clap_complete::generate(*shell, &mut command(), "pliant", &mut std::io::stdout());
+            Ok(())
+        }
+        Some(Command::Man) => manual(),
     };
     let (message, status) = match result {
         Ok(()) => return ExitCode::SUCCESS,
@@ -171,6 +186,28 @@ pub fn main() -> ExitCode {
         eprintln!("error: {line}");
     }
     ExitCode::from(status)
+}
+
+/// What is meant where the first word is neither a command nor something to open.
+fn misspelt_command(mut words: impl Iterator<Item = String>) -> Option<String> {
+    let word = words.next().filter(|word| !word.starts_with('-') && !std::path::Path::new(word).exists())?;
+    let command = command();
+    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).chain(builtin_scenes().map(|entry| entry.name)).collect();
+    let is_known = names.contains(&word.as_str()) || word == "help" || word.contains(['.', '/']);
+    (!is_known).then(|| format!("there is no command, file or scene \"{word}\"{}", did_you_mean(&word, &names)))
+}
+
+/// The manual: the program, then each of its commands.
+fn manual() -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::Run(format!("cannot write the manual: {error}"));
+    let mut command = command();
+    command.build();
+    let out = &mut std::io::stdout();
+    clap_mangen::Man::new(command.clone()).render(out).map_err(failed)?;
+    for part in command.get_subcommands().filter(|part| part.get_name() != "help") {
+        clap_mangen::Man::new(part.clone()).render(out).map_err(failed)?;
+    }
+    Ok(())
 }
 
 #[cfg(not(feature = "window"))]
@@ -231,6 +268,17 @@ mod tests {
             vec!["pliant", "mesh", "a.obj", "-o", "a.msh", "--method", "magic"],
         ] {
             assert!(Cli::try_parse_from(&wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn misspelt_commands_are_told() {
+        let told = |words: &[&str]| misspelt_command(words.iter().map(|word| (*word).to_owned()));
+        assert!(told(&["runn", "x.toml"]).unwrap().ends_with("did you mean \"run\"?"));
+        assert!(told(&["galery", "--backend", "cpu"]).unwrap().ends_with("did you mean \"gallery\"?"));
+        assert!(told(&["zzzzzz"]).unwrap().ends_with("\"zzzzzz\""));
+        for known in [["run", "--steps"], ["gallery", "x"], ["a/b.toml", "x"], ["--adapter", "x"]] {
+            assert_eq!(told(&known), None);
         }
     }
 

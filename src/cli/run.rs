@@ -230,6 +230,12 @@ fn print(summary: &Report, done: u64) {
     );
     say!("contact by {}: {}", summary.method.name, summary.method.reason);
     say!("state hash {}", summary.state_hash);
+    if summary.solver.unconverged_steps > 0 {
+        eprintln!(
+            "warning: {} of {done} steps did not converge: forces there are less exact than the tolerance; smaller time steps may help",
+            summary.solver.unconverged_steps
+        );
+    }
 }
 
 /// Says whether a whole session came to the state that it was saved with.
@@ -315,7 +321,7 @@ fn describe(simulation: &Simulation) {
     let (model, backend) = (simulation.model(), simulation.backend());
     let free = model.rigid_bodies.iter().filter(|body| body.is_free()).count();
     eprintln!(
-        "{}: {} deformable bodies, {} tets, {} nodes, {} surface triangles; {} rigid bodies; {} static or driven bodies",
+        "{}: {} deformable, {} tets, {} nodes, {} surface triangles; {} rigid, {} static or driven",
         simulation.name(),
         model.bodies.len(),
         model.tets.len(),

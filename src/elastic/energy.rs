@@ -6,8 +6,9 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
+use super::degeneration::Degeneration;
 use super::elements::{CornerForces, Forces};
-use super::groups::{Patches, Run, TetGroups};
+use super::groups::{Patches, Register, Run, TetGroups};
 use super::patches::EdgeBlock;
 use super::registers::{Iterate, LANES, MAX_STATE_ROWS, NodeMotion, load, store};
 use super::rotation::{self, Quaternion};
@@ -159,9 +160,12 @@ impl<M: ConstitutiveModel> WithSimd for Pass<'_, M> {
 }
 
 /// What the tets of a register remember.
+#[derive(Clone, Copy)]
 struct Remembered<S: Simd> {
     rotation: Row<S>,
     state: [Row<S>; MAX_STATE_ROWS],
+    /// Which features have met where the material has a degeneration ratio.
+    pairs: Option<(Degeneration, Row<S>)>,
     /// U_p^-1 - I where the material flows ([`crate::material::Plasticity`]).
     flowed: Option<Matrix<S>>,
 }
@@ -179,7 +183,21 @@ fn remembered<M: ConstitutiveModel, S: Simd>(simd: S, groups: &TetGroups, states
         let first = run.rows_of_tet - PLASTIC_ROWS;
         plastic_change(&[load(simd, |lane| states[row_of(lane, first)]), load(simd, |lane| states[row_of(lane, first + 1)])])
     });
-    Remembered { rotation: load(simd, |lane| states[tet(lane)]), state, flowed }
+    let degeneration = run.degeneration.filter(|_| M::TANGENT == Tangent::Warped);
+    let pairs = degeneration.map(|rule| (rule, load(simd, |lane| states[row_of(lane, M::STATE_ROWS)])));
+    Remembered { rotation: load(simd, |lane| states[tet(lane)]), state, pairs, flowed }
+}
+
+impl<S: Simd> Remembered<S> {
+    /// The rotations of the tets of a register at the gradients G = F - I.
+    #[inline(always)]
+    fn follow(&self, simd: S, element: &Register<S>, gradient: &Matrix<S>) -> Row<S> {
+        let q = rotation::follow(self.rotation, &plus_identity(gradient));
+        match &self.pairs {
+            None => q,
+            Some((rule, pairs)) => rule.turn(simd, &element.gradients, gradient, *pairs, q),
+        }
+    }
 }
 
 /// The gains of the tets from `first` on, a register of them.
@@ -188,7 +206,8 @@ fn register<M: ConstitutiveModel, S: Simd>(simd: S, model: &M, groups: &TetGroup
     let (g, k) = (first / LANES, first % LANES / S::F64_LANES);
     let mut element = groups.groups[g].register(simd, k);
     let [displacements, velocities] = groups.groups[g].motions(simd, k, way.motions);
-    let Remembered { rotation: mut q, state, flowed } = remembered::<M, S>(simd, groups, way.states, run, first);
+    let remembered = remembered::<M, S>(simd, groups, way.states, run, first);
+    let flowed = remembered.flowed;
     let gradient = match &flowed {
         None => Tet4::gradient(&element.gradients, &displacements),
         Some(change) => element.reshape(change, &displacements),
@@ -196,10 +215,11 @@ fn register<M: ConstitutiveModel, S: Simd>(simd: S, model: &M, groups: &TetGroup
     let rates = Tet4::gradient(&element.gradients, &velocities);
     let time = Lanes::splat(simd, way.time);
     let end: Matrix<S> = [plus(&gradient[0], time, &rates[0]), plus(&gradient[1], time, &rates[1]), plus(&gradient[2], time, &rates[2])];
-    let (state, mut q_end) = (&state[..M::STATE_ROWS], q);
+    let state = &remembered.state[..M::STATE_ROWS];
+    let (mut q, mut q_end) = (remembered.rotation, remembered.rotation);
     if M::TANGENT != Tangent::Warped || way.turns_frames {
-        q = rotation::follow(q, &plus_identity(&gradient));
-        q_end = rotation::follow(q, &plus_identity(&end));
+        q = remembered.follow(simd, &element, &gradient);
+        q_end = Remembered { rotation: q, ..remembered }.follow(simd, &element, &end);
     }
     let at = Deformation { gradient, rotation: rotation::matrices(&q), state };
     let at_end = Deformation { gradient: end, rotation: rotation::matrices(&q_end), state };
@@ -254,13 +274,13 @@ impl<M: ConstitutiveModel> WithSimd for ForcesPass<'_, M> {
             let (g, k) = (first / LANES, first % LANES / S::F64_LANES);
             let mut element = groups.groups[g].register(simd, k);
             let [displacements, velocities] = groups.groups[g].motions(simd, k, motions);
-            let Remembered { rotation: q, state, flowed } = remembered::<M, S>(simd, groups, states, run, first);
-            let gradient = match &flowed {
+            let remembered = remembered::<M, S>(simd, groups, states, run, first);
+            let gradient = match &remembered.flowed {
                 None => Tet4::gradient(&element.gradients, &displacements),
                 Some(change) => element.reshape(change, &displacements),
             };
-            let q = rotation::follow(q, &plus_identity(&gradient));
-            let at = Deformation { gradient, rotation: rotation::matrices(&q), state: &state[..M::STATE_ROWS] };
+            let q = remembered.follow(simd, &element, &gradient);
+            let at = Deformation { gradient, rotation: rotation::matrices(&q), state: &remembered.state[..M::STATE_ROWS] };
             let at = model.kinematics(&at);
             let mut stress = model.stress(element.volume, &at);
             if run.stiffness_damping > 0.0 {

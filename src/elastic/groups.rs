@@ -5,6 +5,7 @@ use std::ops::Range;
 use bytemuck::{Pod, Zeroable};
 use pulp::{Arch, Simd, WithSimd};
 
+use super::degeneration::Degeneration;
 use super::patches::PatchGroups;
 use super::registers::{LANES, NodeMotion, as_rows_mut};
 use crate::element::{Cell, Element, ElementKind, Patch, Tet4};
@@ -48,6 +49,8 @@ pub(super) struct Run {
     /// Place of its first row of state among those of all runs.
     pub first_row: usize,
     pub rows_of_tet: usize,
+    /// Its elements remember the row behind those of the model.
+    pub degeneration: Option<Degeneration>,
     pub plasticity: Option<Plasticity>,
     /// What is laid over the model.
     pub stretch_limit: Option<StretchLimit>,
@@ -173,6 +176,7 @@ fn runs(tets: &[Tet], materials: &[Material], tangled: &[bool]) -> Vec<Run> {
             stiffness_damping: material.stiffness_damping,
             first_row,
             rows_of_tet,
+            degeneration: material.degeneration_ratio.map(|ratio| Degeneration { ratio }),
             plasticity: material.plasticity.filter(|_| !is_tangled),
             stretch_limit: material.stretch_limits.filter(|_| !is_tangled).map(|_| StretchLimit::new(material)),
         });

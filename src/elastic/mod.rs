@@ -2,6 +2,7 @@
 //! preconditions it.
 
 mod assembly;
+mod degeneration;
 pub(crate) mod elements;
 mod energy;
 mod groups;

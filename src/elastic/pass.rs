@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::degeneration::Degeneration;
 use super::elements::{CornerForces, CornerGradients, EdgeTangents, Precision};
 use super::groups::{Register, Run, TetGroups};
 use super::registers::{Iterate, LANES, MAX_STATE_ROWS, NodeMotion, load, store};
@@ -134,12 +135,13 @@ impl<T: Precision> Visitor for OfRun<'_, T> {
 
     fn visit<M: ConstitutiveModel>(self, model: M) {
         let Self { inputs, run, mut outputs } = self;
-        let &Run { material, stiffness_damping, rows_of_tet, plasticity, stretch_limit, .. } = run;
+        let &Run { material, stiffness_damping, rows_of_tet, degeneration, plasticity, stretch_limit, .. } = run;
         let (flow, outputs_of_model) = (plasticity.map(|rule| Flow { rule, material }), outputs.all());
         Arch::new().dispatch(Pass {
             model,
             stiffness_damping,
             rows_of_tet,
+            degeneration,
             flow,
             adds: Adds::default(),
             inputs,
@@ -149,7 +151,7 @@ impl<T: Precision> Visitor for OfRun<'_, T> {
         if let Some(model) = stretch_limit {
             let inputs = Inputs { follow: false, ..inputs };
             let adds = Adds { forces: true, edges: M::TANGENT == Tangent::General };
-            Arch::new().dispatch(Pass { model, stiffness_damping, rows_of_tet, flow, adds, inputs, outputs });
+            Arch::new().dispatch(Pass { model, stiffness_damping, rows_of_tet, degeneration: None, flow, adds, inputs, outputs });
         }
     }
 }
@@ -159,6 +161,7 @@ pub(super) struct Pass<'a, M, T> {
     pub model: M,
     pub stiffness_damping: f64,
     pub rows_of_tet: usize,
+    pub degeneration: Option<Degeneration>,
     pub flow: Option<Flow>,
     pub adds: Adds,
     pub inputs: Inputs<'a>,
@@ -170,9 +173,9 @@ impl<M: ConstitutiveModel, T: Precision> WithSimd for Pass<'_, M, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { model, stiffness_damping, rows_of_tet, flow, adds, inputs, mut outputs } = self;
+        let Self { model, stiffness_damping, rows_of_tet, degeneration, flow, adds, inputs, mut outputs } = self;
         let reach = Lanes::splat(simd, stiffness_damping) + inputs.dt;
-        let layer = Layer { model, reach, rows_of_tet, flow, adds };
+        let layer = Layer { model, reach, rows_of_tet, degeneration, flow, adds };
         let Range { start, end } = outputs.tets;
         for g in start / LANES..end.div_ceil(LANES) {
             for k in 0..LANES / S::F64_LANES {
@@ -217,6 +220,7 @@ struct Layer<S: Simd, M> {
     model: M,
     reach: Lanes<S>,
     rows_of_tet: usize,
+    degeneration: Option<Degeneration>,
     flow: Option<Flow>,
     adds: Adds,
 }
@@ -279,14 +283,16 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
 ) {
     let Inputs { groups, motions, dt, follow, iterate } = inputs;
     let Outputs { rotations, states, forces, gradients, volume_gradients, edges, .. } = out;
-    let &Layer { ref model, reach, rows_of_tet, flow, adds } = layer;
+    let &Layer { ref model, reach, rows_of_tet, degeneration, flow, adds } = layer;
+    // What elements remember is taken to the start of the step.
+    let begins = follow && iterate.is_none_or(|iterate| iterate.is_first);
     let mut element = groups.groups[g].register(simd, k);
     let [displacements, velocities] = groups.groups[g].motions(simd, k, motions);
     let mut gradient = Tet4::gradient(&element.gradients, &displacements);
     // How the shape has flowed: dF_e = dF (I + this).
     let mut reshaped = None;
     if let Some(flow) = &flow {
-        if follow && iterate.is_none_or(|iterate| iterate.is_first) {
+        if begins {
             flow.advance(&gradient, dt, rows_of_tet, states);
         }
         let place = |lane: usize| (lane + 1) * rows_of_tet - PLASTIC_ROWS;
@@ -295,9 +301,27 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
         gradient = element.reshape(&change, &displacements);
         reshaped = Some(plus_identity(&change));
     }
+    let rates = Tet4::gradient(&element.gradients, &velocities);
     let mut q = load(simd, |lane| rotations[lane]);
     if follow {
         q = rotation::follow(q, &plus_identity(&gradient));
+        // Of corotational materials.
+        if M::TANGENT == Tangent::Warped
+            && let Some(degeneration) = &degeneration
+        {
+            let place = |lane: usize| lane * rows_of_tet + M::STATE_ROWS;
+            let mut pairs = load(simd, |lane| states[place(lane)]);
+            if begins {
+                // Where they come from: as far back along their velocities as this step is long.
+                let back = Lanes::splat(simd, -dt);
+                let [a, b, c] = &gradient;
+                let from = [plus(a, back, &rates[0]), plus(b, back, &rates[1]), plus(c, back, &rates[2])];
+                pairs = degeneration.advance(simd, &element.gradients, &from, &gradient, pairs);
+                let mut lanes: [usize; LANES] = std::array::from_fn(|lane| lane);
+                store(pairs, &mut lanes, |lane, pair| states[place(*lane)] = pair);
+            }
+            q = degeneration.turn(simd, &element.gradients, &gradient, pairs, q);
+        }
         store(q, rotations, |place, q| *place = q);
     }
     let rotation = rotation::matrices(&q);
@@ -306,7 +330,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     for (row, state) in state.iter_mut().enumerate() {
         *state = load(simd, |lane| states[lane * rows_of_tet + row]);
     }
-    if follow && M::STATE_ROWS > 0 && iterate.is_none_or(|iterate| iterate.is_first) {
+    if begins && M::STATE_ROWS > 0 {
         model.advance(&gradient, &rotation, dt, state);
         let mut lanes: [usize; LANES] = std::array::from_fn(|lane| lane);
         for (row, state) in state.iter().enumerate() {
@@ -314,7 +338,6 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
         }
     }
     let at = Deformation { gradient, rotation, state };
-    let rates = Tet4::gradient(&element.gradients, &velocities);
     let at = model.kinematics(&at);
     let moduli = model.moduli(element.volume, &at);
     let (zero, one) = (Lanes::splat(simd, 0.0), Lanes::splat(simd, 1.0));

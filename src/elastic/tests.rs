@@ -117,8 +117,17 @@ fn alone<M: ConstitutiveModel>(model: M, beta: f64, tets: &[Tet], state: &State,
     let (rotations, rows) = states.split_at_mut(n);
     let outputs = Outputs { tets: 0..n, rotations, states: rows, forces, gradients, volume_gradients, edges };
     let inputs = Inputs { groups: &groups, motions: &motions, dt, follow: true, iterate: None };
-    Pass { model, stiffness_damping: beta, rows_of_tet: M::STATE_ROWS, flow: None, adds: Adds::default(), inputs, outputs }
-        .with_simd(Scalar::new());
+    Pass {
+        model,
+        stiffness_damping: beta,
+        rows_of_tet: M::STATE_ROWS,
+        degeneration: None,
+        flow: None,
+        adds: Adds::default(),
+        inputs,
+        outputs,
+    }
+    .with_simd(Scalar::new());
     (found, states)
 }
 

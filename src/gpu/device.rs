@@ -87,6 +87,18 @@ const STORAGE_BUFFERS: u32 = 8;
 /// The instance that every device of the program comes from. A window passes its display, so that surfaces can be
 /// made from it.
 pub fn instance(display: Option<Box<dyn wgpu::wgt::WgpuHasDisplayHandle>>) -> wgpu::Instance {
+    // Without a session of a desktop the search for OpenGL complains on stderr that there is none.
+    if cfg!(target_os = "linux") && display.is_none() && std::env::var_os("XDG_RUNTIME_DIR").is_none() {
+        let native = wgpu::Instance::new(descriptor(None, wgpu::Backends::PRIMARY));
+        if !pollster::block_on(native.enumerate_adapters(wgpu::Backends::PRIMARY)).is_empty() {
+            return native;
+        }
+    }
+    wgpu::Instance::new(descriptor(display, wgpu::Backends::all()))
+}
+
+/// Of an instance with those of `backends` that the environment lets it have.
+fn descriptor(display: Option<Box<dyn wgpu::wgt::WgpuHasDisplayHandle>>, backends: wgpu::Backends) -> wgpu::InstanceDescriptor {
     let mut descriptor = match display {
         Some(display) => wgpu::InstanceDescriptor::new_with_display_handle(display),
         None => wgpu::InstanceDescriptor::new_without_display_handle(),
@@ -95,7 +107,9 @@ pub fn instance(display: Option<Box<dyn wgpu::wgt::WgpuHasDisplayHandle>>) -> wg
     // limits; on DX12 its absence leaves `num_workgroups` and the vertex base unset there, which no shader of ours
     // reads.
     descriptor.flags -= wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL;
-    wgpu::Instance::new(descriptor.with_env())
+    let mut descriptor = descriptor.with_env();
+    descriptor.backends &= backends;
+    descriptor
 }
 
 /// All adapters, in the order in which `Device::open` prefers them.

@@ -49,12 +49,18 @@ pub struct Material {
     pub plasticity: Option<Plasticity>,
     /// It stiffens beyond these; with any model.
     pub stretch_limits: Option<StretchLimits>,
+    /// det F below which the frames of elements are those of the degeneration-aware polar decomposition, of
+    /// [`MaterialModel::Corotational`] [-], above 0 and below 1.
+    pub degeneration_ratio: Option<f64>,
 }
 
+/// Rows of four numbers that an element with a degeneration ratio remembers.
+pub const DEGENERATION_ROWS: usize = 1;
+
 impl Material {
-    /// It flows or has limits of stretch, which elements of several tets do not know yet.
+    /// It flows, has limits of stretch or a degeneration ratio, which elements of several tets do not know.
     pub fn is_for_linear_tets(&self) -> bool {
-        self.plasticity.is_some() || self.stretch_limits.is_some()
+        self.plasticity.is_some() || self.stretch_limits.is_some() || self.degeneration_ratio.is_some()
     }
 }
 
@@ -208,10 +214,11 @@ impl Material {
         Lame { mu: e / (2.0 * (1.0 + nu)), lambda: e * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)) }
     }
 
-    /// Rows of four numbers that an element remembers beside its rotation: those of its model, then those of its
-    /// plastic flow.
+    /// Rows of four numbers that an element remembers beside its rotation: those of its model, that of its
+    /// degeneration, then those of its plastic flow.
     pub fn state_rows(&self) -> usize {
-        self.model.state_rows() + if self.plasticity.is_some() { PLASTIC_ROWS } else { 0 }
+        let of_degeneration = if self.degeneration_ratio.is_some() { DEGENERATION_ROWS } else { 0 };
+        self.model.state_rows() + of_degeneration + if self.plasticity.is_some() { PLASTIC_ROWS } else { 0 }
     }
 
     /// What an element remembers of plastic flow, from all of its rows; as at the start if it is given none.
@@ -242,6 +249,7 @@ impl Default for Material {
             stiffness_damping: 0.0,
             plasticity: None,
             stretch_limits: None,
+            degeneration_ratio: None,
         }
     }
 }

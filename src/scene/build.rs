@@ -146,7 +146,7 @@ fn message(fault: Fault, file: Option<&str>) -> String {
                            method = \"voxel\", or a box"
                 .into()
         }
-        Fault::Flows => "a material that flows (yield_strain) or has limits of stretch (min_stretch, max_stretch) needs tets that are elements of their \
+        Fault::Flows => "a material that flows (yield_strain), has limits of stretch (min_stretch, max_stretch) or a degeneration_ratio needs tets that are elements of their \
                          own; take element = \"linear\", or remove those values"
             .into(),
         Fault::UnknownBuiltin => format!("the program has no mesh of this name; it has {}", quoted_list(assets::NAMES.iter().copied())),

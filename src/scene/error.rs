@@ -101,7 +101,7 @@ pub fn unknown<'a>(problem: &str, word: &str, accepted: impl IntoIterator<Item =
 }
 
 /// The end of a sentence about a misspelt word; empty where no candidate is near.
-pub(super) fn did_you_mean(word: &str, candidates: &[&str]) -> String {
+pub fn did_you_mean(word: &str, candidates: &[&str]) -> String {
     nearest(word, candidates).map_or_else(String::new, |candidate| format!("; did you mean \"{candidate}\"?"))
 }
 

@@ -29,7 +29,7 @@ mod value;
 use std::path::{Path, PathBuf};
 
 pub use build::{Built, Force, MeshOrigin, Probe, RecordedGrab, build, build_unless};
-pub use error::{Diagnostic, Place, SceneError, unknown};
+pub use error::{Diagnostic, Place, SceneError, did_you_mean, unknown};
 pub use gallery::{GalleryEntry, builtin_scenes, experiments, gallery};
 pub use geometry::MENDED;
 pub use nodes::Transform;

@@ -257,8 +257,10 @@ fn parameters_ui(ui: &mut Ui, view: &View, answers: &mut UiResponse) {
     ui.horizontal(|ui| {
         name(ui, "Gravity");
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let mut g = -view.params.gravity.y;
-            let field = DragValue::new(&mut g).speed(0.05).range(-50.0..=50.0).fixed_decimals(2).suffix(" m/s²");
+            // Not -0.
+            let mut g = 0.0 - view.params.gravity.y;
+            let field =
+                DragValue::new(&mut g).speed(0.05).range(-50.0..=50.0).clamp_existing_to_range(false).fixed_decimals(2).suffix(" m/s²");
             if answers.named("parameter.gravity", ui.add(field).on_hover_text("Downward; drag or type")).changed() {
                 answers.act(Action::SetGravity(Vec3::new(view.params.gravity.x, -g, view.params.gravity.z)));
             }
@@ -268,7 +270,7 @@ fn parameters_ui(ui: &mut Ui, view: &View, answers: &mut UiResponse) {
         name(ui, "Time step");
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let mut ms = view.params.time_step * 1e3;
-            let field = DragValue::new(&mut ms).speed(0.05).range(0.05..=50.0).max_decimals(3).suffix(" ms");
+            let field = DragValue::new(&mut ms).speed(0.05).range(0.05..=50.0).clamp_existing_to_range(false).max_decimals(3).suffix(" ms");
             if ui.add(field).on_hover_text("Simulated time of a step; drag or type").changed() {
                 answers.act(Action::SetTimeStep(ms / 1e3));
             }

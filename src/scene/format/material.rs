@@ -95,5 +95,13 @@ pub static MATERIAL: Table = Table {
             Optional("no limit"),
             "The same for lengths beyond this: cloth and rubber that hardly stretch any further.",
         ),
+        Field::new(
+            "degeneration_ratio",
+            Kind::Number(above_to(0.0, 0.9)),
+            "",
+            Optional("elements follow their rotations"),
+            "Of the model `corotational`: elements below this part of their volume remember which of their features met, and turn \
+             without jumps while they collapse, turn inside out and come back; 0.2 is usual. On the CPU.",
+        ),
     ],
 };

@@ -14,7 +14,8 @@ use crate::scene::spec::Kind;
 use crate::scene::value::Value;
 
 /// Values that some models alone have.
-const OF_MODELS: &[(&str, MaterialModel)] = &[("mooney_share", MaterialModel::MooneyRivlin)];
+const OF_MODELS: &[(&str, MaterialModel)] =
+    &[("mooney_share", MaterialModel::MooneyRivlin), ("degeneration_ratio", MaterialModel::Corotational)];
 
 impl Reader<'_> {
     pub(super) fn materials(&mut self, root: &Node) -> BTreeMap<String, Material> {
@@ -56,6 +57,7 @@ impl Reader<'_> {
                 max_strain: node.number("max_plastic_strain"),
             }),
             stretch_limits: StretchLimits::new(node.opt_number("min_stretch"), node.opt_number("max_stretch")),
+            degeneration_ratio: node.opt_number("degeneration_ratio"),
         }
     }
 
@@ -104,7 +106,8 @@ pub fn material_fault(material: &Material) -> Option<String> {
         .plasticity
         .iter()
         .flat_map(|flow| [("yield_strain", flow.yield_strain), ("creep", flow.creep), ("max_plastic_strain", flow.max_strain)]);
-    numbers.into_iter().chain(of_flow).find_map(|(key, value)| {
+    let of_degeneration = material.degeneration_ratio.map(|ratio| ("degeneration_ratio", ratio));
+    numbers.into_iter().chain(of_flow).chain(of_degeneration).find_map(|(key, value)| {
         let field = MATERIAL.field(key)?;
         let Kind::Number(range) = field.kind else { return None };
         (!range.contains(value)).then(|| format!("{key}: expected {}, found {value}", field.accepted()))

@@ -25,6 +25,7 @@ pub fn only_on_cpu(model: &Model) -> Option<(&str, &'static str)> {
     let what = |material: &Material| match material {
         Material { plasticity: Some(_), .. } => Some("flows (yield_strain)"),
         Material { stretch_limits: Some(_), .. } => Some("has limits of stretch (min_stretch, max_stretch)"),
+        Material { degeneration_ratio: Some(_), .. } => Some("has a degeneration_ratio"),
         _ => None,
     };
     materials.filter_map(|(body, material)| Some((body, what(material)?))).next()

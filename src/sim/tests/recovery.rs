@@ -30,11 +30,9 @@ fn cube(flags: &[String]) -> Simulation {
 }
 
 fn flags(model: &str, start: &str, poisson_ratio: f64) -> Vec<String> {
-    vec![
-        format!("material.solid.model={model}"),
-        format!("body.cube.start={start}"),
-        format!("material.solid.poisson_ratio={poisson_ratio}"),
-    ]
+    let of_model = format!("material.solid.model={model}");
+    let others = [format!("body.cube.start={start}"), format!("material.solid.poisson_ratio={poisson_ratio}")];
+    of_model.split(';').map(str::to_owned).chain(others).collect()
 }
 
 /// Largest distance of a node from where the nearest rigid motion of the rest shape has it, as a part of the size.
@@ -58,7 +56,9 @@ fn tangled(simulation: &mut Simulation) -> bool {
 #[test]
 fn every_material_recovers_from_every_start() {
     let mut wrong = vec![];
-    for model in MaterialModel::NAMES {
+    // And the corotational one with frames that remember what has collapsed.
+    let aware = "corotational;material.solid.degeneration_ratio=0.2";
+    for model in MaterialModel::NAMES.iter().chain([&aware]) {
         for start in ["scrambled", "flattened", "mirrored"] {
             for poisson_ratio in [0.2, 0.45, 0.49] {
                 let mut simulation = cube(&flags(model, start, poisson_ratio));
@@ -75,6 +75,23 @@ fn every_material_recovers_from_every_start() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Which features met is a part of the state, and turns frames.
+#[test]
+fn what_has_collapsed_is_remembered() {
+    let run = |ratio: &str| {
+        let model = format!("corotational{ratio}");
+        let mut simulation = cube(&flags(&model, "scrambled", 0.3));
+        simulation.step().unwrap();
+        simulation.state().unwrap().clone()
+    };
+    let (aware, plain) = (run(";material.solid.degeneration_ratio=0.2"), run(""));
+    let (frames, pairs) = aware.rotations.split_at(plain.rotations.len());
+    assert_eq!(pairs.len(), frames.len());
+    let degenerate = pairs.iter().filter(|pair| pair[0] > 0.0).count();
+    let turned = frames.iter().zip(&plain.rotations).zip(pairs).filter(|((a, b), pair)| pair[0] > 0.0 && a != b).count();
+    assert!(degenerate > pairs.len() / 4 && turned > degenerate / 2, "{turned} of {degenerate} of {}", pairs.len());
 }
 
 /// What holds the surfaces of others apart holds a body that starts inside out as it is.
