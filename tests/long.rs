@@ -243,3 +243,75 @@ fn no_hard_start_of_any_material_gains_energy() {
     rows.iter().for_each(|row| println!("{row}"));
     rows.iter().for_each(hard_starts::Row::check);
 }
+
+/// Converged sags [m] at Poisson's ratios of 0.2 and 0.45 by the independent code in `benches/reference`.
+#[test]
+fn fine_bars_that_do_not_lock_are_within_one_percent_of_another_code() {
+    for (model, sags) in [
+        ("corotational", [0.5723, 0.5648]),
+        ("neo_hookean", [0.5747, 0.5692]),
+        ("stable_neo_hookean", [0.5773, 0.5694]),
+        ("st_venant_kirchhoff", [0.5771, 0.5685]),
+    ] {
+        for (nu, expected) in [0.2, 0.45].into_iter().zip(sags) {
+            let mut scene = Scene::builtin("cantilever").unwrap();
+            let model = format!("material.rubber.model={model}");
+            for value in
+                ["body.bar.shape.cells=[35,7,7]", "body.bar.element=quadratic", &model, &format!("material.rubber.poisson_ratio={nu}")]
+            {
+                scene.set(value).unwrap();
+            }
+            let built = pliant::scene::build(&scene).unwrap();
+            let tip = &built.probes.iter().find(|probe| probe.name == "tip").unwrap().nodes;
+            let mut stepper = Backend::Cpu.stepper(&built.model);
+            let params = model::Params { time_step: 0.2, tolerance: 1e-4, max_iterations: 20_000, ..built.params };
+            let (state, steps) = to_rest(&mut *stepper, &params, &model::Loads::default(), 1e-6);
+            let sag = -tip.iter().map(|node| state.displacements[*node as usize].y).sum::<f64>() / tip.len() as f64;
+            println!("{model}, nu {nu}: sag {sag:.6} of {expected} m, {:+.2} %, {steps} steps", 100.0 * (sag / expected - 1.0));
+            assert!((sag / expected - 1.0).abs() < 0.01, "{model}, nu {nu}: {sag}");
+        }
+    }
+}
+
+/// A body of 24,389 nodes, whose block diagonals say nothing about how it answers to a contact in steps of a second.
+#[test]
+fn a_ball_pressed_into_a_large_body_is_solved() {
+    let scene = Scene::from_text("pressed", "pressed", PRESSED, None, &[]).unwrap();
+    let built = pliant::scene::build(&scene).unwrap();
+    assert_eq!(built.model.n_nodes(), 24_389);
+    let mut simulation = Simulation::new(built, &pliant::sim::Options::default()).unwrap();
+    for step in 0..3 {
+        let report = simulation.step().unwrap();
+        let force = report.contact.normal_force_total;
+        println!("step {step}: {force:.3} N, {} contacts, {} iterations", report.contact.active, report.iterations);
+        assert!(report.converged && report.attempts == 1 && report.contact.active > 0, "step {step}: {report:?}");
+        // Hertz' force on a half space is 29.3 N at 2 mm; the block is held below, and its elements are linear.
+        assert!(step == 0 || (28.0..45.0).contains(&force), "step {step}: {force}");
+    }
+}
+
+const PRESSED: &str = r#"
+format = 1
+[simulation]
+time_step = 1.0
+gravity = [0.0, 0.0, 0.0]
+tolerance = 1e-5
+[contact]
+tolerance = 1e-6
+friction = 0.0
+[material.rubber]
+young_modulus = 1e6
+poisson_ratio = 0.3
+density = 1000.0
+[[body]]
+name = "block"
+shape = { type = "box", size = [0.2, 0.2, 0.2], cells = [28, 28, 28] }
+material = "rubber"
+fix = [{ side = "y-" }]
+[[body]]
+name = "ball"
+kind = "static"
+shape = { type = "sphere", radius = 0.05 }
+position = [0.0, 0.15001, 0.0]
+motion = { keyframes = [{ time = 0.0 }, { time = 2.0, position = [0.0, -0.00201, 0.0] }] }
+"#;

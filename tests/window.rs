@@ -35,6 +35,12 @@ fn assert_shows_the_bunny(picture: &Picture) {
     assert!(orange > 0.01, "only {:.2} % of the picture is orange: where is the bunny?", orange * 100.0);
 }
 
+fn screenshot(window: &mut Driver) -> Picture {
+    window.key("ctrl+s");
+    let saved = window.wait("screenshot ");
+    Picture::read(std::path::Path::new(saved.trim_start_matches("screenshot ")))
+}
+
 #[test]
 fn a_scene_is_opened_pulled_paused_stepped_recorded_and_captured() {
     let mut window = Driver::start(&[]);
@@ -127,9 +133,7 @@ fn a_scene_is_opened_pulled_paused_stepped_recorded_and_captured() {
     window.wait("contacts ");
 
     // A screenshot.
-    window.key("ctrl+s");
-    let line = window.wait("screenshot ");
-    assert_shows_the_bunny(&Picture::read(std::path::Path::new(line.trim_start_matches("screenshot "))));
+    assert_shows_the_bunny(&screenshot(&mut window));
 
     // Quit.
     window.key("ctrl+q");
@@ -232,6 +236,30 @@ fn checks_run_beside_the_simulation() {
     assert!(report["passed"].as_u64().unwrap() >= 4 && report["failed"] == 0, "{report:#}");
     window.click("verify.close");
     window.wait("gone verify.close");
+    window.key("ctrl+q");
+    assert!(window.exit_status().success());
+}
+
+#[test]
+fn bodies_are_coloured_by_what_they_feel() {
+    let mut window = Driver::start(&["cantilever"]);
+    window.wait("scene loaded");
+    window.focus();
+    let of_body = screenshot(&mut window);
+    // The root is strained most (yellow), the tip hardly (violet): the bar itself is blue.
+    let [yellow, violet]: [fn([u8; 3]) -> bool; 2] =
+        [|[r, g, b]| r > 90 && g > 120 && i32::from(g) - i32::from(b) > 60, |[r, g, b]| i32::from(r.min(b)) - i32::from(g) > 30];
+    assert!(of_body.share(yellow) < 1e-3 && of_body.share(violet) < 1e-3);
+    window.click("menu.View");
+    window.click("menu.View.Colour");
+    window.click("color.Stress_(von_Mises)");
+    window.wait("colored by Stress (von Mises)");
+    window.wait("widget colour.hold");
+    let of_stress = screenshot(&mut window);
+    assert!(of_stress.share(yellow) > 2e-3 && of_stress.share(violet) > 1e-2, "{} {}", of_stress.share(yellow), of_stress.share(violet));
+    window.click("colour.hold");
+    window.click("colour.close");
+    window.wait("gone colour.close");
     window.key("ctrl+q");
     assert!(window.exit_status().success());
 }

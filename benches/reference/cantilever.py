@@ -1,11 +1,14 @@
 """Static large-deflection answer of the cantilever, by another element and another method than the program's.
 
-Bar 1.0 x 0.2 x 0.2 m along x, clamped at x = 0, under its own weight; corotational energy
-    Psi(F) = mu |S - I|^2 + lambda/2 tr(S - I)^2,   F = R S.
+Bar 1.0 x 0.2 x 0.2 m along x, clamped at x = 0, under its own weight; the energies
+    corotational          mu |S - I|^2 + lambda/2 tr(S - I)^2,   F = R S
+    neo_hookean           mu/2 (|F|^2 - 3) - mu ln J + lambda/2 (ln J)^2
+    stable_neo_hookean    mu/2 (|F|^2 - 3) - mu (J - 1) + l/2 (J - 1)^2,   l = lambda + mu
+    st_venant_kirchhoff   mu |E|^2 + lambda/2 tr(E)^2,   E = (F^T F - I) / 2.
 Quadratic hexahedra with 27 nodes and 27 Gauss points, rotations by SVD, the exact tangent, full Newton with load steps; the half z > 0 with its
-symmetry. The program has linear tets, followed rotations and a time integrator: nothing is shared but the energy.
+symmetry. The program has tets, followed rotations and a time integrator: nothing is shared but the energy.
 
-    python cantilever.py [--nu 0.2] [--cells 5 10 20 40]        (cells along x; a fifth of them across)
+    python cantilever.py [--model corotational] [--nu 0.2] [--cells 5 10 20 40]        (cells along x; a fifth of them across)
 
 Needs numpy. Prints the mean y displacement over all nodes of the mesh at x = 1 for each mesh and the extrapolated limits.
 """
@@ -43,8 +46,7 @@ def quadrature(h):
     return np.array(values), np.array(gradients), np.array(volumes)
 
 
-def stress_and_tangent(F, mu, lam):
-    """P[..., 3, 3] and dP/dF[..., 3, 3, 3, 3] of the corotational energy."""
+def corotational(F, mu, lam):
     U, s, Vt = np.linalg.svd(F)
     flip = np.where(np.linalg.det(U) * np.linalg.det(Vt) < 0, -1.0, 1.0)
     U[..., :, 2] *= flip[..., None]
@@ -68,8 +70,43 @@ def stress_and_tangent(F, mu, lam):
     return P, C + (lam * trace - 2 * mu)[..., None, None, None, None] * dR
 
 
+def inverse_transposed(F):
+    A = np.swapaxes(np.linalg.inv(F), -1, -2)
+    return A, np.einsum("...iJ,...kL->...iJkL", A, A), np.einsum("...iL,...kJ->...iJkL", A, A)
+
+
+DELTA = np.einsum("ik,JL->iJkL", np.eye(3), np.eye(3))
+
+
+def neo_hookean(F, mu, lam):
+    A, outer, turned = inverse_transposed(F)
+    log = np.log(np.linalg.det(F))[..., None, None]
+    return mu * F + (lam * log - mu) * A, mu * DELTA + lam * outer - (lam * log - mu)[..., None, None] * turned
+
+
+def stable_neo_hookean(F, mu, lam):
+    A, outer, turned = inverse_transposed(F)
+    J, l = np.linalg.det(F)[..., None, None], lam + mu
+    slope = l * (J - 1) - mu
+    J4 = J[..., None, None]
+    return mu * F + slope * J * A, mu * DELTA + l * J4 * J4 * outer + slope[..., None, None] * J4 * (outer - turned)
+
+
+def st_venant_kirchhoff(F, mu, lam):
+    E = (np.swapaxes(F, -1, -2) @ F - np.eye(3)) / 2
+    S = 2 * mu * E + lam * np.trace(E, axis1=-2, axis2=-1)[..., None, None] * np.eye(3)
+    C = np.einsum("ik,...JL->...iJkL", np.eye(3), S) + lam * np.einsum("...iJ,...kL->...iJkL", F, F)
+    C += mu * (np.einsum("...iL,...kJ->...iJkL", F, F) + np.einsum("JL,...ik->...iJkL", np.eye(3), F @ np.swapaxes(F, -1, -2)))
+    return F @ S, C
+
+
+# P[..., 3, 3] and dP/dF[..., 3, 3, 3, 3] of each energy.
+MODELS = {f.__name__: f for f in (corotational, neo_hookean, stable_neo_hookean, st_venant_kirchhoff)}
+
+
 class Bar:
-    def __init__(self, cells_x, nu):
+    def __init__(self, cells_x, nu, model):
+        self.stress_and_tangent = MODELS[model]
         self.n = (cells_x, cells_x // 5, max(cells_x // 10, 1))
         if cells_x // 5 != 2 * self.n[2] and cells_x != 5:
             raise SystemExit("cells along x: 5 or a multiple of 10")
@@ -97,7 +134,7 @@ class Bar:
 
     def forces(self, u):
         F = np.eye(3) + np.einsum("qaJ,eai->eqiJ", self.G, u[self.elements])
-        P, C = stress_and_tangent(F, self.mu, self.lam)
+        P, C = self.stress_and_tangent(F, self.mu, self.lam)
         corners = np.einsum("q,eqiJ,qaJ->eai", self.w, P, self.G).reshape(-1, 3)
         force = np.stack([np.bincount(self.elements.ravel(), corners[:, i]) for i in range(3)], -1)
         return force, C
@@ -171,9 +208,10 @@ class Bar:
         return (uy * weight).sum() / (weight.sum() * self.planes[1])
 
 
-def check_tangent(nu):
+def check_tangent(nu, model):
+    stress_and_tangent = MODELS[model]
     rng = np.random.default_rng(1)
-    F = np.eye(3) + 0.3 * rng.standard_normal((5, 3, 3))
+    F = np.eye(3) + 0.2 * rng.standard_normal((5, 3, 3))
     dF = rng.standard_normal((5, 3, 3))
     mu, lam = lame(nu)
     e = 1e-6
@@ -184,15 +222,16 @@ def check_tangent(nu):
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--model", choices=MODELS, default="corotational")
     parser.add_argument("--nu", type=float, default=0.2)
     parser.add_argument("--cells", type=int, nargs="+", default=[5, 10, 20, 40])
     parser.add_argument("--load-steps", type=int, default=10)
     options = parser.parse_args()
-    print(f"nu {options.nu}: exact tangent against differences {check_tangent(options.nu):.1e}")
+    print(f"{options.model}, nu {options.nu}: exact tangent against differences {check_tangent(options.nu, options.model):.1e}")
     tips = []
     for cells in options.cells:
         start = time.time()
-        bar = Bar(cells, options.nu)
+        bar = Bar(cells, options.nu, options.model)
         _, residual = bar.solve(options.load_steps)
         tips.append(bar.tip())
         line = f"cells {cells:3d} nodes {len(bar.fixed):6d} tip {tips[-1]:.8f} m  residual {residual:.1e}  {time.time() - start:.1f} s"

@@ -14,7 +14,7 @@ struct Drawn {
     @builtin(position) clip: vec4f,
     @location(0) @interpolate(perspective, centroid) world: vec3f,
     @location(1) @interpolate(perspective, centroid) normal: vec3f,
-    @location(2) @interpolate(flat) albedo: vec4f,
+    @location(2) @interpolate(perspective, centroid) albedo: vec4f,
 }
 
 fn drawn(world: vec3f, normal: vec3f, color: vec3f, satin: f32) -> Drawn {
@@ -61,7 +61,7 @@ struct Wire {
     @builtin(position) clip: vec4f,
     @location(0) @interpolate(perspective, centroid) world: vec3f,
     @location(1) @interpolate(perspective, centroid) normal: vec3f,
-    @location(2) @interpolate(flat) albedo: vec4f,
+    @location(2) @interpolate(perspective, centroid) albedo: vec4f,
     @location(3) corner: vec3f,
 }
 

@@ -9,7 +9,7 @@ use crate::cancel::CancelToken;
 use crate::math::{Isometry, Vec3};
 use crate::model::{Model, NamedMaterial, Params};
 use crate::render::{Camera, Light};
-use crate::sim::{BackendInfo, Command, GrabView, Session};
+use crate::sim::{BackendInfo, Command, Field, FieldValues, GrabView, Session};
 use crate::step::{StepReport, SurfacePositions};
 
 /// A simulation behind the window's needs; errors are sentences. (Tests put a slow one here.)
@@ -28,6 +28,7 @@ pub trait Engine: Send {
 pub struct Wants {
     pub nodes: bool,
     pub contacts: bool,
+    pub field: Option<Field>,
 }
 
 /// An engine and what is constant about it.
@@ -67,6 +68,8 @@ pub struct View {
     pub nodes: Option<Vec<[f32; 4]>>,
     /// If they were wanted.
     pub contacts: Option<Vec<ContactMark>>,
+    /// What bodies are coloured by, if it was wanted.
+    pub field: Option<FieldValues>,
     /// Poses of `model.rigid_bodies` now.
     pub rigid_poses: Vec<Isometry>,
     /// Poses of `model.obstacles` now.

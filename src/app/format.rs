@@ -60,6 +60,16 @@ pub fn factor(x: f64) -> String {
     }
 }
 
+/// A quantity in a unit of SI, in thousands or thousandths of it where that reads better.
+pub fn quantity(value: f64, unit: &str) -> String {
+    if unit.is_empty() || value == 0.0 {
+        return format!("{} {unit}", significant(value)).trim_end().to_owned();
+    }
+    let scales = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")];
+    let (scale, prefix) = scales.into_iter().find(|(scale, _)| value.abs() >= 0.9995 * scale).unwrap_or((1e-6, "µ"));
+    format!("{} {prefix}{unit}", significant(value / scale))
+}
+
 /// Three significant digits.
 pub fn significant(x: f64) -> String {
     match x.abs() {
@@ -92,5 +102,8 @@ mod tests {
         assert_eq!(factor(0.5), "0.50×");
         assert_eq!(factor(0.004), "0.004×");
         assert_eq!(significant(1.0e-7), "1.0e-7");
+        assert_eq!(quantity(12_345.0, "Pa"), "12.3 kPa");
+        assert_eq!(quantity(-0.0123, "m"), "-12.3 mm");
+        assert_eq!((quantity(0.0, "m/s"), quantity(0.25, "")), ("0 m/s".to_owned(), "0.25".to_owned()));
     }
 }

@@ -3,6 +3,7 @@
 //! `worker` runs the simulation on its own thread; `session` decides what the window's events mean; `ui` draws panels
 //! and answers with `Action`s; `graphics` puts both pictures on the screen; `window` ties them to winit.
 
+mod coloring;
 mod contacts;
 mod engine;
 mod events;

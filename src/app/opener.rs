@@ -181,12 +181,14 @@ impl Engine for Simulation {
         let (model, obstacle_poses) = (self.model().clone(), self.obstacle_poses());
         let contacts = wants.contacts.then(|| self.state().map(|state| contact_marks(&model, state, &obstacle_poses)));
         let contacts = contacts.transpose().map_err(sentence)?;
+        let field = wants.field.map(|field| self.field(field)).transpose().map_err(sentence)?;
         Ok(View {
             step: self.step_index(),
             time: self.time(),
             surface: self.surface(),
             nodes: nodes.map(|nodes| nodes.iter().map(stage::vertex).collect()),
             contacts,
+            field,
             rigid_poses: self.rigid_poses().map_err(sentence)?,
             obstacle_poses,
             attachments: self.attachment_points().map_err(sentence)?,

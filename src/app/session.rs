@@ -6,16 +6,17 @@ mod flight;
 mod grabs;
 mod keys;
 mod lookup;
+mod marks;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use egui::{Pos2, Rect};
 
-use super::contacts::{self, ContactMark, Scale};
-use super::engine::{SceneInfo, View, Wants};
+use super::coloring::Coloring;
+use super::contacts::Scale;
+use super::engine::{SceneInfo, View};
 use super::events::EventLog;
-use super::faults::Checkup;
 use super::files::{self, Chosen};
 use super::graphics::{Graphics, Picture};
 use super::pointer::{Effect, Input, Pointer};
@@ -26,7 +27,7 @@ use super::verifier::Verifier;
 use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
 use crate::gpu;
-use crate::render::{Camera, Overlays, Positions, Ray, Shading, Theme, ViewOptions};
+use crate::render::{Camera, Positions, Ray, Shading, Theme, ViewOptions};
 use crate::sim::Command;
 use crate::stage;
 use crate::step::SurfacePositions;
@@ -54,6 +55,8 @@ pub struct Session {
     recorder: Option<Recorder>,
     /// The scale of the arrows of contacts.
     scale: Scale,
+    /// What bodies are coloured by.
+    coloring: Option<Coloring>,
     log: EventLog,
     verifier: Verifier,
     /// Where the 3D view is, in points.
@@ -92,6 +95,7 @@ impl Session {
             gallery: ui::gallery(),
             recorder: None,
             scale: Scale::default(),
+            coloring: None,
             log,
             verifier,
             view: Rect::ZERO,
@@ -155,7 +159,7 @@ impl Session {
         {
             self.stage(scene, before.scene.as_deref(), graphics);
         }
-        if let Err(error) = self.place(graphics) {
+        if let Err(error) = self.place(graphics).and_then(|()| self.color(graphics)) {
             self.tell(Severity::Error, error);
         }
         self.scale = self.scale.following(self.contacts());
@@ -169,6 +173,7 @@ impl Session {
     fn stage(&mut self, scene: &SceneInfo, before: Option<&SceneInfo>, graphics: &mut Graphics) {
         self.stop_recording();
         graphics.renderer.set_stage(&stage::stage(&scene.model, scene.light));
+        self.coloring = None;
         self.staged = scene.generation;
         self.grab = None;
         self.pointer.handle(Input::Cancel);
@@ -271,6 +276,7 @@ impl Session {
                 recorded_frames: self.recorder.as_ref().map(|recorder| recorder.frames),
                 grab,
                 contacts,
+                coloring: self.coloring,
                 adapter: &adapter,
                 picture: graphics.view_texture,
                 checks: &checks,
@@ -348,32 +354,6 @@ impl Session {
             marks: [self.ui.contacts, self.ui.checkups],
             version: self.placed,
         }
-    }
-
-    /// The contacts to show: none when they are not wanted.
-    fn contacts(&self) -> &[ContactMark] {
-        let marks = self.shown.view.as_ref().filter(|_| self.ui.contacts).and_then(|view| view.contacts.as_deref());
-        marks.unwrap_or_default()
-    }
-
-    /// Marks over the 3D view.
-    pub fn overlays(&self) -> Overlays {
-        let mut overlays = contacts::overlays(self.contacts(), self.scale, &self.camera, self.viewport(), self.pixels_per_point);
-        let ends = self.shown.view.as_ref().map(|view| view.attachments.as_slice()).unwrap_or_default();
-        overlays.segments.splice(..0, stage::attachments(ends, self.pixels_per_point));
-        let nodes = self.shown.view.as_ref().and_then(|view| view.nodes.as_deref());
-        for checkup in self.checkups() {
-            let marks = checkup.overlays(nodes, self.camera.eye(), self.pixels_per_point);
-            overlays.segments.extend(marks.segments);
-            overlays.points.extend(marks.points);
-        }
-        overlays
-    }
-
-    /// The checkups whose faults are marked.
-    fn checkups(&self) -> &[Checkup] {
-        let scene = self.shown.scene.as_ref().filter(|_| self.ui.checkups);
-        scene.map(|scene| scene.checkups.as_slice()).unwrap_or_default()
     }
 
     /// Where the 3D view is [px].
@@ -524,15 +504,6 @@ impl Session {
             Action::SetMaterial(material) => self.command(Command::SetMaterial(material)),
             Action::SetIntegration(integration) => self.command(Command::SetIntegration(integration)),
             Action::Checks(action) => self.act_on_checks(action),
-        }
-    }
-
-    /// The view of the inside and the marks of faults need the nodes, the marks of contacts the contacts.
-    fn want(&mut self) {
-        let nodes = self.ui.options.shading == Shading::Tets || self.checkups().iter().any(Checkup::moves);
-        let wanted = Wants { nodes, contacts: self.ui.contacts };
-        if self.shown.view.as_ref().is_some_and(|view| view.wants != wanted) {
-            self.worker.send(Request::Want(wanted));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::generate::{Generators, SurfaceMemory, SurfaceStep, Surfaces};
 use crate::geometry::MeshError;
+use crate::math::Vec3;
 use crate::model::{Model, State};
 
 /// The contact pressure of states of one model.
@@ -44,4 +45,28 @@ impl ContactPressure {
         forces.truncate(self.n_vertices);
         forces.iter().zip(&areas).map(|(force, area)| if *area > 0.0 { force / area } else { 0.0 }).collect()
     }
+}
+
+/// Contact pressure at the nodes [Pa], given node positions [m] and the pressure at the vertices of the collision
+/// surfaces: the mean over the vertices that a node carries, by area and weight.
+pub fn node_pressures(model: &Model, node_positions: &[Vec3], pressures: &[f64]) -> Vec<f64> {
+    let surface = &model.collision;
+    let (mut forces, mut areas) = (vec![0.0; model.n_nodes()], vec![0.0; model.n_nodes()]);
+    if pressures.iter().all(|p| *p == 0.0) {
+        return forces;
+    }
+    let x = surface.positions(node_positions);
+    let mut thirds = vec![0.0; x.len()];
+    for triangle in &surface.triangles {
+        let [a, b, c] = triangle.map(|v| x[v as usize]);
+        let third = (b - a).cross(&(c - a)).norm() / 6.0;
+        triangle.iter().for_each(|v| thirds[*v as usize] += third);
+    }
+    for (v, (nodes, weights)) in surface.nodes.iter().zip(&surface.weights).enumerate() {
+        for (node, weight) in nodes.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
+            areas[*node as usize] += weight * thirds[v];
+            forces[*node as usize] += weight * thirds[v] * pressures[v];
+        }
+    }
+    forces.iter().zip(&areas).map(|(force, area)| if *area > 0.0 { force / area } else { 0.0 }).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::Frame;
 use super::surfaces::Surfaces;
+use crate::contact;
 use crate::elastic::{cauchy_stresses, von_mises};
 use crate::math::{Mat3, Vec3};
 use crate::model::Model;
@@ -12,27 +13,10 @@ pub fn stresses(model: &Model, frame: &Frame) -> (Vec<Mat3>, Vec<f32>) {
     stresses.into_iter().map(|stress| stress.unwrap_or_default()).map(|s| (s, von_mises(&s) as f32)).unzip()
 }
 
-/// Contact pressure at the nodes [Pa]: the mean over the vertices that a node carries, by area and weight.
+/// [`crate::contact::node_pressures`] of a frame.
 pub fn node_pressures(model: &Model, frame: &Frame) -> Vec<f64> {
-    let surface = &model.collision;
-    let (mut forces, mut areas) = (vec![0.0; model.n_nodes()], vec![0.0; model.n_nodes()]);
-    if frame.contact_pressures.iter().all(|p| *p == 0.0) {
-        return forces;
-    }
-    let x = surface.positions(&frame.node_positions(model));
-    let mut thirds = vec![0.0; x.len()];
-    for triangle in &surface.triangles {
-        let [a, b, c] = triangle.map(|v| x[v as usize]);
-        let third = (b - a).cross(&(c - a)).norm() / 6.0;
-        triangle.iter().for_each(|v| thirds[*v as usize] += third);
-    }
-    for (v, (nodes, weights)) in surface.nodes.iter().zip(&surface.weights).enumerate() {
-        for (node, weight) in nodes.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
-            areas[*node as usize] += weight * thirds[v];
-            forces[*node as usize] += weight * thirds[v] * f64::from(frame.contact_pressures[v]);
-        }
-    }
-    forces.iter().zip(&areas).map(|(force, area)| if *area > 0.0 { force / area } else { 0.0 }).collect()
+    let pressures: Vec<f64> = frame.contact_pressures.iter().map(|p| f64::from(*p)).collect();
+    contact::node_pressures(model, &frame.node_positions(model), &pressures)
 }
 
 /// Contact pressure at all vertices of the drawn surfaces [Pa]. A body whose collision

@@ -6,9 +6,10 @@ use wgpu::BufferUsages;
 use super::drawn;
 use super::geometry::{GivenNormals, SplitSurface, space_order, split_creases};
 use super::maps::Maps;
+use super::palette::Rgb;
 use super::pipelines::Pipelines;
 use super::shapes;
-use super::stage::{RigidShape, Stage, Theme};
+use super::stage::{PointColors, RigidShape, Stage, Theme};
 use super::uniforms::{Frame, Plane, Surroundings, TetsView, Vertex};
 use super::upload::{bind, filled, uniform};
 
@@ -20,6 +21,9 @@ pub struct StageBuffers {
     pub frame: wgpu::Buffer,
     split: SplitSurface,
     drawn: Vec<Vertex>,
+    /// Colours of the bodies, of drawn vertices and of tets.
+    body_colors: [Vec<u32>; 2],
+    tet_colors: wgpu::Buffer,
     /// Current surface vertices, unless only the device knows them: then they are in `positions`, as `vec4`.
     pub host_positions: Option<Vec<[f32; 4]>>,
     pub positions: wgpu::Buffer,
@@ -89,7 +93,7 @@ impl StageBuffers {
 
         // The tets of the view of the inside.
         let tets: Vec<[u32; 4]> = stage.soft_bodies.iter().flat_map(|b| b.tets.iter().copied()).collect();
-        let tet_colors: Vec<u32> = stage.soft_bodies.iter().flat_map(|b| b.tets.iter().map(|_| b.color.packed())).collect();
+        let colors_of_tets: Vec<u32> = stage.soft_bodies.iter().flat_map(|b| b.tets.iter().map(|_| b.color.packed())).collect();
         let nodes = storage("nodes", &vec![0; 16 * stage.n_nodes as usize], BufferUsages::COPY_DST);
         let tets_view = uniform::<TetsView>(device, "tets_view");
 
@@ -113,7 +117,7 @@ impl StageBuffers {
         let offsets = storage("offsets", bytemuck::cast_slice(&split.offsets), BufferUsages::empty());
         let corners = storage("corners", bytemuck::cast_slice(&split.corners), BufferUsages::empty());
         let tet_buffer = storage("tets", bytemuck::cast_slice(&tets), BufferUsages::empty());
-        let tet_colors = storage("tet_colors", bytemuck::cast_slice(&tet_colors), BufferUsages::empty());
+        let tet_colors = storage("tet_colors", bytemuck::cast_slice(&colors_of_tets), BufferUsages::COPY_DST);
         Self {
             n_nodes: stage.n_nodes,
             n_tets: tets.len() as u32,
@@ -131,6 +135,8 @@ impl StageBuffers {
             nodes,
             tets_view,
             host_positions: Some(stage.rest_positions.clone()),
+            body_colors: [vertices.iter().map(|vertex| vertex.color).collect(), colors_of_tets],
+            tet_colors,
             drawn: vertices,
             split,
             vertices: vertex_buffer,
@@ -147,6 +153,29 @@ impl StageBuffers {
         let host = self.host_positions.get_or_insert_default();
         host.clear();
         host.extend_from_slice(positions);
+    }
+
+    /// Colours soft bodies point by point, or as bodies. (Where only the device knows positions, it makes vertices anew
+    /// before the next picture.)
+    pub fn set_colors(&mut self, queue: &wgpu::Queue, colors: Option<PointColors>) {
+        let Self { drawn, split, body_colors: [of_vertices, of_tets], .. } = self;
+        match colors {
+            None => drawn.iter_mut().zip(of_vertices).for_each(|(vertex, color)| vertex.color = *color),
+            Some(PointColors { vertices, table, .. }) => {
+                let table = table.map(Rgb::packed);
+                let sources = split.sources.iter().map(|source| table[vertices[*source as usize] as usize]);
+                drawn.iter_mut().zip(sources).for_each(|(vertex, color)| vertex.color = color);
+            }
+        }
+        queue.write_buffer(&self.vertices, 0, bytemuck::cast_slice(drawn));
+        match colors {
+            None => queue.write_buffer(&self.tet_colors, 0, bytemuck::cast_slice(of_tets)),
+            Some(PointColors { tets, table, .. }) => {
+                let table = table.map(Rgb::packed);
+                let colors: Vec<u32> = tets.iter().map(|place| table[*place as usize]).collect();
+                queue.write_buffer(&self.tet_colors, 0, bytemuck::cast_slice(&colors));
+            }
+        }
     }
 
     /// Places the maps, if the positions are known here.

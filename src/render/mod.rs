@@ -33,7 +33,9 @@ pub use options::RenderOptions;
 pub use palette::{Rgb, palette};
 pub use pick::{Hit, pick};
 pub use renderer::{Positions, Renderer};
-pub use stage::{Light, Overlays, Point, RigidShape, RigidVisual, Segment, Shading, SoftBodyVisual, Stage, Theme, ViewOptions};
+pub use stage::{
+    Light, Overlays, Point, PointColors, RigidShape, RigidVisual, Segment, Shading, SoftBodyVisual, Stage, Theme, ViewOptions,
+};
 
 /// Why a picture could not be made.
 #[derive(Debug, thiserror::Error)]

@@ -10,7 +10,7 @@ use super::maps::Maps;
 use super::options::RenderOptions;
 use super::pipeline::PICTURE_FORMAT;
 use super::pipelines::{Pipelines, Surfaces};
-use super::stage::{Overlays, Shading, Stage, Theme, ViewOptions};
+use super::stage::{Overlays, PointColors, Shading, Stage, Theme, ViewOptions};
 use super::uniforms::{Frame, Mark, TetsView};
 use super::{RenderError, Rgb};
 
@@ -83,6 +83,21 @@ impl Renderer {
                 self.stage.host_positions = None;
             }
         }
+        self.moved();
+        Ok(())
+    }
+
+    /// Colours the soft bodies point by point; as bodies if there are no colours.
+    pub fn set_colors(&mut self, colors: Option<PointColors>) -> Result<(), RenderError> {
+        for (given, expected, what) in colors.iter().flat_map(|colors| {
+            let vertices = (colors.vertices.len(), self.stage.around.n_vertices, "surface vertices");
+            [vertices, (colors.tets.len(), self.stage.n_tets, "tets")]
+        }) {
+            if given != expected as usize {
+                return Err(RenderError::Count { what, given, expected: expected as usize });
+            }
+        }
+        self.stage.set_colors(&self.queue, colors);
         self.moved();
         Ok(())
     }

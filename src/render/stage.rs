@@ -157,6 +157,16 @@ impl Default for ViewOptions {
     }
 }
 
+/// Colours of soft bodies point by point, as places in a table of 256.
+#[derive(Clone, Copy, Debug)]
+pub struct PointColors<'a> {
+    /// Of the stage's surface vertices.
+    pub vertices: &'a [u8],
+    /// Of the tets of all soft bodies, for the view of the inside.
+    pub tets: &'a [u8],
+    pub table: &'a [Rgb; 256],
+}
+
 /// A line of constant width on the screen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment {

@@ -3,6 +3,7 @@
 mod backend;
 pub mod checker;
 mod command;
+mod field;
 mod grab;
 mod health;
 mod machine;
@@ -22,6 +23,7 @@ use backend::open_backend;
 pub use backend::{BackendInfo, Options, adapter_name, settle_backend};
 use checker::{Overlap, PenetrationChecker};
 pub use command::{Command, CommandError, CommandLog, LoggedCommand};
+pub use field::{Field, FieldValues};
 pub use grab::GrabView;
 use grab::{Hand, Held};
 pub use health::Health;
@@ -34,6 +36,7 @@ pub use threads::{StepperError, Threaded};
 
 use crate::budget::Budget;
 use crate::cancel::{CancelToken, Cancelled};
+use crate::contact::ContactPressure;
 use crate::contact::generate::set_apart;
 use crate::math::{Isometry, Vec3};
 use crate::model::{AcceptancePolicy, HeldPoint, Loads, MAX_GRABS, Model, NamedMaterial, Params, State};
@@ -103,6 +106,8 @@ pub struct Simulation {
     tally: Tally,
     checker: PenetrationChecker,
     measuring: bool,
+    /// For pictures, once it was asked for.
+    contact_pressure: Option<ContactPressure>,
 }
 
 impl Simulation {
@@ -150,6 +155,7 @@ impl Simulation {
             tally: Tally::default(),
             checker,
             measuring: false,
+            contact_pressure: None,
         })
     }
 

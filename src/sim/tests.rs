@@ -1,6 +1,7 @@
 //! Cancelled steps, saved states and sessions, on both backends.
 
 mod elements;
+mod fields;
 mod large_bodies;
 mod materials;
 mod recovery;
@@ -53,35 +54,12 @@ fix = [{ side = "x-" }]
 self_contact = "off"
 "#;
 
-/// A cube that lands hard and keeps a part of that.
-const CLAY: &str = r#"
-format = 1
-[simulation]
-time_step = 0.01
-[material.soft]
-model = "neo_hookean"
-young_modulus = 5e4
-poisson_ratio = 0.3
-yield_strain = 0.005
-creep = 80
-[[body]]
-name = "floor"
-kind = "static"
-shape = { type = "plane" }
-[[body]]
-name = "cube"
-material = "soft"
-shape = { type = "box", size = [0.1, 0.1, 0.1], cells = [3, 3, 3] }
-position = [0.0, 0.0502, 0.0]
-velocity = [0.5, -1.0, 0.0]
-"#;
-
 /// Where and what the tests run.
 const CASES: &[(BackendChoice, &str)] = &[
     (BackendChoice::Cpu, LANDING),
     (BackendChoice::Cpu, BAR),
     (BackendChoice::Cpu, elements::KINDS),
-    (BackendChoice::Cpu, CLAY),
+    (BackendChoice::Cpu, plastic::CLAY),
     #[cfg(feature = "gpu")]
     (BackendChoice::Gpu, LANDING),
     #[cfg(feature = "gpu")]
@@ -216,7 +194,7 @@ fn a_resume_after_any_command_goes_on_bit_for_bit() {
             whole.save(&file.0).unwrap();
             let at_save = state(&mut whole);
             let touches = !at_save.contacts.entries.is_empty();
-            assert!([BAR, CLAY].contains(&text) || command == Command::Reset || touches, "{context}: nothing touches");
+            assert!([BAR, plastic::CLAY].contains(&text) || command == Command::Reset || touches, "{context}: nothing touches");
             steps(&mut whole, 3);
             resumed.resume(&file.0).unwrap();
             assert!(state(&mut resumed) == at_save, "{context}: the state is another one");

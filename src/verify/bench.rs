@@ -7,9 +7,10 @@ use crate::cancel::CancelToken;
 use crate::material::{Material, MaterialModel};
 use crate::math::{Mat3, Vec3};
 use crate::mesh::{TetMesh, shapes};
-use crate::model::{Model, ModelBuilder, Params, SoftBody, State};
+use crate::model::{Model, ModelBuilder, Obstacle, Params, SoftBody, State};
 use crate::scene::{self, BackendChoice, Built, Force, Scene};
 use crate::sim::{Options, Simulation};
+use crate::step::StepError;
 
 /// Where checks run and how far they are.
 pub struct Bench<'a> {
@@ -79,10 +80,10 @@ impl Bench<'_> {
         Ok(Simulation::new_unless(built, &self.options, &self.cancel)?)
     }
 
-    /// One step.
+    /// One step, which is a fault if it is only accepted for want of a better one.
     pub fn step(&self, simulation: &mut Simulation) -> Result<(), Unmeasured> {
-        simulation.step_unless(&self.cancel)?;
-        Ok(())
+        let step = simulation.step_index();
+        if simulation.step_unless(&self.cancel)?.converged { Ok(()) } else { Err(Unmeasured::Step(StepError::NotConverged { step })) }
     }
 
     /// Steps until no node moves further than `still` [m] in one.
@@ -103,8 +104,16 @@ impl Bench<'_> {
 
 /// A model of one deformable body that does not meet itself.
 pub fn alone(body: SoftBody) -> Result<Model, Unmeasured> {
+    with_obstacles(SoftBody { self_contact: false, ..body }, vec![])
+}
+
+/// A model of one deformable body and what it may meet.
+pub fn with_obstacles(body: SoftBody, obstacles: Vec<Obstacle>) -> Result<Model, Unmeasured> {
     let mut builder = ModelBuilder::default();
-    builder.soft_body(SoftBody { self_contact: false, ..body });
+    builder.soft_body(body);
+    for obstacle in obstacles {
+        builder.obstacle(obstacle);
+    }
     Ok(builder.build()?)
 }
 

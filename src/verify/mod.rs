@@ -10,8 +10,11 @@ mod bench;
 mod check;
 mod contact;
 mod derivatives;
+mod finite;
+mod hertz;
 mod motion;
 pub mod plot;
+mod refinement;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -36,7 +39,9 @@ pub const CHECKS: &[Check] = &[
     uniform::UNIAXIAL,
     uniform::SHEAR,
     uniform::HYDROSTATIC,
+    finite::FINITE,
     bars::CANTILEVER,
+    refinement::REFINEMENT,
     bars::TORSION,
     bars::FREQUENCY,
     motion::FREE_FALL,
@@ -44,6 +49,7 @@ pub const CHECKS: &[Check] = &[
     motion::ANGULAR_MOMENTUM,
     motion::ENERGY,
     contact::STICK_SLIP,
+    hertz::HERTZ,
     derivatives::DERIVATIVES,
     backends::CPU_GPU,
 ];

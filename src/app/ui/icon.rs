@@ -29,6 +29,8 @@ signs! {
     GRAPHICS_CARD = "\u{E612}",
     INFO = "\u{E2CE}",
     KEYBOARD = "\u{E2D8}",
+    LOCK = "\u{E2FA}",
+    LOCK_OPEN = "\u{E306}",
     MINUS_CIRCLE = "\u{E32C}",
     MOON = "\u{E330}",
     PAUSE = "\u{E39E}",

@@ -6,6 +6,7 @@ use super::{Action, CheckAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::file_name;
 use crate::app::recorder::FORMATS;
 use crate::render::Shading;
+use crate::sim::Field;
 use crate::verify::CHECKS;
 
 pub fn menu_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
@@ -110,6 +111,17 @@ fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
             state.options.shading = shading;
         }
     }
+    let colors = ui.menu_button("Colour by", |ui| {
+        let names = std::iter::once((None, "The body", "Each body has a colour of its own."));
+        for (field, title, meaning) in names.chain(Field::ALL.map(|field| (Some(field), field.title(), field.meaning()))) {
+            let choice = ui.radio(state.field == field, title).on_hover_text(meaning);
+            if answers.named(format!("color.{}", title.replace(' ', "_")), choice).clicked() {
+                (state.field, state.hold_range) = (field, false);
+                ui.close();
+            }
+        }
+    });
+    answers.named("menu.View.Colour", colors.response);
     ui.separator();
     ui.checkbox(&mut state.options.grid, "Floor grid");
     ui.checkbox(&mut state.options.shadows, "Shadows");

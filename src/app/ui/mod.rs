@@ -3,6 +3,7 @@
 mod checkup;
 mod icon;
 mod inspector;
+mod legend;
 mod material;
 mod menu;
 mod overlay;
@@ -17,6 +18,7 @@ use std::time::Instant;
 
 use egui::{Rect, Response, Ui};
 
+use super::coloring::Coloring;
 use super::recent::Recent;
 use super::verifier::Board;
 use super::worker::{Notice, Snapshot};
@@ -25,6 +27,7 @@ use crate::model::{Integration, NamedMaterial};
 use crate::record::FilmFormat;
 use crate::render::ViewOptions;
 use crate::scene::{self, Scene};
+use crate::sim::Field;
 
 pub use overlay::{ContactLegend, GrabMark};
 
@@ -87,6 +90,10 @@ pub struct UiState {
     pub options: ViewOptions,
     /// Contacts are marked.
     pub contacts: bool,
+    /// What bodies are coloured by; their own colours if none.
+    pub field: Option<Field>,
+    /// The range of colours stays as it is.
+    pub hold_range: bool,
     /// The doctor's reports are shown, and faults of meshes are marked.
     pub checkups: bool,
     /// Format of the next recording.
@@ -110,6 +117,8 @@ pub struct UiContext<'a> {
     pub grab: Option<GrabMark>,
     /// Meaning of the arrows of contacts, if they are shown.
     pub contacts: Option<ContactLegend>,
+    /// Meaning of the colours of bodies.
+    pub coloring: Option<Coloring>,
     /// Name of the adapter that draws, such as "llvmpipe (LLVM ...)".
     pub adapter: &'a str,
     /// The 3D view.
@@ -155,6 +164,8 @@ impl Default for UiState {
             dark: true,
             options: ViewOptions::default(),
             contacts: false,
+            field: None,
+            hold_range: false,
             checkups: false,
             film: FilmFormat::Mp4,
             toasts: vec![],

@@ -8,6 +8,7 @@ use egui::{
 };
 
 use super::checkup::checkups_ui;
+use super::legend::coloring_ui;
 use super::{Action, Toast, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::worker::{Activity, Notice, Severity};
 use crate::app::{contacts, format};
@@ -43,6 +44,9 @@ pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContex
     }
     if let Some(legend) = &context.contacts {
         legend_ui(root, view, legend, state.panels_visible);
+    }
+    if let Some(coloring) = &context.coloring {
+        coloring_ui(root, view, coloring, state, answers);
     }
     checkups_ui(root, view, state, context, answers);
     building_ui(root, view, context);

@@ -5,6 +5,29 @@ use std::f64::consts::PI;
 use super::*;
 use crate::math::Mat3;
 
+/// A cube that lands hard and keeps a part of that.
+pub const CLAY: &str = r#"
+format = 1
+[simulation]
+time_step = 0.01
+[material.soft]
+model = "neo_hookean"
+young_modulus = 5e4
+poisson_ratio = 0.3
+yield_strain = 0.005
+creep = 80
+[[body]]
+name = "floor"
+kind = "static"
+shape = { type = "plane" }
+[[body]]
+name = "cube"
+material = "soft"
+shape = { type = "box", size = [0.1, 0.1, 0.1], cells = [3, 3, 3] }
+position = [0.0, 0.0502, 0.0]
+velocity = [0.5, -1.0, 0.0]
+"#;
+
 /// F of each tet.
 fn deformations(simulation: &mut Simulation) -> Vec<Mat3> {
     let model = simulation.model().clone();

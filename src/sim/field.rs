@@ -1,0 +1,162 @@
+//! Scalar fields of a state, for pictures: one number for each vertex of the drawn surfaces and each tet.
+
+use super::Simulation;
+use crate::contact::{ContactPressure, node_pressures};
+use crate::elastic::{cauchy_stresses, deformation_gradient, von_mises};
+use crate::math::{Mat3, Vec3};
+use crate::model::{Model, State, Surface};
+use crate::step::StepError;
+
+/// A quantity that bodies can be coloured by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// Von Mises' equivalent of the Cauchy stress [Pa].
+    VonMises,
+    /// The principal Cauchy stress of the largest magnitude [Pa]: tension is positive.
+    PrincipalStress,
+    /// `|s - 1|` of the principal stretch s that is farthest from 1 [-].
+    Strain,
+    /// J = det F [-].
+    VolumeRatio,
+    /// Distance from the rest position [m].
+    Displacement,
+    /// [m/s]
+    Speed,
+    /// Normal force over area, the mean around each node [Pa].
+    ContactPressure,
+}
+
+/// The values of a field now. Deformable bodies only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldValues {
+    pub field: Field,
+    /// At the vertices of the drawn surfaces.
+    pub vertices: Vec<f32>,
+    /// Of the tets.
+    pub tets: Vec<f32>,
+}
+
+impl Field {
+    pub const ALL: [Self; 7] =
+        [Self::VonMises, Self::PrincipalStress, Self::Strain, Self::VolumeRatio, Self::Displacement, Self::Speed, Self::ContactPressure];
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::VonMises => "Stress (von Mises)",
+            Self::PrincipalStress => "Principal stress",
+            Self::Strain => "Strain",
+            Self::VolumeRatio => "Volume ratio",
+            Self::Displacement => "Displacement",
+            Self::Speed => "Speed",
+            Self::ContactPressure => "Contact pressure",
+        }
+    }
+
+    /// What it means, as a sentence.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::VonMises => "How much the shape is strained, as a tension that would do as much: what makes things yield.",
+            Self::PrincipalStress => "The strongest pull (positive) or push (negative) in any direction.",
+            Self::Strain => "By which part the most strained direction is longer or shorter than at rest.",
+            Self::VolumeRatio => "Volume over that at rest: 1 is unchanged, 0 flat, below 0 inside out.",
+            Self::Displacement => "How far each point is from where it is at rest.",
+            Self::Speed => "How fast each point moves.",
+            Self::ContactPressure => "Push of contacts over area, averaged around each node.",
+        }
+    }
+
+    /// Unit in SI; empty of a mere number.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::VonMises | Self::PrincipalStress | Self::ContactPressure => "Pa",
+            Self::Strain | Self::VolumeRatio => "",
+            Self::Displacement => "m",
+            Self::Speed => "m/s",
+        }
+    }
+
+    /// The value about which colours go to two sides; none where they begin at 0.
+    pub fn middle(self) -> Option<f64> {
+        match self {
+            Self::PrincipalStress => Some(0.0),
+            Self::VolumeRatio => Some(1.0),
+            _ => None,
+        }
+    }
+
+    fn values(self, model: &Model, state: &State, pressure: Option<&ContactPressure>) -> FieldValues {
+        let stress = |of: fn(&Mat3) -> f64| -> Vec<f64> {
+            let stresses = cauchy_stresses(model, &state.displacements, &state.rotations[model.tets.len()..]);
+            stresses.iter().map(|stress| stress.as_ref().map_or(0.0, of)).collect()
+        };
+        let gradient = |of: fn(&Mat3) -> f64| -> Vec<f64> {
+            model.tets.iter().map(|tet| of(&deformation_gradient(tet, &state.displacements))).collect()
+        };
+        let lengths = |vectors: &[Vec3]| vectors.iter().map(Vec3::norm).collect::<Vec<f64>>();
+        let of_tets = match self {
+            Self::VonMises => Some(stress(von_mises)),
+            Self::PrincipalStress => Some(stress(strongest)),
+            Self::Strain => Some(gradient(farthest_stretch)),
+            Self::VolumeRatio => Some(gradient(|f| f.determinant())),
+            Self::Displacement | Self::Speed | Self::ContactPressure => None,
+        };
+        let of_nodes = match (&of_tets, self) {
+            (Some(of_tets), _) => node_means(model, of_tets),
+            (None, Self::Displacement) => lengths(&state.displacements),
+            (None, Self::Speed) => lengths(&state.velocities),
+            (None, _) => pressure.map_or_else(
+                || vec![0.0; model.n_nodes()],
+                |pressure| node_pressures(model, &state.positions(model), &pressure.of(model, state)),
+            ),
+        };
+        let mean = |nodes: &[u32; 4]| nodes.iter().map(|node| of_nodes[*node as usize]).sum::<f64>() / 4.0;
+        let tets = of_tets.unwrap_or_else(|| model.tets.iter().map(|tet| mean(&tet.nodes)).collect());
+        let single = |values: &[f64]| values.iter().map(|value| *value as f32).collect();
+        FieldValues { field: self, vertices: single(&on_surface(&model.surface, &of_nodes)), tets: single(&tets) }
+    }
+}
+
+impl Simulation {
+    /// The values of a field now.
+    pub fn field(&mut self, field: Field) -> Result<FieldValues, StepError> {
+        let model = self.model().clone();
+        if field == Field::ContactPressure && self.contact_pressure.is_none() {
+            // A surface that cannot be searched was refused when the simulation was opened.
+            self.contact_pressure = ContactPressure::new(&model).ok();
+        }
+        let pressure = self.contact_pressure.take();
+        let values = self.state().map(|state| field.values(&model, state, pressure.as_ref()));
+        self.contact_pressure = pressure;
+        values
+    }
+}
+
+/// The eigenvalue of the largest magnitude.
+fn strongest(stress: &Mat3) -> f64 {
+    stress.symmetric_eigenvalues().iter().fold(0.0, |most: f64, s| if s.abs() > most.abs() { *s } else { most })
+}
+
+fn farthest_stretch(f: &Mat3) -> f64 {
+    if !f.iter().all(|x| x.is_finite()) {
+        return 0.0;
+    }
+    f.singular_values().iter().map(|s| (s - 1.0).abs()).fold(0.0, f64::max)
+}
+
+/// Means at the nodes of what tets have, by volume.
+fn node_means(model: &Model, of_tets: &[f64]) -> Vec<f64> {
+    let (mut sums, mut volumes) = (vec![0.0; model.n_nodes()], vec![0.0; model.n_nodes()]);
+    for (tet, value) in model.tets.iter().zip(of_tets) {
+        for node in tet.nodes {
+            sums[node as usize] += tet.volume * value;
+            volumes[node as usize] += tet.volume;
+        }
+    }
+    sums.iter().zip(&volumes).map(|(sum, volume)| if *volume > 0.0 { sum / volume } else { 0.0 }).collect()
+}
+
+/// Values of the vertices from those of the nodes that carry them.
+fn on_surface(surface: &Surface, of_nodes: &[f64]) -> Vec<f64> {
+    let vertex = |(nodes, weights): (&[u32; 4], &[f64; 4])| nodes.iter().zip(weights).map(|(n, w)| of_nodes[*n as usize] * w).sum();
+    surface.nodes.iter().zip(&surface.weights).map(vertex).collect()
+}
