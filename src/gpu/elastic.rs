@@ -236,8 +236,8 @@ pub fn bytes_of_system(model: &Model) -> [u64; 2] {
     // Rotations read and written, forces and gradients of four corners written; displacements in two parts and
     // velocities read.
     let elements = tets * (size_of::<TetData>() + 2 * 16) + linear * 2 * 4 * 16 + n * 3 * 16 + bytes_of_patches(model);
-    // Corners with their lists, masses, velocities, the impulse; an item for each edge and element, gradients or blocks,
-    // blocks written; read again, and diagonals.
+    // Corners with their lists, masses, velocities, the impulse; an item for each edge and element, gradients or
+    // blocks, blocks written; read again, and diagonals.
     let corners = linear * Tet4::NODES + model.n_patch_corners();
     let rhs = corners * (16 + 4) + n * (16 + 16 + 16);
     let items = model.edge_tets.items.len() + model.edge_patches.items.len();
