@@ -310,7 +310,7 @@ material = "rubber"
 fix = [{ side = "y-" }]
 [[body]]
 name = "ball"
-kind = "static"
+kind = "driven"
 shape = { type = "sphere", radius = 0.05 }
 position = [0.0, 0.15001, 0.0]
 motion = { keyframes = [{ time = 0.0 }, { time = 2.0, position = [0.0, -0.00201, 0.0] }] }
