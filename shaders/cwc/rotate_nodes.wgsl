@@ -22,7 +22,7 @@ fn rotate_nodes(@builtin(global_invocation_id) id: vec3u) {
     if touched.kind == TOUCHED_NODE {
         for (var c = nodes[touched.unknown].corners; c < nodes[touched.unknown + 1u].corners; c++) {
             let tet = node_corners[c] / 4u;
-            let q = rotations[tet] * tets[tet].g1.w;
+            let q = rotations[tet] * tets[tet].volume;
             // R has the two signs of its quaternion.
             sum += select(q, -q, dot(q, sum) < 0.0);
         }

@@ -1,5 +1,5 @@
-// One thread a mesh edge (i, j): gathers the matrix block (i, j) from the tets that share the edge, and writes it and
-// its transpose. Formula and source: `elastic::edge_block`.
+// One thread a mesh edge (i, j): gathers the matrix block (i, j) from the tets or patches that share the edge, and
+// writes it and its transpose. Formula and source: `elastic::edge_block`.
 #import lib/params.wgsl
 #import lib/mat3.wgsl
 #import host/elastic
@@ -11,15 +11,19 @@
 @group(0) @binding(5) var<storage, read_write> blocks: array<Block>;
 @group(0) @binding(6) var<storage, read> edge_tangents: array<vec4f>;
 
+// Block number k of all edges of elements, or its transpose.
+fn element_block(k: u32, is_transposed: bool) -> mat3x3f {
+    let block = mat3x3f(edge_tangents[3u * k].xyz, edge_tangents[3u * k + 1u].xyz, edge_tangents[3u * k + 2u].xyz);
+    if is_transposed {
+        return transpose(block);
+    }
+    return block;
+}
+
 // The general tangent of a tet for the corners (i, j).
 fn general_block(tet: u32, i: u32, j: u32) -> mat3x3f {
     let last = max(i, j);
-    let first = 3u * (ELEMENT_EDGES * tet + last * (last - 1u) / 2u + min(i, j));
-    let block = mat3x3f(edge_tangents[first].xyz, edge_tangents[first + 1u].xyz, edge_tangents[first + 2u].xyz);
-    if i < j {
-        return block;
-    }
-    return transpose(block);
+    return element_block(ELEMENT_EDGES * tet + last * (last - 1u) / 2u + min(i, j), i > j);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -33,6 +37,13 @@ fn edge_blocks(@builtin(global_invocation_id) id: vec3u) {
     var sum = mat3x3f();
     for (var k = edge_starts[e]; k < edge_starts[e + 1u]; k++) {
         let item = edge_tets[k];
+        // Behind those of tets: `Model::patch_edge`.
+        let of_tets = ELEMENT_NODES * ELEMENT_NODES * params.n_tets;
+        if item >= of_tets {
+            let of_patch = item - of_tets;
+            sum += element_block(ELEMENT_EDGES * params.n_tets + of_patch / 2u, of_patch % 2u == 1u);
+            continue;
+        }
         let tet = item / (ELEMENT_NODES * ELEMENT_NODES);
         let i = item / ELEMENT_NODES % ELEMENT_NODES;
         let j = item % ELEMENT_NODES;

@@ -24,7 +24,7 @@ fn right_hand_side(@builtin(workgroup_id) group: vec3u, @builtin(local_invocatio
         if params.has_node_forces != 0u {
             force += node_forces[i].xyz;
         }
-        for (var c = node.corners; c < nodes[i + 1u].corners; c++) {
+        for (var c = node.force_corners; c < nodes[i + 1u].force_corners; c++) {
             let corner = corner_forces[node_corners[c]].xyz;
             force += corner;
             forces2 += dot(corner, corner);

@@ -1,8 +1,10 @@
-// What the kernels of all materials share: the deformation of a tet, its rotation, and what it leaves for the gathers.
+// What the kernels of all materials share: the deformation of a tet, or of the point of a patch that it keeps, its
+// rotation, and what it leaves for the gathers.
 // Formulas and sources: `element::Tet4`, `elastic::rotation::improve`, `elastic::pass`.
 #import lib/params.wgsl
 #import lib/mat3.wgsl
 #import lib/quat.wgsl
+#import lib/point.wgsl
 #import host/elastic
 
 @group(0) @binding(1) var<storage, read> tets: array<Tet>;
@@ -13,7 +15,7 @@
 @group(0) @binding(6) var<storage, read_write> corner_forces: array<vec4f>;
 @group(0) @binding(7) var<storage, read_write> corner_gradients: array<vec4f>;
 
-// How a tet is deformed at the start of a step (`material::Deformation`).
+// How a tet or point is deformed at the start of a step (`material::Deformation`).
 struct Deformation {
     gradient: mat3x3f, // G = F - I
     rates: mat3x3f, // of G [1/s]
@@ -40,8 +42,22 @@ fn rotation_correction(b: mat3x3f) -> vec3f {
     return w * min(1.0, 0.8 / max(length(w), 1e-12));
 }
 
-// The deformation of tet `t`; its rotation is followed from where it was in the last step.
-fn element_deformation(t: u32) -> Deformation {
+// Whether tet `t` keeps a point of a patch, whose kernels take what it leaves.
+fn element_is_point(t: u32) -> bool {
+    return tets[t].is_point != 0u;
+}
+
+// G and its rates.
+struct ElementMotion {
+    gradient: mat3x3f,
+    rates: mat3x3f,
+}
+
+// How tet `t` moves; from the shape to which it would return, where that has flowed.
+fn element_motion(t: u32) -> ElementMotion {
+    if element_is_point(t) {
+        return ElementMotion(point_gradient(t, 0u), point_gradient(t, 1u));
+    }
     let tet = tets[t];
     let n = tet.nodes;
     // Differences to corner 0: those of the high parts are exact, so a far body is as precise as a near one.
@@ -51,9 +67,22 @@ fn element_deformation(t: u32) -> Deformation {
     let u1 = (displacements_hi[n.y].xyz - hi) + (displacements_lo[n.y].xyz - lo);
     let u2 = (displacements_hi[n.z].xyz - hi) + (displacements_lo[n.z].xyz - lo);
     let u3 = (displacements_hi[n.w].xyz - hi) + (displacements_lo[n.w].xyz - lo);
-    let g = mat3_outer(u1, tet.g1.xyz) + mat3_outer(u2, tet.g2.xyz) + mat3_outer(u3, tet.g3.xyz);
+    var g = mat3_outer(u1, tet.g1.xyz) + mat3_outer(u2, tet.g2.xyz) + mat3_outer(u3, tet.g3.xyz);
     let rates = mat3_outer(velocities[n.y].xyz - v, tet.g1.xyz) + mat3_outer(velocities[n.z].xyz - v, tet.g2.xyz)
         + mat3_outer(velocities[n.w].xyz - v, tet.g3.xyz);
+    if tet.plastic_row != NONE {
+        // `material::plastic_change`, whose part of the shape gradients the host has put into them.
+        let along = rotations[tet.plastic_row];
+        let beside = rotations[tet.plastic_row + 1u];
+        g += mat3x3f(along.x, beside.z, beside.y, beside.z, along.y, beside.x, beside.y, beside.x, along.z);
+    }
+    return ElementMotion(g, rates);
+}
+
+// The deformation of tet `t`; its rotation is followed from where it was in the last step.
+fn element_deformation(t: u32) -> Deformation {
+    let motion = element_motion(t);
+    let g = motion.gradient;
     var q = rotations[t];
     var d = quat_matrix_minus_identity(q);
     for (var k = 0u; k < MAX_ROTATION_STEPS; k++) {
@@ -65,7 +94,7 @@ fn element_deformation(t: u32) -> Deformation {
         }
     }
     rotations[t] = q;
-    return Deformation(g, rates, d);
+    return Deformation(g, motion.rates, d);
 }
 
 // How far ahead the prediction of a step looks [s], damping included.

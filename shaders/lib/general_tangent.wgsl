@@ -2,8 +2,6 @@
 // vectors of warped ones stay zero.
 #import lib/element.wgsl
 
-@group(0) @binding(8) var<storage, read_write> edge_tangents: array<vec4f>;
-
 // Rest gradient of a corner.
 fn element_gradient(t: u32, corner: u32) -> vec3f {
     let gradients = array(-(tets[t].g1.xyz + tets[t].g2.xyz + tets[t].g3.xyz), tets[t].g1.xyz, tets[t].g2.xyz, tets[t].g3.xyz);
@@ -17,11 +15,13 @@ fn element_change(t: u32, j: u32, axis: u32) -> mat3x3f {
     return mat3_outer(unit, element_gradient(t, j));
 }
 
-// Leaves column `axis` of the blocks (i, j), i < j, from the differential of the stress along `element_change`.
-fn element_general_tangent(t: u32, j: u32, axis: u32, stress: mat3x3f) {
+// Leaves column `axis` of the blocks (i, j), i < j, from the differential of the stress along `element_change`, or adds
+// it to what is there.
+fn element_general_tangent(t: u32, j: u32, axis: u32, stress: mat3x3f, adds: bool) {
     let scale = params.dt * element_reach(t);
     for (var i = 0u; i < j; i++) {
         let column = scale * (stress * element_gradient(t, i));
-        edge_tangents[3u * (ELEMENT_EDGES * t + j * (j - 1u) / 2u + i) + axis] = vec4f(column, 0.0);
+        let place = 3u * (ELEMENT_EDGES * t + j * (j - 1u) / 2u + i) + axis;
+        edge_tangents[place] = vec4f(column, 0.0) + select(vec4f(), edge_tangents[place], adds);
     }
 }

@@ -10,11 +10,10 @@ struct Principal {
     v: mat3x3f,
 }
 
-// The tangent in the frame of the singular vectors: of the pairs (0, 1), (0, 2), (1, 2).
-struct PrincipalModuli {
-    along: mat3x3f,
-    even: vec3f,
-    odd: vec3f,
+// A volume change, counted from rest, and its derivatives by the stretches.
+struct PrincipalChange {
+    value: f32,
+    slopes: vec3f,
 }
 
 const PRINCIPAL_SWEEPS = 8;
@@ -129,9 +128,9 @@ fn principal_filtered(a: mat3x3f, clamp: bool) -> mat3x3f {
     return sum;
 }
 
-// The matrix's part of the tangent, from stresses and their derivatives by the stretches.
-fn principal_moduli(t: u32, e: vec3f, p: vec3f, hessian: mat3x3f, clamp: bool) -> PrincipalModuli {
-    let most = PRINCIPAL_MAX_ODD * (tets[t].g1.w + tets[t].g2.w);
+// The matrix's part of the tangent, from stresses and their derivatives by the stretches, and mu + lambda.
+fn principal_moduli(e: vec3f, p: vec3f, hessian: mat3x3f, clamp: bool, lame_sum: f32) -> PrincipalModuli {
+    let most = PRINCIPAL_MAX_ODD * lame_sum;
     var even = vec3f();
     var odd = vec3f();
     for (var k = 0u; k < 3u; k++) {
@@ -154,7 +153,7 @@ fn clamp_odd(modulus: f32, most: f32) -> f32 {
 // U^T dP V of U^T dF V.
 fn principal_times(moduli: PrincipalModuli, m: mat3x3f) -> mat3x3f {
     let diagonal = moduli.along * vec3f(m[0].x, m[1].y, m[2].z);
-    var found = mat3x3f(vec3f(diagonal.x, 0.0, 0.0), vec3f(0.0, diagonal.y, 0.0), vec3f(0.0, 0.0, diagonal.z));
+    var found = principal_diagonal(diagonal);
     for (var k = 0u; k < 3u; k++) {
         let i = k / 2u;
         let j = 1u + (k + 1u) / 2u;
@@ -166,19 +165,40 @@ fn principal_times(moduli: PrincipalModuli, m: mat3x3f) -> mat3x3f {
     return found;
 }
 
-// Leaves forces and tangent of tet `t`, from its principal stresses and their derivatives.
-fn principal_element(t: u32, at: Deformation, frame: Principal, p: vec3f, hessian: mat3x3f, clamp: bool) {
-    let moduli = principal_moduli(t, frame.strains, p, hessian, clamp);
+// J - 1 of s = 1 + e.
+fn principal_dilatation(e: vec3f) -> PrincipalChange {
+    let s = 1.0 + e;
+    return PrincipalChange(e.x + e.y + e.z + e.x * e.y + e.x * e.z + e.y * e.z + e.x * e.y * e.z, s.yzx * s.zxy);
+}
+
+fn principal_diagonal(d: vec3f) -> mat3x3f {
+    return mat3x3f(d.x, 0.0, 0.0, 0.0, d.y, 0.0, 0.0, 0.0, d.z);
+}
+
+// The stress after a time [s] with present rates.
+fn principal_predicted(frame: Principal, moduli: PrincipalModuli, p: vec3f, rates: mat3x3f, time: f32) -> mat3x3f {
+    let still = PrincipalModuli(moduli.along, moduli.even, vec3f());
+    let change = principal_times(still, transpose(frame.u) * rates * frame.v);
+    return frame.u * (principal_diagonal(p) + time * change) * transpose(frame.v);
+}
+
+// Leaves forces and tangent of tet `t`, from its principal stresses and their derivatives; or a point of a patch, with
+// its volume change.
+fn principal_element(t: u32, at: Deformation, frame: Principal, p: vec3f, hessian: mat3x3f, clamp: bool, theta: PrincipalChange) {
+    let moduli = principal_moduli(frame.strains, p, hessian, clamp, tets[t].g1.w + tets[t].g2.w);
     let u = frame.u;
     let v = frame.v;
-    let still = PrincipalModuli(moduli.along, moduli.even, vec3f());
-    let change = principal_times(still, transpose(u) * at.rates * v);
-    let stress = mat3x3f(p.x, 0.0, 0.0, 0.0, p.y, 0.0, 0.0, 0.0, p.z) + element_reach(t) * change;
-    element_scatter(t, -1.0 * (u * stress * transpose(v)));
+    let predicted = principal_predicted(frame, moduli, p, at.rates, element_reach(t));
+    if element_is_point(t) {
+        let swelling = u * principal_diagonal(theta.slopes) * transpose(v);
+        point_store(t, QuadraturePoint(predicted, u, v, moduli, theta.value, mat3_dot(swelling, at.rates), swelling));
+        return;
+    }
+    element_scatter(t, -1.0 * predicted);
     for (var j = 1u; j < ELEMENT_NODES; j++) {
         for (var axis = 0u; axis < 3u; axis++) {
             let m = transpose(u) * element_change(t, j, axis) * v;
-            element_general_tangent(t, j, axis, u * principal_times(moduli, m) * transpose(v));
+            element_general_tangent(t, j, axis, u * principal_times(moduli, m) * transpose(v), false);
         }
     }
 }

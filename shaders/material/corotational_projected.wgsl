@@ -15,5 +15,5 @@ fn corotational_projected(@builtin(global_invocation_id) id: vec3u) {
     let lambda = tets[t].g2.w;
     let p = 2.0 * mu * e + lambda * (e.x + e.y + e.z);
     let hessian = mat3_outer(vec3f(lambda), vec3f(1.0)) + mat3_diagonal(2.0 * mu);
-    principal_element(t, at, frame, p, hessian, true);
+    principal_element(t, at, frame, p, hessian, true, PrincipalChange(e.x + e.y + e.z, vec3f(1.0)));
 }

@@ -18,11 +18,18 @@ fn corotational_truncated(@builtin(global_invocation_id) id: vec3u) {
     let strain = 0.5 * (b + transpose(b));
     let stress = (-2.0 * mu) * strain - mat3_diagonal(lambda * mat3_trace(strain));
     let r = d + mat3_diagonal(1.0);
+    if element_is_point(t) {
+        let change = mat3_trace(at.gradient + transpose(d) * at.gradient + transpose(d));
+        let moduli = PrincipalModuli(mat3_diagonal(2.0 * mu), vec3f(2.0 * mu), vec3f(2.0 * mu));
+        let one = mat3_diagonal(1.0);
+        point_store(t, QuadraturePoint(-1.0 * (r * stress), one, one, moduli, change, mat3_dot(r, at.rates), r));
+        return;
+    }
     element_scatter(t, r * stress);
     for (var j = 1u; j < ELEMENT_NODES; j++) {
         for (var axis = 0u; axis < 3u; axis++) {
             let change = element_change(t, j, axis);
-            element_general_tangent(t, j, axis, 2.0 * mu * change + lambda * mat3_trace(transpose(r) * change) * r);
+            element_general_tangent(t, j, axis, 2.0 * mu * change + lambda * mat3_trace(transpose(r) * change) * r, false);
         }
     }
 }

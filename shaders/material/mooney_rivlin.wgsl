@@ -17,13 +17,14 @@ fn mooney_rivlin(@builtin(global_invocation_id) id: vec3u) {
     let linear = mu_1 + 2.0 * mu_2;
     let square = tets[t].g2.w - 2.0 * mu_2;
     // J - 1, and U' + linear.
-    let dilatation = e.x + e.y + e.z + e.x * e.y + e.x * e.z + e.y * e.z + e.x * e.y * e.z;
+    let theta = principal_dilatation(e);
+    let dilatation = theta.value;
     let j = max(1.0 + dilatation, MOONEY_RIVLIN_LEAST_J);
     let log_j = principal_log1p(max(dilatation, MOONEY_RIVLIN_LEAST_J - 1.0));
     let below = min(1.0 + dilatation - MOONEY_RIVLIN_LEAST_J, 0.0);
     let curvature = (linear + square - square * log_j) / (j * j);
     let excess = (linear * (j - 1.0) + square * log_j) / j + below * curvature;
-    let c = s.yzx * s.zxy;
+    let c = theta.slopes;
     let squares = s.yzx * s.yzx + s.zxy * s.zxy;
     let difference = e.yzx - e.zxy;
     let first = e - (e.yzx + e.zxy + e.yzx * e.zxy);
@@ -40,5 +41,5 @@ fn mooney_rivlin(@builtin(global_invocation_id) id: vec3u) {
             }
         }
     }
-    principal_element(t, at, frame, p, hessian, false);
+    principal_element(t, at, frame, p, hessian, false, theta);
 }

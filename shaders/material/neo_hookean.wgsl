@@ -68,11 +68,12 @@ fn neo_hookean(@builtin(global_invocation_id) id: vec3u) {
     let at = element_deformation(t);
     let frame = principal_of(at.gradient);
     let e = frame.strains;
+    let theta = principal_dilatation(e);
     let s = 1.0 + e;
     if s.x * s.y * s.z >= NEO_HOOKEAN_LEAST_J {
         let log_j = principal_log1p(e.x) + principal_log1p(e.y) + principal_log1p(e.z);
         let hessian = neo_hookean_hessian(t, 1.0 / s, log_j);
-        principal_element(t, at, frame, neo_hookean_stress(t, e, log_j), hessian, false);
+        principal_element(t, at, frame, neo_hookean_stress(t, e, log_j), hessian, false, theta);
         return;
     }
     let ray = neo_hookean_ray(e);
@@ -103,5 +104,5 @@ fn neo_hookean(@builtin(global_invocation_id) id: vec3u) {
     let along = transpose(moved) * (fourth * e) + 3.0 * t_dd;
     let z_change = mat3_outer(t_dd, ray.t_gradient) + ray.t * (fourth * moved + 2.0 * third) + mat3_outer(ray.t_gradient, along) + t_ddd * bend;
     let found = hessian * moved + w * hessian - mat3_outer(h_d + w * z, ray.t_gradient) + w * (third * moved) + (0.5 * w * w) * z_change;
-    principal_element(t, at, frame, p, 0.5 * (found + transpose(found)), false);
+    principal_element(t, at, frame, p, 0.5 * (found + transpose(found)), false, theta);
 }

@@ -19,5 +19,5 @@ fn st_venant_kirchhoff(@builtin(global_invocation_id) id: vec3u) {
     for (var i = 0u; i < 3u; i++) {
         hessian[i][i] += stress[i] + 2.0 * mu * s[i] * s[i];
     }
-    principal_element(t, at, frame, stress * s, hessian, false);
+    principal_element(t, at, frame, stress * s, hessian, false, PrincipalChange(strain.x + strain.y + strain.z, s));
 }

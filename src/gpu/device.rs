@@ -58,10 +58,8 @@ pub enum DeviceError {
     #[error("the scene has {bodies} deformable bodies, the GPU backend takes at most {most}; remove some or run with --backend cpu")]
     TooManyBodies { bodies: usize, most: usize },
     #[error(
-        "body \"{body}\" has elements \"{element}\", which the GPU backend does not compute yet; give it element = \"linear\", or run with --backend cpu"
+        "the resident stepper takes deformable bodies that nothing can touch, that start in their shape and do not flow; take the engine with contacts for this model"
     )]
-    Elements { body: String, element: &'static str },
-    #[error("the resident stepper takes deformable bodies that nothing can touch; take the engine with contacts for this model")]
     MayTouch,
     #[error("the device was lost: {0}")]
     Lost(String),

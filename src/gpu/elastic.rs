@@ -2,13 +2,13 @@
 
 use super::device::{Device, DeviceError};
 use super::kernel::{Bound, Buffers, ByParity, DeclaredKernel, KernelSource, Stage, kernels};
-use super::layout::{self, BlockData, ControlData, ShareData, TetData};
+use super::layout::{self, BlockData, ControlData, PatchData, ShareData, TetData};
 use super::limits::MAX_ROW_GROUPS;
 use super::tiles::Tiles;
 use super::upload::{Groups, shares};
 use super::wgsl::{HostModule, shared_constants, shared_slots};
-use crate::element::{Element, Tet4};
-use crate::material::{MaterialModel, Tangent};
+use crate::element::{Cell, Element, Tet4, Tet10};
+use crate::material::{Material, MaterialModel, Tangent};
 use crate::model::Model;
 
 pub static HOST: HostModule = HostModule {
@@ -41,6 +41,13 @@ shared_constants! {
     /// Nodes and edges of an element.
     ELEMENT_NODES: usize = Tet4::NODES;
     ELEMENT_EDGES: usize = Tet4::EDGES;
+    /// Points, nodes and edges of patches.
+    CELL_POINTS: usize = Cell::QUADRATURE_POINTS;
+    CELL_NODES: usize = Cell::NODES;
+    CELL_EDGES: usize = Cell::EDGES;
+    TET10_POINTS: usize = Tet10::QUADRATURE_POINTS;
+    TET10_NODES: usize = Tet10::NODES;
+    TET10_EDGES: usize = Tet10::EDGES;
     /// Most improvements of a rotation in a step, and the correction [rad] after which there is another.
     MAX_ROTATION_STEPS: usize = crate::elastic::MAX_ROTATION_STEPS;
     ROTATION_TOLERANCE: f64 = crate::elastic::ROTATION_TOLERANCE;
@@ -89,6 +96,10 @@ shared_slots! {
 pub struct Assembly {
     /// One for each constitutive model that some tets have.
     elements: Vec<Bound>,
+    /// Where there are limits of stretch.
+    limits: Option<LimitKernels>,
+    /// Where there are elements of several tets.
+    patches: Option<PatchKernels>,
     system: SystemKernels,
 }
 
@@ -102,6 +113,22 @@ pub static MATERIAL_KERNELS: [KernelSource; MaterialModel::ALL.len()] = {
     }
     kernels
 };
+
+kernels! {
+    /// Kernels of what is laid over the materials of tets.
+    pub struct LimitKernels in "elastic", HOST {
+        stretch_limit: Bound,
+    }
+}
+
+kernels! {
+    /// Kernels of elements of several tets: before those of the materials, and after them.
+    pub struct PatchKernels in "elastic", HOST {
+        patch_points: Bound,
+        patch_forces: Bound,
+        patch_tangents: Bound,
+    }
+}
 
 kernels! {
     /// Kernels that gather right-hand side and matrix.
@@ -155,9 +182,6 @@ pub fn create_buffers(device: &Device, buffers: &mut Buffers, model: &Model, mos
     if model.bodies.len() > most {
         return Err(DeviceError::TooManyBodies { bodies: model.bodies.len(), most });
     }
-    if let Some(body) = model.body_of_patches() {
-        return Err(DeviceError::Elements { body: body.name.clone(), element: body.element.name() });
-    }
     let mut shares = shares(model, most_row_groups(device).max(model.bodies.len() as u32));
     let (tiles, groups, words) = Tiles::new(model, &shares, most_whole);
     shares.resize(most, ShareData::default());
@@ -178,14 +202,13 @@ pub fn create_buffers(device: &Device, buffers: &mut Buffers, model: &Model, mos
         buffers.storage::<[f32; 4]>(name, n)?;
     }
     for name in ["rotations", "backup_rotations"] {
-        buffers.storage::<[f32; 4]>(name, tets)?;
+        // With what tets remember behind.
+        buffers.storage::<[f32; 4]>(name, tets + model.n_state_rows())?;
     }
-    for name in ["corner_forces", "corner_gradients"] {
-        buffers.storage::<[f32; 4]>(name, Tet4::NODES * tets)?;
-    }
-    // Mixed ones are kept edge by edge here.
-    let has_general_tangents = model.materials.iter().any(|material| material.model.tangent() != Tangent::Warped);
-    buffers.storage::<[[f32; 4]; 3]>("edge_tangents", if has_general_tangents { Tet4::EDGES * tets } else { 0 })?;
+    buffers.storage::<[f32; 4]>("corner_forces", Tet4::NODES * tets + model.n_patch_corners())?;
+    buffers.storage::<[f32; 4]>("corner_gradients", Tet4::NODES * tets)?;
+    buffers
+        .storage::<[[f32; 4]; 3]>("edge_tangents", if has_edge_tangents(model) { Tet4::EDGES * tets + model.n_patch_edges() } else { 0 })?;
     buffers.storage::<BlockData>("blocks", model.pattern.n_blocks())?;
     buffers.storage::<[f32; 4]>("preconditioner", 3 * n + tiles.n_vectors())?;
     buffers.storage::<[f32; 4]>("krylov", VECTORS * n)?;
@@ -199,12 +222,18 @@ pub fn create_buffers(device: &Device, buffers: &mut Buffers, model: &Model, mos
     Ok((tiles, groups))
 }
 
+/// Whether tangents are kept edge by edge: those that are not warped, those of limits of stretch, and those of patches.
+fn has_edge_tangents(model: &Model) -> bool {
+    let is_warped = |material: &Material| material.model.tangent() == Tangent::Warped && material.stretch_limits.is_none();
+    model.n_patch_edges() > 0 || !model.materials.iter().all(is_warped)
+}
+
 /// Least bytes of the element pass, and of the right-hand side with the matrix.
 pub fn bytes_of_system(model: &Model) -> [u64; 2] {
     let (n, tets, blocks) = (model.n_nodes(), model.tets.len(), size_of::<BlockData>() * model.pattern.n_blocks());
     // Rotations read and written, forces and gradients of four corners written; displacements in two parts and
     // velocities read.
-    let elements = tets * (size_of::<TetData>() + 2 * 16 + 2 * 4 * 16) + n * 3 * 16;
+    let elements = tets * (size_of::<TetData>() + 2 * 16 + 2 * 4 * 16) + n * 3 * 16 + bytes_of_patches(model);
     // Corners with their lists, masses, velocities, the impulse; an item for each edge and tet, gradients, blocks
     // written; read again, and diagonals.
     let rhs = tets * 4 * (16 + 4) + n * (16 + 16 + 16);
@@ -212,17 +241,48 @@ pub fn bytes_of_system(model: &Model) -> [u64; 2] {
     [elements as u64, (rhs + matrix) as u64]
 }
 
+/// What patches add to the element pass.
+fn bytes_of_patches(model: &Model) -> usize {
+    fn of<E: Element>() -> usize {
+        // Each point with its gradients, its deformation and what its material leaves, written and read; forces and
+        // blocks written.
+        let point = 16 * E::NODES + 2 * 16 * (6 + WORDS_OF_POINT / 4);
+        size_of::<PatchData>() + E::QUADRATURE_POINTS * point + E::NODES * (4 + 16) + E::EDGES * 3 * 16
+    }
+    model.cells.len() * of::<Cell>() + model.tets10.len() * of::<Tet10>()
+}
+
+/// Numbers that a point leaves (`shaders/lib/point.wgsl`).
+const WORDS_OF_POINT: usize = 52;
+
 impl Assembly {
     /// `renamed`: (binding, buffer) pairs where names differ.
     pub fn new(buffers: &Buffers, model: &Model, renamed: &[(&str, &str)]) -> Result<Self, DeviceError> {
-        let is_used = |model_index: usize| model.materials.iter().any(|material| material.model as usize == model_index);
+        // Bodies that start deformed may be tangled.
+        let recovers = model.bodies.iter().any(|body| model.starts_deformed(body));
+        let has = |material: &Material, index: usize| material.model as usize == index;
+        let is_used = |index: usize| model.materials.iter().any(|m| has(m, index) || recovers && has(&m.recovering(), index));
         let used = MATERIAL_KERNELS.iter().enumerate().filter(|(index, _)| is_used(*index));
         let elements = used.map(|(_, source)| Bound::declared(*source, buffers, &[])).collect::<Result<_, _>>()?;
-        Ok(Self { elements, system: SystemKernels::new(buffers, renamed)? })
+        let patches = if model.n_patch_corners() > 0 { Some(PatchKernels::new(buffers, &[])?) } else { None };
+        let has_limits = model.materials.iter().any(|material| material.stretch_limits.is_some());
+        let limits = if has_limits { Some(LimitKernels::new(buffers, &[])?) } else { None };
+        Ok(Self { elements, limits, patches, system: SystemKernels::new(buffers, renamed)? })
     }
 
     pub fn record_elements(&self, pass: &mut wgpu::ComputePass, model: &Model) {
+        let (cells, tets10) = (model.cells.len(), model.tets10.len());
+        if let Some(PatchKernels { patch_points, .. }) = &self.patches {
+            patch_points.dispatch(pass, Cell::QUADRATURE_POINTS * cells + Tet10::QUADRATURE_POINTS * tets10);
+        }
         self.elements.iter().for_each(|kernel| kernel.dispatch(pass, model.tets.len()));
+        if let Some(LimitKernels { stretch_limit }) = &self.limits {
+            stretch_limit.dispatch(pass, model.tets.len());
+        }
+        if let Some(PatchKernels { patch_forces, patch_tangents, .. }) = &self.patches {
+            patch_forces.dispatch(pass, model.n_patch_corners());
+            patch_tangents.dispatch(pass, model.n_patch_edges());
+        }
     }
 
     pub fn record_system(&self, pass: &mut wgpu::ComputePass, model: &Model, n_grabs: usize, row_groups: u32) {

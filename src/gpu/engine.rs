@@ -6,6 +6,7 @@
 //! geometry.
 
 mod compliance;
+mod laws;
 #[cfg(test)]
 pub mod tests;
 
@@ -52,8 +53,9 @@ pub struct DeviceBackend {
     detector: Detector,
     /// Rest poses of the deformable bodies.
     rests: RestPoses,
-    /// Rotations of the tets in this step.
+    /// Rotations of the tets in this step, and what they remember behind.
     rotations: Vec<Quaternion>,
+    laws: laws::Kept,
     /// Each writes its own of the surface buffers, which take turns.
     skins: Vec<(Bound, Arc<wgpu::Buffer>)>,
     surface: usize,
@@ -100,6 +102,7 @@ impl DeviceBackend {
             detector: Detector::new(&device, DetectionPlace::Auto),
             rests: RestPoses::default(),
             rotations: vec![],
+            laws: laws::Kept::default(),
             skins,
             surface: 0,
             readback: ReadbackBuffer::new(&device, CONTROLS_AT),
@@ -274,6 +277,7 @@ impl Backend for DeviceBackend {
         for ((dv, inverse), rhs) in dv[model.n_nodes()..].iter_mut().zip(&self.inverses).zip(&self.rigid_rhs) {
             *dv = inverse * rhs;
         }
+        self.bring_laws(model, state, params.time_step);
         let Self { staging, buffers, held, rigid_rhs, groups, .. } = self;
         staging.put(buffers.get("params"), 0, &[params_data(model, params, loads, groups)]);
         held.put(staging, buffers, model, loads);
@@ -303,6 +307,8 @@ impl Backend for DeviceBackend {
     fn restore(&mut self, model: &Model, state: &State) -> Result<(), StepError> {
         self.is_open = false;
         self.bring_rotations(&state.rotations);
+        // They stand behind the rotations.
+        self.laws.rows.clear();
         self.show(model, state).map_err(|error| self.lost(&error))
     }
 

@@ -9,6 +9,7 @@ pub static HOST: HostModule = HostModule {
     declare: |declarations| {
         declare_constants(declarations);
         declarations.structure::<TetData>();
+        declarations.structure::<PatchData>();
         declarations.structure::<NodeData>();
         declarations.structure::<PointData>();
         declarations.structure::<BlockData>();
@@ -39,19 +40,53 @@ shared_constants! {
 }
 
 shared_struct! {
-    /// A tet, with the rest gradients of its corners 1 to 3 [1/m]; that of corner 0 is minus their sum.
+    /// A tet, with the rest gradients of its corners 1 to 3 [1/m]; that of corner 0 is minus their sum. Where it keeps
+    /// a point of a patch, moduli are those of the point, whose energy of volume changes the patch has: lambda is 0.
     pub struct TetData as "Tet" {
         nodes: [u32; 4],
-        /// w: mu V [J].
+        /// w: mu V [J], V the volume of the element or point.
         g1: [f32; 4],
         /// w: lambda V [J].
         g2: [f32; 4],
         /// w: stiffness damping beta [s].
         g3: [f32; 4],
-        /// Constitutive model of its material, of the constants `MODEL_...`.
+        /// Constitutive model of its material, of the constants `MODEL_...`; `NONE` where another tet keeps its point.
         model: u32,
         /// Of a Mooney-Rivlin material.
         mooney_share: f32,
+        /// Of the tet [m^3].
+        volume: f32,
+        /// 1 if it keeps a point of a patch, 0 if it is an element.
+        is_point: u32,
+        /// Strains beyond which it stiffens, and the stiffness there, k V [J]; 0 where it has no limits.
+        min_strain: f32,
+        max_strain: f32,
+        limit_stiffness: f32,
+        /// Place in `rotations` of what it remembers of plastic flow; `NONE` where it does not flow.
+        plastic_row: u32,
+    }
+}
+
+shared_struct! {
+    /// An element of several tets: its points and what their common volume change needs.
+    pub struct PatchData as "Patch" {
+        /// First of its tets; the first `n_points` keep its points.
+        first_tet: u32,
+        n_tets: u32,
+        n_points: u32,
+        n_nodes: u32,
+        /// Place of its first node among those of all patches.
+        first_corner: u32,
+        /// Place of the gradient of its first node at its first point.
+        first_gradient: u32,
+        /// Of the constants `MODEL_...`.
+        model: u32,
+        /// [Pa]
+        lambda: f32,
+        /// [m^3]
+        volume: f32,
+        /// Beta [s].
+        stiffness_damping: f32,
         pad_0: u32,
         pad_1: u32,
     }
@@ -66,8 +101,10 @@ shared_struct! {
         mass_damping: f32,
         /// 1, or 0 where the node never moves.
         free: f32,
-        /// Start of its list in `node_corners`; the list ends where that of the next node starts.
+        /// Start of the list of its tets in `node_corners`; the list ends where that of the next node starts.
         corners: u32,
+        /// Likewise of its places in `corner_forces`.
+        force_corners: u32,
     }
 }
 
@@ -142,8 +179,9 @@ shared_struct! {
         loop_tiles: u32,
         /// Bodies that are solved in one workgroup.
         n_whole: u32,
-        pad_0: u32,
-        pad_1: u32,
+        n_cells: u32,
+        /// Tets of ten nodes.
+        n_tets10: u32,
         grabs: [GrabData; MAX_GRABS],
     }
 }

@@ -35,7 +35,7 @@ kernels! {
     }
 }
 
-/// The GPU backend where nothing can touch: all of a step stays on the device.
+/// The GPU backend where nothing can touch and nothing of a step is the host's: all stays on the device.
 pub struct GpuStepper {
     device: Arc<Device>,
     model: Arc<Model>,
@@ -127,8 +127,15 @@ const BACKUPS: [(&str, &str); 5] = [
 ];
 
 impl GpuStepper {
+    /// Whether there are only deformable bodies that nothing can touch, that start in their shape and keep it.
+    pub fn takes(model: &Model) -> bool {
+        let starts_deformed = model.bodies.iter().any(|body| model.starts_deformed(body));
+        let flows = model.materials.iter().any(|material| material.plasticity.is_some());
+        !(model.may_touch() || !model.rigid_bodies.is_empty() || starts_deformed || flows)
+    }
+
     pub fn new(device: Arc<Device>, model: Arc<Model>) -> Result<Self, DeviceError> {
-        if model.may_touch() || !model.rigid_bodies.is_empty() {
+        if !Self::takes(&model) {
             return Err(DeviceError::MayTouch);
         }
         let mut buffers = Buffers::new(device.clone());

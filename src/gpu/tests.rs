@@ -1,6 +1,7 @@
 //! Every kernel against its CPU twin on scrambled input; and each comparison shows that it can fail.
 
 mod budgets;
+mod patches;
 pub mod shaders;
 
 use std::sync::Arc;

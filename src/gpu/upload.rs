@@ -1,15 +1,17 @@
 //! The arrays that a model and the inputs of a step become.
 
+mod elements;
 #[cfg(test)]
 mod tests;
 
 use bytemuck::Zeroable;
 
+pub use elements::{Laws, patches, tets};
+
 use super::device::DeviceError;
 use super::kernel::Buffers;
-use super::layout::{ControlData, GrabData, MAX_GRABS, NodeData, ParamsData, Pattern, PointData, ShareData, TetData, vec3, vec4};
+use super::layout::{ControlData, GrabData, MAX_GRABS, NodeData, ParamsData, Pattern, PointData, ShareData, vec3, vec4};
 use super::limits::WORKGROUP;
-use crate::material::Lame;
 use crate::math::Vec3;
 use crate::model::{Grab, HeldPoint, Loads, Model, Params};
 use crate::step::StageWork;
@@ -41,31 +43,26 @@ impl Groups {
 
 /// The constant buffers of a model.
 pub fn upload_model(buffers: &mut Buffers, model: &Model) -> Result<(), DeviceError> {
-    let tets: Vec<_> = model
-        .tets
-        .iter()
-        .map(|tet| {
-            let (material, [_, a, b, c]) = (model.material(tet), tet.gradients);
-            let Lame { mu, lambda } = material.lame();
-            let [g1, g2, g3] = [vec4(&a, mu * tet.volume), vec4(&b, lambda * tet.volume), vec4(&c, material.stiffness_damping)];
-            let (model, mooney_share) = (material.model as u32, material.mooney_share as f32);
-            TetData { nodes: tet.nodes, g1, g2, g3, model, mooney_share, pad_0: 0, pad_1: 0 }
-        })
-        .collect();
-    buffers.upload("tets", &tets)?;
-    let mut nodes: Vec<_> = (0..model.n_nodes())
-        .map(|i| NodeData {
-            mass: model.node_masses[i] as f32,
-            mass_damping: model.mass_damping(i) as f32,
-            free: if model.fixed[i] { 0.0 } else { 1.0 },
-            corners: model.node_corners.starts[i],
-        })
-        .collect();
-    nodes.push(NodeData { corners: model.node_corners.items.len() as u32, ..Zeroable::zeroed() });
-    buffers.upload("nodes", &nodes)?;
-    buffers.upload("node_corners", &model.node_corners.items)?;
-    buffers.upload("edge_starts", &model.edge_tets.starts)?;
-    buffers.upload("edge_tets", &model.edge_tets.items)?;
+    let laws = Laws { tangled: &[], rows: &[] };
+    buffers.upload("tets", &tets(model, laws))?;
+    buffers.upload("patches", &patches(model, laws))?;
+    buffers.upload("patch_nodes", &elements::nodes(model))?;
+    buffers.upload("patch_gradients", &elements::gradients(model))?;
+    let [corners, forces] = elements::node_lists(model);
+    let node = |i: usize| NodeData { corners: corners[i], force_corners: forces[i], ..NodeData::default() };
+    let of_node = |i: usize| NodeData {
+        mass: model.node_masses[i] as f32,
+        mass_damping: model.mass_damping(i) as f32,
+        free: if model.fixed[i] { 0.0 } else { 1.0 },
+        ..node(i)
+    };
+    // The last one ends the lists.
+    let n = model.n_nodes();
+    buffers.upload("nodes", &(0..n).map(of_node).chain([node(n)]).collect::<Vec<_>>())?;
+    buffers.upload("node_corners", &elements::corner_items(model))?;
+    let edges = elements::edge_lists(model);
+    buffers.upload("edge_starts", &edges.starts)?;
+    buffers.upload("edge_tets", &edges.items)?;
     buffers.upload("edge_places", &model.pattern.edge_blocks)?;
     let points: Vec<_> = model
         .surface_positions(&model.rest_positions)
@@ -109,8 +106,8 @@ pub fn params_data(model: &Model, params: &Params, loads: &Loads, groups: &Group
         n_tiles: groups.tiles,
         loop_tiles: groups.loop_tiles,
         n_whole: groups.whole,
-        pad_0: 0,
-        pad_1: 0,
+        n_cells: model.cells.len() as u32,
+        n_tets10: model.tets10.len() as u32,
         grabs,
     }
 }

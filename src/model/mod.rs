@@ -383,11 +383,6 @@ impl Model {
         self.bodies.iter().find(|body| body.has_own_collision)
     }
 
-    /// The first body whose elements are made of several tets.
-    pub fn body_of_patches(&self) -> Option<&Body> {
-        self.bodies.iter().find(|body| body.element != ElementKind::Linear)
-    }
-
     /// Diagonal of the box around all rest positions [m]; a length scale for tolerances.
     pub fn size(&self) -> f64 {
         if self.rest_positions.is_empty() { 1.0 } else { crate::math::Aabb::of(&self.rest_positions).extent().norm() }

@@ -144,8 +144,8 @@ pub fn open_backend(choice: BackendChoice, params: &Params, options: &Options, m
         Ok((Box::new(stepper), info))
     };
     let on_gpu = |device: Arc<Device>, reason: String| -> Result<Opened, SimulationError> {
-        if let Some((body, what)) = auto::only_on_cpu(model) {
-            return Err(SimulationError::Material { body: body.to_owned(), what });
+        if let Some(body) = auto::only_on_cpu(model) {
+            return Err(SimulationError::Material { body: body.to_owned() });
         }
         let adapter = Some(device::name(&device).to_owned());
         // Where nothing touches, every method has nothing to do.

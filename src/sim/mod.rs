@@ -52,9 +52,9 @@ pub enum SimulationError {
     #[error("the {backend} backend does not have the solver \"{solver}\"; it has {offered}")]
     Solver { solver: &'static str, backend: &'static str, offered: String },
     #[error(
-        "the gpu backend does not have the material of \"{body}\", which {what}; use --backend cpu (or backend = \"cpu\"), or auto to let the program choose"
+        "the gpu backend does not have the degeneration_ratio of the material of \"{body}\"; use --backend cpu (or backend = \"cpu\"), or auto to let the program choose"
     )]
-    Material { body: String, what: &'static str },
+    Material { body: String },
     #[error(transparent)]
     Overlap(#[from] OverlapError),
     #[error("the opening of the simulation was {0}")]

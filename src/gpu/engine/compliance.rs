@@ -132,7 +132,7 @@ impl DeviceBackend {
         }
         self.count_bytes(step, &tables, &answer);
         if let Some(rotations) = answer.rotations.as_ref() {
-            self.rotations = rotations.iter().map(|q| q.map(f64::from)).collect();
+            self.rotations = rotations.iter().map(|q| q.map(f64::from)).chain(self.laws.rows.iter().copied()).collect();
         }
         self.take_answer(step, work, courses, &touched, &answer);
         Ok(())

@@ -10,6 +10,8 @@ use crate::gpu::wgsl::{Field, HostModule};
 use crate::gpu::{cwc, detection, elastic, layout, stepper};
 
 const STAGES: &[&[KernelSource]] = &[
+    elastic::LimitKernels::KERNELS,
+    elastic::PatchKernels::KERNELS,
     elastic::SystemKernels::KERNELS,
     &elastic::MATERIAL_KERNELS,
     elastic::Kernels::KERNELS,

@@ -3,7 +3,6 @@
 //! stands in the report and in the session, and a session is repeated on the backend that it names.
 
 use crate::cpu::CpuBackend;
-use crate::material::Material;
 use crate::model::{ContactMethod, Integration, Loads, Model, Params};
 use crate::step::{Stepper, choose};
 
@@ -19,33 +18,21 @@ const MAX_MS: f64 = 1000.0;
 /// The device must take at most this part of the CPU's time: it begins without the contacts that will cost it most.
 const SHARE: f64 = 0.7;
 
-/// A body whose material a device does not have, and what that material does.
-pub fn only_on_cpu(model: &Model) -> Option<(&str, &'static str)> {
-    let materials = model.tets.iter().map(|tet| (model.bodies[tet.body as usize].name.as_str(), model.material(tet)));
-    let what = |material: &Material| match material {
-        Material { plasticity: Some(_), .. } => Some("flows (yield_strain)"),
-        Material { stretch_limits: Some(_), .. } => Some("has limits of stretch (min_stretch, max_stretch)"),
-        Material { degeneration_ratio: Some(_), .. } => Some("has a degeneration_ratio"),
-        _ => None,
-    };
-    materials.filter_map(|(body, material)| Some((body, what(material)?))).next()
+/// A body with a `degeneration_ratio`, which a device does not have.
+pub fn only_on_cpu(model: &Model) -> Option<&str> {
+    let tet = model.tets.iter().find(|tet| model.material(tet).degeneration_ratio.is_some())?;
+    Some(&model.bodies[tet.body as usize].name)
 }
 
 /// Why the CPU takes the scene, if the scene alone tells.
 pub fn reason_for_cpu(model: &Model, params: &Params) -> Option<String> {
-    if let Some(body) = model.body_of_patches() {
-        return Some(format!("\"{}\" has elements \"{}\", which a device does not compute yet", body.name, body.element.name()));
-    }
-    if let Some((body, what)) = only_on_cpu(model) {
-        return Some(format!("the material of \"{body}\" {what}, and a device does not"));
+    if let Some(body) = only_on_cpu(model) {
+        return Some(format!("the material of \"{body}\" has a degeneration_ratio, and a device does not"));
     }
     // On the CPU every method is there.
     let choice = choose(params, model, &Loads::default(), &CpuBackend::default(), &mut None);
     if choice.method == ContactMethod::Ica && params.method == ContactMethod::Auto {
         return Some(format!("{}: the CPU has anticipation for that, a device does not", choice.reason));
-    }
-    if model.bodies.iter().any(|body| model.starts_deformed(body)) {
-        return Some("a body starts deformed, and finds back by a law that only the CPU has".into());
     }
     if params.integration != Integration::SemiImplicit {
         return Some(format!("integration = \"{}\": the CPU has that, a device does not", params.integration.name()));
@@ -134,11 +121,11 @@ mod tests {
         assert!(reason("cantilever", &["body.bar.shape.cells=[4,2,2]", "body.bar.self_contact=\"off\""]).unwrap().contains("the scene"));
         assert_eq!(reason("cantilever", &["body.bar.shape.cells=[50,8,8]"]), None);
         assert!(reason("cantilever", &["body.bar.shape.cells=[50,8,8]", "simulation.integration=bdf2"]).unwrap().contains("\"bdf2\""));
-        // What a device does not have.
-        for (value, word) in [("yield_strain=0.05", "yield_strain"), ("max_stretch=1.2", "max_stretch")] {
-            let flags = ["body.bar.shape.cells=[50,8,8]", &format!("material.rubber.{value}")];
-            let told = reason("cantilever", &flags).unwrap();
-            assert!(told.contains(word) && told.contains("\"bar\""), "{told}");
+        let told = reason("cantilever", &["body.bar.shape.cells=[50,8,8]", "material.rubber.degeneration_ratio=0.2"]).unwrap();
+        assert!(told.contains("degeneration_ratio") && told.contains("\"bar\""), "{told}");
+        // A device has what flows, is limited or does not lock.
+        for value in ["yield_strain=0.05", "max_stretch=1.2", "poisson_ratio=0.45"] {
+            assert_eq!(reason("cantilever", &["body.bar.shape.cells=[50,8,8]", &format!("material.rubber.{value}")]), None);
         }
     }
 

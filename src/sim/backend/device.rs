@@ -38,8 +38,8 @@ pub fn stepper(
     info: &mut BackendInfo,
 ) -> Result<Box<dyn Stepper>, SimulationError> {
     // The energy guard is the host's: only bodies that it does not look at are stepped without the host.
-    let is_guarded = model.materials.iter().any(|material| material.model.tangent() != Tangent::Warped);
-    if !is_guarded && !model.may_touch() && model.rigid_bodies.is_empty() {
+    let is_guarded = model.materials.iter().any(|m| m.model.tangent() != Tangent::Warped || m.stretch_limits.is_some());
+    if !is_guarded && gpu::Stepper::takes(model) {
         return Ok(Box::new(gpu::Stepper::new(device, model.clone())?));
     }
     let backend = DeviceBackend::new(device, model)?.detecting(options.detection);

@@ -25,8 +25,15 @@ element = "linear"
 "#;
 
 fn cube(flags: &[String]) -> Simulation {
+    cube_on(BackendChoice::Cpu, flags)
+}
+
+fn cube_on(backend: BackendChoice, flags: &[String]) -> Simulation {
     let scene = Scene::from_text("cube", "cube.toml", CUBE, None, flags).unwrap();
-    Simulation::new(build(&scene).unwrap(), &Options { backend: Some(BackendChoice::Cpu), threads: Some(1), ..Options::default() }).unwrap()
+    let options = Options { backend: Some(backend), threads: Some(1), ..Options::default() };
+    #[cfg(feature = "gpu")]
+    let options = Options { device: (backend == BackendChoice::Gpu).then(crate::gpu::test_device), ..options };
+    Simulation::new(build(&scene).unwrap(), &options).unwrap()
 }
 
 fn flags(model: &str, start: &str, poisson_ratio: f64) -> Vec<String> {
@@ -75,6 +82,27 @@ fn every_material_recovers_from_every_start() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Two materials that do not find back by their own law, and one whose elements share their volume.
+#[cfg(feature = "gpu")]
+#[test]
+fn tangled_bodies_recover_on_the_device() {
+    for (model, start, element) in
+        [("st_venant_kirchhoff", "mirrored", "linear"), ("stable_neo_hookean", "flattened", "linear"), ("neo_hookean", "scrambled", "averaged")]
+    {
+        let mut flags = flags(model, start, 0.45);
+        flags.push(format!("body.cube.element={element}"));
+        let mut simulation = cube_on(BackendChoice::Gpu, &flags);
+        simulation.set_measuring(true);
+        assert!(tangled(&mut simulation));
+        (0..300).for_each(|_| drop(simulation.step().unwrap()));
+        let off = deviation(&mut simulation);
+        assert!(off < 0.01 && !tangled(&mut simulation), "{model} {start} {element}: {off}");
+        let body = &simulation.report(0.0).unwrap().bodies[0];
+        assert_eq!(body.inverted_tets, Some(0));
+        assert_eq!(simulation.tally().max_penetration, Some(0.0));
+    }
 }
 
 /// Which features met is a part of the state, and turns frames.
