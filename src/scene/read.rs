@@ -65,6 +65,7 @@ pub struct BodyContent {
 }
 
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // one a body of a file, for the time of its reading
 pub enum Role {
     Deformable {
         material: NamedMaterial,

@@ -150,7 +150,7 @@ impl Grading {
 fn measure(state: &State, contact: f64) -> Pressed {
     let width = 0.2 * contact;
     let (mut force, mut moment) = (0.0, 0.0);
-    let mut rings = vec![0.0; 16];
+    let mut rings = [0.0; 16];
     for contact in &state.contacts.entries {
         let Some([place, normal]) = contact.place else { continue };
         let (upwards, distance) = (contact.normal_force * normal.y.abs(), place.xz().norm());
