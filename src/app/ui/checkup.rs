@@ -2,7 +2,6 @@
 
 use egui::{Area, Button, Color32, Id, Label, Order, Rect, RichText, ScrollArea, Sense, Ui, vec2};
 
-use super::overlay::card;
 use super::{UiContext, UiResponse, UiState, icon, theme};
 use crate::app::faults::{COLORS, Checkup};
 use crate::app::format;
@@ -18,7 +17,7 @@ pub fn checkups_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiConte
     let height = (view.height() - top - 150.0).max(80.0);
     let area = Area::new(Id::unique("checkups")).order(Order::Middle).fixed_pos(view.left_top() + vec2(14.0, top));
     area.show(root.ctx(), |ui| {
-        card(root).show(ui, |ui| {
+        theme::card(root).show(ui, |ui| {
             ui.set_width(width - 28.0);
             header_ui(ui, state, answers);
             ScrollArea::vertical().max_height(height).show(ui, |ui| {

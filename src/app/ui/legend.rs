@@ -2,7 +2,6 @@
 
 use egui::{Align, Area, Button, Color32, Id, Layout, Mesh, Order, Rect, RichText, Sense, Shape, Ui, pos2, vec2};
 
-use super::overlay::card;
 use super::{UiResponse, UiState, icon, theme};
 use crate::app::coloring::Coloring;
 use crate::app::format;
@@ -17,7 +16,7 @@ pub fn coloring_ui(root: &Ui, view: Rect, coloring: &Coloring, state: &mut UiSta
     let place = view.right_bottom() - vec2(12.0, bottom);
     let area = Area::new(Id::unique("colours")).order(Order::Middle).pivot(egui::Align2::RIGHT_BOTTOM).fixed_pos(place);
     let shown = area.show(root.ctx(), |ui| {
-        card(root).show(ui, |ui| {
+        theme::card(root).show(ui, |ui| {
             ui.set_width(WIDTH);
             ui.horizontal(|ui| {
                 let title = ui.label(RichText::new(coloring.field.title()).font(theme::strong(12.5)));

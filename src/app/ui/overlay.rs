@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use egui::{
-    Align2, Area, Button, Color32, CornerRadius, FontId, Frame, Id, Key, Margin, Modal, Order, Pos2, Rect, RichText, Shadow, Spinner,
-    Stroke, TextEdit, Ui, vec2,
+    Align2, Area, Button, Color32, CornerRadius, FontId, Id, Key, Margin, Modal, Order, Pos2, Rect, RichText, Spinner, Stroke, TextEdit,
+    Ui, vec2,
 };
 
 use super::checkup::checkups_ui;
@@ -132,20 +132,10 @@ fn recording_ui(root: &Ui, view: Rect, context: &UiContext) {
     painter.galley(card.min + vec2(26.0, 6.0), galley, Color32::WHITE);
 }
 
-pub fn card(root: &Ui) -> Frame {
-    let palette = theme::palette(root.ctx());
-    Frame::new()
-        .fill(palette.card)
-        .stroke(Stroke::new(1.0, palette.border))
-        .corner_radius(CornerRadius::same(12))
-        .inner_margin(Margin::symmetric(14, 10))
-        .shadow(Shadow { offset: [0, 4], blur: 18, spread: 0, color: Color32::from_black_alpha(90) })
-}
-
 /// A sheet in the middle of the window; true when it shall be closed.
 fn sheet_ui(root: &Ui, name: &str, width: f32, contents: impl FnOnce(&mut Ui) -> bool) -> bool {
     let width = width.min(root.ctx().content_rect().width() - 80.0);
-    let frame = card(root).inner_margin(Margin::same(22)).corner_radius(CornerRadius::same(16));
+    let frame = theme::card(root).inner_margin(Margin::same(22)).corner_radius(CornerRadius::same(16));
     let modal = Modal::new(Id::unique(name)).frame(frame).show(root.ctx(), |ui| {
         ui.set_width(width);
         contents(ui)
@@ -162,7 +152,7 @@ fn building_ui(root: &Ui, view: Rect, context: &UiContext) {
         .pivot(Align2::CENTER_CENTER)
         .interactable(false)
         .show(root.ctx(), |ui| {
-            card(root).show(ui, |ui| {
+            theme::card(root).show(ui, |ui| {
                 ui.horizontal(|ui| {
                     ui.add(Spinner::new().size(18.0).color(theme::palette(ui.ctx()).accent));
                     ui.label(RichText::new(format!("Building {name} …")).font(theme::strong(14.0)));
@@ -202,7 +192,7 @@ fn toasts_ui(root: &Ui, view: Rect, toasts: &mut Vec<Toast>, answers: &mut UiRes
                 Severity::Info => (icon::CHECK_CIRCLE, palette.accent),
                 Severity::Error => (icon::WARNING_CIRCLE, palette.error),
             };
-            card(root).show(ui, |ui| {
+            theme::card(root).show(ui, |ui| {
                 ui.set_width(width - 28.0);
                 ui.horizontal_top(|ui| {
                     ui.label(theme::icon(glyph, 18.0).color(color));

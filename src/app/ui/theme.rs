@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use egui::{
-    Color32, Context, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Margin, RichText, Shadow, Stroke, TextStyle, Theme, vec2,
+    Color32, Context, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Frame, Margin, RichText, Shadow, Stroke, TextStyle,
+    Theme, Ui, vec2,
 };
 
 /// Colours of the panels.
@@ -170,4 +171,15 @@ fn fonts() -> FontDefinitions {
     // A family of its own: text fonts have other signs at the same private code points.
     fonts.families.insert(FontFamily::Name(ICONS.into()), vec![icons]);
     fonts
+}
+
+/// What lies over the view stands on this.
+pub fn card(root: &Ui) -> Frame {
+    let palette = palette(root.ctx());
+    Frame::new()
+        .fill(palette.card)
+        .stroke(Stroke::new(1.0, palette.border))
+        .corner_radius(CornerRadius::same(12))
+        .inner_margin(Margin::symmetric(14, 10))
+        .shadow(Shadow { offset: [0, 4], blur: 18, spread: 0, color: Color32::from_black_alpha(90) })
 }

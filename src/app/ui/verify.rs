@@ -7,7 +7,6 @@ use egui::{
     Spinner, Stroke, Ui, pos2, vec2,
 };
 
-use super::overlay::card;
 use super::theme::Palette;
 use super::{Action, CheckAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::verifier::Board;
@@ -30,7 +29,7 @@ pub fn verify_ui(root: &Ui, state: &mut UiState, context: &UiContext, answers: &
     }
     let room = root.ctx().content_rect().size() - vec2(40.0, 40.0);
     let size = SIZE.min(room);
-    let frame = card(root).inner_margin(egui::Margin::same(18)).corner_radius(CornerRadius::same(16));
+    let frame = theme::card(root).inner_margin(egui::Margin::same(18)).corner_radius(CornerRadius::same(16));
     let inner = size - vec2(38.0, 38.0);
     let window = egui::Window::new("Verify").id(Id::unique("verify")).title_bar(false).resizable(false).frame(frame);
     window.anchor(Align2::CENTER_CENTER, vec2(0.0, 8.0)).fixed_size(inner).show(root.ctx(), |ui| {
