@@ -8,6 +8,7 @@ use crate::elastic::cauchy_stresses;
 use crate::material::{Lame, Material, MaterialModel};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Model, Params, State};
+use crate::scene::BackendChoice;
 
 pub const FINITE: Check = Check {
     name: "finite_strain",
@@ -16,7 +17,8 @@ pub const FINITE: Check = Check {
     setup: "a box of 0.3 x 0.2 x 0.25 m, 36 nodes, 72 tets, inner nodes moved about by up to a fifth of a cell; E = 0.5 MPa, nu = 0.3; loaded \
             by the tractions of the formula: drawn to 1.25 and 1.5 of its length, and sheared by 0.25 and 0.5 with its bottom held",
     source: "P = dPsi/dF of each model in closed form; the lateral stretch is that without lateral stress; rest to 1e-6",
-    run: finite,
+    // In f64: what rests so exactly is no measure of a device, and `cpu_gpu` is.
+    run: |bench| bench.on(BackendChoice::Cpu, finite),
 };
 
 const E: f64 = 5e5;
@@ -100,7 +102,7 @@ fn at_rest(bench: &Bench, model: MaterialModel, stress: &Mat3, is_clamped: impl 
     let model = alone(body)?;
     let params = Params { time_step: TIME_STEP, ..bench.static_params() };
     let mut simulation = bench.simulate(model.clone(), params, tractions(&model, stress))?;
-    let state = bench.to_rest(&mut simulation, bench.pick(STILL, 1e3 * STILL))?;
+    let state = bench.to_rest(&mut simulation, STILL)?;
     Ok((model, state))
 }
 
@@ -113,7 +115,7 @@ fn shown_stress(model: &Model, state: &State, [row, column]: [usize; 2]) -> f64 
 fn finite(bench: &mut Bench) -> Result<Outcome, Unmeasured> {
     let mut outcome =
         Outcome { plot: Plot::new(Axis::linear("stretch, and 1 + shear", ""), Axis::linear("stress over E", "")), ..Outcome::default() };
-    let bound = bench.pick(BOUND, 1e-3);
+    let bound = BOUND;
     for (k, kind) in MaterialModel::ALL.iter().enumerate() {
         // As the body says that it is, however stiff it is.
         let material = Material { young_modulus: E, ..bench.material(*kind, E, NU) };
