@@ -75,7 +75,8 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Describe this program and the graphics adapters it could use, or the materials that it knows
     Info(info::InfoArgs),
-    /// Write what completes its commands in a shell: `pliant completions bash > ~/.local/share/bash-completion/completions/pliant`
+    /// Write what completes its commands in a shell:
+    /// `pliant completions bash > ~/.local/share/bash-completion/completions/pliant`
     Completions { shell: clap_complete::Shell },
     /// Write its manual page: `pliant man | man -l -`
     Man,

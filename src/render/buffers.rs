@@ -159,23 +159,20 @@ impl StageBuffers {
     /// before the next picture.)
     pub fn set_colors(&mut self, queue: &wgpu::Queue, colors: Option<PointColors>) {
         let Self { drawn, split, body_colors: [of_vertices, of_tets], .. } = self;
-        match colors {
-            None => drawn.iter_mut().zip(of_vertices).for_each(|(vertex, color)| vertex.color = *color),
-            Some(PointColors { vertices, table, .. }) => {
-                let table = table.map(Rgb::packed);
+        let table = colors.map(|colors| colors.table.map(Rgb::packed));
+        match (colors, table) {
+            (Some(PointColors { vertices, tets, .. }), Some(table)) => {
                 let sources = split.sources.iter().map(|source| table[vertices[*source as usize] as usize]);
                 drawn.iter_mut().zip(sources).for_each(|(vertex, color)| vertex.color = color);
-            }
-        }
-        queue.write_buffer(&self.vertices, 0, bytemuck::cast_slice(drawn));
-        match colors {
-            None => queue.write_buffer(&self.tet_colors, 0, bytemuck::cast_slice(of_tets)),
-            Some(PointColors { tets, table, .. }) => {
-                let table = table.map(Rgb::packed);
                 let colors: Vec<u32> = tets.iter().map(|place| table[*place as usize]).collect();
                 queue.write_buffer(&self.tet_colors, 0, bytemuck::cast_slice(&colors));
             }
+            _ => {
+                drawn.iter_mut().zip(of_vertices).for_each(|(vertex, color)| vertex.color = *color);
+                queue.write_buffer(&self.tet_colors, 0, bytemuck::cast_slice(of_tets));
+            }
         }
+        queue.write_buffer(&self.vertices, 0, bytemuck::cast_slice(drawn));
     }
 
     /// Places the maps, if the positions are known here.

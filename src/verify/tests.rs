@@ -63,6 +63,7 @@ fn names_are_unique_and_unknown_ones_are_told() {
     assert_eq!(chosen.iter().map(|check| check.name).collect::<Vec<_>>(), ["patch", "shear"]);
     let error = select(&["tension".into(), "hertx".into()]).err().unwrap();
     assert!(error.contains("no check \"tension\"") && error.contains("stick_slip"), "{error}");
+    assert!(select(&["hertx".into()]).err().unwrap().contains("did you mean \"hertz\"?"));
     assert!(select(&["torsoin".into()]).err().unwrap().contains("did you mean \"torsion\"?"));
 }
 
