@@ -4,7 +4,6 @@ use glam::Vec3;
 
 use crate::geometry::nearest;
 use crate::math::{self, Isometry};
-use crate::model::State;
 use crate::model::{Model, interpolate};
 use crate::model::{PairKind, WarmContact};
 use crate::render::{Camera, Overlays, Point, Rgb, Segment};
@@ -23,16 +22,17 @@ pub struct ContactMark {
     pub friction_force: math::Vec3,
 }
 
-/// The contacts of a state. The one place that knows how a state keeps them. `poses`: of the model's obstacles.
-pub fn contact_marks(model: &Model, state: &State, poses: &[Isometry]) -> Vec<ContactMark> {
-    let (surface, positions) = (&model.collision, state.positions(model));
+/// The contacts of a state. The one place that knows how a state keeps them. `positions`: of the nodes; `poses`: of
+/// the model's obstacles.
+pub fn contact_marks(model: &Model, contacts: &[WarmContact], positions: &[math::Vec3], poses: &[Isometry]) -> Vec<ContactMark> {
+    let surface = &model.collision;
     let mark = |contact: &WarmContact| {
         let [point, normal] = match contact.place {
             Some(place) => place,
             // A vertex at an obstacle is remembered without a place: it is where the obstacle is nearest.
             None if contact.pair.kind == PairKind::VertexObstacle => {
                 let (vertex, obstacle) = (contact.pair.first as usize, contact.pair.second as usize);
-                let point = interpolate(&positions, surface.nodes.get(vertex)?, surface.weights.get(vertex)?);
+                let point = interpolate(positions, surface.nodes.get(vertex)?, surface.weights.get(vertex)?);
                 let pose = poses.get(obstacle)?;
                 let local = nearest(&model.obstacles.get(obstacle)?.shape, &pose.inverse_transform_point(&point.into()).coords);
                 [point, pose.rotation * local.normal]
@@ -41,7 +41,7 @@ pub fn contact_marks(model: &Model, state: &State, poses: &[Isometry]) -> Vec<Co
         };
         Some(ContactMark { point, normal, normal_force: contact.normal_force, friction_force: contact.friction_force })
     };
-    state.contacts.entries.iter().filter_map(mark).collect()
+    contacts.iter().filter_map(mark).collect()
 }
 
 /// Length of the legend's arrow on the screen, in points.
@@ -112,6 +112,7 @@ pub fn overlays(marks: &[ContactMark], scale: Scale, camera: &Camera, viewport: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::State;
     use crate::geometry::Shape;
     use crate::material::Material;
     use crate::mesh::shapes;
@@ -142,7 +143,7 @@ mod tests {
             slip: math::Vec3::zeros(),
             place: None,
         });
-        let [mark] = contact_marks(&model, &state, &[pose])[..] else { panic!("one mark") };
+        let [mark] = contact_marks(&model, &state.contacts.entries, &state.positions(&model), &[pose])[..] else { panic!("one mark") };
         let rest = model.surface_positions(&model.rest_positions)[3];
         assert!((mark.point - rest - math::Vec3::x() * 0.5).norm() < 1e-12);
         assert!((mark.normal - pose.rotation * math::Vec3::y()).norm() < 1e-12);

@@ -9,6 +9,7 @@ use crate::cancel::CancelToken;
 use crate::math::{Isometry, Vec3};
 use crate::model::{Model, NamedMaterial, Params};
 use crate::render::{Camera, Light};
+use crate::sim::past::{BranchId, SharedPast};
 use crate::sim::{BackendInfo, Command, Field, FieldValues, GrabView, Session};
 use crate::step::{StepReport, SurfacePositions};
 
@@ -17,8 +18,21 @@ pub trait Engine: Send {
     /// None if `cancel` was cancelled before the step was done; then nothing has moved.
     fn step(&mut self, cancel: &CancelToken) -> Result<Option<StepReport>, String>;
     fn apply(&mut self, command: &Command) -> Result<(), String>;
-    /// The commands so far, as a session of `scene`.
-    fn session(&mut self, scene: String) -> Result<Session, String>;
+    /// The commands so far.
+    fn session(&mut self) -> Result<Session, String>;
+    /// The recorded past; none of what cannot move.
+    fn past(&self) -> Option<SharedPast> {
+        None
+    }
+    /// Goes back to the end of a step and begins a branch there; `passed` is told of each step on the way. False if
+    /// `cancel` was cancelled before; then nothing has changed.
+    fn branch(&mut self, _step: u64, _cancel: &CancelToken, _passed: &mut dyn FnMut(u64)) -> Result<bool, String> {
+        Err("nothing was recorded here".into())
+    }
+    /// Goes to the end of another branch.
+    fn switch(&mut self, _to: BranchId) -> Result<(), String> {
+        Err("nothing was recorded here".into())
+    }
     /// How things stand now, with what is wanted beside the rest.
     fn view(&mut self, wants: Wants) -> Result<View, String>;
 }

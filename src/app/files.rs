@@ -18,13 +18,14 @@ pub enum Chosen {
 /// Opens the system's file dialog without waiting for it; `answer` is called on another thread.
 pub fn choose_file(answer: impl FnOnce(Chosen) + Send + 'static) -> std::io::Result<()> {
     let meshes = crate::mesh::ENDINGS.map(|(ending, _)| ending);
-    let both: Vec<&str> = ["toml"].into_iter().chain(meshes).collect();
+    let all: Vec<&str> = ["toml"].into_iter().chain(meshes).chain(super::SESSION_ENDINGS).collect();
     // Made here: some systems allow dialogs from the main thread only.
     let dialog = rfd::AsyncFileDialog::new()
-        .set_title("Open a scene or a mesh")
-        .add_filter("Scenes and meshes", &both)
+        .set_title("Open a scene, a mesh or a session")
+        .add_filter("Scenes, meshes and sessions", &all)
         .add_filter("Scenes", &["toml"])
         .add_filter("Meshes", &meshes)
+        .add_filter("Sessions", &super::SESSION_ENDINGS)
         .pick_file();
     let asked = Instant::now();
     std::thread::Builder::new().name("file dialog".into()).spawn(move || {

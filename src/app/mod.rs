@@ -3,6 +3,7 @@
 //! `worker` runs the simulation on its own thread; `session` decides what the window's events mean; `ui` draws panels
 //! and answers with `Action`s; `graphics` puts both pictures on the screen; `window` ties them to winit.
 
+mod autosave;
 mod coloring;
 mod contacts;
 mod engine;
@@ -15,6 +16,7 @@ mod opener;
 mod pointer;
 mod recent;
 mod recorder;
+mod running;
 mod session;
 mod ui;
 mod verifier;
@@ -47,15 +49,26 @@ pub enum SceneSource {
     Gallery(String),
     /// A scene, or a mesh that becomes a soft body above a floor.
     Path(PathBuf),
+    /// A recorded session, which is repeated to its end.
+    Session(PathBuf),
 }
 
+/// Endings of the files of sessions.
+pub const SESSION_ENDINGS: [&str; 2] = ["session", "jsonl"];
+
 impl SceneSource {
+    /// A file by its ending.
+    fn of_path(path: PathBuf) -> Self {
+        let is_session = path.extension().is_some_and(|ending| SESSION_ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)));
+        if is_session { Self::Session(path) } else { Self::Path(path) }
+    }
+
     /// What `pliant run` calls it.
     fn scene(&self) -> String {
         match self {
             Self::Default => crate::scene::gallery()[0].name.to_owned(),
             Self::Gallery(name) => name.clone(),
-            Self::Path(path) => path.to_string_lossy().into_owned(),
+            Self::Path(path) | Self::Session(path) => path.to_string_lossy().into_owned(),
         }
     }
 
@@ -64,7 +77,7 @@ impl SceneSource {
         match self {
             Self::Default => "gallery".to_owned(),
             Self::Gallery(name) => name.clone(),
-            Self::Path(path) => file_name(path),
+            Self::Path(path) | Self::Session(path) => file_name(path),
         }
     }
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::contacts::contact_marks;
 use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
 use super::faults::Checkup;
+use super::running::Running;
 use super::worker::Opener;
 use super::{AppOptions, SceneSource};
 use crate::cancel::CancelToken;
@@ -16,10 +16,10 @@ use crate::math::{Isometry, Quat, Vec3};
 use crate::mesh::open_mesh;
 use crate::model::{Mobility, ModelBuilder, Obstacle, RigidBody};
 use crate::render::{Camera, Light};
-use crate::scene::{self, Scene, Transform};
+use crate::scene::{self, BackendChoice, Scene, Transform};
 use crate::sim::{Command, Options, Session, Simulation};
 use crate::stage;
-use crate::step::{StepError, StepReport};
+use crate::step::StepReport;
 
 /// Work that a step may do in the window where the scene does not say it [ms]: whoever pulls a body is not to wait
 /// longer.
@@ -43,22 +43,33 @@ fn open(
     cancel: &CancelToken,
 ) -> Result<Loaded, String> {
     let start = Instant::now();
+    let session = match source {
+        SceneSource::Session(path) => Some(Session::read(path).map_err(sentence)?),
+        _ => None,
+    };
+    let name_of_scene = session.as_ref().map_or_else(|| source.scene(), |session| session.header.scene.clone());
+    let set_before = session.as_ref().map_or(&[][..], |session| &session.header.set);
     let scene = match source {
-        SceneSource::Default | SceneSource::Gallery(_) => Scene::builtin(&source.scene()),
-        SceneSource::Path(_) => Scene::load(&source.scene(), &[]),
+        SceneSource::Default | SceneSource::Gallery(_) => Scene::builtin(&name_of_scene),
+        SceneSource::Path(_) | SceneSource::Session(_) => Scene::load(&name_of_scene, set_before),
     };
     let scene = scene.map_err(sentence)?;
     let mut built = scene::build_unless(&scene, cancel).map_err(sentence)?;
     if built.params.max_step_ms == 0.0 {
         built.params.max_step_ms = MAX_STEP_MS;
     }
+    // What the window has chosen is a part of what is repeated.
+    let chosen = format!("simulation.max_step_ms={:?}", built.params.max_step_ms);
+    let set = if set_before.contains(&chosen) { set_before.to_vec() } else { [set_before, &[chosen]].concat() };
     let (name, camera, light, recording) = (built.title.clone(), stage::camera(&built.camera), stage::light(&built.light), built.recording);
     let checkups: Vec<Checkup> = built.meshes.iter().filter_map(|origin| Checkup::of(origin, &built.model, cancel)).collect();
     cancel.check().map_err(sentence)?;
     let mut notes = built.notes.clone();
     // The message says in full what was wrong.
     notes.retain(|note| checkups.is_empty() || !note.ends_with(scene::MENDED));
-    let options = Options { backend, device: Some(device.clone()), ..Options::default() };
+    // A session is repeated where it was recorded.
+    let recorded_on = session.as_ref().and_then(|session| BackendChoice::from_name(&session.header.backend));
+    let options = Options { backend: recorded_on.or(backend), device: Some(device.clone()), ..Options::default() };
     let simulation = Simulation::new_unless(built, &options, cancel).map_err(sentence)?;
     let info = SceneInfo {
         generation: 0, // the worker counts
@@ -72,7 +83,11 @@ fn open(
         notes,
         checkups,
     };
-    Ok(Loaded { engine: Box::new(simulation), info })
+    let mut running = Running::new(simulation, name_of_scene, set)?;
+    if let Some(session) = &session {
+        running.repeat(session, cancel)?;
+    }
+    Ok(Loaded { engine: Box::new(running), info })
 }
 
 /// The length of the longest side of a mesh of which nothing came [m].
@@ -133,7 +148,7 @@ impl Engine for Still {
         Err("nothing came of this mesh that could move".into())
     }
 
-    fn session(&mut self, _: String) -> Result<Session, String> {
+    fn session(&mut self) -> Result<Session, String> {
         Err("nothing was done here that could be saved".into())
     }
 
@@ -155,49 +170,4 @@ impl Engine for Still {
 
 fn sentence(error: impl std::error::Error) -> String {
     error.to_string()
-}
-
-impl Engine for Simulation {
-    fn step(&mut self, cancel: &CancelToken) -> Result<Option<StepReport>, String> {
-        match self.step_unless(cancel) {
-            Ok(report) => Ok(Some(report)),
-            Err(StepError::Cancelled { .. }) => Ok(None),
-            Err(error) => Err(sentence(error)),
-        }
-    }
-
-    fn session(&mut self, scene: String) -> Result<Session, String> {
-        // What the window has chosen is a part of what is repeated.
-        let set = vec![format!("simulation.max_step_ms={:?}", self.params().max_step_ms)];
-        Self::session(self, scene, set).map_err(sentence)
-    }
-
-    fn apply(&mut self, command: &Command) -> Result<(), String> {
-        Self::apply(self, command).map_err(sentence)
-    }
-
-    fn view(&mut self, wants: Wants) -> Result<View, String> {
-        let nodes = wants.nodes.then(|| self.node_positions()).transpose().map_err(sentence)?;
-        let (model, obstacle_poses) = (self.model().clone(), self.obstacle_poses());
-        let contacts = wants.contacts.then(|| self.state().map(|state| contact_marks(&model, state, &obstacle_poses)));
-        let contacts = contacts.transpose().map_err(sentence)?;
-        let field = wants.field.map(|field| self.field(field)).transpose().map_err(sentence)?;
-        Ok(View {
-            step: self.step_index(),
-            time: self.time(),
-            surface: self.surface(),
-            nodes: nodes.map(|nodes| nodes.iter().map(stage::vertex).collect()),
-            contacts,
-            field,
-            rigid_poses: self.rigid_poses().map_err(sentence)?,
-            obstacle_poses,
-            attachments: self.attachment_points().map_err(sentence)?,
-            grabs: self.grabs().map_err(sentence)?,
-            params: *self.params(),
-            masses: model.bodies.iter().map(|body| body.mass).collect(),
-            materials: model.named_materials.clone(),
-            wants,
-            backend: Some(self.backend().clone()),
-        })
-    }
 }

@@ -7,6 +7,7 @@ mod grabs;
 mod keys;
 mod lookup;
 mod marks;
+mod time;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,11 +35,15 @@ use crate::step::SurfacePositions;
 use flight::Flight;
 use grabs::Grab;
 use lookup::{Found, Lookup, Question};
+use time::Time;
 
 pub struct Session {
     worker: Worker,
-    /// The snapshot that is drawn.
+    /// The worker's newest snapshot.
+    live: Arc<Snapshot>,
+    /// The snapshot that is drawn: the newest one, or one of the past.
     shown: Arc<Snapshot>,
+    time: Time,
     /// Generation of the scene whose stage the renderer has.
     staged: u64,
     /// How often something on the stage was moved.
@@ -81,7 +86,9 @@ impl Session {
         let shown = worker.snapshot();
         Self {
             worker,
+            live: shown.clone(),
             shown,
+            time: Time::default(),
             staged: 0,
             placed: 0,
             ui: UiState::default(),
@@ -114,7 +121,7 @@ impl Session {
             if let Err(text) = self.recent.add(&path) {
                 self.tell(Severity::Error, text);
             }
-            self.worker.send(Request::Load(SceneSource::Path(path)));
+            self.worker.send(Request::Load(SceneSource::of_path(path)));
         } else {
             self.worker.send(Request::Load(source));
         }
@@ -149,7 +156,9 @@ impl Session {
         for notice in self.worker.take_notices() {
             self.tell(notice.severity, notice.text);
         }
-        let before = std::mem::replace(&mut self.shown, self.worker.snapshot());
+        self.live = self.worker.snapshot();
+        let shown = self.look_at(self.live.clone());
+        let before = std::mem::replace(&mut self.shown, shown);
         if Arc::ptr_eq(&before, &self.shown) {
             return;
         }
@@ -216,7 +225,8 @@ impl Session {
         }
         if let Some(view) = &now.view {
             if new_scene || before.view.as_ref().is_none_or(|b| b.step != view.step) {
-                log.say(format_args!("step {} time={:.4}", view.step, view.time));
+                let what = if self.is_in_past() { "past" } else { "step" };
+                log.say(format_args!("{what} {} time={:.4}", view.step, view.time));
             }
             let count = |view: &View| view.contacts.as_ref().map(Vec::len);
             if let Some(n) = count(view).filter(|_| before.view.as_ref().and_then(|b| count(b)) != count(view)) {
@@ -228,6 +238,9 @@ impl Session {
                 let [p, t] = [held.point, held.target].map(|v| format!("{:.4},{:.4},{:.4}", v.x, v.y, v.z));
                 log.say(format_args!("moved body={} point={p} target={t} force={:.3}", grab.body, held.force.norm()));
             }
+        }
+        if before.branch != now.branch {
+            log.say(format_args!("branch {}", now.branch));
         }
         if before.activity != now.activity {
             log.say(format_args!("activity {:?}", now.activity));
@@ -259,6 +272,9 @@ impl Session {
             }
             context.request_repaint();
         }
+        if self.plays_pictures() {
+            context.request_repaint();
+        }
         let mut actions = keys::take_actions(context, &mut input, &mut self.ui);
         let events = input.events.clone();
         let mut outcome = None;
@@ -280,6 +296,7 @@ impl Session {
                 adapter: &adapter,
                 picture: graphics.view_texture,
                 checks: &checks,
+                timeline: self.timeline(),
             };
             outcome = Some(ui::show(root, &mut ui, &shown));
         });
@@ -470,12 +487,6 @@ impl Session {
         self.flight = Some(Flight::new(self.camera, goal));
     }
 
-    fn command(&self, command: Command) {
-        if let Some(scene) = &self.shown.scene {
-            self.worker.send(Request::Command(scene.generation, command));
-        }
-    }
-
     fn act(&mut self, action: Action) {
         match action {
             Action::OpenDialog => self.wishes.file_dialog = true,
@@ -486,16 +497,21 @@ impl Session {
             Action::ClearRecent => self.recent.clear().unwrap_or_else(|text| self.tell(Severity::Error, text)),
             Action::Screenshot => self.screenshot_asked = true,
             Action::ToggleRecording => self.toggle_recording(),
-            Action::SaveSession => self.worker.send(Request::SaveSession(files::unused("pliant-session", ".jsonl"))),
+            Action::SaveSession => self.worker.send(Request::SaveSession(files::unused("pliant-session", ".session"))),
             Action::Quit => self.wishes.quit = true,
-            Action::PlayPause => self.worker.send(if self.shown.playing() { Request::Pause } else { Request::Play }),
-            Action::StepOnce => self.worker.send(Request::StepOnce),
+            Action::PlayPause => self.play_or_pause(),
+            Action::StepOnce => self.step_once(),
+            Action::Time(action) => self.act_on_time(action),
             Action::Reset => {
                 self.stop_recording();
+                self.go_live();
                 self.cancel();
                 self.command(Command::Reset);
             }
-            Action::SetSpeed(speed) => self.worker.send(Request::SetSpeed(speed)),
+            Action::SetSpeed(speed) => {
+                self.anchor_pictures();
+                self.worker.send(Request::SetSpeed(speed));
+            }
             Action::FrameAll => self.lookup.ask(Question::FrameAll),
             Action::FrameBodies { first, count } => self.lookup.ask(Question::FrameBodies { first, count }),
             Action::SetGravity(gravity) => self.command(Command::SetGravity(gravity)),
@@ -504,6 +520,7 @@ impl Session {
             Action::SetMaterial(material) => self.command(Command::SetMaterial(material)),
             Action::SetIntegration(integration) => self.command(Command::SetIntegration(integration)),
             Action::Checks(action) => self.act_on_checks(action),
+            Action::LeftBehind(taken_up) => self.answer_left_behind(taken_up),
         }
     }
 
@@ -512,6 +529,7 @@ impl Session {
             self.stop_recording();
             return;
         }
+        self.go_live();
         let Some(scene) = &self.shown.scene else { return };
         let [_, _, width, height] = self.viewport();
         match Recorder::start(self.ui.film, [width, height], scene.frames_per_second) {

@@ -12,10 +12,12 @@ use winit::event::WindowEvent;
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy};
 use winit::window::{Window, WindowId};
 
+use super::autosave::{Autosave, autosave_folder, left_behind};
 use super::events::EventLog;
 use super::files::{self, Chosen};
 use super::graphics::{Graphics, Panels};
 use super::opener::opener;
+use super::recent::config_folder;
 use super::session::Session;
 use super::ui::theme;
 use super::verifier::Verifier;
@@ -189,7 +191,9 @@ impl Live {
         let input = egui_winit::State::new(context.clone(), egui::ViewportId::ROOT, &window, scale, window.theme(), Some(texture_limit));
         let woken = Arc::new(AtomicBool::new(false));
         let open = opener(graphics.device.clone(), options);
-        let worker = Worker::spawn(open, {
+        let autosaves = autosave_folder(config_folder().as_deref());
+        let left = autosaves.as_deref().and_then(left_behind);
+        let worker = Worker::spawn(open, Autosave::new(autosaves), {
             let woken = woken.clone();
             move || {
                 // One message is enough until it is read; the loop may be gone already.
@@ -204,6 +208,7 @@ impl Live {
             log,
             Verifier::new(Options { backend: options.backend, adapter: options.adapter.clone(), ..Options::default() }),
         );
+        session.ui.left_behind = left;
         session.open(options.scene.clone());
         window.request_redraw();
         Ok(Self {

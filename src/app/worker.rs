@@ -1,9 +1,11 @@
 //! The simulation on its own thread. The window sends `Request`s and reads the latest `Snapshot`; neither ever waits
 //! for a step.
 
+mod autosaving;
 mod clock;
 #[cfg(test)]
 mod tests;
+mod travel;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,11 +17,14 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::SceneSource;
+use super::autosave::Autosave;
 use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
 use crate::cancel::CancelToken;
 use crate::sim::Command;
+use crate::sim::past::{BranchId, SharedPast, locked};
 use crate::step::StepReport;
 use clock::{Clock, RealTimeFactor};
+pub use travel::Journey;
 
 /// A wish of the window.
 #[derive(Debug)]
@@ -43,12 +48,14 @@ pub enum Request {
     Want(Wants),
     /// Writes what was done so far to a file.
     SaveSession(PathBuf),
+    /// Goes back in the scene of that generation, or to another branch of its past.
+    Travel(u64, Journey),
 }
 
 impl Request {
     /// Whether a step in progress, or the building of a scene, would be for nothing or is no longer wanted.
     fn interrupts(&self) -> bool {
-        matches!(self, Self::Load(_) | Self::Reload | Self::Pause | Self::Command(_, Command::Reset))
+        matches!(self, Self::Load(_) | Self::Reload | Self::Pause | Self::Command(_, Command::Reset) | Self::Travel(..))
     }
 }
 
@@ -65,6 +72,8 @@ pub enum Activity {
     Building { name: String, since: Instant },
     Playing,
     Paused,
+    /// Goes to the exact state after step `to`, and is at step `at`.
+    Travelling { at: u64, to: u64, since: Instant },
 }
 
 /// Everything the window shows, at one moment.
@@ -84,6 +93,11 @@ pub struct Snapshot {
     pub real_time_factor: Option<f64>,
     /// Number of the recording's frame that this snapshot shows and that waits to be taken.
     pub frame_due: Option<u64>,
+    pub past: Option<SharedPast>,
+    /// The branch of the past that the simulation is at the end of; 0 without a past.
+    pub branch: BranchId,
+    /// How many journeys have ended, wherever that was.
+    pub journeys: u64,
 }
 
 /// A sentence for the user.
@@ -121,9 +135,16 @@ struct Shared {
     wake: Box<dyn Fn() + Send + Sync>,
 }
 
+impl Shared {
+    fn post(&self, snapshot: &Snapshot) {
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot.clone());
+        (self.wake)();
+    }
+}
+
 impl Worker {
-    /// Starts the thread. `wake` is called (from that thread) whenever there is something new to read.
-    pub fn spawn(open: Opener, wake: impl Fn() + Send + Sync + 'static) -> std::io::Result<Self> {
+    /// Starts the thread, which saves the session by itself. `wake` is called (from that thread) whenever there is something new to read.
+    pub fn spawn(open: Opener, autosave: Autosave, wake: impl Fn() + Send + Sync + 'static) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
             latest: Mutex::new(Arc::new(Snapshot::empty())),
             notices: Mutex::default(),
@@ -133,7 +154,7 @@ impl Worker {
         let (requests, receiver) = channel();
         let thread = std::thread::Builder::new().name("simulation".into()).spawn({
             let shared = shared.clone();
-            move || Loop::new(shared, receiver, open).run()
+            move || Loop::new(shared, receiver, open, autosave).run()
         })?;
         Ok(Self { requests, cancel: Mutex::default(), shared, thread: Some(thread) })
     }
@@ -183,6 +204,9 @@ impl Snapshot {
             speed: 1.0,
             real_time_factor: None,
             frame_due: None,
+            past: None,
+            branch: 0,
+            journeys: 0,
         }
     }
 
@@ -207,6 +231,7 @@ struct Loop {
     /// The token of the work that follows the request handled last.
     cancel: CancelToken,
     open: Opener,
+    autosave: Autosave,
     engine: Option<Box<dyn Engine>>,
     source: Option<SceneSource>,
     generation: u64,
@@ -220,12 +245,13 @@ struct Loop {
 }
 
 impl Loop {
-    fn new(shared: Arc<Shared>, requests: Receiver<Asked>, open: Opener) -> Self {
+    fn new(shared: Arc<Shared>, requests: Receiver<Asked>, open: Opener, autosave: Autosave) -> Self {
         Self {
             shared,
             requests,
             cancel: CancelToken::default(),
             open,
+            autosave,
             engine: None,
             source: None,
             generation: 0,
@@ -248,7 +274,12 @@ impl Loop {
             }
             if self.may_step() {
                 self.step();
+                self.autosave();
             }
+        }
+        // After an internal error what was saved stays.
+        if self.engine.is_some() {
+            self.autosave.end();
         }
     }
 
@@ -328,6 +359,7 @@ impl Loop {
                 self.publish();
             }
             Request::SaveSession(path) => self.save_session(&path),
+            Request::Travel(generation, journey) => self.travel(generation, journey),
             Request::FrameTaken => {
                 if let Some(recording) = &mut self.recording
                     && recording.waiting
@@ -353,8 +385,7 @@ impl Loop {
     }
 
     fn save_session(&mut self, path: &Path) {
-        let Some(scene) = self.source.as_ref().map(SceneSource::scene) else { return };
-        let Some(session) = self.guarded(|engine| engine.session(scene)) else { return };
+        let Some(session) = self.guarded(|engine| engine.session()) else { return };
         match session.and_then(|session| session.write(path).map_err(|error| error.to_string())) {
             Ok(()) => self.notify(Severity::Info, format!("The session is in {0}; `pliant run --replay {0}` repeats it", path.display())),
             Err(text) => self.notify(Severity::Error, text),
@@ -376,15 +407,19 @@ impl Loop {
                 if !info.notes.is_empty() && info.checkups.is_empty() {
                     self.notify(Severity::Info, info.notes.join("\n"));
                 }
-                self.engine = Some(engine);
+                if self.engine.replace(engine).is_some() {
+                    self.autosave.end();
+                }
+                let play = !matches!(source, SceneSource::Session(_));
                 self.source = Some(source);
                 self.recording = None;
-                let speed = self.next.speed;
-                self.next = Snapshot { scene: Some(Arc::new(info)), speed, ..Snapshot::empty() };
-                self.playing = true;
+                let Snapshot { speed, journeys, .. } = self.next;
+                let past = self.engine.as_ref().and_then(|engine| engine.past());
+                self.next = Snapshot { scene: Some(Arc::new(info)), speed, journeys, past, ..Snapshot::empty() };
+                self.playing = play;
                 self.steps_wanted = 0;
                 self.refresh_view();
-                self.set_playing(true);
+                self.set_playing(play);
             }
             Err(_) if self.cancel.is_cancelled() => {
                 self.notify(Severity::Info, format!("{} was not opened: that was stopped", source.label()));
@@ -495,6 +530,7 @@ impl Loop {
     }
 
     fn publish(&mut self) {
+        self.next.branch = self.next.past.as_ref().and_then(|past| locked(past).live()).unwrap_or(0);
         self.next.activity = match (&self.next.scene, self.playing) {
             (None, _) => Activity::Empty,
             (_, true) => Activity::Playing,
@@ -504,8 +540,7 @@ impl Loop {
     }
 
     fn post(&self) {
-        *self.shared.latest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(self.next.clone());
-        (self.shared.wake)();
+        self.shared.post(&self.next);
     }
 
     fn notify(&self, severity: Severity, text: String) {

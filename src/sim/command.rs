@@ -100,6 +100,13 @@ impl CommandLog {
         self.entries.push(LoggedCommand { step, command });
     }
 
+    /// The commands that were given when `step` steps were done.
+    pub fn at(&self, step: u64) -> &[LoggedCommand] {
+        let first = self.entries.partition_point(|logged| logged.step < step);
+        let n = self.entries[first..].partition_point(|logged| logged.step == step);
+        &self.entries[first..first + n]
+    }
+
     /// The log right after a reset: what was before counts no more, except for the parameters and the materials that it
     /// left.
     pub fn of_reset(params: &Params, materials: &[NamedMaterial]) -> Self {

@@ -84,7 +84,8 @@ impl Field {
         }
     }
 
-    fn values(self, model: &Model, state: &State, pressure: Option<&ContactPressure>) -> FieldValues {
+    /// The values in a state of `model`; contact pressures are 0 without `pressure`.
+    pub(super) fn values(self, model: &Model, state: &State, pressure: Option<&ContactPressure>) -> FieldValues {
         let stress = |of: fn(&Mat3) -> f64| -> Vec<f64> {
             let stresses = cauchy_stresses(model, &state.displacements, &state.rotations[model.tets.len()..]);
             stresses.iter().map(|stress| stress.as_ref().map_or(0.0, of)).collect()

@@ -1,7 +1,9 @@
 //! A session on disk: lines of JSON. The first line names the scene and the length; every other line is a command and
-//! the number of steps that were done when it was given.
+//! the number of steps that were done when it was given, or a mark: how far the session has gone by now. Only files that
+//! grow have marks, see [`GrowingSession`].
 
-use std::fmt::Write;
+mod growing;
+
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::Simulation;
 use super::command::{Command, LoggedCommand};
 use super::report::state_hash;
+use super::machine::instructions;
 use crate::output::{OutputError, OutputFile};
+pub use growing::GrowingSession;
 use crate::step::StepError;
 
 /// A run that can be repeated: a scene and the commands that were given.
@@ -39,6 +43,18 @@ pub struct SessionHeader {
     pub backend: String,
     /// The hash of the state at the end (`report::state_hash`).
     pub state_hash: String,
+    /// The instructions that the processor computed with (`machine::instructions`): those of another one round
+    /// otherwise, and so the bits of its states are others. None in files from before it was told.
+    #[serde(default)]
+    pub instructions: Option<String>,
+}
+
+/// How far a session has gone: what the header says of its end, later.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mark {
+    last_step: u64,
+    state_hash: String,
 }
 
 const FORMAT: &str = "pliant session 1";
@@ -69,45 +85,71 @@ impl Simulation {
             last_step: self.step_index(),
             backend: self.backend().backend.into(),
             state_hash: state_hash(self.state()?),
+            instructions: Some(instructions()),
         };
         Ok(Session { header, commands: self.log().entries.clone() })
     }
 }
 
 impl Session {
-    /// Reads a session that `write` wrote, or a person.
+    /// Reads a session that `write` or [`GrowingSession`] wrote, or a person. A last line of a growing file that was not
+    /// written to its end is left out, and what was done after the last mark.
     pub fn read(path: &Path) -> Result<Self, SessionError> {
         let text = std::fs::read_to_string(path).map_err(|source| SessionError::Read { path: path.into(), source })?;
         let other = |reason: String| SessionError::NotASession { path: path.into(), reason };
-        let mut lines = text.lines().enumerate();
+        let mut lines = text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()).peekable();
         let (_, first) = lines.next().ok_or_else(|| other("it is empty".into()))?;
-        let header: SessionHeader = serde_json::from_str(first).map_err(|error| other(format!("its first line: {error}")))?;
+        let mut header: SessionHeader = serde_json::from_str(first).map_err(|error| other(format!("its first line: {error}")))?;
         if header.format != FORMAT {
             return Err(other(format!("its format is \"{}\", not \"{FORMAT}\"", header.format)));
         }
-        let (mut commands, mut step) = (vec![], header.first_step);
-        for (index, text) in lines.filter(|(_, text)| !text.trim().is_empty()) {
+        let (mut commands, mut step, mut has_marks): (Vec<(usize, LoggedCommand)>, _, _) = (vec![], header.first_step, false);
+        while let Some((index, text_of_line)) = lines.next() {
             let bad = |reason: String| SessionError::Line { path: path.into(), line: index + 1, reason };
-            let logged: LoggedCommand = serde_json::from_str(text).map_err(|error| bad(error.to_string()))?;
-            if !(step..=header.last_step).contains(&logged.step) {
+            if let Ok(Mark { last_step, state_hash }) = serde_json::from_str::<Mark>(text_of_line) {
+                if last_step < header.last_step {
+                    return Err(bad(format!("the session has gone to step {} already", header.last_step)));
+                }
+                (header.last_step, header.state_hash, has_marks) = (last_step, state_hash, true);
+                continue;
+            }
+            let logged: LoggedCommand = match serde_json::from_str(text_of_line) {
+                Ok(logged) => logged,
+                // The program ended while it was written.
+                Err(_) if has_marks && lines.peek().is_none() && !text.ends_with('\n') => break,
+                Err(error) => return Err(bad(error.to_string())),
+            };
+            if logged.step < step {
                 return Err(bad(format!("step {} is not from {step} to {}, the last step", logged.step, header.last_step)));
             }
             step = logged.step;
-            commands.push(logged);
+            commands.push((index, logged));
         }
-        Ok(Self { header, commands })
+        let too_late = commands.iter().position(|(_, logged)| logged.step > header.last_step);
+        if let Some(place) = too_late {
+            let before = place.checked_sub(1).map_or(header.first_step, |before| commands[before].1.step);
+            let (index, logged) = &commands[place];
+            if !has_marks {
+                let reason = format!("step {} is not from {before} to {}, the last step", logged.step, header.last_step);
+                return Err(SessionError::Line { path: path.into(), line: index + 1, reason });
+            }
+            commands.truncate(place);
+        }
+        Ok(Self { header, commands: commands.into_iter().map(|(_, logged)| logged).collect() })
     }
 
     /// Writes the session: complete, or not at all.
     pub fn write(&self, path: &Path) -> Result<(), OutputError> {
-        let mut text = String::new();
-        let failed = |error: serde_json::Error| OutputError::of(path, error.into());
-        // A String takes everything.
-        writeln!(text, "{}", serde_json::to_string(&self.header).map_err(failed)?).unwrap_or_default();
-        for command in &self.commands {
-            writeln!(text, "{}", serde_json::to_string(command).map_err(failed)?).unwrap_or_default();
-        }
+        let text = self.text().map_err(|error| OutputError::of(path, error.into()))?;
         OutputFile::save(path, text.as_bytes())
+    }
+
+    fn text(&self) -> serde_json::Result<String> {
+        let mut text = serde_json::to_string(&self.header)? + "\n";
+        for command in &self.commands {
+            text += &(serde_json::to_string(command)? + "\n");
+        }
+        Ok(text)
     }
 
     /// Refuses a simulation that is not where the session began.

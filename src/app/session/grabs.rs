@@ -36,8 +36,8 @@ impl Session {
         self.log.say(format_args!("grab body={name} triangle={triangle} point={:.4},{:.4},{:.4}", hit.point.x, hit.point.y, hit.point.z));
         let grab = Grab { id: self.n_grabs, generation: scene.generation, body: name, hit, depth, target: hit.point };
         let command = Command::Grab { id: grab.id, triangle: triangle as u32, barycentric: hit.barycentric, target: grab.target };
-        self.worker.send(Request::Command(grab.generation, command));
         self.grab = Some(grab);
+        self.command(command);
     }
 
     /// To where the ray through `at` meets the plane through the hit, parallel to the view, `scale` times as far away.

@@ -2,7 +2,7 @@
 
 use egui::{Context, Event, Key, Modifiers, RawInput};
 
-use crate::app::ui::{Action, UiState};
+use crate::app::ui::{Action, TimeAction, UiState};
 
 /// Removes the shortcuts from the input and says what they mean.
 pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -> Vec<Action> {
@@ -16,7 +16,7 @@ pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -
         match shortcut(*key, *modifiers) {
             Some(Shortcut::Act(action)) if !modal => {
                 // Holding a key steps on; it toggles nothing.
-                if !repeat || action == Action::StepOnce {
+                if !repeat || matches!(action, Action::StepOnce | Action::Time(TimeAction::Back)) {
                     actions.push(action);
                 }
                 false
@@ -55,6 +55,8 @@ fn shortcut(key: Key, modifiers: Modifiers) -> Option<Shortcut> {
         (Key::Q, true, false) => Action::Quit,
         (Key::Space, false, false) => Action::PlayPause,
         (Key::Period, false, false) => Action::StepOnce,
+        (Key::Comma, false, false) => Action::Time(TimeAction::Back),
+        (Key::End, false, false) => Action::Time(TimeAction::Live),
         (Key::R, false, false) => Action::Reset,
         (Key::F, false, false) => Action::FrameAll,
         (Key::V, false, false) => Action::ToggleRecording,
@@ -82,13 +84,15 @@ mod tests {
         press(&mut input, Key::Space, Modifiers::NONE, false);
         press(&mut input, Key::Space, Modifiers::NONE, true);
         press(&mut input, Key::Period, Modifiers::NONE, true);
+        press(&mut input, Key::Comma, Modifiers::NONE, true);
+        press(&mut input, Key::End, Modifiers::NONE, true);
         press(&mut input, Key::O, Modifiers::COMMAND, false);
         press(&mut input, Key::O, Modifiers::NONE, false);
         press(&mut input, Key::Tab, Modifiers::NONE, false);
         press(&mut input, Key::C, Modifiers::NONE, false);
         press(&mut input, Key::C, Modifiers::NONE, true);
         let actions = take_actions(&context, &mut input, &mut ui);
-        assert_eq!(actions, [Action::PlayPause, Action::StepOnce, Action::OpenDialog]);
+        assert_eq!(actions, [Action::PlayPause, Action::StepOnce, Action::Time(TimeAction::Back), Action::OpenDialog]);
         assert_eq!(input.events.len(), 1, "a letter without a meaning goes to the panels");
         assert!(!ui.panels_visible && ui.contacts);
     }

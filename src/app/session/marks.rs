@@ -58,10 +58,14 @@ impl Session {
 
     /// The view of the inside and the marks of faults need the nodes, the marks of contacts the contacts, colours their
     /// field.
-    pub(super) fn want(&mut self) {
+    pub(super) fn wanted(&self) -> Wants {
         let nodes = self.ui.options.shading == Shading::Tets || self.checkups().iter().any(Checkup::moves);
-        let wanted = Wants { nodes, contacts: self.ui.contacts, field: self.ui.field };
-        if self.shown.view.as_ref().is_some_and(|view| view.wants != wanted) {
+        Wants { nodes, contacts: self.ui.contacts, field: self.ui.field }
+    }
+
+    pub(super) fn want(&mut self) {
+        let wanted = self.wanted();
+        if self.live.view.as_ref().is_some_and(|view| view.wants != wanted) {
             self.worker.send(Request::Want(wanted));
         }
     }

@@ -3,12 +3,14 @@
 mod checkup;
 mod icon;
 mod inspector;
+mod left_behind;
 mod legend;
 mod material;
 mod menu;
 mod overlay;
 mod status;
 pub mod theme;
+mod timeline;
 mod transport;
 mod verify;
 
@@ -18,6 +20,7 @@ use std::time::Instant;
 
 use egui::{Rect, Response, Ui};
 
+use super::autosave::LeftBehind;
 use super::coloring::Coloring;
 use super::recent::Recent;
 use super::verifier::Board;
@@ -28,8 +31,10 @@ use crate::record::FilmFormat;
 use crate::render::ViewOptions;
 use crate::scene::{self, Scene};
 use crate::sim::Field;
+use crate::sim::past::BranchId;
 
 pub use overlay::{ContactLegend, GrabMark};
+pub use timeline::TimelineView;
 
 /// A wish of the user.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +68,27 @@ pub enum Action {
     SetMaterial(NamedMaterial),
     SetIntegration(Integration),
     Checks(CheckAction),
+    Time(TimeAction),
+    /// What to do with the session that was left behind: take it up, or throw it away.
+    LeftBehind(bool),
+}
+
+/// A wish about the recorded past.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TimeAction {
+    /// Shows the picture of a step.
+    Scrub(u64),
+    /// Shows the picture before.
+    Back,
+    /// Shows the simulation as it stands.
+    Live,
+    /// Goes on from the picture that is shown.
+    Continue,
+    /// Goes to another branch, and there to a time [s].
+    Show(BranchId, Option<f64>),
+    Forget(BranchId),
+    /// Stops a way back.
+    Stop,
 }
 
 /// A wish about the checks of the Verify menu.
@@ -98,6 +124,8 @@ pub struct UiState {
     pub checkups: bool,
     /// Format of the next recording.
     pub film: FilmFormat,
+    /// The session of a program that ended unforeseen, until it is answered for.
+    pub left_behind: Option<LeftBehind>,
     toasts: Vec<Toast>,
 }
 
@@ -124,6 +152,8 @@ pub struct UiContext<'a> {
     /// The 3D view.
     pub picture: egui::TextureId,
     pub checks: &'a Board,
+    /// The recorded past, if there is one.
+    pub timeline: Option<TimelineView<'a>>,
 }
 
 /// A scene of the gallery.
@@ -168,6 +198,7 @@ impl Default for UiState {
             hold_range: false,
             checkups: false,
             film: FilmFormat::Mp4,
+            left_behind: None,
             toasts: vec![],
         }
     }
@@ -209,10 +240,16 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
     let view = whole_pixels(root.available_rect_before_wrap(), root.pixels_per_point());
     let whole = Rect::from_min_max(egui::Pos2::ZERO, egui::pos2(1.0, 1.0));
     root.painter().image(context.picture, view, whole, egui::Color32::WHITE);
-    overlay::overlay_ui(root, view, state, context, &mut answers);
+    // The timeline is at the bottom, and everything else over the view is above it.
+    let free = match (&context.timeline, state.panels_visible) {
+        (Some(timeline), true) => timeline::timeline_ui(root, view, timeline, context, &mut answers),
+        _ => view,
+    };
+    left_behind::left_behind_ui(root, free, state, &mut answers);
+    overlay::overlay_ui(root, free, state, context, &mut answers);
     verify::verify_ui(root, state, context, &mut answers);
     if state.panels_visible {
-        transport::transport_ui(root, view, context, &mut answers);
+        transport::transport_ui(root, free, context, &mut answers);
     }
     Outcome { actions: answers.actions, view, landmarks: answers.landmarks }
 }

@@ -235,7 +235,16 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
             ("Double click", "look at it"),
         ],
     ),
-    ("Time", &[("Space", "play, pause"), (".", "one step"), ("R", "back to the start")]),
+    (
+        "Time",
+        &[
+            ("Space", "play, pause"),
+            (".", "one step on"),
+            (",", "one step back, into the past"),
+            ("End", "to the simulation as it stands"),
+            ("R", "back to the start"),
+        ],
+    ),
     (
         "Window",
         &[

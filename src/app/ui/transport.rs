@@ -4,7 +4,7 @@ use egui::{
     Align2, Area, Button, Color32, ComboBox, CornerRadius, Frame, Id, Margin, Order, Rect, Response, RichText, Shadow, Stroke, Ui, vec2,
 };
 
-use super::{Action, UiContext, UiResponse, icon, theme};
+use super::{Action, TimeAction, UiContext, UiResponse, icon, theme};
 use crate::app::format;
 
 const SPEEDS: [(f64, &str); 6] = [(0.1, "0.1×"), (0.25, "0.25×"), (0.5, "0.5×"), (1.0, "1×"), (2.0, "2×"), (f64::INFINITY, "Max")];
@@ -32,6 +32,10 @@ pub fn transport_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut Ui
                         .corner_radius(CornerRadius::same(9))
                         .min_size(vec2(38.0, 30.0));
                     act(answers, "transport.play", ui.add(play).on_hover_text(hint), Action::PlayPause);
+                    if context.timeline.is_some() {
+                        let back = tool_ui(ui, icon::SKIP_BACK, "The step before  (,)");
+                        act(answers, "transport.back", back, Action::Time(TimeAction::Back));
+                    }
                     act(answers, "transport.step", tool_ui(ui, icon::SKIP_FORWARD, "One step  (.)"), Action::StepOnce);
                     act(answers, "transport.reset", tool_ui(ui, icon::ARROW_COUNTER_CLOCKWISE, "Back to the start  (R)"), Action::Reset);
                     ui.add_space(4.0);

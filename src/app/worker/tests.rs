@@ -44,8 +44,8 @@ impl Engine for Scripted {
         Ok(Some(StepReport::default()))
     }
 
-    fn session(&mut self, scene: String) -> Result<Session, String> {
-        Err(format!("{scene} has no session"))
+    fn session(&mut self) -> Result<Session, String> {
+        Err("there is no session".into())
     }
 
     fn apply(&mut self, command: &Command) -> Result<(), String> {
@@ -92,7 +92,7 @@ fn worker(script: &Arc<Script>) -> Worker {
         }
         _ => Ok(Loaded { engine: Box::new(Scripted { script: script.clone(), step: 0 }), info: info(source) }),
     });
-    Worker::spawn(open, || ()).unwrap()
+    Worker::spawn(open, Autosave::new(None), || ()).unwrap()
 }
 
 fn load(worker: &Worker, name: &str) {

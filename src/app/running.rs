@@ -1,0 +1,100 @@
+//! A simulation and its past, as the worker drives them.
+
+use super::contacts::contact_marks;
+use super::engine::{Engine, View, Wants};
+use crate::cancel::CancelToken;
+use crate::model::State;
+use crate::sim::past::{BranchId, DEFAULT_BUDGET, Recorded, SharedPast};
+use crate::sim::{Command, Session, Simulation, TravelError};
+use crate::stage;
+use crate::step::{StepError, StepReport};
+
+pub struct Running {
+    recorded: Recorded,
+    /// What `pliant run` calls the scene.
+    scene: String,
+    /// Values that the window has set before the start: they are a part of what is repeated.
+    set: Vec<String>,
+}
+
+impl Running {
+    pub fn new(simulation: Simulation, scene: String, set: Vec<String>) -> Result<Self, String> {
+        Ok(Self { recorded: Recorded::new(simulation, DEFAULT_BUDGET).map_err(sentence)?, scene, set })
+    }
+
+    /// Repeats a session from its start to its end.
+    pub fn repeat(&mut self, session: &Session, cancel: &CancelToken) -> Result<(), String> {
+        session.check_start(self.recorded.simulation()).map_err(sentence)?;
+        for step in session.header.first_step..=session.header.last_step {
+            session.commands_at(step).try_for_each(|command| self.recorded.apply(command)).map_err(sentence)?;
+            if step < session.header.last_step {
+                self.recorded.step_unless(cancel).map_err(sentence)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn sentence(error: impl std::error::Error) -> String {
+    error.to_string()
+}
+
+impl Engine for Running {
+    fn step(&mut self, cancel: &CancelToken) -> Result<Option<StepReport>, String> {
+        match self.recorded.step_unless(cancel) {
+            Ok(report) => Ok(Some(report)),
+            Err(StepError::Cancelled { .. }) => Ok(None),
+            Err(error) => Err(sentence(error)),
+        }
+    }
+
+    fn session(&mut self) -> Result<Session, String> {
+        self.recorded.simulation().session(self.scene.clone(), self.set.clone()).map_err(sentence)
+    }
+
+    fn apply(&mut self, command: &Command) -> Result<(), String> {
+        self.recorded.apply(command).map_err(sentence)
+    }
+
+    fn past(&self) -> Option<SharedPast> {
+        Some(self.recorded.past().clone())
+    }
+
+    fn branch(&mut self, step: u64, cancel: &CancelToken, passed: &mut dyn FnMut(u64)) -> Result<bool, String> {
+        match self.recorded.branch(step, cancel, passed) {
+            Ok(_) => Ok(true),
+            Err(TravelError::Cancelled { .. }) => Ok(false),
+            Err(error) => Err(sentence(error)),
+        }
+    }
+
+    fn switch(&mut self, to: BranchId) -> Result<(), String> {
+        self.recorded.switch(to).map_err(sentence)
+    }
+
+    fn view(&mut self, wants: Wants) -> Result<View, String> {
+        let simulation = self.recorded.simulation();
+        let nodes = wants.nodes.then(|| simulation.node_positions()).transpose().map_err(sentence)?;
+        let (model, obstacle_poses) = (simulation.model().clone(), simulation.obstacle_poses());
+        let marks = |state: &State| contact_marks(&model, &state.contacts.entries, &state.positions(&model), &obstacle_poses);
+        let contacts = wants.contacts.then(|| simulation.state().map(marks)).transpose().map_err(sentence)?;
+        let field = wants.field.map(|field| simulation.field(field)).transpose().map_err(sentence)?;
+        Ok(View {
+            step: simulation.step_index(),
+            time: simulation.time(),
+            surface: simulation.surface(),
+            nodes: nodes.map(|nodes| nodes.iter().map(stage::vertex).collect()),
+            contacts,
+            field,
+            rigid_poses: simulation.rigid_poses().map_err(sentence)?,
+            obstacle_poses,
+            attachments: simulation.attachment_points().map_err(sentence)?,
+            grabs: simulation.grabs().map_err(sentence)?,
+            params: *simulation.params(),
+            masses: model.bodies.iter().map(|body| body.mass).collect(),
+            materials: model.named_materials.clone(),
+            wants,
+            backend: Some(simulation.backend().clone()),
+        })
+    }
+}

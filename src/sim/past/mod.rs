@@ -1,0 +1,303 @@
+//! The recorded past of a run, in a stated amount of memory: pictures of its steps, to look at, and exact states, to go
+//! on from. Both are thinned with age. Who goes back and changes something makes a branch: the steps up to there belong
+//! to both, and what came after stays as another branch.
+
+mod film;
+mod keeping;
+mod picture;
+mod recorded;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use film::Film;
+use keeping::Kept;
+pub use picture::{Details, Picture, Rounding, Settings};
+pub use recorded::{Recorded, SharedPast, locked};
+pub use timeline::{Event, EventKind, Lane};
+
+use super::{Checkpoint, CommandLog, Way};
+use crate::model::Model;
+
+/// Memory that the past of a run may take [bytes]: half of it for pictures, half for exact states.
+pub const DEFAULT_BUDGET: usize = 256 << 20;
+
+/// More branches than these are forgotten, the oldest first.
+pub const MAX_BRANCHES: usize = 8;
+
+/// Number of a branch; they count up from 1 and are not used again.
+pub type BranchId = u32;
+
+/// All branches of a run. One of them is live: it is the one that the simulation is at the end of.
+pub struct Past {
+    budget: usize,
+    rounding: Rounding,
+    n_nodes: usize,
+    n_rigid: usize,
+    /// Pictures recorded so far: the clock by which things are old.
+    recorded: u64,
+    segments: BTreeMap<u32, Segment>,
+    branches: Vec<Branch>,
+    n_branches: BranchId,
+    n_segments: u32,
+    /// Counts changes, so that others see that there was one.
+    version: u64,
+}
+
+/// Steps that were recorded in one go: from a start or a fork to the end.
+struct Segment {
+    film: Film,
+    checkpoints: Kept,
+    /// Steps that were not as they should be.
+    faults: Vec<(u64, EventKind)>,
+}
+
+struct Branch {
+    id: BranchId,
+    /// The segments that it goes through, each with the last step that it has of it.
+    path: Vec<(u32, u64)>,
+    log: CommandLog,
+    /// Where it ends, while it is not live: with the commands that were given there.
+    end: Option<Arc<Checkpoint>>,
+}
+
+impl Past {
+    /// An empty past of simulations of `model`, with its memory [bytes].
+    pub fn new(model: &Model, budget: usize) -> Self {
+        Self {
+            budget,
+            rounding: Rounding::of(model),
+            n_nodes: model.n_nodes(),
+            n_rigid: model.rigid_bodies.len(),
+            recorded: 0,
+            segments: BTreeMap::new(),
+            branches: vec![],
+            n_branches: 0,
+            n_segments: 0,
+            version: 0,
+        }
+    }
+
+    /// The branch whose end the simulation is at; none before the first one was begun.
+    pub fn live(&self) -> Option<BranchId> {
+        self.branches.iter().find(|branch| branch.end.is_none()).map(|branch| branch.id)
+    }
+
+    /// Changes with everything that is recorded, forked or forgotten.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Memory in use [bytes].
+    pub fn bytes(&self) -> usize {
+        self.film_bytes() + self.checkpoint_bytes()
+    }
+
+    fn film_bytes(&self) -> usize {
+        self.segments.values().map(|segment| segment.film.bytes()).sum()
+    }
+
+    fn checkpoint_bytes(&self) -> usize {
+        let ends = self.branches.iter().filter_map(|branch| branch.end.as_ref());
+        self.segments.values().map(|segment| segment.checkpoints.bytes()).sum::<usize>() + ends.map(|end| end.bytes()).sum::<usize>()
+    }
+
+    /// Whether the state after `step` should be kept exactly: the last ten steps, and every tenth. Of states that are
+    /// large for the memory, every tenth only.
+    pub fn wants_checkpoint(&self, step: u64) -> bool {
+        let largest = self.segments.values().map(|segment| segment.checkpoints.last_bytes()).max().unwrap_or(0);
+        step.is_multiple_of(10) || 40 * largest < self.budget / 2
+    }
+
+    /// Begins a branch that shares nothing with others: at the start of a scene, after a reset. `left` is where the
+    /// live branch was left, with its log.
+    pub fn begin(&mut self, left: Option<(Checkpoint, &CommandLog)>, log: CommandLog, picture: Picture, checkpoint: Checkpoint) -> BranchId {
+        if let Some((end, log)) = left {
+            self.leave(end, log);
+        }
+        let segment = self.segment();
+        let id = self.branch(vec![(segment, u64::MAX)], log);
+        self.record(picture, Some(checkpoint));
+        id
+    }
+
+    /// Begins a branch that has the steps of the live one up to `at`, where the simulation stands, and the commands
+    /// before; `left` is where the live one was left, with its log.
+    pub fn fork(&mut self, left: (Checkpoint, &CommandLog), at: Checkpoint) -> BranchId {
+        let live = self.branches.iter().find(|branch| branch.end.is_none());
+        let mut path: Vec<(u32, u64)> = live.map(|branch| branch.path.clone()).unwrap_or_default();
+        self.leave(left.0, left.1);
+        let step = at.step();
+        // The segment in which the fork is, is the last one.
+        let shared = path.iter().position(|(_, until)| step <= *until).map_or(path.len(), |last| last + 1);
+        path.truncate(shared);
+        if let Some(last) = path.last_mut() {
+            last.1 = step;
+        }
+        let entries = left.1.entries.iter().take_while(|logged| logged.step < step).cloned().collect();
+        let segment = self.segment();
+        path.push((segment, u64::MAX));
+        let id = self.branch(path, CommandLog { first_step: left.1.first_step, entries });
+        self.keep(at);
+        id
+    }
+
+    /// Makes another branch the live one. The simulation must stand where that ended.
+    pub fn switch(&mut self, left: (Checkpoint, &CommandLog), to: BranchId) {
+        self.leave(left.0, left.1);
+        if let Some(branch) = self.branches.iter_mut().find(|branch| branch.id == to) {
+            branch.end = None;
+        }
+        self.version += 1;
+    }
+
+    /// The live branch is so no longer.
+    fn leave(&mut self, end: Checkpoint, log: &CommandLog) {
+        if let Some(live) = self.branches.iter_mut().find(|branch| branch.end.is_none()) {
+            live.log.clone_from(log);
+            live.end = Some(Arc::new(end));
+        }
+    }
+
+    fn segment(&mut self) -> u32 {
+        self.n_segments += 1;
+        let film = Film::new(self.rounding, self.n_nodes, self.n_rigid);
+        self.segments.insert(self.n_segments, Segment { film, checkpoints: Kept::default(), faults: vec![] });
+        self.n_segments
+    }
+
+    fn branch(&mut self, path: Vec<(u32, u64)>, log: CommandLog) -> BranchId {
+        self.n_branches += 1;
+        self.branches.push(Branch { id: self.n_branches, path, log, end: None });
+        if self.branches.len() > MAX_BRANCHES {
+            self.forget_oldest();
+        }
+        self.version += 1;
+        self.n_branches
+    }
+
+    /// Forgets a branch that is not live, and what no other one shares with it.
+    pub fn forget(&mut self, id: BranchId) {
+        if let Some(place) = self.branches.iter().position(|branch| branch.id == id && branch.end.is_some()) {
+            self.remove(place);
+            self.version += 1;
+        }
+    }
+
+    fn remove(&mut self, place: usize) {
+        self.branches.remove(place);
+        let used = |segment: &u32| self.branches.iter().any(|branch| branch.path.iter().any(|(id, _)| id == segment));
+        let unused: Vec<u32> = self.segments.keys().filter(|segment| !used(segment)).copied().collect();
+        for segment in unused {
+            self.segments.remove(&segment);
+        }
+    }
+
+    /// Records the end of a step of the live branch.
+    pub fn record(&mut self, picture: Picture, checkpoint: Option<Checkpoint>) {
+        let (step, recorded) = (picture.step, self.recorded);
+        let faults = picture.details.report.as_deref().into_iter().flat_map(EventKind::of_report);
+        let faults: Vec<(u64, EventKind)> = faults.map(|fault| (step, fault)).collect();
+        let Some(segment) = self.live_segment() else { return };
+        segment.faults.extend(faults);
+        segment.film.push(picture, recorded);
+        self.recorded += 1;
+        self.version += 1;
+        if let Some(checkpoint) = checkpoint {
+            self.keep(checkpoint);
+        }
+        self.thin();
+    }
+
+    /// Takes over what is new in the log of the live branch; what was logged for steps that are done no longer changes.
+    pub fn follow(&mut self, log: &CommandLog) {
+        let Some(live) = self.branches.iter_mut().find(|branch| branch.end.is_none()) else { return };
+        let known = live.log.entries.last().map_or(0, |last| log.entries.partition_point(|logged| logged.step < last.step));
+        live.log.entries.truncate(known);
+        live.log.entries.extend_from_slice(log.entries.get(known..).unwrap_or_default());
+    }
+
+    fn live_segment(&mut self) -> Option<&mut Segment> {
+        let live = self.branches.iter().find(|branch| branch.end.is_none())?;
+        self.segments.get_mut(&live.path.last()?.0)
+    }
+
+    fn keep(&mut self, checkpoint: Checkpoint) {
+        let recorded = self.recorded;
+        if let Some(segment) = self.live_segment() {
+            segment.checkpoints.push(checkpoint, recorded);
+        }
+    }
+
+    /// Makes everything fit into the memory again.
+    fn thin(&mut self) {
+        let half = self.budget / 2;
+        while self.film_bytes() > half && (self.thin_films() || self.forget_oldest()) {}
+        while self.checkpoint_bytes() > half && (self.thin_checkpoints() || self.forget_oldest()) {}
+    }
+
+    /// Thins the pictures that are finest for their age; false if none are left to be thinned.
+    fn thin_films(&mut self) -> bool {
+        let candidates = self.segments.iter().filter_map(|(id, segment)| Some((*id, segment.film.thinnable(self.recorded)?)));
+        let Some((id, pair)) = candidates.min_by(|(_, a), (_, b)| a.order.total_cmp(&b.order)) else { return false };
+        if let Some(segment) = self.segments.get_mut(&id) {
+            segment.film.thin(pair);
+        }
+        true
+    }
+
+    /// The same of exact states.
+    fn thin_checkpoints(&mut self) -> bool {
+        let candidates = self.segments.iter().filter_map(|(id, segment)| Some((*id, segment.checkpoints.thinnable(self.recorded)?)));
+        let Some((id, (place, _))) = candidates.min_by(|(_, a), (_, b)| a.1.total_cmp(&b.1)) else { return false };
+        if let Some(segment) = self.segments.get_mut(&id) {
+            segment.checkpoints.remove(place);
+        }
+        true
+    }
+
+    /// Forgets the oldest branch that is not live; false if there is none.
+    fn forget_oldest(&mut self) -> bool {
+        let oldest = self.branches.iter().position(|branch| branch.end.is_some());
+        oldest.into_iter().for_each(|place| self.remove(place));
+        oldest.is_some()
+    }
+
+    /// The segments of a branch, each with the last step that the branch has of it.
+    fn path(&self, id: BranchId) -> impl DoubleEndedIterator<Item = (&Segment, u64)> + '_ {
+        let branch = self.branches.iter().find(|branch| branch.id == id);
+        let path = branch.into_iter().flat_map(|branch| &branch.path);
+        path.filter_map(|(segment, until)| Some((self.segments.get(segment)?, *until)))
+    }
+
+    /// Step and time [s] of the last picture of a branch.
+    pub fn end_of(&self, id: BranchId) -> Option<(u64, f64)> {
+        self.path(id).rev().find_map(|(segment, until)| segment.film.places().take_while(|(step, _)| *step <= until).last())
+    }
+
+    /// The picture of `step` on a branch, or of the last step before it that is kept.
+    pub fn picture(&self, id: BranchId, step: u64) -> Option<Picture> {
+        self.path(id).rev().find_map(|(segment, until)| segment.film.picture(step.min(until)))
+    }
+
+    /// The steps of a branch of which pictures are kept, with their times [s], ascending.
+    pub fn places(&self, id: BranchId) -> Vec<(u64, f64)> {
+        self.path(id).flat_map(|(segment, until)| segment.film.places().take_while(move |(step, _)| *step <= until)).collect()
+    }
+
+    /// The way to the exact state right after `step` of a branch, before the commands that were given there.
+    pub fn way_to(&self, id: BranchId, step: u64) -> Option<Way> {
+        let log = self.branches.iter().find(|branch| branch.id == id)?.log.clone();
+        let from = self.path(id).rev().find_map(|(segment, until)| segment.checkpoints.last_until(step.min(until)))?;
+        Some(Way { from, log, to: step, with_last_commands: false })
+    }
+
+    /// Where a branch that is not live has ended, and the commands up to there.
+    pub fn end(&self, id: BranchId) -> Option<(Arc<Checkpoint>, CommandLog)> {
+        let branch = self.branches.iter().find(|branch| branch.id == id)?;
+        Some((branch.end.clone()?, branch.log.clone()))
+    }
+}

@@ -1,0 +1,167 @@
+//! What is to be seen at the end of a step.
+
+use std::sync::Arc;
+
+use crate::contact::ContactPressure;
+use crate::math::{Isometry, Quat, Vec3};
+use crate::model::{Model, NamedMaterial, Params, State, WarmContact};
+use crate::sim::{Field, FieldValues, GrabView, Simulation};
+use crate::step::{StepError, StepReport};
+
+/// The end of a step, for pictures: positions are rounded once they are kept.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    pub step: u64,
+    /// [s]
+    pub time: f64,
+    /// Of all nodes [m].
+    pub positions: Vec<Vec3>,
+    /// Of `model.rigid_bodies`.
+    pub rigid_poses: Vec<Isometry>,
+    /// Of `model.obstacles`.
+    pub obstacle_poses: Vec<Isometry>,
+    pub details: Arc<Details>,
+}
+
+/// The part of a picture that is kept as it is.
+#[derive(Clone, Debug, Default)]
+pub struct Details {
+    /// The active contacts.
+    pub contacts: Vec<WarmContact>,
+    /// Ends of `model.attachments` [m].
+    pub attachments: Vec<[Vec3; 2]>,
+    pub grabs: Vec<GrabView>,
+    /// Of the step; none at the start.
+    pub report: Option<Arc<StepReport>>,
+    pub settings: Arc<Settings>,
+}
+
+/// Values that seldom change: pictures share them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    pub params: Params,
+    pub materials: Vec<NamedMaterial>,
+    /// Of the deformable bodies [kg].
+    pub masses: Vec<f64>,
+}
+
+impl Simulation {
+    /// How everything looks now; `report` is that of the last step.
+    pub fn picture(&mut self, report: Option<Arc<StepReport>>) -> Result<Picture, StepError> {
+        let model = self.model().clone();
+        let settings = Settings {
+            params: *self.params(),
+            materials: model.named_materials.clone(),
+            masses: model.bodies.iter().map(|body| body.mass).collect(),
+        };
+        let (attachments, grabs) = (self.attachment_points()?, self.grabs()?);
+        let (step, time, obstacle_poses) = (self.step_index(), self.time(), self.obstacle_poses());
+        let state = self.state()?;
+        let details =
+            Details { contacts: state.contacts.entries.clone(), attachments, grabs, report, settings: Arc::new(settings) };
+        Ok(Picture {
+            step,
+            time,
+            positions: state.positions(&model),
+            rigid_poses: state.rigid_bodies.iter().map(|rigid| rigid.pose).collect(),
+            obstacle_poses,
+            details: Arc::new(details),
+        })
+    }
+}
+
+impl Picture {
+    /// The values of a field, for pictures of `model`; `before` is an earlier one, from which the speed follows. None
+    /// where they follow from more than is kept: from what a material remembers.
+    pub fn field(&self, field: Field, model: &Model, before: Option<&Picture>) -> Option<FieldValues> {
+        let is_stress = matches!(field, Field::VonMises | Field::PrincipalStress);
+        if self.positions.len() != model.n_nodes() || (is_stress && model.n_state_rows() > 0) {
+            return None;
+        }
+        let mut state = State::at_rest(model);
+        state.displacements = self.positions.iter().zip(&model.rest_positions).map(|(x, rest)| x - rest).collect();
+        state.velocities = match before.filter(|before| before.time < self.time && before.positions.len() == self.positions.len()) {
+            Some(before) => {
+                let seconds = self.time - before.time;
+                self.positions.iter().zip(&before.positions).map(|(now, before)| (now - before) / seconds).collect()
+            }
+            None => state.velocities,
+        };
+        for (rigid, pose) in state.rigid_bodies.iter_mut().zip(&self.rigid_poses) {
+            rigid.pose = *pose;
+        }
+        state.time = self.time;
+        state.contacts.entries.clone_from(&self.details.contacts);
+        let pressure = (field == Field::ContactPressure).then(|| ContactPressure::new(model).ok()).flatten();
+        Some(field.values(model, &state, pressure.as_ref()))
+    }
+}
+
+impl Details {
+    /// Memory that they take apart from what pictures share.
+    pub fn bytes(&self) -> usize {
+        let of_report = self.report.as_ref().map_or(0, |report| {
+            size_of::<StepReport>() + size_of_val(&report.contact.pairs[..]) + size_of_val(&report.stages.times[..])
+        });
+        size_of::<Self>()
+            + size_of_val(&self.contacts[..])
+            + size_of_val(&self.attachments[..])
+            + size_of_val(&self.grabs[..])
+            + of_report
+    }
+}
+
+/// How positions and poses become whole numbers, and back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rounding {
+    /// [m], a power of two.
+    quantum: f64,
+}
+
+/// Positions are rounded to this part of the longest side of the smallest body: far below a pixel, and little against
+/// the strains that colours show.
+const RELATIVE_QUANTUM: f64 = 5e-7;
+/// The components of rotations are rounded to one over this.
+const ROTATION_SCALE: f64 = (1 << 22) as f64;
+
+impl Rounding {
+    pub fn of(model: &Model) -> Self {
+        let side = |body: &crate::model::Body| {
+            let nodes = &model.rest_positions[body.nodes.clone()];
+            crate::math::Aabb::of(nodes).extent().max()
+        };
+        let smallest = model.bodies.iter().map(side).filter(|side| side.is_finite() && *side > 0.0).fold(f64::INFINITY, f64::min);
+        let smallest = if smallest.is_finite() { smallest } else { 1.0 };
+        Self { quantum: (smallest * RELATIVE_QUANTUM).log2().floor().exp2() }
+    }
+
+    /// [m]
+    pub fn quantum(&self) -> f64 {
+        self.quantum
+    }
+
+    /// All numbers of a picture, one after the other.
+    pub fn numbers(&self, picture: &Picture) -> Vec<i64> {
+        // A cast of what is not finite or too large is 0 or the nearest there is.
+        let length = |x: f64| (x / self.quantum).round() as i64;
+        let mut numbers: Vec<i64> = picture.positions.iter().flat_map(|p| p.iter()).map(|x| length(*x)).collect();
+        for pose in picture.rigid_poses.iter().chain(&picture.obstacle_poses) {
+            numbers.extend(pose.translation.vector.iter().map(|x| length(*x)));
+            numbers.extend(pose.rotation.coords.iter().map(|c| (c * ROTATION_SCALE).round() as i64));
+        }
+        numbers
+    }
+
+    /// The positions and poses of which `numbers` were made.
+    pub fn restored(&self, numbers: &[i64], n_nodes: usize, n_rigid: usize) -> (Vec<Vec3>, Vec<Isometry>, Vec<Isometry>) {
+        let (of_nodes, of_poses) = numbers.split_at_checked(3 * n_nodes).unwrap_or((numbers, &[]));
+        let vector = |n: &[i64]| Vec3::from_fn(|i, _| n[i] as f64 * self.quantum);
+        let pose = |n: &[i64]| {
+            let [x, y, z, w] = [3, 4, 5, 6].map(|i| n[i] as f64 / ROTATION_SCALE);
+            Isometry::from_parts(vector(n).into(), Quat::new_normalize(nalgebra::Quaternion::new(w, x, y, z)))
+        };
+        let mut rigid: Vec<Isometry> = of_poses.chunks_exact(7).map(pose).collect();
+        let obstacles = rigid.split_off(n_rigid.min(rigid.len()));
+        (of_nodes.chunks_exact(3).map(vector).collect(), rigid, obstacles)
+    }
+}

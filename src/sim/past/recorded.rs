@@ -1,0 +1,108 @@
+//! A simulation that records its past.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{BranchId, Past};
+use crate::cancel::CancelToken;
+use crate::sim::{Command, CommandError, Simulation, TravelError};
+use crate::step::{StepError, StepReport};
+
+/// A past that others may look into while a step is computed: nobody holds it for longer than it takes to add or to
+/// read a picture.
+pub type SharedPast = Arc<Mutex<Past>>;
+
+/// On a device every so many steps are recorded, as each has to be fetched from it.
+const DEVICE_STRIDE: u64 = 4;
+
+/// A simulation and its past. It is changed through this alone, so that the past misses nothing.
+pub struct Recorded {
+    simulation: Simulation,
+    past: SharedPast,
+}
+
+/// The past, whoever has held it last.
+pub fn locked(past: &Mutex<Past>) -> MutexGuard<'_, Past> {
+    past.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Recorded {
+    /// Records from here on, in so much memory [bytes].
+    pub fn new(mut simulation: Simulation, budget: usize) -> Result<Self, StepError> {
+        let mut past = Past::new(simulation.model(), budget);
+        past.begin(None, simulation.log().clone(), simulation.picture(None)?, simulation.checkpoint()?);
+        Ok(Self { simulation, past: Arc::new(Mutex::new(past)) })
+    }
+
+    /// The simulation, to be looked at.
+    pub fn simulation(&mut self) -> &mut Simulation {
+        &mut self.simulation
+    }
+
+    pub fn past(&self) -> &SharedPast {
+        &self.past
+    }
+
+    /// One step, which is then recorded.
+    pub fn step_unless(&mut self, cancel: &CancelToken) -> Result<StepReport, StepError> {
+        let report = self.simulation.step_unless(cancel)?;
+        let step = self.simulation.step_index();
+        if self.simulation.backend().backend == "gpu" && !step.is_multiple_of(DEVICE_STRIDE) {
+            return Ok(report);
+        }
+        let wants_checkpoint = locked(&self.past).wants_checkpoint(step);
+        let checkpoint = wants_checkpoint.then(|| self.simulation.checkpoint()).transpose()?;
+        let picture = self.simulation.picture(Some(Arc::new(report.clone())))?;
+        let mut past = locked(&self.past);
+        past.follow(self.simulation.log());
+        past.record(picture, checkpoint);
+        Ok(report)
+    }
+
+    /// Does what a command says. A reset begins a branch of its own.
+    pub fn apply(&mut self, command: &Command) -> Result<(), CommandError> {
+        let failed = |error: StepError| CommandError::Step(error.to_string());
+        if *command != Command::Reset {
+            self.simulation.apply(command)?;
+            locked(&self.past).follow(self.simulation.log());
+            return Ok(());
+        }
+        let (end, log) = (self.simulation.checkpoint().map_err(failed)?, self.simulation.log().clone());
+        self.simulation.apply(command)?;
+        let (picture, start) = (self.simulation.picture(None).map_err(failed)?, self.simulation.checkpoint().map_err(failed)?);
+        locked(&self.past).begin(Some((end, &log)), self.simulation.log().clone(), picture, start);
+        Ok(())
+    }
+
+    /// Begins a branch right after `step` of the live one, and lets go of what was held there; `passed` is told of each
+    /// step on the way. Where that is cancelled or fails, everything is as before.
+    pub fn branch(&mut self, step: u64, cancel: &CancelToken, passed: impl FnMut(u64)) -> Result<BranchId, TravelError> {
+        let (end, log) = (self.simulation.checkpoint()?, self.simulation.log().clone());
+        let live = {
+            let mut past = locked(&self.past);
+            past.follow(&log);
+            past.live()
+        };
+        let way = live.and_then(|live| locked(&self.past).way_to(live, step)).ok_or(TravelError::Forgotten { step })?;
+        let arrived = self.simulation.travel(&way, cancel, passed).and_then(|()| Ok(self.simulation.checkpoint()?));
+        let at = match arrived {
+            Ok(at) => at,
+            Err(error) => {
+                self.simulation.restore(&end, log)?;
+                return Err(error);
+            }
+        };
+        let branch = locked(&self.past).fork((end, &log), at);
+        self.simulation.release_all()?;
+        Ok(branch)
+    }
+
+    /// Goes to the end of another branch.
+    pub fn switch(&mut self, to: BranchId) -> Result<(), TravelError> {
+        let step = self.simulation.step_index();
+        let (end, log) = locked(&self.past).end(to).ok_or(TravelError::Forgotten { step })?;
+        let (left, left_log) = (self.simulation.checkpoint()?, self.simulation.log().clone());
+        self.simulation.restore(&end, log)?;
+        locked(&self.past).switch((left, &left_log), to);
+        Ok(())
+    }
+}

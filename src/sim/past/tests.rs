@@ -1,0 +1,301 @@
+//! Runs that go back and on again.
+
+use super::*;
+use crate::cancel::CancelToken;
+use crate::material::Material;
+use crate::math::Vec3;
+use crate::model::{NamedMaterial, State};
+use crate::scene::{BackendChoice, Scene, build};
+use crate::sim::report::state_hash;
+use crate::sim::{Command, Options, Simulation, TravelError};
+
+/// A soft cube on a floor, with a driven roller over it.
+const SCENE: &str = r#"
+format = 1
+[simulation]
+time_step = 0.01
+[material.soft]
+young_modulus = 5e4
+[[body]]
+name = "floor"
+kind = "static"
+shape = { type = "plane" }
+[[body]]
+name = "cube"
+material = "soft"
+shape = { type = "box", size = [0.1, 0.1, 0.1], cells = [3, 3, 3] }
+position = [0.0, 0.0505, 0.0]
+velocity = [0.5, -1.0, 0.0]
+[[body]]
+name = "block"
+kind = "rigid"
+density = 500
+shape = { type = "box", size = [0.1, 0.1, 0.1] }
+position = [0.102, 0.0505, 0.0]
+[[body]]
+name = "roller"
+kind = "driven"
+shape = { type = "cylinder", radius = 0.05, height = 0.3 }
+position = [0.0, 0.5, 0.0]
+motion = { velocity = [0.0, -0.1, 0.0] }
+"#;
+
+fn simulation() -> Simulation {
+    let scene = Scene::from_text("past", "past.toml", SCENE, None, &[]).unwrap();
+    let options = Options { backend: Some(BackendChoice::Cpu), threads: Some(1), ..Options::default() };
+    Simulation::new(build(&scene).unwrap(), &options).unwrap()
+}
+
+fn recorded(budget: usize) -> Recorded {
+    Recorded::new(simulation(), budget).unwrap()
+}
+
+/// What tests do with a recorded simulation.
+impl Recorded {
+    /// Steps up to `end`; before the steps of `commands` they are given.
+    fn run(&mut self, end: u64, commands: &[(u64, Command)]) {
+        while self.simulation().step_index() < end {
+            let step = self.simulation().step_index();
+            for (_, command) in commands.iter().filter(|(at, _)| *at == step) {
+                self.apply(command).unwrap();
+            }
+            self.step_unless(&CancelToken::default()).unwrap();
+        }
+    }
+
+    fn live(&self) -> BranchId {
+        locked(self.past()).live().unwrap()
+    }
+
+    /// From the nearest exact state to `from`, and from there to `to` by the log of the live branch.
+    fn go_to(&mut self, from: u64, to: u64) {
+        let way = locked(self.past()).way_to(self.live(), from).unwrap();
+        for to in [from, to] {
+            self.simulation().travel(&Way { to, ..way.clone() }, &CancelToken::default(), |_| ()).unwrap();
+            assert_eq!(self.simulation().step_index(), to);
+        }
+    }
+
+    fn hash(&mut self) -> String {
+        state_hash(self.simulation().state().unwrap())
+    }
+
+    fn state(&mut self) -> State {
+        plain(self.simulation().state().unwrap())
+    }
+}
+
+/// The state without what is only drawn.
+fn plain(state: &State) -> State {
+    let mut state = state.clone();
+    state.contacts.entries.iter_mut().for_each(|contact| contact.place = None);
+    state
+}
+
+fn softer() -> Command {
+    Command::SetMaterial(NamedMaterial { name: "soft".into(), material: Material { young_modulus: 2e4, ..Material::default() } })
+}
+
+/// A pull with a change of the material in it.
+fn commands() -> Vec<(u64, Command)> {
+    let target = Vec3::new(0.1, 0.3, 0.05);
+    vec![
+        (12, Command::Grab { id: 1, triangle: 3, barycentric: [0.2, 0.5, 0.3], target }),
+        (14, Command::MoveGrab { id: 1, target: target * 1.5 }),
+        (17, softer()),
+        (23, Command::SetGravity(Vec3::new(0.0, -5.0, 0.0))),
+        (31, Command::ReleaseGrab { id: 1 }),
+    ]
+}
+
+/// From before the grab, from within it, across the change of the material, from before a checkpoint and after one.
+#[test]
+fn going_back_and_on_gives_the_bits_of_a_run_that_never_did() {
+    let mut straight = simulation();
+    let mut states = vec![plain(straight.state().unwrap())];
+    for step in 0..40 {
+        for (_, command) in commands().iter().filter(|(at, _)| *at == step) {
+            straight.apply(command).unwrap();
+        }
+        straight.step().unwrap();
+        states.push(plain(straight.state().unwrap()));
+    }
+    let mut run = recorded(DEFAULT_BUDGET);
+    run.run(40, &commands());
+    assert_eq!(run.state(), states[40]);
+    for back in [40, 36, 33, 25, 18, 17, 13, 10, 3, 0, 29] {
+        run.go_to(back, back);
+        assert_eq!(run.state(), states[back as usize], "at step {back}");
+        run.go_to(back, 40);
+        assert_eq!(run.state(), states[40], "from step {back}");
+        assert_eq!(run.simulation().log(), straight.log());
+    }
+    // The commands matter: without them it is another run.
+    run.go_to(10, 10);
+    (10..40).for_each(|_| drop(run.simulation().step().unwrap()));
+    assert_ne!(run.state(), states[40]);
+}
+
+#[test]
+fn a_branch_keeps_the_old_future_and_can_be_left_and_taken_up_again() {
+    let mut run = recorded(DEFAULT_BUDGET);
+    run.run(40, &commands());
+    let (first, first_hash) = (run.live(), run.hash());
+
+    // Back into the grab, and on from there without it, in another material.
+    let second = run.branch(20, &CancelToken::default(), |_| ()).unwrap();
+    run.apply(&Command::SetGravity(Vec3::new(1.0, -9.81, 0.0))).unwrap();
+    run.run(35, &[]);
+    let second_hash = run.hash();
+    assert!(run.live() == second && first_hash != second_hash);
+    let logged: Vec<u64> = run.simulation().log().entries.iter().map(|logged| logged.step).collect();
+    assert_eq!(logged, [12, 14, 17, 20, 20]);
+
+    // Both have the pictures up to the fork in common, and others from there.
+    {
+        let past = locked(run.past());
+        assert!(past.end_of(first).unwrap().0 == 40 && past.end_of(second).unwrap().0 == 35);
+        let middle = |branch: BranchId, step: u64| past.picture(branch, step).unwrap().positions[7];
+        for step in [0, 11, 20] {
+            assert_eq!(middle(first, step), middle(second, step));
+        }
+        for step in [21, 30, 35] {
+            assert_ne!(middle(first, step), middle(second, step));
+        }
+    }
+
+    // The first one is taken up where it ended, and the bits are those of a run that was never left.
+    run.switch(first).unwrap();
+    assert!(run.hash() == first_hash && run.live() == first);
+    run.run(45, &[]);
+    let mut straight = recorded(DEFAULT_BUDGET);
+    straight.run(45, &commands());
+    assert_eq!(run.hash(), straight.hash());
+    assert_eq!(locked(run.past()).places(first), locked(straight.past()).places(straight.live()));
+
+    // Each branch is a session: its commands give its state again.
+    let (_, log) = locked(run.past()).end(second).unwrap();
+    let mut replayed = recorded(DEFAULT_BUDGET);
+    let again: Vec<(u64, Command)> = log.entries.into_iter().map(|logged| (logged.step, logged.command)).collect();
+    replayed.run(35, &again);
+    assert_eq!(replayed.hash(), second_hash);
+
+    let lanes = locked(run.past()).lanes();
+    let events = |branch| -> Vec<(u64, EventKind)> {
+        let lane = lanes.iter().find(|lane| lane.id == branch).unwrap();
+        assert!(lane.events.iter().all(|event| (event.time - 0.01 * event.step as f64).abs() < 1e-9));
+        let is_told = |kind: &EventKind| !matches!(kind, EventKind::NotConverged | EventKind::Limited(_));
+        lane.events.iter().filter(|event| is_told(&event.kind)).map(|event| (event.step, event.kind.clone())).collect()
+    };
+    let edited = |what: &str| EventKind::Edited(what.to_owned());
+    let of_second = [(12, EventKind::Grabbed), (17, edited("material \"soft\"")), (20, EventKind::Released), (20, edited("gravity"))];
+    assert_eq!(events(second), of_second);
+    assert_eq!(events(first).last(), Some(&(31, EventKind::Released)));
+    assert_eq!(lanes.iter().map(|lane| (lane.is_live, lane.forked_at)).collect::<Vec<_>>(), [(true, 0), (false, 20)]);
+
+    // What is forgotten leaves nothing behind, and what is shared stays.
+    let mut past = locked(run.past());
+    past.forget(first);
+    assert!(past.end_of(first).is_some(), "the live one is not forgotten");
+    past.forget(second);
+    assert!(past.end_of(second).is_none() && past.segments.len() == 1);
+}
+
+#[test]
+fn a_way_back_that_is_stopped_leaves_everything_as_it_was() {
+    let mut run = recorded(DEFAULT_BUDGET);
+    run.run(30, &commands());
+    let (live, hash) = (run.live(), run.hash());
+    let (cancel, mut passed) = (CancelToken::default(), vec![]);
+    let stopped = run.branch(19, &cancel, |step| {
+        passed.push(step);
+        if step == 13 {
+            cancel.cancel();
+        }
+    });
+    assert!(matches!(stopped, Err(TravelError::Cancelled { step: 19 })), "{stopped:?}");
+    assert_eq!(passed, [11, 12, 13], "it begins at the tenth step");
+    assert!(run.hash() == hash && run.live() == live && locked(run.past()).lanes().len() == 1);
+    run.run(40, &commands());
+    let mut straight = recorded(DEFAULT_BUDGET);
+    straight.run(40, &commands());
+    assert_eq!(run.hash(), straight.hash());
+}
+
+#[test]
+fn pictures_show_the_states() {
+    let mut run = recorded(DEFAULT_BUDGET);
+    run.run(20, &commands());
+    let (live, quantum) = (run.live(), locked(run.past()).rounding.quantum());
+    let error = |a: &Vec3, b: &Vec3| (a - b).amax();
+    for step in [20, 15, 1, 0] {
+        run.go_to(step, step);
+        let picture = locked(run.past()).picture(live, step).unwrap();
+        let now = run.simulation().picture(None).unwrap();
+        assert_eq!((picture.step, picture.time), (now.step, now.time));
+        assert!(picture.positions.iter().zip(&now.positions).all(|(a, b)| error(a, b) <= 0.5001 * quantum));
+        assert!(picture.rigid_poses.len() == 1 && picture.obstacle_poses.len() == 2);
+        let poses = [(&picture.rigid_poses, &now.rigid_poses), (&picture.obstacle_poses, &now.obstacle_poses)];
+        for (a, b) in poses.into_iter().flat_map(|(a, b)| a.iter().zip(b)) {
+            assert!(error(&a.translation.vector, &b.translation.vector) <= 0.5001 * quantum && a.rotation.angle_to(&b.rotation) < 1e-6);
+        }
+        assert_eq!((&picture.details.grabs, &picture.details.settings), (&now.details.grabs, &now.details.settings));
+        assert_eq!(picture.details.contacts.len(), now.details.contacts.len());
+    }
+    assert!(locked(run.past()).picture(live, 5).unwrap().details.report.is_some());
+}
+
+#[test]
+fn a_reset_begins_a_branch_of_its_own() {
+    let mut run = recorded(DEFAULT_BUDGET);
+    run.run(15, &commands());
+    run.apply(&Command::Reset).unwrap();
+    run.run(5, &[]);
+    let lanes = locked(run.past()).lanes();
+    assert_eq!(lanes.iter().map(|lane| lane.places.last().unwrap().0).collect::<Vec<_>>(), [15, 5]);
+    let told = |lane: &Lane| lane.events.iter().any(|event| matches!(event.kind, EventKind::Grabbed | EventKind::Edited(_)));
+    assert!(lanes[1].is_live && told(&lanes[0]) && !told(&lanes[1]), "what a reset repeats was done by nobody");
+    let hash = run.hash();
+    run.go_to(2, 5);
+    assert_eq!(run.hash(), hash);
+    run.switch(lanes[0].id).unwrap();
+    assert_eq!(run.simulation().step_index(), 15);
+}
+
+#[test]
+fn everything_stays_within_the_memory_and_old_things_are_fewer() {
+    let budget = 300_000;
+    let mut run = recorded(budget);
+    for step in 1..400 {
+        run.run(step, &[]);
+        let past = locked(run.past());
+        assert!(past.film_bytes() <= budget / 2 && past.checkpoint_bytes() <= budget / 2, "at step {step}");
+    }
+    let live = run.live();
+    let steps: Vec<u64> = locked(run.past()).places(live).iter().map(|(step, _)| *step).collect();
+    assert!(steps[0] == 0 && steps.ends_with(&[396, 397, 398, 399]), "{steps:?}");
+    assert!((60..390).contains(&steps.len()), "{} of 400 pictures are kept", steps.len());
+    // The exact states that are left are still good.
+    let kept = locked(run.past()).segments.values().next().unwrap().checkpoints.steps();
+    assert!(kept[0] == 0 && kept.last() >= Some(&390) && kept.len() >= 3, "{kept:?}");
+    let hash = run.hash();
+    run.go_to(kept[1] + 3, 399);
+    assert_eq!(run.hash(), hash);
+    // Forks beyond the most branches push out the oldest ones.
+    for k in 0..MAX_BRANCHES as u64 + 3 {
+        run.branch(380 - k, &CancelToken::default(), |_| ()).unwrap();
+        run.run(384, &[]);
+        let past = locked(run.past());
+        assert!(past.branches.len() <= MAX_BRANCHES && past.bytes() <= budget, "fork {k}");
+        assert_eq!(past.end_of(past.live().unwrap()).unwrap().0, 384);
+    }
+}
+
+#[test]
+fn ages_decide_which_exact_states_are_kept() {
+    let mut run = recorded(DEFAULT_BUDGET);
+    run.run(345, &[]);
+    let kept = locked(run.past()).segments.values().next().unwrap().checkpoints.steps();
+    let wanted: Vec<u64> = [0, 100, 200].into_iter().chain((250..=330).step_by(10)).chain(336..=345).collect();
+    assert_eq!(kept, wanted);
+}
