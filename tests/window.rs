@@ -3,6 +3,8 @@
 
 #[path = "window/driver.rs"]
 mod driver;
+#[path = "window/time.rs"]
+mod time;
 
 use driver::{Driver, Picture};
 

@@ -16,7 +16,7 @@ use crate::model::ContactMethod;
 use crate::output::check_writable;
 use crate::scene::{BackendChoice, Built, Scene, build_unless};
 use crate::sim::report::Report;
-use crate::sim::{Health, Options, ResumedParams, Session, SessionHeader, Simulation, SimulationError};
+use crate::sim::{Health, Options, ResumedParams, Session, SessionHeader, Simulation, SimulationError, instructions};
 use crate::step::StepError;
 
 #[derive(Args)]
@@ -41,7 +41,8 @@ pub struct RunArgs {
     /// its motion [default: the scene's, else as much as it takes]
     #[arg(long, value_name = "MS")]
     max_step_ms: Option<f64>,
-    /// Fail if a step did not converge, was taken back or was limited, or left a body hanging in mid-air
+    /// Fail if a step did not converge, was taken back or was limited, or left a body hanging in mid-air, or if a
+    /// session does not come to its state
     #[arg(long)]
     strict: bool,
     /// Threads of the CPU backend [default: one a core]
@@ -65,7 +66,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     /// Give the commands of a session that the window saved, in its scene if no other is named [default length: the
-    /// session's]
+    /// session's]; gallery.session is inside the program
     #[arg(long, value_name = "SESSION")]
     replay: Option<PathBuf>,
 }
@@ -153,13 +154,16 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if done < steps {
         return Err(Failure::Run(format!("interrupted after {done} of {steps} steps; what was asked for ends there")));
     }
-    if let Some(session) = session.filter(|session| session.header.last_step == summary.steps) {
-        compare(&session, &summary);
-    }
+    let session = session.filter(|session| session.header.last_step == summary.steps);
+    let is_repeated = session.is_none_or(|session| is_repeated(&session, &summary));
     if args.drop.is_some() {
         verdict(&mut simulation)?;
     }
-    if args.strict { strict(&summary) } else { Ok(()) }
+    match args.strict {
+        true if !is_repeated => Err(Failure::Run("--strict: the session came to another state than the one it was saved with".into())),
+        true => strict(&summary),
+        false => Ok(()),
+    }
 }
 
 /// A failure that names what `--strict` does not let pass.
@@ -238,17 +242,21 @@ fn print(summary: &Report, done: u64) {
     }
 }
 
-/// Says whether a whole session came to the state that it was saved with.
-fn compare(session: &Session, summary: &Report) {
+/// Whether a whole session came to the state that it was saved with; says so.
+fn is_repeated(session: &Session, summary: &Report) -> bool {
     let SessionHeader { state_hash, backend, version, .. } = &session.header;
-    if *state_hash == summary.state_hash {
+    let is_same = *state_hash == summary.state_hash;
+    if is_same {
         say!("the session came to the same state, bit for bit");
     } else {
+        let told = session.header.instructions.as_ref();
+        let [there, here] = [told.map_or_else(String::new, |told| format!(", {told}")), format!(", {}", instructions())];
         eprintln!(
-            "note: the session was saved with the state {state_hash} (version {version}, backend {backend}); this is version {}, backend {}",
+            "note: the session was saved with the state {state_hash} (version {version}, backend {backend}{there}); this is version {}, backend {}{here}",
             summary.version, summary.backend
         );
     }
+    is_same
 }
 
 /// The run as its results see it.

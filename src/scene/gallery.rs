@@ -42,6 +42,9 @@ pub fn experiments() -> &'static [GalleryEntry] {
     ]
 }
 
+/// A recorded session of the first scene, its name and its text: a pull in it, and a change of a material.
+pub const GALLERY_SESSION: (&str, &str) = ("gallery.session", include_str!("../../scenes/gallery.session"));
+
 /// All of them.
 pub fn builtin_scenes() -> impl Iterator<Item = &'static GalleryEntry> {
     gallery().iter().chain(experiments())

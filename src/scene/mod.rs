@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 
 pub use build::{Built, Force, MeshOrigin, Probe, RecordedGrab, build, build_unless};
 pub use error::{Diagnostic, Place, SceneError, did_you_mean, unknown};
-pub use gallery::{GalleryEntry, builtin_scenes, experiments, gallery};
+pub use gallery::{GALLERY_SESSION, GalleryEntry, builtin_scenes, experiments, gallery};
 pub use geometry::MENDED;
 pub use nodes::Transform;
 pub use read::material_fault;

@@ -10,11 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use super::Simulation;
 use super::command::{Command, LoggedCommand};
-use super::report::state_hash;
 use super::machine::instructions;
+use super::report::state_hash;
 use crate::output::{OutputError, OutputFile};
-pub use growing::GrowingSession;
+use crate::scene::GALLERY_SESSION;
 use crate::step::StepError;
+pub use growing::GrowingSession;
 
 /// A run that can be repeated: a scene and the commands that were given.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,9 +94,14 @@ impl Simulation {
 
 impl Session {
     /// Reads a session that `write` or [`GrowingSession`] wrote, or a person. A last line of a growing file that was not
-    /// written to its end is left out, and what was done after the last mark.
+    /// written to its end is left out, and what was done after the last mark. The session of the gallery is inside the
+    /// program, as its scenes are.
     pub fn read(path: &Path) -> Result<Self, SessionError> {
-        let text = std::fs::read_to_string(path).map_err(|source| SessionError::Read { path: path.into(), source })?;
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(_) if path == Path::new(GALLERY_SESSION.0) => GALLERY_SESSION.1.to_owned(),
+            Err(source) => return Err(SessionError::Read { path: path.into(), source }),
+        };
         let other = |reason: String| SessionError::NotASession { path: path.into(), reason };
         let mut lines = text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()).peekable();
         let (_, first) = lines.next().ok_or_else(|| other("it is empty".into()))?;

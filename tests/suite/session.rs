@@ -3,6 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use pliant::scene::{BackendChoice, Scene, build};
+use pliant::sim::report::state_hash;
+use pliant::sim::{Options, Session, Simulation};
+
 /// A folder of one test that goes with it.
 struct Folder(PathBuf);
 
@@ -133,4 +137,47 @@ fn a_run_that_is_killed_leaves_its_figures_up_to_a_whole_step() {
         assert!(other["finished"] == true && other["state_hash"] == found["state_hash"] && other["time"] == found["time"], "{other}");
         std::fs::write(&figures, "{}").unwrap();
     }
+}
+
+/// The steps of a session in its scene, and the hash at the end.
+fn repeated(session: &Session, is_wanted: impl Fn(&pliant::sim::Command) -> bool) -> String {
+    let scene = Scene::load(&session.header.scene, &session.header.set).unwrap();
+    let options = Options { backend: Some(BackendChoice::Cpu), ..Options::default() };
+    let mut simulation = Simulation::new(build(&scene).unwrap(), &options).unwrap();
+    for step in 0..session.n_steps() {
+        session.commands_at(step).filter(|command| is_wanted(command)).for_each(|command| simulation.apply(command).unwrap());
+        simulation.step().unwrap();
+    }
+    state_hash(simulation.state().unwrap())
+}
+
+/// The session that ships comes to the state that it holds, on machines with the instructions with which it was
+/// recorded: others round otherwise. There it must come to one state of its own, each time, and to another one without its
+/// change of a material. `UPDATE=1` writes what it comes to here.
+#[test]
+fn the_session_of_the_gallery_comes_to_its_state() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/gallery.session");
+    let mut session = Session::read(&path).unwrap();
+    let is_material = |command: &pliant::sim::Command| matches!(command, pliant::sim::Command::SetMaterial(_));
+    let is_grab = |command: &pliant::sim::Command| matches!(command, pliant::sim::Command::Grab { .. });
+    assert!(session.commands.iter().any(|logged| is_material(&logged.command)) && session.commands.iter().any(|logged| is_grab(&logged.command)));
+    assert!((150..=250).contains(&session.n_steps()) && session.header.scene == "gallery" && session.header.backend == "cpu");
+    let hash = repeated(&session, |_| true);
+    if std::env::var_os("UPDATE").is_some() {
+        session.header.state_hash.clone_from(&hash);
+        session.header.instructions = Some(pliant::sim::instructions());
+        session.write(&path).unwrap();
+    }
+    if session.header.instructions == Some(pliant::sim::instructions()) {
+        assert_eq!(hash, session.header.state_hash, "did the numbers of a step change? Then renew it with UPDATE=1");
+    } else {
+        assert_eq!(hash, repeated(&session, |_| true));
+        assert_ne!(hash, repeated(&session, |command| !is_material(command)));
+    }
+    // As it is inside the program, and by its command line.
+    let folder = Folder::new("gallery-session");
+    let figures = folder.file("a.json");
+    let mut program = pliant(&["run", "gallery", "--replay", "gallery.session", "--steps", "3"], &[("--report", &figures)]);
+    let ran = program.current_dir(&folder.0).output().unwrap();
+    assert!(ran.status.success() && report(&figures)["steps"] == 3, "{}", said(&ran));
 }

@@ -35,29 +35,7 @@ impl Driver {
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         let (server, display) = start_server();
-        let mut program = Command::new(env!("CARGO_BIN_EXE_pliant"))
-            .args(["--log-events", "/dev/stdout"])
-            .args(arguments)
-            .current_dir(&folder)
-            .env("DISPLAY", &display)
-            .env_remove("WAYLAND_DISPLAY")
-            .env_remove("DBUS_SESSION_BUS_ADDRESS")
-            .env("HOME", &folder)
-            .env("XDG_CONFIG_HOME", &folder)
-            .env("XDG_RUNTIME_DIR", &folder)
-            .env("PLIANT_CONFIG_DIR", folder.join("config"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = Arc::new(Lines::default());
-        let (output, to) = (program.stdout.take().unwrap(), lines.clone());
-        std::thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                to.all.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(line);
-                to.grown.notify_all();
-            }
-        });
+        let (program, lines) = start_program(&folder, &display, arguments);
         Self { display, server, program, folder, lines, seen: 0 }
     }
 
@@ -117,19 +95,23 @@ impl Driver {
 
     /// Clicks the middle of a named widget, when it is there.
     pub fn click(&mut self, widget: &str) {
-        let start = format!("widget {widget} ");
+        let [x, y] = self.place(widget).map(|x| x.to_string());
+        self.xdotool(&["mousemove", &x, &y]);
+        std::thread::sleep(Duration::from_millis(150));
+        self.xdotool(&["click", "1"]);
+    }
+
+    /// Where a named widget is now [px].
+    pub fn place(&self, widget: &str) -> [i32; 2] {
         let deadline = Instant::now() + PATIENCE;
-        let place = loop {
-            if let Some(line) = self.newest_place(&start, widget) {
-                break line;
+        loop {
+            if let Some(line) = self.newest_place(&format!("widget {widget} "), widget) {
+                let xy: Vec<i32> = line.split(' ').skip(2).map(|n| n.parse().unwrap()).collect();
+                return [xy[0], xy[1]];
             }
             assert!(Instant::now() < deadline, "the widget {widget} did not appear");
             std::thread::sleep(Duration::from_millis(20));
-        };
-        let xy: Vec<&str> = place.split(' ').skip(2).collect();
-        self.xdotool(&["mousemove", xy[0], xy[1]]);
-        std::thread::sleep(Duration::from_millis(150));
-        self.xdotool(&["click", "1"]);
+        }
     }
 
     fn newest_place(&self, start: &str, widget: &str) -> Option<String> {
@@ -167,6 +149,19 @@ impl Driver {
         self.xdotool(&["mouseup", "1"]);
     }
 
+    /// Ends the program as a crash would.
+    pub fn kill(&mut self) {
+        self.program.kill().unwrap();
+        self.program.wait().unwrap();
+    }
+
+    /// Starts the program again, in the same folder and on the same display, when it has ended.
+    pub fn start_again(&mut self, arguments: &[&str]) {
+        assert!(self.program.try_wait().unwrap().is_some(), "it still runs");
+        (self.program, self.lines) = start_program(&self.folder, &self.display, arguments);
+        self.seen = 0;
+    }
+
     pub fn exit_status(&mut self) -> ExitStatus {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -201,6 +196,33 @@ impl Drop for Driver {
             let _ = std::fs::remove_dir_all(&self.folder);
         }
     }
+}
+
+fn start_program(folder: &Path, display: &str, arguments: &[&str]) -> (Child, Arc<Lines>) {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_pliant"))
+        .args(["--log-events", "/dev/stdout"])
+        .args(arguments)
+        .current_dir(folder)
+        .env("DISPLAY", display)
+        .env_remove("WAYLAND_DISPLAY")
+        .env_remove("DBUS_SESSION_BUS_ADDRESS")
+        .env("HOME", folder)
+        .env("XDG_CONFIG_HOME", folder)
+        .env("XDG_RUNTIME_DIR", folder)
+        .env("PLIANT_CONFIG_DIR", folder.join("config"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = Arc::new(Lines::default());
+    let (output, to) = (program.stdout.take().unwrap(), lines.clone());
+    std::thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            to.all.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(line);
+            to.grown.notify_all();
+        }
+    });
+    (program, lines)
 }
 
 /// A virtual screen on a display number that the server finds itself.

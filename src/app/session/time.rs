@@ -279,8 +279,8 @@ impl Time {
             return Some(snapshot);
         }
         let picture = locked(live.past.as_ref()?).picture(cursor.branch, cursor.step)?;
-        let model = self.model_of(&picture, live);
-        let view = view(&picture, &model, live.past.as_ref()?, cursor.branch, wants, live);
+        let model = self.model_of(&picture, live)?;
+        let view = view(&picture, &model, live.past.as_ref()?, of.1, wants, live);
         let snapshot = Arc::new(Snapshot {
             activity: activity.clone(),
             report: picture.details.report.clone(),
@@ -294,19 +294,19 @@ impl Time {
     }
 
     /// The scene's model with the materials of a picture.
-    fn model_of(&mut self, picture: &Picture, live: &Snapshot) -> Arc<Model> {
-        let of_scene = live.scene.as_ref().map(|scene| scene.model.clone()).unwrap_or_default();
+    fn model_of(&mut self, picture: &Picture, live: &Snapshot) -> Option<Arc<Model>> {
+        let of_scene = live.scene.as_ref()?.model.clone();
         let materials = &picture.details.settings.materials;
         let fits = |model: &&Arc<Model>| model.named_materials == *materials && model.n_nodes() == of_scene.n_nodes();
         if let Some(model) = [Some(&of_scene), self.model.as_ref()].into_iter().flatten().find(fits) {
-            return model.clone();
+            return Some(model.clone());
         }
         let mut model = of_scene;
         for material in materials.iter().filter(|material| !model.named_materials.contains(material)).cloned().collect::<Vec<_>>() {
             model = model.with_material(&material).map_or(model, Arc::new);
         }
         self.model = Some(model.clone());
-        model
+        self.model.clone()
     }
 }
 

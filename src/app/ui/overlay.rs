@@ -315,9 +315,9 @@ fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
     let mut opened = None;
     let closed = sheet_ui(root, "path", 520.0, |ui| {
         let palette = theme::palette(ui.ctx());
-        ui.label(RichText::new("Open a scene or a mesh").font(theme::strong(18.0)));
+        ui.label(RichText::new("Open a scene, a mesh or a session").font(theme::strong(18.0)));
         let endings = crate::scene::mesh_endings("");
-        let hint = format!("A scene (toml), or a mesh ({endings}) that becomes a soft body.");
+        let hint = format!("A scene (toml), a recorded session (session), or a mesh ({endings}) that becomes a soft body.");
         ui.label(RichText::new(hint).size(12.5).color(palette.weak));
         ui.add_space(8.0);
         let field = TextEdit::singleline(path).hint_text("/path/to/scene.toml").desired_width(f32::INFINITY).margin(vec2(10.0, 7.0));

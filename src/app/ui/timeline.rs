@@ -105,7 +105,7 @@ fn strip_ui(ui: &mut Ui, axis: &Axis, strip: Rect, lane: &Lane, timeline: &Timel
     painter.vline(now, strip.expand(2.0).y_range(), Stroke::new(2.0, palette.text));
     painter.circle(pos2(now, strip.top() - 1.0), 4.0, palette.text, Stroke::new(1.5, palette.card));
 
-    let response = ui.interact(strip.expand2(vec2(0.0, 3.0)), ui.id().with("strip"), Sense::click_and_drag());
+    let response = ui.interact(strip.expand2(vec2(0.0, 3.0)), ui.scope_id().with("strip"), Sense::click_and_drag());
     answers.landmarks.push(("timeline.start".into(), Rect::from_center_size(strip.left_center(), vec2(2.0, 2.0))));
     answers.landmarks.push(("timeline.end".into(), Rect::from_center_size(strip.right_center(), vec2(2.0, 2.0))));
     let response = answers.named("timeline.strip", response).on_hover_cursor(CursorIcon::PointingHand);
@@ -187,7 +187,7 @@ fn lane_ui(ui: &mut Ui, axis: &Axis, y: f32, lane: &Lane, answers: &mut UiRespon
     let (Some((_, first)), Some((last_step, last))) = (lane.place_of(lane.forked_at), lane.places.last().copied()) else { return };
     let (from, to) = (axis.x(first), axis.x(last).max(axis.x(first) + 6.0));
     let rect = Rect::from_min_max(pos2(from, y - 3.0), pos2(to, y + 3.0));
-    let response = ui.interact(rect.expand2(vec2(2.0, 2.0)), ui.id().with(("lane", lane.id)), Sense::click());
+    let response = ui.interact(rect.expand2(vec2(2.0, 2.0)), ui.scope_id().with(("lane", lane.id)), Sense::click());
     let response = answers.named(format!("lane.{}", lane.id), response).on_hover_cursor(CursorIcon::PointingHand);
     let color = if response.hovered() { palette.text.gamma_multiply(0.8) } else { palette.weak.gamma_multiply(0.7) };
     ui.painter().rect_filled(rect, CornerRadius::same(3), color);

@@ -48,6 +48,21 @@ impl Engine for Scripted {
         Err("there is no session".into())
     }
 
+    fn branch(&mut self, step: u64, cancel: &CancelToken, passed: &mut dyn FnMut(u64)) -> Result<bool, String> {
+        if step > self.step {
+            return Err(format!("step {step} is not in the past"));
+        }
+        for at in 0..step {
+            std::thread::sleep(Duration::from_millis(self.script.step_ms.load(Ordering::SeqCst)));
+            if cancel.is_cancelled() {
+                return Ok(false);
+            }
+            passed(at);
+        }
+        self.step = step;
+        Ok(true)
+    }
+
     fn apply(&mut self, command: &Command) -> Result<(), String> {
         match command {
             Command::MoveGrab { .. } => {
@@ -299,4 +314,42 @@ fn the_building_of_a_scene_can_be_cancelled() {
     until(&worker, |s| s.scene.as_ref().is_some_and(|scene| scene.name == "next") && step(s) >= 1);
     let notices = worker.take_notices();
     assert!(notices.len() == 1 && notices[0].severity == Severity::Info && notices[0].text.contains("endless"), "{notices:?}");
+}
+
+#[test]
+fn a_journey_tells_where_it_is_and_can_be_stopped() {
+    let script = Arc::new(Script::default());
+    let worker = worker(&script);
+    load(&worker, "a");
+    let at = step(&until(&worker, |s| step(s) >= 20));
+    script.step_ms.store(5, Ordering::SeqCst);
+    let moved = Command::MoveGrab { id: 1, target: Vec3::zeros() };
+    let back = |step: u64, play: bool| Request::Travel(1, Journey::Back { step, commands: vec![moved.clone()], play });
+
+    // Stopped, it leaves everything as it was, and has ended all the same.
+    worker.send(back(15, true));
+    let on_way = until(&worker, |s| matches!(s.activity, Activity::Travelling { at, to: 15, .. } if at >= 3));
+    assert!(on_way.journeys == 0 && step(&on_way) >= at);
+    worker.send(Request::Pause);
+    let stopped = until(&worker, |s| s.journeys == 1 && s.activity == Activity::Paused);
+    assert!(step(&stopped) >= at && script.moves.load(Ordering::SeqCst) == 0, "it was not where it had been");
+    let told = worker.take_notices();
+    assert!(told.len() == 1 && told[0].severity == Severity::Info && told[0].text.contains("step 15"), "{told:?}");
+
+    // Not stopped, it ends there, gives the commands and stays, or goes on.
+    worker.send(back(10, false));
+    let arrived = until(&worker, |s| s.journeys == 2 && s.activity == Activity::Paused);
+    assert!(step(&arrived) == 10 && script.moves.load(Ordering::SeqCst) == 1);
+    worker.send(back(4, true));
+    until(&worker, |s| s.journeys == 3 && s.playing() && (4..10).contains(&step(s)));
+    worker.send(Request::Pause);
+    until(&worker, |s| s.activity == Activity::Paused);
+
+    // One that cannot be is told, and one of another scene is passed over.
+    worker.send(back(1_000_000, false));
+    until(&worker, |s| s.journeys == 4);
+    assert!(worker.take_notices().iter().any(|notice| notice.severity == Severity::Error && notice.text.contains("1000000")));
+    worker.send(Request::Travel(7, Journey::Branch(1)));
+    until(&worker, |s| s.journeys == 5);
+    assert!(worker.take_notices().is_empty());
 }

@@ -69,7 +69,8 @@ impl Recorded {
 
     /// From the nearest exact state to `from`, and from there to `to` by the log of the live branch.
     fn go_to(&mut self, from: u64, to: u64) {
-        let way = locked(self.past()).way_to(self.live(), from).unwrap();
+        let live = self.live();
+        let way = locked(self.past()).way_to(live, from).unwrap();
         for to in [from, to] {
             self.simulation().travel(&Way { to, ..way.clone() }, &CancelToken::default(), |_| ()).unwrap();
             assert_eq!(self.simulation().step_index(), to);
@@ -171,7 +172,8 @@ fn a_branch_keeps_the_old_future_and_can_be_left_and_taken_up_again() {
     let mut straight = recorded(DEFAULT_BUDGET);
     straight.run(45, &commands());
     assert_eq!(run.hash(), straight.hash());
-    assert_eq!(locked(run.past()).places(first), locked(straight.past()).places(straight.live()));
+    let only = straight.live();
+    assert_eq!(locked(run.past()).places(first), locked(straight.past()).places(only));
 
     // Each branch is a session: its commands give its state again.
     let (_, log) = locked(run.past()).end(second).unwrap();
