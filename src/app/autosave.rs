@@ -27,8 +27,12 @@ impl Autosave {
         Self { folder, growing: None, written: None, synced: None }
     }
 
+    pub fn is_on(&self) -> bool {
+        self.folder.is_some()
+    }
+
     pub fn is_due(&self) -> bool {
-        self.folder.is_some() && self.written.is_none_or(|written| written.elapsed() >= EVERY)
+        self.written.is_none_or(|written| written.elapsed() >= EVERY)
     }
 
     /// Writes what is new. After a failure nothing more is written; the error is a sentence.
@@ -128,7 +132,7 @@ mod tests {
             simulation.session("spin".into(), vec![]).unwrap()
         };
         let mut autosave = Autosave::new(Some(folder.clone()));
-        assert!(autosave.is_due() && left_behind(&folder).is_none());
+        assert!(autosave.is_on() && autosave.is_due() && left_behind(&folder).is_none());
         autosave.write(&session(0)).unwrap();
         autosave.write(&session(3)).unwrap();
         assert!(!autosave.is_due(), "not twice in a moment");

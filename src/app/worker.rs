@@ -335,7 +335,10 @@ impl Loop {
                 }
             }
             Request::Play => self.set_playing(true),
-            Request::Pause => self.set_playing(false),
+            Request::Pause => {
+                self.set_playing(false);
+                self.autosave();
+            }
             Request::StepOnce => {
                 self.playing = false;
                 self.steps_wanted = 1;

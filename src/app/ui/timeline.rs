@@ -53,7 +53,7 @@ pub fn timeline_ui(root: &Ui, view: Rect, timeline: &TimelineView, context: &UiC
         let strip = Rect::from_min_max(pos2(inner.left(), inner.bottom() - STRIP), pos2(inner.right() - BUTTONS, inner.bottom()));
         let axis = Axis::new(timeline, strip);
         for (row, lane) in others.iter().rev().enumerate() {
-            lane_ui(ui, &axis, strip.top() - LANE * (row as f32 + 0.5), lane, answers);
+            lane_ui(ui, &axis, strip.top() - LANE * (row as f32 + 0.5), lane, lane.last_common_step(shown), answers);
         }
         strip_ui(ui, &axis, strip, shown, timeline, answers);
         let buttons = Rect::from_min_max(pos2(strip.right() + 10.0, strip.top()), pos2(inner.right(), strip.bottom()));
@@ -99,8 +99,8 @@ fn strip_ui(ui: &mut Ui, axis: &Axis, strip: Rect, lane: &Lane, timeline: &Timel
     let round = CornerRadius::same(6);
     painter.rect_filled(strip, round, palette.well);
     let part = |from: f32, to: f32| Rect::from_min_max(pos2(from, strip.top()), pos2(to.max(from), strip.bottom()));
-    painter.rect_filled(part(start, end), round, palette.accent.gamma_multiply(0.14));
-    painter.rect_filled(part(start, now), round, palette.accent.gamma_multiply(0.26));
+    painter.rect_filled(part(start, end), round, palette.accent.gamma_multiply(0.16));
+    painter.rect_filled(part(start, now), round, palette.accent.gamma_multiply(0.28));
     marks(painter, axis, strip, &lane.events, palette);
     painter.vline(now, strip.expand(2.0).y_range(), Stroke::new(2.0, palette.text));
     painter.circle(pos2(now, strip.top() - 1.0), 4.0, palette.text, Stroke::new(1.5, palette.card));
@@ -109,7 +109,9 @@ fn strip_ui(ui: &mut Ui, axis: &Axis, strip: Rect, lane: &Lane, timeline: &Timel
     answers.landmarks.push(("timeline.start".into(), Rect::from_center_size(strip.left_center(), vec2(2.0, 2.0))));
     answers.landmarks.push(("timeline.end".into(), Rect::from_center_size(strip.right_center(), vec2(2.0, 2.0))));
     let response = answers.named("timeline.strip", response).on_hover_cursor(CursorIcon::PointingHand);
-    if let Some(at) = response.interact_pointer_pos().filter(|_| response.is_pointer_button_down_on())
+    // A release counts, too: in a slow frame the mouse has moved before it.
+    let is_held = response.is_pointer_button_down_on() || response.clicked() || response.drag_stopped();
+    if let Some(at) = response.interact_pointer_pos().filter(|_| is_held)
         && let Some((step, _)) = lane.place_at(axis.time(at.x))
         && (step, timeline.is_past) != (timeline.now.0, true)
     {
@@ -181,10 +183,10 @@ fn marks(painter: &egui::Painter, axis: &Axis, strip: Rect, events: &[Event], pa
 /// Steps that were limited.
 const WARNING: Color32 = Color32::from_rgb(232, 168, 56);
 
-/// The lane of another branch, from where it leaves what it shares to its end.
-fn lane_ui(ui: &mut Ui, axis: &Axis, y: f32, lane: &Lane, answers: &mut UiResponse) {
+/// The lane of another branch, from the last step that it has in common with the one that is shown to its end.
+fn lane_ui(ui: &mut Ui, axis: &Axis, y: f32, lane: &Lane, common: u64, answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
-    let (Some((_, first)), Some((last_step, last))) = (lane.place_of(lane.forked_at), lane.places.last().copied()) else { return };
+    let (Some((_, first)), Some((last_step, last))) = (lane.place_of(common), lane.places.last().copied()) else { return };
     let (from, to) = (axis.x(first), axis.x(last).max(axis.x(first) + 6.0));
     let rect = Rect::from_min_max(pos2(from, y - 3.0), pos2(to, y + 3.0));
     let response = ui.interact(rect.expand2(vec2(2.0, 2.0)), ui.scope_id().with(("lane", lane.id)), Sense::click());

@@ -193,7 +193,8 @@ fn a_branch_keeps_the_old_future_and_can_be_left_and_taken_up_again() {
     let of_second = [(12, EventKind::Grabbed), (17, edited("material \"soft\"")), (20, EventKind::Released), (20, edited("gravity"))];
     assert_eq!(events(second), of_second);
     assert_eq!(events(first).last(), Some(&(31, EventKind::Released)));
-    assert_eq!(lanes.iter().map(|lane| (lane.is_live, lane.forked_at)).collect::<Vec<_>>(), [(true, 0), (false, 20)]);
+    assert_eq!(lanes.iter().map(|lane| lane.is_live).collect::<Vec<_>>(), [true, false]);
+    assert_eq!((lanes[0].last_common_step(&lanes[1]), lanes[1].last_common_step(&lanes[0])), (20, 20));
 
     // What is forgotten leaves nothing behind, and what is shared stays.
     let mut past = locked(run.past());
@@ -255,6 +256,7 @@ fn a_reset_begins_a_branch_of_its_own() {
     run.run(5, &[]);
     let lanes = locked(run.past()).lanes();
     assert_eq!(lanes.iter().map(|lane| lane.places.last().unwrap().0).collect::<Vec<_>>(), [15, 5]);
+    assert_eq!(lanes[0].last_common_step(&lanes[1]), 0, "not even the start");
     let told = |lane: &Lane| lane.events.iter().any(|event| matches!(event.kind, EventKind::Grabbed | EventKind::Edited(_)));
     assert!(lanes[1].is_live && told(&lanes[0]) && !told(&lanes[1]), "what a reset repeats was done by nobody");
     let hash = run.hash();

@@ -12,8 +12,8 @@ pub struct Lane {
     pub is_live: bool,
     /// Steps whose pictures are kept, with their times [s], ascending.
     pub places: Vec<(u64, f64)>,
-    /// The first step that it does not share with an older branch; 0 if there is none.
-    pub forked_at: u64,
+    /// The stretches that it goes through, each with the last step that it has of it.
+    path: Vec<(u32, u64)>,
     /// In the order of their steps.
     pub events: Vec<Event>,
 }
@@ -74,6 +74,12 @@ impl EventKind {
 }
 
 impl Lane {
+    /// The last step that it has in common with another one; 0 if there is none.
+    pub fn last_common_step(&self, other: &Self) -> u64 {
+        let pairs = self.path.iter().zip(&other.path).take_while(|((a, _), (b, _))| a == b);
+        pairs.last().map_or(0, |((_, until), (_, other_until))| *until.min(other_until))
+    }
+
     /// The place of the last picture that is not after `time` [s]; the first one if all are.
     pub fn place_at(&self, time: f64) -> Option<(u64, f64)> {
         let n = self.places.partition_point(|(_, at)| *at <= time + 1e-12);
@@ -109,7 +115,7 @@ impl Past {
             id,
             is_live: branch.is_some_and(|branch| branch.end.is_none()),
             places: self.places(id),
-            forked_at: branch.and_then(|branch| branch.path.iter().rev().nth(1)).map_or(0, |(_, until)| *until),
+            path: branch.map(|branch| branch.path.clone()).unwrap_or_default(),
             events: vec![],
         };
         let faults = self.path(id).flat_map(|(segment, until)| segment.faults.iter().take_while(move |(step, _)| *step <= until));
