@@ -112,10 +112,10 @@ pub fn overlays(marks: &[ContactMark], scale: Scale, camera: &Camera, viewport: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::State;
     use crate::geometry::Shape;
     use crate::material::Material;
     use crate::mesh::shapes;
+    use crate::model::State;
     use crate::model::WarmContact;
     use crate::model::{ModelBuilder, Obstacle, SoftBody};
 

@@ -1,15 +1,15 @@
 //! The simulation on its own thread. The window sends `Request`s and reads the latest `Snapshot`; neither ever waits
 //! for a step.
 
-mod autosaving;
 mod clock;
+mod saving;
 #[cfg(test)]
 mod tests;
 mod travel;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -69,11 +69,18 @@ struct Asked {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Activity {
     Empty,
-    Building { name: String, since: Instant },
+    Building {
+        name: String,
+        since: Instant,
+    },
     Playing,
     Paused,
     /// Goes to the exact state after step `to`, and is at step `at`.
-    Travelling { at: u64, to: u64, since: Instant },
+    Travelling {
+        at: u64,
+        to: u64,
+        since: Instant,
+    },
 }
 
 /// Everything the window shows, at one moment.
@@ -143,7 +150,8 @@ impl Shared {
 }
 
 impl Worker {
-    /// Starts the thread, which saves the session by itself. `wake` is called (from that thread) whenever there is something new to read.
+    /// Starts the thread, which saves the session by itself. `wake` is called (from that thread) whenever there is
+    /// something new to read.
     pub fn spawn(open: Opener, autosave: Autosave, wake: impl Fn() + Send + Sync + 'static) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
             latest: Mutex::new(Arc::new(Snapshot::empty())),
@@ -385,14 +393,6 @@ impl Loop {
         self.factor = RealTimeFactor::default();
         self.next.real_time_factor = None;
         self.publish();
-    }
-
-    fn save_session(&mut self, path: &Path) {
-        let Some(session) = self.guarded(|engine| engine.session()) else { return };
-        match session.and_then(|session| session.write(path).map_err(|error| error.to_string())) {
-            Ok(()) => self.notify(Severity::Info, format!("The session is in {0}; `pliant run --replay {0}` repeats it", path.display())),
-            Err(text) => self.notify(Severity::Error, text),
-        }
     }
 
     fn load(&mut self, source: SceneSource) {

@@ -94,8 +94,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Goes to the exact state of a step: to the checkpoint, and from there on by giving the commands again. `passed` is
-    /// told of each step. Where that ends early, by `cancel` or by a failure, the simulation stands somewhere on the
+    /// Goes to the exact state of a step: to the checkpoint, and from there on by giving the commands again. `passed`
+    /// is told of each step. Where that ends early, by `cancel` or by a failure, the simulation stands somewhere on the
     /// way: whoever wants the state from before keeps a checkpoint of it.
     pub fn travel(&mut self, way: &Way, cancel: &CancelToken, mut passed: impl FnMut(u64)) -> Result<(), TravelError> {
         let Way { from, log, to, with_last_commands } = way;

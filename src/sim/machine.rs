@@ -33,8 +33,8 @@ impl Machine {
     }
 }
 
-/// The instructions that the CPU backend computes with here, such as "x86_64 V3". Others have other lanes, and may round
-/// a product and a sum together or one by one, so that bits differ.
+/// The instructions that the CPU backend computes with here, such as "x86_64 V3". Others have other lanes, and may
+/// round a product and a sum together or one by one, so that bits differ.
 pub fn instructions() -> String {
     let kind = format!("{:?}", pulp::Arch::new());
     format!("{} {}", std::env::consts::ARCH, kind.split(['(', ' ']).next().unwrap_or_default())

@@ -1,6 +1,6 @@
 //! A session on disk: lines of JSON. The first line names the scene and the length; every other line is a command and
-//! the number of steps that were done when it was given, or a mark: how far the session has gone by now. Only files that
-//! grow have marks, see [`GrowingSession`].
+//! the number of steps that were done when it was given, or a mark: how far the session has gone by now. Only files
+//! that grow have marks, see [`GrowingSession`].
 
 mod growing;
 
@@ -93,9 +93,9 @@ impl Simulation {
 }
 
 impl Session {
-    /// Reads a session that `write` or [`GrowingSession`] wrote, or a person. A last line of a growing file that was not
-    /// written to its end is left out, and what was done after the last mark. The session of the gallery is inside the
-    /// program, as its scenes are.
+    /// Reads a session that `write` or [`GrowingSession`] wrote, or a person. A last line of a growing file that was
+    /// not written to its end is left out, and what was done after the last mark. The session of the gallery is inside
+    /// the program, as its scenes are.
     pub fn read(path: &Path) -> Result<Self, SessionError> {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,

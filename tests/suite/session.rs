@@ -152,15 +152,18 @@ fn repeated(session: &Session, is_wanted: impl Fn(&pliant::sim::Command) -> bool
 }
 
 /// The session that ships comes to the state that it holds, on machines with the instructions with which it was
-/// recorded: others round otherwise. There it must come to one state of its own, each time, and to another one without its
-/// change of a material. `UPDATE=1` writes what it comes to here.
+/// recorded: others round otherwise. There it must come to one state of its own, each time, and to another one without
+/// its change of a material. `UPDATE=1` writes what it comes to here.
 #[test]
 fn the_session_of_the_gallery_comes_to_its_state() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/gallery.session");
     let mut session = Session::read(&path).unwrap();
     let is_material = |command: &pliant::sim::Command| matches!(command, pliant::sim::Command::SetMaterial(_));
     let is_grab = |command: &pliant::sim::Command| matches!(command, pliant::sim::Command::Grab { .. });
-    assert!(session.commands.iter().any(|logged| is_material(&logged.command)) && session.commands.iter().any(|logged| is_grab(&logged.command)));
+    assert!(
+        session.commands.iter().any(|logged| is_material(&logged.command))
+            && session.commands.iter().any(|logged| is_grab(&logged.command))
+    );
     assert!((150..=250).contains(&session.n_steps()) && session.header.scene == "gallery" && session.header.backend == "cpu");
     let hash = repeated(&session, |_| true);
     if std::env::var_os("UPDATE").is_some() {

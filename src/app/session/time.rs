@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Session;
-use crate::app::contacts::contact_marks;
 use crate::app::SceneSource;
+use crate::app::contacts::contact_marks;
 use crate::app::engine::{View, Wants};
 use crate::app::files;
 use crate::app::ui::{TimeAction, TimelineView};
@@ -223,7 +223,9 @@ impl Session {
                 let _ = std::fs::remove_file(&left.path);
                 self.open(SceneSource::Path(path));
             }
-            Err(error) => self.tell(Severity::Error, format!("The session could not be taken up: {error}. It is in {}", left.path.display())),
+            Err(error) => {
+                self.tell(Severity::Error, format!("The session could not be taken up: {error}. It is in {}", left.path.display()))
+            }
         }
     }
 

@@ -18,8 +18,12 @@ pub fn left_behind_ui(root: &Ui, view: Rect, state: &UiState, answers: &mut UiRe
                 ui.label(RichText::new(format!("The last session of {scene} ended unforeseen")).font(theme::strong(13.5)));
             });
             let steps = format::count(left.steps as usize);
-            ui.label(RichText::new(format!("{steps} steps of it were saved. To continue it, they are computed again.")).size(12.5).color(palette.weak))
-                .on_hover_text(left.path.display().to_string());
+            ui.label(
+                RichText::new(format!("{steps} steps of it were saved. To continue it, they are computed again."))
+                    .size(12.5)
+                    .color(palette.weak),
+            )
+            .on_hover_text(left.path.display().to_string());
             ui.add_space(4.0);
             ui.horizontal(|ui| {
                 let take_up = Button::new(RichText::new("Continue it").color(palette.on_accent)).fill(palette.accent);

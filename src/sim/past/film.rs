@@ -119,9 +119,8 @@ impl Film {
 
     /// Makes one group of every other picture of two.
     pub fn thin(&mut self, Thinnable { group, .. }: Thinnable) {
-        let bytes = |group: &Group| {
-            group.frames.iter().map(|frame| frame.packed.len() + frame.details.bytes() + size_of::<Frame>()).sum::<usize>()
-        };
+        let bytes =
+            |group: &Group| group.frames.iter().map(|frame| frame.packed.len() + frame.details.bytes() + size_of::<Frame>()).sum::<usize>();
         let Some([first, second]) = self.groups.get(group..group + 2) else { return };
         let before = bytes(first) + bytes(second);
         let mut thinned = Group { frames: vec![], recorded: first.recorded };
@@ -304,7 +303,8 @@ mod tests {
             let pair = film.thinnable(n).unwrap();
             film.thin(pair);
         }
-        let counted: usize = film.groups.iter().flat_map(|g| &g.frames).map(|f| f.packed.len() + f.details.bytes() + size_of::<Frame>()).sum();
+        let counted: usize =
+            film.groups.iter().flat_map(|g| &g.frames).map(|f| f.packed.len() + f.details.bytes() + size_of::<Frame>()).sum();
         assert_eq!(film.bytes(), counted);
         let steps: Vec<u64> = film.places().map(|(step, _)| step).collect();
         assert!(steps[0] == 0 && steps.windows(2).all(|pair| pair[0] < pair[1]));

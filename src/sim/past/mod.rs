@@ -114,7 +114,13 @@ impl Past {
 
     /// Begins a branch that shares nothing with others: at the start of a scene, after a reset. `left` is where the
     /// live branch was left, with its log.
-    pub fn begin(&mut self, left: Option<(Checkpoint, &CommandLog)>, log: CommandLog, picture: Picture, checkpoint: Checkpoint) -> BranchId {
+    pub fn begin(
+        &mut self,
+        left: Option<(Checkpoint, &CommandLog)>,
+        log: CommandLog,
+        picture: Picture,
+        checkpoint: Checkpoint,
+    ) -> BranchId {
         if let Some((end, log)) = left {
             self.leave(end, log);
         }

@@ -57,8 +57,7 @@ impl Simulation {
         let (attachments, grabs) = (self.attachment_points()?, self.grabs()?);
         let (step, time, obstacle_poses) = (self.step_index(), self.time(), self.obstacle_poses());
         let state = self.state()?;
-        let details =
-            Details { contacts: state.contacts.entries.clone(), attachments, grabs, report, settings: Arc::new(settings) };
+        let details = Details { contacts: state.contacts.entries.clone(), attachments, grabs, report, settings: Arc::new(settings) };
         Ok(Picture {
             step,
             time,
@@ -100,14 +99,11 @@ impl Picture {
 impl Details {
     /// Memory that they take apart from what pictures share.
     pub fn bytes(&self) -> usize {
-        let of_report = self.report.as_ref().map_or(0, |report| {
-            size_of::<StepReport>() + size_of_val(&report.contact.pairs[..]) + size_of_val(&report.stages.times[..])
-        });
-        size_of::<Self>()
-            + size_of_val(&self.contacts[..])
-            + size_of_val(&self.attachments[..])
-            + size_of_val(&self.grabs[..])
-            + of_report
+        let of_report = self
+            .report
+            .as_ref()
+            .map_or(0, |report| size_of::<StepReport>() + size_of_val(&report.contact.pairs[..]) + size_of_val(&report.stages.times[..]));
+        size_of::<Self>() + size_of_val(&self.contacts[..]) + size_of_val(&self.attachments[..]) + size_of_val(&self.grabs[..]) + of_report
     }
 }
 
