@@ -268,7 +268,7 @@ fn a_reset_begins_a_branch_of_its_own() {
 
 #[test]
 fn everything_stays_within_the_memory_and_old_things_are_fewer() {
-    let budget = 300_000;
+    let budget = 800_000;
     let mut run = recorded(budget);
     for step in 1..400 {
         run.run(step, &[]);
