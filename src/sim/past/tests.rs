@@ -270,28 +270,28 @@ fn a_reset_begins_a_branch_of_its_own() {
 fn everything_stays_within_the_memory_and_old_things_are_fewer() {
     let budget = 800_000;
     let mut run = recorded(budget);
-    for step in 1..400 {
+    for step in 1..250 {
         run.run(step, &[]);
         let past = locked(run.past());
         assert!(past.film_bytes() <= budget / 2 && past.checkpoint_bytes() <= budget / 2, "at step {step}");
     }
     let live = run.live();
     let steps: Vec<u64> = locked(run.past()).places(live).iter().map(|(step, _)| *step).collect();
-    assert!(steps[0] == 0 && steps.ends_with(&[396, 397, 398, 399]), "{steps:?}");
-    assert!((60..390).contains(&steps.len()), "{} of 400 pictures are kept", steps.len());
+    assert!(steps[0] == 0 && steps.ends_with(&[246, 247, 248, 249]), "{steps:?}");
+    assert!((40..240).contains(&steps.len()), "{} of 250 pictures are kept", steps.len());
     // The exact states that are left are still good.
     let kept = locked(run.past()).segments.values().next().unwrap().checkpoints.steps();
-    assert!(kept[0] == 0 && kept.last() >= Some(&390) && kept.len() >= 3, "{kept:?}");
+    assert!(kept[0] == 0 && kept.last() >= Some(&240) && kept.len() >= 3, "{kept:?}");
     let hash = run.hash();
-    run.go_to(kept[1] + 3, 399);
+    run.go_to(kept[1] + 3, 249);
     assert_eq!(run.hash(), hash);
     // Forks beyond the most branches push out the oldest ones.
     for k in 0..MAX_BRANCHES as u64 + 3 {
-        run.branch(380 - k, &CancelToken::default(), |_| ()).unwrap();
-        run.run(384, &[]);
+        run.branch(240 - k, &CancelToken::default(), |_| ()).unwrap();
+        run.run(243, &[]);
         let past = locked(run.past());
         assert!(past.branches.len() <= MAX_BRANCHES && past.bytes() <= budget, "fork {k}");
-        assert_eq!(past.end_of(past.live().unwrap()).unwrap().0, 384);
+        assert_eq!(past.end_of(past.live().unwrap()).unwrap().0, 243);
     }
 }
 
