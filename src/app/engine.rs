@@ -9,6 +9,7 @@ use crate::cancel::CancelToken;
 use crate::math::{Isometry, Vec3};
 use crate::model::{Model, NamedMaterial, Params};
 use crate::render::{Camera, Light};
+use crate::scene::Scene;
 use crate::sim::{BackendInfo, Command, Field, FieldValues, GrabView, Session};
 use crate::step::{StepReport, SurfacePositions};
 
@@ -17,8 +18,8 @@ pub trait Engine: Send {
     /// None if `cancel` was cancelled before the step was done; then nothing has moved.
     fn step(&mut self, cancel: &CancelToken) -> Result<Option<StepReport>, String>;
     fn apply(&mut self, command: &Command) -> Result<(), String>;
-    /// The commands so far, as a session of `scene`.
-    fn session(&mut self, scene: String) -> Result<Session, String>;
+    /// The commands so far, as a session of `scene` with values changed by `--set`.
+    fn session(&mut self, scene: String, set: &[String]) -> Result<Session, String>;
     /// How things stand now, with what is wanted beside the rest.
     fn view(&mut self, wants: Wants) -> Result<View, String>;
 }
@@ -44,6 +45,8 @@ pub struct SceneInfo {
     pub source: SceneSource,
     pub name: String,
     pub model: Arc<Model>,
+    /// The scene as it was read, without changed values; none where nothing came of a mesh.
+    pub scene: Option<Arc<Scene>>,
     /// [ms]
     pub build_ms: f64,
     /// Where the scene wants to be seen from.

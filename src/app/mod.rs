@@ -5,6 +5,7 @@
 
 mod coloring;
 mod contacts;
+mod document;
 mod engine;
 mod events;
 mod faults;
@@ -15,6 +16,7 @@ mod opener;
 mod pointer;
 mod recent;
 mod recorder;
+mod selection;
 mod session;
 mod ui;
 mod verifier;
@@ -47,15 +49,28 @@ pub enum SceneSource {
     Gallery(String),
     /// A scene, or a mesh that becomes a soft body above a floor.
     Path(PathBuf),
+    /// Another one, with values changed as by `--set`.
+    Edited(Box<SceneSource>, Vec<String>),
 }
 
 impl SceneSource {
+    /// Where it comes from, without changed values.
+    fn base(&self) -> &Self {
+        if let Self::Edited(base, _) = self { base.base() } else { self }
+    }
+
+    /// The values that are changed.
+    fn set(&self) -> &[String] {
+        if let Self::Edited(_, set) = self { set } else { &[] }
+    }
+
     /// What `pliant run` calls it.
     fn scene(&self) -> String {
         match self {
             Self::Default => crate::scene::gallery()[0].name.to_owned(),
             Self::Gallery(name) => name.clone(),
             Self::Path(path) => path.to_string_lossy().into_owned(),
+            Self::Edited(base, _) => base.scene(),
         }
     }
 
@@ -65,6 +80,7 @@ impl SceneSource {
             Self::Default => "gallery".to_owned(),
             Self::Gallery(name) => name.clone(),
             Self::Path(path) => file_name(path),
+            Self::Edited(base, _) => base.label(),
         }
     }
 }

@@ -43,11 +43,12 @@ fn open(
     cancel: &CancelToken,
 ) -> Result<Loaded, String> {
     let start = Instant::now();
-    let scene = match source {
-        SceneSource::Default | SceneSource::Gallery(_) => Scene::builtin(&source.scene()),
+    let read = match source.base() {
         SceneSource::Path(_) => Scene::load(&source.scene(), &[]),
+        _ => Scene::builtin(&source.scene()),
     };
-    let scene = scene.map_err(sentence)?;
+    let read = Arc::new(read.map_err(sentence)?);
+    let scene = read.edited(source.set()).map_err(sentence)?;
     let mut built = scene::build_unless(&scene, cancel).map_err(sentence)?;
     if built.params.max_step_ms == 0.0 {
         built.params.max_step_ms = MAX_STEP_MS;
@@ -65,6 +66,7 @@ fn open(
         source: source.clone(),
         name,
         model: simulation.model().clone(),
+        scene: Some(read),
         build_ms: start.elapsed().as_secs_f64() * 1e3,
         camera,
         light,
@@ -115,6 +117,7 @@ fn refused(source: &SceneSource, path: &Path, refusal: String) -> Result<Loaded,
         source: source.clone(),
         name: source.label(),
         model: Arc::new(builder.build().map_err(sentence)?),
+        scene: None,
         build_ms: start.elapsed().as_secs_f64() * 1e3,
         camera,
         light: Light::default(),
@@ -133,7 +136,7 @@ impl Engine for Still {
         Err("nothing came of this mesh that could move".into())
     }
 
-    fn session(&mut self, _: String) -> Result<Session, String> {
+    fn session(&mut self, _: String, _: &[String]) -> Result<Session, String> {
         Err("nothing was done here that could be saved".into())
     }
 
@@ -166,10 +169,10 @@ impl Engine for Simulation {
         }
     }
 
-    fn session(&mut self, scene: String) -> Result<Session, String> {
+    fn session(&mut self, scene: String, set: &[String]) -> Result<Session, String> {
         // What the window has chosen is a part of what is repeated.
-        let set = vec![format!("simulation.max_step_ms={:?}", self.params().max_step_ms)];
-        Self::session(self, scene, set).map_err(sentence)
+        let chosen = format!("simulation.max_step_ms={:?}", self.params().max_step_ms);
+        Self::session(self, scene, set.iter().cloned().chain([chosen]).collect()).map_err(sentence)
     }
 
     fn apply(&mut self, command: &Command) -> Result<(), String> {

@@ -294,8 +294,8 @@ impl Loop {
         match request {
             Request::Load(source) => self.load(source),
             Request::Reload => {
-                if let Some(source) = self.source.clone() {
-                    self.load(source);
+                if let Some(source) = &self.source {
+                    self.load(source.base().clone());
                 }
             }
             Request::Command(generation, command) => {
@@ -353,8 +353,8 @@ impl Loop {
     }
 
     fn save_session(&mut self, path: &Path) {
-        let Some(scene) = self.source.as_ref().map(SceneSource::scene) else { return };
-        let Some(session) = self.guarded(|engine| engine.session(scene)) else { return };
+        let Some(source) = self.source.clone() else { return };
+        let Some(session) = self.guarded(|engine| engine.session(source.scene(), source.set())) else { return };
         match session.and_then(|session| session.write(path).map_err(|error| error.to_string())) {
             Ok(()) => self.notify(Severity::Info, format!("The session is in {0}; `pliant run --replay {0}` repeats it", path.display())),
             Err(text) => self.notify(Severity::Error, text),
@@ -376,15 +376,15 @@ impl Loop {
                 if !info.notes.is_empty() && info.checkups.is_empty() {
                     self.notify(Severity::Info, info.notes.join("\n"));
                 }
+                // A scene begins by playing; one that was changed goes on as it was.
+                let playing = self.playing || source.set().is_empty();
                 self.engine = Some(engine);
                 self.source = Some(source);
                 self.recording = None;
                 let speed = self.next.speed;
                 self.next = Snapshot { scene: Some(Arc::new(info)), speed, ..Snapshot::empty() };
-                self.playing = true;
-                self.steps_wanted = 0;
                 self.refresh_view();
-                self.set_playing(true);
+                self.set_playing(playing);
             }
             Err(_) if self.cancel.is_cancelled() => {
                 self.notify(Severity::Info, format!("{} was not opened: that was stopped", source.label()));
@@ -514,7 +514,7 @@ impl Loop {
     }
 }
 
-/// Drops all moves of a grab and all changes of a material but the newest: no step has seen the older ones.
+/// Drops all moves of a grab and all changes of a value but the newest: no step has seen the older ones.
 fn newest_moves(requests: Vec<Asked>) -> Vec<Asked> {
     let mut kept: Vec<Asked> = Vec::with_capacity(requests.len());
     for asked in requests {
@@ -525,11 +525,7 @@ fn newest_moves(requests: Vec<Asked>) -> Vec<Asked> {
 }
 
 fn is_overridden(last: &Request, new: &Request) -> bool {
-    match (last, new) {
-        (Request::Command(_, Command::MoveGrab { id: last, .. }), Request::Command(_, Command::MoveGrab { id, .. })) => last == id,
-        (Request::Command(_, Command::SetMaterial(last)), Request::Command(_, Command::SetMaterial(new))) => last.name == new.name,
-        _ => false,
-    }
+    matches!((last, new), (Request::Command(_, last), Request::Command(_, new)) if new.overrides(last))
 }
 
 /// Exponential mean over about ten steps, so that the numbers can be read.

@@ -11,7 +11,7 @@ use super::material::materials_ui;
 use super::{Action, UiContext, UiResponse, icon, theme};
 use crate::app::engine::{SceneInfo, View};
 use crate::app::format;
-use crate::body::BodyRef;
+use crate::body::{BodyRef, base_name};
 use crate::contact::ContactReport;
 use crate::geometry::Shape;
 use crate::math::Vec3;
@@ -144,11 +144,6 @@ fn scene_ui(ui: &mut Ui, scene: &SceneInfo, view: Option<&View>, answers: &mut U
         let how = if obstacle.motion.is_some() { "driven" } else { "static" };
         entry_ui(ui, Mark::Icon(icon::CUBE, palette.weak), &obstacle.name, "", &format!("{how} {kind}"));
     }
-}
-
-/// The name that the copies of one body share.
-fn base_name(name: &str) -> &str {
-    name.split_once('[').map_or(name, |(base, _)| base)
 }
 
 /// The mark of a body that is a mesh, its mass [kg] if it has one, and a line that says what it is made of.

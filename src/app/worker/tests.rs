@@ -44,7 +44,7 @@ impl Engine for Scripted {
         Ok(Some(StepReport::default()))
     }
 
-    fn session(&mut self, scene: String) -> Result<Session, String> {
+    fn session(&mut self, scene: String, _: &[String]) -> Result<Session, String> {
         Err(format!("{scene} has no session"))
     }
 
@@ -70,6 +70,7 @@ fn info(source: &SceneSource) -> SceneInfo {
         source: source.clone(),
         name: source.label(),
         model: Arc::new(ModelBuilder::default().build().expect("nothing is a model")),
+        scene: None,
         build_ms: 0.0,
         camera: Camera::default(),
         light: Light::default(),
