@@ -195,3 +195,167 @@ fn sorted(values: &[(String, String)]) -> Vec<(String, String)> {
     values.sort();
     values
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::scene::gallery;
+    use crate::sim::{Command, commands_between};
+
+    const TEXT: &str = "format = 1\n[simulation]\ntime_step = 0.01 # small\n[material.soft]\nyoung_modulus = 1e5\n[[body]]\nname = \"bar\"\n\
+                        material = \"soft\"\nshape = { type = \"box\", size = [1.0, 0.2, 0.2] }\n[[body]]\nname = \"floor\"\nkind = \"static\"\n\
+                        shape = { type = \"plane\" }\n";
+
+    fn document() -> Document {
+        Document::new(Arc::new(Scene::from_text("s", "s.toml", TEXT, None, &[]).unwrap()), None)
+    }
+
+    fn change(document: &mut Document, path: &str, value: &str, gesture: Option<u64>) -> Result<(), String> {
+        document.change(&[(path.to_owned(), value.to_owned())], gesture)
+    }
+
+    fn stiffness(document: &Document) -> Option<String> {
+        document.scene().given("material.soft.young_modulus")
+    }
+
+    #[test]
+    fn a_drag_is_one_entry_and_undo_leads_back_and_forth() {
+        let mut document = document();
+        for value in ["2e5", "3e5", "4e5"] {
+            change(&mut document, "material.soft.young_modulus", value, Some(7)).unwrap();
+        }
+        change(&mut document, "material.soft.young_modulus", "5e5", Some(8)).unwrap();
+        change(&mut document, "body.bar.scale", "2.0", None).unwrap();
+        assert!(document.is_pending() && document.waits("body.bar.scale") && !document.waits("material.soft.young_modulus"));
+        assert_eq!(document.undo().unwrap(), ["body.bar.scale"]);
+        assert!(!document.is_pending() && document.is_changed());
+        document.undo();
+        assert_eq!(stiffness(&document).as_deref(), Some("400000.0"));
+        document.undo();
+        assert_eq!(stiffness(&document).as_deref(), Some("100000.0"));
+        assert!(!document.can_undo() && document.undo().is_none() && !document.is_changed());
+        document.redo();
+        assert_eq!(stiffness(&document).as_deref(), Some("400000.0"));
+        change(&mut document, "simulation.time_step", "0.02", None).unwrap();
+        assert!(!document.can_redo(), "a new change forgets what was taken back");
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused_and_changes_nothing() {
+        let mut document = document();
+        for (path, value, told) in [
+            ("material.soft.poisson_ratio", "0.5", "material.soft.poisson_ratio: expected a number >= 0 and <= 0.499"),
+            ("body.bar.material", "\"hard\"", "there is no material \"hard\""),
+            ("body.bar.wings", "2", "has no \"wings\""),
+        ] {
+            let refused = change(&mut document, path, value, None).unwrap_err();
+            assert!(refused.contains(told), "{refused}");
+        }
+        assert!(!document.can_undo() && !document.is_changed());
+        change(&mut document, "material.soft.young_modulus", "100000.0", None).unwrap();
+        assert!(!document.can_undo(), "what is there already is no change");
+        change(&mut document, "material.soft.young_modulus", "2e5", None).unwrap();
+        document.take_back();
+        assert!(!document.can_undo() && !document.can_redo() && !document.is_changed());
+    }
+
+    #[test]
+    fn a_start_takes_the_changes_that_wait() {
+        let mut document = document();
+        change(&mut document, "body.bar.scale", "2.0", None).unwrap();
+        let assignments = document.assignments();
+        document.built_with(&assignments);
+        assert!(!document.is_pending() && document.can_undo());
+        document.undo();
+        assert!(document.is_pending(), "taking it back waits for a start, too");
+    }
+
+    /// Values that act at once are exactly those from which commands follow.
+    #[test]
+    fn live_values_become_commands_and_others_do_not() {
+        let text = TEXT.replace("[simulation]\n", "[contact]\nfriction = 0.5\n[simulation]\n");
+        let scene = Scene::from_text("s", "s.toml", &text, None, &[]).unwrap();
+        let mut n_live = 0;
+        for table in ["simulation", "contact", "material.soft", "body.bar", "camera", "light", "recording"] {
+            for value in scene.values(table).unwrap().into_iter().flat_map(|group| group.values) {
+                for other in ["3", "0.25", "0.003", "[1.0, 2.0, 3.0]", "\"teal\"", "\"pgs\"", "\"bdf2\"", "\"jacobi\"", "\"neo_hookean\"", "\"liver\""] {
+                    let Ok(edited) = scene.edited(&[format!("{}={other}", value.path)]) else { continue };
+                    let commands = commands_between(&scene.live_values(), &edited.live_values());
+                    assert_eq!(!commands.is_empty(), value.field.live, "{}={other}: {commands:?}", value.path);
+                    n_live += commands.len();
+                    // And back again.
+                    let back = commands_between(&edited.live_values(), &scene.live_values());
+                    assert_eq!(back.len(), commands.len());
+                }
+            }
+        }
+        assert!(n_live > 20, "{n_live}");
+        let pair = "contact.pair=[{ a = \"bar\", b = \"floor\", friction = 0.1 }]".to_owned();
+        let commands = commands_between(&scene.live_values(), &scene.edited(&[pair]).unwrap().live_values());
+        assert!(matches!(&commands[..], [Command::SetFriction(friction)] if friction.pairs.len() == 1), "{commands:?}");
+    }
+
+    #[test]
+    fn every_scene_of_the_gallery_is_written_back_as_it_is() {
+        for entry in gallery() {
+            let scene = Scene::builtin(entry.name).unwrap();
+            assert_eq!(scene.text_for(Path::new("")).unwrap(), entry.text, "{}", entry.name);
+        }
+    }
+
+    /// A change of a value that every scene with a floor has, in the spelling of a hand.
+    fn some_change() -> impl Strategy<Value = (String, String, Option<u64>)> {
+        let number = (1u32..50).prop_map(|n| f64::from(n) / 10.0);
+        let change = prop_oneof![
+            number.clone().prop_map(|x| ("material.soft.young_modulus".to_owned(), format!("{x:?}"))),
+            number.clone().prop_map(|x| ("simulation.gravity".to_owned(), format!("[0.0, {x:?}, 0.0]"))),
+            number.clone().prop_map(|x| ("body.bar.position".to_owned(), format!("[{x:?}, 0.0, 0.0]"))),
+            number.clone().prop_map(|x| ("contact.friction".to_owned(), format!("{x:?}"))),
+            number.prop_map(|x| ("contact.pair".to_owned(), format!("[{{ a = \"bar\", b = \"floor\", friction = {x:?} }}]"))),
+            Just(("body.bar.color".to_owned(), "\"teal\"".to_owned())),
+        ];
+        (change, prop_oneof![Just(None), (1u64..3).prop_map(Some)]).prop_map(|((path, value), gesture)| (path, value, gesture))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Undo leads back through all states, redo forth again; what is saved is read as the same scene.
+        #[test]
+        fn undo_and_redo_walk_the_same_way(changes in prop::collection::vec(some_change(), 1..12)) {
+            let mut document = document();
+            let mut states = vec![document.assignments()];
+            for (path, value, gesture) in changes {
+                let before = document.undo.len();
+                change(&mut document, &path, &value, gesture).unwrap();
+                states.truncate(document.undo.len().min(before + 1));
+                states.push(document.assignments());
+                states.truncate(document.undo.len() + 1);
+            }
+            let text = document.text_for(Path::new("")).unwrap();
+            let read = Scene::from_text("s", "s.toml", &text, None, &[]).unwrap();
+            prop_assert_eq!(read.live_values(), document.scene().live_values());
+            for path in ["body.bar.position", "body.bar.color", "contact.pair.0.friction"] {
+                prop_assert_eq!(read.given(path), document.scene().given(path));
+            }
+            prop_assert!(text.contains("time_step = 0.01 # small"));
+            prop_assert_eq!(read.text_for(Path::new("")).unwrap(), text);
+            let n = document.undo.len();
+            for k in (0..n).rev() {
+                document.undo().unwrap();
+                let mut expected = states[k].clone();
+                let mut found = document.assignments();
+                expected.sort();
+                found.sort();
+                prop_assert_eq!(found, expected);
+            }
+            prop_assert_eq!(document.text_for(Path::new("")).unwrap(), TEXT);
+            for _ in 0..n {
+                document.redo().unwrap();
+            }
+            prop_assert_eq!(document.text_for(Path::new("")).unwrap(), text);
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! The handle by which the worker drives a simulation: the few things that the window needs.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::SceneSource;
@@ -7,7 +8,7 @@ use super::contacts::ContactMark;
 use super::faults::Checkup;
 use crate::cancel::CancelToken;
 use crate::math::{Isometry, Vec3};
-use crate::model::{Model, NamedMaterial, Params};
+use crate::model::{Model, NamedMaterial};
 use crate::render::{Camera, Light};
 use crate::scene::Scene;
 use crate::sim::{BackendInfo, Command, Field, FieldValues, GrabView, Session};
@@ -20,6 +21,10 @@ pub trait Engine: Send {
     fn apply(&mut self, command: &Command) -> Result<(), String>;
     /// The commands so far, as a session of `scene` with values changed by `--set`.
     fn session(&mut self, scene: String, set: &[String]) -> Result<Session, String>;
+    /// Writes the state to a file.
+    fn save(&mut self, path: &Path) -> Result<(), String>;
+    /// Goes on from a state that was written, with the values that it has now.
+    fn resume(&mut self, path: &Path) -> Result<(), String>;
     /// How things stand now, with what is wanted beside the rest.
     fn view(&mut self, wants: Wants) -> Result<View, String>;
 }
@@ -80,7 +85,6 @@ pub struct View {
     /// Ends of `model.attachments` [m].
     pub attachments: Vec<[Vec3; 2]>,
     pub grabs: Vec<GrabView>,
-    pub params: Params,
     /// The materials as they are now.
     pub materials: Vec<NamedMaterial>,
     /// Masses of the deformable bodies as they are now [kg].

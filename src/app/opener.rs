@@ -17,7 +17,7 @@ use crate::mesh::open_mesh;
 use crate::model::{Mobility, ModelBuilder, Obstacle, RigidBody};
 use crate::render::{Camera, Light};
 use crate::scene::{self, Scene, Transform};
-use crate::sim::{Command, Options, Session, Simulation};
+use crate::sim::{Command, Options, ResumedParams, Session, Simulation};
 use crate::stage;
 use crate::step::{StepError, StepReport};
 
@@ -140,6 +140,14 @@ impl Engine for Still {
         Err("nothing was done here that could be saved".into())
     }
 
+    fn save(&mut self, _: &Path) -> Result<(), String> {
+        Err("nothing was done here that could be saved".into())
+    }
+
+    fn resume(&mut self, _: &Path) -> Result<(), String> {
+        Err("nothing came of this mesh that could move".into())
+    }
+
     fn apply(&mut self, _: &Command) -> Result<(), String> {
         Ok(())
     }
@@ -171,8 +179,16 @@ impl Engine for Simulation {
 
     fn session(&mut self, scene: String, set: &[String]) -> Result<Session, String> {
         // What the window has chosen is a part of what is repeated.
-        let chosen = format!("simulation.max_step_ms={:?}", self.params().max_step_ms);
+        let chosen = format!("simulation.max_step_ms={:?}", self.scene_values().params.max_step_ms);
         Self::session(self, scene, set.iter().cloned().chain([chosen]).collect()).map_err(sentence)
+    }
+
+    fn save(&mut self, path: &Path) -> Result<(), String> {
+        Self::save(self, path).map_err(sentence)
+    }
+
+    fn resume(&mut self, path: &Path) -> Result<(), String> {
+        self.resume_with(path, ResumedParams::Present).map_err(sentence)
     }
 
     fn apply(&mut self, command: &Command) -> Result<(), String> {
@@ -196,7 +212,6 @@ impl Engine for Simulation {
             obstacle_poses,
             attachments: self.attachment_points().map_err(sentence)?,
             grabs: self.grabs().map_err(sentence)?,
-            params: *self.params(),
             masses: model.bodies.iter().map(|body| body.mass).collect(),
             materials: model.named_materials.clone(),
             wants,

@@ -100,12 +100,6 @@ impl Selection {
         !std::mem::take(&mut self.items).is_empty()
     }
 
-    /// Drops what the scene does not have any more.
-    pub fn retain(&mut self, exists: impl Fn(&Item) -> bool) {
-        self.version += 1;
-        self.items.retain(exists);
-    }
-
     /// Shows all bodies, as of a new scene.
     pub fn show_all(&mut self) {
         self.version += 1;

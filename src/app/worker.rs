@@ -43,6 +43,10 @@ pub enum Request {
     Want(Wants),
     /// Writes what was done so far to a file.
     SaveSession(PathBuf),
+    /// Writes how everything stands to a file.
+    SaveState(PathBuf),
+    /// Goes on from how everything stood.
+    LoadState(PathBuf),
 }
 
 impl Request {
@@ -82,6 +86,8 @@ pub struct Snapshot {
     pub speed: f64,
     /// Simulated over wall time, while playing.
     pub real_time_factor: Option<f64>,
+    /// Changes of values that the simulation has refused so far, of all scenes.
+    pub refused: u64,
     /// Number of the recording's frame that this snapshot shows and that waits to be taken.
     pub frame_due: Option<u64>,
 }
@@ -182,6 +188,7 @@ impl Snapshot {
             stages: Arc::default(),
             speed: 1.0,
             real_time_factor: None,
+            refused: 0,
             frame_due: None,
         }
     }
@@ -328,6 +335,12 @@ impl Loop {
                 self.publish();
             }
             Request::SaveSession(path) => self.save_session(&path),
+            Request::SaveState(path) => match self.guarded(|engine| engine.save(&path)) {
+                Some(Ok(())) => self.notify(Severity::Info, format!("The state is in {}", path.display())),
+                Some(Err(text)) => self.notify(Severity::Error, text),
+                None => {}
+            },
+            Request::LoadState(path) => self.load_state(&path),
             Request::FrameTaken => {
                 if let Some(recording) = &mut self.recording
                     && recording.waiting
@@ -361,6 +374,20 @@ impl Loop {
         }
     }
 
+    fn load_state(&mut self, path: &Path) {
+        match self.guarded(|engine| engine.resume(path)) {
+            Some(Ok(())) => {
+                self.next.report = None;
+                self.refresh_view();
+                let step = self.next.view.as_ref().map_or(0, |view| view.step);
+                self.notify(Severity::Info, format!("Goes on after step {step} of {}", path.display()));
+                self.set_playing(false);
+            }
+            Some(Err(text)) => self.notify(Severity::Error, text),
+            None => {}
+        }
+    }
+
     fn load(&mut self, source: SceneSource) {
         self.next.activity = Activity::Building { name: source.label(), since: Instant::now() };
         self.post();
@@ -381,8 +408,8 @@ impl Loop {
                 self.engine = Some(engine);
                 self.source = Some(source);
                 self.recording = None;
-                let speed = self.next.speed;
-                self.next = Snapshot { scene: Some(Arc::new(info)), speed, ..Snapshot::empty() };
+                let (speed, refused) = (self.next.speed, self.next.refused);
+                self.next = Snapshot { scene: Some(Arc::new(info)), speed, refused, ..Snapshot::empty() };
                 self.refresh_view();
                 self.set_playing(playing);
             }
@@ -400,7 +427,13 @@ impl Loop {
     fn apply(&mut self, command: &Command) {
         let result = self.guarded(|engine| engine.apply(command));
         match result {
-            Some(Err(text)) => self.notify(Severity::Error, text),
+            Some(Err(text)) => {
+                self.notify(Severity::Error, text);
+                if command.is_change() {
+                    self.next.refused += 1;
+                    self.publish();
+                }
+            }
             Some(Ok(())) if *command == Command::Reset => {
                 self.next.report = None;
                 self.next.step_ms = Arc::default();

@@ -136,8 +136,7 @@ impl Scene {
     /// The values that may be changed while the scene runs.
     pub fn live_values(&self) -> LiveValues {
         let name = |body: usize| self.content.bodies[body].name.clone();
-        let pairs =
-            self.content.pair_frictions.iter().map(|&(a, b, friction)| PairFriction { a: name(a), b: name(b), friction }).collect();
+        let pairs = self.content.pair_frictions.iter().map(|&(a, b, friction)| PairFriction { a: name(a), b: name(b), friction }).collect();
         let materials = self.content.materials.iter().map(|(name, material)| NamedMaterial { name: name.clone(), material: *material });
         LiveValues {
             params: self.content.params,

@@ -31,6 +31,7 @@ mod value;
 use std::path::{Path, PathBuf};
 
 pub use build::{Built, Force, MeshOrigin, Probe, RecordedGrab, build, build_unless};
+pub use color::color_bytes;
 pub use error::{Diagnostic, Place, SceneError, did_you_mean, unknown};
 pub use gallery::{GalleryEntry, builtin_scenes, experiments, gallery};
 pub use geometry::MENDED;

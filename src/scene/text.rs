@@ -181,13 +181,20 @@ mod tests {
         let changed = text(&["material.soft.young_modulus=2e5", "simulation.time_step=0.01", "simulation.time_step=0.02"]);
         assert_eq!(changed, TEXT.replace("1_000_000", "200000.0").replace("5e-3", "0.02"));
         assert_eq!(text(&["body.bar.shape.size=[2, 1, 1]"]), TEXT.replace("[1.0, 0.2, 0.2]", "[2, 1, 1]"));
-        assert_eq!(text(&["body.bar.position=[0, 1, 0]"]), TEXT.replace("material = \"soft\"\n", "material = \"soft\"\nposition = [0, 1, 0]\n"));
+        assert_eq!(
+            text(&["body.bar.position=[0, 1, 0]"]),
+            TEXT.replace("material = \"soft\"\n", "material = \"soft\"\nposition = [0, 1, 0]\n")
+        );
         assert_eq!(text(&["body.floor.color=#ff0000"]), TEXT.replace("\"plane\" }\n", "\"plane\" }\ncolor = \"#ff0000\"\n"));
     }
 
     #[test]
     fn tables_that_are_missing_are_made() {
-        let changed = text(&["contact.friction=0.1", "contact.pair=[{ a = \"bar\", b = \"floor\", friction = 0.9 }]", "body.bar.shape.cells=[4, 1, 1]"]);
+        let changed = text(&[
+            "contact.friction=0.1",
+            "contact.pair=[{ a = \"bar\", b = \"floor\", friction = 0.9 }]",
+            "body.bar.shape.cells=[4, 1, 1]",
+        ]);
         let again = Scene::from_text("s", "s.toml", &changed, None, &[]).unwrap();
         assert_eq!(again.given("contact.pair.0.friction").as_deref(), Some("0.9"), "{changed}");
         assert_eq!(again.given("body.bar.shape.cells").as_deref(), Some("[4, 1, 1]"));

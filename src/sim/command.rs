@@ -76,6 +76,11 @@ pub enum CommandError {
 }
 
 impl Command {
+    /// Whether it changes a value of the scene.
+    pub fn is_change(&self) -> bool {
+        !matches!(self, Self::Grab { .. } | Self::MoveGrab { .. } | Self::ReleaseGrab { .. } | Self::Reset)
+    }
+
     /// Whether nothing is left of `earlier` once this command follows it without a step between them.
     pub fn overrides(&self, earlier: &Self) -> bool {
         match (earlier, self) {

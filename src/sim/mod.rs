@@ -176,6 +176,11 @@ impl Simulation {
         &self.params
     }
 
+    /// The values that commands may change, as the scene has them.
+    pub fn scene_values(&self) -> &LiveValues {
+        &self.scene
+    }
+
     pub fn probes(&self) -> &[Probe] {
         &self.probes
     }

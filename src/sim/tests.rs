@@ -6,6 +6,7 @@ mod large_bodies;
 mod materials;
 mod recovery;
 mod plastic;
+mod values;
 
 use std::path::PathBuf;
 

@@ -59,6 +59,14 @@ impl Engine for Scripted {
         Ok(())
     }
 
+    fn save(&mut self, _: &Path) -> Result<(), String> {
+        Err("it has no state".into())
+    }
+
+    fn resume(&mut self, _: &Path) -> Result<(), String> {
+        Err("it has no state".into())
+    }
+
     fn view(&mut self, wants: Wants) -> Result<View, String> {
         Ok(View { step: self.step, time: self.step as f64 * DT, wants, ..View::default() })
     }
