@@ -280,7 +280,18 @@ mod tests {
         let mut n_live = 0;
         for table in ["simulation", "contact", "material.soft", "body.bar", "camera", "light", "recording"] {
             for value in scene.values(table).unwrap().into_iter().flat_map(|group| group.values) {
-                for other in ["3", "0.25", "0.003", "[1.0, 2.0, 3.0]", "\"teal\"", "\"pgs\"", "\"bdf2\"", "\"jacobi\"", "\"neo_hookean\"", "\"liver\""] {
+                for other in [
+                    "3",
+                    "0.25",
+                    "0.003",
+                    "[1.0, 2.0, 3.0]",
+                    "\"teal\"",
+                    "\"pgs\"",
+                    "\"bdf2\"",
+                    "\"jacobi\"",
+                    "\"neo_hookean\"",
+                    "\"liver\"",
+                ] {
                     let Ok(edited) = scene.edited(&[format!("{}={other}", value.path)]) else { continue };
                     let commands = commands_between(&scene.live_values(), &edited.live_values());
                     assert_eq!(!commands.is_empty(), value.field.live, "{}={other}: {commands:?}", value.path);

@@ -152,6 +152,19 @@ impl Driver {
         self.xdotool(&["type", "--delay", "30", text]);
     }
 
+    /// Clicks a point of the window.
+    pub fn click_at(&self, [x, y]: [i32; 2]) {
+        self.move_to(x, y);
+        std::thread::sleep(Duration::from_millis(150));
+        self.xdotool(&["click", "1"]);
+    }
+
+    /// Holds a key down, or lets it go.
+    pub fn hold(&self, key: &str, down: bool) {
+        self.xdotool(&[if down { "keydown" } else { "keyup" }, key]);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+
     pub fn press(&self, x: i32, y: i32) {
         self.move_to(x, y);
         self.xdotool(&["mousedown", "1"]);

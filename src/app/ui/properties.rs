@@ -37,6 +37,7 @@ pub fn properties_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answ
         body_figures_ui(ui, scene, context.snapshot.view.as_deref(), &last);
         let others: Vec<&str> = alike.iter().filter_map(Item::body_name).collect();
         friction_ui(ui, scene, document, name, &others, answers);
+        heading_ui(ui, "From the start");
     }
     let Some(groups) = document.scene().values(&last.path) else {
         ui.weak("This comes from the mesh; the scene has no values for it.");
@@ -161,7 +162,29 @@ fn values_ui(ui: &mut Ui, group: &ValueGroup, item: &Item, tables: &[String], co
 }
 
 fn is_common(value: &SceneValue) -> bool {
-    ["kind", "material", "position", "rotation", "scale", "velocity", "color", "density", "mass"].contains(&value.field.key)
+    const COMMON: &[&str] = &[
+        "kind",
+        "material",
+        "position",
+        "rotation",
+        "scale",
+        "velocity",
+        "color",
+        "density",
+        "mass",
+        "model",
+        "young_modulus",
+        "poisson_ratio",
+        "mass_damping",
+        "stiffness_damping",
+        "gravity",
+        "time_step",
+        "max_step_ms",
+        "solver",
+        "integration",
+        "backend",
+    ];
+    COMMON.contains(&value.field.key)
 }
 
 fn heading_ui(ui: &mut Ui, text: &str) {

@@ -68,6 +68,12 @@ pub fn value_ui(ui: &mut Ui, value: &SceneValue, context: &RowContext, answers: 
 
 /// The name of a value as the window writes it.
 pub fn title(key: &str) -> String {
+    match key {
+        "young_modulus" => return "Young's modulus".into(),
+        "poisson_ratio" => return "Poisson's ratio".into(),
+        "max_step_ms" => return "Work of a step".into(),
+        _ => {}
+    }
     let mut title = key.replace('_', " ");
     if let Some(first) = title.get_mut(..1) {
         first.make_ascii_uppercase();
@@ -81,7 +87,7 @@ fn told(value: &SceneValue) -> String {
     let default = match field.presence {
         Presence::Required => String::new(),
         Presence::Default(text) => format!(" Default: {text}."),
-        Presence::Optional(words) => format!(" If not given: {words}."),
+        Presence::Optional(words) => format!(" If not given: {}.", words.replace('`', "")),
     };
     let acts = if field.live { "Acts at once." } else { "Acts from the start: press R after a change." };
     format!("{}\n\nAccepted: {}.{default}\n{acts}\n{}", field.doc.replace('`', ""), field.accepted(), value.path)
@@ -130,7 +136,7 @@ fn row_ui(
 /// A value that is only shown.
 fn text_row_ui(ui: &mut Ui, value: &SceneValue, context: &RowContext) {
     let palette = theme::palette(ui.ctx());
-    let text = value.words().or_else(|| value.text().map(str::to_owned)).unwrap_or_else(|| value.without().to_owned());
+    let text = value.words().or_else(|| value.text().map(str::to_owned)).unwrap_or_else(|| value.without().replace('`', ""));
     ui.horizontal(|ui| {
         ui.set_min_height(20.0);
         name_ui(ui, value, context);
@@ -263,7 +269,7 @@ fn typed_ui(ui: &mut Ui, value: &SceneValue) -> (Response, Option<String>) {
     let id = ui.make_persistent_id(("typed", &value.path));
     let current = value.words().or_else(|| value.text().map(str::to_owned)).unwrap_or_default();
     let mut text: String = ui.data(|data| data.get_temp(id)).unwrap_or_else(|| current.clone());
-    let hint = RichText::new(value.without()).size(11.5);
+    let hint = RichText::new(value.without().replace('`', "")).size(11.5);
     let width = ui.available_width().min(132.0);
     let response =
         ui.add(TextEdit::singleline(&mut text).id(id.with("field")).hint_text(hint).font(theme::figures(12.0)).desired_width(width));
@@ -335,6 +341,6 @@ mod tests {
         }
         assert_eq!([plain(-0.0), plain(1e-6), plain(2e5)], ["0.0", "1e-6", "200000.0"]);
         assert_eq!(rounded(203_918.23), 203_900.0);
-        assert_eq!(title("young_modulus"), "Young modulus");
+        assert_eq!(title("newton_tolerance"), "Newton tolerance");
     }
 }
