@@ -352,7 +352,7 @@ mod tests {
                 prop_assert_eq!(read.given(path), document.scene().given(path));
             }
             prop_assert!(text.contains("time_step = 0.01 # small"));
-            prop_assert_eq!(read.text_for(Path::new("")).unwrap(), text);
+            prop_assert_eq!(&read.text_for(Path::new("")).unwrap(), &text);
             let n = document.undo.len();
             for k in (0..n).rev() {
                 document.undo().unwrap();

@@ -1,8 +1,8 @@
 //! The file of a scene with changed values at their place; everything else stays as it was written.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use toml_edit::{ArrayOfTables, DocumentMut, Item, Table as TomlTable, TableLike, Value as TomlValue};
+use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table as TomlTable, TableLike, Value as TomlValue};
 
 use super::Scene;
 use super::format::SCENE;
@@ -36,7 +36,8 @@ impl Scene {
 
     /// Paths of meshes that mean other files from another folder, in full.
     fn moved_files(&self, to: &Path) -> Vec<(String, String)> {
-        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let here = |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
+        let absolute = |path: &Path| std::path::absolute(here(path)).unwrap_or_else(|_| path.to_owned());
         let Some(folder) = self.folder.as_deref().filter(|folder| absolute(folder) != absolute(to)) else { return vec![] };
         let moved = |path: String, file: &str| {
             let is_relative = !file.starts_with("builtin:") && Path::new(file).is_relative();
@@ -136,9 +137,13 @@ fn set(table: &mut dyn TableLike, key: &str, kind: &Kind, mut value: TomlValue) 
     if let (Kind::List(_), TomlValue::Array(list)) = (kind, &value)
         && !matches!(table.get(key), Some(Item::Value(_)))
     {
-        let entries = list.iter().filter_map(TomlValue::as_inline_table);
-        let tables: ArrayOfTables = entries.map(|entry| plain(entry.clone().into_table())).collect();
-        table.insert(key, Item::ArrayOfTables(tables));
+        let entries: Vec<&InlineTable> = list.iter().filter_map(TomlValue::as_inline_table).collect();
+        if table.get(key).is_none() {
+            table.insert(key, Item::ArrayOfTables(ArrayOfTables::new()));
+        }
+        if let Some(tables) = table.get_mut(key).and_then(Item::as_array_of_tables_mut) {
+            set_entries(tables, &entries);
+        }
         return;
     }
     match table.get_mut(key) {
@@ -150,6 +155,29 @@ fn set(table: &mut dyn TableLike, key: &str, kind: &Kind, mut value: TomlValue) 
             table.insert(key, Item::Value(value));
         }
     }
+}
+
+/// Gives tables the values of `entries`; what is as it was keeps its spelling.
+fn set_entries(tables: &mut ArrayOfTables, entries: &[&InlineTable]) {
+    while tables.len() > entries.len() {
+        tables.remove(tables.len() - 1);
+    }
+    for (k, entry) in entries.iter().enumerate() {
+        let Some(table) = tables.get_mut(k) else {
+            tables.push(plain((*entry).clone().into_table()));
+            continue;
+        };
+        for (key, value) in entry.iter() {
+            if !table.get(key).and_then(Item::as_value).is_some_and(|before| is_same(before, value)) {
+                set(table, key, &Kind::Text, value.clone());
+            }
+        }
+    }
+}
+
+fn is_same(a: &TomlValue, b: &TomlValue) -> bool {
+    let number = |value: &TomlValue| value.as_float().or_else(|| value.as_integer().map(|i| i as f64));
+    number(a).is_some() && number(a) == number(b) || a.as_str().is_some() && a.as_str() == b.as_str()
 }
 
 /// A table whose entries stand on lines of their own.
@@ -200,5 +228,30 @@ mod tests {
         assert_eq!(again.given("body.bar.shape.cells").as_deref(), Some("[4, 1, 1]"));
         assert!(changed.contains("[contact]\nfriction = 0.1\n") && changed.contains("[[contact.pair]]\na = \"bar\"\n"), "{changed}");
         assert!(changed.starts_with("# a scene\n") && changed.contains("# long"), "{changed}");
+    }
+
+    #[test]
+    fn entries_that_stay_keep_their_spelling() {
+        let pairs = "[[contact.pair]] # wet\na = \"bar\"\nb = \"floor\"\nfriction = 5e-1 # slippery\n";
+        let text = format!("{TEXT}{pairs}");
+        let with = |list: &str| {
+            let scene = Scene::from_text("s", "s.toml", &text, None, &[format!("contact.pair={list}")]).unwrap();
+            scene.text_for(Path::new("")).unwrap()
+        };
+        let own = "{ a = \"bar\", b = \"floor\", friction = 0.5 }";
+        assert_eq!(with(&format!("[{own}]")), text);
+        let added = with(&format!("[{own}, {{ a = \"bar\", b = \"bar\", friction = 1.0 }}]"));
+        assert_eq!(added, format!("{text}\n[[contact.pair]]\na = \"bar\"\nb = \"bar\"\nfriction = 1.0\n"));
+        assert_eq!(with("[{ a = \"bar\", b = \"floor\", friction = 0.1 }]"), text.replace("5e-1", "0.1"));
+        assert!(!with("[]").contains("contact.pair"));
+    }
+
+    /// A mesh beside the scene is found from elsewhere.
+    #[test]
+    fn files_beside_the_scene_are_named_in_full_elsewhere() {
+        let text = TEXT.replace("shape = { type = \"box\", size = [1.0, 0.2, 0.2] } # long", "mesh = \"a/bar.obj\" # long");
+        let scene = Scene::from_text("s", "s.toml", &text, Some(Path::new("/scenes")), &[]).unwrap();
+        assert_eq!(scene.text_for(Path::new("/scenes")).unwrap(), text);
+        assert_eq!(scene.text_for(Path::new("/other")).unwrap(), text.replace("a/bar.obj", "/scenes/a/bar.obj"));
     }
 }

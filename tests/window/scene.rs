@@ -139,6 +139,13 @@ fn a_material_is_changed_while_it_runs_taken_back_and_saved() {
     window.key("ctrl+y");
     window.wait("redone material.soft.young_modulus=4000000.0");
 
+    // A drag is one entry.
+    window.drag_field("value.material.soft.density", 60);
+    window.wait_for("a heavier bar", |line| line.starts_with("edited material.soft.density=") && !line.ends_with("=1000.0"));
+    window.wait("edited material.soft.density=");
+    window.key("ctrl+z");
+    window.wait_for("all of the drag taken back", |line| line == "undone material.soft.density=");
+
     // A value that acts from the start waits for one.
     window.click("tree.body.block");
     window.wait("selected body.block");
@@ -148,10 +155,6 @@ fn a_material_is_changed_while_it_runs_taken_back_and_saved() {
     window.wait("scene loaded Desk");
     window.wait("gone scene.restart");
 
-    // What is not accepted is told and changes nothing.
-    window.click("tree.material.soft");
-    window.wait("selected material.soft");
-    set(&mut window, "value.body.block.scale", "");
     window.key("ctrl+shift+s");
     let saved = window.wait("scene saved ");
     assert_eq!(saved, format!("scene saved {}", file.path().display()));
@@ -226,10 +229,33 @@ fn bodies_are_selected_in_the_view_and_in_the_list_and_hidden() {
     window.click("tree.material.soft");
     window.wait("selected material.soft");
 
+    window.key("ctrl+a");
+    window.type_text("zzz");
+    window.wait("gone tree.material.soft");
+    window.click("tree.search.clear");
+    window.wait("widget tree.body.bar");
+
+    // A state is saved, and goes on from there.
+    let saved_at = step_of(&window.last("step ").unwrap());
+    window.click("menu.File");
+    window.click("item.Save_state");
+    let told = window.wait("message The state is in ");
+    let state = told.trim_start_matches("message The state is in ").to_owned();
+    window.key("space");
+    window.wait_for("some steps", |line| line.starts_with("step ") && step_of(line) >= saved_at + 5);
+    window.click("menu.File");
+    window.click("item.Load_state…");
+    window.wait("widget path.field");
+    window.type_text(&state);
+    window.key("Return");
+    let step = window.wait_for("the saved step", |line| line.starts_with("step ") && step_of(line) == saved_at);
+    assert_eq!(step_of(&step), saved_at);
+
     // While it plays a click selects as well.
-    window.key("Escape");
-    window.key("Tab");
-    window.key("Tab");
+    window.key("space");
+    window.wait("activity Playing");
+    window.click_at(block);
+    window.wait("selected body.block");
     window.key("ctrl+q");
     assert!(window.exit_status().success());
 }

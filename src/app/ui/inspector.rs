@@ -6,8 +6,9 @@ use egui::{
     Align, CornerRadius, CursorIcon, Frame, Label, Layout, Margin, Panel, Rect, RichText, ScrollArea, Sense, Stroke, Ui, pos2, vec2,
 };
 
-use super::properties::properties_ui;
+use super::properties::{pending_ui, properties_ui};
 use super::{UiContext, UiResponse, UiState, icon, theme};
+use crate::app::document::Document;
 use crate::app::engine::{SceneInfo, View};
 use crate::app::format;
 use crate::contact::ContactReport;
@@ -29,6 +30,9 @@ pub fn inspector_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, ans
                     let told = "Click a body, or an entry of the list at the left, to see and change its values.";
                     ui.label(RichText::new(told).size(12.0).color(palette.weak));
                     ui.add_space(4.0);
+                    if context.document.is_some_and(Document::is_pending) {
+                        pending_ui(ui, answers);
+                    }
                 } else {
                     properties_ui(ui, state, context, answers);
                     line_ui(ui);

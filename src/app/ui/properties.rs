@@ -101,7 +101,7 @@ fn title_ui(ui: &mut Ui, alike: &[Item], last: &Item, state: &mut UiState, answe
 }
 
 /// What was changed acts from the start.
-fn pending_ui(ui: &mut Ui, answers: &mut UiResponse) {
+pub fn pending_ui(ui: &mut Ui, answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
     Frame::new().fill(palette.accent.gamma_multiply(0.16)).corner_radius(CornerRadius::same(7)).inner_margin(Margin::symmetric(8, 5)).show(
         ui,

@@ -115,7 +115,7 @@ fn row_ui(
 ) {
     ui.horizontal(|ui| {
         ui.set_min_height(22.0);
-        let (left, rest) = (ui.max_rect(), 0.52);
+        let (left, rest) = (ui.max_rect(), 0.47);
         let name = ui
             .allocate_ui_with_layout(egui::vec2(left.width() * rest, 20.0), Layout::left_to_right(Align::Center), |ui| {
                 ui.set_width(left.width() * rest - 6.0);
