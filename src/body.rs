@@ -62,6 +62,11 @@ impl BodyNumbering {
     }
 }
 
+/// The name that the copies of one body share: `bar` of `bar[2]`.
+pub fn base_name(name: &str) -> &str {
+    name.split_once('[').map_or(name, |(base, _)| base)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

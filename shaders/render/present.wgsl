@@ -1,8 +1,11 @@
-// From the finished picture to the target: as it is (multisampled), or with jagged edges smoothed (one sample a pixel).
+// From the finished picture to the target: as it is (multisampled), or with jagged edges smoothed (one sample a pixel); with a
+// line around what is selected.
 
 @group(0) @binding(0) var picture: texture_2d<f32>;
 @group(0) @binding(1) var picture_sampler: sampler;
-@group(0) @binding(2) var<uniform> corner: vec4f; // xy: where the picture starts in the target [px]
+// xy: where the picture starts in the target [px]; z: width of the line [px], 0 where nothing is selected.
+@group(0) @binding(2) var<uniform> corner: array<vec4f, 2>; // second: colour of the line
+@group(0) @binding(3) var mask: texture_2d<f32>;
 
 @vertex
 fn vs_present(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f {
@@ -13,15 +16,37 @@ fn texel(p: vec2i) -> vec4f {
     return textureLoad(picture, clamp(p, vec2i(0), vec2i(textureDimensions(picture)) - 1), 0);
 }
 
+fn selected(p: vec2i) -> f32 {
+    return textureLoad(mask, clamp(p, vec2i(0), vec2i(textureDimensions(mask)) - 1), 0).r;
+}
+
+// The colour with the line: beside what is selected, not on it.
+fn outlined(color: vec3f, p: vec2i) -> vec3f {
+    var lined = color;
+    // Software rasterisers run both sides of an `if`; an empty loop is really skipped.
+    let lines = select(0, 1, corner[0].z > 0.0);
+    for (var line = 0; line < lines; line++) {
+        let far = i32(round(corner[0].z));
+        let near = max(1, i32(round(0.7 * corner[0].z)));
+        let straight = max(max(selected(p + vec2i(far, 0)), selected(p - vec2i(far, 0))),
+            max(selected(p + vec2i(0, far)), selected(p - vec2i(0, far))));
+        let slanted = max(max(selected(p + vec2i(near, near)), selected(p - vec2i(near, near))),
+            max(selected(p + vec2i(near, -near)), selected(p + vec2i(-near, near))));
+        lined = mix(color, corner[1].rgb, max(straight, slanted) * (1.0 - selected(p)));
+    }
+    return lined;
+}
+
 @fragment
 fn fs_copy(@builtin(position) position: vec4f) -> @location(0) vec4f {
-    return vec4f(texel(vec2i(position.xy - corner.xy)).rgb, 1.0);
+    let p = vec2i(position.xy - corner[0].xy);
+    return vec4f(outlined(texel(p).rgb, p), 1.0);
 }
 
 // Where brightness jumps between diagonal neighbours, average along the edge [after Lottes 2009].
 @fragment
 fn fs_smooth(@builtin(position) position: vec4f) -> @location(0) vec4f {
-    let pixel = position.xy - corner.xy;
+    let pixel = position.xy - corner[0].xy;
     let p = vec2i(pixel);
     let here = texel(p);
     let nw = texel(p + vec2i(-1, -1)).a;
@@ -48,5 +73,5 @@ fn fs_smooth(@builtin(position) position: vec4f) -> @location(0) vec4f {
         // The long average is kept unless it reaches over to another surface.
         color = select(far.rgb, near.rgb, far.a < low || far.a > high);
     }
-    return vec4f(color, 1.0);
+    return vec4f(outlined(color, p), 1.0);
 }

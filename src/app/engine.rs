@@ -1,5 +1,6 @@
 //! The handle by which the worker drives a simulation: the few things that the window needs.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::SceneSource;
@@ -7,8 +8,9 @@ use super::contacts::ContactMark;
 use super::faults::Checkup;
 use crate::cancel::CancelToken;
 use crate::math::{Isometry, Vec3};
-use crate::model::{Model, NamedMaterial, Params};
+use crate::model::{Model, NamedMaterial};
 use crate::render::{Camera, Light};
+use crate::scene::Scene;
 use crate::sim::past::{BranchId, SharedPast};
 use crate::sim::{BackendInfo, Command, Field, FieldValues, GrabView, Session};
 use crate::step::{StepReport, SurfacePositions};
@@ -20,6 +22,10 @@ pub trait Engine: Send {
     fn apply(&mut self, command: &Command) -> Result<(), String>;
     /// The commands so far.
     fn session(&mut self) -> Result<Session, String>;
+    /// Writes the state to a file.
+    fn save(&mut self, path: &Path) -> Result<(), String>;
+    /// Goes on from a state that was written, with the values that it has now.
+    fn resume(&mut self, path: &Path) -> Result<(), String>;
     /// The recorded past; none of what cannot move.
     fn past(&self) -> Option<SharedPast> {
         None
@@ -58,6 +64,8 @@ pub struct SceneInfo {
     pub source: SceneSource,
     pub name: String,
     pub model: Arc<Model>,
+    /// The scene as it was read, without changed values; none where nothing came of a mesh.
+    pub scene: Option<Arc<Scene>>,
     /// [ms]
     pub build_ms: f64,
     /// Where the scene wants to be seen from.
@@ -91,7 +99,6 @@ pub struct View {
     /// Ends of `model.attachments` [m].
     pub attachments: Vec<[Vec3; 2]>,
     pub grabs: Vec<GrabView>,
-    pub params: Params,
     /// The materials as they are now.
     pub materials: Vec<NamedMaterial>,
     /// Masses of the deformable bodies as they are now [kg].

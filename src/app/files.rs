@@ -1,7 +1,10 @@
 //! Where files come from and go to.
 
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::time::{Duration, Instant};
+
+use super::ui::PathPurpose;
 
 /// An answer this quick came from no person: there is no dialog on this system.
 const QUICKER_THAN_A_PERSON: Duration = Duration::from_millis(700);
@@ -15,18 +18,28 @@ pub enum Chosen {
     NoDialog,
 }
 
-/// Opens the system's file dialog without waiting for it; `answer` is called on another thread.
-pub fn choose_file(answer: impl FnOnce(Chosen) + Send + 'static) -> std::io::Result<()> {
+/// Opens the system's file dialog without waiting for it; `answer` is called on another thread. `name`: of a file to be
+/// saved, without its ending.
+pub fn choose_file(purpose: PathPurpose, name: &str, answer: impl FnOnce(Chosen) + Send + 'static) -> std::io::Result<()> {
     let meshes = crate::mesh::ENDINGS.map(|(ending, _)| ending);
     let all: Vec<&str> = ["toml"].into_iter().chain(meshes).chain(super::SESSION_ENDINGS).collect();
+    let dialog = rfd::AsyncFileDialog::new();
     // Made here: some systems allow dialogs from the main thread only.
-    let dialog = rfd::AsyncFileDialog::new()
-        .set_title("Open a scene, a mesh or a session")
-        .add_filter("Scenes, meshes and sessions", &all)
-        .add_filter("Scenes", &["toml"])
-        .add_filter("Meshes", &meshes)
-        .add_filter("Sessions", &super::SESSION_ENDINGS)
-        .pick_file();
+    let dialog: Pin<Box<dyn Future<Output = Option<rfd::FileHandle>> + Send>> = match purpose {
+        PathPurpose::Open => Box::pin(
+            dialog
+                .set_title("Open a scene, a mesh or a session")
+                .add_filter("Scenes, meshes and sessions", &all)
+                .add_filter("Scenes", &["toml"])
+                .add_filter("Meshes", &meshes)
+                .add_filter("Sessions", &super::SESSION_ENDINGS)
+                .pick_file(),
+        ),
+        PathPurpose::SaveScene => {
+            Box::pin(dialog.set_title("Save the scene").add_filter("Scenes", &["toml"]).set_file_name(format!("{name}.toml")).save_file())
+        }
+        PathPurpose::LoadState => Box::pin(dialog.set_title("Load a saved state").add_filter("States", &["state"]).pick_file()),
+    };
     let asked = Instant::now();
     std::thread::Builder::new().name("file dialog".into()).spawn(move || {
         answer(match pollster::block_on(dialog) {

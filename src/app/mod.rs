@@ -6,6 +6,7 @@
 mod autosave;
 mod coloring;
 mod contacts;
+mod document;
 mod engine;
 mod events;
 mod faults;
@@ -17,6 +18,7 @@ mod pointer;
 mod recent;
 mod recorder;
 mod running;
+mod selection;
 mod session;
 mod ui;
 mod verifier;
@@ -51,6 +53,8 @@ pub enum SceneSource {
     Path(PathBuf),
     /// A recorded session, which is repeated to its end.
     Session(PathBuf),
+    /// Another one, with values changed as by `--set`.
+    Edited(Box<SceneSource>, Vec<String>),
 }
 
 /// Endings of the files of sessions.
@@ -63,12 +67,23 @@ impl SceneSource {
         if is_session { Self::Session(path) } else { Self::Path(path) }
     }
 
+    /// Where it comes from, without changed values.
+    fn base(&self) -> &Self {
+        if let Self::Edited(base, _) = self { base.base() } else { self }
+    }
+
+    /// The values that are changed.
+    fn set(&self) -> &[String] {
+        if let Self::Edited(_, set) = self { set } else { &[] }
+    }
+
     /// What `pliant run` calls it.
     fn scene(&self) -> String {
         match self {
             Self::Default => crate::scene::gallery()[0].name.to_owned(),
             Self::Gallery(name) => name.clone(),
             Self::Path(path) | Self::Session(path) => path.to_string_lossy().into_owned(),
+            Self::Edited(base, _) => base.scene(),
         }
     }
 
@@ -78,6 +93,7 @@ impl SceneSource {
             Self::Default => "gallery".to_owned(),
             Self::Gallery(name) => name.clone(),
             Self::Path(path) | Self::Session(path) => file_name(path),
+            Self::Edited(base, _) => base.label(),
         }
     }
 }

@@ -43,24 +43,29 @@ fn open(
     cancel: &CancelToken,
 ) -> Result<Loaded, String> {
     let start = Instant::now();
-    let session = match source {
+    // A session that is changed begins anew: it is not repeated.
+    let session = match source.base() {
         SceneSource::Session(path) => Some(Session::read(path).map_err(sentence)?),
         _ => None,
     };
     let name_of_scene = session.as_ref().map_or_else(|| source.scene(), |session| session.header.scene.clone());
     let set_before = session.as_ref().map_or(&[][..], |session| &session.header.set);
-    let scene = match source {
-        SceneSource::Default | SceneSource::Gallery(_) => Scene::builtin(&name_of_scene),
+    let read = match source.base() {
         SceneSource::Path(_) | SceneSource::Session(_) => Scene::load(&name_of_scene, set_before),
+        _ => Scene::builtin(&name_of_scene),
     };
-    let scene = scene.map_err(sentence)?;
+    let read = Arc::new(read.map_err(sentence)?);
+    let scene = read.edited(source.set()).map_err(sentence)?;
     let mut built = scene::build_unless(&scene, cancel).map_err(sentence)?;
     if built.params.max_step_ms == 0.0 {
         built.params.max_step_ms = MAX_STEP_MS;
     }
     // What the window has chosen is a part of what is repeated.
     let chosen = format!("simulation.max_step_ms={:?}", built.params.max_step_ms);
-    let set = if set_before.contains(&chosen) { set_before.to_vec() } else { [set_before, &[chosen]].concat() };
+    let mut set = [set_before, source.set()].concat();
+    if !set.contains(&chosen) {
+        set.push(chosen);
+    }
     let (name, camera, light, recording) = (built.title.clone(), stage::camera(&built.camera), stage::light(&built.light), built.recording);
     let checkups: Vec<Checkup> = built.meshes.iter().filter_map(|origin| Checkup::of(origin, &built.model, cancel)).collect();
     cancel.check().map_err(sentence)?;
@@ -76,6 +81,7 @@ fn open(
         source: source.clone(),
         name,
         model: simulation.model().clone(),
+        scene: Some(read),
         build_ms: start.elapsed().as_secs_f64() * 1e3,
         camera,
         light,
@@ -84,7 +90,7 @@ fn open(
         checkups,
     };
     let mut running = Running::new(simulation, name_of_scene, set)?;
-    if let Some(session) = &session {
+    if let (Some(session), SceneSource::Session(_)) = (&session, source) {
         running.repeat(session, cancel)?;
     }
     Ok(Loaded { engine: Box::new(running), info })
@@ -130,6 +136,7 @@ fn refused(source: &SceneSource, path: &Path, refusal: String) -> Result<Loaded,
         source: source.clone(),
         name: source.label(),
         model: Arc::new(builder.build().map_err(sentence)?),
+        scene: None,
         build_ms: start.elapsed().as_secs_f64() * 1e3,
         camera,
         light: Light::default(),
@@ -150,6 +157,14 @@ impl Engine for Still {
 
     fn session(&mut self) -> Result<Session, String> {
         Err("nothing was done here that could be saved".into())
+    }
+
+    fn save(&mut self, _: &Path) -> Result<(), String> {
+        Err("nothing was done here that could be saved".into())
+    }
+
+    fn resume(&mut self, _: &Path) -> Result<(), String> {
+        Err("nothing came of this mesh that could move".into())
     }
 
     fn apply(&mut self, _: &Command) -> Result<(), String> {

@@ -77,10 +77,15 @@ pub struct Pointer {
     mode: Mode,
     /// Where and when the last left press was.
     last_press: Option<(Pos2, f64)>,
+    /// Where the left button was pressed, while it has not moved from there.
+    still: Option<Pos2>,
+    clicked: Option<Pos2>,
 }
 
 const DOUBLE_CLICK_SECONDS: f64 = 0.35;
 const DOUBLE_CLICK_DISTANCE: f32 = 6.0;
+/// A press that moves further than this is a drag, in points.
+const CLICK_DISTANCE: f32 = 4.0;
 /// Moving by this many points with shift held doubles or halves the distance to the eye.
 const DEPTH_DOUBLING: f32 = 300.0;
 /// A notch of the wheel while grabbing is as far as this many points with shift held.
@@ -88,7 +93,7 @@ const DEPTH_OF_NOTCH: f32 = 20.0;
 
 impl Default for Pointer {
     fn default() -> Self {
-        Self { mode: Mode::Idle, last_press: None }
+        Self { mode: Mode::Idle, last_press: None, still: None, clicked: None }
     }
 }
 
@@ -115,6 +120,7 @@ impl Pointer {
                 _ => Some(Effect::Zoom { at, notches }),
             },
             Input::Cancel => {
+                self.still = None;
                 let grabbing = self.is_grabbing();
                 self.mode = Mode::Idle;
                 grabbing.then_some(Effect::ReleaseGrab)
@@ -140,6 +146,11 @@ impl Pointer {
         matches!(self.mode, Mode::Picking { .. })
     }
 
+    /// Where the left button was pressed and released without a drag, once.
+    pub fn take_click(&mut self) -> Option<Pos2> {
+        self.clicked.take()
+    }
+
     fn press(&mut self, button: PointerButton, at: Pos2, shift: bool, time: f64) -> Option<Effect> {
         if !self.is_idle() {
             return None; // a second button changes nothing
@@ -152,6 +163,7 @@ impl Pointer {
                     return Some(Effect::FrameAt(at));
                 }
                 self.last_press = Some((at, time));
+                self.still = Some(at);
                 self.mode = Mode::Picking { from: at, now: at };
                 Some(Effect::Pick(at))
             }
@@ -178,10 +190,12 @@ impl Pointer {
         }
         let grabbing = self.is_grabbing();
         self.mode = Mode::Idle;
+        self.clicked = self.still.take();
         grabbing.then_some(Effect::ReleaseGrab)
     }
 
     fn moved(&mut self, to: Pos2, shift: bool) -> Option<Effect> {
+        self.still = self.still.filter(|from| from.distance(to) < CLICK_DISTANCE);
         match &mut self.mode {
             Mode::Idle => None,
             Mode::Picking { now, .. } => {
@@ -278,6 +292,25 @@ mod tests {
         assert_eq!(p.handle(press(PointerButton::Primary, 1.0, false, 0.2)), Some(Effect::FrameAt(pos2(1.0, 0.0))));
         p.handle(release);
         assert_eq!(p.handle(press(PointerButton::Primary, 1.0, false, 0.4)), Some(Effect::Pick(pos2(1.0, 0.0))));
+    }
+
+    #[test]
+    fn a_press_that_does_not_move_is_a_click() {
+        let mut p = Pointer::default();
+        let release = Input::Release { button: PointerButton::Primary };
+        for (hit, to_x, clicks) in [(true, 12.0, true), (false, 12.0, true), (true, 20.0, false), (false, 20.0, false)] {
+            p.handle(press(PointerButton::Primary, 10.0, false, 100.0 * f64::from(to_x)));
+            p.picked(hit);
+            p.handle(to(to_x, 0.0));
+            p.handle(to(10.0, 0.0));
+            p.handle(release);
+            assert_eq!(p.take_click().is_some(), clicks, "{hit} {to_x}");
+            assert_eq!(p.take_click(), None);
+            p.last_press = None;
+        }
+        p.handle(press(PointerButton::Secondary, 10.0, false, 0.0));
+        p.handle(Input::Release { button: PointerButton::Secondary });
+        assert_eq!(p.take_click(), None, "the right button turns the view");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A simulation and its past, as the worker drives them.
 
+use std::path::Path;
+
 use super::contacts::contact_marks;
 use super::engine::{Engine, View, Wants};
 use crate::cancel::CancelToken;
@@ -56,6 +58,14 @@ impl Engine for Running {
         self.recorded.apply(command).map_err(sentence)
     }
 
+    fn save(&mut self, path: &Path) -> Result<(), String> {
+        self.recorded.simulation().save(path).map_err(sentence)
+    }
+
+    fn resume(&mut self, path: &Path) -> Result<(), String> {
+        self.recorded.resume(path).map_err(sentence)
+    }
+
     fn past(&self) -> Option<SharedPast> {
         Some(self.recorded.past().clone())
     }
@@ -90,7 +100,6 @@ impl Engine for Running {
             obstacle_poses,
             attachments: simulation.attachment_points().map_err(sentence)?,
             grabs: simulation.grabs().map_err(sentence)?,
-            params: *simulation.params(),
             masses: model.bodies.iter().map(|body| body.mass).collect(),
             materials: model.named_materials.clone(),
             wants,

@@ -2,34 +2,36 @@
 //! panels.
 
 mod checks;
+mod edits;
 mod flight;
 mod grabs;
 mod keys;
 mod lookup;
 mod marks;
+mod picking;
+mod recording;
 mod time;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use egui::{Pos2, Rect};
 
 use super::coloring::Coloring;
 use super::contacts::Scale;
+use super::document::Document;
 use super::engine::{SceneInfo, View};
 use super::events::EventLog;
 use super::files::{self, Chosen};
 use super::graphics::{Graphics, Picture};
 use super::pointer::{Effect, Input, Pointer};
 use super::recent::{Recent, config_folder};
-use super::recorder::{Recorder, screenshot};
-use super::ui::{Action, ContactLegend, GalleryItem, Outcome, UiContext, UiState};
+use super::recorder::Recorder;
+use super::ui::{Action, ContactLegend, GalleryItem, Outcome, PathField, PathPurpose, UiContext, UiState};
 use super::verifier::Verifier;
 use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
 use crate::gpu;
 use crate::render::{Camera, Positions, Ray, Shading, Theme, ViewOptions};
-use crate::sim::Command;
 use crate::stage;
 use crate::step::SurfacePositions;
 use flight::Flight;
@@ -49,6 +51,12 @@ pub struct Session {
     /// How often something on the stage was moved.
     placed: u64,
     pub ui: UiState,
+    /// The scene with what was changed in the window; none where nothing came of a mesh.
+    document: Option<Document>,
+    /// The changes of values that the simulation has refused, as far as they were taken back.
+    refused: u64,
+    /// The version of the selection that the picture shows.
+    marked: u64,
     camera: Camera,
     flight: Option<Flight>,
     pointer: Pointer,
@@ -78,7 +86,7 @@ pub struct Session {
 #[derive(Default)]
 pub struct Wishes {
     pub quit: bool,
-    pub file_dialog: bool,
+    pub dialog: Option<PathPurpose>,
 }
 
 impl Session {
@@ -92,6 +100,9 @@ impl Session {
             staged: 0,
             placed: 0,
             ui: UiState::default(),
+            document: None,
+            refused: 0,
+            marked: 0,
             camera: Camera::default(),
             flight: None,
             pointer: Pointer::default(),
@@ -127,16 +138,22 @@ impl Session {
         }
     }
 
-    pub fn chosen(&mut self, chosen: Chosen) {
-        match chosen {
-            Chosen::File(path) => self.open(SceneSource::Path(path)),
-            Chosen::Nothing => {}
-            Chosen::NoDialog => self.ask_for_path(),
+    pub fn chosen(&mut self, purpose: PathPurpose, chosen: Chosen) {
+        match (chosen, purpose) {
+            (Chosen::File(path), PathPurpose::Open) => self.open(SceneSource::Path(path)),
+            (Chosen::File(path), PathPurpose::SaveScene) => self.act(Action::SaveSceneTo(path)),
+            (Chosen::File(path), PathPurpose::LoadState) => self.act(Action::LoadStateFrom(path)),
+            (Chosen::Nothing, _) => {}
+            (Chosen::NoDialog, _) => self.ask_for_path(purpose),
         }
     }
 
-    fn ask_for_path(&mut self) {
-        self.ui.path_field.get_or_insert_default();
+    fn ask_for_path(&mut self, purpose: PathPurpose) {
+        let text = match purpose {
+            PathPurpose::SaveScene => files::unused(&self.file_stem(), ".toml").display().to_string(),
+            PathPurpose::Open | PathPurpose::LoadState => String::new(),
+        };
+        self.ui.path_field.get_or_insert(PathField { text, purpose });
     }
 
     pub fn tell(&mut self, severity: Severity, text: String) {
@@ -168,6 +185,10 @@ impl Session {
         {
             self.stage(scene, before.scene.as_deref(), graphics);
         }
+        if now.refused > self.refused {
+            self.refused = now.refused;
+            self.take_back();
+        }
         if let Err(error) = self.place(graphics).and_then(|()| self.color(graphics)) {
             self.tell(Severity::Error, error);
         }
@@ -183,6 +204,8 @@ impl Session {
         self.stop_recording();
         graphics.renderer.set_stage(&stage::stage(&scene.model, scene.light));
         self.coloring = None;
+        self.open_document(scene);
+        self.marked = 0;
         self.staged = scene.generation;
         self.grab = None;
         self.pointer.handle(Input::Cancel);
@@ -191,7 +214,7 @@ impl Session {
             let (findings, refused) = (checkup.report.findings.len(), checkup.refusal.is_some());
             self.log.say(format_args!("checkup {} findings={findings} refused={refused}", checkup.file));
         }
-        if before.is_none_or(|before| before.source != scene.source) {
+        if before.is_none_or(|before| before.source.base() != scene.source.base()) {
             self.camera = scene.camera;
             self.flight = None;
             self.scale = Scale::default();
@@ -287,6 +310,7 @@ impl Session {
         let output = context.run_ui(input, |root| {
             let shown = UiContext {
                 snapshot: &self.shown,
+                document: self.document.as_ref(),
                 recent: &self.recent,
                 gallery: &self.gallery,
                 recorded_frames: self.recorder.as_ref().map(|recorder| recorder.frames),
@@ -316,11 +340,16 @@ impl Session {
             {
                 self.apply_effect(effect);
             }
+            if let Some(at) = self.pointer.take_click() {
+                let several = context.input(|input| input.modifiers.command || input.modifiers.shift);
+                self.lookup.ask(Question::Select { ray: self.ray(at), several });
+            }
         }
         for action in actions {
             self.act(action);
         }
         self.answer(graphics, context);
+        self.mark_selection(graphics);
         self.want();
         if std::mem::take(&mut self.screenshot_asked) {
             self.save_screenshot(graphics);
@@ -458,7 +487,8 @@ impl Session {
                 if !self.pointer.awaits_pick() {
                     return;
                 }
-                let hit = lookup::hit_body(model, positions, all_poses, &ray).filter(|(_, body)| model.is_movable(*body));
+                let hidden = self.ui.selection.hidden_bodies(model);
+                let hit = lookup::hit_body(model, positions, all_poses, &hidden, &ray).filter(|(_, body)| model.is_movable(*body));
                 if let Some((hit, body)) = &hit {
                     self.start_grab(scene, *hit, *body);
                 }
@@ -466,8 +496,13 @@ impl Session {
                     self.apply_effect(effect);
                 }
             }
+            Question::Select { ray, several } => {
+                let hit = self.hit(found, &ray);
+                self.select_at(model, hit, several);
+            }
             Question::FrameAt(ray) => {
-                let hit = lookup::hit_body(model, positions, all_poses, &ray);
+                let hidden = self.ui.selection.hidden_bodies(model);
+                let hit = lookup::hit_body(model, positions, all_poses, &hidden, &ray);
                 self.fly_to(&match hit {
                     Some((_, body)) => lookup::bounds(model, positions, poses, body),
                     None => lookup::bounds_of_all(model, positions, poses),
@@ -489,8 +524,8 @@ impl Session {
 
     fn act(&mut self, action: Action) {
         match action {
-            Action::OpenDialog => self.wishes.file_dialog = true,
-            Action::OpenField => self.ask_for_path(),
+            Action::OpenDialog => self.wishes.dialog = Some(PathPurpose::Open),
+            Action::OpenField => self.ask_for_path(PathPurpose::Open),
             Action::OpenPath(path) => self.open(SceneSource::Path(path)),
             Action::OpenGallery(name) => self.open(SceneSource::Gallery(name)),
             Action::Reload => self.worker.send(Request::Reload),
@@ -506,7 +541,7 @@ impl Session {
                 self.stop_recording();
                 self.go_live();
                 self.cancel();
-                self.command(Command::Reset);
+                self.restart();
             }
             Action::SetSpeed(speed) => {
                 self.anchor_pictures();
@@ -514,74 +549,12 @@ impl Session {
             }
             Action::FrameAll => self.lookup.ask(Question::FrameAll),
             Action::FrameBodies { first, count } => self.lookup.ask(Question::FrameBodies { first, count }),
-            Action::SetGravity(gravity) => self.command(Command::SetGravity(gravity)),
-            Action::SetTimeStep(seconds) => self.command(Command::SetTimeStep(seconds)),
-            Action::SetMaxStepMs(ms) => self.command(Command::SetMaxStepMs(ms)),
-            Action::SetMaterial(material) => self.command(Command::SetMaterial(material)),
-            Action::SetIntegration(integration) => self.command(Command::SetIntegration(integration)),
             Action::Checks(action) => self.act_on_checks(action),
             Action::LeftBehind(taken_up) => self.answer_left_behind(taken_up),
-        }
-    }
-
-    fn toggle_recording(&mut self) {
-        if self.recorder.is_some() {
-            self.stop_recording();
-            return;
-        }
-        self.go_live();
-        let Some(scene) = &self.shown.scene else { return };
-        let [_, _, width, height] = self.viewport();
-        match Recorder::start(self.ui.film, [width, height], scene.frames_per_second) {
-            Ok(recorder) => {
-                self.log.say(format_args!("recording {}", recorder.path.display()));
-                self.worker.send(Request::Record(Some(scene.frames_per_second)));
-                self.recorder = Some(recorder);
+            Action::ClearSelection => {
+                self.ui.selection.clear();
             }
-            Err(text) => self.tell(Severity::Error, text),
-        }
-    }
-
-    /// Takes the frame for which the simulation waits.
-    fn record(&mut self, due: u64, graphics: &mut Graphics) {
-        let (options, overlays) = (self.options(), self.overlays());
-        let Some(recorder) = &mut self.recorder else { return };
-        if due != recorder.frames {
-            return; // already taken; the answer is on its way
-        }
-        let image = graphics.renderer.capture(recorder.size, &self.camera, &options, &overlays);
-        match image.map_err(|error| error.to_string()).and_then(|image| recorder.push(image)) {
-            Ok(()) => {
-                self.log.say(format_args!("recording frame {due}"));
-                self.worker.send(Request::FrameTaken);
-            }
-            Err(text) => {
-                self.tell(Severity::Error, text);
-                self.stop_recording();
-            }
-        }
-    }
-
-    pub fn stop_recording(&mut self) {
-        let Some(recorder) = self.recorder.take() else { return };
-        self.worker.send(Request::Record(None));
-        match recorder.finish() {
-            Ok(text) => self.tell(Severity::Info, text),
-            Err(text) => self.tell(Severity::Error, text),
-        }
-    }
-
-    fn save_screenshot(&mut self, graphics: &mut Graphics) {
-        let [_, _, width, height] = self.viewport();
-        let scene = self.shown.scene.as_ref().map_or("empty", |scene| scene.name.as_str());
-        let image = graphics.renderer.capture([width, height], &self.camera, &self.options(), &self.overlays());
-        let saved: Result<PathBuf, String> = image.map_err(|error| error.to_string()).and_then(|image| screenshot(scene, &image));
-        match saved {
-            Ok(path) => {
-                self.log.say(format_args!("screenshot {}", path.display()));
-                self.tell(Severity::Info, format!("The screenshot is in {}", path.display()));
-            }
-            Err(text) => self.tell(Severity::Error, text),
+            other => self.act_on_scene(other),
         }
     }
 }

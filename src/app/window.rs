@@ -19,7 +19,7 @@ use super::graphics::{Graphics, Panels};
 use super::opener::opener;
 use super::recent::config_folder;
 use super::session::Session;
-use super::ui::theme;
+use super::ui::{PathPurpose, theme};
 use super::verifier::Verifier;
 use super::worker::{Severity, Worker};
 use super::{AppOptions, SceneSource};
@@ -53,7 +53,7 @@ pub fn run(options: AppOptions) -> anyhow::Result<()> {
 enum Message {
     /// The worker has something new.
     Wake,
-    Chosen(Chosen),
+    Chosen(PathPurpose, Chosen),
 }
 
 struct App {
@@ -109,8 +109,8 @@ impl ApplicationHandler<Message> for App {
                 live.woken.store(false, Ordering::Release);
                 live.stale = true;
             }
-            Message::Chosen(chosen) => {
-                live.session.chosen(chosen);
+            Message::Chosen(purpose, chosen) => {
+                live.session.chosen(purpose, chosen);
                 live.window.request_redraw();
             }
         }
@@ -129,8 +129,8 @@ impl ApplicationHandler<Message> for App {
                     live.session.stop_recording();
                     event_loop.exit();
                 }
-                if std::mem::take(&mut live.session.wishes.file_dialog) {
-                    live.choose_file(&self.proxy);
+                if let Some(purpose) = live.session.wishes.dialog.take() {
+                    live.choose_file(purpose, &self.proxy);
                 }
                 return;
             }
@@ -255,11 +255,11 @@ impl Live {
         self.frame_time = start.elapsed();
     }
 
-    fn choose_file(&mut self, proxy: &EventLoopProxy<Message>) {
+    fn choose_file(&mut self, purpose: PathPurpose, proxy: &EventLoopProxy<Message>) {
         let proxy = proxy.clone();
-        let asked = files::choose_file(move |chosen| {
+        let asked = files::choose_file(purpose, &self.session.file_stem(), move |chosen| {
             // The window may be closed before the dialog is.
-            let _ = proxy.send_event(Message::Chosen(chosen));
+            let _ = proxy.send_event(Message::Chosen(purpose, chosen));
         });
         if let Err(error) = asked {
             self.session.tell(Severity::Error, format!("The file dialog could not be opened: {error}."));

@@ -2,6 +2,7 @@
 //! for a step.
 
 mod clock;
+mod recording;
 mod saving;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ use crate::sim::Command;
 use crate::sim::past::{BranchId, SharedPast, locked};
 use crate::step::StepReport;
 use clock::{Clock, RealTimeFactor};
+use recording::Recording;
 pub use travel::Journey;
 
 /// A wish of the window.
@@ -48,6 +50,10 @@ pub enum Request {
     Want(Wants),
     /// Writes what was done so far to a file.
     SaveSession(PathBuf),
+    /// Writes how everything stands to a file.
+    SaveState(PathBuf),
+    /// Goes on from how everything stood.
+    LoadState(PathBuf),
     /// Goes back in the scene of that generation, or to another branch of its past.
     Travel(u64, Journey),
 }
@@ -98,6 +104,8 @@ pub struct Snapshot {
     pub speed: f64,
     /// Simulated over wall time, while playing.
     pub real_time_factor: Option<f64>,
+    /// Changes of values that the simulation has refused so far, of all scenes.
+    pub refused: u64,
     /// Number of the recording's frame that this snapshot shows and that waits to be taken.
     pub frame_due: Option<u64>,
     pub past: Option<SharedPast>,
@@ -211,6 +219,7 @@ impl Snapshot {
             stages: Arc::default(),
             speed: 1.0,
             real_time_factor: None,
+            refused: 0,
             frame_due: None,
             past: None,
             branch: 0,
@@ -221,15 +230,6 @@ impl Snapshot {
     pub fn playing(&self) -> bool {
         self.activity == Activity::Playing
     }
-}
-
-/// A recording in progress.
-struct Recording {
-    frames_per_second: f64,
-    /// Simulated time of frame 0 [s].
-    start: f64,
-    next_frame: u64,
-    waiting: bool,
 }
 
 /// The thread's side.
@@ -333,8 +333,8 @@ impl Loop {
         match request {
             Request::Load(source) => self.load(source),
             Request::Reload => {
-                if let Some(source) = self.source.clone() {
-                    self.load(source);
+                if let Some(source) = &self.source {
+                    self.load(source.base().clone());
                 }
             }
             Request::Command(generation, command) => {
@@ -370,6 +370,8 @@ impl Loop {
                 self.publish();
             }
             Request::SaveSession(path) => self.save_session(&path),
+            Request::SaveState(path) => self.save_state(&path),
+            Request::LoadState(path) => self.load_state(&path),
             Request::Travel(generation, journey) => self.travel(generation, journey),
             Request::FrameTaken => {
                 if let Some(recording) = &mut self.recording
@@ -413,16 +415,18 @@ impl Loop {
                 if self.engine.replace(engine).is_some() {
                     self.autosave.end();
                 }
-                let play = !matches!(source, SceneSource::Session(_));
+                // A scene begins by playing; one that was changed goes on as it was, and a session has ended.
+                let playing = match &source {
+                    SceneSource::Session(_) => false,
+                    _ => self.playing || source.set().is_empty(),
+                };
                 self.source = Some(source);
                 self.recording = None;
-                let Snapshot { speed, journeys, .. } = self.next;
+                let Snapshot { speed, journeys, refused, .. } = self.next;
                 let past = self.engine.as_ref().and_then(|engine| engine.past());
-                self.next = Snapshot { scene: Some(Arc::new(info)), speed, journeys, past, ..Snapshot::empty() };
-                self.playing = play;
-                self.steps_wanted = 0;
+                self.next = Snapshot { scene: Some(Arc::new(info)), speed, journeys, refused, past, ..Snapshot::empty() };
                 self.refresh_view();
-                self.set_playing(play);
+                self.set_playing(playing);
             }
             Err(_) if self.cancel.is_cancelled() => {
                 self.notify(Severity::Info, format!("{} was not opened: that was stopped", source.label()));
@@ -438,7 +442,13 @@ impl Loop {
     fn apply(&mut self, command: &Command) {
         let result = self.guarded(|engine| engine.apply(command));
         match result {
-            Some(Err(text)) => self.notify(Severity::Error, text),
+            Some(Err(text)) => {
+                self.notify(Severity::Error, text);
+                if command.is_change() {
+                    self.next.refused += 1;
+                    self.publish();
+                }
+            }
             Some(Ok(())) if *command == Command::Reset => {
                 self.next.report = None;
                 self.next.step_ms = Arc::default();
@@ -486,18 +496,6 @@ impl Loop {
         }
         self.offer_frame();
         self.publish();
-    }
-
-    /// When the recording's next frame is due, holds the simulation until the window took it.
-    fn offer_frame(&mut self) {
-        let Some(time) = self.time() else { return };
-        if let Some(recording) = &mut self.recording {
-            let due = recording.start + recording.next_frame as f64 / recording.frames_per_second;
-            recording.waiting = time >= due - 1e-9;
-            self.next.frame_due = recording.waiting.then_some(recording.next_frame);
-        } else {
-            self.next.frame_due = None;
-        }
     }
 
     /// Runs `work` on the engine. A panic there ends the engine, not the window.
@@ -552,7 +550,7 @@ impl Loop {
     }
 }
 
-/// Drops all moves of a grab and all changes of a material but the newest: no step has seen the older ones.
+/// Drops all moves of a grab and all changes of a value but the newest: no step has seen the older ones.
 fn newest_moves(requests: Vec<Asked>) -> Vec<Asked> {
     let mut kept: Vec<Asked> = Vec::with_capacity(requests.len());
     for asked in requests {
@@ -563,11 +561,7 @@ fn newest_moves(requests: Vec<Asked>) -> Vec<Asked> {
 }
 
 fn is_overridden(last: &Request, new: &Request) -> bool {
-    match (last, new) {
-        (Request::Command(_, Command::MoveGrab { id: last, .. }), Request::Command(_, Command::MoveGrab { id, .. })) => last == id,
-        (Request::Command(_, Command::SetMaterial(last)), Request::Command(_, Command::SetMaterial(new))) => last.name == new.name,
-        _ => false,
-    }
+    matches!((last, new), (Request::Command(_, last), Request::Command(_, new)) if new.overrides(last))
 }
 
 /// Exponential mean over about ten steps, so that the numbers can be read.

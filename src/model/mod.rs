@@ -16,7 +16,7 @@ mod warm_start;
 
 pub use attachment::{Attachment, End};
 pub use build::{ModelBuilder, ModelError, SoftBody};
-pub use friction::FrictionTable;
+pub use friction::{Friction, FrictionTable, PairFriction};
 pub use loads::{Grab, HeldPoint, Loads, MAX_GRABS};
 pub use materials::NamedMaterial;
 pub use motion::{Keyframe, Keyframes, Motion};

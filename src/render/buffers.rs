@@ -1,5 +1,7 @@
 //! Everything on the device that belongs to one stage.
 
+use std::ops::Range;
+
 use glam::{Mat4, Vec3};
 use wgpu::BufferUsages;
 
@@ -9,7 +11,7 @@ use super::maps::Maps;
 use super::palette::Rgb;
 use super::pipelines::Pipelines;
 use super::shapes;
-use super::stage::{PointColors, RigidShape, Stage, Theme};
+use super::stage::{Marked, PointColors, RigidShape, SoftBodyVisual, Stage, Theme};
 use super::uniforms::{Frame, Plane, Surroundings, TetsView, Vertex};
 use super::upload::{bind, filled, uniform};
 
@@ -35,6 +37,11 @@ pub struct StageBuffers {
     pub indices: wgpu::Buffer,
     pub n_indices: u32,
     pub n_drawn: u32,
+    /// For each soft body its part of the indices, and of the tets.
+    parts: Vec<[Range<u32>; 2]>,
+    /// What is selected, and what is not drawn.
+    pub selected: Marked,
+    pub hidden: Marked,
     pub rigids: Rigids,
     pub frame_group: wgpu::BindGroup,
     pub maps_group: wgpu::BindGroup,
@@ -52,7 +59,7 @@ pub struct Rigids {
     boxes: Vec<Option<[Vec3; 2]>>,
     colors: Vec<super::Rgb>,
     /// The range of each thing in `indices`.
-    pub ranges: Vec<std::ops::Range<u32>>,
+    pub ranges: Vec<Range<u32>>,
     /// For each thing whether it is a mesh: only the triangles of meshes have a meaning.
     pub is_mesh: Vec<bool>,
     pub vertices: wgpu::Buffer,
@@ -87,6 +94,13 @@ impl StageBuffers {
             }
         }
         drawn::normals(&split, &stage.rest_positions, &mut vertices);
+        let (mut n_indices, mut n_tets) = (0, 0);
+        let part = |body: &SoftBodyVisual| {
+            let first = [n_indices, n_tets];
+            (n_indices, n_tets) = (n_indices + 3 * body.triangles.len() as u32, n_tets + body.tets.len() as u32);
+            [first[0]..n_indices, first[1]..n_tets]
+        };
+        let parts = stage.soft_bodies.iter().map(part).collect();
         let positions = storage("positions", bytemuck::cast_slice(&stage.rest_positions), BufferUsages::COPY_DST);
         let vertex_buffer = storage("vertices", bytemuck::cast_slice(&vertices), BufferUsages::VERTEX | BufferUsages::COPY_DST);
         let indices = storage("indices", bytemuck::cast_slice(&split.triangles), BufferUsages::INDEX);
@@ -123,6 +137,9 @@ impl StageBuffers {
             n_tets: tets.len() as u32,
             n_indices: 3 * triangles.len() as u32,
             n_drawn: vertices.len() as u32,
+            parts,
+            selected: Marked::default(),
+            hidden: Marked::default(),
             maps_group: maps.group(device, pipelines),
             wire_group: bind(device, "wire", &pipelines.layouts.wire, &[&vertex_buffer, &indices]),
             rigid_wire_group: bind(device, "rigid_wire", &pipelines.layouts.wire, &[&rigids.vertices, &rigids.indices]),
@@ -182,6 +199,28 @@ impl StageBuffers {
             let fit = drawn::fit(&points, frame.light_from_world, frame.floor_from_world, maps.shadow_width as f32);
             queue.write_buffer(&maps.fit, 0, bytemuck::bytes_of(&fit));
         }
+    }
+
+    /// The parts of the indices of soft bodies that are drawn.
+    pub fn shown_indices(&self) -> impl Iterator<Item = Range<u32>> {
+        self.shown(0)
+    }
+
+    /// The parts of their tets.
+    pub fn shown_tets(&self) -> impl Iterator<Item = Range<u32>> {
+        self.shown(1)
+    }
+
+    /// The parts of the indices of soft bodies that are selected.
+    pub fn selected_indices(&self) -> impl Iterator<Item = Range<u32>> {
+        self.selected.soft.iter().filter(|body| !self.hidden.soft.contains(body)).filter_map(|body| Some(self.parts.get(*body)?[0].clone()))
+    }
+
+    /// All in one, unless something is hidden.
+    fn shown(&self, of: usize) -> impl Iterator<Item = Range<u32>> {
+        let all = self.parts.last().map(|last| 0..last[of].end).filter(|_| self.hidden.soft.is_empty());
+        let single = self.parts.iter().enumerate().filter(|(body, _)| !self.hidden.soft.is_empty() && !self.hidden.soft.contains(body));
+        all.into_iter().chain(single.map(move |(_, part)| part[of].clone()))
     }
 
     /// Whether anything casts a shadow.

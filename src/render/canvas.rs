@@ -21,7 +21,9 @@ pub struct Canvas {
     pub occlusion: wgpu::TextureView,
     /// The averaged map, for `parts.wgsl`.
     pub screen: wgpu::BindGroup,
-    /// The place of the picture in the target: `corner` of `present.wgsl`.
+    /// Where selected things are.
+    pub mask: wgpu::TextureView,
+    /// The place of the picture in the target and the line around what is selected: `corner` of `present.wgsl`.
     pub corner: wgpu::Buffer,
     /// The finished picture, for `present.wgsl`.
     pub present: wgpu::BindGroup,
@@ -75,12 +77,14 @@ impl Canvas {
         let picture = view("render/picture", size, PICTURE_FORMAT, 1, readable);
         let corner = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("render/corner"),
-            size: 16,
+            size: 32,
             usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
         let sampler = wgpu::BindingResource::Sampler(&pipelines.linear_sampler);
-        let present = group("render/present", &pipelines.layouts.present, &[texture(&picture), sampler, corner.as_entire_binding()]);
+        let mask = view("render/mask", size, MAP_FORMAT, 1, readable);
+        let present = [texture(&picture), sampler, corner.as_entire_binding(), texture(&mask)];
+        let present = group("render/present", &pipelines.layouts.present, &present);
 
         // Without occlusion the map is a single texel.
         let quarter = if options.ambient_occlusion { size.map(|n| n.div_ceil(2)) } else { [1, 1] };
@@ -111,7 +115,7 @@ impl Canvas {
             }
         };
         let screen = group("render/screen", &pipelines.layouts.screen, &[texture(&occlusion)]);
-        Self { size, color, resolved, parts, rough_occlusion, occlusion, screen, corner, present, shows: None }
+        Self { size, color, resolved, parts, rough_occlusion, occlusion, screen, mask, corner, present, shows: None }
     }
 }
 

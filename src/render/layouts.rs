@@ -49,7 +49,7 @@ impl Layouts {
             parts: of("parts", fragment, &[COLOR_TEXTURE, COLOR_TEXTURE, DEPTH_TEXTURE]),
             occlusion: of("occlusion", fragment, &[COLOR_TEXTURE, DEPTH_TEXTURE, COLOR_TEXTURE]),
             screen: of("screen", fragment, &[COLOR_TEXTURE]),
-            present: of("present", fragment, &[COLOR_TEXTURE, LINEAR_SAMPLER, UNIFORM]),
+            present: of("present", fragment, &[COLOR_TEXTURE, LINEAR_SAMPLER, UNIFORM, COLOR_TEXTURE]),
             normals: compute("normals", &[READ, READ, READ, READ, WRITE]),
             fit: compute("fit", &[UNIFORM, READ, READ, WRITE, UNIFORM]),
         }

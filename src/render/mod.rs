@@ -34,7 +34,7 @@ pub use palette::{Rgb, palette};
 pub use pick::{Hit, pick};
 pub use renderer::{Positions, Renderer};
 pub use stage::{
-    Light, Overlays, Point, PointColors, RigidShape, RigidVisual, Segment, Shading, SoftBodyVisual, Stage, Theme, ViewOptions,
+    Light, Marked, Overlays, Point, PointColors, RigidShape, RigidVisual, Segment, Shading, SoftBodyVisual, Stage, Theme, ViewOptions,
 };
 
 /// Why a picture could not be made.

@@ -16,6 +16,8 @@ pub struct Pipelines {
     /// Pipelines that draw the floor's depth map.
     pub contact_casters: Casters,
     pub floor_maps: FloorMaps,
+    /// Pipelines that draw where selected things are.
+    pub mask: Mask,
     /// Pipelines of surfaces that leave their parts, to be lit later.
     pub parts: Surfaces,
     /// Pipelines of surfaces that are lit at once; none with one sample per pixel.
@@ -36,6 +38,12 @@ pub struct Casters {
     pub body: wgpu::RenderPipeline,
     pub rigid: wgpu::RenderPipeline,
     pub tets: wgpu::RenderPipeline,
+}
+
+/// Pipelines of the mask of selected things.
+pub struct Mask {
+    pub body: wgpu::RenderPipeline,
+    pub rigid: wgpu::RenderPipeline,
 }
 
 /// Pipelines of the floor's small maps.
@@ -96,6 +104,7 @@ impl Pipelines {
             shadow_casters: Casters::new(device, &layouts, [&casters, &tets], "shadow", shadow),
             contact_casters: Casters::new(device, &layouts, [&casters, &tets], "contact", wgpu::DepthBiasState::default()),
             floor_maps: FloorMaps::new(device, &layouts),
+            mask: Mask::new(device, &layouts),
             parts: surfaces(["fs_body_parts", "fs_wire_parts", "fs_tets_parts", "fs_slab_parts"], Target::Parts),
             lit: (samples > 1).then(|| surfaces(["fs_body", "fs_wire", "fs_tets", "fs_slab"], lit)),
             occlusion: Occlusion::new(device, &layouts),
@@ -132,6 +141,19 @@ impl Casters {
             rigid: draw("rigid", &frame, casters, Vertices::Position),
             tets: draw("tets", &[Some(&layouts.frame), None, Some(&layouts.tets)], tets, Vertices::None),
         }
+    }
+}
+
+impl Mask {
+    fn new(device: &wgpu::Device, layouts: &Layouts) -> Self {
+        let shader = module(device, "mask");
+        let draw = |kind: &str| {
+            let (label, entry) = (format!("{kind}_mask"), format!("vs_{kind}_mask"));
+            let (entries, target) = ([entry.as_str(), "fs_mask"], Target::Color { format: MAP_FORMAT });
+            let layouts = &[Some(&layouts.frame)];
+            render_pipeline(device, &Draw { label: &label, layouts, shader: &shader, entries, vertices: Vertices::Position, target })
+        };
+        Self { body: draw("body"), rigid: draw("rigid") }
     }
 }
 

@@ -10,9 +10,12 @@ use super::maps::Maps;
 use super::options::RenderOptions;
 use super::pipeline::PICTURE_FORMAT;
 use super::pipelines::{Pipelines, Surfaces};
-use super::stage::{Overlays, PointColors, Shading, Stage, Theme, ViewOptions};
+use super::stage::{Marked, Overlays, PointColors, Shading, Stage, Theme, ViewOptions};
 use super::uniforms::{Frame, Mark, TetsView};
 use super::{RenderError, Rgb};
+
+/// Width of the line around what is selected [px].
+const LINE_WIDTH: f32 = 2.0;
 
 /// Positions `[x, y, z, _]` [m].
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +73,15 @@ impl Renderer {
         self.transforms = stage.rigids.iter().map(|o| o.transform).collect();
         self.planes_made_for = None;
         self.moved();
+    }
+
+    /// Marks what is selected, with a line around it in the window, and what is hidden: it is not drawn, and casts no
+    /// shadow.
+    pub fn set_marked(&mut self, selected: Marked, hidden: Marked) {
+        if (&self.stage.selected, &self.stage.hidden) != (&selected, &hidden) {
+            (self.stage.selected, self.stage.hidden) = (selected, hidden);
+            self.moved();
+        }
     }
 
     /// Sets the positions of all soft surface vertices.
@@ -162,7 +174,9 @@ impl Renderer {
         let canvas = self.canvas.take().filter(|c| c.size == [width, height]);
         let mut canvas = canvas.unwrap_or_else(|| Canvas::new(&self.device, &self.pipelines, [width, height], &self.options));
         self.picture(encoder, &mut canvas, Shown { camera: *camera, options: *options, overlays: overlays.clone() });
-        self.queue.write_buffer(&canvas.corner, 0, bytemuck::cast_slice(&[x as f32, y as f32, 0.0, 0.0]));
+        let line = if self.mask(encoder, &canvas) { LINE_WIDTH } else { 0.0 };
+        let corner = [Vec4::new(x as f32, y as f32, line, 0.0), options.theme.outline.extend(1.0)];
+        self.queue.write_buffer(&canvas.corner, 0, bytemuck::cast_slice(&corner));
         present(encoder, &self.pipelines.present, &canvas, target, viewport);
         self.canvas = Some(canvas);
     }
@@ -228,6 +242,36 @@ impl Renderer {
         canvas.shows = Some(shown);
     }
 
+    /// Draws where selected things are; false if nothing is selected that is drawn. (Planes have no end to draw.)
+    fn mask(&self, encoder: &mut wgpu::CommandEncoder, canvas: &Canvas) -> bool {
+        let stage = &self.stage;
+        let bodies: Vec<_> = stage.selected_indices().collect();
+        let is_drawn = |i: &&usize| !stage.hidden.rigid.contains(i) && stage.rigids.ranges.get(**i).is_some_and(|range| !range.is_empty());
+        let rigids: Vec<usize> = stage.selected.rigid.iter().filter(is_drawn).copied().collect();
+        if bodies.is_empty() && rigids.is_empty() {
+            return false;
+        }
+        let nothing = wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT);
+        let mut pass = begin(encoder, "render/mask", &[(&canvas.mask, None, nothing)], DepthUse::None);
+        pass.set_bind_group(0, &stage.frame_group, &[]);
+        if !bodies.is_empty() {
+            pass.set_pipeline(&self.pipelines.mask.body);
+            pass.set_vertex_buffer(0, stage.vertices.slice(..));
+            pass.set_index_buffer(stage.indices.slice(..), wgpu::IndexFormat::Uint32);
+            bodies.into_iter().for_each(|indices| pass.draw_indexed(indices, 0, 0..1));
+        }
+        if !rigids.is_empty() {
+            pass.set_pipeline(&self.pipelines.mask.rigid);
+            pass.set_vertex_buffer(0, stage.rigids.vertices.slice(..));
+            pass.set_index_buffer(stage.rigids.indices.slice(..), wgpu::IndexFormat::Uint32);
+            for i in rigids {
+                let instance = i as u32 + 1; // transform 0 belongs to the soft bodies
+                pass.draw_indexed(stage.rigids.ranges[i].clone(), 0, instance..instance + 1);
+            }
+        }
+        true
+    }
+
     /// Computes normals and the layout of the maps from positions that only the device knows.
     fn vertices_and_fit(&self, encoder: &mut wgpu::CommandEncoder) {
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("render/vertices"), ..Default::default() });
@@ -258,7 +302,7 @@ impl Renderer {
             if with_tets {
                 pass.set_pipeline(&casters.tets);
                 pass.set_bind_group(2, &stage.tets_group, &[]);
-                pass.draw(0..12 * stage.n_tets, 0..1);
+                draw_tets(&mut pass, stage);
             } else {
                 pass.set_pipeline(&casters.body);
                 draw_bodies(&mut pass, stage);
@@ -318,7 +362,7 @@ impl Renderer {
         };
         pass.set_pipeline(&pipelines.backdrop);
         pass.draw(0..3, 0..1);
-        if let (Some(floor), true) = (stage.rigids.floor, with_floor) {
+        if let (Some(floor), true) = (stage.rigids.floor.filter(|floor| !stage.hidden.rigid.contains(&(*floor as usize))), with_floor) {
             pass.set_pipeline(&pipelines.floor);
             pass.draw(0..6, floor..floor + 1);
         }
@@ -363,22 +407,23 @@ impl Renderer {
             Shading::Wireframe => {
                 pass.set_pipeline(&pipelines.wire);
                 pass.set_bind_group(2, &stage.wire_group, &[]);
-                pass.draw(0..stage.n_indices, 0..1);
+                stage.shown_indices().for_each(|indices| pass.draw(indices, 0..1));
                 pass.set_bind_group(2, &stage.rigid_wire_group, &[]);
-                for (i, range) in (1..).zip(&stage.rigids.ranges).filter(|(i, _)| stage.rigids.is_mesh[*i as usize - 1]) {
+                let is_drawn = |i: usize| stage.rigids.is_mesh[i] && !stage.hidden.rigid.contains(&i);
+                for (i, range) in (1..).zip(&stage.rigids.ranges).filter(|(i, _)| is_drawn(*i as usize - 1)) {
                     pass.draw(range.clone(), i..i + 1);
                 }
             }
             Shading::Tets => {
                 pass.set_pipeline(&pipelines.tets);
                 pass.set_bind_group(2, &stage.tets_group, &[]);
-                pass.draw(0..12 * stage.n_tets, 0..1);
+                draw_tets(pass, stage);
             }
         }
         pass.set_pipeline(&pipelines.rigid);
         draw_rigids(pass, stage, shading != Shading::Wireframe);
         pass.set_pipeline(&pipelines.slab);
-        for &slab in &stage.rigids.slabs {
+        for &slab in stage.rigids.slabs.iter().filter(|slab| !stage.hidden.rigid.contains(&(**slab as usize))) {
             pass.draw(0..6, slab..slab + 1);
         }
     }
@@ -398,8 +443,12 @@ fn draw_bodies(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {
     if stage.n_indices > 0 {
         pass.set_vertex_buffer(0, stage.vertices.slice(..));
         pass.set_index_buffer(stage.indices.slice(..), wgpu::IndexFormat::Uint32);
-        pass.draw_indexed(0..stage.n_indices, 0, 0..1);
+        stage.shown_indices().for_each(|indices| pass.draw_indexed(indices, 0, 0..1));
     }
+}
+
+fn draw_tets(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {
+    stage.shown_tets().for_each(|tets| pass.draw(12 * tets.start..12 * tets.end, 0..1));
 }
 
 /// Draws rigid things, `RigidShape::Mesh` only if `meshes`.
@@ -407,7 +456,7 @@ fn draw_rigids(pass: &mut wgpu::RenderPass, stage: &StageBuffers, meshes: bool) 
     pass.set_vertex_buffer(0, stage.rigids.vertices.slice(..));
     pass.set_index_buffer(stage.rigids.indices.slice(..), wgpu::IndexFormat::Uint32);
     for ((i, range), is_mesh) in (1..).zip(&stage.rigids.ranges).zip(&stage.rigids.is_mesh) {
-        if !range.is_empty() && (meshes || !is_mesh) {
+        if !range.is_empty() && (meshes || !is_mesh) && !stage.hidden.rigid.contains(&(i as usize - 1)) {
             pass.draw_indexed(range.clone(), 0, i..i + 1); // transform 0 belongs to the soft bodies
         }
     }

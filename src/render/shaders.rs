@@ -1,7 +1,7 @@
 //! WGSL sources, with `#import name` lines replaced by the named file (each once).
 
 /// All files of `shaders/render`, by name.
-const FILES: [(&str, &str); 15] = [
+const FILES: [(&str, &str); 16] = [
     ("frame", include_str!("../../shaders/render/frame.wgsl")),
     ("common", include_str!("../../shaders/render/common.wgsl")),
     ("lighting", include_str!("../../shaders/render/lighting.wgsl")),
@@ -11,6 +11,7 @@ const FILES: [(&str, &str); 15] = [
     ("body", include_str!("../../shaders/render/body.wgsl")),
     ("tets", include_str!("../../shaders/render/tets.wgsl")),
     ("casters", include_str!("../../shaders/render/casters.wgsl")),
+    ("mask", include_str!("../../shaders/render/mask.wgsl")),
     ("floor_maps", include_str!("../../shaders/render/floor_maps.wgsl")),
     ("floor", include_str!("../../shaders/render/floor.wgsl")),
     ("overlay", include_str!("../../shaders/render/overlay.wgsl")),

@@ -92,6 +92,13 @@ pub struct Stage {
     pub light: Light,
 }
 
+/// Some of the things on a stage, by their places in its lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marked {
+    pub soft: Vec<usize>,
+    pub rigid: Vec<usize>,
+}
+
 /// The way in which surfaces are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shading {
@@ -115,6 +122,8 @@ pub struct Theme {
     /// Radiance from above and from below.
     pub sky: Vec3,
     pub ground: Vec3,
+    /// Colour of the screen of the line around what is selected.
+    pub outline: Vec3,
 }
 
 impl Theme {
@@ -126,6 +135,7 @@ impl Theme {
         key: 2.1,
         sky: Vec3::new(0.27, 0.35, 0.48),
         ground: Vec3::new(0.13, 0.115, 0.10),
+        outline: Vec3::new(0.40, 0.93, 0.80),
     };
     /// A bright studio, for figures and papers.
     pub const LIGHT: Self = Self {
@@ -135,6 +145,7 @@ impl Theme {
         key: 2.0,
         sky: Vec3::new(0.40, 0.48, 0.60),
         ground: Vec3::new(0.34, 0.31, 0.28),
+        outline: Vec3::new(0.03, 0.47, 0.39),
     };
 }
 

@@ -18,12 +18,17 @@ const PALETTE: &[(&str, u32)] = &[
 
 /// Linear RGB of a colour, if it is one.
 pub fn parse(text: &str) -> Option<[f32; 3]> {
+    Some(color_bytes(text)?.map(|c| linear(f32::from(c) / 255.0)))
+}
+
+/// The sRGB bytes of a colour, if it is one.
+pub fn color_bytes(text: &str) -> Option<[u8; 3]> {
     let rgb = match text.strip_prefix('#') {
         Some(hex) if hex.len() == 6 => u32::from_str_radix(hex, 16).ok()?,
         Some(_) => return None,
         None => PALETTE.iter().find(|(name, _)| *name == text)?.1,
     };
-    Some([16, 8, 0].map(|shift| linear(((rgb >> shift) & 0xff) as f32 / 255.0)))
+    Some([16, 8, 0].map(|shift| (rgb >> shift) as u8))
 }
 
 /// Names of the palette.

@@ -59,15 +59,17 @@ static CONTACT: Table = Table {
             "",
             Default("0.5"),
             "Coulomb's coefficient of all pairs that have none of their own.",
-        ),
+        )
+        .live(),
         Field::new(
             "tolerance",
             Kind::Number(above_to(0.0, 0.01)),
             "m",
             Default("5e-6"),
             "Accuracy of contact: gaps of touching points end between 0 and this.",
-        ),
-        Field::new("pair", Kind::List(&PAIR), "", Optional("none"), "Values of single pairs."),
+        )
+        .live(),
+        Field::new("pair", Kind::List(&PAIR), "", Optional("none"), "Values of single pairs.").live(),
     ],
 };
 
@@ -76,9 +78,9 @@ static PAIR: Table = Table {
     doc: "Values for the contact of two bodies, in either order. The name of a body with an array or a scatter stands for all its \
           copies; a body paired with itself means the copies among each other, and each with itself.",
     fields: &[
-        Field::new("a", Kind::Text, "", Required, "Name of a body."),
-        Field::new("b", Kind::Text, "", Required, "Name of the other body."),
-        Field::new("friction", Kind::Number(from_to(0.0, 10.0)), "", Required, "Coulomb's coefficient of this pair."),
+        Field::new("a", Kind::Text, "", Required, "Name of a body.").live(),
+        Field::new("b", Kind::Text, "", Required, "Name of the other body.").live(),
+        Field::new("friction", Kind::Number(from_to(0.0, 10.0)), "", Required, "Coulomb's coefficient of this pair.").live(),
     ],
 };
 

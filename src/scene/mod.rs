@@ -11,6 +11,7 @@ mod error;
 mod format;
 mod gallery;
 mod geometry;
+mod inspect;
 mod node;
 mod nodes;
 mod placing;
@@ -24,18 +25,23 @@ mod spec;
 mod start;
 #[cfg(test)]
 mod tests;
+mod text;
 mod value;
 
 use std::path::{Path, PathBuf};
 
 pub use build::{Built, Force, MeshOrigin, Probe, RecordedGrab, build, build_unless};
+pub use color::color_bytes;
 pub use error::{Diagnostic, Place, SceneError, did_you_mean, unknown};
 pub use gallery::{GALLERY_SESSION, GalleryEntry, builtin_scenes, experiments, gallery};
 pub use geometry::MENDED;
+pub use inspect::{BodyOutline, LiveValues, SceneValue, ValueGroup, number_fault};
 pub use nodes::Transform;
 pub use read::material_fault;
 pub use reference::{json_schema, reference};
 pub use settings::{BackendChoice, CameraSetting, LightSetting, RecordingSetting};
+pub use spec::{Field, Kind, Presence, Range, Table};
+pub use text::TextError;
 
 use value::{Origin, Value};
 
@@ -105,6 +111,14 @@ impl Scene {
         self.content = read::read(&document)?;
         self.document = document;
         Ok(())
+    }
+
+    /// The scene with several values changed as by [`Scene::set`], in this order, and checked at the end.
+    pub fn edited(&self, assignments: &[String]) -> Result<Self, SceneError> {
+        let mut scene = self.clone();
+        assignments.iter().try_for_each(|assignment| set::apply(&mut scene.document, assignment))?;
+        scene.content = read::read(&scene.document)?;
+        Ok(scene)
     }
 
     /// A scene from the text of a file. `file` is what messages call it.

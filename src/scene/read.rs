@@ -31,6 +31,7 @@ pub struct Content {
     pub description: String,
     pub params: Params,
     pub backend: BackendChoice,
+    pub materials: BTreeMap<String, Material>,
     pub friction: f64,
     /// (body, body, coefficient), by index into `bodies`, the lower one first.
     pub pair_frictions: Vec<(usize, usize, f64)>,
@@ -276,6 +277,7 @@ impl Reader<'_> {
                 size: recording.integers("size"),
             },
             bodies,
+            materials,
         }
     }
 

@@ -89,6 +89,8 @@ pub fn reference() -> String {
          `--set body.bar.shape.cells=[40,8,8]` or `--set group.slope.rotation=[0,0,-20]`. Entries of lists are addressed by their\n\
          name, or by their place from 0. A value that is not known, has the wrong type or is out of range is an error that names\n\
          file, line and column and says what is accepted. `scenes/schema.json` is the same format as a JSON Schema.\n\n\
+         What is marked *live* may be changed while a scene runs: in the panel of the window, or by a command of a session. All else\n\
+         acts from the start; the window takes such changes up with R, and File > Save scene writes all of them into the file.\n\n\
          Colours are `#rrggbb` or one of ",
     );
     let _ = writeln!(text, "{}.", super::color::palette().join(", "));
@@ -128,7 +130,8 @@ fn table_reference(table: &'static Table, text: &mut String, written: &mut Vec<*
             Kind::Color => "a colour".to_owned(),
             _ => field.accepted(),
         };
-        let _ = writeln!(text, "| `{}` | {accepted} | {default} | {}{kinds} |", field.key, field.doc);
+        let live = if field.live { " *Live.*" } else { "" };
+        let _ = writeln!(text, "| `{}` | {accepted} | {default} | {}{kinds}{live} |", field.key, field.doc);
     }
     for field in table.fields {
         match field.kind {

@@ -9,6 +9,7 @@ pub struct Table {
     pub fields: &'static [Field],
 }
 
+/// A value of a table.
 pub struct Field {
     pub key: &'static str,
     pub kind: Kind,
@@ -16,6 +17,8 @@ pub struct Field {
     pub presence: Presence,
     /// Kinds of body that have this value; empty for all.
     pub kinds: &'static [&'static str],
+    /// It may be changed while the scene runs; others act from the start.
+    pub live: bool,
     pub doc: &'static str,
 }
 
@@ -102,14 +105,32 @@ impl Table {
     }
 }
 
+impl PartialEq for Field {
+    /// Each value is declared once.
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl std::fmt::Debug for Field {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.key)
+    }
+}
+
 impl Field {
     pub const fn new(key: &'static str, kind: Kind, unit: &'static str, presence: Presence, doc: &'static str) -> Self {
-        Self { key, kind, unit, presence, kinds: &[], doc }
+        Self { key, kind, unit, presence, kinds: &[], live: false, doc }
     }
 
     /// The same value, for some kinds of body only.
     pub const fn only(self, kinds: &'static [&'static str]) -> Self {
         Self { kinds, ..self }
+    }
+
+    /// The same value, which may be changed while the scene runs.
+    pub const fn live(self) -> Self {
+        Self { live: true, ..self }
     }
 
     /// Describes the accepted values, for messages and the reference: "a number > 0 and <= 1 [s]".
@@ -120,7 +141,7 @@ impl Field {
 }
 
 impl Kind {
-    fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         let with = |what: &str, range: &Range| match range.describe() {
             bounds if bounds.is_empty() => what.to_owned(),
             bounds => format!("{what} {bounds}"),

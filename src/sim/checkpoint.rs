@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::grab::Held;
-use super::{Command, CommandError, CommandLog, Simulation, SimulationError};
+use super::{BackendInfo, Command, CommandError, CommandLog, Simulation, SimulationError};
 use crate::cancel::CancelToken;
 use crate::math::Vec3;
-use crate::model::{NamedMaterial, Params, RigidState, State, WarmContact};
+use crate::model::{Friction, NamedMaterial, Params, RigidState, State, WarmContact};
 use crate::step::StepError;
 
 /// The exact state at the end of a step, and all that acts on it: what [`Simulation::save`] writes, in memory.
@@ -16,8 +16,9 @@ pub struct Checkpoint {
     state: State,
     params: Params,
     held: Vec<Held>,
-    /// Materials that were not those of the scene.
+    /// Materials and coefficients of friction that were not those of the scene.
     materials: Vec<NamedMaterial>,
+    friction: Option<Friction>,
 }
 
 /// A way to a step of a run: a checkpoint at or before it, and the commands to give again.
@@ -76,17 +77,26 @@ impl Checkpoint {
 impl Simulation {
     /// Everything that is needed to go on from here as if the run had not gone further.
     pub fn checkpoint(&mut self) -> Result<Checkpoint, StepError> {
-        let (held, materials) = (self.held.clone(), self.changed_materials());
-        Ok(Checkpoint { step: self.step, state: self.stepper.state()?.clone(), params: self.params, held, materials })
+        let (held, materials, friction) = (self.held.clone(), self.changed_materials(), self.changed_friction());
+        Ok(Checkpoint { step: self.step, state: self.stepper.state()?.clone(), params: self.params, held, materials, friction })
     }
 
     /// Goes back, or on, to a checkpoint of this simulation, with new figures; `log` holds the commands up to there. A
     /// failure leaves everything as it is.
     pub fn restore(&mut self, checkpoint: &Checkpoint, log: CommandLog) -> Result<(), TravelError> {
-        let materials: Vec<NamedMaterial> = self.scene_materials.iter().chain(&checkpoint.materials).cloned().collect();
-        match self.model_of(&materials)? {
+        let materials: Vec<NamedMaterial> = self.scene.materials.iter().chain(&checkpoint.materials).cloned().collect();
+        let mut changed = self.model_of(&materials)?;
+        let friction = checkpoint.friction.as_ref().unwrap_or(&self.scene.friction);
+        let model = changed.as_ref().unwrap_or(&self.model);
+        if model.friction() != *friction {
+            changed = Some(Arc::new(model.with_friction(friction).map_err(|body| CommandError::NoBody { body })?));
+        }
+        match changed {
             Some(model) => self.go_on_with(model, &checkpoint.state)?,
             None => self.stepper.set_state(&checkpoint.state)?,
+        }
+        if self.params.method != checkpoint.params.method {
+            self.backend = Arc::new(BackendInfo { solver: checkpoint.params.method.name(), ..(*self.backend).clone() });
         }
         self.params = checkpoint.params;
         self.continue_from(checkpoint.step, checkpoint.held.clone());

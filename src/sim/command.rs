@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::math::Vec3;
-use crate::model::{Integration, MAX_GRABS, NamedMaterial, Params};
+use crate::model::{Friction, Integration, MAX_GRABS, NamedMaterial, Params};
+use crate::sim::setting::Setting;
 
 /// Something done to a running simulation between two steps. A start and its logged commands give the same state
 /// again, bit for bit.
@@ -38,6 +39,10 @@ pub enum Command {
     /// of it. The state stays; the same command with the material from before takes it back.
     SetMaterial(NamedMaterial),
     SetIntegration(Integration),
+    /// Turns a number or a choice of the solver.
+    Set(Setting),
+    /// Gives all pairs of bodies their coefficients of friction.
+    SetFriction(Friction),
     /// Back to the start; parameters stay.
     Reset,
 }
@@ -62,8 +67,33 @@ pub enum CommandError {
         "the {backend} backend does not have integration = \"{integration}\" for these bodies; it needs --backend cpu and element = \"linear\""
     )]
     NoIntegration { integration: &'static str, backend: &'static str },
+    #[error("{path}: {fault}")]
+    BadSetting { path: &'static str, fault: String },
+    #[error("the scene has no body \"{body}\" that friction could be of")]
+    NoBody { body: String },
     #[error("{0}")]
     Step(String),
+}
+
+impl Command {
+    /// Whether it changes a value of the scene.
+    pub fn is_change(&self) -> bool {
+        !matches!(self, Self::Grab { .. } | Self::MoveGrab { .. } | Self::ReleaseGrab { .. } | Self::Reset)
+    }
+
+    /// Whether nothing is left of `earlier` once this command follows it without a step between them.
+    pub fn overrides(&self, earlier: &Self) -> bool {
+        match (earlier, self) {
+            (Self::MoveGrab { id: earlier, .. }, Self::MoveGrab { id, .. }) => earlier == id,
+            (Self::SetMaterial(earlier), Self::SetMaterial(new)) => earlier.name == new.name,
+            (Self::Set(earlier), Self::Set(new)) => earlier.is_alike(new),
+            (Self::SetFriction(_), Self::SetFriction(_))
+            | (Self::SetGravity(_), Self::SetGravity(_))
+            | (Self::SetTimeStep(_), Self::SetTimeStep(_))
+            | (Self::SetMaxStepMs(_), Self::SetMaxStepMs(_)) => true,
+            _ => false,
+        }
+    }
 }
 
 /// A command that was applied, and how many steps were done by then.
@@ -88,15 +118,10 @@ impl CommandLog {
         Self { first_step, entries: vec![] }
     }
 
-    /// Logs a command. Only the last move of a grab between two steps is kept, and the last change of a material: no
-    /// step has seen the others.
+    /// Logs a command. Only the last move of a grab between two steps is kept, and the last change of a value: no step
+    /// has seen the others.
     pub fn push(&mut self, step: u64, command: Command) {
-        let is_overridden = |last: &LoggedCommand| match (&last.command, &command) {
-            (Command::MoveGrab { id: last, .. }, Command::MoveGrab { id, .. }) => last == id,
-            (Command::SetMaterial(last), Command::SetMaterial(new)) => last.name == new.name,
-            _ => false,
-        };
-        self.entries.pop_if(|last| last.step == step && is_overridden(last));
+        self.entries.pop_if(|last| last.step == step && command.overrides(&last.command));
         self.entries.push(LoggedCommand { step, command });
     }
 
@@ -107,9 +132,9 @@ impl CommandLog {
         &self.entries[first..first + n]
     }
 
-    /// The log right after a reset: what was before counts no more, except for the parameters and the materials that it
-    /// left.
-    pub fn of_reset(params: &Params, materials: &[NamedMaterial]) -> Self {
+    /// The log right after a reset: what was before counts no more, except for the parameters that it left, and for
+    /// `changed`, the commands that give all other values.
+    pub fn of_reset(params: &Params, changed: Vec<Command>) -> Self {
         let Params { time_step, gravity, max_step_ms, integration, .. } = *params;
         let params = [
             Command::SetTimeStep(time_step),
@@ -117,8 +142,7 @@ impl CommandLog {
             Command::SetMaxStepMs(max_step_ms),
             Command::SetIntegration(integration),
         ];
-        let materials = materials.iter().cloned().map(Command::SetMaterial);
-        let commands = params.into_iter().chain(materials).chain([Command::Reset]);
+        let commands = params.into_iter().chain(changed).chain([Command::Reset]);
         Self { first_step: 0, entries: commands.map(|command| LoggedCommand { step: 0, command }).collect() }
     }
 }
@@ -141,6 +165,15 @@ mod tests {
             (Command::SetMaxStepMs(0.1), "set_max_step_ms"),
             (Command::SetMaterial(odd_material), "set_material"),
             (Command::SetIntegration(Integration::Bdf2), "set_integration"),
+            (Command::Set(Setting::ContactTolerance(1e-5 / 3.0)), "contact_tolerance"),
+            (Command::Set(Setting::Solver(crate::model::ContactMethod::CrDiag)), "cr-diag"),
+            (
+                Command::SetFriction(Friction {
+                    default: 0.1 + 0.2,
+                    pairs: vec![crate::model::PairFriction { a: "bar".into(), b: "floor".into(), friction: 1.0 / 3.0 }],
+                }),
+                "set_friction",
+            ),
             (Command::Reset, "reset"),
         ];
         for (command, name) in commands {

@@ -72,7 +72,7 @@ impl Simulation {
     /// The materials that are not those of the scene any more.
     pub(super) fn changed_materials(&self) -> Vec<NamedMaterial> {
         let is_changed = |(now, scene): &(&NamedMaterial, &NamedMaterial)| now != scene;
-        self.model.named_materials.iter().zip(&self.scene_materials).filter(is_changed).map(|(now, _)| now.clone()).collect()
+        self.model.named_materials.iter().zip(&self.scene.materials).filter(is_changed).map(|(now, _)| now.clone()).collect()
     }
 
     fn no_material(&self, name: &str) -> CommandError {

@@ -13,11 +13,13 @@ pub mod past;
 pub mod report;
 mod save;
 mod session;
+mod setting;
 mod start;
 mod tally;
 pub mod threads;
 #[cfg(test)]
 mod tests;
+mod values;
 
 use std::sync::Arc;
 
@@ -33,17 +35,19 @@ pub use health::Health;
 pub use machine::{Machine, instructions};
 pub use save::{ResumedParams, SaveError};
 pub use session::{GrowingSession, Session, SessionError, SessionHeader};
+pub use setting::Setting;
 pub use start::{OverlapError, StartOverlap};
 pub use tally::{StepRecord, Tally};
 pub use threads::{StepperError, Threaded};
+pub use values::commands_between;
 
 use crate::budget::Budget;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::contact::ContactPressure;
 use crate::contact::generate::set_apart;
 use crate::math::{Isometry, Vec3};
-use crate::model::{AcceptancePolicy, HeldPoint, Loads, MAX_GRABS, Model, NamedMaterial, Params, State};
-use crate::scene::{BackendChoice, Built, Force, Probe};
+use crate::model::{AcceptancePolicy, HeldPoint, Loads, MAX_GRABS, Model, Params, State};
+use crate::scene::{BackendChoice, Built, Force, LiveValues, Probe};
 use crate::step::{StepError, StepReport, Stepper, SurfacePositions, free_fall};
 
 #[derive(Debug, thiserror::Error)]
@@ -97,8 +101,8 @@ pub struct Simulation {
     options: Options,
     /// The CPU goes on where the device has no room for a step, as the device was not asked for by name.
     falls_back: bool,
-    /// The materials as the scene has them.
-    scene_materials: Vec<NamedMaterial>,
+    /// What may be changed, as the scene has it.
+    scene: LiveValues,
     /// Grabs that commands have begun.
     held: Vec<Held>,
     /// The scene's recorded hands.
@@ -129,7 +133,7 @@ impl Simulation {
         start::check_start(&checker, &model, &start, params.contact_tolerance)?;
         cancel.check()?;
         let hands = Hand::all(&model, grabs).map_err(SimulationError::Hand)?;
-        let scene_materials = model.named_materials.clone();
+        let scene = LiveValues { params, materials: model.named_materials.clone(), friction: model.friction() };
         let choice = options.backend.unwrap_or(backend);
         let (mut stepper, backend) = open_backend(choice, &params, options, &model)?;
         let falls_back = choice == BackendChoice::Auto && backend.backend == "gpu";
@@ -150,7 +154,7 @@ impl Simulation {
             backend: Arc::new(backend),
             options: options.clone(),
             falls_back,
-            scene_materials,
+            scene,
             held: vec![],
             hands,
             step: 0,
@@ -173,6 +177,11 @@ impl Simulation {
 
     pub fn params(&self) -> &Params {
         &self.params
+    }
+
+    /// The values that commands may change, as the scene has them.
+    pub fn scene_values(&self) -> &LiveValues {
+        &self.scene
     }
 
     pub fn probes(&self) -> &[Probe] {
@@ -213,7 +222,12 @@ impl Simulation {
     pub fn apply(&mut self, command: &Command) -> Result<(), CommandError> {
         self.carry_out(command)?;
         match command {
-            Command::Reset => self.log = CommandLog::of_reset(&self.params, &self.changed_materials()),
+            Command::Reset => {
+                let settings = self.changed_settings().into_iter().map(Command::Set);
+                let materials = self.changed_materials().into_iter().map(Command::SetMaterial);
+                let changed = settings.chain(materials).chain(self.changed_friction().map(Command::SetFriction)).collect();
+                self.log = CommandLog::of_reset(&self.params, changed);
+            }
             _ => self.log.push(self.step, command.clone()),
         }
         Ok(())
@@ -222,6 +236,8 @@ impl Simulation {
     fn carry_out(&mut self, command: &Command) -> Result<(), CommandError> {
         match *command {
             Command::SetMaterial(ref named) => self.set_materials(std::slice::from_ref(named))?,
+            Command::Set(ref setting) => self.set(setting)?,
+            Command::SetFriction(ref friction) => self.set_friction(friction)?,
             Command::Grab { id, triangle, barycentric, target } => {
                 finite("the target of a grab", &target)?;
                 let held = Held::new(&self.model, id, triangle, barycentric, target)?;

@@ -3,13 +3,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::grab::Held;
 use super::{Command, Simulation, SimulationError};
 use crate::math::{Isometry, Quat, Vec3};
-use crate::model::{History, Model, NamedMaterial, PairId, PairKind, Params, RigidState, State, WarmContact, WarmStart};
+use crate::model::{Friction, History, Model, NamedMaterial, PairId, PairKind, Params, RigidState, State, WarmContact, WarmStart};
 use crate::output::{OutputError, OutputFile};
 use crate::step::StepError;
 
@@ -72,6 +73,9 @@ struct Header {
     /// Materials that are not those of the scene any more.
     #[serde(default)]
     materials: Vec<NamedMaterial>,
+    /// Coefficients of friction, if they are not those of the scene any more.
+    #[serde(default)]
+    friction: Option<Friction>,
     /// The grabs in progress, each as the command that starts it.
     #[serde(default)]
     grabs: Vec<Command>,
@@ -102,7 +106,7 @@ impl Simulation {
     /// Writes the state and all that acts on it to `path`: complete, or not at all.
     pub fn save(&mut self, path: &Path) -> Result<(), SaveError> {
         let (scene, step, grabs) = (self.name.clone(), self.step, self.held.iter().map(Held::command).collect());
-        let materials = self.changed_materials();
+        let (materials, friction) = (self.changed_materials(), self.changed_friction());
         let state = self.stepper.state()?;
         let header = Header {
             format: FORMAT.into(),
@@ -119,6 +123,7 @@ impl Simulation {
             history_bits: (!state.history.is_smooth.is_empty()).then_some(state.history.time_step.to_bits()),
             params: Some(self.params),
             materials,
+            friction,
             grabs,
             pair_kinds: PairKind::ALL.map(|kind| kind.name().to_owned()).into(),
         };
@@ -141,8 +146,14 @@ impl Simulation {
         let (header, body) = parse(&bytes).map_err(bad)?;
         let changed = match whose {
             ResumedParams::Saved => {
-                let materials = self.scene_materials.iter().chain(&header.materials).cloned().collect::<Vec<_>>();
-                self.model_of(&materials).map_err(|error| bad(error.to_string()))?
+                let materials = self.scene.materials.iter().chain(&header.materials).cloned().collect::<Vec<_>>();
+                let changed = self.model_of(&materials).map_err(|error| bad(error.to_string()))?;
+                let friction = header.friction.as_ref().unwrap_or(&self.scene.friction);
+                let model = changed.as_ref().unwrap_or(&self.model);
+                match model.friction() == *friction {
+                    true => changed,
+                    false => Some(Arc::new(model.with_friction(friction).map_err(|body| bad(format!("it has friction of \"{body}\"")))?)),
+                }
             }
             ResumedParams::Present => None,
         };

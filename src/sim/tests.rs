@@ -7,12 +7,13 @@ mod limited;
 mod materials;
 mod recovery;
 mod plastic;
+mod values;
 
 use std::path::PathBuf;
 
 use super::*;
 use crate::material::Material;
-use crate::model::Integration;
+use crate::model::{Friction, Integration, NamedMaterial};
 use crate::scene::{BackendChoice, Scene, build};
 
 /// A soft cube that falls onto a floor beside a rigid block.
@@ -112,12 +113,12 @@ fn soft(material: Material) -> NamedMaterial {
 }
 
 /// One of each kind, for a simulation in which the grab 1 is in progress.
-fn all_commands() -> [Command; 9] {
+fn all_commands() -> [Command; 11] {
     // A new command belongs into the list.
     let _complete = |command: Command| match command {
         Command::Grab { .. } | Command::MoveGrab { .. } | Command::ReleaseGrab { .. } => {}
         Command::SetGravity(_) | Command::SetTimeStep(_) | Command::SetMaxStepMs(_) | Command::Reset => {}
-        Command::SetIntegration(_) | Command::SetMaterial(_) => {}
+        Command::SetIntegration(_) | Command::SetMaterial(_) | Command::Set(_) | Command::SetFriction(_) => {}
     };
     [
         grab(2),
@@ -128,6 +129,8 @@ fn all_commands() -> [Command; 9] {
         Command::SetMaxStepMs(0.01),
         Command::SetMaterial(soft(Material { young_modulus: 3e4, density: 700.0, ..Material::default() })),
         Command::SetIntegration(Integration::SemiImplicit),
+        Command::Set(Setting::ContactTolerance(2e-5)),
+        Command::SetFriction(Friction { default: 0.1, pairs: vec![] }),
         Command::Reset,
     ]
 }
@@ -279,7 +282,7 @@ fn a_session_repeats_a_run_bit_for_bit() {
         assert!(first.apply(&Command::ReleaseGrab { id: 9 }).is_err());
         first.session("test".into(), vec![]).unwrap().write(&file.0).unwrap();
         let session = Session::read(&file.0).unwrap();
-        assert_eq!((session.n_steps(), session.commands.len()), (7, 12), "{:?}", session.commands);
+        assert_eq!((session.n_steps(), session.commands.len()), (7, 14), "{:?}", session.commands);
         let mut second = simulation(backend, text, &[]);
         session.check_start(&second).unwrap();
         for step in 0..session.n_steps() {

@@ -134,6 +134,30 @@ impl Driver {
         self.xdotool(&["type", "--delay", "30", text]);
     }
 
+    /// Clicks a point of the window.
+    pub fn click_at(&self, [x, y]: [i32; 2]) {
+        self.move_to(x, y);
+        std::thread::sleep(Duration::from_millis(150));
+        self.xdotool(&["click", "1"]);
+    }
+
+    /// Drags from the middle of a named widget to its right.
+    pub fn drag_field(&mut self, widget: &str, pixels: i32) {
+        let place = self.last(&format!("widget {widget} ")).unwrap();
+        let at: Vec<i32> = place.split(' ').skip(2).map(|n| n.parse().unwrap()).collect();
+        self.press(at[0], at[1]);
+        std::thread::sleep(Duration::from_millis(200));
+        self.drag(at[0], at[1], at[0] + pixels, at[1], 6);
+        std::thread::sleep(Duration::from_millis(300));
+        self.release();
+    }
+
+    /// Holds a key down, or lets it go.
+    pub fn hold(&self, key: &str, down: bool) {
+        self.xdotool(&[if down { "keydown" } else { "keyup" }, key]);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+
     pub fn press(&self, x: i32, y: i32) {
         self.move_to(x, y);
         self.xdotool(&["mousedown", "1"]);

@@ -1,6 +1,6 @@
 //! The keyboard: shortcuts are taken before the panels see them, except while text is typed.
 
-use egui::{Context, Event, Key, Modifiers, RawInput};
+use egui::{Context, Event, Key, Modifiers, Popup, RawInput};
 
 use crate::app::ui::{Action, TimeAction, UiState};
 
@@ -12,7 +12,7 @@ pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -
     }
     input.events.retain(|event| {
         let Event::Key { key, pressed: true, modifiers, repeat, .. } = event else { return true };
-        let modal = ui.is_modal();
+        let modal = ui.is_modal() || (*key == Key::Escape && Popup::is_any_open(context));
         match shortcut(*key, *modifiers) {
             Some(Shortcut::Act(action)) if !modal => {
                 // Holding a key steps on; it toggles nothing.
@@ -27,6 +27,10 @@ pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -
             }
             Some(Shortcut::Contacts) if !modal => {
                 ui.contacts ^= !repeat;
+                false
+            }
+            Some(Shortcut::Tree) if !modal => {
+                ui.tree_open = Some(!ui.tree_open.unwrap_or(true) ^ repeat);
                 false
             }
             Some(Shortcut::Keys) if !modal || ui.keys_open => {
@@ -44,11 +48,16 @@ enum Shortcut {
     Act(Action),
     Panels,
     Contacts,
+    Tree,
     Keys,
 }
 
 fn shortcut(key: Key, modifiers: Modifiers) -> Option<Shortcut> {
     let action = match (key, modifiers.command, modifiers.alt) {
+        (Key::Z, true, false) if !modifiers.shift => Action::Undo,
+        (Key::Z | Key::Y, true, false) => Action::Redo,
+        (Key::S, true, false) if modifiers.shift => Action::SaveScene,
+        (Key::Escape, false, false) => Action::ClearSelection,
         (Key::O, true, false) => Action::OpenDialog,
         (Key::R, true, false) => Action::Reload,
         (Key::S, true, false) => Action::Screenshot,
@@ -61,6 +70,7 @@ fn shortcut(key: Key, modifiers: Modifiers) -> Option<Shortcut> {
         (Key::F, false, false) => Action::FrameAll,
         (Key::V, false, false) => Action::ToggleRecording,
         (Key::C, false, false) => return Some(Shortcut::Contacts),
+        (Key::L, false, false) => return Some(Shortcut::Tree),
         (Key::Tab, false, false) => return Some(Shortcut::Panels),
         (Key::Questionmark, false, false) | (Key::F1, false, false) => return Some(Shortcut::Keys),
         (Key::Slash, false, false) if modifiers.shift => return Some(Shortcut::Keys),
@@ -91,8 +101,18 @@ mod tests {
         press(&mut input, Key::Tab, Modifiers::NONE, false);
         press(&mut input, Key::C, Modifiers::NONE, false);
         press(&mut input, Key::C, Modifiers::NONE, true);
+        press(&mut input, Key::Z, Modifiers::COMMAND, false);
+        press(&mut input, Key::Z, Modifiers::COMMAND | Modifiers::SHIFT, false);
+        press(&mut input, Key::Y, Modifiers::COMMAND, false);
+        press(&mut input, Key::S, Modifiers::COMMAND, false);
+        press(&mut input, Key::S, Modifiers::COMMAND | Modifiers::SHIFT, false);
+        press(&mut input, Key::Escape, Modifiers::NONE, false);
+        press(&mut input, Key::L, Modifiers::NONE, false);
         let actions = take_actions(&context, &mut input, &mut ui);
-        assert_eq!(actions, [Action::PlayPause, Action::StepOnce, Action::Time(TimeAction::Back), Action::OpenDialog]);
+        let first = [Action::PlayPause, Action::StepOnce, Action::Time(TimeAction::Back), Action::OpenDialog];
+        let second = [Action::Undo, Action::Redo, Action::Redo, Action::Screenshot, Action::SaveScene, Action::ClearSelection];
+        assert_eq!(actions, [&first[..], &second[..]].concat());
+        assert_eq!(ui.tree_open, Some(false));
         assert_eq!(input.events.len(), 1, "a letter without a meaning goes to the panels");
         assert!(!ui.panels_visible && ui.contacts);
     }

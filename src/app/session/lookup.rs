@@ -19,6 +19,11 @@ use crate::step::SurfacePositions;
 pub enum Question {
     /// Asks for the point to pull.
     Grab(Ray),
+    /// Asks for the body to select, alone or with others.
+    Select {
+        ray: Ray,
+        several: bool,
+    },
     /// Asks for the point to look at.
     FrameAt(Ray),
     /// As bodies are numbered (`body::BodyNumbering`).
@@ -121,15 +126,23 @@ pub fn free_bodies(model: &Model) -> impl Iterator<Item = BodyRef> {
 }
 
 /// The first body under the ray, unless an obstacle of an exact shape hides it: the triangle in the mesh of the body,
-/// and that body. Deformable bodies share one mesh. `poses`: of the rigid bodies, and of the obstacles.
-pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: [&[Isometry]; 2], ray: &Ray) -> Option<(Hit, BodyRef)> {
+/// and that body. Deformable bodies share one mesh. `poses`: of the rigid bodies, and of the obstacles. What is
+/// `hidden` is not there.
+pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: [&[Isometry]; 2], hidden: &[BodyRef], ray: &Ray) -> Option<(Hit, BodyRef)> {
     let [poses, obstacle_poses] = poses;
     let soft = || {
-        let hit = pick(ray, positions.get(..model.n_vertices())?, &model.surface.triangles)?;
-        let body = model.bodies.iter().position(|body| body.triangles.contains(&hit.triangle))?;
-        Some((hit, BodyRef::Deformable(body as u32)))
+        let positions = positions.get(..model.n_vertices())?;
+        let hits = (0..).zip(&model.bodies).filter(|(b, _)| !hidden.contains(&BodyRef::Deformable(*b))).filter_map(|(b, body)| {
+            let first = body.triangles.start;
+            let hit = pick(ray, positions, &model.surface.triangles[body.triangles.clone()])?;
+            Some((Hit { triangle: first + hit.triangle, ..hit }, BodyRef::Deformable(b)))
+        });
+        hits.min_by(|(a, _), (b, _)| a.distance.total_cmp(&b.distance))
     };
     let rigid = model.rigid_bodies.iter().zip(poses).enumerate().filter_map(|(r, (body, pose))| {
+        if hidden.contains(&BodyRef::Rigid(r as u32)) {
+            return None;
+        }
         let local = Ray {
             origin: pose.inverse_transform_point(&ray.origin.into()).coords,
             direction: pose.inverse_transform_vector(&ray.direction),
@@ -139,8 +152,8 @@ pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: [&[Isometry]; 2], 
         Some((Hit { point: ray.at(hit.distance), ..hit }, BodyRef::Rigid(r as u32)))
     });
     let is_seen = |(hit, _): &(Hit, BodyRef)| {
-        let mut obstacles = model.obstacles.iter().zip(obstacle_poses);
-        !obstacles.any(|(obstacle, pose)| hides(&obstacle.shape, pose, ray, hit.distance))
+        let mut obstacles = shown_obstacles(model, obstacle_poses, hidden);
+        !obstacles.any(|(_, shape, pose)| meets(shape, pose, ray, hit.distance, 1e-3 * hit.distance).is_some())
     };
     soft().into_iter().chain(rigid).min_by(|(a, _), (b, _)| a.distance.total_cmp(&b.distance)).filter(is_seen)
 }
@@ -148,26 +161,46 @@ pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: [&[Isometry]; 2], 
 /// Steps along a ray to an obstacle, each as long as the way to its nearest point.
 const MOST_STEPS: usize = 100;
 
-/// Whether the ray meets the obstacle from outside before `distance` [m], and by more than a touch. A ray that begins
-/// within one sees through it.
-fn hides(shape: &Shape, pose: &Isometry, ray: &Ray, distance: f64) -> bool {
+/// The first obstacle of an exact shape under the ray.
+pub fn hit_obstacle(model: &Model, poses: &[Isometry], hidden: &[BodyRef], ray: &Ray) -> Option<BodyRef> {
+    let met = shown_obstacles(model, poses, hidden).filter_map(|(body, shape, pose)| {
+        let nearest = nearest(shape, &pose.inverse_transform_point(&ray.origin.into()).coords).distance;
+        Some((meets(shape, pose, ray, FAR, 1e-4 * nearest)?, body))
+    });
+    met.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, body)| body)
+}
+
+fn shown_obstacles<'a>(
+    model: &'a Model,
+    poses: &'a [Isometry],
+    hidden: &'a [BodyRef],
+) -> impl Iterator<Item = (BodyRef, &'a Shape, &'a Isometry)> {
+    let all = (0..).zip(model.obstacles.iter().zip(poses)).map(|(o, (obstacle, pose))| (BodyRef::Obstacle(o), &obstacle.shape, pose));
+    all.filter(|(body, ..)| !hidden.contains(body))
+}
+
+/// Nothing is looked at from further away [m].
+const FAR: f64 = 1e6;
+
+/// Where the ray meets the obstacle from outside before `distance` [m], and by more than a `touch` [m]. A ray that
+/// begins within one sees through it.
+fn meets(shape: &Shape, pose: &Isometry, ray: &Ray, distance: f64, touch: f64) -> Option<f64> {
     let gap = |along: f64| nearest(shape, &pose.inverse_transform_point(&ray.at(along).into()).coords).distance;
-    let touch = 1e-3 * distance;
     let mut along = 0.0;
     if gap(0.0) <= 0.0 {
-        return false;
+        return None;
     }
     for _ in 0..MOST_STEPS {
         let step = gap(along);
         if along + step > distance - touch {
-            return false;
+            return None;
         }
         if step < 1e-3 * touch {
-            return true;
+            return Some(along);
         }
         along += step;
     }
-    false
+    None
 }
 
 /// The box around a body; empty around an obstacle.
@@ -239,11 +272,11 @@ mod tests {
     fn the_nearest_body_under_the_ray_is_found_where_it_is_now() {
         let (model, positions, poses) = cubes();
         let from_left = Ray { origin: Vec3::new(-5.0, 0.1, 0.2), direction: Vec3::x() };
-        assert_eq!(hit_body(&model, &positions, [&poses, &[]], &from_left).unwrap().1, BodyRef::Deformable(0));
+        assert_eq!(hit_body(&model, &positions, [&poses, &[]], &[], &from_left).unwrap().1, BodyRef::Deformable(0));
         let [soft, first, given, second] = BODIES;
         for (x, body) in [(0.1, soft), (3.1, first), (6.1, given), (9.1, second)] {
             let ray = Ray { origin: Vec3::new(x, 0.2, 5.0), direction: -Vec3::z() };
-            let (hit, found) = hit_body(&model, &positions, [&poses, &[]], &ray).unwrap();
+            let (hit, found) = hit_body(&model, &positions, [&poses, &[]], &[], &ray).unwrap();
             assert_eq!(found, body);
             // The weights give the point that was hit, in the body's mesh.
             let at = |v: u32| match found {
@@ -259,7 +292,9 @@ mod tests {
             let point: Vec3 = triangle.iter().zip(hit.barycentric).map(|(v, b)| at(*v) * b).sum();
             assert!((point - hit.point).norm() < 1e-6 && (hit.point - ray.at(hit.distance)).norm() < 1e-9, "{found:?}");
         }
-        assert!(hit_body(&model, &positions, [&poses, &[]], &Ray { origin: Vec3::new(1.5, 0.0, 5.0), direction: -Vec3::z() }).is_none());
+        assert!(
+            hit_body(&model, &positions, [&poses, &[]], &[], &Ray { origin: Vec3::new(1.5, 0.0, 5.0), direction: -Vec3::z() }).is_none()
+        );
         assert_eq!(free_bodies(&model).collect::<Vec<_>>(), [soft, first, second]);
     }
 
@@ -277,7 +312,7 @@ mod tests {
         for shape in shapes {
             model.obstacles =
                 vec![Obstacle { name: "screen".into(), shape, pose: Isometry::identity(), motion: None, friction: vec![], color: None }];
-            let found = |z: f64, ray: &Ray| hit_body(&model, &positions, [&poses, &[Isometry::translation(3.0, 0.0, z)]], ray);
+            let found = |z: f64, ray: &Ray| hit_body(&model, &positions, [&poses, &[Isometry::translation(3.0, 0.0, z)]], &[], ray);
             assert!(found(2.0, &ray(3.1, 0.1)).is_none(), "{shape:?}");
             assert_eq!(found(2.0, &ray(3.4, 0.1)).unwrap().1, BODIES[1]);
             assert_eq!(found(-2.0, &ray(3.1, 0.1)).unwrap().1, BODIES[1]);
@@ -285,9 +320,34 @@ mod tests {
         }
         model.obstacles[0].shape = Shape::Plane;
         let from_above = Ray { origin: Vec3::new(3.0, 4.0, 3.0), direction: Vec3::new(0.0, -1.0, -1.0).normalize() };
-        let found = |y: f64| hit_body(&model, &positions, [&poses, &[Isometry::translation(0.0, y, 0.0)]], &from_above);
+        let found = |y: f64| hit_body(&model, &positions, [&poses, &[Isometry::translation(0.0, y, 0.0)]], &[], &from_above);
         assert_eq!(found(-0.5).unwrap().1, BODIES[1]);
         assert!(found(1.0).is_none());
+    }
+
+    /// The nearest one under the ray, if it is shown; what is hidden hides nothing.
+    #[test]
+    fn obstacles_and_hidden_bodies_are_picked_past() {
+        let (mut model, positions, poses) = cubes();
+        let ball = |name: &str| Obstacle {
+            name: name.into(),
+            shape: Shape::Sphere { radius: 0.3 },
+            pose: Isometry::identity(),
+            motion: None,
+            friction: vec![],
+            color: None,
+        };
+        model.obstacles = vec![ball("far"), ball("near")];
+        let places = [Isometry::translation(3.0, 0.0, 1.0), Isometry::translation(3.0, 0.0, 2.0)];
+        let ray = Ray { origin: Vec3::new(3.1, 0.1, 5.0), direction: -Vec3::z() };
+        let [far, near] = [BodyRef::Obstacle(0), BodyRef::Obstacle(1)];
+        let obstacle = |hidden: &[BodyRef]| hit_obstacle(&model, &places, hidden, &ray);
+        assert_eq!((obstacle(&[]), obstacle(&[near]), obstacle(&[near, far])), (Some(near), Some(far), None));
+        assert_eq!(hit_obstacle(&model, &places, &[], &Ray { origin: Vec3::new(3.5, 0.1, 5.0), direction: -Vec3::z() }), None);
+        let body = |hidden: &[BodyRef]| hit_body(&model, &positions, [&poses, &places], hidden, &ray).map(|(_, body)| body);
+        assert_eq!((body(&[near]), body(&[near, far]), body(&[near, far, BODIES[1]])), (None, Some(BODIES[1]), None));
+        let soft = Ray { origin: Vec3::new(0.1, 0.1, 5.0), direction: -Vec3::z() };
+        assert!(hit_body(&model, &positions, [&poses, &places], &[BODIES[0]], &soft).is_none());
     }
 
     #[test]

@@ -328,7 +328,6 @@ fn view(picture: &Picture, model: &Model, past: &SharedPast, branch: BranchId, w
         obstacle_poses: poses.clone(),
         attachments: details.attachments.clone(),
         grabs: details.grabs.clone(),
-        params: details.settings.params,
         materials: details.settings.materials.clone(),
         masses: details.settings.masses.clone(),
         wants,

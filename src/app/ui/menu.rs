@@ -1,8 +1,9 @@
 //! The bar at the top.
 
-use egui::{Align, Button, Frame, Layout, Margin, MenuBar, Panel, RichText, Ui, containers::menu::MenuConfig};
+use egui::{Align, Button, Frame, Label, Layout, Margin, MenuBar, Panel, RichText, Ui, containers::menu::MenuConfig};
 
 use super::{Action, CheckAction, UiContext, UiResponse, UiState, icon, theme};
+use crate::app::document::Document;
 use crate::app::file_name;
 use crate::app::recorder::FORMATS;
 use crate::render::Shading;
@@ -14,11 +15,20 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers:
     let frame = Frame::new().fill(palette.panel).inner_margin(Margin::symmetric(10, 4));
     Panel::top("menu").frame(frame).exact_size(34.0).show(root, |ui| {
         MenuBar::new().config(MenuConfig::new()).ui(ui, |ui| {
+            let is_open = state.tree_open.unwrap_or(true);
+            let list = Button::new(theme::icon(icon::TREE_STRUCTURE, 16.0)).selected(is_open).frame_when_inactive(false);
+            let hint = if is_open { "Hide the list of the scene  (L)" } else { "Show the list of the scene  (L)" };
+            if answers.named("toggle.tree", ui.add(list).on_hover_text(hint)).clicked() {
+                state.tree_open = Some(!is_open);
+            }
+            ui.add_space(2.0);
             ui.label(theme::icon(icon::CUBE, 17.0).color(palette.accent));
             ui.label(RichText::new("Pliant").font(theme::strong(14.0)));
             ui.add_space(8.0);
             let file = ui.menu_button("File", |ui| file_menu_ui(ui, state, context, answers)).response;
             answers.named("menu.File", file);
+            let edit = ui.menu_button("Edit", |ui| edit_menu_ui(ui, state, context, answers)).response;
+            answers.named("menu.Edit", edit);
             let shown = ui.menu_button("Gallery", |ui| gallery_menu_ui(ui, context, answers)).response;
             answers.named("menu.Gallery", shown);
             let view = ui.menu_button("View", |ui| view_menu_ui(ui, state, context, answers)).response;
@@ -40,7 +50,11 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers:
                 }
                 if let Some(scene) = &context.snapshot.scene {
                     ui.add_space(8.0);
-                    ui.label(RichText::new(&scene.name).color(palette.weak));
+                    let mark = if context.document.is_some_and(Document::is_changed) { " •" } else { "" };
+                    let name = ui.add(Label::new(RichText::new(format!("{}{mark}", scene.name)).color(palette.weak)).truncate());
+                    if !mark.is_empty() {
+                        name.on_hover_text("Changed; Ctrl+Shift+S saves the scene");
+                    }
                 }
             });
         });
@@ -71,6 +85,11 @@ fn file_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     });
     answers.named("menu.File.Recent", recent.response);
     ui.separator();
+    entry_ui(ui, answers, icon::FLOPPY_DISK, "Save scene", "Ctrl+Shift+S", Action::SaveScene);
+    entry_ui(ui, answers, icon::FLOPPY_DISK, "Save scene as…", "", Action::SaveSceneAs);
+    entry_ui(ui, answers, icon::FLOPPY_DISK, "Save state", "", Action::SaveState);
+    entry_ui(ui, answers, icon::FOLDER_OPEN, "Load state…", "", Action::LoadState);
+    ui.separator();
     entry_ui(ui, answers, icon::CAMERA, "Save screenshot", "Ctrl+S", Action::Screenshot);
     let recording = if context.recorded_frames.is_some() { "Stop recording" } else { "Record a film" };
     entry_ui(ui, answers, icon::RECORD, recording, "V", Action::ToggleRecording);
@@ -85,6 +104,19 @@ fn file_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     entry_ui(ui, answers, icon::FLOPPY_DISK, "Save session", "", Action::SaveSession);
     ui.separator();
     entry_ui(ui, answers, icon::SIGN_OUT, "Quit", "Ctrl+Q", Action::Quit);
+}
+
+fn edit_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
+    let [undo, redo] = context.document.map_or([false; 2], |document| [document.can_undo(), document.can_redo()]);
+    ui.add_enabled_ui(undo, |ui| entry_ui(ui, answers, icon::ARROW_U_UP_LEFT, "Undo", "Ctrl+Z", Action::Undo));
+    ui.add_enabled_ui(redo, |ui| entry_ui(ui, answers, icon::ARROW_U_UP_RIGHT, "Redo", "Ctrl+Y", Action::Redo));
+    ui.separator();
+    let selected = !state.selection.items().is_empty();
+    ui.add_enabled_ui(selected, |ui| entry_ui(ui, answers, icon::X, "Select nothing", "Esc", Action::ClearSelection));
+    if ui.button(with_icon(icon::EYE, "Show all bodies")).clicked() {
+        state.selection.show_all();
+        ui.close();
+    }
 }
 
 fn gallery_menu_ui(ui: &mut Ui, context: &UiContext, answers: &mut UiResponse) {
@@ -134,6 +166,9 @@ fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     let mut light = !state.dark;
     ui.checkbox(&mut light, "Light theme");
     state.dark = !light;
+    let mut tree_open = state.tree_open.unwrap_or(true);
+    ui.checkbox(&mut tree_open, "List of the scene (L)");
+    state.tree_open = Some(tree_open);
     ui.checkbox(&mut state.inspector_open, "Side panel");
     ui.separator();
     entry_ui(ui, answers, icon::CORNERS_OUT, "Frame all", "F", Action::FrameAll);

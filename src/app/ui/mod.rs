@@ -5,13 +5,15 @@ mod icon;
 mod inspector;
 mod left_behind;
 mod legend;
-mod material;
 mod menu;
 mod overlay;
+mod properties;
 mod status;
 pub mod theme;
 mod timeline;
 mod transport;
+mod tree;
+mod value;
 mod verify;
 
 use std::path::PathBuf;
@@ -22,11 +24,11 @@ use egui::{Rect, Response, Ui};
 
 use super::autosave::LeftBehind;
 use super::coloring::Coloring;
+use super::document::Document;
 use super::recent::Recent;
+use super::selection::Selection;
 use super::verifier::Board;
 use super::worker::{Notice, Snapshot};
-use crate::math::Vec3;
-use crate::model::{Integration, NamedMaterial};
 use crate::record::FilmFormat;
 use crate::render::ViewOptions;
 use crate::scene::{self, Scene};
@@ -61,12 +63,23 @@ pub enum Action {
         first: usize,
         count: usize,
     },
-    SetGravity(Vec3),
-    SetTimeStep(f64),
-    /// [ms]
-    SetMaxStepMs(f64),
-    SetMaterial(NamedMaterial),
-    SetIntegration(Integration),
+    /// Values of the scene, by path and as TOML. All of one gesture is one entry for undo.
+    Edit {
+        values: Vec<(String, String)>,
+        gesture: Option<u64>,
+    },
+    Undo,
+    Redo,
+    /// To the file of the scene, or to a new one where it has none.
+    SaveScene,
+    /// To a file to be named.
+    SaveSceneAs,
+    SaveSceneTo(PathBuf),
+    SaveState,
+    /// A saved state to be chosen.
+    LoadState,
+    LoadStateFrom(PathBuf),
+    ClearSelection,
     Checks(CheckAction),
     Time(TimeAction),
     /// What to do with the session that was left behind: take it up, or throw it away.
@@ -104,6 +117,10 @@ pub enum CheckAction {
 pub struct UiState {
     pub panels_visible: bool,
     pub inspector_open: bool,
+    /// The list of the scene is shown; as the window has room for it if none.
+    pub tree_open: Option<bool>,
+    pub tree: tree::TreeState,
+    pub selection: Selection,
     pub keys_open: bool,
     pub about_open: bool,
     /// The list of checks is shown.
@@ -111,7 +128,7 @@ pub struct UiState {
     /// Place in `verify::CHECKS` of the one that is shown in full.
     pub verify_selected: usize,
     /// The path field, with what is typed in it.
-    pub path_field: Option<String>,
+    pub path_field: Option<PathField>,
     pub dark: bool,
     pub options: ViewOptions,
     /// Contacts are marked.
@@ -129,6 +146,22 @@ pub struct UiState {
     toasts: Vec<Toast>,
 }
 
+/// A field for a path, for where there is no file dialog.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathField {
+    pub text: String,
+    pub purpose: PathPurpose,
+}
+
+/// What a path is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PathPurpose {
+    #[default]
+    Open,
+    SaveScene,
+    LoadState,
+}
+
 struct Toast {
     notice: Notice,
     shown: Instant,
@@ -138,6 +171,8 @@ struct Toast {
 /// Everything that a frame of panels reads.
 pub struct UiContext<'a> {
     pub snapshot: &'a Arc<Snapshot>,
+    /// The scene with its changes; none where nothing came of a mesh.
+    pub document: Option<&'a Document>,
     pub recent: &'a Recent,
     pub gallery: &'a [GalleryItem],
     /// Frames written so far by the recording in progress.
@@ -186,6 +221,9 @@ impl Default for UiState {
         Self {
             panels_visible: true,
             inspector_open: true,
+            tree_open: None,
+            tree: tree::TreeState::default(),
+            selection: Selection::default(),
             keys_open: false,
             about_open: false,
             verify_open: false,
@@ -226,6 +264,9 @@ impl UiState {
     }
 }
 
+/// Width of a window with room for the view between two panels, in points.
+const ROOM_FOR_BOTH: f32 = 1150.0;
+
 /// One frame.
 pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome {
     let mut answers = UiResponse::default();
@@ -233,8 +274,13 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
     if state.panels_visible {
         menu::menu_ui(root, state, context, &mut answers);
         status::status_ui(root, context);
+        let has_room = root.available_width() >= ROOM_FOR_BOTH;
+        let tree_open = *state.tree_open.get_or_insert(has_room);
+        if tree_open {
+            tree::tree_ui(root, state, context, &mut answers);
+        }
         if state.inspector_open {
-            inspector::inspector_ui(root, context, &mut answers);
+            inspector::inspector_ui(root, state, context, &mut answers);
         }
     }
     let view = whole_pixels(root.available_rect_before_wrap(), root.pixels_per_point());

@@ -9,7 +9,7 @@ use egui::{
 
 use super::checkup::checkups_ui;
 use super::legend::coloring_ui;
-use super::{Action, Toast, UiContext, UiResponse, UiState, icon, theme};
+use super::{Action, PathField, PathPurpose, Toast, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::worker::{Activity, Notice, Severity};
 use crate::app::{contacts, format};
 
@@ -233,6 +233,8 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
             ("Middle or Shift + right", "move the view"),
             ("Wheel", "zoom to the cursor"),
             ("Double click", "look at it"),
+            ("Click", "select it"),
+            ("  with Ctrl or Shift", "select several"),
         ],
     ),
     (
@@ -250,10 +252,14 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
         &[
             ("F", "frame everything"),
             ("C", "contacts and their forces"),
+            ("L", "list of the scene"),
+            ("Esc", "select nothing"),
+            ("Ctrl + Z, Ctrl + Y", "undo, redo"),
             ("Tab", "hide or show panels"),
             ("Ctrl + O", "open a file"),
             ("Ctrl + R", "reload the scene"),
             ("Ctrl + S", "save a screenshot"),
+            ("Ctrl + Shift + S", "save the scene"),
             ("V", "record a film, and end it"),
             ("?", "this sheet"),
             ("Ctrl + Q", "quit"),
@@ -311,13 +317,21 @@ fn about_ui(root: &Ui, state: &mut UiState, context: &UiContext) {
 
 /// A field for a path, for where there is no file dialog.
 fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
-    let Some(path) = &mut state.path_field else { return };
+    let Some(PathField { text: path, purpose }) = &mut state.path_field else { return };
+    let purpose = *purpose;
+    let endings = crate::scene::mesh_endings("");
+    let (title, hint, word) = match purpose {
+        PathPurpose::Open => {
+            let hint = format!("A scene (toml), a recorded session (session), or a mesh ({endings}) that becomes a soft body.");
+            ("Open a scene, a mesh or a session", hint, "Open")
+        }
+        PathPurpose::SaveScene => ("Save the scene", "A new file (toml), or one to be written over.".to_owned(), "Save"),
+        PathPurpose::LoadState => ("Load a saved state", "A state that was saved from this scene.".to_owned(), "Load"),
+    };
     let mut opened = None;
     let closed = sheet_ui(root, "path", 520.0, |ui| {
         let palette = theme::palette(ui.ctx());
-        ui.label(RichText::new("Open a scene, a mesh or a session").font(theme::strong(18.0)));
-        let endings = crate::scene::mesh_endings("");
-        let hint = format!("A scene (toml), a recorded session (session), or a mesh ({endings}) that becomes a soft body.");
+        ui.label(RichText::new(title).font(theme::strong(18.0)));
         ui.label(RichText::new(hint).size(12.5).color(palette.weak));
         ui.add_space(8.0);
         let field = TextEdit::singleline(path).hint_text("/path/to/scene.toml").desired_width(f32::INFINITY).margin(vec2(10.0, 7.0));
@@ -328,7 +342,7 @@ fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
         ui.add_space(10.0);
         let named = !path.trim().is_empty();
         ui.horizontal(|ui| {
-            let open = Button::new(RichText::new("Open").color(palette.on_accent)).fill(palette.accent).min_size(vec2(96.0, 28.0));
+            let open = Button::new(RichText::new(word).color(palette.on_accent)).fill(palette.accent).min_size(vec2(96.0, 28.0));
             let open = ui.add_enabled(named, open).clicked() || (field.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter)));
             opened = (open && named).then(|| expand_home(path.trim()));
             ui.add(Button::new("Cancel").min_size(vec2(96.0, 28.0))).clicked()
@@ -339,7 +353,11 @@ fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
         state.path_field = None;
     }
     if let Some(path) = opened {
-        answers.act(Action::OpenPath(path));
+        answers.act(match purpose {
+            PathPurpose::Open => Action::OpenPath(path),
+            PathPurpose::SaveScene => Action::SaveSceneTo(path),
+            PathPurpose::LoadState => Action::LoadStateFrom(path),
+        });
     }
 }
 

@@ -1,4 +1,4 @@
-//! Sessions are saved when that is asked for, and the one in progress by itself.
+//! Sessions and states are saved when that is asked for, and the session in progress by itself.
 
 use std::path::Path;
 
@@ -10,6 +10,28 @@ impl Loop {
         match session.and_then(|session| session.write(path).map_err(|error| error.to_string())) {
             Ok(()) => self.notify(Severity::Info, format!("The session is in {0}; `pliant run --replay {0}` repeats it", path.display())),
             Err(text) => self.notify(Severity::Error, text),
+        }
+    }
+
+    pub(super) fn save_state(&mut self, path: &Path) {
+        match self.guarded(|engine| engine.save(path)) {
+            Some(Ok(())) => self.notify(Severity::Info, format!("The state is in {}", path.display())),
+            Some(Err(text)) => self.notify(Severity::Error, text),
+            None => {}
+        }
+    }
+
+    pub(super) fn load_state(&mut self, path: &Path) {
+        match self.guarded(|engine| engine.resume(path)) {
+            Some(Ok(())) => {
+                self.next.report = None;
+                self.refresh_view();
+                let step = self.next.view.as_ref().map_or(0, |view| view.step);
+                self.notify(Severity::Info, format!("Goes on after step {step} of {}", path.display()));
+                self.set_playing(false);
+            }
+            Some(Err(text)) => self.notify(Severity::Error, text),
+            None => {}
         }
     }
 

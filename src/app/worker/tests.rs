@@ -1,5 +1,6 @@
 //! The worker with an engine that is slow, fails or panics on demand.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use super::*;
@@ -74,6 +75,14 @@ impl Engine for Scripted {
         Ok(())
     }
 
+    fn save(&mut self, _: &Path) -> Result<(), String> {
+        Err("it has no state".into())
+    }
+
+    fn resume(&mut self, _: &Path) -> Result<(), String> {
+        Err("it has no state".into())
+    }
+
     fn view(&mut self, wants: Wants) -> Result<View, String> {
         Ok(View { step: self.step, time: self.step as f64 * DT, wants, ..View::default() })
     }
@@ -85,6 +94,7 @@ fn info(source: &SceneSource) -> SceneInfo {
         source: source.clone(),
         name: source.label(),
         model: Arc::new(ModelBuilder::default().build().expect("nothing is a model")),
+        scene: None,
         build_ms: 0.0,
         camera: Camera::default(),
         light: Light::default(),

@@ -8,14 +8,14 @@ pub static SIMULATION: Table = Table {
     title: "[simulation]",
     doc: "How time advances.",
     fields: &[
-        Field::new("time_step", Kind::Number(above_to(0.0, 1.0)), "s", Default("0.01"), "Simulated time of one step."),
+        Field::new("time_step", Kind::Number(above_to(0.0, 1.0)), "s", Default("0.01"), "Simulated time of one step.").live(),
         Field::new(
             "substeps",
             Kind::Integer { min: 1, max: 100 },
             "",
             Default("1"),
             "Solves that one step is divided into, of equal duration.",
-        ),
+        ).live(),
         Field::new(
             "max_step_ms",
             Kind::Number(from_to(0.0, 1e6)),
@@ -23,8 +23,8 @@ pub static SIMULATION: Table = Table {
             Default("0.0"),
             "Work that one step may do, as the time that it takes on one core; 0 for as much as it takes (the window then takes 250). It is counted, not clocked: \
              the same scene gives the same bits on every machine. A step that has used it up is told as limited: what would cross is limited in its motion, and driven bodies wait where they would run over it.",
-        ),
-        Field::new("gravity", Kind::Vector(ANY), "m/s^2", Default("[0.0, -9.81, 0.0]"), "Acceleration of free fall."),
+        ).live(),
+        Field::new("gravity", Kind::Vector(ANY), "m/s^2", Default("[0.0, -9.81, 0.0]"), "Acceleration of free fall.").live(),
         Field::new(
             "solver",
             Kind::Choice(&ContactMethod::NAMES),
@@ -34,7 +34,7 @@ pub static SIMULATION: Table = Table {
              warped compliance; `ica`: iterative constraint anticipation; `cr`: conjugate residuals with contact states (steps that it does not solve are halved and \
              given to `cwc`), `cr-diag` with the diagonal preconditioner only, `cr-none` with none, `cr-turn` with the published friction update. For comparison: `sp`, \
              staggered projections; `pgs`, projected Gauss-Seidel; `ssn`, semi-smooth Newton. The GPU has `cwc`.",
-        ),
+        ).live(),
         Field::new(
             "backend",
             Kind::Choice(&["auto", "gpu", "cpu"]),
@@ -51,7 +51,7 @@ pub static SIMULATION: Table = Table {
              solved to `newton_tolerance`; what vibrates or spins loses more energy. `bdf2`: of second order, solved in the same way: errors of free motion fall with the square of \
              the time step, and little energy is lost; bodies that a contact pushes make that step and the next one by backward Euler. `newton` and `bdf2` take several times as long, \
              and the CPU has them only.",
-        ),
+        ).live(),
         Field::new(
             "newton_tolerance",
             Kind::Number(above_to(0.0, 0.1)),
@@ -59,21 +59,21 @@ pub static SIMULATION: Table = Table {
             Default("1e-6"),
             "Newton's method stops when the residual of the non-linear equation is below this fraction of the step's driving impulse; where there are contacts, at the latest when it \
              moves nothing any more by what their solve leaves.",
-        ),
+        ).live(),
         Field::new(
             "tolerance",
             Kind::Number(above_to(0.0, 0.1)),
             "",
             Default("1e-3"),
             "The elastic solve stops when its residual is below this fraction of the step's driving impulse.",
-        ),
+        ).live(),
         Field::new(
             "max_iterations",
             Kind::Integer { min: 1, max: 1_000_000 },
             "",
             Default("2000"),
             "Bound on conjugate-gradient iterations a step.",
-        ),
+        ).live(),
         Field::new(
             "fixed_iterations",
             Kind::Integer { min: 1, max: 1_000_000 },
@@ -89,13 +89,13 @@ pub static SIMULATION: Table = Table {
             Default("\"auto\""),
             "Preconditioner of the conjugate gradients in steps in which nothing touches: `two_level` moves parts of a body as rigid ones besides, and takes a fraction of \
              the iterations; `jacobi` has the diagonal blocks alone. `auto` takes `two_level`, and `jacobi` with `fixed_iterations`. On the CPU, solvers other than `auto` and `cwc` have `jacobi` only.",
-        ),
+        ).live(),
         Field::new(
             "max_contact_iterations",
             Kind::Integer { min: 1, max: 1_000_000 },
             "",
             Default("900"),
             "Bound on conjugate-residual iterations a step.",
-        ),
+        ).live(),
     ],
 };

@@ -1,10 +1,11 @@
 //! A simulation that records its past.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{BranchId, Past};
 use crate::cancel::CancelToken;
-use crate::sim::{Command, CommandError, Simulation, TravelError};
+use crate::sim::{Command, CommandError, ResumedParams, SaveError, Simulation, TravelError};
 use crate::step::{StepError, StepReport};
 
 /// A past that others may look into while a step is computed: nobody holds it for longer than it takes to add or to
@@ -60,15 +61,24 @@ impl Recorded {
 
     /// Does what a command says. A reset begins a branch of its own.
     pub fn apply(&mut self, command: &Command) -> Result<(), CommandError> {
-        let failed = |error: StepError| CommandError::Step(error.to_string());
-        if *command != Command::Reset {
-            self.simulation.apply(command)?;
-            locked(&self.past).follow(self.simulation.log());
-            return Ok(());
+        if *command == Command::Reset {
+            return self.begin_anew(|error| CommandError::Step(error.to_string()), |simulation| simulation.apply(command));
         }
-        let (end, log) = (self.simulation.checkpoint().map_err(failed)?, self.simulation.log().clone());
         self.simulation.apply(command)?;
-        let (picture, start) = (self.simulation.picture(None).map_err(failed)?, self.simulation.checkpoint().map_err(failed)?);
+        locked(&self.past).follow(self.simulation.log());
+        Ok(())
+    }
+
+    /// Goes on from a state that was saved, with the present parameters, in a branch of its own.
+    pub fn resume(&mut self, path: &Path) -> Result<(), SaveError> {
+        self.begin_anew(SaveError::from, |simulation| simulation.resume_with(path, ResumedParams::Present))
+    }
+
+    /// Begins a branch that has nothing in common with others, where `change` takes the simulation.
+    fn begin_anew<E>(&mut self, failed: impl Fn(StepError) -> E, change: impl FnOnce(&mut Simulation) -> Result<(), E>) -> Result<(), E> {
+        let (end, log) = (self.simulation.checkpoint().map_err(&failed)?, self.simulation.log().clone());
+        change(&mut self.simulation)?;
+        let (picture, start) = (self.simulation.picture(None).map_err(&failed)?, self.simulation.checkpoint().map_err(&failed)?);
         locked(&self.past).begin(Some((end, &log)), self.simulation.log().clone(), picture, start);
         Ok(())
     }

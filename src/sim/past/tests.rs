@@ -4,10 +4,10 @@ use super::*;
 use crate::cancel::CancelToken;
 use crate::material::Material;
 use crate::math::Vec3;
-use crate::model::{NamedMaterial, State};
+use crate::model::{Friction, NamedMaterial, State};
 use crate::scene::{BackendChoice, Scene, build};
 use crate::sim::report::state_hash;
-use crate::sim::{Command, Options, Simulation, TravelError};
+use crate::sim::{Command, Options, Setting, Simulation, TravelError};
 
 /// A soft cube on a floor, with a driven roller over it.
 const SCENE: &str = r#"
@@ -97,7 +97,7 @@ fn softer() -> Command {
     Command::SetMaterial(NamedMaterial { name: "soft".into(), material: Material { young_modulus: 2e4, ..Material::default() } })
 }
 
-/// A pull with a change of the material in it.
+/// A pull, with changes of a material, of friction and of settings in it.
 fn commands() -> Vec<(u64, Command)> {
     let target = Vec3::new(0.1, 0.3, 0.05);
     vec![
@@ -105,6 +105,8 @@ fn commands() -> Vec<(u64, Command)> {
         (14, Command::MoveGrab { id: 1, target: target * 1.5 }),
         (17, softer()),
         (23, Command::SetGravity(Vec3::new(0.0, -5.0, 0.0))),
+        (25, Command::SetFriction(Friction { default: 0.05, pairs: vec![] })),
+        (27, Command::Set(Setting::Tolerance(1e-5))),
         (31, Command::ReleaseGrab { id: 1 }),
     ]
 }

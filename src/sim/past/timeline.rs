@@ -58,6 +58,8 @@ impl EventKind {
             Command::SetTimeStep(_) => Self::Edited("time step".into()),
             Command::SetMaxStepMs(_) => Self::Edited("work of a step".into()),
             Command::SetIntegration(_) => Self::Edited("integration".into()),
+            Command::Set(setting) => Self::Edited(setting.declared().0.into()),
+            Command::SetFriction(_) => Self::Edited("friction".into()),
         })
     }
 

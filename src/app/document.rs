@@ -1,0 +1,372 @@
+//! The scene that is open with all that was changed in the window, and the way back: undo and redo.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::scene::{Scene, TextError};
+
+/// A value that was changed: the path by which `--set` names it, and what is there as TOML; none for what the file
+/// says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    pub path: String,
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+/// What one undo takes back: a change of one or of several values.
+#[derive(Clone, Debug, PartialEq)]
+struct Entry {
+    changes: Vec<Change>,
+    /// The gesture that made it, if it may still go on: all of a drag is one entry.
+    gesture: Option<u64>,
+}
+
+/// A scene and its changes.
+pub struct Document {
+    /// As it was read.
+    base: Arc<Scene>,
+    /// With all changes.
+    scene: Scene,
+    /// The changes that count, each path once, in the order in which they were first made.
+    values: Vec<(String, String)>,
+    /// Those with which the simulation was built.
+    built: Vec<(String, String)>,
+    /// Those that are in the file.
+    saved: Vec<(String, String)>,
+    undo: Vec<Entry>,
+    redo: Vec<Entry>,
+    /// The file that the next save goes to.
+    pub file: Option<PathBuf>,
+}
+
+impl Document {
+    pub fn new(base: Arc<Scene>, file: Option<PathBuf>) -> Self {
+        let scene = (*base).clone();
+        Self { base, scene, values: vec![], built: vec![], saved: vec![], undo: vec![], redo: vec![], file }
+    }
+
+    /// The scene with all changes.
+    pub fn scene(&self) -> &Scene {
+        &self.scene
+    }
+
+    /// The changes as `--set` would make them.
+    pub fn assignments(&self) -> Vec<String> {
+        self.values.iter().map(|(path, value)| format!("{path}={value}")).collect()
+    }
+
+    /// Changes some values. All that one `gesture` does is one entry for undo.
+    ///
+    /// # Errors
+    /// What is wrong with a value, as a sentence; then nothing has changed.
+    pub fn change(&mut self, values: &[(String, String)], gesture: Option<u64>) -> Result<(), String> {
+        let mut changes = vec![];
+        for (path, text) in values {
+            let after = Some(text.clone()).filter(|text| self.base.given(path).as_ref() != Some(text));
+            let before = self.value(path);
+            if before != after {
+                changes.push(Change { path: path.clone(), before, after });
+            }
+        }
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.apply(&changes, false)?;
+        self.redo.clear();
+        let is_same = |entry: &&mut Entry| {
+            gesture.is_some() && entry.gesture == gesture && entry.changes.iter().map(|c| &c.path).eq(changes.iter().map(|c| &c.path))
+        };
+        match self.undo.last_mut().filter(is_same) {
+            Some(entry) => entry.changes.iter_mut().zip(changes).for_each(|(known, new)| known.after = new.after),
+            None => self.undo.push(Entry { changes, gesture }),
+        }
+        Ok(())
+    }
+
+    /// Takes the last entry back; the paths of what has changed.
+    pub fn undo(&mut self) -> Option<Vec<String>> {
+        let entry = self.undo.pop()?;
+        let taken = self.apply(&entry.changes, true);
+        self.redo.push(Entry { gesture: None, ..entry });
+        taken.ok()
+    }
+
+    /// Makes the change again that was taken back last.
+    pub fn redo(&mut self) -> Option<Vec<String>> {
+        let entry = self.redo.pop()?;
+        let made = self.apply(&entry.changes, false);
+        self.undo.push(entry);
+        made.ok()
+    }
+
+    /// Forgets the last entry, as the simulation has refused it.
+    pub fn take_back(&mut self) {
+        if let Some(entry) = self.undo.pop() {
+            // What was there before was accepted then.
+            self.apply(&entry.changes, true).unwrap_or_default();
+        }
+    }
+
+    pub fn can_undo(&self) -> bool {
+        !self.undo.is_empty()
+    }
+
+    pub fn can_redo(&self) -> bool {
+        !self.redo.is_empty()
+    }
+
+    /// Whether a change waits for a start of the simulation.
+    pub fn is_pending(&self) -> bool {
+        self.of_start(&self.values) != self.of_start(&self.built)
+    }
+
+    /// Whether the value at `path` waits for a start of the simulation.
+    pub fn waits(&self, path: &str) -> bool {
+        let of = |values: &[(String, String)]| values.iter().find(|(known, _)| known == path).map(|(_, value)| value.clone());
+        of(&self.values) != of(&self.built) && !self.is_live(path)
+    }
+
+    /// Whether the file has not all changes.
+    pub fn is_changed(&self) -> bool {
+        sorted(&self.values) != sorted(&self.saved)
+    }
+
+    /// The simulation was built with these assignments.
+    pub fn built_with(&mut self, assignments: &[String]) {
+        let pair = |text: &String| text.split_once('=').map(|(path, value)| (path.to_owned(), value.to_owned()));
+        self.built = assignments.iter().filter_map(pair).collect();
+    }
+
+    /// The text of the scene for a file in `folder`.
+    pub fn text_for(&self, folder: &Path) -> Result<String, TextError> {
+        self.scene.text_for(folder)
+    }
+
+    /// The file has all changes now.
+    pub fn saved_to(&mut self, file: PathBuf) {
+        self.saved.clone_from(&self.values);
+        self.file = Some(file);
+    }
+
+    fn value(&self, path: &str) -> Option<String> {
+        self.values.iter().find(|(known, _)| known == path).map(|(_, value)| value.clone())
+    }
+
+    fn is_live(&self, path: &str) -> bool {
+        self.scene.field(path).is_some_and(|field| field.live)
+    }
+
+    fn of_start(&self, values: &[(String, String)]) -> Vec<(String, String)> {
+        sorted(values).into_iter().filter(|(path, _)| !self.is_live(path)).collect()
+    }
+
+    /// Makes changes, or takes them back; the paths.
+    fn apply(&mut self, changes: &[Change], back: bool) -> Result<Vec<String>, String> {
+        let mut values = self.values.clone();
+        for change in changes {
+            let to = if back { &change.before } else { &change.after };
+            match (values.iter().position(|(path, _)| *path == change.path), to) {
+                (Some(place), Some(value)) => values[place].1.clone_from(value),
+                (Some(place), None) => {
+                    values.remove(place);
+                }
+                (None, Some(value)) => values.push((change.path.clone(), value.clone())),
+                (None, None) => {}
+            }
+        }
+        let assignments: Vec<String> = values.iter().map(|(path, value)| format!("{path}={value}")).collect();
+        self.scene = self.base.edited(&assignments).map_err(|error| sentence(&error))?;
+        self.values = values;
+        Ok(changes.iter().map(|change| change.path.clone()).collect())
+    }
+}
+
+/// The first fault, without the flag that it stands in.
+fn sentence(error: &crate::scene::SceneError) -> String {
+    error.diagnostics.first().map_or_else(String::new, |fault| match fault.key.as_str() {
+        "" => fault.message.clone(),
+        key => format!("{key}: {}", fault.message),
+    })
+}
+
+fn sorted(values: &[(String, String)]) -> Vec<(String, String)> {
+    let mut values = values.to_vec();
+    values.sort();
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::scene::gallery;
+    use crate::sim::{Command, commands_between};
+
+    const TEXT: &str = "format = 1\n[simulation]\ntime_step = 0.01 # small\n[material.soft]\nyoung_modulus = 1e5\n[[body]]\nname = \"bar\"\n\
+                        material = \"soft\"\nshape = { type = \"box\", size = [1.0, 0.2, 0.2] }\n[[body]]\nname = \"floor\"\nkind = \"static\"\n\
+                        shape = { type = \"plane\" }\n";
+
+    fn document() -> Document {
+        Document::new(Arc::new(Scene::from_text("s", "s.toml", TEXT, None, &[]).unwrap()), None)
+    }
+
+    fn change(document: &mut Document, path: &str, value: &str, gesture: Option<u64>) -> Result<(), String> {
+        document.change(&[(path.to_owned(), value.to_owned())], gesture)
+    }
+
+    fn stiffness(document: &Document) -> Option<String> {
+        document.scene().given("material.soft.young_modulus")
+    }
+
+    #[test]
+    fn a_drag_is_one_entry_and_undo_leads_back_and_forth() {
+        let mut document = document();
+        for value in ["2e5", "3e5", "4e5"] {
+            change(&mut document, "material.soft.young_modulus", value, Some(7)).unwrap();
+        }
+        change(&mut document, "material.soft.young_modulus", "5e5", Some(8)).unwrap();
+        change(&mut document, "body.bar.scale", "2.0", None).unwrap();
+        assert!(document.is_pending() && document.waits("body.bar.scale") && !document.waits("material.soft.young_modulus"));
+        assert_eq!(document.undo().unwrap(), ["body.bar.scale"]);
+        assert!(!document.is_pending() && document.is_changed());
+        document.undo();
+        assert_eq!(stiffness(&document).as_deref(), Some("400000.0"));
+        document.undo();
+        assert_eq!(stiffness(&document).as_deref(), Some("100000.0"));
+        assert!(!document.can_undo() && document.undo().is_none() && !document.is_changed());
+        document.redo();
+        assert_eq!(stiffness(&document).as_deref(), Some("400000.0"));
+        change(&mut document, "simulation.time_step", "0.02", None).unwrap();
+        assert!(!document.can_redo(), "a new change forgets what was taken back");
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused_and_changes_nothing() {
+        let mut document = document();
+        for (path, value, told) in [
+            ("material.soft.poisson_ratio", "0.5", "material.soft.poisson_ratio: expected a number >= 0 and <= 0.499"),
+            ("body.bar.material", "\"hard\"", "there is no material \"hard\""),
+            ("body.bar.wings", "2", "has no \"wings\""),
+        ] {
+            let refused = change(&mut document, path, value, None).unwrap_err();
+            assert!(refused.contains(told), "{refused}");
+        }
+        assert!(!document.can_undo() && !document.is_changed());
+        change(&mut document, "material.soft.young_modulus", "100000.0", None).unwrap();
+        assert!(!document.can_undo(), "what is there already is no change");
+        change(&mut document, "material.soft.young_modulus", "2e5", None).unwrap();
+        document.take_back();
+        assert!(!document.can_undo() && !document.can_redo() && !document.is_changed());
+    }
+
+    #[test]
+    fn a_start_takes_the_changes_that_wait() {
+        let mut document = document();
+        change(&mut document, "body.bar.scale", "2.0", None).unwrap();
+        let assignments = document.assignments();
+        document.built_with(&assignments);
+        assert!(!document.is_pending() && document.can_undo());
+        document.undo();
+        assert!(document.is_pending(), "taking it back waits for a start, too");
+    }
+
+    /// Values that act at once are exactly those from which commands follow.
+    #[test]
+    fn live_values_become_commands_and_others_do_not() {
+        let text = TEXT.replace("[simulation]\n", "[contact]\nfriction = 0.5\n[simulation]\n");
+        let scene = Scene::from_text("s", "s.toml", &text, None, &[]).unwrap();
+        let mut n_live = 0;
+        for table in ["simulation", "contact", "material.soft", "body.bar", "camera", "light", "recording"] {
+            for value in scene.values(table).unwrap().into_iter().flat_map(|group| group.values) {
+                for other in [
+                    "3",
+                    "0.25",
+                    "0.003",
+                    "[1.0, 2.0, 3.0]",
+                    "\"teal\"",
+                    "\"pgs\"",
+                    "\"bdf2\"",
+                    "\"jacobi\"",
+                    "\"neo_hookean\"",
+                    "\"liver\"",
+                ] {
+                    let Ok(edited) = scene.edited(&[format!("{}={other}", value.path)]) else { continue };
+                    let commands = commands_between(&scene.live_values(), &edited.live_values());
+                    assert_eq!(!commands.is_empty(), value.field.live, "{}={other}: {commands:?}", value.path);
+                    n_live += commands.len();
+                    // And back again.
+                    let back = commands_between(&edited.live_values(), &scene.live_values());
+                    assert_eq!(back.len(), commands.len());
+                }
+            }
+        }
+        assert!(n_live > 20, "{n_live}");
+        let pair = "contact.pair=[{ a = \"bar\", b = \"floor\", friction = 0.1 }]".to_owned();
+        let commands = commands_between(&scene.live_values(), &scene.edited(&[pair]).unwrap().live_values());
+        assert!(matches!(&commands[..], [Command::SetFriction(friction)] if friction.pairs.len() == 1), "{commands:?}");
+    }
+
+    #[test]
+    fn every_scene_of_the_gallery_is_written_back_as_it_is() {
+        for entry in gallery() {
+            let scene = Scene::builtin(entry.name).unwrap();
+            assert_eq!(scene.text_for(Path::new("")).unwrap(), entry.text, "{}", entry.name);
+        }
+    }
+
+    /// A change of a value that every scene with a floor has, in the spelling of a hand.
+    fn some_change() -> impl Strategy<Value = (String, String, Option<u64>)> {
+        let number = (1u32..50).prop_map(|n| f64::from(n) / 10.0);
+        let change = prop_oneof![
+            number.clone().prop_map(|x| ("material.soft.young_modulus".to_owned(), format!("{x:?}"))),
+            number.clone().prop_map(|x| ("simulation.gravity".to_owned(), format!("[0.0, {x:?}, 0.0]"))),
+            number.clone().prop_map(|x| ("body.bar.position".to_owned(), format!("[{x:?}, 0.0, 0.0]"))),
+            number.clone().prop_map(|x| ("contact.friction".to_owned(), format!("{x:?}"))),
+            number.prop_map(|x| ("contact.pair".to_owned(), format!("[{{ a = \"bar\", b = \"floor\", friction = {x:?} }}]"))),
+            Just(("body.bar.color".to_owned(), "\"teal\"".to_owned())),
+        ];
+        (change, prop_oneof![Just(None), (1u64..3).prop_map(Some)]).prop_map(|((path, value), gesture)| (path, value, gesture))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Undo leads back through all states, redo forth again; what is saved is read as the same scene.
+        #[test]
+        fn undo_and_redo_walk_the_same_way(changes in prop::collection::vec(some_change(), 1..12)) {
+            let mut document = document();
+            let mut states = vec![document.assignments()];
+            for (path, value, gesture) in changes {
+                let before = document.undo.len();
+                change(&mut document, &path, &value, gesture).unwrap();
+                states.truncate(document.undo.len().min(before + 1));
+                states.push(document.assignments());
+                states.truncate(document.undo.len() + 1);
+            }
+            let text = document.text_for(Path::new("")).unwrap();
+            let read = Scene::from_text("s", "s.toml", &text, None, &[]).unwrap();
+            prop_assert_eq!(read.live_values(), document.scene().live_values());
+            for path in ["body.bar.position", "body.bar.color", "contact.pair.0.friction"] {
+                prop_assert_eq!(read.given(path), document.scene().given(path));
+            }
+            prop_assert!(text.contains("time_step = 0.01 # small"));
+            prop_assert_eq!(&read.text_for(Path::new("")).unwrap(), &text);
+            let n = document.undo.len();
+            for k in (0..n).rev() {
+                document.undo().unwrap();
+                let mut expected = states[k].clone();
+                let mut found = document.assignments();
+                expected.sort();
+                found.sort();
+                prop_assert_eq!(found, expected);
+            }
+            prop_assert_eq!(document.text_for(Path::new("")).unwrap(), TEXT);
+            for _ in 0..n {
+                document.redo().unwrap();
+            }
+            prop_assert_eq!(document.text_for(Path::new("")).unwrap(), text);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Changes of the scene's values: made, taken back, saved.
+
+use std::path::{Path, PathBuf};
+
+use super::Session;
+use crate::app::document::Document;
+use crate::app::engine::SceneInfo;
+use crate::app::files;
+use crate::app::opener::MAX_STEP_MS;
+use crate::app::ui::{Action, PathPurpose};
+use crate::app::worker::{Request, Severity};
+use crate::app::{SceneSource, file_name};
+use crate::output::OutputFile;
+use crate::scene::LiveValues;
+use crate::sim::{Command, commands_between};
+
+impl Session {
+    /// The scene that was loaded: a new document, or the present one, built with its changes.
+    pub(super) fn open_document(&mut self, scene: &SceneInfo) {
+        match (&mut self.document, &scene.scene) {
+            (Some(document), Some(_)) if !scene.source.set().is_empty() => document.built_with(scene.source.set()),
+            (document, Some(read)) => {
+                let file = match &scene.source {
+                    SceneSource::Path(path) if !crate::scene::is_mesh(path) => Some(path.clone()),
+                    _ => None,
+                };
+                *document = Some(Document::new(read.clone(), file));
+                self.ui.selection.clear();
+                self.ui.selection.show_all();
+            }
+            (document, None) => *document = None,
+        }
+    }
+
+    pub(super) fn act_on_scene(&mut self, action: Action) {
+        match action {
+            Action::Edit { values, gesture } => self.edit(&values, gesture),
+            Action::Undo => self.step_back(false),
+            Action::Redo => self.step_back(true),
+            Action::SaveScene => match self.document.as_ref().and_then(|document| document.file.clone()) {
+                Some(file) => self.save_scene(&file),
+                None => self.wishes.dialog = Some(PathPurpose::SaveScene),
+            },
+            Action::SaveSceneAs => self.wishes.dialog = Some(PathPurpose::SaveScene),
+            Action::SaveSceneTo(path) => self.save_scene(&path),
+            Action::SaveState => self.worker.send(Request::SaveState(files::unused(&self.file_stem(), ".state"))),
+            Action::LoadState => self.wishes.dialog = Some(PathPurpose::LoadState),
+            Action::LoadStateFrom(path) => self.worker.send(Request::LoadState(path)),
+            _ => {}
+        }
+    }
+
+    /// Starts again: with all changes that wait for that, if there are some.
+    pub(super) fn restart(&mut self) {
+        match (&self.document, &self.shown.scene) {
+            (Some(document), Some(scene)) if document.is_pending() => {
+                let base = Box::new(scene.source.base().clone());
+                self.worker.send(Request::Load(SceneSource::Edited(base, document.assignments())));
+            }
+            _ => self.command(Command::Reset),
+        }
+    }
+
+    /// What a file of the scene may be called.
+    pub fn file_stem(&self) -> String {
+        self.document.as_ref().map_or_else(|| "scene".into(), |document| document.scene().name().to_owned())
+    }
+
+    /// The simulation has refused what the last change said; the reason was told.
+    pub(super) fn take_back(&mut self) {
+        if let Some(document) = &mut self.document {
+            document.take_back();
+            self.log.say(format_args!("taken back"));
+        }
+    }
+
+    fn edit(&mut self, values: &[(String, String)], gesture: Option<u64>) {
+        let Some(document) = &mut self.document else { return };
+        let before = document.scene().live_values();
+        match document.change(values, gesture) {
+            Ok(()) => {
+                for (path, value) in values {
+                    self.log.say(format_args!("edited {path}={value}"));
+                }
+                self.follow(&before);
+            }
+            Err(text) => self.tell(Severity::Error, text),
+        }
+    }
+
+    fn step_back(&mut self, forward: bool) {
+        let Some(document) = &mut self.document else { return };
+        let before = document.scene().live_values();
+        let (changed, word) = if forward { (document.redo(), "redone") } else { (document.undo(), "undone") };
+        let Some(paths) = changed else { return };
+        for path in &paths {
+            self.log.say(format_args!("{word} {path}={}", document.scene().given(path).unwrap_or_default()));
+        }
+        self.follow(&before);
+    }
+
+    /// Turns the values of the simulation that may be turned while it runs.
+    fn follow(&mut self, before: &LiveValues) {
+        let (Some(document), Some(view)) = (&self.document, self.shown.view.clone()) else { return };
+        let [before, after] = [before.clone(), document.scene().live_values()].map(in_window);
+        for command in commands_between(&before, &after) {
+            // A material that nothing is made of matters to nobody.
+            let is_used = |name: &str| view.materials.iter().any(|named| named.name == name);
+            if !matches!(&command, Command::SetMaterial(named) if !is_used(&named.name)) {
+                self.command(command);
+            }
+        }
+    }
+
+    fn save_scene(&mut self, path: &Path) {
+        let path = with_ending(path);
+        let Some(document) = &mut self.document else { return };
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let written = document.text_for(folder).map_err(|error| error.to_string());
+        match written.and_then(|text| OutputFile::save(&path, text.as_bytes()).map_err(|error| error.to_string())) {
+            Ok(()) => {
+                document.saved_to(path.clone());
+                self.log.say(format_args!("scene saved {}", path.display()));
+                if let Err(text) = self.recent.add(&path) {
+                    self.tell(Severity::Error, text);
+                }
+                self.tell(Severity::Info, format!("The scene is in {} ({})", file_name(&path), folder.display()));
+            }
+            Err(text) => self.tell(Severity::Error, text),
+        }
+    }
+}
+
+/// The values as the window runs them: a step does not take as long as it likes.
+fn in_window(mut values: LiveValues) -> LiveValues {
+    if values.params.max_step_ms == 0.0 {
+        values.params.max_step_ms = MAX_STEP_MS;
+    }
+    values
+}
+
+/// Scenes end with `.toml`.
+fn with_ending(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    if path.extension().is_some_and(|ending| ending == "toml") { path } else { path.with_added_extension("toml") }
+}

@@ -1,0 +1,415 @@
+//! Every value of what is selected, to be read and changed.
+
+use egui::{Button, CornerRadius, Frame, Margin, RichText, Ui};
+
+use super::value::{RowContext, gesture, number_ui, plain, title, value_ui};
+use super::{Action, UiContext, UiResponse, UiState, icon, theme};
+use crate::app::document::Document;
+use crate::app::engine::{SceneInfo, View};
+use crate::app::format;
+use crate::app::selection::{Item, all_bodies};
+use crate::body::{BodyRef, base_name};
+use crate::material::presets::{PRESETS, Preset};
+use crate::model::{ContactMethod, Friction, Integration, Model, PairFriction};
+use crate::render::Rgb;
+use crate::scene::{SceneValue, ValueGroup};
+use crate::stage::{body_color, obstacle_color, rigid_color};
+
+/// Tables whose values are too many to be of use when nothing of them is given.
+const SHORT: usize = 12;
+
+pub fn properties_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
+    let (Some(scene), Some(document)) = (&context.snapshot.scene, context.document) else { return };
+    let items = state.selection.items();
+    let Some(last) = items.last().cloned() else { return };
+    let alike: Vec<Item> = items.iter().filter(|item| kind_of(item) == kind_of(&last)).cloned().collect();
+    title_ui(ui, &alike, &last, state, answers);
+    if document.is_pending() {
+        pending_ui(ui, answers);
+    }
+    let mut tables: Vec<String> = vec![];
+    for item in &alike {
+        if !tables.contains(&item.path) {
+            tables.push(item.path.clone());
+        }
+    }
+    if let Some(name) = last.body_name() {
+        body_figures_ui(ui, scene, context.snapshot.view.as_deref(), &last);
+        let others: Vec<&str> = alike.iter().filter_map(Item::body_name).collect();
+        friction_ui(ui, scene, document, name, &others, answers);
+        heading_ui(ui, "From the start");
+    }
+    let Some(groups) = document.scene().values(&last.path) else {
+        ui.weak("This comes from the mesh; the scene has no values for it.");
+        return;
+    };
+    match last.path.as_str() {
+        "contact" => {
+            for group in groups.iter().filter(|group| group.title.is_empty()) {
+                values_ui(ui, group, &last, &tables, context, answers);
+            }
+            pairs_ui(ui, scene, document, answers);
+        }
+        path => {
+            if let Some(name) = path.strip_prefix("material.") {
+                preset_ui(ui, document, name, &tables, answers);
+            }
+            for group in &groups {
+                values_ui(ui, group, &last, &tables, context, answers);
+            }
+            if let Some(name) = path.strip_prefix("material.") {
+                damping_ui(ui, context.snapshot.view.as_deref(), name);
+            }
+        }
+    }
+}
+
+/// The first word of the path: what is alike is changed together.
+fn kind_of(item: &Item) -> &str {
+    item.path.split('.').next().unwrap_or_default()
+}
+
+fn title_ui(ui: &mut Ui, alike: &[Item], last: &Item, state: &mut UiState, answers: &mut UiResponse) {
+    let palette = theme::palette(ui.ctx());
+    let kind = match kind_of(last) {
+        "body" if alike.len() > 1 => "bodies",
+        "material" if alike.len() > 1 => "materials",
+        kind => kind,
+    };
+    ui.horizontal(|ui| {
+        let name = match alike.len() {
+            1 if last.path.contains('.') => last.title(),
+            1 => title(&last.path),
+            n => format!("{n} {kind}"),
+        };
+        ui.add(egui::Label::new(RichText::new(name).font(theme::strong(14.5))).truncate());
+        if alike.len() == 1 && last.path.contains('.') {
+            ui.label(RichText::new(kind).size(12.0).color(palette.weak));
+        }
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            let close = Button::new(theme::icon(icon::X, 12.0)).frame_when_inactive(false);
+            if answers.named("selection.clear", ui.add(close).on_hover_text("Select nothing  (Esc)")).clicked() {
+                state.selection.clear();
+            }
+        });
+    });
+    if alike.len() > 1 {
+        let told = format!("Shown are the values of {}; a change is made in all.", last.title());
+        ui.label(RichText::new(told).size(11.5).color(palette.weak));
+    }
+    ui.add_space(2.0);
+}
+
+/// What was changed acts from the start.
+pub fn pending_ui(ui: &mut Ui, answers: &mut UiResponse) {
+    let palette = theme::palette(ui.ctx());
+    Frame::new().fill(palette.accent.gamma_multiply(0.16)).corner_radius(CornerRadius::same(7)).inner_margin(Margin::symmetric(8, 5)).show(
+        ui,
+        |ui| {
+            ui.horizontal_wrapped(|ui| {
+                ui.label(RichText::new("A change acts from the start.").size(12.0));
+                let start = ui.add(Button::new(RichText::new("Start again").size(12.0)));
+                if answers.named("scene.restart", start.on_hover_text("Builds the scene with all changes  (R)")).clicked() {
+                    answers.act(Action::Reset);
+                }
+            });
+        },
+    );
+    ui.add_space(4.0);
+}
+
+fn values_ui(ui: &mut Ui, group: &ValueGroup, item: &Item, tables: &[String], context: &UiContext, answers: &mut UiResponse) {
+    let Some(document) = context.document else { return };
+    if !group.title.is_empty() {
+        heading_ui(ui, &title(&group.title));
+    }
+    // What is seldom given comes last, folded: bodies have many values.
+    let (shown, rest): (Vec<_>, Vec<_>) =
+        group.values.iter().partition(|value| group.values.len() <= SHORT || value.given.is_some() || is_common(value));
+    let mut row = |ui: &mut Ui, value: &SceneValue| {
+        let names = document.scene().material_names();
+        let row = RowContext {
+            tables,
+            shown: &item.path,
+            waits: document.waits(&value.path),
+            offered: offered(value, context.snapshot.view.as_deref()),
+            names: (value.field.key == "material").then_some(&names[..]),
+            color: context.snapshot.scene.as_ref().and_then(|scene| drawn_color(&scene.model, item)),
+        };
+        value_ui(ui, value, &row, answers);
+    };
+    for value in shown {
+        // A preset is chosen above.
+        if value.field.key != "preset" {
+            row(ui, value);
+        }
+    }
+    if !rest.is_empty() {
+        let id = ui.make_persistent_id(("more", kind_of(item), &group.title));
+        let mut is_open: bool = ui.data(|data| data.get_temp(id)).unwrap_or(false);
+        let told = format!("{} more values, as by default", rest.len());
+        let sign = if is_open { icon::CARET_DOWN } else { icon::CARET_RIGHT };
+        let palette = theme::palette(ui.ctx());
+        let fold = Button::new((theme::icon(sign, 11.0).color(palette.weak), RichText::new(told).size(12.0).color(palette.weak)));
+        if ui.add(fold.frame(false)).clicked() {
+            is_open = !is_open;
+            ui.data_mut(|data| data.insert_temp(id, is_open));
+        }
+        if is_open {
+            rest.into_iter().for_each(|value| row(ui, value));
+        }
+    }
+}
+
+fn is_common(value: &SceneValue) -> bool {
+    const COMMON: &[&str] = &[
+        "kind",
+        "material",
+        "position",
+        "rotation",
+        "scale",
+        "velocity",
+        "color",
+        "density",
+        "mass",
+        "model",
+        "young_modulus",
+        "poisson_ratio",
+        "mass_damping",
+        "stiffness_damping",
+        "gravity",
+        "time_step",
+        "max_step_ms",
+        "solver",
+        "integration",
+        "backend",
+    ];
+    COMMON.contains(&value.field.key)
+}
+
+fn heading_ui(ui: &mut Ui, text: &str) {
+    ui.add_space(5.0);
+    ui.label(RichText::new(text).font(theme::strong(12.0)));
+}
+
+/// The words of a choice that what computes now has.
+fn offered(value: &SceneValue, view: Option<&View>) -> Option<Vec<&'static str>> {
+    let backend = view?.backend.as_ref()?;
+    match value.path.as_str() {
+        "simulation.solver" => Some(backend.methods.iter().copied().map(ContactMethod::name).collect()),
+        "simulation.integration" => Some(backend.integrations.iter().copied().map(Integration::name).collect()),
+        _ => None,
+    }
+}
+
+fn bodies_of<'a>(model: &'a Model, item: &'a Item) -> impl Iterator<Item = BodyRef> + 'a {
+    all_bodies(model).filter(|body| item.is_of(model.body_name(*body)))
+}
+
+fn drawn_color(model: &Model, item: &Item) -> Option<Rgb> {
+    let body = bodies_of(model, item).next()?;
+    Some(match body {
+        BodyRef::Deformable(_) => body_color(model, body.index()),
+        BodyRef::Rigid(_) => rigid_color(model, body.index()),
+        BodyRef::Obstacle(_) => obstacle_color(&model.obstacles[body.index()]),
+        BodyRef::World => return None,
+    })
+}
+
+/// What there is of the selected body: how many, what mass, what tets.
+fn body_figures_ui(ui: &mut Ui, scene: &SceneInfo, view: Option<&View>, item: &Item) {
+    let palette = theme::palette(ui.ctx());
+    let model = &scene.model;
+    let bodies: Vec<BodyRef> = bodies_of(model, item).collect();
+    let Some(first) = bodies.first() else { return };
+    let place = first.index();
+    let mut parts = vec![];
+    if bodies.len() > 1 {
+        parts.push(format!("{} copies of", bodies.len()));
+    }
+    match first {
+        BodyRef::Deformable(_) => {
+            let body = &model.bodies[place];
+            let mass = view.and_then(|view| view.masses.get(place)).unwrap_or(&body.mass);
+            parts.push(format!(
+                "{} · {} tets · {} nodes",
+                format::mass(*mass),
+                format::count(body.tets.len()),
+                format::count(body.nodes.len())
+            ));
+        }
+        BodyRef::Rigid(_) => {
+            let body = &model.rigid_bodies[place];
+            let mass = body.mass().map(|mass| format!("{} · ", format::mass(mass))).unwrap_or_default();
+            parts.push(format!("{mass}{} triangles", format::count(body.triangles.len())));
+        }
+        BodyRef::Obstacle(_) | BodyRef::World => parts.push("an exact shape".into()),
+    }
+    ui.label(RichText::new(parts.join(" ")).size(12.0).color(palette.weak));
+}
+
+/// Friction of the selected body with others, or of the bodies that are selected with each other.
+fn friction_ui(ui: &mut Ui, scene: &SceneInfo, document: &Document, name: &str, selected: &[&str], answers: &mut UiResponse) {
+    let friction = document.scene().live_values().friction;
+    let all: Vec<String> = {
+        let mut names: Vec<String> = all_bodies(&scene.model).map(|body| base_name(scene.model.body_name(body)).to_owned()).collect();
+        names.dedup();
+        names
+    };
+    let mut pairs: Vec<[&str; 2]> = vec![];
+    if selected.len() > 1 {
+        for (k, a) in selected.iter().enumerate() {
+            pairs.extend(selected[k + 1..].iter().map(|b| [*a, *b]));
+        }
+        pairs.dedup();
+    } else {
+        let is_given = |other: &str| friction.pairs.iter().any(|pair| is_pair(pair, [name, other]));
+        let wanted = |other: &&String| all.len() <= 8 || is_given(other);
+        pairs.extend(all.iter().filter(wanted).filter(|other| may_touch(document, [name, other])).map(|other| [name, other.as_str()]));
+    }
+    if pairs.is_empty() {
+        return;
+    }
+    heading_ui(ui, "Friction");
+    for pair in pairs.into_iter().take(SHORT) {
+        let [a, b] = pair;
+        let label =
+            if selected.len() > 1 { format!("{a} and {b}") } else { format!("with {}", if a == b { "itself, its copies" } else { b }) };
+        pair_ui(ui, &label, &friction, document, pair, answers);
+    }
+}
+
+/// Static and driven bodies do not meet each other.
+fn may_touch(document: &Document, pair: [&str; 2]) -> bool {
+    let bodies = document.scene().bodies();
+    let is_free = |name: &str| bodies.iter().any(|body| body.name == name && ["deformable", "rigid"].contains(&body.kind));
+    let [a, b] = pair;
+    let has_copies = bodies.iter().any(|body| body.name == a && (body.n_copies > 1 || body.kind == "deformable"));
+    (is_free(a) || is_free(b)) && (a != b || has_copies)
+}
+
+fn is_pair(pair: &PairFriction, [a, b]: [&str; 2]) -> bool {
+    pair.a == a && pair.b == b || pair.a == b && pair.b == a
+}
+
+/// All pairs with a value of their own.
+fn pairs_ui(ui: &mut Ui, scene: &SceneInfo, document: &Document, answers: &mut UiResponse) {
+    let friction = document.scene().live_values().friction;
+    heading_ui(ui, "Pairs");
+    for PairFriction { a, b, .. } in &friction.pairs {
+        pair_ui(ui, &format!("{a} and {b}"), &friction, document, [a, b], answers);
+    }
+    if all_bodies(&scene.model).count() > 1 {
+        let palette = theme::palette(ui.ctx());
+        let told = "Select a body, or two of them with Ctrl, to give their contact a friction of its own.";
+        ui.label(RichText::new(told).size(11.5).color(palette.weak));
+    }
+}
+
+/// The friction of one pair; its own if it has one, else that of all.
+fn pair_ui(ui: &mut Ui, label: &str, friction: &Friction, document: &Document, pair: [&str; 2], answers: &mut UiResponse) {
+    let palette = theme::palette(ui.ctx());
+    let own = friction.pairs.iter().find(|known| is_pair(known, pair)).map(|known| known.friction);
+    let Some(field) = document.scene().field("contact.friction") else { return };
+    let value = SceneValue { path: format!("pair.{}.{}", pair[0], pair[1]), field, given: None };
+    ui.horizontal(|ui| {
+        ui.set_min_height(22.0);
+        let color = if own.is_some() { palette.text } else { palette.weak };
+        let width = 0.62 * ui.available_width();
+        let name = ui
+            .allocate_ui_with_layout(egui::vec2(width, 20.0), egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                ui.set_width(width - 6.0);
+                ui.add(egui::Label::new(RichText::new(label).size(12.5).color(color)).truncate())
+            })
+            .inner;
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            let (response, changed) = ui.push_id(&value.path, |ui| number_ui(ui, &value, own.unwrap_or(friction.default), "")).inner;
+            let told = match own {
+                Some(_) => format!("Coulomb's coefficient of {} and {}. Acts at once.", pair[0], pair[1]),
+                None => format!("As all pairs: {}. A change gives this pair a value of its own, at once.", friction.default),
+            };
+            answers.named(format!("value.{}", value.path), response).labelled_by(name.id).on_hover_text(told);
+            if let Some(number) = changed {
+                let values = vec![("contact.pair".to_owned(), pairs_with(friction, pair, number))];
+                answers.act(Action::Edit { values, gesture: gesture(ui) });
+            }
+        });
+    });
+}
+
+/// The list of pairs as TOML, in which one has another value.
+fn pairs_with(friction: &Friction, pair: [&str; 2], value: f64) -> String {
+    let mut pairs = friction.pairs.clone();
+    match pairs.iter_mut().find(|known| is_pair(known, pair)) {
+        Some(known) => known.friction = value,
+        None => pairs.push(PairFriction { a: pair[0].to_owned(), b: pair[1].to_owned(), friction: value }),
+    }
+    let entry = |pair: &PairFriction| format!("{{ a = \"{}\", b = \"{}\", friction = {} }}", pair.a, pair.b, plain(pair.friction));
+    format!("[{}]", pairs.iter().map(entry).collect::<Vec<_>>().join(", "))
+}
+
+/// Real materials to begin with: the numbers that the scene gives become those of the preset.
+fn preset_ui(ui: &mut Ui, document: &Document, name: &str, tables: &[String], answers: &mut UiResponse) {
+    let palette = theme::palette(ui.ctx());
+    let current = document.scene().live_values().materials.into_iter().find(|named| named.name == name);
+    let is_it = |preset: &Preset| {
+        current.as_ref().is_some_and(|named| {
+            let (m, p) = (&named.material, preset.material());
+            (m.model, m.young_modulus, m.poisson_ratio, m.density) == (p.model, p.young_modulus, p.poisson_ratio, p.density)
+        })
+    };
+    ui.horizontal(|ui| {
+        ui.label(RichText::new("Preset").size(12.5).color(palette.weak));
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            let shown = PRESETS.iter().find(|preset| is_it(preset)).map_or("—".to_owned(), |preset| preset.name.replace('_', " "));
+            let combo = egui::ComboBox::from_id_salt("preset").width(124.0).truncate().selected_text(RichText::new(shown).size(12.5));
+            let combo = combo.show_ui(ui, |ui| {
+                for preset in PRESETS {
+                    let choice = ui.selectable_label(is_it(preset), preset.name.replace('_', " ")).on_hover_text(preset.source);
+                    if answers.named(format!("preset.{}", preset.name), choice).clicked() {
+                        let values = tables.iter().flat_map(|table| preset_values(document, table, preset)).collect();
+                        answers.act(Action::Edit { values, gesture: None });
+                    }
+                }
+            });
+            answers.named("value.preset", combo.response).on_hover_text("A real material to begin with; damping stays");
+        });
+    });
+}
+
+fn preset_values(document: &Document, table: &str, preset: &Preset) -> Vec<(String, String)> {
+    let Preset { name, model, young_modulus, poisson_ratio, density, .. } = *preset;
+    let all = [
+        ("model", format!("\"{}\"", model.name())),
+        ("young_modulus", plain(young_modulus)),
+        ("poisson_ratio", plain(poisson_ratio)),
+        ("density", plain(density)),
+    ];
+    let given = all.into_iter().map(|(key, value)| (format!("{table}.{key}"), value));
+    let given = given.filter(|(path, _)| document.scene().given(path).is_some());
+    [(format!("{table}.preset"), format!("\"{name}\""))].into_iter().chain(given).collect()
+}
+
+/// The damping ratios that the material gives vibrations.
+fn damping_ui(ui: &mut Ui, view: Option<&View>, name: &str) {
+    let material = view.and_then(|view| view.materials.iter().find(|named| named.name == name)).map(|named| named.material);
+    let Some(material) = material.filter(|m| m.mass_damping != 0.0 || m.stiffness_damping != 0.0) else { return };
+    let palette = theme::palette(ui.ctx());
+    let [a, b, c] = [1.0, 10.0, 100.0].map(|frequency| 100.0 * material.damping_ratio(frequency));
+    let told = format!("Damping at 1, 10 and 100 Hz: {a:.2}, {b:.1} and {c:.0} % of critical.");
+    ui.label(RichText::new(told).size(11.5).color(palette.weak));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_gets_a_value_of_its_own_beside_the_others() {
+        let pair = |a: &str, b: &str, friction| PairFriction { a: a.into(), b: b.into(), friction };
+        let friction = Friction { default: 0.5, pairs: vec![pair("bar", "floor", 0.2)] };
+        assert_eq!(pairs_with(&friction, ["floor", "bar"], 0.9), "[{ a = \"bar\", b = \"floor\", friction = 0.9 }]");
+        let both = "[{ a = \"bar\", b = \"floor\", friction = 0.2 }, { a = \"bar\", b = \"bar\", friction = 1.0 }]";
+        assert_eq!(pairs_with(&friction, ["bar", "bar"], 1.0), both);
+    }
+}

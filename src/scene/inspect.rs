@@ -1,0 +1,243 @@
+//! A scene as the window shows it: what there is in it, and every value with its declaration.
+
+use super::format::SCENE;
+use super::read::{Copies, Role};
+use super::spec::{Field, Kind, Presence, Range, Table};
+use super::value::{Data, Value};
+use super::{Scene, check};
+use crate::model::{Friction, NamedMaterial, PairFriction, Params};
+
+/// A value of a scene beside its declaration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SceneValue {
+    /// As `--set` names it.
+    pub path: String,
+    pub field: &'static Field,
+    /// As TOML, if the file or an edit gives it.
+    pub given: Option<String>,
+}
+
+/// Values of one table; those of a table inside it have a title.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueGroup {
+    pub title: String,
+    pub values: Vec<SceneValue>,
+}
+
+/// A body of the scene's list, which stands for all its copies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BodyOutline {
+    pub name: String,
+    /// "deformable", "rigid", "static" or "driven".
+    pub kind: &'static str,
+    pub n_copies: usize,
+    /// The material that it names.
+    pub material: Option<String>,
+}
+
+/// The values that may be changed while a scene runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiveValues {
+    pub params: Params,
+    pub materials: Vec<NamedMaterial>,
+    pub friction: Friction,
+}
+
+impl SceneValue {
+    /// The value that counts: what is given, else the default.
+    pub fn text(&self) -> Option<&str> {
+        match (&self.given, self.field.presence) {
+            (Some(text), _) => Some(text),
+            (None, Presence::Default(text)) => Some(text),
+            (None, _) => None,
+        }
+    }
+
+    /// The words that say what happens without the value.
+    pub fn without(&self) -> &'static str {
+        match self.field.presence {
+            Presence::Optional(words) => words,
+            Presence::Required | Presence::Default(_) => "",
+        }
+    }
+
+    /// The numbers of the value: one, or those of a list.
+    pub fn numbers(&self) -> Option<Vec<f64>> {
+        let value = Value::parse_flag(self.text()?, 0).ok()?;
+        match value.number() {
+            Some(number) => Some(vec![number]),
+            None => value.items().iter().map(Value::number).collect::<Option<Vec<f64>>>().filter(|numbers| !numbers.is_empty()),
+        }
+    }
+
+    /// The value as words, without quotes.
+    pub fn words(&self) -> Option<String> {
+        let value = Value::parse_flag(self.text()?, 0).ok()?;
+        value.text().map(str::to_owned)
+    }
+}
+
+impl Scene {
+    /// The bodies, in the order of the file.
+    pub fn bodies(&self) -> Vec<BodyOutline> {
+        let material = |name: &str| self.find(&format!("body.{name}.material"))?.0?.text().map(str::to_owned);
+        let outline = |body: &super::read::BodyContent| BodyOutline {
+            name: body.name.clone(),
+            kind: match &body.role {
+                Role::Deformable { .. } => "deformable",
+                Role::Rigid { .. } => "rigid",
+                Role::Obstacle { motion: Some(_) } => "driven",
+                Role::Obstacle { motion: None } => "static",
+            },
+            n_copies: if matches!(body.copies, Copies::One) { 1 } else { body.n_copies() },
+            material: material(&body.name),
+        };
+        self.content.bodies.iter().map(outline).collect()
+    }
+
+    /// The names of the materials, in the order of the file.
+    pub fn material_names(&self) -> Vec<String> {
+        self.document.root.get("material").map_or(&[][..], Value::entries).iter().map(|entry| entry.key.clone()).collect()
+    }
+
+    /// How many entries a list has, such as `force`.
+    pub fn n_entries(&self, list: &str) -> usize {
+        self.document.root.get(list).map_or(&[][..], Value::items).len()
+    }
+
+    /// The values of the table at `path`, such as `body.bar` or `simulation`, and of the tables in it. A body has those
+    /// of its kind. None where there is no such table.
+    pub fn values(&self, path: &str) -> Option<Vec<ValueGroup>> {
+        let (value, kind) = self.find(path)?;
+        let Kind::Table(table) = kind else { return None };
+        let of_kind = path.strip_prefix("body.").and_then(|name| self.bodies().into_iter().find(|body| body.name == name));
+        let mut groups = vec![ValueGroup { title: String::new(), values: vec![] }];
+        add_values(value, table, path, "", of_kind.map(|body| body.kind), &mut groups);
+        groups.retain(|group| !group.values.is_empty());
+        Some(groups)
+    }
+
+    /// The value at `path` as TOML, if it is given.
+    pub fn given(&self, path: &str) -> Option<String> {
+        Some(as_toml(self.find(path)?.0?))
+    }
+
+    /// The declaration of the value at `path`.
+    pub fn field(&self, path: &str) -> Option<&'static Field> {
+        let (parent, key) = path.rsplit_once('.').unwrap_or(("", path));
+        let table = match self.find(parent)? {
+            (_, Kind::Table(table)) => table,
+            (Some(value), Kind::Variants(variants)) => variant(value, variants)?,
+            _ => return None,
+        };
+        table.field(key)
+    }
+
+    /// The values that may be changed while the scene runs.
+    pub fn live_values(&self) -> LiveValues {
+        let name = |body: usize| self.content.bodies[body].name.clone();
+        let pairs = self.content.pair_frictions.iter().map(|&(a, b, friction)| PairFriction { a: name(a), b: name(b), friction }).collect();
+        let materials = self.content.materials.iter().map(|(name, material)| NamedMaterial { name: name.clone(), material: *material });
+        LiveValues {
+            params: self.content.params,
+            materials: materials.collect(),
+            friction: Friction { default: self.content.friction, pairs },
+        }
+    }
+
+    /// The value at a path of `--set`, if it is given, and what may be there.
+    fn find(&self, path: &str) -> Option<(Option<&Value>, Kind)> {
+        let mut found = (Some(&self.document.root), Kind::Table(&SCENE));
+        for segment in path.split('.').filter(|segment| !segment.is_empty()) {
+            let (value, kind) = found;
+            found = match kind {
+                Kind::Table(table) => (value.and_then(|value| value.get(segment)), table.field(segment)?.kind),
+                Kind::Variants(variants) => (value?.get(segment), variant(value?, variants)?.field(segment)?.kind),
+                Kind::Named(table) => (Some(value?.get(segment)?), Kind::Table(table)),
+                Kind::List(table) => (Some(entry(value?, segment)?), Kind::Table(table)),
+                _ => return None,
+            };
+        }
+        Some(found)
+    }
+}
+
+/// What is wrong with a number at a path of tables by the range of scene files, as a sentence; none if nothing is.
+pub fn number_fault(path: &str, number: f64) -> Option<String> {
+    let (tables, key) = path.rsplit_once('.')?;
+    let inner = |table: &'static Table, key: &str| match table.field(key)?.kind {
+        Kind::Table(inner) => Some(inner),
+        _ => None,
+    };
+    let field = tables.split('.').try_fold(&SCENE, inner)?.field(key)?;
+    let fits = match field.kind {
+        Kind::Number(range) => range.contains(number),
+        Kind::Integer { min, max } => Range { min: min as f64, max: max as f64, above_min: false }.contains(number),
+        _ => true,
+    };
+    (!fits).then(|| format!("expected {}, found {number}", field.accepted()))
+}
+
+/// The entry of a list with a name, or at a place from 0.
+fn entry<'a>(list: &'a Value, segment: &str) -> Option<&'a Value> {
+    let named = list.items().iter().find(|item| item.get("name").and_then(Value::text) == Some(segment));
+    named.or_else(|| list.items().get(segment.parse::<usize>().ok()?))
+}
+
+fn variant(value: &Value, variants: &'static [(&'static str, Table)]) -> Option<&'static Table> {
+    let tag = value.get("type").and_then(Value::text)?;
+    variants.iter().find(|(name, _)| *name == tag).map(|(_, table)| table)
+}
+
+/// Adds the values of a table to the last group, and groups of its own for tables in it that are given.
+fn add_values(
+    value: Option<&Value>,
+    table: &'static Table,
+    path: &str,
+    title: &str,
+    kind: Option<&'static str>,
+    groups: &mut Vec<ValueGroup>,
+) {
+    let place = groups.len() - 1;
+    let of_kind = |field: &&Field| field.kinds.is_empty() || kind.is_none_or(|kind| field.kinds.contains(&kind));
+    for field in table.fields.iter().filter(of_kind) {
+        let (path, found) = (check::join(path, field.key), value.and_then(|value| value.get(field.key)));
+        let mut inner = |value: Option<&Value>, table, path: &str, name: String| {
+            let title = if title.is_empty() { name } else { format!("{title}, {name}") };
+            groups.push(ValueGroup { title: title.clone(), values: vec![] });
+            add_values(value, table, path, &title, kind, groups);
+        };
+        match (field.kind, found) {
+            (Kind::Table(table), Some(value)) => inner(Some(value), table, &path, field.key.replace('_', " ")),
+            (Kind::List(table), Some(list)) => {
+                for (k, item) in list.items().iter().enumerate() {
+                    inner(Some(item), table, &format!("{path}.{k}"), format!("{} {}", field.key.replace('_', " "), k + 1));
+                }
+            }
+            (Kind::Variants(variants), Some(value)) => {
+                if let Some(table) = variant(value, variants) {
+                    inner(Some(value), table, &path, field.key.replace('_', " "));
+                }
+            }
+            (Kind::Named(_), _) => {}
+            _ => groups[place].values.push(SceneValue { path, field, given: found.map(as_toml) }),
+        }
+    }
+}
+
+/// A value as it could stand in a file.
+fn as_toml(value: &Value) -> String {
+    match &value.data {
+        Data::Boolean(b) => b.to_string(),
+        Data::Integer(i) => i.to_string(),
+        Data::Float(x) => format!("{x:?}"),
+        Data::Text(text) => toml::Value::String(text.clone()).to_string(),
+        // No value is one.
+        Data::Date => String::new(),
+        Data::Array(items) => format!("[{}]", items.iter().map(as_toml).collect::<Vec<_>>().join(", ")),
+        Data::Table(entries) => {
+            let pair = |entry: &super::value::Entry| format!("{} = {}", entry.key, as_toml(&entry.value));
+            format!("{{ {} }}", entries.iter().map(pair).collect::<Vec<_>>().join(", "))
+        }
+    }
+}

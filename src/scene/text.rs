@@ -1,0 +1,257 @@
+//! The file of a scene with changed values at their place; everything else stays as it was written.
+
+use std::path::{Path, PathBuf};
+
+use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table as TomlTable, TableLike, Value as TomlValue};
+
+use super::Scene;
+use super::format::SCENE;
+use super::read::{Collision, Geometry};
+use super::spec::Kind;
+
+/// A scene that cannot be written back. None is known: what was read can be written.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TextError {
+    #[error("the scene cannot be written: {0}")]
+    NotToml(String),
+    #[error("the scene cannot be written: its text has no place for {path}")]
+    NoPlace { path: String },
+}
+
+impl Scene {
+    /// The text of the scene with the values that were set, for a file in `folder`: comments, order and the spelling of
+    /// all other values stay. Without changes it is the text that was read, byte for byte. Files that the scene names by
+    /// relative paths are named in full if they lie elsewhere.
+    pub fn text_for(&self, folder: &Path) -> Result<String, TextError> {
+        let path_of = |flag: &String| flag.split_once('=').map_or("", |(path, _)| path.trim()).to_owned();
+        let mut changes: Vec<(String, String)> = vec![];
+        for path in self.document.flags.iter().map(path_of) {
+            let text = self.given(&path).ok_or_else(|| TextError::NoPlace { path: path.clone() })?;
+            changes.retain(|(known, _)| *known != path);
+            changes.push((path, text));
+        }
+        changes.extend(self.moved_files(folder));
+        write(&self.document.text, &changes)
+    }
+
+    /// Paths of meshes that mean other files from another folder, in full.
+    fn moved_files(&self, to: &Path) -> Vec<(String, String)> {
+        let here = |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
+        let absolute = |path: &Path| std::path::absolute(here(path)).unwrap_or_else(|_| path.to_owned());
+        let Some(folder) = self.folder.as_deref().filter(|folder| absolute(folder) != absolute(to)) else { return vec![] };
+        let moved = |path: String, file: &str| {
+            let is_relative = !file.starts_with("builtin:") && Path::new(file).is_relative();
+            let full = toml::Value::String(absolute(&folder.join(file)).display().to_string());
+            is_relative.then(|| (path, full.to_string()))
+        };
+        let of_body = |body: &super::read::BodyContent| {
+            let mesh = match &body.geometry {
+                Geometry::Mesh { file, .. } => moved(format!("body.{}.mesh", body.name), file),
+                _ => None,
+            };
+            let collision = match &body.collision {
+                Collision::Mesh(file) => moved(format!("body.{}.collision_surface", body.name), file),
+                _ => None,
+            };
+            [mesh, collision].into_iter().flatten()
+        };
+        self.content.bodies.iter().flat_map(of_body).collect()
+    }
+}
+
+/// Puts values, as TOML, into a text at their paths.
+fn write(text: &str, changes: &[(String, String)]) -> Result<String, TextError> {
+    if changes.is_empty() {
+        return Ok(text.to_owned());
+    }
+    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| TextError::NotToml(error.message().to_owned()))?;
+    for (path, text) in changes {
+        let value: TomlValue = text.parse().map_err(|error: toml_edit::TomlError| TextError::NotToml(error.message().to_owned()))?;
+        let segments: Vec<&str> = path.split('.').collect();
+        put(document.as_table_mut(), &SCENE_KIND, &segments, value).ok_or_else(|| TextError::NoPlace { path: path.clone() })?;
+    }
+    Ok(document.to_string())
+}
+
+static SCENE_KIND: Kind = Kind::Table(&SCENE);
+
+/// Puts a value into a table, below tables that are made where the text leaves them out. None where there is no place.
+fn put(table: &mut dyn TableLike, kind: &Kind, segments: &[&str], value: TomlValue) -> Option<()> {
+    let (key, rest) = segments.split_first()?;
+    let field = match kind {
+        Kind::Table(declared) => declared.field(key)?,
+        Kind::Variants(variants) => {
+            let tag = table.get("type")?.as_str()?;
+            variants.iter().find(|(name, _)| *name == tag)?.1.field(key)?
+        }
+        _ => return None,
+    };
+    if rest.is_empty() {
+        set(table, key, &field.kind, value);
+        return Some(());
+    }
+    if table.get(key).is_none() {
+        let mut made = TomlTable::new();
+        made.set_implicit(true);
+        table.insert(key, Item::Table(made));
+    }
+    descend(table.get_mut(key)?, &field.kind, rest, value)
+}
+
+fn descend(item: &mut Item, kind: &Kind, segments: &[&str], value: TomlValue) -> Option<()> {
+    match kind {
+        Kind::Table(_) | Kind::Variants(_) => put(item.as_table_like_mut()?, kind, segments, value),
+        Kind::Named(declared) => {
+            let (name, rest) = segments.split_first()?;
+            put(item.as_table_like_mut()?.get_mut(name)?.as_table_like_mut()?, &Kind::Table(declared), rest, value)
+        }
+        Kind::List(declared) => {
+            let (segment, rest) = segments.split_first()?;
+            let kind = Kind::Table(declared);
+            match item {
+                Item::ArrayOfTables(list) => {
+                    let place = place(list.iter().map(|table| table.get("name").and_then(Item::as_str)), segment)?;
+                    put(list.get_mut(place)?, &kind, rest, value)
+                }
+                Item::Value(TomlValue::Array(list)) => {
+                    let name = |item: &TomlValue| item.as_inline_table().and_then(|table| table.get("name")?.as_str().map(str::to_owned));
+                    let names: Vec<Option<String>> = list.iter().map(name).collect();
+                    let place = place(names.iter().map(Option::as_deref), segment)?;
+                    put(list.get_mut(place)?.as_inline_table_mut()?, &kind, rest, value)
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The place of the entry with a name, or with a number from 0.
+fn place<'a>(names: impl Iterator<Item = Option<&'a str>>, segment: &str) -> Option<usize> {
+    let names: Vec<_> = names.collect();
+    names.iter().position(|name| *name == Some(segment)).or_else(|| segment.parse().ok().filter(|place| *place < names.len()))
+}
+
+/// Sets one value; the spaces and comments around it stay.
+fn set(table: &mut dyn TableLike, key: &str, kind: &Kind, mut value: TomlValue) {
+    if let (Kind::List(_), TomlValue::Array(list)) = (kind, &value)
+        && !matches!(table.get(key), Some(Item::Value(_)))
+    {
+        let entries: Vec<&InlineTable> = list.iter().filter_map(TomlValue::as_inline_table).collect();
+        if table.get(key).is_none() {
+            table.insert(key, Item::ArrayOfTables(ArrayOfTables::new()));
+        }
+        if let Some(tables) = table.get_mut(key).and_then(Item::as_array_of_tables_mut) {
+            set_entries(tables, &entries);
+        }
+        return;
+    }
+    match table.get_mut(key) {
+        Some(Item::Value(before)) => {
+            *value.decor_mut() = before.decor().clone();
+            *before = value;
+        }
+        _ => {
+            table.insert(key, Item::Value(value));
+        }
+    }
+}
+
+/// Gives tables the values of `entries`; what is as it was keeps its spelling.
+fn set_entries(tables: &mut ArrayOfTables, entries: &[&InlineTable]) {
+    while tables.len() > entries.len() {
+        tables.remove(tables.len() - 1);
+    }
+    for (k, entry) in entries.iter().enumerate() {
+        let Some(table) = tables.get_mut(k) else {
+            tables.push(plain((*entry).clone().into_table()));
+            continue;
+        };
+        for (key, value) in entry.iter() {
+            if !table.get(key).and_then(Item::as_value).is_some_and(|before| is_same(before, value)) {
+                set(table, key, &Kind::Text, value.clone());
+            }
+        }
+    }
+}
+
+fn is_same(a: &TomlValue, b: &TomlValue) -> bool {
+    let number = |value: &TomlValue| value.as_float().or_else(|| value.as_integer().map(|i| i as f64));
+    number(a).is_some() && number(a) == number(b) || a.as_str().is_some() && a.as_str() == b.as_str()
+}
+
+/// A table whose entries stand on lines of their own.
+fn plain(mut table: TomlTable) -> TomlTable {
+    table.fmt();
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# a scene\nformat = 1\n\n[simulation] # how\ntime_step = 5e-3 # small\n\n[material.soft]\nyoung_modulus = 1_000_000 # Pa\n\
+                        [[body]]\nname = \"bar\"\nshape = { type = \"box\", size = [1.0, 0.2, 0.2] } # long\nmaterial = \"soft\"\n\
+                        [[body]]\nname = \"floor\"\nkind = \"static\"\nshape = { type = \"plane\" }\n# the end\n";
+
+    fn scene(flags: &[&str]) -> Scene {
+        let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        Scene::from_text("s", "s.toml", TEXT, None, &flags).unwrap()
+    }
+
+    fn text(flags: &[&str]) -> String {
+        scene(flags).text_for(Path::new("")).unwrap()
+    }
+
+    #[test]
+    fn values_change_at_their_place_and_nothing_else_does() {
+        assert_eq!(text(&[]), TEXT);
+        let changed = text(&["material.soft.young_modulus=2e5", "simulation.time_step=0.01", "simulation.time_step=0.02"]);
+        assert_eq!(changed, TEXT.replace("1_000_000", "200000.0").replace("5e-3", "0.02"));
+        assert_eq!(text(&["body.bar.shape.size=[2, 1, 1]"]), TEXT.replace("[1.0, 0.2, 0.2]", "[2, 1, 1]"));
+        assert_eq!(
+            text(&["body.bar.position=[0, 1, 0]"]),
+            TEXT.replace("material = \"soft\"\n", "material = \"soft\"\nposition = [0, 1, 0]\n")
+        );
+        assert_eq!(text(&["body.floor.color=#ff0000"]), TEXT.replace("\"plane\" }\n", "\"plane\" }\ncolor = \"#ff0000\"\n"));
+    }
+
+    #[test]
+    fn tables_that_are_missing_are_made() {
+        let changed = text(&[
+            "contact.friction=0.1",
+            "contact.pair=[{ a = \"bar\", b = \"floor\", friction = 0.9 }]",
+            "body.bar.shape.cells=[4, 1, 1]",
+        ]);
+        let again = Scene::from_text("s", "s.toml", &changed, None, &[]).unwrap();
+        assert_eq!(again.given("contact.pair.0.friction").as_deref(), Some("0.9"), "{changed}");
+        assert_eq!(again.given("body.bar.shape.cells").as_deref(), Some("[4, 1, 1]"));
+        assert!(changed.contains("[contact]\nfriction = 0.1\n") && changed.contains("[[contact.pair]]\na = \"bar\"\n"), "{changed}");
+        assert!(changed.starts_with("# a scene\n") && changed.contains("# long"), "{changed}");
+    }
+
+    #[test]
+    fn entries_that_stay_keep_their_spelling() {
+        let pairs = "[[contact.pair]] # wet\na = \"bar\"\nb = \"floor\"\nfriction = 5e-1 # slippery\n";
+        let text = format!("{TEXT}{pairs}");
+        let with = |list: &str| {
+            let scene = Scene::from_text("s", "s.toml", &text, None, &[format!("contact.pair={list}")]).unwrap();
+            scene.text_for(Path::new("")).unwrap()
+        };
+        let own = "{ a = \"bar\", b = \"floor\", friction = 0.5 }";
+        assert_eq!(with(&format!("[{own}]")), text);
+        let added = with(&format!("[{own}, {{ a = \"bar\", b = \"bar\", friction = 1.0 }}]"));
+        assert_eq!(added, format!("{text}\n[[contact.pair]]\na = \"bar\"\nb = \"bar\"\nfriction = 1.0\n"));
+        assert_eq!(with("[{ a = \"bar\", b = \"floor\", friction = 0.1 }]"), text.replace("5e-1", "0.1"));
+        assert!(!with("[]").contains("contact.pair"));
+    }
+
+    /// A mesh beside the scene is found from elsewhere.
+    #[test]
+    fn files_beside_the_scene_are_named_in_full_elsewhere() {
+        let text = TEXT.replace("shape = { type = \"box\", size = [1.0, 0.2, 0.2] } # long", "mesh = \"a/bar.obj\" # long");
+        let scene = Scene::from_text("s", "s.toml", &text, Some(Path::new("/scenes")), &[]).unwrap();
+        assert_eq!(scene.text_for(Path::new("/scenes")).unwrap(), text);
+        assert_eq!(scene.text_for(Path::new("/other")).unwrap(), text.replace("a/bar.obj", "/scenes/a/bar.obj"));
+    }
+}

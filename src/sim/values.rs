@@ -1,0 +1,75 @@
+//! What a scene says and a command may change while it runs: settings, materials, friction.
+
+use std::sync::Arc;
+
+use super::setting::Setting;
+use super::{BackendInfo, Command, CommandError, Simulation, SimulationError};
+use crate::model::Friction;
+use crate::scene::{LiveValues, number_fault};
+
+/// The commands that turn the values of a scene into others.
+pub fn commands_between(before: &LiveValues, after: &LiveValues) -> Vec<Command> {
+    let ([from, to], mut commands) = ([&before.params, &after.params], vec![]);
+    if from.gravity != to.gravity {
+        commands.push(Command::SetGravity(to.gravity));
+    }
+    if from.time_step != to.time_step {
+        commands.push(Command::SetTimeStep(to.time_step));
+    }
+    if from.max_step_ms != to.max_step_ms {
+        commands.push(Command::SetMaxStepMs(to.max_step_ms));
+    }
+    if from.integration != to.integration {
+        commands.push(Command::SetIntegration(to.integration));
+    }
+    let settings = Setting::all(from).into_iter().zip(Setting::all(to)).filter(|(from, to)| from != to);
+    commands.extend(settings.map(|(_, to)| Command::Set(to)));
+    let materials = after.materials.iter().filter(|named| !before.materials.contains(named));
+    commands.extend(materials.cloned().map(Command::SetMaterial));
+    if before.friction != after.friction {
+        commands.push(Command::SetFriction(after.friction.clone()));
+    }
+    commands
+}
+
+impl Simulation {
+    pub(super) fn set(&mut self, setting: &Setting) -> Result<(), CommandError> {
+        let (path, number) = setting.declared();
+        if let Some(fault) = number.and_then(|number| number_fault(path, number)) {
+            return Err(CommandError::BadSetting { path, fault });
+        }
+        if let Setting::Solver(method) = *setting {
+            let refused = |error: SimulationError| CommandError::BadSetting { path, fault: error.to_string() };
+            self.backend.check_method(method).map_err(refused)?;
+            self.backend = Arc::new(BackendInfo { solver: method.name(), ..(*self.backend).clone() });
+        }
+        setting.put(&mut self.params);
+        Ok(())
+    }
+
+    /// Gives pairs of bodies other coefficients; the state stays.
+    pub(super) fn set_friction(&mut self, friction: &Friction) -> Result<(), CommandError> {
+        let pairs = friction.pairs.iter().map(|pair| pair.friction);
+        if let Some(fault) = pairs.chain([friction.default]).find_map(|value| number_fault("contact.friction", value)) {
+            return Err(CommandError::BadSetting { path: "contact.friction", fault });
+        }
+        if self.model.friction() == *friction {
+            return Ok(());
+        }
+        let model = self.model.with_friction(friction).map_err(|body| CommandError::NoBody { body })?;
+        let failed = |error: String| CommandError::Step(format!("friction is as before: {error}"));
+        let state = self.stepper.state().map_err(|error| failed(error.to_string()))?.clone();
+        self.go_on_with(Arc::new(model), &state).map_err(|error| failed(error.to_string()))
+    }
+
+    /// The coefficients, if they are not those of the scene any more.
+    pub(super) fn changed_friction(&self) -> Option<Friction> {
+        Some(self.model.friction()).filter(|friction| *friction != self.scene.friction)
+    }
+
+    /// The settings that are not those of the scene any more.
+    pub(super) fn changed_settings(&self) -> Vec<Setting> {
+        let pairs = Setting::all(&self.params).into_iter().zip(Setting::all(&self.scene.params));
+        pairs.filter(|(now, scene)| now != scene).map(|(now, _)| now).collect()
+    }
+}
