@@ -228,6 +228,12 @@ fn print(summary: &Report, done: u64) {
         summary.solver.unconverged_steps,
         summary.solver.limited_steps
     );
+    if summary.solver.waited > 0.0 {
+        eprintln!(
+            "warning: driven bodies waited {:.4} s, as they would have run over what could not give way in its time; a larger --max-step-ms may help",
+            summary.solver.waited
+        );
+    }
     say!("contact by {}: {}", summary.method.name, summary.method.reason);
     say!("state hash {}", summary.state_hash);
     if summary.solver.unconverged_steps > 0 {

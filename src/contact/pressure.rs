@@ -3,7 +3,7 @@
 use super::generate::{Generators, SurfaceMemory, SurfaceStep, Surfaces};
 use crate::geometry::MeshError;
 use crate::math::Vec3;
-use crate::model::{Model, State};
+use crate::model::{Model, State, StepSpan};
 
 /// The contact pressure of states of one model.
 #[derive(Debug)]
@@ -28,7 +28,10 @@ impl ContactPressure {
         if state.contacts.entries.is_empty() {
             return vec![0.0; self.n_vertices];
         }
-        let (step, generators) = (SurfaceStep::new(model, &self.surfaces, state, 0.0, SurfaceMemory::default()), Generators::default());
+        let (step, generators) = (
+            SurfaceStep::new(model, &self.surfaces, state, StepSpan { dt: 0.0, script: 0.0 }, SurfaceMemory::default()),
+            Generators::default(),
+        );
         let x = &step.start;
         let mut forces = vec![0.0; x.len()];
         for contact in &state.contacts.entries {

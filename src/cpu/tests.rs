@@ -21,7 +21,7 @@ use crate::geometry::{Bvh, Shape};
 use crate::material::Material;
 use crate::math::{Isometry, Mat3, Quat, Vec3};
 use crate::mesh::shapes;
-use crate::model::{ContactMethod, FrictionTable, HeldPoint, Loads, Model, ModelBuilder, Obstacle, Params, SoftBody, State};
+use crate::model::{ContactMethod, FrictionTable, HeldPoint, Loads, Model, ModelBuilder, Obstacle, Params, SoftBody, State, StepSpan};
 use crate::sparse::{Operator, System, Until, conjugate_gradient, dot};
 use crate::step::{ImplicitStepper, Stepper, choose, predict_positions};
 
@@ -69,7 +69,8 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
     let mut poses = RestPoses::default();
     poses.turn(model, params, &rotations, CancelToken::never());
     let rests = poses.bodies();
-    let detection = Detection::new(model, surfaces, state, params, CancelToken::never(), DetectionMemory::default());
+    let span = StepSpan { dt: params.time_step, script: params.time_step };
+    let detection = Detection::new(model, surfaces, state, params, span, CancelToken::never(), DetectionMemory::default());
     let mut bvh = Bvh::new(&surfaces.mesh, &surfaces.rest);
     predict_positions(&detection, &mut bvh, &state.velocity_changes, params, &mut vec![]);
     let candidates = bvh.query(&surfaces.mesh, &detection.step.start);

@@ -73,7 +73,7 @@ impl Frames {
             time,
             velocities: state.velocities.iter().map(single).collect(),
             rigid_poses: state.rigid_bodies.iter().map(|body| body.pose).collect(),
-            obstacle_poses: model.obstacles.iter().map(|obstacle| obstacle.pose_at(time)).collect(),
+            obstacle_poses: model.obstacles.iter().map(|obstacle| obstacle.pose_at(state.script_time())).collect(),
             attachments: model.attachments.iter().map(|attachment| state.attachment_points(model, attachment)).collect(),
             contact_pressures: self.contact_pressure.of(model, state).into_iter().map(|p| p as f32).collect(),
             displacements: state.displacements.clone(),

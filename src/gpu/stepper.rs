@@ -56,6 +56,7 @@ pub struct GpuStepper {
     work: DeviceWork,
     /// Of the state, which is on the device.
     time: f64,
+    script_delay: f64,
     /// The state as it was fetched last, until it changes.
     fetched: Option<State>,
     /// Nodes that the grabs of the step hold: its answer brings their motions.
@@ -155,6 +156,7 @@ impl GpuStepper {
             stopwatch: Stopwatch::new(&device),
             work: DeviceWork::default(),
             time: 0.0,
+            script_delay: 0.0,
             fetched: None,
             watched: vec![],
             known: BTreeMap::new(),
@@ -376,7 +378,7 @@ impl GpuStepper {
         self.buffers.write("velocities", &state.velocities.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>());
         self.buffers.write("rotations", &state.rotations.iter().map(|q| q.map(|c| c as f32)).collect::<Vec<_>>());
         self.buffers.write("dv", &state.velocity_changes.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>());
-        (self.fetched, self.time) = (None, state.time);
+        (self.fetched, self.time, self.script_delay) = (None, state.time, state.script_delay);
         self.known.clear();
         let encoder = self.encoder();
         self.show(encoder);
@@ -424,6 +426,7 @@ impl GpuStepper {
         let part = |k: usize| &of_nodes[k * n..(k + 1) * n];
         Ok(State {
             time: self.time,
+            script_delay: self.script_delay,
             displacements: part(0).iter().zip(part(1)).map(|(high, low)| joined(high, low)).collect(),
             velocities: part(2).iter().map(three).collect(),
             velocity_changes: part(3).iter().map(three).collect(),
@@ -445,6 +448,10 @@ impl Stepper for GpuStepper {
 
     fn time(&self) -> f64 {
         self.time
+    }
+
+    fn script_time(&self) -> f64 {
+        self.time - self.script_delay
     }
 
     fn state(&mut self) -> Result<&State, StepError> {

@@ -8,6 +8,8 @@ use crate::math::{Isometry, Quat, Vec3};
 pub struct State {
     /// [s]
     pub time: f64,
+    /// How long given motions have waited so far [s]: see [`StepSpan`].
+    pub script_delay: f64,
     /// [m]
     pub displacements: Vec<Vec3>,
     /// [m/s]
@@ -59,6 +61,14 @@ impl History {
     }
 }
 
+/// How far a step goes [s].
+#[derive(Clone, Copy, Debug)]
+pub struct StepSpan {
+    pub dt: f64,
+    /// How far given motions go: as far, or not at all where they would run over what had to be limited.
+    pub script: f64,
+}
+
 /// Motion of a rigid body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RigidState {
@@ -95,6 +105,7 @@ impl State {
         let rigid = |r: &super::RigidBody| RigidState { pose: r.pose, velocity: r.velocity, angular_velocity: r.angular_velocity };
         Self {
             time: 0.0,
+            script_delay: 0.0,
             displacements: vec![Vec3::zeros(); model.n_nodes()],
             velocities: model.initial_velocities.clone(),
             rotations,
@@ -107,32 +118,40 @@ impl State {
         }
     }
 
-    /// Velocities change by `dv`, and everything moves on with the new ones for a time [s].
-    pub fn advance(&mut self, model: &Model, dv: &[Vec3], dt: f64) {
+    /// The time of all given motions [s]: that of `Obstacle::pose_at` and `RigidBody::pose_at`.
+    pub fn script_time(&self) -> f64 {
+        self.time - self.script_delay
+    }
+
+    /// Velocities change by `dv`, and everything moves on with the new ones.
+    pub fn advance(&mut self, model: &Model, dv: &[Vec3], span: StepSpan) {
+        let dt = span.dt;
         for ((v, u), dv) in self.velocities.iter_mut().zip(&mut self.displacements).zip(dv) {
             *v += dv;
             *u += *v * dt;
         }
+        let script_end = self.script_time() + span.script;
         for (r, (rigid, body)) in self.rigid_bodies.iter_mut().zip(&model.rigid_bodies).enumerate() {
             if body.is_free() {
                 *rigid = rigid.moved(&dv[model.linear_unknown(r)], &dv[model.angular_unknown(r)], dt);
             } else {
-                rigid.pose = body.pose_at(self.time + dt);
+                rigid.pose = body.pose_at(script_end);
             }
         }
         self.velocity_changes.copy_from_slice(dv);
         self.time += dt;
+        self.script_delay += dt - span.script;
     }
 
     /// The same of a step of second order: `dv` takes velocities to the mean ones of the step, which end at
     /// `(3 mean - last mean) / 2` where a body is of `second_order`. `is_smooth`: see [`History`].
-    pub fn advance_second_order(&mut self, model: &Model, dv: &[Vec3], dt: f64, second_order: &[bool], is_smooth: &[bool]) {
+    pub fn advance_second_order(&mut self, model: &Model, dv: &[Vec3], span: StepSpan, second_order: &[bool], is_smooth: &[bool]) {
         let history = &mut self.history;
-        history.time_step = dt;
+        history.time_step = span.dt;
         history.previous_velocities.clone_from(&self.velocities);
         history.is_smooth.clear();
         history.is_smooth.extend_from_slice(is_smooth);
-        self.advance(model, dv, dt);
+        self.advance(model, dv, span);
         let means = &mut self.history.mean_velocities;
         means.resize(model.n_nodes(), Vec3::zeros());
         for (node, (velocity, last)) in self.velocities.iter_mut().zip(means).enumerate() {
@@ -151,6 +170,6 @@ impl State {
 
     /// Where the two ends of an attachment are [m].
     pub fn attachment_points(&self, model: &Model, attachment: &Attachment) -> [Vec3; 2] {
-        attachment.points(model, |n| self.displacements[n], |r| self.rigid_bodies[r].pose, self.time)
+        attachment.points(model, |n| self.displacements[n], |r| self.rigid_bodies[r].pose, self.script_time())
     }
 }

@@ -435,7 +435,7 @@ impl Simulation {
 
     /// Poses of `model.obstacles` now.
     pub fn obstacle_poses(&self) -> Vec<Isometry> {
-        self.model.obstacles.iter().map(|o| o.pose_at(self.time())).collect()
+        self.model.obstacles.iter().map(|o| o.pose_at(self.stepper.script_time())).collect()
     }
 
     /// Where the ends of `model.attachments` are [m].

@@ -159,6 +159,8 @@ pub struct SolverReport {
     pub unconverged_steps: u64,
     /// Those among them that had done the work that they may do: what would cross was limited in its motion.
     pub limited_steps: u64,
+    /// How long driven bodies waited for what was limited [s].
+    pub waited: f64,
     /// Submissions to the device that the host has waited for, a step.
     pub round_trips: MeanMax,
     /// What a step asks of the device; null on the CPU.
@@ -279,6 +281,7 @@ impl Simulation {
                 residual: Max { max: tally.max_residual },
                 unconverged_steps: tally.unconverged_steps,
                 limited_steps: tally.limited_steps,
+                waited: tally.waited,
                 round_trips: mean_max(&column(|r| f64::from(r.round_trips))),
                 device: backend.adapter.is_some().then(|| DeviceReport {
                     dispatches: mean_max(&column(|r| f64::from(r.device.dispatches))),

@@ -61,6 +61,9 @@ struct Header {
     step: u64,
     /// Bits of the time [s], so that it comes back exactly.
     time_bits: u64,
+    /// Bits of the time [s] that given motions have waited; none where they have not.
+    #[serde(default)]
+    script_delay_bits: Option<u64>,
     /// Bits of the time step [s] of the history of a step of second order; none where there is no history.
     #[serde(default)]
     history_bits: Option<u64>,
@@ -116,6 +119,7 @@ impl Simulation {
             tangled: (0..state.tangled.len()).filter(|body| state.tangled[*body]).collect(),
             step,
             time_bits: state.time.to_bits(),
+            script_delay_bits: (state.script_delay != 0.0).then_some(state.script_delay.to_bits()),
             history_bits: (!state.history.is_smooth.is_empty()).then_some(state.history.time_step.to_bits()),
             params: Some(self.params),
             materials,
@@ -253,6 +257,7 @@ fn read_state(header: &Header, body: &[u8], n_bodies: usize) -> Result<State, St
     let kinds = kinds.ok_or("it has contacts of a kind that this program does not know")?;
     Ok(State {
         time: f64::from_bits(header.time_bits),
+        script_delay: header.script_delay_bits.map_or(0.0, f64::from_bits),
         displacements: vectors(take(3 * nodes)),
         velocities: vectors(take(3 * nodes)),
         velocity_changes: vectors(take(3 * unknowns)),

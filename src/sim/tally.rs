@@ -48,6 +48,8 @@ pub struct Tally {
     pub steps: u64,
     pub unconverged_steps: u64,
     pub limited_steps: u64,
+    /// How long given motions waited for what could not give way [s].
+    pub waited: f64,
     /// Steps after which a body was tangled.
     pub tangled_steps: u64,
     /// Bodies that stood still for some steps though nothing held them, in the order in which that was seen.
@@ -108,6 +110,7 @@ impl Tally {
         self.steps += 1;
         self.unconverged_steps += u64::from(!report.converged);
         self.limited_steps += u64::from(report.limited.is_some());
+        self.waited += report.waited;
         self.tangled_steps += u64::from(!report.tangled.is_empty());
         self.count_hanging(&report.hanging);
         self.energy_halvings += u64::from(report.energy_halvings);

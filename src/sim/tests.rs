@@ -3,6 +3,7 @@
 mod elements;
 mod fields;
 mod large_bodies;
+mod limited;
 mod materials;
 mod recovery;
 mod plastic;
@@ -380,6 +381,10 @@ impl Stepper for Cramped {
 
     fn time(&self) -> f64 {
         self.inner.time()
+    }
+
+    fn script_time(&self) -> f64 {
+        self.inner.script_time()
     }
 
     fn state(&mut self) -> Result<&State, StepError> {

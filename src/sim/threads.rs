@@ -75,6 +75,10 @@ impl<S: Stepper> Stepper for Threaded<S> {
         self.stepper.time()
     }
 
+    fn script_time(&self) -> f64 {
+        self.stepper.script_time()
+    }
+
     fn state(&mut self) -> Result<&State, StepError> {
         self.stepper.state()
     }

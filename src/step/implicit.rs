@@ -13,12 +13,12 @@ use super::{Backend, Clock, StepError, StepInputs, StepReport, Stepper, SurfaceP
 use crate::body::BodyRef;
 use crate::budget::{CANDIDATE_WORK, CROSSING_WORK};
 use crate::cancel::CancelToken;
-use crate::contact::generate::{Detection, InjectivityCertificate, Surfaces, untangle};
+use crate::contact::generate::{Detection, InjectivityCertificate, Overlap, Surfaces, untangle};
 use crate::contact::{Constraint, Source};
 use crate::elastic::TetGroups;
-use crate::geometry::{Bvh, Candidates, Crossing, Mesh, MeshError, SearchLimit};
+use crate::geometry::{Bvh, Candidates, Mesh, MeshError, SearchLimit};
 use crate::math::Vec3;
-use crate::model::{AcceptancePolicy, HeldPoint, Integration, Loads, Model, Params, State};
+use crate::model::{AcceptancePolicy, HeldPoint, Integration, Loads, Model, Params, State, StepSpan};
 
 /// The semi-implicit step with any backend.
 pub struct ImplicitStepper<B> {
@@ -60,6 +60,8 @@ enum Solved {
     /// A body that was certified not to touch itself has lost its certificate on the way: the step is solved again
     /// without it.
     CertificateLost,
+    /// What is limited is in the way of a given motion: the step is solved again, in which these wait.
+    RunOver,
 }
 
 impl<B: Backend> ImplicitStepper<B> {
@@ -84,8 +86,10 @@ impl<B: Backend> ImplicitStepper<B> {
     pub(crate) fn advance(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
         check_cancelled(loads)?;
         self.work.unlimited.clear();
+        self.work.is_torn = false;
         let choice = choose(params, &self.model, loads, &self.backend, &mut self.work.mass_dominated);
         let mut report = StepReport::begin(self.clock, choice);
+        let mut span = StepSpan { dt: params.time_step, script: params.time_step };
         loop {
             report.converged = true;
             let Self { backend, model, groups, state, work, newton, surfaces, bvh, certificate, .. } = self;
@@ -95,23 +99,30 @@ impl<B: Backend> ImplicitStepper<B> {
             let inputs = newton.as_ref().map_or(step, |newton| newton.inputs(&step));
             backend.begin(&inputs, &mut work.dv, &mut report)?;
             let memory = std::mem::take(&mut work.detection_memory);
-            let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, &loads.cancel, memory));
+            let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, span, &loads.cancel, memory));
             let solved = Solve { step, newton, detection: &detection, backend, bvh, certificate, work, report: &mut report }.run();
             self.work.detection_memory = detection.into_memory();
-            if matches!(solved?, Solved::Accepted) {
-                break;
+            match solved? {
+                Solved::Accepted => break,
+                Solved::CertificateLost => {}
+                Solved::RunOver => span.script = 0.0,
             }
         }
         let Self { backend, model, groups, state, work, newton, hanging, surfaces, .. } = self;
+        if span.script < span.dt {
+            report.waited = span.dt;
+            report.limited = report.limited.or(Some(0));
+        }
         let step = StepInputs { model, groups, state, params, loads, method: choice.method, second_order: &[], iterate: None };
-        report.hanging = hanging.find(&step, &work.dv, &work.found);
+        // What a driven body waits at is held by it.
+        report.hanging = if report.waited > 0.0 { vec![] } else { hanging.find(&step, &work.dv, &work.found) };
         report.stages.time("update", || {
             if params.integration == Integration::Bdf2 {
                 newton.end(report.limited.is_some());
-                state.advance_second_order(model, &work.dv, params.time_step, &newton.second_order, &newton.is_smooth);
+                state.advance_second_order(model, &work.dv, span, &newton.second_order, &newton.is_smooth);
             } else {
                 state.history.clear();
-                state.advance(model, &work.dv, params.time_step);
+                state.advance(model, &work.dv, span);
             }
             if !work.unlimited.is_empty() {
                 // The next solve starts from what this one found, not from what stopped it.
@@ -122,7 +133,12 @@ impl<B: Backend> ImplicitStepper<B> {
                 *groups = TetGroups::of_tangled(model, &state.tangled);
                 work.guard = Guard::default();
             }
-            remember(state, &work.found, &mut work.order, params.time_step);
+            if work.is_torn {
+                // Forces that tore something apart are no beginning.
+                state.contacts.entries.clear();
+            } else {
+                remember(state, &work.found, &mut work.order, params.time_step);
+            }
             work.detection_memory.keep(&mut work.found);
             backend.commit(model, state)
         })?;
@@ -179,7 +195,7 @@ impl<B: Backend> Solve<'_, B> {
         let StepInputs { model, groups, state, params, loads, .. } = self.step;
         let (detection, mesh) = (self.detection, &self.detection.step.surfaces.mesh);
         let may_halve = params.acceptance != AcceptancePolicy::Anything;
-        let mut crossing: Vec<Crossing> = vec![];
+        let mut overlaps: Vec<Overlap> = vec![];
         if !self.bvh.is_complete() {
             // What was predicted is of no use, then or in the next step.
             self.work.dv.iter_mut().zip(free_fall(model, params)).for_each(|(dv, fall)| *dv = fall);
@@ -215,19 +231,20 @@ impl<B: Backend> Solve<'_, B> {
                     return self.refuse(StepError::NotConverged { step: loads.step }, candidates);
                 }
             }
-            // Each island has seen that none of its candidates crosses; else all are tested.
+            // Each island has seen that none of its candidates crosses, and has rows for what enters obstacles; else all is
+            // tested.
             let is_sure = left == 0 && report.converged && !is_held && !work.crosses();
-            crossing = report.stages.time("detection", || if is_sure { vec![] } else { detection.crossings(candidates, &end) });
+            overlaps = report.stages.time("detection", || if is_sure { vec![] } else { detection.overlaps(candidates, &end) });
             if !is_sure {
                 loads.budget.spend(CROSSING_WORK * candidates.len() as u64);
                 check_cancelled(loads)?;
             }
-            if left == 0 || crossing.is_empty() || loads.budget.is_spent() {
+            if left == 0 || overlaps.is_empty() || loads.budget.is_spent() {
                 break;
             }
         }
-        if let Some(crossing) = crossing.first() {
-            let [a, b] = detection.names(crossing);
+        if let Some(overlap) = overlaps.first() {
+            let [a, b] = overlap.bodies.map(|body| model.body_name(body).to_owned());
             return self.refuse(StepError::Crossing { a, b, step: loads.step }, candidates);
         }
         Ok(Solved::Accepted)
@@ -294,7 +311,13 @@ impl<B: Backend> Solve<'_, B> {
             limit,
             allowance: &allowance,
         };
-        let Limited { n_vertices, is_torn } = report.stages.time("detection", || limiter.limit(candidates, &mut work.dv));
+        let Some(limited) = report.stages.time("detection", || limiter.limit(candidates, &mut work.dv)) else {
+            check_cancelled(loads)?;
+            work.unlimited.clear();
+            return Ok(Solved::RunOver);
+        };
+        let Limited { n_vertices, is_torn } = limited;
+        work.is_torn = is_torn;
         if is_torn {
             work.unlimited.clear();
             work.unlimited.extend(free_fall(model, params));
@@ -353,6 +376,10 @@ impl<B: Backend> Stepper for ImplicitStepper<B> {
 
     fn time(&self) -> f64 {
         self.state.time
+    }
+
+    fn script_time(&self) -> f64 {
+        self.state.script_time()
     }
 
     fn state(&mut self) -> Result<&State, StepError> {

@@ -84,8 +84,8 @@ struct CommonMotion {
 }
 
 impl Limiter<'_> {
-    /// Changes `dv` so that nothing crosses.
-    pub fn limit(mut self, candidates: &mut Candidates, dv: &mut [Vec3]) -> Limited {
+    /// Changes `dv` so that nothing crosses. None if given motions leave no way.
+    pub fn limit(mut self, candidates: &mut Candidates, dv: &mut [Vec3]) -> Option<Limited> {
         let numbering = self.model.numbering();
         self.stop_what_is_not_finite(dv);
         let full = self.velocities(dv);
@@ -122,14 +122,11 @@ impl Limiter<'_> {
             self.search_again(candidates, dv);
             round = if self.allowance.is_spent() { (round + 1).max(ROUNDS - LAST_ROUNDS) } else { round + 1 };
         }
-        if self.bvh.is_complete() {
-            self.stop_where_it_crosses(candidates, dv);
-        } else {
-            self.stop(dv);
-        }
+        let stopped = if self.bvh.is_complete() { self.stop_where_it_crosses(candidates, dv) } else { self.stop(dv) };
+        stopped?;
         let limited = |v: usize| self.unknowns_of_vertex(v as u32).into_iter().any(|unknown| limits.kept[unknown] < 1.0);
         let n_vertices = (0..self.detection.step.start.len()).filter(|v| limited(*v)).count();
-        Limited { n_vertices, is_torn }
+        Some(Limited { n_vertices, is_torn })
     }
 
     fn end(&self, dv: &[Vec3]) -> End<'_> {
@@ -373,8 +370,9 @@ impl Limiter<'_> {
         CommonMotion { velocity, angular_velocity, center }
     }
 
-    /// If all that was not enough, everything goes only as far as to where something would cross.
-    fn stop_where_it_crosses(&self, candidates: &Candidates, dv: &mut [Vec3]) {
+    /// If all that was not enough, everything goes only as far as to where something would cross. What moves as given
+    /// would go on: None if there is such a thing.
+    fn stop_where_it_crosses(&self, candidates: &Candidates, dv: &mut [Vec3]) -> Option<()> {
         const MAX_STOPS: u32 = 8;
         let before: Vec<Vec3> = self.before().collect();
         let full = self.velocities(dv);
@@ -382,18 +380,25 @@ impl Limiter<'_> {
         for _ in 0..if self.allowance.is_spent() { 1 } else { MAX_STOPS } {
             self.allowance.spend(CROSSING_WORK * candidates.len() as u64);
             let found = self.detection.overlaps(candidates, &self.end(dv));
-            let Some(earliest) = found.iter().map(|overlap| overlap.time).reduce(f64::min) else { return };
+            let Some(earliest) = found.iter().map(|overlap| overlap.time).reduce(f64::min) else { return Some(()) };
+            if self.detection.script_moves() {
+                return None;
+            }
             part *= 0.5 * earliest;
             for ((dv, full), before) in dv.iter_mut().zip(&full).zip(&before) {
                 *dv = full * part - before;
             }
         }
-        self.stop(dv);
+        self.stop(dv)
     }
 
-    /// Nothing moves in this step.
-    fn stop(&self, dv: &mut [Vec3]) {
+    /// Nothing moves in this step; None if something moves as given.
+    fn stop(&self, dv: &mut [Vec3]) -> Option<()> {
+        if self.detection.script_moves() {
+            return None;
+        }
         dv.iter_mut().zip(self.before()).for_each(|(dv, before)| *dv = -before);
+        Some(())
     }
 }
 

@@ -90,6 +90,8 @@ pub trait Stepper: Send {
     fn step(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError>;
     /// Simulated time [s].
     fn time(&self) -> f64;
+    /// The time of given motions [s]: [`State::script_time`].
+    fn script_time(&self) -> f64;
     /// The state on the host, in f64. A backend that has it elsewhere fetches it once a step.
     fn state(&mut self) -> Result<&State, StepError>;
     /// Positions [m] and velocities [m/s] of some material points: what `state` would say of them, without all the

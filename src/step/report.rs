@@ -37,6 +37,8 @@ pub struct StepReport {
     /// The step was accepted before its contacts were solved, and so many vertices were limited in their motion, so
     /// that nothing crosses.
     pub limited: Option<u32>,
+    /// How long given motions waited in the step, as they would have run over what was limited [s].
+    pub waited: f64,
     /// Iterations of Newton's method; 0 of a step that is linearised once.
     pub newton_iterations: u32,
     /// What Newton's method leaves of the non-linear equation: 2-norm relative to the driving impulse [-], of the worst
@@ -126,6 +128,7 @@ impl StepReport {
         self.residual = self.residual.max(next.residual);
         self.converged &= next.converged;
         self.limited = self.limited.max(next.limited);
+        self.waited += next.waited;
         self.energy_halvings += next.energy_halvings;
         self.newton_iterations += next.newton_iterations;
         self.newton_residual = self.newton_residual.max(next.newton_residual);

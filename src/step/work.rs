@@ -25,6 +25,8 @@ pub struct Work {
     pub(super) candidates: Candidates,
     /// Velocity changes as they were solved, of a step that was then limited; else empty.
     pub(super) unlimited: Vec<Vec3>,
+    /// Of such a step: something went so far that neither these nor the contact forces say anything about the next one.
+    pub(super) is_torn: bool,
     /// Contacts of all islands, as solved.
     pub(super) found: Vec<Constraint>,
     /// Memory of what the next step remembers.

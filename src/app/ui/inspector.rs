@@ -178,8 +178,10 @@ pub fn step_faults(scene: &SceneInfo, report: &StepReport) -> Vec<String> {
         Some(n) => Some(format!("The last step was too hard for its time: {} points were limited", format::count(n as usize))),
         None => (!report.converged).then(|| "The last step did not converge".to_owned()),
     };
+    let waited =
+        (report.waited > 0.0).then(|| "Driven bodies waited in the last step: they would have run over what could not give way".to_owned());
     let hanging = report.hanging.iter().map(|body| format!("\"{}\" stands still though nothing holds it", scene.model.body_name(*body)));
-    limited.into_iter().chain(hanging).collect()
+    limited.into_iter().chain(waited).chain(hanging).collect()
 }
 
 fn contact_ui(ui: &mut Ui, contact: &ContactReport) {

@@ -82,9 +82,9 @@ impl Detection<'_> {
             true => {
                 self.step.pose_at_end(r, [model.linear_unknown(r), model.angular_unknown(r)].map(|unknown| trial.at(unknown)).each_ref())
             }
-            false => model.rigid_bodies[r].pose_at(state.time + self.dt),
+            false => model.rigid_bodies[r].pose_at(self.step.script_end()),
         };
-        let [point, second] = attachment.points(model, displacement, pose, state.time + self.dt);
+        let [point, second] = attachment.points(model, displacement, pose, self.step.script_end());
         let [start, start_of_second] = state.attachment_points(model, attachment);
         let (before, separation) = (start - start_of_second, point - second);
         let (stiffness, viscosity) = (attachment.stiffness, attachment.damping / self.dt);

@@ -34,7 +34,7 @@ use crate::cancel::CancelToken;
 use crate::contact::{Constraint, ContactPoint, JacobianEntry, Linearisation, Source, Status};
 use crate::geometry::{Candidates, Crossing};
 use crate::memory::Pool;
-use crate::model::{GapPolicy, Model, PairId, PairKind, Params, State};
+use crate::model::{GapPolicy, Model, PairId, PairKind, Params, State, StepSpan};
 
 /// The safety distance is the middle of the band (0, eps2) in which gaps of active contacts end.
 pub const SAFETY: f64 = 0.5;
@@ -70,6 +70,8 @@ pub struct Detection<'a> {
     pub model: &'a Model,
     pub step: SurfaceStep<'a>,
     dt: f64,
+    /// Whether some given motion goes on in this step.
+    script_moves: bool,
     tolerance: f64,
     generators: Generators,
     idle_renewals: Pool<Renewing>,
@@ -114,6 +116,12 @@ const MIN_CONTACTS_LIMIT: usize = 100;
 /// Contacts that one thread looks at, at least.
 const CONTACTS: usize = 128;
 
+/// Whether something is elsewhere at the second time of given motions than at the first.
+fn does_script_move(model: &Model, [from, to]: [f64; 2]) -> bool {
+    let obstacles = model.obstacles.iter().any(|obstacle| obstacle.pose_at(from) != obstacle.pose_at(to));
+    obstacles || model.rigid_bodies.iter().any(|body| !body.is_free() && body.pose_at(from) != body.pose_at(to))
+}
+
 /// What a renewal of the rows from the moved geometry came to.
 #[derive(Clone, Copy, Debug)]
 pub struct Renewal {
@@ -129,16 +137,18 @@ impl<'a> Detection<'a> {
         surfaces: &'a Surfaces,
         state: &'a State,
         params: &Params,
+        span: StepSpan,
         cancel: &CancelToken,
         memory: DetectionMemory,
     ) -> Self {
         let DetectionMemory { surfaces: surface_memory, mut generators, idle_renewals, idle_entries } = memory;
-        let times = [state.time, state.time + params.time_step];
+        let times = [state.script_time(), state.script_time() + span.script];
         generators.all_mut().into_iter().for_each(|generator| generator.begin(model, times));
         Self {
             model,
-            step: SurfaceStep::new(model, surfaces, state, params.time_step, surface_memory),
+            step: SurfaceStep::new(model, surfaces, state, span, surface_memory),
             dt: params.time_step,
+            script_moves: does_script_move(model, times),
             tolerance: params.contact_tolerance,
             generators,
             idle_renewals,
@@ -146,6 +156,11 @@ impl<'a> Detection<'a> {
             keeps_gaps: params.gap_policy == GapPolicy::Keep,
             cancel: cancel.clone(),
         }
+    }
+
+    /// Whether a given motion goes on in this step.
+    pub fn script_moves(&self) -> bool {
+        self.script_moves
     }
 
     /// What the next step may use again.
@@ -231,13 +246,6 @@ impl<'a> Detection<'a> {
     /// What crosses on the way to `end`, and what goes into an obstacle and is inside of it there.
     pub fn overlaps(&self, candidates: &Candidates, end: &End) -> Vec<Overlap> {
         self.generators.all().iter().flat_map(|generator| generator.overlaps(candidates, end, &self.cancel)).collect()
-    }
-
-    /// The names of the bodies of two crossing features.
-    pub fn names(&self, crossing: &Crossing) -> [String; 2] {
-        let name = |vertex: u32| self.model.body_name(self.step.surfaces.body_of_vertex(vertex)).to_owned();
-        let [a, _, _, b] = crossing.vertices;
-        [name(a), name(b)]
     }
 
     /// With more rows than this the solve of an island is given up: bodies have gone through each other, and smaller

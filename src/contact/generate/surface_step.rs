@@ -10,7 +10,7 @@ use crate::contact::islands::Island;
 use crate::geometry::NodeMotions;
 use crate::math::{Isometry, Vec3};
 use crate::memory::Pool;
-use crate::model::{Mobility, Model, State};
+use crate::model::{Mobility, Model, State, StepSpan};
 use crate::sparse::Segment;
 
 /// Where everything ends with some velocity change.
@@ -96,6 +96,8 @@ pub struct SurfaceStep<'a> {
     pub surfaces: &'a Surfaces,
     pub state: &'a State,
     dt: f64,
+    /// The time of given motions at the end [s].
+    script_end: f64,
     /// All vertices at the start of the step [m].
     pub start: Vec<Vec3>,
     /// Where the vertices end that follow a script; the others at the start [m].
@@ -107,7 +109,7 @@ pub struct SurfaceStep<'a> {
 }
 
 impl<'a> SurfaceStep<'a> {
-    pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, dt: f64, memory: SurfaceMemory) -> Self {
+    pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, span: StepSpan, memory: SurfaceMemory) -> Self {
         let SurfaceMemory { mut start, mut scripted, mut rows, mut idle_ends } = memory;
         start.resize(surfaces.mesh.body.len(), Vec3::zeros());
         rows.clear();
@@ -120,20 +122,25 @@ impl<'a> SurfaceStep<'a> {
             Arch::new().dispatch(Displace { x, from, nodes, weights, rows: &rows, first: 0, factor: 1.0 });
         });
         scripted.clone_from(&start);
+        let (script_start, script_end) = (state.script_time(), state.script_time() + span.script);
         for (k, (carrier, local)) in (model.collision.n_vertices()..).zip(&surfaces.carried_vertices) {
             let (place, local) = (carrier.index(), nalgebra::Point3::from(*local));
-            let at_end = state.time + dt;
             let (pose, script) = if let BodyRef::Rigid(_) = carrier {
                 let body = &model.rigid_bodies[place];
-                (state.rigid_bodies[place].pose, (!body.is_free()).then(|| body.pose_at(at_end)))
+                (state.rigid_bodies[place].pose, (!body.is_free()).then(|| body.pose_at(script_end)))
             } else {
-                (model.obstacles[place].pose_at(state.time), Some(model.obstacles[place].pose_at(at_end)))
+                (model.obstacles[place].pose_at(script_start), Some(model.obstacles[place].pose_at(script_end)))
             };
             start[k] = (pose * local).coords;
             scripted[k] = (script.unwrap_or(pose) * local).coords;
         }
         idle_ends.all_mut().iter_mut().for_each(|end| end.is_of_step = false);
-        Self { model, surfaces, state, dt, start, scripted, rows, idle_ends }
+        Self { model, surfaces, state, dt: span.dt, script_end, start, scripted, rows, idle_ends }
+    }
+
+    /// The time of given motions at the end [s].
+    pub fn script_end(&self) -> f64 {
+        self.script_end
     }
 
     /// What the next step may use again.
@@ -201,7 +208,7 @@ impl<'a> SurfaceStep<'a> {
     pub(super) fn pose_at_end(&self, r: usize, [linear, angular]: [&Vec3; 2]) -> Isometry {
         let rigid = &self.model.rigid_bodies[r];
         match rigid.mobility {
-            Mobility::Driven(_) => rigid.pose_at(self.state.time + self.dt),
+            Mobility::Driven(_) => rigid.pose_at(self.script_end),
             Mobility::Free { .. } => self.state.rigid_bodies[r].moved(linear, angular, self.dt).pose,
         }
     }

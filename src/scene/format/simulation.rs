@@ -22,7 +22,7 @@ pub static SIMULATION: Table = Table {
             "ms",
             Default("0.0"),
             "Work that one step may do, as the time that it takes on one core; 0 for as much as it takes (the window then takes 250). It is counted, not clocked: \
-             the same scene gives the same bits on every machine. A step that has used it up is told as limited: what would cross is limited in its motion.",
+             the same scene gives the same bits on every machine. A step that has used it up is told as limited: what would cross is limited in its motion, and driven bodies wait where they would run over it.",
         ).live(),
         Field::new("gravity", Kind::Vector(ANY), "m/s^2", Default("[0.0, -9.81, 0.0]"), "Acceleration of free fall.").live(),
         Field::new(

@@ -150,6 +150,10 @@ mod tests {
             0.0
         }
 
+        fn script_time(&self) -> f64 {
+            0.0
+        }
+
         fn state(&mut self) -> Result<&State, StepError> {
             Err(StepError::Cancelled { step: 0 })
         }

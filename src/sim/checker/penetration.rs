@@ -63,7 +63,7 @@ impl PenetrationChecker {
     /// surface or in their own, although no contact force holds them there: the search for contacts missed them.
     pub fn missed_candidates(&self, model: &Model, state: &State, tolerance: f64) -> u64 {
         let vertices = vertices(model, state);
-        let poses: Vec<Isometry> = model.obstacles.iter().map(|o| o.pose_at(state.time)).collect();
+        let poses: Vec<Isometry> = model.obstacles.iter().map(|o| o.pose_at(state.script_time())).collect();
         let of_bodies = &vertices[..model.collision.n_vertices()];
         let in_obstacles = obstacles::missed_candidates(model, of_bodies, &poses, &state.contacts, tolerance);
         in_obstacles + self.missed_crossings(&vertices, state, tolerance)
@@ -84,7 +84,7 @@ impl PenetrationChecker {
         let vertices = vertices(model, state);
         let mut found = vec![];
         for (o, obstacle) in model.obstacles.iter().enumerate() {
-            let pose = obstacle.pose_at(state.time);
+            let pose = obstacle.pose_at(state.script_time());
             for body in (0..self.ranges.len()).filter(|b| self.is_free(*b)) {
                 let triangles = &self.triangles[self.ranges[body].clone()];
                 let depth = obstacles::depth_in_obstacle(&obstacle.shape, &pose, &vertices, triangles);
@@ -118,7 +118,7 @@ impl PenetrationChecker {
     pub fn way_out_of_obstacle(&self, model: &Model, state: &State, found: &InObstacle) -> Vec3 {
         let InObstacle { body, depth, .. } = *found;
         let obstacle = &model.obstacles[found.obstacle];
-        let pose = obstacle.pose_at(state.time);
+        let pose = obstacle.pose_at(state.script_time());
         let radius = match obstacle.shape {
             Shape::Plane => return pose.rotation * Vec3::y() * (1.01 * depth),
             Shape::Box { half_extents } => half_extents.norm(),
@@ -183,7 +183,7 @@ fn vertices(model: &Model, state: &State) -> Vec<Vec3> {
     for (r, rigid) in model.rigid_bodies.iter().enumerate() {
         let pose = match state.rigid_bodies.get(r) {
             Some(moved) if rigid.is_free() => moved.pose,
-            _ => rigid.pose_at(state.time),
+            _ => rigid.pose_at(state.script_time()),
         };
         vertices.extend(rigid.positions(&pose));
     }

@@ -148,7 +148,7 @@ fn the_json_has_the_fields_of_the_contract() {
         ("/timing/ms_per_step", "mean median p95 max"),
         (
             "/solver",
-            "iterations passes restarts relinearisations newton energy_halvings solves dual_iterations searches attempts residual unconverged_steps limited_steps round_trips device",
+            "iterations passes restarts relinearisations newton energy_halvings solves dual_iterations searches attempts residual unconverged_steps limited_steps waited round_trips device",
         ),
         ("/solver/iterations", "mean median max"),
         ("/contact", "contacts constraints max_penetration max_gap_of_active max_complementarity_error max_cone_violation"),
