@@ -21,12 +21,12 @@ use super::contacts::Scale;
 use super::document::Document;
 use super::engine::{SceneInfo, View};
 use super::events::EventLog;
-use super::files::{self, Chosen};
+use super::files;
 use super::graphics::{Graphics, Picture};
 use super::pointer::{Effect, Input, Pointer};
 use super::recent::{Recent, config_folder};
 use super::recorder::Recorder;
-use super::ui::{Action, ContactLegend, GalleryItem, Outcome, PathField, PathPurpose, UiContext, UiState};
+use super::ui::{Action, ContactLegend, GalleryItem, Outcome, PathPurpose, UiContext, UiState};
 use super::verifier::Verifier;
 use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
@@ -136,24 +136,6 @@ impl Session {
         } else {
             self.worker.send(Request::Load(source));
         }
-    }
-
-    pub fn chosen(&mut self, purpose: PathPurpose, chosen: Chosen) {
-        match (chosen, purpose) {
-            (Chosen::File(path), PathPurpose::Open) => self.open(SceneSource::Path(path)),
-            (Chosen::File(path), PathPurpose::SaveScene) => self.act(Action::SaveSceneTo(path)),
-            (Chosen::File(path), PathPurpose::LoadState) => self.act(Action::LoadStateFrom(path)),
-            (Chosen::Nothing, _) => {}
-            (Chosen::NoDialog, _) => self.ask_for_path(purpose),
-        }
-    }
-
-    fn ask_for_path(&mut self, purpose: PathPurpose) {
-        let text = match purpose {
-            PathPurpose::SaveScene => files::unused(&self.file_stem(), ".toml").display().to_string(),
-            PathPurpose::Open | PathPurpose::LoadState => String::new(),
-        };
-        self.ui.path_field.get_or_insert(PathField { text, purpose });
     }
 
     pub fn tell(&mut self, severity: Severity, text: String) {

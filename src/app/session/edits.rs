@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use super::Session;
 use crate::app::document::Document;
 use crate::app::engine::SceneInfo;
-use crate::app::files;
+use crate::app::files::{self, Chosen};
 use crate::app::opener::MAX_STEP_MS;
-use crate::app::ui::{Action, PathPurpose};
+use crate::app::ui::{Action, PathField, PathPurpose};
 use crate::app::worker::{Request, Severity};
 use crate::app::{SceneSource, file_name};
 use crate::output::OutputFile;
@@ -59,6 +59,26 @@ impl Session {
             }
             _ => self.command(Command::Reset),
         }
+    }
+
+    /// The answer of a file dialog.
+    pub fn chosen(&mut self, purpose: PathPurpose, chosen: Chosen) {
+        match (chosen, purpose) {
+            (Chosen::File(path), PathPurpose::Open) => self.open(SceneSource::Path(path)),
+            (Chosen::File(path), PathPurpose::SaveScene) => self.act(Action::SaveSceneTo(path)),
+            (Chosen::File(path), PathPurpose::LoadState) => self.act(Action::LoadStateFrom(path)),
+            (Chosen::Nothing, _) => {}
+            (Chosen::NoDialog, _) => self.ask_for_path(purpose),
+        }
+    }
+
+    /// Shows the field for a path, for where there is no file dialog.
+    pub(super) fn ask_for_path(&mut self, purpose: PathPurpose) {
+        let text = match purpose {
+            PathPurpose::SaveScene => files::unused(&self.file_stem(), ".toml").display().to_string(),
+            PathPurpose::Open | PathPurpose::LoadState => String::new(),
+        };
+        self.ui.path_field.get_or_insert(PathField { text, purpose });
     }
 
     /// What a file of the scene may be called.

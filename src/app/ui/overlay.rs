@@ -273,7 +273,7 @@ fn keys_ui(root: &Ui, state: &mut UiState) {
         ui.label(RichText::new("Keys and mouse").font(theme::strong(18.0)));
         ui.add_space(10.0);
         ui.columns(2, |columns| {
-            let groups: [&[_]; 2] = [&KEYS[..1], &KEYS[1..]];
+            let groups: [&[_]; 2] = [&KEYS[..2], &KEYS[2..]];
             for (ui, groups) in columns.iter_mut().zip(groups) {
                 for (group, keys) in groups {
                     ui.label(RichText::new(*group).font(theme::strong(13.0)).color(palette.accent));

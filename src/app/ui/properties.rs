@@ -139,8 +139,8 @@ fn values_ui(ui: &mut Ui, group: &ValueGroup, item: &Item, tables: &[String], co
         value_ui(ui, value, &row, answers);
     };
     for value in shown {
-        // A preset is chosen above.
-        if value.field.key != "preset" {
+        // A preset is chosen above, pairs have lines of their own.
+        if !["preset", "pair"].contains(&value.field.key) {
             row(ui, value);
         }
     }
