@@ -10,7 +10,7 @@ use crate::cancel::CancelToken;
 use crate::math::{Isometry, Vec3};
 use crate::model::{Model, NamedMaterial};
 use crate::render::{Camera, Light};
-use crate::scene::Scene;
+use crate::scene::{LiveValues, Scene};
 use crate::sim::past::{BranchId, SharedPast};
 use crate::sim::{BackendInfo, Command, Field, FieldValues, GrabView, Session};
 use crate::step::{StepReport, SurfacePositions};
@@ -99,6 +99,8 @@ pub struct View {
     /// Ends of `model.attachments` [m].
     pub attachments: Vec<[Vec3; 2]>,
     pub grabs: Vec<GrabView>,
+    /// The values that commands change, as they are now; none where nothing can move, and in the past.
+    pub values: Option<LiveValues>,
     /// The materials as they are now.
     pub materials: Vec<NamedMaterial>,
     /// Masses of the deformable bodies as they are now [kg].

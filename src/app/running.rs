@@ -100,6 +100,7 @@ impl Engine for Running {
             obstacle_poses,
             attachments: simulation.attachment_points().map_err(sentence)?,
             grabs: simulation.grabs().map_err(sentence)?,
+            values: Some(simulation.live_values()),
             masses: model.bodies.iter().map(|body| body.mass).collect(),
             materials: model.named_materials.clone(),
             wants,

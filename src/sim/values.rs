@@ -33,6 +33,11 @@ pub fn commands_between(before: &LiveValues, after: &LiveValues) -> Vec<Command>
 }
 
 impl Simulation {
+    /// The values as they are now.
+    pub fn live_values(&self) -> LiveValues {
+        LiveValues { params: self.params, materials: self.model.named_materials.clone(), friction: self.model.friction() }
+    }
+
     pub(super) fn set(&mut self, setting: &Setting) -> Result<(), CommandError> {
         let (path, number) = setting.declared();
         if let Some(fault) = number.and_then(|number| number_fault(path, number)) {

@@ -152,7 +152,7 @@ impl Session {
 }
 
 /// The values as the window runs them: a step does not take as long as it likes.
-fn in_window(mut values: LiveValues) -> LiveValues {
+pub(super) fn in_window(mut values: LiveValues) -> LiveValues {
     if values.params.max_step_ms == 0.0 {
         values.params.max_step_ms = MAX_STEP_MS;
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Session;
+use super::edits::in_window;
 use crate::app::SceneSource;
 use crate::app::contacts::contact_marks;
 use crate::app::engine::{View, Wants};
@@ -11,8 +12,8 @@ use crate::app::files;
 use crate::app::ui::{TimeAction, TimelineView};
 use crate::app::worker::{Activity, Journey, Request, Severity, Snapshot};
 use crate::model::Model;
-use crate::sim::Command;
-use crate::sim::past::{BranchId, Lane, Picture, SharedPast, locked};
+use crate::sim::past::{BranchId, EventKind, Lane, Picture, SharedPast, locked};
+use crate::sim::{Command, commands_between};
 use crate::stage;
 use crate::step::SurfacePositions;
 
@@ -23,6 +24,8 @@ pub struct Time {
     cursor: Option<Cursor>,
     /// Journeys that the worker was asked for.
     asked: u64,
+    /// One of them has not ended yet.
+    under_way: bool,
     /// Where to look once the journey to another branch has ended [s].
     then_at: Option<f64>,
     lanes: Vec<Lane>,
@@ -64,8 +67,11 @@ impl Session {
 
     /// Ends the look at the past where there is another scene, or where a journey has led to another branch.
     fn arrive(&mut self, live: &Arc<Snapshot>) {
+        let has_arrived = live.journeys >= self.time.asked;
+        if has_arrived && std::mem::take(&mut self.time.under_way) {
+            self.tell_other_values(live);
+        }
         let time = &mut self.time;
-        let has_arrived = live.journeys >= time.asked;
         if let Some(cursor) = &mut time.cursor {
             let generation = live.scene.as_ref().map_or(0, |scene| scene.generation);
             if cursor.generation != generation || (has_arrived && cursor.branch != live.branch) {
@@ -80,6 +86,24 @@ impl Session {
             if let Some((step, _)) = place {
                 self.scrub(step, live);
             }
+        }
+    }
+
+    /// Values are a part of what is gone back to: the panel may show others.
+    fn tell_other_values(&mut self, live: &Snapshot) {
+        let values = live.view.as_ref().and_then(|view| view.values.as_ref());
+        let (Some(document), Some(values)) = (&self.document, values) else { return };
+        let of_panel = in_window(document.scene().live_values());
+        let others: Vec<String> = commands_between(&of_panel, values)
+            .iter()
+            .filter_map(|command| match EventKind::of_command(command) {
+                Some(EventKind::Edited(what)) => Some(what),
+                _ => None,
+            })
+            .collect();
+        if !others.is_empty() {
+            let text = format!("Some values are as they were here, and not as the panel shows them: {}", others.join(", "));
+            self.tell(Severity::Info, text);
         }
     }
 
@@ -241,6 +265,7 @@ impl Session {
     fn journey(&mut self, journey: Journey) {
         let Some(scene) = &self.live.scene else { return };
         self.time.asked += 1;
+        self.time.under_way = true;
         self.worker.send(Request::Travel(scene.generation, journey));
     }
 }
@@ -328,6 +353,7 @@ fn view(picture: &Picture, model: &Model, past: &SharedPast, branch: BranchId, w
         obstacle_poses: poses.clone(),
         attachments: details.attachments.clone(),
         grabs: details.grabs.clone(),
+        values: None,
         materials: details.settings.materials.clone(),
         masses: details.settings.masses.clone(),
         wants,

@@ -48,7 +48,8 @@ impl EventKind {
         }
     }
 
-    fn of_command(command: &Command) -> Option<Self> {
+    /// What a command does, if it is told.
+    pub fn of_command(command: &Command) -> Option<Self> {
         Some(match command {
             Command::Grab { .. } => Self::Grabbed,
             Command::ReleaseGrab { .. } => Self::Released,
