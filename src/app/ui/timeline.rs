@@ -31,7 +31,7 @@ const STRIP: f32 = 22.0;
 /// Height of the lane of another branch, with the space to the next one.
 const LANE: f32 = 12.0;
 /// Room for the buttons; always the same, so that the strip does not move under the mouse.
-const BUTTONS: f32 = 204.0;
+const BUTTONS: f32 = 226.0;
 /// Marks within so many points of the mouse are told.
 const NEAR: f32 = 4.0;
 /// A way back that is quicker than this [s] is not told.
