@@ -244,6 +244,59 @@ fn drawing_into_a_part_keeps_the_rest() {
     assert_eq!(part.pixel(190, 60), [0, 0, 0]);
 }
 
+/// A line lies around what is selected in the window, and not in pictures that are kept.
+#[test]
+fn what_is_selected_has_a_line_around_it_in_the_window_alone() {
+    let (device, queue) = &*GPU;
+    for samples in [1, 4] {
+        let mut renderer = renderer(samples);
+        let in_window = |renderer: &mut Renderer| {
+            let target = device.create_texture(&wgpu::TextureDescriptor {
+                label: None,
+                size: wgpu::Extent3d { width: SIZE[0], height: SIZE[1], depth_or_array_layers: 1 },
+                mip_level_count: 1,
+                sample_count: 1,
+                dimension: wgpu::TextureDimension::D2,
+                format: wgpu::TextureFormat::Rgba8Unorm,
+                usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
+                view_formats: &[],
+            });
+            let view = target.create_view(&wgpu::TextureViewDescriptor::default());
+            let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            renderer.draw(&mut encoder, &view, [0, 0, SIZE[0], SIZE[1]], &camera(), &no_grid(), &Overlays::default());
+            let readback = image::Readback::record(device, &mut encoder, &target);
+            queue.submit([encoder.finish()]);
+            readback.read(device).unwrap()
+        };
+        let lined = |image: &Image| {
+            let is_line = |[r, g, b]: [u8; 3]| r.abs_diff(102) < 4 && g.abs_diff(237) < 4 && b.abs_diff(204) < 4;
+            (0..SIZE[1]).flat_map(|y| (0..SIZE[0]).map(move |x| (x, y))).filter(|(x, y)| is_line(image.pixel(*x, *y))).count()
+        };
+        let plain = in_window(&mut renderer);
+        assert_eq!(lined(&plain), 0);
+        let ball = || Marked { soft: vec![0], rigid: vec![] };
+        renderer.set_marked(ball(), Marked::default());
+        let selected = in_window(&mut renderer);
+        // A ring of two pixels around a disc of a diameter of about 40.
+        let n = lined(&selected);
+        assert!((120..500).contains(&n), "{n}");
+        let middle = Vec3::new(0.0, 0.5, 0.0);
+        assert_eq!(at(&selected, middle), at(&plain, middle), "the line is beside the body, not on it");
+        assert_eq!(lined(&capture(&mut renderer, &no_grid())), 0);
+
+        // What is hidden is not there, and casts no shadow.
+        renderer.set_marked(ball(), ball());
+        let hidden = in_window(&mut renderer);
+        assert_eq!(lined(&hidden), 0);
+        let red = |image: &Image| at(image, middle)[0] - at(image, middle)[1];
+        assert!(red(&plain) > 60.0 && red(&hidden) < 20.0, "{} {}", red(&plain), red(&hidden));
+        let shadow = Vec3::new(0.35, 0.0, -0.3);
+        assert!(brightness(at(&hidden, shadow)) >= brightness(at(&plain, shadow)));
+        renderer.set_marked(Marked::default(), Marked::default());
+        assert_eq!(difference(&in_window(&mut renderer), &plain).0, 0);
+    }
+}
+
 #[test]
 fn marks_are_drawn_over_bodies_and_faint_behind_them() {
     let mut renderer = renderer(1);

@@ -16,7 +16,7 @@ use crate::step::StepReport;
 
 pub fn inspector_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
     let palette = theme::palette(root.ctx());
-    let width = if root.available_width() < 1000.0 { 232.0 } else { 268.0 };
+    let width = if root.available_width() < 1000.0 { 250.0 } else { 268.0 };
     let frame = Frame::new().fill(palette.panel).inner_margin(Margin { left: 14, right: 6, top: 8, bottom: 8 });
     Panel::right("inspector").frame(frame).exact_size(width).resizable(false).show(root, |ui| {
         ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {

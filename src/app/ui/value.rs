@@ -115,10 +115,12 @@ fn row_ui(
 ) {
     ui.horizontal(|ui| {
         ui.set_min_height(22.0);
-        let (left, rest) = (ui.max_rect(), 0.47);
+        // Numbers are short, words and texts are not.
+        let part = if matches!(value.field.kind, Kind::Number(_) | Kind::Integer { .. } | Kind::Color) { 0.56 } else { 0.42 };
+        let width = part * ui.max_rect().width();
         let name = ui
-            .allocate_ui_with_layout(egui::vec2(left.width() * rest, 20.0), Layout::left_to_right(Align::Center), |ui| {
-                ui.set_width(left.width() * rest - 6.0);
+            .allocate_ui_with_layout(egui::vec2(width, 20.0), Layout::left_to_right(Align::Center), |ui| {
+                ui.set_width(width - 6.0);
                 name_ui(ui, value, context)
             })
             .inner;
@@ -315,7 +317,7 @@ fn shown(number: f64) -> String {
     }
     // By way of six figures: 0.1 + 0.2 reads 0.3.
     let short: f64 = format!("{number:.5e}").parse().unwrap_or(number);
-    if (1e-3..1e7).contains(&size) { format!("{short}") } else { format!("{short:e}") }
+    if (1e-3..1e6).contains(&size) { format!("{short}") } else { format!("{short:e}") }
 }
 
 /// A unit as the window writes it.
