@@ -137,9 +137,15 @@ mod tests {
         autosave.write(&session(3)).unwrap();
         assert!(!autosave.is_due(), "not twice in a moment");
         assert!(left_behind(&folder).is_none(), "it is in use");
-        // The program is gone.
+        // The program is gone. Here the thread that waits for the disk is not yet, and holds the file for a while.
         drop(autosave);
-        let left = left_behind(&folder).unwrap();
+        let look = |_| {
+            left_behind(&folder).or_else(|| {
+                std::thread::sleep(Duration::from_millis(50));
+                None
+            })
+        };
+        let left = (0..600).find_map(look).unwrap();
         assert_eq!((left.scene.as_str(), left.steps), ("spin", 3));
         assert_eq!(Session::read(&left.path).unwrap().header.state_hash, session(0).header.state_hash);
         std::fs::remove_file(&left.path).unwrap();

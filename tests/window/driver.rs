@@ -141,15 +141,13 @@ impl Driver {
         self.xdotool(&["click", "1"]);
     }
 
-    /// Drags from the middle of a named widget to its right.
-    pub fn drag_field(&mut self, widget: &str, pixels: i32) {
+    /// Presses the button on the field of a number, from where it may be dragged; the place.
+    pub fn press_field(&mut self, widget: &str) -> [i32; 2] {
         let place = self.last(&format!("widget {widget} ")).unwrap();
         let at: Vec<i32> = place.split(' ').skip(2).map(|n| n.parse().unwrap()).collect();
         self.press(at[0], at[1]);
         std::thread::sleep(Duration::from_millis(200));
-        self.drag(at[0], at[1], at[0] + pixels, at[1], 6);
-        std::thread::sleep(Duration::from_millis(300));
-        self.release();
+        [at[0], at[1]]
     }
 
     /// Holds a key down, or lets it go.

@@ -143,9 +143,12 @@ fn a_material_is_changed_while_it_runs_taken_back_and_saved() {
     window.wait("redone material.soft.young_modulus=4000000.0");
 
     // A drag is one entry.
-    window.drag_field("value.material.soft.density", 60);
+    let [x, y] = window.press_field("value.material.soft.density");
+    window.drag(x, y, x + 30, y, 3);
     window.wait_for("a heavier bar", |line| line.starts_with("edited material.soft.density=") && !line.ends_with("=1000.0"));
+    window.drag(x + 30, y, x + 60, y, 3);
     window.wait("edited material.soft.density=");
+    window.release();
     window.key("ctrl+z");
     window.wait_for("all of the drag taken back", |line| line == "undone material.soft.density=");
 
