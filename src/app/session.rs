@@ -197,7 +197,7 @@ impl Session {
             self.log.say(format_args!("checkup {} findings={findings} refused={refused}", checkup.file));
         }
         if before.is_none_or(|before| before.source.base() != scene.source.base()) {
-            self.camera = scene.camera;
+            self.camera = scene.camera.widened(self.view.width() / self.view.height());
             self.flight = None;
             self.scale = Scale::default();
         }

@@ -114,6 +114,13 @@ impl Camera {
         self.distance = (radius.max(1e-3) / half_angle.sin()) * 1.05;
     }
 
+    /// From further away where a picture of this aspect (width / height) would show less to the sides than one of 16:9,
+    /// which cameras of scenes are meant for.
+    pub fn widened(self, aspect: f32) -> Self {
+        let narrowed = if aspect > 0.0 { (16.0 / 9.0) / aspect } else { 1.0 };
+        Self { distance: self.distance * narrowed.max(1.0), ..self }
+    }
+
     /// The half line from the eye through a cursor position [px].
     pub fn ray(&self, cursor: [f32; 2], viewport: [u32; 4]) -> Ray {
         let size = Vec2::new(viewport[2].max(1) as f32, viewport[3].max(1) as f32);
@@ -177,6 +184,19 @@ mod tests {
         camera.pan([40.0, -25.0], VIEWPORT);
         let (after, _) = camera.project(point, VIEWPORT).unwrap();
         assert!((after[0] - 540.0).abs() < 0.01 && (after[1] - 295.0).abs() < 0.01, "{after:?}");
+    }
+
+    #[test]
+    fn what_a_wide_picture_shows_at_its_sides_a_narrow_one_shows_too() {
+        let camera = Camera::default();
+        let (right, _) = camera.right_up();
+        let point = camera.target + right * (0.98 * camera.distance * (0.5 * camera.fov_y).tan() * 16.0 / 9.0);
+        let place = |camera: &Camera, viewport| camera.project(point, viewport).unwrap().0[0];
+        let (wide, narrow) = ([0, 0, 1600, 900], [0, 0, 900, 900]);
+        assert!((1500.0..1600.0).contains(&place(&camera, wide)) && place(&camera, narrow) > 900.0);
+        assert!((840.0..900.0).contains(&place(&camera.widened(1.0), narrow)));
+        assert_eq!(camera.widened(2.0).distance, camera.distance);
+        assert_eq!(camera.widened(f32::NAN).distance, camera.distance);
     }
 
     #[test]
