@@ -1,5 +1,5 @@
-// From the finished picture to the target: as it is (multisampled), or with jagged edges smoothed (one sample a pixel); with a
-// line around what is selected.
+// From the finished picture to the target: as it is (multisampled), or with jagged edges smoothed (one sample a
+// pixel); with a line around what is selected.
 
 @group(0) @binding(0) var picture: texture_2d<f32>;
 @group(0) @binding(1) var picture_sampler: sampler;

@@ -20,8 +20,8 @@ pub enum TextError {
 
 impl Scene {
     /// The text of the scene with the values that were set, for a file in `folder`: comments, order and the spelling of
-    /// all other values stay. Without changes it is the text that was read, byte for byte. Files that the scene names by
-    /// relative paths are named in full if they lie elsewhere.
+    /// all other values stay. Without changes it is the text that was read, byte for byte. Files that the scene names
+    /// by relative paths are named in full if they lie elsewhere.
     pub fn text_for(&self, folder: &Path) -> Result<String, TextError> {
         let path_of = |flag: &String| flag.split_once('=').map_or("", |(path, _)| path.trim()).to_owned();
         let mut changes: Vec<(String, String)> = vec![];

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::grab::Held;
-use super::{BackendInfo, Command, CommandError, CommandLog, Simulation, SimulationError};
+use super::{Command, CommandError, CommandLog, Simulation, SimulationError};
 use crate::cancel::CancelToken;
 use crate::math::Vec3;
 use crate::model::{Friction, NamedMaterial, Params, RigidState, State, WarmContact};
@@ -84,20 +84,11 @@ impl Simulation {
     /// Goes back, or on, to a checkpoint of this simulation, with new figures; `log` holds the commands up to there. A
     /// failure leaves everything as it is.
     pub fn restore(&mut self, checkpoint: &Checkpoint, log: CommandLog) -> Result<(), TravelError> {
-        let materials: Vec<NamedMaterial> = self.scene.materials.iter().chain(&checkpoint.materials).cloned().collect();
-        let mut changed = self.model_of(&materials)?;
-        let friction = checkpoint.friction.as_ref().unwrap_or(&self.scene.friction);
-        let model = changed.as_ref().unwrap_or(&self.model);
-        if model.friction() != *friction {
-            changed = Some(Arc::new(model.with_friction(friction).map_err(|body| CommandError::NoBody { body })?));
-        }
-        match changed {
+        match self.model_with(&checkpoint.materials, checkpoint.friction.as_ref())? {
             Some(model) => self.go_on_with(model, &checkpoint.state)?,
             None => self.stepper.set_state(&checkpoint.state)?,
         }
-        if self.params.method != checkpoint.params.method {
-            self.backend = Arc::new(BackendInfo { solver: checkpoint.params.method.name(), ..(*self.backend).clone() });
-        }
+        self.show_method(checkpoint.params.method);
         self.params = checkpoint.params;
         self.continue_from(checkpoint.step, checkpoint.held.clone());
         self.log = log;

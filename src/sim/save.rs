@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -145,16 +144,7 @@ impl Simulation {
         let bad = |reason: String| SaveError::NotAState { path: path.into(), reason };
         let (header, body) = parse(&bytes).map_err(bad)?;
         let changed = match whose {
-            ResumedParams::Saved => {
-                let materials = self.scene.materials.iter().chain(&header.materials).cloned().collect::<Vec<_>>();
-                let changed = self.model_of(&materials).map_err(|error| bad(error.to_string()))?;
-                let friction = header.friction.as_ref().unwrap_or(&self.scene.friction);
-                let model = changed.as_ref().unwrap_or(&self.model);
-                match model.friction() == *friction {
-                    true => changed,
-                    false => Some(Arc::new(model.with_friction(friction).map_err(|body| bad(format!("it has friction of \"{body}\"")))?)),
-                }
-            }
+            ResumedParams::Saved => self.model_with(&header.materials, header.friction.as_ref()).map_err(|error| bad(error.to_string()))?,
             ResumedParams::Present => None,
         };
         let model = changed.as_ref().unwrap_or(&self.model);
@@ -179,6 +169,7 @@ impl Simulation {
             self.go_on_with(model, &state)?;
         }
         self.stepper.set_state(&state)?;
+        self.show_method(params.method);
         self.params = params;
         self.continue_from(header.step, held);
         Ok(())

@@ -17,7 +17,7 @@ use crate::model::{Friction, Integration, NamedMaterial};
 use crate::scene::{BackendChoice, Scene, build};
 
 /// A soft cube that falls onto a floor beside a rigid block.
-const LANDING: &str = r#"
+pub(super) const LANDING: &str = r#"
 format = 1
 [simulation]
 time_step = 0.01
@@ -68,7 +68,7 @@ const CASES: &[(BackendChoice, &str)] = &[
     (BackendChoice::Gpu, BAR),
 ];
 
-fn simulation(backend: BackendChoice, text: &str, flags: &[&str]) -> Simulation {
+pub(super) fn simulation(backend: BackendChoice, text: &str, flags: &[&str]) -> Simulation {
     let flags: Vec<String> = flags.iter().map(|flag| flag.to_string()).collect();
     let scene = Scene::from_text("test", "test.toml", text, None, &flags).unwrap();
     let options = Options { backend: Some(backend), threads: Some(1), ..Options::default() };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::setting::Setting;
 use super::{BackendInfo, Command, CommandError, Simulation, SimulationError};
-use crate::model::Friction;
+use crate::model::{ContactMethod, Friction, Model, NamedMaterial};
 use crate::scene::{LiveValues, number_fault};
 
 /// The commands that turn the values of a scene into others.
@@ -46,7 +46,7 @@ impl Simulation {
         if let Setting::Solver(method) = *setting {
             let refused = |error: SimulationError| CommandError::BadSetting { path, fault: error.to_string() };
             self.backend.check_method(method).map_err(refused)?;
-            self.backend = Arc::new(BackendInfo { solver: method.name(), ..(*self.backend).clone() });
+            self.show_method(method);
         }
         setting.put(&mut self.params);
         Ok(())
@@ -65,6 +65,26 @@ impl Simulation {
         let failed = |error: String| CommandError::Step(format!("friction is as before: {error}"));
         let state = self.stepper.state().map_err(|error| failed(error.to_string()))?.clone();
         self.go_on_with(Arc::new(model), &state).map_err(|error| failed(error.to_string()))
+    }
+
+    /// Says that steps are solved by `method` from now on.
+    pub(super) fn show_method(&mut self, method: ContactMethod) {
+        if self.params.method != method {
+            self.backend = Arc::new(BackendInfo { solver: method.name(), ..(*self.backend).clone() });
+        }
+    }
+
+    /// The model with the scene's values but for some materials, and friction if it is told; None if that is the present
+    /// one.
+    pub(super) fn model_with(&self, materials: &[NamedMaterial], friction: Option<&Friction>) -> Result<Option<Arc<Model>>, CommandError> {
+        let materials: Vec<NamedMaterial> = self.scene.materials.iter().chain(materials).cloned().collect();
+        let changed = self.model_of(&materials)?;
+        let friction = friction.unwrap_or(&self.scene.friction);
+        let model = changed.as_ref().unwrap_or(&self.model);
+        if model.friction() == *friction {
+            return Ok(changed);
+        }
+        Ok(Some(Arc::new(model.with_friction(friction).map_err(|body| CommandError::NoBody { body })?)))
     }
 
     /// The coefficients, if they are not those of the scene any more.

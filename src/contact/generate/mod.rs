@@ -70,8 +70,6 @@ pub struct Detection<'a> {
     pub model: &'a Model,
     pub step: SurfaceStep<'a>,
     dt: f64,
-    /// Whether some given motion goes on in this step.
-    script_moves: bool,
     tolerance: f64,
     generators: Generators,
     idle_renewals: Pool<Renewing>,
@@ -116,12 +114,6 @@ const MIN_CONTACTS_LIMIT: usize = 100;
 /// Contacts that one thread looks at, at least.
 const CONTACTS: usize = 128;
 
-/// Whether something is elsewhere at the second time of given motions than at the first.
-fn does_script_move(model: &Model, [from, to]: [f64; 2]) -> bool {
-    let obstacles = model.obstacles.iter().any(|obstacle| obstacle.pose_at(from) != obstacle.pose_at(to));
-    obstacles || model.rigid_bodies.iter().any(|body| !body.is_free() && body.pose_at(from) != body.pose_at(to))
-}
-
 /// What a renewal of the rows from the moved geometry came to.
 #[derive(Clone, Copy, Debug)]
 pub struct Renewal {
@@ -148,7 +140,6 @@ impl<'a> Detection<'a> {
             model,
             step: SurfaceStep::new(model, surfaces, state, span, surface_memory),
             dt: params.time_step,
-            script_moves: does_script_move(model, times),
             tolerance: params.contact_tolerance,
             generators,
             idle_renewals,
@@ -160,7 +151,9 @@ impl<'a> Detection<'a> {
 
     /// Whether a given motion goes on in this step.
     pub fn script_moves(&self) -> bool {
-        self.script_moves
+        let (model, from, to) = (self.model, self.step.state.script_time(), self.step.script_end());
+        let obstacles = model.obstacles.iter().any(|obstacle| obstacle.pose_at(from) != obstacle.pose_at(to));
+        obstacles || model.rigid_bodies.iter().any(|body| !body.is_free() && body.pose_at(from) != body.pose_at(to))
     }
 
     /// What the next step may use again.

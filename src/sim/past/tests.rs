@@ -5,33 +5,12 @@ use crate::cancel::CancelToken;
 use crate::material::Material;
 use crate::math::Vec3;
 use crate::model::{Friction, NamedMaterial, State};
-use crate::scene::{BackendChoice, Scene, build};
+use crate::scene::BackendChoice;
 use crate::sim::report::state_hash;
-use crate::sim::{Command, Options, Setting, Simulation, TravelError};
+use crate::sim::{Command, Setting, Simulation, TravelError, tests as scenes};
 
-/// A soft cube on a floor, with a driven roller over it.
-const SCENE: &str = r#"
-format = 1
-[simulation]
-time_step = 0.01
-[material.soft]
-young_modulus = 5e4
-[[body]]
-name = "floor"
-kind = "static"
-shape = { type = "plane" }
-[[body]]
-name = "cube"
-material = "soft"
-shape = { type = "box", size = [0.1, 0.1, 0.1], cells = [3, 3, 3] }
-position = [0.0, 0.0505, 0.0]
-velocity = [0.5, -1.0, 0.0]
-[[body]]
-name = "block"
-kind = "rigid"
-density = 500
-shape = { type = "box", size = [0.1, 0.1, 0.1] }
-position = [0.102, 0.0505, 0.0]
+/// Over the landing scene.
+const ROLLER: &str = r#"
 [[body]]
 name = "roller"
 kind = "driven"
@@ -41,9 +20,7 @@ motion = { velocity = [0.0, -0.1, 0.0] }
 "#;
 
 fn simulation() -> Simulation {
-    let scene = Scene::from_text("past", "past.toml", SCENE, None, &[]).unwrap();
-    let options = Options { backend: Some(BackendChoice::Cpu), threads: Some(1), ..Options::default() };
-    Simulation::new(build(&scene).unwrap(), &options).unwrap()
+    scenes::simulation(BackendChoice::Cpu, &[scenes::LANDING, ROLLER].concat(), &[])
 }
 
 fn recorded(budget: usize) -> Recorded {

@@ -43,8 +43,8 @@ fn way(simulation: &mut Simulation) -> f64 {
     driven - if simulation.rigid_poses().unwrap().is_empty() { 0.115 } else { 0.206 }
 }
 
-/// A plate that goes down to a seventh of a cube's height, whatever the cube can do in its steps, does not go through it;
-/// it waits, and does all its way later.
+/// A plate that goes down to a seventh of a cube's height, whatever the cube can do in its steps, does not go through
+/// it; it waits, and does all its way later.
 #[test]
 fn driven_bodies_wait_for_what_is_limited() {
     for with_ball in [false, true] {
