@@ -3,6 +3,8 @@
 
 #[path = "window/driver.rs"]
 mod driver;
+#[path = "window/reading.rs"]
+mod reading;
 #[path = "window/scene.rs"]
 mod scene;
 #[path = "window/time.rs"]

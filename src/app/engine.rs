@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::SceneSource;
 use super::contacts::ContactMark;
 use super::faults::Checkup;
+use super::import::Import;
 use crate::cancel::CancelToken;
 use crate::math::{Isometry, Vec3};
 use crate::model::{Model, NamedMaterial};
@@ -75,6 +76,8 @@ pub struct SceneInfo {
     pub frames_per_second: f64,
     /// Changes that reading and mending made to the meshes, one sentence each.
     pub notes: Vec<String>,
+    /// The mesh that became the scene, if one did.
+    pub import: Option<Import>,
     /// The findings in mesh files with faults.
     pub checkups: Vec<Checkup>,
 }

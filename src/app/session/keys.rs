@@ -2,7 +2,7 @@
 
 use egui::{Context, Event, Key, Modifiers, Popup, RawInput};
 
-use crate::app::ui::{Action, TimeAction, UiState};
+use crate::app::ui::{Action, Help, TimeAction, UiState};
 
 /// Removes the shortcuts from the input and says what they mean.
 pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -> Vec<Action> {
@@ -33,6 +33,10 @@ pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -
                 ui.tree_open = Some(!ui.tree_open.unwrap_or(true) ^ repeat);
                 false
             }
+            Some(Shortcut::Guide) if !modal || ui.help.is_some() => {
+                ui.help = if ui.help.is_some() { None } else { Some(Help::default()) };
+                false
+            }
             Some(Shortcut::Keys) if !modal || ui.keys_open => {
                 ui.keys_open = !ui.keys_open;
                 false
@@ -50,6 +54,7 @@ enum Shortcut {
     Contacts,
     Tree,
     Keys,
+    Guide,
 }
 
 fn shortcut(key: Key, modifiers: Modifiers) -> Option<Shortcut> {
@@ -72,7 +77,8 @@ fn shortcut(key: Key, modifiers: Modifiers) -> Option<Shortcut> {
         (Key::C, false, false) => return Some(Shortcut::Contacts),
         (Key::L, false, false) => return Some(Shortcut::Tree),
         (Key::Tab, false, false) => return Some(Shortcut::Panels),
-        (Key::Questionmark, false, false) | (Key::F1, false, false) => return Some(Shortcut::Keys),
+        (Key::F1, false, false) => return Some(Shortcut::Guide),
+        (Key::Questionmark, false, false) => return Some(Shortcut::Keys),
         (Key::Slash, false, false) if modifiers.shift => return Some(Shortcut::Keys),
         _ => return None,
     };

@@ -15,6 +15,7 @@ signs! {
     ARROW_COUNTER_CLOCKWISE = "\u{E038}",
     ARROW_U_UP_LEFT = "\u{E08A}",
     ARROW_U_UP_RIGHT = "\u{E08C}",
+    BOOK_OPEN = "\u{E0E6}",
     CAMERA = "\u{E10E}",
     CARET_DOWN = "\u{E136}",
     CARET_RIGHT = "\u{E13A}",

@@ -1,7 +1,9 @@
 //! Everything that is drawn around and over the view. Panels only read; what the user wants comes back as `Action`s.
 
 mod checkup;
+mod help;
 mod icon;
+mod import;
 mod inspector;
 mod left_behind;
 mod legend;
@@ -11,6 +13,7 @@ mod properties;
 mod status;
 pub mod theme;
 mod timeline;
+mod toast;
 mod transport;
 mod tree;
 mod value;
@@ -35,6 +38,7 @@ use crate::scene::{self, Scene};
 use crate::sim::Field;
 use crate::sim::past::BranchId;
 
+pub use help::Help;
 pub use overlay::{ContactLegend, GrabMark};
 pub use timeline::TimelineView;
 
@@ -80,6 +84,11 @@ pub enum Action {
     LoadState,
     LoadStateFrom(PathBuf),
     ClearSelection,
+    /// Flies to a finding of the doctor: its place among those of a checkup, and that of the checkup in the scene.
+    LookAtFault {
+        checkup: usize,
+        finding: usize,
+    },
     Checks(CheckAction),
     Time(TimeAction),
     /// What to do with the session that was left behind: take it up, or throw it away.
@@ -123,6 +132,8 @@ pub struct UiState {
     pub selection: Selection,
     pub keys_open: bool,
     pub about_open: bool,
+    /// The page of the guide that is open.
+    pub help: Option<Help>,
     /// The list of checks is shown.
     pub verify_open: bool,
     /// Place in `verify::CHECKS` of the one that is shown in full.
@@ -139,6 +150,8 @@ pub struct UiState {
     pub hold_range: bool,
     /// The doctor's reports are shown, and faults of meshes are marked.
     pub checkups: bool,
+    /// The sheet of an opened mesh is shown.
+    pub import_open: bool,
     /// Format of the next recording.
     pub film: FilmFormat,
     /// The session of a program that ended unforeseen, until it is answered for.
@@ -166,6 +179,8 @@ struct Toast {
     notice: Notice,
     shown: Instant,
     id: u64,
+    /// All of its text is shown.
+    is_open: bool,
 }
 
 /// Everything that a frame of panels reads.
@@ -226,6 +241,7 @@ impl Default for UiState {
             selection: Selection::default(),
             keys_open: false,
             about_open: false,
+            help: None,
             verify_open: false,
             verify_selected: 0,
             path_field: None,
@@ -235,6 +251,7 @@ impl Default for UiState {
             field: None,
             hold_range: false,
             checkups: false,
+            import_open: true,
             film: FilmFormat::Mp4,
             left_behind: None,
             toasts: vec![],
@@ -255,12 +272,12 @@ pub fn gallery() -> Vec<GalleryItem> {
 
 impl UiState {
     pub fn tell(&mut self, notice: Notice) {
-        overlay::add_toast(&mut self.toasts, notice);
+        toast::add_toast(&mut self.toasts, notice);
     }
 
     /// Whether a sheet or a dialog lies over the view.
     pub fn is_modal(&self) -> bool {
-        self.keys_open || self.about_open || self.path_field.is_some()
+        self.keys_open || self.about_open || self.help.is_some() || self.path_field.is_some()
     }
 }
 

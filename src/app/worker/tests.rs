@@ -100,6 +100,7 @@ fn info(source: &SceneSource) -> SceneInfo {
         light: Light::default(),
         frames_per_second: 50.0,
         notes: if source.label() == "mended" { vec!["the mesh was mended".into()] } else { vec![] },
+        import: None,
         checkups: vec![],
     }
 }
