@@ -62,18 +62,24 @@ class Window:
     def wait_step(self, step):
         self.wait("step ", lambda line: int(line.split()[1]) >= step)
 
-    def place(self, start):
+    def place(self, start, gone=None):
+        """Where the newest line that starts so says that it is, unless it is gone since."""
         deadline = time.time() + PATIENCE
         while time.time() < deadline:
             for line in reversed(self.lines()):
+                if line == gone:
+                    break
                 if line.startswith(start):
                     return [int(x) for x in line.split()[-2:]]
             time.sleep(0.05)
         raise SystemExit(f"there is no {start}")
 
+    def widget(self, name):
+        return self.place(f"widget {name} ", f"gone {name}")
+
     def click(self, widget):
         time.sleep(0.4)
-        self.click_at(self.place(f"widget {widget} "))
+        self.click_at(self.widget(widget))
 
     def click_at(self, place):
         self.xdotool("mousemove", *map(str, place))
@@ -141,7 +147,7 @@ def still(program, path, scene, seconds, size):
     """The last picture of a run."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "frames"
-        command = [program, "run", "-q", scene, "--seconds", str(seconds), "--fps", str(1 / seconds), "--size", size, "--out", str(out)]
+        command = [program, "run", scene, "--seconds", str(seconds), "--fps", "1", "--size", size, "--out", str(out)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         shutil.copy(sorted(out.glob("*.png"))[-1], path)
 
@@ -167,7 +173,7 @@ def paused_at(shown, step):
 
 def of_window(shown):
     paused_at(shown, 70)
-    shown.click_at(shown.place("body bunny "))
+    shown.click("tree.body.bunny")
     shown.rest([600, 60])
 
 
@@ -183,24 +189,24 @@ def of_contacts(shown):
 
 
 def of_stress(shown):
-    shown.wait_step(5)
+    paused_at(shown, 45)
     for widget in ("menu.View", "menu.View.Colour", "color.Stress_(von_Mises)"):
         shown.click(widget)
-    paused_at(shown, 45)
+    shown.wait("colored by")
     shown.rest([600, 60])
 
 
 def of_tets(shown):
     paused_at(shown, 40)
-    for widget in ("menu.View", "menu.View.Tetrahedra"):
+    for widget in ("menu.View", "menu.View.Tetrahedra", "menu.View"):
         shown.click(widget)
-    shown.key("Escape")
+    shown.wait("gone menu.View.Tetrahedra")
     shown.rest([600, 60])
 
 
 def of_time(shown):
     paused_at(shown, 60)
-    (left, y), (right, _) = shown.place("widget timeline.start "), shown.place("widget timeline.end ")
+    (left, y), (right, _) = shown.widget("timeline.start"), shown.widget("timeline.end")
     shown.click_at([(left + right) // 2, y])
     shown.click("timeline.continue")
     shown.wait("branch 2")
@@ -211,7 +217,7 @@ def of_time(shown):
 
 
 PICTURES = {
-    "gallery.png": lambda program, path: still(program, path, "gallery", 1.1, "1180x664"),
+    "gallery.png": lambda program, path: still(program, path, "gallery", 1, "1180x664"),
     "materials.png": lambda program, path: still(program, path, str(ROOT / "docs/guide/three-bars.toml"), 3, "1000x560"),
     "window.png": lambda program, path: window(program, path, ["gallery"], of_window),
     "import.png": lambda program, path: window(program, path, [str(ROOT / "tests/data/mushroom_open.off")], of_import),

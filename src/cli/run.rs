@@ -24,7 +24,7 @@ use crate::step::StepError;
                   pliant run bunny --seconds 2 --out bunny.mp4                 a film\n  \
                   pliant run scene.toml --set material.rubber.young_modulus=1e5   with another value\n  \
                   pliant run --drop model.stl --out model.png                  does a mesh land and stay whole?\n  \
-                  pliant run scene.toml --out fields.pvd --trace numbers.csv   all fields for ParaView, a row of numbers a step\n  \
+                  pliant run scene.toml --out fields.pvd --trace numbers.csv   fields, and numbers of each step\n  \
                   pliant run scene.toml --steps 100 --save start.state --strict   fails unless every step was solved\n  \
                   pliant run --replay gallery.session                          what was done in the window, bit for bit")]
 pub struct RunArgs {
@@ -231,7 +231,7 @@ fn replay(simulation: &mut Simulation, session: Option<&Session>) -> Result<(), 
 fn print(summary: &Report, done: u64) {
     let ms = summary.timing.ms_per_step.map_or(0.0, |ms| ms.mean);
     say!(
-        "{done} steps of {} s to time {:.4} s; {ms:.2} ms a step, {:.2} times real time; {:.1} iterations a step, {} steps did not converge, {} were limited",
+        "{done} steps of {} s to time {:.4} s; {ms:.2} ms a step, {:.2} simulated seconds a second; {:.1} iterations a step, {} steps did not converge, {} were limited",
         summary.dt,
         summary.time,
         summary.timing.real_time_factor.unwrap_or(0.0),

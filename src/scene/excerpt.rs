@@ -42,7 +42,6 @@ fn excerpt(diagnostic: &Diagnostic, text: &str, renderer: &Renderer) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::scene::Scene;
 
     fn told(text: &str, flags: &[&str]) -> String {

@@ -162,6 +162,10 @@ impl Scene {
         let bytes = std::fs::read(path).map_err(|e| unreadable(&e))?;
         let text =
             String::from_utf8(bytes).map_err(|_| unreadable(&format!("it is neither text in UTF-8 nor a mesh ({})", mesh_endings("."))))?;
+        let is_other = path.extension().is_some_and(|ending| !ending.eq_ignore_ascii_case("toml"));
+        if is_other && Value::parse_document(&text).is_err() {
+            return Err(unreadable(&format!("it is neither a scene (TOML) nor a mesh of a known ending ({})", mesh_endings("."))));
+        }
         Self::from_text(&stem(path), &file, &text, Some(path.parent().unwrap_or(Path::new(""))), flags)
     }
 

@@ -178,7 +178,6 @@ fn grouped(x: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::scene::{Scene, build, builtin_scenes};
 
     const TEXT: &str = "format = 1\n[material.soft]\nyoung_modulus = 1e6\n[[body]]\nname = \"bar\"\nmaterial = \"soft\"\n\

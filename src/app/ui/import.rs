@@ -106,11 +106,21 @@ fn row_ui(ui: &mut Ui, name: &str, meaning: &str, fields: impl FnOnce(&mut Ui)) 
     });
 }
 
-/// A change that is built at once: a drag when it ends.
+/// A change that is built at once.
 fn set(ui: &Ui, path: String, value: String, answers: &mut UiResponse) {
-    let gesture = gesture(ui);
-    answers.act(Action::Edit { values: vec![(path, value)], gesture });
-    if gesture.is_none() {
+    answers.act(Action::Edit { values: vec![(path, value)], gesture: gesture(ui) });
+    answers.act(Action::Reset);
+}
+
+/// The same of a number, which is built when a drag of it ends.
+fn set_number(ui: &Ui, field: &egui::Response, path: String, value: Option<String>, answers: &mut UiResponse) {
+    if let Some(value) = value {
+        answers.act(Action::Edit { values: vec![(path, value)], gesture: gesture(ui) });
+        if !field.dragged() {
+            answers.act(Action::Reset);
+        }
+    }
+    if field.drag_stopped() {
         answers.act(Action::Reset);
     }
 }
@@ -155,12 +165,7 @@ fn size_ui(ui: &mut Ui, import: &Import, document: &Document, answers: &mut UiRe
         let field = DragValue::new(&mut new).speed(0.01 * size).range(1e-4..=1e4).suffix(" m").update_while_editing(false);
         let field = field.custom_formatter(|x, _| format!("{}", format!("{x:.3e}").parse::<f64>().unwrap_or(x)));
         let field = answers.named("import.size", ui.add(field));
-        if new != size {
-            set(ui, path.clone(), plain(new), answers);
-        }
-        if field.drag_stopped() {
-            answers.act(Action::Reset);
-        }
+        set_number(ui, &field, path.clone(), (new != size).then(|| plain(new)), answers);
     });
     let asked = match (unit, import.likely_unit()) {
         (None, Some((unit, likely))) if (likely - size).abs() > 1e-6 * size => {
@@ -198,12 +203,7 @@ fn filling_ui(ui: &mut Ui, import: &Import, scene: &SceneInfo, document: &Docume
             let mut new = tets;
             let field = DragValue::new(&mut new).speed(0.01 * tets as f64).range(1_000..=400_000).update_while_editing(false);
             let field = answers.named("import.tets", ui.add(field));
-            if new != tets {
-                set(ui, path.clone(), new.to_string(), answers);
-            }
-            if field.drag_stopped() {
-                answers.act(Action::Reset);
-            }
+            set_number(ui, &field, path.clone(), (new != tets).then(|| new.to_string()), answers);
             let made = format!("{} were made; asked for", format::count(scene.model.tets.len()));
             ui.label(RichText::new(made).size(11.5).color(palette.weak));
         });

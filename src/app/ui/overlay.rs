@@ -218,6 +218,7 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
             ("V", "record a film, and end it"),
             ("?", "this sheet"),
             ("F1", "the guide"),
+            ("Ctrl + plus, minus, 0", "size of the panels"),
             ("Ctrl + Q", "quit"),
         ],
     ),
