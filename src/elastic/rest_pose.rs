@@ -33,8 +33,9 @@ const SINGLE: f64 = 1e5;
 const SINGLE_IN_CONTACT: f64 = 3e3;
 /// Iterations on the matrix in f32 that do as much as a solve with the factor, which reads its memory twice.
 const ITERATIONS: usize = 10;
-/// Memory of the compliance columns of one body [bytes].
+/// Memory of the compliance columns of one body [bytes], and as a part of that of its factor: the larger counts.
 const COLUMNS_LIMIT: usize = 256 << 20;
+const COLUMNS_PART: usize = 3;
 /// Factors of this many time steps are kept: a step that fails is halved and later whole again.
 const KEPT: usize = 2;
 
@@ -314,7 +315,7 @@ fn rest_bodies(model: &Model, a: &Operator, time_step: f64, cancel: &CancelToken
         let range = &model.bodies[body].nodes;
         let factor =
             RestFactor::new_unless(&model.pattern, &a.blocks, range, (&model.fixed, &model.rest_positions), MAX_FACTOR, cancel).ok()?;
-        let columns = Columns::new(&factor, &touched[body], COLUMNS_LIMIT);
+        let columns = Columns::new(&factor, &touched[body], COLUMNS_LIMIT.max(factor.memory() / COLUMNS_PART));
         Some(Arc::new(RestShape { factor, columns }))
     };
     // For each body the first body of its shape, and the rotation from there.
