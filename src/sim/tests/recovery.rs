@@ -84,7 +84,8 @@ fn every_material_recovers_from_every_start() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Two materials that do not find back by their own law, and one whose elements share their volume.
+/// Two materials that do not find back by their own law, one whose elements share their volume, and one that remembers
+/// how its elements have collapsed.
 #[cfg(feature = "gpu")]
 #[test]
 fn tangled_bodies_recover_on_the_device() {
@@ -92,6 +93,7 @@ fn tangled_bodies_recover_on_the_device() {
         ("st_venant_kirchhoff", "mirrored", "linear"),
         ("stable_neo_hookean", "flattened", "linear"),
         ("neo_hookean", "scrambled", "averaged"),
+        ("corotational;material.solid.degeneration_ratio=0.2", "scrambled", "linear"),
     ] {
         let mut flags = flags(model, start, 0.45);
         flags.push(format!("body.cube.element={element}"));
@@ -105,6 +107,30 @@ fn tangled_bodies_recover_on_the_device() {
         assert_eq!(body.inverted_tets, Some(0));
         assert_eq!(simulation.tally().max_penetration, Some(0.0));
     }
+}
+
+/// The first step of a scrambled cube whose elements remember how they have collapsed is that of the CPU.
+#[cfg(feature = "gpu")]
+#[test]
+fn the_device_remembers_what_has_collapsed() {
+    let flags = flags("corotational;material.solid.degeneration_ratio=0.2", "scrambled", 0.3);
+    let run = |backend| {
+        let mut simulation = cube_on(backend, &flags);
+        simulation.step().unwrap();
+        simulation.state().unwrap().clone()
+    };
+    let [cpu, gpu] = [BackendChoice::Cpu, BackendChoice::Gpu].map(run);
+    let n_tets = cpu.rotations.len() / 2;
+    let [(frames, pairs), (of_device, pairs_of_device)] = [&cpu, &gpu].map(|state| state.rotations.split_at(n_tets));
+    assert!(pairs == pairs_of_device);
+    let mut n_turned = 0;
+    for ((frame, of_device), _) in frames.iter().zip(of_device).zip(pairs).filter(|(_, pair)| pair[0] > 0.0) {
+        n_turned += 1;
+        // The same rotation has two signs.
+        let product: f64 = frame.iter().zip(of_device).map(|(a, b)| a * b).sum();
+        assert!((product.abs() - 1.0).abs() < 1e-6, "{frame:?} {of_device:?}");
+    }
+    assert!(n_turned > n_tets / 4, "{n_turned} of {n_tets}");
 }
 
 /// Which features met is a part of the state, and turns frames.
