@@ -75,6 +75,8 @@ pub struct SceneInfo {
     pub frames_per_second: f64,
     /// Changes that reading and mending made to the meshes, one sentence each.
     pub notes: Vec<String>,
+    /// Names of the scene's probes.
+    pub probes: Vec<String>,
     /// The findings in mesh files with faults.
     pub checkups: Vec<Checkup>,
 }

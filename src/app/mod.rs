@@ -3,6 +3,7 @@
 //! `worker` runs the simulation on its own thread; `session` decides what the window's events mean; `ui` draws panels
 //! and answers with `Action`s; `graphics` puts both pictures on the screen; `window` ties them to winit.
 
+mod advice;
 mod autosave;
 mod coloring;
 mod contacts;
@@ -13,7 +14,9 @@ mod faults;
 mod files;
 mod format;
 mod graphics;
+mod judge;
 mod opener;
+mod plots;
 mod pointer;
 mod recent;
 mod recorder;
@@ -22,6 +25,7 @@ mod selection;
 mod session;
 mod ui;
 mod verifier;
+mod warnings;
 mod window;
 mod worker;
 

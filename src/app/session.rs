@@ -9,6 +9,7 @@ mod keys;
 mod lookup;
 mod marks;
 mod picking;
+mod plots;
 mod recording;
 mod time;
 
@@ -192,6 +193,7 @@ impl Session {
         self.grab = None;
         self.pointer.handle(Input::Cancel);
         self.ui.checkups = !scene.checkups.is_empty();
+        (self.ui.warnings_open, self.ui.warnings_read) = (false, 0);
         for checkup in &scene.checkups {
             let (findings, refused) = (checkup.report.findings.len(), checkup.refusal.is_some());
             self.log.say(format_args!("checkup {} findings={findings} refused={refused}", checkup.file));
@@ -244,6 +246,9 @@ impl Session {
                 log.say(format_args!("moved body={} point={p} target={t} force={:.3}", grab.body, held.force.norm()));
             }
         }
+        for warning in now.warnings.list().iter().filter(|warning| !before.warnings.list().iter().any(|known| known.kind == warning.kind)) {
+            log.say(format_args!("warning {}", warning.text));
+        }
         if before.branch != now.branch {
             log.say(format_args!("branch {}", now.branch));
         }
@@ -288,6 +293,7 @@ impl Session {
         let contacts = self.ui.contacts.then(|| ContactLegend { force: self.scale.force, count: self.contacts().len() });
         let checks = self.verifier.board();
         self.log_checks(&checks);
+        self.read_figures();
         let mut ui = std::mem::take(&mut self.ui);
         let output = context.run_ui(input, |root| {
             let shown = UiContext {
@@ -303,6 +309,7 @@ impl Session {
                 picture: graphics.view_texture,
                 checks: &checks,
                 timeline: self.timeline(),
+                plots: self.plots(&ui.plots),
             };
             outcome = Some(ui::show(root, &mut ui, &shown));
         });
@@ -515,6 +522,7 @@ impl Session {
             Action::Screenshot => self.screenshot_asked = true,
             Action::ToggleRecording => self.toggle_recording(),
             Action::SaveSession => self.worker.send(Request::SaveSession(files::unused("pliant-session", ".session"))),
+            Action::SavePlots(file) => self.save_plots(file),
             Action::Quit => self.wishes.quit = true,
             Action::PlayPause => self.play_or_pause(),
             Action::StepOnce => self.step_once(),

@@ -7,6 +7,7 @@ mod saving;
 #[cfg(test)]
 mod tests;
 mod travel;
+mod warning;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 use super::SceneSource;
 use super::autosave::Autosave;
 use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
+use super::warnings::Warnings;
 use crate::cancel::CancelToken;
 use crate::sim::Command;
 use crate::sim::past::{BranchId, SharedPast, locked};
@@ -113,6 +115,8 @@ pub struct Snapshot {
     pub branch: BranchId,
     /// How many journeys have ended, wherever that was.
     pub journeys: u64,
+    /// What was not as it should be since the scene was opened.
+    pub warnings: Arc<Warnings>,
 }
 
 /// A sentence for the user.
@@ -224,6 +228,7 @@ impl Snapshot {
             past: None,
             branch: 0,
             journeys: 0,
+            warnings: Arc::default(),
         }
     }
 
@@ -424,7 +429,8 @@ impl Loop {
                 self.recording = None;
                 let Snapshot { speed, journeys, refused, .. } = self.next;
                 let past = self.engine.as_ref().and_then(|engine| engine.past());
-                self.next = Snapshot { scene: Some(Arc::new(info)), speed, journeys, refused, past, ..Snapshot::empty() };
+                let warnings = Arc::new(Warnings::of_scene(&info.model));
+                self.next = Snapshot { warnings, scene: Some(Arc::new(info)), speed, journeys, refused, past, ..Snapshot::empty() };
                 self.refresh_view();
                 self.set_playing(playing);
             }
@@ -486,6 +492,7 @@ impl Loop {
                     history.pop_front();
                 }
                 smooth_stages(Arc::make_mut(&mut self.next.stages), &report.stages.times);
+                self.warn(&report);
                 self.next.report = Some(Arc::new(report));
             }
         }

@@ -43,6 +43,11 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers:
                 if answers.named("toggle.panel", ui.add(panel).on_hover_text(hint)).clicked() {
                     state.inspector_open = !state.inspector_open;
                 }
+                let hint = if state.plots.open { "Fold the plots away  (N)" } else { "Plots of energies, forces and times  (N)" };
+                let plots = Button::new(theme::icon(icon::CHART_LINE, 16.0)).selected(state.plots.open).frame_when_inactive(false);
+                if answers.named("toggle.plots", ui.add(plots).on_hover_text(hint)).clicked() {
+                    state.plots.open = !state.plots.open;
+                }
                 let (glyph, hint) = if state.dark { (icon::SUN, "Light theme") } else { (icon::MOON, "Dark theme") };
                 let button = Button::new(theme::icon(glyph, 16.0)).frame_when_inactive(false);
                 if answers.named("toggle.theme", ui.add(button).on_hover_text(hint)).clicked() {
@@ -170,6 +175,8 @@ fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     ui.checkbox(&mut tree_open, "List of the scene (L)");
     state.tree_open = Some(tree_open);
     ui.checkbox(&mut state.inspector_open, "Side panel");
+    let plots = ui.checkbox(&mut state.plots.open, "Plots (N)");
+    answers.named("menu.View.Plots", plots);
     ui.separator();
     entry_ui(ui, answers, icon::CORNERS_OUT, "Frame all", "F", Action::FrameAll);
     if ui.add(Button::new(with_icon(icon::EYE_SLASH, "Hide panels")).shortcut_text("Tab")).clicked() {

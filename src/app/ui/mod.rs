@@ -1,12 +1,15 @@
 //! Everything that is drawn around and over the view. Panels only read; what the user wants comes back as `Action`s.
 
 mod checkup;
+mod forces;
+mod health;
 mod icon;
 mod inspector;
 mod left_behind;
 mod legend;
 mod menu;
 mod overlay;
+mod plots;
 mod properties;
 mod status;
 pub mod theme;
@@ -15,6 +18,7 @@ mod transport;
 mod tree;
 mod value;
 mod verify;
+mod warnings;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,6 +40,7 @@ use crate::sim::Field;
 use crate::sim::past::BranchId;
 
 pub use overlay::{ContactLegend, GrabMark};
+pub use plots::{PlotsFile, PlotsState, PlotsView};
 pub use timeline::TimelineView;
 
 /// A wish of the user.
@@ -52,6 +57,7 @@ pub enum Action {
     Screenshot,
     ToggleRecording,
     SaveSession,
+    SavePlots(PlotsFile),
     Quit,
     PlayPause,
     StepOnce,
@@ -139,6 +145,13 @@ pub struct UiState {
     pub hold_range: bool,
     /// The doctor's reports are shown, and faults of meshes are marked.
     pub checkups: bool,
+    pub plots: PlotsState,
+    /// The table of forces has a row a body, instead of a row a pair.
+    pub forces_by_body: bool,
+    /// The list of warnings is shown.
+    pub warnings_open: bool,
+    /// How many of the scene's warnings were read.
+    pub warnings_read: u64,
     /// Format of the next recording.
     pub film: FilmFormat,
     /// The session of a program that ended unforeseen, until it is answered for.
@@ -189,6 +202,8 @@ pub struct UiContext<'a> {
     pub checks: &'a Board,
     /// The recorded past, if there is one.
     pub timeline: Option<TimelineView<'a>>,
+    /// The numbers of the steps, if the plots are open.
+    pub plots: Option<PlotsView<'a>>,
 }
 
 /// A scene of the gallery.
@@ -235,6 +250,10 @@ impl Default for UiState {
             field: None,
             hold_range: false,
             checkups: false,
+            plots: PlotsState::default(),
+            forces_by_body: false,
+            warnings_open: false,
+            warnings_read: 0,
             film: FilmFormat::Mp4,
             left_behind: None,
             toasts: vec![],
@@ -273,7 +292,7 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
     root.ctx().set_theme(if state.dark { egui::Theme::Dark } else { egui::Theme::Light });
     if state.panels_visible {
         menu::menu_ui(root, state, context, &mut answers);
-        status::status_ui(root, context);
+        status::status_ui(root, state, context, &mut answers);
         let has_room = root.available_width() >= ROOM_FOR_BOTH;
         let tree_open = *state.tree_open.get_or_insert(has_room);
         if tree_open {
@@ -281,6 +300,9 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
         }
         if state.inspector_open {
             inspector::inspector_ui(root, state, context, &mut answers);
+        }
+        if state.plots.open {
+            plots::plots_ui(root, state, context, &mut answers);
         }
     }
     let view = whole_pixels(root.available_rect_before_wrap(), root.pixels_per_point());
@@ -292,6 +314,7 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
         _ => view,
     };
     left_behind::left_behind_ui(root, free, state, &mut answers);
+    warnings::warnings_ui(root, free, state, context, &mut answers);
     overlay::overlay_ui(root, free, state, context, &mut answers);
     verify::verify_ui(root, state, context, &mut answers);
     if state.panels_visible {

@@ -253,6 +253,7 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
             ("F", "frame everything"),
             ("C", "contacts and their forces"),
             ("L", "list of the scene"),
+            ("N", "plots of numbers over time"),
             ("Esc", "select nothing"),
             ("Ctrl + Z, Ctrl + Y", "undo, redo"),
             ("Tab", "hide or show panels"),
