@@ -14,6 +14,7 @@ mod faults;
 mod files;
 mod format;
 mod graphics;
+mod inside;
 mod judge;
 mod opener;
 mod plots;

@@ -291,6 +291,7 @@ impl Session {
         let adapter = graphics.device.info.name.clone();
         let grab = self.grab_mark();
         let contacts = self.ui.contacts.then(|| ContactLegend { force: self.scale.force, count: self.contacts().len() });
+        let tip = self.contact_tip(context);
         let checks = self.verifier.board();
         self.log_checks(&checks);
         self.read_figures();
@@ -304,6 +305,7 @@ impl Session {
                 recorded_frames: self.recorder.as_ref().map(|recorder| recorder.frames),
                 grab,
                 contacts,
+                tip: tip.clone(),
                 coloring: self.coloring,
                 adapter: &adapter,
                 picture: graphics.view_texture,
@@ -372,9 +374,10 @@ impl Session {
 
     /// As the user wants it, except for tets before their nodes have come.
     fn options(&self) -> ViewOptions {
-        let has_nodes = self.shown.view.as_ref().is_some_and(|view| view.nodes.is_some());
-        match self.ui.options.shading {
-            Shading::Tets if !has_nodes => ViewOptions { shading: Shading::Smooth, ..self.ui.options },
+        let nodes = self.shown.view.as_ref().and_then(|view| view.nodes.as_deref());
+        match (self.ui.options.shading, nodes) {
+            (_, Some(nodes)) if self.ui.inside.open => self.ui.inside.options(self.ui.options, nodes),
+            (Shading::Tets, None) => ViewOptions { shading: Shading::Smooth, ..self.ui.options },
             _ => self.ui.options,
         }
     }

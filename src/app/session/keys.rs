@@ -33,6 +33,10 @@ pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -
                 ui.tree_open = Some(!ui.tree_open.unwrap_or(true) ^ repeat);
                 false
             }
+            Some(Shortcut::Inside) if !modal => {
+                ui.inside.open ^= !repeat;
+                false
+            }
             Some(Shortcut::Plots) if !modal => {
                 ui.plots.open ^= !repeat;
                 false
@@ -54,6 +58,7 @@ enum Shortcut {
     Contacts,
     Tree,
     Plots,
+    Inside,
     Keys,
 }
 
@@ -76,6 +81,7 @@ fn shortcut(key: Key, modifiers: Modifiers) -> Option<Shortcut> {
         (Key::V, false, false) => Action::ToggleRecording,
         (Key::C, false, false) => return Some(Shortcut::Contacts),
         (Key::L, false, false) => return Some(Shortcut::Tree),
+        (Key::I, false, false) => return Some(Shortcut::Inside),
         (Key::N, false, false) => return Some(Shortcut::Plots),
         (Key::Tab, false, false) => return Some(Shortcut::Panels),
         (Key::Questionmark, false, false) | (Key::F1, false, false) => return Some(Shortcut::Keys),
@@ -115,13 +121,14 @@ mod tests {
         press(&mut input, Key::Escape, Modifiers::NONE, false);
         press(&mut input, Key::L, Modifiers::NONE, false);
         press(&mut input, Key::N, Modifiers::NONE, false);
+        press(&mut input, Key::I, Modifiers::NONE, false);
         let actions = take_actions(&context, &mut input, &mut ui);
         let first = [Action::PlayPause, Action::StepOnce, Action::Time(TimeAction::Back), Action::OpenDialog];
         let second = [Action::Undo, Action::Redo, Action::Redo, Action::Screenshot, Action::SaveScene, Action::ClearSelection];
         assert_eq!(actions, [&first[..], &second[..]].concat());
         assert_eq!(ui.tree_open, Some(false));
         assert_eq!(input.events.len(), 1, "a letter without a meaning goes to the panels");
-        assert!(!ui.panels_visible && ui.contacts && ui.plots.open);
+        assert!(!ui.panels_visible && ui.contacts && ui.plots.open && ui.inside.open);
     }
 
     #[test]

@@ -6,9 +6,13 @@ use crate::app::contacts::{self, ContactMark};
 use crate::app::engine::Wants;
 use crate::app::faults::Checkup;
 use crate::app::graphics::Graphics;
+use crate::app::ui::Tip;
 use crate::app::worker::Request;
 use crate::render::{Overlays, PointColors, Shading};
 use crate::stage;
+
+/// The mouse is at a contact that is so near, in points.
+const NEAR: f32 = 12.0;
 
 impl Session {
     /// Colours the bodies by the field of the shown snapshot, or as bodies.
@@ -36,6 +40,23 @@ impl Session {
         marks.unwrap_or_default()
     }
 
+    /// What is told of the contact under the mouse, if contacts are shown and nothing is held.
+    pub(super) fn contact_tip(&self, context: &egui::Context) -> Option<Tip> {
+        let (scene, mouse) = (self.shown.scene.as_ref()?, context.input(|input| input.pointer.latest_pos())?);
+        if self.contacts().is_empty() || self.grab.is_some() || !self.is_over_view(context, mouse) {
+            return None;
+        }
+        let viewport = self.viewport();
+        let place = |mark: &ContactMark| {
+            let ([x, y], _) = self.camera.project(stage::glam_vec(&mark.point), viewport)?;
+            Some(egui::pos2(x / self.pixels_per_point, y / self.pixels_per_point))
+        };
+        let near = self.contacts().iter().filter_map(|mark| Some((mark, place(mark)?)));
+        let near = near.map(|(mark, at)| (mark, at, at.distance(mouse))).filter(|(.., distance)| *distance < NEAR);
+        let (mark, at, _) = near.min_by(|(.., a), (.., b)| a.total_cmp(b))?;
+        Some(Tip { at, lines: mark.told(&scene.model) })
+    }
+
     /// Marks over the 3D view.
     pub fn overlays(&self) -> Overlays {
         let mut overlays = contacts::overlays(self.contacts(), self.scale, &self.camera, self.viewport(), self.pixels_per_point);
@@ -59,7 +80,7 @@ impl Session {
     /// The view of the inside and the marks of faults need the nodes, the marks of contacts the contacts, colours their
     /// field.
     pub(super) fn wanted(&self) -> Wants {
-        let nodes = self.ui.options.shading == Shading::Tets || self.checkups().iter().any(Checkup::moves);
+        let nodes = self.ui.options.shading == Shading::Tets || self.ui.inside.open || self.checkups().iter().any(Checkup::moves);
         Wants { nodes, contacts: self.ui.contacts, field: self.ui.field }
     }
 

@@ -142,12 +142,18 @@ fn scene_entries_ui(ui: &mut Ui, context: &UiContext, answers: &mut UiResponse, 
     }
 }
 
+/// Ways to draw bodies.
+const VIEWS: [(&str, Shading); 4] =
+    [("Surfaces", Shading::Smooth), ("Wireframe", Shading::Wireframe), ("Edges_only", Shading::Edges), ("Tetrahedra", Shading::Tets)];
+
 fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
-    for (label, shading) in [("Surfaces", Shading::Smooth), ("Wireframe", Shading::Wireframe), ("Tetrahedra", Shading::Tets)] {
-        if answers.named(format!("menu.View.{label}"), ui.radio(state.options.shading == shading, label)).clicked() {
+    for (label, shading) in VIEWS {
+        if answers.named(format!("menu.View.{label}"), ui.radio(state.options.shading == shading, label.replace('_', " "))).clicked() {
             state.options.shading = shading;
         }
     }
+    let inside = ui.checkbox(&mut state.inside.open, "Look inside (I)");
+    answers.named("menu.View.Inside", inside.on_hover_text("Cut bodies open, or peel layers of elements off"));
     let colors = ui.menu_button("Colour by", |ui| {
         let names = std::iter::once((None, "The body", "Each body has a colour of its own."));
         for (field, title, meaning) in names.chain(Field::ALL.map(|field| (Some(field), field.title(), field.meaning()))) {

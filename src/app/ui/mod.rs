@@ -4,6 +4,7 @@ mod checkup;
 mod forces;
 mod health;
 mod icon;
+mod inside;
 mod inspector;
 mod left_behind;
 mod legend;
@@ -29,6 +30,7 @@ use egui::{Rect, Response, Ui};
 use super::autosave::LeftBehind;
 use super::coloring::Coloring;
 use super::document::Document;
+use super::inside::Inside;
 use super::recent::Recent;
 use super::selection::Selection;
 use super::verifier::Board;
@@ -39,7 +41,7 @@ use crate::scene::{self, Scene};
 use crate::sim::Field;
 use crate::sim::past::BranchId;
 
-pub use overlay::{ContactLegend, GrabMark};
+pub use overlay::{ContactLegend, GrabMark, Tip};
 pub use plots::{PlotsFile, PlotsState, PlotsView};
 pub use timeline::TimelineView;
 
@@ -137,6 +139,7 @@ pub struct UiState {
     pub path_field: Option<PathField>,
     pub dark: bool,
     pub options: ViewOptions,
+    pub inside: Inside,
     /// Contacts are marked.
     pub contacts: bool,
     /// What bodies are coloured by; their own colours if none.
@@ -193,6 +196,8 @@ pub struct UiContext<'a> {
     pub grab: Option<GrabMark>,
     /// Meaning of the arrows of contacts, if they are shown.
     pub contacts: Option<ContactLegend>,
+    /// What is told of the contact under the mouse.
+    pub tip: Option<Tip>,
     /// Meaning of the colours of bodies.
     pub coloring: Option<Coloring>,
     /// Name of the adapter that draws, such as "llvmpipe (LLVM ...)".
@@ -246,6 +251,7 @@ impl Default for UiState {
             path_field: None,
             dark: true,
             options: ViewOptions::default(),
+            inside: Inside::default(),
             contacts: false,
             field: None,
             hold_range: false,
@@ -314,6 +320,7 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
         _ => view,
     };
     left_behind::left_behind_ui(root, free, state, &mut answers);
+    inside::inside_ui(root, free, state, context, &mut answers);
     warnings::warnings_ui(root, free, state, context, &mut answers);
     overlay::overlay_ui(root, free, state, context, &mut answers);
     verify::verify_ui(root, state, context, &mut answers);
