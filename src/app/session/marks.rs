@@ -24,7 +24,7 @@ impl Session {
                 Some(_) => graphics.renderer.set_colors(None).map_err(|error| error.to_string()),
             };
         };
-        let coloring = Coloring::following(self.coloring, values, self.ui.hold_range);
+        let coloring = Coloring::following(self.coloring, values, self.ui.hold_range, self.ui.color_range);
         if self.coloring.is_none_or(|before| before.field != coloring.field) {
             self.log.say(format_args!("colored by {}", coloring.field.title()));
         }

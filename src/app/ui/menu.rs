@@ -159,7 +159,7 @@ fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
         for (field, title, meaning) in names.chain(Field::ALL.map(|field| (Some(field), field.title(), field.meaning()))) {
             let choice = ui.radio(state.field == field, title).on_hover_text(meaning);
             if answers.named(format!("color.{}", title.replace(' ', "_")), choice).clicked() {
-                (state.field, state.hold_range) = (field, false);
+                (state.field, state.hold_range, state.color_range) = (field, false, None);
                 ui.close();
             }
         }

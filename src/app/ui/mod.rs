@@ -146,6 +146,8 @@ pub struct UiState {
     pub field: Option<Field>,
     /// The range of colours stays as it is.
     pub hold_range: bool,
+    /// The range of colours that was typed, in the unit of the field.
+    pub color_range: Option<[f64; 2]>,
     /// The doctor's reports are shown, and faults of meshes are marked.
     pub checkups: bool,
     pub plots: PlotsState,
@@ -255,6 +257,7 @@ impl Default for UiState {
             contacts: false,
             field: None,
             hold_range: false,
+            color_range: None,
             checkups: false,
             plots: PlotsState::default(),
             forces_by_body: false,

@@ -56,7 +56,7 @@ pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContex
         tip_ui(root, view, tip);
     }
     if let Some(coloring) = &context.coloring {
-        coloring_ui(root, view, coloring, state, answers);
+        coloring_ui(root, view, coloring, state, context, answers);
     }
     checkups_ui(root, view, state, context, answers);
     building_ui(root, view, context);
