@@ -10,7 +10,7 @@ use crate::cancel::CancelToken;
 use crate::math::{Isometry, Vec3};
 use crate::model::{Model, NamedMaterial};
 use crate::render::{Camera, Light};
-use crate::scene::{LiveValues, Scene};
+use crate::scene::{LiveValues, Probe, Scene};
 use crate::sim::past::{BranchId, SharedPast};
 use crate::sim::{BackendInfo, Command, Field, FieldValues, GrabView, Session};
 use crate::step::{StepReport, SurfacePositions};
@@ -26,6 +26,8 @@ pub trait Engine: Send {
     fn save(&mut self, path: &Path) -> Result<(), String>;
     /// Goes on from a state that was written, with the values that it has now.
     fn resume(&mut self, path: &Path) -> Result<(), String>;
+    /// Follows these points beside the scene's own probes, for plots.
+    fn watch(&mut self, _probes: Vec<Probe>) {}
     /// The recorded past; none of what cannot move.
     fn past(&self) -> Option<SharedPast> {
         None

@@ -24,6 +24,7 @@ mod recorder;
 mod running;
 mod selection;
 mod session;
+mod tools;
 mod ui;
 mod verifier;
 mod warnings;

@@ -12,6 +12,7 @@ mod picking;
 mod plots;
 mod recording;
 mod time;
+mod tools;
 
 use std::sync::Arc;
 
@@ -39,6 +40,7 @@ use flight::Flight;
 use grabs::Grab;
 use lookup::{Found, Lookup, Question};
 use time::Time;
+use tools::Points;
 
 pub struct Session {
     worker: Worker,
@@ -62,6 +64,8 @@ pub struct Session {
     flight: Option<Flight>,
     pointer: Pointer,
     lookup: Lookup,
+    /// Points that were set by a click.
+    points: Points,
     grab: Option<Grab>,
     n_grabs: u32,
     recent: Recent,
@@ -108,6 +112,7 @@ impl Session {
             flight: None,
             pointer: Pointer::default(),
             lookup: Lookup::default(),
+            points: Points::default(),
             grab: None,
             n_grabs: 0,
             recent: Recent::load(config_folder().as_deref()),
@@ -187,6 +192,7 @@ impl Session {
         self.stop_recording();
         graphics.renderer.set_stage(&stage::stage(&scene.model, scene.light));
         self.coloring = None;
+        self.points = Points::of_scene(&scene.probes);
         self.open_document(scene);
         self.marked = 0;
         self.staged = scene.generation;
@@ -291,7 +297,7 @@ impl Session {
         let adapter = graphics.device.info.name.clone();
         let grab = self.grab_mark();
         let contacts = self.ui.contacts.then(|| ContactLegend { force: self.scale.force, count: self.contacts().len() });
-        let tip = self.contact_tip(context);
+        let (tip, marks) = (self.contact_tip(context), self.tool_marks());
         let checks = self.verifier.board();
         self.log_checks(&checks);
         self.read_figures();
@@ -306,6 +312,7 @@ impl Session {
                 grab,
                 contacts,
                 tip: tip.clone(),
+                marks: marks.clone(),
                 coloring: self.coloring,
                 adapter: &adapter,
                 picture: graphics.view_texture,
@@ -333,7 +340,8 @@ impl Session {
             }
             if let Some(at) = self.pointer.take_click() {
                 let several = context.input(|input| input.modifiers.command || input.modifiers.shift);
-                self.lookup.ask(Question::Select { ray: self.ray(at), several });
+                let ray = self.ray(at);
+                self.lookup.ask(if self.ui.tool.is_some() { Question::Point(ray) } else { Question::Select { ray, several } });
             }
         }
         for action in actions {
@@ -436,6 +444,10 @@ impl Session {
     fn apply_effect(&mut self, effect: Effect) {
         let viewport = self.viewport();
         match effect {
+            // With a tool in hand nothing is grabbed.
+            Effect::Pick(_) if self.ui.tool.is_some() => {
+                self.pointer.picked(false);
+            }
             Effect::Pick(at) => self.lookup.ask(Question::Grab(self.ray(at))),
             Effect::FrameAt(at) => self.lookup.ask(Question::FrameAt(self.ray(at))),
             Effect::MoveGrab { at, depth } => self.move_grab(at, f64::from(depth)),
@@ -492,6 +504,7 @@ impl Session {
                 let hit = self.hit(found, &ray);
                 self.select_at(model, hit, several);
             }
+            Question::Point(ray) => self.set_point(found, &ray),
             Question::FrameAt(ray) => {
                 let hidden = self.ui.selection.hidden_bodies(model);
                 let hit = lookup::hit_body(model, positions, all_poses, &hidden, &ray);
@@ -545,8 +558,11 @@ impl Session {
             Action::Checks(action) => self.act_on_checks(action),
             Action::LeftBehind(taken_up) => self.answer_left_behind(taken_up),
             Action::ClearSelection => {
-                self.ui.selection.clear();
+                if !self.end_tool() {
+                    self.ui.selection.clear();
+                }
             }
+            Action::ClearProbes => self.clear_probes(),
             other => self.act_on_scene(other),
         }
     }

@@ -23,6 +23,7 @@ use super::autosave::Autosave;
 use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
 use super::warnings::Warnings;
 use crate::cancel::CancelToken;
+use crate::scene::Probe;
 use crate::sim::Command;
 use crate::sim::past::{BranchId, SharedPast, locked};
 use crate::step::StepReport;
@@ -50,6 +51,8 @@ pub enum Request {
     FrameTaken,
     /// The parts that snapshots shall have beside the rest.
     Want(Wants),
+    /// Follows these points, too, in the scene of that generation, for plots.
+    Watch(u64, Vec<Probe>),
     /// Writes what was done so far to a file.
     SaveSession(PathBuf),
     /// Writes how everything stands to a file.
@@ -374,6 +377,7 @@ impl Loop {
                 self.refresh_view();
                 self.publish();
             }
+            Request::Watch(generation, probes) => self.watch(generation, probes),
             Request::SaveSession(path) => self.save_session(&path),
             Request::SaveState(path) => self.save_state(&path),
             Request::LoadState(path) => self.load_state(&path),

@@ -19,7 +19,7 @@ impl Session {
     pub(super) fn plots(&self, state: &PlotsState) -> Option<PlotsView<'_>> {
         let scene = self.live.scene.as_ref().filter(|_| state.open)?;
         let rows = self.time.figures();
-        let names = Names { model: &scene.model, probes: &scene.probes, component: state.component };
+        let names = Names { model: &scene.model, probes: &self.points.names, component: state.component };
         Some(PlotsView { rows, times: state.times(rows), names })
     }
 

@@ -6,6 +6,7 @@ use super::{Action, CheckAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::file_name;
 use crate::app::recorder::FORMATS;
+use crate::app::tools::Tool;
 use crate::render::Shading;
 use crate::sim::Field;
 use crate::verify::CHECKS;
@@ -154,6 +155,11 @@ fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     }
     let inside = ui.checkbox(&mut state.inside.open, "Look inside (I)");
     answers.named("menu.View.Inside", inside.on_hover_text("Cut bodies open, or peel layers of elements off"));
+    let mut ruler = state.tool == Some(Tool::Ruler);
+    let choice = ui.checkbox(&mut ruler, "Ruler (M)").on_hover_text("Measure between two points of bodies");
+    if answers.named("menu.View.Ruler", choice).changed() {
+        state.tool = ruler.then_some(Tool::Ruler);
+    }
     let colors = ui.menu_button("Colour by", |ui| {
         let names = std::iter::once((None, "The body", "Each body has a colour of its own."));
         for (field, title, meaning) in names.chain(Field::ALL.map(|field| (Some(field), field.title(), field.meaning()))) {

@@ -15,6 +15,7 @@ mod properties;
 mod status;
 pub mod theme;
 mod timeline;
+mod tools;
 mod transport;
 mod tree;
 mod value;
@@ -33,6 +34,7 @@ use super::document::Document;
 use super::inside::Inside;
 use super::recent::Recent;
 use super::selection::Selection;
+use super::tools::Tool;
 use super::verifier::Board;
 use super::worker::{Notice, Snapshot};
 use crate::record::FilmFormat;
@@ -44,6 +46,7 @@ use crate::sim::past::BranchId;
 pub use overlay::{ContactLegend, GrabMark, Tip};
 pub use plots::{PlotsFile, PlotsState, PlotsView};
 pub use timeline::TimelineView;
+pub use tools::ToolMarks;
 
 /// A wish of the user.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +63,8 @@ pub enum Action {
     ToggleRecording,
     SaveSession,
     SavePlots(PlotsFile),
+    /// Forgets the probes that were set by a click.
+    ClearProbes,
     Quit,
     PlayPause,
     StepOnce,
@@ -151,6 +156,8 @@ pub struct UiState {
     /// The doctor's reports are shown, and faults of meshes are marked.
     pub checkups: bool,
     pub plots: PlotsState,
+    /// What a click in the view does, instead of selecting.
+    pub tool: Option<Tool>,
     /// The table of forces has a row a body, instead of a row a pair.
     pub forces_by_body: bool,
     /// The list of warnings is shown.
@@ -200,6 +207,8 @@ pub struct UiContext<'a> {
     pub contacts: Option<ContactLegend>,
     /// What is told of the contact under the mouse.
     pub tip: Option<Tip>,
+    /// Points that were set by a click.
+    pub marks: ToolMarks,
     /// Meaning of the colours of bodies.
     pub coloring: Option<Coloring>,
     /// Name of the adapter that draws, such as "llvmpipe (LLVM ...)".
@@ -260,6 +269,7 @@ impl Default for UiState {
             color_range: None,
             checkups: false,
             plots: PlotsState::default(),
+            tool: None,
             forces_by_body: false,
             warnings_open: false,
             warnings_read: 0,
@@ -323,6 +333,7 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
         _ => view,
     };
     left_behind::left_behind_ui(root, free, state, &mut answers);
+    tools::tools_ui(root, free, state.tool, &context.marks);
     inside::inside_ui(root, free, state, context, &mut answers);
     warnings::warnings_ui(root, free, state, context, &mut answers);
     overlay::overlay_ui(root, free, state, context, &mut answers);

@@ -288,6 +288,7 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
             ("L", "list of the scene"),
             ("N", "plots of numbers over time"),
             ("I", "look inside bodies"),
+            ("M", "measure between two points"),
             ("Esc", "select nothing"),
             ("Ctrl + Z, Ctrl + Y", "undo, redo"),
             ("Tab", "hide or show panels"),

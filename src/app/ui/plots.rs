@@ -7,6 +7,7 @@ use egui::{Align, Button, ComboBox, Frame, Layout, Margin, Panel, PopupCloseBeha
 
 use super::{Action, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::plots::{Chart, Component, Names, Rows};
+use crate::app::tools::Tool;
 
 /// What the pane remembers.
 #[derive(Clone, Debug)]
@@ -79,7 +80,7 @@ pub fn plots_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers
     // The view keeps more than half of the height.
     let most = (0.48 * root.available_height()).max(150.0);
     Panel::bottom("plots").frame(frame).resizable(true).default_size(198.0_f32.min(most)).size_range(150.0..=most).show(root, |ui| {
-        header_ui(ui, &mut state.plots, context, answers);
+        header_ui(ui, &mut state.plots, &mut state.tool, context, answers);
         let Some(plots) = context.plots.filter(|plots| !plots.rows.is_empty()) else {
             let told = "Nothing was computed yet: play, and the numbers of each step are plotted here.";
             ui.centered_and_justified(|ui| ui.label(RichText::new(told).color(palette.weak)));
@@ -93,7 +94,7 @@ pub fn plots_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers
     });
 }
 
-fn header_ui(ui: &mut Ui, state: &mut PlotsState, context: &UiContext, answers: &mut UiResponse) {
+fn header_ui(ui: &mut Ui, state: &mut PlotsState, tool: &mut Option<Tool>, context: &UiContext, answers: &mut UiResponse) {
     let small = |text: &str| RichText::new(text.to_owned()).size(12.0);
     ui.horizontal(|ui| {
         ui.set_height(24.0);
@@ -117,13 +118,7 @@ fn header_ui(ui: &mut Ui, state: &mut PlotsState, context: &UiContext, answers: 
         });
         answers.named("plots.span", combo.response.on_hover_text("How much of the past is plotted"));
         if state.charts.contains(&Chart::Probes) {
-            let shown = Component::ALL.iter().find(|(component, _)| *component == state.component).map_or("", |(_, name)| name);
-            let combo = ComboBox::from_id_salt("plots.component").width(56.0).selected_text(small(shown)).show_ui(ui, |ui| {
-                for (component, name) in Component::ALL {
-                    ui.selectable_value(&mut state.component, component, small(name));
-                }
-            });
-            answers.named("plots.component", combo.response.on_hover_text("The part of the motion of probes that is plotted"));
+            probes_ui(ui, state, tool, context, answers);
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let close = Button::new(theme::icon(icon::X, 13.0)).frame_when_inactive(false);
@@ -145,6 +140,29 @@ fn header_ui(ui: &mut Ui, state: &mut PlotsState, context: &UiContext, answers: 
             });
         });
     });
+}
+
+/// How probes are plotted, and those that are set by a click.
+fn probes_ui(ui: &mut Ui, state: &mut PlotsState, tool: &mut Option<Tool>, context: &UiContext, answers: &mut UiResponse) {
+    let small = |text: &str| RichText::new(text.to_owned()).size(12.0);
+    let shown = Component::ALL.iter().find(|(component, _)| *component == state.component).map_or("", |(_, name)| name);
+    let combo = ComboBox::from_id_salt("plots.component").width(56.0).selected_text(small(shown)).show_ui(ui, |ui| {
+        for (component, name) in Component::ALL {
+            ui.selectable_value(&mut state.component, component, small(name));
+        }
+    });
+    answers.named("plots.component", combo.response.on_hover_text("The part of the motion of probes that is plotted"));
+    let is_setting = *tool == Some(Tool::Probe);
+    let set = Button::new(small("Set a probe")).selected(is_setting);
+    if answers.named("plots.set_probe", ui.add(set).on_hover_text("Click a point of a soft body to plot how it moves")).clicked() {
+        *tool = (!is_setting).then_some(Tool::Probe);
+    }
+    if !context.marks.probes.is_empty() {
+        let clear = Button::new(theme::icon(icon::X, 11.0)).frame_when_inactive(false);
+        if answers.named("plots.clear_probes", ui.add(clear).on_hover_text("Forget the probes that were set by a click")).clicked() {
+            answers.act(Action::ClearProbes);
+        }
+    }
 }
 
 fn charts_ui(ui: &mut Ui, state: &mut PlotsState, plots: &PlotsView, context: &UiContext, answers: &mut UiResponse) {

@@ -21,7 +21,7 @@ pub struct Figures {
     pub ms: f64,
     /// Measured as often as the meter allows.
     pub energy: Option<Energy>,
-    /// Mean displacement of each probe of the scene [m].
+    /// Mean displacement of each probe of the scene, and of the points that are followed beside them [m].
     pub probes: Box<[Vec3]>,
     /// Sum of the magnitudes of all grabs [N].
     pub grab_force: f64,
@@ -91,7 +91,7 @@ impl Simulation {
         let (step, time, duration) = (self.step_index(), self.time(), self.params().time_step);
         let ms = self.tally().records.last().map_or(0.0, |record| record.ms);
         let grab_force = self.grabs()?.iter().map(|grab| grab.force.norm()).sum();
-        let (model, gravity, probes) = (self.model().clone(), self.params().gravity, self.probes().to_vec());
+        let (model, gravity, probes) = (self.model().clone(), self.params().gravity, [&self.probes[..], &self.watched].concat());
         let state = self.state()?;
         let displacement = |probe| Vec3::from(ProbeReport::of(probe, &model, state).displacement);
         let probes = probes.iter().map(displacement).collect();
