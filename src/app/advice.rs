@@ -121,7 +121,10 @@ mod tests {
     fn hints_fit_what_is_the_case() {
         let params = Params { integration: Integration::Newton, substeps: 2, ..Params::default() };
         let words = told(&params, &[("elastic solve", 90.0), ("contact solve", 3.0)], 5).hints.join("\n");
-        assert!(words.contains("semi-implicitly") && words.contains("fewer substeps than 2") && words.contains("shorter time step"), "{words}");
+        assert!(
+            words.contains("semi-implicitly") && words.contains("fewer substeps than 2") && words.contains("shorter time step"),
+            "{words}"
+        );
         assert!(!words.contains("longer time step") && !words.contains("friction"), "{words}");
         let fast = told(&Params::default(), &[("elements", 2.0)], 1);
         assert!(fast.hints.is_empty() && fast.headline.ends_with("nothing needs to change."), "{}", fast.headline);

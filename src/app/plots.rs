@@ -231,13 +231,11 @@ pub mod tests {
 
     /// A run of `n` steps of 10 ms, each of which takes 20 ms.
     pub fn rows(n: u64) -> Vec<Arc<Figures>> {
-        let pair = |first: u32, normal: f64| PairFigures {
-            bodies: [BodyRef::Rigid(first), BodyRef::Obstacle(0)],
-            normal,
-            friction: 0.3 * normal,
-        };
+        let pair =
+            |first: u32, normal: f64| PairFigures { bodies: [BodyRef::Rigid(first), BodyRef::Obstacle(0)], normal, friction: 0.3 * normal };
         let row = |k: u64| {
-            let (t, energy) = (0.01 * k as f64, Energy { kinetic: 4.0, elastic: 1.0, gravitational: -2.0, total: 3.0, ..Energy::default() });
+            let (t, energy) =
+                (0.01 * k as f64, Energy { kinetic: 4.0, elastic: 1.0, gravitational: -2.0, total: 3.0, ..Energy::default() });
             Figures {
                 step: k,
                 time: t,

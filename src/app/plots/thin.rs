@@ -55,7 +55,8 @@ mod tests {
 
     #[test]
     fn no_peak_is_lost_in_few_columns() {
-        let row = |k: usize| Figures { time: 0.001 * k as f64, grab_force: if k == 5432 { 9.0 } else { (k % 2) as f64 }, ..Figures::default() };
+        let row =
+            |k: usize| Figures { time: 0.001 * k as f64, grab_force: if k == 5432 { 9.0 } else { (k % 2) as f64 }, ..Figures::default() };
         let rows: Vec<_> = (0..10_000).map(|k| Arc::new(row(k))).collect();
         let curve = Curve { name: String::new(), value: Box::new(|row| Some(row.grab_force)) };
         let columns = columns(&rows, &curve, [0.0, 10.0], 100);

@@ -80,7 +80,10 @@ impl Session {
     /// The view of the inside and the marks of faults need the nodes, the marks of contacts the contacts, colours their
     /// field.
     pub(super) fn wanted(&self) -> Wants {
-        let nodes = self.ui.options.shading == Shading::Tets || self.ui.inside.open || self.points_need_nodes() || self.checkups().iter().any(Checkup::moves);
+        let nodes = self.ui.options.shading == Shading::Tets
+            || self.ui.inside.open
+            || self.points_need_nodes()
+            || self.checkups().iter().any(Checkup::moves);
         Wants { nodes, contacts: self.ui.contacts, field: self.ui.field }
     }
 

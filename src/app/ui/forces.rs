@@ -140,8 +140,7 @@ mod tests {
         let [a, b, floor] = [BodyRef::Deformable(0), BodyRef::Rigid(0), BodyRef::Obstacle(0)];
         let pair = |bodies, normal: Vec3, contacts| PairForce { bodies, normal, friction: Vec3::x() * 0.1, contacts };
         // a lies on b, which lies on the floor; forces are those on the first body.
-        let pairs =
-            [pair([a, b], Vec3::y() * 2.0, 3), pair([b, floor], Vec3::y() * 5.0, 4), pair([a, a], Vec3::z() * 9.0, 1)];
+        let pairs = [pair([a, b], Vec3::y() * 2.0, 3), pair([b, floor], Vec3::y() * 5.0, 4), pair([a, a], Vec3::z() * 9.0, 1)];
         let rows = by_pair(&pairs);
         assert_eq!(rows.iter().map(|row| (row.normal, row.contacts)).collect::<Vec<_>>(), [(9.0, 1), (5.0, 4), (2.0, 3)]);
         let rows = by_body(&pairs);

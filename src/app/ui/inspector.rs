@@ -241,14 +241,7 @@ fn step_faults(scene: &SceneInfo, report: &StepReport) -> Vec<String> {
     limited.into_iter().chain(waited).chain(hanging).collect()
 }
 
-fn contact_ui(
-    ui: &mut Ui,
-    state: &mut UiState,
-    context: &UiContext,
-    scene: &SceneInfo,
-    report: &StepReport,
-    answers: &mut UiResponse,
-) {
+fn contact_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, scene: &SceneInfo, report: &StepReport, answers: &mut UiResponse) {
     let contact = &report.contact;
     if contact.contacts == 0 {
         ui.label(RichText::new("No contacts").size(12.5).color(theme::palette(ui.ctx()).weak));
@@ -289,7 +282,12 @@ fn elements_ui(ui: &mut Ui, scene: &SceneInfo, view: Option<&View>) {
         row_ui(ui, "Rigid bodies", format::count(free), "Bodies that move but keep their shape.");
     }
     if !model.rigid_bodies.is_empty() {
-        row_ui(ui, "Rigid triangles", format::count(model.rigid_bodies.iter().map(|body| body.triangles.len()).sum()), "Triangles of bodies that keep their shape.");
+        row_ui(
+            ui,
+            "Rigid triangles",
+            format::count(model.rigid_bodies.iter().map(|body| body.triangles.len()).sum()),
+            "Triangles of bodies that keep their shape.",
+        );
     }
     row_ui(ui, "Built in", format::milliseconds(scene.build_ms), "Wall time from the scene file to the first step.");
     if let Some(backend) = view.and_then(|view| view.backend.as_ref()) {

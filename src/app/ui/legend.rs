@@ -1,8 +1,6 @@
 //! What the colours of bodies mean, over the view at the lower right.
 
-use egui::{
-    Align, Area, Button, Color32, CornerRadius, DragValue, Id, Layout, Mesh, Order, Rect, RichText, Sense, Shape, Ui, pos2, vec2,
-};
+use egui::{Align, Area, Button, Color32, CornerRadius, DragValue, Id, Layout, Mesh, Order, Rect, RichText, Sense, Shape, Ui, pos2, vec2};
 
 use super::{UiContext, UiResponse, UiState, icon, theme};
 use crate::app::coloring::Coloring;

@@ -115,7 +115,13 @@ fn tip_ui(root: &Ui, view: Rect, tip: &Tip) {
     at.x = at.x.min(view.right() - size.x - 8.0).max(view.left() + 8.0);
     at.y = at.y.max(view.top() + 8.0);
     let card = Rect::from_min_size(at, size);
-    painter.rect(card, CornerRadius::same(8), palette.card.gamma_multiply(0.96), Stroke::new(1.0, palette.border), egui::StrokeKind::Inside);
+    painter.rect(
+        card,
+        CornerRadius::same(8),
+        palette.card.gamma_multiply(0.96),
+        Stroke::new(1.0, palette.border),
+        egui::StrokeKind::Inside,
+    );
     let mut at = card.min + vec2(10.0, 6.0);
     for line in lines {
         let below = line.size().y + 2.0;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use egui::{
-    Align, Align2, Area, Button, CornerRadius, CursorIcon, Id, Layout, Order, Pos2, Rect, Response, RichText, Sense, Spinner,
-    Stroke, StrokeKind, Ui, UiBuilder, pos2, vec2,
+    Align, Align2, Area, Button, CornerRadius, CursorIcon, Id, Layout, Order, Pos2, Rect, Response, RichText, Sense, Spinner, Stroke,
+    StrokeKind, Ui, UiBuilder, pos2, vec2,
 };
 
 use super::theme::Palette;
