@@ -5,6 +5,8 @@
 mod driver;
 #[path = "window/reading.rs"]
 mod reading;
+#[path = "window/inside.rs"]
+mod inside;
 #[path = "window/scene.rs"]
 mod scene;
 #[path = "window/time.rs"]

@@ -3,6 +3,7 @@
 //! `worker` runs the simulation on its own thread; `session` decides what the window's events mean; `ui` draws panels
 //! and answers with `Action`s; `graphics` puts both pictures on the screen; `window` ties them to winit.
 
+mod advice;
 mod autosave;
 mod coloring;
 mod contacts;
@@ -16,15 +17,20 @@ mod graphics;
 mod guide;
 mod import;
 mod markdown;
+mod inside;
+mod judge;
 mod opener;
+mod plots;
 mod pointer;
 mod recent;
 mod recorder;
 mod running;
 mod selection;
 mod session;
+mod tools;
 mod ui;
 mod verifier;
+mod warnings;
 mod window;
 mod worker;
 

@@ -95,6 +95,7 @@ fn open(
         frames_per_second: recording.fps,
         notes,
         import,
+        probes: simulation.probes().iter().map(|probe| probe.name.clone()).collect(),
         checkups,
     };
     let mut running = Running::new(simulation, name_of_scene, set)?;
@@ -151,6 +152,7 @@ fn refused(source: &SceneSource, path: &Path, refusal: String) -> Result<Loaded,
         frames_per_second: 60.0,
         notes: vec![],
         import: None,
+        probes: vec![],
         checkups: vec![Checkup::of_refused(path, &file, &world_from_file, refusal)],
     };
     Ok(Loaded { engine: Box::new(Still), info })

@@ -6,6 +6,7 @@ use super::contacts::contact_marks;
 use super::engine::{Engine, View, Wants};
 use crate::cancel::CancelToken;
 use crate::model::State;
+use crate::scene::Probe;
 use crate::sim::past::{BranchId, DEFAULT_BUDGET, Recorded, SharedPast};
 use crate::sim::{Command, Session, Simulation, TravelError};
 use crate::stage;
@@ -64,6 +65,10 @@ impl Engine for Running {
 
     fn resume(&mut self, path: &Path) -> Result<(), String> {
         self.recorded.resume(path).map_err(sentence)
+    }
+
+    fn watch(&mut self, probes: Vec<Probe>) {
+        self.recorded.simulation().watch(probes);
     }
 
     fn past(&self) -> Option<SharedPast> {

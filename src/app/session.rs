@@ -9,8 +9,10 @@ mod keys;
 mod lookup;
 mod marks;
 mod picking;
+mod plots;
 mod recording;
 mod time;
+mod tools;
 
 use std::sync::Arc;
 
@@ -38,6 +40,7 @@ use flight::Flight;
 use grabs::Grab;
 use lookup::{Found, Lookup, Question};
 use time::Time;
+use tools::Points;
 
 pub struct Session {
     worker: Worker,
@@ -61,6 +64,8 @@ pub struct Session {
     flight: Option<Flight>,
     pointer: Pointer,
     lookup: Lookup,
+    /// Points that were set by a click.
+    points: Points,
     grab: Option<Grab>,
     n_grabs: u32,
     recent: Recent,
@@ -111,6 +116,7 @@ impl Session {
             flight: None,
             pointer: Pointer::default(),
             lookup: Lookup::default(),
+            points: Points::default(),
             grab: None,
             n_grabs: 0,
             recent: Recent::load(config_folder().as_deref()),
@@ -192,6 +198,7 @@ impl Session {
         self.stop_recording();
         graphics.renderer.set_stage(&stage::stage(&scene.model, scene.light));
         self.coloring = None;
+        self.points = Points::of_scene(&scene.probes);
         self.open_document(scene);
         self.marked = 0;
         self.staged = scene.generation;
@@ -199,6 +206,7 @@ impl Session {
         self.pointer.handle(Input::Cancel);
         self.ui.checkups = !scene.checkups.is_empty();
         (self.marked_since, self.looked_at) = (Some(std::time::Instant::now()), None);
+        (self.ui.warnings_open, self.ui.warnings_read) = (false, 0);
         for checkup in &scene.checkups {
             let (findings, refused) = (checkup.report.findings.len(), checkup.refusal.is_some());
             self.log.say(format_args!("checkup {} findings={findings} refused={refused}", checkup.file));
@@ -254,6 +262,9 @@ impl Session {
                 log.say(format_args!("moved body={} point={p} target={t} force={:.3}", grab.body, held.force.norm()));
             }
         }
+        for warning in now.warnings.list().iter().filter(|warning| !before.warnings.list().iter().any(|known| known.kind == warning.kind)) {
+            log.say(format_args!("warning {}", warning.text));
+        }
         if before.branch != now.branch {
             log.say(format_args!("branch {}", now.branch));
         }
@@ -296,8 +307,10 @@ impl Session {
         let adapter = graphics.device.info.name.clone();
         let grab = self.grab_mark();
         let contacts = self.ui.contacts.then(|| ContactLegend { force: self.scale.force, count: self.contacts().len() });
+        let (tip, marks) = (self.contact_tip(context), self.tool_marks());
         let checks = self.verifier.board();
         self.log_checks(&checks);
+        self.read_figures();
         let mut ui = std::mem::take(&mut self.ui);
         let output = context.run_ui(input, |root| {
             let shown = UiContext {
@@ -308,11 +321,14 @@ impl Session {
                 recorded_frames: self.recorder.as_ref().map(|recorder| recorder.frames),
                 grab,
                 contacts,
+                tip: tip.clone(),
+                marks: marks.clone(),
                 coloring: self.coloring,
                 adapter: &adapter,
                 picture: graphics.view_texture,
                 checks: &checks,
                 timeline: self.timeline(),
+                plots: self.plots(&ui.plots),
             };
             outcome = Some(ui::show(root, &mut ui, &shown));
         });
@@ -334,7 +350,8 @@ impl Session {
             }
             if let Some(at) = self.pointer.take_click() {
                 let several = context.input(|input| input.modifiers.command || input.modifiers.shift);
-                self.lookup.ask(Question::Select { ray: self.ray(at), several });
+                let ray = self.ray(at);
+                self.lookup.ask(if self.ui.tool.is_some() { Question::Point(ray) } else { Question::Select { ray, several } });
             }
         }
         for action in actions {
@@ -375,9 +392,10 @@ impl Session {
 
     /// As the user wants it, except for tets before their nodes have come.
     fn options(&self) -> ViewOptions {
-        let has_nodes = self.shown.view.as_ref().is_some_and(|view| view.nodes.is_some());
-        match self.ui.options.shading {
-            Shading::Tets if !has_nodes => ViewOptions { shading: Shading::Smooth, ..self.ui.options },
+        let nodes = self.shown.view.as_ref().and_then(|view| view.nodes.as_deref());
+        match (self.ui.options.shading, nodes) {
+            (_, Some(nodes)) if self.ui.inside.open => self.ui.inside.options(self.ui.options, nodes),
+            (Shading::Tets, None) => ViewOptions { shading: Shading::Smooth, ..self.ui.options },
             _ => self.ui.options,
         }
     }
@@ -436,6 +454,10 @@ impl Session {
     fn apply_effect(&mut self, effect: Effect) {
         let viewport = self.viewport();
         match effect {
+            // With a tool in hand nothing is grabbed.
+            Effect::Pick(_) if self.ui.tool.is_some() => {
+                self.pointer.picked(false);
+            }
             Effect::Pick(at) => self.lookup.ask(Question::Grab(self.ray(at))),
             Effect::FrameAt(at) => self.lookup.ask(Question::FrameAt(self.ray(at))),
             Effect::MoveGrab { at, depth } => self.move_grab(at, f64::from(depth)),
@@ -492,6 +514,7 @@ impl Session {
                 let hit = self.hit(found, &ray);
                 self.select_at(model, hit, several);
             }
+            Question::Point(ray) => self.set_point(found, &ray),
             Question::FrameAt(ray) => {
                 let hidden = self.ui.selection.hidden_bodies(model);
                 let hit = lookup::hit_body(model, positions, all_poses, &hidden, &ray);
@@ -525,6 +548,7 @@ impl Session {
             Action::Screenshot => self.screenshot_asked = true,
             Action::ToggleRecording => self.toggle_recording(),
             Action::SaveSession => self.worker.send(Request::SaveSession(files::unused("pliant-session", ".session"))),
+            Action::SavePlots(file) => self.save_plots(file),
             Action::Quit => self.wishes.quit = true,
             Action::PlayPause => self.play_or_pause(),
             Action::StepOnce => self.step_once(),
@@ -545,8 +569,11 @@ impl Session {
             Action::LookAtFault { checkup, finding } => self.look_at_fault(checkup, finding),
             Action::LeftBehind(taken_up) => self.answer_left_behind(taken_up),
             Action::ClearSelection => {
-                self.ui.selection.clear();
+                if !self.end_tool() {
+                    self.ui.selection.clear();
+                }
             }
+            Action::ClearProbes => self.clear_probes(),
             other => self.act_on_scene(other),
         }
     }

@@ -7,6 +7,7 @@ mod saving;
 #[cfg(test)]
 mod tests;
 mod travel;
+mod warning;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,7 +21,9 @@ use std::time::{Duration, Instant};
 use super::SceneSource;
 use super::autosave::Autosave;
 use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
+use super::warnings::Warnings;
 use crate::cancel::CancelToken;
+use crate::scene::Probe;
 use crate::sim::Command;
 use crate::sim::past::{BranchId, SharedPast, locked};
 use crate::step::StepReport;
@@ -48,6 +51,8 @@ pub enum Request {
     FrameTaken,
     /// The parts that snapshots shall have beside the rest.
     Want(Wants),
+    /// Follows these points, too, in the scene of that generation, for plots.
+    Watch(u64, Vec<Probe>),
     /// Writes what was done so far to a file.
     SaveSession(PathBuf),
     /// Writes how everything stands to a file.
@@ -113,6 +118,8 @@ pub struct Snapshot {
     pub branch: BranchId,
     /// How many journeys have ended, wherever that was.
     pub journeys: u64,
+    /// What was not as it should be since the scene was opened.
+    pub warnings: Arc<Warnings>,
 }
 
 /// A sentence for the user.
@@ -224,6 +231,7 @@ impl Snapshot {
             past: None,
             branch: 0,
             journeys: 0,
+            warnings: Arc::default(),
         }
     }
 
@@ -369,6 +377,7 @@ impl Loop {
                 self.refresh_view();
                 self.publish();
             }
+            Request::Watch(generation, probes) => self.watch(generation, probes),
             Request::SaveSession(path) => self.save_session(&path),
             Request::SaveState(path) => self.save_state(&path),
             Request::LoadState(path) => self.load_state(&path),
@@ -424,7 +433,8 @@ impl Loop {
                 self.recording = None;
                 let Snapshot { speed, journeys, refused, .. } = self.next;
                 let past = self.engine.as_ref().and_then(|engine| engine.past());
-                self.next = Snapshot { scene: Some(Arc::new(info)), speed, journeys, refused, past, ..Snapshot::empty() };
+                let warnings = Arc::new(Warnings::of_scene(&info.model));
+                self.next = Snapshot { warnings, scene: Some(Arc::new(info)), speed, journeys, refused, past, ..Snapshot::empty() };
                 self.refresh_view();
                 self.set_playing(playing);
             }
@@ -486,6 +496,7 @@ impl Loop {
                     history.pop_front();
                 }
                 smooth_stages(Arc::make_mut(&mut self.next.stages), &report.stages.times);
+                self.warn(&report);
                 self.next.report = Some(Arc::new(report));
             }
         }
