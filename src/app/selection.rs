@@ -31,6 +31,8 @@ pub struct Selection {
     items: Vec<Item>,
     /// Names of bodies as the model has them.
     hidden: BTreeSet<String>,
+    /// Likewise: they cannot be picked nor changed.
+    locked: BTreeSet<String>,
     /// Counts the changes.
     pub version: u64,
 }
@@ -100,7 +102,39 @@ impl Selection {
         !std::mem::take(&mut self.items).is_empty()
     }
 
-    /// Shows all bodies, as of a new scene.
+    /// Shows and unlocks all bodies, as of a new scene.
+    pub fn start_anew(&mut self) {
+        self.clear();
+        self.show_all();
+        self.locked.clear();
+    }
+
+    pub fn is_locked(&self, name: &str) -> bool {
+        self.locked.contains(name)
+    }
+
+    pub fn lock<'a>(&mut self, names: impl IntoIterator<Item = &'a str>, lock: bool) {
+        for name in names {
+            match lock {
+                true => self.locked.insert(name.to_owned()),
+                false => self.locked.remove(name),
+            };
+        }
+    }
+
+    pub fn unlock(&mut self, items: &[Item]) {
+        self.locked.retain(|name| !items.iter().any(|item| item.is_of(name)));
+    }
+
+    pub fn unlock_all(&mut self) {
+        self.locked.clear();
+    }
+
+    /// Whether an entry of the list is a body that is locked.
+    pub fn is_item_locked(&self, item: &Item) -> bool {
+        item.body_name().is_some() && self.locked.iter().any(|name| item.is_of(name))
+    }
+
     pub fn show_all(&mut self) {
         self.version += 1;
         self.hidden.clear();

@@ -1,6 +1,7 @@
 //! All that the window knows and does, apart from windows: the worker's snapshots, the camera, grabs, recordings,
 //! panels.
 
+mod bodies;
 mod checks;
 mod edits;
 mod flight;
@@ -30,6 +31,7 @@ use super::ui::{Action, ContactLegend, GalleryItem, Outcome, PathPurpose, UiCont
 use super::verifier::Verifier;
 use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
+use crate::body::BodyRef;
 use crate::gpu;
 use crate::render::{Camera, Positions, Ray, Shading, Theme, ViewOptions};
 use crate::stage;
@@ -55,6 +57,10 @@ pub struct Session {
     document: Option<Document>,
     /// The changes of values that the simulation has refused, as far as they were taken back.
     refused: u64,
+    /// The loads that came to nothing, as far as they were answered for.
+    failed_loads: u64,
+    /// The scene is built with the last change, which is taken back if that fails.
+    builds_change: bool,
     /// The version of the selection that the picture shows.
     marked: u64,
     camera: Camera,
@@ -102,6 +108,8 @@ impl Session {
             ui: UiState::default(),
             document: None,
             refused: 0,
+            failed_loads: 0,
+            builds_change: false,
             marked: 0,
             camera: Camera::default(),
             flight: None,
@@ -171,6 +179,12 @@ impl Session {
             self.refused = now.refused;
             self.take_back();
         }
+        if now.failed_loads > self.failed_loads {
+            self.failed_loads = now.failed_loads;
+            if std::mem::take(&mut self.builds_change) {
+                self.take_back();
+            }
+        }
         if let Err(error) = self.place(graphics).and_then(|()| self.color(graphics)) {
             self.tell(Severity::Error, error);
         }
@@ -189,6 +203,7 @@ impl Session {
         self.open_document(scene);
         self.marked = 0;
         self.staged = scene.generation;
+        self.builds_change = false;
         self.grab = None;
         self.pointer.handle(Input::Cancel);
         self.ui.checkups = !scene.checkups.is_empty();
@@ -326,6 +341,9 @@ impl Session {
                 let several = context.input(|input| input.modifiers.command || input.modifiers.shift);
                 self.lookup.ask(Question::Select { ray: self.ray(at), several });
             }
+            if let Some(at) = self.pointer.take_right_click() {
+                self.lookup.ask(Question::Menu { ray: self.ray(at), at });
+            }
         }
         for action in actions {
             self.act(action);
@@ -412,7 +430,7 @@ impl Session {
     /// Whether the view, and nothing over it, is there.
     fn is_over_view(&self, context: &egui::Context, at: Pos2) -> bool {
         let over = context.layer_id_at(at).is_some_and(|layer| layer.order != egui::Order::Background);
-        self.view.contains(at) && !over && !self.ui.is_modal() && !egui::Popup::is_any_open(context)
+        self.view.contains(at) && !over && !self.ui.is_modal() && self.ui.menu.is_none() && !egui::Popup::is_any_open(context)
     }
 
     fn pixel(&self, at: Pos2) -> [f32; 2] {
@@ -470,7 +488,8 @@ impl Session {
                     return;
                 }
                 let hidden = self.ui.selection.hidden_bodies(model);
-                let hit = lookup::hit_body(model, positions, all_poses, &hidden, &ray).filter(|(_, body)| model.is_movable(*body));
+                let can_be_held = |body: BodyRef| model.is_movable(body) && !self.ui.selection.is_locked(model.body_name(body));
+                let hit = lookup::hit_body(model, positions, all_poses, &hidden, &ray).filter(|(_, body)| can_be_held(*body));
                 if let Some((hit, body)) = &hit {
                     self.start_grab(scene, *hit, *body);
                 }
@@ -479,8 +498,27 @@ impl Session {
                 }
             }
             Question::Select { ray, several } => {
-                let hit = self.hit(found, &ray);
+                let hit = self.hit(found, &ray).filter(|body| !self.ui.selection.is_locked(model.body_name(*body)));
                 self.select_at(model, hit, several);
+            }
+            Question::Menu { ray, at } => {
+                let hit = self.hit(found, &ray);
+                self.open_menu(model, hit, at);
+            }
+            Question::FrameSelected => {
+                let bodies = self.ui.selection.bodies(model);
+                let mut bounds = lookup::bounds_of(model, positions, poses, bodies.iter().copied());
+                for body in bodies {
+                    if let BodyRef::Obstacle(place) = body
+                        && let Some(pose) = view.obstacle_poses.get(place as usize)
+                        && let Some(more) = bodies::obstacle_bounds(&model.obstacles[place as usize], pose)
+                    {
+                        bounds = bounds.joined(more);
+                    }
+                }
+                if bounds.min.x <= bounds.max.x {
+                    self.fly_to(&bounds);
+                }
             }
             Question::FrameAt(ray) => {
                 let hidden = self.ui.selection.hidden_bodies(model);
@@ -536,6 +574,9 @@ impl Session {
             Action::ClearSelection => {
                 self.ui.selection.clear();
             }
+            Action::Bodies(action) => self.act_on_bodies(action),
+            Action::AddMeshDialog => self.ask_for_mesh(),
+            Action::AddMesh(path) => self.add_mesh(&path),
             other => self.act_on_scene(other),
         }
     }

@@ -106,6 +106,8 @@ pub struct Snapshot {
     pub real_time_factor: Option<f64>,
     /// Changes of values that the simulation has refused so far, of all scenes.
     pub refused: u64,
+    /// Scenes that were not built so far, because of a fault or as that was stopped.
+    pub failed_loads: u64,
     /// Number of the recording's frame that this snapshot shows and that waits to be taken.
     pub frame_due: Option<u64>,
     pub past: Option<SharedPast>,
@@ -220,6 +222,7 @@ impl Snapshot {
             speed: 1.0,
             real_time_factor: None,
             refused: 0,
+            failed_loads: 0,
             frame_due: None,
             past: None,
             branch: 0,
@@ -422,18 +425,20 @@ impl Loop {
                 };
                 self.source = Some(source);
                 self.recording = None;
-                let Snapshot { speed, journeys, refused, .. } = self.next;
+                let Snapshot { speed, journeys, refused, failed_loads, .. } = self.next;
                 let past = self.engine.as_ref().and_then(|engine| engine.past());
-                self.next = Snapshot { scene: Some(Arc::new(info)), speed, journeys, refused, past, ..Snapshot::empty() };
+                self.next = Snapshot { scene: Some(Arc::new(info)), speed, journeys, refused, failed_loads, past, ..Snapshot::empty() };
                 self.refresh_view();
                 self.set_playing(playing);
             }
             Err(_) if self.cancel.is_cancelled() => {
                 self.notify(Severity::Info, format!("{} was not opened: that was stopped", source.label()));
+                self.next.failed_loads += 1;
                 self.publish();
             }
             Err(text) => {
                 self.notify(Severity::Error, text);
+                self.next.failed_loads += 1;
                 self.publish();
             }
         }

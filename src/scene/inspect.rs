@@ -3,8 +3,9 @@
 use super::format::SCENE;
 use super::read::{Copies, Role};
 use super::spec::{Field, Kind, Presence, Range, Table};
-use super::value::{Data, Value};
-use super::{Scene, check};
+use super::value::{Data, Entry, Origin, Value};
+use super::{Scene, check, set};
+use crate::math::Vec3;
 use crate::model::{Friction, NamedMaterial, PairFriction, Params};
 
 /// A value of a scene beside its declaration.
@@ -95,6 +96,41 @@ impl Scene {
         self.content.bodies.iter().map(outline).collect()
     }
 
+    /// A body of the scene as an entry of its own, moved by `shift` [m] in the world, with the regions that are said in
+    /// the world. None where there is no such body.
+    pub fn copy_of_body(&self, name: &str, shift: &Vec3) -> Option<String> {
+        let content = self.content.bodies.iter().find(|body| body.name == name)?;
+        let mut copy = self.find(&format!("body.{name}"))?.0?.clone();
+        let in_parent = content.parent.isometry.rotation.inverse_transform_vector(shift) / content.parent.scaling();
+        move_vector(&mut copy, "position", &in_parent, true);
+        for list in ["fix", "region"] {
+            for region in copy.get_mut(list).map_or(&mut [][..], Value::items_mut) {
+                for key in ["min", "max"] {
+                    move_vector(region, key, shift, false);
+                }
+                for sphere in region.get_mut("spheres").map_or(&mut [][..], Value::items_mut) {
+                    move_vector(sphere, "center", shift, false);
+                }
+            }
+        }
+        Some(as_toml(&copy))
+    }
+
+    /// The first name that no body has, nor had: `stem`, or with a number.
+    pub fn unused_body_name(&self, stem: &str) -> String {
+        let stem: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect();
+        let stem = if stem.is_empty() { "body".to_owned() } else { stem };
+        let written = |name: &str| self.document.flags.iter().any(|flag| flag.split('=').next().is_some_and(|path| path.trim() == format!("body.{name}")));
+        let is_used = |name: &String| self.content.bodies.iter().any(|body| body.name == *name) || written(name);
+        let numbered = (2..).map(|n: u64| format!("{stem}_{n}"));
+        std::iter::once(stem.clone()).chain(numbered).find(|name| !is_used(name)).unwrap_or(stem)
+    }
+
+    /// Whether a path names a whole entry of a list, such as `body.bar`.
+    pub fn is_entry(path: &str) -> bool {
+        set::entry_of(path).is_some()
+    }
+
     /// The names of the materials, in the order of the file.
     pub fn material_names(&self) -> Vec<String> {
         self.document.root.get("material").map_or(&[][..], Value::entries).iter().map(|entry| entry.key.clone()).collect()
@@ -162,6 +198,28 @@ impl Scene {
     }
 }
 
+/// Adds `shift` to the vector of a table; one that is missing counts as zero if it is to be `made`.
+fn move_vector(table: &mut Value, key: &str, shift: &Vec3, made: bool) {
+    let Data::Table(entries) = &mut table.data else { return };
+    let numbers = |value: &Value| value.items().iter().filter_map(Value::number).collect::<Vec<_>>();
+    let place = entries.iter().position(|entry| entry.key == key);
+    let before = place.map_or_else(|| vec![0.0; 3], |place| numbers(&entries[place].value));
+    let [x, y, z] = before[..] else { return };
+    let origin = place.map_or(Origin::Flag(0), |place| entries[place].value.origin);
+    let moved = (Vec3::new(x, y, z) + shift).iter().map(|x| Value { data: Data::Float(rounded(*x)), origin }).collect();
+    let value = Value { data: Data::Array(moved), origin };
+    match place {
+        Some(place) => entries[place].value = value,
+        None if made => entries.push(Entry { key: key.to_owned(), key_origin: origin, value }),
+        None => {}
+    }
+}
+
+/// To a nanometre: sums are not written with all their digits.
+fn rounded(x: f64) -> f64 {
+    (x * 1e9).round() / 1e9
+}
+
 /// What is wrong with a number at a path of tables by the range of scene files, as a sentence; none if nothing is.
 pub fn number_fault(path: &str, number: f64) -> Option<String> {
     let (tables, key) = path.rsplit_once('.')?;
@@ -226,7 +284,7 @@ fn add_values(
 }
 
 /// A value as it could stand in a file.
-fn as_toml(value: &Value) -> String {
+pub(super) fn as_toml(value: &Value) -> String {
     match &value.data {
         Data::Boolean(b) => b.to_string(),
         Data::Integer(i) => i.to_string(),

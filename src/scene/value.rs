@@ -63,6 +63,15 @@ impl Value {
         if let Data::Array(items) = &self.data { items } else { &[] }
     }
 
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        let Data::Table(entries) = &mut self.data else { return None };
+        entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.value)
+    }
+
+    pub fn items_mut(&mut self) -> &mut [Value] {
+        if let Data::Array(items) = &mut self.data { items } else { &mut [] }
+    }
+
     pub fn text(&self) -> Option<&str> {
         if let Data::Text(text) = &self.data { Some(text) } else { None }
     }

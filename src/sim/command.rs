@@ -43,6 +43,10 @@ pub enum Command {
     Set(Setting),
     /// Gives all pairs of bodies their coefficients of friction.
     SetFriction(Friction),
+    /// Puts a body back to where it started, with the velocity that it had there, while all others go on.
+    PutBack {
+        body: String,
+    },
     /// Back to the start; parameters stay.
     Reset,
 }
@@ -71,6 +75,10 @@ pub enum CommandError {
     BadSetting { path: &'static str, fault: String },
     #[error("the scene has no body \"{body}\" that friction could be of")]
     NoBody { body: String },
+    #[error("there is no body \"{body}\" that moves freely")]
+    NothingToPutBack { body: String },
+    #[error("\"{body}\" cannot go back to where it started, as something is there now: {fault}")]
+    NoRoom { body: String, fault: String },
     #[error("{0}")]
     Step(String),
 }
@@ -78,7 +86,7 @@ pub enum CommandError {
 impl Command {
     /// Whether it changes a value of the scene.
     pub fn is_change(&self) -> bool {
-        !matches!(self, Self::Grab { .. } | Self::MoveGrab { .. } | Self::ReleaseGrab { .. } | Self::Reset)
+        !matches!(self, Self::Grab { .. } | Self::MoveGrab { .. } | Self::ReleaseGrab { .. } | Self::PutBack { .. } | Self::Reset)
     }
 
     /// Whether nothing is left of `earlier` once this command follows it without a step between them.
@@ -174,6 +182,7 @@ mod tests {
                 }),
                 "set_friction",
             ),
+            (Command::PutBack { body: "bar[2]".into() }, "put_back"),
             (Command::Reset, "reset"),
         ];
         for (command, name) in commands {

@@ -10,6 +10,7 @@ mod health;
 mod machine;
 mod materials;
 pub mod past;
+mod put_back;
 pub mod report;
 mod save;
 mod session;
@@ -280,6 +281,7 @@ impl Simulation {
                 self.backend.check_integration(integration)?;
                 self.params.integration = integration;
             }
+            Command::PutBack { ref body } => self.put_back(body)?,
             Command::Reset => {
                 let state = start(&self.model, &self.params);
                 self.stepper.set_state(&state).map_err(|e| CommandError::Step(e.to_string()))?;

@@ -141,6 +141,13 @@ impl Driver {
         self.xdotool(&["click", "1"]);
     }
 
+    /// The same with the right button.
+    pub fn right_click_at(&self, [x, y]: [i32; 2]) {
+        self.move_to(x, y);
+        std::thread::sleep(Duration::from_millis(150));
+        self.xdotool(&["click", "3"]);
+    }
+
     /// Presses the button on the field of a number, from where it may be dragged; the place.
     pub fn press_field(&mut self, widget: &str) -> [i32; 2] {
         let place = self.last(&format!("widget {widget} ")).unwrap();

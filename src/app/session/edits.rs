@@ -25,8 +25,7 @@ impl Session {
                     _ => None,
                 };
                 *document = Some(Document::new(read.clone(), file));
-                self.ui.selection.clear();
-                self.ui.selection.show_all();
+                self.ui.selection.start_anew();
             }
             (document, None) => *document = None,
         }
@@ -34,7 +33,9 @@ impl Session {
 
     pub(super) fn act_on_scene(&mut self, action: Action) {
         match action {
-            Action::Edit { values, gesture } => self.edit(&values, gesture),
+            Action::Edit { values, gesture } => {
+                self.edit(&values, gesture);
+            }
             Action::Undo => self.step_back(false),
             Action::Redo => self.step_back(true),
             Action::SaveScene => match self.document.as_ref().and_then(|document| document.file.clone()) {
@@ -67,6 +68,7 @@ impl Session {
             (Chosen::File(path), PathPurpose::Open) => self.open(SceneSource::Path(path)),
             (Chosen::File(path), PathPurpose::SaveScene) => self.act(Action::SaveSceneTo(path)),
             (Chosen::File(path), PathPurpose::LoadState) => self.act(Action::LoadStateFrom(path)),
+            (Chosen::File(path), PathPurpose::AddMesh) => self.act(Action::AddMesh(path)),
             (Chosen::Nothing, _) => {}
             (Chosen::NoDialog, _) => self.ask_for_path(purpose),
         }
@@ -76,7 +78,7 @@ impl Session {
     pub(super) fn ask_for_path(&mut self, purpose: PathPurpose) {
         let text = match purpose {
             PathPurpose::SaveScene => files::unused(&self.file_stem(), ".toml").display().to_string(),
-            PathPurpose::Open | PathPurpose::LoadState => String::new(),
+            PathPurpose::Open | PathPurpose::LoadState | PathPurpose::AddMesh => String::new(),
         };
         self.ui.path_field.get_or_insert(PathField { text, purpose });
     }
@@ -94,17 +96,22 @@ impl Session {
         }
     }
 
-    fn edit(&mut self, values: &[(String, String)], gesture: Option<u64>) {
-        let Some(document) = &mut self.document else { return };
+    /// Changes values of the scene; false where they are refused. Other bodies make the scene start anew.
+    pub(super) fn edit(&mut self, values: &[(String, String)], gesture: Option<u64>) -> bool {
+        let Some(document) = &mut self.document else { return false };
         let before = document.scene().live_values();
         match document.change(values, gesture) {
             Ok(()) => {
                 for (path, value) in values {
                     self.log.say(format_args!("edited {path}={value}"));
                 }
-                self.follow(&before);
+                self.follow(&before, true);
+                true
             }
-            Err(text) => self.tell(Severity::Error, text),
+            Err(text) => {
+                self.tell(Severity::Error, text);
+                false
+            }
         }
     }
 
@@ -116,11 +123,16 @@ impl Session {
         for path in &paths {
             self.log.say(format_args!("{word} {path}={}", document.scene().given(path).unwrap_or_default()));
         }
-        self.follow(&before);
+        self.follow(&before, false);
     }
 
-    /// Turns the values of the simulation that may be turned while it runs.
-    fn follow(&mut self, before: &LiveValues) {
+    /// Turns the values of the simulation that may be turned while it runs, or builds it with other bodies. `is_last`:
+    /// the last change can be taken back.
+    fn follow(&mut self, before: &LiveValues, is_last: bool) {
+        if self.document.as_ref().is_some_and(Document::has_other_bodies) {
+            self.build_anew(is_last);
+            return;
+        }
         let (Some(document), Some(view)) = (&self.document, self.shown.view.clone()) else { return };
         let [before, after] = [before.clone(), document.scene().live_values()].map(in_window);
         for command in commands_between(&before, &after) {

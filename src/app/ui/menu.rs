@@ -2,7 +2,8 @@
 
 use egui::{Align, Button, Frame, Label, Layout, Margin, MenuBar, Panel, RichText, Ui, containers::menu::MenuConfig};
 
-use super::{Action, CheckAction, UiContext, UiResponse, UiState, icon, theme};
+use super::context_menu::add_menu_ui;
+use super::{Action, BodyAction, CheckAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::file_name;
 use crate::app::recorder::FORMATS;
@@ -112,11 +113,16 @@ fn edit_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     ui.add_enabled_ui(redo, |ui| entry_ui(ui, answers, icon::ARROW_U_UP_RIGHT, "Redo", "Ctrl+Y", Action::Redo));
     ui.separator();
     let selected = !state.selection.items().is_empty();
+    add_menu_ui(ui, answers);
+    let has_body = state.selection.items().iter().any(|item| item.body_name().is_some());
+    ui.add_enabled_ui(has_body, |ui| {
+        entry_ui(ui, answers, icon::COPY, "Duplicate", "Ctrl+D", Action::Bodies(BodyAction::Duplicate));
+        entry_ui(ui, answers, icon::TRASH, "Delete", "Del", Action::Bodies(BodyAction::Delete));
+    });
+    ui.separator();
     ui.add_enabled_ui(selected, |ui| entry_ui(ui, answers, icon::X, "Select nothing", "Esc", Action::ClearSelection));
-    if ui.button(with_icon(icon::EYE, "Show all bodies")).clicked() {
-        state.selection.show_all();
-        ui.close();
-    }
+    entry_ui(ui, answers, icon::EYE, "Show all bodies", "", Action::Bodies(BodyAction::ShowAll));
+    entry_ui(ui, answers, icon::LOCK_OPEN, "Unlock all bodies", "", Action::Bodies(BodyAction::UnlockAll));
 }
 
 fn gallery_menu_ui(ui: &mut Ui, context: &UiContext, answers: &mut UiResponse) {
@@ -211,7 +217,7 @@ fn help_menu_ui(ui: &mut Ui, state: &mut UiState, answers: &mut UiResponse) {
     }
 }
 
-fn entry_ui(ui: &mut Ui, answers: &mut UiResponse, icon: &str, label: &str, keys: &str, action: Action) {
+pub(super) fn entry_ui(ui: &mut Ui, answers: &mut UiResponse, icon: &str, label: &str, keys: &str, action: Action) {
     let button = Button::new(with_icon(icon, label)).shortcut_text(keys);
     if answers.named(format!("item.{}", label.replace(' ', "_")), ui.add(button)).clicked() {
         answers.act(action);
@@ -220,6 +226,6 @@ fn entry_ui(ui: &mut Ui, answers: &mut UiResponse, icon: &str, label: &str, keys
 }
 
 /// The words of an entry, after its sign.
-fn with_icon(icon: &str, label: &str) -> (RichText, RichText) {
+pub(super) fn with_icon(icon: &str, label: &str) -> (RichText, RichText) {
     (theme::icon(icon, 15.0), RichText::new(label))
 }

@@ -1,6 +1,7 @@
 //! Everything that is drawn around and over the view. Panels only read; what the user wants comes back as `Action`s.
 
 mod checkup;
+mod context_menu;
 mod icon;
 mod inspector;
 mod left_behind;
@@ -35,6 +36,7 @@ use crate::scene::{self, Scene};
 use crate::sim::Field;
 use crate::sim::past::BranchId;
 
+pub use context_menu::ContextMenu;
 pub use overlay::{ContactLegend, GrabMark};
 pub use timeline::TimelineView;
 
@@ -80,10 +82,63 @@ pub enum Action {
     LoadState,
     LoadStateFrom(PathBuf),
     ClearSelection,
+    /// Something is done to what is selected.
+    Bodies(BodyAction),
+    /// A mesh to be chosen, which becomes a body of the scene.
+    AddMeshDialog,
+    AddMesh(PathBuf),
     Checks(CheckAction),
     Time(TimeAction),
     /// What to do with the session that was left behind: take it up, or throw it away.
     LeftBehind(bool),
+}
+
+/// A wish about bodies: those that are selected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BodyAction {
+    FlyTo,
+    /// Hides them in the view, or shows them.
+    Hide(bool),
+    HideOthers,
+    ShowAll,
+    /// Whether they can be picked and changed.
+    Lock(bool),
+    UnlockAll,
+    /// Puts them back to where they started, while all others go on.
+    PutBack,
+    Duplicate,
+    Delete,
+    Add(NewBody),
+}
+
+/// A body of a simple shape that can be added to a scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewBody {
+    SoftBall,
+    SoftBlock,
+    SoftRing,
+    RigidBall,
+    RigidBlock,
+    FixedBlock,
+    Floor,
+}
+
+impl NewBody {
+    pub const ALL: [Self; 7] =
+        [Self::SoftBall, Self::SoftBlock, Self::SoftRing, Self::RigidBall, Self::RigidBlock, Self::FixedBlock, Self::Floor];
+
+    /// As the window says it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::SoftBall => "Soft ball",
+            Self::SoftBlock => "Soft block",
+            Self::SoftRing => "Soft ring",
+            Self::RigidBall => "Rigid ball",
+            Self::RigidBlock => "Rigid block",
+            Self::FixedBlock => "Fixed block",
+            Self::Floor => "Floor",
+        }
+    }
 }
 
 /// A wish about the recorded past.
@@ -121,6 +176,8 @@ pub struct UiState {
     pub tree_open: Option<bool>,
     pub tree: tree::TreeState,
     pub selection: Selection,
+    /// What can be done to what was clicked with the right button.
+    pub menu: Option<ContextMenu>,
     pub keys_open: bool,
     pub about_open: bool,
     /// The list of checks is shown.
@@ -160,6 +217,7 @@ pub enum PathPurpose {
     Open,
     SaveScene,
     LoadState,
+    AddMesh,
 }
 
 struct Toast {
@@ -224,6 +282,7 @@ impl Default for UiState {
             tree_open: None,
             tree: tree::TreeState::default(),
             selection: Selection::default(),
+            menu: None,
             keys_open: false,
             about_open: false,
             verify_open: false,
@@ -297,6 +356,7 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
     if state.panels_visible {
         transport::transport_ui(root, free, context, &mut answers);
     }
+    context_menu::context_menu_ui(root, state, context, &mut answers);
     Outcome { actions: answers.actions, view, landmarks: answers.landmarks }
 }
 

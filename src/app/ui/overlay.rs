@@ -232,6 +232,7 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
             ("Right drag", "turn the view"),
             ("Middle or Shift + right", "move the view"),
             ("Wheel", "zoom to the cursor"),
+            ("Right click", "what can be done to it"),
             ("Double click", "look at it"),
             ("Click", "select it"),
             ("  with Ctrl or Shift", "select several"),
@@ -255,6 +256,7 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
             ("L", "list of the scene"),
             ("Esc", "select nothing"),
             ("Ctrl + Z, Ctrl + Y", "undo, redo"),
+            ("Ctrl + D, Del", "duplicate, delete a body"),
             ("Tab", "hide or show panels"),
             ("Ctrl + O", "open a file"),
             ("Ctrl + R", "reload the scene"),
@@ -326,6 +328,7 @@ fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
             ("Open a scene, a mesh or a session", hint, "Open")
         }
         PathPurpose::SaveScene => ("Save the scene", "A new file (toml), or one to be written over.".to_owned(), "Save"),
+        PathPurpose::AddMesh => ("Add a body from a mesh", format!("A mesh ({endings}) that becomes a soft body."), "Add"),
         PathPurpose::LoadState => ("Load a saved state", "A state that was saved from this scene.".to_owned(), "Load"),
     };
     let mut opened = None;
@@ -357,6 +360,7 @@ fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
             PathPurpose::Open => Action::OpenPath(path),
             PathPurpose::SaveScene => Action::SaveSceneTo(path),
             PathPurpose::LoadState => Action::LoadStateFrom(path),
+            PathPurpose::AddMesh => Action::AddMesh(path),
         });
     }
 }
