@@ -69,7 +69,9 @@ impl Document {
             match known {
                 Some(place) if is_base => drop(after.remove(place)),
                 Some(place) => after[place].1.clone_from(text),
-                None if !is_base && (lists == 0 || self.scene.given(path).as_ref() != Some(text)) => after.push((path.clone(), text.clone())),
+                None if !is_base && (lists == 0 || self.scene.given(path).as_ref() != Some(text)) => {
+                    after.push((path.clone(), text.clone()))
+                }
                 None => {}
             }
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::SceneSource;
 use super::contacts::ContactMark;
 use super::faults::Checkup;
+use super::pins::PinMark;
 use crate::cancel::CancelToken;
 use crate::math::{Isometry, Vec3};
 use crate::model::{Model, NamedMaterial};
@@ -99,6 +100,7 @@ pub struct View {
     /// Ends of `model.attachments` [m].
     pub attachments: Vec<[Vec3; 2]>,
     pub grabs: Vec<GrabView>,
+    pub pins: Arc<Vec<PinMark>>,
     /// The values that commands change, as they are now; none where nothing can move, and in the past.
     pub values: Option<LiveValues>,
     /// The materials as they are now.

@@ -14,6 +14,7 @@ mod files;
 mod format;
 mod graphics;
 mod opener;
+mod pins;
 mod pointer;
 mod recent;
 mod recorder;

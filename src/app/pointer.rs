@@ -22,6 +22,8 @@ pub enum Input {
     Wheel {
         at: Pos2,
         notches: f32,
+        /// Changes how much is held, not where it is.
+        widens: bool,
     },
     /// The focus went elsewhere: whatever was going on ends.
     Cancel,
@@ -38,6 +40,8 @@ pub enum Effect {
         depth: f32,
     },
     ReleaseGrab,
+    /// Hold more, or less, around the held point; by notches.
+    Widen(f32),
     Orbit(Vec2),
     Pan(Vec2),
     Zoom {
@@ -115,7 +119,8 @@ impl Pointer {
             Input::Press { button, at, shift, time } => self.press(button, at, shift, time),
             Input::Release { button } => self.release(button),
             Input::Move { to, shift } => self.moved(to, shift),
-            Input::Wheel { at, notches } => match &mut self.mode {
+            Input::Wheel { notches, widens: true, .. } => Some(Effect::Widen(notches)),
+            Input::Wheel { at, notches, widens: false } => match &mut self.mode {
                 Mode::Grabbing { at, depth, .. } => {
                     *depth *= (-notches * DEPTH_OF_NOTCH / DEPTH_DOUBLING).exp2();
                     Some(Effect::MoveGrab { at: *at, depth: *depth })
@@ -277,7 +282,10 @@ mod tests {
         };
         assert_eq!((at, depth), (pos2(0.0, 0.0), 2.0));
         assert_eq!(p.handle(to(5.0, -DEPTH_DOUBLING)), Some(Effect::MoveGrab { at: pos2(5.0, 0.0), depth: 2.0 }));
-        assert_eq!(p.handle(Input::Wheel { at: pos2(0.0, 0.0), notches: 15.0 }), Some(Effect::MoveGrab { at: pos2(5.0, 0.0), depth: 1.0 }));
+        assert_eq!(
+            p.handle(Input::Wheel { at: pos2(0.0, 0.0), notches: 15.0, widens: false }),
+            Some(Effect::MoveGrab { at: pos2(5.0, 0.0), depth: 1.0 })
+        );
     }
 
     #[test]
@@ -291,7 +299,7 @@ mod tests {
             assert_eq!(p.handle(to(1.0, 2.0)), Some(Effect::Pan(vec2(1.0, 2.0))));
             p.handle(Input::Release { button });
         }
-        let wheel = Input::Wheel { at: pos2(3.0, 4.0), notches: -1.0 };
+        let wheel = Input::Wheel { at: pos2(3.0, 4.0), notches: -1.0, widens: false };
         assert_eq!(p.handle(wheel), Some(Effect::Zoom { at: pos2(3.0, 4.0), notches: -1.0 }));
     }
 

@@ -10,6 +10,7 @@ mod keys;
 mod lookup;
 mod marks;
 mod picking;
+mod pins;
 mod recording;
 mod time;
 
@@ -33,12 +34,15 @@ use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
 use crate::body::BodyRef;
 use crate::gpu;
-use crate::render::{Camera, Positions, Ray, Shading, Theme, ViewOptions};
+use crate::model::Model;
+use crate::render::{Camera, Hit, Positions, Ray, Shading, Theme, ViewOptions};
+use crate::sim::Grip;
 use crate::stage;
 use crate::step::SurfacePositions;
 use flight::Flight;
 use grabs::Grab;
 use lookup::{Found, Lookup, Question};
+use pins::Stroke;
 use time::Time;
 
 pub struct Session {
@@ -69,6 +73,11 @@ pub struct Session {
     lookup: Lookup,
     grab: Option<Grab>,
     n_grabs: u32,
+    /// How the mouse holds.
+    grip: Grip,
+    /// What the open menu is about: a point of a deformable body.
+    spot: Option<(Arc<Model>, Hit, BodyRef)>,
+    stroke: Option<Stroke>,
     recent: Recent,
     gallery: Vec<GalleryItem>,
     recorder: Option<Recorder>,
@@ -117,6 +126,9 @@ impl Session {
             lookup: Lookup::default(),
             grab: None,
             n_grabs: 0,
+            grip: Grip::default(),
+            spot: None,
+            stroke: None,
             recent: Recent::load(config_folder().as_deref()),
             gallery: ui::gallery(),
             recorder: None,
@@ -299,7 +311,7 @@ impl Session {
         let events = input.events.clone();
         let mut outcome = None;
         let adapter = graphics.device.info.name.clone();
-        let grab = self.grab_mark();
+        let grabs = self.grab_marks();
         let contacts = self.ui.contacts.then(|| ContactLegend { force: self.scale.force, count: self.contacts().len() });
         let checks = self.verifier.board();
         self.log_checks(&checks);
@@ -311,7 +323,8 @@ impl Session {
                 recent: &self.recent,
                 gallery: &self.gallery,
                 recorded_frames: self.recorder.as_ref().map(|recorder| recorder.frames),
-                grab,
+                grabs: &grabs,
+                grip: self.grip,
                 contacts,
                 coloring: self.coloring,
                 adapter: &adapter,
@@ -348,6 +361,7 @@ impl Session {
         for action in actions {
             self.act(action);
         }
+        self.paint_pins(context);
         self.answer(graphics, context);
         self.mark_selection(graphics);
         self.want();
@@ -418,10 +432,10 @@ impl Session {
             }
             egui::Event::PointerButton { button, pressed: false, .. } => Some(Input::Release { button }),
             egui::Event::PointerMoved(to) => Some(Input::Move { to, shift: context.input(|i| i.modifiers.shift) }),
-            egui::Event::MouseWheel { unit, delta, modifiers, .. } if !modifiers.ctrl => {
+            egui::Event::MouseWheel { unit, delta, modifiers, .. } if !modifiers.ctrl || self.pointer.is_grabbing() => {
                 let at = context.input(|i| i.pointer.latest_pos())?;
                 let notches = if unit == egui::MouseWheelUnit::Point { delta.y / 50.0 } else { delta.y };
-                self.is_over_view(context, at).then_some(Input::Wheel { at, notches })
+                self.is_over_view(context, at).then_some(Input::Wheel { at, notches, widens: modifiers.ctrl })
             }
             _ => None,
         }
@@ -448,6 +462,7 @@ impl Session {
             Effect::FrameAt(at) => self.lookup.ask(Question::FrameAt(self.ray(at))),
             Effect::MoveGrab { at, depth } => self.move_grab(at, f64::from(depth)),
             Effect::ReleaseGrab => self.release_grab(),
+            Effect::Widen(notches) => self.widen_grip(notches),
             Effect::Orbit(delta) => {
                 self.flight = None;
                 let turn = std::f32::consts::PI / self.view.height().max(1.0);
@@ -502,8 +517,15 @@ impl Session {
                 self.select_at(model, hit, several);
             }
             Question::Menu { ray, at } => {
+                let hidden = self.ui.selection.hidden_bodies(model);
+                let at_point = lookup::hit_body(model, positions, all_poses, &hidden, &ray);
                 let hit = self.hit(found, &ray);
+                self.spot = at_point.filter(|(_, body)| body.is_deformable()).map(|(hit, body)| (model.clone(), hit, body));
                 self.open_menu(model, hit, at);
+            }
+            Question::Pin(ray) => {
+                let hidden = self.ui.selection.hidden_bodies(model);
+                self.paint_pin(found, lookup::hit_body(model, positions, all_poses, &hidden, &ray));
             }
             Question::FrameSelected => {
                 let bodies = self.ui.selection.bodies(model);
@@ -575,6 +597,8 @@ impl Session {
                 self.ui.selection.clear();
             }
             Action::Bodies(action) => self.act_on_bodies(action),
+            Action::Pins(action) => self.act_on_pins(action),
+            Action::SetGrip(grip) => self.set_grip(grip),
             Action::AddMeshDialog => self.ask_for_mesh(),
             Action::AddMesh(path) => self.add_mesh(&path),
             other => self.act_on_scene(other),

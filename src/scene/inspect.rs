@@ -6,7 +6,7 @@ use super::spec::{Field, Kind, Presence, Range, Table};
 use super::value::{Data, Entry, Origin, Value};
 use super::{Scene, check, set};
 use crate::math::Vec3;
-use crate::model::{Friction, NamedMaterial, PairFriction, Params};
+use crate::model::{FixedParts, Friction, NamedMaterial, PairFriction, Params};
 
 /// A value of a scene beside its declaration.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +42,8 @@ pub struct LiveValues {
     pub params: Params,
     pub materials: Vec<NamedMaterial>,
     pub friction: Friction,
+    /// The parts of deformable bodies that never move, of those that have some.
+    pub fixed: Vec<FixedParts>,
 }
 
 impl SceneValue {
@@ -120,7 +122,9 @@ impl Scene {
     pub fn unused_body_name(&self, stem: &str) -> String {
         let stem: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect();
         let stem = if stem.is_empty() { "body".to_owned() } else { stem };
-        let written = |name: &str| self.document.flags.iter().any(|flag| flag.split('=').next().is_some_and(|path| path.trim() == format!("body.{name}")));
+        let written = |name: &str| {
+            self.document.flags.iter().any(|flag| flag.split('=').next().is_some_and(|path| path.trim() == format!("body.{name}")))
+        };
         let is_used = |name: &String| self.content.bodies.iter().any(|body| body.name == *name) || written(name);
         let numbered = (2..).map(|n: u64| format!("{stem}_{n}"));
         std::iter::once(stem.clone()).chain(numbered).find(|name| !is_used(name)).unwrap_or(stem)
@@ -178,7 +182,19 @@ impl Scene {
             params: self.content.params,
             materials: materials.collect(),
             friction: Friction { default: self.content.friction, pairs },
+            fixed: self.fixed_parts(),
         }
+    }
+
+    /// The parts of deformable bodies that never move, of those that have some.
+    pub(super) fn fixed_parts(&self) -> Vec<FixedParts> {
+        let of_body = |body: &super::read::BodyContent| match &body.role {
+            Role::Deformable { fix, .. } if !fix.is_empty() => {
+                Some(FixedParts { body: body.name.clone(), parts: fix.iter().map(|region| region.extent.clone()).collect() })
+            }
+            _ => None,
+        };
+        self.content.bodies.iter().filter_map(of_body).collect()
     }
 
     /// The value at a path of `--set`, if it is given, and what may be there.

@@ -24,7 +24,8 @@ impl Session {
             BodyAction::FlyTo => self.lookup.ask(Question::FrameSelected),
             BodyAction::Hide(hide) => self.ui.selection.hide(names(), hide),
             BodyAction::HideOthers => {
-                let others: Vec<&str> = all_bodies(&scene.model).filter(|body| !bodies.contains(body)).map(|body| scene.model.body_name(body)).collect();
+                let others: Vec<&str> =
+                    all_bodies(&scene.model).filter(|body| !bodies.contains(body)).map(|body| scene.model.body_name(body)).collect();
                 self.ui.selection.hide(others, true);
                 self.ui.selection.hide(names(), false);
             }
@@ -45,7 +46,9 @@ impl Session {
             Some(name) if self.ui.selection.items().iter().any(|item| item.is_of(name)) => {}
             _ => self.select_at(model, hit, false),
         }
-        self.ui.menu = Some(ContextMenu { at });
+        let (pin, held) = self.near(at);
+        let can_pin = self.spot.is_some() && hit.is_some_and(|body| !self.ui.selection.is_locked(model.body_name(body)));
+        self.ui.menu = Some(ContextMenu { at, can_pin, pin, held });
         self.log.say(format_args!("menu {}", name.unwrap_or("nothing")));
     }
 

@@ -2,7 +2,7 @@
 
 use egui::{Context, Event, Key, Modifiers, Popup, RawInput};
 
-use crate::app::ui::{Action, BodyAction, TimeAction, UiState};
+use crate::app::ui::{Action, BodyAction, PinAction, TimeAction, UiState};
 
 /// Removes the shortcuts from the input and says what they mean.
 pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -> Vec<Action> {
@@ -59,6 +59,8 @@ fn shortcut(key: Key, modifiers: Modifiers) -> Option<Shortcut> {
         (Key::S, true, false) if modifiers.shift => Action::SaveScene,
         (Key::Escape, false, false) => Action::ClearSelection,
         (Key::D, true, false) => Action::Bodies(BodyAction::Duplicate),
+        (Key::P, false, false) => Action::Pins(PinAction::Held),
+        (Key::H, false, false) => Action::Pins(PinAction::Leave),
         (Key::Delete, false, false) => Action::Bodies(BodyAction::Delete),
         (Key::O, true, false) => Action::OpenDialog,
         (Key::R, true, false) => Action::Reload,
@@ -112,11 +114,14 @@ mod tests {
         press(&mut input, Key::L, Modifiers::NONE, false);
         press(&mut input, Key::D, Modifiers::COMMAND, false);
         press(&mut input, Key::Delete, Modifiers::NONE, false);
+        press(&mut input, Key::P, Modifiers::NONE, false);
+        press(&mut input, Key::H, Modifiers::NONE, false);
         let actions = take_actions(&context, &mut input, &mut ui);
         let first = [Action::PlayPause, Action::StepOnce, Action::Time(TimeAction::Back), Action::OpenDialog];
         let second = [Action::Undo, Action::Redo, Action::Redo, Action::Screenshot, Action::SaveScene, Action::ClearSelection];
         let third = [BodyAction::Duplicate, BodyAction::Delete].map(Action::Bodies);
-        assert_eq!(actions, [&first[..], &second[..], &third[..]].concat());
+        let fourth = [PinAction::Held, PinAction::Leave].map(Action::Pins);
+        assert_eq!(actions, [&first[..], &second[..], &third[..], &fourth[..]].concat());
         assert_eq!(ui.tree_open, Some(false));
         assert_eq!(input.events.len(), 1, "a letter without a meaning goes to the panels");
         assert!(!ui.panels_visible && ui.contacts);

@@ -34,6 +34,8 @@ pub enum Question {
     /// Asks for the point to look at.
     FrameAt(Ray),
     FrameSelected,
+    /// Asks for the point to pin.
+    Pin(Ray),
     /// As bodies are numbered (`body::BodyNumbering`).
     FrameBodies {
         first: usize,

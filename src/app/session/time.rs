@@ -9,6 +9,7 @@ use crate::app::SceneSource;
 use crate::app::contacts::contact_marks;
 use crate::app::engine::{View, Wants};
 use crate::app::files;
+use crate::app::pins::{has_pins, pins};
 use crate::app::ui::{TimeAction, TimelineView};
 use crate::app::worker::{Activity, Journey, Request, Severity, Snapshot};
 use crate::model::Model;
@@ -323,14 +324,19 @@ impl Time {
     /// The scene's model with the materials of a picture.
     fn model_of(&mut self, picture: &Picture, live: &Snapshot) -> Option<Arc<Model>> {
         let of_scene = live.scene.as_ref()?.model.clone();
-        let materials = &picture.details.settings.materials;
-        let fits = |model: &&Arc<Model>| model.named_materials == *materials && model.n_nodes() == of_scene.n_nodes();
+        let (materials, fixed) = (&picture.details.settings.materials, &picture.details.settings.fixed);
+        let fits = |model: &&Arc<Model>| {
+            model.named_materials == *materials && model.fixed_parts == *fixed && model.n_nodes() == of_scene.n_nodes()
+        };
         if let Some(model) = [Some(&of_scene), self.model.as_ref()].into_iter().flatten().find(fits) {
             return Some(model.clone());
         }
         let mut model = of_scene;
         for material in materials.iter().filter(|material| !model.named_materials.contains(material)).cloned().collect::<Vec<_>>() {
             model = model.with_material(&material).map_or(model, Arc::new);
+        }
+        if model.fixed_parts != *fixed {
+            model = model.with_fixed(fixed).map_or(model, Arc::new);
         }
         self.model = Some(model.clone());
         self.model.clone()
@@ -352,6 +358,7 @@ fn view(picture: &Picture, model: &Model, past: &SharedPast, branch: BranchId, w
         rigid_poses: picture.rigid_poses.clone(),
         obstacle_poses: poses.clone(),
         attachments: details.attachments.clone(),
+        pins: Arc::new(if has_pins(model) { pins(model, |node| picture.positions[node]) } else { vec![] }),
         grabs: details.grabs.clone(),
         values: None,
         materials: details.settings.materials.clone(),

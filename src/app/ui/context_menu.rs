@@ -3,13 +3,19 @@
 use egui::{Id, LayerId, Popup, PopupKind, Pos2, RichText, Ui};
 
 use super::menu::{entry_ui, with_icon};
-use super::{Action, BodyAction, NewBody, UiContext, UiResponse, UiState, icon, theme};
+use super::{Action, BodyAction, NewBody, PinAction, UiContext, UiResponse, UiState, icon, theme};
 
 /// The open menu; it is about what is selected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContextMenu {
     /// In points of the window.
     pub at: Pos2,
+    /// There is a deformable body that can be pinned.
+    pub can_pin: bool,
+    /// The pin there: the body that it is of and its place among the fixed parts of that.
+    pub pin: Option<(String, usize)>,
+    /// The number of the grab there that was left.
+    pub held: Option<u32>,
 }
 
 pub fn context_menu_ui(root: &Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
@@ -18,6 +24,7 @@ pub fn context_menu_ui(root: &Ui, state: &mut UiState, context: &UiContext, answ
     let popup = Popup::new(Id::unique("context menu"), root.ctx().clone(), menu.at, LayerId::background());
     popup.kind(PopupKind::Menu).open_bool(&mut open).show(|ui| {
         ui.set_min_width(190.0);
+        pins_ui(ui, &menu, answers);
         let names = selected(state, context);
         match names.is_empty() {
             true => nothing_ui(ui, answers),
@@ -44,7 +51,8 @@ fn bodies_ui(ui: &mut Ui, names: &[String], state: &UiState, answers: &mut UiRes
     };
     ui.label(RichText::new(title).font(theme::strong(13.0)).color(palette.text));
     ui.add_space(2.0);
-    let [hidden, locked] = [names.iter().all(|name| state.selection.is_hidden(name)), names.iter().all(|name| state.selection.is_locked(name))];
+    let [hidden, locked] =
+        [names.iter().all(|name| state.selection.is_hidden(name)), names.iter().all(|name| state.selection.is_locked(name))];
     let mut entry = |ui: &mut Ui, sign, label, keys, action| entry_ui(ui, answers, sign, label, keys, Action::Bodies(action));
     entry(ui, icon::CROSSHAIR, "Fly to it", "", BodyAction::FlyTo);
     match hidden {
@@ -64,6 +72,22 @@ fn bodies_ui(ui: &mut Ui, names: &[String], state: &UiState, answers: &mut UiRes
     });
     ui.separator();
     add_menu_ui(ui, answers);
+}
+
+/// What can be done at the very point.
+fn pins_ui(ui: &mut Ui, menu: &ContextMenu, answers: &mut UiResponse) {
+    if let Some((body, part)) = &menu.pin {
+        entry_ui(ui, answers, icon::PUSH_PIN_SLASH, "Unpin", "", Action::Pins(PinAction::Unpin(body.clone(), *part)));
+        entry_ui(ui, answers, icon::PUSH_PIN_SLASH, "Unpin all of it", "", Action::Pins(PinAction::UnpinAll(body.clone())));
+    } else if menu.can_pin {
+        entry_ui(ui, answers, icon::PUSH_PIN, "Pin here", "P", Action::Pins(PinAction::Here));
+    }
+    if let Some(id) = menu.held {
+        entry_ui(ui, answers, icon::HAND_GRABBING, "Let go", "", Action::Pins(PinAction::LetGo(id)));
+    }
+    if menu.pin.is_some() || menu.can_pin || menu.held.is_some() {
+        ui.separator();
+    }
 }
 
 fn nothing_ui(ui: &mut Ui, answers: &mut UiResponse) {

@@ -6,9 +6,10 @@ use super::context_menu::add_menu_ui;
 use super::{Action, BodyAction, CheckAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::file_name;
+use crate::app::format;
 use crate::app::recorder::FORMATS;
 use crate::render::Shading;
-use crate::sim::Field;
+use crate::sim::{Field, Grip};
 use crate::verify::CHECKS;
 
 pub fn menu_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
@@ -119,10 +120,38 @@ fn edit_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
         entry_ui(ui, answers, icon::COPY, "Duplicate", "Ctrl+D", Action::Bodies(BodyAction::Duplicate));
         entry_ui(ui, answers, icon::TRASH, "Delete", "Del", Action::Bodies(BodyAction::Delete));
     });
+    holding_menu_ui(ui, context.grip, answers);
     ui.separator();
     ui.add_enabled_ui(selected, |ui| entry_ui(ui, answers, icon::X, "Select nothing", "Esc", Action::ClearSelection));
     entry_ui(ui, answers, icon::EYE, "Show all bodies", "", Action::Bodies(BodyAction::ShowAll));
     entry_ui(ui, answers, icon::LOCK_OPEN, "Unlock all bodies", "", Action::Bodies(BodyAction::UnlockAll));
+}
+
+/// How the mouse holds.
+fn holding_menu_ui(ui: &mut Ui, grip: Grip, answers: &mut UiResponse) {
+    let menu = ui.menu_button(with_icon(icon::HAND_GRABBING, "The mouse holds"), |ui| {
+        for (firm, label, told) in [
+            (false, "Like a hand", "A soft spring, which gives way and swings."),
+            (true, "Firmly", "A stiff spring without swing, which pulls up to ten times as hard."),
+        ] {
+            let choice = ui.radio(grip.firm == firm, label).on_hover_text(told);
+            if answers.named(format!("grip.{}", label.replace(' ', "_")), choice).clicked() {
+                answers.act(Action::SetGrip(Grip { firm, ..grip }));
+                ui.close();
+            }
+        }
+        ui.separator();
+        ui.label(match grip.radius {
+            0.0 => "A point".to_owned(),
+            radius => format!("What is {} around it", format::length(radius)),
+        });
+        ui.weak("Ctrl + wheel while you hold changes that");
+        if grip.radius > 0.0 && answers.named("grip.point", ui.button("A point again")).clicked() {
+            answers.act(Action::SetGrip(Grip { radius: 0.0, ..grip }));
+            ui.close();
+        }
+    });
+    answers.named("menu.Edit.Holding", menu.response);
 }
 
 fn gallery_menu_ui(ui: &mut Ui, context: &UiContext, answers: &mut UiResponse) {

@@ -33,8 +33,8 @@ use super::worker::{Notice, Snapshot};
 use crate::record::FilmFormat;
 use crate::render::ViewOptions;
 use crate::scene::{self, Scene};
-use crate::sim::Field;
 use crate::sim::past::BranchId;
+use crate::sim::{Field, Grip};
 
 pub use context_menu::ContextMenu;
 pub use overlay::{ContactLegend, GrabMark};
@@ -84,6 +84,9 @@ pub enum Action {
     ClearSelection,
     /// Something is done to what is selected.
     Bodies(BodyAction),
+    Pins(PinAction),
+    /// How the mouse holds from now on.
+    SetGrip(Grip),
     /// A mesh to be chosen, which becomes a body of the scene.
     AddMeshDialog,
     AddMesh(PathBuf),
@@ -109,6 +112,22 @@ pub enum BodyAction {
     Duplicate,
     Delete,
     Add(NewBody),
+}
+
+/// A wish about what is pinned or held.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PinAction {
+    /// Pins what the mouse holds.
+    Held,
+    /// Pins what the menu is about.
+    Here,
+    /// A part of a body that is fixed, by its place.
+    Unpin(String, usize),
+    UnpinAll(String),
+    /// Leaves what the mouse holds where it is, held.
+    Leave,
+    /// Lets go of a grab that was left.
+    LetGo(u32),
 }
 
 /// A body of a simple shape that can be added to a scene.
@@ -235,7 +254,10 @@ pub struct UiContext<'a> {
     pub gallery: &'a [GalleryItem],
     /// Frames written so far by the recording in progress.
     pub recorded_frames: Option<u64>,
-    pub grab: Option<GrabMark>,
+    /// What the mouse holds first, if it holds something.
+    pub grabs: &'a [GrabMark],
+    /// How the mouse holds.
+    pub grip: Grip,
     /// Meaning of the arrows of contacts, if they are shown.
     pub contacts: Option<ContactLegend>,
     /// Meaning of the colours of bodies.

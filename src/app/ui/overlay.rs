@@ -20,6 +20,8 @@ pub struct GrabMark {
     pub target: Pos2,
     /// [N]; None until the first step pulled.
     pub force: Option<f64>,
+    /// Of what is held around the point, in points of the window; 0 for a point.
+    pub radius: f32,
 }
 
 /// Meaning of the arrows of contacts.
@@ -36,7 +38,7 @@ const INFO_SECONDS: u64 = 6;
 const MAX_TOASTS: usize = 4;
 
 pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
-    if let Some(mark) = &context.grab {
+    for mark in context.grabs {
         grab_ui(root, view, mark);
     }
     if context.recorded_frames.is_some() {
@@ -72,6 +74,9 @@ fn grab_ui(root: &Ui, view: Rect, mark: &GrabMark) {
     let shade = Color32::from_black_alpha(110);
     painter.line_segment([mark.point, mark.target], Stroke::new(4.0, shade));
     painter.line_segment([mark.point, mark.target], Stroke::new(2.0, palette.accent));
+    if mark.radius > 0.0 {
+        painter.circle_stroke(mark.point, mark.radius, Stroke::new(1.5, palette.accent.gamma_multiply(0.7)));
+    }
     painter.circle(mark.point, 4.5, palette.accent, Stroke::new(1.5, shade));
     painter.circle(mark.target, 6.0, Color32::TRANSPARENT, Stroke::new(2.0, palette.accent));
     let Some(force) = mark.force else { return };
@@ -228,6 +233,8 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
         &[
             ("Left drag on a body", "pull it"),
             ("  with Shift, or wheel", "nearer or away"),
+            ("  with Ctrl + wheel", "hold more around it"),
+            ("  P, or H, meanwhile", "pin it, or leave it held"),
             ("Left drag beside it", "turn the view"),
             ("Right drag", "turn the view"),
             ("Middle or Shift + right", "move the view"),
@@ -257,6 +264,7 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
             ("Esc", "select nothing"),
             ("Ctrl + Z, Ctrl + Y", "undo, redo"),
             ("Ctrl + D, Del", "duplicate, delete a body"),
+            ("P, held and moved", "pin what is under it"),
             ("Tab", "hide or show panels"),
             ("Ctrl + O", "open a file"),
             ("Ctrl + R", "reload the scene"),

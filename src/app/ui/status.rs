@@ -33,7 +33,7 @@ pub fn status_ui(root: &mut Ui, context: &UiContext) {
                 ui.label(small(fault).color(palette.error));
             }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                let hint = if context.grab.is_some() {
+                let hint = if !context.grabs.is_empty() {
                     "Release to let go   ·   Shift moves it nearer or away"
                 } else {
                     "Drag a body to pull it   ·   drag beside it to turn   ·   ?  for all keys"

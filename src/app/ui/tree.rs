@@ -256,7 +256,12 @@ fn line_ui(ui: &mut Ui, line: &Line, order: &[Item], state: &mut UiState, contex
         if !is_selected {
             state.selection.pick(item, Pick::Only, order);
         }
-        state.menu = response.interact_pointer_pos().or(ui.input(|input| input.pointer.latest_pos())).map(|at| ContextMenu { at });
+        state.menu = response.interact_pointer_pos().or(ui.input(|input| input.pointer.latest_pos())).map(|at| ContextMenu {
+            at,
+            can_pin: false,
+            pin: None,
+            held: None,
+        });
     } else if response.double_clicked() && !bodies.is_empty() {
         look_at(context, bodies, answers);
     } else if response.clicked() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::contact::ContactPressure;
 use crate::math::{Isometry, Quat, Vec3};
-use crate::model::{Model, NamedMaterial, State, WarmContact};
+use crate::model::{FixedParts, Model, NamedMaterial, State, WarmContact};
 use crate::sim::{Field, FieldValues, GrabView, Simulation};
 use crate::step::{StepError, StepReport};
 
@@ -42,13 +42,18 @@ pub struct Settings {
     pub materials: Vec<NamedMaterial>,
     /// Of the deformable bodies [kg].
     pub masses: Vec<f64>,
+    pub fixed: Vec<FixedParts>,
 }
 
 impl Simulation {
     /// How everything looks now; `report` is that of the last step.
     pub fn picture(&mut self, report: Option<Arc<StepReport>>) -> Result<Picture, StepError> {
         let model = self.model().clone();
-        let settings = Settings { materials: model.named_materials.clone(), masses: model.bodies.iter().map(|body| body.mass).collect() };
+        let settings = Settings {
+            materials: model.named_materials.clone(),
+            masses: model.bodies.iter().map(|body| body.mass).collect(),
+            fixed: model.fixed_parts.clone(),
+        };
         let (attachments, grabs) = (self.attachment_points()?, self.grabs()?);
         let (step, time, obstacle_poses) = (self.step_index(), self.time(), self.obstacle_poses());
         let state = self.state()?;

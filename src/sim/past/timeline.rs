@@ -56,7 +56,7 @@ impl EventKind {
             Command::Grab { .. } => Self::Grabbed,
             Command::ReleaseGrab { .. } => Self::Released,
             Command::PutBack { body } => Self::PutBack(body.clone()),
-            Command::MoveGrab { .. } | Command::Reset => return None,
+            Command::MoveGrab { .. } | Command::Grip { .. } | Command::Reset => return None,
             Command::SetMaterial(named) => Self::Edited(format!("material \"{}\"", named.name)),
             Command::SetGravity(_) => Self::Edited("gravity".into()),
             Command::SetTimeStep(_) => Self::Edited("time step".into()),
@@ -64,6 +64,7 @@ impl EventKind {
             Command::SetIntegration(_) => Self::Edited("integration".into()),
             Command::Set(setting) => Self::Edited(setting.declared().0.into()),
             Command::SetFriction(_) => Self::Edited("friction".into()),
+            Command::SetFixed(_) => Self::Edited("what is fixed".into()),
         })
     }
 
