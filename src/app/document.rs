@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::scene::{Scene, TextError};
+use crate::scene::{LiveValues, Scene, TextError};
 
 /// What one undo takes back: a change of one or of several values.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,9 @@ struct Entry {
 /// Changes as `--set` makes them, by path and as TOML, in the order in which they count.
 type Values = Vec<(String, String)>;
 
+/// How many values of before are known: as many as a long session has changes.
+const MOST_KNOWN: usize = 1000;
+
 /// A scene and its changes.
 pub struct Document {
     /// As it was read.
@@ -34,6 +37,8 @@ pub struct Document {
     saved: Values,
     undo: Vec<Entry>,
     redo: Vec<Entry>,
+    /// What acts at once, as it was before: the changes, and what they come to.
+    had: Vec<(Values, LiveValues)>,
     /// The file that the next save goes to.
     pub file: Option<PathBuf>,
 }
@@ -41,7 +46,8 @@ pub struct Document {
 impl Document {
     pub fn new(base: Arc<Scene>, file: Option<PathBuf>) -> Self {
         let scene = (*base).clone();
-        Self { base, scene, values: vec![], built: vec![], saved: vec![], undo: vec![], redo: vec![], file }
+        let had = vec![(vec![], scene.live_values())];
+        Self { base, scene, values: vec![], built: vec![], saved: vec![], undo: vec![], redo: vec![], had, file }
     }
 
     /// The scene with all changes.
@@ -51,7 +57,7 @@ impl Document {
 
     /// The changes as `--set` would make them.
     pub fn assignments(&self) -> Vec<String> {
-        self.values.iter().map(|(path, value)| format!("{path}={value}")).collect()
+        assignments(&self.values)
     }
 
     /// Changes some values. All that one `gesture` does is one entry for undo. A body is added or taken out as by
@@ -113,6 +119,27 @@ impl Document {
         }
     }
 
+    /// Shows the values that hold where the window looks, as they were known by this document: those that act at once,
+    /// and for which `holds` is true. All others stay. The paths that have changed, and what is there now.
+    pub fn show(&mut self, holds: impl Fn(&LiveValues) -> bool) -> Vec<(String, Option<String>)> {
+        if holds(&self.scene.live_values()) {
+            return vec![];
+        }
+        let Some((live, _)) = self.had.iter().rfind(|(_, values)| holds(values)).cloned() else { return vec![] };
+        let (before, mut values) = (self.values.clone(), self.values.clone());
+        values.retain(|(path, _)| !self.is_live(path));
+        values.extend(live);
+        // Another list of bodies has other paths.
+        if self.put(values).is_err() {
+            return vec![];
+        }
+        let differs = |path: &str| before.iter().rfind(|(known, _)| known == path) != self.values.iter().rfind(|(known, _)| known == path);
+        let mut paths: Vec<String> = before.iter().chain(&self.values).map(|(path, _)| path.clone()).filter(|path| differs(path)).collect();
+        paths.sort();
+        paths.dedup();
+        paths.into_iter().map(|path| (self.scene.given(&path), path)).map(|(value, path)| (path, value)).collect()
+    }
+
     pub fn can_undo(&self) -> bool {
         !self.undo.is_empty()
     }
@@ -144,9 +171,13 @@ impl Document {
     }
 
     /// The simulation was built with these assignments.
-    pub fn built_with(&mut self, assignments: &[String]) {
-        let pair = |text: &String| text.split_once('=').map(|(path, value)| (path.to_owned(), value.to_owned()));
-        self.built = assignments.iter().filter_map(pair).collect();
+    pub fn built_with(&mut self, set: &[String]) {
+        self.built = self.values.clone();
+        if assignments(&self.values) != set {
+            // Something was changed since.
+            let pair = |text: &String| text.split_once('=').map(|(path, value)| (path.to_owned(), value.to_owned()));
+            self.built = set.iter().filter_map(pair).collect();
+        }
     }
 
     /// The text of the scene for a file in `folder`.
@@ -170,11 +201,28 @@ impl Document {
 
     /// The scene with these changes.
     fn put(&mut self, values: Values) -> Result<(), String> {
-        let assignments: Vec<String> = values.iter().map(|(path, value)| format!("{path}={value}")).collect();
-        self.scene = self.base.edited(&assignments).map_err(|error| sentence(&error))?;
+        self.scene = self.base.edited(&assignments(&values)).map_err(|error| sentence(&error))?;
         self.values = values;
+        let live: Values = self.values.iter().filter(|(path, _)| self.is_live(path)).cloned().collect();
+        let known = self.scene.live_values();
+        self.had.retain(|(_, values)| *values != known);
+        self.had.push((live, known));
+        if self.had.len() > MOST_KNOWN {
+            self.had.remove(0);
+        }
         Ok(())
     }
+}
+
+/// As `--set` says them. What is of an entry that is taken out later is left out: where the file is saved by then it has
+/// no such entry any more.
+fn assignments(values: &Values) -> Vec<String> {
+    let taken_out = |place: usize, path: &str| {
+        let is_of = |entry: &str| path.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        values[place + 1..].iter().any(|(later, value)| value.is_empty() && Scene::is_entry(later) && is_of(later))
+    };
+    let kept = values.iter().enumerate().filter(|(place, (path, _))| !taken_out(*place, path));
+    kept.map(|(_, (path, value))| format!("{path}={value}")).collect()
 }
 
 /// The first fault, without the flag that it stands in.
@@ -265,6 +313,32 @@ mod tests {
         assert!(!document.is_pending() && document.can_undo());
         document.undo();
         assert!(document.is_pending(), "taking it back waits for a start, too");
+    }
+
+    /// Looked at in the past, it shows what held there, and goes on from that.
+    #[test]
+    fn values_follow_the_look_at_the_past() {
+        let mut document = document();
+        let of = |document: &Document| document.scene().live_values();
+        let first = of(&document);
+        change(&mut document, "material.soft.young_modulus", "2e5", None).unwrap();
+        let second = of(&document);
+        change(&mut document, "body.bar.scale", "2.0", None).unwrap();
+        change(&mut document, "simulation.time_step", "0.02", None).unwrap();
+        let third = of(&document);
+        assert!(document.show(|values| *values == third).is_empty(), "it shows that already");
+        let shown = document.show(|values| *values == first);
+        let wanted = [("material.soft.young_modulus", "100000.0"), ("simulation.time_step", "0.01")];
+        assert_eq!(shown, wanted.map(|(path, value)| (path.to_owned(), Some(value.to_owned()))));
+        assert_eq!(document.scene().given("body.bar.scale").as_deref(), Some("2.0"), "what acts from the start stays");
+        document.show(|values| *values == second);
+        change(&mut document, "contact.friction", "0.1", None).unwrap();
+        assert_eq!((of(&document).params.time_step, of(&document).friction.default), (0.01, 0.1));
+        document.undo();
+        assert!(of(&document) == second);
+        document.show(|values| *values == third);
+        assert!(of(&document) == third);
+        assert!(document.show(|values| values.params.time_step == 5.0).is_empty(), "nobody has set that");
     }
 
     /// Bodies come and go as values do, and values of the same name count for what is there by then.

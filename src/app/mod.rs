@@ -12,6 +12,7 @@ mod events;
 mod faults;
 mod files;
 mod format;
+mod gizmo;
 mod graphics;
 mod opener;
 mod pins;
@@ -71,6 +72,11 @@ impl SceneSource {
     /// Where it comes from, without changed values.
     fn base(&self) -> &Self {
         if let Self::Edited(base, _) = self { base.base() } else { self }
+    }
+
+    /// Whether it is the open scene, built again with what was changed in the window.
+    fn is_edited(&self) -> bool {
+        matches!(self, Self::Edited(..))
     }
 
     /// The values that are changed.

@@ -5,6 +5,7 @@ mod bodies;
 mod checks;
 mod edits;
 mod flight;
+mod gizmo;
 mod grabs;
 mod keys;
 mod lookup;
@@ -28,7 +29,7 @@ use super::graphics::{Graphics, Picture};
 use super::pointer::{Effect, Input, Pointer};
 use super::recent::{Recent, config_folder};
 use super::recorder::Recorder;
-use super::ui::{Action, ContactLegend, GalleryItem, Outcome, PathPurpose, UiContext, UiState};
+use super::ui::{Action, After, ContactLegend, GalleryItem, Outcome, PathPurpose, UiContext, UiState};
 use super::verifier::Verifier;
 use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
@@ -40,6 +41,7 @@ use crate::sim::Grip;
 use crate::stage;
 use crate::step::SurfacePositions;
 use flight::Flight;
+use gizmo::Dragged;
 use grabs::Grab;
 use lookup::{Found, Lookup, Question};
 use pins::Stroke;
@@ -63,6 +65,10 @@ pub struct Session {
     refused: u64,
     /// The loads that came to nothing, as far as they were answered for.
     failed_loads: u64,
+    /// The changes of files on the disk, likewise.
+    file_changes: u64,
+    /// What is done once the scene is saved.
+    after_save: Option<After>,
     /// The scene is built with the last change, which is taken back if that fails.
     builds_change: bool,
     /// The version of the selection that the picture shows.
@@ -78,6 +84,8 @@ pub struct Session {
     /// What the open menu is about: a point of a deformable body.
     spot: Option<(Arc<Model>, Hit, BodyRef)>,
     stroke: Option<Stroke>,
+    /// A handle of the gizmo is held.
+    dragged: Option<Dragged>,
     recent: Recent,
     gallery: Vec<GalleryItem>,
     recorder: Option<Recorder>,
@@ -118,6 +126,8 @@ impl Session {
             document: None,
             refused: 0,
             failed_loads: 0,
+            file_changes: 0,
+            after_save: None,
             builds_change: false,
             marked: 0,
             camera: Camera::default(),
@@ -129,6 +139,7 @@ impl Session {
             grip: Grip::default(),
             spot: None,
             stroke: None,
+            dragged: None,
             recent: Recent::load(config_folder().as_deref()),
             gallery: ui::gallery(),
             recorder: None,
@@ -145,7 +156,16 @@ impl Session {
         }
     }
 
+    /// Opens a scene, once what was changed in the present one is saved or given up.
     pub fn open(&mut self, source: SceneSource) {
+        self.unless_unsaved(After::Open(source));
+    }
+
+    pub fn quit(&mut self) {
+        self.unless_unsaved(After::Quit);
+    }
+
+    fn open_now(&mut self, source: SceneSource) {
         if let SceneSource::Path(path) = &source {
             // Relative paths mean another file once the folder changes.
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
@@ -190,6 +210,12 @@ impl Session {
         if now.refused > self.refused {
             self.refused = now.refused;
             self.take_back();
+        }
+        self.follow_values();
+        if now.file_changes > self.file_changes {
+            self.file_changes = now.file_changes;
+            self.log.say(format_args!("changed on disk"));
+            self.unless_unsaved(After::Reload { on_disk: true });
         }
         if now.failed_loads > self.failed_loads {
             self.failed_loads = now.failed_loads;
@@ -312,6 +338,7 @@ impl Session {
         let mut outcome = None;
         let adapter = graphics.device.info.name.clone();
         let grabs = self.grab_marks();
+        let gizmo = self.gizmo_view(context.input(|input| input.pointer.latest_pos()));
         let contacts = self.ui.contacts.then(|| ContactLegend { force: self.scale.force, count: self.contacts().len() });
         let checks = self.verifier.board();
         self.log_checks(&checks);
@@ -325,6 +352,7 @@ impl Session {
                 recorded_frames: self.recorder.as_ref().map(|recorder| recorder.frames),
                 grabs: &grabs,
                 grip: self.grip,
+                gizmo: gizmo.as_ref(),
                 contacts,
                 coloring: self.coloring,
                 adapter: &adapter,
@@ -346,6 +374,7 @@ impl Session {
         }
         for event in &events {
             if let Some(input) = self.pointer_input(context, event)
+                && !self.gizmo_takes(&input, context.input(|input| input.modifiers.command))
                 && let Some(effect) = self.pointer.handle(input)
             {
                 self.apply_effect(effect);
@@ -381,6 +410,7 @@ impl Session {
 
     /// The window lost the focus: the release of a button may never come.
     pub fn cancel(&mut self) {
+        self.dragged = None;
         if let Some(effect) = self.pointer.handle(Input::Cancel) {
             self.apply_effect(effect);
         }
@@ -570,12 +600,13 @@ impl Session {
             Action::OpenField => self.ask_for_path(PathPurpose::Open),
             Action::OpenPath(path) => self.open(SceneSource::Path(path)),
             Action::OpenGallery(name) => self.open(SceneSource::Gallery(name)),
-            Action::Reload => self.worker.send(Request::Reload),
+            Action::Reload => self.unless_unsaved(After::Reload { on_disk: false }),
             Action::ClearRecent => self.recent.clear().unwrap_or_else(|text| self.tell(Severity::Error, text)),
             Action::Screenshot => self.screenshot_asked = true,
             Action::ToggleRecording => self.toggle_recording(),
             Action::SaveSession => self.worker.send(Request::SaveSession(files::unused("pliant-session", ".session"))),
-            Action::Quit => self.wishes.quit = true,
+            Action::Quit => self.quit(),
+            Action::Unsaved(answer) => self.answer_unsaved(answer),
             Action::PlayPause => self.play_or_pause(),
             Action::StepOnce => self.step_once(),
             Action::Time(action) => self.act_on_time(action),

@@ -7,6 +7,7 @@ mod saving;
 #[cfg(test)]
 mod tests;
 mod travel;
+mod watch;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,6 +28,7 @@ use crate::step::StepReport;
 use clock::{Clock, RealTimeFactor};
 use recording::Recording;
 pub use travel::Journey;
+use watch::Watch;
 
 /// A wish of the window.
 #[derive(Debug)]
@@ -54,6 +56,8 @@ pub enum Request {
     SaveState(PathBuf),
     /// Goes on from how everything stood.
     LoadState(PathBuf),
+    /// The file of the scene was written by the window.
+    Saved,
     /// Goes back in the scene of that generation, or to another branch of its past.
     Travel(u64, Journey),
 }
@@ -108,6 +112,8 @@ pub struct Snapshot {
     pub refused: u64,
     /// Scenes that were not built so far, because of a fault or as that was stopped.
     pub failed_loads: u64,
+    /// How often files of the scene have changed on the disk so far.
+    pub file_changes: u64,
     /// Number of the recording's frame that this snapshot shows and that waits to be taken.
     pub frame_due: Option<u64>,
     pub past: Option<SharedPast>,
@@ -223,6 +229,7 @@ impl Snapshot {
             real_time_factor: None,
             refused: 0,
             failed_loads: 0,
+            file_changes: 0,
             frame_due: None,
             past: None,
             branch: 0,
@@ -243,6 +250,7 @@ struct Loop {
     cancel: CancelToken,
     open: Opener,
     autosave: Autosave,
+    watch: Watch,
     engine: Option<Box<dyn Engine>>,
     source: Option<SceneSource>,
     generation: u64,
@@ -263,6 +271,7 @@ impl Loop {
             cancel: CancelToken::default(),
             open,
             autosave,
+            watch: Watch::new(vec![]),
             engine: None,
             source: None,
             generation: 0,
@@ -287,6 +296,10 @@ impl Loop {
                 self.step();
                 self.autosave();
             }
+            if self.watch.look() {
+                self.next.file_changes += 1;
+                self.publish();
+            }
         }
         // After an internal error what was saved stays.
         if self.engine.is_some() {
@@ -302,7 +315,7 @@ impl Loop {
             (true, Some(time)) if self.steps_wanted == 0 => Some(self.clock.until_due(time, self.next.speed)),
             _ => Some(Duration::ZERO),
         };
-        match wait {
+        match wait.or(self.watch.until_due()) {
             None => match self.requests.recv() {
                 Ok(request) => requests.push(request),
                 Err(_) => self.shared.stop.store(true, Ordering::Relaxed), // the window is gone
@@ -372,6 +385,7 @@ impl Loop {
                 self.refresh_view();
                 self.publish();
             }
+            Request::Saved => self.watch.forgive(),
             Request::SaveSession(path) => self.save_session(&path),
             Request::SaveState(path) => self.save_state(&path),
             Request::LoadState(path) => self.load_state(&path),
@@ -421,13 +435,23 @@ impl Loop {
                 // A scene begins by playing; one that was changed goes on as it was, and a session has ended.
                 let playing = match &source {
                     SceneSource::Session(_) => false,
-                    _ => self.playing || source.set().is_empty(),
+                    _ => self.playing || !source.is_edited(),
                 };
                 self.source = Some(source);
+                self.watch = Watch::new(info.files.clone());
                 self.recording = None;
-                let Snapshot { speed, journeys, refused, failed_loads, .. } = self.next;
+                let Snapshot { speed, journeys, refused, failed_loads, file_changes, .. } = self.next;
                 let past = self.engine.as_ref().and_then(|engine| engine.past());
-                self.next = Snapshot { scene: Some(Arc::new(info)), speed, journeys, refused, failed_loads, past, ..Snapshot::empty() };
+                self.next = Snapshot {
+                    scene: Some(Arc::new(info)),
+                    speed,
+                    journeys,
+                    refused,
+                    failed_loads,
+                    file_changes,
+                    past,
+                    ..Snapshot::empty()
+                };
                 self.refresh_view();
                 self.set_playing(playing);
             }

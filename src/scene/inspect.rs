@@ -3,9 +3,8 @@
 use super::format::SCENE;
 use super::read::{Copies, Role};
 use super::spec::{Field, Kind, Presence, Range, Table};
-use super::value::{Data, Entry, Origin, Value};
+use super::value::{Data, Value};
 use super::{Scene, check, set};
-use crate::math::Vec3;
 use crate::model::{FixedParts, Friction, NamedMaterial, PairFriction, Params};
 
 /// A value of a scene beside its declaration.
@@ -98,26 +97,6 @@ impl Scene {
         self.content.bodies.iter().map(outline).collect()
     }
 
-    /// A body of the scene as an entry of its own, moved by `shift` [m] in the world, with the regions that are said in
-    /// the world. None where there is no such body.
-    pub fn copy_of_body(&self, name: &str, shift: &Vec3) -> Option<String> {
-        let content = self.content.bodies.iter().find(|body| body.name == name)?;
-        let mut copy = self.find(&format!("body.{name}"))?.0?.clone();
-        let in_parent = content.parent.isometry.rotation.inverse_transform_vector(shift) / content.parent.scaling();
-        move_vector(&mut copy, "position", &in_parent, true);
-        for list in ["fix", "region"] {
-            for region in copy.get_mut(list).map_or(&mut [][..], Value::items_mut) {
-                for key in ["min", "max"] {
-                    move_vector(region, key, shift, false);
-                }
-                for sphere in region.get_mut("spheres").map_or(&mut [][..], Value::items_mut) {
-                    move_vector(sphere, "center", shift, false);
-                }
-            }
-        }
-        Some(as_toml(&copy))
-    }
-
     /// The first name that no body has, nor had: `stem`, or with a number.
     pub fn unused_body_name(&self, stem: &str) -> String {
         let stem: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect();
@@ -198,7 +177,7 @@ impl Scene {
     }
 
     /// The value at a path of `--set`, if it is given, and what may be there.
-    fn find(&self, path: &str) -> Option<(Option<&Value>, Kind)> {
+    pub(super) fn find(&self, path: &str) -> Option<(Option<&Value>, Kind)> {
         let mut found = (Some(&self.document.root), Kind::Table(&SCENE));
         for segment in path.split('.').filter(|segment| !segment.is_empty()) {
             let (value, kind) = found;
@@ -212,28 +191,6 @@ impl Scene {
         }
         Some(found)
     }
-}
-
-/// Adds `shift` to the vector of a table; one that is missing counts as zero if it is to be `made`.
-fn move_vector(table: &mut Value, key: &str, shift: &Vec3, made: bool) {
-    let Data::Table(entries) = &mut table.data else { return };
-    let numbers = |value: &Value| value.items().iter().filter_map(Value::number).collect::<Vec<_>>();
-    let place = entries.iter().position(|entry| entry.key == key);
-    let before = place.map_or_else(|| vec![0.0; 3], |place| numbers(&entries[place].value));
-    let [x, y, z] = before[..] else { return };
-    let origin = place.map_or(Origin::Flag(0), |place| entries[place].value.origin);
-    let moved = (Vec3::new(x, y, z) + shift).iter().map(|x| Value { data: Data::Float(rounded(*x)), origin }).collect();
-    let value = Value { data: Data::Array(moved), origin };
-    match place {
-        Some(place) => entries[place].value = value,
-        None if made => entries.push(Entry { key: key.to_owned(), key_origin: origin, value }),
-        None => {}
-    }
-}
-
-/// To a nanometre: sums are not written with all their digits.
-fn rounded(x: f64) -> f64 {
-    (x * 1e9).round() / 1e9
 }
 
 /// What is wrong with a number at a path of tables by the range of scene files, as a sentence; none if nothing is.

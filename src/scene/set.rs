@@ -79,9 +79,10 @@ fn place_in(list: Option<&Value>, name: &str) -> Option<usize> {
 
 /// An entry, and with a body all that names it.
 fn taken_out(root: &Value, path: &str) -> Result<Vec<(&'static str, usize)>, String> {
-    let not_there = || format!("nothing stands after the =, which takes out an entry, and \"{path}\" is none");
+    let not_there = || format!("nothing stands after the =, which takes out an entry of a list, and \"{path}\" is none");
     let (list, name) = entry_of(path).ok_or_else(not_there)?;
-    let place = place_in(root.get(list), name).ok_or_else(not_there)?;
+    // What is not there needs not be taken out: a file may have been saved since.
+    let Some(place) = place_in(root.get(list), name) else { return Ok(vec![]) };
     let declared = SCENE.field(list).ok_or_else(not_there)?.key;
     let mut places = vec![];
     if let Some(body) = root.get(list).map(|list| &list.items()[place]).filter(|_| list == "body") {

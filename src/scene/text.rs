@@ -289,7 +289,7 @@ mod tests {
         let changed = scene.text_for(Path::new("")).unwrap();
         assert!(!changed.contains("bar") && changed.contains("friction = 0.2") && !changed.contains("attachment"), "{changed}");
         assert_eq!(Scene::from_text("s", "s.toml", &changed, None, &[]).unwrap().bodies().len(), 1);
-        let lost = Scene::from_text("s", "s.toml", TEXT, None, &["body.barn=".into()]).unwrap_err().to_string();
+        let lost = Scene::from_text("s", "s.toml", TEXT, None, &["body.bar.material=".into()]).unwrap_err().to_string();
         assert!(lost.contains("takes out an entry"), "{lost}");
     }
 

@@ -68,6 +68,13 @@ impl Value {
         entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.value)
     }
 
+    /// Adds an entry to a table.
+    pub fn add(&mut self, key: &str, value: Value) {
+        if let Data::Table(entries) = &mut self.data {
+            entries.push(Entry { key: key.to_owned(), key_origin: value.origin, value });
+        }
+    }
+
     pub fn items_mut(&mut self) -> &mut [Value] {
         if let Data::Array(items) = &mut self.data { items } else { &mut [] }
     }

@@ -2,6 +2,7 @@
 
 mod checkup;
 mod context_menu;
+mod gizmo;
 mod icon;
 mod inspector;
 mod left_behind;
@@ -14,6 +15,7 @@ pub mod theme;
 mod timeline;
 mod transport;
 mod tree;
+mod unsaved;
 mod value;
 mod verify;
 
@@ -37,8 +39,10 @@ use crate::sim::past::BranchId;
 use crate::sim::{Field, Grip};
 
 pub use context_menu::ContextMenu;
+pub use gizmo::GizmoView;
 pub use overlay::{ContactLegend, GrabMark};
 pub use timeline::TimelineView;
+pub use unsaved::After;
 
 /// A wish of the user.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +86,8 @@ pub enum Action {
     LoadState,
     LoadStateFrom(PathBuf),
     ClearSelection,
+    /// What becomes of changes that are not saved.
+    Unsaved(Answer),
     /// Something is done to what is selected.
     Bodies(BodyAction),
     Pins(PinAction),
@@ -94,6 +100,13 @@ pub enum Action {
     Time(TimeAction),
     /// What to do with the session that was left behind: take it up, or throw it away.
     LeftBehind(bool),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Save,
+    Discard,
+    Cancel,
 }
 
 /// A wish about bodies: those that are selected.
@@ -197,6 +210,8 @@ pub struct UiState {
     pub selection: Selection,
     /// What can be done to what was clicked with the right button.
     pub menu: Option<ContextMenu>,
+    /// What waits for an answer about changes that are not saved.
+    pub unsaved: Option<After>,
     pub keys_open: bool,
     pub about_open: bool,
     /// The list of checks is shown.
@@ -258,6 +273,8 @@ pub struct UiContext<'a> {
     pub grabs: &'a [GrabMark],
     /// How the mouse holds.
     pub grip: Grip,
+    /// The handles of the selected body, where it can be placed.
+    pub gizmo: Option<&'a GizmoView>,
     /// Meaning of the arrows of contacts, if they are shown.
     pub contacts: Option<ContactLegend>,
     /// Meaning of the colours of bodies.
@@ -305,6 +322,7 @@ impl Default for UiState {
             tree: tree::TreeState::default(),
             selection: Selection::default(),
             menu: None,
+            unsaved: None,
             keys_open: false,
             about_open: false,
             verify_open: false,
@@ -341,7 +359,7 @@ impl UiState {
 
     /// Whether a sheet or a dialog lies over the view.
     pub fn is_modal(&self) -> bool {
-        self.keys_open || self.about_open || self.path_field.is_some()
+        self.keys_open || self.about_open || self.path_field.is_some() || self.unsaved.is_some()
     }
 }
 
@@ -379,6 +397,7 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
         transport::transport_ui(root, free, context, &mut answers);
     }
     context_menu::context_menu_ui(root, state, context, &mut answers);
+    unsaved::unsaved_ui(root, state, context, &mut answers);
     Outcome { actions: answers.actions, view, landmarks: answers.landmarks }
 }
 

@@ -8,6 +8,7 @@ use egui::{
 };
 
 use super::checkup::checkups_ui;
+use super::gizmo::gizmo_ui;
 use super::legend::coloring_ui;
 use super::{Action, PathField, PathPurpose, Toast, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::worker::{Activity, Notice, Severity};
@@ -38,6 +39,9 @@ const INFO_SECONDS: u64 = 6;
 const MAX_TOASTS: usize = 4;
 
 pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
+    if let Some(gizmo) = context.gizmo {
+        gizmo_ui(root, view, gizmo);
+    }
     for mark in context.grabs {
         grab_ui(root, view, mark);
     }
@@ -138,7 +142,7 @@ fn recording_ui(root: &Ui, view: Rect, context: &UiContext) {
 }
 
 /// A sheet in the middle of the window; true when it shall be closed.
-fn sheet_ui(root: &Ui, name: &str, width: f32, contents: impl FnOnce(&mut Ui) -> bool) -> bool {
+pub(super) fn sheet_ui(root: &Ui, name: &str, width: f32, contents: impl FnOnce(&mut Ui) -> bool) -> bool {
     let width = width.min(root.ctx().content_rect().width() - 80.0);
     let frame = theme::card(root).inner_margin(Margin::same(22)).corner_radius(CornerRadius::same(16));
     let modal = Modal::new(Id::unique(name)).frame(frame).show(root.ctx(), |ui| {
@@ -240,6 +244,8 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
             ("Middle or Shift + right", "move the view"),
             ("Wheel", "zoom to the cursor"),
             ("Right click", "what can be done to it"),
+            ("Arrows, rings, box", "place it at the start"),
+            ("  with Ctrl", "in steps"),
             ("Double click", "look at it"),
             ("Click", "select it"),
             ("  with Ctrl or Shift", "select several"),
