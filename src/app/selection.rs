@@ -54,8 +54,22 @@ impl Item {
         self.path.strip_prefix("body.")
     }
 
+    /// A pin of a body, by its place among the fixed parts of that.
+    pub fn pin(body: &str, part: usize) -> Self {
+        Self::table(format!("pin.{body}.{part}"))
+    }
+
+    /// The body and the place, if it is a pin.
+    pub fn as_pin(&self) -> Option<(&str, usize)> {
+        let (body, part) = self.path.strip_prefix("pin.")?.rsplit_once('.')?;
+        Some((body, part.parse().ok()?))
+    }
+
     /// The name to show.
     pub fn title(&self) -> String {
+        if let Some((body, part)) = self.as_pin() {
+            return format!("Pin {} of {body}", part + 1);
+        }
         let name = self.path.rsplit('.').next().unwrap_or_default();
         self.copy.map_or_else(|| name.to_owned(), |copy| format!("{name}[{copy}]"))
     }

@@ -99,7 +99,7 @@ pub fn place(window: &mut Driver, body: &str) -> [i32; 2] {
 }
 
 /// Types a value into its field.
-fn set(window: &mut Driver, field: &str, value: &str) {
+pub fn set(window: &mut Driver, field: &str, value: &str) {
     window.click(field);
     window.type_text(value);
     window.key("Return");

@@ -2,7 +2,7 @@
 
 use egui::{Align2, Color32, CornerRadius, Pos2, Rect, Stroke, Ui, vec2};
 
-use super::theme;
+use super::{UiResponse, theme};
 use crate::app::format;
 use crate::app::gizmo::{BOX, Change, Handle, Line};
 
@@ -19,7 +19,7 @@ pub struct GizmoView {
 
 const AXES: [Color32; 3] = [Color32::from_rgb(0xf0, 0x5b, 0x5b), Color32::from_rgb(0x63, 0xc9, 0x4f), Color32::from_rgb(0x4d, 0x9b, 0xff)];
 
-pub fn gizmo_ui(root: &Ui, view: Rect, gizmo: &GizmoView) {
+pub fn gizmo_ui(root: &Ui, view: Rect, gizmo: &GizmoView, answers: &mut UiResponse) {
     let palette = theme::palette(root.ctx());
     let painter = root.painter().with_clip_rect(view);
     for edge in &gizmo.ghost {
@@ -27,6 +27,12 @@ pub fn gizmo_ui(root: &Ui, view: Rect, gizmo: &GizmoView) {
     }
     // Rings lie under arrows, and these under the box.
     for line in gizmo.lines.iter().rev() {
+        let name = match line.handle {
+            Handle::Move(axis) => format!("gizmo.Move_{axis}"),
+            Handle::Turn(axis) => format!("gizmo.Turn_{axis}"),
+            Handle::Scale => "gizmo.Scale".to_owned(),
+        };
+        answers.place(name, Rect::from_center_size(line.points[line.points.len() / 2], vec2(1.0, 1.0)));
         let is_hot = gizmo.hot == Some(line.handle);
         let (color, width) = match line.handle {
             Handle::Move(axis) => (AXES[axis], 3.0),

@@ -412,6 +412,11 @@ impl UiResponse {
         self.actions.push(action);
     }
 
+    /// Names a place for the event log.
+    fn place(&mut self, name: String, at: Rect) {
+        self.landmarks.push((name, at));
+    }
+
     /// Names a widget for the event log, and passes it on.
     fn named(&mut self, name: impl Into<String>, response: Response) -> Response {
         self.landmarks.push((name.into(), response.rect));

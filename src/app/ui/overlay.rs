@@ -40,7 +40,7 @@ const MAX_TOASTS: usize = 4;
 
 pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
     if let Some(gizmo) = context.gizmo {
-        gizmo_ui(root, view, gizmo);
+        gizmo_ui(root, view, gizmo, answers);
     }
     for mark in context.grabs {
         grab_ui(root, view, mark);

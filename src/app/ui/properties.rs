@@ -3,7 +3,7 @@
 use egui::{Button, CornerRadius, Frame, Margin, RichText, Ui};
 
 use super::value::{RowContext, gesture, number_ui, plain, title, value_ui};
-use super::{Action, UiContext, UiResponse, UiState, icon, theme};
+use super::{Action, PinAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::engine::{SceneInfo, View};
 use crate::app::format;
@@ -43,6 +43,13 @@ fn tables_ui(
     context: &UiContext,
     answers: &mut UiResponse,
 ) {
+    if let Some((body, part)) = last.as_pin() {
+        ui.label(RichText::new(format!("Holds a part of {body} where it is.")).size(12.5));
+        if answers.named("pin.remove", ui.button("Unpin")).clicked() {
+            answers.act(Action::Pins(PinAction::Unpin(body.to_owned(), part)));
+        }
+        return;
+    }
     let mut tables: Vec<String> = vec![];
     for item in alike {
         if !tables.contains(&item.path) {

@@ -10,7 +10,7 @@ use crate::app::document::Document;
 use crate::app::engine::SceneInfo;
 use crate::app::selection::{Item, Pick, all_bodies};
 use crate::body::{BodyRef, base_name};
-use crate::model::Model;
+use crate::model::{Extent, FixedParts, Model};
 use crate::stage::{body_color, obstacle_color, rigid_color};
 
 /// State of the panel that stays between frames.
@@ -144,6 +144,13 @@ fn all_lines(scene: &SceneInfo, document: Option<&Document>, state: &TreeState) 
     };
     let materials = document.scene().material_names().into_iter().map(|name| (format!("material.{name}"), name));
     section("Materials", icon::DROP, materials.collect());
+    let fixed = document.scene().live_values().fixed;
+    let pins_of = |fixed: &FixedParts| {
+        let is_pin = |(_, part): &(usize, &Extent)| matches!(part, Extent::Spheres(_));
+        let pins = fixed.parts.iter().enumerate().filter(is_pin).map(|(part, _)| Item::pin(&fixed.body, part));
+        pins.map(|pin| (pin.path.clone(), pin.title())).collect::<Vec<_>>()
+    };
+    section("Pins", icon::PUSH_PIN, fixed.iter().flat_map(pins_of).collect());
     let tables =
         [("simulation", "Simulation"), ("contact", "Contact"), ("camera", "Camera"), ("light", "Light"), ("recording", "Recording")];
     section("Scene", icon::SLIDERS_HORIZONTAL, tables.map(|(path, label)| (path.to_owned(), label.to_owned())).into());
@@ -252,14 +259,15 @@ fn line_ui(ui: &mut Ui, line: &Line, order: &[Item], state: &mut UiState, contex
     ui.painter().galley(pos2(left + 16.0, middle - 0.5 * label.size().y), label, text_color);
     let hint = if bodies.is_empty() { "Click shows its values" } else { "Click shows its values, double click looks at it" };
     let response = answers.named(format!("tree.{}", item_name(item)), response).on_hover_text(format!("{}\n{hint}", line.label));
-    if response.secondary_clicked() && !bodies.is_empty() {
+    if response.secondary_clicked() && (!bodies.is_empty() || item.as_pin().is_some()) {
         if !is_selected {
             state.selection.pick(item, Pick::Only, order);
         }
+        let pin = item.as_pin().map(|(body, part)| (body.to_owned(), part));
         state.menu = response.interact_pointer_pos().or(ui.input(|input| input.pointer.latest_pos())).map(|at| ContextMenu {
             at,
             can_pin: false,
-            pin: None,
+            pin,
             held: None,
         });
     } else if response.double_clicked() && !bodies.is_empty() {
