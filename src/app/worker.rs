@@ -2,6 +2,7 @@
 //! for a step.
 
 mod clock;
+mod loading;
 mod recording;
 mod saving;
 #[cfg(test)]
@@ -412,60 +413,6 @@ impl Loop {
         self.factor = RealTimeFactor::default();
         self.next.real_time_factor = None;
         self.publish();
-    }
-
-    fn load(&mut self, source: SceneSource) {
-        self.next.activity = Activity::Building { name: source.label(), since: Instant::now() };
-        self.post();
-        let opened = match catch_unwind(AssertUnwindSafe(|| (self.open)(&source, &self.cancel))) {
-            Ok(result) => result,
-            Err(panic) => Err(format!("{} could not be built: {}", source.label(), panic_text(&*panic))),
-        };
-        match opened {
-            Ok(Loaded { engine, mut info }) => {
-                self.generation += 1;
-                info.generation = self.generation;
-                // Else they stand beside what the doctor found.
-                if !info.notes.is_empty() && info.checkups.is_empty() {
-                    self.notify(Severity::Info, info.notes.join("\n"));
-                }
-                if self.engine.replace(engine).is_some() {
-                    self.autosave.end();
-                }
-                // A scene begins by playing; one that was changed goes on as it was, and a session has ended.
-                let playing = match &source {
-                    SceneSource::Session(_) => false,
-                    _ => self.playing || !source.is_edited(),
-                };
-                self.source = Some(source);
-                self.watch = Watch::new(info.files.clone());
-                self.recording = None;
-                let Snapshot { speed, journeys, refused, failed_loads, file_changes, .. } = self.next;
-                let past = self.engine.as_ref().and_then(|engine| engine.past());
-                self.next = Snapshot {
-                    scene: Some(Arc::new(info)),
-                    speed,
-                    journeys,
-                    refused,
-                    failed_loads,
-                    file_changes,
-                    past,
-                    ..Snapshot::empty()
-                };
-                self.refresh_view();
-                self.set_playing(playing);
-            }
-            Err(_) if self.cancel.is_cancelled() => {
-                self.notify(Severity::Info, format!("{} was not opened: that was stopped", source.label()));
-                self.next.failed_loads += 1;
-                self.publish();
-            }
-            Err(text) => {
-                self.notify(Severity::Error, text);
-                self.next.failed_loads += 1;
-                self.publish();
-            }
-        }
     }
 
     fn apply(&mut self, command: &Command) {

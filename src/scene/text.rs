@@ -134,12 +134,25 @@ fn descend(item: &mut Item, kind: &Kind, segments: &[&str], value: TomlValue) ->
             match item {
                 Item::ArrayOfTables(list) => {
                     let place = place(list.iter().map(|table| table.get("name").and_then(Item::as_str)), segment)?;
-                    put(list.get_mut(place)?, &kind, rest, value)
+                    let table = list.get_mut(place)?;
+                    if rest.is_empty() {
+                        // All of the entry, in its place and below its comments.
+                        let mut whole = plain(value.as_inline_table()?.clone().into_table());
+                        *whole.decor_mut() = table.decor().clone();
+                        whole.set_position(table.position());
+                        *table = whole;
+                        return Some(());
+                    }
+                    put(table, &kind, rest, value)
                 }
                 Item::Value(TomlValue::Array(list)) => {
                     let name = |item: &TomlValue| item.as_inline_table().and_then(|table| table.get("name")?.as_str().map(str::to_owned));
                     let names: Vec<Option<String>> = list.iter().map(name).collect();
                     let place = place(names.iter().map(Option::as_deref), segment)?;
+                    if rest.is_empty() {
+                        *list.get_mut(place)? = value;
+                        return Some(());
+                    }
                     put(list.get_mut(place)?.as_inline_table_mut()?, &kind, rest, value)
                 }
                 _ => None,
@@ -282,13 +295,14 @@ mod tests {
         let changes = ["body.ball={ kind = \"rigid\", shape = { type = \"sphere\", radius = 0.1 } }", moved, "body.bar=", "body.ball="];
         let changed = text(&changes);
         assert!(!changed.contains("ball") && !changed.contains("name = \"bar\"") && changed.contains("name = \"floor\""), "{changed}");
-        let links = "[[contact.pair]]\na = \"bar\"\nb = \"floor\"\nfriction = 0.1\n[[contact.pair]]\na = \"floor\"\nb = \"floor\"\nfriction = 0.2\n\
+        let links = "[[body]]\nname = \"block\"\nkind = \"rigid\"\nshape = { type = \"box\", size = [1, 1, 1] }\n\
+                     [[contact.pair]]\na = \"bar\"\nb = \"floor\"\nfriction = 0.1\n[[contact.pair]]\na = \"floor\"\nb = \"block\"\nfriction = 0.2\n\
                      [[attachment]]\nfrom = { body = \"bar\", point = [0, 0, 0] }\nto = { point = [0, 1, 0] }\nstiffness = 1\n\
                      [[probe]]\nname = \"tip\"\nbody = \"bar\"\n";
         let scene = Scene::from_text("s", "s.toml", &format!("{TEXT}{links}"), None, &["body.bar=".into()]).unwrap();
         let changed = scene.text_for(Path::new("")).unwrap();
         assert!(!changed.contains("bar") && changed.contains("friction = 0.2") && !changed.contains("attachment"), "{changed}");
-        assert_eq!(Scene::from_text("s", "s.toml", &changed, None, &[]).unwrap().bodies().len(), 1);
+        assert_eq!(Scene::from_text("s", "s.toml", &changed, None, &[]).unwrap().bodies().len(), 2);
         let lost = Scene::from_text("s", "s.toml", TEXT, None, &["body.bar.material=".into()]).unwrap_err().to_string();
         assert!(lost.contains("takes out an entry"), "{lost}");
     }
