@@ -214,8 +214,8 @@ impl Document {
     }
 }
 
-/// As `--set` says them. What is of an entry that is taken out later is left out: where the file is saved by then it has
-/// no such entry any more.
+/// As `--set` says them. What is of an entry that is taken out later is left out: where the file is saved by then it
+/// has no such entry any more.
 fn assignments(values: &Values) -> Vec<String> {
     let taken_out = |place: usize, path: &str| {
         let is_of = |entry: &str| path.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));

@@ -41,8 +41,8 @@ pub fn has_pins(model: &Model) -> bool {
 /// A node that is surely held where three others around it are.
 const NEIGHBOURS: usize = 4;
 
-/// The ball, at rest, that pins what is around a point of the surface of a deformable body: as large as is wished, and at
-/// least around some nodes.
+/// The ball, at rest, that pins what is around a point of the surface of a deformable body: as large as is wished,
+/// and at least around some nodes.
 pub fn ball_at(model: &Model, hit: &Hit, radius: f64) -> Ball {
     let triangle = model.surface.triangles[hit.triangle];
     let at_rest = |vertex: u32| {

@@ -32,8 +32,8 @@ impl Scene {
         Some((parent * own).isometry.translation.vector)
     }
 
-    /// The values that change where a body is moved by `motion`, in the world: by path and as TOML. Boxes of regions can
-    /// be shifted only; turned, they stay as they are.
+    /// The values that change where a body is moved by `motion`, in the world: by path and as TOML. Boxes of regions
+    /// can be shifted only; turned, they stay as they are.
     pub fn placed(&self, name: &str, motion: &Transform) -> Option<Vec<(String, String)>> {
         let BodyContent { parent, own, .. } = self.body(name)?;
         let new = parent.inverse() * motion * parent * own;

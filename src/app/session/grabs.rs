@@ -96,7 +96,8 @@ impl Session {
         }
     }
 
-    /// The grabs as they are drawn: where the points are now, and where they are pulled. That of the mouse is the first.
+    /// The grabs as they are drawn: where the points are now, and where they are pulled. That of the mouse is the
+    /// first.
     pub(super) fn grab_marks(&self) -> Vec<GrabMark> {
         let on_screen = |p: &Vec3| {
             let ([x, y], _) = self.camera.project(stage::glam_vec(p), self.viewport())?;

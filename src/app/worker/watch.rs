@@ -9,8 +9,8 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// When a file was written, and how long it is; none while it is not there.
 type Stamp = Option<(SystemTime, u64)>;
 
-/// Looks at files now and then. Editors write a file in pieces, or put another one in its place: what has changed counts
-/// once two looks in a row see the same.
+/// Looks at files now and then. Editors write a file in pieces, or put another one in its place: what has changed
+/// counts once two looks in a row see the same.
 pub struct Watch {
     files: Vec<PathBuf>,
     /// As they were read, and as they were seen last.

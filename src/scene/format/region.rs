@@ -30,7 +30,7 @@ pub(super) static REGION: Table = Table {
 /// Region of a body that is fixed.
 pub(super) static FIX: Table = Table {
     title: "[[body.fix]]",
-    doc: "A part of a body that never moves: a region as above. A pin of the window is one of `spheres`; it may be of one copy of a body alone, all others are of each copy.",
+    doc: "A part of a body that never moves, chosen as any region. A pin of the window is one of `spheres`; it may be of one copy of a body alone, all others are of each copy.",
     fields: &[
         MIN.live(),
         MAX.live(),
