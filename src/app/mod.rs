@@ -3,6 +3,7 @@
 //! `worker` runs the simulation on its own thread; `session` decides what the window's events mean; `ui` draws panels
 //! and answers with `Action`s; `graphics` puts both pictures on the screen; `window` ties them to winit.
 
+mod advice;
 mod autosave;
 mod coloring;
 mod contacts;
@@ -14,16 +15,21 @@ mod files;
 mod format;
 mod gizmo;
 mod graphics;
+mod inside;
+mod judge;
 mod opener;
 mod pins;
+mod plots;
 mod pointer;
 mod recent;
 mod recorder;
 mod running;
 mod selection;
 mod session;
+mod tools;
 mod ui;
 mod verifier;
+mod warnings;
 mod window;
 mod worker;
 

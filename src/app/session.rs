@@ -12,8 +12,10 @@ mod lookup;
 mod marks;
 mod picking;
 mod pins;
+mod plots;
 mod recording;
 mod time;
+mod tools;
 mod view;
 
 use std::sync::Arc;
@@ -47,6 +49,7 @@ use grabs::Grab;
 use lookup::{Lookup, Question};
 use pins::Stroke;
 use time::Time;
+use tools::Points;
 
 pub struct Session {
     worker: Worker,
@@ -78,6 +81,8 @@ pub struct Session {
     flight: Option<Flight>,
     pointer: Pointer,
     lookup: Lookup,
+    /// Points that were set by a click.
+    points: Points,
     grab: Option<Grab>,
     n_grabs: u32,
     /// How the mouse holds.
@@ -135,6 +140,7 @@ impl Session {
             flight: None,
             pointer: Pointer::default(),
             lookup: Lookup::default(),
+            points: Points::default(),
             grab: None,
             n_grabs: 0,
             grip: Grip::default(),
@@ -239,6 +245,7 @@ impl Session {
         self.stop_recording();
         graphics.renderer.set_stage(&stage::stage(&scene.model, scene.light));
         self.coloring = None;
+        self.points = Points::of_scene(&scene.probes);
         self.open_document(scene);
         self.marked = 0;
         self.staged = scene.generation;
@@ -246,6 +253,7 @@ impl Session {
         self.grab = None;
         self.pointer.handle(Input::Cancel);
         self.ui.checkups = !scene.checkups.is_empty();
+        (self.ui.warnings_open, self.ui.warnings_read) = (false, 0);
         for checkup in &scene.checkups {
             let (findings, refused) = (checkup.report.findings.len(), checkup.refusal.is_some());
             self.log.say(format_args!("checkup {} findings={findings} refused={refused}", checkup.file));
@@ -298,6 +306,9 @@ impl Session {
                 log.say(format_args!("moved body={} point={p} target={t} force={:.3}", grab.body, held.force.norm()));
             }
         }
+        for warning in now.warnings.list().iter().filter(|warning| !before.warnings.list().iter().any(|known| known.kind == warning.kind)) {
+            log.say(format_args!("warning {}", warning.text));
+        }
         if before.branch != now.branch {
             log.say(format_args!("branch {}", now.branch));
         }
@@ -341,8 +352,10 @@ impl Session {
         let grabs = self.grab_marks();
         let gizmo = self.gizmo_view(context.input(|input| input.pointer.latest_pos()));
         let contacts = self.ui.contacts.then(|| ContactLegend { force: self.scale.force, count: self.contacts().len() });
+        let (tip, marks) = (self.contact_tip(context), self.tool_marks());
         let checks = self.verifier.board();
         self.log_checks(&checks);
+        self.read_figures();
         let mut ui = std::mem::take(&mut self.ui);
         let output = context.run_ui(input, |root| {
             let shown = UiContext {
@@ -355,11 +368,14 @@ impl Session {
                 grip: self.grip,
                 gizmo: gizmo.as_ref(),
                 contacts,
+                tip: tip.clone(),
+                marks: marks.clone(),
                 coloring: self.coloring,
                 adapter: &adapter,
                 picture: graphics.view_texture,
                 checks: &checks,
                 timeline: self.timeline(),
+                plots: self.plots(&ui.plots),
             };
             outcome = Some(ui::show(root, &mut ui, &shown));
         });
@@ -382,7 +398,8 @@ impl Session {
             }
             if let Some(at) = self.pointer.take_click() {
                 let several = context.input(|input| input.modifiers.command || input.modifiers.shift);
-                self.lookup.ask(Question::Select { ray: self.ray(at), several });
+                let ray = self.ray(at);
+                self.lookup.ask(if self.ui.tool.is_some() { Question::Point(ray) } else { Question::Select { ray, several } });
             }
             if let Some(at) = self.pointer.take_right_click() {
                 self.lookup.ask(Question::Menu { ray: self.ray(at), at });
@@ -428,9 +445,10 @@ impl Session {
 
     /// As the user wants it, except for tets before their nodes have come.
     fn options(&self) -> ViewOptions {
-        let has_nodes = self.shown.view.as_ref().is_some_and(|view| view.nodes.is_some());
-        match self.ui.options.shading {
-            Shading::Tets if !has_nodes => ViewOptions { shading: Shading::Smooth, ..self.ui.options },
+        let nodes = self.shown.view.as_ref().and_then(|view| view.nodes.as_deref());
+        match (self.ui.options.shading, nodes) {
+            (_, Some(nodes)) if self.ui.inside.open => self.ui.inside.options(self.ui.options, nodes),
+            (Shading::Tets, None) => ViewOptions { shading: Shading::Smooth, ..self.ui.options },
             _ => self.ui.options,
         }
     }
@@ -458,6 +476,10 @@ impl Session {
     fn apply_effect(&mut self, effect: Effect) {
         let viewport = self.viewport();
         match effect {
+            // With a tool in hand nothing is grabbed.
+            Effect::Pick(_) if self.ui.tool.is_some() => {
+                self.pointer.picked(false);
+            }
             Effect::Pick(at) => self.lookup.ask(Question::Grab(self.ray(at))),
             Effect::FrameAt(at) => self.lookup.ask(Question::FrameAt(self.ray(at))),
             Effect::MoveGrab { at, depth } => self.move_grab(at, f64::from(depth)),
@@ -492,6 +514,7 @@ impl Session {
             Action::SaveSession => self.worker.send(Request::SaveSession(files::unused("pliant-session", ".session"))),
             Action::Quit => self.quit(),
             Action::Unsaved(answer) => self.answer_unsaved(answer),
+            Action::SavePlots(file) => self.save_plots(file),
             Action::PlayPause => self.play_or_pause(),
             Action::StepOnce => self.step_once(),
             Action::Time(action) => self.act_on_time(action),
@@ -510,13 +533,16 @@ impl Session {
             Action::Checks(action) => self.act_on_checks(action),
             Action::LeftBehind(taken_up) => self.answer_left_behind(taken_up),
             Action::ClearSelection => {
-                self.ui.selection.clear();
+                if !self.end_tool() {
+                    self.ui.selection.clear();
+                }
             }
             Action::Bodies(action) => self.act_on_bodies(action),
             Action::Pins(action) => self.act_on_pins(action),
             Action::SetGrip(grip) => self.set_grip(grip),
             Action::AddMeshDialog => self.ask_for_mesh(),
             Action::AddMesh(path) => self.add_mesh(&path),
+            Action::ClearProbes => self.clear_probes(),
             other => self.act_on_scene(other),
         }
     }

@@ -9,6 +9,7 @@ mod saving;
 mod tests;
 mod travel;
 mod watch;
+mod warning;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,7 +23,9 @@ use std::time::{Duration, Instant};
 use super::SceneSource;
 use super::autosave::Autosave;
 use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
+use super::warnings::Warnings;
 use crate::cancel::CancelToken;
+use crate::scene::Probe;
 use crate::sim::Command;
 use crate::sim::past::{BranchId, SharedPast, locked};
 use crate::step::StepReport;
@@ -51,6 +54,8 @@ pub enum Request {
     FrameTaken,
     /// The parts that snapshots shall have beside the rest.
     Want(Wants),
+    /// Follows these points, too, in the scene of that generation, for plots.
+    Watch(u64, Vec<Probe>),
     /// Writes what was done so far to a file.
     SaveSession(PathBuf),
     /// Writes how everything stands to a file.
@@ -122,6 +127,8 @@ pub struct Snapshot {
     pub branch: BranchId,
     /// How many journeys have ended, wherever that was.
     pub journeys: u64,
+    /// What was not as it should be since the scene was opened.
+    pub warnings: Arc<Warnings>,
 }
 
 /// A sentence for the user.
@@ -235,6 +242,7 @@ impl Snapshot {
             past: None,
             branch: 0,
             journeys: 0,
+            warnings: Arc::default(),
         }
     }
 
@@ -251,7 +259,7 @@ struct Loop {
     cancel: CancelToken,
     open: Opener,
     autosave: Autosave,
-    watch: Watch,
+    files: Watch,
     engine: Option<Box<dyn Engine>>,
     source: Option<SceneSource>,
     generation: u64,
@@ -272,7 +280,7 @@ impl Loop {
             cancel: CancelToken::default(),
             open,
             autosave,
-            watch: Watch::new(vec![]),
+            files: Watch::new(vec![]),
             engine: None,
             source: None,
             generation: 0,
@@ -297,7 +305,7 @@ impl Loop {
                 self.step();
                 self.autosave();
             }
-            if self.watch.look() {
+            if self.files.look() {
                 self.next.file_changes += 1;
                 self.publish();
             }
@@ -316,7 +324,7 @@ impl Loop {
             (true, Some(time)) if self.steps_wanted == 0 => Some(self.clock.until_due(time, self.next.speed)),
             _ => Some(Duration::ZERO),
         };
-        match wait.or(self.watch.until_due()) {
+        match wait.or(self.files.until_due()) {
             None => match self.requests.recv() {
                 Ok(request) => requests.push(request),
                 Err(_) => self.shared.stop.store(true, Ordering::Relaxed), // the window is gone
@@ -386,7 +394,8 @@ impl Loop {
                 self.refresh_view();
                 self.publish();
             }
-            Request::Saved => self.watch.forgive(),
+            Request::Saved => self.files.forgive(),
+            Request::Watch(generation, probes) => self.watch(generation, probes),
             Request::SaveSession(path) => self.save_session(&path),
             Request::SaveState(path) => self.save_state(&path),
             Request::LoadState(path) => self.load_state(&path),
@@ -462,6 +471,7 @@ impl Loop {
                     history.pop_front();
                 }
                 smooth_stages(Arc::make_mut(&mut self.next.stages), &report.stages.times);
+                self.warn(&report);
                 self.next.report = Some(Arc::new(report));
             }
         }

@@ -106,6 +106,8 @@ pub enum Shading {
     Smooth,
     /// Smooth surfaces with the edges of all triangles.
     Wireframe,
+    /// The edges of all triangles alone: what is behind is seen through them.
+    Edges,
     /// The tets, each shrunken towards its middle.
     Tets,
 }
@@ -159,12 +161,14 @@ pub struct ViewOptions {
     pub cut: Option<Vec4>,
     /// The part of its size that a tet keeps, 0..1.
     pub tet_size: f32,
+    /// Hides so many layers of tets below the surface.
+    pub peeled: u8,
     pub theme: Theme,
 }
 
 impl Default for ViewOptions {
     fn default() -> Self {
-        Self { shading: Shading::Smooth, grid: true, shadows: true, cut: None, tet_size: 0.86, theme: Theme::DARK }
+        Self { shading: Shading::Smooth, grid: true, shadows: true, cut: None, tet_size: 0.86, peeled: 0, theme: Theme::DARK }
     }
 }
 

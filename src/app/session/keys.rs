@@ -2,6 +2,7 @@
 
 use egui::{Context, Event, Key, Modifiers, Popup, RawInput};
 
+use crate::app::tools::Tool;
 use crate::app::ui::{Action, BodyAction, PinAction, TimeAction, UiState};
 
 /// Removes the shortcuts from the input and says what they mean.
@@ -33,6 +34,20 @@ pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -
                 ui.tree_open = Some(!ui.tree_open.unwrap_or(true) ^ repeat);
                 false
             }
+            Some(Shortcut::Inside) if !modal => {
+                ui.inside.open ^= !repeat;
+                false
+            }
+            Some(Shortcut::Ruler) if !modal => {
+                if !repeat {
+                    ui.tool = if ui.tool == Some(Tool::Ruler) { None } else { Some(Tool::Ruler) };
+                }
+                false
+            }
+            Some(Shortcut::Plots) if !modal => {
+                ui.plots.open ^= !repeat;
+                false
+            }
             Some(Shortcut::Keys) if !modal || ui.keys_open => {
                 ui.keys_open = !ui.keys_open;
                 false
@@ -49,6 +64,9 @@ enum Shortcut {
     Panels,
     Contacts,
     Tree,
+    Plots,
+    Inside,
+    Ruler,
     Keys,
 }
 
@@ -75,6 +93,9 @@ fn shortcut(key: Key, modifiers: Modifiers) -> Option<Shortcut> {
         (Key::V, false, false) => Action::ToggleRecording,
         (Key::C, false, false) => return Some(Shortcut::Contacts),
         (Key::L, false, false) => return Some(Shortcut::Tree),
+        (Key::I, false, false) => return Some(Shortcut::Inside),
+        (Key::M, false, false) => return Some(Shortcut::Ruler),
+        (Key::N, false, false) => return Some(Shortcut::Plots),
         (Key::Tab, false, false) => return Some(Shortcut::Panels),
         (Key::Questionmark, false, false) | (Key::F1, false, false) => return Some(Shortcut::Keys),
         (Key::Slash, false, false) if modifiers.shift => return Some(Shortcut::Keys),
@@ -116,6 +137,9 @@ mod tests {
         press(&mut input, Key::Delete, Modifiers::NONE, false);
         press(&mut input, Key::P, Modifiers::NONE, false);
         press(&mut input, Key::H, Modifiers::NONE, false);
+        press(&mut input, Key::N, Modifiers::NONE, false);
+        press(&mut input, Key::I, Modifiers::NONE, false);
+        press(&mut input, Key::M, Modifiers::NONE, false);
         let actions = take_actions(&context, &mut input, &mut ui);
         let first = [Action::PlayPause, Action::StepOnce, Action::Time(TimeAction::Back), Action::OpenDialog];
         let second = [Action::Undo, Action::Redo, Action::Redo, Action::Screenshot, Action::SaveScene, Action::ClearSelection];
@@ -124,7 +148,7 @@ mod tests {
         assert_eq!(actions, [&first[..], &second[..], &third[..], &fourth[..]].concat());
         assert_eq!(ui.tree_open, Some(false));
         assert_eq!(input.events.len(), 1, "a letter without a meaning goes to the panels");
-        assert!(!ui.panels_visible && ui.contacts);
+        assert!(!ui.panels_visible && ui.contacts && ui.plots.open && ui.inside.open && ui.tool == Some(Tool::Ruler));
     }
 
     #[test]

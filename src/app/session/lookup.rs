@@ -31,6 +31,8 @@ pub enum Question {
         ray: Ray,
         at: Pos2,
     },
+    /// Asks for the point that is set with a tool.
+    Point(Ray),
     /// Asks for the point to look at.
     FrameAt(Ray),
     FrameSelected,

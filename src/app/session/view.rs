@@ -106,6 +106,7 @@ impl Session {
                     self.fly_to(&bounds);
                 }
             }
+            Question::Point(ray) => self.set_point(found, &ray),
             Question::FrameAt(ray) => {
                 let hidden = self.ui.selection.hidden_bodies(model);
                 let hit = lookup::hit_body(model, positions, all_poses, &hidden, &ray);

@@ -19,6 +19,7 @@ signs! {
     CAMERA = "\u{E10E}",
     CARET_DOWN = "\u{E136}",
     CARET_RIGHT = "\u{E13A}",
+    CHART_LINE = "\u{E154}",
     CHECK_CIRCLE = "\u{E184}",
     CIRCLE_DASHED = "\u{E602}",
     CLOCK_COUNTER_CLOCKWISE = "\u{E1A0}",

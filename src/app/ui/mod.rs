@@ -3,21 +3,27 @@
 mod checkup;
 mod context_menu;
 mod gizmo;
+mod forces;
+mod health;
 mod icon;
+mod inside;
 mod inspector;
 mod left_behind;
 mod legend;
 mod menu;
 mod overlay;
+mod plots;
 mod properties;
 mod status;
 pub mod theme;
 mod timeline;
+mod tools;
 mod transport;
 mod tree;
 mod unsaved;
 mod value;
 mod verify;
+mod warnings;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,8 +34,10 @@ use egui::{Rect, Response, Ui};
 use super::autosave::LeftBehind;
 use super::coloring::Coloring;
 use super::document::Document;
+use super::inside::Inside;
 use super::recent::Recent;
 use super::selection::Selection;
+use super::tools::Tool;
 use super::verifier::Board;
 use super::worker::{Notice, Snapshot};
 use crate::record::FilmFormat;
@@ -40,8 +48,10 @@ use crate::sim::{Field, Grip};
 
 pub use context_menu::ContextMenu;
 pub use gizmo::GizmoView;
-pub use overlay::{ContactLegend, GrabMark};
+pub use overlay::{ContactLegend, GrabMark, Tip};
+pub use plots::{PlotsFile, PlotsState, PlotsView};
 pub use timeline::TimelineView;
+pub use tools::ToolMarks;
 pub use unsaved::After;
 
 /// A wish of the user.
@@ -58,6 +68,9 @@ pub enum Action {
     Screenshot,
     ToggleRecording,
     SaveSession,
+    SavePlots(PlotsFile),
+    /// Forgets the probes that were set by a click.
+    ClearProbes,
     Quit,
     PlayPause,
     StepOnce,
@@ -222,14 +235,26 @@ pub struct UiState {
     pub path_field: Option<PathField>,
     pub dark: bool,
     pub options: ViewOptions,
+    pub inside: Inside,
     /// Contacts are marked.
     pub contacts: bool,
     /// What bodies are coloured by; their own colours if none.
     pub field: Option<Field>,
     /// The range of colours stays as it is.
     pub hold_range: bool,
+    /// The range of colours that was typed, in the unit of the field.
+    pub color_range: Option<[f64; 2]>,
     /// The doctor's reports are shown, and faults of meshes are marked.
     pub checkups: bool,
+    pub plots: PlotsState,
+    /// What a click in the view does, instead of selecting.
+    pub tool: Option<Tool>,
+    /// The table of forces has a row a body, instead of a row a pair.
+    pub forces_by_body: bool,
+    /// The list of warnings is shown.
+    pub warnings_open: bool,
+    /// How many of the scene's warnings were read.
+    pub warnings_read: u64,
     /// Format of the next recording.
     pub film: FilmFormat,
     /// The session of a program that ended unforeseen, until it is answered for.
@@ -277,6 +302,10 @@ pub struct UiContext<'a> {
     pub gizmo: Option<&'a GizmoView>,
     /// Meaning of the arrows of contacts, if they are shown.
     pub contacts: Option<ContactLegend>,
+    /// What is told of the contact under the mouse.
+    pub tip: Option<Tip>,
+    /// Points that were set by a click.
+    pub marks: ToolMarks,
     /// Meaning of the colours of bodies.
     pub coloring: Option<Coloring>,
     /// Name of the adapter that draws, such as "llvmpipe (LLVM ...)".
@@ -286,6 +315,8 @@ pub struct UiContext<'a> {
     pub checks: &'a Board,
     /// The recorded past, if there is one.
     pub timeline: Option<TimelineView<'a>>,
+    /// The numbers of the steps, if the plots are open.
+    pub plots: Option<PlotsView<'a>>,
 }
 
 /// A scene of the gallery.
@@ -330,10 +361,17 @@ impl Default for UiState {
             path_field: None,
             dark: true,
             options: ViewOptions::default(),
+            inside: Inside::default(),
             contacts: false,
             field: None,
             hold_range: false,
+            color_range: None,
             checkups: false,
+            plots: PlotsState::default(),
+            tool: None,
+            forces_by_body: false,
+            warnings_open: false,
+            warnings_read: 0,
             film: FilmFormat::Mp4,
             left_behind: None,
             toasts: vec![],
@@ -372,7 +410,7 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
     root.ctx().set_theme(if state.dark { egui::Theme::Dark } else { egui::Theme::Light });
     if state.panels_visible {
         menu::menu_ui(root, state, context, &mut answers);
-        status::status_ui(root, context);
+        status::status_ui(root, state, context, &mut answers);
         let has_room = root.available_width() >= ROOM_FOR_BOTH;
         let tree_open = *state.tree_open.get_or_insert(has_room);
         if tree_open {
@@ -380,6 +418,9 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
         }
         if state.inspector_open {
             inspector::inspector_ui(root, state, context, &mut answers);
+        }
+        if state.plots.open {
+            plots::plots_ui(root, state, context, &mut answers);
         }
     }
     let view = whole_pixels(root.available_rect_before_wrap(), root.pixels_per_point());
@@ -391,6 +432,9 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
         _ => view,
     };
     left_behind::left_behind_ui(root, free, state, &mut answers);
+    tools::tools_ui(root, free, state.tool, &context.marks);
+    inside::inside_ui(root, free, state, context, &mut answers);
+    warnings::warnings_ui(root, free, state, context, &mut answers);
     overlay::overlay_ui(root, free, state, context, &mut answers);
     verify::verify_ui(root, state, context, &mut answers);
     if state.panels_visible {

@@ -34,6 +34,13 @@ pub struct ContactLegend {
     pub count: usize,
 }
 
+/// Lines beside a point of the view.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tip {
+    pub at: Pos2,
+    pub lines: Vec<String>,
+}
+
 /// Good news goes away by itself.
 const INFO_SECONDS: u64 = 6;
 const MAX_TOASTS: usize = 4;
@@ -51,8 +58,11 @@ pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContex
     if let Some(legend) = &context.contacts {
         legend_ui(root, view, legend, state.panels_visible);
     }
+    if let Some(tip) = &context.tip {
+        tip_ui(root, view, tip);
+    }
     if let Some(coloring) = &context.coloring {
-        coloring_ui(root, view, coloring, state, answers);
+        coloring_ui(root, view, coloring, state, context, answers);
     }
     checkups_ui(root, view, state, context, answers);
     building_ui(root, view, context);
@@ -98,6 +108,35 @@ fn grab_ui(root: &Ui, view: Rect, mark: &GrabMark) {
         egui::StrokeKind::Inside,
     );
     painter.galley(card.min + vec2(8.0, 4.0), galley, palette.text);
+}
+
+/// A ring around the point, and a card with the lines.
+fn tip_ui(root: &Ui, view: Rect, tip: &Tip) {
+    let palette = theme::palette(root.ctx());
+    let painter = root.painter().with_clip_rect(view);
+    painter.circle_stroke(tip.at, 7.0, Stroke::new(2.0, palette.text));
+    let lines: Vec<_> =
+        tip.lines.iter().map(|line| painter.layout_no_wrap(line.clone(), FontId::proportional(12.5), palette.text)).collect();
+    let width = lines.iter().map(|line| line.size().x).fold(0.0, f32::max);
+    let height: f32 = lines.iter().map(|line| line.size().y + 2.0).sum();
+    let size = vec2(width + 20.0, height + 12.0);
+    let mut at = tip.at + vec2(14.0, -size.y - 8.0);
+    at.x = at.x.min(view.right() - size.x - 8.0).max(view.left() + 8.0);
+    at.y = at.y.max(view.top() + 8.0);
+    let card = Rect::from_min_size(at, size);
+    painter.rect(
+        card,
+        CornerRadius::same(8),
+        palette.card.gamma_multiply(0.96),
+        Stroke::new(1.0, palette.border),
+        egui::StrokeKind::Inside,
+    );
+    let mut at = card.min + vec2(10.0, 6.0);
+    for line in lines {
+        let below = line.size().y + 2.0;
+        painter.galley(at, line, palette.text);
+        at.y += below;
+    }
 }
 
 /// At the lower left: an arrow of known length and its force, and how many contacts there are.
@@ -267,6 +306,9 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
             ("F", "frame everything"),
             ("C", "contacts and their forces"),
             ("L", "list of the scene"),
+            ("N", "plots of numbers over time"),
+            ("I", "look inside bodies"),
+            ("M", "measure between two points"),
             ("Esc", "select nothing"),
             ("Ctrl + Z, Ctrl + Y", "undo, redo"),
             ("Ctrl + D, Del", "duplicate, delete a body"),

@@ -8,6 +8,7 @@ use super::watch::Watch;
 use super::{Activity, Loop, Severity, Snapshot, panic_text};
 use crate::app::SceneSource;
 use crate::app::engine::Loaded;
+use crate::app::warnings::Warnings;
 
 impl Loop {
     pub(super) fn load(&mut self, source: SceneSource) {
@@ -34,11 +35,13 @@ impl Loop {
                     _ => self.playing || !source.is_edited(),
                 };
                 self.source = Some(source);
-                self.watch = Watch::new(info.files.clone());
+                self.files = Watch::new(info.files.clone());
                 self.recording = None;
                 let Snapshot { speed, journeys, refused, failed_loads, file_changes, .. } = self.next;
                 let past = self.engine.as_ref().and_then(|engine| engine.past());
+                let warnings = Arc::new(Warnings::of_scene(&info.model));
                 self.next = Snapshot {
+                    warnings,
                     scene: Some(Arc::new(info)),
                     speed,
                     journeys,

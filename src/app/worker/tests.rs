@@ -100,6 +100,7 @@ fn info(source: &SceneSource) -> SceneInfo {
         camera: Camera::default(),
         light: Light::default(),
         frames_per_second: 50.0,
+        probes: vec![],
         notes: if source.label() == "mended" { vec!["the mesh was mended".into()] } else { vec![] },
         checkups: vec![],
     }

@@ -282,3 +282,24 @@ fn ages_decide_which_exact_states_are_kept() {
     let wanted: Vec<u64> = [0, 100, 200].into_iter().chain((250..=330).step_by(10)).chain(336..=345).collect();
     assert_eq!(kept, wanted);
 }
+
+/// Rows for plots belong to steps: a branch has those up to where it begins, and its own.
+#[test]
+fn the_numbers_of_steps_follow_the_branches() {
+    let mut run = recorded(DEFAULT_BUDGET);
+    run.run(12, &[]);
+    let first = run.live();
+    run.branch(7, &CancelToken::default(), |_| ()).unwrap();
+    run.run(9, &[(7, softer())]);
+    let second = run.live();
+    let past = locked(run.past());
+    let steps = |id| past.figures(id).iter().map(|row| row.step).collect::<Vec<_>>();
+    assert_eq!(steps(first), (1..=12).collect::<Vec<_>>());
+    assert_eq!(steps(second), (1..=9).collect::<Vec<_>>());
+    let rows = past.figures(second);
+    assert_eq!(rows[..7], past.figures(first)[..7]);
+    let row = &rows[8];
+    assert!(row.residual != past.figures(first)[8].residual, "it is softer there");
+    assert!(rows[0].energy.is_some_and(|energy| energy.kinetic > 0.0), "the first one costs nothing known");
+    assert!(row.ms > 0.0 && row.time > 8.0 * row.duration);
+}
