@@ -5,6 +5,8 @@
 mod bodies;
 #[path = "window/driver.rs"]
 mod driver;
+#[path = "window/reading.rs"]
+mod reading;
 #[path = "window/inside.rs"]
 mod inside;
 #[path = "window/scene.rs"]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::SceneSource;
 use super::contacts::ContactMark;
 use super::faults::Checkup;
+use super::import::Import;
 use super::pins::PinMark;
 use crate::cancel::CancelToken;
 use crate::math::{Isometry, Vec3};
@@ -80,6 +81,8 @@ pub struct SceneInfo {
     pub frames_per_second: f64,
     /// Changes that reading and mending made to the meshes, one sentence each.
     pub notes: Vec<String>,
+    /// The mesh that became the scene, if one did.
+    pub import: Option<Import>,
     /// Names of the scene's probes.
     pub probes: Vec<String>,
     /// The findings in mesh files with faults.

@@ -107,6 +107,10 @@ pub struct Session {
     ready: bool,
     screenshot_asked: bool,
     fault_told: bool,
+    /// When the marks of faults appeared.
+    marked_since: Option<std::time::Instant>,
+    /// The finding that was looked at last: the place of its checkup, and its own.
+    looked_at: Option<(usize, usize)>,
     /// Read by the window after each frame.
     pub wishes: Wishes,
 }
@@ -159,6 +163,8 @@ impl Session {
             ready: false,
             screenshot_asked: false,
             fault_told: false,
+            marked_since: None,
+            looked_at: None,
             wishes: Wishes::default(),
         }
     }
@@ -186,7 +192,7 @@ impl Session {
     }
 
     pub fn tell(&mut self, severity: Severity, text: String) {
-        self.log.say(format_args!("message {text}"));
+        self.log.say(format_args!("message {}", text.replace('\n', " ")));
         self.ui.tell(Notice { severity, text });
     }
 
@@ -253,6 +259,7 @@ impl Session {
         self.grab = None;
         self.pointer.handle(Input::Cancel);
         self.ui.checkups = !scene.checkups.is_empty();
+        (self.marked_since, self.looked_at) = (Some(std::time::Instant::now()), None);
         (self.ui.warnings_open, self.ui.warnings_read) = (false, 0);
         for checkup in &scene.checkups {
             let (findings, refused) = (checkup.report.findings.len(), checkup.refusal.is_some());
@@ -262,6 +269,9 @@ impl Session {
             self.camera = scene.camera.widened(self.view.width() / self.view.height());
             self.flight = None;
             self.scale = Scale::default();
+            self.ui.import_open = true;
+        } else if before.is_some_and(|before| is_of_another_size(before, scene)) {
+            self.lookup.ask(Question::FrameAll);
         }
     }
 
@@ -342,7 +352,7 @@ impl Session {
             }
             context.request_repaint();
         }
-        if self.plays_pictures() {
+        if self.plays_pictures() || self.marks_fade() {
             context.request_repaint();
         }
         let mut actions = keys::take_actions(context, &mut input, &mut self.ui);
@@ -531,6 +541,7 @@ impl Session {
             Action::FrameAll => self.lookup.ask(Question::FrameAll),
             Action::FrameBodies { first, count } => self.lookup.ask(Question::FrameBodies { first, count }),
             Action::Checks(action) => self.act_on_checks(action),
+            Action::LookAtFault { checkup, finding } => self.look_at_fault(checkup, finding),
             Action::LeftBehind(taken_up) => self.answer_left_behind(taken_up),
             Action::ClearSelection => {
                 if !self.end_tool() {
@@ -546,4 +557,10 @@ impl Session {
             other => self.act_on_scene(other),
         }
     }
+}
+
+/// Whether a mesh became smaller or larger, or was turned, so that its view no longer fits.
+fn is_of_another_size(before: &SceneInfo, now: &SceneInfo) -> bool {
+    let extent = |scene: &SceneInfo| crate::math::Aabb::of(&scene.model.rest_positions).extent();
+    now.import.is_some() && (extent(before) - extent(now)).norm() > 0.2 * extent(now).norm()
 }

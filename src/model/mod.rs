@@ -133,6 +133,9 @@ pub struct Body {
     pub self_contact: bool,
     /// Of the corners of the triangles of the drawn surface, if it has a texture (`SurfaceMesh::texture_coordinates`).
     pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
+    /// Of the triangles of the drawn surface, linear RGB, if its file says and the scene gives the body no colour
+    /// (`SurfaceMesh::colors`).
+    pub colors: Option<Vec<[f32; 3]>>,
     /// The same of normals at rest (`SurfaceMesh::normals`).
     pub normals: Option<Vec<CornerNormals>>,
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use self::grabs::RecordedGrab;
-use super::error::{Place, SceneError, quoted_list};
+use super::error::{Diagnostic, Place, SceneError, quoted_list};
 use super::geometry::{Fault, Made, Solid, scaled};
 use super::nodes::Transform;
 use super::placing::{NoRoom, Occupied, TurnedBox, placements};
@@ -173,7 +173,7 @@ impl Builder<'_> {
         add_obstacles(&placed, &frictions, [soft, rigid], &mut builder);
         builder.friction(frictions);
         self.check_cancelled()?;
-        let mut model = builder.build_unless(self.cancel).map_err(|e| self.error(Origin::File(0), "", e.to_string()))?;
+        let mut model = builder.build_unless(self.cancel).map_err(|e| self.error(Origin::START, "", e.to_string()))?;
         model.fixed_parts = self.scene.fixed_parts();
         let target = |target: &Target| match slots[target.body] {
             Slot::Soft(first) => first + target.copy,
@@ -260,15 +260,15 @@ impl Builder<'_> {
     /// Makes the geometry of all bodies and finds the places of their copies; scattered ones come last, so that they
     /// keep clear of all others.
     fn place_all(&self) -> Result<Vec<Placed<'_>>, SceneError> {
-        let mut placed = vec![];
+        let (mut placed, mut faults) = (vec![], vec![]);
         for (index, body) in self.content.bodies.iter().enumerate() {
-            let folder = self.scene.folder.as_deref();
-            let mut made = Made::new(body, folder, self.cancel).map_err(|fault| self.fault(body, fault))?;
-            if let Made::Solid(solid) = &mut made {
-                solid.set_collision(&body.collision, folder, self.cancel).map_err(|fault| self.collision_fault(body, fault))?;
+            match self.make(body) {
+                Ok(made) => placed.push(Placed { index, body, made, placements: vec![] }),
+                Err(fault) => faults.push(fault),
             }
-            placed.push(Placed { index, body, made, placements: vec![] });
+            self.check_cancelled()?;
         }
+        SceneError::all(faults)?;
         let mut occupied = vec![];
         for scattered in [false, true] {
             for Placed { body, made, placements: places, .. } in &mut placed {
@@ -298,6 +298,15 @@ impl Builder<'_> {
         Ok(placed)
     }
 
+    fn make(&self, body: &BodyContent) -> Result<Made, SceneError> {
+        let folder = self.scene.folder.as_deref();
+        let mut made = Made::new(body, folder, self.cancel).map_err(|fault| self.fault(body, fault))?;
+        if let Made::Solid(solid) = &mut made {
+            solid.set_collision(&body.collision, folder, self.cancel).map_err(|fault| self.collision_fault(body, fault))?;
+        }
+        Ok(made)
+    }
+
     fn no_room(&self, body: &BodyContent, NoRoom { copy }: NoRoom) -> SceneError {
         let Copies::Scatter { origin, .. } = body.copies else { unreachable!("only scattered copies search for room") };
         let message = format!("copy {copy} finds no place that is free; enlarge the box from min to max, or give a smaller count");
@@ -305,11 +314,12 @@ impl Builder<'_> {
     }
 
     fn check_cancelled(&self) -> Result<(), SceneError> {
-        self.cancel.check().map_err(|cancelled| self.error(Origin::File(0), "", format!("its building was {cancelled}")))
+        self.cancel.check().map_err(|cancelled| self.error(Origin::START, "", format!("its building was {cancelled}")))
     }
 
     fn error(&self, origin: Origin, key: &str, message: String) -> SceneError {
-        SceneError::one(self.scene.document.place(origin), key, message)
+        let document = &self.scene.document;
+        document.error(vec![Diagnostic::new(document.place(origin), key, message)])
     }
 
     fn fault(&self, body: &BodyContent, fault: Fault) -> SceneError {
@@ -361,6 +371,7 @@ impl Builder<'_> {
             soft.surface_triangles.clone_from(triangles);
             soft.embedding.clone_from(embedding);
             soft.texture_coordinates.clone_from(&solid.texture_coordinates);
+            soft.colors = solid.colors.clone().filter(|_| body.color.is_none());
             soft.normals = solid.normals.as_ref().map(|normals| normals.iter().map(|n| n.map(|n| turned(n, placement))).collect());
         }
         soft.collision.clone_from(&solid.collision);

@@ -16,6 +16,7 @@ use self::simulation::SIMULATION;
 use self::start::{START, START_SEED};
 use self::view::{CAMERA, LIGHT, RECORDING};
 use super::spec::{ANY, Field, Kind, Presence, Table, above_to, from_to};
+use super::up::Up;
 use Presence::{Default, Optional, Required};
 
 const DEFORMABLE: &[&str] = &["deformable"];
@@ -171,6 +172,13 @@ static BODY: Table = Table {
             "m",
             Optional("as the mesh is"),
             "Length of the longest side of a `mesh` as it stands in its file; instead of `scale`.",
+        ),
+        Field::new(
+            "up",
+            Kind::Choice(Up::NAMES),
+            "",
+            Default("\"y\""),
+            "Axis of the file of a `mesh` that points up. It is turned to y as the file is read, before all else; a `collision_surface` turns with it.",
         ),
         Field::new(
             "origin",

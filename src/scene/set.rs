@@ -1,7 +1,8 @@
 //! `PATH=VALUE`: changes one value of a document before it is checked.
 
 use super::Document;
-use super::error::{Place, SceneError, unknown};
+use super::check::unknown_key;
+use super::error::{Message, Place, SceneError, unknown};
 use super::format::SCENE;
 use super::spec::{Kind, Table};
 use super::value::{Data, Entry, Origin, Value};
@@ -22,13 +23,13 @@ pub enum Edit {
 /// given to a new name in a list is an entry more (`body.ball={ shape = ... }`); an entry without a value is taken out
 /// (`body.ball=`), and with a body everything that names it.
 pub fn apply(document: &mut Document, assignment: &str) -> Result<(), SceneError> {
-    let fail = |message: String| SceneError::one(Place::Flag { flag: assignment.to_owned() }, "", message);
+    let fail = |message: Message| SceneError::one(Place::Flag { flag: assignment.to_owned() }, "", message);
     let flag = document.flags.len();
-    match parse(&document.root, assignment, flag).map_err(fail)? {
+    match parse(&document.root, assignment, flag).map_err(|reason| fail(reason.into()))? {
         Edit::Put { path, value } => *find(&mut document.root, &path, flag).map_err(fail)? = value,
         Edit::Add { list, entry } => match &mut find(&mut document.root, &list, flag).map_err(fail)?.data {
             Data::Array(items) => items.push(entry),
-            _ => return Err(fail(format!("\"{list}\" is not a list in the file"))),
+            _ => return Err(fail(format!("\"{list}\" is not a list in the file").into())),
         },
         Edit::Remove(places) => {
             for (list, place) in places {
@@ -117,7 +118,7 @@ fn parse_value(text: &str, flag: usize) -> Result<Value, String> {
 }
 
 /// The value at `path`, made if the file leaves it out.
-fn find<'a>(root: &'a mut Value, path: &str, flag: usize) -> Result<&'a mut Value, String> {
+fn find<'a>(root: &'a mut Value, path: &str, flag: usize) -> Result<&'a mut Value, Message> {
     let mut value = root;
     let mut kind = Kind::Table(&SCENE);
     let mut walked = String::new();
@@ -128,7 +129,7 @@ fn find<'a>(root: &'a mut Value, path: &str, flag: usize) -> Result<&'a mut Valu
             Kind::Variants(variants) => {
                 let tag = value.get("type").and_then(Value::text).unwrap_or_default().to_owned();
                 let Some((_, table)) = variants.iter().find(|(t, _)| *t == tag) else {
-                    return Err(format!("{here} has no \"type\" that says what it is; set that, or all of it"));
+                    return Err(format!("{here} has no \"type\" that says what it is; set that, or all of it").into());
                 };
                 field(value, table, segment, &here, flag)?
             }
@@ -154,19 +155,19 @@ fn find<'a>(root: &'a mut Value, path: &str, flag: usize) -> Result<&'a mut Valu
                     _ => return Err(unknown(&format!("{here} has no \"{segment}\""), segment, names.iter().map(String::as_str))),
                 }
             }
-            _ => return Err(format!("{here} is a single value, it has no \"{segment}\"")),
+            _ => return Err(format!("{here} is a single value, it has no \"{segment}\"").into()),
         };
         walked = super::check::join(&walked, segment);
     }
     Ok(value)
 }
 
-fn field<'a>(value: &'a mut Value, table: &'static Table, key: &str, here: &str, flag: usize) -> Result<(&'a mut Value, Kind), String> {
+fn field<'a>(value: &'a mut Value, table: &'static Table, key: &str, here: &str, flag: usize) -> Result<(&'a mut Value, Kind), Message> {
     let Some(field) = table.field(key) else {
-        return Err(unknown(&format!("{here} has no \"{key}\""), key, table.fields.iter().map(|f| f.key)));
+        return Err(unknown_key(&format!("{here} has no \"{key}\""), key, table));
     };
     let Some(list) = entries(value) else {
-        return Err(format!("{here} is not a table in the file"));
+        return Err(format!("{here} is not a table in the file").into());
     };
     let index = list.iter().position(|e| e.key == key).unwrap_or_else(|| {
         let data = if matches!(field.kind, Kind::List(_)) { Data::Array(vec![]) } else { Data::Table(vec![]) };

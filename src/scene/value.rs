@@ -8,10 +8,15 @@ use toml::de::{DeTable, DeValue};
 /// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Byte offset in the scene file.
-    File(usize),
+    /// Bytes of the scene file, from `start` up to `end`.
+    File { start: usize, end: usize },
     /// Index of a `--set` flag.
     Flag(usize),
+}
+
+impl Origin {
+    /// The start of the file: of what has no place of its own.
+    pub const START: Self = Self::File { start: 0, end: 0 };
 }
 
 #[derive(Clone, Debug)]
@@ -40,10 +45,13 @@ pub struct Entry {
 }
 
 impl Value {
-    /// Parses a whole document. On failure: the message and the place in `text`.
-    pub fn parse_document(text: &str) -> Result<Self, (String, Range<usize>)> {
-        let table = DeTable::parse(text).map_err(|e| failure(&e))?;
-        convert(Spanned::new(table.span(), DeValue::Table(table.into_inner())), None)
+    /// Parses a whole document. On failure: messages with their places in `text`, at least one.
+    pub fn parse_document(text: &str) -> Result<Self, Vec<(String, Range<usize>)>> {
+        let (table, errors) = DeTable::parse_recoverable(text);
+        if !errors.is_empty() {
+            return Err(errors.iter().map(failure).collect());
+        }
+        convert(Spanned::new(table.span(), DeValue::Table(table.into_inner())), None).map_err(|fault| vec![fault])
     }
 
     /// Parses one value, as after `key =`, that came from a flag.
@@ -122,7 +130,7 @@ fn failure(error: &toml::de::Error) -> (String, Range<usize>) {
 
 fn convert(value: Spanned<DeValue<'_>>, flag: Option<usize>) -> Result<Value, (String, Range<usize>)> {
     let span = value.span();
-    let origin = |span: &Range<usize>| flag.map_or(Origin::File(span.start), Origin::Flag);
+    let origin = |span: &Range<usize>| flag.map_or(Origin::File { start: span.start, end: span.end }, Origin::Flag);
     let data = match value.into_inner() {
         DeValue::String(text) => Data::Text(text.into_owned()),
         DeValue::Integer(i) => match i64::from_str_radix(i.as_str(), i.radix()) {

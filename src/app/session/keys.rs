@@ -3,7 +3,7 @@
 use egui::{Context, Event, Key, Modifiers, Popup, RawInput};
 
 use crate::app::tools::Tool;
-use crate::app::ui::{Action, BodyAction, PinAction, TimeAction, UiState};
+use crate::app::ui::{Action, BodyAction, Help, PinAction, TimeAction, UiState};
 
 /// Removes the shortcuts from the input and says what they mean.
 pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -> Vec<Action> {
@@ -32,6 +32,10 @@ pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -
             }
             Some(Shortcut::Tree) if !modal => {
                 ui.tree_open = Some(!ui.tree_open.unwrap_or(true) ^ repeat);
+                false
+            }
+            Some(Shortcut::Guide) if !modal || ui.help.is_some() => {
+                ui.help = if ui.help.is_some() { None } else { Some(Help::default()) };
                 false
             }
             Some(Shortcut::Inside) if !modal => {
@@ -68,6 +72,7 @@ enum Shortcut {
     Inside,
     Ruler,
     Keys,
+    Guide,
 }
 
 fn shortcut(key: Key, modifiers: Modifiers) -> Option<Shortcut> {
@@ -97,7 +102,8 @@ fn shortcut(key: Key, modifiers: Modifiers) -> Option<Shortcut> {
         (Key::M, false, false) => return Some(Shortcut::Ruler),
         (Key::N, false, false) => return Some(Shortcut::Plots),
         (Key::Tab, false, false) => return Some(Shortcut::Panels),
-        (Key::Questionmark, false, false) | (Key::F1, false, false) => return Some(Shortcut::Keys),
+        (Key::F1, false, false) => return Some(Shortcut::Guide),
+        (Key::Questionmark, false, false) => return Some(Shortcut::Keys),
         (Key::Slash, false, false) if modifiers.shift => return Some(Shortcut::Keys),
         _ => return None,
     };

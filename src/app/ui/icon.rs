@@ -16,6 +16,7 @@ signs! {
     ARROW_LINE_DOWN = "\u{E05C}",
     ARROW_U_UP_LEFT = "\u{E08A}",
     ARROW_U_UP_RIGHT = "\u{E08C}",
+    BOOK_OPEN = "\u{E0E6}",
     CAMERA = "\u{E10E}",
     CARET_DOWN = "\u{E136}",
     CARET_RIGHT = "\u{E13A}",

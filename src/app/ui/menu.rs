@@ -3,10 +3,11 @@
 use egui::{Align, Button, Frame, Label, Layout, Margin, MenuBar, Panel, RichText, Ui, containers::menu::MenuConfig};
 
 use super::context_menu::add_menu_ui;
-use super::{Action, BodyAction, CheckAction, UiContext, UiResponse, UiState, icon, theme};
+use super::{Action, BodyAction, CheckAction, Help, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::file_name;
 use crate::app::format;
+use crate::app::guide::PAGES;
 use crate::app::recorder::FORMATS;
 use crate::app::tools::Tool;
 use crate::render::Shading;
@@ -215,6 +216,10 @@ fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
         let faults = ui.checkbox(&mut state.checkups, "Faults of the mesh");
         answers.named("menu.View.Faults", faults);
     }
+    if context.snapshot.scene.as_ref().is_some_and(|scene| scene.import.is_some()) {
+        let import = ui.checkbox(&mut state.import_open, "Import of the mesh");
+        answers.named("menu.View.Import", import);
+    }
     let mut light = !state.dark;
     ui.checkbox(&mut light, "Light theme");
     state.dark = !light;
@@ -254,6 +259,14 @@ fn verify_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers
 }
 
 fn help_menu_ui(ui: &mut Ui, state: &mut UiState, answers: &mut UiResponse) {
+    for (k, page) in PAGES.iter().enumerate() {
+        let entry = Button::new(with_icon(icon::BOOK_OPEN, page.title)).shortcut_text(if k == 0 { "F1" } else { "" });
+        if answers.named(format!("menu.Help.{}", page.file.trim_end_matches(".md")), ui.add(entry)).clicked() {
+            state.help = Some(Help::at(k));
+            ui.close();
+        }
+    }
+    ui.separator();
     let keys = Button::new(with_icon(icon::KEYBOARD, "Keys and mouse")).shortcut_text("?");
     if answers.named("menu.Help.Keys", ui.add(keys)).clicked() {
         state.keys_open = true;

@@ -5,7 +5,9 @@ mod context_menu;
 mod gizmo;
 mod forces;
 mod health;
+mod help;
 mod icon;
+mod import;
 mod inside;
 mod inspector;
 mod left_behind;
@@ -17,6 +19,7 @@ mod properties;
 mod status;
 pub mod theme;
 mod timeline;
+mod toast;
 mod tools;
 mod transport;
 mod tree;
@@ -48,6 +51,7 @@ use crate::sim::{Field, Grip};
 
 pub use context_menu::ContextMenu;
 pub use gizmo::GizmoView;
+pub use help::Help;
 pub use overlay::{ContactLegend, GrabMark, Tip};
 pub use plots::{PlotsFile, PlotsState, PlotsView};
 pub use timeline::TimelineView;
@@ -109,6 +113,11 @@ pub enum Action {
     /// A mesh to be chosen, which becomes a body of the scene.
     AddMeshDialog,
     AddMesh(PathBuf),
+    /// Flies to a finding of the doctor: its place among those of a checkup, and that of the checkup in the scene.
+    LookAtFault {
+        checkup: usize,
+        finding: usize,
+    },
     Checks(CheckAction),
     Time(TimeAction),
     /// What to do with the session that was left behind: take it up, or throw it away.
@@ -227,6 +236,8 @@ pub struct UiState {
     pub unsaved: Option<After>,
     pub keys_open: bool,
     pub about_open: bool,
+    /// The page of the guide that is open.
+    pub help: Option<Help>,
     /// The list of checks is shown.
     pub verify_open: bool,
     /// Place in `verify::CHECKS` of the one that is shown in full.
@@ -246,6 +257,8 @@ pub struct UiState {
     pub color_range: Option<[f64; 2]>,
     /// The doctor's reports are shown, and faults of meshes are marked.
     pub checkups: bool,
+    /// The sheet of an opened mesh is shown.
+    pub import_open: bool,
     pub plots: PlotsState,
     /// What a click in the view does, instead of selecting.
     pub tool: Option<Tool>,
@@ -283,6 +296,8 @@ struct Toast {
     notice: Notice,
     shown: Instant,
     id: u64,
+    /// All of its text is shown.
+    is_open: bool,
 }
 
 /// Everything that a frame of panels reads.
@@ -356,6 +371,7 @@ impl Default for UiState {
             unsaved: None,
             keys_open: false,
             about_open: false,
+            help: None,
             verify_open: false,
             verify_selected: 0,
             path_field: None,
@@ -367,6 +383,7 @@ impl Default for UiState {
             hold_range: false,
             color_range: None,
             checkups: false,
+            import_open: true,
             plots: PlotsState::default(),
             tool: None,
             forces_by_body: false,
@@ -392,12 +409,12 @@ pub fn gallery() -> Vec<GalleryItem> {
 
 impl UiState {
     pub fn tell(&mut self, notice: Notice) {
-        overlay::add_toast(&mut self.toasts, notice);
+        toast::add_toast(&mut self.toasts, notice);
     }
 
     /// Whether a sheet or a dialog lies over the view.
     pub fn is_modal(&self) -> bool {
-        self.keys_open || self.about_open || self.path_field.is_some() || self.unsaved.is_some()
+        self.keys_open || self.about_open || self.help.is_some() || self.path_field.is_some() || self.unsaved.is_some()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Things that lie over the view: the force of a grab, progress, messages, sheets and dialogs.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use egui::{
     Align2, Area, Button, Color32, CornerRadius, FontId, Id, Key, Margin, Modal, Order, Pos2, Rect, RichText, Spinner, Stroke, TextEdit,
@@ -9,9 +9,11 @@ use egui::{
 
 use super::checkup::checkups_ui;
 use super::gizmo::gizmo_ui;
+use super::help::help_ui;
+use super::import::import_ui;
 use super::legend::coloring_ui;
-use super::{Action, PathField, PathPurpose, Toast, UiContext, UiResponse, UiState, icon, theme};
-use crate::app::worker::{Activity, Notice, Severity};
+use super::{Action, PathField, PathPurpose, UiContext, UiResponse, UiState, icon, theme, toast};
+use crate::app::worker::Activity;
 use crate::app::{contacts, format};
 
 /// A grab as it is drawn, in points of the window.
@@ -41,10 +43,6 @@ pub struct Tip {
     pub lines: Vec<String>,
 }
 
-/// Good news goes away by itself.
-const INFO_SECONDS: u64 = 6;
-const MAX_TOASTS: usize = 4;
-
 pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
     if let Some(gizmo) = context.gizmo {
         gizmo_ui(root, view, gizmo, answers);
@@ -65,8 +63,11 @@ pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContex
         coloring_ui(root, view, coloring, state, context, answers);
     }
     checkups_ui(root, view, state, context, answers);
+    if state.panels_visible {
+        import_ui(root, view, state, context, answers);
+    }
     building_ui(root, view, context);
-    toasts_ui(root, view, &mut state.toasts, answers);
+    toast::toasts_ui(root, view, &mut state.toasts, answers);
     if !state.panels_visible {
         hidden_hint_ui(root, view);
     }
@@ -76,6 +77,7 @@ pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContex
     if state.about_open {
         about_ui(root, state, context);
     }
+    help_ui(root, state, answers);
     if state.path_field.is_some() {
         path_ui(root, state, answers);
     }
@@ -213,53 +215,6 @@ fn building_ui(root: &Ui, view: Rect, context: &UiContext) {
     root.ctx().request_repaint_after(Duration::from_millis(60));
 }
 
-pub fn add_toast(toasts: &mut Vec<Toast>, notice: Notice) {
-    // The same failure at each step is one message.
-    toasts.retain(|toast| toast.notice != notice);
-    let id = toasts.iter().map(|toast| toast.id).max().unwrap_or(0) + 1;
-    toasts.push(Toast { notice, shown: Instant::now(), id });
-    if toasts.len() > MAX_TOASTS {
-        toasts.remove(0);
-    }
-}
-
-fn toasts_ui(root: &Ui, view: Rect, toasts: &mut Vec<Toast>, answers: &mut UiResponse) {
-    let palette = theme::palette(root.ctx());
-    toasts.retain(|toast| toast.notice.severity == Severity::Error || toast.shown.elapsed().as_secs() < INFO_SECONDS);
-    if toasts.iter().any(|toast| toast.notice.severity == Severity::Info) {
-        root.ctx().request_repaint_after(Duration::from_millis(500));
-    }
-    let mut top = view.top() + 14.0;
-    let mut dismissed = None;
-    for toast in toasts.iter().rev() {
-        let width = (view.width() - 28.0).min(400.0);
-        let at = egui::pos2(view.right() - 14.0, top);
-        let area = Area::new(Id::unique(("toast", toast.id))).order(Order::Foreground).fixed_pos(at).pivot(Align2::RIGHT_TOP);
-        let shown = area.show(root.ctx(), |ui| {
-            let (glyph, color) = match toast.notice.severity {
-                Severity::Info => (icon::CHECK_CIRCLE, palette.accent),
-                Severity::Error => (icon::WARNING_CIRCLE, palette.error),
-            };
-            theme::card(root).show(ui, |ui| {
-                ui.set_width(width - 28.0);
-                ui.horizontal_top(|ui| {
-                    ui.label(theme::icon(glyph, 18.0).color(color));
-                    ui.vertical(|ui| {
-                        ui.set_width(width - 28.0 - 58.0);
-                        ui.add(egui::Label::new(RichText::new(&toast.notice.text).size(13.0)).wrap().selectable(true));
-                    });
-                    let close = Button::new(theme::icon(icon::X, 13.0)).frame_when_inactive(false);
-                    if answers.named("toast.close", ui.add(close)).clicked() {
-                        dismissed = Some(toast.id);
-                    }
-                });
-            });
-        });
-        top = shown.response.rect.bottom() + 10.0;
-    }
-    toasts.retain(|toast| Some(toast.id) != dismissed);
-}
-
 fn hidden_hint_ui(root: &Ui, view: Rect) {
     let palette = theme::palette(root.ctx());
     let galley = root.painter().layout_no_wrap("Tab shows the panels".to_owned(), FontId::proportional(12.0), palette.text);
@@ -320,6 +275,8 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
             ("Ctrl + Shift + S", "save the scene"),
             ("V", "record a film, and end it"),
             ("?", "this sheet"),
+            ("F1", "the guide"),
+            ("Ctrl + plus, minus, 0", "size of the panels"),
             ("Ctrl + Q", "quit"),
         ],
     ),

@@ -383,7 +383,7 @@ fn pairs_with(friction: &Friction, pair: [&str; 2], value: f64) -> String {
 }
 
 /// Real materials to begin with: the numbers that the scene gives become those of the preset.
-fn preset_ui(ui: &mut Ui, document: &Document, name: &str, tables: &[String], answers: &mut UiResponse) {
+pub fn preset_ui(ui: &mut Ui, document: &Document, name: &str, tables: &[String], answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
     let current = document.scene().live_values().materials.into_iter().find(|named| named.name == name);
     let is_it = |preset: &Preset| {

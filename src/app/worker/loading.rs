@@ -23,7 +23,7 @@ impl Loop {
                 self.generation += 1;
                 info.generation = self.generation;
                 // Else they stand beside what the doctor found.
-                if !info.notes.is_empty() && info.checkups.is_empty() {
+                if !info.notes.is_empty() && info.checkups.is_empty() && info.import.is_none() {
                     self.notify(Severity::Info, info.notes.join("\n"));
                 }
                 if self.engine.replace(engine).is_some() {

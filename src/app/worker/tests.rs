@@ -102,6 +102,7 @@ fn info(source: &SceneSource) -> SceneInfo {
         frames_per_second: 50.0,
         probes: vec![],
         notes: if source.label() == "mended" { vec!["the mesh was mended".into()] } else { vec![] },
+        import: None,
         checkups: vec![],
     }
 }
