@@ -25,7 +25,7 @@ pub enum Edit {
 pub fn apply(document: &mut Document, assignment: &str) -> Result<(), SceneError> {
     let fail = |message: Message| SceneError::one(Place::Flag { flag: assignment.to_owned() }, "", message);
     let flag = document.flags.len();
-    match parse(&document.root, assignment, flag).map_err(|text| fail(text.into()))? {
+    match parse(&document.root, assignment, flag).map_err(|reason| fail(reason.into()))? {
         Edit::Put { path, value } => *find(&mut document.root, &path, flag).map_err(fail)? = value,
         Edit::Add { list, entry } => match &mut find(&mut document.root, &list, flag).map_err(fail)?.data {
             Data::Array(items) => items.push(entry),

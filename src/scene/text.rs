@@ -28,11 +28,12 @@ impl Scene {
     pub fn text_for(&self, folder: &Path) -> Result<String, TextError> {
         let moved = self.moved_files(folder);
         if self.document.flags.is_empty() && moved.is_empty() {
-            return Ok(self.document.text.clone());
+            return Ok(self.document.text.to_string());
         }
         let mut text: DocumentMut =
             self.document.text.parse().map_err(|error: toml_edit::TomlError| TextError::NotToml(error.message().to_owned()))?;
-        let root = Value::parse_document(&self.document.text).map_err(|(message, _)| TextError::NotToml(message))?;
+        let not_toml = |faults: Vec<(String, _)>| TextError::NotToml(faults.into_iter().map(|(message, _)| message).collect::<Vec<_>>().join("; "));
+        let root = Value::parse_document(&self.document.text).map_err(not_toml)?;
         // Each change at its place in the scene as it was by then.
         let mut document = Document { root, flags: vec![], ..self.document.clone() };
         for flag in self.document.flags.iter().chain(&moved) {

@@ -103,11 +103,6 @@ pub enum Action {
     LoadState,
     LoadStateFrom(PathBuf),
     ClearSelection,
-    /// Flies to a finding of the doctor: its place among those of a checkup, and that of the checkup in the scene.
-    LookAtFault {
-        checkup: usize,
-        finding: usize,
-    },
     /// What becomes of changes that are not saved.
     Unsaved(Answer),
     /// Something is done to what is selected.
@@ -118,6 +113,11 @@ pub enum Action {
     /// A mesh to be chosen, which becomes a body of the scene.
     AddMeshDialog,
     AddMesh(PathBuf),
+    /// Flies to a finding of the doctor: its place among those of a checkup, and that of the checkup in the scene.
+    LookAtFault {
+        checkup: usize,
+        finding: usize,
+    },
     Checks(CheckAction),
     Time(TimeAction),
     /// What to do with the session that was left behind: take it up, or throw it away.
@@ -414,8 +414,7 @@ impl UiState {
 
     /// Whether a sheet or a dialog lies over the view.
     pub fn is_modal(&self) -> bool {
-        let is_open = self.keys_open || self.about_open || self.help.is_some();
-        is_open || self.path_field.is_some() || self.unsaved.is_some()
+        self.keys_open || self.about_open || self.help.is_some() || self.path_field.is_some() || self.unsaved.is_some()
     }
 }
 
