@@ -134,7 +134,7 @@ fn dropped_meshes_fall_and_stay_intact() {
         ("tests/data", "bunny_res4_scan_open.ply"),
     ] {
         // Coarser than the default, so that the test is quick.
-        let (health, tets) = drop_for(folder, name, &["body.body.tets=1500"], 2.0);
+        let (health, tets) = drop_for(folder, name, &["body.0.tets=1500"], 2.0);
         println!("{name}: {tets} tets, {health:?}");
         assert!(health.is_intact(), "{name}: {health:?}");
         assert!((-1e-3..5e-3).contains(&health.lowest), "{name} lies on the floor: {health:?}");

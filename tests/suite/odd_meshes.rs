@@ -405,7 +405,7 @@ impl Odd {
         let folder = std::env::temp_dir().join(format!("pliant-odd-{}-{}", std::process::id(), self.name));
         std::fs::create_dir_all(&folder).unwrap();
         let path = self.write(&folder);
-        let built = scene::build(&Scene::from_mesh_with(&path, &["body.body.tets=1500".to_owned()]).unwrap());
+        let built = scene::build(&Scene::from_mesh_with(&path, &["body.0.tets=1500".to_owned()]).unwrap());
         std::fs::remove_dir_all(&folder).unwrap();
         let built = built.unwrap_or_else(|error| panic!("{}: {error}", self.name));
         let (notes, dt) = (built.notes.clone(), built.params.time_step);
