@@ -32,7 +32,8 @@ impl Scene {
         }
         let mut text: DocumentMut =
             self.document.text.parse().map_err(|error: toml_edit::TomlError| TextError::NotToml(error.message().to_owned()))?;
-        let not_toml = |faults: Vec<(String, _)>| TextError::NotToml(faults.into_iter().map(|(message, _)| message).collect::<Vec<_>>().join("; "));
+        let not_toml =
+            |faults: Vec<(String, _)>| TextError::NotToml(faults.into_iter().map(|(message, _)| message).collect::<Vec<_>>().join("; "));
         let root = Value::parse_document(&self.document.text).map_err(not_toml)?;
         // Each change at its place in the scene as it was by then.
         let mut document = Document { root, flags: vec![], ..self.document.clone() };
