@@ -13,10 +13,12 @@ mod events;
 mod faults;
 mod files;
 mod format;
+mod gizmo;
 mod graphics;
 mod inside;
 mod judge;
 mod opener;
+mod pins;
 mod plots;
 mod pointer;
 mod recent;
@@ -76,6 +78,11 @@ impl SceneSource {
     /// Where it comes from, without changed values.
     fn base(&self) -> &Self {
         if let Self::Edited(base, _) = self { base.base() } else { self }
+    }
+
+    /// Whether it is the open scene, built again with what was changed in the window.
+    fn is_edited(&self) -> bool {
+        matches!(self, Self::Edited(..))
     }
 
     /// The values that are changed.

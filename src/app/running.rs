@@ -1,9 +1,11 @@
 //! A simulation and its past, as the worker drives them.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::contacts::contact_marks;
 use super::engine::{Engine, View, Wants};
+use super::pins::{PinMark, has_pins, pins};
 use crate::cancel::CancelToken;
 use crate::model::State;
 use crate::scene::Probe;
@@ -18,11 +20,13 @@ pub struct Running {
     scene: String,
     /// Values that the window has set before the start: they are a part of what is repeated.
     set: Vec<String>,
+    /// The pins, until something is done that may change or move them.
+    pins: Option<Arc<Vec<PinMark>>>,
 }
 
 impl Running {
     pub fn new(simulation: Simulation, scene: String, set: Vec<String>) -> Result<Self, String> {
-        Ok(Self { recorded: Recorded::new(simulation, DEFAULT_BUDGET).map_err(sentence)?, scene, set })
+        Ok(Self { recorded: Recorded::new(simulation, DEFAULT_BUDGET).map_err(sentence)?, scene, set, pins: None })
     }
 
     /// Repeats a session from its start to its end.
@@ -56,6 +60,7 @@ impl Engine for Running {
     }
 
     fn apply(&mut self, command: &Command) -> Result<(), String> {
+        self.pins = None;
         self.recorded.apply(command).map_err(sentence)
     }
 
@@ -64,6 +69,7 @@ impl Engine for Running {
     }
 
     fn resume(&mut self, path: &Path) -> Result<(), String> {
+        self.pins = None;
         self.recorded.resume(path).map_err(sentence)
     }
 
@@ -76,6 +82,7 @@ impl Engine for Running {
     }
 
     fn branch(&mut self, step: u64, cancel: &CancelToken, passed: &mut dyn FnMut(u64)) -> Result<bool, String> {
+        self.pins = None;
         match self.recorded.branch(step, cancel, passed) {
             Ok(_) => Ok(true),
             Err(TravelError::Cancelled { .. }) => Ok(false),
@@ -84,11 +91,17 @@ impl Engine for Running {
     }
 
     fn switch(&mut self, to: BranchId) -> Result<(), String> {
+        self.pins = None;
         self.recorded.switch(to).map_err(sentence)
     }
 
     fn view(&mut self, wants: Wants) -> Result<View, String> {
         let simulation = self.recorded.simulation();
+        if self.pins.is_none() {
+            let model = simulation.model().clone();
+            let positions = has_pins(&model).then(|| simulation.node_positions()).transpose().map_err(sentence)?;
+            self.pins = Some(Arc::new(positions.map_or_else(Vec::new, |positions| pins(&model, |node| positions[node]))));
+        }
         let nodes = wants.nodes.then(|| simulation.node_positions()).transpose().map_err(sentence)?;
         let (model, obstacle_poses) = (simulation.model().clone(), simulation.obstacle_poses());
         let marks = |state: &State| contact_marks(&model, &state.contacts.entries, &state.positions(&model), &obstacle_poses);
@@ -105,6 +118,7 @@ impl Engine for Running {
             obstacle_poses,
             attachments: simulation.attachment_points().map_err(sentence)?,
             grabs: simulation.grabs().map_err(sentence)?,
+            pins: self.pins.clone().unwrap_or_default(),
             values: Some(simulation.live_values()),
             masses: model.bodies.iter().map(|body| body.mass).collect(),
             materials: model.named_materials.clone(),

@@ -149,6 +149,7 @@ impl ModelBuilder {
             initial_velocities: vec![],
             initial_displacements: vec![],
             fixed: vec![],
+            fixed_parts: vec![],
             node_bodies: vec![],
             tets: vec![],
             cells: vec![],

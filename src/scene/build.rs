@@ -22,7 +22,7 @@ use crate::geometry::Shape;
 use crate::math::{Aabb, Isometry, Mat3, Vec3};
 use crate::mesh::{MeshError, SurfaceMesh, assets, doctor, mass_properties};
 use crate::model::Params;
-use crate::model::{FrictionTable, Mobility, Model, ModelBuilder, NamedMaterial, Obstacle, RigidBody, SoftBody};
+use crate::model::{Extent, FrictionTable, Mobility, Model, ModelBuilder, NamedMaterial, Obstacle, RigidBody, SoftBody};
 
 /// A scene ready to be simulated.
 #[derive(Clone, Debug)]
@@ -174,6 +174,7 @@ impl Builder<'_> {
         builder.friction(frictions);
         self.check_cancelled()?;
         let mut model = builder.build_unless(self.cancel).map_err(|e| self.error(Origin::File(0), "", e.to_string()))?;
+        model.fixed_parts = self.scene.fixed_parts();
         let target = |target: &Target| match slots[target.body] {
             Slot::Soft(first) => first + target.copy,
             Slot::Rigid(_) | Slot::Obstacle(_) => unreachable!("forces and probes name deformable bodies"),
@@ -368,14 +369,18 @@ impl Builder<'_> {
         let center = center_of_mass(&soft);
         soft.velocities = soft.tets.positions.iter().map(|p| velocity + angular_velocity.cross(&(p - center))).collect();
         for region in fix {
+            // A pin is of one copy; everything else is of all.
+            let is_of_other = |nodes: &[u32]| nodes.is_empty() && matches!(region.extent, Extent::Spheres(_)) && body.n_copies() > 1;
+            if is_of_other(&region.select(&soft.tets.positions)) {
+                continue;
+            }
             for node in self.select(region, &soft.tets.positions, "node", &body.copy_name(copy))? {
                 soft.fixed[node as usize] = true;
-                soft.velocities[node as usize] = Vec3::zeros();
             }
         }
         // Seeds of copies are far from one another.
         let seed = start_seed + ((copy as u64) << 32);
-        soft.displacements = start.displacements(seed, &soft.tets.positions, &soft.fixed);
+        soft.displacements = start.displacements(seed, &soft.tets.positions);
         self.check_size(body, &soft.tets.positions)?;
         Ok(soft)
     }
@@ -427,7 +432,7 @@ impl Builder<'_> {
     /// Points of a region; a region without any is a mistake.
     fn select(&self, region: &Region, points: &[Vec3], what: &str, body: &str) -> Result<Vec<u32>, SceneError> {
         let bounds = Aabb::of(points);
-        let chosen = region.select(points, &bounds);
+        let chosen = region.select(points);
         if !chosen.is_empty() {
             return Ok(chosen);
         }

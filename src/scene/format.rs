@@ -11,7 +11,7 @@ mod view;
 use self::element::ELEMENT;
 use self::grab::GRAB;
 pub use self::material::MATERIAL;
-use self::region::{MATERIAL_REGION, REGION};
+use self::region::{FIX, MATERIAL_REGION, REGION};
 use self::simulation::SIMULATION;
 use self::start::{START, START_SEED};
 use self::view::{CAMERA, LIGHT, RECORDING};
@@ -208,7 +208,9 @@ static BODY: Table = Table {
             .only(DEFORMABLE),
         START,
         START_SEED,
-        Field::new("fix", Kind::List(&REGION), "", Optional("nothing is fixed"), "Regions whose nodes never move.").only(DEFORMABLE),
+        Field::new("fix", Kind::List(&FIX), "", Optional("nothing is fixed"), "Regions whose nodes never move. What is fixed while the scene runs stays where it is then.")
+            .only(DEFORMABLE)
+            .live(),
         Field::new(
             "self_contact",
             Kind::Choice(&["on", "off"]),

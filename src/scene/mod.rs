@@ -12,6 +12,7 @@ mod format;
 mod gallery;
 mod geometry;
 mod inspect;
+mod moving;
 mod node;
 mod nodes;
 mod placing;
@@ -145,6 +146,21 @@ impl Scene {
 
     pub fn description(&self) -> &str {
         &self.content.description
+    }
+
+    /// The files that it was read from: its own, and those of its meshes. None of a scene inside the program.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let own = (!self.document.generated && self.folder.is_some()).then(|| PathBuf::from(&self.document.file));
+        own.into_iter()
+            .chain(
+                self.content
+                    .bodies
+                    .iter()
+                    .flat_map(|body| body.files())
+                    .filter(|file| !file.starts_with("builtin:"))
+                    .map(|file| self.folder.as_deref().unwrap_or(Path::new("")).join(file)),
+            )
+            .collect()
     }
 
     fn from_file_with(path: &Path, flags: &[String]) -> Result<Self, SceneError> {

@@ -91,6 +91,15 @@ pub enum Role {
     },
 }
 
+impl BodyContent {
+    /// The meshes that it names.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        let mesh = if let Geometry::Mesh { file, .. } = &self.geometry { Some(file.as_str()) } else { None };
+        let collision = if let Collision::Mesh(file) = &self.collision { Some(file.as_str()) } else { None };
+        [mesh, collision].into_iter().flatten()
+    }
+}
+
 /// How heavy a rigid body is.
 #[derive(Clone, Copy, Debug)]
 pub enum Amount {

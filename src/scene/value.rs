@@ -63,6 +63,22 @@ impl Value {
         if let Data::Array(items) = &self.data { items } else { &[] }
     }
 
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        let Data::Table(entries) = &mut self.data else { return None };
+        entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.value)
+    }
+
+    /// Adds an entry to a table.
+    pub fn add(&mut self, key: &str, value: Value) {
+        if let Data::Table(entries) = &mut self.data {
+            entries.push(Entry { key: key.to_owned(), key_origin: value.origin, value });
+        }
+    }
+
+    pub fn items_mut(&mut self) -> &mut [Value] {
+        if let Data::Array(items) = &mut self.data { items } else { &mut [] }
+    }
+
     pub fn text(&self) -> Option<&str> {
         if let Data::Text(text) = &self.data { Some(text) } else { None }
     }

@@ -3,7 +3,7 @@
 use egui::{Context, Event, Key, Modifiers, Popup, RawInput};
 
 use crate::app::tools::Tool;
-use crate::app::ui::{Action, TimeAction, UiState};
+use crate::app::ui::{Action, BodyAction, PinAction, TimeAction, UiState};
 
 /// Removes the shortcuts from the input and says what they mean.
 pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -> Vec<Action> {
@@ -13,7 +13,7 @@ pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -
     }
     input.events.retain(|event| {
         let Event::Key { key, pressed: true, modifiers, repeat, .. } = event else { return true };
-        let modal = ui.is_modal() || (*key == Key::Escape && Popup::is_any_open(context));
+        let modal = ui.is_modal() || (*key == Key::Escape && (Popup::is_any_open(context) || ui.menu.is_some()));
         match shortcut(*key, *modifiers) {
             Some(Shortcut::Act(action)) if !modal => {
                 // Holding a key steps on; it toggles nothing.
@@ -76,6 +76,10 @@ fn shortcut(key: Key, modifiers: Modifiers) -> Option<Shortcut> {
         (Key::Z | Key::Y, true, false) => Action::Redo,
         (Key::S, true, false) if modifiers.shift => Action::SaveScene,
         (Key::Escape, false, false) => Action::ClearSelection,
+        (Key::D, true, false) => Action::Bodies(BodyAction::Duplicate),
+        (Key::P, false, false) => Action::Pins(PinAction::Held),
+        (Key::H, false, false) => Action::Pins(PinAction::Leave),
+        (Key::Delete, false, false) => Action::Bodies(BodyAction::Delete),
         (Key::O, true, false) => Action::OpenDialog,
         (Key::R, true, false) => Action::Reload,
         (Key::S, true, false) => Action::Screenshot,
@@ -129,13 +133,19 @@ mod tests {
         press(&mut input, Key::S, Modifiers::COMMAND | Modifiers::SHIFT, false);
         press(&mut input, Key::Escape, Modifiers::NONE, false);
         press(&mut input, Key::L, Modifiers::NONE, false);
+        press(&mut input, Key::D, Modifiers::COMMAND, false);
+        press(&mut input, Key::Delete, Modifiers::NONE, false);
+        press(&mut input, Key::P, Modifiers::NONE, false);
+        press(&mut input, Key::H, Modifiers::NONE, false);
         press(&mut input, Key::N, Modifiers::NONE, false);
         press(&mut input, Key::I, Modifiers::NONE, false);
         press(&mut input, Key::M, Modifiers::NONE, false);
         let actions = take_actions(&context, &mut input, &mut ui);
         let first = [Action::PlayPause, Action::StepOnce, Action::Time(TimeAction::Back), Action::OpenDialog];
         let second = [Action::Undo, Action::Redo, Action::Redo, Action::Screenshot, Action::SaveScene, Action::ClearSelection];
-        assert_eq!(actions, [&first[..], &second[..]].concat());
+        let third = [BodyAction::Duplicate, BodyAction::Delete].map(Action::Bodies);
+        let fourth = [PinAction::Held, PinAction::Leave].map(Action::Pins);
+        assert_eq!(actions, [&first[..], &second[..], &third[..], &fourth[..]].concat());
         assert_eq!(ui.tree_open, Some(false));
         assert_eq!(input.events.len(), 1, "a letter without a meaning goes to the panels");
         assert!(!ui.panels_visible && ui.contacts && ui.plots.open && ui.inside.open && ui.tool == Some(Tool::Ruler));

@@ -6,6 +6,7 @@ use crate::app::contacts::{self, ContactMark};
 use crate::app::engine::Wants;
 use crate::app::faults::Checkup;
 use crate::app::graphics::Graphics;
+use crate::app::pins;
 use crate::app::ui::Tip;
 use crate::app::worker::Request;
 use crate::render::{Overlays, PointColors, Shading};
@@ -62,6 +63,9 @@ impl Session {
         let mut overlays = contacts::overlays(self.contacts(), self.scale, &self.camera, self.viewport(), self.pixels_per_point);
         let ends = self.shown.view.as_ref().map(|view| view.attachments.as_slice()).unwrap_or_default();
         overlays.segments.splice(..0, stage::attachments(ends, self.pixels_per_point));
+        if let Some(view) = &self.shown.view {
+            overlays.points.extend(pins::overlays(&view.pins, self.pixels_per_point).points);
+        }
         let nodes = self.shown.view.as_ref().and_then(|view| view.nodes.as_deref());
         for checkup in self.checkups() {
             let marks = checkup.overlays(nodes, self.camera.eye(), self.pixels_per_point);

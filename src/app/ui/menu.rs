@@ -2,13 +2,15 @@
 
 use egui::{Align, Button, Frame, Label, Layout, Margin, MenuBar, Panel, RichText, Ui, containers::menu::MenuConfig};
 
-use super::{Action, CheckAction, UiContext, UiResponse, UiState, icon, theme};
+use super::context_menu::add_menu_ui;
+use super::{Action, BodyAction, CheckAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::file_name;
+use crate::app::format;
 use crate::app::recorder::FORMATS;
 use crate::app::tools::Tool;
 use crate::render::Shading;
-use crate::sim::Field;
+use crate::sim::{Field, Grip};
 use crate::verify::CHECKS;
 
 pub fn menu_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
@@ -118,11 +120,44 @@ fn edit_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     ui.add_enabled_ui(redo, |ui| entry_ui(ui, answers, icon::ARROW_U_UP_RIGHT, "Redo", "Ctrl+Y", Action::Redo));
     ui.separator();
     let selected = !state.selection.items().is_empty();
+    add_menu_ui(ui, answers);
+    let has_body = state.selection.items().iter().any(|item| item.body_name().is_some());
+    ui.add_enabled_ui(has_body, |ui| {
+        entry_ui(ui, answers, icon::COPY, "Duplicate", "Ctrl+D", Action::Bodies(BodyAction::Duplicate));
+        entry_ui(ui, answers, icon::TRASH, "Delete", "Del", Action::Bodies(BodyAction::Delete));
+    });
+    holding_menu_ui(ui, context.grip, answers);
+    ui.separator();
     ui.add_enabled_ui(selected, |ui| entry_ui(ui, answers, icon::X, "Select nothing", "Esc", Action::ClearSelection));
-    if ui.button(with_icon(icon::EYE, "Show all bodies")).clicked() {
-        state.selection.show_all();
-        ui.close();
-    }
+    entry_ui(ui, answers, icon::EYE, "Show all bodies", "", Action::Bodies(BodyAction::ShowAll));
+    entry_ui(ui, answers, icon::LOCK_OPEN, "Unlock all bodies", "", Action::Bodies(BodyAction::UnlockAll));
+}
+
+/// How the mouse holds.
+fn holding_menu_ui(ui: &mut Ui, grip: Grip, answers: &mut UiResponse) {
+    let menu = ui.menu_button(with_icon(icon::HAND_GRABBING, "The mouse holds"), |ui| {
+        for (firm, label, told) in [
+            (false, "Like a hand", "A soft spring, which gives way and swings."),
+            (true, "Firmly", "A stiff spring without swing, which pulls up to ten times as hard."),
+        ] {
+            let choice = ui.radio(grip.firm == firm, label).on_hover_text(told);
+            if answers.named(format!("grip.{}", label.replace(' ', "_")), choice).clicked() {
+                answers.act(Action::SetGrip(Grip { firm, ..grip }));
+                ui.close();
+            }
+        }
+        ui.separator();
+        ui.label(match grip.radius {
+            0.0 => "A point".to_owned(),
+            radius => format!("What is {} around it", format::length(radius)),
+        });
+        ui.weak("Ctrl + wheel while you hold changes that");
+        if grip.radius > 0.0 && answers.named("grip.point", ui.button("A point again")).clicked() {
+            answers.act(Action::SetGrip(Grip { radius: 0.0, ..grip }));
+            ui.close();
+        }
+    });
+    answers.named("menu.Edit.Holding", menu.response);
 }
 
 fn gallery_menu_ui(ui: &mut Ui, context: &UiContext, answers: &mut UiResponse) {
@@ -230,7 +265,7 @@ fn help_menu_ui(ui: &mut Ui, state: &mut UiState, answers: &mut UiResponse) {
     }
 }
 
-fn entry_ui(ui: &mut Ui, answers: &mut UiResponse, icon: &str, label: &str, keys: &str, action: Action) {
+pub(super) fn entry_ui(ui: &mut Ui, answers: &mut UiResponse, icon: &str, label: &str, keys: &str, action: Action) {
     let button = Button::new(with_icon(icon, label)).shortcut_text(keys);
     if answers.named(format!("item.{}", label.replace(' ', "_")), ui.add(button)).clicked() {
         answers.act(action);
@@ -239,6 +274,6 @@ fn entry_ui(ui: &mut Ui, answers: &mut UiResponse, icon: &str, label: &str, keys
 }
 
 /// The words of an entry, after its sign.
-fn with_icon(icon: &str, label: &str) -> (RichText, RichText) {
+pub(super) fn with_icon(icon: &str, label: &str) -> (RichText, RichText) {
     (theme::icon(icon, 15.0), RichText::new(label))
 }

@@ -1,6 +1,8 @@
 //! Everything that is drawn around and over the view. Panels only read; what the user wants comes back as `Action`s.
 
 mod checkup;
+mod context_menu;
+mod gizmo;
 mod forces;
 mod health;
 mod icon;
@@ -18,6 +20,7 @@ mod timeline;
 mod tools;
 mod transport;
 mod tree;
+mod unsaved;
 mod value;
 mod verify;
 mod warnings;
@@ -40,13 +43,16 @@ use super::worker::{Notice, Snapshot};
 use crate::record::FilmFormat;
 use crate::render::ViewOptions;
 use crate::scene::{self, Scene};
-use crate::sim::Field;
 use crate::sim::past::BranchId;
+use crate::sim::{Field, Grip};
 
+pub use context_menu::ContextMenu;
+pub use gizmo::GizmoView;
 pub use overlay::{ContactLegend, GrabMark, Tip};
 pub use plots::{PlotsFile, PlotsState, PlotsView};
 pub use timeline::TimelineView;
 pub use tools::ToolMarks;
+pub use unsaved::After;
 
 /// A wish of the user.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,10 +99,91 @@ pub enum Action {
     LoadState,
     LoadStateFrom(PathBuf),
     ClearSelection,
+    /// What becomes of changes that are not saved.
+    Unsaved(Answer),
+    /// Something is done to what is selected.
+    Bodies(BodyAction),
+    Pins(PinAction),
+    /// How the mouse holds from now on.
+    SetGrip(Grip),
+    /// A mesh to be chosen, which becomes a body of the scene.
+    AddMeshDialog,
+    AddMesh(PathBuf),
     Checks(CheckAction),
     Time(TimeAction),
     /// What to do with the session that was left behind: take it up, or throw it away.
     LeftBehind(bool),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Save,
+    Discard,
+    Cancel,
+}
+
+/// A wish about bodies: those that are selected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BodyAction {
+    FlyTo,
+    /// Hides them in the view, or shows them.
+    Hide(bool),
+    HideOthers,
+    ShowAll,
+    /// Whether they can be picked and changed.
+    Lock(bool),
+    UnlockAll,
+    /// Puts them back to where they started, while all others go on.
+    PutBack,
+    Duplicate,
+    Delete,
+    Add(NewBody),
+}
+
+/// A wish about what is pinned or held.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PinAction {
+    /// Pins what the mouse holds.
+    Held,
+    /// Pins what the menu is about.
+    Here,
+    /// A part of a body that is fixed, by its place.
+    Unpin(String, usize),
+    UnpinAll(String),
+    /// Leaves what the mouse holds where it is, held.
+    Leave,
+    /// Lets go of a grab that was left.
+    LetGo(u32),
+}
+
+/// A body of a simple shape that can be added to a scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewBody {
+    SoftBall,
+    SoftBlock,
+    SoftRing,
+    RigidBall,
+    RigidBlock,
+    FixedBlock,
+    Floor,
+}
+
+impl NewBody {
+    pub const ALL: [Self; 7] =
+        [Self::SoftBall, Self::SoftBlock, Self::SoftRing, Self::RigidBall, Self::RigidBlock, Self::FixedBlock, Self::Floor];
+
+    /// As the window says it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::SoftBall => "Soft ball",
+            Self::SoftBlock => "Soft block",
+            Self::SoftRing => "Soft ring",
+            Self::RigidBall => "Rigid ball",
+            Self::RigidBlock => "Rigid block",
+            Self::FixedBlock => "Fixed block",
+            Self::Floor => "Floor",
+        }
+    }
 }
 
 /// A wish about the recorded past.
@@ -134,6 +221,10 @@ pub struct UiState {
     pub tree_open: Option<bool>,
     pub tree: tree::TreeState,
     pub selection: Selection,
+    /// What can be done to what was clicked with the right button.
+    pub menu: Option<ContextMenu>,
+    /// What waits for an answer about changes that are not saved.
+    pub unsaved: Option<After>,
     pub keys_open: bool,
     pub about_open: bool,
     /// The list of checks is shown.
@@ -185,6 +276,7 @@ pub enum PathPurpose {
     Open,
     SaveScene,
     LoadState,
+    AddMesh,
 }
 
 struct Toast {
@@ -202,7 +294,12 @@ pub struct UiContext<'a> {
     pub gallery: &'a [GalleryItem],
     /// Frames written so far by the recording in progress.
     pub recorded_frames: Option<u64>,
-    pub grab: Option<GrabMark>,
+    /// What the mouse holds first, if it holds something.
+    pub grabs: &'a [GrabMark],
+    /// How the mouse holds.
+    pub grip: Grip,
+    /// The handles of the selected body, where it can be placed.
+    pub gizmo: Option<&'a GizmoView>,
     /// Meaning of the arrows of contacts, if they are shown.
     pub contacts: Option<ContactLegend>,
     /// What is told of the contact under the mouse.
@@ -255,6 +352,8 @@ impl Default for UiState {
             tree_open: None,
             tree: tree::TreeState::default(),
             selection: Selection::default(),
+            menu: None,
+            unsaved: None,
             keys_open: false,
             about_open: false,
             verify_open: false,
@@ -298,7 +397,7 @@ impl UiState {
 
     /// Whether a sheet or a dialog lies over the view.
     pub fn is_modal(&self) -> bool {
-        self.keys_open || self.about_open || self.path_field.is_some()
+        self.keys_open || self.about_open || self.path_field.is_some() || self.unsaved.is_some()
     }
 }
 
@@ -341,6 +440,8 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
     if state.panels_visible {
         transport::transport_ui(root, free, context, &mut answers);
     }
+    context_menu::context_menu_ui(root, state, context, &mut answers);
+    unsaved::unsaved_ui(root, state, context, &mut answers);
     Outcome { actions: answers.actions, view, landmarks: answers.landmarks }
 }
 
@@ -353,6 +454,11 @@ fn whole_pixels(rect: Rect, pixels_per_point: f32) -> Rect {
 impl UiResponse {
     fn act(&mut self, action: Action) {
         self.actions.push(action);
+    }
+
+    /// Names a place for the event log.
+    fn place(&mut self, name: String, at: Rect) {
+        self.landmarks.push((name, at));
     }
 
     /// Names a widget for the event log, and passes it on.

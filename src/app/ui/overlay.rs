@@ -8,6 +8,7 @@ use egui::{
 };
 
 use super::checkup::checkups_ui;
+use super::gizmo::gizmo_ui;
 use super::legend::coloring_ui;
 use super::{Action, PathField, PathPurpose, Toast, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::worker::{Activity, Notice, Severity};
@@ -20,6 +21,8 @@ pub struct GrabMark {
     pub target: Pos2,
     /// [N]; None until the first step pulled.
     pub force: Option<f64>,
+    /// Of what is held around the point, in points of the window; 0 for a point.
+    pub radius: f32,
 }
 
 /// Meaning of the arrows of contacts.
@@ -43,7 +46,10 @@ const INFO_SECONDS: u64 = 6;
 const MAX_TOASTS: usize = 4;
 
 pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
-    if let Some(mark) = &context.grab {
+    if let Some(gizmo) = context.gizmo {
+        gizmo_ui(root, view, gizmo, answers);
+    }
+    for mark in context.grabs {
         grab_ui(root, view, mark);
     }
     if context.recorded_frames.is_some() {
@@ -82,6 +88,9 @@ fn grab_ui(root: &Ui, view: Rect, mark: &GrabMark) {
     let shade = Color32::from_black_alpha(110);
     painter.line_segment([mark.point, mark.target], Stroke::new(4.0, shade));
     painter.line_segment([mark.point, mark.target], Stroke::new(2.0, palette.accent));
+    if mark.radius > 0.0 {
+        painter.circle_stroke(mark.point, mark.radius, Stroke::new(1.5, palette.accent.gamma_multiply(0.7)));
+    }
     painter.circle(mark.point, 4.5, palette.accent, Stroke::new(1.5, shade));
     painter.circle(mark.target, 6.0, Color32::TRANSPARENT, Stroke::new(2.0, palette.accent));
     let Some(force) = mark.force else { return };
@@ -172,7 +181,7 @@ fn recording_ui(root: &Ui, view: Rect, context: &UiContext) {
 }
 
 /// A sheet in the middle of the window; true when it shall be closed.
-fn sheet_ui(root: &Ui, name: &str, width: f32, contents: impl FnOnce(&mut Ui) -> bool) -> bool {
+pub(super) fn sheet_ui(root: &Ui, name: &str, width: f32, contents: impl FnOnce(&mut Ui) -> bool) -> bool {
     let width = width.min(root.ctx().content_rect().width() - 80.0);
     let frame = theme::card(root).inner_margin(Margin::same(22)).corner_radius(CornerRadius::same(16));
     let modal = Modal::new(Id::unique(name)).frame(frame).show(root.ctx(), |ui| {
@@ -267,10 +276,15 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
         &[
             ("Left drag on a body", "pull it"),
             ("  with Shift, or wheel", "nearer or away"),
+            ("  with Ctrl + wheel", "hold more around it"),
+            ("  P, or H, meanwhile", "pin it, or leave it held"),
             ("Left drag beside it", "turn the view"),
             ("Right drag", "turn the view"),
             ("Middle or Shift + right", "move the view"),
             ("Wheel", "zoom to the cursor"),
+            ("Right click", "what can be done to it"),
+            ("Arrows, rings, box", "place it at the start"),
+            ("  with Ctrl", "in steps"),
             ("Double click", "look at it"),
             ("Click", "select it"),
             ("  with Ctrl or Shift", "select several"),
@@ -297,6 +311,8 @@ const KEYS: [(&str, &[(&str, &str)]); 3] = [
             ("M", "measure between two points"),
             ("Esc", "select nothing"),
             ("Ctrl + Z, Ctrl + Y", "undo, redo"),
+            ("Ctrl + D, Del", "duplicate, delete a body"),
+            ("P, held and moved", "pin what is under it"),
             ("Tab", "hide or show panels"),
             ("Ctrl + O", "open a file"),
             ("Ctrl + R", "reload the scene"),
@@ -368,6 +384,7 @@ fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
             ("Open a scene, a mesh or a session", hint, "Open")
         }
         PathPurpose::SaveScene => ("Save the scene", "A new file (toml), or one to be written over.".to_owned(), "Save"),
+        PathPurpose::AddMesh => ("Add a body from a mesh", format!("A mesh ({endings}) that becomes a soft body."), "Add"),
         PathPurpose::LoadState => ("Load a saved state", "A state that was saved from this scene.".to_owned(), "Load"),
     };
     let mut opened = None;
@@ -399,6 +416,7 @@ fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
             PathPurpose::Open => Action::OpenPath(path),
             PathPurpose::SaveScene => Action::SaveSceneTo(path),
             PathPurpose::LoadState => Action::LoadStateFrom(path),
+            PathPurpose::AddMesh => Action::AddMesh(path),
         });
     }
 }

@@ -95,6 +95,7 @@ fn info(source: &SceneSource) -> SceneInfo {
         name: source.label(),
         model: Arc::new(ModelBuilder::default().build().expect("nothing is a model")),
         scene: None,
+        files: vec![],
         build_ms: 0.0,
         camera: Camera::default(),
         light: Light::default(),
