@@ -32,8 +32,11 @@ pub enum Chart {
 /// A curve of a chart.
 pub struct Curve<'a> {
     pub name: String,
-    value: Box<dyn Fn(&Figures) -> Option<f64> + 'a>,
+    value: Value<'a>,
 }
+
+/// What a step has of a curve; none where it was not measured.
+type Value<'a> = Box<dyn Fn(&Figures) -> Option<f64> + 'a>;
 
 /// The part of a displacement that is plotted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
