@@ -25,6 +25,7 @@ macro_rules! pictures {
 
 pages! {
     "first-body.md": "Your first body",
+    "bodies.md": "Bodies by mouse",
     "materials.md": "Materials",
     "contact.md": "Contact",
     "inside.md": "Looking inside",
