@@ -32,8 +32,11 @@ pub enum Chart {
 /// A curve of a chart.
 pub struct Curve<'a> {
     pub name: String,
-    value: Box<dyn Fn(&Figures) -> Option<f64> + 'a>,
+    value: Value<'a>,
 }
+
+/// What a step has of a curve; none where it was not measured.
+type Value<'a> = Box<dyn Fn(&Figures) -> Option<f64> + 'a>;
 
 /// The part of a displacement that is plotted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -241,7 +244,7 @@ pub mod tests {
                 time: t,
                 duration: 0.01,
                 ms: 20.0,
-                energy: (k % 2 == 0).then_some(energy),
+                energy: k.is_multiple_of(2).then_some(energy),
                 probes: [Vec3::new(3.0, -4.0, 0.0) * t].into(),
                 stages: [("assemble", 5.0), ("contact", 15.0)].into(),
                 pairs: if k > n / 2 { [pair(0, 1.0), pair(1, 7.0)].into() } else { [].into() },

@@ -2,8 +2,8 @@
 
 use egui::{Id, LayerId, Popup, PopupKind, Pos2, RichText, Ui};
 
-use super::menu::{entry_ui, with_icon};
-use super::{Action, BodyAction, NewBody, PinAction, UiContext, UiResponse, UiState, icon, theme};
+use super::entries::{add_menu_ui, entry_ui};
+use super::{Action, BodyAction, PinAction, UiContext, UiResponse, UiState, icon, theme};
 
 /// The open menu; it is about what is selected.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,16 +96,4 @@ fn nothing_ui(ui: &mut Ui, answers: &mut UiResponse) {
     entry_ui(ui, answers, icon::EYE, "Show all bodies", "", Action::Bodies(BodyAction::ShowAll));
     entry_ui(ui, answers, icon::CORNERS_OUT, "Frame all", "F", Action::FrameAll);
     entry_ui(ui, answers, icon::SKIP_BACK, "Back to the start", "R", Action::Reset);
-}
-
-/// The bodies that can be added to a scene.
-pub fn add_menu_ui(ui: &mut Ui, answers: &mut UiResponse) {
-    let menu = ui.menu_button(with_icon(icon::PLUS, "Add a body"), |ui| {
-        for body in NewBody::ALL {
-            entry_ui(ui, answers, icon::CUBE, body.label(), "", Action::Bodies(BodyAction::Add(body)));
-        }
-        ui.separator();
-        entry_ui(ui, answers, icon::FOLDER_OPEN, "From a mesh file…", "", Action::AddMeshDialog);
-    });
-    answers.named("menu.Add", menu.response);
 }

@@ -2,7 +2,7 @@
 
 use egui::{Align, Button, Frame, Label, Layout, Margin, MenuBar, Panel, RichText, Ui, containers::menu::MenuConfig};
 
-use super::context_menu::add_menu_ui;
+use super::entries::{add_menu_ui, entry_ui, with_icon};
 use super::{Action, BodyAction, CheckAction, Help, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::file_name;
@@ -276,17 +276,4 @@ fn help_menu_ui(ui: &mut Ui, state: &mut UiState, answers: &mut UiResponse) {
         state.about_open = true;
         ui.close();
     }
-}
-
-pub(super) fn entry_ui(ui: &mut Ui, answers: &mut UiResponse, icon: &str, label: &str, keys: &str, action: Action) {
-    let button = Button::new(with_icon(icon, label)).shortcut_text(keys);
-    if answers.named(format!("item.{}", label.replace(' ', "_")), ui.add(button)).clicked() {
-        answers.act(action);
-        ui.close();
-    }
-}
-
-/// The words of an entry, after its sign.
-pub(super) fn with_icon(icon: &str, label: &str) -> (RichText, RichText) {
-    (theme::icon(icon, 15.0), RichText::new(label))
 }

@@ -2,6 +2,7 @@
 
 mod checkup;
 mod context_menu;
+mod entries;
 mod gizmo;
 mod forces;
 mod health;

@@ -100,7 +100,7 @@ fn header_ui(ui: &mut Ui, state: &mut PlotsState, tool: &mut Option<Tool>, conte
         ui.set_height(24.0);
         ui.label(RichText::new("Plots").font(theme::strong(12.5)));
         let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
-        let (button, _) = MenuButton::new(small("Charts ▾")).config(config).ui(ui, |ui| {
+        let (button, _) = MenuButton::new((small("Charts"), theme::icon(icon::CARET_DOWN, 11.0))).config(config).ui(ui, |ui| {
             for chart in Chart::ALL {
                 let mut shown = state.charts.contains(&chart);
                 let choice = ui.checkbox(&mut shown, chart.title()).on_hover_text(chart.meaning());

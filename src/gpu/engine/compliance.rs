@@ -174,7 +174,10 @@ impl DeviceBackend {
         loop {
             let (mut encoder, is_fresh) = self.begin_submission(step)?;
             if std::mem::take(&mut is_new) {
-                let (free, rhs) = (self.buffers.get(self.iterate.right_hand_side()), self.buffers.get("rhs"));
+                let (free, rhs) = (self.buffers.get("rhs_free"), self.buffers.get("rhs"));
+                if self.iterate.is_there() {
+                    encoder.copy_buffer_to_buffer(self.buffers.get("rhs_iterate"), 0, free, 0, free.size());
+                }
                 encoder.copy_buffer_to_buffer(free, 0, rhs, 0, free.size());
                 self.record(&mut encoder, "contact solve", |s, pass| s.cwc.record_compliance(pass));
             }

@@ -21,11 +21,6 @@ pub struct Iterate {
 }
 
 impl Iterate {
-    /// Where the right-hand side stands without contacts.
-    pub fn right_hand_side(&self) -> &'static str {
-        if self.is_there { "rhs_iterate" } else { "rhs_free" }
-    }
-
     pub fn is_there(&self) -> bool {
         self.is_there
     }
