@@ -9,6 +9,7 @@ mod contacts;
 mod document;
 mod engine;
 mod events;
+mod exporting;
 mod faults;
 mod files;
 mod format;
@@ -22,6 +23,7 @@ mod selection;
 mod session;
 mod ui;
 mod verifier;
+mod views;
 mod window;
 mod worker;
 

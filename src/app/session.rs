@@ -1,6 +1,7 @@
 //! All that the window knows and does, apart from windows: the worker's snapshots, the camera, grabs, recordings,
 //! panels.
 
+mod camera;
 mod checks;
 mod edits;
 mod flight;
@@ -11,8 +12,11 @@ mod marks;
 mod picking;
 mod recording;
 mod time;
+mod viewpoint;
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use egui::{Pos2, Rect};
 
@@ -23,21 +27,24 @@ use super::engine::{SceneInfo, View};
 use super::events::EventLog;
 use super::files;
 use super::graphics::{Graphics, Picture};
-use super::pointer::{Effect, Input, Pointer};
+use super::pointer::{Input, Pointer};
 use super::recent::{Recent, config_folder};
 use super::recorder::Recorder;
 use super::ui::{Action, ContactLegend, GalleryItem, Outcome, PathPurpose, UiContext, UiState};
 use super::verifier::Verifier;
+use super::views::Views;
 use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
 use crate::gpu;
-use crate::render::{Camera, Positions, Ray, Shading, Theme, ViewOptions};
+use crate::render::{Positions, Ray, Shading, Theme, ViewOptions};
+use crate::scene::GALLERY_SESSION;
 use crate::stage;
 use crate::step::SurfacePositions;
-use flight::Flight;
 use grabs::Grab;
 use lookup::{Found, Lookup, Question};
+use recording::PastFilm;
 use time::Time;
+use viewpoint::Viewpoint;
 
 pub struct Session {
     worker: Worker,
@@ -57,8 +64,8 @@ pub struct Session {
     refused: u64,
     /// The version of the selection that the picture shows.
     marked: u64,
-    camera: Camera,
-    flight: Option<Flight>,
+    viewpoint: Viewpoint,
+    views: Views,
     pointer: Pointer,
     lookup: Lookup,
     grab: Option<Grab>,
@@ -66,16 +73,21 @@ pub struct Session {
     recent: Recent,
     gallery: Vec<GalleryItem>,
     recorder: Option<Recorder>,
+    /// It films what was recorded, and not what happens.
+    film_of_past: Option<PastFilm>,
     /// The scale of the arrows of contacts.
     scale: Scale,
     /// What bodies are coloured by.
     coloring: Option<Coloring>,
     log: EventLog,
     verifier: Verifier,
-    /// Where the 3D view is, in points.
+    /// Where the 3D view is, and the part of it that panels leave free, in points.
     view: Rect,
+    free: Rect,
     pixels_per_point: f32,
     ready: bool,
+    /// The button that was pressed last asks for this; none once the simulation does so.
+    wants_play: Option<bool>,
     screenshot_asked: bool,
     fault_told: bool,
     /// Read by the window after each frame.
@@ -88,6 +100,9 @@ pub struct Wishes {
     pub quit: bool,
     pub dialog: Option<PathPurpose>,
 }
+
+/// A step that takes longer is shown, and can be stopped there.
+const LONG_STEP: Duration = Duration::from_millis(500);
 
 impl Session {
     pub fn new(worker: Worker, log: EventLog, verifier: Verifier) -> Self {
@@ -103,8 +118,8 @@ impl Session {
             document: None,
             refused: 0,
             marked: 0,
-            camera: Camera::default(),
-            flight: None,
+            viewpoint: Viewpoint::default(),
+            views: Views::load(config_folder().as_deref()),
             pointer: Pointer::default(),
             lookup: Lookup::default(),
             grab: None,
@@ -112,13 +127,16 @@ impl Session {
             recent: Recent::load(config_folder().as_deref()),
             gallery: ui::gallery(),
             recorder: None,
+            film_of_past: None,
             scale: Scale::default(),
             coloring: None,
             log,
             verifier,
             view: Rect::ZERO,
+            free: Rect::ZERO,
             pixels_per_point: 1.0,
             ready: false,
+            wants_play: None,
             screenshot_asked: false,
             fault_told: false,
             wishes: Wishes::default(),
@@ -126,12 +144,10 @@ impl Session {
     }
 
     pub fn open(&mut self, source: SceneSource) {
+        self.ui.start_open = false;
         if let SceneSource::Path(path) = &source {
             // Relative paths mean another file once the folder changes.
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            if let Err(text) = self.recent.add(&path) {
-                self.tell(Severity::Error, text);
-            }
             self.worker.send(Request::Load(SceneSource::of_path(path)));
         } else {
             self.worker.send(Request::Load(source));
@@ -140,7 +156,13 @@ impl Session {
 
     pub fn tell(&mut self, severity: Severity, text: String) {
         self.log.say(format_args!("message {text}"));
-        self.ui.tell(Notice { severity, text });
+        self.ui.tell(Notice { severity, text }, None);
+    }
+
+    /// Good news about a file.
+    fn tell_of_file(&mut self, text: String, file: PathBuf) {
+        self.log.say(format_args!("message {text}"));
+        self.ui.tell(Notice { severity: Severity::Info, text }, Some(file));
     }
 
     pub fn title(&self) -> String {
@@ -158,6 +180,7 @@ impl Session {
         self.live = self.worker.snapshot();
         let shown = self.look_at(self.live.clone());
         let before = std::mem::replace(&mut self.shown, shown);
+        self.wants_play = self.wants_play.filter(|wants| *wants != self.live.playing());
         if Arc::ptr_eq(&before, &self.shown) {
             return;
         }
@@ -171,12 +194,15 @@ impl Session {
             self.refused = now.refused;
             self.take_back();
         }
+        if self.viewpoint.follows() && !self.lookup.is_busy() {
+            self.lookup.ask(Question::Follow);
+        }
         if let Err(error) = self.place(graphics).and_then(|()| self.color(graphics)) {
             self.tell(Severity::Error, error);
         }
         self.scale = self.scale.following(self.contacts());
         self.log_changes(&before);
-        if let (Some(due), true) = (now.frame_due, self.recorder.is_some()) {
+        if let (Some(due), true, None) = (now.frame_due, self.recorder.is_some(), &self.film_of_past) {
             self.record(due, graphics);
         }
     }
@@ -191,14 +217,19 @@ impl Session {
         self.staged = scene.generation;
         self.grab = None;
         self.pointer.handle(Input::Cancel);
+        if let SceneSource::Path(path) | SceneSource::Session(path) = scene.source.base()
+            && path.is_absolute()
+            && let Err(text) = self.recent.add(path)
+        {
+            self.tell(Severity::Error, text);
+        }
         self.ui.checkups = !scene.checkups.is_empty();
         for checkup in &scene.checkups {
             let (findings, refused) = (checkup.report.findings.len(), checkup.refusal.is_some());
             self.log.say(format_args!("checkup {} findings={findings} refused={refused}", checkup.file));
         }
         if before.is_none_or(|before| before.source.base() != scene.source.base()) {
-            self.camera = scene.camera.widened(self.view.width() / self.view.height());
-            self.flight = None;
+            self.open_view(scene);
             self.scale = Scale::default();
         }
     }
@@ -261,7 +292,7 @@ impl Session {
         let SurfacePositions::Host(positions) = &view.surface else { return };
         for body in lookup::free_bodies(&scene.model) {
             let middle = stage::glam_vec(&lookup::bounds(&scene.model, positions, &view.rigid_poses, body).center());
-            if let Some(([x, y], _)) = self.camera.project(middle, self.viewport()) {
+            if let Some(([x, y], _)) = self.viewpoint.camera.project(middle, self.viewport()) {
                 self.log.say(format_args!("body {} {x:.0} {y:.0}", scene.model.body_name(body)));
             }
         }
@@ -269,12 +300,7 @@ impl Session {
 
     /// One frame of panels and mouse. `events` are the frame's, before the panels saw them.
     pub fn frame(&mut self, context: &egui::Context, mut input: egui::RawInput, graphics: &mut Graphics) -> egui::FullOutput {
-        if let Some(flight) = &self.flight {
-            let (camera, arrived) = flight.now();
-            self.camera = camera;
-            if arrived {
-                self.flight = None;
-            }
+        if self.place_camera() {
             context.request_repaint();
         }
         if self.plays_pictures() {
@@ -288,14 +314,23 @@ impl Session {
         let contacts = self.ui.contacts.then(|| ContactLegend { force: self.scale.force, count: self.contacts().len() });
         let checks = self.verifier.board();
         self.log_checks(&checks);
+        let scene_key = self.scene_key();
+        let step_time = self.long_step(context);
+        let studio = self.studio(graphics);
         let mut ui = std::mem::take(&mut self.ui);
         let output = context.run_ui(input, |root| {
             let shown = UiContext {
                 snapshot: &self.shown,
+                is_playing: self.is_playing(),
+                step_time,
+                progress: self.worker.progress(),
                 document: self.document.as_ref(),
                 recent: &self.recent,
+                views: self.views.of(&scene_key),
+                is_parallel: self.viewpoint.camera.is_parallel(),
                 gallery: &self.gallery,
-                recorded_frames: self.recorder.as_ref().map(|recorder| recorder.frames),
+                recording: self.recording_view(),
+                studio,
                 grab,
                 contacts,
                 coloring: self.coloring,
@@ -309,14 +344,18 @@ impl Session {
         self.ui = ui;
         self.ui.options.theme = if self.ui.dark { Theme::DARK } else { Theme::LIGHT };
         self.pixels_per_point = output.pixels_per_point;
-        if let Some(Outcome { actions: more, view, landmarks }) = outcome {
+        if let Some(Outcome { actions: more, view, free, landmarks }) = outcome {
             actions.extend(more);
-            self.view = view;
+            (self.view, self.free) = (view, free);
+            self.place_camera();
             if self.log.landmarks(&landmarks, self.pixels_per_point) {
                 context.request_repaint();
             }
         }
         for event in &events {
+            if let egui::Event::PointerButton { pressed: false, .. } = event {
+                self.viewpoint.release();
+            }
             if let Some(input) = self.pointer_input(context, event)
                 && let Some(effect) = self.pointer.handle(input)
             {
@@ -327,8 +366,18 @@ impl Session {
                 self.lookup.ask(Question::Select { ray: self.ray(at), several });
             }
         }
+        if !actions.is_empty() {
+            context.request_repaint(); // the panels show what comes of it
+            context.request_repaint_after(LONG_STEP); // and a step that may begin now
+        }
         for action in actions {
-            self.act(action);
+            match action {
+                Action::Record(action) => self.act_on_record(action, graphics),
+                action => self.act(action),
+            }
+        }
+        if self.advance_film(graphics) {
+            context.request_repaint();
         }
         self.answer(graphics, context);
         self.mark_selection(graphics);
@@ -337,6 +386,21 @@ impl Session {
             self.save_screenshot(graphics);
         }
         output
+    }
+
+    /// Whether the simulation plays, or will as soon as it has heard of it.
+    fn is_playing(&self) -> bool {
+        self.wants_play.unwrap_or(self.shown.playing())
+    }
+
+    /// How long the step in progress takes so far, once that is worth a word. No news comes from a step that takes
+    /// long: the window looks again by itself.
+    fn long_step(&self, context: &egui::Context) -> Option<Duration> {
+        let time = self.worker.step_time();
+        if time.is_some() || self.live.playing() {
+            context.request_repaint_after(LONG_STEP);
+        }
+        time.filter(|time| *time >= LONG_STEP)
     }
 
     /// After a frame was presented.
@@ -377,7 +441,7 @@ impl Session {
         let [_, _, width, height] = self.viewport();
         Picture {
             size: [width, height],
-            camera: self.camera,
+            camera: self.viewpoint.camera,
             options: self.options(),
             marks: [self.ui.contacts, self.ui.checkups],
             version: self.placed,
@@ -412,7 +476,7 @@ impl Session {
     /// Whether the view, and nothing over it, is there.
     fn is_over_view(&self, context: &egui::Context, at: Pos2) -> bool {
         let over = context.layer_id_at(at).is_some_and(|layer| layer.order != egui::Order::Background);
-        self.view.contains(at) && !over && !self.ui.is_modal() && !egui::Popup::is_any_open(context)
+        self.view.contains(at) && !over && !self.ui.is_modal() && !self.ui.start_open && !egui::Popup::is_any_open(context)
     }
 
     fn pixel(&self, at: Pos2) -> [f32; 2] {
@@ -420,30 +484,7 @@ impl Session {
     }
 
     fn ray(&self, at: Pos2) -> Ray {
-        self.camera.ray(self.pixel(at), self.viewport())
-    }
-
-    fn apply_effect(&mut self, effect: Effect) {
-        let viewport = self.viewport();
-        match effect {
-            Effect::Pick(at) => self.lookup.ask(Question::Grab(self.ray(at))),
-            Effect::FrameAt(at) => self.lookup.ask(Question::FrameAt(self.ray(at))),
-            Effect::MoveGrab { at, depth } => self.move_grab(at, f64::from(depth)),
-            Effect::ReleaseGrab => self.release_grab(),
-            Effect::Orbit(delta) => {
-                self.flight = None;
-                let turn = std::f32::consts::PI / self.view.height().max(1.0);
-                self.camera.orbit(-delta.x * turn, delta.y * turn);
-            }
-            Effect::Pan(delta) => {
-                self.flight = None;
-                self.camera.pan([delta.x * self.pixels_per_point, delta.y * self.pixels_per_point], viewport);
-            }
-            Effect::Zoom { at, notches } => {
-                self.flight = None;
-                self.camera.zoom_to_cursor(0.88_f32.powf(notches), self.pixel(at), viewport);
-            }
-        }
+        self.viewpoint.camera.ray(self.pixel(at), self.viewport())
     }
 
     /// Answers questions that wait for positions.
@@ -495,13 +536,8 @@ impl Session {
                 self.fly_to(&lookup::bounds_of(model, positions, poses, bodies));
             }
             Question::FrameAll => self.fly_to(&lookup::bounds_of_all(model, positions, poses)),
+            Question::Follow => self.keep_in_view(&lookup::bounds_of_all(model, positions, poses)),
         }
-    }
-
-    fn fly_to(&mut self, aabb: &crate::math::Aabb) {
-        let mut goal = self.camera;
-        goal.frame(aabb, self.view.width() / self.view.height().max(1.0));
-        self.flight = Some(Flight::new(self.camera, goal));
     }
 
     fn act(&mut self, action: Action) {
@@ -509,6 +545,7 @@ impl Session {
             Action::OpenDialog => self.wishes.dialog = Some(PathPurpose::Open),
             Action::OpenField => self.ask_for_path(PathPurpose::Open),
             Action::OpenPath(path) => self.open(SceneSource::Path(path)),
+            Action::OpenGallery(name) if name == GALLERY_SESSION.0 => self.open(SceneSource::Session(name.into())),
             Action::OpenGallery(name) => self.open(SceneSource::Gallery(name)),
             Action::Reload => self.worker.send(Request::Reload),
             Action::ClearRecent => self.recent.clear().unwrap_or_else(|text| self.tell(Severity::Error, text)),
@@ -517,6 +554,7 @@ impl Session {
             Action::SaveSession => self.worker.send(Request::SaveSession(files::unused("pliant-session", ".session"))),
             Action::Quit => self.wishes.quit = true,
             Action::PlayPause => self.play_or_pause(),
+            Action::Stop => self.worker.send(Request::Pause),
             Action::StepOnce => self.step_once(),
             Action::Time(action) => self.act_on_time(action),
             Action::Reset => {
@@ -531,6 +569,15 @@ impl Session {
             }
             Action::FrameAll => self.lookup.ask(Question::FrameAll),
             Action::FrameBodies { first, count } => self.lookup.ask(Question::FrameBodies { first, count }),
+            Action::Camera(action) => self.act_on_camera(action),
+            Action::Toggle(what) => self.ui.toggle(what),
+            Action::ShowInFolder(file) => {
+                let shown = files::show_in_folder(&file);
+                shown.unwrap_or_else(|error| {
+                    self.tell(Severity::Error, format!("The folder could not be opened: {error}. It is {}", file.display()))
+                });
+            }
+            Action::ColorBy(field) => (self.ui.field, self.ui.hold_range) = (field, false),
             Action::Checks(action) => self.act_on_checks(action),
             Action::LeftBehind(taken_up) => self.answer_left_behind(taken_up),
             Action::ClearSelection => {

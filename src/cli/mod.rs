@@ -21,6 +21,7 @@ mod interrupt;
 mod mesh;
 mod results;
 mod run;
+mod thumbnails;
 mod verify;
 
 use std::path::PathBuf;
@@ -78,6 +79,9 @@ enum Command {
     /// Write what completes its commands in a shell:
     /// `pliant completions bash > ~/.local/share/bash-completion/completions/pliant`
     Completions { shell: clap_complete::Shell },
+    /// Draw the pictures of the gallery, which are inside the program
+    #[command(hide = true)]
+    Thumbnails(thumbnails::ThumbnailArgs),
     /// Write its manual page: `pliant man | man -l -`
     Man,
 }
@@ -176,6 +180,7 @@ pub fn main() -> ExitCode {
             clap_complete::generate(*shell, &mut command(), "pliant", &mut std::io::stdout());
             Ok(())
         }
+        Some(Command::Thumbnails(args)) => thumbnails::thumbnails(args),
         Some(Command::Man) => manual(),
     };
     let (message, status) = match result {
@@ -205,7 +210,7 @@ fn manual() -> Result<(), Failure> {
     command.build();
     let out = &mut std::io::stdout();
     clap_mangen::Man::new(command.clone()).render(out).map_err(failed)?;
-    for part in command.get_subcommands().filter(|part| part.get_name() != "help") {
+    for part in command.get_subcommands().filter(|part| part.get_name() != "help" && !part.is_hide_set()) {
         clap_mangen::Man::new(part.clone()).render(out).map_err(failed)?;
     }
     Ok(())

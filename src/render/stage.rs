@@ -159,12 +159,25 @@ pub struct ViewOptions {
     pub cut: Option<Vec4>,
     /// The part of its size that a tet keeps, 0..1.
     pub tet_size: f32,
+    /// The floor and the backdrop are drawn; without them a captured picture is transparent where nothing is.
+    pub ground: bool,
+    /// Four samples a pixel where edges are smoothed afterwards otherwise. Captured pictures have them always.
+    pub fine: bool,
     pub theme: Theme,
 }
 
 impl Default for ViewOptions {
     fn default() -> Self {
-        Self { shading: Shading::Smooth, grid: true, shadows: true, cut: None, tet_size: 0.86, theme: Theme::DARK }
+        Self {
+            shading: Shading::Smooth,
+            grid: true,
+            shadows: true,
+            cut: None,
+            tet_size: 0.86,
+            ground: true,
+            fine: false,
+            theme: Theme::DARK,
+        }
     }
 }
 

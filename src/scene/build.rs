@@ -173,6 +173,7 @@ impl Builder<'_> {
         add_obstacles(&placed, &frictions, [soft, rigid], &mut builder);
         builder.friction(frictions);
         self.check_cancelled()?;
+        self.cancel.report("putting the model together", 0.6);
         let mut model = builder.build_unless(self.cancel).map_err(|e| self.error(Origin::File(0), "", e.to_string()))?;
         let target = |target: &Target| match slots[target.body] {
             Slot::Soft(first) => first + target.copy,
@@ -262,6 +263,7 @@ impl Builder<'_> {
         let mut placed = vec![];
         for (index, body) in self.content.bodies.iter().enumerate() {
             let folder = self.scene.folder.as_deref();
+            self.cancel.report("making bodies", 0.05 + 0.55 * index as f32 / self.content.bodies.len() as f32);
             let mut made = Made::new(body, folder, self.cancel).map_err(|fault| self.fault(body, fault))?;
             if let Made::Solid(solid) = &mut made {
                 solid.set_collision(&body.collision, folder, self.cancel).map_err(|fault| self.collision_fault(body, fault))?;

@@ -27,7 +27,7 @@ impl Session {
     /// `body` moves freely, and `hit` is a triangle in its mesh.
     pub(super) fn start_grab(&mut self, scene: &SceneInfo, hit: Hit, body: BodyRef) {
         self.n_grabs = self.n_grabs.wrapping_add(1);
-        let depth = (hit.point - double(self.camera.eye())).dot(&double(self.camera.forward()));
+        let depth = (hit.point - double(self.viewpoint.camera.eye())).dot(&double(self.viewpoint.camera.forward()));
         let model = &scene.model;
         let name = model.body_name(body).to_owned();
         // As commands count triangles.
@@ -43,7 +43,7 @@ impl Session {
     /// To where the ray through `at` meets the plane through the hit, parallel to the view, `scale` times as far away.
     pub(super) fn move_grab(&mut self, at: Pos2, scale: f64) {
         let ray = self.ray(at);
-        let forward = double(self.camera.forward());
+        let forward = double(self.viewpoint.camera.forward());
         if let Some(grab) = &mut self.grab {
             grab.target = ray.at(grab.depth * scale / ray.direction.dot(&forward));
             let command = Command::MoveGrab { id: grab.id, target: grab.target };
@@ -63,7 +63,7 @@ impl Session {
         let grab = self.grab.as_ref()?;
         let held = self.shown.view.as_ref().and_then(|view| view.grabs.iter().find(|held| held.id == grab.id));
         let on_screen = |p: &Vec3| {
-            let ([x, y], _) = self.camera.project(stage::glam_vec(p), self.viewport())?;
+            let ([x, y], _) = self.viewpoint.camera.project(stage::glam_vec(p), self.viewport())?;
             Some(pos2(x / self.pixels_per_point, y / self.pixels_per_point))
         };
         Some(GrabMark {

@@ -1,10 +1,11 @@
 //! The keyboard: shortcuts are taken before the panels see them, except while text is typed.
 
-use egui::{Context, Event, Key, Modifiers, Popup, RawInput};
+use egui::{Context, Event, Key, Popup, RawInput};
 
-use crate::app::ui::{Action, TimeAction, UiState};
+use crate::app::ui::commands::typed;
+use crate::app::ui::{Action, Toggle, UiState};
 
-/// Removes the shortcuts from the input and says what they mean.
+/// Removes the shortcuts from the input and says what they mean; what only the panels know is done at once.
 pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -> Vec<Action> {
     let mut actions = vec![];
     if context.text_edit_focused() {
@@ -13,75 +14,31 @@ pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -
     input.events.retain(|event| {
         let Event::Key { key, pressed: true, modifiers, repeat, .. } = event else { return true };
         let modal = ui.is_modal() || (*key == Key::Escape && Popup::is_any_open(context));
-        match shortcut(*key, *modifiers) {
-            Some(Shortcut::Act(action)) if !modal => {
-                // Holding a key steps on; it toggles nothing.
-                if !repeat || matches!(action, Action::StepOnce | Action::Time(TimeAction::Back)) {
-                    actions.push(action);
-                }
-                false
-            }
-            Some(Shortcut::Panels) if !modal => {
-                ui.panels_visible = !ui.panels_visible;
-                false
-            }
-            Some(Shortcut::Contacts) if !modal => {
-                ui.contacts ^= !repeat;
-                false
-            }
-            Some(Shortcut::Tree) if !modal => {
-                ui.tree_open = Some(!ui.tree_open.unwrap_or(true) ^ repeat);
-                false
-            }
-            Some(Shortcut::Keys) if !modal || ui.keys_open => {
-                ui.keys_open = !ui.keys_open;
-                false
-            }
-            _ => true,
+        let Some(command) = typed(*key, *modifiers) else { return true };
+        // The key that has opened a sheet closes it.
+        if modal && !(command.action == Action::Toggle(Toggle::Keys) && ui.keys_open) {
+            return true;
         }
+        // Holding a key steps on; it toggles nothing.
+        if *repeat && !command.repeats() {
+            return false;
+        }
+        match &command.action {
+            Action::Toggle(what) => ui.toggle(*what),
+            Action::ClearSelection if ui.start_open => ui.start_open = false,
+            action => actions.push(action.clone()),
+        }
+        false
     });
     actions
 }
 
-#[derive(Debug, PartialEq)]
-enum Shortcut {
-    Act(Action),
-    Panels,
-    Contacts,
-    Tree,
-    Keys,
-}
-
-fn shortcut(key: Key, modifiers: Modifiers) -> Option<Shortcut> {
-    let action = match (key, modifiers.command, modifiers.alt) {
-        (Key::Z, true, false) if !modifiers.shift => Action::Undo,
-        (Key::Z | Key::Y, true, false) => Action::Redo,
-        (Key::S, true, false) if modifiers.shift => Action::SaveScene,
-        (Key::Escape, false, false) => Action::ClearSelection,
-        (Key::O, true, false) => Action::OpenDialog,
-        (Key::R, true, false) => Action::Reload,
-        (Key::S, true, false) => Action::Screenshot,
-        (Key::Q, true, false) => Action::Quit,
-        (Key::Space, false, false) => Action::PlayPause,
-        (Key::Period, false, false) => Action::StepOnce,
-        (Key::Comma, false, false) => Action::Time(TimeAction::Back),
-        (Key::End, false, false) => Action::Time(TimeAction::Live),
-        (Key::R, false, false) => Action::Reset,
-        (Key::F, false, false) => Action::FrameAll,
-        (Key::V, false, false) => Action::ToggleRecording,
-        (Key::C, false, false) => return Some(Shortcut::Contacts),
-        (Key::L, false, false) => return Some(Shortcut::Tree),
-        (Key::Tab, false, false) => return Some(Shortcut::Panels),
-        (Key::Questionmark, false, false) | (Key::F1, false, false) => return Some(Shortcut::Keys),
-        (Key::Slash, false, false) if modifiers.shift => return Some(Shortcut::Keys),
-        _ => return None,
-    };
-    Some(Shortcut::Act(action))
-}
-
 #[cfg(test)]
 mod tests {
+    use egui::Modifiers;
+
     use super::*;
+    use crate::app::ui::TimeAction;
 
     fn press(input: &mut RawInput, key: Key, modifiers: Modifiers, repeat: bool) {
         input.events.push(Event::Key { key, physical_key: None, pressed: true, repeat, modifiers });

@@ -7,7 +7,7 @@ use crate::app::engine::Wants;
 use crate::app::faults::Checkup;
 use crate::app::graphics::Graphics;
 use crate::app::worker::Request;
-use crate::render::{Overlays, PointColors, Shading};
+use crate::render::{Camera, Overlays, PointColors, Shading};
 use crate::stage;
 
 impl Session {
@@ -38,12 +38,17 @@ impl Session {
 
     /// Marks over the 3D view.
     pub fn overlays(&self) -> Overlays {
-        let mut overlays = contacts::overlays(self.contacts(), self.scale, &self.camera, self.viewport(), self.pixels_per_point);
+        self.overlays_from(&self.viewpoint.camera, self.viewport(), self.pixels_per_point)
+    }
+
+    /// Marks over a picture from a camera; `pixels`: of the picture in a point of the window.
+    pub(super) fn overlays_from(&self, camera: &Camera, viewport: [u32; 4], pixels: f32) -> Overlays {
+        let mut overlays = contacts::overlays(self.contacts(), self.scale, camera, viewport, pixels);
         let ends = self.shown.view.as_ref().map(|view| view.attachments.as_slice()).unwrap_or_default();
-        overlays.segments.splice(..0, stage::attachments(ends, self.pixels_per_point));
+        overlays.segments.splice(..0, stage::attachments(ends, pixels));
         let nodes = self.shown.view.as_ref().and_then(|view| view.nodes.as_deref());
         for checkup in self.checkups() {
-            let marks = checkup.overlays(nodes, self.camera.eye(), self.pixels_per_point);
+            let marks = checkup.overlays(nodes, camera.eye(), pixels);
             overlays.segments.extend(marks.segments);
             overlays.points.extend(marks.points);
         }

@@ -191,7 +191,9 @@ impl Session {
             Some(cursor) if !at_end => cursor.playing = Some((Instant::now(), now)),
             _ => {
                 self.time.cursor = None;
-                self.worker.send(if self.live.playing() { Request::Pause } else { Request::Play });
+                let plays = !self.is_playing();
+                self.wants_play = Some(plays);
+                self.worker.send(if plays { Request::Play } else { Request::Pause });
             }
         }
     }
@@ -287,6 +289,27 @@ impl Time {
         if self.read != now {
             (self.lanes, self.read) = (past.lanes(), now);
         }
+    }
+
+    /// How everything looked at a time [s] of the live branch, between the pictures of two steps.
+    pub(super) fn view_at(&mut self, time: f64, wants: Wants, live: &Arc<Snapshot>) -> Option<View> {
+        let past = live.past.as_ref()?;
+        let lane = self.lane(live.branch)?;
+        let (step, at) = lane.place_at(time)?;
+        let next = lane.after(step).filter(|_| at < time);
+        let branch = lane.id;
+        let mut picture = locked(past).picture(branch, step)?;
+        if let Some(next) = next.and_then(|(next, _)| locked(past).picture(branch, next)) {
+            picture = picture.between(&next, time);
+        }
+        let model = self.model_of(&picture, live)?;
+        Some(view(&picture, &model, past, branch, wants, live))
+    }
+
+    /// Times of the first and the last picture of a branch [s].
+    pub(super) fn recorded(&self, branch: BranchId) -> Option<[f64; 2]> {
+        let places = &self.lane(branch)?.places;
+        Some([places.first()?.1, places.last()?.1])
     }
 
     fn past_snapshot(&mut self, live: &Arc<Snapshot>, wants: Wants) -> Option<Arc<Snapshot>> {

@@ -1,16 +1,22 @@
 //! Everything that is drawn around and over the view. Panels only read; what the user wants comes back as `Action`s.
 
 mod checkup;
+pub mod commands;
 mod icon;
 mod inspector;
 mod left_behind;
 mod legend;
 mod menu;
 mod overlay;
+mod palette;
 mod properties;
+mod record;
+mod start;
 mod status;
 pub mod theme;
+mod thumbnails;
 mod timeline;
+mod toasts;
 mod transport;
 mod tree;
 mod value;
@@ -18,7 +24,7 @@ mod verify;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 use egui::{Rect, Response, Ui};
 
@@ -26,16 +32,21 @@ use super::autosave::LeftBehind;
 use super::coloring::Coloring;
 use super::document::Document;
 use super::recent::Recent;
+use super::recorder::FilmSettings;
 use super::selection::Selection;
 use super::verifier::Board;
+use super::views::NamedView;
 use super::worker::{Notice, Snapshot};
-use crate::record::FilmFormat;
-use crate::render::ViewOptions;
-use crate::scene::{self, Scene};
+use crate::cancel::Progress;
+use crate::render::{AxisView, ViewOptions};
+use crate::scene::{self, GALLERY_SESSION, Scene};
 use crate::sim::Field;
 use crate::sim::past::BranchId;
 
 pub use overlay::{ContactLegend, GrabMark};
+use palette::Palette;
+pub use record::{RecordState, RecordingView, Studio};
+use thumbnails::Thumbnails;
 pub use timeline::TimelineView;
 
 /// A wish of the user.
@@ -54,6 +65,8 @@ pub enum Action {
     SaveSession,
     Quit,
     PlayPause,
+    /// Ends what is under way: a step, or the building of a scene; the simulation pauses.
+    Stop,
     StepOnce,
     Reset,
     SetSpeed(f64),
@@ -82,8 +95,73 @@ pub enum Action {
     ClearSelection,
     Checks(CheckAction),
     Time(TimeAction),
+    Camera(CameraAction),
+    Toggle(Toggle),
+    Record(RecordAction),
+    /// Shows a file in the folder that it is in.
+    ShowInFolder(PathBuf),
+    ColorBy(Option<Field>),
     /// What to do with the session that was left behind: take it up, or throw it away.
     LeftBehind(bool),
+}
+
+/// A wish about films, pictures and exports.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RecordAction {
+    /// Films what was recorded between two times [s].
+    Past([f64; 2]),
+    /// Ends that film and throws it away.
+    Cancel,
+    /// A picture of the view of any size [px].
+    Picture {
+        size: [u32; 2],
+        transparent: bool,
+    },
+    /// Results for other programs, from now on for so long [s]; 0 for this moment.
+    Export {
+        ending: &'static str,
+        seconds: f64,
+    },
+    CancelExport,
+}
+
+/// What is shown or not, or opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Toggle {
+    Panels,
+    /// The list of the scene.
+    Tree,
+    SidePanel,
+    Contacts,
+    Grid,
+    Shadows,
+    LightTheme,
+    StartPage,
+    Gallery,
+    Keys,
+    About,
+    Palette,
+    Checks,
+    /// The sheet for films, pictures and exports.
+    Record,
+    Export,
+    /// The field for the name of a view.
+    SaveView,
+}
+
+/// A wish about the camera.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CameraAction {
+    /// To the view of the scene.
+    Home,
+    Along(AxisView),
+    /// With perspective, or without.
+    ToggleParallel,
+    /// Keeps the view under a name.
+    Save(String),
+    /// To a named view, by its place in the list.
+    Go(usize),
+    Delete(usize),
 }
 
 /// A wish about the recorded past.
@@ -123,6 +201,15 @@ pub struct UiState {
     pub selection: Selection,
     pub keys_open: bool,
     pub about_open: bool,
+    /// The start page is shown instead of the scene.
+    pub start_open: bool,
+    pub gallery_open: bool,
+    thumbnails: Thumbnails,
+    palette: Option<Palette>,
+    /// What was chosen there, newest first.
+    chosen: Vec<String>,
+    /// The name that is typed for a view to be saved.
+    pub view_name: Option<String>,
     /// The list of checks is shown.
     pub verify_open: bool,
     /// Place in `verify::CHECKS` of the one that is shown in full.
@@ -139,11 +226,12 @@ pub struct UiState {
     pub hold_range: bool,
     /// The doctor's reports are shown, and faults of meshes are marked.
     pub checkups: bool,
-    /// Format of the next recording.
-    pub film: FilmFormat,
+    /// What the next films are like.
+    pub film: FilmSettings,
+    pub record: RecordState,
     /// The session of a program that ended unforeseen, until it is answered for.
     pub left_behind: Option<LeftBehind>,
-    toasts: Vec<Toast>,
+    toasts: Vec<toasts::Toast>,
 }
 
 /// A field for a path, for where there is no file dialog.
@@ -162,21 +250,25 @@ pub enum PathPurpose {
     LoadState,
 }
 
-struct Toast {
-    notice: Notice,
-    shown: Instant,
-    id: u64,
-}
-
 /// Everything that a frame of panels reads.
 pub struct UiContext<'a> {
     pub snapshot: &'a Arc<Snapshot>,
     /// The scene with its changes; none where nothing came of a mesh.
     pub document: Option<&'a Document>,
     pub recent: &'a Recent,
+    /// The simulation plays, or will as soon as it has heard of it.
+    pub is_playing: bool,
+    /// How long the step in progress takes so far, if that is long.
+    pub step_time: Option<Duration>,
+    /// How far the building of a scene is.
+    pub progress: Progress,
+    /// The named views of the scene.
+    pub views: &'a [NamedView],
+    /// The picture has no perspective.
+    pub is_parallel: bool,
     pub gallery: &'a [GalleryItem],
-    /// Frames written so far by the recording in progress.
-    pub recorded_frames: Option<u64>,
+    pub recording: Option<RecordingView>,
+    pub studio: Studio,
     pub grab: Option<GrabMark>,
     /// Meaning of the arrows of contacts, if they are shown.
     pub contacts: Option<ContactLegend>,
@@ -200,11 +292,20 @@ pub struct GalleryItem {
     pub experiment: bool,
 }
 
+impl GalleryItem {
+    /// A recorded session instead of a scene.
+    pub fn is_session(&self) -> bool {
+        self.name == GALLERY_SESSION.0
+    }
+}
+
 /// Result of a frame of panels.
 pub struct Outcome {
     pub actions: Vec<Action>,
     /// Rectangle of the 3D view, in points.
     pub view: Rect,
+    /// The part of it that no bar covers.
+    pub free: Rect,
     /// Named places, for the event log.
     pub landmarks: Vec<(String, Rect)>,
 }
@@ -226,6 +327,12 @@ impl Default for UiState {
             selection: Selection::default(),
             keys_open: false,
             about_open: false,
+            start_open: false,
+            gallery_open: false,
+            thumbnails: Thumbnails::default(),
+            palette: None,
+            chosen: vec![],
+            view_name: None,
             verify_open: false,
             verify_selected: 0,
             path_field: None,
@@ -235,7 +342,8 @@ impl Default for UiState {
             field: None,
             hold_range: false,
             checkups: false,
-            film: FilmFormat::Mp4,
+            film: FilmSettings::default(),
+            record: RecordState::default(),
             left_behind: None,
             toasts: vec![],
         }
@@ -249,18 +357,51 @@ pub fn gallery() -> Vec<GalleryItem> {
         // Opening it will say what is wrong with it.
         Err(_) => GalleryItem { name, title: name.to_owned(), description: String::new(), experiment },
     };
-    let all = [(scene::gallery(), false), (scene::experiments(), true)];
-    all.into_iter().flat_map(|(list, experiment)| list.iter().map(move |entry| item(entry.name, experiment))).collect()
+    let session = GalleryItem {
+        name: GALLERY_SESSION.0,
+        title: "A recorded session".to_owned(),
+        description: "What somebody did in the first scene, repeated step by step: a pull, and a change of a material. \
+                      Then the past can be looked at, and continued another way."
+            .to_owned(),
+        experiment: false,
+    };
+    let scenes = scene::gallery().iter().map(|entry| item(entry.name, false));
+    let experiments = scene::experiments().iter().map(|entry| item(entry.name, true));
+    scenes.chain([session]).chain(experiments).collect()
 }
 
 impl UiState {
-    pub fn tell(&mut self, notice: Notice) {
-        overlay::add_toast(&mut self.toasts, notice);
+    /// Tells something; with a file that can be shown in its folder.
+    pub fn tell(&mut self, notice: Notice, file: Option<PathBuf>) {
+        toasts::add_toast(&mut self.toasts, notice, file);
     }
 
     /// Whether a sheet or a dialog lies over the view.
     pub fn is_modal(&self) -> bool {
-        self.keys_open || self.about_open || self.path_field.is_some()
+        let has_field = self.palette.is_some() || self.view_name.is_some() || self.path_field.is_some();
+        self.keys_open || self.about_open || self.gallery_open || self.record.open || has_field
+    }
+
+    /// Shows what was hidden, or hides what was shown.
+    pub fn toggle(&mut self, what: Toggle) {
+        match what {
+            Toggle::Panels => self.panels_visible ^= true,
+            Toggle::Tree => self.tree_open = Some(!self.tree_open.unwrap_or(true)),
+            Toggle::SidePanel => self.inspector_open ^= true,
+            Toggle::Contacts => self.contacts ^= true,
+            Toggle::Grid => self.options.grid ^= true,
+            Toggle::Shadows => self.options.shadows ^= true,
+            Toggle::LightTheme => self.dark ^= true,
+            Toggle::StartPage => self.start_open ^= true,
+            Toggle::Gallery => self.gallery_open ^= true,
+            Toggle::Keys => self.keys_open ^= true,
+            Toggle::About => self.about_open ^= true,
+            Toggle::Palette => self.palette = if self.palette.is_some() { None } else { Some(Palette::default()) },
+            Toggle::Checks => self.verify_open ^= true,
+            Toggle::Record => self.record.open ^= true,
+            Toggle::Export => (self.record.open, self.record.tab) = (true, record::Tab::Export),
+            Toggle::SaveView => self.view_name = Some("My view".to_owned()),
+        }
     }
 }
 
@@ -271,9 +412,12 @@ const ROOM_FOR_BOTH: f32 = 1150.0;
 pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome {
     let mut answers = UiResponse::default();
     root.ctx().set_theme(if state.dark { egui::Theme::Dark } else { egui::Theme::Light });
-    if state.panels_visible {
+    let on_start = start::is_shown(state, context);
+    if state.panels_visible || on_start {
         menu::menu_ui(root, state, context, &mut answers);
         status::status_ui(root, context);
+    }
+    if state.panels_visible && !on_start {
         let has_room = root.available_width() >= ROOM_FOR_BOTH;
         let tree_open = *state.tree_open.get_or_insert(has_room);
         if tree_open {
@@ -284,6 +428,13 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
         }
     }
     let view = whole_pixels(root.available_rect_before_wrap(), root.pixels_per_point());
+    if on_start {
+        start::start_ui(root, view, state, context, &mut answers);
+        left_behind::left_behind_ui(root, view, state, &mut answers);
+        overlay::sheets_ui(root, view, state, context, &mut answers);
+        verify::verify_ui(root, state, context, &mut answers);
+        return Outcome { actions: answers.actions, view, free: view, landmarks: answers.landmarks };
+    }
     let whole = Rect::from_min_max(egui::Pos2::ZERO, egui::pos2(1.0, 1.0));
     root.painter().image(context.picture, view, whole, egui::Color32::WHITE);
     // The timeline is at the bottom, and everything else over the view is above it.
@@ -294,10 +445,8 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
     left_behind::left_behind_ui(root, free, state, &mut answers);
     overlay::overlay_ui(root, free, state, context, &mut answers);
     verify::verify_ui(root, state, context, &mut answers);
-    if state.panels_visible {
-        transport::transport_ui(root, free, context, &mut answers);
-    }
-    Outcome { actions: answers.actions, view, landmarks: answers.landmarks }
+    let free = if state.panels_visible { transport::transport_ui(root, free, context, &mut answers) } else { free };
+    Outcome { actions: answers.actions, view, free, landmarks: answers.landmarks }
 }
 
 /// The view is a picture of whole pixels.

@@ -97,6 +97,7 @@ fn info(source: &SceneSource) -> SceneInfo {
         scene: None,
         build_ms: 0.0,
         camera: Camera::default(),
+        has_camera: true,
         light: Light::default(),
         frames_per_second: 50.0,
         notes: if source.label() == "mended" { vec!["the mesh was mended".into()] } else { vec![] },
