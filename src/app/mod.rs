@@ -21,6 +21,7 @@ mod recorder;
 mod running;
 mod selection;
 mod session;
+mod settings;
 mod ui;
 mod verifier;
 mod views;

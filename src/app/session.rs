@@ -6,11 +6,14 @@ mod checks;
 mod edits;
 mod flight;
 mod grabs;
+mod keeping;
 mod keys;
+mod logging;
 mod lookup;
 mod marks;
 mod picking;
 mod recording;
+mod rest;
 mod time;
 mod viewpoint;
 
@@ -23,13 +26,14 @@ use egui::{Pos2, Rect};
 use super::coloring::Coloring;
 use super::contacts::Scale;
 use super::document::Document;
-use super::engine::{SceneInfo, View};
+use super::engine::SceneInfo;
 use super::events::EventLog;
 use super::files;
 use super::graphics::{Graphics, Picture};
 use super::pointer::{Input, Pointer};
 use super::recent::{Recent, config_folder};
 use super::recorder::Recorder;
+use super::settings::Keeper;
 use super::ui::{Action, ContactLegend, GalleryItem, Outcome, PathPurpose, UiContext, UiState};
 use super::verifier::Verifier;
 use super::views::Views;
@@ -43,11 +47,13 @@ use crate::step::SurfacePositions;
 use grabs::Grab;
 use lookup::{Found, Lookup, Question};
 use recording::PastFilm;
+use rest::Rest;
 use time::Time;
 use viewpoint::Viewpoint;
 
 pub struct Session {
     worker: Worker,
+    settings: Keeper,
     /// The worker's newest snapshot.
     live: Arc<Snapshot>,
     /// The snapshot that is drawn: the newest one, or one of the past.
@@ -88,6 +94,7 @@ pub struct Session {
     ready: bool,
     /// The button that was pressed last asks for this; none once the simulation does so.
     wants_play: Option<bool>,
+    rest: Rest,
     screenshot_asked: bool,
     fault_told: bool,
     /// Read by the window after each frame.
@@ -107,8 +114,10 @@ const LONG_STEP: Duration = Duration::from_millis(500);
 impl Session {
     pub fn new(worker: Worker, log: EventLog, verifier: Verifier) -> Self {
         let shown = worker.snapshot();
-        Self {
+        let (settings, told) = Keeper::load(config_folder().as_deref());
+        let mut session = Self {
             worker,
+            settings,
             live: shown.clone(),
             shown,
             time: Time::default(),
@@ -137,10 +146,13 @@ impl Session {
             pixels_per_point: 1.0,
             ready: false,
             wants_play: None,
+            rest: Rest::default(),
             screenshot_asked: false,
             fault_told: false,
             wishes: Wishes::default(),
-        }
+        };
+        session.take_settings(told);
+        session
     }
 
     pub fn open(&mut self, source: SceneSource) {
@@ -251,53 +263,6 @@ impl Session {
         placed.map_err(|error| error.to_string())
     }
 
-    fn log_changes(&self, before: &Snapshot) {
-        let (now, log) = (&self.shown, &self.log);
-        let new_scene = now.scene.as_ref().map(|s| s.generation) != before.scene.as_ref().map(|s| s.generation);
-        if let (true, Some(scene)) = (new_scene, &now.scene) {
-            let (tets, nodes) = (scene.model.tets.len(), scene.model.n_nodes());
-            let backend = now.view.as_ref().and_then(|view| view.backend.as_ref()).map_or("none", |info| info.backend);
-            log.say(format_args!("scene loaded {} backend={backend} tets={tets} nodes={nodes}", scene.name));
-        }
-        if let Some(view) = &now.view {
-            if new_scene || before.view.as_ref().is_none_or(|b| b.step != view.step) {
-                let what = if self.is_in_past() { "past" } else { "step" };
-                log.say(format_args!("{what} {} time={:.4}", view.step, view.time));
-            }
-            let count = |view: &View| view.contacts.as_ref().map(Vec::len);
-            if let Some(n) = count(view).filter(|_| before.view.as_ref().and_then(|b| count(b)) != count(view)) {
-                log.say(format_args!("contacts {n}"));
-            }
-            if let Some(grab) = &self.grab
-                && let Some(held) = view.grabs.iter().find(|held| held.id == grab.id)
-            {
-                let [p, t] = [held.point, held.target].map(|v| format!("{:.4},{:.4},{:.4}", v.x, v.y, v.z));
-                log.say(format_args!("moved body={} point={p} target={t} force={:.3}", grab.body, held.force.norm()));
-            }
-        }
-        if before.branch != now.branch {
-            log.say(format_args!("branch {}", now.branch));
-        }
-        if before.activity != now.activity {
-            log.say(format_args!("activity {:?}", now.activity));
-            if !now.playing() {
-                self.log_bodies();
-            }
-        }
-    }
-
-    /// `body NAME X Y`: where each body's middle is in the window [px].
-    fn log_bodies(&self) {
-        let (Some(scene), Some(view)) = (&self.shown.scene, &self.shown.view) else { return };
-        let SurfacePositions::Host(positions) = &view.surface else { return };
-        for body in lookup::free_bodies(&scene.model) {
-            let middle = stage::glam_vec(&lookup::bounds(&scene.model, positions, &view.rigid_poses, body).center());
-            if let Some(([x, y], _)) = self.viewpoint.camera.project(middle, self.viewport()) {
-                self.log.say(format_args!("body {} {x:.0} {y:.0}", scene.model.body_name(body)));
-            }
-        }
-    }
-
     /// One frame of panels and mouse. `events` are the frame's, before the panels saw them.
     pub fn frame(&mut self, context: &egui::Context, mut input: egui::RawInput, graphics: &mut Graphics) -> egui::FullOutput {
         if self.place_camera() {
@@ -342,6 +307,7 @@ impl Session {
             outcome = Some(ui::show(root, &mut ui, &shown));
         });
         self.ui = ui;
+        self.keep_settings();
         self.ui.options.theme = if self.ui.dark { Theme::DARK } else { Theme::LIGHT };
         self.pixels_per_point = output.pixels_per_point;
         if let Some(Outcome { actions: more, view, free, landmarks }) = outcome {
@@ -382,6 +348,10 @@ impl Session {
         self.answer(graphics, context);
         self.mark_selection(graphics);
         self.want();
+        let [_, _, width, height] = self.viewport();
+        if let Some(left) = self.rest.look(self.viewpoint.camera, self.options(), self.placed, [width, height]) {
+            context.request_repaint_after(left);
+        }
         if std::mem::take(&mut self.screenshot_asked) {
             self.save_screenshot(graphics);
         }
@@ -442,7 +412,7 @@ impl Session {
         Picture {
             size: [width, height],
             camera: self.viewpoint.camera,
-            options: self.options(),
+            options: ViewOptions { fine: self.rest.is_at_rest() && !self.is_playing(), ..self.options() },
             marks: [self.ui.contacts, self.ui.checkups],
             version: self.placed,
         }

@@ -5,7 +5,7 @@ use super::lookup::{self, Question};
 use super::viewpoint::{Home, Room, Viewpoint};
 use crate::app::engine::SceneInfo;
 use crate::app::pointer::Effect;
-use crate::app::ui::CameraAction;
+use crate::app::ui::{CameraAction, Hint};
 use crate::app::views::NamedView;
 use crate::app::worker::Severity;
 use crate::geometry::Shape;
@@ -76,11 +76,15 @@ impl Session {
                 self.lookup.ask(Question::Grab(self.ray(at)));
             }
             Effect::FrameAt(at) => self.lookup.ask(Question::FrameAt(self.ray(at))),
-            Effect::MoveGrab { at, depth } => self.move_grab(at, f64::from(depth)),
+            Effect::MoveGrab { at, depth } => {
+                self.ui.hints.did(Hint::Pull);
+                self.move_grab(at, f64::from(depth));
+            }
             Effect::ReleaseGrab => self.release_grab(),
             Effect::Orbit(delta) => {
                 let turn = std::f32::consts::PI / self.view.height().max(1.0);
                 let floor = self.shown.scene.as_ref().and_then(|scene| floor(&scene.model)).map(|height| height as f32);
+                self.ui.hints.did(Hint::Turn);
                 self.viewpoint.orbit(-delta.x * turn, delta.y * turn, floor);
             }
             Effect::Pan(delta) => {

@@ -9,7 +9,7 @@ use crate::app::SceneSource;
 use crate::app::contacts::contact_marks;
 use crate::app::engine::{View, Wants};
 use crate::app::files;
-use crate::app::ui::{TimeAction, TimelineView};
+use crate::app::ui::{Hint, TimeAction, TimelineView};
 use crate::app::worker::{Activity, Journey, Request, Severity, Snapshot};
 use crate::model::Model;
 use crate::sim::past::{BranchId, EventKind, Lane, Picture, SharedPast, locked};
@@ -157,7 +157,10 @@ impl Session {
     pub(super) fn act_on_time(&mut self, action: TimeAction) {
         let live = self.live.clone();
         match action {
-            TimeAction::Scrub(step) => self.scrub(step, &live),
+            TimeAction::Scrub(step) => {
+                self.ui.hints.did(Hint::GoBack);
+                self.scrub(step, &live);
+            }
             TimeAction::Back => {
                 let step = self.shown.view.as_ref().map_or(0, |view| view.step);
                 if let Some((before, _)) = self.time.lane(live.branch).and_then(|lane| lane.before(step)) {

@@ -40,6 +40,7 @@ signs! {
     HOUSE = "\u{E2C2}",
     INFO = "\u{E2CE}",
     KEYBOARD = "\u{E2D8}",
+    LIGHTBULB = "\u{E2DC}",
     LOCK = "\u{E2FA}",
     LOCK_OPEN = "\u{E306}",
     MAGNIFYING_GLASS = "\u{E30C}",

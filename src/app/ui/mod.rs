@@ -2,6 +2,7 @@
 
 mod checkup;
 pub mod commands;
+mod hints;
 mod icon;
 mod inspector;
 mod left_behind;
@@ -43,6 +44,7 @@ use crate::scene::{self, GALLERY_SESSION, Scene};
 use crate::sim::Field;
 use crate::sim::past::BranchId;
 
+pub use hints::{Hint, Hints};
 pub use overlay::{ContactLegend, GrabMark};
 use palette::Palette;
 pub use record::{RecordState, RecordingView, Studio};
@@ -197,6 +199,8 @@ pub struct UiState {
     pub inspector_open: bool,
     /// The list of the scene is shown; as the window has room for it if none.
     pub tree_open: Option<bool>,
+    /// What the room for it has decided.
+    pub tree_for_room: Option<bool>,
     pub tree: tree::TreeState,
     pub selection: Selection,
     pub keys_open: bool,
@@ -207,7 +211,9 @@ pub struct UiState {
     thumbnails: Thumbnails,
     palette: Option<Palette>,
     /// What was chosen there, newest first.
-    chosen: Vec<String>,
+    pub chosen: Vec<String>,
+    /// Of the first start.
+    pub hints: Hints,
     /// The name that is typed for a view to be saved.
     pub view_name: Option<String>,
     /// The list of checks is shown.
@@ -323,6 +329,7 @@ impl Default for UiState {
             panels_visible: true,
             inspector_open: true,
             tree_open: None,
+            tree_for_room: None,
             tree: tree::TreeState::default(),
             selection: Selection::default(),
             keys_open: false,
@@ -332,6 +339,7 @@ impl Default for UiState {
             thumbnails: Thumbnails::default(),
             palette: None,
             chosen: vec![],
+            hints: Hints::default(),
             view_name: None,
             verify_open: false,
             verify_selected: 0,
@@ -419,6 +427,7 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
     }
     if state.panels_visible && !on_start {
         let has_room = root.available_width() >= ROOM_FOR_BOTH;
+        state.tree_for_room.get_or_insert(has_room);
         let tree_open = *state.tree_open.get_or_insert(has_room);
         if tree_open {
             tree::tree_ui(root, state, context, &mut answers);
@@ -445,6 +454,7 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
     left_behind::left_behind_ui(root, free, state, &mut answers);
     overlay::overlay_ui(root, free, state, context, &mut answers);
     verify::verify_ui(root, state, context, &mut answers);
+    hints::hints_ui(root, free, state, &mut answers);
     let free = if state.panels_visible { transport::transport_ui(root, free, context, &mut answers) } else { free };
     Outcome { actions: answers.actions, view, free, landmarks: answers.landmarks }
 }
