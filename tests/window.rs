@@ -7,6 +7,8 @@ mod driver;
 mod scene;
 #[path = "window/time.rs"]
 mod time;
+#[path = "window/view.rs"]
+mod view;
 
 use driver::{Driver, Picture};
 

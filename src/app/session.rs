@@ -95,6 +95,7 @@ pub struct Session {
     /// The button that was pressed last asks for this; none once the simulation does so.
     wants_play: Option<bool>,
     rest: Rest,
+    in_long_step: bool,
     screenshot_asked: bool,
     fault_told: bool,
     /// Read by the window after each frame.
@@ -147,6 +148,7 @@ impl Session {
             ready: false,
             wants_play: None,
             rest: Rest::default(),
+            in_long_step: false,
             screenshot_asked: false,
             fault_told: false,
             wishes: Wishes::default(),
@@ -365,16 +367,23 @@ impl Session {
 
     /// How long the step in progress takes so far, once that is worth a word. No news comes from a step that takes
     /// long: the window looks again by itself.
-    fn long_step(&self, context: &egui::Context) -> Option<Duration> {
+    fn long_step(&mut self, context: &egui::Context) -> Option<Duration> {
         let time = self.worker.step_time();
+        let is_long = time.is_some_and(|time| time >= LONG_STEP);
+        if is_long != std::mem::replace(&mut self.in_long_step, is_long) {
+            self.log.say(format_args!("long step {}", if is_long { "begun" } else { "ended" }));
+        }
         if time.is_some() || self.live.playing() {
             context.request_repaint_after(LONG_STEP);
         }
         time.filter(|time| *time >= LONG_STEP)
     }
 
-    /// After a frame was presented.
-    pub fn presented(&mut self) {
+    /// After a frame was presented; `answers` is how long the input that it answers has waited for it.
+    pub fn presented(&mut self, answers: Option<Duration>) {
+        if let Some(time) = answers {
+            self.log.say(format_args!("answered ms={:.1}", 1e3 * time.as_secs_f64()));
+        }
         if !std::mem::replace(&mut self.ready, true) {
             let [x, y, w, h] = self.viewport();
             self.log.say(format_args!("ready {x} {y} {w} {h}"));

@@ -141,7 +141,7 @@ impl Theme {
     pub const LIGHT: Self = Self {
         backdrop_top: Vec3::new(0.42, 0.52, 0.66),
         backdrop_horizon: Vec3::new(1.02, 1.05, 1.08),
-        floor: Vec3::new(0.55, 0.55, 0.545),
+        floor: Vec3::new(0.31, 0.31, 0.305),
         key: 2.0,
         sky: Vec3::new(0.40, 0.48, 0.60),
         ground: Vec3::new(0.34, 0.31, 0.28),
