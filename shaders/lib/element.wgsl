@@ -44,7 +44,7 @@ fn rotation_correction(b: mat3x3f) -> vec3f {
 
 // Whether tet `t` keeps a point of a patch, whose kernels take what it leaves.
 fn element_is_point(t: u32) -> bool {
-    return tets[t].is_point != 0u;
+    return tets[t].role == TET_POINT;
 }
 
 // G and its rates.
@@ -79,13 +79,14 @@ fn element_motion(t: u32) -> ElementMotion {
     return ElementMotion(g, rates);
 }
 
-// The deformation of tet `t`; its rotation is followed from where it was in the last step.
+// The deformation of tet `t`; its rotation is given, or followed from where it was in the last step.
 fn element_deformation(t: u32) -> Deformation {
     let motion = element_motion(t);
     let g = motion.gradient;
     var q = rotations[t];
     var d = quat_matrix_minus_identity(q);
-    for (var k = 0u; k < MAX_ROTATION_STEPS; k++) {
+    let n_steps = select(MAX_ROTATION_STEPS, 0u, tets[t].role == TET_TURNED);
+    for (var k = 0u; k < n_steps; k++) {
         let w = rotation_correction(g + transpose(d) * g + transpose(d));
         q = quat_turn(q, w);
         d = quat_matrix_minus_identity(q);

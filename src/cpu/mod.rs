@@ -19,7 +19,7 @@ use crate::contact::islands::{Island, Trial};
 use crate::contact::methods::{self, RowSolver};
 use crate::elastic::{Quaternion, RestPoses};
 use crate::math::Vec3;
-use crate::model::{ContactMethod, Integration, Model, Params, State};
+use crate::model::{ContactMethod, Model, Params, State};
 use crate::step::{Backend, IslandWork, StepError, StepInputs, StepReport, SurfacePositions, Work, check_cancelled};
 
 /// Makes the solver of a method, if it knows the method.
@@ -168,10 +168,6 @@ impl Backend for CpuBackend {
         Ok(())
     }
 
-    fn offers_integration(&self, _: Integration) -> bool {
-        true
-    }
-
     fn linearise(&mut self, step: &StepInputs, report: &mut StepReport) -> Result<(), StepError> {
         self.is_turned = false;
         self.systems.iter_mut().for_each(BodySystem::forget);
@@ -179,7 +175,7 @@ impl Backend for CpuBackend {
         Ok(())
     }
 
-    fn element_states<'s>(&'s self, _: &'s State) -> &'s [Quaternion] {
+    fn element_states(&self) -> &[Quaternion] {
         self.matrix.rotations()
     }
 

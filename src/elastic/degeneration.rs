@@ -81,6 +81,19 @@ impl Degeneration {
         })
     }
 
+    /// As [`Self::advance`], where a step begins, and [`Self::turn`] of one element: the number that it remembers from now
+    /// on, and its rotation where that is not the followed one. `from`: F before the last step, none where no step
+    /// begins; `to`: F; `gradients`: of the shape functions of the last three corners [1/m].
+    pub fn of_element(&self, gradients: &[Vec3; 3], from: Option<&Mat3>, to: &Mat3, remembered: f64) -> (f64, Option<[f64; 4]>) {
+        let is_sound = to.determinant() >= self.ratio;
+        if is_sound && (remembered == 0.0 || from.is_none()) {
+            return (remembered, None);
+        }
+        let rest = Mat3::from_rows(&gradients.map(|gradient| gradient.transpose())).try_inverse().unwrap_or_else(Mat3::zeros);
+        let pair = from.map_or(remembered, |from| self.pair(&rest, from, to, remembered));
+        (pair, if is_sound { None } else { self.rotation(&rest, to, pair) })
+    }
+
     /// All det F of a register reach the ratio; false for what is not a number.
     #[inline(always)]
     fn are_sound<S: Simd>(&self, gradient: &Matrix<S>) -> bool {

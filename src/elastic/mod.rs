@@ -22,6 +22,7 @@ mod tests;
 pub use assembly::{
     Inertia, SECOND_ORDER, SystemInputs, edge_block, grab_factor, link, matrix, pull, right_hand_side, rigid_right_hand_side, single_blocks,
 };
+pub use degeneration::Degeneration;
 pub use elements::{CornerForces, CornerGradients, EdgeTangents, Elements, Forces, Tangents, elements};
 pub use energy::ForcesMemory;
 pub use groups::TetGroups;
@@ -29,5 +30,5 @@ pub use node_rotations::NodeRotations;
 pub use registers::{Iterate, NodeMotion, gather_motions};
 pub use rest_pose::{Aggregates, Levels, RestBody, RestPoses, RestShape, SAMPLES, coarse_factors, stiffness};
 pub use rotation::{IDENTITY, MAX_STEPS as MAX_ROTATION_STEPS, Quaternion, TOLERANCE as ROTATION_TOLERANCE};
-pub use stress::{cauchy_stresses, deformation_gradient, state_rows, strain_energy, von_mises};
+pub use stress::{cauchy_stresses, deformation_gradient, gradient, state_rows, strain_energy, von_mises};
 pub use way::{Damping, Way};

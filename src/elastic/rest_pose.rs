@@ -19,7 +19,9 @@ use crate::sparse::{Coarse, Columns, Layout, NotPositiveDefinite, Operator, Rest
 /// faster than what it saves.
 const MAX_NODES: usize = 20_000;
 /// Bodies with more nodes go without a factor in every step.
-const MAX_STIFF_NODES: usize = 60_000;
+const MAX_STIFF_NODES: usize = 200_000;
+/// Memory of the largest factor [bytes]; larger ones would take minutes. Limbs take a fraction of a cube of as many nodes.
+const MAX_FACTOR: usize = 3 << 29;
 /// Masses dominate where no diagonal block is more than this many times the mass of its node: there block diagonals
 /// tell how a body answers to a contact. A ball pressed into a block of 21,904 nodes was solved with them at 3, neither
 /// at 23 nor above.
@@ -31,8 +33,9 @@ const SINGLE: f64 = 1e5;
 const SINGLE_IN_CONTACT: f64 = 3e3;
 /// Iterations on the matrix in f32 that do as much as a solve with the factor, which reads its memory twice.
 const ITERATIONS: usize = 10;
-/// Memory of the compliance columns of one body [bytes].
+/// Memory of the compliance columns of one body [bytes], and as a part of that of its factor: the larger counts.
 const COLUMNS_LIMIT: usize = 256 << 20;
+const COLUMNS_PART: usize = 3;
 /// Factors of this many time steps are kept: a step that fails is halved and later whole again.
 const KEPT: usize = 2;
 
@@ -310,8 +313,9 @@ fn rest_bodies(model: &Model, a: &Operator, time_step: f64, cancel: &CancelToken
     // Not positive definite only where the material is not: then conjugate gradients do without.
     let shape_of = |body: usize| {
         let range = &model.bodies[body].nodes;
-        let factor = RestFactor::new_unless(&model.pattern, &a.blocks, range, (&model.fixed, &model.rest_positions), cancel).ok()?;
-        let columns = Columns::new(&factor, &touched[body], COLUMNS_LIMIT);
+        let factor =
+            RestFactor::new_unless(&model.pattern, &a.blocks, range, (&model.fixed, &model.rest_positions), MAX_FACTOR, cancel).ok()?;
+        let columns = Columns::new(&factor, &touched[body], COLUMNS_LIMIT.max(factor.memory() / COLUMNS_PART));
         Some(Arc::new(RestShape { factor, columns }))
     };
     // For each body the first body of its shape, and the rotation from there.

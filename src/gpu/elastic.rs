@@ -192,7 +192,7 @@ pub fn create_buffers(device: &Device, buffers: &mut Buffers, model: &Model, mos
         buffers.storage::<[f32; 4]>(name, n)?;
     }
     // With those of rigid bodies, for contacts.
-    for name in ["dv", "rhs", "rhs_free"] {
+    for name in ["dv", "rhs", "rhs_free", "rhs_iterate"] {
         buffers.storage::<[f32; 4]>(name, model.n_unknowns())?;
     }
     for name in ["node_forces", "grab_weights"] {

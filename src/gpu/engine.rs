@@ -6,6 +6,7 @@
 //! geometry.
 
 mod compliance;
+mod iterate;
 mod laws;
 #[cfg(test)]
 pub mod tests;
@@ -53,9 +54,11 @@ pub struct DeviceBackend {
     detector: Detector,
     /// Rest poses of the deformable bodies.
     rests: RestPoses,
-    /// Rotations of the tets in this step, and what they remember behind.
+    /// Rotations of the tets in this step, and what they remember behind; whether they were read in it.
     rotations: Vec<Quaternion>,
+    has_rotations: bool,
     laws: laws::Kept,
+    iterate: iterate::Iterate,
     /// Each writes its own of the surface buffers, which take turns.
     skins: Vec<(Bound, Arc<wgpu::Buffer>)>,
     surface: usize,
@@ -102,7 +105,9 @@ impl DeviceBackend {
             detector: Detector::new(&device, DetectionPlace::Auto),
             rests: RestPoses::default(),
             rotations: vec![],
+            has_rotations: false,
             laws: laws::Kept::default(),
+            iterate: iterate::Iterate::default(),
             skins,
             surface: 0,
             readback: ReadbackBuffer::new(&device, CONTROLS_AT),
@@ -263,7 +268,7 @@ impl Backend for DeviceBackend {
         if self.is_open {
             self.restore(model, state)?;
         }
-        (self.is_open, self.is_fresh, self.step) = (true, true, loads.step);
+        (self.is_open, self.is_fresh, self.has_rotations, self.step) = (true, true, false, loads.step);
         self.work = DeviceWork::default();
         self.tiles.select(&self.buffers, model, params);
         link(step.system(), &mut self.links);
@@ -277,7 +282,7 @@ impl Backend for DeviceBackend {
         for ((dv, inverse), rhs) in dv[model.n_nodes()..].iter_mut().zip(&self.inverses).zip(&self.rigid_rhs) {
             *dv = inverse * rhs;
         }
-        self.bring_laws(model, state, params.time_step);
+        self.bring_laws(step, true);
         let Self { staging, buffers, held, rigid_rhs, groups, .. } = self;
         staging.put(buffers.get("params"), 0, &[params_data(model, params, loads, groups)]);
         held.put(staging, buffers, model, loads);
@@ -285,7 +290,19 @@ impl Backend for DeviceBackend {
         let vectors = |v: &[Vec3]| v.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>();
         staging.put(buffers.get("rhs_free"), rigid, &vectors(rigid_rhs));
         staging.put(buffers.get("dv"), rigid, &vectors(&dv[model.n_nodes()..]));
+        self.bring_iterate(step, dv);
         Ok(())
+    }
+
+    fn linearise(&mut self, step: &StepInputs, _: &mut StepReport) -> Result<(), StepError> {
+        self.is_fresh = true;
+        self.bring_laws(step, false);
+        self.bring_iterate(step, step.iterate.unwrap_or_default());
+        Ok(())
+    }
+
+    fn element_states(&self) -> &[Quaternion] {
+        &self.rotations
     }
 
     fn solve_islands(

@@ -37,6 +37,11 @@ shared_constants! {
     pub MAX_GRABS: usize = crate::model::MAX_GRABS;
     /// Neither row nor column nor island nor tet.
     pub NONE: u32 = u32::MAX;
+    /// What a tet is: an element that follows its rotation, one that is given it (`elastic::Degeneration`), or where a
+    /// patch keeps a point.
+    pub TET_FOLLOWS: u32 = 0;
+    pub TET_TURNED: u32 = 1;
+    pub TET_POINT: u32 = 2;
 }
 
 shared_struct! {
@@ -56,8 +61,8 @@ shared_struct! {
         mooney_share: f32,
         /// Of its rotation in the mean at a node, mu times its own volume [J].
         weight: f32,
-        /// 1 if it keeps a point of a patch, 0 if it is an element.
-        is_point: u32,
+        /// Of the constants `TET_...`.
+        role: u32,
         /// Strains beyond which it stiffens, and the stiffness there, k V [J]; 0 where it has no limits.
         min_strain: f32,
         max_strain: f32,

@@ -128,11 +128,11 @@ const BACKUPS: [(&str, &str); 5] = [
 ];
 
 impl GpuStepper {
-    /// Whether there are only deformable bodies that nothing can touch, that start in their shape and keep it.
+    /// Whether there are only deformable bodies that nothing can touch, that start in their shape and keep it, and
+    /// whose elements remember nothing but their rotation.
     pub fn takes(model: &Model) -> bool {
         let starts_deformed = model.bodies.iter().any(|body| model.starts_deformed(body));
-        let flows = model.materials.iter().any(|material| material.plasticity.is_some());
-        !(model.may_touch() || !model.rigid_bodies.is_empty() || starts_deformed || flows)
+        !(model.may_touch() || !model.rigid_bodies.is_empty() || starts_deformed || model.n_state_rows() > 0)
     }
 
     pub fn new(device: Arc<Device>, model: Arc<Model>) -> Result<Self, DeviceError> {

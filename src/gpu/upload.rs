@@ -43,22 +43,12 @@ impl Groups {
 
 /// The constant buffers of a model.
 pub fn upload_model(buffers: &mut Buffers, model: &Model) -> Result<(), DeviceError> {
-    let laws = Laws { tangled: &[], rows: &[] };
+    let laws = Laws { tangled: &[], second_order: &[], rows: &[], turned: &[] };
     buffers.upload("tets", &tets(model, laws))?;
     buffers.upload("patches", &patches(model, laws))?;
     buffers.upload("patch_nodes", &elements::nodes(model))?;
     buffers.upload("patch_gradients", &elements::gradients(model))?;
-    let [corners, forces] = elements::node_lists(model);
-    let node = |i: usize| NodeData { corners: corners[i], force_corners: forces[i], ..NodeData::default() };
-    let of_node = |i: usize| NodeData {
-        mass: model.node_masses[i] as f32,
-        mass_damping: model.mass_damping(i) as f32,
-        free: if model.fixed[i] { 0.0 } else { 1.0 },
-        ..node(i)
-    };
-    // The last one ends the lists.
-    let n = model.n_nodes();
-    buffers.upload("nodes", &(0..n).map(of_node).chain([node(n)]).collect::<Vec<_>>())?;
+    buffers.upload("nodes", &nodes(model, |node| model.mass_damping(node)))?;
     buffers.upload("node_corners", &elements::corner_items(model))?;
     let edges = elements::edge_lists(model);
     buffers.upload("edge_starts", &edges.starts)?;
@@ -76,6 +66,20 @@ pub fn upload_model(buffers: &mut Buffers, model: &Model) -> Result<(), DeviceEr
         })
         .collect();
     buffers.upload("points", &points)
+}
+
+/// All nodes, with their damping by mass [1/s]; the last one ends their lists.
+pub fn nodes(model: &Model, mass_damping: impl Fn(usize) -> f64) -> Vec<NodeData> {
+    let [corners, forces] = elements::node_lists(model);
+    let node = |i: usize| NodeData { corners: corners[i], force_corners: forces[i], ..NodeData::default() };
+    let of_node = |i: usize| NodeData {
+        mass: model.node_masses[i] as f32,
+        mass_damping: mass_damping(i) as f32,
+        free: if model.fixed[i] { 0.0 } else { 1.0 },
+        ..node(i)
+    };
+    let n = model.n_nodes();
+    (0..n).map(of_node).chain([node(n)]).collect()
 }
 
 /// The part of a step that the user may change.

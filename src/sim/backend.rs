@@ -10,9 +10,9 @@ use auto::{Race, reason_for_cpu};
 pub use device::{DetectionPlace, Device, DeviceError, describe_adapters};
 
 use super::threads::clock;
-use super::{CommandError, SimulationError, Threaded};
+use super::{SimulationError, Threaded};
 use crate::cpu::{CpuBackend, Methods};
-use crate::model::{ContactMethod, Integration, Model, Params};
+use crate::model::{ContactMethod, Model, Params};
 use crate::scene::BackendChoice;
 use crate::step::{Backend, Stepper};
 
@@ -45,8 +45,6 @@ pub struct BackendInfo {
     pub solver: &'static str,
     /// The methods of contact that it has.
     pub methods: Vec<ContactMethod>,
-    /// How it advances time.
-    pub integrations: Vec<Integration>,
     /// Threads of the CPU backend.
     pub threads: usize,
     pub reason: String,
@@ -63,24 +61,10 @@ impl BackendInfo {
     }
 }
 
-impl BackendInfo {
-    /// Refuses a way to advance time that the backend does not have.
-    pub fn check_integration(&self, integration: Integration) -> Result<(), CommandError> {
-        if self.integrations.contains(&integration) {
-            return Ok(());
-        }
-        Err(CommandError::NoIntegration { integration: integration.name(), backend: self.backend })
-    }
-}
-
 /// The methods of contact that a backend has; it can always choose one itself.
 fn methods_of(backend: &impl Backend) -> Vec<ContactMethod> {
     let is_there = |method: &ContactMethod| *method == ContactMethod::Auto || backend.offers(*method);
     ContactMethod::ALL.iter().map(|(_, method)| *method).filter(is_there).collect()
-}
-
-fn integrations_of(backend: &impl Backend) -> Vec<Integration> {
-    Integration::ALL.iter().map(|(_, integration)| *integration).filter(|integration| backend.offers_integration(*integration)).collect()
 }
 
 type Opened = (Box<dyn Stepper>, BackendInfo);
@@ -133,27 +117,20 @@ pub fn open_backend(choice: BackendChoice, params: &Params, options: &Options, m
             adapter: None,
             solver: method.name(),
             methods: methods_of(&backend),
-            integrations: integrations_of(&backend),
             threads: 0,
             reason,
         };
         info.check_method(method)?;
-        info.check_integration(params.integration).map_err(SimulationError::Integration)?;
         let stepper = Threaded::implicit(model.clone(), backend, threads)?;
         info.threads = stepper.threads();
         Ok((Box::new(stepper), info))
     };
     let on_gpu = |device: Arc<Device>, reason: String| -> Result<Opened, SimulationError> {
-        if let Some(body) = auto::only_on_cpu(model) {
-            return Err(SimulationError::Material { body: body.to_owned() });
-        }
         let adapter = Some(device::name(&device).to_owned());
         // Where nothing touches, every method has nothing to do.
         let methods = ContactMethod::ALL.map(|(_, method)| method).to_vec();
-        let integrations = vec![Integration::SemiImplicit];
-        let mut info = BackendInfo { backend: "gpu", adapter, solver: method.name(), methods, integrations, threads: 1, reason };
-        info.check_integration(params.integration).map_err(SimulationError::Integration)?;
-        let stepper = device::stepper(device, model, method, options, &mut info)?;
+        let mut info = BackendInfo { backend: "gpu", adapter, solver: method.name(), methods, threads: 1, reason };
+        let stepper = device::stepper(device, model, params, options, &mut info)?;
         Ok((stepper, info))
     };
     match choice {

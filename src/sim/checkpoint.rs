@@ -84,12 +84,8 @@ impl Simulation {
     /// Goes back, or on, to a checkpoint of this simulation, with new figures; `log` holds the commands up to there. A
     /// failure leaves everything as it is.
     pub fn restore(&mut self, checkpoint: &Checkpoint, log: CommandLog) -> Result<(), TravelError> {
-        match self.model_with(&checkpoint.materials, checkpoint.friction.as_ref())? {
-            Some(model) => self.go_on_with(model, &checkpoint.state)?,
-            None => self.stepper.set_state(&checkpoint.state)?,
-        }
-        self.show_method(checkpoint.params.method);
-        self.params = checkpoint.params;
+        let model = self.model_with(&checkpoint.materials, checkpoint.friction.as_ref())?;
+        self.go_on_at(checkpoint.params, model, &checkpoint.state)?;
         self.continue_from(checkpoint.step, checkpoint.held.clone());
         self.log = log;
         Ok(())

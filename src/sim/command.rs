@@ -63,10 +63,6 @@ pub enum CommandError {
     NoMaterial { name: String, offered: String },
     #[error("material \"{name}\": {fault}")]
     BadMaterial { name: String, fault: String },
-    #[error(
-        "the {backend} backend does not have integration = \"{integration}\" for these bodies; it needs --backend cpu and element = \"linear\""
-    )]
-    NoIntegration { integration: &'static str, backend: &'static str },
     #[error("{path}: {fault}")]
     BadSetting { path: &'static str, fault: String },
     #[error("the scene has no body \"{body}\" that friction could be of")]

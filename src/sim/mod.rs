@@ -58,18 +58,14 @@ pub enum SimulationError {
     Stepper(#[from] StepperError),
     #[error("the {backend} backend does not have the solver \"{solver}\"; it has {offered}")]
     Solver { solver: &'static str, backend: &'static str, offered: String },
-    #[error(
-        "the gpu backend does not have the degeneration_ratio of the material of \"{body}\"; use --backend cpu (or backend = \"cpu\"), or auto to let the program choose"
-    )]
-    Material { body: String },
+    #[error(transparent)]
+    Step(#[from] StepError),
     #[error(transparent)]
     Overlap(#[from] OverlapError),
     #[error("the opening of the simulation was {0}")]
     Cancelled(#[from] Cancelled),
     #[error("a recorded grab of the scene does not fit its bodies: {0}")]
     Hand(CommandError),
-    #[error(transparent)]
-    Integration(CommandError),
 }
 
 /// A point without a contact force that is deeper than this many contact tolerances was missed, not merely solved with
@@ -278,10 +274,7 @@ impl Simulation {
                 }
                 self.params.max_step_ms = ms;
             }
-            Command::SetIntegration(integration) => {
-                self.backend.check_integration(integration)?;
-                self.params.integration = integration;
-            }
+            Command::SetIntegration(integration) => self.set_integration(integration)?,
             Command::Reset => {
                 let state = start(&self.model, &self.params);
                 self.stepper.set_state(&state).map_err(|e| CommandError::Step(e.to_string()))?;

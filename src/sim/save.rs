@@ -164,13 +164,7 @@ impl Simulation {
             _ => self.params,
         };
         self.backend.check_method(params.method)?;
-        self.backend.check_integration(params.integration).map_err(SimulationError::Integration)?;
-        if let Some(model) = changed {
-            self.go_on_with(model, &state)?;
-        }
-        self.stepper.set_state(&state)?;
-        self.show_method(params.method);
-        self.params = params;
+        self.go_on_at(params, changed, &state)?;
         self.continue_from(header.step, held);
         Ok(())
     }

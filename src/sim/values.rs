@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::setting::Setting;
 use super::{BackendInfo, Command, CommandError, Simulation, SimulationError};
-use crate::model::{ContactMethod, Friction, Model, NamedMaterial};
+use crate::model::{ContactMethod, Friction, Integration, Model, NamedMaterial, Params, State};
 use crate::scene::{LiveValues, number_fault};
 
 /// The commands that turn the values of a scene into others.
@@ -50,6 +50,34 @@ impl Simulation {
         }
         setting.put(&mut self.params);
         Ok(())
+    }
+
+    /// Advances time in another way from now on; the state stays.
+    pub(super) fn set_integration(&mut self, integration: Integration) -> Result<(), CommandError> {
+        let failed = |error: String| CommandError::Step(format!("integration is as before: {error}"));
+        if self.backend.backend != "gpu" {
+            self.params.integration = integration;
+            return Ok(());
+        }
+        let state = self.stepper.state().map_err(|error| failed(error.to_string()))?.clone();
+        self.go_on_at(Params { integration, ..self.params }, None, &state).map_err(|error| failed(error.to_string()))
+    }
+
+    /// Goes on at a state with other parameters, and with another model if there is one.
+    pub(super) fn go_on_at(&mut self, params: Params, model: Option<Arc<Model>>, state: &State) -> Result<(), SimulationError> {
+        // Not each stepper of a device has Newton's method.
+        let is_other_stepper = self.backend.backend == "gpu" && params.integration != self.params.integration;
+        self.show_method(params.method);
+        let before = std::mem::replace(&mut self.params, params);
+        let gone_on = match model.or_else(|| is_other_stepper.then(|| self.model.clone())) {
+            Some(model) => self.go_on_with(model, state),
+            None => self.stepper.set_state(state).map_err(SimulationError::from),
+        };
+        if gone_on.is_err() {
+            self.show_method(before.method);
+            self.params = before;
+        }
+        gone_on
     }
 
     /// Gives pairs of bodies other coefficients; the state stays.

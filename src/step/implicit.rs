@@ -254,7 +254,7 @@ impl<B: Backend> Solve<'_, B> {
     /// energy.
     fn solve_islands(&mut self) -> Result<Islands, StepError> {
         let Self { step, newton, detection, backend, work, report, .. } = self;
-        let StepInputs { model, state, params, loads, .. } = *step;
+        let StepInputs { model, params, loads, .. } = *step;
         loop {
             let inputs = newton.as_ref().map_or(*step, |newton| newton.inputs(step));
             backend.solve_islands(&inputs, detection, work, report)?;
@@ -269,7 +269,7 @@ impl<B: Backend> Solve<'_, B> {
             if !report.converged && params.acceptance == AcceptancePolicy::MustConverge {
                 return Err(StepError::NotConverged { step: loads.step });
             }
-            let (states, Work { islands, found, dv, guard, .. }) = (backend.element_states(state), &mut **work);
+            let (states, Work { islands, found, dv, guard, .. }) = (backend.element_states(), &mut **work);
             let Some(newton) = newton else {
                 let residual = report.residual;
                 let held = report.stages.time("elements", || guard.hold_back(step, states, found, residual, dv));

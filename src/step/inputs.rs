@@ -51,6 +51,12 @@ impl StepInputs<'_> {
         SystemInputs { model, state, params, loads, second_order }
     }
 
+    /// Displacements of the nodes at the end of the step with the velocity changes of an iterate [m].
+    pub fn displacements<'i>(&'i self, iterate: &'i [Vec3]) -> impl Iterator<Item = Vec3> + 'i {
+        let (state, dt) = (self.state, self.params.time_step);
+        (0..self.model.n_nodes()).map(move |i| state.displacements[i] + (state.velocities[i] + iterate[i]) * dt)
+    }
+
     /// What drives an island, but for the element forces.
     pub fn drive(&self, island: &Island) -> Drive {
         let Self { model, state, params, loads, .. } = *self;

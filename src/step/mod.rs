@@ -16,6 +16,7 @@ mod work;
 pub use choose::{Choice, choose};
 pub use implicit::ImplicitStepper;
 pub use inputs::{Drive, MOMENTUM_SHARE, StepInputs};
+pub(crate) use newton::NonlinearEquation;
 pub use predict::free_fall;
 #[cfg(test)]
 pub(crate) use predict::predict_positions;
@@ -30,7 +31,7 @@ use crate::contact::generate::Detection;
 use crate::elastic::Quaternion;
 use crate::geometry::{Bvh, Candidates, Mesh};
 use crate::math::Vec3;
-use crate::model::{ContactMethod, HeldPoint, Integration, Loads, Model, Params, State};
+use crate::model::{ContactMethod, HeldPoint, Loads, Model, Params, State};
 
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
@@ -54,8 +55,6 @@ pub enum StepError {
         "Newton's method left \"{body}\" with a residual of {residual:.1e} after {iterations} iterations of step {step}; the state before the step was kept. Try a smaller time step, a larger newton_tolerance, or integration = \"semi_implicit\""
     )]
     NewtonFailed { body: String, residual: f64, iterations: u32, step: u64 },
-    #[error("this backend does not have integration = \"{integration}\", asked for in step {step}; use --backend cpu")]
-    NoIntegration { integration: &'static str, step: u64 },
     #[error("the contacts of step {step} do not fit on the device: {reason}. The state before the step was kept; use --backend cpu")]
     DeviceTooSmall { step: u64, reason: String },
     #[error("step {step} was cancelled; the state before the step was kept")]
@@ -71,7 +70,7 @@ impl StepError {
             | Self::NotConverged { .. }
             | Self::GainsEnergy { .. }
             | Self::NewtonFailed { .. } => true,
-            Self::NoIntegration { .. } | Self::DeviceLost { .. } | Self::DeviceTooSmall { .. } | Self::Cancelled { .. } => false,
+            Self::DeviceLost { .. } | Self::DeviceTooSmall { .. } | Self::Cancelled { .. } => false,
         }
     }
 }
@@ -125,20 +124,11 @@ pub trait Backend: Send {
         report.stages.time("detection", || bvh.find(mesh, x, candidates));
         Ok(())
     }
-    /// Whether steps are advanced in this way.
-    fn offers_integration(&self, integration: Integration) -> bool {
-        integration == Integration::SemiImplicit
-    }
-    /// Elements and right-hand side at another iterate of the step that was begun ([`StepInputs::iterate`]); of a
-    /// backend that offers Newton's method.
-    fn linearise(&mut self, step: &StepInputs, _report: &mut StepReport) -> Result<(), StepError> {
-        Err(StepError::NoIntegration { integration: step.params.integration.name(), step: step.loads.step })
-    }
-    /// What elements remember in the step that was begun: the rotations of their frames, and rows of state taken to its
-    /// start. A backend that has them elsewhere gives those of the last step.
-    fn element_states<'s>(&'s self, state: &'s State) -> &'s [Quaternion] {
-        &state.rotations
-    }
+    /// Elements and right-hand side at another iterate of the step that was begun ([`StepInputs::iterate`]).
+    fn linearise(&mut self, step: &StepInputs, report: &mut StepReport) -> Result<(), StepError>;
+    /// What elements remember in the step that was begun and whose islands were solved: the rotations of their frames,
+    /// and rows of state taken to its start.
+    fn element_states(&self) -> &[Quaternion];
     /// Solves all islands from the contacts that they were given, following the geometry with `detection` until nothing
     /// crosses any more.
     fn solve_islands(

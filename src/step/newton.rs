@@ -60,9 +60,59 @@ pub(crate) struct Newton {
     rows: Vec<[f64; 4]>,
     motions: Vec<NodeMotion>,
     gains: Vec<f64>,
-    forces: Forces,
-    forces_memory: ForcesMemory,
+    equation: NonlinearEquation,
     residual: Vec<Vec3>,
+}
+
+/// The equation of the non-linear step, and its memory.
+#[derive(Default)]
+pub(crate) struct NonlinearEquation {
+    displacements: Vec<Vec3>,
+    velocities: Vec<Vec3>,
+    motions: Vec<NodeMotion>,
+    /// Of the elements where an iterate leads.
+    pub forces: Forces,
+    memory: ForcesMemory,
+}
+
+impl NonlinearEquation {
+    /// What is left of it at an iterate without contacts, over all unknowns [kg m/s]: what loads and elements give beyond
+    /// what the masses take; of rigid bodies, which have nothing non-linear, all that they are given. `states`: what
+    /// elements remember.
+    pub fn residual(&mut self, step: &StepInputs, iterate: &[Vec3], states: &[Quaternion], residual: &mut Vec<Vec3>) {
+        let StepInputs { model, groups, params, loads, .. } = *step;
+        let (dt, system) = (params.time_step, step.system());
+        let Self { displacements, velocities, motions, forces, memory } = self;
+        displacements.clear();
+        displacements.extend(step.displacements(iterate));
+        velocities.clear();
+        velocities.extend((0..model.n_nodes()).map(|i| end_velocity(&system, model, i, iterate)));
+        gather_motions(displacements, velocities, motions);
+        groups.forces_at(states, motions, forces, memory);
+        residual.resize(model.n_unknowns(), Vec3::zeros());
+        right_hand_side(system, forces, residual);
+        for (node, residual) in residual[..model.n_nodes()].iter_mut().enumerate().filter(|(node, _)| !model.fixed[*node]) {
+            *residual -= iterate[node] * (system.inertia(node).factor * model.node_masses[node]);
+        }
+        for grab in &loads.grabs {
+            let HeldPoint::Nodes { nodes, weights } = grab.point else { continue };
+            let change: Vec3 = nodes.iter().zip(&weights).map(|(node, weight)| iterate[*node as usize] * *weight).sum();
+            RankOne { nodes, weights, factor: 1.0 }.spread(&(change * -grab_factor(grab, dt)), residual, 0);
+        }
+        for (residual, _) in residual.iter_mut().zip(&model.fixed).filter(|(_, fixed)| **fixed) {
+            *residual = Vec3::zeros();
+        }
+    }
+
+    /// Square of the impulse of the element forces of a body where the iterate leads, over corners [kg^2 m^2/s^2].
+    pub fn element_impulse2(&self, step: &StepInputs, body: &Body) -> f64 {
+        let forces = match body.element {
+            ElementKind::Linear => self.forces.tets[body.tets.clone()].as_flattened(),
+            _ => &self.forces.patches[step.model.patch_corners(body)],
+        };
+        let dt = step.params.time_step;
+        dt * dt * forces.iter().flatten().map(|f| f * f).sum::<f64>()
+    }
 }
 
 /// What comes after an iteration.
@@ -151,14 +201,14 @@ impl Newton {
 
     /// Halves the ways of islands until no body of them gains by it; true if any is cut short.
     fn search(&mut self, step: &StepInputs, states: &[Quaternion], islands: &Islands, dv: &mut [Vec3]) -> bool {
-        let StepInputs { model, groups, state, params, .. } = *step;
+        let StepInputs { model, groups, params, .. } = *step;
         let step = &StepInputs { second_order: &self.second_order, ..*step };
         let (dt, system) = (params.time_step, step.system());
         let Self { iterate, along, displacements, velocities, rows, motions, gains, impulses, is_touched, .. } = self;
         along.clear();
         along.extend(dv.iter().zip(&*iterate).map(|(dv, iterate)| dv - iterate));
         displacements.clear();
-        displacements.extend((0..model.n_nodes()).map(|i| state.displacements[i] + (state.velocities[i] + iterate[i]) * dt));
+        displacements.extend(step.displacements(iterate));
         gather_motions(displacements, &along[..model.n_nodes()], motions);
         velocities.clear();
         velocities.extend((0..model.n_nodes()).map(|i| end_velocity(&system, model, i, iterate)));
@@ -233,32 +283,12 @@ impl Newton {
         is_new
     }
 
-    /// The residual of the non-linear equation at the iterate: what loads, elements and contacts give beyond what the
-    /// masses take.
+    /// The residual of the non-linear equation at the iterate, with contacts.
     fn measure(&mut self, step: &StepInputs, states: &[Quaternion]) {
-        let StepInputs { model, groups, state, params, loads, .. } = *step;
         let step = &StepInputs { second_order: &self.second_order, ..*step };
-        let (dt, system) = (params.time_step, step.system());
-        let Self { iterate, displacements, velocities, motions, forces, forces_memory, residual, impulses, .. } = self;
-        displacements.clear();
-        displacements.extend((0..model.n_nodes()).map(|i| state.displacements[i] + (state.velocities[i] + iterate[i]) * dt));
-        velocities.clear();
-        velocities.extend((0..model.n_nodes()).map(|i| end_velocity(&system, model, i, iterate)));
-        gather_motions(displacements, velocities, motions);
-        groups.forces_at(states, motions, forces, forces_memory);
-        residual.resize(model.n_unknowns(), Vec3::zeros());
-        right_hand_side(system, forces, residual);
-        for (node, residual) in residual[..model.n_nodes()].iter_mut().enumerate().filter(|(node, _)| !model.fixed[*node]) {
-            *residual += impulses[node] - iterate[node] * (system.inertia(node).factor * model.node_masses[node]);
-        }
-        for grab in &loads.grabs {
-            let HeldPoint::Nodes { nodes, weights } = grab.point else { continue };
-            let change: Vec3 = nodes.iter().zip(&weights).map(|(node, weight)| iterate[*node as usize] * *weight).sum();
-            RankOne { nodes, weights, factor: 1.0 }.spread(&(change * -grab_factor(grab, dt)), residual, 0);
-        }
-        for (residual, _) in residual.iter_mut().zip(&model.fixed).filter(|(_, fixed)| **fixed) {
-            *residual = Vec3::zeros();
-        }
+        self.equation.residual(step, &self.iterate, states, &mut self.residual);
+        let free = self.residual.iter_mut().zip(&self.impulses).zip(&step.model.fixed).filter(|(_, fixed)| !**fixed);
+        free.for_each(|((residual, impulse), _)| *residual += impulse);
     }
 
     /// Bodies that nothing holds and nothing touches change their momentum by what acts on them: their common motion
@@ -288,11 +318,7 @@ impl Newton {
         let nodes = island.deformable().iter().flat_map(|segment| segment.unknowns.clone());
         let residual2: f64 = nodes.map(|node| self.residual[node].norm_squared()).sum();
         let bodies = || island.deformable().iter().map(|segment| &step.model.bodies[segment.body.index()]);
-        let of_body = |body: &Body| match body.element {
-            ElementKind::Linear => self.forces.tets[body.tets.clone()].as_flattened(),
-            _ => &self.forces.patches[step.model.patch_corners(body)],
-        };
-        let of_elements = || step.params.time_step * bodies().flat_map(of_body).flatten().map(|f| f * f).sum::<f64>().sqrt();
+        let of_elements = || bodies().map(|body| self.equation.element_impulse2(step, body)).sum::<f64>().sqrt();
         residual2.sqrt() / step.drive(island).scale(of_elements)
     }
 }

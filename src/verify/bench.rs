@@ -9,7 +9,7 @@ use crate::math::{Mat3, Vec3};
 use crate::mesh::{TetMesh, shapes};
 use crate::model::{Model, ModelBuilder, Obstacle, Params, SoftBody, State};
 use crate::scene::{self, BackendChoice, Built, Force, Scene};
-use crate::sim::{Options, Simulation, SimulationError};
+use crate::sim::{Options, Simulation};
 use crate::step::StepError;
 
 /// Where checks run and how far they are.
@@ -77,10 +77,7 @@ impl Bench<'_> {
     }
 
     fn open(&self, built: Built) -> Result<Simulation, Unmeasured> {
-        Simulation::new_unless(built, &self.options, &self.cancel).map_err(|error| match error {
-            SimulationError::Material { .. } => Unmeasured::NotPossible(error.to_string()),
-            error => error.into(),
-        })
+        Ok(Simulation::new_unless(built, &self.options, &self.cancel)?)
     }
 
     /// One step, which is a fault if it is only accepted for want of a better one.

@@ -10,7 +10,7 @@ use crate::app::format;
 use crate::app::selection::{Item, all_bodies};
 use crate::body::{BodyRef, base_name};
 use crate::material::presets::{PRESETS, Preset};
-use crate::model::{ContactMethod, Friction, Integration, Model, PairFriction};
+use crate::model::{ContactMethod, Friction, Model, PairFriction};
 use crate::render::Rgb;
 use crate::scene::{SceneValue, ValueGroup};
 use crate::stage::{body_color, obstacle_color, rigid_color};
@@ -197,7 +197,6 @@ fn offered(value: &SceneValue, view: Option<&View>) -> Option<Vec<&'static str>>
     let backend = view?.backend.as_ref()?;
     match value.path.as_str() {
         "simulation.solver" => Some(backend.methods.iter().copied().map(ContactMethod::name).collect()),
-        "simulation.integration" => Some(backend.integrations.iter().copied().map(Integration::name).collect()),
         _ => None,
     }
 }

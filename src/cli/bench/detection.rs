@@ -7,6 +7,7 @@ use super::{BenchArgs, Failure, MachineArgs, Milliseconds, Record};
 use crate::contact::generate::Detection;
 use crate::contact::islands::{Island, Trial};
 use crate::cpu::CpuBackend;
+use crate::elastic::Quaternion;
 use crate::geometry::{Bvh, Candidates, Mesh};
 use crate::gpu::{DetectionPlace, Detector, Device, DeviceError, DeviceRequest};
 use crate::math::Vec3;
@@ -88,6 +89,14 @@ impl Backend for Probe {
 
     fn begin(&mut self, step: &StepInputs, dv: &mut [Vec3], report: &mut StepReport) -> Result<(), StepError> {
         self.host.begin(step, dv, report)
+    }
+
+    fn linearise(&mut self, step: &StepInputs, report: &mut StepReport) -> Result<(), StepError> {
+        self.host.linearise(step, report)
+    }
+
+    fn element_states(&self) -> &[Quaternion] {
+        self.host.element_states()
     }
 
     fn solve_islands(

@@ -480,9 +480,10 @@ fn columns_work(problem: &Problem, contacts: &[Constraint], counted: &mut [bool]
     let mut work = 0;
     for contact in contacts {
         for block in contact.bodies.iter().filter_map(|body| problem.block_of(*body)) {
-            let Block { segment, rest: Some(rest), .. } = &problem.blocks[block] else { continue };
-            let entries = contact.row.entries.iter().map(JacobianEntry::unknown).filter(|unknown| segment.unknowns.contains(unknown));
-            let new = entries.filter(|unknown| !std::mem::replace(&mut counted[problem.place(*unknown)], true)).count();
+            let block = &problem.blocks[block];
+            let Some(rest) = &block.rest else { continue };
+            let unknowns = warped::representatives(contact, block).map(|(unknown, _)| unknown);
+            let new = unknowns.filter(|unknown| !std::mem::replace(&mut counted[problem.place(*unknown)], true)).count();
             work += new as u64 * rest.columns.way_memory() as u64;
         }
     }

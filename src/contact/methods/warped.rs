@@ -13,11 +13,14 @@ use rayon::prelude::*;
 use super::secant::{SecantMotions, Secants};
 use crate::body::BodyRef;
 use crate::contact::dual::Compliance;
-use crate::contact::{Block, Constraint, Problem, SourceId};
+use crate::contact::{Block, Constraint, JacobianEntry, Problem, SourceId};
 use crate::disjoint_sets::DisjointSets;
 use crate::math::Mat3;
 use crate::memory::Pool;
 use crate::sparse::Requested;
+
+/// Most nodes of a large body that stand for the region of a spring.
+const REPRESENTATIVES: usize = 256;
 
 /// Bodies that contacts link with each other, and with no others.
 #[derive(Debug, Default)]
@@ -303,14 +306,12 @@ fn put_jacobian(problem: &Problem, body_pair: &BodyPair, contact: &Constraint, j
     let mut counts = [0; 2];
     let mut jacobian = jacobian.iter_mut();
     for side in 0..2 {
-        for entry in &contact.row.entries {
-            let in_block = |block: &Option<usize>| block.is_some_and(|b| blocks[b].segment.unknowns.contains(&entry.unknown()));
-            if body_pair.blocks.iter().position(in_block) != Some(side) {
-                continue;
-            }
-            let (Some(block), Some(out)) = (body_pair.blocks[side].map(|b| &blocks[b]), jacobian.next()) else { continue };
-            let place = entry.unknown() - block.segment.unknowns.start;
-            let mut matrix = contact.row.frame * entry.matrix() * problem.dt;
+        // A body that meets itself is on the first side.
+        let Some(block) = body_pair.blocks[side].filter(|b| side == 0 || body_pair.blocks[0] != Some(*b)) else { continue };
+        let block = &blocks[block];
+        for ((unknown, matrix), out) in representatives(contact, block).zip(&mut jacobian) {
+            let place = unknown - block.segment.unknowns.start;
+            let mut matrix = contact.row.frame * matrix * problem.dt;
             if let Some(rest) = &block.rest {
                 matrix *= rest.rotations.get(place);
             }
@@ -321,6 +322,24 @@ fn put_jacobian(problem: &Problem, body_pair: &BodyPair, contact: &Constraint, j
         }
     }
     counts
+}
+
+/// The entries of a row on a block: unknowns and their parts of H. A spring on a region of a body that is corrected with
+/// its matrix in f32, whose W~ need not be exact, has [`REPRESENTATIVES`] of them at most, each for its neighbours too:
+/// columns of thousands of nodes would leave no memory for those of contacts.
+pub(super) fn representatives<'a>(contact: &'a Constraint, block: &'a Block) -> impl Iterator<Item = (usize, Mat3)> + 'a {
+    let of_block = move |entry: &&JacobianEntry| block.segment.unknowns.contains(&entry.unknown());
+    let n = if block.single.is_some() { contact.row.entries.iter().filter(of_block).count() } else { 0 };
+    lumps(contact.row.entries.iter().filter(of_block), n.div_ceil(REPRESENTATIVES).max(1))
+}
+
+/// Entries in lumps of `size` that follow each other, each on the first of its unknowns.
+fn lumps<'a>(mut entries: impl Iterator<Item = &'a JacobianEntry> + 'a, size: usize) -> impl Iterator<Item = (usize, Mat3)> + 'a {
+    std::iter::from_fn(move || {
+        let (first, mut sum) = entries.next().map(|entry| (entry.unknown(), entry.matrix()))?;
+        entries.by_ref().take(size - 1).for_each(|entry| sum += entry.matrix());
+        Some((first, sum))
+    })
 }
 
 /// What an impulse at `place` of the body moves at the row of a contact with these entries: `dt C H R A0^-1`, still to be

@@ -113,13 +113,15 @@ impl DeviceBackend {
         }
         let is_touched = |k: &usize| work.island_works[*k].solved.is_none() && !work.island_works[*k].contacts.is_empty();
         let touched: Vec<usize> = (0..courses.len()).filter(is_touched).collect();
-        let rows = |k: &usize| IslandRows {
-            contacts: &work.island_works[*k].contacts,
+        let shifted = |k: &usize| self.iterate.shift(&work.island_works[*k].contacts, step.params.time_step);
+        let shifted: Vec<Vec<Constraint>> = if self.iterate.is_there() { touched.iter().map(shifted).collect() } else { vec![] };
+        let rows = |(i, k): (usize, &usize)| IslandRows {
+            contacts: shifted.get(i).unwrap_or(&work.island_works[*k].contacts),
             segments: work.islands.list[*k].deformable(),
             accuracy: courses[*k].progress.accuracy,
             factor: courses[*k].factor,
         };
-        let rows: Vec<IslandRows> = touched.iter().map(rows).collect();
+        let rows: Vec<IslandRows> = touched.iter().enumerate().map(rows).collect();
         let tables =
             report.stages.time("rows", || self.cwc.tables(model, &rows, Inverses { rests: self.rests.bodies(), rigid: &self.inverses }));
         self.upload_round(step, work, courses, &tables).map_err(|error| match error {
@@ -133,6 +135,7 @@ impl DeviceBackend {
         self.count_bytes(step, &tables, &answer);
         if let Some(rotations) = answer.rotations.as_ref() {
             self.rotations = rotations.iter().map(|q| q.map(f64::from)).chain(self.laws.rows.iter().copied()).collect();
+            self.has_rotations = true;
         }
         self.take_answer(step, work, courses, &touched, &answer);
         Ok(())
@@ -154,6 +157,7 @@ impl DeviceBackend {
                 }
             }
         }
+        self.iterate.scale(&mut all);
         let Self { cwc, buffers, staging, .. } = self;
         staging.put(buffers.get("reductions"), 0, &all);
         cwc.upload(buffers, staging, tables)
@@ -170,7 +174,7 @@ impl DeviceBackend {
         loop {
             let (mut encoder, is_fresh) = self.begin_submission(step)?;
             if std::mem::take(&mut is_new) {
-                let (free, rhs) = (self.buffers.get("rhs_free"), self.buffers.get("rhs"));
+                let (free, rhs) = (self.buffers.get(self.iterate.right_hand_side()), self.buffers.get("rhs"));
                 encoder.copy_buffer_to_buffer(free, 0, rhs, 0, free.size());
                 self.record(&mut encoder, "contact solve", |s, pass| s.cwc.record_compliance(pass));
             }
@@ -278,8 +282,8 @@ impl DeviceBackend {
                 continue;
             }
             for segment in &island.segments {
-                let found = &answer.dv[segment.unknowns.clone()];
-                work.dv[segment.places()].iter_mut().zip(found).for_each(|(dv, found)| *dv = three(found));
+                let found = segment.unknowns.clone().zip(&answer.dv[segment.unknowns.clone()]);
+                work.dv[segment.places()].iter_mut().zip(found).for_each(|(dv, (i, found))| *dv = self.iterate.whole(i, three(found)));
             }
             let controls = || island.deformable().iter().map(|segment| &answer.controls[segment.body.index()]);
             course.solved = RowsSolved {
@@ -317,7 +321,10 @@ impl DeviceBackend {
             }
             let IslandWork { dv, contacts, .. } = work;
             if are_settled[k] {
-                self.keep_momentum(step, island, contacts, dv);
+                // Newton's method does so itself.
+                if !self.iterate.is_there() {
+                    self.keep_momentum(step, island, contacts, dv);
+                }
                 self.move_rigid_bodies(step, island, contacts, dv);
                 if !contacts.is_empty() {
                     let gap = courses[k].progress.accuracy / driver::ACCEPTED;

@@ -1,14 +1,15 @@
-//! What elements answer by in a step: the law of bodies that are tangled, and rest shapes that have flowed. The host
-//! finds both, as the state is its own; the kernels of the materials know neither.
+//! What elements answer by in a step: the law of bodies that are tangled, rest shapes that have flowed, and rotations of
+//! elements that have collapsed. The host finds them, as the state is its own; the kernels of the materials know none.
 
 use rayon::prelude::*;
 
 use super::DeviceBackend;
-use crate::elastic::{Quaternion, deformation_gradient, state_rows};
-use crate::gpu::upload::{Laws, patches, tets};
-use crate::material::Constitutive;
-use crate::math::Mat3;
-use crate::model::{Model, State};
+use crate::elastic::{Degeneration, Quaternion, deformation_gradient, gradient, state_rows};
+use crate::gpu::upload::{Laws, nodes, patches, tets};
+use crate::material::{Constitutive, Material};
+use crate::math::{Mat3, Vec3};
+use crate::model::Tet;
+use crate::step::StepInputs;
 
 /// Tets that a thread takes at least.
 const MIN_TETS_PER_TASK: usize = 256;
@@ -17,26 +18,52 @@ const MIN_TETS_PER_TASK: usize = 256;
 #[derive(Default)]
 pub struct Kept {
     tangled: Vec<bool>,
+    /// Bodies that make a step of second order, and its length [s].
+    second_order: Vec<bool>,
+    time_step: f64,
     /// Rows of state of all tets; none where they have to be brought.
     pub rows: Vec<Quaternion>,
+    /// Tets whose rotation is not followed.
+    turned: Vec<bool>,
+}
+
+/// What a tet remembers in a step, and its rotation where that is not the followed one.
+#[derive(Default)]
+struct TetState {
+    rows: Vec<Quaternion>,
+    turned: Option<Quaternion>,
 }
 
 impl DeviceBackend {
-    /// Lets what flows do so for a time [s] from a state on, and brings the elements to the device if they are not
-    /// those that it has.
-    pub fn bring_laws(&mut self, model: &Model, state: &State, time: f64) {
-        let rows = flowed(model, state, time);
+    /// Brings the elements to the device if they are not those that it has. `begins`: the step does, and what elements
+    /// remember is taken to its start; else the step goes on at another iterate.
+    pub fn bring_laws(&mut self, step: &StepInputs, begins: bool) {
+        let &StepInputs { model, state, second_order, .. } = step;
+        let found = advance(step, if begins { None } else { Some(&self.laws.rows) });
+        let rows: Vec<Quaternion> = found.iter().flat_map(|tet| tet.rows.iter().copied()).collect();
+        let turned: Vec<bool> = found.iter().map(|tet| tet.turned.is_some()).collect();
         let Self { laws, staging, buffers, .. } = self;
         let are_tangled = laws.tangled.contains(&true) || state.tangled.contains(&true);
         let is_other_law = are_tangled && laws.tangled != state.tangled;
-        if is_other_law || laws.rows != rows {
-            let now = Laws { tangled: &state.tangled, rows: &rows };
+        let time_step = step.params.time_step;
+        let is_other_order = laws.second_order != second_order || (second_order.contains(&true) && laws.time_step != time_step);
+        if is_other_law || is_other_order || laws.rows != rows || laws.turned != turned {
+            let now = Laws { tangled: &state.tangled, second_order, rows: &rows, turned: &turned };
             staging.put(buffers.get("tets"), 0, &tets(model, now));
             staging.put(buffers.get("patches"), 0, &patches(model, now));
             let rows: Vec<_> = rows.iter().map(|row| row.map(|x| x as f32)).collect();
             staging.put(buffers.get("rotations"), 16 * model.tets.len() as u64, &rows);
         }
-        laws.rows = rows;
+        if is_other_order {
+            staging.put(buffers.get("nodes"), 0, &nodes(model, |node| inertial_damping(step, node)));
+            (laws.second_order, laws.time_step) = (second_order.to_vec(), time_step);
+        }
+        if turned.contains(&true) {
+            let followed = if self.has_rotations { &self.rotations } else { &state.rotations };
+            let rotations = found.iter().zip(followed).map(|(tet, followed)| tet.turned.unwrap_or(*followed));
+            staging.put(buffers.get("rotations"), 0, &rotations.map(|q| q.map(|c| c as f32)).collect::<Vec<_>>());
+        }
+        (laws.rows, laws.turned) = (rows, turned);
         if is_other_law {
             laws.tangled.clone_from(&state.tangled);
             // Tangents of another form stand elsewhere.
@@ -47,25 +74,64 @@ impl DeviceBackend {
     }
 }
 
-/// Rows of state of all tets after a time [s] at a state.
-fn flowed(model: &Model, state: &State, time: f64) -> Vec<Quaternion> {
-    let rows = &state.rotations[model.tets.len().min(state.rotations.len())..];
-    if rows.is_empty() {
+/// The damping by mass [1/s] with which a node has the inertia of its step.
+fn inertial_damping(step: &StepInputs, node: usize) -> f64 {
+    let system = step.system();
+    let body = step.model.node_bodies[node] as usize;
+    if !system.is_second_order(body) {
+        return step.model.mass_damping(node);
+    }
+    (system.mass_factor(body) - 1.0) / step.params.time_step
+}
+
+/// What all tets remember in a step, and how some are turned where it leads or begins; `kept`: the rows of a step that has
+/// begun. Nothing of models whose tets remember nothing.
+fn advance(step: &StepInputs, kept: Option<&[Quaternion]>) -> Vec<TetState> {
+    let &StepInputs { model, state, params, .. } = step;
+    let n_tets = model.tets.len().min(state.rotations.len());
+    if state.rotations.len() == n_tets {
         return vec![];
     }
-    let tets: Vec<_> = model.tets.iter().zip(state_rows(model, rows)).collect();
-    let of_tet = |(tet, rows): &(&crate::model::Tet, &[Quaternion])| {
-        let (mut rows, material) = (rows.to_vec(), model.material(tet));
+    let moved: Vec<Vec3> = step.iterate.map_or_else(|| state.displacements.clone(), |iterate| step.displacements(iterate).collect());
+    let tets: Vec<_> = model.tets.iter().zip(state_rows(model, kept.unwrap_or(&state.rotations[n_tets..]))).collect();
+    let of_tet = |(tet, rows): &(&Tet, &[Quaternion])| {
+        let mut tet_state = TetState { rows: rows.to_vec(), turned: None };
         let is_tangled = state.tangled.get(tet.body as usize) == Some(&true);
-        if let Some(rule) = material.plasticity.filter(|_| !is_tangled) {
-            let gradient = deformation_gradient(tet, &state.displacements) - Mat3::identity();
-            let found = rule.advance(&Constitutive::new(material), &gradient, time, material.plastic_rows(&rows));
-            if let Some(last) = rows.last_chunk_mut() {
-                *last = found.0;
-            }
+        let (material, begins) = (model.material(tet), kept.is_none().then_some(params.time_step));
+        if let Some(time) = begins.filter(|_| !is_tangled) {
+            flow(tet, material, &moved, time, &mut tet_state);
         }
-        rows
+        turn(tet, material, [&moved, &state.velocities], begins, is_tangled, &mut tet_state);
+        tet_state
     };
-    let found: Vec<Vec<Quaternion>> = tets.par_iter().with_min_len(MIN_TETS_PER_TASK).map(of_tet).collect();
-    found.concat()
+    tets.par_iter().with_min_len(MIN_TETS_PER_TASK).map(of_tet).collect()
+}
+
+/// What flows does so for a time [s].
+fn flow(tet: &Tet, material: &Material, displacements: &[Vec3], time: f64, TetState { rows, .. }: &mut TetState) {
+    let Some(rule) = material.plasticity else { return };
+    let found = rule.advance(&Constitutive::new(material), &gradient(tet, displacements), time, material.plastic_rows(rows));
+    if let Some(last) = rows.last_chunk_mut() {
+        *last = found.0;
+    }
+}
+
+/// Which features of a tet have met in the `time` [s] before a step that begins, and the rotation of a tet of which some
+/// have.
+fn turn(
+    tet: &Tet,
+    material: &Material,
+    [displacements, velocities]: [&[Vec3]; 2],
+    time: Option<f64>,
+    is_tangled: bool,
+    TetState { rows, turned }: &mut TetState,
+) {
+    let Some(ratio) = material.degeneration_ratio else { return };
+    let flowed = if material.plasticity.is_some() && !is_tangled { material.plastic_rows(rows).change() } else { Mat3::zeros() };
+    let [_, gradients @ ..] = tet.gradients.map(|gradient| gradient + flowed * gradient);
+    let reshape = Mat3::identity() + flowed;
+    let to = deformation_gradient(tet, displacements) * reshape;
+    let from = time.map(|time| to - gradient(tet, velocities) * reshape * time);
+    let pair = &mut rows[material.model.state_rows()][0];
+    (*pair, *turned) = Degeneration { ratio }.of_element(&gradients, from.as_ref(), &to, *pair);
 }

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::elastic::{Quaternion, state_rows};
+use crate::elastic::{Quaternion, SECOND_ORDER, state_rows};
 use crate::element::{Cell, Element, Patch, Tet4, Tet10};
-use crate::gpu::layout::{NONE, PatchData, TetData, vec4};
+use crate::gpu::layout::{NONE, PatchData, TET_FOLLOWS, TET_POINT, TET_TURNED, TetData, vec4};
 use crate::material::{ConstitutiveModel, Lame, Material, PLASTIC_ROWS, PlasticRows, StretchLimit, StretchLimits};
 use crate::math::Mat3;
 use crate::model::{Lists, Model, Tet};
@@ -14,17 +14,25 @@ use crate::model::{Lists, Model, Tet};
 pub struct Laws<'a> {
     /// Bodies with [`Material::recovering`]; none if there are none.
     pub tangled: &'a [bool],
+    /// Bodies that make a step of second order; none if there are none.
+    pub second_order: &'a [bool],
     /// Rows of state of all tets; none as at the start.
     pub rows: &'a [Quaternion],
+    /// Tets whose rotation is brought; none if there are none.
+    pub turned: &'a [bool],
 }
 
 impl Laws<'_> {
     /// Of an element of a body, which is made of `material`.
     fn material(&self, body: u32, material: &Material) -> Material {
+        let mut material = *material;
         if self.tangled.get(body as usize) == Some(&true) {
-            return Material { plasticity: None, stretch_limits: None, ..material.recovering() };
+            material = Material { plasticity: None, stretch_limits: None, ..material.recovering() };
         }
-        *material
+        if self.second_order.get(body as usize) == Some(&true) {
+            material.stiffness_damping *= SECOND_ORDER;
+        }
+        material
     }
 }
 
@@ -37,6 +45,7 @@ pub fn tets(model: &Model, laws: Laws) -> Vec<TetData> {
         tet_data(tet, &laws.material(tet.body, model.material(tet)), model.material(tet).plastic_rows(rows), row - first_row, first_row)
     };
     let mut tets: Vec<_> = model.tets.iter().zip(state_rows(model, laws.rows)).map(&mut of_tet).collect();
+    tets.iter_mut().zip(laws.turned).filter(|(_, turned)| **turned).for_each(|(tet, _)| tet.role = TET_TURNED);
     model.cells.iter().for_each(|cell| keep_points(cell, model, laws, &mut tets));
     model.tets10.iter().for_each(|tet| keep_points(tet, model, laws, &mut tets));
     tets
@@ -57,7 +66,7 @@ fn tet_data(tet: &Tet, material: &Material, rows: PlasticRows, n_rows: usize, fi
         model: material.model as u32,
         mooney_share: material.mooney_share as f32,
         weight: (mu * tet.volume) as f32,
-        is_point: 0,
+        role: TET_FOLLOWS,
         min_strain: limits.min.map_or(f32::MIN, |stretch| (stretch - 1.0) as f32),
         max_strain: limits.max.map_or(f32::MAX, |stretch| (stretch - 1.0) as f32),
         limit_stiffness: material.stretch_limits.map_or(0.0, |_| 2.0 * StretchLimit::new(material).lame().mu * tet.volume) as f32,
@@ -73,7 +82,7 @@ fn material_of<const N: usize, const P: usize>(patch: &Patch<N, P>, model: &Mode
 fn keep_points<const N: usize, const P: usize>(patch: &Patch<N, P>, model: &Model, laws: Laws, tets: &mut [TetData]) {
     let mu = material_of(patch, model, laws).lame().mu;
     for (k, tet) in tets[patch.tets()].iter_mut().enumerate() {
-        tet.is_point = 1;
+        tet.role = TET_POINT;
         if k < patch.n_points() {
             tet.g1[3] = (mu * patch.volumes[k]) as f32;
             tet.g2[3] = 0.0;

@@ -101,7 +101,7 @@ pub static MATERIAL: Table = Table {
             "",
             Optional("elements follow their rotations"),
             "Of the model `corotational`: elements below this part of their volume remember which of their features met, and turn \
-             without jumps while they collapse, turn inside out and come back; 0.2 is usual. On the CPU.",
+             without jumps while they collapse, turn inside out and come back; 0.2 is usual.",
         ).live(),
     ],
 };

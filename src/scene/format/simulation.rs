@@ -49,8 +49,7 @@ pub static SIMULATION: Table = Table {
             Default("\"semi_implicit\""),
             "How a step advances time. `semi_implicit`: backward Euler, linearised once a step: the quickest, and it keeps the spin of bodies. `newton`: backward Euler \
              solved to `newton_tolerance`; what vibrates or spins loses more energy. `bdf2`: of second order, solved in the same way: errors of free motion fall with the square of \
-             the time step, and little energy is lost; bodies that a contact pushes make that step and the next one by backward Euler. `newton` and `bdf2` take several times as long, \
-             and the CPU has them only.",
+             the time step, and little energy is lost; bodies that a contact pushes make that step and the next one by backward Euler. `newton` and `bdf2` take several times as long.",
         ).live(),
         Field::new(
             "newton_tolerance",

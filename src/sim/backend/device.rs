@@ -9,7 +9,7 @@ use super::{BackendInfo, Options, SimulationError, methods_of};
 use crate::gpu::{self, AdapterDescription, DeviceBackend, DeviceRequest};
 pub use crate::gpu::{DetectionPlace, Device, DeviceError};
 use crate::material::Tangent;
-use crate::model::{ContactMethod, Model};
+use crate::model::{Integration, Model, Params};
 use crate::sim::Threaded;
 use crate::step::Stepper;
 
@@ -33,18 +33,19 @@ pub fn is_hardware(device: &Device) -> bool {
 pub fn stepper(
     device: Arc<Device>,
     model: &Arc<Model>,
-    method: ContactMethod,
+    params: &Params,
     options: &Options,
     info: &mut BackendInfo,
 ) -> Result<Box<dyn Stepper>, SimulationError> {
-    // The energy guard is the host's: only bodies that it does not look at are stepped without the host.
+    // The energy guard and Newton's method are the host's: only bodies that it does not look at are stepped without the host.
     let is_guarded = model.materials.iter().any(|m| m.model.tangent() != Tangent::Warped || m.stretch_limits.is_some());
-    if !is_guarded && gpu::Stepper::takes(model) {
+    let is_linearised_once = params.integration == Integration::SemiImplicit;
+    if !is_guarded && is_linearised_once && gpu::Stepper::takes(model) {
         return Ok(Box::new(gpu::Stepper::new(device, model.clone())?));
     }
     let backend = DeviceBackend::new(device, model)?.detecting(options.detection);
     info.methods = methods_of(&backend);
-    info.check_method(method)?;
+    info.check_method(params.method)?;
     let stepper = Threaded::implicit(model.clone(), backend, options.threads.unwrap_or(0))?;
     info.threads = stepper.threads();
     Ok(Box::new(stepper))

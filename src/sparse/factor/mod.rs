@@ -80,18 +80,24 @@ impl RestFactor {
         fixed: &[bool],
         positions: &[Vec3],
     ) -> Result<Self, NotPositiveDefinite> {
-        Self::new_unless(pattern, blocks, range, (fixed, positions), &CancelToken::default())
+        Self::new_unless(pattern, blocks, range, (fixed, positions), usize::MAX, &CancelToken::default())
     }
 
-    /// The same, which ends soon after `cancel` is cancelled, as if the matrix were not positive definite.
+    /// The same, which ends soon after `cancel` is cancelled, or where the factor would take more than `max_memory`
+    /// [bytes], as if the matrix were not positive definite.
     pub fn new_unless(
         pattern: &Pattern,
         blocks: &[Mat3],
         range: &Range<usize>,
         (fixed, positions): (&[bool], &[Vec3]),
+        max_memory: usize,
         cancel: &CancelToken,
     ) -> Result<Self, NotPositiveDefinite> {
         let tree = order::dissect(pattern, range, fixed, positions);
+        let n_entries: usize = tree.blocks.iter().map(|block| panel::n_entries(3 * block.own.len(), 3 * block.later.len())).sum();
+        if n_entries > max_memory / size_of::<f32>() {
+            return Err(NotPositiveDefinite);
+        }
         let parts = front::eliminate(&front::Matrix { pattern, blocks, first: range.start, cancel }, &tree)?;
         let mut entries = Pages::zeros(parts.iter().map(|panel| panel.entries.len()).sum());
         let mut end = 0;

@@ -15,12 +15,17 @@ pub struct Panel<E> {
     pub entries: E,
 }
 
+/// Entries of a panel of a block with so many unknowns, and so many later ones.
+pub fn n_entries(n_own: usize, n_later: usize) -> usize {
+    n_own.next_multiple_of(PADDING) * (n_own + n_later)
+}
+
 impl Panel<Entries> {
     pub fn new(own: &DMatrix<f64>, later: &DMatrix<f64>) -> Self {
         let (n_own, n_later) = (own.nrows(), later.nrows());
         let stride = n_own.next_multiple_of(PADDING);
         let mut entries = Entries::default();
-        entries.reset(stride * (n_own + n_later));
+        entries.reset(n_entries(n_own, n_later));
         for c in 0..n_own {
             for r in c..n_own {
                 entries[r * stride + c] = own[(r, c)] as f32;

@@ -208,3 +208,13 @@ fn blocks_are_those_of_the_dense_inverse_whatever_is_computed_beside_them() {
         }
     }
 }
+
+#[test]
+fn a_factor_of_more_memory_than_it_may_take_is_not_made() {
+    let (pattern, blocks, positions) = elastic_box(6, 0.2, 1.0 / 60.0);
+    let (range, fixed) = (0..positions.len(), vec![false; positions.len()]);
+    let make = |max_memory| RestFactor::new_unless(&pattern, &blocks, &range, (&fixed, &positions), max_memory, CancelToken::never());
+    let memory = make(usize::MAX).unwrap().memory();
+    assert_eq!(make(memory).unwrap().memory(), memory);
+    assert!(make(memory - 1).is_err());
+}

@@ -146,3 +146,15 @@ fn the_warped_compliance_of_a_body_that_is_turned_as_a_whole_is_the_true_one() {
     let [wrong, _] = difference([turn(0.3, -1.2, 2.0), turn(-2.5, 0.4, 0.1)], still);
     assert!(wrong > 1e-2, "without the rotations it is {wrong} off");
 }
+
+#[test]
+fn a_region_keeps_its_weight_in_lumps() {
+    let entries: Vec<_> = (10..1010).map(|unknown| JacobianEntry::Linear { unknown, weight: 1e-3 }).collect();
+    let found: Vec<_> = lumps(entries.iter(), 1000usize.div_ceil(REPRESENTATIVES)).collect();
+    assert_eq!(found.len(), 250);
+    assert!(found.iter().enumerate().all(|(k, (unknown, _))| *unknown == 10 + 4 * k));
+    assert!((found.iter().map(|(_, matrix)| matrix).sum::<Mat3>() - Mat3::identity()).amax() < 1e-12);
+    // Rows of a contact stay as they are.
+    let few: Vec<_> = lumps(entries[..3].iter(), 1).collect();
+    assert!(few.iter().zip(&entries).all(|((unknown, matrix), entry)| *unknown == entry.unknown() && *matrix == entry.matrix()));
+}
