@@ -86,12 +86,6 @@ pub fn formats() -> impl Iterator<Item = (&'static str, &'static str)> {
     Format::ENDINGS.iter().filter(|(ending, ..)| *ending != "vtu").map(|(ending, _, what)| (*ending, *what))
 }
 
-/// A new file for an export of a scene.
-pub fn target(scene: &str, ending: &str) -> PathBuf {
-    let name = super::recorder::plain_name(scene);
-    super::files::unused(&format!("pliant-{name}"), &format!(".{ending}"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;

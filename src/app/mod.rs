@@ -12,6 +12,7 @@ mod events;
 mod exporting;
 mod faults;
 mod files;
+mod film;
 mod format;
 mod graphics;
 mod opener;

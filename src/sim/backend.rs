@@ -112,14 +112,8 @@ pub fn open_backend(choice: BackendChoice, params: &Params, options: &Options, m
     let (threads, method) = (options.threads.unwrap_or(0), params.method);
     let on_cpu = |reason: String| -> Result<Opened, SimulationError> {
         let backend = options.methods.map_or_else(CpuBackend::default, CpuBackend::with_methods);
-        let mut info = BackendInfo {
-            backend: "cpu",
-            adapter: None,
-            solver: method.name(),
-            methods: methods_of(&backend),
-            threads: 0,
-            reason,
-        };
+        let mut info =
+            BackendInfo { backend: "cpu", adapter: None, solver: method.name(), methods: methods_of(&backend), threads: 0, reason };
         info.check_method(method)?;
         let stepper = Threaded::implicit(model.clone(), backend, threads)?;
         info.threads = stepper.threads();

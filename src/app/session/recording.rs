@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Session;
-use crate::app::exporting::{ExportWish, target};
+use crate::app::exporting::ExportWish;
 use crate::app::graphics::Graphics;
-use crate::app::recorder::{Recorder, screenshot};
+use crate::app::recorder::{Recorder, export_target, screenshot};
 use crate::app::ui::{RecordAction, RecordingView, Studio};
 use crate::app::views::NamedView;
 use crate::app::worker::{Request, Severity, Snapshot};
@@ -25,7 +25,7 @@ impl Session {
             RecordAction::Picture { size, transparent } => self.save_picture(size, transparent, graphics),
             RecordAction::Export { ending, seconds } => {
                 let Some(scene) = &self.live.scene else { return };
-                let path = target(&scene.name, ending);
+                let path = export_target(&scene.name, ending);
                 self.go_live();
                 self.worker.send(Request::Export(Some(ExportWish { path, seconds })));
                 if seconds > 0.0 && !self.is_playing() {

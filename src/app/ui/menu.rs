@@ -10,7 +10,7 @@ use super::start::short_folder;
 use super::{Action, CameraAction, CheckAction, Toggle, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::file_name;
-use crate::app::recorder::FORMATS;
+use crate::app::film::FORMATS;
 use crate::render::{AxisView, Shading};
 use crate::sim::Field;
 use crate::verify::CHECKS;

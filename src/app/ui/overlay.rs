@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use egui::{
-    Align, Align2, Area, Button, Color32, CornerRadius, FontId, Id, Key, Layout, Margin, Modal, Order, Pos2, ProgressBar, Rect, RichText,
-    ScrollArea, Spinner, Stroke, TextEdit, Ui, vec2,
+    Align, Align2, Area, Button, Color32, CornerRadius, FontId, Id, Key, Layout, Order, Pos2, ProgressBar, Rect, RichText, ScrollArea,
+    Spinner, Stroke, TextEdit, Ui, vec2,
 };
 
 use super::checkup::checkups_ui;
@@ -12,6 +12,7 @@ use super::commands::{Group, commands};
 use super::legend::coloring_ui;
 use super::palette::palette_ui;
 use super::record::record_ui;
+use super::sheet::sheet_ui;
 use super::start::gallery_ui;
 use super::toasts::toasts_ui;
 use super::{Action, CameraAction, PathField, PathPurpose, RecordAction, RecordingView, UiContext, UiResponse, UiState, icon, theme};
@@ -175,17 +176,6 @@ fn work_ui(root: &Ui, view: Rect, told: &str, part: f32, end: Action, answers: &
             });
         });
     });
-}
-
-/// A sheet in the middle of the window; true when it shall be closed.
-pub fn sheet_ui(root: &Ui, name: &str, width: f32, contents: impl FnOnce(&mut Ui) -> bool) -> bool {
-    let width = width.min(root.ctx().content_rect().width() - 80.0);
-    let frame = theme::card(root).inner_margin(Margin::same(22)).corner_radius(CornerRadius::same(16));
-    let modal = Modal::new(Id::unique(name)).frame(frame).show(root.ctx(), |ui| {
-        ui.set_width(width);
-        contents(ui)
-    });
-    modal.should_close() || modal.inner
 }
 
 /// A step that takes its time, and how to stop it.

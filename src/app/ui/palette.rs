@@ -3,7 +3,8 @@
 use egui::{Align2, CornerRadius, FontId, Key, Modifiers, ScrollArea, Sense, TextEdit, Ui, vec2};
 
 use super::commands::commands;
-use super::{Action, Toggle, UiContext, UiResponse, UiState, icon, overlay, theme};
+use super::sheet::sheet_ui;
+use super::{Action, Toggle, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::file_name;
 use crate::sim::Field;
 
@@ -32,7 +33,7 @@ pub fn palette_ui(root: &Ui, state: &mut UiState, context: &UiContext, answers: 
     let Some(mut palette) = state.palette.take() else { return };
     let found = found(&palette.query, choices(state, context), &state.chosen);
     let mut chosen = None;
-    let closed = overlay::sheet_ui(root, "palette", 520.0, |ui| {
+    let closed = sheet_ui(root, "palette", 520.0, |ui| {
         let moves = |ui: &Ui, key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
         let last = found.len().saturating_sub(1);
         if moves(ui, Key::ArrowDown) {

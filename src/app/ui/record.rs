@@ -2,9 +2,10 @@
 
 use egui::{Align, Button, ComboBox, DragValue, Layout, RichText, ScrollArea, Ui, vec2};
 
-use super::{Action, RecordAction, UiContext, UiResponse, UiState, icon, overlay, theme};
+use super::sheet::sheet_ui;
+use super::{Action, RecordAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::exporting;
-use crate::app::recorder::{FORMATS, Motion};
+use crate::app::film::{FORMATS, Motion};
 use crate::record::FilmFormat;
 
 /// What the window knows about pictures that can be made.
@@ -80,7 +81,7 @@ pub fn record_ui(root: &Ui, state: &mut UiState, context: &UiContext, answers: &
         return;
     }
     let mut done = false;
-    let closed = overlay::sheet_ui(root, "record", 460.0, |ui| {
+    let closed = sheet_ui(root, "record", 460.0, |ui| {
         let closed = ui.horizontal(|ui| {
             for (tab, name) in [(Tab::Film, "Film"), (Tab::Picture, "Picture"), (Tab::Export, "Export")] {
                 let label = RichText::new(name).font(theme::strong(15.0));

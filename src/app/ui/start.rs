@@ -6,8 +6,9 @@ use egui::{
     Ui, UiBuilder, WidgetInfo, pos2, vec2,
 };
 
+use super::sheet::sheet_ui;
 use super::thumbnails::Thumbnails;
-use super::{Action, GalleryItem, UiContext, UiResponse, UiState, icon, overlay, theme};
+use super::{Action, GalleryItem, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::file_name;
 use crate::app::worker::Activity;
 
@@ -216,7 +217,7 @@ pub fn gallery_ui(root: &Ui, state: &mut UiState, context: &UiContext, answers: 
     let room = root.ctx().content_rect();
     let before = answers.actions.len();
     let thumbnails = &mut state.thumbnails;
-    let closed = overlay::sheet_ui(root, "gallery", 840.0, |ui| {
+    let closed = sheet_ui(root, "gallery", 840.0, |ui| {
         let closed = ui
             .horizontal(|ui| {
                 ui.label(RichText::new("Gallery").font(theme::strong(18.0)));
