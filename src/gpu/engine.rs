@@ -296,6 +296,9 @@ impl Backend for DeviceBackend {
 
     fn linearise(&mut self, step: &StepInputs, _: &mut StepReport) -> Result<(), StepError> {
         self.is_fresh = true;
+        let Self { staging, buffers, groups, .. } = self;
+        // The linear systems are solved ever finer.
+        staging.put(buffers.get("params"), 0, &[params_data(step.model, step.params, step.loads, groups)]);
         self.bring_laws(step, false);
         self.bring_iterate(step, step.iterate.unwrap_or_default());
         Ok(())

@@ -15,7 +15,7 @@ use super::working_set::WorkingSet;
 use crate::contact::driver::{ACCEPTED, MAX_FAILURES, RowsSolved, Schedule};
 use crate::contact::dual;
 use crate::contact::problem::restore_momentum;
-use crate::contact::{Block, Constraint, JacobianEntry, Law, NaturalError, Problem};
+use crate::contact::{Block, Constraint, Law, NaturalError, Problem};
 use crate::math::Vec3;
 use crate::sparse::{FactorWork, System, TwoLevelWork, axpy, dot, xpay};
 

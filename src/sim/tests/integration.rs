@@ -65,8 +65,7 @@ fn the_device_solves_the_non_linear_step_as_the_cpu_does() {
         let apart = farthest(&cpu, &gpu);
         assert!(apart < 1e-5 * moved && moved > 0.05, "{name}: {apart} of {moved}");
         // One linearised step is another answer.
-        let once = simulation(BackendChoice::Gpu, BARS, &[]);
-        let mut once = once;
+        let mut once = simulation(BackendChoice::Gpu, BARS, &[]);
         steps(&mut once, 15);
         assert!(farthest(&cpu, &state(&mut once)) > 100.0 * apart, "{name}");
         assert!(n_gpu <= n_cpu + n_cpu / 4, "{name}: {n_gpu} iterations, {n_cpu} on the CPU");
@@ -99,7 +98,8 @@ fn integration_changes_while_a_device_runs() {
     for integration in [Integration::Bdf2, Integration::Newton, Integration::SemiImplicit, Integration::Bdf2] {
         let before = state(&mut run);
         run.apply(&Command::SetIntegration(integration)).unwrap();
-        assert!(state(&mut run).displacements == before.displacements);
+        // A device that keeps the state rounds it.
+        assert!(farthest(&state(&mut run), &before) < 1e-9);
         let report = run.step().unwrap();
         assert_eq!(report.newton_iterations > 0, integration != Integration::SemiImplicit);
     }
