@@ -3,6 +3,8 @@
 
 #[path = "window/driver.rs"]
 mod driver;
+#[path = "window/inside.rs"]
+mod inside;
 #[path = "window/scene.rs"]
 mod scene;
 #[path = "window/time.rs"]

@@ -96,3 +96,22 @@ fn fs_wire(v: Wire, @builtin(front_facing) front: bool) -> @location(0) vec4f {
 fn fs_wire_parts(v: Wire, @builtin(front_facing) front: bool) -> Parts {
     return parts(wire_surface(v, front, 1.0));
 }
+
+// Only the edges are left of a triangle. Where it is smaller than they are wide, all of it is.
+fn edges_surface(v: Wire, front: bool, open: f32) -> Surface {
+    let pixels = v.corner / max(fwidth(v.corner), vec3f(1e-6));
+    if min(pixels.x, min(pixels.y, pixels.z)) > 0.75 {
+        discard;
+    }
+    return Surface(v.world, facing(v.normal, front), v.albedo.rgb, v.albedo.w, open);
+}
+
+@fragment
+fn fs_edges(v: Wire, @builtin(front_facing) front: bool) -> @location(0) vec4f {
+    return display(shade(edges_surface(v, front, openness(v.clip.xy))), v.clip.xy);
+}
+
+@fragment
+fn fs_edges_parts(v: Wire, @builtin(front_facing) front: bool) -> Parts {
+    return parts(edges_surface(v, front, 1.0));
+}

@@ -4,12 +4,13 @@
 struct TetsView {
     // Tets whose middle lies on the positive side of this plane (n.x - d > 0, [m]) are hidden.
     cut: vec4f,
-    // x: how much of its size a tet keeps, 0..1.
+    // x: how much of its size a tet keeps, 0..1; y: so many layers below the surface are hidden.
     shrink: vec4f,
 }
 
 @group(2) @binding(0) var<storage, read> nodes: array<vec4f>;
 @group(2) @binding(1) var<storage, read> tets: array<vec4u>;
+// Red, green and blue, and the layer of the tet.
 @group(2) @binding(2) var<storage, read> tet_colors: array<u32>;
 @group(2) @binding(3) var<uniform> tets_view: TetsView;
 
@@ -40,7 +41,8 @@ fn corner(index: u32) -> Corner {
     let b = nodes[tet[faces[f + 1u]]].xyz;
     let c = nodes[tet[faces[f + 2u]]].xyz;
     let p = nodes[tet[faces[k]]].xyz;
-    let hidden = dot(tets_view.cut.xyz, middle) > tets_view.cut.w;
+    let is_peeled = f32(tet_colors[t] >> 24u) < tets_view.shrink.y;
+    let hidden = is_peeled || dot(tets_view.cut.xyz, middle) > tets_view.cut.w;
     let size = select(tets_view.shrink.x, 0.0, hidden);
     return Corner(middle + size * (p - middle), cross(b - a, c - a), t);
 }

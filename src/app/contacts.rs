@@ -2,10 +2,11 @@
 
 use glam::Vec3;
 
-use crate::geometry::nearest;
+use super::format;
+use crate::body::BodyRef;
+use crate::geometry::{Shape, nearest};
 use crate::math::{self, Isometry};
-use crate::model::{Model, interpolate};
-use crate::model::{PairKind, WarmContact};
+use crate::model::{Model, PairId, PairKind, WarmContact, interpolate};
 use crate::render::{Camera, Overlays, Point, Rgb, Segment};
 use crate::stage::glam_vec;
 
@@ -20,12 +21,76 @@ pub struct ContactMark {
     pub normal_force: f64,
     /// On that body along the surface [N].
     pub friction_force: math::Vec3,
+    pub sliding: bool,
+    /// Whose surfaces touch; none of edges, which do not say whose they are.
+    pub bodies: Option<[BodyRef; 2]>,
+    /// Coulomb's coefficient, if it is known.
+    pub coefficient: Option<f64>,
+}
+
+impl ContactMark {
+    /// What is to be known of it, a line each.
+    pub fn told(&self, model: &Model) -> Vec<String> {
+        let mut lines = vec![];
+        if let Some(bodies) = self.bodies {
+            lines.push(bodies.map(|body| model.body_name(body)).join(" – "));
+        }
+        lines.push(format!("push {}", format::force(self.normal_force)));
+        let friction = self.friction_force.norm();
+        let used = friction / self.normal_force.max(f64::MIN_POSITIVE);
+        lines.push(match self.coefficient {
+            Some(0.0) => "no friction".to_owned(),
+            _ => format!("friction {}, {used:.2} of the push", format::force(friction)),
+        });
+        match self.coefficient.filter(|mu| *mu > 0.0) {
+            Some(mu) if self.sliding => lines.push(format!("slides: on the edge of the cone of {mu:.2}")),
+            Some(mu) => lines.push(format!("sticks: {:.0} % of the cone of {mu:.2}", 100.0 * (used / mu).min(1.0))),
+            None => lines.push(if self.sliding { "slides" } else { "sticks" }.to_owned()),
+        }
+        lines
+    }
+}
+
+/// Whose surfaces a pair of features belongs to.
+fn bodies_of(model: &Model, pair: &PairId) -> Option<[BodyRef; 2]> {
+    let box_of = |obstacle: &crate::model::Obstacle| matches!(obstacle.shape, Shape::Box { .. });
+    // Vertices and triangles of all bodies follow one another: deformable, rigid, and boxes among the obstacles.
+    let owner = |mut place: usize, count: fn(&Model, BodyRef) -> usize| {
+        let boxes = (0..).zip(&model.obstacles).filter(|(_, obstacle)| box_of(obstacle)).map(|(o, _)| BodyRef::Obstacle(o));
+        let numbering = model.numbering();
+        let mut all = (0..numbering.n_with_unknowns()).map(|number| numbering.body(number)).chain(boxes);
+        all.find(|body| {
+            let n = count(model, *body);
+            let is_it = place < n;
+            place = place.wrapping_sub(n);
+            is_it
+        })
+    };
+    let vertices = |model: &Model, body: BodyRef| match body {
+        BodyRef::Deformable(b) => model.bodies[b as usize].collision_vertices.len(),
+        BodyRef::Rigid(r) => model.rigid_bodies[r as usize].vertices.len(),
+        BodyRef::Obstacle(_) | BodyRef::World => 8,
+    };
+    let triangles = |model: &Model, body: BodyRef| match body {
+        BodyRef::Deformable(b) => model.bodies[b as usize].collision_triangles.len(),
+        BodyRef::Rigid(r) => model.rigid_bodies[r as usize].triangles.len(),
+        BodyRef::Obstacle(_) | BodyRef::World => 12,
+    };
+    let (first, obstacle) = (pair.first as usize, BodyRef::Obstacle(pair.second));
+    match pair.kind {
+        PairKind::VertexObstacle => Some([owner(first, vertices)?, obstacle]),
+        PairKind::TriangleObstacle => Some([owner(first, triangles)?, obstacle]),
+        PairKind::VertexTriangle => Some([owner(first, vertices)?, owner(pair.second as usize, triangles)?]),
+        PairKind::EdgeObstacle | PairKind::EdgeEdge => None,
+    }
 }
 
 /// The contacts of a state. The one place that knows how a state keeps them. `positions`: of the nodes; `poses`: of
 /// the model's obstacles.
 pub fn contact_marks(model: &Model, contacts: &[WarmContact], positions: &[math::Vec3], poses: &[Isometry]) -> Vec<ContactMark> {
     let surface = &model.collision;
+    let friction = model.friction();
+    let only_coefficient = friction.pairs.is_empty().then_some(friction.default);
     let mark = |contact: &WarmContact| {
         let [point, normal] = match contact.place {
             Some(place) => place,
@@ -39,13 +104,16 @@ pub fn contact_marks(model: &Model, contacts: &[WarmContact], positions: &[math:
             }
             None => return None,
         };
-        Some(ContactMark { point, normal, normal_force: contact.normal_force, friction_force: contact.friction_force })
+        let bodies = bodies_of(model, &contact.pair);
+        let coefficient = bodies.map(|[a, b]| model.friction_between(a, b)).or(only_coefficient);
+        let WarmContact { normal_force, friction_force, sliding, .. } = *contact;
+        Some(ContactMark { point, normal, normal_force, friction_force, sliding, bodies, coefficient })
     };
     contacts.iter().filter_map(mark).collect()
 }
 
 /// Length of the legend's arrow on the screen, in points.
-pub const REFERENCE_LENGTH: f32 = 72.0;
+pub const REFERENCE_LENGTH: f32 = 74.0;
 
 /// How forces are drawn: one of `force` newtons is `REFERENCE_LENGTH` long.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -97,11 +165,11 @@ pub fn overlays(marks: &[ContactMark], scale: Scale, camera: &Camera, viewport: 
                 continue;
             }
             let (tip, along) = (at + arrow, arrow / length);
-            overlays.segments.push(line(at, tip, color, 0.95, 2.0));
+            overlays.segments.push(line(at, tip, color, 0.95, 2.2));
             let side = along.cross(camera.forward()).normalize_or(camera.right_up().0);
-            let head = (0.3 * length).min(7.0 * size);
+            let head = (0.3 * length).min(12.0 * size);
             for side in [side, -side] {
-                overlays.segments.push(line(tip, tip + (0.55 * side - along) * head, color, 0.95, 2.0));
+                overlays.segments.push(line(tip, tip + (0.5 * side - along) * head, color, 0.95, 2.2));
             }
         }
         overlays.points.push(Point { at, color: Rgb::hex(0xffffff), opacity: 0.9, size: 3.5 * pixels });
@@ -112,16 +180,15 @@ pub fn overlays(marks: &[ContactMark], scale: Scale, camera: &Camera, viewport: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::Shape;
     use crate::material::Material;
     use crate::mesh::shapes;
     use crate::model::State;
-    use crate::model::WarmContact;
     use crate::model::{ModelBuilder, Obstacle, SoftBody};
 
     fn mark(normal_force: f64) -> ContactMark {
         let (point, normal) = (math::Vec3::zeros(), math::Vec3::y());
-        ContactMark { point, normal, normal_force, friction_force: math::Vec3::new(0.25, 0.0, 0.0) * normal_force }
+        let friction_force = math::Vec3::new(0.25, 0.0, 0.0) * normal_force;
+        ContactMark { point, normal, normal_force, friction_force, sliding: false, bodies: None, coefficient: Some(0.5) }
     }
 
     #[test]
@@ -148,6 +215,11 @@ mod tests {
         assert!((mark.point - rest - math::Vec3::x() * 0.5).norm() < 1e-12);
         assert!((mark.normal - pose.rotation * math::Vec3::y()).norm() < 1e-12);
         assert_eq!((mark.normal_force, mark.friction_force), (7.0, friction_force));
+        assert_eq!(mark.bodies, Some([BodyRef::Deformable(0), BodyRef::Obstacle(0)]));
+        let told = ["cube – o", "push 7.0 N", "friction 1.0 N, 0.14 of the push", "sticks: 29 % of the cone of 0.50"];
+        assert_eq!(mark.told(&model), told);
+        let slides = ContactMark { sliding: true, friction_force: math::Vec3::x() * 3.5, ..mark };
+        assert_eq!(slides.told(&model)[3], "slides: on the edge of the cone of 0.50");
     }
 
     #[test]

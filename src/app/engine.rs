@@ -11,7 +11,7 @@ use crate::cancel::CancelToken;
 use crate::math::{Isometry, Vec3};
 use crate::model::{Model, NamedMaterial};
 use crate::render::{Camera, Light};
-use crate::scene::{LiveValues, Scene};
+use crate::scene::{LiveValues, Probe, Scene};
 use crate::sim::past::{BranchId, SharedPast};
 use crate::sim::{BackendInfo, Command, Field, FieldValues, GrabView, Session};
 use crate::step::{StepReport, SurfacePositions};
@@ -27,6 +27,8 @@ pub trait Engine: Send {
     fn save(&mut self, path: &Path) -> Result<(), String>;
     /// Goes on from a state that was written, with the values that it has now.
     fn resume(&mut self, path: &Path) -> Result<(), String>;
+    /// Follows these points beside the scene's own probes, for plots.
+    fn watch(&mut self, _probes: Vec<Probe>) {}
     /// The recorded past; none of what cannot move.
     fn past(&self) -> Option<SharedPast> {
         None
@@ -86,6 +88,8 @@ pub struct SceneInfo {
     pub frames_per_second: f64,
     /// Changes that reading and mending made to the meshes, one sentence each.
     pub notes: Vec<String>,
+    /// Names of the scene's probes.
+    pub probes: Vec<String>,
     /// The findings in mesh files with faults.
     pub checkups: Vec<Checkup>,
 }

@@ -65,9 +65,18 @@ pub fn quantity(value: f64, unit: &str) -> String {
     if unit.is_empty() || value == 0.0 {
         return format!("{} {unit}", significant(value)).trim_end().to_owned();
     }
+    let (scale, unit) = scale_of(value, unit);
+    format!("{} {unit}", significant(value / scale))
+}
+
+/// The unit with the prefix that suits a value, and how much it is; that of a mere number is 1.
+pub fn scale_of(value: f64, unit: &str) -> (f64, String) {
+    if unit.is_empty() || value == 0.0 {
+        return (1.0, unit.to_owned());
+    }
     let scales = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")];
     let (scale, prefix) = scales.into_iter().find(|(scale, _)| value.abs() >= 0.9995 * scale).unwrap_or((1e-6, "µ"));
-    format!("{} {prefix}{unit}", significant(value / scale))
+    (scale, format!("{prefix}{unit}"))
 }
 
 /// Three significant digits.

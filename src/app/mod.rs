@@ -3,6 +3,7 @@
 //! `worker` runs the simulation on its own thread; `session` decides what the window's events mean; `ui` draws panels
 //! and answers with `Action`s; `graphics` puts both pictures on the screen; `window` ties them to winit.
 
+mod advice;
 mod autosave;
 mod coloring;
 mod contacts;
@@ -15,7 +16,10 @@ mod files;
 mod film;
 mod format;
 mod graphics;
+mod inside;
+mod judge;
 mod opener;
+mod plots;
 mod pointer;
 mod recent;
 mod recorder;
@@ -23,9 +27,11 @@ mod running;
 mod selection;
 mod session;
 mod settings;
+mod tools;
 mod ui;
 mod verifier;
 mod views;
+mod warnings;
 mod window;
 mod worker;
 

@@ -98,6 +98,7 @@ fn open(
         light,
         frames_per_second: recording.fps,
         notes,
+        probes: simulation.probes().iter().map(|probe| probe.name.clone()).collect(),
         checkups,
     };
     let mut running = Running::new(simulation, name_of_scene, set, subject)?;
@@ -154,6 +155,7 @@ fn refused(source: &SceneSource, path: &Path, refusal: String) -> Result<Loaded,
         light: Light::default(),
         frames_per_second: 60.0,
         notes: vec![],
+        probes: vec![],
         checkups: vec![Checkup::of_refused(path, &file, &world_from_file, refusal)],
     };
     Ok(Loaded { engine: Box::new(Still), info })

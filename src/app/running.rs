@@ -8,6 +8,7 @@ use super::exporting::{Export, ExportWish};
 use crate::cancel::CancelToken;
 use crate::export::Subject;
 use crate::model::State;
+use crate::scene::Probe;
 use crate::sim::past::{BranchId, DEFAULT_BUDGET, Recorded, SharedPast};
 use crate::sim::{Command, Session, Simulation, TravelError};
 use crate::stage;
@@ -86,6 +87,10 @@ impl Engine for Running {
 
     fn resume(&mut self, path: &Path) -> Result<(), String> {
         self.recorded.resume(path).map_err(sentence)
+    }
+
+    fn watch(&mut self, probes: Vec<Probe>) {
+        self.recorded.simulation().watch(probes);
     }
 
     fn past(&self) -> Option<SharedPast> {

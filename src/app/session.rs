@@ -12,9 +12,11 @@ mod logging;
 mod lookup;
 mod marks;
 mod picking;
+mod plots;
 mod recording;
 mod rest;
 mod time;
+mod tools;
 mod viewpoint;
 
 use std::path::PathBuf;
@@ -49,6 +51,7 @@ use lookup::{Found, Lookup, Question};
 use recording::PastFilm;
 use rest::Rest;
 use time::Time;
+use tools::Points;
 use viewpoint::Viewpoint;
 
 pub struct Session {
@@ -74,6 +77,8 @@ pub struct Session {
     views: Views,
     pointer: Pointer,
     lookup: Lookup,
+    /// Points that were set by a click.
+    points: Points,
     grab: Option<Grab>,
     n_grabs: u32,
     recent: Recent,
@@ -132,6 +137,7 @@ impl Session {
             views: Views::load(config_folder().as_deref()),
             pointer: Pointer::default(),
             lookup: Lookup::default(),
+            points: Points::default(),
             grab: None,
             n_grabs: 0,
             recent: Recent::load(config_folder().as_deref()),
@@ -226,6 +232,7 @@ impl Session {
         self.stop_recording();
         graphics.renderer.set_stage(&stage::stage(&scene.model, scene.light));
         self.coloring = None;
+        self.points = Points::of_scene(&scene.probes);
         self.open_document(scene);
         self.marked = 0;
         self.staged = scene.generation;
@@ -238,6 +245,7 @@ impl Session {
             self.tell(Severity::Error, text);
         }
         self.ui.checkups = !scene.checkups.is_empty();
+        (self.ui.warnings_open, self.ui.warnings_read) = (false, 0);
         for checkup in &scene.checkups {
             let (findings, refused) = (checkup.report.findings.len(), checkup.refusal.is_some());
             self.log.say(format_args!("checkup {} findings={findings} refused={refused}", checkup.file));
@@ -279,11 +287,13 @@ impl Session {
         let adapter = graphics.device.info.name.clone();
         let grab = self.grab_mark();
         let contacts = self.ui.contacts.then(|| ContactLegend { force: self.scale.force, count: self.contacts().len() });
+        let (tip, marks) = (self.contact_tip(context), self.tool_marks());
         let checks = self.verifier.board();
         self.log_checks(&checks);
         let scene_key = self.scene_key();
         let step_time = self.long_step(context);
         let studio = self.studio(graphics);
+        self.read_figures();
         let mut ui = std::mem::take(&mut self.ui);
         let output = context.run_ui(input, |root| {
             let shown = UiContext {
@@ -300,11 +310,14 @@ impl Session {
                 studio,
                 grab,
                 contacts,
+                tip: tip.clone(),
+                marks: marks.clone(),
                 coloring: self.coloring,
                 adapter: &adapter,
                 picture: graphics.view_texture,
                 checks: &checks,
                 timeline: self.timeline(),
+                plots: self.plots(&ui.plots),
             };
             outcome = Some(ui::show(root, &mut ui, &shown));
         });
@@ -331,7 +344,8 @@ impl Session {
             }
             if let Some(at) = self.pointer.take_click() {
                 let several = context.input(|input| input.modifiers.command || input.modifiers.shift);
-                self.lookup.ask(Question::Select { ray: self.ray(at), several });
+                let ray = self.ray(at);
+                self.lookup.ask(if self.ui.tool.is_some() { Question::Point(ray) } else { Question::Select { ray, several } });
             }
         }
         if !actions.is_empty() {
@@ -408,9 +422,10 @@ impl Session {
 
     /// As the user wants it, except for tets before their nodes have come.
     fn options(&self) -> ViewOptions {
-        let has_nodes = self.shown.view.as_ref().is_some_and(|view| view.nodes.is_some());
-        match self.ui.options.shading {
-            Shading::Tets if !has_nodes => ViewOptions { shading: Shading::Smooth, ..self.ui.options },
+        let nodes = self.shown.view.as_ref().and_then(|view| view.nodes.as_deref());
+        match (self.ui.options.shading, nodes) {
+            (_, Some(nodes)) if self.ui.inside.open => self.ui.inside.options(self.ui.options, nodes),
+            (Shading::Tets, None) => ViewOptions { shading: Shading::Smooth, ..self.ui.options },
             _ => self.ui.options,
         }
     }
@@ -502,6 +517,7 @@ impl Session {
                 let hit = self.hit(found, &ray);
                 self.select_at(model, hit, several);
             }
+            Question::Point(ray) => self.set_point(found, &ray),
             Question::FrameAt(ray) => {
                 let hidden = self.ui.selection.hidden_bodies(model);
                 let hit = lookup::hit_body(model, positions, all_poses, &hidden, &ray);
@@ -531,6 +547,7 @@ impl Session {
             Action::Screenshot => self.screenshot_asked = true,
             Action::ToggleRecording => self.toggle_recording(),
             Action::SaveSession => self.worker.send(Request::SaveSession(files::unused("pliant-session", ".session"))),
+            Action::SavePlots(file) => self.save_plots(file),
             Action::Quit => self.wishes.quit = true,
             Action::PlayPause => self.play_or_pause(),
             Action::Stop => self.worker.send(Request::Pause),
@@ -556,12 +573,15 @@ impl Session {
                     self.tell(Severity::Error, format!("The folder could not be opened: {error}. It is {}", file.display()))
                 });
             }
-            Action::ColorBy(field) => (self.ui.field, self.ui.hold_range) = (field, false),
+            Action::ColorBy(field) => (self.ui.field, self.ui.hold_range, self.ui.color_range) = (field, false, None),
             Action::Checks(action) => self.act_on_checks(action),
             Action::LeftBehind(taken_up) => self.answer_left_behind(taken_up),
             Action::ClearSelection => {
-                self.ui.selection.clear();
+                if !self.end_tool() {
+                    self.ui.selection.clear();
+                }
             }
+            Action::ClearProbes => self.clear_probes(),
             other => self.act_on_scene(other),
         }
     }

@@ -8,6 +8,7 @@ mod saving;
 #[cfg(test)]
 mod tests;
 mod travel;
+mod warning;
 mod watch;
 
 use std::collections::VecDeque;
@@ -23,11 +24,13 @@ use super::SceneSource;
 use super::autosave::Autosave;
 use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
 use super::exporting::ExportWish;
+use super::warnings::Warnings;
 use crate::cancel::CancelToken;
+use crate::scene::Probe;
 use crate::sim::Command;
 use crate::sim::past::{BranchId, SharedPast, locked};
 use crate::step::StepReport;
-use clock::{Clock, RealTimeFactor};
+use clock::{Clock, RealTimeFactor, smooth_stages};
 use recording::Recording;
 use requests::newest_moves;
 pub use travel::Journey;
@@ -52,6 +55,8 @@ pub enum Request {
     FrameTaken,
     /// The parts that snapshots shall have beside the rest.
     Want(Wants),
+    /// Follows these points, too, in the scene of that generation, for plots.
+    Watch(u64, Vec<Probe>),
     /// Writes what was done so far to a file.
     SaveSession(PathBuf),
     /// Writes how everything stands to a file.
@@ -121,6 +126,8 @@ pub struct Snapshot {
     pub journeys: u64,
     /// The part of an export that is written.
     pub exported: Option<f64>,
+    /// What was not as it should be since the scene was opened.
+    pub warnings: Arc<Warnings>,
 }
 
 /// A sentence for the user.
@@ -239,6 +246,7 @@ impl Snapshot {
             branch: 0,
             journeys: 0,
             exported: None,
+            warnings: Arc::default(),
         }
     }
 
@@ -384,6 +392,7 @@ impl Loop {
                 self.refresh_view();
                 self.publish();
             }
+            Request::Watch(generation, probes) => self.watch(generation, probes),
             Request::SaveSession(path) => self.save_session(&path),
             Request::SaveState(path) => self.save_state(&path),
             Request::LoadState(path) => self.load_state(&path),
@@ -440,7 +449,8 @@ impl Loop {
                 self.recording = None;
                 let Snapshot { speed, journeys, refused, .. } = self.next;
                 let past = self.engine.as_ref().and_then(|engine| engine.past());
-                self.next = Snapshot { scene: Some(Arc::new(info)), speed, journeys, refused, past, ..Snapshot::empty() };
+                let warnings = Arc::new(Warnings::of_scene(&info.model));
+                self.next = Snapshot { warnings, scene: Some(Arc::new(info)), speed, journeys, refused, past, ..Snapshot::empty() };
                 self.refresh_view();
                 self.set_playing(playing);
             }
@@ -502,6 +512,7 @@ impl Loop {
                     history.pop_front();
                 }
                 smooth_stages(Arc::make_mut(&mut self.next.stages), &report.stages.times);
+                self.warn(&report);
                 self.next.report = Some(Arc::new(report));
             }
         }
@@ -564,21 +575,6 @@ impl Loop {
     fn notify(&self, severity: Severity, text: String) {
         self.shared.notices.lock().unwrap_or_else(PoisonError::into_inner).push(Notice { severity, text });
         (self.shared.wake)();
-    }
-}
-
-/// Exponential mean over about ten steps, so that the numbers can be read.
-fn smooth_stages(smoothed: &mut Vec<(&'static str, f64)>, stages: &[(&'static str, f64)]) {
-    for (_, milliseconds) in smoothed.iter_mut() {
-        *milliseconds *= 0.9;
-    }
-    let first = smoothed.is_empty();
-    for (name, milliseconds) in stages {
-        let share = if first { *milliseconds } else { 0.1 * milliseconds };
-        match smoothed.iter_mut().find(|(known, _)| known == name) {
-            Some((_, sum)) => *sum += share,
-            None => smoothed.push((name, share)),
-        }
     }
 }
 

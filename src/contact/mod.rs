@@ -23,7 +23,7 @@ pub use constraint::{Constraint, Scaling, Source, SourceId};
 pub use force::{Force, Status};
 pub use law::{Law, NaturalError, Scale};
 pub use point::{ContactPoint, Linearisation};
-pub use pressure::{ContactPressure, node_pressures};
+pub use pressure::{ContactPressure, node_pressures, smooth_pressures};
 pub use problem::{Block, Bounds, Problem, Rest, Single};
 pub use report::{ContactReport, PairForce, report as contact_report};
 pub use row::{JacobianEntry, Row};

@@ -53,10 +53,33 @@ impl ContactPressure {
 /// Contact pressure at the nodes [Pa], given node positions [m] and the pressure at the vertices of the collision
 /// surfaces: the mean over the vertices that a node carries, by area and weight.
 pub fn node_pressures(model: &Model, node_positions: &[Vec3], pressures: &[f64]) -> Vec<f64> {
+    let (forces, areas) = node_forces(model, node_positions, pressures);
+    forces.iter().zip(&areas).map(|(force, area)| if *area > 0.0 { force / area } else { 0.0 }).collect()
+}
+
+/// The same as the mean over all elements around a node [Pa], where the node itself is pushed: the force of one contact
+/// is spread over an area as large as elements are, and single nodes do not stand out.
+pub fn smooth_pressures(model: &Model, node_positions: &[Vec3], pressures: &[f64]) -> Vec<f64> {
+    let (forces, areas) = node_forces(model, node_positions, pressures);
+    let (mut force_around, mut area_around) = (vec![0.0; forces.len()], vec![0.0; forces.len()]);
+    for tet in &model.tets {
+        let sum = |of: &[f64]| tet.nodes.iter().map(|node| of[*node as usize]).sum::<f64>();
+        let (force, area) = (sum(&forces), sum(&areas));
+        for node in tet.nodes {
+            force_around[node as usize] += force;
+            area_around[node as usize] += area;
+        }
+    }
+    let mean = |node: usize| if forces[node] > 0.0 { force_around[node] / area_around[node] } else { 0.0 };
+    (0..forces.len()).map(mean).collect()
+}
+
+/// Force [N] and area [m^2] of each node: those of the vertices that it carries, by weight.
+fn node_forces(model: &Model, node_positions: &[Vec3], pressures: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let surface = &model.collision;
     let (mut forces, mut areas) = (vec![0.0; model.n_nodes()], vec![0.0; model.n_nodes()]);
     if pressures.iter().all(|p| *p == 0.0) {
-        return forces;
+        return (forces, areas);
     }
     let x = surface.positions(node_positions);
     let mut thirds = vec![0.0; x.len()];
@@ -71,5 +94,5 @@ pub fn node_pressures(model: &Model, node_positions: &[Vec3], pressures: &[f64])
             forces[*node as usize] += weight * thirds[v] * pressures[v];
         }
     }
-    forces.iter().zip(&areas).map(|(force, area)| if *area > 0.0 { force / area } else { 0.0 }).collect()
+    (forces, areas)
 }

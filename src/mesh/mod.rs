@@ -30,7 +30,7 @@ pub use read::{
     At, Beside, ENDINGS, Format, MeshData, MeshFile, Tags, open_mesh, open_mesh_unless, parse_surface, read_mesh, read_surface,
 };
 pub use slivers::{SLIVER, softening};
-pub use tets::Quality;
+pub use tets::{Quality, tet_quality};
 pub use write::{TET_ENDINGS, write_obj, write_tets};
 
 use crate::math::Vec3;

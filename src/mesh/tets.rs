@@ -95,9 +95,7 @@ impl TetMesh {
 
     /// Quality of one tet.
     pub fn tet_quality(&self, tet: usize) -> f64 {
-        let corners = self.corners(tet);
-        let squares: f64 = EDGES.iter().map(|&[i, j]| (corners[i] - corners[j]).norm_squared()).sum();
-        6.0 * 2f64.sqrt() * self.volume(tet) / (squares / 6.0).powf(1.5)
+        tet_quality(&self.corners(tet))
     }
 
     /// Worst and mean quality of the tets; both 0 without tets.
@@ -137,6 +135,15 @@ impl TetMesh {
         }
         Ok(())
     }
+}
+
+/// Quality of a tet with these corners: its volume over that of a regular one with edges of the same mean square; 1 for a
+/// regular one, below 0 inside out.
+pub fn tet_quality(corners: &[Vec3; 4]) -> f64 {
+    let [a, b, c, d] = corners;
+    let volume = (b - a).dot(&(c - a).cross(&(d - a))) / 6.0;
+    let squares: f64 = EDGES.iter().map(|&[i, j]| (corners[i] - corners[j]).norm_squared()).sum();
+    6.0 * 2f64.sqrt() * volume / (squares / 6.0).powf(1.5)
 }
 
 #[cfg(test)]

@@ -118,6 +118,11 @@ impl Model {
         (named.iter().map(of_named).collect(), of_tets)
     }
 
+    /// How many tets of a body are simulated softer than their material, as they are nearly flat.
+    pub fn softened_tets(&self, body: &Body) -> usize {
+        self.tets[body.tets.clone()].iter().filter(|tet| self.derivations[tet.material as usize].stiffness < 1.0).count()
+    }
+
     /// For each tet the place in [`Model::named_materials`] of what it is made of.
     pub fn named_material_of(&self, tet: &super::Tet) -> usize {
         self.derivations[tet.material as usize].named as usize

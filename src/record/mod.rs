@@ -5,9 +5,11 @@ mod film;
 mod gif_film;
 mod h264;
 mod mp4_film;
+mod paper;
 mod png_file;
 
 pub use film::{Clock, FilmFormat, FilmWriter};
+pub use paper::{GREEN, INK, Paper, RED, Title, color};
 pub use png_file::save_png;
 
 use std::path::PathBuf;

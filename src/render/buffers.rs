@@ -7,6 +7,7 @@ use wgpu::BufferUsages;
 
 use super::drawn;
 use super::geometry::{GivenNormals, SplitSurface, space_order, split_creases};
+use super::layers::layers;
 use super::maps::Maps;
 use super::palette::Rgb;
 use super::pipelines::Pipelines;
@@ -25,6 +26,8 @@ pub struct StageBuffers {
     drawn: Vec<Vertex>,
     /// Colours of the bodies, of drawn vertices and of tets.
     body_colors: [Vec<u32>; 2],
+    /// How deep each tet lies below the surface of its body.
+    layers: Vec<u8>,
     tet_colors: wgpu::Buffer,
     /// Current surface vertices, unless only the device knows them: then they are in `positions`, as `vec4`.
     pub host_positions: Option<Vec<[f32; 4]>>,
@@ -107,7 +110,9 @@ impl StageBuffers {
 
         // The tets of the view of the inside.
         let tets: Vec<[u32; 4]> = stage.soft_bodies.iter().flat_map(|b| b.tets.iter().copied()).collect();
-        let colors_of_tets: Vec<u32> = stage.soft_bodies.iter().flat_map(|b| b.tets.iter().map(|_| b.color.packed())).collect();
+        let layers: Vec<u8> = stage.soft_bodies.iter().flat_map(|body| layers(&body.tets)).collect();
+        let colors = stage.soft_bodies.iter().flat_map(|b| b.tets.iter().map(|_| b.color.packed()));
+        let colors_of_tets: Vec<u32> = colors.zip(&layers).map(|(color, layer)| with_layer(color, *layer)).collect();
         let nodes = storage("nodes", &vec![0; 16 * stage.n_nodes as usize], BufferUsages::COPY_DST);
         let tets_view = uniform::<TetsView>(device, "tets_view");
 
@@ -153,6 +158,7 @@ impl StageBuffers {
             tets_view,
             host_positions: Some(stage.rest_positions.clone()),
             body_colors: [vertices.iter().map(|vertex| vertex.color).collect(), colors_of_tets],
+            layers,
             tet_colors,
             drawn: vertices,
             split,
@@ -175,13 +181,14 @@ impl StageBuffers {
     /// Colours soft bodies point by point, or as bodies. (Where only the device knows positions, it makes vertices anew
     /// before the next picture.)
     pub fn set_colors(&mut self, queue: &wgpu::Queue, colors: Option<PointColors>) {
-        let Self { drawn, split, body_colors: [of_vertices, of_tets], .. } = self;
+        let Self { drawn, split, body_colors: [of_vertices, of_tets], layers, .. } = self;
         let table = colors.map(|colors| colors.table.map(Rgb::packed));
         match (colors, table) {
             (Some(PointColors { vertices, tets, .. }), Some(table)) => {
                 let sources = split.sources.iter().map(|source| table[vertices[*source as usize] as usize]);
                 drawn.iter_mut().zip(sources).for_each(|(vertex, color)| vertex.color = color);
-                let colors: Vec<u32> = tets.iter().map(|place| table[*place as usize]).collect();
+                let colors = tets.iter().zip(&*layers).map(|(place, layer)| with_layer(table[*place as usize], *layer));
+                let colors: Vec<u32> = colors.collect();
                 queue.write_buffer(&self.tet_colors, 0, bytemuck::cast_slice(&colors));
             }
             _ => {
@@ -301,6 +308,11 @@ impl Rigids {
             .collect();
         queue.write_buffer(&self.planes, 0, bytemuck::cast_slice(&planes));
     }
+}
+
+/// A colour of a tet with its layer in the place of the opacity.
+fn with_layer(color: u32, layer: u8) -> u32 {
+    (color & 0x00ff_ffff) | u32::from(layer) << 24
 }
 
 /// Albedo of planes of a colour in a theme: the colour tints the theme's floor.

@@ -10,6 +10,7 @@ mod canvas;
 mod drawn;
 mod geometry;
 mod image;
+mod layers;
 mod layouts;
 mod maps;
 mod options;

@@ -236,7 +236,7 @@ impl Renderer {
         let frame = Frame::new(&camera, &options, canvas.texels(), &self.stage.around);
         self.queue.write_buffer(&self.stage.frame, 0, bytemuck::bytes_of(&frame));
         let cut = options.cut.unwrap_or(Vec4::new(0.0, 0.0, 0.0, 1.0)); // 0 . x > 1: never
-        let tets_view = TetsView { cut, shrink: Vec4::splat(options.tet_size) };
+        let tets_view = TetsView { cut, shrink: Vec4::new(options.tet_size, f32::from(options.peeled), 0.0, 0.0) };
         self.queue.write_buffer(&self.stage.tets_view, 0, bytemuck::bytes_of(&tets_view));
         self.marks.upload(&self.device, &self.queue, &shown.overlays, canvas.scale as f32);
 
@@ -417,8 +417,8 @@ impl Renderer {
                 pass.set_pipeline(&pipelines.body);
                 draw_bodies(pass, stage);
             }
-            Shading::Wireframe => {
-                pass.set_pipeline(&pipelines.wire);
+            Shading::Wireframe | Shading::Edges => {
+                pass.set_pipeline(if shading == Shading::Edges { &pipelines.edges } else { &pipelines.wire });
                 pass.set_bind_group(2, &stage.wire_group, &[]);
                 stage.shown_indices().for_each(|indices| pass.draw(indices, 0..1));
                 pass.set_bind_group(2, &stage.rigid_wire_group, &[]);
@@ -434,7 +434,7 @@ impl Renderer {
             }
         }
         pass.set_pipeline(&pipelines.rigid);
-        draw_rigids(pass, stage, shading != Shading::Wireframe);
+        draw_rigids(pass, stage, !matches!(shading, Shading::Wireframe | Shading::Edges));
         pass.set_pipeline(&pipelines.slab);
         for &slab in stage.rigids.slabs.iter().filter(|slab| !stage.hidden.rigid.contains(&(**slab as usize))) {
             pass.draw(0..6, slab..slab + 1);

@@ -106,6 +106,8 @@ pub enum Shading {
     Smooth,
     /// Smooth surfaces with the edges of all triangles.
     Wireframe,
+    /// The edges of all triangles alone: what is behind is seen through them.
+    Edges,
     /// The tets, each shrunken towards its middle.
     Tets,
 }
@@ -163,6 +165,8 @@ pub struct ViewOptions {
     pub ground: bool,
     /// Four samples a pixel where edges are smoothed afterwards otherwise. Captured pictures have them always.
     pub fine: bool,
+    /// Hides so many layers of tets below the surface.
+    pub peeled: u8,
     pub theme: Theme,
 }
 
@@ -174,6 +178,7 @@ impl Default for ViewOptions {
             shadows: true,
             cut: None,
             tet_size: 0.86,
+            peeled: 0,
             ground: true,
             fine: false,
             theme: Theme::DARK,

@@ -413,3 +413,36 @@ fn what_has_not_changed_is_shown_again_and_what_has_is_drawn() {
     renderer.set_stage(&Stage { light: Light { intensity: 0.3, ..Light::default() }, ..stage() });
     assert_ne!(capture(&mut renderer, &no_grid()), first);
 }
+
+/// A block of tets is cut by a plane, peeled to nothing, and is seen through where only edges are drawn.
+#[test]
+fn bodies_are_cut_open_and_peeled_and_edges_are_seen_through() {
+    use crate::mesh::shapes;
+    let block = shapes::box_tets(crate::math::Vec3::repeat(0.6), [4, 4, 4]);
+    let nodes: Vec<[f32; 4]> = block.positions.iter().map(|p| [p.x as f32, p.y as f32 + 0.5, p.z as f32, 1.0]).collect();
+    let mut stage = stage();
+    stage.soft_bodies[0].tets = block.tets.clone();
+    stage.n_nodes = nodes.len() as u32;
+    let red = |image: &Image| image.pixels.chunks(4).filter(|p| p[0] > 60 && p[0] > 2 * p[2]).count();
+    for samples in [1, 4] {
+        let mut renderer = renderer(samples);
+        renderer.set_stage(&stage);
+        renderer.set_node_positions(Positions::Host(&nodes)).unwrap();
+        let whole = ViewOptions { shading: Shading::Tets, tet_size: 1.0, ..no_grid() };
+        let mut shown = |options: ViewOptions| red(&capture(&mut renderer, &options));
+        let all = shown(whole);
+        let half = shown(ViewOptions { cut: Some(glam::Vec4::new(0.0, 1.0, 0.0, 0.5)), ..whole });
+        assert!(half > all / 4 && half < 4 * all / 5, "{half} of {all}");
+        let inner = shown(ViewOptions { peeled: 1, ..whole });
+        assert!(inner > all / 10 && inner < 2 * all / 3, "{inner} of {all}");
+        assert_eq!(shown(ViewOptions { peeled: 2, ..whole }), 0);
+        // Also where elements are coloured by a field.
+        let (tets, table) = (vec![0; block.tets.len()], [Rgb::hex(0xe03020); 256]);
+        let vertices = vec![0; stage.rest_positions.len()];
+        renderer.set_colors(Some(PointColors { vertices: &vertices, tets: &tets, table: &table })).unwrap();
+        let mut shown = |options: ViewOptions| red(&capture(&mut renderer, &options));
+        assert!(shown(ViewOptions { peeled: 1, ..whole }) < shown(whole));
+        let (smooth, edges) = (shown(no_grid()), shown(ViewOptions { shading: Shading::Edges, ..no_grid() }));
+        assert!(edges > smooth / 20 && edges < 19 * smooth / 20, "{edges} of {smooth}");
+    }
+}

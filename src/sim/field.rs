@@ -1,9 +1,10 @@
 //! Scalar fields of a state, for pictures: one number for each vertex of the drawn surfaces and each tet.
 
 use super::Simulation;
-use crate::contact::{ContactPressure, node_pressures};
+use crate::contact::{ContactPressure, smooth_pressures};
 use crate::elastic::{cauchy_stresses, deformation_gradient, von_mises};
 use crate::math::{Mat3, Vec3};
+use crate::mesh::tet_quality;
 use crate::model::{Model, State, Surface};
 use crate::step::StepError;
 
@@ -22,8 +23,12 @@ pub enum Field {
     Displacement,
     /// [m/s]
     Speed,
-    /// Normal force over area, the mean around each node [Pa].
+    /// Normal force over area, the mean over the elements around each node [Pa].
     ContactPressure,
+    /// Place of the material in [`Model::named_materials`].
+    Material,
+    /// Quality of each element as it is now, 1 for a regular one [-]; 0 and less where it is flat or inside out.
+    Quality,
 }
 
 /// The values of a field now. Deformable bodies only.
@@ -37,8 +42,17 @@ pub struct FieldValues {
 }
 
 impl Field {
-    pub const ALL: [Self; 7] =
-        [Self::VonMises, Self::PrincipalStress, Self::Strain, Self::VolumeRatio, Self::Displacement, Self::Speed, Self::ContactPressure];
+    pub const ALL: [Self; 9] = [
+        Self::VonMises,
+        Self::PrincipalStress,
+        Self::Strain,
+        Self::VolumeRatio,
+        Self::Displacement,
+        Self::Speed,
+        Self::ContactPressure,
+        Self::Material,
+        Self::Quality,
+    ];
 
     pub fn title(self) -> &'static str {
         match self {
@@ -49,6 +63,8 @@ impl Field {
             Self::Displacement => "Displacement",
             Self::Speed => "Speed",
             Self::ContactPressure => "Contact pressure",
+            Self::Material => "Material",
+            Self::Quality => "Element quality",
         }
     }
 
@@ -61,7 +77,9 @@ impl Field {
             Self::VolumeRatio => "Volume over that at rest: 1 is unchanged, 0 flat, below 0 inside out.",
             Self::Displacement => "How far each point is from where it is at rest.",
             Self::Speed => "How fast each point moves.",
-            Self::ContactPressure => "Push of contacts over area, averaged around each node.",
+            Self::ContactPressure => "Push of contacts over area, averaged over the elements around each node.",
+            Self::Material => "What the elements are made of, as the scene names it.",
+            Self::Quality => "Shape of each element as it is now: 1 is regular, 0 flat. Flat ones make hard steps.",
         }
     }
 
@@ -69,7 +87,7 @@ impl Field {
     pub fn unit(self) -> &'static str {
         match self {
             Self::VonMises | Self::PrincipalStress | Self::ContactPressure => "Pa",
-            Self::Strain | Self::VolumeRatio => "",
+            Self::Strain | Self::VolumeRatio | Self::Material | Self::Quality => "",
             Self::Displacement => "m",
             Self::Speed => "m/s",
         }
@@ -82,6 +100,16 @@ impl Field {
             Self::VolumeRatio => Some(1.0),
             _ => None,
         }
+    }
+
+    /// The range of values, where it is known beforehand.
+    pub fn range(self) -> Option<[f64; 2]> {
+        (self == Self::Quality).then_some([0.0, 1.0])
+    }
+
+    /// Whether values are numbers of things, between which there is nothing.
+    pub fn is_category(self) -> bool {
+        self == Self::Material
     }
 
     /// The values in a state of `model`; contact pressures are 0 without `pressure`.
@@ -99,6 +127,11 @@ impl Field {
             Self::PrincipalStress => Some(stress(strongest)),
             Self::Strain => Some(gradient(farthest_stretch)),
             Self::VolumeRatio => Some(gradient(|f| f.determinant())),
+            Self::Quality => {
+                let positions = state.positions(model);
+                Some(model.tets.iter().map(|tet| tet_quality(&tet.nodes.map(|node| positions[node as usize]))).collect())
+            }
+            Self::Material => return materials(model),
             Self::Displacement | Self::Speed | Self::ContactPressure => None,
         };
         let of_nodes = match (&of_tets, self) {
@@ -107,7 +140,7 @@ impl Field {
             (None, Self::Speed) => lengths(&state.velocities),
             (None, _) => pressure.map_or_else(
                 || vec![0.0; model.n_nodes()],
-                |pressure| node_pressures(model, &state.positions(model), &pressure.of(model, state)),
+                |pressure| smooth_pressures(model, &state.positions(model), &pressure.of(model, state)),
             ),
         };
         let mean = |nodes: &[u32; 4]| nodes.iter().map(|node| of_nodes[*node as usize]).sum::<f64>() / 4.0;
@@ -130,6 +163,21 @@ impl Simulation {
         self.contact_pressure = pressure;
         values
     }
+}
+
+/// Materials of tets, and of vertices those of the node with the most of the weight.
+fn materials(model: &Model) -> FieldValues {
+    let mut of_nodes = vec![0.0; model.n_nodes()];
+    let tets: Vec<f32> = model.tets.iter().map(|tet| model.named_material_of(tet) as f32).collect();
+    for (tet, material) in model.tets.iter().zip(&tets) {
+        tet.nodes.iter().for_each(|node| of_nodes[*node as usize] = *material);
+    }
+    let nearest = |(nodes, weights): (&[u32; 4], &[f64; 4])| {
+        let most = (0..4).max_by(|a, b| weights[*a].total_cmp(&weights[*b])).unwrap_or_default();
+        of_nodes[nodes[most] as usize]
+    };
+    let vertices = model.surface.nodes.iter().zip(&model.surface.weights).map(nearest).collect();
+    FieldValues { field: Field::Material, vertices, tets }
 }
 
 /// The eigenvalue of the largest magnitude.

@@ -88,6 +88,8 @@ pub struct Simulation {
     params: Params,
     forces: Vec<Force>,
     probes: Vec<Probe>,
+    /// Points that are followed beside the probes of the scene, for plots.
+    watched: Vec<Probe>,
     /// On the meshes, for the report.
     notes: Vec<String>,
     /// Owns the state, and with it the time.
@@ -147,6 +149,7 @@ impl Simulation {
             params,
             forces,
             probes,
+            watched: vec![],
             notes,
             stepper,
             backend: Arc::new(backend),
@@ -184,6 +187,11 @@ impl Simulation {
 
     pub fn probes(&self) -> &[Probe] {
         &self.probes
+    }
+
+    /// Follows these points beside the probes of the scene, instead of those before.
+    pub fn watch(&mut self, probes: Vec<Probe>) {
+        self.watched = probes;
     }
 
     /// The backend that computes now: the CPU in place of a device that had no room for a step.

@@ -197,7 +197,7 @@ impl Scale {
 }
 
 /// The next of 1, 2, 5 times a power of ten.
-fn round_step(step: f64) -> f64 {
+pub fn round_step(step: f64) -> f64 {
     let power = 10f64.powf(step.log10().floor());
     let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|f| f * power >= step * 0.999).unwrap_or(10.0);
     factor * power

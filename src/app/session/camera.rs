@@ -71,6 +71,10 @@ impl Session {
     pub(super) fn apply_effect(&mut self, effect: Effect) {
         let viewport = self.viewport();
         match effect {
+            // With a tool in hand nothing is grabbed.
+            Effect::Pick(_) if self.ui.tool.is_some() => {
+                self.pointer.picked(false);
+            }
             Effect::Pick(at) => {
                 self.viewpoint.leave();
                 self.lookup.ask(Question::Grab(self.ray(at)));

@@ -65,13 +65,16 @@ mod tests {
         press(&mut input, Key::S, Modifiers::COMMAND | Modifiers::SHIFT, false);
         press(&mut input, Key::Escape, Modifiers::NONE, false);
         press(&mut input, Key::L, Modifiers::NONE, false);
+        press(&mut input, Key::N, Modifiers::NONE, false);
+        press(&mut input, Key::I, Modifiers::NONE, false);
+        press(&mut input, Key::M, Modifiers::NONE, false);
         let actions = take_actions(&context, &mut input, &mut ui);
         let first = [Action::PlayPause, Action::StepOnce, Action::Time(TimeAction::Back), Action::OpenDialog];
         let second = [Action::Undo, Action::Redo, Action::Redo, Action::Screenshot, Action::SaveScene, Action::ClearSelection];
         assert_eq!(actions, [&first[..], &second[..]].concat());
         assert_eq!(ui.tree_open, Some(false));
         assert_eq!(input.events.len(), 1, "a letter without a meaning goes to the panels");
-        assert!(!ui.panels_visible && ui.contacts);
+        assert!(!ui.panels_visible && ui.contacts && ui.plots.open && ui.inside.open && ui.tool == Some(Tool::Ruler));
     }
 
     #[test]

@@ -31,6 +31,9 @@ impl Session {
                 log.say(format_args!("moved body={} point={p} target={t} force={:.3}", grab.body, held.force.norm()));
             }
         }
+        for warning in now.warnings.list().iter().filter(|warning| !before.warnings.list().iter().any(|known| known.kind == warning.kind)) {
+            log.say(format_args!("warning {}", warning.text));
+        }
         if before.branch != now.branch {
             log.say(format_args!("branch {}", now.branch));
         }

@@ -24,6 +24,8 @@ pub enum Question {
         ray: Ray,
         several: bool,
     },
+    /// Asks for the point that is set with a tool.
+    Point(Ray),
     /// Asks for the point to look at.
     FrameAt(Ray),
     /// As bodies are numbered (`body::BodyNumbering`).

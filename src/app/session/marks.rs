@@ -6,9 +6,13 @@ use crate::app::contacts::{self, ContactMark};
 use crate::app::engine::Wants;
 use crate::app::faults::Checkup;
 use crate::app::graphics::Graphics;
+use crate::app::ui::Tip;
 use crate::app::worker::Request;
 use crate::render::{Camera, Overlays, PointColors, Shading};
 use crate::stage;
+
+/// The mouse is at a contact that is so near, in points.
+const NEAR: f32 = 12.0;
 
 impl Session {
     /// Colours the bodies by the field of the shown snapshot, or as bodies.
@@ -20,7 +24,7 @@ impl Session {
                 Some(_) => graphics.renderer.set_colors(None).map_err(|error| error.to_string()),
             };
         };
-        let coloring = Coloring::following(self.coloring, values, self.ui.hold_range);
+        let coloring = Coloring::following(self.coloring, values, self.ui.hold_range, self.ui.color_range);
         if self.coloring.is_none_or(|before| before.field != coloring.field) {
             self.log.say(format_args!("colored by {}", coloring.field.title()));
         }
@@ -34,6 +38,23 @@ impl Session {
     pub(super) fn contacts(&self) -> &[ContactMark] {
         let marks = self.shown.view.as_ref().filter(|_| self.ui.contacts).and_then(|view| view.contacts.as_deref());
         marks.unwrap_or_default()
+    }
+
+    /// What is told of the contact under the mouse, if contacts are shown and nothing is held.
+    pub(super) fn contact_tip(&self, context: &egui::Context) -> Option<Tip> {
+        let (scene, mouse) = (self.shown.scene.as_ref()?, context.input(|input| input.pointer.latest_pos())?);
+        if self.contacts().is_empty() || self.grab.is_some() || !self.is_over_view(context, mouse) {
+            return None;
+        }
+        let viewport = self.viewport();
+        let place = |mark: &ContactMark| {
+            let ([x, y], _) = self.viewpoint.camera.project(stage::glam_vec(&mark.point), viewport)?;
+            Some(egui::pos2(x / self.pixels_per_point, y / self.pixels_per_point))
+        };
+        let near = self.contacts().iter().filter_map(|mark| Some((mark, place(mark)?)));
+        let near = near.map(|(mark, at)| (mark, at, at.distance(mouse))).filter(|(.., distance)| *distance < NEAR);
+        let (mark, at, _) = near.min_by(|(.., a), (.., b)| a.total_cmp(b))?;
+        Some(Tip { at, lines: mark.told(&scene.model) })
     }
 
     /// Marks over the 3D view.
@@ -64,7 +85,10 @@ impl Session {
     /// The view of the inside and the marks of faults need the nodes, the marks of contacts the contacts, colours their
     /// field.
     pub(super) fn wanted(&self) -> Wants {
-        let nodes = self.ui.options.shading == Shading::Tets || self.checkups().iter().any(Checkup::moves);
+        let nodes = self.ui.options.shading == Shading::Tets
+            || self.ui.inside.open
+            || self.points_need_nodes()
+            || self.checkups().iter().any(Checkup::moves);
         Wants { nodes, contacts: self.ui.contacts, field: self.ui.field }
     }
 

@@ -12,7 +12,7 @@ use crate::app::files;
 use crate::app::ui::{Hint, TimeAction, TimelineView};
 use crate::app::worker::{Activity, Journey, Request, Severity, Snapshot};
 use crate::model::Model;
-use crate::sim::past::{BranchId, EventKind, Lane, Picture, SharedPast, locked};
+use crate::sim::past::{BranchId, EventKind, Figures, Lane, Picture, SharedPast, locked};
 use crate::sim::{Command, commands_between};
 use crate::stage;
 use crate::step::SurfacePositions;
@@ -31,6 +31,8 @@ pub struct Time {
     lanes: Vec<Lane>,
     /// The generation of the scene and the version of its past that the lanes were read from.
     read: Option<(u64, u64)>,
+    /// The numbers of the steps of the live branch, and the version of the past that they were read from.
+    figures: (Vec<Arc<Figures>>, Option<(u64, u64)>),
     look: Option<Look>,
     /// The model with the materials of the last picture.
     model: Option<Arc<Model>>,
@@ -313,6 +315,25 @@ impl Time {
     pub(super) fn recorded(&self, branch: BranchId) -> Option<[f64; 2]> {
         let places = &self.lane(branch)?.places;
         Some([places.first()?.1, places.last()?.1])
+    }
+
+    /// Reads the numbers of the steps of the live branch anew, where there are others since.
+    pub(super) fn read_figures(&mut self, live: &Snapshot) {
+        let generation = live.scene.as_ref().map_or(0, |scene| scene.generation);
+        let Some(past) = &live.past else {
+            self.figures = Default::default();
+            return;
+        };
+        let past = locked(past);
+        let now = Some((generation, past.version()));
+        if self.figures.1 != now {
+            self.figures = (past.figures(live.branch), now);
+        }
+    }
+
+    /// The numbers of the steps of the live branch, as last read.
+    pub(super) fn figures(&self) -> &[Arc<Figures>] {
+        &self.figures.0
     }
 
     fn past_snapshot(&mut self, live: &Arc<Snapshot>, wants: Wants) -> Option<Arc<Snapshot>> {

@@ -6,12 +6,14 @@ use egui::{
     Align, CornerRadius, CursorIcon, Frame, Label, Layout, Margin, Panel, Rect, RichText, ScrollArea, Sense, Stroke, Ui, pos2, vec2,
 };
 
+use super::forces::forces_ui;
 use super::properties::{pending_ui, properties_ui};
-use super::{UiContext, UiResponse, UiState, icon, theme};
+use super::{UiContext, UiResponse, UiState, health, icon, theme};
+use crate::app::advice::{Advice, Facts, advice};
 use crate::app::document::Document;
 use crate::app::engine::{SceneInfo, View};
 use crate::app::format;
-use crate::contact::ContactReport;
+use crate::app::judge::{self, Judgement};
 use crate::step::StepReport;
 
 pub fn inspector_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
@@ -38,22 +40,22 @@ pub fn inspector_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, ans
                     line_ui(ui);
                 }
                 if let Some(view) = &snapshot.view {
-                    section_ui(ui, "Run", |ui| run_ui(ui, context, view));
+                    section_ui(ui, "Run", true, |ui| run_ui(ui, context, view));
                 }
                 if let Some(report) = &snapshot.report {
-                    section_ui(ui, "Stages", |ui| stages_ui(ui, &snapshot.stages));
-                    section_ui(ui, "Solver", |ui| solver_ui(ui, scene, report));
-                    section_ui(ui, "Contact", |ui| contact_ui(ui, &report.contact));
+                    section_ui(ui, "Contact", true, |ui| contact_ui(ui, state, context, scene, report, answers));
+                    section_ui(ui, "What costs time", true, |ui| cost_ui(ui, context, scene, report));
+                    section_ui(ui, "Solver", false, |ui| solver_ui(ui, scene, report));
                 }
-                section_ui(ui, "Elements", |ui| elements_ui(ui, scene, snapshot.view.as_deref()));
+                section_ui(ui, "Elements", true, |ui| elements_ui(ui, scene, snapshot.view.as_deref()));
             });
         });
     });
 }
 
-fn section_ui(ui: &mut Ui, title: &str, contents: impl FnOnce(&mut Ui)) {
+fn section_ui(ui: &mut Ui, title: &str, open_at_first: bool, contents: impl FnOnce(&mut Ui)) {
     let id = ui.make_persistent_id(("section", title));
-    let mut open = ui.data_mut(|data| *data.get_temp_mut_or(id, true));
+    let mut open = ui.data_mut(|data| *data.get_temp_mut_or(id, open_at_first));
     let palette = theme::palette(ui.ctx());
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 24.0), Sense::click());
     let color = if response.hovered() { palette.text } else { palette.weak };
@@ -80,25 +82,53 @@ fn line_ui(ui: &mut Ui) {
     ui.add_space(4.0);
 }
 
+/// A number of the panel.
+struct Number<'a> {
+    name: &'a str,
+    value: String,
+    /// What it is, as a sentence.
+    meaning: &'a str,
+    judged: Option<Judgement>,
+}
+
 /// A name and its value in steady figures.
-fn row_ui(ui: &mut Ui, name: &str, value: impl Into<String>) {
+fn row_ui(ui: &mut Ui, name: &str, value: impl Into<String>, meaning: &str) {
+    number_ui(ui, &Number { name, value: value.into(), meaning, judged: None });
+}
+
+/// The same with a dot that is green, yellow or red.
+fn judged_ui(ui: &mut Ui, name: &str, value: impl Into<String>, meaning: &str, judged: Judgement) {
+    number_ui(ui, &Number { name, value: value.into(), meaning, judged: Some(judged) });
+}
+
+fn number_ui(ui: &mut Ui, number: &Number) {
     let palette = theme::palette(ui.ctx());
-    ui.horizontal(|ui| {
+    let shown = ui.horizontal(|ui| {
         ui.set_height(17.0);
-        ui.label(RichText::new(name).size(12.5).color(palette.weak));
+        ui.label(RichText::new(number.name).size(12.5).color(palette.weak));
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            ui.add(Label::new(RichText::new(value).font(theme::figures(12.0))).truncate());
+            if let Some(judged) = &number.judged {
+                let (dot, _) = ui.allocate_exact_size(vec2(8.0, 8.0), Sense::hover());
+                ui.painter().circle_filled(dot.center(), 3.5, health::color(palette, judged.verdict));
+            }
+            ui.add(Label::new(RichText::new(&number.value).font(theme::figures(12.0))).truncate());
         });
     });
+    let judged = number.judged.as_ref().map_or_else(String::new, |judged| format!("\n{}", judged.sentence()));
+    shown.response.interact(Sense::hover()).on_hover_text(format!("{}{judged}", number.meaning));
 }
 
 fn run_ui(ui: &mut Ui, context: &UiContext, view: &View) {
     let snapshot = context.snapshot;
-    row_ui(ui, "Step", format::count(view.step as usize));
-    row_ui(ui, "Simulated time", format!("{:.3} s", view.time));
-    row_ui(ui, "Real-time factor", snapshot.real_time_factor.map_or_else(|| "—".to_owned(), format::factor));
+    row_ui(ui, "Step", format::count(view.step as usize), "Steps that were computed since the start.");
+    row_ui(ui, "Simulated time", format!("{:.3} s", view.time), "The time that has passed in the simulation.");
+    let meaning = "Simulated over wall time in the last second.";
+    match snapshot.real_time_factor {
+        Some(factor) => judged_ui(ui, "Real-time factor", format::factor(factor), meaning, judge::real_time(factor)),
+        None => row_ui(ui, "Real-time factor", "paused", meaning),
+    }
     if let Some(last) = snapshot.step_ms.back() {
-        row_ui(ui, "Step takes", format::milliseconds(f64::from(*last)));
+        row_ui(ui, "Step takes", format::milliseconds(f64::from(*last)), "Wall time of the last step.");
         history_ui(ui, &snapshot.step_ms);
     }
 }
@@ -133,38 +163,65 @@ fn history_ui(ui: &mut Ui, history: &VecDeque<f32>) {
     response.on_hover_text(format!("Wall time of the last {} steps; the longest took {longest}", history.len()));
 }
 
-/// A bar a stage, as long as its share.
-fn stages_ui(ui: &mut Ui, stages: &[(&'static str, f64)]) {
+/// What takes most, what would help, and a bar a stage, as long as its share.
+fn cost_ui(ui: &mut Ui, context: &UiContext, scene: &SceneInfo, report: &StepReport) {
     let palette = theme::palette(ui.ctx());
-    let total: f64 = stages.iter().map(|(_, ms)| ms).sum();
+    let snapshot = context.snapshot;
+    let stages = &snapshot.stages;
     let longest = stages.iter().map(|(_, ms)| *ms).fold(1e-9, f64::max);
-    for (name, ms) in stages {
-        row_ui(ui, &name.replace('_', " "), format::milliseconds(*ms));
+    let last: Vec<f64> = snapshot.step_ms.iter().rev().take(STEPS_OF_ADVICE).map(|ms| f64::from(*ms)).collect();
+    if let Some(values) = snapshot.view.as_ref().and_then(|view| view.values.as_ref())
+        && !last.is_empty()
+    {
+        let step_ms = last.iter().sum::<f64>() / last.len() as f64;
+        let facts = Facts { model: &scene.model, params: &values.params, report, stages, step_ms };
+        let Advice { headline, hints } = advice(&facts);
+        ui.add(Label::new(RichText::new(headline).size(12.0)).wrap());
+        for hint in hints {
+            ui.horizontal_top(|ui| {
+                ui.spacing_mut().item_spacing.x = 5.0;
+                ui.label(RichText::new("·").size(12.0).color(palette.weak));
+                ui.add(Label::new(RichText::new(hint).size(12.0).color(palette.weak)).wrap());
+            });
+        }
+        ui.add_space(4.0);
+    }
+    for (name, ms) in stages.iter() {
+        row_ui(ui, &name.replace('_', " "), format::milliseconds(*ms), "Wall time of this part of a step, over some steps.");
         let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 3.0), Sense::hover());
         ui.painter().rect_filled(rect, CornerRadius::same(2), palette.well);
         let filled = Rect::from_min_size(rect.min, vec2(rect.width() * (ms / longest) as f32, rect.height()));
         ui.painter().rect_filled(filled, CornerRadius::same(2), palette.accent);
     }
-    row_ui(ui, "total", format::milliseconds(total));
+    row_ui(ui, "total", format::milliseconds(stages.iter().map(|(_, ms)| ms).sum()), "All parts together.");
 }
 
+/// The mean of so many steps is what advice follows from.
+const STEPS_OF_ADVICE: usize = 20;
+
 fn solver_ui(ui: &mut Ui, scene: &SceneInfo, report: &StepReport) {
-    row_ui(ui, "Iterations", format::count(report.iterations as usize));
-    row_ui(ui, "Passes", report.passes.to_string());
-    row_ui(ui, "Method", report.choice.method.name().to_owned());
+    let is_solved = report.converged && report.limited.is_none();
+    let iterations = format::count(report.iterations as usize);
+    let meaning = "Steps of the inner solvers in the last step: many are a hard step.";
+    judged_ui(ui, "Iterations", iterations, meaning, judge::iterations(report.iterations, is_solved));
+    row_ui(ui, "Passes", report.passes.to_string(), "How often the motion was corrected for the contact forces.");
+    row_ui(ui, "Method", report.choice.method.name().to_owned(), "How contact forces are solved for.");
     ui.label(egui::RichText::new(report.choice.reason).small().weak());
-    row_ui(ui, "Relinearisations", report.relinearisations.to_string());
-    row_ui(ui, "Residual", format!("{:.1e}", report.residual));
+    let meaning = "How often contacts were found anew within the step, as bodies had moved on.";
+    row_ui(ui, "Contacts renewed", report.relinearisations.to_string(), meaning);
+    let meaning = "What the step leaves unsolved, as a part of what drives it.";
+    judged_ui(ui, "Residual", format!("{:.1e}", report.residual), meaning, judge::step(report));
     if report.newton_iterations > 0 {
-        row_ui(ui, "Newton iterations", report.newton_iterations.to_string());
-        row_ui(ui, "Newton residual", format!("{:.1e}", report.newton_residual));
+        row_ui(ui, "Newton iterations", report.newton_iterations.to_string(), "How often the step was linearised anew.");
+        let meaning = "What is left of the non-linear equation, as a part of what drives the step.";
+        row_ui(ui, "Newton residual", format!("{:.1e}", report.newton_residual), meaning);
     }
     if report.energy_halvings > 0 {
-        row_ui(ui, "Energy halvings", report.energy_halvings.to_string());
+        let meaning = "How often the motion of a body was halved, as it would have gained energy.";
+        row_ui(ui, "Energy halvings", report.energy_halvings.to_string(), meaning);
     }
     let palette = theme::palette(ui.ctx());
-    let faults = step_faults(scene, report);
-    for fault in faults {
+    for fault in step_faults(scene, report) {
         ui.horizontal_wrapped(|ui| {
             ui.label(theme::icon(icon::WARNING, 14.0).color(palette.error));
             ui.label(RichText::new(fault).size(12.0).color(palette.error));
@@ -173,7 +230,7 @@ fn solver_ui(ui: &mut Ui, scene: &SceneInfo, report: &StepReport) {
 }
 
 /// What was wrong with a step, a sentence each.
-pub fn step_faults(scene: &SceneInfo, report: &StepReport) -> Vec<String> {
+fn step_faults(scene: &SceneInfo, report: &StepReport) -> Vec<String> {
     let limited = match report.limited {
         Some(n) => Some(format!("The last step was too hard for its time: {} points were limited", format::count(n as usize))),
         None => (!report.converged).then(|| "The last step did not converge".to_owned()),
@@ -184,33 +241,56 @@ pub fn step_faults(scene: &SceneInfo, report: &StepReport) -> Vec<String> {
     limited.into_iter().chain(waited).chain(hanging).collect()
 }
 
-fn contact_ui(ui: &mut Ui, contact: &ContactReport) {
-    row_ui(ui, "Contacts", format::count(contact.contacts as usize));
-    row_ui(ui, "Active", format::count(contact.active as usize));
-    row_ui(ui, "Normal force", format::force(contact.normal_force_total));
-    row_ui(ui, "Friction force", format::force(contact.friction_force_total));
-    row_ui(ui, "Largest gap", format::length(contact.max_gap_of_active));
-    row_ui(ui, "Complementarity", format::length(contact.max_complementarity_error));
+fn contact_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, scene: &SceneInfo, report: &StepReport, answers: &mut UiResponse) {
+    let contact = &report.contact;
+    if contact.contacts == 0 {
+        ui.label(RichText::new("No contacts").size(12.5).color(theme::palette(ui.ctx()).weak));
+        return;
+    }
+    row_ui(ui, "Candidates", format::count(contact.contacts as usize), "Pairs of features that are near enough to touch in the last step.");
+    row_ui(ui, "Contacts", format::count(contact.active as usize), "Those among them that carry a force.");
+    if contact.active == 0 {
+        return;
+    }
+    row_ui(ui, "Push", format::force(contact.normal_force_total), "Sum of the normal forces of all contacts.");
+    row_ui(ui, "Friction", format::force(contact.friction_force_total), "Sum of the friction forces of all contacts.");
+    let tolerance = context.snapshot.view.as_ref().and_then(|view| view.values.as_ref()).map(|values| values.params.contact_tolerance);
+    let errors = [
+        ("Largest gap", contact.max_gap_of_active, "The largest distance between surfaces that push each other."),
+        ("Complementarity", contact.max_complementarity_error, "How far contacts are from either touching or carrying no force."),
+    ];
+    for (name, error, meaning) in errors {
+        match tolerance {
+            Some(tolerance) => judged_ui(ui, name, format::length(error), meaning, judge::within_tolerance(error, tolerance)),
+            None => row_ui(ui, name, format::length(error), meaning),
+        }
+    }
+    forces_ui(ui, state, &scene.model, &contact.pairs, answers);
 }
 
 fn elements_ui(ui: &mut Ui, scene: &SceneInfo, view: Option<&View>) {
     let model = &scene.model;
-    row_ui(ui, "Tetrahedra", format::count(model.tets.len()));
-    row_ui(ui, "Nodes", format::count(model.n_nodes()));
-    row_ui(ui, "Surface triangles", format::count(model.surface.triangles.len()));
-    row_ui(ui, "Surface vertices", format::count(model.n_vertices()));
+    row_ui(ui, "Tetrahedra", format::count(model.tets.len()), "Elements of all deformable bodies.");
+    row_ui(ui, "Nodes", format::count(model.n_nodes()), "Points that move: each is three unknowns.");
+    row_ui(ui, "Surface triangles", format::count(model.surface.triangles.len()), "Triangles that are drawn.");
+    row_ui(ui, "Surface vertices", format::count(model.n_vertices()), "Points that are drawn.");
     if model.body_with_own_collision().is_some() {
-        row_ui(ui, "Collision vertices", format::count(model.collision.n_vertices()));
+        row_ui(ui, "Collision vertices", format::count(model.collision.n_vertices()), "Points that may touch.");
     }
     let free = model.rigid_bodies.iter().filter(|body| body.is_free()).count();
     if free > 0 {
-        row_ui(ui, "Rigid bodies", format::count(free));
+        row_ui(ui, "Rigid bodies", format::count(free), "Bodies that move but keep their shape.");
     }
     if !model.rigid_bodies.is_empty() {
-        row_ui(ui, "Rigid triangles", format::count(model.rigid_bodies.iter().map(|body| body.triangles.len()).sum()));
+        row_ui(
+            ui,
+            "Rigid triangles",
+            format::count(model.rigid_bodies.iter().map(|body| body.triangles.len()).sum()),
+            "Triangles of bodies that keep their shape.",
+        );
     }
-    row_ui(ui, "Built in", format::milliseconds(scene.build_ms));
+    row_ui(ui, "Built in", format::milliseconds(scene.build_ms), "Wall time from the scene file to the first step.");
     if let Some(backend) = view.and_then(|view| view.backend.as_ref()) {
-        row_ui(ui, "Solver", backend.solver.to_owned());
+        row_ui(ui, "Solver", backend.solver.to_owned(), "What computes the steps.");
     }
 }

@@ -1,16 +1,17 @@
 //! What the colours of bodies mean, over the view at the lower right.
 
-use egui::{Align, Area, Button, Color32, Id, Layout, Mesh, Order, Rect, RichText, Sense, Shape, Ui, pos2, vec2};
+use egui::{Align, Area, Button, Color32, CornerRadius, DragValue, Id, Layout, Mesh, Order, Rect, RichText, Sense, Shape, Ui, pos2, vec2};
 
-use super::{UiResponse, UiState, icon, theme};
+use super::{UiContext, UiResponse, UiState, icon, theme};
 use crate::app::coloring::Coloring;
 use crate::app::format;
 
 const WIDTH: f32 = 236.0;
 const BAR: f32 = 12.0;
+/// More materials than these have no line in the legend.
+const MOST_MATERIALS: usize = 12;
 
-pub fn coloring_ui(root: &Ui, view: Rect, coloring: &Coloring, state: &mut UiState, answers: &mut UiResponse) {
-    let palette = theme::palette(root.ctx());
+pub fn coloring_ui(root: &Ui, view: Rect, coloring: &Coloring, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
     // Above the transport bar, or the hint that there is one.
     let bottom = if state.panels_visible { 76.0 } else { 48.0 };
     let place = view.right_bottom() - vec2(12.0, bottom);
@@ -26,29 +27,80 @@ pub fn coloring_ui(root: &Ui, view: Rect, coloring: &Coloring, state: &mut UiSta
                     if answers.named("colour.close", ui.add(close).on_hover_text("Colours of the bodies again")).clicked() {
                         state.field = None;
                     }
-                    let (sign, hint) = match state.hold_range {
-                        true => (icon::LOCK, "The range stays; click to let it follow"),
-                        false => (icon::LOCK_OPEN, "The range follows what is there; click to keep it"),
-                    };
-                    let hold = Button::new(theme::icon(sign, 13.0)).selected(state.hold_range).frame_when_inactive(false);
-                    if answers.named("colour.hold", ui.add(hold).on_hover_text(hint)).clicked() {
-                        state.hold_range = !state.hold_range;
+                    if !coloring.field.is_category() && coloring.field.range().is_none() {
+                        hold_ui(ui, state, answers);
                     }
                 });
             });
             ui.add_space(3.0);
+            if coloring.field.is_category() {
+                materials_ui(ui, coloring, context);
+                return;
+            }
             let (bar, _) = ui.allocate_exact_size(vec2(WIDTH, BAR), Sense::hover());
             ui.painter().add(gradient(bar, coloring));
-            let [low, high] = coloring.range;
-            let (row, _) = ui.allocate_exact_size(vec2(WIDTH, 15.0), Sense::hover());
-            let ends = [(row.left_center(), low, egui::Align2::LEFT_CENTER), (row.right_center(), high, egui::Align2::RIGHT_CENTER)];
-            let middle = (row.center(), 0.5 * (low + high), egui::Align2::CENTER_CENTER);
-            for (at, value, align) in ends.into_iter().chain([middle]) {
-                ui.painter().text(at, align, format::quantity(value, coloring.field.unit()), theme::figures(11.5), palette.text);
-            }
+            ends_ui(ui, coloring, state, answers);
         });
     });
     answers.named("colour.legend", shown.response);
+}
+
+/// Whether the range follows what is there.
+fn hold_ui(ui: &mut Ui, state: &mut UiState, answers: &mut UiResponse) {
+    let is_held = state.hold_range || state.color_range.is_some();
+    let (sign, hint) = match is_held {
+        true => (icon::LOCK, "The range stays; click to let it follow"),
+        false => (icon::LOCK_OPEN, "The range follows what is there; click to keep it, or type its ends below"),
+    };
+    let hold = Button::new(theme::icon(sign, 13.0)).selected(is_held).frame_when_inactive(false);
+    if answers.named("colour.hold", ui.add(hold).on_hover_text(hint)).clicked() {
+        (state.hold_range, state.color_range) = (!is_held, None);
+    }
+}
+
+/// The values at the ends, which may be typed, and the one in the middle.
+fn ends_ui(ui: &mut Ui, coloring: &Coloring, state: &mut UiState, answers: &mut UiResponse) {
+    let palette = theme::palette(ui.ctx());
+    let [low, high] = coloring.range;
+    let (scale, unit) = format::scale_of(low.abs().max(high.abs()), coloring.field.unit());
+    let row = ui.horizontal(|ui| {
+        ui.set_width(WIDTH);
+        ui.set_height(18.0);
+        ui.style_mut().override_font_id = Some(theme::figures(11.5));
+        ui.spacing_mut().button_padding = vec2(3.0, 1.0);
+        let mut ends = [low / scale, high / scale];
+        let width = (ends[1] - ends[0]).abs().max(1e-9);
+        let hint = format!("An end of the range [{unit}]: type it or drag");
+        let first = answers.named("colour.low", ui.add(field(&mut ends[0], width)).on_hover_text(&hint));
+        let last = ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let field = field(&mut ends[1], width).suffix(if unit.is_empty() { String::new() } else { format!(" {unit}") });
+            answers.named("colour.high", ui.add(field).on_hover_text(&hint))
+        });
+        if (first.changed() || last.inner.changed()) && ends[0] < ends[1] {
+            state.color_range = Some(ends.map(|end| end * scale));
+        }
+    });
+    let middle = row.response.rect.center();
+    let text = format::significant(0.5 * (low + high) / scale);
+    ui.painter().text(middle, egui::Align2::CENTER_CENTER, text, theme::figures(11.5), palette.weak);
+}
+
+fn field(value: &mut f64, width: f64) -> DragValue<'_> {
+    DragValue::new(value).speed(0.01 * width).max_decimals(4).custom_formatter(|x, _| format::significant(x))
+}
+
+/// A swatch and a name for each material.
+fn materials_ui(ui: &mut Ui, coloring: &Coloring, context: &UiContext) {
+    let materials = context.snapshot.view.as_ref().map(|view| view.materials.as_slice()).unwrap_or_default();
+    for (named, color) in materials.iter().zip(coloring.table()).take(MOST_MATERIALS) {
+        ui.horizontal(|ui| {
+            let (swatch, _) = ui.allocate_exact_size(vec2(12.0, 12.0), Sense::hover());
+            let [r, g, b] = color.0.map(|c| (c * 255.0).round() as u8);
+            ui.painter().rect_filled(swatch, CornerRadius::same(3), Color32::from_rgb(r, g, b));
+            let name = if named.name.is_empty() { "the default" } else { &named.name };
+            ui.label(RichText::new(name).size(12.0));
+        });
+    }
 }
 
 /// The table of colours from left to right.

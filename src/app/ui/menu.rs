@@ -11,6 +11,7 @@ use super::{Action, CameraAction, CheckAction, Toggle, UiContext, UiResponse, Ui
 use crate::app::document::Document;
 use crate::app::file_name;
 use crate::app::film::FORMATS;
+use crate::app::tools::Tool;
 use crate::render::{AxisView, Shading};
 use crate::sim::Field;
 use crate::verify::CHECKS;
@@ -47,6 +48,11 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers:
                 let panel = Button::new(theme::icon(icon::SIDEBAR_SIMPLE, 16.0)).selected(state.inspector_open).frame_when_inactive(false);
                 if answers.named("toggle.panel", ui.add(panel).on_hover_text(hint)).clicked() {
                     state.inspector_open = !state.inspector_open;
+                }
+                let hint = if state.plots.open { "Fold the plots away  (N)" } else { "Plots of energies, forces and times  (N)" };
+                let plots = Button::new(theme::icon(icon::CHART_LINE, 16.0)).selected(state.plots.open).frame_when_inactive(false);
+                if answers.named("toggle.plots", ui.add(plots).on_hover_text(hint)).clicked() {
+                    state.plots.open = !state.plots.open;
                 }
                 let (glyph, hint) = if state.dark { (icon::SUN, "Light theme") } else { (icon::MOON, "Dark theme") };
                 let button = Button::new(theme::icon(glyph, 16.0)).frame_when_inactive(false);
@@ -157,18 +163,27 @@ fn scene_entries_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answe
     }
 }
 
+/// Ways to draw bodies.
+const VIEWS: [(&str, Shading); 4] =
+    [("Surfaces", Shading::Smooth), ("Wireframe", Shading::Wireframe), ("Edges_only", Shading::Edges), ("Tetrahedra", Shading::Tets)];
+
 fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
-    for (label, shading) in [("Surfaces", Shading::Smooth), ("Wireframe", Shading::Wireframe), ("Tetrahedra", Shading::Tets)] {
-        if answers.named(format!("menu.View.{label}"), ui.radio(state.options.shading == shading, label)).clicked() {
+    for (label, shading) in VIEWS {
+        if answers.named(format!("menu.View.{label}"), ui.radio(state.options.shading == shading, label.replace('_', " "))).clicked() {
             state.options.shading = shading;
         }
+    }
+    for (what, on) in
+        [(Toggle::Inside, state.inside.open), (Toggle::Ruler, state.tool == Some(Tool::Ruler)), (Toggle::Plots, state.plots.open)]
+    {
+        toggle_ui(ui, state, answers, what, on);
     }
     let colors = ui.menu_button("Colour by", |ui| {
         let names = std::iter::once((None, "The body", "Each body has a colour of its own."));
         for (field, title, meaning) in names.chain(Field::ALL.map(|field| (Some(field), field.title(), field.meaning()))) {
             let choice = ui.radio(state.field == field, title).on_hover_text(meaning);
             if answers.named(format!("color.{}", title.replace(' ', "_")), choice).clicked() {
-                (state.field, state.hold_range) = (field, false);
+                (state.field, state.hold_range, state.color_range) = (field, false, None);
                 ui.close();
             }
         }

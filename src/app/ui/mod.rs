@@ -2,14 +2,18 @@
 
 mod checkup;
 pub mod commands;
+mod forces;
+mod health;
 mod hints;
 mod icon;
+mod inside;
 mod inspector;
 mod left_behind;
 mod legend;
 mod menu;
 mod overlay;
 mod palette;
+mod plots;
 mod properties;
 mod record;
 mod sheet;
@@ -19,10 +23,12 @@ pub mod theme;
 mod thumbnails;
 mod timeline;
 mod toasts;
+mod tools;
 mod transport;
 mod tree;
 mod value;
 mod verify;
+mod warnings;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,8 +40,10 @@ use super::autosave::LeftBehind;
 use super::coloring::Coloring;
 use super::document::Document;
 use super::film::FilmSettings;
+use super::inside::Inside;
 use super::recent::Recent;
 use super::selection::Selection;
+use super::tools::Tool;
 use super::verifier::Board;
 use super::views::NamedView;
 use super::worker::{Notice, Snapshot};
@@ -46,11 +54,13 @@ use crate::sim::Field;
 use crate::sim::past::BranchId;
 
 pub use hints::{Hint, Hints};
-pub use overlay::{ContactLegend, GrabMark};
+pub use overlay::{ContactLegend, GrabMark, Tip};
 use palette::Palette;
+pub use plots::{PlotsFile, PlotsState, PlotsView};
 pub use record::{RecordState, RecordingView, Studio};
 use thumbnails::Thumbnails;
 pub use timeline::TimelineView;
+pub use tools::ToolMarks;
 
 /// A wish of the user.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +76,9 @@ pub enum Action {
     Screenshot,
     ToggleRecording,
     SaveSession,
+    SavePlots(PlotsFile),
+    /// Forgets the probes that were set by a click.
+    ClearProbes,
     Quit,
     PlayPause,
     /// Ends what is under way: a step, or the building of a scene; the simulation pauses.
@@ -145,6 +158,10 @@ pub enum Toggle {
     About,
     Palette,
     Checks,
+    Plots,
+    /// The panel of what is inside.
+    Inside,
+    Ruler,
     /// The sheet for films, pictures and exports.
     Record,
     Export,
@@ -225,14 +242,26 @@ pub struct UiState {
     pub path_field: Option<PathField>,
     pub dark: bool,
     pub options: ViewOptions,
+    pub inside: Inside,
     /// Contacts are marked.
     pub contacts: bool,
     /// What bodies are coloured by; their own colours if none.
     pub field: Option<Field>,
     /// The range of colours stays as it is.
     pub hold_range: bool,
+    /// The range of colours that was typed, in the unit of the field.
+    pub color_range: Option<[f64; 2]>,
     /// The doctor's reports are shown, and faults of meshes are marked.
     pub checkups: bool,
+    pub plots: PlotsState,
+    /// What a click in the view does, instead of selecting.
+    pub tool: Option<Tool>,
+    /// The table of forces has a row a body, instead of a row a pair.
+    pub forces_by_body: bool,
+    /// The list of warnings is shown.
+    pub warnings_open: bool,
+    /// How many of the scene's warnings were read.
+    pub warnings_read: u64,
     /// What the next films are like.
     pub film: FilmSettings,
     pub record: RecordState,
@@ -279,6 +308,10 @@ pub struct UiContext<'a> {
     pub grab: Option<GrabMark>,
     /// Meaning of the arrows of contacts, if they are shown.
     pub contacts: Option<ContactLegend>,
+    /// What is told of the contact under the mouse.
+    pub tip: Option<Tip>,
+    /// Points that were set by a click.
+    pub marks: ToolMarks,
     /// Meaning of the colours of bodies.
     pub coloring: Option<Coloring>,
     /// Name of the adapter that draws, such as "llvmpipe (LLVM ...)".
@@ -288,6 +321,8 @@ pub struct UiContext<'a> {
     pub checks: &'a Board,
     /// The recorded past, if there is one.
     pub timeline: Option<TimelineView<'a>>,
+    /// The numbers of the steps, if the plots are open.
+    pub plots: Option<PlotsView<'a>>,
 }
 
 /// A scene of the gallery.
@@ -347,10 +382,17 @@ impl Default for UiState {
             path_field: None,
             dark: true,
             options: ViewOptions::default(),
+            inside: Inside::default(),
             contacts: false,
             field: None,
             hold_range: false,
+            color_range: None,
             checkups: false,
+            plots: PlotsState::default(),
+            tool: None,
+            forces_by_body: false,
+            warnings_open: false,
+            warnings_read: 0,
             film: FilmSettings::default(),
             record: RecordState::default(),
             left_behind: None,
@@ -407,6 +449,9 @@ impl UiState {
             Toggle::About => self.about_open ^= true,
             Toggle::Palette => self.palette = if self.palette.is_some() { None } else { Some(Palette::default()) },
             Toggle::Checks => self.verify_open ^= true,
+            Toggle::Plots => self.plots.open ^= true,
+            Toggle::Inside => self.inside.open ^= true,
+            Toggle::Ruler => self.tool = if self.tool == Some(Tool::Ruler) { None } else { Some(Tool::Ruler) },
             Toggle::Record => self.record.open ^= true,
             Toggle::Export => (self.record.open, self.record.tab) = (true, record::Tab::Export),
             Toggle::SaveView => self.view_name = Some("My view".to_owned()),
@@ -424,7 +469,7 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
     let on_start = start::is_shown(state, context);
     if state.panels_visible || on_start {
         menu::menu_ui(root, state, context, &mut answers);
-        status::status_ui(root, context);
+        status::status_ui(root, state, context, &mut answers);
     }
     if state.panels_visible && !on_start {
         let has_room = root.available_width() >= ROOM_FOR_BOTH;
@@ -435,6 +480,9 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
         }
         if state.inspector_open {
             inspector::inspector_ui(root, state, context, &mut answers);
+        }
+        if state.plots.open {
+            plots::plots_ui(root, state, context, &mut answers);
         }
     }
     let view = whole_pixels(root.available_rect_before_wrap(), root.pixels_per_point());
@@ -453,6 +501,9 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
         _ => view,
     };
     left_behind::left_behind_ui(root, free, state, &mut answers);
+    tools::tools_ui(root, free, state.tool, &context.marks);
+    inside::inside_ui(root, free, state, context, &mut answers);
+    warnings::warnings_ui(root, free, state, context, &mut answers);
     overlay::overlay_ui(root, free, state, context, &mut answers);
     verify::verify_ui(root, state, context, &mut answers);
     hints::hints_ui(root, free, state, &mut answers);

@@ -38,6 +38,13 @@ pub struct ContactLegend {
     pub count: usize,
 }
 
+/// Lines beside a point of the view.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tip {
+    pub at: Pos2,
+    pub lines: Vec<String>,
+}
+
 pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
     if let Some(mark) = &context.grab {
         grab_ui(root, view, mark);
@@ -51,8 +58,11 @@ pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContex
     if let Some(legend) = &context.contacts {
         legend_ui(root, view, legend, state.panels_visible);
     }
+    if let Some(tip) = &context.tip {
+        tip_ui(root, view, tip);
+    }
     if let Some(coloring) = &context.coloring {
-        coloring_ui(root, view, coloring, state, answers);
+        coloring_ui(root, view, coloring, state, context, answers);
     }
     checkups_ui(root, view, state, context, answers);
     step_ui(root, view, context, answers);
@@ -109,6 +119,35 @@ fn grab_ui(root: &Ui, view: Rect, mark: &GrabMark) {
         egui::StrokeKind::Inside,
     );
     painter.galley(card.min + vec2(8.0, 4.0), galley, palette.text);
+}
+
+/// A ring around the point, and a card with the lines.
+fn tip_ui(root: &Ui, view: Rect, tip: &Tip) {
+    let palette = theme::palette(root.ctx());
+    let painter = root.painter().with_clip_rect(view);
+    painter.circle_stroke(tip.at, 7.0, Stroke::new(2.0, palette.text));
+    let lines: Vec<_> =
+        tip.lines.iter().map(|line| painter.layout_no_wrap(line.clone(), FontId::proportional(12.5), palette.text)).collect();
+    let width = lines.iter().map(|line| line.size().x).fold(0.0, f32::max);
+    let height: f32 = lines.iter().map(|line| line.size().y + 2.0).sum();
+    let size = vec2(width + 20.0, height + 12.0);
+    let mut at = tip.at + vec2(14.0, -size.y - 8.0);
+    at.x = at.x.min(view.right() - size.x - 8.0).max(view.left() + 8.0);
+    at.y = at.y.max(view.top() + 8.0);
+    let card = Rect::from_min_size(at, size);
+    painter.rect(
+        card,
+        CornerRadius::same(8),
+        palette.card.gamma_multiply(0.96),
+        Stroke::new(1.0, palette.border),
+        egui::StrokeKind::Inside,
+    );
+    let mut at = card.min + vec2(10.0, 6.0);
+    for line in lines {
+        let below = line.size().y + 2.0;
+        painter.galley(at, line, palette.text);
+        at.y += below;
+    }
 }
 
 /// At the lower left: an arrow of known length and its force, and how many contacts there are.

@@ -2,10 +2,10 @@
 
 use egui::{Align, Frame, Label, Layout, Margin, Panel, RichText, Ui};
 
-use super::inspector::step_faults;
-use super::{UiContext, icon, theme};
+use super::warnings::badge_ui;
+use super::{UiContext, UiResponse, UiState, icon, theme};
 
-pub fn status_ui(root: &mut Ui, context: &UiContext) {
+pub fn status_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
     let palette = theme::palette(root.ctx());
     let frame = Frame::new().fill(palette.panel).inner_margin(Margin::symmetric(12, 2));
     Panel::bottom("status").frame(frame).exact_size(24.0).show(root, |ui| {
@@ -25,13 +25,7 @@ pub fn status_ui(root: &mut Ui, context: &UiContext) {
             }
             let short = context.adapter.split(" (").next().unwrap_or_default();
             ui.label(small(format!("drawn by {short}"))).on_hover_text(context.adapter);
-            if let (Some(scene), Some(report)) = (&context.snapshot.scene, &context.snapshot.report)
-                && let Some(fault) = step_faults(scene, report).pop()
-            {
-                ui.label(small("·".into()));
-                ui.label(theme::icon(icon::WARNING, 14.0).color(palette.error));
-                ui.label(small(fault).color(palette.error));
-            }
+            badge_ui(ui, state, context, answers);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 let hint = if context.grab.is_some() {
                     "Release to let go   ·   Shift moves it nearer or away"

@@ -22,6 +22,8 @@ pub struct Palette {
     /// Text on the accent.
     pub on_accent: Color32,
     pub error: Color32,
+    /// Neither good nor bad.
+    pub fair: Color32,
     /// A recording runs.
     pub record: Color32,
     button: Color32,
@@ -38,6 +40,7 @@ pub const DARK: Palette = Palette {
     accent: Color32::from_rgb(84, 205, 178),
     on_accent: Color32::from_rgb(8, 30, 26),
     error: Color32::from_rgb(246, 130, 112),
+    fair: Color32::from_rgb(232, 168, 56),
     record: Color32::from_rgb(242, 82, 82),
     button: Color32::from_rgb(38, 43, 52),
     button_hovered: Color32::from_rgb(50, 57, 69),
@@ -53,6 +56,7 @@ pub const LIGHT: Palette = Palette {
     accent: Color32::from_rgb(14, 138, 116),
     on_accent: Color32::from_rgb(255, 255, 255),
     error: Color32::from_rgb(190, 58, 40),
+    fair: Color32::from_rgb(190, 126, 14),
     record: Color32::from_rgb(214, 40, 40),
     button: Color32::from_rgb(230, 233, 238),
     button_hovered: Color32::from_rgb(218, 223, 230),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use egui::{
-    Align, Align2, Area, Button, Color32, CornerRadius, CursorIcon, Id, Layout, Order, Pos2, Rect, Response, RichText, Sense, Spinner,
-    Stroke, StrokeKind, Ui, UiBuilder, pos2, vec2,
+    Align, Align2, Area, Button, CornerRadius, CursorIcon, Id, Layout, Order, Pos2, Rect, Response, RichText, Sense, Spinner, Stroke,
+    StrokeKind, Ui, UiBuilder, pos2, vec2,
 };
 
 use super::theme::Palette;
@@ -168,7 +168,7 @@ fn marks(painter: &egui::Painter, axis: &Axis, strip: Rect, events: &[Event], pa
             // A long row of them is one line.
             EventKind::NotConverged | EventKind::Limited(_) => {
                 if x - last_fault >= 1.5 {
-                    let color = if matches!(event.kind, EventKind::NotConverged) { palette.error } else { WARNING };
+                    let color = if matches!(event.kind, EventKind::NotConverged) { palette.error } else { palette.fair };
                     painter.vline(x, (strip.bottom() - 6.0)..=(strip.bottom() - 1.0), Stroke::new(1.5, color));
                     last_fault = x;
                 }
@@ -179,9 +179,6 @@ fn marks(painter: &egui::Painter, axis: &Axis, strip: Rect, events: &[Event], pa
         bar(since, axis.x(axis.start + axis.seconds));
     }
 }
-
-/// Steps that were limited.
-const WARNING: Color32 = Color32::from_rgb(232, 168, 56);
 
 /// The lane of another branch, from the last step that it has in common with the one that is shown to its end.
 fn lane_ui(ui: &mut Ui, axis: &Axis, y: f32, lane: &Lane, common: u64, answers: &mut UiResponse) {

@@ -100,6 +100,7 @@ fn info(source: &SceneSource) -> SceneInfo {
         has_camera: true,
         light: Light::default(),
         frames_per_second: 50.0,
+        probes: vec![],
         notes: if source.label() == "mended" { vec!["the mesh was mended".into()] } else { vec![] },
         checkups: vec![],
     }

@@ -2,6 +2,7 @@
 //! on from. Both are thinned with age. Who goes back and changes something makes a branch: the steps up to there belong
 //! to both, and what came after stays as another branch.
 
+mod figures;
 mod film;
 mod keeping;
 mod picture;
@@ -13,6 +14,7 @@ mod timeline;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use figures::{EnergyMeter, Figures, PairFigures};
 use film::Film;
 use keeping::Kept;
 pub use picture::{Details, Picture, Rounding, Settings};
@@ -53,6 +55,8 @@ struct Segment {
     checkpoints: Kept,
     /// Steps that were not as they should be.
     faults: Vec<(u64, EventKind)>,
+    /// The numbers of its steps, for plots.
+    figures: Vec<Arc<Figures>>,
 }
 
 struct Branch {
@@ -171,7 +175,7 @@ impl Past {
     fn segment(&mut self) -> u32 {
         self.n_segments += 1;
         let film = Film::new(self.rounding, self.n_nodes, self.n_rigid);
-        self.segments.insert(self.n_segments, Segment { film, checkpoints: Kept::default(), faults: vec![] });
+        self.segments.insert(self.n_segments, Segment { film, checkpoints: Kept::default(), faults: vec![], figures: vec![] });
         self.n_segments
     }
 

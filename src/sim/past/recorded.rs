@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{BranchId, Past};
+use super::{BranchId, EnergyMeter, Past};
 use crate::cancel::CancelToken;
 use crate::sim::{Command, CommandError, ResumedParams, SaveError, Simulation, TravelError};
 use crate::step::{StepError, StepReport};
@@ -19,6 +19,7 @@ const DEVICE_STRIDE: u64 = 4;
 pub struct Recorded {
     simulation: Simulation,
     past: SharedPast,
+    meter: EnergyMeter,
 }
 
 /// The past, whoever has held it last.
@@ -31,7 +32,7 @@ impl Recorded {
     pub fn new(mut simulation: Simulation, budget: usize) -> Result<Self, StepError> {
         let mut past = Past::new(simulation.model(), budget);
         past.begin(None, simulation.log().clone(), simulation.picture(None)?, simulation.checkpoint()?);
-        Ok(Self { simulation, past: Arc::new(Mutex::new(past)) })
+        Ok(Self { simulation, past: Arc::new(Mutex::new(past)), meter: EnergyMeter::default() })
     }
 
     /// The simulation, to be looked at.
@@ -53,9 +54,11 @@ impl Recorded {
         let wants_checkpoint = locked(&self.past).wants_checkpoint(step);
         let checkpoint = wants_checkpoint.then(|| self.simulation.checkpoint()).transpose()?;
         let picture = self.simulation.picture(Some(Arc::new(report.clone())))?;
+        let figures = self.simulation.figures(&report, &mut self.meter)?;
         let mut past = locked(&self.past);
         past.follow(self.simulation.log());
         past.record(picture, checkpoint);
+        past.note(figures);
         Ok(report)
     }
 

@@ -298,3 +298,24 @@ fn between_two_pictures_everything_moves_evenly() {
     assert_eq!((quarter.step, first.between(&next, next.time).positions), (first.step, next.positions.clone()));
     assert_eq!(first.between(&first, first.time).positions, first.positions);
 }
+
+/// Rows for plots belong to steps: a branch has those up to where it begins, and its own.
+#[test]
+fn the_numbers_of_steps_follow_the_branches() {
+    let mut run = recorded(DEFAULT_BUDGET);
+    run.run(12, &[]);
+    let first = run.live();
+    run.branch(7, &CancelToken::default(), |_| ()).unwrap();
+    run.run(9, &[(7, softer())]);
+    let second = run.live();
+    let past = locked(run.past());
+    let steps = |id| past.figures(id).iter().map(|row| row.step).collect::<Vec<_>>();
+    assert_eq!(steps(first), (1..=12).collect::<Vec<_>>());
+    assert_eq!(steps(second), (1..=9).collect::<Vec<_>>());
+    let rows = past.figures(second);
+    assert_eq!(rows[..7], past.figures(first)[..7]);
+    let row = &rows[8];
+    assert!(row.residual != past.figures(first)[8].residual, "it is softer there");
+    assert!(rows[0].energy.is_some_and(|energy| energy.kinetic > 0.0), "the first one costs nothing known");
+    assert!(row.ms > 0.0 && row.time > 8.0 * row.duration);
+}

@@ -36,7 +36,14 @@ fn assert_uniform(simulation: &mut Simulation, field: Field, wanted: f64) {
 fn uniform_states_have_uniform_fields() {
     let mut cube = simulation(BackendChoice::Cpu, CUBE, &[]);
     let model = cube.model().clone();
-    for (field, at_rest) in Field::ALL.map(|field| (field, if field == Field::VolumeRatio { 1.0 } else { 0.0 })) {
+    let quality = crate::mesh::tet_quality(&model.tets[0].nodes.map(|node| model.rest_positions[node as usize]));
+    let at_rest = |field| match field {
+        Field::VolumeRatio => 1.0,
+        Field::Quality => quality,
+        _ => 0.0,
+    };
+    assert!((0.5..1.0).contains(&quality));
+    for (field, at_rest) in Field::ALL.map(|field| (field, at_rest(field))) {
         assert_uniform(&mut cube, field, at_rest);
     }
     // Drawn out along x by a tenth, and pushed together along y by a fifth.

@@ -1,0 +1,56 @@
+//! The ruler and the probes over the view, and what to do with them.
+
+use egui::{Align2, Color32, CornerRadius, FontId, Pos2, Rect, Stroke, StrokeKind, Ui, vec2};
+
+use super::theme;
+use crate::app::format;
+use crate::app::tools::Tool;
+
+/// Points that were set by a click, in points of the window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolMarks {
+    pub ruler: Vec<Pos2>,
+    /// Between the ends of the ruler [m].
+    pub length: Option<f64>,
+    pub probes: Vec<(String, Pos2)>,
+}
+
+pub fn tools_ui(root: &Ui, view: Rect, tool: Option<Tool>, marks: &ToolMarks) {
+    let palette = theme::palette(root.ctx());
+    let painter = root.painter().with_clip_rect(view);
+    let shade = Color32::from_black_alpha(130);
+    for (name, at) in &marks.probes {
+        painter.circle(*at, 4.5, palette.fair, Stroke::new(1.5, shade));
+        tag(root, view, *at + vec2(9.0, -9.0), name, Align2::LEFT_BOTTOM);
+    }
+    if let [from, to] = marks.ruler[..] {
+        painter.line_segment([from, to], Stroke::new(4.0, shade));
+        painter.line_segment([from, to], Stroke::new(2.0, palette.text));
+        if let Some(length) = marks.length {
+            tag(root, view, from.lerp(to, 0.5) + vec2(0.0, -8.0), &format::length(length), Align2::CENTER_BOTTOM);
+        }
+    }
+    for at in &marks.ruler {
+        painter.circle(*at, 4.5, palette.text, Stroke::new(1.5, shade));
+    }
+    if let Some(tool) = tool {
+        tag(root, view, view.center_top() + vec2(0.0, 14.0), tool.hint(), Align2::CENTER_TOP);
+    }
+}
+
+/// Words on a small card that stays within the view.
+fn tag(root: &Ui, view: Rect, at: Pos2, words: &str, align: Align2) {
+    let palette = theme::palette(root.ctx());
+    let painter = root.painter().with_clip_rect(view);
+    let galley = painter.layout_no_wrap(words.to_owned(), FontId::proportional(12.5), palette.text);
+    let card = align.anchor_size(at, galley.size() + vec2(16.0, 8.0));
+    let free = view.shrink(6.0);
+    let inside = vec2(
+        (free.left() - card.left()).max(0.0) + (free.right() - card.right()).min(0.0),
+        (free.top() - card.top()).max(0.0) + (free.bottom() - card.bottom()).min(0.0),
+    );
+    let card = card.translate(inside);
+    let frame = Stroke::new(1.0, palette.border);
+    painter.rect(card, CornerRadius::same(8), palette.card.gamma_multiply(0.94), frame, StrokeKind::Inside);
+    painter.galley(card.min + vec2(8.0, 4.0), galley, palette.text);
+}
