@@ -38,6 +38,7 @@ mod tests {
     use egui::Modifiers;
 
     use super::*;
+    use crate::app::tools::Tool;
     use crate::app::ui::TimeAction;
 
     fn press(input: &mut RawInput, key: Key, modifiers: Modifiers, repeat: bool) {
